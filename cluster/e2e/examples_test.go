@@ -116,7 +116,7 @@ func (s *suite) testMachineExamples(t *testing.T, folder string) {
 	s.holdings(t).sameAs(t, before)
 }
 
-// testCopyExamples applies Snapshots, policies of them, and Backups with their Machines.
+// testCopyExamples applies Snapshots, policies of them, and Backups, with their Machines and those that are made from them.
 func (s *suite) testCopyExamples(t *testing.T, folder string) {
 	t.Helper()
 	objs, files := some(t, folder, func(read []*unstructured.Unstructured) bool { return slices.ContainsFunc(read, isCopy) })
@@ -130,7 +130,7 @@ func (s *suite) testCopyExamples(t *testing.T, folder string) {
 		}
 	}
 	s.kubectl(t, append([]string{"apply"}, files...)...)
-	s.untilReady(t, slices.DeleteFunc(objs, isMachine))
+	s.untilReady(t, slices.DeleteFunc(objs, func(obj *unstructured.Unstructured) bool { return isMachine(obj) && !isRestored(obj) }))
 	s.kubectl(t, append([]string{"delete", "--wait=false"}, files...)...)
 	s.untilGone(t, keys)
 }
@@ -154,6 +154,12 @@ func (s *suite) testOtherExamples(t *testing.T, folder string) {
 }
 
 func isMachine(obj *unstructured.Unstructured) bool { return obj.GetKind() == "Machine" }
+
+// isRestored reports whether an object is made from a backup.
+func isRestored(obj *unstructured.Unstructured) bool {
+	_, has, _ := unstructured.NestedFieldNoCopy(obj.Object, "spec", "forProvider", "restore")
+	return has
+}
 
 // isCopy reports whether an object is a copy of a Machine, or makes some.
 func isCopy(obj *unstructured.Unstructured) bool {

@@ -45,11 +45,11 @@ func TestRestores(t *testing.T) {
 }
 
 // backUp the Machine's VM. It returns once the Backup is there, made or not.
-func (w *world) backUp(name string) restore.Backup {
+func (w *world) backUp(name, storage string) restore.Backup {
 	w.Helper()
 	o := w.meta()
 	o.Name = w.name + "-" + name
-	spec := v1alpha1.BackupParameters{Machine: new(w.name), Storage: "nfs"}
+	spec := v1alpha1.BackupParameters{Machine: new(w.name), Storage: storage}
 	if w.inNamespace() {
 		o.Namespace = namespace
 		b := &namespaced.Backup{ObjectMeta: o, Spec: namespaced.BackupSpec{ForProvider: spec}}
@@ -100,7 +100,7 @@ func (w *world) backedUp() string {
 	spec.Description = new("first")
 	w.create(spec)
 	w.ready()
-	b := w.backUp("nightly")
+	b := w.backUp("nightly", "nfs")
 	w.well(b)
 	return b.Observation().Volume
 }
@@ -118,7 +118,7 @@ func fromBackup(w *world) {
 	if w.m.GetAnnotations()["crossplane.io/external-name"] != "" {
 		w.Error("a Machine that waits has no VMID yet")
 	}
-	w.backUp("nightly")
+	w.backUp("nightly", "local") // On the node of the VM.
 	w.ready()
 	was, is := w.firstVM(), w.vm()
 	if is.VMID == was.VMID || is.Config["smbios1"] == was.Config["smbios1"] || is.Config["net0"] == was.Config["net0"] {

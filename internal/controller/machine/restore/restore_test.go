@@ -1,0 +1,277 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package restore
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+)
+
+const (
+	ours   = "crossplane@pve!provider"
+	volume = "nas:backup/vzdump-qemu-100-2026_11_22-17_00_00.vma.zst"
+)
+
+// pve has tasks, and storages with backups on its nodes.
+type pve struct {
+	Client
+	preflight.Inventory
+
+	tasks   []proxmox.Task
+	nodes   []proxmox.Node
+	stores  []proxmox.Storage
+	volumes map[string][]string
+	err     error
+}
+
+func (p *pve) Identity() proxmox.Identity { return proxmox.Identity{ID: ours, Token: true} }
+
+func (p *pve) NodeTasks(context.Context, string, string) ([]proxmox.Task, error) {
+	return slices.Clone(p.tasks), p.err
+}
+
+func (p *pve) Task(_ context.Context, u proxmox.UPID) (proxmox.Task, error) {
+	for _, t := range p.tasks {
+		if t.UPID == u {
+			return t, p.err
+		}
+	}
+	return proxmox.Task{}, &proxmox.Error{Status: 500, Message: "no such task"}
+}
+
+func (p *pve) Nodes(context.Context) ([]proxmox.Node, error) { return p.nodes, nil }
+
+func (p *pve) Storages(context.Context) ([]proxmox.Storage, error) { return p.stores, nil }
+
+func (p *pve) Volumes(_ context.Context, node, _, _ string, _ time.Duration) ([]proxmox.Volume, error) {
+	var all []proxmox.Volume
+	for _, id := range p.volumes[node] {
+		all = append(all, proxmox.Volume{ID: id})
+	}
+	return all, nil
+}
+
+// task of a user that has restored a VMID, at a second in hexadecimal digits.
+func task(second, vmid, user, status string) proxmox.Task {
+	u := proxmox.UPID("UPID:pve1:00000001:00000001:" + second + ":qmrestore:" + vmid + ":" + user + ":")
+	return proxmox.Task{UPID: u, Node: "pve1", Type: "qmrestore", ID: vmid, Start: u.Start(), Running: status == "", ExitStatus: status}
+}
+
+func TestSettle(t *testing.T) {
+	now := time.Unix(0x1000, 0)
+	before := task("00000800", "200", ours, "OK")
+	cases := map[string]struct {
+		reason string
+		record Record
+		tasks  []proxmox.Task
+		err    error
+		want   Outcome
+		found  proxmox.UPID
+	}{
+		"Arriving": {reason: "What was just sent may be yet to show.", record: Record{Begun: 0x0fff}, want: Pending},
+		"Lost":     {reason: "What does not show for long has not arrived.", record: Record{Begun: 0x0f00}, want: Nothing},
+		"Running": {
+			reason: "A task of ours that is new is that of the call.", record: Record{Begun: 0x0f00, Before: []proxmox.UPID{before.UPID}},
+			tasks: []proxmox.Task{task("00000f01", "200", ours, ""), before}, want: Running, found: task("00000f01", "200", ours, "").UPID,
+		},
+		"Before": {
+			reason: "One that was there before is not.", record: Record{Begun: 0x0f00, Before: []proxmox.UPID{before.UPID}},
+			tasks: []proxmox.Task{before}, want: Nothing,
+		},
+		"Theirs": {
+			reason: "That of somebody else is not.", record: Record{Begun: 0x0f00},
+			tasks: []proxmox.Task{task("00000f01", "200", "root@pam", "")}, want: Nothing,
+		},
+		"OtherVM": {
+			reason: "Nor is that of another VM.", record: Record{Begun: 0x0f00},
+			tasks: []proxmox.Task{task("00000f01", "201", ours, "")}, want: Nothing,
+		},
+		"Failed": {
+			reason: "A task that is known is asked for by its name.", record: Record{Begun: 0x0f00, Task: task("00000f01", "200", ours, "").UPID},
+			tasks: []proxmox.Task{task("00000f01", "200", ours, "no space left")}, want: Failed, found: task("00000f01", "200", ours, "").UPID,
+		},
+		"Succeeded": {
+			reason: "One that has warned has ended well.", record: Record{Begun: 0x0f00, Task: task("00000f01", "200", ours, "").UPID},
+			tasks: []proxmox.Task{task("00000f01", "200", ours, "WARNINGS: 1")}, want: Succeeded, found: task("00000f01", "200", ours, "").UPID,
+		},
+		"Forgotten": {
+			reason: "What its node has forgotten proves nothing, however fresh.", record: Record{Begun: 0x0fff, Task: before.UPID},
+			want: Nothing, found: before.UPID,
+		},
+		"Unreadable": {
+			reason: "Without an answer nothing is decided.", record: Record{Begun: 0x0f00}, err: errors.New("offline"), want: Nothing,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := tc.record
+			r.VMID, r.Node = 200, "pve1"
+			got, err := r.Settle(t.Context(), &pve{tasks: tc.tasks, err: tc.err}, now)
+			if got != tc.want || r.Task != tc.found || !errors.Is(err, tc.err) {
+				t.Errorf("\n%s\nwant %d of %q, got %d of %q, %v", tc.reason, tc.want, tc.found, got, r.Task, err)
+			}
+		})
+	}
+}
+
+func TestBegin(t *testing.T) {
+	now, ref := time.Unix(0x1000, 0), proxmox.Ref{Node: "pve1", VMID: 200}
+	first := task("00000f01", "200", ours, "")
+	cases := map[string]struct {
+		reason  string
+		earlier *Record
+		want    []proxmox.UPID
+	}{
+		"First":     {reason: "Tasks that are there are not those of the call.", want: []proxmox.UPID{first.UPID}},
+		"Unknown":   {reason: "The task of a call whose answer was lost is ours.", earlier: &Record{VMID: 200, Node: "pve1", Begun: 0x0f00}},
+		"Known":     {reason: "The task of a call that has ended is not that of the next one.", earlier: &Record{VMID: 200, Node: "pve1", Task: first.UPID}, want: []proxmox.UPID{first.UPID}},
+		"OtherVMID": {reason: "Nor is what was noted for another VMID.", earlier: &Record{VMID: 201, Node: "pve1"}, want: []proxmox.UPID{first.UPID}},
+		"OtherNode": {reason: "Nor for another node.", earlier: &Record{VMID: 200, Node: "pve2"}, want: []proxmox.UPID{first.UPID}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r, err := Begin(t.Context(), &pve{tasks: []proxmox.Task{first}}, tc.earlier, ref, volume, now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := &Record{VMID: 200, Node: "pve1", Volume: volume, Begun: 0x1000, Before: tc.want}
+			if diff := cmp.Diff(want, r); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+			if again, err := Parse(r.String()); err != nil || !cmp.Equal(again, r) {
+				t.Errorf("What is kept is what is read: got %+v, %v", again, err)
+			}
+		})
+	}
+	if r, err := Parse(""); r != nil || err != nil {
+		t.Errorf("Nothing is no record, got %v, %v", r, err)
+	}
+	if _, err := Parse("{"); err == nil {
+		t.Error("What this provider did not write is not guessed at")
+	}
+}
+
+func TestUnfinished(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		config qemu.Config
+		want   bool
+	}{
+		"Empty":  {reason: "It failed before the head of the backup was read.", want: true},
+		"Memory": {reason: "It failed later.", config: qemu.Config{"memory": "128"}, want: true},
+		"Grown":  {reason: "Somebody has given it memory.", config: qemu.Config{"memory": "256"}},
+		"Named":  {reason: "Somebody has given it a name.", config: qemu.Config{"memory": "128", "name": "a"}},
+		"Locked": {reason: "Something works on it.", config: qemu.Config{"memory": "128", "lock": "create"}},
+		"Disk":   {reason: "It has a disk.", config: qemu.Config{"scsi0": "local-lvm:vm-200-disk-0"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Unfinished(tc.config); got != tc.want {
+				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestNodes(t *testing.T) {
+	up := []proxmox.Node{{Name: "pve1", Status: "online"}, {Name: "pve2", Status: "online"}, {Name: "pve3", Status: "offline"}}
+	on := func(shared bool) []proxmox.Storage {
+		return []proxmox.Storage{{Name: "nas", Node: "pve1", Shared: shared}, {Name: "nas", Node: "pve2", Shared: shared}, {Name: "nas", Node: "pve3", Shared: shared}}
+	}
+	cases := map[string]struct {
+		reason  string
+		stores  []proxmox.Storage
+		volumes map[string][]string
+		want    []string
+		err     string
+	}{
+		"Shared":    {reason: "All nodes that are up reach it.", stores: on(true), volumes: map[string][]string{"pve1": {volume}}, want: []string{"pve1", "pve2"}},
+		"Local":     {reason: "One node has it.", stores: on(false), volumes: map[string][]string{"pve2": {volume}}, want: []string{"pve2"}},
+		"Off":       {reason: "The node that has it is off.", stores: on(false), volumes: map[string][]string{"pve3": {volume}}, err: "not found"},
+		"Gone":      {reason: "It was removed.", stores: on(true), err: "backup '" + volume + "' not found"},
+		"NoStorage": {reason: "There is no such storage.", err: "storage 'nas'"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := &pve{nodes: up, stores: tc.stores, volumes: tc.volumes}
+			f := Finder{Inventory: p, Checks: &preflight.Checks{Superuser: true}}
+			got, err := f.nodes(t.Context(), volume)
+			if tc.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.err) {
+					t.Errorf("\n%s\nwant an error with %q, got %v", tc.reason, tc.err, err)
+				}
+				return
+			}
+			if err != nil || !slices.Equal(got, tc.want) {
+				t.Errorf("\n%s\nwant %v, got %v, %v", tc.reason, tc.want, got, err)
+			}
+		})
+	}
+}
+
+func TestArchive(t *testing.T) {
+	a := &Archive{Volume: volume, Nodes: []string{"pve1"}, Config: qemu.Config{
+		"scsi0": "ceph:vm-100-disk-0,size=4G", "efidisk0": "ceph:vm-100-disk-1,size=1M", "ide2": "local:iso/a.iso,media=cdrom",
+		"ide3": "ceph:vm-100-cloudinit,media=cdrom", "virtio0": "/dev/sdb,size=1G",
+	}}
+	a.putOn("fast")
+	want := qemu.Config{
+		"scsi0": "fast:vm-100-disk-0,size=4G", "efidisk0": "fast:vm-100-disk-1,size=1M", "ide2": "local:iso/a.iso,media=cdrom",
+		"ide3": "fast:vm-100-cloudinit,media=cdrom", "virtio0": "/dev/sdb,size=1G",
+	}
+	if diff := cmp.Diff(want, a.Config); diff != "" {
+		t.Errorf("A restore makes all volumes on the storage, and leaves media and devices of the host: -want, +got:\n%s", diff)
+	}
+	if got := a.Storages(); !slices.Equal(got, []string{"fast"}) {
+		t.Errorf("want the one storage, got %v", got)
+	}
+	if a.Lacks("pve1") != nil || a.Lacks("pve2") == nil {
+		t.Error("The VM is made where the backup is")
+	}
+	storages := []proxmox.Storage{{Name: "fast", Node: "pve1", Content: []string{"iso"}}}
+	if err := a.CheckStorages(storages, "pve1", false); err == nil || !strings.Contains(err.Error(), "restore.storage") {
+		t.Errorf("What a backup asks for that is not there can be put elsewhere, got %v", err)
+	}
+	storages[0].Content = []string{"images"}
+	if err := a.CheckStorages(storages, "pve1", false); err != nil {
+		t.Errorf("The storage takes disks, got %v", err)
+	}
+}
+
+func TestNotOfAVM(t *testing.T) {
+	f := Finder{Checks: &preflight.Checks{Superuser: true}}
+	for _, id := range []string{"nas:backup/vzdump-lxc-100-2026_11_22-17_00_00.tar.zst", "pbs:backup/ct/100/2026-11-22T17:00:00Z", "nas:backup/a.vma"} {
+		if err := f.checkPrivileges(t.Context(), id); err == nil || !strings.Contains(err.Error(), "is not the backup of a VM") {
+			t.Errorf("%s cannot become a VM, got %v", id, err)
+		}
+	}
+	for _, id := range []string{volume, "pbs:backup/vm/100/2026-11-22T17:00:00Z", "pbs:backup/ns/team/vm/100/2026-11-22T17:00:00Z"} {
+		if err := f.checkPrivileges(t.Context(), id); err != nil {
+			t.Errorf("%s can, got %v", id, err)
+		}
+	}
+}
