@@ -146,9 +146,12 @@ func TestBegin(t *testing.T) {
 		earlier *Record
 		want    []proxmox.UPID
 	}{
-		"First":     {reason: "Tasks that are there are not those of the call.", want: []proxmox.UPID{first.UPID}},
-		"Unknown":   {reason: "The task of a call whose answer was lost is ours.", earlier: &Record{VMID: 200, Node: "pve1", Begun: 0x0f00}},
-		"Known":     {reason: "The task of a call that has ended is not that of the next one.", earlier: &Record{VMID: 200, Node: "pve1", Task: first.UPID}, want: []proxmox.UPID{first.UPID}},
+		"First":   {reason: "Tasks that are there are not those of the call.", want: []proxmox.UPID{first.UPID}},
+		"Unknown": {reason: "The task of a call whose answer was lost is ours.", earlier: &Record{VMID: 200, Node: "pve1", Begun: 0x0f00}},
+		"Known": {
+			reason: "The task of a call that has ended is not that of the next one.", earlier: &Record{VMID: 200, Node: "pve1", Task: first.UPID},
+			want: []proxmox.UPID{first.UPID},
+		},
 		"OtherVMID": {reason: "Nor is what was noted for another VMID.", earlier: &Record{VMID: 201, Node: "pve1"}, want: []proxmox.UPID{first.UPID}},
 		"OtherNode": {reason: "Nor for another node.", earlier: &Record{VMID: 200, Node: "pve2"}, want: []proxmox.UPID{first.UPID}},
 	}
@@ -200,7 +203,11 @@ func TestUnfinished(t *testing.T) {
 func TestNodes(t *testing.T) {
 	up := []proxmox.Node{{Name: "pve1", Status: "online"}, {Name: "pve2", Status: "online"}, {Name: "pve3", Status: "offline"}}
 	on := func(shared bool) []proxmox.Storage {
-		return []proxmox.Storage{{Name: "nas", Node: "pve1", Shared: shared}, {Name: "nas", Node: "pve2", Shared: shared}, {Name: "nas", Node: "pve3", Shared: shared}}
+		var all []proxmox.Storage
+		for _, n := range up {
+			all = append(all, proxmox.Storage{Name: "nas", Node: n.Name, Shared: shared})
+		}
+		return all
 	}
 	cases := map[string]struct {
 		reason  string
