@@ -244,27 +244,11 @@ func joinNumbers(all []int) string {
 // PoolVMs are the VMIDs of the guests in a pool, which PVE tells anybody, whatever else of
 // the pool may be seen. It says too whether the pool exists.
 func (c ObjectAPI) PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error) {
-	r := request{
-		op: "read pool " + strconv.Quote(pool), method: http.MethodGet,
-		path: "/pools", query: url.Values{"poolid": {pool}},
-	}
-	var data list[struct {
-		Members list[struct {
-			VMID integer `json:"vmid"`
-		}] `json:"members"`
-	}]
-	err = c.do(ctx, r, &data)
+	m, err := c.PoolMembers(ctx, pool)
 	if IsUnknownReference(err) {
 		return nil, false, nil
 	}
-	for _, d := range data {
-		for _, m := range d.Members {
-			if m.VMID != 0 {
-				vmids = append(vmids, int(m.VMID))
-			}
-		}
-	}
-	return vmids, err == nil, err
+	return m.VMIDs, err == nil, err
 }
 
 // JoinPool makes a VM a member of a pool and takes it out of the one that it is
