@@ -29,7 +29,7 @@ import (
 func pure() []string {
 	return []string{
 		"checksum", "guestagent", "harules", "imageref", "importer", "inventory", "maintenance", "metrics", "nocloud", "objectstate", "placement", "proxmox",
-		"proxmox/lenient", "proxmox/propertystring", "proxmox/transport", "qemu", "qemu/export", "qemu/validate", "retention", "schedule",
+		"proxmox/lenient", "proxmox/owncalls", "proxmox/propertystring", "proxmox/transport", "qemu", "qemu/export", "qemu/validate", "retention", "schedule",
 		"settings", "tasktrack", "version",
 		"vmcache", "vmstate",
 	}

@@ -88,10 +88,10 @@ func (c *conn) beginAnswer(ctx context.Context, r request) (string, error) {
 	}
 	var answer text
 	var started UPID
-	c.ownCalls.expectTask(r) // Until its task is known.
+	c.ownCalls.ExpectTask(r.own()) // Until its task is known.
 	defer func() {
-		c.ownCalls.started(started)
-		c.ownCalls.release(r)
+		c.ownCalls.Started(started)
+		c.ownCalls.Release(r.own())
 		c.limiter.leave(turn, started)
 	}()
 	if err := c.do(ctx, r, &answer); err != nil {

@@ -29,6 +29,7 @@ import (
 	telmate "github.com/Telmate/proxmox-api-go/proxmox"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/vitistack/provider-proxmox/internal/proxmox/owncalls"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
 
@@ -95,7 +96,7 @@ type conn struct {
 
 	transport *transport.Transport
 	limiter   *taskLimiter
-	ownCalls  *ownCalls
+	ownCalls  *owncalls.Calls[UPID]
 	identity  Identity
 	timeout   time.Duration
 	userAgent string
@@ -119,7 +120,7 @@ func New(cfg Config) (*Client, error) {
 	c.superuser = cfg.Credentials.Token() == superuser+"!"
 	c.identity = Identity{ID: cfg.Credentials.Identity(), Token: cfg.Credentials.TokenID != ""}
 	c.limiter = newTaskLimiter(cfg.Limits, c.identity.ID, cfg.Clock)
-	c.ownCalls = newOwnCalls(c.identity.ID, cfg.Clock)
+	c.ownCalls = owncalls.New[UPID](c.identity.ID, cfg.Clock)
 	c.http = &http.Client{
 		Transport:     chain,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -234,8 +235,8 @@ func (c *conn) call(ctx context.Context, r request, fn func(context.Context) err
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	x := newCall(r, c.secrets)
-	c.ownCalls.enter(r)
-	defer func() { c.ownCalls.leave(r, err == nil || IsOutcomeUnknown(err)) }()
+	c.ownCalls.Enter(r.own())
+	defer func() { c.ownCalls.Leave(r.own(), err == nil || IsOutcomeUnknown(err)) }()
 	defer func() {
 		if p := recover(); p != nil {
 			err = x.unexpected()

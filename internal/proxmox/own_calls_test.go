@@ -20,80 +20,35 @@ import (
 	"net/http"
 	"slices"
 	"testing"
-	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/owncalls"
 )
 
-func TestTraces(t *testing.T) {
+func TestOwn(t *testing.T) {
 	ref := Ref{Node: "pve1", VMID: 100}
-	configure, start := machine("configure", http.MethodPut, ref, "/config"), machine("start", http.MethodPost, ref, "/status/start")
-	task := UPID("UPID:pve1:1:2:3:qmstart:100:x@pve!t:")
-	now := time.Unix(1, 0)
-	traced := func(calls ...func(*ownCalls)) *ownCalls {
-		tr := newOwnCalls("x@pve!t", func() time.Time { return now })
-		for _, call := range calls {
-			call(tr)
-		}
-		return tr
-	}
-	enter := func(r request) func(*ownCalls) { return func(tr *ownCalls) { tr.enter(r) } }
-	leave := func(r request, done bool) func(*ownCalls) { return func(tr *ownCalls) { tr.leave(r, done) } }
-	ask := func(tr *ownCalls) { tr.loggedByUs("100", "x@pve!t") }
-	lines := map[string]struct {
+	cases := map[string]struct {
 		reason string
-		traces *ownCalls
-		user   string
-		want   bool
+		call   request
+		want   owncalls.Call
 	}{
-		"None":  {reason: "Without a call there is no line of ours.", traces: traced(), user: "x@pve!t"},
-		"Made":  {reason: "A call has its line.", traces: traced(enter(configure), leave(configure, true)), user: "x@pve!t", want: true},
-		"Early": {reason: "Its line may come before its answer.", traces: traced(enter(configure)), user: "x@pve!t", want: true},
-		"Once":  {reason: "It has one line.", traces: traced(enter(configure), leave(configure, true), ask), user: "x@pve!t"},
-		"Was":   {reason: "One that came early does not come again.", traces: traced(enter(configure), ask, leave(configure, true)), user: "x@pve!t"},
-		"Twice": {
-			reason: "Two calls have two lines.",
-			traces: traced(enter(configure), leave(configure, true), enter(configure), leave(configure, true), ask), user: "x@pve!t", want: true,
+		"Configure": {
+			reason: "A change of options has a line of the log.", call: machine("configure", http.MethodPut, ref, "/config"),
+			want: owncalls.Call{VMID: "100", Logged: true},
 		},
-		"Power": {reason: "A line that comes while the VM is started is another's, who uses the same token.", traces: traced(enter(start)), user: "x@pve!t"},
-		"Both":  {reason: "Of two lines that come early one is another's.", traces: traced(enter(configure), ask), user: "x@pve!t"},
-		"Failed": {
-			reason: "What came early of a call that was refused does not stand for the next.",
-			traces: traced(enter(configure), ask, leave(configure, false), enter(configure), leave(configure, true)), user: "x@pve!t", want: true,
+		"Start": {reason: "A start has its task.", call: machine("start", http.MethodPost, ref, "/status/start"), want: owncalls.Call{VMID: "100"}},
+		"Read":  {reason: "A read changes no VM.", call: machine("read", http.MethodGet, ref, "/config"), want: owncalls.Call{Logged: true}},
+		"Create": {
+			reason: "A creation names its VM in the form.", want: owncalls.Call{VMID: "101"},
+			call: request{method: http.MethodPost, path: "/nodes/{node}/qemu", args: []string{"pve1"}, form: map[string]string{"vmid": "101"}},
 		},
-		"Refused": {reason: "A call that was refused has none.", traces: traced(enter(configure), leave(configure, false)), user: "x@pve!t"},
-		"Start":   {reason: "A call that is a task has none of this kind.", traces: traced(enter(start), leave(start, true)), user: "x@pve!t"},
-		"Theirs":  {reason: "Another user's line is another's.", traces: traced(enter(configure), leave(configure, true)), user: "root@pam"},
+		"Other": {reason: "A change of a storage is of no VM.", call: request{method: http.MethodPost, path: "/storage", form: map[string]string{"vmid": "101"}}},
 	}
-	for name, tc := range lines {
+	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := tc.traces.loggedByUs("100", tc.user); got != tc.want {
-				t.Errorf("%s\nline(): want %t, got %t", tc.reason, tc.want, got)
+			if got := tc.call.own(); got != tc.want {
+				t.Errorf("%s Want %+v, got %+v", tc.reason, tc.want, got)
 			}
 		})
-	}
-	late := traced(enter(configure), leave(configure, true))
-	now = now.Add(traceFor + time.Second)
-	if late.loggedByUs("100", "x@pve!t") {
-		t.Error("A line that comes much later is another's.")
-	}
-	read := machine("read", http.MethodGet, ref, "/config")
-	kept := traced(enter(read), leave(read, true), enter(configure), leave(configure, true))
-	now = now.Add(traceFor + time.Second)
-	enter(configure)(kept)
-	leave(configure, true)(kept)
-	if len(kept.pendingLines) != 1 || len(kept.pendingLines["100"]) != 1 {
-		t.Errorf("Lines that nobody reads are not kept for ever: %v", kept.pendingLines)
-	}
-	tr := traced(enter(start))
-	if sure, maybe := tr.startedByUs(task); sure || !maybe {
-		t.Error("A task may be that of a call under way.")
-	}
-	tr.started(task)
-	tr.leave(start, false)
-	if sure, maybe := tr.startedByUs(task); !sure || maybe {
-		t.Error("A task that was started is ours.")
-	}
-	if sure, maybe := tr.startedByUs("UPID:pve1:9:2:3:qmstart:100:x@pve!t:"); sure || maybe {
-		t.Error("No other is.")
 	}
 }
 
