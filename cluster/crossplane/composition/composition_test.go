@@ -74,6 +74,15 @@ func TestExamples(t *testing.T) {
 			reason: "several interfaces, with addresses",
 			files:  []string{"migration/before/class-medium.yaml", "migration/virtrigaud/image-ubuntu-22.yaml", "migration/virtrigaud/multi-nic-vm.yaml"},
 		},
+		"virtrigaud-snapshot": {
+			reason: "a manifest written for another operator is taken without a change", files: []string{"testdata/snapshot.yaml"},
+		},
+		"virtrigaud-snapshot-memory": {
+			reason: "the memory is saved if that is asked for", files: []string{"testdata/snapshot-memory.yaml"},
+		},
+		"virtrigaud-snapshot-provider": {
+			reason: "the Provider of the VirtualMachine is that of its snapshot", files: []string{"testdata/snapshot-provider.yaml"},
+		},
 		"virtrigaud-storage": {
 			reason: "a class says where the first disk is",
 			files:  []string{"migration/virtrigaud/class-high-performance.yaml", "migration/virtrigaud/image-ubuntu-22.yaml", "testdata/fast.yaml"},
