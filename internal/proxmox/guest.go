@@ -105,21 +105,16 @@ type Guest struct {
 	// Uptime since the guest's start, to the second.
 	Uptime time.Duration
 
-	// CPU in use, from 0 to 1 of MaxCPU.
-	CPU float64
-
-	// MaxCPU is the number of virtual CPUs.
+	// CPU in use, from 0 to 1 of MaxCPU, the number of virtual CPUs.
+	CPU    float64
 	MaxCPU int
 
 	// Memory used and MaxMemory assigned, in bytes.
 	Memory, MaxMemory int64
 
-	// MaxDisk is the size of the boot disk in bytes.
-	MaxDisk int64
-
-	// DiskRead and DiskWritten are how many bytes the guest has read from its disks and
-	// written to them since its start.
-	DiskRead, DiskWritten int64
+	// MaxDisk is the size of the boot disk, and DiskRead and DiskWritten are what was read from
+	// disks and written to them since the guest's start, in bytes.
+	MaxDisk, DiskRead, DiskWritten int64
 }
 
 // Ref says where the guest is.
@@ -146,8 +141,7 @@ func (d resource) guest() Guest {
 		Template: bool(d.Template), Tags: splitList(string(d.Tags)), Pool: string(d.Pool), Lock: string(d.Lock),
 		HAState: string(d.HAState), Uptime: seconds(d.Uptime), CPU: float64(d.CPU),
 		MaxCPU: max(int(d.MaxCPU), int(d.CPUs)),
-		Memory: int64(d.Memory), MaxMemory: int64(d.MaxMemory), MaxDisk: int64(d.MaxDisk),
-		DiskRead: int64(d.DiskRead), DiskWritten: int64(d.DiskWritten),
+		Memory: int64(d.Memory), MaxMemory: int64(d.MaxMemory), MaxDisk: int64(d.MaxDisk), DiskRead: int64(d.DiskRead), DiskWritten: int64(d.DiskWritten),
 	}
 }
 

@@ -20,7 +20,6 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"k8s.io/utils/ptr"
 
@@ -51,7 +50,7 @@ func (e cloudInitFeature) complete(ctx context.Context, m Machine, d *desired) (
 		return nil, nil
 	}
 	if err := e.addSSHKeys(ctx, m, d); err != nil || !d.CustomData() {
-		return rejectionsOf(err)
+		return conditions.Rejections(err)
 	}
 	var err error
 	if _, goes := d.migration(e.vm, m.GetAnnotations()[object.AnnotationNode]); goes {
@@ -60,15 +59,7 @@ func (e cloudInitFeature) complete(ctx context.Context, m Machine, d *desired) (
 		d.image, err = e.noCloud().Build(ctx, m, d.Desired)
 	}
 	d.NoCloudImage = d.image.Drive()
-	return rejectionsOf(err)
-}
-
-// rejectionsOf are what an error rejects of a spec, or the error if it is another one.
-func rejectionsOf(err error) ([]string, error) {
-	if r := (conditions.ValidationError{}); errors.As(err, &r) {
-		return []string{r.Error()}, nil
-	}
-	return nil, err
+	return conditions.Rejections(err)
 }
 
 // addSSHKeys adds the SSH keys of Secrets and ConfigMaps to what is desired, unless the guest is told nothing any more.

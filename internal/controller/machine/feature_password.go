@@ -26,6 +26,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -87,7 +88,7 @@ func (e passwordFeature) addPassword(ctx context.Context, m Machine, d *desired)
 	}
 	p, err := passwordFeature{external: e.external}.passwordOf(ctx, m, c)
 	if p == nil || err != nil || d.CloudInitFrozen || d.CustomData() {
-		return rejectionsOf(err) // Custom data have the hash of it, and PVE's drive is not there.
+		return conditions.Rejections(err) // Custom data have the hash of it, and PVE's drive is not there.
 	}
 	sent := m.GetAnnotations()[object.AnnotationPassword]
 	switch {

@@ -224,27 +224,13 @@ func (e *external) emitChange(m Machine, change qemu.Difference) {
 	for _, option := range change.Options() {
 		current, desired := e.vm.Config[option], change.Set[option]
 		why := ""
-		if drift && !e.changesWithoutSpec(option, desired) {
+		if drift && !secretref.MayChange(option, desired, e.planned.CloudInit) && (option != "tags" || e.planned.Tenant == "") {
 			why = setByOthers
 		}
 		for _, line := range kind.Changes(option, vmstate.Masked(option, current), vmstate.Masked(option, desired)) {
 			e.record.Event(m, xpevent.Normal(events.ReasonChanged, line+why))
 		}
 	}
-}
-
-// changesWithoutSpec reports whether the desired value of an option may change although the spec
-// has not: by a Secret, a ConfigMap or a label.
-func (e *external) changesWithoutSpec(option, desired string) bool {
-	switch option {
-	case "cipassword":
-		return true
-	case "sshkeys":
-		return secretref.RefersToSSHKeys(e.planned.CloudInit)
-	case "tags":
-		return e.planned.Tenant != ""
-	}
-	return strings.Contains(desired, "media=cdrom")
 }
 
 // emitStep tells of a change beside options that was made, unless the end of its task tells.

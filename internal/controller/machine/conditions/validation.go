@@ -54,6 +54,14 @@ func Reject(a Aspect, format string, args ...any) error {
 	return ValidationError{Aspect: a, Message: fmt.Sprintf(format, args...)}
 }
 
+// Rejections returns what an error rejects of a spec, or the error if it rejects nothing.
+func Rejections(err error) ([]string, error) {
+	if r := (ValidationError{}); errors.As(err, &r) {
+		return []string{r.Error()}, nil
+	}
+	return nil, err
+}
+
 // SetRejection shows why there is no VM and none can be created, and no longer what was so
 // before.
 func SetRejection(m object.Machine, err error) {

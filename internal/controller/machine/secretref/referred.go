@@ -17,6 +17,8 @@ limitations under the License.
 package secretref
 
 import (
+	"strings"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -53,4 +55,16 @@ func ReferredTo(m object.Machine) (secrets, configMaps []client.ObjectKey) {
 		}
 	}
 	return secrets, configMaps
+}
+
+// MayChange reports whether the desired value of an option may change although the spec has not, because it comes from a Secret or
+// a ConfigMap.
+func MayChange(option, desired string, c *v1alpha1.MachineCloudInit) bool {
+	switch option {
+	case "cipassword":
+		return true
+	case "sshkeys":
+		return RefersToSSHKeys(c)
+	}
+	return strings.Contains(desired, "media=cdrom")
 }
