@@ -26,7 +26,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"k8s.io/utils/ptr"
 
-	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
@@ -195,7 +194,7 @@ func (c *creation) cloneOptions() proxmox.CloneOptions {
 		Pool:        ptr.Deref(c.Pool, ""),
 		Full:        new(bool),
 	}
-	*o.Full = fullClone(c.Clone, c.source)
+	*o.Full = source.IsFull(c.Clone, c.source)
 	if c.Clone != nil {
 		o.Storage, o.Format, o.Snapshot = ptr.Deref(c.Clone.Storage, ""), ptr.Deref(c.Clone.Format, ""), ptr.Deref(c.Clone.Snapshot, "")
 	}
@@ -203,12 +202,6 @@ func (c *creation) cloneOptions() proxmox.CloneOptions {
 		o.TargetNode = c.node
 	}
 	return o
-}
-
-// fullClone reports whether a clone copies the disks. Only those of a template can
-// be shared, and not those that it had at a snapshot.
-func fullClone(c *v1alpha1.MachineClone, s *source.Source) bool {
-	return s == nil || !s.Template || c != nil && (ptr.Deref(c.Full, false) || c.Snapshot != nil)
 }
 
 // sourceConfig is the configuration that a clone, or a VM of a backup, starts with, or nil.

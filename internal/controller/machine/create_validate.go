@@ -25,7 +25,6 @@ import (
 
 	"k8s.io/utils/ptr"
 
-	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
@@ -160,7 +159,7 @@ func (e creator) chooseNode(ctx context.Context, m Machine, s *source.Source) (s
 		return "", err
 	}
 	if local && wanted != "" && wanted != s.Node {
-		return s.Node, checkMigratable(m.Parameters(), s, nodes)
+		return s.Node, s.CheckMigratable(m.Parameters(), nodes)
 	}
 	if wanted == "" && (!local || s.Node == e.defaults.Node) && m.Parameters().Placement == nil {
 		wanted = e.defaults.Node
@@ -169,20 +168,6 @@ func (e creator) chooseNode(ctx context.Context, m Machine, s *source.Source) (s
 		return "", nil
 	}
 	return wanted, preflight.CheckNode(nodes, wanted)
-}
-
-// checkMigratable says why a clone cannot be made on the source's node and go to the
-// node that the spec names from there, which is what is done where its disks are
-// on local storage.
-func checkMigratable(p *v1alpha1.MachineParameters, s *source.Source, nodes []proxmox.Node) error {
-	if err := preflight.CheckNode(nodes, *p.Node); err != nil {
-		return err
-	}
-	if !fullClone(p.Clone, s) {
-		return conditions.Reject(conditions.Allocating, "%s (VMID %d) is on node %s with local storage, where a linked clone has to stay: "+
-			"set clone.full to true for one on node %s", s.Name, s.VMID, s.Node, *p.Node)
-	}
-	return nil
 }
 
 // check looks whether what the spec names exists where the VM is to be.

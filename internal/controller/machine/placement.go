@@ -31,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -58,7 +59,7 @@ func (e creator) place(ctx context.Context, m Machine, c *creation) error {
 // placedElsewhere reports whether a VM that has to be made on the node of its source goes to
 // the node that its user's rules lead to from there.
 func (c *creation) placedElsewhere() bool {
-	return c.source != nil && !c.source.Shared && c.Placement != nil && c.Node == nil && fullClone(c.Clone, c.source)
+	return c.source != nil && !c.source.Shared && c.Placement != nil && c.Node == nil && source.IsFull(c.Clone, c.source)
 }
 
 // choose a node. What takes a call for each node to learn is asked of the node
@@ -172,7 +173,7 @@ func (c *creation) clonedRoom(d proxmox.Disk, declared v1alpha1.MachineDisk) []p
 	size, _ := d.Size()
 	bytes := int64(max(size, qemu.SizeOf(declared)))
 	made := placement.Disk{Storage: d.Storage(), Content: scheduler.ContentImages}
-	if fullClone(c.Clone, c.source) {
+	if source.IsFull(c.Clone, c.source) {
 		made.Bytes = bytes
 	}
 	if to := ptr.Deref(declared.Storage, ""); to != "" && to != made.Storage {

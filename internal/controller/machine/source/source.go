@@ -30,6 +30,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -69,6 +70,25 @@ func (s *Source) Nodes() []string {
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// IsFull reports whether a clone copies the disks. Only those of a template can be shared, and not
+// those that it had at a snapshot. What is no clone has disks of its own.
+func IsFull(c *v1alpha1.MachineClone, s *Source) bool {
+	return s == nil || !s.Template || c != nil && (ptr.Deref(c.Full, false) || c.Snapshot != nil)
+}
+
+// CheckMigratable says why a clone cannot be made on the source's node and go to the node that the
+// spec names from there, which is what is done where its disks are on local storage.
+func (s *Source) CheckMigratable(p *v1alpha1.MachineParameters, nodes []proxmox.Node) error {
+	if err := preflight.CheckNode(nodes, *p.Node); err != nil {
+		return err
+	}
+	if !IsFull(p.Clone, s) {
+		return conditions.Reject(conditions.Allocating, "%s (VMID %d) is on node %s with local storage, where a linked clone has to stay: "+
+			"set clone.full to true for one on node %s", s.Name, s.VMID, s.Node, *p.Node)
+	}
+	return nil
 }
 
 // A Client reads what a VM was like at its snapshots.
