@@ -41,6 +41,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/settled"
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/placement"
@@ -64,7 +65,7 @@ type bench struct {
 	// background runs questions to guests.
 	background    func(func())
 	cache         *vmcache.Cache
-	settled       *settled
+	settled       *settled.Store
 	scheduler     *scheduler.Scheduler
 	unschedulable *placement.Queue[Machine]
 	// sharesCluster reports whether another resource is for the same cluster.
@@ -95,7 +96,7 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 	c := newClock()
 	b := &bench{
 		pve: newPVE(), clock: c, tasks: tasktrack.New(c.now), sent: password.NewSent(), hostKeys: guestagent.NewHostKeys(c.now),
-		cache: vmcache.New(c.now, vmcache.DefaultFullResyncInterval), settled: newSettled(), scheduler: scheduler.New(),
+		cache: vmcache.New(c.now, vmcache.DefaultFullResyncInterval), settled: settled.New(), scheduler: scheduler.New(),
 		woken: make(chan Machine, 10), m: m,
 	}
 	b.background = func(ask func()) { ask() }

@@ -87,7 +87,7 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 	upToDate := report{external: e}.upToDate(m, seen, err)
 	conditions.Set(m, upToDate)
 	if upToDate.Status == corev1.ConditionTrue {
-		e.settled.markUpToDate(m)
+		e.settled.MarkUpToDate(m)
 	}
 	report{external: e}.announceFault(m, ready)
 	return seen, err

@@ -72,6 +72,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/rollback"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/secretref"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/settled"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
@@ -179,7 +180,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 			hostKeys:  guestagent.NewHostKeys(o.Clock()),
 			agents:    guestagent.New(o.Clock()),
 			cache:     vmcache.New(o.Clock(), cmp.Or(o.FullResyncInterval, vmcache.DefaultFullResyncInterval)),
-			settled:   newSettled(),
+			settled:   settled.New(),
 			holds:     o.Holds,
 			scheduler: sched,
 			wake:      func(m Machine) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
@@ -245,7 +246,7 @@ type shared struct {
 	hostKeys      *guestagent.HostKeys
 	agents        *guestagent.Results
 	cache         *vmcache.Cache
-	settled       *settled
+	settled       *settled.Store
 	holds         kind.Holds
 	scheduler     *scheduler.Scheduler
 	unschedulable *placement.Queue[Machine]
@@ -261,7 +262,7 @@ func (s *shared) forget(m Machine) {
 	s.hostKeys.Forget(m)
 	s.agents.Forget(m)
 	s.cache.Forget(m)
-	s.settled.leave(m)
+	s.settled.Forget(m)
 }
 
 // A connector makes the external of each reconcile.

@@ -220,7 +220,7 @@ func (e *external) emitChange(m Machine, change qemu.Difference) {
 	if e.vm.IdentityPending {
 		return
 	}
-	drift := e.settled.wasUpToDate(m)
+	drift := e.settled.WasUpToDate(m)
 	for _, option := range change.Options() {
 		current, desired := e.vm.Config[option], change.Set[option]
 		why := ""
