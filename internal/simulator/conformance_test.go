@@ -32,9 +32,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-var mismatches = flag.String(
-	"mismatches", "", "write the recordings that do not match to this file, followed by the version",
-) //nolint:gochecknoglobals // A flag.
+//nolint:gochecknoglobals // A flag.
+var mismatches = flag.String("mismatches", "", "write the recordings that do not match to this file, followed by the version")
 
 // floors are how many recordings of a version match word for word, at least.
 func floors() map[string]int { return map[string]int{"8.4": 869, "9.2": 863} }
