@@ -37,8 +37,8 @@ SCALE = ^(TestBalancedPopulation|TestChaos|TestCompetingProviders|TestImportEsta
 # Tests of many cases without concurrency. The race detector would find nothing and take eight times as long.
 TABLE = ^(TestEveryOption|TestFaults|TestManyGuests|TestPolicy(Behind|Killed|Year))$$
 
-# The packages that make test runs with the race detector. make test-faults runs internal/faults.
-PACKAGES_WITH_RACE = $$($(GO) list ./... | grep -v '/internal/faults$$')
+# The packages that make test runs with the race detector. make test-faults runs internal/faults, and those in hack/ read the tree.
+PACKAGES_WITH_RACE = $$($(GO) list ./... | grep -v -e '/internal/faults$$' -e '/hack/')
 
 # The packages whose tests run in both scopes and on both versions of Proxmox VE.
 SCOPED_PACKAGES = ./internal/controller $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./internal/controller/... | awk '/configtest/ { print $$1 }')
@@ -78,6 +78,7 @@ test: launcher ## Run the unit and lifecycle tests. PACKAGES=./internal/... and 
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
 	set -x && $(GO) test -trimpath $(RACE) -skip '$(SCALE)|$(TABLE)' $(ARGS) $(or $(PACKAGES),$(PACKAGES_WITH_RACE)) $(if $(PACKAGES),,&& \
 	CGO_ENABLED=0 $(GO) test -trimpath -run '$(TABLE)' $(ARGS) ./internal/controller/machine ./internal/controller/snapshotpolicy ./internal/simulator && \
+	CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./hack/... && \
 	cd cluster && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) $(LOCAL_PACKAGES))
 
 test-all: ## Run everything that a change must pass, as .ci/run does.
