@@ -17,6 +17,7 @@ limitations under the License.
 package controller_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -124,10 +125,14 @@ func importedBack(w *world) {
 	w.uncollected("connection-" + w.name)
 	spec := ubuntu()
 	spec.Rollback = &v1alpha1.MachineRollback{Snapshot: "before", Token: "1", AllowRunning: new(true)}
+	spec.PowerAction = &v1alpha1.MachinePowerAction{Action: "Reset", Token: "1"}
 	w.create(spec, func(m machine.Machine) { meta.SetExternalName(m, vmid) })
 	w.says(kind.TypeUpToDate, "RollbackRefused", "another rollback.token")
 	if n := w.tasks("qmrollback"); n > 0 || w.vm().Power != simulator.Running {
 		w.Errorf("a manifest that is applied anew asks for nothing, got %d rollbacks", n)
+	}
+	if a := w.m.Observation().PowerAction; w.tasks("qmreset") > 0 || a == nil || !strings.HasPrefix(a.Result, "not done") {
+		w.Errorf("nor for a power action, got %+v", a)
 	}
 	w.goBack(v1alpha1.MachineRollback{Snapshot: "before", Token: "2", AllowRunning: new(true)}, v1alpha1.RollbackSucceeded)
 	w.ready()

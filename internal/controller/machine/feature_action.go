@@ -20,6 +20,9 @@ import (
 	"context"
 	"strings"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
@@ -62,6 +65,18 @@ func actionDue(m Machine) *v1alpha1.MachinePowerAction {
 		return nil // The annotation was lost.
 	}
 	return a
+}
+
+// showEarly shows that the power action is not done that the manifest of a Machine asks for which takes over a VM: it is an
+// old one. The finalizer is written next, with which the status would be lost.
+func (e actionFeature) showEarly(ctx context.Context, m Machine) error {
+	a := m.Parameters().PowerAction
+	before, ok := m.DeepCopyObject().(Machine)
+	if a == nil || !ok {
+		return nil
+	}
+	m.Observation().PowerAction = actionResult(a, "", errors.New("not done: it was asked for before the Machine had its VM"))
+	return errors.Wrap(e.kube.Status().Patch(ctx, m, client.MergeFrom(before)), "cannot show that the power action is not done")
 }
 
 // startAction does a power action. What PVE refuses is its result: it is not repeated. What waits

@@ -150,5 +150,12 @@ func (e ownership) adopt(ctx context.Context, m Machine) error {
 		setConflict(m, err)
 		return err
 	}
-	return kind.Annotate(ctx, e.kube, m, map[string]string{object.AnnotationUUID: id.UUID, object.AnnotationNode: v.Node})
+	notes := map[string]string{object.AnnotationUUID: id.UUID, object.AnnotationNode: v.Node}
+	if a := m.Parameters().PowerAction; a != nil {
+		notes[object.AnnotationPowerAction] = a.Token
+	}
+	if err := kind.Annotate(ctx, e.kube, m, notes); err != nil {
+		return err
+	}
+	return actionFeature{external: e.external}.showEarly(ctx, m)
 }
