@@ -36,7 +36,7 @@ import (
 func TestRestores(t *testing.T) {
 	t.Parallel()
 	runVersions(t, map[string]scenario{
-		"copied":    {reason: "A Machine waits for a Backup, and is a copy of what that holds.", run: fromBackup},
+		"unpacked":  {reason: "A Machine waits for a Backup, and is a copy of what that holds.", run: fromBackup},
 		"moved":     {reason: "A Machine of a volume takes the place of the first VM.", run: fromVolume},
 		"brokenoff": {reason: "What a restore has left that failed goes before the next attempt.", run: restoredLater},
 		"givenup":   {reason: "What a restore has left that failed goes with its Machine.", run: abandonedRestore},
