@@ -28,6 +28,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -220,12 +221,22 @@ func lacksNodes(kubernetes *unstructured.Unstructured) string {
 	return ""
 }
 
-// disown deletes a composite resource and keeps what it is composed of; it returns the name of its Machine.
+// disown deletes a composite resource and keeps what it is composed of; it returns the name of its Machine. The composite is paused
+// meanwhile: Crossplane might make what it is composed of its own again, just before it is gone.
 func (s *suite) disown(t *testing.T, definition, name string) string {
 	t.Helper()
 	const reference = `jsonpath={.spec.crossplane.resourceRefs[?(@.kind=="Machine")].name}`
 	made := s.kubectl(t, "get", definition, name, "--namespace=default", "--output="+reference)
+	s.kubectl(t, "annotate", definition, name, "crossplane.io/paused=true", "--namespace=default")
+	s.kubectl(t, "wait", definition, name, `--for=jsonpath={.status.conditions[?(@.type=="Synced")].reason}=ReconcilePaused`, "--timeout=1m", "--namespace=default")
 	s.kubectl(t, "delete", "--wait=false", "--cascade=orphan", definition, name, "--namespace=default")
+	s.until(t, func() string {
+		if slices.Contains(s.get(t, definition, name).GetFinalizers(), metav1.FinalizerOrphanDependents) {
+			return "what the composite resource is composed of still belongs to it"
+		}
+		return ""
+	})
+	s.kubectl(t, "annotate", definition, name, "crossplane.io/paused-", "--namespace=default")
 	return made
 }
 

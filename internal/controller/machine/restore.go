@@ -101,8 +101,6 @@ func (e restoring) removeUnfinished(ctx context.Context, m Machine, ref proxmox.
 		e.recordCallError(m, err)
 		return errors.Wrap(err, "cannot remove what a restore has left that failed")
 	}
-	e.invalidateInventory(m)
-	wake := e.waker(m)
-	e.inventory.Follow(u, func(proxmox.Task) { wake() })
+	taskWatch{external: e.external}.follow(m, u, ref.Node)
 	return nil
 }
