@@ -228,7 +228,8 @@ func (s *suite) disown(t *testing.T, definition, name string) string {
 	const reference = `jsonpath={.spec.crossplane.resourceRefs[?(@.kind=="Machine")].name}`
 	made := s.kubectl(t, "get", definition, name, "--namespace=default", "--output="+reference)
 	s.kubectl(t, "annotate", definition, name, "crossplane.io/paused=true", "--namespace=default")
-	s.kubectl(t, "wait", definition, name, `--for=jsonpath={.status.conditions[?(@.type=="Synced")].reason}=ReconcilePaused`, "--timeout=1m", "--namespace=default")
+	const paused = `--for=jsonpath={.status.conditions[?(@.type=="Synced")].reason}=ReconcilePaused`
+	s.kubectl(t, "wait", definition, name, paused, "--timeout=1m", "--namespace=default")
 	s.kubectl(t, "delete", "--wait=false", "--cascade=orphan", definition, name, "--namespace=default")
 	s.until(t, func() string {
 		if slices.Contains(s.get(t, definition, name).GetFinalizers(), metav1.FinalizerOrphanDependents) {
