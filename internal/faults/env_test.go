@@ -324,7 +324,7 @@ func (w *env) acted() bool {
 // is left of images that it has had.
 func (w *env) tidy() bool {
 	reason := w.m.GetCondition(conditions.TypeRestartRequired).Reason
-	restarts := reason == conditions.ReasonRestarting || reason == conditions.ReasonWaitingForGuest
+	restarts := reason == conditions.ReasonRestarting || reason == conditions.ReasonWaitingForGuest || reason == conditions.ReasonRestartFailed
 	return w.settled() && !restarts && w.imagesLeft() <= 1
 }
 

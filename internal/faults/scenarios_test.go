@@ -298,7 +298,7 @@ func scenarios() map[string]scenario {
 				},
 			},
 			holds: func(t *testing.T, g simulator.Guest) {
-				t.Helper() // A restart that fails is not made again.
+				t.Helper()
 				if g.Config["cores"] != "4" && g.Pending["cores"] != "4" {
 					t.Errorf("cores are %q and pending %q, want 4", g.Config["cores"], g.Pending["cores"])
 				}
