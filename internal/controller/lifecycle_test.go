@@ -283,7 +283,9 @@ func (w *world) start() {
 		Scheme:     scheme,
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: config.Controller{SkipNameValidation: new(true)}, // All worlds have the same controllers.
-		Client:     client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
+		// On a busy machine the race detector takes longer than the default of half a minute.
+		GracefulShutdownTimeout: new(2 * time.Minute),
+		Client:                  client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
 			&cluster.Machine{}: mine, &namespaced.Machine{}: mine, &cluster.ProviderConfig{}: mine, &namespaced.ProviderConfig{}: mine,
 			&cluster.Image{}: mine, &namespaced.Image{}: mine, &cluster.Snapshot{}: mine, &namespaced.Snapshot{}: mine,
