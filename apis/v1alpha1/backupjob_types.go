@@ -261,7 +261,7 @@ type BackupJobParameters struct {
 	PBSChangeDetectionMode *string `json:"pbsChangeDetectionMode,omitempty"`
 
 	// MaxAgeHours is how old the newest backup of each guest on the storage may be, 1 to
-	// 8784 hours, whoever has made it. The condition Fresh tells whether each has one.
+	// 8784 hours, whoever has made it. The condition Fresh is True if each has one.
 	// Default: none, and no condition.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
@@ -316,7 +316,7 @@ type BackupJobPerformance struct {
 	PBSEntriesMax *int32 `json:"pbsEntriesMax,omitempty"`
 }
 
-// BackupJobFleecing says whether and where overwritten blocks are kept.
+// BackupJobFleecing is where overwritten blocks are kept while a VM is backed up.
 //
 // +kubebuilder:validation:XValidation:rule="!self.enabled || has(self.storage)",message="fleecing needs a storage"
 type BackupJobFleecing struct {

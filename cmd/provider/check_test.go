@@ -26,9 +26,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+	"github.com/vitistack/provider-proxmox/package"
 )
 
 func TestCheck(t *testing.T) {
@@ -103,9 +103,21 @@ func TestCheckUnconnected(t *testing.T) {
 
 // TestFeatureNames has the help name what the definition of provider configurations takes.
 func TestFeatureNames(t *testing.T) {
-	for _, f := range []proxmox.Feature{proxmox.FeatureObserve, proxmox.FeatureImages, proxmox.FeatureCluster} {
-		if !slices.Contains(strings.Split(featureNames(), ","), string(f)) {
-			t.Errorf("%s is missing", f)
-		}
+	file, err := definitions.Files.ReadFile("crds/proxmox.vitistack.io_providerconfigs.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(file), "A ProviderFeature is")
+	_, text, _ = strings.Cut(text, "enum:")
+	text, _, _ = strings.Cut(text, "type:")
+	var want []string
+	for name := range strings.FieldsSeq(strings.ReplaceAll(text, "-", "")) {
+		want = append(want, name)
+	}
+	got := strings.Split(featureNames(), ",")
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-definition, +help:\n%s", diff)
 	}
 }
