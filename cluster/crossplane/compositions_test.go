@@ -47,7 +47,9 @@ const (
 
 // hostsOfManifests are the servers that the manifests of other operators name.
 func hostsOfManifests() []string {
-	return []string{"pve1.example.com", "pve.example.com", "pve-cluster.example.com", "ml110-01.sankofa.nexus", "r630-01.sankofa.nexus"}
+	return []string{
+		"pve1.example.com", "pve.example.com", "pve-cluster.example.com", "proxmox.example.com", "ml110-01.sankofa.nexus", "r630-01.sankofa.nexus",
+	}
 }
 
 // testConfiguration has each example of the Configuration, and each manifest that was written for another operator, become

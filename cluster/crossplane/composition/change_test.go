@@ -17,6 +17,7 @@ limitations under the License.
 package composition
 
 import (
+	stdcmp "cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -64,6 +65,18 @@ func (w *world) machine(xr *unstructured.Unstructured) map[string]any {
 	return spec
 }
 
+// proxmoxVM is one with a name, memory and a disk.
+func proxmoxVM(name, memory, disk string) string {
+	return fmt.Sprintf("{apiVersion: proxmox.sankofa.nexus/v1alpha1, kind: ProxmoxVM, metadata: {name: refused}, spec: {providerConfigRef: {name: x}, "+
+		"forProvider: {node: a, name: %q, cpu: 1, memory: %s, disk: %s, image: a, site: a}}}", stdcmp.Or(name, "vm"), memory, disk)
+}
+
+// virtrigaud is a VirtualMachine with an interface of static addresses.
+func virtrigaud(static string) string {
+	return "{apiVersion: infra.virtrigaud.io/v1beta1, kind: VirtualMachine, metadata: {name: refused, namespace: x}, spec: " +
+		"{providerRef: {name: x}, classRef: {name: x}, imageRef: {name: x}, networks: [{name: lan, staticIP: " + static + "}]}}"
+}
+
 func TestRefusedAtAdmission(t *testing.T) {
 	vm := func(spec string) string {
 		return "{apiVersion: platform.vitistack.io/v1alpha1, kind: VirtualMachine, metadata: {name: refused, namespace: x}, spec: " + spec + "}"
@@ -82,6 +95,27 @@ func TestRefusedAtAdmission(t *testing.T) {
 			"the unit is one of the reference's", "{apiVersion: proxmox.sankofa.nexus/v1alpha1, kind: ProxmoxVM, metadata: {name: refused}, spec: " +
 				"{providerConfigRef: {name: x}, forProvider: {node: a, name: a, cpu: 1, memory: 8Xi, disk: 8Gi, image: a, site: a}}}",
 			"memory 8Xi is not a number with Ki, Mi or Gi",
+		},
+		"SankofaLittleMemory": {"the reference says so", proxmoxVM("", "64Mi", "8Gi"), "memory 64Mi is below minimum of 128 MB"},
+		"SankofaNumber":       {"a number is one of MB", proxmoxVM("", "127", "8Gi"), "memory 127 is below minimum of 128 MB"},
+		"SankofaMuchMemory":   {"the reference says so", proxmoxVM("", "2049Gi", "8Gi"), "memory 2049Gi exceeds maximum of 2 TB"},
+		"SankofaPartOfMiB":    {"Proxmox VE has MiB", proxmoxVM("", "262145K", "8Gi"), "memory 262145K is not a whole number of MiB"},
+		"SankofaSmallDisk":    {"the reference says so", proxmoxVM("", "8Gi", "1023Mi"), "disk 1023Mi is below minimum of 1 GB"},
+		"SankofaLargeDisk":    {"the reference says so", proxmoxVM("", "8Gi", "101Ti"), "disk 101Ti exceeds maximum of 100 TB"},
+		"SankofaCharacters":   {"so is what the reference refuses", proxmoxVM("vm/1", "8Gi", "8Gi"), "VM name contains invalid characters: vm/1"},
+		"SankofaSpaces":       {"so is what the reference refuses", proxmoxVM("vm ", "8Gi", "8Gi"), "VM name cannot start or end with spaces"},
+		"SankofaName":         {"no name in Proxmox VE can stand for it", proxmoxVM("-vm", "8Gi", "8Gi"), "Proxmox VE takes no name like"},
+		"ClusterHalfACertificate": {
+			"a certificate has a key", "{apiVersion: vitistack.io/v1alpha1, kind: ProxmoxCluster, metadata: {name: refused}, spec: {endpoint: 'https://a:8006', " +
+				"clientCertificate: x, credentials: {username: a@pve, password: {secretRef: {name: x, key: k}}}}}",
+			"clientCertificate and clientKey need each other",
+		},
+		"VirtRigaudAddress": {"an address has a prefix length", virtrigaud("{address: 192.0.2.10}"), "192.0.2.10 is not an address with prefix length"},
+		"VirtRigaudFamily":  {"of two addresses one is of IPv6", virtrigaud("{address6: 192.0.2.10/24}"), "neither auto, dhcp nor an IPv6 address"},
+		"VirtRigaudNoAddress": {"an address is what is static", virtrigaud("{dns: [192.0.2.1]}"), "staticIP needs address or address6"},
+		"VirtRigaudPolicy": {
+			"values go with some operators", "{apiVersion: infra.virtrigaud.io/v1beta1, kind: VMPlacementPolicy, metadata: {name: refused}, " +
+				"spec: {antiAffinity: [{key: a, operator: Exists, values: [b]}]}}", "In and NotIn have values",
 		},
 		"VirtRigaudNetwork": {
 			"only some names stand for a bridge", "{apiVersion: infra.virtrigaud.io/v1beta1, kind: VirtualMachine, metadata: {name: refused, namespace: x}, spec: " +
@@ -169,6 +203,21 @@ func TestImagesOfProxmoxVM(t *testing.T) {
 				"memory": "8192Mi", "disks": disk("1Ti"),
 			},
 		},
+		"ISOName": {
+			"the name of an ISO image in the storage for images", "ubuntu-22.04.iso", "4Gi", "50Gi",
+			map[string]any{"iso": "local:iso/ubuntu-22.04.iso", "memory": "4Gi", "disks": disk("50Gi")},
+		},
+		"CloudImageName": {
+			"the name of a cloud image there; the least that is allowed", "ubuntu-22.04.qcow2", "128Mi", "1Gi",
+			map[string]any{
+				"image":  map[string]any{"volume": "local:import/ubuntu-22.04.qcow2", "disk": "system"},
+				"memory": "128Mi", "disks": disk("1Gi"),
+			},
+		},
+		"Largest": {
+			"the most that is allowed", "ubuntu-22.04-cloud", "2048G", "100T",
+			map[string]any{"template": "ubuntu-22.04-cloud", "clone": clone, "memory": "2048Gi", "disks": disk("100Ti")},
+		},
 		"Huge": {
 			"numbers of many digits stay numbers", "ubuntu-22.04-cloud", "2097152", "50Gi",
 			map[string]any{"template": "ubuntu-22.04-cloud", "clone": clone, "memory": "2097152Mi", "disks": disk("50Gi")},
@@ -186,8 +235,8 @@ func TestImagesOfProxmoxVM(t *testing.T) {
 				t.Errorf("%s: not ready: %v", tc.reason, w.warnings)
 			}
 			got := w.machine(xr)
-			if got["name"] != "my-vm-1" {
-				t.Errorf("the VM is called %q", got["name"])
+			if got["name"] != "my-vm-1" || got["description"] != "my vm_1" {
+				t.Errorf("the VM is called %q, and described as %q", got["name"], got["description"])
 			}
 			maps.DeleteFunc(got, func(key string, _ any) bool {
 				return !slices.Contains([]string{"template", "clone", "iso", "image", "memory", "disks"}, key)
@@ -206,18 +255,22 @@ func TestSites(t *testing.T) {
 	xr.SetName("sites")
 	sites, _, _ := unstructured.NestedSlice(xr.Object, "spec", "sites")
 	third := map[string]any{"name": "third", "endpoint": "https://pve3.example.com:8006"}
+	eight := slices.Clone(sites)
+	for n := range 6 {
+		eight = append(eight, map[string]any{"name": fmt.Sprintf("site%d", n), "endpoint": "https://pve3.example.com:8006"})
+	}
 	if err := unstructured.SetNestedSlice(xr.Object, sites[:1], "spec", "sites"); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.create(xr); err != nil {
 		t.Fatal(err)
 	}
-	for n, list := range [][]any{sites[:1], sites, {sites[0], sites[1], third}} {
+	for _, list := range [][]any{sites[:1], sites, eight} {
 		if err := w.set(xr, list, "spec", "sites"); err != nil {
 			t.Fatal(err)
 		}
-		if !w.settle(xr) || len(w.made[string(xr.GetUID())]) != n+1 {
-			t.Errorf("with %d sites there are %d ProviderConfigs: %v", n+1, len(w.made[string(xr.GetUID())]), w.warnings)
+		if !w.settle(xr) || len(w.made[string(xr.GetUID())]) != len(list) {
+			t.Errorf("with %d sites there are %d ProviderConfigs: %v", len(list), len(w.made[string(xr.GetUID())]), w.warnings)
 		}
 	}
 	if err := w.set(xr, []any{sites[0], third}, "spec", "sites"); err == nil || !strings.Contains(err.Error(), "keeps its place") {
@@ -292,5 +345,69 @@ func TestClaimsAreTheSame(t *testing.T) {
 	}
 	if diff := cmp.Diff(patches("virtualmachine"), patches("claim")); diff != "" {
 		t.Errorf("the patches differ: -VirtualMachine, +claim:\n%s", diff)
+	}
+}
+
+// TestPolicies sees that a VirtualMachine waits for the VMPlacementPolicy that it names.
+func TestPolicies(t *testing.T) {
+	w := newWorld(t)
+	for _, obj := range load(t, "migration/virtrigaud/class-standard.yaml", "testdata/any-image.yaml") {
+		if err := w.create(obj); err != nil {
+			t.Fatal(err)
+		}
+		w.settle(obj)
+	}
+	vm := load(t, "testdata/placed.yaml")[0]
+	if err := w.create(vm); err != nil {
+		t.Fatal(err)
+	}
+	if w.settle(vm) || w.machine(vm) != nil {
+		t.Error("a Machine was made before the policy was there")
+	}
+	policy := load(t, "migration/virtrigaud/placement-policy.yaml")[0]
+	if err := w.create(policy); err != nil {
+		t.Fatal(err)
+	}
+	w.settle(policy)
+	if !w.settle(vm) || w.machine(vm)["placement"] == nil {
+		t.Errorf("the policy is there, and the Machine is %v: %v", w.machine(vm), w.warnings)
+	}
+}
+
+// TestErrorCategories sees what ProxmoxVMs call that which their Machines say.
+func TestErrorCategories(t *testing.T) {
+	cases := map[string]struct {
+		reason, kind, status, because, message, want string
+	}{
+		"Fine":      {"nothing is wrong", "Ready", "True", "Available", "connection refused", "None"},
+		"Token":     {"as Proxmox VE says it", "Synced", "False", "ReconcileError", "cannot list: Authentication failed!", "AuthenticationError"},
+		"Privilege": {"as Proxmox VE says it", "Synced", "False", "ReconcileError", "Permission check failed (/vms/100, VM.Clone)", "AuthenticationError"},
+		"Config":    {"the site is missing", "Synced", "False", "ReconcileError", `ProviderConfig "x-b" does not exist`, "ConfigurationError"},
+		"Key":       {"the Secret lacks something", "Synced", "False", "ReconcileError", `secret "a/b" has no key "c"`, "ConfigurationError"},
+		"Memory": {
+			"no node has room", "ResourcesAllocated", "False", "InsufficientResources", "insufficient resources on node a: memory", "QuotaExceeded",
+		},
+		"Node":    {"the node is off", "Ready", "False", "NodeOffline", "node a is offline", "NodeUnhealthy"},
+		"Network": {"nobody listens", "Synced", "False", "ReconcileError", "cannot list: connection refused", "NetworkError"},
+		"Bridge":  {"the bridge is missing", "NetworkConfigured", "False", "NetworkError", "bridge 'vmbr9' not found on node a", "ValidationFailed"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.observe = func(obj *unstructured.Unstructured) {
+				obj.Object["status"] = map[string]any{"conditions": []any{map[string]any{
+					"type": tc.kind, "status": tc.status, "reason": tc.because, "message": tc.message, "lastTransitionTime": "2026-01-02T03:04:05Z",
+				}}}
+			}
+			xr := load(t, "migration/sankofa/web-server-01.yaml")[0]
+			xr.SetName("category-" + strings.ToLower(name))
+			if err := w.create(xr); err != nil {
+				t.Fatal(err)
+			}
+			w.settle(xr)
+			if got, _, _ := unstructured.NestedString(xr.Object, "status", "errorCategory"); got != tc.want {
+				t.Errorf("%s: want %s, got %s", tc.reason, tc.want, got)
+			}
+		})
 	}
 }

@@ -58,9 +58,21 @@ func TestExamples(t *testing.T) {
 		"proxmox-operator-my-vm": {
 			reason: "a manifest written for proxmox-operator is taken without a change", files: []string{"migration/proxmox-operator/my-vm.yaml"},
 		},
+		"proxmox-operator-cluster": {
+			reason: "a cluster is how it is reached, and what it has", files: []string{"migration/proxmox-operator/cluster.yaml"},
+		},
+		"proxmox-operator-cluster-password": {
+			reason: "with a password, and certificates in the spec", files: []string{"testdata/cluster-password.yaml"},
+		},
+		"proxmox-operator-node": {
+			reason: "every field of the reference", files: []string{"migration/proxmox-operator/node.yaml"},
+		},
 		"sankofa": {
 			reason: "manifests written for another operator are taken without a change",
 			files:  []string{"migration/sankofa/providerconfig.yaml", "migration/sankofa/web-server-01.yaml"},
+		},
+		"sankofa-least": {
+			reason: "what is left out has the reference's defaults", files: []string{"testdata/least-vm.yaml"},
 		},
 		"virtrigaud-provider": {
 			reason: "manifests written for another operator are taken without a change",
@@ -82,6 +94,18 @@ func TestExamples(t *testing.T) {
 		},
 		"virtrigaud-snapshot-provider": {
 			reason: "the Provider of the VirtualMachine is that of its snapshot", files: []string{"testdata/snapshot-provider.yaml"},
+		},
+		"virtrigaud-clone": {
+			reason: "a clone is linked unless it says otherwise", files: []string{"testdata/clone.yaml"},
+		},
+		"virtrigaud-clone-full": {
+			reason: "a full clone is one of any VM", files: []string{"testdata/clone-full.yaml"},
+		},
+		"virtrigaud-placement": {
+			reason: "a policy places VMs; eight interfaces, IPv6, a reboot, storage classes, and a VM as image",
+			files: []string{
+				"migration/virtrigaud/class-standard.yaml", "migration/virtrigaud/placement-policy.yaml", "testdata/any-image.yaml", "testdata/placed.yaml",
+			},
 		},
 		"virtrigaud-storage": {
 			reason: "a class says where the first disk is",
@@ -136,7 +160,7 @@ func (w *world) tree(xr *unstructured.Unstructured) map[string]any {
 		if below := w.tree(obj); len(w.made[string(obj.GetUID())]) > 0 {
 			part["composed"] = below
 		}
-		if obj.GetKind() == "Secret" || obj.GetKind() == "ProviderConfig" || obj.GetKind() == "Composition" {
+		if obj.GetKind() == "Secret" || strings.HasSuffix(obj.GetKind(), "ProviderConfig") || obj.GetKind() == "Composition" {
 			part["name"] = obj.GetName()
 		}
 		out[strings.ReplaceAll(name, string(xr.GetUID()), "UID")] = part

@@ -92,6 +92,9 @@ func run(m *testing.M) (code int, err error) {
 		return 1, fmt.Errorf("cannot make a client: %w", err)
 	}
 	kube = client.WithFieldValidation(c, metav1.FieldValidationStrict)
+	if err := makeNamespace(ctx); err != nil {
+		return 1, err
+	}
 	return m.Run(), nil
 }
 

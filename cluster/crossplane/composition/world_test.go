@@ -148,6 +148,18 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+// crossplaneNamespace is where Crossplane runs, and where what has no namespace of its own keeps its Secrets.
+const crossplaneNamespace = "crossplane-system"
+
+// makeNamespace makes the namespace that Crossplane runs in.
+func makeNamespace(ctx context.Context) error {
+	ns := &unstructured.Unstructured{}
+	ns.SetAPIVersion("v1")
+	ns.SetKind("Namespace")
+	ns.SetName(crossplaneNamespace)
+	return kube.Create(ctx, ns)
+}
+
 func (w *world) learn(composition *unstructured.Unstructured) {
 	ref, _, _ := unstructured.NestedStringMap(composition.Object, "spec", "compositeTypeRef")
 	w.kinds[ref["apiVersion"]+" "+ref["kind"]] = composition
@@ -323,10 +335,37 @@ func running(obj *unstructured.Unstructured) {
 			"ipAddresses": []any{"192.0.2.7", "2001:db8::7"}, "lastUpdated": "2026-01-02T03:04:05Z",
 		}
 	}
-	if obj.GetKind() == "ProviderConfig" {
+	switch obj.GetKind() {
+	case "ProviderConfig", "ClusterProviderConfig":
 		status["version"] = "9.2"
+	case "ProxmoxCluster":
+		status["atProvider"] = map[string]any{
+			"ready": true, "version": "9.2", "lastHealthCheck": "2026-01-02T03:04:05Z",
+			"nodes": []any{map[string]any{"name": "pve1", "online": true, "status": "online", "address": "192.0.2.21"}},
+		}
+	case "ProxmoxNode":
+		use := map[string]any{"total": int64(16), "used": int64(2)}
+		status["atProvider"] = map[string]any{
+			"ready": true, "vmCount": int64(7), "resources": map[string]any{"cpu": use, "memory": use, "storage": use},
+		}
 	}
 	obj.Object["status"] = withReady(status)
+	if obj.GetKind() == "Machine" {
+		withMachineConditions(obj.Object["status"].(map[string]any))
+	}
+}
+
+// withMachineConditions adds the conditions that Machines alone have.
+func withMachineConditions(status map[string]any) {
+	conditions := status["conditions"].([]any)
+	for _, c := range [][2]string{
+		{"VMCreated", "CreationSucceeded"}, {"ResourcesAllocated", "AllocationSucceeded"}, {"NetworkConfigured", "NetworkReady"},
+	} {
+		conditions = append(conditions, map[string]any{
+			"type": c[0], "status": "True", "reason": c[1], "lastTransitionTime": "2026-01-02T03:04:05Z",
+		})
+	}
+	status["conditions"] = conditions
 }
 
 func withReady(status any) map[string]any {
