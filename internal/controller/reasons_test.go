@@ -38,13 +38,13 @@ func TestReasonsAreExplained(t *testing.T) {
 	}{
 		"machine/conditions": {reason: "Those of Machines.", in: []string{"troubleshooting", "machine-lifecycle"}},
 		"providerconfig":     {reason: "Those of provider configurations.", in: []string{"troubleshooting", "connection"}},
-		"cluster":            {reason: "Those of ProxmoxClusters.", in: []string{"clusters-and-nodes"}},
+		"cluster":            {reason: "Those of ProxmoxClusters.", in: []string{"clusters-and-nodes"}, shares: "config"},
 		"image":              {reason: "Those of Images.", in: []string{"image"}},
 		"backup":             {reason: "Those of Backups.", in: []string{"backup"}, shares: "kind/target"},
 		"backupjob":          {reason: "Those of BackupJobs.", in: []string{"backup-job"}},
 		"snapshot":           {reason: "Those of Snapshots.", in: []string{"snapshot"}, shares: "kind/target"},
 		"snapshotpolicy":     {reason: "Those of SnapshotPolicies.", in: []string{"snapshot-policy"}},
-		"node":               {reason: "Those of ProxmoxNodes.", in: []string{"clusters-and-nodes"}},
+		"node":               {reason: "Those of ProxmoxNodes.", in: []string{"clusters-and-nodes"}, shares: "config"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -19,9 +19,11 @@ package controller
 
 import (
 	"github.com/vitistack/provider-proxmox/internal/controller/backupjob"
+	"github.com/vitistack/provider-proxmox/internal/controller/cluster"
 	"github.com/vitistack/provider-proxmox/internal/controller/config"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
+	"github.com/vitistack/provider-proxmox/internal/controller/node"
 	"github.com/vitistack/provider-proxmox/internal/controller/nodenetwork"
 	"github.com/vitistack/provider-proxmox/internal/controller/pool"
 	"github.com/vitistack/provider-proxmox/internal/controller/storage"
@@ -46,8 +48,8 @@ func rows() []row {
 		{kind: "SnapshotPolicy", setup: policies, needs: []string{"Snapshot", "Machine"}},
 		{kind: "Backup", setup: copies("Backup", backups)},
 		{kind: "BackupJob", setup: copies("BackupJob", config.Setup(backupjob.Table()))},
-		{kind: "ProxmoxCluster", setup: clusters(sched)},
-		{kind: "ProxmoxNode", setup: nodes(sched)},
+		{kind: "ProxmoxCluster", setup: scheduled("ProxmoxCluster", sched, config.SetupSingleton(cluster.Table()))},
+		{kind: "ProxmoxNode", setup: scheduled("ProxmoxNode", sched, config.SetupSingleton(node.Table()))},
 		{kind: "Pool", setup: config.Setup(pool.Table())},
 		{kind: "Storage", setup: config.Setup(storage.Table())},
 		{kind: "NodeNetwork", setup: config.Setup(nodenetwork.Table())},

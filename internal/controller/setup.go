@@ -32,13 +32,11 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/backup"
-	pvecluster "github.com/vitistack/provider-proxmox/internal/controller/cluster"
 	"github.com/vitistack/provider-proxmox/internal/controller/image"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
-	"github.com/vitistack/provider-proxmox/internal/controller/node"
 	"github.com/vitistack/provider-proxmox/internal/controller/providerconfig"
 	"github.com/vitistack/provider-proxmox/internal/controller/snapshot"
 	"github.com/vitistack/provider-proxmox/internal/controller/snapshotpolicy"
@@ -172,23 +170,11 @@ func copies(of string, setup setupKind) setupKind {
 	}
 }
 
-// clusters sets up ProxmoxClusters. Those of all scopes can stand for the same PVE
-// cluster.
-func clusters(sched *scheduler.Scheduler) setupKind {
+// scheduled sets up a kind whose resources say where Machines may be placed.
+func scheduled(of string, sched *scheduler.Scheduler, setup setupKind) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
-		id := s.Identity("ProxmoxCluster")
-		sched.Add(mgr.GetClient(), id.List)
-		return pvecluster.Setup(mgr, o, id, s.Lists("ProxmoxCluster"))
-	}
-}
-
-// nodes sets up ProxmoxNodes of the ProxmoxClusters of the same scope. Those of all
-// scopes can stand for the same node.
-func nodes(sched *scheduler.Scheduler) setupKind {
-	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
-		id := s.Identity("ProxmoxNode")
-		sched.Add(mgr.GetClient(), id.List)
-		return node.Setup(mgr, o, node.Kinds{Identity: id, Cluster: s.Identity("ProxmoxCluster"), Lists: s.Lists("ProxmoxNode")})
+		sched.Add(mgr.GetClient(), s.Identity(of).List)
+		return setup(mgr, o, s)
 	}
 }
 

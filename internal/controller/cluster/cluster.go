@@ -14,27 +14,24 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package cluster looks after Proxmox VE clusters: their health, what is expected
-// of them, and their options.
+// Package cluster describes Proxmox VE clusters for the engine of configuration objects: this
+// file has the table, identity.go which cluster a resource stands for, status.go what is seen
+// of it and expected, and options.go its options.
 package cluster
 
 import (
 	"context"
-	"time"
+	"strings"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/controller/config"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
-	"github.com/vitistack/provider-proxmox/internal/metrics"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/settings"
 )
 
 // A Cluster is a ProxmoxCluster of either scope.
@@ -45,73 +42,79 @@ type Cluster interface {
 	Observation() *v1alpha1.ProxmoxClusterObservation
 }
 
-// A Client reads and changes a PVE cluster.
-type Client interface {
-	ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
-	ClusterOptions(ctx context.Context) (proxmox.Settings, error)
-	SetClusterOptions(ctx context.Context, change proxmox.Change) error
-}
+// Reasons why a ProxmoxCluster is not ready.
+const (
+	ReasonNoQuorum xpv2.ConditionReason = "NoQuorum"
+	ReasonMissing  xpv2.ConditionReason = "Missing"
+	ReasonConflict                      = config.ReasonConflict
+)
 
-// An Inventory is the shared view of a PVE cluster.
-type Inventory interface {
-	Version(ctx context.Context) (proxmox.Version, error)
-	ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error)
-	Nodes(ctx context.Context) ([]proxmox.Node, error)
-	Storages(ctx context.Context) ([]proxmox.Storage, error)
-	Bridges(ctx context.Context, node string, maxAge time.Duration) ([]proxmox.Bridge, error)
-	VNets(ctx context.Context) ([]proxmox.VNet, error)
-	HAStatus(ctx context.Context) (proxmox.HAStatus, error)
-	Fingerprints(ctx context.Context) (map[string]string, error)
-	ClusterOptions(ctx context.Context) (proxmox.Settings, error)
-	InvalidateOptions()
-}
-
-// Setup adds a controller of ProxmoxClusters of one scope to the manager. The
-// lists are those of ProxmoxClusters in all scopes.
-func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, lists []resource.ManagedList) error {
-	if o.Metrics == nil {
-		o.Metrics = metrics.New()
+// Table of the kind ProxmoxCluster.
+func Table() config.Singleton[Cluster, *view, v1alpha1.ProxmoxClusterObservation] {
+	return config.Singleton[Cluster, *view, v1alpha1.ProxmoxClusterObservation]{
+		Kind: "ProxmoxCluster",
+		Look: readCluster, Identify: identify, StillThere: stillThere, Overlaps: overlaps,
+		Observe: func(s *view, _ v1alpha1.ProxmoxClusterObservation) v1alpha1.ProxmoxClusterObservation {
+			return s.observation()
+		},
+		Status: func(o *v1alpha1.ProxmoxClusterObservation) config.Status {
+			return config.Status{Ready: &o.Ready, Difference: &o.Difference, At: &o.LastHealthCheck}
+		},
+		Calm: calm,
+		Problems: func(m Cluster, s *view) []kind.Problem {
+			return append(s.problems(), s.missing(m.Parameters(), *m.Observation())...)
+		},
+		Hold:     func(s *view) bool { return !s.status.Quorate },
+		Settings: []config.Settings[Cluster, *view]{{Declare: declare, Undeclare: undeclare, Read: readOptions, Write: writeOptions}},
+		Words: config.Words{
+			Well: "the cluster is healthy", Claims: "manages the options of this cluster",
+			Changed: "ChangedOptions", Set: "options set in Proxmox VE: ", Reset: "options reset in Proxmox VE: ",
+		},
+		Unreachable: func(a config.Access, m Cluster) { a.Metrics.ClusterUnreachable(nameOf(m)) },
+		Gone:        func(a config.Access, m Cluster) { a.Metrics.ClusterGone(nameOf(m)) },
 	}
-	c := &connector{
-		kube:    mgr.GetClient(),
-		connect: o.Connections.Connect,
-		peers:   kind.Conflicts{Reader: mgr.GetClient(), Lists: lists},
-		metrics: o.Metrics,
-		record:  event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())),
-		now:     time.Now,
-	}
-	return kind.Setup(mgr, o, kind.Kind[Cluster]{Identity: id, External: c})
 }
 
-// A connector makes the external of each reconcile.
-type connector struct {
-	kube    client.Client
-	connect func(context.Context, resource.Managed) (*connect.Connection, error)
-	peers   kind.Conflicts
-	metrics *metrics.Metrics
-	record  event.Recorder
-	now     func() time.Time
+// declare the options of the spec, with what it says in a Secret.
+func declare(ctx context.Context, a config.Access, m Cluster, s *view) (settings.Declared, error) {
+	o, proxy := m.Parameters().Options, (*string)(nil)
+	if o != nil && o.HTTPProxySecretRef != nil {
+		url, _, err := config.ReadSecret(ctx, a.Kube, m, *o.HTTPProxySecretRef)
+		if err == nil && !strings.HasPrefix(url, "http://") {
+			err = errors.Errorf("key %q of secret %q does not begin with http://", o.HTTPProxySecretRef.Key, o.HTTPProxySecretRef.Name)
+		}
+		if err != nil {
+			return nil, errors.Wrap(err, "cannot use options.httpProxySecretRef")
+		}
+		proxy = &url
+	}
+	d := declared(o, proxy)
+	return d, known(d, s.version)
 }
 
-// Connect to the cluster. One whose deletion changes nothing needs no connection.
-func (c *connector) Connect(ctx context.Context, m Cluster) (managed.TypedExternalClient[Cluster], error) {
-	e := &external{kube: c.kube, peers: c.peers, metrics: c.metrics, record: c.record, now: c.now}
-	if meta.WasDeleted(m) && !resets(m) {
-		return e, nil
-	}
-	to, err := c.connect(ctx, m)
-	if err != nil {
-		e.unreachable(m, err)
-		return nil, err
-	}
-	e.client, e.inventory = to.Client, to.Inventory
-	return e, nil
-}
-
-// resets reports whether the options go with the resource.
-func resets(m Cluster) bool {
+// undeclare the options of the spec if they go with the resource. No Secret is needed to take
+// one away.
+func undeclare(m Cluster) settings.Declared {
 	p := m.Parameters()
-	return p.Options != nil && p.OnDelete != nil && *p.OnDelete == v1alpha1.OnDeleteReset
+	switch {
+	case p.Options == nil || p.OnDelete == nil || *p.OnDelete != v1alpha1.OnDeleteReset:
+		return nil
+	case p.Options.HTTPProxySecretRef == nil:
+		return declared(p.Options, nil)
+	}
+	return declared(p.Options, new(string))
+}
+
+func readOptions(ctx context.Context, a config.Access, _ Cluster) (proxmox.Settings, error) {
+	if a.Fresh {
+		return a.Client.ClusterOptions(ctx)
+	}
+	return a.Inventory.ClusterOptions(ctx)
+}
+
+func writeOptions(ctx context.Context, a config.Access, _ Cluster, _ proxmox.Settings, c proxmox.Change) error {
+	defer a.Inventory.InvalidateOptions()
+	return a.Client.SetClusterOptions(ctx, c)
 }
 
 // nameOf a ProxmoxCluster in metrics.
@@ -121,10 +124,3 @@ func nameOf(m Cluster) string {
 	}
 	return m.GetNamespace() + "/" + m.GetName()
 }
-
-// Reasons why a ProxmoxCluster is not ready.
-const (
-	ReasonNoQuorum xpv2.ConditionReason = "NoQuorum"
-	ReasonMissing  xpv2.ConditionReason = "Missing"
-	ReasonConflict xpv2.ConditionReason = "Conflict"
-)

@@ -29,8 +29,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/config"
+	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/settings"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
@@ -165,4 +168,29 @@ func TestDeclaredProxyOfSecret(t *testing.T) {
 	if d := declared(nil, nil); len(d) != 0 {
 		t.Errorf("want nothing declared without options, got %v", d)
 	}
+}
+
+func TestOptions(t *testing.T) {
+	configtest.RunSingleton(t, configtest.Singleton{
+		Setup: config.SetupSingleton(Table()), Kind: "ProxmoxCluster", Path: "/cluster/options", Denied: "Sys.Modify",
+		Spec:        "{onDelete: Reset, options: {console: vv, bandwidth: {clone: 100}, registeredTags: [b, a]}}",
+		Changed:     "{onDelete: Reset, options: {console: html5, bandwidth: {clone: 200}, registeredTags: [a]}}",
+		Want:        map[string]string{"console": "vv", "bwlimit": "clone=100", "registered-tags": "a;b", "language": "de"},
+		WantChanged: map[string]string{"console": "html5", "bwlimit": "clone=200", "registered-tags": "a", "language": "de"},
+		Left:        map[string]string{"console": "", "bwlimit": "", "registered-tags": "", "language": "de"},
+		Prepare: func(s configtest.Simulator) {
+			s.Edit(func(state *simulator.State) { state.Options = map[string]string{"language": "de"} })
+		},
+		Read: func(s configtest.Simulator) map[string]string {
+			var all map[string]string
+			s.Edit(func(state *simulator.State) { all = maps.Clone(state.Options) })
+			return all
+		},
+		Drift: func(s configtest.Simulator) {
+			s.Edit(func(state *simulator.State) {
+				state.Options = maps.Clone(state.Options)
+				state.Options["console"] = "xtermjs"
+			})
+		},
+	})
 }

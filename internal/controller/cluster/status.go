@@ -25,17 +25,12 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/config"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
-
-// statusInterval is how old amounts and times in a status may be.
-const statusInterval = time.Minute
 
 // A view is all that is seen of a cluster.
 type view struct {
@@ -51,40 +46,40 @@ type view struct {
 
 // readCluster at the cluster. What the user may not see of HA is left out. A network that is
 // missing is looked for once more before that is said.
-func (e *external) readCluster(ctx context.Context, wanted []string) (*view, error) {
+func readCluster(ctx context.Context, a config.Access, m Cluster) (*view, error) {
 	s := &view{bridges: map[string][]proxmox.Bridge{}}
 	reads := []func() error{
-		func() (err error) { s.version, err = e.inventory.Version(ctx); return },
-		func() (err error) { s.status, err = e.inventory.ClusterStatus(ctx, inventory.Relaxed); return },
-		func() (err error) { s.nodes, err = e.inventory.Nodes(ctx); return },
-		func() (err error) { s.storages, err = e.inventory.Storages(ctx); return },
-		func() (err error) { s.fingerprints, err = e.inventory.Fingerprints(ctx); return },
-		func() (err error) { s.vnets, err = e.inventory.VNets(ctx); return },
+		func() (err error) { s.version, err = a.Inventory.Version(ctx); return },
+		func() (err error) { s.status, err = a.Inventory.ClusterStatus(ctx, inventory.Relaxed); return },
+		func() (err error) { s.nodes, err = a.Inventory.Nodes(ctx); return },
+		func() (err error) { s.storages, err = a.Inventory.Storages(ctx); return },
+		func() (err error) { s.fingerprints, err = a.Inventory.Fingerprints(ctx); return },
+		func() (err error) { s.vnets, err = a.Inventory.VNets(ctx); return },
 	}
 	for _, read := range reads {
 		if err := read(); err != nil {
 			return nil, err
 		}
 	}
-	ha, err := e.inventory.HAStatus(ctx)
+	ha, err := a.Inventory.HAStatus(ctx)
 	if err == nil {
 		s.ha = &ha
 	} else if !proxmox.IsAuthorization(err) {
 		return nil, err
 	}
-	if err := e.readBridges(ctx, s, inventory.Stable); err != nil || !s.lacks(wanted) {
+	if err := s.readBridges(ctx, a, inventory.Stable); err != nil || !s.lacks(m.Parameters().Networks) {
 		return s, err
 	}
-	return s, e.readBridges(ctx, s, inventory.Relaxed)
+	return s, s.readBridges(ctx, a, inventory.Relaxed)
 }
 
 // readBridges reads those of the nodes that are online. A node that has just gone has none.
-func (e *external) readBridges(ctx context.Context, s *view, maxAge time.Duration) error {
+func (s *view) readBridges(ctx context.Context, a config.Access, maxAge time.Duration) error {
 	for _, n := range s.nodes {
 		if !n.Online() {
 			continue
 		}
-		b, err := e.inventory.Bridges(ctx, n.Name, maxAge)
+		b, err := a.Inventory.Bridges(ctx, n.Name, maxAge)
 		switch {
 		case err == nil:
 			s.bridges[n.Name] = b
@@ -93,16 +88,6 @@ func (e *external) readBridges(ctx context.Context, s *view, maxAge time.Duratio
 		}
 	}
 	return nil
-}
-
-// name of the cluster; of a node alone, the node's.
-func (s *view) name() string { return clusterName(s.status) }
-
-func clusterName(s proxmox.ClusterStatus) string {
-	if s.Name != "" || len(s.Nodes) == 0 {
-		return s.Name
-	}
-	return s.Nodes[0].Name
 }
 
 // problems of the cluster itself.
@@ -292,27 +277,14 @@ func (s *view) wantedNetwork(name string, networks []v1alpha1.ProxmoxClusterNetw
 	return ""
 }
 
-// settle writes what is seen into a status. Amounts that change all the time
-// alone do not change it before the interval is over.
-func settle(o *v1alpha1.ProxmoxClusterObservation, seen v1alpha1.ProxmoxClusterObservation, now time.Time) {
-	at := o.LastHealthCheck
-	young := at != nil && now.Sub(at.Time) < statusInterval && !at.After(now)
-	if young && equality.Semantic.DeepEqual(calm(*o), calm(seen)) {
-		return
-	}
-	*o = seen
-	o.LastHealthCheck = &metav1.Time{Time: now.Truncate(time.Second)}
-}
-
 // calm is an observation without what changes all the time.
-func calm(o v1alpha1.ProxmoxClusterObservation) v1alpha1.ProxmoxClusterObservation {
-	o = *o.DeepCopy()
-	o.Ready, o.LastHealthCheck = false, nil
-	for i := range o.Storages {
-		o.Storages[i].Used = 0
-		for j := range o.Storages[i].Nodes {
-			o.Storages[i].Nodes[j].Used = 0
+func calm(o *v1alpha1.ProxmoxClusterObservation) v1alpha1.ProxmoxClusterObservation {
+	c := *o.DeepCopy()
+	for i := range c.Storages {
+		c.Storages[i].Used = 0
+		for j := range c.Storages[i].Nodes {
+			c.Storages[i].Nodes[j].Used = 0
 		}
 	}
-	return o
+	return c
 }

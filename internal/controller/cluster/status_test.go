@@ -18,7 +18,6 @@ package cluster
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -123,35 +122,19 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-func TestSettle(t *testing.T) {
-	now := time.Unix(1_800_000_000, 500)
-	o := v1alpha1.ProxmoxClusterObservation{}
-	settle(&o, healthy().observation(), now)
-	if !o.LastHealthCheck.Time.Equal(now.Truncate(time.Second)) {
-		t.Fatalf("want the time of the look, got %v", o.LastHealthCheck)
-	}
-	used := healthy()
+func TestCalm(t *testing.T) {
+	used, other := healthy(), healthy()
 	used.storages[0].Disk++
-	cases := map[string]struct {
-		reason string
-		seen   *view
-		after  time.Duration
-		want   bool
-	}{
-		"Same":     {reason: "What has not changed is not written.", seen: healthy(), after: time.Second},
-		"Amount":   {reason: "What changes all the time alone is not written.", seen: used, after: time.Second},
-		"Later":    {reason: "But once in a while.", seen: used, after: statusInterval, want: true},
-		"Other":    {reason: "Other changes are written at once.", seen: &view{}, after: time.Second, want: true},
-		"Backward": {reason: "A clock that was set back stops nothing.", seen: healthy(), after: -time.Hour, want: true},
+	other.storages[0].MaxDisk++
+	of := func(s *view) v1alpha1.ProxmoxClusterObservation {
+		o := s.observation()
+		return calm(&o)
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			got := *o.DeepCopy()
-			settle(&got, tc.seen.observation(), now.Add(tc.after))
-			if written := !cmp.Equal(o, got); written != tc.want {
-				t.Errorf("%s\nwritten: got %t, want %t", tc.reason, written, tc.want)
-			}
-		})
+	if diff := cmp.Diff(of(healthy()), of(used)); diff != "" {
+		t.Errorf("what is used changes all the time: -want, +got:\n%s", diff)
+	}
+	if cmp.Equal(of(healthy()), of(other)) {
+		t.Error("the size of a storage does not change all the time")
 	}
 }
 

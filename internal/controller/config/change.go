@@ -91,7 +91,7 @@ func (e *external[P, O]) Update(ctx context.Context, mg Resource[P, O]) (managed
 	if err := e.updateOptions(ctx, mg); err != nil {
 		return none, err
 	}
-	changed := e.plan.options()
+	changed := optionsOf(e.plan.difference)
 	if err := e.restage(ctx, mg); err != nil {
 		return none, err
 	}

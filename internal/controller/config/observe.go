@@ -45,6 +45,16 @@ func (p problemError) Error() string { return p.Message }
 // Rejection returns the error of a problem for which a change is rejected.
 func Rejection(p kind.Problem) error { return problemError{p} }
 
+func isRejection(err error) bool { return errors.As(err, &problemError{}) }
+
+// unready is the condition Ready of what cannot be looked after.
+func unready(err error) xpv2.Condition {
+	if p := (problemError{}); errors.As(err, &p) {
+		return kind.Ready(p.Problem)
+	}
+	return xpv2.Unavailable().WithMessage(err.Error())
+}
+
 // Observe finds the object, decides whose it is, and compares it with the spec.
 func (e *external[P, O]) Observe(ctx context.Context, mg Resource[P, O]) (managed.ExternalObservation, error) {
 	if e.to == nil {
@@ -321,10 +331,10 @@ func (e *external[P, O]) options() map[string]string {
 // showError shows why the object cannot be looked after.
 func (e *external[P, O]) showError(mg Resource[P, O], err error) {
 	if p := (problemError{}); errors.As(err, &p) {
-		e.show(mg, kind.Ready(p.Problem), kind.UpToDate(nil, p.Problem))
+		e.show(mg, unready(err), kind.UpToDate(nil, p.Problem))
 		return
 	}
-	e.show(mg, xpv2.Unavailable().WithMessage(err.Error()), unknown(err))
+	e.show(mg, unready(err), unknown(err))
 }
 
 // unknown is the condition UpToDate of an object that cannot be looked at.

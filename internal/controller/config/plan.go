@@ -51,10 +51,10 @@ func (p plan) writes() bool {
 	return !p.change.Empty() || len(p.secrets) > 0 || p.findings.Apply != nil
 }
 
-// options that the plan writes, by their names.
-func (p plan) options() []string {
-	names := make([]string, 0, len(p.difference))
-	for _, d := range p.difference {
+// optionsOf a difference, by their names.
+func optionsOf(difference []v1alpha1.OptionDifference) []string {
+	names := make([]string, 0, len(difference))
+	for _, d := range difference {
 		names = append(names, d.Option)
 	}
 	return names

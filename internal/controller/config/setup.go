@@ -31,6 +31,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/metrics"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -38,14 +39,8 @@ import (
 func Setup[P any, O Observation](t Table[P, O]) func(ctrl.Manager, kind.Options, kind.Scope) error {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		id := s.Identity(t.Kind)
-		return kind.Setup(mgr, o, kind.Kind[Resource[P, O]]{Identity: id, PollInterval: pollInterval, External: &connector[P, O]{
-			table: t,
-			env: env{
-				kube: mgr.GetClient(), scope: s, connections: o.Connections,
-				conflicts: kind.Conflicts{Reader: mgr.GetClient(), Lists: s.Lists(t.Kind)},
-				record:    event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())),
-			},
-		}})
+		c := &connector[P, O]{table: t, env: newEnv(mgr, o, s, id)}
+		return kind.Setup(mgr, o, kind.Kind[Resource[P, O]]{Identity: id, PollInterval: pollInterval, External: c})
 	}
 }
 
@@ -65,8 +60,29 @@ type env struct {
 	kube        client.Client
 	scope       kind.Scope
 	connections *connect.Connector
+	metrics     *metrics.Metrics
 	conflicts   kind.Conflicts
 	record      event.Recorder
+}
+
+// access over a connection, if there is one.
+func (e env) access(to *connect.Connection, fresh bool) Access {
+	a := Access{Fresh: fresh, Kube: e.kube, Scope: e.scope, Metrics: e.metrics}
+	if to != nil {
+		a.Client, a.Inventory = to.Client, to.Inventory
+	}
+	return a
+}
+
+func newEnv(mgr ctrl.Manager, o kind.Options, s kind.Scope, id kind.Identity) env {
+	if o.Metrics == nil {
+		o.Metrics = metrics.New()
+	}
+	return env{
+		kube: mgr.GetClient(), scope: s, connections: o.Connections, metrics: o.Metrics,
+		conflicts: kind.Conflicts{Reader: mgr.GetClient(), Lists: s.Lists(id.GroupVersionKind.Kind)},
+		record:    event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())),
+	}
 }
 
 // A connector makes the external of each reconcile.
@@ -108,8 +124,7 @@ type external[P any, O Observation] struct {
 // view of the object, for the functions of the table.
 func (e *external[P, O]) view(mg Resource[P, O], fresh bool) View[P, O] {
 	v := View[P, O]{
-		Resource: mg, Name: e.name, Exists: e.seen != nil, Fresh: fresh,
-		Client: e.to.Client, Inventory: e.to.Inventory, Kube: e.kube, Scope: e.scope, Endpoints: e.to.Config.Endpoints,
+		Access: e.access(e.to, fresh), Resource: mg, Name: e.name, Exists: e.seen != nil, Endpoints: e.to.Config.Endpoints,
 	}
 	if e.seen != nil {
 		v.Seen = e.seen.Settings

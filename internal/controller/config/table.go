@@ -36,6 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/metrics"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/settings"
 )
@@ -136,8 +137,27 @@ type Staged[P any, O Observation] struct {
 	Apply func(context.Context, View[P, O]) error
 }
 
+// Access to a cluster.
+type Access struct {
+	// Fresh asks for what is read now: something is about to be changed.
+	Fresh bool
+
+	// Client of the cluster, its Inventory, and Kube, the Kubernetes API.
+	Client    *proxmox.Client
+	Inventory *inventory.Cluster
+	Kube      client.Client
+
+	// Scope of the resource.
+	Scope kind.Scope
+
+	// Metrics of the provider.
+	Metrics *metrics.Metrics
+}
+
 // A View is what the functions of a Table may look at.
 type View[P any, O Observation] struct {
+	Access
+
 	// Resource that stands for the object.
 	Resource Resource[P, O]
 
@@ -150,25 +170,14 @@ type View[P any, O Observation] struct {
 	// Seen are the options of an object that exists.
 	Seen proxmox.Settings
 
-	// Fresh asks for what is read now: something is about to be changed.
-	Fresh bool
-
-	// Client of the cluster, its Inventory, and Kube, the Kubernetes API.
-	Client    *proxmox.Client
-	Inventory *inventory.Cluster
-	Kube      client.Client
-
-	// Scope of the resource.
-	Scope kind.Scope
-
 	// Endpoints of the provider configuration.
 	Endpoints []string
 }
 
 // MaxAge returns how old what is looked at may be: the age that is given, or none at all
 // for a fresh look.
-func (v View[P, O]) MaxAge(age time.Duration) time.Duration {
-	if v.Fresh {
+func (a Access) MaxAge(age time.Duration) time.Duration {
+	if a.Fresh {
 		return inventory.Fresh
 	}
 	return age

@@ -26,14 +26,12 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/config"
 )
 
-// Initialize writes down which node and which cluster are meant.
-func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
-	n, ok := mg.(Node)
-	if !ok || meta.WasDeleted(mg) {
-		return nil
-	}
+// initialize writes down which node and which cluster are meant.
+func initialize(ctx context.Context, a config.Access, n Node) error {
 	before, ok := n.DeepCopyObject().(client.Object)
 	if !ok {
 		return errors.Errorf("cannot copy a %T", n)
@@ -41,14 +39,14 @@ func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
 	if err := nameNode(n); err != nil {
 		return err
 	}
-	if err := c.resolve(ctx, n); err != nil {
+	if err := resolve(ctx, a, n); err != nil {
 		return err
 	}
 	if equality.Semantic.DeepEqual(before, n) {
 		return nil
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	return errors.Wrap(c.kube.Patch(ctx, n, patch), "cannot write down the node and its cluster")
+	return errors.Wrap(a.Kube.Patch(ctx, n, patch), "cannot write down the node and its cluster")
 }
 
 // nameNode sets the external name, which is the node's name for good.
@@ -66,12 +64,12 @@ func nameNode(n Node) error {
 }
 
 // resolve the reference to the ProxmoxCluster, or the selector.
-func (c *connector) resolve(ctx context.Context, n Node) error {
+func resolve(ctx context.Context, a config.Access, n Node) error {
 	p := n.Parameters()
 	if p.Cluster != nil || p.ClusterRef == nil && p.ClusterSelector == nil {
 		return nil
 	}
-	to, err := c.target()
+	to, err := clusters(a)
 	if err != nil {
 		return err
 	}
@@ -84,7 +82,7 @@ func (c *connector) resolve(ctx context.Context, n Node) error {
 	if s := p.ClusterSelector; s != nil {
 		request.Selector = &xpv2.Selector{MatchLabels: s.MatchLabels, MatchControllerRef: s.MatchControllerRef}
 	}
-	found, err := reference.NewAPIResolver(c.kube, n).Resolve(ctx, request)
+	found, err := reference.NewAPIResolver(a.Kube, n).Resolve(ctx, request)
 	if err != nil {
 		return errors.Wrap(err, "cannot find the ProxmoxCluster of the node")
 	}
@@ -92,11 +90,13 @@ func (c *connector) resolve(ctx context.Context, n Node) error {
 	return nil
 }
 
-func (c *connector) target() (reference.To, error) {
-	cluster, ok := c.cluster.Object.DeepCopyObject().(resource.Managed)
-	list, isList := c.cluster.List.DeepCopyObject().(resource.ManagedList)
+// clusters returns an empty ProxmoxCluster of the scope, and an empty list of them.
+func clusters(a config.Access) (reference.To, error) {
+	id := a.Scope.Identity("ProxmoxCluster")
+	cluster, ok := id.Object.DeepCopyObject().(resource.Managed)
+	list, isList := id.List.DeepCopyObject().(resource.ManagedList)
 	if !ok || !isList {
-		return reference.To{}, errors.Errorf("cannot copy a %T", c.cluster.Object)
+		return reference.To{}, errors.Errorf("cannot copy a %T", id.Object)
 	}
 	return reference.To{Managed: cluster, List: list}, nil
 }

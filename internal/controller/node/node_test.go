@@ -17,6 +17,7 @@ limitations under the License.
 package node
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -33,8 +34,11 @@ import (
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/config"
+	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
 func seen() *view {
@@ -57,43 +61,32 @@ func TestObservation(t *testing.T) {
 		Networks:    []v1alpha1.ProxmoxNodeNetwork{{Name: "vmbr0", Type: "bridge", Active: true, Ports: []string{"a", "b"}}, {Name: "vmbr1"}},
 		PCIMappings: []v1alpha1.ProxmoxNodePCIMapping{{Name: "gpu", Devices: []string{"1", "2"}}},
 	}
-	got := seen().observation(v1alpha1.ProxmoxNodeObservation{}, nil)
+	got := seen().observation(v1alpha1.ProxmoxNodeObservation{})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 	s := seen()
 	s.node.Status, s.status, s.bridges = "offline", proxmox.NodeStatus{}, nil
-	off := s.observation(got, nil)
+	off := s.observation(got)
 	want.Status, want.UptimeSeconds = "offline", nil
 	if diff := cmp.Diff(want, off); diff != "" {
 		t.Errorf("a node that is offline keeps what was seen of it: -want, +got:\n%s", diff)
 	}
 }
 
-func TestSettle(t *testing.T) {
-	now := time.Unix(1_800_000_000, 0)
-	before := v1alpha1.ProxmoxNodeObservation{}
-	settle(&before, seen().observation(before, nil), now)
+func TestCalm(t *testing.T) {
 	busy, moved := seen(), seen()
 	busy.status.CPU, busy.status.Uptime, busy.storages[0].Disk = 0.9, time.Hour, 99
 	moved.vms++
-	for name, tc := range map[string]struct {
-		reason string
-		seen   *view
-		after  time.Duration
-		want   bool
-	}{
-		"Busy":  {reason: "What changes all the time alone is not written.", seen: busy, after: time.Second},
-		"Later": {reason: "But once in a while.", seen: busy, after: statusInterval, want: true},
-		"Moved": {reason: "Other changes are written at once.", seen: moved, after: time.Second, want: true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := *before.DeepCopy()
-			settle(&got, tc.seen.observation(got, nil), now.Add(tc.after))
-			if written := !cmp.Equal(before, got); written != tc.want {
-				t.Errorf("%s\nwritten: got %t, want %t", tc.reason, written, tc.want)
-			}
-		})
+	of := func(s *view) v1alpha1.ProxmoxNodeObservation {
+		o := s.observation(v1alpha1.ProxmoxNodeObservation{})
+		return calm(&o)
+	}
+	if diff := cmp.Diff(of(seen()), of(busy)); diff != "" {
+		t.Errorf("what is used changes all the time: -want, +got:\n%s", diff)
+	}
+	if cmp.Equal(of(seen()), of(moved)) {
+		t.Error("the number of VMs does not change all the time")
 	}
 }
 
@@ -157,13 +150,38 @@ func TestConflict(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := &namespaced.ProxmoxNode{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "new", UID: types.UID("2"), CreationTimestamp: newer}}
-			n.Spec.ForProvider = tc.spec
+			n.Spec.ForProvider, n.Status.AtProvider = tc.spec, at
 			kube := fake.NewClientBuilder().WithScheme(s).WithObjects(tc.other, n).Build()
-			e := &external{peers: kind.Conflicts{Reader: kube, Lists: []resource.ManagedList{&cluster.ProxmoxNodeList{}, &namespaced.ProxmoxNodeList{}}}}
-			got, err := e.conflict(t.Context(), n, seen())
+			peers := kind.Conflicts{Reader: kube, Lists: []resource.ManagedList{&cluster.ProxmoxNodeList{}, &namespaced.ProxmoxNodeList{}}}
+			got, err := Table().Conflict(t.Context(), peers, n)
 			if err != nil || (got != nil) != tc.want {
 				t.Errorf("%s\ngot %v and error %v, want a conflict: %t", tc.reason, got, err, tc.want)
 			}
 		})
 	}
+}
+
+func TestSettings(t *testing.T) {
+	configtest.RunSingleton(t, configtest.Singleton{
+		Setup: config.SetupSingleton(Table()), Kind: "ProxmoxNode", Path: "/nodes/pve1/config", Denied: "Sys.Modify",
+		Spec:    "{nodeName: pve1, description: One, timeZone: Europe/Oslo, dns: {searchDomain: a.example.com, servers: [192.0.2.1, 192.0.2.2]}}",
+		Changed: "{nodeName: pve1, description: Two, timeZone: Etc/UTC, dns: {searchDomain: b.example.com}}",
+		Want:    map[string]string{"description": "One", "timezone": "Europe/Oslo", "search": "a.example.com", "dns": "192.0.2.1 192.0.2.2"},
+		WantChanged: map[string]string{
+			"description": "Two", "timezone": "Etc/UTC", "search": "b.example.com", "dns": "192.0.2.1 192.0.2.2",
+		},
+		Left: map[string]string{"description": "Two", "timezone": "Etc/UTC"},
+		Read: func(s configtest.Simulator) map[string]string {
+			all := map[string]string{}
+			s.Edit(func(state *simulator.State) {
+				n := state.Nodes["pve1"]
+				all["description"], all["timezone"] = strings.TrimSpace(n.Description), n.TimeZone
+				all["search"], all["dns"] = n.SearchDomain, strings.Join(n.DNS, " ")
+			})
+			return all
+		},
+		Drift: func(s configtest.Simulator) {
+			s.Edit(func(state *simulator.State) { state.Nodes["pve1"].TimeZone = "Etc/UTC" })
+		},
+	})
 }

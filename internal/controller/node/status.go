@@ -18,22 +18,21 @@ package node
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/config"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
-
-// statusInterval is how old amounts and times in a status may be.
-const statusInterval = time.Minute
 
 // A view is all that is seen of a node.
 type view struct {
@@ -52,33 +51,39 @@ type view struct {
 
 // readNode at the node. The cluster is asked first, since a node that is offline
 // answers late or never.
-func (e *external) readNode(ctx context.Context, name string) (*view, error) {
-	nodes, err := e.inventory.Nodes(ctx)
+func readNode(ctx context.Context, a config.Access, n Node) (*view, error) {
+	name := meta.GetExternalName(n)
+	nodes, err := a.Inventory.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	i := slices.IndexFunc(nodes, func(n proxmox.Node) bool { return n.Name == name })
 	if i < 0 {
-		return nil, absentError{errors.Errorf("node %q does not exist: the cluster has %s", name, names(nodes))}
+		return nil, config.Rejection(kind.Problem{
+			Reason: ReasonNotFound, Message: "node " + strconv.Quote(name) + " does not exist: the cluster has " + names(nodes),
+		})
 	}
 	s := &view{node: nodes[i]}
-	if err := e.readCluster(ctx, s); err != nil {
+	if err := s.readCluster(ctx, a); err != nil {
 		return nil, err
 	}
 	if !s.node.Online() {
 		return s, nil
 	}
-	return s, e.readStatus(ctx, s)
+	return s, s.readStatus(ctx, a)
 }
 
-// stays reports whether the node is of the cluster that it was seen in before. Nodes
-// of other clusters have the same names.
-func (s *view) stays(before string) error {
+// stays makes sure that the node is of the cluster that it was seen in before. Nodes of other
+// clusters have the same names.
+func stays(_ context.Context, _ config.Access, n Node, s *view) error {
+	before := n.Observation().ClusterName
 	if before == "" || !s.clusterSeen || s.cluster == before {
 		return nil
 	}
-	return errors.Errorf("the provider configuration leads to cluster %q, not to %q as before: "+
-		"to have this resource stand for that node %q, delete it and create it again", s.cluster, before, s.node.Name)
+	return config.Rejection(kind.Problem{Reason: ReasonConflict, Message: fmt.Sprintf(
+		"the provider configuration leads to cluster %q, not to %q as before: to have this resource stand for that node %q, delete it and create it again",
+		s.cluster, before, s.node.Name,
+	)})
 }
 
 func names(nodes []proxmox.Node) string {
@@ -92,18 +97,18 @@ func names(nodes []proxmox.Node) string {
 
 // readCluster for what it knows of the node. Its name needs a privilege that
 // nothing else here needs.
-func (e *external) readCluster(ctx context.Context, s *view) error {
-	status, err := e.inventory.ClusterStatus(ctx, inventory.Relaxed)
+func (s *view) readCluster(ctx context.Context, a config.Access) error {
+	status, err := a.Inventory.ClusterStatus(ctx, inventory.Relaxed)
 	if err != nil && !proxmox.IsAuthorization(err) {
 		return err
 	}
 	s.cluster, s.clusterSeen = status.Name, err == nil
-	fingerprints, err := e.inventory.Fingerprints(ctx)
+	fingerprints, err := a.Inventory.Fingerprints(ctx)
 	if err != nil {
 		return err
 	}
 	s.fingerprint = fingerprints[s.node.Name]
-	guests, err := e.inventory.Guests(ctx, inventory.Current)
+	guests, err := a.Inventory.Guests(ctx, inventory.Current)
 	if err != nil {
 		return err
 	}
@@ -112,7 +117,7 @@ func (e *external) readCluster(ctx context.Context, s *view) error {
 			s.vms++
 		}
 	}
-	storages, err := e.inventory.Storages(ctx)
+	storages, err := a.Inventory.Storages(ctx)
 	s.storages = slices.DeleteFunc(slices.Clone(storages), func(st proxmox.Storage) bool {
 		return st.Node != s.node.Name || st.Status != "available"
 	})
@@ -120,24 +125,24 @@ func (e *external) readCluster(ctx context.Context, s *view) error {
 }
 
 // readStatus is what the node says of itself.
-func (e *external) readStatus(ctx context.Context, s *view) error {
+func (s *view) readStatus(ctx context.Context, a config.Access) error {
 	var err error
-	if s.status, err = e.inventory.NodeStatus(ctx, s.node.Name); err != nil {
+	if s.status, err = a.Inventory.NodeStatus(ctx, s.node.Name); err != nil {
 		return err
 	}
-	if s.bridges, err = e.inventory.Bridges(ctx, s.node.Name, inventory.Stable); err != nil {
+	if s.bridges, err = a.Inventory.Bridges(ctx, s.node.Name, inventory.Stable); err != nil {
 		return err
 	}
-	s.mappings, err = e.inventory.PCIMappings(ctx, inventory.Stable)
+	s.mappings, err = a.Inventory.PCIMappings(ctx, inventory.Stable)
 	return err
 }
 
 // observation is what the status shows. Of a node that is offline, it shows what
 // was seen before.
-func (s *view) observation(before v1alpha1.ProxmoxNodeObservation, d []v1alpha1.OptionDifference) v1alpha1.ProxmoxNodeObservation {
+func (s *view) observation(before v1alpha1.ProxmoxNodeObservation) v1alpha1.ProxmoxNodeObservation {
 	o := *before.DeepCopy()
 	o.NodeName, o.ClusterName, o.Status, o.Fingerprint = s.node.Name, s.cluster, s.node.Status, s.fingerprint
-	o.VMCount, o.Difference = &s.vms, d
+	o.VMCount = &s.vms
 	if !s.node.Online() {
 		o.UptimeSeconds = nil
 		return o
@@ -194,27 +199,14 @@ func (s *view) devices() []v1alpha1.ProxmoxNodePCIMapping {
 	return out
 }
 
-// settle writes what is seen into a status. What changes all the time alone does
-// not change it before the interval is over.
-func settle(o *v1alpha1.ProxmoxNodeObservation, seen v1alpha1.ProxmoxNodeObservation, now time.Time) {
-	at := o.LastUpdated
-	young := at != nil && now.Sub(at.Time) < statusInterval && !at.After(now)
-	if young && equality.Semantic.DeepEqual(calm(*o), calm(seen)) {
-		return
-	}
-	*o = seen
-	o.LastUpdated = &metav1.Time{Time: now.Truncate(time.Second)}
-}
-
 // calm is an observation without what changes all the time.
-func calm(o v1alpha1.ProxmoxNodeObservation) v1alpha1.ProxmoxNodeObservation {
-	o = *o.DeepCopy()
-	o.Ready, o.LastUpdated = false, nil
-	if o.UptimeSeconds != nil {
-		o.UptimeSeconds = new(int64)
+func calm(o *v1alpha1.ProxmoxNodeObservation) v1alpha1.ProxmoxNodeObservation {
+	c := *o.DeepCopy()
+	if c.UptimeSeconds != nil {
+		c.UptimeSeconds = new(int64)
 	}
-	if o.Resources != nil {
-		o.Resources.CPU.Used, o.Resources.Memory.Used, o.Resources.Storage.Used = 0, 0, 0
+	if c.Resources != nil {
+		c.Resources.CPU.Used, c.Resources.Memory.Used, c.Resources.Storage.Used = 0, 0, 0
 	}
-	return o
+	return c
 }
