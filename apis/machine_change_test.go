@@ -78,6 +78,18 @@ func TestMachineChangeRefused(t *testing.T) {
 			after:  `{template: ubuntu-24.04}`,
 			want:   []string{"spec.forProvider", "template can be neither added nor removed"},
 		},
+		"TemplateTags": {
+			reason: "The template that was chosen stays the source.",
+			before: `{templateTags: [lts]}`,
+			after:  `{templateTags: [edge]}`,
+			want:   []string{"spec.forProvider.templateTags", "cannot change"},
+		},
+		"TemplateTagsAdded": {
+			reason: "Nor are tags added later.",
+			before: `{template: ubuntu-24.04}`,
+			after:  `{template: ubuntu-24.04, templateTags: [lts]}`,
+			want:   []string{"spec.forProvider", "templateTags can be neither added nor removed"},
+		},
 		"TemplateRef": {
 			reason: "Nor is it cloned from another Image.",
 			before: `{templateRef: {name: debian}}`,

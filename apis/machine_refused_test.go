@@ -110,6 +110,26 @@ func sourceRefusals() map[string]refusal {
 			spec:   `{template: ubuntu-24.04, image: {volume: "local:import/ubuntu.qcow2"}}`,
 			want:   []string{"spec.forProvider", "template", "image", "at most one source"},
 		},
+		"TagsAndImage": {
+			reason: "Tags choose a template, which is a source.",
+			spec:   `{templateTags: [lts], image: {volume: "local:import/ubuntu.qcow2"}, disks: [{name: root}]}`,
+			want:   []string{"spec.forProvider", "templateTags", "image", "at most one source"},
+		},
+		"TagOfTemplate": {
+			reason: "A tag is what PVE takes for one.",
+			spec:   `{templateTags: ["L T S"]}`,
+			want:   []string{"spec.forProvider.templateTags[0]", "should match"},
+		},
+		"NoTags": {
+			reason: "An empty list would choose any template.",
+			spec:   `{templateTags: []}`,
+			want:   []string{"spec.forProvider.templateTags", "at least 1 items"},
+		},
+		"SnapshotOfTagged": {
+			reason: "A template has no snapshots.",
+			spec:   `{templateTags: [lts], clone: {snapshot: before}}`,
+			want:   []string{"spec.forProvider", "a template has no snapshots"},
+		},
 		"TemplateAndISO": {
 			reason: "A Machine has one source.",
 			spec:   `{template: 9000, iso: "local:iso/debian.iso"}`,

@@ -33,9 +33,10 @@ import (
 // ImageParameters describe an image that Machines are made from: a file that
 // Proxmox VE downloads onto storages, a template VM made of it, or both.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.source.url) || !has(self.content) || self.content == 'import'",message="content is that of a downloaded file: it needs source.url"
-// +kubebuilder:validation:XValidation:rule="!has(self.source.url) || has(self.storages) != has(self.storageSelector)",message="a download needs storages or storageSelector, and not both"
-// +kubebuilder:validation:XValidation:rule="has(self.source.url) || !has(self.storages) && !has(self.storageSelector) && !has(self.nodes) && !has(self.fileName)",message="storages, storageSelector, nodes and fileName say where a download goes: they need source.url"
+// +kubebuilder:validation:XValidation:rule="has(self.source.url) || has(self.source.oci) || !has(self.content) || self.content == 'import'",message="content is that of a downloaded file: it needs source.url or source.oci"
+// +kubebuilder:validation:XValidation:rule="!has(self.source.oci) || has(self.content) && self.content == 'vztmpl'",message="source.oci needs content vztmpl: Proxmox VE makes container templates of OCI images, and nothing else"
+// +kubebuilder:validation:XValidation:rule="!has(self.source.url) && !has(self.source.oci) || has(self.storages) != has(self.storageSelector)",message="a download needs storages or storageSelector, and not both"
+// +kubebuilder:validation:XValidation:rule="has(self.source.url) || has(self.source.oci) || !has(self.storages) && !has(self.storageSelector) && !has(self.nodes) && !has(self.fileName)",message="storages, storageSelector, nodes and fileName say where a download goes: they need source.url or source.oci"
 // +kubebuilder:validation:XValidation:rule="!has(self.source.decompression) || has(self.content) && self.content == 'iso'",message="source.decompression is for content iso only: Proxmox VE decompresses nothing else"
 // +kubebuilder:validation:XValidation:rule="!has(self.template) || !has(self.content) || self.content == 'import'",message="a template is made of a disk image: content must be import"
 // +kubebuilder:validation:XValidation:rule="has(self.template) || !has(self.source.machine) && !has(self.source.machineRef) && !has(self.source.machineSelector)",message="an image of a Machine is a template: set template, which may be empty"
@@ -130,12 +131,12 @@ const (
 	ImageContentContainer ImageContent = "vztmpl"
 )
 
-// ImageSource is where an image comes from: url, volume, or another Machine.
+// ImageSource is where an image comes from: url, oci, volume, or another Machine.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.url), has(self.volume), has(self.machine) || has(self.machineRef) || has(self.machineSelector)].filter(s, s).size() == 1",message="an image has one source: set one of url, volume and machine (or machineRef, machineSelector)"
+// +kubebuilder:validation:XValidation:rule="[has(self.url), has(self.oci), has(self.volume), has(self.machine) || has(self.machineRef) || has(self.machineSelector)].filter(s, s).size() == 1",message="an image has one source: set one of url, oci, volume and machine (or machineRef, machineSelector)"
 // +kubebuilder:validation:XValidation:rule="has(self.url) || !has(self.checksum) && !has(self.checksumURL) && !has(self.decompression) && !has(self.format) && !has(self.insecureSkipTLSVerify)",message="checksum, checksumURL, decompression, format and insecureSkipTLSVerify need url"
 // +kubebuilder:validation:XValidation:rule="!has(self.checksum) || !has(self.checksumURL)",message="set one of checksum and checksumURL"
-// +kubebuilder:validation:XValidation:rule="has(self.url) == has(oldSelf.url) && has(self.volume) == has(oldSelf.volume)",message="the kind of source cannot change"
+// +kubebuilder:validation:XValidation:rule="has(self.url) == has(oldSelf.url) && has(self.oci) == has(oldSelf.oci) && has(self.volume) == has(oldSelf.volume)",message="the kind of source cannot change"
 // +kubebuilder:validation:XValidation:rule="!has(self.url) || !has(oldSelf.url) || self.url == oldSelf.url || has(self.checksum) || has(self.checksumURL)",message="another url makes a new revision, which needs a checksum or checksumURL"
 type ImageSource struct {
 	// URL that Proxmox VE downloads the file from, http or https, up to 2048
@@ -185,6 +186,18 @@ type ImageSource struct {
 	// certificate. Default: false. PVE: verify-certificates.
 	// +optional
 	InsecureSkipTLSVerify *bool `json:"insecureSkipTLSVerify,omitempty"`
+
+	// OCI is the reference of a container image in a registry with its tag, such as
+	// docker.io/library/debian:trixie-slim; up to 512 characters. Each node pulls it,
+	// with the logins and certificates that the node itself has, and keeps it as a
+	// container template with the extension tar: content must be vztmpl. There is no
+	// checksum of it, and no refresh. Cannot change: another tag is another Image. PVE
+	// 9.1 and later: oci-registry-pull reference.
+	// +optional
+	// +kubebuilder:validation:MaxLength=512
+	// +kubebuilder:validation:Pattern=`^(([a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(\.([a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))*(:[0-9]+)?/)?[a-z0-9]+(([._]|__|-*)[a-z0-9]+)*(/[a-z0-9]+(([._]|__|-*)[a-z0-9]+)*)*:[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127}$`
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="source.oci cannot change: create another Image for another tag"
+	OCI *string `json:"oci,omitempty"`
 
 	// Volume ID of a file that exists already, such as
 	// local:import/debian-13.qcow2; up to 255 characters. It is only looked for,

@@ -176,3 +176,7 @@ func resolution(name *string, ref *Reference, selector *Selector) reference.Reso
 	}
 	return r
 }
+
+// NamesTemplate reports whether the Machine is a clone of a template that is named by its
+// name, VMID or tags.
+func (p *MachineParameters) NamesTemplate() bool { return p.Template != nil || len(p.TemplateTags) > 0 }

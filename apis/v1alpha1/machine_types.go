@@ -35,10 +35,11 @@ import (
 // set are managed: a field that is left out keeps whatever value Proxmox VE,
 // the template or a person gave it.
 //
-// +kubebuilder:validation:XValidation:rule="[has(self.template), has(self.templateRef) || has(self.templateSelector), has(self.image), has(self.iso), has(self.clone) && has(self.clone.vm), has(self.clone) && (has(self.clone.machine) || has(self.clone.machineRef) || has(self.clone.machineSelector)), has(self.restore)].filter(s, s).size() <= 1",message="a Machine has at most one source: set only one of template, templateRef (or templateSelector), image, iso, restore, clone.vm and clone.machine (or machineRef, machineSelector)"
-// +kubebuilder:validation:XValidation:rule="!has(self.clone) || has(self.template) || has(self.templateRef) || has(self.templateSelector) || has(self.clone.vm) || has(self.clone.machine) || has(self.clone.machineRef) || has(self.clone.machineSelector)",message="clone needs a source: set template, templateRef or templateSelector, or clone.vm, clone.machine, clone.machineRef or clone.machineSelector"
-// +kubebuilder:validation:XValidation:rule="!has(self.clone) || !has(self.clone.snapshot) || !has(self.template) && !has(self.templateRef) && !has(self.templateSelector)",message="a template has no snapshots: clone.snapshot needs clone.vm, clone.machine, clone.machineRef or clone.machineSelector"
+// +kubebuilder:validation:XValidation:rule="[has(self.template) || has(self.templateTags), has(self.templateRef) || has(self.templateSelector), has(self.image), has(self.iso), has(self.clone) && has(self.clone.vm), has(self.clone) && (has(self.clone.machine) || has(self.clone.machineRef) || has(self.clone.machineSelector)), has(self.restore)].filter(s, s).size() <= 1",message="a Machine has at most one source: set only one of template (or templateTags), templateRef (or templateSelector), image, iso, restore, clone.vm and clone.machine (or machineRef, machineSelector)"
+// +kubebuilder:validation:XValidation:rule="!has(self.clone) || has(self.template) || has(self.templateTags) || has(self.templateRef) || has(self.templateSelector) || has(self.clone.vm) || has(self.clone.machine) || has(self.clone.machineRef) || has(self.clone.machineSelector)",message="clone needs a source: set template, templateTags, templateRef or templateSelector, or clone.vm, clone.machine, clone.machineRef or clone.machineSelector"
+// +kubebuilder:validation:XValidation:rule="!has(self.clone) || !has(self.clone.snapshot) || !has(self.template) && !has(self.templateTags) && !has(self.templateRef) && !has(self.templateSelector)",message="a template has no snapshots: clone.snapshot needs clone.vm, clone.machine, clone.machineRef or clone.machineSelector"
 // +kubebuilder:validation:XValidation:rule="has(self.template) == has(oldSelf.template)",message="the source of a Machine cannot change: template can be neither added nor removed"
+// +kubebuilder:validation:XValidation:rule="has(self.templateTags) == has(oldSelf.templateTags)",message="the source of a Machine cannot change: templateTags can be neither added nor removed"
 // +kubebuilder:validation:XValidation:rule="(has(self.templateRef) || has(self.templateSelector)) == (has(oldSelf.templateRef) || has(oldSelf.templateSelector))",message="the source of a Machine cannot change: templateRef can be neither added nor removed"
 // +kubebuilder:validation:XValidation:rule="has(self.image) == has(oldSelf.image)",message="the source of a Machine cannot change: image can be neither added nor removed"
 // +kubebuilder:validation:XValidation:rule="has(self.restore) == has(oldSelf.restore)",message="the source of a Machine cannot change: restore can be neither added nor removed"
@@ -99,14 +100,29 @@ type MachineParameters struct {
 	Pool *string `json:"pool,omitempty"`
 
 	// Template to clone: its name, or its VMID as a number or string. Linked
-	// clone unless clone.full is true. Where several nodes have a template of the
-	// name, the one on the VM's node is cloned, or else the one with the highest
-	// VMID; two on one node have to be told apart by VMID. Cannot change.
+	// clone unless clone.full is true. Of several templates of the name, those on the
+	// VM's node come first, and of these the newest is cloned, by the time of creation
+	// that PVE keeps; of those of the same second the one with the highest VMID.
+	// Cannot change. PVE: meta ctime=.
 	// +optional
 	// +kubebuilder:validation:XIntOrString
 	// +kubebuilder:validation:XValidation:rule="string(self) == string(oldSelf)",messageExpression="'template cannot change: the VM was cloned from ' + string(oldSelf)"
 	// +kubebuilder:validation:XValidation:rule="type(self) == int ? (self >= 100 && self <= 999999999) : (size(self) >= 1 && size(self) <= 100)",message="template is the name of a template (1 to 100 characters) or its VMID (100 to 999999999)"
 	Template *intstr.IntOrString `json:"template,omitempty"`
+
+	// TemplateTags are tags that the template to clone has, all of them, 1 to 16,
+	// each of up to 124 characters. Beside template they choose among the templates of
+	// its name; alone they choose among all templates, of which the one on the VM's
+	// node and then the newest is cloned, as with template. Cannot change. PVE: tags.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=124
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9_][a-z0-9_+.-]*$`
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="templateTags cannot change: the VM was cloned from a template that had them"
+	TemplateTags []string `json:"templateTags,omitempty"`
 
 	// TemplateRef is an Image (of the same namespace, where there is one) whose
 	// template is cloned, the one on the VM's node where there are several. The

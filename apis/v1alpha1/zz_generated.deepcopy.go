@@ -815,6 +815,11 @@ func (in *ImageSource) DeepCopyInto(out *ImageSource) {
 		*out = new(bool)
 		**out = **in
 	}
+	if in.OCI != nil {
+		in, out := &in.OCI, &out.OCI
+		*out = new(string)
+		**out = **in
+	}
 	if in.Volume != nil {
 		in, out := &in.Volume, &out.Volume
 		*out = new(string)
@@ -2398,6 +2403,11 @@ func (in *MachineParameters) DeepCopyInto(out *MachineParameters) {
 		in, out := &in.Template, &out.Template
 		*out = new(intstr.IntOrString)
 		**out = **in
+	}
+	if in.TemplateTags != nil {
+		in, out := &in.TemplateTags, &out.TemplateTags
+		*out = make([]string, len(*in))
+		copy(*out, *in)
 	}
 	if in.TemplateRef != nil {
 		in, out := &in.TemplateRef, &out.TemplateRef

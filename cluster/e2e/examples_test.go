@@ -168,7 +168,7 @@ func isCopy(obj *unstructured.Unstructured) bool {
 
 // isDownload reports whether an object is an Image of a server on the internet, which the tests do not reach, or a Machine of such an Image.
 func isDownload(obj *unstructured.Unstructured) bool {
-	for _, field := range [][]string{{"source", "url"}, {"image", "url"}, {"image", "ref"}, {"templateRef"}} {
+	for _, field := range [][]string{{"source", "url"}, {"source", "oci"}, {"image", "url"}, {"image", "ref"}, {"templateRef"}} {
 		if _, has, _ := unstructured.NestedFieldNoCopy(obj.Object, append([]string{"spec", "forProvider"}, field...)...); has {
 			return true
 		}

@@ -53,6 +53,8 @@ func TestSources(t *testing.T) {
 		"iso":      {reason: "A VM is installed by its user.", run: fromISO},
 		"machine":  {reason: "A VM is a clone of another Machine's.", run: fromMachine},
 		"snapshot": {reason: "A VM is a clone of what a snapshot has.", run: fromSnapshot},
+		"newest":   {reason: "Of templates of one name the newest is cloned.", run: fromNewest},
+		"tagged":   {reason: "A tag chooses the template.", run: fromTagged},
 	})
 }
 
@@ -184,6 +186,41 @@ func fromMachine(w *world) {
 	if ours := w.ours(); !slices.Equal(ours, []int{10000}) {
 		w.Errorf("want the first VM, got %v", ours)
 	}
+	w.finish()
+}
+
+// anotherTemplate of the name of the cluster's, on the same node, with tags and another time of creation.
+func (w *world) anotherTemplate(vmid int, created, cores, tags string) {
+	w.Helper()
+	w.pve.Edit(func(s *simulator.State) {
+		g := &simulator.Guest{VMID: vmid, Node: s.Guests[9000].Node, Config: maps.Clone(s.Guests[9000].Config), Power: simulator.Stopped}
+		maps.Copy(g.Config, map[string]string{"meta": "creation-qemu=9.0.2,ctime=" + created, "cores": cores, "tags": tags})
+		s.Guests[vmid] = g
+	})
+}
+
+func fromNewest(w *world) {
+	w.pve.Edit(func(s *simulator.State) { s.Guests[9000].Config["meta"] = "creation-qemu=9.0.2,ctime=1750000000" })
+	w.anotherTemplate(9100, "1760000000", "3", "")
+	w.anotherTemplate(9200, "1740000000", "5", "")
+	w.create(ubuntu())
+	w.ready()
+	if got := w.vm().Config["cores"]; got != "3" {
+		w.Errorf("want a clone of the newest template, VM 9100 with 3 cores, got %s", got)
+	}
+	w.unchanged()
+	w.finish()
+}
+
+func fromTagged(w *world) {
+	w.anotherTemplate(9100, "1760000000", "3", "hardened;lts")
+	w.anotherTemplate(9200, "1750000000", "5", "hardened;edge")
+	w.create(v1alpha1.MachineParameters{TemplateTags: []string{"edge", "hardened"}})
+	w.ready()
+	if got := w.vm().Config["cores"]; got != "5" {
+		w.Errorf("want a clone of the template with both tags, VM 9200 with 5 cores, got %s", got)
+	}
+	w.unchanged()
 	w.finish()
 }
 

@@ -74,12 +74,19 @@ var (
 	reDownloadExists   = regexp.MustCompile(`^refusing to override existing file`)
 	reDownloadFormat   = regexp.MustCompile(`^failed to verify file: (.*)`)
 	reDownloadAnswer   = regexp.MustCompile(`ERROR (\d{3}: .*?)\.?$`)
-	reDownloadFull     = regexp.MustCompile(`No space left on device`)
+	reDownloadFull     = regexp.MustCompile(`[Nn]o space left on device`)
 	reDownloadResolve  = regexp.MustCompile(`unable to resolve host address .([^‘’'\s]+?).$`)
 	reDownloadConnect  = regexp.MustCompile(`Connecting to (\S+?)\.\.\. failed: (.*?)\.?$`)
 	reDownloadCert     = regexp.MustCompile(`cannot verify (\S+)'s certificate|To connect to (\S+) insecurely`)
 	reDownloadStopped  = regexp.MustCompile(`^got interrupted by signal|^interrupted by signal|^unexpected status$|^stopped:`)
 	reDownloadNetwork  = regexp.MustCompile(`^download failed: .*exit code 4$`)
+
+	// Those of skopeo, which pulls OCI images.
+	rePullCert    = regexp.MustCompile(`level=fatal .*x509: ([^"\\]*)`)
+	rePullNetwork = regexp.MustCompile(`level=fatal .*(dial tcp.*?|i/o timeout|TLS handshake timeout)"?$`)
+	rePullAnswer  = regexp.MustCompile(`level=fatal .*?(manifest unknown|name unknown|repository name not known to registry|` +
+		`requested access to the resource is denied|unauthorized: [^"\\]*|authentication required|invalid username/password|toomanyrequests: [^"\\]*)`)
+	rePullOther = regexp.MustCompile(`level=fatal msg="(.*)"$`)
 )
 
 // A downloadFailure is what a text means.
@@ -108,6 +115,10 @@ func downloadFailures() []downloadFailure {
 		{reDownloadConnect, DownloadNetwork, func(m []string) string { return "the node cannot connect to " + m[1] + ": " + m[2] }},
 		{reDownloadNetwork, DownloadNetwork, says("the node cannot reach the server")},
 		{reDownloadStopped, DownloadStopped, says("the download was stopped")},
+		{rePullCert, DownloadCertificate, func(m []string) string { return "the certificate of the registry is not trusted by the node: " + m[1] }},
+		{rePullNetwork, DownloadNetwork, func(m []string) string { return "the node cannot reach the registry: " + m[1] }},
+		{rePullAnswer, DownloadAnswer, func(m []string) string { return "the registry answered: " + m[1] }},
+		{rePullOther, DownloadFailed, func(m []string) string { return m[1] }},
 	}
 }
 

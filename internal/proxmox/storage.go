@@ -178,6 +178,36 @@ func (c StorageAPI) DownloadURL(ctx context.Context, node, storage string, d Dow
 	return u, err
 }
 
+// TaskDownload and TaskPullOCI are the types of the tasks that fetch files.
+const (
+	TaskDownload = "download"
+	TaskPullOCI  = "ociregistrypull"
+)
+
+// ociExtension is what PVE adds to the name of a file that it pulls from a registry.
+const ociExtension = ".tar"
+
+// PullOCI starts to pull an OCI image from a registry into a storage of files, as a node sees it, with the logins and the
+// certificates that the node itself has. It becomes a container template of the name, which ends in .tar. A file that has the name
+// already is not replaced. Two tasks for one name at the same time both succeed; the last one's file stays. The id of the task is the
+// name of the file. PVE knows it from 9.1 on.
+func (c StorageAPI) PullOCI(ctx context.Context, node, storage, reference, fileName string) (UPID, error) {
+	r, why := storageRequest("pull "+strconv.Quote(reference)+" to", http.MethodPost, node, storage, "/oci-registry-pull")
+	name, found := strings.CutSuffix(fileName, ociExtension)
+	if why == "" && !found {
+		why = "file name does not end in " + ociExtension
+	}
+	if why != "" {
+		return "", r.refuse(why)
+	}
+	r.form = map[string]string{"reference": reference, "filename": name}
+	u, err := c.begin(ctx, r)
+	if err == nil && u == "" {
+		return "", newCall(r, nil).unexpected()
+	}
+	return u, err
+}
+
 // nodeTaskLimit is how many tasks of one type a node is asked for.
 const nodeTaskLimit = 500
 

@@ -21,6 +21,7 @@ import (
 )
 
 func TestDownloadFailure(t *testing.T) {
+	const pull = "command 'skopeo copy docker://x oci-archive:/y' failed: exit code 1"
 	cases := map[string]struct {
 		reason string
 		exit   string
@@ -73,7 +74,41 @@ func TestDownloadFailure(t *testing.T) {
 			want: DownloadCertificate, text: "the certificate of files.example.org is not trusted by the node",
 		},
 		"Stopped": {reason: "A stopped task is no fault of the file.", exit: "got interrupted by signal", want: DownloadStopped, text: "the download was stopped"},
-		"Other":   {reason: "What is not known is repeated.", exit: "no decompression method found", want: DownloadFailed, text: "no decompression method found"},
+		"PullAnswer": {
+			reason: "What a registry answers is told.", exit: pull,
+			log: []string{`time="2025-11-20T10:00:00Z" level=fatal msg="initializing source docker://docker.io/library/debian:potato: ` +
+				`reading manifest potato in docker.io/library/debian: manifest unknown"`},
+			want: DownloadAnswer, text: "the registry answered: manifest unknown",
+		},
+		"PullDenied": {
+			reason: "So is that it wants a login.", exit: pull,
+			log: []string{`time="2025-11-20T10:00:00Z" level=fatal msg="initializing source docker://ghcr.io/a/b:1: ` +
+				`reading manifest 1 in ghcr.io/a/b: requested access to the resource is denied"`},
+			want: DownloadAnswer, text: "the registry answered: requested access to the resource is denied",
+		},
+		"PullResolve": {
+			reason: "A registry that has no address is named.", exit: pull,
+			log: []string{`time="2025-11-20T10:00:00Z" level=fatal msg="initializing source docker://registry.example.com/a:1: ` +
+				`pinging container registry registry.example.com: Get \"https://registry.example.com/v2/\": dial tcp: lookup registry.example.com: no such host"`},
+			want: DownloadNetwork, text: "the node cannot reach the registry: dial tcp: lookup registry.example.com: no such host",
+		},
+		"PullCertificate": {
+			reason: "A certificate that is not trusted is told.", exit: pull,
+			log: []string{`time="2025-11-20T10:00:00Z" level=fatal msg="initializing source docker://registry.example.com/a:1: pinging container registry ` +
+				`registry.example.com: Get \"https://registry.example.com/v2/\": tls: failed to verify certificate: x509: certificate signed by unknown authority"`},
+			want: DownloadCertificate, text: "the certificate of the registry is not trusted by the node: certificate signed by unknown authority",
+		},
+		"PullFull": {
+			reason: "A storage that is full is named.", exit: pull,
+			log:  []string{`time="2025-11-20T10:00:00Z" level=fatal msg="writing blob: write /var/lib/vz/template/cache/a.tar.tmp.1: no space left on device"`},
+			want: DownloadFull, text: "no space is left on the storage",
+		},
+		"PullOther": {
+			reason: "Anything else is repeated.", exit: pull,
+			log:  []string{"Getting image source signatures", `time="2025-11-20T10:00:00Z" level=fatal msg="writing manifest: something else"`},
+			want: DownloadFailed, text: "writing manifest: something else",
+		},
+		"Other": {reason: "What is not known is repeated.", exit: "no decompression method found", want: DownloadFailed, text: "no decompression method found"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -69,7 +69,7 @@ func (d Desired) cloudInitStorage() string {
 	if d.CloudInit != nil && d.CloudInit.Storage != nil {
 		return *d.CloudInit.Storage
 	}
-	if !d.Created || d.Template != nil || d.TemplateRef != nil || d.Clone != nil {
+	if !d.Created || d.NamesTemplate() || d.TemplateRef != nil || d.Clone != nil {
 		return ""
 	}
 	for _, k := range d.Disks {

@@ -44,6 +44,19 @@ func (c Config) UUID() string {
 // Template reports whether it is one, of which VMs are cloned.
 func (c Config) Template() bool { return c["template"] == "1" }
 
+// CreatedAt is when the VM was created, or the one that it is a clone of, in seconds; 0 if PVE has not noted it.
+func (c Config) CreatedAt() int64 {
+	p, err := propertystring.Parse(c["meta"], "")
+	if err != nil {
+		return 0
+	}
+	at, err := strconv.ParseInt(p.Get("ctime"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return at
+}
+
 // BeingCreated reports whether the VM is not complete yet.
 func (c Config) BeingCreated() bool { return c["lock"] == "create" || c["lock"] == "clone" }
 

@@ -85,10 +85,14 @@ func (e *external) adopt(ctx context.Context, m Image, v *view) error {
 
 // adoptFiles of the name, wherever there are any.
 func (e *external) adoptFiles(ctx context.Context, m Image, v *view, rev *revision) error {
-	if m.Parameters().Source.URL == nil {
+	if !fetches(m.Parameters()) {
 		return nil
 	}
-	if !slices.ContainsFunc(formats(contentOf(m.Parameters())), func(f string) bool { return strings.HasSuffix(rev.File, "."+f) }) {
+	extensions := formats(contentOf(m.Parameters()))
+	if m.Parameters().Source.OCI != nil {
+		extensions = []string{ociFormat}
+	}
+	if !slices.ContainsFunc(extensions, func(f string) bool { return strings.HasSuffix(rev.File, "."+f) }) {
 		return errors.Errorf("annotation %s is %q: it must be the name of a file of content %s, with VMIDs of templates after it if there are any",
 			meta.AnnotationKeyExternalName, meta.GetExternalName(m), contentOf(m.Parameters()))
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"k8s.io/utils/ptr"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/checksum"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -34,7 +35,7 @@ import (
 // checksum by PVE, if it is there.
 func (e *external) intendFile(ctx context.Context, m Image, i *item) error {
 	f := i.file
-	if err := e.permit(ctx, i.place); err != nil {
+	if err := e.permit(ctx, m.Parameters(), i.place); err != nil {
 		return err
 	}
 	again := f.Begun != 0 && !f.Done
@@ -47,7 +48,7 @@ func (e *external) intendFile(ctx context.Context, m Image, i *item) error {
 			return errors.Errorf("cannot download to %s: %s exists and was not made for this Image", i.place, v.ID)
 		}
 	}
-	before, err := e.downloads(ctx, i.place.Node, i.rev.File)
+	before, err := e.downloads(ctx, m, i.place.Node, i.rev.File)
 	if err != nil {
 		return err
 	}
@@ -61,8 +62,9 @@ func (e *external) intendFile(ctx context.Context, m Image, i *item) error {
 	return nil
 }
 
-// permit returns an error that names the privileges which a download lacks.
-func (e *external) permit(ctx context.Context, p place) error {
+// permit returns an error that names the privileges which a download lacks. PVE takes two
+// others in place of Sys.AccessNetwork, but not where it asks a registry.
+func (e *external) permit(ctx context.Context, m *v1alpha1.ImageParameters, p place) error {
 	op := "download to storage " + p.Storage + " of node " + p.Node
 	node, storage := "/nodes/"+p.Node, "/storage/"+p.Storage
 	needed := []proxmox.Privilege{{Path: storage, Names: []string{"Datastore.AllocateTemplate"}}}
@@ -70,7 +72,7 @@ func (e *external) permit(ctx context.Context, p place) error {
 		return kind.CheckPrivileges(ctx, e.client, op, needed...)
 	}
 	old := []proxmox.Privilege{{Path: "/", Names: []string{"Sys.Audit"}}, {Path: "/", Names: []string{"Sys.Modify"}}}
-	if kind.CheckPrivileges(ctx, e.client, op, old...) == nil {
+	if m.Source.OCI == nil && kind.CheckPrivileges(ctx, e.client, op, old...) == nil {
 		return kind.CheckPrivileges(ctx, e.client, op, needed...)
 	}
 	return kind.CheckPrivileges(ctx, e.client, op, append(needed, proxmox.Privilege{Path: node, Names: []string{"Sys.AccessNetwork"}})...)
@@ -97,17 +99,24 @@ func (e *external) actOnFile(ctx context.Context, m Image, i *item) error {
 	return nil
 }
 
-// download starts the task.
-func (e *external) download(ctx context.Context, m Image, i *item) error {
-	p := m.Parameters()
+// fetch starts the task that brings the file.
+func (e *external) fetch(ctx context.Context, p *v1alpha1.ImageParameters, i *item) (proxmox.UPID, error) {
+	if p.Source.OCI != nil {
+		return e.client.PullOCI(ctx, i.place.Node, i.place.Storage, *p.Source.OCI, i.rev.File)
+	}
 	c, err := checksum.Parse(i.rev.Checksum)
 	if err != nil {
-		return err
+		return "", err
 	}
-	u, err := e.client.DownloadURL(ctx, i.place.Node, i.place.Storage, proxmox.Download{
+	return e.client.DownloadURL(ctx, i.place.Node, i.place.Storage, proxmox.Download{
 		URL: i.rev.URL, Content: string(contentOf(p)), FileName: i.rev.File, Algorithm: c.Algorithm, Checksum: c.Sum,
 		Compression: ptr.Deref(p.Source.Decompression, ""), Insecure: ptr.Deref(p.Source.InsecureSkipTLSVerify, false),
 	})
+}
+
+// download starts the task, and follows it.
+func (e *external) download(ctx context.Context, m Image, i *item) error {
+	u, err := e.fetch(ctx, m.Parameters(), i)
 	if refused(err) {
 		i.file.Begun = 0
 	}
@@ -154,14 +163,17 @@ func (e *external) failFile(ctx context.Context, m Image, i *item) error {
 		return err
 	}
 	problem, why := proxmox.DownloadFailure(t.ExitStatus, log)
-	message := fmt.Sprintf("cannot download to %s: %s%s", i.place, why, remedy(problem))
+	message := fmt.Sprintf("cannot download to %s: %s%s", i.place, why, remedy(problem, m.Parameters().Source.OCI != nil))
 	i.file.fail(e.now().Unix(), m.GetGeneration(), string(problem), message)
 	e.event(m, event.Warning(eventDownloadFailed, errors.New(message)))
 	return nil
 }
 
 // remedy says what to do about a problem, at the end of a message.
-func remedy(p proxmox.DownloadProblem) string {
+func remedy(p proxmox.DownloadProblem, oci bool) string {
+	if oci {
+		return remedyOfPull(p)
+	}
 	switch p {
 	case proxmox.DownloadMismatch:
 		return "; the file is not used: check source.checksum and source.url"
@@ -176,6 +188,20 @@ func remedy(p proxmox.DownloadProblem) string {
 	case proxmox.DownloadCertificate:
 		return "; add its authority to the node, or set source.insecureSkipTLSVerify"
 	case proxmox.DownloadNetwork, proxmox.DownloadStopped, proxmox.DownloadFailed:
+	}
+	return ""
+}
+
+// remedyOfPull says what to do about a problem with a registry.
+func remedyOfPull(p proxmox.DownloadProblem) string {
+	switch p {
+	case proxmox.DownloadAnswer:
+		return "; check source.oci, and the logins that the node has"
+	case proxmox.DownloadFull:
+		return "; make room, or choose another storage"
+	case proxmox.DownloadCertificate:
+		return "; add its authority to the node"
+	case proxmox.DownloadExists, proxmox.DownloadMismatch, proxmox.DownloadFormat, proxmox.DownloadNetwork, proxmox.DownloadStopped, proxmox.DownloadFailed:
 	}
 	return ""
 }

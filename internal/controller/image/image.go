@@ -67,6 +67,7 @@ type Client interface {
 
 	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
 	DownloadURL(ctx context.Context, node, storage string, d proxmox.Download) (proxmox.UPID, error)
+	PullOCI(ctx context.Context, node, storage, reference, fileName string) (proxmox.UPID, error)
 	DeleteVolume(ctx context.Context, node, volume string) (proxmox.UPID, error)
 	NodeTasks(ctx context.Context, node, taskType string) ([]proxmox.Task, error)
 	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
@@ -83,6 +84,7 @@ type Client interface {
 
 // An Inventory answers what all Images of a cluster ask.
 type Inventory interface {
+	Version(ctx context.Context) (proxmox.Version, error)
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)

@@ -148,6 +148,10 @@ func (f *fuse) DownloadURL(ctx context.Context, node, storage string, d proxmox.
 	return through(f, func() (proxmox.UPID, error) { return f.Client.DownloadURL(ctx, node, storage, d) })
 }
 
+func (f *fuse) PullOCI(ctx context.Context, node, storage, reference, fileName string) (proxmox.UPID, error) {
+	return through(f, func() (proxmox.UPID, error) { return f.Client.PullOCI(ctx, node, storage, reference, fileName) })
+}
+
 func (f *fuse) DeleteVolume(ctx context.Context, node, volume string) (proxmox.UPID, error) {
 	return through(f, func() (proxmox.UPID, error) { return f.Client.DeleteVolume(ctx, node, volume) })
 }

@@ -159,7 +159,7 @@ func (e *external) olderClaim(ctx context.Context, m Image, v *view) (string, er
 // fileNames returns the names of the files that an Image makes or has made.
 func fileNames(m Image) []string {
 	var names []string
-	if m.Parameters().Source.URL == nil {
+	if !fetches(m.Parameters()) {
 		return nil
 	}
 	if r, err := recordOf(m); err == nil {
@@ -205,8 +205,11 @@ func (e *external) look(ctx context.Context, m Image, v *view) error {
 	if err := e.lookForRevision(p, v); err != nil {
 		v.problems = append(v.problems, kind.Problem{Reason: reasonInvalid, Message: err.Error()})
 	}
-	if p.Source.URL != nil {
+	if fetches(p) {
 		v.files = filePlaces(p, v.storages, v.nodes)
+		if err := e.checkVersion(ctx, p, v); err != nil {
+			return err
+		}
 	} else if p.Source.Volume != nil {
 		if err := e.lookForVolume(ctx, *p.Source.Volume, v); err != nil {
 			return err
@@ -224,9 +227,29 @@ func (e *external) look(ctx context.Context, m Image, v *view) error {
 	return removal{external: e}.lookAtOld(ctx, m, v)
 }
 
+// checkVersion finds whether the version of PVE has what the source takes.
+func (e *external) checkVersion(ctx context.Context, p *v1alpha1.ImageParameters, v *view) error {
+	if p.Source.OCI == nil {
+		return nil
+	}
+	version, err := e.inventory.Version(ctx)
+	if err == nil && !version.AtLeast(ociMajor, ociMinor) {
+		v.files.problems = append(v.files.problems, kind.Problem{Reason: reasonNotSupported, Message: fmt.Sprintf(
+			"source.oci needs Proxmox VE %d.%d or later, and this is %s: upgrade, or set source.url to a container template, such as one of a distribution",
+			ociMajor, ociMinor, version.Version)})
+	}
+	return err
+}
+
+// The first version of PVE that pulls OCI images.
+const (
+	ociMajor = 9
+	ociMinor = 1
+)
+
 // lookForRevision finds whether a revision is to be begun.
 func (e *external) lookForRevision(p *v1alpha1.ImageParameters, v *view) error {
-	if p.Source.URL == nil {
+	if !fetches(p) {
 		return nil
 	}
 	if _, err := extensionOf(p); err != nil {
@@ -245,7 +268,7 @@ func (e *external) lookForRevision(p *v1alpha1.ImageParameters, v *view) error {
 // lookAtFiles of the newest revision, at the places that are to have one and at those
 // that are to have none any more.
 func (e *external) lookAtFiles(ctx context.Context, m Image, v *view, rev *revision) error {
-	if m.Parameters().Source.URL == nil {
+	if !fetches(m.Parameters()) {
 		return nil
 	}
 	for _, p := range v.files.places {
@@ -338,7 +361,7 @@ func (e *external) fileStateOf(ctx context.Context, m Image, v *view, i *item) (
 	case i.file.Task != "":
 		s.task, err = e.task(ctx, i.file.Task)
 	case i.file.Begun != 0 && !i.file.Done:
-		s.others, err = e.downloads(ctx, i.file.Node, i.rev.File)
+		s.others, err = e.downloads(ctx, m, i.file.Node, i.rev.File)
 	}
 	return s, err
 }
@@ -387,9 +410,13 @@ func (e *external) task(ctx context.Context, upid string) (*proxmox.Task, error)
 	return &t, err
 }
 
-// downloads are our tasks on a node that download a file of the name.
-func (e *external) downloads(ctx context.Context, node, name string) ([]proxmox.Task, error) {
-	all, err := e.client.NodeTasks(ctx, node, "download")
+// downloads are our tasks on a node that fetch a file of the name.
+func (e *external) downloads(ctx context.Context, m Image, node, name string) ([]proxmox.Task, error) {
+	taskType := proxmox.TaskDownload
+	if m.Parameters().Source.OCI != nil {
+		taskType = proxmox.TaskPullOCI
+	}
+	all, err := e.client.NodeTasks(ctx, node, taskType)
 	if err != nil {
 		return nil, err
 	}

@@ -46,6 +46,13 @@ func contentOf(p *v1alpha1.ImageParameters) v1alpha1.ImageContent {
 	return ptr.Deref(p.Content, v1alpha1.ImageContentImport)
 }
 
+// fetches reports whether PVE is to make the file: it downloads it, or pulls it from a
+// registry.
+func fetches(p *v1alpha1.ImageParameters) bool { return p.Source.URL != nil || p.Source.OCI != nil }
+
+// ociFormat is the extension of a container template that PVE makes of an OCI image.
+const ociFormat = "tar"
+
 // formats are the extensions that PVE takes for a content type.
 func formats(c v1alpha1.ImageContent) []string {
 	switch c {
@@ -60,6 +67,9 @@ func formats(c v1alpha1.ImageContent) []string {
 
 // extensionOf returns the extension of the file in PVE.
 func extensionOf(p *v1alpha1.ImageParameters) (string, error) {
+	if p.Source.OCI != nil {
+		return ociFormat, nil
+	}
 	if p.Source.Format != nil {
 		return *p.Source.Format, nil
 	}

@@ -215,7 +215,7 @@ func progress(v *view) *int32 {
 // difference between the spec and what there is.
 func difference(v *view, m Image) []v1alpha1.OptionDifference {
 	var all []v1alpha1.OptionDifference
-	if v.record.latest() == nil && m.Parameters().Source.URL != nil {
+	if v.record.latest() == nil && fetches(m.Parameters()) {
 		all = append(all, v1alpha1.OptionDifference{Option: "revision", Desired: "1"})
 	}
 	if v.begin != nil {
@@ -264,7 +264,7 @@ func conditions(m Image, v *view, shown *revision) []xpv2.Condition {
 		problems = append(problems, kind.Problem{Reason: reasonCreating, Message: "nothing is ready yet"})
 	}
 	upToDate := kind.UpToDate(difference(v, m), append(append(slices.Clone(v.problems), waits...), used(v)...)...)
-	all := []xpv2.Condition{upToDate, verified(v, shown), replicated(v, problems)}
+	all := []xpv2.Condition{upToDate, verified(m.Parameters(), v, shown), replicated(v, problems)}
 	if m.GetDeletionTimestamp() != nil {
 		return append(all, deleting(v))
 	}
@@ -317,7 +317,7 @@ func (i *item) problem() kind.Problem {
 }
 
 // verified is the condition Verified of a revision.
-func verified(v *view, rev *revision) xpv2.Condition {
+func verified(p *v1alpha1.ImageParameters, v *view, rev *revision) xpv2.Condition {
 	c := xpv2.Condition{Type: TypeVerified, Status: corev1.ConditionUnknown, LastTransitionTime: metav1.Now()}
 	for _, i := range v.items {
 		if i.attempt().Problem == string(proxmox.DownloadMismatch) {
@@ -331,6 +331,9 @@ func verified(v *view, rev *revision) xpv2.Condition {
 	}
 	if sum, err := checksum.Parse(rev.Checksum); err != nil || sum.Algorithm == "" {
 		c.Reason, c.Message = reasonNoChecksum, "no checksum is known: set source.checksum or source.checksumURL"
+		if p.Source.OCI != nil {
+			c.Message = "Proxmox VE reports no checksum of what it pulls from a registry"
+		}
 		return c
 	}
 	for _, f := range rev.Files {

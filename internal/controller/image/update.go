@@ -62,7 +62,7 @@ func (e *external) begin(m Image, r *record, c checksum.Checksum) error {
 	p := m.Parameters()
 	rev := &revision{Created: e.now().Unix(), Checksum: c.String(), URL: ptr.Deref(p.Source.URL, "")}
 	switch {
-	case p.Source.URL != nil:
+	case fetches(p):
 		ext, err := extensionOf(p)
 		if err != nil {
 			return err

@@ -324,7 +324,7 @@ func (e creator) nodeWithMedia(ctx context.Context, m Machine, chosen string) (s
 	if missing == nil || err != nil {
 		return chosen, err
 	}
-	if m.Parameters().Node != nil || m.Parameters().Template != nil || m.Parameters().TemplateRef != nil || m.Parameters().Clone != nil {
+	if m.Parameters().Node != nil || m.Parameters().NamesTemplate() || m.Parameters().TemplateRef != nil || m.Parameters().Clone != nil {
 		return "", missing
 	}
 	return "", nil

@@ -29,7 +29,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -134,10 +133,8 @@ func (e Finder) Find(ctx context.Context, m object.Machine, image *imageref.Choi
 func (e Finder) sourceOf(ctx context.Context, m object.Machine, image *imageref.Choice, node string) (*Source, error) {
 	p := m.Parameters()
 	switch {
-	case p.Template != nil:
-		return e.listedSource(ctx, node, validate.On(templatePath(p.Template), "VM.Audit"), func(all []proxmox.Guest) ([]proxmox.Guest, error) {
-			return matchTemplates(all, p.Template.String())
-		})
+	case p.NamesTemplate():
+		return e.namedTemplate(ctx, p, node)
 	case image != nil && image.Pin.Template:
 		return e.listedSource(ctx, node, validate.On("/vms", "VM.Audit"), func(all []proxmox.Guest) ([]proxmox.Guest, error) {
 			return templatesOf(all, *image)
@@ -165,28 +162,23 @@ func (e Finder) listedSource(
 	if err != nil {
 		return nil, e.Checks.HintMissingPrivilege(ctx, err, sees)
 	}
-	s := &Source{Guest: preferred(found, node), Instead: found}
+	s := &Source{Guest: highest(preferred(found, node)), Instead: found}
 	config, err := e.Inventory.Config(ctx, s.Ref())
 	s.Config = maps.Clone(config.Values)
 	return s, err
 }
 
-// preferred of several guests is the one on the node, or else the one with the highest
-// VMID.
-func preferred(found []proxmox.Guest, node string) proxmox.Guest {
+// preferred of several guests are those on the node, if there are any.
+func preferred(found []proxmox.Guest, node string) []proxmox.Guest {
 	if here := onNode(found, node); len(here) > 0 {
-		found = here
+		return here
 	}
-	return slices.MaxFunc(found, func(a, b proxmox.Guest) int { return cmp.Compare(a.VMID, b.VMID) })
+	return found
 }
 
-// templatePath is where it counts whether a template may be seen. One that is named may be
-// any.
-func templatePath(template *intstr.IntOrString) string {
-	if _, err := strconv.Atoi(template.String()); err != nil {
-		return "/vms"
-	}
-	return "/vms/" + template.String()
+// highest of several guests is the one with the highest VMID.
+func highest(found []proxmox.Guest) proxmox.Guest {
+	return slices.MaxFunc(found, func(a, b proxmox.Guest) int { return cmp.Compare(a.VMID, b.VMID) })
 }
 
 // machineSource is the VM of another Machine of the same scope. As for every
@@ -249,32 +241,6 @@ func (e Finder) noSnapshot(ctx context.Context, s *Source, snapshot string) erro
 		snapshot, s.VMID, s.Name, conditions.Instead("snapshots of it", there))
 }
 
-// matchTemplates finds templates by their VMID or name. Several nodes may have one of the
-// name, of which any will do.
-func matchTemplates(guests []proxmox.Guest, template string) ([]proxmox.Guest, error) {
-	id, err := strconv.Atoi(template)
-	byID := err == nil
-	var found []proxmox.Guest
-	for _, g := range guests {
-		if g.Type == "qemu" && (byID && g.VMID == id || !byID && g.Template && g.Name == template) {
-			found = append(found, g)
-		}
-	}
-	if len(found) == 0 {
-		return nil, conditions.Reject(conditions.Creating, "template '%s' not found%s", template, conditions.Instead("templates", templateNames(guests)))
-	}
-	for _, g := range found {
-		if !g.Template {
-			return nil, conditions.Reject(conditions.Creating, "template '%s' is a VM, not a template: to clone it, set clone.vm", template)
-		}
-		if same := onNode(found, g.Node); len(same) > 1 {
-			return nil, conditions.Reject(conditions.Creating, "template '%s' is the name of %d templates on node %s (VMID %s): name it by its VMID",
-				template, len(same), g.Node, vmids(same))
-		}
-	}
-	return found, nil
-}
-
 // matchVM finds a VM by its VMID or name.
 func matchVM(guests []proxmox.Guest, vm string) ([]proxmox.Guest, error) {
 	id, err := strconv.Atoi(vm)
@@ -306,16 +272,6 @@ func templatesOf(guests []proxmox.Guest, image imageref.Choice) ([]proxmox.Guest
 		return nil, conditions.Reject(conditions.Creating, "no template of image '%s' found", image.Pin.Name)
 	}
 	return found, nil
-}
-
-func templateNames(guests []proxmox.Guest) []string {
-	var names []string
-	for _, g := range guests {
-		if g.Template && g.Type == "qemu" {
-			names = append(names, g.Name)
-		}
-	}
-	return names
 }
 
 func onNode(guests []proxmox.Guest, node string) []proxmox.Guest {

@@ -40,6 +40,7 @@ func Routes() map[string]engine.Handler {
 		"DELETE " + storage + "/content/{volume}": deleteVolume,
 		"POST " + storage + "/upload":             uploadFile,
 		"POST " + storage + "/download-url":       downloadURL,
+		"POST " + storage + "/oci-registry-pull":  pullOCI,
 		"GET " + node + "/query-url-metadata":     urlMetadata,
 	}
 }
