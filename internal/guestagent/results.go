@@ -95,6 +95,8 @@ type guest struct {
 	partial    bool      // whether one of them is to be asked
 	next       time.Time // zero before the first question
 	awaited    time.Time // the question that the Machine is woken for
+	macs       []string  // of the VM's network cards
+	stale      bool      // whether the question that it is being asked is of before they changed
 }
 
 // An Option changes Results.
@@ -129,8 +131,11 @@ func (r *Results) of(m Machine, boot time.Time) *guest {
 	if g := r.since(m, boot); g != nil {
 		return g
 	}
-	g := &guest{boot: boot, source: sourceOf(m)}
 	o := m.Observation()
+	g := &guest{boot: boot, source: sourceOf(m)}
+	for _, n := range o.Networks {
+		g.macs = append(g.macs, n.MACAddress)
+	}
 	if at := o.StartedAt; at != nil && boot.Sub(at.Time).Abs() <= time.Minute {
 		if g.interfaces = interfacesOf(o); len(o.IPAddresses) > 0 {
 			g.next = r.now().Add(knownPollDelay)
@@ -198,6 +203,31 @@ func (r *Results) Addresses(m Machine, boot time.Time) []proxmox.Interface {
 	r.guests.Lock()
 	defer r.guests.Unlock()
 	return r.of(m, boot).interfaces
+}
+
+// Rewire notes the MAC addresses of the VM's network cards. When they have changed, the guest is asked again soon, and what it has reported
+// of a card that is gone counts no more.
+func (r *Results) Rewire(m Machine, boot time.Time, macs []string) {
+	r.guests.Lock()
+	defer r.guests.Unlock()
+	g := r.of(m, boot)
+	gone := without(g.macs, macs)
+	if g.interfaces == nil || len(gone)+len(without(macs, g.macs)) == 0 {
+		g.macs = macs
+		return
+	}
+	g.interfaces = slices.DeleteFunc(slices.Clone(g.interfaces), func(i proxmox.Interface) bool { return hasMAC(gone, i.MAC) })
+	g.macs, g.stale = macs, g.asking
+	g.partial, g.more, g.next = true, 0, r.now().Add(firstPoll)
+}
+
+// without returns the MAC addresses that are not among others.
+func without(macs, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(macs), func(mac string) bool { return hasMAC(others, mac) })
+}
+
+func hasMAC(macs []string, mac string) bool {
+	return slices.ContainsFunc(macs, func(m string) bool { return strings.EqualFold(m, mac) })
 }
 
 // Denial returns why a guest cannot be asked. It is empty if the guest can be asked.
@@ -296,6 +326,10 @@ func (r *Results) Record(m Machine, boot time.Time, at Node, reported []proxmox.
 		return false
 	}
 	g.asking = false
+	if g.stale {
+		g.stale, g.next = false, r.now().Add(firstPoll)
+		return false
+	}
 	news := reported != nil && (g.interfaces == nil || !slices.Equal(reachableOf(reported), reachableOf(g.interfaces)))
 	if reported != nil {
 		g.interfaces = reported

@@ -18,7 +18,9 @@ package guestagent
 
 import (
 	"net/netip"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,6 +84,52 @@ func TestGuestTalks(t *testing.T) {
 	if !g.Due(other, boot, at) || g.Due(third, boot, at) {
 		t.Error("Two guests of a node are asked at once, and no more")
 	}
+}
+
+// TestRewire has a VM lose a network card and get another one, while its guest is asked and while it is not.
+func TestRewire(t *testing.T) {
+	c := newClock()
+	g := New(c.now)
+	m, boot, at := &namespaced.Machine{}, c.now(), Node{Name: "pve1"}
+	first, second := "BC:24:11:00:00:01", "BC:24:11:00:00:02"
+	told := []proxmox.Interface{
+		{Name: "eth0", MAC: strings.ToLower(first), Addresses: addresses("192.0.2.1")},
+		{Name: "eth1", MAC: strings.ToLower(second), Addresses: addresses("192.0.2.2")},
+	}
+	shows := func(why string, want ...string) {
+		t.Helper()
+		if got := reachableOf(g.Addresses(m, boot)); !slices.Equal(got, want) {
+			t.Errorf("%s: want %q, got %q", why, want, got)
+		}
+	}
+	g.Rewire(m, boot, []string{first, second})
+	c.wait(initialBootTime)
+	if !g.Due(m, boot, at) || !g.Record(m, boot, at, told) {
+		t.Fatal("want the guest asked first")
+	}
+	g.Rewire(m, boot, []string{first, second})
+	c.wait(firstPoll)
+	if shows("Nothing has changed", "192.0.2.1", "192.0.2.2"); g.Due(m, boot, at) {
+		t.Error("Cards that stay are no reason to ask")
+	}
+	g.Rewire(m, boot, []string{first})
+	shows("A card has gone", "192.0.2.1")
+	c.wait(firstPoll)
+	if !g.Due(m, boot, at) {
+		t.Error("A guest that has lost a card is asked soon")
+	}
+	g.Rewire(m, boot, nil)
+	if shows("The other goes meanwhile"); g.Record(m, boot, at, told[:1]) {
+		t.Error("What was asked before that is no news")
+	}
+	shows("The answer is of before")
+	c.wait(firstPoll)
+	g.Rewire(m, boot, []string{first})
+	c.wait(firstPoll)
+	if !g.Due(m, boot, at) || !g.Record(m, boot, at, told[:1]) {
+		t.Error("A guest that has got a card is asked soon")
+	}
+	shows("The card is there", "192.0.2.1")
 }
 
 // TestAskMore has a guest tell of IPv6 before DHCP has given it an IPv4 address.

@@ -142,9 +142,16 @@ const (
 
 // MACs returns the MAC addresses of the VM's network cards that are plugged in.
 func (v *VM) MACs() []string {
+	return v.macs(func(n proxmox.NIC) bool { return n.Options.Get("link_down") != "1" })
+}
+
+// AllMACs are the MAC addresses of all network cards.
+func (v *VM) AllMACs() []string { return v.macs(func(proxmox.NIC) bool { return true }) }
+
+func (v *VM) macs(counts func(proxmox.NIC) bool) []string {
 	var all []string
 	for _, device := range v.Active.NICs() {
-		if n, err := proxmox.ParseNIC(v.Active[device]); err == nil && n.MAC != "" && n.Options.Get("link_down") != "1" {
+		if n, err := proxmox.ParseNIC(v.Active[device]); err == nil && n.MAC != "" && counts(n) {
 			all = append(all, n.MAC)
 		}
 	}

@@ -40,6 +40,7 @@ func (e agentPoll) pollAgent(m Machine) {
 	}
 	boot := e.now().Add(-e.vm.Status.Uptime)
 	at := guestagent.Node{Cluster: e.inventory, Name: e.vm.Node}
+	e.agents.Rewire(m, boot, e.vm.AllMACs())
 	switch {
 	case e.vm.Paused(): // It answers nothing until it is resumed.
 	case e.agents.Due(m, boot, at):
