@@ -209,7 +209,7 @@ func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T
 	name := k.ControllerName()
 	c := counter{metrics: o.Metrics, controller: name}
 	events := mgr.GetEventRecorderFor(name)
-	keeping := guardedConnector[T]{next: k.External, crd: newCRDGuard(mgr, o, k.Identity)}
+	keeping := guardedConnector[T]{next: upToDateConnector[T]{next: k.External}, crd: newCRDGuard(mgr, o, k.Identity)}
 	rename := managed.InitializerFn(func(ctx context.Context, mg resource.Managed) error {
 		return RenameAnnotations(ctx, mgr.GetClient(), mg, FormerAnnotations())
 	})

@@ -90,8 +90,8 @@ func explainDeletion(o client.Object) {
 }
 
 // observeGeneration has the status name the generation that was reconciled, also when that failed, so that tools which wait for
-// a change (kstatus, Flux, Argo CD) do not take the status of the spec before for that of this one. A Ready=True from before that a
-// failed reconcile did not come to evaluate is unknown now.
+// a change (kstatus, Flux, Argo CD) do not take the status of the spec before for that of this one. Ready and UpToDate that were true
+// before, and that a failed reconcile did not come to evaluate, are unknown now.
 func observeGeneration(o client.Object) {
 	c, ok := o.(interface {
 		resource.Conditioned
@@ -101,17 +101,20 @@ func observeGeneration(o client.Object) {
 		return
 	}
 	c.SetObservedGeneration(o.GetGeneration())
-	ready, synced := c.GetCondition(xpv2.TypeReady), c.GetCondition(xpv2.TypeSynced)
-	if ready.Status != corev1.ConditionTrue || synced.Status != corev1.ConditionFalse || ready.ObservedGeneration == o.GetGeneration() {
+	if c.GetCondition(xpv2.TypeSynced).Status != corev1.ConditionFalse {
 		return
 	}
-	c.SetConditions(xpv2.Condition{
-		Type: xpv2.TypeReady, Status: corev1.ConditionUnknown, Reason: ReasonNotObserved, LastTransitionTime: metav1.Now(),
-		Message: "The spec has changed, and the reconcile failed before this could be evaluated: see the condition Synced",
-	}.WithObservedGeneration(o.GetGeneration()))
+	for _, t := range []xpv2.ConditionType{xpv2.TypeReady, TypeUpToDate} {
+		if was := c.GetCondition(t); was.Status == corev1.ConditionTrue && was.ObservedGeneration != o.GetGeneration() {
+			c.SetConditions(xpv2.Condition{
+				Type: t, Status: corev1.ConditionUnknown, Reason: ReasonNotObserved, LastTransitionTime: metav1.Now(),
+				Message: "The spec has changed, and the reconcile failed before this could be evaluated: see the condition Synced",
+			}.WithObservedGeneration(o.GetGeneration()))
+		}
+	}
 }
 
-// ReasonNotObserved of the condition Ready: the spec has changed since it was evaluated, and the last reconcile failed.
+// ReasonNotObserved of the conditions Ready and UpToDate: the spec has changed since they were evaluated, and the last reconcile failed.
 const ReasonNotObserved xpv2.ConditionReason = "NotObserved"
 
 func statusOf(o client.Object) reflect.Value {

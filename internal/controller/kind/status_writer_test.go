@@ -149,6 +149,14 @@ func TestObservedGeneration(t *testing.T) {
 			conditions: []xpv2.Condition{xpv2.Unavailable().WithMessage("off").WithObservedGeneration(1), refused},
 			want:       xpv2.Unavailable().WithMessage("off").WithObservedGeneration(1),
 		},
+		"UpToDate": {
+			reason:     "Nor UpToDate=True.",
+			conditions: []xpv2.Condition{UpToDate(nil).WithObservedGeneration(1), refused},
+			want: xpv2.Condition{
+				Type: TypeUpToDate, Status: corev1.ConditionUnknown, Reason: ReasonNotObserved, ObservedGeneration: 2,
+				Message: "The spec has changed, and the reconcile failed before this could be evaluated: see the condition Synced",
+			},
+		},
 		"Reconciled": {
 			reason:     "A resource that is paused keeps what was seen of it.",
 			conditions: []xpv2.Condition{xpv2.Available().WithObservedGeneration(1), xpv2.ReconcileSuccess()},
@@ -171,7 +179,7 @@ func TestObservedGeneration(t *testing.T) {
 			if got := m.Status.GetObservedGeneration(); got != 2 {
 				t.Errorf("want the generation 2 observed, got %d", got)
 			}
-			if got := m.GetCondition(xpv2.TypeReady); !got.Equal(tc.want) || got.ObservedGeneration != tc.want.ObservedGeneration {
+			if got := m.GetCondition(tc.want.Type); !got.Equal(tc.want) || got.ObservedGeneration != tc.want.ObservedGeneration {
 				t.Errorf("%s\nwant %v, got %v", tc.reason, tc.want, got)
 			}
 		})

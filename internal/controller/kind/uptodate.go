@@ -17,10 +17,13 @@ limitations under the License.
 package kind
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -74,6 +77,23 @@ func UpToDateIf(ready xpv2.Condition, difference []v1alpha1.OptionDifference, er
 		problems = append(problems, Problem{Reason: xpv2.ReasonUpdateFailed, Message: err.Error()})
 	}
 	return UpToDate(difference, problems...)
+}
+
+// An upToDateConnector has the condition UpToDate unknown of a resource that there is no
+// connection for: what was seen last may no longer be so.
+type upToDateConnector[T resource.Managed] struct {
+	next managed.TypedExternalConnector[T]
+}
+
+// Connect with the next connector.
+func (c upToDateConnector[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalClient[T], error) {
+	external, err := c.next.Connect(ctx, mg)
+	if err != nil && mg.GetCondition(TypeUpToDate).Status == corev1.ConditionTrue {
+		unknown := UpToDate(nil, Problem{Reason: xpv2.ReasonUnavailable, Message: err.Error()})
+		unknown.Status = corev1.ConditionUnknown
+		mg.SetConditions(unknown.WithObservedGeneration(mg.GetGeneration()))
+	}
+	return external, err
 }
 
 // longestValue is how many characters of a value are shown.

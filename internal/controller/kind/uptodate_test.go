@@ -20,11 +20,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
 
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
@@ -94,6 +96,32 @@ func TestUpToDate(t *testing.T) {
 			got := UpToDate(tc.difference, tc.problems...)
 			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreFields(xpv2.Condition{}, "LastTransitionTime")); diff != "" {
 				t.Errorf("%s UpToDate(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// What was up to date is not known to be while there is no connection to look at it.
+func TestUpToDateWithoutConnection(t *testing.T) {
+	boom := errors.New("the Secret does not exist")
+	unknown := xpv2.Condition{Type: TypeUpToDate, Status: corev1.ConditionUnknown, Reason: xpv2.ReasonUnavailable, Message: boom.Error()}
+	waits := UpToDate(nil, Problem{Reason: xpv2.ReasonUpdateFailed, Message: "it waits"})
+	cases := map[string]struct {
+		reason    string
+		was, want xpv2.Condition
+		err       error
+	}{
+		"Connected": {reason: "With a connection it is looked at.", was: UpToDate(nil), want: UpToDate(nil)},
+		"Lost":      {reason: "Without one that cannot be said.", was: UpToDate(nil), err: boom, want: unknown},
+		"Waits":     {reason: "What is not up to date keeps its reason.", was: waits, err: boom, want: waits},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := &cluster.Machine{}
+			m.SetConditions(tc.was)
+			_, err := upToDateConnector[*cluster.Machine]{next: connecting(nil, tc.err)}.Connect(t.Context(), m)
+			if got := m.GetCondition(TypeUpToDate); !got.Equal(tc.want) || !errors.Is(err, tc.err) {
+				t.Errorf("%s\nwant %v, got %v with error %v", tc.reason, tc.want, got, err)
 			}
 		})
 	}
