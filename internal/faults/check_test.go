@@ -130,6 +130,9 @@ func excuses() map[string]func(*randomRun) bool {
 			g, _ := k.pve.Guest(k.vmid())
 			return g.Power == simulator.Paused && ptr.Deref(k.m.Parameters().PowerState, "") == v1alpha1.PowerStatePaused
 		},
+		`a VM with a PCI device of the host`: func(k *randomRun) bool {
+			return ptr.Deref(k.m.Parameters().PowerState, "") == v1alpha1.PowerStateSuspended
+		},
 		`only a VM that runs can be (suspended|paused)`: func(k *randomRun) bool {
 			g, _ := k.pve.Guest(k.vmid())
 			return g.Power == simulator.Stopped

@@ -43,7 +43,7 @@ type step func(*randomRun, *subject, *rand.Rand) string
 // steps are all that a walk may consist of.
 func steps() map[string]step {
 	all := map[string]step{}
-	for _, some := range []map[string]step{edits(), manualEdits(), troubles()} {
+	for _, some := range []map[string]step{edits(), deviceEdits(), manualEdits(), troubles()} {
 		maps.Copy(all, some)
 	}
 	return all
@@ -117,7 +117,6 @@ func edits() map[string]step {
 		"putback":   putBack,
 		"rename":    edit(renameDisk),
 		"rebrand":   edit(renameNetwork),
-		"cdrom":     edit(setCDROM),
 		"cloudinit": edit(setCloudInit),
 		"policies":  setPolicies,
 		"pause": func(k *randomRun, _ *subject, r *rand.Rand) string {
@@ -346,12 +345,6 @@ func changeNetwork(p *v1alpha1.MachineParameters, r *rand.Rand) {
 	n := &p.Networks[r.IntN(len(p.Networks))]
 	n.Bridge, n.VLAN = new(oneOf(r, "vmbr0", "vmbr1")), oneOf(r, nil, new(int32(0)), new(int32(30)))
 	n.Firewall, n.LinkDown = oneOf(r, nil, new(true)), oneOf(r, nil, new(true), new(false))
-}
-
-func setCDROM(p *v1alpha1.MachineParameters, r *rand.Rand) {
-	p.CDROMs = oneOf(r, nil, []v1alpha1.MachineCDROM{{
-		Name: "tools", ISO: new(oneOf(r, "", "nfs:iso/virtio-win.iso", "local:iso/debian-13.1.0-amd64-netinst.iso")),
-	}})
 }
 
 func setCloudInit(p *v1alpha1.MachineParameters, r *rand.Rand) {

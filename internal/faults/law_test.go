@@ -17,6 +17,7 @@ limitations under the License.
 package faults
 
 import (
+	stdcmp "cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -26,6 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
@@ -41,7 +43,7 @@ func (w *env) devices() (qemu.Devices, error) {
 func (k *randomRun) likeNew(l *subject, g simulator.Guest) {
 	k.t.Helper()
 	p := k.m.Parameters()
-	if l != k.subjects[0] || l.edited || len(p.Disks)+len(p.Networks) == 0 {
+	if l != k.subjects[0] || l.edited || len(p.Disks)+len(p.CDROMs)+len(p.Networks)+len(p.PCIDevices)+len(p.USBDevices)+len(p.VirtioFS) == 0 {
 		return
 	}
 	kept, err := k.devices()
@@ -61,6 +63,33 @@ func (k *randomRun) likeNew(l *subject, g simulator.Guest) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		k.t.Errorf("what is declared is not on VM %d as on one of a new Machine: -new, +VM:\n%s\n%s", g.VMID, diff, k)
 	}
+	k.nothingBeside(kept, effective(g))
+}
+
+// nothingBeside checks that a VM has no devices of the node beside those of entries and those that are retained, where their
+// list is declared: nobody else has given it any.
+func (k *randomRun) nothingBeside(kept qemu.Devices, config map[string]string) {
+	k.t.Helper()
+	p, known := k.m.Parameters(), map[string]bool{}
+	for _, r := range k.m.Observation().RetainedDevices {
+		known[r.Device] = true
+	}
+	note(known, kept.PCI, p.PCIDevices, func(d v1alpha1.MachinePCIDevice) string { return d.Name })
+	note(known, kept.USB, p.USBDevices, func(d v1alpha1.MachineUSBDevice) string { return d.Name })
+	note(known, kept.VirtioFS, p.VirtioFS, func(s v1alpha1.MachineVirtioFS) string { return s.Name })
+	declared := map[string]bool{"hostpci": p.PCIDevices != nil, "usb": p.USBDevices != nil, "virtiofs": p.VirtioFS != nil}
+	for option, value := range config {
+		if declared[strings.TrimRight(option, "0123456789")] && !known[option] {
+			k.t.Errorf("%s (%s) is neither declared nor retained\n%s", option, value, k)
+		}
+	}
+}
+
+// note the devices of the entries of a list.
+func note[T any](known map[string]bool, devices map[string]string, entries []T, name func(T) string) {
+	for _, e := range entries {
+		known[devices[name(e)]] = true
+	}
 }
 
 // specLike is a spec with what decides about devices.
@@ -68,7 +97,8 @@ func specLike(p *v1alpha1.MachineParameters, start v1alpha1.MachineParameters, k
 	p = p.DeepCopy()
 	out := v1alpha1.MachineParameters{
 		Template: p.Template, Clone: p.Clone, Image: p.Image, Node: start.Node, BIOS: p.BIOS, EFIDisk: p.EFIDisk, TPM: p.TPM,
-		PowerState: new(v1alpha1.PowerStateStopped), Networks: p.Networks,
+		PowerState: new(v1alpha1.PowerStateStopped), CDROMs: p.CDROMs, Networks: p.Networks,
+		PCIDevices: p.PCIDevices, USBDevices: p.USBDevices, VirtioFS: p.VirtioFS,
 	}
 	for _, d := range p.Disks {
 		if d.Volume != nil {
@@ -79,6 +109,9 @@ func specLike(p *v1alpha1.MachineParameters, start v1alpha1.MachineParameters, k
 		}
 		out.Disks = append(out.Disks, d)
 	}
+	for i, c := range out.CDROMs {
+		out.CDROMs[i].Device = new(kept.CDROMs[c.Name])
+	}
 	for i, n := range out.Networks {
 		if kept.Made["networks/"+n.Name] || len(kept.Source.Networks) > 1 {
 			out.Networks[i].Device = new(kept.Networks[n.Name])
@@ -87,8 +120,8 @@ func specLike(p *v1alpha1.MachineParameters, start v1alpha1.MachineParameters, k
 	return out
 }
 
-// declared is what a VM has of the disks and networks of a spec: their devices, and the
-// options that the spec declares.
+// declared is what a VM has of the lists of a spec: the devices of the entries, and the
+// options that the spec declares. Devices of the node have no place in the spec.
 func declared(p *v1alpha1.MachineParameters, kept qemu.Devices, config map[string]string) map[string]map[string]string {
 	found := map[string]map[string]string{}
 	for _, d := range p.Disks {
@@ -102,18 +135,51 @@ func declared(p *v1alpha1.MachineParameters, kept qemu.Devices, config map[strin
 		}
 		found["disk "+d.Name] = has
 	}
+	for _, c := range p.CDROMs {
+		volume, _, _ := strings.Cut(config[kept.CDROMs[c.Name]], ",")
+		found["drive "+c.Name] = map[string]string{"device": kept.CDROMs[c.Name], "medium": volume}
+	}
 	for _, n := range p.Networks {
-		device := kept.Networks[n.Name]
-		has := map[string]string{"device": device, "there": "no"}
-		if nic, err := proxmox.ParseNIC(config[device]); err == nil {
-			has["there"] = "yes"
-			for key, asked := range map[string]bool{"bridge": n.Bridge != nil, "tag": n.VLAN != nil, "firewall": n.Firewall != nil, "link_down": n.LinkDown != nil} {
-				if asked {
-					has[key] = strings.TrimPrefix(nic.Options.Get(key), "0")
-				}
-			}
+		found["network "+n.Name] = declaredNetwork(n, kept.Networks[n.Name], config)
+	}
+	for _, d := range p.PCIDevices {
+		found["PCI device "+d.Name] = partsOf(config[kept.PCI[d.Name]], "host", map[string]bool{"mapping": true, "rombar": d.ROMBar != nil})
+	}
+	for _, d := range p.USBDevices {
+		found["USB device "+d.Name] = partsOf(config[kept.USB[d.Name]], "host", map[string]bool{"host": true, "mapping": true, "usb3": d.USB3 != nil})
+	}
+	for _, s := range p.VirtioFS {
+		found["share "+s.Name] = partsOf(config[kept.VirtioFS[s.Name]], "dirid", map[string]bool{"dirid": true, "cache": s.Cache != nil})
+	}
+	return found
+}
+
+func declaredNetwork(n v1alpha1.MachineNetwork, device string, config map[string]string) map[string]string {
+	has := map[string]string{"device": device, "there": "no"}
+	nic, err := proxmox.ParseNIC(config[device])
+	if err != nil {
+		return has
+	}
+	has["there"] = "yes"
+	for key, asked := range map[string]bool{"bridge": n.Bridge != nil, "tag": n.VLAN != nil, "firewall": n.Firewall != nil, "link_down": n.LinkDown != nil} {
+		if asked {
+			has[key] = strings.TrimPrefix(nic.Options.Get(key), "0")
 		}
-		found["network "+n.Name] = has
+	}
+	return has
+}
+
+// partsOf a device of the node that the spec declares, with the values that stand for none; empty if there is no such device.
+func partsOf(value, key string, declared map[string]bool) map[string]string {
+	p, err := propertystring.Parse(value, key)
+	if value == "" || err != nil {
+		return nil
+	}
+	found := map[string]string{}
+	for part := range declared {
+		if declared[part] {
+			found[part] = stdcmp.Or(p.Get(part), map[string]string{"rombar": "1", "usb3": "0", "cache": "auto"}[part])
+		}
 	}
 	return found
 }

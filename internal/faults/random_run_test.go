@@ -96,7 +96,7 @@ func randomRoute(seed uint64) route {
 	r := rand.New(rand.NewPCG(seed, seed))
 	all := route{version: oneOf(r, "9.2", "9.2", "8.4"), start: oneOf(r, starts()...)}
 	for range minOps + r.IntN(maxOps-minOps+1) {
-		kinds := [][]string{sorted(edits()), sorted(edits()), sorted(manualEdits()), sorted(troubles())}
+		kinds := [][]string{sorted(edits()), sorted(edits()), sorted(deviceEdits()), sorted(manualEdits()), sorted(troubles())}
 		all.ops = append(all.ops, op{step: oneOf(r, oneOf(r, kinds...)...), number: uint64(r.Uint32())})
 	}
 	return all
@@ -148,7 +148,9 @@ func newRandomRun(t *testing.T, r route) *randomRun {
 	first := scenarios()[r.start]
 	first.version = r.version
 	first.grants = append(first.grants, scenarios()["HA"].grants...)
-	first.grants = append(first.grants, simulator.ScenarioGrant{Path: "/pool", User: "crossplane@pve", Roles: []string{"PVEPoolAdmin"}})
+	first.grants = append(first.grants, simulator.ScenarioGrant{Path: "/pool", User: "crossplane@pve", Roles: []string{"PVEPoolAdmin"}},
+		simulator.ScenarioGrant{Path: "/mapping", User: "crossplane@pve", Roles: []string{"PVEMappingUser"}})
+	first.before = withMappings(first.before)
 	first.objects = slices.Concat(scenarios()["Password"].objects, []client.Object{userData()})
 	w := newEnv(t, first, 0)
 	w.journal = &journal{}
