@@ -31,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/proxmoxtest"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
@@ -379,7 +380,7 @@ func TestRestartRefused(t *testing.T) {
 	}
 	b := newBench(t, spec(restarting))
 	b.vms[10000] = pendingVM()
-	b.errs["Reboot"] = lostAnswer(t)
+	b.errs["Reboot"] = proxmoxtest.LostAnswer(t)
 	if s := b.reconcile(t.Context()); s.err == nil || b.kept(t, object.AnnotationLastRestart) == "" {
 		t.Errorf("want noted what may have been made, got %v", s.err)
 	}

@@ -17,9 +17,6 @@ limitations under the License.
 package machine
 
 import (
-	"context"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -29,6 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/proxmoxtest"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
@@ -95,33 +93,13 @@ func TestTaskWaitsForItsTurn(t *testing.T) {
 	}
 }
 
-// lostAnswer is the error of a call that PVE got and whose answer was lost.
-func lostAnswer(t *testing.T) error {
-	t.Helper()
-	s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
-	defer s.Close()
-	c, err := proxmox.New(proxmox.Config{
-		Endpoints: []string{s.URL}, TLS: proxmox.TLS{InsecureSkipVerify: true},
-		Credentials: proxmox.Credentials{TokenID: "u@pve!t", TokenSecret: "s"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	_, err = c.Start(context.Background(), proxmox.Ref{Node: "pve1", VMID: 10000})
-	if !proxmox.IsOutcomeUnknown(err) {
-		t.Fatalf("want an error that leaves open what became of the call, got %v", err)
-	}
-	return err
-}
-
 // TestLostAnswer sees that a call whose outcome is not known is looked for in the
 // tasks as they are then, however the Machine comes to be looked at, and made
 // again only if it was not there.
 func TestLostAnswer(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("stopped")
-	b.errs["Start"] = lostAnswer(t)
+	b.errs["Start"] = proxmoxtest.LostAnswer(t)
 	if s := b.reconcile(t.Context()); s.err == nil {
 		t.Fatal("the answer was lost")
 	}

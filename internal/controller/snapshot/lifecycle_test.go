@@ -27,6 +27,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/snapshot"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -44,14 +45,14 @@ const (
 func TestLife(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		s := l.snapshot("before-upgrade", ofMachine)
-		l.until(s, "it waits for the Machine", says(s, xpv2.TypeReady, "MachineNotFound", `"web"`))
-		m := l.machine("")
-		l.until(s, "it waits for the VM", says(s, xpv2.TypeReady, "MachineNotReady"))
-		if r := l.pve.Requests(); slices.ContainsFunc(r, func(r simulator.Request) bool { return strings.HasPrefix(r.User, "crossplane@pve") }) {
+		l.Until(s, "it waits for the Machine", configtest.Says(s, xpv2.TypeReady, "MachineNotFound", `"web"`))
+		m := l.Machine("")
+		l.Until(s, "it waits for the VM", configtest.Says(s, xpv2.TypeReady, "MachineNotReady"))
+		if r := l.Requests(); slices.ContainsFunc(r, func(r simulator.Request) bool { return strings.HasPrefix(r.User, "crossplane@pve") }) {
 			l.Errorf("waiting costs no call")
 		}
-		l.hasVM(m, uuid)
-		l.until(s, "it is taken", settled(s))
+		l.HasVM(m, uuid)
+		l.Until(s, "it is taken", configtest.Settled(s))
 		is := l.snapshots()["before-upgrade"]
 		o := s.Observation()
 		if is.Description != "before the upgrade" || o.Name != is.Name || !o.Time.Time.Equal(is.Time) ||
@@ -62,9 +63,9 @@ func TestLife(t *testing.T) {
 			l.Errorf("the external name is %q", name)
 		}
 		l.quiet(s)
-		l.change(s, func() { s.Parameters().Description = new("") })
-		l.until(s, "the description is changed", func() bool { return l.snapshots()["before-upgrade"].Description == "" && settled(s)() })
-		l.delete(s)
+		l.ChangeSpec(s, func() { s.Parameters().Description = new("") })
+		l.Until(s, "the description is changed", func() bool { return l.snapshots()["before-upgrade"].Description == "" && configtest.Settled(s)() })
+		l.Delete(s)
 		if all := l.snapshots(); len(all) > 0 {
 			l.Errorf("left: %v", all)
 		}
@@ -74,41 +75,41 @@ func TestLife(t *testing.T) {
 // quiet checks that a resource that is as it should be costs no write.
 func (l *lab) quiet(s snapshot.Snapshot) {
 	l.Helper()
-	l.reconcile(s) // It shows what the last change has brought.
-	before, version := len(l.writes()), s.GetResourceVersion()
+	l.Reconcile(s) // It shows what the last change has brought.
+	before, version := len(l.Writes()), s.GetResourceVersion()
 	for range 3 {
-		l.reconcile(s)
+		l.Reconcile(s)
 	}
-	if after := l.writes(); len(after) != before || s.GetResourceVersion() != version {
+	if after := l.Writes(); len(after) != before || s.GetResourceVersion() != version {
 		l.Errorf("an unchanged resource costs writes: %v", after[before:])
 	}
 }
 
 func TestTree(t *testing.T) {
 	l := here(t)
-	l.machine(uuid)
+	l.Machine(uuid)
 	first, second := l.snapshot("one", "machine: web"), l.snapshot("two-of-them", "machine: web")
-	l.until(first, "the first is taken", settled(first))
-	l.until(second, "the second is taken", settled(second))
-	l.until(first, "the first is current no more", func() bool { return !first.Observation().Current })
+	l.Until(first, "the first is taken", configtest.Settled(first))
+	l.Until(second, "the second is taken", configtest.Settled(second))
+	l.Until(first, "the first is current no more", func() bool { return !first.Observation().Current })
 	if o := second.Observation(); o.Parent != "one" || !o.Current || first.Observation().Parent != "" {
 		t.Errorf("the tree is shown as %+v and %+v", first.Observation(), o)
 	}
-	l.delete(first)
-	l.until(second, "it has no parent any more", func() bool { return second.Observation().Parent == "" && settled(second)() })
+	l.Delete(first)
+	l.Until(second, "it has no parent any more", func() bool { return second.Observation().Parent == "" && configtest.Settled(second)() })
 }
 
 func TestMemory(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		s := l.snapshot("with-memory", ofVMID+"includeMemory: true")
-		l.until(s, "it waits for the VM to run", says(s, xpv2.TypeReady, "NotRunning"))
-		l.ended(l.root.Start(l.Context(), ref))
-		l.until(s, "it is taken", settled(s))
+		l.Until(s, "it waits for the VM to run", configtest.Says(s, xpv2.TypeReady, "NotRunning"))
+		l.Ended(l.Client.Start(l.Context(), ref))
+		l.Until(s, "it is taken", configtest.Settled(s))
 		o := s.Observation()
 		if !l.snapshots()["with-memory"].Memory || !o.IncludesMemory || o.Size == nil || *o.Size < 2*64<<20 {
 			l.Errorf("the memory is shown as %t of %v bytes", o.IncludesMemory, o.Size)
 		}
-		l.delete(s)
+		l.Delete(s)
 	})
 }
 
@@ -116,8 +117,8 @@ func TestMemory(t *testing.T) {
 func TestNames(t *testing.T) {
 	l := here(t)
 	named, derived := l.snapshot("a", ofVMID+"name: Before_Upgrade"), l.snapshot("2026.a", ofVMID)
-	l.until(named, "it is taken", settled(named))
-	l.until(derived, "it is taken", settled(derived))
+	l.Until(named, "it is taken", configtest.Settled(named))
+	l.Until(derived, "it is taken", configtest.Settled(derived))
 	all := l.snapshots()
 	if _, ok := all["Before_Upgrade"]; !ok || len(all) != 2 || !strings.HasPrefix(xpmeta.GetExternalName(derived), "s-2026-a-") {
 		t.Errorf("the names are %v", all)
@@ -128,11 +129,11 @@ func TestAlreadyExists(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.taken("mine", "")
 		s := l.snapshot("mine", ofVMID)
-		l.until(s, "it is found to be somebody else's", says(s, xpv2.TypeReady, kind.ReasonAlreadyExists, "external-name"))
+		l.Until(s, "it is found to be somebody else's", configtest.Says(s, xpv2.TypeReady, kind.ReasonAlreadyExists, "external-name"))
 		if c := s.GetCondition(kind.TypeUpToDate); c.Status != corev1.ConditionFalse {
 			l.Errorf("what is not managed is not up to date: %v", c)
 		}
-		l.delete(s)
+		l.Delete(s)
 		l.untouched("mine")
 	})
 }
@@ -141,7 +142,7 @@ func TestAlreadyExists(t *testing.T) {
 // is there.
 func (l *lab) untouched(name string) {
 	l.Helper()
-	if w := l.writes(); len(w) > 0 {
+	if w := l.Writes(); len(w) > 0 {
 		l.Errorf("the provider has written: %v", w)
 	}
 	if _, ok := l.snapshots()[name]; !ok {
@@ -152,18 +153,18 @@ func (l *lab) untouched(name string) {
 func TestAdopted(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.taken("theirs", "as it was")
-		s, ok := l.object("Snapshot", "mine", 1, ofVMID, map[string]string{xpmeta.AnnotationKeyExternalName: "theirs"}).(snapshot.Snapshot)
+		s, ok := l.Object("Snapshot", "mine", 1, ofVMID, map[string]string{xpmeta.AnnotationKeyExternalName: "theirs"}).(snapshot.Snapshot)
 		if !ok {
 			l.Fatal("it is no Snapshot")
 		}
-		l.until(s, "it is adopted", settled(s))
+		l.Until(s, "it is adopted", configtest.Settled(s))
 		l.untouched("theirs")
 		if o := s.Observation(); o.Description != "as it was" || o.VMUUID != uuid {
 			l.Errorf("it is shown as %+v", o)
 		}
-		l.change(s, func() { s.Parameters().Description = new("mine now") })
-		l.until(s, "it is managed", func() bool { return l.snapshots()["theirs"].Description == "mine now" && settled(s)() })
-		l.delete(s)
+		l.ChangeSpec(s, func() { s.Parameters().Description = new("mine now") })
+		l.Until(s, "it is managed", func() bool { return l.snapshots()["theirs"].Description == "mine now" && configtest.Settled(s)() })
+		l.Delete(s)
 		if len(l.snapshots()) > 0 {
 			l.Error("an adopted snapshot is removed with its resource")
 		}
@@ -174,12 +175,12 @@ func TestObserved(t *testing.T) {
 	l := here(t)
 	l.taken("theirs", "as it was")
 	s := l.snapshot("theirs", ofVMID+"description: other")
-	l.change(s, func() { s.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve}) })
-	l.until(s, "the difference is shown", says(s, kind.TypeUpToDate, kind.ReasonDifferent, "description"))
+	l.ChangeSpec(s, func() { s.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve}) })
+	l.Until(s, "the difference is shown", configtest.Says(s, kind.TypeUpToDate, kind.ReasonDifferent, "description"))
 	if c := s.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionTrue || s.GetAnnotations()[kind.AnnotationSnapshot] != "" {
 		t.Errorf("what is there is ready to be looked at, and nothing is noted: %v", c)
 	}
-	l.delete(s)
+	l.Delete(s)
 	l.untouched("theirs")
 }
 
@@ -187,10 +188,10 @@ func TestConflict(t *testing.T) {
 	l := here(t)
 	l.taken("theirs", "")
 	name := map[string]string{xpmeta.AnnotationKeyExternalName: "theirs"}
-	older, younger := l.object("Snapshot", "b", 1, ofVMID, name), l.object("Snapshot", "a", 2, ofVMID, name)
-	l.until(older, "the older one has it", settled(older))
-	l.until(younger, "the younger one leaves it alone", says(younger, xpv2.TypeReady, kind.ReasonOwnershipConflict, "older"))
-	l.delete(younger)
+	older, younger := l.Object("Snapshot", "b", 1, ofVMID, name), l.Object("Snapshot", "a", 2, ofVMID, name)
+	l.Until(older, "the older one has it", configtest.Settled(older))
+	l.Until(younger, "the younger one leaves it alone", configtest.Says(younger, xpv2.TypeReady, kind.ReasonOwnershipConflict, "older"))
+	l.Delete(younger)
 	l.untouched("theirs")
 }
 
@@ -204,24 +205,24 @@ func TestProblems(t *testing.T) {
 	}{
 		"NoVM": {reason: "A VM that does not exist is named.", spec: "vmid: 501\nallowUnmanaged: true", want: "VMNotFound", words: "501"},
 		"OtherVM": {
-			reason: "A Machine's VM is known by its UUID.", prepare: func(l *lab) { l.machine("99999999-2222-4333-8444-555555555555") },
+			reason: "A Machine's VM is known by its UUID.", prepare: func(l *lab) { l.Machine("99999999-2222-4333-8444-555555555555") },
 			spec: ofMachine, want: "VMMismatch", words: "provider configuration",
 		},
 		"Managed": {
 			reason:  "A VM that a Machine manages is the Machine's.",
-			prepare: func(l *lab) { l.machine(uuid) }, spec: ofVMID, want: "ManagedByMachine", words: "web",
+			prepare: func(l *lab) { l.Machine(uuid) }, spec: ofVMID, want: "ManagedByMachine", words: "web",
 		},
 		"Raw": {
 			reason:  "A disk without snapshots is told before.",
-			prepare: func(l *lab) { l.replace("local:1,format=raw", uuid) }, spec: ofVMID, want: "NotSupported", words: "qcow2",
+			prepare: func(l *lab) { l.ReplaceVM("local:1,format=raw", uuid) }, spec: ofVMID, want: "NotSupported", words: "qcow2",
 		},
 		"Template": {
 			reason:  "A template has no snapshots.",
-			prepare: func(l *lab) { l.ended(l.root.ConvertToTemplate(l.Context(), ref)) }, spec: ofVMID, want: "NotSupported", words: "template",
+			prepare: func(l *lab) { l.Ended(l.Client.ConvertToTemplate(l.Context(), ref)) }, spec: ofVMID, want: "NotSupported", words: "template",
 		},
 		"Locked": {
 			reason: "A lock is waited for.", prepare: func(l *lab) {
-				l.must(l.root.Configure(l.Context(), ref, proxmox.Change{Set: proxmox.Params{"lock": "backup"}}))
+				l.Must(l.Client.Configure(l.Context(), ref, proxmox.Change{Set: proxmox.Params{"lock": "backup"}}))
 			}, spec: ofVMID, want: "Locked", words: "backup",
 		},
 		"Selector": {
@@ -236,26 +237,26 @@ func TestProblems(t *testing.T) {
 				tc.prepare(l)
 			}
 			s := l.snapshot("s1", tc.spec)
-			l.until(s, tc.reason, says(s, xpv2.TypeReady, tc.want, tc.words))
+			l.Until(s, tc.reason, configtest.Says(s, xpv2.TypeReady, tc.want, tc.words))
 			if c := s.GetCondition(kind.TypeUpToDate); c.Status != corev1.ConditionFalse || c.Reason != tc.want {
 				t.Errorf("\n%s\nUpToDate is %v", tc.reason, c)
 			}
-			if w := l.writes(); len(w) > 0 {
+			if w := l.Writes(); len(w) > 0 {
 				t.Errorf("\n%s\nthe provider has tried it nevertheless: %v", tc.reason, w)
 			}
-			l.delete(s)
+			l.Delete(s)
 		})
 	}
 }
 
 func TestDenied(t *testing.T) {
 	l := here(t)
-	l.pve.Edit(func(s *simulator.State) {
+	l.Edit(func(s *simulator.State) {
 		s.ACL = []simulator.Grant{{Path: "/", Kind: "user", ID: "crossplane@pve", Role: "PVEAuditor", Propagate: true}}
 	})
 	s := l.snapshot("s1", ofVMID)
-	l.until(s, "the missing privilege is named", says(s, xpv2.TypeSynced, xpv2.ReasonReconcileError, "(/vms/500, VM.Snapshot)"))
-	if w := l.writes(); len(w) > 0 {
+	l.Until(s, "the missing privilege is named", configtest.Says(s, xpv2.TypeSynced, xpv2.ReasonReconcileError, "(/vms/500, VM.Snapshot)"))
+	if w := l.Writes(); len(w) > 0 {
 		t.Errorf("the provider has tried it nevertheless: %v", w)
 	}
 }
@@ -263,16 +264,16 @@ func TestDenied(t *testing.T) {
 // TestTaskFails has tasks fail once: what failed is told in one sentence, and tried again.
 func TestTaskFails(t *testing.T) {
 	l := here(t)
-	l.pve.Inject(simulator.Fault{Task: "qmsnapshot", TaskExit: "unable to save VM state and RAM - No space left on device", Count: 1})
-	l.pve.Inject(simulator.Fault{Task: "qmdelsnapshot", TaskExit: "can't lock file '/var/lock/qemu-server/lock-500.conf' - got timeout", Count: 1})
+	l.Inject(simulator.Fault{Task: "qmsnapshot", TaskExit: "unable to save VM state and RAM - No space left on device", Count: 1})
+	l.Inject(simulator.Fault{Task: "qmdelsnapshot", TaskExit: "can't lock file '/var/lock/qemu-server/lock-500.conf' - got timeout", Count: 1})
 	s := l.snapshot("s1", ofVMID)
-	l.until(s, "the full storage is told", says(s, xpv2.TypeReady, "StorageFull", "no space is left"))
-	l.until(s, "it is taken", settled(s))
-	l.delete(s)
+	l.Until(s, "the full storage is told", configtest.Says(s, xpv2.TypeReady, "StorageFull", "no space is left"))
+	l.Until(s, "it is taken", configtest.Settled(s))
+	l.Delete(s)
 	if len(l.snapshots()) > 0 {
 		t.Error("the removal is tried again")
 	}
-	if w := l.writes(); len(w) != 4 {
+	if w := l.Writes(); len(w) != 4 {
 		t.Errorf("two calls each are made, got %v", w)
 	}
 }
@@ -280,16 +281,16 @@ func TestTaskFails(t *testing.T) {
 // TestLostAnswer loses the call, and then its answer.
 func TestLostAnswer(t *testing.T) {
 	everywhere(t, func(l *lab) {
-		l.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: path, CutBefore: true, Count: 1})
-		l.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: path, CutAfter: true, Count: 1})
+		l.Inject(simulator.Fault{Method: http.MethodPost, Path: path, CutBefore: true, Count: 1})
+		l.Inject(simulator.Fault{Method: http.MethodPost, Path: path, CutAfter: true, Count: 1})
 		s := l.snapshot("s1", ofVMID)
-		l.until(s, "it is taken", settled(s))
-		if w := l.writes(); len(w) != 2 || len(l.snapshots()) != 1 {
+		l.Until(s, "it is taken", configtest.Settled(s))
+		if w := l.Writes(); len(w) != 2 || len(l.snapshots()) != 1 {
 			l.Errorf("want one call that was lost and one whose answer was, got %v", w)
 		}
-		l.pve.Inject(simulator.Fault{Method: http.MethodDelete, Path: path + "/s1", CutAfter: true, Count: 1})
-		l.delete(s)
-		if w := l.writes(); len(w) != 3 || len(l.snapshots()) > 0 {
+		l.Inject(simulator.Fault{Method: http.MethodDelete, Path: path + "/s1", CutAfter: true, Count: 1})
+		l.Delete(s)
+		if w := l.Writes(); len(w) != 3 || len(l.snapshots()) > 0 {
 			l.Errorf("want it removed once, got %v", w)
 		}
 	})
@@ -298,15 +299,15 @@ func TestLostAnswer(t *testing.T) {
 // TestLostToOthers has others take a snapshot of the same name while ours is lost.
 func TestLostToOthers(t *testing.T) {
 	l := here(t)
-	l.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: path, CutBefore: true, Count: 1})
+	l.Inject(simulator.Fault{Method: http.MethodPost, Path: path, CutBefore: true, Count: 1})
 	s := l.snapshot("s1", ofVMID)
-	l.until(s, "it is tried", func() bool { return len(l.writes()) > 0 })
+	l.Until(s, "it is tried", func() bool { return len(l.Writes()) > 0 })
 	l.taken("s1", "")
-	l.until(s, "it is found to be somebody else's", says(s, xpv2.TypeReady, kind.ReasonAlreadyExists))
-	before := len(l.writes())
-	l.delete(s)
-	if len(l.writes()) != before || len(l.snapshots()) != 1 {
-		t.Errorf("somebody else's snapshot is touched: %v", l.writes())
+	l.Until(s, "it is found to be somebody else's", configtest.Says(s, xpv2.TypeReady, kind.ReasonAlreadyExists))
+	before := len(l.Writes())
+	l.Delete(s)
+	if len(l.Writes()) != before || len(l.snapshots()) != 1 {
+		t.Errorf("somebody else's snapshot is touched: %v", l.Writes())
 	}
 }
 
@@ -314,19 +315,19 @@ func TestLostToOthers(t *testing.T) {
 func TestGone(t *testing.T) {
 	l := here(t)
 	s := l.snapshot("s1", ofVMID)
-	l.until(s, "it is taken", settled(s))
-	before := len(l.writes())
-	l.ended(l.root.RemoveSnapshot(l.Context(), ref, "s1"))
-	l.until(s, "it is gone", says(s, xpv2.TypeReady, "Gone"))
-	l.change(s, func() { s.Parameters().Description = new("new") })
+	l.Until(s, "it is taken", configtest.Settled(s))
+	before := len(l.Writes())
+	l.Ended(l.Client.RemoveSnapshot(l.Context(), ref, "s1"))
+	l.Until(s, "it is gone", configtest.Says(s, xpv2.TypeReady, "Gone"))
+	l.ChangeSpec(s, func() { s.Parameters().Description = new("new") })
 	for range 5 {
-		l.reconcile(s)
-		l.clock.pass(time.Hour)
+		l.Reconcile(s)
+		l.Clock.Pass(time.Hour)
 	}
-	if len(l.snapshots()) > 0 || len(l.writes()) != before {
-		t.Errorf("it is not taken again: %v", l.writes())
+	if len(l.snapshots()) > 0 || len(l.Writes()) != before {
+		t.Errorf("it is not taken again: %v", l.Writes())
 	}
-	l.delete(s)
+	l.Delete(s)
 }
 
 // TestReplacedVM has another VM with the VMID and a snapshot of the name: it is not ours.
@@ -335,17 +336,17 @@ func TestReplacedVM(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := here(t)
 			s := l.snapshot("s1", ofVMID)
-			l.until(s, "it is taken", settled(s))
+			l.Until(s, "it is taken", configtest.Settled(s))
 			taken := l.snapshots()["s1"].Time
-			l.replace("local-lvm:1", other)
+			l.ReplaceVM("local-lvm:1", other)
 			for l.taken("s1", ""); l.snapshots()["s1"].Time.Equal(taken); l.taken("s1", "") { // Times are whole seconds.
-				l.ended(l.root.RemoveSnapshot(l.Context(), ref, "s1"))
+				l.Ended(l.Client.RemoveSnapshot(l.Context(), ref, "s1"))
 			}
-			before := len(l.writes())
-			l.until(s, "it is somebody else's", says(s, xpv2.TypeReady, kind.ReasonAlreadyExists))
-			l.delete(s)
-			if len(l.writes()) != before || len(l.snapshots()) != 1 {
-				t.Errorf("the other VM's snapshot is touched: %v", l.writes())
+			before := len(l.Writes())
+			l.Until(s, "it is somebody else's", configtest.Says(s, xpv2.TypeReady, kind.ReasonAlreadyExists))
+			l.Delete(s)
+			if len(l.Writes()) != before || len(l.snapshots()) != 1 {
+				t.Errorf("the other VM's snapshot is touched: %v", l.Writes())
 			}
 		})
 	}
@@ -355,25 +356,25 @@ func TestReplacedVM(t *testing.T) {
 func TestGoneWithVM(t *testing.T) {
 	l := here(t)
 	s := l.snapshot("s1", ofVMID)
-	l.until(s, "it is taken", settled(s))
-	l.ended(l.root.Delete(l.Context(), ref, proxmox.DeleteOptions{}))
-	l.until(s, "it is gone", says(s, xpv2.TypeReady, "Gone"))
-	before := len(l.writes())
-	l.delete(s)
-	if len(l.writes()) != before {
-		t.Errorf("there is nothing to remove: %v", l.writes())
+	l.Until(s, "it is taken", configtest.Settled(s))
+	l.Ended(l.Client.Delete(l.Context(), ref, proxmox.DeleteOptions{}))
+	l.Until(s, "it is gone", configtest.Says(s, xpv2.TypeReady, "Gone"))
+	before := len(l.Writes())
+	l.Delete(s)
+	if len(l.Writes()) != before {
+		t.Errorf("there is nothing to remove: %v", l.Writes())
 	}
 }
 
 func TestRetained(t *testing.T) {
 	l := here(t)
 	s := l.snapshot("s1", ofVMID+"removalPolicy: Retain")
-	l.until(s, "it is taken", settled(s))
-	holds := kind.Holds{Reader: l.kube, Lists: l.scope.Lists("Snapshot")}
+	l.Until(s, "it is taken", configtest.Settled(s))
+	holds := kind.Holds{Reader: l.Kube, Lists: l.Scope.Lists("Snapshot")}
 	if names, err := holds.Of(l.Context(), uuid); err != nil || !slices.Equal(names, []string{"team/s1"}) {
 		t.Errorf("the Snapshot holds up the removal of its VM, got %q and %v", names, err)
 	}
-	l.delete(s)
+	l.Delete(s)
 	if _, ok := l.snapshots()["s1"]; !ok {
 		t.Error("a retained snapshot stays")
 	}
@@ -387,25 +388,25 @@ func TestRetained(t *testing.T) {
 func TestLostAnnotations(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		s := l.snapshot("s1", ofVMID+"removalPolicy: Retain")
-		l.until(s, "it is taken", settled(s))
-		l.reconcile(s)
-		had, before := s.GetAnnotations(), len(l.writes())
-		l.change(s, func() { s.SetAnnotations(nil) })
-		holds := kind.Holds{Reader: l.kube, Lists: l.scope.Lists("Snapshot")}
+		l.Until(s, "it is taken", configtest.Settled(s))
+		l.Reconcile(s)
+		had, before := s.GetAnnotations(), len(l.Writes())
+		l.ChangeSpec(s, func() { s.SetAnnotations(nil) })
+		holds := kind.Holds{Reader: l.Kube, Lists: l.Scope.Lists("Snapshot")}
 		if names, err := holds.Of(l.Context(), uuid); err != nil || len(names) != 1 {
 			l.Errorf("the Snapshot holds up the removal of its VM all the time, got %q and %v", names, err)
 		}
-		l.until(s, "it is known again", settled(s))
+		l.Until(s, "it is known again", configtest.Settled(s))
 		for _, name := range []string{kind.AnnotationSnapshot, kind.AnnotationCluster, xpmeta.AnnotationKeyExternalName} {
 			if is := s.GetAnnotations()[name]; is == "" || is != had[name] {
 				l.Errorf("annotation %s is %q, and was %q", name, is, had[name])
 			}
 		}
-		l.change(s, func() { s.SetAnnotations(nil); s.Parameters().RemovalPolicy = nil })
-		if len(l.writes()) != before {
-			l.Errorf("nothing is written: %v", l.writes()[before:])
+		l.ChangeSpec(s, func() { s.SetAnnotations(nil); s.Parameters().RemovalPolicy = nil })
+		if len(l.Writes()) != before {
+			l.Errorf("nothing is written: %v", l.Writes()[before:])
 		}
-		l.delete(s)
+		l.Delete(s)
 		if all := l.snapshots(); len(all) > 0 {
 			l.Errorf("what was taken is removed with the resource: %v", all)
 		}
@@ -416,45 +417,45 @@ func TestLostAnnotations(t *testing.T) {
 func TestLostAnnotationsGone(t *testing.T) {
 	l := here(t)
 	s := l.snapshot("s1", ofVMID)
-	l.until(s, "it is taken", settled(s))
-	l.ended(l.root.RemoveSnapshot(l.Context(), ref, "s1"))
-	l.until(s, "it is gone", says(s, xpv2.TypeReady, "Gone"))
-	before := len(l.writes())
-	l.change(s, func() { s.SetAnnotations(nil) })
+	l.Until(s, "it is taken", configtest.Settled(s))
+	l.Ended(l.Client.RemoveSnapshot(l.Context(), ref, "s1"))
+	l.Until(s, "it is gone", configtest.Says(s, xpv2.TypeReady, "Gone"))
+	before := len(l.Writes())
+	l.ChangeSpec(s, func() { s.SetAnnotations(nil) })
 	for range 5 {
-		l.reconcile(s)
-		l.clock.pass(time.Hour)
+		l.Reconcile(s)
+		l.Clock.Pass(time.Hour)
 	}
-	if !says(s, xpv2.TypeReady, "Gone")() || len(l.writes()) != before || len(l.snapshots()) > 0 {
-		t.Errorf("it is not taken again: %v, %v", s.GetCondition(xpv2.TypeReady), l.writes()[before:])
+	if !configtest.Says(s, xpv2.TypeReady, "Gone")() || len(l.Writes()) != before || len(l.snapshots()) > 0 {
+		t.Errorf("it is not taken again: %v, %v", s.GetCondition(xpv2.TypeReady), l.Writes()[before:])
 	}
 }
 
 // TestKilled has the provider die at each side effect from the creation to the removal.
 func TestKilled(t *testing.T) {
 	l := here(t)
-	l.machine(uuid)
+	l.Machine(uuid)
 	for fatal := 1; ; fatal++ {
-		l.fatal, l.deaths, l.provider = fatal, 0, nil
-		l.pve.ClearRequests()
+		l.Doom(fatal)
+		l.ClearRequests()
 		s := l.snapshot("s1", ofMachine)
-		l.until(s, "it is taken", settled(s))
-		l.change(s, func() { s.Parameters().Description = new("after") })
-		l.until(s, "it is described", func() bool { return l.snapshots()["s1"].Description == "after" && settled(s)() })
-		l.delete(s)
+		l.Until(s, "it is taken", configtest.Settled(s))
+		l.ChangeSpec(s, func() { s.Parameters().Description = new("after") })
+		l.Until(s, "it is described", func() bool { return l.snapshots()["s1"].Description == "after" && configtest.Settled(s)() })
+		l.Delete(s)
 		if all := l.snapshots(); len(all) > 0 {
 			t.Fatalf("killed at side effect %d: left are %v", fatal, all)
 		}
 		taken := 0
-		for _, w := range l.writes() {
+		for _, w := range l.Writes() {
 			if w == http.MethodPost+" "+path {
 				taken++
 			}
 		}
 		if taken != 1 {
-			t.Errorf("killed at side effect %d: it is taken %d times: %v", fatal, taken, l.writes())
+			t.Errorf("killed at side effect %d: it is taken %d times: %v", fatal, taken, l.Writes())
 		}
-		if l.deaths == 0 {
+		if l.Deaths == 0 {
 			t.Logf("%d side effects", fatal-1)
 			return
 		}

@@ -119,7 +119,7 @@ func Run(t *testing.T, k Kind) {
 		for _, w := range waysOf(t.Name()+"/"+name, k.Once) {
 			t.Run(w.Name+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				live(newEnv(t, k, w.Scope, w.Version))
+				live(newEnv(t, k, w))
 			})
 		}
 	}
@@ -129,14 +129,13 @@ func same(a, b string) bool { return a == b || settings.SameList(a, b) }
 
 func created(e *env) {
 	mg := e.resource(1, e.kind.Spec, nil)
-	e.until(mg, "the object is as the spec asks", Settled(mg))
+	e.Until(mg, "the object is as the spec asks", Settled(mg))
 	e.has(e.kind.Want)
 	if name := xpmeta.GetExternalName(mg); name != e.kind.Name {
 		e.Errorf("the external name is %q, want %q", name, e.kind.Name)
 	}
 	e.quiet(mg)
-	e.delete(mg)
-	e.until(mg, gone, func() bool { return false })
+	e.Delete(mg)
 	if o := e.object(); o != nil {
 		e.Errorf("the object is left: %v", o)
 	}
@@ -145,14 +144,14 @@ func created(e *env) {
 // quiet checks that a resource that is as it should be costs no write.
 func (e *env) quiet(mg resource.Managed) {
 	e.Helper()
-	e.reconcile(mg) // It shows what the last change has brought.
-	before := len(e.writes())
+	e.Reconcile(mg) // It shows what the last change has brought.
+	before := len(e.Writes())
 	version := mg.GetResourceVersion()
 	for range 3 {
-		e.reconcile(mg)
+		e.Reconcile(mg)
 		<-time.After(2 * maxAge) // What is shared is read again.
 	}
-	if after := e.writes(); len(after) != before {
+	if after := e.Writes(); len(after) != before {
 		e.Errorf("an unchanged resource costs writes to Proxmox VE: %v", after[before:])
 	}
 	if mg.GetResourceVersion() != version {
@@ -162,18 +161,18 @@ func (e *env) quiet(mg resource.Managed) {
 
 func changed(e *env) {
 	mg := e.resource(1, e.kind.Spec, nil)
-	e.until(mg, "the object is as the spec asks", Settled(mg))
+	e.Until(mg, "the object is as the spec asks", Settled(mg))
 	e.edit(mg, e.kind.Changed)
-	e.until(mg, "the object is as the changed spec asks", Settled(mg))
+	e.Until(mg, "the object is as the changed spec asks", Settled(mg))
 	e.has(e.kind.WantChanged)
 }
 
 func drifted(e *env) {
 	mg := e.resource(1, e.kind.Spec, nil)
-	e.until(mg, "the object is as the spec asks", Settled(mg))
-	e.Simulator().Must(e.root.UpdateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Drift))
+	e.Until(mg, "the object is as the spec asks", Settled(mg))
+	e.Must(e.Client.UpdateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Drift))
 	e.settle()
-	e.until(mg, "the drift is put right", func() bool {
+	e.Until(mg, "the drift is put right", func() bool {
 		o := e.object()
 		for option, value := range e.kind.Want {
 			if !same(o.Values[option], value) {
@@ -186,16 +185,15 @@ func drifted(e *env) {
 
 // observed is a dry run.
 func observed(e *env) {
-	e.Simulator().Must(e.root.CreateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Foreign))
+	e.Must(e.Client.CreateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Foreign))
 	e.settle()
 	mg := e.resource(1, e.kind.Spec, nil)
-	e.change(mg, func() { mg.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve}) })
-	e.until(mg, "the difference is shown", Says(mg, kind.TypeUpToDate, kind.ReasonDifferent))
+	e.Change(mg, func() { mg.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve}) })
+	e.Until(mg, "the difference is shown", Says(mg, kind.TypeUpToDate, kind.ReasonDifferent))
 	if c := mg.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionTrue {
 		e.Errorf("an object that is there is ready to be looked at: %v", c)
 	}
-	e.delete(mg)
-	e.until(mg, gone, func() bool { return false })
+	e.Delete(mg)
 	e.untouched()
 }
 
@@ -203,7 +201,7 @@ func observed(e *env) {
 // is there.
 func (e *env) untouched() {
 	e.Helper()
-	if w := e.writes(); len(w) > 0 {
+	if w := e.Writes(); len(w) > 0 {
 		e.Errorf("the provider has written: %v", w)
 	}
 	if e.object() == nil {
@@ -214,10 +212,10 @@ func (e *env) untouched() {
 // makeSame has others make an object that is as the spec asks.
 func (e *env) makeSame() {
 	e.Helper()
-	e.Simulator().Must(e.root.CreateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Same))
+	e.Must(e.Client.CreateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Same))
 	e.settle()
 	if e.kind.Complete != nil {
-		e.kind.Complete(e.Simulator())
+		e.kind.Complete(e.Simulator)
 	}
 }
 
@@ -225,29 +223,28 @@ func (e *env) makeSame() {
 func (e *env) settle() {
 	e.Helper()
 	if e.kind.Settle != nil {
-		e.kind.Settle(e.Simulator())
+		e.kind.Settle(e.Simulator)
 	}
 }
 
 func exists(e *env) {
 	e.makeSame()
 	mg := e.resource(1, e.kind.Spec, nil)
-	e.until(mg, "the object is found to be somebody else's", Says(mg, xpv2.TypeReady, kind.ReasonAlreadyExists, "external-name"))
+	e.Until(mg, "the object is found to be somebody else's", Says(mg, xpv2.TypeReady, kind.ReasonAlreadyExists, "external-name"))
 	if c := mg.GetCondition(kind.TypeUpToDate); c.Status != corev1.ConditionFalse {
 		e.Errorf("what is not managed is not up to date: %v", c)
 	}
-	e.delete(mg)
-	e.until(mg, gone, func() bool { return false })
+	e.Delete(mg)
 	e.untouched()
 }
 
 func adopted(e *env) {
 	e.makeSame()
 	mg := e.resource(1, e.kind.Spec, map[string]string{xpmeta.AnnotationKeyExternalName: e.kind.Name})
-	e.until(mg, "the object is adopted", Settled(mg))
+	e.Until(mg, "the object is adopted", Settled(mg))
 	e.untouched()
 	e.edit(mg, e.kind.Changed)
-	e.until(mg, "the adopted object is managed", Settled(mg))
+	e.Until(mg, "the adopted object is managed", Settled(mg))
 	e.has(e.kind.WantChanged)
 }
 
@@ -255,10 +252,9 @@ func conflicting(e *env) {
 	name := map[string]string{xpmeta.AnnotationKeyExternalName: e.kind.Name}
 	e.makeSame()
 	older, younger := e.resource(1, e.kind.Spec, name), e.resource(2, e.kind.Changed, name)
-	e.until(older, "the older one has the object", Settled(older))
-	e.until(younger, "the younger one leaves it alone", Says(younger, xpv2.TypeReady, kind.ReasonOwnershipConflict, "older"))
-	e.delete(younger)
-	e.until(younger, gone, func() bool { return false })
+	e.Until(older, "the older one has the object", Settled(older))
+	e.Until(younger, "the younger one leaves it alone", Says(younger, xpv2.TypeReady, kind.ReasonOwnershipConflict, "older"))
+	e.Delete(younger)
 	e.untouched()
 }
 
@@ -267,74 +263,73 @@ func inUse(e *env) {
 		e.Skip("nobody uses such an object")
 	}
 	mg := e.resource(1, e.kind.Spec, nil)
-	e.until(mg, "the object is as the spec asks", Settled(mg))
-	e.kind.Use(e.Simulator())
-	e.delete(mg)
-	e.until(mg, "the deletion is refused", Says(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, "in use", e.kind.User))
+	e.Until(mg, "the object is as the spec asks", Settled(mg))
+	e.kind.Use(e.Simulator)
+	e.StartDelete(mg)
+	e.Until(mg, "the deletion is refused", Says(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, "in use", e.kind.User))
 	if e.object() == nil {
 		e.Error("the object is gone although it is in use")
 	}
-	e.kind.Release(e.Simulator())
-	e.until(mg, gone, func() bool { return false })
+	e.kind.Release(e.Simulator)
+	e.Until(mg, Gone, func() bool { return false })
 	if e.object() != nil {
 		e.Error("the object is left although nobody uses it any more")
 	}
 }
 
 func denied(e *env) {
-	e.pve.Edit(func(s *simulator.State) {
+	e.Edit(func(s *simulator.State) {
 		s.ACL = nil
 		s.ACL = append(s.ACL, simulator.Grant{Path: "/", Kind: "user", ID: "crossplane@pve", Role: "PVEAuditor", Propagate: true})
 	})
 	mg := e.resource(1, e.kind.Spec, nil)
-	e.until(mg, "the missing privilege is named", Says(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, e.kind.Denied.String()))
-	if w := e.writes(); len(w) > 0 {
+	e.Until(mg, "the missing privilege is named", Says(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, e.kind.Denied.String()))
+	if w := e.Writes(); len(w) > 0 {
 		e.Errorf("the provider has tried it nevertheless: %v", w)
 	}
 }
 
 // lostAnswer loses the request for the creation, and its answer.
 func lostAnswer(e *env) {
-	e.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: e.kind.Collection.URL(), CutBefore: true, Count: 1})
-	e.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: e.kind.Collection.URL(), CutAfter: true, Count: 1})
+	e.Inject(simulator.Fault{Method: http.MethodPost, Path: e.kind.Collection.URL(), CutBefore: true, Count: 1})
+	e.Inject(simulator.Fault{Method: http.MethodPost, Path: e.kind.Collection.URL(), CutAfter: true, Count: 1})
 	mg := e.resource(1, e.kind.Spec, nil)
-	e.until(mg, "the object is as the spec asks", Settled(mg))
+	e.Until(mg, "the object is as the spec asks", Settled(mg))
 	e.has(e.kind.Want)
-	if n := count(e.writes(), http.MethodPost+" "+e.kind.Collection.URL()); n != 2 {
+	if n := count(e.Writes(), http.MethodPost+" "+e.kind.Collection.URL()); n != 2 {
 		e.Errorf("the object is created by %d calls, want one that was lost and one whose answer was", n)
 	}
 }
 
 // lostToOthers has others create the object while the answer to our creation is lost.
 func lostToOthers(e *env) {
-	e.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: e.kind.Collection.URL(), CutBefore: true, Count: 1})
+	e.Inject(simulator.Fault{Method: http.MethodPost, Path: e.kind.Collection.URL(), CutBefore: true, Count: 1})
 	mg := e.resource(1, e.kind.Spec, nil)
-	e.until(mg, "the creation is tried", func() bool { return len(e.writes()) > 0 })
-	e.Simulator().Must(e.root.CreateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Foreign))
+	e.Until(mg, "the creation is tried", func() bool { return len(e.Writes()) > 0 })
+	e.Must(e.Client.CreateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Foreign))
 	e.settle()
-	e.until(mg, "the object is found to be somebody else's", Says(mg, xpv2.TypeReady, kind.ReasonAlreadyExists))
-	before := len(e.writes())
-	e.delete(mg)
-	e.until(mg, gone, func() bool { return false })
-	if len(e.writes()) != before || e.object() == nil {
-		e.Errorf("somebody else's object is changed: %v", e.writes())
+	e.Until(mg, "the object is found to be somebody else's", Says(mg, xpv2.TypeReady, kind.ReasonAlreadyExists))
+	before := len(e.Writes())
+	e.Delete(mg)
+	if len(e.Writes()) != before || e.object() == nil {
+		e.Errorf("somebody else's object is changed: %v", e.Writes())
 	}
 }
 
 // mismatched leads the connection to another cluster, which has an object of that name.
 func mismatched(e *env) {
 	mg := e.resource(1, e.kind.Spec, nil)
-	e.until(mg, "the object is as the spec asks", Settled(mg))
-	e.until(mg, "the cluster is noted", func() bool { return mg.GetAnnotations()[kind.AnnotationCluster] != "" })
-	e.change(mg, func() { xpmeta.AddAnnotations(mg, map[string]string{kind.AnnotationCluster: "elsewhere"}) })
-	before := len(e.writes())
-	e.until(mg, "the wrong cluster is noticed", Says(mg, xpv2.TypeReady, kind.ReasonClusterMismatch, "elsewhere"))
+	e.Until(mg, "the object is as the spec asks", Settled(mg))
+	e.Until(mg, "the cluster is noted", func() bool { return mg.GetAnnotations()[kind.AnnotationCluster] != "" })
+	e.Change(mg, func() { xpmeta.AddAnnotations(mg, map[string]string{kind.AnnotationCluster: "elsewhere"}) })
+	before := len(e.Writes())
+	e.Until(mg, "the wrong cluster is noticed", Says(mg, xpv2.TypeReady, kind.ReasonClusterMismatch, "elsewhere"))
 	e.edit(mg, e.kind.Changed)
-	e.delete(mg)
+	e.StartDelete(mg)
 	for range 3 {
-		e.reconcile(mg)
+		e.Reconcile(mg)
 	}
-	if w := e.writes(); len(w) != before || e.object() == nil {
+	if w := e.Writes(); len(w) != before || e.object() == nil {
 		e.Errorf("an object of another cluster is changed: %v", w[before:])
 	}
 }
@@ -342,15 +337,15 @@ func mismatched(e *env) {
 // cost checks that the number of lists does not grow with that of resources.
 func cost(e *env) {
 	mg := e.resource(1, e.kind.Spec, nil)
-	e.until(mg, "the object is as the spec asks", Settled(mg))
+	e.Until(mg, "the object is as the spec asks", Settled(mg))
 	e.process.cancel()
-	e.process = start(e.T, e.kube, e.kind.Setup, e.scope, 0, inventory.WithMaxAge(time.Hour))
-	e.reconcile(mg)
-	before := len(e.pve.Requests())
+	e.process = start(e.T, e.Kube, e.kind.Setup, e.Scope, 0, inventory.WithMaxAge(time.Hour))
+	e.Reconcile(mg)
+	before := len(e.Requests())
 	for range 20 {
-		e.reconcile(mg)
+		e.Reconcile(mg)
 	}
-	if all := e.pve.Requests()[before:]; len(all) > 0 {
+	if all := e.Requests()[before:]; len(all) > 0 {
 		e.Errorf("20 looks at what is known cost %d calls: %s %s", len(all), all[0].Method, all[0].Path)
 	}
 }
@@ -358,20 +353,19 @@ func cost(e *env) {
 // killed has the provider die at each step from the creation to the removal.
 func killed(e *env) {
 	for fatal := 1; ; fatal++ {
-		e.fatal, e.deaths, e.process = fatal, 0, nil
+		e.Doom(fatal)
 		others := len(e.all())
 		mg := e.resource(fatal, e.kind.Spec, nil)
-		e.until(mg, "the object is as the spec asks", Settled(mg))
+		e.Until(mg, "the object is as the spec asks", Settled(mg))
 		e.has(e.kind.Want)
 		e.edit(mg, e.kind.Changed)
-		e.until(mg, "the object is as the changed spec asks", Settled(mg))
+		e.Until(mg, "the object is as the changed spec asks", Settled(mg))
 		e.has(e.kind.WantChanged)
-		e.delete(mg)
-		e.until(mg, gone, func() bool { return false })
+		e.Delete(mg)
 		if n := len(e.all()); n != others {
 			e.Fatalf("killed at side effect %d: %d objects are there, want %d", fatal, n, others)
 		}
-		if e.deaths == 0 {
+		if e.Deaths == 0 {
 			e.Logf("%d side effects", len(e.process.effectsOf()))
 			return
 		}
@@ -381,7 +375,7 @@ func killed(e *env) {
 // all objects of the collection.
 func (e *env) all() []string {
 	e.Helper()
-	objects, err := e.root.Objects(e.Context(), e.kind.Collection)
+	objects, err := e.Client.Objects(e.Context(), e.kind.Collection)
 	if err != nil {
 		e.Fatal(err)
 	}

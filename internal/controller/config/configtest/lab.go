@@ -65,6 +65,9 @@ func scopes() map[string]kind.Scope {
 	}
 }
 
+// Scopes returns both scopes, by name.
+func Scopes() map[string]kind.Scope { return scopes() }
+
 // Simulate a cluster in which the user of the provider may do everything.
 func Simulate(t *testing.T, version string) Simulator {
 	t.Helper()

@@ -26,11 +26,7 @@ import (
 )
 
 // A Life is a cluster, a Kubernetes API and a provider, for what is particular to a kind.
-type Life struct {
-	Simulator
-
-	env *env
-}
+type Life struct{ *env }
 
 // RunIn runs a test in its ways.
 func RunIn(t *testing.T, k Kind, run func(*Life)) {
@@ -38,23 +34,22 @@ func RunIn(t *testing.T, k Kind, run func(*Life)) {
 	EachWay(t, func(t *testing.T, w Way) {
 		t.Helper()
 		t.Parallel()
-		e := newEnv(t, k, w.Scope, w.Version)
-		run(&Life{Simulator: e.Simulator(), env: e})
+		run(&Life{env: newEnv(t, k, w)})
 	})
 }
 
 // Resource makes a resource of the kind, older than those of higher numbers.
 func (l *Life) Resource(number int, forProvider string, annotations map[string]string) resource.Managed {
 	l.Helper()
-	return l.env.resource(number, forProvider, annotations)
+	return l.resource(number, forProvider, annotations)
 }
 
 // Machine makes a Machine of the scope, of the cluster of that name, for what refers to it.
 func (l *Life) Machine(name, cluster string, labels, annotations map[string]string) {
 	l.Helper()
-	mg := NewResource(l.T, l.env.scope, "Machine", name, 1, "{}", annotations)
+	mg := NewResource(l.T, l.Scope, "Machine", name, 1, "{}", annotations)
 	mg.SetLabels(labels)
-	l.env.create(mg)
+	l.Create(mg)
 	m, ok := mg.(interface {
 		Observation() *v1alpha1.MachineObservation
 	})
@@ -62,68 +57,32 @@ func (l *Life) Machine(name, cluster string, labels, annotations map[string]stri
 		l.Fatalf("%T is no Machine", mg)
 	}
 	m.Observation().Cluster = cluster
-	l.Must(l.env.kube.Status().Update(l.Context(), mg))
-}
-
-// Reconcile a resource once. It reports whether the resource is still there.
-func (l *Life) Reconcile(mg resource.Managed) bool {
-	l.Helper()
-	return l.env.reconcile(mg)
+	l.Must(l.Kube.Status().Update(l.Context(), mg))
 }
 
 // Settle reconciles a resource until it is as its spec asks.
 func (l *Life) Settle(mg resource.Managed) {
 	l.Helper()
-	l.env.until(mg, "the object is as the spec asks", Settled(mg))
+	l.env.Until(mg, "the object is as the spec asks", Settled(mg))
 }
 
 // Until a condition of a resource is False for a reason, with words in its message, the
 // resource is reconciled.
 func (l *Life) Until(mg resource.Managed, c xpv2.ConditionType, reason xpv2.ConditionReason, words ...string) {
 	l.Helper()
-	l.env.until(mg, string(c)+" is False: "+string(reason), Says(mg, c, reason, words...))
+	l.env.Until(mg, string(c)+" is False: "+string(reason), Says(mg, c, reason, words...))
 }
 
 // EditSpec edits the spec of a resource as a user does.
 func (l *Life) EditSpec(mg resource.Managed, forProvider string) {
 	l.Helper()
-	l.env.edit(mg, forProvider)
+	l.edit(mg, forProvider)
 }
-
-// Change a resource in the Kubernetes API.
-func (l *Life) Change(mg resource.Managed, change func()) {
-	l.Helper()
-	l.env.change(mg, change)
-}
-
-// Delete a resource, and reconcile it until it is gone.
-func (l *Life) Delete(mg resource.Managed) {
-	l.Helper()
-	l.env.delete(mg)
-	l.env.until(mg, gone, func() bool { return false })
-}
-
-// StartDelete deletes a resource, which is gone only once it is reconciled.
-func (l *Life) StartDelete(mg resource.Managed) {
-	l.Helper()
-	l.env.delete(mg)
-}
-
-// Restart has the provider die and another one live on.
-func (l *Life) Restart() {
-	if l.env.process != nil {
-		l.env.process.cancel()
-		l.env.process = nil
-	}
-}
-
-// Writes returns the writes to Proxmox VE by the provider so far.
-func (l *Life) Writes() []string { return l.env.writes() }
 
 // Options returns the options of an object, or nil.
 func (l *Life) Options(name string) map[string]string {
 	l.Helper()
-	all, err := l.Client.Objects(l.Context(), l.env.kind.Collection)
+	all, err := l.Client.Objects(l.Context(), l.kind.Collection)
 	l.Must(err)
 	for _, o := range all {
 		if o.Name == name {

@@ -67,7 +67,7 @@ func RunSingleton(t *testing.T, k Singleton) {
 		for _, w := range waysOf(t.Name()+"/"+name, false) {
 			t.Run(w.Name+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				live(&singletonEnv{env: newEnv(t, Kind{Setup: k.Setup, Kind: k.Kind, Prepare: k.Prepare}, w.Scope, w.Version), of: k})
+				live(&singletonEnv{env: newEnv(t, Kind{Setup: k.Setup, Kind: k.Kind, Prepare: k.Prepare}, w), of: k})
 			})
 		}
 	}
@@ -83,7 +83,7 @@ type singletonEnv struct {
 // settings checks those of Proxmox VE.
 func (e *singletonEnv) settings(want map[string]string) {
 	e.Helper()
-	has := e.of.Read(e.Simulator())
+	has := e.of.Read(e.Simulator)
 	for name, value := range want {
 		if got := has[name]; !same(got, value) {
 			e.Errorf("%s is %q, want %q", name, got, value)
@@ -95,71 +95,65 @@ func (e *singletonEnv) settings(want map[string]string) {
 func (e *singletonEnv) settled(number int) resource.Managed {
 	e.Helper()
 	mg := e.resource(number, e.of.Spec, nil)
-	e.until(mg, "the settings are as the spec asks", Settled(mg))
+	e.Until(mg, "the settings are as the spec asks", Settled(mg))
 	e.settings(e.of.Want)
 	return mg
-}
-
-func (e *singletonEnv) remove(mg resource.Managed) {
-	e.Helper()
-	e.delete(mg)
-	e.until(mg, gone, func() bool { return false })
 }
 
 func singletonChanged(e *singletonEnv) {
 	mg := e.settled(1)
 	e.edit(mg, e.of.Changed)
-	e.until(mg, "the settings are as the changed spec asks", Settled(mg))
+	e.Until(mg, "the settings are as the changed spec asks", Settled(mg))
 	e.settings(e.of.WantChanged)
-	before := len(e.writes())
+	before := len(e.Writes())
 	for range 3 {
-		e.reconcile(mg)
+		e.Reconcile(mg)
 	}
-	if w := e.writes()[before:]; len(w) > 0 {
+	if w := e.Writes()[before:]; len(w) > 0 {
 		e.Errorf("settings that do not differ cost writes: %v", w)
 	}
-	e.remove(mg)
+	e.Delete(mg)
 	e.settings(e.of.Left)
 }
 
 func singletonDrifted(e *singletonEnv) {
 	mg := e.settled(1)
-	before := len(e.writes())
-	e.of.Drift(e.Simulator())
-	e.until(mg, "the drift is put right", func() bool { return len(e.writes()) > before && Settled(mg)() })
+	before := len(e.Writes())
+	e.of.Drift(e.Simulator)
+	e.Until(mg, "the drift is put right", func() bool { return len(e.Writes()) > before && Settled(mg)() })
 	e.settings(e.of.Want)
 }
 
 func singletonObserved(e *singletonEnv) {
 	mg := e.resource(1, e.of.Spec, nil)
-	e.change(mg, func() { mg.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve}) })
-	e.until(mg, "the difference is shown", Says(mg, kind.TypeUpToDate, kind.ReasonDifferent))
+	e.Change(mg, func() { mg.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve}) })
+	e.Until(mg, "the difference is shown", Says(mg, kind.TypeUpToDate, kind.ReasonDifferent))
 	if c := mg.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionTrue {
 		e.Errorf("what is there is ready to be looked at: %v", c)
 	}
-	e.remove(mg)
-	if w := e.writes(); len(w) > 0 {
+	e.Delete(mg)
+	if w := e.Writes(); len(w) > 0 {
 		e.Errorf("the provider has written: %v", w)
 	}
 }
 
 func singletonDenied(e *singletonEnv) {
-	e.pve.Edit(func(s *simulator.State) {
+	e.Edit(func(s *simulator.State) {
 		s.ACL = []simulator.Grant{{Path: "/", Kind: "user", ID: "crossplane@pve", Role: "PVEAuditor", Propagate: true}}
 	})
 	mg := e.resource(1, e.of.Spec, nil)
 	denied, different := Says(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, e.of.Denied), Says(mg, kind.TypeUpToDate, kind.ReasonDifferent)
-	e.until(mg, "the missing privilege is named, and what differs", func() bool { return denied() && different() })
+	e.Until(mg, "the missing privilege is named, and what differs", func() bool { return denied() && different() })
 }
 
 // singletonLostAnswer loses the first request, and the answer to the next one.
 func singletonLostAnswer(e *singletonEnv) {
 	for _, fault := range []simulator.Fault{{CutBefore: true}, {CutAfter: true}} {
 		fault.Method, fault.Path, fault.Count = "PUT", e.of.Path, 1
-		e.pve.Inject(fault)
+		e.Inject(fault)
 	}
 	e.settled(1)
-	if n := count(e.writes(), "PUT "+e.of.Path); n != 2 {
+	if n := count(e.Writes(), "PUT "+e.of.Path); n != 2 {
 		e.Errorf("the settings are written by %d calls, want one that was lost and one whose answer was", n)
 	}
 }
@@ -167,14 +161,14 @@ func singletonLostAnswer(e *singletonEnv) {
 // singletonKilled has the provider die at each step of the life of a resource.
 func singletonKilled(e *singletonEnv) {
 	for fatal := 1; ; fatal++ {
-		e.fatal, e.deaths, e.process = fatal, 0, nil
+		e.Doom(fatal)
 		mg := e.settled(fatal)
 		e.edit(mg, e.of.Changed)
-		e.until(mg, "the settings are as the changed spec asks", Settled(mg))
+		e.Until(mg, "the settings are as the changed spec asks", Settled(mg))
 		e.settings(e.of.WantChanged)
-		e.remove(mg)
+		e.Delete(mg)
 		e.settings(e.of.Left)
-		if e.deaths == 0 {
+		if e.Deaths == 0 {
 			e.Logf("%d side effects", len(e.process.effectsOf()))
 			return
 		}

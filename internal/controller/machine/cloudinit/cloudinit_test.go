@@ -19,8 +19,6 @@ package cloudinit
 import (
 	"context"
 	"maps"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +39,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/proxmoxtest"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
@@ -292,7 +291,7 @@ func TestEnsureUploaded(t *testing.T) {
 			err: "no space left",
 		},
 		"Lost": {
-			reason: "An image whose upload had no answer may still arrive.", image: &image, pve: fails("UploadISO", lostAnswer(t)), writes: upload,
+			reason: "An image whose upload had no answer may still arrive.", image: &image, pve: fails("UploadISO", proxmoxtest.LostAnswer(t)), writes: upload,
 			after: uncertain(maxUploadTime), err: "connection closed before the answer",
 		},
 		"Followed": {
@@ -327,26 +326,6 @@ func TestEnsureUploaded(t *testing.T) {
 			}
 		})
 	}
-}
-
-// lostAnswer is the error of a call that PVE got and whose answer was lost.
-func lostAnswer(t *testing.T) error {
-	t.Helper()
-	s := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
-	defer s.Close()
-	c, err := proxmox.New(proxmox.Config{
-		Endpoints: []string{s.URL}, TLS: proxmox.TLS{InsecureSkipVerify: true},
-		Credentials: proxmox.Credentials{TokenID: "u@pve!t", TokenSecret: "s"},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	_, err = c.Start(t.Context(), proxmox.Ref{Node: "pve1", VMID: 10000})
-	if !proxmox.IsOutcomeUnknown(err) {
-		t.Fatalf("want an error that leaves open what became of the call, got %v", err)
-	}
-	return err
 }
 
 func TestStale(t *testing.T) {

@@ -1,0 +1,102 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package configtest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// The VM of a Guest.
+const (
+	VMID = 500
+	UUID = "11111111-2222-4333-8444-555555555555"
+)
+
+// GuestRef is where the VM is.
+func GuestRef() proxmox.Ref { return proxmox.Ref{Node: "pve1", VMID: VMID} }
+
+// A Guest is a Runner whose cluster has a VM, for kinds whose resources are copies of it.
+type Guest struct{ *Runner }
+
+// NewGuest returns one for a kind.
+func NewGuest(t *testing.T, setup Setup, w Way) *Guest {
+	t.Helper()
+	g := &Guest{Runner: NewRunner(t, setup, w)}
+	g.MakeVM("local-lvm:1", UUID)
+	return g
+}
+
+// Ended waits for the end of a task of somebody else.
+func (g *Guest) Ended(u proxmox.UPID, err error) proxmox.Task {
+	g.Helper()
+	g.Must(err)
+	for {
+		t, err := g.Client.Task(g.Context(), u)
+		g.Must(err)
+		if !t.Running {
+			return t
+		}
+		<-time.After(time.Millisecond)
+	}
+}
+
+// Succeeded waits for the end of a task of somebody else, and fails the test if the task has.
+func (g *Guest) Succeeded(u proxmox.UPID, err error) {
+	g.Helper()
+	if t := g.Ended(u, err); !t.OK() {
+		g.Fatal(t.ExitStatus)
+	}
+}
+
+// MakeVM makes the VM with a disk and a UUID.
+func (g *Guest) MakeVM(disk, uuid string) {
+	g.Helper()
+	g.Succeeded(g.Client.Create(g.Context(), GuestRef(), proxmox.Params{"name": "web", "memory": "64", "scsi0": disk, "smbios1": "uuid=" + uuid}))
+}
+
+// ReplaceVM replaces the VM by another one of the VMID.
+func (g *Guest) ReplaceVM(disk, uuid string) {
+	g.Helper()
+	g.Ended(g.Client.Delete(g.Context(), GuestRef(), proxmox.DeleteOptions{}))
+	g.MakeVM(disk, uuid)
+}
+
+// Machine makes a Machine that has the VM with the UUID, or none yet.
+func (g *Guest) Machine(uuid string) target.Machine {
+	g.Helper()
+	m, ok := g.Object("Machine", "web", 0, "{}", nil).(target.Machine)
+	if !ok {
+		g.Fatal("it is no Machine")
+	}
+	if uuid != "" {
+		g.HasVM(m, uuid)
+	}
+	return m
+}
+
+// HasVM has a Machine report its VM.
+func (g *Guest) HasVM(m target.Machine, uuid string) {
+	g.Helper()
+	o := m.Observation()
+	o.VMID, o.UUID, o.Phase = new(int32(VMID)), uuid, v1alpha1.MachineRunning
+	g.Must(g.Kube.Status().Update(g.Context(), m))
+}
