@@ -1,0 +1,47 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package configtest
+
+import (
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+)
+
+// A Provider is one life of a provider, for tests of a kind that has a controller of its
+// own.
+type Provider struct{ process *process }
+
+// Start a provider that dies of a side effect: after the answer to a write to Proxmox VE
+// has come, and before and after each write to the Kubernetes API. 0 means none.
+func Start(t *testing.T, kube client.WithWatch, setup Setup, s kind.Scope, fatal int) Provider {
+	t.Helper()
+	p := Provider{process: start(t, kube, setup, s, fatal)}
+	t.Cleanup(p.Stop)
+	return p
+}
+
+// Reconcile a resource once. A death in between is no error.
+func (p Provider) Reconcile(key client.ObjectKey) error { return p.process.reconcile(key) }
+
+// Dead reports whether the provider has died.
+func (p Provider) Dead() bool { return p.process.isDead() }
+
+// Stop the provider.
+func (p Provider) Stop() { p.process.cancel() }
