@@ -40,7 +40,8 @@ const chart = "provider-proxmox"
 
 // everything switches on what is off by default.
 const everything = "metrics.serviceMonitor.enabled=true,metrics.prometheusRule.enabled=true,metrics.dashboards.enabled=true," +
-	"networkPolicy.enabled=true,podDisruptionBudget.enabled=true,providerConfig.create=true,replicaCount=2"
+	"networkPolicy.enabled=true,podDisruptionBudget.enabled=true,providerConfig.create=true,replicaCount=2," +
+	"provider.tracing.enabled=true,provider.changeLogs.enabled=true,provider.changeLogs.image=changelogs-sidecar:v1"
 
 func TestChartPassesLint(t *testing.T) {
 	for _, values := range []string{"", everything, everything + ",crossplane.enabled=true"} {
@@ -142,6 +143,37 @@ func TestDeployment(t *testing.T) {
 	}
 }
 
+// runtimeConfig is what a DeploymentRuntimeConfig says of pods.
+type runtimeConfig struct {
+	Spec struct {
+		DeploymentTemplate struct {
+			Spec appsv1.DeploymentSpec `json:"spec"`
+		} `json:"deploymentTemplate"`
+	} `json:"spec"`
+}
+
+// The sidecar and the provider share the folder of the socket, whoever makes the pods.
+func TestChangeLogs(t *testing.T) {
+	const values = "provider.changeLogs.enabled=true,provider.changeLogs.image=changelogs-sidecar:v1"
+	deployment := one[appsv1.Deployment](t, render(t, values), "Deployment")
+	config := one[runtimeConfig](t, render(t, values+",crossplane.enabled=true"), "DeploymentRuntimeConfig")
+	for name, pod := range map[string]corev1.PodSpec{
+		"Deployment": deployment.Spec.Template.Spec, "DeploymentRuntimeConfig": config.Spec.DeploymentTemplate.Spec.Template.Spec,
+	} {
+		if len(pod.Containers) != 2 || len(pod.Volumes) != 1 {
+			t.Fatalf("%s: want the provider, the sidecar and one volume, got %+v", name, pod)
+		}
+		if !slices.Contains(pod.Containers[0].Args, "--enable-changelogs") || pod.Containers[1].Image != "changelogs-sidecar:v1" {
+			t.Errorf("%s: got arguments %v and the sidecar %q", name, pod.Containers[0].Args, pod.Containers[1].Image)
+		}
+		for _, c := range pod.Containers {
+			if len(c.VolumeMounts) != 1 || c.VolumeMounts[0].Name != pod.Volumes[0].Name || c.VolumeMounts[0].MountPath != "/var/run/changelogs" {
+				t.Errorf("%s: container %s mounts %+v", name, c.Name, c.VolumeMounts)
+			}
+		}
+	}
+}
+
 func selected(labels, selector map[string]string) map[string]string {
 	out := map[string]string{}
 	for k := range selector {
@@ -193,6 +225,8 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"LogLevel":    {"the program would not start", "provider.logLevel=loud", "/provider/logLevel"},
 		"Interval":    {"the program would not start", "provider.reconcileInterval=30", "/provider/reconcileInterval"},
 		"NoAccount":   {"pods would run with the namespace's own account, without rights", "serviceAccount.create=false", "serviceAccount.name is needed"},
+		"NoSidecar":   {"the provider would wait for a change log service that is not there", "provider.changeLogs.enabled=true", "provider.changeLogs.image"},
+		"NoRatio":     {"there is no more than all", "provider.tracing.ratio=2", "/provider/tracing/ratio"},
 		"NothingSeen": {"there would be nothing to scrape", "metrics.service.enabled=false,metrics.serviceMonitor.enabled=true", "needs metrics.service"},
 	}
 	for name, tc := range cases {

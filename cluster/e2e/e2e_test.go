@@ -65,6 +65,7 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("Credentials", s.testCredentials)
 	t.Run("Outage", s.testOutage)
 	t.Run("Endpoints", s.testEndpoints)
+	t.Run("Records", s.testRecords)
 	t.Run("Secrets", s.testSecrets)
 	t.Run("Rights", s.testRights)
 }

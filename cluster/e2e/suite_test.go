@@ -50,6 +50,8 @@ type suite struct {
 	pve        *process.Process
 	spec       process.Spec
 	provider   *process.Process
+	changes    *changeLog
+	traces     *traces
 
 	mu       sync.Mutex
 	machines map[machine.Key]machine.Machine
@@ -116,6 +118,9 @@ func (s *suite) startFirstProvider() error {
 		return err
 	}
 	s.spec.Args = args
+	if err := s.startRecorders(); err != nil {
+		return err
+	}
 	s.spec.Log = filepath.Join(s.Dir, s.spec.Name+".log")
 	s.OnClose(s.spec.Name, func() error {
 		if s.provider == nil {

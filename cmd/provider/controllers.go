@@ -96,8 +96,12 @@ func kindOptions(mgr ctrl.Manager, l logging.Logger, o options, r prometheus.Reg
 	if err := mgr.Add(connections); err != nil {
 		return kind.Options{}, errors.Wrap(err, "cannot add connections")
 	}
+	tracer, err := newTracer(mgr, o)
+	if err != nil {
+		return kind.Options{}, err
+	}
 	return kind.Options{
-		Options: co, Connections: connections, Metrics: m, Shard: o.shard(), PollScaler: kind.NewPollScaler(co.GlobalRateLimiter),
+		Options: co, Tracer: tracer, Connections: connections, Metrics: m, Shard: o.shard(), PollScaler: kind.NewPollScaler(co.GlobalRateLimiter),
 		Checksums: checksum.Fetcher{Hosts: o.ChecksumHosts, AllowLocal: o.ChecksumLocalAddresses},
 	}, nil
 }
@@ -118,6 +122,10 @@ func controllerOptions(l logging.Logger, o options, r prometheus.Registerer) (xp
 	if o.EnableManagementPolicies {
 		features.Enable(feature.EnableBetaManagementPolicies)
 	}
+	changeLogs, err := changeLogOptions(o)
+	if err != nil {
+		return xpcontroller.Options{}, err
+	}
 	return xpcontroller.Options{
 		Logger:                  l,
 		GlobalRateLimiter:       ratelimiter.NewGlobal(o.MaxReconcileRate),
@@ -125,6 +133,7 @@ func controllerOptions(l logging.Logger, o options, r prometheus.Registerer) (xp
 		MaxConcurrentReconciles: o.MaxConcurrentReconciles,
 		Features:                features,
 		MetricOptions:           mo,
+		ChangeLogOptions:        changeLogs,
 		Gate:                    new(gate.Gate[schema.GroupVersionKind]),
 	}, nil
 }

@@ -68,6 +68,11 @@ type options struct {
 
 	EnableManagementPolicies bool `default:"true" env:"ENABLE_MANAGEMENT_POLICIES" help:"Obey spec.managementPolicies." negatable:""`
 
+	EnableChangeLogs     bool   `env:"ENABLE_CHANGELOGS" help:"Send each change that is made to the change log service of Crossplane, a sidecar." name:"enable-changelogs"`
+	ChangeLogsSocketPath string `default:"/var/run/changelogs/changelogs.sock" env:"CHANGELOGS_SOCKET_PATH" help:"Socket of the change log service." name:"changelogs-socket-path" placeholder:"PATH"`
+
+	EnableTracing bool `env:"ENABLE_TRACING" help:"Send traces of reconciles, calls and tasks, as the variables OTEL_* of OpenTelemetry say: by default to http://localhost:4318."`
+
 	Version kong.VersionFlag `help:"Print the version and exit."`
 
 	Former formerFlags `embed:""`

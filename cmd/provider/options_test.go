@@ -46,6 +46,7 @@ func defaults() options {
 		HealthProbeBindAddress:   ":8081",
 		PprofBindAddress:         "0",
 		EnableManagementPolicies: true,
+		ChangeLogsSocketPath:     "/var/run/changelogs/changelogs.sock",
 	}
 }
 
@@ -112,6 +113,9 @@ func TestOptions(t *testing.T) {
 				"WATCH_PROVIDER_CONFIGS":     "site,other",
 				"PROXMOX_DEFAULT_CLUSTER":    "site",
 				"ENABLE_MANAGEMENT_POLICIES": "false",
+				"ENABLE_CHANGELOGS":          "true",
+				"CHANGELOGS_SOCKET_PATH":     "/run/changes.sock",
+				"ENABLE_TRACING":             "true",
 			},
 			want: options{
 				LogLevel:                logLevel(slog.LevelWarn),
@@ -132,6 +136,9 @@ func TestOptions(t *testing.T) {
 				WatchLabelSelector:      labelSelector{selector("shard in (a,b)")},
 				WatchProviderConfigs:    []string{"site", "other"},
 				DefaultCluster:          "site",
+				EnableChangeLogs:        true,
+				ChangeLogsSocketPath:    "/run/changes.sock",
+				EnableTracing:           true,
 			},
 		},
 		"FlagsFirst": {

@@ -123,7 +123,10 @@ func (c *Cluster) ended(listed map[proxmox.UPID]proxmox.Task) []func() {
 	for u, f := range c.followed {
 		t, ok := listed[u]
 		if ok && !t.Running {
-			calls = append(calls, func() { f.done(t) })
+			calls = append(calls, func() {
+				c.client.TraceEnd(t)
+				f.done(t)
+			})
 		}
 		if ok && !t.Running || c.now().Sub(f.begun) > giveUpAfter {
 			delete(c.followed, u)

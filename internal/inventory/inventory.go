@@ -54,6 +54,7 @@ type Client interface {
 	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
 	OwnTasks(ctx context.Context, node string) ([]proxmox.Task, error)
 	ListsOwnTasks(list []proxmox.Task) bool
+	TraceEnd(t proxmox.Task)
 	Log(ctx context.Context, most int) ([]proxmox.LogLine, error)
 	Permissions(ctx context.Context, path string) (map[string]proxmox.Privileges, error)
 	Version(ctx context.Context) (proxmox.Version, error)

@@ -235,6 +235,8 @@ func (p *pve) OwnTasks(_ context.Context, node string) ([]proxmox.Task, error) {
 
 func (p *pve) ListsOwnTasks([]proxmox.Task) bool { return !p.hidesOwn }
 
+func (p *pve) TraceEnd(proxmox.Task) {}
+
 func TestOneReadForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pve{gate: make(chan struct{}), guests: []proxmox.Guest{{VMID: 100}}}

@@ -42,6 +42,8 @@ type Metrics struct {
 	latency  *prometheus.HistogramVec
 	errors   *prometheus.CounterVec
 
+	conditions *prometheus.GaugeVec
+
 	now func() time.Time
 }
 
@@ -78,7 +80,8 @@ func New(opts ...Option) *Metrics {
 			Name: "proxmox_operator_errors_total",
 			Help: "Errors by their class and the controller that met them.",
 		}, []string{"error_type", "controller"}),
-		now: time.Now,
+		conditions: newConditions(),
+		now:        time.Now,
 	}
 	for _, o := range opts {
 		o(m)
@@ -87,7 +90,7 @@ func New(opts ...Option) *Metrics {
 }
 
 func (m *Metrics) collectors() []prometheus.Collector {
-	return append(m.clusters.collectors(), m.machines, m.usages, m.copies, m.duration, m.requests, m.latency, m.errors)
+	return append(m.clusters.collectors(), m.machines, m.usages, m.copies, m.duration, m.requests, m.latency, m.errors, m.conditions)
 }
 
 // Register all metrics.

@@ -99,6 +99,7 @@ func (c *conn) beginAnswer(ctx context.Context, r request) (string, error) {
 	}
 	if u := UPID(answer); u.Valid() {
 		started = u
+		c.traced.Started(ctx, string(u), c.clock())
 	}
 	return string(answer), nil
 }

@@ -31,6 +31,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox/owncalls"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
+	"github.com/vitistack/provider-proxmox/internal/tracing"
 )
 
 // A Client talks to one PVE cluster. It is safe for concurrent use and meant to
@@ -97,11 +98,13 @@ type conn struct {
 	transport *transport.Transport
 	limiter   *taskLimiter
 	ownCalls  *owncalls.Calls[UPID]
+	traced    *tracing.Tasks
 	identity  Identity
 	timeout   time.Duration
 	userAgent string
 	secrets   []string
 	superuser bool
+	clock     func() time.Time
 }
 
 // New makes a Client. It checks the configuration and does no I/O.
@@ -116,7 +119,7 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{transport: chain, timeout: cfg.Timeout, userAgent: cfg.UserAgent, secrets: cfg.Credentials.Secrets()}
+	c := &conn{transport: chain, traced: &tracing.Tasks{}, clock: cfg.Clock, timeout: cfg.Timeout, userAgent: cfg.UserAgent, secrets: cfg.Credentials.Secrets()}
 	c.superuser = cfg.Credentials.Token() == superuser+"!"
 	c.identity = Identity{ID: cfg.Credentials.Identity(), Token: cfg.Credentials.TokenID != ""}
 	c.limiter = newTaskLimiter(cfg.Limits, c.identity.ID, cfg.Clock)

@@ -24,6 +24,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/tracing"
 )
 
 // A Task of PVE, running or ended.
@@ -88,6 +90,16 @@ func (t Task) Err(log ...string) error {
 		return nil
 	}
 	return &TaskError{Task: t, Log: log}
+}
+
+// TraceEnd makes the span of a task that has ended, if this Client started it in a span that
+// is recorded.
+func (c TaskAPI) TraceEnd(t Task) {
+	ended := tracing.Task{UPID: string(t.UPID), Node: t.Node, Type: t.Type, ID: t.ID, Start: t.Start, End: t.End}
+	if !t.OK() {
+		ended.Failure = t.ExitStatus
+	}
+	c.traced.Ended(ended)
 }
 
 type taskData struct {

@@ -35,6 +35,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
+	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -97,6 +98,9 @@ type Options struct {
 
 	// Holds finds what holds up the removal of the VM of a Machine. Defaults to nothing.
 	Holds Holds
+
+	// Tracer makes the spans of reconciles. May be nil: then nothing is traced.
+	Tracer trace.Tracer
 
 	// Now tells the time. Defaults to the system's clock.
 	Now func() time.Time
@@ -200,7 +204,8 @@ func newBuilder(mgr ctrl.Manager, o Options, id Identity) *builder.Builder {
 func complete(mgr ctrl.Manager, o Options, id Identity, b *builder.Builder, w *waker, r reconcile.Reconciler) error {
 	name := id.ControllerName()
 	b = b.WatchesRawSource(source.Func(w.Start))
-	p := newBackoffReconciler(timedReconciler{next: r, metrics: o.Metrics, controller: name}, w.wake, random)
+	timed := timedReconciler{next: traced(o.Tracer, id.GroupVersionKind.Kind, r), metrics: o.Metrics, controller: name}
+	p := newBackoffReconciler(timed, w.wake, random)
 	limited := ratelimiter.NewReconciler(name, o.Shard.Reconciler(mgr.GetClient(), id.Object, p), o.GlobalRateLimiter)
 	return errors.Wrapf(b.Complete(limited), "cannot add controller %q", name)
 }
@@ -232,6 +237,9 @@ func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T
 	if o.MetricOptions != nil && o.MetricOptions.MRMetrics != nil {
 		opts = append(opts, managed.WithMetricRecorder(o.MetricOptions.MRMetrics))
 	}
+	if o.ChangeLogOptions != nil {
+		opts = append(opts, managed.WithChangeLogger(changeLogger{next: o.ChangeLogOptions.ChangeLogger}))
+	}
 	return opts
 }
 
@@ -252,6 +260,13 @@ func recordState(mgr ctrl.Manager, o Options, id Identity) error {
 	list, ok := id.List.DeepCopyObject().(resource.ManagedList)
 	if !ok {
 		return errors.Errorf("cannot copy a %T", id.List)
+	}
+	own := conditionRecorder{
+		reader: o.Shard.Client(mgr.GetClient()), list: id.List, gvk: id.GroupVersionKind.String(),
+		interval: m.PollStateMetricInterval, metrics: o.Metrics, log: o.Logger,
+	}
+	if err := mgr.Add(own); err != nil {
+		return errors.Wrapf(err, "cannot count the conditions of %s", id.GroupVersionKind.Kind)
 	}
 	r := statemetrics.NewMRStateRecorder(o.Shard.Client(mgr.GetClient()), o.Logger, m.MRStateMetrics, list, m.PollStateMetricInterval)
 	return errors.Wrapf(mgr.Add(r), "cannot record the state of %s", id.GroupVersionKind.Kind)

@@ -23,6 +23,7 @@ limitations under the License.
 //	authenticate    API token, or a ticket that it obtains and renews
 //	limit           requests per second and at a time, if configured
 //	instrument      one report per request that was really made
+//	tracer          a span of each request, within that of its context
 //	failover        the node's own endpoint, or the next one if nothing was sent
 //	                to this; what was just seen to be dead fails at once
 //	http.Transport  TLS and connections
@@ -94,7 +95,7 @@ func New(c Config) (*Transport, error) {
 	t.connections.TLSClientConfig = tlsConfig
 	t.failover = newFailover(urls, c.Clock, t.connections)
 	t.failover.cutOff = c.CutOff
-	next := newInstrument(c.Observe, c.Clock, t.failover)
+	next := newInstrument(c.Observe, c.Clock, tracer{t.failover})
 	next = newLimit(c.Limits, next)
 	next = newAuthenticate(c.Credentials, c.Timeout, c.Clock, next)
 	t.RoundTripper = Normalise(next)

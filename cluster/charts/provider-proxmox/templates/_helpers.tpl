@@ -41,6 +41,12 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- if gt (int .Values.replicaCount) 1 }}
 - --leader-election
 {{- end }}
+{{- if .Values.provider.changeLogs.enabled }}
+- --enable-changelogs
+{{- end }}
+{{- if .Values.provider.tracing.enabled }}
+- --enable-tracing
+{{- end }}
 {{- with .Values.provider.extraArgs }}
 {{ toYaml . }}
 {{- end }}
@@ -61,8 +67,46 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 - name: CHECKSUM_HOSTS
   value: {{ join "," . | quote }}
 {{- end }}
+{{- if .Values.provider.tracing.enabled }}
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  value: {{ .Values.provider.tracing.endpoint | quote }}
+- name: OTEL_TRACES_SAMPLER
+  value: parentbased_traceidratio
+- name: OTEL_TRACES_SAMPLER_ARG
+  value: {{ .Values.provider.tracing.ratio | quote }}
+{{- end }}
 {{- with .Values.provider.extraEnv }}
 {{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* The socket over which the provider and the sidecar of change logs speak. */}}
+{{- define "provider-proxmox.changeLogsMount" -}}
+{{- if .Values.provider.changeLogs.enabled }}
+volumeMounts:
+  - name: changelogs
+    mountPath: /var/run/changelogs
+{{- end }}
+{{- end }}
+
+{{- define "provider-proxmox.changeLogsSidecar" -}}
+{{- if .Values.provider.changeLogs.enabled }}
+- name: changelogs-sidecar
+  image: {{ required "provider.changeLogs.image is needed: that of Crossplane's changelogs-sidecar" .Values.provider.changeLogs.image | quote }}
+  securityContext:
+    allowPrivilegeEscalation: false
+    readOnlyRootFilesystem: true
+    capabilities:
+      drop: [ALL]
+  {{- include "provider-proxmox.changeLogsMount" . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- define "provider-proxmox.changeLogsVolume" -}}
+{{- if .Values.provider.changeLogs.enabled }}
+volumes:
+  - name: changelogs
+    emptyDir: {}
 {{- end }}
 {{- end }}
 

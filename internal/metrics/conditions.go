@@ -1,0 +1,37 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package metrics
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// A Condition of resources and its status.
+type Condition struct{ Type, Status string }
+
+func newConditions() *prometheus.GaugeVec {
+	return prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "proxmox_operator_resources_conditions",
+		Help: "Resources by the status of a condition: Ready, Synced or UpToDate.",
+	}, []string{"gvk", "condition", "status"})
+}
+
+// Conditions is how many resources of a kind have each condition in each status.
+func (m *Metrics) Conditions(gvk string, counts map[Condition]int) {
+	m.conditions.DeletePartialMatch(prometheus.Labels{"gvk": gvk})
+	for c, n := range counts {
+		m.conditions.WithLabelValues(gvk, c.Type, c.Status).Set(float64(n))
+	}
+}
