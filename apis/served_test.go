@@ -19,7 +19,10 @@ package apis_test
 import (
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +31,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/utils/ptr"
@@ -186,45 +190,55 @@ func TestOtherColumns(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
-	type names struct {
-		ShortNames []string
-		Categories []string
-		Namespaced bool
+// names of a resource as the API server serves them.
+type names struct {
+	ShortNames []string
+	Categories []string
+	Namespaced bool
+}
+
+// shortNames of the kinds of managed resources, by the comments that they are generated from.
+func shortNames(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("v1alpha1", "*_types.go"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	managed, config := []string{"crossplane", "managed", "proxmox"}, []string{"crossplane", "provider", "proxmox"}
+	all := map[string]string{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`\+proxmox:kind=(\w+),shortName=(\w+)`).FindAllStringSubmatch(string(text), -1) {
+			all[m[1]] = m[2]
+		}
+	}
+	return all
+}
+
+// TestNames has each kind served in both groups by its names.
+func TestNames(t *testing.T) {
+	config := []string{"crossplane", "provider", "proxmox"}
 	cases := map[string]map[string]names{
-		"proxmox.vitistack.io/v1alpha1": {
-			"images":               {ShortNames: []string{"pimage"}, Categories: managed},
-			"machines":             {ShortNames: []string{"pvm"}, Categories: managed},
-			"nodenetworks":         {ShortNames: []string{"pvenet"}, Categories: managed},
-			"pools":                {ShortNames: []string{"pvepool"}, Categories: managed},
-			"proxmoxclusters":      {ShortNames: []string{"pvecluster"}, Categories: managed},
-			"proxmoxnodes":         {ShortNames: []string{"pvenode"}, Categories: managed},
-			"providerconfigs":      {Categories: config},
-			"providerconfigusages": {Categories: config},
-			"backups":              {ShortNames: []string{"pbackup"}, Categories: managed},
-			"backupjobs":           {ShortNames: []string{"pbackupjob"}, Categories: managed},
-			"snapshots":            {ShortNames: []string{"psnap"}, Categories: managed},
-			"snapshotpolicies":     {ShortNames: []string{"psnappol"}, Categories: managed},
-			"storages":             {ShortNames: []string{"pvestorage"}, Categories: managed},
-		},
+		"proxmox.vitistack.io/v1alpha1": {"providerconfigs": {Categories: config}, "providerconfigusages": {Categories: config}},
 		"proxmox.m.vitistack.io/v1alpha1": {
-			"images":                 {ShortNames: []string{"pimage"}, Categories: managed, Namespaced: true},
-			"machines":               {ShortNames: []string{"pvm"}, Categories: managed, Namespaced: true},
-			"nodenetworks":           {ShortNames: []string{"pvenet"}, Categories: managed, Namespaced: true},
-			"pools":                  {ShortNames: []string{"pvepool"}, Categories: managed, Namespaced: true},
-			"proxmoxclusters":        {ShortNames: []string{"pvecluster"}, Categories: managed, Namespaced: true},
-			"proxmoxnodes":           {ShortNames: []string{"pvenode"}, Categories: managed, Namespaced: true},
 			"providerconfigs":        {Categories: config, Namespaced: true},
 			"clusterproviderconfigs": {Categories: config},
 			"providerconfigusages":   {Categories: config, Namespaced: true},
-			"backups":                {ShortNames: []string{"pbackup"}, Categories: managed, Namespaced: true},
-			"backupjobs":             {ShortNames: []string{"pbackupjob"}, Categories: managed, Namespaced: true},
-			"snapshots":              {ShortNames: []string{"psnap"}, Categories: managed, Namespaced: true},
-			"snapshotpolicies":       {ShortNames: []string{"psnappol"}, Categories: managed, Namespaced: true},
-			"storages":               {ShortNames: []string{"pvestorage"}, Categories: managed, Namespaced: true},
 		},
+	}
+	short := shortNames(t)
+	if len(short) != len(clusterv1alpha1.Kinds()) || len(short) != len(namespacedv1alpha1.Kinds()) {
+		t.Errorf("kinds with a comment: %v", short)
+	}
+	for kind, name := range short {
+		plural, _ := apimeta.UnsafeGuessKindToResource(clusterv1alpha1.SchemeGroupVersion.WithKind(kind))
+		for group, want := range cases {
+			want[plural.Resource] = names{
+				ShortNames: []string{name}, Categories: []string{"crossplane", "managed", "proxmox"}, Namespaced: strings.Contains(group, ".m."),
+			}
+		}
 	}
 	d, err := discovery.NewDiscoveryClientForConfig(restConfig)
 	if err != nil {
