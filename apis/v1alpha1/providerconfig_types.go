@@ -49,6 +49,18 @@ type ProviderConfigSpec struct {
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`
 	DefaultNode *string `json:"defaultNode,omitempty"`
 
+	// DefaultNodes are the candidates of new VMs whose spec names neither a node
+	// nor candidates of its own (placement.nodes), up to 64. A defaultNode goes
+	// before them where the spec has no placement. Default: all nodes.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`
+	DefaultNodes []string `json:"defaultNodes,omitempty"`
+
 	// DefaultStorage for new disks whose spec names none.
 	// +optional
 	// +kubebuilder:validation:MinLength=2
@@ -154,7 +166,8 @@ type ProviderCredentials struct {
 	// "tokenSecret": "…"} or {"username": …, "password": …}) or a token as PVE
 	// writes it (user@realm!id=…). Without, the Secret's own keys are read:
 	// username, password, tokenID, tokenSecret; also token-id, token-secret,
-	// token_id, token_secret and the PVE_ variables.
+	// token_id, token_secret and the PVE_ variables. If tls has no certificates to
+	// trust, a key ca.crt of the Secret has them.
 	// +optional
 	SecretRef *SecretOptionalKeyReference `json:"secretRef,omitempty"`
 

@@ -3809,6 +3809,11 @@ func (in *ProviderConfigSpec) DeepCopyInto(out *ProviderConfigSpec) {
 		*out = new(string)
 		**out = **in
 	}
+	if in.DefaultNodes != nil {
+		in, out := &in.DefaultNodes, &out.DefaultNodes
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.DefaultStorage != nil {
 		in, out := &in.DefaultStorage, &out.DefaultStorage
 		*out = new(string)

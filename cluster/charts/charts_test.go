@@ -174,6 +174,40 @@ func TestChangeLogs(t *testing.T) {
 	}
 }
 
+// A ConfigMap and a Secret may hold the variables, in both forms of the chart.
+func TestVariablesOfOthers(t *testing.T) {
+	const values = "provider.envFrom[0].configMapRef.name=settings,provider.envFrom[1].secretRef.name=proxmox-credentials"
+	want := []corev1.EnvFromSource{
+		{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}},
+		{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "proxmox-credentials"}}},
+	}
+	got := one[appsv1.Deployment](t, render(t, values), "Deployment")
+	if diff := cmp.Diff(want, got.Spec.Template.Spec.Containers[0].EnvFrom); diff != "" {
+		t.Errorf("the Deployment: -want, +got:\n%s", diff)
+	}
+	config := one[runtimeConfig](t, render(t, values+",crossplane.enabled=true"), "DeploymentRuntimeConfig")
+	if diff := cmp.Diff(want, config.Spec.DeploymentTemplate.Spec.Template.Spec.Containers[0].EnvFrom); diff != "" {
+		t.Errorf("the DeploymentRuntimeConfig: -want, +got:\n%s", diff)
+	}
+}
+
+// The network policy lets the provider reach Proxmox VE, on the ports of its API and of what stands beside it.
+func TestPortsOfProxmox(t *testing.T) {
+	policy := one[networkingv1.NetworkPolicy](t, render(t, "networkPolicy.enabled=true,networkPolicy.proxmox[0].ipBlock.cidr=192.0.2.0/24"), "NetworkPolicy")
+	var got []int
+	for _, rule := range policy.Spec.Egress {
+		if len(rule.To) == 0 {
+			continue
+		}
+		for _, p := range rule.Ports {
+			got = append(got, p.Port.IntValue())
+		}
+	}
+	if diff := cmp.Diff([]int{8006, 8007}, got); diff != "" {
+		t.Errorf("ports: -want, +got:\n%s", diff)
+	}
+}
+
 func selected(labels, selector map[string]string) map[string]string {
 	out := map[string]string{}
 	for k := range selector {

@@ -19,8 +19,6 @@ package main
 import (
 	"context"
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/alecthomas/kong"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -37,10 +35,10 @@ import (
 
 // connectionOptions are the flags that say how a command reaches Proxmox VE.
 type connectionOptions struct {
-	Endpoint        []string `env:"PROXMOX_ENDPOINT" group:"direct" help:"URL of the API, such as https://pve1.example.com:8006. Several are tried in turn." placeholder:"URL"`
+	Endpoint        []string `env:"PROXMOX_ENDPOINT,PVE_ENDPOINT" group:"direct" help:"URL of the API, such as https://pve1.example.com:8006. Several are tried in turn." placeholder:"URL"`
 	CredentialsFile string   `group:"direct" help:"File with a token (user@realm!id=secret), or with JSON as a ProviderConfig's Secret has it." placeholder:"FILE"`
 	CAFile          string   `env:"PROXMOX_CA_FILE" group:"direct" help:"File with the certificates to trust. Default: the system's." name:"ca-file" placeholder:"FILE"`
-	Insecure        bool     `env:"PROXMOX_INSECURE" group:"direct" help:"Trust any certificate." name:"insecure-skip-tls-verify"`
+	Insecure        bool     `env:"PROXMOX_INSECURE_SKIP_TLS_VERIFY,PVE_INSECURE_SKIP_VERIFY,PROXMOX_INSECURE" group:"direct" help:"Trust any certificate." name:"insecure-skip-tls-verify"`
 
 	Kubeconfig         string `group:"config" help:"Path of the kubeconfig. Default: that of KUBECONFIG, the pod's account or ~/.kube/config." placeholder:"PATH"`
 	Namespace          string `group:"config" help:"Namespace of the Machines. Without, they are cluster-scoped." placeholder:"NAME" short:"n"`
@@ -55,7 +53,7 @@ func connectionGroups() []kong.Group {
 		{
 			Key: "direct", Title: "Connect directly",
 			Description: "With the credentials of a file, or those of the environment: PROXMOX_TOKEN (user@realm!id=secret), " +
-				"PROXMOX_TOKEN_ID and PROXMOX_TOKEN_SECRET, or PROXMOX_USERNAME and PROXMOX_PASSWORD.",
+				"PROXMOX_TOKEN_ID and PROXMOX_TOKEN_SECRET, or PROXMOX_USERNAME and PROXMOX_PASSWORD; or PVE_ in place of PROXMOX_.",
 		},
 	}
 }
@@ -124,10 +122,8 @@ func (o *connectionOptions) direct() (*connect.Connection, error) {
 		Endpoints: o.Endpoint, Credentials: credentials, TLS: proxmox.TLS{InsecureSkipVerify: o.Insecure},
 		Limits: proxmox.Limits{PerSecond: requestsPerSecond}, UserAgent: userAgent(),
 	}
-	if o.CAFile != "" {
-		if cfg.TLS.CA, err = os.ReadFile(filepath.Clean(o.CAFile)); err != nil {
-			return nil, errors.Wrap(err, "cannot read the certificates to trust")
-		}
+	if cfg.TLS.CA, err = certificates(o.CAFile, os.Getenv); err != nil {
+		return nil, err
 	}
 	c, err := proxmox.New(cfg)
 	spec := &v1alpha1.ProviderConfigSpec{TLS: &v1alpha1.ProviderTLS{InsecureSkipTLSVerify: &o.Insecure}}
@@ -143,12 +139,5 @@ func (o *connectionOptions) credentials() (proxmox.Credentials, error) {
 		}
 		return connect.ParseCredentials(b, o.CredentialsFile)
 	}
-	values := map[string]string{}
-	for _, pair := range os.Environ() {
-		if name, value, ok := strings.Cut(pair, "="); ok && strings.HasPrefix(name, "PROXMOX_") {
-			values[name] = value
-		}
-	}
-	credentials, err := connect.SortCredentials(values, "the environment")
-	return credentials, errors.Wrap(err, "cannot use PROXMOX_TOKEN, PROXMOX_TOKEN_ID with PROXMOX_TOKEN_SECRET, or PROXMOX_USERNAME with PROXMOX_PASSWORD")
+	return environmentCredentials(os.Environ())
 }

@@ -78,5 +78,8 @@ func run(ctx context.Context, o options) error {
 	if err := addControllers(ctx, mgr, own, o); err != nil {
 		return err
 	}
+	if err := addEnvironment(mgr, own, o); err != nil {
+		return err
+	}
 	return errors.Wrap(mgr.Start(ctx), "cannot go on")
 }

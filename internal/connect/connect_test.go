@@ -390,6 +390,40 @@ func TestRequests(t *testing.T) {
 	}
 }
 
+// TestAuthoritiesBeside sees that certificates beside the credentials are trusted, unless the configuration has some.
+func TestAuthoritiesBeside(t *testing.T) {
+	server := serve(t, `{"data":{"version":"9.2","release":"9","repoid":"x"}}`, func(*http.Request) {})
+	other := serve(t, "", func(*http.Request) {})
+	cases := map[string]struct {
+		reason string
+		beside string
+		tls    *v1alpha1.ProviderTLS
+		fails  bool
+	}{
+		"Beside":  {reason: "The Secret has what to trust.", beside: pemOf(server)},
+		"Nothing": {reason: "Nobody else knows the authority.", fails: true},
+		"Spec":    {reason: "The configuration's own come first.", beside: pemOf(other), tls: &v1alpha1.ProviderTLS{CACertificate: new(pemOf(server))}},
+		"Options": {reason: "Other settings of TLS leave it as it is.", beside: pemOf(server), tls: &v1alpha1.ProviderTLS{ServerName: new("example.com")}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			pc := clusterConfig("site")
+			pc.Spec.Endpoints, pc.Spec.TLS = []string{server.URL}, tc.tls
+			credentials := tokenSecretOf("system", "pve")
+			if tc.beside != "" {
+				credentials.Data["ca.crt"] = []byte(tc.beside)
+			}
+			connection, err := New(kube(t, pc, credentials)).Connect(t.Context(), clusterMachine("site"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := connection.Client.Version(t.Context()); (err != nil) != tc.fails {
+				t.Errorf("\n%s\ngot %v", tc.reason, err)
+			}
+		})
+	}
+}
+
 // A bench is a Connector of three configurations, two of which come to the same.
 type bench struct {
 	*Connector

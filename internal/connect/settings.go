@@ -48,6 +48,11 @@ func (c *Connector) settings(ctx context.Context, r reference, spec *v1alpha1.Pr
 	if err != nil {
 		return proxmox.Config{}, err
 	}
+	if len(tls.CA) == 0 {
+		if tls.CA, err = in.authoritiesBeside(ctx, spec.Credentials); err != nil {
+			return proxmox.Config{}, err
+		}
+	}
 	return proxmox.Config{
 		Endpoints:   spec.Endpoints,
 		Credentials: credentials,
@@ -138,6 +143,20 @@ func (in reader) authorities(ctx context.Context, spec *v1alpha1.ProviderTLS) ([
 	default:
 		return nil, nil
 	}
+}
+
+// authoritiesBeside are the certificates in the Secret of the credentials, if there
+// are any.
+func (in reader) authoritiesBeside(ctx context.Context, spec v1alpha1.ProviderCredentials) ([]byte, error) {
+	if spec.SecretRef == nil {
+		return nil, nil
+	}
+	o, err := in.object(secret, "spec.credentials.secretRef", spec.SecretRef.Name, spec.SecretRef.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	data, err := in.objects.data(ctx, o)
+	return data[corev1.ServiceAccountRootCAKey], err
 }
 
 // pair is a client certificate and its key.

@@ -17,6 +17,7 @@ limitations under the License.
 package placement
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -65,7 +66,7 @@ func listed(p problem, n Node) Rejection {
 	if len(p.Rules.Nodes) == 0 || slices.Contains(p.Rules.Nodes, n.Name) {
 		return Rejection{}
 	}
-	return Rejection{Kind: Excluded, Reason: "not among placement.nodes"}
+	return Rejection{Kind: Excluded, Reason: "not among " + cmp.Or(p.NodesOf, "placement.nodes")}
 }
 
 func online(_ problem, n Node) Rejection {

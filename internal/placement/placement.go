@@ -43,6 +43,10 @@ type Request struct {
 	// affinity nor headroom. Why is who named it, for messages.
 	Node, Why string
 
+	// NodesOf is where the candidates of the rules are from, for messages. Empty for
+	// placement.nodes.
+	NodesOf string
+
 	// Current node, decided before. It stays the answer while it fits.
 	Current string
 

@@ -110,8 +110,8 @@ func TestRefusedAtAdmission(t *testing.T) {
 				"clientCertificate: x, credentials: {username: a@pve, password: {secretRef: {name: x, key: k}}}}}",
 			"clientCertificate and clientKey need each other",
 		},
-		"VirtRigaudAddress": {"an address has a prefix length", virtrigaud("{address: 192.0.2.10}"), "192.0.2.10 is not an address with prefix length"},
-		"VirtRigaudFamily":  {"of two addresses one is of IPv6", virtrigaud("{address6: 192.0.2.10/24}"), "neither auto, dhcp nor an IPv6 address"},
+		"VirtRigaudAddress":   {"an address has a prefix length", virtrigaud("{address: 192.0.2.10}"), "192.0.2.10 is not an address with prefix length"},
+		"VirtRigaudFamily":    {"of two addresses one is of IPv6", virtrigaud("{address6: 192.0.2.10/24}"), "neither auto, dhcp nor an IPv6 address"},
 		"VirtRigaudNoAddress": {"an address is what is static", virtrigaud("{dns: [192.0.2.1]}"), "staticIP needs address or address6"},
 		"VirtRigaudPolicy": {
 			"values go with some operators", "{apiVersion: infra.virtrigaud.io/v1beta1, kind: VMPlacementPolicy, metadata: {name: refused}, " +

@@ -32,6 +32,8 @@ type Connection struct {
 	CA string
 	// InsecureSkipTLSVerify accepts any certificate.
 	InsecureSkipTLSVerify bool
+	// Nodes are the candidates of VMs whose spec names none. May be empty.
+	Nodes []string
 	// Credentials to log in with.
 	Credentials Credentials
 }
@@ -49,10 +51,10 @@ type Credentials struct {
 }
 
 // FromEnvironment reads a connection from these variables, by getenv; those in parentheses are accepted
-// as well: PROXMOX_ENDPOINT (PVE_ENDPOINT), several separated by commas; PROXMOX_TOKEN_ID and
+// as well: PROXMOX_ENDPOINT (PVE_ENDPOINT), several separated by commas; PROXMOX_TOKEN, or PROXMOX_TOKEN_ID and
 // PROXMOX_TOKEN_SECRET, or PROXMOX_USERNAME and PROXMOX_PASSWORD (PVE_…); PROXMOX_CA_FILE, a file that
 // readFile reads (PVE_CA_BUNDLE, the certificates themselves); PROXMOX_INSECURE_SKIP_TLS_VERIFY
-// (PVE_INSECURE_SKIP_VERIFY). A token is preferred to a password. Errors name the variable that is
+// (PVE_INSECURE_SKIP_VERIFY); PVE_NODE_SELECTOR, nodes separated by commas. A token is preferred to a password. Errors name the variable that is
 // missing or malformed, and no value that is secret.
 func FromEnvironment(getenv func(string) string, readFile func(string) ([]byte, error)) (Connection, error) {
 	v := variables{getenv: getenv}
@@ -72,7 +74,7 @@ func FromEnvironment(getenv func(string) string, readFile func(string) ([]byte, 
 	if err != nil {
 		return Connection{}, err
 	}
-	return Connection{Endpoints: endpoints, CA: ca, InsecureSkipTLSVerify: insecure, Credentials: credentials}, nil
+	return Connection{Endpoints: endpoints, CA: ca, InsecureSkipTLSVerify: insecure, Nodes: v.nodes(), Credentials: credentials}, nil
 }
 
 type variables struct {
@@ -105,7 +107,24 @@ func (v variables) endpoints() ([]string, error) {
 	return out, nil
 }
 
+func (v variables) nodes() []string {
+	var out []string
+	for n := range strings.SplitSeq(v.first("PVE_NODE_SELECTOR"), ",") {
+		if n = strings.TrimSpace(n); n != "" {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
 func (v variables) credentials() (Credentials, error) {
+	if whole := v.first("PROXMOX_TOKEN", "PVE_TOKEN"); whole != "" {
+		id, secret, ok := strings.Cut(whole, "=")
+		if !ok {
+			return Credentials{}, errors.New("PROXMOX_TOKEN is not of the form user@realm!name=secret")
+		}
+		return tokenCredentials("", id, secret)
+	}
 	id, secret := v.first("PROXMOX_TOKEN_ID", "PVE_TOKEN_ID"), v.first("PROXMOX_TOKEN_SECRET", "PVE_TOKEN_SECRET")
 	user, password := v.first("PROXMOX_USERNAME", "PVE_USERNAME"), v.first("PROXMOX_PASSWORD", "PVE_PASSWORD")
 	switch {
@@ -161,7 +180,9 @@ func (v variables) ca(readFile func(string) ([]byte, error)) (string, error) {
 	return string(b), nil
 }
 
-// secretVariables are the ones that must not be handed on to other programs.
-func secretVariables() []string {
-	return []string{"PROXMOX_TOKEN_SECRET", "PVE_TOKEN_SECRET", "PROXMOX_PASSWORD", "PVE_PASSWORD"}
+// connectionVariables are not handed on to the provider: they hold secrets, or would have it make a connection of its own.
+func connectionVariables() []string {
+	return []string{
+		"PROXMOX_TOKEN", "PVE_TOKEN", "PROXMOX_TOKEN_SECRET", "PVE_TOKEN_SECRET", "PROXMOX_PASSWORD", "PVE_PASSWORD", "PROXMOX_ENDPOINT", "PVE_ENDPOINT",
+	}
 }

@@ -76,11 +76,19 @@ func (c Connection) spec(secretRef map[string]any) map[string]any {
 	if c.CA != "" {
 		tls["caCertificate"] = c.CA
 	}
-	return map[string]any{"spec": map[string]any{
+	spec := map[string]any{
 		"endpoints":   endpoints,
 		"tls":         tls,
 		"credentials": map[string]any{"source": "Secret", "secretRef": secretRef},
-	}}
+	}
+	if len(c.Nodes) > 0 {
+		nodes := make([]any, 0, len(c.Nodes))
+		for _, n := range c.Nodes {
+			nodes = append(nodes, n)
+		}
+		spec["defaultNodes"] = nodes
+	}
+	return map[string]any{"spec": spec}
 }
 
 // object returns an object with the given fields beside its metadata.

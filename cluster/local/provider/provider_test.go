@@ -66,9 +66,20 @@ func TestFromEnvironment(t *testing.T) {
 			reason: "the names that other providers use are accepted",
 			env: map[string]string{
 				"PVE_ENDPOINT": "https://pve:8006/api2", "PVE_TOKEN_ID": "crossplane@pve!demo", "PVE_TOKEN_SECRET": secret,
-				"PVE_INSECURE_SKIP_VERIFY": "true", "PVE_CA_BUNDLE": "BUNDLE",
+				"PVE_INSECURE_SKIP_VERIFY": "true", "PVE_CA_BUNDLE": "BUNDLE", "PVE_NODE_SELECTOR": "a, b",
 			},
-			want: Connection{Endpoints: []string{"https://pve:8006/api2"}, CA: "BUNDLE", InsecureSkipTLSVerify: true, Credentials: token},
+			want: Connection{
+				Endpoints: []string{"https://pve:8006/api2"}, CA: "BUNDLE", InsecureSkipTLSVerify: true, Nodes: []string{"a", "b"}, Credentials: token,
+			},
+		},
+		"WholeToken": {
+			reason: "a token may be whole",
+			env:    map[string]string{"PROXMOX_ENDPOINT": "https://pve:8006", "PROXMOX_TOKEN": "crossplane@pve!demo=" + secret},
+			want:   Connection{Endpoints: []string{"https://pve:8006"}, Credentials: token},
+		},
+		"NoWholeToken": {
+			reason: "a token has a secret", env: map[string]string{"PROXMOX_ENDPOINT": "https://pve:8006", "PROXMOX_TOKEN": "crossplane@pve!demo"},
+			fails: "PROXMOX_TOKEN is not of the form",
 		},
 		"CAFile": {
 			reason: "certificates come from a file",
@@ -137,6 +148,7 @@ func TestObjects(t *testing.T) {
 	c := Connection{
 		Endpoints:   []string{"https://pve:8006"},
 		CA:          "PEM",
+		Nodes:       []string{"pve1"},
 		Credentials: Credentials{Username: "crossplane@pve", TokenID: "demo", TokenSecret: "s"},
 	}
 	objs, err := c.Objects()
@@ -192,7 +204,7 @@ func checkConfig(t *testing.T, o *unstructured.Unstructured, namespace string) {
 	want := map[string]any{
 		"endpoints":   []any{"https://pve:8006"},
 		"tls":         map[string]any{"insecureSkipTLSVerify": false, "caCertificate": "PEM"},
-		"credentials": map[string]any{"source": "Secret", "secretRef": ref},
+		"credentials": map[string]any{"source": "Secret", "secretRef": ref}, "defaultNodes": []any{"pve1"},
 	}
 	if diff := cmp.Diff(want, o.Object["spec"]); diff != "" {
 		t.Errorf("%s %s: -want, +got:\n%s", o.GetAPIVersion(), o.GetKind(), diff)
@@ -200,7 +212,9 @@ func checkConfig(t *testing.T, o *unstructured.Unstructured, namespace string) {
 }
 
 func TestSpecHandsOnNoSecret(t *testing.T) {
-	spec, err := Spec("/bin/provider", "/run/kubeconfig", []string{"LOG_LEVEL=debug", "PROXMOX_PASSWORD=p", "PVE_TOKEN_SECRET=s", "PROXMOX_TOKEN_SECRET_X=kept"})
+	spec, err := Spec("/bin/provider", "/run/kubeconfig", []string{
+		"LOG_LEVEL=debug", "PROXMOX_PASSWORD=p", "PVE_TOKEN_SECRET=s", "PROXMOX_TOKEN_SECRET_X=kept", "PROXMOX_ENDPOINT=e",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +227,7 @@ func TestSpecHandsOnNoSecret(t *testing.T) {
 		}
 	}
 	for _, e := range spec.Env {
-		if strings.HasPrefix(e, "PROXMOX_PASSWORD=") || strings.HasPrefix(e, "PVE_TOKEN_SECRET=") {
+		if strings.HasPrefix(e, "PROXMOX_PASSWORD=") || strings.HasPrefix(e, "PVE_TOKEN_SECRET=") || strings.HasPrefix(e, "PROXMOX_ENDPOINT=") {
 			t.Errorf("the environment holds %q", e)
 		}
 	}

@@ -25,7 +25,7 @@ import (
 
 // Spec describes the provider's process: the program at path, against the API server of a kubeconfig,
 // with its metrics and probes on free ports of 127.0.0.1. Of the environment env, such as os.Environ
-// returns it, it keeps everything but secrets; so LOG_LEVEL, RECONCILE_INTERVAL and the like reach it.
+// returns it, it keeps everything but secrets and endpoints; so LOG_LEVEL, RECONCILE_INTERVAL and the like reach it.
 func Spec(path, kubeconfig string, env []string) (process.Spec, error) {
 	metrics, err := process.FreeAddress()
 	if err != nil {
@@ -38,7 +38,7 @@ func Spec(path, kubeconfig string, env []string) (process.Spec, error) {
 	return process.Spec{
 		Name: "provider",
 		Path: path,
-		Env: append(withoutSecrets(env),
+		Env: append(withoutConnection(env),
 			"KUBECONFIG="+kubeconfig,
 			"METRICS_BIND_ADDRESS="+metrics,
 			"HEALTH_PROBE_BIND_ADDRESS="+probes,
@@ -47,9 +47,9 @@ func Spec(path, kubeconfig string, env []string) (process.Spec, error) {
 	}, nil
 }
 
-func withoutSecrets(env []string) []string {
+func withoutConnection(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return slices.Contains(secretVariables(), name)
+		return slices.Contains(connectionVariables(), name)
 	})
 }

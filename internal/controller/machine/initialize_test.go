@@ -18,6 +18,7 @@ package machine
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -222,7 +223,8 @@ func TestVMIDRangeOfConnection(t *testing.T) {
 		options: xpcontroller.Options{Logger: logging.NewNopLogger()},
 		connect: func(context.Context, resource.Managed) (*connect.Connection, error) {
 			return &connect.Connection{Client: pve, Config: &v1alpha1.ProviderConfigSpec{
-				DefaultNode: new("n"), DefaultStorage: new("s"), DefaultBridge: new("b"), VMIDRange: &v1alpha1.VMIDRange{Min: 1000, Max: 1001},
+				DefaultNode: new("n"), DefaultNodes: []string{"n", "o"}, DefaultStorage: new("s"), DefaultBridge: new("b"),
+				VMIDRange: &v1alpha1.VMIDRange{Min: 1000, Max: 1001},
 			}}, nil
 		},
 	}
@@ -230,7 +232,8 @@ func TestVMIDRangeOfConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.defaults != (defaults{Defaults: qemu.Defaults{Storage: "s", Bridge: "b"}, Node: "n"}) || e.vmids != (v1alpha1.VMIDRange{Min: 1000, Max: 1001}) {
+	want := defaults{Defaults: qemu.Defaults{Storage: "s", Bridge: "b"}, Node: "n", Nodes: []string{"n", "o"}}
+	if !reflect.DeepEqual(e.defaults, want) || e.vmids != (v1alpha1.VMIDRange{Min: 1000, Max: 1001}) {
 		t.Errorf("The provider config's defaults must hold, got %+v and %+v", e.defaults, e.vmids)
 	}
 }

@@ -296,6 +296,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		defaults: defaults{
 			Defaults: qemu.Defaults{Storage: ptr.Deref(to.Config.DefaultStorage, ""), Bridge: ptr.Deref(to.Config.DefaultBridge, "")},
 			Node:     ptr.Deref(to.Config.DefaultNode, ""),
+			Nodes:    to.Config.DefaultNodes,
 		},
 	}
 	e.connectTo(to.Client, to.Inventory)

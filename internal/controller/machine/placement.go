@@ -70,6 +70,9 @@ func (e creator) choose(ctx context.Context, m Machine, c *creation, decide deci
 		return placement.Decision{}, err
 	}
 	r := c.request(m, e.nodeChosenBy(m, c))
+	if len(r.Rules.Nodes) == 0 {
+		r.Rules.Nodes, r.NodesOf = e.defaults.Nodes, "defaultNodes of the provider configuration"
+	}
 	for {
 		d, final, err := decide(string(m.GetUID()), c.requirements(), func(reserved map[string]placement.Occupant) (placement.Decision, bool, error) {
 			d, err := placement.Place(r, s.nodes, scheduler.Occupants(s.guests, s.machines, reserved, e.defaults.Storage))

@@ -74,6 +74,41 @@ func proxmoxNode(name string, p v1alpha1.ProxmoxNodeParameters) *namespaced.Prox
 	}
 }
 
+// TestDefaultNodes sees that the candidates of the configuration hold where a spec has none of its own.
+func TestDefaultNodes(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		spec   v1alpha1.MachineParameters
+		node   string
+		says   string
+	}{
+		"Open":      {reason: "A spec without a word of nodes.", node: "pve2", says: "not among defaultNodes of the provider configuration"},
+		"Placement": {reason: "Other rules leave the candidates.", spec: placed(v1alpha1.MachinePlacement{Group: new("g")}), node: "pve2"},
+		"Own":       {reason: "The candidates of the user.", spec: placed(v1alpha1.MachinePlacement{Nodes: []string{"pve1"}}), node: "pve1", says: "placement.nodes"},
+		"Named":     {reason: "The node of the user.", spec: v1alpha1.MachineParameters{Node: new("pve1")}, node: "pve1"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(m *namespaced.Machine) {
+				fresh(m)
+				m.Spec.ForProvider.Node, m.Spec.ForProvider.Placement = tc.spec.Node, tc.spec.Placement
+			})
+			e := b.external()
+			e.defaults.Nodes = []string{"pve2"}
+			s := b.reconcileWith(t.Context(), e)
+			a := b.m.GetAnnotations()
+			if s.err != nil || a[object.AnnotationNode] != tc.node || !strings.Contains(a[object.AnnotationPlacement], tc.says) {
+				t.Errorf("\n%s\nwant node %s with %q, got %s with %s, %v", tc.reason, tc.node, tc.says, a[object.AnnotationNode], a[object.AnnotationPlacement], s.err)
+			}
+		})
+	}
+}
+
+// placed is a spec with rules of placement.
+func placed(rules v1alpha1.MachinePlacement) v1alpha1.MachineParameters {
+	return v1alpha1.MachineParameters{Placement: &rules}
+}
+
 func TestPlaceMachine(t *testing.T) {
 	cases := map[string]struct {
 		reason string

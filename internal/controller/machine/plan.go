@@ -270,6 +270,7 @@ type desired struct {
 type defaults struct {
 	qemu.Defaults
 
-	// Node of VMs whose spec leaves that open.
-	Node string
+	// Node of VMs whose spec leaves that open, and the candidates if there is none.
+	Node  string
+	Nodes []string
 }

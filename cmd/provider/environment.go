@@ -1,0 +1,229 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+const (
+	// environmentName is the name of the Secret that is made of variables.
+	environmentName = "provider-proxmox-environment"
+	// environmentLabel is on what is made of variables.
+	environmentLabel = "proxmox.vitistack.io/from-environment"
+	// environmentNamespace of the Secret where there is no pod.
+	environmentNamespace = "default"
+	// environmentRetry is how often it is tried again to make a configuration.
+	environmentRetry = 10 * time.Second
+)
+
+// prefixes of the variables, the first of which goes before the second.
+func prefixes() []string { return []string{"PROXMOX_", "PVE_"} }
+
+// environmentCredentials are those of variables, given as NAME=VALUE.
+func environmentCredentials(environ []string) (proxmox.Credentials, error) {
+	var mistakes []error
+	for _, prefix := range prefixes() {
+		values := map[string]string{}
+		for _, pair := range environ {
+			if name, value, ok := strings.Cut(pair, "="); ok && strings.HasPrefix(name, prefix) && value != "" {
+				values[name] = value
+			}
+		}
+		credentials, err := connect.SortCredentials(values, "the environment")
+		if err == nil {
+			return credentials, nil
+		}
+		mistakes = append(mistakes, err)
+	}
+	return proxmox.Credentials{}, errors.Wrap(mistakes[0],
+		"cannot use PROXMOX_TOKEN, PROXMOX_TOKEN_ID with PROXMOX_TOKEN_SECRET, or PROXMOX_USERNAME with PROXMOX_PASSWORD")
+}
+
+// certificates to trust: those of a file, or else of a variable.
+func certificates(file string, getenv func(string) string) ([]byte, error) {
+	if file == "" {
+		return []byte(getenv("PVE_CA_BUNDLE")), nil
+	}
+	b, err := os.ReadFile(filepath.Clean(file))
+	return b, errors.Wrap(err, "cannot read the certificates to trust")
+}
+
+// first variable that has a value.
+func first(getenv func(string) string, names ...string) string {
+	values := make([]string, 0, len(names))
+	for _, n := range names {
+		values = append(values, strings.TrimSpace(getenv(n)))
+	}
+	return cmp.Or(values...)
+}
+
+// list is a variable of names that commas separate.
+func list(value string) []string {
+	var out []string
+	for part := range strings.SplitSeq(value, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// An environmentConfig is the configuration that variables describe, with its Secret.
+type environmentConfig struct {
+	config *namespaced.ClusterProviderConfig
+	secret *corev1.Secret
+}
+
+// configOfEnvironment reads a configuration from variables; it is nil if they name no endpoint.
+func configOfEnvironment(getenv func(string) string, environ []string, namespace string) (*environmentConfig, error) {
+	endpoints := list(first(getenv, "PROXMOX_ENDPOINT", "PVE_ENDPOINT"))
+	if len(endpoints) == 0 {
+		return nil, nil //nolint:nilnil // There is none.
+	}
+	credentials, err := environmentCredentials(environ)
+	if err != nil {
+		return nil, err
+	}
+	ca, err := certificates(first(getenv, "PROXMOX_CA_FILE"), getenv)
+	if err != nil {
+		return nil, err
+	}
+	insecure, err := strconv.ParseBool(cmp.Or(first(getenv, "PROXMOX_INSECURE_SKIP_TLS_VERIFY", "PVE_INSECURE_SKIP_VERIFY", "PROXMOX_INSECURE"), "false"))
+	if err != nil {
+		return nil, errors.New("PROXMOX_INSECURE_SKIP_TLS_VERIFY (PVE_INSECURE_SKIP_VERIFY) must be true or false")
+	}
+	made := metav1.ObjectMeta{Labels: map[string]string{environmentLabel: "true"}}
+	e := &environmentConfig{config: &namespaced.ClusterProviderConfig{ObjectMeta: *made.DeepCopy()}, secret: &corev1.Secret{ObjectMeta: made}}
+	e.secret.Namespace, e.secret.Name = namespace, environmentName
+	e.secret.StringData = keysOf(credentials)
+	e.config.Name = connect.DefaultName
+	spec := &e.config.Spec
+	spec.Endpoints, spec.DefaultNodes = endpoints, list(first(getenv, "PVE_NODE_SELECTOR"))
+	spec.Credentials.SecretRef = &v1alpha1.SecretOptionalKeyReference{SecretReference: v1alpha1.SecretReference{Namespace: &namespace, Name: environmentName}}
+	if insecure || len(ca) > 0 {
+		spec.TLS = &v1alpha1.ProviderTLS{InsecureSkipTLSVerify: &insecure}
+	}
+	if len(ca) > 0 {
+		spec.TLS.CACertificate = ptr.To(string(ca))
+	}
+	return e, nil
+}
+
+// keysOf a Secret with credentials.
+func keysOf(c proxmox.Credentials) map[string]string {
+	if c.TokenID != "" {
+		keys := map[string]string{"tokenID": c.TokenID, "tokenSecret": c.TokenSecret}
+		if c.Username != "" {
+			keys["username"] = c.Username
+		}
+		return keys
+	}
+	return map[string]string{"username": c.Username, "password": c.Password}
+}
+
+// addEnvironment has the manager make the configuration that variables describe, if there is none.
+func addEnvironment(mgr ctrl.Manager, l logging.Logger, o options) error {
+	e, err := configOfEnvironment(os.Getenv, os.Environ(), cmp.Or(o.LeaderElectionNamespace, environmentNamespace))
+	if err != nil {
+		l.Info("Cannot use the variables that name a Proxmox VE", "error", err) // What others have configured goes on.
+	}
+	if e == nil {
+		return nil
+	}
+	return errors.Wrap(mgr.Add(e.runner(mgr.GetAPIReader(), mgr.GetClient(), l)), "cannot add what makes a configuration of variables")
+}
+
+// runner tries until there is a configuration: its kind, or the right to make it, may come later.
+func (e *environmentConfig) runner(reader client.Reader, writer client.Writer, l logging.Logger) runnable {
+	return func(ctx context.Context) error {
+		_ = wait.PollUntilContextCancel(ctx, environmentRetry, true, func(ctx context.Context) (bool, error) {
+			made, err := e.make(ctx, reader, writer)
+			switch {
+			case err != nil:
+				l.Info("Cannot make a provider configuration of variables", "name", e.config.Name, "error", err)
+			case made:
+				l.Info("Made a provider configuration of variables", "name", e.config.Name)
+			default:
+				l.Info("Variables that name a Proxmox VE are not used: there is a provider configuration", "name", e.config.Name)
+			}
+			return err == nil, nil
+		})
+		return nil
+	}
+}
+
+// A runnable runs while the replica leads.
+type runnable func(context.Context) error
+
+// Start runs it.
+func (r runnable) Start(ctx context.Context) error { return r(ctx) }
+
+// make the configuration and its Secret, unless there is a configuration of that name. It reports whether it did.
+func (e *environmentConfig) make(ctx context.Context, reader client.Reader, writer client.Writer) (bool, error) {
+	err := reader.Get(ctx, client.ObjectKeyFromObject(e.config), &namespaced.ClusterProviderConfig{})
+	if !kerrors.IsNotFound(err) {
+		return false, errors.Wrap(err, "cannot get it")
+	}
+	if err := e.makeSecret(ctx, reader, writer); err != nil {
+		return false, err
+	}
+	err = writer.Create(ctx, e.config.DeepCopy())
+	if kerrors.IsAlreadyExists(err) {
+		return false, nil
+	}
+	return err == nil, errors.Wrap(err, "cannot create it")
+}
+
+// makeSecret makes the Secret, or brings up to date what is left of a configuration that was deleted. A Secret that
+// somebody else has made is left alone.
+func (e *environmentConfig) makeSecret(ctx context.Context, reader client.Reader, writer client.Writer) error {
+	now := &corev1.Secret{}
+	err := reader.Get(ctx, client.ObjectKeyFromObject(e.secret), now)
+	if kerrors.IsNotFound(err) {
+		return errors.Wrap(writer.Create(ctx, e.secret.DeepCopy()), "cannot create its Secret")
+	}
+	if err != nil {
+		return errors.Wrap(err, "cannot get its Secret")
+	}
+	if now.Labels[environmentLabel] != "true" {
+		return errors.Errorf("Secret %s/%s is not one that was made of variables: remove it, or make the configuration yourself", now.Namespace, now.Name)
+	}
+	now.Data, now.StringData = nil, e.secret.StringData
+	return errors.Wrap(writer.Update(ctx, now), "cannot update its Secret")
+}
