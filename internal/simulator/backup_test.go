@@ -196,3 +196,52 @@ func TestPrune(t *testing.T) {
 		t.Errorf("want the new one, the latest and the protected one, got %v of %v", left, made)
 	}
 }
+
+// TestRestoreInPlace puts a VM back that exists: the disks of the backup's drives are replaced, the snapshots are gone, and all other
+// disks of the VM stay as unused ones.
+func TestRestoreInPlace(t *testing.T) {
+	s, c := backedUp(t)
+	const vm = "/nodes/pve1/qemu/100"
+	c.task("POST "+vm+"/config", "scsi2=local-lvm:1", "scsi3=local-lvm:2")
+	c.ok("PUT "+vm+"/config", "delete=scsi3")
+	if exit := c.task("POST /nodes/pve1/vzdump", "vmid=100", "storage=local"); exit != "OK" {
+		t.Fatalf("backup: %s\n%s", exit, logOf(s))
+	}
+	archive := "archive=" + backups(s)[0]
+	c.task("POST "+vm+"/config", "scsi4=local-lvm:3", "delete=scsi1")
+	before := c.config(vm)
+	s.Edit(func(st *state.State) {
+		g := st.Guests[100]
+		g.Snapshots["s1"] = &state.Snapshot{Config: map[string]string{"vmstate": "local-lvm:vm-100-state-s1"}}
+		g.Config["parent"] = "s1"
+		st.Volumes[st.Storages["local-lvm"].Key("pve1", "vm-100-state-s1")] = &state.Volume{VMID: 100, Content: "images", Format: "raw"}
+	})
+	c.ok("PUT "+vm+"/config", "protection=1")
+	if exit := c.task("POST /nodes/pve1/qemu", "vmid=100", archive, "force=1"); exit != "unable to restore VM 100 - protection mode enabled" {
+		t.Errorf("a VM that is protected is left alone, got %q", exit)
+	}
+	if now := c.config(vm); now["lock"] != nil || now["scsi4"] != before["scsi4"] || now["parent"] != "s1" {
+		t.Errorf("nothing is changed by that, got %v", now)
+	}
+	c.ok("PUT "+vm+"/config", "protection=0")
+	if exit := c.task("POST /nodes/pve1/qemu", "vmid=100", archive, "force=1"); exit != "OK" {
+		t.Fatalf("restore: %s\n%s", exit, logOf(s))
+	}
+	now := c.config(vm)
+	unused := map[string]bool{}
+	for key, value := range now {
+		if strings.HasPrefix(key, "unused") {
+			unused[value.(string)] = true
+		}
+	}
+	volumeOf := func(key string) string { id, _, _ := strings.Cut(before[key].(string), ","); return id }
+	want := map[string]bool{"local:100/vm-100-disk-1.raw": true, volumeOf("unused0"): true, volumeOf("scsi4"): true}
+	if !maps.Equal(unused, want) || now["parent"] != nil || now["scsi0"] == nil || now["scsi2"] == nil || now["scsi4"] != nil {
+		t.Errorf("want the unused disks %v, got %v", want, now)
+	}
+	s.Edit(func(st *state.State) {
+		if len(st.Guests[100].Snapshots) > 0 || st.Volume("pve1", "local-lvm:vm-100-state-s1") != nil {
+			t.Error("the snapshots are gone, with the memory that they had")
+		}
+	})
+}

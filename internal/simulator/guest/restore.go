@@ -19,6 +19,7 @@ package guest
 import (
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
@@ -36,7 +37,7 @@ type Restoration struct {
 }
 
 // BeginRestore reads the head of a backup. From then on the VM has next to no configuration, without
-// a lock unless a backup server has the backup, and the disks that the backup holds are gone.
+// a lock unless a backup server has the backup, and its disks that the backup holds are gone, as are its snapshots.
 func BeginRestore(o *engine.Op, r *Restoration) error {
 	g := o.State.Guests[r.VMID]
 	if err := restorable(g); err != nil {
@@ -52,7 +53,7 @@ func BeginRestore(o *engine.Op, r *Restoration) error {
 			return err
 		}
 	}
-	dropOld(o, g)
+	dropOld(o, g, v.Backup)
 	g.Config = map[string]string{"memory": "128"}
 	if storage, _, _ := state.SplitVolume(r.Archive); o.State.Storages[storage].Type == "pbs" {
 		g.Config["lock"] = "create"
@@ -93,6 +94,10 @@ func Restore(o *engine.Op, r *Restoration) error {
 		if !IsDrive(key) {
 			continue
 		}
+		if ParseDrive(o.Engine, key, config[key])["backup"] == "0" {
+			comment(config, key)
+			continue
+		}
 		value, err := restoreDrive(o, r, key, config[key], v.Backup.Disks, &made)
 		if err != nil {
 			for _, id := range made {
@@ -107,17 +112,57 @@ func Restore(o *engine.Op, r *Restoration) error {
 	freshen(o, config, r.Unique)
 	maps.Copy(config, r.Options) // What replaces options of the backup counts as it is.
 	g.Config = config
+	rescan(o, g)
 	if p := o.State.Pools[r.Pool]; p != nil {
 		p.VMs[r.VMID] = true
 	}
 	return nil
 }
 
-// dropOld removes the volumes that a VM had before it was put back.
-func dropOld(o *engine.Op, g *state.Guest) {
-	for _, id := range Volumes(o, g) {
-		o.Logf("old volume '%s' is removed", id)
-		volume.Free(o, id)
+// dropOld removes the volumes of the drives that the backup puts back, and the memory of the snapshots, which the VM no longer has. Other
+// disks, and unused ones, stay where they are.
+func dropOld(o *engine.Op, g *state.Guest, b *state.Backup) {
+	for key, value := range g.Config {
+		file := ParseDrive(o.Engine, key, value).File()
+		switch v := o.State.Volume(g.Node, file); {
+		case !IsDrive(key) || v == nil || v.VMID != g.VMID || !putsBack(o, b, key):
+		case volume.Clones(o, file):
+			o.Logf("base volume '%s' is still in use by linked cloned", file)
+		default:
+			volume.Free(o, file)
+		}
+	}
+	for _, s := range g.Snapshots {
+		if s.Config["vmstate"] != "" {
+			volume.Free(o, s.Config["vmstate"])
+		}
+	}
+}
+
+// putsBack reports whether a restore makes the volume of a drive.
+func putsBack(o *engine.Op, b *state.Backup, key string) bool {
+	_, held := b.Disks[key]
+	return held || b.Config[key] != "" && ParseDrive(o.Engine, key, b.Config[key]).CloudInit()
+}
+
+// rescan makes unused disks of the volumes that belong to a VM by their names, and that it does not refer to.
+func rescan(o *engine.Op, g *state.Guest) {
+	var found []string
+	for key, v := range o.State.Volumes {
+		id := key.Storage + ":" + key.Name
+		if v.VMID == g.VMID && v.Content == "images" && o.State.Volume(g.Node, id) == v && !strings.Contains(key.Name, "-state-") {
+			found = append(found, id)
+		}
+	}
+	used := Volumes(o, g)
+	slices.Sort(found)
+	for _, id := range found {
+		if slices.Contains(used, id) {
+			continue
+		}
+		if key := keepUnused(o, g, Drive{"file": id}); key != "" {
+			o.Logf("VM %d add unreferenced volume '%s' as '%s' to config", g.VMID, id, key)
+		}
 	}
 }
 
@@ -141,6 +186,12 @@ func freshen(o *engine.Op, config map[string]string, unique bool) {
 	config["smbios1"] = o.Engine.Print("smbios1", id)
 }
 
+// comment makes a comment of the line of a drive that was left out, which PVE reads as a part of the description.
+func comment(config map[string]string, key string) {
+	config["description"] = strings.TrimPrefix(config["description"]+"\n"+key+": "+config[key], "\n")
+	delete(config, key)
+}
+
 // restoreDrive makes a drive's volume anew; a disk that the backup does not hold is left out.
 func restoreDrive(o *engine.Op, r *Restoration, key, value string, disks map[string]state.Volume, made *[]string) (string, error) {
 	d := ParseDrive(o.Engine, key, value)
@@ -156,6 +207,9 @@ func restoreDrive(o *engine.Op, r *Restoration, key, value string, disks map[str
 		return "", err
 	}
 	if d.CloudInit() {
+		if volume.Taken(o, s, r.VMID, "vm-"+strconv.Itoa(r.VMID)+"-cloudinit") {
+			return "", apierr.Errorf("disk image 'vm-%d-cloudinit' already exists", r.VMID)
+		}
 		m := &driveMaker{Op: o, vmid: r.VMID, config: map[string]string{}}
 		d["file"] = s.ID + ":cloudinit"
 		value, err := m.cloudInit(key, d)
