@@ -48,6 +48,18 @@ func TestMachineChangeRefused(t *testing.T) {
 			after:  `{rollback: {snapshot: s2, token: a}}`,
 			want:   []string{"spec.forProvider.rollback", "needs another rollback.token"},
 		},
+		"RestoreInPlaceBackup": {
+			reason: "What a token stands for is one thing.",
+			before: `{restoreInPlace: {token: a, backupRef: {name: monday}}}`,
+			after:  `{restoreInPlace: {token: a, backupRef: {name: tuesday}}}`,
+			want:   []string{"spec.forProvider.restoreInPlace", "needs another restoreInPlace.token"},
+		},
+		"RestoreInPlaceStorage": {
+			reason: "Nor may it go elsewhere then.",
+			before: `{restoreInPlace: {token: a, volume: "nas:backup/vzdump-qemu-100-2026_11_22-17_00_00.vma.zst"}}`,
+			after:  `{restoreInPlace: {token: a, volume: "nas:backup/vzdump-qemu-100-2026_11_22-17_00_00.vma.zst", storage: ceph}}`,
+			want:   []string{"spec.forProvider.restoreInPlace", "needs another restoreInPlace.token"},
+		},
 		"TemplateName": {
 			reason: "A VM is cloned once.",
 			before: `{template: ubuntu-24.04}`,

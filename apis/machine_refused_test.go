@@ -1086,6 +1086,26 @@ func lifecycleRefusals() map[string]refusal {
 			spec:   `{rollback: {snapshot: current, token: a}}`,
 			want:   []string{"spec.forProvider.rollback.snapshot", "current is what the VM is now"},
 		},
+		"RestoreInPlaceToken": {
+			reason: "Without a token nobody knows whether it was done.",
+			spec:   `{restoreInPlace: {backupRef: {name: nightly}, token: ""}}`,
+			want:   []string{"spec.forProvider.restoreInPlace.token", "at least 1 chars long"},
+		},
+		"RestoreInPlaceOfTwo": {
+			reason: "A VM is put back to one backup.",
+			spec:   `{restoreInPlace: {token: a, backupRef: {name: nightly}, volume: "nas:backup/vzdump-qemu-100-2026_11_22-17_00_00.vma.zst"}}`,
+			want:   []string{"spec.forProvider.restoreInPlace", "one of backupRef and volume"},
+		},
+		"RestoreInPlaceOfNone": {
+			reason: "It is put back to something.",
+			spec:   `{restoreInPlace: {token: a}}`,
+			want:   []string{"spec.forProvider.restoreInPlace", "one of backupRef and volume"},
+		},
+		"RestoreInPlaceSafety": {
+			reason: "A safety backup goes somewhere.",
+			spec:   `{restoreInPlace: {token: a, backupRef: {name: nightly}, safetyBackup: {storage: "-"}}}`,
+			want:   []string{"spec.forProvider.restoreInPlace.safetyBackup.storage"},
+		},
 		"NoToken": {
 			reason: "Without a token nobody knows what was done.",
 			spec:   `{powerAction: {action: Reset, token: ""}}`,

@@ -83,6 +83,9 @@ func observation() v1alpha1.MachineObservation {
 		Rollback: &v1alpha1.MachineRollbackObservation{
 			Token: "1", Snapshot: "before-upgrade", Time: &metav1.Time{Time: time.Unix(1_700_000_000, 0)}, State: "Succeeded", Message: "m", SafetySnapshot: "s",
 		},
+		RestoreInPlace: &v1alpha1.MachineRestoreInPlaceObservation{
+			Token: "1", Volume: "nfs:backup/b", Time: &metav1.Time{Time: time.Unix(1_700_000_000, 0)}, State: "Succeeded", Message: "m", SafetyBackup: "s",
+		},
 		Lock:        "backup",
 		IPAddresses: []string{"192.0.2.10", "2001:db8::10"},
 		CPU:         &v1alpha1.MachineCPUObservation{Cores: 4, Sockets: 2},

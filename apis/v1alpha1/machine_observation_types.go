@@ -169,6 +169,10 @@ type MachineObservation struct {
 	// +optional
 	Rollback *MachineRollbackObservation `json:"rollback,omitempty"`
 
+	// RestoreInPlace that was asked for last.
+	// +optional
+	RestoreInPlace *MachineRestoreInPlaceObservation `json:"restoreInPlace,omitempty"`
+
 	// LastUpdated is when one of these values, uptime and usage apart, last changed.
 	// +optional
 	LastUpdated *metav1.Time `json:"lastUpdated,omitempty"`

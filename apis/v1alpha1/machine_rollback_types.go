@@ -54,39 +54,6 @@ type MachineRollback struct {
 	SafetySnapshot *bool `json:"safetySnapshot,omitempty"`
 }
 
-// MachineRollbackState is how far a rollback has come.
-// +kubebuilder:validation:Enum=Pending;TakingSafetySnapshot;RollingBack;Succeeded;Refused;Failed;Unknown
-type MachineRollbackState string
-
-// The states of a rollback.
-const (
-	// RollbackPending has not begun: it waits for the VM to be off, for a lock or for
-	// a task.
-	RollbackPending MachineRollbackState = "Pending"
-	// RollbackTakingSafetySnapshot takes the safety snapshot.
-	RollbackTakingSafetySnapshot MachineRollbackState = "TakingSafetySnapshot"
-	// RollbackRollingBack was asked of Proxmox VE.
-	RollbackRollingBack MachineRollbackState = "RollingBack"
-	// RollbackSucceeded has ended well.
-	RollbackSucceeded MachineRollbackState = "Succeeded"
-	// RollbackRefused was not begun, and will not be.
-	RollbackRefused MachineRollbackState = "Refused"
-	// RollbackFailed was begun, and failed.
-	RollbackFailed MachineRollbackState = "Failed"
-	// RollbackUnknown was asked of Proxmox VE, and no task of it is known.
-	RollbackUnknown MachineRollbackState = "Unknown"
-)
-
-// Final reports whether nothing more is done for the token.
-func (s MachineRollbackState) Final() bool {
-	switch s {
-	case RollbackSucceeded, RollbackRefused, RollbackFailed, RollbackUnknown:
-		return true
-	case RollbackPending, RollbackTakingSafetySnapshot, RollbackRollingBack:
-	}
-	return false
-}
-
 // MachineRollbackObservation is what became of a rollback.
 type MachineRollbackObservation struct {
 	// Token of the request.
@@ -102,7 +69,7 @@ type MachineRollbackObservation struct {
 
 	// State of the rollback. Succeeded, Refused, Failed and Unknown are final: another
 	// token asks again.
-	State MachineRollbackState `json:"state"`
+	State MachineActState `json:"state"`
 
 	// Message is why the rollback was refused or has failed.
 	// +optional

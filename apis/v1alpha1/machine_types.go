@@ -473,6 +473,12 @@ type MachineParameters struct {
 	// +optional
 	Rollback *MachineRollback `json:"rollback,omitempty"`
 
+	// RestoreInPlace puts the VM back to a backup of it, once for each new token.
+	// Afterwards the VM is made as the spec asks again, and its run strategy decides
+	// whether it runs. PVE: archive with force.
+	// +optional
+	RestoreInPlace *MachineRestoreInPlace `json:"restoreInPlace,omitempty"`
+
 	// RunStrategy says what happens when the VM stops by itself while it is to
 	// run. Always starts it again, whatever stopped it. RerunOnFailure starts it
 	// again only when it is known to have failed: its node went down, or QEMU

@@ -60,7 +60,7 @@ func (w *world) snapshotTaken(name string, memory bool) {
 }
 
 // goBack asks for a rollback, and waits for the state that it comes to.
-func (w *world) goBack(r v1alpha1.MachineRollback, want v1alpha1.MachineRollbackState) *v1alpha1.MachineRollbackObservation {
+func (w *world) goBack(r v1alpha1.MachineRollback, want v1alpha1.MachineActState) *v1alpha1.MachineRollbackObservation {
 	w.Helper()
 	w.change(func(p *v1alpha1.MachineParameters) { p.Rollback = &r })
 	w.eventually("the rollback is "+string(want), func() bool {
@@ -84,7 +84,7 @@ func goesBack(w *world) {
 	w.eventually("the disk is there", func() bool { return w.vm().Config["scsi7"] != "" })
 	w.ready()
 	data := w.vm().Config["scsi7"]
-	o := w.goBack(v1alpha1.MachineRollback{Snapshot: "before", Token: "1", AllowRunning: new(true), SafetySnapshot: new(true)}, v1alpha1.RollbackSucceeded)
+	o := w.goBack(v1alpha1.MachineRollback{Snapshot: "before", Token: "1", AllowRunning: new(true), SafetySnapshot: new(true)}, v1alpha1.ActSucceeded)
 	if o.SafetySnapshot != rollback.SafetyName("1") || w.vm().Snapshots[o.SafetySnapshot] == nil {
 		w.Errorf("the safety snapshot stays, got %+v", o)
 	}
@@ -104,7 +104,7 @@ func goesBack(w *world) {
 	if n := w.tasks("qmrollback"); n != 1 {
 		w.Errorf("want one rollback, got %d", n)
 	}
-	w.goBack(v1alpha1.MachineRollback{Snapshot: "before", Token: "2", AllowRunning: new(true)}, v1alpha1.RollbackSucceeded)
+	w.goBack(v1alpha1.MachineRollback{Snapshot: "before", Token: "2", AllowRunning: new(true)}, v1alpha1.ActSucceeded)
 	w.ready()
 	if n := w.tasks("qmrollback"); n != 2 {
 		w.Errorf("another token asks again, got %d rollbacks", n)
@@ -134,7 +134,7 @@ func importedBack(w *world) {
 	if a := w.m.Observation().PowerAction; w.tasks("qmreset") > 0 || a == nil || !strings.HasPrefix(a.Result, "not done") {
 		w.Errorf("nor for a power action, got %+v", a)
 	}
-	w.goBack(v1alpha1.MachineRollback{Snapshot: "before", Token: "2", AllowRunning: new(true)}, v1alpha1.RollbackSucceeded)
+	w.goBack(v1alpha1.MachineRollback{Snapshot: "before", Token: "2", AllowRunning: new(true)}, v1alpha1.ActSucceeded)
 	w.ready()
 	w.finish()
 }
@@ -152,7 +152,7 @@ func staysOn(w *world) {
 	w.create(ubuntu())
 	w.ready()
 	w.snapshotTaken("before", false)
-	o := w.goBack(v1alpha1.MachineRollback{Snapshot: "before", Token: "1"}, v1alpha1.RollbackRefused)
+	o := w.goBack(v1alpha1.MachineRollback{Snapshot: "before", Token: "1"}, v1alpha1.ActRefused)
 	w.says(kind.TypeUpToDate, "RollbackRefused", "allowRunning")
 	if w.tasks("qmrollback") > 0 || w.vm().Power != simulator.Running || o.Message == "" {
 		w.Errorf("a VM that runs is left alone:\n%s", w)
@@ -171,7 +171,7 @@ func offFirst(w *world) {
 	w.ready()
 	w.snapshotTaken("before", false)
 	w.change(func(p *v1alpha1.MachineParameters) { p.RunStrategy = new("Halted") })
-	w.goBack(v1alpha1.MachineRollback{Snapshot: "before", Token: "1"}, v1alpha1.RollbackSucceeded)
+	w.goBack(v1alpha1.MachineRollback{Snapshot: "before", Token: "1"}, v1alpha1.ActSucceeded)
 	w.ready()
 	if w.vm().Power != simulator.Stopped || w.tasks("qmrollback") != 1 {
 		w.Errorf("the VM stays off:\n%s", w)
@@ -185,11 +185,11 @@ func backToMemory(w *world) {
 	w.snapshotTaken("live", true)
 	w.change(func(p *v1alpha1.MachineParameters) { p.RunStrategy = new("Halted") })
 	w.eventually("the VM is off", func() bool { return w.vm().Power == simulator.Stopped })
-	w.goBack(v1alpha1.MachineRollback{Snapshot: "live", Token: "1"}, v1alpha1.RollbackSucceeded)
+	w.goBack(v1alpha1.MachineRollback{Snapshot: "live", Token: "1"}, v1alpha1.ActSucceeded)
 	w.eventually("the VM is off again", func() bool { return w.vm().Power == simulator.Stopped })
 	w.ready()
 	w.change(func(p *v1alpha1.MachineParameters) { p.RunStrategy = new("Manual") })
-	w.goBack(v1alpha1.MachineRollback{Snapshot: "live", Token: "2"}, v1alpha1.RollbackSucceeded)
+	w.goBack(v1alpha1.MachineRollback{Snapshot: "live", Token: "2"}, v1alpha1.ActSucceeded)
 	w.eventually("with its memory the VM runs", func() bool { return w.vm().Power == simulator.Running })
 	w.ready()
 	w.finish()
@@ -213,7 +213,7 @@ func backWaits(w *world) {
 	w.eventually("the VM has gone back", func() bool {
 		w.exists()
 		o := w.m.Observation().Rollback
-		return o != nil && o.State == v1alpha1.RollbackSucceeded
+		return o != nil && o.State == v1alpha1.ActSucceeded
 	})
 	w.finish()
 }

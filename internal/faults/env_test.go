@@ -64,6 +64,7 @@ type env struct {
 	fatal   int
 	deaths  int
 	last    error
+	again   int // How often somebody has asked again for what had failed.
 
 	// paced waits for the background reads after each step, so that a run sends the same calls each time.
 	paced   bool
@@ -316,8 +317,9 @@ func (w *env) acted() bool {
 	want, got := w.m.Parameters().PowerAction, w.m.Observation().PowerAction
 	done := want == nil || got != nil && got.Token == want.Token && got.Result != ""
 	asked, back := w.m.Parameters().Rollback, w.m.Observation().Rollback
-	final := []v1alpha1.MachineRollbackState{v1alpha1.RollbackSucceeded, v1alpha1.RollbackRefused, v1alpha1.RollbackFailed, v1alpha1.RollbackUnknown}
-	return done && (asked == nil || back != nil && back.Token == asked.Token && slices.Contains(final, back.State))
+	done = done && (asked == nil || back != nil && back.Token == asked.Token && back.State.Final())
+	restore, put := w.m.Parameters().RestoreInPlace, w.m.Observation().RestoreInPlace
+	return done && (restore == nil || put != nil && put.Token == restore.Token && put.State.Final())
 }
 
 // tidy reports whether the Machine is settled, is not about to be restarted, and nothing
@@ -364,6 +366,20 @@ func (w *env) change(t *testing.T, change func(*v1alpha1.MachineParameters)) {
 	if err := w.kube.Update(t.Context(), w.m); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// askAgain has somebody ask again for a restore in place that has failed and left the VM without its configuration, with another
+// token, since nobody else does.
+func (w *env) askAgain(t *testing.T) bool {
+	t.Helper()
+	asked, o := w.m.Parameters().RestoreInPlace, w.m.Observation().RestoreInPlace
+	lost := w.m.GetCondition(xpv2.TypeReady).Reason == conditions.ReasonRestoreFailed
+	if asked == nil || o == nil || !lost || o.Token != asked.Token || o.State != v1alpha1.ActFailed {
+		return false
+	}
+	w.again++
+	w.change(t, func(p *v1alpha1.MachineParameters) { p.RestoreInPlace.Token, p.RestoreInPlace.SafetyBackup = "again-"+o.Token, nil })
+	return true
 }
 
 func (w *env) delete(t *testing.T) {

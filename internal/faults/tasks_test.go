@@ -109,6 +109,9 @@ func (w *env) toldOf(t *testing.T, f simulator.Fault) {
 // of a VM whose creation could not be started is locked, for all but root.
 func (w *env) heed() {
 	vmid := int(ptr.Deref(w.m.Observation().VMID, 0))
+	if strings.Contains(w.m.GetCondition(xpv2.TypeReady).Message, fmt.Sprintf("\"qm unlock %d\" on the node", vmid)) {
+		w.pve.Edit(func(s *simulator.State) { delete(s.Guests[vmid].Config, "lock") })
+	}
 	if !strings.Contains(w.m.GetCondition(xpv2.TypeReady).Message, fmt.Sprintf("qm unlock %d && qm destroy %d", vmid, vmid)) {
 		return
 	}

@@ -202,19 +202,19 @@ func TestPrune(t *testing.T) {
 func TestRestoreInPlace(t *testing.T) {
 	s, c := backedUp(t)
 	const vm = "/nodes/pve1/qemu/100"
-	c.task("POST "+vm+"/config", "scsi2=local-lvm:1", "scsi3=local-lvm:2")
+	c.task("POST "+vm+"/config", "scsi2=data2:1", "scsi3=data2:2")
 	c.ok("PUT "+vm+"/config", "delete=scsi3")
 	if exit := c.task("POST /nodes/pve1/vzdump", "vmid=100", "storage=local"); exit != "OK" {
 		t.Fatalf("backup: %s\n%s", exit, logOf(s))
 	}
 	archive := "archive=" + backups(s)[0]
-	c.task("POST "+vm+"/config", "scsi4=local-lvm:3", "delete=scsi1")
+	c.task("POST "+vm+"/config", "scsi4=data2:3", "delete=scsi1")
 	before := c.config(vm)
 	s.Edit(func(st *state.State) {
 		g := st.Guests[100]
-		g.Snapshots["s1"] = &state.Snapshot{Config: map[string]string{"vmstate": "local-lvm:vm-100-state-s1"}}
+		g.Snapshots["s1"] = &state.Snapshot{Config: map[string]string{"vmstate": "data2:100/vm-100-state-s1.raw"}}
 		g.Config["parent"] = "s1"
-		st.Volumes[st.Storages["local-lvm"].Key("pve1", "vm-100-state-s1")] = &state.Volume{VMID: 100, Content: "images", Format: "raw"}
+		st.Volumes[st.Storages["data2"].Key("pve1", "100/vm-100-state-s1.raw")] = &state.Volume{VMID: 100, Content: "images", Format: "raw"}
 	})
 	c.ok("PUT "+vm+"/config", "protection=1")
 	if exit := c.task("POST /nodes/pve1/qemu", "vmid=100", archive, "force=1"); exit != "unable to restore VM 100 - protection mode enabled" {
@@ -240,7 +240,7 @@ func TestRestoreInPlace(t *testing.T) {
 		t.Errorf("want the unused disks %v, got %v", want, now)
 	}
 	s.Edit(func(st *state.State) {
-		if len(st.Guests[100].Snapshots) > 0 || st.Volume("pve1", "local-lvm:vm-100-state-s1") != nil {
+		if len(st.Guests[100].Snapshots) > 0 || st.Volume("pve1", "data2:100/vm-100-state-s1.raw") != nil {
 			t.Error("the snapshots are gone, with the memory that they had")
 		}
 	})

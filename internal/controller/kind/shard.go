@@ -96,6 +96,20 @@ func configurationOf(o client.Object) string {
 	return defaultConfiguration
 }
 
+// CopyConfiguration gives a resource the provider configuration of another one of the same scope.
+func CopyConfiguration(to, from resource.Managed) {
+	switch from := from.(type) {
+	case resource.ModernManaged:
+		if to, ok := to.(resource.ModernManaged); ok {
+			to.SetProviderConfigReference(from.GetProviderConfigReference())
+		}
+	case resource.LegacyManaged:
+		if to, ok := to.(resource.LegacyManaged); ok {
+			to.SetProviderConfigReference(from.GetProviderConfigReference())
+		}
+	}
+}
+
 // Predicate of events of resources that are part of it.
 func (s Shard) Predicate() predicate.Predicate { return predicate.NewPredicateFuncs(s.Has) }
 

@@ -193,7 +193,7 @@ func (e creator) checkStorages(ctx context.Context, c *creation) error {
 		return err
 	}
 	if c.archive != nil {
-		if err := c.archive.CheckStorages(storages, c.node, c.Restore.Storage != nil); err != nil {
+		if err := c.archive.CheckStorages(storages, c.node, "restore"); err != nil {
 			return err
 		}
 	}

@@ -93,7 +93,7 @@ func (e deletion) deleteNext(ctx context.Context, m Machine) error {
 		return err
 	}
 	if e.vm.BeingCreated() {
-		return errors.New(e.vm.Stuck())
+		return errors.New(e.stuck(m))
 	}
 	if lock := e.vm.Lock(); lock != "" && !e.vm.Suspended() {
 		return errors.Errorf("VM %d is locked (%s)", e.vm.VMID, lock)

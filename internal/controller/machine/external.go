@@ -150,6 +150,8 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 		return managed.ExternalObservation{}, err
 	case e.vm.Config.Remains() && !object.MayReplaceVMID(m):
 		return e.observePartialDestroy(m)
+	case proof.Unfinished && proof.InPlace:
+		return restoring{external: e}.observeLost(ctx, m, id)
 	case proof.Unfinished:
 		return restoring{external: e}.observeUnfinished(ctx, m, id)
 	case proof.Proof == qemu.Foreign:
@@ -199,7 +201,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	if o.PowerAction != nil || m.Parameters().PowerAction != nil {
 		actionFeature{external: e}.observeAction(ctx, m)
 	}
-	rollbackFeature{external: e}.show(m)
+	e.showActs(m)
 	if o.Difference = nil; !e.planned.empty() || len(e.planned.steps) > 0 {
 		e.planned.recordPlan(o, e.vm.Config)
 	}
@@ -290,7 +292,7 @@ func (e *external) setCreating(m Machine, busy bool) {
 		o.VMID, o.Node, o.Lock = vmstate.Int32Pointer(e.vm.VMID), e.vm.Node, e.vm.Lock()
 		message = fmt.Sprintf("VM %d is being created on node %s", e.vm.VMID, e.vm.Node)
 		if !busy {
-			message = e.vm.Stuck()
+			message = e.stuck(m)
 		}
 	}
 	conditions.Set(m,

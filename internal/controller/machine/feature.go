@@ -24,6 +24,8 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restoreinplace"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/rollback"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
@@ -90,8 +92,9 @@ func (e *external) features(m Machine) []feature {
 		// Entries that have left their list are known by the annotation alone.
 		{hasDisks(p) || a[object.AnnotationDevices] != "{}", disksFeature{external: e}},
 		{p.Node != nil || a[object.AnnotationTarget] != "", migrateFeature{external: e}},
-		// It is the last, since it drops what the others plan.
-		{p.Rollback != nil || a[object.AnnotationRollback] != "", rollbackFeature{external: e}},
+		// They are the last, since they drop what the others plan.
+		{actDeclared(rollback.Kind{}, m), actFeature{external: e, kind: rollbacks}},
+		{actDeclared(restoreinplace.Kind{}, m), actFeature{external: e, kind: restoresInPlace}},
 	} {
 		if row.declared {
 			all = append(all, row.feature)

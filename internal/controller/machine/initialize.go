@@ -27,6 +27,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -53,7 +54,7 @@ func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
 	if meta.GetExternalName(m) == "" && !object.MayCreate(m) {
 		return nil
 	}
-	if err := refuseEarlyRollback(ctx, c.kube, m); err != nil {
+	if err := act.RefuseEarly(ctx, c.kube, m, actKinds()...); err != nil {
 		return err
 	}
 	if waits, err := c.awaitSource(ctx, m); waits || err != nil {

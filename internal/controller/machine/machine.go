@@ -182,6 +182,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 			cache:     vmcache.New(o.Clock(), cmp.Or(o.FullResyncInterval, vmcache.DefaultFullResyncInterval)),
 			settled:   settled.New(),
 			holds:     o.Holds,
+			labels:    o.Shard.Labels,
 			scheduler: sched,
 			wake:      func(m Machine) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 			record:    event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())),
@@ -248,6 +249,7 @@ type shared struct {
 	cache         *vmcache.Cache
 	settled       *settled.Store
 	holds         kind.Holds
+	labels        func(client.Object) map[string]string
 	scheduler     *scheduler.Scheduler
 	unschedulable *placement.Queue[Machine]
 	wake          func(Machine)

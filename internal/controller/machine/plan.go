@@ -33,7 +33,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/rollback"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/rules"
 	"github.com/vitistack/provider-proxmox/internal/harules"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
@@ -87,8 +86,8 @@ type plan struct {
 	// laterAction is an action that waits for the guest to boot.
 	laterAction *v1alpha1.MachinePowerAction
 
-	// rollback is what was done for the last one that was asked for; nil for none.
-	rollback *rollback.Record
+	// acts are the last ones of each kind that were asked for.
+	acts []actRecord
 }
 
 // An step is a call to PVE that changes what is no option of the configuration.

@@ -18,11 +18,16 @@ package machine
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -38,14 +43,18 @@ func (s *shared) backups() restore.Backups {
 	return restore.Backups{Kube: s.kube, GroupVersion: s.images.MachineKind.GroupVersion()}
 }
 
+// backupFinder finds backups in the cluster.
+func (e *external) backupFinder(ctx context.Context) restore.Finder {
+	return restore.Finder{Backups: e.backups(), Client: e.client, Inventory: e.inventory, Checks: e.checks, SharesCluster: e.sharesCluster(ctx)}
+}
+
 // find the backup that the spec names, if it names one, and have the VM made on a node that has it.
 func (e restoring) find(ctx context.Context, m Machine, c *creation) error {
 	if c.Restore == nil {
 		return nil
 	}
-	f := restore.Finder{Backups: e.backups(), Client: e.client, Inventory: e.inventory, Checks: e.checks, SharesCluster: e.sharesCluster(ctx)}
 	var err error
-	if c.archive, err = f.Find(ctx, m); err != nil || c.node == "" {
+	if c.archive, err = e.backupFinder(ctx).Find(ctx, m, restore.SourceOf(m)); err != nil || c.node == "" {
 		return err
 	}
 	if no := c.archive.Lacks(c.node); no != nil {
@@ -91,6 +100,41 @@ func (e restoring) observeUnfinished(ctx context.Context, m Machine, id qemu.Ide
 		e.creation.unfinished = &ref
 	}
 	return managed.ExternalObservation{ConnectionDetails: passwordFeature{external: e.external}.withGenerated(nil)}, err
+}
+
+// observeLost is the observation of what a restore in place has left that failed. It is this Machine's still, and
+// nothing is done to it but another restore, or its removal.
+func (e restoring) observeLost(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
+	if busy, err := e.tasksBefore.Busy(id.VMID); busy || err != nil || meta.WasDeleted(m) {
+		return e.observeUnfinished(ctx, m, id)
+	}
+	e.ownershipProven, e.planned = true, plan{desired: planner(e).desired(m, id)}
+	next, err := actFeature{external: e.external, kind: restoresInPlace}.plan(ctx, m)
+	if err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	e.planned.steps = next.steps
+	o, message := m.Observation(), fmt.Sprintf("VM %d has lost its configuration: a restore in place has failed", id.VMID)
+	for _, a := range e.planned.acts {
+		if _, why := act.Failure(a.kind, m, a.record); why != "" {
+			message = why
+		}
+	}
+	o.Phase, o.Difference, o.Annotations = v1alpha1.MachineError, nil, object.PersistedAnnotations(m)
+	e.showActs(m)
+	e.recordTask(m)
+	conditions.Set(m, conditions.NotReady(conditions.ReasonRestoreFailed, message))
+	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: len(next.steps) == 0 || !kind.Manages(m)}, nil
+}
+
+// stuck says what to do about a VM that is locked for its creation for ever. One that was to be put back to a backup may have
+// all that it had.
+func (e *external) stuck(m Machine) string {
+	if m.GetAnnotations()[object.AnnotationRestoreInPlace] == "" {
+		return e.vm.Stuck()
+	}
+	return fmt.Sprintf("VM %d on node %s is locked (%s), but no task works on it: if that lasts, its restore in place could not begin or has died, "+
+		"and \"qm unlock %d\" on the node lifts the lock", e.vm.VMID, e.vm.Node, e.vm.Lock(), e.vm.VMID)
 }
 
 // removeUnfinished removes what a restore has left that failed. Its disks PVE has removed itself.

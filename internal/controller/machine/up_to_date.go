@@ -29,6 +29,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/health"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -73,16 +74,20 @@ func (e report) difference(m Machine, ready xpv2.Condition) xpv2.Condition {
 			reason = xpv2.ReasonUpdateRestricted
 		}
 	}
-	if why, message := e.planned.rollbackFailure(m.Parameters().Rollback); why != "" {
-		lines = append(lines, message)
-		reason = firstReason(reason, why)
+	for _, a := range e.planned.acts {
+		if why, message := act.Failure(a.kind, m, a.record); why != "" {
+			lines = append(lines, message)
+			reason = firstReason(reason, why)
+		}
 	}
 	if pending := e.pendingLines(); len(pending) > 0 {
 		lines = append(lines, pending...)
 		reason = firstReason(reason, e.planned.restart.Reason)
 	}
 	if ready.Status == corev1.ConditionFalse {
-		lines = append(lines, ready.Message)
+		if !slices.Contains(lines, ready.Message) {
+			lines = append(lines, ready.Message)
+		}
 		reason = firstReason(reason, ready.Reason)
 	}
 	if reason == "" {

@@ -86,16 +86,14 @@ func (r *reconciler) machines(ctx context.Context, p Policy, v *view) error {
 	return nil
 }
 
-// lockRollback is PVE's lock of a VM that goes back to a snapshot.
-const lockRollback = "rollback"
-
-// goesBack reports whether the VM of a Machine goes back to a snapshot, or is asked to, which is to stay then.
+// goesBack reports whether the VM of a Machine goes back to a snapshot or to a backup, or is asked to: its snapshots are to
+// stay then.
 func goesBack(m Machine) bool {
-	o, asked := m.Observation(), m.Parameters().Rollback
-	if o.Lock == lockRollback {
-		return true
-	}
-	return asked != nil && (o.Rollback == nil || o.Rollback.Token != asked.Token || !o.Rollback.State.Final())
+	o, p := m.Observation(), m.Parameters()
+	back, restore := p.Rollback, p.RestoreInPlace
+	return o.Lock == "rollback" ||
+		back != nil && (o.Rollback == nil || o.Rollback.Token != back.Token || !o.Rollback.State.Final()) ||
+		restore != nil && (o.RestoreInPlace == nil || o.RestoreInPlace.Token != restore.Token || !o.RestoreInPlace.State.Final())
 }
 
 // snapshots that the policy has made: those of the cache, and those that it does not have yet.

@@ -25,7 +25,7 @@ import (
 
 func TestGoesBack(t *testing.T) {
 	asked := &v1alpha1.MachineRollback{Snapshot: "before", Token: "2"}
-	of := func(token string, s v1alpha1.MachineRollbackState) *v1alpha1.MachineRollbackObservation {
+	of := func(token string, s v1alpha1.MachineActState) *v1alpha1.MachineRollbackObservation {
 		return &v1alpha1.MachineRollbackObservation{Token: token, State: s}
 	}
 	cases := map[string]struct {
@@ -35,14 +35,14 @@ func TestGoesBack(t *testing.T) {
 		lock   string
 		want   bool
 	}{
-		"NotAsked":  {reason: "Nobody has asked for a rollback.", seen: of("1", v1alpha1.RollbackSucceeded)},
-		"Locked":    {reason: "Others have the VM go back.", lock: lockRollback, want: true},
+		"NotAsked":  {reason: "Nobody has asked for a rollback.", seen: of("1", v1alpha1.ActSucceeded)},
+		"Locked":    {reason: "Others have the VM go back.", lock: "rollback", want: true},
 		"Asked":     {reason: "Nobody has looked at what is asked for.", spec: asked, want: true},
-		"AnotherOf": {reason: "The former rollback is done, and the next is not.", spec: asked, seen: of("1", v1alpha1.RollbackSucceeded), want: true},
-		"Pending":   {reason: "The rollback waits.", spec: asked, seen: of("2", v1alpha1.RollbackPending), want: true},
-		"Runs":      {reason: "The rollback runs.", spec: asked, seen: of("2", v1alpha1.RollbackRollingBack), want: true},
-		"Done":      {reason: "The rollback is done.", spec: asked, seen: of("2", v1alpha1.RollbackSucceeded)},
-		"Refused":   {reason: "The rollback is never done.", spec: asked, seen: of("2", v1alpha1.RollbackRefused)},
+		"AnotherOf": {reason: "The former rollback is done, and the next is not.", spec: asked, seen: of("1", v1alpha1.ActSucceeded), want: true},
+		"Pending":   {reason: "The rollback waits.", spec: asked, seen: of("2", v1alpha1.ActPending), want: true},
+		"Runs":      {reason: "The rollback runs.", spec: asked, seen: of("2", v1alpha1.ActRollingBack), want: true},
+		"Done":      {reason: "The rollback is done.", spec: asked, seen: of("2", v1alpha1.ActSucceeded)},
+		"Refused":   {reason: "The rollback is never done.", spec: asked, seen: of("2", v1alpha1.ActRefused)},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -51,6 +51,17 @@ func TestGoesBack(t *testing.T) {
 			m.Status.AtProvider.Rollback, m.Status.AtProvider.Lock = tc.seen, tc.lock
 			if got := goesBack(m); got != tc.want {
 				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
+			}
+			if tc.spec == nil {
+				return
+			}
+			m = &namespaced.Machine{}
+			m.Spec.ForProvider.RestoreInPlace = &v1alpha1.MachineRestoreInPlace{Token: tc.spec.Token}
+			if tc.seen != nil {
+				m.Status.AtProvider.RestoreInPlace = &v1alpha1.MachineRestoreInPlaceObservation{Token: tc.seen.Token, State: tc.seen.State}
+			}
+			if got := goesBack(m); got != tc.want {
+				t.Errorf("\n%s\nA restore in place is the same: want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}

@@ -30,6 +30,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 )
 
 const (
@@ -102,7 +103,7 @@ func (r *reconciler) snapshotOf(p Policy, m Machine, run time.Time) (Snapshot, e
 		Name: p.GetName(), UID: p.GetUID(), Controller: ptr.To(true),
 	}})
 	fill(s.Parameters(), p, m, run)
-	configure(s, m)
+	kind.CopyConfiguration(s, m)
 	return s, nil
 }
 
@@ -116,20 +117,6 @@ func fill(to *v1alpha1.SnapshotParameters, p Policy, m Machine, run time.Time) {
 	to.Description, to.RemovalPolicy = t.Description, t.RemovalPolicy
 	if ptr.Deref(t.IncludeMemory, false) && m.Observation().Phase == v1alpha1.MachineRunning {
 		to.IncludeMemory = ptr.To(true)
-	}
-}
-
-// configure a Snapshot by the provider configuration of its Machine.
-func configure(s Snapshot, m Machine) {
-	switch from := m.(type) {
-	case resource.ModernManaged:
-		if to, ok := s.(resource.ModernManaged); ok {
-			to.SetProviderConfigReference(from.GetProviderConfigReference())
-		}
-	case resource.LegacyManaged:
-		if to, ok := s.(resource.LegacyManaged); ok {
-			to.SetProviderConfigReference(from.GetProviderConfigReference())
-		}
 	}
 }
 

@@ -52,6 +52,7 @@ const (
 	ReasonCreating              xpv2.ConditionReason = "Creating"
 	ReasonWaitingForImage       xpv2.ConditionReason = "WaitingForImage"
 	ReasonWaitingForBackup      xpv2.ConditionReason = "WaitingForBackup"
+	ReasonRestoreFailed         xpv2.ConditionReason = "RestoreFailed"
 	ReasonAllocationSucceeded   xpv2.ConditionReason = "AllocationSucceeded"
 	ReasonInsufficientResources xpv2.ConditionReason = "InsufficientResources"
 	ReasonAllocationFailed      xpv2.ConditionReason = "AllocationFailed"

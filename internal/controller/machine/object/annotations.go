@@ -84,6 +84,11 @@ const (
 	// has its UUID, the task of that call proves whose it is.
 	AnnotationRestore = annotationPrefix + "restore"
 
+	// AnnotationRestoreInPlace has the restore in place that was asked for last, as JSON. It is written
+	// before each call, so that none is ever done twice. While the VM has no UUID, the task of that call
+	// proves whose it is.
+	AnnotationRestoreInPlace = annotationPrefix + "restore-in-place"
+
 	// AnnotationRunningSince is since when the VM was seen to run: what a VM that stopped by
 	// itself did before decides whether it is started again.
 	AnnotationRunningSince = annotationPrefix + "running-since"

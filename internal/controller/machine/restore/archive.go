@@ -45,8 +45,8 @@ type Archive struct {
 	Volume string
 	Nodes  []string
 
-	// Config that a VM of it has before anything is changed.
-	Config qemu.Config
+	// Config that a VM of it has before anything is changed, and Read what the backup holds.
+	Config, Read qemu.Config
 
 	// Template is true if it is the backup of a template.
 	Template bool
@@ -113,15 +113,15 @@ type Finder struct {
 	SharesCluster func(resource.Managed) bool
 }
 
-// Find the backup that a Machine is restored from.
-func (f Finder) Find(ctx context.Context, m object.Machine) (*Archive, error) {
-	volume, of, err := f.Volume(ctx, m)
+// Find the backup that the spec of a Machine names.
+func (f Finder) Find(ctx context.Context, m object.Machine, from Source) (*Archive, error) {
+	volume, of, err := f.Volume(ctx, m, from)
 	if err != nil {
 		return nil, err
 	}
 	if of != nil && !f.SharesCluster(of) {
 		return nil, conditions.Reject(conditions.Creating, "Backup '%s' is in another cluster: its provider config is not that of this Machine; "+
-			"name the backup by restore.volume, on a storage that this cluster has too", of.GetName())
+			"name the backup by %s.volume, on a storage that this cluster has too", of.GetName(), from.Field)
 	}
 	if err := f.checkPrivileges(ctx, volume); err != nil {
 		return nil, err
@@ -134,10 +134,10 @@ func (f Finder) Find(ctx context.Context, m object.Machine) (*Archive, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Archive{Volume: volume, Nodes: nodes, Config: maps.Clone(read.Values), Template: qemu.Config(read.Values).Template()}
+	a := &Archive{Volume: volume, Nodes: nodes, Config: maps.Clone(read.Values), Read: read.Values, Template: qemu.Config(read.Values).Template()}
 	delete(a.Config, "template")
-	if s := m.Parameters().Restore.Storage; s != nil {
-		a.putOn(*s)
+	if from.Storage != nil {
+		a.putOn(*from.Storage)
 	}
 	return a, nil
 }
@@ -223,12 +223,15 @@ func (f Finder) has(ctx context.Context, node, storage, volume string) (bool, er
 	return false, nil
 }
 
+// Devices are those whose volumes a restore makes.
+func (a *Archive) Devices() []string { return allocated(a.Read) }
+
 // allocated are the devices whose volumes a restore makes: disks, those of the firmware, and drives
-// of cloud-init.
+// of cloud-init. A disk that is left out of backups is none.
 func allocated(c qemu.Config) []string {
 	return slices.DeleteFunc(slices.Concat(c.Drives(), c.Firmware()), func(device string) bool {
 		d, err := proxmox.ParseDisk(c[device])
-		return err != nil || d.CDROM() && !d.CloudInit() || d.Storage() == ""
+		return err != nil || d.CDROM() && !d.CloudInit() || d.Storage() == "" || d.Options.Get("backup") == "0"
 	})
 }
 
@@ -254,13 +257,10 @@ func (a *Archive) Lacks(node string) error {
 }
 
 // CheckStorages says why the disks cannot be put on their storages of a node.
-func (a *Archive) CheckStorages(storages []proxmox.Storage, node string, named bool) error {
+func (a *Archive) CheckStorages(storages []proxmox.Storage, node, field string) error {
 	for _, name := range a.Storages() {
 		if err := preflight.CheckStorage(storages, name, node); err != nil {
-			if !named {
-				return errors.Errorf("%w; set restore.storage to put the disks of the backup on another one", err)
-			}
-			return err
+			return errors.Errorf("%w; %s.storage puts the disks of the backup on another one", err, field)
 		}
 	}
 	return nil

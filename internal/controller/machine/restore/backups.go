@@ -39,6 +39,7 @@ import (
 type Backup interface {
 	resource.Managed
 
+	Parameters() *v1alpha1.BackupParameters
 	Observation() *v1alpha1.BackupObservation
 }
 
@@ -54,44 +55,72 @@ func (b Backups) Wait(ctx context.Context, m object.Machine) error {
 	if m.Parameters().Restore == nil || meta.GetExternalName(m) != "" || meta.WasDeleted(m) || !object.MayCreate(m) {
 		return nil
 	}
-	_, _, err := b.Volume(ctx, m)
+	_, _, err := b.Volume(ctx, m, SourceOf(m))
 	return err
 }
 
-// Volume returns the backup that a Machine is restored from, with its Backup if the spec names one.
-func (b Backups) Volume(ctx context.Context, m object.Machine) (string, Backup, error) {
+// A Source is a backup as a spec names it.
+type Source struct {
+	// Field of the spec that names it.
+	Field string
+
+	// BackupRef names a Backup, or Volume the backup itself.
+	BackupRef *v1alpha1.Reference
+	Volume    *string
+
+	// Storage that the disks are put on; nil if each goes to the one that it was on.
+	Storage *string
+}
+
+// SourceOf returns the backup that a Machine is made from.
+func SourceOf(m object.Machine) Source {
 	r := m.Parameters().Restore
-	if r.BackupRef == nil {
-		return *r.Volume, nil, nil
+	return Source{Field: "restore", BackupRef: r.BackupRef, Volume: r.Volume, Storage: r.Storage}
+}
+
+// Volume returns the backup that is meant, with its Backup if the spec of the Machine names one.
+func (b Backups) Volume(ctx context.Context, m object.Machine, from Source) (string, Backup, error) {
+	if from.BackupRef == nil {
+		return *from.Volume, nil, nil
 	}
-	found, err := b.get(ctx, client.ObjectKey{Namespace: m.GetNamespace(), Name: r.BackupRef.Name})
+	name := from.BackupRef.Name
+	found, err := b.Get(ctx, client.ObjectKey{Namespace: m.GetNamespace(), Name: name})
 	if err != nil {
 		return "", nil, err
 	}
 	if found == nil {
-		return "", nil, conditions.WaitForBackup("Backup '%s' not found", r.BackupRef.Name)
+		return "", nil, conditions.WaitForBackup("Backup '%s' not found", name)
 	}
 	switch o := found.Observation(); {
 	case meta.WasDeleted(found):
-		return "", nil, conditions.WaitForBackup("Backup '%s' is being deleted", r.BackupRef.Name)
+		return "", nil, conditions.WaitForBackup("Backup '%s' is being deleted", name)
 	case o.State == v1alpha1.BackupGone:
-		return "", nil, conditions.WaitForBackup("the backup of Backup '%s' was removed in Proxmox VE", r.BackupRef.Name)
+		return "", nil, conditions.WaitForBackup("the backup of Backup '%s' was removed in Proxmox VE", name)
 	case o.State != v1alpha1.BackupComplete || o.Volume == "":
-		return "", nil, conditions.WaitForBackup("Backup '%s' is not complete yet", r.BackupRef.Name)
+		return "", nil, conditions.WaitForBackup("Backup '%s' is not complete yet", name)
 	default:
 		return o.Volume, found, nil
 	}
 }
 
-// get a Backup, or nil if there is none.
-func (b Backups) get(ctx context.Context, key client.ObjectKey) (Backup, error) {
+// New returns an empty Backup of the scope.
+func (b Backups) New() (Backup, error) {
 	empty, err := b.Kube.Scheme().New(b.GroupVersion.WithKind("Backup"))
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot make a Backup")
 	}
-	found, ok := empty.(Backup)
+	made, ok := empty.(Backup)
 	if !ok {
 		return nil, errors.Errorf("%T is no Backup", empty)
+	}
+	return made, nil
+}
+
+// Get a Backup, or nil if there is none.
+func (b Backups) Get(ctx context.Context, key client.ObjectKey) (Backup, error) {
+	found, err := b.New()
+	if err != nil {
+		return nil, err
 	}
 	err = b.Kube.Get(ctx, key, found)
 	if kerrors.IsNotFound(err) || apimeta.IsNoMatchError(err) {

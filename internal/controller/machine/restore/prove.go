@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -77,18 +78,21 @@ type Proof struct {
 	VM *vmstate.VM
 
 	// Unfinished is true if the VM is foreign by its configuration, and is what a restore of the
-	// Machine has left that failed.
-	Unfinished bool
+	// Machine has left that failed. InPlace is true if that was to put back a VM that it had.
+	Unfinished, InPlace bool
 }
 
 // Prove finds out whose a VM is. One that is being restored is proven by the task only.
 func (t Tracker) Prove(ctx context.Context, m object.Machine, id qemu.Identity, v *vmstate.VM) (Proof, error) {
 	p := Proof{Proof: id.Prove(v.Config), VM: v}
-	if p.Proof != qemu.Foreign || m.Parameters().Restore == nil || id.UUID == "" {
+	if p.Proof != qemu.Foreign || id.UUID == "" {
 		return p, nil
 	}
+	if p, found, err := t.proveInPlace(ctx, m, id, v); found || err != nil {
+		return p, err
+	}
 	r, err := recorded(m)
-	if r == nil || err != nil || r.VMID != id.VMID || r.Node != v.Node {
+	if r == nil || err != nil || m.Parameters().Restore == nil || r.VMID != id.VMID || r.Node != v.Node {
 		return p, err
 	}
 	known := r.Task
@@ -99,6 +103,36 @@ func (t Tracker) Prove(ctx context.Context, m object.Machine, id qemu.Identity, 
 	if err != nil {
 		return p, err
 	}
+	return t.proveBy(ctx, id, v, outcome)
+}
+
+// proveInPlace finds out whose a VM is by the calls that were to put it back to a backup.
+func (t Tracker) proveInPlace(ctx context.Context, m object.Machine, id qemu.Identity, v *vmstate.VM) (Proof, bool, error) {
+	asked, err := act.Parse(m.GetAnnotations()[object.AnnotationRestoreInPlace])
+	if err != nil {
+		return Proof{VM: v}, false, errors.Wrapf(err, "annotation %s", object.AnnotationRestoreInPlace)
+	}
+	for _, c := range asked.Calls() {
+		if c.Node != v.Node {
+			continue
+		}
+		r := &Record{VMID: id.VMID, Node: c.Node, Call: c.Call}
+		outcome, err := r.Settle(ctx, t.Client, t.Now)
+		if err != nil {
+			return Proof{VM: v}, false, err
+		}
+		p, err := t.proveBy(ctx, id, v, outcome)
+		if err != nil || p.Proof != qemu.Foreign || p.Unfinished {
+			p.InPlace = true
+			return p, true, err
+		}
+	}
+	return Proof{}, false, nil
+}
+
+// proveBy finds out whose a VM is by the outcome of a call.
+func (t Tracker) proveBy(ctx context.Context, id qemu.Identity, v *vmstate.VM, outcome Outcome) (Proof, error) {
+	p := Proof{Proof: id.Prove(v.Config), VM: v}
 	switch outcome {
 	case Pending, Running:
 		p.Proof = qemu.Unproven

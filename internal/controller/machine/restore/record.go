@@ -19,31 +19,24 @@ package restore
 import (
 	"context"
 	"encoding/json"
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
-	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
 // A Client asks PVE what a restore has to know.
 type Client interface {
+	act.Tasks
+
 	BackupConfig(ctx context.Context, node, volume string) (proxmox.VMConfig, error)
-	NodeTasks(ctx context.Context, node, taskType string) ([]proxmox.Task, error)
-	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
-	Identity() proxmox.Identity
 }
 
-// taskRestore is the type of the task that restores a VM.
-const taskRestore = "qmrestore"
-
-// arrival is how long a call may take to show the task that it has started, after its answer was
-// lost.
-const arrival = 15 * time.Second
+// TaskType is the type of the task that restores a VM.
+const TaskType = "qmrestore"
 
 // A Record is the call that restores a VM. It is written before the call. Until the restore ends
 // well, its task is all that proves the VM ours: only then PVE writes what the VM is to be.
@@ -52,14 +45,7 @@ type Record struct {
 	Node   string `json:"node"`
 	Volume string `json:"volume"`
 
-	// Begun is when the call was noted last, in seconds.
-	Begun int64 `json:"begun"`
-
-	// Before are the latest tasks that restored this VMID on the node before.
-	Before []proxmox.UPID `json:"before,omitempty"`
-
-	// Task that was started. Empty if its start is not known to have happened.
-	Task proxmox.UPID `json:"task,omitempty"`
+	act.Call
 }
 
 // Parse reads what String has written. Empty is no record.
@@ -86,21 +72,11 @@ func (r *Record) String() string {
 // Begin returns the record of a call that is about to be made. A task of an earlier call whose
 // outcome is not known counts too.
 func Begin(ctx context.Context, c Client, earlier *Record, ref proxmox.Ref, volume string, now time.Time) (*Record, error) {
-	r := &Record{VMID: ref.VMID, Node: ref.Node, Volume: volume, Begun: now.Unix()}
-	if earlier != nil && earlier.VMID == r.VMID && earlier.Node == r.Node && earlier.Task == "" {
-		r.Before = earlier.Before
-		return r, nil
+	noted, err := act.Note(ctx, c, ref, TaskType, now)
+	if earlier != nil && earlier.VMID == ref.VMID && earlier.Node == ref.Node && earlier.Task == "" {
+		noted.Before = earlier.Before
 	}
-	before, err := r.tasks(ctx, c)
-	r.Before = tasktrack.Latest(before)
-	return r, err
-}
-
-// tasks that restore this VMID on the node, or have done so.
-func (r *Record) tasks(ctx context.Context, c Client) ([]proxmox.Task, error) {
-	all, err := c.NodeTasks(ctx, r.Node, taskRestore)
-	id := strconv.Itoa(r.VMID)
-	return slices.DeleteFunc(all, func(t proxmox.Task) bool { return t.ID != id }), err
+	return &Record{VMID: ref.VMID, Node: ref.Node, Volume: volume, Call: noted}, err
 }
 
 // An Outcome is what has become of a call.
@@ -122,11 +98,11 @@ const (
 
 // Settle finds out what has become of the call, and notes its task.
 func (r *Record) Settle(ctx context.Context, c Client, now time.Time) (Outcome, error) {
-	t, err := r.task(ctx, c)
+	t, err := r.Find(ctx, c, proxmox.Ref{Node: r.Node, VMID: r.VMID}, TaskType)
 	switch {
 	case err != nil:
 		return Nothing, err
-	case t == nil && r.Task == "" && now.Sub(time.Unix(r.Begun, 0)) < arrival:
+	case t == nil && r.Task == "" && r.MayShow(now):
 		return Pending, nil
 	case t == nil:
 		return Nothing, nil
@@ -139,26 +115,6 @@ func (r *Record) Settle(ctx context.Context, c Client, now time.Time) (Outcome, 
 		return Succeeded, nil
 	}
 	return Failed, nil
-}
-
-// task that the call has started, or nil if none is known.
-func (r *Record) task(ctx context.Context, c Client) (*proxmox.Task, error) {
-	if r.Task != "" {
-		t, err := c.Task(ctx, r.Task)
-		if proxmox.IsNoSuchTask(err) {
-			return nil, nil
-		}
-		return &t, err
-	}
-	all, err := r.tasks(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	all = slices.DeleteFunc(tasktrack.Since(all, r.Before), func(t proxmox.Task) bool { return t.UPID.User() != c.Identity().ID })
-	if len(all) == 0 {
-		return nil, nil
-	}
-	return &all[0], nil
 }
 
 // Unfinished reports whether a configuration is what PVE leaves of a VM whose restore has failed:

@@ -26,6 +26,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -92,38 +93,38 @@ func TestSettle(t *testing.T) {
 		want   Outcome
 		found  proxmox.UPID
 	}{
-		"Arriving": {reason: "What was just sent may be yet to show.", record: Record{Begun: 0x0fff}, want: Pending},
-		"Lost":     {reason: "What does not show for long has not arrived.", record: Record{Begun: 0x0f00}, want: Nothing},
+		"Arriving": {reason: "What was just sent may be yet to show.", record: Record{Call: act.Call{Begun: 0x0fff}}, want: Pending},
+		"Lost":     {reason: "What does not show for long has not arrived.", record: Record{Call: act.Call{Begun: 0x0f00}}, want: Nothing},
 		"Running": {
-			reason: "A task of ours that is new is that of the call.", record: Record{Begun: 0x0f00, Before: []proxmox.UPID{before.UPID}},
+			reason: "A task of ours that is new is that of the call.", record: Record{Call: act.Call{Begun: 0x0f00, Before: []proxmox.UPID{before.UPID}}},
 			tasks: []proxmox.Task{task("00000f01", "200", ours, ""), before}, want: Running, found: task("00000f01", "200", ours, "").UPID,
 		},
 		"Before": {
-			reason: "One that was there before is not.", record: Record{Begun: 0x0f00, Before: []proxmox.UPID{before.UPID}},
+			reason: "One that was there before is not.", record: Record{Call: act.Call{Begun: 0x0f00, Before: []proxmox.UPID{before.UPID}}},
 			tasks: []proxmox.Task{before}, want: Nothing,
 		},
 		"Theirs": {
-			reason: "That of somebody else is not.", record: Record{Begun: 0x0f00},
+			reason: "That of somebody else is not.", record: Record{Call: act.Call{Begun: 0x0f00}},
 			tasks: []proxmox.Task{task("00000f01", "200", "root@pam", "")}, want: Nothing,
 		},
 		"OtherVM": {
-			reason: "Nor is that of another VM.", record: Record{Begun: 0x0f00},
+			reason: "Nor is that of another VM.", record: Record{Call: act.Call{Begun: 0x0f00}},
 			tasks: []proxmox.Task{task("00000f01", "201", ours, "")}, want: Nothing,
 		},
 		"Failed": {
-			reason: "A task that is known is asked for by its name.", record: Record{Begun: 0x0f00, Task: task("00000f01", "200", ours, "").UPID},
+			reason: "A task that is known is asked for by its name.", record: Record{Call: act.Call{Begun: 0x0f00, Task: task("00000f01", "200", ours, "").UPID}},
 			tasks: []proxmox.Task{task("00000f01", "200", ours, "no space left")}, want: Failed, found: task("00000f01", "200", ours, "").UPID,
 		},
 		"Succeeded": {
-			reason: "One that has warned has ended well.", record: Record{Begun: 0x0f00, Task: task("00000f01", "200", ours, "").UPID},
+			reason: "One that has warned has ended well.", record: Record{Call: act.Call{Begun: 0x0f00, Task: task("00000f01", "200", ours, "").UPID}},
 			tasks: []proxmox.Task{task("00000f01", "200", ours, "WARNINGS: 1")}, want: Succeeded, found: task("00000f01", "200", ours, "").UPID,
 		},
 		"Forgotten": {
-			reason: "What its node has forgotten proves nothing, however fresh.", record: Record{Begun: 0x0fff, Task: before.UPID},
+			reason: "What its node has forgotten proves nothing, however fresh.", record: Record{Call: act.Call{Begun: 0x0fff, Task: before.UPID}},
 			want: Nothing, found: before.UPID,
 		},
 		"Unreadable": {
-			reason: "Without an answer nothing is decided.", record: Record{Begun: 0x0f00}, err: errors.New("offline"), want: Nothing,
+			reason: "Without an answer nothing is decided.", record: Record{Call: act.Call{Begun: 0x0f00}}, err: errors.New("offline"), want: Nothing,
 		},
 	}
 	for name, tc := range cases {
@@ -147,9 +148,9 @@ func TestBegin(t *testing.T) {
 		want    []proxmox.UPID
 	}{
 		"First":   {reason: "Tasks that are there are not those of the call.", want: []proxmox.UPID{first.UPID}},
-		"Unknown": {reason: "The task of a call whose answer was lost is ours.", earlier: &Record{VMID: 200, Node: "pve1", Begun: 0x0f00}},
+		"Unknown": {reason: "The task of a call whose answer was lost is ours.", earlier: &Record{VMID: 200, Node: "pve1", Call: act.Call{Begun: 0x0f00}}},
 		"Known": {
-			reason: "The task of a call that has ended is not that of the next one.", earlier: &Record{VMID: 200, Node: "pve1", Task: first.UPID},
+			reason: "The task of a call that has ended is not that of the next one.", earlier: &Record{VMID: 200, Node: "pve1", Call: act.Call{Task: first.UPID}},
 			want: []proxmox.UPID{first.UPID},
 		},
 		"OtherVMID": {reason: "Nor is what was noted for another VMID.", earlier: &Record{VMID: 201, Node: "pve1"}, want: []proxmox.UPID{first.UPID}},
@@ -161,7 +162,7 @@ func TestBegin(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := &Record{VMID: 200, Node: "pve1", Volume: volume, Begun: 0x1000, Before: tc.want}
+			want := &Record{VMID: 200, Node: "pve1", Volume: volume, Call: act.Call{Begun: 0x1000, Before: tc.want}}
 			if diff := cmp.Diff(want, r); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
@@ -260,11 +261,11 @@ func TestArchive(t *testing.T) {
 		t.Error("The VM is made where the backup is")
 	}
 	storages := []proxmox.Storage{{Name: "fast", Node: "pve1", Content: []string{"iso"}}}
-	if err := a.CheckStorages(storages, "pve1", false); err == nil || !strings.Contains(err.Error(), "restore.storage") {
+	if err := a.CheckStorages(storages, "pve1", "restore"); err == nil || !strings.Contains(err.Error(), "restore.storage") {
 		t.Errorf("What a backup asks for that is not there can be put elsewhere, got %v", err)
 	}
 	storages[0].Content = []string{"images"}
-	if err := a.CheckStorages(storages, "pve1", false); err != nil {
+	if err := a.CheckStorages(storages, "pve1", "restore"); err != nil {
 		t.Errorf("The storage takes disks, got %v", err)
 	}
 }

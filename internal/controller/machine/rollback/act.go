@@ -18,31 +18,26 @@ package rollback
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
-	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
 // A Client does to PVE what a rollback needs done.
 type Client interface {
-	kind.PermissionReader
+	act.Client
 
-	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
-	Status(ctx context.Context, ref proxmox.Ref) (proxmox.Status, error)
 	SnapshotTree(ctx context.Context, ref proxmox.Ref) (proxmox.SnapshotTree, error)
 	SnapshotConfig(ctx context.Context, ref proxmox.Ref, name string) (proxmox.VMConfig, error)
 	CanSnapshot(ctx context.Context, ref proxmox.Ref) (bool, error)
 	TakeSnapshot(ctx context.Context, ref proxmox.Ref, o proxmox.SnapshotOptions) (proxmox.UPID, error)
 	RollbackSnapshot(ctx context.Context, ref proxmox.Ref, o proxmox.RollbackOptions) (proxmox.UPID, error)
-	NodeTasks(ctx context.Context, node, taskType string) ([]proxmox.Task, error)
-	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
-	Identity() proxmox.Identity
 }
 
 // A Request is what is asked for.
@@ -62,20 +57,11 @@ type Request struct {
 	AllowRunning, Safety, Start bool
 }
 
-// An Act does for one VM what was asked for.
-type Act struct {
-	Client   Client
-	Storages func(context.Context) ([]proxmox.Storage, error)
-
-	// Ref of the VM, and the UUID that proves it.
-	Ref  proxmox.Ref
-	UUID string
-
-	// Record of what was done so far, and Save, which keeps it.
-	Record *Record
-	Save   func(context.Context, *Record) error
-
-	Now time.Time
+// A rollback of one VM.
+type rollback struct {
+	act.Act
+	pve      Client
+	storages func(context.Context) ([]proxmox.Storage, error)
 
 	// What preflight has found.
 	tree     proxmox.SnapshotTree
@@ -84,15 +70,16 @@ type Act struct {
 	running  bool
 }
 
-func (a *Act) save(ctx context.Context) error { return a.Save(ctx, a.Record) }
+// The types of the tasks.
+const (
+	taskSnapshot = "qmsnapshot"
+	taskRollback = "qmrollback"
+)
 
-// Next makes the next call for a request, and returns the task that it has started: of the
+// next makes the next call for a request, and returns the task that it has started: of the
 // safety snapshot, and then of the rollback. What cannot be done is refused for good.
-func (a *Act) Next(ctx context.Context, q Request) (proxmox.UPID, error) {
-	if a.Record.Open() {
-		return "", kind.Wait(errors.New("waiting for the task of the rollback to show"))
-	}
-	if err := a.checkVM(ctx); err != nil {
+func (a *rollback) next(ctx context.Context, q Request) (proxmox.UPID, error) {
+	if _, err := a.CheckVM(ctx); err != nil {
 		return "", err
 	}
 	no := q.Problem
@@ -102,65 +89,94 @@ func (a *Act) Next(ctx context.Context, q Request) (proxmox.UPID, error) {
 			return "", err
 		}
 	}
-	r := a.Record
-	r.Snapshot = q.Snapshot
+	a.Record.Target = q.Snapshot
 	switch {
 	case no != "":
-		r.enter(v1alpha1.RollbackRefused, no, a.Now)
-		return "", a.save(ctx)
-	case q.Safety && !r.Taken:
+		return "", a.Refuse(ctx, no)
+	case q.Safety && !a.Record.Taken:
 		return a.takeSafety(ctx, q)
 	}
 	return a.goBack(ctx, q)
 }
 
 // takeSafety takes the safety snapshot.
-func (a *Act) takeSafety(ctx context.Context, q Request) (proxmox.UPID, error) {
+func (a *rollback) takeSafety(ctx context.Context, q Request) (proxmox.UPID, error) {
 	r := a.Record
 	r.Safety = SafetyName(q.Token)
-	r.enter(v1alpha1.RollbackTakingSafetySnapshot, "", a.Now)
-	return a.once(ctx, &r.Taking, taskSnapshot, func() (proxmox.UPID, error) {
+	r.Enter(v1alpha1.ActTakingSafetySnapshot, "", a.Now)
+	return a.Once(ctx, &r.Taking, taskSnapshot, sentence, func() (proxmox.UPID, error) {
 		o := proxmox.SnapshotOptions{Name: r.Safety, Description: "Before the rollback to " + q.Snapshot}
-		return a.Client.TakeSnapshot(ctx, a.Ref, o)
+		return a.pve.TakeSnapshot(ctx, a.Ref, o)
 	})
 }
 
 // goBack asks for the rollback.
-func (a *Act) goBack(ctx context.Context, q Request) (proxmox.UPID, error) {
+func (a *rollback) goBack(ctx context.Context, q Request) (proxmox.UPID, error) {
 	r := a.Record
-	r.enter(v1alpha1.RollbackRollingBack, "", a.Now)
-	return a.once(ctx, &r.Call, taskRollback, func() (proxmox.UPID, error) {
-		return a.Client.RollbackSnapshot(ctx, a.Ref, proxmox.RollbackOptions{Name: q.Snapshot, Start: a.starts(q)})
+	r.Enter(v1alpha1.ActRollingBack, "", a.Now)
+	return a.Once(ctx, &r.Call, taskRollback, sentence, func() (proxmox.UPID, error) {
+		return a.pve.RollbackSnapshot(ctx, a.Ref, proxmox.RollbackOptions{Name: q.Snapshot, Start: a.starts(q)})
 	})
 }
 
-// once makes a call that is noted before. If its answer is lost, Settle finds out what became
-// of it. What PVE refuses has failed, and what waits for its turn was not sent.
-func (a *Act) once(ctx context.Context, c *call, kind string, do func() (proxmox.UPID, error)) (proxmox.UPID, error) {
-	before, err := a.tasks(ctx, a.Ref.Node, kind)
-	if err != nil {
-		return "", err
-	}
+// sentence says in one why something has failed.
+func sentence(err error) string {
+	_, s := proxmox.SnapshotFailure(err)
+	return s
+}
+
+// settle finds out what became of a call that was noted, and notes that. It starts nothing.
+func (a *rollback) settle(ctx context.Context) error {
+	return a.Settle(ctx, act.End{Type: taskSnapshot, Settle: a.settleSafety}, act.End{Type: taskRollback, Settle: a.settleRollback})
+}
+
+// settleRollback notes how the rollback has ended.
+func (a *rollback) settleRollback(ctx context.Context, t *proxmox.Task) error {
 	r := a.Record
-	*c = call{Begun: a.Now.Unix(), Before: tasktrack.Latest(before)}
-	r.Node = a.Ref.Node
-	if err := a.save(ctx); err != nil {
-		return "", err
+	switch {
+	case t == nil:
+		r.Enter(v1alpha1.ActUnknown, "no task of the rollback is known: it was not begun, or its node has forgotten it", a.Now)
+		return nil
+	case t.OK():
+		r.Enter(v1alpha1.ActSucceeded, "", a.Now)
+		return nil
 	}
-	u, err := do()
-	if proxmox.IsOutcomeUnknown(err) {
-		return "", err
-	}
-	if _, waits := proxmox.Waiting(err); waits {
-		*c = call{}
-		r.enter(v1alpha1.RollbackPending, "", a.Now)
-		return "", errors.Join(err, a.save(ctx))
-	}
+	message := sentence(t.Err())
+	config, err := a.pve.Config(ctx, a.Ref)
 	if err != nil {
-		_, message := proxmox.SnapshotFailure(err)
-		r.enter(v1alpha1.RollbackFailed, message, a.Now)
-		return "", a.save(ctx)
+		return err
 	}
-	c.Task = u
-	return u, a.save(ctx)
+	if lock := config.Values["lock"]; lock == "rollback" {
+		message += fmt.Sprintf("; VM %d stays locked (rollback), and some of its disks may have gone back: on its node, \"qm unlock %d\" lifts the lock",
+			a.Ref.VMID, a.Ref.VMID)
+	}
+	r.Enter(v1alpha1.ActFailed, message, a.Now)
+	return nil
+}
+
+// settleSafety notes how the safety snapshot has ended. One that was not begun is taken
+// anew, which loses nothing.
+func (a *rollback) settleSafety(ctx context.Context, t *proxmox.Task) error {
+	r := a.Record
+	if t != nil && !t.OK() {
+		r.Enter(v1alpha1.ActFailed, "the safety snapshot could not be taken: "+sentence(t.Err())+"; nothing was rolled back", a.Now)
+		return nil
+	}
+	tree, err := a.pve.SnapshotTree(ctx, a.Ref)
+	if err != nil {
+		return err
+	}
+	r.Enter(v1alpha1.ActPending, "", a.Now)
+	if s := tree.Named(r.Safety); s == nil || s.State != "" {
+		r.Taking = act.Call{}
+		return nil
+	}
+	r.Taken = true
+	return nil
+}
+
+// SafetyName returns the name of the safety snapshot of a token.
+func SafetyName(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return "before-rollback-" + hex.EncodeToString(sum[:])[:8]
 }

@@ -22,15 +22,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // preflight returns why the rollback cannot be done; empty if it can.
-func (a *Act) preflight(ctx context.Context, q Request) (string, error) {
+func (a *rollback) preflight(ctx context.Context, q Request) (string, error) {
 	for _, check := range []func(context.Context, Request) (string, error){a.checkSnapshot, a.checkRunning, a.checkStorages, a.checkSafety, a.checkPrivileges} {
 		if no, err := check(ctx, q); no != "" || err != nil {
 			return no, err
@@ -39,28 +37,11 @@ func (a *Act) preflight(ctx context.Context, q Request) (string, error) {
 	return "", nil
 }
 
-// checkVM reads the VM now, whatever is remembered of it: it must be this Machine's, and a lock
-// is waited for.
-func (a *Act) checkVM(ctx context.Context) error {
-	read, err := a.Client.Config(ctx, a.Ref)
-	if err != nil {
-		return err
-	}
-	config := qemu.Config(read.Values)
-	if uuid := config.UUID(); !strings.EqualFold(uuid, a.UUID) {
-		return errors.Errorf("VM %d has the UUID %q, not %q: it is left alone", a.Ref.VMID, uuid, a.UUID)
-	}
-	if lock := config["lock"]; lock != "" {
-		return kind.Wait(errors.Errorf("VM %d is locked (%s)", a.Ref.VMID, lock))
-	}
-	return nil
-}
-
 // checkSnapshot reads the snapshot. It must be whole, and of the VM as this Machine's: a VM
 // that went back to another UUID would be nobody's.
-func (a *Act) checkSnapshot(ctx context.Context, q Request) (string, error) {
+func (a *rollback) checkSnapshot(ctx context.Context, q Request) (string, error) {
 	var err error
-	if a.tree, err = a.Client.SnapshotTree(ctx, a.Ref); err != nil {
+	if a.tree, err = a.pve.SnapshotTree(ctx, a.Ref); err != nil {
 		return "", err
 	}
 	s := a.tree.Named(q.Snapshot)
@@ -73,7 +54,7 @@ func (a *Act) checkSnapshot(ctx context.Context, q Request) (string, error) {
 		return fmt.Sprintf("snapshot %q is not the one that the Snapshot has taken: it is of another time", q.Snapshot), nil
 	}
 	a.snapshot = *s
-	read, err := a.Client.SnapshotConfig(ctx, a.Ref, q.Snapshot)
+	read, err := a.pve.SnapshotConfig(ctx, a.Ref, q.Snapshot)
 	if err != nil {
 		return "", err
 	}
@@ -85,8 +66,8 @@ func (a *Act) checkSnapshot(ctx context.Context, q Request) (string, error) {
 }
 
 // checkRunning reads whether the VM runs, which PVE does not ask before it stops it.
-func (a *Act) checkRunning(ctx context.Context, q Request) (string, error) {
-	s, err := a.Client.Status(ctx, a.Ref)
+func (a *rollback) checkRunning(ctx context.Context, q Request) (string, error) {
+	s, err := a.pve.Status(ctx, a.Ref)
 	if err != nil {
 		return "", err
 	}
@@ -109,8 +90,8 @@ func newestOnly(storage string) bool {
 }
 
 // checkStorages looks for volumes that can go back to their newest snapshot only.
-func (a *Act) checkStorages(ctx context.Context, q Request) (string, error) {
-	storages, err := a.Storages(ctx)
+func (a *rollback) checkStorages(ctx context.Context, q Request) (string, error) {
+	storages, err := a.storages(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -137,12 +118,12 @@ func (a *Act) checkStorages(ctx context.Context, q Request) (string, error) {
 
 // laterSnapshot returns the name of a snapshot of a volume that was taken after the one to go
 // back to; empty for none.
-func (a *Act) laterSnapshot(ctx context.Context, volume string) (string, error) {
+func (a *rollback) laterSnapshot(ctx context.Context, volume string) (string, error) {
 	for _, s := range a.tree.Snapshots {
 		if s.Name == a.snapshot.Name || !s.Time.After(a.snapshot.Time) && s.Parent != a.snapshot.Name {
 			continue
 		}
-		read, err := a.Client.SnapshotConfig(ctx, a.Ref, s.Name)
+		read, err := a.pve.SnapshotConfig(ctx, a.Ref, s.Name)
 		if err != nil {
 			return "", err
 		}
@@ -154,7 +135,7 @@ func (a *Act) laterSnapshot(ctx context.Context, volume string) (string, error) 
 }
 
 // checkSafety reads whether the safety snapshot can be taken, or is there.
-func (a *Act) checkSafety(ctx context.Context, q Request) (string, error) {
+func (a *rollback) checkSafety(ctx context.Context, q Request) (string, error) {
 	if !q.Safety {
 		return "", nil
 	}
@@ -167,7 +148,7 @@ func (a *Act) checkSafety(ctx context.Context, q Request) (string, error) {
 	case there:
 		return "", nil
 	}
-	can, err := a.Client.CanSnapshot(ctx, a.Ref)
+	can, err := a.pve.CanSnapshot(ctx, a.Ref)
 	if err != nil || can {
 		return "", err
 	}
@@ -175,7 +156,7 @@ func (a *Act) checkSafety(ctx context.Context, q Request) (string, error) {
 }
 
 // checkPrivileges names what is missing.
-func (a *Act) checkPrivileges(ctx context.Context, q Request) (string, error) {
+func (a *rollback) checkPrivileges(ctx context.Context, q Request) (string, error) {
 	path := fmt.Sprintf("/vms/%d", a.Ref.VMID)
 	needs := []proxmox.Privilege{{Path: path, Names: []string{"VM.Snapshot", "VM.Snapshot.Rollback"}}}
 	if q.Safety {
@@ -184,7 +165,7 @@ func (a *Act) checkPrivileges(ctx context.Context, q Request) (string, error) {
 	if a.starts(q) {
 		needs = append(needs, proxmox.Privilege{Path: path, Names: []string{"VM.PowerMgmt"}})
 	}
-	err := kind.CheckPrivileges(ctx, a.Client, fmt.Sprintf("go back to a snapshot of VM %d", a.Ref.VMID), needs...)
+	err := kind.CheckPrivileges(ctx, a.pve, fmt.Sprintf("go back to a snapshot of VM %d", a.Ref.VMID), needs...)
 	if proxmox.IsAuthorization(err) {
 		return err.Error(), nil
 	}
@@ -193,4 +174,4 @@ func (a *Act) checkPrivileges(ctx context.Context, q Request) (string, error) {
 
 // starts reports whether the call asks for a start: of a VM that ran, unless PVE starts it
 // anyway.
-func (a *Act) starts(q Request) bool { return q.Start && a.running && !a.snapshot.Memory }
+func (a *rollback) starts(q Request) bool { return q.Start && a.running && !a.snapshot.Memory }

@@ -23,8 +23,10 @@ import (
 	"testing"
 	"time"
 
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
@@ -44,7 +46,7 @@ type lab struct {
 	*simulator.Server
 
 	root  *proxmox.Client
-	act   *Act
+	act   *rollback
 	saves int
 }
 
@@ -60,10 +62,10 @@ func newLab(t *testing.T, version string) *lab {
 	c := l.connect(proxmox.Credentials{TokenID: simulatortest.TestToken, TokenSecret: simulatortest.TestSecret})
 	l.ended(l.root.Create(t.Context(), ref, proxmox.Params{"name": "web", "memory": "64", "scsi0": "local-lvm:1", "smbios1": "uuid=" + uuid}))
 	l.taken("s1", false)
-	l.act = &Act{
-		Client: c, Storages: c.Storages, Ref: ref, UUID: uuid, Record: New("1", time.Now()), Now: time.Now(),
-		Save: func(context.Context, *Record) error { l.saves++; return nil },
-	}
+	l.act = &rollback{pve: c, storages: c.Storages, Act: act.Act{
+		PVE: c, Ref: ref, UUID: uuid, Record: act.New("1", time.Now()), Now: time.Now(),
+		Save: func(context.Context, *act.Record) error { l.saves++; return nil },
+	}}
 	return l
 }
 
@@ -118,7 +120,7 @@ func (l *lab) edit(change func(*simulator.Guest)) {
 // next makes the next call, and waits for its task.
 func (l *lab) next(q Request) error {
 	l.Helper()
-	u, err := l.act.Next(l.Context(), q)
+	u, err := l.act.next(l.Context(), q)
 	if u != "" {
 		l.ended(u, nil)
 	}
@@ -127,11 +129,11 @@ func (l *lab) next(q Request) error {
 
 func (l *lab) settled() {
 	l.Helper()
-	l.must(l.act.Settle(l.Context()))
+	l.must(l.act.settle(l.Context()))
 }
 
 // is checks the state of the record, with words of its message.
-func (l *lab) is(state v1alpha1.MachineRollbackState, words ...string) {
+func (l *lab) is(state v1alpha1.MachineActState, words ...string) {
 	l.Helper()
 	r := l.act.Record
 	for _, w := range words {
@@ -173,7 +175,7 @@ func back() Request { return Request{Token: "1", Snapshot: "s1"} }
 
 // storagesAs has all storages be of a type.
 func (l *lab) storagesAs(kind string) {
-	l.act.Storages = func(ctx context.Context) ([]proxmox.Storage, error) {
+	l.act.storages = func(ctx context.Context) ([]proxmox.Storage, error) {
 		all, err := l.root.Storages(ctx)
 		for i := range all {
 			all[i].Type = kind
@@ -223,7 +225,7 @@ func TestRefused(t *testing.T) {
 		},
 		"Whole": {
 			reason:  "A snapshot must be whole.",
-			prepare: func(l *lab) { l.act.Client = incomplete{l.act.Client} },
+			prepare: func(l *lab) { l.act.pve = incomplete{l.act.pve} },
 			words:   []string{"not whole"},
 		},
 		"HA": {
@@ -261,7 +263,7 @@ func TestRefused(t *testing.T) {
 			if err := l.next(q); err != nil {
 				t.Fatalf("%s\n%v", tc.reason, err)
 			}
-			l.is(v1alpha1.RollbackRefused, tc.words...)
+			l.is(v1alpha1.ActRefused, tc.words...)
 			l.called()
 			if l.saves != 1 {
 				t.Errorf("%s\nit is noted once, got %d", tc.reason, l.saves)
@@ -291,7 +293,7 @@ func TestWaits(t *testing.T) {
 			if err == nil || kind.IsWait(err) != tc.wait || !strings.Contains(err.Error(), tc.words) {
 				t.Errorf("%s\ngot %v", tc.reason, err)
 			}
-			l.is(v1alpha1.RollbackPending)
+			l.is(v1alpha1.ActPending)
 			l.called()
 			l.edit(func(g *simulator.Guest) {
 				if g.Config[tc.option] = before; before == "" {
@@ -300,7 +302,7 @@ func TestWaits(t *testing.T) {
 			})
 			l.must(l.next(back()))
 			l.settled()
-			l.is(v1alpha1.RollbackSucceeded)
+			l.is(v1alpha1.ActSucceeded)
 		})
 	}
 }
@@ -326,18 +328,20 @@ func TestRollback(t *testing.T) {
 			q := back()
 			safely(&q)
 			l.must(l.next(q))
-			l.is(v1alpha1.RollbackTakingSafetySnapshot)
+			l.is(v1alpha1.ActTakingSafetySnapshot)
 			l.settled()
-			l.is(v1alpha1.RollbackPending)
+			l.is(v1alpha1.ActPending)
 			l.must(l.next(q))
-			l.is(v1alpha1.RollbackRollingBack)
+			l.is(v1alpha1.ActRollingBack)
 			l.settled()
-			l.is(v1alpha1.RollbackSucceeded)
+			l.is(v1alpha1.ActSucceeded)
 			l.called("", "/s1/rollback")
 			if g, _ := l.Guest(500); g.Config["name"] != "web" || g.Config["parent"] != "s1" || g.Snapshots[SafetyName("1")] == nil {
 				t.Errorf("the VM is as at the snapshot, got %v", g.Config)
 			}
-			if o := l.act.Record.Observation(); o.SafetySnapshot != SafetyName("1") || o.Snapshot != "s1" || o.Time == nil {
+			m := &namespaced.Machine{}
+			Kind{}.Show(m, l.act.Record)
+			if o := m.Observation().Rollback; o.SafetySnapshot != SafetyName("1") || o.Snapshot != "s1" || o.Time == nil {
 				t.Errorf("it is shown, got %+v", o)
 			}
 		})
@@ -362,7 +366,7 @@ func TestPower(t *testing.T) {
 			l.taken("s2", tc.memory)
 			l.must(l.next(Request{Token: "1", Snapshot: "s2", AllowRunning: true, Start: tc.start}))
 			l.settled()
-			l.is(v1alpha1.RollbackSucceeded)
+			l.is(v1alpha1.ActSucceeded)
 			for end := time.Now().Add(2 * time.Minute); l.running() != tc.want && time.Now().Before(end); {
 				<-time.After(time.Millisecond)
 			}
@@ -389,7 +393,7 @@ func TestLostAnswer(t *testing.T) {
 			l.settled()
 		}
 	}
-	l.is(v1alpha1.RollbackSucceeded)
+	l.is(v1alpha1.ActSucceeded)
 	l.called("", "/s1/rollback")
 }
 
@@ -410,11 +414,11 @@ func TestLostCall(t *testing.T) {
 		l.settled()
 	}
 	lose()
-	l.is(v1alpha1.RollbackPending)
+	l.is(v1alpha1.ActPending)
 	l.must(l.next(q))
 	l.settled()
 	lose()
-	l.is(v1alpha1.RollbackUnknown, "no task")
+	l.is(v1alpha1.ActUnknown, "no task")
 	l.called("", "", "/s1/rollback")
 }
 
@@ -454,7 +458,7 @@ func TestFails(t *testing.T) {
 				l.edit(func(g *simulator.Guest) { g.Config["lock"] = "rollback" })
 			}
 			l.settled()
-			l.is(v1alpha1.RollbackFailed, tc.words...)
+			l.is(v1alpha1.ActFailed, tc.words...)
 			if n := len(l.calls()); n != 1 {
 				t.Errorf("%s\nit is called once, got %d", tc.reason, n)
 			}
@@ -462,19 +466,7 @@ func TestFails(t *testing.T) {
 	}
 }
 
-func TestRecord(t *testing.T) {
-	r := New("1", time.Unix(5, 0))
-	r.Call.Begun = 7
-	back, err := Parse(r.String())
-	if err != nil || back.String() != r.String() || !back.Open() {
-		t.Errorf("a record is read as it was written, got %v and %v", back, err)
-	}
-	if _, err := Parse("{"); err == nil {
-		t.Error("what the provider has not written is an error")
-	}
-	if empty, err := Parse(""); err != nil || empty.Observation() != nil || empty.Open() {
-		t.Errorf("nothing was done without a record, got %v and %v", empty, err)
-	}
+func TestSafetyName(t *testing.T) {
 	if n := SafetyName("a token"); len(n) != 24 || n == SafetyName("b") {
 		t.Errorf("each token has its safety snapshot, got %s", n)
 	}

@@ -1,0 +1,157 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package act
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+)
+
+// A Client does to PVE what all acts need done.
+type Client interface {
+	kind.PermissionReader
+	Tasks
+
+	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
+	Status(ctx context.Context, ref proxmox.Ref) (proxmox.Status, error)
+}
+
+// An End is what becomes of a call.
+type End struct {
+	// Type of the task.
+	Type string
+
+	// Settle notes how the task has ended; nil if none is known.
+	Settle func(context.Context, *proxmox.Task) error
+}
+
+// An Act does for one VM what was asked for.
+type Act struct {
+	PVE Client
+
+	// Ref of the VM, and the UUID that proves it.
+	Ref  proxmox.Ref
+	UUID string
+
+	// Record of what was done so far, and Save, which keeps it.
+	Record *Record
+	Save   func(context.Context, *Record) error
+
+	Now time.Time
+}
+
+// Keep the record.
+func (a *Act) Keep(ctx context.Context) error { return a.Save(ctx, a.Record) }
+
+// CheckVM reads the VM now, whatever is remembered of it: it must be this Machine's, and a lock is
+// waited for.
+func (a *Act) CheckVM(ctx context.Context) (qemu.Config, error) {
+	if a.Record.Open() {
+		return nil, kind.Wait(errors.New("waiting for the task of the last call to show"))
+	}
+	read, err := a.PVE.Config(ctx, a.Ref)
+	if err != nil {
+		return nil, err
+	}
+	config := qemu.Config(read.Values)
+	if uuid := config.UUID(); !strings.EqualFold(uuid, a.UUID) {
+		return nil, errors.Errorf("VM %d has the UUID %q, not %q: it is left alone", a.Ref.VMID, uuid, a.UUID)
+	}
+	return config, a.CheckLock(config)
+}
+
+// CheckLock has a lock be waited for.
+func (a *Act) CheckLock(config qemu.Config) error {
+	if lock := config["lock"]; lock != "" {
+		return kind.Wait(errors.Errorf("VM %d is locked (%s)", a.Ref.VMID, lock))
+	}
+	return nil
+}
+
+// Refuse the request for good.
+func (a *Act) Refuse(ctx context.Context, why string) error {
+	a.Record.Enter(v1alpha1.ActRefused, why, a.Now)
+	return a.Keep(ctx)
+}
+
+// Once makes a call that is noted before. If its answer is lost, Settle finds out what became
+// of it. What PVE refuses has failed, with a sentence about it, and what waits for its turn was not sent.
+func (a *Act) Once(
+	ctx context.Context, c *Call, taskType string, sentence func(error) string, do func() (proxmox.UPID, error),
+) (proxmox.UPID, error) {
+	noted, err := Note(ctx, a.PVE, a.Ref, taskType, a.Now)
+	if err != nil {
+		return "", err
+	}
+	r := a.Record
+	*c, r.Node = noted, a.Ref.Node
+	if err := a.Keep(ctx); err != nil {
+		return "", err
+	}
+	u, err := do()
+	if proxmox.IsOutcomeUnknown(err) {
+		return "", err
+	}
+	if _, waits := proxmox.Waiting(err); waits {
+		*c = Call{}
+		r.Enter(v1alpha1.ActPending, "", a.Now)
+		return "", errors.Join(err, a.Keep(ctx))
+	}
+	if err != nil {
+		*c = Call{}
+		r.Enter(v1alpha1.ActFailed, sentence(err), a.Now)
+		return "", a.Keep(ctx)
+	}
+	c.Task = u
+	return u, a.Keep(ctx)
+}
+
+// Settle finds out what became of the call that was noted last, and notes that: of the one that
+// takes what is to be got back to, or of the other. It starts nothing.
+func (a *Act) Settle(ctx context.Context, taking, done End) error {
+	if !a.Record.Open() {
+		return nil
+	}
+	c, end := &a.Record.Call, done
+	if c.Begun == 0 {
+		c, end = &a.Record.Taking, taking
+	}
+	t, err := c.Find(ctx, a.PVE, proxmox.Ref{Node: a.Record.Node, VMID: a.Ref.VMID}, end.Type)
+	switch {
+	case err != nil:
+		return err
+	case t == nil && c.MayShow(a.Now):
+		return nil
+	case t != nil && t.Running:
+		c.Task = t.UPID
+		return a.Keep(ctx)
+	case t != nil:
+		c.Task = t.UPID
+	}
+	if err := end.Settle(ctx, t); err != nil {
+		return err
+	}
+	return a.Keep(ctx)
+}

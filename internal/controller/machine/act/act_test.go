@@ -1,0 +1,62 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package act
+
+import (
+	"testing"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+func TestRecord(t *testing.T) {
+	r := New("1", time.Unix(5, 0))
+	r.Call.Begun = 7
+	back, err := Parse(r.String())
+	if err != nil || back.String() != r.String() || !back.Open() {
+		t.Errorf("a record is read as it was written, got %v and %v", back, err)
+	}
+	if _, err := Parse("{"); err == nil {
+		t.Error("what the provider has not written is an error")
+	}
+	if empty, err := Parse(""); err != nil || empty.Token != "" || empty.Open() {
+		t.Errorf("nothing was done without a record, got %v and %v", empty, err)
+	}
+}
+
+// TestLeft has what proves an unfinished VM outlive the requests that come after it.
+func TestLeft(t *testing.T) {
+	now := time.Unix(5, 0)
+	r := New("1", now)
+	r.Node, r.Call = "pve1", Call{Begun: 7, Task: "UPID:pve1:1"}
+	r.Enter(v1alpha1.ActFailed, "broken", now)
+	second := r.Next("2", now)
+	second.Enter(v1alpha1.ActRefused, "no", now)
+	third := second.Next("3", now)
+	if c := third.Calls(); len(c) != 1 || c[0].Task != "UPID:pve1:1" || c[0].Node != "pve1" {
+		t.Errorf("the call that has failed is kept, got %+v", c)
+	}
+	third.Node, third.Call = "pve1", Call{Begun: 9}
+	third.Enter(v1alpha1.ActRestoring, "", now)
+	if c := third.Calls(); len(c) != 2 || c[0].Begun != 9 {
+		t.Errorf("the call that goes on may have it too, got %+v", c)
+	}
+	third.Enter(v1alpha1.ActSucceeded, "", now)
+	if fourth := third.Next("4", now); fourth.Left == nil || fourth.Left.Begun != 7 {
+		t.Errorf("got %+v", fourth)
+	}
+}

@@ -1,0 +1,86 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package act
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+)
+
+// Arrival is how long a call may take to show the task that it has started, after its answer was
+// lost.
+const Arrival = 15 * time.Second
+
+// Tasks is the part of a Client that finds the tasks of calls.
+type Tasks interface {
+	NodeTasks(ctx context.Context, node, taskType string) ([]proxmox.Task, error)
+	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
+	Identity() proxmox.Identity
+}
+
+// A Call is one that starts a task on a VM. It is noted before it is made.
+type Call struct {
+	// Begun is when the call was noted, in seconds.
+	Begun int64 `json:"begun,omitempty"`
+
+	// Before are the latest tasks of the type that there were before.
+	Before []proxmox.UPID `json:"before,omitempty"`
+
+	// Task that was started. Empty if its start is not known to have happened.
+	Task proxmox.UPID `json:"task,omitempty"`
+}
+
+// Note a call that is about to be made.
+func Note(ctx context.Context, t Tasks, ref proxmox.Ref, taskType string, now time.Time) (Call, error) {
+	before, err := tasksOf(ctx, t, ref, taskType)
+	return Call{Begun: now.Unix(), Before: tasktrack.Latest(before)}, err
+}
+
+// Find the task that the call has started, or nil if none is known.
+func (c *Call) Find(ctx context.Context, t Tasks, ref proxmox.Ref, taskType string) (*proxmox.Task, error) {
+	if c.Task != "" {
+		found, err := t.Task(ctx, c.Task)
+		if proxmox.IsNoSuchTask(err) {
+			return nil, nil
+		}
+		return &found, err
+	}
+	all, err := tasksOf(ctx, t, ref, taskType)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(tasktrack.Since(all, c.Before), func(o proxmox.Task) bool { return o.UPID.User() != t.Identity().ID })
+	if len(all) == 0 {
+		return nil, nil
+	}
+	return &all[0], nil
+}
+
+// MayShow reports whether the task of the call may be yet to show.
+func (c *Call) MayShow(now time.Time) bool { return now.Sub(time.Unix(c.Begun, 0)) < Arrival }
+
+// tasksOf a type that work on the VM, or have done so.
+func tasksOf(ctx context.Context, t Tasks, ref proxmox.Ref, taskType string) ([]proxmox.Task, error) {
+	all, err := t.NodeTasks(ctx, ref.Node, taskType)
+	id := strconv.Itoa(ref.VMID)
+	return slices.DeleteFunc(all, func(o proxmox.Task) bool { return o.ID != id }), err
+}

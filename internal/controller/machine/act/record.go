@@ -1,0 +1,142 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package act does to VMs what throws data away, such as going back to a snapshot: at most once for
+// each token, even if the provider is killed at any moment. record.go has what is kept of an act,
+// call.go finds out what became of a call, act.go makes calls, and kind.go has what is common to the
+// acts that Machines ask for.
+package act
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// A Record is what was done for the request of one token. It is written before each call that it
+// is about.
+type Record struct {
+	Token string `json:"token"`
+
+	// Target is what the VM is put back to, by its name in PVE.
+	Target string `json:"target,omitempty"`
+
+	State   v1alpha1.MachineActState `json:"state"`
+	Message string                   `json:"message,omitempty"`
+
+	// At is when the state was reached, in seconds.
+	At int64 `json:"at"`
+
+	// Node that the VM was on when a call was noted.
+	Node string `json:"node,omitempty"`
+
+	// Ran is true if the VM was stopped for the act.
+	Ran bool `json:"ran,omitempty"`
+
+	// Safety is the name of what was taken first, to get back to, Taking the call that takes it, and
+	// Taken true once it was there.
+	Safety string `json:"safety,omitempty"`
+	Taking Call   `json:"taking,omitzero"`
+	Taken  bool   `json:"taken,omitempty"`
+
+	// Call is the call that throws data away.
+	Call Call `json:"call,omitzero"`
+
+	// Left is the call of an earlier token that has left the VM unfinished.
+	Left *Leaving `json:"left,omitempty"`
+}
+
+// A Leaving is a call on a node that has left a VM unfinished.
+type Leaving struct {
+	Node string `json:"node"`
+	Call
+}
+
+// Parse reads what String has written. Empty is a record of nothing.
+func Parse(text string) (*Record, error) {
+	r := &Record{}
+	if text == "" {
+		return r, nil
+	}
+	if err := json.Unmarshal([]byte(text), r); err != nil {
+		return nil, errors.New("it is not what this provider wrote")
+	}
+	return r, nil
+}
+
+// String returns what is kept of the record.
+func (r *Record) String() string {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return "" // Such values can always be written.
+	}
+	return string(text)
+}
+
+// New returns the record of a request that is yet to be done.
+func New(token string, now time.Time) *Record {
+	return &Record{Token: token, State: v1alpha1.ActPending, At: now.Unix()}
+}
+
+// Next returns the record of another request. What the last one may have left is kept.
+func (r *Record) Next(token string, now time.Time) *Record {
+	next := New(token, now)
+	next.Left = r.left()
+	return next
+}
+
+// left is the call that may have left the VM unfinished, or nil.
+func (r *Record) left() *Leaving {
+	if r.Call.Begun != 0 && r.State != v1alpha1.ActSucceeded {
+		return &Leaving{Node: r.Node, Call: r.Call}
+	}
+	return r.Left
+}
+
+// Calls are those whose tasks may work on the VM, or have left it unfinished.
+func (r *Record) Calls() []Leaving {
+	var all []Leaving
+	if r.Call.Begun != 0 {
+		all = append(all, Leaving{Node: r.Node, Call: r.Call})
+	}
+	if r.Left != nil {
+		all = append(all, *r.Left)
+	}
+	return all
+}
+
+// Refuse returns the record of a request that nothing is done for.
+func Refuse(token, target, message string, now time.Time) *Record {
+	return &Record{Token: token, Target: target, State: v1alpha1.ActRefused, Message: message, At: now.Unix()}
+}
+
+// Final reports whether nothing more is done for the token.
+func (r *Record) Final() bool { return r.State.Final() }
+
+// Open reports whether a call was noted whose end is not known yet.
+func (r *Record) Open() bool {
+	return !r.Final() && (r.Call.Begun != 0 || r.Taking.Begun != 0 && !r.Taken)
+}
+
+// Enter a state.
+func (r *Record) Enter(s v1alpha1.MachineActState, message string, now time.Time) {
+	if r.State != s || r.Message != message {
+		r.State, r.Message, r.At = s, message, now.Unix()
+	}
+}

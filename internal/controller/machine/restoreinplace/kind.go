@@ -1,0 +1,129 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package restoreinplace puts a VM back to a backup of it, at most once for each token. kind.go has
+// what a Machine asks for, preflight.go what keeps a restore from being done, safety.go makes the
+// backup that is there to get back to, and act.go does it.
+package restoreinplace
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A Client does to PVE what a restore in place needs done.
+type Client interface {
+	act.Client
+
+	SnapshotTree(ctx context.Context, ref proxmox.Ref) (proxmox.SnapshotTree, error)
+	Create(ctx context.Context, ref proxmox.Ref, p proxmox.Params) (proxmox.UPID, error)
+}
+
+// An Inventory knows what a cluster has.
+type Inventory interface {
+	restore.Inventory
+
+	Replications(ctx context.Context, maxAge time.Duration) ([]proxmox.Replication, error)
+}
+
+// A Kind does the restores in place of a Machine.
+type Kind struct {
+	act.Env
+
+	Client    Client
+	Inventory Inventory
+	Finder    restore.Finder
+	Holds     kind.Holds
+
+	// Labels that a resource has to have to be looked after by the same provider.
+	Labels func(client.Object) map[string]string
+
+	// Lost is true if an earlier restore has left the VM without its configuration.
+	Lost bool
+}
+
+// Texts of restores in place.
+func (Kind) Texts() act.Texts {
+	return act.Texts{
+		Field: "restoreInPlace", Annotation: object.AnnotationRestoreInPlace, Noun: "restore in place",
+		Refused: "RestoreRefused", Failed: "RestoreFailed",
+	}
+}
+
+// Asked returns the restore that a spec asks for.
+func (Kind) Asked(m object.Machine) *act.Asked {
+	s := m.Parameters().RestoreInPlace
+	if s == nil {
+		return nil
+	}
+	return &act.Asked{Token: s.Token, Target: target(s), AllowRunning: ptr.Deref(s.AllowRunning, false)}
+}
+
+// target is what the spec names: a Backup, or a backup.
+func target(s *v1alpha1.MachineRestoreInPlace) string {
+	if s.BackupRef != nil {
+		return s.BackupRef.Name
+	}
+	return ptr.Deref(s.Volume, "")
+}
+
+// Shown returns the record of a restore as far as the status tells.
+func (Kind) Shown(m object.Machine) *act.Record {
+	o := m.Observation().RestoreInPlace
+	if o == nil {
+		return nil
+	}
+	return &act.Record{Token: o.Token, Target: o.Volume, State: o.State, Message: o.Message}
+}
+
+// Show the record in the status.
+func (Kind) Show(m object.Machine, r *act.Record) {
+	if r.Token == "" {
+		return
+	}
+	o := &v1alpha1.MachineRestoreInPlaceObservation{
+		Token: r.Token, Volume: r.Target, State: r.State, Message: r.Message, Time: ptr.To(metav1.NewTime(time.Unix(r.At, 0))),
+	}
+	if r.Taken {
+		o.SafetyBackup = r.Safety
+	}
+	m.Observation().RestoreInPlace = o
+}
+
+// Settle finds out what became of a call that was noted.
+func (k Kind) Settle(ctx context.Context, m object.Machine, r *act.Record) error {
+	return k.on(m, r).settle(ctx)
+}
+
+// Next makes the next call.
+func (k Kind) Next(ctx context.Context, m object.Machine, r *act.Record) (proxmox.UPID, error) {
+	return k.on(m, r).next(ctx)
+}
+
+func (k Kind) on(m object.Machine, r *act.Record) *restoring {
+	return &restoring{Act: k.On(m, k.Client, r), kind: k, machine: m, spec: ptr.Deref(m.Parameters().RestoreInPlace, v1alpha1.MachineRestoreInPlace{})}
+}

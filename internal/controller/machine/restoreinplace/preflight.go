@@ -1,0 +1,247 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package restoreinplace
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
+)
+
+// preflight returns why the restore cannot be done; empty if it can.
+func (a *restoring) preflight(ctx context.Context) (string, error) {
+	for _, check := range []func(context.Context) (string, error){
+		a.checkBackup, a.checkRunning, a.checkOptions, a.checkSnapshots, a.checkReplication, a.checkDisks, a.checkStorages, a.checkPrivileges,
+	} {
+		if no, err := check(ctx); no != "" || err != nil {
+			return no, err
+		}
+	}
+	return "", nil
+}
+
+// refusal returns what an error says against the restore, or the error if it says nothing about that.
+func refusal(err error) (string, error) {
+	_, waits := conditions.WaitsForSource(err)
+	if waits || errors.As(err, &conditions.ValidationError{}) || proxmox.IsAuthorization(err) {
+		return err.Error(), nil
+	}
+	return "", err
+}
+
+// checkBackup finds the backup. It must be of this VM: one that had another UUID would be nobody's.
+func (a *restoring) checkBackup(ctx context.Context) (string, error) {
+	from := restore.Source{Field: "restoreInPlace", BackupRef: a.spec.BackupRef, Volume: a.spec.Volume, Storage: a.spec.Storage}
+	var err error
+	if a.archive, err = a.kind.Finder.Find(ctx, a.machine, from); err != nil {
+		return refusal(err)
+	}
+	uuid := a.archive.Read.UUID()
+	switch {
+	case a.archive.Template:
+		return fmt.Sprintf("backup %q is of a template", a.archive.Volume), nil
+	case !strings.EqualFold(uuid, a.UUID):
+		return fmt.Sprintf("backup %q is of a VM with the UUID %q, and this one has %q: make another Machine of it by restore", a.archive.Volume, uuid, a.UUID), nil
+	}
+	if no, err := refusal(a.archive.Lacks(a.Ref.Node)); no != "" || err != nil {
+		return no, err
+	}
+	return a.checkVerification(ctx)
+}
+
+// checkVerification looks whether a backup server has found that the backup is damaged.
+func (a *restoring) checkVerification(ctx context.Context) (string, error) {
+	storage, _, _ := strings.Cut(a.archive.Volume, ":")
+	all, err := a.kind.Inventory.Volumes(ctx, a.Ref.Node, storage, "backup", inventory.Relaxed)
+	if err != nil {
+		return "", err
+	}
+	if slices.ContainsFunc(all, func(v proxmox.Volume) bool { return v.ID == a.archive.Volume && v.Verification == "failed" }) {
+		return fmt.Sprintf("backup %q is damaged: its latest verification has failed", a.archive.Volume), nil
+	}
+	return "", nil
+}
+
+// checkRunning reads whether the VM runs, or would be started by high availability meanwhile, which
+// could take it to another node.
+func (a *restoring) checkRunning(ctx context.Context) (string, error) {
+	var err error
+	if a.status, err = a.PVE.Status(ctx, a.Ref); err != nil {
+		return "", err
+	}
+	held := a.status.HAManaged && !slices.Contains([]string{"stopped", "disabled", "ignored"}, a.status.HAState)
+	switch {
+	case held:
+		return "high availability keeps the VM running, and would start it in the midst of the restore: stop the VM, or set highAvailability.state to ignored", nil
+	case a.status.Running() && !ptr.Deref(a.spec.AllowRunning, false):
+		return "the VM runs: stop it, or set allowRunning to have it shut down", nil
+	}
+	return "", nil
+}
+
+// checkOptions looks at what in the configuration of the VM forbids it.
+func (a *restoring) checkOptions(context.Context) (string, error) {
+	switch {
+	case a.config["protection"] == "1":
+		return "the VM is protected: set protection to false", nil
+	case a.config.Template():
+		return "the VM is a template", nil
+	case a.kind.Lost && a.spec.SafetyBackup != nil && !a.Record.Taken:
+		return "the VM has lost its configuration, and there is nothing to back up: leave out safetyBackup", nil
+	}
+	return "", nil
+}
+
+// checkSnapshots looks for snapshots, which the VM loses by the restore.
+func (a *restoring) checkSnapshots(ctx context.Context) (string, error) {
+	held, err := a.kind.Holds.Of(ctx, a.UUID)
+	if err != nil {
+		return "", err
+	}
+	if len(held) > 0 && !a.kind.Lost {
+		return "snapshots are to be retained, which would be removed: delete the Snapshot or set its removalPolicy to Delete: " + strings.Join(held, ", "), nil
+	}
+	tree, err := a.kind.Client.SnapshotTree(ctx, a.Ref)
+	if err != nil || len(tree.Snapshots) == 0 || ptr.Deref(a.spec.DiscardSnapshots, false) {
+		return "", err
+	}
+	var names []string
+	for _, s := range tree.Snapshots {
+		names = append(names, s.Name)
+	}
+	slices.Sort(names)
+	return "the VM would lose its snapshots: remove them, or set discardSnapshots: " + strings.Join(names, ", "), nil
+}
+
+// checkReplication looks for jobs that replicate the VM: their copies would no longer fit.
+func (a *restoring) checkReplication(ctx context.Context) (string, error) {
+	all, err := a.kind.Inventory.Replications(ctx, inventory.Fresh)
+	if proxmox.IsAuthorization(err) {
+		return "", nil
+	}
+	for _, r := range all {
+		if r.VMID == a.Ref.VMID {
+			return fmt.Sprintf("replication job %s copies the VM, and could not go on: remove it first", r.ID), nil
+		}
+	}
+	return "", err
+}
+
+// checkDisks looks for disks that would be removed and may not be what the backup has of them: they took the
+// place of another one, or were moved. A drive of cloud-init's cannot be made a second time.
+func (a *restoring) checkDisks(context.Context) (string, error) {
+	made := a.archive.Devices()
+	var others []string
+	for _, device := range made {
+		if own := a.owned(device); own != "" && disk(own) != disk(a.archive.Read.Volume(device)) && !cloudInit(a.config, device) {
+			others = append(others, fmt.Sprintf("%s (%s)", device, own))
+		}
+	}
+	if len(others) > 0 && !ptr.Deref(a.spec.ReplaceDisks, false) {
+		return "disks would be removed that are not those that the backup was made of, or were moved since: set replaceDisks if that is wanted: " +
+			strings.Join(others, ", "), nil
+	}
+	for _, device := range a.config.Drives() {
+		if cloudInit(a.config, device) && !slices.Contains(made, device) {
+			return fmt.Sprintf("the drive of cloud-init is %s, and is another one in the backup", device), nil
+		}
+	}
+	return "", nil
+}
+
+// disk is a volume without the base that a linked clone stands on, and without its format: a restore makes whole
+// volumes, in the format that the storage has.
+func disk(volume string) string {
+	storage, name, _ := strings.Cut(volume, ":")
+	name = path.Base(name)
+	return storage + ":" + strings.TrimSuffix(name, path.Ext(name))
+}
+
+func cloudInit(c qemu.Config, device string) bool {
+	d, err := proxmox.ParseDisk(c[device])
+	return err == nil && d.CloudInit()
+}
+
+// owned is the volume of a device that goes with the VM; empty for none.
+func (a *restoring) owned(device string) string {
+	volume := a.config.Volume(device)
+	if slices.Contains(a.config.OwnVolumes(a.Ref.VMID), volume) {
+		return volume
+	}
+	return ""
+}
+
+// checkStorages looks whether the disks can be put on their storages, and fit there when those are removed that the VM has.
+func (a *restoring) checkStorages(ctx context.Context) (string, error) {
+	storages, err := a.kind.Inventory.Storages(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := a.archive.CheckStorages(storages, a.Ref.Node, "restoreInPlace"); err != nil {
+		return refusal(err)
+	}
+	var sizes []qemu.Growth
+	for _, device := range a.archive.Devices() {
+		if a.owned(device) != "" {
+			g := growth(a.config, device)
+			g.Size, g.More = 0, -g.More
+			sizes = append(sizes, g)
+		}
+	}
+	for _, device := range a.archive.Devices() {
+		sizes = append(sizes, growth(a.archive.Config, device))
+	}
+	fits, err := a.kind.Finder.Checks.CheckCapacity(ctx, sizes, a.Ref.Node)
+	return strings.Join(fits.Rejections, "; "), err
+}
+
+// growth is what a disk takes of its storage.
+func growth(c qemu.Config, device string) qemu.Growth {
+	d, err := proxmox.ParseDisk(c[device])
+	if err != nil {
+		return qemu.Growth{}
+	}
+	size, _ := d.Size()
+	return qemu.Growth{Name: device, Storage: d.Storage(), Size: size, More: size}
+}
+
+// checkPrivileges names what is missing.
+func (a *restoring) checkPrivileges(ctx context.Context) (string, error) {
+	vm := "/vms/" + strconv.Itoa(a.Ref.VMID)
+	needs, err := a.archive.Privileges(ctx, a.kind.Finder.Checks, a.Ref.Node)
+	if err != nil {
+		return refusal(err)
+	}
+	needs = append(needs, validate.PrivilegeRequirement{{Path: vm, Names: []string{"VM.Allocate", "VM.Backup"}}})
+	if a.starts() {
+		needs = append(needs, validate.On(vm, "VM.PowerMgmt"))
+	}
+	return refusal(a.kind.Finder.Checks.CheckPrivileges(ctx, fmt.Sprintf("restore VM %d in place", a.Ref.VMID), needs))
+}

@@ -1,0 +1,380 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package restoreinplace
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
+)
+
+const (
+	uuid  = "11111111-2222-4333-8444-555555555555"
+	other = "99999999-2222-4333-8444-555555555555"
+)
+
+var ref = proxmox.Ref{Node: "pve1", VMID: 500} //nolint:gochecknoglobals // It is a constant.
+
+// A lab is a simulated cluster with VM 500, which has a backup.
+type lab struct {
+	*testing.T
+	*simulator.Server
+
+	root   *proxmox.Client
+	kube   client.Client
+	m      *namespaced.Machine
+	kind   Kind
+	record *act.Record
+	volume string
+	saves  int
+}
+
+func newLab(t *testing.T) *lab {
+	t.Helper()
+	scenario, err := simulator.Quickstart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenario.ACL = append(scenario.ACL, simulator.ScenarioGrant{Path: "/", User: "crossplane@pve", Roles: []string{"Administrator"}})
+	l := &lab{T: t, Server: simulatortest.NewTest(t, simulator.Options{Scenario: scenario})}
+	l.root = l.connect(proxmox.Credentials{Username: "root@pam", Password: simulatortest.RootPassword})
+	c := l.connect(proxmox.Credentials{TokenID: simulatortest.TestToken, TokenSecret: simulatortest.TestSecret})
+	l.ended(l.root.Create(t.Context(), ref, proxmox.Params{
+		"name": "web", "memory": "64", "scsi0": "local-lvm:1", "scsi1": "local-lvm:1,backup=0", "smbios1": "uuid=" + uuid,
+	}))
+	l.backedUp()
+	in := inventory.New(c, inventory.WithMaxAge(0))
+	scheme := runtime.NewScheme()
+	l.must(namespaced.AddToScheme(scheme))
+	l.kube = fake.NewClientBuilder().WithScheme(scheme).Build()
+	l.m = &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "u", Annotations: map[string]string{object.AnnotationUUID: uuid}}}
+	l.m.Spec.ForProvider.RestoreInPlace = &v1alpha1.MachineRestoreInPlace{Token: "1", Volume: &l.volume}
+	l.record = act.New("1", time.Now())
+	checks := &preflight.Checks{Client: c, Inventory: in}
+	backups := restore.Backups{Kube: l.kube, GroupVersion: namespaced.SchemeGroupVersion}
+	l.kind = Kind{
+		Env:    act.Env{Kube: l.kube, GroupVersion: namespaced.SchemeGroupVersion, VM: &vmstate.VM{Ref: ref}, Now: time.Now(), Save: l.save},
+		Client: c, Inventory: in, Labels: kind.Shard{}.Labels,
+		Finder: restore.Finder{Backups: backups, Client: c, Inventory: in, Checks: checks, SharesCluster: func(resource.Managed) bool { return true }},
+	}
+	return l
+}
+
+func (l *lab) save(context.Context, *act.Record) error { l.saves++; return nil }
+
+func (l *lab) connect(by proxmox.Credentials) *proxmox.Client {
+	l.Helper()
+	c, err := proxmox.New(proxmox.Config{Endpoints: []string{l.URL()}, TLS: proxmox.TLS{CA: l.CA()}, Credentials: by})
+	l.must(err)
+	l.Cleanup(c.Close)
+	return c
+}
+
+// must fails the test if something fails that others do.
+func (l *lab) must(err error) {
+	l.Helper()
+	if err != nil {
+		l.Fatal(err)
+	}
+}
+
+// ended waits for the end of a task of somebody.
+func (l *lab) ended(u proxmox.UPID, err error) {
+	l.Helper()
+	l.must(err)
+	for {
+		t, err := l.root.Task(l.Context(), u)
+		l.must(err)
+		if !t.Running {
+			return
+		}
+		<-time.After(time.Millisecond)
+	}
+}
+
+// backedUp puts a backup of the VM onto a storage.
+func (l *lab) backedUp() {
+	l.volume = "nfs:backup/vzdump-qemu-500-2026_11_22-17_00_00.vma.zst"
+	l.Edit(func(s *simulator.State) {
+		g := s.Guests[ref.VMID]
+		config := maps.Clone(g.Config)
+		id, _, _ := strings.Cut(g.Config["scsi0"], ",")
+		s.Volumes[s.Storages["nfs"].Key("pve1", strings.TrimPrefix(l.volume, "nfs:"))] = &simulator.Volume{
+			VMID: 500, Format: "vma.zst", Content: "backup",
+			Backup: &simulator.Backup{Config: config, Disks: map[string]simulator.Volume{"scsi0": *s.Volume("pve1", id)}},
+		}
+	})
+}
+
+// edit the VM behind everybody's back.
+func (l *lab) edit(change func(*simulator.Guest)) {
+	l.Edit(func(s *simulator.State) { change(s.Guests[ref.VMID]) })
+}
+
+// backup that the VM has.
+func (l *lab) backup(change func(*simulator.Volume)) {
+	l.Edit(func(s *simulator.State) { change(s.Volume("pve1", l.volume)) })
+}
+
+// next makes the next call, and waits for its task.
+func (l *lab) next() error {
+	l.Helper()
+	u, err := l.kind.Next(l.Context(), l.m, l.record)
+	if u != "" {
+		l.ended(u, nil)
+	}
+	return err
+}
+
+func (l *lab) settled() {
+	l.Helper()
+	l.must(l.kind.Settle(l.Context(), l.m, l.record))
+}
+
+func (l *lab) spec() *v1alpha1.MachineRestoreInPlace { return l.m.Spec.ForProvider.RestoreInPlace }
+
+// is checks the state of the record, with words of its message, and how often the restore was called.
+func (l *lab) is(state v1alpha1.MachineActState, calls int, words ...string) {
+	l.Helper()
+	for _, w := range words {
+		if !strings.Contains(l.record.Message, w) {
+			l.Errorf("the message is %q, want %q in it", l.record.Message, w)
+		}
+	}
+	if l.record.State != state {
+		l.Errorf("the state is %s (%s), want %s", l.record.State, l.record.Message, state)
+	}
+	n := 0
+	for _, r := range l.Requests() {
+		if r.Method == http.MethodPost && strings.HasPrefix(r.User, "crossplane@pve") && r.Path == "/nodes/pve1/qemu" {
+			n++
+		}
+	}
+	if n != calls {
+		l.Errorf("want %d calls, got %d", calls, n)
+	}
+}
+
+func (l *lab) started() { l.ended(l.root.Start(l.Context(), ref)) }
+
+// TestRefused has what cannot be done be refused for good, before any call that changes something.
+func TestRefused(t *testing.T) {
+	inHA := func(l *lab, state string) {
+		l.Edit(func(s *simulator.State) { s.HA["vm:500"] = &simulator.HAResource{State: state} })
+	}
+	cases := map[string]struct {
+		reason  string
+		prepare func(*lab)
+		words   []string
+	}{
+		"Missing": {
+			reason:  "A backup that is not there is named.",
+			prepare: func(l *lab) { l.spec().Volume = new("nfs:backup/vzdump-qemu-500-2020_11_22-17_00_00.vma.zst") }, words: []string{"not found"},
+		},
+		"NoBackup": {
+			reason:  "A Backup has to be complete.",
+			prepare: func(l *lab) { l.spec().Volume, l.spec().BackupRef = nil, &v1alpha1.Reference{Name: "nightly"} }, words: []string{"'nightly' not found"},
+		},
+		"UUID": {
+			reason:  "The VM must stay this Machine's.",
+			prepare: func(l *lab) { l.backup(func(v *simulator.Volume) { v.Backup.Config["smbios1"] = "uuid=" + other }) }, words: []string{other, "another Machine"},
+		},
+		"TemplateBackup": {
+			reason:  "A template does not become a VM in place.",
+			prepare: func(l *lab) { l.backup(func(v *simulator.Volume) { v.Backup.Config["template"] = "1" }) }, words: []string{"of a template"},
+		},
+		"Damaged": {
+			reason:  "What the backup server knows to be damaged is not restored.",
+			prepare: func(l *lab) { l.backup(func(v *simulator.Volume) { v.Verification = "failed" }) }, words: []string{"damaged"},
+		},
+		"Running": {reason: "A VM that runs is not stopped unasked.", prepare: (*lab).started, words: []string{"allowRunning"}},
+		"HA": {
+			reason:  "High availability would start it in between, whether it runs or not.",
+			prepare: func(l *lab) { inHA(l, "started") }, words: []string{"high availability"},
+		},
+		"HARunning": {
+			reason:  "Nor may it be shut down then.",
+			prepare: func(l *lab) { l.started(); inHA(l, "started"); l.spec().AllowRunning = new(true) }, words: []string{"high availability"},
+		},
+		"Protected": {
+			reason:  "Protection is lifted by people.",
+			prepare: func(l *lab) { l.edit(func(g *simulator.Guest) { g.Config["protection"] = "1" }) }, words: []string{"protected"},
+		},
+		"Snapshots": {
+			reason: "Snapshots are not lost unasked.",
+			prepare: func(l *lab) {
+				l.ended(l.root.TakeSnapshot(l.Context(), ref, proxmox.SnapshotOptions{Name: "theirs"}))
+			}, words: []string{"discardSnapshots: theirs"},
+		},
+		"Replicated": {
+			reason: "Copies would no longer fit.", prepare: func(l *lab) {
+				l.Edit(func(s *simulator.State) {
+					s.Replications["500-0"] = map[string]string{"type": "local", "source": "pve1", "target": "pve2"}
+				})
+			}, words: []string{"500-0"},
+		},
+		"OtherDisk": {
+			reason: "A disk that has taken the place of another one is not removed unasked.", prepare: func(l *lab) {
+				l.backup(func(v *simulator.Volume) { v.Backup.Config["scsi0"] = "local-lvm:vm-500-disk-7,size=1G" })
+			}, words: []string{"scsi0 (local-lvm:vm-500-disk-", "replaceDisks"},
+		},
+		"CloudInit": {
+			reason: "There is one drive of cloud-init's on a storage.", prepare: func(l *lab) {
+				l.edit(func(g *simulator.Guest) { g.Config["ide2"] = "local-lvm:vm-500-cloudinit,media=cdrom" })
+			}, words: []string{"cloud-init", "ide2"},
+		},
+		"Storage": {reason: "The disks go somewhere.", prepare: func(l *lab) { l.spec().Storage = new("nowhere") }, words: []string{"nowhere"}},
+		"NothingToSave": {
+			reason: "A VM that was lost has nothing to back up.", prepare: func(l *lab) {
+				l.kind.Lost, l.spec().SafetyBackup = true, &v1alpha1.MachineSafetyBackup{Storage: "nfs"}
+				l.edit(func(g *simulator.Guest) { g.Config = map[string]string{"memory": "128"} })
+			}, words: []string{"leave out safetyBackup"},
+		},
+		"Privilege": {
+			reason: "What is missing is named.", prepare: func(l *lab) {
+				l.Edit(func(s *simulator.State) {
+					s.ACL = []simulator.Grant{{Path: "/", Kind: "user", ID: "crossplane@pve", Role: "PVEAuditor", Propagate: true}}
+				})
+			}, words: []string{"/vms/500", "VM.Backup"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			tc.prepare(l)
+			if err := l.next(); err != nil {
+				t.Fatalf("%s\n%v", tc.reason, err)
+			}
+			l.is(v1alpha1.ActRefused, 0, tc.words...)
+			if l.saves != 1 {
+				t.Errorf("%s\nit is noted once, got %d", tc.reason, l.saves)
+			}
+		})
+	}
+}
+
+// TestWaits has a VM that is locked, or is another one, left alone. Nothing is refused for good.
+func TestWaits(t *testing.T) {
+	for option, value := range map[string]string{"lock": "backup", "smbios1": "uuid=" + other} {
+		l := newLab(t)
+		l.edit(func(g *simulator.Guest) { g.Config[option] = value })
+		if err := l.next(); err == nil || kind.IsWait(err) != (option == "lock") {
+			t.Errorf("%s: got %v", option, err)
+		}
+		l.is(v1alpha1.ActPending, 0)
+	}
+}
+
+// TestRestore shuts the VM down, makes a backup of it, and puts it back.
+func TestRestore(t *testing.T) {
+	l := newLab(t)
+	l.started()
+	l.spec().AllowRunning, l.spec().SafetyBackup, l.kind.Start = new(true), &v1alpha1.MachineSafetyBackup{Storage: "nfs"}, true
+	if err := l.next(); !errors.Is(err, act.ErrRuns) || !l.record.Ran {
+		t.Fatalf("it is shut down first, got %v", err)
+	}
+	l.ended(l.root.Stop(t.Context(), ref, proxmox.StopOptions{}))
+	if err := l.next(); !kind.IsWait(err) {
+		t.Fatalf("it waits for the safety backup, got %v", err)
+	}
+	b, key := &namespaced.Backup{}, client.ObjectKey{Namespace: "team", Name: SafetyName(l.m, "1")}
+	l.must(l.kube.Get(t.Context(), key, b))
+	if p := b.Spec.ForProvider; *p.Machine != "web" || p.Storage != "nfs" || !*p.Protected {
+		t.Errorf("got %+v", p)
+	}
+	if err := l.next(); !kind.IsWait(err) || l.record.State != v1alpha1.ActMakingSafetyBackup {
+		t.Errorf("it is made once, got %v", err)
+	}
+	b.Status.AtProvider.State = v1alpha1.BackupComplete
+	l.must(l.kube.Update(t.Context(), b))
+	l.must(l.next())
+	l.is(v1alpha1.ActRestoring, 1)
+	l.settled()
+	l.is(v1alpha1.ActSucceeded, 1)
+	g, _ := l.Guest(500)
+	if g.Config["unused0"] == "" || g.Config["scsi1"] != "" || g.Config["scsi0"] == "" || !strings.Contains(g.Config["smbios1"], uuid) {
+		t.Errorf("want what the backup has, and the other disk unused, got %v", g.Config)
+	}
+	l.kind.Show(l.m, l.record)
+	if o := l.m.Status.AtProvider.RestoreInPlace; o.SafetyBackup != key.Name || o.Volume != l.volume {
+		t.Errorf("it is shown, got %+v", o)
+	}
+}
+
+// TestLost loses the answer, the call, and the VM.
+func TestLost(t *testing.T) {
+	l := newLab(t)
+	l.Inject(simulator.Fault{Method: http.MethodPost, Path: "/nodes/pve1/qemu", CutAfter: true, Count: 1})
+	if err := l.next(); !proxmox.IsOutcomeUnknown(err) {
+		t.Fatalf("the answer is lost, got %v", err)
+	}
+	for l.record.Open() {
+		l.settled()
+	}
+	l.is(v1alpha1.ActSucceeded, 1)
+
+	l = newLab(t)
+	l.Inject(simulator.Fault{Method: http.MethodPost, Path: "/nodes/pve1/qemu", CutBefore: true, Count: 1})
+	if err := l.next(); !proxmox.IsOutcomeUnknown(err) {
+		t.Fatalf("the call is lost, got %v", err)
+	}
+	if l.settled(); !l.record.Open() {
+		t.Fatal("it may show yet")
+	}
+	l.kind.Now = l.kind.Now.Add(time.Minute)
+	l.settled()
+	l.is(v1alpha1.ActUnknown, 1, "no task")
+
+	l = newLab(t)
+	l.Inject(simulator.Fault{Task: "qmrestore", Count: 1, TaskExit: "command 'vma extract' failed"})
+	l.must(l.next())
+	l.settled()
+	l.is(v1alpha1.ActFailed, 1, "vma extract", "has lost its configuration")
+	l.kind.Lost, l.spec().Token, l.record = true, "2", l.record.Next("2", time.Now())
+	l.must(l.next())
+	l.settled()
+	l.is(v1alpha1.ActSucceeded, 2)
+
+	l = newLab(t)
+	l.kind.Lost = true
+	if err := l.next(); err == nil || !strings.Contains(err.Error(), "left alone") {
+		t.Errorf("what somebody has changed is theirs, got %v", err)
+	}
+}
