@@ -193,6 +193,34 @@ func TestOtherColumns(t *testing.T) {
 	}
 }
 
+// Each managed kind shows whether it is up to date, and with -o wide why not.
+func TestColumnsOfManagedKinds(t *testing.T) {
+	kinds := 0
+	for _, crd := range definitions(t) {
+		if !slices.Contains(crd.Spec.Names.Categories, "managed") {
+			continue
+		}
+		kinds++
+		var normal, wide []string
+		for _, c := range crd.Spec.Versions[0].AdditionalPrinterColumns {
+			if c.Priority == 0 {
+				normal = append(normal, c.Name)
+			} else {
+				wide = append(wide, c.Name)
+			}
+		}
+		if len(normal) < 3 || !slices.Equal(normal[:3], []string{"READY", "SYNCED", "UPTODATE"}) {
+			t.Errorf("the columns of %s are %q", crd.Name, normal)
+		}
+		if n := len(wide); n < 2 || !slices.Equal(wide[n-2:], []string{"REASON", "MESSAGE"}) {
+			t.Errorf("the columns of %s with -o wide are %q", crd.Name, wide)
+		}
+	}
+	if want := len(clusterv1alpha1.Kinds()) + len(namespacedv1alpha1.Kinds()); kinds != want {
+		t.Errorf("want %d managed kinds, got %d", want, kinds)
+	}
+}
+
 // names of a resource as the API server serves them.
 type names struct {
 	ShortNames []string

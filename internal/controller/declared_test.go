@@ -115,7 +115,10 @@ func (w *world) offAndOn() {
 }
 
 func leavesListsOut(w *world) {
-	w.create(web1())
+	spec := web1()
+	spec.Disks = append(spec.Disks, v1alpha1.MachineDisk{Name: "data", Size: new("1G"), Storage: new("ceph")})
+	spec.Networks = append(spec.Networks, v1alpha1.MachineNetwork{Name: "dmz", Bridge: new("vmbr1")})
+	w.create(spec)
 	w.settles()
 	before := w.devices()
 	w.change(func(p *v1alpha1.MachineParameters) { p.Disks, p.Networks = nil, nil })
@@ -123,14 +126,15 @@ func leavesListsOut(w *world) {
 	w.sameDevices(before, "the lists were left out")
 	w.offAndOn()
 	w.sameDevices(before, "a stop and a start")
-	w.change(func(p *v1alpha1.MachineParameters) { *p = web1() })
+	w.change(func(p *v1alpha1.MachineParameters) { *p = *spec.DeepCopy() })
 	w.settles()
 	w.sameDevices(before, "the same manifest was applied again")
 	w.change(func(p *v1alpha1.MachineParameters) {
 		p.Disks, p.Networks = []v1alpha1.MachineDisk{}, []v1alpha1.MachineNetwork{}
 	})
 	w.settles()
-	w.sameDevices(before, "the lists were emptied")
+	volume, _, _ := strings.Cut(before["scsi1"], ",")
+	w.sameDevices(map[string]string{"scsi0": before["scsi0"], "net0": before["net0"], "unused0": volume}, "the lists were emptied")
 	want := []v1alpha1.MachineRetainedDevice{
 		{List: "disks", Name: "root", Device: "scsi0", Reason: "the VM boots from it"},
 		{List: "networks", Name: "lan", Device: "net0", Reason: "it was not made for this list"},

@@ -192,9 +192,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	e.vm.Usage = e.cache.Usage(m)
 	e.vm.Observe(o, e.planned.Devices, e.now())
 	happened := events.OfChange(before, o, e.tasks.Active(m))
-	if len(o.RetainedDevices) > 0 {
-		happened = append(happened, events.OfRetained(before, o)...)
-	}
+	happened = append(happened, e.told.Retained(m, before, o)...)
 	for _, event := range happened {
 		e.record.Event(m, event)
 	}

@@ -63,6 +63,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
@@ -254,6 +255,7 @@ type shared struct {
 	unschedulable *placement.Queue[Machine]
 	wake          func(Machine)
 	record        event.Recorder
+	told          events.Announced
 	now           func() time.Time
 }
 
@@ -265,6 +267,7 @@ func (s *shared) forget(m Machine) {
 	s.agents.Forget(m)
 	s.cache.Forget(m)
 	s.settled.Forget(m)
+	s.told.Forget(m)
 }
 
 // A connector makes the external of each reconcile.

@@ -184,7 +184,11 @@ func (e report) announceFault(m Machine, before xpv2.Condition) {
 	faults := []xpv2.ConditionReason{
 		conditions.ReasonDeviceMissing, conditions.ReasonBootDiskMissing, conditions.ReasonBridgeMissing, conditions.ReasonGuestHalted,
 	}
-	if slices.Contains(faults, after.Reason) && (before.Reason != after.Reason || before.Message != after.Message) {
+	fault := ""
+	if slices.Contains(faults, after.Reason) {
+		fault = after.Message
+	}
+	if e.told.Fault(m, fault) && (before.Reason != after.Reason || before.Message != after.Message) {
 		e.record.Event(m, xpevent.Warning(xpevent.Reason(after.Reason), errors.New(after.Message)))
 	}
 }

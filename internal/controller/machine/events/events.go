@@ -126,17 +126,10 @@ func OfChange(before, after *v1alpha1.MachineObservation, ours bool) []xpevent.E
 	return all
 }
 
-// OfRetained returns the events of devices that are retained and were not before.
-func OfRetained(before, after *v1alpha1.MachineObservation) []xpevent.Event {
-	var all []xpevent.Event
-	for _, r := range after.RetainedDevices {
-		if slices.Contains(before.RetainedDevices, r) {
-			continue
-		}
-		all = append(all, xpevent.Normal(reasonDeviceRetained, fmt.Sprintf("%s %q is off the list and stays on the VM as %s, no longer managed: %s",
-			r.List, r.Name, r.Device, r.Reason)))
-	}
-	return all
+// ofRetained returns the event of a device that is retained.
+func ofRetained(r v1alpha1.MachineRetainedDevice) xpevent.Event {
+	return xpevent.Normal(reasonDeviceRetained, fmt.Sprintf("%s %q is off the list and stays on the VM as %s, no longer managed: %s",
+		r.List, r.Name, r.Device, r.Reason))
 }
 
 // WithLog adds the last lines of a task's log to its error. They may hold times
