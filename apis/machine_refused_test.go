@@ -389,7 +389,7 @@ func memoryRefusals() map[string]refusal {
 		"DecimalGigabyte": {
 			reason: "A decimal gigabyte is no whole number of MiB.",
 			spec:   `{memory: 2G}`,
-			want:   []string{"spec.forProvider.memory", "2G", "whole number of MiB"},
+			want:   []string{"spec.forProvider.memory", "2G", "whole number of MiB", "such as 4Gi"},
 		},
 		"Fraction": {
 			reason: "There is no fraction of a byte.",

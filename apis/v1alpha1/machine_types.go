@@ -175,7 +175,7 @@ type MachineParameters struct {
 	// same. 64Mi to 16Ti, in whole MiB. PVE: memory (MiB); without it a new VM
 	// gets PVE's default of 512 MiB.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).asApproximateFloat() / 1048576.0 >= 64.0 && quantity(string(self)).asApproximateFloat() / 1048576.0 <= 16777216.0 && double(int(quantity(string(self)).asApproximateFloat() / 1048576.0)) == quantity(string(self)).asApproximateFloat() / 1048576.0",messageExpression="'memory %s is not a whole number of MiB in the range 64Mi to 16Ti'.format([self])"
+	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).asApproximateFloat() / 1048576.0 >= 64.0 && quantity(string(self)).asApproximateFloat() / 1048576.0 <= 16777216.0 && double(int(quantity(string(self)).asApproximateFloat() / 1048576.0)) == quantity(string(self)).asApproximateFloat() / 1048576.0",messageExpression="'memory %s is not a whole number of MiB in the range 64Mi to 16Ti: write it with Mi, Gi or Ti, such as 4Gi'.format([self])"
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
 	// MemoryOptions are ballooning, shares and huge pages.

@@ -231,10 +231,19 @@ func (o *guestOptions) guests(ctx context.Context) (source, []importer.Find, err
 	}
 	s := source{Client: conn.Client, kube: kube}
 	finds, err := importer.Guests(ctx, s, filter)
-	if err == nil && len(finds) == 0 {
+	switch {
+	case err != nil || len(finds) > 0:
+	case o.chooses():
+		err = errors.New(noGuest) // What was asked for is not there: a script is to notice.
+	default:
 		fmt.Fprintln(os.Stderr, noGuest)
 	}
 	return s, finds, err
+}
+
+// chooses reports whether any flag says which guests.
+func (o *guestOptions) chooses() bool {
+	return len(o.Node)+len(o.Pool)+len(o.Tag)+len(o.Name)+len(o.VMID) > 0
 }
 
 // managed are the Machines of both scopes by the UUID of their VM.

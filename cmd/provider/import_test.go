@@ -165,7 +165,9 @@ func TestImportFails(t *testing.T) {
 		args   []string
 		want   string
 	}{
-		"Pattern": {reason: "A pattern has to be one.", args: []string{"list", "--name", "[a"}, want: "pattern"},
+		"NoGuest":        {reason: "What is asked for has to be there.", args: []string{"list", "--name", "nowhere"}, want: "no guest fits"},
+		"NoGuestToWrite": {reason: "So it has for manifests.", args: []string{"write", "--vmid", "99999"}, want: "no guest fits"},
+		"Pattern":        {reason: "A pattern has to be one.", args: []string{"list", "--name", "[a"}, want: "pattern"},
 		"Credentials": {
 			reason: "Credentials are needed, and told by name.", env: map[string]string{"PROXMOX_TOKEN": ""}, args: []string{"list"},
 			want: "PROXMOX_USERNAME with PROXMOX_PASSWORD: the environment has neither",
