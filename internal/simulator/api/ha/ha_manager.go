@@ -442,8 +442,11 @@ func judge(o *engine.Op, sid string) bool {
 	return false
 }
 
-// atMost is how often a resource is started or moved after a failure.
+// atMost is how often a resource is started or moved after a failure; one that was removed as often as one without options.
 func atMost(h *state.HAResource, key string) int {
+	if h == nil {
+		return 1
+	}
 	if v, ok := h.Options[key]; ok {
 		return schema.Int(v)
 	}
