@@ -92,12 +92,18 @@ func (k *randomRun) rest() {
 	for n := range maxLooks {
 		k.round()
 		before := rested
-		rested = k.all(func() bool { return k.tidy() || n > looksInVain && k.excused() })
+		rested = k.all(func() bool { return k.tidy() && k.noticed() || n > looksInVain && k.excused() })
 		if before && rested {
 			return
 		}
 	}
 	k.t.Fatalf("not all Machines are settled, or say why not\n%s", k)
+}
+
+// noticed reports whether the Machine knows whether its VM is on: it is about to act if not.
+func (k *randomRun) noticed() bool {
+	g, ok := k.pve.Guest(k.vmid())
+	return !ok || k.isTheirs() || (g.Power != simulator.Stopped) == (k.m.Observation().Phase == v1alpha1.MachineRunning)
 }
 
 // excuses are good reasons why a Machine is not settled: what it says of it, and
@@ -114,6 +120,7 @@ func excuses() map[string]func(*randomRun) bool {
 		`is protected: set protection to`:      (*randomRun).isProtected,
 		`cannot be detached: the VM is prot`:   func(k *randomRun) bool { return ptr.Deref(k.m.Parameters().Protection, false) },
 		`is on local storage: take it out`:     (*randomRun).isTied,
+		`is on local storage, and in its`:      (*randomRun).isTied,
 		`^RestartRequired \(PendingChanges\)`:  (*randomRun).waitsForStart,
 		`changes wait until the VM is resumed`: (*randomRun).isSuspended,
 		`but its state is paused`: func(k *randomRun) bool {
@@ -210,7 +217,8 @@ func (k *randomRun) isProtected() bool {
 func (k *randomRun) isTied() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	local := func(value string) bool { return strings.HasPrefix(value, "local:iso/") }
-	return ptr.Deref(k.m.Parameters().Node, g.Node) != g.Node && slices.ContainsFunc(slices.Collect(maps.Values(effective(g))), local)
+	values := slices.AppendSeq(slices.Collect(maps.Values(g.Config)), maps.Values(effective(g)))
+	return ptr.Deref(k.m.Parameters().Node, g.Node) != g.Node && slices.ContainsFunc(values, local)
 }
 
 // waitsForStart reports whether all that is left to do is about disks that wait for the next
@@ -335,7 +343,7 @@ func (k *randomRun) count(l *subject) {
 	}
 }
 
-// disks of a VM that its configuration names and that are there.
+// disks of a VM that its configuration names and that are there: high availability leaves those of a node behind that it takes the VM from.
 func (k *randomRun) disks(g simulator.Guest) int {
 	found := map[string]bool{}
 	for _, config := range []map[string]string{g.Config, g.Pending} {
@@ -347,8 +355,8 @@ func (k *randomRun) disks(g simulator.Guest) int {
 	}
 	n := 0
 	k.pve.Edit(func(s *simulator.State) {
-		for key := range s.Volumes {
-			if found[key.Storage+":"+key.Name] && (key.Node == "" || key.Node == g.Node) {
+		for key, v := range s.Volumes {
+			if found[key.Storage+":"+key.Name] && (key.Node == "" || key.Node == g.Node || v.VMID == g.VMID) {
 				n++
 			}
 		}
@@ -376,6 +384,7 @@ func (k *randomRun) check() {
 			continue
 		}
 		mine = append(mine, k.holdings().Guests[g.VMID])
+		k.leftBehind(g)
 		k.identity(k.t, g)
 		k.describes(g)
 		if k.tidy() {
@@ -542,4 +551,16 @@ func (k *randomRun) leave() {
 		}
 	}
 	k.t.Fatalf("Machines never go\n%s", k)
+}
+
+// leftBehind are disks of the VM on the storage of a node that high availability has taken it from. Proxmox VE destroys the VM where it
+// is, and does not reach them.
+func (k *randomRun) leftBehind(g simulator.Guest) {
+	all, node := k.holdings().Volumes, g.Node
+	for key, v := range all {
+		_, there := all[simulator.VolumeKey{Storage: key.Storage, Node: node, Name: key.Name}]
+		if g.Node = key.Node; v.VMID == g.VMID && key.Node != "" && !there && mentions(g, key) {
+			k.before.Volumes[key] = v
+		}
+	}
 }
