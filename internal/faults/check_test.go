@@ -73,8 +73,17 @@ func (k *randomRun) calm() {
 			m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll})
 			meta.RemoveAnnotations(m, meta.AnnotationKeyReconciliationPaused)
 			m.Generation++
+			if p := m.Parameters(); l.isBlank() && ptr.Deref(p.RestartPolicy, "") == "WhenRequired" {
+				p.RestartTimeoutSeconds = new(int32(1))
+			}
 		})
 	}
+}
+
+// isBlank reports whether the VM has no system, so that nobody in it hears a request to restart.
+func (l *subject) isBlank() bool {
+	p := l.start.spec
+	return l.start.adopts == 0 && p.Template == nil && p.Image == nil
 }
 
 // How many looks it may take until all Machines are settled, and after how many one
@@ -110,14 +119,20 @@ func (k *randomRun) noticed() bool {
 // whether that is so.
 func excuses() map[string]func(*randomRun) bool {
 	return map[string]func(*randomRun) bool{
-		`disk "[^"]*" is no longer at`:         (*randomRun).editedByHand,
-		`(efiDisk|tpm) is no longer at`:        (*randomRun).editedByHand,
-		`can be read in two ways`:              (*randomRun).isUnassigned,
-		`comes back with its volume`:           (*randomRun).isUnassigned,
-		`cannot shrink from`:                   (*randomRun).shrinks,
-		`has no disk to boot from`:             (*randomRun).isDiskless,
-		`is not this resource's`:               (*randomRun).isTheirs,
-		`is protected: set protection to`:      (*randomRun).isProtected,
+		`disk "[^"]*" is no longer at`:    (*randomRun).editedByHand,
+		`(efiDisk|tpm) is no longer at`:   (*randomRun).editedByHand,
+		`can be read in two ways`:         (*randomRun).isUnassigned,
+		`comes back with its volume`:      (*randomRun).isUnassigned,
+		`cannot shrink from`:              (*randomRun).shrinks,
+		`has no disk to boot from`:        (*randomRun).isDiskless,
+		`is not this resource's`:          (*randomRun).isTheirs,
+		`is protected: set protection to`: (*randomRun).isProtected,
+		`volume \S+ is attached as \w+ already`: func(k *randomRun) bool { // That of a clone that was made anew.
+			g, _ := k.pve.Guest(k.vmid())
+			return slices.ContainsFunc(k.m.Parameters().Disks, func(d v1alpha1.MachineDisk) bool {
+				return d.Volume != nil && *d.Volume != "" && strings.HasPrefix(effective(g)["scsi0"], *d.Volume+",")
+			})
+		},
 		`cannot be detached: the VM is prot`:   func(k *randomRun) bool { return ptr.Deref(k.m.Parameters().Protection, false) },
 		`is on local storage: take it out`:     (*randomRun).isTied,
 		`is on local storage, and in its`:      (*randomRun).isTied,

@@ -264,6 +264,7 @@ func unlock(g *simulator.Guest) {
 func idle(do manualEdit) step {
 	return byHand(func(k *randomRun, l *subject, _ simulator.Guest, r *rand.Rand) string {
 		k.drain()
+		k.watch()
 		g, ok := k.guest()
 		if !ok {
 			return "no VM"

@@ -95,6 +95,15 @@ func (id Identity) Prove(config Config) Proof {
 	return Foreign
 }
 
+// ProveState reports whether a VM in this state is the resource's. A marker that is in force counts although it is to go: of a change that
+// fails halfway, Proxmox VE keeps a part pending, which may be the new description without the UUID.
+func (id Identity) ProveState(s State) Proof {
+	if id.UUID != "" && strings.Contains(s.Active["description"], id.marker()) {
+		return Ours
+	}
+	return id.Prove(s.Config)
+}
+
 // options that carry the identity: the UUID, and the description without the
 // marker, unless the spec declares one.
 func (id Identity) options(description *string, smbios *v1alpha1.MachineSMBIOS) []Option {

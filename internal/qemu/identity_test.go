@@ -30,6 +30,34 @@ const (
 	otherUUID = "99999999-2222-4333-8444-55555555555f"
 )
 
+// Of a change that failed halfway, the description without the marker may be pending, and the UUID not.
+func TestProveState(t *testing.T) {
+	id := Identity{VMID: 100, UUID: ourUUID}
+	marked, other := "full\n"+id.marker(), Config{"smbios1": "uuid=" + otherUUID, "description": "full"}
+	cases := map[string]struct {
+		reason string
+		state  State
+		want   Proof
+	}{
+		"Halfway": {
+			reason: "The marker in force proves a clone ours.", want: Ours,
+			state: State{Config: other, Active: Config{"smbios1": "uuid=" + otherUUID, "description": marked}},
+		},
+		"Foreign": {reason: "Without one it is somebody else's.", want: Foreign, state: State{Config: other, Active: other}},
+		"Pending": {
+			reason: "What is pending proves it, too.", want: Ours,
+			state: State{Config: Config{"smbios1": "uuid=" + ourUUID}, Active: other},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := id.ProveState(tc.state); got != tc.want {
+				t.Errorf("\n%s\nwant %v, got %v", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
 func TestProve(t *testing.T) {
 	id := Identity{VMID: 100, UUID: ourUUID}
 	cases := map[string]struct {

@@ -162,7 +162,7 @@ func (e *external) vmidTaken(ctx context.Context, m Machine, c *creation, taken 
 	if proxmox.IsAuthorization(err) {
 		v, err = nil, nil // Ours we could see: it was looked for before the call.
 	}
-	if err != nil || v != nil && (c.archive != nil || c.Identity.Prove(v.Config) != qemu.Foreign) || !object.MayReplaceVMID(m) {
+	if err != nil || v != nil && (c.archive != nil || c.Identity.ProveState(v.State) != qemu.Foreign) || !object.MayReplaceVMID(m) {
 		return errors.Wrapf(taken, "VM %d already exists", c.Identity.VMID)
 	}
 	e.inventory.BlockVMID(c.Identity.VMID)

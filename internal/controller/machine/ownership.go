@@ -139,7 +139,7 @@ func setConflict(m Machine, err error) {
 // UUID, which somebody has changed, leads to.
 func (e ownership) checkIdentityUnchanged(m Machine, id qemu.Identity) error {
 	o := m.Observation()
-	found := e.vm != nil && id.Prove(e.vm.Config) == qemu.Ours
+	found := e.vm != nil && id.ProveState(e.vm.State) == qemu.Ours
 	if found || o.VMID == nil || id.UUID == "" || o.UUID == "" {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (e ownership) recordCluster(ctx context.Context, o *v1alpha1.MachineObserva
 // of it, and a Machine that is deleted would leave it behind.
 func (e ownership) checkCluster(ctx context.Context, m Machine, id qemu.Identity) error {
 	o := m.Observation()
-	if o.Cluster == "" || e.vm != nil && id.Prove(e.vm.Config) != qemu.Foreign || e.tasks.Destroyed(m) {
+	if o.Cluster == "" || e.vm != nil && id.ProveState(e.vm.State) != qemu.Foreign || e.tasks.Destroyed(m) {
 		return nil
 	}
 	s, err := e.inventory.ClusterStatus(ctx, inventory.Fresh)

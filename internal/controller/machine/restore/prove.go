@@ -84,7 +84,7 @@ type Proof struct {
 
 // Prove finds out whose a VM is. One that is being restored is proven by the task only.
 func (t Tracker) Prove(ctx context.Context, m object.Machine, id qemu.Identity, v *vmstate.VM) (Proof, error) {
-	p := Proof{Proof: id.Prove(v.Config), VM: v}
+	p := Proof{Proof: id.ProveState(v.State), VM: v}
 	if p.Proof != qemu.Foreign || id.UUID == "" {
 		return p, nil
 	}
@@ -132,7 +132,7 @@ func (t Tracker) proveInPlace(ctx context.Context, m object.Machine, id qemu.Ide
 
 // proveBy finds out whose a VM is by the outcome of a call.
 func (t Tracker) proveBy(ctx context.Context, id qemu.Identity, v *vmstate.VM, outcome Outcome) (Proof, error) {
-	p := Proof{Proof: id.Prove(v.Config), VM: v}
+	p := Proof{Proof: id.ProveState(v.State), VM: v}
 	switch outcome {
 	case Pending, Running:
 		p.Proof = qemu.Unproven
@@ -152,7 +152,7 @@ func (t Tracker) proveEnded(ctx context.Context, id qemu.Identity, v *vmstate.VM
 	case now == nil: // It has just gone. The next look finds that out.
 		return Proof{Proof: qemu.Unproven, VM: v}, nil
 	}
-	p := Proof{Proof: id.Prove(now.Config), VM: now}
+	p := Proof{Proof: id.ProveState(now.State), VM: now}
 	p.Unfinished = p.Proof == qemu.Foreign && outcome == Failed && Unfinished(now.Config)
 	return p, nil
 }

@@ -206,7 +206,7 @@ func (e Finder) machineSource(ctx context.Context, m object.Machine, name string
 	switch {
 	case err != nil:
 		return nil, errors.Wrapf(err, "cannot look at the VM of machine %q to clone", name)
-	case v == nil || id.Prove(v.Config) != qemu.Ours || v.BeingCreated():
+	case v == nil || id.ProveState(v.State) != qemu.Ours || v.BeingCreated():
 		return nil, conditions.Reject(conditions.Creating, "machine '%s' to clone has no VM yet", name)
 	}
 	return &Source{
