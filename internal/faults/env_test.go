@@ -378,7 +378,9 @@ func (w *env) askAgain(t *testing.T) bool {
 		return false
 	}
 	w.again++
-	w.change(t, func(p *v1alpha1.MachineParameters) { p.RestoreInPlace.Token, p.RestoreInPlace.SafetyBackup = "again-"+o.Token, nil })
+	w.change(t, func(p *v1alpha1.MachineParameters) {
+		p.RestoreInPlace.Token, p.RestoreInPlace.SafetyBackup = "again-"+o.Token, nil
+	})
 	return true
 }
 
