@@ -666,6 +666,31 @@ func networkRefusals() map[string]refusal {
 			spec:   `{networks: [{name: lan, vlan: -1}]}`,
 			want:   []string{"spec.forProvider.networks[0].vlan", "-1", "greater than or equal to 0"},
 		},
+		"BridgeAndNetworkRef": {
+			reason: "A bridge is named in one way.",
+			spec:   `{networks: [{name: lan, bridge: vmbr0, networkRef: {name: vmbr20}}]}`,
+			want:   []string{"spec.forProvider.networks[0]", "bridge and networkRef exclude each other"},
+		},
+		"EmptyNetworkRef": {
+			reason: "A reference names something.",
+			spec:   `{networks: [{name: lan, networkRef: {}}]}`,
+			want:   []string{"spec.forProvider.networks[0].networkRef", "either name or selector"},
+		},
+		"TwoNetworkRefs": {
+			reason: "And in one way.",
+			spec:   `{networks: [{name: lan, networkRef: {name: vmbr20, selector: {matchLabels: {network: storage}}}}]}`,
+			want:   []string{"spec.forProvider.networks[0].networkRef", "either name or selector"},
+		},
+		"NetworkRefToAll": {
+			reason: "A selector without labels would match everything.",
+			spec:   `{networks: [{name: lan, networkRef: {selector: {matchLabels: {}}}}]}`,
+			want:   []string{"spec.forProvider.networks[0].networkRef.selector.matchLabels", "at least 1 properties"},
+		},
+		"NetworkRefName": {
+			reason: "A name is one that an interface may have.",
+			spec:   `{networks: [{name: lan, networkRef: {name: "vmbr 20"}}]}`,
+			want:   []string{"spec.forProvider.networks[0].networkRef.name", "should match"},
+		},
 		"TwoOfOneName": {
 			reason: "The name stands for one interface.",
 			spec:   `{networks: [{name: lan}, {name: lan}]}`,

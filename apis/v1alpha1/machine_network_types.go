@@ -24,6 +24,7 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // +kubebuilder:validation:XValidation:rule="!has(self.mtu) || self.mtu == 0 || !has(self.model) || self.model == 'virtio'",messageExpression="'mtu %d needs model virtio, not %s'.format([self.mtu, self.model])"
 // +kubebuilder:validation:XValidation:rule="!has(self.hostTunnel) || !has(self.model) || self.model == 'virtio'",messageExpression="'hostTunnel needs model virtio, not %s'.format([self.model])"
 // +kubebuilder:validation:XValidation:rule="!has(self.device) || !has(oldSelf.device) || self.device == oldSelf.device",messageExpression="'the device of network %s cannot change: it is %s, not %s'.format([self.name, oldSelf.device, self.device])"
+// +kubebuilder:validation:XValidation:rule="!has(self.bridge) || !has(self.networkRef)",message="bridge and networkRef exclude each other: set one of them"
 type MachineNetwork struct {
 	// Name of the interface in this list, up to 63 characters. It stands for
 	// one interface of the VM for as long as it is listed.
@@ -50,6 +51,13 @@ type MachineNetwork struct {
 	// +kubebuilder:validation:MaxLength=15
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9_.-]+$`
 	Bridge *string `json:"bridge,omitempty"`
+
+	// NetworkRef names the bridge by the NodeNetworks of its nodes (of the same
+	// namespace, where there is one), in place of bridge. The VM is made on a node
+	// on which the NodeNetwork of the bridge is applied, and waits while there is
+	// none; an interface that is added later waits for the VM's own node.
+	// +optional
+	NetworkRef *MachineNetworkReference `json:"networkRef,omitempty"`
 
 	// Model of the interface. Default: virtio, or that of the source.
 	// +optional
@@ -160,4 +168,30 @@ type MachineIPConfig struct {
 	// +kubebuilder:validation:MaxLength=39
 	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || (isIP(self) && ip(self).family() == 6)",messageExpression="'ipConfig.gateway6 ' + self + ' is not an IPv6 address'"
 	Gateway6 *string `json:"gateway6,omitempty"`
+}
+
+// MachineNetworkReference names a bridge by its NodeNetworks: one for each node that has it.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.name) != has(self.selector)",message="networkRef needs either name or selector"
+type MachineNetworkReference struct {
+	// Name of the interface, such as vmbr20, that the NodeNetworks have on their nodes,
+	// 2 to 15 characters.
+	// +optional
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=15
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9_]*([.][0-9]+)?$`
+	Name *string `json:"name,omitempty"`
+
+	// Selector of the NodeNetworks. The bridges among those that it matches must have
+	// one name on all nodes.
+	// +optional
+	Selector *NodeNetworkSelector `json:"selector,omitempty"`
+}
+
+// NodeNetworkSelector selects NodeNetworks of the same scope.
+type NodeNetworkSelector struct {
+	// MatchLabels that the NodeNetworks must have, 1 to 16.
+	// +kubebuilder:validation:MinProperties=1
+	// +kubebuilder:validation:MaxProperties=16
+	MatchLabels map[string]string `json:"matchLabels"`
 }

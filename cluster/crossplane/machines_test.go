@@ -17,8 +17,13 @@ limitations under the License.
 package crossplane
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -52,6 +57,38 @@ func (s *suite) testPolicies(t *testing.T) {
 			t.Errorf("these are left without their policy: %s", left)
 		}
 	}
+}
+
+// testImagesOfURLs has a Machine of each scope ask for an image by its URL. For that the provider has to create Images, and to make the
+// Machines their owners.
+func (s *suite) testImagesOfURLs(t *testing.T) {
+	before := s.vmNames(t)
+	disk := make([]byte, 4096)
+	copy(disk, "QFI\xfb\x00\x00\x00\x03")
+	disk[28] = 0x40 // The size of the disk, in the upper half: 1 GiB.
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(disk) }))
+	defer server.Close()
+	text, err := os.ReadFile(checkout.Resolve("cluster/crossplane/testdata/image-urls.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "image-urls.yaml")
+	if err := os.WriteFile(file, bytes.ReplaceAll(text, []byte("https://images.example.com"), []byte(server.URL)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.kubectl(t, "apply", "-f", file)
+	s.untilTrue(t, read(t, "cluster/crossplane/testdata/image-urls.yaml"), "Ready", "Synced")
+	for _, group := range []string{"proxmox.vitistack.io", "proxmox.m.vitistack.io"} {
+		owner := s.kubectl(t, "get", "images."+group, "--all-namespaces", "--output=jsonpath={.items[*].metadata.ownerReferences[*].name}")
+		if owner != "of-a-url" {
+			t.Errorf("the Image of %s has the owners %q", group, owner)
+		}
+	}
+	s.kubectl(t, "delete", "--timeout=2m", "-f", file)
+	s.until(t, func() string { // The Images go with their owners.
+		return s.kubectl(t, "get", "images.proxmox.vitistack.io,images.proxmox.m.vitistack.io", "--all-namespaces", "--output=name")
+	})
+	s.untilVMs(t, before)
 }
 
 // vms are the simulated cluster's VMs, with their whole configuration.

@@ -83,6 +83,7 @@ func (s *suite) testExamples(t *testing.T) {
 		t.Run(folder, func(t *testing.T) {
 			s.testMachineExamples(t, folder)
 			s.testCopyExamples(t, folder)
+			s.testDownloadExamples(t, folder)
 			s.testOtherExamples(t, folder)
 		})
 	}
@@ -93,7 +94,7 @@ func (s *suite) testMachineExamples(t *testing.T, folder string) {
 	before := s.holdings(t)
 	objs, files := some(t, folder, func(read []*unstructured.Unstructured) bool {
 		here := func(obj *unstructured.Unstructured) bool { return isMachine(obj) && !isDownload(obj) }
-		return slices.ContainsFunc(read, here) && !slices.ContainsFunc(read, isCopy)
+		return slices.ContainsFunc(read, here) && !slices.ContainsFunc(read, isCopy) && !slices.ContainsFunc(read, isNetwork)
 	})
 	keys := make([]machine.Key, 0, len(objs))
 	for _, obj := range objs {
@@ -138,19 +139,15 @@ func (s *suite) testCopyExamples(t *testing.T, folder string) {
 func (s *suite) testOtherExamples(t *testing.T, folder string) {
 	t.Helper()
 	objs, files := some(t, folder, func(read []*unstructured.Unstructured) bool {
-		other := func(obj *unstructured.Unstructured) bool { return !isMachine(obj) && !isDownload(obj) }
+		other := func(obj *unstructured.Unstructured) bool { return !isMachine(obj) && !isDownload(obj) } // With Machines, if the file has any.
 		return slices.ContainsFunc(read, other) && !slices.ContainsFunc(read, isCopy)
 	})
-	isOfDownload := func(read []*unstructured.Unstructured) bool { return slices.ContainsFunc(read, isDownload) }
-	if _, downloads := some(t, folder, isOfDownload); len(downloads) > 0 {
-		s.kubectl(t, append([]string{"apply", "--dry-run=server"}, downloads...)...)
-	}
 	if len(objs) == 0 {
 		return
 	}
 	s.kubectl(t, append([]string{"apply"}, files...)...)
 	s.untilReady(t, objs)
-	s.kubectl(t, append([]string{"delete", "--timeout=1m"}, files...)...)
+	s.kubectl(t, append([]string{"delete", "--timeout=2m"}, files...)...)
 }
 
 func isMachine(obj *unstructured.Unstructured) bool { return obj.GetKind() == "Machine" }
@@ -166,7 +163,15 @@ func isCopy(obj *unstructured.Unstructured) bool {
 	return slices.Contains([]string{"Snapshot", "SnapshotPolicy", "Backup"}, obj.GetKind())
 }
 
-// isDownload reports whether an object is an Image of a server on the internet, which the tests do not reach, or a Machine of such an Image.
+// isNetwork reports whether an object is a network of a node, which may have a Machine beside it.
+func isNetwork(obj *unstructured.Unstructured) bool { return obj.GetKind() == "NodeNetwork" }
+
+// isOfDownload reports whether a file has an Image of a server on the internet, or a Machine of one.
+func isOfDownload(read []*unstructured.Unstructured) bool {
+	return slices.ContainsFunc(read, isDownload)
+}
+
+// isDownload reports whether an object is an Image of a server on the internet, for which the tests have a mirror, or a Machine of such an Image.
 func isDownload(obj *unstructured.Unstructured) bool {
 	for _, field := range [][]string{{"source", "url"}, {"source", "oci"}, {"image", "url"}, {"image", "ref"}, {"templateRef"}} {
 		if _, has, _ := unstructured.NestedFieldNoCopy(obj.Object, append([]string{"spec", "forProvider"}, field...)...); has {

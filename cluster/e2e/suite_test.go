@@ -96,11 +96,35 @@ func (s *suite) startSimulator() error {
 	if err != nil {
 		return err
 	}
-	if s.pve, err = s.Run(s.ctx, s.simulator.Spec(path, checkout.Scenario())); err != nil {
+	scenario, err := s.scenario()
+	if err != nil {
+		return err
+	}
+	if s.pve, err = s.Run(s.ctx, s.simulator.Spec(path, scenario)); err != nil {
 		return err
 	}
 	s.connection, err = s.simulator.Connection()
 	return err
+}
+
+// scenario is a file with the cluster of the quick start whose token may change the networks of nodes too.
+func (s *suite) scenario() (string, error) {
+	text, err := os.ReadFile(checkout.Scenario())
+	if err != nil {
+		return "", err
+	}
+	added := string(text)
+	for before, more := range map[string]string{
+		"\nacl:\n":   "  - {path: /nodes, user: crossplane@pve, roles: [PVEAuditor, NetworkReader, NetworkChanger]}\n",
+		"\nroles:\n": "  - {id: NetworkChanger, privileges: [Sys.Modify]}\n",
+	} {
+		if !strings.Contains(added, before) {
+			return "", fmt.Errorf("%s has no %q", checkout.Scenario(), before)
+		}
+		added = strings.Replace(added, before, before+more, 1)
+	}
+	file := filepath.Join(s.Dir, "scenario.yaml")
+	return file, os.WriteFile(file, []byte(added), 0o600)
 }
 
 // startFirstProvider starts the provider with the arguments and the rights that the chart gives it, and beside the environment,
@@ -117,7 +141,7 @@ func (s *suite) startFirstProvider() error {
 	if s.spec, err = provider.Spec(path, kubeconfig, os.Environ()); err != nil {
 		return err
 	}
-	s.spec.Args = args
+	s.spec.Args = slices.Concat(args, []string{"--checksum-local-addresses"}) // The mirror is on loopback.
 	if err := s.startRecorders(); err != nil {
 		return err
 	}

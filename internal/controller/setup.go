@@ -147,7 +147,9 @@ func machines(sched *scheduler.Scheduler, watch *images.Notifier) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		id := s.Identity("Machine")
 		o.Holds = kind.Holds{Reader: mgr.GetClient(), Lists: s.Lists("Snapshot")}
-		if err := machine.Setup(mgr, o, id, sched, machine.Images{Object: s.Identity("Image").Object, Watch: watch}); err != nil {
+		if err := machine.Setup(mgr, o, id, sched, machine.Images{
+			Object: s.Identity("Image").Object, Networks: s.Identity("NodeNetwork").List, Watch: watch,
+		}); err != nil {
 			return err
 		}
 		if o.Metrics != nil {

@@ -32,6 +32,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpfake "github.com/crossplane/crossplane-runtime/v2/pkg/resource/fake"
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
@@ -111,14 +112,18 @@ func (w *env) start(t *testing.T, fatal int) *process {
 	for _, k := range []struct {
 		kind.Identity
 
-		image client.Object
+		image    client.Object
+		networks resource.ManagedList
 	}{
 		{kind.Identity{
 			GroupVersionKind: namespaced.MachineGroupVersionKind, Object: &namespaced.Machine{}, List: &namespaced.MachineList{},
-		}, &namespaced.Image{}},
-		{kind.Identity{GroupVersionKind: cluster.MachineGroupVersionKind, Object: &cluster.Machine{}, List: &cluster.MachineList{}}, &cluster.Image{}},
+		}, &namespaced.Image{}, &namespaced.NodeNetworkList{}},
+		{
+			kind.Identity{GroupVersionKind: cluster.MachineGroupVersionKind, Object: &cluster.Machine{}, List: &cluster.MachineList{}},
+			&cluster.Image{}, &cluster.NodeNetworkList{},
+		},
 	} {
-		if err := machine.Setup(mgr, o, k.Identity, scheduler, machine.Images{Object: k.image, Watch: images}); err != nil {
+		if err := machine.Setup(mgr, o, k.Identity, scheduler, machine.Images{Object: k.image, Networks: k.networks, Watch: images}); err != nil {
 			t.Fatal(err)
 		}
 	}

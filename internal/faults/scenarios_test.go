@@ -99,6 +99,17 @@ func (s scenario) copies() []client.Object {
 	return all
 }
 
+// appliedNetwork is the NodeNetwork of a bridge that the quickstart cluster has.
+func appliedNetwork() client.Object {
+	n := &namespaced.NodeNetwork{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: "pve2-vmbr1", UID: "5a7a5f2c-0000-4000-8000-000000000003", Labels: map[string]string{"network": "storage"},
+	}}
+	n.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: "pve"})
+	n.Spec.ForProvider = v1alpha1.NodeNetworkParameters{Node: "pve2", Interface: "vmbr1", Type: "bridge"}
+	n.SetConditions(xpv2.Condition{Type: "Applied", Status: corev1.ConditionTrue, Reason: "Applied", LastTransitionTime: metav1.Now()})
+	return n
+}
+
 // readyImage is an Image of what the quickstart cluster has.
 func readyImage() client.Object {
 	i := &namespaced.Image{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "debian", UID: "5a7a5f2c-0000-4000-8000-000000000002"}}
@@ -163,6 +174,20 @@ func scenarios() map[string]scenario {
 			spec:    v1alpha1.MachineParameters{TemplateRef: &v1alpha1.Reference{Name: "debian"}},
 			objects: []client.Object{readyImage()},
 			holds:   has(map[string]string{"scsi0": "base-9000"}),
+		},
+		"NetworkRef": {
+			reason: "A VM is made where the bridge of a NodeNetwork is, and gets another network of it.",
+			spec: v1alpha1.MachineParameters{
+				Template: new(intstr.FromString("ubuntu-24.04")),
+				Networks: []v1alpha1.MachineNetwork{{Name: "lan", NetworkRef: &v1alpha1.MachineNetworkReference{Name: new("vmbr1")}}},
+			},
+			objects: []client.Object{appliedNetwork()},
+			changes: []func(*v1alpha1.MachineParameters){func(p *v1alpha1.MachineParameters) {
+				p.Networks = append(p.Networks, v1alpha1.MachineNetwork{Name: "storage", NetworkRef: &v1alpha1.MachineNetworkReference{
+					Selector: &v1alpha1.NodeNetworkSelector{MatchLabels: map[string]string{"network": "storage"}},
+				}})
+			}},
+			holds: both(on("pve2"), has(map[string]string{"net0": "bridge=vmbr1", "net1": "bridge=vmbr1"})),
 		},
 		"FullClone": {
 			reason: "A VM is a full clone in a pool, with a further disk.",

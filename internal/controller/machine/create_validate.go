@@ -97,6 +97,9 @@ func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, i
 	if c.node, err = e.nodeWithMedia(ctx, m, c.node); err != nil {
 		return nil, err
 	}
+	if c.node, err = e.nodeWithNetworks(m, c.node); err != nil {
+		return nil, err
+	}
 	if err := e.preparePlace(ctx, m, c); err != nil {
 		return nil, err
 	}
@@ -326,6 +329,22 @@ func (e creator) nodeWithMedia(ctx context.Context, m Machine, chosen string) (s
 	}
 	if m.Parameters().Node != nil || m.Parameters().NamesTemplate() || m.Parameters().TemplateRef != nil || m.Parameters().Clone != nil {
 		return "", missing
+	}
+	return "", nil
+}
+
+// nodeWithNetworks is the chosen node if the bridges that networks name by NodeNetworks are applied there. Otherwise placement is to
+// choose one, unless the spec names the node.
+func (e creator) nodeWithNetworks(m Machine, chosen string) (string, error) {
+	if no := e.bridges.Problems(); len(no) > 0 {
+		return "", conditions.Reject(conditions.Networking, "%s", strings.Join(no, "; "))
+	}
+	why := e.bridges.Lacks(chosen)
+	switch {
+	case chosen == "", why == "", chosen == m.GetAnnotations()[object.AnnotationNode] && !e.mayReplaceNode(m):
+		return chosen, nil
+	case m.Parameters().Node != nil:
+		return "", conditions.Reject(conditions.Networking, "the VM cannot be made on node %s: %s", chosen, why)
 	}
 	return "", nil
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/networks"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
@@ -63,6 +64,9 @@ type external struct {
 
 	// tasksBefore are the tasks as they were before the VM was looked at.
 	tasksBefore tasktrack.View
+
+	// bridges that networks of the spec name by NodeNetworks.
+	bridges *networks.Bridges
 
 	// generated is the password of the connection Secret, if one is asked for.
 	generated string
@@ -100,6 +104,10 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 	}
 	if wait := e.waitForSource(ctx, m); wait != nil {
 		return observeSourceWait(m, wait)
+	}
+	var err error
+	if e.bridges, err = e.networks.Resolve(ctx, m, e.sharesCluster); err != nil {
+		return managed.ExternalObservation{}, err
 	}
 	e.tasksBefore = e.lookAtTasks(ctx, m)
 	if meta.GetExternalName(m) == "" {

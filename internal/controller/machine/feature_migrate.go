@@ -185,6 +185,9 @@ func (e migrateFeature) targetProblem(ctx context.Context, m Machine, node strin
 	case !nodes[i].Online():
 		return fmt.Sprintf("node %q is %s: the VM cannot migrate to it now", node, nodes[i].Status), nil
 	}
+	if why := e.bridges.Lacks(node); why != "" {
+		return fmt.Sprintf("the VM cannot migrate to node %s: %s", node, why), nil
+	}
 	isos := slices.DeleteFunc(preflight.Media(m.Parameters()), func(v preflight.Medium) bool {
 		return !e.planned.EjectStorages[v.Storage()] || v.Content != preflight.ContentISO
 	})

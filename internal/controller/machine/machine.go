@@ -65,6 +65,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/networks"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
@@ -174,6 +175,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 	c := &connector{
 		shared: &shared{
 			object:    id.Object,
+			networks:  networks.Reader{Kube: mgr.GetClient(), List: from.Networks},
 			images:    images.Reader{Kube: mgr.GetClient(), Object: from.Object, MachineKind: id.GroupVersionKind},
 			kube:      mgr.GetClient(),
 			tasks:     tasktrack.New(o.Clock()),
@@ -242,6 +244,7 @@ func (c *connector) forgetGone(all cache.Informers, kind client.Object) error {
 type shared struct {
 	object        client.Object // An empty Machine of the same scope.
 	images        images.Reader
+	networks      networks.Reader
 	kube          client.Client
 	tasks         *tasktrack.Tracker
 	passwords     *password.Sent
@@ -370,10 +373,13 @@ func pollInterval(m Machine, configured time.Duration, now time.Time) time.Durat
 	return configured
 }
 
-// Images are what a controller of Machines knows of the Images of its scope.
+// Images are what a controller of Machines knows of the Images and the NodeNetworks of its scope.
 type Images struct {
 	// Object is an empty Image.
 	Object client.Object
+
+	// Networks is an empty list of NodeNetworks.
+	Networks resource.ManagedList
 
 	// Watch tells of changed Images.
 	Watch *images.Notifier

@@ -65,7 +65,7 @@ func (c *creation) placedElsewhere() bool {
 // choose a node. What takes a call for each node to learn is asked of the node
 // that is chosen only; if that cannot take the VM after all, the next is chosen.
 func (e creator) choose(ctx context.Context, m Machine, c *creation, decide decideFunc) (placement.Decision, error) {
-	s, err := e.clusterView(ctx, c)
+	s, err := e.clusterView(ctx, m, c)
 	if err != nil {
 		return placement.Decision{}, err
 	}
@@ -273,7 +273,7 @@ type clusterView struct {
 }
 
 // clusterView the cluster by what all Machines share.
-func (e creator) clusterView(ctx context.Context, c *creation) (*clusterView, error) {
+func (e creator) clusterView(ctx context.Context, m Machine, c *creation) (*clusterView, error) {
 	members, err := e.scheduler.Members(ctx, e.sharesCluster(ctx))
 	if err != nil {
 		return nil, err
@@ -291,8 +291,12 @@ func (e creator) clusterView(ctx context.Context, c *creation) (*clusterView, er
 		return nil, err
 	}
 	s := &clusterView{guests: guests, machines: members.Machines, nodes: scheduler.NodesOf(nodes, storages, members.Nodes), known: map[string]bool{}}
-	if len(c.mappings()) == 0 {
-		return s, nil
+	bridges, err := e.networks.Resolve(ctx, m, e.sharesCluster) // They may have changed since the Machine was looked at.
+	for i, n := range s.nodes {
+		s.nodes[i].Lacks = bridges.Lacks(n.Name)
+	}
+	if len(c.mappings()) == 0 || err != nil {
+		return s, err
 	}
 	mappings, err := e.inventory.PCIMappings(ctx, inventory.Relaxed)
 	if proxmox.IsAuthorization(err) {

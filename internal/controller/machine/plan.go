@@ -197,7 +197,8 @@ func (e planner) addChange(ctx context.Context, m Machine, d desired, features [
 		return err
 	}
 	e.planned.capacity, err = e.checks.CheckCapacity(ctx, d.Growths(config), e.vm.Node)
-	e.planned.rejections = slices.Concat(e.planned.rejections, unknown, e.planned.capacity.Rejections)
+	waits := e.bridges.Missing(e.vm.Node, preflight.NewBridges(change, e.vm.Config))
+	e.planned.rejections = slices.Concat(e.planned.rejections, e.bridges.Problems(), waits, unknown, e.planned.capacity.Rejections)
 	return err
 }
 
@@ -214,7 +215,7 @@ func (e planner) currentDigest() string {
 func (e planner) desired(m Machine, id qemu.Identity) desired {
 	return desired{
 		Policy: power.Policy{Desired: qemu.Desired{
-			MachineParameters: object.WithImage(m.Parameters(), images.PinnedVolume(m)),
+			MachineParameters: e.bridges.Parameters(object.WithImage(m.Parameters(), images.PinnedVolume(m))),
 			Identity:          id,
 			Tenant:            object.TenantOf(m.GetLabels()),
 			Defaults:          e.defaults.Defaults,

@@ -81,7 +81,7 @@ func (e *Checks) CheckCapacity(ctx context.Context, growths []qemu.Growth, node 
 // UnknownBridges returns the bridges that a change plugs networks into and that a node does
 // not have. What the user may not see is left to PVE.
 func (e *Checks) UnknownBridges(ctx context.Context, change qemu.Difference, config qemu.Config, node string) ([]string, error) {
-	names := newBridges(change, config)
+	names := NewBridges(change, config)
 	if len(names) == 0 {
 		return nil, nil
 	}
@@ -98,8 +98,8 @@ func (e *Checks) UnknownBridges(ctx context.Context, change qemu.Difference, con
 	return no, err
 }
 
-// newBridges are the bridges of networks that they have not yet.
-func newBridges(change qemu.Difference, config qemu.Config) []string {
+// NewBridges are the bridges of networks that they have not yet.
+func NewBridges(change qemu.Difference, config qemu.Config) []string {
 	var names []string
 	for _, device := range qemu.Config(change.Set).NICs() {
 		nic, err := proxmox.ParseNIC(change.Set[device])
