@@ -90,7 +90,10 @@ type BackupParameters struct {
 	Notes *string `json:"notes,omitempty"`
 
 	// Protected keeps the backup from being removed, by retention or by hand, until it
-	// is set to false. One that is left out stays as it is in Proxmox VE. PVE:
+	// is set to false. Left out, the backup is protected when it is made, since the
+	// retention of a job or a storage removes what others have made too; it stays as
+	// people set it in Proxmox VE, and is removed with its resource all the same if
+	// removalPolicy is Delete. With false, retention may remove the backup. PVE:
 	// protected.
 	// +optional
 	Protected *bool `json:"protected,omitempty"`

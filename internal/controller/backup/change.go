@@ -41,7 +41,7 @@ func (e *external) Create(ctx context.Context, m Backup) (managed.ExternalCreati
 	}
 	r := v.record
 	r.UUID, r.VMID, r.Node = v.target.UUID, v.target.VMID, v.guest.Node
-	r.Begun, r.Task, r.Notes = e.Now().Unix(), "", wantedNotes(m)
+	r.Begun, r.Task, r.Notes, r.Guarded = e.Now().Unix(), "", wantedNotes(m), m.Parameters().Protected == nil
 	if err := e.save(ctx, m); err != nil {
 		return none, err
 	}
@@ -58,12 +58,13 @@ func (e *external) Create(ctx context.Context, m Backup) (managed.ExternalCreati
 	return none, e.save(ctx, m)
 }
 
-// options of the backup.
+// options of the backup. It is protected unless the spec says otherwise, so that no retention removes it: that of a job
+// removes what others have made too.
 func options(m Backup) proxmox.BackupOptions {
 	p := m.Parameters()
 	o := proxmox.BackupOptions{
 		Storage: p.Storage, Mode: ptr.Deref(p.Mode, "snapshot"), Compress: ptr.Deref(p.Compression, "zstd"),
-		Notes: fullNotes(m, wantedNotes(m)), Protected: ptr.Deref(p.Protected, false), Bandwidth: p.BandwidthLimit,
+		Notes: fullNotes(m, wantedNotes(m)), Protected: ptr.Deref(p.Protected, true), Bandwidth: p.BandwidthLimit,
 	}
 	if o.Compress == "none" {
 		o.Compress = "0"

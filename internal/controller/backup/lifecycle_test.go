@@ -362,7 +362,7 @@ func TestLimit(t *testing.T) {
 	l.Machine(uuid)
 	l.theirs("older")
 	l.Edit(func(s *simulator.State) { s.Storages["nas"].Options["prune-backups"] = "keep-last=1" })
-	b := l.backup("b1", spec)
+	b := l.backup("b1", spec+"protected: false\n")
 	l.Until(b, "the limit is told", configtest.Says(b, xpv2.TypeReady, "LimitReached", "none is removed"))
 	if l.only().Notes != "older" {
 		t.Error("the older one stays")
@@ -372,14 +372,13 @@ func TestLimit(t *testing.T) {
 // TestProtected has somebody protect a backup that is to be removed.
 func TestProtected(t *testing.T) {
 	l := here(t)
-	l.Machine(uuid)
-	b := l.backup("b1", removed)
-	l.Until(b, "it is made", configtest.Settled(b))
-	id := l.only().ID
+	id := l.theirs("as it was").ID
+	b := l.named("mine", removed, id)
+	l.Until(b, "it is adopted", configtest.Settled(b))
 	l.Must(l.Client.ChangeVolume(l.Context(), "pve1", id, nil, new(true)))
 	l.Must(l.Kube.Delete(l.Context(), b))
 	l.Until(b, "the protection is told", configtest.Says(b, xpv2.TypeSynced, xpv2.ReasonReconcileError, "protected in Proxmox VE"))
-	if w := l.Writes(); len(w) != 1 {
+	if w := l.Writes(); len(w) > 0 {
 		t.Errorf("the removal is not tried: %v", w)
 	}
 	l.Must(l.Client.ChangeVolume(l.Context(), "pve1", id, nil, new(false)))
@@ -387,6 +386,28 @@ func TestProtected(t *testing.T) {
 	if len(l.volumes("nas")) > 0 {
 		t.Error("it is removed then")
 	}
+}
+
+// TestGuarded has a backup protected from the retention of others, unless its spec says otherwise, and removed with its resource.
+func TestGuarded(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		l.Machine(uuid)
+		b := l.backup("b1", removed)
+		l.Until(b, "it is made", configtest.Settled(b))
+		if v := l.only(); !v.Protected || !b.Observation().Protected {
+			l.Errorf("it is protected when it is made, got %+v", v)
+		}
+		l.Delete(b)
+		if len(l.volumes("nas")) > 0 {
+			l.Error("the protection that nobody asked for holds up nothing")
+		}
+		open := l.backup("b2", removed+"protected: false\n")
+		l.Until(open, "it is made", configtest.Settled(open))
+		if v := l.only(); v.Protected {
+			l.Errorf("it is left to the retention of others if that is asked for, got %+v", v)
+		}
+		l.Delete(open)
+	})
 }
 
 // TestLostAnswer loses the call, and then its answer.
@@ -447,7 +468,7 @@ func TestLostLog(t *testing.T) {
 func TestGone(t *testing.T) {
 	l := here(t)
 	l.Machine(uuid)
-	b := l.backup("b1", removed)
+	b := l.backup("b1", removed+"protected: false\n")
 	l.Until(b, "it is made", configtest.Settled(b))
 	l.Ended(l.Client.DeleteVolume(l.Context(), "pve1", l.only().ID))
 	l.Restart()

@@ -67,6 +67,10 @@ type record struct {
 	// Notes that were written last, without the mark.
 	Notes string `json:"notes,omitempty"`
 
+	// Guarded is true if the backup was protected when it was made, without being asked for. That is taken
+	// back before the backup is removed.
+	Guarded bool `json:"guarded,omitempty"`
+
 	// Adopted is true if somebody else has made the backup.
 	Adopted bool `json:"adopted,omitempty"`
 

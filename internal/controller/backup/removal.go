@@ -92,6 +92,9 @@ func (e *external) removing(ctx context.Context, m Backup) (bool, error) {
 	return false, e.look(ctx, m)
 }
 
+// liftable reports whether a backup is protected by this provider, which was not asked to, and not by people.
+func liftable(m Backup, r *record) bool { return r.Guarded && m.Parameters().Protected == nil }
+
 // Delete starts to remove the backup, if it is proven to be this resource's.
 func (e *external) Delete(ctx context.Context, m Backup) (managed.ExternalDelete, error) {
 	none := managed.ExternalDelete{}
@@ -104,13 +107,18 @@ func (e *external) Delete(ctx context.Context, m Backup) (managed.ExternalDelete
 	if err != nil || volume == nil {
 		return none, err
 	}
-	if volume.Protected {
+	if volume.Protected && !liftable(m, r) {
 		err := refusal(volume.ID)
 		m.SetConditions(xpv2.Deleting().WithMessage(err.Error()).WithObservedGeneration(m.GetGeneration()))
 		return none, err
 	}
 	if err := e.permitToSee(ctx, m); err != nil {
 		return none, err
+	}
+	if volume.Protected {
+		if err := e.client.ChangeVolume(ctx, v.seat, volume.ID, nil, ptr.To(false)); err != nil {
+			return none, err
+		}
 	}
 	u, err := e.client.DeleteVolume(ctx, v.seat, volume.ID)
 	if err != nil {
