@@ -125,7 +125,7 @@ func (e creator) preparePlace(ctx context.Context, m Machine, c *creation) (err 
 	if err := e.checkStoragesVisible(ctx, c); err != nil {
 		return err
 	}
-	prohibited, err := e.checks.ForbiddenChanges(ctx, c.Difference(c.sourceConfig()), c.sourceConfig(), c.haVersionRequirements(&vmstate.VM{})...)
+	prohibited, err := e.checks.ForbiddenChanges(ctx, c.Difference(c.sourceConfig()), c.sourceConfig(), c.ha().VersionRequirements(&vmstate.VM{})...)
 	if err != nil {
 		return err
 	}

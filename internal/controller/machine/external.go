@@ -117,7 +117,7 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	if err := (ownership{external: e}).checkOwnership(ctx, m, id); err != nil {
+	if err := e.claims().CheckUUID(ctx, m, id); err != nil {
 		return e.observeConflict(m, err)
 	}
 	if !kind.ReconcileRequested(m) && (lookup{external: e}).cachedVM(ctx, m, id) {
@@ -142,10 +142,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 	if e.vm, err = (lookup{external: e}).locate(ctx, m, id); err != nil {
 		return managed.ExternalObservation{}, conditions.Unreadable(m, err)
 	}
-	if err := (ownership{external: e}).checkIdentityUnchanged(m, id); err != nil {
-		return managed.ExternalObservation{}, err
-	}
-	if err := (ownership{external: e}).checkCluster(ctx, m, id); err != nil {
+	if err := (ownership{external: e}).checkIdentity(ctx, m, id); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	if e.vm == nil {

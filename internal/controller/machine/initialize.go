@@ -28,6 +28,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/claims"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -147,8 +148,8 @@ func (e ownership) adopt(ctx context.Context, m Machine) error {
 	if id.UUID = v.Config.UUID(); id.UUID == "" {
 		return errors.Errorf("cannot adopt VM %d: %s", id.VMID, qemu.NoUUID)
 	}
-	if err := e.checkAdoptable(ctx, m, id.VMID, id.UUID); err != nil {
-		setConflict(m, err)
+	if err := e.claims().CheckAdoptable(ctx, m, id.VMID, id.UUID); err != nil {
+		claims.ShowConflict(m, err)
 		return err
 	}
 	notes := map[string]string{object.AnnotationUUID: id.UUID, object.AnnotationNode: v.Node}

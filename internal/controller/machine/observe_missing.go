@@ -82,7 +82,7 @@ func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identi
 	err := e.tasks.BackoffReason(m)
 	lost := proxmox.IsAlreadyExists(err) && object.MayReplaceVMID(m)
 	if err == nil || lost {
-		err = ownership{external: e}.checkVMIDClaim(ctx, m, id)
+		err = e.claims().CheckVMID(ctx, m, id)
 	}
 	if err == nil {
 		e.creation, err = creator{external: e}.prepare(ctx, m, id)

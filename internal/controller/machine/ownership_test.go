@@ -27,7 +27,6 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // A configuration that has come to lead to another cluster makes no VM anew, and lets
@@ -89,16 +88,5 @@ func TestClusterMismatch(t *testing.T) {
 				t.Errorf("%s want cluster %q shown, got %q", tc.reason, tc.shown, got)
 			}
 		})
-	}
-}
-
-func TestClusterOf(t *testing.T) {
-	alone := proxmox.ClusterStatus{Nodes: []proxmox.ClusterNode{{Name: "pve2"}, {Name: "pve1", Local: true}}}
-	if got := clusterName(alone); got != "pve1" {
-		t.Errorf("a node alone is %q", got)
-	}
-	alone.Name = "lab"
-	if got := clusterName(alone); got != "lab" {
-		t.Errorf("a cluster is %q", got)
 	}
 }

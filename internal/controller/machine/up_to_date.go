@@ -135,7 +135,7 @@ func (e report) updateWait(m Machine) string {
 		return strings.TrimSpace("waits for a task of Proxmox VE to end " + e.tasks.RunningType(m))
 	case !e.planned.allowedDuringLock(e.vm):
 		return e.vm.WaitsFor()
-	case e.planned.haRefuses(e.vm):
+	case e.planned.ha().Refuses(e.vm):
 		return "high availability has given the VM up (state error), and takes no change of it"
 	case e.planned.empty() && e.planned.laterAction == nil:
 		return "waits for the next start of the VM"

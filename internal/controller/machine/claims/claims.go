@@ -1,0 +1,125 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package claims makes sure that the VM of a Machine is no other Machine's, and is the one that it
+// was: claims.go compares the Machines, identity.go the annotations and the cluster with what was
+// seen before.
+package claims
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+)
+
+// Machines are all that there are, of all scopes.
+type Machines interface {
+	OtherClaimants(ctx context.Context, m object.Machine, claim string) ([]object.Machine, error)
+}
+
+// A Checker compares what Machines claim.
+type Checker struct {
+	Machines Machines
+
+	// SharesCluster reports whether another Machine is of the same cluster.
+	SharesCluster func(context.Context) func(resource.Managed) bool
+}
+
+// A ConflictError is a VM that two Machines claim. The one that was made first has it.
+type ConflictError struct{ error }
+
+func conflict(vmid int, by object.Machine) error {
+	return ConflictError{errors.Errorf("VM %d is that of Machine %q, which was there first: this one leaves it alone", vmid, client.ObjectKeyFromObject(by))}
+}
+
+// IsConflict reports whether an error is a ConflictError.
+func IsConflict(err error) bool { return errors.As(err, &ConflictError{}) }
+
+// CheckUUID looks whether an older Machine has the UUID of this one, as after its
+// annotations were copied.
+func (c Checker) CheckUUID(ctx context.Context, m object.Machine, id qemu.Identity) error {
+	if id.UUID == "" || !object.MayClaim(m) {
+		return nil
+	}
+	claimants, err := c.Machines.OtherClaimants(ctx, m, object.ClaimOfUUID(id.UUID))
+	if err != nil {
+		return err
+	}
+	for _, other := range claimants {
+		if kind.Older(other, m) {
+			return conflict(id.VMID, other)
+		}
+	}
+	return nil
+}
+
+// CheckAdoptable says why a VM cannot be adopted: another Machine has it, or an older one is
+// about to adopt it.
+func (c Checker) CheckAdoptable(ctx context.Context, m object.Machine, vmid int, uuid string) error {
+	if !object.MayClaim(m) {
+		return nil
+	}
+	owners, err := c.Machines.OtherClaimants(ctx, m, object.ClaimOfUUID(uuid))
+	if err != nil {
+		return err
+	}
+	for _, other := range owners {
+		return conflict(vmid, other)
+	}
+	return c.checkUndecided(ctx, m, vmid)
+}
+
+// checkUndecided looks whether an older Machine of the same cluster claims the VMID, and
+// its claim is undecided: it has no UUID yet.
+func (c Checker) checkUndecided(ctx context.Context, m object.Machine, vmid int) error {
+	claimants, err := c.Machines.OtherClaimants(ctx, m, object.ClaimOfVMID(meta.GetExternalName(m)))
+	if err != nil || len(claimants) == 0 {
+		return err
+	}
+	shares := c.SharesCluster(ctx)
+	for _, other := range claimants {
+		if other.GetAnnotations()[object.AnnotationUUID] == "" && kind.Older(other, m) && shares(other) {
+			return conflict(vmid, other)
+		}
+	}
+	return nil
+}
+
+// CheckVMID looks whether an older Machine of the same cluster is to have the VMID that
+// the spec names, though neither has a VM yet.
+func (c Checker) CheckVMID(ctx context.Context, m object.Machine, id qemu.Identity) error {
+	if object.MayReplaceVMID(m) {
+		return nil // Whoever is faster has it.
+	}
+	claimants, err := c.Machines.OtherClaimants(ctx, m, object.ClaimOfVMID(meta.GetExternalName(m)))
+	if err != nil || len(claimants) == 0 {
+		return err
+	}
+	shares := c.SharesCluster(ctx)
+	for _, other := range claimants {
+		if kind.Older(other, m) && shares(other) {
+			return conflict(id.VMID, other)
+		}
+	}
+	return nil
+}

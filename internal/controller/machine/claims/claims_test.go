@@ -1,0 +1,96 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package claims
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+)
+
+const uuid = "11111111-2222-4333-8444-555555555555"
+
+// machine that was made at a time, and has the VMID and the UUID.
+func machine(name string, at int64, uuid string) *namespaced.Machine {
+	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(time.Unix(at, 0))}}
+	meta.SetExternalName(m, "500")
+	if uuid != "" {
+		meta.AddAnnotations(m, map[string]string{object.AnnotationUUID: uuid})
+	}
+	return m
+}
+
+// others are all Machines but the one that asks, by their claims.
+type others []object.Machine
+
+func (o others) OtherClaimants(_ context.Context, _ object.Machine, claim string) ([]object.Machine, error) {
+	var all []object.Machine
+	for _, m := range o {
+		for _, c := range object.Claims(m) {
+			if c == claim {
+				all = append(all, m)
+			}
+		}
+	}
+	return all, nil
+}
+
+func TestClaims(t *testing.T) {
+	older, younger, undecided := machine("older", 1, uuid), machine("younger", 3, uuid), machine("undecided", 1, "")
+	id := qemu.Identity{VMID: 500, UUID: uuid}
+	for name, tc := range map[string]struct {
+		reason           string
+		other            *namespaced.Machine
+		elsewhere        bool
+		uuid, adopt, vid string // The Machine that has the VM.
+	}{
+		"Older":     {reason: "The older Machine has the VM.", other: older, uuid: "older", adopt: "older", vid: "older"},
+		"Younger":   {reason: "A younger one takes no VM, but what it has is not adopted.", other: younger, adopt: "younger"},
+		"Undecided": {reason: "An older one that is about to adopt comes first.", other: undecided, adopt: "undecided", vid: "undecided"},
+		"Elsewhere": {reason: "A VMID of another cluster is another VM.", other: undecided, elsewhere: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Checker{Machines: others{tc.other}, SharesCluster: func(context.Context) func(resource.Managed) bool {
+				return func(resource.Managed) bool { return !tc.elsewhere }
+			}}
+			m := machine("mine", 2, uuid)
+			m.Spec.ForProvider.VMID = new(int32(500))
+			for what, check := range map[string]struct {
+				err error
+				by  string
+			}{
+				"UUID":      {c.CheckUUID(t.Context(), m, id), tc.uuid},
+				"Adoptable": {c.CheckAdoptable(t.Context(), m, id.VMID, id.UUID), tc.adopt},
+				"VMID":      {c.CheckVMID(t.Context(), m, id), tc.vid},
+			} {
+				if IsConflict(check.err) != (check.by != "") || check.by != "" && !strings.Contains(check.err.Error(), check.by) {
+					t.Errorf("%s %s: want a conflict with %q, got %v", tc.reason, what, check.by, check.err)
+				}
+			}
+		})
+	}
+}

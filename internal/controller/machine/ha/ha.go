@@ -1,0 +1,170 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package ha decides what high availability is told of a VM, and reads what it was told.
+package ha
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/rules"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
+)
+
+// defaults are what holds in HA if it is not set.
+//
+//nolint:gochecknoglobals // A constant.
+var defaults = map[string]string{"state": vmstate.HAStarted, "max_restart": "1", "max_relocate": "1", "failback": "1"}
+
+// Settings are what a spec, and the rules that placement asks for, want of HA.
+type Settings struct {
+	power.Policy
+
+	Rules rules.Rules
+}
+
+// Wanted is what HA is to be told of the VM.
+func (s Settings) Wanted(v *vmstate.VM) proxmox.HASettings {
+	r := qemu.HASettings(s.HighAvailability)
+	if ours := s.Rules.Group(v); ours != nil {
+		r["group"] = *ours
+	}
+	delete(r, "state")
+	if state := s.HAState(v); state != "" {
+		r["state"] = state
+	}
+	return r
+}
+
+// Change is what of it differs from what HA was told.
+func (s Settings) Change(v *vmstate.VM) proxmox.HASettings {
+	change := s.Wanted(v)
+	maps.DeleteFunc(change, func(name, wanted string) bool {
+		has := cmp.Or(v.HA[name], defaults[name])
+		return cmp.Or(wanted, defaults[name]) == has || name == "state" && wanted == vmstate.HAStarted && has == "enabled"
+	})
+	return change
+}
+
+// Refuses reports whether Proxmox VE refuses to change what HA was told: it has given the VM up, and first has to be told to disable it.
+func (s Settings) Refuses(v *vmstate.VM) bool {
+	if !v.InHA || !v.HAFailed() || !s.HAEnabled() {
+		return false
+	}
+	change := s.Change(v)
+	return len(change) > 0 && change["state"] != vmstate.HADisabled
+}
+
+// VersionRequirements are what HA is to be told that not every version of PVE knows.
+func (s Settings) VersionRequirements(v *vmstate.VM) []validate.VersionRequirement {
+	if !s.HAEnabled() || v.Template() || v.HAUnavailable != "" {
+		return nil
+	}
+	told := s.Wanted(v)
+	if v.InHA {
+		told = s.Change(v)
+	}
+	return validate.HAVersionRequirements(told)
+}
+
+// First is what HA is told of a VM that it does not manage yet. HA starts what it is told nothing
+// else of, so it is always told a state.
+func (s Settings) First(v *vmstate.VM) proxmox.HASettings {
+	r := s.Wanted(v)
+	maps.DeleteFunc(r, func(_, wanted string) bool { return wanted == "" })
+	if r["state"] == "" {
+		r["state"] = vmstate.HAStopped
+		if v.On() {
+			r["state"] = vmstate.HAStarted
+		}
+	}
+	return r
+}
+
+// Differences are those between what HA was told of a VM that it manages and the change.
+func Differences(v *vmstate.VM, change proxmox.HASettings) []v1alpha1.MachinePendingChange {
+	all := make([]v1alpha1.MachinePendingChange, 0, len(change))
+	for _, name := range slices.Sorted(maps.Keys(change)) {
+		all = append(all, v1alpha1.MachinePendingChange{Option: "high availability " + name, Current: v.HA[name], Desired: change[name]})
+	}
+	return all
+}
+
+// An Inventory knows what HA was told.
+type Inventory interface {
+	HAResources(ctx context.Context, maxAge time.Duration) (map[int]proxmox.HASettings, error)
+	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
+}
+
+// An UnlistedError is a VM that is said to be managed by HA, which does not list it.
+type UnlistedError struct{ error }
+
+// Read adds what HA was told of the VM, if the spec declares that. What may be out of
+// date is read again before it is found to differ. The status of a VM that HA is to
+// ignore says that HA does not manage it.
+func (s Settings) Read(ctx context.Context, i Inventory, v *vmstate.VM) error {
+	if s.HighAvailability == nil || v.Template() || v.InHA && !s.HAEnabled() {
+		return nil
+	}
+	if !v.InHA {
+		if ignored, err := s.mayIgnore(ctx, i, v); err != nil || !ignored {
+			return err
+		}
+	}
+	for _, maxAge := range []time.Duration{inventory.Stable, inventory.Fresh} {
+		all, err := i.HAResources(ctx, maxAge)
+		if proxmox.IsAuthorization(err) {
+			if s.HAEnabled() {
+				v.HAUnavailable = err.Error()
+			}
+			return nil // All else goes on being seen.
+		}
+		if err != nil {
+			return err
+		}
+		v.HA, v.InHA = all[v.VMID], all[v.VMID] != nil
+		if v.InHA == s.HAEnabled() && (!v.InHA || len(s.Change(v)) == 0) {
+			return nil
+		}
+	}
+	if v.Status.HAManaged && !v.InHA {
+		return UnlistedError{errors.Errorf("VM %d is said to be managed by high availability, which does not list it", v.VMID)}
+	}
+	return nil
+}
+
+// mayIgnore reports whether HA may be to ignore the VM, by the spec or the cluster's list.
+func (s Settings) mayIgnore(ctx context.Context, i Inventory, v *vmstate.VM) (bool, error) {
+	if s.HAState(v) == vmstate.HAIgnored {
+		return true, nil
+	}
+	guests, err := i.Guests(ctx, inventory.Current)
+	g, _ := vmcache.GuestOf(guests, v.VMID)
+	return g.HAState == vmstate.HAIgnored, err
+}
