@@ -18,6 +18,7 @@ package backup
 
 import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -102,10 +103,10 @@ func (r *record) decide(s state, now, generation int64) decision {
 	case r.Begun != 0:
 		return r.decideLost(s, now)
 	case s.named && s.volume == nil:
-		return because(stuck, kind.Problem{Reason: reasonNotFound, Message: "there is no backup of the external name"})
+		return because(stuck, kind.Problem{Reason: target.ReasonNotFound, Message: "there is no backup of the external name"})
 	case s.named:
 		return decision{action: adopt}
-	case r.resting(now, generation):
+	case target.Rests(r.Failures, now, generation, firstRetry):
 		return because(wait, r.failure())
 	}
 	return decision{action: start}
@@ -114,7 +115,7 @@ func (r *record) decide(s state, now, generation int64) decision {
 // decideLook about a backup that is only looked at.
 func decideLook(s state) decision {
 	if s.volume == nil {
-		return because(start, kind.Problem{Reason: reasonNotFound, Message: "there is no such backup"})
+		return because(start, kind.Problem{Reason: target.ReasonNotFound, Message: "there is no such backup"})
 	}
 	return decision{action: keep}
 }
@@ -126,7 +127,7 @@ func decideTask(s state) decision {
 	case s.task == nil:
 		return decision{action: forget}
 	case s.task.Running:
-		return because(wait, kind.Problem{Reason: reasonCreating, Message: "the backup is being made"})
+		return because(wait, kind.Problem{Reason: target.ReasonCreating, Message: "the backup is being made"})
 	case s.volume != nil:
 		return decision{action: settle}
 	case !s.task.OK():
@@ -158,7 +159,7 @@ func (r *record) decideLost(s state, now int64) decision {
 	case s.volume != nil:
 		return decision{action: settle}
 	case s.unclear, now-r.Begun < arrival:
-		return because(wait, kind.Problem{Reason: reasonCreating, Message: "waiting for the backup to show"})
+		return because(wait, kind.Problem{Reason: target.ReasonCreating, Message: "waiting for the backup to show"})
 	}
 	return decision{action: start}
 }
@@ -169,7 +170,7 @@ func (r *record) gone() kind.Problem {
 	if r.Volume != "" {
 		message = "backup " + r.Volume + " is gone: it is not made again, for that would be another moment; delete this resource"
 	}
-	return kind.Problem{Reason: reasonGone, Message: message}
+	return kind.Problem{Reason: target.ReasonGone, Message: message}
 }
 
 // failure is the problem of an attempt that has failed.

@@ -25,8 +25,8 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
-	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
 )
 
 func TestDecide(t *testing.T) {
@@ -38,7 +38,7 @@ func TestDecide(t *testing.T) {
 	tasked, lost, done := begun, begun, begun
 	tasked.Task, lost.Begun = "x", now-1
 	done.Done, done.Volume, done.Time = true, volume.ID, volume.Changed
-	isGone, resting := done, record{Failures: 1, FailedAt: now - 1, Generation: 1, Problem: "StorageFull", Message: "full"}
+	isGone, resting := done, record{Failures: kind.Failures{Count: 1, FailedAt: now - 1, Generation: 1, Problem: "StorageFull", Message: "full"}}
 	isGone.Gone = true
 	cases := map[string]struct {
 		reason  string
@@ -49,9 +49,9 @@ func TestDecide(t *testing.T) {
 	}{
 		"New":        {reason: "What is not there is made.", want: start},
 		"Named":      {reason: "What the user has named is adopted.", sight: state{volume: volume, named: true}, want: adopt},
-		"NamedNone":  {reason: "What is named and not there is never made.", sight: state{named: true}, want: stuck, problem: reasonNotFound},
-		"Resting":    {reason: "A failure is told, and tried again later.", record: resting, want: wait, problem: reasonStorageFull},
-		"Running":    {reason: "The task is waited for.", record: tasked, sight: state{task: running}, want: wait, problem: reasonCreating},
+		"NamedNone":  {reason: "What is named and not there is never made.", sight: state{named: true}, want: stuck, problem: target.ReasonNotFound},
+		"Resting":    {reason: "A failure is told, and tried again later.", record: resting, want: wait, problem: target.ReasonStorageFull},
+		"Running":    {reason: "The task is waited for.", record: tasked, sight: state{task: running}, want: wait, problem: target.ReasonCreating},
 		"Made":       {reason: "What the task has made is noted.", record: tasked, sight: state{volume: volume, task: ok}, want: settle},
 		"MadeFailed": {reason: "A task may fail after it has made the backup.", record: tasked, sight: state{volume: volume, task: failed}, want: settle},
 		"MadeGone":   {reason: "What was removed at once is gone.", record: tasked, sight: state{task: ok}, want: lose},
@@ -61,20 +61,20 @@ func TestDecide(t *testing.T) {
 		"LostMade":   {reason: "The backup with the mark is ours.", record: begun, sight: state{volume: volume}, want: settle},
 		"LostBusy": {
 			reason: "While a task does not tell what it makes, it may be ours.",
-			record: begun, sight: state{unclear: true}, want: wait, problem: reasonCreating,
+			record: begun, sight: state{unclear: true}, want: wait, problem: target.ReasonCreating,
 		},
-		"LostNow":  {reason: "A call may show late.", record: lost, want: wait, problem: reasonCreating},
+		"LostNow":  {reason: "A call may show late.", record: lost, want: wait, problem: target.ReasonCreating},
 		"LostGone": {reason: "A call that never shows is made again.", record: begun, want: start},
 		"Kept":     {reason: "What is there is kept.", record: done, sight: state{volume: volume}, want: keep},
 		"Removed":  {reason: "What is not there any more is noted.", record: done, want: lose},
-		"Gone":     {reason: "What is gone is not made again.", record: isGone, want: stuck, problem: reasonGone},
+		"Gone":     {reason: "What is gone is not made again.", record: isGone, want: stuck, problem: target.ReasonGone},
 		"Back":     {reason: "What is back is noted.", record: isGone, sight: state{volume: volume}, want: settle},
 		"Replaced": {
 			reason: "One of another time is another.",
 			record: done, sight: state{volume: other}, want: stuck, problem: kind.ReasonAlreadyExists,
 		},
 		"Looks":     {reason: "What is there is looked at.", sight: state{volume: volume, looks: true}, want: keep},
-		"LooksNone": {reason: "What is not there cannot be looked at.", sight: state{looks: true}, want: start, problem: reasonNotFound},
+		"LooksNone": {reason: "What is not there cannot be looked at.", sight: state{looks: true}, want: start, problem: target.ReasonNotFound},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -117,23 +117,5 @@ func TestMayBe(t *testing.T) {
 		if got := r.mayBe(tc.task); got != tc.want {
 			t.Errorf("%s got %t", reason, got)
 		}
-	}
-}
-
-func TestResting(t *testing.T) {
-	r := record{}
-	r.fail(100, 1, backuplog.StorageFull, "full", nil)
-	r.fail(120, 1, backuplog.StorageFull, "full", nil)
-	for at, want := range map[int64]bool{121: true, 120 + 2*firstRetry - 1: true, 120 + 2*firstRetry: false} {
-		if got := r.resting(at, 1); got != want {
-			t.Errorf("at %d: want %t, got %t", at, want, got)
-		}
-	}
-	if r.resting(121, 2) {
-		t.Error("a changed spec is tried at once")
-	}
-	r.fail(200, 1, backuplog.Locked, "locked", nil)
-	if r.resting(200+firstRetry, 1) {
-		t.Error("what is locked is tried again soon")
 	}
 }

@@ -285,7 +285,7 @@ func (e *external) adopt(ctx context.Context, m Backup) (bool, error) {
 	r.VMID, r.Node, r.Adopted, r.Done = v.volume.VMID, v.seat, true, true
 	r.Volume, r.Time, r.Notes = v.volume.ID, v.volume.Changed, v.volume.Notes
 	v.target.VMID = r.VMID
-	e.Event(m, event.Normal(eventAdopted, "backup "+r.Volume+" is this resource's from now on"))
+	e.Event(m, event.Normal(target.EventAdopted, "backup "+r.Volume+" is this resource's from now on"))
 	return true, e.save(ctx, m)
 }
 
@@ -293,14 +293,11 @@ func (e *external) adopt(ctx context.Context, m Backup) (bool, error) {
 // external name once the backup is there: before, an external name is the user's, who asks
 // for adoption by it.
 func (e *external) save(ctx context.Context, m Backup) error {
-	a := map[string]string{AnnotationRecord: e.view.record.String()}
-	if e.view.record.Done && e.view.record.Volume != "" {
-		a[meta.AnnotationKeyExternalName] = e.view.record.Volume
+	name := ""
+	if e.view.record.Done {
+		name = e.view.record.Volume
 	}
-	if e.view.cluster != "" {
-		a[kind.AnnotationCluster] = e.view.cluster
-	}
-	if err := kind.Annotate(ctx, e.Kube, m, a); err != nil {
+	if err := e.Save(ctx, m, AnnotationRecord, e.view.record.String(), name, e.view.cluster); err != nil {
 		return err
 	}
 	m.Observation().Annotations = annotations().Copy(m, m.Observation().Annotations)

@@ -36,7 +36,7 @@ func (e *external) preflight(ctx context.Context, m Backup) (*kind.Problem, erro
 		return nil, err
 	}
 	if v.guest == nil || v.guest.Type != "qemu" {
-		return &kind.Problem{Reason: reasonVMNotFound, Message: fmt.Sprintf("VM %d does not exist", v.target.VMID)}, nil
+		return &kind.Problem{Reason: target.ReasonVMNotFound, Message: fmt.Sprintf("VM %d does not exist", v.target.VMID)}, nil
 	}
 	if p, err := e.online(ctx); p != nil || err != nil {
 		return p, err
@@ -55,7 +55,7 @@ func (e *external) online(ctx context.Context) (*kind.Problem, error) {
 	node := e.view.guest.Node
 	off, err := target.NodeOffline(ctx, e.inventory, node)
 	if off {
-		return &kind.Problem{Reason: reasonNodeOffline, Message: "node " + node + ", which has the VM, is offline"}, nil
+		return &kind.Problem{Reason: target.ReasonNodeOffline, Message: "node " + node + ", which has the VM, is offline"}, nil
 	}
 	return nil, err
 }
@@ -70,7 +70,7 @@ func (e *external) prove(ctx context.Context) (*kind.Problem, error) {
 	}
 	config := qemu.Config(read.Values)
 	if uuid := config.UUID(); !strings.EqualFold(t.UUID, uuid) {
-		return &kind.Problem{Reason: reasonVMMismatch, Message: fmt.Sprintf("VM %d is not the one of the Machine: it has the UUID %q, not %q; "+
+		return &kind.Problem{Reason: target.ReasonVMMismatch, Message: fmt.Sprintf("VM %d is not the one of the Machine: it has the UUID %q, not %q; "+
 			"the provider configuration may lead to another cluster, or the VM was replaced", t.VMID, uuid, t.UUID)}, nil
 	}
 	return target.Locked(ctx, e.inventory, t.VMID, config)
@@ -89,7 +89,8 @@ func (e *external) takesBackups(ctx context.Context, storage string) (*kind.Prob
 		return &kind.Problem{Reason: reasonStorageNotFound, Message: fmt.Sprintf("storage %q is not on node %s, which has the VM, or may not be seen (/storage/%s, "+
 			"Datastore.Audit)", storage, node, storage)}, nil
 	case !slices.Contains(all[i].Content, "backup"):
-		return &kind.Problem{Reason: reasonNotSupported, Message: fmt.Sprintf("storage %q does not take backups: add backup to its content types", storage)}, nil
+		return &kind.Problem{Reason: target.ReasonNotSupported, Message: fmt.Sprintf(
+			"storage %q does not take backups: add backup to its content types", storage)}, nil
 	case all[i].Status == "unknown":
 		return &kind.Problem{Reason: reasonStorageUnavailable, Message: fmt.Sprintf("storage %q is not available on node %s", storage, node)}, nil
 	}

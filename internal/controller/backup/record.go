@@ -17,10 +17,8 @@ limitations under the License.
 package backup
 
 import (
-	"encoding/json"
 	"strings"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/utils/ptr"
 
@@ -77,14 +75,10 @@ type record struct {
 	// Removal is the task that removes the backup.
 	Removal proxmox.UPID `json:"removal,omitempty"`
 
-	// Failures in a row, when the last of them was seen, in seconds, for which generation
-	// of the resource, what it was, and the end of its log.
-	Failures   int      `json:"failures,omitempty"`
-	FailedAt   int64    `json:"failedAt,omitempty"`
-	Generation int64    `json:"generation,omitempty"`
-	Problem    string   `json:"problem,omitempty"`
-	Message    string   `json:"message,omitempty"`
-	Log        []string `json:"log,omitempty"`
+	// Failures to make it, and Log, the end of that of the last one.
+	kind.Failures
+
+	Log []string `json:"log,omitempty"`
 }
 
 // recordOf reads the record of a Backup.
@@ -94,63 +88,32 @@ func recordOf(mg resource.Managed) (*record, error) {
 	if m, ok := mg.(Backup); ok {
 		text = annotations().Text(m, m.Observation().Annotations)
 	}
-	if text == "" {
-		return r, nil
-	}
-	if err := json.Unmarshal([]byte(text), r); err != nil {
-		return nil, errors.Errorf("annotation %s is not what this provider wrote", AnnotationRecord)
-	}
-	return r, nil
+	return r, kind.ReadRecord(AnnotationRecord, text, r)
 }
 
 // String returns what is kept of the record.
-func (r *record) String() string {
-	text, err := json.Marshal(r)
-	if err != nil {
-		return "" // Such values can always be written.
-	}
-	return string(text)
-}
+func (r *record) String() string { return kind.RecordText(r) }
 
 // made reports whether there is a backup of this record in PVE, or may be one.
 func (r *record) made() bool { return r.Begun != 0 || r.Done }
 
 // fail notes that an attempt has failed, after which nothing is there.
 func (r *record) fail(now, generation int64, problem backuplog.Problem, message string, log []string) {
-	if r.Generation != generation {
-		r.Failures = 0
-	}
 	if r.Task != "" {
 		r.Tried = r.Task
 	}
 	r.Begun, r.Task = 0, ""
-	r.Failures, r.FailedAt, r.Generation = r.Failures+1, now, generation
-	r.Problem, r.Message, r.Log = string(problem), message, log
+	r.Fail(now, generation, string(problem), message)
+	r.Log = log
 }
 
 // succeed forgets the failures.
 func (r *record) succeed() {
-	r.Failures, r.FailedAt, r.Generation, r.Problem, r.Message, r.Log = 0, 0, 0, "", "", nil
+	r.Failures, r.Log = kind.Failures{}, nil
 }
 
-// Delays before an attempt that failed is repeated, in seconds.
-const (
-	firstRetry = 30
-	lastRetry  = 3600
-)
-
-// resting reports whether an attempt that failed is not repeated yet. What waits for a lock
-// is tried again soon, and a changed spec at once.
-func (r *record) resting(now, generation int64) bool {
-	if r.Failures == 0 || r.Generation != generation {
-		return false
-	}
-	delay := int64(min(firstRetry<<min(r.Failures-1, 10), lastRetry))
-	if r.Problem == string(backuplog.Locked) {
-		delay = firstRetry
-	}
-	return r.FailedAt+delay > now
-}
+// firstRetry is how many seconds after its first failure an attempt is repeated.
+const firstRetry = 30
 
 // mayBe reports whether a task may be the one whose start was not seen: it is not, and is not
 // older than, the one that was tried before.

@@ -39,7 +39,7 @@ func retains(m Backup) bool {
 // retain tells that the backup of a deleted resource stays.
 func (e *external) retain(m Backup) {
 	if r := e.view.record; r.Done && !r.Gone {
-		e.Event(m, event.Normal(eventRetained, "backup "+r.Volume+" is retained in Proxmox VE"))
+		e.Event(m, event.Normal(target.EventRetained, "backup "+r.Volume+" is retained in Proxmox VE"))
 	}
 }
 
@@ -61,7 +61,7 @@ func (e *external) observeDeleted(ctx context.Context, m Backup) (managed.Extern
 		return there, nil
 	}
 	if v.action == stuck && v.volume != nil {
-		e.Event(m, event.Warning(eventLeftBehind, errors.Errorf("backup %s is left where it is: %s", v.volume.ID, v.problem.Message)))
+		e.Event(m, event.Warning(target.EventLeftBehind, errors.Errorf("backup %s is left where it is: %s", v.volume.ID, v.problem.Message)))
 	}
 	return none, nil
 }
@@ -78,13 +78,13 @@ func (e *external) removing(ctx context.Context, m Backup) (bool, error) {
 		return false, err
 	}
 	if t != nil && t.Running {
-		e.view.decision = because(wait, kind.Problem{Reason: reasonDeleting, Message: "the backup is being removed"})
+		e.view.decision = because(wait, kind.Problem{Reason: target.ReasonDeleting, Message: "the backup is being removed"})
 		return true, nil
 	}
 	r.Removal, r.Message = "", ""
 	if t != nil && !t.OK() {
 		_, r.Message = backuplog.Failure(t.ExitStatus, nil)
-		e.Event(m, event.Warning(eventRemovalFailed, errors.New(r.Message)))
+		e.Event(m, event.Warning(target.EventRemovalFailed, errors.New(r.Message)))
 	}
 	if err := e.save(ctx, m); err != nil {
 		return false, err

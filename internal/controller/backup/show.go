@@ -17,7 +17,6 @@ limitations under the License.
 package backup
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,32 +33,18 @@ import (
 
 // Reasons of the condition Ready of a Backup, beside those that every kind has.
 const (
-	reasonVMNotFound         xpv2.ConditionReason = "VMNotFound"
-	reasonVMMismatch         xpv2.ConditionReason = "VMMismatch"
-	reasonNodeOffline        xpv2.ConditionReason = "NodeOffline"
 	reasonStorageNotFound    xpv2.ConditionReason = "StorageNotFound"
 	reasonStorageUnavailable xpv2.ConditionReason = "StorageUnavailable"
-	reasonStorageFull        xpv2.ConditionReason = "StorageFull"
-	reasonNotSupported       xpv2.ConditionReason = "NotSupported"
 	reasonLimitReached       xpv2.ConditionReason = "LimitReached"
-	reasonStopped            xpv2.ConditionReason = "Stopped"
 	reasonFailed             xpv2.ConditionReason = "BackupFailed"
-	reasonCreating           xpv2.ConditionReason = "Creating"
-	reasonDeleting           xpv2.ConditionReason = "Deleting"
-	reasonNotFound           xpv2.ConditionReason = "NotFound"
-	reasonGone               xpv2.ConditionReason = "Gone"
 	reasonProtected          xpv2.ConditionReason = "Protected"
 )
 
 // Reasons of the events of a Backup.
 const (
-	eventMade          event.Reason = "Made"
-	eventAdopted       event.Reason = "Adopted"
-	eventChanged       event.Reason = "Changed"
-	eventFailed        event.Reason = "BackupFailed"
-	eventRetained      event.Reason = "Retained"
-	eventLeftBehind    event.Reason = "LeftBehind"
-	eventRemovalFailed event.Reason = "RemovalFailed"
+	eventMade    event.Reason = "Made"
+	eventChanged event.Reason = "Changed"
+	eventFailed  event.Reason = "BackupFailed"
 )
 
 // The options that can be changed.
@@ -70,13 +55,8 @@ const (
 
 // conditionReason is that of a problem that PVE has reported.
 func conditionReason(problem string) xpv2.ConditionReason {
-	known := []xpv2.ConditionReason{
-		reasonNotSupported, reasonLimitReached, reasonStorageFull, reasonStorageUnavailable, reasonVMNotFound, target.ReasonLocked, reasonStopped,
-	}
-	if i := slices.Index(known, xpv2.ConditionReason(problem)); i >= 0 {
-		return known[i]
-	}
-	return reasonFailed
+	return target.ReasonOf(problem, reasonFailed, target.ReasonNotSupported, reasonLimitReached, target.ReasonStorageFull,
+		reasonStorageUnavailable, target.ReasonVMNotFound, target.ReasonLocked, target.ReasonStopped)
 }
 
 // compare the backup with the spec.
@@ -158,7 +138,7 @@ func (r *record) state(a action) v1alpha1.BackupState {
 		return v1alpha1.BackupComplete
 	case r.Begun != 0:
 		return v1alpha1.BackupRunning
-	case r.Failures > 0:
+	case r.Count > 0:
 		return v1alpha1.BackupFailed
 	}
 	return v1alpha1.BackupPending

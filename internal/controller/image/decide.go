@@ -101,7 +101,7 @@ func (f *file) decide(s fileState, verifiable bool, now, generation int64) decis
 	case s.volume != nil:
 		return decision{action: stuck, foreign: true, message: fmt.Sprintf("%s exists and was not made for this Image", s.volume.ID)}
 	}
-	if seconds := f.resting(now, generation); seconds > 0 {
+	if seconds := f.Rest(now, generation, firstRetry); seconds > 0 {
 		return decision{action: wait, message: f.Message}
 	}
 	return decision{action: start, message: f.Message}
@@ -190,7 +190,7 @@ func (t *template) decide(s vmState, now, generation int64) decision {
 	case t.Task == "" && t.Begun != 0 && now-t.Begun < arrival:
 		return decision{action: wait, message: "waiting for the VM to show"}
 	}
-	if seconds := t.resting(now, generation); seconds > 0 {
+	if seconds := t.Rest(now, generation, firstRetry); seconds > 0 {
 		return decision{action: wait, message: t.Message}
 	}
 	return decision{action: start, message: t.Message}

@@ -17,12 +17,10 @@ limitations under the License.
 package image
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
@@ -86,13 +84,8 @@ type attempt struct {
 	// Removal is the task that removes it.
 	Removal string `json:"removal,omitempty"`
 
-	// Failures in a row, when the last of them was seen, in seconds, for which
-	// generation of the resource, and what it was.
-	Failures   int    `json:"failures,omitempty"`
-	FailedAt   int64  `json:"failedAt,omitempty"`
-	Generation int64  `json:"generation,omitempty"`
-	Problem    string `json:"problem,omitempty"`
-	Message    string `json:"message,omitempty"`
+	// Failures to make it.
+	kind.Failures
 }
 
 // A file is one on a storage.
@@ -150,13 +143,7 @@ func recordOf(m resource.Managed) (*record, error) {
 	if i, ok := m.(Image); ok {
 		text = persisted().Text(i, i.Observation().Annotations)
 	}
-	if text == "" {
-		return r, nil
-	}
-	if err := json.Unmarshal([]byte(text), r); err != nil {
-		return nil, errors.Errorf("annotation %s is not what this provider wrote", AnnotationRecord)
-	}
-	return r, nil
+	return r, kind.ReadRecord(AnnotationRecord, text, r)
 }
 
 // String returns what is kept of the record, or nothing of an empty one.
@@ -164,11 +151,7 @@ func (r *record) String() string {
 	if len(r.Revisions) == 0 && r.Listed == nil {
 		return ""
 	}
-	text, err := json.Marshal(r)
-	if err != nil {
-		return "" // Such values can always be written.
-	}
-	return string(text)
+	return kind.RecordText(r)
 }
 
 // latest returns the newest revision, or nil.
@@ -231,26 +214,9 @@ func (rev *revision) String() string { return "revision " + strconv.Itoa(int(rev
 
 // fail notes that an attempt has failed.
 func (a *attempt) fail(now, generation int64, problem, message string) {
-	if a.Generation != generation {
-		a.Failures = 0
-	}
-	*a = attempt{
-		Failures: a.Failures + 1, FailedAt: now, Generation: generation, Problem: problem, Message: message,
-	}
+	*a = attempt{Failures: a.Failures}
+	a.Fail(now, generation, problem, message)
 }
 
-// Delays before an attempt that failed is repeated.
-const (
-	firstRetry = 15
-	lastRetry  = 3600
-)
-
-// resting returns for how many seconds an attempt that failed is not repeated. A
-// changed spec is tried at once.
-func (a *attempt) resting(now, generation int64) int64 {
-	if a.Failures == 0 || a.Generation != generation {
-		return 0
-	}
-	delay := int64(min(firstRetry<<min(a.Failures-1, 10), lastRetry))
-	return max(0, a.FailedAt+delay-now)
-}
+// firstRetry is how many seconds after its first failure an attempt is repeated.
+const firstRetry = 15

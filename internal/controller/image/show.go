@@ -302,7 +302,7 @@ func (i *item) problem() kind.Problem {
 		return p
 	case i.foreign:
 		return kind.Problem{Reason: kind.ReasonOwnershipConflict, Message: i.message}
-	case a.Failures > 0:
+	case a.Count > 0:
 		return kind.Problem{Reason: xpv2.ConditionReason(a.Problem), Message: a.Message}
 	}
 	reason := reasonDownloading

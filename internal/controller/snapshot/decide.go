@@ -22,6 +22,7 @@ import (
 	"unicode"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -110,7 +111,7 @@ func (r *record) decide(s state, now, generation int64) decision {
 		return r.decideLost(s, now)
 	case s.entry != nil:
 		return r.decideThere(s)
-	case r.resting(now, generation):
+	case target.Rests(r.Failures, now, generation, firstRetry):
 		return because(wait, r.failure())
 	}
 	return decision{action: start}
@@ -120,7 +121,7 @@ func (r *record) decide(s state, now, generation int64) decision {
 func (r *record) decideLook(s state) decision {
 	switch {
 	case s.entry == nil:
-		return because(start, kind.Problem{Reason: reasonNotFound, Message: "there is no such snapshot"})
+		return because(start, kind.Problem{Reason: target.ReasonNotFound, Message: "there is no such snapshot"})
 	case s.entry.State != "":
 		return because(stuck, r.incomplete(s))
 	}
@@ -133,7 +134,7 @@ func (r *record) decideTask(s state) decision {
 	case s.task == nil:
 		return decision{action: forget}
 	case s.task.Running:
-		return because(wait, kind.Problem{Reason: reasonCreating, Message: "the snapshot is being taken"})
+		return because(wait, kind.Problem{Reason: target.ReasonCreating, Message: "the snapshot is being taken"})
 	case s.entry != nil && s.entry.State != "":
 		return decision{action: forget}
 	case !s.task.OK():
@@ -166,7 +167,7 @@ func (r *record) decideDone(s state) decision {
 func (r *record) decideLost(s state, now int64) decision {
 	switch {
 	case s.busy, now-r.Begun < arrival && s.entry == nil:
-		return because(wait, kind.Problem{Reason: reasonCreating, Message: "waiting for the snapshot to show"})
+		return because(wait, kind.Problem{Reason: target.ReasonCreating, Message: "waiting for the snapshot to show"})
 	case s.entry == nil:
 		return decision{action: start}
 	case len(s.others) == 0 || !r.intended(*s.entry):
@@ -212,17 +213,13 @@ func (r *record) incomplete(s state) kind.Problem {
 
 // gone is the problem with a snapshot that was removed by somebody.
 func (r *record) gone() kind.Problem {
-	return kind.Problem{Reason: reasonGone, Message: fmt.Sprintf(
+	return kind.Problem{Reason: target.ReasonGone, Message: fmt.Sprintf(
 		"snapshot %q is gone, or its VM is: it is not taken again, for that would be another moment; delete this resource", r.Name)}
 }
 
 // failure is the problem of an attempt that has failed.
 func (r *record) failure() kind.Problem {
-	p := kind.Problem{Reason: reasonFailed, Message: "the snapshot could not be taken: " + r.Message}
-	if r.Problem != "" {
-		p.Reason = conditionReason(r.Problem)
-	}
-	return p
+	return kind.Problem{Reason: conditionReason(r.Problem), Message: "the snapshot could not be taken: " + r.Message}
 }
 
 // sameText ignores what PVE does not keep of a text: white space at its end, and the sort of

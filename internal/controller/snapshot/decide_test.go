@@ -24,6 +24,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -70,7 +71,7 @@ func TestDecide(t *testing.T) {
 	tasked, done, lost := begun, begun, begun
 	tasked.Task, done.Done, done.Time = "x", true, at.Unix()
 	lost.Begun = now - 1
-	isGone, resting := done, record{Failures: 1, FailedAt: now - 1, Generation: 1, Problem: "StorageFull", Message: "full"}
+	isGone, resting := done, record{Failures: kind.Failures{Count: 1, FailedAt: now - 1, Generation: 1, Problem: "StorageFull", Message: "full"}}
 	isGone.Gone = true
 	cases := map[string]struct {
 		reason  string
@@ -83,10 +84,10 @@ func TestDecide(t *testing.T) {
 		"Foreign":   {reason: "What was there before is left alone.", sight: state{entry: whole}, want: stuck, problem: kind.ReasonAlreadyExists},
 		"Named":     {reason: "What the user has named is adopted.", sight: state{entry: whole, named: true}, want: adopt},
 		"NamedHalf": {reason: "What is not whole is not adopted.", sight: state{entry: half, named: true}, want: stuck, problem: reasonIncomplete},
-		"Resting":   {reason: "A failure is told, and tried again later.", record: resting, want: wait, problem: reasonStorageFull},
+		"Resting":   {reason: "A failure is told, and tried again later.", record: resting, want: wait, problem: target.ReasonStorageFull},
 		"Running": {
 			reason: "The task is waited for.",
-			record: tasked, sight: state{entry: half, task: running}, want: wait, problem: reasonCreating,
+			record: tasked, sight: state{entry: half, task: running}, want: wait, problem: target.ReasonCreating,
 		},
 		"Taken":        {reason: "What the task has taken is noted.", record: tasked, sight: state{entry: whole, task: ok}, want: settle},
 		"TakenAndGone": {reason: "What was removed at once is gone.", record: tasked, sight: state{task: ok}, want: lose},
@@ -112,13 +113,13 @@ func TestDecide(t *testing.T) {
 		},
 		"LostBusy": {
 			reason: "While a task works on the VM it may be ours.",
-			record: begun, sight: state{busy: true}, want: wait, problem: reasonCreating,
+			record: begun, sight: state{busy: true}, want: wait, problem: target.ReasonCreating,
 		},
-		"LostJustNow": {reason: "A call may show late.", record: lost, want: wait, problem: reasonCreating},
+		"LostJustNow": {reason: "A call may show late.", record: lost, want: wait, problem: target.ReasonCreating},
 		"LostForGood": {reason: "A call that never shows is made again.", record: begun, want: start},
 		"Kept":        {reason: "What is there is kept.", record: done, sight: state{entry: whole}, want: keep},
 		"Removed":     {reason: "What is not there any more is noted.", record: done, want: lose},
-		"Gone":        {reason: "What is gone is not taken again.", record: isGone, want: stuck, problem: reasonGone},
+		"Gone":        {reason: "What is gone is not taken again.", record: isGone, want: stuck, problem: target.ReasonGone},
 		"Back":        {reason: "What is back is noted.", record: isGone, sight: state{entry: whole}, want: settle},
 		"Replaced": {
 			reason: "One of another time is another.",
@@ -129,7 +130,7 @@ func TestDecide(t *testing.T) {
 			record: done, sight: state{entry: &proxmox.Snapshot{Name: "s1", Time: at, State: stateDelete}}, want: stuck, problem: reasonIncomplete,
 		},
 		"OnlyLooks":       {reason: "What is there is looked at.", sight: state{entry: whole, looks: true}, want: keep},
-		"OnlyLooksNone":   {reason: "What is not there cannot be looked at.", sight: state{looks: true}, want: start, problem: reasonNotFound},
+		"OnlyLooksNone":   {reason: "What is not there cannot be looked at.", sight: state{looks: true}, want: start, problem: target.ReasonNotFound},
 		"OnlyLooksUnmade": {reason: "What is not whole is told.", sight: state{entry: half, looks: true}, want: stuck, problem: reasonIncomplete},
 	}
 	for name, tc := range cases {
@@ -156,23 +157,5 @@ func TestIncomplete(t *testing.T) {
 	}
 	if got := r.incomplete(state{entry: &half, busy: true}).Message; got != "the snapshot is being removed" {
 		t.Errorf("got %q", got)
-	}
-}
-
-func TestResting(t *testing.T) {
-	r := record{}
-	r.fail(100, 1, "StorageFull", "full")
-	r.fail(120, 1, "StorageFull", "full")
-	for at, want := range map[int64]bool{121: true, 120 + 2*firstRetry - 1: true, 120 + 2*firstRetry: false} {
-		if got := r.resting(at, 1); got != want {
-			t.Errorf("at %d: want %t, got %t", at, want, got)
-		}
-	}
-	if r.resting(121, 2) {
-		t.Error("a changed spec is tried at once")
-	}
-	r.fail(200, 1, string(proxmox.SnapshotLocked), "locked")
-	if r.resting(200+firstRetry, 1) {
-		t.Error("what is locked is tried again soon")
 	}
 }

@@ -121,7 +121,7 @@ func (e *external) look(ctx context.Context, m Snapshot) error {
 		return e.withoutVM(ctx, m)
 	}
 	if off, err := target.NodeOffline(ctx, e.inventory, v.guest.Node); off || err != nil {
-		v.decision = because(wait, kind.Problem{Reason: reasonNodeOffline, Message: "node " + v.guest.Node + ", which has the VM, is offline"})
+		v.decision = because(wait, kind.Problem{Reason: target.ReasonNodeOffline, Message: "node " + v.guest.Node + ", which has the VM, is offline"})
 		return err
 	}
 	for range mostTurns {
@@ -142,7 +142,7 @@ func (e *external) look(ctx context.Context, m Snapshot) error {
 func (e *external) withoutVM(ctx context.Context, m Snapshot) error {
 	v := e.view
 	if !v.record.made() {
-		v.decision = because(stuck, kind.Problem{Reason: reasonVMNotFound, Message: "VM " + strconv.Itoa(v.target.VMID) + " does not exist"})
+		v.decision = because(stuck, kind.Problem{Reason: target.ReasonVMNotFound, Message: "VM " + strconv.Itoa(v.target.VMID) + " does not exist"})
 		return nil
 	}
 	v.decision = because(stuck, v.record.gone())
@@ -252,7 +252,7 @@ func (e *external) settle(ctx context.Context, m Snapshot) (bool, error) {
 		return false, err
 	}
 	r.Done, r.Gone, r.Task, r.Before = true, false, "", nil
-	r.Failures, r.FailedAt, r.Generation, r.Problem, r.Message = 0, 0, 0, "", ""
+	r.Failures = kind.Failures{}
 	r.Time, r.Memory, r.Size = entry.Time.Unix(), entry.Memory, e.sizeOf(ctx)
 	e.Event(m, event.Normal(eventTaken, "snapshot "+r.Name+" is taken"))
 	return true, e.save(ctx, m)
@@ -297,7 +297,7 @@ func (e *external) adopt(ctx context.Context, m Snapshot) (bool, error) {
 	r := v.record
 	r.UUID, r.VMID, r.Name, r.Adopted, r.Done = v.target.UUID, v.target.VMID, v.name, true, true
 	r.Time, r.Memory, r.Size = v.entry.Time.Unix(), v.entry.Memory, e.sizeOf(ctx)
-	e.Event(m, event.Normal(eventAdopted, "snapshot "+r.Name+" is this resource's from now on"))
+	e.Event(m, event.Normal(target.EventAdopted, "snapshot "+r.Name+" is this resource's from now on"))
 	return true, e.save(ctx, m)
 }
 
@@ -318,14 +318,11 @@ func (e *external) conflict(ctx context.Context, m Snapshot, uuid string) (*kind
 // external name once the snapshot is there: before, an external name is the user's, who asks
 // for adoption by it.
 func (e *external) save(ctx context.Context, m Snapshot) error {
-	a := map[string]string{kind.AnnotationSnapshot: e.view.record.String()}
+	name := ""
 	if e.view.record.Done {
-		a[meta.AnnotationKeyExternalName] = e.view.name
+		name = e.view.name
 	}
-	if e.view.cluster != "" {
-		a[kind.AnnotationCluster] = e.view.cluster
-	}
-	if err := kind.Annotate(ctx, e.Kube, m, a); err != nil {
+	if err := e.Save(ctx, m, kind.AnnotationSnapshot, e.view.record.String(), name, e.view.cluster); err != nil {
 		return err
 	}
 	m.Observation().Annotations = kind.SnapshotAnnotations().Copy(m, m.Observation().Annotations)

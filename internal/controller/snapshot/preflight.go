@@ -60,10 +60,11 @@ func (e *external) prove(ctx context.Context) (qemu.Config, *kind.Problem, error
 	case t.UUID != "" && strings.EqualFold(t.UUID, uuid):
 		return config, nil, nil
 	case t.UUID != "":
-		return config, &kind.Problem{Reason: reasonVMMismatch, Message: fmt.Sprintf("VM %d is not the one that the snapshot is of: it has the UUID %q, not %q; "+
+		return config, &kind.Problem{Reason: target.ReasonVMMismatch, Message: fmt.Sprintf(
+			"VM %d is not the one that the snapshot is of: it has the UUID %q, not %q; "+
 			"the provider configuration may lead to another cluster, or the VM was replaced", t.VMID, uuid, t.UUID)}, nil
 	case uuid == "":
-		return config, &kind.Problem{Reason: reasonVMMismatch, Message: fmt.Sprintf("VM %d cannot be told from another one: %s", t.VMID, qemu.NoUUID)}, nil
+		return config, &kind.Problem{Reason: target.ReasonVMMismatch, Message: fmt.Sprintf("VM %d cannot be told from another one: %s", t.VMID, qemu.NoUUID)}, nil
 	}
 	owner, err := e.managedBy(ctx, uuid)
 	if owner != "" || err != nil {
@@ -85,14 +86,14 @@ func (e *external) permit(ctx context.Context, op string) error {
 func (e *external) possible(ctx context.Context, m Snapshot, config qemu.Config) (*kind.Problem, error) {
 	v := e.view
 	if config.Template() {
-		return &kind.Problem{Reason: reasonNotSupported, Message: fmt.Sprintf("VM %d is a template, which has no snapshots", v.target.VMID)}, nil
+		return &kind.Problem{Reason: target.ReasonNotSupported, Message: fmt.Sprintf("VM %d is a template, which has no snapshots", v.target.VMID)}, nil
 	}
 	can, err := e.client.CanSnapshot(ctx, v.ref())
 	if err != nil {
 		return nil, err
 	}
 	if !can {
-		return &kind.Problem{Reason: reasonNotSupported, Message: fmt.Sprintf("VM %d has a disk that Proxmox VE cannot take a snapshot of, "+
+		return &kind.Problem{Reason: target.ReasonNotSupported, Message: fmt.Sprintf("VM %d has a disk that Proxmox VE cannot take a snapshot of, "+
 			"such as one on thick LVM or iSCSI, or a raw file: move it to a storage with snapshots, or use qcow2", v.target.VMID)}, nil
 	}
 	if !ptr.Deref(m.Parameters().IncludeMemory, false) {

@@ -17,9 +17,6 @@ limitations under the License.
 package snapshot
 
 import (
-	"encoding/json"
-
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
@@ -59,13 +56,8 @@ type record struct {
 	// Removal is the task that removes the snapshot.
 	Removal proxmox.UPID `json:"removal,omitempty"`
 
-	// Failures in a row, when the last of them was seen, in seconds, for which generation
-	// of the resource, and what it was.
-	Failures   int    `json:"failures,omitempty"`
-	FailedAt   int64  `json:"failedAt,omitempty"`
-	Generation int64  `json:"generation,omitempty"`
-	Problem    string `json:"problem,omitempty"`
-	Message    string `json:"message,omitempty"`
+	// Failures to take it.
+	kind.Failures
 }
 
 // recordOf reads the record of a Snapshot.
@@ -75,52 +67,20 @@ func recordOf(mg resource.Managed) (*record, error) {
 	if s, ok := mg.(Snapshot); ok {
 		text = kind.SnapshotAnnotations().Text(s, s.Observation().Annotations)
 	}
-	if text == "" {
-		return r, nil
-	}
-	if err := json.Unmarshal([]byte(text), r); err != nil {
-		return nil, errors.Errorf("annotation %s is not what this provider wrote", kind.AnnotationSnapshot)
-	}
-	return r, nil
+	return r, kind.ReadRecord(kind.AnnotationSnapshot, text, r)
 }
 
 // String returns what is kept of the record.
-func (r *record) String() string {
-	text, err := json.Marshal(r)
-	if err != nil {
-		return "" // Such values can always be written.
-	}
-	return string(text)
-}
+func (r *record) String() string { return kind.RecordText(r) }
 
 // made reports whether there is a snapshot of this record in PVE, or may be one.
 func (r *record) made() bool { return r.Begun != 0 || r.Done }
 
 // fail notes that an attempt has failed, after which nothing is there.
 func (r *record) fail(now, generation int64, problem, message string) {
-	if r.Generation != generation {
-		r.Failures = 0
-	}
 	r.Begun, r.Task, r.Before = 0, "", nil
-	r.Failures, r.FailedAt, r.Generation = r.Failures+1, now, generation
-	r.Problem, r.Message = problem, message
+	r.Fail(now, generation, problem, message)
 }
 
-// Delays before an attempt that failed is repeated, in seconds.
-const (
-	firstRetry = 15
-	lastRetry  = 3600
-)
-
-// resting reports whether an attempt that failed is not repeated yet. What waits for a lock
-// is tried again soon, and a changed spec at once.
-func (r *record) resting(now, generation int64) bool {
-	if r.Failures == 0 || r.Generation != generation {
-		return false
-	}
-	delay := int64(min(firstRetry<<min(r.Failures-1, 10), lastRetry))
-	if r.Problem == string(proxmox.SnapshotLocked) {
-		delay = firstRetry
-	}
-	return r.FailedAt+delay > now
-}
+// firstRetry is how many seconds after its first failure an attempt is repeated.
+const firstRetry = 15

@@ -36,7 +36,7 @@ func (e *external) observeDeleted(ctx context.Context, m Snapshot) (managed.Exte
 	none, there := managed.ExternalObservation{}, managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
 	v, r := e.view, e.view.record
 	if ptr.Deref(m.Parameters().RemovalPolicy, "") == v1alpha1.SnapshotRetain && r.Removal == "" {
-		e.Event(m, event.Normal(eventRetained, "snapshot "+v.name+" is retained in Proxmox VE"))
+		e.Event(m, event.Normal(target.EventRetained, "snapshot "+v.name+" is retained in Proxmox VE"))
 		return none, nil
 	}
 	if !kind.MayChange(m) {
@@ -52,7 +52,7 @@ func (e *external) observeDeleted(ctx context.Context, m Snapshot) (managed.Exte
 		return there, nil
 	}
 	if v.action == stuck && v.entry != nil {
-		e.Event(m, event.Warning(eventLeftBehind, errors.Errorf("snapshot %s is left where it is: %s", v.name, v.problem.Message)))
+		e.Event(m, event.Warning(target.EventLeftBehind, errors.Errorf("snapshot %s is left where it is: %s", v.name, v.problem.Message)))
 	}
 	return none, nil
 }
@@ -81,13 +81,13 @@ func (e *external) removing(ctx context.Context, m Snapshot) (bool, error) {
 		return false, err
 	}
 	if t != nil && t.Running {
-		e.view.decision = because(wait, kind.Problem{Reason: reasonDeleting, Message: "the snapshot is being removed"})
+		e.view.decision = because(wait, kind.Problem{Reason: target.ReasonDeleting, Message: "the snapshot is being removed"})
 		return true, nil
 	}
 	r.Removal, r.Message = "", ""
 	if t != nil && !t.OK() {
 		_, r.Message = proxmox.SnapshotFailure(t.Err())
-		e.Event(m, event.Warning(eventRemovalFailed, errors.New(r.Message)))
+		e.Event(m, event.Warning(target.EventRemovalFailed, errors.New(r.Message)))
 	}
 	e.inventory.InvalidateGuest(e.view.target.VMID)
 	return false, e.save(ctx, m)

@@ -32,42 +32,24 @@ import (
 
 // Reasons of the condition Ready of a Snapshot, beside those that every kind has.
 const (
-	reasonVMNotFound   xpv2.ConditionReason = "VMNotFound"
-	reasonVMMismatch   xpv2.ConditionReason = "VMMismatch"
-	reasonManaged      xpv2.ConditionReason = "ManagedByMachine"
-	reasonNodeOffline  xpv2.ConditionReason = "NodeOffline"
-	reasonNotSupported xpv2.ConditionReason = "NotSupported"
-	reasonNotRunning   xpv2.ConditionReason = "NotRunning"
-	reasonStorageFull  xpv2.ConditionReason = "StorageFull"
-	reasonStopped      xpv2.ConditionReason = "Stopped"
-	reasonFailed       xpv2.ConditionReason = "SnapshotFailed"
-	reasonCreating     xpv2.ConditionReason = "Creating"
-	reasonDeleting     xpv2.ConditionReason = "Deleting"
-	reasonIncomplete   xpv2.ConditionReason = "Incomplete"
-	reasonNotFound     xpv2.ConditionReason = "NotFound"
-	reasonGone         xpv2.ConditionReason = "Gone"
-	reasonImmutable    xpv2.ConditionReason = "Immutable"
+	reasonManaged    xpv2.ConditionReason = "ManagedByMachine"
+	reasonNotRunning xpv2.ConditionReason = "NotRunning"
+	reasonFailed     xpv2.ConditionReason = "SnapshotFailed"
+	reasonIncomplete xpv2.ConditionReason = "Incomplete"
+	reasonImmutable  xpv2.ConditionReason = "Immutable"
 )
 
 // Reasons of the events of a Snapshot.
 const (
-	eventTaken         event.Reason = "Taken"
-	eventAdopted       event.Reason = "Adopted"
-	eventDescribed     event.Reason = "Described"
-	eventFailed        event.Reason = "SnapshotFailed"
-	eventRetained      event.Reason = "Retained"
-	eventLeftBehind    event.Reason = "LeftBehind"
-	eventRemovalFailed event.Reason = "RemovalFailed"
+	eventTaken     event.Reason = "Taken"
+	eventDescribed event.Reason = "Described"
+	eventFailed    event.Reason = "SnapshotFailed"
 )
 
 // conditionReason is that of a problem that PVE has reported.
 func conditionReason(problem string) xpv2.ConditionReason {
-	for _, r := range []xpv2.ConditionReason{reasonNotSupported, reasonStorageFull, target.ReasonLocked, reasonStopped, kind.ReasonAlreadyExists} {
-		if string(r) == problem {
-			return r
-		}
-	}
-	return reasonFailed
+	return target.ReasonOf(problem, reasonFailed,
+		target.ReasonNotSupported, target.ReasonStorageFull, target.ReasonLocked, target.ReasonStopped, kind.ReasonAlreadyExists)
 }
 
 // compare the snapshot with the spec: the description can be changed, the memory cannot.

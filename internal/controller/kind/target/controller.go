@@ -130,6 +130,18 @@ func (p Parts[T]) Follow(in Inventory, m T, u proxmox.UPID) {
 	in.Follow(u, func(proxmox.Task) { go p.Wake(c) })
 }
 
+// Save keeps a record as an annotation, with the external name, unless that is empty, and the cluster, if it is known.
+func (p Parts[T]) Save(ctx context.Context, m T, annotation, record, externalName, cluster string) error {
+	a := map[string]string{annotation: record}
+	if externalName != "" {
+		a[meta.AnnotationKeyExternalName] = externalName
+	}
+	if cluster != "" {
+		a[kind.AnnotationCluster] = cluster
+	}
+	return kind.Annotate(ctx, p.Kube, m, a)
+}
+
 // Event tells of something that has happened to the resource.
 func (p Parts[T]) Event(m T, v event.Event) {
 	if p.Record != nil {

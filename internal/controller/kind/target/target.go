@@ -40,13 +40,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// Reasons of the condition Ready of a resource that is of the VM of a Machine.
-const (
-	ReasonMachineNotFound xpv2.ConditionReason = "MachineNotFound"
-	ReasonMachineNotReady xpv2.ConditionReason = "MachineNotReady"
-	ReasonLocked          xpv2.ConditionReason = "Locked"
-)
-
 // A VM that a resource is of.
 type VM struct {
 	VMID int
@@ -148,6 +141,14 @@ func Locked(ctx context.Context, in Inventory, vmid int, config qemu.Config) (*k
 		return &kind.Problem{Reason: ReasonLocked, Message: fmt.Sprintf("another task works on VM %d", vmid)}, nil
 	}
 	return nil, err
+}
+
+// Rests reports whether an attempt that failed is not to be repeated yet, as kind.Failures has it. What waits for a lock is repeated soon.
+func Rests(f kind.Failures, now, generation, first int64) bool {
+	if f.Problem == string(ReasonLocked) {
+		f.Count = min(f.Count, 1)
+	}
+	return f.Rest(now, generation, first) > 0
 }
 
 // Task returns a task, or nil if PVE does not know it.

@@ -240,3 +240,22 @@ func TestLooksAgain(t *testing.T) {
 		t.Errorf("want a copy of the resource woken, got %v", got)
 	}
 }
+
+func TestRests(t *testing.T) {
+	f := kind.Failures{Count: 3, FailedAt: 100, Generation: 1, Problem: string(ReasonStorageFull)}
+	if !Rests(f, 100+59, 1, 15) || Rests(f, 100+60, 1, 15) {
+		t.Error("want the third failure to rest for a minute")
+	}
+	f.Problem = string(ReasonLocked)
+	if !Rests(f, 100+14, 1, 15) || Rests(f, 100+15, 1, 15) {
+		t.Error("want what is locked to be tried again soon")
+	}
+}
+
+func TestReasonOf(t *testing.T) {
+	for problem, want := range map[string]xpv2.ConditionReason{"Locked": ReasonLocked, "Stopped": "Failed", "": "Failed"} {
+		if got := ReasonOf(problem, "Failed", ReasonStorageFull, ReasonLocked); got != want {
+			t.Errorf("ReasonOf(%q): want %s, got %s", problem, want, got)
+		}
+	}
+}

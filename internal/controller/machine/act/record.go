@@ -27,6 +27,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 )
 
 // A Record is what was done for the request of one token. It is written before each call that it
@@ -81,13 +82,7 @@ func Parse(text string) (*Record, error) {
 }
 
 // String returns what is kept of the record.
-func (r *Record) String() string {
-	text, err := json.Marshal(r)
-	if err != nil {
-		return "" // Such values can always be written.
-	}
-	return string(text)
-}
+func (r *Record) String() string { return kind.RecordText(r) }
 
 // New returns the record of a request that is yet to be done.
 func New(token string, now time.Time) *Record {

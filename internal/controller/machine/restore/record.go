@@ -23,6 +23,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -61,13 +62,7 @@ func Parse(text string) (*Record, error) {
 }
 
 // String returns what is kept of the record.
-func (r *Record) String() string {
-	text, err := json.Marshal(r)
-	if err != nil {
-		return "" // Such values can always be written.
-	}
-	return string(text)
-}
+func (r *Record) String() string { return kind.RecordText(r) }
 
 // Begin returns the record of a call that is about to be made. A task of an earlier call whose
 // outcome is not known counts too.
