@@ -20,6 +20,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"k8s.io/apimachinery/pkg/labels"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -152,13 +153,45 @@ func keepsSnapshots(w *world) {
 	if !strings.Contains(o.Message, "discardSnapshots: theirs") || w.vm().Power != simulator.Running {
 		w.Errorf("the snapshot is named, got %q", o.Message)
 	}
+	kept := w.keptSnapshot("kept")
 	back.Token, back.DiscardSnapshots = "2", new(true)
+	o = w.putBack(back, v1alpha1.ActRefused)
+	if !strings.Contains(o.Message, kept.GetName()) || len(w.vm().Snapshots) != 2 || w.vm().Power != simulator.Running {
+		w.Errorf("the Snapshot that is retained is named, and nothing is done, got %q", o.Message)
+	}
+	if err := w.kube.Delete(w.Context(), kept); err != nil {
+		w.Fatal(err)
+	}
+	w.eventually("the Snapshot is gone", func() bool { return !w.show(kept) })
+	back.Token = "3"
 	w.putBack(back, v1alpha1.ActSucceeded)
 	w.ready()
-	if len(w.vm().Snapshots) > 0 {
+	if len(w.vm().Snapshots) > 0 || w.tasks("qmrestore") != 1 {
 		w.Errorf("the VM has none any more, got %v", w.vm().Snapshots)
 	}
 	w.finish()
+}
+
+// keptSnapshot has a snapshot taken of the Machine's VM that is to be retained.
+func (w *world) keptSnapshot(name string) resource.Managed {
+	w.Helper()
+	o, retain := w.meta(), v1alpha1.SnapshotRetain
+	o.Name = w.name + "-" + name
+	spec := v1alpha1.SnapshotParameters{Machine: new(w.name), Name: new(name), RemovalPolicy: &retain}
+	var s resource.Managed
+	if w.inNamespace() {
+		o.Namespace = namespace
+		in := &namespaced.Snapshot{ObjectMeta: o, Spec: namespaced.SnapshotSpec{ForProvider: spec}}
+		in.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: w.name})
+		s = in
+	} else {
+		of := &cluster.Snapshot{ObjectMeta: o, Spec: cluster.SnapshotSpec{ForProvider: spec}}
+		of.SetProviderConfigReference(&xpv2.Reference{Name: w.name})
+		s = of
+	}
+	w.make(s)
+	w.well(s)
+	return s
 }
 
 func isRuined(w *world) {

@@ -242,6 +242,7 @@ func (w *env) until(t *testing.T, what string, holds func() bool) {
 		}
 		w.heed()
 		w.age(t)
+		w.backUp(t)
 		failures++
 		if err == nil {
 			failures = 0
@@ -258,6 +259,29 @@ func (w *env) until(t *testing.T, what string, holds func() bool) {
 		}
 	}
 	t.Fatalf("never happened: %s\n%s", what, w)
+}
+
+// backUp completes the Backups that the provider has made, as their controller does. They are to be of a VM that is off, and has not
+// been put back yet.
+func (w *env) backUp(t *testing.T) {
+	t.Helper()
+	all := &namespaced.BackupList{}
+	if err := w.kube.List(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range all.Items {
+		if b.Status.AtProvider.State != "" {
+			continue
+		}
+		restores := slices.ContainsFunc(w.pve.Tasks(), func(k simulator.Task) bool { return k.Type == "qmrestore" })
+		if g := w.mine(); g.Power != simulator.Stopped || restores {
+			t.Errorf("Backup %s is made of a VM that is %s; it was put back before: %t", b.Name, g.Power, restores)
+		}
+		b.Status.AtProvider.State = v1alpha1.BackupComplete
+		if err := w.kube.Update(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // creationGrace is how long crossplane-runtime waits, by the wall clock, for what

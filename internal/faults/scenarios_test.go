@@ -33,7 +33,6 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/restoreinplace"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
@@ -433,18 +432,11 @@ func scenarios() map[string]scenario {
 			holds: has(map[string]string{"description": "ours", "scsi5": "ceph:vm-100-disk-"}),
 		},
 		"RestoreInPlace": {
-			reason: "A VM is put back to a backup at most once, and gets back the disk that the backup does not have.",
+			reason: "A VM is put back to a backup at most once, after a safety backup, and gets back the disk that the backup does not have.",
 			adopts: 100, annotations: map[string]string{meta.AnnotationKeyExternalName: "100"},
 			grants: []simulator.ScenarioGrant{{Path: "/vms/100", User: "crossplane@pve", Roles: []string{"PVEVMAdmin"}}},
 			spec:   v1alpha1.MachineParameters{PowerState: new(v1alpha1.PowerStateRunning), Description: new("ours")},
 			before: func(s *simulator.State) { backUp100(s) },
-			objects: []client.Object{&namespaced.Backup{
-				ObjectMeta: metav1.ObjectMeta{
-					Namespace: namespace, Name: restoreinplace.SafetyName((scenario{}).machine(), "1"), UID: "5a7a5f2c-0000-4000-8000-000000000004",
-				},
-				Spec:   namespaced.BackupSpec{ForProvider: v1alpha1.BackupParameters{Machine: new("victim"), Storage: "nfs"}},
-				Status: namespaced.BackupStatus{AtProvider: v1alpha1.BackupObservation{State: v1alpha1.BackupComplete}},
-			}},
 			changes: []func(*v1alpha1.MachineParameters){
 				func(p *v1alpha1.MachineParameters) {
 					p.Disks = []v1alpha1.MachineDisk{{Name: "data", Device: new("scsi5"), Size: new("1G"), Storage: new("ceph")}}
