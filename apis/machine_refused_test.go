@@ -168,12 +168,17 @@ func sourceRefusals() map[string]refusal {
 		"RestoreOfTwo": {
 			reason: "A VM has one backup.",
 			spec:   `{restore: {backupRef: {name: nightly}, volume: "nas:backup/vzdump-qemu-100-2026_11_22-17_00_00.vma.zst"}}`,
-			want:   []string{"spec.forProvider.restore", "one of backupRef and volume"},
+			want:   []string{"spec.forProvider.restore", "one of backupRef, volume and latestOf"},
 		},
 		"RestoreOfNone": {
 			reason: "And has one at least.",
 			spec:   `{restore: {storage: local-lvm}}`,
-			want:   []string{"spec.forProvider.restore", "one of backupRef and volume"},
+			want:   []string{"spec.forProvider.restore", "one of backupRef, volume and latestOf"},
+		},
+		"RestoreLatestOfTwo": {
+			reason: "The newest backup is that of one VM.",
+			spec:   `{restore: {latestOf: {storage: nas, vmid: 100, machineRef: {name: web}}}}`,
+			want:   []string{"spec.forProvider.restore.latestOf", "one of machineRef and vmid"},
 		},
 		"RestoreOfAPath": {
 			reason: "Paths are for root on the node.",

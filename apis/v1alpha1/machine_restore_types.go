@@ -20,7 +20,7 @@ package v1alpha1
 // the backup holds. The VM that was backed up is not touched. What the spec declares is
 // changed afterwards, as on a clone. The VM gets a UUID of its own.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.backupRef) != has(self.volume)",message="a backup is restored: set one of backupRef and volume"
+// +kubebuilder:validation:XValidation:rule="[has(self.backupRef), has(self.volume), has(self.latestOf)].exists_one(one, one)",message="a backup is restored: set one of backupRef, volume and latestOf"
 type MachineRestore struct {
 	// BackupRef is a Backup (of the same namespace, where there is one) in the cluster
 	// of this Machine. The Machine waits until it is complete. A backup of another
@@ -39,6 +39,12 @@ type MachineRestore struct {
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:backup/[^\s,]+$`
 	Volume *string `json:"volume,omitempty"`
 
+	// LatestOf names a VM whose newest backup on a storage is restored, whoever has made
+	// it, such as a BackupJob. It is chosen when the VM is made, and is never changed
+	// afterwards; the Machine waits until there is one.
+	// +optional
+	LatestOf *MachineRestoreLatest `json:"latestOf,omitempty"`
+
 	// Storage for all disks of the VM, 2 to 100 characters. Default: each disk goes to
 	// the storage of the name that it was on when the backup was made. PVE: storage.
 	// +optional
@@ -53,4 +59,29 @@ type MachineRestore struct {
 	// are new in either case. Default: true. PVE: unique.
 	// +optional
 	Unique *bool `json:"unique,omitempty"`
+}
+
+// MachineRestoreLatest names the VM whose newest backup is restored. A backup that a backup
+// server knows to be damaged is left out.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.machineRef) != has(self.vmid)",message="the backup of a VM is restored: set one of machineRef and vmid"
+type MachineRestoreLatest struct {
+	// Storage that has the backups, with content type backup, 2 to 100 characters.
+	// +kubebuilder:validation:MinLength=2
+	// +kubebuilder:validation:MaxLength=100
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
+	Storage string `json:"storage"`
+
+	// MachineRef is the Machine (of the same namespace, where there is one) whose VM was
+	// backed up. The UUID in the backup has to be that of its VM.
+	// +optional
+	MachineRef *Reference `json:"machineRef,omitempty"`
+
+	// VMID that the VM had when it was backed up, from 100 to 999999999, for one that no
+	// Machine stands for any more. If the VMID was given to another VM since, the newest
+	// backup is that of the other one. PVE: vmid.
+	// +optional
+	// +kubebuilder:validation:Minimum=100
+	// +kubebuilder:validation:Maximum=999999999
+	VMID *int32 `json:"vmid,omitempty"`
 }

@@ -38,6 +38,7 @@ func TestRestores(t *testing.T) {
 	runVersions(t, map[string]scenario{
 		"unpacked":  {reason: "A Machine waits for a Backup, and is a copy of what that holds.", run: fromBackup},
 		"moved":     {reason: "A Machine of a volume takes the place of the first VM.", run: fromVolume},
+		"newest":    {reason: "A Machine is made of the newest backup of another one's VM, for which it waits.", run: fromLatest},
 		"brokenoff": {reason: "What a restore has left that failed goes before the next attempt.", run: restoredLater},
 		"givenup":   {reason: "What a restore has left that failed goes with its Machine.", run: abandonedRestore},
 		"theirs":    {reason: "What somebody has made of it is left alone.", run: takenOver},
@@ -153,6 +154,22 @@ func fromVolume(w *world) {
 	w.unchanged()
 	if n := w.tasks("qmrestore"); n != 1 {
 		w.Errorf("want one restore, got %d", n)
+	}
+	w.finishBoth(first)
+}
+
+func fromLatest(w *world) {
+	w.grant("/vms", "PVEVMAdmin")
+	w.create(ubuntu())
+	w.ready()
+	first := w.restoreTo(v1alpha1.MachineParameters{
+		Restore: &v1alpha1.MachineRestore{LatestOf: &v1alpha1.MachineRestoreLatest{MachineRef: &v1alpha1.Reference{Name: w.name}, Storage: "nfs"}},
+	})
+	w.says(conditions.TypeVMCreated, conditions.ReasonWaitingForBackup, "no backup of VM 10000 yet")
+	w.backUp("newest", "nfs")
+	w.ready()
+	if g := w.vm(); g.Power != simulator.Running || g.VMID == w.firstVM().VMID {
+		w.Errorf("want a copy that runs, got %v", g.Config)
 	}
 	w.finishBoth(first)
 }

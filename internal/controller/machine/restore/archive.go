@@ -115,15 +115,8 @@ type Finder struct {
 
 // Find the backup that the spec of a Machine names.
 func (f Finder) Find(ctx context.Context, m object.Machine, from Source) (*Archive, error) {
-	volume, of, err := f.Volume(ctx, m, from)
+	volume, uuid, err := f.choose(ctx, m, from)
 	if err != nil {
-		return nil, err
-	}
-	if of != nil && !f.SharesCluster(of) {
-		return nil, conditions.Reject(conditions.Creating, "Backup '%s' is in another cluster: its provider config is not that of this Machine; "+
-			"name the backup by %s.volume, on a storage that this cluster has too", of.GetName(), from.Field)
-	}
-	if err := f.checkPrivileges(ctx, volume); err != nil {
 		return nil, err
 	}
 	nodes, err := f.nodes(ctx, volume)
@@ -134,6 +127,10 @@ func (f Finder) Find(ctx context.Context, m object.Machine, from Source) (*Archi
 	if err != nil {
 		return nil, err
 	}
+	if has := qemu.Config(read.Values).UUID(); uuid != "" && !strings.EqualFold(has, uuid) {
+		return nil, conditions.Reject(conditions.Creating, "backup '%s' is the newest of its VMID, but of another VM: it has the UUID %q, "+
+			"and that of %s.latestOf has %q", volume, has, from.Field, uuid)
+	}
 	a := &Archive{Volume: volume, Nodes: nodes, Config: maps.Clone(read.Values), Read: read.Values, Template: qemu.Config(read.Values).Template()}
 	delete(a.Config, "template")
 	if from.Storage != nil {
@@ -142,20 +139,44 @@ func (f Finder) Find(ctx context.Context, m object.Machine, from Source) (*Archi
 	return a, nil
 }
 
+// choose the backup that is meant. If its VM has to have a certain UUID, that is returned too.
+func (f Finder) choose(ctx context.Context, m object.Machine, from Source) (volume, uuid string, err error) {
+	if from.Latest != nil {
+		return f.latest(ctx, m, from.Latest)
+	}
+	volume, of, err := f.Volume(ctx, m, from)
+	if err != nil {
+		return "", "", err
+	}
+	if of != nil && !f.SharesCluster(of) {
+		return "", "", conditions.Reject(conditions.Creating, "Backup '%s' is in another cluster: its provider config is not that of this Machine; "+
+			"name the backup by %s.volume, on a storage that this cluster has too", of.GetName(), from.Field)
+	}
+	storage, _, _ := strings.Cut(volume, ":")
+	owner := ownerOf(volume)
+	if owner == "" {
+		return "", "", conditions.Reject(conditions.Creating, "'%s' is not the backup of a VM, which is named vzdump-qemu-VMID-…, "+
+			"or vm/VMID/… on a backup server", volume)
+	}
+	return volume, "", f.checkPrivileges(ctx, "restore backup "+volume, storage, owner)
+}
+
 // reOwner finds the VMID in the volume ID of the backup of a VM.
 var reOwner = regexp.MustCompile(`:backup/(?:vzdump-qemu-|(?:.*/)?vm/)([0-9]+)[-/]`)
 
-// checkPrivileges of what is needed to read a backup.
-func (f Finder) checkPrivileges(ctx context.Context, volume string) error {
-	storage, _, _ := strings.Cut(volume, ":")
-	owner := reOwner.FindStringSubmatch(volume)
-	if owner == nil {
-		return conditions.Reject(conditions.Creating, "'%s' is not the backup of a VM, which is named vzdump-qemu-VMID-…, "+
-			"or vm/VMID/… on a backup server", volume)
+// ownerOf is the VMID of the VM that was backed up; empty if it is the backup of something else.
+func ownerOf(volume string) string {
+	if found := reOwner.FindStringSubmatch(volume); found != nil {
+		return found[1]
 	}
-	return f.Checks.CheckPrivilegesOfNew(ctx, "restore backup "+volume, []validate.PrivilegeRequirement{
+	return ""
+}
+
+// checkPrivileges of what is needed to see and to read a backup of a VM.
+func (f Finder) checkPrivileges(ctx context.Context, what, storage, vmid string) error {
+	return f.Checks.CheckPrivilegesOfNew(ctx, what, []validate.PrivilegeRequirement{
 		{{Path: "/storage/" + storage, Names: []string{"Datastore.Allocate", "Datastore.AllocateSpace"}}},
-		validate.On("/vms/"+owner[1], "VM.Backup"),
+		validate.On("/vms/"+vmid, "VM.Backup"),
 	})
 }
 

@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package restore makes VMs from backups. backups.go finds out which backup is meant, and why a
-// Machine waits for it; archive.go finds the backup in the cluster and what a VM of it is like;
+// Machine waits for it; latest.go which one is the newest of a VM; archive.go finds the backup in the cluster and what a VM of it is like;
 // record.go keeps which call restores it, which is all that proves an unfinished VM ours.
 package restore
 
@@ -55,7 +55,12 @@ func (b Backups) Wait(ctx context.Context, m object.Machine) error {
 	if m.Parameters().Restore == nil || meta.GetExternalName(m) != "" || meta.WasDeleted(m) || !object.MayCreate(m) {
 		return nil
 	}
-	_, _, err := b.Volume(ctx, m, SourceOf(m))
+	from := SourceOf(m)
+	if from.Latest != nil {
+		_, err := b.subject(ctx, m, from.Latest)
+		return err
+	}
+	_, _, err := b.Volume(ctx, m, from)
 	return err
 }
 
@@ -64,9 +69,10 @@ type Source struct {
 	// Field of the spec that names it.
 	Field string
 
-	// BackupRef names a Backup, or Volume the backup itself.
+	// BackupRef names a Backup, Volume the backup itself, or Latest the VM whose newest one is meant.
 	BackupRef *v1alpha1.Reference
 	Volume    *string
+	Latest    *v1alpha1.MachineRestoreLatest
 
 	// Storage that the disks are put on; nil if each goes to the one that it was on.
 	Storage *string
@@ -75,7 +81,7 @@ type Source struct {
 // SourceOf returns the backup that a Machine is made from.
 func SourceOf(m object.Machine) Source {
 	r := m.Parameters().Restore
-	return Source{Field: "restore", BackupRef: r.BackupRef, Volume: r.Volume, Storage: r.Storage}
+	return Source{Field: "restore", BackupRef: r.BackupRef, Volume: r.Volume, Latest: r.LatestOf, Storage: r.Storage}
 }
 
 // Volume returns the backup that is meant, with its Backup if the spec of the Machine names one.

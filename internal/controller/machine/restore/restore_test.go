@@ -24,9 +24,17 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -46,6 +54,8 @@ type pve struct {
 	nodes   []proxmox.Node
 	stores  []proxmox.Storage
 	volumes map[string][]string
+	changed map[string]int64
+	damaged string
 	err     error
 }
 
@@ -71,7 +81,11 @@ func (p *pve) Storages(context.Context) ([]proxmox.Storage, error) { return p.st
 func (p *pve) Volumes(_ context.Context, node, _, _ string, _ time.Duration) ([]proxmox.Volume, error) {
 	var all []proxmox.Volume
 	for _, id := range p.volumes[node] {
-		all = append(all, proxmox.Volume{ID: id})
+		v := proxmox.Volume{ID: id, Changed: p.changed[id]}
+		if id == p.damaged {
+			v.Verification = "failed"
+		}
+		all = append(all, v)
 	}
 	return all, nil
 }
@@ -271,15 +285,96 @@ func TestArchive(t *testing.T) {
 }
 
 func TestNotOfAVM(t *testing.T) {
-	f := Finder{Checks: &preflight.Checks{Superuser: true}}
 	for _, id := range []string{"nas:backup/vzdump-lxc-100-2026_11_22-17_00_00.tar.zst", "pbs:backup/ct/100/2026-11-22T17:00:00Z", "nas:backup/a.vma"} {
-		if err := f.checkPrivileges(t.Context(), id); err == nil || !strings.Contains(err.Error(), "is not the backup of a VM") {
+		f, from := Finder{Checks: &preflight.Checks{Superuser: true}}, Source{Field: "restore", Volume: &id}
+		if _, _, err := f.choose(t.Context(), &namespaced.Machine{}, from); err == nil || !strings.Contains(err.Error(), "is not the backup of a VM") {
 			t.Errorf("%s cannot become a VM, got %v", id, err)
 		}
 	}
 	for _, id := range []string{volume, "pbs:backup/vm/100/2026-11-22T17:00:00Z", "pbs:backup/ns/team/vm/100/2026-11-22T17:00:00Z"} {
-		if err := f.checkPrivileges(t.Context(), id); err != nil {
-			t.Errorf("%s can, got %v", id, err)
+		if vmid := ownerOf(id); vmid != "100" {
+			t.Errorf("%s can, and is of VM 100, got %q", id, vmid)
 		}
+	}
+}
+
+// TestLatest chooses the newest backup of a VM.
+func TestLatest(t *testing.T) {
+	const older, newer, others = volume, "nas:backup/vzdump-qemu-100-2026_11_23-17_00_00.vma.zst", "nas:backup/vzdump-qemu-1001-2026_11_24-17_00_00.vma.zst"
+	web := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", Annotations: map[string]string{
+		meta.AnnotationKeyExternalName: "100", object.AnnotationUUID: "of-web",
+	}}}
+	none := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}
+	nas := []proxmox.Storage{{Name: "nas", Node: "pve1"}, {Name: "nas", Node: "pve2"}}
+	shared := []proxmox.Storage{{Name: "nas", Node: "pve1", Shared: true}, {Name: "nas", Node: "pve2", Shared: true}}
+	ofVMID, ofMachine := v1alpha1.MachineRestoreLatest{VMID: new(int32(100))}, v1alpha1.MachineRestoreLatest{MachineRef: &v1alpha1.Reference{Name: "web"}}
+	cases := map[string]struct {
+		reason   string
+		of       v1alpha1.MachineRestoreLatest
+		machine  *namespaced.Machine
+		stores   []proxmox.Storage
+		volumes  map[string][]string
+		damaged  string
+		want     string
+		uuid     string
+		err      string
+		kubeOnly bool
+	}{
+		"Newest": {
+			reason: "The newest of all nodes is meant, not that of another VM.", of: ofVMID, stores: nas,
+			volumes: map[string][]string{"pve1": {newer, others}, "pve2": {older}}, want: newer,
+		},
+		"Shared": {
+			reason: "Each node has the same list of a shared storage.", of: ofVMID, stores: shared,
+			volumes: map[string][]string{"pve1": {older}}, want: older,
+		},
+		"Damaged": {
+			reason: "What the backup server knows to be damaged is left out.", of: ofVMID, stores: nas,
+			volumes: map[string][]string{"pve1": {newer, older}}, damaged: newer, want: older,
+		},
+		"Machine": {
+			reason: "The backup of a Machine has its UUID.", of: ofMachine, machine: web, stores: nas,
+			volumes: map[string][]string{"pve1": {older, newer}}, want: newer, uuid: "of-web",
+		},
+		"NoBackup":  {reason: "It is waited for.", of: ofVMID, stores: nas, volumes: map[string][]string{"pve1": {others}}, err: "no backup of VM 100 yet"},
+		"NoStorage": {reason: "There has to be one.", of: ofVMID, err: "storage 'nas' not found"},
+		"NoMachine": {reason: "It is waited for.", of: ofMachine, err: "Machine 'web' of restore.latestOf not found", kubeOnly: true},
+		"NoVM":      {reason: "It is waited for.", of: ofMachine, machine: none, err: "has no VM yet", kubeOnly: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			scheme := runtime.NewScheme()
+			if err := namespaced.AddToScheme(scheme); err != nil {
+				t.Fatal(err)
+			}
+			b := fake.NewClientBuilder().WithScheme(scheme)
+			if tc.machine != nil {
+				b = b.WithObjects(tc.machine)
+			}
+			p := &pve{
+				nodes:  []proxmox.Node{{Name: "pve1", Status: "online"}, {Name: "pve2", Status: "online"}},
+				stores: tc.stores, volumes: tc.volumes, damaged: tc.damaged, changed: map[string]int64{older: 1, newer: 2, others: 3},
+			}
+			f := Finder{
+				Backups: Backups{Kube: b.Build(), GroupVersion: namespaced.SchemeGroupVersion}, Inventory: p, Checks: &preflight.Checks{Superuser: true},
+			}
+			tc.of.Storage = "nas"
+			m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "copy"}}
+			m.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionAll}
+			m.Spec.ForProvider.Restore = &v1alpha1.MachineRestore{LatestOf: &tc.of}
+			if err := f.Wait(t.Context(), m); (err != nil) != tc.kubeOnly {
+				t.Errorf("\n%s\nwant a wait without a call: %t, got %v", tc.reason, tc.kubeOnly, err)
+			}
+			got, uuid, err := f.choose(t.Context(), m, SourceOf(m))
+			if tc.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.err) {
+					t.Errorf("\n%s\nwant an error with %q, got %v", tc.reason, tc.err, err)
+				}
+				return
+			}
+			if err != nil || got != tc.want || uuid != tc.uuid {
+				t.Errorf("\n%s\nwant %q of %q, got %q of %q, %v", tc.reason, tc.want, tc.uuid, got, uuid, err)
+			}
+		})
 	}
 }
