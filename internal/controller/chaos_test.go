@@ -235,7 +235,7 @@ func newChaos(t *testing.T, name string, keys map[string]string) *chaos {
 	c := &chaos{clock: &shiftedClock{}, log: &logged{}, metrics: prometheus.NewRegistry()}
 	pve := simulatortest.NewTest(t, simulator.Options{Scenario: scenario, Speed: 1, Clock: c.clock})
 	c.world = &world{T: t, scope: scopes()["Cluster"], name: name, pve: pve, options: c.provider}
-	if c.kube, err = client.New(apiServer, client.Options{Scheme: scheme}); err != nil {
+	if c.kube, err = client.NewWithWatch(apiServer, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
 	}
 	certs := c.certificates()

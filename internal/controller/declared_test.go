@@ -40,15 +40,12 @@ import (
 func TestEditsOfLists(t *testing.T) {
 	t.Parallel()
 	runAll(t, map[string]scenario{
-		"leftout": {reason: "A list that is left out, and an empty one, take neither the root disk nor the network away.", run: leavesListsOut},
-		"nonics":  {reason: "A VM whose last network is taken off the list has no address.", run: takesLastNetworkOff},
-		"renames": {reason: "An entry of another name keeps its disk, or its MAC address.", run: renamesEntries},
-		"later":   {reason: "Entries that are added later are the template's own disk and network.", run: addsEntriesLater},
-		"putback": {reason: "A disk that is put back has its data.", run: putsDiskBack},
-		"rebooted": {
-			reason:    "Changes after a reboot wait for that, say so, and no longer.",
-			durations: map[string]string{"qmreboot": "5s"}, run: changesAfterReboot,
-		},
+		"leftout":  {reason: "A list that is left out, and an empty one, take neither the root disk nor the network away.", run: leavesListsOut},
+		"nonics":   {reason: "A VM whose last network is taken off the list has no address.", run: takesLastNetworkOff},
+		"renames":  {reason: "An entry of another name keeps its disk, or its MAC address.", run: renamesEntries},
+		"later":    {reason: "Entries that are added later are the template's own disk and network.", run: addsEntriesLater},
+		"putback":  {reason: "A disk that is put back has its data.", run: putsDiskBack},
+		"rebooted": {reason: "Changes after a reboot wait for that, say so, and no longer.", run: changesAfterReboot},
 		"vmbr9":    {reason: "A bridge that does not exist is written to no VM, and one that has gone makes it unready.", run: namesUnknownBridge},
 		"toolarge": {reason: "No disk grows beyond its storage.", run: growsBeyondStorage},
 		"vmid555":  {reason: "Another VMID is refused, and does not hold up the deletion.", run: namesAnotherVMID},
@@ -255,16 +252,18 @@ func changesAfterReboot(w *world) {
 	spec.ShutdownTimeoutSeconds = new(int32(60))
 	w.create(spec)
 	w.settles()
+	release := w.pve.Inject(simulator.Fault{Task: "qmreboot", Hold: true})
 	w.change(func(p *v1alpha1.MachineParameters) {
 		p.PowerAction = &v1alpha1.MachinePowerAction{Action: "Reboot", Token: "1"}
 	})
 	w.eventually("the VM is rebooted", func() bool { return w.tasks("qmreboot") == 1 })
-	rebooted := time.Now()
 	w.change(func(p *v1alpha1.MachineParameters) {
 		p.Disks[0].Size = new("30G")
 		p.Networks = append(p.Networks, v1alpha1.MachineNetwork{Name: "dmz", Bridge: new("vmbr1")})
 	})
 	w.says(kind.TypeUpToDate, xpv2.ReasonUpdateRequested, "waits for a")
+	release()
+	rebooted := time.Now()
 	w.eventually("the disk grows and the network comes", func() bool {
 		return strings.Contains(w.devices()["scsi0"], "size=30G") && w.devices()["net1"] != ""
 	})

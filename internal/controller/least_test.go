@@ -168,7 +168,7 @@ func newLeast(t *testing.T, name, version string, privileges map[string][]string
 		grantOnly(s, privileges)
 		s.Pools[team].VMs[9000] = true
 	})
-	if w.kube, err = client.New(apiServer, client.Options{Scheme: scheme}); err != nil {
+	if w.kube, err = client.NewWithWatch(apiServer, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
 	}
 	w.admin, err = proxmox.New(proxmox.Config{

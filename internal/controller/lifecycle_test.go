@@ -41,6 +41,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -165,7 +166,7 @@ type world struct {
 
 	scope scope
 	name  string
-	kube  client.Client
+	kube  client.WithWatch
 	pve   *simulator.Server
 	admin *proxmox.Client
 	m     machine.Machine
@@ -218,7 +219,7 @@ func worldOf(t *testing.T, s scope, name string, scenario *simulator.Scenario, d
 	maps.Copy(scenario.Durations, durations)
 	w := &world{T: t, scope: s, name: name, pve: simulatortest.NewTest(t, simulator.Options{Scenario: scenario, Speed: 1})}
 	var err error
-	if w.kube, err = client.New(apiServer, client.Options{Scheme: scheme}); err != nil {
+	if w.kube, err = client.NewWithWatch(apiServer, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
 	}
 	w.admin, err = proxmox.New(proxmox.Config{
@@ -278,7 +279,6 @@ func (w *world) configure() {
 // start a provider. It runs until it is stopped.
 func (w *world) start() {
 	w.Helper()
-	mine := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{label: w.name})}
 	mgr, err := ctrl.NewManager(cmp.Or(w.server, apiServer), ctrl.Options{
 		Scheme:     scheme,
 		Metrics:    metricsserver.Options{BindAddress: "0"},
@@ -286,13 +286,7 @@ func (w *world) start() {
 		// On a busy machine the race detector takes longer than the default of half a minute.
 		GracefulShutdownTimeout: new(2 * time.Minute),
 		Client:                  client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
-		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
-			&cluster.Machine{}: mine, &namespaced.Machine{}: mine, &cluster.ProviderConfig{}: mine, &namespaced.ProviderConfig{}: mine,
-			&cluster.Image{}: mine, &namespaced.Image{}: mine, &cluster.Snapshot{}: mine, &namespaced.Snapshot{}: mine,
-			&cluster.SnapshotPolicy{}: mine, &namespaced.SnapshotPolicy{}: mine,
-			&cluster.Backup{}: mine, &namespaced.Backup{}: mine,
-			&cluster.ProxmoxCluster{}: mine, &namespaced.ProxmoxCluster{}: mine, &cluster.ProxmoxNode{}: mine, &namespaced.ProxmoxNode{}: mine,
-		}},
+		Cache:                   cache.Options{ByObject: w.owned()},
 	})
 	if err != nil {
 		w.Fatal(err)
@@ -316,6 +310,24 @@ func (w *world) start() {
 		}
 		w.stop = func() {}
 	}
+}
+
+// owned has a provider see the objects of its world alone, of all kinds of ours.
+func (w *world) owned() map[client.Object]cache.ByObject {
+	w.Helper()
+	mine := map[client.Object]cache.ByObject{}
+	for _, version := range []schema.GroupVersion{cluster.SchemeGroupVersion, namespaced.SchemeGroupVersion} {
+		for kind := range scheme.KnownTypes(version) {
+			o, err := scheme.New(version.WithKind(kind))
+			if err != nil {
+				w.Fatal(err)
+			}
+			if o, ok := o.(client.Object); ok && !strings.HasSuffix(kind, "Usage") {
+				mine[o] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set{label: w.name})}
+			}
+		}
+	}
+	return mine
 }
 
 func kindOptions(mgr ctrl.Manager) kind.Options {
@@ -434,16 +446,6 @@ func (w *world) ready() {
 		r, s := w.m.GetCondition(xpv2.TypeReady), w.m.GetCondition(xpv2.TypeSynced)
 		return r.Status == corev1.ConditionTrue && s.Status == corev1.ConditionTrue &&
 			s.ObservedGeneration == w.m.GetGeneration() && w.m.Observation().VMID != nil && len(w.m.Observation().Difference) == 0
-	})
-}
-
-// says waits until a condition has a reason and a text in its message.
-func (w *world) says(t xpv2.ConditionType, r xpv2.ConditionReason, text string) {
-	w.Helper()
-	w.eventually(fmt.Sprintf("%s is %s: %s", t, r, text), func() bool {
-		w.exists()
-		c := w.m.GetCondition(t)
-		return c.Reason == r && strings.Contains(c.Message, text)
 	})
 }
 

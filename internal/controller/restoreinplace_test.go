@@ -197,7 +197,7 @@ func (w *world) keptSnapshot(name string) resource.Managed {
 func isRuined(w *world) {
 	volume := w.backedUp()
 	uuid := w.vm().Config["smbios1"]
-	w.broken(1)
+	mend := w.breakRestores()
 	back := v1alpha1.MachineRestoreInPlace{Token: "1", Volume: &volume, AllowRunning: new(true)}
 	o := w.putBack(back, v1alpha1.ActFailed)
 	if !strings.Contains(o.Message, "vma extract") || !strings.Contains(o.Message, "has lost its configuration") {
@@ -212,6 +212,7 @@ func isRuined(w *world) {
 	if g := w.vm(); !restore.Unfinished(g.Config) || w.tasks("qmrestore") != 1 {
 		w.Errorf("it is not repeated, and nothing else is done to it, got %v", g.Config)
 	}
+	mend()
 	back.Token, back.SafetyBackup = "3", nil
 	w.putBack(back, v1alpha1.ActSucceeded)
 	w.ready()
@@ -224,7 +225,7 @@ func isRuined(w *world) {
 
 func endsRuined(w *world) {
 	volume := w.backedUp()
-	w.broken(1)
+	w.breakRestores()
 	w.putBack(v1alpha1.MachineRestoreInPlace{Token: "1", Volume: &volume, AllowRunning: new(true)}, v1alpha1.ActFailed)
 	w.says(xpv2.TypeReady, conditions.ReasonRestoreFailed, "vma extract")
 	w.finish()

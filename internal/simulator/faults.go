@@ -52,6 +52,8 @@ type Fault struct {
 	CutBefore, CutAfter bool
 	// TaskExit makes the task end with this error, without an effect.
 	TaskExit string
+	// Hold keeps the task from going on at the first thing that takes time, until the fault is taken away.
+	Hold bool
 	// Refuse makes the start of the task fail: "got no worker upid - start worker failed". What the call did before it
 	// stays, as in PVE: a creation leaves a configuration with the lock "create".
 	Refuse bool
@@ -79,6 +81,8 @@ type faults struct {
 type armed struct {
 	ArmedFault
 	path *regexp.Regexp
+	// removed is closed when the fault is taken away.
+	removed chan struct{}
 }
 
 func newFaults(clock engine.Clock) *faults { return &faults{clock: clock} }
@@ -108,23 +112,32 @@ func (fs *faults) add(f Fault) int {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	fs.last++
-	fs.list = append(fs.list, &armed{ArmedFault: ArmedFault{Fault: f, Number: fs.last}, path: regexp.MustCompile(pathPattern(f.Path))})
+	fs.list = append(fs.list, &armed{
+		ArmedFault: ArmedFault{Fault: f, Number: fs.last}, path: regexp.MustCompile(pathPattern(f.Path)), removed: make(chan struct{}),
+	})
 	return fs.last
 }
 
 // remove reports whether there was a fault of that number.
 func (fs *faults) remove(number int) bool {
+	return fs.removeIf(func(a *armed) bool { return a.Number == number })
+}
+
+func (fs *faults) clear() { fs.removeIf(func(*armed) bool { return true }) }
+
+// removeIf reports whether it has taken a fault away.
+func (fs *faults) removeIf(is func(*armed) bool) bool {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	before := len(fs.list)
-	fs.list = slices.DeleteFunc(fs.list, func(a *armed) bool { return a.Number == number })
+	fs.list = slices.DeleteFunc(fs.list, func(a *armed) bool {
+		if is(a) {
+			close(a.removed)
+			return true
+		}
+		return false
+	})
 	return len(fs.list) < before
-}
-
-func (fs *faults) clear() {
-	fs.mu.Lock()
-	defer fs.mu.Unlock()
-	fs.list = nil
 }
 
 // compile returns what a fault's path matches.
@@ -159,19 +172,33 @@ func (a *armed) due() bool {
 	return true
 }
 
-func (f Fault) forTasks() bool { return f.Task != "" || f.ID != "" || f.TaskExit != "" || f.Refuse }
+func (f Fault) forTasks() bool {
+	return f.Task != "" || f.ID != "" || f.TaskExit != "" || f.Hold || f.Refuse
+}
 
 // match returns the first fault that hits a request, nil if none does.
 func (fs *faults) match(method, path string) *Fault {
-	return fs.first(func(a *armed) bool {
+	a := fs.first(func(a *armed) bool {
 		return !a.forTasks() && (a.Method == "" || a.Method == method) && a.path.MatchString(path)
 	})
+	if a == nil {
+		return nil
+	}
+	return &a.Fault
 }
 
 // TaskExit returns the error that a task of a kind is to end with, if there is one.
 func (fs *faults) TaskExit(kind, id string) error {
 	if f := fs.first(func(a *armed) bool { return a.TaskExit != "" && a.hitsTask(kind, id) }); f != nil {
 		return apierr.Errorf("%s", f.TaskExit)
+	}
+	return nil
+}
+
+// HoldTask returns what is closed when a task of a kind may go on; nil if nothing holds it.
+func (fs *faults) HoldTask(kind, id string) <-chan struct{} {
+	if a := fs.first(func(a *armed) bool { return a.Hold && a.hitsTask(kind, id) }); a != nil {
+		return a.removed
 	}
 	return nil
 }
@@ -188,13 +215,12 @@ func (a *armed) hitsTask(kind, id string) bool {
 	return (a.Task == "" || a.Task == kind) && (a.ID == "" || a.ID == id)
 }
 
-func (fs *faults) first(matches func(*armed) bool) *Fault {
+func (fs *faults) first(matches func(*armed) bool) *armed {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
 	for _, a := range fs.list {
 		if matches(a) && a.due() {
-			f := a.Fault
-			return &f
+			return a
 		}
 	}
 	return nil

@@ -53,6 +53,10 @@ func TestParseFault(t *testing.T) {
 			want:  simulator.Fault{Task: "qmclone", ID: "9000", TaskExit: `disk "x" is full`},
 			words: `task=qmclone id=9000 exit="disk \"x\" is full"`,
 		},
+		"Hold": {
+			reason: "Tasks may be kept from ending.", text: "task=qmreboot hold=true", want: simulator.Fault{Task: "qmreboot", Hold: true},
+			words: "task=qmreboot hold=true",
+		},
 		"Refuse": {
 			reason: "Tasks may not start.", text: "task=qmstart refuse=true", want: simulator.Fault{Task: "qmstart", Refuse: true},
 			words: "task=qmstart refuse=true",

@@ -121,6 +121,13 @@ func faultFields() []faultField {
 			func(f Fault) string { return strings.TrimPrefix(strconv.Itoa(*at(&f)), "0") },
 		}
 	}
+	flag := func(name, help string, at func(*Fault) *bool) faultField {
+		return faultField{
+			name, help,
+			func(f *Fault, value string) (err error) { *at(f), err = parseFlag(value); return err },
+			func(f Fault) string { return strings.TrimPrefix(strconv.FormatBool(*at(&f)), "false") },
+		}
+	}
 	return []faultField{
 		text("method", "HTTP method of the requests that it hits", func(f *Fault) *string { return &f.Method }),
 		text("path", "their path below /api2/json: * within a segment, ** across, or a regular expression that begins with ^",
@@ -134,7 +141,8 @@ func faultFields() []faultField {
 		text("message", "message of that status", func(f *Fault) *string { return &f.Message }),
 		{"cut", "closes the connection before or after the request takes effect", setCut, getCut},
 		text("exit", "makes the task fail with this message", func(f *Fault) *string { return &f.TaskExit }),
-		{"refuse", "true makes the start of the task fail", setRefuse, getRefuse},
+		flag("hold", "true keeps the task from ending until the fault is taken away", func(f *Fault) *bool { return &f.Hold }),
+		flag("refuse", "true makes the start of the task fail", func(f *Fault) *bool { return &f.Refuse }),
 	}
 }
 
@@ -180,19 +188,12 @@ func getCut(f Fault) string {
 	return ""
 }
 
-func setRefuse(f *Fault, value string) error {
-	var err error
-	if f.Refuse, err = strconv.ParseBool(value); err != nil {
-		return errors.New("want true or false")
+func parseFlag(value string) (bool, error) {
+	is, err := strconv.ParseBool(value)
+	if err != nil {
+		return false, errors.New("want true or false")
 	}
-	return nil
-}
-
-func getRefuse(f Fault) string {
-	if f.Refuse {
-		return "true"
-	}
-	return ""
+	return is, nil
 }
 
 // newFault makes a fault of settings.
@@ -218,6 +219,17 @@ func newFault(settings map[string]string) (Fault, error) {
 	return f, f.check()
 }
 
+// hasOneEffect reports whether a fault of tasks does one thing to them.
+func (f Fault) hasOneEffect() bool {
+	effects := 0
+	for _, has := range []bool{f.TaskExit != "", f.Hold, f.Refuse} {
+		if has {
+			effects++
+		}
+	}
+	return effects == 1
+}
+
 // check reports what makes no sense together.
 func (f Fault) check() error {
 	_, err := compile(f.Path)
@@ -228,13 +240,13 @@ func (f Fault) check() error {
 	case f.Path != "" && f.Path[0] != '/' && f.Path[0] != '^':
 		return errors.New("the path must begin with / or ^")
 	case f.forTasks() && request:
-		return errors.New("it hits requests or tasks: task, id, exit and refuse do not go with the others")
-	case f.forTasks() && (f.TaskExit != "") == f.Refuse:
-		return errors.New("a fault of tasks has exit or refuse")
+		return errors.New("it hits requests or tasks: task, id, exit, hold and refuse do not go with the others")
+	case f.forTasks() && !f.hasOneEffect():
+		return errors.New("a fault of tasks has exit, hold or refuse")
 	case f.forTasks():
 		return nil
 	case f.Delay == 0 && f.Status == 0 && !f.CutBefore && !f.CutAfter:
-		return errors.New("it does nothing: want delay, status, cut, exit or refuse")
+		return errors.New("it does nothing: want delay, status, cut, exit, hold or refuse")
 	case !slices.Contains([]string{"", http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete}, f.Method):
 		return errors.New("the method must be GET, POST, PUT or DELETE")
 	case f.Status > 0 && (f.CutBefore || f.CutAfter), f.Status == 0 && f.Message != "":

@@ -73,6 +73,8 @@ type Engine struct {
 type taskFaults interface {
 	// TaskExit returns the error that a task of a kind is to end with, if there is one.
 	TaskExit(kind, id string) error
+	// HoldTask returns what is closed when a task of a kind may go on; nil if nothing holds it.
+	HoldTask(kind, id string) <-chan struct{}
 	// RefuseTask returns the error of a task that cannot start, if there is one.
 	RefuseTask(kind, id string) error
 }

@@ -79,6 +79,8 @@ type Worker struct {
 	// fault is the error that the task was told to end with.
 	fault  error
 	judged bool
+	// held means that the task was told to wait, or not to.
+	held bool
 }
 
 // errInterrupted ends a worker that was stopped.
@@ -179,12 +181,32 @@ func (w *Worker) Logf(format string, args ...any) {
 
 // Sleep waits for a simulated duration; it fails when the task is stopped, or when a fault is to make it fail.
 func (w *Worker) Sleep(d time.Duration) error {
+	if err := w.hold(); err != nil {
+		return err
+	}
 	if d = w.Engine.Scale(d); d <= 0 {
 		return w.judge()
 	}
 	select {
 	case <-w.Engine.Clock.After(d):
 		return w.judge()
+	case <-w.Ctx.Done():
+		return errInterrupted
+	}
+}
+
+// hold asks once whether the task is to be held, and waits as long as it is.
+func (w *Worker) hold() error {
+	var release <-chan struct{}
+	if !w.held {
+		w.held, release = true, w.Engine.taskFaults.HoldTask(w.Task.Type, w.Task.ID)
+	}
+	if release == nil {
+		return nil
+	}
+	select {
+	case <-release:
+		return nil
 	case <-w.Ctx.Done():
 		return errInterrupted
 	}
