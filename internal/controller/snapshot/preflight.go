@@ -62,7 +62,7 @@ func (e *external) prove(ctx context.Context) (qemu.Config, *kind.Problem, error
 	case t.UUID != "":
 		return config, &kind.Problem{Reason: target.ReasonVMMismatch, Message: fmt.Sprintf(
 			"VM %d is not the one that the snapshot is of: it has the UUID %q, not %q; "+
-			"the provider configuration may lead to another cluster, or the VM was replaced", t.VMID, uuid, t.UUID)}, nil
+				"the provider configuration may lead to another cluster, or the VM was replaced", t.VMID, uuid, t.UUID)}, nil
 	case uuid == "":
 		return config, &kind.Problem{Reason: target.ReasonVMMismatch, Message: fmt.Sprintf("VM %d cannot be told from another one: %s", t.VMID, qemu.NoUUID)}, nil
 	}
