@@ -1,0 +1,119 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package layout
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The rows of the table in docs/development.md that has the files that a kind touches, and the sum below it.
+var (
+	kindRow  = regexp.MustCompile("(?m)^\\| (`[^|]+`) \\| ([0-9, ]+)[^|]*\\| .+ \\|$")
+	kindPath = regexp.MustCompile("`([^`]+)`")
+	kindSum  = regexp.MustCompile(`That is (\d+) lines in (\w+) files`)
+	number   = regexp.MustCompile(`\d+`)
+)
+
+// ofPool are the lines of Pool in files that have more than that.
+func ofPool() map[string]*regexp.Regexp {
+	return map[string]*regexp.Regexp{
+		"internal/controller/register.go": regexp.MustCompile(`(?m)controller/pool"$|kind: "Pool"`),
+		"internal/proxmox/objects.go":     regexp.MustCompile(`(?m)^\s*PoolCollection\s+= `),
+	}
+}
+
+// TestKindTable sees that the table of the files that Pool touches has the lines that they have now.
+func TestKindTable(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "development.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(text), "These are the files that Pool touches, by hand:")
+	if !found {
+		t.Fatal("docs/development.md does not say which files Pool touches")
+	}
+	sum, files := 0, 0
+	for _, row := range kindRow.FindAllStringSubmatch(section, -1) {
+		want := number.FindAllString(row[2], -1)
+		paths := kindPath.FindAllStringSubmatch(row[1], -1)
+		if len(want) != len(paths) {
+			t.Fatalf("%d files and %d numbers in %s", len(paths), len(want), row[0])
+		}
+		for i, path := range paths {
+			n := poolLines(t, path[1])
+			if want[i] != strconv.Itoa(n) {
+				t.Errorf("%s has %d lines for Pool, and docs/development.md says %s", path[1], n, want[i])
+			}
+			sum, files = sum+n, files+1
+		}
+	}
+	words := []string{"no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
+	said := kindSum.FindStringSubmatch(section)
+	if files >= len(words) || said == nil || said[1] != strconv.Itoa(sum) || said[2] != words[files] {
+		t.Errorf("Pool has %d lines in %d files, and docs/development.md says: %q", sum, files, said)
+	}
+}
+
+var (
+	// named are the files and folders that docs/development.md names in full.
+	named = regexp.MustCompile("`((?:internal|apis|cmd|cluster|docs|hack|examples|package)/[^`<*{ ]*)`")
+
+	// anyName is what stands between backquotes.
+	anyName = regexp.MustCompile("`[^`]+`")
+)
+
+// TestFolders sees that docs/development.md names each package of internal/, and nothing that does not exist. Those of
+// the simulator are described together.
+func TestFolders(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "development.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range named.FindAllStringSubmatch(string(text), -1) {
+		if _, err := os.Stat(filepath.Join(root, path[1])); err != nil {
+			t.Errorf("docs/development.md names %s, which does not exist", path[1])
+		}
+	}
+	known := map[string]bool{}
+	for _, name := range anyName.FindAllString(string(text), -1) {
+		known[filepath.Base(strings.Trim(name, "`"))] = true
+	}
+	for dir := range packages(t) {
+		if strings.HasPrefix(dir, "internal/") && !strings.HasPrefix(dir, "internal/simulator/") && !known[filepath.Base(dir)] {
+			t.Errorf("docs/development.md does not name %s", dir)
+		}
+	}
+}
+
+// poolLines are the lines of a file that are for Pool.
+func poolLines(t *testing.T, path string) int {
+	t.Helper()
+	source, err := os.ReadFile(filepath.Join(root, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := ofPool()[path]; lines != nil {
+		return len(lines.FindAll(source, -1))
+	}
+	return bytes.Count(source, []byte("\n"))
+}
