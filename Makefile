@@ -76,7 +76,7 @@ up: launcher ## Run a Kubernetes control plane that serves the kinds, until Ctrl
 test: launcher ## Run the unit and lifecycle tests. PACKAGES=./internal/... and ARGS='-run X -v' choose some.
 	@$(if $(RACE),,echo 'note: there is no C compiler, so the tests run without the race detector' >&2)
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
-	set -x && $(GO) test -trimpath $(RACE) -skip '$(SCALE)|$(TABLE)' $(ARGS) $(or $(PACKAGES),$(PACKAGES_WITH_RACE)) $(if $(PACKAGES),,&& \
+	set -x && $(GO) test -trimpath -timeout=20m $(RACE) -skip '$(SCALE)|$(TABLE)' $(ARGS) $(or $(PACKAGES),$(PACKAGES_WITH_RACE)) $(if $(PACKAGES),,&& \
 	CGO_ENABLED=0 $(GO) test -trimpath -run '$(TABLE)' $(ARGS) ./internal/controller/machine ./internal/controller/snapshotpolicy ./internal/simulator && \
 	CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./hack/... && \
 	cd cluster && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) $(LOCAL_PACKAGES))

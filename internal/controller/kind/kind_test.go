@@ -103,7 +103,7 @@ func (o observer) Observe(_ context.Context, m *cluster.Machine) (managed.Extern
 }
 
 // patience is how long a slow computer may need for anything.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // await a value.
 func await[T any](t *testing.T, c <-chan T) T {
