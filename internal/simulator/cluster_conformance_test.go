@@ -41,7 +41,7 @@ import (
 )
 
 // clusterFloor is how many recordings of the cluster match word for word, at least.
-const clusterFloor = 735
+const clusterFloor = 771
 
 // recordedCluster describes the cluster of the recordings.
 type recordedCluster struct {
@@ -61,10 +61,13 @@ type recordedCluster struct {
 	Before map[string][]string `json:"before"`
 	// Away are the nodes whose power went off when a section began.
 	Away map[string][]string `json:"away"`
-	// Continued are the sections that went on at once.
+	// Continued are the sections that went on at once, and count the time from the event of the section before.
 	Continued []string `json:"continued"`
 	// Complete are the sections that began when all nodes were on again.
 	Complete []string `json:"complete"`
+	// Pauses are how long they waited before a request, by its number: the recordings do not tell when they were made, and the turns of the
+	// daemons fall before one request or after it.
+	Pauses map[int]string `json:"pauses"`
 	// Interleaved are spans of recordings that were made at the same time by two series: the ones of the second series come before
 	// the recording of the first that is named, by the numbers of the recordings.
 	Interleaved []struct {
@@ -89,7 +92,7 @@ func replayCluster(t *testing.T) {
 	report, matched, sections, last := &strings.Builder{}, 0, map[string][2]int{}, ""
 	for _, r := range list {
 		if r.Section != last && sections[r.Section][1] == 0 {
-			p.begin(cluster, r.Section)
+			p.begin(cluster, r.Section, last)
 		}
 		last = r.Section
 		want, got := p.run(r)
@@ -165,6 +168,8 @@ type clusterReplay struct {
 	*replay
 	// events is when the last event of each section began, of which the recordings tell how long ago it was.
 	events map[string]time.Time
+	// pauses are how long they waited before a request, by its number.
+	pauses map[int]time.Duration
 }
 
 // betweenSections is how long it took from one section to the next.
@@ -189,11 +194,17 @@ func newClusterReplay(t *testing.T, cluster *recordedCluster) *clusterReplay {
 		t: t, server: s, node: &recordedNode{}, mask: newMasker(), ours: map[string]string{}, tickets: map[string][2]string{},
 	}}
 	p.direct = p.ask
+	p.pauses = map[int]time.Duration{}
+	for place, text := range cluster.Pauses {
+		if p.pauses[place], err = time.ParseDuration(text); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return p
 }
 
 // begin makes what a section began with.
-func (p *clusterReplay) begin(cluster *recordedCluster, section string) {
+func (p *clusterReplay) begin(cluster *recordedCluster, section, last string) {
 	if off := cluster.Away[section]; len(off) > 0 {
 		defer func() { p.events[section] = time.Now() }()
 		defer letPass(8 * time.Second)
@@ -216,9 +227,11 @@ func (p *clusterReplay) begin(cluster *recordedCluster, section string) {
 		}
 		p.exit(upidPattern.FindString(body))
 	}
-	if !slices.Contains(cluster.Continued, section) {
-		letPass(20 * time.Second)
+	if slices.Contains(cluster.Continued, section) {
+		p.events[section] = p.events[last]
+		return
 	}
+	letPass(20 * time.Second)
 	p.events[section] = time.Now()
 }
 
@@ -259,7 +272,7 @@ func (p *clusterReplay) run(r *recording) (want, got string) {
 		p.power(strings.Split(m[1], " and "), m[2] == "is on again")
 		return "", ""
 	}
-	letPass(100 * time.Millisecond)
+	letPass(100*time.Millisecond + p.pauses[r.place])
 	if m := tightLoop.FindStringSubmatch(r.Request); m != nil {
 		return p.untilMatch(r, m[1])
 	}

@@ -47,6 +47,8 @@ type HANode struct {
 	State string
 	// Online is when the manager last saw the node, Seen when the node's own daemon last wrote its status.
 	Online, Seen time.Time
+	// Turn is when the node's daemon began its latest turn.
+	Turn time.Time
 	// Active is true while the node's daemon holds its lock, Idle counts its turns without a resource.
 	Active bool
 	Idle   int
@@ -63,6 +65,8 @@ type HAService struct {
 	// Order is the number of the order to the node, Result its outcome: nil until the node has answered.
 	Order  int
 	Result *int
+	// Answered is when the node had the outcome.
+	Answered time.Time
 	// Tried counts the failed starts on this node, Failed are the nodes on which it could not be started.
 	Tried  int
 	Failed []string

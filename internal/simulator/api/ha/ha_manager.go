@@ -95,10 +95,10 @@ func settle(o *engine.Op) {
 func beatLater(o *engine.Op) {
 	o.Engine.Later(o.Engine.Duration("ha")/2, func(o *engine.Op) {
 		m := o.State.HAManager
+		work(o) // The nodes take their turns between those of the manager.
 		if m.Beats++; m.Beats%2 == 0 {
 			manage(o)
 		}
-		work(o)
 		if m.Beating = !resting(o.State); m.Beating {
 			beatLater(o)
 		}
@@ -324,10 +324,11 @@ func lost(o *engine.Op, s *state.HAService) bool {
 func nextRequestStop(o *engine.Op, sid string) bool {
 	m := o.State.HAManager
 	s := m.Services[sid]
+	result := outcome(o, s)
 	switch {
-	case s.Result != nil && *s.Result == 0:
+	case result != nil && *result == 0:
 		return change(m, s, stopped)
-	case s.Result != nil:
+	case result != nil:
 		return giveUp(o, sid)
 	case lost(o, s):
 		return change(m, s, fence)
@@ -343,14 +344,15 @@ func giveUp(o *engine.Op, sid string) bool {
 func nextMoving(o *engine.Op, sid string) bool {
 	m := o.State.HAManager
 	s := m.Services[sid]
-	if s.Result == nil {
+	result := outcome(o, s)
+	if result == nil {
 		return lost(o, s) && change(m, s, fence)
 	}
 	to := requestStop
 	if o.State.HA[sid].Wanted() == started {
 		to = started
 	}
-	if *s.Result == 0 {
+	if *result == 0 {
 		s.Node = s.Target
 	}
 	return change(m, s, to)
@@ -418,9 +420,10 @@ func obey(o *engine.Op, sid string, motion []string) bool {
 func judge(o *engine.Op, sid string) bool {
 	m := o.State.HAManager
 	s, preference := m.Services[sid], "none"
+	result := outcome(o, s)
 	switch {
-	case s.Result == nil:
-	case *s.Result == 0:
+	case result == nil:
+	case *result == 0:
 		m.Changes += schema.Flag(!s.Running)
 		s.Failed, s.Running = nil, true
 	default:
@@ -436,7 +439,7 @@ func judge(o *engine.Op, sid string) bool {
 		s.Target, s.Failed = node, failures
 		return true
 	}
-	if s.Result != nil && *s.Result != 0 {
+	if result != nil && *result != 0 {
 		order(m, s)
 	}
 	return false

@@ -19,6 +19,7 @@ package ha
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
@@ -35,16 +36,47 @@ func work(o *engine.Op) {
 	}
 }
 
-func workOn(o *engine.Op, name string) {
+// turnSlack is by how much turns may come early.
+const turnSlack = 100 * time.Millisecond
+
+func turnTime(o *engine.Op) time.Duration { return o.Engine.Scale(o.Engine.Duration("ha")) }
+
+// outcome is how an order ended as far as the manager knows: a node writes down results at the end of its turn, for which it waits for the
+// work that it has begun, but no longer than for eight tenths of the turn.
+func outcome(o *engine.Op, s *state.HAService) *int {
 	m := o.State.HAManager
-	h := m.Nodes[name]
-	h.Seen = o.Engine.Clock.Now()
-	if !h.Active {
-		if h.State == online && !o.State.NoQuorum && active(m, name) > 0 {
-			h.Active, h.Idle = true, 0
-			m.Changes++
+	h := m.Nodes[s.Node]
+	if s.Result == nil || h == nil || o.Engine.Instant() {
+		return s.Result
+	}
+	end := h.Turn.Add(turnTime(o) * 8 / 10)
+	if s.Answered.After(end) {
+		return nil
+	}
+	if o.Engine.Clock.Now().Before(end) {
+		for sid, other := range m.Services {
+			if other.Node == s.Node && m.Busy[sid] {
+				return nil
+			}
 		}
+	}
+	return s.Result
+}
+
+// workOn is a turn of one node: every five seconds while it waits for its lock, every ten while it holds it.
+func workOn(o *engine.Op, name string) {
+	m, now := o.State.HAManager, o.Engine.Clock.Now()
+	h := m.Nodes[name]
+	if h.Active && now.Before(h.Turn.Add(turnTime(o)-turnSlack)) {
 		return
+	}
+	h.Seen, h.Turn = now, now
+	if !h.Active {
+		if h.State != online || o.State.NoQuorum || active(m, name) == 0 {
+			return
+		}
+		h.Active, h.Idle = true, 0
+		m.Changes++
 	}
 	h.Idle++
 	for _, sid := range slices.Sorted(maps.Keys(m.Services)) {
@@ -58,11 +90,13 @@ func workOn(o *engine.Op, name string) {
 	}
 }
 
-// active is how many resources on a node are not stopped.
+// active is how many resources on a node, or on their way to it, keep the node's daemon at work.
 func active(m *state.HAManager, node string) int {
 	n := 0
 	for _, s := range m.Services {
-		if s.Node == node && s.State != stopped && s.State != requestStart {
+		switch {
+		case s.State == stopped, s.State == requestStart, s.State == failed:
+		case s.Node == node, s.Target == node:
 			n++
 		}
 	}
@@ -128,7 +162,7 @@ func answer(o *engine.Op, sid string, order int, err error) {
 			return // The node tries again.
 		}
 	}
-	s.Result = &result
+	s.Result, s.Answered = &result, o.Engine.Clock.Now()
 	m.Changes++
 }
 

@@ -29,8 +29,9 @@ func TestAnswerOfRemovedResource(t *testing.T) {
 	st := state.New("9.2")
 	s := &state.HAService{Node: "pve1", State: started, Order: 2}
 	st.HAManager.Services["vm:100"] = s
+	clock := &engine.Engine{Pace: engine.Pace{Clock: engine.WallClock{}}}
 	for tries := range 2 {
-		answer(&engine.Op{State: st}, "vm:100", 2, apierr.Errorf("it cannot start"))
+		answer(&engine.Op{Engine: clock, State: st}, "vm:100", 2, apierr.Errorf("it cannot start"))
 		if s.Tried != 1 || (s.Result != nil) != (tries == 1) {
 			t.Errorf("after %d failures: tried %d times again, result %v", tries+1, s.Tried, s.Result)
 		}

@@ -49,7 +49,7 @@ func listNetwork(c *engine.Call) (any, error) {
 	n := c.State.Nodes[c.Node]
 	list, out := n.Networks(), []map[string]any{}
 	for _, name := range byPriority(list) {
-		if !wantsInterface(c, list[name]) {
+		if !wantsInterface(c, list[name]) || !mayUse(c, list[name]) {
 			continue
 		}
 		entry := show(n, name)
@@ -95,6 +95,21 @@ func wantsInterface(c *engine.Call, i *state.Interface) bool {
 	}
 }
 
+// mayUse reports whether an interface is shown: bridges only to who may use or see them, or one of their VLANs.
+func mayUse(c *engine.Call, i *state.Interface) bool {
+	if i.Type != "bridge" && i.Type != "OVSBridge" {
+		return true
+	}
+	path := "/sdn/zones/localnetwork/" + i.Name
+	paths := []string{path}
+	for _, entry := range c.State.ACL {
+		if strings.HasPrefix(entry.Path, path+"/") {
+			paths = append(paths, entry.Path)
+		}
+	}
+	return slices.ContainsFunc(paths, func(path string) bool { return c.State.CheckAny(c.Who, path, "SDN.Audit", "SDN.Use") == nil })
+}
+
 func getInterface(c *engine.Call) (any, error) {
 	n := c.State.Nodes[c.Node]
 	if n.Networks()[c.Str("iface")] == nil {
@@ -129,6 +144,9 @@ func show(n *state.Node, name string) map[string]any {
 	}
 	if dot := strings.LastIndex(name, "."); i.Type == "vlan" && dot > 0 {
 		out["vlan-raw-device"], out["vlan-id"] = name[:dot], name[dot+1:]
+	}
+	if i.Type == "vlan" {
+		out["exists"] = nil // It is that of the interface below, which none has here.
 	}
 	showAddress(i, out)
 	return out
@@ -272,6 +290,7 @@ func stage(c *engine.Call, change func(map[string]*state.Interface) error) (any,
 	if err := writable(list); err != nil {
 		return nil, err
 	}
+	number(list)
 	n.PendingInterfaces = list
 	return nil, nil //nolint:nilnil // The answer is null.
 }

@@ -44,6 +44,7 @@ func Routes() map[string]engine.Handler {
 		"GET " + guest + "/feature":                  feature,
 		"GET " + guest + "/migrate":                  migrateCheck,
 		"POST " + guest + "/migrate":                 migrateGuest,
+		"POST /nodes/{node}/migrateall":              migrateAll,
 		"GET " + guest + "/cloudinit":                getCloudInit,
 		"PUT " + guest + "/cloudinit":                regenerateCloudInit,
 		"GET " + guest + "/cloudinit/dump":           dumpCloudInit,

@@ -50,7 +50,8 @@ func listNodeStorage(c *engine.Call) (any, error) {
 	for _, id := range slices.Sorted(maps.Keys(c.State.Storages)) {
 		s := c.State.Storages[id]
 		switch {
-		case c.Has("storage") && c.Str("storage") != id, (c.Flag("enabled") || c.Has("content")) && (s.Disabled || !s.StorageOn(c.Node)),
+		case c.Has("storage") && c.Str("storage") != id, c.Flag("enabled") && s.Disabled,
+			c.Has("content") && (s.Disabled || !s.StorageOn(c.Node)),
 			c.Has("target") && !s.StorageOn(c.Str("target")):
 			continue
 		case c.State.CheckAny(c.Who, "/storage/"+id, "Datastore.Audit", "Datastore.AllocateSpace") != nil:
