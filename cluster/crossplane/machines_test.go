@@ -28,6 +28,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
 )
@@ -57,6 +58,34 @@ func (s *suite) testPolicies(t *testing.T) {
 			t.Errorf("these are left without their policy: %s", left)
 		}
 	}
+}
+
+// testSafetyBackups has a Machine of each scope put back to a backup after a safety backup. For that the provider has to create Backups.
+func (s *suite) testSafetyBackups(t *testing.T) {
+	const manifests = "cluster/crossplane/testdata/safety-backups.yaml"
+	before := s.vmNames(t)
+	objs := s.apply(t, manifests)
+	s.untilTrue(t, objs, "Ready", "Synced")
+	machines := slices.DeleteFunc(objs, func(o *unstructured.Unstructured) bool { return o.GetKind() != "Machine" })
+	for _, m := range machines {
+		s.kubectl(t, "patch", argument(m), "--namespace", namespaceOf(m), "--type=merge", "--patch", `{"spec":{"forProvider":{"restoreInPlace":
+			{"token":"1","backupRef":{"name":"put-back"},"allowRunning":true,"safetyBackup":{"storage":"nfs"}}}}}`)
+	}
+	const state = "--output=jsonpath={.status.atProvider.restoreInPlace.state}"
+	s.until(t, func() string {
+		for _, m := range machines {
+			if got := s.kubectl(t, "get", argument(m), "--namespace", namespaceOf(m), state); got != "Succeeded" {
+				return fmt.Sprintf("the restore of %s is %q", argument(m), got)
+			}
+		}
+		return ""
+	})
+	for _, m := range machines {
+		safety := s.kubectl(t, "get", argument(m), "--namespace", namespaceOf(m), "--output=jsonpath={.status.atProvider.restoreInPlace.safetyBackup}")
+		s.kubectl(t, "delete", "--timeout=1m", "backups."+m.GroupVersionKind().Group, safety, "--namespace", namespaceOf(m))
+	}
+	s.kubectl(t, "delete", "--timeout=2m", "-f", manifests)
+	s.untilVMs(t, before)
 }
 
 // testImagesOfURLs has a Machine of each scope ask for an image by its URL. For that the provider has to create Images, and to make the
