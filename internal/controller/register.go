@@ -22,6 +22,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/cluster"
 	"github.com/vitistack/provider-proxmox/internal/controller/config"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/controller/node"
 	"github.com/vitistack/provider-proxmox/internal/controller/nodenetwork"
@@ -40,13 +41,13 @@ type row struct {
 
 // rows returns the kinds of managed resources in the order in which they are set up.
 func rows() []row {
-	sched, watch := scheduler.New(), images.NewNotifier()
+	sched, watch, watchBackups := scheduler.New(), images.NewNotifier(), restore.NewNotifier()
 	return []row{
-		{kind: "Machine", setup: machines(sched, watch)},
+		{kind: "Machine", setup: machines(sched, watch, watchBackups)},
 		{kind: "Image", setup: imageKind(watch)},
 		{kind: "Snapshot", setup: copies("Snapshot", snapshots)},
 		{kind: "SnapshotPolicy", setup: policies, needs: []string{"Snapshot", "Machine"}},
-		{kind: "Backup", setup: copies("Backup", backups)},
+		{kind: "Backup", setup: copies("Backup", backups(watchBackups))},
 		{kind: "BackupJob", setup: copies("BackupJob", config.Setup(backupjob.Table()))},
 		{kind: "ProxmoxCluster", setup: scheduled("ProxmoxCluster", sched, config.SetupSingleton(cluster.Table()))},
 		{kind: "ProxmoxNode", setup: scheduled("ProxmoxNode", sched, config.SetupSingleton(node.Table()))},

@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
@@ -39,6 +40,7 @@ func TestRestores(t *testing.T) {
 		"unpacked":  {reason: "A Machine waits for a Backup, and is a copy of what that holds.", run: fromBackup},
 		"moved":     {reason: "A Machine of a volume takes the place of the first VM.", run: fromVolume},
 		"newest":    {reason: "A Machine is made of the newest backup of another one's VM, for which it waits.", run: fromLatest},
+		"woken":     {reason: "A Machine that waits for a Backup is woken by it, and does not look for itself.", run: wokenByBackup},
 		"brokenoff": {reason: "What a restore has left that failed goes before the next attempt.", run: restoredLater},
 		"givenup":   {reason: "What a restore has left that failed goes with its Machine.", run: abandonedRestore},
 		"theirs":    {reason: "What somebody has made of it is left alone.", run: takenOver},
@@ -155,6 +157,20 @@ func fromVolume(w *world) {
 	if n := w.tasks("qmrestore"); n != 1 {
 		w.Errorf("want one restore, got %d", n)
 	}
+	w.finishBoth(first)
+}
+
+func wokenByBackup(w *world) {
+	w.stop()
+	w.poll = time.Hour // Nobody would look in time.
+	w.start()
+	w.grant("/vms", "PVEVMAdmin")
+	w.create(ubuntu())
+	w.ready()
+	first := w.restoreTo(v1alpha1.MachineParameters{Restore: &v1alpha1.MachineRestore{BackupRef: &v1alpha1.Reference{Name: w.name + "-nightly"}}})
+	w.says(conditions.TypeVMCreated, conditions.ReasonWaitingForBackup, "not found")
+	w.backUp("nightly", "nfs")
+	w.ready()
 	w.finishBoth(first)
 }
 

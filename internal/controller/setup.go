@@ -36,6 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/controller/providerconfig"
 	"github.com/vitistack/provider-proxmox/internal/controller/snapshot"
@@ -142,13 +143,13 @@ func managed(r row, s scope) entry {
 	}
 }
 
-// machines sets up Machines, which wait for Images, and counts them.
-func machines(sched *scheduler.Scheduler, watch *images.Notifier) setupKind {
+// machines sets up Machines, which wait for Images and Backups, and counts them.
+func machines(sched *scheduler.Scheduler, watch *images.Notifier, watchBackups *restore.Notifier) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		id := s.Identity("Machine")
 		o.Holds = kind.Holds{Reader: mgr.GetClient(), Lists: s.Lists("Snapshot")}
 		if err := machine.Setup(mgr, o, id, sched, machine.Images{
-			Object: s.Identity("Image").Object, Networks: s.Identity("NodeNetwork").List, Watch: watch,
+			Object: s.Identity("Image").Object, Networks: s.Identity("NodeNetwork").List, Watch: watch, Backups: watchBackups,
 		}); err != nil {
 			return err
 		}
@@ -208,9 +209,15 @@ func policies(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 	})
 }
 
-// backups sets up Backups. Those of all scopes can stand for the same backup.
-func backups(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
-	return backup.Setup(mgr, o, backup.Kinds{Identity: s.Identity("Backup"), Lists: s.Lists("Backup"), Machine: s.Identity("Machine").Object})
+// backups sets up Backups, and has Machines that wait for them woken. Those of all scopes can stand for the same backup.
+func backups(watch *restore.Notifier) setupKind {
+	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
+		id := s.Identity("Backup")
+		if err := watch.Watch(mgr.GetCache(), s.GroupVersion.Group, id.Object); err != nil {
+			return errors.Wrap(err, "cannot watch Backups")
+		}
+		return backup.Setup(mgr, o, backup.Kinds{Identity: id, Lists: s.Lists("Backup"), Machine: s.Identity("Machine").Object})
+	}
 }
 
 // Setup adds all controllers to the manager. The kinds of all must exist when it

@@ -51,6 +51,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/metrics"
@@ -108,7 +109,7 @@ func (w *env) start(t *testing.T, fatal int) *process {
 		Metrics: metrics.New(),
 		Now:     w.clock.Now,
 	}
-	scheduler, images := scheduler.New(), images.NewNotifier()
+	scheduler, images, backups := scheduler.New(), images.NewNotifier(), restore.NewNotifier()
 	for _, k := range []struct {
 		kind.Identity
 
@@ -123,7 +124,7 @@ func (w *env) start(t *testing.T, fatal int) *process {
 			&cluster.Image{}, &cluster.NodeNetworkList{},
 		},
 	} {
-		if err := machine.Setup(mgr, o, k.Identity, scheduler, machine.Images{Object: k.image, Networks: k.networks, Watch: images}); err != nil {
+		if err := machine.Setup(mgr, o, k.Identity, scheduler, machine.Images{Object: k.image, Networks: k.networks, Watch: images, Backups: backups}); err != nil {
 			t.Fatal(err)
 		}
 	}

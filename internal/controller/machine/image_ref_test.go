@@ -376,7 +376,7 @@ func TestWokenByImage(t *testing.T) {
 		}
 	}
 	c := &connector{shared: &shared{kube: b.kube, wake: func(m Machine) { b.woken <- m }}}
-	c.wakeWaitingFor(&namespaced.MachineList{}, "debian", "team")
+	c.wakeWaitingFor(&namespaced.MachineList{}, client.ObjectKey{Namespace: "team", Name: "debian"}, images.WaitingFor)
 	if len(b.woken) != 1 || (<-b.woken).GetName() != "web" {
 		t.Errorf("want the Machine woken that waits, and no other: %d", len(b.woken))
 	}

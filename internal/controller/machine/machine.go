@@ -165,13 +165,13 @@ type InfraReader interface {
 	Replications(ctx context.Context, maxAge time.Duration) ([]proxmox.Replication, error)
 }
 
-// wakes is how many Machines may be woken before anybody has to wait.
-const wakes = 64
+// mostWoken is how many Machines may be woken before anybody has to wait.
+const mostWoken = 64
 
 // Setup adds a controller of Machines of one scope to the manager. The Scheduler is
 // what it shares with that of the other scope, and the Images those of its scope.
 func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.Scheduler, from Images) error {
-	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], wakes)
+	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], mostWoken)
 	c := &connector{
 		shared: &shared{
 			object:    id.Object,
@@ -210,7 +210,8 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 	if o.Metrics != nil {
 		o.Metrics.Usages(c.cache.Usages)
 	}
-	from.Watch.Subscribe(id.GroupVersionKind.Group, c.wakeWaiting(id.List))
+	from.Watch.Subscribe(id.GroupVersionKind.Group, wakes[imageref.Image](c, id.List, images.WaitingFor))
+	from.Backups.Subscribe(id.GroupVersionKind.Group, wakes[restore.Backup](c, id.List, restore.WaitingFor))
 	return kind.Setup(mgr, o, kind.Kind[Machine]{
 		Identity:     id,
 		External:     c,
@@ -363,8 +364,8 @@ func pollInterval(m Machine, configured time.Duration, now time.Time) time.Durat
 	waitsForAddress := m.GetCondition(conditions.TypeNetworkConfigured).Reason == conditions.ReasonWaitingForAddress &&
 		started != nil && now.Sub(started.Time) < addressesWithin
 	switch {
-	case m.GetCondition(conditions.TypeVMCreated).Reason == conditions.ReasonWaitingForImage:
-		return configured // The Image wakes it.
+	case m.GetCondition(conditions.TypeVMCreated).Reason == conditions.ReasonWaitingForImage, restore.Woken(m):
+		return configured // The Image or the Backup wakes it.
 	case m.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue:
 		return min(configured, pollUnready)
 	case waitsForAddress, actionDue(m) != nil:
@@ -373,7 +374,7 @@ func pollInterval(m Machine, configured time.Duration, now time.Time) time.Durat
 	return configured
 }
 
-// Images are what a controller of Machines knows of the Images and the NodeNetworks of its scope.
+// Images are what a controller of Machines knows of the Images, the NodeNetworks and the Backups of its scope.
 type Images struct {
 	// Object is an empty Image.
 	Object client.Object
@@ -381,22 +382,26 @@ type Images struct {
 	// Networks is an empty list of NodeNetworks.
 	Networks resource.ManagedList
 
-	// Watch tells of changed Images.
-	Watch *images.Notifier
+	// Watch tells of changed Images, and Backups of changed Backups.
+	Watch   *images.Notifier
+	Backups *restore.Notifier
 }
 
-// wakeWaiting makes the function that wakes the Machines which wait for an Image.
-func (c *connector) wakeWaiting(list resource.ManagedList) func(imageref.Image) {
-	return func(image imageref.Image) {
-		name, namespace := image.GetName(), image.GetNamespace()
-		go c.wakeWaitingFor(list, name, namespace)
+// findWaiting finds the Machines that wait for another resource.
+type findWaiting func(ctx context.Context, kube client.Reader, list resource.ManagedList, resource client.ObjectKey) ([]Machine, error)
+
+// wakes makes the function that wakes the Machines which wait for a resource.
+func wakes[T resource.Managed](c *connector, list resource.ManagedList, find findWaiting) func(T) {
+	return func(mg T) {
+		key := client.ObjectKeyFromObject(mg)
+		go c.wakeWaitingFor(list, key, find)
 	}
 }
 
-func (c *connector) wakeWaitingFor(list resource.ManagedList, name, namespace string) {
-	waiting, err := images.WaitingFor(context.Background(), c.kube, list, client.ObjectKey{Namespace: namespace, Name: name})
+func (c *connector) wakeWaitingFor(list resource.ManagedList, key client.ObjectKey, find findWaiting) {
+	waiting, err := find(context.Background(), c.kube, list, key)
 	if err != nil {
-		c.options.Logger.Info("Cannot find Machines that wait for an Image", "image", name, "error", err)
+		c.options.Logger.Info("Cannot find the Machines that wait for another resource", "name", key.Name, "error", err)
 	}
 	for _, m := range waiting {
 		c.wake(m)

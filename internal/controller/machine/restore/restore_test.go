@@ -29,11 +29,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -376,5 +378,64 @@ func TestLatest(t *testing.T) {
 				t.Errorf("\n%s\nwant %q of %q, got %q of %q, %v", tc.reason, tc.want, tc.uuid, got, uuid, err)
 			}
 		})
+	}
+}
+
+// TestWaitingFor finds the Machines that a Backup wakes.
+func TestWaitingFor(t *testing.T) {
+	machine := func(name string, change func(*namespaced.Machine)) *namespaced.Machine {
+		m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name}}
+		m.Spec.ForProvider.Restore = &v1alpha1.MachineRestore{BackupRef: &v1alpha1.Reference{Name: "nightly"}}
+		change(m)
+		return m
+	}
+	putBack := func(state v1alpha1.MachineActState) func(*namespaced.Machine) {
+		return func(m *namespaced.Machine) {
+			m.Status.AtProvider.UUID = "u"
+			m.Status.AtProvider.RestoreInPlace = &v1alpha1.MachineRestoreInPlaceObservation{State: state, SafetyBackup: "nightly"}
+		}
+	}
+	scheme := runtime.NewScheme()
+	if err := namespaced.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+		machine("new", func(*namespaced.Machine) {}),
+		machine("has", func(m *namespaced.Machine) { m.Status.AtProvider.UUID = "u" }),
+		machine("other", func(m *namespaced.Machine) { m.Spec.ForProvider.Restore.BackupRef.Name = "weekly" }),
+		machine("elsewhere", func(m *namespaced.Machine) { m.Namespace = "others" }),
+		machine("back", putBack(v1alpha1.ActMakingSafetyBackup)),
+		machine("done", putBack(v1alpha1.ActSucceeded)),
+	).Build()
+	all, err := WaitingFor(t.Context(), kube, &namespaced.MachineList{}, client.ObjectKey{Namespace: "team", Name: "nightly"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range all {
+		got = append(got, m.GetName())
+	}
+	slices.Sort(got)
+	if want := []string{"back", "new"}; !slices.Equal(got, want) {
+		t.Errorf("want those that are to be made of it, or wait for it before they are put back, got %q", got)
+	}
+	waits := machine("new", func(m *namespaced.Machine) {
+		m.SetConditions(xpv2.Condition{Type: conditions.TypeVMCreated, Reason: conditions.ReasonWaitingForBackup})
+	})
+	latest := waits.DeepCopy()
+	latest.Spec.ForProvider.Restore = &v1alpha1.MachineRestore{LatestOf: &v1alpha1.MachineRestoreLatest{Storage: "nas"}}
+	if !Woken(waits) || Woken(latest) || Woken(machine("new", func(*namespaced.Machine) {})) {
+		t.Error("only what a Backup wakes need not look for itself")
+	}
+}
+
+// TestChanged tells of what ends a wait.
+func TestChanged(t *testing.T) {
+	creating, complete := &namespaced.Backup{}, &namespaced.Backup{}
+	complete.Status.AtProvider.State, complete.Status.AtProvider.Volume = v1alpha1.BackupComplete, volume
+	sized := complete.DeepCopy()
+	sized.Status.AtProvider.Size = new(int64(1))
+	if !changed(creating, complete) || changed(complete, sized) {
+		t.Error("a Backup that is complete wakes those that wait, and what is shown of it later does not")
 	}
 }
