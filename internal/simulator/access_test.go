@@ -35,6 +35,12 @@ func TestAccess(t *testing.T) {
 		body    string
 	}{
 		{request: "POST /access/users", params: []string{"userid=u1@pve", "password=secret12", "comment=c", "email=a@b.c", "enable=1"}, body: `{"data":null}`},
+		{request: "POST /access/users", params: []string{"userid=u9@pve", "comment= a b ", "firstname= A "}, body: `{"data":null}`},
+		{request: "GET /access/users/u9@pve", body: `{"data":{"comment":"a b","enable":1,"expire":0,"firstname":"A","groups":[],"tokens":null}}`},
+		{request: "DELETE /access/users/u9@pve"},
+		{request: "POST /pools", params: []string{"poolid=p9", "comment= a b "}},
+		{request: "GET /pools/p9", body: `{"data":{"comment":"a b","members":[],"poolid":"p9"}}`},
+		{request: "DELETE /pools/p9"},
 		{request: "POST /access/users", params: []string{"userid=u1@pve"}, line: "500 create user failed: user 'u1@pve' already exists"},
 		{request: "POST /access/users", params: []string{"userid=u1"}, line: "500 user name 'u1' is too short"},
 		{request: "GET /access/users/u1@pve", body: `{"data":{"comment":"c","email":"a@b.c","enable":1,"expire":0,"groups":[],"tokens":null}}`},

@@ -17,6 +17,10 @@ limitations under the License.
 package simulator_test
 
 import (
+	"bufio"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
 	"maps"
 	"net/http"
 	"strings"
@@ -293,6 +297,44 @@ func TestTicket(t *testing.T) {
 	}
 	none.t = t
 	none.ok("POST /access/ticket", "username=crossplane@pve", "password="+ticket)
+}
+
+// TestHeaderBounds sends headers as long as pveproxy reads them, and longer ones, which it leaves without an answer.
+func TestHeaderBounds(t *testing.T) {
+	s := simulatortest.NewTest(t, simulator.Options{})
+	lines := func(n int) string { return strings.Repeat("X-Line: 1\r\n", n) }
+	for name, tc := range map[string]struct {
+		reason  string
+		version string
+		header  string
+		answer  string
+	}{
+		"Lines":        {reason: "62 lines and an empty one are read.", version: "1.1", header: lines(62), answer: "HTTP/1.1 401 No ticket"},
+		"TooManyLines": {reason: "One more is not.", version: "1.1", header: lines(63)},
+		"Bytes":        {reason: "8191 bytes are read.", version: "1.1", header: "X: " + strings.Repeat("a", 8188) + "\r\n", answer: "HTTP/1.1 401 No ticket"},
+		"TooManyBytes": {reason: "8192 are not.", version: "1.1", header: "X: " + strings.Repeat("a", 8189) + "\r\n"},
+		"Endless":      {reason: "It does not wait for the end.", version: "1.1", header: strings.Repeat("a", 100_000)},
+		"Version": {
+			reason: "There is no such version.", version: "9.9", answer: "HTTP/1.1 506 http protocol version 9.9 not supported",
+		},
+		"OldVersion": {reason: "An old one will do.", version: "1.0", answer: "HTTP/1.1 401 No ticket"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pool := x509.NewCertPool()
+			pool.AppendCertsFromPEM(s.CA())
+			dialer := &tls.Dialer{Config: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12, CurvePreferences: quickCurve()}}
+			conn, err := dialer.DialContext(t.Context(), "tcp", strings.TrimPrefix(s.URL(), "https://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()                                                                             //nolint:errcheck // A test's connection.
+			_, _ = io.WriteString(conn, "GET /api2/json/version HTTP/"+tc.version+"\r\n"+tc.header+"\r\n") // It may be cut off.
+			got, _ := bufio.NewReader(conn).ReadString('\n')
+			if strings.TrimSpace(got) != tc.answer {
+				t.Errorf("%s: want %q, got %q", tc.reason, tc.answer, got)
+			}
+		})
+	}
 }
 
 // TestKeepAlive makes many requests over one connection, as Go's client does.

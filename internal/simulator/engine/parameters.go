@@ -20,6 +20,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
@@ -64,6 +65,9 @@ func (c *Call) Now() time.Time { return c.Engine.Clock.Now() }
 
 // Str returns a parameter as text; an absent one is empty.
 func (c *Call) Str(name string) string { return c.Values[name] }
+
+// Field returns a parameter as the file of users keeps it: blanks around a field go.
+func (c *Call) Field(name string) string { return strings.Trim(c.Values[name], " ") }
 
 // Num returns an integer parameter; an absent one is 0.
 func (c *Call) Num(name string) int { return schema.Int(c.Values[name]) }

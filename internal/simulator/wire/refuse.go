@@ -17,16 +17,63 @@ limitations under the License.
 package wire
 
 import (
+	"bufio"
+	"bytes"
+	"fmt"
 	"mime"
 	"net/http"
 	"strings"
 )
 
-// statusUploadType is what pveproxy answers to a body of a type that it does not read.
-const statusUploadType = 506
+// statusVariant is what pveproxy answers to a body of a type and to a version of HTTP that it does not read.
+const statusVariant = 506
+
+const (
+	// maxLines and maxHeader bound the lines and the bytes of a request's header, of which the empty line at its end is one.
+	maxLines, maxHeader = 64, 8 << 10
+	// maxHead is how long a request may be before its body.
+	maxHead = 32 << 10
+)
+
+// bounded reports whether the header of the next request is as short as it has to be.
+func bounded(r *bufio.Reader) bool {
+	for want := 1; want <= maxHead; {
+		if _, err := r.Peek(want); err != nil {
+			return true // Who reads the request finds out.
+		}
+		head, _ := r.Peek(r.Buffered())
+		if ends, ok := measure(head); !ok || ends {
+			return ok
+		}
+		want = len(head) + 1
+	}
+	return false
+}
+
+// measure reports whether the header ends within these bytes, and whether it is within its bounds.
+func measure(head []byte) (ends, ok bool) {
+	head = bytes.TrimLeft(head, "\r\n")
+	lines, size := 0, 0
+	for _, line := range bytes.SplitAfter(head, []byte("\n"))[1:] {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break
+		}
+		line = bytes.TrimRight(line, "\r\n")
+		if lines, size = lines+1, size+len(line); lines >= maxLines || size >= maxHeader {
+			return false, false
+		}
+		if len(line) == 0 {
+			return true, true
+		}
+	}
+	return false, true
+}
 
 // refuseHead returns the answer to requests that pveproxy refuses before it looks at credentials.
 func refuseHead(r *Request) *Response {
+	if r.ProtoMajor != 1 {
+		return failure(statusVariant, fmt.Sprintf("http protocol version %d.%d not supported", r.ProtoMajor, r.ProtoMinor))
+	}
 	switch r.Method {
 	case http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete, http.MethodOptions:
 	default:
@@ -57,5 +104,5 @@ func refuseBody(r *Request) *Response {
 	if header == "" || (err == nil && (kind == "application/x-www-form-urlencoded" || kind == "application/json")) {
 		return nil
 	}
-	return failure(statusUploadType, "upload 'Content-Type '"+header+"' not implemented")
+	return failure(statusVariant, "upload 'Content-Type '"+header+"' not implemented")
 }

@@ -166,7 +166,7 @@ func (s *Server) serve(raw net.Conn, endpoint string) {
 	if c.HandshakeContext(s.ctx) != nil {
 		return
 	}
-	s.requests(&conn{server: s, raw: raw, stream: c, reader: bufio.NewReader(c), endpoint: endpoint})
+	s.requests(&conn{server: s, raw: raw, stream: c, reader: bufio.NewReaderSize(c, maxHead), endpoint: endpoint})
 }
 
 // recordTypeHandshake is the first byte of a TLS connection.
@@ -217,6 +217,9 @@ type conn struct {
 
 // request serves one request and reports whether the connection stays open.
 func (c *conn) request() bool {
+	if !bounded(c.reader) {
+		return false // PVE answers nothing.
+	}
 	r, err := http.ReadRequest(c.reader)
 	if err != nil {
 		_ = c.write(failure(http.StatusBadRequest, "bad request"), nil, false)

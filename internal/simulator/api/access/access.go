@@ -276,7 +276,7 @@ func createToken(c *engine.Call) (any, error) {
 		return nil, apierr.Param("tokenid", "Token already exists.")
 	}
 	t := &state.Token{
-		Secret: random.UUID(), Comment: c.Str("comment"), Expire: int64(c.Num("expire")), NoSeparation: c.Str("privsep") == "0",
+		Secret: random.UUID(), Comment: c.Field("comment"), Expire: int64(c.Num("expire")), NoSeparation: c.Str("privsep") == "0",
 	}
 	u.Tokens[name] = t
 	info := map[string]any{"privsep": "1"}

@@ -75,7 +75,7 @@ func setUser(c *engine.Call, verb string, u *state.User) error {
 	}
 	for name, field := range userTexts(u) {
 		if c.Has(name) {
-			*field = c.Str(name)
+			*field = c.Field(name)
 		}
 	}
 	return nil
@@ -102,7 +102,7 @@ func updateToken(c *engine.Call) (any, error) {
 		t.Comment = ""
 	}
 	if c.Has("comment") && c.Str("delete") == "" {
-		t.Comment = c.Str("comment")
+		t.Comment = c.Field("comment")
 	}
 	if c.Has("expire") {
 		t.Expire = int64(c.Num("expire"))
@@ -128,7 +128,7 @@ func createGroup(c *engine.Call) (any, error) {
 	if c.State.Groups[id] != nil {
 		return nil, apierr.Errorf("create group failed: group '%s' already exists", id)
 	}
-	c.State.Groups[id] = &state.Group{Comment: c.Str("comment")}
+	c.State.Groups[id] = &state.Group{Comment: c.Field("comment")}
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
@@ -138,7 +138,7 @@ func updateGroup(c *engine.Call) (any, error) {
 		return nil, apierr.Errorf("update group failed: group '%s' does not exist", c.Str("groupid"))
 	}
 	if c.Has("comment") {
-		g.Comment = c.Str("comment")
+		g.Comment = c.Field("comment")
 	}
 	return nil, nil //nolint:nilnil // The answer is null.
 }

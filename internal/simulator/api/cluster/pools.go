@@ -107,7 +107,7 @@ func createPool(c *engine.Call) (any, error) {
 	if leaf := id[strings.LastIndex(id, "/")+1:]; leaf == "" || strings.Trim(leaf[:1], schema.Letters) != "" {
 		return nil, apierr.Errorf("create pool failed: pool name must start with a letter")
 	}
-	c.State.Pools[id] = &state.Pool{Comment: c.Str("comment"), VMs: map[int]bool{}, Storages: map[string]bool{}}
+	c.State.Pools[id] = &state.Pool{Comment: c.Field("comment"), VMs: map[int]bool{}, Storages: map[string]bool{}}
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
@@ -123,7 +123,7 @@ func updatePool(c *engine.Call) (any, error) {
 	}
 	p := pools[id]
 	if c.Has("comment") {
-		p.Comment = c.Str("comment")
+		p.Comment = c.Field("comment")
 	}
 	for _, vmid := range schema.SplitList(c.Str("vms")) {
 		if err := poolMember(c, "VM "+vmid, state.VMPath(schema.Int(vmid)), p.VMs[schema.Int(vmid)]); err != nil {
