@@ -18,7 +18,6 @@ package image
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -140,7 +139,7 @@ func (f *file) is(v proxmox.Volume) bool { return v.Size == f.Size && v.Changed 
 // decideLost about a file whose making was begun, without an answer.
 func (f *file) decideLost(s fileState, verifiable bool, now int64) decision {
 	for _, t := range s.others {
-		if !slices.Contains(f.Before, string(t.UPID)) {
+		if !f.wasBefore(t) {
 			return decision{action: join, task: t.UPID}
 		}
 	}

@@ -19,6 +19,7 @@ package image
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -56,10 +57,29 @@ func (e *external) intendFile(ctx context.Context, m Image, i *item) error {
 		attempt: f.attempt, Node: i.place.Node, Storage: i.place.Storage, Shared: i.place.Shared,
 	}
 	f.Begun, f.Task = e.now().Unix(), ""
-	for _, t := range before {
+	f.noteBefore(before)
+	return nil
+}
+
+// mostBefore bounds the tasks that are noted: an annotation has no room for those of all
+// the attempts of weeks.
+const mostBefore = 8
+
+// noteBefore notes the tasks that were there, the newest first.
+func (f *file) noteBefore(tasks []proxmox.Task) {
+	slices.SortStableFunc(tasks, func(a, b proxmox.Task) int { return b.UPID.Start().Compare(a.UPID.Start()) })
+	for _, t := range tasks[:min(len(tasks), mostBefore)] {
 		f.Before = append(f.Before, string(t.UPID))
 	}
-	return nil
+}
+
+// wasBefore reports whether a task was there before: one that is noted, or older than all of
+// them, as the node's own clock has it.
+func (f *file) wasBefore(t proxmox.Task) bool {
+	if len(f.Before) < mostBefore || slices.Contains(f.Before, string(t.UPID)) {
+		return slices.Contains(f.Before, string(t.UPID))
+	}
+	return !slices.ContainsFunc(f.Before, func(u string) bool { return proxmox.UPID(u).Start().Before(t.UPID.Start()) })
 }
 
 // permit returns an error that names the privileges which a download lacks. PVE takes two
@@ -109,7 +129,7 @@ func (e *external) fetch(ctx context.Context, p *v1alpha1.ImageParameters, i *it
 		return "", err
 	}
 	return e.client.DownloadURL(ctx, i.place.Node, i.place.Storage, proxmox.Download{
-		URL: i.rev.URL, Content: string(contentOf(p)), FileName: i.rev.File, Algorithm: c.Algorithm, Checksum: c.Sum,
+		URL: e.view.record.url(p), Content: string(contentOf(p)), FileName: i.rev.File, Algorithm: c.Algorithm, Checksum: c.Sum,
 		Compression: ptr.Deref(p.Source.Decompression, ""), Insecure: ptr.Deref(p.Source.InsecureSkipTLSVerify, false),
 	})
 }

@@ -22,6 +22,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -79,6 +80,9 @@ func qcow2(content string) []byte {
 	return slices.Concat(b, []byte(content))
 }
 
+// rawImage is a disk image without any head.
+const rawImage = "a disk"
+
 func digestOf(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
@@ -94,6 +98,8 @@ func (m *mirror) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			m.gets++
 		}
 		_, _ = w.Write(m.image)
+	case "/raw.img":
+		_, _ = w.Write([]byte(rawImage))
 	case "/SHA256SUMS":
 		sum := digestOf(m.image)
 		if m.sum != "" {
@@ -325,7 +331,7 @@ func (l *lab) settle(m *namespaced.Image) {
 func (l *lab) files(content string) []string {
 	l.t.Helper()
 	var all []string
-	for _, node := range []string{"pve1", "pve2", "pve3"} {
+	for _, node := range l.nodes() {
 		volumes, err := l.client.Volumes(l.t.Context(), node, "local", content)
 		if err != nil {
 			l.t.Fatal(err)
@@ -336,6 +342,14 @@ func (l *lab) files(content string) []string {
 			}
 		}
 	}
+	return all
+}
+
+// nodes of the cluster.
+func (l *lab) nodes() []string {
+	l.t.Helper()
+	var all []string
+	l.pve.Edit(func(s *simulator.State) { all = slices.Sorted(maps.Keys(s.Nodes)) })
 	return all
 }
 

@@ -337,7 +337,9 @@ func (e *external) lookAtFile(ctx context.Context, m Image, v *view, i *item) er
 		return err
 	}
 	i.volume = s.volume
-	i.decision = i.file.decide(s, i.rev.Checksum != "" && !i.file.Adopted, e.now().Unix(), m.GetGeneration())
+	// What PVE would compare with the checksum is the file as it was downloaded, which one that was decompressed is not.
+	verifiable := i.rev.Checksum != "" && !i.file.Adopted && m.Parameters().Source.Decompression == nil
+	i.decision = i.file.decide(s, verifiable, e.now().Unix(), m.GetGeneration())
 	if s.task != nil && s.task.Running {
 		if err := e.readProgress(ctx, i, s.task.UPID); err != nil {
 			return err

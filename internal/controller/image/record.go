@@ -97,7 +97,7 @@ type file struct {
 	Storage string `json:"storage"`
 	Shared  bool   `json:"shared,omitempty"`
 
-	// Before are the tasks for a file of the name that were there before.
+	// Before are the tasks for a file of the name that were there before, the newest ones.
 	Before []string `json:"before,omitempty"`
 
 	// Done is true once the file was there, whole, with this Size and time of its
@@ -172,13 +172,19 @@ func (r *record) current() *revision {
 	return nil
 }
 
-// begin adds a revision.
+// begin adds a revision. It takes over the files of an older one that had the same.
 func (r *record) begin(rev *revision) {
 	rev.Number = 1
 	if last := r.latest(); last != nil {
 		rev.Number = last.Number + 1
 	}
+	for _, old := range r.Revisions {
+		if old.File == rev.File && old.Checksum == rev.Checksum && len(old.Files) > 0 {
+			rev.Files, old.Files = old.Files, nil
+		}
+	}
 	r.Revisions = append(r.Revisions, rev)
+	r.drop()
 }
 
 // drop takes out the revisions that have nothing left, but for the newest.
@@ -189,6 +195,16 @@ func (r *record) drop() {
 
 // empty reports whether nothing was made for the revision.
 func (rev *revision) empty() bool { return len(rev.Files) == 0 && len(rev.Templates) == 0 }
+
+// adopted reports whether somebody else has made any of the files.
+func (rev *revision) adopted() bool {
+	for _, f := range rev.Files {
+		if f.Adopted {
+			return true
+		}
+	}
+	return false
+}
 
 // file returns the one at a place, which it adds.
 func (rev *revision) file(p place) *file {

@@ -18,6 +18,7 @@ package image
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -82,7 +83,8 @@ func (r *record) wanted(p *v1alpha1.ImageParameters) (c checksum.Checksum, decid
 }
 
 // needsRevision reports whether the newest revision is not what the spec asks for. A
-// file that was adopted stays what it is until another checksum is asked for.
+// file that was adopted stays what it is until another checksum is asked for. Another URL
+// of a file with the same checksum makes none.
 func (r *record) needsRevision(p *v1alpha1.ImageParameters) (c checksum.Checksum, needed bool) {
 	c, decided := r.wanted(p)
 	last := r.latest()
@@ -92,7 +94,24 @@ func (r *record) needsRevision(p *v1alpha1.ImageParameters) (c checksum.Checksum
 	case last == nil:
 		return c, true
 	}
-	return c, c.Algorithm != "" && c.String() != last.Checksum
+	return c, c.Algorithm != "" && c.String() != last.Checksum || last.otherFormat(p)
+}
+
+// otherFormat reports whether the spec asks for the file under another extension, by which
+// PVE takes it for something else.
+func (rev *revision) otherFormat(p *v1alpha1.ImageParameters) bool {
+	extension, err := extensionOf(p)
+	return err == nil && rev.File != "" && !rev.adopted() && !strings.HasSuffix(rev.File, "."+extension)
+}
+
+// url returns where the file of the newest revision is downloaded from: the spec may
+// name another place of the same file since the revision was begun.
+func (r *record) url(p *v1alpha1.ImageParameters) string {
+	rev := r.latest()
+	if c, decided := r.wanted(p); decided && c.Algorithm != "" && c.String() == rev.Checksum {
+		rev.URL = ptr.Deref(p.Source.URL, rev.URL)
+	}
+	return rev.URL
 }
 
 // A Fetcher reads lists of checksums.

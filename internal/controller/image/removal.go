@@ -129,7 +129,7 @@ func (e removal) inUse(ctx context.Context, m Image, v *view, rev *revision) (bo
 func (i *item) removal(v *view) action {
 	a := i.attempt()
 	switch {
-	case a.Removal != "":
+	case a.Removal != "", i.lost(v):
 		return settle
 	case !v.online(i.place.Node) && !i.place.Shared:
 		return keep
@@ -139,6 +139,16 @@ func (i *item) removal(v *view) action {
 		return keep // What was begun may show yet, and what is busy is let go.
 	}
 	return settle
+}
+
+// lost reports whether the item was on a node that is no member of the cluster any more,
+// where nothing can be removed.
+func (i *item) lost(v *view) bool {
+	node := i.place.Node
+	if i.template != nil {
+		node = i.template.Node
+	}
+	return !i.place.Shared && !slices.ContainsFunc(v.nodes, func(n proxmox.Node) bool { return n.Name == node })
 }
 
 // begun reports whether anything of the item may be in PVE.
@@ -160,6 +170,12 @@ func (i *item) attempt() *attempt {
 // remove an item that is to go, or forget it if it is not there or not ours.
 func (e removal) remove(ctx context.Context, m Image, v *view, i *item) error {
 	a := i.attempt()
+	if i.lost(v) {
+		e.event(m, event.Warning(eventLeftBehind, errors.Errorf("%s is left where it is: the node is no member of the cluster", i)))
+		i.forget()
+		v.record.drop()
+		return nil
+	}
 	if a.Removal != "" {
 		return e.finishRemoval(ctx, m, i)
 	}

@@ -18,6 +18,7 @@ package image
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -219,7 +220,7 @@ func difference(v *view, m Image) []v1alpha1.OptionDifference {
 		all = append(all, v1alpha1.OptionDifference{Option: "revision", Desired: "1"})
 	}
 	if v.begin != nil {
-		all = append(all, v1alpha1.OptionDifference{Option: "checksum", Current: v.record.latest().Checksum, Desired: v.begin.String()})
+		all = append(all, v.another(m))
 	}
 	for _, i := range v.items {
 		switch {
@@ -230,6 +231,16 @@ func difference(v *view, m Image) []v1alpha1.OptionDifference {
 		}
 	}
 	return all
+}
+
+// another is the difference between the newest revision and the one that is to be begun.
+func (v *view) another(m Image) v1alpha1.OptionDifference {
+	last := v.record.latest()
+	if v.begin.String() != last.Checksum {
+		return v1alpha1.OptionDifference{Option: "checksum", Current: last.Checksum, Desired: v.begin.String()}
+	}
+	extension, _ := extensionOf(m.Parameters()) // No revision is begun without one.
+	return v1alpha1.OptionDifference{Option: "source.format", Current: strings.TrimPrefix(path.Ext(last.File), "."), Desired: extension}
 }
 
 // name of what the item is in PVE.

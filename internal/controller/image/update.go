@@ -124,7 +124,7 @@ func (e *external) update(ctx context.Context, m Image, v *view) error {
 func (e *external) prepare(ctx context.Context, m Image, v *view) (ready []*item, failed []error) {
 	if v.begin != nil {
 		failed = append(failed, e.begin(m, v.record, *v.begin))
-		e.event(m, event.Normal(eventNewRevision, "the checksum has changed: a new revision is made"))
+		e.event(m, event.Normal(eventNewRevision, "another checksum or format is asked for: a new revision is made"))
 	}
 	for _, i := range v.items {
 		if !i.due(v) {

@@ -1,0 +1,177 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package image
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// change the spec of an Image.
+func (l *lab) change(m *namespaced.Image, change func(*v1alpha1.ImageParameters)) {
+	l.t.Helper()
+	change(&m.Spec.ForProvider)
+	m.Generation++
+	if err := l.kube.Update(l.t.Context(), m); err != nil {
+		l.t.Fatal(err)
+	}
+}
+
+// fails reconciles until the Image is not ready for a reason.
+func (l *lab) fails(m *namespaced.Image, reason string) {
+	l.t.Helper()
+	for range 8 {
+		if _, err := l.reconcile(m); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	if got := status(m, xpv2.TypeReady); got != "False "+reason {
+		l.t.Fatalf("Ready: want %s, got %s: %s", reason, got, m.GetCondition(xpv2.TypeReady).Message)
+	}
+}
+
+// TestURLPutRight has the URL of an Image wrong at first. Another one of the same file is no revision.
+func TestURLPutRight(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	right := l.mirror.URL + "/debian.qcow2"
+	m := l.image(func(p *v1alpha1.ImageParameters) { p.Source.URL = new(l.mirror.URL + "/old/debian.qcow2") })
+	l.fails(m, string(proxmox.DownloadAnswer))
+	l.change(m, func(p *v1alpha1.ImageParameters) { p.Source.URL = &right })
+	l.settle(m)
+	if o := m.Status.AtProvider; o.Revision != 1 || len(l.files("import")) != 3 {
+		t.Errorf("want the files from the URL that is right, got %v of revision %d", l.files("import"), o.Revision)
+	}
+}
+
+// TestFormatPutRight has an image under a name that PVE refuses, which is taken for qcow2 first and is not.
+func TestFormatPutRight(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	m := l.image(func(p *v1alpha1.ImageParameters) {
+		p.Source.URL, p.Source.Checksum = new(l.mirror.URL+"/raw.img"), new("sha256:"+digestOf([]byte(rawImage)))
+	})
+	l.fails(m, string(proxmox.DownloadFormat))
+	l.change(m, func(p *v1alpha1.ImageParameters) { p.Source.Format = new("raw") })
+	l.settle(m)
+	if got := l.files("import"); len(got) != 3 || !strings.HasSuffix(got[0], ".raw") || len(m.Status.AtProvider.Revisions) != 1 {
+		t.Errorf("want the file in its own format, and nothing of the other, got %v of %+v", got, m.Status.AtProvider.Revisions)
+	}
+}
+
+// TestManyFailures has a download fail for days. What is noted of it stays small, and an answer that is lost then is found.
+func TestManyFailures(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	m := l.image(func(p *v1alpha1.ImageParameters) {
+		p.Source.URL, p.Nodes = new(l.mirror.URL+"/old/debian.qcow2"), []string{"pve1"}
+	})
+	for range 60 {
+		if _, err := l.reconcile(m); err != nil {
+			t.Fatal(err)
+		}
+		l.clock.pass(time.Hour)
+	}
+	if got := m.GetAnnotations()[AnnotationRecord]; strings.Count(got, "UPID") > mostBefore+1 {
+		t.Errorf("the record has the tasks of %d attempts:\n%s", strings.Count(got, "UPID"), got)
+	}
+	l.pve.Inject(simulator.Fault{Method: "POST", Path: "/nodes/*/storage/*/download-url", Count: 1, CutAfter: true})
+	l.change(m, func(p *v1alpha1.ImageParameters) { p.Source.URL = new(l.mirror.URL + "/debian.qcow2") })
+	for range 20 {
+		_, _ = l.reconcile(m) // The lost answer is an error.
+		l.clock.pass(2 * time.Second)
+	}
+	l.settle(m)
+	if l.mirror.gets != 1 || len(l.files("import")) != 1 {
+		t.Errorf("want one download, got %d and %v", l.mirror.gets, l.files("import"))
+	}
+}
+
+// TestOlderAgain asks for a checksum once more that an older revision had, whose files were kept.
+func TestOlderAgain(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	first := l.mirror.image
+	m := l.image(withTemplate)
+	l.settle(m)
+	for _, image := range [][]byte{qcow2("second"), first} {
+		l.mirror.publish(image)
+		l.change(m, func(p *v1alpha1.ImageParameters) { p.Source.Checksum = new("sha256:" + digestOf(image)) })
+		l.settle(m)
+	}
+	o := m.Status.AtProvider
+	if o.Revision != 3 || !strings.Contains(o.File, digestOf(first)[:12]) || len(o.Templates) != 3 || l.mirror.gets != 6 {
+		t.Errorf("want revision 3 of the files that were kept, got %d with %s and %d templates, by %d downloads", o.Revision, o.File, len(o.Templates), l.mirror.gets)
+	}
+	if files, vms := l.files("import"), l.templates(); len(files) != 6 || len(vms) == 0 {
+		t.Errorf("want the files of both, got %v and %v", files, vms)
+	}
+	l.delete(m)
+	if files, vms := l.files("import"), l.templates(); len(files)+len(vms) > 0 {
+		t.Errorf("all of it goes with the Image: %v and %v are left", files, vms)
+	}
+}
+
+func TestBefore(t *testing.T) {
+	task := func(second int) proxmox.Task {
+		return proxmox.Task{UPID: proxmox.UPID(fmt.Sprintf("UPID:pve1:00000401:00002710:%08X:download:a.iso:root@pam:", 1_700_000_000+second))}
+	}
+	f, before := &file{}, []proxmox.Task{}
+	for n := range 3 * mostBefore {
+		before = append(before, task(n))
+	}
+	f.noteBefore(slices.Clone(before))
+	for n, x := range before {
+		if !f.wasBefore(x) {
+			t.Errorf("task %d was there before", n)
+		}
+	}
+	if f.wasBefore(task(len(before))) {
+		t.Error("a later one was not")
+	}
+}
+
+// TestNodeGone removes a node from the cluster for good: what was there went with it.
+func TestNodeGone(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	m := l.image(withTemplate)
+	l.settle(m)
+	l.pve.Edit(func(s *simulator.State) {
+		delete(s.Nodes, "pve3")
+		for id, g := range s.Guests {
+			if g.Node == "pve3" {
+				delete(s.Guests, id)
+			}
+		}
+		for key := range s.Volumes {
+			if key.Node == "pve3" {
+				delete(s.Volumes, key)
+			}
+		}
+	})
+	l.settle(m)
+	l.delete(m)
+	if files := l.files("import"); len(files) > 0 {
+		t.Errorf("the others go: %v are left", files)
+	}
+}
