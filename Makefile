@@ -94,7 +94,7 @@ test-scale: launcher ## Run the tests with hundreds of Machines, several provide
 
 test-faults: ## Crash the provider at each step, and fail each call and task of Proxmox VE. FAULTS=many: a sample. RANDOM_RUNS=n: n random runs; RANDOM_RUN='…': repeat one.
 	@set -x && $(if $(RANDOM_RUNS),RANDOM_RUNS='$(RANDOM_RUNS)') $(if $(RANDOM_RUN),RANDOM_RUN='$(RANDOM_RUN)' SHORTEN='$(SHORTEN)') FAULTS=$(or $(FAULTS),all) GOGC=400 \
-	CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=30m -parallel=4 $(if $(RANDOM_RUNS)$(RANDOM_RUN),-run=TestRandomRuns -v) $(ARGS) ./internal/faults/
+	CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=30m -parallel=4 $(if $(RANDOM_RUNS)$(RANDOM_RUN),-run=TestRandomRuns -v) $(ARGS) ./internal/faults/ ./internal/controller/volume/
 
 bench: build ## Measure cost and speed and write docs/performance.md, about three quarters of an hour. BENCH=steady,create N=100,1000 choose.
 	@cd cluster && $(BUILD) -o $(BENCH_PROGRAM) ./bench && \

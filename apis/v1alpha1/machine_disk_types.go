@@ -30,6 +30,8 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // +kubebuilder:validation:XValidation:rule="!has(self.device) || !has(oldSelf.device) || self.device == oldSelf.device",messageExpression="'the device of disk %s cannot change: it is %s, not %s'.format([self.name, oldSelf.device, self.device])"
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || !has(oldSelf.type) || self.type == oldSelf.type",messageExpression="'the type of disk %s cannot change: it is %s, not %s'.format([self.name, oldSelf.type, self.type])"
 // +kubebuilder:validation:XValidation:rule="!(has(self.volume) && size(self.volume) > 0 && has(self.importFrom))",messageExpression="'disk %s is either an existing volume or filled from an image: set volume or importFrom'.format([self.name])"
+// +kubebuilder:validation:XValidation:rule="!has(self.volumeRef) || !(has(self.size) || has(self.storage) || has(self.format) || has(self.importFrom) || has(self.volume) || has(self.removalPolicy))",messageExpression="'disk %s is a Volume, which has its own size, storage and format, and is handed back when it is taken off the list: leave out size, storage, format, importFrom, volume and removalPolicy'.format([self.name])"
+// +kubebuilder:validation:XValidation:rule="has(self.volumeRef) == has(oldSelf.volumeRef) && (!has(self.volumeRef) || self.volumeRef.name == oldSelf.volumeRef.name)",messageExpression="'volumeRef of disk %s cannot change: take the disk off the list, and add another one by another name'.format([self.name])"
 type MachineDisk struct {
 	// Name of the disk in this list, up to 63 characters. It stands for one
 	// disk of the VM for as long as it is listed, whatever its position.
@@ -230,6 +232,14 @@ type MachineDisk struct {
 	// +kubebuilder:validation:Pattern=`^([a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:[^,\s]+)?$`
 	Volume *string `json:"volume,omitempty"`
 
+	// VolumeRef names the Volume (of the same namespace, where there is one) that the
+	// disk is. The Volume is handed to this Machine once no other one has it, and
+	// handed back when the disk is taken off the list or this resource is deleted.
+	// The VM is made and started once the Volume is there. On local storage, the VM is
+	// on the Volume's node. Cannot change.
+	// +optional
+	VolumeRef *VolumeReference `json:"volumeRef,omitempty"`
+
 	// RemovalPolicy is what becomes of the disk when it is taken off the list: Detach
 	// keeps it as an unused disk of the VM, which an entry of the same name has again;
 	// Retain leaves it attached, no longer managed; Destroy deletes it with its data.
@@ -241,6 +251,14 @@ type MachineDisk struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Detach;Retain;Destroy
 	RemovalPolicy *string `json:"removalPolicy,omitempty"`
+}
+
+// VolumeReference references a Volume of the same scope, and namespace where there is one.
+type VolumeReference struct {
+	// Name of the Volume, up to 253 characters.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
 }
 
 // MachineDiskLimits limit the throughput of a disk. 0 removes a limit, and what is

@@ -94,7 +94,7 @@ func (s *suite) testMachineExamples(t *testing.T, folder string) {
 	before := s.holdings(t)
 	objs, files := some(t, folder, func(read []*unstructured.Unstructured) bool {
 		here := func(obj *unstructured.Unstructured) bool { return isMachine(obj) && !isDownload(obj) }
-		return slices.ContainsFunc(read, here) && !slices.ContainsFunc(read, isCopy) && !slices.ContainsFunc(read, isNetwork)
+		return slices.ContainsFunc(read, here) && !slices.ContainsFunc(read, isCopy) && !slices.ContainsFunc(read, isPart)
 	})
 	keys := make([]machine.Key, 0, len(objs))
 	for _, obj := range objs {
@@ -163,8 +163,10 @@ func isCopy(obj *unstructured.Unstructured) bool {
 	return slices.Contains([]string{"Snapshot", "SnapshotPolicy", "Backup"}, obj.GetKind())
 }
 
-// isNetwork reports whether an object is a network of a node, which may have a Machine beside it.
-func isNetwork(obj *unstructured.Unstructured) bool { return obj.GetKind() == "NodeNetwork" }
+// isPart reports whether an object is a network of a node or a disk, which may have a Machine beside it.
+func isPart(obj *unstructured.Unstructured) bool {
+	return slices.Contains([]string{"NodeNetwork", "Volume"}, obj.GetKind())
+}
 
 // isOfDownload reports whether a file has an Image of a server on the internet, or a Machine of one.
 func isOfDownload(read []*unstructured.Unstructured) bool {

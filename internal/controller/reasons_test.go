@@ -44,6 +44,7 @@ func TestReasonsAreExplained(t *testing.T) {
 		"backupjob":          {reason: "Those of BackupJobs.", in: []string{"backup-job"}},
 		"snapshot":           {reason: "Those of Snapshots.", in: []string{"snapshot"}, shares: "kind/target"},
 		"snapshotpolicy":     {reason: "Those of SnapshotPolicies.", in: []string{"snapshot-policy"}},
+		"volume":             {reason: "Those of Volumes.", in: []string{"volume"}},
 		"node":               {reason: "Those of ProxmoxNodes.", in: []string{"clusters-and-nodes"}, shares: "config"},
 	}
 	for name, tc := range cases {

@@ -48,6 +48,7 @@ func rows() []row {
 		{kind: "Snapshot", setup: copies("Snapshot", snapshots)},
 		{kind: "SnapshotPolicy", setup: policies, needs: []string{"Snapshot", "Machine"}},
 		{kind: "Backup", setup: copies("Backup", backups(watchBackups))},
+		{kind: "Volume", setup: diskVolumes},
 		{kind: "BackupJob", setup: copies("BackupJob", config.Setup(backupjob.Table()))},
 		{kind: "ProxmoxCluster", setup: scheduled("ProxmoxCluster", sched, config.SetupSingleton(cluster.Table()))},
 		{kind: "ProxmoxNode", setup: scheduled("ProxmoxNode", sched, config.SetupSingleton(node.Table()))},

@@ -38,9 +38,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/controller/providerconfig"
 	"github.com/vitistack/provider-proxmox/internal/controller/snapshot"
 	"github.com/vitistack/provider-proxmox/internal/controller/snapshotpolicy"
+	"github.com/vitistack/provider-proxmox/internal/controller/volume"
 )
 
 // An entry of the table.
@@ -147,9 +149,10 @@ func managed(r row, s scope) entry {
 func machines(sched *scheduler.Scheduler, watch *images.Notifier, watchBackups *restore.Notifier) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		id := s.Identity("Machine")
+		disks := volumes.Reader{Kube: mgr.GetClient(), Direct: mgr.GetAPIReader(), Object: s.Identity("Volume").Object, Lists: s.Lists("Volume")}
 		o.Holds = kind.Holds{Reader: mgr.GetClient(), Lists: s.Lists("Snapshot")}
 		if err := machine.Setup(mgr, o, id, sched, machine.Images{
-			Object: s.Identity("Image").Object, Networks: s.Identity("NodeNetwork").List, Watch: watch, Backups: watchBackups,
+			Object: s.Identity("Image").Object, Networks: s.Identity("NodeNetwork").List, Volumes: disks, Watch: watch, Backups: watchBackups,
 		}); err != nil {
 			return err
 		}
@@ -218,6 +221,11 @@ func backups(watch *restore.Notifier) setupKind {
 		}
 		return backup.Setup(mgr, o, backup.Kinds{Identity: id, Lists: s.Lists("Backup"), Machine: s.Identity("Machine").Object})
 	}
+}
+
+// diskVolumes sets up Volumes. Those of all scopes can stand for the same disk.
+func diskVolumes(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
+	return volume.Setup(mgr, o, volume.Kinds{Identity: s.Identity("Volume"), Lists: s.Lists("Volume"), Machine: s.Identity("Machine")})
 }
 
 // Setup adds all controllers to the manager. The kinds of all must exist when it

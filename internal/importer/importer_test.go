@@ -32,6 +32,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/export"
 	"github.com/vitistack/provider-proxmox/internal/qemu/qemutest"
 )
@@ -177,6 +178,10 @@ func TestDescribe(t *testing.T) {
 		"Container": {reason: "A container is no Machine.", guest: proxmox.Guest{VMID: 100, Node: "pve1", Type: "lxc"}, skipped: "container"},
 		"Template":  {reason: "A template is no Machine.", guest: proxmox.Guest{VMID: 100, Node: "pve1", Type: "qemu", Template: true}, skipped: "template"},
 		"NoUUID":    {reason: "What cannot be adopted is skipped.", guest: vm, skipped: "SMBIOS UUID"},
+		"Stub": {
+			reason: "The VM of a Volume's disk is no Machine.", guest: vm, skipped: "stub VM of a Volume",
+			cluster: cluster{options: map[int]map[string]string{100: {uuid: id[uuid], "description": qemu.MarkStub("It has a disk.")}}},
+		},
 		"Managed": {
 			reason: "A VM that has a Machine gets no other.", cluster: cluster{options: map[int]map[string]string{100: id}},
 			managed: map[string]string{"aaaaaaaa-0000-4000-8000-000000000001": "default/a"}, guest: vm, skipped: "Machine default/a already",

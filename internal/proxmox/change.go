@@ -297,6 +297,31 @@ func (c GuestAPI) MoveDisk(ctx context.Context, ref Ref, o MoveOptions) (UPID, e
 	return c.start(ctx, ref, r)
 }
 
+// ReassignOptions say which VM gets a disk, and as what.
+type ReassignOptions struct {
+	// Disk to give away, such as unused0. One that is attached leaves a VM that is off only.
+	Disk string
+
+	// Target is the VMID of a VM on the same node, and TargetDisk what the disk is there, which
+	// must be free, such as unused0.
+	Target     int
+	TargetDisk string
+
+	// Digest of the VM's configuration, and TargetDigest of that of the target, as in Change.
+	Digest, TargetDigest string
+}
+
+// ReassignDisk starts to give a disk to another VM. It gets another name there, which PVE
+// chooses. No data is copied.
+func (c GuestAPI) ReassignDisk(ctx context.Context, ref Ref, o ReassignOptions) (UPID, error) {
+	r := machine("reassign disk "+strconv.Quote(o.Disk)+" of", http.MethodPost, ref, "/move_disk")
+	r.form = withDigest(map[string]string{"disk": o.Disk, "target-vmid": strconv.Itoa(o.Target), "target-disk": o.TargetDisk}, o.Digest)
+	if o.TargetDigest != "" {
+		r.form["target-digest"] = o.TargetDigest
+	}
+	return c.start(ctx, ref, r)
+}
+
 // UnlinkOptions say which disks are to be detached.
 type UnlinkOptions struct {
 	// Disks to detach, such as scsi1. Unused disks are destroyed.

@@ -35,6 +35,7 @@ func predicates() map[string]func(error) bool {
 		"AgentUnavailable": IsAgentUnavailable,
 		"DigestMismatch":   IsDigestMismatch,
 		"HotplugRefused":   IsHotplugRefused,
+		"InSnapshot":       IsInSnapshot,
 		"Locked":           IsLocked,
 		"NoSuchTask":       IsNoSuchTask,
 		"NotFound":         IsNotFound,
@@ -224,6 +225,14 @@ func TestErrorsOfPVE(t *testing.T) {
 			reason: "The agent cannot do it.",
 			reply:  refused500("Agent error: failed to open file '/none' (mode: 'r'): No such file or directory"), class: ClassUnknown,
 			is: set("AgentUnavailable"),
+		},
+		"InSnapshot": {
+			reason: "A snapshot keeps the disk from another VM.", reply: refused500("Can't move disk used by a snapshot to another VM"),
+			class: ClassUnknown, is: set("InSnapshot"),
+		},
+		"InSnapshotMove": {
+			reason: "And from another storage.", reply: refused500("you can't move a disk with snapshots and delete the source"),
+			class: ClassValidation, is: set("InSnapshot"),
 		},
 		"Protected": {
 			reason: "Protection forbids it.", reply: refused500("can't remove VM 100 - protection mode enabled"), class: ClassConflict,

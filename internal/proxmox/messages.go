@@ -130,6 +130,7 @@ var (
 	reSnapshotFull     = regexp.MustCompile(`No space left on device|[Ii]nsufficient free space|not enough free space|` +
 		`free space in thin pool|out of space|[Qq]uota exceeded`)
 	reSnapshotReplication = regexp.MustCompile(`needed by replication job '([^']*)'`)
+	reInSnapshot          = regexp.MustCompile(`[Cc]an't move (disk used by a snapshot|a disk with snapshots)`)
 	reSnapshotInterrupted = regexp.MustCompile(`^got interrupted by signal|^interrupted by signal|^unexpected status$|^stopped:|^received interrupt`)
 )
 
@@ -187,6 +188,9 @@ func IsNotRunning(err error) bool { return says(err, reNotRunning) }
 
 // IsProtected reports whether the VM's protection forbids the call.
 func IsProtected(err error) bool { return says(err, reProtected) }
+
+// IsInSnapshot reports whether a disk cannot leave because a snapshot has it.
+func IsInSnapshot(err error) bool { return says(err, reInSnapshot) }
 
 // IsHotplugRefused reports whether a running VM did not take a change at once. PVE
 // has stored the change nevertheless; it is pending.

@@ -175,6 +175,15 @@ func TestRequests(t *testing.T) {
 			},
 			want: want{http.MethodPost, qemu + "/100/move_disk", "", map[string]string{"disk": "scsi0", "storage": "st", "format": "raw", "delete": "0"}},
 		},
+		"ReassignDisk": {
+			reason: "Both configurations are what was looked at.",
+			call: func(ctx context.Context, c *Client) error {
+				return task(c.ReassignDisk(ctx, vm100, ReassignOptions{Disk: "unused0", Target: 101, TargetDisk: "unused1", Digest: "abc", TargetDigest: "def"}))
+			},
+			want: want{http.MethodPost, qemu + "/100/move_disk", "", map[string]string{
+				"disk": "unused0", "target-vmid": "101", "target-disk": "unused1", "digest": "abc", "target-digest": "def",
+			}},
+		},
 		"Unlink": {
 			reason: "Disks are kept as unused.",
 			call: func(ctx context.Context, c *Client) error {

@@ -198,7 +198,7 @@ func (d Devices) bind(l deviceList, e listEntry, device string, have Config) {
 	l.devices[e.name] = device
 	_, there := have[device]
 	_, back := d.Left[l.key(e.name)]
-	if !there && !back && ptr.Deref(e.volume, "") == "" {
+	if e.handed || !there && !back && ptr.Deref(e.volume, "") == "" {
 		d.Made[l.key(e.name)] = true
 	}
 }

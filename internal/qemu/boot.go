@@ -70,12 +70,17 @@ func bootOrder(p *v1alpha1.MachineParameters, d Devices, config Config) (string,
 	var order []string
 	for _, entry := range p.BootOrder {
 		for _, device := range bootEntry(entry, d, config) {
-			if !slices.Contains(order, device) {
+			if !slices.Contains(order, device) && (config[device] != "" || !awaited(p, entry)) {
 				order = append(order, device)
 			}
 		}
 	}
 	return orderOf(order), true
+}
+
+// awaited reports whether an entry is a disk that is a Volume which the VM is not known to have.
+func awaited(p *v1alpha1.MachineParameters, entry string) bool {
+	return slices.ContainsFunc(p.Disks, func(k v1alpha1.MachineDisk) bool { return k.Name == entry && AwaitsVolume(k) })
 }
 
 // orderOf devices, as PVE writes it.

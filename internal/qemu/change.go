@@ -65,8 +65,8 @@ func (d Desired) means(device, now string) bool {
 		}
 	}
 	for _, k := range d.Disks {
-		if d.Devices.Disks[k.Name] == device && ptr.Deref(k.Volume, "") != "" {
-			return err == nil && disk.Volume == *k.Volume
+		if d.Devices.Disks[k.Name] == device && (k.VolumeRef != nil || ptr.Deref(k.Volume, "") != "") {
+			return err == nil && disk.Volume == ptr.Deref(k.Volume, "")
 		}
 	}
 	return true

@@ -202,7 +202,7 @@ func (c Config) OwnVolumes(vmid int) []string {
 	var found []string
 	for _, device := range slices.Concat(c.Drives(), c.Firmware(), c.Unused(), []string{"vmstate"}) {
 		volume := c.Volume(device)
-		if owner, known := volumeOwner(volume); known && owner == vmid && !slices.Contains(found, volume) {
+		if owner, known := VolumeOwner(volume); known && owner == vmid && !slices.Contains(found, volume) {
 			found = append(found, volume)
 		}
 	}

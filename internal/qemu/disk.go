@@ -129,6 +129,9 @@ func onOrIgnore(b bool) string {
 func diskOption(device string, k v1alpha1.MachineDisk, missing func() proxmox.Disk) Option {
 	others := undeclaredParts("file", diskParts(&k))
 	return Option{Name: device, same: sameProperties("file"), allocates: true, others: others, Want: func(now string) (string, bool) {
+		if AwaitsVolume(k) {
+			return "", false
+		}
 		d, err := proxmox.ParseDisk(now)
 		if err != nil {
 			d = missing()
@@ -159,9 +162,19 @@ func (d Desired) newDisk(k v1alpha1.MachineDisk) proxmox.Disk {
 	return disk
 }
 
+// AwaitsVolume reports whether a disk is a Volume that the VM is not known to have. Until it
+// is, nothing is done about the disk.
+func AwaitsVolume(k v1alpha1.MachineDisk) bool {
+	return k.VolumeRef != nil && ptr.Deref(k.Volume, "") == ""
+}
+
 // existingVolume is the volume that a disk is attached with: the one that it had before,
-// or that the spec names. It is empty for a disk that is made anew.
+// or that the spec names. It is empty for a disk that is made anew. That of a Volume is never one
+// which it had before: the name may be another disk's by now.
 func (d Desired) existingVolume(k v1alpha1.MachineDisk) string {
+	if k.VolumeRef != nil {
+		return ptr.Deref(k.Volume, "")
+	}
 	return cmp.Or(volumeIn(d.Devices.returning[listDisks+"/"+k.Name]), ptr.Deref(k.Volume, ""))
 }
 

@@ -104,6 +104,18 @@ func (id Identity) ProveState(s State) Proof {
 	return id.Prove(s.Config)
 }
 
+// stubMarker marks the VMs that have the disks of Volumes while no Machine has them.
+const stubMarker = "<!-- provider-proxmox: stub VM of a volume -->"
+
+// MarkStub adds to a description what marks the stub VM of a Volume.
+func MarkStub(description string) string { return description + "\n" + stubMarker }
+
+// NotStub is why a stub VM is no Machine.
+const NotStub = "it is the stub VM of a Volume, which has the disk while no Machine has it and is never started"
+
+// Stub reports whether the VM is the stub VM of a Volume.
+func (c Config) Stub() bool { return strings.Contains(c["description"], stubMarker) }
+
 // options that carry the identity: the UUID, and the description without the
 // marker, unless the spec declares one.
 func (id Identity) options(description *string, smbios *v1alpha1.MachineSMBIOS) []Option {

@@ -66,6 +66,9 @@ type listEntry struct {
 
 	// policy of its removal; empty if the spec leaves it open.
 	policy string
+
+	// handed is true for a disk that is a Volume: it comes from another VM, and leaves for one.
+	handed bool
 }
 
 // has reports whether the spec lists an entry of that name.
@@ -129,9 +132,11 @@ func (d Devices) lists(p *v1alpha1.MachineParameters) []deviceList {
 func (d Devices) diskList(p *v1alpha1.MachineParameters) deviceList {
 	l := deviceList{name: listDisks, what: "disk", declared: p.Disks != nil, devices: d.Disks, source: d.Source.Disks, suits: isAny}
 	for _, k := range p.Disks {
-		l.entries = append(l.entries, listEntry{
-			name: k.Name, device: ptr.Deref(k.Device, ""), bus: ptr.Deref(k.Type, ""), volume: k.Volume, policy: ptr.Deref(k.RemovalPolicy, ""),
-		})
+		e := listEntry{name: k.Name, device: ptr.Deref(k.Device, ""), bus: ptr.Deref(k.Type, ""), volume: k.Volume, policy: ptr.Deref(k.RemovalPolicy, "")}
+		if k.VolumeRef != nil { // It is never what the entry was before, nor what the VM came with.
+			e.volume, e.policy, e.handed = ptr.To(ptr.Deref(k.Volume, "")), policyDetach, true
+		}
+		l.entries = append(l.entries, e)
 	}
 	return l
 }

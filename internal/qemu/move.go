@@ -45,7 +45,7 @@ type Move struct {
 // OwnedBy reports whether PVE holds the disk's volume for a VM: the source of a move is
 // deleted, whosever it is.
 func (m Move) OwnedBy(vmid int) bool {
-	owner, known := volumeOwner(m.Disk.Volume)
+	owner, known := VolumeOwner(m.Disk.Volume)
 	return known && owner == vmid
 }
 
@@ -153,6 +153,9 @@ type Growth struct {
 func (d Desired) Growths(config Config) []Growth {
 	var all []Growth
 	for _, k := range d.Disks {
+		if k.VolumeRef != nil {
+			continue
+		}
 		g := Growth{Name: k.Name, Storage: cmp.Or(ptr.Deref(k.Storage, ""), d.Defaults.Storage), Size: SizeOf(k), More: SizeOf(k)}
 		disk, err := proxmox.ParseDisk(config[d.Devices.Disks[k.Name]])
 		if err == nil {
@@ -173,8 +176,8 @@ func (d Desired) Growths(config Config) []Growth {
 // its template before its own.
 var reOwner = regexp.MustCompile(`^(?:(?:[0-9]+/[^/]+/)?([0-9]+)/[^/]+|(?:base-[^/]+/)?(?:vm|base)-([0-9]+)-[^/]+)$`)
 
-// volumeOwner is the VMID that PVE holds a volume for.
-func volumeOwner(volume string) (int, bool) {
+// VolumeOwner is the VMID that PVE holds a volume for.
+func VolumeOwner(volume string) (int, bool) {
 	_, name, _ := strings.Cut(volume, ":")
 	m := reOwner.FindStringSubmatch(name)
 	if m == nil {
@@ -187,7 +190,7 @@ func volumeOwner(volume string) (int, bool) {
 // attachRejections are why an existing volume cannot become a disk of the VM.
 func (d Desired) attachRejections(k v1alpha1.MachineDisk, config Config) []string {
 	volume := d.existingVolume(k)
-	owner, known := volumeOwner(volume)
+	owner, known := VolumeOwner(volume)
 	switch {
 	case !known:
 		return []string{fmt.Sprintf("disk %q: volume %s is not named as one that belongs to a VM", k.Name, volume)}

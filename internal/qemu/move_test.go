@@ -78,7 +78,7 @@ func TestVolumeOwner(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got, known := volumeOwner(tc.volume); got != tc.owner || known != (tc.owner != 0) {
+			if got, known := VolumeOwner(tc.volume); got != tc.owner || known != (tc.owner != 0) {
 				t.Errorf("\n%s\n%s: want %d, got %d (known %t)", tc.reason, tc.volume, tc.owner, got, known)
 			}
 		})

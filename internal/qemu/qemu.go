@@ -139,7 +139,7 @@ func (d Desired) Storages(config Config) []string {
 		}
 	}
 	for _, k := range d.Disks {
-		if config[d.Devices.Disks[k.Name]] == "" {
+		if config[d.Devices.Disks[k.Name]] == "" && k.VolumeRef == nil {
 			names = append(names, cmp.Or(ptr.Deref(k.Storage, ""), d.Defaults.Storage))
 		}
 	}

@@ -60,8 +60,14 @@ func (d Desired) Rejections(config Config) []string {
 const rounding = 32 * proxmox.MiB
 
 func (d Desired) diskRejections(k v1alpha1.MachineDisk, config Config) []string {
+	if AwaitsVolume(k) {
+		return nil
+	}
 	device := d.Devices.Disks[k.Name]
 	disk, err := proxmox.ParseDisk(config[device])
+	if err == nil && k.VolumeRef != nil && disk.Volume != *k.Volume {
+		return []string{fmt.Sprintf("disk %q is Volume %s (%s), but %s of the VM is %s: detach that", k.Name, k.VolumeRef.Name, *k.Volume, device, disk.Volume)}
+	}
 	if err != nil && d.existingVolume(k) != "" {
 		return append(d.attachRejections(k, config), d.keptRejections(k, config)...)
 	}

@@ -209,6 +209,11 @@ func TestSettings(t *testing.T) {
 				request: "POST " + node + "/qemu/100/move_disk", params: []string{"disk=scsi0", "target-vmid=101", "target-disk=scsi3"},
 				has: "qmmove:100-scsi0>101-scsi3:",
 			},
+			{request: "PUT " + node + "/qemu/100/config", params: []string{"sata0=local:100/vm-100-disk-1.raw"}},
+			{
+				request: "POST " + node + "/qemu/100/move_disk", params: []string{"disk=scsi1", "target-vmid=101", "target-disk=scsi4"},
+				line: "500 Can't move disk used by a snapshot to another VM",
+			},
 			{request: "GET " + node + "/qemu/101/config", has: `"scsi3":"local:101/vm-101-disk-1.raw,size=1G"`},
 			{request: "GET " + node + "/qemu/100/config", has: `"boot":" "`},
 		}},

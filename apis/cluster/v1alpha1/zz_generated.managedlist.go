@@ -118,3 +118,12 @@ func (l *StorageList) GetItems() []resource.Managed {
 	}
 	return items
 }
+
+// GetItems of this VolumeList.
+func (l *VolumeList) GetItems() []resource.Managed {
+	items := make([]resource.Managed, len(l.Items))
+	for i := range l.Items {
+		items[i] = &l.Items[i]
+	}
+	return items
+}

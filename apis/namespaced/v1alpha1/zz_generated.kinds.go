@@ -34,5 +34,6 @@ func Kinds() v1alpha1.Kinds {
 		SnapshotKind:       {Object: &Snapshot{}, List: &SnapshotList{}},
 		SnapshotPolicyKind: {Object: &SnapshotPolicy{}, List: &SnapshotPolicyList{}},
 		StorageKind:        {Object: &Storage{}, List: &StorageList{}},
+		VolumeKind:         {Object: &Volume{}, List: &VolumeList{}},
 	}
 }

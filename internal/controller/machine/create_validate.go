@@ -36,6 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
+	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
 // A creator decides how a VM is created, and checks that it can be.
@@ -92,6 +93,9 @@ func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, i
 		return nil, err
 	}
 	if c.node, err = c.nodeWithImage(m); err != nil {
+		return nil, err
+	}
+	if c.node, err = e.nodeWithVolumes(ctx, m, c.node); err != nil {
 		return nil, err
 	}
 	if c.node, err = e.nodeWithMedia(ctx, m, c.node); err != nil {
@@ -315,6 +319,19 @@ func (e creator) clonePrivileges(ctx context.Context, c *creation, at validate.P
 	}
 	restored, err := c.archive.Privileges(ctx, e.checks, c.node)
 	return slices.Concat(needs, attached, restored), err
+}
+
+// nodeWithVolumes is the chosen node, or that which the Volumes on local storage are on.
+func (e creator) nodeWithVolumes(ctx context.Context, m Machine, chosen string) (string, error) {
+	storages, err := e.inventory.Storages(ctx)
+	if err != nil || !volumeref.Lists(m.Parameters()) {
+		return chosen, err
+	}
+	node, err := e.volumes.Node(ctx, m, storages, e.sharesCluster(ctx))
+	if node != "" && chosen != "" && node != chosen && err == nil {
+		err = conditions.Reject(conditions.Allocating, "the VM is to be on node %s, and its Volumes are on local storage of node %s", chosen, node)
+	}
+	return cmp.Or(node, chosen), err
 }
 
 // nodeWithMedia is the chosen node if all media are there. Otherwise placement is

@@ -53,7 +53,7 @@ func rollbacks(_ context.Context, e *external, m Machine) act.Kind {
 func restoresInPlace(ctx context.Context, e *external, m Machine) act.Kind {
 	return restoreinplace.Kind{
 		Env: e.actEnv(m, restoreinplace.Kind{}), Client: e.client, Inventory: e.inventory, Finder: e.backupFinder(ctx), Holds: e.holds, Labels: e.labels,
-		Lost: restore.Unfinished(e.vm.Config),
+		Volumes: e.volumes, Lost: restore.Unfinished(e.vm.Config),
 	}
 }
 

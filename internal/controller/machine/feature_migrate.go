@@ -30,6 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -158,6 +159,9 @@ func (e migrateFeature) migrateSteps(ctx context.Context, m Machine, j *migratio
 	}
 	if no := j.rejections(check, e.vm, e.planned.change.After(e.vm.Config)); len(no) > 0 {
 		return nil, no, nil
+	}
+	if no := volumes.Pinned(e.planned.MachineParameters, check.LocalDisks); no != "" {
+		return nil, []string{no}, nil
 	}
 	o := proxmox.MigrateOptions{Target: j.target, Online: e.vm.Status.Running(), TargetStorage: j.targetStorage()}
 	o.WithLocalDisks = slices.ContainsFunc(check.LocalDisks, func(d proxmox.LocalDisk) bool { return !d.CDROM })

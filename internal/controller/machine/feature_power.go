@@ -19,6 +19,7 @@ package machine
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -93,6 +94,10 @@ func (e powerFeature) stopUnresumable(m Machine) {
 // delayStart of a VM that stops soon after each of its starts.
 func (e powerFeature) delayStart(m Machine) {
 	if e.planned.power != power.On || e.vm.Suspended() {
+		return
+	}
+	if len(e.planned.awaited) > 0 {
+		e.planned.power = power.Keep
 		return
 	}
 	if e.planned.crashes = e.tasks.Crashes(m); e.planned.crashes > 0 {
@@ -180,6 +185,9 @@ func (e powerFeature) ready() xpv2.Condition {
 		return conditions.NotReady(conditions.ReasonLocked, fmt.Sprintf("the VM is not in the desired power state, and is locked (%s)", lock))
 	case e.planned.power != power.Keep:
 		return conditions.NotReady(conditions.ReasonPowerMismatch, e.planned.power.Message())
+	}
+	if len(e.planned.awaited) > 0 {
+		return conditions.NotReady(conditions.ReasonWaitingForVolume, strings.Join(e.planned.awaited, "; "))
 	}
 	if n := e.planned.crashes; n > 0 {
 		return conditions.NotReady(conditions.ReasonPowerMismatch,

@@ -144,6 +144,8 @@ func (e ownership) adopt(ctx context.Context, m Machine) error {
 		return kind.Annotate(ctx, e.kube, m, map[string]string{object.AnnotationUUID: uuid.NewString()})
 	case v == nil:
 		return errors.Errorf("cannot adopt VM %d: there is none that may be seen", id.VMID)
+	case v.Config.Stub():
+		return errors.Errorf("cannot adopt VM %d: %s", id.VMID, qemu.NotStub)
 	}
 	if id.UUID = v.Config.UUID(); id.UUID == "" {
 		return errors.Errorf("cannot adopt VM %d: %s", id.VMID, qemu.NoUUID)

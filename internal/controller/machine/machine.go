@@ -76,6 +76,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/secretref"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/settled"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/placement"
@@ -177,6 +178,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 			object:    id.Object,
 			networks:  networks.Reader{Kube: mgr.GetClient(), List: from.Networks},
 			images:    images.Reader{Kube: mgr.GetClient(), Object: from.Object, MachineKind: id.GroupVersionKind},
+			volumes:   from.Volumes,
 			kube:      mgr.GetClient(),
 			tasks:     tasktrack.New(o.Clock()),
 			passwords: password.NewSent(),
@@ -205,6 +207,9 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 	}
 	if err := c.forgetGone(mgr.GetCache(), id.Object); err != nil {
 		return errors.Wrap(err, "cannot learn which Machines are gone")
+	}
+	if err := from.Volumes.Watch(mgr.GetCache(), id.List, c.wake); err != nil {
+		return errors.Wrap(err, "cannot watch the Volumes of Machines")
 	}
 	sched.AddMachines(c.kube, id.List)
 	if o.Metrics != nil {
@@ -246,6 +251,7 @@ type shared struct {
 	object        client.Object // An empty Machine of the same scope.
 	images        images.Reader
 	networks      networks.Reader
+	volumes       volumes.Reader
 	kube          client.Client
 	tasks         *tasktrack.Tracker
 	passwords     *password.Sent
@@ -374,13 +380,16 @@ func pollInterval(m Machine, configured time.Duration, now time.Time) time.Durat
 	return configured
 }
 
-// Images are what a controller of Machines knows of the Images, the NodeNetworks and the Backups of its scope.
+// Images are what a controller of Machines knows of the Images, NodeNetworks, Volumes and Backups of its scope.
 type Images struct {
 	// Object is an empty Image.
 	Object client.Object
 
 	// Networks is an empty list of NodeNetworks.
 	Networks resource.ManagedList
+
+	// Volumes reads the Volumes that Machines list. The zero value reads none.
+	Volumes volumes.Reader
 
 	// Watch tells of changed Images, and Backups of changed Backups.
 	Watch   *images.Notifier

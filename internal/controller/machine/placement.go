@@ -156,7 +156,7 @@ func (c *creation) room() []placement.Disk {
 	for _, k := range c.Disks {
 		device := c.Devices.Disks[k.Name]
 		declared[device] = k
-		if config[device] == "" {
+		if config[device] == "" && k.VolumeRef == nil {
 			all = append(all, scheduler.RoomFor(k, c.Defaults.Storage))
 		}
 	}

@@ -128,6 +128,10 @@ func (p plan) allowedDuringLock(v *vmstate.VM) bool {
 // makePlan finds what separates the VM from the spec.
 func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) error {
 	d := e.desired(m, id)
+	var err error
+	if d.MachineParameters, d.awaited, err = e.volumes.Resolve(ctx, m, d.MachineParameters, id.UUID); err != nil {
+		return err
+	}
 	e.vm.InHA = e.vm.Status.HAManaged
 	features := e.features(m)
 	for _, f := range features {
@@ -261,6 +265,9 @@ type desired struct {
 	// of the one that was sent, if only its Secret has changed since.
 	password          *password.Password
 	unchangedPassword string
+
+	// awaited is why the VM does not have Volumes that the spec lists.
+	awaited []string
 
 	// haRules is what becomes of HA's rules of the VM.
 	haRules rules.Rules

@@ -76,6 +76,8 @@ func Describe(s Subject, refuses func(v1alpha1.MachineParameters) []string) (Des
 		return Description{}, errors.New("it is a template, which Machines are cloned from: name it in their template")
 	case config.BeingCreated():
 		return Description{}, errors.Errorf("it is being created (locked: %s)", config["lock"])
+	case config.Stub():
+		return Description{}, errors.New(qemu.NotStub)
 	case qemu.Unmark(config["description"]) != config["description"]:
 		return Description{}, errors.New("a provider is about to finish it")
 	case config.UUID() == "":

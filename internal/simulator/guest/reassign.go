@@ -72,7 +72,7 @@ func loose(o *engine.Op, r *Reassignment, from *state.Guest) (Drive, error) {
 		return nil, apierr.Errorf("CD drive contents can't be moved to another VM")
 	case !ok:
 		return nil, apierr.Errorf("Volume '%s' not managed by PVE", d.File())
-	case inSnapshot(from, d.File()):
+	case inSnapshot(from, d.File()), attachedAs(from, r.Key, d.File()):
 		return nil, apierr.Errorf("Can't move disk used by a snapshot to another VM")
 	case !renames(o.State.Storages[storage]):
 		return nil, apierr.Errorf("Storage does not support moving of this disk to another VM")
@@ -82,6 +82,16 @@ func loose(o *engine.Op, r *Reassignment, from *state.Guest) (Drive, error) {
 		return nil, apierr.Errorf("volume '%s' does not exist", d.File())
 	}
 	return d, nil
+}
+
+// attachedAs reports whether a drive of the guest other than key is the volume: Proxmox VE takes it for one of a snapshot.
+func attachedAs(g *state.Guest, key, volume string) bool {
+	for other, value := range g.Config {
+		if other != key && IsDrive(other) && strings.HasPrefix(value+",", volume+",") {
+			return true
+		}
+	}
+	return false
 }
 
 // renames reports whether volumes of the storage can be given another name.

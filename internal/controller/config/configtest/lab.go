@@ -38,6 +38,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
@@ -104,6 +105,7 @@ func Serve(s Simulator) client.WithWatch {
 		for name := range scope.Kinds {
 			b = b.WithStatusSubresource(scope.Identity(name).Object)
 		}
+		b = b.WithIndex(scope.Identity("Machine").Object, object.ClaimIndex, object.Claims)
 	}
 	kube := b.Build()
 	for _, o := range append(configs(s), secret(pveConfig, map[string]string{

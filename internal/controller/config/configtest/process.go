@@ -182,6 +182,17 @@ func (m *fakeManager) Add(r manager.Runnable) error {
 	return nil
 }
 
+func (m *fakeManager) GetAPIReader() client.Reader { return m.GetClient() }
+
+func (m *fakeManager) GetFieldIndexer() client.FieldIndexer { return indexed{} }
+
+// indexed has its indices already, in the fake client.
+type indexed struct{}
+
+func (indexed) IndexField(context.Context, client.Object, string, client.IndexerFunc) error {
+	return nil
+}
+
 func (m *fakeManager) GetControllerOptions() config.Controller {
 	return config.Controller{SkipNameValidation: new(true)}
 }

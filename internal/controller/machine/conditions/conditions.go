@@ -53,6 +53,7 @@ const (
 	ReasonWaitingForImage       xpv2.ConditionReason = "WaitingForImage"
 	ReasonWaitingForBackup      xpv2.ConditionReason = "WaitingForBackup"
 	ReasonRestoreFailed         xpv2.ConditionReason = "RestoreFailed"
+	ReasonWaitingForVolume      xpv2.ConditionReason = "WaitingForVolume"
 	ReasonAllocationSucceeded   xpv2.ConditionReason = "AllocationSucceeded"
 	ReasonInsufficientResources xpv2.ConditionReason = "InsufficientResources"
 	ReasonAllocationFailed      xpv2.ConditionReason = "AllocationFailed"
@@ -143,26 +144,34 @@ func Unreadable(m object.Machine, err error) error {
 	return err
 }
 
-// A backupWaitError is why a Machine has to wait for a Backup.
-type backupWaitError struct{ message string }
+// A sourceWaitError is why a Machine has to wait for a Backup or a Volume.
+type sourceWaitError struct {
+	reason  xpv2.ConditionReason
+	message string
+}
 
 // Error returns the message.
-func (e *backupWaitError) Error() string { return e.message }
+func (e *sourceWaitError) Error() string { return e.message }
 
 // WaitForBackup returns why a Machine has to wait for a Backup.
 func WaitForBackup(format string, args ...any) error {
-	return &backupWaitError{message: fmt.Sprintf(format, args...)}
+	return &sourceWaitError{reason: ReasonWaitingForBackup, message: fmt.Sprintf(format, args...)}
 }
 
-// WaitsForSource reports whether a Machine has to wait for an Image or a Backup, and the reason.
+// WaitForVolume returns why a Machine has to wait for a Volume.
+func WaitForVolume(format string, args ...any) error {
+	return &sourceWaitError{reason: ReasonWaitingForVolume, message: fmt.Sprintf(format, args...)}
+}
+
+// WaitsForSource reports whether a Machine has to wait for an Image, a Backup or a Volume, and the reason.
 func WaitsForSource(err error) (xpv2.ConditionReason, bool) {
 	var image *imageref.NotReadyError
-	var backup *backupWaitError
+	var other *sourceWaitError
 	switch {
 	case errors.As(err, &image):
 		return ReasonWaitingForImage, true
-	case errors.As(err, &backup):
-		return ReasonWaitingForBackup, true
+	case errors.As(err, &other):
+		return other.reason, true
 	}
 	return "", false
 }

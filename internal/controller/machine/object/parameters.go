@@ -20,6 +20,8 @@ import (
 	"cmp"
 	"slices"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
@@ -33,7 +35,7 @@ func WithImage(p *v1alpha1.MachineParameters, volume string) *v1alpha1.MachinePa
 	out := *p
 	out.Disks = slices.Clone(p.Disks)
 	for i, k := range out.Disks {
-		if p.Image.Disk == nil || *p.Image.Disk == k.Name {
+		if p.Image.Disk == nil && k.VolumeRef == nil || ptr.Deref(p.Image.Disk, "") == k.Name {
 			out.Disks[i].ImportFrom = &volume
 			break
 		}

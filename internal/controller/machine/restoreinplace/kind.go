@@ -32,6 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -58,6 +59,7 @@ type Kind struct {
 	Inventory Inventory
 	Finder    restore.Finder
 	Holds     kind.Holds
+	Volumes   volumes.Reader
 
 	// Labels that a resource has to have to be looked after by the same provider.
 	Labels func(client.Object) map[string]string

@@ -38,7 +38,7 @@ import (
 // preflight returns why the restore cannot be done; empty if it can.
 func (a *restoring) preflight(ctx context.Context) (string, error) {
 	for _, check := range []func(context.Context) (string, error){
-		a.checkBackup, a.checkRunning, a.checkOptions, a.checkSnapshots, a.checkReplication, a.checkDisks, a.checkStorages, a.checkPrivileges,
+		a.checkBackup, a.checkRunning, a.checkOptions, a.checkSnapshots, a.checkReplication, a.checkVolumes, a.checkDisks, a.checkStorages, a.checkPrivileges,
 	} {
 		if no, err := check(ctx); no != "" || err != nil {
 			return no, err
@@ -152,6 +152,11 @@ func (a *restoring) checkReplication(ctx context.Context) (string, error) {
 		}
 	}
 	return "", err
+}
+
+// checkVolumes looks for disks of Volumes that would be destroyed.
+func (a *restoring) checkVolumes(ctx context.Context) (string, error) {
+	return a.kind.Volumes.CheckReplaceable(ctx, a.UUID, a.config, a.archive.Devices())
 }
 
 // checkDisks looks for disks that would be removed and may not be what the backup has of them: they took the

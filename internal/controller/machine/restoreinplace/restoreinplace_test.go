@@ -38,11 +38,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
+	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
 const (
@@ -90,8 +92,9 @@ func newLab(t *testing.T) *lab {
 	checks := &preflight.Checks{Client: c, Inventory: in}
 	backups := restore.Backups{Kube: l.kube, GroupVersion: namespaced.SchemeGroupVersion}
 	l.kind = Kind{
-		Env:    act.Env{Kube: l.kube, GroupVersion: namespaced.SchemeGroupVersion, VM: &vmstate.VM{Ref: ref}, Now: time.Now(), Save: l.save},
-		Client: c, Inventory: in, Labels: kind.Shard{}.Labels,
+		Volumes: volumes.Reader{Direct: l.kube, Lists: []resource.ManagedList{&namespaced.VolumeList{}}},
+		Env:     act.Env{Kube: l.kube, GroupVersion: namespaced.SchemeGroupVersion, VM: &vmstate.VM{Ref: ref}, Now: time.Now(), Save: l.save},
+		Client:  c, Inventory: in, Labels: kind.Shard{}.Labels,
 		Finder: restore.Finder{Backups: backups, Client: c, Inventory: in, Checks: checks, SharesCluster: func(resource.Managed) bool { return true }},
 	}
 	return l
@@ -254,6 +257,17 @@ func TestRefused(t *testing.T) {
 			reason: "A disk that has taken the place of another one is not removed unasked.", prepare: func(l *lab) {
 				l.backup(func(v *simulator.Volume) { v.Backup.Config["scsi0"] = "local-lvm:vm-500-disk-7,size=1G" })
 			}, words: []string{"scsi0 (local-lvm:vm-500-disk-", "replaceDisks"},
+		},
+		"Volume": {
+			reason: "The disk of a Volume is not replaced, whatever is asked for.", prepare: func(l *lab) {
+				l.spec().ReplaceDisks = new(true)
+				var id string
+				l.edit(func(g *simulator.Guest) { id, _, _ = strings.Cut(g.Config["scsi0"], ",") })
+				r := &volumeref.Record{Volume: id, Holder: volumeref.Holder{UUID: uuid}}
+				l.must(l.kube.Create(l.Context(), &namespaced.Volume{ObjectMeta: metav1.ObjectMeta{
+					Namespace: "team", Name: "d", Annotations: map[string]string{volumeref.AnnotationRecord: r.String()},
+				}}))
+			}, words: []string{"scsi0 is the disk of Volume team/d"},
 		},
 		"CloudInit": {
 			reason: "There is one drive of cloud-init's on a storage.", prepare: func(l *lab) {

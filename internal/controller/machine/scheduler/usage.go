@@ -123,7 +123,7 @@ func needOf(m object.Machine, config qemu.Config, storage string) placement.Occu
 	p := m.Parameters()
 	o := placement.Occupant{Runs: Runs(p), CPUs: CPUsOf(p, config), Memory: MemoryOf(p, config)}
 	for _, k := range p.Disks {
-		if m.GetAnnotations()[object.AnnotationSource] == "" {
+		if m.GetAnnotations()[object.AnnotationSource] == "" && k.VolumeRef == nil {
 			o.Disks = append(o.Disks, RoomFor(k, storage))
 		}
 	}

@@ -1,0 +1,265 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package volumes reads the Volumes that Machines list in disks[].volumeRef: which of them a VM has, which node they pin it
+// to, and which hold up its removal. It asks the Kubernetes API only.
+package volumes
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/volumeref"
+)
+
+// A Reader reads the Volumes of the Machines of one scope.
+type Reader struct {
+	Kube client.Reader
+
+	// Direct reads from the API server, not from the cache.
+	Direct client.Reader
+
+	// Object is an empty Volume of the scope, and Lists those of Volumes in all scopes.
+	Object client.Object
+	Lists  []resource.ManagedList
+}
+
+// get a Volume of the Machine's namespace, or nil if there is none.
+func (r Reader) get(ctx context.Context, m object.Machine, name string) (volumeref.Volume, error) {
+	if r.Object == nil {
+		return nil, errors.New("cannot read Volumes: their kind is not known")
+	}
+	v, ok := r.Object.DeepCopyObject().(volumeref.Volume)
+	if !ok {
+		return nil, errors.Errorf("cannot read a %T: it is not a Volume", r.Object)
+	}
+	err := r.Kube.Get(ctx, client.ObjectKey{Namespace: m.GetNamespace(), Name: name}, v)
+	if kerrors.IsNotFound(err) || apimeta.IsNoMatchError(err) {
+		return nil, nil
+	}
+	return v, errors.Wrapf(err, "cannot read Volume %q", name)
+}
+
+// Resolve returns the parameters with the volume IDs of the Volumes that the VM with the UUID has, and why it does not
+// have the others.
+func (r Reader) Resolve(ctx context.Context, m object.Machine, p *v1alpha1.MachineParameters, uuid string) (*v1alpha1.MachineParameters, []string, error) {
+	if !volumeref.Lists(p) || meta.WasDeleted(m) {
+		return p, nil, nil
+	}
+	out := *p
+	out.Disks = slices.Clone(p.Disks)
+	var waits, seen []string
+	for i, k := range out.Disks {
+		if k.VolumeRef == nil {
+			continue
+		}
+		if slices.Contains(seen, k.VolumeRef.Name) {
+			waits = append(waits, fmt.Sprintf("disk %q is Volume '%s', as another disk of the list is: it can be one disk only", k.Name, k.VolumeRef.Name))
+			continue
+		}
+		seen = append(seen, k.VolumeRef.Name)
+		volume, why, err := r.has(ctx, m, k.VolumeRef.Name, uuid)
+		if err != nil {
+			return nil, nil, err
+		}
+		if why != "" {
+			waits = append(waits, fmt.Sprintf("disk %q waits: %s", k.Name, why))
+			continue
+		}
+		out.Disks[i].Volume = &volume
+	}
+	return &out, waits, nil
+}
+
+// has returns the volume ID of a Volume that the VM with the UUID has, or why it does not have it.
+func (r Reader) has(ctx context.Context, m object.Machine, name, uuid string) (volume, why string, err error) {
+	v, err := r.get(ctx, m, name)
+	if v == nil || err != nil {
+		return "", fmt.Sprintf("Volume '%s' not found", name), err
+	}
+	record, err := volumeref.RecordOf(v)
+	switch {
+	case err != nil:
+		return "", "", err
+	case record.Settled(uuid) && record.Machine == string(m.GetUID()):
+		return record.Volume, "", nil
+	}
+	return "", waitsFor(m, v, record), nil
+}
+
+// waitsFor says why a Machine does not have a Volume.
+func waitsFor(m object.Machine, v volumeref.Volume, r *volumeref.Record) string {
+	name := v.GetName()
+	switch {
+	case r.Lost:
+		return fmt.Sprintf("the disk of Volume '%s' is lost: %s", name, r.Message)
+	case meta.WasDeleted(v) && r.Machine != string(m.GetUID()):
+		return fmt.Sprintf("Volume '%s' is being deleted", name)
+	case !r.Made():
+		return fmt.Sprintf("Volume '%s' is yet to be made", name)
+	case r.Machine != "" && r.Machine != string(m.GetUID()):
+		return fmt.Sprintf("Volume '%s' is kept for Machine %s, which lists it too", name, r.MachineName)
+	}
+	return fmt.Sprintf("Volume '%s' is yet to be handed over", name)
+}
+
+// Node returns the node that the Volumes of a Machine pin its VM to, empty for any. It is an error if one of them is not
+// there, is not kept for this Machine, or is on another node than another one.
+func (r Reader) Node(ctx context.Context, m object.Machine, storages []proxmox.Storage, shares func(resource.Managed) bool) (string, error) {
+	pinned, by := "", ""
+	for _, k := range m.Parameters().Disks {
+		if k.VolumeRef == nil {
+			continue
+		}
+		v, err := r.get(ctx, m, k.VolumeRef.Name)
+		if err != nil {
+			return "", err
+		}
+		if v == nil {
+			return "", conditions.WaitForVolume("Volume '%s' not found", k.VolumeRef.Name)
+		}
+		if !shares(v) {
+			return "", conditions.Reject(conditions.Creating, "Volume '%s' is in another cluster: its provider config is not that of this Machine", v.GetName())
+		}
+		node, err := nodeOf(m, v, storages)
+		switch {
+		case err != nil:
+			return "", err
+		case pinned != "" && node != "" && node != pinned:
+			return "", conditions.Reject(conditions.Allocating,
+				"Volume '%s' is on node %s, and Volume '%s' on node %s: both storages are local", by, pinned, v.GetName(), node)
+		case node != "":
+			pinned, by = node, v.GetName()
+		}
+	}
+	return pinned, nil
+}
+
+// nodeOf a Volume that is kept for the Machine; empty if all nodes reach it.
+func nodeOf(m object.Machine, v volumeref.Volume, storages []proxmox.Storage) (string, error) {
+	r, err := volumeref.RecordOf(v)
+	if err != nil {
+		return "", err
+	}
+	if !r.Made() || r.Lost || r.Machine != string(m.GetUID()) {
+		return "", conditions.WaitForVolume("%s", waitsFor(m, v, r))
+	}
+	storage, _, _ := strings.Cut(r.Volume, ":")
+	if slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Name == storage && s.Shared }) {
+		return "", nil
+	}
+	if v.Observation().Node == "" {
+		return "", conditions.WaitForVolume("it is not seen on which node Volume '%s' is", v.GetName())
+	}
+	return v.Observation().Node, nil
+}
+
+// Pinned says why a VM with these disks on local storage cannot go to another node; empty if no Volume is in the way.
+func Pinned(p *v1alpha1.MachineParameters, local []proxmox.LocalDisk) string {
+	for _, k := range p.Disks {
+		volume := ptr.Deref(k.Volume, "")
+		if k.VolumeRef != nil && slices.ContainsFunc(local, func(l proxmox.LocalDisk) bool { return l.Volume == volume }) {
+			return fmt.Sprintf("disk %q is Volume '%s' on local storage, which stays on its node: take it off the list first", k.Name, k.VolumeRef.Name)
+		}
+	}
+	return ""
+}
+
+// A Disk of a Volume that a VM has, or may be about to have.
+type Disk struct {
+	// Volume that it is of, with its namespace.
+	Volume string
+
+	// ID of the volume in PVE, as far as it is known.
+	ID string
+
+	// Moving is true while it may be on its way into the VM, out of it, or to another storage.
+	Moving bool
+}
+
+// In returns the disks of Volumes that the VM with the UUID has, or may be about to have. It reads from the API server: a handover is
+// noted there before it begins, and begins only if its Machine is not being deleted by then.
+func (r Reader) In(ctx context.Context, uuid string) ([]Disk, error) {
+	var disks []Disk
+	for _, empty := range r.Lists {
+		all, err := kind.List(ctx, r.Direct, empty)
+		if err != nil {
+			return nil, err
+		}
+		for _, mg := range all {
+			name := strings.TrimPrefix(client.ObjectKeyFromObject(mg).String(), "/")
+			record, err := volumeref.RecordOf(mg)
+			if err != nil {
+				return nil, errors.Wrapf(err, "cannot tell which VM has the disk of Volume %s", name)
+			}
+			if record.Touches(uuid) {
+				disks = append(disks, Disk{Volume: name, ID: record.Volume, Moving: record.Handover != nil})
+			}
+		}
+	}
+	slices.SortFunc(disks, func(a, b Disk) int { return strings.Compare(a.Volume, b.Volume) })
+	return disks, nil
+}
+
+// CheckRemovable returns an error while a Volume has its disk in the VM with the UUID, or may be about to: PVE would destroy it with
+// the VM.
+func (r Reader) CheckRemovable(ctx context.Context, uuid string, vmid int) error {
+	disks, err := r.In(ctx, uuid)
+	if err != nil || len(disks) == 0 {
+		return err
+	}
+	var names []string
+	for _, d := range disks {
+		names = append(names, d.Volume)
+	}
+	return kind.Held(errors.Errorf(
+		"VM %d is kept until the disks are handed back that would be destroyed with it, those of Volumes %s", vmid, strings.Join(names, ", ")))
+}
+
+// CheckReplaceable says why these devices of a VM cannot be replaced by those of a backup: PVE would destroy the disk of a Volume. It is
+// empty if they can.
+func (r Reader) CheckReplaceable(ctx context.Context, uuid string, config qemu.Config, devices []string) (string, error) {
+	disks, err := r.In(ctx, uuid)
+	if err != nil {
+		return "", err
+	}
+	for _, d := range disks {
+		if d.Moving {
+			return fmt.Sprintf("the disk of Volume %s is on its way", d.Volume), nil
+		}
+		if i := slices.IndexFunc(devices, func(device string) bool { return config.Volume(device) == d.ID }); i >= 0 {
+			return fmt.Sprintf("%s is the disk of Volume %s (%s), and would be removed for that of the backup: take it off disks first",
+				devices[i], d.Volume, d.ID), nil
+		}
+	}
+	return "", nil
+}

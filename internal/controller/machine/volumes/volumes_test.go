@@ -1,0 +1,205 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package volumes
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/vitistack/provider-proxmox/apis"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/volumeref"
+)
+
+const uuid = "aaaaaaaa-0000-4000-8000-000000000000"
+
+// held is the record of a disk that the VM has, for the Machine.
+func held() *volumeref.Record {
+	return &volumeref.Record{Volume: "lvm:vm-100-disk-1", Holder: volumeref.Holder{UUID: uuid}, Machine: "m", MachineName: "web"}
+}
+
+// reader of a Volume "d" with a record; nil for no Volume.
+func reader(t *testing.T, r *volumeref.Record) Reader {
+	t.Helper()
+	s := runtime.NewScheme()
+	if err := apis.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	b := fake.NewClientBuilder().WithScheme(s)
+	if r != nil {
+		v := &namespaced.Volume{ObjectMeta: metav1.ObjectMeta{
+			Namespace: "team", Name: "d", Annotations: map[string]string{volumeref.AnnotationRecord: r.String()},
+		}}
+		v.Observation().Node = "n1"
+		b = b.WithObjects(v)
+	}
+	c := b.Build()
+	return Reader{Kube: c, Direct: c, Object: &namespaced.Volume{}, Lists: []resource.ManagedList{&namespaced.VolumeList{}}}
+}
+
+// web is a Machine that lists Volumes.
+func web(names ...string) *namespaced.Machine {
+	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "m"}}
+	for i, name := range names {
+		k := v1alpha1.MachineDisk{Name: "disk" + string(rune('a'+i)), VolumeRef: &v1alpha1.VolumeReference{Name: name}}
+		m.Parameters().Disks = append(m.Parameters().Disks, k)
+	}
+	return m
+}
+
+func TestResolve(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		record *volumeref.Record
+		change func(*volumeref.Record)
+		want   string
+	}{
+		"Has":     {reason: "The VM has it.", record: held()},
+		"None":    {reason: "There is none.", want: "Volume 'd' not found"},
+		"NotMade": {reason: "It is on its way.", record: &volumeref.Record{}, want: "yet to be made"},
+		"Another": {
+			reason: "It is kept for another one.",
+			record: held(), change: func(r *volumeref.Record) { r.Machine, r.MachineName = "x", "db" }, want: "kept for Machine db",
+		},
+		"Other VM": {
+			reason: "Another VM has it.",
+			record: held(), change: func(r *volumeref.Record) { r.Holder.UUID = "x" }, want: "yet to be handed over",
+		},
+		"Leaves": {
+			reason: "It is about to leave.",
+			record: held(), change: func(r *volumeref.Record) { r.Handover = &volumeref.Handover{} }, want: "yet to be handed over",
+		},
+		"Lost": {
+			reason: "It is gone.",
+			record: held(), change: func(r *volumeref.Record) { r.Lost, r.Message = true, "destroyed" }, want: "lost: destroyed",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if tc.change != nil {
+				tc.change(tc.record)
+			}
+			m := web("d")
+			p, waits, err := reader(t, tc.record).Resolve(t.Context(), m, m.Parameters(), uuid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if has := p.Disks[0].Volume != nil; has != (tc.want == "") || !strings.Contains(strings.Join(waits, "; "), tc.want) {
+				t.Errorf("%s\nResolve(): %t, %q, not %q", tc.reason, has, waits, tc.want)
+			}
+			if m.Parameters().Disks[0].Volume != nil {
+				t.Error("the spec itself is changed")
+			}
+		})
+	}
+}
+
+func TestResolveTwice(t *testing.T) {
+	m := web("d", "d")
+	p, waits, err := reader(t, held()).Resolve(t.Context(), m, m.Parameters(), uuid)
+	if err != nil || len(waits) != 1 || !strings.Contains(waits[0], "one disk only") || p.Disks[1].Volume != nil {
+		t.Errorf("a disk is two of one VM: %v, %v", waits, err)
+	}
+}
+
+func TestNode(t *testing.T) {
+	local, shared := []proxmox.Storage{{Name: "lvm", Node: "n1"}}, []proxmox.Storage{{Name: "lvm", Node: "n1", Shared: true}}
+	yes := func(resource.Managed) bool { return true }
+	m := web("d")
+	if node, err := reader(t, held()).Node(t.Context(), m, local, yes); node != "n1" || err != nil {
+		t.Errorf("local storage pins the VM: %q, %v", node, err)
+	}
+	if node, err := reader(t, held()).Node(t.Context(), m, shared, yes); node != "" || err != nil {
+		t.Errorf("shared storage does not: %q, %v", node, err)
+	}
+	if _, err := reader(t, held()).Node(t.Context(), m, local, func(resource.Managed) bool { return false }); err == nil {
+		t.Error("a Volume of another cluster is refused")
+	}
+	_, err := reader(t, nil).Node(t.Context(), m, local, yes)
+	if reason, waits := conditions.WaitsForSource(err); !waits || reason != conditions.ReasonWaitingForVolume {
+		t.Errorf("a Volume that is not there is waited for: %v", err)
+	}
+}
+
+func TestCheckRemovable(t *testing.T) {
+	coming, gone := &volumeref.Record{Volume: "lvm:vm-1-disk-0", Handover: &volumeref.Handover{Holder: volumeref.Holder{UUID: uuid}}}, held()
+	gone.Lost = true
+	cases := map[string]struct {
+		reason string
+		record *volumeref.Record
+		held   bool
+	}{
+		"Has":    {reason: "The disk is in the VM.", record: held(), held: true},
+		"Coming": {reason: "It may be about to be.", record: coming, held: true},
+		"Lost":   {reason: "Somebody may have moved it.", record: gone, held: true},
+		"None":   {reason: "There is none."},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := reader(t, tc.record).CheckRemovable(t.Context(), strings.ToUpper(uuid), 100)
+			if (err != nil) != tc.held || tc.held && !strings.Contains(err.Error(), "team/d") {
+				t.Errorf("%s\nCheckRemovable(): %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+func TestPinned(t *testing.T) {
+	m := web("d")
+	m.Parameters().Disks[0].Volume = new("lvm:vm-100-disk-1")
+	if no := Pinned(m.Parameters(), []proxmox.LocalDisk{{Volume: "lvm:vm-100-disk-1"}}); !strings.Contains(no, "Volume 'd'") {
+		t.Errorf("it would be copied: %q", no)
+	}
+	if no := Pinned(m.Parameters(), []proxmox.LocalDisk{{Volume: "lvm:vm-100-disk-0"}}); no != "" {
+		t.Errorf("another disk may be: %q", no)
+	}
+}
+
+// TestCheckReplaceable has a restore keep its hands off the disks of Volumes.
+func TestCheckReplaceable(t *testing.T) {
+	config := qemu.Config{"scsi0": "lvm:vm-100-disk-0,size=1G", "scsi1": "lvm:vm-100-disk-1,size=1G"}
+	moving := held()
+	moving.Handover = &volumeref.Handover{}
+	cases := map[string]struct {
+		reason  string
+		record  *volumeref.Record
+		devices []string
+		want    string
+	}{
+		"Has":    {reason: "It would be destroyed.", record: held(), devices: []string{"scsi0", "scsi1"}, want: "scsi1 is the disk of Volume team/d"},
+		"Other":  {reason: "The backup does not have it.", record: held(), devices: []string{"scsi0"}},
+		"Moving": {reason: "Its name may be another one by now.", record: moving, devices: []string{"scsi0"}, want: "on its way"},
+		"None":   {reason: "There is none.", devices: []string{"scsi0", "scsi1"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			no, err := reader(t, tc.record).CheckReplaceable(t.Context(), uuid, config, tc.devices)
+			if err != nil || (no == "") != (tc.want == "") || !strings.Contains(no, tc.want) {
+				t.Errorf("%s\nCheckReplaceable(): %q, %v; want %q", tc.reason, no, err, tc.want)
+			}
+		})
+	}
+}

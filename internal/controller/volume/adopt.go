@@ -1,0 +1,155 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package volume
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/volumeref"
+)
+
+// reDisk finds what may be a disk of a VM in a volume ID: not an image of a template, the state of a TPM or of memory,
+// cloud-init's data, nor what others name in their own way.
+var reDisk = regexp.MustCompile(`^[^:/]+:([0-9]+/|base-[0-9]+-[^/]+/)?vm-[0-9]+-disk-[0-9]+(\.(raw|qcow2|vmdk))?$`)
+
+// ofDrivers is the VMID under which CSI drivers keep their volumes.
+const ofDrivers = 9999
+
+// adopt takes over the disk that the user names by the external name, if it is not the one that the record has. It
+// returns the problem that keeps it from that. Nothing is written in PVE.
+func (e *external) adopt(ctx context.Context, m Volume) (*kind.Problem, error) {
+	v, named := e.view, meta.GetExternalName(m)
+	if named == "" || named == v.Volume || v.Handover != nil || v.Begun != 0 || meta.WasDeleted(m) {
+		return nil, nil
+	}
+	owner, p, err := e.adoptable(ctx, m, named)
+	if p != nil || err != nil {
+		return p, err
+	}
+	if err := e.takeStub(ctx, m, owner); err != nil {
+		return nil, err
+	}
+	v.Volume, v.Holder, v.Lost, v.Message, v.Adopted = named, owner.holder(), false, "", !v.isStub(owner)
+	if !kind.MayChange(m) {
+		return nil, nil
+	}
+	e.Event(m, event.Normal(eventAdopted, fmt.Sprintf("disk %s, unused in VM %d, is this resource's from now on", named, owner.VMID)))
+	return nil, e.save(ctx, m)
+}
+
+// takeStub takes over a stub VM that is no Volume's any more, as that of a disk which was retained.
+func (e *external) takeStub(ctx context.Context, m Volume, owner *vm) error {
+	v := e.view
+	if v.VMID != 0 || !owner.Config.Stub() {
+		return nil
+	}
+	of, err := e.other(ctx, m, func(other resource.Managed) bool {
+		r, err := volumeref.RecordOf(other)
+		return err != nil || strings.EqualFold(r.UUID, owner.Config.UUID())
+	})
+	if of == "" && err == nil {
+		v.VMID, v.UUID, v.Node, v.stub = owner.VMID, owner.Config.UUID(), owner.Node, owner
+	}
+	return err
+}
+
+// isStub reports whether a VM is the stub VM.
+func (v *view) isStub(x *vm) bool {
+	return v.VMID == x.VMID && strings.EqualFold(v.UUID, x.Config.UUID())
+}
+
+// adoptable returns the VM that has a disk which may be adopted, or the problem that it may not be.
+func (e *external) adoptable(ctx context.Context, m Volume, volume string) (*vm, *kind.Problem, error) {
+	no := func(format string, words ...any) (*vm, *kind.Problem, error) {
+		return nil, &kind.Problem{Reason: reasonNotAdoptable, Message: fmt.Sprintf("cannot adopt %s: ", volume) + fmt.Sprintf(format, words...)}, nil
+	}
+	owner, known := qemu.VolumeOwner(volume)
+	switch {
+	case !known || !reDisk.MatchString(volume):
+		return no("it is not named as a disk of a VM, such as local-lvm:vm-100-disk-1")
+	case owner == ofDrivers:
+		return no("VMID %d is what CSI drivers keep their volumes under", ofDrivers)
+	}
+	if older, err := e.sameVolume(ctx, m, volume); older != "" || err != nil {
+		p := kind.OwnershipConflict("volume", volume, strings.TrimPrefix(older, "/"))
+		return nil, &p, err
+	}
+	v, err := e.readVM(ctx, owner, "")
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case v == nil:
+		return no("VM %d does not exist, and Proxmox VE hands over disks of VMs only", owner)
+	case v.offline != "":
+		return no("%s", v.offline)
+	case v.Config.Template():
+		return no("VM %d is a template", owner)
+	case v.attached(volume) != "" && !e.view.isStub(v) && !e.view.On(v.Config.UUID()) && (e.view.VMID != 0 || !v.Config.Stub()):
+		return no("it is %s of VM %d: detach it first", v.attached(volume), owner)
+	case v.attached(volume) == "" && v.unused(volume) == "":
+		return no("it is no unused disk of VM %d: run qm disk rescan --vmid %d on the node", owner, owner)
+	case v.Config.UUID() == "":
+		return no("%s", qemu.NoUUID)
+	}
+	return v, nil, nil
+}
+
+// sameVolume returns the name of another Volume that has the disk, or may be about to, whichever is older: what has it, keeps it.
+func (e *external) sameVolume(ctx context.Context, m Volume, volume string) (string, error) {
+	return e.other(ctx, m, func(other resource.Managed) bool {
+		return claims(other, volume) || kind.Older(other, m) && meta.GetExternalName(other) == volume
+	})
+}
+
+// other returns the name of another Volume of the cluster that is as asked for.
+func (e *external) other(ctx context.Context, m Volume, is func(resource.Managed) bool) (string, error) {
+	for _, empty := range e.Peers.Lists {
+		all, err := kind.ListCached(ctx, e.Kube, empty)
+		if err != nil {
+			return "", err
+		}
+		i := slices.IndexFunc(all, func(other resource.Managed) bool {
+			return other.GetUID() != m.GetUID() && e.sharesCluster(other) && is(other)
+		})
+		if i >= 0 {
+			return all[i].GetNamespace() + "/" + all[i].GetName(), nil
+		}
+	}
+	return "", nil
+}
+
+// sharesCluster reports whether the disk of another Volume may be in the same cluster.
+func (e *external) sharesCluster(other resource.Managed) bool {
+	has := other.GetAnnotations()[kind.AnnotationCluster]
+	return has == "" || e.view.cluster == "" || has == e.view.cluster
+}
+
+// claims reports whether a Volume has a disk.
+func claims(mg resource.Managed, volume string) bool {
+	r, err := volumeref.RecordOf(mg)
+	return err == nil && r.Volume == volume && !r.Lost
+}

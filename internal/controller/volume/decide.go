@@ -1,0 +1,563 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package volume
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/volumeref"
+)
+
+// An action is what is to be done next about a Volume.
+type action int
+
+const (
+	// keep it: the disk is where it is to be.
+	keep action = iota
+
+	// wait for a task, for the answer of a call to show, or for the next attempt.
+	wait
+
+	// makeStub makes the stub VM: with the disk if that was never made, else without any.
+	makeStub
+
+	// settle notes that the stub VM is there.
+	settle
+
+	// arrive notes that another VM has got the disk.
+	arrive
+
+	// forget a handover that has not happened, or an attempt that has failed.
+	forget
+
+	// migrate the stub VM to the node where the disk is, or is to be.
+	migrate
+
+	// give the disk to another VM.
+	give
+
+	// move the disk to another storage.
+	move
+
+	// attach the disk to the stub VM, in which it is an unused one.
+	attach
+
+	// grow the disk.
+	grow
+
+	// destroy the stub VM.
+	destroy
+
+	// release the Volume: there is nothing left to do about it.
+	release
+
+	// lose notes that the disk is gone.
+	lose
+
+	// stuck needs somebody else: nothing is done.
+	stuck
+)
+
+// How many seconds a call may take to show what it has started, after its answer was lost. One that gives the
+// disk away gets more: it must not be carried out after it was given up.
+const (
+	arrival         = 15
+	handoverArrival = 60
+)
+
+// A vm is what was seen of a VM.
+type vm struct {
+	proxmox.Ref
+	qemu.State
+
+	// offline is why nothing can be said of the VM now; empty if it was read.
+	offline string
+
+	// busy is true while a task works on the VM. It is read of VMs that something may be done to.
+	busy bool
+
+	// running is true unless the VM is off. It is read of a VM that a Machine leaves behind.
+	running bool
+}
+
+// holder proves later that the VM is the same.
+func (v *vm) holder() volumeref.Holder {
+	return volumeref.Holder{UUID: v.Config.UUID(), Created: v.Config["meta"]}
+}
+
+// attached is the device of the VM that a volume is, or is to be; empty for none.
+func (v *vm) attached(volume string) string {
+	for _, c := range []qemu.Config{v.Active, v.Config} {
+		if i := slices.IndexFunc(c.Drives(), func(device string) bool { return c.Volume(device) == volume }); i >= 0 {
+			return c.Drives()[i]
+		}
+	}
+	return ""
+}
+
+// unused is the option of the unused disk that a volume is; empty for none.
+func (v *vm) unused(volume string) string {
+	all := v.Config.Unused()
+	i := slices.IndexFunc(all, func(option string) bool { return v.Config.Volume(option) == volume })
+	if i < 0 {
+		return ""
+	}
+	return all[i]
+}
+
+// inForce reports whether a volume is a device of the VM as it is now.
+func (v *vm) inForce(device, volume string) bool {
+	return v.Active.Volume(device) == volume && v.Config.Volume(device) == volume
+}
+
+// freeUnused is the first option for an unused disk that the VM does not have.
+func (v *vm) freeUnused() string {
+	for i := 0; ; i++ {
+		if key := "unused" + strconv.Itoa(i); v.Config[key] == "" && v.Active[key] == "" {
+			return key
+		}
+	}
+}
+
+// volumes that the VM has, which PVE holds for it.
+func (v *vm) volumes() []string {
+	all := append(v.Config.OwnVolumes(v.VMID), v.Active.OwnVolumes(v.VMID)...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// waits is why nothing can be done to the VM now; nil if it can.
+func (v *vm) waits() *decision {
+	switch lock := v.Config["lock"]; {
+	case v.offline != "":
+		return because(wait, reasonNodeOffline, "%s", v.offline)
+	case lock != "":
+		return because(wait, reasonLocked, "VM %d is locked (%s)", v.VMID, lock)
+	case v.busy:
+		return because(wait, reasonLocked, "another task works on VM %d", v.VMID)
+	}
+	return nil
+}
+
+// A claim is a Machine that lists the Volume.
+type claim struct {
+	uid, name string
+
+	// deleted is true for one that is going, which has the disk no longer than it takes to hand it back.
+	deleted bool
+
+	// vm of the Machine; nil if it has none yet.
+	vm *vm
+}
+
+// A state is what was seen of a Volume. Tasks were read before the VMs.
+type state struct {
+	*volumeref.Record
+
+	// stub is the stub VM, nil if there is none, and foreign is true if another VM has its VMID.
+	stub    *vm
+	foreign bool
+
+	// holder is the VM that PVE holds the disk for, nil if there is none. It is the same as stub if
+	// that is the one.
+	holder *vm
+
+	// target of the handover that is under way; nil if there is no VM.
+	target *vm
+
+	// claims of the Machines that list the Volume: those that are not deleted come first, oldest first,
+	// but the one that the disk is kept for before all.
+	claims []claim
+
+	// owned is true if a Machine that is not deleted has the holder for its VM, and leaving if
+	// one that is deleted has.
+	owned, leaving bool
+
+	// task that is recorded, or nil if PVE does not know it; moving is true while a task that
+	// may be the one runs whose start was not seen.
+	task   *proxmox.Task
+	moving bool
+
+	// shared is true if all nodes reach the storage of the disk.
+	shared bool
+
+	// size and storage that are asked for; 0 and empty for none. hasStorage is true if the node of the disk has the storage.
+	size       proxmox.Size
+	storage    string
+	hasStorage bool
+
+	deleted, retain bool
+	now             int64
+}
+
+// A decision is an action, and what there is to say about it.
+type decision struct {
+	action  action
+	problem *kind.Problem
+
+	// node to migrate the stub VM to, or to make it on.
+	node string
+
+	// from the VM that has the disk, as key, to give it to; or the VM in which it is to grow.
+	from, to *vm
+	key      string
+}
+
+func because(a action, reason xpv2.ConditionReason, format string, words ...any) *decision {
+	return &decision{action: a, problem: &kind.Problem{Reason: reason, Message: fmt.Sprintf(format, words...)}}
+}
+
+// decide what to do next about a Volume.
+func (s *state) decide() *decision {
+	switch {
+	case s.Handover != nil:
+		return s.decideHandover()
+	case s.Removing:
+		return s.decideRemoval()
+	case s.Begun != 0, !s.Made() && s.stub != nil:
+		return s.decideMaking()
+	case s.Task != "":
+		return s.decideTask()
+	case !s.Made() && s.deleted:
+		return &decision{action: release}
+	case !s.Made():
+		return s.rested(&decision{action: makeStub})
+	case s.Lost:
+		return s.decideLost("")
+	}
+	return s.decideHeld()
+}
+
+// decideTask about a task that makes the disk larger, or moves the stub VM.
+func (s *state) decideTask() *decision {
+	if s.task != nil && s.task.Running {
+		return because(wait, reasonMoving, "a task works on the disk or on the stub VM: %s", s.task.Type)
+	}
+	return &decision{action: forget}
+}
+
+// decideRemoval about a stub VM that is destroyed.
+func (s *state) decideRemoval() *decision {
+	switch {
+	case s.task != nil && s.task.Running:
+		return because(wait, xpv2.ReasonDeleting, "the stub VM is being removed")
+	case s.task != nil && !s.task.OK():
+		return &decision{action: forget}
+	case s.stub == nil:
+		return &decision{action: release}
+	}
+	return s.decideDestroy()
+}
+
+// backoff in seconds after so many failures.
+func backoff(failures int) int64 { return int64(min(10<<min(failures, 10), 600)) }
+
+// rested is the decision, or else to wait after a failure.
+func (s *state) rested(d *decision) *decision {
+	if s.Failures > 0 && s.now < s.FailedAt+backoff(s.Failures) {
+		return because(wait, reasonFailed, "%s", s.Message)
+	}
+	return d
+}
+
+// decideMaking about a stub VM whose making was begun.
+func (s *state) decideMaking() *decision {
+	switch {
+	case s.task != nil && s.task.Running, s.moving:
+		return because(wait, xpv2.ReasonCreating, "the stub VM is being made")
+	case s.task != nil && !s.task.OK():
+		return &decision{action: forget}
+	case s.stub != nil && s.stub.offline != "":
+		return because(wait, reasonNodeOffline, "%s", s.stub.offline)
+	case s.stub != nil && s.stub.Config["lock"] != "":
+		return because(wait, reasonLocked, "VM %d is locked (%s)", s.stub.VMID, s.stub.Config["lock"])
+	case s.stub != nil:
+		return &decision{action: settle}
+	case s.Task == "" && !s.foreign && s.now < s.Begun+arrival:
+		return because(wait, xpv2.ReasonCreating, "waiting for the stub VM to show")
+	}
+	return &decision{action: forget} // There is none, or another VM has the VMID.
+}
+
+// decideHandover about a handover that was begun.
+func (s *state) decideHandover() *decision {
+	h := s.Handover
+	switch {
+	case s.task != nil && s.task.Running, s.moving:
+		return because(wait, reasonMoving, "%s", h.Words())
+	case s.holder != nil && s.holder.offline != "":
+		return because(wait, reasonNodeOffline, "%s", s.holder.offline)
+	case s.holder != nil && s.has(s.holder) && h.Task == "" && s.now < h.Begun+handoverArrival:
+		return because(wait, reasonMoving, "waiting for the answer of Proxmox VE to show: %s", h.Words())
+	case s.holder != nil && s.has(s.holder):
+		return &decision{action: forget}
+	case s.target == nil:
+		return because(lose, reasonLost, "VM %d, which was given the disk, is gone, and the disk with it", h.To)
+	case s.target.offline != "":
+		return because(wait, reasonNodeOffline, "%s", s.target.offline)
+	case !strings.EqualFold(s.target.Config.UUID(), h.Holder.UUID) || s.target.Config["meta"] != h.Holder.Created:
+		return because(lose, reasonLost, "VM %d, which was given the disk, was destroyed and made anew, and the disk is gone", h.To)
+	case s.arrived() == "":
+		return because(stuck, reasonLost, "the disk %s has left VM %d and is not seen in VM %d: run qm disk rescan --vmid %d on the node",
+			s.Volume, h.From, h.To, h.To)
+	}
+	return &decision{action: arrive}
+}
+
+// has reports whether a VM has the disk.
+func (s *state) has(v *vm) bool { return v.attached(s.Volume) != "" || v.unused(s.Volume) != "" }
+
+// arrived is the name that the disk has got in the target of the handover: the volume on the storage
+// that the target did not have before. It is empty if there is none, or more than one.
+func (s *state) arrived() string {
+	h, storage := s.Handover, cmp.Or(s.Handover.Storage, storageOf(s.Volume))
+	fresh := slices.DeleteFunc(s.target.volumes(), func(v string) bool { return slices.Contains(h.Before, v) || storageOf(v) != storage })
+	if at := s.target.Config.Volume(h.TargetKey); slices.Contains(fresh, at) {
+		return at
+	}
+	if len(fresh) != 1 {
+		return ""
+	}
+	return fresh[0]
+}
+
+// storageOf a volume.
+func storageOf(volume string) string {
+	storage, _, _ := strings.Cut(volume, ":")
+	return storage
+}
+
+// decideLost about a disk that is gone. What is left is the stub VM, which goes with the Volume if it is empty.
+func (s *state) decideLost(why string) *decision {
+	switch {
+	case s.deleted && s.stub != nil && s.stub.offline != "":
+		return because(wait, reasonNodeOffline, "%s", s.stub.offline)
+	case s.deleted && s.stub != nil && len(s.stub.volumes()) == 0:
+		return s.decideDestroy()
+	case s.deleted:
+		return &decision{action: release}
+	case !s.Lost:
+		return because(lose, reasonLost, "%s", why)
+	}
+	return because(stuck, reasonLost, "%s", s.Message)
+}
+
+// decideHeld about a disk that a VM has.
+func (s *state) decideHeld() *decision {
+	v := s.holder
+	owner, _ := qemu.VolumeOwner(s.Volume)
+	switch {
+	case v == nil:
+		return s.decideLost(fmt.Sprintf("VM %d, which had the disk, was destroyed, and the disk %s with it", owner, s.Volume))
+	case v.offline != "":
+		return because(wait, reasonNodeOffline, "%s", v.offline)
+	case v.Config["lock"] == "create" || v.Config["lock"] == "clone":
+		return because(wait, reasonLocked, "VM %d is locked (%s)", v.VMID, v.Config["lock"])
+	case !strings.EqualFold(v.Config.UUID(), s.Holder.UUID) || v.Config["meta"] != s.Holder.Created:
+		return s.decideLost(fmt.Sprintf("VM %d, which had the disk %s, was destroyed and made anew, and the disk is gone", owner, s.Volume))
+	case !s.has(v):
+		return s.decideLost(fmt.Sprintf("VM %d no longer has the disk %s: it was removed, or moved by somebody", owner, s.Volume))
+	case s.deleted:
+		return s.decideReclaim()
+	}
+	w := s.winner()
+	waits := w == nil || w.vm == nil
+	switch {
+	case !waits && w.vm.VMID == v.VMID, waits && s.home():
+		return s.decideSize(v)
+	case !s.home():
+		return s.decideReturn()
+	}
+	return s.decideBind(w)
+}
+
+// home reports whether the stub VM has the disk.
+func (s *state) home() bool { return s.stub != nil && s.holder.VMID == s.stub.VMID }
+
+// winner is the Machine that is to have the disk; nil for none.
+func (s *state) winner() *claim {
+	if len(s.claims) == 0 || s.claims[0].deleted {
+		return nil
+	}
+	return &s.claims[0]
+}
+
+// decideReclaim about a Volume that is deleted.
+func (s *state) decideReclaim() *decision {
+	if w := s.winner(); w != nil {
+		return because(stuck, reasonInUse, "Machine %s lists the Volume: take it off its disks, which keeps the data, then the Volume goes", w.name)
+	}
+	switch {
+	case s.retain && (s.home() || s.Adopted && !s.owned && !s.leaving && s.holder.attached(s.Volume) == ""):
+		return &decision{action: release}
+	case !s.home():
+		return s.decideReturn()
+	case s.retain:
+		return &decision{action: release}
+	}
+	return s.decideDestroy()
+}
+
+// decideDestroy about the stub VM, with what it has.
+func (s *state) decideDestroy() *decision {
+	if s.stub == nil {
+		return because(wait, xpv2.ReasonDeleting, "the stub VM is being removed")
+	}
+	if others := slices.DeleteFunc(s.stub.volumes(), func(v string) bool { return v == s.Volume }); len(others) > 0 {
+		return because(stuck, reasonInUse, "VM %d, the stub VM, has disks of others, which would be destroyed with it: %s", s.stub.VMID, strings.Join(others, ", "))
+	}
+	if d := s.stub.waits(); d != nil {
+		return d
+	}
+	return s.rested(&decision{action: destroy, from: s.stub})
+}
+
+// decideReturn about a disk that goes back to the stub VM.
+func (s *state) decideReturn() *decision {
+	v := s.holder
+	key := v.attached(s.Volume)
+	switch {
+	case key != "" && s.leaving && v.running:
+		return because(wait, reasonAttached,
+			"the disk is %s of VM %d, which its Machine is about to shut down and destroy: it is handed back in between", key, v.VMID)
+	case key != "" && s.owned:
+		return because(wait, reasonAttached, "the disk is %s of VM %d, whose Machine no longer lists it and is to detach it", key, v.VMID)
+	case key != "" && !s.leaving:
+		return because(wait, reasonAttached, "the disk is %s of VM %d, which no Machine manages: detach it there", key, v.VMID)
+	}
+	if d := s.stubAt(v); d != nil {
+		return d
+	}
+	if key == "" || !v.inForceAt(key, s.Volume) {
+		key = v.unused(s.Volume)
+	}
+	if key == "" {
+		return because(wait, reasonAttached, "a change of the disk is pending in VM %d", v.VMID)
+	}
+	return s.given(&decision{action: give, from: v, key: key, to: s.stub})
+}
+
+// inForceAt reports whether a volume is a device of the VM as it is now, whatever is pending.
+func (v *vm) inForceAt(device, volume string) bool { return v.Active.Volume(device) == volume }
+
+// stubAt is what brings the stub VM to the node of another VM; nil if it is there.
+func (s *state) stubAt(v *vm) *decision {
+	switch {
+	case s.stub == nil:
+		return s.rested(&decision{action: makeStub, node: v.Node})
+	case s.stub.Node == v.Node:
+		return nil
+	}
+	if d := s.stub.waits(); d != nil {
+		return d
+	}
+	if left := slices.DeleteFunc(s.stub.volumes(), func(x string) bool { return x == s.Volume && s.shared }); len(left) > 0 {
+		return because(stuck, reasonWrongNode, "VM %d, the stub VM, is on node %s and has disks, so that it cannot go to node %s: %s",
+			s.stub.VMID, s.stub.Node, v.Node, strings.Join(left, ", "))
+	}
+	return s.rested(&decision{action: migrate, from: s.stub, node: v.Node})
+}
+
+// decideBind about a disk in the stub VM that a Machine is to have.
+func (s *state) decideBind(w *claim) *decision {
+	if w.vm.offline != "" {
+		return because(wait, reasonNodeOffline, "%s", w.vm.offline)
+	}
+	if w.vm.Node != s.holder.Node && !s.shared {
+		return because(stuck, reasonWrongNode,
+			"the disk is on storage %s of node %s, and the VM of Machine %s on node %s: the storage is local, so set node of the Machine to %s",
+			storageOf(s.Volume), s.holder.Node, w.name, w.vm.Node, s.holder.Node)
+	}
+	if d := s.stubAt(w.vm); d != nil {
+		return d
+	}
+	key := s.holder.attached(s.Volume)
+	if key == "" {
+		key = s.holder.unused(s.Volume)
+	}
+	return s.given(&decision{action: give, from: s.holder, key: key, to: w.vm})
+}
+
+// given is the decision to give the disk away, unless something works on one of the VMs.
+func (s *state) given(d *decision) *decision {
+	for _, v := range []*vm{d.from, d.to} {
+		if w := v.waits(); w != nil {
+			return w
+		}
+	}
+	return s.rested(d)
+}
+
+// decideSize about a disk that is where it is to be.
+func (s *state) decideSize(v *vm) *decision {
+	device := v.attached(s.Volume)
+	if s.storage != "" && s.storage != storageOf(s.Volume) {
+		return s.decideMove(v, device)
+	}
+	disk, err := proxmox.ParseDisk(v.Config[device])
+	has, known := disk.Size()
+	switch {
+	case s.size == 0, err == nil && known && has >= s.size && has-s.size <= rounding:
+		return &decision{action: keep}
+	case err == nil && known && has > s.size:
+		return because(stuck, reasonImmutable, "the disk has %s and cannot shrink to %s", has, s.size)
+	case device == "" && s.home():
+		return s.decideAttach(v)
+	case device == "" || !known || !v.inForce(device, s.Volume):
+		return &decision{action: keep} // It is on its way, and grows then.
+	}
+	if d := v.waits(); d != nil {
+		return d
+	}
+	return s.rested(&decision{action: grow, from: v, key: device})
+}
+
+// decideAttach about a disk that is an unused one of the stub VM: PVE changes attached ones only.
+func (s *state) decideAttach(v *vm) *decision {
+	if d := v.waits(); d != nil {
+		return d
+	}
+	return s.rested(&decision{action: attach, from: v, key: v.unused(s.Volume)})
+}
+
+// decideMove about a disk that is to be on another storage.
+func (s *state) decideMove(v *vm, device string) *decision {
+	switch {
+	case !s.hasStorage:
+		return because(stuck, reasonNoStorage, "node %s, which the disk is on, has no storage %s for disks that is available", v.Node, s.storage)
+	case device == "" && s.home():
+		return s.decideAttach(v)
+	case device == "" || !v.inForce(device, s.Volume):
+		return &decision{action: keep} // It is on its way, and moves then.
+	}
+	if d := v.waits(); d != nil {
+		return d
+	}
+	return s.rested(&decision{action: move, from: v, key: device, to: v})
+}
+
+// rounding is how much larger than asked for a storage may make a disk: LVM, for one, allocates whole extents.
+const rounding = 32 * proxmox.MiB

@@ -1,0 +1,265 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package volume
+
+import (
+	"strings"
+	"testing"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/volumeref"
+)
+
+const (
+	stubID, ofA, ofB = 10000, 10001, 10002
+	atStub, atA      = "lvm:vm-10000-disk-0", "lvm:vm-10001-disk-1"
+)
+
+// seen is a VM on a node, with options in words: scsi0=volume.
+func seen(vmid int, node string, options ...string) *vm {
+	c := qemu.Config{"smbios1": "uuid=" + uuidOf(vmid), "meta": "ctime=1"}
+	for _, o := range options {
+		key, value, _ := strings.Cut(o, "=")
+		c[key] = value
+	}
+	return &vm{Ref: proxmox.Ref{Node: node, VMID: vmid}, State: qemu.State{Config: c, Active: c}}
+}
+
+func uuidOf(vmid int) string {
+	return map[int]string{
+		stubID: "00000000-0000-4000-8000-000000000000", ofA: "aaaaaaaa-0000-4000-8000-000000000000", ofB: "bbbbbbbb-0000-4000-8000-000000000000",
+	}[vmid]
+}
+
+// there is a state in which a VM has the disk.
+func there(volume string, holder, stub *vm, claims ...claim) *state {
+	s := &state{Record: &volumeref.Record{VMID: stubID, UUID: uuidOf(stubID), Volume: volume}, holder: holder, stub: stub, claims: claims, now: 1000}
+	if holder != nil {
+		s.Holder = holder.holder()
+	}
+	return s
+}
+
+func TestDecideHeld(t *testing.T) {
+	stub, empty := seen(stubID, "n1", "scsi0="+atStub+",size=2G"), seen(stubID, "n1")
+	a := seen(ofA, "n1", "scsi1="+atA+",size=2G")
+	loose := seen(ofA, "n1", "unused0="+atA)
+	far := claim{uid: "b", name: "b", vm: seen(ofB, "n2")}
+	cases := map[string]struct {
+		reason string
+		state  *state
+		change func(*state)
+		want   action
+		says   string
+	}{
+		"Unbound":   {reason: "No Machine lists it.", state: there(atStub, stub, stub), want: keep},
+		"NoVM":      {reason: "The Machine has no VM yet.", state: there(atStub, stub, stub, claim{name: "a"}), want: keep},
+		"Bind":      {reason: "The Machine gets it.", state: there(atStub, stub, stub, claim{name: "a", vm: seen(ofA, "n1")}), want: give},
+		"WrongNode": {reason: "Local storage stays.", state: there(atStub, stub, stub, far), want: stuck, says: "set node of the Machine to n1"},
+		"OtherNode": {
+			reason: "On shared storage the stub VM goes.",
+			state:  there(atStub, stub, stub, far), change: func(s *state) { s.shared = true }, want: migrate,
+		},
+		"Bound": {reason: "It is there.", state: there(atA, a, empty, claim{name: "a", vm: a}), want: keep},
+		"Off": {
+			reason: "Its Machine detaches it.",
+			state:  there(atA, a, empty), change: func(s *state) { s.owned = true }, want: wait, says: "is to detach it",
+		},
+		"NobodysVM": {reason: "Nobody detaches it.", state: there(atA, a, empty), want: wait, says: "no Machine manages"},
+		"Detached":  {reason: "It goes back.", state: there(atA, loose, empty), change: func(s *state) { s.owned = true }, want: give},
+		"LeavingRuns": {
+			reason: "Its VM is shut down first.",
+			state:  there(atA, a, empty), change: func(s *state) { s.leaving, a.running = true, true }, want: wait,
+		},
+		"NoStub":  {reason: "The stub VM was destroyed.", state: there(atA, loose, nil), want: makeStub},
+		"Gone":    {reason: "The VM was destroyed.", state: there(atA, nil, empty), want: lose, says: "was destroyed"},
+		"Removed": {reason: "The disk was.", state: there(atA, seen(ofA, "n1"), empty), want: lose, says: "no longer has"},
+		"Anew": {
+			reason: "A VM that is made anew has another disk of the name.", state: there(atA, a, empty),
+			change: func(s *state) { s.Holder.Created = "ctime=0" }, want: lose, says: "made anew",
+		},
+		"Grow": {
+			reason: "It is smaller than asked for.",
+			state:  there(atStub, stub, stub), change: func(s *state) { s.size = 3 * proxmox.GiB }, want: grow,
+		},
+		"Move": {
+			reason: "It is to be elsewhere.",
+			state:  there(atA, a, empty, claim{name: "a", vm: a}), change: func(s *state) { s.storage, s.hasStorage = "nas", true }, want: move,
+		},
+		"MoveFromStub": {
+			reason: "What is not attached does not move.", state: there(atStub, seen(stubID, "n1", "unused0="+atStub), nil),
+			change: func(s *state) { s.stub, s.storage, s.hasStorage = s.holder, "nas", true }, want: attach,
+		},
+		"NoStorage": {
+			reason: "It is not there.",
+			state:  there(atStub, stub, stub), change: func(s *state) { s.storage = "nas" }, want: stuck, says: "has no storage nas",
+		},
+		"LostStubOff": {
+			reason: "The stub VM goes when it can be seen.", state: there(atA, nil, &vm{offline: "off"}),
+			change: func(s *state) { s.Lost, s.deleted = true, true }, want: wait, says: "off",
+		},
+		"Shrink": {
+			reason: "It is larger.",
+			state:  there(atStub, stub, stub), change: func(s *state) { s.size = proxmox.GiB }, want: stuck, says: "cannot shrink",
+		},
+		"Rounded": {
+			reason: "LVM rounds.",
+			state:  there(atStub, stub, stub), change: func(s *state) { s.size = 2*proxmox.GiB - 4*proxmox.MiB }, want: keep,
+		},
+		"Deleted": {reason: "It goes.", state: there(atStub, stub, stub), change: func(s *state) { s.deleted = true }, want: destroy},
+		"Retained": {
+			reason: "It stays.",
+			state:  there(atStub, stub, stub), change: func(s *state) { s.deleted, s.retain = true, true }, want: release,
+		},
+		"InUse": {
+			reason: "A Machine lists it.", state: there(atA, a, empty, claim{name: "a", vm: a}),
+			change: func(s *state) { s.deleted = true }, want: stuck, says: "Machine a lists",
+		},
+		"Foreign": {
+			reason: "Somebody has put a disk into the stub VM.", state: there(atStub, stub, seen(stubID, "n1", "scsi0="+atStub, "scsi1=lvm:vm-10000-disk-1")),
+			change: func(s *state) { s.holder, s.deleted = s.stub, true }, want: stuck, says: "disks of others",
+		},
+		"Rests": {
+			reason: "After a failure.", state: there(atStub, stub, stub, claim{name: "a", vm: seen(ofA, "n1")}),
+			change: func(s *state) { s.Failures, s.FailedAt, s.Message = 1, 990, "no" }, want: wait, says: "no",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			a.running = false
+			if tc.change != nil {
+				tc.change(tc.state)
+			}
+			got := tc.state.decide()
+			if got.action != tc.want || tc.says != "" && (got.problem == nil || !strings.Contains(got.problem.Message, tc.says)) {
+				t.Errorf("%s\ndecide(): action %d, %+v; want %d, %q", tc.reason, got.action, got.problem, tc.want, tc.says)
+			}
+		})
+	}
+}
+
+func TestDecideHandover(t *testing.T) {
+	stub, target := seen(stubID, "n1", "scsi0="+atStub), seen(ofA, "n1")
+	begun := func(task proxmox.UPID, ago int64) *volumeref.Handover {
+		return &volumeref.Handover{
+			From: stubID, Key: "scsi0", To: ofA, TargetKey: "unused0", Holder: target.holder(),
+			Before: []string{"lvm:vm-10001-disk-0"}, Begun: 1000 - ago, Task: task,
+		}
+	}
+	has := func(options ...string) *vm { return seen(ofA, "n1", append(options, "scsi0=lvm:vm-10001-disk-0")...) }
+	cases := map[string]struct {
+		reason string
+		h      *volumeref.Handover
+		holder *vm
+		target *vm
+		moving bool
+		task   *proxmox.Task
+		want   action
+	}{
+		"Runs":     {reason: "Its task runs.", h: begun("u", 60), holder: stub, target: target, task: &proxmox.Task{Running: true}, want: wait},
+		"MayCome":  {reason: "The answer was lost just now.", h: begun("", 1), holder: stub, target: target, want: wait},
+		"Seen":     {reason: "A task of its sort runs.", h: begun("", 60), holder: stub, target: target, moving: true, want: wait},
+		"NotBegun": {reason: "Nothing has come of it.", h: begun("", 60), holder: stub, target: target, want: forget},
+		"Failed":   {reason: "It has failed.", h: begun("u", 1), holder: stub, target: target, task: &proxmox.Task{ExitStatus: "no"}, want: forget},
+		"Arrived":  {reason: "The target has it.", h: begun("", 1), holder: seen(stubID, "n1"), target: has("unused0=" + atA), want: arrive},
+		"Attached": {
+			reason: "And has attached it meanwhile.",
+			h:      begun("", 1), holder: seen(stubID, "n1"), target: has("scsi5=" + atA), want: arrive,
+		},
+		"Ambiguous": {
+			reason: "Another disk has come too.",
+			h:      begun("", 1), holder: seen(stubID, "n1"), target: has("scsi5="+atA, "scsi6=lvm:vm-10001-disk-2"), want: stuck,
+		},
+		"Elsewhere": {
+			reason: "A new one of another storage is not it.",
+			h:      begun("", 1), holder: seen(stubID, "n1"), target: has("scsi5=nas:vm-10001-disk-1"), want: stuck,
+		},
+		"Refused": {reason: "It was not carried out.", h: begun("", 1000), holder: stub, target: target, want: forget},
+		"LateRefusal": {
+			reason: "A call that was given up was carried out after all, so that the next one was refused.",
+			h:      begun("", 1000), holder: seen(stubID, "n1"), target: has("unused0=" + atA), want: arrive,
+		},
+		"Gone":    {reason: "The target is gone.", h: begun("u", 60), holder: seen(stubID, "n1"), want: lose},
+		"Offline": {reason: "The node of the target is.", h: begun("u", 60), holder: seen(stubID, "n1"), target: &vm{offline: "off"}, want: wait},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := there(atStub, stub, stub)
+			s.Handover, s.holder, s.stub, s.target, s.moving, s.task = tc.h, tc.holder, tc.holder, tc.target, tc.moving, tc.task
+			if got := s.decide(); got.action != tc.want {
+				t.Errorf("%s\ndecide(): action %d, %+v; want %d", tc.reason, got.action, got.problem, tc.want)
+			}
+		})
+	}
+}
+
+func TestDecideMaking(t *testing.T) {
+	stub := seen(stubID, "n1", "scsi0="+atStub)
+	cases := map[string]struct {
+		reason string
+		state  state
+		want   action
+	}{
+		"New":     {reason: "Nothing was begun.", state: state{Record: &volumeref.Record{}}, want: makeStub},
+		"Deleted": {reason: "Nothing is left.", state: state{Record: &volumeref.Record{}, deleted: true}, want: release},
+		"Runs": {
+			reason: "Its task runs.",
+			state:  state{Record: &volumeref.Record{Begun: 1, Task: "u"}, task: &proxmox.Task{Running: true}}, want: wait,
+		},
+		"MayCome":  {reason: "The answer was lost just now.", state: state{Record: &volumeref.Record{Begun: 995}}, want: wait},
+		"NotBegun": {reason: "Nothing has come of it.", state: state{Record: &volumeref.Record{Begun: 1}}, want: forget},
+		"Foreign":  {reason: "Somebody else has the VMID.", state: state{Record: &volumeref.Record{Begun: 995}, foreign: true}, want: forget},
+		"There":    {reason: "It is there.", state: state{Record: &volumeref.Record{Begun: 995}, stub: stub}, want: settle},
+		"Late":     {reason: "It has come later than was waited.", state: state{Record: &volumeref.Record{}, stub: stub}, want: settle},
+		"Locked": {
+			reason: "It is being made.",
+			state:  state{Record: &volumeref.Record{Begun: 1}, stub: seen(stubID, "n1", "lock=create")}, want: wait,
+		},
+		"Failed": {
+			reason: "It has failed.",
+			state:  state{Record: &volumeref.Record{Begun: 1, Task: "u"}, task: &proxmox.Task{ExitStatus: "no"}}, want: forget,
+		},
+		"Removing": {reason: "It is gone.", state: state{Record: &volumeref.Record{Volume: atStub, Removing: true}, deleted: true}, want: release},
+		"Undone": {
+			reason: "The removal has failed.",
+			state:  state{Record: &volumeref.Record{Volume: atStub, Removing: true}, task: &proxmox.Task{ExitStatus: "no"}, stub: stub}, want: forget,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.state.now = 1000
+			if got := tc.state.decide(); got.action != tc.want {
+				t.Errorf("%s\ndecide(): action %d, %+v; want %d", tc.reason, got.action, got.problem, tc.want)
+			}
+		})
+	}
+}
+
+func TestDeleting(t *testing.T) {
+	s := there(atA, seen(ofA, "n1", "scsi1="+atA), seen(stubID, "n1"))
+	s.leaving = true
+	if d := s.decide(); d.action != give || d.key != "scsi1" || d.to != s.stub {
+		t.Errorf("the disk of a VM that is off and about to be destroyed goes back as it is: %+v", d)
+	}
+	s.holder.Config["lock"] = "backup"
+	if d := s.decide(); d.action != wait || d.problem.Reason != xpv2.ConditionReason("Locked") {
+		t.Errorf("but not while the VM is locked: %+v", d)
+	}
+}

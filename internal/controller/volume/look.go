@@ -1,0 +1,381 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package volume
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/volumeref"
+)
+
+// A view is what was found about a Volume, and what is to be done.
+type view struct {
+	decision
+
+	*state
+
+	cluster    string
+	difference []v1alpha1.OptionDifference
+	problems   []kind.Problem
+
+	// storage and node that a disk is made on.
+	storage, node string
+}
+
+// Observe finds the disk, and what is to be done about it.
+func (e *external) Observe(ctx context.Context, m Volume) (managed.ExternalObservation, error) {
+	if e.client == nil {
+		return managed.ExternalObservation{}, nil
+	}
+	o, err := e.observe(ctx, m)
+	if err != nil {
+		target.ShowError(m, err)
+		showBound(m, e.view)
+	}
+	return o, err
+}
+
+func (e *external) observe(ctx context.Context, m Volume) (managed.ExternalObservation, error) {
+	v := e.view
+	var err error
+	if v.cluster, err = e.ClusterOf(ctx, e.inventory, m, v.Volume); err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	if meta.WasDeleted(m) && !kind.MayChange(m) {
+		return managed.ExternalObservation{}, nil
+	}
+	p, err := e.adopt(ctx, m)
+	if err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	if p != nil {
+		v.decision = decision{action: stuck, problem: p}
+	} else if err := e.look(ctx, m); err != nil {
+		return managed.ExternalObservation{}, err
+	}
+	if v.action == release && meta.WasDeleted(m) {
+		e.tellRelease(m)
+		return managed.ExternalObservation{}, nil
+	}
+	if v.action == makeStub && v.problem == nil {
+		if v.problem, err = e.preflight(ctx, m); err != nil {
+			return managed.ExternalObservation{}, err
+		}
+	}
+	e.show(m)
+	if v.action == makeStub && !v.Made() && (v.problem == nil || !kind.MayChange(m)) && !meta.WasDeleted(m) {
+		return managed.ExternalObservation{}, nil
+	}
+	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: v.problem != nil || !v.due() || !kind.MayChange(m)}, nil
+}
+
+// due reports whether a call is to be made.
+func (d *decision) due() bool {
+	return slices.Contains([]action{makeStub, migrate, give, move, attach, grow, destroy}, d.action)
+}
+
+// tellRelease tells what becomes of a disk that is kept.
+func (e *external) tellRelease(m Volume) {
+	if e.view.Made() && !e.view.Removing && !e.view.Lost {
+		e.Event(m, event.Normal(eventRetained, fmt.Sprintf("disk %s is retained in Proxmox VE", e.view.Volume)))
+	}
+}
+
+// mostTurns is how often it is decided anew after something was noted in the record.
+const mostTurns = 4
+
+// look at the disk, note what has become of it, and decide what is to be done.
+func (e *external) look(ctx context.Context, m Volume) error {
+	for range mostTurns {
+		if err := e.readState(ctx, m); err != nil {
+			return err
+		}
+		e.view.decision = *e.view.decide()
+		noted, err := e.note(ctx, m)
+		if err != nil || !noted {
+			return err
+		}
+	}
+	return errors.New("cannot settle what has become of the disk")
+}
+
+// readState of the Volume. The tasks are read before the VMs: what they have done shows in those then.
+func (e *external) readState(ctx context.Context, m Volume) error {
+	s, p := e.view.state, m.Parameters()
+	s.now, s.deleted, s.retain = e.Now().Unix(), meta.WasDeleted(m), ptr.Deref(p.ReclaimPolicy, "") == v1alpha1.VolumeRetain
+	if ptr.Deref(p.ReclaimPolicy, "") == "" {
+		s.retain = s.Adopted
+	}
+	s.size, s.storage = qemu.SizeOf(v1alpha1.MachineDisk{Size: p.Size}), ptr.Deref(p.Storage, "")
+	if err := e.readTasks(ctx, s); err != nil {
+		return err
+	}
+	if err := e.readVMs(ctx, s); err != nil {
+		return err
+	}
+	if err := e.readClaims(ctx, m, s); err != nil {
+		return err
+	}
+	if s.leaving && s.holder != nil && s.holder.offline == "" {
+		status, err := e.client.Status(ctx, s.holder.Ref)
+		if err != nil {
+			return err
+		}
+		s.holder.running = status.Running()
+	}
+	return e.readStorage(ctx, s)
+}
+
+// readTasks that work on the disk, or may do so.
+func (e *external) readTasks(ctx context.Context, s *state) error {
+	s.task, s.moving = nil, false
+	u := s.Task
+	if s.Handover != nil {
+		u = s.Handover.Task
+	}
+	var err error
+	if u != "" {
+		s.task, err = target.Task(ctx, e.client, u)
+		return err
+	}
+	switch {
+	case s.Handover != nil:
+		s.moving, err = e.runs(ctx, taskID(s.Handover))
+	case s.Begun != 0:
+		s.moving, err = target.Busy(ctx, e.inventory, s.VMID)
+	}
+	return err
+}
+
+// taskID is the ID of the task of a handover: one that gives a disk to another VM has both in place of a VMID.
+func taskID(h *volumeref.Handover) string {
+	if h.Storage != "" {
+		return strconv.Itoa(h.From)
+	}
+	return fmt.Sprintf("%d-%s>%d-%s", h.From, h.Key, h.To, h.TargetKey)
+}
+
+// runs reports whether a task of this ID runs.
+func (e *external) runs(ctx context.Context, id string) (bool, error) {
+	all, err := e.inventory.Tasks(ctx, inventory.Fresh)
+	return slices.ContainsFunc(all, func(t proxmox.Task) bool { return t.Running && t.ID == id }), err
+}
+
+// readVMs that have to do with the disk.
+func (e *external) readVMs(ctx context.Context, s *state) error {
+	s.stub, s.foreign, s.holder, s.target = nil, false, nil, nil
+	if err := e.readStub(ctx, s); err != nil {
+		return err
+	}
+	var err error
+	if owner, known := qemu.VolumeOwner(s.Volume); known {
+		if s.holder, err = e.readOther(ctx, s, owner); err != nil {
+			return err
+		}
+	}
+	if s.Handover != nil {
+		s.target, err = e.readOther(ctx, s, s.Handover.To)
+	}
+	return err
+}
+
+// readOther reads a VM that may be the stub VM. One that has the VMID of that, and is not it, counts too.
+func (e *external) readOther(ctx context.Context, s *state, vmid int) (*vm, error) {
+	if s.stub != nil && s.stub.VMID == vmid {
+		return s.stub, nil
+	}
+	v, err := e.readVM(ctx, vmid, "")
+	if v == nil || err != nil {
+		return nil, err
+	}
+	return v, e.readBusy(ctx, v)
+}
+
+// readStub reads the stub VM.
+func (e *external) readStub(ctx context.Context, s *state) error {
+	if s.VMID == 0 {
+		return nil
+	}
+	v, err := e.readVM(ctx, s.VMID, s.Node)
+	if v == nil || err != nil {
+		return err
+	}
+	if v.offline == "" {
+		switch (qemu.Identity{VMID: s.VMID, UUID: s.UUID}).Prove(v.Config) {
+		case qemu.Foreign:
+			s.foreign = true
+			return nil
+		case qemu.Unproven, qemu.Ours:
+		}
+	}
+	s.stub = v
+	return e.readBusy(ctx, v)
+}
+
+// readVM reads a VM; nil if there is none.
+func (e *external) readVM(ctx context.Context, vmid int, hint string) (*vm, error) {
+	found, err := e.reader.Find(ctx, vmid, hint)
+	if errors.As(err, &vmcache.OfflineError{}) {
+		return &vm{Ref: proxmox.Ref{VMID: vmid, Node: hint}, offline: err.Error()}, nil
+	}
+	if found == nil || err != nil {
+		return nil, err
+	}
+	return &vm{Ref: found.Ref, State: found.State}, nil
+}
+
+// readBusy reads whether a task works on a VM: one of its own, or one that gives a disk to or from it.
+func (e *external) readBusy(ctx context.Context, v *vm) error {
+	all, err := e.inventory.Tasks(ctx, inventory.Current)
+	id := strconv.Itoa(v.VMID)
+	v.busy = slices.ContainsFunc(all, func(t proxmox.Task) bool { return t.Works() && t.ID == id })
+	return err
+}
+
+// readStorage reads whether all nodes reach the storage of the disk, and whether its node has the one that is asked for.
+func (e *external) readStorage(ctx context.Context, s *state) error {
+	if !s.Made() {
+		return nil
+	}
+	all, err := e.inventory.Storages(ctx)
+	s.hasStorage = s.holder != nil && slices.ContainsFunc(all, func(x proxmox.Storage) bool {
+		return x.Name == s.storage && x.Node == s.holder.Node && holdsDisks(x)
+	})
+	s.shared = slices.ContainsFunc(all, func(x proxmox.Storage) bool { return x.Name == storageOf(s.Volume) && x.Shared })
+	return err
+}
+
+// note what has become of the disk in the record, and report whether it is to be decided anew.
+func (e *external) note(ctx context.Context, m Volume) (bool, error) {
+	v := e.view
+	switch v.action {
+	case settle:
+		e.noteStub(m)
+	case arrive:
+		e.noteArrival(m)
+	case forget:
+		e.noteEnd(m)
+	case lose:
+		v.Lost, v.Message, v.Handover = true, v.problem.Message, nil
+		e.Event(m, event.Warning(eventLost, errors.New(v.problem.Message)))
+	case keep, wait, makeStub, migrate, give, move, attach, grow, destroy, release, stuck:
+		return e.noteMachine(ctx, m)
+	}
+	return true, e.save(ctx, m)
+}
+
+// noteMachine notes for which Machine the disk is kept. It reports no need to decide anew.
+func (e *external) noteMachine(ctx context.Context, m Volume) (bool, error) {
+	v := e.view
+	uid, name := "", ""
+	if w := v.winner(); w != nil {
+		uid, name = w.uid, w.name
+	}
+	if v.Machine == uid && v.MachineName == name || !v.Made() || !kind.MayChange(m) || meta.WasDeleted(m) {
+		return false, nil
+	}
+	v.Machine, v.MachineName = uid, name
+	return false, e.save(ctx, m)
+}
+
+// noteStub notes that the stub VM is there, with the disk that it was made with.
+func (e *external) noteStub(m Volume) {
+	v := e.view
+	v.Begun, v.Task, v.Failures, v.FailedAt, v.Message = 0, "", 0, 0, ""
+	if v.Made() {
+		return
+	}
+	all := v.stub.volumes()
+	if len(all) == 0 {
+		v.Lost, v.Message = true, fmt.Sprintf("VM %d, which was made with the disk, does not have it", v.stub.VMID)
+		v.Volume = fmt.Sprintf("%s:vm-%d-disk-0", e.storageFor(m), v.stub.VMID)
+		return
+	}
+	v.Volume, v.Holder = all[0], v.stub.holder()
+	e.Event(m, event.Normal(eventMade, fmt.Sprintf("disk %s is made", v.Volume)))
+}
+
+// noteArrival notes that the target of the handover has the disk.
+func (e *external) noteArrival(m Volume) {
+	v, h := e.view, e.view.Handover
+	v.Volume, v.Holder, v.Handover = v.arrived(), h.Holder, nil
+	v.Failures, v.FailedAt, v.Message = 0, 0, ""
+	if h.Storage != "" {
+		e.Event(m, event.Normal(eventMoved, fmt.Sprintf("the disk is on storage %s, as %s", h.Storage, v.Volume)))
+	} else {
+		e.Event(m, event.Normal(eventHandedOver, fmt.Sprintf("VM %d has the disk from VM %d, as %s", h.To, h.From, v.Volume)))
+	}
+	e.inventory.InvalidateGuest(h.From)
+	e.inventory.InvalidateGuest(h.To)
+}
+
+// noteEnd notes the end of an attempt, and that it has failed if it has.
+func (e *external) noteEnd(m Volume) {
+	v := e.view
+	refused := v.Handover != nil && v.Handover.Begun == 0
+	switch {
+	case v.task != nil && !v.task.OK():
+		e.fail(m, v.task.Err().Error())
+	case !refused:
+		v.Failures, v.FailedAt, v.Message = 0, 0, ""
+	}
+	if v.foreign && !v.Made() || v.foreign && v.Begun != 0 {
+		e.inventory.BlockVMID(v.VMID)
+		v.VMID, v.UUID = 0, ""
+	}
+	v.Handover, v.Begun, v.Task, v.Removing = nil, 0, "", false
+}
+
+// fail notes that an attempt has failed.
+func (e *external) fail(m Volume, message string) {
+	v := e.view
+	v.Failures++
+	v.FailedAt, v.Message = e.Now().Unix(), message
+	e.Event(m, event.Warning(eventFailed, errors.New(message)))
+}
+
+// save keeps the record, with the annotations that belong to it.
+func (e *external) save(ctx context.Context, m Volume) error {
+	a := map[string]string{persisted().Record: e.view.String()}
+	if e.view.Made() {
+		a[meta.AnnotationKeyExternalName] = e.view.Volume
+	}
+	if e.view.cluster != "" {
+		a[kind.AnnotationCluster] = e.view.cluster
+	}
+	if err := kind.Annotate(ctx, e.Kube, m, a); err != nil {
+		return err
+	}
+	m.Observation().Annotations = persisted().Copy(m, m.Observation().Annotations)
+	return nil
+}

@@ -1,0 +1,206 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package volume makes disks that outlive VMs, and hands them to the Machines that list them. To
+// learn how, read:
+//
+//   - decide.go: what is to be done next, by what was seen, without asking anybody.
+//   - look.go: what is there, and claims.go: which Machines list the Volume.
+//   - adopt.go: disks that somebody else has made.
+//   - change.go: the calls that make, hand over, grow and destroy.
+//   - show.go: status and conditions.
+//
+// PVE knows the owner of a disk by the VMID in its name alone. It renames the disk when another VM
+// gets it, and destroys it with its VM. So a disk that no Machine has is in a VM of its own, the
+// stub VM, and what was done for a Volume is noted before each call: the record is in package volumeref.
+package volume
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/volumeref"
+)
+
+// A Volume of either scope.
+type Volume = volumeref.Volume
+
+// A Machine of either scope, as far as a Volume looks at it.
+type Machine interface {
+	resource.Managed
+
+	Parameters() *v1alpha1.MachineParameters
+	Observation() *v1alpha1.MachineObservation
+}
+
+// A Client does to PVE what a Volume needs done.
+type Client interface {
+	kind.PermissionReader
+
+	VMIDTaken(ctx context.Context, vmid int) (bool, error)
+	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
+	Status(ctx context.Context, ref proxmox.Ref) (proxmox.Status, error)
+	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
+	Create(ctx context.Context, ref proxmox.Ref, p proxmox.Params) (proxmox.UPID, error)
+	Configure(ctx context.Context, ref proxmox.Ref, change proxmox.Change) error
+	Resize(ctx context.Context, ref proxmox.Ref, disk, size, digest string) (proxmox.UPID, error)
+	ReassignDisk(ctx context.Context, ref proxmox.Ref, o proxmox.ReassignOptions) (proxmox.UPID, error)
+	MoveDisk(ctx context.Context, ref proxmox.Ref, o proxmox.MoveOptions) (proxmox.UPID, error)
+	Migrate(ctx context.Context, ref proxmox.Ref, o proxmox.MigrateOptions) (proxmox.UPID, error)
+	Delete(ctx context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error)
+}
+
+// An Inventory answers what all Volumes of a cluster ask.
+type Inventory interface {
+	target.Inventory
+
+	ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error)
+	Storages(ctx context.Context) ([]proxmox.Storage, error)
+	ReserveVMID(ctx context.Context, owner string, lowest, highest int) (int, error)
+	BlockVMID(id int)
+	InvalidateGuest(vmid int)
+}
+
+// Kinds are what a controller of Volumes has to know.
+type Kinds struct {
+	// Identity of the Volumes of one scope.
+	kind.Identity
+
+	// Lists of Volumes in all scopes.
+	Lists []resource.ManagedList
+
+	// Machine of the scope.
+	Machine kind.Identity
+}
+
+// pollUnready is how often a Volume is looked at that is on its way.
+const pollUnready = 5 * time.Second
+
+// wakes is how many Volumes may be woken before anybody has to wait.
+const wakes = 64
+
+// Setup adds a controller of Volumes of one scope to the manager.
+func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
+	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], wakes)
+	c := &connector{
+		Parts: target.Parts[Volume]{
+			Kube: mgr.GetClient(), Connection: o.Connections.Connect, Machine: k.Machine.Object, Noun: "volume", Made: "made",
+			Peers:  kind.Conflicts{Reader: mgr.GetClient(), Lists: k.Lists},
+			Record: event.NewAPIRecorder(mgr.GetEventRecorderFor(k.ControllerName())),
+			Wake:   func(m Volume) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
+			Now:    o.Clock(),
+		},
+		direct: mgr.GetAPIReader(), machines: k.Machine,
+	}
+	if err := c.watch(k.Object).Start(mgr.GetCache()); err != nil {
+		return errors.Wrap(err, "cannot watch the Machines of Volumes")
+	}
+	return kind.Setup(mgr, o, kind.Kind[Volume]{Identity: k.Identity, External: c, PollInterval: pollInterval, Wake: wake})
+}
+
+// pollInterval is shorter while a Volume is on its way, or is yet to be attached by the Machine that has it.
+func pollInterval(mg resource.Managed, configured time.Duration) time.Duration {
+	bound := mg.GetCondition(TypeBound)
+	for _, t := range []xpv2.ConditionType{xpv2.TypeReady, kind.TypeUpToDate} {
+		if mg.GetCondition(t).Status != corev1.ConditionTrue {
+			return min(configured, pollUnready)
+		}
+	}
+	if bound.Status == corev1.ConditionFalse && bound.Reason != reasonUnbound {
+		return min(configured, pollUnready)
+	}
+	return configured
+}
+
+// A connector makes the external of each reconcile.
+type connector struct {
+	target.Parts[Volume]
+
+	// direct reads from the API server, not from the cache.
+	direct   client.Reader
+	machines kind.Identity
+}
+
+// The VMIDs that are chosen from without a vmidRange.
+const (
+	lowestVMID  = 10000
+	highestVMID = 99999
+)
+
+// persisted are the annotations that prove what is a Volume's, of which the status keeps a copy.
+func persisted() kind.Persisted {
+	return kind.Persisted{Record: volumeref.AnnotationRecord, Others: []string{kind.AnnotationCluster}}
+}
+
+// Connect to the cluster of a Volume. One that is deleted and was never begun needs no connection.
+func (c *connector) Connect(ctx context.Context, m Volume) (managed.TypedExternalClient[Volume], error) {
+	if err := persisted().Restore(ctx, c.Kube, m, m.Observation().Annotations); err != nil {
+		return nil, err
+	}
+	r, err := volumeref.RecordOf(m)
+	if err != nil {
+		return nil, err
+	}
+	e := &external{connector: c, view: &view{state: &state{Record: r}}}
+	if meta.WasDeleted(m) && !r.Made() && r.Begun == 0 {
+		return e, nil
+	}
+	to, err := c.Connection(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	e.client, e.inventory, e.reader = to.Client, to.Inventory, vmcache.NewReader(to.Client, to.Inventory)
+	e.storage, e.node = ptr.Deref(to.Config.DefaultStorage, ""), ptr.Deref(to.Config.DefaultNode, "")
+	e.vmids = *cmp.Or(to.Config.VMIDRange, &v1alpha1.VMIDRange{Min: lowestVMID, Max: highestVMID})
+	return e, nil
+}
+
+// An external looks after one Volume during one reconcile.
+type external struct {
+	*connector
+
+	client    Client // Nil if nothing will be asked.
+	inventory Inventory
+	reader    *vmcache.Reader
+
+	// Defaults of the provider config.
+	storage, node string
+	vmids         v1alpha1.VMIDRange
+
+	// view is what Observe finds.
+	view *view
+}
+
+// Disconnect does nothing: connections are shared.
+func (e *external) Disconnect(context.Context) error { return nil }

@@ -1,0 +1,109 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// TestVolumeRef has a disk that is a Volume, which comes from another VM and leaves for one.
+func TestVolumeRef(t *testing.T) {
+	const has, other = "s:vm-100-disk-1", "s:vm-100-disk-2"
+	listed := func(volume string) *v1alpha1.MachineParameters {
+		k := v1alpha1.MachineDisk{Name: "data", Device: new("scsi5"), VolumeRef: &v1alpha1.VolumeReference{Name: "d"}, SSD: new(true)}
+		if volume != "" {
+			k.Volume = &volume
+		}
+		return &v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{k}, BootOrder: []string{"data"}}
+	}
+	cases := map[string]struct {
+		reason string
+		spec   *v1alpha1.MachineParameters
+		config Config
+		want   Difference
+		no     string
+	}{
+		"Awaited":  {reason: "Nothing is done before the VM has it.", spec: listed(""), config: Config{}},
+		"NotKnown": {reason: "Nor to a disk that is not known to be it.", spec: listed(""), config: Config{"scsi5": other, "boot": "order=scsi5"}},
+		"Unused": {
+			reason: "It is attached.",
+			spec:   listed(has), config: Config{"unused0": has}, want: Difference{Set: proxmox.Params{"scsi5": has + ",ssd=1", "boot": "order=scsi5"}, Allocates: true},
+		},
+		"Attached":   {reason: "It is there.", spec: listed(has), config: Config{"scsi5": has + ",size=1G,ssd=1", "boot": "order=scsi5"}},
+		"Other":      {reason: "Another disk is in its place.", spec: listed(has), config: Config{"scsi5": other}, no: "detach that"},
+		"OtherPlace": {reason: "It is another device already.", spec: listed(has), config: Config{"scsi7": has}, no: "is attached as scsi7"},
+		"Foreign":    {reason: "It is another VM's.", spec: listed("s:vm-101-disk-1"), config: Config{}, no: "belongs to VM 101"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			devices, err := (Devices{assigned: true}).Assign(tc.spec, tc.config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := Desired{MachineParameters: tc.spec, Identity: Identity{VMID: 100}, Devices: devices}
+			no := strings.Join(d.Rejections(tc.config), "; ")
+			if tc.no != "" {
+				if !strings.Contains(no, tc.no) {
+					t.Errorf("%s\nRejections(): %q, not %q", tc.reason, no, tc.no)
+				}
+				return
+			}
+			got := d.Difference(tc.config)
+			delete(got.Set, "smbios1")
+			if len(got.Set) == 0 {
+				got.Set = nil
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" || no != "" {
+				t.Errorf("%s\n%s\nDifference(): -want, +got:\n%s", tc.reason, no, diff)
+			}
+			if made := d.Storages(tc.config); len(made)+len(d.Growths(tc.config)) > 0 {
+				t.Errorf("%s\nnothing is made, but takes room on %v", tc.reason, made)
+			}
+		})
+	}
+}
+
+// TestVolumeRefLeaves has a disk that is a Volume detached when it is taken off the list, though it was not made for that.
+func TestVolumeRefLeaves(t *testing.T) {
+	const has = "s:vm-100-disk-1"
+	config := Config{"scsi0": "s:vm-100-disk-0", "scsi5": has, "boot": "order=scsi0"}
+	spec := &v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{
+		{Name: "data", Device: new("scsi5"), VolumeRef: &v1alpha1.VolumeReference{Name: "d"}, Volume: new(has)},
+	}}
+	state := State{Config: config, Active: config}
+	devices, err := (Devices{}).On(state, spec, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	off := &v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{}}
+	if devices, err = devices.On(state, off, 5); err != nil {
+		t.Fatal(err)
+	}
+	d := Desired{MachineParameters: off, Identity: Identity{VMID: 100}, Devices: devices}
+	if got := d.Difference(config); !cmp.Equal(got.Delete, []string{"scsi5"}) {
+		t.Errorf("it is not detached: %+v", got)
+	}
+	if got := devices.Destroyed(off, config); len(got) > 0 {
+		t.Errorf("it is destroyed: %v", got)
+	}
+}

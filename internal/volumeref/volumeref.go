@@ -1,0 +1,188 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package volumeref has what Volumes and the Machines that list them know of each other: where the
+// disk of a Volume is, and for which Machine it is kept.
+package volumeref
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// AnnotationRecord has what was done for a Volume, as JSON: which VM has its disk, and which is
+// about to get it. It is written before each call to Proxmox VE that it is about.
+const AnnotationRecord = "proxmox.vitistack.io/volume-record"
+
+// A Volume of either scope.
+type Volume interface {
+	resource.Managed
+
+	Parameters() *v1alpha1.VolumeParameters
+	Observation() *v1alpha1.VolumeObservation
+}
+
+// A Record is what was done for a Volume. A disk of PVE has nothing else that proves whose it is.
+type Record struct {
+	// VMID and UUID of the stub VM, and the Node that it is made on.
+	VMID int    `json:"vmid,omitempty"`
+	UUID string `json:"uuid,omitempty"`
+	Node string `json:"node,omitempty"`
+
+	// Begun is when the intent to make the stub VM was noted, in seconds, and Task what makes it.
+	// Empty if its start is not known to have happened.
+	Begun int64        `json:"begun,omitempty"`
+	Task  proxmox.UPID `json:"task,omitempty"`
+
+	// Volume is the volume ID of the disk. Empty until the disk was there.
+	Volume string `json:"volume,omitempty"`
+
+	// Holder is the VM that has the disk.
+	Holder Holder `json:"holder,omitzero"`
+
+	// Adopted is true if somebody else has made the disk.
+	Adopted bool `json:"adopted,omitempty"`
+
+	// Handover is under way, or may be: to another VM, or to another storage.
+	Handover *Handover `json:"handover,omitempty"`
+
+	// Machine is the UID of the Machine that the disk is kept for, and MachineName its name.
+	Machine     string `json:"machine,omitempty"`
+	MachineName string `json:"machineName,omitempty"`
+
+	// Lost is true once the disk was seen to be gone.
+	Lost bool `json:"lost,omitempty"`
+
+	// Removing is true from before the stub VM is destroyed.
+	Removing bool `json:"removing,omitempty"`
+
+	// Failures in a row, when the last of them was seen, in seconds, and what it was.
+	Failures int    `json:"failures,omitempty"`
+	FailedAt int64  `json:"failedAt,omitempty"`
+	Message  string `json:"message,omitempty"`
+}
+
+// A Holder is a VM that has the disk.
+type Holder struct {
+	// UUID of the VM, and what PVE has noted of its creation: one that was made anew has another
+	// disk by the same name.
+	UUID    string `json:"uuid,omitempty"`
+	Created string `json:"created,omitempty"`
+}
+
+// A Handover gives the disk to another VM.
+type Handover struct {
+	// From which VM, where the disk is Key, to which, where it will be TargetKey.
+	From      int    `json:"from"`
+	Key       string `json:"key"`
+	To        int    `json:"to"`
+	TargetKey string `json:"targetKey"`
+
+	// Holder is the target.
+	Holder Holder `json:"holder"`
+
+	// Before are the volumes that the target had.
+	Before []string `json:"before,omitempty"`
+
+	// Storage that the disk is moved to. Then the VM stays the same.
+	Storage string `json:"storage,omitempty"`
+
+	// Begun is when the intent was noted, in seconds, and Task what does it. It is 0 once the call was
+	// refused.
+	Begun int64        `json:"begun,omitempty"`
+	Task  proxmox.UPID `json:"task,omitempty"`
+}
+
+// Words say what a handover does.
+func (h *Handover) Words() string {
+	if h.Storage != "" {
+		return fmt.Sprintf("the disk is moved to storage %s", h.Storage)
+	}
+	return fmt.Sprintf("VM %d gets the disk from VM %d", h.To, h.From)
+}
+
+// RecordOf reads the record of a Volume, from what its status has kept if the annotation was
+// taken away.
+func RecordOf(mg resource.Managed) (*Record, error) {
+	r := &Record{}
+	text := mg.GetAnnotations()[AnnotationRecord]
+	if v, ok := mg.(Volume); ok && text == "" {
+		text = v.Observation().Annotations[AnnotationRecord]
+	}
+	if text == "" {
+		return r, nil
+	}
+	if err := json.Unmarshal([]byte(text), r); err != nil {
+		return nil, errors.Errorf("annotation %s is not what this provider wrote", AnnotationRecord)
+	}
+	return r, nil
+}
+
+// String returns what is kept of the record.
+func (r *Record) String() string {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return "" // Such values can always be written.
+	}
+	return string(text)
+}
+
+// Made reports whether the disk was there once.
+func (r *Record) Made() bool { return r.Volume != "" }
+
+// Touches reports whether the VM with the UUID has the disk, or may be about to get it. One in which the disk
+// is not seen any more counts, too: somebody may have moved it, and it would be destroyed with the VM.
+func (r *Record) Touches(uuid string) bool {
+	if uuid == "" {
+		return false
+	}
+	return r.On(uuid) || r.Handover != nil && strings.EqualFold(r.Handover.Holder.UUID, uuid)
+}
+
+// On reports whether the VM with the UUID has the disk, as far as was seen.
+func (r *Record) On(uuid string) bool {
+	return r.Made() && uuid != "" && strings.EqualFold(r.Holder.UUID, uuid)
+}
+
+// Settled reports whether the VM with the UUID has the disk, and nothing is about to take it away.
+func (r *Record) Settled(uuid string) bool { return r.On(uuid) && r.Handover == nil && !r.Lost }
+
+// Listed reports whether a Machine lists the Volume of this name.
+func Listed(p *v1alpha1.MachineParameters, name string) bool {
+	for _, k := range p.Disks {
+		if k.VolumeRef != nil && k.VolumeRef.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Lists reports whether a Machine lists any Volume.
+func Lists(p *v1alpha1.MachineParameters) bool {
+	for _, k := range p.Disks {
+		if k.VolumeRef != nil {
+			return true
+		}
+	}
+	return false
+}
