@@ -102,12 +102,16 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 	if err := e.unschedulable.Reason(m); err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	if wait := e.waitForSource(ctx, m); wait != nil {
-		return observeSourceWait(m, wait)
+	if meta.GetExternalName(m) == "" {
+		if wait := e.waitForSource(ctx, m); wait != nil {
+			return observeSourceWait(m, wait)
+		}
 	}
-	var err error
-	if e.bridges, err = e.networks.Resolve(ctx, m, e.sharesCluster); err != nil {
-		return managed.ExternalObservation{}, err
+	if len(m.Parameters().Networks) > 0 {
+		var err error
+		if e.bridges, err = e.networks.Resolve(ctx, m, e.sharesCluster); err != nil {
+			return managed.ExternalObservation{}, err
+		}
 	}
 	e.tasksBefore = e.lookAtTasks(ctx, m)
 	if meta.GetExternalName(m) == "" {

@@ -24,8 +24,6 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/restoreinplace"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/rollback"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
@@ -93,8 +91,8 @@ func (e *external) features(m Machine) []feature {
 		{hasDisks(p) || a[object.AnnotationDevices] != "{}", disksFeature{external: e}},
 		{p.Node != nil || a[object.AnnotationTarget] != "", migrateFeature{external: e}},
 		// They are the last, since they drop what the others plan.
-		{actDeclared(rollback.Kind{}, m), actFeature{external: e, kind: rollbacks}},
-		{actDeclared(restoreinplace.Kind{}, m), actFeature{external: e, kind: restoresInPlace}},
+		{p.Rollback != nil || a[object.AnnotationRollback] != "", actFeature{external: e, kind: rollbacks}},
+		{p.RestoreInPlace != nil || a[object.AnnotationRestoreInPlace] != "", actFeature{external: e, kind: restoresInPlace}},
 	} {
 		if row.declared {
 			all = append(all, row.feature)

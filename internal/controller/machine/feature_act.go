@@ -198,8 +198,3 @@ func (e *external) showActs(m Machine) {
 		a.kind.Show(m, a.record)
 	}
 }
-
-// actDeclared reports whether an act of a kind is asked for, or was.
-func actDeclared(k act.Kind, m Machine) bool {
-	return k.Asked(m) != nil || m.GetAnnotations()[k.Texts().Annotation] != ""
-}

@@ -217,9 +217,16 @@ func (e planner) currentDigest() string {
 
 // desired is the spec with what else decides how it is carried out.
 func (e planner) desired(m Machine, id qemu.Identity) desired {
+	p := m.Parameters()
+	if p.Image != nil {
+		p = object.WithImage(p, images.PinnedVolume(m))
+	}
+	if e.bridges != nil {
+		p = e.bridges.Parameters(p)
+	}
 	return desired{
 		Policy: power.Policy{Desired: qemu.Desired{
-			MachineParameters: e.bridges.Parameters(object.WithImage(m.Parameters(), images.PinnedVolume(m))),
+			MachineParameters: p,
 			Identity:          id,
 			Tenant:            object.TenantOf(m.GetLabels()),
 			Defaults:          e.defaults.Defaults,
