@@ -43,42 +43,42 @@ func TestDecide(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		record  record
-		sight   state
+		seen    state
 		want    action
 		problem xpv2.ConditionReason
 	}{
 		"New":        {reason: "What is not there is made.", want: start},
-		"Named":      {reason: "What the user has named is adopted.", sight: state{volume: volume, named: true}, want: adopt},
-		"NamedNone":  {reason: "What is named and not there is never made.", sight: state{named: true}, want: stuck, problem: target.ReasonNotFound},
+		"Named":      {reason: "What the user has named is adopted.", seen: state{volume: volume, named: true}, want: adopt},
+		"NamedNone":  {reason: "What is named and not there is never made.", seen: state{named: true}, want: stuck, problem: target.ReasonNotFound},
 		"Resting":    {reason: "A failure is told, and tried again later.", record: resting, want: wait, problem: target.ReasonStorageFull},
-		"Running":    {reason: "The task is waited for.", record: tasked, sight: state{task: running}, want: wait, problem: target.ReasonCreating},
-		"Made":       {reason: "What the task has made is noted.", record: tasked, sight: state{volume: volume, task: ok}, want: settle},
-		"MadeFailed": {reason: "A task may fail after it has made the backup.", record: tasked, sight: state{volume: volume, task: failed}, want: settle},
-		"MadeGone":   {reason: "What was removed at once is gone.", record: tasked, sight: state{task: ok}, want: lose},
-		"Failed":     {reason: "A failure is noted.", record: tasked, sight: state{task: failed}, want: fail},
+		"Running":    {reason: "The task is waited for.", record: tasked, seen: state{task: running}, want: wait, problem: target.ReasonCreating},
+		"Made":       {reason: "What the task has made is noted.", record: tasked, seen: state{volume: volume, task: ok}, want: settle},
+		"MadeFailed": {reason: "A task may fail after it has made the backup.", record: tasked, seen: state{volume: volume, task: failed}, want: settle},
+		"MadeGone":   {reason: "What was removed at once is gone.", record: tasked, seen: state{task: ok}, want: lose},
+		"Failed":     {reason: "A failure is noted.", record: tasked, seen: state{task: failed}, want: fail},
 		"NoTask":     {reason: "A task that PVE does not know is forgotten.", record: tasked, want: forget},
-		"LostTask":   {reason: "The task with the mark is ours.", record: begun, sight: state{found: running}, want: claim},
-		"LostMade":   {reason: "The backup with the mark is ours.", record: begun, sight: state{volume: volume}, want: settle},
+		"LostTask":   {reason: "The task with the mark is ours.", record: begun, seen: state{found: running}, want: claim},
+		"LostMade":   {reason: "The backup with the mark is ours.", record: begun, seen: state{volume: volume}, want: settle},
 		"LostBusy": {
 			reason: "While a task does not tell what it makes, it may be ours.",
-			record: begun, sight: state{unclear: true}, want: wait, problem: target.ReasonCreating,
+			record: begun, seen: state{unclear: true}, want: wait, problem: target.ReasonCreating,
 		},
 		"LostNow":  {reason: "A call may show late.", record: lost, want: wait, problem: target.ReasonCreating},
 		"LostGone": {reason: "A call that never shows is made again.", record: begun, want: start},
-		"Kept":     {reason: "What is there is kept.", record: done, sight: state{volume: volume}, want: keep},
+		"Kept":     {reason: "What is there is kept.", record: done, seen: state{volume: volume}, want: keep},
 		"Removed":  {reason: "What is not there any more is noted.", record: done, want: lose},
 		"Gone":     {reason: "What is gone is not made again.", record: isGone, want: stuck, problem: target.ReasonGone},
-		"Back":     {reason: "What is back is noted.", record: isGone, sight: state{volume: volume}, want: settle},
+		"Back":     {reason: "What is back is noted.", record: isGone, seen: state{volume: volume}, want: settle},
 		"Replaced": {
 			reason: "One of another time is another.",
-			record: done, sight: state{volume: other}, want: stuck, problem: kind.ReasonAlreadyExists,
+			record: done, seen: state{volume: other}, want: stuck, problem: kind.ReasonAlreadyExists,
 		},
-		"Looks":     {reason: "What is there is looked at.", sight: state{volume: volume, looks: true}, want: keep},
-		"LooksNone": {reason: "What is not there cannot be looked at.", sight: state{looks: true}, want: start, problem: target.ReasonNotFound},
+		"Looks":     {reason: "What is there is looked at.", seen: state{volume: volume, looks: true}, want: keep},
+		"LooksNone": {reason: "What is not there cannot be looked at.", seen: state{looks: true}, want: start, problem: target.ReasonNotFound},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := tc.record.decide(tc.sight, now, 1)
+			got := tc.record.decide(tc.seen, now, 1)
 			var problem xpv2.ConditionReason
 			if got.problem != nil {
 				problem = got.problem.Reason

@@ -76,66 +76,66 @@ func TestDecide(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		record  record
-		sight   state
+		seen    state
 		want    action
 		problem xpv2.ConditionReason
 	}{
 		"New":       {reason: "What is not there is taken.", want: start},
-		"Foreign":   {reason: "What was there before is left alone.", sight: state{entry: whole}, want: stuck, problem: kind.ReasonAlreadyExists},
-		"Named":     {reason: "What the user has named is adopted.", sight: state{entry: whole, named: true}, want: adopt},
-		"NamedHalf": {reason: "What is not whole is not adopted.", sight: state{entry: half, named: true}, want: stuck, problem: reasonIncomplete},
+		"Foreign":   {reason: "What was there before is left alone.", seen: state{entry: whole}, want: stuck, problem: kind.ReasonAlreadyExists},
+		"Named":     {reason: "What the user has named is adopted.", seen: state{entry: whole, named: true}, want: adopt},
+		"NamedHalf": {reason: "What is not whole is not adopted.", seen: state{entry: half, named: true}, want: stuck, problem: reasonIncomplete},
 		"Resting":   {reason: "A failure is told, and tried again later.", record: resting, want: wait, problem: target.ReasonStorageFull},
 		"Running": {
 			reason: "The task is waited for.",
-			record: tasked, sight: state{entry: half, task: running}, want: wait, problem: target.ReasonCreating,
+			record: tasked, seen: state{entry: half, task: running}, want: wait, problem: target.ReasonCreating,
 		},
-		"Taken":        {reason: "What the task has taken is noted.", record: tasked, sight: state{entry: whole, task: ok}, want: settle},
-		"TakenAndGone": {reason: "What was removed at once is gone.", record: tasked, sight: state{task: ok}, want: lose},
-		"Failed":       {reason: "A failure is noted.", record: tasked, sight: state{task: failed}, want: fail},
+		"Taken":        {reason: "What the task has taken is noted.", record: tasked, seen: state{entry: whole, task: ok}, want: settle},
+		"TakenAndGone": {reason: "What was removed at once is gone.", record: tasked, seen: state{task: ok}, want: lose},
+		"Failed":       {reason: "A failure is noted.", record: tasked, seen: state{task: failed}, want: fail},
 		"FailedHalf": {
 			reason: "A failure that leaves something is not one that leaves nothing.",
-			record: tasked, sight: state{entry: half, task: failed}, want: forget,
+			record: tasked, seen: state{entry: half, task: failed}, want: forget,
 		},
-		"UnknownTask":  {reason: "A task that PVE does not know is forgotten.", record: tasked, sight: state{entry: whole}, want: forget},
-		"LostFound":    {reason: "What our task has taken is ours.", record: begun, sight: state{entry: whole, others: ours}, want: settle},
-		"LostToOthers": {reason: "Without a task of ours it is somebody else's.", record: begun, sight: state{entry: whole}, want: fail},
+		"UnknownTask":  {reason: "A task that PVE does not know is forgotten.", record: tasked, seen: state{entry: whole}, want: forget},
+		"LostFound":    {reason: "What our task has taken is ours.", record: begun, seen: state{entry: whole, others: ours}, want: settle},
+		"LostToOthers": {reason: "Without a task of ours it is somebody else's.", record: begun, seen: state{entry: whole}, want: fail},
 		"LostDifferent": {
 			reason: "What is not as intended is somebody else's.",
-			record: begun, sight: state{entry: &proxmox.Snapshot{Name: "s1", Description: "x"}, others: ours}, want: fail,
+			record: begun, seen: state{entry: &proxmox.Snapshot{Name: "s1", Description: "x"}, others: ours}, want: fail,
 		},
 		"LostMemory": {
 			reason: "Memory that was not asked for is somebody else's.",
-			record: begun, sight: state{entry: &proxmox.Snapshot{Name: "s1", Memory: true}, others: ours}, want: fail,
+			record: begun, seen: state{entry: &proxmox.Snapshot{Name: "s1", Memory: true}, others: ours}, want: fail,
 		},
 		"LostHalf": {
 			reason: "What died half-way is told.",
-			record: begun, sight: state{entry: half, others: ours}, want: stuck, problem: reasonIncomplete,
+			record: begun, seen: state{entry: half, others: ours}, want: stuck, problem: reasonIncomplete,
 		},
 		"LostBusy": {
 			reason: "While a task works on the VM it may be ours.",
-			record: begun, sight: state{busy: true}, want: wait, problem: target.ReasonCreating,
+			record: begun, seen: state{busy: true}, want: wait, problem: target.ReasonCreating,
 		},
 		"LostJustNow": {reason: "A call may show late.", record: lost, want: wait, problem: target.ReasonCreating},
 		"LostForGood": {reason: "A call that never shows is made again.", record: begun, want: start},
-		"Kept":        {reason: "What is there is kept.", record: done, sight: state{entry: whole}, want: keep},
+		"Kept":        {reason: "What is there is kept.", record: done, seen: state{entry: whole}, want: keep},
 		"Removed":     {reason: "What is not there any more is noted.", record: done, want: lose},
 		"Gone":        {reason: "What is gone is not taken again.", record: isGone, want: stuck, problem: target.ReasonGone},
-		"Back":        {reason: "What is back is noted.", record: isGone, sight: state{entry: whole}, want: settle},
+		"Back":        {reason: "What is back is noted.", record: isGone, seen: state{entry: whole}, want: settle},
 		"Replaced": {
 			reason: "One of another time is another.",
-			record: done, sight: state{entry: &proxmox.Snapshot{Name: "s1", Time: at.Add(time.Second)}}, want: stuck, problem: kind.ReasonAlreadyExists,
+			record: done, seen: state{entry: &proxmox.Snapshot{Name: "s1", Time: at.Add(time.Second)}}, want: stuck, problem: kind.ReasonAlreadyExists,
 		},
 		"RemovedHalf": {
 			reason: "A removal that died is told.",
-			record: done, sight: state{entry: &proxmox.Snapshot{Name: "s1", Time: at, State: stateDelete}}, want: stuck, problem: reasonIncomplete,
+			record: done, seen: state{entry: &proxmox.Snapshot{Name: "s1", Time: at, State: stateDelete}}, want: stuck, problem: reasonIncomplete,
 		},
-		"OnlyLooks":       {reason: "What is there is looked at.", sight: state{entry: whole, looks: true}, want: keep},
-		"OnlyLooksNone":   {reason: "What is not there cannot be looked at.", sight: state{looks: true}, want: start, problem: target.ReasonNotFound},
-		"OnlyLooksUnmade": {reason: "What is not whole is told.", sight: state{entry: half, looks: true}, want: stuck, problem: reasonIncomplete},
+		"OnlyLooks":       {reason: "What is there is looked at.", seen: state{entry: whole, looks: true}, want: keep},
+		"OnlyLooksNone":   {reason: "What is not there cannot be looked at.", seen: state{looks: true}, want: start, problem: target.ReasonNotFound},
+		"OnlyLooksUnmade": {reason: "What is not whole is told.", seen: state{entry: half, looks: true}, want: stuck, problem: reasonIncomplete},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := tc.record.decide(tc.sight, now, 1)
+			got := tc.record.decide(tc.seen, now, 1)
 			var problem xpv2.ConditionReason
 			if got.problem != nil {
 				problem = got.problem.Reason
