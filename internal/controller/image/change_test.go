@@ -175,3 +175,31 @@ func TestNodeGone(t *testing.T) {
 		t.Errorf("the others go: %v are left", files)
 	}
 }
+
+// TestNodeAway deletes an Image while a node is offline: it says what it waits for.
+func TestNodeAway(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	m := l.image()
+	l.settle(m)
+	l.pve.Edit(func(s *simulator.State) { s.Nodes["pve3"].Offline = true })
+	m.Finalizers = []string{"test/keep"}
+	if err := l.kube.Update(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.kube.Delete(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	for range 6 {
+		if _, err := l.reconcile(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := m.GetCondition(xpv2.TypeReady); !strings.Contains(got.Message, "node pve3") || strings.Contains(got.Message, "pve1") {
+		t.Errorf("want what the deletion waits for, got %+v", got)
+	}
+	l.pve.Edit(func(s *simulator.State) { s.Nodes["pve3"].Offline = false })
+	l.settle(m)
+	if files := l.files("import"); len(files) > 0 {
+		t.Errorf("then it goes: %v are left", files)
+	}
+}

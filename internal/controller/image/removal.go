@@ -131,7 +131,7 @@ func (i *item) removal(v *view) action {
 	switch {
 	case a.Removal != "", i.lost(v):
 		return settle
-	case !v.online(i.place.Node) && !i.place.Shared:
+	case i.away(v):
 		return keep
 	case slices.Contains([]action{join, settle, fail, forget}, i.action):
 		return start
@@ -150,6 +150,9 @@ func (i *item) lost(v *view) bool {
 	}
 	return !i.place.Shared && !slices.ContainsFunc(v.nodes, func(n proxmox.Node) bool { return n.Name == node })
 }
+
+// away reports whether the item is on a node that cannot be asked now.
+func (i *item) away(v *view) bool { return !v.online(i.place.Node) && !i.place.Shared }
 
 // begun reports whether anything of the item may be in PVE.
 func (i *item) begun() bool {

@@ -288,6 +288,16 @@ func deleting(v *view) xpv2.Condition {
 	if u := used(v); len(u) > 0 {
 		c = c.WithMessage(u[0].Message)
 		c.Reason = reasonInUse
+		return c
+	}
+	var away []string
+	for _, i := range v.items {
+		if i.away(v) {
+			away = append(away, i.String())
+		}
+	}
+	if len(away) > 0 {
+		c = c.WithMessage("waiting for nodes that are not online: " + strings.Join(away, ", "))
 	}
 	return c
 }
