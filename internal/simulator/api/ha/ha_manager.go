@@ -326,7 +326,7 @@ func nextRequestStop(o *engine.Op, sid string) bool {
 	s := m.Services[sid]
 	result := outcome(o, s)
 	switch {
-	case result != nil && *result == 0:
+	case result != nil && *result == succeeded:
 		return change(m, s, stopped)
 	case result != nil:
 		return giveUp(o, sid)
@@ -352,7 +352,7 @@ func nextMoving(o *engine.Op, sid string) bool {
 	if o.State.HA[sid].Wanted() == started {
 		to = started
 	}
-	if *result == 0 {
+	if *result == succeeded {
 		s.Node = s.Target
 	}
 	return change(m, s, to)
@@ -423,9 +423,11 @@ func judge(o *engine.Op, sid string) bool {
 	result := outcome(o, s)
 	switch {
 	case result == nil:
-	case *result == 0:
+	case *result == succeeded:
 		m.Changes += schema.Flag(!s.Running)
 		s.Failed, s.Running = nil, true
+	case *result == unknownService: // It was removed, and is back before the manager has noticed.
+		return giveUp(o, sid)
 	default:
 		s.Running = false
 		if s.Failed = append(s.Failed, s.Node); len(s.Failed) > atMost(o.State.HA[sid], "max_relocate") {
@@ -439,16 +441,16 @@ func judge(o *engine.Op, sid string) bool {
 		s.Target, s.Failed = node, failures
 		return true
 	}
-	if result != nil && *result != 0 {
+	if result != nil && *result != succeeded {
 		order(m, s)
 	}
 	return false
 }
 
-// atMost is how often a resource is started or moved after a failure; one that was removed as often as one without options.
+// atMost is how often a resource is started or moved after a failure; never if it was removed.
 func atMost(h *state.HAResource, key string) int {
 	if h == nil {
-		return 1
+		return 0
 	}
 	if v, ok := h.Options[key]; ok {
 		return schema.Int(v)

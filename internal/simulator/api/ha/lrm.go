@@ -27,6 +27,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
+// How an order ends (PVE::HA::Tools).
+const (
+	succeeded      = 0
+	unsuccessful   = 1
+	unknownService = 7
+)
+
 // work is a turn of the daemons of all nodes (PVE::HA::LRM).
 func work(o *engine.Op) {
 	for _, name := range slices.Sorted(maps.Keys(o.State.HAManager.Nodes)) {
@@ -107,7 +114,11 @@ func active(m *state.HAManager, node string) int {
 func execute(o *engine.Op, sid string) {
 	m := o.State.HAManager
 	s, g := m.Services[sid], guestOf(o.State, sid)
-	if g == nil || m.Busy[sid] || s.Result != nil && *s.Result == 0 && settled(s, g) {
+	if g == nil || m.Busy[sid] || s.Result != nil && *s.Result == succeeded && settled(s, g) {
+		return
+	}
+	if o.State.HA[sid] == nil {
+		refuse(o, s)
 		return
 	}
 	switch s.State {
@@ -135,6 +146,14 @@ func execute(o *engine.Op, sid string) {
 	}
 }
 
+// refuse an order for a resource that was removed, of which the manager does not know yet.
+func refuse(o *engine.Op, s *state.HAService) {
+	if s.Result == nil || *s.Result == succeeded {
+		s.Result, s.Answered = new(unknownService), o.Engine.Clock.Now()
+		o.State.HAManager.Changes++
+	}
+}
+
 // settled reports whether a guest is still as the last order wanted it: nodes start again what went down, and stop again what came up.
 func settled(s *state.HAService, g *state.Guest) bool {
 	switch s.State {
@@ -153,9 +172,9 @@ func answer(o *engine.Op, sid string, order int, err error) {
 	if s == nil || s.Order != order || s.Result != nil {
 		return
 	}
-	result := 0
+	result := succeeded
 	if err != nil {
-		result = 1
+		result = unsuccessful
 		if s.State == started && s.Tried < atMost(o.State.HA[sid], "max_restart") {
 			s.Tried++
 			m.Changes++

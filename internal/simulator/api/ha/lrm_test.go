@@ -24,16 +24,35 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// A start may fail after its resource was removed and before the manager has noticed: the node tries again as often as by default.
+// A start may fail after its resource was removed and before the manager has noticed: no node tries again.
 func TestAnswerOfRemovedResource(t *testing.T) {
 	st := state.New("9.2")
 	s := &state.HAService{Node: "pve1", State: started, Order: 2}
 	st.HAManager.Services["vm:100"] = s
-	clock := &engine.Engine{Pace: engine.Pace{Clock: engine.WallClock{}}}
-	for tries := range 2 {
-		answer(&engine.Op{Engine: clock, State: st}, "vm:100", 2, apierr.Errorf("it cannot start"))
-		if s.Tried != 1 || (s.Result != nil) != (tries == 1) {
-			t.Errorf("after %d failures: tried %d times again, result %v", tries+1, s.Tried, s.Result)
-		}
+	answer(&engine.Op{Engine: instant(), State: st}, "vm:100", 2, apierr.Errorf("it cannot start"))
+	if s.Tried != 0 || s.Result == nil || *s.Result != unsuccessful {
+		t.Errorf("tried %d times again, result %v", s.Tried, s.Result)
+	}
+}
+
+func instant() *engine.Engine { return &engine.Engine{Pace: engine.Pace{Clock: engine.WallClock{}}} }
+
+// A node does not start what was removed from the resources, though the manager has not noticed yet. A resource that is back by then is
+// given up.
+func TestRemovedResourceIsLeftAlone(t *testing.T) {
+	st := state.New("9.2")
+	m, g := st.HAManager, st.NewGuest(100, "pve1", map[string]string{})
+	m.Nodes["pve1"] = &state.HANode{State: online, Active: true}
+	s := &state.HAService{Node: "pve1", State: started, Order: 2, Result: new(succeeded), Running: true}
+	m.Services["vm:100"] = s
+	o := &engine.Op{Engine: instant(), State: st}
+	execute(o, "vm:100")
+	if g.Power != state.Stopped || len(st.Tasks) > 0 || *s.Result != unknownService {
+		t.Errorf("power %v, tasks %v, result %d", g.Power, st.Tasks, *s.Result)
+	}
+	st.HA["vm:100"] = &state.HAResource{State: started}
+	next(o, "vm:100")
+	if s.State != failed {
+		t.Errorf("the state of what is back is %s", s.State)
 	}
 }
