@@ -73,13 +73,16 @@ func outcome(o *engine.Op, s *state.HAService) *int {
 // workOn is a turn of one node: every five seconds while it waits for its lock, every ten while it holds it.
 func workOn(o *engine.Op, name string) {
 	m, now := o.State.HAManager, o.Engine.Clock.Now()
-	h := m.Nodes[name]
+	h, fenced := m.Nodes[name], isFenced(m, name)
+	if h.Active && fenced {
+		return // It renews its lock no more, be it back or not, and its watchdog resets it.
+	}
 	if h.Active && now.Before(h.Turn.Add(turnTime(o)-turnSlack)) {
 		return
 	}
 	h.Seen, h.Turn = now, now
 	if !h.Active {
-		if h.State != online || o.State.NoQuorum || active(m, name) == 0 {
+		if fenced || h.State != online || o.State.NoQuorum || active(m, name) == 0 {
 			return
 		}
 		h.Active, h.Idle = true, 0
@@ -95,6 +98,16 @@ func workOn(o *engine.Op, name string) {
 	if h.Idle > maxIdleRounds {
 		h.Active = false
 	}
+}
+
+// isFenced reports whether the manager waits for the lock of a node.
+func isFenced(m *state.HAManager, node string) bool {
+	for _, s := range m.Services {
+		if s.Node == node && s.State == fence {
+			return true
+		}
+	}
+	return false
 }
 
 // active is how many resources on a node, or on their way to it, keep the node's daemon at work.

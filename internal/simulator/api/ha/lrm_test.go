@@ -18,6 +18,7 @@ package ha
 
 import (
 	"testing"
+	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
@@ -54,5 +55,31 @@ func TestRemovedResourceIsLeftAlone(t *testing.T) {
 	next(o, "vm:100")
 	if s.State != failed {
 		t.Errorf("the state of what is back is %s", s.State)
+	}
+}
+
+// A clock that tests set.
+type clock struct{ now time.Time }
+
+func (c *clock) Now() time.Time                       { return c.now }
+func (c *clock) After(time.Duration) <-chan time.Time { return nil }
+
+// A node that is back while it is to be fenced is fenced all the same: it renews its lock no more.
+func TestFencedNodeThatIsBack(t *testing.T) {
+	st, c := state.New("9.2"), &clock{now: time.Unix(1e9, 0)}
+	o := &engine.Op{State: st, Engine: &engine.Engine{Pace: engine.Pace{Clock: c, Speed: 1}, Durations: Durations()}}
+	m, g := st.HAManager, st.NewGuest(100, "pve1", map[string]string{})
+	g.Power = state.Running
+	m.Nodes["pve1"] = &state.HANode{State: fence, Active: true, Seen: c.now.Add(-time.Minute)}
+	st.HA["vm:100"] = &state.HAResource{State: stopped}
+	s := &state.HAService{Node: "pve1", State: fence}
+	m.Services["vm:100"] = s
+	for range 60 {
+		workOn(o, "pve1")
+		fenceNodes(o)
+		c.now = c.now.Add(5 * time.Second)
+	}
+	if s.State != recovery || m.Nodes["pve1"].Active {
+		t.Errorf("the resource is in the state %s, node active: %t", s.State, m.Nodes["pve1"].Active)
 	}
 }
