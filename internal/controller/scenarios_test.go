@@ -70,6 +70,8 @@ func scenarios() map[string]scenario {
 		"removed":    {reason: "A VM that was removed by hand comes back.", run: removed},
 		"left":       {reason: "A VM that its Machine leaves is watched no more.", run: left},
 		"protection": {reason: "A protected VM stays until the protection is lifted.", run: protection},
+		"asleep":     {reason: "So does one that is suspended, which is resumed for that.", run: suspendedProtection},
+		"novolume":   {reason: "A volume that is not there is not attached: a disk that is made may get its name.", run: missingVolume},
 		"full":       {reason: "A full clone has its own disks where the spec wants them.", run: full},
 		"empty":      {reason: "A VM needs no template.", run: empty},
 		"restart":    {reason: "A provider that starts again goes on where it was.", durations: slow, run: restart},
@@ -419,6 +421,40 @@ func protection(w *world) {
 	if ours := w.ours(); len(ours) > 0 {
 		w.Errorf("VMs %v are left", ours)
 	}
+}
+
+func suspendedProtection(w *world) {
+	spec := ubuntu()
+	spec.Protection = new(true)
+	w.create(spec)
+	w.ready()
+	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateSuspended) })
+	w.eventually("the VM is suspended", func() bool { return w.vm().Config["lock"] == "suspended" })
+	w.change(func(p *v1alpha1.MachineParameters) { p.Protection = new(false) })
+	w.delete()
+	w.gone()
+	if ours := w.ours(); len(ours) > 0 {
+		w.Errorf("VMs %v are left", ours)
+	}
+}
+
+func missingVolume(w *world) {
+	const volume = "vm-555-disk-0"
+	w.create(v1alpha1.MachineParameters{VMID: new(int32(555)), Disks: []v1alpha1.MachineDisk{
+		{Name: "new", Size: new("1G"), Storage: new("ceph")}, {Name: "kept", Volume: new("ceph:" + volume)},
+	}})
+	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "volume ceph:"+volume+" not found on node")
+	if len(w.writes()) > 0 {
+		w.Errorf("nothing may be created:\n%s", w)
+	}
+	w.pve.Edit(func(s *simulator.State) {
+		s.Volumes[simulator.VolumeKey{Storage: "ceph", Name: volume}] = &simulator.Volume{VMID: 555, Format: "raw", Content: "images", Size: 1 << 30}
+	})
+	w.ready()
+	if c := w.vm().Config; !strings.HasPrefix(c["scsi1"], "ceph:"+volume) || strings.HasPrefix(c["scsi0"], "ceph:"+volume) {
+		w.Errorf("disks are %s and %s", c["scsi0"], c["scsi1"])
+	}
+	w.finish()
 }
 
 func full(w *world) {

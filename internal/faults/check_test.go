@@ -133,6 +133,8 @@ func excuses() map[string]func(*randomRun) bool {
 				return d.Volume != nil && *d.Volume != "" && strings.HasPrefix(effective(g)["scsi0"], *d.Volume+",")
 			})
 		},
+		`can't move a disk with snapshots`:     (*randomRun).movesSnapshotted,
+		`volume \S+ not found on node`:         (*randomRun).lacksVolume,
 		`cannot be detached: the VM is prot`:   func(k *randomRun) bool { return ptr.Deref(k.m.Parameters().Protection, false) },
 		`is on local storage: take it out`:     (*randomRun).isTied,
 		`is on local storage, and in its`:      (*randomRun).isTied,
@@ -250,6 +252,35 @@ func (k *randomRun) waitsForStart() bool {
 func (k *randomRun) isSuspended() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	return g.Config["lock"] == "suspended" && len(k.m.Observation().Difference) > 0
+}
+
+// lacksVolume reports whether the spec names a volume that is gone, as after the VM was destroyed: none is made without it.
+func (k *randomRun) lacksVolume() bool {
+	return slices.ContainsFunc(k.m.Parameters().Disks, func(d v1alpha1.MachineDisk) bool {
+		storage, name, _ := strings.Cut(ptr.Deref(d.Volume, ""), ":")
+		there := false
+		k.pve.Edit(func(s *simulator.State) {
+			for key := range s.Volumes {
+				there = there || key.Storage == storage && key.Name == name
+			}
+		})
+		return name != "" && !there && strings.Contains(k.says(), "volume "+*d.Volume+" not found on node")
+	})
+}
+
+// movesSnapshotted reports whether a disk is to move that a snapshot has: Proxmox VE keeps it where it is.
+func (k *randomRun) movesSnapshotted() bool {
+	g, _ := k.pve.Guest(k.vmid())
+	for _, d := range k.m.Parameters().Disks {
+		volume, _, _ := strings.Cut(g.Config[k.device(d.Name)], ",")
+		moves := d.Storage != nil && volume != "" && !strings.HasPrefix(volume, *d.Storage+":")
+		for _, s := range g.Snapshots {
+			if has, _, _ := strings.Cut(s.Config[k.device(d.Name)], ","); moves && has == volume {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isUnassigned reports whether the spec has an entry that is no device yet.
@@ -394,6 +425,10 @@ func (k *randomRun) check() {
 			continue
 		}
 		g, ok := k.guest()
+		if !ok && k.lacksVolume() {
+			mine = append(mine, k.images())
+			continue
+		}
 		if !ok {
 			k.t.Errorf("%s has no VM\n%s", k.m.GetName(), k)
 			continue

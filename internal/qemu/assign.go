@@ -146,7 +146,7 @@ func (d Devices) claim(l deviceList, e listEntry, have Config) error {
 	if l.name == listDisks && at == "" {
 		d.forgetEntry(l, e.name)
 	}
-	if _, there := have[e.device]; !there && at == "" && e.volume == nil && l.former(e.device) == "" {
+	if _, there := d.withLeaving(have)[e.device]; !there && at == "" && e.volume == nil && l.former(e.device) == "" {
 		if err := d.inherit(l, e, have); err != nil {
 			return err
 		}
@@ -196,7 +196,7 @@ func (d Devices) bind(l deviceList, e listEntry, device string, have Config) {
 		return
 	}
 	l.devices[e.name] = device
-	_, there := have[device]
+	_, there := d.withLeaving(have)[device]
 	_, back := d.Left[l.key(e.name)]
 	if e.handed || !there && !back && ptr.Deref(e.volume, "") == "" {
 		d.Made[l.key(e.name)] = true
@@ -265,8 +265,16 @@ func (d Devices) assignListed(l deviceList, have Config) error {
 	return nil
 }
 
+// withLeaving is a configuration with what the VM has until its next start.
+func (d Devices) withLeaving(have Config) Config {
+	all := cloned(d.leaving)
+	maps.Copy(all, have)
+	return all
+}
+
 // free is the lowest device for a new entry that neither another entry nor the VM has.
 func (d Devices) free(l deviceList, e listEntry, have Config) string {
+	have = d.withLeaving(have)
 	if l.name == listNetworks {
 		return lowestFree(l.devices, have, e.bus)
 	}
@@ -304,7 +312,7 @@ func (d Devices) assignKept(l deviceList, e listEntry, have Config) (bool, error
 		return false, nil
 	}
 	device := left.Device
-	if _, there := have[device]; device == "" || there || d.taken(l, device) || e.bus != "" && BusOf(device) != e.bus {
+	if _, there := d.withLeaving(have)[device]; device == "" || there || d.taken(l, device) || e.bus != "" && BusOf(device) != e.bus {
 		device = d.free(l, listEntry{bus: cmp.Or(e.bus, BusOf(device))}, have)
 	}
 	if device == "" {
@@ -351,7 +359,7 @@ func (d Devices) sourceDevice(l deviceList, e listEntry, device string, have Con
 	if left, off := d.Left[l.key(former)]; former != "" && off && left.Policy != policyRetain {
 		return "", twoWays(l, e, came+" and which the removalPolicy of "+l.what+" "+strconv.Quote(former)+" takes away", asNew, cure)
 	}
-	if _, there := have[device]; there {
+	if _, there := d.withLeaving(have)[device]; there {
 		return device, nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.leftNames(l, device))) {

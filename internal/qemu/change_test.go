@@ -92,6 +92,45 @@ func TestChange(t *testing.T) {
 	}
 }
 
+// TestLeaving has devices that others have removed and that the VM has until its next start. What the VM came with stays, if an entry is
+// that, and nothing else becomes what is new.
+func TestLeaving(t *testing.T) {
+	const root, theirs = "s:vm-100-disk-0,size=1G", "s:vm-100-disk-1,size=1G"
+	const lan, drive = "virtio=BC:24:11:00:00:01,bridge=vmbr0", "s:vm-100-cloudinit,media=cdrom"
+	s := Read([]proxmox.PendingValue{
+		{Key: "smbios1", Value: new("uuid=" + ourUUID)},
+		{Key: "scsi0", Value: new(root), Delete: 1},
+		{Key: "scsi1", Value: new(theirs), Delete: 1},
+		{Key: "net0", Value: new(lan), Delete: 1},
+		{Key: "ide2", Value: new(drive), Delete: 1},
+	})
+	before := Devices{Source: SourceDevices{Disks: []string{"scsi0"}, Networks: []string{"net0"}}, assigned: true}
+	p := v1alpha1.MachineParameters{
+		Disks:    []v1alpha1.MachineDisk{{Name: "root"}, {Name: "new", Size: new("3G")}},
+		CDROMs:   []v1alpha1.MachineCDROM{{Name: "tools", ISO: new("nfs:iso/tools.iso")}},
+		Networks: []v1alpha1.MachineNetwork{{Name: "lan"}, {Name: "more"}},
+	}
+	devices, err := before.On(s, &p, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := Desired{MachineParameters: &p, Identity: Identity{VMID: 100, UUID: ourUUID}, Defaults: Defaults{Storage: "s", Bridge: "vmbr0"}, Devices: devices}
+	want := Difference{Allocates: true, Set: proxmox.Params{
+		"scsi0": root, "scsi2": "s:3", "net0": lan, "net1": "virtio,bridge=vmbr0", "ide0": "nfs:iso/tools.iso,media=cdrom",
+	}}
+	got := d.Change(s)
+	delete(got.Set, "boot")
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if no := d.Rejections(d.Restored(s)); len(no) > 0 {
+		t.Errorf("rejected: %v", no)
+	}
+	if diff := cmp.Diff(map[string]bool{"disks/new": true, "networks/more": true, "cdroms/tools": true}, devices.Made); diff != "" {
+		t.Errorf("made: -want, +got:\n%s", diff)
+	}
+}
+
 // TestFirmwareTakenBack has disks of the firmware come back before the VM has let them go.
 func TestFirmwareTakenBack(t *testing.T) {
 	const efi, tpm = "s:vm-100-disk-0,efitype=4m,size=4M", "s:vm-100-disk-1,size=4M,version=v2.0"

@@ -74,6 +74,9 @@ type Devices struct {
 	// returning are the values that devices are attached with again, by list and name.
 	returning map[string]string
 
+	// leaving are the devices that the VM has until its next start, with their values.
+	leaving Config
+
 	assigned bool
 }
 
@@ -119,6 +122,7 @@ func (d Devices) Equal(o Devices) bool { return d.String() == o.String() }
 // known of them later. The generation is that of the spec.
 func (d Devices) On(s State, p *v1alpha1.MachineParameters, generation int64) (Devices, error) {
 	now := d.clone()
+	now.leaving = s.leaving()
 	now.leave(s, p, generation)
 	now.release(s, p)
 	now, err := now.Assign(p, s.Config)

@@ -59,7 +59,7 @@ func (d Devices) freeDrive(have Config, bus string) string {
 // image in it already, or a new one.
 func (d Devices) isoDrive(image string, have Config) string {
 	there := have.mediaDrives()
-	return cmp.Or(d.holding(image, there, have, ""), firstFree(d.drives(), there, ""), d.freeDrive(have, ""))
+	return cmp.Or(d.holding(image, there, have, ""), firstFree(d.drives(), there, ""), d.freeDrive(d.withLeaving(have), ""))
 }
 
 // holding is the drive among those given, on a bus if one is named, that has the
@@ -96,7 +96,7 @@ func (d Devices) assignCDROMs(p *v1alpha1.MachineParameters, have Config) error 
 		case device != "":
 			continue
 		}
-		if device = cmp.Or(d.sourceDrive(l, e, there), d.freeDrive(have, e.bus)); device == "" {
+		if device = cmp.Or(d.sourceDrive(l, e, there), d.freeDrive(d.withLeaving(have), e.bus)); device == "" {
 			return errors.Errorf("no free %s device for %s %q", cmp.Or(e.bus, "ide or sata"), cdromDrive, e.name)
 		}
 		d.bind(l, e, device, have)

@@ -64,6 +64,13 @@ func Read(values []proxmox.PendingValue) State {
 	return s
 }
 
+// leaving are the options that are in force and are to go.
+func (s State) leaving() Config {
+	leaving := maps.Clone(s.Active)
+	maps.DeleteFunc(leaving, func(name, _ string) bool { _, stays := s.Config[name]; return stays })
+	return leaving
+}
+
 // all are the options that are in force or are to be.
 func (s State) all() Config {
 	all := maps.Clone(s.Active)

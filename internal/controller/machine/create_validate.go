@@ -189,6 +189,10 @@ func (e creator) check(ctx context.Context, c *creation) error {
 	if no := c.capacity.Rejections; len(no) > 0 {
 		return conditions.Reject(conditions.Allocating, "%s", strings.Join(no, "; "))
 	}
+	source := c.sourceConfig()
+	if missing, err := e.checks.MissingVolume(ctx, c.Attached(c.Difference(source), source), c.node); missing != nil || err != nil {
+		return cmp.Or(err, missing)
+	}
 	return e.checkBridges(ctx, c)
 }
 

@@ -64,6 +64,8 @@ func (e deletion) deletionWait(m Machine) string {
 	switch task := e.tasks.RunningType(m); {
 	case e.vm == nil:
 		return "what is left of the VM is being removed"
+	case e.vm.Suspended() && e.vm.Config["protection"] == "1":
+		return "the VM is resumed, since the protection of a suspended one cannot be lifted"
 	case task == "qmdestroy":
 		return "the VM is being destroyed"
 	case task == "qmshutdown", task == "" && e.vm.Status.Running():
@@ -129,6 +131,10 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 	if err := e.checkDeletePrivileges(ctx, m); err != nil {
 		return err
 	}
+	if flagged && e.vm.Suspended() {
+		e.planned.power = power.On // Its lock lets Proxmox VE lift no protection, which in turn keeps the memory that was saved.
+		return powerFeature{external: e.external}.setPower(ctx, m)
+	}
 	if flagged {
 		e.dirty |= vmcache.DirtyConfig
 		if err := e.unprotect(ctx); err != nil {
@@ -181,10 +187,11 @@ func (e deletion) unprotect(ctx context.Context) error {
 func (e deletion) checkDeletePrivileges(ctx context.Context, m Machine) error {
 	at := validate.Place{VMID: e.vm.VMID}
 	needs := []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.Allocate")}
-	if e.vm.Status.Running() {
+	flagged := e.vm.Config["protection"] == "1"
+	if e.vm.Status.Running() || flagged && e.vm.Suspended() {
 		needs = append(needs, at.RequiredPrivileges("VM.PowerMgmt"))
 	}
-	if e.vm.Config["protection"] == "1" {
+	if flagged {
 		needs = append(needs, at.RequiredPrivileges("VM.Config.Options"))
 	}
 	if m.GetAnnotations()[object.AnnotationHARules] != "" || e.vm.HAFailed() {

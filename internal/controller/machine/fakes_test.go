@@ -202,7 +202,7 @@ func (p *pve) Snapshots(_ context.Context, ref proxmox.Ref) ([]string, error) {
 func (p *pve) Volumes(_ context.Context, node, storage, content string) ([]proxmox.Volume, error) {
 	var found []proxmox.Volume
 	for _, id := range p.volumes[node] {
-		if strings.HasPrefix(id, storage+":"+content+"/") {
+		if strings.HasPrefix(id, storage+":"+content+"/") || content == "images" && strings.HasPrefix(id, storage+":vm-") {
 			found = append(found, proxmox.Volume{ID: id, Content: content, Size: int64(len(p.images[id]))})
 		}
 	}

@@ -244,7 +244,12 @@ func TestSteps(t *testing.T) {
 
 		"Attach": {
 			reason: "A volume of the VM is attached.", machine: dataDisk(func(k *v1alpha1.MachineDisk) { k.Volume = new("ceph:vm-10000-disk-5") }),
-			vm: ourVM("running"), writes: []string{"ConfigureAsync 10000 set scsi0 delete  digest d1"}, differ: []string{"scsi0"},
+			vm: ourVM("running"), pve: withVolume, writes: []string{"ConfigureAsync 10000 set scsi0 delete  digest d1"}, differ: []string{"scsi0"},
+		},
+		"AttachMissing": {
+			reason:  "One that is not there is not: its name may be given to a disk that is made.",
+			machine: dataDisk(func(k *v1alpha1.MachineDisk) { k.Volume = new("ceph:vm-10000-disk-6") }),
+			vm:      ourVM("running"), pve: withVolume, err: "volume ceph:vm-10000-disk-6 not found on node pve1", differ: []string{"scsi0"},
 		},
 		"AttachForeign": {
 			reason: "One of another VM is not.", machine: dataDisk(func(k *v1alpha1.MachineDisk) { k.Volume = new("ceph:vm-200-disk-5") }),
@@ -266,6 +271,7 @@ func TestSteps(t *testing.T) {
 				k.Volume = new("ceph:vm-10000-disk-5")
 			}), vm: ourVM("running"),
 			pve: func(b *bench) {
+				withVolume(b)
 				b.vms[200] = theirVM()
 				b.vms[200].config["virtio3"] = "ceph:vm-10000-disk-5,size=1G"
 			},
@@ -413,6 +419,8 @@ func adopted(m *namespaced.Machine) {
 func withDir(b *bench) {
 	b.storages = append(b.storages, proxmox.Storage{Name: "dir", Node: "pve1", Content: []string{"images"}})
 }
+
+func withVolume(b *bench) { b.volumes = map[string][]string{"pve1": {"ceph:vm-10000-disk-5"}} }
 
 func versionIs(v string) func(*bench) { return func(b *bench) { b.version = v } }
 

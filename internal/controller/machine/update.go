@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -89,8 +90,7 @@ func (e *external) update(ctx context.Context, m Machine) error {
 	if e.vm.Suspended() {
 		return e.afterChanges(ctx, m)
 	}
-	if err := e.checks.CheckVolumesUnused(ctx, e.vm.VMID, p.Attached(p.change, e.vm.Config)); err != nil {
-		e.tasks.Refused(m, err)
+	if err := e.checkVolumes(ctx, m); err != nil {
 		return err
 	}
 	if u, err := e.noCloud().EnsureUploaded(ctx, m, p.image, p.change); u != "" || err != nil {
@@ -115,6 +115,19 @@ func (e *external) update(ctx context.Context, m Machine) error {
 		return nil // The VM is not started before its boot order is seen to be right.
 	}
 	return e.runSteps(ctx, m)
+}
+
+// checkVolumes returns an error if an existing volume that is to be attached is not there, or is another VM's.
+func (e *external) checkVolumes(ctx context.Context, m Machine) error {
+	volumes := e.planned.Attached(e.planned.change, e.vm.Config)
+	refused, err := e.checks.MissingVolume(ctx, volumes, e.vm.Node)
+	if refused == nil && err == nil {
+		refused = e.checks.CheckVolumesUnused(ctx, e.vm.VMID, volumes)
+	}
+	if refused != nil {
+		e.tasks.Refused(m, refused)
+	}
+	return cmp.Or(err, refused)
 }
 
 // runSteps makes the calls that follow the change of options, up to the first that

@@ -21,9 +21,27 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
+
+// MissingVolume says which volume that is to be attached is not on a node. Proxmox VE would give its name to a disk that is made by then,
+// and attach that twice. It lists those that the user may attach.
+func (e *Checks) MissingVolume(ctx context.Context, volumes []string, node string) (missing, err error) {
+	for _, volume := range volumes {
+		m := Medium{Content: "images", volume: volume}
+		there, err := e.volumesWith(ctx, m, node)
+		if err != nil && !proxmox.IsAuthorization(err) {
+			return nil, err
+		}
+		if err == nil && !m.among(there) {
+			return conditions.Reject(conditions.Allocating, "volume %s not found on node %s: it cannot be attached", volume, node), nil
+		}
+	}
+	return nil, nil
+}
 
 // CheckVolumesUnused returns an error if another VM uses a volume that is to be attached. PVE does
 // not look, and two VMs that write to one disk destroy it.
