@@ -140,7 +140,7 @@ func keepTogether(with map[string]int, best map[string]bool) {
 	}
 }
 
-// loads are how many resources each node has.
+// loads are how many resources each node has; 9.x counts the other guests that run, too.
 func loads(st *state.State) map[string]int {
 	out := map[string]int{}
 	for _, s := range st.HAManager.Services {
@@ -149,6 +149,11 @@ func loads(st *state.State) map[string]int {
 		}
 		for _, node := range nodesOf(s) {
 			out[node]++
+		}
+	}
+	for vmid, g := range st.Guests {
+		if st.Version != "8.4" && g.Power != state.Stopped && st.HAManager.Services[state.HAID(vmid)] == nil {
+			out[g.Node]++
 		}
 	}
 	return out
