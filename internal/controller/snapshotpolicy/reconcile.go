@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -190,6 +191,9 @@ func (r *reconciler) report(ctx context.Context, p Policy, err error) error {
 	}
 	r.Failed(err)
 	conditions(p, xpv2.ReconcileError(err))
+	if p.GetCondition(xpv2.TypeUpToDate).Status == corev1.ConditionTrue {
+		conditions(p, kind.UpToDate(nil, kind.Problem{Reason: xpv2.ReasonUpdateFailed, Message: err.Error()}))
+	}
 	if invalid := (invalidError{}); errors.As(err, &invalid) {
 		problem := kind.Problem{Reason: reasonInvalidSchedule, Message: err.Error()}
 		conditions(p, kind.Ready(problem), kind.UpToDate(nil, problem))

@@ -539,3 +539,22 @@ func TestTold(t *testing.T) {
 		})
 	}
 }
+
+// What was up to date no longer counts after an error.
+func TestUpToDateAfterError(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		for range 12 {
+			_ = l.reconcile()
+			l.work()
+		}
+		if !l.isUpToDate() {
+			t.Fatalf("before: %v", l.policy.GetCondition(xpv2.TypeUpToDate))
+		}
+		l.policy.Parameters().MachineSelector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "tier", Operator: "Like"}}
+		l.must(l.kube.Update(l.Context(), l.policy))
+		_ = l.reconcile()
+		if c := l.policy.GetCondition(xpv2.TypeUpToDate); c.Status != corev1.ConditionFalse || !strings.Contains(c.Message, "machineSelector") {
+			t.Errorf("after: %v", c)
+		}
+	})
+}
