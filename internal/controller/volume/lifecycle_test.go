@@ -482,7 +482,7 @@ func faults() map[string]simulator.Fault {
 // Each call that writes fails once in each way, and each task, whoever has started it.
 func TestFaults(t *testing.T) {
 	for name, fault := range faults() {
-		methods, step := []string{http.MethodPost, http.MethodPut, http.MethodDelete}, 9
+		methods, step := []string{http.MethodPost, http.MethodPut, http.MethodDelete}, 3
 		if fault.Task != "" {
 			methods = []string{""}
 		}
