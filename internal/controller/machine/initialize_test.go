@@ -200,6 +200,9 @@ func TestMayExchange(t *testing.T) {
 		"Allocated": {reason: "A VMID that we chose may be exchanged.", want: true},
 		"Named":     {reason: "One that the user named may not.", machine: func(m *namespaced.Machine) { delete(m.Annotations, object.AnnotationAllocated) }},
 		"Renamed":   {reason: "Nor may one that the user named instead.", machine: func(m *namespaced.Machine) { meta.SetExternalName(m, "777") }},
+		"Imaged": {reason: "Nor may that of a VM which images were made for, though the status is lost.", machine: func(m *namespaced.Machine) {
+			m.Annotations[object.AnnotationImages] = "pve1=local:iso/cidata-10000-a.iso"
+		}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

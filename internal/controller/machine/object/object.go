@@ -68,10 +68,11 @@ func MayCreate(m Machine) bool {
 }
 
 // MayReplaceVMID reports whether the VMID of a Machine was chosen by us, and no VM was seen to
-// be ours. That a creation was started says nothing: PVE finds out in the task that another node has the VMID.
+// be ours, by the status or by the images that were made for it. That a creation was started says nothing: PVE finds out in the task that
+// another node has the VMID.
 func MayReplaceVMID(m Machine) bool {
 	a := m.GetAnnotations()
-	return a[AnnotationAllocated] == meta.GetExternalName(m) && m.Observation().UUID == ""
+	return a[AnnotationAllocated] == meta.GetExternalName(m) && m.Observation().UUID == "" && a[AnnotationImages] == ""
 }
 
 // ConnectionSecret returns where the connection details of a Machine go, without a name
