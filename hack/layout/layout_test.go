@@ -24,6 +24,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -112,6 +113,22 @@ func TestColumns(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// maxFileSize bounds the files of the repository, in bytes: a program that was built is no source.
+const maxFileSize = 1 << 20
+
+func TestFileSizes(t *testing.T) {
+	list, err := exec.CommandContext(t.Context(), "git", "-C", root, "ls-files", "-z").Output()
+	if err != nil {
+		t.Skipf("this is no clone: %v", err)
+	}
+	for path := range strings.SplitSeq(strings.Trim(string(list), "\x00"), "\x00") {
+		info, err := os.Lstat(filepath.Join(root, path))
+		if err == nil && info.Size() > maxFileSize {
+			t.Errorf("%s has %d bytes, want at most %d", path, info.Size(), maxFileSize)
+		}
 	}
 }
 
