@@ -60,6 +60,9 @@ var (
 		`\(reserved name\)`, `no options specified`, `missing value for required option`, `purge parameter not set`,
 	}, "|"))
 
+	// How a task ends that somebody stops: by its worker, by what it ran, or without a word.
+	reInterrupted = regexp.MustCompile(`^got interrupted by signal|^interrupted by signal|^unexpected status$|^stopped:|^received interrupt`)
+
 	reUPID = regexp.MustCompile(`UPID:[^\s'"]+`)
 	reTime = regexp.MustCompile(`\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*`)
 )
@@ -78,7 +81,6 @@ var (
 	reDownloadResolve  = regexp.MustCompile(`unable to resolve host address .([^‘’'\s]+?).$`)
 	reDownloadConnect  = regexp.MustCompile(`Connecting to (\S+?)\.\.\. failed: (.*?)\.?$`)
 	reDownloadCert     = regexp.MustCompile(`cannot verify (\S+)'s certificate|To connect to (\S+) insecurely`)
-	reDownloadStopped  = regexp.MustCompile(`^got interrupted by signal|^interrupted by signal|^unexpected status$|^stopped:`)
 	reDownloadNetwork  = regexp.MustCompile(`^download failed: .*exit code 4$`)
 
 	// Those of skopeo, which pulls OCI images.
@@ -114,7 +116,7 @@ func downloadFailures() []downloadFailure {
 		{reDownloadResolve, DownloadNetwork, func(m []string) string { return "the node cannot resolve the name " + m[1] }},
 		{reDownloadConnect, DownloadNetwork, func(m []string) string { return "the node cannot connect to " + m[1] + ": " + m[2] }},
 		{reDownloadNetwork, DownloadNetwork, says("the node cannot reach the server")},
-		{reDownloadStopped, DownloadStopped, says("the download was stopped")},
+		{reInterrupted, DownloadStopped, says("the download was stopped")},
 		{rePullCert, DownloadCertificate, func(m []string) string { return "the certificate of the registry is not trusted by the node: " + m[1] }},
 		{rePullNetwork, DownloadNetwork, func(m []string) string { return "the node cannot reach the registry: " + m[1] }},
 		{rePullAnswer, DownloadAnswer, func(m []string) string { return "the registry answered: " + m[1] }},
@@ -131,7 +133,6 @@ var (
 		`free space in thin pool|out of space|[Qq]uota exceeded`)
 	reSnapshotReplication = regexp.MustCompile(`needed by replication job '([^']*)'`)
 	reInSnapshot          = regexp.MustCompile(`[Cc]an't move (disk used by a snapshot|a disk with snapshots)`)
-	reSnapshotInterrupted = regexp.MustCompile(`^got interrupted by signal|^interrupted by signal|^unexpected status$|^stopped:|^received interrupt`)
 )
 
 // A snapshotFailure is what a text means.
@@ -150,7 +151,7 @@ func snapshotFailures() []snapshotFailure {
 		{reSnapshotFull, SnapshotStorageFull, "no space is left on the storage of the disks or of the memory"},
 		{reSnapshotReplication, SnapshotInUse, "a replication job needs the snapshot until it has run again"},
 		{reLocked, SnapshotLocked, "the VM is locked by something else that works on it"},
-		{reSnapshotInterrupted, SnapshotStopped, "the task was stopped"},
+		{reInterrupted, SnapshotStopped, "the task was stopped"},
 	}
 }
 

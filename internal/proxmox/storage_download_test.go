@@ -73,7 +73,11 @@ func TestDownloadFailure(t *testing.T) {
 			reason: "Where the log is short, too.", exit: "download failed: To connect to files.example.org insecurely, use `--no-check-certificate'.",
 			want: DownloadCertificate, text: "the certificate of files.example.org is not trusted by the node",
 		},
-		"Stopped": {reason: "A stopped task is no fault of the file.", exit: "got interrupted by signal", want: DownloadStopped, text: "the download was stopped"},
+		"Stopped": {
+			reason: "A stopped task is no fault of the file.", exit: "got interrupted by signal",
+			want: DownloadStopped, text: "the download was stopped",
+		},
+		"Interrupted": {reason: "Nor is one whose worker was told.", exit: "received interrupt", want: DownloadStopped, text: "the download was stopped"},
 		"PullAnswer": {
 			reason: "What a registry answers is told.", exit: pull,
 			log: []string{`time="2025-11-20T10:00:00Z" level=fatal msg="initializing source docker://docker.io/library/debian:potato: ` +

@@ -66,8 +66,8 @@ type recordedCluster struct {
 	Continued []string `json:"continued"`
 	// Complete are the sections that began when all nodes were on again.
 	Complete []string `json:"complete"`
-	// Pauses are how long they waited before a request, by its number: the recordings do not tell when they were made, and the turns of the
-	// daemons fall before one request or after it.
+	// Pauses are how long they may have waited before a request, by its number. The recordings do not tell when they were made: the pauses are
+	// inferred from the answers, which show before which request a turn of the daemons fell.
 	Pauses map[int]string `json:"pauses"`
 	// Interleaved are spans of recordings that were made at the same time by two series: the ones of the second series come before
 	// the recording of the first that is named, by the numbers of the recordings.
