@@ -39,7 +39,7 @@ func TestRestores(t *testing.T) {
 	runVersions(t, map[string]scenario{
 		"unpacked":  {reason: "A Machine waits for a Backup, and is a copy of what that holds.", run: fromBackup},
 		"moved":     {reason: "A Machine of a volume takes the place of the first VM.", run: fromVolume},
-		"newest":    {reason: "A Machine is made of the newest backup of another one's VM, for which it waits.", run: fromLatest},
+		"latest":    {reason: "A Machine is made of the newest backup of another one's VM, for which it waits.", run: fromLatest},
 		"woken":     {reason: "A Machine that waits for a Backup is woken by it, and does not look for itself.", run: wokenByBackup},
 		"brokenoff": {reason: "What a restore has left that failed goes before the next attempt.", run: restoredLater},
 		"givenup":   {reason: "What a restore has left that failed goes with its Machine.", run: abandonedRestore},
