@@ -35,7 +35,9 @@ BENCH_PROGRAM := $(CURDIR)/.cache/bin/bench
 SCALE = ^(TestBalancedPopulation|TestChaos|TestCompetingProviders|TestImportEstate|TestManyOfHA|TestRotated|TestSteadyCluster)$$
 
 # Tests of many cases without concurrency. The race detector would find nothing and take eight times as long.
-TABLE = ^(TestEveryOption|TestFaults|TestManyGuests|TestPolicy(Behind|Killed|Year))$$
+TABLE_NAMES = TestEveryOption|TestFaults|TestHandovers|TestKilled|TestManyGuests|TestPolicy(Behind|Killed|Year)|TestTwoHundredMachines|TestYearOfRestarts
+TABLE = ^($(TABLE_NAMES))$$
+TABLE_PACKAGES = $$(grep -rlE '^func ($(TABLE_NAMES))\(' --include='*_test.go' ./internal | grep -v '^./internal/faults/' | xargs -n1 dirname | sort -u)
 
 # The packages that make test runs with the race detector. make test-faults runs internal/faults, and those in hack/ read the tree.
 PACKAGES_WITH_RACE = $$($(GO) list ./... | grep -v -e '/internal/faults$$' -e '/hack/')
@@ -77,7 +79,7 @@ test: launcher ## Run the unit and lifecycle tests. PACKAGES=./internal/... and 
 	@$(if $(RACE),,echo 'note: there is no C compiler, so the tests run without the race detector' >&2)
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
 	set -x && $(GO) test -trimpath -timeout=20m $(RACE) -skip '$(SCALE)|$(TABLE)' $(ARGS) $(or $(PACKAGES),$(PACKAGES_WITH_RACE)) $(if $(PACKAGES),,&& \
-	CGO_ENABLED=0 $(GO) test -trimpath -run '$(TABLE)' $(ARGS) ./internal/controller/machine ./internal/controller/snapshotpolicy ./internal/simulator && \
+	CGO_ENABLED=0 $(GO) test -trimpath -run '$(TABLE)' $(ARGS) $(TABLE_PACKAGES) && \
 	CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./hack/... && \
 	cd cluster && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) $(LOCAL_PACKAGES))
 
