@@ -419,10 +419,15 @@ func (w *env) delete(t *testing.T) {
 func (w *env) quiet(t *testing.T) {
 	t.Helper()
 	w.until(t, "the Machine is tidy", w.tidy)
-	n := len(w.writes())
 	p := w.alive(t)
 	p.immortal(true)
+	if p.isDead() { // A read in the background has killed it after its last reconcile.
+		w.until(t, "the Machine is tidy once more", w.tidy)
+		p = w.alive(t)
+		p.immortal(true)
+	}
 	defer p.immortal(false)
+	n := len(w.writes())
 	for range 2 {
 		w.clock.advance(time.Minute)
 		if _, err := w.reconcile(t); err != nil {

@@ -252,8 +252,7 @@ func (e creator) checkBridges(ctx context.Context, c *creation) error {
 	for _, name := range names {
 		if !slices.Contains(preflight.BridgeNames(bridges), name) {
 			e.logBridge(name, c.node)
-			return conditions.Reject(conditions.Networking, "bridge '%s' not found on node %s%s",
-				name, c.node, conditions.Instead("bridges there", preflight.BridgeNames(bridges)))
+			return conditions.Reject(conditions.Networking, "%s", e.checks.BridgeNotFound(ctx, name, c.node, bridges))
 		}
 	}
 	return nil

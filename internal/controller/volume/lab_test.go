@@ -246,7 +246,7 @@ func (l *lab) read(mg resource.Managed) bool {
 }
 
 // longest is how long something may take on a machine that is busy.
-const longest = 40 * time.Second
+const longest = 4 * time.Minute
 
 // until something holds, the providers reconcile all resources.
 func (l *lab) until(what string, holds func() bool) {

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -92,7 +91,7 @@ func (e *Checks) UnknownBridges(ctx context.Context, change qemu.Difference, con
 	var no []string
 	for _, name := range names {
 		if !slices.Contains(BridgeNames(bridges), name) && err == nil {
-			no = append(no, fmt.Sprintf("bridge '%s' not found on node %s%s", name, node, conditions.Instead("bridges there", BridgeNames(bridges))))
+			no = append(no, e.BridgeNotFound(ctx, name, node, bridges))
 		}
 	}
 	return no, err

@@ -18,6 +18,7 @@ package preflight
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -71,6 +72,16 @@ func (e *Checks) BridgesWith(ctx context.Context, names []string, node string) (
 		return there, err
 	}
 	return e.Inventory.Bridges(ctx, node, inventory.Relaxed)
+}
+
+// BridgeNotFound says that a bridge is not among those of a node. PVE leaves those out that the user may neither use nor see,
+// and does not say so.
+func (e *Checks) BridgeNotFound(ctx context.Context, name, node string, there []proxmox.Bridge) string {
+	path, hidden := "/sdn/zones/localnetwork/"+name, ""
+	if has, err := e.Inventory.Privileges(ctx, path); err == nil && !has["SDN.Use"] && !has["SDN.Audit"] {
+		hidden = ", or the user may not see it: privilege SDN.Use is missing on " + path
+	}
+	return fmt.Sprintf("bridge '%s' not found on node %s%s%s", name, node, hidden, conditions.Instead("bridges there", BridgeNames(there)))
 }
 
 // BridgeNames returns the names of bridges.
