@@ -305,6 +305,29 @@ func TestWatch(t *testing.T) {
 	})
 }
 
+// TestWatchIsTakenOver has a watch taken over while lists are told, for the race detector.
+func TestWatchIsTakenOver(t *testing.T) {
+	p := &pve{guests: []proxmox.Guest{{VMID: 100, Status: "running"}}}
+	c := New(p)
+	defer c.Close()
+	first, second := &witness{}, &witness{}
+	c.Watch(t.Context(), "a", 100, first)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for range 1000 {
+			c.compare(p.guests, time.Now())
+		}
+	})
+	for range 1000 {
+		c.Watch(t.Context(), "a", 100, second)
+		c.Watch(t.Context(), "a", 100, first)
+	}
+	wg.Wait()
+	if first.used.Load()+second.used.Load() < 1000 {
+		t.Errorf("each list is told to one of them, got %d and %d", first.used.Load(), second.used.Load())
+	}
+}
+
 func TestWatchWithoutLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pve{}

@@ -200,10 +200,10 @@ func (c *Cluster) compare(guests []proxmox.Guest, begun time.Time) {
 			c.forget(key)
 			continue
 		}
-		g := listed[w.vmid]
-		used = append(used, usage{watcher: w, guest: g})
+		g, to := listed[w.vmid], w.Watcher // Another may take its place once the lock is free.
+		used = append(used, usage{watcher: to, guest: g})
 		if w.news(g, begun, c.lag) {
-			tell = append(tell, func() { w.Listed(g) })
+			tell = append(tell, func() { to.Listed(g) })
 		}
 	}
 	c.mu.Unlock()
