@@ -112,24 +112,25 @@ func TestImages(t *testing.T) {
 	t.Parallel()
 	all := map[string]struct {
 		reason string
+		poll   time.Duration // A second if not set.
 		run    func(*imageWorld)
 	}{
 		"image-nothing": {reason: "One file makes an Image and Machines of it on a fresh cluster.", run: fromNothing},
 		"image-wrong":   {reason: "Of an image with another checksum nothing is used.", run: wrongChecksum},
 		"image-refresh": {reason: "A newer image changes no Machine.", run: newRevision},
 		"image-url":     {reason: "Machines that ask for one URL share an Image.", run: sharedURL},
-		"image-wait":    {reason: "Machines that wait for an Image cost no call.", run: waitsWithoutCalls},
+		"image-wait":    {reason: "Machines that wait for an Image cost no call.", poll: 10 * time.Second, run: waitsWithoutCalls},
 	}
 	for version, name := range pairs(versions(), all) {
 		t.Run(versions()[version]+"/"+name+"-"+version[:1], func(t *testing.T) {
 			t.Parallel()
 			t.Log(all[name].reason)
-			all[name].run(newImageWorld(t, versions()[version], name, version))
+			all[name].run(newImageWorld(t, versions()[version], name, version, all[name].poll))
 		})
 	}
 }
 
-func newImageWorld(t *testing.T, scopeName, name, version string) *imageWorld {
+func newImageWorld(t *testing.T, scopeName, name, version string, poll time.Duration) *imageWorld {
 	t.Helper()
 	scenario, err := simulator.Quickstart()
 	if err != nil {
@@ -146,6 +147,7 @@ func newImageWorld(t *testing.T, scopeName, name, version string) *imageWorld {
 	w := &imageWorld{
 		world: worldOf(t, scopes()[scopeName], strings.ToLower(scopeName)+"-"+name, scenario, durations, version), mirror: newMirror(t),
 	}
+	w.poll = poll
 	w.options = func(mgr ctrl.Manager) kind.Options {
 		o := kindOptions(mgr)
 		o.Checksums = checksum.Fetcher{AllowLocal: true}
@@ -418,6 +420,9 @@ func waitsWithoutCalls(w *imageWorld) {
 	for _, m := range all[1:] {
 		w.m = m
 		w.delete()
+	}
+	for _, m := range all[1:] {
+		w.m = m
 		w.gone()
 	}
 	woken := time.Now()
