@@ -29,6 +29,7 @@ import (
 // +kubebuilder:printcolumn:name="STORAGE",type="string",JSONPath=".spec.forProvider.storage"
 // +kubebuilder:printcolumn:name="TAKEN",type="date",JSONPath=".status.atProvider.time"
 // +kubebuilder:printcolumn:name="SIZE",type="integer",JSONPath=".status.atProvider.size"
+// +kubebuilder:printcolumn:name="CONSISTENCY",type="string",JSONPath=".status.atProvider.consistency",priority=1
 // +kubebuilder:printcolumn:name="VERIFIED",type="boolean",JSONPath=".status.atProvider.verified",priority=1
 // +kubebuilder:printcolumn:name="VOLUME",type="string",JSONPath=".status.atProvider.volume",priority=1
 
@@ -195,6 +196,13 @@ type BackupObservation struct {
 	// succeeded. It is left out if there was none.
 	// +optional
 	Verified *bool `json:"verified,omitempty"`
+
+	// Consistency of the content of the disks: Offline if the VM was off or shut down
+	// for it, FileSystem if its guest agent had frozen its file systems, Crash if they
+	// are as after a power failure, Unknown if Proxmox VE does not tell, as of a
+	// backup that was adopted.
+	// +optional
+	Consistency Consistency `json:"consistency,omitempty"`
 
 	// Log has the last lines of the log of the latest attempt that has failed.
 	// +optional

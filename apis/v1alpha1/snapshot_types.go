@@ -29,6 +29,7 @@ import (
 // +kubebuilder:printcolumn:name="TAKEN",type="date",JSONPath=".status.atProvider.time"
 // +kubebuilder:printcolumn:name="CURRENT",type="boolean",JSONPath=".status.atProvider.current"
 // +kubebuilder:printcolumn:name="PARENT",type="string",JSONPath=".status.atProvider.parent",priority=1
+// +kubebuilder:printcolumn:name="CONSISTENCY",type="string",JSONPath=".status.atProvider.consistency",priority=1
 // +kubebuilder:printcolumn:name="MEMORY",type="boolean",JSONPath=".status.atProvider.includesMemory",priority=1
 
 // SnapshotParameters describe a snapshot, which is taken once: one that was removed in
@@ -118,6 +119,23 @@ const (
 	SnapshotRetain SnapshotRemovalPolicy = "Retain"
 )
 
+// Consistency is how whole the content of the disks is that a copy of a virtual machine has.
+type Consistency string
+
+// The levels of consistency.
+const (
+	// ConsistencyMemory means that the memory was saved at the same moment.
+	ConsistencyMemory Consistency = "Memory"
+	// ConsistencyOffline means that the virtual machine was off, or was shut down for it.
+	ConsistencyOffline Consistency = "Offline"
+	// ConsistencyFileSystem means that the guest agent had frozen the file systems.
+	ConsistencyFileSystem Consistency = "FileSystem"
+	// ConsistencyCrash means that the disks are as after a power failure.
+	ConsistencyCrash Consistency = "Crash"
+	// ConsistencyUnknown means that Proxmox VE does not tell.
+	ConsistencyUnknown Consistency = "Unknown"
+)
+
 // SnapshotObservation is what is seen of a snapshot.
 type SnapshotObservation struct {
 	// Name of the snapshot in Proxmox VE.
@@ -157,6 +175,13 @@ type SnapshotObservation struct {
 	// IncludesMemory is true if the memory of the VM was saved.
 	// +optional
 	IncludesMemory bool `json:"includesMemory,omitempty"`
+
+	// Consistency of the content of the disks: Memory if the memory was saved with
+	// them, Offline if the VM was off, FileSystem if its guest agent had frozen its
+	// file systems, Crash if they are as after a power failure, Unknown if Proxmox VE
+	// does not tell, as of a snapshot that was adopted.
+	// +optional
+	Consistency Consistency `json:"consistency,omitempty"`
 
 	// Current is true if the present state of the VM is based on this snapshot.
 	// +optional

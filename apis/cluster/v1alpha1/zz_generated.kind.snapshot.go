@@ -61,6 +61,7 @@ type SnapshotStatus struct {
 // +kubebuilder:printcolumn:name="TAKEN",type="date",JSONPath=".status.atProvider.time"
 // +kubebuilder:printcolumn:name="CURRENT",type="boolean",JSONPath=".status.atProvider.current"
 // +kubebuilder:printcolumn:name="PARENT",type="string",JSONPath=".status.atProvider.parent",priority=1
+// +kubebuilder:printcolumn:name="CONSISTENCY",type="string",JSONPath=".status.atProvider.consistency",priority=1
 // +kubebuilder:printcolumn:name="MEMORY",type="boolean",JSONPath=".status.atProvider.includesMemory",priority=1
 // +kubebuilder:printcolumn:name="REASON",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].reason",priority=1
 // +kubebuilder:printcolumn:name="MESSAGE",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].message",priority=1

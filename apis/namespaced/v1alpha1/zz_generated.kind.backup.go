@@ -61,6 +61,7 @@ type BackupStatus struct {
 // +kubebuilder:printcolumn:name="STORAGE",type="string",JSONPath=".spec.forProvider.storage"
 // +kubebuilder:printcolumn:name="TAKEN",type="date",JSONPath=".status.atProvider.time"
 // +kubebuilder:printcolumn:name="SIZE",type="integer",JSONPath=".status.atProvider.size"
+// +kubebuilder:printcolumn:name="CONSISTENCY",type="string",JSONPath=".status.atProvider.consistency",priority=1
 // +kubebuilder:printcolumn:name="VERIFIED",type="boolean",JSONPath=".status.atProvider.verified",priority=1
 // +kubebuilder:printcolumn:name="VOLUME",type="string",JSONPath=".status.atProvider.volume",priority=1
 // +kubebuilder:printcolumn:name="REASON",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].reason",priority=1

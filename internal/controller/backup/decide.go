@@ -70,6 +70,9 @@ type state struct {
 	// task that is recorded, or nil if PVE does not know it.
 	task *proxmox.Task
 
+	// log has its first lines, once it has ended.
+	log []string
+
 	// found is the task whose start was not seen; nil for none.
 	found *proxmox.Task
 

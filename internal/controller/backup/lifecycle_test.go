@@ -34,6 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 const (
@@ -92,6 +93,35 @@ func (l *lab) quiet(b backup.Backup) {
 	if after := l.Writes(); len(after) != before || b.GetResourceVersion() != version {
 		l.Errorf("an unchanged resource costs writes: %v", after[before:])
 	}
+}
+
+// TestConsistency has the status tell whether the guest's file systems were frozen, as far as PVE does.
+func TestConsistency(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		l.Machine(uuid)
+		version, err := l.Client.Version(l.Context())
+		l.Must(err)
+		frozen := map[bool]v1alpha1.Consistency{false: v1alpha1.ConsistencyUnknown, true: v1alpha1.ConsistencyFileSystem}[version.AtLeast(9, 1)]
+		check := func(name, more string, want v1alpha1.Consistency) {
+			l.Helper()
+			b := l.backup(name, spec+more)
+			l.Until(b, "it is made", configtest.Settled(b))
+			l.Restart() // It is kept.
+			l.Reconcile(b)
+			if got := b.Observation().Consistency; got != want {
+				l.Errorf("backup %s is shown as %s, want %s", name, got, want)
+			}
+		}
+		check("off", "", v1alpha1.ConsistencyOffline)
+		l.Ended(l.Client.Start(l.Context(), ref))
+		check("without-agent", "", v1alpha1.ConsistencyCrash)
+		l.Edit(func(s *simulator.State) {
+			s.Guests[vmid].Config["agent"], s.Guests[vmid].Agent = "1", &state.Agent{}
+			s.Guests[vmid].Started = s.Guests[vmid].Started.Add(-time.Hour)
+		})
+		check("frozen", "", frozen)
+		check("shut-down", "mode: stop\n", v1alpha1.ConsistencyOffline)
+	})
 }
 
 // TestRetained has a backup outlive its resource, whatever the management policies, and its

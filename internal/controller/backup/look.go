@@ -33,6 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/consistency"
 )
 
 // A view is what was found about a Backup, and what is to be done.
@@ -184,6 +185,7 @@ func (e *external) readTask(ctx context.Context, m Backup, s *state) error {
 		return err
 	}
 	log, err := e.client.TaskHead(ctx, t.UPID, logHead)
+	s.log = log
 	if err == nil && (t.OK() || backuplog.Volume(log, m.Parameters().Storage) != "") {
 		s.volume, err = e.findMade(ctx, m, log)
 	}
@@ -223,7 +225,7 @@ func (e *external) note(ctx context.Context, m Backup, s state) (bool, error) {
 	case adopt:
 		return e.adopt(ctx, m)
 	case settle:
-		return e.settle(ctx, m)
+		return e.settle(ctx, m, s)
 	case claim:
 		r.Task = s.found.UPID
 	case fail:
@@ -258,13 +260,26 @@ func (e *external) noteFailure(ctx context.Context, m Backup, t proxmox.Task) er
 }
 
 // settle notes that the backup is there.
-func (e *external) settle(ctx context.Context, m Backup) (bool, error) {
+func (e *external) settle(ctx context.Context, m Backup, s state) (bool, error) {
 	r, volume := e.view.record, e.view.volume
+	if !r.Done {
+		r.Consistency = e.consistency(ctx, s)
+	}
 	r.Done, r.Gone, r.Task = true, false, ""
 	r.succeed()
 	r.Volume, r.Time = volume.ID, volume.Changed
 	e.Event(m, event.Normal(eventMade, "backup "+r.Volume+" is made"))
 	return true, e.save(ctx, m)
+}
+
+// consistency of a backup that was just made. One whose log is not known is taken for what
+// is not known.
+func (e *external) consistency(ctx context.Context, s state) v1alpha1.Consistency {
+	version, err := e.inventory.Version(ctx)
+	if err != nil {
+		return v1alpha1.ConsistencyUnknown
+	}
+	return v1alpha1.Consistency(consistency.OfBackup(s.log, version))
 }
 
 // adopt notes that the backup, which the user has named, is this resource's own. It writes

@@ -22,6 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/utils/ptr"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
@@ -61,6 +62,9 @@ type record struct {
 	// name with another time is another backup.
 	Volume string `json:"volume,omitempty"`
 	Time   int64  `json:"time,omitempty"`
+
+	// Consistency of the backup, if it was learned when it was made.
+	Consistency v1alpha1.Consistency `json:"consistency,omitempty"`
 
 	// Notes that were written last, without the mark.
 	Notes string `json:"notes,omitempty"`

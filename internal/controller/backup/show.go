@@ -122,6 +122,9 @@ func (e *external) observation(m Backup) {
 	if v.volume.VMID != 0 {
 		o.VMID = ptr.To(int32(v.volume.VMID)) //nolint:gosec // No VMID is that large.
 	}
+	if o.Consistency = r.Consistency; o.Consistency == "" {
+		o.Consistency = v1alpha1.ConsistencyUnknown
+	}
 	if v.volume.Verification != "" {
 		o.Verified = ptr.To(v.volume.Verification == "ok")
 	}

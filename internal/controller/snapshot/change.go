@@ -62,7 +62,12 @@ func (e *external) intend(ctx context.Context, m Snapshot) error {
 	if err != nil {
 		return err
 	}
+	now, err := e.client.Status(ctx, v.ref())
+	if err != nil {
+		return err
+	}
 	r := v.record
+	r.Ran, r.Uptime = now.Running(), int64(now.Uptime.Seconds())
 	r.UUID, r.VMID, r.Node, r.Name = v.target.UUID, v.target.VMID, v.guest.Node, v.name
 	r.Description, r.Memory = ptr.Deref(p.Description, ""), ptr.Deref(p.IncludeMemory, false)
 	r.Begun, r.Before, r.Task = e.Now().Unix(), tasktrack.Latest(before), ""

@@ -27,11 +27,13 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/snapshot"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 const (
@@ -111,6 +113,53 @@ func TestMemory(t *testing.T) {
 		}
 		l.Delete(s)
 	})
+}
+
+// TestConsistency has the status tell whether the guest's file systems were frozen, as far as PVE does.
+func TestConsistency(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		version, err := l.Client.Version(l.Context())
+		l.Must(err)
+		frozen := map[bool]v1alpha1.Consistency{false: v1alpha1.ConsistencyUnknown, true: v1alpha1.ConsistencyFileSystem}[version.AtLeast(9, 1)]
+		check := func(name, spec string, want v1alpha1.Consistency) {
+			l.Helper()
+			s := l.snapshot(name, ofVMID+spec)
+			l.Until(s, "it is taken", configtest.Settled(s))
+			l.Restart() // It is kept.
+			l.Reconcile(s)
+			if got := s.Observation().Consistency; got != want {
+				l.Errorf("snapshot %s is shown as %s, want %s", name, got, want)
+			}
+		}
+		check("off", "", v1alpha1.ConsistencyOffline)
+		l.Ended(l.Client.Start(l.Context(), ref))
+		check("without-agent", "", v1alpha1.ConsistencyCrash)
+		agent := func(missing bool) {
+			l.Edit(func(s *simulator.State) {
+				s.Guests[vmid].Config["agent"], s.Guests[vmid].Agent = "1", &state.Agent{Missing: missing}
+				s.Guests[vmid].Started = s.Guests[vmid].Started.Add(-time.Hour)
+			})
+		}
+		agent(true)
+		check("agent-missing", "", v1alpha1.ConsistencyCrash)
+		agent(false)
+		check("frozen", "", frozen)
+		check("with-memory", "includeMemory: true\n", v1alpha1.ConsistencyMemory)
+	})
+}
+
+// TestConsistencyUnknown has nothing claimed of a snapshot that somebody else has taken.
+func TestConsistencyUnknown(t *testing.T) {
+	l := here(t)
+	l.taken("theirs", "")
+	s, ok := l.Object("Snapshot", "mine", 1, ofVMID, map[string]string{xpmeta.AnnotationKeyExternalName: "theirs"}).(snapshot.Snapshot)
+	if !ok {
+		l.Fatal("it is no Snapshot")
+	}
+	l.Until(s, "it is adopted", configtest.Settled(s))
+	if got := s.Observation().Consistency; got != v1alpha1.ConsistencyUnknown {
+		l.Errorf("it is shown as %s", got)
+	}
 }
 
 // TestNames has the name of the spec, or one made of the resource's.

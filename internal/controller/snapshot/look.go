@@ -226,7 +226,7 @@ func (e *external) note(ctx context.Context, m Snapshot, s state) (bool, error) 
 	case adopt:
 		return e.adopt(ctx, m)
 	case settle:
-		return e.settle(ctx, m)
+		return e.settle(ctx, m, s)
 	case fail:
 		problem, message := proxmox.SnapshotExists, "another snapshot has the name"
 		if s.task != nil {
@@ -245,11 +245,14 @@ func (e *external) note(ctx context.Context, m Snapshot, s state) (bool, error) 
 }
 
 // settle notes that the snapshot is there, unless an older resource stands for it.
-func (e *external) settle(ctx context.Context, m Snapshot) (bool, error) {
+func (e *external) settle(ctx context.Context, m Snapshot, s state) (bool, error) {
 	r, entry := e.view.record, e.view.entry
 	if p, err := e.conflict(ctx, m, r.UUID); p != nil || err != nil {
 		e.view.decision = decision{action: stuck, problem: p}
 		return false, err
+	}
+	if !r.Done {
+		r.Consistency = e.consistency(ctx, s)
 	}
 	r.Done, r.Gone, r.Task, r.Before = true, false, "", nil
 	r.Failures = kind.Failures{}

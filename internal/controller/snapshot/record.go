@@ -19,6 +19,7 @@ package snapshot
 import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -36,6 +37,13 @@ type record struct {
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`
 	Memory      bool   `json:"memory,omitempty"`
+
+	// Ran is true if the VM ran when the snapshot was begun, and Uptime for how many seconds.
+	Ran    bool  `json:"ran,omitempty"`
+	Uptime int64 `json:"uptime,omitempty"`
+
+	// Consistency of the snapshot, if it was learned when it was taken.
+	Consistency v1alpha1.Consistency `json:"consistency,omitempty"`
 
 	// Before are the latest tasks that took snapshots of the VM before this one was begun.
 	Before []proxmox.UPID `json:"before,omitempty"`

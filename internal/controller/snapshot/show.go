@@ -108,6 +108,7 @@ func (e *external) observation(m Snapshot) {
 	o.Time = ptr.To(metav1.NewTime(v.entry.Time))
 	o.Parent, o.Description, o.IncludesMemory = v.entry.Parent, v.entry.Description, v.entry.Memory
 	o.Current, o.ReadyToUse = v.tree.Current == v.name, true
+	o.Consistency = v.record.consistency(v.entry)
 	if v.record.Size > 0 {
 		o.Size = ptr.To(v.record.Size)
 	}

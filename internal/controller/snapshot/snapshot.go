@@ -64,6 +64,7 @@ type Client interface {
 	RemoveSnapshot(ctx context.Context, ref proxmox.Ref, name string) (proxmox.UPID, error)
 	NodeTasks(ctx context.Context, node, taskType string) ([]proxmox.Task, error)
 	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
+	TaskLog(ctx context.Context, u proxmox.UPID, lastLines int) ([]string, error)
 	Identity() proxmox.Identity
 }
 
@@ -75,6 +76,7 @@ type Inventory interface {
 	Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error)
 	Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error)
 	ClusterName(ctx context.Context) (string, error)
+	Version(ctx context.Context) (proxmox.Version, error)
 	Follow(u proxmox.UPID, done func(proxmox.Task))
 	InvalidateGuest(vmid int)
 }

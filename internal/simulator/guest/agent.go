@@ -41,6 +41,61 @@ func AgentRuns(o *engine.Op, g *state.Guest) error {
 	return nil
 }
 
+// NotFrozen is what a snapshot of a running VM logs if its agent does not freeze its file systems: nothing if it does, and in 8.4 for a VM
+// without an agent too.
+func NotFrozen(o *engine.Op, g *state.Guest) string {
+	enabled, off := agentFreezes(o, g)
+	switch {
+	case o.State.Version == "8.4" && enabled && AgentRuns(o, g) != nil:
+		return fmt.Sprintf("QEMU Guest Agent is not running - VM %d qga command 'guest-ping' failed - got timeout", g.VMID)
+	case o.State.Version == "8.4":
+		return ""
+	}
+	return notFrozen(o, g, !enabled || off)
+}
+
+// notFrozen is why PVE 9 does not freeze the file systems of a running VM.
+func notFrozen(o *engine.Op, g *state.Guest, off bool) string {
+	switch {
+	case off:
+		return "skipping guest filesystem freeze - disabled in VM options"
+	case AgentRuns(o, g) != nil:
+		return "skipping guest filesystem freeze - agent configured but not running?"
+	case g.Frozen:
+		return "skipping guest filesystem freeze - already frozen"
+	}
+	return ""
+}
+
+// FreezeForBackup is what the backup of a running VM logs of freezing its file systems.
+func FreezeForBackup(o *engine.Op, g *state.Guest) []string {
+	enabled, off := agentFreezes(o, g)
+	why := ""
+	switch {
+	case o.State.Version != "8.4":
+		why = notFrozen(o, g, !enabled || off)
+	case g.Config["agent"] == "" || g.Config["agent"] == "0":
+		return nil
+	case AgentRuns(o, g) != nil:
+		why = "skipping guest-agent 'fs-freeze', agent configured but not running?"
+	case off:
+		why = "skipping guest-agent 'fs-freeze', disabled in VM options"
+	}
+	if why != "" {
+		return []string{why}
+	}
+	return []string{"issuing guest-agent 'fs-freeze' command", "issuing guest-agent 'fs-thaw' command"}
+}
+
+// agentFreezes reads the option agent: whether there is one, and whether it is told not to freeze file systems.
+func agentFreezes(o *engine.Op, g *state.Guest) (enabled, off bool) {
+	agent := o.Engine.Parse("agent", g.Config["agent"])
+	for _, key := range []string{"freeze-fs", "guest-fsfreeze", "freeze-fs-on-backup"} {
+		off = off || agent[key] == "0"
+	}
+	return agent["enabled"] == "1", off
+}
+
 // Addresses are those of a NIC: what the scenario says, what cloud-init configured, or what a DHCP server would give.
 func Addresses(o *engine.Op, g *state.Guest, nic int) []string {
 	if g.Agent != nil && len(g.Agent.Addresses[nic]) > 0 {

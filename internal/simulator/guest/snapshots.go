@@ -75,6 +75,9 @@ func Snapshot(o *engine.Op, g *state.Guest, name, description string, memory boo
 		o.Logf("snapshotting 'drive-%s' (%s)", key, d.File())
 	}
 	memory = memory && g.Power != state.Stopped
+	if why := NotFrozen(o, g); g.Power != state.Stopped && !memory && why != "" {
+		o.Logf("%s", why)
+	}
 	g.Snapshots[name] = &state.Snapshot{
 		Config: config, Description: description, Parent: g.Config["parent"], Time: o.Engine.Clock.Now(), VMState: memory,
 	}

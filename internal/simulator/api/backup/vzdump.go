@@ -351,6 +351,11 @@ func (j *job) write(o *engine.Op, g *state.Guest, began time.Time) error {
 		what, path = "Proxmox Backup Server", strings.TrimPrefix(name, "backup/")
 	}
 	o.Logf("INFO: creating %s archive '%s'", what, path)
+	if g.Power != state.Stopped && j.mode != "stop" {
+		for _, line := range guest.FreezeForBackup(o, g) {
+			o.Logf("INFO: %s", line)
+		}
+	}
 	if err := volume.Store(o, s, name, v); err != nil {
 		o.Logf("INFO: aborting backup job")
 		return apierr.Errorf("vma_queue_write: write error - Broken pipe")
