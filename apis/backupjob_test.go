@@ -52,6 +52,21 @@ func TestBackupJobRefused(t *testing.T) {
 		"Fleecing": {
 			reason: "PVE wants a storage.", spec: `{schedule: daily, all: true, storage: nas, fleecing: {enabled: true}}`, want: []string{"fleecing needs a storage"},
 		},
+		"Rules": {
+			reason: "PVE would remove the backups of others.", spec: `{schedule: daily, all: true, storage: nas, pruneBackups: {keepLast: 3}}`,
+			want: []string{"consent with allowPruningOthers"},
+		},
+		"Prune": {
+			reason: "And by the rules of the storage.", spec: `{schedule: daily, all: true, storage: nas, prune: true}`, want: []string{"allowPruningOthers"},
+		},
+		"PruneAll": {
+			reason: "Words contradict each other.", spec: `{schedule: daily, all: true, storage: nas, prune: true, pruneBackups: {keepAll: true}}`,
+			want: []string{"allowPruningOthers"},
+		},
+		"NoConsent": {
+			reason: "It is refused.", spec: `{schedule: daily, all: true, storage: nas, allowPruningOthers: false, pruneBackups: {keepDaily: 3}}`,
+			want: []string{"allowPruningOthers"},
+		},
 		"Mode":     {reason: "There are three modes.", spec: `{schedule: daily, all: true, storage: nas, mode: live}`, want: []string{"mode", "suspend"}},
 		"Priority": {reason: "PVE knows 8 at most.", spec: `{schedule: daily, all: true, storage: nas, ioPriority: 9}`, want: []string{"ioPriority"}},
 		"Age":      {reason: "An age is positive.", spec: `{schedule: daily, all: true, storage: nas, maxAgeHours: 0}`, want: []string{"maxAgeHours"}},
@@ -60,6 +75,22 @@ func TestBackupJobRefused(t *testing.T) {
 		for in, s := range scopes() {
 			t.Run(name+"/"+in, func(t *testing.T) {
 				wantRefused(t, tc.reason, tryCreate(t.Context(), s.jobOf(t, tc.spec)), tc.want...)
+			})
+		}
+	}
+}
+
+// TestBackupJobRetention has what removes nothing, or what is consented to, admitted.
+func TestBackupJobRetention(t *testing.T) {
+	for _, spec := range []string{
+		"", "pruneBackups: {keepAll: true}", "prune: false", "prune: false, pruneBackups: {keepLast: 3}", "allowPruningOthers: true",
+		"allowPruningOthers: true, pruneBackups: {keepLast: 3}", "allowPruningOthers: true, prune: true",
+	} {
+		for in, s := range scopes() {
+			t.Run(in+"/"+spec, func(t *testing.T) {
+				if err := tryCreate(t.Context(), s.jobOf(t, "{schedule: daily, all: true, storage: nas, "+spec+"}")); err != nil {
+					t.Error(err)
+				}
 			})
 		}
 	}

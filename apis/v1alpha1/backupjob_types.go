@@ -39,6 +39,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="[has(self.pool), has(self.poolRef), has(self.poolSelector)].filter(x, x).size() < 2",message="set one of pool, poolRef and poolSelector"
 // +kubebuilder:validation:XValidation:rule="[has(self.storage), has(self.storageRef), has(self.storageSelector)].filter(x, x).size() == 1",message="set one of storage, storageRef and storageSelector"
 // +kubebuilder:validation:XValidation:rule="(has(self.all) && self.all) || !(has(self.excludeVMIDs) || has(self.excludeMachineRefs) || has(self.excludeMachineSelector))",message="exclusions are for all: set all to true"
+// +kubebuilder:validation:XValidation:rule="(has(self.allowPruningOthers) && self.allowPruningOthers) || (has(self.prune) ? !self.prune : !has(self.pruneBackups) || (has(self.pruneBackups.keepAll) && self.pruneBackups.keepAll))",message="Proxmox VE prunes the backups of these guests that others have made too: consent with allowPruningOthers: true, or set keepAll"
 // +kubebuilder:validation:XValidation:rule="[has(self.name), has(oldSelf.name)].filter(h, h).size() != 2 || self.name == oldSelf.name",message="name cannot change: a backup job cannot be renamed"
 type BackupJobParameters struct {
 	// Name of the job: 2 to 50 letters, digits, hyphens and underscores, the first a
@@ -189,12 +190,22 @@ type BackupJobParameters struct {
 
 	// PruneBackups says which backups of each guest are kept when a backup was made. The
 	// others on the storage are removed, whoever has made them, unless they are
-	// protected. Default: the rules of the storage (PVE: prune-backups).
+	// protected: anything but keepAll needs allowPruningOthers. Default: keepAll, and
+	// with allowPruningOthers what the job has already, or else the rules of the
+	// storage (PVE: prune-backups).
 	// +optional
 	PruneBackups *StoragePruneBackups `json:"pruneBackups,omitempty"`
 
-	// Prune is false to remove no backups, whatever the rules. Default of Proxmox VE:
-	// true (PVE: remove).
+	// AllowPruningOthers is the consent that after each backup Proxmox VE removes the
+	// unprotected backups of the guest on the storage that others have made too: it
+	// does not tell them from those of this job. Without it nothing is removed.
+	// Default: false.
+	// +optional
+	AllowPruningOthers *bool `json:"allowPruningOthers,omitempty"`
+
+	// Prune is false to remove no backups, whatever the rules; a run fails when there are
+	// as many as they keep. True needs allowPruningOthers. Default of Proxmox VE: true
+	// (PVE: remove).
 	// +optional
 	Prune *bool `json:"prune,omitempty"`
 

@@ -244,6 +244,11 @@ func (in *BackupJobParameters) DeepCopyInto(out *BackupJobParameters) {
 		*out = new(StoragePruneBackups)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.AllowPruningOthers != nil {
+		in, out := &in.AllowPruningOthers, &out.AllowPruningOthers
+		*out = new(bool)
+		**out = **in
+	}
 	if in.Prune != nil {
 		in, out := &in.Prune, &out.Prune
 		*out = new(bool)

@@ -17,6 +17,7 @@ limitations under the License.
 package backupjob_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,13 +46,14 @@ func job() configtest.Kind {
 func TestBackupJob(t *testing.T) {
 	k := job()
 	k.Spec = `{name: nightly, schedule: "mon..fri 02:30", vmids: [9000], storage: local, mode: snapshot, compression: zstd, comment: Nightly,
-		pruneBackups: {keepLast: 3}, notesTemplate: "{{guestname}}", fleecing: {enabled: true, storage: local-lvm}}`
+		pruneBackups: {keepLast: 3}, allowPruningOthers: true, notesTemplate: "{{guestname}}", fleecing: {enabled: true, storage: local-lvm}}`
 	k.Want = map[string]string{
 		"schedule": "mon..fri 02:30", "vmid": "9000", "storage": "local", "mode": "snapshot", "compress": "zstd", "comment": "Nightly",
 		"prune-backups": "keep-last=3", "notes-template": "{{guestname}}", "fleecing": "enabled=1,storage=local-lvm", "enabled": "1",
 	}
 	k.Changed = `{name: nightly, schedule: "sat 04:00", all: true, excludeVMIDs: [9000], storage: local, mode: stop, compression: none, comment: "",
-		pruneBackups: {keepLast: 5, keepDaily: 7}, notesTemplate: "", enabled: false, repeatMissed: true, protected: true, bandwidthLimit: 1024,
+		pruneBackups: {keepLast: 5, keepDaily: 7}, allowPruningOthers: true, notesTemplate: "", enabled: false, repeatMissed: true, protected: true,
+		bandwidthLimit: 1024,
 		fleecing: {enabled: false}, notification: {mode: notification-system, mailTo: [ops@example.com], mailOn: failure},
 		performance: {maxWorkers: 8}, ioPriority: 8, lockWaitMinutes: 60, stopWaitMinutes: 5, zstdThreads: 0, pigzThreads: 2, prune: false}`
 	k.WantChanged = map[string]string{
@@ -215,6 +217,66 @@ func TestNextRun(t *testing.T) {
 		l.Reconcile(mg)
 		if o := observation(l.T, mg); o.NextRun != nil {
 			l.Errorf("a job that is not enabled runs at %v", o.NextRun)
+		}
+	})
+}
+
+// others is the backup that somebody else has made.
+const others = "local:backup/vzdump-qemu-9000-2025_11_22-01_00_00.vma.zst"
+
+// run has PVE run the job once, as it does when it is due.
+func run(l *configtest.Life, id string) {
+	l.Helper()
+	job, form := l.Options(id), proxmox.Params{}
+	for _, option := range []string{"storage", "prune-backups", "remove"} {
+		if job[option] != "" {
+			form[option] = job[option]
+		}
+	}
+	l.Must(l.Client.CreateObject(l.Context(), proxmox.Collection{Noun: "run", Path: "/nodes/pve1/vzdump", Key: "vmid"}, job["vmid"], form))
+	for ended := false; !ended; <-time.After(10 * time.Millisecond) {
+		all, err := l.Client.NodeTasks(l.Context(), "pve1", "vzdump")
+		l.Must(err)
+		ended = !slices.ContainsFunc(all, func(t proxmox.Task) bool { return t.Running })
+	}
+}
+
+// TestOthersAreKept has no run of a job remove what others have made, whatever the rules of the storage, unless that is
+// consented to.
+func TestOthersAreKept(t *testing.T) {
+	configtest.RunIn(t, job(), func(l *configtest.Life) {
+		l.Edit(func(s *state.State) {
+			s.Storages["local"].Options = map[string]string{"prune-backups": "keep-last=1"}
+			name := strings.TrimPrefix(others, "local:")
+			s.Volumes[s.Storages["local"].Key("pve1", name)] = &state.Volume{
+				VMID: 9000, Format: "vma.zst", Content: "backup", Size: 1, Used: 1, Created: time.Now().AddDate(-1, 0, 0), Backup: &state.Backup{},
+			}
+		})
+		spared := func() bool {
+			all, err := l.Client.Volumes(l.Context(), "pve1", "local", "backup")
+			l.Must(err)
+			return slices.ContainsFunc(all, func(v proxmox.Volume) bool { return v.ID == others })
+		}
+		const spec = "{name: nightly, schedule: daily, vmids: [9000], storage: local"
+		mg := l.Resource(1, spec+"}", nil)
+		l.Settle(mg)
+		run(l, "nightly")
+		if !spared() {
+			l.Error("the backup that others have made is gone")
+		}
+		l.EditSpec(mg, spec+", pruneBackups: {keepLast: 1}, allowPruningOthers: true}")
+		l.Settle(mg)
+		if o := l.Options("nightly"); o["prune-backups"] != "keep-last=1" {
+			l.Errorf("the rules are %q", o["prune-backups"])
+		}
+		run(l, "nightly")
+		if spared() {
+			l.Error("the run has removed nothing: it shows nothing about the first one")
+		}
+		l.EditSpec(mg, spec+"}") // The consent is taken back.
+		l.Settle(mg)
+		if o := l.Options("nightly"); o["prune-backups"] != "keep-all=1" {
+			l.Errorf("the rules are %q", o["prune-backups"])
 		}
 	})
 }

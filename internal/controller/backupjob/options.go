@@ -17,6 +17,8 @@ limitations under the License.
 package backupjob
 
 import (
+	"slices"
+
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/settings"
 )
@@ -28,6 +30,11 @@ const (
 	poolOption    = "pool"
 	allOption     = "all"
 	excludeOption = "exclude"
+
+	pruneOption = "prune-backups"
+
+	// keepAll are the rules that remove nothing.
+	keepAll = "keep-all=1"
 
 	// nextRun is told beside the options.
 	nextRun = "next-run"
@@ -58,9 +65,7 @@ func declare(p *parameters) settings.Declared {
 
 // declareParts declares the options that have parts.
 func declareParts(d settings.Declared, p *parameters) {
-	if b := p.PruneBackups; b != nil {
-		d.SetParts("prune-backups", "", retention(b))
-	}
+	declareRetention(d, p)
 	if f := p.Fleecing; f != nil {
 		d.SetParts("fleecing", "enabled", map[string]*string{"enabled": settings.Boolean(&f.Enabled), "storage": f.Storage})
 	}
@@ -71,10 +76,28 @@ func declareParts(d settings.Declared, p *parameters) {
 	}
 }
 
-// retention are the parts of rules by which backups are kept.
+// declareRetention declares which backups a run removes. PVE does not tell those of a job from those that others have
+// made on the storage, so without consent none are, whatever the rules of the storage.
+func declareRetention(d settings.Declared, p *parameters) {
+	allowed := p.AllowPruningOthers != nil && *p.AllowPruningOthers
+	switch b := p.PruneBackups; {
+	case b != nil && (allowed || b.KeepAll == nil || !*b.KeepAll): // Without consent prune is false.
+		d.SetParts(pruneOption, "", retention(b))
+	case b != nil || !allowed:
+		d.SetSame(pruneOption, new(keepAll), func(_, seen string) bool {
+			return slices.Contains([]string{"keep-all=on", "keep-all=yes", "keep-all=true"}, seen)
+		})
+	}
+}
+
+// retention are the parts of rules by which backups are kept. PVE takes no other rule beside keep-all.
 func retention(b *v1alpha1.StoragePruneBackups) map[string]*string {
+	all := settings.Boolean(b.KeepAll)
+	if all == nil {
+		all = new("")
+	}
 	return map[string]*string{
-		"keep-all": settings.Boolean(b.KeepAll), "keep-last": settings.Number(b.KeepLast), "keep-hourly": settings.Number(b.KeepHourly),
+		"keep-all": all, "keep-last": settings.Number(b.KeepLast), "keep-hourly": settings.Number(b.KeepHourly),
 		"keep-daily": settings.Number(b.KeepDaily), "keep-weekly": settings.Number(b.KeepWeekly),
 		"keep-monthly": settings.Number(b.KeepMonthly), "keep-yearly": settings.Number(b.KeepYearly),
 	}
