@@ -108,6 +108,11 @@ func TestMachineAccepted(t *testing.T) {
 			reason: "Beside trunks, the VLAN is that of untagged packets.",
 			spec:   `{networks: [{name: lan, vlan: 7, trunks: 10-20}]}`,
 		},
+		"Gateways": {
+			reason: "A gateway is in the network of the address, link-local, or that of a single address.",
+			spec: `{networks: [{name: a, ipConfig: {address: 192.0.2.10/24, gateway: 192.0.2.1, address6: "2001:db8::2/64", gateway6: "fe80::1"}},
+				{name: b, ipConfig: {address: 192.0.2.10/32, gateway: 198.51.100.1, address6: "2001:db8::2/128", gateway6: "2001:db8:1::1"}}]}`,
+		},
 		"ExplicitNone": {
 			reason: "0 and nothing take options away.",
 			spec: `{cpu: {type: "", flags: [], vcpus: 0, units: 0, affinity: "", numaNodes: [], physBits: "", guestPhysBits: 0, level: 0, hvVendorID: ""},

@@ -781,6 +781,16 @@ func networkRefusals() map[string]refusal {
 			spec:   `{networks: [{name: lan, ipConfig: {address: dhcp, gateway: 192.0.2.1}}]}`,
 			want:   []string{"spec.forProvider.networks[0].ipConfig", "gateway 192.0.2.1", "static address"},
 		},
+		"GatewayElsewhere": {
+			reason: "Nothing reaches a gateway that is in another network.",
+			spec:   `{networks: [{name: lan, ipConfig: {address: 192.0.2.10/24, gateway: 192.0.20.1}}]}`,
+			want:   []string{"spec.forProvider.networks[0].ipConfig", "gateway 192.0.20.1 is not in the network of address 192.0.2.10/24"},
+		},
+		"Gateway6Elsewhere": {
+			reason: "Nor one of IPv6.",
+			spec:   `{networks: [{name: lan, ipConfig: {address6: "2001:db8::2/64", gateway6: "2001:db8:1::1"}}]}`,
+			want:   []string{"spec.forProvider.networks[0].ipConfig", "gateway6 2001:db8:1::1", "2001:db8::2/64"},
+		},
 		"Gateway6WithSLAAC": {
 			reason: "SLAAC brings its own gateway.",
 			spec:   `{networks: [{name: lan, ipConfig: {address6: auto, gateway6: "2001:db8::1"}}]}`,

@@ -60,6 +60,21 @@ func TestProviderConfigRefused(t *testing.T) {
 			spec:   `{endpoints: ["http://pve1.example.com:8006"], credentials: {secretRef: {NS name: pve}}}`,
 			want:   []string{"spec.endpoints[0]", `"http://pve1.example.com:8006"`, "^https://"},
 		},
+		"PortTooHigh": {
+			reason: "A port has 16 bits.",
+			spec:   `{endpoints: ["https://pve1.example.com:80060"], credentials: {secretRef: {NS name: pve}}}`,
+			want:   []string{"spec.endpoints[0]", "https://pve1.example.com:80060", "1 to 65535"},
+		},
+		"PortZero": {
+			reason: "Nothing listens to port 0.",
+			spec:   `{endpoints: ["https://[2001:db8::1]:0/api2/json"], credentials: {secretRef: {NS name: pve}}}`,
+			want:   []string{"spec.endpoints[0]", "1 to 65535"},
+		},
+		"PortEndless": {
+			reason: "A number may have too many digits.",
+			spec:   `{endpoints: ["https://pve1:99999999999999999999999"], credentials: {secretRef: {NS name: pve}}}`,
+			want:   []string{"spec.endpoints[0]", "1 to 65535"},
+		},
 		"NoScheme": {
 			reason: "An endpoint is a URL.",
 			spec:   `{endpoints: ["pve1.example.com"], credentials: {secretRef: {NS name: pve}}}`,
@@ -278,7 +293,7 @@ func TestProviderConfigAccepted(t *testing.T) {
 		"Endpoints": {
 			reason: "All ways to write an endpoint.",
 			spec: `{endpoints: ["https://pve1", "https://pve2/", "https://pve3:8006/api2/json", "https://pve4/api2/json/", "https://192.0.2.1:8006",
-				"https://[2001:db8::1]:8006"], credentials: {secretRef: {NS name: pve}}}`,
+				"https://[2001:db8::1]:8006", "https://pve5:65535"], credentials: {secretRef: {NS name: pve}}}`,
 		},
 		"Token": {
 			reason: "A token in its parts.",

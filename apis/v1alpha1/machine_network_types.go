@@ -141,6 +141,8 @@ type MachineNetwork struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.gateway) || size(self.gateway) == 0 || (has(self.address) && size(self.address) > 0 && self.address != 'dhcp')",messageExpression="'gateway %s needs a static address'.format([self.gateway])"
 // +kubebuilder:validation:XValidation:rule="!has(self.gateway6) || size(self.gateway6) == 0 || (has(self.address6) && size(self.address6) > 0 && !(self.address6 in ['dhcp', 'auto']))",messageExpression="'gateway6 %s needs a static address6'.format([self.gateway6])"
+// +kubebuilder:validation:XValidation:rule="!has(self.gateway) || !isIP(self.gateway) || !has(self.address) || !isCIDR(self.address) || cidr(self.address).prefixLength() >= 31 || cidr(self.address).containsIP(self.gateway)",messageExpression="'gateway %s is not in the network of address %s'.format([self.gateway, self.address])"
+// +kubebuilder:validation:XValidation:rule="!has(self.gateway6) || !isIP(self.gateway6) || !has(self.address6) || !isCIDR(self.address6) || cidr(self.address6).prefixLength() >= 127 || ip(self.gateway6).isLinkLocalUnicast() || cidr(self.address6).containsIP(self.gateway6)",messageExpression="'gateway6 %s is neither in the network of address6 %s nor link-local'.format([self.gateway6, self.address6])"
 // +kubebuilder:validation:MinProperties=1
 type MachineIPConfig struct {
 	// Address is dhcp or an IPv4 address with prefix length, such as
@@ -150,7 +152,8 @@ type MachineIPConfig struct {
 	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || self == 'dhcp' || (isCIDR(self) && cidr(self).ip().family() == 4)",messageExpression="'ipConfig.address ' + self + ' is neither dhcp nor an IPv4 address with prefix length'"
 	Address *string `json:"address,omitempty"`
 
-	// Gateway is the IPv4 default gateway; empty for none. PVE: gw=.
+	// Gateway is the IPv4 default gateway; empty for none. It is in the network of
+	// the address, unless that is a /31 or /32. PVE: gw=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=15
 	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || (isIP(self) && ip(self).family() == 4)",messageExpression="'ipConfig.gateway ' + self + ' is not an IPv4 address'"
@@ -163,7 +166,8 @@ type MachineIPConfig struct {
 	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || self in ['dhcp', 'auto'] || (isCIDR(self) && cidr(self).ip().family() == 6)",messageExpression="'ipConfig.address6 ' + self + ' is neither dhcp nor auto nor an IPv6 address with prefix length'"
 	Address6 *string `json:"address6,omitempty"`
 
-	// Gateway6 is the IPv6 default gateway; empty for none. PVE: gw6=.
+	// Gateway6 is the IPv6 default gateway; empty for none. It is link-local or in
+	// the network of address6, unless that is a /127 or /128. PVE: gw6=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=39
 	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || (isIP(self) && ip(self).family() == 6)",messageExpression="'ipConfig.gateway6 ' + self + ' is not an IPv6 address'"

@@ -32,6 +32,7 @@ type ProviderConfigSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	// +kubebuilder:validation:items:MaxLength=255
 	// +kubebuilder:validation:items:Pattern=`^https://[A-Za-z0-9.\[\]:-]+(/|/api2/?|/api2/json/?)?$`
+	// +kubebuilder:validation:items:XValidation:rule="!isURL(self) || url(self).getPort() == '' || size(url(self).getPort()) <= 5 && int(url(self).getPort()) >= 1 && int(url(self).getPort()) <= 65535",messageExpression="'endpoint %s has a port that does not exist: ports are 1 to 65535, Proxmox VE has 8006'.format([self])"
 	Endpoints []string `json:"endpoints"`
 
 	// TLS says which server certificate is trusted and which client

@@ -440,6 +440,22 @@ func TestMissingPrivilege(t *testing.T) {
 	}
 }
 
+// TestMissingPrivileges has all privileges of a denial found, and none of what follows it.
+func TestMissingPrivileges(t *testing.T) {
+	denial := Denial("create VM 7", Privilege{Path: "/vms/7", Names: []string{"VM.Config.CPU", "VM.Clone"}}, Privilege{Path: "/", Names: []string{"Sys.Modify"}})
+	want := []Privilege{{Path: "/vms/7", Names: []string{"VM.Config.CPU", "VM.Clone"}}, {Path: "/", Names: []string{"Sys.Modify"}}}
+	if diff := cmp.Diff(want, MissingPrivileges(denial)); diff != "" {
+		t.Errorf("MissingPrivileges(%v): -want, +got:\n%s", denial, diff)
+	}
+	other := &Error{Status: http.StatusForbidden, Message: "Permission check failed (/vms/7, VM.Audit) - see (/etc, passwd)"}
+	if got := MissingPrivileges(other); len(got) != 1 || got[0].Path != "/vms/7" {
+		t.Errorf("want /vms/7 alone, got %v", got)
+	}
+	if got := MissingPrivileges(errors.New("no")); got != nil {
+		t.Errorf("want none of another error, got %v", got)
+	}
+}
+
 func TestErrorTextIsStable(t *testing.T) {
 	const upid = "UPID:pve1:00000EF8:000629DA:6B00B985:qmclone:501:tester@pve!full:"
 	cases := map[string]struct {

@@ -45,7 +45,8 @@ var (
 	reNoHA          = regexp.MustCompile(`^cannot delete service '[^']*', not HA managed`)
 	reAgent         = regexp.MustCompile(`QEMU guest agent is not running|No QEMU guest agent configured|qga command '[^']*' failed|^` + agentError)
 	reRootOnly      = regexp.MustCompile(`(?i)\bonly root (can|may)\b`)
-	rePrivilege     = regexp.MustCompile(`Permission check failed \((/[^,]*), ([^)]+)\)`)
+	rePrivilege     = regexp.MustCompile(`\((/[^,]*), ([^)]+)\)`)
+	rePrivileges    = regexp.MustCompile(`Permission check failed (\(/[^,]*, [^)]+\)(, )?)+`)
 	// What is checked under the lock of a file of the cluster fails with another status than 403.
 	reForbidden = regexp.MustCompile(`failed: 403 Permission check failed`)
 	reReference = regexp.MustCompile(`\b(storage|pool|disk|device|volume|snapshot|bridge) '[^']*' (does not exist|is disabled)|` +
@@ -244,15 +245,24 @@ func Denial(op string, missing ...Privilege) error {
 // MissingPrivilege is the privilege that a 403 names. PVE does not always name
 // one.
 func MissingPrivilege(err error) (Privilege, bool) {
+	all := MissingPrivileges(err)
+	if len(all) == 0 {
+		return Privilege{}, false
+	}
+	return all[0], true
+}
+
+// MissingPrivileges are all privileges that a 403 names: PVE's own names one, that of Denial all.
+func MissingPrivileges(err error) []Privilege {
 	var e *Error
 	if !errors.As(err, &e) {
-		return Privilege{}, false
+		return nil
 	}
-	m := rePrivilege.FindStringSubmatch(e.Message)
-	if m == nil {
-		return Privilege{}, false
+	var all []Privilege
+	for _, m := range rePrivilege.FindAllStringSubmatch(rePrivileges.FindString(e.Message), -1) {
+		all = append(all, Privilege{Path: m[1], Names: strings.Split(m[2], "|")})
 	}
-	return Privilege{Path: m[1], Names: strings.Split(m[2], "|")}, true
+	return all
 }
 
 // reports whether any text of PVE in the error matches.

@@ -249,10 +249,13 @@ func (v *VM) pendingChanges() []v1alpha1.MachinePendingChange {
 //nolint:gochecknoglobals // A constant.
 var secretOptions = []string{"args", "cipassword", "sshkeys"}
 
-// Masked hides the values that are secret.
+// Masked hides the values that are secret, and the :0 of a new disk that gets its size from what fills it.
 func Masked(option, value string) string {
 	if slices.Contains(secretOptions, option) && value != "" {
 		return "**********"
+	}
+	if volume, rest, _ := strings.Cut(value, ","); qemu.IsDisk(option) && strings.HasSuffix(volume, ":0") {
+		return strings.TrimSuffix(volume, ":0") + "," + rest
 	}
 	return value
 }

@@ -144,6 +144,26 @@ func TestPhase(t *testing.T) {
 	}
 }
 
+// TestMasked has neither secrets shown nor the size of zero that a disk has until it is filled.
+func TestMasked(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct{ reason, option, value, want string }{
+		"Secret":   {reason: "Nobody sees it.", option: "cipassword", value: "x", want: "**********"},
+		"Imported": {reason: "The disk gets the size of the image.", option: "scsi1", value: "l:0,import-from=l:import/a.raw", want: "l,import-from=l:import/a.raw"},
+		"New":      {reason: "20 GiB are what was asked for.", option: "scsi1", value: "ceph:20,discard=on", want: "ceph:20,discard=on"},
+		"Volume":   {reason: "A volume that is there.", option: "scsi1", value: "ceph:vm-100-disk-0", want: "ceph:vm-100-disk-0"},
+		"Other":    {reason: "Options that are no disks may end so.", option: "net0", value: "virtio=BC:24:11:00:00:0,tag=7", want: "virtio=BC:24:11:00:00:0,tag=7"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := Masked(tc.option, tc.value); got != tc.want {
+				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
 func TestPowerStateOf(t *testing.T) {
 	cases := map[string]struct {
 		reason string

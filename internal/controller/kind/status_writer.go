@@ -20,6 +20,7 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -28,6 +29,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
 // A statusManager manager is one for reconcilers that write the status at the end of each
@@ -55,6 +58,7 @@ type statusWriter struct {
 func (s statusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
 	explainDeletion(o)
 	observeGeneration(o)
+	explainFailure(o)
 	if len(opts) == 0 && s.holds(ctx, o) {
 		return nil
 	}
@@ -114,7 +118,36 @@ func observeGeneration(o client.Object) {
 	}
 }
 
-// ReasonNotObserved of the conditions Ready and UpToDate: the spec has changed since they were evaluated, and the last reconcile failed.
+// observeFailed is what the reconciler puts before every error of an Observe, also before those of a spec that cannot be carried out.
+const observeFailed = "observe failed: "
+
+// explainFailure has the condition Synced of a failed reconcile begin with what is wrong, and leaves nothing blank that the reconcile did
+// not come to evaluate.
+func explainFailure(o client.Object) {
+	c, ok := o.(resource.Conditioned)
+	if !ok || c.GetCondition(xpv2.TypeSynced).Reason != xpv2.ReasonReconcileError {
+		return
+	}
+	synced := c.GetCondition(xpv2.TypeSynced)
+	if cause, found := strings.CutPrefix(synced.Message, observeFailed); found {
+		c.SetConditions(synced.WithMessage(cause))
+	}
+	for _, t := range []xpv2.ConditionType{xpv2.TypeReady, TypeUpToDate} {
+		if c.GetCondition(t).Reason == "" {
+			c.SetConditions(xpv2.Condition{
+				Type: t, Status: corev1.ConditionUnknown, Reason: ReasonNotObserved, LastTransitionTime: metav1.Now(),
+				Message: "The reconcile failed before this could be evaluated: see the condition Synced",
+			}.WithObservedGeneration(o.GetGeneration()))
+		}
+	}
+	if m, ok := o.(interface {
+		Observation() *v1alpha1.MachineObservation
+	}); ok && m.Observation().Phase == "" {
+		m.Observation().Phase = v1alpha1.MachineError
+	}
+}
+
+// ReasonNotObserved of the conditions Ready and UpToDate: they were not evaluated for this spec, and the last reconcile failed.
 const ReasonNotObserved xpv2.ConditionReason = "NotObserved"
 
 func statusOf(o client.Object) reflect.Value {

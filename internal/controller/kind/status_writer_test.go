@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
 func TestQuiet(t *testing.T) {
@@ -181,6 +182,68 @@ func TestObservedGeneration(t *testing.T) {
 			}
 			if got := m.GetCondition(tc.want.Type); !got.Equal(tc.want) || got.ObservedGeneration != tc.want.ObservedGeneration {
 				t.Errorf("%s\nwant %v, got %v", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestFailureExplained has a reconcile that failed say what is wrong, and nothing blank.
+func TestFailureExplained(t *testing.T) {
+	t.Parallel()
+	notObserved := func(t xpv2.ConditionType) xpv2.Condition {
+		return xpv2.Condition{
+			Type: t, Status: corev1.ConditionUnknown, Reason: ReasonNotObserved,
+			Message: "The reconcile failed before this could be evaluated: see the condition Synced",
+		}
+	}
+	cases := map[string]struct {
+		reason     string
+		conditions []xpv2.Condition
+		phase      v1alpha1.MachinePhase
+		want       []xpv2.Condition
+		wantPhase  v1alpha1.MachinePhase
+	}{
+		"Blank": {
+			reason:     "What was never evaluated is unknown, and not blank.",
+			conditions: []xpv2.Condition{xpv2.ReconcileError(errors.New("cannot adopt VM 100: there is none"))},
+			want: []xpv2.Condition{
+				xpv2.ReconcileError(errors.New("cannot adopt VM 100: there is none")), notObserved(xpv2.TypeReady), notObserved(TypeUpToDate),
+			},
+			wantPhase: v1alpha1.MachineError,
+		},
+		"Observe": {
+			reason:     "Not every error of an Observe is a failure to observe; what was evaluated stays.",
+			conditions: []xpv2.Condition{xpv2.ReconcileError(errors.New("observe failed: storage 'fast' not found")), xpv2.Creating(), UpToDate(nil)},
+			phase:      v1alpha1.MachinePending,
+			want:       []xpv2.Condition{xpv2.ReconcileError(errors.New("storage 'fast' not found")), xpv2.Creating(), UpToDate(nil)},
+			wantPhase:  v1alpha1.MachinePending,
+		},
+		"Paused": {
+			reason:     "A resource that is paused has not failed.",
+			conditions: []xpv2.Condition{xpv2.ReconcilePaused()},
+			want:       []xpv2.Condition{xpv2.ReconcilePaused(), {Type: xpv2.TypeReady, Status: corev1.ConditionUnknown}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kube := fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(known()).WithStatusSubresource(known()).Build()
+			m := &cluster.Machine{}
+			if err := kube.Get(t.Context(), client.ObjectKeyFromObject(known()), m); err != nil {
+				t.Fatal(err)
+			}
+			m.Status.Conditions, m.Observation().Phase = nil, tc.phase
+			m.SetConditions(tc.conditions...)
+			if err := (statusClient{Client: kube}).Status().Update(t.Context(), m); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range tc.want {
+				if got := m.GetCondition(want.Type); !got.Equal(want) {
+					t.Errorf("%s\nwant %v, got %v", tc.reason, want, got)
+				}
+			}
+			if got := m.Observation().Phase; got != tc.wantPhase {
+				t.Errorf("%s\nwant phase %q, got %q", tc.reason, tc.wantPhase, got)
 			}
 		})
 	}

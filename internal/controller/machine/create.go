@@ -37,6 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
 // A creation is all that is decided before a VM is created.
@@ -97,6 +98,9 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 	}
 	e.warn(m, c.capacity)
 	u, err := e.create(ctx, c)
+	if c.source == nil {
+		err = validate.NameOptions(err, c.Difference(c.sourceConfig()), c.sourceConfig(), validate.Place{VMID: c.Identity.VMID, Pool: ptr.Deref(c.Pool, "")})
+	}
 	if proxmox.IsAlreadyExists(err) {
 		return managed.ExternalCreation{}, e.vmidTaken(ctx, m, c, err)
 	}

@@ -297,7 +297,8 @@ func (e creator) checkCreatePrivileges(ctx context.Context, m Machine, c *creati
 		return err
 	}
 	needs = append(needs, more...)
-	return e.checks.CheckPrivilegesOfNew(ctx, fmt.Sprintf("create VM %d", c.Identity.VMID), needs)
+	err = e.checks.CheckPrivilegesOfNew(ctx, fmt.Sprintf("create VM %d", c.Identity.VMID), needs)
+	return validate.NameOptions(err, c.Difference(c.sourceConfig()), c.sourceConfig(), at)
 }
 
 // clonePrivileges are those of what makes a clone the VM that is wanted: it gets its UUID, and

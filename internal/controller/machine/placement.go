@@ -98,6 +98,8 @@ func (e creator) nodeChosenBy(m Machine, c *creation) string {
 		return "it was chosen before"
 	case c.node == e.defaults.Node:
 		return "it is the provider config's default"
+	case c.source == nil || c.source.Shared:
+		return "its Volumes are on local storage there"
 	}
 	return "the source is there"
 }

@@ -36,6 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/secretref"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
@@ -48,6 +49,9 @@ func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdat
 		return managed.ExternalUpdate{}, err // Nothing was done to the VM, which is known as it was.
 	}
 	err := e.update(ctx, m)
+	if e.vm != nil {
+		err = validate.NameOptions(err, e.planned.change, e.vm.Config, validate.Place{VMID: e.vm.VMID})
+	}
 	e.recordCallError(m, err)
 	e.invalidateAfterWrite(m, err)
 	err = e.waitForLock(m, err)

@@ -130,6 +130,30 @@ func TestDescribeAccepted(t *testing.T) {
 	}
 }
 
+// TestDescribeGateways leaves out those that admission refuses.
+func TestDescribeGateways(t *testing.T) {
+	cases := map[string]struct{ reason, ipconfig, omitted string }{
+		"Inside":    {reason: "A gateway of the network stays.", ipconfig: "ip=192.0.2.10/24,gw=192.0.2.1,ip6=2001:db8::2/64,gw6=2001:db8::1"},
+		"Elsewhere": {reason: "One of another goes.", ipconfig: "ip=192.0.2.10/24,gw=198.51.100.1", omitted: "it is not in the network of the address"},
+		"Single":    {reason: "A single address has its gateway elsewhere.", ipconfig: "ip=192.0.2.10/32,gw=198.51.100.1,ip6=2001:db8::2/128,gw6=2001:db8:1::1"},
+		"LinkLocal": {reason: "A link has a gateway of its own.", ipconfig: "ip6=2001:db8::2/64,gw6=fe80::1"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := described(t, our(qemu.Config{
+				"ide2": "l:vm-100-cloudinit,media=cdrom", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0", "ipconfig0": tc.ipconfig,
+			}))
+			reasons := make([]string, 0, len(got.Omissions))
+			for _, o := range got.Omissions {
+				reasons = append(reasons, o.Reason)
+			}
+			if len(reasons) > 1 || (tc.omitted == "") != (len(reasons) == 0) || tc.omitted != "" && reasons[0] != tc.omitted {
+				t.Errorf("%s\nwant %q omitted, got %q", tc.reason, tc.omitted, reasons)
+			}
+		})
+	}
+}
+
 func TestDescribeDrives(t *testing.T) {
 	got := described(t, qemu.Config{
 		"smbios1": "uuid=" + ourUUID, "ide0": "l:iso/d.iso,media=cdrom,serial=x,size=1M", "ide1": "none,media=cdrom", "ide2": "l:vm-100-cloudinit,media=cdrom",

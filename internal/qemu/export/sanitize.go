@@ -17,6 +17,7 @@ limitations under the License.
 package export
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -125,14 +126,32 @@ func (w *writer) sanitizeNetwork(n *v1alpha1.MachineNetwork) {
 	if c == nil {
 		return
 	}
-	for key, drop := range map[string]bool{
-		"gw":  dropIf(&c.Gateway, c.Gateway != nil && !qemu.IsStatic(ptr.Deref(c.Address, ""))),
-		"gw6": dropIf(&c.Gateway6, c.Gateway6 != nil && !qemu.IsStatic(ptr.Deref(c.Address6, ""))),
-	} {
-		if drop {
-			w.omit(qemu.IPConfigName(n.Name), key, "it needs a static address")
-		}
+	w.sanitizeGateway(n.Name, "gw", &c.Gateway, ptr.Deref(c.Address, ""))
+	w.sanitizeGateway(n.Name, "gw6", &c.Gateway6, ptr.Deref(c.Address6, ""))
+}
+
+// sanitizeGateway leaves out a gateway that admission refuses beside an address.
+func (w *writer) sanitizeGateway(network, key string, gateway **string, address string) {
+	switch {
+	case dropIf(gateway, *gateway != nil && !qemu.IsStatic(address)):
+		w.omit(qemu.IPConfigName(network), key, "it needs a static address")
+	case dropIf(gateway, *gateway != nil && !onLink(**gateway, address)):
+		w.omit(qemu.IPConfigName(network), key, "it is not in the network of the address")
 	}
+}
+
+// onLink reports whether a gateway is reached from an address with prefix length: it is in its network or link-local, or the network
+// is a single address or pair. What cannot be read is for the schema to judge.
+func onLink(gateway, address string) bool {
+	g, err := netip.ParseAddr(gateway)
+	if err != nil {
+		return true
+	}
+	p, err := netip.ParsePrefix(address)
+	if err != nil {
+		return true
+	}
+	return p.Contains(g) || p.Bits() >= p.Addr().BitLen()-1 || g.Is6() && g.IsLinkLocalUnicast()
 }
 
 // disagreement is what parameters ask for that the VM is not.

@@ -30,6 +30,39 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
+// TestNameOptions has a refusal for a missing privilege name the options that need it.
+func TestNameOptions(t *testing.T) {
+	denied := func(path string, names ...string) error {
+		return proxmox.Denial("create VM 7", proxmox.Privilege{Path: path, Names: names})
+	}
+	change := set("cores", "2", "cpulimit", "1", "startup", "order=1", "net1", "virtio,bridge=vmbr1,tag=7", "scsi1", "fast:8")
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   string
+	}{
+		"Nothing": {reason: "What worked is not refused."},
+		"Several": {reason: "All options that need it.", err: denied("/vms/7", "VM.Config.CPU"), want: "needed for cores, cpulimit"},
+		"Any":     {reason: "One of some.", err: denied("/vms/7", "VM.Config.Network", "VM.Config.Cloudinit"), want: "needed for net1"},
+		"Value":   {reason: "What depends on the value.", err: denied("/storage/fast", "Datastore.AllocateSpace"), want: "needed for scsi1"},
+		"Root":    {reason: "What is not on the VM.", err: denied("/", "Sys.Modify"), want: "needed for startup"},
+		"Bridge":  {reason: "A bridge, with its VLAN.", err: denied("/sdn/zones/localnetwork/vmbr1/7", "SDN.Use"), want: "needed for net1"},
+		"Other":   {reason: "What no option needs.", err: denied("/vms/7", "VM.Clone"), want: "VM.Clone)"},
+		"Failed":  {reason: "Another error.", err: os.ErrNotExist, want: os.ErrNotExist.Error()},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := NameOptions(tc.err, change, qemu.Config{}, Place{VMID: 7})
+			if (got == nil) != (tc.err == nil) || got != nil && !strings.HasSuffix(got.Error(), tc.want) {
+				t.Errorf("%s\nwant an error that ends with %q, got %v", tc.reason, tc.want, got)
+			}
+			if proxmox.IsAuthorization(tc.err) != proxmox.IsAuthorization(got) {
+				t.Errorf("%s\nwant an error of the same class, got %v", tc.reason, got)
+			}
+		})
+	}
+}
+
 func TestNeeds(t *testing.T) {
 	cases := map[string]struct {
 		reason string

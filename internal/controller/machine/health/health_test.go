@@ -67,6 +67,7 @@ func TestReady(t *testing.T) {
 		devices qemu.Devices
 		config  qemu.Config
 		adds    bool
+		runs    bool
 		has     proxmox.Privileges
 		want    xpv2.ConditionReason
 		message string
@@ -77,6 +78,12 @@ func TestReady(t *testing.T) {
 			message: `the VM does not have disk "data" (scsi1)`,
 		},
 		"Coming": {reason: "A VM whose disk is being added is.", spec: v1alpha1.MachineParameters{Disks: disks}, adds: true},
+		"Empty": {
+			reason: "A VM that runs without anything to boot from is as declared, and says so.", config: qemu.Config{"cores": "2", "efidisk0": "lvm:vm-100-disk-0"},
+			runs: true, message: nothingToBoot,
+		},
+		"Passthrough": {reason: "A VM may boot from a device of the node.", config: qemu.Config{"hostpci0": "0000:01:00"}, runs: true},
+		"Network":     {reason: "Or from the network.", config: qemu.Config{"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0"}, runs: true},
 		"Off": {
 			reason: "Of a VM that is not in its power state nothing else is said.", before: corev1.ConditionFalse,
 			spec: v1alpha1.MachineParameters{Disks: disks}, want: conditions.ReasonPowerMismatch,
@@ -95,6 +102,9 @@ func TestReady(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newChecker(cluster{bridges: []proxmox.Bridge{{Name: "vmbr0"}}, privileges: tc.has}, tc.config)
 			c.Devices, c.Adds = qemu.Devices{Disks: map[string]string{"data": "scsi1"}}, func(string) bool { return tc.adds }
+			if tc.runs {
+				c.VM.Status = proxmox.Status{Status: "running"}
+			}
 			before := xpv2.Available()
 			if tc.before != "" {
 				before = conditions.New(xpv2.TypeReady, tc.before, conditions.ReasonPowerMismatch, "")
