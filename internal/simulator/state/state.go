@@ -248,7 +248,7 @@ type Volume struct {
 	Notes        string  `json:",omitempty"`
 	Protected    bool    `json:",omitempty"`
 	Verification string  `json:",omitempty"`
-	// Data is the content of uploaded files.
+	// Data is the content of uploaded files, and of disks that a test has written to.
 	Data    []byte
 	Created time.Time
 }

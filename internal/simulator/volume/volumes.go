@@ -77,6 +77,9 @@ func Write(o *engine.Op, id string, source *state.Volume, path string) error {
 			path, s.FilePath("images", name))
 	}
 	v.Used += more
+	if source.Content == "images" {
+		v.Data = source.Data
+	}
 	return nil
 }
 
