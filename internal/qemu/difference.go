@@ -23,6 +23,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -109,7 +110,22 @@ func (d Desired) detached(config Config) []string {
 			}
 		}
 	}
+	for _, device := range d.leaving(config) {
+		if !slices.Contains(options, device) {
+			options = append(options, device)
+		}
+	}
 	return options
+}
+
+// leaving are the disks that are volumes which are to leave the VM. One that the spec names by its volume stays.
+func (d Desired) leaving(config Config) []string {
+	return slices.DeleteFunc(config.Drives(), func(device string) bool {
+		volume := config.Volume(device)
+		return !slices.Contains(d.Leaving, volume) || slices.ContainsFunc(d.Disks, func(k v1alpha1.MachineDisk) bool {
+			return k.VolumeRef == nil && d.Devices.Disks[k.Name] == device
+		})
+	})
 }
 
 // Pending are the changes of what the spec declares that are yet to take effect.
@@ -126,6 +142,9 @@ func (d Desired) Pending(s State) []proxmox.PendingValue {
 		for _, device := range devices {
 			declared[device] = true
 		}
+	}
+	for _, device := range d.leaving(s.Active) {
+		declared[device] = true
 	}
 	declared["boot"] = d.BootOrder != nil
 	if d.usesDrive() {

@@ -53,6 +53,9 @@ type Desired struct {
 	// NoCloudImage is the drive of the VM's own NoCloud image; nil to leave it as it is.
 	NoCloudImage *NoCloudImage
 
+	// Leaving are volumes that are detached wherever they are attached: those of Volumes that the spec does not list.
+	Leaving []string
+
 	// EjectStorages are the storages whose ISO images are kept out of the VM's drives for now:
 	// those that a VM cannot migrate with.
 	EjectStorages map[string]bool

@@ -107,3 +107,38 @@ func TestVolumeRefLeaves(t *testing.T) {
 		t.Errorf("it is destroyed: %v", got)
 	}
 }
+
+// TestVolumesLeaving has disks detached that are to leave, whoever has attached them, but for those that the spec names by their volumes.
+func TestVolumesLeaving(t *testing.T) {
+	const leaves = "s:vm-100-disk-1"
+	active := Config{"scsi0": "s:vm-100-disk-0", "scsi5": leaves, "unused0": "s:vm-100-disk-2"}
+	for name, tc := range map[string]struct {
+		reason string
+		disks  []v1alpha1.MachineDisk
+		want   []string
+	}{
+		"NoList":   {reason: "A spec without disks lists none.", want: []string{"scsi5"}},
+		"Unlisted": {reason: "Another disk is listed.", disks: []v1alpha1.MachineDisk{{Name: "root", Device: new("scsi0")}}, want: []string{"scsi5"}},
+		"Awaited": {
+			reason: "It is listed, and kept for another Machine.",
+			disks:  []v1alpha1.MachineDisk{{Name: "data", Device: new("scsi5"), VolumeRef: &v1alpha1.VolumeReference{Name: "d"}}}, want: []string{"scsi5"},
+		},
+		"Named": {reason: "The user names it.", disks: []v1alpha1.MachineDisk{{Name: "data", Device: new("scsi5"), Volume: new(leaves)}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := &v1alpha1.MachineParameters{Disks: tc.disks}
+			devices, err := (Devices{assigned: true}).Assign(spec, active)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := Desired{MachineParameters: spec, Identity: Identity{VMID: 100}, Devices: devices, Leaving: []string{leaves}}
+			if got := d.Difference(active).Delete; !cmp.Equal(got, tc.want) {
+				t.Errorf("%s\nDifference() deletes %v, want %v", tc.reason, got, tc.want)
+			}
+			waits := State{Active: active, Config: Config{"scsi0": active["scsi0"]}, Pending: []proxmox.PendingValue{{Key: "scsi5", Value: new(leaves), Delete: 1}}}
+			if got := d.Pending(waits); len(got) == 0 {
+				t.Errorf("%s\nPending(): %v", tc.reason, got)
+			}
+		})
+	}
+}

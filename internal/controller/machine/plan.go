@@ -128,10 +128,11 @@ func (p plan) allowedDuringLock(v *vmstate.VM) bool {
 // makePlan finds what separates the VM from the spec.
 func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) error {
 	d := e.desired(m, id)
-	var err error
-	if d.MachineParameters, d.awaited, err = e.volumes.Resolve(ctx, m, d.MachineParameters, id.UUID); err != nil {
+	disks, err := e.volumes.Resolve(ctx, m, d.MachineParameters, id.UUID)
+	if err != nil {
 		return err
 	}
+	d.MachineParameters, d.awaited, d.Leaving = disks.Parameters, disks.Waits, disks.Leaving
 	e.vm.InHA = e.vm.Status.HAManaged
 	features := e.features(m)
 	for _, f := range features {

@@ -69,12 +69,59 @@ func (r Reader) get(ctx context.Context, m object.Machine, name string) (volumer
 	return v, errors.Wrapf(err, "cannot read Volume %q", name)
 }
 
-// Resolve returns the parameters with the volume IDs of the Volumes that the VM with the UUID has, and why it does not
-// have the others.
-func (r Reader) Resolve(ctx context.Context, m object.Machine, p *v1alpha1.MachineParameters, uuid string) (*v1alpha1.MachineParameters, []string, error) {
-	if !volumeref.Lists(p) || meta.WasDeleted(m) {
-		return p, nil, nil
+// Resolved is what is known of the Volumes of a Machine.
+type Resolved struct {
+	// Parameters of the Machine, with the volume IDs of the Volumes that the VM has.
+	Parameters *v1alpha1.MachineParameters
+
+	// Waits is why the VM does not have others that are listed.
+	Waits []string
+
+	// Leaving are the volume IDs of Volumes that the VM has, and that its Machine does not list, or lists although they are kept for another one.
+	Leaving []string
+}
+
+// Resolve finds the Volumes of a Machine, whose VM has the UUID.
+func (r Reader) Resolve(ctx context.Context, m object.Machine, p *v1alpha1.MachineParameters, uuid string) (Resolved, error) {
+	if meta.WasDeleted(m) {
+		return Resolved{Parameters: p}, nil
 	}
+	leaving, err := r.leaving(ctx, m, p, uuid)
+	if err != nil || !volumeref.Lists(p) {
+		return Resolved{Parameters: p, Leaving: leaving}, err
+	}
+	out, waits, err := r.resolve(ctx, m, p, uuid)
+	return Resolved{Parameters: out, Waits: waits, Leaving: leaving}, err
+}
+
+// leaving are the volume IDs of Volumes that are to leave the VM with the UUID.
+func (r Reader) leaving(ctx context.Context, m object.Machine, p *v1alpha1.MachineParameters, uuid string) ([]string, error) {
+	var volumes []string
+	for _, empty := range r.Lists {
+		all, err := kind.ListCached(ctx, r.Kube, empty)
+		if err != nil {
+			return nil, err
+		}
+		for _, mg := range all {
+			if uuid == "" || !strings.Contains(strings.ToLower(mg.GetAnnotations()[volumeref.AnnotationRecord]), strings.ToLower(uuid)) {
+				continue // Most Volumes have nothing to do with this VM.
+			}
+			record, err := volumeref.RecordOf(mg)
+			if err != nil || !record.Settled(uuid) {
+				continue
+			}
+			listed := mg.GetNamespace() == m.GetNamespace() && volumeref.Listed(p, mg.GetName())
+			if !listed || record.Machine != "" && record.Machine != string(m.GetUID()) {
+				volumes = append(volumes, record.Volume)
+			}
+		}
+	}
+	slices.Sort(volumes)
+	return volumes, nil
+}
+
+// resolve returns the parameters with the volume IDs of the Volumes that the VM has, and why it does not have the others.
+func (r Reader) resolve(ctx context.Context, m object.Machine, p *v1alpha1.MachineParameters, uuid string) (*v1alpha1.MachineParameters, []string, error) {
 	out := *p
 	out.Disks = slices.Clone(p.Disks)
 	var waits, seen []string

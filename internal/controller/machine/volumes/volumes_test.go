@@ -17,6 +17,7 @@ limitations under the License.
 package volumes
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,10 +104,11 @@ func TestResolve(t *testing.T) {
 				tc.change(tc.record)
 			}
 			m := web("d")
-			p, waits, err := reader(t, tc.record).Resolve(t.Context(), m, m.Parameters(), uuid)
+			got, err := reader(t, tc.record).Resolve(t.Context(), m, m.Parameters(), uuid)
 			if err != nil {
 				t.Fatal(err)
 			}
+			p, waits := got.Parameters, got.Waits
 			if has := p.Disks[0].Volume != nil; has != (tc.want == "") || !strings.Contains(strings.Join(waits, "; "), tc.want) {
 				t.Errorf("%s\nResolve(): %t, %q, not %q", tc.reason, has, waits, tc.want)
 			}
@@ -119,9 +121,40 @@ func TestResolve(t *testing.T) {
 
 func TestResolveTwice(t *testing.T) {
 	m := web("d", "d")
-	p, waits, err := reader(t, held()).Resolve(t.Context(), m, m.Parameters(), uuid)
+	got, err := reader(t, held()).Resolve(t.Context(), m, m.Parameters(), uuid)
+	p, waits := got.Parameters, got.Waits
 	if err != nil || len(waits) != 1 || !strings.Contains(waits[0], "one disk only") || p.Disks[1].Volume != nil {
 		t.Errorf("a disk is two of one VM: %v, %v", waits, err)
+	}
+}
+
+// TestLeaving finds the disks of Volumes that a VM is to give away.
+func TestLeaving(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		lists  []string
+		change func(*volumeref.Record)
+		want   bool
+	}{
+		"Listed":   {reason: "It stays.", lists: []string{"d"}},
+		"Unlisted": {reason: "It leaves, whoever has attached it.", want: true},
+		"Another":  {reason: "It is kept for another Machine.", lists: []string{"d"}, change: func(r *volumeref.Record) { r.Machine = "x" }, want: true},
+		"NotNoted": {reason: "It is yet to be noted that it is kept for this one.", lists: []string{"d"}, change: func(r *volumeref.Record) { r.Machine = "" }},
+		"OtherVM":  {reason: "Another VM has it.", change: func(r *volumeref.Record) { r.Holder.UUID = "x" }},
+		"Moving":   {reason: "It may have left already.", change: func(r *volumeref.Record) { r.Handover = &volumeref.Handover{} }},
+		"Lost":     {reason: "Another disk may have its name.", change: func(r *volumeref.Record) { r.Lost = true }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			record, m := held(), web(tc.lists...)
+			if tc.change != nil {
+				tc.change(record)
+			}
+			got, err := reader(t, record).Resolve(t.Context(), m, m.Parameters(), strings.ToUpper(uuid))
+			if err != nil || slices.Contains(got.Leaving, record.Volume) != tc.want {
+				t.Errorf("%s\nResolve(): %v, %v; want %t", tc.reason, got.Leaving, err, tc.want)
+			}
+		})
 	}
 }
 
