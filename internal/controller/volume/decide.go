@@ -486,7 +486,11 @@ func (s *state) decideBind(w *claim) *decision {
 	if w.vm.offline != "" {
 		return because(wait, reasonNodeOffline, "%s", w.vm.offline)
 	}
-	if w.vm.Node != s.holder.Node && !s.shared {
+	away := w.vm.Node != s.holder.Node && !s.shared
+	if away && s.storage != "" && s.storage != storageOf(s.Volume) {
+		return s.decideMove(s.holder, s.holder.attached(s.Volume)) // The other storage may be one that all nodes reach.
+	}
+	if away {
 		return because(stuck, reasonWrongNode,
 			"the disk is on storage %s of node %s, and the VM of Machine %s on node %s: the storage is local, so set node of the Machine to %s",
 			storageOf(s.Volume), s.holder.Node, w.name, w.vm.Node, s.holder.Node)

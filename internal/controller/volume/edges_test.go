@@ -1,0 +1,255 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package volume_test
+
+import (
+	"strings"
+	"testing"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/volume"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+)
+
+// stub is the stub VM of a Volume.
+func (l *lab) stub(v volume.Volume) proxmox.Ref {
+	l.Helper()
+	if v.Observation().StubVMID == nil {
+		l.Fatal("there is no stub VM")
+	}
+	return proxmox.Ref{Node: v.Observation().Node, VMID: int(*v.Observation().StubVMID)}
+}
+
+// TestStubDestroyed makes another stub VM in place of one that somebody has destroyed without the disk. With the disk it is lost, and not made anew.
+func TestStubDestroyed(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		v, m := l.volume("data", onLVM), l.machine("a", "data")
+		l.until("the Machine has the disk", l.bound(v, m))
+		destroy := func(r proxmox.Ref) {
+			l.must(l.root.Configure(l.Context(), r, proxmox.Change{Set: proxmox.Params{"protection": "0"}}))
+			l.ended(l.root.Delete(l.Context(), r, proxmox.DeleteOptions{Purge: true}))
+			l.pass()
+		}
+		first := l.stub(v)
+		destroy(first)
+		l.until("the Machine still has the disk", l.bound(v, m))
+		l.lists(m)
+		l.until("another stub VM has the disk", l.unbound(v))
+		if c := l.config(l.stub(v).VMID); c["protection"] != "1" || c["unused0"] == "" && c["scsi0"] == "" {
+			l.Errorf("the stub VM is %v", c)
+		}
+		destroy(l.stub(v))
+		l.lists(m, "data")
+		l.until("the disk is lost", configtest.Says(v, xpv2.TypeReady, "Lost", "was destroyed"))
+		l.until("the Machine says so", configtest.Says(m, xpv2.TypeReady, "WaitingForVolume", "lost"))
+		if made := l.count("POST /nodes/pve1/qemu map"); made != 3 {
+			l.Errorf("%d VMs are made: %v", made, l.writes())
+		}
+	})
+}
+
+// TestStubStarted says that a stub VM runs which somebody has started, and goes on when it is off. Its name is nobody's business.
+func TestStubStarted(t *testing.T) {
+	l := here(t)
+	v := l.volume("data", onLVM)
+	l.until("the disk is made", l.unbound(v))
+	l.must(l.root.Configure(l.Context(), l.stub(v), proxmox.Change{Set: proxmox.Params{"name": "renamed", "description": "mine"}}))
+	l.ended(l.root.Start(l.Context(), l.stub(v)))
+	l.pass()
+	m := l.machine("a", "data")
+	l.until("it says so", configtest.Says(v, xpv2.TypeReady, "Failed", "source VM is running"))
+	l.ended(l.root.Stop(l.Context(), l.stub(v), proxmox.StopOptions{}))
+	l.until("the Machine has the disk", l.bound(v, m))
+}
+
+// TestStubSnapshot does not destroy what a snapshot of the stub VM has, and says what is in the way.
+func TestStubSnapshot(t *testing.T) {
+	l := here(t)
+	v := l.volume("data", onLVM)
+	l.until("the disk is made", l.unbound(v))
+	l.ended(l.root.TakeSnapshot(l.Context(), l.stub(v), proxmox.SnapshotOptions{Name: "s1"}))
+	l.pass()
+	m := l.machine("a", "data")
+	l.until("it says so", configtest.Says(v, xpv2.TypeReady, "Failed", "remove the snapshot"))
+	l.ended(l.root.RemoveSnapshot(l.Context(), l.stub(v), "s1"))
+	l.until("the Machine has the disk", l.bound(v, m))
+}
+
+// TestTemplate keeps its hands off a disk that somebody has made a template's, and does not let it be destroyed.
+func TestTemplate(t *testing.T) {
+	l := here(t)
+	v, m := l.volume("data", onLVM), l.machine("a", "data")
+	l.until("the Machine has the disk", l.bound(v, m))
+	l.ended(l.root.Stop(l.Context(), ref(m), proxmox.StopOptions{}))
+	l.ended(l.root.ConvertToTemplate(l.Context(), ref(m)))
+	l.pass()
+	l.until("the disk is missed", configtest.Says(v, xpv2.TypeReady, "Lost"))
+	l.delete(m)
+	l.until("the Machine is held", configtest.Says(m, xpv2.TypeReady, xpv2.ReasonDeleting, "kept until", "data"))
+	if c := l.config(ref(m).VMID); !strings.Contains(c["scsi5"], "base-") {
+		l.Errorf("the VM is %v", c)
+	}
+	l.delete(v)
+	l.until("both are gone", func() bool { return !l.read(m) && !l.read(v) })
+}
+
+// TestRolledBack has a VM go back to before it had the disk, which becomes an unused one, and to when it had it.
+func TestRolledBack(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		v, m := l.volume("data", onLVM), l.machine("a")
+		l.until("the Machine is there", configtest.Settled(m))
+		l.ended(l.root.TakeSnapshot(l.Context(), ref(m), proxmox.SnapshotOptions{Name: "before"}))
+		back := func(snapshot string) {
+			l.change(m, func() {
+				m.Parameters().Rollback = &v1alpha1.MachineRollback{Snapshot: snapshot, Token: snapshot, AllowRunning: new(true)}
+			})
+			l.until("the VM is back at "+snapshot, func() bool {
+				o := m.Observation().Rollback
+				return o != nil && o.Token == snapshot && o.State == v1alpha1.ActSucceeded
+			})
+		}
+		l.lists(m, "data")
+		l.until("the Machine has the disk", l.bound(v, m))
+		l.marked(v)
+		back("before")
+		l.until("the Machine has the disk again", l.bound(v, m))
+		l.ended(l.root.TakeSnapshot(l.Context(), ref(m), proxmox.SnapshotOptions{Name: "with"}))
+		l.pass()
+		l.lists(m)
+		l.until("the disk cannot leave", configtest.Says(v, xpv2.TypeReady, "Failed", "remove the snapshot"))
+		back("with")
+		l.until("it is detached again", func() bool { return l.config(ref(m).VMID)["scsi5"] == "" })
+		l.until("and cannot leave", configtest.Says(v, xpv2.TypeReady, "Failed", "remove the snapshot"))
+		l.lists(m, "data")
+		l.until("the Machine may keep it", l.bound(v, m))
+		l.ended(l.root.RemoveSnapshot(l.Context(), ref(m), "with"))
+		l.lists(m)
+		l.until("it leaves", l.unbound(v))
+		l.keeps(v)
+	})
+}
+
+// marked writes to the disk of a Volume.
+func (l *lab) marked(v volume.Volume) {
+	l.Helper()
+	l.pve.Edit(func(s *state.State) {
+		s.Volume(v.Observation().Node, v.Observation().Volume).Data = []byte(v.GetName())
+	})
+}
+
+// keeps checks that the disk has what was written to it, and that nothing else has.
+func (l *lab) keeps(v volume.Volume) {
+	l.Helper()
+	var found []string
+	l.pve.Edit(func(s *state.State) {
+		for key, d := range s.Volumes {
+			if string(d.Data) == v.GetName() {
+				found = append(found, key.Storage+":"+key.Name)
+			}
+		}
+	})
+	if len(found) != 1 || found[0] != v.Observation().Volume {
+		l.Errorf("the disk is %s, and what was written to it is in %v", v.Observation().Volume, found)
+	}
+}
+
+// TestListLeftOut has the disk leave when the whole list is left out, in which it was.
+func TestListLeftOut(t *testing.T) {
+	l := here(t)
+	v, m := l.volume("data", onLVM), l.machine("a", "data")
+	l.until("the Machine has the disk", l.bound(v, m))
+	l.change(m, func() { m.Parameters().Disks = nil })
+	l.until("the stub VM has the disk", l.unbound(v))
+	if c := l.config(ref(m).VMID); c["scsi0"] == "" || c["scsi5"] != "" {
+		l.Errorf("the VM is %v", c)
+	}
+}
+
+// TestGoneAtOnce deletes a Volume together with the Machine that lists it: nothing is left of either, and nothing else is gone.
+func TestGoneAtOnce(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		before := l.left()
+		for _, order := range []string{"volume first", "machine first"} {
+			v, m := l.volume("data", onLVM+"reclaimPolicy: Delete\n"), l.machine("a", "data")
+			l.until("the Machine has the disk", l.bound(v, m))
+			if order == "volume first" {
+				l.delete(v)
+			}
+			l.delete(m)
+			l.until("the Machine is gone", l.gone(m))
+			if l.read(v) && order == "machine first" {
+				l.delete(v)
+			}
+			l.until("the Volume is gone", l.gone(v))
+			if now := l.left(); strings.Join(now, " ") != strings.Join(before, " ") {
+				l.Errorf("%s: there are %v, not %v", order, now, before)
+			}
+		}
+	})
+}
+
+// TestNoVMID says that there is no VMID for the stub VM, and goes on when there is one.
+func TestNoVMID(t *testing.T) {
+	l := here(t)
+	within := func(lowest, highest int32) {
+		pc := &namespaced.ProviderConfig{}
+		l.must(l.kube.Get(l.Context(), client.ObjectKey{Namespace: "team", Name: "pve"}, pc))
+		pc.Spec.VMIDRange = &v1alpha1.VMIDRange{Min: lowest, Max: highest}
+		l.must(l.kube.Update(l.Context(), pc))
+	}
+	within(100, 101)
+	v := l.volume("data", onLVM)
+	l.until("it says so", configtest.Says(v, xpv2.TypeSynced, xpv2.ReasonReconcileError, "cannot choose a VMID"))
+	within(10000, 10001)
+	l.until("the disk is made", l.unbound(v))
+}
+
+// TestHighAvailability hands a disk to and from a VM that high availability keeps running.
+func TestHighAvailability(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		v := l.volume("data", "size: 2G\nstorage: ceph\n")
+		available := func(name string, volumes ...string) object.Machine {
+			spec := strings.ReplaceAll(at("", volumes...), "local-lvm", "ceph") + "highAvailability: {}\n"
+			m, ok := l.object("Machine", name, len(l.all), spec, nil).(object.Machine)
+			if !ok {
+				l.Fatal("it is no Machine")
+			}
+			return m
+		}
+		has := func(m object.Machine) func() bool {
+			return func() bool { return l.boundOn(m.Observation().Node, v, m)() }
+		}
+		a := available("a", "data")
+		l.until("the first VM has the disk", has(a))
+		l.marked(v)
+		b := available("b", "data")
+		l.until("the second one waits", configtest.Says(b, xpv2.TypeReady, xpv2.ReasonCreating, "kept for Machine a"))
+		l.delete(a)
+		l.until("the second VM has the disk", func() bool { return !l.read(a) && has(b)() })
+		l.keeps(v)
+		l.delete(b)
+		l.until("the stub VM has the disk", func() bool { return !l.read(b) && l.unbound(v)() })
+		l.keeps(v)
+	})
+}

@@ -1,0 +1,192 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package volume_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"sigs.k8s.io/yaml"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/volume"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+)
+
+// at is the spec of a Machine of another node than pve1; an empty one is for any.
+func at(node string, names ...string) string {
+	spec := with(names...)
+	if node == "" {
+		return strings.Replace(spec, "node: pve1\n", "", 1)
+	}
+	return strings.Replace(spec, "node: pve1\n", "node: "+node+"\n", 1)
+}
+
+// machineAt makes a Machine of a node.
+func (l *lab) machineAt(node, name string, names ...string) object.Machine {
+	l.Helper()
+	m, ok := l.object("Machine", name, len(l.all), at(node, names...), nil).(object.Machine)
+	if !ok {
+		l.Fatal("it is no Machine")
+	}
+	return m
+}
+
+// listsAt has a Machine of a node list these Volumes and no others.
+func (l *lab) listsAt(m object.Machine, node string, names ...string) {
+	l.Helper()
+	l.change(m, func() {
+		m.Parameters().Node = nil
+		l.must(yaml.Unmarshal([]byte(at(node, names...)), m.Parameters()))
+	})
+}
+
+// boundOn reports whether the VM of a Machine is on a node and has the disk of a Volume, and all is settled.
+func (l *lab) boundOn(node string, v volume.Volume, m object.Machine) func() bool {
+	return func() bool {
+		o := v.Observation()
+		return m.Observation().Node == node && o.Node == node && o.Machine == m.GetName() && o.Device == "scsi5" && configtest.Settled(v)() && configtest.Settled(m)()
+	}
+}
+
+// A Volume on local storage pins the VM of its Machine to its node, until it is moved to storage that all nodes reach.
+func TestPinnedToNode(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		v := l.volume("data", onLVM+"node: pve2\n")
+		l.until("the disk is made", l.unbound(v))
+		m := l.machineAt("", "m", "data")
+		l.until("the VM is made where the disk is", l.boundOn("pve2", v, m))
+		l.listsAt(m, "pve3", "data")
+		l.until("the VM is not moved from it", configtest.Says(m, xpv2.TypeSynced, xpv2.ReasonReconcileError, "Volume 'data' on local storage"))
+		if m.Observation().Node != "pve2" {
+			l.Errorf("the VM is on %s", m.Observation().Node)
+		}
+		l.change(v, func() { v.Parameters().Storage = new("ceph") })
+		l.until("the VM goes with the disk that all nodes reach", l.boundOn("pve3", v, m))
+		l.delete(m)
+		l.delete(v)
+		l.until("both are gone", func() bool { return !l.read(m) && !l.read(v) })
+	})
+}
+
+// A Machine of another node waits and says so, as does the Volume. It gets the disk when it is moved to storage that all nodes reach.
+func TestOnAnotherNode(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		m := l.machineAt("pve2", "there")
+		l.until("the Machine is there", configtest.Settled(m))
+		v := l.volume("data", onLVM+"node: pve1\n")
+		l.until("the disk is made", l.unbound(v))
+		l.listsAt(m, "pve2", "data")
+		l.until("the Volume says so", configtest.Says(v, xpv2.TypeReady, "WrongNode", "the VM of Machine there on node pve2"))
+		l.until("so does the Machine", configtest.Says(m, xpv2.TypeReady, "WaitingForVolume", "yet to be handed over"))
+		young := l.machineAt("pve3", "young", "data")
+		l.until("another one waits", configtest.Says(young, xpv2.TypeReady, xpv2.ReasonCreating, "kept for Machine there"))
+		l.delete(young)
+		l.until("it goes", l.gone(young))
+		l.change(v, func() { v.Parameters().Storage = new("ceph") })
+		l.until("the Machine has the disk", l.boundOn("pve2", v, m))
+	})
+}
+
+// A Machine is not made on a node which does not reach the disk.
+func TestMadeElsewhere(t *testing.T) {
+	l := here(t)
+	v := l.volume("data", onLVM+"node: pve1\n")
+	m := l.machineAt("pve2", "m", "data")
+	l.until("it is refused", configtest.Says(m, xpv2.TypeSynced, xpv2.ReasonReconcileError, "node pve2", "local storage of node pve1"))
+	if m.Observation().VMID != nil && l.count("POST /nodes/pve2/qemu map") > 0 {
+		l.Error("the VM is made")
+	}
+	l.listsAt(m, "pve1", "data")
+	l.until("the Machine has the disk", l.boundOn("pve1", v, m))
+}
+
+// While a node is off, a Volume on it is left alone, and says so. It goes on when the node is back.
+func TestNodeOff(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		before := len(l.on("pve2", "ceph"))
+		v := l.volume("data", onLVM+"node: pve2\n")
+		l.until("the disk is made", l.unbound(v))
+		off := func(yes bool) { l.pve.Edit(func(s *state.State) { s.Nodes["pve2"].Offline = yes }) }
+		for what, change := range map[string]func(){
+			"grow": func() { v.Parameters().Size = new("3G") },
+			"move": func() { v.Parameters().Storage = new("ceph") },
+		} {
+			off(true)
+			l.pve.ClearRequests()
+			l.change(v, change)
+			l.until(what+" waits", configtest.Says(v, xpv2.TypeReady, "NodeOffline", "pve2"))
+			if w := l.writes(); len(w) > 0 {
+				l.Errorf("written: %v", w)
+			}
+			off(false)
+			l.until(what+" goes on", l.unbound(v))
+		}
+		m := l.machineAt("pve2", "m", "data")
+		l.until("the Machine has the disk", l.boundOn("pve2", v, m))
+		off(true)
+		l.listsAt(m, "pve2")
+		l.until("the Volume waits", configtest.Says(v, xpv2.TypeReady, "NodeOffline", "pve2"))
+		l.delete(m)
+		l.delete(v)
+		for range 5 {
+			l.until("time passes", func() bool { return true })
+		}
+		if !l.read(m) || !l.read(v) {
+			l.Error("what is on a node that is off is given up")
+		}
+		off(false)
+		l.until("both are gone", func() bool { return !l.read(m) && !l.read(v) })
+		if n := len(l.on("pve2", "ceph")); n != before {
+			l.Errorf("left: %v", l.on("pve2", "ceph"))
+		}
+	})
+}
+
+// on are the disks of a storage of a node.
+func (l *lab) on(node, storage string) []string {
+	l.Helper()
+	all, err := l.root.Volumes(l.Context(), node, storage, "images")
+	l.must(err)
+	var found []string
+	for _, v := range all {
+		found = append(found, v.ID)
+	}
+	return found
+}
+
+// A stub VM that somebody has taken to another node is found there.
+func TestStubMigrated(t *testing.T) {
+	l := here(t)
+	v := l.volume("data", onLVM+"node: pve1\n")
+	l.until("the disk is made", l.unbound(v))
+	stub := proxmox.Ref{Node: "pve1", VMID: int(*v.Observation().StubVMID)}
+	l.ended(l.root.Migrate(l.Context(), stub, proxmox.MigrateOptions{Target: "pve2", WithLocalDisks: true}))
+	l.pass()
+	m := l.machineAt("", "m", "data")
+	l.until("the VM is made where the disk is", l.boundOn("pve2", v, m))
+	l.delete(m)
+	l.delete(v)
+	l.until("both are gone", func() bool { return !l.read(m) && !l.read(v) })
+	if all := l.left(); len(all) > 0 && strings.Contains(strings.Join(all, " "), strconv.Itoa(stub.VMID)) {
+		l.Errorf("left: %v", all)
+	}
+}
