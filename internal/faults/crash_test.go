@@ -101,10 +101,16 @@ func paces(deeds int) int {
 // live a Machine's life. It returns what the provider did that lived last.
 func live(t *testing.T, w *env, s scenario) []sideEffect {
 	t.Helper()
-	w.until(t, "the Machine is ready", w.settled)
+	w.until(t, "the Machine is ready", func() bool { return w.allSettled(t) })
+	w.writeData(t)
 	for i, change := range s.changes {
 		w.change(t, change)
 		w.until(t, fmt.Sprintf("change %d is made", i), func() bool { return !w.askAgain(t) && w.settled() })
+	}
+	for _, a := range s.acts {
+		a.do(t, w)
+		w.until(t, a.what, func() bool { return w.allSettled(t) })
+		w.keepsVolumes(t, true)
 	}
 	if s.others != nil {
 		w.until(t, "others have done what they do", func() bool {
@@ -122,9 +128,10 @@ func live(t *testing.T, w *env, s scenario) []sideEffect {
 	if n := len(slices.DeleteFunc(w.writes(), func(r simulator.Request) bool { return r.Path != s.once })); s.once != "" && n > 1+w.again {
 		t.Errorf("%s was called %d times", s.once, n)
 	}
-	w.untouched(t, s, g)
+	w.untouched(t, s, w.ours(t)...)
 	w.delete(t)
 	w.until(t, "the Machine is gone", func() bool { return !w.exists(t) })
+	w.deleteRest(t)
 	w.untouched(t, s)
 	if n := len(w.running()); n > 0 {
 		t.Errorf("%d tasks still run", n)

@@ -234,9 +234,9 @@ func thinned() int {
 func (l roleCase) without(t *testing.T, needed map[string][]string, r right) {
 	t.Helper()
 	w := newEnv(t, l.scenario, 0)
-	whole := []part{{name: "create", done: w.settled}}
+	whole := []part{{name: "create", done: func() bool { return w.allSettled(t) }}}
 	for i, change := range l.changes {
-		whole = append(whole, part{name: fmt.Sprintf("change %d", i), begin: func() { w.change(t, change) }, done: w.settled})
+		whole = append(whole, part{name: fmt.Sprintf("change %d", i), begin: func() { w.change(t, change) }, done: func() bool { return w.allSettled(t) }})
 	}
 	whole = append(whole, part{name: "delete", begin: func() { w.delete(t) }, done: func() bool { return !w.exists(t) }})
 	for _, p := range whole {

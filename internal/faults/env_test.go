@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -58,6 +59,10 @@ type env struct {
 	kube  client.WithWatch
 	pve   *simulator.Server
 	m     *namespaced.Machine
+
+	// second Machine, and the Volumes; nil and none in most scenarios.
+	second  *namespaced.Machine
+	volumes map[string]*namespaced.Volume
 
 	process *process
 	outage  *outage // None if nil.
@@ -123,7 +128,8 @@ func newEnv(t *testing.T, s scenario, fatal int) *env {
 	quickstart.ACL = append(quickstart.ACL, s.grants...)
 	w := &env{clock: newClock(), fatal: fatal}
 	w.pve = simulatortest.NewTest(t, simulator.Options{Scenario: quickstart, Speed: 1, Clock: w.clock, Certificates: certificates})
-	w.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(tracker()).WithStatusSubresource(&namespaced.Machine{}, &cluster.Machine{}).
+	w.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(tracker()).
+		WithStatusSubresource(&namespaced.Machine{}, &cluster.Machine{}, &namespaced.Volume{}).
 		WithIndex(&namespaced.Machine{}, object.ClaimIndex, object.Claims).WithIndex(&cluster.Machine{}, object.ClaimIndex, object.Claims).Build()
 	if s.before != nil {
 		w.pve.Edit(s.before)
@@ -133,7 +139,7 @@ func newEnv(t *testing.T, s scenario, fatal int) *env {
 	}
 	w.before = w.holdings()
 	w.m = s.machine()
-	for _, o := range slices.Concat(w.configuration(), s.copies(), []client.Object{w.m}) {
+	for _, o := range slices.Concat(w.configuration(), s.copies(), w.addVolumes(s), []client.Object{w.m}) {
 		if err := w.kube.Create(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
@@ -205,9 +211,15 @@ func (w *env) alive(t *testing.T) *process {
 // reconcile the Machine once, by a provider that is alive.
 func (w *env) reconcile(t *testing.T) (reconcile.Result, error) {
 	t.Helper()
+	return w.reconcileOne(t, ofMachines, w.m)
+}
+
+// reconcileOne reconciles an object once by one of the reconcilers.
+func (w *env) reconcileOne(t *testing.T, by int, o client.Object) (reconcile.Result, error) {
+	t.Helper()
 	p := w.alive(t)
 	p.paced = w.paced
-	result, err := p.reconcile(w.clock, 0, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(w.m)})
+	result, err := p.reconcile(w.clock, by, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)})
 	if errors.Is(err, errDied) {
 		w.deaths++
 		w.fatal = 0
@@ -231,17 +243,18 @@ func (w *env) until(t *testing.T, what string, holds func() bool) {
 	end := w.clock.Now().Add(maxRun)
 	failures := 0
 	for range maxRounds {
-		result, err := w.reconcile(t)
+		result, err := w.reconcileAll(t)
 		if !errors.Is(err, errDied) {
 			w.last = err
 		}
 		w.exists(t)
 		w.listen()
+		w.keepsVolumes(t, false)
 		if holds() {
 			return
 		}
 		w.heed()
-		w.age(t)
+		w.age(t, w.m)
 		w.backUp(t)
 		failures++
 		if err == nil {
@@ -290,15 +303,15 @@ const creationGrace = 10 * time.Second
 
 // age a Machine whose VM was created, so that the wall clock says what the clock
 // of the world does: crossplane-runtime goes by the former.
-func (w *env) age(t *testing.T) {
+func (w *env) age(t *testing.T, o resource.Managed) {
 	t.Helper()
-	created := meta.GetExternalCreateSucceeded(w.m)
-	if created.IsZero() || meta.ExternalCreateIncomplete(w.m) || time.Since(created) > creationGrace || w.clock.Now().Sub(created) <= creationGrace {
+	created := meta.GetExternalCreateSucceeded(o)
+	if created.IsZero() || meta.ExternalCreateIncomplete(o) || time.Since(created) > creationGrace || w.clock.Now().Sub(created) <= creationGrace {
 		return
 	}
-	meta.SetExternalCreatePending(w.m, meta.GetExternalCreatePending(w.m).Add(-creationGrace))
-	meta.SetExternalCreateSucceeded(w.m, created.Add(-creationGrace))
-	if err := w.kube.Update(t.Context(), w.m); err != nil && !kerrors.IsNotFound(err) {
+	meta.SetExternalCreatePending(o, meta.GetExternalCreatePending(o).Add(-creationGrace))
+	meta.SetExternalCreateSucceeded(o, created.Add(-creationGrace))
+	if err := w.kube.Update(t.Context(), o); err != nil && !kerrors.IsNotFound(err) {
 		t.Fatal(err)
 	}
 }
@@ -430,7 +443,7 @@ func (w *env) quiet(t *testing.T) {
 	n := len(w.writes())
 	for range 2 {
 		w.clock.advance(time.Minute)
-		if _, err := w.reconcile(t); err != nil {
+		if _, err := w.reconcileAll(t); err != nil {
 			t.Errorf("a Machine that is ready: %v\n%s", err, w)
 		}
 	}
@@ -572,6 +585,7 @@ func (w *env) String() string {
 	for _, c := range w.m.Status.Conditions {
 		fmt.Fprintf(&b, "%s %s %s: %s\n", c.Type, c.Status, c.Reason, c.Message)
 	}
+	b.WriteString(w.showVolumes())
 	requests := w.pve.Requests()
 	for i, r := range requests[max(0, len(requests)-2000):] {
 		if r.Method == http.MethodGet && (i < len(requests)-30 && r.Status == http.StatusOK || strings.HasPrefix(r.Path, "/cluster/")) {

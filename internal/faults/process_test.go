@@ -53,6 +53,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/metrics"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -71,7 +72,7 @@ type process struct {
 	ctx    context.Context //nolint:containedctx // It is the life of the process.
 	cancel context.CancelFunc
 
-	// reconciler of Machines, by scope.
+	// reconcilers of Machines by scope, then that of Volumes.
 	reconcilers []reconcile.Reconciler
 
 	mu    sync.Mutex
@@ -115,18 +116,23 @@ func (w *env) start(t *testing.T, fatal int) *process {
 
 		image    client.Object
 		networks resource.ManagedList
+		volumes  volumes.Reader
 	}{
 		{kind.Identity{
 			GroupVersionKind: namespaced.MachineGroupVersionKind, Object: &namespaced.Machine{}, List: &namespaced.MachineList{},
-		}, &namespaced.Image{}, &namespaced.NodeNetworkList{}},
+		}, &namespaced.Image{}, &namespaced.NodeNetworkList{}, volumesOf(mgr, &namespaced.Volume{})},
 		{
 			kind.Identity{GroupVersionKind: cluster.MachineGroupVersionKind, Object: &cluster.Machine{}, List: &cluster.MachineList{}},
-			&cluster.Image{}, &cluster.NodeNetworkList{},
+			&cluster.Image{}, &cluster.NodeNetworkList{}, volumesOf(mgr, &cluster.Volume{}),
 		},
 	} {
-		if err := machine.Setup(mgr, o, k.Identity, scheduler, machine.Images{Object: k.image, Networks: k.networks, Watch: images, Backups: backups}); err != nil {
+		from := machine.Images{Object: k.image, Networks: k.networks, Volumes: k.volumes, Watch: images, Backups: backups}
+		if err := machine.Setup(mgr, o, k.Identity, scheduler, from); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := setUpVolumes(mgr, o); err != nil {
+		t.Fatal(err)
 	}
 	p.reconcilers = mgr.reconcilers
 	go func() { _ = o.Connections.Start(p.ctx) }()
@@ -316,6 +322,9 @@ func (m *fakeManager) Add(r manager.Runnable) error {
 	}
 	return nil
 }
+
+// GetAPIReader returns a client: there is no cache.
+func (m *fakeManager) GetAPIReader() client.Reader { return m.Client }
 
 func (m *fakeManager) GetControllerOptions() config.Controller {
 	return config.Controller{SkipNameValidation: new(true)}

@@ -258,7 +258,7 @@ func (k *randomRun) look(l *subject) time.Duration {
 	}
 	k.listen()
 	k.heed()
-	k.age(k.t)
+	k.age(k.t, k.m)
 	if l.failures++; err == nil {
 		l.failures = 0
 	}

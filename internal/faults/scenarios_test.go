@@ -57,8 +57,13 @@ type scenario struct {
 	adopts      int
 	annotations map[string]string
 
-	// changes of the spec, one after the other.
+	// volumes that there are, by name, and a second Machine.
+	volumes map[string]v1alpha1.VolumeParameters
+	second  *v1alpha1.MachineParameters
+
+	// changes of the spec, one after the other, and what else is done after them.
 	changes []func(*v1alpha1.MachineParameters)
+	acts    []act
 
 	// before is done to the cluster first. When all changes are made, others do
 	// something to it, and to the VM, until they say that it is done.
@@ -146,6 +151,13 @@ func backUp100(s *simulator.State) {
 }
 
 func scenarios() map[string]scenario {
+	all := machineScenarios()
+	maps.Copy(all, volumeScenarios())
+	return all
+}
+
+// machineScenarios are those of one Machine.
+func machineScenarios() map[string]scenario {
 	return map[string]scenario{
 		"Empty": {
 			reason: "A VM is created from nothing.",

@@ -89,6 +89,11 @@ func (w *env) listen() {
 	if c.Status == corev1.ConditionFalse && !slices.Contains(w.told, c.Message) {
 		w.told = append(w.told, c.Message)
 	}
+	for _, message := range w.tellsOfVolumes() {
+		if !slices.Contains(w.told, message) {
+			w.told = append(w.told, message)
+		}
+	}
 	if t := w.m.Observation().LastTask; t != nil && !slices.Contains(w.told, t.Result) {
 		w.told = append(w.told, t.Result)
 	}
