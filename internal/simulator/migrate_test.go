@@ -21,6 +21,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 // TestLocalMediaBeforeMigration has the check of a migration tell of media in drives that are pending or in a snapshot, as of those of now.
@@ -131,6 +132,38 @@ func TestMigrate(t *testing.T) {
 			}
 			if exit := c.task("DELETE /nodes/pve2/qemu/100"); exit != "OK" {
 				t.Errorf("cannot destroy it: %s", exit)
+			}
+		})
+	}
+}
+
+// TestProcessAfterMigration resets and suspends a VM while it migrates. Each task waits for the VM's lock, and then finds that its node
+// has the VM no longer.
+func TestProcessAfterMigration(t *testing.T) {
+	const vm = "/nodes/pve1/qemu/100"
+	for request, params := range map[string][]string{"status/suspend": {"todisk=1"}, "status/reset": nil} {
+		t.Run(request, func(t *testing.T) {
+			clock := newHandClock()
+			s := simulatortest.NewTest(t, simulator.Options{Scenario: lab(), Speed: 1, Clock: clock})
+			c := connect(t, s)
+			for _, step := range []struct {
+				request string
+				params  []string
+			}{{"POST /nodes/pve1/qemu", []string{"vmid=100", "scsi0=local:1"}}, {"POST " + vm + "/status/start", nil}} {
+				upid, _ := c.ok(step.request, step.params...).Data.(string)
+				clock.ended(t, s, upid)
+			}
+			migration, _ := c.ok("POST "+vm+"/migrate", "target=pve2", "online=1", "with-local-disks=1").Data.(string)
+			upid, _ := c.ok("POST "+vm+"/"+request, params...).Data.(string)
+			if exit := clock.ended(t, s, migration); exit != "OK" {
+				t.Fatal(exit)
+			}
+			const want = "Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist"
+			if exit := clock.ended(t, s, upid); exit != want {
+				t.Errorf("got %q, want %q", exit, want)
+			}
+			if g, _ := s.Guest(100); g.Power != state.Running || g.Config["vmstate"] != "" {
+				t.Errorf("the VM is %s, its memory in %q", g.Power, g.Config["vmstate"])
 			}
 		})
 	}

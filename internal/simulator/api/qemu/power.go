@@ -242,15 +242,18 @@ func rebootGuest(c *engine.Call) (any, error) {
 	})
 }
 
-// process makes a small change to a running VM: a reset, a pause.
+// process makes a small change to a VM that runs on the task's node when its turn comes: a reset, a pause. A migration may have taken it away.
 func process(w *engine.Worker, kind string, vmid int, skipLock bool, fn func(*engine.Op, *state.Guest) error) error {
 	return w.Locked(vmid, engine.Exclusive, engine.ConfigLockWait, func() error {
 		if err := w.PauseFor(kind); err != nil {
 			return err
 		}
 		return w.Do(func(st *state.State) error {
-			g := st.Guests[vmid]
-			if g == nil || g.Power == state.Stopped {
+			g, err := st.Guest(w.Task.Node, vmid)
+			switch {
+			case err != nil:
+				return err
+			case g.Power == state.Stopped:
 				return apierr.Errorf("VM %d not running", vmid)
 			}
 			if err := g.Lock(); err != nil && !skipLock {
