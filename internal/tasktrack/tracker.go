@@ -92,6 +92,9 @@ type record struct {
 	// driveStale is true while PVE's cloud-init drive may have old data.
 	driveStale bool
 
+	// refusals are what PVE refuses while the VM's configuration is as it is, by the call.
+	refusals map[string]refusal
+
 	// lock is when the lock of the VM was held.
 	lock lockWait
 }

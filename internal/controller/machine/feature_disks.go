@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -41,13 +42,13 @@ func (e disksFeature) plan(ctx context.Context, m Machine) (proposal, error) {
 	if meta.WasDeleted(m) {
 		return proposal{}, nil
 	}
-	moves, rejections, err := e.moveSteps(ctx, &e.planned.move)
+	moves, rejections, err := e.moveSteps(ctx, m, &e.planned.move)
 	return proposal{steps: slices.Concat(e.destroySteps(), moves, e.resizeSteps(m)), rejections: rejections}, err
 }
 
 // moveSteps move disks, one after the other, or say why one cannot go. A disk
 // whose storage is only where the VM is to migrate goes there with it.
-func (e disksFeature) moveSteps(ctx context.Context, j *migration) ([]step, []string, error) {
+func (e disksFeature) moveSteps(ctx context.Context, m Machine, j *migration) ([]step, []string, error) {
 	moves := e.planned.Moves(e.vm.Config)
 	if len(moves) == 0 {
 		return nil, nil, nil
@@ -60,20 +61,20 @@ func (e disksFeature) moveSteps(ctx context.Context, j *migration) ([]step, []st
 		steps []step
 		no    []string
 	)
-	for _, m := range moves {
-		here, there := storageProblem(m.Storage, storages, e.vm.Node), storageProblem(m.Storage, storages, j.target)
+	for _, d := range moves {
+		here, there := storageProblem(d.Storage, storages, e.vm.Node), storageProblem(d.Storage, storages, j.target)
 		switch {
-		case !m.OwnedBy(e.vm.VMID):
-			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: volume %s is not this VM's own, and its source would be deleted", m.Name, m.Device, m.Disk.Volume))
-		case here == "" && m.OnlyStopped() && e.vm.Status.Running():
+		case !d.OwnedBy(e.vm.VMID):
+			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: volume %s is not this VM's own, and its source would be deleted", d.Name, d.Device, d.Disk.Volume))
+		case here == "" && d.OnlyStopped() && e.vm.Status.Running():
 			no = append(no, "tpm cannot move while the VM runs: Proxmox VE moves its state of a stopped VM only")
 		case here == "":
-			steps = append(steps, e.onceInForce(m.Device, e.moveStep(m)))
+			steps = append(steps, e.onceInForce(d.Device, e.moveStep(m, d)))
 		case j.target != "" && there == "":
-			j.addDisk(m)
+			j.addDisk(d)
 		default:
 			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: %s%s",
-				m.Name, m.Device, here, e.checks.MissingReadPrivilege(ctx, preflight.StorageReadPrivilege(m.Storage))))
+				d.Name, d.Device, here, e.checks.MissingReadPrivilege(ctx, preflight.StorageReadPrivilege(d.Storage))))
 		}
 	}
 	return steps, no, nil
@@ -101,13 +102,22 @@ func storageProblem(storage string, storages []proxmox.Storage, node string) str
 
 // moveStep moves one disk. What it leaves is deleted when all has been copied,
 // whosever PVE holds it to be: it has to be the VM's own.
-func (e disksFeature) moveStep(m qemu.Move) step {
-	o := proxmox.MoveOptions{Disk: m.Device, Storage: m.Storage, Format: m.Format, Delete: true, Digest: e.vm.Digest}
+func (e disksFeature) moveStep(m Machine, d qemu.Move) step {
+	o := proxmox.MoveOptions{Disk: d.Device, Storage: d.Storage, Format: d.Format, Delete: true, Digest: e.vm.Digest}
 	return step{
 		needsDigest: true,
-		difference:  v1alpha1.MachinePendingChange{Option: m.Device + " storage", Current: m.From(), Desired: m.To()},
+		difference:  v1alpha1.MachinePendingChange{Option: d.Device + " storage", Current: d.From(), Desired: d.To()},
 		call: func(ctx context.Context) (proxmox.UPID, error) {
-			return e.client.MoveDisk(ctx, e.vm.Ref, o)
+			what := "move " + d.Device + " to " + d.To()
+			if err := e.tasks.RefusedAt(m, what, o.Digest); err != nil {
+				return "", err
+			}
+			u, err := e.client.MoveDisk(ctx, e.vm.Ref, o)
+			if proxmox.IsInSnapshot(err) {
+				err = errors.Wrapf(err, "disk %q (%s) cannot move while a snapshot of the VM has it: remove the snapshot", d.Name, d.Device)
+				e.tasks.RefuseAt(m, what, o.Digest, err)
+			}
+			return u, err
 		},
 	}
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 // volumes of the disk virtio0: the one in force, and the one that is pending.
@@ -262,5 +263,42 @@ func TestHandEditTakenBack(t *testing.T) {
 				t.Errorf("What waits still is %q, want what is not declared: %q", pending, want)
 			}
 		})
+	}
+}
+
+// TestMoveInSnapshot wants a disk elsewhere that a snapshot has. Proxmox VE refuses that as long as the snapshot is there, and is asked once.
+func TestMoveInSnapshot(t *testing.T) {
+	const spec = "powerState: Stopped\ndisks: [{name: root, device: virtio0, size: 1G, storage: "
+	c := newCluster(t, "9.2")
+	r := c.rig(t)
+	r.settle(parameters(t, spec+"local-lvm}]"))
+	r.Edit(func(st *simulator.State) {
+		g := st.Guests[r.vmid()]
+		g.Snapshots = map[string]*state.Snapshot{"one": {Config: maps.Clone(g.Config)}}
+	})
+	r.m.Spec.ForProvider = parameters(t, spec+"ceph}]")
+	look := func() error {
+		e := r.external()
+		e.connectTo(r.client, r.inventory)
+		e.checks.Superuser = true
+		return r.reconcileWith(t.Context(), e).err
+	}
+	if err := look(); !proxmox.IsDigestMismatch(err) {
+		t.Errorf("the configuration was changed since it was read: %v", err)
+	}
+	before := r.writes.Load()
+	for range 3 {
+		if err := look(); err == nil || !strings.Contains(err.Error(), `disk "root" (virtio0) cannot move while a snapshot of the VM has it: remove the snapshot`) {
+			t.Errorf("got error %v", err)
+		}
+	}
+	if n := r.writes.Load() - before; n != 1 {
+		t.Errorf("Proxmox VE was asked %d times", n)
+	}
+	r.Edit(func(st *simulator.State) { clear(st.Guests[r.vmid()].Snapshots) })
+	r.settle(parameters(t, spec+"ceph}]"))
+	r.expect("virtio0", "VOL,size=1G")
+	if volume, _ := r.volumes(); !strings.HasPrefix(volume, "ceph:") {
+		t.Errorf("the disk is %s", volume)
 	}
 }
