@@ -23,10 +23,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/alecthomas/kong"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -104,8 +106,15 @@ const noGuest = "no guest fits: Proxmox VE shows those alone that the credential
 
 // Run lists guests.
 func (o *listCommand) Run(ctx context.Context) error {
-	_, finds, err := o.guests(ctx)
+	source, finds, err := o.guests(ctx)
 	if err != nil {
+		return err
+	}
+	managed, err := source.managed(ctx)
+	if err != nil {
+		return err
+	}
+	if err := managed.Find(ctx, source, finds); err != nil {
 		return err
 	}
 	write := map[string]func(io.Writer, []importer.Find) error{
@@ -246,20 +255,23 @@ func (o *guestOptions) chooses() bool {
 	return len(o.Node)+len(o.Pool)+len(o.Tag)+len(o.Name)+len(o.VMID) > 0
 }
 
-// managed are the Machines of both scopes by the UUID of their VM.
-func (s source) managed(ctx context.Context) (map[string]string, error) {
-	machines := map[string]string{}
+// managed are the Machines of both scopes.
+func (s source) managed(ctx context.Context) (importer.Machines, error) {
+	all := importer.Machines{ByUUID: map[string]string{}, VMIDs: map[int]bool{}}
 	if s.kube == nil {
-		return machines, nil
+		return all, nil
 	}
 	for _, list := range []resource.ManagedList{&cluster.MachineList{}, &namespaced.MachineList{}} {
 		if err := s.kube.List(ctx, list); err != nil {
-			return nil, errors.Wrap(err, "cannot see which VMs have Machines")
+			return all, errors.Wrap(err, "cannot see which VMs have Machines")
 		}
 		for _, m := range list.GetItems() {
-			machines[strings.ToLower(m.GetAnnotations()[object.AnnotationUUID])] = path.Join(m.GetNamespace(), m.GetName())
+			all.ByUUID[strings.ToLower(m.GetAnnotations()[object.AnnotationUUID])] = path.Join(m.GetNamespace(), m.GetName())
+			if id, err := strconv.Atoi(meta.GetExternalName(m)); err == nil {
+				all.VMIDs[id] = true
+			}
 		}
 	}
-	delete(machines, "")
-	return machines, nil
+	delete(all.ByUUID, "")
+	return all, nil
 }

@@ -25,6 +25,7 @@ import (
 	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -146,7 +147,7 @@ func TestImportDirectly(t *testing.T) {
 			if diff := cmp.Diff(tc.files, got); diff != "" || len(files) != len(tc.files) {
 				t.Errorf("\n%s\nfiles: -want, +got:\n%s", tc.reason, diff)
 			}
-			if !strings.Contains(files["router.yaml"], tc.has) || !strings.Contains(report, "name: router") {
+			if !strings.Contains(files["router.yaml"], tc.has) || !strings.Contains(report, "manifest: router") {
 				t.Errorf("\n%s\nwant %q in\n%s\nand the VM in the report\n%s", tc.reason, tc.has, files["router.yaml"], report)
 			}
 		})
@@ -265,7 +266,7 @@ func TestImportByProviderConfig(t *testing.T) {
 	var uuid string
 	pve.Edit(func(s *simulator.State) { uuid = strings.TrimPrefix(s.Guests[100].Config["smbios1"], "uuid=") })
 	router := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "default", Name: "gateway", Annotations: map[string]string{object.AnnotationUUID: uuid},
+		Namespace: "default", Name: "gateway", Annotations: map[string]string{object.AnnotationUUID: uuid, meta.AnnotationKeyExternalName: "100"},
 	}}
 	if err := kube.Create(t.Context(), router); err != nil {
 		t.Fatal(err)
@@ -274,6 +275,28 @@ func TestImportByProviderConfig(t *testing.T) {
 	if files["router.yaml"] != "" || !strings.Contains(report, "skipped: it is Machine default/gateway already") {
 		t.Errorf("a VM that has a Machine: got\n%s\nand the report\n%s", files["router.yaml"], report)
 	}
+	if got := listed(t, "--kubeconfig", o.Kubeconfig); !strings.Contains(got, "machine: default/gateway\n") || strings.Count(got, "machine:") != 1 {
+		t.Errorf("the list must name the Machine of the VM alone, got\n%s", got)
+	}
+}
+
+// listed is the list of guests as YAML.
+func listed(t *testing.T, args ...string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "list")
+	file, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := os.Stdout
+	os.Stdout = file
+	err = importVMs(t.Context(), append([]string{"list", "--output", "yaml"}, args...))
+	os.Stdout = before
+	b, read := os.ReadFile(name)
+	if err := errors.Join(err, file.Close(), read); err != nil {
+		t.Fatalf("list %q: %v", args, err)
+	}
+	return string(b)
 }
 
 // configured are provider configurations of all kinds, with a Secret.

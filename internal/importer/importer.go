@@ -22,12 +22,14 @@ import (
 	"context"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/export"
 )
 
@@ -47,8 +49,11 @@ const atOnce = 4
 type Find struct {
 	proxmox.Guest
 
-	// Resource is the name of its Machine.
+	// Resource is the name that its Machine gets.
 	Resource string
+
+	// Machine is the one that it has already, as namespace/name.
+	Machine string
 
 	// Description of the VM; nil without one.
 	Description *export.Description
@@ -78,6 +83,32 @@ func Guests(ctx context.Context, c Cluster, f Filter) ([]Find, error) {
 	return finds, nil
 }
 
+// Machines that there are, as namespace/name, by the UUID of their VM in lower case, and the VMIDs that they have.
+type Machines struct {
+	ByUUID map[string]string
+	VMIDs  map[int]bool
+}
+
+// Find notes which Machine each guest has. Only guests are read whose VMID a Machine has, since VMIDs are those of one cluster and may be
+// used again there.
+func (all Machines) Find(ctx context.Context, c Cluster, finds []Find) error {
+	var group errgroup.Group
+	group.SetLimit(atOnce)
+	for i := range finds {
+		if f := &finds[i]; f.Skipped == "" && all.VMIDs[f.VMID] {
+			group.Go(func() error {
+				var values []proxmox.PendingValue
+				if values, f.Err = c.Pending(ctx, f.Ref()); f.Err == nil {
+					f.Machine = all.ByUUID[strings.ToLower(qemu.Read(values).Config.UUID())]
+				}
+				return nil
+			})
+		}
+	}
+	_ = group.Wait() // It has no errors.
+	return ctx.Err()
+}
+
 // skipped says why a guest is no Machine.
 func skipped(g proxmox.Guest) string {
 	switch {
@@ -99,9 +130,8 @@ type Rules struct {
 	// none.
 	Namespace string
 
-	// Managed are the Machines that there are, as namespace/name, by the UUID of their
-	// VM in lower case.
-	Managed map[string]string
+	// Managed are the Machines that there are.
+	Managed Machines
 
 	// Each is called for every guest that is done.
 	Each func()
@@ -149,8 +179,8 @@ func (f Find) described(ctx context.Context, c Cluster, nodes []proxmox.Node, r 
 		f.Skipped = err.Error()
 		return f
 	}
-	if m := r.Managed[d.UUID]; m != "" && m != path.Join(r.Namespace, f.Resource) {
-		f.Skipped = "it is Machine " + m + " already"
+	if m := r.Managed.ByUUID[d.UUID]; m != "" && m != path.Join(r.Namespace, f.Resource) {
+		f.Machine, f.Skipped = m, "it is Machine "+m+" already"
 		return f
 	}
 	if noHA != nil {

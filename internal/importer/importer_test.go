@@ -155,7 +155,9 @@ func describe(t *testing.T, c cluster, managed map[string]string) []Find {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Describe(t.Context(), c, finds, Rules{Refuses: schema.Refuses, Namespace: "team-a", Managed: managed, Each: func() {}}); err != nil {
+	if err := Describe(t.Context(), c, finds, Rules{
+		Refuses: schema.Refuses, Namespace: "team-a", Managed: Machines{ByUUID: managed}, Each: func() {},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return finds
@@ -356,16 +358,20 @@ func TestWriteFiles(t *testing.T) {
 }
 
 func TestLists(t *testing.T) {
-	finds := append(describe(t, rich(), nil), Find{Guest: proxmox.Guest{VMID: 101, Type: "lxc", Node: "pve1"}, Skipped: "it is a container"},
+	machines := Machines{ByUUID: map[string]string{"aaaaaaaa-0000-4000-8000-000000000001": "team-a/web"}, VMIDs: map[int]bool{100: true}}
+	finds := append(describe(t, rich(), machines.ByUUID), Find{Guest: proxmox.Guest{VMID: 101, Type: "lxc", Node: "pve1"}, Skipped: "it is a container"},
 		Find{Guest: proxmox.Guest{VMID: 102, Type: "qemu", Node: "pve2"}, Resource: "vm-102", Err: errors.New("boom")})
+	if err := machines.Find(t.Context(), rich(), finds); err != nil {
+		t.Fatal(err)
+	}
 	var table, report, asJSON, asYAML bytes.Buffer
 	if err := errors.Join(WriteTable(&table, finds), WriteReport(&report, finds), WriteJSON(&asJSON, finds), WriteYAML(&asYAML, finds)); err != nil {
 		t.Fatal(err)
 	}
 	wantTable := "VMID  NAME  NODE  STATUS   POOL  TAGS  MACHINE\n" +
-		"100   Web   pve1  running  prod  a     web\n" +
+		"100   Web   pve1  running  prod  a     team-a/web\n" +
 		"101         pve1                       - (it is a container)\n" +
-		"102         pve2                       vm-102\n"
+		"102         pve2                       ? (boom)\n"
 	if diff := cmp.Diff(wantTable, table.String()); diff != "" {
 		t.Errorf("table: -want, +got:\n%s", diff)
 	}
@@ -383,12 +389,46 @@ func TestLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := []string{
-		entries[0].Machine, entries[1].Skipped, entries[2].Error,
-	}; !cmp.Equal(got, []string{"web", "it is a container", "boom"}) || len(entries[0].Omissions) != 3 {
+		entries[0].Machine, entries[0].Manifest, entries[1].Skipped, entries[2].Error,
+	}; !cmp.Equal(got, []string{"team-a/web", "web", "it is a container", "boom"}) || len(entries[0].Omissions) != 3 {
 		t.Errorf("JSON: got %s", asJSON.String())
 	}
 	if !strings.HasPrefix(asYAML.String(), "- vmid: 100\n  name: Web\n") {
 		t.Errorf("YAML: got %s", asYAML.String())
+	}
+}
+
+// TestMachinesFind notes Machines with the guests that prove to be theirs.
+func TestMachinesFind(t *testing.T) {
+	const id = "aaaaaaaa-0000-4000-8000-000000000001"
+	cases := map[string]struct {
+		reason   string
+		machines Machines
+		skipped  string
+		err      error
+		want     string
+		fails    bool
+	}{
+		"Own":   {reason: "The UUID proves it.", machines: Machines{ByUUID: map[string]string{id: "team-a/web"}, VMIDs: map[int]bool{100: true}}, want: "team-a/web"},
+		"Other": {reason: "A VMID does not.", machines: Machines{ByUUID: map[string]string{"b": "team-a/web"}, VMIDs: map[int]bool{100: true}}},
+		"None":  {reason: "A guest whose VMID no Machine has is not read.", machines: Machines{ByUUID: map[string]string{}}, err: errors.New("boom")},
+		"Container": {
+			reason: "Nor is what is no VM.", machines: Machines{VMIDs: map[int]bool{100: true}}, skipped: "it is a container", err: errors.New("boom"),
+		},
+		"Unread": {reason: "What cannot be read is not known.", machines: Machines{VMIDs: map[int]bool{100: true}}, err: errors.New("boom"), fails: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := rich()
+			c.err = tc.err
+			finds := []Find{{Guest: c.guests[0], Skipped: tc.skipped}}
+			if err := tc.machines.Find(t.Context(), c, finds); err != nil {
+				t.Fatal(err)
+			}
+			if got := finds[0]; got.Machine != tc.want || (got.Err != nil) != tc.fails {
+				t.Errorf("%s\nwant Machine %q, got %q and error %v", tc.reason, tc.want, got.Machine, got.Err)
+			}
+		})
 	}
 }
 

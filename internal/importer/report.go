@@ -50,24 +50,32 @@ func WriteTable(w io.Writer, finds []Find) error {
 	return t.Flush()
 }
 
-// machine is the name of the guest's Machine, or why it is none.
+// machine is the Machine of the guest, or why it has none or that is not known.
 func (f Find) machine() string {
-	if f.Skipped != "" {
+	switch {
+	case f.Machine != "":
+		return f.Machine
+	case f.Skipped != "":
 		return "- (" + f.Skipped + ")"
+	case f.Err != nil:
+		return "? (" + f.Err.Error() + ")"
 	}
-	return f.Resource
+	return "-"
 }
 
 // An entry is what lists and reports say of a guest.
 type entry struct {
-	VMID    int      `json:"vmid"`
-	Name    string   `json:"name,omitempty"`
-	Type    string   `json:"type"`
-	Node    string   `json:"node"`
-	Status  string   `json:"status,omitempty"`
-	Pool    string   `json:"pool,omitempty"`
-	Tags    []string `json:"tags,omitempty"`
-	Machine string   `json:"machine,omitempty"`
+	VMID   int      `json:"vmid"`
+	Name   string   `json:"name,omitempty"`
+	Type   string   `json:"type"`
+	Node   string   `json:"node"`
+	Status string   `json:"status,omitempty"`
+	Pool   string   `json:"pool,omitempty"`
+	Tags   []string `json:"tags,omitempty"`
+
+	// Machine is the one that it has, as namespace/name, and Manifest the name of that which was written.
+	Machine  string `json:"machine,omitempty"`
+	Manifest string `json:"manifest,omitempty"`
 
 	// Skipped says why there is no manifest of it; Error why it could not be read.
 	Skipped string `json:"skipped,omitempty"`
@@ -80,16 +88,13 @@ type entry struct {
 func (f Find) entry() entry {
 	e := entry{
 		VMID: f.VMID, Name: f.Name, Type: f.Type, Node: f.Node, Status: f.Status, Pool: f.Pool, Tags: f.Tags,
-		Machine: f.Resource, Skipped: f.Skipped,
+		Machine: f.Machine, Skipped: f.Skipped,
 	}
 	if f.Err != nil {
 		e.Error = f.Err.Error()
 	}
-	if e.Error != "" || e.Skipped != "" {
-		e.Machine = ""
-	}
 	if f.Description != nil {
-		e.Omissions = f.Description.Omissions
+		e.Manifest, e.Omissions = f.Resource, f.Description.Omissions
 	}
 	return e
 }
