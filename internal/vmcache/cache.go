@@ -19,6 +19,7 @@ limitations under the License.
 package vmcache
 
 import (
+	"bytes"
 	"encoding/json"
 	"math/rand/v2"
 	"time"
@@ -59,6 +60,9 @@ type Cache struct {
 	fullResync time.Duration
 
 	all objectstate.Store[entry]
+
+	// versions of VMs that were given out.
+	versions int
 }
 
 // inventoryWatch is where a VM is watched: the inventory of its cluster.
@@ -73,6 +77,9 @@ type entry struct {
 	values []byte // its options, which take much room otherwise
 	status proxmox.Status
 	seen   time.Time // the status
+
+	// version is another one whenever ref, values or status have changed, and 0 until they are read.
+	version int
 
 	read time.Time // when the options were read
 	due  time.Time // when they are read come what may
@@ -159,6 +166,10 @@ func (s *Cache) Keep(m objectstate.Object, v *vmstate.VM, g ReadToken) {
 	}
 	s.at(m, func(r *entry) {
 		first := r.values == nil
+		if r.version == 0 || r.ref != v.Ref || !bytes.Equal(r.values, values) || g.Status == nil && !sameStatus(r.statusNow(s.now()), v.Status) {
+			s.versions++
+			r.version = s.versions
+		}
 		r.ref, r.values, r.read, r.lastWrite = v.Ref, values, g.at, s.now()
 		if g.Status == nil {
 			r.status, r.seen = v.Status, s.now()
@@ -168,6 +179,23 @@ func (s *Cache) Keep(m objectstate.Object, v *vmstate.VM, g ReadToken) {
 		}
 		r.due = s.next(first)
 	})
+}
+
+// sameStatus reports whether a status is the one that was known, by now.
+func sameStatus(known, read proxmox.Status) bool {
+	restarted := (known.Uptime - read.Uptime).Abs() > 2*time.Second // Each is told to the second.
+	known.Uptime, known.Memory = read.Uptime, read.Memory
+	return known == read && !restarted
+}
+
+// Version returns a number that is another one whenever what is known of the VM of a Machine has changed, or 0 if the VM is to be read.
+func (s *Cache) Version(m objectstate.Object, id qemu.Identity, at inventoryWatch) (version int) {
+	s.at(m, func(r *entry) {
+		if r.id == id && r.at == at && r.dirty == 0 && !r.predicted && s.now().Before(r.due) {
+			version = r.version
+		}
+	})
+	return version
 }
 
 // next is when a VM is read again come what may. After a restart all are read about

@@ -34,7 +34,7 @@ func (s *Cache) Predict(m objectstate.Object, values []proxmox.PendingValue) {
 		return
 	}
 	s.at(m, func(r *entry) {
-		r.values, r.predicted, r.lastWrite = packed, true, s.now()
+		r.values, r.version, r.predicted, r.lastWrite = packed, 0, true, s.now()
 		r.due = sooner(r.due, s.now().Add(CheckWithin))
 	})
 }
@@ -65,7 +65,7 @@ func (s *Cache) OnTaskDone(m objectstate.Object, t proxmox.Task) {
 		r.changes++
 		return
 	}
-	r.seen, r.predicted, r.due = s.now(), true, sooner(r.due, s.now().Add(CheckWithin))
+	r.version, r.seen, r.predicted, r.due = 0, s.now(), true, sooner(r.due, s.now().Add(CheckWithin))
 }
 
 // predictTask reports whether it follows from what is known what a VM is like after a task,

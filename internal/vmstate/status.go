@@ -106,6 +106,18 @@ func uptime(before *int64, seconds int64, same bool) *int64 {
 	return &seconds
 }
 
+// evaluatedWithin is within what time all that a status shows is evaluated again, although there is no sign of a change.
+const evaluatedWithin = 10 * time.Minute
+
+// StatusLasts returns how long the observation stays as it is while nothing changes but the time.
+func (v *VM) StatusLasts(o *v1alpha1.MachineObservation) time.Duration {
+	if !v.On() || o.UptimeSeconds == nil {
+		return evaluatedWithin
+	}
+	shown := time.Duration(*o.UptimeSeconds) * time.Second
+	return min(evaluatedWithin, max(uptimeSlack*time.Second, shown/10)-(v.Status.Uptime-shown))
+}
+
 // usage is as before if nothing else has changed: it changes all the time, and the status is not
 // written for that alone.
 func (v *VM) usage(before *v1alpha1.MachineUsageObservation, same bool) *v1alpha1.MachineUsageObservation {

@@ -78,6 +78,10 @@ type external struct {
 	// is only remembered.
 	ownershipProven bool
 
+	// sum of what this look goes by, and whether the last evaluation of the same was enough.
+	sum       uint64
+	evaluated bool
+
 	// What Observe found, for the call that follows it.
 	vm       *vmstate.VM
 	planned  plan
@@ -87,13 +91,18 @@ type external struct {
 // Observe looks at the VM and at what separates it from the spec.
 func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObservation, error) {
 	ready := m.GetCondition(xpv2.TypeReady)
+	e.sum, _ = evaluation{external: e}.sumOf(m) // An error comes again when it would be kept.
 	seen, err := e.look(ctx, m)
+	if e.evaluated {
+		return seen, nil
+	}
 	upToDate := report{external: e}.upToDate(m, seen, err)
 	conditions.Set(m, upToDate)
 	if upToDate.Status == corev1.ConditionTrue {
 		e.settled.MarkUpToDate(m)
 	}
 	report{external: e}.announceFault(m, ready)
+	evaluation{external: e}.keep(m, seen, err)
 	return seen, err
 }
 
@@ -124,7 +133,13 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 	if err := e.claims().CheckUUID(ctx, m, id); err != nil {
 		return e.observeConflict(m, err)
 	}
-	if !kind.ReconcileRequested(m) && (lookup{external: e}).cachedVM(ctx, m, id) {
+	if kind.ReconcileRequested(m) {
+		return e.readVM(ctx, m, id)
+	}
+	if (evaluation{external: e}).holds(ctx, m, id) {
+		return evaluation{external: e}.observe(m), nil
+	}
+	if (lookup{external: e}).cachedVM(ctx, m, id) {
 		if err := e.planVM(ctx, m, id); err != nil {
 			return managed.ExternalObservation{}, err
 		}
@@ -173,6 +188,9 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 		return managed.ExternalObservation{}, err
 	}
 	e.cache.Keep(m, e.vm, g)
+	if !kind.ReconcileRequested(m) && (evaluation{external: e}).holds(ctx, m, id) {
+		return evaluation{external: e}.observe(m), nil
+	}
 	if err := e.planVM(ctx, m, id); err != nil {
 		return managed.ExternalObservation{}, err
 	}

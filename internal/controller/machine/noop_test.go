@@ -42,7 +42,10 @@ func TestNoOp(t *testing.T) {
 				if s := b.reconcile(t.Context()); s.err != nil {
 					t.Fatal(s.err)
 				}
-				b.clock.wait(time.Minute)
+				b.runOn(time.Minute)
+			}
+			if s := b.reconcile(t.Context()); s.err != nil {
+				t.Fatal(s.err)
 			}
 			change(b)
 			e := b.external()

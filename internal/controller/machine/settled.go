@@ -17,9 +17,25 @@ limitations under the License.
 package machine
 
 import (
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"context"
+	"reflect"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/settled"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
 // optionsSettled reports whether the options of the VM were found to be as the spec has them,
@@ -55,4 +71,92 @@ func (e planner) optionsSum(m Machine, d desired) (uint64, error) {
 		d.MachineParameters, d.Identity, d.Tenant, d.Defaults, d.Created, m.GetGeneration(), m.GetAnnotations()[object.AnnotationDevices],
 		e.checks.Superuser, d.Leaving, e.vm.Values, e.vm.VMID, e.vm.Node, e.vm.Status.Running(),
 	)
+}
+
+// An evaluation is the result of a look at a VM that is up to date. It holds as long as all that it depends on is the same.
+type evaluation struct{ *external }
+
+// holds reports whether the last evaluation holds: the Machine, its connection and its VM are as they were, no task works on the VM, and
+// what others may have changed in the cluster meanwhile is as it was.
+func (e evaluation) holds(ctx context.Context, m Machine, id qemu.Identity) bool {
+	k, o := e.settled.Evaluated(m), m.Observation()
+	if k == nil || k.Sum != e.sum || !e.now().Before(k.Until) || e.tasks.Active(m) || !e.inventory.Watches(string(m.GetUID()), id.VMID) ||
+		k.VM != e.cache.Version(m, id, e.inventory) {
+		return false
+	}
+	busy, err := e.tasksBefore.Busy(id.VMID)
+	off, unknown := e.reader.NodeUnreachable(ctx, o.Node)
+	guests, unlisted := e.inventory.Guests(ctx, inventory.Current)
+	if busy || off || errors.Join(err, unknown, unlisted) != nil {
+		return false
+	}
+	cluster := o.Cluster
+	ownership(e).recordCluster(ctx, o)
+	g, _ := vmcache.GuestOf(guests, id.VMID)
+	return g.Pool == o.Pool && o.Cluster == cluster && (k.VMAlone || e.surroundingsHold(ctx, m, id, k))
+}
+
+// surroundingsHold reports whether the bridges and storages of the VM are there, and its guest reports what it reported.
+func (e evaluation) surroundingsHold(ctx context.Context, m Machine, id qemu.Identity, k *settled.Evaluation) bool {
+	if e.vm == nil {
+		e.vm = e.cache.Cached(m, id, e.inventory, false)
+	}
+	if e.vm == nil || !report(e).health(m).SurroundingsHold(ctx) {
+		return false
+	}
+	agentPoll(e).pollAgent(m)
+	return e.vm.AgentUnavailable == k.AgentUnavailable && reflect.DeepEqual(e.vm.Interfaces, k.Interfaces)
+}
+
+// observe is the observation that the evaluation has led to. The status is as that has left it.
+func (e evaluation) observe(m Machine) managed.ExternalObservation {
+	e.evaluated = true
+	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, ConnectionDetails: e.details(m, m.Observation())}
+}
+
+// keep the evaluation, if it has found nothing to do, to show or to wait for.
+func (e evaluation) keep(m Machine, seen managed.ExternalObservation, err error) {
+	if err != nil || e.vm == nil || !seen.ResourceUpToDate || meta.WasDeleted(m) || !e.lasts(m) || e.cache.Predicted(m) {
+		return
+	}
+	for _, t := range []xpv2.ConditionType{xpv2.TypeReady, kind.TypeUpToDate, conditions.TypeNetworkConfigured, conditions.TypeResourcesAllocated} {
+		if m.GetCondition(t).Status != corev1.ConditionTrue {
+			return
+		}
+	}
+	if sum, err := e.sumOf(m); err != nil || sum != e.sum {
+		return // It has changed the status, which is yet to be written.
+	}
+	id, err := object.IdentityOf(m)
+	version := e.cache.Version(m, id, e.inventory)
+	if err != nil || version == 0 {
+		return
+	}
+	e.settled.KeepEvaluation(m, &settled.Evaluation{
+		Sum: e.sum, VM: version, Until: e.now().Add(e.vm.StatusLasts(m.Observation())),
+		VMAlone:    len(e.vm.Active.NICs()) == 0 && len(e.vm.Active.Drives()) == 0 && !e.vm.AgentOn() && object.ConnectionSecret(m).Name == "",
+		Interfaces: e.vm.Interfaces, AgentUnavailable: e.vm.AgentUnavailable,
+	})
+}
+
+// lasts reports whether the evaluation depends on nothing but what holds checks. Other features read Secrets, other resources, or what
+// more the cluster has of the VM, or depend on the time.
+func (e evaluation) lasts(m Machine) bool {
+	p := m.Parameters()
+	if e.bridges != nil || volumeref.Lists(p) || ptr.Deref(p.RunStrategy, "") == power.RerunOnFailure {
+		return false
+	}
+	for _, f := range e.features(m) {
+		switch f.(type) {
+		case poolFeature, powerFeature, disksFeature, migrateFeature:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// sumOf returns a checksum of a Machine with its status, and of what of its connection decides about its VM.
+func (e evaluation) sumOf(m Machine) (uint64, error) {
+	return e.settled.Sum(m, e.defaults, e.endpoints, e.checks.Superuser)
 }

@@ -165,6 +165,11 @@ func (c Checker) Conditions(ctx context.Context, all ...xpv2.Condition) []xpv2.C
 	return all
 }
 
+// SurroundingsHold reports whether the bridges and storages that the VM uses are there.
+func (c Checker) SurroundingsHold(ctx context.Context) bool {
+	return c.knownMissingBridges(ctx) == "" && c.missingBridges(ctx) == "" && c.unavailableStorages(ctx) == ""
+}
+
 // unhealthy returns the condition as a false one.
 func unhealthy(was xpv2.Condition, r xpv2.ConditionReason, message string) xpv2.Condition {
 	return conditions.New(was.Type, corev1.ConditionFalse, r, message)

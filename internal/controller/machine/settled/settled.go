@@ -15,15 +15,17 @@ limitations under the License.
 */
 
 // Package settled remembers what the options of the VMs of Machines were last found to be as their specs have them for, and which
-// generations of Machines were up to date.
+// generations of Machines were up to date, and the last evaluations of Machines that are.
 package settled
 
 import (
 	"encoding/json"
 	"hash/maphash"
+	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // A Store remembers, for each Machine, what the options of its VM were last found to be as
@@ -34,6 +36,39 @@ type Store struct {
 
 	// upToDate are the generations of Machines that were found to be up to date.
 	upToDate objectstate.Store[int64]
+
+	evaluations objectstate.Store[Evaluation]
+}
+
+// An Evaluation is what a look at a VM that is up to date depended on.
+type Evaluation struct {
+	// Sum of the Machine and its connection, and the version of the VM in the cache.
+	Sum uint64
+	VM  int
+
+	// Until when the status stays as it is while nothing changes.
+	Until time.Time
+
+	// VMAlone is true for a VM that has no network, no drive, no guest agent and no connection Secret.
+	VMAlone bool
+
+	// Interfaces and AgentUnavailable are what the guest agent has reported, or why it cannot.
+	Interfaces       []proxmox.Interface
+	AgentUnavailable string
+}
+
+// Evaluated returns the last evaluation of a Machine that was kept, or nil.
+func (s *Store) Evaluated(m object.Machine) *Evaluation {
+	s.evaluations.Lock()
+	defer s.evaluations.Unlock()
+	return s.evaluations.Get(m)
+}
+
+// KeepEvaluation keeps the evaluation of a Machine. It must not be changed any more.
+func (s *Store) KeepEvaluation(m object.Machine, e *Evaluation) {
+	s.evaluations.Lock()
+	defer s.evaluations.Unlock()
+	s.evaluations.Set(m, e)
 }
 
 // New returns a Store that remembers nothing yet.
@@ -89,4 +124,7 @@ func (s *Store) Forget(m object.Machine) {
 	s.upToDate.Lock()
 	defer s.upToDate.Unlock()
 	s.upToDate.Delete(m)
+	s.evaluations.Lock()
+	defer s.evaluations.Unlock()
+	s.evaluations.Delete(m)
 }
