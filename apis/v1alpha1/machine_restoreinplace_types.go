@@ -29,7 +29,8 @@ import (
 type MachineRestoreInPlace struct {
 	// Token makes the request unique: the restore is done at most once for each new
 	// token, for example a time or a counter. It is never repeated, not even when it is
-	// refused or fails: status.atProvider.restoreInPlace says how it went.
+	// refused or fails: status.atProvider.restoreInPlace says how it went. The last 200
+	// tokens are known: an earlier one is refused.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Token string `json:"token"`

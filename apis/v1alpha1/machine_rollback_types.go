@@ -35,7 +35,8 @@ type MachineRollback struct {
 
 	// Token makes the request unique: the rollback is done at most once for each
 	// new token, for example a time or a counter. It is never repeated, not even
-	// when it is refused or fails: status.atProvider.rollback says how it went.
+	// when it is refused or fails: status.atProvider.rollback says how it went. The
+	// last 200 tokens are known: an earlier one is refused.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	Token string `json:"token"`

@@ -106,6 +106,11 @@ func isPutBack(w *world) {
 	if n := w.tasks("qmrestore"); n != 2 {
 		w.Errorf("another token asks again, got %d restores", n)
 	}
+	w.putBack(v1alpha1.MachineRestoreInPlace{Token: "1", Volume: &volume, AllowRunning: new(true)}, v1alpha1.ActRefused)
+	w.says(kind.TypeUpToDate, "RestoreRefused", "this token was asked for before")
+	if n := w.tasks("qmrestore"); n != 2 {
+		w.Errorf("a manifest that is taken back asks for nothing, got %d restores", n)
+	}
 	w.finish()
 }
 

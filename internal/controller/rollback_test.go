@@ -109,6 +109,11 @@ func goesBack(w *world) {
 	if n := w.tasks("qmrollback"); n != 2 {
 		w.Errorf("another token asks again, got %d rollbacks", n)
 	}
+	w.goBack(v1alpha1.MachineRollback{Snapshot: "before", Token: "1", AllowRunning: new(true)}, v1alpha1.ActRefused)
+	w.says(kind.TypeUpToDate, "RollbackRefused", "this token was asked for before")
+	if n := w.tasks("qmrollback"); n != 2 {
+		w.Errorf("a manifest that is taken back asks for nothing, got %d rollbacks", n)
+	}
 	w.finish()
 }
 

@@ -152,6 +152,14 @@ func (e actFeature) actAlone() {
 func (e actFeature) step(m Machine, k act.Kind, r *act.Record) step {
 	asked := ptr.Deref(k.Asked(m), act.Asked{Target: r.Target})
 	next := step{difference: v1alpha1.MachinePendingChange{Option: k.Texts().Field, Desired: asked.Target}, tells: true}
+	if r.Repeated() {
+		next.call = func(ctx context.Context) (proxmox.UPID, error) {
+			r.Target = asked.Target
+			r.Enter(v1alpha1.ActRefused, "this token was asked for before", e.now())
+			return "", e.saveAct(ctx, m, k, r)
+		}
+		return next
+	}
 	if e.stopping() && !asked.AllowRunning && !r.Open() {
 		return next // It waits until the VM is off.
 	}

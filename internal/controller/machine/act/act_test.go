@@ -17,6 +17,7 @@ limitations under the License.
 package act
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -58,5 +59,39 @@ func TestLeft(t *testing.T) {
 	third.Enter(v1alpha1.ActSucceeded, "", now)
 	if fourth := third.Next("4", now); fourth.Left == nil || fourth.Left.Begun != 7 {
 		t.Errorf("got %+v", fourth)
+	}
+}
+
+// TestRepeated has a token that anything was done for stay used, whatever comes after it, up to a number.
+func TestRepeated(t *testing.T) {
+	now := time.Unix(5, 0)
+	waiting := New("0", now)
+	first := waiting.Next("1", now)
+	first.Enter(v1alpha1.ActSucceeded, "", now)
+	second := first.Next("2", now)
+	if second.Repeated() {
+		t.Error("a new token is none that was used")
+	}
+	second.Enter(v1alpha1.ActRefused, "no", now)
+	if r := second.Next("1", now); !r.Repeated() {
+		t.Error("what was done is not done again")
+	} else if r.Enter(v1alpha1.ActRefused, "", now); !r.Next("2", now).Repeated() || !r.Next("1", now).Repeated() {
+		t.Error("nor is it later")
+	}
+	if second.Next("0", now).Repeated() {
+		t.Error("what was never begun may be asked for again")
+	}
+	begun := New("3", now)
+	begun.Call.Begun = 7
+	if !begun.Next("4", now).Next("3", now).Repeated() {
+		t.Error("what was begun is not begun again")
+	}
+	r := first
+	for i := range 3 * mostUsed {
+		r = r.Next(strconv.Itoa(10+i), now)
+		r.Enter(v1alpha1.ActSucceeded, "", now)
+	}
+	if len(r.Used) != mostUsed || r.Next(strconv.Itoa(10+2*mostUsed), now).Repeated() == false {
+		t.Errorf("the last %d are known, got %d", mostUsed, len(r.Used))
 	}
 }

@@ -21,7 +21,10 @@ limitations under the License.
 package act
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -59,6 +62,9 @@ type Record struct {
 	// Call is the call that throws data away.
 	Call Call `json:"call,omitzero"`
 
+	// Used are digests of earlier tokens for which anything was done, the latest last.
+	Used []string `json:"used,omitempty"`
+
 	// Left is the call of an earlier token that has left the VM unfinished.
 	Left *Leaving `json:"left,omitempty"`
 }
@@ -92,9 +98,25 @@ func New(token string, now time.Time) *Record {
 // Next returns the record of another request. What the last one may have left is kept.
 func (r *Record) Next(token string, now time.Time) *Record {
 	next := New(token, now)
-	next.Left = r.left()
+	next.Left, next.Used = r.left(), slices.Clone(r.Used)
+	if r.Token != "" && (r.Final() || r.Call.Begun != 0 || r.Taking.Begun != 0) && !slices.Contains(r.Used, digest(r.Token)) {
+		next.Used = append(next.Used, digest(r.Token))
+		next.Used = next.Used[max(0, len(next.Used)-mostUsed):]
+	}
 	return next
 }
+
+// mostUsed is how many earlier tokens are known.
+const mostUsed = 200
+
+// digest tells a token from others, in a few characters.
+func digest(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:6])
+}
+
+// Repeated reports whether the token was asked for before another one, as by a manifest that is taken back.
+func (r *Record) Repeated() bool { return slices.Contains(r.Used, digest(r.Token)) }
 
 // left is the call that may have left the VM unfinished, or nil.
 func (r *Record) left() *Leaving {
