@@ -39,11 +39,12 @@ TABLE_NAMES = TestEveryOption|TestFaults|TestHandovers|TestKilled|TestManyGuests
 TABLE = ^($(TABLE_NAMES))$$
 TABLE_PACKAGES = $$(grep -rlE '^func ($(TABLE_NAMES))\(' --include='*_test.go' ./internal | grep -v '^./internal/faults/' | xargs -n1 dirname | sort -u)
 
-# The packages that make test runs with the race detector. make test-faults runs internal/faults, and those in hack/ read the tree.
-PACKAGES_WITH_RACE = $$($(GO) list ./... | grep -v -e '/internal/faults$$' -e '/hack/')
+# The packages that make test runs with the race detector. make test-faults runs internal/faults, and those in hack/ read the tree. The
+# scenarios of internal/controller take most of the time, twice as much with it: in those that are left for SCOPES=rest it takes part.
+PACKAGES_WITH_RACE = $$($(GO) list ./... | grep -v -e '/internal/faults$$' -e '/internal/controller$$' -e '/hack/')
 
-# The packages whose tests run in both scopes and on both versions of Proxmox VE.
-SCOPED_PACKAGES = ./internal/controller $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./internal/controller/... | awk '/configtest/ { print $$1 }')
+# The packages whose tests run in both scopes and on both versions of Proxmox VE, beside internal/controller.
+SCOPED_PACKAGES = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./internal/controller/... | awk '/configtest/ { print $$1 }')
 
 # The packages in cluster/ without those whose tests need Helm, Chromium, Crossplane or the provider's programs.
 LOCAL_PACKAGES = $$($(GO) list ./... | grep -Ev '/cluster/(charts|e2e|ui|crossplane|crossplane/composition)$$')
@@ -78,25 +79,34 @@ up: launcher ## Run a Kubernetes control plane that serves the kinds, until Ctrl
 test: launcher ## Run the unit and lifecycle tests. PACKAGES=./internal/... and ARGS='-run X -v' choose some.
 	@$(if $(RACE),,echo 'note: there is no C compiler, so the tests run without the race detector' >&2)
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
-	set -x && $(GO) test -trimpath -timeout=20m $(RACE) -skip '$(SCALE)|$(TABLE)' $(ARGS) $(or $(PACKAGES),$(PACKAGES_WITH_RACE)) $(if $(PACKAGES),,&& \
-	CGO_ENABLED=0 $(GO) test -trimpath -run '$(TABLE)' $(ARGS) $(TABLE_PACKAGES) && \
-	CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./hack/... && \
-	cd cluster && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) $(LOCAL_PACKAGES))
+	$(if $(PACKAGES),set -x && $(GO) test -trimpath -timeout=20m $(RACE) -skip '$(SCALE)|$(TABLE)' $(ARGS) $(PACKAGES),\
+	status=0 && log=$$(mktemp) && trap 'rm -f "$$log"' EXIT && set -x && \
+	{ SCOPES=first CGO_ENABLED=0 $(GO) test -trimpath -timeout=20m -skip '$(SCALE)|$(TABLE)' $(ARGS) ./internal/controller >"$$log" 2>&1 & } && \
+	{ $(GO) test -trimpath -timeout=20m $(RACE) -skip '$(SCALE)|$(TABLE)' $(ARGS) $(PACKAGES_WITH_RACE) || status=1; } && \
+	{ CGO_ENABLED=0 $(GO) test -trimpath -run '$(TABLE)' $(ARGS) $(TABLE_PACKAGES) || status=1; } && \
+	{ CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./hack/... || status=1; } && \
+	{ (cd cluster && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) $(LOCAL_PACKAGES)) || status=1; } && \
+	{ wait $$! || status=1; } && cat "$$log" && exit $$status)
 
 test-all: ## Run everything that a change must pass, as .ci/run does.
 	@.ci/run
 
-test-scopes: launcher ## Run each life of a resource in both scopes and on both versions of Proxmox VE. SCOPES=rest: without those that make test runs.
+test-scopes: launcher ## Run each life of a resource in both scopes and on both versions of Proxmox VE. SCOPES=rest: those that make test does not run, with the race detector.
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
-	set -x && SCOPES=$(SCOPES) CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m -skip '$(SCALE)|$(TABLE)' $(ARGS) $(SCOPED_PACKAGES)
+	set -x && export SCOPES=$(SCOPES) && \
+	$(if $(filter rest,$(SCOPES)),,CGO_ENABLED=0) $(GO) test -trimpath -count=1 -timeout=30m $(if $(filter rest,$(SCOPES)),$(RACE)) \
+		-skip '$(SCALE)|$(TABLE)' $(ARGS) ./internal/controller && \
+	CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m -skip '$(SCALE)|$(TABLE)' $(ARGS) $(SCOPED_PACKAGES)
 
 test-scale: launcher ## Run the tests with hundreds of Machines, several providers, and connections that change meanwhile.
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
 	set -x && CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m -run '$(SCALE)' $(ARGS) ./internal/controller/
 
+# The sample of the faults of Volumes is a part of make test.
 test-faults: ## Crash the provider at each step, and fail each call and task of Proxmox VE. FAULTS=many: a sample. RANDOM_RUNS=n: n random runs; RANDOM_RUN='…': repeat one.
 	@set -x && $(if $(RANDOM_RUNS),RANDOM_RUNS='$(RANDOM_RUNS)') $(if $(RANDOM_RUN),RANDOM_RUN='$(RANDOM_RUN)' SHORTEN='$(SHORTEN)') FAULTS=$(or $(FAULTS),all) GOGC=400 \
-	CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=30m -parallel=4 $(if $(RANDOM_RUNS)$(RANDOM_RUN),-run=TestRandomRuns -v) $(ARGS) ./internal/faults/ ./internal/controller/volume/
+	CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=30m -parallel=4 $(if $(RANDOM_RUNS)$(RANDOM_RUN),-run=TestRandomRuns -v) $(ARGS) ./internal/faults/ \
+	$(if $(filter many,$(FAULTS)),,./internal/controller/volume/)
 
 bench: build ## Measure cost and speed and write docs/performance.md, about three quarters of an hour. BENCH=steady,create N=100,1000 choose.
 	@cd cluster && $(BUILD) -o $(BENCH_PROGRAM) ./bench && \
