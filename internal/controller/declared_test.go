@@ -33,6 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
@@ -44,6 +45,7 @@ func TestEditsOfLists(t *testing.T) {
 		"nonics":   {reason: "A VM whose last network is taken off the list has no address.", run: takesLastNetworkOff},
 		"renames":  {reason: "An entry of another name keeps its disk, or its MAC address.", run: renamesEntries},
 		"later":    {reason: "Entries that are added later are the template's own disk and network.", run: addsEntriesLater},
+		"bootdisk": {reason: "A VM boots from its boot disk after that was detached by hand, put back or replaced.", run: keepsBootDisk},
 		"putback":  {reason: "A disk that is put back has its data.", run: putsDiskBack},
 		"rebooted": {reason: "Changes after a reboot wait for that, say so, and no longer.", run: changesAfterReboot},
 		"vmbr9":    {reason: "A bridge that does not exist is written to no VM, and one that has gone makes it unready.", run: namesUnknownBridge},
@@ -229,6 +231,50 @@ func putsDiskBack(w *world) {
 		w.Errorf("want the volumes of two disks, got %d", n)
 	}
 	w.finish()
+}
+
+// keepsBootDisk has the boot disk detached by hand, put back, and replaced, as docs/how-to.md does. Proxmox VE
+// takes a disk that leaves a VM out of the boot order.
+func keepsBootDisk(w *world) {
+	spec := web1()
+	spec.PowerState = new(v1alpha1.PowerStateStopped)
+	w.create(spec)
+	w.settles()
+	before, boot := w.devices(), w.vm().Config["boot"]
+	if err := w.admin.Configure(w.Context(), w.ref(), proxmox.Change{Delete: []string{"scsi0"}}); err != nil {
+		w.Fatal(err)
+	}
+	w.nudge()
+	w.eventually("the disk is attached again", func() bool { return w.devices()["scsi0"] != "" })
+	w.settles()
+	w.sameDevices(before, "the disk was detached by hand")
+	w.bootsFrom(boot, "the disk was detached by hand")
+	w.change(func(p *v1alpha1.MachineParameters) { p.Disks[0].RemovalPolicy = new("Detach") })
+	w.settles()
+	w.change(func(p *v1alpha1.MachineParameters) { p.Disks = []v1alpha1.MachineDisk{} })
+	w.says(xpv2.TypeReady, conditions.ReasonBootDiskMissing, "")
+	w.change(func(p *v1alpha1.MachineParameters) { p.Disks = spec.Disks })
+	w.settles()
+	w.sameDevices(before, "the disk was put back")
+	w.bootsFrom(boot, "the disk was put back")
+	w.change(func(p *v1alpha1.MachineParameters) { p.Disks[0].RemovalPolicy = new("Detach") })
+	w.settles()
+	w.change(func(p *v1alpha1.MachineParameters) {
+		p.Disks = []v1alpha1.MachineDisk{{Name: "root-2", Size: new("4G"), Storage: new("local-lvm"), Volume: new("")}}
+	})
+	w.settles()
+	w.bootsFrom(strings.Replace(boot, "scsi0", "scsi1", 1), "the disk was replaced")
+	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateRunning) })
+	w.settles()
+	w.finish()
+}
+
+// bootsFrom checks the boot order of the VM.
+func (w *world) bootsFrom(want, after string) {
+	w.Helper()
+	if got := w.vm().Config["boot"]; got != want {
+		w.Errorf("boot order after %s: want %q, got %q", after, want, got)
+	}
 }
 
 // volumes of disks that the VM has, attached or not; its drive of cloud-init is none.

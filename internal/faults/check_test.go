@@ -208,19 +208,13 @@ func (k *randomRun) isGivenUp() bool {
 
 func (k *randomRun) editedByHand() bool { return k.subjectOf().edited }
 
-// isDiskless reports whether the VM has disks, and none of them is attached.
+// isDiskless reports whether no disk that is attached is in the VM's boot order.
 func (k *randomRun) isDiskless() bool {
 	g, _ := k.pve.Guest(k.vmid())
-	unused := 0
-	for option, value := range g.Config {
-		if isDrive(option) && !strings.Contains(value, "media=cdrom") {
-			return false
-		}
-		if strings.HasPrefix(option, "unused") {
-			unused++
-		}
-	}
-	return unused > 0
+	config := effective(g)
+	return !slices.ContainsFunc(qemu.BootDevices(config["boot"]), func(device string) bool {
+		return isDrive(device) && config[device] != "" && !strings.Contains(config[device], "media=cdrom")
+	})
 }
 
 func (k *randomRun) isTheirs() bool { return k.foreign[k.vmid()] }

@@ -216,6 +216,7 @@ func (d Devices) takeOver(l deviceList, from, to string) {
 	switch l.name {
 	case listDisks:
 		move(d.Volumes, from, to)
+		move(d.Options, from, to)
 		move(d.Seen, from, to)
 	case listNetworks:
 		move(d.MACs, from, to)
@@ -337,6 +338,7 @@ func (d Devices) forgetEntry(l deviceList, name string) {
 	switch l.name {
 	case listDisks:
 		delete(d.Volumes, name)
+		delete(d.Options, name)
 		delete(d.Seen, name)
 	case listNetworks:
 		delete(d.MACs, name)
@@ -408,10 +410,13 @@ func (d Devices) unusedValue(name, left string, config Config) string {
 	if at := config.holderOf(volume); at == "" || BusOf(at) != "" {
 		return ""
 	}
-	if volumeIn(left) != volume {
-		return volume
+	if volumeIn(left) == volume {
+		return left
 	}
-	return left
+	if options := d.Options[name]; options != "" {
+		return volume + "," + options
+	}
+	return volume
 }
 
 // assignPassthroughs gives an entry the device that is what it asks for, if the

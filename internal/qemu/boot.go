@@ -30,6 +30,9 @@ import (
 func (d Desired) boot(config Config, diff *Difference) {
 	after := diff.After(config)
 	want, declared := bootOrder(d.MachineParameters, d.Devices, after)
+	if !declared {
+		want, declared = d.keptBoot(config, after)
+	}
 	switch {
 	case !declared || slices.Equal(BootDevices(want), BootDevices(config["boot"])):
 	case len(BootDevices(want)) == 0:
@@ -39,17 +42,109 @@ func (d Desired) boot(config Config, diff *Difference) {
 	}
 }
 
+// keptBoot is the boot order with devices that a change brings back, and with the first
+// disk of the list in the place of the disk that the VM has booted from. Where the change
+// brings neither, the order is left as it is.
+func (d Desired) keptBoot(config, after Config) (string, bool) {
+	for _, device := range d.Devices.Destroyed(d.MachineParameters, config) {
+		delete(after, device)
+	}
+	now := BootDevices(config["boot"])
+	comes := func(device string) bool { return config[device] == "" && after[device] != "" }
+	var order []string
+	kept := false
+	for _, device := range d.Devices.Boot {
+		heir := d.Devices.heir(d.Disks, device, after)
+		switch {
+		case comes(heir):
+			order, kept = append(order, heir), true
+		case slices.Contains(now, device) && after[device] != "":
+			order = append(order, device)
+		}
+	}
+	for _, device := range now {
+		if !slices.Contains(order, device) && after[device] != "" {
+			order = append(order, device)
+		}
+	}
+	return orderOf(order), kept
+}
+
+// heir of a device in the boot order: the device itself where it is what it was, and for the disk
+// that the VM has booted from, the first one of the list, unless another disk is in the order.
+func (d Devices) heir(disks []v1alpha1.MachineDisk, device string, after Config) string {
+	if !d.isDisk(device) {
+		return device
+	}
+	for _, k := range disks {
+		if d.Disks[k.Name] == device && d.returning[listDisks+"/"+k.Name] != "" {
+			return device
+		}
+	}
+	first := slices.IndexFunc(d.Boot, d.isDisk)
+	if len(disks) == 0 || d.Boot[first] != device || after.bootsFromDisk() {
+		return ""
+	}
+	return d.Disks[disks[0].Name]
+}
+
+// isDisk reports whether a device is, or was, a disk: of the spec, or of what the VM came with.
+func (d Devices) isDisk(device string) bool {
+	for key, left := range d.Left {
+		if strings.HasPrefix(key, listDisks+"/") && left.Device == device {
+			return true
+		}
+	}
+	return slices.Contains(d.Source.Disks, device) || has(d.Disks, device)
+}
+
+// bootsFromDisk reports whether a disk that is attached is in the boot order.
+func (c Config) bootsFromDisk() bool {
+	disks := c.Disks()
+	return slices.ContainsFunc(BootDevices(c["boot"]), func(device string) bool { return slices.Contains(disks, device) })
+}
+
+// lastBoot is the boot order to remember: that of the VM, unless a device of the one before has
+// left it and nothing has taken its place.
+func (d Devices) lastBoot(config Config, p *v1alpha1.MachineParameters) []string {
+	now := BootDevices(config["boot"])
+	gone := func(device string) bool { return config[device] == "" }
+	added := func(device string) bool {
+		return !slices.Contains(d.Boot, device) && slices.Contains(config.Disks(), device)
+	}
+	if p.BootOrder == nil && slices.ContainsFunc(d.Boot, gone) && !slices.ContainsFunc(now, added) {
+		return d.Boot
+	}
+	return now
+}
+
+// BootDiskGone is the disk that a VM has booted from and no longer has, if no other disk is in its
+// boot order; empty if there is one.
+func (d Devices) BootDiskGone(s State) string {
+	if s.Config.bootsFromDisk() {
+		return ""
+	}
+	i := slices.IndexFunc(d.Boot, d.isDisk)
+	if i < 0 || s.all()[d.Boot[i]] != "" {
+		return ""
+	}
+	return d.Boot[i]
+}
+
 // AddsBootDevice reports whether PVE puts a drive for removable media that the change sets at the
 // end of the boot order in force, and drops what the change itself may ask for
 // (PVE::API2::Qemu::update_vm_api, which takes the options in no order). Its own cloud-init
 // drive it leaves out.
 func (d Difference) AddsBootDevice(s State) bool {
+	joins := func(device string) bool { return joinsBoot(device, d.Set[device], s) }
+	return slices.ContainsFunc(Config(d.Set).Drives(), joins)
+}
+
+// joinsBoot reports whether PVE puts a device at the end of the boot order that is set so.
+func joinsBoot(device, value string, s State) bool {
 	order := BootDevices(s.Active["boot"])
-	joins := func(device string) bool {
-		k, err := proxmox.ParseDisk(d.Set[device])
-		return err == nil && k.CDROM() && !k.CloudInit() && !slices.Contains(order, device)
-	}
-	return len(order) > 0 && slices.ContainsFunc(Config(d.Set).Drives(), joins)
+	k, err := proxmox.ParseDisk(value)
+	return IsDisk(device) && err == nil && k.CDROM() && !k.CloudInit() && len(order) > 0 && !slices.Contains(order, device)
 }
 
 // BootDevices are the devices in a boot option, in order.

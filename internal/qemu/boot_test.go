@@ -121,3 +121,90 @@ func TestJoinsBoot(t *testing.T) {
 		})
 	}
 }
+
+// TestKeptBootOrder has edits of specs that declare no boot order. The VM boots as a new one of the last spec would.
+func TestKeptBootOrder(t *testing.T) {
+	byHand := func(device string) func(*lifetime) { return func(l *lifetime) { l.detach(l.config, device) } }
+	to := func(p spec) func(*lifetime) {
+		return func(l *lifetime) {
+			if err := l.edit(p); err != nil {
+				l.t.Fatal(err)
+			}
+		}
+	}
+	root, gone := disksOf(disk("root")), disksOf(leaving(disk("root"), "Detach"))
+	blank := withVolume(sized("root-2", "4G"), "")
+	cases := map[string]struct {
+		reason string
+		boot   string // That of the template, if it is another one.
+		edits  []func(*lifetime)
+		want   string
+		disk   string // What the VM has at scsi0 in the end.
+		lost   string
+	}{
+		"Untouched": {reason: "An order is left as it is.", edits: []func(*lifetime){to(root)}, want: "order=scsi0;net0"},
+		"PutBack": {
+			reason: "A disk that is put back is booted from again.", edits: []func(*lifetime){to(gone), to(disksOf()), to(root)},
+			want: "order=scsi0;net0", disk: "local-lvm:vm-100-disk-0,discard=on,size=8G",
+		},
+		"Alone": {
+			reason: "Also if nothing else was in the order.", boot: "order=scsi0", edits: []func(*lifetime){to(gone), to(disksOf()), to(root)},
+			want: "order=scsi0",
+		},
+		"ByHand": {
+			reason: "So is one that somebody has detached, with the options that it had.", edits: []func(*lifetime){to(root), byHand("scsi0"), to(root)},
+			want: "order=scsi0;net0", disk: "local-lvm:vm-100-disk-0,discard=on,size=8G",
+		},
+		"Network": {
+			reason: "An interface has its place again.",
+			edits:  []func(*lifetime){to(networksOf(network("lan"))), byHand("net0"), to(networksOf(network("lan")))}, want: "order=scsi0;net0",
+		},
+		"Replaced": {
+			reason: "What takes the place of the boot disk is booted from.", edits: []func(*lifetime){to(gone), to(disksOf(blank))}, want: "order=scsi2;net0",
+		},
+		"ReplacedDestroyed": {
+			reason: "Also if that is destroyed.", edits: []func(*lifetime){to(disksOf(leaving(disk("root"), "Destroy"))), to(disksOf(blank))}, want: "order=scsi2;net0",
+		},
+		"ReplacedLater": {
+			reason: "Also if it comes later.", edits: []func(*lifetime){to(gone), to(disksOf()), to(disksOf(blank))}, want: "order=scsi0;net0",
+		},
+		"Data": {
+			reason: "Another new disk is not.",
+			edits:  []func(*lifetime){to(root), to(disksOf(disk("root"), disk("data"), sized("more", "1G")))}, want: "order=scsi0;net0",
+		},
+		"Gone": {
+			reason: "A VM that has lost the disk which it booted from says so.", edits: []func(*lifetime){to(root), to(spec{}), byHand("scsi0"), to(spec{})},
+			want: "order=net0", lost: "scsi0",
+		},
+		"Declared": {
+			reason: "A declared order is kept, whatever was before.",
+			edits:  []func(*lifetime){to(root), to(spec{BootOrder: []string{"net0"}}), byHand("scsi0"), to(spec{BootOrder: []string{"net0"}})}, want: "order=net0",
+		},
+		"Chosen": {
+			reason: "An order that somebody has set stays.", want: "order=net0",
+			edits: []func(*lifetime){
+				to(root), func(l *lifetime) { l.config["boot"] = "order=net0" }, to(root), to(disksOf(disk("root"), disk("data"), sized("more", "1G"))),
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := &lifetime{t: t, config: cloneConfig()}
+			if tc.boot != "" {
+				l.config["boot"] = tc.boot
+			}
+			for _, edit := range tc.edits {
+				edit(l)
+			}
+			if got := l.config["boot"]; got != tc.want {
+				t.Errorf("\n%s\nwant %s, got %s", tc.reason, tc.want, got)
+			}
+			if got := l.config["scsi0"]; tc.disk != "" && got != tc.disk {
+				t.Errorf("\n%s\nscsi0: want %s, got %s", tc.reason, tc.disk, got)
+			}
+			if got := l.devices.BootDiskGone(State{Config: l.config, Active: l.config}); got != tc.lost {
+				t.Errorf("\n%s\nboot disk that is gone: want %q, got %q", tc.reason, tc.lost, got)
+			}
+		})
+	}
+}

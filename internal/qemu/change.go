@@ -76,8 +76,12 @@ func (d Desired) means(device, now string) bool {
 // devices that are wanted again. A boot order that PVE would lose waits for the next one.
 func (d Desired) Change(s State) Difference {
 	diff := d.changed(s)
-	if d.BootOrder != nil && diff.AddsBootDevice(s) {
+	switch {
+	case !diff.AddsBootDevice(s):
+	case d.BootOrder != nil:
 		delete(diff.Set, "boot")
+	case diff.Set["boot"] != "":
+		maps.DeleteFunc(diff.Set, func(device, value string) bool { return joinsBoot(device, value, s) })
 	}
 	return diff
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // Devices records which device of PVE each named entry of the spec is, and what is
@@ -56,6 +57,14 @@ type Devices struct {
 	// Volumes that the disks had last, by name. A disk that is detached is attached
 	// again with its own.
 	Volumes map[string]string `json:"volumes,omitempty"`
+
+	// Options of the disks that were not made for the list, by name, without their sizes. One
+	// that somebody has detached comes back with them.
+	Options map[string]string `json:"options,omitempty"`
+
+	// Boot is the boot order that the VM had last while it had all devices of it. PVE
+	// takes a device that leaves the VM out of the order, and does not put it back.
+	Boot []string `json:"boot,omitempty"`
 
 	// MACs are the MAC addresses that the networks' interfaces had last, by name. One
 	// that is gone comes back with its own.
@@ -131,6 +140,7 @@ func (d Devices) On(s State, p *v1alpha1.MachineParameters, generation int64) (D
 	}
 	now.attachAgain(s.Config, p)
 	now.record(s, p, generation)
+	now.Boot = now.lastBoot(s.Config, p)
 	now.forget(s)
 	return now, nil
 }
@@ -140,6 +150,7 @@ func (d Devices) clone() Devices {
 	d.Disks, d.CDROMs, d.Networks = cloned(d.Disks), cloned(d.CDROMs), cloned(d.Networks)
 	d.PCI, d.USB, d.VirtioFS = cloned(d.PCI), cloned(d.USB), cloned(d.VirtioFS)
 	d.Seen, d.Volumes, d.MACs, d.Made = cloned(d.Seen), cloned(d.Volumes), cloned(d.MACs), cloned(d.Made)
+	d.Options = cloned(d.Options)
 	d.Policies, d.Left, d.returning = cloned(d.Policies), cloned(d.Left), cloned(d.returning)
 	return d
 }
@@ -161,6 +172,7 @@ func (d Devices) record(s State, p *v1alpha1.MachineParameters, generation int64
 		if v := s.Config.Volume(device); v != "" {
 			d.Volumes[name] = v
 		}
+		d.recordOptions(name, s.Config[device])
 	}
 	d.recordFirmware(p, s.Config)
 	d.recordMACs(s.Config)
@@ -175,6 +187,20 @@ func (d Devices) record(s State, p *v1alpha1.MachineParameters, generation int64
 				delete(d.Left, key)
 			}
 		}
+	}
+}
+
+// recordOptions notes the options of a disk that was not made for the list.
+func (d Devices) recordOptions(name, value string) {
+	disk, err := proxmox.ParseDisk(value)
+	if err != nil || d.Made[listDisks+"/"+name] {
+		return
+	}
+	disk.Options.Delete("size")
+	if _, options, _ := strings.Cut(disk.String(), ","); options != "" {
+		d.Options[name] = options
+	} else {
+		delete(d.Options, name)
 	}
 }
 
@@ -242,6 +268,7 @@ func (d Devices) forget(s State) {
 	for name := range d.MACs {
 		known[listNetworks+"/"+name] = true
 	}
+	maps.DeleteFunc(d.Options, func(name, _ string) bool { return d.Volumes[name] == "" })
 	maps.DeleteFunc(d.Made, func(key string, _ bool) bool { return !known[key] })
 	maps.DeleteFunc(d.Policies, func(key string, _ declaredPolicy) bool { return !known[key] })
 	maps.DeleteFunc(d.Left, func(key string, _ leftEntry) bool { return !known[key] })

@@ -62,7 +62,7 @@ func (l *lifetime) edit(p v1alpha1.MachineParameters) error {
 	gone := devices.Destroyed(&p, l.config)
 	l.config = l.stored(l.desired.Difference(l.config))
 	for _, device := range gone {
-		delete(l.config, device)
+		remove(l.config, device)
 	}
 	if devices, err = devices.On(State{Config: l.config, Active: l.config}, &p, l.generation); err != nil {
 		return err
@@ -71,6 +71,26 @@ func (l *lifetime) edit(p v1alpha1.MachineParameters) error {
 		l.t.Fatal(err)
 	}
 	return nil
+}
+
+// remove a device, which PVE takes out of the boot order then.
+func remove(config Config, device string) {
+	delete(config, device)
+	order := BootDevices(config["boot"])
+	if i := slices.Index(order, device); i >= 0 {
+		config["boot"] = " "
+		if order = slices.Delete(order, i, i+1); len(order) > 0 {
+			config["boot"] = orderOf(order)
+		}
+	}
+}
+
+// detach a device. PVE keeps its volume as an unused disk.
+func (l *lifetime) detach(config Config, device string) {
+	if volume := config.Volume(device); volume != "" && !config.takesMedia(device) {
+		config[l.unused(config)] = volume
+	}
+	remove(config, device)
 }
 
 type rejected string
@@ -90,10 +110,7 @@ func (l *lifetime) stored(change Difference) Config {
 		}
 	}
 	for _, option := range change.Delete {
-		if volume := l.config.Volume(option); volume != "" && !l.config.takesMedia(option) {
-			after[l.unused(after)] = volume
-		}
-		delete(after, option)
+		l.detach(after, option)
 	}
 	for _, option := range slices.Sorted(maps.Keys(change.Set)) {
 		value := change.Set[option]
