@@ -36,6 +36,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/client-go/tools/record"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -137,7 +138,24 @@ func managerOptions(o options, scheme *runtime.Scheme) ctrl.Options {
 		LeaderElectionReleaseOnCancel: true,
 		LeaseDuration:                 ptr.To(leaseDuration),
 		RenewDeadline:                 ptr.To(renewDeadline),
+		EventBroadcaster:              newBroadcaster(), // It lives as long as the process.
 	}
+}
+
+// How many events an object may have at once and one more in how much time, and how many of one reason in
+// ten minutes are told apart. The defaults are 25, one more in five minutes, and 10: a day's edits of
+// a Machine would go untold.
+const (
+	eventBurst    = 200
+	eventInterval = 10 * time.Second
+	eventsAlike   = 100
+)
+
+// newBroadcaster sends the events of all controllers.
+func newBroadcaster() record.EventBroadcaster {
+	return record.NewBroadcasterWithCorrelatorOptions(record.CorrelatorOptions{
+		BurstSize: eventBurst, QPS: float32(time.Second) / float32(eventInterval), MaxEvents: eventsAlike,
+	})
 }
 
 // lease is the name of the leader's lease. Providers with different shares of the

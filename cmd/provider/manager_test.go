@@ -18,13 +18,17 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-cmp/cmp"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -126,5 +130,43 @@ func TestLease(t *testing.T) {
 func TestNoKubeconfig(t *testing.T) {
 	if _, err := restConfig(t.TempDir() + "/missing"); err == nil {
 		t.Error("restConfig(): want an error for a missing file")
+	}
+}
+
+// An eventSink is what the API server gets of events.
+type eventSink chan string
+
+func (s eventSink) Create(e *corev1.Event) (*corev1.Event, error) {
+	s <- e.Message
+	return e, nil
+}
+
+func (s eventSink) Update(e *corev1.Event) (*corev1.Event, error) { return s.Create(e) }
+
+func (s eventSink) Patch(e *corev1.Event, _ []byte) (*corev1.Event, error) { return s.Create(e) }
+
+var _ record.EventSink = eventSink(nil)
+
+// A Machine that is edited all day tells of each change.
+func TestNewBroadcaster(t *testing.T) {
+	const edits = 60
+	b, sink := newBroadcaster(), make(eventSink, edits)
+	defer b.Shutdown()
+	watch := b.StartRecordingToSink(sink)
+	defer watch.Stop()
+	r := b.NewRecorder(clientgoscheme.Scheme, corev1.EventSource{Component: "provider"})
+	for i := range edits {
+		r.Event(&corev1.ConfigMap{}, corev1.EventTypeNormal, "Changed", fmt.Sprintf("cores %d → %d", i, i+1))
+	}
+	for i := range edits {
+		want := fmt.Sprintf("cores %d → %d", i, i+1)
+		select {
+		case got := <-sink:
+			if got != want {
+				t.Fatalf("event %d: want %q, got %q", i, want, got)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("event %q was not sent", want)
+		}
 	}
 }

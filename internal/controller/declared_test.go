@@ -353,6 +353,15 @@ func growsBeyondStorage(w *world) {
 	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, `disk "data" of 900G is larger than storage 'local-lvm'`)
 	w.says(kind.TypeUpToDate, xpv2.ReasonUpdateFailed, `disk "data" of 900G is larger than storage 'local-lvm'`)
 	w.sameDevices(before, "a size beyond the storage was asked for")
+	const failed = "CannotUpdateExternalResource"
+	w.eventually("a warning tells of it", func() bool { return len(w.told(failed)) > 0 })
+	w.unchanged()
+	if all := w.told(failed); len(all) != 1 {
+		w.Errorf("want one event of the fault, got %q", all)
+	}
+	if all := w.told("UpdatedExternalResource"); len(all) != 0 {
+		w.Errorf("want changes told and no requests of them, got %q", all)
+	}
 	w.change(func(p *v1alpha1.MachineParameters) { p.Disks[1].Size = new("499G") })
 	w.settles()
 	w.eventually("a warning says by how much it is too large", func() bool {

@@ -229,7 +229,9 @@ func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T
 		managed.WithTimeout(timeout),
 		managed.WithCreationGracePeriod(creationGracePeriod),
 		managed.WithLogger(o.Logger.WithValues("controller", name)),
-		managed.WithRecorder(event.NewAPIRecorder(events, append(slices.Clone(o.EventFilterFunctions), needless(k.TellsChanges))...)),
+		managed.WithRecorder(filteringRecorder{
+			next: event.NewAPIRecorder(events), filters: append(slices.Clone(o.EventFilterFunctions), needless(k.TellsChanges)),
+		}),
 	}
 	if o.Features.Enabled(feature.EnableBetaManagementPolicies) {
 		opts = append(opts, managed.WithManagementPolicies())
