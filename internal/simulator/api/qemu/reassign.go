@@ -53,6 +53,9 @@ func reassignDisk(c *engine.Call) (any, error) {
 	return c.Spawn("qmmove", subject, func(w *engine.Worker) error {
 		return w.Locked(r.VMID, engine.Exclusive, engine.ConfigLockWait, func() error {
 			return w.Locked(r.Target, engine.Exclusive, engine.ConfigLockWait, func() error {
+				if err := w.PauseFor("qmmove"); err != nil {
+					return err
+				}
 				return w.Do(func(st *state.State) error { return guest.Reassign(w.Op(st), r) })
 			})
 		})
