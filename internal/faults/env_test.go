@@ -249,6 +249,7 @@ func (w *env) until(t *testing.T, what string, holds func() bool) {
 		}
 		w.exists(t)
 		w.listen()
+		w.asSecond(w.listen)
 		w.keepsVolumes(t, false)
 		if holds() {
 			return
