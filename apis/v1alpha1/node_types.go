@@ -238,6 +238,13 @@ type ProxmoxNodeObservation struct {
 	// +listMapKey=name
 	Networks []ProxmoxNodeNetwork `json:"networks,omitempty"`
 
+	// Interfaces of the node, with what each is used by: network cards, bonds, VLANs,
+	// bridges and VNets. Of bridges, those that the user may see.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Interfaces []ProxmoxNodeInterface `json:"interfaces,omitempty"`
+
 	// PCIMappings are the PCI resource mappings that have devices on the node.
 	// +optional
 	// +listType=map
@@ -304,6 +311,29 @@ type ProxmoxNodeNetwork struct {
 	// CIDR is the node's own address on the bridge.
 	// +optional
 	CIDR string `json:"cidr,omitempty"`
+}
+
+// ProxmoxNodeInterface is a network interface of a node, and what uses it.
+type ProxmoxNodeInterface struct {
+	// Name of the interface, such as eno1.
+	Name string `json:"name"`
+
+	// Type of the interface as Proxmox VE has it, such as eth, bond, vlan, bridge,
+	// OVSBridge or vnet.
+	// +optional
+	Type string `json:"type,omitempty"`
+
+	// Active is true when the interface is up.
+	// +optional
+	Active *bool `json:"active,omitempty"`
+
+	// UsedBy is what the interface is used by: addresses and default routes of the node,
+	// interfaces that stand upon it, such as "bridge vmbr0", and Machines whose VMs have
+	// NICs on it, up to 20 by name. A namespaced ProxmoxNode names those of its namespace
+	// and counts the others. VMs that no Machine manages are not among them.
+	// +optional
+	// +listType=set
+	UsedBy []string `json:"usedBy,omitempty"`
 }
 
 // ProxmoxNodePCIMapping is a PCI resource mapping with devices on a node.

@@ -37,6 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/config"
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/nodenet"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
@@ -47,6 +48,11 @@ func seen() *view {
 		storages: []proxmox.Storage{{MaxDisk: 100, Disk: 10}, {MaxDisk: 50, Disk: 5}},
 		status:   proxmox.NodeStatus{Version: "9.2.11", Kernel: "6.14", CPU: 0.26, CPUs: 16, Memory: 4, MaxMemory: 64, Uptime: time.Minute},
 		bridges:  []proxmox.Bridge{{Name: "vmbr1"}, {Name: "vmbr0", Type: "bridge", Active: true, Ports: []string{"b", "a", "b"}}},
+		interfaces: nodenet.Config{
+			"vmbr0": {"type": "bridge", "active": "1", "bridge_ports": "a b", "cidr": "192.0.2.11/24", "gateway": "192.0.2.1"},
+			"a":     {"type": "eth", "active": "1"}, "vmbr0.5": {"type": "vlan"},
+		},
+		machines: map[string][]string{"vmbr1": {"Machine team/web", "Machine team/db"}}, others: map[string]int{"vmbr0": 3},
 		mappings: []proxmox.PCIMapping{{Name: "gpu", Devices: map[string][]string{"pve1": {"2", "1"}}}, {Name: "far", Devices: map[string][]string{"pve2": {"1"}}}},
 	}
 }
@@ -60,6 +66,15 @@ func TestObservation(t *testing.T) {
 		},
 		Networks:    []v1alpha1.ProxmoxNodeNetwork{{Name: "vmbr0", Type: "bridge", Active: true, Ports: []string{"a", "b"}}, {Name: "vmbr1"}},
 		PCIMappings: []v1alpha1.ProxmoxNodePCIMapping{{Name: "gpu", Devices: []string{"1", "2"}}},
+		Interfaces: []v1alpha1.ProxmoxNodeInterface{
+			{Name: "a", Type: "eth", Active: new(true), UsedBy: []string{"bridge vmbr0"}},
+			{
+				Name: "vmbr0", Type: "bridge", Active: new(true),
+				UsedBy: []string{"address 192.0.2.11/24", "default route by 192.0.2.1", "vlan vmbr0.5", "3 more Machines"},
+			},
+			{Name: "vmbr0.5", Type: "vlan", Active: new(false)},
+			{Name: "vmbr1", Active: new(false), UsedBy: []string{"Machine team/db", "Machine team/web"}},
+		},
 	}
 	got := seen().observation(v1alpha1.ProxmoxNodeObservation{})
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -184,4 +199,51 @@ func TestSettings(t *testing.T) {
 			s.Edit(func(state *simulator.State) { state.Nodes["pve1"].TimeZone = "Etc/UTC" })
 		},
 	})
+}
+
+// TestUsers shows the Machines whose VMs are on the node, by the bridges that they have NICs on.
+func TestUsers(t *testing.T) {
+	web := func(node, in string, vmid int32) *namespaced.Machine {
+		m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}
+		o := m.Observation()
+		o.Node, o.Cluster, o.VMID = node, in, &vmid
+		o.Networks = []v1alpha1.MachineNetworkObservation{{Bridge: "vmbr0"}, {Bridge: "vmbr0"}}
+		return m
+	}
+	named := []string{"Machine team/web"}
+	guests := []proxmox.Guest{{VMID: 100, Node: "pve1", Type: "qemu"}, {VMID: 101, Node: "pve2", Type: "qemu"}}
+	cases := map[string]struct {
+		reason string
+		node   Node
+		m      *namespaced.Machine
+		want   []string
+		count  int
+	}{
+		"Own":       {reason: "Once for each bridge.", node: ownNode("team"), m: web("pve1", "lab", 100), want: named},
+		"Cluster":   {reason: "A cluster-scoped resource shows all.", node: ownNode(""), m: web("pve1", "lab", 100), want: named},
+		"Foreign":   {reason: "Who is in another namespace is not told.", node: ownNode("other"), m: web("pve1", "lab", 100), count: 1},
+		"OtherNode": {reason: "Its VM is elsewhere.", node: ownNode("team"), m: web("pve2", "lab", 101)},
+		"OtherLab":  {reason: "Nodes of other clusters have the same names.", node: ownNode("team"), m: web("pve1", "den", 100)},
+		"Gone":      {reason: "There is no such VM on the node.", node: ownNode("team"), m: web("pve1", "lab", 102)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := seen()
+			s.machines, s.others = map[string][]string{}, map[string]int{}
+			if s.runsOn(tc.m.Observation(), guests) {
+				s.noteMachine(tc.node, tc.m)
+			}
+			if diff := cmp.Diff(tc.want, s.machines["vmbr0"]); diff != "" || s.others["vmbr0"] != tc.count {
+				t.Errorf("%s\n%d others, want %d, and Machines: -want, +got:\n%s", tc.reason, s.others["vmbr0"], tc.count, diff)
+			}
+		})
+	}
+}
+
+// ownNode is a ProxmoxNode of a namespace, or a cluster-scoped one.
+func ownNode(team string) Node {
+	if team == "" {
+		return &cluster.ProxmoxNode{}
+	}
+	return &namespaced.ProxmoxNode{ObjectMeta: metav1.ObjectMeta{Namespace: team}}
 }

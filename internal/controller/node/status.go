@@ -31,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/config"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/nodenet"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -47,6 +48,11 @@ type view struct {
 	status   proxmox.NodeStatus
 	bridges  []proxmox.Bridge
 	mappings []proxmox.PCIMapping
+
+	// interfaces of the node, and the Machines that have NICs on each bridge: their names, and how many are not named.
+	interfaces nodenet.Config
+	machines   map[string][]string
+	others     map[string]int
 }
 
 // readNode at the node. The cluster is asked first, since a node that is offline
@@ -70,7 +76,10 @@ func readNode(ctx context.Context, a config.Access, n Node) (*view, error) {
 	if !s.node.Online() {
 		return s, nil
 	}
-	return s, s.readStatus(ctx, a)
+	if err := s.readStatus(ctx, a); err != nil {
+		return nil, err
+	}
+	return s, s.readUsers(ctx, a, n)
 }
 
 // stays makes sure that the node is of the cluster that it was seen in before. Nodes of other
@@ -149,7 +158,7 @@ func (s *view) observation(before v1alpha1.ProxmoxNodeObservation) v1alpha1.Prox
 	}
 	o.Version, o.Kernel = s.status.Version, s.status.Kernel
 	o.UptimeSeconds = new(int64(s.use().Uptime / time.Second))
-	o.Resources, o.Networks, o.PCIMappings = s.resources(), s.networks(), s.devices()
+	o.Resources, o.Networks, o.PCIMappings, o.Interfaces = s.resources(), s.networks(), s.devices(), s.users()
 	return o
 }
 
