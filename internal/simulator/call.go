@@ -24,12 +24,14 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 	"github.com/vitistack/provider-proxmox/internal/simulator/wire"
 )
 
@@ -93,7 +95,7 @@ func (s *Server) Answer(r *wire.Request) *wire.Response {
 		s.gate.RUnlock()
 		resp = respond(r, result, attributes(total, c.Changes), err)
 	}
-	cut := resp.Cut || (fault != nil && fault.CutAfter)
+	cut := resp.Cut || (fault != nil && fault.CutAfter) || s.reset(r.Endpoint, start)
 	s.record(r, Request{
 		Template: c.Template(), User: string(c.Who), Params: masked(values), Status: resp.Status, Message: resp.Reason,
 		Bytes: len(resp.Content), Duration: s.Clock.Now().Sub(start), Cut: cut,
@@ -102,6 +104,16 @@ func (s *Server) Answer(r *wire.Request) *wire.Response {
 		return &wire.Response{Cut: true}
 	}
 	return resp
+}
+
+// reset reports whether the node that was asked boots, or has booted since, so that it answers nothing.
+func (s *Server) reset(node string, since time.Time) bool {
+	out := false
+	s.Update(func(st *state.State) {
+		n := st.Nodes[node]
+		out = n != nil && (n.Starting || n.Reset.After(since))
+	})
+	return out
 }
 
 // attributes are what an answer has beside its data.

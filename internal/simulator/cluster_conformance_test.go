@@ -40,15 +40,16 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/wire"
 )
 
-// clusterFloor is how many recordings of the cluster match word for word, at least. Daemons and requests whose turns fall on the same moment
-// come in an order of their own, so that some ten more or fewer match.
-const clusterFloor = 750
+// clusterFloor is how many recordings of the cluster match word for word, at least. Of those that are listed with chance some ten more or fewer match.
+const clusterFloor = 816
 
 // recordedCluster describes the cluster of the recordings.
 type recordedCluster struct {
 	Scenario simulator.Scenario `json:"scenario"`
 	// Master is the node whose manager of HA decided at first.
 	Master string `json:"master"`
+	// Results are the resources that the nodes had stopped last.
+	Results map[string]string `json:"results"`
 	// Tasks are tasks that had ended before.
 	Tasks []struct {
 		Node  string `json:"node"`
@@ -60,12 +61,17 @@ type recordedCluster struct {
 	} `json:"tasks"`
 	// Before are requests that were made before a section, and not written down.
 	Before map[string][]string `json:"before"`
+	// Between are requests that were made before a recording and not written down, or that make up for a request that ended otherwise than the
+	// recorded one, by the number of the recording.
+	Between map[int][]string `json:"between"`
 	// Away are the nodes whose power went off when a section began.
 	Away map[string][]string `json:"away"`
 	// Continued are the sections that went on at once, and count the time from the event of the section before.
 	Continued []string `json:"continued"`
 	// Complete are the sections that began when all nodes were on again.
 	Complete []string `json:"complete"`
+	// Boots are when daemons run after a node's start, from a recording on.
+	Boots map[int]string `json:"boots"`
 	// Pauses are how long they may have waited before a request, by its number. The recordings do not tell when they were made: the pauses are
 	// inferred from the answers, which show before which request a turn of the daemons fell.
 	Pauses map[int]string `json:"pauses"`
@@ -91,11 +97,16 @@ func replayCluster(t *testing.T) {
 	p := newClusterReplay(t, cluster)
 	defer p.server.Close()
 	report, matched, sections, last := &strings.Builder{}, 0, map[string][2]int{}, ""
+	p.known = knownMisses(t)
 	for _, r := range list {
 		if r.Section != last && sections[r.Section][1] == 0 {
 			p.begin(cluster, r.Section, last)
 		}
 		last = r.Section
+		if d, err := time.ParseDuration(cluster.Boots[r.place]); err == nil {
+			p.server.Edit(func(*state.State) { p.server.Durations["daemons"] = d })
+		}
+		p.unrecorded(cluster.Between[r.place])
 		want, got := p.run(r)
 		count := sections[r.Section]
 		count[1]++
@@ -105,6 +116,7 @@ func replayCluster(t *testing.T) {
 		} else {
 			fmt.Fprintf(report, "## %s #%d\n%s\n%s", r.Section, r.place, r.Request, contrast(want, got))
 		}
+		p.check(r, want == got)
 		sections[r.Section] = count
 	}
 	fmt.Fprintf(os.Stdout, "conformance cluster: %d of %d\n", matched, len(list))
@@ -118,6 +130,45 @@ func replayCluster(t *testing.T) {
 	}
 	if matched < clusterFloor {
 		t.Errorf("%d of %d recordings of the cluster match word for word, want at least %d", matched, len(list), clusterFloor)
+	}
+}
+
+// knownMiss is why recordings of the cluster do not match word for word.
+type knownMiss struct {
+	Reason string `json:"reason"`
+	// Recordings are the numbers of the recordings.
+	Recordings []int `json:"recordings"`
+	// Chance is true where they may match: what came first in the same moment decides.
+	Chance bool `json:"chance"`
+}
+
+// knownMisses are the recordings that do not match, by their numbers.
+func knownMisses(t *testing.T) map[int]*knownMiss {
+	t.Helper()
+	list, out := []*knownMiss{}, map[int]*knownMiss{}
+	readYAML(t, "testdata/known-cluster.yaml", &list)
+	for _, k := range list {
+		if k.Reason == "" {
+			t.Errorf("the recordings %v have no reason", k.Recordings)
+		}
+		for _, place := range k.Recordings {
+			if out[place] != nil {
+				t.Errorf("recording %d is listed twice", place)
+			}
+			out[place] = k
+		}
+	}
+	return out
+}
+
+// check compares a result with the list of those that do not match.
+func (p *clusterReplay) check(r *recording, match bool) {
+	p.t.Helper()
+	switch k := p.known[r.place]; {
+	case match && k != nil && !k.Chance:
+		p.t.Errorf("recording %d of %q matches, and is listed as one that does not: %s", r.place, r.Section, r.Request)
+	case !match && k == nil:
+		p.t.Errorf("recording %d of %q does not match, and is not listed in known-cluster.yaml: %s", r.place, r.Section, r.Request)
 	}
 }
 
@@ -171,6 +222,8 @@ type clusterReplay struct {
 	events map[string]time.Time
 	// pauses are how long they waited before a request, by its number.
 	pauses map[int]time.Duration
+	// known are the recordings that do not match.
+	known map[int]*knownMiss
 }
 
 // betweenSections is how long it took from one section to the next.
@@ -184,6 +237,9 @@ func newClusterReplay(t *testing.T, cluster *recordedCluster) *clusterReplay {
 	}
 	s.Edit(func(st *state.State) {
 		st.HAManager.Master, st.HAManager.Seen = cluster.Master, time.Now()
+		for node, sid := range cluster.Results {
+			st.HAManager.Nodes[node] = &state.HANode{State: "online", Online: time.Now(), Results: map[int]state.HAResult{0: {SID: sid, State: "request_stop"}}}
+		}
 		for _, past := range cluster.Tasks {
 			for range past.Count {
 				task := st.NewTask(past.Node, past.Type, past.ID, state.Identity(past.User), time.Now())
@@ -211,15 +267,32 @@ func (p *clusterReplay) begin(cluster *recordedCluster, section, last string) {
 		defer letPass(8 * time.Second)
 		defer p.power(off, false)
 	}
-	if slices.Contains(cluster.Complete, section) {
-		p.server.PowerOn("pve1", "pve2", "pve3")
-		p.server.Edit(func(st *state.State) { st.NoQuorum = false })
-	}
 	if !slices.Contains(cluster.Continued, section) {
 		letPass(betweenSections)
 	}
+	if slices.Contains(cluster.Complete, section) {
+		p.server.PowerOn("pve1", "pve2", "pve3")
+		p.server.Edit(func(st *state.State) { st.NoQuorum = false })
+		defer func() { p.events[section] = time.Now() }()
+	}
 	p.tickets = map[string][2]string{} // Tickets end.
-	for _, request := range cluster.Before[section] {
+	p.unrecorded(cluster.Before[section])
+	if slices.Contains(cluster.Continued, section) {
+		p.events[section] = p.events[last]
+		return
+	}
+	letPass(20 * time.Second)
+	p.events[section] = time.Now()
+}
+
+// unrecorded sends requests that were not written down, one after the other.
+func (p *clusterReplay) unrecorded(requests []string) {
+	p.t.Helper()
+	for _, request := range requests {
+		if node, ok := strings.CutPrefix(request, "power of "); ok {
+			p.power([]string{node}, true)
+			continue
+		}
 		x := (&recording{Request: request}).parse()
 		x.header.Set("Authorization", testerToken)
 		status, body := p.ask(x)
@@ -228,12 +301,6 @@ func (p *clusterReplay) begin(cluster *recordedCluster, section, last string) {
 		}
 		p.exit(upidPattern.FindString(body))
 	}
-	if slices.Contains(cluster.Continued, section) {
-		p.events[section] = p.events[last]
-		return
-	}
-	letPass(20 * time.Second)
-	p.events[section] = time.Now()
 }
 
 var (
@@ -253,8 +320,10 @@ const (
 	lookForEnd = 370 * time.Millisecond
 	// booting is how long a node takes until it answers.
 	booting = 3 * time.Second
+	// joining is how long it takes from then until the nodes are a majority.
+	joining = 500 * time.Millisecond
 	// losing is how long it takes until a node notices that it has no quorum.
-	losing = 5 * time.Second
+	losing = 8 * time.Second
 )
 
 // letPass lets time go on.
@@ -279,7 +348,11 @@ func (p *clusterReplay) run(r *recording) (want, got string) {
 	}
 	x := p.exchange(r)
 	want, got = p.once(r, x)
-	for end := time.Now().Add(patienceFor(x.path)); want != got && x.verb == http.MethodGet && time.Now().Before(end); want, got = p.once(r, x) {
+	wait := patienceFor(x.path)
+	if p.known[r.place] != nil {
+		wait = 0 // What follows comes in time.
+	}
+	for end := time.Now().Add(wait); want != got && x.verb == http.MethodGet && time.Now().Before(end); want, got = p.once(r, x) {
 		letPass(lookEvery)
 	}
 	return want, got
@@ -328,9 +401,14 @@ func (p *clusterReplay) power(nodes []string, on bool) {
 		time.AfterFunc(losing, quorum)
 		return
 	}
+	p.server.Edit(func(st *state.State) {
+		for _, name := range nodes {
+			st.Nodes[name].Starting = true
+		}
+	})
 	time.AfterFunc(booting, func() {
 		p.server.PowerOn(nodes...)
-		quorum()
+		time.AfterFunc(joining, quorum)
 	})
 }
 
@@ -395,6 +473,9 @@ func (p *clusterReplay) ask(x *exchange) (status, body string) {
 	resp := p.server.Admit(r)
 	if resp == nil {
 		resp = p.server.Answer(r)
+	}
+	if resp.Cut {
+		return "no answer: connection closed", ""
 	}
 	reason := resp.Reason
 	if reason == "" {
@@ -473,8 +554,29 @@ func (p *clusterReplay) compare(recorded, body string) (want, got string) {
 	if !ok || !fine {
 		return p.mask.body(recorded), p.mask.body(body)
 	}
+	g = sameKeys(w, g)
 	w, g = ordered(p.mask.plain("", unmonitored(w))), ordered(p.mask.plain("", unmonitored(g)))
 	return encoded(w), encoded(veil(w, g))
+}
+
+// sameKeys leaves of the entries whose names are masked the one that the recording has, too: of several it kept one only.
+func sameKeys(masked, v any) any {
+	m, isMap := masked.(map[string]any)
+	o, ok := v.(map[string]any)
+	if !isMap || !ok {
+		return v
+	}
+	if want, single := m["…"]; single && len(m) == 1 {
+		for _, got := range o {
+			if encoded(got) == encoded(want) {
+				return map[string]any{"…": got}
+			}
+		}
+	}
+	for k := range o {
+		o[k] = sameKeys(m[k], o[k])
+	}
+	return o
 }
 
 // veil masks in a value what is masked in another one.

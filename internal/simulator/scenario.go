@@ -49,8 +49,9 @@ type Scenario struct {
 	// Durations override how long the work of a kind of task takes in real time: "qmclone: 3s". "boot" is how long a guest
 	// boots, "resources" how old /cluster/resources may be, "copydisk" the copy of one disk, "link" that of one which stands on its
 	// template's, for which the storage is locked (no time by default), "offline" how long a request
-	// for a node that is off takes, "membership" how long the other nodes take to notice that one is off, "ha" the time between two turns of
-	// the manager of HA, "fence" until it is sure that a node is down, "cleanup" when qm cleanup comes after a VM has stopped, and
+	// for a node that is off takes, "membership" how long the other nodes take to notice that one is off (by default as corosync among three),
+	// "reboot" how long a node boots that its watchdog has reset, "daemons" when it reports and takes part in HA after that, "ha" the time between
+	// two turns of the manager of HA, "fence" until it is sure that a node is down, "cleanup" when qm cleanup comes after a VM has stopped, and
 	// "replication" how often nodes look for replication jobs that are due.
 	Durations map[string]string `json:"durations,omitempty"`
 	Nodes     []ScenarioNode    `json:"nodes"`

@@ -230,11 +230,14 @@ func (s *Server) PowerOn(nodes ...string) {
 
 // watch runs fn on the state and lets the cluster notice which nodes have gone or come. The state must be held.
 func (s *Server) watch(fn func(*state.State), power bool) {
-	before := map[string]bool{}
+	before, quorate := map[string]bool{}, !s.State.NoQuorum
 	for name, n := range s.State.Nodes {
 		before[name] = n.Offline
 	}
 	fn(s.State)
+	if quorate && s.State.NoQuorum {
+		s.State.QuorumLost = s.Clock.Now()
+	}
 	for name, n := range s.State.Nodes {
 		switch {
 		case n.Offline == before[name]:

@@ -276,6 +276,9 @@ func (c *Call) connect(r *wire.Request) error {
 		return nil
 	}
 	wait, reason, s := proxyTimeout, "No route to host", c.Engine
+	if c.target.Starting {
+		return &apierr.Error{Status: apierr.StatusNoRoute, Message: "Connection refused", Bare: true}
+	}
 	if s.Instant() || s.Clock.Now().Sub(c.target.Left) >= s.Scale(forgetful) {
 		wait = s.Duration("offline")
 	} else {

@@ -154,9 +154,15 @@ func (s *Engine) Later(d time.Duration, fn func(*Op)) {
 		fn(o)
 		return
 	}
+	s.After(s.Scale(d), fn)
+}
+
+// After runs fn after a while of real time.
+func (s *Engine) After(d time.Duration, fn func(*Op)) {
+	o := s.Op("")
 	s.Workers.Go(func() {
 		select {
-		case <-s.Clock.After(s.Scale(d)):
+		case <-s.Clock.After(d):
 			s.Update(func(*state.State) { fn(o) })
 		case <-s.Ctx.Done():
 		}
@@ -245,7 +251,8 @@ func durations() map[string]time.Duration {
 		"qmsnapshot": time.Second, "qmrollback": time.Second, "qmdelsnapshot": time.Second, "qmtemplate": time.Second,
 		"qmmove": 4 * time.Second, "qmigrate": 5 * time.Second, "imgdel": 500 * time.Millisecond, "imgcopy": time.Second,
 		"vzdump": 5 * time.Second, "qmrestore": 5 * time.Second,
-		"boot": 8 * time.Second, "resources": 10 * time.Second, "offline": 3 * time.Second, "membership": 10 * time.Second, "cleanup": 300 * time.Millisecond,
+		"boot": 8 * time.Second, "resources": 10 * time.Second, "offline": 3 * time.Second, "membership": 8 * time.Second, "daemons": 5 * time.Second,
+		"reboot": time.Minute, "cleanup": 300 * time.Millisecond,
 	}
 }
 

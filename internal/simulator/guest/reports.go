@@ -71,7 +71,7 @@ func ReportGuests(o *engine.Op) {
 	}
 	o.Engine.Reported = due
 	for _, g := range o.State.Guests {
-		if n := o.State.Nodes[g.Node]; n != nil && !n.Offline {
+		if n := o.State.Nodes[g.Node]; n != nil && !n.Offline && !silent(o.Engine, n) {
 			g.Report = measure(o, g)
 		}
 	}
@@ -118,13 +118,27 @@ const expiry = 5 * time.Minute
 
 // Reporting reports whether the cluster still knows what a node has reported.
 func Reporting(s *engine.Engine, n *state.Node) bool {
-	return !n.Offline || s.Clock.Now().Sub(n.Left) < s.Scale(expiry)
+	switch {
+	case n.Offline:
+		return !n.Forgotten && s.Clock.Now().Sub(n.Left) < s.Scale(expiry)
+	case silent(s, n):
+		return !n.Forgotten
+	}
+	return true
+}
+
+// silent reports whether a node that is back has not reported anything yet.
+func silent(s *engine.Engine, n *state.Node) bool {
+	return !n.Returned.IsZero() && s.Clock.Now().Sub(n.Returned) < s.Scale(s.Duration("daemons"))
 }
 
 // NodeStatus is the state of a node as the cluster sees it.
 func NodeStatus(s *engine.Engine, n *state.Node) string {
-	if s.Gone(n) {
+	switch {
+	case s.Gone(n):
 		return "offline"
+	case !Reporting(s, n):
+		return "unknown"
 	}
 	return "online"
 }
@@ -150,7 +164,10 @@ func NodeReport(o *engine.Op, n *state.Node, usage bool) map[string]any {
 // Leave notes that a node goes off: what it has reported is the last that the cluster hears of it. Its power off ends its guests and
 // tasks too.
 func Leave(o *engine.Op, n *state.Node, power bool) {
-	n.Left = o.Engine.Clock.Now()
+	n.Forgotten = n.Forgotten && silent(o.Engine, n)
+	if n.Left = o.Engine.Clock.Now(); !silent(o.Engine, n) {
+		n.Wrote = n.Left
+	}
 	for _, g := range o.State.Guests {
 		if g.Node != n.Name {
 			continue
@@ -169,10 +186,26 @@ func Leave(o *engine.Op, n *state.Node, power bool) {
 	}
 }
 
-// Return notes that a node is back: it has not reported its guests yet, and writes down how the tasks ended that went down with it.
+// Return notes that a node is back: it has not reported anything yet, and writes down how the tasks ended that went down with it. What the cluster
+// had been told is forgotten with the last node that was on.
 func Return(o *engine.Op, n *state.Node) {
+	alone := true
+	for _, other := range o.State.Nodes {
+		alone = alone && (other == n || other.Offline)
+	}
+	n.Forgotten = n.Forgotten || alone || o.Engine.Clock.Now().Sub(n.Left) >= o.Engine.Scale(expiry)
+	n.Starting, n.Returned = false, o.Engine.Clock.Now()
+	if alone {
+		o.State.Log = nil // The log is in the nodes' memory.
+	}
+	o.State.LogLine(state.LogEntry{Time: n.Returned, Node: n.Name, User: "root", Priority: 6, Message: state.ClusterStart})
+	for _, other := range o.State.Nodes {
+		if alone && other != n {
+			other.Left = time.Time{}
+		}
+	}
 	for _, g := range o.State.Guests {
-		if g.Node == n.Name {
+		if g.Node == n.Name && n.Forgotten {
 			g.Report = nil
 		}
 	}

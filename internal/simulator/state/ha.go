@@ -49,9 +49,25 @@ type HANode struct {
 	Online, Seen time.Time
 	// Turn is when the node's daemon began its latest turn.
 	Turn time.Time
-	// Active is true while the node's daemon holds its lock, Idle counts its turns without a resource.
+	// Active is true while the node's daemon holds its lock, Idle counts its turns without a resource. Locked is when a daemon that ended with its
+	// node renewed the lock last: as long as that lock lasts the next one waits.
 	Active bool
 	Idle   int
+	Locked time.Time
+	// Watched is true while the watchdog of a node that cannot renew its lock runs out.
+	Watched bool `json:"-"`
+	// Unlocked is when the manager removed the lock of a node that is fenced: it gets the lock in its next turn.
+	Unlocked time.Time
+	// Results are what the node has written down of orders, by their numbers.
+	Results map[int]HAResult
+}
+
+// HAResult is how an order ended, as a node has written it down.
+type HAResult struct {
+	// SID is the resource, State what the order asked for, such as "started".
+	SID, State string
+	// Exit is the exit code of the node's worker.
+	Exit int
 }
 
 // HAService is a resource that the manager of HA works on.

@@ -71,8 +71,9 @@ type State struct {
 	Domains Sections
 	// HAIdle means that no daemon of HA acts on its resources.
 	HAIdle bool
-	// NoQuorum makes writes fail as in a cluster that has lost its majority.
-	NoQuorum bool
+	// NoQuorum makes writes fail as in a cluster that has lost its majority, since QuorumLost.
+	NoQuorum   bool
+	QuorumLost time.Time
 
 	// Tasks are the tasks of all nodes, oldest first, Log the cluster log.
 	Tasks []*Task    `json:"_tasks"`
@@ -98,8 +99,15 @@ type Node struct {
 	Name string
 	// Offline nodes answer nothing: requests for them end in 595.
 	Offline bool
-	// Left is when the node went off; the others notice a little later.
-	Left time.Time
+	// Starting is true while a node that is off boots: it refuses connections. Reset is when its watchdog took the power from it.
+	Starting bool
+	Reset    time.Time
+	// Left is when the node went off; the others notice a little later. Returned is when it was there again, zero before it has ever been away;
+	// Forgotten is true if no node was left then that knew what it had reported.
+	Left, Returned time.Time
+	Forgotten      bool
+	// Wrote is when the daemons last wrote their status before the node went off.
+	Wrote time.Time
 	// CPUs is the number of processors, Memory and Disk are in bytes.
 	CPUs   int
 	Memory int64

@@ -34,6 +34,17 @@ type LogEntry struct {
 	Message  string    `json:"_msg"`
 }
 
+// ClusterStart is the message of a node's first line after its start.
+const ClusterStart = "starting cluster log"
+
+// Tag is the program that wrote a line.
+func (e *LogEntry) Tag() string {
+	if e.Message == ClusterStart {
+		return "cluster"
+	}
+	return "pvedaemon"
+}
+
 // maxLog is how many lines the cluster log keeps.
 const maxLog = 500
 

@@ -41,7 +41,7 @@ func clusterLog(c *engine.Call) (any, error) {
 		}
 		out = append(out, map[string]any{
 			"uid": strconv.Itoa(e.UID), "id": fmt.Sprintf("%d:%s", e.UID, e.Node), "time": e.Time.Unix(), "node": e.Node,
-			"user": e.User, "tag": "pvedaemon", "pid": 1000, "pri": e.Priority, "msg": e.Message,
+			"user": e.User, "tag": e.Tag(), "pid": 1000, "pri": e.Priority, "msg": e.Message,
 		})
 	}
 	return out, nil

@@ -144,7 +144,7 @@ func guestResources(c *engine.Call, out []byte) []byte {
 		if pool, ok := pools[vmid]; ok && audited[pool] {
 			r.text("pool", pool)
 		}
-		if sid := state.HAID(vmid); c.State.HA[sid] != nil {
+		if sid := state.HAID(vmid); c.State.HA[sid] != nil || c.State.HAManager.Services[sid] != nil {
 			r.text("hastate", c.State.HAState(sid))
 		}
 		r = append(r, "},"...)

@@ -45,8 +45,8 @@ const (
 )
 
 const (
-	// maxIdleRounds is after how many rounds without a resource the master, or a node, gives up its lock.
-	maxIdleRounds = 15
+	// masterIdleRounds and nodeIdleRounds are after how many rounds without a resource the master, or a node, gives up its lock.
+	masterIdleRounds, nodeIdleRounds = 90, 60
 	// settling is how many turns manager and nodes take at most where everything is instant.
 	settling = 60
 	// fenceDelay is for how long a node has to be away until it is fenced.
@@ -96,8 +96,12 @@ func beatLater(o *engine.Op) {
 	o.Engine.Later(o.Engine.Duration("ha")/2, func(o *engine.Op) {
 		m := o.State.HAManager
 		work(o) // The nodes take their turns between those of the manager.
-		if m.Beats++; m.Beats%2 == 0 {
+		m.Beats++
+		if master := m.Master; m.Beats%2 == 0 || vacant(o.State) {
 			manage(o)
+			if m.Master != master {
+				m.Beats = 0 // The turns of a new master count from when it took over.
+			}
 		}
 		if m.Beating = !resting(o.State); m.Beating {
 			beatLater(o)
@@ -118,7 +122,7 @@ func resting(st *state.State) bool {
 
 // manage is a turn of the manager.
 func manage(o *engine.Op) {
-	if o.State.NoQuorum || !elected(o) {
+	if o.State.NoQuorum || forming(o) || !elected(o) {
 		return
 	}
 	o.State.HAManager.Seen = o.Engine.Clock.Now()
@@ -141,33 +145,48 @@ func elected(o *engine.Op) bool {
 	if m.Idle++; !empty {
 		m.Idle = 0
 	}
-	n := o.State.Nodes[m.Master]
 	switch {
-	case m.Master != "" && !m.Released && n != nil && !n.Offline:
-		m.Released = m.Idle > maxIdleRounds
+	case m.Master != "" && !m.Released && !vacant(o.State):
+		m.Released = m.Idle > masterIdleRounds
 		return !m.Released
 	case m.Released && empty, !m.Released && now.Sub(m.Seen) < lockTime(o):
 		return false
 	}
-	if other := successor(o.State); other != "" {
+	if other := successor(o); other != "" {
 		m.Master, m.Released = other, false
 		m.Changes++
+		for _, h := range m.Nodes { // A new master does not know since when others are away.
+			h.Online, h.Unlocked = now, time.Time{}
+		}
 		return true
 	}
 	return false
 }
 
+// vacant reports whether the master is gone, or was since it decided last. All nodes ask for its lock then all the time, and not by turns.
+func vacant(st *state.State) bool {
+	m := st.HAManager
+	n := st.Nodes[m.Master]
+	return !st.NoQuorum && !m.Released && n != nil && (n.Offline || n.Returned.After(m.Seen))
+}
+
 func lockTime(o *engine.Op) time.Duration { return o.Engine.Scale(o.Engine.Duration("fence")) }
 
-// successor is the node whose manager takes over.
-func successor(st *state.State) string {
-	out := ""
-	for _, name := range slices.Sorted(maps.Keys(st.Nodes)) {
-		if !st.Nodes[name].Offline && (name != st.HAManager.Master || out == "") {
+// successor is the node whose manager takes over. Without a resource that is left to the master, as long as it was there at last.
+func successor(o *engine.Op) string {
+	out, m := "", o.State.HAManager
+	for _, name := range slices.Sorted(maps.Keys(o.State.Nodes)) {
+		if awake(o.Engine, o.State.Nodes[name]) && (name != m.Master || out == "") {
 			out = name
 		}
 	}
-	return out
+	if last := o.State.Nodes[m.Master]; len(o.State.HA) > 0 || last == nil || m.Nodes[m.Master] == nil || m.Nodes[m.Master].State != online {
+		return out
+	}
+	if !awake(o.Engine, o.State.Nodes[m.Master]) {
+		return ""
+	}
+	return m.Master
 }
 
 // observe notes which nodes are there.
@@ -460,24 +479,45 @@ func atMost(h *state.HAResource, key string) int {
 
 // fenceNodes waits for the locks of nodes whose resources are to be recovered.
 func fenceNodes(o *engine.Op) bool {
-	m, changed := o.State.HAManager, false
+	m, changed, down := o.State.HAManager, false, map[string]bool{}
 	for _, sid := range slices.Sorted(maps.Keys(m.Services)) {
 		s := m.Services[sid]
 		h := m.Nodes[s.Node]
 		if s.State != fence || h == nil {
 			continue
 		}
-		if h.State == online || h.State == unknown && h.Active {
-			setNode(m, h, fence)
+		if _, known := down[s.Node]; !known {
+			down[s.Node] = fenceNode(o, h)
 		}
-		if h.Active && o.Engine.Clock.Now().Sub(h.Seen) < lockTime(o) {
-			continue
+		if down[s.Node] {
+			changed = change(m, s, recovery)
 		}
-		h.Active = false
-		setNode(m, h, unknown)
-		changed = change(m, s, recovery)
 	}
 	return changed
+}
+
+// fenceNode asks for the lock of a node, and reports whether the manager has it, so that the node is down for sure. A request for a lock that has
+// run out removes it only, so that the manager gets it in its next turn.
+func fenceNode(o *engine.Op, h *state.HANode) bool {
+	m := o.State.HAManager
+	if h.State != fence && (h.State == online || h.Active) {
+		setNode(m, h, fence)
+	}
+	now := o.Engine.Clock.Now()
+	switch {
+	case !h.Active || o.Engine.Instant():
+	case now.Sub(h.Seen) < lockTime(o):
+		return false
+	case h.Unlocked.IsZero():
+		h.Unlocked = now
+		m.Changes++
+		return false
+	case !now.After(h.Unlocked):
+		return false
+	}
+	h.Active, h.Unlocked = false, time.Time{}
+	setNode(m, h, unknown)
+	return true
 }
 
 // recoverService moves a resource away from a node that is down for sure. The locks of work that went down with the node go.

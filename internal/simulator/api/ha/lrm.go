@@ -34,8 +34,21 @@ const (
 	unknownService = 7
 )
 
+// forming reports whether the nodes have not yet agreed upon who is left: nobody can write to the file system of the cluster meanwhile.
+func forming(o *engine.Op) bool {
+	for _, n := range o.State.Nodes {
+		if n.Offline && !o.Engine.Gone(n) {
+			return true
+		}
+	}
+	return false
+}
+
 // work is a turn of the daemons of all nodes (PVE::HA::LRM).
 func work(o *engine.Op) {
+	if forming(o) {
+		return
+	}
 	for _, name := range slices.Sorted(maps.Keys(o.State.HAManager.Nodes)) {
 		if n := o.State.Nodes[name]; n != nil && !n.Offline {
 			workOn(o, name)
@@ -74,15 +87,23 @@ func outcome(o *engine.Op, s *state.HAService) *int {
 func workOn(o *engine.Op, name string) {
 	m, now := o.State.HAManager, o.Engine.Clock.Now()
 	h, fenced := m.Nodes[name], isFenced(m, name)
-	if h.Active && fenced {
-		return // It renews its lock no more, be it back or not, and its watchdog resets it.
+	if h.Active && (fenced || o.State.NoQuorum) {
+		bark(o, name) // It cannot renew its lock, be it back or not.
+		return
+	}
+	n := o.State.Nodes[name]
+	if n != nil && !awake(o.Engine, n) {
+		return
+	}
+	if n != nil && h.Active && n.Returned.After(h.Turn) && !o.Engine.Instant() {
+		h.Active, h.Locked = false, h.Seen
 	}
 	if h.Active && now.Before(h.Turn.Add(turnTime(o)-turnSlack)) {
 		return
 	}
 	h.Seen, h.Turn = now, now
 	if !h.Active {
-		if fenced || h.State != online || o.State.NoQuorum || active(m, name) == 0 {
+		if fenced || h.State != online || o.State.NoQuorum || active(m, name) == 0 || !released(o, h.Locked) {
 			return
 		}
 		h.Active, h.Idle = true, 0
@@ -95,9 +116,64 @@ func workOn(o *engine.Op, name string) {
 			execute(o, sid)
 		}
 	}
-	if h.Idle > maxIdleRounds {
+	if h.Idle > nodeIdleRounds {
 		h.Active = false
 	}
+}
+
+// released reports whether a lock is free that was renewed last at a time, by a daemon that is no more. The node of the lowest number decides:
+// it counts from its own start if that was later.
+func released(o *engine.Op, renewed time.Time) bool {
+	for _, name := range slices.Sorted(maps.Keys(o.State.Nodes)) {
+		if n := o.State.Nodes[name]; !n.Offline && !renewed.IsZero() && n.Returned.After(renewed) {
+			renewed = n.Returned
+		} else if n.Offline {
+			continue
+		}
+		break
+	}
+	return renewed.IsZero() || o.Engine.Clock.Now().Sub(renewed) >= lockTime(o)
+}
+
+// watchdog is after how long without a new lock a node is reset.
+const watchdog = time.Minute
+
+// bark resets a node that has not renewed its lock for too long. It boots, and knows nothing of its guests.
+func bark(o *engine.Op, name string) {
+	h := o.State.HAManager.Nodes[name]
+	if h.Watched || o.Engine.Instant() || !o.State.NoQuorum {
+		return
+	}
+	h.Watched = true
+	rest := h.Seen.Add(o.Engine.Scale(watchdog)).Sub(o.Engine.Clock.Now())
+	o.Engine.After(rest, func(o *engine.Op) {
+		h, n := o.State.HAManager.Nodes[name], o.State.Nodes[name]
+		if h == nil || n == nil {
+			return
+		}
+		late := o.Engine.Clock.Now().Sub(h.Seen) >= o.Engine.Scale(watchdog)
+		if h.Watched = false; late && h.Active && o.State.NoQuorum && !n.Offline {
+			reset(o, h, n)
+		}
+	})
+}
+
+// reset takes a node's power away for a moment.
+func reset(o *engine.Op, h *state.HANode, n *state.Node) {
+	h.Active, h.Locked = false, h.Seen
+	n.Offline, n.Starting, n.Reset = true, true, o.Engine.Clock.Now()
+	guest.Leave(o, n, true)
+	o.Engine.Later(o.Engine.Duration("reboot"), func(o *engine.Op) {
+		if n.Starting {
+			n.Offline = false
+			guest.Return(o, n)
+		}
+	})
+}
+
+// awake reports whether the daemons of HA run on a node: after the node's start they are the last that come.
+func awake(s *engine.Engine, n *state.Node) bool {
+	return !n.Offline && (n.Returned.IsZero() || s.Clock.Now().Sub(n.Returned) >= s.Scale(s.Duration("daemons")))
 }
 
 // isFenced reports whether the manager waits for the lock of a node.
@@ -127,11 +203,14 @@ func active(m *state.HAManager, node string) int {
 func execute(o *engine.Op, sid string) {
 	m := o.State.HAManager
 	s, g := m.Services[sid], guestOf(o.State, sid)
-	if g == nil || m.Busy[sid] || s.Result != nil && *s.Result == succeeded && settled(s, g) {
+	if g == nil || m.Busy[sid] {
 		return
 	}
-	if o.State.HA[sid] == nil {
-		refuse(o, s)
+	if o.State.HA[sid] == nil && (s.State == started || s.Result == nil) { // The manager orders a start anew each time that it has read how the last one ended.
+		refuse(o, sid, s)
+		return
+	}
+	if o.State.HA[sid] == nil || s.Result != nil && *s.Result == succeeded && settled(s, g) {
 		return
 	}
 	switch s.State {
@@ -160,10 +239,11 @@ func execute(o *engine.Op, sid string) {
 }
 
 // refuse an order for a resource that was removed, of which the manager does not know yet.
-func refuse(o *engine.Op, s *state.HAService) {
+func refuse(o *engine.Op, sid string, s *state.HAService) {
 	if s.Result == nil || *s.Result == succeeded {
 		s.Result, s.Answered = new(unknownService), o.Engine.Clock.Now()
 		o.State.HAManager.Changes++
+		note(o.State.HAManager, sid, s, unknownService)
 	}
 }
 
@@ -196,6 +276,24 @@ func answer(o *engine.Op, sid string, order int, err error) {
 	}
 	s.Result, s.Answered = &result, o.Engine.Clock.Now()
 	m.Changes++
+	note(m, sid, s, result)
+}
+
+// note lets a node write down how an order ended. What it has of orders that no longer count goes.
+func note(m *state.HAManager, sid string, s *state.HAService, exit int) {
+	h := m.Nodes[s.Node]
+	if h == nil {
+		return
+	}
+	valid := map[int]bool{}
+	for _, other := range m.Services {
+		valid[other.Order] = true
+	}
+	if h.Results == nil {
+		h.Results = map[int]state.HAResult{}
+	}
+	h.Results[s.Order] = state.HAResult{SID: sid, State: s.State, Exit: exit}
+	maps.DeleteFunc(h.Results, func(order int, _ state.HAResult) bool { return !valid[order] })
 }
 
 // run starts a task of HA for a guest. The order is answered when it ends.

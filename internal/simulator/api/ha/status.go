@@ -94,9 +94,7 @@ func managerStatus(c *engine.Call) []map[string]any {
 func nodeStatus(c *engine.Call, name string) map[string]any {
 	m := c.State.HAManager
 	h := *m.Nodes[name]
-	if n := c.State.Nodes[name]; n != nil && !n.Offline {
-		h.Seen = c.Now() // Daemons that have nothing to do write their status, too.
-	}
+	h.Seen = written(c, name)
 	status, watchdog := age(c, h.Seen), "watchdog standby"
 	if c.Engine.Gone(c.State.Nodes[name]) && c.Engine.Instant() {
 		status = "old timestamp - dead?"
@@ -115,6 +113,21 @@ func nodeStatus(c *engine.Call, name string) map[string]any {
 		text = name + " (" + status + ", " + h.Seen.Format(time.ANSIC) + ")"
 	}
 	return map[string]any{"id": "lrm:" + name, "type": "lrm", "node": name, "timestamp": h.Seen.Unix(), "status": text}
+}
+
+// written is when a node's daemon last wrote its status. Daemons that have nothing to do write it, too, unless there is no majority.
+func written(c *engine.Call, name string) time.Time {
+	h, n, out := c.State.HAManager.Nodes[name], c.State.Nodes[name], c.Now()
+	switch {
+	case n == nil, h.Active && (n.Offline || c.State.NoQuorum):
+		return h.Seen
+	case !awake(c.Engine, n):
+		out = n.Wrote
+	}
+	if c.State.NoQuorum && c.State.QuorumLost.Before(out) {
+		return c.State.QuorumLost
+	}
+	return out
 }
 
 // serviceStatus tells of a resource.
@@ -175,7 +188,7 @@ func fullStatus(c *engine.Call) (any, error) {
 	}
 	for name, h := range m.Nodes {
 		nodes[name] = h.State
-		mode := map[string]any{"mode": "active", "state": "wait_for_agent_lock", "timestamp": h.Seen.Unix(), "results": results(m, name)}
+		mode := map[string]any{"mode": "active", "state": "wait_for_agent_lock", "timestamp": h.Seen.Unix(), "results": results(h)}
 		if h.Active {
 			mode["state"] = "active"
 		}
@@ -203,13 +216,11 @@ func service(s *state.HAService) map[string]any {
 	return out
 }
 
-// results are the last answers of a node.
-func results(m *state.HAManager, node string) map[string]any {
+// results are what a node has written down.
+func results(h *state.HANode) map[string]any {
 	out := map[string]any{}
-	for sid, s := range m.Services {
-		if s.State != stopped && s.Node == node && s.Result != nil {
-			out[fmt.Sprintf("%022d", s.Order)] = map[string]any{"sid": sid, "state": s.State, "exit_code": *s.Result}
-		}
+	for order, r := range h.Results {
+		out[fmt.Sprintf("%022d", order)] = map[string]any{"sid": r.SID, "state": r.State, "exit_code": r.Exit}
 	}
 	return out
 }

@@ -106,18 +106,12 @@ func copyDrives(w *engine.Worker, cl *guest.CloneRequest, p *guest.ClonePlan, ma
 		return err
 	}
 	for _, key := range slices.Sorted(maps.Keys(p.Drives)) {
-		d := p.Drives[key]
-		if p.Full[key] && !d.CloudInit() {
-			if err := w.Sleep(copyTime(w, cl, d)); err != nil {
-				return err
-			}
-		}
 		copied := func() error { return copyOne(w, cl, p, key, made) }
 		var err error
 		if p.Full[key] {
 			err = copied()
 		} else {
-			err = link(w, d, copied)
+			err = link(w, p.Drives[key], copied)
 		}
 		if err != nil {
 			return err
@@ -145,13 +139,26 @@ func link(w *engine.Worker, d guest.Drive, fn func() error) error {
 	})
 }
 
+// copyOne makes a volume, fills it, and puts it into the configuration when it is complete.
 func copyOne(w *engine.Worker, cl *guest.CloneRequest, p *guest.ClonePlan, key string, made *[]string) error {
-	return w.Do(func(st *state.State) error {
-		value, err := guest.CopyDrive(w.Op(st), cl, key, p.Drives[key], p.Full[key])
-		if err != nil {
+	d := p.Drives[key]
+	var value guest.Drive
+	err := w.Do(func(st *state.State) error {
+		var err error
+		if value, err = guest.CopyDrive(w.Op(st), cl, key, d, p.Full[key]); err == nil {
+			*made = append(*made, value.File())
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if p.Full[key] && !d.CloudInit() {
+		if err := w.Sleep(copyTime(w, cl, d)); err != nil {
 			return err
 		}
-		*made = append(*made, value.File())
+	}
+	return w.Do(func(st *state.State) error {
 		p.Config[key] = w.Engine.Print(key, value)
 		st.Guests[cl.NewID].Config = maps.Clone(p.Config)
 		st.Guests[cl.NewID].Config["lock"] = "clone"
