@@ -28,6 +28,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -222,8 +223,8 @@ func findVMs(t *testing.T, s *simulator.State) {
 	}
 }
 
-// An estate is imported, looked at, managed, and managed by a provider that was
-// started again, and nothing is ever written to its VMs.
+// An estate is imported, looked at, managed, managed by a provider that was
+// started again, and restored from a backup of Kubernetes, and nothing is ever written to its VMs.
 func TestImportEstate(t *testing.T) {
 	t.Parallel()
 	for version, scopeName := range versions() {
@@ -246,7 +247,33 @@ func TestImportEstate(t *testing.T) {
 			i.update(func(m machine.Machine) { m.Parameters().ShutdownTimeoutSeconds = new(int32(7)) })
 			c.start()
 			i.settled("after a restart")
+			c.stop()
+			i.restore()
+			c.start()
+			i.settled("after they were restored into a new cluster")
 		})
+	}
+}
+
+// restore all Machines as backup tools do: anew, with their specs and annotations, and without a status. No provider runs meanwhile.
+func (c *imported) restore() {
+	c.Helper()
+	for _, m := range c.machines() {
+		kept := c.scope.machine(metav1.ObjectMeta{
+			Namespace: m.GetNamespace(), Name: m.GetName(), Labels: m.GetLabels(), Annotations: m.GetAnnotations(), Finalizers: m.GetFinalizers(),
+		}, *m.Parameters())
+		c.of(kept, c.name)
+		kept.SetManagementPolicies(m.GetManagementPolicies())
+		m.SetFinalizers(nil)
+		if err := c.kube.Update(c.Context(), m); err != nil {
+			c.Fatal(err)
+		}
+		if err := c.kube.Delete(c.Context(), m); err != nil {
+			c.Fatal(err)
+		}
+		if err := c.kube.Create(c.Context(), kept); err != nil {
+			c.Fatal(err)
+		}
 	}
 }
 

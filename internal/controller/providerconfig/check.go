@@ -130,9 +130,15 @@ func (c *checker) key(name client.ObjectKey) connect.Key {
 	return connect.Key{ObjectKey: name, Kind: c.kinds.Config.GroupKind()}
 }
 
+// stillUsed says why a configuration is there that was deleted.
+const stillUsed = "the configuration is being deleted, and stays until no resource uses it: status.users counts those that do, which it serves until then"
+
 // show what was found in the status.
 func show(pc Config, h proxmox.Health, found []checkResult) {
 	conditions := append(conclude(found...), verification(pc.Settings()).condition())
+	if pc.GetDeletionTimestamp() != nil {
+		conditions = append(conditions, failed(xpv2.TypeReady, xpv2.ReasonDeleting, stillUsed).condition()) // In place of the one before.
+	}
 	for _, c := range conditions {
 		pc.SetConditions(c.WithObservedGeneration(pc.GetGeneration()))
 	}

@@ -31,6 +31,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -370,6 +371,19 @@ func TestWorks(t *testing.T) {
 				t.Errorf("events: %v", b.events)
 			}
 		})
+	}
+}
+
+// TestDeleted sees that a configuration that is deleted while it is used says so, and is checked all the same.
+func TestDeleted(t *testing.T) {
+	b := newBench(t, simulator.Options{})
+	b.pc.DeletionTimestamp, b.pc.Finalizers = new(metav1.Now()), []string{"in-use.crossplane.io"}
+	pc, _ := b.check()
+	if c := pc.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionFalse || c.Reason != xpv2.ReasonDeleting || !strings.Contains(c.Message, "uses it") {
+		t.Errorf("Ready is %s %s: %s", c.Status, c.Reason, c.Message)
+	}
+	if c := pc.GetCondition(v1alpha1.TypeConnected); c.Status != corev1.ConditionTrue {
+		t.Errorf("it serves those that use it, got %s: %s", c.Reason, c.Message)
 	}
 }
 
