@@ -43,6 +43,7 @@ func TestRestoresInPlace(t *testing.T) {
 		"putback":   {reason: "A VM is put back once for each token, after a safety backup, and gets back what the spec asks for.", run: isPutBack},
 		"keptgoing": {reason: "A VM that runs is not put back unasked.", run: keepsGoing},
 		"snapped":   {reason: "Snapshots are not lost unasked, and retained ones never.", run: keepsSnapshots},
+		"keptend":   {reason: "A VM does not go with its Machine while a Snapshot of it is retained, which is named.", run: endsKept},
 		"ruined":    {reason: "What a restore has left that failed is this Machine's still, and another token restores it.", run: isRuined},
 		"ruinedend": {reason: "What a restore has left that failed goes with its Machine.", run: endsRuined},
 	})
@@ -175,6 +176,27 @@ func keepsSnapshots(w *world) {
 		w.Errorf("the VM has none any more, got %v", w.vm().Snapshots)
 	}
 	w.finish()
+}
+
+func endsKept(w *world) {
+	w.create(ubuntu())
+	w.ready()
+	kept := w.keptSnapshot("kept")
+	w.delete()
+	w.eventually("the Snapshot is named", func() bool {
+		return w.exists() && strings.Contains(w.m.GetCondition(xpv2.TypeReady).Message, kept.GetName())
+	})
+	if g := w.vm(); g.Power != simulator.Running || len(g.Snapshots) != 1 || w.tasks("qmdestroy")+w.tasks("qmshutdown")+w.tasks("qmstop") > 0 {
+		w.Errorf("nothing is done to the VM:\n%s", w)
+	}
+	if err := w.kube.Delete(w.Context(), kept); err != nil {
+		w.Fatal(err)
+	}
+	w.eventually("the Snapshot is gone", func() bool { return !w.show(kept) })
+	w.gone()
+	if ours := w.ours(); len(ours) > 0 {
+		w.Errorf("VMs %v are left", ours)
+	}
 }
 
 // keptSnapshot has a snapshot taken of the Machine's VM that is to be retained.
