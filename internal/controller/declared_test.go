@@ -227,6 +227,10 @@ func putsDiskBack(w *world) {
 	w.change(func(p *v1alpha1.MachineParameters) { p.Disks = spec.Disks })
 	w.settles()
 	w.sameDevices(before, "the disk was put back")
+	w.change(func(p *v1alpha1.MachineParameters) { p.Disks[1].Storage = new("ceph") })
+	w.settles()
+	const moved = "scsi1 storage local-lvm → ceph"
+	w.eventually("the move is told", func() bool { return slices.Contains(w.told("Changed"), moved) })
 	if n := w.volumes(); n != 2 {
 		w.Errorf("want the volumes of two disks, got %d", n)
 	}

@@ -67,7 +67,6 @@ var taskEvents = map[string]struct {
 	"qmcreate":   {"Created", "Successfully created VM %s"},
 	"qmclone":    {"Created", "Successfully created VM %s"},
 	"qmrestore":  {"Created", "Restored VM %s from a backup"},
-	"qmmove":     {"DiskMoved", "Moved a disk of VM %s"},
 	"qmigrate":   {"Migrated", "Migrated VM %s"},
 	"hamigrate":  {"MigrationRequested", "Asked high availability to migrate VM %s"},
 	"qmstart":    {"Started", "Started VM %s"},
@@ -101,7 +100,9 @@ func OfTask(t proxmox.Task, vmid string) xpevent.Event {
 }
 
 // Told reports whether a task is that of a change that was told when it was made.
-func Told(taskType string) bool { return taskType == "qmconfig" || taskType == "resize" }
+func Told(taskType string) bool {
+	return slices.Contains([]string{"qmconfig", "resize", "qmmove"}, taskType)
+}
 
 // Warnings returns the lines of a task's log that warn.
 func Warnings(lines []string) []string {

@@ -51,6 +51,14 @@ func TestTaskEvent(t *testing.T) {
 	}
 }
 
+func TestTold(t *testing.T) {
+	for task, want := range map[string]bool{"qmconfig": true, "resize": true, "qmmove": true, "qmstart": false, "qmdestroy": false} {
+		if got := Told(task); got != want {
+			t.Errorf("Told(%q): want %t, since an event says which option it changes, from what to what; got %t", task, want, got)
+		}
+	}
+}
+
 func TestChanged(t *testing.T) {
 	seen := v1alpha1.MachineObservation{VMID: new(int32(100)), Node: "pve1", Phase: v1alpha1.MachineRunning}
 	there, off := seen, seen
