@@ -137,7 +137,7 @@ func excuses() map[string]func(*randomRun) bool {
 		`volume \S+ not found on node`:         (*randomRun).lacksVolume,
 		`cannot be detached: the VM is prot`:   func(k *randomRun) bool { return ptr.Deref(k.m.Parameters().Protection, false) },
 		`is on local storage: take it out`:     (*randomRun).isTied,
-		`is on local storage, and in its`:      (*randomRun).isTied,
+		`is on local storage, and in`:          (*randomRun).isTied,
 		`^RestartRequired \(PendingChanges\)`:  (*randomRun).waitsForStart,
 		`changes wait until the VM is resumed`: (*randomRun).isSuspended,
 		`but its state is paused`: func(k *randomRun) bool {
@@ -224,11 +224,18 @@ func (k *randomRun) isProtected() bool {
 	return meta.WasDeleted(k.m) && (ptr.Deref(k.m.Parameters().Protection, false) || g.Config["protection"] == "1")
 }
 
-// isTied reports whether the VM has a medium that only its node has, and is to go to another.
+// isTied reports whether the VM has a medium that only its node has, or a snapshot with that or a disk there, and is to go to another node.
 func (k *randomRun) isTied() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	local := func(value string) bool { return strings.HasPrefix(value, "local:iso/") }
 	values := slices.AppendSeq(slices.Collect(maps.Values(g.Config)), maps.Values(effective(g)))
+	for _, s := range g.Snapshots {
+		for option, value := range s.Config {
+			if isDrive(option) && strings.HasPrefix(value, "local") {
+				values = append(values, "local:iso/")
+			}
+		}
+	}
 	return ptr.Deref(k.m.Parameters().Node, g.Node) != g.Node && slices.ContainsFunc(values, local)
 }
 

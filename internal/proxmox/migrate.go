@@ -18,7 +18,9 @@ package proxmox
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 )
 
 // A MigrationCheck is what stands in the way of moving a VM.
@@ -51,6 +53,9 @@ type LocalDisk struct {
 
 	// CDROM reports whether it is in a drive of removable media.
 	CDROM bool
+
+	// Snapshots of the VM that have it, by name. None are told of the memory that a snapshot keeps.
+	Snapshots []string
 }
 
 // CheckMigration says what stands in the way of moving a VM to other nodes. It
@@ -77,7 +82,11 @@ func (c GuestAPI) CheckMigration(ctx context.Context, ref Ref) (MigrationCheck, 
 		}
 	}
 	for _, l := range d.Disks {
-		check.LocalDisks = append(check.LocalDisks, LocalDisk{Volume: string(l.Volume), CDROM: bool(l.CDROM)})
+		disk := LocalDisk{Volume: string(l.Volume), CDROM: bool(l.CDROM)}
+		if !l.Memory {
+			disk.Snapshots = slices.Sorted(maps.Keys(l.Snapshots))
+		}
+		check.LocalDisks = append(check.LocalDisks, disk)
 	}
 	return check, nil
 }
@@ -85,6 +94,10 @@ func (c GuestAPI) CheckMigration(ctx context.Context, ref Ref) (MigrationCheck, 
 type localDisk struct {
 	Volume text `json:"volid"`
 	CDROM  flag `json:"cdrom"`
+	Memory flag `json:"is_vmstate"`
+
+	// Snapshots that have it (PVE::QemuServer::foreach_volid).
+	Snapshots map[string]flag `json:"referenced_in_snapshot"`
 }
 
 // refusals are by node.

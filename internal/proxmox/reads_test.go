@@ -52,15 +52,19 @@ func TestReads(t *testing.T) {
 			data: `{"running":1,"allowed_nodes":["pve2"],"not_allowed_nodes":{
 				"pve3":{"unavailable_storages":["fast"],"unavailable-resources":["gpu"]},
 				"pve4":{"blocking-ha-resources":[{"sid":"vm:200","cause":"resource-affinity"}]}},
-				"local_disks":[{"volid":"local-lvm:vm-100-disk-0","size":1,"cdrom":0},{"volid":"local:iso/a.iso","cdrom":1}],
+				"local_disks":[{"volid":"local-lvm:vm-100-disk-0","size":1,"cdrom":0,"referenced_in_snapshot":{"two":1,"one":1}},
+					{"volid":"local:iso/a.iso","cdrom":1},{"volid":"local-lvm:vm-100-state-one","is_vmstate":1,"referenced_in_snapshot":{"one":1}}],
 				"local_resources":["hostpci0"],"mapped-resources":[]}`,
 			call: func(ctx context.Context, c *Client) (any, error) { return read(c.CheckMigration(ctx, vm100)) },
 			path: "/nodes/pve1/qemu/100/migrate",
 			want: MigrationCheck{
 				Running: true, Allowed: []string{"pve2"}, LocalResources: []string{"hostpci0"},
-				Missing:    map[string][]string{"pve3": {"fast", "gpu"}, "pve4": nil},
-				Blocking:   map[string][]string{"pve4": {"vm:200"}},
-				LocalDisks: []LocalDisk{{Volume: "local-lvm:vm-100-disk-0"}, {Volume: "local:iso/a.iso", CDROM: true}},
+				Missing:  map[string][]string{"pve3": {"fast", "gpu"}, "pve4": nil},
+				Blocking: map[string][]string{"pve4": {"vm:200"}},
+				LocalDisks: []LocalDisk{
+					{Volume: "local-lvm:vm-100-disk-0", Snapshots: []string{"one", "two"}}, {Volume: "local:iso/a.iso", CDROM: true},
+					{Volume: "local-lvm:vm-100-state-one"},
+				},
 			},
 		},
 		"PoolVMs": {

@@ -17,6 +17,8 @@ limitations under the License.
 package simulator_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator"
@@ -164,6 +166,53 @@ func TestProcessAfterMigration(t *testing.T) {
 			}
 			if g, _ := s.Guest(100); g.Power != state.Running || g.Config["vmstate"] != "" {
 				t.Errorf("the VM is %s, its memory in %q", g.Power, g.Config["vmstate"])
+			}
+		})
+	}
+}
+
+// TestMigrateSnapshots moves VMs with a disk on local storage that a snapshot has.
+func TestMigrateSnapshots(t *testing.T) {
+	const vm = "/nodes/pve1/qemu/300"
+	for name, tc := range map[string]struct {
+		reason, disk string
+		running      bool
+		exit, line   string
+	}{
+		"Running": {
+			reason: "QEMU's mirror copies no snapshots.", disk: "local:1,format=qcow2", running: true,
+			exit: "migration aborted", line: "online storage migration not possible if non-replicated snapshot exists",
+		},
+		"Off":  {reason: "A file has its snapshots in it.", disk: "local:1,format=qcow2", exit: "OK"},
+		"Thin": {reason: "Volumes of LVM cannot take theirs along.", disk: "local-lvm:1", exit: "migration aborted", line: "non-migratable snapshot exists"},
+		"Shared": {
+			reason: "What both nodes have stays where it is.", disk: "nfs:1,format=qcow2", running: true, exit: "OK",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := simulatortest.NewTest(t, simulator.Options{})
+			c := connect(t, s)
+			c.ok("POST /nodes/pve1/qemu", "vmid=300", "scsi0="+tc.disk)
+			if tc.running {
+				c.ok("POST " + vm + "/status/start")
+			}
+			c.ok("POST "+vm+"/snapshot", "snapname=one")
+			check, _ := c.ok("GET " + vm + "/migrate").Data.(map[string]any)
+			disks, _ := check["local_disks"].([]any)
+			for _, d := range disks {
+				if in, _ := d.(map[string]any)["referenced_in_snapshot"].(map[string]any); in["one"] != 1.0 {
+					t.Errorf("the check does not tell of the snapshot: %v", d)
+				}
+			}
+			if len(disks) == 0 && name != "Shared" {
+				t.Error("the check tells of no disk")
+			}
+			if exit := c.task("POST "+vm+"/migrate", "target=pve2", "online=1", "with-local-disks=1"); exit != tc.exit {
+				t.Errorf("%s got %q, want %q", tc.reason, exit, tc.exit)
+			}
+			log := s.Tasks()[len(s.Tasks())-1].Log
+			if tc.line != "" && !slices.ContainsFunc(log, func(l string) bool { return strings.HasSuffix(l, ": "+tc.line) }) {
+				t.Errorf("%s the log is %q", tc.reason, log)
 			}
 		})
 	}

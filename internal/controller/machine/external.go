@@ -281,7 +281,7 @@ func (e *external) checkBackoff(m Machine, seen managed.ExternalObservation) (ma
 	if !e.tasksBefore.Ours && !e.planned.allowedDuringLock(e.vm) && e.planned.power == power.Keep {
 		conditions.AppendReady(m, e.vm.WaitsFor())
 	}
-	if busy || e.tasks.Resting(m) || !e.planned.allowedDuringLock(e.vm) {
+	if busy || e.tasks.Resting(m) || !e.planned.proceeds(e.vm) {
 		seen.ResourceUpToDate = true
 		return seen, nil
 	}

@@ -28,6 +28,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
@@ -164,5 +165,24 @@ func TestStaleImagesLast(t *testing.T) {
 	b.vms[10000].status = "running"
 	if got := b.reconcile(t.Context()); got.err == nil || !strings.Contains(got.err.Error(), "Datastore.Allocate") {
 		t.Errorf("It is told then what is missing, got %v", got.err)
+	}
+}
+
+// TestStaleImageOfSuspended has a suspended VM that takes no change, and an image that it does not have.
+func TestStaleImageOfSuspended(t *testing.T) {
+	b := newBench(t, func(m *namespaced.Machine) {
+		m.Annotations[object.AnnotationImages] = "pve1=" + ourImage
+		m.Spec.ForProvider.PowerState, m.Spec.ForProvider.OnBoot = new(v1alpha1.PowerStateSuspended), new(true)
+	})
+	b.vms[10000] = suspendedVM()
+	b.volumes = map[string][]string{"pve1": {ourImage}}
+	if got := b.reconcile(t.Context()); got.err != nil {
+		t.Error(got.err)
+	}
+	if diff := cmp.Diff([]string{"DeleteVolume pve1"}, b.writes); diff != "" {
+		t.Errorf("The image is removed, and nothing else done: -want, +got:\n%s", diff)
+	}
+	if got := b.m.GetCondition(kind.TypeUpToDate).Message; !strings.Contains(got, "changes wait until the VM is resumed") {
+		t.Errorf("The condition says %q", got)
 	}
 }

@@ -160,7 +160,12 @@ func (e migrateFeature) migrateSteps(ctx context.Context, m Machine, j *migratio
 	if no := j.rejections(check, e.vm, e.planned.change.After(e.vm.Config)); len(no) > 0 {
 		return nil, no, nil
 	}
-	if no := volumes.Pinned(e.planned.MachineParameters, check.LocalDisks); no != "" {
+	storages, err := e.inventory.Storages(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	no = cmp.Or(volumes.Pinned(e.planned.MachineParameters, check.LocalDisks), volumes.InSnapshot(check, storages))
+	if no != "" {
 		return nil, []string{no}, nil
 	}
 	o := proxmox.MigrateOptions{Target: j.target, Online: e.vm.Status.Running(), TargetStorage: j.targetStorage()}
@@ -211,11 +216,12 @@ func (j *migration) rejections(c proxmox.MigrationCheck, v *vmstate.VM, config q
 	}
 	for _, d := range c.LocalDisks {
 		switch {
-		case !d.CDROM, strings.Contains(d.Volume, "cloudinit"), nocloud.IsImage(d.Volume):
+		case !d.CDROM, strings.Contains(d.Volume, "cloudinit"):
+		case len(d.Snapshots) > 0:
+			why = append(why, fmt.Sprintf("medium %s is on local storage, and in the VM's snapshot %s: remove the snapshot", d.Volume, strings.Join(d.Snapshots, ", ")))
+		case nocloud.IsImage(d.Volume):
 		case v.MediumBeingRemoved(d.Volume):
 			why = append(why, fmt.Sprintf("medium %s is on local storage, and in its drive until the VM restarts", d.Volume))
-		case v.Config.Uses(d.Volume) == "":
-			why = append(why, fmt.Sprintf("medium %s is on local storage, and a snapshot has it", d.Volume))
 		case config.Uses(d.Volume) == "":
 		case d.Volume == "cdrom":
 			why = append(why, "it has the physical CD-ROM drive of node "+v.Node)

@@ -125,6 +125,12 @@ func (p plan) allowedDuringLock(v *vmstate.VM) bool {
 	return v.Lock() == "" || v.Suspended() && (p.power == power.On || p.action != nil)
 }
 
+// proceeds reports whether something of the plan can be done: beside what the VM's lock allows, images are removed that a suspended VM does
+// not have.
+func (p plan) proceeds(v *vmstate.VM) bool {
+	return p.allowedDuringLock(v) || v.Suspended() && len(p.staleImages) > 0
+}
+
 // makePlan finds what separates the VM from the spec.
 func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) error {
 	d := e.desired(m, id)

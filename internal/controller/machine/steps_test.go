@@ -80,6 +80,9 @@ func TestSteps(t *testing.T) {
 	local := func(medium string) proxmox.MigrationCheck {
 		return proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: medium, CDROM: true}}}
 	}
+	held := func(volume string, cdrom bool) proxmox.MigrationCheck {
+		return proxmox.MigrationCheck{Running: true, LocalDisks: []proxmox.LocalDisk{{Volume: volume, CDROM: cdrom, Snapshots: []string{"one"}}}}
+	}
 	cases := map[string]struct {
 		reason  string
 		machine func(*namespaced.Machine)
@@ -126,8 +129,17 @@ func TestSteps(t *testing.T) {
 			pve: migration(local("files:iso/a.iso")), err: "in its drive until the VM restarts",
 		},
 		"MigrateSnapshot": {
-			reason: "And one that a snapshot has.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(local("files:iso/a.iso")),
-			err: "a snapshot has it",
+			reason: "And one that a snapshot has.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(held("files:iso/a.iso", true)),
+			err: "medium files:iso/a.iso is on local storage, and in the VM's snapshot one: remove the snapshot",
+		},
+		"MigrateSnapshotData": {
+			reason: "Also one with cloud-init data, which would go otherwise.", machine: spec(onNode2), vm: ourVM("running"),
+			pve: migration(held("files:iso/cidata-10000-u-1.iso", true)), err: "in the VM's snapshot one: remove the snapshot",
+		},
+		"MigrateSnapshotDisk": {
+			reason: "A running VM's disk is not copied with its snapshots.", machine: spec(onNode2), vm: ourVM("running"),
+			pve: migration(held("files:10000/vm-10000-disk-0.qcow2", false)),
+			err: "disk files:10000/vm-10000-disk-0.qcow2 is on local storage, and in the VM's snapshot one: remove the snapshot or stop the VM before it migrates",
 		},
 		"MigrateHeld": {
 			reason: "A VM that does not run leaves it behind.", machine: all(

@@ -91,8 +91,11 @@ func (e *external) update(ctx context.Context, m Machine) error {
 	if len(p.rejections) > 0 {
 		return errors.New(strings.Join(p.rejections, "; "))
 	}
-	if e.vm.Suspended() {
+	switch {
+	case e.vm.Suspended() && p.allowedDuringLock(e.vm):
 		return e.afterChanges(ctx, m)
+	case e.vm.Suspended():
+		return e.start(m)(e.noCloud().RemoveStale(ctx, m, p.staleImages))
 	}
 	if err := e.checkVolumes(ctx, m); err != nil {
 		return err

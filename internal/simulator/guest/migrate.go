@@ -186,14 +186,52 @@ func Migratable(o *engine.Op, g *state.Guest, m *Migration) error {
 			continue
 		}
 		if g.Power != state.Stopped && !m.Local && mirrors(o, g, id) {
-			o.Logf("can't migrate local disk '%s': can't live migrate attached local disks without with-local-disks option", id)
-			return apierr.Errorf("Problem found while scanning volumes - can't migrate VM - check log")
+			return staysHere(o, id, "can't live migrate attached local disks without with-local-disks option")
+		}
+		if why := snapshotObstacle(o, g, id, s); why != "" {
+			return staysHere(o, id, why)
 		}
 		if _, err := o.State.EnabledStorage(m.Storages.target(s.ID), m.Target); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// staysHere fails for a volume that cannot go along.
+func staysHere(o *engine.Op, id, why string) error {
+	o.Logf("can't migrate local disk '%s': %s", id, why)
+	return apierr.Errorf("Problem found while scanning volumes - can't migrate VM - check log")
+}
+
+// snapshotObstacle is why a volume that snapshots have cannot go along, other than by replication (PVE::QemuMigrate::scan_local_volumes). The
+// memory that a snapshot keeps can.
+func snapshotObstacle(o *engine.Op, g *state.Guest, id string, s *state.Storage) string {
+	names, v := SnapshotsWith(o, g, id), o.State.Volume(g.Node, id)
+	switch {
+	case v == nil || len(names) == 0 || g.Snapshots[names[0]].Config["vmstate"] == id:
+		return ""
+	case g.Power != state.Stopped:
+		return "online storage migration not possible if non-replicated snapshot exists"
+	case s.Type == "zfspool" || s.Type == "btrfs" && v.Format == "raw" || v.Format == "qcow2" && s.Options["snapshot-as-volume-chain"] != "1":
+		return ""
+	}
+	return "non-migratable snapshot exists"
+}
+
+// SnapshotsWith are the snapshots of a guest that have a volume.
+func SnapshotsWith(o *engine.Op, g *state.Guest, id string) []string {
+	var names []string
+	for name, s := range g.Snapshots {
+		for key, value := range s.Config {
+			if key == "vmstate" && value == id || IsDrive(key) && ParseDrive(o.Engine, key, value).File() == id {
+				names = append(names, name)
+				break
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // mirrors reports whether QEMU itself has to copy a volume of a running guest: that of a drive now. What is made anew, drives for cloud-init

@@ -241,6 +241,25 @@ func Pinned(p *v1alpha1.MachineParameters, local []proxmox.LocalDisk) string {
 	return ""
 }
 
+// InSnapshot says why a VM cannot go to another node for a disk on local storage that its snapshots have; empty if Proxmox VE may take it
+// along (PVE::QemuMigrate, scan_local_volumes): of a running VM only if it is replicated, and from LVM not at all.
+func InSnapshot(c proxmox.MigrationCheck, storages []proxmox.Storage) string {
+	for _, d := range c.LocalDisks {
+		if d.CDROM || len(d.Snapshots) == 0 {
+			continue
+		}
+		storage, _, _ := strings.Cut(d.Volume, ":")
+		i := slices.IndexFunc(storages, func(s proxmox.Storage) bool { return s.Name == storage })
+		switch in := fmt.Sprintf("disk %s is on local storage, and in the VM's snapshot %s", d.Volume, strings.Join(d.Snapshots, ", ")); {
+		case i >= 0 && strings.HasPrefix(storages[i].Type, "lvm"):
+			return in + ": remove the snapshot before the VM migrates"
+		case c.Running && (i < 0 || storages[i].Type != proxmox.ReplicationStorage):
+			return in + ": remove the snapshot or stop the VM before it migrates"
+		}
+	}
+	return ""
+}
+
 // A Disk of a Volume that a VM has, or may be about to have.
 type Disk struct {
 	// Volume that it is of, with its namespace.

@@ -211,6 +211,38 @@ func TestPinned(t *testing.T) {
 	}
 }
 
+func TestInSnapshot(t *testing.T) {
+	storages := []proxmox.Storage{{Name: "thin", Type: "lvmthin"}, {Name: "files", Type: "dir"}, {Name: "pool", Type: "zfspool"}}
+	in := []string{"one", "two"}
+	cases := map[string]struct {
+		reason  string
+		running bool
+		disk    proxmox.LocalDisk
+		want    string
+	}{
+		"None":   {reason: "It is copied.", running: true, disk: proxmox.LocalDisk{Volume: "thin:vm-1-disk-0"}},
+		"Medium": {reason: "Others look at media.", running: true, disk: proxmox.LocalDisk{Volume: "files:iso/a.iso", CDROM: true, Snapshots: in}},
+		"LVM": {
+			reason: "LVM sends no snapshots.", disk: proxmox.LocalDisk{Volume: "thin:vm-1-disk-0", Snapshots: in},
+			want: "disk thin:vm-1-disk-0 is on local storage, and in the VM's snapshot one, two: remove the snapshot before the VM migrates",
+		},
+		"Running": {
+			reason: "QEMU's mirror copies none.", running: true, disk: proxmox.LocalDisk{Volume: "files:1/vm-1-disk-0.qcow2", Snapshots: in},
+			want: "disk files:1/vm-1-disk-0.qcow2 is on local storage, and in the VM's snapshot one, two: remove the snapshot or stop the VM before it migrates",
+		},
+		"Off":        {reason: "A file has them in it.", disk: proxmox.LocalDisk{Volume: "files:1/vm-1-disk-0.qcow2", Snapshots: in}},
+		"Replicated": {reason: "It may be replicated with them.", running: true, disk: proxmox.LocalDisk{Volume: "pool:vm-1-disk-0", Snapshots: in}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			check := proxmox.MigrationCheck{Running: tc.running, LocalDisks: []proxmox.LocalDisk{tc.disk}}
+			if got := InSnapshot(check, storages); got != tc.want {
+				t.Errorf("%s\ngot  %q\nwant %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
 // TestCheckReplaceable has a restore keep its hands off the disks of Volumes.
 func TestCheckReplaceable(t *testing.T) {
 	config := qemu.Config{"scsi0": "lvm:vm-100-disk-0,size=1G", "scsi1": "lvm:vm-100-disk-1,size=1G"}

@@ -79,23 +79,38 @@ func localDisk(o *engine.Op, g *state.Guest, id string) map[string]any {
 	out := map[string]any{
 		"volid": id, "cdrom": 0, "is_attached": 0, "is_cloudinit": 0, "is_tpmstate": 0, "is_unused": 0, "is_vmstate": 0, "replicate": 1, "shared": 0,
 	}
-	configs := []map[string]string{g.Config, g.Pending}
-	for _, s := range g.Snapshots {
-		configs = append(configs, s.Config)
+	if describeVolume(o, g, out, id, g.Config) {
+		out["is_attached"] = 1
 	}
-	for i, config := range configs {
-		for key, value := range config {
-			d := guest.ParseDrive(o.Engine, key, value)
-			if d.File() != id {
-				continue
-			}
-			describeDrive(o, g, out, key, d)
-			if i == 0 && guest.IsDrive(key) {
-				out["is_attached"] = 1
-			}
+	if describeVolume(o, g, out, id, g.Pending) {
+		out["referenced_in_pending"] = 1
+	}
+	for _, s := range g.Snapshots {
+		describeVolume(o, g, out, id, s.Config)
+	}
+	if names := guest.SnapshotsWith(o, g, id); len(names) > 0 {
+		in := map[string]any{}
+		for _, name := range names {
+			in[name] = 1
 		}
+		out["referenced_in_snapshot"] = in
 	}
 	return out
+}
+
+// describeVolume adds what the drives of a configuration tell of a volume. It reports whether one of them has it.
+func describeVolume(o *engine.Op, g *state.Guest, out map[string]any, id string, config map[string]string) bool {
+	found := false
+	for key, value := range config {
+		if key == "vmstate" && value == id {
+			out["is_vmstate"], found = 1, true
+		}
+		if d := guest.ParseDrive(o.Engine, key, value); d.File() == id {
+			describeDrive(o, g, out, key, d)
+			found = found || guest.IsDrive(key)
+		}
+	}
+	return found
 }
 
 // describeDrive adds what a drive, now, pending or in a snapshot, tells of its volume.
