@@ -125,6 +125,7 @@ func excuses() map[string]func(*randomRun) bool {
 		`comes back with its volume`:      (*randomRun).isUnassigned,
 		`cannot shrink from`:              (*randomRun).shrinks,
 		`has no disk to boot from`:        (*randomRun).isDiskless,
+		`is new and has no size`:          (*randomRun).isPulled,
 		`is not this resource's`:          (*randomRun).isTheirs,
 		`is protected: set protection to`: (*randomRun).isProtected,
 		`volume \S+ is attached as \w+ already`: func(k *randomRun) bool { // That of a clone that was made anew.
@@ -204,6 +205,15 @@ func (k *randomRun) isGivenUp() bool {
 		given = managed != nil && managed.State == "error"
 	})
 	return given
+}
+
+// isPulled reports whether the spec names a disk as it was before somebody took it out: it says no size to make another of.
+func (k *randomRun) isPulled() bool {
+	g, _ := k.pve.Guest(k.vmid())
+	config := effective(g)
+	return g.Config["unused0"] != "" && slices.ContainsFunc(k.m.Parameters().Disks, func(d v1alpha1.MachineDisk) bool {
+		return d.Size == nil && d.Volume == nil && d.Device != nil && config[*d.Device] == ""
+	})
 }
 
 func (k *randomRun) editedByHand() bool { return k.subjectOf().edited }
