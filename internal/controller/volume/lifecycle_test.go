@@ -183,6 +183,7 @@ func TestHandovers(t *testing.T) {
 	machines := []object.Machine{l.machine("a", "data"), l.machine("b")}
 	l.until("the first Machine has the disk", l.bound(v, machines[0]))
 	started := []string{l.started(machines[0]), l.started(machines[1])}
+	l.marked(v)
 	for i := range times {
 		from, to := machines[i%2], machines[(i+1)%2]
 		for _, s := range []*side{&l.volumes, &l.machines} {
@@ -194,6 +195,7 @@ func TestHandovers(t *testing.T) {
 		if n := len(l.files()); n != 1 {
 			t.Fatalf("after handover %d there are %d files: %v", i, n, l.files())
 		}
+		l.keeps(v)
 	}
 	t.Logf("%d deaths", l.volumes.deaths+l.machines.deaths)
 	if l.volumes.deaths < times/2 {
