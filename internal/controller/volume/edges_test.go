@@ -253,3 +253,28 @@ func TestHighAvailability(t *testing.T) {
 		l.keeps(v)
 	})
 }
+
+// TestRestored makes a Machine of a backup that has the disk: the copy is another disk, which is in the way of the Volume and stays.
+func TestRestored(t *testing.T) {
+	l := here(t)
+	v, m := l.volume("data", onLVM), l.machine("a", "data")
+	l.until("the Machine has the disk", l.bound(v, m))
+	l.marked(v)
+	l.ended(l.root.BackUp(l.Context(), ref(m), proxmox.BackupOptions{Storage: "nfs"}))
+	all, err := l.root.Volumes(l.Context(), "pve1", "nfs", "backup")
+	l.must(err)
+	l.lists(m)
+	l.until("the stub VM has the disk", l.unbound(v))
+	spec := with("data") + "restore:\n  volume: " + all[0].ID + "\n  storage: local-lvm\n"
+	b, ok := l.object("Machine", "b", len(l.all), spec, nil).(object.Machine)
+	if !ok {
+		l.Fatal("it is no Machine")
+	}
+	l.until("the copy is in the way", configtest.Says(b, xpv2.TypeSynced, xpv2.ReasonReconcileError, "scsi5 of the VM is local-lvm:vm-", "detach that"))
+	l.must(l.root.Configure(l.Context(), ref(b), proxmox.Change{Delete: []string{"scsi5"}}))
+	l.pass()
+	l.until("the Machine has the Volume", l.bound(v, b))
+	if !strings.Contains(l.config(ref(b).VMID)["scsi5"], v.Observation().Volume) {
+		l.Errorf("the VM is %v", l.config(ref(b).VMID))
+	}
+}
