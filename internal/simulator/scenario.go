@@ -46,6 +46,8 @@ type Scenario struct {
 	QEMU string `json:"qemu,omitempty"`
 	// StockQEMU means that it lacks Proxmox' patches.
 	StockQEMU bool `json:"stockQEMU,omitempty"`
+	// Firmware2023 means that the nodes' firmware comes with Microsoft's UEFI certificate of 2023.
+	Firmware2023 bool `json:"firmware2023,omitempty"`
 	// Durations override how long the work of a kind of task takes in real time: "qmclone: 3s". "boot" is how long a guest
 	// boots, "resources" how old /cluster/resources may be, "copydisk" the copy of one disk, "link" that of one which stands on its
 	// template's, for which the storage is locked (no time by default), "offline" how long a request
@@ -239,7 +241,7 @@ func (s *Scenario) durations() map[string]time.Duration {
 // build makes the state without guests.
 func (s *Scenario) build(version string, now time.Time) (*state.State, error) {
 	st := state.New(version)
-	st.ClusterName, st.QEMU, st.StockQEMU, st.HAIdle = s.Cluster, s.QEMU, s.StockQEMU, s.HAIdle
+	st.ClusterName, st.QEMU, st.StockQEMU, st.Firmware2023, st.HAIdle = s.Cluster, s.QEMU, s.StockQEMU, s.Firmware2023, s.HAIdle
 	st.Roles = state.BuiltinRoles(version)
 	st.Users[state.Root] = &state.User{Password: "root", Groups: map[string]bool{}, Tokens: map[string]*state.Token{}}
 	for i, n := range s.Nodes {

@@ -107,3 +107,27 @@ func TestInterfaceDetails(t *testing.T) {
 		{request: "GET " + network + "/ens18.100", has: `"vlan-id":"100","vlan-raw-device":"ens18"`},
 	})
 }
+
+// TestFirmwareCertificates: a new EFI disk with keys tells that its firmware came with Microsoft's certificate of 2023.
+func TestFirmwareCertificates(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, version, keys string
+		firmware, want        bool
+	}{
+		"Recent":  {reason: "The marker is PVE's own.", version: "9.2", keys: "1", firmware: true, want: true},
+		"NoKeys":  {reason: "No certificate is there without keys.", version: "9.2", keys: "0", firmware: true},
+		"Former":  {reason: "A firmware without the certificate has no marker.", version: "9.2", keys: "1"},
+		"Release": {reason: "PVE 8.4 knows of no marker.", version: "8.4", keys: "1", firmware: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := lab()
+			sc.Version, sc.Firmware2023 = tc.version, tc.firmware
+			c := connect(t, simulatortest.NewTest(t, simulator.Options{Scenario: sc}))
+			c.task("POST /nodes/pve1/qemu", "vmid=301", "bios=ovmf", "efidisk0=local:1,efitype=4m,pre-enrolled-keys="+tc.keys)
+			got, _ := c.config("/nodes/pve1/qemu/301")["efidisk0"].(string)
+			if strings.Contains(got, "ms-cert=2023k") != tc.want {
+				t.Errorf("efidisk0 is %q, want the marker: %t; %s", got, tc.want, tc.reason)
+			}
+		})
+	}
+}

@@ -222,6 +222,9 @@ func (m *driveMaker) fresh(key string, d Drive, storage, size string) (string, e
 	delete(d, "format")
 	delete(d, "import-from")
 	d["size"] = volume.SizeOption(shownSize(key, s, bytes))
+	if key == "efidisk0" && source == nil && d["pre-enrolled-keys"] == "1" && m.State.Firmware2023 && m.State.Version != "8.4" {
+		d["ms-cert"] = "2023k"
+	}
 	return m.report(key, d), nil
 }
 

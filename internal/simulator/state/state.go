@@ -37,6 +37,8 @@ type State struct {
 	QEMU string
 	// StockQEMU means that QEMU lacks Proxmox' patches.
 	StockQEMU bool
+	// Firmware2023 means that the nodes' firmware comes with Microsoft's UEFI certificate of 2023.
+	Firmware2023 bool
 	// Nodes, Guests, Storages and Pools are the cluster's objects by name or VMID.
 	Nodes    map[string]*Node
 	Guests   map[int]*Guest
