@@ -36,7 +36,7 @@ func TestNamesInMakefile(t *testing.T) {
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
-		source, err := os.ReadFile(path) //nolint:gosec // A path of the repository.
+		source, err := os.ReadFile(path)
 		tests.Write(source)
 		return err
 	})
