@@ -231,9 +231,8 @@ func testUser(t *testing.T, kube client.Client, u user) {
 
 func testMetrics(t *testing.T, address string) {
 	t.Helper()
-	page := get(address, "/metrics")
 	for _, want := range []string{
-		`(?m)^proxmox_operator_machines_total\{node="",phase="Pending"\} 3$`,
+		`(?m)^proxmox_operator_machines_total\{node="",phase="Error"\} 3$`,
 		`(?m)^proxmox_operator_errors_total\{controller="managed/machine.proxmox.vitistack.io",error_type="Configuration"\} [1-9]`,
 		`(?m)^proxmox_operator_reconciliation_duration_seconds_count\{controller="managed/machine.proxmox.vitistack.io"\} [1-9]`,
 		`(?m)^crossplane_managed_resource_first_time_to_reconcile_seconds_count\{gvk="proxmox.vitistack.io/v1alpha1, Kind=Machine"\} 1$`,
@@ -242,8 +241,7 @@ func testMetrics(t *testing.T, address string) {
 		`(?m)^proxmox_cluster_connection_status\{cluster="ProviderConfig/default/default"\} 0$`,
 		`(?m)^proxmox_cluster_nodes_available\{cluster="ProviderConfig/default"\} 0$`,
 	} {
-		if !regexp.MustCompile(want).MatchString(page) {
-			t.Errorf("/metrics: want %s", want)
-		}
+		shows := regexp.MustCompile(want)
+		eventually(t, "/metrics shows "+want, func() bool { return shows.MatchString(get(address, "/metrics")) })
 	}
 }
