@@ -62,7 +62,8 @@ func TestReads(t *testing.T) {
 				Missing:  map[string][]string{"pve3": {"fast", "gpu"}, "pve4": nil},
 				Blocking: map[string][]string{"pve4": {"vm:200"}},
 				LocalDisks: []LocalDisk{
-					{Volume: "local-lvm:vm-100-disk-0", Snapshots: []string{"one", "two"}}, {Volume: "local:iso/a.iso", CDROM: true},
+					{Volume: "local-lvm:vm-100-disk-0", Snapshots: []string{"one", "two"}},
+					{Volume: "local:iso/a.iso", CDROM: true},
 					{Volume: "local-lvm:vm-100-state-one"},
 				},
 			},

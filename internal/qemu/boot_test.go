@@ -122,6 +122,39 @@ func TestJoinsBoot(t *testing.T) {
 	}
 }
 
+// TestTakeTurns has changes of drives that join the boot order by themselves, and of an order.
+func TestTakeTurns(t *testing.T) {
+	const cd = "local:iso/a.iso,media=cdrom"
+	cases := map[string]struct {
+		reason    string
+		now       string
+		set, want proxmox.Params
+	}{
+		"None": {reason: "A drive joins the order.", now: "order=scsi0", set: proxmox.Params{"ide2": cd}, want: proxmox.Params{"ide2": cd}},
+		"Drive": {
+			reason: "An order that names it waits.", now: "order=scsi0", set: proxmox.Params{"ide2": cd, "boot": "order=scsi0;ide2"},
+			want: proxmox.Params{"ide2": cd},
+		},
+		"Order": {
+			reason: "The drive waits for another order.", now: "order=net0", set: proxmox.Params{"ide2": cd, "scsi0": "a:b", "boot": "order=scsi0;net0"},
+			want: proxmox.Params{"scsi0": "a:b", "boot": "order=scsi0;net0"},
+		},
+		"Both": {
+			reason: "That does not name it.", now: "order=net0", set: proxmox.Params{"ide2": cd, "scsi0": "a:b", "boot": "order=scsi0;ide2;net0"},
+			want: proxmox.Params{"scsi0": "a:b", "boot": "order=scsi0;net0"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := Difference{Set: tc.set}
+			d.takeTurns(State{Active: Config{"boot": tc.now}})
+			if diff := cmp.Diff(tc.want, d.Set); diff != "" {
+				t.Errorf("%s -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // TestKeptBootOrder has edits of specs that declare no boot order. The VM boots as a new one of the last spec would.
 func TestKeptBootOrder(t *testing.T) {
 	byHand := func(device string) func(*lifetime) { return func(l *lifetime) { l.detach(l.config, device) } }

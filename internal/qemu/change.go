@@ -80,10 +80,23 @@ func (d Desired) Change(s State) Difference {
 	case !diff.AddsBootDevice(s):
 	case d.BootOrder != nil:
 		delete(diff.Set, "boot")
-	case diff.Set["boot"] != "":
-		maps.DeleteFunc(diff.Set, func(device, value string) bool { return joinsBoot(device, value, s) })
+	default:
+		diff.takeTurns(s)
 	}
 	return diff
+}
+
+// takeTurns leaves one of what cannot be set at once: drives that PVE puts at the end of the boot order itself, and an order, which names
+// none of them until it is there.
+func (d Difference) takeTurns(s State) {
+	joins := func(device string) bool { return joinsBoot(device, d.Set[device], s) }
+	order := slices.DeleteFunc(BootDevices(d.Set["boot"]), joins)
+	if len(order) == 0 || slices.Equal(order, BootDevices(s.Active["boot"])) {
+		delete(d.Set, "boot")
+		return
+	}
+	d.Set["boot"] = orderOf(order)
+	maps.DeleteFunc(d.Set, func(device, value string) bool { return joinsBoot(device, value, s) })
 }
 
 func (d Desired) changed(s State) Difference {
