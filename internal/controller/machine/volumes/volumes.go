@@ -103,6 +103,9 @@ func (r Reader) leaving(ctx context.Context, m object.Machine, p *v1alpha1.Machi
 			return nil, err
 		}
 		for _, mg := range all {
+			if mg.GetNamespace() != m.GetNamespace() {
+				continue // What people of another namespace note in their Volumes detaches nothing here.
+			}
 			if uuid == "" || !strings.Contains(strings.ToLower(mg.GetAnnotations()[volumeref.AnnotationRecord]), strings.ToLower(uuid)) {
 				continue // Most Volumes have nothing to do with this VM.
 			}
@@ -110,8 +113,7 @@ func (r Reader) leaving(ctx context.Context, m object.Machine, p *v1alpha1.Machi
 			if err != nil || !record.Settled(uuid) {
 				continue
 			}
-			listed := mg.GetNamespace() == m.GetNamespace() && volumeref.Listed(p, mg.GetName())
-			if !listed || record.Machine != "" && record.Machine != string(m.GetUID()) {
+			if !volumeref.Listed(p, mg.GetName()) || record.Machine != "" && record.Machine != string(m.GetUID()) {
 				volumes = append(volumes, record.Volume)
 			}
 		}

@@ -158,6 +158,15 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
+// TestLeavingOfNamespace has a Volume of another namespace say that the VM has its disk: whoever may write there could detach disks here.
+func TestLeavingOfNamespace(t *testing.T) {
+	m := web()
+	m.SetNamespace("elsewhere")
+	if got, err := reader(t, held()).Resolve(t.Context(), m, m.Parameters(), uuid); err != nil || len(got.Leaving) > 0 {
+		t.Errorf("Resolve(): %v, %v", got.Leaving, err)
+	}
+}
+
 func TestNode(t *testing.T) {
 	local, shared := []proxmox.Storage{{Name: "lvm", Node: "n1"}}, []proxmox.Storage{{Name: "lvm", Node: "n1", Shared: true}}
 	yes := func(resource.Managed) bool { return true }
