@@ -301,11 +301,21 @@ func (k *randomRun) isUnassigned() bool {
 		slices.ContainsFunc(p.Networks, func(n v1alpha1.MachineNetwork) bool { return k.device(n.Name) == "" })
 }
 
-// shrinks reports whether the spec wants a disk smaller than it is.
+// shrinks reports whether the spec wants a disk smaller than it is, or will be: as that of the template.
 func (k *randomRun) shrinks() bool {
-	g, _ := k.pve.Guest(k.vmid())
+	g, there := k.pve.Guest(k.vmid())
+	if template := k.m.Parameters().Template; !there && template != nil {
+		for id, of := range k.before.Guests {
+			if template.String() == strconv.Itoa(id) || template.String() == of.Config["name"] {
+				g = of
+			}
+		}
+	}
 	for _, d := range k.m.Parameters().Disks {
 		value := effective(g)[k.deviceOr(d.Name)]
+		if !there {
+			value = g.Config["scsi0"] // Its place is not yet given out.
+		}
 		var has, want float64
 		var unit string
 		_, size, _ := strings.Cut(value, "size=")
@@ -436,8 +446,11 @@ func (k *randomRun) check() {
 			continue
 		}
 		g, ok := k.guest()
-		if !ok && k.lacksVolume() {
+		if !ok && (k.lacksVolume() || k.shrinks()) {
 			mine = append(mine, k.images())
+			if made, there := k.pve.Guest(k.vmid()); there && !k.isTheirs() {
+				mine = append(mine, made) // It has its UUID when the spec can be carried out.
+			}
 			continue
 		}
 		if !ok {
@@ -453,7 +466,21 @@ func (k *randomRun) check() {
 			k.likeNew(l, g)
 		}
 	}
+	k.allowResets()
 	k.ends(mine...)
+}
+
+// allowResets lets the VMs of others be off whose node has taken the power from itself, as one does that HA uses and that has no quorum.
+func (k *randomRun) allowResets() {
+	k.pve.Edit(func(s *simulator.State) {
+		for id, g := range k.before.Guests {
+			node, now := s.Nodes[g.Node], s.Guests[id]
+			if now != nil && node != nil && !node.Reset.IsZero() && now.Power == simulator.Stopped {
+				g.Power = now.Power
+				k.before.Guests[id] = g
+			}
+		}
+	})
 }
 
 // images of a Machine that has lost its VM, as if a VM had them: they go with the Machine.
