@@ -70,7 +70,8 @@ func (c Checker) Ready(ctx context.Context, p *v1alpha1.MachineParameters, ready
 		return conditions.NotReady(conditions.ReasonBootDiskMissing, "the VM has no disk to boot from: "+volume)
 	}
 	if device := c.Devices.BootDiskGone(c.VM.State); device != "" && !c.Adds(device) {
-		return conditions.NotReady(conditions.ReasonBootDiskMissing, "the VM has no disk to boot from: "+device+", the disk that it booted from last, is not attached")
+		return conditions.NotReady(conditions.ReasonBootDiskMissing,
+			"the VM has no disk to boot from: "+device+", the disk that it booted from last, is not attached")
 	}
 	if missing := c.knownMissingBridges(ctx); missing != "" {
 		return conditions.NotReady(conditions.ReasonBridgeMissing, missing)
