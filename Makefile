@@ -49,7 +49,7 @@ SCOPED_PACKAGES = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImp
 # The packages in cluster/ without those whose tests need Helm, Chromium, Crossplane or the provider's programs.
 LOCAL_PACKAGES = $$($(GO) list ./... | grep -Ev '/cluster/(charts|e2e|ui|crossplane|crossplane/composition)$$')
 
-GENERATED = find apis package/crds docs/reference \( -name 'zz_generated.*' -o -path 'package/crds/*' -o -path 'docs/reference/*' \) -type f -exec cksum {} + | sort -k3
+GENERATED = find apis package/crds docs/reference examples/namespaced \( -name 'zz_generated.*' -o -path 'package/crds/*' -o -path 'docs/reference/*' -o -path 'examples/*' \) -type f -exec cksum {} + | sort -k3
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -139,14 +139,14 @@ test-ui: build ## Test the simulator's page in a Chromium. If there is none, tha
 	@CHROMIUM="$$(hack/chromium)" && export CHROMIUM && \
 	set -x && cd cluster && CGO_ENABLED=0 $(GO) test -trimpath -count=1 $(ARGS) ./ui/...
 
-generate: ## Generate deep copies, CRDs and method sets from the types in apis/.
+generate: ## Generate deep copies, CRDs, method sets and the reference from the types in apis/, and the namespaced examples.
 	$(GO) generate ./apis
 
 check-generate: ## Generate and fail if that changes anything.
 	@before="$$($(GENERATED))" && $(GO) generate ./apis && after="$$($(GENERATED))" && \
 	if [ "$$before" != "$$after" ]; then \
 		echo 'generated files were not up to date: commit what "make generate" makes of them' >&2; \
-		git --no-pager diff --stat -- apis package/crds docs/reference >&2; exit 1; \
+		git --no-pager diff --stat -- apis package/crds docs/reference examples >&2; exit 1; \
 	fi
 
 # Each entry is a fuzz test, its number of inputs, and its package. With a time instead of a number, Go before 1.27 may report the end as a failure.

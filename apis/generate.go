@@ -20,6 +20,7 @@ package apis
 // then their method sets.
 
 //go:generate go run ../hack/wrappers ../hack/boilerplate.go.txt v1alpha1 .
+//go:generate go run ../hack/examples ../examples/cluster ../examples/namespaced
 //go:generate sh -c "rm -f ../package/crds/*.yaml"
 //go:generate go tool controller-gen object:headerFile=../hack/boilerplate.go.txt paths=./...
 //go:generate go tool controller-gen crd:crdVersions=v1,allowDangerousTypes=false,maxDescLen=1000 output:artifacts:config=../package/crds paths=./...

@@ -38,7 +38,6 @@ var (
 func ofPool() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
 		"internal/controller/register.go": regexp.MustCompile(`(?m)controller/pool"$|kind: "Pool"`),
-		"internal/proxmox/objects.go":     regexp.MustCompile(`(?m)^\s*PoolCollection\s+= `),
 	}
 }
 

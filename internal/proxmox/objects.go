@@ -53,14 +53,10 @@ type Collection struct {
 	EmptyResets bool
 }
 
-// Collections that PVE has.
-//
-//nolint:gochecknoglobals // Constants.
-var (
-	StorageCollection = Collection{Noun: "storage", Path: "/storage", Key: "storage"}
-	PoolCollection    = Collection{Noun: "pool", Path: "/pools", Key: "poolid", ByQuery: true, EmptyResets: true}
-
-	BackupJobCollection = Collection{Noun: "backup job", Path: "/cluster/backup", Key: "id"}
+// The path of pools, which have members beside their options, and the option that names one.
+const (
+	poolsPath = "/pools"
+	poolKey   = "poolid"
 )
 
 // An Object is a configuration object as it is in PVE.
@@ -110,7 +106,7 @@ func (c ObjectAPI) Objects(ctx context.Context, of Collection) ([]Object, error)
 // CreateObject adds an object to a collection. PVE refuses a name that is taken.
 func (c ObjectAPI) CreateObject(ctx context.Context, of Collection, name string, options Params) error {
 	r := of.request("create", http.MethodPost, name)
-	if of == PoolCollection {
+	if of.Path == poolsPath {
 		return c.createPool(ctx, r, name, options)
 	}
 	r.path, r.args = of.Path, of.args()
@@ -183,7 +179,7 @@ type PoolMembers struct {
 // PoolMembers reads the members of a pool, those that do not exist left out.
 func (c ObjectAPI) PoolMembers(ctx context.Context, pool string) (PoolMembers, error) {
 	r := request{
-		op: "read pool " + strconv.Quote(pool), method: http.MethodGet, path: PoolCollection.Path, query: url.Values{PoolCollection.Key: {pool}},
+		op: "read pool " + strconv.Quote(pool), method: http.MethodGet, path: poolsPath, query: url.Values{poolKey: {pool}},
 	}
 	var data list[struct {
 		Members list[struct {
@@ -221,9 +217,8 @@ func (c ObjectAPI) RemovePoolMembers(ctx context.Context, pool string, m PoolMem
 }
 
 func (c ObjectAPI) changePoolMembers(ctx context.Context, op, pool string, m PoolMembers, options Params) error {
-	r := PoolCollection.request(op, http.MethodPut, pool)
-	r.form = Change{Set: options}.form()
-	r.form[PoolCollection.Key] = pool
+	r := request{op: op + " pool " + strconv.Quote(pool), method: http.MethodPut, path: poolsPath, form: Change{Set: options}.form()}
+	r.form[poolKey] = pool
 	if len(m.VMIDs) > 0 {
 		r.form["vms"] = joinNumbers(m.VMIDs)
 	}
@@ -265,8 +260,8 @@ func (c ObjectAPI) LeavePool(ctx context.Context, pool string, vmid int) error {
 // updatePool uses the form of the call that knows nested pools.
 func (c ObjectAPI) updatePool(ctx context.Context, op, pool string, vmid int, option string) error {
 	r := request{
-		op: op + " pool " + strconv.Quote(pool), method: http.MethodPut, path: "/pools",
-		form: map[string]string{"poolid": pool, "vms": strconv.Itoa(vmid), option: "1"},
+		op: op + " pool " + strconv.Quote(pool), method: http.MethodPut, path: poolsPath,
+		form: map[string]string{poolKey: pool, "vms": strconv.Itoa(vmid), option: "1"},
 	}
 	if why := validVMID(vmid); why != "" {
 		return r.refuse(why)

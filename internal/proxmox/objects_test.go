@@ -33,6 +33,10 @@ func asRoot(cfg *proxmox.Config) {
 	cfg.Credentials = proxmox.Credentials{Username: "root@pam", Password: simulatortest.RootPassword}
 }
 
+func poolCollection() proxmox.Collection {
+	return proxmox.Collection{Noun: "pool", Path: "/pools", Key: "poolid", ByQuery: true, EmptyResets: true}
+}
+
 // object returns an object of a collection, or nil.
 func (l lab) object(of proxmox.Collection, name string) *proxmox.Object {
 	l.t.Helper()
@@ -47,6 +51,7 @@ func (l lab) object(of proxmox.Collection, name string) *proxmox.Object {
 }
 
 func TestObjects(t *testing.T) {
+	storages := proxmox.Collection{Noun: "storage", Path: "/storage", Key: "storage"}
 	cases := map[string]struct {
 		reason string
 		of     proxmox.Collection
@@ -56,16 +61,16 @@ func TestObjects(t *testing.T) {
 		want   map[string]string
 	}{
 		"Pool": {
-			reason: "A nested pool keeps every character of its comment.", of: proxmox.PoolCollection, name: "crossplane/web",
+			reason: "A nested pool keeps every character of its comment.", of: poolCollection(), name: "crossplane/web",
 			make: proxmox.Params{"comment": "a & b=c; 100 % + ü"}, change: proxmox.Change{Set: proxmox.Params{"comment": "other"}},
 			want: map[string]string{"comment": "a & b=c; 100 % + ü"},
 		},
 		"PoolReset": {
-			reason: "A pool's comment is reset by an empty value: delete takes members out.", of: proxmox.PoolCollection, name: "crossplane/db",
+			reason: "A pool's comment is reset by an empty value: delete takes members out.", of: poolCollection(), name: "crossplane/db",
 			make: proxmox.Params{"comment": "x"}, change: proxmox.Change{Delete: []string{"comment"}}, want: map[string]string{"comment": "x"},
 		},
 		"Storage": {
-			reason: "A storage has a path of its own, and options that are reset by their names.", of: proxmox.StorageCollection, name: "backups",
+			reason: "A storage has a path of its own, and options that are reset by their names.", of: storages, name: "backups",
 			make: proxmox.Params{"type": "dir", "path": "/srv/backups", "content": "backup", "disable": "1"}, change: proxmox.Change{Delete: []string{"disable"}},
 			want: map[string]string{"type": "dir", "path": "/srv/backups", "content": "backup", "disable": "1"},
 		},
@@ -107,7 +112,7 @@ func TestObjects(t *testing.T) {
 func TestCreatePoolOnce(t *testing.T) {
 	l := newLab(t, simulator.Options{Version: "9.2"}, asRoot)
 	l.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: "/pools", CutAfter: true, Count: 1})
-	err := l.CreateObject(t.Context(), proxmox.PoolCollection, "once", nil)
+	err := l.CreateObject(t.Context(), poolCollection(), "once", nil)
 	n := 0
 	for _, r := range l.pve.Requests() {
 		if r.Method == http.MethodPost && r.Path == "/pools" {

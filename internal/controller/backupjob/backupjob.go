@@ -35,7 +35,7 @@ type (
 // Table of the kind BackupJob.
 func Table() config.Table[parameters, *v1alpha1.BackupJobObservation] {
 	return config.Table[parameters, *v1alpha1.BackupJobObservation]{
-		Kind: "BackupJob", Collection: proxmox.BackupJobCollection,
+		Kind: "BackupJob", Collection: proxmox.Collection{Noun: "backup job", Path: "/cluster/backup", Key: "id"},
 		Name:       func(p *parameters) *string { return p.Name },
 		Declare:    declare,
 		Resolve:    resolve,

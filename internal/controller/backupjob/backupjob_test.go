@@ -31,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/backupjob"
 	"github.com/vitistack/provider-proxmox/internal/controller/config"
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
+	"github.com/vitistack/provider-proxmox/internal/controller/pool"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
@@ -38,7 +39,7 @@ import (
 
 func job() configtest.Kind {
 	return configtest.Kind{
-		Setup: config.Setup(backupjob.Table()), Kind: "BackupJob", Collection: proxmox.BackupJobCollection, Name: "nightly",
+		Setup: config.Setup(backupjob.Table()), Kind: "BackupJob", Collection: backupjob.Table().Collection, Name: "nightly",
 		Denied: proxmox.Privilege{Path: "/", Names: []string{"Sys.Modify"}},
 	}
 }
@@ -141,7 +142,7 @@ func TestChecks(t *testing.T) {
 func TestSelections(t *testing.T) {
 	k := job()
 	k.Prepare = func(s configtest.Simulator) {
-		s.Must(s.Client.CreateObject(s.Context(), proxmox.PoolCollection, "web", nil))
+		s.Must(s.Client.CreateObject(s.Context(), pool.Table().Collection, "web", nil))
 		s.Edit(func(st *state.State) { // The grant on /pool replaces that on /.
 			st.ACL = append(st.ACL, simulator.Grant{Path: "/pool/web", Kind: "user", ID: "crossplane@pve", Role: "PVEVMAdmin", Propagate: true})
 		})

@@ -175,7 +175,7 @@ func users(ctx context.Context, v view) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	pools, err := v.Inventory.Objects(ctx, proxmox.PoolCollection, inventory.Fresh)
+	pools, err := v.Inventory.Objects(ctx, collection(), inventory.Fresh)
 	if err != nil {
 		return nil, err
 	}

@@ -27,10 +27,15 @@ import (
 
 type view = config.View[v1alpha1.PoolParameters, *v1alpha1.PoolObservation]
 
+// collection of the pools of a cluster.
+func collection() proxmox.Collection {
+	return proxmox.Collection{Noun: "pool", Path: "/pools", Key: "poolid", ByQuery: true, EmptyResets: true}
+}
+
 // Table of the kind Pool.
 func Table() config.Table[v1alpha1.PoolParameters, *v1alpha1.PoolObservation] {
 	return config.Table[v1alpha1.PoolParameters, *v1alpha1.PoolObservation]{
-		Kind: "Pool", Collection: proxmox.PoolCollection,
+		Kind: "Pool", Collection: collection(),
 		Name: func(p *v1alpha1.PoolParameters) *string { return p.Name },
 		Declare: func(p *v1alpha1.PoolParameters) settings.Declared {
 			d := settings.Declared{}

@@ -28,7 +28,7 @@ import (
 func TestPool(t *testing.T) {
 	add := proxmox.PoolMembers{Storages: []string{"local-lvm"}}
 	configtest.Run(t, configtest.Kind{
-		Setup: config.Setup(pool.Table()), Kind: "Pool", Collection: proxmox.PoolCollection, Name: "crossplane/web",
+		Setup: config.Setup(pool.Table()), Kind: "Pool", Collection: pool.Table().Collection, Name: "crossplane/web",
 		Spec: "{name: crossplane/web, comment: Web, storages: [local], vmids: [9000]}", Want: map[string]string{"comment": "Web"},
 		Changed: `{name: crossplane/web, comment: "", storages: [local], vmids: [9000]}`, WantChanged: map[string]string{"comment": ""},
 		Foreign: proxmox.Params{"comment": "Others"}, Same: proxmox.Params{"comment": "Web"},

@@ -37,7 +37,7 @@ func release(s configtest.Simulator) {
 
 func TestStorage(t *testing.T) {
 	k := configtest.Kind{
-		Setup: config.Setup(storage.Table()), Kind: "Storage", Collection: proxmox.StorageCollection, Name: "files",
+		Setup: config.Setup(storage.Table()), Kind: "Storage", Collection: storage.Table().Collection, Name: "files",
 		Use: use, Release: release, User: "VM 9000",
 		Denied: proxmox.Privilege{Path: "/storage", Names: []string{"Datastore.Allocate"}},
 	}
