@@ -19,6 +19,8 @@ package nodenetwork_test
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +29,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/config"
@@ -394,4 +398,88 @@ func TestDHCP(t *testing.T) {
 			l.Errorf("written: %v", w)
 		}
 	})
+}
+
+// exampleOf returns the NodeNetworks of the example of a set for three nodes, in the scope of the test, as the manifests have them.
+func exampleOf(l *configtest.Life) []*unstructured.Unstructured {
+	l.Helper()
+	folder := "cluster"
+	if strings.Contains(l.Scope.GroupVersion.Group, ".m.") {
+		folder = "namespaced"
+	}
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", folder, "machine-network-ref.yaml"))
+	l.Must(err)
+	var all []*unstructured.Unstructured
+	for part := range strings.SplitSeq(string(text), "\n---\n") {
+		u := &unstructured.Unstructured{}
+		l.Must(yaml.Unmarshal([]byte(part), &u.Object))
+		if u.GetKind() == "NodeNetwork" && u.GroupVersionKind().GroupVersion() == l.Scope.GroupVersion {
+			all = append(all, u)
+		}
+	}
+	return all
+}
+
+// selected makes the NodeNetworks of an example that have a label, as kubectl apply -l does.
+func selected(l *configtest.Life, all []*unstructured.Unstructured, label, value string) []resource.Managed {
+	l.Helper()
+	var made []resource.Managed
+	for number, u := range all {
+		if u.GetLabels()[label] != value {
+			continue
+		}
+		spec, err := yaml.Marshal(u.Object["spec"].(map[string]any)["forProvider"])
+		l.Must(err)
+		mg := configtest.NewResource(l.T, l.Scope, "NodeNetwork", u.GetName(), number, string(spec), nil)
+		mg.SetLabels(u.GetLabels())
+		l.Create(mg)
+		made = append(made, mg)
+	}
+	return made
+}
+
+// together reconciles all resources until each is in force.
+func together(l *configtest.Life, all []resource.Managed) {
+	l.Helper()
+	for range 3 {
+		for _, mg := range all {
+			l.Reconcile(mg)
+		}
+	}
+	for _, mg := range all {
+		applied(l, mg)
+	}
+}
+
+// TestThreeNodes applies the example of a set for three nodes as the documentation does: the manifests of one node, by their label, and
+// those of the next one when these are applied. A reload that fails on the second node is repeated there.
+func TestThreeNodes(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		example := exampleOf(l)
+		for _, node := range []string{"pve1", "pve2", "pve3"} {
+			before := len(l.Writes())
+			set := selected(l, example, "node", node)
+			if len(set) == 0 {
+				l.Fatalf("the example has no interface of node %s", node)
+			}
+			if node == "pve2" {
+				l.Inject(simulator.Fault{Task: "srvreload", TaskExit: "command 'ifreload -a' failed: exit code 1", Count: 1})
+			}
+			together(l, set)
+			want := map[string]int{"pve1": 1, "pve2": 2, "pve3": 1}[node]
+			if n := count(l.Writes()[before:], "PUT /nodes/"+node+"/network"); n != want {
+				l.Errorf("node %s: %d reloads, want %d: %v", node, n, want, l.Writes()[before:])
+			}
+			for _, w := range l.Writes()[before:] {
+				if !strings.Contains(w, "/nodes/"+node+"/network") {
+					l.Errorf("another node is written to while it is the turn of %s: %s", node, w)
+				}
+			}
+		}
+	})
+}
+
+// count how many are equal to one.
+func count(all []string, one string) int {
+	return len(slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s != one }))
 }
