@@ -41,9 +41,17 @@ const (
 // changes are the guests that something has happened to.
 type changes map[int]Change
 
-func (t changes) add(vmid string, what Change) {
-	if id, err := strconv.Atoi(vmid); err == nil {
-		t[id] = max(t[id], what)
+// add what a task or a line is about. A task that gives a disk to another guest has both in place of a VMID: 100-scsi1>101-unused0.
+func (t changes) add(about string, what Change) {
+	from, to, given := strings.Cut(about, ">")
+	if given {
+		from, _, _ = strings.Cut(from, "-")
+		to, _, _ = strings.Cut(to, "-")
+	}
+	for _, vmid := range []string{from, to} {
+		if id, err := strconv.Atoi(vmid); err == nil {
+			t[id] = max(t[id], what)
+		}
 	}
 }
 

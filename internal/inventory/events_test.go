@@ -45,7 +45,7 @@ func over(u proxmox.UPID) proxmox.Task {
 
 func TestTaskFeed(t *testing.T) {
 	theirs, ours := upidOf("1", "qmstop", "100", "root@pam"), upidOf("2", "qmstart", "101", "x@pve")
-	backup := upidOf("3", "vzdump", "", "root@pam")
+	backup, given := upidOf("3", "vzdump", "", "root@pam"), upidOf("4", "qmmove", "100-scsi1>101-unused0", "root@pam")
 	cases := map[string]struct {
 		reason string
 		ours   map[proxmox.UPID]string
@@ -63,7 +63,11 @@ func TestTaskFeed(t *testing.T) {
 		"Ours":    {reason: "Our own task is no sign.", ours: map[proxmox.UPID]string{ours: "sure"}, lists: [][]proxmox.Task{{}, {running(ours)}, {over(ours)}}},
 		"Maybe":   {reason: "What may be ours waits.", ours: map[proxmox.UPID]string{ours: "maybe"}, lists: [][]proxmox.Task{{}, {running(ours)}}},
 		"Another": {reason: "A task of our user that is not ours counts.", lists: [][]proxmox.Task{{}, {running(ours)}}, want: changes{101: ChangeAll}},
-		"Nobody":  {reason: "A task without a VM touches none.", lists: [][]proxmox.Task{{}, {running(backup)}}},
+		"Given": {
+			reason: "A task that gives a disk to another VM touches both.", lists: [][]proxmox.Task{{}, {over(given)}},
+			want: changes{100: ChangeAll, 101: ChangeAll},
+		},
+		"Nobody": {reason: "A task without a VM touches none.", lists: [][]proxmox.Task{{}, {running(backup)}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -108,6 +108,9 @@ func (c *Cluster) InvalidateGuest(vmid int) {
 	c.forgetGuests(func(id int) bool { return id == vmid })
 }
 
+// GuestChanged tells that a task of ours has changed a guest that others look after: whoever watches it looks at it anew.
+func (c *Cluster) GuestChanged(vmid int) { c.notify(changes{vmid: ChangeAll}) }
+
 // watch must be called with the lock held.
 func (c *Cluster) watch(key string, w *watch) {
 	c.watches[key] = w

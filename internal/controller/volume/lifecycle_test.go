@@ -81,6 +81,7 @@ func TestLife(t *testing.T) {
 		if c := l.config(ref(a).VMID); c["scsi5"] != "" || c["unused0"] != "" || c["scsi0"] == "" {
 			l.Errorf("the first VM is %v", c)
 		}
+		l.until("the first Machine shows its own disk only", func() bool { return len(a.Observation().Disks) == 1 })
 		l.delete(b)
 		l.until("the second Machine is gone", l.gone(b))
 		l.until("the stub VM has the disk", l.unbound(v))

@@ -335,8 +335,8 @@ func (e *external) noteArrival(m Volume) {
 	} else {
 		e.Event(m, event.Normal(eventHandedOver, fmt.Sprintf("VM %d has the disk from VM %d, as %s", h.To, h.From, v.Volume)))
 	}
-	e.inventory.InvalidateGuest(h.From)
-	e.inventory.InvalidateGuest(h.To)
+	e.inventory.GuestChanged(h.From)
+	e.inventory.GuestChanged(h.To)
 }
 
 // noteEnd notes the end of an attempt, and that it has failed if it has.
@@ -352,6 +352,9 @@ func (e *external) noteEnd(m Volume) {
 	if v.foreign && !v.Made() || v.foreign && v.Begun != 0 {
 		e.inventory.BlockVMID(v.VMID)
 		v.VMID, v.UUID = 0, ""
+	}
+	if v.Handover == nil && v.holder != nil {
+		e.inventory.GuestChanged(v.holder.VMID) // It may be another size.
 	}
 	v.Handover, v.Begun, v.Task, v.Removing = nil, 0, "", false
 }

@@ -90,6 +90,7 @@ type Inventory interface {
 	ReserveVMID(ctx context.Context, owner string, lowest, highest int) (int, error)
 	BlockVMID(id int)
 	InvalidateGuest(vmid int)
+	GuestChanged(vmid int)
 }
 
 // Kinds are what a controller of Volumes has to know.
