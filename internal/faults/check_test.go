@@ -101,7 +101,7 @@ func (k *randomRun) rest() {
 	for n := range maxLooks {
 		k.round()
 		before := rested
-		rested = k.all(func() bool { return k.tidy() && k.noticed() || n > looksInVain && k.excused() })
+		rested = k.all(func() bool { return k.tidy() && k.noticed() || n > looksInVain && k.excused() }) && k.volumesRest(n > looksInVain)
 		if before && rested {
 			return
 		}
@@ -134,6 +134,9 @@ func excuses() map[string]func(*randomRun) bool {
 				return d.Volume != nil && *d.Volume != "" && strings.HasPrefix(effective(g)["scsi0"], *d.Volume+",")
 			})
 		},
+		`is kept for Machine`:                  (*randomRun).waitsForOther,
+		`is yet to be handed over`:             (*randomRun).waitsForHolder,
+		`which stays on its node: take it off`: (*randomRun).isPinned,
 		`can't move a disk with snapshots`:     (*randomRun).movesSnapshotted,
 		`volume \S+ not found on node`:         (*randomRun).lacksVolume,
 		`cannot be detached: the VM is prot`:   func(k *randomRun) bool { return ptr.Deref(k.m.Parameters().Protection, false) },
@@ -423,7 +426,7 @@ func (k *randomRun) disks(g simulator.Guest) int {
 	n := 0
 	k.pve.Edit(func(s *simulator.State) {
 		for key, v := range s.Volumes {
-			if found[key.Storage+":"+key.Name] && (key.Node == "" || key.Node == g.Node || v.VMID == g.VMID) {
+			if found[key.Storage+":"+key.Name] && !isVolume(v.Data) && (key.Node == "" || key.Node == g.Node || v.VMID == g.VMID) {
 				n++
 			}
 		}
@@ -446,7 +449,7 @@ func (k *randomRun) check() {
 			continue
 		}
 		g, ok := k.guest()
-		if !ok && (k.lacksVolume() || k.shrinks()) {
+		if !ok && (k.lacksVolume() || k.shrinks() || k.waitsForOther() || k.isPinned()) {
 			mine = append(mine, k.images())
 			if made, there := k.pve.Guest(k.vmid()); there && !k.isTheirs() {
 				mine = append(mine, made) // It has its UUID when the spec can be carried out.
@@ -466,8 +469,9 @@ func (k *randomRun) check() {
 			k.likeNew(l, g)
 		}
 	}
+	k.followData(true)
 	k.allowResets()
-	k.ends(mine...)
+	k.ends(append(mine, k.stubs()...)...)
 }
 
 // allowResets lets the VMs of others be off whose node has taken the power from itself, as one does that HA uses and that has no quorum.
@@ -633,7 +637,7 @@ func (k *randomRun) leave() {
 	}
 	for range maxLooks {
 		k.round()
-		if k.all(func() bool { return false }) {
+		if k.all(func() bool { return false }) && k.discard() {
 			k.ends()
 			return
 		}

@@ -43,7 +43,7 @@ type step func(*randomRun, *subject, *rand.Rand) string
 // steps are all that a walk may consist of.
 func steps() map[string]step {
 	all := map[string]step{}
-	for _, some := range []map[string]step{edits(), deviceEdits(), manualEdits(), troubles()} {
+	for _, some := range []map[string]step{edits(), deviceEdits(), volumeEdits(), manualEdits(), troubles()} {
 		maps.Copy(all, some)
 	}
 	return all
@@ -193,7 +193,7 @@ func anyDisk(p *v1alpha1.MachineParameters, r *rand.Rand) *v1alpha1.MachineDisk 
 }
 
 func growDisk(p *v1alpha1.MachineParameters, r *rand.Rand) {
-	if d := anyDisk(p, r); d != nil {
+	if d := anyDisk(p, r); d != nil && d.VolumeRef == nil {
 		var gib int
 		_, _ = fmt.Sscanf(ptr.Deref(d.Size, "8G"), "%dG", &gib)
 		d.Size = new(fmt.Sprintf("%dG", max(1, gib+oneOf(r, -1, 1, 1, 2, 3))))
@@ -201,13 +201,13 @@ func growDisk(p *v1alpha1.MachineParameters, r *rand.Rand) {
 }
 
 func moveDisk(p *v1alpha1.MachineParameters, r *rand.Rand) {
-	if d := anyDisk(p, r); d != nil {
+	if d := anyDisk(p, r); d != nil && d.VolumeRef == nil {
 		d.Storage = new(oneOf(r, "ceph", "local-lvm", "nfs"))
 	}
 }
 
 func setRemoval(p *v1alpha1.MachineParameters, r *rand.Rand) {
-	if d := anyDisk(p, r); d != nil {
+	if d := anyDisk(p, r); d != nil && d.VolumeRef == nil {
 		d.RemovalPolicy = oneOf(r, nil, new("Detach"), new("Destroy"), new("Retain"))
 	}
 }
@@ -228,7 +228,7 @@ func (l *subject) takeOff(d v1alpha1.MachineDisk) {
 	if ptr.Deref(d.RemovalPolicy, "") == "Destroy" {
 		l.mayGo++
 	}
-	if d.Volume == nil {
+	if d.Volume == nil && d.VolumeRef == nil {
 		l.disksOff = append(l.disksOff, d)
 	}
 }

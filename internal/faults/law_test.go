@@ -200,7 +200,7 @@ func (k *randomRun) keepsData(l *subject, g simulator.Guest) {
 	}
 	now := map[string]string{}
 	for _, d := range k.m.Observation().Disks {
-		if d.Name != "" && slices.ContainsFunc(k.m.Parameters().Disks, func(x v1alpha1.MachineDisk) bool { return x.Name == d.Name }) {
+		if d.Name != "" && slices.ContainsFunc(k.m.Parameters().Disks, func(x v1alpha1.MachineDisk) bool { return x.Name == d.Name && x.VolumeRef == nil }) {
 			now[d.Name] = d.Volume
 		}
 	}

@@ -82,7 +82,7 @@ func parseRoute(t *testing.T, text string) route {
 
 // starts are the scenarios that a walk may begin as.
 func starts() []string {
-	return []string{"Adoption", "Empty", "Firmware", "FullClone", "Image", "LinkedClone", "LocalClone", "Password"}
+	return []string{"Adoption", "Empty", "Firmware", "FullClone", "Image", "LinkedClone", "LocalClone", "Password", startVolume, startVolume}
 }
 
 // Lengths of a walk, in steps.
@@ -97,6 +97,9 @@ func randomRoute(seed uint64) route {
 	all := route{version: oneOf(r, "9.2", "9.2", "8.4"), start: oneOf(r, starts()...)}
 	for range minOps + r.IntN(maxOps-minOps+1) {
 		kinds := [][]string{sorted(edits()), sorted(edits()), sorted(deviceEdits()), sorted(manualEdits()), sorted(troubles())}
+		if all.start == startVolume {
+			kinds = stepsWithVolumes()
+		}
 		all.ops = append(all.ops, op{step: oneOf(r, oneOf(r, kinds...)...), number: uint64(r.Uint32())})
 	}
 	return all
@@ -138,6 +141,9 @@ type randomRun struct {
 	// foreign are VMIDs that were a Machine's and are somebody else's now.
 	foreign map[int]bool
 
+	// volumeFailures are how often in a row Volumes could not be reconciled.
+	volumeFailures map[string]int
+
 	// seen is how many of the requests have been looked at.
 	seen  int
 	trace []string
@@ -147,6 +153,9 @@ func newRandomRun(t *testing.T, r route) *randomRun {
 	t.Helper()
 	first := scenarios()[r.start]
 	first.version = r.version
+	if r.start == startVolume {
+		first.volumes = volumesOfRuns()
+	}
 	first.grants = append(first.grants, scenarios()["HA"].grants...)
 	first.grants = append(first.grants, simulator.ScenarioGrant{Path: "/pool", User: "crossplane@pve", Roles: []string{"PVEPoolAdmin"}},
 		simulator.ScenarioGrant{Path: "/mapping", User: "crossplane@pve", Roles: []string{"PVEMappingUser"}})
@@ -155,7 +164,7 @@ func newRandomRun(t *testing.T, r route) *randomRun {
 	w := newEnv(t, first, 0)
 	w.journal = &journal{}
 	w.enlist()
-	k := &randomRun{env: w, t: t, foreign: map[int]bool{}, subjects: []*subject{{m: w.m, start: first}}}
+	k := &randomRun{env: w, t: t, foreign: map[int]bool{}, volumeFailures: map[string]int{}, subjects: []*subject{{m: w.m, start: first}}}
 	if first.adopts != 0 {
 		w.before = w.before.without(first.adopts)
 	}
@@ -232,6 +241,7 @@ func (k *randomRun) round() {
 			next = min(next, k.look(l))
 		}
 	}
+	next = min(next, k.lookAtVolumes())
 	k.watch()
 	k.clock.advance(next)
 }

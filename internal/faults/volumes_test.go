@@ -331,10 +331,10 @@ func (w *env) keepsVolumes(t *testing.T, rest bool) {
 // ours are the VMs of the Machines and the stub VMs.
 func (w *env) ours(t *testing.T) []simulator.Guest {
 	t.Helper()
-	all := []simulator.Guest{w.mine()}
+	all := []simulator.Guest{w.victim()}
 	w.asSecond(func() {
 		if w.exists(t) {
-			all = append(all, w.mine())
+			all = append(all, w.victim())
 		}
 	})
 	guests := w.holdings().Guests
@@ -346,8 +346,8 @@ func (w *env) ours(t *testing.T) []simulator.Guest {
 	return all
 }
 
-// deleteRest deletes the second Machine and the Volumes.
-func (w *env) deleteRest(t *testing.T) {
+// startDeleteRest begins to delete the second Machine and the Volumes.
+func (w *env) startDeleteRest(t *testing.T) {
 	t.Helper()
 	var all []client.Object
 	if w.second != nil {
@@ -361,14 +361,24 @@ func (w *env) deleteRest(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	w.until(t, "the second Machine and the Volumes are gone", func() bool {
-		left := false
-		w.asSecond(func() { left = w.exists(t) })
-		for name := range w.volumes {
-			left = left || w.readVolume(t, name)
-		}
-		return !left
-	})
+}
+
+// restExists reports whether the second Machine or a Volume is there.
+func (w *env) restExists(t *testing.T) bool {
+	t.Helper()
+	left := false
+	w.asSecond(func() { left = w.exists(t) })
+	for name := range w.volumes {
+		left = left || w.readVolume(t, name)
+	}
+	return left
+}
+
+// deleteRest deletes the second Machine and the Volumes.
+func (w *env) deleteRest(t *testing.T) {
+	t.Helper()
+	w.startDeleteRest(t)
+	w.until(t, "the second Machine and the Volumes are gone", func() bool { return !w.restExists(t) })
 }
 
 // showVolumes is what the second Machine and the Volumes say of themselves.

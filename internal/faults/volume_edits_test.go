@@ -1,0 +1,321 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package faults
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/volume"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/volumeref"
+)
+
+// startVolume is the scenario of runs with Volumes.
+const startVolume = "Volume"
+
+// volumesOfRuns are on shared and on local storage.
+func volumesOfRuns() map[string]v1alpha1.VolumeParameters {
+	return map[string]v1alpha1.VolumeParameters{
+		"data":    {Size: new("2G"), Storage: new("ceph")},
+		"scratch": {Size: new("1G"), Storage: new("local-lvm")},
+	}
+}
+
+// volumeEdits are what users do to Volumes, and to the Machines that list them.
+func volumeEdits() map[string]step {
+	return map[string]step{
+		"list":   edit(func(p *v1alpha1.MachineParameters, r *rand.Rand) { listVolume(p, anyVolume(r), r) }),
+		"unlist": edit(func(p *v1alpha1.MachineParameters, r *rand.Rand) { unlistVolume(p, anyVolume(r)) }),
+		"handover": func(k *randomRun, l *subject, r *rand.Rand) string {
+			name := anyVolume(r)
+			taken := edit(func(p *v1alpha1.MachineParameters, _ *rand.Rand) { unlistVolume(p, name) })(k, l, r)
+			to := k.subjects[0]
+			if l == to {
+				to = k.subjects[1]
+			}
+			if k.m = to.m; to.gone {
+				return taken + " and the other Machine is not there"
+			}
+			return taken + " " + edit(func(p *v1alpha1.MachineParameters, r *rand.Rand) { listVolume(p, name, r) })(k, to, r)
+		},
+		"enlarge": volumeEdit(func(p *v1alpha1.VolumeParameters, r *rand.Rand) {
+			var gib int
+			_, _ = fmt.Sscanf(*p.Size, "%dG", &gib)
+			p.Size = new(fmt.Sprintf("%dG", gib+1+r.IntN(2)))
+		}),
+		"relocate": volumeEdit(func(p *v1alpha1.VolumeParameters, r *rand.Rand) {
+			p.Storage = new(oneOf(r, "ceph", "local-lvm", "nfs"))
+		}),
+	}
+}
+
+// stepsWithVolumes are the steps of runs with Volumes, by how often each list is drawn from. Left out is what destroys a disk of a Volume,
+// or leaves it in a VM that no Machine manages: then it stays where people have put it.
+func stepsWithVolumes() [][]string {
+	without := func(all map[string]step, names ...string) []string {
+		return slices.DeleteFunc(sorted(all), func(name string) bool { return slices.Contains(names, name) })
+	}
+	return [][]string{
+		sorted(volumeEdits()), sorted(volumeEdits()), sorted(volumeEdits()), without(edits(), "policies"), sorted(troubles()),
+		without(manualEdits(), "destroy", "reuse", "identify", "shift", "snapshot", "rollback", "forget"),
+	}
+}
+
+func anyVolume(r *rand.Rand) string { return oneOf(r, slices.Sorted(maps.Keys(volumesOfRuns()))...) }
+
+// volumeEdit is a step that changes the spec of a Volume.
+func volumeEdit(change func(*v1alpha1.VolumeParameters, *rand.Rand)) step {
+	return func(k *randomRun, _ *subject, r *rand.Rand) string {
+		name := anyVolume(r)
+		if k.volumes[name] == nil {
+			return "no Volume"
+		}
+		k.changeVolume(k.t, name, func(p *v1alpha1.VolumeParameters) { change(p, r) })
+		p := k.volumes[name].Parameters()
+		return fmt.Sprintf("%s: %s on %s", name, *p.Size, *p.Storage)
+	}
+}
+
+// listVolume has a Machine list a Volume, with a device or without.
+func listVolume(p *v1alpha1.MachineParameters, name string, r *rand.Rand) {
+	taken := func(d v1alpha1.MachineDisk) bool { return d.Name == name }
+	if volumeref.Listed(p, name) || slices.ContainsFunc(p.Disks, taken) {
+		return
+	}
+	d := v1alpha1.MachineDisk{Name: name, VolumeRef: &v1alpha1.VolumeReference{Name: name}}
+	if oneOf(r, true, false) {
+		d.Device = new(map[string]string{"data": "scsi5", "scratch": "scsi6"}[name])
+	}
+	if len(p.Disks) == 0 {
+		p.Disks = []v1alpha1.MachineDisk{{Name: "root", Device: new("scsi0")}}
+	}
+	p.Disks = append(p.Disks, d)
+}
+
+func unlistVolume(p *v1alpha1.MachineParameters, name string) {
+	p.Disks = slices.DeleteFunc(slices.Clone(p.Disks), func(d v1alpha1.MachineDisk) bool { return d.VolumeRef != nil && d.VolumeRef.Name == name })
+}
+
+// lookAtVolumes once each. It says how long nobody needs to look again.
+func (k *randomRun) lookAtVolumes() time.Duration {
+	k.t.Helper()
+	next := time.Hour
+	for _, name := range slices.Sorted(maps.Keys(k.volumes)) {
+		if !k.readVolume(k.t, name) {
+			continue
+		}
+		result, err := k.reconcileVolume(k.t, name)
+		if k.volumeFailures[name]++; err == nil || errors.Is(err, errDied) {
+			k.volumeFailures[name] = 0
+		}
+		next = min(next, k.pause(result, k.volumeFailures[name]))
+		k.mark(name)
+	}
+	k.followData(false)
+	return next
+}
+
+// mark the disk of a Volume once it is made, to know it again.
+func (k *randomRun) mark(name string) {
+	k.t.Helper()
+	v := k.volumes[name]
+	if !k.readVolume(k.t, name) || v.GetAnnotations()[annotationWritten] != "" || v.Observation().Volume == "" {
+		return
+	}
+	written := false
+	k.pve.Edit(func(s *simulator.State) {
+		if d := s.Volume(v.Observation().Node, v.Observation().Volume); d != nil {
+			d.Data, written = dataOf(name), true
+		}
+	})
+	if !written {
+		return
+	}
+	meta.AddAnnotations(v, map[string]string{annotationWritten: "yes"})
+	if err := k.kube.Update(k.t.Context(), v); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+// isVolume reports whether a disk with these data is that of a Volume, which Machines may take off their lists.
+func isVolume(data []byte) bool { return bytes.HasPrefix(data, dataOf("")) }
+
+// followData checks that the disk of each Volume has what was written to it: somewhere, and at rest where the Volume says and nowhere else.
+// What people have copied is theirs.
+func (k *randomRun) followData(rest bool) {
+	k.t.Helper()
+	for name, v := range k.volumes {
+		if !k.readVolume(k.t, name) || meta.WasDeleted(v) || v.GetAnnotations()[annotationWritten] == "" {
+			continue
+		}
+		var found []string
+		for key, d := range k.holdings().Volumes {
+			if bytes.Equal(d.Data, dataOf(name)) && d.VMID < firstTheirs {
+				found = append(found, key.Storage+":"+key.Name)
+			}
+		}
+		if len(found) == 0 || rest && (len(found) != 1 || found[0] != v.Observation().Volume) {
+			k.t.Fatalf("Volume %s has %s, and its data are in %v\n%s", name, v.Observation().Volume, found, k)
+		}
+	}
+}
+
+// listers are the Machines that list a Volume.
+func (k *randomRun) listers(name string) []*namespaced.Machine {
+	var all []*namespaced.Machine
+	for _, l := range k.subjects {
+		if !l.gone && volumeref.Listed(l.m.Parameters(), name) {
+			all = append(all, l.m)
+		}
+	}
+	return all
+}
+
+// volumesRest reports whether each Volume is as its spec asks and where it is to be, or correctly says why not if it is late.
+func (k *randomRun) volumesRest(late bool) bool {
+	for name, v := range k.volumes {
+		if !k.readVolume(k.t, name) || k.volumeRests(v) || late && k.volumeExcused(v) {
+			continue
+		}
+		return false
+	}
+	return true
+}
+
+// volumeRests reports whether a Volume is as its spec asks, and a Machine has it if any lists it.
+func (k *randomRun) volumeRests(v *namespaced.Volume) bool {
+	for _, c := range []xpv2.ConditionType{xpv2.TypeReady, xpv2.TypeSynced, kind.TypeUpToDate} {
+		if is := v.GetCondition(c); is.Status != corev1.ConditionTrue || is.ObservedGeneration != v.GetGeneration() {
+			return false
+		}
+	}
+	bound := v.GetCondition(volume.TypeBound).Status == corev1.ConditionTrue
+	p, o := v.Parameters(), v.Observation()
+	return bound == (len(k.listers(v.GetName())) > 0) && strings.HasPrefix(o.Volume, *p.Storage+":") && (o.Size == *p.Size || k.isLarger(v))
+}
+
+// isLarger reports whether the disk of a Volume is larger than its spec asks for, as after somebody has made it so.
+func (k *randomRun) isLarger(v *namespaced.Volume) bool {
+	size, larger := qemu.SizeOf(v1alpha1.MachineDisk{Size: v.Parameters().Size}), false
+	k.pve.Edit(func(s *simulator.State) {
+		d := s.Volume(v.Observation().Node, v.Observation().Volume)
+		larger = d != nil && d.Size > int64(size)
+	})
+	return larger
+}
+
+// volumeExcused reports whether a Volume says why it is not as its spec asks: it is larger, or a Machine that lists it or has it cannot
+// be what its own spec asks for either.
+func (k *randomRun) volumeExcused(v *namespaced.Volume) bool {
+	says := v.GetCondition(xpv2.TypeReady).Message + v.GetCondition(kind.TypeUpToDate).Message + v.GetCondition(volume.TypeBound).Message
+	if strings.Contains(says, "cannot shrink to") {
+		return k.isLarger(v)
+	}
+	waits := false
+	for _, l := range k.subjects {
+		if k.m = l.m; !l.gone && !k.tidy() && (volumeref.Listed(l.m.Parameters(), v.GetName()) || v.Observation().Machine == l.m.GetName()) {
+			waits = true
+		}
+	}
+	return says != "" && waits
+}
+
+// waitsForOther reports whether a Volume that the Machine lists is listed by another one as well.
+func (k *randomRun) waitsForOther() bool {
+	for name := range k.volumes {
+		if volumeref.Listed(k.m.Parameters(), name) && len(k.listers(name)) > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// isPinned reports whether a Volume that the Machine lists is on local storage of another node than its VM is on, or is to be on.
+func (k *randomRun) isPinned() bool {
+	g, there := k.pve.Guest(k.vmid())
+	for name, v := range k.volumes {
+		o := v.Observation()
+		if !volumeref.Listed(k.m.Parameters(), name) || !strings.HasPrefix(o.Volume, "local") {
+			continue
+		}
+		if wanted := ptr.Deref(k.m.Parameters().Node, ""); there && g.Node != o.Node || wanted != "" && wanted != o.Node {
+			return true
+		}
+	}
+	return false
+}
+
+// waitsForHolder reports whether a Volume that the Machine lists cannot come to it: its storage is local, or it is in the VM of a Machine
+// that cannot be as its own spec asks for either.
+func (k *randomRun) waitsForHolder() bool {
+	mine, held := k.m, k.isPinned()
+	for _, l := range k.subjects {
+		if k.m = l.m; l.m == mine || l.gone || k.tidy() {
+			continue
+		}
+		for name, v := range k.volumes {
+			held = held || volumeref.Listed(mine.Parameters(), name) && ptr.Deref(v.Observation().VMID, 0) == ptr.Deref(l.m.Observation().VMID, -1)
+		}
+	}
+	k.m = mine
+	return held
+}
+
+// stubs are the stub VMs.
+func (k *randomRun) stubs() []simulator.Guest {
+	var all []simulator.Guest
+	guests := k.holdings().Guests
+	for name, v := range k.volumes {
+		if k.readVolume(k.t, name) {
+			all = append(all, guests[int(ptr.Deref(v.Observation().StubVMID, 0))])
+		}
+	}
+	return all
+}
+
+// discard the Volumes. It reports whether they are gone.
+func (k *randomRun) discard() bool {
+	k.t.Helper()
+	left := false
+	for name, v := range k.volumes {
+		if !k.readVolume(k.t, name) {
+			continue
+		}
+		left = true
+		if err := k.kube.Delete(k.t.Context(), v); client.IgnoreNotFound(err) != nil {
+			k.t.Fatal(err)
+		}
+	}
+	return !left
+}
