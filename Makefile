@@ -53,7 +53,7 @@ GENERATED = find apis package/crds docs/reference examples/namespaced \( -name '
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help fetch modules demo run up test test-all test-scopes test-ui test-scale test-faults test-fuzz bench e2e e2e-crossplane e2e-packages generate check-generate lint build image xpkg configuration publish xpkg-program chart test-chart launcher clean clean-all
+.PHONY: help fetch modules demo run up test test-all test-scopes test-ui test-scale test-integration test-faults test-fuzz bench e2e e2e-crossplane e2e-packages generate check-generate lint build image xpkg configuration publish xpkg-program chart test-chart launcher clean clean-all
 
 help: ## List the targets.
 	@echo 'usage: make <target> [VARIABLE=value]'
@@ -134,6 +134,10 @@ e2e-packages: xpkg-program
 		$(MAKE) --no-print-directory xpkg VERSION=$$version \
 			PACK_ARGS="--arch=$$($(GO) env GOARCH) --output=$(CURDIR)/_output/e2e/$$version" >/dev/null || exit 1; \
 	done
+
+test-integration: build launcher ## Test the built provider with the Proxmox VE at PROXMOX_ENDPOINT, in a range of VMIDs and a pool that docs/TESTING.md asks for.
+	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
+	cd cluster && CGO_ENABLED=0 $(GO) test -trimpath -tags=integration -count=1 -timeout=2h -v -run=TestServer $(ARGS) ./integration
 
 test-ui: build ## Test the simulator's page in a Chromium. If there is none, that of Debian is downloaded into .cache/.
 	@CHROMIUM="$$(hack/chromium)" && export CHROMIUM && \

@@ -109,21 +109,26 @@ func (s *suite) startSimulator() error {
 
 // scenario is a file with the cluster of the quick start whose token may change the networks of nodes too.
 func (s *suite) scenario() (string, error) {
+	return scenarioWith(s.Dir, map[string]string{
+		"\nacl:\n":   "  - {path: /nodes, user: crossplane@pve, roles: [PVEAuditor, NetworkReader, NetworkChanger]}\n",
+		"\nroles:\n": "  - {id: NetworkChanger, privileges: [Sys.Modify]}\n",
+	})
+}
+
+// scenarioWith writes the cluster of the quick start into a file of dir, with more after the headings of its sections.
+func scenarioWith(dir string, additions map[string]string) (string, error) {
 	text, err := os.ReadFile(checkout.Scenario())
 	if err != nil {
 		return "", err
 	}
 	added := string(text)
-	for before, more := range map[string]string{
-		"\nacl:\n":   "  - {path: /nodes, user: crossplane@pve, roles: [PVEAuditor, NetworkReader, NetworkChanger]}\n",
-		"\nroles:\n": "  - {id: NetworkChanger, privileges: [Sys.Modify]}\n",
-	} {
-		if !strings.Contains(added, before) {
-			return "", fmt.Errorf("%s has no %q", checkout.Scenario(), before)
+	for heading, more := range additions {
+		if !strings.Contains(added, heading) {
+			return "", fmt.Errorf("%s has no %q", checkout.Scenario(), heading)
 		}
-		added = strings.Replace(added, before, before+more, 1)
+		added = strings.Replace(added, heading, heading+more, 1)
 	}
-	file := filepath.Join(s.Dir, "scenario.yaml")
+	file := filepath.Join(dir, "scenario.yaml")
 	return file, os.WriteFile(file, []byte(added), 0o600)
 }
 
