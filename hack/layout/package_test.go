@@ -1,0 +1,67 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package layout
+
+import (
+	"encoding/base64"
+	"encoding/xml"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// What a marketplace of packages shows.
+func TestPackageAnnotations(t *testing.T) {
+	for _, file := range []string{"package/crossplane.yaml", "examples/composition/crossplane.yaml"} {
+		t.Run(file, func(t *testing.T) {
+			content, err := os.ReadFile(filepath.Join(root, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var meta struct {
+				Metadata struct{ Annotations map[string]string }
+			}
+			if err := yaml.Unmarshal(content, &meta); err != nil {
+				t.Fatal(err)
+			}
+			has := meta.Metadata.Annotations
+			for _, name := range []string{
+				"friendly-name.meta.crossplane.io", "meta.crossplane.io/description", "meta.crossplane.io/license", "meta.crossplane.io/maintainer",
+				"meta.crossplane.io/readme", "meta.crossplane.io/source",
+			} {
+				if strings.TrimSpace(has[name]) == "" {
+					t.Errorf("there is no annotation %s", name)
+				}
+			}
+			encoded, found := strings.CutPrefix(has["meta.crossplane.io/iconURI"], "data:image/svg+xml;base64,")
+			if !found {
+				t.Fatal("meta.crossplane.io/iconURI has no SVG image")
+			}
+			icon, err := base64.StdEncoding.DecodeString(encoded)
+			if err != nil {
+				t.Fatalf("the icon cannot be decoded: %v", err)
+			}
+			var image struct{ XMLName xml.Name }
+			if err := xml.Unmarshal(icon, &image); err != nil || image.XMLName.Local != "svg" {
+				t.Errorf("the icon is no SVG image but %q: %v", image.XMLName.Local, err)
+			}
+		})
+	}
+}
