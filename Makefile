@@ -76,6 +76,7 @@ run: build launcher ## Run the provider for the Proxmox VE at PROXMOX_ENDPOINT. 
 up: launcher ## Run a Kubernetes control plane that serves the kinds, until Ctrl-C.
 	@cd cluster && exec $(LAUNCHER) up
 
+# Where make test has vetted a package, or make lint does, -vet=off leaves out that a second build of it is vetted again.
 test: launcher ## Run the unit and lifecycle tests. PACKAGES=./internal/... and ARGS='-run X -v' choose some.
 	@$(if $(RACE),,echo 'note: there is no C compiler, so the tests run without the race detector' >&2)
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
@@ -83,7 +84,7 @@ test: launcher ## Run the unit and lifecycle tests. PACKAGES=./internal/... and 
 	status=0 && log=$$(mktemp) && trap 'rm -f "$$log"' EXIT && set -x && \
 	{ SCOPES=first CGO_ENABLED=0 $(GO) test -trimpath -timeout=20m -skip '$(SCALE)|$(TABLE)' $(ARGS) ./internal/controller >"$$log" 2>&1 & } && \
 	{ $(GO) test -trimpath -timeout=20m $(RACE) -skip '$(SCALE)|$(TABLE)' $(ARGS) $(PACKAGES_WITH_RACE) || status=1; } && \
-	{ CGO_ENABLED=0 $(GO) test -trimpath -run '$(TABLE)' $(ARGS) $(TABLE_PACKAGES) || status=1; } && \
+	{ CGO_ENABLED=0 $(GO) test -trimpath -vet=off -run '$(TABLE)' $(ARGS) $(TABLE_PACKAGES) || status=1; } && \
 	{ CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./hack/... || status=1; } && \
 	{ (cd cluster && CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) $(LOCAL_PACKAGES)) || status=1; } && \
 	{ wait $$! || status=1; } && cat "$$log" && exit $$status)
@@ -94,18 +95,18 @@ test-all: ## Run everything that a change must pass, as .ci/run does.
 test-scopes: launcher ## Run each life of a resource in both scopes and on both versions of Proxmox VE. SCOPES=rest: those that make test does not run, with the race detector.
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
 	set -x && export SCOPES=$(SCOPES) && \
-	$(if $(filter rest,$(SCOPES)),,CGO_ENABLED=0) $(GO) test -trimpath -count=1 -timeout=30m $(if $(filter rest,$(SCOPES)),$(RACE)) \
+	$(if $(filter rest,$(SCOPES)),,CGO_ENABLED=0) $(GO) test -trimpath -vet=off -count=1 -timeout=30m $(if $(filter rest,$(SCOPES)),$(RACE)) \
 		-skip '$(SCALE)|$(TABLE)' $(ARGS) ./internal/controller && \
-	CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m -skip '$(SCALE)|$(TABLE)' $(ARGS) $(SCOPED_PACKAGES)
+	CGO_ENABLED=0 $(GO) test -trimpath -vet=off -count=1 -timeout=20m -skip '$(SCALE)|$(TABLE)' $(ARGS) $(SCOPED_PACKAGES)
 
 test-scale: launcher ## Run the tests with hundreds of Machines, several providers, and connections that change meanwhile.
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
-	set -x && CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=20m -run '$(SCALE)' $(ARGS) ./internal/controller/
+	set -x && CGO_ENABLED=0 $(GO) test -trimpath -vet=off -count=1 -timeout=20m -run '$(SCALE)' $(ARGS) ./internal/controller/
 
 # The sample of the faults of Volumes is a part of make test.
 test-faults: ## Crash the provider at each step, and fail each call and task of Proxmox VE. FAULTS=many: a sample. RANDOM_RUNS=n: n random runs; RANDOM_RUN='…': repeat one.
 	@set -x && $(if $(RANDOM_RUNS),RANDOM_RUNS='$(RANDOM_RUNS)') $(if $(RANDOM_RUN),RANDOM_RUN='$(RANDOM_RUN)' SHORTEN='$(SHORTEN)') FAULTS=$(or $(FAULTS),all) GOGC=400 \
-	CGO_ENABLED=0 $(GO) test -trimpath -count=1 -timeout=30m -parallel=4 $(if $(RANDOM_RUNS)$(RANDOM_RUN),-run=TestRandomRuns -v) $(ARGS) ./internal/faults/ \
+	CGO_ENABLED=0 $(GO) test -trimpath -vet=off -count=1 -timeout=30m -parallel=4 $(if $(RANDOM_RUNS)$(RANDOM_RUN),-run=TestRandomRuns -v) $(ARGS) ./internal/faults/ \
 	$(if $(filter many,$(FAULTS)),,./internal/controller/volume/)
 
 bench: build ## Measure cost and speed and write docs/performance.md, about three quarters of an hour. BENCH=steady,create N=100,1000 choose.
@@ -154,11 +155,18 @@ check-generate: ## Generate and fail if that changes anything.
 	fi
 
 # Each entry is a fuzz test, its number of inputs, and its package. With a time instead of a number, Go before 1.27 may report the end as a failure.
+# The tests of a package are built once for all of them; what they found interesting stays where `go test -fuzz` keeps it.
 FUZZ = FuzzAnswer:20000x:proxmox FuzzProperties:20000x:proxmox FuzzNIC:10000x:proxmox FuzzDisk:10000x:proxmox FuzzSize:10000x:proxmox FuzzDifference:2000x:qemu
+FUZZ_PACKAGES = $(sort $(foreach each,$(FUZZ),$(lastword $(subst :, ,$(each)))))
 
 test-fuzz: ## Fuzz the decoders of Proxmox VE's answers and property strings, and the difference, with thousands of inputs each, or FUZZTIME=10m.
-	@status=0; for each in $(FUZZ); do set -- $$(echo "$$each" | tr : ' '); \
-		CGO_ENABLED=0 $(GO) test -trimpath -run '^$$' -fuzz "^$$1\$$" -fuzztime $(or $(FUZZTIME),"$$2") -fuzzminimizetime 100x -parallel 1 "./internal/$$3" || status=1; \
+	@status=0; tests=$$(mktemp -d); trap 'rm -rf "$$tests"' EXIT; cache=$$($(GO) env GOCACHE)/fuzz/$$($(GO) list -m)/internal; \
+	for package in $(FUZZ_PACKAGES); do \
+		CGO_ENABLED=0 $(GO) test -trimpath -vet=off -c -fuzz=Fuzz -o "$$tests/$$package" "./internal/$$package" || exit 1; \
+	done; \
+	for each in $(FUZZ); do set -- $$(echo "$$each" | tr : ' '); \
+		(cd "internal/$$3" && "$$tests/$$3" -test.run '^$$' -test.fuzz "^$$1\$$" -test.fuzztime $(or $(FUZZTIME),"$$2") -test.fuzzminimizetime 100x \
+			-test.parallel 1 -test.fuzzcachedir "$$cache/$$3") || status=1; \
 	done; exit $$status
 
 lint: $(LINTER) ## Lint all modules; the rules are in .golangci.yml.
