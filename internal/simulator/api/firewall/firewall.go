@@ -389,15 +389,21 @@ func deleteFirewallRule(c *engine.Call) (any, error) {
 }
 
 func listFirewallGroups(c *engine.Call) (any, error) {
-	fw, out := c.State.ClusterFirewall(), []map[string]any{}
-	for _, name := range slices.Sorted(maps.Keys(fw.Groups)) {
-		entry := map[string]any{"group": name, "digest": digest(fw, fw.Groups, len(fw.Groups))}
-		if comment := fw.Groups[name].Comment; comment != "" {
-			entry["comment"] = comment
+	fw := c.State.ClusterFirewall()
+	return named("group", digest(fw, fw.Groups, len(fw.Groups)), fw.Groups, func(g *state.Firewall) string { return g.Comment }), nil
+}
+
+// named lists groups or sets by their names, with the comments of those that have one.
+func named[T any](key, digest string, all map[string]T, comment func(T) string) []map[string]any {
+	out := []map[string]any{}
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		entry := map[string]any{key: name, "digest": digest}
+		if text := comment(all[name]); text != "" {
+			entry["comment"] = text
 		}
 		out = append(out, entry)
 	}
-	return out, nil
+	return out
 }
 
 func createFirewallGroup(c *engine.Call) (any, error) {
@@ -439,15 +445,7 @@ func listFirewallSets(c *engine.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := []map[string]any{}
-	for _, name := range slices.Sorted(maps.Keys(fw.Sets)) {
-		entry := map[string]any{"name": name, "digest": digest(fw, fw.Sets, len(fw.Sets))}
-		if comment := fw.Sets[name].Comment; comment != "" {
-			entry["comment"] = comment
-		}
-		out = append(out, entry)
-	}
-	return out, nil
+	return named("name", digest(fw, fw.Sets, len(fw.Sets)), fw.Sets, func(s *state.FirewallSet) string { return s.Comment }), nil
 }
 
 func createFirewallSet(c *engine.Call) (any, error) {
