@@ -76,7 +76,7 @@ func scheduleOf(w *v1alpha1.MaintenanceWindow) (cron.Schedule, *time.Location, e
 		return nil, nil, errors.Wrapf(err, "cannot read schedule %q", w.Schedule)
 	}
 	if s.Next(time.Unix(0, 0).UTC()).IsZero() {
-		return nil, nil, errors.Errorf("cannot use schedule %q: no day is like that", w.Schedule)
+		return nil, nil, errors.Errorf("cannot use schedule %q: no date matches it", w.Schedule)
 	}
 	return s, zone, nil
 }

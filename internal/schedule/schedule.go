@@ -62,7 +62,7 @@ func Parse(fields, zone string) (Schedule, error) {
 	}
 	spec.Location = time.UTC
 	if spec.Next(time.Unix(0, 0).UTC()).IsZero() {
-		return Schedule{}, errors.Errorf("cannot use schedule %q: no day is like that", fields)
+		return Schedule{}, errors.Errorf("cannot use schedule %q: no date matches it", fields)
 	}
 	return Schedule{fields: spec, zone: location}, nil
 }

@@ -78,7 +78,7 @@ func (e *external) adopt(ctx context.Context, m Image, v *view) error {
 		return nil
 	}
 	if !rev.empty() {
-		e.event(m, event.Normal(eventAdopted, "what the external name names is this Image's from now on"))
+		e.event(m, event.Normal(eventAdopted, "the file and the templates that the external name names are managed by this Image from now on"))
 	}
 	return e.save(ctx, m, v)
 }
@@ -115,7 +115,7 @@ func (e *external) adoptTemplates(ctx context.Context, v *view, rev *revision, v
 	for _, id := range vmids {
 		i := slices.IndexFunc(v.guests, func(g proxmox.Guest) bool { return g.VMID == id })
 		if i < 0 {
-			return errors.Errorf("cannot adopt template %d: there is none that may be seen", id)
+			return errors.Errorf("cannot adopt template %d: it does not exist, or the user may not see it", id)
 		}
 		config, err := e.inventory.Config(ctx, v.guests[i].Ref())
 		if err != nil {

@@ -128,7 +128,7 @@ func (f *file) decideDone(s fileState) decision {
 	case s.volume == nil:
 		return decision{action: start, message: "the file is gone"}
 	case !f.is(*s.volume):
-		return decision{action: stuck, foreign: true, message: fmt.Sprintf("%s was replaced by somebody", s.volume.ID)}
+		return decision{action: stuck, foreign: true, message: fmt.Sprintf("%s was replaced outside of this Image", s.volume.ID)}
 	}
 	return decision{action: keep}
 }

@@ -39,7 +39,7 @@ func scheduleOf(p *v1alpha1.ImageParameters) (cron.Schedule, error) {
 		return nil, errors.Wrapf(err, "cannot read schedule %q", p.Refresh.Schedule)
 	}
 	if s.Next(time.Unix(0, 0).UTC()).IsZero() {
-		return nil, errors.Errorf("cannot use schedule %q: no day is like that", p.Refresh.Schedule)
+		return nil, errors.Errorf("cannot use schedule %q: no date matches it", p.Refresh.Schedule)
 	}
 	return s, nil
 }

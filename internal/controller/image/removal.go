@@ -174,7 +174,7 @@ func (i *item) attempt() *attempt {
 func (e removal) remove(ctx context.Context, m Image, v *view, i *item) error {
 	a := i.attempt()
 	if i.lost(v) {
-		e.event(m, event.Warning(eventLeftBehind, errors.Errorf("%s is left where it is: the node is no member of the cluster", i)))
+		e.event(m, event.Warning(eventLeftBehind, errors.Errorf("%s is left in place: its node is not a member of the cluster any more", i)))
 		i.forget()
 		v.record.drop()
 		return nil
@@ -186,7 +186,7 @@ func (e removal) remove(ctx context.Context, m Image, v *view, i *item) error {
 		return e.stop(ctx, i)
 	}
 	if i.foreign {
-		e.event(m, event.Warning(eventLeftBehind, errors.Errorf("%s is left where it is: %s", i, i.message)))
+		e.event(m, event.Warning(eventLeftBehind, errors.Errorf("%s is left in place: %s", i, i.message)))
 	}
 	if i.template != nil && (i.action == keep || i.action == convert) {
 		return e.removeTemplate(ctx, m, i)

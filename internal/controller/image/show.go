@@ -269,7 +269,7 @@ func conditions(m Image, v *view, shown *revision) []xpv2.Condition {
 		waits = append(waits, p)
 	}
 	if v.record.latest() == nil && len(problems) == 0 {
-		problems = append(problems, kind.Problem{Reason: reasonCreating, Message: "nothing was downloaded yet"})
+		problems = append(problems, kind.Problem{Reason: reasonCreating, Message: "no file has been downloaded yet"})
 	}
 	if shown != nil && !shown.Complete && len(problems) == 0 {
 		problems = append(problems, kind.Problem{Reason: reasonCreating, Message: "nothing is ready yet"})

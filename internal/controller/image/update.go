@@ -37,7 +37,7 @@ import (
 func (e *external) Create(ctx context.Context, m Image) (managed.ExternalCreation, error) {
 	v := e.view
 	if v == nil {
-		return managed.ExternalCreation{}, errors.New("cannot create an image that was not looked for")
+		return managed.ExternalCreation{}, errors.New("cannot create an image before it was observed that there is none")
 	}
 	if len(v.problems) > 0 {
 		return managed.ExternalCreation{}, errors.New(v.problems[0].Message)
@@ -96,7 +96,7 @@ func (e *external) save(ctx context.Context, m Image, v *view) error {
 func (e *external) Update(ctx context.Context, m Image) (managed.ExternalUpdate, error) {
 	v := e.view
 	if v == nil {
-		return managed.ExternalUpdate{}, errors.New("cannot change an image that was not looked at")
+		return managed.ExternalUpdate{}, errors.New("cannot change an image that was not observed")
 	}
 	return managed.ExternalUpdate{}, e.update(ctx, m, v)
 }

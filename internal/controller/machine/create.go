@@ -72,7 +72,7 @@ type creation struct {
 func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreation, error) {
 	c := e.creation
 	if c == nil {
-		return managed.ExternalCreation{}, errors.New("cannot create a VM that was not looked for")
+		return managed.ExternalCreation{}, errors.New("cannot create a VM before it was observed that there is none")
 	}
 	if c.vmidTaken {
 		e.inventory.BlockVMID(c.Identity.VMID)

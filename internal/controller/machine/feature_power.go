@@ -157,7 +157,7 @@ func (e *external) shutdownWait(m Machine) string {
 		return "high availability is to stop the VM"
 	}
 	if e.vm.RefusesShutdown() {
-		return fmt.Sprintf("the VM is stopped hard, since its guest does not hear a request to shut down (%s)", e.vm.Status.QMPStatus)
+		return fmt.Sprintf("the VM is stopped hard, since its guest cannot receive a request to shut down (state %s)", e.vm.Status.QMPStatus)
 	}
 	begun := e.tasks.ShutdownBegun(m)
 	if begun.IsZero() {

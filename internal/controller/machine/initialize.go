@@ -143,7 +143,7 @@ func (e ownership) adopt(ctx context.Context, m Machine) error {
 	case v == nil && m.Parameters().VMID != nil && object.MayCreate(m):
 		return kind.Annotate(ctx, e.kube, m, map[string]string{object.AnnotationUUID: uuid.NewString()})
 	case v == nil:
-		return errors.Errorf("cannot adopt VM %d: there is none that may be seen", id.VMID)
+		return errors.Errorf("cannot adopt VM %d: it does not exist, or the user may not see it", id.VMID)
 	case v.Config.Stub():
 		return errors.Errorf("cannot adopt VM %d: %s", id.VMID, qemu.NotStub)
 	}

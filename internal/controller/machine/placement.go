@@ -231,7 +231,7 @@ func (e creator) stillThere(ctx context.Context, m Machine) error {
 	now, _ := e.object.DeepCopyObject().(Machine)
 	err := e.kube.Get(ctx, client.ObjectKeyFromObject(m), now)
 	if err == nil && now.GetUID() != m.GetUID() {
-		err = errors.Errorf("there is another %q by now", m.GetName())
+		err = errors.Errorf("Machine %q was deleted and created again meanwhile", m.GetName())
 	}
 	return err
 }

@@ -86,7 +86,7 @@ func (e *external) recordCallError(m Machine, err error) {
 func (e *external) update(ctx context.Context, m Machine) error {
 	p := e.planned
 	if e.vm == nil {
-		return errors.New("cannot update a VM that was not looked at")
+		return errors.New("cannot update a VM that was not observed")
 	}
 	if len(p.rejections) > 0 {
 		return errors.New(strings.Join(p.rejections, "; "))

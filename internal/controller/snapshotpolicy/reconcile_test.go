@@ -497,7 +497,7 @@ func TestTold(t *testing.T) {
 			change: func(l *lab) { l.policy.Parameters().TimeZone = ptr.To("Europe/Nowhere") },
 		},
 		"Never": {
-			reason: "No day is like that.", synced: "no day is like that", ready: reasonInvalidSchedule,
+			reason: "A schedule that no date matches is invalid.", synced: "no date matches it", ready: reasonInvalidSchedule,
 			change: func(l *lab) { l.policy.Parameters().Schedule = "0 0 31 2 *" },
 		},
 		"Selector": {

@@ -69,7 +69,7 @@ func (a *Act) Keep(ctx context.Context) error { return a.Save(ctx, a.Record) }
 // waited for.
 func (a *Act) CheckVM(ctx context.Context) (qemu.Config, error) {
 	if a.Record.Open() {
-		return nil, kind.Wait(errors.New("waiting for the task of the last call to show"))
+		return nil, kind.Wait(errors.New("waiting for the task of the last call to appear in the task list of Proxmox VE"))
 	}
 	read, err := a.PVE.Config(ctx, a.Ref)
 	if err != nil {

@@ -49,9 +49,9 @@ func (a *rollback) checkSnapshot(ctx context.Context, q Request) (string, error)
 	case s == nil:
 		return fmt.Sprintf("VM %d has no snapshot %q", a.Ref.VMID, q.Snapshot), nil
 	case s.State != "":
-		return fmt.Sprintf("snapshot %q is not whole (snapstate %s)", q.Snapshot, s.State), nil
+		return fmt.Sprintf("snapshot %q is incomplete (snapstate %s): remove it in Proxmox VE, and go back to another one", q.Snapshot, s.State), nil
 	case !q.Taken.IsZero() && !s.Time.Equal(q.Taken):
-		return fmt.Sprintf("snapshot %q is not the one that the Snapshot has taken: it is of another time", q.Snapshot), nil
+		return fmt.Sprintf("snapshot %q is not the one that the Snapshot has taken: it was taken at another time", q.Snapshot), nil
 	}
 	a.snapshot = *s
 	read, err := a.pve.SnapshotConfig(ctx, a.Ref, q.Snapshot)

@@ -226,7 +226,7 @@ func TestRefused(t *testing.T) {
 		"Whole": {
 			reason:  "A snapshot must be whole.",
 			prepare: func(l *lab) { l.act.pve = incomplete{l.act.pve} },
-			words:   []string{"not whole"},
+			words:   []string{"incomplete"},
 		},
 		"HA": {
 			reason: "High availability would start it in between.",
