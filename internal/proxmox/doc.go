@@ -29,9 +29,10 @@ limitations under the License.
 //
 //	used
 //	NewSession, Session.NewRequest   each request is made by the session, with our http.Client
-//	Pool.CreateNoCheck, by           one POST of just what is wanted (createPool in objects.go); of any
-//	ClientNew and ConfigPool         other object the session sends what its table says (objects.go)
-//	GuestID.Validate                 the range of VMIDs
+//	                                 (TestRequests)
+//	Pool.CreateNoCheck, by           one POST of just what is wanted (TestCreatePoolOnce); of any
+//	ClientNew and ConfigPool         other object the session sends what its table says (TestObjects)
+//	GuestID.Validate                 the range of VMIDs (TestRefusedLocally)
 //
 //	not used, and what was seen wrong (TestLibraryFaults shows each against the simulator)
 //	typed interfaces with a plain    a POST whose answer is lost is sent again; behind our
@@ -42,8 +43,8 @@ limitations under the License.
 //	                                 refused, without it the VM is restarted
 //	QemuGuest.UpdateNoCheck          returns no error, whatever PVE answered
 //	Guest.ShutdownForce              sends a parameter that PVE does not have
-//	Pool.Update, Pool.Set            sends just what is wanted for a comment alone, and reads and
-//	                                 changes members with it otherwise: the session sends both
+//	Pool.Update, Pool.Set            sends just what is wanted for a comment alone, and otherwise
+//	                                 takes out members that it is not given: the session sends both
 //	Pool.AddMembers                  takes a VM out of the pool that it is in, unasked
 //	Pool.Delete                      takes the members out of a pool that PVE refuses to delete
 //	ConfigSDNZone.Create             leaves out the name and the type of the zone

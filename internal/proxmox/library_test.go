@@ -188,6 +188,19 @@ func libraryFaults() map[string]struct {
 				return l.pool("from", 100) == nil && l.pool("to", 100) == nil
 			},
 		},
+		"SetsMembers": {
+			reason: "Pool.Set and Pool.Update with members read the pool, and take out those that they are not given.",
+			shows: func(l *library) bool {
+				if l.pool("set", 100) != nil || l.pool("updated", 101) != nil {
+					return false
+				}
+				set := l.New().Pool.Set(l.t.Context(), telmate.ConfigPool{Name: "set", Guests: &[]telmate.GuestID{}})
+				updated := l.New().Pool.Update(l.t.Context(), telmate.ConfigPool{Name: "updated", Guests: &[]telmate.GuestID{}})
+				left := 0
+				l.pve.Edit(func(s *simulator.State) { left = len(s.Pools["set"].VMs) + len(s.Pools["updated"].VMs) })
+				return set == nil && updated == nil && left == 0
+			},
+		},
 		"EmptiesPools": {
 			reason: "The deletion of a pool that has members takes them out of it, where PVE refuses it.",
 			shows: func(l *library) bool {
