@@ -49,7 +49,8 @@ type Checker struct {
 type ConflictError struct{ error }
 
 func conflict(vmid int, by object.Machine) error {
-	return ConflictError{errors.Errorf("VM %d belongs to the older Machine %q, so this Machine does not touch it: delete this Machine", vmid, client.ObjectKeyFromObject(by))}
+	return ConflictError{errors.Errorf("VM %d belongs to the older Machine %q, so this Machine does not touch it: delete this Machine",
+		vmid, client.ObjectKeyFromObject(by))}
 }
 
 // IsConflict reports whether an error is a ConflictError.
