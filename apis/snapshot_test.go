@@ -31,6 +31,24 @@ func (s scope) snapshotOf(t *testing.T, forProvider string) *unstructured.Unstru
 	return u
 }
 
+// TestConfigurationOfMachine has what is of a Machine name no provider configuration of its own accord; it takes the Machine's.
+func TestConfigurationOfMachine(t *testing.T) {
+	for in, s := range scopes() {
+		for kind, spec := range map[string]string{"Snapshot": `{machineRef: {name: web}}`, "Backup": `{machineRef: {name: web}, storage: nas}`} {
+			t.Run(in+"/"+kind, func(t *testing.T) {
+				u := s.object(t, kind, "{}")
+				u.Object["spec"] = map[string]any{"forProvider": parse(t, spec)}
+				if err := tryCreate(t.Context(), u); err != nil {
+					t.Fatal(err)
+				}
+				if c, found, _ := unstructured.NestedMap(u.Object, "spec", "providerConfigRef"); found {
+					t.Errorf("the default is %v", c)
+				}
+			})
+		}
+	}
+}
+
 func TestSnapshotRefused(t *testing.T) {
 	cases := map[string]refusal{
 		"NoVM":      {reason: "A snapshot is of a VM.", spec: `{}`, want: []string{"a snapshot is of one VM"}},

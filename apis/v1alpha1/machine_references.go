@@ -24,6 +24,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reference"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -67,17 +68,25 @@ func (p *ImageParameters) ResolveReferences(ctx context.Context, c client.Reader
 }
 
 // ResolveReferences puts the name of the Machine that machineRef or machineSelector means
-// into machine. What was resolved once stays. A Machine that does not exist yet is no
-// error: a Snapshot waits for it.
+// into machine, and the provider configuration of that Machine into the Snapshot if it names
+// none. What was resolved once stays. A Machine that does not exist yet is no error: a
+// Snapshot waits for it.
 func (p *SnapshotParameters) ResolveReferences(ctx context.Context, c client.Reader, snapshot any, kinds Kinds) error {
-	return resolveLater(ctx, c, snapshot, kinds["Machine"], &p.Machine, &p.MachineRef, p.MachineSelector)
+	if err := resolveLater(ctx, c, snapshot, kinds["Machine"], &p.Machine, &p.MachineRef, p.MachineSelector); err != nil {
+		return err
+	}
+	return takeConfiguration(ctx, c, snapshot, kinds["Machine"], p.Machine)
 }
 
 // ResolveReferences puts the name of the Machine that machineRef or machineSelector means
-// into machine. What was resolved once stays. A Machine that does not exist yet is no
-// error: a Backup waits for it.
+// into machine, and the provider configuration of that Machine into the Backup if it names
+// none. What was resolved once stays. A Machine that does not exist yet is no error: a
+// Backup waits for it.
 func (p *BackupParameters) ResolveReferences(ctx context.Context, c client.Reader, backup any, kinds Kinds) error {
-	return resolveLater(ctx, c, backup, kinds["Machine"], &p.Machine, &p.MachineRef, p.MachineSelector)
+	if err := resolveLater(ctx, c, backup, kinds["Machine"], &p.Machine, &p.MachineRef, p.MachineSelector); err != nil {
+		return err
+	}
+	return takeConfiguration(ctx, c, backup, kinds["Machine"], p.Machine)
 }
 
 // resolveLater sets the name of a Machine that may come to be later.
@@ -99,6 +108,31 @@ func resolveLater(ctx context.Context, c client.Reader, object any, k Kind, name
 		return nil
 	}
 	return errors.Wrap(err, "machine")
+}
+
+// takeConfiguration gives an object that names no provider configuration that of a Machine, if the Machine is there.
+func takeConfiguration(ctx context.Context, c client.Reader, object any, k Kind, machine *string) error {
+	to, isManaged := object.(resource.Managed)
+	empty, isManagedToo := k.Object.(resource.Managed)
+	if !isManaged || !isManagedToo {
+		return errors.Errorf("cannot take the provider configuration of a Machine for a %T: it is not a managed resource", object)
+	}
+	if machine == nil || NamesConfiguration(to) {
+		return nil
+	}
+	from, ok := empty.DeepCopyObject().(resource.Managed)
+	if !ok {
+		return errors.Errorf("cannot copy a %T", empty)
+	}
+	err := c.Get(ctx, client.ObjectKey{Namespace: to.GetNamespace(), Name: *machine}, from)
+	if kerrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+		return nil
+	}
+	if err != nil {
+		return errors.Wrapf(err, "cannot read Machine %q", *machine)
+	}
+	CopyConfiguration(to, from)
+	return nil
 }
 
 // A seen reader notes that a list was read: what fails afterwards is that nothing matches.

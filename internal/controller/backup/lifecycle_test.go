@@ -43,6 +43,10 @@ const (
 	path    = "/nodes/pve1/vzdump"
 )
 
+func TestConfiguration(t *testing.T) {
+	everywhere(t, func(l *lab) { l.TakesConfiguration(l.backup("unconfigured", removed)) })
+}
+
 // TestLife has a Backup wait for its Machine without a call, then made, changed and removed.
 func TestLife(t *testing.T) {
 	everywhere(t, func(l *lab) {

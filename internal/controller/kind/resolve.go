@@ -20,37 +20,32 @@ import (
 	"context"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// A resolver resolves references only if that changes the resource.
-// crossplane-runtime's, which it has write what is resolved, compares by reflection
-// in a way that costs more than all that a look at a resource takes otherwise.
-type resolver struct {
-	kube client.Reader
-	next managed.ReferenceResolver
-}
-
-func newResolver(kube client.Client) resolver {
-	return resolver{kube: kube, next: managed.NewAPISimpleReferenceResolver(kube)}
-}
+// A resolver resolves references and writes what that has changed, as a change of the resource as it was read. crossplane-runtime's
+// applies what each time has brought as all that it has to say, so that what is resolved in two steps, first the Machine and once that is
+// there its provider configuration, would go back and forth.
+type resolver struct{ kube client.Client }
 
 // ResolveReferences of the resource, if it has any that are not resolved yet.
 func (r resolver) ResolveReferences(ctx context.Context, mg resource.Managed) error {
-	resolved, ok := mg.DeepCopyObject().(interface {
-		ResolveReferences(ctx context.Context, c client.Reader) error
-	})
+	refers, ok := mg.(referrer)
 	if !ok {
 		return nil // It can have none.
 	}
-	if err := resolved.ResolveReferences(ctx, r.kube); err != nil {
+	before, ok := mg.DeepCopyObject().(client.Object)
+	if !ok {
+		return errors.Errorf("cannot copy a %T", mg)
+	}
+	if err := refers.ResolveReferences(ctx, r.kube); err != nil {
 		return errors.Wrap(err, "cannot resolve references")
 	}
-	if equality.Semantic.DeepEqual(mg, resolved) {
+	if equality.Semantic.DeepEqual(before, mg) {
 		return nil
 	}
-	return r.next.ResolveReferences(ctx, mg)
+	err := r.kube.Patch(ctx, mg, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	return errors.Wrap(err, "cannot write what is resolved")
 }

@@ -17,64 +17,75 @@ limitations under the License.
 package kind
 
 import (
-	"context"
+	"strings"
 	"testing"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	"k8s.io/apimachinery/pkg/runtime"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// A referring Machine finds a name, or fails.
-type referring struct {
-	*namespaced.Machine
-
-	found *string
-	err   error
-}
-
-func (r referring) DeepCopyObject() runtime.Object {
-	r.Machine = r.DeepCopy()
-	return r
-}
-
-func (r referring) ResolveReferences(context.Context, client.Reader) error {
-	r.SetLabels(map[string]string{}) // As good as none.
-	r.Spec.ForProvider.Name = r.found
-	return r.err
-}
-
+// TestResolver resolves a Snapshot in two steps: its Machine, and once that is there its provider configuration.
 func TestResolver(t *testing.T) {
-	broken := errors.New("no such Machine")
-	cases := map[string]struct {
-		reason  string
-		found   *string
-		err     error
-		written bool
-	}{
-		"Nothing":  {reason: "What stays as it was in all that counts is not written."},
-		"Resolved": {reason: "What changes is.", found: new("found"), written: true},
-		"Broken":   {reason: "What cannot be resolved is told.", found: new("found"), err: broken},
+	s := &cluster.Snapshot{ObjectMeta: metav1.ObjectMeta{Name: "s"}}
+	s.Spec.ForProvider.MachineRef = &v1alpha1.Reference{Name: "web"}
+	c := kube(t, s)
+	r := resolver{kube: c}
+	read := func() *cluster.Snapshot {
+		t.Helper()
+		got := &cluster.Snapshot{}
+		if err := c.Get(t.Context(), client.ObjectKey{Name: "s"}, got); err != nil {
+			t.Fatal(err)
+		}
+		return got
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			written := false
-			r := resolver{next: managed.ReferenceResolverFn(func(context.Context, resource.Managed) error { written = true; return nil })}
-			m := referring{Machine: &namespaced.Machine{}, found: tc.found, err: tc.err}
-			err := r.ResolveReferences(t.Context(), m)
-			if !errors.Is(err, tc.err) || written != tc.written {
-				t.Errorf("\n%s\nResolveReferences(): got %v, written %t", tc.reason, err, written)
-			}
-			if m.Spec.ForProvider.Name != nil {
-				t.Errorf("\n%s\nResolveReferences() must change nothing by itself", tc.reason)
-			}
-		})
+	resolve := func(machine, configuration string) {
+		t.Helper()
+		if err := r.ResolveReferences(t.Context(), read()); err != nil {
+			t.Fatal(err)
+		}
+		got := read()
+		if p := got.Spec.ForProvider; p.Machine == nil || *p.Machine != machine || configurationOf(got) != configuration {
+			t.Fatalf("want Machine %q and provider configuration %q, got %+v of %q", machine, configuration, p, configurationOf(got))
+		}
+	}
+	resolve("web", defaultConfiguration)
+	stale := read()
+	if err := c.Create(t.Context(), labelled("web", "", "site")); err != nil {
+		t.Fatal(err)
+	}
+	resolve("web", "site")
+
+	version := read().GetResourceVersion()
+	resolve("web", "site")
+	if got := read().GetResourceVersion(); got != version {
+		t.Errorf("what stays as it was is written")
+	}
+	stale.SetProviderConfigReference(nil)
+	if err := r.ResolveReferences(t.Context(), stale); !kerrors.IsConflict(err) {
+		t.Errorf("what was changed since it was read must not be written, got %v", err)
+	}
+	chosen := read()
+	chosen.SetProviderConfigReference(&xpv2.Reference{Name: "elsewhere"})
+	if err := c.Update(t.Context(), chosen); err != nil {
+		t.Fatal(err)
+	}
+	resolve("web", "elsewhere")
+}
+
+func TestResolverBroken(t *testing.T) {
+	m := &cluster.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m"}}
+	m.Spec.ForProvider.Clone = &v1alpha1.MachineClone{MachineRef: &v1alpha1.Reference{Name: "none"}}
+	err := resolver{kube: kube(t, m)}.ResolveReferences(t.Context(), m)
+	if err == nil || !strings.Contains(err.Error(), "cannot resolve references") {
+		t.Errorf("what cannot be resolved must be told, got %v", err)
 	}
 	if err := (resolver{}).ResolveReferences(t.Context(), &namespaced.ProxmoxNode{}); err != nil {
-		t.Errorf("A kind without references has nothing to resolve: %v", err)
+		t.Errorf("a kind without references has nothing to resolve: %v", err)
 	}
 }

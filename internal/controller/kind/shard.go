@@ -21,6 +21,7 @@ import (
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
@@ -28,6 +29,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
 // A Shard is the part of all resources that a provider is in charge of, beside
@@ -96,22 +99,34 @@ func configurationOf(o client.Object) string {
 	return defaultConfiguration
 }
 
-// CopyConfiguration gives a resource the provider configuration of another one of the same scope.
-func CopyConfiguration(to, from resource.Managed) {
-	switch from := from.(type) {
-	case resource.ModernManaged:
-		if to, ok := to.(resource.ModernManaged); ok {
-			to.SetProviderConfigReference(from.GetProviderConfigReference())
-		}
-	case resource.LegacyManaged:
-		if to, ok := to.(resource.LegacyManaged); ok {
-			to.SetProviderConfigReference(from.GetProviderConfigReference())
-		}
-	}
+// Predicate of events of resources that are part of it, or may turn out to be: the provider configuration of one that names none
+// may be that of its Machine.
+func (s Shard) Predicate() predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(o client.Object) bool { return s.Has(o) || unconfigured(o) })
 }
 
-// Predicate of events of resources that are part of it.
-func (s Shard) Predicate() predicate.Predicate { return predicate.NewPredicateFuncs(s.Has) }
+// A referrer finds what it refers to.
+type referrer interface {
+	resource.Managed
+
+	ResolveReferences(ctx context.Context, c client.Reader) error
+}
+
+// unconfigured reports whether a resource names no provider configuration, and may take that of what it refers to.
+func unconfigured(o client.Object) bool {
+	mg, ok := o.(referrer)
+	return ok && !v1alpha1.NamesConfiguration(mg)
+}
+
+// hasResolved reports whether a resource is part of it once its references are resolved, which this does in the given copy.
+func (s Shard) hasResolved(ctx context.Context, kube client.Reader, o client.Object) (bool, error) {
+	if mg, ok := o.(referrer); ok && unconfigured(mg) && !xpmeta.WasDeleted(mg) {
+		if err := mg.ResolveReferences(ctx, kube); err != nil {
+			return false, errors.Wrap(err, "cannot find out whose the resource is")
+		}
+	}
+	return s.Has(o), nil
+}
 
 // ConfigurationPredicate is that of events of provider configurations.
 func (s Shard) ConfigurationPredicate() predicate.Predicate {
@@ -132,8 +147,8 @@ func (s Shard) Reconciler(kube client.Reader, empty client.Object, next reconcil
 		if err := kube.Get(ctx, r.NamespacedName, o); err != nil {
 			return reconcile.Result{}, errors.Wrap(client.IgnoreNotFound(err), "cannot find out whose the resource is")
 		}
-		if !s.Has(o) {
-			return reconcile.Result{}, nil
+		if has, err := s.hasResolved(ctx, kube, o); err != nil || !has {
+			return reconcile.Result{}, err
 		}
 		return next.Reconcile(ctx, r)
 	})

@@ -34,6 +34,7 @@ import (
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
 func selecting(t *testing.T, selector string) Shard {
@@ -106,6 +107,36 @@ func TestShareReconciler(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"ours"}, got); diff != "" {
 		t.Errorf("only what is ours is reconciled: -want, +got:\n%s", diff)
+	}
+}
+
+// TestShareOfMachine has the provider in charge of a Machine be in charge of a Snapshot that names no provider configuration.
+func TestShareOfMachine(t *testing.T) {
+	of := func(machine string) *cluster.Snapshot {
+		s := &cluster.Snapshot{ObjectMeta: metav1.ObjectMeta{Name: machine}}
+		s.Spec.ForProvider.MachineRef = &v1alpha1.Reference{Name: machine}
+		return s
+	}
+	named := of("site")
+	named.Name = "named"
+	named.SetProviderConfigReference(&xpv2.Reference{Name: "elsewhere"})
+	c := kube(t, labelled("site", "", "site"), labelled("elsewhere", "", "elsewhere"), of("site"), of("elsewhere"), of("none"), named)
+	site := Shard{Configurations: []string{"site"}}
+	var got []string
+	r := site.Reconciler(c, &cluster.Snapshot{}, reconcile.Func(func(_ context.Context, r reconcile.Request) (reconcile.Result, error) {
+		got = append(got, r.Name)
+		return reconcile.Result{}, nil
+	}))
+	for _, o := range []client.Object{of("site"), of("elsewhere"), of("none"), named} {
+		if seen := site.Predicate().Generic(event.GenericEvent{Object: o}); seen != (o != client.Object(named)) {
+			t.Errorf("%s: an event is seen: %t", o.GetName(), seen)
+		}
+		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(o)}); err != nil {
+			t.Errorf("%s: %v", o.GetName(), err)
+		}
+	}
+	if diff := cmp.Diff([]string{"site"}, got); diff != "" {
+		t.Errorf("only what is of our Machines is reconciled: -want, +got:\n%s", diff)
 	}
 }
 

@@ -74,6 +74,10 @@ func TestLife(t *testing.T) {
 	})
 }
 
+func TestConfiguration(t *testing.T) {
+	everywhere(t, func(l *lab) { l.TakesConfiguration(l.snapshot("unconfigured", ofMachine)) })
+}
+
 // quiet checks that a resource that is as it should be costs no write.
 func (l *lab) quiet(s snapshot.Snapshot) {
 	l.Helper()

@@ -30,7 +30,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 )
 
 const (
@@ -103,7 +102,7 @@ func (r *reconciler) snapshotOf(p Policy, m Machine, run time.Time) (Snapshot, e
 		Name: p.GetName(), UID: p.GetUID(), Controller: ptr.To(true),
 	}})
 	fill(s.Parameters(), p, m, run)
-	kind.CopyConfiguration(s, m)
+	v1alpha1.CopyConfiguration(s, m)
 	return s, nil
 }
 

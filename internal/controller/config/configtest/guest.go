@@ -17,8 +17,12 @@ limitations under the License.
 package configtest
 
 import (
+	"reflect"
 	"testing"
 	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
@@ -99,4 +103,47 @@ func (g *Guest) HasVM(m target.Machine, uuid string) {
 	o := m.Observation()
 	o.VMID, o.UUID, o.Phase = new(int32(VMID)), uuid, v1alpha1.MachineRunning
 	g.Must(g.Kube.Status().Update(g.Context(), m))
+}
+
+// TakesConfiguration takes a resource that waits for its Machine through a life without a provider configuration of its own: it takes
+// that of the Machine, and keeps it when the Machine has gone.
+func (g *Guest) TakesConfiguration(mg resource.Managed) {
+	g.Helper()
+	named, empty := g.another(mg), g.another(mg)
+	g.Change(mg, func() { v1alpha1.CopyConfiguration(mg, empty) })
+	g.Reconcile(mg)
+	if v1alpha1.NamesConfiguration(mg) {
+		g.Errorf("without its Machine it names a provider configuration")
+	}
+	m := g.Machine(UUID)
+	g.Until(mg, "it is made", Settled(mg))
+	v1alpha1.CopyConfiguration(named, m)
+	g.sameConfiguration(named, mg)
+	g.Must(g.Kube.Delete(g.Context(), m))
+	g.Reconcile(mg)
+	if !Settled(mg)() {
+		g.Errorf("it does not stay as it was when its Machine has gone")
+	}
+	g.sameConfiguration(named, mg)
+	g.Delete(mg)
+}
+
+// sameConfiguration fails the test unless both resources name the same provider configuration.
+func (g *Guest) sameConfiguration(want, mg resource.Managed) {
+	g.Helper()
+	got := g.another(mg)
+	v1alpha1.CopyConfiguration(got, mg)
+	if diff := cmp.Diff(want, got); diff != "" {
+		g.Errorf("it does not name the provider configuration of its Machine: -want, +got:\n%s", diff)
+	}
+}
+
+// another is an empty resource of the kind of one.
+func (g *Guest) another(of resource.Managed) resource.Managed {
+	g.Helper()
+	mg, ok := reflect.New(reflect.TypeOf(of).Elem()).Interface().(resource.Managed)
+	if !ok {
+		g.Fatalf("a %T is no managed resource", of)
+	}
+	return mg
 }

@@ -25,13 +25,10 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -164,7 +161,7 @@ func (r Reader) create(ctx context.Context, m object.Machine, name string) error
 	image.SetLabels(sharedLabels(m))
 	image.SetOwnerReferences([]metav1.OwnerReference{r.owner(m)})
 	*image.Parameters() = imageref.SharedParameters(m.Parameters().Image)
-	copyConfig(m, image)
+	v1alpha1.CopyConfiguration(image, m)
 	err = r.Kube.Create(ctx, image)
 	if kerrors.IsAlreadyExists(err) {
 		return nil // Another Machine was faster.
@@ -182,20 +179,6 @@ func sharedLabels(m object.Machine) map[string]string {
 		}
 	}
 	return all
-}
-
-// copyConfig has an Image use the provider config of a Machine.
-func copyConfig(from, to resource.Managed) {
-	switch to := to.(type) {
-	case resource.TypedProviderConfigReferencer:
-		if from, ok := from.(resource.TypedProviderConfigReferencer); ok {
-			to.SetProviderConfigReference(ptr.To(ptr.Deref(from.GetProviderConfigReference(), xpv2.ProviderConfigReference{})))
-		}
-	case resource.ProviderConfigReferencer:
-		if from, ok := from.(resource.ProviderConfigReferencer); ok {
-			to.SetProviderConfigReference(ptr.To(ptr.Deref(from.GetProviderConfigReference(), xpv2.Reference{})))
-		}
-	}
 }
 
 // own adds the Machine to those that an Image stays for. Many may do so at once, so that

@@ -85,7 +85,7 @@ func (a *restoring) createSafety(ctx context.Context) error {
 	b.SetName(a.Record.Safety)
 	b.SetNamespace(a.machine.GetNamespace())
 	b.SetLabels(a.kind.Labels(a.machine))
-	kind.CopyConfiguration(b, a.machine)
+	v1alpha1.CopyConfiguration(b, a.machine)
 	*b.Parameters() = v1alpha1.BackupParameters{
 		Machine: ptr.To(a.machine.GetName()), Storage: a.spec.SafetyBackup.Storage, Protected: ptr.To(true),
 		Notes: ptr.To("Before the restore of " + a.archive.Volume),
