@@ -16,7 +16,8 @@ limitations under the License.
 
 package v1alpha1
 
-// MachineCDROM is a CD-ROM drive of a VM.
+// MachineCDROM is a CD-ROM drive of a VM. Taking its medium out of the entry empties
+// the drive, or puts in again what it had in the template.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || !has(self.device) || self.device.matches('^' + self.type + '[0-9]+$')",messageExpression="'type %s and device %s disagree'.format([self.type, self.device])"
 // +kubebuilder:validation:XValidation:rule="!has(self.iso) || !has(self.physical) || !self.physical",messageExpression="'CD-ROM drive %s has an ISO image or is the physical drive of the node: set iso or physical'.format([self.name])"

@@ -18,7 +18,8 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
-// MachineDisk is a disk of a VM. Options that are left out are not managed.
+// MachineDisk is a disk of a VM. Options that are left out are not managed. One
+// that is taken out becomes what it is on a new VM without it.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || !has(self.device) || self.device.matches('^' + self.type + '[0-9]+$')",messageExpression="'type %s and device %s disagree'.format([self.type, self.device])"
 // +kubebuilder:validation:XValidation:rule="!has(self.readOnly) || (has(self.type) ? self.type in ['scsi', 'virtio'] : !has(self.device) || self.device.matches('^(scsi|virtio)'))",messageExpression="'readOnly needs type scsi or virtio, not ' + (has(self.type) ? self.type : self.device)"

@@ -19,7 +19,7 @@ package v1alpha1
 import "k8s.io/apimachinery/pkg/api/resource"
 
 // MachineNetwork is a network interface of a VM. Options that are left out are
-// not managed.
+// not managed. One that is taken out becomes what it is on a new VM without it.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.mtu) || self.mtu == 0 || !has(self.model) || self.model == 'virtio'",messageExpression="'mtu %d needs model virtio, not %s'.format([self.mtu, self.model])"
 // +kubebuilder:validation:XValidation:rule="!has(self.hostTunnel) || !has(self.model) || self.model == 'virtio'",messageExpression="'hostTunnel needs model virtio, not %s'.format([self.model])"

@@ -44,6 +44,7 @@ func TestEditsOfLists(t *testing.T) {
 		"leftout":  {reason: "A list that is left out, and an empty one, take neither the root disk nor the network away.", run: leavesListsOut},
 		"nonics":   {reason: "A VM whose last network is taken off the list has no address.", run: takesLastNetworkOff},
 		"renames":  {reason: "An entry of another name keeps its disk, or its MAC address.", run: renamesEntries},
+		"takenout": {reason: "An option that is taken out of an entry goes, and what the template has comes back.", run: takesOptionsOut},
 		"later":    {reason: "Entries that are added later are the template's own disk and network.", run: addsEntriesLater},
 		"bootdisk": {reason: "A VM boots from its boot disk after that was detached by hand, put back or replaced.", run: keepsBootDisk},
 		"putback":  {reason: "A disk that is put back has its data.", run: putsDiskBack},
@@ -195,6 +196,30 @@ func renamesEntries(w *world) {
 	}
 	w.offAndOn()
 	w.sameDevices(before, "a stop and a start")
+	w.finish()
+}
+
+func takesOptionsOut(w *world) {
+	spec := web1()
+	spec.Disks = append(spec.Disks, v1alpha1.MachineDisk{Name: "data", Size: new("1G"), Storage: new("ceph")})
+	spec.Networks = append(spec.Networks, v1alpha1.MachineNetwork{Name: "dmz", Bridge: new("vmbr1")})
+	w.create(spec)
+	w.settles()
+	before := w.devices()
+	w.change(func(p *v1alpha1.MachineParameters) {
+		p.Disks[0].Backup, p.Disks[1].Backup, p.Disks[1].Limits = new(false), new(false), &v1alpha1.MachineDiskLimits{TotalIOPS: new(int32(100))}
+		p.Networks[0].VLAN, p.Networks[0].Firewall = new(int32(20)), new(true)
+		p.Networks[1].VLAN, p.Networks[1].Bridge = new(int32(30)), new("vmbr0")
+	})
+	w.eventually("the options are there", func() bool {
+		now := w.devices()
+		return strings.Contains(now["scsi1"], "iops=100") && strings.Contains(now["net0"], "tag=20") && strings.Contains(now["net1"], "tag=30")
+	})
+	w.settles()
+	w.change(func(p *v1alpha1.MachineParameters) { p.Disks, p.Networks = spec.Disks, spec.Networks })
+	w.eventually("the options are gone", func() bool { return cmp.Equal(before, w.devices()) })
+	w.settles()
+	w.sameDevices(before, "options were taken out of their entries")
 	w.finish()
 }
 

@@ -111,6 +111,7 @@ func edits() map[string]step {
 		"reattach":  reattach,
 		"network":   edit(addNetwork),
 		"rewire":    edit(changeNetwork),
+		"retune":    edit(changeDisk),
 		"unplug":    unplug,
 		"absent":    leaveOut,
 		"none":      takeAllOff,
@@ -343,8 +344,19 @@ func changeNetwork(p *v1alpha1.MachineParameters, r *rand.Rand) {
 		return
 	}
 	n := &p.Networks[r.IntN(len(p.Networks))]
-	n.Bridge, n.VLAN = new(oneOf(r, "vmbr0", "vmbr1")), oneOf(r, nil, new(int32(0)), new(int32(30)))
+	n.Bridge, n.VLAN = oneOf(r, nil, new("vmbr0"), new("vmbr1")), oneOf(r, nil, new(int32(0)), new(int32(30)))
 	n.Firewall, n.LinkDown = oneOf(r, nil, new(true)), oneOf(r, nil, new(true), new(false))
+}
+
+// changeDisk has a disk declare other options, or none of them.
+func changeDisk(p *v1alpha1.MachineParameters, r *rand.Rand) {
+	d := anyDisk(p, r)
+	if d == nil {
+		return
+	}
+	d.Cache, d.Backup = oneOf(r, nil, new("writeback"), new("none")), oneOf(r, nil, new(false))
+	d.Discard, d.Serial = oneOf(r, nil, new(true)), oneOf(r, nil, new("a b"))
+	d.Limits = oneOf(r, nil, &v1alpha1.MachineDiskLimits{TotalIOPS: new(int32(100))})
 }
 
 func setCloudInit(p *v1alpha1.MachineParameters, r *rand.Rand) {

@@ -64,6 +64,21 @@ func (k *randomRun) likeNew(l *subject, g simulator.Guest) {
 		k.t.Errorf("what is declared is not on VM %d as on one of a new Machine: -new, +VM:\n%s\n%s", g.VMID, diff, k)
 	}
 	k.nothingBeside(kept, effective(g))
+	k.bootsLike(p, kept, effective(fresh.mine()), effective(g))
+}
+
+// bootsLike checks that a VM boots from the disk that a new one boots from, unless the spec has a boot order, or it boots from
+// another disk that it has.
+func (k *randomRun) bootsLike(p *v1alpha1.MachineParameters, kept qemu.Devices, fresh, config map[string]string) {
+	k.t.Helper()
+	disks := qemu.Config(config).Disks()
+	other := slices.ContainsFunc(qemu.BootDevices(config["boot"]), func(device string) bool { return slices.Contains(disks, device) })
+	for _, d := range p.Disks {
+		device := kept.Disks[d.Name]
+		if p.BootOrder == nil && !other && slices.Contains(qemu.BootDevices(fresh["boot"]), device) {
+			k.t.Errorf("a new VM boots from %s, and this one does not: %q\n%s", device, config["boot"], k)
+		}
+	}
 }
 
 // nothingBeside checks that a VM has no devices of the node beside those of entries and those that are retained, where their
@@ -121,7 +136,7 @@ func specLike(p *v1alpha1.MachineParameters, start v1alpha1.MachineParameters, k
 }
 
 // declared is what a VM has of the lists of a spec: the devices of the entries, and the
-// options that the spec declares. Devices of the node have no place in the spec.
+// options that an entry can declare. Devices of the node have no place in the spec.
 func declared(p *v1alpha1.MachineParameters, kept qemu.Devices, config map[string]string) map[string]map[string]string {
 	found := map[string]map[string]string{}
 	for _, d := range p.Disks {
@@ -132,6 +147,9 @@ func declared(p *v1alpha1.MachineParameters, kept qemu.Devices, config map[strin
 			if d.Storage != nil {
 				has["storage"] = disk.Storage()
 			}
+			for _, key := range []string{"cache", "backup", "discard", "serial", "iops"} {
+				has[key] = stdcmp.Or(disk.Options.Get(key), map[string]string{"cache": "none", "backup": "1", "discard": "ignore"}[key])
+			}
 		}
 		found["disk "+d.Name] = has
 	}
@@ -140,46 +158,43 @@ func declared(p *v1alpha1.MachineParameters, kept qemu.Devices, config map[strin
 		found["drive "+c.Name] = map[string]string{"device": kept.CDROMs[c.Name], "medium": volume}
 	}
 	for _, n := range p.Networks {
-		found["network "+n.Name] = declaredNetwork(n, kept.Networks[n.Name], config)
+		found["network "+n.Name] = declaredNetwork(kept.Networks[n.Name], config)
 	}
 	for _, d := range p.PCIDevices {
-		found["PCI device "+d.Name] = partsOf(config[kept.PCI[d.Name]], "host", map[string]bool{"mapping": true, "rombar": d.ROMBar != nil})
+		found["PCI device "+d.Name] = partsOf(config[kept.PCI[d.Name]], "host", "mapping", "rombar")
 	}
 	for _, d := range p.USBDevices {
-		found["USB device "+d.Name] = partsOf(config[kept.USB[d.Name]], "host", map[string]bool{"host": true, "mapping": true, "usb3": d.USB3 != nil})
+		found["USB device "+d.Name] = partsOf(config[kept.USB[d.Name]], "host", "host", "mapping", "usb3")
 	}
 	for _, s := range p.VirtioFS {
-		found["share "+s.Name] = partsOf(config[kept.VirtioFS[s.Name]], "dirid", map[string]bool{"dirid": true, "cache": s.Cache != nil})
+		found["share "+s.Name] = partsOf(config[kept.VirtioFS[s.Name]], "dirid", "dirid", "cache")
 	}
 	return found
 }
 
-func declaredNetwork(n v1alpha1.MachineNetwork, device string, config map[string]string) map[string]string {
+func declaredNetwork(device string, config map[string]string) map[string]string {
 	has := map[string]string{"device": device, "there": "no"}
 	nic, err := proxmox.ParseNIC(config[device])
 	if err != nil {
 		return has
 	}
 	has["there"] = "yes"
-	for key, asked := range map[string]bool{"bridge": n.Bridge != nil, "tag": n.VLAN != nil, "firewall": n.Firewall != nil, "link_down": n.LinkDown != nil} {
-		if asked {
-			has[key] = strings.TrimPrefix(nic.Options.Get(key), "0")
-		}
+	for _, key := range []string{"bridge", "tag", "firewall", "link_down"} {
+		has[key] = strings.TrimPrefix(nic.Options.Get(key), "0")
 	}
+	has["model"] = nic.Model
 	return has
 }
 
-// partsOf a device of the node that the spec declares, with the values that stand for none; empty if there is no such device.
-func partsOf(value, key string, declared map[string]bool) map[string]string {
+// partsOf a device of the node, with the values that stand for none; empty if there is no such device.
+func partsOf(value, key string, parts ...string) map[string]string {
 	p, err := propertystring.Parse(value, key)
 	if value == "" || err != nil {
 		return nil
 	}
 	found := map[string]string{}
-	for part := range declared {
-		if declared[part] {
-			found[part] = stdcmp.Or(p.Get(part), map[string]string{"rombar": "1", "usb3": "0", "cache": "auto"}[part])
-		}
+	for _, part := range parts {
+		found[part] = stdcmp.Or(p.Get(part), map[string]string{"rombar": "1", "usb3": "0", "cache": "auto"}[part])
 	}
 	return found
 }

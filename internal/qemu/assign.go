@@ -134,7 +134,7 @@ func (d Devices) claim(l deviceList, e listEntry, have Config) error {
 	case has == e.device:
 		return nil
 	case has != "":
-		return errors.Errorf("%s %q is device %s: it cannot become %s", l.what, e.name, has, e.device)
+		return errors.Errorf("%s %q is device %s: it cannot become %s, which an entry of another name can be", l.what, e.name, has, e.device)
 	}
 	if owner := l.owner(e.device); owner != "" {
 		return errors.Errorf("device %s is %s %q already: %q cannot have it", e.device, l.what, owner, e.name)
@@ -212,6 +212,7 @@ func (d Devices) takeOver(l deviceList, from, to string) {
 	move(l.devices, from, to)
 	move(d.Left, l.key(from), l.key(to))
 	move(d.Made, l.key(from), l.key(to))
+	move(d.Declared, l.key(from), l.key(to))
 	delete(d.Policies, l.key(from))
 	switch l.name {
 	case listDisks:
@@ -335,6 +336,7 @@ func (d Devices) taken(l deviceList, device string) bool {
 func (d Devices) forgetEntry(l deviceList, name string) {
 	delete(d.Left, l.key(name))
 	delete(d.Made, l.key(name))
+	delete(d.Declared, l.key(name))
 	switch l.name {
 	case listDisks:
 		delete(d.Volumes, name)

@@ -43,8 +43,8 @@ func (d Desired) boot(config Config, diff *Difference) {
 }
 
 // keptBoot is the boot order with devices that a change brings back, and with the first
-// disk of the list in the place of the disk that the VM has booted from. Where the change
-// brings neither, the order is left as it is.
+// disk of the list in the place of the disk that the VM has booted from, or before all others of a VM
+// that has had none. Where the change brings neither, the order is left as it is.
 func (d Desired) keptBoot(config, after Config) (string, bool) {
 	for _, device := range d.Devices.Destroyed(d.MachineParameters, config) {
 		delete(after, device)
@@ -53,6 +53,10 @@ func (d Desired) keptBoot(config, after Config) (string, bool) {
 	comes := func(device string) bool { return config[device] == "" && after[device] != "" }
 	var order []string
 	kept := false
+	hadNone := config["boot"] != "" && len(config.Disks()) == 0 && !slices.ContainsFunc(d.Devices.Boot, d.Devices.isDisk)
+	if first := d.Devices.firstDisk(d.Disks); hadNone && comes(first) {
+		order, kept = append(order, first), true
+	}
 	for _, device := range d.Devices.Boot {
 		heir := d.Devices.heir(d.Disks, device, after)
 		switch {
@@ -82,7 +86,15 @@ func (d Devices) heir(disks []v1alpha1.MachineDisk, device string, after Config)
 		}
 	}
 	first := slices.IndexFunc(d.Boot, d.isDisk)
-	if len(disks) == 0 || d.Boot[first] != device || after.bootsFromDisk() {
+	if d.Boot[first] != device || after.bootsFromDisk() {
+		return ""
+	}
+	return d.firstDisk(disks)
+}
+
+// firstDisk is the device of the first entry of disks; empty if there is none.
+func (d Devices) firstDisk(disks []v1alpha1.MachineDisk) string {
+	if len(disks) == 0 {
 		return ""
 	}
 	return d.Disks[disks[0].Name]

@@ -201,6 +201,16 @@ func TestKeptBootOrder(t *testing.T) {
 		"ReplacedLater": {
 			reason: "Also if it comes later.", edits: []func(*lifetime){to(gone), to(disksOf()), to(disksOf(blank))}, want: "order=scsi0;net0",
 		},
+		"First": {
+			reason: "The first disk of a VM that had none comes first, as on a new VM.",
+			edits: []func(*lifetime){
+				func(l *lifetime) {
+					l.config = Config{"smbios1": "uuid=" + ourUUID, "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0", "boot": "order=net0"}
+				},
+				to(spec{}), to(disksOf(sized("root", "8G"), sized("more", "1G"))),
+			},
+			want: "order=scsi0;net0",
+		},
 		"Data": {
 			reason: "Another new disk is not.",
 			edits:  []func(*lifetime){to(root), to(disksOf(disk("root"), disk("data"), sized("more", "1G")))}, want: "order=scsi0;net0",

@@ -110,7 +110,7 @@ func TestLeaving(t *testing.T) {
 		CDROMs:   []v1alpha1.MachineCDROM{{Name: "tools", ISO: new("nfs:iso/tools.iso")}},
 		Networks: []v1alpha1.MachineNetwork{{Name: "lan"}, {Name: "more"}},
 	}
-	devices, err := before.On(s, &p, 2)
+	devices, err := before.On(s, &p, Defaults{}, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +291,7 @@ func TestFirmwareGone(t *testing.T) {
 		if devices, err = ParseDevices(devices.String()); err != nil {
 			t.Fatal(err)
 		}
-		if devices, err = devices.On(step.vm, step.spec, 1); err != nil {
+		if devices, err = devices.On(step.vm, step.spec, Defaults{}, 1); err != nil {
 			t.Fatal(err)
 		}
 		d := desiredOf(t, *step.spec, devices, step.vm.Config)

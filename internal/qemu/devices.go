@@ -73,6 +73,11 @@ type Devices struct {
 	// Made are the entries whose devices the provider has made, by list and name.
 	Made map[string]bool `json:"made,omitempty"`
 
+	// Declared are the parts of a device that its entry declares, by list and name and PVE's
+	// key, with what the device has without them. It has that again once the entry no
+	// longer declares them.
+	Declared map[string]map[string]string `json:"declared,omitempty"`
+
 	// Policies are the removal policies of the entries that declare one, by list and
 	// name.
 	Policies map[string]declaredPolicy `json:"policies,omitempty"`
@@ -129,7 +134,7 @@ func (d Devices) Equal(o Devices) bool { return d.String() == o.String() }
 
 // On returns the devices of the spec's entries on a VM that exists, with what is to be
 // known of them later. The generation is that of the spec.
-func (d Devices) On(s State, p *v1alpha1.MachineParameters, generation int64) (Devices, error) {
+func (d Devices) On(s State, p *v1alpha1.MachineParameters, defaults Defaults, generation int64) (Devices, error) {
 	now := d.clone()
 	now.leaving = s.leaving()
 	now.leave(s, p, generation)
@@ -140,6 +145,7 @@ func (d Devices) On(s State, p *v1alpha1.MachineParameters, generation int64) (D
 	}
 	now.attachAgain(s.Config, p)
 	now.record(s, p, generation)
+	now.recordDeclared(p, s.Config, defaults)
 	now.Boot = now.lastBoot(s.Config, p)
 	now.forget(s)
 	return now, nil
@@ -150,7 +156,7 @@ func (d Devices) clone() Devices {
 	d.Disks, d.CDROMs, d.Networks = cloned(d.Disks), cloned(d.CDROMs), cloned(d.Networks)
 	d.PCI, d.USB, d.VirtioFS = cloned(d.PCI), cloned(d.USB), cloned(d.VirtioFS)
 	d.Seen, d.Volumes, d.MACs, d.Made = cloned(d.Seen), cloned(d.Volumes), cloned(d.MACs), cloned(d.Made)
-	d.Options = cloned(d.Options)
+	d.Options, d.Declared = cloned(d.Options), cloned(d.Declared)
 	d.Policies, d.Left, d.returning = cloned(d.Policies), cloned(d.Left), cloned(d.returning)
 	return d
 }
@@ -270,6 +276,7 @@ func (d Devices) forget(s State) {
 	}
 	maps.DeleteFunc(d.Options, func(name, _ string) bool { return d.Volumes[name] == "" })
 	maps.DeleteFunc(d.Made, func(key string, _ bool) bool { return !known[key] })
+	maps.DeleteFunc(d.Declared, func(key string, _ map[string]string) bool { return !known[key] })
 	maps.DeleteFunc(d.Policies, func(key string, _ declaredPolicy) bool { return !known[key] })
 	maps.DeleteFunc(d.Left, func(key string, _ leftEntry) bool { return !known[key] })
 	maps.DeleteFunc(d.Seen, func(name string, _ bool) bool { return !strings.HasPrefix(name, "/") && !known[listDisks+"/"+name] })

@@ -69,14 +69,14 @@ func TestMACs(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			d, err := Devices{}.On(State{Active: tc.was, Config: tc.was}, lan, 1)
+			d, err := Devices{}.On(State{Active: tc.was, Config: tc.was}, lan, Defaults{}, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if d, err = ParseDevices(d.String()); err != nil {
 				t.Fatal(err)
 			}
-			if d, err = d.On(State{Active: tc.now, Config: tc.now}, tc.spec, 2); err != nil {
+			if d, err = d.On(State{Active: tc.now, Config: tc.now}, tc.spec, Defaults{}, 2); err != nil {
 				t.Fatal(err)
 			}
 			if got := d.MACs["lan"]; got != tc.want {

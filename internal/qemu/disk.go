@@ -81,9 +81,7 @@ func busRejections(device, now string, k v1alpha1.MachineDisk) []string {
 }
 
 func geometryParts(g *v1alpha1.MachineDiskGeometry) []part {
-	if g == nil {
-		return nil
-	}
+	g = cmp.Or(g, &v1alpha1.MachineDiskGeometry{})
 	return []part{
 		{key: "cyls", codec: counts(&g.Cylinders)},
 		{key: "heads", codec: counts(&g.Heads)},
@@ -93,9 +91,7 @@ func geometryParts(g *v1alpha1.MachineDiskGeometry) []part {
 }
 
 func limitParts(l *v1alpha1.MachineDiskLimits) []part {
-	if l == nil {
-		return nil
-	}
+	l = cmp.Or(l, &v1alpha1.MachineDiskLimits{})
 	return []part{
 		{key: "mbps", codec: rates(&l.TotalMBps), excludes: []string{"mbps_rd", "mbps_wr"}},
 		{key: "mbps_rd", codec: rates(&l.ReadMBps), excludes: []string{"mbps"}},
@@ -126,8 +122,9 @@ func onOrIgnore(b bool) string {
 }
 
 // diskOption is the option of a disk. A disk that is not there is attached or made.
-func diskOption(device string, k v1alpha1.MachineDisk, missing func() proxmox.Disk) Option {
-	others := undeclaredParts("file", diskParts(&k))
+func diskOption(device string, k v1alpha1.MachineDisk, before map[string]string, missing func() proxmox.Disk) Option {
+	parts := withdrawn(diskParts(&k), before)
+	others := undeclaredParts("file", parts)
 	return Option{Name: device, same: sameProperties("file"), allocates: true, others: others, Want: func(now string) (string, bool) {
 		if AwaitsVolume(k) {
 			return "", false
@@ -136,7 +133,7 @@ func diskOption(device string, k v1alpha1.MachineDisk, missing func() proxmox.Di
 		if err != nil {
 			d = missing()
 		}
-		declared := overlay(&d.Options, diskParts(&k)...)
+		declared := overlay(&d.Options, parts...)
 		return d.String(), declared || now == ""
 	}}
 }

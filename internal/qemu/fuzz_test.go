@@ -186,7 +186,7 @@ func FuzzDifference(f *testing.F) {
 				t.Fatalf("an empty change changed %s", cmp.Diff(config, after))
 			}
 			checkKept(t, d, config, after)
-			now, err := d.Devices.On(State{Config: after, Active: after}, &p, int64(round)+2)
+			now, err := d.Devices.On(State{Config: after, Active: after}, &p, d.Defaults, int64(round)+2)
 			if err != nil {
 				t.Fatal(err)
 			}

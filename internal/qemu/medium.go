@@ -162,7 +162,7 @@ func (d Desired) cdromOption(device string, c v1alpha1.MachineCDROM) Option {
 		if err != nil {
 			k = proxmox.Disk{Volume: noMedium}
 		}
-		medium, declared := d.medium(c, k.Volume)
+		medium, declared := d.medium(c, k.Volume, d.Devices.Declared[listCDROMs+"/"+c.Name])
 		if !declared && err == nil {
 			return "", false
 		}
@@ -174,12 +174,15 @@ func (d Desired) cdromOption(device string, c v1alpha1.MachineCDROM) Option {
 }
 
 // medium that a drive is to have in place of what it has, and whether the spec says.
-func (d Desired) medium(c v1alpha1.MachineCDROM, now string) (medium string, declared bool) {
+func (d Desired) medium(c v1alpha1.MachineCDROM, now string, before map[string]string) (medium string, declared bool) {
+	was, withdrawn := before[partMedium]
 	switch {
 	case c.ISO != nil && d.EjectStorages[storageOf(*c.ISO)]:
 		return noMedium, true
 	case c.ISO != nil:
 		return cmp.Or(*c.ISO, noMedium), true
+	case c.Physical == nil && withdrawn:
+		return cmp.Or(was, noMedium), true
 	case c.Physical == nil, !*c.Physical && now != physicalDrive:
 		return now, false
 	case *c.Physical:

@@ -50,17 +50,18 @@ const defaultModel = "virtio"
 // nicOption is the option of a network interface. It always carries the MAC
 // address that the interface has, or had before it went missing, since PVE makes up
 // a new one otherwise.
-func nicOption(device string, n v1alpha1.MachineNetwork, missing func() proxmox.NIC) Option {
-	return Option{Name: device, same: sameNIC, others: besideNIC(n), Want: func(now string) (string, bool) {
+func nicOption(device string, n v1alpha1.MachineNetwork, before map[string]string, missing func() proxmox.NIC) Option {
+	parts := withdrawn(nicParts(&n), before)
+	return Option{Name: device, same: sameNIC, others: besideNIC(n, parts), Want: func(now string) (string, bool) {
 		nic, err := proxmox.ParseNIC(now)
 		if err != nil {
 			nic = missing()
 		}
-		nic.Model = cmp.Or(ptr.Deref(n.Model, ""), nic.Model)
+		nic.Model = cmp.Or(ptr.Deref(n.Model, ""), before[partModel], nic.Model)
 		if n.MACAddress != nil && !strings.EqualFold(*n.MACAddress, nic.MAC) {
 			nic.MAC = *n.MACAddress
 		}
-		overlay(&nic.Options, nicParts(&n)...)
+		overlay(&nic.Options, parts...)
 		return nic.String(), true
 	}}
 }
@@ -77,7 +78,7 @@ func (d Desired) newNIC(n v1alpha1.MachineNetwork) proxmox.NIC {
 }
 
 // besideNIC is what a network interface has that the spec leaves open.
-func besideNIC(n v1alpha1.MachineNetwork) func(string) string {
+func besideNIC(n v1alpha1.MachineNetwork, parts []part) func(string) string {
 	return func(value string) string {
 		nic, err := proxmox.ParseNIC(value)
 		if err != nil {
@@ -89,7 +90,7 @@ func besideNIC(n v1alpha1.MachineNetwork) func(string) string {
 		if n.MACAddress != nil {
 			nic.MAC = ""
 		}
-		return nic.Model + " " + strings.ToLower(nic.MAC) + " " + beside(nic.Options, nicParts(&n))
+		return nic.Model + " " + strings.ToLower(nic.MAC) + " " + beside(nic.Options, parts)
 	}
 }
 
@@ -112,23 +113,21 @@ func ipParts(c *v1alpha1.MachineIPConfig) []part {
 }
 
 // ipConfigOption is what cloud-init configures on a network interface.
-func ipConfigOption(device string, c *v1alpha1.MachineIPConfig) Option {
+func ipConfigOption(device string, c *v1alpha1.MachineIPConfig, before map[string]string) Option {
 	name := IPConfigName(device)
-	if c == nil {
-		return Option{Name: name, Want: undeclared}
-	}
+	c = cmp.Or(c, &v1alpha1.MachineIPConfig{})
+	parts := withdrawn(ipParts(c), before)
 	return Option{Name: name, same: sameProperties(""), Want: func(now string) (string, bool) {
 		p, err := propertystring.Parse(now, "")
 		if err != nil {
 			p = propertystring.Properties{}
 		}
-		declared := overlay(&p, ipParts(c)...)
+		declared := overlay(&p, parts...)
 		// A gateway needs a static address beside it.
-		if c.Address != nil && !IsStatic(*c.Address) {
-			p.Delete("gw")
-		}
-		if c.Address6 != nil && !IsStatic(*c.Address6) {
-			p.Delete("gw6")
+		for _, gateway := range []part{{key: "gw", needs: "ip"}, {key: "gw6", needs: "ip6"}} {
+			if isDeclared(parts, gateway.needs) && !IsStatic(p.Get(gateway.needs)) {
+				p.Delete(gateway.key)
+			}
 		}
 		return p.String(), declared
 	}}

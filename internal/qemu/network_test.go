@@ -44,7 +44,7 @@ func TestIPConfigOption(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, _ := ipConfigOption("net0", &tc.config).Want(tc.now)
+			got, _ := ipConfigOption("net0", &tc.config, nil).Want(tc.now)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}

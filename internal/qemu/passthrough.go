@@ -38,6 +38,12 @@ type hostDevice struct {
 	parts []part
 }
 
+// withdrawn is the device with what its entry no longer declares.
+func (h hostDevice) withdrawn(before map[string]string) hostDevice {
+	h.parts = withdrawn(h.parts, before)
+	return h
+}
+
 // want the device as it is declared.
 func (h hostDevice) want(now string) (string, bool) {
 	value, _ := properties(h.defaultKey, "", h.parts...)(now)

@@ -92,15 +92,15 @@ func (d Desired) options() []Option {
 		options = append(options, f.option(d.Defaults.Storage))
 	}
 	for _, k := range p.Disks {
-		options = append(options, diskOption(d.Devices.Disks[k.Name], k, func() proxmox.Disk { return d.newDisk(k) }))
+		options = append(options, diskOption(d.Devices.Disks[k.Name], k, d.Devices.Declared[listDisks+"/"+k.Name], func() proxmox.Disk { return d.newDisk(k) }))
 	}
 	for _, n := range p.Networks {
-		device := d.Devices.Networks[n.Name]
-		options = append(options, nicOption(device, n, func() proxmox.NIC { return d.newNIC(n) }), ipConfigOption(device, n.IPConfig))
+		device, before := d.Devices.Networks[n.Name], beforeNIC(n, d.Devices)
+		options = append(options, nicOption(device, n, before, func() proxmox.NIC { return d.newNIC(n) }), ipConfigOption(device, n.IPConfig, before))
 	}
 	for _, t := range d.Devices.passthroughs(p) {
 		for _, h := range t.hosts {
-			options = append(options, h.option(t.devices[h.name]))
+			options = append(options, h.withdrawn(d.Devices.Declared[t.key(h.name)]).option(t.devices[h.name]))
 		}
 	}
 	return options
@@ -155,6 +155,8 @@ func (d Desired) Bridges(config Config) []string {
 	for _, n := range d.Networks {
 		if n.Bridge != nil {
 			names = append(names, *n.Bridge)
+		} else if bridge := beforeNIC(n, d.Devices)[partBridge]; bridge != "" {
+			names = append(names, bridge)
 		} else if config[d.Devices.Networks[n.Name]] == "" {
 			names = append(names, d.Defaults.Bridge)
 		}

@@ -31,7 +31,7 @@ func ReadDisk(p *v1alpha1.MachineParameters, device, now string) (Option, []stri
 	k.Storage, k.Format, k.Size = nonEmpty(disk.Storage()), nonEmpty(formatOf(disk.Volume)), declaredSize(disk)
 	left := readParts(disk.Options, diskParts(&k))
 	p.Disks = append(p.Disks, k)
-	return diskOption(device, k, func() proxmox.Disk { return Desired{}.newDisk(k) }), without(left, "size", "format", "media")
+	return diskOption(device, k, nil, func() proxmox.Disk { return Desired{}.newDisk(k) }), without(left, "size", "format", "media")
 }
 
 // declaredSize of a disk, in the form that the spec has it.
@@ -80,7 +80,7 @@ func ReadNIC(p *v1alpha1.MachineParameters, device, now string) (Option, []strin
 	n := v1alpha1.MachineNetwork{Name: device, Device: &device, Model: &nic.Model, MACAddress: nonEmpty(nic.MAC)}
 	left := readParts(nic.Options, nicParts(&n))
 	p.Networks = append(p.Networks, n)
-	return nicOption(device, n, func() proxmox.NIC { return Desired{}.newNIC(n) }), left
+	return nicOption(device, n, nil, func() proxmox.NIC { return Desired{}.newNIC(n) }), left
 }
 
 // ReadIPConfig returns a reader of the addresses of a network in a list of networks.
@@ -89,7 +89,7 @@ func ReadIPConfig(i int) Reader {
 		c := &v1alpha1.MachineIPConfig{}
 		p.Networks[i].IPConfig = c
 		left := readProperties(now, "", ipParts(c))
-		return ipConfigOption(*p.Networks[i].Device, c), left
+		return ipConfigOption(*p.Networks[i].Device, c, nil), left
 	}
 }
 

@@ -31,6 +31,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
+//nolint:gochecknoglobals // A constant.
+var lifetimeDefaults = Defaults{Storage: "local-lvm", Bridge: "vmbr0"}
+
 // A lifetime is a VM with what is kept of its devices, through edits of its spec.
 type lifetime struct {
 	t          *testing.T
@@ -49,12 +52,12 @@ func (l *lifetime) edit(p v1alpha1.MachineParameters) error {
 	l.t.Helper()
 	l.generation++
 	s := State{Config: l.config, Active: l.config}
-	devices, err := l.devices.On(s, &p, l.generation)
+	devices, err := l.devices.On(s, &p, lifetimeDefaults, l.generation)
 	if err != nil {
 		return err
 	}
 	l.desired = Desired{
-		MachineParameters: &p, Identity: Identity{VMID: 100, UUID: ourUUID}, Defaults: Defaults{Storage: "local-lvm", Bridge: "vmbr0"}, Devices: devices,
+		MachineParameters: &p, Identity: Identity{VMID: 100, UUID: ourUUID}, Defaults: lifetimeDefaults, Devices: devices,
 	}
 	if no := l.desired.Rejections(l.config); len(no) > 0 {
 		return rejected(strings.Join(no, "; "))
@@ -64,7 +67,7 @@ func (l *lifetime) edit(p v1alpha1.MachineParameters) error {
 	for _, device := range gone {
 		remove(l.config, device)
 	}
-	if devices, err = devices.On(State{Config: l.config, Active: l.config}, &p, l.generation); err != nil {
+	if devices, err = devices.On(State{Config: l.config, Active: l.config}, &p, lifetimeDefaults, l.generation); err != nil {
 		return err
 	}
 	if l.devices, err = ParseDevices(devices.String()); err != nil {
@@ -546,7 +549,7 @@ func TestRemovalStaysDue(t *testing.T) {
 		want       int
 	}{{&listed, 4, 0}, {&gone, 5, 1}, {&gone, 9, 1}, {&listed, 10, 0}, {&gone, 12, 0}} {
 		var err error
-		if d, err = d.On(s, step.p, step.generation); err != nil {
+		if d, err = d.On(s, step.p, Defaults{}, step.generation); err != nil {
 			t.Fatal(err)
 		}
 		if got := d.Destroyed(step.p, config); len(got) != step.want {

@@ -91,12 +91,12 @@ func TestVolumeRefLeaves(t *testing.T) {
 		{Name: "data", Device: new("scsi5"), VolumeRef: &v1alpha1.VolumeReference{Name: "d"}, Volume: new(has)},
 	}}
 	state := State{Config: config, Active: config}
-	devices, err := (Devices{}).On(state, spec, 1)
+	devices, err := (Devices{}).On(state, spec, Defaults{}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	off := &v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{}}
-	if devices, err = devices.On(state, off, 5); err != nil {
+	if devices, err = devices.On(state, off, Defaults{}, 5); err != nil {
 		t.Fatal(err)
 	}
 	d := Desired{MachineParameters: off, Identity: Identity{VMID: 100}, Devices: devices}

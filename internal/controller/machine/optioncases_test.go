@@ -222,8 +222,8 @@ func diskCases() []optionCase {
 				"mbps_rd_max=5,mbps_wr=2,mbps_wr_max=6,size=1G",
 			second: scsi("limits: {readMBps: 3, readIOPS: 0, readBurstMBps: 7, readBurstSeconds: 7, writeIOPS: 40, writeBurstIOPS: 80, " +
 				"writeIOPSBurstSeconds: 9}"), secondValue: "VOL,bps_rd_max_length=7,iops_wr=40," +
-				"iops_wr_max=80,iops_wr_max_length=9,mbps_rd=3,mbps_rd_max=7,mbps_wr=2,mbps_wr_max=6,size=1G",
-			none: scsi("limits: {readMBps: 0, writeMBps: 0, writeIOPS: 0}"), noneValue: "VOL,size=1G",
+				"iops_wr_max=80,iops_wr_max_length=9,mbps_rd=3,mbps_rd_max=7,size=1G",
+			none: scsi("limits: {readMBps: 0, writeIOPS: 0}"), noneValue: "VOL,size=1G",
 		},
 		{
 			option:      "scsi0",
@@ -237,7 +237,7 @@ func diskCases() []optionCase {
 			first:      scsi("limits: {readIOPS: 1, readBurstIOPS: 2, readIOPSBurstSeconds: 3, writeMBps: 1, writeBurstMBps: 2, writeBurstSeconds: 3}"),
 			firstValue: "VOL,bps_wr_max_length=3,iops_rd=1,iops_rd_max=2,iops_rd_max_length=3,mbps_wr=1,mbps_wr_max=2,size=1G",
 			second:     scsi("limits: {totalMBps: 4, totalIOPS: 5}"), secondValue: "VOL,iops=5,mbps=4,size=1G", none: scsi("limits: {readMBps: 1}"),
-			noneValue: "VOL,iops=5,mbps_rd=1,size=1G", live: true,
+			noneValue: "VOL,mbps_rd=1,size=1G", live: true,
 		},
 	}
 }

@@ -161,7 +161,7 @@ func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) erro
 		e.planned.Devices = before
 		return e.planFeatures(ctx, m, features)
 	}
-	if d.Devices, err = before.On(e.vm.State, d.MachineParameters, m.GetGeneration()); err != nil {
+	if d.Devices, err = before.On(e.vm.State, d.MachineParameters, d.Defaults, m.GetGeneration()); err != nil {
 		e.planned.Devices, e.planned.rejections = before, []string{err.Error()}
 		return nil //nolint:nilerr // The plan has it.
 	}

@@ -1,0 +1,164 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
+)
+
+// A declaration is what an entry of a list says of its device, beside what the device is.
+type declaration struct {
+	// key is the list and the name of the entry.
+	key string
+
+	// parts that an entry of the list can declare.
+	parts []part
+
+	// device as the VM has it, and whether it does.
+	device propertystring.Properties
+	there  bool
+
+	// made are the parts that a device made for the entry has without being asked.
+	made map[string]string
+}
+
+const (
+	// partModel and partMedium are the parts of a device that have no key in PVE's option.
+	partModel  = "model"
+	partMedium = "medium"
+
+	partBridge = "bridge"
+)
+
+// declarations of the entries of the spec.
+func (d Devices) declarations(p *v1alpha1.MachineParameters, config Config, defaults Defaults) []declaration {
+	all := make([]declaration, 0, len(p.Disks)+len(p.Networks)+len(p.CDROMs))
+	for _, k := range p.Disks {
+		disk, err := proxmox.ParseDisk(config[d.Disks[k.Name]])
+		all = append(all, declaration{key: listDisks + "/" + k.Name, parts: diskParts(&k), device: disk.Options, there: err == nil})
+	}
+	for _, c := range p.CDROMs {
+		all = append(all, driveDeclaration(c, config[d.CDROMs[c.Name]]))
+	}
+	for _, n := range p.Networks {
+		all = append(all, nicDeclaration(n, d.Networks[n.Name], config, defaults))
+	}
+	for _, t := range d.passthroughs(p) {
+		for _, h := range t.hosts {
+			device, err := propertystring.Parse(config[t.devices[h.name]], h.defaultKey)
+			all = append(all, declaration{key: t.key(h.name), parts: h.details(), device: device, there: err == nil && device.Len() > 0})
+		}
+	}
+	return all
+}
+
+// details are the parts but those that say which device it is.
+func (h hostDevice) details() []part {
+	return slices.DeleteFunc(slices.Clone(h.parts), func(d part) bool { return d.key == h.defaultKey || d.key == "mapping" })
+}
+
+func driveDeclaration(c v1alpha1.MachineCDROM, value string) declaration {
+	var asked *string
+	if c.ISO != nil || c.Physical != nil {
+		asked = ptr.To(mediumOf(c))
+	}
+	k, err := proxmox.ParseDisk(value)
+	d := declaration{key: listCDROMs + "/" + c.Name, parts: []part{{key: partMedium, codec: fixed(asked)}}, there: err == nil}
+	if err == nil && k.Volume != noMedium {
+		d.device.Set(partMedium, k.Volume)
+	}
+	return d
+}
+
+func nicDeclaration(n v1alpha1.MachineNetwork, device string, config Config, defaults Defaults) declaration {
+	nic, err := proxmox.ParseNIC(config[device])
+	d := declaration{
+		key: listNetworks + "/" + n.Name, there: err == nil,
+		parts: append(nicParts(&n), part{key: partModel, codec: texts(&n.Model)}),
+		made:  map[string]string{partModel: defaultModel, partBridge: defaults.Bridge},
+	}
+	d.parts = append(d.parts, ipParts(cmp.Or(n.IPConfig, &v1alpha1.MachineIPConfig{}))...)
+	for key, value := range nic.Options.Map() {
+		d.device.Set(key, value)
+	}
+	d.device.Set(partModel, nic.Model)
+	if ip, err := propertystring.Parse(config[IPConfigName(device)], ""); err == nil {
+		for key, value := range ip.Map() {
+			d.device.Set(key, value)
+		}
+	}
+	return d
+}
+
+// recordDeclared notes of each entry which parts it declares, with what a device has without
+// them, and forgets those that it no longer declares and whose device is so again.
+func (d Devices) recordDeclared(p *v1alpha1.MachineParameters, config Config, defaults Defaults) {
+	for _, e := range d.declarations(p, config, defaults) {
+		before := cloned(d.Declared[e.key])
+		for _, part := range e.parts {
+			key, _ := part.in(&e.device)
+			now := e.device.Get(key)
+			was, known := before[part.key]
+			switch {
+			case part.value != nil && !known && d.Made[e.key]:
+				before[part.key] = e.made[part.key]
+			case part.value != nil && !known:
+				before[part.key] = now
+			case part.value == nil && e.there && (part.same(now, was) || cmp.Or(now, part.absent) == cmp.Or(was, part.absent)):
+				delete(before, part.key)
+			}
+		}
+		d.Declared[e.key] = before
+		if len(before) == 0 {
+			delete(d.Declared, e.key)
+		}
+	}
+}
+
+// withdrawn are parts with those that an entry has declared and no longer does: they become
+// what they are without it.
+func withdrawn(parts []part, before map[string]string) []part {
+	for i, d := range parts {
+		if was, ok := before[d.key]; ok && d.value == nil {
+			parts[i].value = &was
+		}
+	}
+	return parts
+}
+
+// isDeclared reports whether the part of a key has a value, which may be none.
+func isDeclared(parts []part, key string) bool {
+	return slices.ContainsFunc(parts, func(d part) bool { return d.key == key && d.value != nil })
+}
+
+// beforeNIC are the parts that the entry of an interface has declared. An interface without a
+// bridge, or with one that another object names, is left where it is.
+func beforeNIC(n v1alpha1.MachineNetwork, d Devices) map[string]string {
+	before := maps.Clone(d.Declared[listNetworks+"/"+n.Name])
+	if before[partBridge] == "" || n.NetworkRef != nil {
+		delete(before, partBridge)
+	}
+	return before
+}
