@@ -31,8 +31,10 @@ type configKind struct {
 func configKinds() map[string]configKind {
 	cluster, namespaced := scopes()["Cluster"], scopes()["Namespaced"]
 	return map[string]configKind{
-		"ProviderConfig":           {scope: cluster, kind: "ProviderConfig", reference: "namespace: crossplane-system, "},
-		"ClusterProviderConfig":    {scope: scope{group: namespaced.group}, kind: "ClusterProviderConfig", reference: "namespace: crossplane-system, "},
+		"ProviderConfig": {scope: cluster, kind: "ProviderConfig", reference: "namespace: crossplane-system, "},
+		"ClusterProviderConfig": {
+			scope: scope{group: namespaced.group}, kind: "ClusterProviderConfig", reference: "namespace: crossplane-system, ",
+		},
 		"NamespacedProviderConfig": {scope: namespaced, kind: "ProviderConfig"},
 	}
 }
@@ -237,6 +239,61 @@ func TestProviderConfigRefused(t *testing.T) {
 				t.Run(name, func(t *testing.T) { wantRefused(t, tc.reason, k.try(t, tc.spec), tc.want...) })
 			}
 		})
+	}
+}
+
+func TestTenantsRefused(t *testing.T) {
+	const base = `{endpoints: ["https://pve1.example.com"], credentials: {secretRef: {NS name: pve}}, tenants: [TENANTS]}`
+	cases := map[string]refusal{
+		"Nobody": {reason: "A tenant is somebody.", spec: `{name: a, pools: [a]}`, want: []string{"tenant a is nobody", "namespaceSelector"}},
+		"NoTerritory": {
+			reason: "VMs are told from those of others.", spec: `{name: a, namespaces: [a]}`,
+			want: []string{"tenant a needs vmidRange or pools"},
+		},
+		"Both": {
+			reason: "Who may do everything has no rules.", spec: `{name: a, namespaces: [a], unrestricted: true, pools: [a]}`,
+			want: []string{"tenant a is unrestricted"},
+		},
+		"Twice": {
+			reason: "Each has a name of its own.", spec: `{name: a, namespaces: [a], pools: [a]}, {name: a, namespaces: [b], pools: [b]}`,
+			want: []string{"Duplicate value"},
+		},
+		"Range": {
+			reason: "A range has a lower end.", spec: `{name: a, namespaces: [a], vmidRange: {min: 300, max: 200}}`,
+			want: []string{"vmidRange.min 300"},
+		},
+		"VLANs": {
+			reason: "So has one of VLANs.", spec: `{name: a, namespaces: [a], pools: [a], bridges: [{name: vmbr1, vlans: [{min: 20, max: 10}]}]}`,
+			want: []string{"min 20 must not exceed max 10"},
+		},
+		"NoVLAN": {
+			reason: "VLAN 0 is none.", spec: `{name: a, namespaces: [a], pools: [a], bridges: [{name: vmbr1, vlans: [{min: 0, max: 10}]}]}`,
+			want: []string{"vlans", "greater than or equal to 1"},
+		},
+		"Images": {
+			reason: "Images are volumes of two contents.", spec: `{name: a, namespaces: [a], pools: [a], images: ["local:snippets/x"]}`,
+			want: []string{"images[0]", "should match"},
+		},
+		"NoName": {reason: "Refusals name the tenant.", spec: `{namespaces: [a], pools: [a]}`, want: []string{"name", "Required value"}},
+		"NoNamespaces": {
+			reason: "A list that is empty names nobody.", spec: `{name: a, namespaces: [], pools: [a]}`,
+			want: []string{"namespaces", "at least 1"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for _, kind := range []string{"ProviderConfig", "ClusterProviderConfig"} {
+				wantRefused(t, tc.reason, configKinds()[kind].try(t, strings.Replace(base, "TENANTS", tc.spec, 1)), tc.want...)
+			}
+		})
+	}
+	for name, k := range configKinds() {
+		err := k.try(t, strings.Replace(base, "TENANTS", `{name: a, namespaces: [a], pools: [a]}`, 1))
+		if name == "NamespacedProviderConfig" {
+			wantRefused(t, "A namespace has its own configuration for itself.", err, "spec.tenants is not for a namespaced ProviderConfig")
+			continue
+		}
+		wantAccepted(t, "A tenant is told by its namespaces.", err)
 	}
 }
 

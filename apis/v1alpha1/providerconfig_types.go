@@ -85,6 +85,15 @@ type ProviderConfigSpec struct {
 	// +optional
 	Limits *ProviderLimits `json:"limits,omitempty"`
 
+	// Tenants share the cluster, up to 64: what the resources of each may use and do. With
+	// one, resources that belong to none may do nothing but be deleted. Default: none, and
+	// every resource may do all that the credentials may.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=64
+	Tenants []ProviderTenant `json:"tenants,omitempty"`
+
 	// Features whose privileges are checked: Observe for resources that are only
 	// looked at; Machines; Migration between nodes; Snapshots; UserData for cloud-init files of one's own;
 	// Images; Pools; Storages, with their volumes; Nodes, with their networks;

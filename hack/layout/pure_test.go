@@ -30,7 +30,7 @@ func pure() []string {
 	return []string{
 		"checksum", "guestagent", "harules", "imageref", "importer", "inventory", "maintenance", "metrics", "nocloud", "objectstate", "placement", "proxmox",
 		"proxmox/lenient", "proxmox/owncalls", "proxmox/propertystring", "proxmox/transport", "qemu", "qemu/export", "qemu/validate", "retention", "schedule",
-		"settings", "tasktrack", "version",
+		"settings", "tasktrack", "tenancy", "version",
 		"vmcache", "vmstate",
 	}
 }

@@ -36,6 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // Defaults of the options.
@@ -62,8 +63,11 @@ type Connection struct {
 	// Inventory is the shared view of the cluster.
 	Inventory *inventory.Cluster
 
-	// Config is what the provider configuration says. It is the caller's own.
+	// Config is what the provider configuration says for the tenant. It is the caller's own.
 	Config *v1alpha1.ProviderConfigSpec
+
+	// Tenant of the resource; nil for one that may do everything.
+	Tenant *tenancy.Tenant
 
 	// Name of the provider configuration with its kind and, if it has one, its
 	// namespace: ProviderConfig/default or ProviderConfig/team-a/default.
@@ -163,16 +167,37 @@ func New(kube client.Client, opts ...Option) *Connector {
 // namespace are that is deleted, gets the connection that there was last where the
 // configuration or its Secret is gone already: what the resource stands for would
 // be left over otherwise.
+//
+// A resource of a configuration with tenants gets a connection that is confined to what its tenant
+// may do, or none if it asks for more: see tenancy.IsRefusal.
 func (c *Connector) Connect(ctx context.Context, mg resource.Managed) (*Connection, error) {
+	return c.ConnectVia(ctx, mg, mg)
+}
+
+// ConnectVia connects to the cluster of another resource's provider configuration, as Connect does.
+// What the resource itself may do counts.
+func (c *Connector) ConnectVia(ctx context.Context, mg, via resource.Managed) (*Connection, error) {
+	to, ref, err := c.connect(ctx, via)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.confine(ctx, mg, ref, to); err != nil {
+		return nil, err
+	}
+	return to, nil
+}
+
+// connect to the cluster of the resource's provider configuration.
+func (c *Connector) connect(ctx context.Context, mg resource.Managed) (*Connection, reference, error) {
 	named, err := referenceOf(mg)
 	if err != nil {
-		return nil, asConfiguration(err)
+		return nil, named, asConfiguration(err)
 	}
 	ref, spec, missing := c.resolve(ctx, named)
 	// The use of a configuration that does not work counts too: otherwise it
 	// could be deleted between two attempts to repair it.
 	if err := c.track.track(ctx, mg, ref); err != nil && !closing(mg, err) {
-		return nil, errors.Wrapf(err, "cannot record the use of %s", ref)
+		return nil, ref, errors.Wrapf(err, "cannot record the use of %s", ref)
 	}
 	s, err := c.use(ctx, ref, spec, missing)
 	if err != nil && meta.WasDeleted(mg) && ref.leaves(ctx, c.kube) {
@@ -181,9 +206,9 @@ func (c *Connector) Connect(ctx context.Context, mg resource.Managed) (*Connecti
 		}
 	}
 	if err != nil {
-		return nil, asConfiguration(err)
+		return nil, ref, asConfiguration(err)
 	}
-	return &Connection{Client: s.client, Inventory: s.inventory, Config: spec, Name: ref.path()}, nil
+	return &Connection{Client: s.client, Inventory: s.inventory, Config: spec, Name: ref.path()}, ref, nil
 }
 
 // closing reports whether the use of a configuration cannot be recorded because the

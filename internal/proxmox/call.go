@@ -34,6 +34,8 @@ type request struct {
 	query  url.Values        // for GET and DELETE
 	form   map[string]string // for POST and PUT
 	body   *body             // for POST, in place of a form
+
+	resources []string // of HA, for who decides whether it may be sent
 }
 
 // url is the request's path and query below the API's root.

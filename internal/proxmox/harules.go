@@ -157,7 +157,7 @@ func (r HARule) form() map[string]string {
 // needs Sys.Console on /.
 func (c HighAvailabilityAPI) AddHARule(ctx context.Context, r HARule) error {
 	path, name := r.at()
-	q := request{op: "add HA " + name + " " + r.Name, method: http.MethodPost, path: path, form: r.form()}
+	q := request{op: "add HA " + name + " " + r.Name, method: http.MethodPost, path: path, form: r.form(), resources: r.Resources}
 	q.form[name] = r.Name
 	return c.do(ctx, q, nil)
 }
@@ -165,8 +165,8 @@ func (c HighAvailabilityAPI) AddHARule(ctx context.Context, r HARule) error {
 // ChangeHARule sets all that the rule or group has, if the digest is still the
 // one that it was read with. It needs Sys.Console on /.
 func (c HighAvailabilityAPI) ChangeHARule(ctx context.Context, r HARule) error {
-	path, name := r.at()
-	q := request{op: "change HA " + name + " " + r.Name, method: http.MethodPut, path: path + "/{" + name + "}", args: []string{r.Name}, form: r.form()}
+	q := r.request("change", http.MethodPut)
+	q.form = r.form()
 	if r.Digest != "" {
 		q.form[digest] = r.Digest
 	}
@@ -176,7 +176,11 @@ func (c HighAvailabilityAPI) ChangeHARule(ctx context.Context, r HARule) error {
 // RemoveHARule removes a rule, or a group that no resource names any more. A rule
 // that is not there is no error. It needs Sys.Console on /.
 func (c HighAvailabilityAPI) RemoveHARule(ctx context.Context, r HARule) error {
+	return c.do(ctx, r.request("remove", http.MethodDelete), nil)
+}
+
+// request about a rule or group that is there.
+func (r HARule) request(op, method string) request {
 	path, name := r.at()
-	q := request{op: "remove HA " + name + " " + r.Name, method: http.MethodDelete, path: path + "/{" + name + "}", args: []string{r.Name}}
-	return c.do(ctx, q, nil)
+	return request{op: op + " HA " + name + " " + r.Name, method: method, path: path + "/{" + name + "}", args: []string{r.Name}, resources: r.Resources}
 }

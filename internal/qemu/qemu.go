@@ -47,6 +47,9 @@ type Desired struct {
 	// Tenant whose tag the VM is to have; empty for none.
 	Tenant string
 
+	// CarriedTags are tags that the VM is to have beside those of the spec.
+	CarriedTags []string
+
 	// Defaults for what the spec leaves open of new devices.
 	Defaults Defaults
 
@@ -84,7 +87,7 @@ func (d Desired) options() []Option {
 	options := slices.Concat(
 		d.Identity.options(p.Description, p.SMBIOS),
 		Scalars(p), Composed(p), serials(p), numaNodes(p.CPU), d.cloudInit(), extraOptions(p),
-		[]Option{tagsOption(p.Tags, d.Tenant)},
+		[]Option{tagsOption(p.Tags, d.Tenant, d.CarriedTags...)},
 		d.mediumOptions(),
 		d.noCloudOption(),
 	)

@@ -54,7 +54,7 @@ func sameTags(a, b string) bool {
 
 // tagsOption are the tags of the spec, and the tenant's. If the spec declares none,
 // those that the VM has stay, but for that of another tenant.
-func tagsOption(tags []string, tenant string) Option {
+func tagsOption(tags []string, tenant string, carried ...string) Option {
 	return Option{Name: "tags", same: sameTags, Want: func(now string) (string, bool) {
 		wanted := tags
 		if tags == nil {
@@ -63,6 +63,11 @@ func tagsOption(tags []string, tenant string) Option {
 		if tenant != "" {
 			wanted = append(wanted[:len(wanted):len(wanted)], tenantTag(tenant))
 		}
-		return joinTags(wanted), tags != nil || tenant != ""
+		for _, tag := range carried {
+			if !slices.Contains(wanted, tag) {
+				wanted = append(wanted[:len(wanted):len(wanted)], tag)
+			}
+		}
+		return joinTags(wanted), tags != nil || tenant != "" || len(carried) > 0
 	}}
 }

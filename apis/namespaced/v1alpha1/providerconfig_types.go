@@ -30,6 +30,7 @@ import (
 // A ProviderConfig says how one Proxmox VE cluster is reached, for the kinds of
 // its own namespace. It reads Secrets of that namespace only.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.spec.tenants)",message="spec.tenants is not for a namespaced ProviderConfig, which is of one namespace only: share a cluster by a ClusterProviderConfig"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.credentials.secretRef) || !has(self.spec.credentials.secretRef.__namespace__)",message="spec.credentials.secretRef.namespace is not for a namespaced ProviderConfig, which reads its own namespace only"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.credentials.password) || !has(self.spec.credentials.password.secretRef.__namespace__)",message="spec.credentials.password.secretRef.namespace is not for a namespaced ProviderConfig, which reads its own namespace only"
 // +kubebuilder:validation:XValidation:rule="!has(self.spec.credentials.tokenSecret) || !has(self.spec.credentials.tokenSecret.secretRef.__namespace__)",message="spec.credentials.tokenSecret.secretRef.namespace is not for a namespaced ProviderConfig, which reads its own namespace only"

@@ -69,7 +69,7 @@ func (e *singleton[R, S, O]) connect(ctx context.Context, r R) error {
 			return err
 		}
 	}
-	to, err := e.connections.Connect(ctx, via)
+	to, err := e.connections.ConnectVia(ctx, r, via)
 	if err != nil {
 		return err
 	}

@@ -114,6 +114,9 @@ func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, i
 	if err := (cloudInitFeature{external: e.external}).checkImage(ctx, m, c); err != nil {
 		return nil, err
 	}
+	if err := e.tenant.Creation(c.Desired, c.sourceConfig()); err != nil {
+		return nil, err
+	}
 	if err := e.check(ctx, c); err != nil {
 		return nil, err
 	}

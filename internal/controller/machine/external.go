@@ -39,10 +39,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
@@ -67,6 +69,9 @@ type external struct {
 
 	// bridges that networks of the spec name by NodeNetworks.
 	bridges *networks.Bridges
+
+	// tenant of the Machine, and what it may not have.
+	tenant tenant.Checks
 
 	// generated is the password of the connection Secret, if one is asked for.
 	generated string
@@ -169,7 +174,12 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 	}
 	proof, err := restoring{external: e}.tracker().Prove(ctx, m, id, e.vm)
 	e.vm = proof.VM
+	if err == nil {
+		err = e.tenant.Ownership(ctx, m, e.vm, proof.Proof)
+	}
 	switch {
+	case err != nil && tenancy.IsRefusal(err) && meta.WasDeleted(m):
+		return e.observeForeign(ctx, m, id)
 	case err != nil:
 		return managed.ExternalObservation{}, err
 	case e.vm.Config.Remains() && !object.MayReplaceVMID(m):

@@ -137,6 +137,9 @@ func (e ownership) adopt(ctx context.Context, m Machine) error {
 		return err
 	}
 	v, err := e.reader.Find(ctx, id.VMID, ptr.Deref(m.Parameters().Node, ""))
+	if err == nil && v != nil {
+		err = e.tenant.Adoption(ctx, m, id.VMID)
+	}
 	switch {
 	case err != nil:
 		return err

@@ -76,6 +76,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/secretref"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/settled"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
@@ -308,6 +309,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		log:           c.options.Logger.WithValues("name", m.GetName(), "namespace", m.GetNamespace()),
 		endpoints:     to.Config.Endpoints,
 		vmids:         vmidRange(to.Config),
+		tenant:        tenant.Checks{Tenant: to.Tenant, Inventory: to.Inventory},
 		defaults: defaults{
 			Defaults: qemu.Defaults{Storage: ptr.Deref(to.Config.DefaultStorage, ""), Bridge: ptr.Deref(to.Config.DefaultBridge, "")},
 			Node:     ptr.Deref(to.Config.DefaultNode, ""),
@@ -324,7 +326,7 @@ func (e *external) connectTo(client Client, inventory Inventory) {
 	e.client, e.inventory = client, inventory
 	e.reader = vmcache.NewReader(client, inventory)
 	e.checks = &preflight.Checks{Client: client, Inventory: inventory}
-	e.sources = source.Finder{Client: client, Inventory: inventory, Reader: e.reader, Checks: e.checks, Kube: e.kube, Object: e.object}
+	e.sources = source.Finder{Client: client, Inventory: inventory, Reader: e.reader, Checks: e.checks, Kube: e.kube, Object: e.object, Tenant: e.tenant.Tenant}
 }
 
 // sharesWith makes the function that finds who else uses the cluster.

@@ -292,7 +292,8 @@ func (e creator) clusterView(ctx context.Context, m Machine, c *creation) (*clus
 	if err != nil {
 		return nil, err
 	}
-	s := &clusterView{guests: guests, machines: members.Machines, nodes: scheduler.NodesOf(nodes, storages, members.Nodes), known: map[string]bool{}}
+	s := &clusterView{guests: guests, machines: members.Machines, known: map[string]bool{}}
+	s.nodes = slices.DeleteFunc(scheduler.NodesOf(nodes, storages, members.Nodes), func(n placement.Node) bool { return e.tenant.Node(n.Name) != nil })
 	bridges, err := e.networks.Resolve(ctx, m, e.sharesCluster) // They may have changed since the Machine was looked at.
 	for i, n := range s.nodes {
 		s.nodes[i].Lacks = bridges.Lacks(n.Name)

@@ -199,7 +199,7 @@ func (e planner) addChange(ctx context.Context, m Machine, d desired, features [
 	e.planned.move, _ = d.migration(e.vm, m.GetAnnotations()[object.AnnotationNode])
 	config := d.Restored(e.vm.State)
 	forbidden, err := e.checks.ForbiddenChanges(ctx, change, config)
-	e.planned.rejections = slices.Concat(d.Rejections(config), unfilled, rejections, forbidden)
+	e.planned.rejections = slices.Concat(d.Rejections(config), unfilled, rejections, forbidden, e.tenant.Change(e.vm.VMID, change))
 	if err != nil || meta.WasDeleted(m) {
 		return err
 	}
@@ -231,11 +231,15 @@ func (e planner) desired(m Machine, id qemu.Identity) desired {
 	if e.bridges != nil {
 		p = e.bridges.Parameters(p)
 	}
+	if e.vm == nil {
+		p = e.tenant.Parameters(p)
+	}
 	return desired{
 		Policy: power.Policy{Desired: qemu.Desired{
 			MachineParameters: p,
 			Identity:          id,
 			Tenant:            object.TenantOf(m.GetLabels()),
+			CarriedTags:       e.tenant.CarriedTags(),
 			Defaults:          e.defaults.Defaults,
 			Created:           !meta.GetExternalCreatePending(m).IsZero(),
 		}},

@@ -68,7 +68,7 @@ func (e planner) rememberSettled(m Machine) {
 // optionsSum returns a checksum of all that the difference of options depends on.
 func (e planner) optionsSum(m Machine, d desired) (uint64, error) {
 	return e.settled.Sum(
-		d.MachineParameters, d.Identity, d.Tenant, d.Defaults, d.Created, m.GetGeneration(), m.GetAnnotations()[object.AnnotationDevices],
+		d.MachineParameters, d.Identity, d.Tenant, d.CarriedTags, d.Defaults, d.Created, m.GetGeneration(), m.GetAnnotations()[object.AnnotationDevices],
 		e.checks.Superuser, d.Leaving, e.vm.Values, e.vm.VMID, e.vm.Node, e.vm.Status.Running(),
 	)
 }
@@ -158,5 +158,5 @@ func (e evaluation) lasts(m Machine) bool {
 
 // sumOf returns a checksum of a Machine with its status, and of what of its connection decides about its VM.
 func (e evaluation) sumOf(m Machine) (uint64, error) {
-	return e.settled.Sum(m, e.defaults, e.endpoints, e.checks.Superuser)
+	return e.settled.Sum(m, e.defaults, e.endpoints, e.checks.Superuser, e.tenant.Tenant)
 }

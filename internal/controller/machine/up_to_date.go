@@ -28,11 +28,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/health"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
@@ -48,6 +50,8 @@ func (e report) upToDate(m Machine, seen managed.ExternalObservation, err error)
 		return conditions.NotUpToDate(xpv2.ReasonDeleting, "the Machine is being deleted")
 	case err != nil && e.vm == nil && proxmox.IsUnavailable(err):
 		return conditions.New(kind.TypeUpToDate, corev1.ConditionUnknown, xpv2.ReasonUnavailable, err.Error())
+	case tenancy.IsRefusal(err):
+		return conditions.NotUpToDate(v1alpha1.ReasonTenantRefused, err.Error())
 	case err != nil:
 		return conditions.NotUpToDate(xpv2.ReasonUpdateFailed, err.Error())
 	case e.vm == nil && ready.Status == corev1.ConditionFalse, e.vm != nil && e.vm.BeingCreated():

@@ -41,6 +41,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
@@ -111,6 +112,30 @@ type Finder struct {
 	Checks    *preflight.Checks
 	Kube      client.Reader
 	Object    client.Object // An empty Machine of the scope.
+
+	// Tenant whose own VMs and templates are found, and those that are for it; all for nil.
+	Tenant *tenancy.Tenant
+}
+
+// guests of the cluster that may be cloned.
+func (e Finder) guests(ctx context.Context) ([]proxmox.Guest, error) {
+	guests, err := e.Inventory.Guests(ctx, inventory.Current)
+	if e.Tenant == nil || err != nil {
+		return guests, err
+	}
+	return slices.DeleteFunc(slices.Clone(guests), func(g proxmox.Guest) bool { return !e.Tenant.Sees(g) }), nil
+}
+
+// checkTenant is an error if the source may not be cloned.
+func (e Finder) checkTenant(ctx context.Context, s *Source) error {
+	if e.Tenant == nil {
+		return nil
+	}
+	guests, err := e.guests(ctx)
+	if err != nil || slices.ContainsFunc(guests, func(g proxmox.Guest) bool { return g.VMID == s.VMID }) {
+		return err
+	}
+	return e.Tenant.Clones(proxmox.Guest{VMID: s.VMID})
 }
 
 // Find resolves the source of the spec, or returns nil if nothing is
@@ -119,6 +144,9 @@ func (e Finder) Find(ctx context.Context, m object.Machine, image *imageref.Choi
 	p := m.Parameters()
 	s, err := e.sourceOf(ctx, m, image, node)
 	if s == nil || err != nil {
+		return nil, err
+	}
+	if err := e.checkTenant(ctx, s); err != nil {
 		return nil, err
 	}
 	if c := p.Clone; c != nil && c.Snapshot != nil {
@@ -154,7 +182,7 @@ func (e Finder) sourceOf(ctx context.Context, m object.Machine, image *imageref.
 func (e Finder) listedSource(
 	ctx context.Context, node string, sees validate.PrivilegeRequirement, match func([]proxmox.Guest) ([]proxmox.Guest, error),
 ) (*Source, error) {
-	guests, err := e.Inventory.Guests(ctx, inventory.Current)
+	guests, err := e.guests(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,6 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
-	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
@@ -37,7 +36,7 @@ import (
 // namedTemplate is a template that the spec names by its name, VMID or tags: of those on the
 // node, or else of all, the newest.
 func (e Finder) namedTemplate(ctx context.Context, p *v1alpha1.MachineParameters, node string) (*Source, error) {
-	guests, err := e.Inventory.Guests(ctx, inventory.Current)
+	guests, err := e.guests(ctx)
 	if err != nil {
 		return nil, err
 	}

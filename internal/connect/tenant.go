@@ -1,0 +1,125 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package connect
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+)
+
+// labelClaimNamespace has the namespace of the claim that a cluster-scoped resource is made for.
+const labelClaimNamespace = "crossplane.io/claim-namespace"
+
+// namespacesWithin is how long the labels of namespaces are waited for.
+const namespacesWithin = 10 * time.Second
+
+// confine a connection to what the tenant of a resource may do, if its configuration has tenants.
+// A resource that asks for more gets none, and conditions that say so, unless it is being deleted:
+// that is confined to what it has.
+func (c *Connector) confine(ctx context.Context, mg resource.Managed, r reference, to *Connection) error {
+	t, err := c.tenantOf(ctx, mg, r, to.Config)
+	if t == nil || err != nil {
+		return err
+	}
+	if err := t.Spec(mg); err != nil && !meta.WasDeleted(mg) {
+		tenancy.Show(mg, err)
+		return err
+	}
+	shared := to.Inventory
+	g := tenancy.Guard{Tenant: t, Guest: func(vmid int, fresh bool) (proxmox.Guest, error) {
+		return guestOf(ctx, shared, vmid, fresh)
+	}}
+	vmid, uuid := tenancy.Recorded(mg)
+	g.UUID = uuid
+	if meta.WasDeleted(mg) {
+		g.Recorded = vmid
+	}
+	to.Tenant, to.Client, to.Config = t, to.Client.Guarded(g.Check), t.Config(to.Config)
+	return nil
+}
+
+// tenantOf a resource, or nil if it may do everything.
+func (c *Connector) tenantOf(ctx context.Context, mg resource.Managed, r reference, spec *v1alpha1.ProviderConfigSpec) (*tenancy.Tenant, error) {
+	if len(spec.Tenants) == 0 {
+		return c.besideTenants(ctx, r, spec)
+	}
+	s := tenancy.Subject{Namespace: mg.GetNamespace()}
+	if s.Namespace == "" {
+		s.Namespace, s.Labels = mg.GetLabels()[labelClaimNamespace], mg.GetLabels()
+		if s.Labels == nil {
+			s.Labels = map[string]string{}
+		}
+	}
+	if s.Namespace != "" && tenancy.SelectsByLabels(spec.Tenants) {
+		ns := &metav1.PartialObjectMetadata{}
+		ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+		// The cache of who may not list namespaces never has them.
+		ctx, cancel := context.WithTimeout(ctx, namespacesWithin)
+		defer cancel()
+		if err := c.kube.Get(ctx, client.ObjectKey{Name: s.Namespace}, ns); client.IgnoreNotFound(err) != nil {
+			return nil, errors.Wrapf(err, "cannot read namespace %q, whose labels tell its tenant", s.Namespace)
+		}
+		s.NamespaceLabels = ns.Labels
+	}
+	return tenancy.Of(spec.Tenants, s)
+}
+
+// besideTenants is the tenant of a resource whose configuration has none: nobody, if another
+// configuration of the kind, which every namespace may name, has tenants for the same cluster.
+func (c *Connector) besideTenants(ctx context.Context, r reference, spec *v1alpha1.ProviderConfigSpec) (*tenancy.Tenant, error) {
+	if r.kind != namespaced.ClusterProviderConfigGroupVersionKind.GroupKind() {
+		return nil, nil
+	}
+	all := &namespaced.ClusterProviderConfigList{}
+	if err := c.kube.List(ctx, all); err != nil {
+		return nil, errors.Wrap(err, "cannot list the provider configurations, of which one may have tenants")
+	}
+	for i := range all.Items {
+		o := &all.Items[i]
+		if o.Name != r.name && len(o.Spec.Tenants) > 0 && overlap(o.Spec.Endpoints, spec.Endpoints) {
+			return tenancy.Nobody(r.String() + " has no tenants, while another of the same cluster has: give it tenants too"), nil
+		}
+	}
+	return nil, nil
+}
+
+// guestOf finds a VM in the cluster's list.
+func guestOf(ctx context.Context, in *inventory.Cluster, vmid int, fresh bool) (proxmox.Guest, error) {
+	age := inventory.Current
+	if fresh {
+		age = inventory.Fresh
+	}
+	guests, err := in.Guests(ctx, age)
+	if i := slices.IndexFunc(guests, func(g proxmox.Guest) bool { return g.VMID == vmid }); i >= 0 && err == nil {
+		return guests[i], nil
+	}
+	return proxmox.Guest{VMID: vmid}, err
+}

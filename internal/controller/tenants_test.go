@@ -1,0 +1,662 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// What team-b has, which team-a must not reach.
+const (
+	victim         = 30001
+	victimTemplate = 30002
+	victimUUID     = "b0b0b0b0-0000-4000-8000-000000030001"
+)
+
+// tenantLab is the quickstart cluster with VMs of team-b, and a template for all.
+func tenantLab(t *testing.T) *simulator.Scenario {
+	t.Helper()
+	s, err := simulator.Quickstart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := func(name, net string) map[string]string {
+		return map[string]string{"name": name, "ostype": "l26", "memory": "1024", "scsi0": "ceph:4", "net0": net, "scsihw": "virtio-scsi-single"}
+	}
+	lab := "virtio,bridge=vmbr1,tag=100"
+	s.Pools = append(s.Pools, simulator.ScenarioPool{ID: "team-a"}, simulator.ScenarioPool{ID: "team-b"}, simulator.ScenarioPool{ID: "handover"})
+	s.Guests = append(s.Guests,
+		simulator.ScenarioGuest{VMID: 9002, Node: "pve1", Template: true, Config: config("base-linux", lab)},
+		simulator.ScenarioGuest{VMID: 9003, Node: "pve1", Template: true, Config: config("base-office", "virtio,bridge=vmbr0")},
+		simulator.ScenarioGuest{VMID: victim, Node: "pve1", Pool: "team-b", Config: config("victim", lab)},
+		simulator.ScenarioGuest{VMID: victimTemplate, Node: "pve1", Pool: "team-b", Template: true, Config: config("base-secret", lab)},
+		simulator.ScenarioGuest{VMID: 20050, Node: "pve1", Pool: "handover", Config: config("handed-over", lab)},
+		simulator.ScenarioGuest{VMID: 20051, Node: "pve1", Config: config("in-no-pool", lab)},
+	)
+	for i := range s.Guests {
+		if s.Guests[i].VMID == victim {
+			s.Guests[i].Config["smbios1"] = "uuid=" + victimUUID
+		}
+	}
+	return s
+}
+
+// tenants of the cluster: two teams, of which each has a namespace.
+func (w *tenantWorld) tenants() []v1alpha1.ProviderTenant {
+	return []v1alpha1.ProviderTenant{
+		{
+			Name: "team-a", Namespaces: []string{w.space("a")},
+			VMIDRange: &v1alpha1.VMIDRange{Min: 20000, Max: 20099}, Pools: []string{"team-a"}, Tags: []string{"team-a"},
+			Nodes: []string{"pve1", "pve2"}, Storages: []string{"ceph"},
+			Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1", VLANs: []v1alpha1.VLANRange{{Min: 100, Max: 199}}}},
+			Images:  []string{"local:iso/debian-*.iso", "local:import/debian-*.qcow2"}, Templates: []string{"base-*"},
+		},
+		{
+			Name: "team-b", NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": w.name + "-b"}},
+			VMIDRange: &v1alpha1.VMIDRange{Min: 30000, Max: 30099}, Pools: []string{"team-b"}, Tags: []string{"team-b"},
+			Storages: []string{"ceph"}, Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1"}}, Templates: []string{"base-*"},
+			Allow: &v1alpha1.TenantPermissions{Adopt: []string{"handover"}, HighAvailability: new(true), DestroyDisks: new(true)},
+		},
+	}
+}
+
+// A tenantWorld has a cluster that teams share.
+type tenantWorld struct {
+	*world
+
+	namespaced bool
+	config     string
+}
+
+// space is the namespace of a team.
+func (w *tenantWorld) space(team string) string { return w.name + "-" + team }
+
+func newTenantWorld(t *testing.T, scope, name string) *tenantWorld {
+	t.Helper()
+	w := &tenantWorld{namespaced: scope == "Namespaced"}
+	w.world = worldOf(t, scopes()[scope], strings.ToLower(scope)+"-"+name, tenantLab(t), nil, versionOf(scope))
+	w.config = w.name
+	w.scope.config = func(o metav1.ObjectMeta, spec v1alpha1.ProviderConfigSpec) client.Object {
+		spec.Tenants = w.tenants()
+		if w.namespaced {
+			return &namespaced.ClusterProviderConfig{ObjectMeta: o, Spec: spec}
+		}
+		return &cluster.ProviderConfig{ObjectMeta: o, Spec: spec}
+	}
+	for _, team := range []string{"a", "b", "none"} {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.space(team), Labels: map[string]string{"team": w.space(team)}}}
+		if err := w.kube.Create(w.Context(), ns); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.begin()
+	w.grant("/", "Administrator") // Proxmox VE itself refuses nothing.
+	return w
+}
+
+func versionOf(scope string) string {
+	for version, s := range versions() {
+		if s == scope {
+			return version
+		}
+	}
+	return ""
+}
+
+// of makes a Machine of a team. A cluster-scoped one is that of a claim in the team's namespace.
+func (w *tenantWorld) of(team, name string, spec v1alpha1.MachineParameters) machine.Machine {
+	o := w.meta()
+	o.Name += "-" + name
+	spec.ShutdownTimeoutSeconds = new(int32(1))
+	if w.namespaced {
+		o.Namespace = w.space(team)
+		m := &namespaced.Machine{ObjectMeta: o, Spec: namespaced.MachineSpec{ForProvider: spec}}
+		m.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: w.config})
+		return m
+	}
+	o.Labels["crossplane.io/claim-namespace"] = w.space(team)
+	m := &cluster.Machine{ObjectMeta: o, Spec: cluster.MachineSpec{ForProvider: spec}}
+	m.SetProviderConfigReference(&xpv2.Reference{Name: w.config})
+	return m
+}
+
+// refused waits until a resource is shown to be refused, by the rule.
+func (w *tenantWorld) refused(mg resource.Managed, text string) {
+	w.Helper()
+	w.becomes(mg, "is refused with "+text, func() bool { return isRefused(mg, text) })
+}
+
+// allRefused waits until all attempts are shown to be refused, each as it should be.
+func (w *tenantWorld) allRefused(made map[string]machine.Machine, all map[string]attempt) {
+	w.Helper()
+	left := slices.Sorted(maps.Keys(made))
+	for late := time.Now().Add(patience); len(left) > 0; <-time.After(pace) {
+		left = slices.DeleteFunc(left, func(name string) bool { return w.show(made[name]) && isRefused(made[name], all[name].says) })
+		if time.Now().After(late) {
+			break
+		}
+	}
+	for _, name := range left {
+		w.Errorf("%s is not refused with %q: %s", name, all[name].says, described(made[name]))
+	}
+}
+
+// isRefused reports whether a resource is shown to be refused.
+func isRefused(mg resource.Managed, text string) bool {
+	s, u := mg.GetCondition(xpv2.TypeSynced), mg.GetCondition(kind.TypeUpToDate)
+	refused := s.Status == corev1.ConditionFalse && u.Status == corev1.ConditionFalse
+	return refused && strings.Contains(s.Message, text) && s.ObservedGeneration == mg.GetGeneration()
+}
+
+// An attempt of team-a to have what is not for it, and what it is told.
+type attempt struct {
+	spec   func(p *v1alpha1.MachineParameters)
+	object func(m machine.Machine)
+	says   string
+}
+
+func disk(change func(*v1alpha1.MachineDisk)) func(*v1alpha1.MachineParameters) {
+	return func(p *v1alpha1.MachineParameters) {
+		d := v1alpha1.MachineDisk{Name: "data", Size: new("1G"), Storage: new("ceph"), Device: new("scsi1")}
+		change(&d)
+		p.Disks = []v1alpha1.MachineDisk{d}
+	}
+}
+
+func network(n v1alpha1.MachineNetwork) func(*v1alpha1.MachineParameters) {
+	return func(p *v1alpha1.MachineParameters) {
+		n.Name, n.Device = "extra", new("net1")
+		p.Networks = []v1alpha1.MachineNetwork{n}
+	}
+}
+
+func extra(name, value string) func(*v1alpha1.MachineParameters) {
+	return func(p *v1alpha1.MachineParameters) {
+		p.ExtraConfig = map[string]v1alpha1.ExtraValue{name: v1alpha1.ExtraValue(value)}
+	}
+}
+
+func annotated(change map[string]string) func(machine.Machine) {
+	return func(m machine.Machine) { meta.AddAnnotations(m, change) }
+}
+
+// editAttempts are attempts that can be made with a Machine that is there as well as with a new one.
+func editAttempts() map[string]attempt {
+	type p = v1alpha1.MachineParameters
+	return map[string]attempt{
+		"node":       {spec: func(p *p) { p.Node = new("pve3") }, says: "(nodes): no VM on node pve3"},
+		"placement":  {spec: func(p *p) { p.Placement = &v1alpha1.MachinePlacement{Nodes: []string{"pve1", "pve3"}} }, says: "(nodes)"},
+		"pool":       {spec: func(p *p) { p.Pool = new("team-b") }, says: "(pools): a VM in pool team-b"},
+		"nopool":     {spec: func(p *p) { p.Pool = new("") }, says: "(pools): a VM in no pool"},
+		"tags":       {spec: func(p *p) { p.Tags = []string{"team-b"} }, says: "(tags): tag team-b"},
+		"storage":    {spec: disk(func(d *v1alpha1.MachineDisk) { d.Storage = new("local-lvm") }), says: "(storages)"},
+		"default":    {spec: disk(func(d *v1alpha1.MachineDisk) { d.Storage = nil }), says: "storage"},
+		"importfrom": {spec: disk(func(d *v1alpha1.MachineDisk) { d.ImportFrom = new("nfs:import/secret.qcow2") }), says: "(images)"},
+		"volume":     {spec: disk(func(d *v1alpha1.MachineDisk) { d.Volume = new("ceph:vm-30001-disk-0") }), says: "belongs to VM"},
+		"ownrange":   {spec: disk(func(d *v1alpha1.MachineDisk) { d.Volume = new("ceph:vm-20051-disk-0") }), says: "belongs to VM"},
+		"volumeref": {spec: disk(func(d *v1alpha1.MachineDisk) {
+			*d = v1alpha1.MachineDisk{Name: "data", VolumeRef: &v1alpha1.VolumeReference{Name: "x"}}
+		}), says: "(kinds): a Volume"},
+		"destroy":   {spec: disk(func(d *v1alpha1.MachineDisk) { d.RemovalPolicy = new("Destroy") }), says: "(allow.destroyDisks)"},
+		"scsiblock": {spec: disk(func(d *v1alpha1.MachineDisk) { d.SCSIBlock = new(true) }), says: "(allow.passthrough)"},
+		"cdrom": {
+			spec: func(p *p) { p.CDROMs = []v1alpha1.MachineCDROM{{Name: "x", ISO: new("nfs:iso/windows-11.iso")}} },
+			says: "(images): cdroms[x].iso",
+		},
+		"physical": {spec: func(p *p) { p.CDROMs = []v1alpha1.MachineCDROM{{Name: "x", Physical: new(true)}} }, says: "(allow.passthrough)"},
+		"efidisk": {
+			spec: func(p *p) { p.BIOS, p.EFIDisk = new("ovmf"), &v1alpha1.MachineEFIDisk{Storage: new("local-lvm")} },
+			says: "(storages): efiDisk",
+		},
+		"tpm":       {spec: func(p *p) { p.TPM = &v1alpha1.MachineTPM{Storage: new("local-lvm")} }, says: "(storages): tpm"},
+		"cloudinit": {spec: func(p *p) { p.CloudInit = &v1alpha1.MachineCloudInit{Storage: new("local-lvm")} }, says: "(storages): cloudInit"},
+		"bridge":    {spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr0")}), says: "(bridges)"},
+		"untagged":  {spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr1")}), says: "without a VLAN"},
+		"vlan":      {spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr1"), VLAN: new(int32(20))}), says: "in VLAN 20 of bridge vmbr1"},
+		"vlanzero":  {spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr1"), VLAN: new(int32(0))}), says: "without a VLAN"},
+		"networkref": {
+			spec: network(v1alpha1.MachineNetwork{NetworkRef: &v1alpha1.MachineNetworkReference{Name: new("vmbr0")}}),
+			says: "a NodeNetwork",
+		},
+		"args":       {spec: extra("args", "-device x"), says: "(allow.extraConfig): option args"},
+		"cicustom":   {spec: extra("cicustom", "user=local:snippets/x.yaml"), says: "(allow.extraConfig): option cicustom"},
+		"vmstate":    {spec: extra("vmstatestorage", "local-lvm"), says: "(allow.extraConfig)"},
+		"ivshmem":    {spec: extra("ivshmem", "size=16"), says: "(allow.extraConfig)"},
+		"parallel":   {spec: extra("parallel0", "/dev/parport0"), says: "(allow.extraConfig)"},
+		"hookscript": {spec: func(p *p) { p.Hookscript = new("local:snippets/hook.pl") }, says: "hookscript"},
+		"affinity":   {spec: func(p *p) { p.CPU = &v1alpha1.MachineCPU{Affinity: new("0-3")} }, says: "cpu.affinity"},
+		"hugepages":  {spec: func(p *p) { p.MemoryOptions = &v1alpha1.MachineMemoryOptions{HugePages: new("2")} }, says: "memoryOptions.hugePages"},
+		"pcihost": {
+			spec: func(p *p) { p.PCIDevices = []v1alpha1.MachinePCIDevice{{Name: "x", Host: new("0000:01:00.0")}} },
+			says: "(allow.passthrough)",
+		},
+		"pcimapping": {spec: func(p *p) { p.PCIDevices = []v1alpha1.MachinePCIDevice{{Name: "x", Mapping: new("gpu")}} }, says: "of mapping gpu"},
+		"usbhost": {
+			spec: func(p *p) { p.USBDevices = []v1alpha1.MachineUSBDevice{{Name: "x", Host: new("046d:c52b")}} },
+			says: "(allow.passthrough)",
+		},
+		"usbmapping": {spec: func(p *p) { p.USBDevices = []v1alpha1.MachineUSBDevice{{Name: "x", Mapping: new("key")}} }, says: "of mapping key"},
+		"virtiofs":   {spec: func(p *p) { p.VirtioFS = []v1alpha1.MachineVirtioFS{{Name: "x", Mapping: "srv"}} }, says: "of mapping srv"},
+		"serial":     {spec: func(p *p) { p.SerialPorts = []string{"/dev/ttyS0"} }, says: "(allow.passthrough)"},
+		"hwrng":      {spec: func(p *p) { p.RNG = &v1alpha1.MachineRNG{Source: new("/dev/hwrng")} }, says: "(allow.passthrough)"},
+		"ha": {
+			spec: func(p *p) { p.HighAvailability = &v1alpha1.MachineHighAvailability{MaxRestart: new(int32(1))} },
+			says: "(allow.highAvailability)",
+		},
+		"restoreplace": {spec: func(p *p) {
+			p.RestoreInPlace = &v1alpha1.MachineRestoreInPlace{Token: "1", Volume: new("nfs:backup/vzdump-qemu-30001-2026_11_22-17_00_00.vma.zst")}
+		}, says: "(kinds): to restore a backup"},
+		"adoptvictim": {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "30001"}), says: "VMID 30001"},
+		"uuid": {
+			object: annotated(map[string]string{meta.AnnotationKeyExternalName: "30001", object.AnnotationUUID: victimUUID}),
+			says:   "VMID 30001",
+		},
+		"adoptrouter": {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "100"}), says: "VMID 100"},
+		"relabelled": {object: func(m machine.Machine) {
+			m.SetLabels(map[string]string{"crossplane.io/claim-namespace": "elsewhere", label: m.GetLabels()[label]})
+		}, says: "tenant"},
+	}
+}
+
+// newAttempts are that only a new Machine can make.
+func newAttempts() map[string]attempt {
+	type p = v1alpha1.MachineParameters
+	template := func(name string) func(*p) {
+		return func(p *p) { p.Template = new(intstr.FromString(name)) }
+	}
+	clone := func(c v1alpha1.MachineClone) func(*p) { return func(p *p) { p.Template, p.Clone = nil, &c } }
+	none := func(change func(*p)) func(*p) {
+		return func(p *p) {
+			p.Template = nil
+			change(p)
+		}
+	}
+	volume := "nfs:backup/vzdump-qemu-30001-2026_11_22-17_00_00.vma.zst"
+	return map[string]attempt{
+		"vmid":           {spec: func(p *p) { p.VMID = new(int32(30005)) }, says: "VMID 30005 is not within 20000 and 20099"},
+		"vmidvictim":     {spec: func(p *p) { p.VMID = new(int32(victim)) }, says: "VMID 30001"},
+		"adoptown":       {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "20051"}), says: "(allow.adopt): to adopt VM 20051"},
+		"adopthandover":  {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "20050"}), says: "(allow.adopt): to adopt VM 20050"},
+		"secret":         {spec: template("base-secret"), says: "template 'base-secret' not found"},
+		"secretvmid":     {spec: template("30002"), says: "template '30002' not found"},
+		"foreign":        {spec: template("ubuntu-24.04"), says: "template 'ubuntu-24.04' not found"},
+		"templatetags":   {spec: func(p *p) { p.Template, p.TemplateTags = nil, []string{"template"} }, says: "not found"},
+		"inheritsbridge": {spec: template("base-office"), says: "net0 on bridge vmbr0"},
+		"clonevm":        {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim))}), says: "not found"},
+		"clonevmname":    {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromString("victim"))}), says: "not found"},
+		"clonesnapshot":  {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim)), Snapshot: new("before")}), says: "not found"},
+		"clonestorage": {
+			spec: func(p *p) { p.Clone = &v1alpha1.MachineClone{Full: new(true), Storage: new("local-lvm")} },
+			says: "(storages): clone.storage",
+		},
+		"templateref": {spec: none(func(p *p) { p.TemplateRef = &v1alpha1.Reference{Name: "x"} }), says: "(kinds): an Image"},
+		"iso":         {spec: none(func(p *p) { p.ISO = new("nfs:iso/windows-11.iso") }), says: "(images): iso"},
+		"imagevolume": {spec: none(func(p *p) {
+			disk(func(*v1alpha1.MachineDisk) {})(p)
+			p.Image = &v1alpha1.MachineImage{Volume: "nfs:import/x.qcow2"}
+		}), says: "(images): image.volume"},
+		"imageurl": {spec: none(func(p *p) {
+			disk(func(*v1alpha1.MachineDisk) {})(p)
+			p.Image = &v1alpha1.MachineImage{URL: new("http://169.254.169.254/x.qcow2")}
+		}), says: "(kinds): an Image"},
+		"restore": {spec: none(func(p *p) { p.Restore = &v1alpha1.MachineRestore{Volume: &volume} }), says: "(kinds): to restore a backup"},
+		"restorelatest": {spec: none(func(p *p) {
+			p.Restore = &v1alpha1.MachineRestore{LatestOf: &v1alpha1.MachineRestoreLatest{Storage: "nfs", VMID: new(int32(victim))}}
+		}), says: "(kinds): to restore a backup"},
+	}
+}
+
+// linux is a Machine that team-a may have.
+func linux() v1alpha1.MachineParameters {
+	return v1alpha1.MachineParameters{Template: new(intstr.FromString("base-linux"))}
+}
+
+func TestTenantsAttempts(t *testing.T) {
+	t.Parallel()
+	for scope := range scopes() {
+		t.Run(scope, func(t *testing.T) {
+			t.Parallel()
+			w := newTenantWorld(t, scope, "redteam")
+			all := newAttempts()
+			maps.Copy(all, editAttempts())
+			made := map[string]machine.Machine{}
+			for _, name := range slices.Sorted(maps.Keys(all)) {
+				if scope == "Namespaced" && name == "relabelled" {
+					continue // Its labels do not tell its tenant.
+				}
+				spec := linux()
+				if all[name].spec != nil {
+					all[name].spec(&spec)
+				}
+				m := w.of("a", name, spec)
+				if all[name].object != nil {
+					all[name].object(m)
+				}
+				if err := w.kube.Create(w.Context(), m); err != nil {
+					t.Errorf("%s: %v", name, err)
+					continue
+				}
+				made[name] = m
+			}
+			w.allRefused(made, all)
+			if got := w.writes(); len(got) > 0 {
+				t.Errorf("want no write, got %v", got)
+			}
+			for _, m := range made {
+				if text := m.GetCondition(xpv2.TypeSynced).Message; strings.Contains(text, "base-secret") && !strings.Contains(text, "'base-secret'") {
+					t.Errorf("%s tells of another tenant's: %s", m.GetName(), text)
+				}
+			}
+			for _, m := range made {
+				w.remove(m)
+			}
+			if got := w.writes(); len(got) > 0 {
+				t.Errorf("want no write by deletions, got %v", got)
+			}
+		})
+	}
+}
+
+func TestTenantsEdits(t *testing.T) {
+	t.Parallel()
+	for scope := range scopes() {
+		t.Run(scope, func(t *testing.T) {
+			t.Parallel()
+			w := newTenantWorld(t, scope, "redits")
+			w.m = w.of("a", "own", linux())
+			w.make(w.m)
+			w.ready()
+			own := w.vm()
+			if tags := own.Config["tags"]; w.vmid() != 20000 || own.Node == "pve3" || tags != "team-a" {
+				t.Fatalf("want VM 20000 with the tenant's tag, got %d on %s with %s", w.vmid(), own.Node, tags)
+			}
+			w.pve.Edit(func(s *simulator.State) {
+				if !s.Pools["team-a"].VMs[20000] {
+					t.Errorf("want the VM in pool team-a: %+v", s.Pools["team-a"])
+				}
+			})
+			before := w.m.DeepCopyObject().(machine.Machine)
+			n := len(w.writes())
+			for _, name := range slices.Sorted(maps.Keys(editAttempts())) {
+				a := editAttempts()[name]
+				if scope == "Namespaced" && name == "relabelled" {
+					continue
+				}
+				w.rewrite(func() {
+					if a.spec != nil {
+						a.spec(w.m.Parameters())
+					}
+					if a.object != nil {
+						a.object(w.m)
+					}
+				})
+				w.refused(w.m, a.says)
+				if got := w.writes(); len(got) != n {
+					t.Fatalf("%s: want no write, got %v", name, got[n:])
+				}
+				w.rewrite(func() {
+					w.m.SetLabels(before.GetLabels())
+					a := w.m.GetAnnotations()
+					a[meta.AnnotationKeyExternalName], a[object.AnnotationUUID] = meta.GetExternalName(before), before.GetAnnotations()[object.AnnotationUUID]
+					w.m.SetAnnotations(a)
+					*w.m.Parameters() = *before.Parameters().DeepCopy()
+				})
+			}
+			w.ready()
+			w.delete()
+			w.gone()
+			if _, there := w.pve.Guest(20000); there {
+				t.Error("the tenant's own VM is left")
+			}
+		})
+	}
+}
+
+// rewrite the Machine.
+func (w *tenantWorld) rewrite(change func()) {
+	w.Helper()
+	w.eventually("the change is taken", func() bool {
+		w.exists()
+		change()
+		err := w.kube.Update(w.Context(), w.m)
+		if err != nil && !kerrors.IsConflict(err) {
+			w.Fatal(err)
+		}
+		return err == nil
+	})
+}
+
+// administrators are examples of the kinds that tenants may not have, by their files.
+func administrators() map[string]string {
+	return map[string]string{
+		"Image": "image", "Volume": "volume", "Backup": "backup", "BackupJob": "backupjob", "Pool": "pool", "Storage": "storage",
+		"NodeNetwork": "node-network", "ProxmoxNode": "node", "ProxmoxCluster": "cluster",
+	}
+}
+
+// example of a kind, as a team's own.
+func (w *tenantWorld) example(kind, file string) *unstructured.Unstructured {
+	w.Helper()
+	dir := "cluster"
+	if w.namespaced {
+		dir = "namespaced"
+	}
+	text, err := os.ReadFile(filepath.Join("..", "..", "examples", dir, file+".yaml"))
+	if err != nil {
+		w.Fatal(err)
+	}
+	for part := range strings.SplitSeq(string(text), "\n---\n") {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(part), &o.Object); err != nil {
+			w.Fatal(err)
+		}
+		if o.GetKind() != kind {
+			continue
+		}
+		o.SetName(w.name + "-" + strings.ToLower(kind))
+		labels := map[string]string{label: w.name}
+		ref := map[string]any{"name": w.config}
+		if w.namespaced {
+			o.SetNamespace(w.space("a"))
+			ref["kind"] = "ClusterProviderConfig"
+		} else {
+			labels["crossplane.io/claim-namespace"] = w.space("a")
+		}
+		o.SetLabels(labels)
+		if err := unstructured.SetNestedField(o.Object, ref, "spec", "providerConfigRef"); err != nil {
+			w.Fatal(err)
+		}
+		return o
+	}
+	w.Fatalf("no %s in %s", kind, file)
+	return nil
+}
+
+func TestTenantsKinds(t *testing.T) {
+	t.Parallel()
+	for scope := range scopes() {
+		t.Run(scope, func(t *testing.T) {
+			t.Parallel()
+			w := newTenantWorld(t, scope, "kinds")
+			w.m = w.of("a", "own", linux())
+			w.make(w.m)
+			w.ready() // Backups wait for their Machine before they are looked at.
+			n := len(w.writes())
+			for _, kind := range slices.Sorted(maps.Keys(administrators())) {
+				o := w.example(kind, administrators()[kind])
+				for field, name := range map[string]string{"machineRef": w.m.GetName(), "clusterRef": w.name + "-proxmoxcluster"} {
+					if _, there, _ := unstructured.NestedString(o.Object, "spec", "forProvider", field, "name"); there {
+						if err := unstructured.SetNestedField(o.Object, name, "spec", "forProvider", field, "name"); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+				if err := w.kube.Create(w.Context(), o); err != nil {
+					t.Errorf("%s: %v", kind, err)
+					continue
+				}
+				w.eventually(kind+" is refused", func() bool {
+					if err := w.kube.Get(w.Context(), client.ObjectKeyFromObject(o), o); err != nil {
+						t.Fatal(err)
+					}
+					all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+					return strings.Contains(fmt.Sprint(all), "(kinds): a "+kind)
+				})
+			}
+			if got := w.writes(); len(got) != n {
+				t.Errorf("want no write, got %v", got[n:])
+			}
+		})
+	}
+}
+
+func TestTenantsOwnVMs(t *testing.T) {
+	t.Parallel()
+	for scope := range scopes() {
+		t.Run(scope, func(t *testing.T) {
+			t.Parallel()
+			w := newTenantWorld(t, scope, "own")
+			nobody := w.of("none", "nobody", linux())
+			w.make(nobody)
+			w.refused(nobody, "belongs to no tenant")
+
+			adopted := w.of("b", "adopted", v1alpha1.MachineParameters{Description: new("team-b has it now")})
+			meta.SetExternalName(adopted, "20050")
+			w.make(adopted)
+			w.m = adopted
+			w.ready()
+			if text := strings.TrimSpace(w.vm().Config["description"]); text != "team-b has it now" {
+				t.Errorf("want the adopted VM managed, got %q", text)
+			}
+
+			spec := linux()
+			spec.HighAvailability = &v1alpha1.MachineHighAvailability{MaxRestart: new(int32(2))}
+			w.m = w.of("b", "own", spec)
+			w.make(w.m)
+			w.ready()
+			if w.vmid() != 30000 {
+				t.Errorf("want the lowest VMID of the tenant, got %d", w.vmid())
+			}
+			w.stolenClone()
+			w.loseTenant(scope)
+		})
+	}
+}
+
+// stolenClone has team-a clone a Machine of its own that is made to name a VM of team-b.
+func (w *tenantWorld) stolenClone() {
+	w.Helper()
+	thief := w.of("a", "thief", linux())
+	meta.AddAnnotations(thief, map[string]string{meta.AnnotationKeyExternalName: "30001", object.AnnotationUUID: victimUUID})
+	copied := w.of("a", "copied", v1alpha1.MachineParameters{Clone: &v1alpha1.MachineClone{Machine: new(thief.GetName())}})
+	n := len(w.writes())
+	w.make(thief)
+	w.make(copied)
+	w.refused(thief, "VMID 30001")
+	w.refused(copied, "")
+	w.remove(copied)
+	w.remove(thief)
+	if got := w.writes(); len(got) != n {
+		w.Errorf("want no write, got %v", got[n:])
+	}
+	if _, there := w.pve.Guest(victim); !there {
+		w.Error("the VM of team-b is gone")
+	}
+}
+
+// loseTenant has a namespace lose its tenant, and its Machine change and go then.
+func (w *tenantWorld) loseTenant(scope string) {
+	w.Helper()
+	ns := &corev1.Namespace{}
+	w.eventually("the namespace is relabelled", func() bool {
+		if err := w.kube.Get(w.Context(), client.ObjectKey{Name: w.space("b")}, ns); err != nil {
+			w.Fatal(err)
+		}
+		ns.Labels["team"] = "dissolved"
+		return w.kube.Update(w.Context(), ns) == nil
+	})
+	n := len(w.writes())
+	w.change(func(p *v1alpha1.MachineParameters) { p.Description = new("changed") })
+	w.refused(w.m, "belongs to no tenant")
+	if got := w.writes(); len(got) != n {
+		w.Errorf("%s: want no write, got %v", scope, got[n:])
+	}
+	id := w.vmid()
+	w.delete()
+	w.gone()
+	if _, there := w.pve.Guest(id); there {
+		w.Error("what the namespace had is left")
+	}
+}
+
+func TestTenantsOtherConfigurations(t *testing.T) {
+	t.Parallel()
+	w := newTenantWorld(t, "Namespaced", "otherconfig")
+	pc := &namespaced.ClusterProviderConfig{}
+	if err := w.kube.Get(w.Context(), client.ObjectKey{Name: w.config}, pc); err != nil {
+		t.Fatal(err)
+	}
+	beside := &namespaced.ClusterProviderConfig{ObjectMeta: w.meta(), Spec: *pc.Spec.DeepCopy()}
+	beside.Name, beside.Spec.Tenants = w.name+"-beside", nil
+	if err := w.kube.Create(w.Context(), beside); err != nil {
+		t.Fatal(err)
+	}
+	m := w.of("a", "beside", linux())
+	namespacedMachine, ok := m.(*namespaced.Machine)
+	if !ok {
+		t.Fatalf("a %T is not namespaced", m)
+	}
+	namespacedMachine.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: beside.Name})
+	w.make(m)
+	w.refused(m, "has no tenants, while another of the same cluster has")
+	s := &namespaced.Snapshot{ObjectMeta: w.meta(), Spec: namespaced.SnapshotSpec{ForProvider: v1alpha1.SnapshotParameters{
+		VMID: new(int32(victim)), AllowUnmanaged: new(true),
+	}}}
+	s.SetNamespace(w.space("a"))
+	s.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: w.config})
+	w.make(s)
+	w.refused(s, "(allow.adopt): a snapshot of VM 30001")
+	if got := w.writes(); len(got) > 0 {
+		t.Errorf("want no write, got %v", got)
+	}
+}

@@ -1,0 +1,380 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tenancy
+
+import (
+	"cmp"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A Guard decides which writes to Proxmox VE are made for a resource.
+type Guard struct {
+	*Tenant
+
+	// Recorded is the VMID that the provider has recorded to be that of a resource which is being
+	// deleted, otherwise 0. What it has may be removed whatever its tenant may do now.
+	Recorded int
+
+	// UUID of the VM that the provider has recorded to be the resource's, or empty.
+	UUID string
+
+	// Guest finds a VM in the cluster's list, in one that is read now if it is to be fresh. It
+	// returns one with its VMID alone if there is none.
+	Guest func(vmid int, fresh bool) (proxmox.Guest, error)
+}
+
+// Check refuses a write that the resource may not make. Nothing that is not known here is made.
+func (g Guard) Check(w proxmox.Write) error {
+	if g.Tenant == nil {
+		return nil
+	}
+	if g.leaves(w) {
+		return nil
+	}
+	if g.nobody != "" {
+		return &RefusedError{What: g.nobody}
+	}
+	if check, ok := checks()[w.Method+" "+w.Path]; ok {
+		return check(g, w)
+	}
+	return g.unknown(w)
+}
+
+// unknown refuses a write that is for administrators.
+func (g Guard) unknown(w proxmox.Write) error { return g.refuse("kinds", "to %s", w.Op) }
+
+// A check of one kind of write.
+type check func(Guard, proxmox.Write) error
+
+// checks of all writes that tenants may make, by method and path.
+func checks() map[string]check {
+	const vm = "/nodes/{node}/qemu/{vmid}"
+	own := []string{
+		"POST status/start", "POST status/stop", "POST status/shutdown", "POST status/reboot", "POST status/reset", "POST status/suspend", "POST status/resume",
+		"PUT cloudinit", "PUT resize", "POST template", "POST snapshot", "DELETE snapshot/{snapname}", "PUT snapshot/{snapname}/config",
+		"POST snapshot/{snapname}/rollback",
+	}
+	all := map[string]check{
+		"DELETE " + vm:                                            Guard.own,
+		"POST /nodes/{node}/qemu":                                 Guard.create,
+		"POST " + vm + "/clone":                                   Guard.clone,
+		"PUT " + vm + "/config":                                   Guard.configure,
+		"POST " + vm + "/config":                                  Guard.configure,
+		"PUT " + vm + "/unlink":                                   Guard.unlink,
+		"POST " + vm + "/move_disk":                               Guard.move,
+		"POST " + vm + "/migrate":                                 Guard.migrate,
+		"PUT /pools":                                              Guard.join,
+		"DELETE /nodes/{node}/tasks/{upid}":                       Guard.stopTask,
+		"POST /nodes/{node}/storage/{storage}/upload":             Guard.upload,
+		"DELETE /nodes/{node}/storage/{storage}/content/{volume}": Guard.removeVolume,
+		"DELETE /cluster/replication/{id}":                        Guard.removeReplication,
+		"POST /cluster/ha/rules":                                  Guard.rule,
+		"PUT /cluster/ha/rules/{rule}":                            Guard.rule,
+		"DELETE /cluster/ha/rules/{rule}":                         Guard.rule,
+		"POST /cluster/ha/groups":                                 Guard.rule,
+		"PUT /cluster/ha/groups/{group}":                          Guard.rule,
+		"DELETE /cluster/ha/groups/{group}":                       Guard.rule,
+		"POST /cluster/ha/resources":                              Guard.manage,
+		"PUT /cluster/ha/resources/{sid}":                         Guard.manage,
+		"DELETE /cluster/ha/resources/{sid}":                      Guard.manage,
+	}
+	for _, c := range own {
+		method, path, _ := strings.Cut(c, " ")
+		all[method+" "+vm+"/"+path] = Guard.own
+	}
+	return all
+}
+
+// holds refuses a VMID whose VM is not the tenant's.
+func (g Guard) holds(vmid int) error {
+	if err := g.vmid(vmid); err != nil && len(g.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Adopt })) == 0 {
+		return err
+	}
+	return g.seen(vmid, g.Holds)
+}
+
+// seen checks a VM by what the cluster's list says of it, which is read anew before it is refused:
+// one that was just made is in no pool in an older one.
+func (g Guard) seen(vmid int, check func(proxmox.Guest) error) error {
+	var refused error
+	for _, fresh := range []bool{false, true} {
+		guest, err := g.Guest(vmid, fresh)
+		if err != nil {
+			return err
+		}
+		if refused = check(guest); refused == nil {
+			return nil
+		}
+	}
+	return refused
+}
+
+// vmOf is the VMID in the path of a write.
+func vmOf(w proxmox.Write) int {
+	if len(w.Args) < 2 {
+		return 0
+	}
+	id, _ := strconv.Atoi(w.Args[1])
+	return id
+}
+
+// own are calls that reach nothing but the VM.
+func (g Guard) own(w proxmox.Write) error { return g.holds(vmOf(w)) }
+
+// create refuses a VM that is made elsewhere or otherwise than the tenant may.
+func (g Guard) create(w proxmox.Write) error {
+	vmid, _ := strconv.Atoi(w.Form["vmid"])
+	if w.Form["archive"] != "" || w.Form["force"] != "" {
+		return g.refuse("kinds", "to restore VM %d from a backup", vmid)
+	}
+	options := map[string]string{}
+	for name, value := range w.Form {
+		if !slices.Contains([]string{"vmid", "pool", "storage", "start", "unique"}, name) {
+			options[name] = value
+		}
+	}
+	return join([]error{g.vmid(vmid), g.Node(w.Args[0]), g.pool(w.Form["pool"]), g.Options(vmid, options)})
+}
+
+// clone refuses a source that is not for the tenant, and a clone elsewhere.
+func (g Guard) clone(w proxmox.Write) error {
+	if err := g.seen(vmOf(w), g.Clones); err != nil {
+		return err
+	}
+	vmid, _ := strconv.Atoi(w.Form["newid"])
+	all := []error{g.vmid(vmid), g.pool(w.Form["pool"])}
+	if storage := w.Form["storage"]; storage != "" {
+		all = append(all, g.storage(storage, "the disks of a clone"))
+	}
+	if node := w.Form["target"]; node != "" {
+		all = append(all, g.Node(node))
+	}
+	return join(all)
+}
+
+// configure refuses options that are not for the tenant, and that disks are destroyed.
+func (g Guard) configure(w proxmox.Write) error {
+	if err := g.own(w); err != nil {
+		return err
+	}
+	options := map[string]string{}
+	for name, value := range w.Form {
+		if name != "delete" && name != "force" && name != "revert" {
+			options[name] = value
+		}
+	}
+	if w.Form["force"] == "1" {
+		return join([]error{g.destroy(w), g.Options(vmOf(w), options)})
+	}
+	return g.Options(vmOf(w), options)
+}
+
+// unlink refuses that disks are destroyed.
+func (g Guard) unlink(w proxmox.Write) error {
+	if err := g.own(w); err != nil || w.Form["force"] != "1" {
+		return err
+	}
+	return g.destroy(w)
+}
+
+func (g Guard) destroy(w proxmox.Write) error {
+	if g.may(func(a *v1alpha1.TenantPermissions) *bool { return a.DestroyDisks }) {
+		return nil
+	}
+	return g.refuse("allow.destroyDisks", "to destroy disks of VM %d", vmOf(w))
+}
+
+// move refuses a storage, and a VM that a disk is handed to.
+func (g Guard) move(w proxmox.Write) error {
+	if err := g.own(w); err != nil {
+		return err
+	}
+	if to := w.Form["target-vmid"]; to != "" {
+		vmid, _ := strconv.Atoi(to)
+		return g.holds(vmid)
+	}
+	return g.storage(w.Form["storage"], "disk "+w.Form["disk"])
+}
+
+// migrate refuses a node, and a storage.
+func (g Guard) migrate(w proxmox.Write) error {
+	if err := g.own(w); err != nil {
+		return err
+	}
+	all := []error{g.Node(w.Form["target"])}
+	if storage := w.Form["targetstorage"]; storage != "" {
+		all = append(all, g.storage(storage, "disks"))
+	}
+	return join(all)
+}
+
+// join refuses a pool, and VMs that join or leave one.
+func (g Guard) join(w proxmox.Write) error {
+	all := []error{g.pool(w.Form["poolid"])}
+	for name := range w.Form {
+		if !slices.Contains([]string{"poolid", "vms", "delete", "allow-move"}, name) {
+			return g.unknown(w)
+		}
+	}
+	for id := range strings.SplitSeq(w.Form["vms"], ",") {
+		vmid, _ := strconv.Atoi(id)
+		if err := g.holds(vmid); err != nil {
+			return err
+		}
+	}
+	if w.Form["delete"] == "1" {
+		all = append(all, g.pool(""))
+	}
+	return join(all)
+}
+
+// stopTask refuses a task that is not about a VM of the tenant.
+func (g Guard) stopTask(w proxmox.Write) error {
+	parts := strings.Split(last(w.Args), ":")
+	if len(parts) < 7 {
+		return g.unknown(w)
+	}
+	vmid, err := strconv.Atoi(parts[6])
+	if err != nil {
+		return g.unknown(w)
+	}
+	return g.holds(vmid)
+}
+
+// upload refuses a storage for cloud-init images, which are all that is uploaded.
+func (g Guard) upload(w proxmox.Write) error { return g.storage(w.Args[1], "cloud-init images") }
+
+// removeVolume refuses a volume that is not of a VM of the tenant, by its name.
+func (g Guard) removeVolume(w proxmox.Write) error {
+	vmid := ownerOf(last(w.Args))
+	if vmid == 0 {
+		return g.unknown(w)
+	}
+	return g.holds(vmid)
+}
+
+// removeReplication refuses a job of a VM that is not the tenant's.
+func (g Guard) removeReplication(w proxmox.Write) error {
+	id, _, _ := strings.Cut(last(w.Args), "-")
+	vmid, err := strconv.Atoi(id)
+	if err != nil {
+		return g.unknown(w)
+	}
+	return g.holds(vmid)
+}
+
+// manage refuses high availability. What has it may always be taken out.
+func (g Guard) manage(w proxmox.Write) error {
+	sid := w.Form["sid"]
+	if sid == "" {
+		sid = last(w.Args)
+	}
+	vmid, err := strconv.Atoi(strings.TrimPrefix(sid, "vm:"))
+	if err != nil {
+		return g.unknown(w)
+	}
+	if err := g.holds(vmid); err != nil || w.Method == http.MethodDelete {
+		return err
+	}
+	return g.highAvailability(w.Form["group"])
+}
+
+// rule refuses rules of HA that are not about VMs of the tenant alone.
+func (g Guard) rule(w proxmox.Write) error {
+	name := cmp.Or(w.Form["rule"], w.Form["group"], last(w.Args))
+	if !g.ownRule(name) && !sharedRule.MatchString(name) {
+		return g.unknown(w)
+	}
+	for _, sid := range w.Resources {
+		vmid, err := strconv.Atoi(strings.TrimPrefix(sid, "vm:"))
+		if err != nil {
+			return g.unknown(w)
+		}
+		if err := g.holds(vmid); err != nil {
+			return err
+		}
+	}
+	if w.Method == http.MethodDelete {
+		return nil
+	}
+	for node := range strings.SplitSeq(w.Form["nodes"], ",") {
+		if err := g.Node(node); node != "" && err != nil {
+			return err
+		}
+	}
+	return g.highAvailability("")
+}
+
+// sharedRule is the name of a rule about several Machines.
+var sharedRule = regexp.MustCompile(`^crossplane-(together|apart)-`)
+
+// ownRule reports whether a rule, or a group, is that of the resource's VM.
+func (g Guard) ownRule(name string) bool {
+	return g.UUID != "" && strings.TrimPrefix(name, "ha-group-") == "crossplane-"+strings.ToLower(g.UUID)
+}
+
+// highAvailability refuses the HA manager, and a group whose nodes are its own.
+func (g Guard) highAvailability(group string) error {
+	switch {
+	case !g.may(func(a *v1alpha1.TenantPermissions) *bool { return a.HighAvailability }):
+		return g.refuse("allow.highAvailability", "high availability")
+	case group != "" && len(g.Nodes) > 0:
+		return g.refuse("nodes", "HA group %s, whose nodes are its own", group)
+	}
+	return nil
+}
+
+func last(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[len(args)-1]
+}
+
+// leaves reports whether a write removes what a resource has that is being deleted, by what was
+// recorded of it before.
+func (g Guard) leaves(w proxmox.Write) bool {
+	if g.Recorded == 0 {
+		return false
+	}
+	const vm = "/nodes/{node}/qemu/{vmid}"
+	id := strconv.Itoa(g.Recorded)
+	switch w.Method + " " + w.Path {
+	case "DELETE " + vm, "POST " + vm + "/status/stop", "POST " + vm + "/status/shutdown", "POST " + vm + "/status/resume",
+		"DELETE " + vm + "/snapshot/{snapname}":
+		return vmOf(w) == g.Recorded
+	case "PUT " + vm + "/config":
+		unprotects := len(w.Form) == 1 || len(w.Form) == 2 && w.Form["digest"] != ""
+		return vmOf(w) == g.Recorded && unprotects && w.Form["protection"] == "0"
+	case "DELETE /nodes/{node}/storage/{storage}/content/{volume}":
+		return ownerOf(last(w.Args)) == g.Recorded
+	case "DELETE /cluster/replication/{id}":
+		return strings.HasPrefix(last(w.Args), id+"-")
+	case "DELETE /cluster/ha/resources/{sid}":
+		return last(w.Args) == "vm:"+id
+	case "DELETE /cluster/ha/rules/{rule}", "DELETE /cluster/ha/groups/{group}":
+		return g.ownRule(last(w.Args))
+	}
+	return false
+}

@@ -1,0 +1,123 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tenancy
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// What tells kinds of resources, in both scopes.
+type (
+	machine interface {
+		Parameters() *v1alpha1.MachineParameters
+		Observation() *v1alpha1.MachineObservation
+	}
+	snapshot interface {
+		Parameters() *v1alpha1.SnapshotParameters
+		Observation() *v1alpha1.SnapshotObservation
+	}
+	snapshotPolicy interface {
+		Parameters() *v1alpha1.SnapshotPolicyParameters
+	}
+)
+
+// Spec refuses a resource by its spec and annotations, before anything is looked at. What its
+// values lead to is checked later.
+func (t *Tenant) Spec(mg resource.Managed) error {
+	switch m := mg.(type) {
+	case nil:
+		return nil
+	case machine:
+		if t == nil || t.nobody != "" {
+			break
+		}
+		return t.machine(m.Parameters(), meta.GetExternalName(mg))
+	case snapshot:
+		if t == nil || t.nobody != "" || m.Parameters().VMID == nil {
+			break
+		}
+		return t.refuse("allow.adopt", "a snapshot of VM %d, which no Machine manages", *m.Parameters().VMID)
+	case snapshotPolicy:
+	default:
+		if t != nil && t.nobody == "" {
+			return t.refuse("kinds", "a %s", kindOf(mg))
+		}
+	}
+	if t != nil && t.nobody != "" {
+		return &RefusedError{What: t.nobody}
+	}
+	return nil
+}
+
+// kindOf a resource is the name of its type: objects that were read do not tell their kind.
+func kindOf(mg resource.Managed) string {
+	name := fmt.Sprintf("%T", mg)
+	return name[strings.LastIndex(name, ".")+1:]
+}
+
+// Recorded returns the VMID and the UUID of the VM that a resource is about, as the provider has
+// recorded them in its status, which users do not write.
+func Recorded(mg resource.Managed) (vmid int, uuid string) {
+	var id *int32
+	switch m := mg.(type) {
+	case machine:
+		id, uuid = m.Observation().VMID, m.Observation().UUID
+	case snapshot:
+		id, uuid = m.Observation().VMID, m.Observation().VMUUID
+	}
+	if id == nil || uuid == "" {
+		return 0, ""
+	}
+	return int(*id), uuid
+}
+
+// VMIDOf returns the VMID in an external name, or 0.
+func VMIDOf(externalName string) int {
+	id, err := strconv.Atoi(externalName)
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+// Show in the conditions of a resource that it is refused, if that is what an error says. What is
+// there stays ready.
+func Show(mg resource.Managed, err error) {
+	if !IsRefusal(err) {
+		return
+	}
+	upToDate := xpv2.Condition{
+		Type: xpv2.TypeUpToDate, Status: corev1.ConditionFalse, Reason: v1alpha1.ReasonTenantRefused, Message: err.Error(), LastTransitionTime: metav1.Now(),
+	}
+	all := []xpv2.Condition{upToDate.WithObservedGeneration(mg.GetGeneration())}
+	if mg.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue {
+		ready := upToDate
+		ready.Type = xpv2.TypeReady
+		all = append(all, ready.WithObservedGeneration(mg.GetGeneration()))
+	}
+	mg.SetConditions(all...)
+}

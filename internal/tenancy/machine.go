@@ -1,0 +1,258 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tenancy
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// destroy is the removal policy that deletes a disk.
+const destroy = "Destroy"
+
+// machine refuses what a Machine names that is not for its tenant.
+func (t *Tenant) machine(p *v1alpha1.MachineParameters, externalName string) error {
+	all := t.place(p, externalName)
+	all = append(all, t.source(p)...)
+	all = append(all, t.disks(p)...)
+	all = append(all, t.networks(p.Networks)...)
+	all = append(all, t.devices(p)...)
+	all = append(all, t.reserved(p)...)
+	return join(all)
+}
+
+// place refuses a VMID, a pool or nodes.
+func (t *Tenant) place(p *v1alpha1.MachineParameters, externalName string) []error {
+	all := []error{t.tags(p.Tags)}
+	adopts := len(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Adopt })) > 0
+	if p.VMID != nil {
+		all = append(all, t.vmid(int(*p.VMID)))
+	}
+	if id := VMIDOf(externalName); id != 0 && !adopts {
+		all = append(all, t.vmid(id))
+	}
+	if p.Pool != nil && (!adopts || !t.mayAdopt(proxmox.Guest{Pool: *p.Pool})) {
+		all = append(all, t.pool(*p.Pool))
+	}
+	if p.Node != nil {
+		all = append(all, t.Node(*p.Node))
+	}
+	if p.Placement != nil {
+		for _, node := range p.Placement.Nodes {
+			all = append(all, t.Node(node))
+		}
+	}
+	return all
+}
+
+// source refuses what a VM is made of, as far as the spec alone tells.
+func (t *Tenant) source(p *v1alpha1.MachineParameters) []error {
+	var all []error
+	if p.Restore != nil || p.RestoreInPlace != nil {
+		all = append(all, t.refuse("kinds", "to restore a backup"))
+	}
+	if p.TemplateRef != nil || p.TemplateSelector != nil {
+		all = append(all, t.refuse("kinds", "an Image"))
+	}
+	if p.Image != nil {
+		if p.Image.Ref != nil || p.Image.URL != nil {
+			all = append(all, t.refuse("kinds", "an Image"))
+		} else {
+			all = append(all, t.image(p.Image.Volume, "image.volume"))
+		}
+	}
+	if p.Clone != nil && p.Clone.Storage != nil {
+		all = append(all, t.storage(*p.Clone.Storage, "clone.storage"))
+	}
+	return all
+}
+
+// disks refuses storages, images and volumes.
+func (t *Tenant) disks(p *v1alpha1.MachineParameters) []error {
+	var all []error
+	on := func(storage *string, field string) {
+		if storage != nil {
+			all = append(all, t.storage(*storage, field))
+		}
+	}
+	from := func(image *string, field string) {
+		if ptr.Deref(image, "") != "" {
+			all = append(all, t.image(*image, field))
+		}
+	}
+	for _, d := range p.Disks {
+		field := "disks[" + d.Name + "]"
+		on(d.Storage, field+".storage")
+		from(d.ImportFrom, field+".importFrom")
+		if d.VolumeRef != nil {
+			all = append(all, t.refuse("kinds", "a Volume, which %s.volumeRef names", field))
+		}
+		if ptr.Deref(d.RemovalPolicy, "") == destroy && !t.may(func(a *v1alpha1.TenantPermissions) *bool { return a.DestroyDisks }) {
+			all = append(all, t.refuse("allow.destroyDisks", "%s.removalPolicy Destroy", field))
+		}
+		if ptr.Deref(d.SCSIBlock, false) {
+			all = append(all, t.refuse("allow.passthrough", "%s.scsiBlock", field))
+		}
+	}
+	from(p.ISO, "iso")
+	for _, c := range p.CDROMs {
+		from(c.ISO, "cdroms["+c.Name+"].iso")
+		if ptr.Deref(c.Physical, false) {
+			all = append(all, t.refuse("allow.passthrough", "cdroms[%s].physical", c.Name))
+		}
+	}
+	if p.EFIDisk != nil {
+		on(p.EFIDisk.Storage, "efiDisk.storage")
+	}
+	if p.TPM != nil {
+		on(p.TPM.Storage, "tpm.storage")
+	}
+	if p.CloudInit != nil {
+		on(p.CloudInit.Storage, "cloudInit.storage")
+	}
+	return all
+}
+
+// networks refuses bridges and VLANs.
+func (t *Tenant) networks(networks []v1alpha1.MachineNetwork) []error {
+	var all []error
+	for _, n := range networks {
+		field := "networks[" + n.Name + "]"
+		if n.NetworkRef != nil {
+			all = append(all, t.refuse("kinds", "a NodeNetwork, which %s.networkRef names", field))
+		}
+		if n.Bridge == nil || n.VLAN == nil {
+			continue // What it comes to is checked when that is known.
+		}
+		all = append(all, t.network(field, *n.Bridge, strconv.Itoa(int(*n.VLAN)), ""))
+	}
+	for _, n := range networks {
+		if n.Bridge != nil && n.VLAN == nil {
+			all = append(all, t.bridge("networks["+n.Name+"].bridge", *n.Bridge))
+		}
+	}
+	return all
+}
+
+// bridge refuses a bridge, whatever VLAN of it is meant.
+func (t *Tenant) bridge(field, name string) error {
+	if slices.ContainsFunc(t.Bridges, func(b v1alpha1.TenantBridge) bool { return b.Name == name }) {
+		return nil
+	}
+	return t.refuse("bridges", "%s %s", field, name)
+}
+
+// devices refuses devices and directories of nodes.
+func (t *Tenant) devices(p *v1alpha1.MachineParameters) []error {
+	var all []error
+	host := func(field string) {
+		all = append(all, t.refuse("allow.passthrough", "%s is a device of the node", field))
+	}
+	for _, d := range p.PCIDevices {
+		field := "pciDevices[" + d.Name + "]"
+		if d.Host != nil || ptr.Deref(d.ROMFile, "") != "" {
+			host(field)
+		}
+		if d.Mapping != nil {
+			all = append(all, t.mapping(field, *d.Mapping))
+		}
+	}
+	for _, d := range p.USBDevices {
+		field := "usbDevices[" + d.Name + "]"
+		if d.Host != nil && *d.Host != "spice" {
+			host(field)
+		}
+		if d.Mapping != nil {
+			all = append(all, t.mapping(field, *d.Mapping))
+		}
+	}
+	for _, d := range p.VirtioFS {
+		all = append(all, t.mapping("virtiofs["+d.Name+"]", d.Mapping))
+	}
+	for _, port := range p.SerialPorts {
+		if port != "socket" {
+			host("serialPorts " + port)
+		}
+	}
+	if p.RNG != nil && ptr.Deref(p.RNG.Source, "") == "/dev/hwrng" {
+		host("rng.source /dev/hwrng")
+	}
+	return all
+}
+
+// reserved refuses options of root alone, those of extraConfig, and high availability.
+func (t *Tenant) reserved(p *v1alpha1.MachineParameters) []error {
+	var all []error
+	root := func(set bool, field string) {
+		if set {
+			all = append(all, t.refuse("root options", "%s", field))
+		}
+	}
+	root(ptr.Deref(p.Hookscript, "") != "", "hookscript")
+	root(p.CPU != nil && ptr.Deref(p.CPU.Affinity, "") != "", "cpu.affinity")
+	root(p.MemoryOptions != nil && ptr.Deref(p.MemoryOptions.HugePages, "") != "", "memoryOptions.hugePages")
+	root(p.MemoryOptions != nil && ptr.Deref(p.MemoryOptions.KeepHugePages, false), "memoryOptions.keepHugePages")
+	if p.CPU != nil {
+		root(slices.ContainsFunc(p.CPU.NUMANodes, func(n v1alpha1.MachineNUMANode) bool { return n.HostNodes != nil }), "cpu.numaNodes[].hostNodes")
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.ExtraConfig)) {
+		if value := string(p.ExtraConfig[name]); value != "" && !plain.MatchString(name) {
+			all = append(all, t.option(0, name, value))
+		}
+	}
+	if ha := p.HighAvailability; ha != nil && ptr.Deref(ha.Enabled, true) {
+		all = append(all, Guard{Tenant: t}.highAvailability(ptr.Deref(ha.Group, "")))
+	}
+	return all
+}
+
+// Inherits refuses what a VM has of the source that it is made of: networks, devices of nodes, and
+// the storages that its disks are on.
+func (t *Tenant) Inherits(config map[string]string, storages []string) error {
+	if t == nil {
+		return nil
+	}
+	var all []error
+	for _, name := range slices.Sorted(maps.Keys(config)) {
+		switch {
+		case nicOption.MatchString(name):
+			all = append(all, t.nic(name, config[name]))
+		case mappedOption.MatchString(name):
+			all = append(all, t.mapped(name, config[name]))
+		}
+	}
+	for _, storage := range storages {
+		all = append(all, t.storage(storage, "a disk"))
+	}
+	return join(all)
+}
+
+// Parameters are those of a spec with what the tenant adds where they leave it open: the pool.
+func (t *Tenant) Parameters(p *v1alpha1.MachineParameters) *v1alpha1.MachineParameters {
+	if t == nil || p.Pool != nil || len(t.Pools) == 0 {
+		return p
+	}
+	p = p.DeepCopy()
+	p.Pool = &t.Pools[0]
+	return p
+}

@@ -1,0 +1,217 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tenancy
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/nocloud"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
+)
+
+// Options refuses options of a VM, as they are written to its configuration: those given by
+// extraConfig, and all whose values reach out of the VM. An option that is not known here is
+// refused.
+func (t *Tenant) Options(vmid int, set map[string]string) error {
+	if t == nil {
+		return nil
+	}
+	if t.nobody != "" {
+		return &RefusedError{What: t.nobody}
+	}
+	var all []error
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		all = append(all, t.option(vmid, name, set[name]))
+	}
+	return join(all)
+}
+
+// plain are the options whose values stay within the VM, or say how it is run.
+var plain = regexp.MustCompile(`^(acpi|agent|allow-ksm|audio0|balloon|bios|boot|bootdisk|cipassword|citype|ciupgrade|ciuser|` +
+	`cores|cpu|cpulimit|cpuunits|description|digest|hotplug|ipconfig\d+|kvm|localtime|machine|memory|meta|name|nameserver|` +
+	`numa|onboot|ostype|protection|scsihw|searchdomain|shares|smbios1|sockets|sshkeys|startup|tablet|template|vcpus|vga|watchdog)$`)
+
+// Options of devices, each with a number.
+var (
+	diskOption     = regexp.MustCompile(`^(ide|sata|scsi|virtio|efidisk|tpmstate|unused)\d+$`)
+	nicOption      = regexp.MustCompile(`^net\d+$`)
+	mappedOption   = regexp.MustCompile(`^(hostpci|usb|virtiofs)\d+$`)
+	serialOption   = regexp.MustCompile(`^serial\d+$`)
+	numaNodeOption = regexp.MustCompile(`^numa\d+$`)
+)
+
+func (t *Tenant) option(vmid int, name, value string) error {
+	switch {
+	case plain.MatchString(name), value == "":
+		return nil
+	case diskOption.MatchString(name):
+		return t.disk(vmid, name, value)
+	case nicOption.MatchString(name):
+		return t.nic(name, value)
+	case mappedOption.MatchString(name):
+		return t.mapped(name, value)
+	case name == "tags":
+		return t.tags(splitTags(value))
+	case serialOption.MatchString(name) && value == "socket":
+		return nil
+	case name == "rng0" && !strings.Contains(value, "hwrng"):
+		return nil
+	case numaNodeOption.MatchString(name) && !strings.Contains(value, "hostnodes"):
+		return nil
+	case slices.Contains(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.ExtraConfig }), name):
+		if name == "vmstatestorage" {
+			return t.storage(value, "the states of snapshots")
+		}
+		return nil
+	}
+	return t.refuse("allow.extraConfig", "option %s", name)
+}
+
+func splitTags(value string) []string {
+	return strings.FieldsFunc(value, func(r rune) bool { return r == ';' || r == ',' || r == ' ' })
+}
+
+// disk refuses a disk or a drive that is none of the VM's own, or on a storage that is none of
+// the tenant's.
+func (t *Tenant) disk(vmid int, name, value string) error {
+	d, err := proxmox.ParseDisk(value)
+	switch {
+	case err != nil:
+		return t.refuse("storages", "%s, which cannot be read", name)
+	case d.Options.Get("scsiblock") == "1":
+		return t.refuse("allow.passthrough", "%s with SCSI commands passed through", name)
+	case d.Volume == "none":
+		return nil
+	case d.Storage() == "":
+		return t.refuse("allow.passthrough", "%s is %s of the node", name, d.Volume)
+	}
+	if from := d.Options.Get("import-from"); from != "" && !ownVolume(vmid, from) {
+		if err := t.image(from, name); err != nil {
+			return err
+		}
+	}
+	return t.volume(vmid, name, d)
+}
+
+func (t *Tenant) volume(vmid int, name string, d proxmox.Disk) error {
+	_, rest, _ := strings.Cut(d.Volume, ":")
+	_, err := strconv.ParseFloat(rest, 64)
+	made := err == nil || rest == "cloudinit"
+	switch {
+	case strings.HasPrefix(rest, "iso/") && !nocloud.IsImage(d.Volume):
+		return t.image(d.Volume, name)
+	case !made && !ownVolume(vmid, d.Volume):
+		return t.refuse("storages", "%s is a volume of another VM, %s", name, d.Volume)
+	}
+	return t.storage(d.Storage(), name)
+}
+
+// volumeOf has the VMID that the name of a volume has: that of its owner.
+var volumeOf = regexp.MustCompile(`(?:^|[:/])(?:vm|base|cidata|vzdump-qemu)-(\d+)-[^/]*$`)
+
+// ownVolume reports whether a volume is the VM's by its name.
+func ownVolume(vmid int, volume string) bool { return ownerOf(volume) == vmid }
+
+// ownerOf a volume is the VMID in its name, or 0.
+func ownerOf(volume string) int {
+	m := volumeOf.FindStringSubmatch(volume)
+	if m == nil {
+		return 0
+	}
+	id, _ := strconv.Atoi(m[1])
+	return id
+}
+
+// nic refuses an interface in a network that is none of the tenant's.
+func (t *Tenant) nic(name, value string) error {
+	n, err := proxmox.ParseNIC(value)
+	if err != nil {
+		return t.refuse("bridges", "%s, which cannot be read", name)
+	}
+	if n.Bridge() == "" {
+		return nil // It is plugged in nowhere.
+	}
+	return t.network(name, n.Bridge(), n.Options.Get("tag"), n.Options.Get("trunks"))
+}
+
+// network refuses an interface by its bridge, its tag and the tags that it lets through.
+func (t *Tenant) network(name, bridge, tag, trunks string) error {
+	i := slices.IndexFunc(t.Bridges, func(b v1alpha1.TenantBridge) bool { return b.Name == bridge })
+	if i < 0 {
+		return t.refuse("bridges", "%s on bridge %s", name, bridge)
+	}
+	vlans := t.Bridges[i].VLANs
+	if len(vlans) == 0 {
+		return nil
+	}
+	if tag == "" || tag == "0" {
+		return t.refuse("bridges", "%s on bridge %s without a VLAN", name, bridge)
+	}
+	for _, part := range append([]string{tag}, strings.FieldsFunc(trunks, func(r rune) bool { return r == ';' })...) {
+		if !within(vlans, part) {
+			return t.refuse("bridges", "%s in VLAN %s of bridge %s", name, part, bridge)
+		}
+	}
+	return nil
+}
+
+// within reports whether a VLAN, or a range of them, is within one of the ranges.
+func within(all []v1alpha1.VLANRange, part string) bool {
+	from, to, isRange := strings.Cut(part, "-")
+	if !isRange {
+		to = from
+	}
+	low, err1 := strconv.Atoi(strings.TrimSpace(from))
+	high, err2 := strconv.Atoi(strings.TrimSpace(to))
+	return err1 == nil && err2 == nil && slices.ContainsFunc(all, func(r v1alpha1.VLANRange) bool {
+		return low >= int(r.Min) && high <= int(r.Max) && low <= high
+	})
+}
+
+// mapped refuses a device of the node that is of no mapping of the tenant.
+func (t *Tenant) mapped(name, value string) error {
+	key := "host"
+	if strings.HasPrefix(name, "virtiofs") {
+		key = "dirid"
+	}
+	p, err := propertystring.Parse(value, key)
+	mapping := p.Get("mapping")
+	if key == "dirid" {
+		mapping = p.Get(key)
+	}
+	switch {
+	case err != nil, p.Has("romfile"), key == "host" && p.Has("host") && !strings.EqualFold(p.Get("host"), "spice"):
+		return t.refuse("allow.passthrough", "%s is a device of the node", name)
+	case mapping == "": // A USB port for the console.
+		return nil
+	}
+	return t.mapping(name, mapping)
+}
+
+// mapping refuses a resource mapping.
+func (t *Tenant) mapping(name, mapping string) error {
+	if slices.Contains(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Passthrough }), mapping) {
+		return nil
+	}
+	return t.refuse("allow.passthrough", "%s of mapping %s", name, mapping)
+}

@@ -1,0 +1,348 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package tenancy decides what the resources of a tenant may use and do: whose a resource is,
+// what its spec may ask for, which VMs are its tenant's, and which writes to Proxmox VE may be
+// made for it. It knows rules and requests, and calls nobody.
+//
+// A spec is checked before anything is looked at, by the files of kinds; what comes of it, by
+// options.go, before anything is written. Every write is checked once more by guard.go, which
+// refuses all that it does not know: what a check of a spec has missed does not reach PVE.
+package tenancy
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A RefusedError says what a resource asks for and its tenant may not have.
+type RefusedError struct {
+	// Tenant whose rule it is; empty for a resource of no tenant.
+	Tenant string
+
+	// Rule that refuses it: the name of a field of the tenant.
+	Rule string
+
+	// What is refused.
+	What string
+}
+
+// Error is the whole sentence.
+func (r *RefusedError) Error() string {
+	if r.Tenant == "" {
+		return r.What
+	}
+	return fmt.Sprintf("tenant %q may not (%s): %s", r.Tenant, r.Rule, r.What)
+}
+
+// IsRefusal reports whether an error is a refusal.
+func IsRefusal(err error) bool {
+	var r *RefusedError
+	return errors.As(err, &r)
+}
+
+// A Subject is a resource whose tenant is wanted.
+type Subject struct {
+	// Namespace of the resource, or of the claim of a cluster-scoped one. Empty if there is
+	// none.
+	Namespace string
+
+	// NamespaceLabels are the labels of the namespace.
+	NamespaceLabels map[string]string
+
+	// Labels of a cluster-scoped resource. Nil for a namespaced one.
+	Labels map[string]string
+}
+
+// A Tenant is what holds for one resource. The nil Tenant may do everything.
+type Tenant struct {
+	v1alpha1.ProviderTenant
+
+	others []v1alpha1.ProviderTenant
+
+	// nobody is why the resource has no tenant.
+	nobody string
+}
+
+// Of returns the tenant of a resource, or nil if it may do everything.
+func Of(tenants []v1alpha1.ProviderTenant, s Subject) (*Tenant, error) {
+	if len(tenants) == 0 {
+		return nil, nil
+	}
+	var found []int
+	for i, t := range tenants {
+		is, err := selects(t, s)
+		if err != nil {
+			return nil, errors.Wrapf(err, "cannot read the selectors of tenant %q", t.Name)
+		}
+		if is {
+			found = append(found, i)
+		}
+	}
+	switch {
+	case len(found) == 0:
+		return Nobody(s.whose() + " belongs to no tenant of the provider configuration"), nil
+	case len(found) > 1:
+		return Nobody(fmt.Sprintf("%s belongs to several tenants of the provider configuration, %s and %s",
+			s.whose(), tenants[found[0]].Name, tenants[found[1]].Name)), nil
+	case ptr.Deref(tenants[found[0]].Unrestricted, false):
+		return nil, nil
+	}
+	i := found[0]
+	return &Tenant{ProviderTenant: tenants[i], others: slices.Delete(slices.Clone(tenants), i, i+1)}, nil
+}
+
+// Nobody is the tenant of a resource that may do nothing, and why.
+func Nobody(why string) *Tenant { return &Tenant{nobody: why} }
+
+// SelectsByLabels reports whether the labels of namespaces have to be known to tell tenants.
+func SelectsByLabels(tenants []v1alpha1.ProviderTenant) bool {
+	return slices.ContainsFunc(tenants, func(t v1alpha1.ProviderTenant) bool { return t.NamespaceSelector != nil })
+}
+
+func (s Subject) whose() string {
+	if s.Namespace == "" {
+		return "this resource"
+	}
+	return fmt.Sprintf("namespace %q", s.Namespace)
+}
+
+func selects(t v1alpha1.ProviderTenant, s Subject) (bool, error) {
+	if s.Namespace != "" && slices.Contains(t.Namespaces, s.Namespace) {
+		return true, nil
+	}
+	byNamespace, err := matches(t.NamespaceSelector, s.NamespaceLabels)
+	if err != nil || byNamespace && s.Namespace != "" {
+		return byNamespace, err
+	}
+	if s.Labels == nil {
+		return false, nil
+	}
+	return matches(t.ResourceSelector, s.Labels)
+}
+
+// matches reports whether a selector that is set selects the labels. An empty one selects all.
+func matches(s *metav1.LabelSelector, of map[string]string) (bool, error) {
+	if s == nil {
+		return false, nil
+	}
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	if err != nil {
+		return false, err
+	}
+	return selector.Matches(labels.Set(of)), nil
+}
+
+// refuse something by a rule.
+func (t *Tenant) refuse(rule, format string, words ...any) *RefusedError {
+	return &RefusedError{Tenant: t.Name, Rule: rule, What: fmt.Sprintf(format, words...)}
+}
+
+// may reports whether a permission is given.
+func (t *Tenant) may(which func(*v1alpha1.TenantPermissions) *bool) bool {
+	return t.Allow != nil && ptr.Deref(which(t.Allow), false)
+}
+
+// allowed are the entries of a permission that has a list.
+func (t *Tenant) allowed(which func(*v1alpha1.TenantPermissions) []string) []string {
+	if t.Allow == nil {
+		return nil
+	}
+	return which(t.Allow)
+}
+
+// Node refuses a node that VMs may not be on.
+func (t *Tenant) Node(node string) error {
+	if t == nil || len(t.Nodes) == 0 || slices.Contains(t.Nodes, node) {
+		return nil
+	}
+	return t.refuse("nodes", "no VM on node %s", node)
+}
+
+// CarriedTags are tags that every VM has.
+func (t *Tenant) CarriedTags() []string {
+	if t == nil {
+		return nil
+	}
+	return t.Tags
+}
+
+// storage refuses a storage that disks may not be on.
+func (t *Tenant) storage(name, of string) error {
+	if slices.Contains(t.Storages, name) {
+		return nil
+	}
+	return t.refuse("storages", "%s on storage %s", of, name)
+}
+
+// image refuses a volume that disks may not be filled from.
+func (t *Tenant) image(volume, of string) error {
+	for _, pattern := range t.Images {
+		if ok, err := path.Match(pattern, volume); ok && err == nil {
+			return nil
+		}
+	}
+	return t.refuse("images", "%s is %s", of, volume)
+}
+
+// pool refuses a pool that VMs may not be members of.
+func (t *Tenant) pool(name string) error {
+	switch {
+	case len(t.Pools) == 0 && name == "", slices.Contains(t.Pools, name):
+		return nil
+	case name == "":
+		return t.refuse("pools", "a VM in no pool")
+	}
+	return t.refuse("pools", "a VM in pool %s", name)
+}
+
+// vmid refuses a VMID that is not of the tenant's range.
+func (t *Tenant) vmid(id int) error {
+	if r := t.VMIDRange; r != nil && (id < int(r.Min) || id > int(r.Max)) {
+		return t.refuse("vmidRange", "VMID %d is not within %d and %d", id, r.Min, r.Max)
+	}
+	return nil
+}
+
+// tags refuses tags that other tenants' VMs carry.
+func (t *Tenant) tags(all []string) error {
+	for _, o := range t.others {
+		for _, tag := range all {
+			if slices.Contains(o.Tags, tag) && !slices.Contains(t.Tags, tag) {
+				return t.refuse("tags", "tag %s, which is for another tenant", tag)
+			}
+		}
+	}
+	return nil
+}
+
+// Holds refuses a VM that is not the tenant's. The message says nothing of the VM but its VMID.
+func (t *Tenant) Holds(g proxmox.Guest) error {
+	switch {
+	case t == nil, t.nobody == "" && territory(t.ProviderTenant, g), t.nobody == "" && g.Pool != "" && t.mayAdopt(g):
+		return nil
+	case t.nobody != "":
+		return &RefusedError{What: t.nobody}
+	}
+	return t.refuse("pools and vmidRange", "VM %d, which is not the tenant's", g.VMID)
+}
+
+// Adopts refuses a VM that may not be taken over.
+func (t *Tenant) Adopts(g proxmox.Guest) error {
+	if t == nil || t.nobody == "" && t.mayAdopt(g) {
+		return nil
+	}
+	if t.nobody != "" {
+		return &RefusedError{What: t.nobody}
+	}
+	return t.refuse("allow.adopt", "to adopt VM %d", g.VMID)
+}
+
+func (t *Tenant) mayAdopt(g proxmox.Guest) bool {
+	return g.Pool != "" && slices.Contains(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Adopt }), g.Pool)
+}
+
+// territory reports whether a VM is where the VMs of a tenant are.
+func territory(t v1alpha1.ProviderTenant, g proxmox.Guest) bool {
+	if t.VMIDRange == nil && len(t.Pools) == 0 {
+		return false
+	}
+	inRange := t.VMIDRange == nil || g.VMID >= int(t.VMIDRange.Min) && g.VMID <= int(t.VMIDRange.Max)
+	return inRange && (len(t.Pools) == 0 || slices.Contains(t.Pools, g.Pool))
+}
+
+// Sees reports whether a VM or template may be cloned, and so may be seen: the tenant's own, and
+// templates that are for it and no other tenant's.
+func (t *Tenant) Sees(g proxmox.Guest) bool {
+	if t == nil || t.Holds(g) == nil {
+		return true
+	}
+	if t.nobody != "" || !g.Template || slices.ContainsFunc(t.others, func(o v1alpha1.ProviderTenant) bool { return territory(o, g) }) {
+		return false
+	}
+	return slices.ContainsFunc(t.Templates, func(pattern string) bool {
+		ok, err := path.Match(pattern, g.Name)
+		return ok && err == nil
+	})
+}
+
+// Clones refuses a source that VMs may not be cloned from.
+func (t *Tenant) Clones(g proxmox.Guest) error {
+	if t.Sees(g) {
+		return nil
+	}
+	if t.nobody != "" {
+		return &RefusedError{What: t.nobody}
+	}
+	return t.refuse("templates", "a clone of VM %d", g.VMID)
+}
+
+// Config is what a provider configuration says for the tenant.
+func (t *Tenant) Config(c *v1alpha1.ProviderConfigSpec) *v1alpha1.ProviderConfigSpec {
+	if t == nil {
+		return c
+	}
+	c = c.DeepCopy()
+	if t.VMIDRange != nil {
+		c.VMIDRange = t.VMIDRange.DeepCopy()
+	}
+	if c.DefaultNode != nil && t.Node(*c.DefaultNode) != nil {
+		c.DefaultNode = nil
+	}
+	c.DefaultNodes = slices.DeleteFunc(c.DefaultNodes, func(node string) bool { return t.Node(node) != nil })
+	if c.DefaultStorage != nil && !slices.Contains(t.Storages, *c.DefaultStorage) {
+		c.DefaultStorage = nil
+	}
+	if c.DefaultBridge != nil && !slices.ContainsFunc(t.Bridges, func(b v1alpha1.TenantBridge) bool { return b.Name == *c.DefaultBridge }) {
+		c.DefaultBridge = nil
+	}
+	return c
+}
+
+// join refusals into one error, with what is refused each once.
+func join(all []error) error {
+	var first *RefusedError
+	var what []string
+	for _, err := range all {
+		var r *RefusedError
+		if !errors.As(err, &r) {
+			continue
+		}
+		if first == nil {
+			first = r
+			continue
+		}
+		if text := fmt.Sprintf("(%s): %s", r.Rule, r.What); !slices.Contains(what, text) {
+			what = append(what, text)
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	joined := *first
+	joined.What = strings.Join(append([]string{first.What}, what...), "; ")
+	return &joined
+}

@@ -1,0 +1,411 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tenancy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+const uuid = "5a7a5f2c-0000-4000-8000-000000000001"
+
+// tenants of a cluster: two teams, one that is told by its pool alone, and the operators.
+func tenants() []v1alpha1.ProviderTenant {
+	return []v1alpha1.ProviderTenant{
+		{
+			Name: "a", Namespaces: []string{"a"}, VMIDRange: &v1alpha1.VMIDRange{Min: 200, Max: 299}, Pools: []string{"a", "a/test"},
+			Tags: []string{"a"}, Nodes: []string{"pve1"}, Storages: []string{"ceph"}, Templates: []string{"base-*"}, Images: []string{"local:iso/debian-*.iso"},
+			Bridges: []v1alpha1.TenantBridge{{Name: "vmbr0"}, {Name: "vmbr1", VLANs: []v1alpha1.VLANRange{{Min: 10, Max: 19}, {Min: 30, Max: 30}}}},
+			Allow:   &v1alpha1.TenantPermissions{Passthrough: []string{"gpu", "share"}, ExtraConfig: []string{"keyboard", "vmstatestorage"}},
+		},
+		{Name: "b", Namespaces: []string{"b"}, Pools: []string{"b"}, Tags: []string{"b"}},
+		{
+			Name: "c", Namespaces: []string{"c"}, Pools: []string{"c"}, Storages: []string{"ceph"},
+			Allow: &v1alpha1.TenantPermissions{HighAvailability: new(true), DestroyDisks: new(true), Adopt: []string{"old"}},
+		},
+		{Name: "operators", Namespaces: []string{"ops"}, Unrestricted: new(true)},
+	}
+}
+
+func tenant(t *testing.T, namespace string) *Tenant {
+	t.Helper()
+	of, err := Of(tenants(), Subject{Namespace: namespace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return of
+}
+
+func TestOf(t *testing.T) {
+	both := append(tenants(), v1alpha1.ProviderTenant{Name: "also", Namespaces: []string{"a"}})
+	cases := map[string]struct {
+		reason  string
+		tenants []v1alpha1.ProviderTenant
+		subject Subject
+		want    string // The name, "free" for one that may do everything, or why there is none.
+	}{
+		"None":         {reason: "Without tenants nothing is confined.", subject: Subject{Namespace: "x"}, want: "free"},
+		"Namespace":    {reason: "A namespace tells the tenant.", tenants: tenants(), subject: Subject{Namespace: "b"}, want: "b"},
+		"Unrestricted": {reason: "Operators are not confined.", tenants: tenants(), subject: Subject{Namespace: "ops"}, want: "free"},
+		"Nobody": {
+			reason: "What is nobody's may do nothing.", tenants: tenants(), subject: Subject{Namespace: "x"},
+			want: `namespace "x" belongs to no tenant`,
+		},
+		"Two": {
+			reason: "What is two tenants' may do nothing.", tenants: both, subject: Subject{Namespace: "a"},
+			want: "several tenants of the provider configuration, a and also",
+		},
+		"NoNamespace": {
+			reason: "A cluster-scoped resource without a claim is nobody's.", tenants: tenants(), subject: Subject{Labels: map[string]string{}},
+			want: "this resource belongs to no tenant",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			of, err := Of(tc.tenants, tc.subject)
+			got := "free"
+			if of != nil {
+				got = of.Name + of.nobody
+			}
+			if err != nil || !strings.Contains(got, tc.want) {
+				t.Errorf("\n%s\nwant %q, got %q, %v", tc.reason, tc.want, got, err)
+			}
+		})
+	}
+}
+
+func TestOptions(t *testing.T) {
+	cases := map[string]struct {
+		reason      string
+		name, value string
+		want        string // What is refused; empty if nothing is.
+	}{
+		"Plain":          {reason: "Most options stay within the VM.", name: "cores", value: "4"},
+		"Unknown":        {reason: "What is not known is refused.", name: "brand-new", value: "1", want: "option brand-new"},
+		"Removed":        {reason: "An option may be taken away.", name: "args"},
+		"Args":           {reason: "Arguments of QEMU reach the node.", name: "args", value: "-x", want: "option args"},
+		"Allowed":        {reason: "What is allowed is not refused.", name: "keyboard", value: "de"},
+		"AllowedStorage": {reason: "Its storage counts all the same.", name: "vmstatestorage", value: "nfs", want: "on storage nfs"},
+		"New":            {reason: "A disk may be made on an own storage.", name: "scsi0", value: "ceph:32,discard=on"},
+		"NewElsewhere":   {reason: "And on no other.", name: "scsi0", value: "nfs:32", want: "scsi0 on storage nfs"},
+		"CloudInit":      {reason: "So may a drive for cloud-init.", name: "ide2", value: "ceph:cloudinit"},
+		"Own":            {reason: "A disk of the VM is its own.", name: "scsi1", value: "ceph:vm-205-disk-1,size=1G"},
+		"Linked":         {reason: "So is that of a linked clone.", name: "scsi1", value: "ceph:base-9000-disk-0/vm-205-disk-0,size=1G"},
+		"LinkedFile":     {reason: "In files too.", name: "scsi1", value: "ceph:9000/base-9000-disk-0.qcow2/205/vm-205-disk-0.qcow2"},
+		"Others":         {reason: "A disk of another VM is not.", name: "scsi1", value: "ceph:vm-105-disk-0", want: "volume of another VM"},
+		"OthersBase": {
+			reason: "Nor is that of a template.", name: "scsi1", value: "ceph:205/vm-205-disk-0/base-9000-disk-0",
+			want: "volume of another VM",
+		},
+		"Nameless": {reason: "Nor is one whose name tells no owner.", name: "scsi1", value: "ceph:data", want: "volume of another VM"},
+		"Path":     {reason: "A device of the node is none.", name: "scsi1", value: "/dev/sdb", want: "/dev/sdb of the node"},
+		"Import": {
+			reason: "An image of others is refused.", name: "scsi1", value: "ceph:0,import-from=nfs:import/x.qcow2",
+			want: "scsi1 is nfs:import/x.qcow2",
+		},
+		"ImportDisk": {
+			reason: "So is a disk.", name: "scsi1", value: "ceph:0,import-from=ceph:vm-105-disk-0", want: "scsi1 is ceph:vm-105-disk-0",
+		},
+		"ISO": {reason: "An image that is allowed may be put in.", name: "ide0", value: "local:iso/debian-13.iso,media=cdrom"},
+		"ISOFolder": {
+			reason: "Patterns do not reach into folders.", name: "ide0", value: "local:iso/debian-/../x.iso,media=cdrom",
+			want: "ide0 is local",
+		},
+		"ForeignSeed": {
+			reason: "A cloud-init image of another VM has its secrets.", name: "ide0", value: "ceph:iso/cidata-105-" + uuid + "-0123456789abcdef.iso,media=cdrom",
+			want: "volume of another VM",
+		},
+		"Empty":          {reason: "A drive may be empty.", name: "ide0", value: "none,media=cdrom"},
+		"Physical":       {reason: "The node's own is not the tenant's.", name: "ide0", value: "cdrom,media=cdrom", want: "cdrom of the node"},
+		"Passthrough":    {reason: "Nor are SCSI commands.", name: "scsi1", value: "ceph:4,scsiblock=1", want: "SCSI commands"},
+		"Bridge":         {reason: "A bridge without VLANs is whole.", name: "net0", value: "virtio,bridge=vmbr0"},
+		"Trunk":          {reason: "With all its VLANs.", name: "net0", value: "virtio,bridge=vmbr0,trunks=1-4094"},
+		"OtherBridge":    {reason: "Another bridge is not.", name: "net0", value: "virtio,bridge=vmbr9", want: "on bridge vmbr9"},
+		"Unplugged":      {reason: "An interface may be in no network.", name: "net0", value: "virtio=BC:24:11:00:00:01"},
+		"VLAN":           {reason: "A VLAN of the range will do.", name: "net0", value: "virtio,bridge=vmbr1,tag=30"},
+		"OtherVLAN":      {reason: "Another one will not.", name: "net0", value: "virtio,bridge=vmbr1,tag=20", want: "VLAN 20"},
+		"Untagged":       {reason: "One without a tag hears all of them.", name: "net0", value: "virtio,bridge=vmbr1", want: "without a VLAN"},
+		"Trunks":         {reason: "Trunks count one by one.", name: "net0", value: "virtio,bridge=vmbr1,tag=10,trunks=11;12-25", want: "VLAN 12-25"},
+		"TrunksInside":   {reason: "Those within are fine.", name: "net0", value: "virtio,bridge=vmbr1,tag=10,trunks=11;12-19"},
+		"Mapping":        {reason: "A device of an own mapping.", name: "hostpci0", value: "mapping=gpu,pcie=1"},
+		"OtherMapping":   {reason: "Not of another.", name: "hostpci0", value: "mapping=nic", want: "of mapping nic"},
+		"Host":           {reason: "Nor by its address.", name: "hostpci0", value: "0000:01:00.0", want: "device of the node"},
+		"ROM":            {reason: "A file of the node is no ROM.", name: "hostpci0", value: "mapping=gpu,romfile=x.bin", want: "device of the node"},
+		"SPICE":          {reason: "A port for the console is the VM's.", name: "usb0", value: "host=spice"},
+		"USB":            {reason: "A device is not.", name: "usb0", value: "host=046d:c52b", want: "device of the node"},
+		"Directory":      {reason: "A directory that is allowed.", name: "virtiofs0", value: "dirid=share"},
+		"OtherDirectory": {reason: "Another one.", name: "virtiofs0", value: "etc", want: "of mapping etc"},
+		"Socket":         {reason: "A serial port may be a socket.", name: "serial0", value: "socket"},
+		"Serial":         {reason: "And no device.", name: "serial0", value: "/dev/ttyS0", want: "option serial0"},
+		"HardwareRNG":    {reason: "The node's generator is its own.", name: "rng0", value: "source=/dev/hwrng", want: "option rng0"},
+		"HostNodes":      {reason: "So is its memory.", name: "numa0", value: "cpus=0,hostnodes=1", want: "option numa0"},
+		"Tags":           {reason: "Own tags and others.", name: "tags", value: "a;web"},
+		"OthersTags":     {reason: "Those of other tenants' VMs say that a VM is theirs.", name: "tags", value: "web;b", want: "tag b"},
+		"Hookscript":     {reason: "A script runs on the node.", name: "hookscript", value: "local:snippets/x.pl", want: "option hookscript"},
+		"UnreadableDisk": {reason: "What cannot be read is refused.", name: "scsi0", value: ",", want: "cannot be read"},
+		"UnreadableNIC":  {reason: "What cannot be read is refused.", name: "net0", value: "bridge=vmbr0", want: "cannot be read"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := tenant(t, "a").Options(205, map[string]string{tc.name: tc.value})
+			compare(t, tc.reason, err, tc.want)
+		})
+	}
+}
+
+// compare an error with what it is to say.
+func compare(t *testing.T, reason string, err error, want string) {
+	t.Helper()
+	switch {
+	case want == "" && err != nil, want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+		t.Errorf("\n%s\nwant %q, got %v", reason, want, err)
+	case err != nil && !IsRefusal(err):
+		t.Errorf("%v is no refusal", err)
+	}
+}
+
+func TestSees(t *testing.T) {
+	cases := map[string]struct {
+		reason, of string
+		guest      proxmox.Guest
+		sees, has  bool
+	}{
+		"Own": {
+			reason: "What is in range and pool is the tenant's.", of: "a", guest: proxmox.Guest{VMID: 200, Pool: "a"}, sees: true, has: true,
+		},
+		"OwnSubpool": {reason: "Any of its pools will do.", of: "a", guest: proxmox.Guest{VMID: 200, Pool: "a/test"}, sees: true, has: true},
+		"OtherPool":  {reason: "The range alone is not enough.", of: "a", guest: proxmox.Guest{VMID: 200, Pool: "b"}},
+		"NoPool":     {reason: "Nor is no pool.", of: "a", guest: proxmox.Guest{VMID: 200}},
+		"OutOfRange": {reason: "Nor is the pool alone.", of: "a", guest: proxmox.Guest{VMID: 300, Pool: "a"}},
+		"Template": {
+			reason: "A template for all may be cloned, not changed.", of: "a", guest: proxmox.Guest{VMID: 9000, Name: "base-1", Template: true}, sees: true,
+		},
+		"VM":            {reason: "A VM of such a name may not.", of: "a", guest: proxmox.Guest{VMID: 9000, Name: "base-1"}},
+		"OtherTemplate": {reason: "A template of another name may not.", of: "a", guest: proxmox.Guest{VMID: 9000, Name: "office", Template: true}},
+		"Theirs": {
+			reason: "Nor may that of another tenant.", of: "a", guest: proxmox.Guest{VMID: 9000, Name: "base-1", Template: true, Pool: "b"},
+		},
+		"PoolOnly": {reason: "A tenant may be told by its pool.", of: "b", guest: proxmox.Guest{VMID: 9, Pool: "b"}, sees: true, has: true},
+		"Adopted":  {reason: "What was adopted stays.", of: "c", guest: proxmox.Guest{VMID: 9, Pool: "old"}, sees: true, has: true},
+		"Nobody":   {reason: "Nobody sees nothing.", of: "x", guest: proxmox.Guest{VMID: 200, Pool: "a"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			of := tenant(t, tc.of)
+			if sees, has := of.Sees(tc.guest), of.Holds(tc.guest) == nil; sees != tc.sees || has != tc.has {
+				t.Errorf("\n%s\nsees: want %t, got %t; has: want %t, got %t", tc.reason, tc.sees, sees, tc.has, has)
+			}
+		})
+	}
+}
+
+// listed are the VMs of a cluster.
+func listed(vmid int, _ bool) (proxmox.Guest, error) {
+	all := map[int]proxmox.Guest{
+		205: {VMID: 205, Pool: "a"}, 206: {VMID: 206, Pool: "a"}, 305: {VMID: 305, Pool: "b"}, 405: {VMID: 405, Pool: "c"}, 406: {VMID: 406, Pool: "c"},
+		9000: {VMID: 9000, Name: "base-1", Template: true}, 9001: {VMID: 9001, Name: "base-2", Template: true, Pool: "b"},
+	}
+	if vmid == 299 {
+		return proxmox.Guest{}, errors.New("the list cannot be read")
+	}
+	if g, ok := all[vmid]; ok {
+		return g, nil
+	}
+	return proxmox.Guest{VMID: vmid}, nil
+}
+
+func TestGuard(t *testing.T) {
+	const (
+		vm      = "/nodes/{node}/qemu/{vmid}"
+		content = "/nodes/{node}/storage/{storage}/content/{volume}"
+		rules   = "/cluster/ha/rules"
+	)
+	type form = map[string]string
+	at := func(vmid string, more ...string) []string { return append([]string{"pve1", vmid}, more...) }
+	cases := map[string]struct {
+		reason, of   string
+		method, path string
+		args         []string
+		form         form
+		resources    []string
+		recorded     int
+		want         string
+	}{
+		"Start":           {of: "a", method: "POST", path: vm + "/status/start", args: at("205")},
+		"StartTheirs":     {of: "a", method: "POST", path: vm + "/status/start", args: at("305"), want: "VMID 305"},
+		"StopPooled":      {of: "b", method: "POST", path: vm + "/status/stop", args: at("205"), want: "VM 205, which is not the tenant's"},
+		"Destroy":         {of: "b", method: "DELETE", path: vm, args: at("405"), want: "VM 405"},
+		"DestroyUnlisted": {of: "b", method: "DELETE", path: vm, args: at("999"), want: "VM 999"},
+		"Configure": {
+			of: "a", method: "PUT", path: vm + "/config", args: at("205"), form: form{"cores": "2", "delete": "args", "digest": "x"},
+		},
+		"ConfigureBridge": {
+			of: "a", method: "POST", path: vm + "/config", args: at("205"), form: form{"net0": "virtio,bridge=vmbr9"}, want: "vmbr9",
+		},
+		"DestroyDisk": {
+			of: "a", method: "POST", path: vm + "/config", args: at("205"), form: form{"delete": "scsi1", "force": "1"},
+			want: "allow.destroyDisks",
+		},
+		"MayDestroyDisk": {of: "c", method: "PUT", path: vm + "/unlink", args: at("405"), form: form{"idlist": "unused0", "force": "1"}},
+		"Unlink":         {of: "a", method: "PUT", path: vm + "/unlink", args: at("205"), form: form{"idlist": "scsi1"}},
+		"UnlinkForce": {
+			of: "a", method: "PUT", path: vm + "/unlink", args: at("205"), form: form{"idlist": "scsi1", "force": "1"},
+			want: "allow.destroyDisks",
+		},
+		"Create": {
+			of: "a", method: "POST", path: "/nodes/{node}/qemu", args: []string{"pve1"},
+			form: form{"vmid": "210", "pool": "a", "scsi0": "ceph:4"},
+		},
+		"CreateElsewhere": {
+			of: "a", method: "POST", path: "/nodes/{node}/qemu", args: []string{"pve2"}, form: form{"vmid": "210", "pool": "a"},
+			want: "node pve2",
+		},
+		"CreateNoPool": {
+			of: "a", method: "POST", path: "/nodes/{node}/qemu", args: []string{"pve1"}, form: form{"vmid": "210"}, want: "in no pool",
+		},
+		"CreateVMID": {
+			of: "a", method: "POST", path: "/nodes/{node}/qemu", args: []string{"pve1"}, form: form{"vmid": "310", "pool": "a"},
+			want: "VMID 310",
+		},
+		"Restore": {
+			of: "a", method: "POST", path: "/nodes/{node}/qemu", args: []string{"pve1"}, form: form{"vmid": "210", "pool": "a", "archive": "x"},
+			want: "restore",
+		},
+		"Clone": {of: "a", method: "POST", path: vm + "/clone", args: at("9000"), form: form{"newid": "210", "pool": "a"}},
+		"CloneTheirs": {
+			of: "a", method: "POST", path: vm + "/clone", args: at("9001"), form: form{"newid": "210", "pool": "a"},
+			want: "a clone of VM 9001",
+		},
+		"CloneVM": {
+			of: "a", method: "POST", path: vm + "/clone", args: at("305"), form: form{"newid": "210", "pool": "a"},
+			want: "a clone of VM 305",
+		},
+		"CloneStorage": {
+			of: "a", method: "POST", path: vm + "/clone", args: at("9000"), form: form{"newid": "210", "pool": "a", "storage": "nfs"},
+			want: "storage nfs",
+		},
+		"CloneNode": {
+			of: "a", method: "POST", path: vm + "/clone", args: at("9000"), form: form{"newid": "210", "pool": "a", "target": "pve3"},
+			want: "node pve3",
+		},
+		"ClonePool": {of: "a", method: "POST", path: vm + "/clone", args: at("9000"), form: form{"newid": "210", "pool": "b"}, want: "pool b"},
+		"Move":      {of: "a", method: "POST", path: vm + "/move_disk", args: at("205"), form: form{"disk": "scsi0", "storage": "ceph"}},
+		"MoveElsewhere": {
+			of: "a", method: "POST", path: vm + "/move_disk", args: at("205"), form: form{"disk": "scsi0", "storage": "nfs"},
+			want: "storage nfs",
+		},
+		"Reassign": {
+			of: "a", method: "POST", path: vm + "/move_disk", args: at("205"), form: form{"disk": "scsi0", "target-vmid": "305"},
+			want: "VMID 305",
+		},
+		"Migrate":     {of: "a", method: "POST", path: vm + "/migrate", args: at("205"), form: form{"target": "pve1"}},
+		"MigrateNode": {of: "a", method: "POST", path: vm + "/migrate", args: at("205"), form: form{"target": "pve3"}, want: "node pve3"},
+		"MigrateStorage": {
+			of: "a", method: "POST", path: vm + "/migrate", args: at("205"), form: form{"target": "pve1", "targetstorage": "nfs"},
+			want: "storage nfs",
+		},
+		"JoinPool":   {of: "a", method: "PUT", path: "/pools", form: form{"poolid": "a", "vms": "205", "allow-move": "1"}},
+		"JoinTheirs": {of: "a", method: "PUT", path: "/pools", form: form{"poolid": "b", "vms": "205"}, want: "pool b"},
+		"TakeIntoPool": {
+			of: "a", method: "PUT", path: "/pools", form: form{"poolid": "a", "vms": "205,305", "allow-move": "1"}, want: "VMID 305",
+		},
+		"LeavePool":   {of: "a", method: "PUT", path: "/pools", form: form{"poolid": "a", "vms": "205", "delete": "1"}, want: "in no pool"},
+		"CommentPool": {of: "a", method: "PUT", path: "/pools", form: form{"poolid": "a", "vms": "205", "comment": "x"}, want: "kinds"},
+		"StopTask": {
+			of: "a", method: "DELETE", path: "/nodes/{node}/tasks/{upid}", args: []string{"pve1", "UPID:pve1:0000:0000:0000:qmclone:205:u@pve:"},
+		},
+		"StopTheirs": {
+			of: "a", method: "DELETE", path: "/nodes/{node}/tasks/{upid}", args: []string{"pve1", "UPID:pve1:0000:0000:0000:qmclone:305:u@pve:"},
+			want: "VMID 305",
+		},
+		"StopOther": {
+			of: "a", method: "DELETE", path: "/nodes/{node}/tasks/{upid}", args: []string{"pve1", "UPID:pve1:0000:0000:0000:download:x.iso:u@pve:"},
+			want: "kinds",
+		},
+		"Upload": {of: "a", method: "POST", path: "/nodes/{node}/storage/{storage}/upload", args: []string{"pve1", "ceph"}},
+		"UploadElsewhere": {
+			of: "a", method: "POST", path: "/nodes/{node}/storage/{storage}/upload", args: []string{"pve1", "nfs"}, want: "storage nfs",
+		},
+		"RemoveSeed": {
+			of: "a", method: "DELETE", path: content, args: []string{"pve1", "ceph", "ceph:iso/cidata-205-" + uuid + "-0123456789abcdef.iso"},
+		},
+		"RemoveTheirSeed": {
+			of: "a", method: "DELETE", path: content, args: []string{"pve1", "ceph", "ceph:iso/cidata-305-" + uuid + "-0123456789abcdef.iso"},
+			want: "VMID 305",
+		},
+		"RemoveDisk":  {of: "b", method: "DELETE", path: content, args: []string{"pve1", "ceph", "ceph:vm-405-disk-0"}, want: "VM 405"},
+		"RemoveFile":  {of: "a", method: "DELETE", path: content, args: []string{"pve1", "ceph", "ceph:iso/debian-13.iso"}, want: "kinds"},
+		"Replication": {of: "a", method: "DELETE", path: "/cluster/replication/{id}", args: []string{"305-0"}, want: "VMID 305"},
+		"HA":          {of: "a", method: "POST", path: "/cluster/ha/resources", form: form{"sid": "vm:205"}, want: "allow.highAvailability"},
+		"MayHA":       {of: "c", method: "POST", path: "/cluster/ha/resources", form: form{"sid": "vm:405"}},
+		"HATheirs":    {of: "c", method: "PUT", path: "/cluster/ha/resources/{sid}", args: []string{"vm:305"}, want: "VM 305"},
+		"LeaveHA":     {of: "a", method: "DELETE", path: "/cluster/ha/resources/{sid}", args: []string{"vm:205"}},
+		"Rule": {
+			of: "c", method: "POST", path: rules, form: form{"rule": "crossplane-apart-0-0"}, resources: []string{"vm:405", "vm:406"},
+		},
+		"RuleTheirs": {
+			of: "c", method: "POST", path: rules, form: form{"rule": "crossplane-apart-0-0"}, resources: []string{"vm:405", "vm:305"},
+			want: "VM 305",
+		},
+		"RuleOfOthers": {
+			of: "c", method: "DELETE", path: rules + "/{rule}", args: []string{"crossplane-11111111-0000-4000-8000-000000000001"},
+			want: "kinds",
+		},
+		"RuleOfAdmins": {of: "c", method: "DELETE", path: rules + "/{rule}", args: []string{"keep-apart"}, want: "kinds"},
+		"RuleOwn":      {of: "a", method: "DELETE", path: rules + "/{rule}", args: []string{"crossplane-" + uuid}},
+		"VZDump":       {of: "a", method: "POST", path: "/nodes/{node}/vzdump", args: []string{"pve1"}, form: form{"vmid": "205"}, want: "kinds"},
+		"Network":      {of: "a", method: "PUT", path: "/nodes/{node}/network", args: []string{"pve1"}, want: "kinds"},
+		"Download": {
+			of: "a", method: "POST", path: "/nodes/{node}/storage/{storage}/download-url", args: []string{"pve1", "ceph"}, want: "kinds",
+		},
+		"Options":      {of: "a", method: "PUT", path: "/cluster/options", want: "kinds"},
+		"NewPool":      {of: "a", method: "POST", path: "/pools", form: form{"poolid": "x"}, want: "kinds"},
+		"Unreadable":   {of: "c", method: "DELETE", path: vm, args: at("299"), want: "the list cannot be read"},
+		"Nobody":       {of: "x", method: "POST", path: vm + "/status/start", args: at("205"), want: "belongs to no tenant"},
+		"NobodyLeaves": {of: "x", method: "DELETE", path: vm, args: at("205"), recorded: 205},
+		"NobodyTakes":  {of: "x", method: "DELETE", path: vm, args: at("206"), recorded: 205, want: "belongs to no tenant"},
+		"NobodyUnprotects": {
+			of: "x", method: "PUT", path: vm + "/config", args: at("205"), form: form{"protection": "0", "digest": "x"}, recorded: 205,
+		},
+		"NobodyChanges": {
+			of: "x", method: "PUT", path: vm + "/config", args: at("205"), form: form{"protection": "0", "args": "x"}, recorded: 205,
+			want: "belongs to no tenant",
+		},
+		"Outside": {
+			reason: "A VM from before there were tenants may be deleted.", of: "a", method: "DELETE", path: vm, args: at("105"), recorded: 105,
+		},
+		"Unrestricted": {of: "ops", method: "PUT", path: "/cluster/options"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			g := Guard{Tenant: tenant(t, tc.of), Guest: listed, Recorded: tc.recorded, UUID: uuid}
+			err := g.Check(proxmox.Write{Op: name, Method: tc.method, Path: tc.path, Args: tc.args, Form: tc.form, Resources: tc.resources})
+			if name == "Unreadable" {
+				if err == nil || err.Error() != tc.want {
+					t.Errorf("want %q, got %v", tc.want, err)
+				}
+				return
+			}
+			compare(t, tc.reason, err, tc.want)
+		})
+	}
+}
