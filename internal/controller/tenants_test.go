@@ -193,6 +193,9 @@ type attempt struct {
 	spec   func(p *v1alpha1.MachineParameters)
 	object func(m machine.Machine)
 	says   string
+
+	// clusterScoped resources alone can try it: labels tell no tenant of others, which read their own namespace.
+	clusterScoped bool
 }
 
 func disk(change func(*v1alpha1.MachineDisk)) func(*v1alpha1.MachineParameters) {
@@ -292,13 +295,19 @@ func editAttempts() map[string]attempt {
 			says:   "VMID 30001",
 		},
 		"adoptrouter": {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "100"}), says: "VMID 100"},
+		"othersecret": {
+			spec: func(p *p) {
+				p.CloudInit = &v1alpha1.MachineCloudInit{PasswordSecretRef: &v1alpha1.SecretKeyReference{Namespace: new("kube-system"), Name: "x", Key: "x"}}
+			},
+			says: "(namespaces): cloudInit.passwordSecretRef", clusterScoped: true,
+		},
 		"relabelled": {object: func(m machine.Machine) {
 			m.SetLabels(map[string]string{"crossplane.io/claim-namespace": "elsewhere", label: m.GetLabels()[label]})
-		}, says: "tenant"},
+		}, says: "tenant", clusterScoped: true},
 	}
 }
 
-// newAttempts are that only a new Machine can make.
+// newAttempts are those that only a new Machine can make.
 func newAttempts() map[string]attempt {
 	type p = v1alpha1.MachineParameters
 	template := func(name string) func(*p) {
@@ -361,8 +370,8 @@ func TestTenantsAttempts(t *testing.T) {
 			maps.Copy(all, editAttempts())
 			made := map[string]machine.Machine{}
 			for _, name := range slices.Sorted(maps.Keys(all)) {
-				if scope == "Namespaced" && name == "relabelled" {
-					continue // Its labels do not tell its tenant.
+				if scope == "Namespaced" && all[name].clusterScoped {
+					continue
 				}
 				spec := linux()
 				if all[name].spec != nil {
@@ -419,7 +428,7 @@ func TestTenantsEdits(t *testing.T) {
 			n := len(w.writes())
 			for _, name := range slices.Sorted(maps.Keys(editAttempts())) {
 				a := editAttempts()[name]
-				if scope == "Namespaced" && name == "relabelled" {
+				if scope == "Namespaced" && a.clusterScoped {
 					continue
 				}
 				w.rewrite(func() {
@@ -540,7 +549,7 @@ func TestTenantsKinds(t *testing.T) {
 						t.Fatal(err)
 					}
 					all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-					return strings.Contains(fmt.Sprint(all), "(kinds): a "+kind)
+					return strings.Contains(fmt.Sprint(all), "(kinds): to have a resource of kind "+kind)
 				})
 			}
 			if got := w.writes(); len(got) != n {

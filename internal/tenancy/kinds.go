@@ -64,7 +64,7 @@ func (t *Tenant) Spec(mg resource.Managed) error {
 	case snapshotPolicy:
 	default:
 		if t != nil && t.nobody == "" {
-			return t.refuse("kinds", "a %s", kindOf(mg))
+			return t.refuse("kinds", "to have a resource of kind %s", kindOf(mg))
 		}
 	}
 	if t != nil && t.nobody != "" {

@@ -38,6 +38,7 @@ func (t *Tenant) machine(p *v1alpha1.MachineParameters, externalName string) err
 	all = append(all, t.networks(p.Networks)...)
 	all = append(all, t.devices(p)...)
 	all = append(all, t.reserved(p)...)
+	all = append(all, t.secrets(p.CloudInit)...)
 	return join(all)
 }
 
@@ -222,6 +223,37 @@ func (t *Tenant) reserved(p *v1alpha1.MachineParameters) []error {
 	}
 	if ha := p.HighAvailability; ha != nil && ptr.Deref(ha.Enabled, true) {
 		all = append(all, Guard{Tenant: t}.highAvailability(ptr.Deref(ha.Group, "")))
+	}
+	return all
+}
+
+// secrets refuses Secrets and ConfigMaps of other namespaces, which cluster-scoped resources name.
+func (t *Tenant) secrets(c *v1alpha1.MachineCloudInit) []error {
+	if c == nil || t.subject.Labels == nil {
+		return nil
+	}
+	var all []error
+	of := func(field string, r *v1alpha1.SecretKeyReference) {
+		if r == nil {
+			return
+		}
+		ns := ptr.Deref(r.Namespace, "")
+		if ns == "" || ns != t.subject.Namespace && !slices.Contains(t.Namespaces, ns) {
+			all = append(all, t.refuse("namespaces", "cloudInit.%s of namespace %q", field, ns))
+		}
+	}
+	of("passwordSecretRef", c.PasswordSecretRef)
+	for i := range c.SSHKeySecretRefs {
+		of("sshKeySecretRefs", &c.SSHKeySecretRefs[i])
+	}
+	for i := range c.SSHKeyConfigMapRefs {
+		of("sshKeyConfigMapRefs", &c.SSHKeyConfigMapRefs[i])
+	}
+	for _, d := range []*v1alpha1.CloudInitData{c.UserData, c.VendorData, c.NetworkConfig} {
+		if d != nil {
+			of("userData, vendorData or networkConfig", d.SecretRef)
+			of("userData, vendorData or networkConfig", d.ConfigMapRef)
+		}
 	}
 	return all
 }

@@ -83,6 +83,9 @@ type Tenant struct {
 
 	others []v1alpha1.ProviderTenant
 
+	// subject is the resource.
+	subject Subject
+
 	// nobody is why the resource has no tenant.
 	nobody string
 }
@@ -112,7 +115,7 @@ func Of(tenants []v1alpha1.ProviderTenant, s Subject) (*Tenant, error) {
 		return nil, nil
 	}
 	i := found[0]
-	return &Tenant{ProviderTenant: tenants[i], others: slices.Delete(slices.Clone(tenants), i, i+1)}, nil
+	return &Tenant{ProviderTenant: tenants[i], others: slices.Delete(slices.Clone(tenants), i, i+1), subject: s}, nil
 }
 
 // Nobody is the tenant of a resource that may do nothing, and why.
@@ -181,6 +184,9 @@ func (t *Tenant) Node(node string) error {
 	}
 	return t.refuse("nodes", "no VM on node %s", node)
 }
+
+// Stores reports whether disks and images may be on a storage.
+func (t *Tenant) Stores(storage string) bool { return t == nil || slices.Contains(t.Storages, storage) }
 
 // CarriedTags are tags that every VM has.
 func (t *Tenant) CarriedTags() []string {

@@ -74,6 +74,9 @@ type Keeper struct {
 	// Password returns the password of cloud-init's user, or nil if none is declared.
 	Password func(context.Context, object.Machine, *v1alpha1.MachineCloudInit) (*password.Password, error)
 
+	// Stores reports whether images may be on a storage. Nil for all.
+	Stores func(storage string) bool
+
 	// VM is nil if there is none any more.
 	VM *vmstate.VM
 

@@ -41,7 +41,7 @@ func (k Keeper) Storage(ctx context.Context, d qemu.Desired, node, present strin
 	}
 	var names []string
 	for _, s := range slices.SortedFunc(slices.Values(storages), compareForImage) { // Others read the list too.
-		if s.Node == node && slices.Contains(s.Content, "iso") {
+		if s.Node == node && slices.Contains(s.Content, "iso") && (k.Stores == nil || k.Stores(s.Name)) {
 			names = append(names, s.Name)
 		}
 	}

@@ -47,17 +47,6 @@ type Checks struct {
 	Inventory Inventory
 }
 
-// guest is a VM as the cluster's list shows it, with its pool; with its VMID alone if it is not
-// listed.
-func (c Checks) guest(ctx context.Context, vmid int) (proxmox.Guest, error) {
-	guests, err := c.Inventory.Guests(ctx, inventory.Fresh)
-	g, listed := vmcache.GuestOf(guests, vmid)
-	if !listed {
-		g = proxmox.Guest{VMID: vmid}
-	}
-	return g, err
-}
-
 // Adoption is an error if the VM may not be taken over.
 func (c Checks) Adoption(ctx context.Context, m object.Machine, vmid int) error {
 	return c.check(ctx, m, vmid, c.Adopts)
@@ -74,18 +63,28 @@ func (c Checks) Ownership(ctx context.Context, m object.Machine, v *vmstate.VM, 
 	return c.check(ctx, m, v.VMID, c.Holds)
 }
 
-// check a VM, and show if it is refused.
+// check a VM as the cluster's list shows it, with its pool, and show if it is refused. A VM that is
+// not listed has its VMID alone. An older list is read anew before anything is refused by it.
 func (c Checks) check(ctx context.Context, m object.Machine, vmid int, check func(proxmox.Guest) error) error {
 	if c.Tenant == nil {
 		return nil
 	}
-	g, err := c.guest(ctx, vmid)
-	if err != nil {
-		return err
+	var refused error
+	for _, maxAge := range []time.Duration{inventory.Current, inventory.Fresh} {
+		guests, err := c.Inventory.Guests(ctx, maxAge)
+		if err != nil {
+			return err
+		}
+		g, listed := vmcache.GuestOf(guests, vmid)
+		if !listed {
+			g = proxmox.Guest{VMID: vmid}
+		}
+		if refused = check(g); refused == nil {
+			return nil
+		}
 	}
-	err = check(g)
-	tenancy.Show(m, err)
-	return err
+	tenancy.Show(m, refused)
+	return refused
 }
 
 // Creation is an error if what is to be created, with what its source brings along, is not for the
