@@ -21,6 +21,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// TypeTenantAllowed reports whether a resource asks for nothing that its tenant may not have.
+const TypeTenantAllowed xpv2.ConditionType = "TenantAllowed"
+
+// TenantEnforcement says what becomes of what tenants may not have.
+type TenantEnforcement string
+
+// The ways of enforcement.
+const (
+	// TenantRefuse refuses it.
+	TenantRefuse TenantEnforcement = "Refuse"
+	// TenantWarn shows what would be refused.
+	TenantWarn TenantEnforcement = "Warn"
+)
+
 // ReasonTenantRefused is the reason of the conditions Ready and UpToDate of a resource that
 // asks for what its tenant may not have.
 const ReasonTenantRefused xpv2.ConditionReason = "TenantRefused"

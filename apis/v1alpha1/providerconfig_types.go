@@ -94,6 +94,15 @@ type ProviderConfigSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Tenants []ProviderTenant `json:"tenants,omitempty"`
 
+	// TenantEnforcement says what becomes of what tenants may not have: Refuse, or
+	// Warn, with which everything is done as if there were no tenants, and the
+	// condition TenantAllowed of each resource says what would be refused. Default:
+	// Refuse.
+	// +optional
+	// +kubebuilder:default=Refuse
+	// +kubebuilder:validation:Enum=Refuse;Warn
+	TenantEnforcement *TenantEnforcement `json:"tenantEnforcement,omitempty"`
+
 	// Features whose privileges are checked: Observe for resources that are only
 	// looked at; Machines; Migration between nodes; Snapshots; UserData for cloud-init files of one's own;
 	// Images; Pools; Storages, with their volumes; Nodes, with their networks;

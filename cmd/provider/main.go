@@ -61,6 +61,8 @@ func start(ctx context.Context, args []string) error {
 		return importVMs(ctx, args[1:])
 	case checkCommand:
 		return checkConnection(ctx, args[1:], os.Stdout)
+	case tenantsCommand:
+		return tenants(ctx, args[1:], os.Stdout)
 	}
 	return run(ctx, parse(args))
 }

@@ -55,6 +55,12 @@ func referenceOf(mg resource.Managed) (reference, error) {
 	}
 }
 
+// KeyOf returns the provider configuration that a resource names.
+func KeyOf(mg resource.Managed) (Key, error) {
+	r, err := referenceOf(mg)
+	return Key{ObjectKey: r.key(), Kind: r.kind}, err
+}
+
 func namespacedReference(mg resource.ModernManaged) (reference, error) {
 	ref := mg.GetProviderConfigReference()
 	if ref == nil {

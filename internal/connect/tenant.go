@@ -26,6 +26,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
@@ -46,24 +47,37 @@ const namespacesWithin = 10 * time.Second
 // that is confined to what it has.
 func (c *Connector) confine(ctx context.Context, mg resource.Managed, r reference, to *Connection) error {
 	t, err := c.tenantOf(ctx, mg, r, to.Config)
-	if t == nil || err != nil {
-		return err
+	warns := len(to.Config.Tenants) > 0 && ptr.Deref(to.Config.TenantEnforcement, "") == v1alpha1.TenantWarn
+	refused := err
+	if err == nil {
+		refused = t.Spec(mg)
 	}
-	if err := t.Spec(mg); err != nil && !meta.WasDeleted(mg) {
-		tenancy.Show(mg, err)
-		return err
+	if warns || mg.GetCondition(v1alpha1.TypeTenantAllowed).Reason != "" {
+		tenancy.Warn(mg, refused)
 	}
-	shared := to.Inventory
-	g := tenancy.Guard{Tenant: t, Guest: func(vmid int, fresh bool) (proxmox.Guest, error) {
-		return guestOf(ctx, shared, vmid, fresh)
-	}}
+	switch {
+	case warns:
+		return nil
+	case t == nil || err != nil:
+		return err
+	case refused != nil && !meta.WasDeleted(mg):
+		tenancy.Show(mg, refused)
+		return refused
+	}
+	to.Tenant, to.Client, to.Config = t, to.Client.Guarded(guard(ctx, mg, t, to.Inventory).Check), t.Config(to.Config)
+	return nil
+}
+
+// guard of the writes for a resource.
+func guard(ctx context.Context, mg resource.Managed, t *tenancy.Tenant, in *inventory.Cluster) tenancy.Guard {
 	vmid, uuid := tenancy.Recorded(mg)
-	g.UUID = uuid
+	g := tenancy.Guard{Tenant: t, UUID: uuid, Guest: func(vmid int, fresh bool) (proxmox.Guest, error) {
+		return guestOf(ctx, in, vmid, fresh)
+	}}
 	if meta.WasDeleted(mg) {
 		g.Recorded = vmid
 	}
-	to.Tenant, to.Client, to.Config = t, to.Client.Guarded(g.Check), t.Config(to.Config)
-	return nil
+	return g
 }
 
 // tenantOf a resource, or nil if it may do everything.
@@ -71,6 +85,11 @@ func (c *Connector) tenantOf(ctx context.Context, mg resource.Managed, r referen
 	if len(spec.Tenants) == 0 {
 		return c.besideTenants(ctx, r, spec)
 	}
+	return c.TenantAmong(ctx, mg, spec.Tenants)
+}
+
+// TenantAmong returns the tenant of a resource among those given, or nil if it may do everything.
+func (c *Connector) TenantAmong(ctx context.Context, mg resource.Managed, tenants []v1alpha1.ProviderTenant) (*tenancy.Tenant, error) {
 	s := tenancy.Subject{Namespace: mg.GetNamespace()}
 	if s.Namespace == "" {
 		s.Namespace, s.Labels = mg.GetLabels()[labelClaimNamespace], mg.GetLabels()
@@ -78,7 +97,7 @@ func (c *Connector) tenantOf(ctx context.Context, mg resource.Managed, r referen
 			s.Labels = map[string]string{}
 		}
 	}
-	if s.Namespace != "" && tenancy.SelectsByLabels(spec.Tenants) {
+	if s.Namespace != "" && tenancy.SelectsByLabels(tenants) {
 		ns := &metav1.PartialObjectMetadata{}
 		ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 		// The cache of who may not list namespaces never has them.
@@ -89,7 +108,7 @@ func (c *Connector) tenantOf(ctx context.Context, mg resource.Managed, r referen
 		}
 		s.NamespaceLabels = ns.Labels
 	}
-	return tenancy.Of(spec.Tenants, s)
+	return tenancy.Of(tenants, s)
 }
 
 // besideTenants is the tenant of a resource whose configuration has none: nobody, if another
@@ -104,7 +123,7 @@ func (c *Connector) besideTenants(ctx context.Context, r reference, spec *v1alph
 	}
 	for i := range all.Items {
 		o := &all.Items[i]
-		if o.Name != r.name && len(o.Spec.Tenants) > 0 && overlap(o.Spec.Endpoints, spec.Endpoints) {
+		if o.Name != r.name && len(o.Spec.Tenants) > 0 && ptr.Deref(o.Spec.TenantEnforcement, "") != v1alpha1.TenantWarn && overlap(o.Spec.Endpoints, spec.Endpoints) {
 			return tenancy.Nobody(r.String() + " has no tenants, while another of the same cluster has: give it tenants too"), nil
 		}
 	}

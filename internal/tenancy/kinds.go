@@ -48,29 +48,24 @@ type (
 // Spec refuses a resource by its spec and annotations, before anything is looked at. What its
 // values lead to is checked later.
 func (t *Tenant) Spec(mg resource.Managed) error {
-	switch m := mg.(type) {
-	case nil:
+	switch {
+	case t == nil:
 		return nil
-	case machine:
-		if t == nil || t.nobody != "" {
-			break
-		}
-		return t.machine(m.Parameters(), meta.GetExternalName(mg))
-	case snapshot:
-		if t == nil || t.nobody != "" || m.Parameters().VMID == nil {
-			break
-		}
-		return t.refuse("allow.adopt", "a snapshot of VM %d, which no Machine manages", *m.Parameters().VMID)
-	case snapshotPolicy:
-	default:
-		if t != nil && t.nobody == "" {
-			return t.refuse("kinds", "to have a resource of kind %s", kindOf(mg))
-		}
-	}
-	if t != nil && t.nobody != "" {
+	case t.nobody != "":
 		return &RefusedError{What: t.nobody}
 	}
-	return nil
+	switch m := mg.(type) {
+	case machine:
+		return t.machine(m.Parameters(), meta.GetExternalName(mg))
+	case snapshot:
+		if id := m.Parameters().VMID; id != nil {
+			return t.refuse("allow.adopt", "a snapshot of VM %d, which no Machine manages", *id)
+		}
+		return nil
+	case snapshotPolicy:
+		return nil
+	}
+	return t.refuse("kinds", "to have a resource of kind %s", kindOf(mg))
 }
 
 // kindOf a resource is the name of its type: objects that were read do not tell their kind.
@@ -103,6 +98,20 @@ func VMIDOf(externalName string) int {
 	}
 	return id
 }
+
+// Warn shows in a condition of a resource what would be refused, or that nothing would.
+func Warn(mg resource.Managed, err error) {
+	c := xpv2.Condition{
+		Type: v1alpha1.TypeTenantAllowed, Status: corev1.ConditionTrue, Reason: reasonAllowed, LastTransitionTime: metav1.Now(),
+	}
+	if err != nil {
+		c.Status, c.Reason, c.Message = corev1.ConditionFalse, v1alpha1.ReasonTenantRefused, err.Error()
+	}
+	mg.SetConditions(c.WithObservedGeneration(mg.GetGeneration()))
+}
+
+// reasonAllowed is the reason of the condition TenantAllowed where nothing is refused.
+const reasonAllowed xpv2.ConditionReason = "Allowed"
 
 // Show in the conditions of a resource that it is refused, if that is what an error says. What is
 // there stays ready.

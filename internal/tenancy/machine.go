@@ -279,6 +279,22 @@ func (t *Tenant) Inherits(config map[string]string, storages []string) error {
 	return join(all)
 }
 
+// Has refuses what a VM has: disks, networks and devices of nodes that are not for the tenant.
+func (t *Tenant) Has(vmid int, config map[string]string) error {
+	var all []error
+	for _, name := range slices.Sorted(maps.Keys(config)) {
+		switch {
+		case diskOption.MatchString(name):
+			all = append(all, t.disk(vmid, name, config[name]))
+		case nicOption.MatchString(name):
+			all = append(all, t.nic(name, config[name]))
+		case mappedOption.MatchString(name):
+			all = append(all, t.mapped(name, config[name]))
+		}
+	}
+	return join(all)
+}
+
 // Parameters are those of a spec with what the tenant adds where they leave it open: the pool.
 func (t *Tenant) Parameters(p *v1alpha1.MachineParameters) *v1alpha1.MachineParameters {
 	if t == nil || p.Pool != nil || len(t.Pools) == 0 {

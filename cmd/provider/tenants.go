@@ -1,0 +1,206 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/alecthomas/kong"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"github.com/go-logr/logr"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/report"
+)
+
+// tenantsCommand is the first argument of a run about tenants.
+const tenantsCommand = "tenants"
+
+// errBroken ends a check that found Machines that break rules, which were printed.
+var errBroken = errors.New("there are Machines that the tenants of the provider configuration would not have")
+
+// tenantsOptions are the flags of such a run.
+type tenantsOptions struct {
+	Check tenantsCheck `cmd:"" help:"Show what the tenants of a provider configuration may use and do, and which present Machines break the rules. It only reads."`
+}
+
+type tenantsCheck struct {
+	Name string `arg:"" help:"Name of the provider configuration."`
+
+	ClusterScoped bool   `help:"Check the ProviderConfig of the cluster-scoped Machines, instead of the ClusterProviderConfig."`
+	File          string `help:"Manifest of a provider configuration whose tenants are tried instead of those that are there." placeholder:"FILE" short:"f"`
+	Kubeconfig    string `help:"Path of the kubeconfig. Default: that of KUBECONFIG, the pod's account or ~/.kube/config." placeholder:"PATH"`
+}
+
+// tenants runs the command of the arguments.
+func tenants(ctx context.Context, args []string, out io.Writer) error {
+	ctrl.SetLogger(logr.Discard())
+	var o tenantsOptions
+	k := kong.Must(&o, kong.Name("provider "+tenantsCommand), kong.Description("Looks at tenants before they are enforced."),
+		kong.Writers(os.Stdout, os.Stderr), kong.ShortUsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)), kong.BindTo(out, (*io.Writer)(nil)))
+	parsed, err := k.Parse(args)
+	k.FatalIfErrorf(err)
+	if err = parsed.Run(); err != nil && ctx.Err() != nil {
+		return errInterrupted
+	}
+	return err
+}
+
+// Run the check.
+func (o *tenantsCheck) Run(ctx context.Context, out io.Writer) error {
+	cfg, err := restConfig(o.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	scheme, err := newScheme()
+	if err != nil {
+		return err
+	}
+	kube, err := client.New(cfg, client.Options{Scheme: scheme})
+	if err != nil {
+		return errors.Wrap(err, "cannot make a client of the Kubernetes API")
+	}
+	return o.check(ctx, kube, out)
+}
+
+// check the Machines that use the configuration.
+func (o *tenantsCheck) check(ctx context.Context, kube client.Client, out io.Writer) error {
+	connections := connect.New(kube, connect.WithUserAgent(userAgent()), connect.WithDefault(os.Getenv("PROXMOX_DEFAULT_CLUSTER")))
+	conn, err := connections.Open(ctx, o.key())
+	if err != nil {
+		return err
+	}
+	among := conn.Config.Tenants
+	if o.File != "" {
+		if among, err = tenantsOf(o.File); err != nil {
+			return err
+		}
+	}
+	all, err := o.machines(ctx, kube)
+	if err != nil {
+		return err
+	}
+	findings, err := report.Of(ctx, conn.Inventory, all, func(ctx context.Context, mg resource.Managed) (*tenancy.Tenant, error) {
+		return connections.TenantAmong(ctx, mg, among)
+	})
+	if err != nil {
+		return err
+	}
+	return printTenants(out, among, findings)
+}
+
+// key of the provider configuration.
+func (o *tenantsCheck) key() connect.Key {
+	k := connect.Key{ObjectKey: client.ObjectKey{Name: o.Name}, Kind: namespaced.ClusterProviderConfigGroupVersionKind.GroupKind()}
+	if o.ClusterScoped {
+		k.Kind = cluster.ProviderConfigGroupVersionKind.GroupKind()
+	}
+	return k
+}
+
+// tenantsOf a manifest.
+func tenantsOf(file string) ([]v1alpha1.ProviderTenant, error) {
+	text, err := os.ReadFile(file) //nolint:gosec // The user names the file.
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot read the manifest")
+	}
+	var manifest struct {
+		Spec v1alpha1.ProviderConfigSpec `json:"spec"`
+	}
+	if err := yaml.Unmarshal(text, &manifest); err != nil {
+		return nil, errors.Wrapf(err, "cannot read %s as a provider configuration", file)
+	}
+	return manifest.Spec.Tenants, nil
+}
+
+// machines that use the configuration.
+func (o *tenantsCheck) machines(ctx context.Context, kube client.Reader) ([]resource.Managed, error) {
+	var list resource.ManagedList = &namespaced.MachineList{}
+	if o.ClusterScoped {
+		list = &cluster.MachineList{}
+	}
+	if err := kube.List(ctx, list); err != nil {
+		return nil, errors.Wrap(err, "cannot list the Machines")
+	}
+	var all []resource.Managed
+	for _, mg := range list.GetItems() {
+		if k, err := connect.KeyOf(mg); err == nil && k == o.key() {
+			all = append(all, mg)
+		}
+	}
+	return all, nil
+}
+
+// printTenants writes the rules, and a line for each Machine that breaks one.
+func printTenants(out io.Writer, tenants []v1alpha1.ProviderTenant, findings []report.Finding) error {
+	if len(tenants) == 0 {
+		fmt.Fprintln(out, "The provider configuration has no tenants: every Machine may do all that the credentials may.")
+	}
+	for _, t := range tenants {
+		name := t.Name
+		if t.Name = ""; ptr.Deref(t.Unrestricted, false) {
+			name += " (may do everything)"
+		}
+		text, err := yaml.Marshal(t)
+		if err != nil {
+			return errors.Wrap(err, "cannot print the tenants")
+		}
+		rules := strings.TrimPrefix(string(text), "name: \"\"\n")
+		fmt.Fprintf(out, "%s\n  %s\n", name, strings.ReplaceAll(strings.TrimSpace(rules), "\n", "\n  "))
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	broken := 0
+	for _, f := range findings {
+		for _, b := range f.Breaks {
+			if broken == 0 {
+				fmt.Fprintln(w, "\nNAMESPACE\tMACHINE\tVMID\tWOULD BE REFUSED")
+			}
+			broken++
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.Namespace, f.Name, vmidText(f.VMID), b)
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return errors.Wrap(err, "cannot print what was found")
+	}
+	if broken > 0 {
+		return errBroken
+	}
+	fmt.Fprintf(out, "\n%d Machines, and none breaks a rule.\n", len(findings))
+	return nil
+}
+
+func vmidText(id int) string {
+	if id == 0 {
+		return "-"
+	}
+	return strconv.Itoa(id)
+}
