@@ -50,7 +50,8 @@ var errBroken = errors.New("there are Machines that the tenants of the provider 
 
 // tenantsOptions are the flags of such a run.
 type tenantsOptions struct {
-	Check tenantsCheck `cmd:"" help:"Show what the tenants of a provider configuration may use and do, and which present Machines break the rules. It only reads."`
+	Check    tenantsCheck    `cmd:"" help:"Show what the tenants of a provider configuration may use and do, and which present Machines break the rules. It only reads."`
+	Policies tenantsPolicies `cmd:"" help:"Write ValidatingAdmissionPolicies by which the API server refuses what tenants may not ask for."`
 }
 
 type tenantsCheck struct {
@@ -75,19 +76,72 @@ func tenants(ctx context.Context, args []string, out io.Writer) error {
 	return err
 }
 
-// Run the check.
-func (o *tenantsCheck) Run(ctx context.Context, out io.Writer) error {
-	cfg, err := restConfig(o.Kubeconfig)
+type tenantsPolicies struct {
+	Name string `arg:"" help:"Name of the ClusterProviderConfig."`
+
+	File       string `help:"Manifest of a ClusterProviderConfig whose tenants are taken instead of those that are there." placeholder:"FILE" short:"f"`
+	Kubeconfig string `help:"Path of the kubeconfig. Default: that of KUBECONFIG, the pod's account or ~/.kube/config." placeholder:"PATH"`
+}
+
+// Run writes policies.
+func (o *tenantsPolicies) Run(ctx context.Context, out io.Writer) error {
+	among, err := o.tenants(ctx)
 	if err != nil {
 		return err
+	}
+	policies, bindings := tenancy.Policies(o.Name, among)
+	all := make([]any, 0, len(policies)+len(bindings))
+	for i := range policies {
+		all = append(all, &policies[i])
+	}
+	for i := range bindings {
+		all = append(all, &bindings[i])
+	}
+	for _, p := range all {
+		text, err := yaml.Marshal(p)
+		if err != nil {
+			return errors.Wrap(err, "cannot write the policies")
+		}
+		if _, err := fmt.Fprintf(out, "---\n%s", text); err != nil {
+			return errors.Wrap(err, "cannot write the policies")
+		}
+	}
+	return nil
+}
+
+// tenants of the manifest, or of the configuration that is there.
+func (o *tenantsPolicies) tenants(ctx context.Context) ([]v1alpha1.ProviderTenant, error) {
+	if o.File != "" {
+		return tenantsOf(o.File)
+	}
+	kube, err := kubeClient(o.Kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	pc := &namespaced.ClusterProviderConfig{}
+	err = kube.Get(ctx, client.ObjectKey{Name: o.Name}, pc)
+	return pc.Spec.Tenants, errors.Wrap(err, "cannot read the provider configuration")
+}
+
+// kubeClient is a client of the API server of a kubeconfig.
+func kubeClient(kubeconfig string) (client.Client, error) {
+	cfg, err := restConfig(kubeconfig)
+	if err != nil {
+		return nil, err
 	}
 	scheme, err := newScheme()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	kube, err := client.New(cfg, client.Options{Scheme: scheme})
+	return kube, errors.Wrap(err, "cannot make a client of the Kubernetes API")
+}
+
+// Run the check.
+func (o *tenantsCheck) Run(ctx context.Context, out io.Writer) error {
+	kube, err := kubeClient(o.Kubeconfig)
 	if err != nil {
-		return errors.Wrap(err, "cannot make a client of the Kubernetes API")
+		return err
 	}
 	return o.check(ctx, kube, out)
 }

@@ -123,7 +123,8 @@ func (c *Connector) besideTenants(ctx context.Context, r reference, spec *v1alph
 	}
 	for i := range all.Items {
 		o := &all.Items[i]
-		if o.Name != r.name && len(o.Spec.Tenants) > 0 && ptr.Deref(o.Spec.TenantEnforcement, "") != v1alpha1.TenantWarn && overlap(o.Spec.Endpoints, spec.Endpoints) {
+		refuses := len(o.Spec.Tenants) > 0 && ptr.Deref(o.Spec.TenantEnforcement, "") != v1alpha1.TenantWarn
+		if o.Name != r.name && refuses && overlap(o.Spec.Endpoints, spec.Endpoints) {
 			return tenancy.Nobody(r.String() + " has no tenants, while another of the same cluster has: give it tenants too"), nil
 		}
 	}

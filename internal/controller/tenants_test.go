@@ -17,6 +17,7 @@ limitations under the License.
 package controller_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -44,6 +45,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // What team-b has, which team-a must not reach.
@@ -194,6 +196,9 @@ type attempt struct {
 	object func(m machine.Machine)
 	says   string
 
+	// late is true for what a spec alone does not tell, so that it is not refused at admission.
+	late bool
+
 	// clusterScoped resources alone can try it: labels tell no tenant of others, which read their own namespace.
 	clusterScoped bool
 }
@@ -233,10 +238,10 @@ func editAttempts() map[string]attempt {
 		"nopool":     {spec: func(p *p) { p.Pool = new("") }, says: "(pools): a VM in no pool"},
 		"tags":       {spec: func(p *p) { p.Tags = []string{"team-b"} }, says: "(tags): tag team-b"},
 		"storage":    {spec: disk(func(d *v1alpha1.MachineDisk) { d.Storage = new("local-lvm") }), says: "(storages)"},
-		"default":    {spec: disk(func(d *v1alpha1.MachineDisk) { d.Storage = nil }), says: "storage"},
+		"default":    {spec: disk(func(d *v1alpha1.MachineDisk) { d.Storage = nil }), says: "storage", late: true},
 		"importfrom": {spec: disk(func(d *v1alpha1.MachineDisk) { d.ImportFrom = new("nfs:import/secret.qcow2") }), says: "(images)"},
-		"volume":     {spec: disk(func(d *v1alpha1.MachineDisk) { d.Volume = new("ceph:vm-30001-disk-0") }), says: "belongs to VM"},
-		"ownrange":   {spec: disk(func(d *v1alpha1.MachineDisk) { d.Volume = new("ceph:vm-20051-disk-0") }), says: "belongs to VM"},
+		"volume":     {spec: disk(func(d *v1alpha1.MachineDisk) { d.Volume = new("ceph:vm-30001-disk-0") }), says: "belongs to VM", late: true},
+		"ownrange":   {spec: disk(func(d *v1alpha1.MachineDisk) { d.Volume = new("ceph:vm-20051-disk-0") }), says: "belongs to VM", late: true},
 		"volumeref": {spec: disk(func(d *v1alpha1.MachineDisk) {
 			*d = v1alpha1.MachineDisk{Name: "data", VolumeRef: &v1alpha1.VolumeReference{Name: "x"}}
 		}), says: "(kinds): a Volume"},
@@ -254,7 +259,7 @@ func editAttempts() map[string]attempt {
 		"tpm":       {spec: func(p *p) { p.TPM = &v1alpha1.MachineTPM{Storage: new("local-lvm")} }, says: "(storages): tpm"},
 		"cloudinit": {spec: func(p *p) { p.CloudInit = &v1alpha1.MachineCloudInit{Storage: new("local-lvm")} }, says: "(storages): cloudInit"},
 		"bridge":    {spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr0")}), says: "(bridges)"},
-		"untagged":  {spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr1")}), says: "without a VLAN"},
+		"untagged":  {spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr1")}), says: "without a VLAN", late: true},
 		"vlan":      {spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr1"), VLAN: new(int32(20))}), says: "in VLAN 20 of bridge vmbr1"},
 		"vlanzero":  {spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr1"), VLAN: new(int32(0))}), says: "without a VLAN"},
 		"networkref": {
@@ -326,14 +331,14 @@ func newAttempts() map[string]attempt {
 		"vmidvictim":     {spec: func(p *p) { p.VMID = new(int32(victim)) }, says: "VMID 30001"},
 		"adoptown":       {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "20051"}), says: "(allow.adopt): to adopt VM 20051"},
 		"adopthandover":  {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "20050"}), says: "(allow.adopt): to adopt VM 20050"},
-		"secret":         {spec: template("base-secret"), says: "template 'base-secret' not found"},
-		"secretvmid":     {spec: template("30002"), says: "template '30002' not found"},
-		"foreign":        {spec: template("ubuntu-24.04"), says: "template 'ubuntu-24.04' not found"},
-		"templatetags":   {spec: func(p *p) { p.Template, p.TemplateTags = nil, []string{"template"} }, says: "not found"},
-		"inheritsbridge": {spec: template("base-office"), says: "net0 on bridge vmbr0"},
-		"clonevm":        {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim))}), says: "not found"},
-		"clonevmname":    {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromString("victim"))}), says: "not found"},
-		"clonesnapshot":  {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim)), Snapshot: new("before")}), says: "not found"},
+		"secret":         {spec: template("base-secret"), says: "template 'base-secret' not found", late: true},
+		"secretvmid":     {spec: template("30002"), says: "template '30002' not found", late: true},
+		"foreign":        {spec: template("ubuntu-24.04"), says: "template 'ubuntu-24.04' not found", late: true},
+		"templatetags":   {spec: func(p *p) { p.Template, p.TemplateTags = nil, []string{"template"} }, says: "not found", late: true},
+		"inheritsbridge": {spec: template("base-office"), says: "net0 on bridge vmbr0", late: true},
+		"clonevm":        {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim))}), says: "not found", late: true},
+		"clonevmname":    {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromString("victim"))}), says: "not found", late: true},
+		"clonesnapshot":  {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim)), Snapshot: new("before")}), says: "not found", late: true},
 		"clonestorage": {
 			spec: func(p *p) { p.Clone = &v1alpha1.MachineClone{Full: new(true), Storage: new("local-lvm")} },
 			says: "(storages): clone.storage",
@@ -667,5 +672,55 @@ func TestTenantsOtherConfigurations(t *testing.T) {
 	w.refused(s, "(allow.adopt): a snapshot of VM 30001")
 	if got := w.writes(); len(got) > 0 {
 		t.Errorf("want no write, got %v", got)
+	}
+}
+
+// TestTenantPolicies has the API server refuse what the specs of Machines tell by themselves, and what has none of it pass.
+func TestTenantPolicies(t *testing.T) {
+	t.Parallel()
+	w := newTenantWorld(t, "Namespaced", "policies")
+	policies, bindings := tenancy.Policies(w.config, w.tenants())
+	var all []client.Object
+	for i := range policies {
+		all = append(all, &policies[i])
+	}
+	for i := range bindings {
+		all = append(all, &bindings[i])
+	}
+	for _, o := range all {
+		if err := w.kube.Create(w.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = w.kube.Delete(context.WithoutCancel(t.Context()), o) })
+	}
+	try := func(name string, o client.Object) error {
+		o.SetName(w.name + "-" + name)
+		return w.kube.Create(w.Context(), o, client.DryRunAll)
+	}
+	refused := func(err error) bool { return err != nil && strings.Contains(err.Error(), `tenant "team-a" may not`) }
+	pool := &namespaced.Pool{ObjectMeta: metav1.ObjectMeta{Namespace: w.space("a")}}
+	pool.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: w.config})
+	w.eventually("the policies are in force", func() bool { return refused(try("pool", pool.DeepCopy())) })
+	w.eventually("all of them", func() bool {
+		return refused(try("node", w.of("a", "node", v1alpha1.MachineParameters{Node: new("pve3")})))
+	})
+	attempts := newAttempts()
+	maps.Copy(attempts, editAttempts())
+	for _, name := range slices.Sorted(maps.Keys(attempts)) {
+		a := attempts[name]
+		if a.spec == nil || a.clusterScoped {
+			continue
+		}
+		spec := linux()
+		a.spec(&spec)
+		if err := try(name, w.of("a", name, spec)); refused(err) == a.late || err != nil && !refused(err) {
+			t.Errorf("%s: want refused %t, got %v", name, !a.late, err)
+		}
+	}
+	if err := try("fine", w.of("a", "fine", linux())); err != nil {
+		t.Errorf("what a tenant may have is refused: %v", err)
+	}
+	if err := try("others", w.of("none", "others", v1alpha1.MachineParameters{Node: new("pve3")})); err != nil {
+		t.Errorf("a policy of a tenant is about other namespaces: %v", err)
 	}
 }

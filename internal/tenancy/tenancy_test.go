@@ -218,8 +218,8 @@ func TestSees(t *testing.T) {
 	}
 }
 
-// listed are the VMs of a cluster.
-func listed(vmid int, _ bool) (proxmox.Guest, error) {
+// inCluster are the VMs of a cluster.
+func inCluster(vmid int, _ bool) (proxmox.Guest, error) {
 	all := map[int]proxmox.Guest{
 		205: {VMID: 205, Pool: "a"}, 206: {VMID: 206, Pool: "a"}, 305: {VMID: 305, Pool: "b"}, 405: {VMID: 405, Pool: "c"}, 406: {VMID: 406, Pool: "c"},
 		9000: {VMID: 9000, Name: "base-1", Template: true}, 9001: {VMID: 9001, Name: "base-2", Template: true, Pool: "b"},
@@ -397,7 +397,7 @@ func TestGuard(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			g := Guard{Tenant: tenant(t, tc.of), Guest: listed, Recorded: tc.recorded, UUID: uuid}
+			g := Guard{Tenant: tenant(t, tc.of), Guest: inCluster, Recorded: tc.recorded, UUID: uuid}
 			err := g.Check(proxmox.Write{Op: name, Method: tc.method, Path: tc.path, Args: tc.args, Form: tc.form, Resources: tc.resources})
 			if name == "Unreadable" {
 				if err == nil || err.Error() != tc.want {

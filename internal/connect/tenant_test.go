@@ -1,0 +1,189 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package connect
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+)
+
+// teams are two tenants, of which one is told by labels, and the operators.
+func teams() []v1alpha1.ProviderTenant {
+	return []v1alpha1.ProviderTenant{
+		{Name: "a", Namespaces: []string{"team-a"}, Pools: []string{"a"}, VMIDRange: &v1alpha1.VMIDRange{Min: 200, Max: 299}},
+		{
+			Name: "b", Pools: []string{"b"},
+			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "b"}},
+			ResourceSelector:  &metav1.LabelSelector{MatchLabels: map[string]string{"team": "b"}},
+		},
+		{Name: "operators", Namespaces: []string{"ops"}, Unrestricted: new(true)},
+	}
+}
+
+// labelled sets the labels of a Machine.
+func labelled(m resource.Managed, labels map[string]string) resource.Managed {
+	m.SetLabels(labels)
+	return m
+}
+
+// pool is a resource of a kind that tenants may not have.
+func pool(namespace string) resource.Managed {
+	p := &namespaced.Pool{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p", UID: "uid-pool"}}
+	p.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: "site"})
+	return p
+}
+
+// wanting has a Machine ask for a pool that no tenant may use.
+func wanting(m resource.Managed) resource.Managed {
+	switch m := m.(type) {
+	case *namespaced.Machine:
+		m.Spec.ForProvider.Pool = new("elsewhere")
+	case *cluster.Machine:
+		m.Spec.ForProvider.Pool = new("elsewhere")
+	}
+	return m
+}
+
+func TestTenant(t *testing.T) {
+	deleted := func(m resource.Managed) resource.Managed {
+		now := metav1.Now()
+		m.SetDeletionTimestamp(&now)
+		return m
+	}
+	in := func(namespace string) resource.Managed {
+		return namespacedMachine(namespace, "ClusterProviderConfig", "site")
+	}
+	claimed := func(namespace string) resource.Managed {
+		return labelled(clusterMachine("site"), map[string]string{labelClaimNamespace: namespace})
+	}
+	cases := map[string]struct {
+		reason   string
+		resource resource.Managed
+		warn     bool
+		tenant   string // Empty for one that may do everything.
+		refused  string
+	}{
+		"Namespace": {reason: "A namespace tells the tenant.", resource: in("team-a"), tenant: "a"},
+		"Labels":    {reason: "So do its labels.", resource: in("labelled"), tenant: "b"},
+		"Operators": {reason: "Operators are not confined.", resource: wanting(in("ops"))},
+		"Nobody":    {reason: "What is nobody's may do nothing.", resource: in("other"), refused: `namespace "other" belongs to no tenant`},
+		"OwnLabels": {
+			reason:   "Labels of a namespaced resource tell nothing.",
+			resource: labelled(in("other"), map[string]string{"team": "b"}),
+			refused:  "belongs to no tenant",
+		},
+		"Gone": {reason: "A namespace that is gone has no labels.", resource: in("gone"), refused: "belongs to no tenant"},
+		"Wants": {
+			reason: "What is not for the tenant is refused.", resource: wanting(in("team-a")),
+			refused: `tenant "a" may not (pools): a VM in pool elsewhere`,
+		},
+		"Kind":          {reason: "So are kinds.", resource: pool("team-a"), refused: "(kinds): to have a resource of kind Pool"},
+		"Deleted":       {reason: "A deletion is not held up by what was asked for.", resource: deleted(wanting(in("team-a"))), tenant: "a"},
+		"DeletedNobody": {reason: "Nor by a tenant that was lost.", resource: deleted(in("other")), tenant: "nobody"},
+		"Claim":         {reason: "A claim's namespace tells the tenant.", resource: claimed("team-a"), tenant: "a"},
+		"ClaimLabels":   {reason: "By its labels too.", resource: claimed("labelled"), tenant: "b"},
+		"ClaimOfNobody": {reason: "Or that there is none.", resource: claimed("other"), refused: "belongs to no tenant"},
+		"Resource": {
+			reason:   "So do labels of a cluster-scoped resource.",
+			resource: labelled(clusterMachine("site"), map[string]string{"team": "b"}),
+			tenant:   "b",
+		},
+		"Unlabelled": {reason: "One without any is nobody's.", resource: clusterMachine("site"), refused: "this resource belongs to no tenant"},
+		"Warn":       {reason: "A warning refuses nothing.", resource: wanting(in("team-a")), warn: true},
+		"WarnNobody": {reason: "Of nobody too.", resource: in("other"), warn: true},
+		"Beside": {
+			reason:   "A configuration beside one with tenants needs tenants.",
+			resource: namespacedMachine("team-a", "ClusterProviderConfig", "beside"),
+			refused:  "has no tenants, while another of the same cluster has",
+		},
+		"BesideWarning": {reason: "Unless that only warns.", resource: namespacedMachine("team-a", "ClusterProviderConfig", "beside"), warn: true},
+		"Own":           {reason: "A namespace's own configuration has no tenants.", resource: namespacedMachine("team-a", "ProviderConfig", "site")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			site, of := clusterProviderConfig("site"), clusterConfig("site")
+			for _, c := range []*v1alpha1.ProviderConfigSpec{&site.Spec, &of.Spec} {
+				if c.Tenants = teams(); tc.warn {
+					c.TenantEnforcement = new(v1alpha1.TenantWarn)
+				}
+			}
+			c := New(kube(
+				t, tokenSecretOf("system", "pve"), tokenSecretOf("team-a", "pve"), site, of, clusterProviderConfig("beside"), namespacedConfigOf("team-a", "site"),
+				&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "labelled", Labels: map[string]string{"team": "b"}}},
+				&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other"}},
+			))
+			to, err := c.Connect(t.Context(), tc.resource)
+			if tc.refused != "" {
+				wantRefusal(t, tc.reason, tc.resource, err, tc.refused)
+				return
+			}
+			if err != nil {
+				t.Fatalf("\n%s\n%v", tc.reason, err)
+			}
+			got := ""
+			if to.Tenant != nil {
+				got = to.Tenant.Name
+				if got == "" {
+					got = "nobody"
+				}
+			}
+			if got != tc.tenant {
+				t.Errorf("\n%s\nwant tenant %q, got %q", tc.reason, tc.tenant, got)
+			}
+			shown := tc.resource.GetCondition(v1alpha1.TypeTenantAllowed)
+			if warned := shown.Status == corev1.ConditionFalse; warned != (tc.warn && name != "BesideWarning") {
+				t.Errorf("\n%s\ncondition: %+v", tc.reason, shown)
+			}
+		})
+	}
+}
+
+// wantRefusal compares an error, and the conditions that show it.
+func wantRefusal(t *testing.T, reason string, mg resource.Managed, err error, want string) {
+	t.Helper()
+	if !tenancy.IsRefusal(err) || !strings.Contains(err.Error(), want) {
+		t.Fatalf("\n%s\nwant %q, got %v", reason, want, err)
+	}
+	for _, of := range []xpv2.ConditionType{xpv2.TypeReady, xpv2.TypeUpToDate} {
+		c := mg.GetCondition(of)
+		if c.Status != corev1.ConditionFalse || c.Reason != v1alpha1.ReasonTenantRefused || c.Message != err.Error() {
+			t.Errorf("\n%s\n%s: %+v", reason, of, c)
+		}
+	}
+}
+
+// TestTenantVia has what a resource itself may do count, not what the one may do by which it connects.
+func TestTenantVia(t *testing.T) {
+	of := clusterConfig("site")
+	of.Spec.Tenants = teams()
+	c := New(kube(t, tokenSecretOf("system", "pve"), of))
+	via := labelled(clusterMachine("site"), map[string]string{labelClaimNamespace: "ops"})
+	mg := labelled(clusterMachine("elsewhere"), map[string]string{labelClaimNamespace: "other"})
+	if _, err := c.ConnectVia(t.Context(), mg, via); !tenancy.IsRefusal(err) {
+		t.Errorf("want a refusal, got %v", err)
+	}
+}

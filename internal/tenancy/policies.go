@@ -1,0 +1,283 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tenancy
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// The group of namespaced resources, which a ClusterProviderConfig is for.
+const namespacedGroup = "proxmox.m.vitistack.io"
+
+// Policies are ValidatingAdmissionPolicies, with their bindings, by which the API server refuses what
+// the tenants of a ClusterProviderConfig may not ask for. They have the rules about Machines that a
+// spec tells by itself, and those about kinds; the provider judges all the others. What was there
+// before is refused only if its spec changes.
+func Policies(config string, tenants []v1alpha1.ProviderTenant) ([]admissionv1.ValidatingAdmissionPolicy, []admissionv1.ValidatingAdmissionPolicyBinding) {
+	var policies []admissionv1.ValidatingAdmissionPolicy
+	var bindings []admissionv1.ValidatingAdmissionPolicyBinding
+	for i, t := range tenants {
+		if ptr.Deref(t.Unrestricted, false) {
+			continue
+		}
+		of := &Tenant{ProviderTenant: t, others: slices.Delete(slices.Clone(tenants), i, i+1)}
+		for _, p := range []admissionv1.ValidatingAdmissionPolicy{of.machinePolicy(config), of.kindPolicy(config)} {
+			policies = append(policies, p)
+			bindings = append(bindings, of.bindings(p.Name)...)
+		}
+	}
+	return policies, bindings
+}
+
+// bindings of a policy to the namespaces of the tenant.
+func (t *Tenant) bindings(policy string) []admissionv1.ValidatingAdmissionPolicyBinding {
+	var all []admissionv1.ValidatingAdmissionPolicyBinding
+	bind := func(suffix string, s *metav1.LabelSelector) {
+		b := admissionv1.ValidatingAdmissionPolicyBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: policy + suffix},
+			Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+				PolicyName: policy, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+				MatchResources: &admissionv1.MatchResources{NamespaceSelector: s},
+			},
+		}
+		b.SetGroupVersionKind(admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicyBinding"))
+		all = append(all, b)
+	}
+	if len(t.Namespaces) > 0 {
+		bind("-names", &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+			Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpIn, Values: t.Namespaces,
+		}}})
+	}
+	if t.NamespaceSelector != nil {
+		bind("-labels", t.NamespaceSelector.DeepCopy())
+	}
+	return all
+}
+
+// policy of the tenant for some kinds.
+func (t *Tenant) policy(config, suffix string, resources []string, validations []admissionv1.Validation) admissionv1.ValidatingAdmissionPolicy {
+	// What names no configuration uses the one called default.
+	uses := fmt.Sprintf("(has(object.spec.providerConfigRef) ? object.spec.providerConfigRef.kind == 'ClusterProviderConfig' && "+
+		"object.spec.providerConfigRef.name == %s : %t)", quote(config), config == "default")
+	p := admissionv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "provider-proxmox-" + config + "-" + t.Name + "-" + suffix},
+		Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			FailurePolicy: ptr.To(admissionv1.Fail),
+			MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{
+				RuleWithOperations: admissionv1.RuleWithOperations{
+					Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
+					Rule:       admissionv1.Rule{APIGroups: []string{namespacedGroup}, APIVersions: []string{"*"}, Resources: resources},
+				},
+			}}},
+			MatchConditions: []admissionv1.MatchCondition{
+				{Name: "uses-the-configuration", Expression: uses},
+				{Name: "asks-for-something-new", Expression: "request.operation == 'CREATE' || object.spec != oldObject.spec"},
+			},
+			Validations: validations,
+		},
+	}
+	p.SetGroupVersionKind(admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicy"))
+	return p
+}
+
+// kindPolicy refuses the kinds that tenants may not have.
+func (t *Tenant) kindPolicy(config string) admissionv1.ValidatingAdmissionPolicy {
+	others := []string{
+		"backupjobs", "backups", "images", "nodenetworks", "pools", "proxmoxclusters", "proxmoxnodes", "storages", "volumes",
+	}
+	return t.policy(config, "kinds", others, []admissionv1.Validation{t.validation("kinds", "to have a resource of this kind", "false")})
+}
+
+// machinePolicy refuses what the spec of a Machine tells by itself.
+func (t *Tenant) machinePolicy(config string) admissionv1.ValidatingAdmissionPolicy {
+	p := t.policy(config, "machines", []string{"machines"}, slices.Concat(t.placeRules(), t.storageRules(), t.networkRules(), t.deviceRules(), t.optionRules()))
+	p.Spec.Variables = []admissionv1.Variable{{Name: "vm", Expression: "object.spec.forProvider"}}
+	return p
+}
+
+// validation of a rule: the expression holds for what is allowed.
+func (t *Tenant) validation(rule, what, expression string) admissionv1.Validation {
+	return admissionv1.Validation{Expression: expression, Message: t.refuse(rule, "%s", what).Error(), Reason: ptr.To(metav1.StatusReasonForbidden)}
+}
+
+// unset holds if a field is not set, or else if the expression does.
+func unset(field, expression string) string { return fmt.Sprintf("!has(%s) || %s", field, expression) }
+
+func (t *Tenant) placeRules() []admissionv1.Validation {
+	all := []admissionv1.Validation{
+		t.validation("kinds", "to restore a backup, nor to use Images, Volumes and NodeNetworks",
+			"!has(variables.vm.restore) && !has(variables.vm.restoreInPlace) && !has(variables.vm.templateRef) && !has(variables.vm.templateSelector) && "+
+				"("+unset("variables.vm.image", "has(variables.vm.image.volume)")+") && "+
+				"("+unset("variables.vm.disks", "variables.vm.disks.all(d, !has(d.volumeRef))")+") && "+
+				"("+unset("variables.vm.networks", "variables.vm.networks.all(n, !has(n.networkRef))")+")"),
+	}
+	if r := t.VMIDRange; r != nil {
+		all = append(all, t.validation("vmidRange", fmt.Sprintf("a vmid that is not within %d and %d", r.Min, r.Max),
+			unset("variables.vm.vmid", fmt.Sprintf("(variables.vm.vmid >= %d && variables.vm.vmid <= %d)", r.Min, r.Max))))
+	}
+	pools := slices.Concat(t.Pools, t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Adopt }))
+	if len(t.Pools) == 0 {
+		pools = append(pools, "")
+	}
+	all = append(all, t.validation("pools", "a pool but "+listed(pools), unset("variables.vm.pool", "variables.vm.pool in "+list(pools))))
+	if len(t.Nodes) > 0 {
+		all = append(all, t.validation("nodes", "a node but "+listed(t.Nodes),
+			"("+unset("variables.vm.node", "variables.vm.node in "+list(t.Nodes))+") && (!has(variables.vm.placement) || "+
+				unset("variables.vm.placement.nodes", "variables.vm.placement.nodes.all(n, n in "+list(t.Nodes)+")")+")"))
+	}
+	var reserved []string
+	for _, o := range t.others {
+		for _, tag := range o.Tags {
+			if !slices.Contains(t.Tags, tag) {
+				reserved = append(reserved, tag)
+			}
+		}
+	}
+	if len(reserved) > 0 {
+		all = append(all, t.validation("tags", "tags that are for other tenants", unset("variables.vm.tags", "!variables.vm.tags.exists(t, t in "+list(reserved)+")")))
+	}
+	return all
+}
+
+func (t *Tenant) storageRules() []admissionv1.Validation {
+	storages, images := list(t.Storages), quote(imagePattern(t.Images))
+	may := func(field string) string {
+		if len(t.Images) == 0 {
+			return ""
+		}
+		return " || " + field + ".matches(" + images + ")"
+	}
+	on := func(field string) string { return "(" + unset(field, field+" in "+storages) + ")" }
+	from := func(field string) string { return unset(field, "size("+field+") == 0"+may(field)) }
+	within := func(parent, field string) string {
+		return "(" + unset("variables.vm."+parent, on("variables.vm."+parent+"."+field)) + ")"
+	}
+	all := []admissionv1.Validation{
+		t.validation("storages", "a storage but "+listed(t.Storages), strings.Join([]string{
+			"(" + unset("variables.vm.disks", "variables.vm.disks.all(d, "+on("d.storage")+")") + ")",
+			within("clone", "storage"), within("efiDisk", "storage"), within("tpm", "storage"), within("cloudInit", "storage"),
+		}, " && ")),
+		t.validation("images", "an image but "+listed(t.Images), strings.Join([]string{
+			"(" + from("variables.vm.iso") + ")",
+			"(" + unset("variables.vm.cdroms", "variables.vm.cdroms.all(c, "+from("c.iso")+")") + ")",
+			"(" + unset("variables.vm.disks", "variables.vm.disks.all(d, "+from("d.importFrom")+")") + ")",
+			"(" + unset("variables.vm.image", "("+from("variables.vm.image.volume")+")") + ")",
+		}, " && ")),
+	}
+	if t.may(func(a *v1alpha1.TenantPermissions) *bool { return a.DestroyDisks }) {
+		return all
+	}
+	return append(all, t.validation("allow.destroyDisks", "removalPolicy Destroy of disks",
+		unset("variables.vm.disks", "variables.vm.disks.all(d, !has(d.removalPolicy) || d.removalPolicy != 'Destroy')")))
+}
+
+// imagePattern is the regular expression of patterns of images.
+func imagePattern(patterns []string) string {
+	all := make([]string, 0, len(patterns))
+	for _, p := range patterns {
+		all = append(all, strings.ReplaceAll(regexp.QuoteMeta(p), `\*`, `[^/]*`))
+	}
+	return "^(" + strings.Join(all, "|") + ")$"
+}
+
+func (t *Tenant) networkRules() []admissionv1.Validation {
+	names := make([]string, 0, len(t.Bridges))
+	var all []admissionv1.Validation
+	for _, b := range t.Bridges {
+		names = append(names, b.Name)
+		if len(b.VLANs) == 0 {
+			continue
+		}
+		var ranges []string
+		for _, r := range b.VLANs {
+			ranges = append(ranges, fmt.Sprintf("n.vlan >= %d && n.vlan <= %d", r.Min, r.Max))
+		}
+		all = append(all, t.validation("bridges", "a VLAN of bridge "+b.Name+" that is not the tenant's", unset("variables.vm.networks",
+			fmt.Sprintf("variables.vm.networks.all(n, !has(n.bridge) || n.bridge != %s || !has(n.vlan) || %s)", quote(b.Name), strings.Join(ranges, " || ")))))
+	}
+	return append(all, t.validation("bridges", "a bridge but "+listed(names),
+		unset("variables.vm.networks", "variables.vm.networks.all(n, !has(n.bridge) || n.bridge in "+list(names)+")")))
+}
+
+func (t *Tenant) deviceRules() []admissionv1.Validation {
+	mappings := list(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Passthrough }))
+	each := func(field, expression string) string {
+		return "(" + unset("variables.vm."+field, "variables.vm."+field+".all(d, "+expression+")") + ")"
+	}
+	mapped := "(!has(d.mapping) || d.mapping in " + mappings + ")"
+	return []admissionv1.Validation{t.validation("allow.passthrough", "devices and directories of nodes but those of its mappings", strings.Join([]string{
+		each("pciDevices", "!has(d.host) && (!has(d.romFile) || size(d.romFile) == 0) && "+mapped),
+		each("usbDevices", "(!has(d.host) || d.host == 'spice') && "+mapped),
+		each("virtiofs", mapped),
+		each("serialPorts", "d == 'socket'"),
+		each("cdroms", "!has(d.physical) || !d.physical"),
+		each("disks", "!has(d.scsiBlock) || !d.scsiBlock"),
+		"(!has(variables.vm.rng) || " + unset("variables.vm.rng.source", "variables.vm.rng.source != '/dev/hwrng'") + ")",
+	}, " && "))}
+}
+
+func (t *Tenant) optionRules() []admissionv1.Validation {
+	options := list(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.ExtraConfig }))
+	empty := func(parent, field string) string {
+		return "(!has(" + parent + ") || " + unset(parent+"."+field, "size("+parent+"."+field+") == 0") + ")"
+	}
+	all := []admissionv1.Validation{
+		t.validation("allow.extraConfig", "options of extraConfig that are not allowed", unset("variables.vm.extraConfig",
+			"variables.vm.extraConfig.all(k, size(variables.vm.extraConfig[k]) == 0 || k in "+options+")")),
+		t.validation("root options", "hookscript, cpu.affinity and huge pages", strings.Join([]string{
+			"(" + unset("variables.vm.hookscript", "size(variables.vm.hookscript) == 0") + ")",
+			empty("variables.vm.cpu", "affinity"), empty("variables.vm.memoryOptions", "hugePages"),
+			"(!has(variables.vm.memoryOptions) || " + unset("variables.vm.memoryOptions.keepHugePages", "!variables.vm.memoryOptions.keepHugePages") + ")",
+		}, " && ")),
+	}
+	if t.may(func(a *v1alpha1.TenantPermissions) *bool { return a.HighAvailability }) {
+		return all
+	}
+	return append(all, t.validation("allow.highAvailability", "high availability", unset("variables.vm.highAvailability",
+		"(has(variables.vm.highAvailability.enabled) && !variables.vm.highAvailability.enabled)")))
+}
+
+// list of strings in CEL.
+func list(all []string) string {
+	quoted := make([]string, 0, len(all))
+	for _, s := range all {
+		quoted = append(quoted, quote(s))
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+// quote a string for CEL, whose escapes are those of Go for what names have.
+func quote(s string) string { return strconv.Quote(s) }
+
+// listed are names in a sentence.
+func listed(all []string) string {
+	named := slices.DeleteFunc(slices.Clone(all), func(s string) bool { return s == "" })
+	if len(named) == 0 {
+		return "none"
+	}
+	return strings.Join(named, ", ")
+}
