@@ -158,7 +158,8 @@ func (t *Tenant) placeRules() []admissionv1.Validation {
 		}
 	}
 	if len(reserved) > 0 {
-		all = append(all, t.validation("tags", "tags that are for other tenants", unset("variables.vm.tags", "!variables.vm.tags.exists(t, t in "+list(reserved)+")")))
+		all = append(all, t.validation("tags", "tags that are for other tenants",
+			unset("variables.vm.tags", "!variables.vm.tags.exists(t, t in "+list(reserved)+")")))
 	}
 	return all
 }
