@@ -138,7 +138,7 @@ type ProviderTenant struct {
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=255
-	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:(iso|import)/[^/,\s]+$`
+	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:(iso|import)/[^/,\s?\\\[\]]+$`
 	Images []string `json:"images,omitempty"`
 
 	// Templates that VMs may be cloned from beside the tenant's own, by their names, up to

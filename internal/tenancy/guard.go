@@ -76,17 +76,16 @@ func checks() map[string]check {
 		"POST snapshot/{snapname}/rollback",
 	}
 	all := map[string]check{
-		"DELETE " + vm:                                            Guard.own,
-		"POST /nodes/{node}/qemu":                                 Guard.create,
-		"POST " + vm + "/clone":                                   Guard.clone,
-		"PUT " + vm + "/config":                                   Guard.configure,
-		"POST " + vm + "/config":                                  Guard.configure,
-		"PUT " + vm + "/unlink":                                   Guard.unlink,
-		"POST " + vm + "/move_disk":                               Guard.move,
-		"POST " + vm + "/migrate":                                 Guard.migrate,
-		"PUT /pools":                                              Guard.join,
-		"DELETE /nodes/{node}/tasks/{upid}":                       Guard.stopTask,
-		"POST /nodes/{node}/storage/{storage}/upload":             Guard.upload,
+		"DELETE " + vm:                                Guard.own,
+		"POST /nodes/{node}/qemu":                     Guard.create,
+		"POST " + vm + "/clone":                       Guard.clone,
+		"PUT " + vm + "/config":                       Guard.configure,
+		"POST " + vm + "/config":                      Guard.configure,
+		"PUT " + vm + "/unlink":                       Guard.unlink,
+		"POST " + vm + "/move_disk":                   Guard.move,
+		"POST " + vm + "/migrate":                     Guard.migrate,
+		"PUT /pools":                                  Guard.join,
+		"POST /nodes/{node}/storage/{storage}/upload": Guard.upload,
 		"DELETE /nodes/{node}/storage/{storage}/content/{volume}": Guard.removeVolume,
 		"DELETE /cluster/replication/{id}":                        Guard.removeReplication,
 		"POST /cluster/ha/rules":                                  Guard.rule,
@@ -247,19 +246,6 @@ func (g Guard) join(w proxmox.Write) error {
 		all = append(all, g.pool(""))
 	}
 	return join(all)
-}
-
-// stopTask refuses a task that is not about a VM of the tenant.
-func (g Guard) stopTask(w proxmox.Write) error {
-	parts := strings.Split(last(w.Args), ":")
-	if len(parts) < 7 {
-		return g.unknown(w)
-	}
-	vmid, err := strconv.Atoi(parts[6])
-	if err != nil {
-		return g.unknown(w)
-	}
-	return g.holds(vmid)
 }
 
 // upload refuses a storage for cloud-init images, which are all that is uploaded.

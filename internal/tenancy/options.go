@@ -98,7 +98,7 @@ func (t *Tenant) disk(vmid int, name, value string) error {
 	switch {
 	case err != nil:
 		return t.refuse("storages", "%s, which cannot be read", name)
-	case d.Options.Get("scsiblock") == "1":
+	case !slices.Contains([]string{"", "0"}, d.Options.Get("scsiblock")):
 		return t.refuse("allow.passthrough", "%s with SCSI commands passed through", name)
 	case d.Volume == "none":
 		return nil

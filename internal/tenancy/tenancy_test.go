@@ -330,13 +330,6 @@ func TestGuard(t *testing.T) {
 		},
 		"LeavePool":   {of: "a", method: "PUT", path: "/pools", form: form{"poolid": "a", "vms": "205", "delete": "1"}, want: "in no pool"},
 		"CommentPool": {of: "a", method: "PUT", path: "/pools", form: form{"poolid": "a", "vms": "205", "comment": "x"}, want: "kinds"},
-		"StopTask": {
-			of: "a", method: "DELETE", path: "/nodes/{node}/tasks/{upid}", args: []string{"pve1", "UPID:pve1:0000:0000:0000:qmclone:205:u@pve:"},
-		},
-		"StopTheirs": {
-			of: "a", method: "DELETE", path: "/nodes/{node}/tasks/{upid}", args: []string{"pve1", "UPID:pve1:0000:0000:0000:qmclone:305:u@pve:"},
-			want: "VMID 305",
-		},
 		"StopOther": {
 			of: "a", method: "DELETE", path: "/nodes/{node}/tasks/{upid}", args: []string{"pve1", "UPID:pve1:0000:0000:0000:download:x.iso:u@pve:"},
 			want: "kinds",
