@@ -592,7 +592,17 @@ func TestTenantsOwnVMs(t *testing.T) {
 				t.Errorf("want the lowest VMID of the tenant, got %d", w.vmid())
 			}
 			w.stolenClone()
+			taken := w.snapshotOf("b", w.m.GetName())
+			w.make(taken)
+			w.becomes(taken, "is taken", func() bool { return taken.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue })
 			w.loseTenant(scope)
+			w.remove(taken)
+			id := w.vmid()
+			w.delete()
+			w.gone()
+			if _, there := w.pve.Guest(id); there {
+				t.Error("what the namespace had is left")
+			}
 		})
 	}
 }
@@ -618,7 +628,7 @@ func (w *tenantWorld) stolenClone() {
 	}
 }
 
-// loseTenant has a namespace lose its tenant, and its Machine change and go then.
+// loseTenant has a namespace lose its tenant, and its Machine change then.
 func (w *tenantWorld) loseTenant(scope string) {
 	w.Helper()
 	ns := &corev1.Namespace{}
@@ -635,12 +645,23 @@ func (w *tenantWorld) loseTenant(scope string) {
 	if got := w.writes(); len(got) != n {
 		w.Errorf("%s: want no write, got %v", scope, got[n:])
 	}
-	id := w.vmid()
-	w.delete()
-	w.gone()
-	if _, there := w.pve.Guest(id); there {
-		w.Error("what the namespace had is left")
+}
+
+// snapshotOf a Machine of a team.
+func (w *tenantWorld) snapshotOf(team, name string) resource.Managed {
+	o := w.meta()
+	o.Name += "-snapshot"
+	spec := v1alpha1.SnapshotParameters{MachineRef: &v1alpha1.Reference{Name: name}}
+	if w.namespaced {
+		o.Namespace = w.space(team)
+		s := &namespaced.Snapshot{ObjectMeta: o, Spec: namespaced.SnapshotSpec{ForProvider: spec}}
+		s.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: w.config})
+		return s
 	}
+	o.Labels["crossplane.io/claim-namespace"] = w.space(team)
+	s := &cluster.Snapshot{ObjectMeta: o, Spec: cluster.SnapshotSpec{ForProvider: spec}}
+	s.SetProviderConfigReference(&xpv2.Reference{Name: w.config})
+	return s
 }
 
 func TestTenantsOtherConfigurations(t *testing.T) {
@@ -698,8 +719,7 @@ func TestTenantPolicies(t *testing.T) {
 		return w.kube.Create(w.Context(), o, client.DryRunAll)
 	}
 	refused := func(err error) bool { return err != nil && strings.Contains(err.Error(), `tenant "team-a" may not`) }
-	pool := &namespaced.Pool{ObjectMeta: metav1.ObjectMeta{Namespace: w.space("a")}}
-	pool.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: w.config})
+	pool := w.example("Pool", "pool")
 	w.eventually("the policies are in force", func() bool { return refused(try("pool", pool.DeepCopy())) })
 	w.eventually("all of them", func() bool {
 		return refused(try("node", w.of("a", "node", v1alpha1.MachineParameters{Node: new("pve3")})))
