@@ -51,7 +51,7 @@ func labelled(m resource.Managed, labels map[string]string) resource.Managed {
 }
 
 // pool is a resource of a kind that tenants may not have.
-func pool(namespace string) resource.Managed {
+func poolIn(namespace string) resource.Managed {
 	p := &namespaced.Pool{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p", UID: "uid-pool"}}
 	p.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: "site"})
 	return p
@@ -101,7 +101,7 @@ func TestTenant(t *testing.T) {
 			reason: "What is not for the tenant is refused.", resource: wanting(in("team-a")),
 			refused: `tenant "a" may not (pools): a VM in pool elsewhere`,
 		},
-		"Kind":          {reason: "So are kinds.", resource: pool("team-a"), refused: "(kinds): to have a resource of kind Pool"},
+		"Kind":          {reason: "So are kinds.", resource: poolIn("team-a"), refused: "(kinds): to have a resource of kind Pool"},
 		"Deleted":       {reason: "A deletion is not held up by what was asked for.", resource: deleted(wanting(in("team-a"))), tenant: "a"},
 		"DeletedNobody": {reason: "Nor by a tenant that was lost.", resource: deleted(in("other")), tenant: "nobody"},
 		"Claim":         {reason: "A claim's namespace tells the tenant.", resource: claimed("team-a"), tenant: "a"},

@@ -68,7 +68,7 @@ import (
 )
 
 // patience is how long a slow computer may need for anything.
-const patience = 60 * time.Second
+const patience = 5 * time.Minute
 
 // The API server that all scenarios share: starting one takes seconds.
 var (
