@@ -4027,6 +4027,11 @@ func (in *ProviderConfigSpec) DeepCopyInto(out *ProviderConfigSpec) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.TenantEnforcement != nil {
+		in, out := &in.TenantEnforcement, &out.TenantEnforcement
+		*out = new(TenantEnforcement)
+		**out = **in
+	}
 	if in.Features != nil {
 		in, out := &in.Features, &out.Features
 		*out = make([]ProviderFeature, len(*in))

@@ -174,13 +174,13 @@ func (t *Tenant) storageRules() []admissionv1.Validation {
 	}
 	on := func(field string) string { return "(" + unset(field, field+" in "+storages) + ")" }
 	from := func(field string) string { return unset(field, "size("+field+") == 0"+may(field)) }
-	within := func(parent, field string) string {
-		return "(" + unset("variables.vm."+parent, on("variables.vm."+parent+"."+field)) + ")"
+	within := func(parent string) string {
+		return "(" + unset("variables.vm."+parent, on("variables.vm."+parent+".storage")) + ")"
 	}
 	all := []admissionv1.Validation{
 		t.validation("storages", "a storage but "+listed(t.Storages), strings.Join([]string{
 			"(" + unset("variables.vm.disks", "variables.vm.disks.all(d, "+on("d.storage")+")") + ")",
-			within("clone", "storage"), within("efiDisk", "storage"), within("tpm", "storage"), within("cloudInit", "storage"),
+			within("clone"), within("efiDisk"), within("tpm"), within("cloudInit"),
 		}, " && ")),
 		t.validation("images", "an image but "+listed(t.Images), strings.Join([]string{
 			"(" + from("variables.vm.iso") + ")",
