@@ -36,9 +36,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// labelClaimNamespace has the namespace of the claim that a cluster-scoped resource is made for.
-const labelClaimNamespace = "crossplane.io/claim-namespace"
-
 // namespacesWithin is how long the labels of namespaces are waited for.
 const namespacesWithin = 10 * time.Second
 
@@ -90,10 +87,9 @@ func (c *Connector) tenantOf(ctx context.Context, mg resource.Managed, r referen
 
 // TenantAmong returns the tenant of a resource among those given, or nil if it may do everything.
 func (c *Connector) TenantAmong(ctx context.Context, mg resource.Managed, tenants []v1alpha1.ProviderTenant) (*tenancy.Tenant, error) {
-	s := tenancy.Subject{Namespace: mg.GetNamespace()}
-	if s.Namespace == "" {
-		s.Namespace, s.Labels = mg.GetLabels()[labelClaimNamespace], mg.GetLabels()
-		if s.Labels == nil {
+	s := tenancy.Subject{Namespace: tenancy.NamespaceOf(mg)}
+	if mg.GetNamespace() == "" {
+		if s.Labels = mg.GetLabels(); s.Labels == nil {
 			s.Labels = map[string]string{}
 		}
 	}
@@ -131,8 +127,19 @@ func (c *Connector) besideTenants(ctx context.Context, r reference, spec *v1alph
 	return nil, nil
 }
 
+// A GuestLister lists the VMs of a cluster.
+type GuestLister interface {
+	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
+}
+
+// CheckVM checks a VM by what the cluster's list says of it, which is read anew before the VM is
+// refused. One that is not listed has its VMID alone.
+func CheckVM(ctx context.Context, in GuestLister, vmid int, check func(proxmox.Guest) error) error {
+	return tenancy.Seen(vmid, func(vmid int, fresh bool) (proxmox.Guest, error) { return guestOf(ctx, in, vmid, fresh) }, check)
+}
+
 // guestOf finds a VM in the cluster's list.
-func guestOf(ctx context.Context, in *inventory.Cluster, vmid int, fresh bool) (proxmox.Guest, error) {
+func guestOf(ctx context.Context, in GuestLister, vmid int, fresh bool) (proxmox.Guest, error) {
 	age := inventory.Current
 	if fresh {
 		age = inventory.Fresh

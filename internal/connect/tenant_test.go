@@ -78,7 +78,7 @@ func TestTenant(t *testing.T) {
 		return namespacedMachine(namespace, "ClusterProviderConfig", "site")
 	}
 	claimed := func(namespace string) resource.Managed {
-		return labelled(clusterMachine("site"), map[string]string{labelClaimNamespace: namespace})
+		return labelled(clusterMachine("site"), map[string]string{"crossplane.io/claim-namespace": namespace})
 	}
 	cases := map[string]struct {
 		reason   string
@@ -181,8 +181,8 @@ func TestTenantVia(t *testing.T) {
 	of := clusterConfig("site")
 	of.Spec.Tenants = teams()
 	c := New(kube(t, tokenSecretOf("system", "pve"), of))
-	via := labelled(clusterMachine("site"), map[string]string{labelClaimNamespace: "ops"})
-	mg := labelled(clusterMachine("elsewhere"), map[string]string{labelClaimNamespace: "other"})
+	via := labelled(clusterMachine("site"), map[string]string{"crossplane.io/claim-namespace": "ops"})
+	mg := labelled(clusterMachine("elsewhere"), map[string]string{"crossplane.io/claim-namespace": "other"})
 	if _, err := c.ConnectVia(t.Context(), mg, via); !tenancy.IsRefusal(err) {
 		t.Errorf("want a refusal, got %v", err)
 	}

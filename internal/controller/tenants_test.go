@@ -592,6 +592,7 @@ func TestTenantsOwnVMs(t *testing.T) {
 				t.Errorf("want the lowest VMID of the tenant, got %d", w.vmid())
 			}
 			w.stolenClone()
+			w.forgedSnapshot()
 			taken := w.snapshotOf("b", w.m.GetName())
 			w.make(taken)
 			w.becomes(taken, "is taken", func() bool { return taken.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue })
@@ -626,6 +627,34 @@ func (w *tenantWorld) stolenClone() {
 	if _, there := w.pve.Guest(victim); !there {
 		w.Error("the VM of team-b is gone")
 	}
+}
+
+// forgedSnapshot has team-a write the record of a Snapshot itself, so that it is of a VM of team-b, and delete it.
+func (w *tenantWorld) forgedSnapshot() {
+	w.Helper()
+	w.pve.Edit(func(s *simulator.State) {
+		s.Guests[victim].Snapshots["before"] = &simulator.Snapshot{Config: maps.Clone(s.Guests[victim].Config), Time: time.Unix(1_700_000_000, 0)}
+	})
+	forged := w.snapshotOf("a", "any")
+	forged.SetName(w.name + "-forged")
+	meta.AddAnnotations(forged, map[string]string{kind.AnnotationSnapshot: fmt.Sprintf(
+		`{"uuid":%q,"begun":1700000000,"done":true,"vmid":%d,"node":"pve1","name":"before","time":1700000000}`, victimUUID, victim,
+	)})
+	n := len(w.writes())
+	w.make(forged)
+	w.refused(forged, "VM 30001, which is not the tenant's")
+	if vmid, uuid := tenancy.Recorded(forged); vmid != 0 || uuid != "" {
+		w.Errorf("want nothing recorded of the VM of team-b, got %d, %q", vmid, uuid)
+	}
+	w.remove(forged)
+	if got := w.writes(); len(got) != n {
+		w.Errorf("want no write, got %v", got[n:])
+	}
+	w.pve.Edit(func(s *simulator.State) {
+		if s.Guests[victim].Snapshots["before"] == nil {
+			w.Error("the snapshot of team-b is gone")
+		}
+	})
 }
 
 // loseTenant has a namespace lose its tenant, and its Machine change then.

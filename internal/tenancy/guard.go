@@ -49,8 +49,8 @@ func (g Guard) Check(w proxmox.Write) error {
 	if g.Tenant == nil {
 		return nil
 	}
-	if g.leaves(w) {
-		return nil
+	if leaves, err := g.mayLeave(w); leaves || err != nil {
+		return err
 	}
 	if g.nobody != "" {
 		return &RefusedError{What: g.nobody}
@@ -110,15 +110,15 @@ func (g Guard) holds(vmid int) error {
 	if err := g.vmid(vmid); err != nil && len(g.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Adopt })) == 0 {
 		return err
 	}
-	return g.seen(vmid, g.Holds)
+	return Seen(vmid, g.Guest, g.Holds)
 }
 
-// seen checks a VM by what the cluster's list says of it, which is read anew before it is refused:
+// Seen checks a VM by what the cluster's list says of it, which is read anew before it is refused:
 // one that was just made is in no pool in an older one.
-func (g Guard) seen(vmid int, check func(proxmox.Guest) error) error {
+func Seen(vmid int, find func(vmid int, fresh bool) (proxmox.Guest, error), check func(proxmox.Guest) error) error {
 	var refused error
 	for _, fresh := range []bool{false, true} {
-		guest, err := g.Guest(vmid, fresh)
+		guest, err := find(vmid, fresh)
 		if err != nil {
 			return err
 		}
@@ -158,7 +158,7 @@ func (g Guard) create(w proxmox.Write) error {
 
 // clone refuses a source that is not for the tenant, and a clone elsewhere.
 func (g Guard) clone(w proxmox.Write) error {
-	if err := g.seen(vmOf(w), g.Clones); err != nil {
+	if err := Seen(vmOf(w), g.Guest, g.Clones); err != nil {
 		return err
 	}
 	vmid, _ := strconv.Atoi(w.Form["newid"])
@@ -336,6 +336,15 @@ func last(args []string) string {
 		return ""
 	}
 	return args[len(args)-1]
+}
+
+// mayLeave reports whether a write removes what the resource has, and what no other tenant has by now.
+func (g Guard) mayLeave(w proxmox.Write) (bool, error) {
+	if !g.leaves(w) {
+		return false, nil
+	}
+	vm, err := g.Guest(g.Recorded, false)
+	return err == nil && !g.isOthers(vm), err
 }
 
 // leaves reports whether a write removes what a resource has that is being deleted, by what was

@@ -17,6 +17,7 @@ limitations under the License.
 package tenancy
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -88,6 +89,14 @@ func Recorded(mg resource.Managed) (vmid int, uuid string) {
 		return 0, ""
 	}
 	return int(*id), uuid
+}
+
+// LabelClaimNamespace has the namespace of the claim that a cluster-scoped resource is made for.
+const LabelClaimNamespace = "crossplane.io/claim-namespace"
+
+// NamespaceOf returns the namespace of a resource or, of a cluster-scoped one, that of its claim, which may be empty.
+func NamespaceOf(o metav1.Object) string {
+	return cmp.Or(o.GetNamespace(), o.GetLabels()[LabelClaimNamespace])
 }
 
 // VMIDOf returns the VMID in an external name, or 0.

@@ -149,7 +149,8 @@ func (t *Tenant) nic(name, value string) error {
 		return t.refuse("bridges", "%s, which cannot be read", name)
 	}
 	if n.Bridge() == "" {
-		return nil // It is plugged in nowhere.
+		// QEMU itself connects it then, by the addresses of the node.
+		return t.refuse("bridges", "%s on no bridge, in the networks of the node", name)
 	}
 	return t.network(name, n.Bridge(), n.Options.Get("tag"), n.Options.Get("trunks"))
 }

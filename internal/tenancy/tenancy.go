@@ -237,6 +237,7 @@ func (t *Tenant) vmid(id int) error {
 func (t *Tenant) tags(all []string) error {
 	for _, o := range t.others {
 		for _, tag := range all {
+			tag = strings.ToLower(tag) // As Proxmox VE compares them.
 			if slices.Contains(o.Tags, tag) && !slices.Contains(t.Tags, tag) {
 				return t.refuse("tags", "tag %s, which is for another tenant", tag)
 			}
@@ -280,13 +281,18 @@ func territory(t v1alpha1.ProviderTenant, g proxmox.Guest) bool {
 	return inRange && (len(t.Pools) == 0 || slices.Contains(t.Pools, g.Pool))
 }
 
+// isOthers reports whether a VM is where the VMs of another tenant are.
+func (t *Tenant) isOthers(g proxmox.Guest) bool {
+	return slices.ContainsFunc(t.others, func(o v1alpha1.ProviderTenant) bool { return territory(o, g) })
+}
+
 // Sees reports whether a VM or template may be cloned, and so may be seen: the tenant's own, and
 // templates that are for it and no other tenant's.
 func (t *Tenant) Sees(g proxmox.Guest) bool {
 	if t == nil || t.Holds(g) == nil {
 		return true
 	}
-	if t.nobody != "" || !g.Template || slices.ContainsFunc(t.others, func(o v1alpha1.ProviderTenant) bool { return territory(o, g) }) {
+	if t.nobody != "" || !g.Template || t.isOthers(g) {
 		return false
 	}
 	return slices.ContainsFunc(t.Templates, func(pattern string) bool {

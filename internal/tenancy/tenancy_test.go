@@ -140,7 +140,7 @@ func TestOptions(t *testing.T) {
 		"Bridge":         {reason: "A bridge without VLANs is whole.", name: "net0", value: "virtio,bridge=vmbr0"},
 		"Trunk":          {reason: "With all its VLANs.", name: "net0", value: "virtio,bridge=vmbr0,trunks=1-4094"},
 		"OtherBridge":    {reason: "Another bridge is not.", name: "net0", value: "virtio,bridge=vmbr9", want: "on bridge vmbr9"},
-		"Unplugged":      {reason: "An interface may be in no network.", name: "net0", value: "virtio=BC:24:11:00:00:01"},
+		"NoBridge":       {reason: "Without a bridge the network is that of the node.", name: "net0", value: "virtio=BC:24:11:00:00:01", want: "no bridge"},
 		"VLAN":           {reason: "A VLAN of the range will do.", name: "net0", value: "virtio,bridge=vmbr1,tag=30"},
 		"OtherVLAN":      {reason: "Another one will not.", name: "net0", value: "virtio,bridge=vmbr1,tag=20", want: "VLAN 20"},
 		"Untagged":       {reason: "One without a tag hears all of them.", name: "net0", value: "virtio,bridge=vmbr1", want: "without a VLAN"},
@@ -159,6 +159,7 @@ func TestOptions(t *testing.T) {
 		"HardwareRNG":    {reason: "The node's generator is its own.", name: "rng0", value: "source=/dev/hwrng", want: "option rng0"},
 		"HostNodes":      {reason: "So is its memory.", name: "numa0", value: "cpus=0,hostnodes=1", want: "option numa0"},
 		"Tags":           {reason: "Own tags and others.", name: "tags", value: "a;web"},
+		"TagsCase":       {reason: "Case does not count in tags.", name: "tags", value: "B", want: "tag b"},
 		"OthersTags":     {reason: "Those of other tenants' VMs say that a VM is theirs.", name: "tags", value: "web;b", want: "tag b"},
 		"Hookscript":     {reason: "A script runs on the node.", name: "hookscript", value: "local:snippets/x.pl", want: "option hookscript"},
 		"UnreadableDisk": {reason: "What cannot be read is refused.", name: "scsi0", value: ",", want: "cannot be read"},
@@ -382,6 +383,10 @@ func TestGuard(t *testing.T) {
 		"NobodyChanges": {
 			of: "x", method: "PUT", path: vm + "/config", args: at("205"), form: form{"protection": "0", "args": "x"}, recorded: 205,
 			want: "belongs to no tenant",
+		},
+		"LeavesOthers": {
+			reason: "What another tenant has by now is left.", of: "a", method: "DELETE", path: vm, args: at("305"), recorded: 305,
+			want: "VMID 305",
 		},
 		"Outside": {
 			reason: "A VM from before there were tenants may be deleted.", of: "a", method: "DELETE", path: vm, args: at("105"), recorded: 105,

@@ -32,7 +32,7 @@ type ownership struct{ *external }
 
 // claims compares what Machines claim.
 func (e *external) claims() claims.Checker {
-	return claims.Checker{Machines: e.scheduler, SharesCluster: e.sharesCluster}
+	return claims.Checker{Machines: e.scheduler, SharesCluster: e.sharesCluster, Hides: e.tenant.Hides}
 }
 
 // observeConflict is the observation of a VM that is another Machine's: as if there were

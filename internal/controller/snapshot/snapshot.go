@@ -139,6 +139,9 @@ func (c *connector) Connect(ctx context.Context, m Snapshot) (managed.TypedExter
 	if err != nil {
 		return nil, err
 	}
+	if leaves, err := target.CheckTenant(ctx, to, m, e.view.target); leaves || err != nil {
+		return e, err
+	}
 	e.client, e.inventory = to.Client, to.Inventory
 	return e, nil
 }

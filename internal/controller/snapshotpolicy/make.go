@@ -30,6 +30,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 const (
@@ -95,6 +96,9 @@ func (r *reconciler) snapshotOf(p Policy, m Machine, run time.Time) (Snapshot, e
 	s.SetNamespace(p.GetNamespace())
 	labels := r.labels(p)
 	labels[labelPolicy] = labelOf(p.GetName())
+	if of := p.GetLabels()[tenancy.LabelClaimNamespace]; of != "" {
+		labels[tenancy.LabelClaimNamespace] = of // The tenant is that of the policy.
+	}
 	s.SetLabels(labels)
 	s.SetAnnotations(map[string]string{annotationRun: run.UTC().Format(time.RFC3339)})
 	s.SetOwnerReferences([]metav1.OwnerReference{{

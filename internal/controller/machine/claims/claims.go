@@ -21,6 +21,7 @@ package claims
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -43,14 +44,20 @@ type Checker struct {
 
 	// SharesCluster reports whether another Machine is of the same cluster.
 	SharesCluster func(context.Context) func(resource.Managed) bool
+
+	// Hides reports whether a Machine is not to be told of another one. Nil tells of all.
+	Hides func(m, other object.Machine) bool
 }
 
 // A ConflictError is a VM that two Machines claim. The one that was made first has it.
 type ConflictError struct{ error }
 
-func conflict(vmid int, by object.Machine) error {
-	return ConflictError{errors.Errorf("VM %d belongs to the older Machine %q, so this Machine does not touch it: delete this Machine",
-		vmid, client.ObjectKeyFromObject(by))}
+func (c Checker) conflict(m object.Machine, vmid int, by object.Machine) error {
+	whose := fmt.Sprintf("the older Machine %q", client.ObjectKeyFromObject(by))
+	if c.Hides != nil && c.Hides(m, by) {
+		whose = "another, older Machine"
+	}
+	return ConflictError{errors.Errorf("VM %d belongs to %s, so this Machine does not touch it: delete this Machine", vmid, whose)}
 }
 
 // IsConflict reports whether an error is a ConflictError.
@@ -68,7 +75,7 @@ func (c Checker) CheckUUID(ctx context.Context, m object.Machine, id qemu.Identi
 	}
 	for _, other := range claimants {
 		if kind.Older(other, m) {
-			return conflict(id.VMID, other)
+			return c.conflict(m, id.VMID, other)
 		}
 	}
 	return nil
@@ -85,7 +92,7 @@ func (c Checker) CheckAdoptable(ctx context.Context, m object.Machine, vmid int,
 		return err
 	}
 	for _, other := range owners {
-		return conflict(vmid, other)
+		return c.conflict(m, vmid, other)
 	}
 	return c.checkUndecided(ctx, m, vmid)
 }
@@ -100,7 +107,7 @@ func (c Checker) checkUndecided(ctx context.Context, m object.Machine, vmid int)
 	shares := c.SharesCluster(ctx)
 	for _, other := range claimants {
 		if other.GetAnnotations()[object.AnnotationUUID] == "" && kind.Older(other, m) && shares(other) {
-			return conflict(vmid, other)
+			return c.conflict(m, vmid, other)
 		}
 	}
 	return nil
@@ -119,7 +126,7 @@ func (c Checker) CheckVMID(ctx context.Context, m object.Machine, id qemu.Identi
 	shares := c.SharesCluster(ctx)
 	for _, other := range claimants {
 		if kind.Older(other, m) && shares(other) {
-			return conflict(id.VMID, other)
+			return c.conflict(m, id.VMID, other)
 		}
 	}
 	return nil

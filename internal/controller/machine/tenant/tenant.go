@@ -21,30 +21,23 @@ package tenant
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
+	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
-	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
-	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
-
-// An Inventory knows the pools of VMs.
-type Inventory interface {
-	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
-}
 
 // Checks of one Machine.
 type Checks struct {
 	// Tenant that confines the Machine; nil if nothing does.
 	*tenancy.Tenant
 
-	Inventory Inventory
+	Inventory connect.GuestLister
 }
 
 // Adoption is an error if the VM may not be taken over.
@@ -55,36 +48,27 @@ func (c Checks) Adoption(ctx context.Context, m object.Machine, vmid int) error 
 // Ownership is an error if a VM that is proven to be the Machine's is not the tenant's. It may be
 // deleted all the same if it was seen to be the Machine's before.
 func (c Checks) Ownership(ctx context.Context, m object.Machine, v *vmstate.VM, proof qemu.Proof) error {
-	uuid := m.Observation().UUID
-	recorded := uuid != "" && strings.EqualFold(uuid, m.GetAnnotations()[object.AnnotationUUID])
+	vmid, uuid := tenancy.Recorded(m)
+	recorded := vmid == v.VMID && strings.EqualFold(uuid, m.GetAnnotations()[object.AnnotationUUID])
 	if proof == qemu.Foreign || proof == qemu.Unproven || v.BeingCreated() || meta.WasDeleted(m) && recorded {
 		return nil
 	}
 	return c.check(ctx, m, v.VMID, c.Holds)
 }
 
-// check a VM as the cluster's list shows it, with its pool, and show if it is refused. A VM that is
-// not listed has its VMID alone. An older list is read anew before anything is refused by it.
+// Hides reports whether the Machine is not to be told of another one: one of another namespace.
+func (c Checks) Hides(m, other object.Machine) bool {
+	return c.Tenant != nil && tenancy.NamespaceOf(m) != tenancy.NamespaceOf(other)
+}
+
+// check a VM as the cluster's list shows it, with its pool, and show if it is refused.
 func (c Checks) check(ctx context.Context, m object.Machine, vmid int, check func(proxmox.Guest) error) error {
 	if c.Tenant == nil {
 		return nil
 	}
-	var refused error
-	for _, maxAge := range []time.Duration{inventory.Current, inventory.Fresh} {
-		guests, err := c.Inventory.Guests(ctx, maxAge)
-		if err != nil {
-			return err
-		}
-		g, listed := vmcache.GuestOf(guests, vmid)
-		if !listed {
-			g = proxmox.Guest{VMID: vmid}
-		}
-		if refused = check(g); refused == nil {
-			return nil
-		}
-	}
-	tenancy.Show(m, refused)
-	return refused
+	err := connect.CheckVM(ctx, c.Inventory, vmid, check)
+	tenancy.Show(m, err)
+	return err
 }
 
 // Creation is an error if what is to be created, with what its source brings along, is not for the

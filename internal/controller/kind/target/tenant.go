@@ -1,0 +1,54 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package target
+
+import (
+	"context"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+)
+
+// CheckTenant is an error if the VM is not one of the tenant of a resource: its annotations, which
+// tell of which VM it is, are for users to write. A resource that is deleted may remove what was
+// seen to be its own before; with any other VM it has nothing to do, and leaves is true.
+func CheckTenant(ctx context.Context, to *connect.Connection, m resource.Managed, vm VM) (leaves bool, err error) {
+	if to.Tenant == nil {
+		return false, nil
+	}
+	vmid, uuid := tenancy.Recorded(m)
+	recorded := vmid == vm.VMID && strings.EqualFold(uuid, vm.UUID)
+	if recorded && meta.WasDeleted(m) {
+		return false, nil
+	}
+	err = connect.CheckVM(ctx, to.Inventory, vm.VMID, func(g proxmox.Guest) error {
+		if recorded && g.Type == "" {
+			return nil // It is not there any more, which is told.
+		}
+		return to.Tenant.Holds(g)
+	})
+	if tenancy.IsRefusal(err) && meta.WasDeleted(m) {
+		return true, nil
+	}
+	tenancy.Show(m, err)
+	return false, err
+}
