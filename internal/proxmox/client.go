@@ -21,7 +21,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -30,6 +29,7 @@ import (
 	telmate "github.com/Telmate/proxmox-api-go/proxmox"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/vitistack/provider-proxmox/internal/proxmox/guarded"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/owncalls"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 	"github.com/vitistack/provider-proxmox/internal/tracing"
@@ -106,7 +106,7 @@ type conn struct {
 	secrets   []string
 	superuser bool
 	clock     func() time.Time
-	guard     func(Write) error
+	guard     func(guarded.Write) error
 }
 
 // New makes a Client. It checks the configuration and does no I/O.
@@ -233,28 +233,12 @@ func encode(form map[string]string) string {
 	return v.Encode()
 }
 
-// A Write is a request that may change something, before it is sent.
-type Write struct {
-	// Op is what it does, for sentences: start VM 100 on node "pve1".
-	Op string
-
-	// Method of HTTP, and Path with names in braces for the Args.
-	Method, Path string
-	Args         []string
-
-	// Form has the parameters.
-	Form map[string]string
-
-	// Resources of HA that a rule is about from then on.
-	Resources []string
-}
-
 // Guarded returns a Client on the same connection whose writes are sent only if the guard returns
 // no error. That is asked before each, and its error is the call's.
-func (c *Client) Guarded(guard func(Write) error) *Client {
-	guarded := *c.conn
-	guarded.guard = guard
-	return newClient(&guarded)
+func (c *Client) Guarded(guard func(guarded.Write) error) *Client {
+	with := *c.conn
+	with.guard = guard
+	return newClient(&with)
 }
 
 // checkGuard asks the guard, if there is one, whether a request may be sent.
@@ -262,14 +246,8 @@ func (c *conn) checkGuard(r request) error {
 	if c.guard == nil || !r.writes() {
 		return nil
 	}
-	form := maps.Clone(r.form)
-	if form == nil {
-		form = map[string]string{}
-	}
-	for name := range r.query {
-		form[name] = r.query.Get(name)
-	}
-	return c.guard(Write{Op: r.op, Method: r.method, Path: r.path, Args: r.args, Form: form, Resources: r.resources})
+	form := guarded.Parameters(r.form, r.query)
+	return c.guard(guarded.Write{Op: r.op, Method: r.method, Path: r.path, Args: r.args, Form: form, Resources: r.resources})
 }
 
 // call runs fn, which makes one call, with a deadline. What the chain noted

@@ -26,6 +26,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/guarded"
 )
 
 // A Guard decides which writes to Proxmox VE are made for a resource.
@@ -45,7 +46,7 @@ type Guard struct {
 }
 
 // Check refuses a write that the resource may not make. Nothing that is not known here is made.
-func (g Guard) Check(w proxmox.Write) error {
+func (g Guard) Check(w guarded.Write) error {
 	if g.Tenant == nil {
 		return nil
 	}
@@ -62,10 +63,10 @@ func (g Guard) Check(w proxmox.Write) error {
 }
 
 // unknown refuses a write that is for administrators.
-func (g Guard) unknown(w proxmox.Write) error { return g.refuse("kinds", "to %s", w.Op) }
+func (g Guard) unknown(w guarded.Write) error { return g.refuse("kinds", "to %s", w.Op) }
 
 // A check of one kind of write.
-type check func(Guard, proxmox.Write) error
+type check func(Guard, guarded.Write) error
 
 // checks of all writes that tenants may make, by method and path.
 func checks() map[string]check {
@@ -130,7 +131,7 @@ func Seen(vmid int, find func(vmid int, fresh bool) (proxmox.Guest, error), chec
 }
 
 // vmOf is the VMID in the path of a write.
-func vmOf(w proxmox.Write) int {
+func vmOf(w guarded.Write) int {
 	if len(w.Args) < 2 {
 		return 0
 	}
@@ -139,10 +140,10 @@ func vmOf(w proxmox.Write) int {
 }
 
 // own are calls that reach nothing but the VM.
-func (g Guard) own(w proxmox.Write) error { return g.holds(vmOf(w)) }
+func (g Guard) own(w guarded.Write) error { return g.holds(vmOf(w)) }
 
 // create refuses a VM that is made elsewhere or otherwise than the tenant may.
-func (g Guard) create(w proxmox.Write) error {
+func (g Guard) create(w guarded.Write) error {
 	vmid, _ := strconv.Atoi(w.Form["vmid"])
 	if w.Form["archive"] != "" || w.Form["force"] != "" {
 		return g.refuse("kinds", "to restore VM %d from a backup", vmid)
@@ -157,7 +158,7 @@ func (g Guard) create(w proxmox.Write) error {
 }
 
 // clone refuses a source that is not for the tenant, and a clone elsewhere.
-func (g Guard) clone(w proxmox.Write) error {
+func (g Guard) clone(w guarded.Write) error {
 	if err := Seen(vmOf(w), g.Guest, g.Clones); err != nil {
 		return err
 	}
@@ -173,7 +174,7 @@ func (g Guard) clone(w proxmox.Write) error {
 }
 
 // configure refuses options that are not for the tenant, and that disks are destroyed.
-func (g Guard) configure(w proxmox.Write) error {
+func (g Guard) configure(w guarded.Write) error {
 	if err := g.own(w); err != nil {
 		return err
 	}
@@ -190,14 +191,14 @@ func (g Guard) configure(w proxmox.Write) error {
 }
 
 // unlink refuses that disks are destroyed.
-func (g Guard) unlink(w proxmox.Write) error {
+func (g Guard) unlink(w guarded.Write) error {
 	if err := g.own(w); err != nil || w.Form["force"] != "1" {
 		return err
 	}
 	return g.destroy(w)
 }
 
-func (g Guard) destroy(w proxmox.Write) error {
+func (g Guard) destroy(w guarded.Write) error {
 	if g.may(func(a *v1alpha1.TenantPermissions) *bool { return a.DestroyDisks }) {
 		return nil
 	}
@@ -205,7 +206,7 @@ func (g Guard) destroy(w proxmox.Write) error {
 }
 
 // move refuses a storage, and a VM that a disk is handed to.
-func (g Guard) move(w proxmox.Write) error {
+func (g Guard) move(w guarded.Write) error {
 	if err := g.own(w); err != nil {
 		return err
 	}
@@ -217,7 +218,7 @@ func (g Guard) move(w proxmox.Write) error {
 }
 
 // migrate refuses a node, and a storage.
-func (g Guard) migrate(w proxmox.Write) error {
+func (g Guard) migrate(w guarded.Write) error {
 	if err := g.own(w); err != nil {
 		return err
 	}
@@ -229,7 +230,7 @@ func (g Guard) migrate(w proxmox.Write) error {
 }
 
 // join refuses a pool, and VMs that join or leave one.
-func (g Guard) join(w proxmox.Write) error {
+func (g Guard) join(w guarded.Write) error {
 	all := []error{g.pool(w.Form["poolid"])}
 	for name := range w.Form {
 		if !slices.Contains([]string{"poolid", "vms", "delete", "allow-move"}, name) {
@@ -249,10 +250,10 @@ func (g Guard) join(w proxmox.Write) error {
 }
 
 // upload refuses a storage for cloud-init images, which are all that is uploaded.
-func (g Guard) upload(w proxmox.Write) error { return g.storage(w.Args[1], "cloud-init images") }
+func (g Guard) upload(w guarded.Write) error { return g.storage(w.Args[1], "cloud-init images") }
 
 // removeVolume refuses a volume that is not of a VM of the tenant, by its name.
-func (g Guard) removeVolume(w proxmox.Write) error {
+func (g Guard) removeVolume(w guarded.Write) error {
 	vmid := ownerOf(last(w.Args))
 	if vmid == 0 {
 		return g.unknown(w)
@@ -261,7 +262,7 @@ func (g Guard) removeVolume(w proxmox.Write) error {
 }
 
 // removeReplication refuses a job of a VM that is not the tenant's.
-func (g Guard) removeReplication(w proxmox.Write) error {
+func (g Guard) removeReplication(w guarded.Write) error {
 	id, _, _ := strings.Cut(last(w.Args), "-")
 	vmid, err := strconv.Atoi(id)
 	if err != nil {
@@ -271,7 +272,7 @@ func (g Guard) removeReplication(w proxmox.Write) error {
 }
 
 // manage refuses high availability. What has it may always be taken out.
-func (g Guard) manage(w proxmox.Write) error {
+func (g Guard) manage(w guarded.Write) error {
 	sid := w.Form["sid"]
 	if sid == "" {
 		sid = last(w.Args)
@@ -287,7 +288,7 @@ func (g Guard) manage(w proxmox.Write) error {
 }
 
 // rule refuses rules of HA that are not about VMs of the tenant alone.
-func (g Guard) rule(w proxmox.Write) error {
+func (g Guard) rule(w guarded.Write) error {
 	name := cmp.Or(w.Form["rule"], w.Form["group"], last(w.Args))
 	if !g.ownRule(name) && !sharedRule.MatchString(name) {
 		return g.unknown(w)
@@ -339,7 +340,7 @@ func last(args []string) string {
 }
 
 // mayLeave reports whether a write removes what the resource has, and what no other tenant has by now.
-func (g Guard) mayLeave(w proxmox.Write) (bool, error) {
+func (g Guard) mayLeave(w guarded.Write) (bool, error) {
 	if !g.leaves(w) {
 		return false, nil
 	}
@@ -349,7 +350,7 @@ func (g Guard) mayLeave(w proxmox.Write) (bool, error) {
 
 // leaves reports whether a write removes what a resource has that is being deleted, by what was
 // recorded of it before.
-func (g Guard) leaves(w proxmox.Write) bool {
+func (g Guard) leaves(w guarded.Write) bool {
 	if g.Recorded == 0 {
 		return false
 	}

@@ -24,6 +24,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/guarded"
 )
 
 const uuid = "5a7a5f2c-0000-4000-8000-000000000001"
@@ -396,7 +397,7 @@ func TestGuard(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			g := Guard{Tenant: tenant(t, tc.of), Guest: inCluster, Recorded: tc.recorded, UUID: uuid}
-			err := g.Check(proxmox.Write{Op: name, Method: tc.method, Path: tc.path, Args: tc.args, Form: tc.form, Resources: tc.resources})
+			err := g.Check(guarded.Write{Op: name, Method: tc.method, Path: tc.path, Args: tc.args, Form: tc.form, Resources: tc.resources})
 			if name == "Unreadable" {
 				if err == nil || err.Error() != tc.want {
 					t.Errorf("want %q, got %v", tc.want, err)
