@@ -50,7 +50,7 @@ var errBroken = errors.New("there are Machines that the tenants of the provider 
 
 // tenantsOptions are the flags of such a run.
 type tenantsOptions struct {
-	Check    tenantsCheck    `cmd:"" help:"Show what the tenants of a provider configuration may use and do, and which present Machines break the rules. It only reads."`
+	Check    tenantsCheck    `cmd:"" help:"Show what tenants may use and do, and which present Machines break the rules. It only reads."`
 	Policies tenantsPolicies `cmd:"" help:"Write ValidatingAdmissionPolicies by which the API server refuses what tenants may not ask for."`
 }
 
