@@ -27,6 +27,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
@@ -481,5 +482,53 @@ func TestLogOfTask(t *testing.T) {
 	last, err := l.TaskLog(t.Context(), u, 1)
 	if err != nil || len(last) != 1 || last[0] != all[len(all)-1] {
 		t.Errorf("last line: got %q, error %v, want %q", last, err, all[len(all)-1])
+	}
+}
+
+// TestClonesOfOneSource makes linked clones of one template, each of which holds the storage's lock for longer than PVE waits
+// for it. All that start at once but one would fail; one after the other, each is made by one call.
+func TestClonesOfOneSource(t *testing.T) {
+	l := newLab(t, simulator.Options{Speed: 40}, func(c *proxmox.Config) { c.Limits = proxmox.Limits{ClonesPerSource: 1} })
+	l.pve.Edit(func(*simulator.State) { l.pve.Durations["link"] = 2 * engine.StorageLockWait })
+	var started []proxmox.UPID
+	for id := range 3 {
+		u, err := l.cloneInTurn(proxmox.Ref{Node: "pve1", VMID: 9000}, 3000+id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		started = append(started, u)
+	}
+	for _, u := range started {
+		l.done(u, nil)
+	}
+	calls := 0
+	for _, r := range l.pve.Requests() {
+		if r.Method == http.MethodPost && r.Path == "/nodes/pve1/qemu/9000/clone" {
+			calls++
+		}
+	}
+	if calls != 3 {
+		t.Errorf("Three clones need three calls, got %d", calls)
+	}
+}
+
+// cloneInTurn starts a clone as soon as the limits permit, of which the list of tasks tells.
+func (l lab) cloneInTurn(source proxmox.Ref, vmid int) (proxmox.UPID, error) {
+	for {
+		u, err := l.Clone(l.t.Context(), source, proxmox.CloneOptions{NewID: vmid})
+		turn, waits := proxmox.Waiting(err)
+		if !waits {
+			return u, err
+		}
+		for came := false; !came; {
+			if _, err := l.Tasks(l.t.Context()); err != nil {
+				return "", err
+			}
+			select {
+			case <-turn:
+				came = true
+			case <-time.After(5 * time.Millisecond):
+			}
+		}
 	}
 }

@@ -48,11 +48,12 @@ func Waiting(err error) (<-chan struct{}, bool) {
 }
 
 // taskLimiter lets no more tasks of ours run than the limits allow. Who comes too early
-// is refused at once and gets its turn in the order of coming. A semaphore does not do:
-// three limits hold at once, tasks from before this process count until PVE says that
-// they have ended (TestTasksFromBeforeCount), a turn is kept from the choice of a node to
-// the call (TestTurnIsKept), and who waits is woken in order instead of asking again, each
-// time with the calls that a look costs (TestTurnsComeInOrder).
+// is refused at once and gets its turn in the order of coming. Without it, clones of one
+// template fail (TestClonesOfOneSource). A semaphore does not do: three limits hold at
+// once, tasks from before this process count until PVE says that they have ended
+// (TestTasksFromBeforeCount), a turn is kept from the choice of a node to the call
+// (TestTurnIsKept), and who waits is woken in order instead of asking again, each time
+// with the calls that a look costs (TestTurnsComeInOrder).
 type taskLimiter struct {
 	limits Limits
 	user   string // whose tasks count
