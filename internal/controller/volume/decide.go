@@ -310,9 +310,9 @@ func (s *state) decideHandover() *decision {
 		return because(wait, reasonMoving, "%s", h.Words())
 	case s.holder != nil && s.holder.offline != "":
 		return because(wait, reasonNodeOffline, "%s", s.holder.offline)
-	case s.holder != nil && s.has(s.holder) && h.Task == "" && s.now < h.Begun+handoverArrival:
+	case s.remained() && h.Task == "" && s.now < h.Begun+handoverArrival:
 		return because(wait, reasonMoving, "waiting for the answer of Proxmox VE to show: %s", h.Words())
-	case s.holder != nil && s.has(s.holder):
+	case s.remained():
 		return &decision{action: forget}
 	case s.target == nil:
 		return because(lose, reasonLost, "VM %d, which was given the disk, is gone, and the disk with it", h.To)
@@ -327,15 +327,33 @@ func (s *state) decideHandover() *decision {
 	return &decision{action: arrive}
 }
 
+// remained reports whether the disk is where it was before the handover. A disk of its name alone does not tell: when the disk has left a VM,
+// the next one there may get that name. Disks of others do not come to the stub VM, which is at one end of each handover between VMs.
+func (s *state) remained() bool {
+	h := s.Handover
+	switch {
+	case s.holder == nil || !s.has(s.holder), s.task != nil && s.task.OK():
+		return false
+	case h.Storage != "", s.stub != nil && h.To == s.stub.VMID:
+		return s.target == nil || s.target.offline != "" || !s.came(s.target.Config.Volume(h.TargetKey))
+	}
+	return true
+}
+
+// came reports whether the target of the handover has got a volume since, on the storage that the disk is to be on.
+func (s *state) came(volume string) bool {
+	h := s.Handover
+	return volume != "" && !slices.Contains(h.Before, volume) && storageOf(volume) == cmp.Or(h.Storage, storageOf(s.Volume))
+}
+
 // has reports whether a VM has the disk.
 func (s *state) has(v *vm) bool { return v.attached(s.Volume) != "" || v.unused(s.Volume) != "" }
 
 // arrived is the name that the disk has got in the target of the handover: the volume on the storage
 // that the target did not have before. It is empty if there is none, or more than one.
 func (s *state) arrived() string {
-	h, storage := s.Handover, cmp.Or(s.Handover.Storage, storageOf(s.Volume))
-	fresh := slices.DeleteFunc(s.target.volumes(), func(v string) bool { return slices.Contains(h.Before, v) || storageOf(v) != storage })
-	if at := s.target.Config.Volume(h.TargetKey); slices.Contains(fresh, at) {
+	fresh := slices.DeleteFunc(s.target.volumes(), func(v string) bool { return !s.came(v) })
+	if at := s.target.Config.Volume(s.Handover.TargetKey); slices.Contains(fresh, at) {
 		return at
 	}
 	if len(fresh) != 1 {

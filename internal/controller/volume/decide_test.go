@@ -210,6 +210,48 @@ func TestDecideHandover(t *testing.T) {
 	}
 }
 
+// TestDecideSameName has the next disk of a VM get the name of the one that has left it.
+func TestDecideSameName(t *testing.T) {
+	moved := &volumeref.Handover{From: ofA, Key: "scsi5", To: ofA, TargetKey: "scsi5", Storage: "nas", Before: []string{atA}, Task: "u"}
+	returned := &volumeref.Handover{From: ofA, Key: "unused0", To: stubID, TargetKey: "unused0", Task: "u"}
+	ok := &proxmox.Task{ExitStatus: "OK"}
+	empty := seen(stubID, "n1")
+	cases := map[string]struct {
+		reason string
+		h      *volumeref.Handover
+		a      *vm
+		stub   *vm
+		task   *proxmox.Task
+		want   action
+	}{
+		"Moved": {
+			reason: "It has moved, and another one has come.", h: moved, a: seen(ofA, "n1", "scsi5=nas:vm-10001-disk-0", "unused0="+atA), stub: empty, want: arrive,
+		},
+		"NotMoved": {reason: "It has not moved.", h: moved, a: seen(ofA, "n1", "scsi5="+atA), stub: empty, want: forget},
+		"MovedOff": {
+			reason: "It has moved, and was detached.", h: moved, a: seen(ofA, "n1", "unused0=nas:vm-10001-disk-0", "scsi5="+atA), stub: empty, task: ok, want: arrive,
+		},
+		"Returned": {
+			reason: "The stub VM has it, and the VM another one.", h: returned, a: seen(ofA, "n1", "scsi7="+atA),
+			stub: seen(stubID, "n1", "unused0="+atStub), want: arrive,
+		},
+		"NotReturned": {reason: "The stub VM does not have it.", h: returned, a: seen(ofA, "n1", "unused0="+atA), stub: empty, want: forget},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := there(atA, tc.a, tc.stub)
+			s.target, s.task, s.Handover = tc.a, tc.task, tc.h
+			if tc.h.To == stubID {
+				s.target = tc.stub
+			}
+			tc.h.Holder = s.target.holder()
+			if got := s.decide(); got.action != tc.want {
+				t.Errorf("%s\ndecide(): action %d, %+v; want %d", tc.reason, got.action, got.problem, tc.want)
+			}
+		})
+	}
+}
+
 func TestDecideMaking(t *testing.T) {
 	stub := seen(stubID, "n1", "scsi0="+atStub)
 	cases := map[string]struct {
