@@ -206,9 +206,9 @@ xpkg: xpkg-program configuration ## Build the image and the Crossplane packages 
 configuration: xpkg-program ## Build the Crossplane package of examples/composition in _output/, which takes a second.
 	@$(PACK) configuration $(PACK_FLAGS) $(PACK_ARGS)
 
-publish: xpkg-program ## Push what make xpkg built, to REGISTRY=host/org with TAG=v1.2.3.
+publish: xpkg-program ## Push what make xpkg built, to REGISTRY=host/org with TAG=v1.2.3. COSIGN_KEY=file signs it, with the password in COSIGN_PASSWORD.
 	@$(if $(REGISTRY),,echo 'REGISTRY=host/org is missing' >&2; exit 1;) $(if $(TAG),,echo 'TAG=v1.2.3 is missing' >&2; exit 1;) \
-	$(PACK) publish --registry=$(REGISTRY) --tag=$(TAG)
+	$(PACK) publish --registry=$(REGISTRY) --tag=$(TAG) $(if $(COSIGN_KEY),--key=$(COSIGN_KEY))
 
 xpkg-program:
 	@cd cluster && $(BUILD) -o $(PACK) ./xpkg

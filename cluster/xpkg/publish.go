@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/cluster/xpkg/sbom"
+	"github.com/vitistack/provider-proxmox/cluster/xpkg/signature"
 	"github.com/vitistack/provider-proxmox/cluster/xpkg/store"
 )
 
@@ -32,30 +33,52 @@ type publishCommand struct {
 	Registry string   `help:"The registry and organisation to push to." placeholder:"HOST/ORG" required:""`
 	Tag      string   `help:"The tag for the image and the package."    placeholder:"vX.Y.Z"   required:""`
 	Arch     []string `default:"amd64,arm64"                            help:"The architectures that were built."`
+	Key      string   `help:"A key of cosign to sign with; its password is in COSIGN_PASSWORD. Without one nothing is signed." placeholder:"FILE"`
 }
 
 // Run pushes the package, which the Crossplane that installs it also runs, and the image without the package, for the
 // chart without Crossplane.
 func (c publishCommand) Run(ctx context.Context, out output) error {
+	sign, err := c.signer()
+	if err != nil {
+		return err
+	}
 	attachments, err := c.attachments()
 	if err != nil {
 		return err
 	}
 	for repository, dir := range map[string]string{packageName: c.bundle(), packageName + "-controller": c.image()} {
-		if err := c.push(ctx, out, repository, dir, attachments); err != nil {
+		if err := c.push(ctx, out, sign, repository, dir, attachments); err != nil {
 			return err
 		}
 	}
-	return c.push(ctx, out, configurationName, c.configuration(), nil)
+	return c.push(ctx, out, sign, configurationName, c.configuration(), nil)
 }
 
-func (c publishCommand) push(ctx context.Context, out output, repository, dir string, attachments []store.Attachment) error {
+// A signing signs what a reference by digest stands for.
+type signing func(ctx context.Context, reference string) error
+
+// signer returns what signs, which is nothing if there is no key. A key that cannot be used is an error before anything is pushed.
+func (c publishCommand) signer() (signing, error) {
+	if c.Key == "" {
+		return func(context.Context, string) error { return nil }, nil
+	}
+	signer, err := signature.Load(c.Key, []byte(os.Getenv("COSIGN_PASSWORD")))
+	return signer.Sign, err
+}
+
+func (c publishCommand) push(
+	ctx context.Context, out output, sign signing, repository, dir string, attachments []store.Attachment,
+) error {
 	index, err := store.Open(dir)
 	if err != nil {
 		return fmt.Errorf("cannot publish what is not built: %w", err)
 	}
 	pushed, err := store.Push(ctx, strings.TrimSuffix(c.Registry, "/")+"/"+repository+":"+c.Tag, index, attachments)
 	if err != nil {
+		return err
+	}
+	if err := sign(ctx, pushed); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, pushed)

@@ -1,0 +1,155 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package signature
+
+import (
+	"io"
+	"log"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/random"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"github.com/sigstore/cosign/v3/pkg/cosign"
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
+	sigstore "github.com/sigstore/sigstore/pkg/signature"
+)
+
+const password = "of the test"
+
+// keyPair writes a private key into a file, as cosign does, and returns the file and what verifies its signatures.
+func keyPair(t *testing.T) (string, sigstore.Verifier) {
+	t.Helper()
+	keys, err := cosign.GenerateKeyPair(func(bool) ([]byte, error) { return []byte(password), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "cosign.key")
+	if err := os.WriteFile(file, keys.PrivateBytes, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	public, err := cryptoutils.UnmarshalPEMToPublicKey(keys.PublicBytes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verifier, err := sigstore.LoadDefaultVerifier(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file, verifier
+}
+
+// pushed is the digest of an index in a registry that ends with the test.
+func pushed(t *testing.T) name.Digest {
+	t.Helper()
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	t.Cleanup(server.Close)
+	index, err := random.Index(64, 1, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash, err := index.Digest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref, err := name.NewDigest(strings.TrimPrefix(server.URL, "http://") + "/org/provider@" + hash.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := remote.WriteIndex(ref, index); err != nil {
+		t.Fatal(err)
+	}
+	return ref
+}
+
+// verified counts the signatures that cosign finds good.
+func verified(t *testing.T, ref name.Digest, verifier sigstore.Verifier) int {
+	t.Helper()
+	good, _, err := cosign.VerifyImageSignatures(t.Context(), ref, &cosign.CheckOpts{
+		SigVerifier: verifier, ClaimVerifier: cosign.SimpleClaimVerifier, IgnoreTlog: true,
+	})
+	if err != nil {
+		t.Log(err)
+	}
+	return len(good)
+}
+
+func TestSign(t *testing.T) {
+	ref := pushed(t)
+	file, verifier := keyPair(t)
+	other, otherVerifier := keyPair(t)
+	if n := verified(t, ref, verifier); n != 0 {
+		t.Fatalf("what is not signed has %d signatures", n)
+	}
+	signer, err := Load(file, []byte(password))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := signer.Sign(t.Context(), ref.String()); err != nil {
+		t.Fatal(err)
+	}
+	if n := verified(t, ref, verifier); n != 1 {
+		t.Errorf("cosign finds %d signatures good, want 1", n)
+	}
+	if n := verified(t, ref, otherVerifier); n != 0 {
+		t.Errorf("cosign finds %d signatures good with another key", n)
+	}
+	if signer, err = Load(other, []byte(password)); err != nil {
+		t.Fatal(err)
+	}
+	if err := signer.Sign(t.Context(), ref.String()); err != nil {
+		t.Fatal(err)
+	}
+	if first, second := verified(t, ref, verifier), verified(t, ref, otherVerifier); first != 1 || second != 1 {
+		t.Errorf("with a second signature, cosign finds %d and %d good, want 1 of each key", first, second)
+	}
+}
+
+func TestSignRefusesTags(t *testing.T) {
+	file, _ := keyPair(t)
+	signer, err := Load(file, []byte(password))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := signer.Sign(t.Context(), "localhost:1/org/provider:v1"); err == nil {
+		t.Error("a tag may mean something else tomorrow, and is not signed")
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	file, _ := keyPair(t)
+	plain := filepath.Join(t.TempDir(), "plain")
+	if err := os.WriteFile(plain, []byte("no key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct{ reason, file, password string }{
+		"Password": {reason: "the password is another one", file: file, password: "another"},
+		"NoKey":    {reason: "the file has no key", file: plain, password: password},
+		"NoFile":   {reason: "there is no such file", file: file + ".pub", password: password},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Load(tc.file, []byte(tc.password)); err == nil || strings.Contains(err.Error(), tc.password) {
+				t.Errorf("%s: want an error without the password, got %v", tc.reason, err)
+			}
+		})
+	}
+}

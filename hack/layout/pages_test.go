@@ -1,0 +1,54 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package layout
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// A reader of the README comes to each page of docs/ by following links.
+func TestPagesAreReached(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#\s]+\.md)`)
+	reached, next := map[string]bool{}, []string{"README.md"}
+	for len(next) > 0 {
+		page := next[0]
+		next = next[1:]
+		content, err := os.ReadFile(filepath.Join(root, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		reached[page] = true
+		for _, m := range link.FindAllStringSubmatch(string(content), -1) {
+			to := filepath.Join(filepath.Dir(page), m[1])
+			if _, err := os.Stat(filepath.Join(root, to)); err == nil && filepath.Dir(to) == "docs" && !reached[to] {
+				next = append(next, to)
+			}
+		}
+	}
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil || len(pages) == 0 {
+		t.Fatalf("docs/ has no pages: %v", err)
+	}
+	for _, page := range pages {
+		if name := filepath.Join("docs", filepath.Base(page)); !reached[name] {
+			t.Errorf("no link leads from README.md to %s", name)
+		}
+	}
+}
