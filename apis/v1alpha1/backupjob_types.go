@@ -198,8 +198,9 @@ type BackupJobParameters struct {
 
 	// AllowPruningOthers is the consent that after each backup Proxmox VE removes the
 	// unprotected backups of the guest on the storage that others have made too: it
-	// does not tell them from those of this job. Without it nothing is removed.
-	// Default: false.
+	// does not tell them from those of this job. Without it nothing is removed; to a
+	// job that is there and removes backups, nothing is written until this,
+	// pruneBackups or prune is set. Default: false.
 	// +optional
 	AllowPruningOthers *bool `json:"allowPruningOthers,omitempty"`
 

@@ -81,6 +81,7 @@ type process struct {
 	spare bool // Deeds do not count.
 	paced bool // No time passes while it reconciles.
 	dead  chan struct{}
+	died  time.Time // By the wall clock.
 
 	outage *outage
 
@@ -154,6 +155,7 @@ func (p *process) did(d sideEffect) {
 	}
 	p.deeds = append(p.deeds, d)
 	if len(p.deeds) == p.fatal {
+		p.died = time.Now()
 		close(p.dead)
 		p.cancel()
 		runtime.Goexit()
@@ -180,10 +182,8 @@ func (p *process) isDead() bool {
 // all Machines together goes by the wall clock and counts for nothing.
 func (p *process) called(c proxmox.Call) {
 	d := sideEffect(fmt.Sprintf("%s %s %d", c.Method, c.Path, c.Status))
-	if p.isDead() && c.Method != http.MethodGet {
-		p.mu.Lock()
-		p.posthumous = append(p.posthumous, d)
-		p.mu.Unlock()
+	if c.Method != http.MethodGet && p.isDead() {
+		p.wrote(d, time.Now().Add(-c.Duration))
 	}
 	if slices.Contains([]string{"/cluster/tasks", "/cluster/resources", "/cluster/log", "/access/permissions"}, c.Path) {
 		return
@@ -191,6 +191,16 @@ func (p *process) called(c proxmox.Call) {
 	p.did(d)
 	if p.outage != nil && c.Status < 590 {
 		p.outage.called()
+	}
+}
+
+// wrote notes a write to PVE that was begun after the death. One that was under way is answered after it, if the process died of a read in
+// the background, such as of the state of a task.
+func (p *process) wrote(d sideEffect, begun time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if begun.After(p.died) {
+		p.posthumous = append(p.posthumous, d)
 	}
 }
 

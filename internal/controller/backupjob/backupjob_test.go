@@ -17,6 +17,7 @@ limitations under the License.
 package backupjob_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -25,6 +26,7 @@ import (
 	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -275,11 +277,47 @@ func TestOthersAreKept(t *testing.T) {
 			l.Error("the run has removed nothing: it shows nothing about the first one")
 		}
 		l.EditSpec(mg, spec+"}") // The consent is taken back.
+		l.Until(mg, xpv2.TypeReady, backupjob.ReasonPruningUndeclared, "keep-last=1", "allowPruningOthers")
+		if o := l.Options("nightly"); o["prune-backups"] != "keep-last=1" {
+			l.Errorf("the rules are %q though nobody said so", o["prune-backups"])
+		}
+		l.EditSpec(mg, spec+", pruneBackups: {keepAll: true}}")
 		l.Settle(mg)
 		if o := l.Options("nightly"); o["prune-backups"] != "keep-all=1" {
 			l.Errorf("the rules are %q", o["prune-backups"])
 		}
 	})
+}
+
+// TestAdoptedPruning has nothing written to a job of others that removes backups until the spec says whether it is to.
+func TestAdoptedPruning(t *testing.T) {
+	for name, rules := range map[string]proxmox.Params{
+		"Job": {"prune-backups": "keep-last=2"}, "Storage": {}, "Kept": {"prune-backups": "keep-all=yes"}, "Off": {"prune-backups": "keep-last=2", "remove": "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			configtest.RunIn(t, job(), func(l *configtest.Life) {
+				form := proxmox.Params{"id": "theirs", "schedule": "daily", "vmid": "9000", "storage": "local"}
+				maps.Copy(form, rules)
+				l.Must(l.Client.CreateObject(l.Context(), proxmox.Collection{Noun: "backup job", Path: "/cluster/backup", Key: "id"}, "theirs", form))
+				const spec = "{name: theirs, schedule: hourly, vmids: [9000], storage: local"
+				mg := l.Resource(1, spec+"}", map[string]string{xpmeta.AnnotationKeyExternalName: "theirs"})
+				if name == "Kept" || name == "Off" {
+					l.Settle(mg)
+					return
+				}
+				before := l.Options("theirs")
+				l.Until(mg, xpv2.TypeReady, backupjob.ReasonPruningUndeclared)
+				if diff := cmp.Diff(before, l.Options("theirs")); diff != "" {
+					l.Errorf("the job was changed: -before, +after:\n%s", diff)
+				}
+				l.EditSpec(mg, spec+", allowPruningOthers: true}")
+				l.Settle(mg)
+				if o := l.Options("theirs"); o["schedule"] != "hourly" || o["prune-backups"] != rules["prune-backups"] {
+					l.Errorf("with consent, the job is %v", o)
+				}
+			})
+		})
+	}
 }
 
 // backUp has others back the guest up.

@@ -40,6 +40,8 @@ const (
 	ReasonNotSupported    xpv2.ConditionReason = "NotSupported"
 	ReasonPoolNotFound    xpv2.ConditionReason = "PoolNotFound"
 	ReasonNodeNotFound    xpv2.ConditionReason = "NodeNotFound"
+
+	ReasonPruningUndeclared xpv2.ConditionReason = "PruningUndeclared"
 )
 
 // reName matches what PVE takes as the name of a job.
@@ -104,6 +106,10 @@ func check(ctx context.Context, v view, t *target) (*kind.Problem, error) {
 	if !reName.MatchString(v.Name) {
 		return problem(ReasonInvalidName, "%q is no name of a backup job: set name to 2 to 50 letters, digits, - and _, the first a letter", v.Name), nil
 	}
+	if prunesUnasked(v) {
+		return problem(ReasonPruningUndeclared, "the job removes older backups, by %s, and the spec does not say whether it is to: "+
+			"set allowPruningOthers: true to leave that, or pruneBackups.keepAll: true to end it", rulesOf(v)), nil
+	}
 	nodes, err := v.Inventory.Nodes(ctx)
 	if err != nil {
 		return nil, err
@@ -124,6 +130,14 @@ func check(ctx context.Context, v view, t *target) (*kind.Problem, error) {
 		}
 	}
 	return checkGuests(ctx, v, t)
+}
+
+// rulesOf are the words for the rules by which a job removes backups.
+func rulesOf(v view) string {
+	if rules := v.Seen.Values[pruneOption]; rules != "" {
+		return pruneOption + " " + rules
+	}
+	return "the rules of storage " + strconv.Quote(storageOf(v)) + " if it has any"
 }
 
 // checkStorage returns why a storage cannot be used for a content type, on one node or on any.

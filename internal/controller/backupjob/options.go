@@ -84,10 +84,21 @@ func declareRetention(d settings.Declared, p *parameters) {
 	case b != nil && (allowed || b.KeepAll == nil || !*b.KeepAll): // Without consent prune is false.
 		d.SetParts(pruneOption, "", retention(b))
 	case b != nil || !allowed:
-		d.SetSame(pruneOption, new(keepAll), func(_, seen string) bool {
-			return slices.Contains([]string{"keep-all=on", "keep-all=yes", "keep-all=true"}, seen)
-		})
+		d.SetSame(pruneOption, new(keepAll), func(_, seen string) bool { return keepsAll(seen) })
 	}
+}
+
+// keepsAll reports whether rules remove nothing.
+func keepsAll(rules string) bool {
+	return slices.Contains([]string{keepAll, "keep-all=on", "keep-all=yes", "keep-all=true"}, rules)
+}
+
+// prunesUnasked reports whether a job removes backups, or may, of which the spec says nothing: an adopted one, or one of which the consent
+// was taken back.
+func prunesUnasked(v view) bool {
+	p := v.Resource.Parameters()
+	silent := p.Prune == nil && p.PruneBackups == nil && p.AllowPruningOthers == nil
+	return v.Exists && silent && v.Seen.Values["remove"] != "0" && !keepsAll(v.Seen.Values[pruneOption])
 }
 
 // retention are the parts of rules by which backups are kept. PVE takes no other rule beside keep-all.
