@@ -139,7 +139,10 @@ func excuses() map[string]func(*randomRun) bool {
 		`which stays on its node: take it off`: (*randomRun).isPinned,
 		`can't move a disk with snapshots`:     (*randomRun).movesSnapshotted,
 		`volume \S+ not found on node`:         (*randomRun).lacksVolume,
-		`cannot be detached: the VM is prot`:   func(k *randomRun) bool { return ptr.Deref(k.m.Parameters().Protection, false) },
+		`cannot be detached: the VM is prot`: func(k *randomRun) bool {
+			g, _ := k.pve.Guest(k.vmid())
+			return ptr.Deref(k.m.Parameters().Protection, false) || g.Config["protection"] == "1"
+		},
 		`is on local storage: take it out`:     (*randomRun).isTied,
 		`is on local storage, and in`:          (*randomRun).isTied,
 		`^RestartRequired \(PendingChanges\)`:  (*randomRun).waitsForStart,

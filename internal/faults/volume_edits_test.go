@@ -35,6 +35,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/volume"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
@@ -244,11 +245,16 @@ func (k *randomRun) volumeExcused(v *namespaced.Volume) bool {
 	}
 	waits := false
 	for _, l := range k.subjects {
-		if k.m = l.m; !l.gone && !k.tidy() && (volumeref.Listed(l.m.Parameters(), v.GetName()) || v.Observation().Machine == l.m.GetName()) {
+		if k.m = l.m; !l.gone && k.isHeldUp() && (volumeref.Listed(l.m.Parameters(), v.GetName()) || k.holds(v)) {
 			waits = true
 		}
 	}
 	return says != "" && waits
+}
+
+// isHeldUp reports whether the Machine is not as its spec asks, or a restart of its VM is to change something.
+func (k *randomRun) isHeldUp() bool {
+	return !k.tidy() || k.m.GetCondition(conditions.TypeRestartRequired).Status == corev1.ConditionTrue
 }
 
 // waitsForOther reports whether a Volume that the Machine lists is listed by another one as well.
@@ -276,16 +282,21 @@ func (k *randomRun) isPinned() bool {
 	return false
 }
 
+// holds reports whether the VM of the Machine has the disk of a Volume.
+func (k *randomRun) holds(v *namespaced.Volume) bool {
+	return ptr.Deref(v.Observation().VMID, 0) == ptr.Deref(k.m.Observation().VMID, -1)
+}
+
 // waitsForHolder reports whether a Volume that the Machine lists cannot come to it: its storage is local, or it is in the VM of a Machine
 // that cannot be as its own spec asks for either.
 func (k *randomRun) waitsForHolder() bool {
 	mine, held := k.m, k.isPinned()
 	for _, l := range k.subjects {
-		if k.m = l.m; l.m == mine || l.gone || k.tidy() {
+		if k.m = l.m; l.m == mine || l.gone || !k.isHeldUp() {
 			continue
 		}
 		for name, v := range k.volumes {
-			held = held || volumeref.Listed(mine.Parameters(), name) && ptr.Deref(v.Observation().VMID, 0) == ptr.Deref(l.m.Observation().VMID, -1)
+			held = held || volumeref.Listed(mine.Parameters(), name) && k.holds(v)
 		}
 	}
 	k.m = mine
