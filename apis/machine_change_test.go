@@ -48,6 +48,12 @@ func TestMachineChangeRefused(t *testing.T) {
 			after:  `{rollback: {snapshot: s2, token: a}}`,
 			want:   []string{"spec.forProvider.rollback", "needs another rollback.token"},
 		},
+		"RecreationNode": {
+			reason: "What a token stands for is one thing.",
+			before: `{recreation: {lostNode: pve1, token: a}}`,
+			after:  `{recreation: {lostNode: pve2, token: a}}`,
+			want:   []string{"spec.forProvider.recreation", "needs another recreation.token"},
+		},
 		"RestoreInPlaceBackup": {
 			reason: "What a token stands for is one thing.",
 			before: `{restoreInPlace: {token: a, backupRef: {name: monday}}}`,

@@ -1126,6 +1126,21 @@ func lifecycleRefusals() map[string]refusal {
 			spec:   `{rollback: {snapshot: current, token: a}}`,
 			want:   []string{"spec.forProvider.rollback.snapshot", "current is what the VM is now"},
 		},
+		"RecreationToken": {
+			reason: "A request without a token could not be told from another.",
+			spec:   `{recreation: {lostNode: pve1, token: ""}}`,
+			want:   []string{"spec.forProvider.recreation.token", "at least 1 chars long"},
+		},
+		"RecreationNode": {
+			reason: "Which node was lost is said, and not guessed.",
+			spec:   `{recreation: {token: a}}`,
+			want:   []string{"spec.forProvider.recreation.lostNode", "Required"},
+		},
+		"RecreationVMID": {
+			reason: "What is made anew gets another VMID.",
+			spec:   `{vmid: 100, recreation: {lostNode: pve1, token: a}}`,
+			want:   []string{"spec.forProvider", "vmid must be left out"},
+		},
 		"RestoreInPlaceToken": {
 			reason: "Without a token nobody knows whether it was done.",
 			spec:   `{restoreInPlace: {backupRef: {name: nightly}, token: ""}}`,

@@ -83,6 +83,10 @@ func observation() v1alpha1.MachineObservation {
 		Rollback: &v1alpha1.MachineRollbackObservation{
 			Token: "1", Snapshot: "before-upgrade", Time: &metav1.Time{Time: time.Unix(1_700_000_000, 0)}, State: "Succeeded", Message: "m", SafetySnapshot: "s",
 		},
+		Recreation: &v1alpha1.MachineRecreationObservation{
+			Token: "1", LostNode: "pve3", Time: ptr.To(metav1.NewTime(time.Unix(1_800_000_000, 0))), State: v1alpha1.ActPending, Message: "waiting",
+			Remains: []v1alpha1.MachineRemains{{VMID: 10000, Node: "pve3", UUID: "11111111-2222-4333-8444-555555555555"}},
+		},
 		RestoreInPlace: &v1alpha1.MachineRestoreInPlaceObservation{
 			Token: "1", Volume: "nfs:backup/b", Time: &metav1.Time{Time: time.Unix(1_700_000_000, 0)}, State: "Succeeded", Message: "m", SafetyBackup: "s",
 		},

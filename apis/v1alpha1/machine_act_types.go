@@ -16,8 +16,12 @@ limitations under the License.
 
 package v1alpha1
 
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
 // MachineActState is how far an act has come that is done at most once for each token:
-// a rollback, or a restore in place.
+// a rollback, a restore in place, or a recreation.
 // +kubebuilder:validation:Enum=Pending;TakingSafetySnapshot;RollingBack;MakingSafetyBackup;Restoring;Succeeded;Refused;Failed;Unknown
 type MachineActState string
 
@@ -51,4 +55,78 @@ func (s MachineActState) Final() bool {
 	case ActPending, ActTakingSafetySnapshot, ActRollingBack, ActMakingSafetyBackup, ActRestoring:
 	}
 	return false
+}
+
+// MachineRecreation has a VM made anew under another VMID, once, whose creation was lost with its
+// node.
+//
+// +kubebuilder:validation:XValidation:rule="self.token != oldSelf.token || self.lostNode == oldSelf.lostNode",message="another recreation.lostNode needs another recreation.token"
+type MachineRecreation struct {
+	// LostNode is the name of the node that the VM was being created on and that is
+	// off, or no longer part of the cluster. It is refused if the VM is on another
+	// node, or is not locked for its creation. What the VM is made from and the
+	// storages that it uses must be on other nodes: until they are, it waits.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`
+	LostNode string `json:"lostNode"`
+
+	// Token makes the request unique: the VM is made anew at most once for each new
+	// token, for example a time or a counter. It is never repeated:
+	// status.atProvider.recreation says how it went. The last 200 tokens are known:
+	// an earlier one is refused.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Token string `json:"token"`
+
+	// RemoveRemains has what the lost creation has left destroyed with its disks, once
+	// its node is back. It is done only if that VM has the UUID that this Machine gave
+	// it, is off and not protected. While it is locked for its creation, Proxmox VE
+	// removes it for nobody: "qm unlock" on the node lifts that. Default: false, with
+	// which it is left alone; the condition RemainsFound tells of it either way. PVE:
+	// DELETE of the VM.
+	// +optional
+	RemoveRemains *bool `json:"removeRemains,omitempty"`
+}
+
+// MachineRecreationObservation is what became of a recreation.
+type MachineRecreationObservation struct {
+	// Token of the request.
+	Token string `json:"token"`
+
+	// LostNode that the VM was being created on.
+	// +optional
+	LostNode string `json:"lostNode,omitempty"`
+
+	// Time at which the recreation has come to its state.
+	// +optional
+	Time *metav1.Time `json:"time,omitempty"`
+
+	// State of the recreation. Succeeded, Refused and Unknown are final: another token
+	// asks again. Succeeded means that this Machine has another VMID, under which the
+	// VM is created.
+	State MachineActState `json:"state"`
+
+	// Message is why the recreation was refused, or what it waits for.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// Remains are the VMs whose creation was lost, and which may come back with their
+	// nodes.
+	// +optional
+	// +listType=map
+	// +listMapKey=vmid
+	Remains []MachineRemains `json:"remains,omitempty"`
+}
+
+// MachineRemains are what a creation has left that was lost with its node.
+type MachineRemains struct {
+	// VMID that the VM was created with.
+	VMID int32 `json:"vmid"`
+
+	// Node that it was created on.
+	Node string `json:"node"`
+
+	// UUID that this Machine gave it.
+	UUID string `json:"uuid"`
 }

@@ -173,6 +173,10 @@ type MachineObservation struct {
 	// +optional
 	RestoreInPlace *MachineRestoreInPlaceObservation `json:"restoreInPlace,omitempty"`
 
+	// Recreation that was asked for last.
+	// +optional
+	Recreation *MachineRecreationObservation `json:"recreation,omitempty"`
+
 	// LastUpdated is when one of these values, uptime and usage apart, last changed.
 	// +optional
 	LastUpdated *metav1.Time `json:"lastUpdated,omitempty"`

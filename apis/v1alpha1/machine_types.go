@@ -52,6 +52,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.disks) || !has(self.cdroms) || !self.disks.exists(d, has(d.device) && self.cdroms.exists(c, has(c.device) && c.device == d.device))",messageExpression="'a disk and a CD-ROM drive have the same device: %s'.format([self.disks.filter(d, has(d.device) && self.cdroms.exists(c, has(c.device) && c.device == d.device))[0].device])"
 // +kubebuilder:validation:XValidation:rule="!has(self.balloon) || self.balloon || !has(self.memoryOptions) || !has(self.memoryOptions.minimum)",message="memoryOptions.minimum needs the balloon device: set balloon to true or leave it out"
 // +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.memoryOptions) || !has(self.memoryOptions.minimum) || quantity(string(self.memoryOptions.minimum)).compareTo(quantity(string(self.memory))) <= 0",messageExpression="'memoryOptions.minimum %s must not exceed memory %s'.format([self.memoryOptions.minimum, self.memory])"
+// +kubebuilder:validation:XValidation:rule="!has(self.recreation) || !has(self.vmid)",message="recreation makes the VM under another VMID: vmid must be left out"
 type MachineParameters struct {
 	// Name of the VM in Proxmox VE: a DNS name of letters, digits, hyphens and
 	// dots, 1 to 100 characters. It need not be unique there. Default: the name
@@ -478,6 +479,12 @@ type MachineParameters struct {
 	// whether it runs. PVE: archive with force.
 	// +optional
 	RestoreInPlace *MachineRestoreInPlace `json:"restoreInPlace,omitempty"`
+
+	// Recreation has the VM made anew under another VMID whose creation was lost with
+	// its node, once for each new token. A VM that was complete is never made anew,
+	// and neither is one that vmid names.
+	// +optional
+	Recreation *MachineRecreation `json:"recreation,omitempty"`
 
 	// RunStrategy says what happens when the VM stops by itself while it is to
 	// run. Always starts it again, whatever stopped it. RerunOnFailure starts it

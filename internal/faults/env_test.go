@@ -72,9 +72,10 @@ type env struct {
 	again   int // How often somebody has asked again for what had failed.
 
 	// paced waits for the background reads after each step, so that a run sends the same calls each time.
-	paced   bool
-	told    []string // What the Machine has said of failures.
-	journal *journal
+	paced     bool
+	meanwhile func(*testing.T, *env)
+	told      []string // What the Machine has said of failures.
+	journal   *journal
 
 	// before are the guests and volumes that were there first: all somebody
 	// else's, until one is adopted.
@@ -126,7 +127,7 @@ func newEnv(t *testing.T, s scenario, fatal int) *env {
 	quickstart.Guests = append(quickstart.Guests, s.guests...)
 	quickstart.Storages = append(quickstart.Storages, s.storages...)
 	quickstart.ACL = append(quickstart.ACL, s.grants...)
-	w := &env{clock: newClock(), fatal: fatal}
+	w := &env{clock: newClock(), fatal: fatal, meanwhile: s.meanwhile}
 	w.pve = simulatortest.NewTest(t, simulator.Options{Scenario: quickstart, Speed: 1, Clock: w.clock, Certificates: certificates})
 	w.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(tracker()).
 		WithStatusSubresource(&namespaced.Machine{}, &cluster.Machine{}, &namespaced.Volume{}).
@@ -251,6 +252,9 @@ func (w *env) until(t *testing.T, what string, holds func() bool) {
 		w.listen()
 		w.asSecond(w.listen)
 		w.keepsVolumes(t, false)
+		if w.meanwhile != nil {
+			w.meanwhile(t, w)
+		}
 		if holds() {
 			return
 		}
@@ -328,8 +332,9 @@ func (w *env) pause(result reconcile.Result, failures int) time.Duration {
 	return max(result.RequeueAfter, time.Second)
 }
 
+// running are the tasks that run, without those that PVE lists although they have died with their node.
 func (w *env) running() []simulator.Task {
-	return slices.DeleteFunc(w.pve.Tasks(), func(t simulator.Task) bool { return !t.Running() })
+	return slices.DeleteFunc(w.pve.Tasks(), func(t simulator.Task) bool { return !t.Running() || t.Lost })
 }
 
 // exists reads the Machine.
@@ -357,7 +362,9 @@ func (w *env) acted() bool {
 	asked, back := w.m.Parameters().Rollback, w.m.Observation().Rollback
 	done = done && (asked == nil || back != nil && back.Token == asked.Token && back.State.Final())
 	restore, put := w.m.Parameters().RestoreInPlace, w.m.Observation().RestoreInPlace
-	return done && (restore == nil || put != nil && put.Token == restore.Token && put.State.Final())
+	done = done && (restore == nil || put != nil && put.Token == restore.Token && put.State.Final())
+	again, made := w.m.Parameters().Recreation, w.m.Observation().Recreation
+	return done && (again == nil || made != nil && made.Token == again.Token && made.State.Final())
 }
 
 // tidy reports whether the Machine is settled, is not about to be restarted, and nothing

@@ -73,6 +73,9 @@ type scenario struct {
 	// faults of PVE from the start.
 	faults []simulator.Fault
 
+	// meanwhile is done after each reconcile.
+	meanwhile func(*testing.T, *env)
+
 	// once is the path of a call that is made at most once, whoever dies.
 	once string
 
@@ -153,6 +156,7 @@ func backUp100(s *simulator.State) {
 func scenarios() map[string]scenario {
 	all := machineScenarios()
 	maps.Copy(all, volumeScenarios())
+	all["Recreation"] = recreated()
 	return all
 }
 

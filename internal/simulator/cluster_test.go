@@ -195,6 +195,22 @@ func TestLeastPrivilege(t *testing.T) {
 	}
 }
 
+// TestCreationDiesWithNode lets a node die that creates a VM: nobody cleans up, and the lock is seen elsewhere.
+func TestCreationDiesWithNode(t *testing.T) {
+	s := simulatortest.NewTest(t, simulator.Options{Speed: 1000})
+	c := connect(t, s)
+	s.Inject(simulator.Fault{Task: "qmcreate", Hold: true})
+	c.ok("POST /nodes/pve3/qemu", "vmid=200", "name=half")
+	s.PowerOff("pve3")
+	if got := c.ok("GET /cluster/resources").Body; !strings.Contains(got, `"lock":"create"`) {
+		t.Errorf("the lock stays, got %s", got)
+	}
+	s.PowerOn("pve3")
+	if g, there := s.Guest(200); !there || g.Config["lock"] != "create" || len(g.Config) != 1 {
+		t.Errorf("what was written stays, got %+v", g)
+	}
+}
+
 func TestNodes(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{NodeAddresses: map[string]string{"pve2": "127.0.0.1:0"}})
 	c := connect(t, s)

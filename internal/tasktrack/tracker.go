@@ -352,3 +352,19 @@ func CreatesVM(task string) bool {
 func (v View) HasRecentTask(vmid int, but proxmox.UPID) bool {
 	return v.Err != nil || slices.ContainsFunc(v.Listed, func(t proxmox.Task) bool { return t.ID == strconv.Itoa(vmid) && t.UPID != but })
 }
+
+// WithoutDead returns a list of tasks in which none runs whose node cannot be asked: PVE goes on
+// listing what ran there when the node went down, until that is back.
+func WithoutDead(listed []proxmox.Task, unreachable func(node string) bool) []proxmox.Task {
+	died := func(t proxmox.Task) bool { return t.Running && unreachable(t.Node) }
+	if !slices.ContainsFunc(listed, died) {
+		return listed
+	}
+	listed = slices.Clone(listed)
+	for i, t := range listed {
+		if died(t) {
+			listed[i].Running, listed[i].ExitStatus = false, "its node went down"
+		}
+	}
+	return listed
+}

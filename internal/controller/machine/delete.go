@@ -36,6 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/replication"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
@@ -95,7 +96,7 @@ func (e deletion) deleteNext(ctx context.Context, m Machine) error {
 		return err
 	}
 	if e.vm.BeingCreated() {
-		return errors.New(e.stuck(m))
+		return errors.New(restore.Stuck(m, e.vm))
 	}
 	if lock := e.vm.Lock(); lock != "" && !e.vm.Suspended() {
 		return errors.Errorf("VM %d is locked (%s)", e.vm.VMID, lock)

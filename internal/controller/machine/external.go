@@ -19,7 +19,6 @@ package machine
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -37,11 +36,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
@@ -164,7 +163,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 	g := lookup{external: e}.beginRead(ctx, m, id)
 	var err error
 	if e.vm, err = (lookup{external: e}).locate(ctx, m, id); err != nil {
-		return managed.ExternalObservation{}, conditions.Unreadable(m, err)
+		return e.recreator(m).Observe(ctx, m, id, conditions.Unreadable(m, err))
 	}
 	if err := (ownership{external: e}).checkIdentity(ctx, m, id); err != nil {
 		return managed.ExternalObservation{}, err
@@ -327,7 +326,7 @@ func (e *external) setCreating(m Machine, busy bool) {
 		o.VMID, o.Node, o.Lock = vmstate.Int32Pointer(e.vm.VMID), e.vm.Node, e.vm.Lock()
 		message = fmt.Sprintf("VM %d is being created on node %s", e.vm.VMID, e.vm.Node)
 		if !busy {
-			message = e.stuck(m)
+			message = restore.Stuck(m, e.vm)
 		}
 	}
 	conditions.Set(m,
@@ -349,30 +348,11 @@ func (e *external) lookAtTasks(ctx context.Context, m Machine) tasktrack.View {
 		maxAge = inventory.Fresh
 	}
 	listed, err := e.inventory.Tasks(ctx, maxAge)
-	listed = e.withoutDeadTasks(ctx, listed)
-	return tasktrack.View{Listed: listed, Err: err, Ours: e.tasks.Running(m, listed)}
-}
-
-// withoutDeadTasks is a list of tasks in which none runs whose node cannot be asked: PVE goes on
-// listing what ran there when the node went down, until that is back.
-func (e *external) withoutDeadTasks(ctx context.Context, listed []proxmox.Task) []proxmox.Task {
-	died := func(t proxmox.Task) bool {
-		if !t.Running {
-			return false
-		}
-		silent, err := e.reader.NodeUnreachable(ctx, t.Node)
+	listed = tasktrack.WithoutDead(listed, func(node string) bool {
+		silent, err := e.reader.NodeUnreachable(ctx, node)
 		return silent && err == nil
-	}
-	if !slices.ContainsFunc(listed, died) {
-		return listed
-	}
-	listed = slices.Clone(listed)
-	for i, t := range listed {
-		if died(t) {
-			listed[i].Running, listed[i].ExitStatus = false, "its node went down"
-		}
-	}
-	return listed
+	})
+	return tasktrack.View{Listed: listed, Err: err, Ours: e.tasks.Running(m, listed)}
 }
 
 // Disconnect does nothing: connections are shared.

@@ -92,6 +92,8 @@ func (e *external) features(m Machine) []feature {
 		{p.Node != nil || a[object.AnnotationTarget] != "", migrateFeature{external: e}},
 		// They are the last, since they drop what the others plan.
 		{p.Rollback != nil || a[object.AnnotationRollback] != "", actFeature{external: e, kind: rollbacks}},
+		{a[object.AnnotationRecreation] != "", remainsFeature{external: e}},
+		{p.Recreation != nil, actFeature{external: e, kind: recreations}},
 		{p.RestoreInPlace != nil || a[object.AnnotationRestoreInPlace] != "", actFeature{external: e, kind: restoresInPlace}},
 	} {
 		if row.declared {

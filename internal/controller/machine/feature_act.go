@@ -27,6 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/recreation"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restoreinplace"
@@ -57,8 +58,43 @@ func restoresInPlace(ctx context.Context, e *external, m Machine) act.Kind {
 	}
 }
 
+// recreations refuse what the spec asks for where the VM can be read.
+func recreations(_ context.Context, e *external, m Machine) act.Kind {
+	return recreation.Kind{Env: e.actEnv(m, recreation.Kind{})}
+}
+
+// recreator makes the VM anew if its creation was lost.
+func (e *external) recreator(m Machine) recreation.Recreator {
+	return recreation.Recreator{
+		Kube: e.kube, Inventory: e.inventory, Reader: e.reader, Client: e.client, Machines: e.scheduler, Record: e.record, Now: e.now(), Forget: e.forget,
+		Wake: e.waker(m), Busy: e.tasksBefore.Busy, Removable: e.volumes.CheckRemovable,
+		Save:     func(ctx context.Context, r *act.Record) error { return e.saveAct(ctx, m, recreation.Kind{}, r) },
+		Allocate: func(ctx context.Context) (map[string]string, error) { return ownership{external: e}.allocate(ctx, m) },
+		Check: func(ctx context.Context, m Machine, id qemu.Identity) error {
+			_, err := creator{external: e}.prepare(ctx, m, id)
+			return err
+		},
+	}
+}
+
+// A remainsFeature removes what lost creations have left, if the spec consents.
+type remainsFeature struct {
+	*external
+	passive
+}
+
+func (e remainsFeature) plan(ctx context.Context, m Machine) (p proposal, err error) {
+	removals, err := e.recreator(m).Removals(ctx, m)
+	for _, r := range removals {
+		p.steps = append(p.steps, step{difference: r.Difference, call: r.Call})
+	}
+	return p, err
+}
+
 // actKinds are all kinds of acts, without what they need to be done.
-func actKinds() []act.Kind { return []act.Kind{rollback.Kind{}, restoreinplace.Kind{}} }
+func actKinds() []act.Kind {
+	return []act.Kind{rollback.Kind{}, restoreinplace.Kind{}, recreation.Kind{}}
+}
 
 // actEnv is this reconcile for an act.
 func (e *external) actEnv(m Machine, of act.Kind) act.Env {

@@ -73,6 +73,7 @@ func (e *external) observeCleanup(ctx context.Context, m Machine, there qemu.Con
 	if e.planned.waitReason, err = e.noCloud().Wait(ctx, m); err != nil || e.planned.waitReason != nil {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}
+	e.recreator(m).EmitOrphaned(m)
 	e.forget(m)
 	return managed.ExternalObservation{}, nil
 }
@@ -102,7 +103,7 @@ func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identi
 	}
 	if _, ok := proxmox.Waiting(err); ok {
 		m.Observation().Phase = v1alpha1.MachinePending
-		message := "the VM is yet to be created: " + waitReason(err)
+		message := "the VM is yet to be created: " + conditions.WaitReason(err)
 		conditions.Set(m, xpv2.Creating().WithMessage(message), conditions.New(conditions.TypeVMCreated, corev1.ConditionFalse, conditions.ReasonCreating, message))
 		return err
 	}
@@ -117,14 +118,6 @@ func (e creator) reserveTask(c *creation) error {
 		return e.client.ReserveCreate(proxmox.Ref{Node: c.node, VMID: c.Identity.VMID})
 	}
 	return e.client.ReserveClone(c.source.Ref(), c.Identity.VMID)
-}
-
-// waitReason says what a call waits for that has no turn, without what it would do.
-func waitReason(err error) string {
-	if e := (*proxmox.Error)(nil); errors.As(err, &e) {
-		return e.Message
-	}
-	return err.Error()
 }
 
 // observePartialDestroy is the observation of a VM that is being destroyed, and of what is left where

@@ -127,16 +127,6 @@ func (e restoring) observeLost(ctx context.Context, m Machine, id qemu.Identity)
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: len(next.steps) == 0 || !kind.Manages(m)}, nil
 }
 
-// stuck says what to do about a VM that is locked for its creation for ever. One that was to be put back to a backup may have
-// all that it had.
-func (e *external) stuck(m Machine) string {
-	if m.GetAnnotations()[object.AnnotationRestoreInPlace] == "" {
-		return e.vm.Stuck()
-	}
-	return fmt.Sprintf("VM %d on node %s is locked (%s), but no task works on it: if that lasts, its restore in place could not begin or has died, "+
-		"and \"qm unlock %d\" on the node lifts the lock", e.vm.VMID, e.vm.Node, e.vm.Lock(), e.vm.VMID)
-}
-
 // removeUnfinished removes what a restore has left that failed. Its disks PVE has removed itself.
 // How that ends is not counted as an attempt.
 func (e restoring) removeUnfinished(ctx context.Context, m Machine, ref proxmox.Ref) error {

@@ -80,7 +80,7 @@ func (e *external) recordCallError(m Machine, err error) {
 		return
 	}
 	e.tasks.WithdrawAsked(m)
-	conditions.AppendReady(m, "the next task of the VM is yet to start: "+waitReason(err))
+	conditions.AppendReady(m, "the next task of the VM is yet to start: "+conditions.WaitReason(err))
 }
 
 func (e *external) update(ctx context.Context, m Machine) error {

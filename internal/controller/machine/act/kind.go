@@ -54,8 +54,9 @@ type Texts struct {
 	// Annotation that has its record.
 	Annotation string
 
-	// Noun of the act in sentences, such as rollback.
-	Noun string
+	// Noun of the act in sentences, such as rollback, and what stands between it and its target; "to" by
+	// default.
+	Noun, Preposition string
 
 	// Refused and Failed are reasons of events and of the condition UpToDate.
 	Refused, Failed xpv2.ConditionReason
@@ -172,6 +173,6 @@ func failure(t Texts, r *Record) (xpv2.ConditionReason, string) {
 	if r.State == v1alpha1.ActRefused {
 		reason = t.Refused
 	}
-	return reason, fmt.Sprintf("the %s to %s %s: %s; it is not repeated: to ask again, set another %s.token",
-		t.Noun, cmp.Or(r.Target, "an earlier state"), did[r.State], r.Message, t.Field)
+	return reason, fmt.Sprintf("the %s %s %s %s: %s; it is not repeated: to ask again, set another %s.token",
+		t.Noun, cmp.Or(t.Preposition, "to"), cmp.Or(r.Target, "an earlier state"), did[r.State], r.Message, t.Field)
 }

@@ -67,6 +67,16 @@ type Record struct {
 
 	// Left is the call of an earlier token that has left the VM unfinished.
 	Left *Leaving `json:"left,omitempty"`
+
+	// Remains are VMs that may come back with their nodes.
+	Remains []Remains `json:"remains,omitempty"`
+}
+
+// Remains are what a creation has left that was lost with its node.
+type Remains struct {
+	VMID int    `json:"vmid"`
+	UUID string `json:"uuid"`
+	Node string `json:"node"`
 }
 
 // A Leaving is a call on a node that has left a VM unfinished.
@@ -98,7 +108,7 @@ func New(token string, now time.Time) *Record {
 // Next returns the record of another request. What the last one may have left is kept.
 func (r *Record) Next(token string, now time.Time) *Record {
 	next := New(token, now)
-	next.Left, next.Used = r.left(), slices.Clone(r.Used)
+	next.Left, next.Used, next.Remains = r.left(), slices.Clone(r.Used), slices.Clone(r.Remains)
 	if r.Token != "" && (r.Final() || r.Call.Begun != 0 || r.Taking.Begun != 0) && !slices.Contains(r.Used, digest(r.Token)) {
 		next.Used = append(next.Used, digest(r.Token))
 		next.Used = next.Used[max(0, len(next.Used)-mostUsed):]

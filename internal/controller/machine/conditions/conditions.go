@@ -32,6 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
@@ -43,6 +44,9 @@ const (
 	TypeResourcesAllocated xpv2.ConditionType = "ResourcesAllocated"
 	TypeNetworkConfigured  xpv2.ConditionType = "NetworkConfigured"
 	TypeRestartRequired    xpv2.ConditionType = "RestartRequired"
+
+	// TypeRemainsFound is true while there is a VM that a lost creation has left.
+	TypeRemainsFound xpv2.ConditionType = "RemainsFound"
 )
 
 // Reasons of the conditions.
@@ -77,6 +81,12 @@ const (
 	ReasonRestartFailed      xpv2.ConditionReason = "RestartFailed"
 	ReasonRestartIneffective xpv2.ConditionReason = "RestartIneffective"
 	ReasonStartBlocked       xpv2.ConditionReason = "StartBlocked"
+)
+
+// Reasons of the condition RemainsFound.
+const (
+	ReasonLostCreation xpv2.ConditionReason = "LostCreation"
+	ReasonNoRemains    xpv2.ConditionReason = "NoRemains"
 )
 
 // ReasonNodeOffline is why a Machine is not ready whose node is offline.
@@ -137,8 +147,12 @@ func Unreadable(m object.Machine, err error) error {
 		return err
 	}
 	if !meta.GetExternalCreatePending(m).IsZero() && m.Observation().UUID == "" && !meta.WasDeleted(m) {
-		err = errors.Errorf("%w: the VM was being created there, and what is left of it is shown when the node is back; if the node never comes back, "+
-			"remove it from the cluster, delete this Machine and create another", err)
+		advice := "remove it from the cluster, delete this Machine and create another"
+		if object.MayReplaceVMID(m) {
+			advice = "name it in recreation.lostNode with a recreation.token, to have the VM made under another VMID"
+		}
+		err = errors.Errorf("%w: the VM was being created there, and what is left of it is shown when the node is back; "+
+			"if the node never comes back, %s", err, advice)
 	}
 	Set(m, NotReady(ReasonNodeOffline, err.Error()))
 	return err
@@ -207,4 +221,12 @@ func NotUpToDate(r xpv2.ConditionReason, message string) xpv2.Condition {
 func AppendReady(m object.Machine, text string) {
 	ready := m.GetCondition(xpv2.TypeReady)
 	Set(m, ready.WithMessage(strings.TrimPrefix(ready.Message+"; "+text, "; ")))
+}
+
+// WaitReason says what a call waits for that has no turn, without what it would do.
+func WaitReason(err error) string {
+	if e := (*proxmox.Error)(nil); errors.As(err, &e) {
+		return e.Message
+	}
+	return err.Error()
 }

@@ -46,6 +46,11 @@ const (
 	ReasonOrphanedDisks    xpevent.Reason = "OrphanedDisks"
 	ReasonTaskWarning      xpevent.Reason = "TaskWarning"
 
+	// ReasonRecreating says that a VM is made anew whose creation was lost, and the others what is left of that.
+	ReasonRecreating      xpevent.Reason = "Recreating"
+	ReasonRemainsFound    xpevent.Reason = "RemainsFound"
+	ReasonOrphanedRemains xpevent.Reason = "OrphanedRemains"
+
 	// ReasonPlaced says why a node was chosen.
 	ReasonPlaced xpevent.Reason = "Placed"
 

@@ -89,6 +89,10 @@ const (
 	// proves whose it is.
 	AnnotationRestoreInPlace = annotationPrefix + "restore-in-place"
 
+	// AnnotationRecreation has the recreation that was asked for last, and the VMs whose creation was lost,
+	// as JSON. It is written together with the new identity, so that a token gives a Machine at most one.
+	AnnotationRecreation = annotationPrefix + "recreation"
+
 	// AnnotationRunningSince is since when the VM was seen to run: what a VM that stopped by
 	// itself did before decides whether it is started again.
 	AnnotationRunningSince = annotationPrefix + "running-since"

@@ -18,6 +18,7 @@ package restore
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -155,4 +156,14 @@ func (t Tracker) proveEnded(ctx context.Context, id qemu.Identity, v *vmstate.VM
 	p := Proof{Proof: id.ProveState(now.State), VM: now}
 	p.Unfinished = p.Proof == qemu.Foreign && outcome == Failed && Unfinished(now.Config)
 	return p, nil
+}
+
+// Stuck says what to do about a VM that is locked for its creation for ever. One that was to be put back to a backup may have
+// all that it had.
+func Stuck(m object.Machine, v *vmstate.VM) string {
+	if m.GetAnnotations()[object.AnnotationRestoreInPlace] == "" {
+		return v.Stuck()
+	}
+	return fmt.Sprintf("VM %d on node %s is locked (%s), but no task works on it: if that lasts, its restore in place could not begin or has died, "+
+		"and \"qm unlock %d\" on the node lifts the lock", v.VMID, v.Node, v.Lock(), v.VMID)
 }

@@ -139,8 +139,10 @@ func create(w *engine.Worker, cr *guest.Creation) error {
 		return w.Do(func(st *state.State) error { return guest.Build(w.Op(st), cr) })
 	})
 	if err != nil {
-		w.Engine.Update(func(st *state.State) { delete(st.Guests, cr.VMID) })
-		return apierr.Errorf("unable to create VM %d - %s", cr.VMID, err)
+		return w.Do(func(st *state.State) error { // What has died with its node removes nothing.
+			delete(st.Guests, cr.VMID)
+			return apierr.Errorf("unable to create VM %d - %s", cr.VMID, err)
+		})
 	}
 	if cr.Start {
 		w.Logf("Execute autostart")

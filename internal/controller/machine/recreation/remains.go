@@ -1,0 +1,232 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package recreation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
+)
+
+// found is what has come back of a lost creation.
+type found struct {
+	act.Remains
+
+	// Node that it is on now.
+	Node string
+
+	// Gone is true if there is nothing any more that is this Machine's.
+	Gone bool
+
+	// Message tells what there is, and what becomes of it; empty while its node cannot be asked.
+	Message string
+
+	// Remove is true if it is to be removed and nothing stands against it.
+	Remove bool
+}
+
+// A Removal destroys what a lost creation has left. Its task is none of the Machine's VM.
+type Removal struct {
+	Difference v1alpha1.MachinePendingChange
+	Call       func(context.Context) (proxmox.UPID, error)
+}
+
+// Removals of what has come back and may be destroyed. All that has come back is told by a condition.
+func (w Recreator) Removals(ctx context.Context, m object.Machine) ([]Removal, error) {
+	r, err := act.Recorded(Kind{}, m)
+	if err != nil {
+		return nil, err
+	}
+	var told []string
+	var all []Removal
+	for _, v := range r.Remains {
+		f, err := w.look(ctx, m, v)
+		if err != nil {
+			return nil, err
+		}
+		if f.Gone && kind.Manages(m) {
+			r = without(r, v)
+		}
+		if f.Remove {
+			all = append(all, w.removal(m, v))
+		}
+		if f.Message != "" {
+			told = append(told, f.Message)
+		}
+	}
+	w.tell(m, strings.Join(told, "; "))
+	return all, w.Save(ctx, r)
+}
+
+func (w Recreator) removal(m object.Machine, v act.Remains) Removal {
+	call := func(ctx context.Context) (proxmox.UPID, error) {
+		u, err := w.remove(ctx, m, v)
+		if u != "" {
+			w.Inventory.Follow(u, func(proxmox.Task) { w.Wake() })
+		}
+		return "", err
+	}
+	return Removal{Difference: v1alpha1.MachinePendingChange{Option: "remains", Current: name(v)}, Call: call}
+}
+
+// tell what has come back in a condition, and once in an event.
+func (w Recreator) tell(m object.Machine, message string) {
+	before := m.GetCondition(conditions.TypeRemainsFound)
+	switch {
+	case message != "":
+		conditions.Set(m, conditions.New(conditions.TypeRemainsFound, corev1.ConditionTrue, conditions.ReasonLostCreation, message))
+		if before.Message != message {
+			w.Record.Event(m, xpevent.Warning(events.ReasonRemainsFound, errors.New(message)))
+		}
+	case before.Status == corev1.ConditionTrue:
+		conditions.Set(m, conditions.New(conditions.TypeRemainsFound, corev1.ConditionFalse, conditions.ReasonNoRemains, ""))
+	}
+}
+
+// EmitOrphaned tells what a Machine that is gone leaves of lost creations.
+func (w Recreator) EmitOrphaned(m object.Machine) {
+	r, err := act.Recorded(Kind{}, m)
+	if err != nil {
+		return
+	}
+	for _, v := range r.Remains {
+		w.Record.Event(m, xpevent.Warning(events.ReasonOrphanedRemains, errors.Errorf(
+			"%s, whose creation was lost, is left alone: if it comes back, it can be told by the UUID %s", name(v), v.UUID)))
+	}
+}
+
+// look for what is left of a lost creation.
+func (w Recreator) look(ctx context.Context, m object.Machine, r act.Remains) (found, error) {
+	f := found{Remains: r, Node: r.Node}
+	guests, err := w.Inventory.Guests(ctx, inventory.Current)
+	if err != nil {
+		return f, err
+	}
+	g, listed := vmcache.GuestOf(guests, r.VMID)
+	if listed {
+		f.Node = g.Node // Somebody may have moved its configuration.
+	}
+	if off, err := w.Reader.NodeUnreachable(ctx, f.Node); off || err != nil {
+		return f, err
+	}
+	if f.Gone = !listed || g.Type == "lxc"; f.Gone {
+		return f, nil
+	}
+	v, err := w.Reader.GetConfig(ctx, g.Ref())
+	if err != nil || v == nil {
+		return f, err
+	}
+	return w.judge(ctx, m, f, v)
+}
+
+func (w Recreator) judge(ctx context.Context, m object.Machine, f found, v *vmstate.VM) (found, error) {
+	what := fmt.Sprintf("VM %d on node %s is what the lost creation has left", f.VMID, f.Node)
+	switch (qemu.Identity{VMID: f.VMID, UUID: f.UUID}).ProveState(v.State) {
+	case qemu.Foreign:
+		f.Gone = true
+		return f, nil
+	case qemu.Unproven:
+		f.Message = fmt.Sprintf("VM %d on node %s is locked (%s) and shows no UUID: it seems to be what the lost creation has left, "+
+			"and is left alone. To remove it, run \"qm unlock %d && qm destroy %d\" on the node", f.VMID, f.Node, v.Lock(), f.VMID, f.VMID)
+		return f, nil
+	case qemu.Ours:
+	}
+	others, err := w.Machines.OtherClaimants(ctx, m, object.ClaimOfUUID(v.Config.UUID()))
+	if err != nil {
+		return f, err
+	}
+	if f.Gone = len(others) > 0; f.Gone {
+		return f, nil // Somebody has adopted it.
+	}
+	if a := m.Parameters().Recreation; a == nil || !ptr.Deref(a.RemoveRemains, false) {
+		f.Message = what + ": it is left alone. To have it removed, set recreation.removeRemains"
+		return f, nil
+	}
+	no, err := w.obstacle(ctx, f, v)
+	if f.Remove = no == ""; f.Remove {
+		no = "it is to be removed"
+	}
+	f.Message = what + ": " + no
+	return f, err
+}
+
+// obstacle is why what is left cannot be removed yet, or empty.
+func (w Recreator) obstacle(ctx context.Context, f found, v *vmstate.VM) (string, error) {
+	busy, err := w.Busy(f.VMID)
+	if err != nil {
+		return "it cannot be told whether a task works on it", err
+	}
+	if busy {
+		return "a task works on it", nil
+	}
+	if lock := v.Lock(); lock != "" {
+		return fmt.Sprintf("it is locked (%s). Run \"qm unlock %d\" on the node to let it be removed", lock, f.VMID), nil
+	}
+	if v.Config["protection"] == "1" {
+		return "it is protected", nil
+	}
+	if err := w.Removable(ctx, v.Config.UUID(), f.VMID); err != nil {
+		return err.Error(), nil //nolint:nilerr // It stands in the way, and is told.
+	}
+	s, err := w.Client.Status(ctx, v.Ref)
+	if err != nil {
+		return "its status cannot be read", err
+	}
+	if s.Running() {
+		return "it runs, and is left alone until it is off", nil
+	}
+	return "", nil
+}
+
+// remove what is left, after another look at it.
+func (w Recreator) remove(ctx context.Context, m object.Machine, r act.Remains) (proxmox.UPID, error) {
+	f, err := w.look(ctx, m, r)
+	if err != nil || !f.Remove {
+		return "", err
+	}
+	u, err := w.Client.Delete(ctx, proxmox.Ref{Node: f.Node, VMID: r.VMID}, proxmox.DeleteOptions{})
+	return u, errors.Wrapf(err, "cannot remove VM %d, which a lost creation has left", r.VMID)
+}
+
+// without is the record without what is gone.
+func without(r *act.Record, gone act.Remains) *act.Record {
+	next := *r
+	next.Remains = slices.DeleteFunc(slices.Clone(r.Remains), func(v act.Remains) bool { return v == gone })
+	return &next
+}
+
+// name of what is left, for differences.
+func name(r act.Remains) string { return "VM " + strconv.Itoa(r.VMID) + " on " + r.Node }
