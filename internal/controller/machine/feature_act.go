@@ -32,6 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restoreinplace"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/rollback"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
@@ -70,9 +71,12 @@ func (e *external) recreator(m Machine) recreation.Recreator {
 		Wake: e.waker(m), Busy: e.tasksBefore.Busy, Removable: e.volumes.CheckRemovable,
 		Save:     func(ctx context.Context, r *act.Record) error { return e.saveAct(ctx, m, recreation.Kind{}, r) },
 		Allocate: func(ctx context.Context) (map[string]string, error) { return ownership{external: e}.allocate(ctx, m) },
-		Check: func(ctx context.Context, m Machine, id qemu.Identity) error {
-			_, err := creator{external: e}.prepare(ctx, m, id)
-			return err
+		Check: func(ctx context.Context, m Machine, id qemu.Identity) (*source.Source, error) {
+			c, err := creator{external: e}.prepare(ctx, m, id)
+			if err != nil {
+				return nil, err
+			}
+			return c.source, nil
 		},
 	}
 }

@@ -113,20 +113,24 @@ func (l Recreator) Recreate(ctx context.Context, m object.Machine, id qemu.Ident
 	if err != nil {
 		return errors.Wrap(err, "cannot choose another VMID")
 	}
-	if err := l.check(ctx, renamed(m, identity)); err != nil {
+	if err := l.check(ctx, renamed(m, identity), r.Target); err != nil {
 		r.Enter(v1alpha1.ActPending, "waiting: "+err.Error(), l.Now)
 		return nil //nolint:nilerr // The record has it, and it may pass.
 	}
 	return l.rename(ctx, m, id, r, identity)
 }
 
-// check that the VM of the other identity can be made.
-func (l Recreator) check(ctx context.Context, m object.Machine) error {
+// check that the VM of the other identity can be made without the node that is lost, whose VMs are known for a while.
+func (l Recreator) check(ctx context.Context, m object.Machine, node string) error {
 	id, err := object.IdentityOf(m)
 	if err != nil {
 		return err
 	}
-	return l.Check(ctx, m, id)
+	s, err := l.Check(ctx, m, id)
+	if err == nil && s != nil && s.Node == node {
+		err = errors.Errorf("VM %d, which it is cloned from, is on node %s", s.VMID, node)
+	}
+	return err
 }
 
 // find the VM in the list of a cluster that has quorum. What is cut off lists what it knew last. Who may not ask

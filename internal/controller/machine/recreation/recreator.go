@@ -25,6 +25,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
@@ -71,8 +72,8 @@ type Recreator struct {
 	// Save the record where it outlives the provider.
 	Save func(ctx context.Context, r *act.Record) error
 
-	// Check whether a VM can be created with an identity.
-	Check func(ctx context.Context, m object.Machine, id qemu.Identity) error
+	// Check whether a VM can be created with an identity, and from which source, nil for none.
+	Check func(ctx context.Context, m object.Machine, id qemu.Identity) (*source.Source, error)
 
 	// Allocate another VMID and UUID: the annotations that keep them.
 	Allocate func(ctx context.Context) (map[string]string, error)
