@@ -157,6 +157,23 @@ func meddling(do step) step {
 	}
 }
 
+// rewiring is a hand after which networks have options of their own.
+func rewiring(do step) step {
+	return func(k *randomRun, l *subject, r *rand.Rand) string {
+		l.rewired = true
+		return do(k, l, r)
+	}
+}
+
+// editing is a hand that may take the boot order away.
+func editing(do step) step {
+	return func(k *randomRun, l *subject, r *rand.Rand) string {
+		told := do(k, l, r)
+		l.reordered = l.reordered || strings.Contains(told, "delete=boot")
+		return told
+	}
+}
+
 func vmPath(g simulator.Guest) string { return fmt.Sprintf("/nodes/%s/qemu/%d", g.Node, g.VMID) }
 
 // form of pairs of names and values.
@@ -201,11 +218,11 @@ func manualEdits() map[string]step {
 		"resume":    calling(post, "/status/resume", nil),
 		"reset":     calling(post, "/status/reset", nil),
 		"reboot":    calling(post, "/status/reboot", nil),
-		"edit": calling(put, "/config", form("description", "theirs", "tags", "theirs", "cores", "3", "memory", "768", "name", "theirs",
+		"edit": editing(calling(put, "/config", form("description", "theirs", "tags", "theirs", "cores", "3", "memory", "768", "name", "theirs",
 			"onboot", "1", "cpuunits", "200", "balloon", "0", "protection", "1", "protection", "0", "delete", "description", "delete", "tags", "revert", "cores",
-			"delete", "boot", "ostype", "other", "agent", "0", "keyboard", "fr", "hotplug", "0", "ciuser", "theirs")),
+			"delete", "boot", "ostype", "other", "agent", "0", "keyboard", "fr", "hotplug", "0", "ciuser", "theirs"))),
 		"pend":   calling(post, "/config", form("cores", "3", "memory", "640", "scsihw", "lsi", "vga", "std")),
-		"unwire": calling(put, "/config", form("delete", "net0", "delete", "net1", "net0", "e1000,bridge=vmbr1", "net5", "virtio,bridge=vmbr0")),
+		"unwire": rewiring(calling(put, "/config", form("delete", "net0", "delete", "net1", "net0", "e1000,bridge=vmbr1", "net5", "virtio,bridge=vmbr0"))),
 		"migrate": calling(post, "/migrate", func(_ simulator.Guest, r *rand.Rand) url.Values {
 			return url.Values{"target": {oneOf(r, "pve1", "pve2", "pve3")}, "online": {"1"}, "with-local-disks": {"1"}}
 		}),

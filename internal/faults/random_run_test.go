@@ -129,6 +129,9 @@ type subject struct {
 	networksOff []v1alpha1.MachineNetwork
 
 	edited bool
+
+	// rewired and reordered are true once somebody has changed a network, or taken the boot order away.
+	rewired, reordered bool
 }
 
 // A randomRun leads some Machines, and the VMs of others, through a route.
@@ -184,6 +187,7 @@ func (k *randomRun) create(l *subject) {
 	m.UID = types.UID(fmt.Sprintf("5a7a5f2c-0000-4000-8000-%06x%06d", []byte(name[:3]), l.creations))
 	m.CreationTimestamp = metav1.NewTime(k.clock.Now())
 	l.m, l.gone, l.failures, l.disks, l.edited, l.volumes = m, false, 0, 0, false, nil
+	l.rewired, l.reordered = false, false
 	l.disksOff, l.networksOff = nil, nil
 	if err := k.kube.Create(k.t.Context(), m); err != nil {
 		k.t.Fatal(err)
