@@ -289,7 +289,7 @@ func TestOthersAreKept(t *testing.T) {
 	})
 }
 
-// TestAdoptedPruning has nothing written to a job of others that removes backups until the spec says whether it is to.
+// TestAdoptedPruning checks that an adopted job that prunes backups is not changed before the spec declares whether it prunes.
 func TestAdoptedPruning(t *testing.T) {
 	for name, rules := range map[string]proxmox.Params{
 		"Job": {"prune-backups": "keep-last=2"}, "Storage": {}, "Kept": {"prune-backups": "keep-all=yes"}, "Off": {"prune-backups": "keep-last=2", "remove": "0"},
