@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
@@ -65,6 +66,7 @@ func roleCases() map[string]roleCase {
 		"Firmware":       {scenario: s["Firmware"]},
 		"Password":       {scenario: s["Password"]},
 		"Options":        {scenario: options(), rights: map[string][]string{"/": {"Sys.Modify"}, "/mapping": {"Mapping.Use", "Mapping.Audit"}}},
+		"Volume":         {scenario: s["Volume"], features: []proxmox.Feature{proxmox.FeatureMigration}},
 		"Pool":           {scenario: pool(), features: []proxmox.Feature{proxmox.FeaturePools}},
 	}
 }
@@ -238,7 +240,11 @@ func (l roleCase) without(t *testing.T, needed map[string][]string, r right) {
 	for i, change := range l.changes {
 		whole = append(whole, part{name: fmt.Sprintf("change %d", i), begin: func() { w.change(t, change) }, done: func() bool { return w.allSettled(t) }})
 	}
+	for _, a := range l.acts {
+		whole = append(whole, part{name: a.what, begin: func() { a.do(t, w) }, done: func() bool { return w.allSettled(t) }})
+	}
 	whole = append(whole, part{name: "delete", begin: func() { w.delete(t) }, done: func() bool { return !w.exists(t) }})
+	whole = append(whole, part{name: "delete the rest", begin: func() { w.startDeleteRest(t) }, done: func() bool { return !w.restExists(t) }})
 	for _, p := range whole {
 		w.grant(needed, r)
 		if r.narrow && r.path == "/vms" && p.name == "create" {
@@ -264,6 +270,9 @@ const (
 	waitsFor = 20 * time.Minute
 	maxTries = 12
 	goesOn   = 12 * time.Minute
+
+	// volumesPoll is how often a Volume is looked at that waits.
+	volumesPoll = 5 * time.Second
 )
 
 // lives through a part of a life without a right, which is granted when the Machine has
@@ -283,7 +292,11 @@ func (w *env) lives(t *testing.T, p part, needed map[string][]string, r right) {
 		return
 	}
 	w.denied(t, p, r, before)
-	if all := w.writes()[writes:]; len(all) > maxTries {
+	tries := maxTries
+	if len(w.volumes) > 0 {
+		tries += int(waitsFor / volumesPoll) // Each look is at the Machine and its Volumes.
+	}
+	if all := w.writes()[writes:]; len(all) > tries {
 		t.Errorf("%s: %d writes without %s:\n%s", p.name, len(all), r, w)
 	}
 	w.grant(needed, right{})
@@ -309,14 +322,15 @@ func (w *env) victim() simulator.Guest {
 func (w *env) denied(t *testing.T, p part, r right, before simulator.Guest) {
 	t.Helper()
 	names := func(s string) bool { return strings.Contains(s, r.privilege) && strings.Contains(s, r.path) }
-	if c := w.m.GetCondition(xpv2.TypeSynced); c.Status != corev1.ConditionFalse || !slices.ContainsFunc(w.told, names) {
+	shown := w.m.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse || len(w.tellsOfVolumes()) > 0
+	if !shown || !slices.ContainsFunc(w.told, names) {
 		t.Errorf("%s: told %q without %s\n%s", p.name, w.told, r, w)
 	}
 	if before.VMID == 0 {
-		w.untouched(t, scenario{})
+		w.untouched(t, scenario{}, w.ours(t)...)
 		return
 	}
-	if now := w.victim(); now.Power != before.Power {
+	if now := w.victim(); now.Power != before.Power && (len(w.volumes) == 0 || !meta.WasDeleted(w.m)) { // It is shut down before its Volumes go.
 		t.Errorf("%s: VM %d was %s, and is %s without %s\n%s", p.name, before.VMID, before.Power, now.Power, r, w)
 	}
 }

@@ -32,7 +32,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -340,7 +339,11 @@ func (w *env) ours(t *testing.T) []simulator.Guest {
 	guests := w.holdings().Guests
 	for name, v := range w.volumes {
 		if w.readVolume(t, name) {
-			all = append(all, guests[int(ptr.Deref(v.Observation().StubVMID, 0))])
+			record, err := volumeref.RecordOf(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, guests[record.VMID])
 		}
 	}
 	return all

@@ -144,6 +144,14 @@ func space(storage string) proxmox.Privilege {
 	return proxmox.Privilege{Path: "/storage/" + storage, Names: []string{"Datastore.AllocateSpace"}}
 }
 
+// visible is an error if a storage is not listed because the user may not see it.
+func (e *external) visible(ctx context.Context, storage string, listed []proxmox.Storage) error {
+	if slices.ContainsFunc(listed, func(s proxmox.Storage) bool { return s.Name == storage }) {
+		return nil
+	}
+	return kind.CheckPrivileges(ctx, e.client, "find storage "+storage, proxmox.Privilege{Path: "/storage/" + storage, Names: []string{"Datastore.Audit"}})
+}
+
 // holdsDisks reports whether a storage of a node is available for disks.
 func holdsDisks(s proxmox.Storage) bool {
 	return slices.Contains(s.Content, "images") && s.Status != "unknown"
@@ -165,6 +173,9 @@ func (e *external) chooseNode(ctx context.Context, p *v1alpha1.VolumeParameters)
 		if s.Name == v.storage && holdsDisks(s) {
 			have = append(have, s.Node)
 		}
+	}
+	if err := e.visible(ctx, v.storage, storages); err != nil {
+		return nil, err
 	}
 	slices.Sort(have)
 	online := slices.DeleteFunc(slices.Clone(have), func(node string) bool {

@@ -133,6 +133,14 @@ func (v *vm) inForce(device, volume string) bool {
 	return v.Active.Volume(device) == volume && v.Config.Volume(device) == volume
 }
 
+// changes reports whether other options of a device wait for the next start of the VM. They name the disk as it was when they were set.
+func (v *vm) changes(device string) bool { return v.Active[device] != v.Config[device] }
+
+// pending waits until a change of the device has been applied.
+func pending(v *vm, device string) *decision {
+	return because(wait, reasonAttached, "a change of %s is pending in VM %d, which a restart of the VM applies", device, v.VMID)
+}
+
 // freeUnused is the first option for an unused disk that the VM does not have.
 func (v *vm) freeUnused() string {
 	for i := 0; ; i++ {
@@ -550,6 +558,8 @@ func (s *state) decideSize(v *vm) *decision {
 		return s.decideAttach(v)
 	case device == "" || !known || !v.inForce(device, s.Volume):
 		return &decision{action: keep} // It is on its way, and grows then.
+	case v.changes(device):
+		return pending(v, device)
 	}
 	if d := v.waits(); d != nil {
 		return d
@@ -574,6 +584,8 @@ func (s *state) decideMove(v *vm, device string) *decision {
 		return s.decideAttach(v)
 	case device == "" || !v.inForce(device, s.Volume):
 		return &decision{action: keep} // It is on its way, and moves then.
+	case v.changes(device):
+		return pending(v, device)
 	}
 	if d := v.waits(); d != nil {
 		return d

@@ -17,6 +17,7 @@ limitations under the License.
 package volume
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -40,6 +41,13 @@ func seen(vmid int, node string, options ...string) *vm {
 		c[key] = value
 	}
 	return &vm{Ref: proxmox.Ref{Node: node, VMID: vmid}, State: qemu.State{Config: c, Active: c}}
+}
+
+// pends is a VM with an option of its scsi1 that waits for the next start.
+func pends(v *vm) *vm {
+	c := maps.Clone(v.Config)
+	c["scsi1"] += ",discard=on"
+	return &vm{Ref: v.Ref, State: qemu.State{Config: c, Active: v.Active}}
 }
 
 func uuidOf(vmid int) string {
@@ -102,6 +110,14 @@ func TestDecideHeld(t *testing.T) {
 		"Move": {
 			reason: "It is to be elsewhere.",
 			state:  there(atA, a, empty, claim{name: "a", vm: a}), change: func(s *state) { s.storage, s.hasStorage = "nas", true }, want: move,
+		},
+		"MoveWithChange": {
+			reason: "A change that is pending names the disk where it is.", state: there(atA, pends(a), empty, claim{name: "a", vm: pends(a)}),
+			change: func(s *state) { s.storage, s.hasStorage, s.claims[0].vm = "nas", true, s.holder }, want: wait, says: "a change of scsi1 is pending",
+		},
+		"GrowWithChange": {
+			reason: "So does one that grows.", state: there(atA, pends(a), empty, claim{name: "a", vm: pends(a)}),
+			change: func(s *state) { s.size, s.claims[0].vm = 3*proxmox.GiB, s.holder }, want: wait, says: "a change of scsi1 is pending",
 		},
 		"MoveFromStub": {
 			reason: "What is not attached does not move.", state: there(atStub, seen(stubID, "n1", "unused0="+atStub), nil),

@@ -17,6 +17,8 @@ limitations under the License.
 package volume_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -206,6 +208,26 @@ func TestGoneAtOnce(t *testing.T) {
 				l.Errorf("%s: there are %v, not %v", order, now, before)
 			}
 		}
+	})
+}
+
+// TestHidden does not take a disk for lost whose VM the provider may not see any more, and that no Machine lists.
+func TestHidden(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		v, m := l.volume("data", onLVM), l.machine("a", "data")
+		l.until("the Machine has the disk", l.bound(v, m))
+		l.marked(v)
+		var before []state.Grant
+		path := fmt.Sprintf("/vms/%d", ref(m).VMID)
+		l.pve.Edit(func(s *state.State) {
+			before = slices.Clone(s.ACL)
+			s.ACL = append(s.ACL, state.Grant{Path: path, Kind: "user", ID: "crossplane@pve", Role: "NoAccess", Propagate: true})
+		})
+		l.lists(m)
+		l.until("it says what is missing", configtest.Says(v, xpv2.TypeSynced, xpv2.ReasonReconcileError, "VM.Audit", path))
+		l.pve.Edit(func(s *state.State) { s.ACL = before })
+		l.until("the disk is back in the stub VM", l.unbound(v))
+		l.keeps(v)
 	})
 }
 

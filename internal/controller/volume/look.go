@@ -215,8 +215,11 @@ func (e *external) readOther(ctx context.Context, s *state, vmid int) (*vm, erro
 		return s.stub, nil
 	}
 	v, err := e.readVM(ctx, vmid, "")
-	if v == nil || err != nil {
+	switch {
+	case err != nil, v == nil && s.Removing:
 		return nil, err
+	case v == nil:
+		return nil, e.hidden(ctx, vmid)
 	}
 	return v, e.readBusy(ctx, v)
 }
@@ -254,6 +257,18 @@ func (e *external) readVM(ctx context.Context, vmid int, hint string) (*vm, erro
 	return &vm{Ref: found.Ref, State: found.State}, nil
 }
 
+// hidden is an error if there is a VM that the user may not see: PVE leaves it out of all lists, and its disk is not lost.
+func (e *external) hidden(ctx context.Context, vmid int) error {
+	taken, err := e.client.VMIDTaken(ctx, vmid)
+	if err != nil || !taken {
+		return err
+	}
+	if err := kind.CheckPrivileges(ctx, e.client, fmt.Sprintf("read VM %d", vmid), on(vmid, "VM.Audit")); err != nil {
+		return err
+	}
+	return errors.Errorf("VM %d exists and cannot be found: it may be on its way to another node", vmid)
+}
+
 // readBusy reads whether a task works on a VM: one of its own, or one that gives a disk to or from it.
 func (e *external) readBusy(ctx context.Context, v *vm) error {
 	all, err := e.inventory.Tasks(ctx, inventory.Current)
@@ -268,6 +283,9 @@ func (e *external) readStorage(ctx context.Context, s *state) error {
 		return nil
 	}
 	all, err := e.inventory.Storages(ctx)
+	if err == nil && s.storage != "" && s.storage != storageOf(s.Volume) {
+		err = e.visible(ctx, s.storage, all)
+	}
 	s.hasStorage = s.holder != nil && slices.ContainsFunc(all, func(x proxmox.Storage) bool {
 		return x.Name == s.storage && x.Node == s.holder.Node && holdsDisks(x)
 	})
