@@ -29,6 +29,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -40,8 +41,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/wire"
 )
 
-// clusterFloor is how many recordings of the cluster match word for word, at least. Of those that are listed with chance some ten more or fewer match.
-const clusterFloor = 816
+// clusterFloor is how many recordings of the cluster match word for word, at least.
+const clusterFloor = 826
 
 // recordedCluster describes the cluster of the recordings.
 type recordedCluster struct {
@@ -138,8 +139,6 @@ type knownMiss struct {
 	Reason string `json:"reason"`
 	// Recordings are the numbers of the recordings.
 	Recordings []int `json:"recordings"`
-	// Chance is true where they may match: what came first in the same moment decides.
-	Chance bool `json:"chance"`
 }
 
 // knownMisses are the recordings that do not match, by their numbers.
@@ -165,7 +164,7 @@ func knownMisses(t *testing.T) map[int]*knownMiss {
 func (p *clusterReplay) check(r *recording, match bool) {
 	p.t.Helper()
 	switch k := p.known[r.place]; {
-	case match && k != nil && !k.Chance:
+	case match && k != nil:
 		p.t.Errorf("recording %d of %q matches, and is listed as one that does not: %s", r.place, r.Section, r.Request)
 	case !match && k == nil:
 		p.t.Errorf("recording %d of %q does not match, and is not listed in known-cluster.yaml: %s", r.place, r.Section, r.Request)
@@ -218,6 +217,7 @@ func clusterRecordings(t *testing.T) []recording {
 // clusterReplay sends the requests that were recorded on the cluster.
 type clusterReplay struct {
 	*replay
+	turns *turnClock
 	// events is when the last event of each section began, of which the recordings tell how long ago it was.
 	events map[string]time.Time
 	// pauses are how long they waited before a request, by its number.
@@ -231,7 +231,8 @@ const betweenSections = 5 * time.Minute
 
 func newClusterReplay(t *testing.T, cluster *recordedCluster) *clusterReplay {
 	t.Helper()
-	s, err := simulator.New(simulator.Options{Scenario: &cluster.Scenario, Version: "9.2", Speed: 1})
+	turns := &turnClock{taken: map[time.Time]bool{}}
+	s, err := simulator.New(simulator.Options{Scenario: &cluster.Scenario, Version: "9.2", Speed: 1, Clock: turns})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +248,7 @@ func newClusterReplay(t *testing.T, cluster *recordedCluster) *clusterReplay {
 			}
 		}
 	})
-	p := &clusterReplay{events: map[string]time.Time{}, replay: &replay{
+	p := &clusterReplay{turns: turns, events: map[string]time.Time{}, replay: &replay{
 		t: t, server: s, node: &recordedNode{}, mask: newMasker(), ours: map[string]string{}, tickets: map[string][2]string{},
 	}}
 	p.direct = p.ask
@@ -264,11 +265,11 @@ func newClusterReplay(t *testing.T, cluster *recordedCluster) *clusterReplay {
 func (p *clusterReplay) begin(cluster *recordedCluster, section, last string) {
 	if off := cluster.Away[section]; len(off) > 0 {
 		defer func() { p.events[section] = time.Now() }()
-		defer letPass(8 * time.Second)
+		defer p.letPass(8 * time.Second)
 		defer p.power(off, false)
 	}
 	if !slices.Contains(cluster.Continued, section) {
-		letPass(betweenSections)
+		p.letPass(betweenSections)
 	}
 	if slices.Contains(cluster.Complete, section) {
 		p.server.PowerOn("pve1", "pve2", "pve3")
@@ -281,7 +282,7 @@ func (p *clusterReplay) begin(cluster *recordedCluster, section, last string) {
 		p.events[section] = p.events[last]
 		return
 	}
-	letPass(20 * time.Second)
+	p.letPass(20 * time.Second)
 	p.events[section] = time.Now()
 }
 
@@ -326,8 +327,41 @@ const (
 	losing = 8 * time.Second
 )
 
-// letPass lets time go on.
-func letPass(d time.Duration) { <-time.After(d) }
+// letPass lets time go on, and whatever happens in that moment.
+func (p *clusterReplay) letPass(d time.Duration) {
+	<-p.turns.After(d)
+	synctest.Wait()
+}
+
+// later does something after a while.
+func (p *clusterReplay) later(d time.Duration, fn func()) {
+	after := p.turns.After(d)
+	go func() {
+		<-after
+		fn()
+	}()
+}
+
+// turnClock lets no two waits end in the same moment: the one that began first ends first, so that each replay takes the same course.
+type turnClock struct {
+	mu    sync.Mutex
+	taken map[time.Time]bool
+}
+
+// Now returns the time of the test.
+func (c *turnClock) Now() time.Time { return time.Now() }
+
+// After waits for d, or the next nanosecond at which no other wait ends.
+func (c *turnClock) After(d time.Duration) <-chan time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	end := time.Now().Add(d)
+	for c.taken[end] {
+		end = end.Add(1)
+	}
+	c.taken[end] = true
+	return time.After(time.Until(end))
+}
 
 // run sends a request and returns what was recorded and what came, as comparable lines.
 func (p *clusterReplay) run(r *recording) (want, got string) {
@@ -336,13 +370,13 @@ func (p *clusterReplay) run(r *recording) (want, got string) {
 		if at == 0 {
 			p.events[r.Section] = time.Now()
 		}
-		letPass(time.Until(p.events[r.Section].Add(at)))
+		p.letPass(time.Until(p.events[r.Section].Add(at)))
 	}
 	if m := powerOf.FindStringSubmatch(r.Request); m != nil {
 		p.power(strings.Split(m[1], " and "), m[2] == "is on again")
 		return "", ""
 	}
-	letPass(100*time.Millisecond + p.pauses[r.place])
+	p.letPass(100*time.Millisecond + p.pauses[r.place])
 	if m := tightLoop.FindStringSubmatch(r.Request); m != nil {
 		return p.untilMatch(r, m[1])
 	}
@@ -353,7 +387,7 @@ func (p *clusterReplay) run(r *recording) (want, got string) {
 		wait = 0 // What follows comes in time.
 	}
 	for end := time.Now().Add(wait); want != got && x.verb == http.MethodGet && time.Now().Before(end); want, got = p.once(r, x) {
-		letPass(lookEvery)
+		p.letPass(lookEvery)
 	}
 	return want, got
 }
@@ -372,7 +406,7 @@ func (p *clusterReplay) untilMatch(r *recording, vmid string) (want, got string)
 		if want, got = p.once(r, p.exchange(r)); want == got {
 			break
 		}
-		letPass(time.Millisecond)
+		p.letPass(time.Millisecond)
 	}
 	return want, got
 }
@@ -398,7 +432,7 @@ func (p *clusterReplay) power(nodes []string, on bool) {
 	}
 	if !on {
 		p.server.PowerOff(nodes...)
-		time.AfterFunc(losing, quorum)
+		p.later(losing, quorum)
 		return
 	}
 	p.server.Edit(func(st *state.State) {
@@ -406,9 +440,9 @@ func (p *clusterReplay) power(nodes []string, on bool) {
 			st.Nodes[name].Starting = true
 		}
 	})
-	time.AfterFunc(booting, func() {
+	p.later(booting, func() {
 		p.server.PowerOn(nodes...)
-		time.AfterFunc(joining, quorum)
+		p.later(joining, quorum)
 	})
 }
 
@@ -444,7 +478,7 @@ func (p *clusterReplay) once(r *recording, x *exchange) (want, got string) {
 	for _, after := range r.After {
 		w, g := p.after(after)
 		for end := time.Now().Add(patience); w != g && time.Now().Before(end); w, g = p.after(after) {
-			letPass(lookEvery)
+			p.letPass(lookEvery)
 		}
 		wants, gots = append(wants, w), append(gots, g)
 	}
@@ -474,6 +508,7 @@ func (p *clusterReplay) ask(x *exchange) (status, body string) {
 	if resp == nil {
 		resp = p.server.Answer(r)
 	}
+	synctest.Wait() // A task that the request has begun goes as far as it can.
 	if resp.Cut {
 		return "no answer: connection closed", ""
 	}
@@ -487,10 +522,10 @@ func (p *clusterReplay) ask(x *exchange) (status, body string) {
 
 // exit waits for a task and returns how it ended.
 func (p *clusterReplay) exit(upid string) string {
-	for end := time.Now().Add(5 * time.Minute); upid != "" && time.Now().Before(end); letPass(lookForEnd) {
+	for end := time.Now().Add(5 * time.Minute); upid != "" && time.Now().Before(end); p.letPass(lookForEnd) {
 		for _, t := range p.server.Tasks() {
 			if t.UPID == upid && !t.Running() {
-				letPass(lookEvery / 2) // They looked about once in a second.
+				p.letPass(lookEvery / 2) // They looked about once in a second.
 				return t.Exit
 			}
 		}

@@ -135,6 +135,9 @@ func released(o *engine.Op, renewed time.Time) bool {
 	return renewed.IsZero() || o.Engine.Clock.Now().Sub(renewed) >= lockTime(o)
 }
 
+// offlineShare is the part of a live migration that is left where no memory is copied.
+const offlineShare = 5
+
 // watchdog is after how long without a new lock a node is reset.
 const watchdog = time.Minute
 
@@ -333,13 +336,24 @@ func run(o *engine.Op, sid string, g *state.Guest, kind string, begin, end func(
 			if err := w.Do(beginning(o.Engine, t, vmid, begin)); err != nil {
 				return err
 			}
-			if err := w.PauseFor(kind); err != nil {
+			if err := w.Sleep(lasts(w, kind, vmid)); err != nil {
 				return err
 			}
 			return w.Do(complete)
 		})
 		o.Engine.Update(func(*state.State) { finish(o.Engine.Op(node), err) })
 	})
+}
+
+// lasts is how long a task takes. A guest that is off is moved without its memory.
+func lasts(w *engine.Worker, kind string, vmid int) time.Duration {
+	d := w.Engine.Duration(kind)
+	w.Engine.Update(func(st *state.State) {
+		if g := st.Guests[vmid]; kind == "qmigrate" && g != nil && g.Power == state.Stopped {
+			d /= offlineShare
+		}
+	})
+	return d
 }
 
 // beginning is the first part of a task.
