@@ -219,7 +219,9 @@ func backups(watch *restore.Notifier) setupKind {
 		if err := watch.Watch(mgr.GetCache(), s.GroupVersion.Group, id.Object); err != nil {
 			return errors.Wrap(err, "cannot watch Backups")
 		}
-		return backup.Setup(mgr, o, backup.Kinds{Identity: id, Lists: s.Lists("Backup"), Machine: s.Identity("Machine").Object})
+		return backup.Setup(mgr, o, backup.Kinds{
+			Identity: id, Lists: s.Lists("Backup"), Machines: s.Lists("Machine"), Machine: s.Identity("Machine").Object,
+		})
 	}
 }
 

@@ -21,7 +21,7 @@ limitations under the License.
 //   - target.go: which VM a backup is of; storage.go: where the backup is.
 //   - look.go: what is there, and decide.go: what follows from that, without asking anybody.
 //   - preflight.go: what keeps a backup from being made.
-//   - change.go: making and changing; removal.go: removing.
+//   - change.go: making and changing; removal.go: removing, and users.go: who needs the backup.
 //   - show.go: status and conditions.
 package backup
 
@@ -84,8 +84,8 @@ type Kinds struct {
 	// Identity of the Backups of one scope.
 	kind.Identity
 
-	// Lists of Backups in all scopes.
-	Lists []resource.ManagedList
+	// Lists of Backups, and of Machines, in all scopes.
+	Lists, Machines []resource.ManagedList
 
 	// Machine is an empty Machine of the scope.
 	Machine client.Object
@@ -102,13 +102,18 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 			p := m.Parameters()
 			return kind.MeansMachine(machine, p.Machine, p.MachineRef, p.MachineSelector)
 		},
-		External: func(p target.Parts[Backup]) managed.TypedExternalConnector[Backup] { return &connector{Parts: p} },
+		External: func(p target.Parts[Backup]) managed.TypedExternalConnector[Backup] {
+			return &connector{Parts: p, machines: k.Machines}
+		},
 	})
 }
 
 // A connector makes the external of each reconcile.
 type connector struct {
 	target.Parts[Backup]
+
+	// machines are lists of Machines in all scopes.
+	machines []resource.ManagedList
 }
 
 // Connect to the cluster of a Backup. One whose Machine has no VM yet, and one that is
@@ -121,7 +126,7 @@ func (c *connector) Connect(ctx context.Context, m Backup) (managed.TypedExterna
 	if err != nil {
 		return nil, err
 	}
-	e := &external{Parts: c.Parts, view: &view{record: r}}
+	e := &external{Parts: c.Parts, machines: c.machines, view: &view{record: r}}
 	if meta.WasDeleted(m) && (!r.made() || retains(m) && r.Removal == "") {
 		return e, nil
 	}
@@ -139,6 +144,8 @@ func (c *connector) Connect(ctx context.Context, m Backup) (managed.TypedExterna
 // An external looks after one Backup during one reconcile.
 type external struct {
 	target.Parts[Backup]
+
+	machines []resource.ManagedList
 
 	client    Client // Nil if nothing will be asked.
 	inventory Inventory

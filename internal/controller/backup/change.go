@@ -18,7 +18,6 @@ package backup
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -26,7 +25,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
-	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
@@ -140,10 +138,4 @@ func (e *external) stillThere(ctx context.Context) (*proxmox.Volume, error) {
 		}
 	}
 	return nil, nil
-}
-
-// refusal is the error of a removal that the protection of the backup holds up.
-func refusal(volume string) error {
-	return kind.Held(target.Error(kind.Problem{Reason: reasonProtected, Message: fmt.Sprintf(
-		"backup %s is protected in Proxmox VE: it is removed once that is taken back there, or stays with removalPolicy Retain", volume)}))
 }

@@ -59,7 +59,9 @@ func here(t *testing.T) *lab {
 func newLab(t *testing.T, w configtest.Way) *lab {
 	t.Helper()
 	l := &lab{configtest.NewGuest(t, func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
-		return backup.Setup(mgr, o, backup.Kinds{Identity: s.Identity("Backup"), Lists: s.Lists("Backup"), Machine: s.Identity("Machine").Object})
+		return backup.Setup(mgr, o, backup.Kinds{
+			Identity: s.Identity("Backup"), Lists: s.Lists("Backup"), Machines: s.Lists("Machine"), Machine: s.Identity("Machine").Object,
+		})
 	}, w)}
 	l.Edit(func(s *simulator.State) {
 		s.Storages["nas"] = &state.Storage{ID: "nas", Type: "nfs", Content: []string{"backup"}, Shared: true, Total: 1 << 40, Options: map[string]string{}}

@@ -422,6 +422,52 @@ func TestProtected(t *testing.T) {
 	}
 }
 
+// TestInUse has a backup stay while a VM is put back to it, of a Machine of any spec, and removed afterwards.
+func TestInUse(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		x := l.Machine(uuid)
+		m, ok := x.(backup.Machine)
+		if !ok {
+			l.Fatalf("%T is no Machine", x)
+		}
+		ask := func(r *v1alpha1.MachineRestoreInPlace) {
+			l.Helper()
+			m.Parameters().RestoreInPlace = r
+			l.Must(l.Kube.Update(l.Context(), m))
+		}
+		report := func(o *v1alpha1.MachineRestoreInPlaceObservation) {
+			l.Helper()
+			m.Observation().RestoreInPlace = o
+			l.Must(l.Kube.Status().Update(l.Context(), m))
+		}
+		b := l.backup("b1", removed)
+		l.Until(b, "it is made", configtest.Settled(b))
+		held := func(while string) {
+			l.Helper()
+			l.Until(b, while, configtest.Says(b, xpv2.TypeSynced, xpv2.ReasonReconcileError, "is used by restoreInPlace of Machine"))
+			l.only()
+		}
+		id := l.only().ID
+		ask(&v1alpha1.MachineRestoreInPlace{Token: "1", BackupRef: &v1alpha1.Reference{Name: "b1"}})
+		l.Must(l.Kube.Delete(l.Context(), b))
+		held("its Backup is named")
+		ask(&v1alpha1.MachineRestoreInPlace{Token: "2", Volume: &id})
+		report(&v1alpha1.MachineRestoreInPlaceObservation{Token: "1", Volume: id, State: v1alpha1.ActSucceeded})
+		held("the former one is done, and the next is not")
+		report(&v1alpha1.MachineRestoreInPlaceObservation{Token: "2", Volume: id, State: v1alpha1.ActRestoring})
+		ask(nil)
+		held("its task runs, though nobody asks for it any more")
+		if w := l.Writes(); len(w) != 1 {
+			l.Errorf("the removal is not tried: %v", w)
+		}
+		report(&v1alpha1.MachineRestoreInPlaceObservation{Token: "2", Volume: id, State: v1alpha1.ActFailed})
+		l.Until(b, gone, func() bool { return false })
+		if len(l.volumes("nas")) > 0 {
+			l.Error("it is removed then")
+		}
+	})
+}
+
 // TestGuarded has a backup protected from the retention of others, unless its spec says otherwise, and removed with its resource.
 func TestGuarded(t *testing.T) {
 	everywhere(t, func(l *lab) {

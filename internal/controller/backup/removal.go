@@ -18,6 +18,8 @@ package backup
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -28,6 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
 )
 
@@ -92,6 +95,25 @@ func (e *external) removing(ctx context.Context, m Backup) (bool, error) {
 	return false, e.look(ctx, m)
 }
 
+// removable returns an error while the backup is not to be removed: people protect it, or a VM is being put back to it.
+func (e *external) removable(ctx context.Context, m Backup, volume *proxmox.Volume) error {
+	if volume.Protected && !liftable(m, e.view.record) {
+		return refusal(reasonProtected, "backup %s is protected in Proxmox VE: it is removed once that is taken back there, or stays with removalPolicy Retain",
+			volume.ID)
+	}
+	users, err := e.users(ctx, m)
+	if err != nil || len(users) == 0 {
+		return err
+	}
+	return refusal(reasonInUse, "backup %s is used by restoreInPlace of Machine %s: it is removed once that has ended or is taken out of the spec",
+		volume.ID, strings.Join(users, ", "))
+}
+
+// refusal is the error of a removal that is held up.
+func refusal(reason xpv2.ConditionReason, format string, words ...any) error {
+	return kind.Held(target.Error(kind.Problem{Reason: reason, Message: fmt.Sprintf(format, words...)}))
+}
+
 // liftable reports whether a backup is protected by this provider, which was not asked to, and not by people.
 func liftable(m Backup, r *record) bool { return r.Guarded && m.Parameters().Protected == nil }
 
@@ -107,8 +129,7 @@ func (e *external) Delete(ctx context.Context, m Backup) (managed.ExternalDelete
 	if err != nil || volume == nil {
 		return none, err
 	}
-	if volume.Protected && !liftable(m, r) {
-		err := refusal(volume.ID)
+	if err := e.removable(ctx, m, volume); err != nil {
 		m.SetConditions(xpv2.Deleting().WithMessage(err.Error()).WithObservedGeneration(m.GetGeneration()))
 		return none, err
 	}

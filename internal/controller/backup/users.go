@@ -1,0 +1,80 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package backup
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+)
+
+// A Machine of either scope, as far as the removal of a backup looks at it.
+type Machine interface {
+	resource.Managed
+
+	Parameters() *v1alpha1.MachineParameters
+	Observation() *v1alpha1.MachineObservation
+}
+
+// users are the Machines, of all scopes, whose VMs are being put back to the backup. PVE removes the disks of such a VM
+// before it reads those of the backup: without the backup, nothing would be left of them.
+func (e *external) users(ctx context.Context, m Backup) ([]string, error) {
+	var names []string
+	for _, empty := range e.machines {
+		all, err := kind.ListCached(ctx, e.Kube, empty)
+		if err != nil {
+			return nil, err
+		}
+		for _, mg := range all {
+			if x, ok := mg.(Machine); ok && e.view.sameCluster(x) && (putsBack(x, e.view.record.Volume) || asksFor(x, m, e.view.record.Volume)) {
+				names = append(names, strings.TrimPrefix(client.ObjectKeyFromObject(x).String(), "/"))
+			}
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// sameCluster reports whether a Machine may be in the cluster of the backup.
+func (v *view) sameCluster(m Machine) bool {
+	in := m.Observation().Cluster
+	return in == "" || v.cluster == "" || in == v.cluster
+}
+
+// putsBack reports whether the VM of a Machine is being put back to a backup, whatever its spec asks for by now.
+func putsBack(m Machine, volume string) bool {
+	o := m.Observation().RestoreInPlace
+	return o != nil && !o.State.Final() && o.Volume == volume
+}
+
+// asksFor reports whether the spec of a Machine asks to have its VM put back to a backup, which is yet to be done.
+func asksFor(m Machine, b Backup, volume string) bool {
+	p, o := m.Parameters().RestoreInPlace, m.Observation().RestoreInPlace
+	if p == nil || meta.WasDeleted(m) || o != nil && o.Token == p.Token && o.State.Final() {
+		return false
+	}
+	named := p.BackupRef != nil && p.BackupRef.Name == b.GetName() && m.GetNamespace() == b.GetNamespace()
+	return named || ptr.Deref(p.Volume, "") == volume
+}
