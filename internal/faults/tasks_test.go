@@ -120,5 +120,8 @@ func (w *env) heed() {
 	if !strings.Contains(w.m.GetCondition(xpv2.TypeReady).Message, fmt.Sprintf("qm unlock %d && qm destroy %d", vmid, vmid)) {
 		return
 	}
+	if len(w.running()) > 0 {
+		return // "qm destroy" waits in vain for the lock of a configuration that a task works on.
+	}
 	w.pve.Edit(func(s *simulator.State) { delete(s.Guests, vmid) })
 }

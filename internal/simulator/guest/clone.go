@@ -342,8 +342,11 @@ func Identify(o *engine.Op, cl *CloneRequest, p *ClonePlan) {
 }
 
 // FinishClone lets go of the new VM.
-func FinishClone(o *engine.Op, cl *CloneRequest, p *ClonePlan) {
-	g := o.State.Guests[cl.NewID]
+func FinishClone(o *engine.Op, cl *CloneRequest, p *ClonePlan) error {
+	g, err := o.State.Written(cl.Node, cl.NewID)
+	if err != nil {
+		return err
+	}
 	g.Config = p.Config
 	if source := o.State.Guests[cl.VMID]; source != nil && source.Agent != nil {
 		agent := *source.Agent
@@ -355,4 +358,5 @@ func FinishClone(o *engine.Op, cl *CloneRequest, p *ClonePlan) {
 	if pool := o.State.Pools[cl.Pool]; pool != nil {
 		pool.VMs[cl.NewID] = true
 	}
+	return nil
 }

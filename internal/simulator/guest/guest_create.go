@@ -96,7 +96,10 @@ func WithMAC(s *engine.Engine, key, value string) string {
 
 // Build creates the disks and writes the configuration.
 func Build(o *engine.Op, cr *Creation) error {
-	g := o.State.Guests[cr.VMID]
+	g, err := o.State.Written(cr.Node, cr.VMID)
+	if err != nil {
+		return err
+	}
 	drives, err := makeDrives(o, cr.VMID, cr.Options, cr.Options, cr.Storage)
 	if err != nil {
 		return err

@@ -39,8 +39,11 @@ type Restoration struct {
 // BeginRestore reads the head of a backup. From then on the VM has next to no configuration, without
 // a lock unless a backup server has the backup, and its disks that the backup holds are gone, as are its snapshots.
 func BeginRestore(o *engine.Op, r *Restoration) error {
-	g := o.State.Guests[r.VMID]
-	if err := restorable(g); err != nil {
+	g, err := o.State.Guest(r.Node, r.VMID)
+	if err == nil {
+		err = restorable(g)
+	}
+	if err != nil {
 		return apierr.Errorf("unable to restore VM %d - %s", r.VMID, err)
 	}
 	v := o.State.Volume(r.Node, r.Archive)
@@ -88,7 +91,11 @@ func Restore(o *engine.Op, r *Restoration) error {
 	if v == nil {
 		return apierr.Errorf("volume '%s' does not exist", r.Archive)
 	}
-	g, config := o.State.Guests[r.VMID], maps.Clone(v.Backup.Config)
+	g, err := o.State.Written(r.Node, r.VMID)
+	if err != nil {
+		return err
+	}
+	config := maps.Clone(v.Backup.Config)
 	made := []string{}
 	for _, key := range slices.Sorted(maps.Keys(config)) {
 		if !IsDrive(key) {

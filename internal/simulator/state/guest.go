@@ -53,6 +53,21 @@ func (st *State) Guest(node string, vmid int) (*Guest, error) {
 	return nil, apierr.Errorf("Configuration file 'nodes/%s/qemu-server/%d.conf' does not exist", node, vmid)
 }
 
+// Written is the guest whose configuration a task writes without reading it: a file that is not there is made, unless
+// another node has one of that VMID.
+func (st *State) Written(node string, vmid int) (*Guest, error) {
+	switch g := st.Guests[vmid]; {
+	case g == nil:
+		st.Guests[vmid] = &Guest{
+			VMID: vmid, Node: node, Config: map[string]string{}, Pending: map[string]string{}, Delete: map[string]bool{},
+			Snapshots: map[string]*Snapshot{}, Power: Stopped,
+		}
+	case g.Node != node:
+		return nil, apierr.Errorf("close (rename) atomic file '/etc/pve/nodes/%s/qemu-server/%d.conf' failed: File exists", node, vmid)
+	}
+	return st.Guests[vmid], nil
+}
+
 // Process finds a guest for calls that look at its process first and say so differently.
 func (st *State) Process(node string, vmid int) (*Guest, error) {
 	g, err := st.Guest(node, vmid)

@@ -69,14 +69,12 @@ func clone(w *engine.Worker, cl *guest.CloneRequest) error {
 		if p, err = guest.Cloneable(w.Op(st), cl); err != nil {
 			return err
 		}
-		if st.Guests[cl.NewID] != nil {
-			return apierr.Errorf("close (rename) atomic file '/etc/pve/nodes/%s/qemu-server/%d.conf' failed: File exists", cl.Node, cl.NewID)
+		g, err := st.Written(cl.Node, cl.NewID)
+		if err != nil {
+			return err
 		}
 		guest.Identify(w.Op(st), cl, p)
-		st.Guests[cl.NewID] = &state.Guest{
-			VMID: cl.NewID, Node: cl.Node, Config: map[string]string{"lock": "clone", "description": " qmclone temporary file"}, Pending: map[string]string{},
-			Delete: map[string]bool{}, Snapshots: map[string]*state.Snapshot{}, Power: state.Stopped,
-		}
+		g.Config = map[string]string{"lock": "clone", "description": " qmclone temporary file"}
 		return nil
 	})
 	if err != nil {
@@ -90,7 +88,9 @@ func clone(w *engine.Worker, cl *guest.CloneRequest) error {
 	return w.Do(func(st *state.State) error {
 		o := w.Op(st)
 		if err == nil {
-			guest.FinishClone(o, cl, p)
+			err = guest.FinishClone(o, cl, p)
+		}
+		if err == nil {
 			return nil
 		}
 		for _, id := range made {
@@ -159,9 +159,13 @@ func copyOne(w *engine.Worker, cl *guest.CloneRequest, p *guest.ClonePlan, key s
 		}
 	}
 	return w.Do(func(st *state.State) error {
+		g, err := st.Written(cl.Node, cl.NewID)
+		if err != nil {
+			return err
+		}
 		p.Config[key] = w.Engine.Print(key, value)
-		st.Guests[cl.NewID].Config = maps.Clone(p.Config)
-		st.Guests[cl.NewID].Config["lock"] = "clone"
+		g.Config = maps.Clone(p.Config)
+		g.Config["lock"] = "clone"
 		return nil
 	})
 }

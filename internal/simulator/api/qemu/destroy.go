@@ -42,8 +42,11 @@ func deleteGuest(c *engine.Call) (any, error) {
 				return err
 			}
 			return w.Do(func(st *state.State) error {
-				guest.Destroy(w.Op(st), d)
-				return nil
+				_, err := st.Guest(d.Node, d.VMID)
+				if err == nil {
+					guest.Destroy(w.Op(st), d)
+				}
+				return err
 			})
 		})
 	})

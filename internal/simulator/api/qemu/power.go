@@ -96,8 +96,11 @@ func start(w *engine.Worker, node string, vmid int, skipLock bool) error {
 			return err
 		}
 		return w.Do(func(st *state.State) error {
-			guest.Boot(w.Op(st), st.Guests[vmid])
-			return nil
+			g, err := st.Guest(node, vmid)
+			if err == nil {
+				guest.Boot(w.Op(st), g)
+			}
+			return err
 		})
 	})
 }
