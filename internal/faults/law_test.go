@@ -29,6 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/bootorder"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
@@ -74,10 +75,10 @@ func (k *randomRun) likeNew(l *subject, g simulator.Guest) {
 func (k *randomRun) bootsLike(p *v1alpha1.MachineParameters, kept qemu.Devices, fresh, config map[string]string) {
 	k.t.Helper()
 	disks := qemu.Config(config).Disks()
-	other := slices.ContainsFunc(qemu.BootDevices(config["boot"]), func(device string) bool { return slices.Contains(disks, device) })
+	other := slices.ContainsFunc(bootorder.Devices(config["boot"]), func(device string) bool { return slices.Contains(disks, device) })
 	for _, d := range p.Disks {
 		device := kept.Disks[d.Name]
-		if p.BootOrder == nil && !other && slices.Contains(qemu.BootDevices(fresh["boot"]), device) {
+		if p.BootOrder == nil && !other && slices.Contains(bootorder.Devices(fresh["boot"]), device) {
 			k.t.Errorf("a new VM boots from %s, and this one does not: %q\n%s", device, config["boot"], k)
 		}
 	}

@@ -22,8 +22,7 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
-	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
+	"github.com/vitistack/provider-proxmox/internal/qemu/bootorder"
 )
 
 // boot adds the boot order, which may name devices of the same change.
@@ -34,8 +33,8 @@ func (d Desired) boot(config Config, diff *Difference) {
 		want, declared = d.keptBoot(config, after)
 	}
 	switch {
-	case !declared || slices.Equal(BootDevices(want), BootDevices(config["boot"])):
-	case len(BootDevices(want)) == 0:
+	case !declared || slices.Equal(bootorder.Devices(want), bootorder.Devices(config["boot"])):
+	case len(bootorder.Devices(want)) == 0:
 		diff.Delete = append(diff.Delete, "boot") // PVE knows no empty order.
 	default:
 		diff.Set["boot"] = want
@@ -44,12 +43,13 @@ func (d Desired) boot(config Config, diff *Difference) {
 
 // keptBoot is the boot order with devices that a change brings back, and with the first
 // disk of the list in the place of the disk that the VM has booted from, or before all others of a VM
-// that has had none. Where the change brings neither, the order is left as it is.
+// that has had none. Where the change brings neither, the order is left as it is, unless PVE has lost
+// one that waited for the next start.
 func (d Desired) keptBoot(config, after Config) (string, bool) {
 	for _, device := range d.Devices.Destroyed(d.MachineParameters, config) {
 		delete(after, device)
 	}
-	now := BootDevices(config["boot"])
+	now := bootorder.Devices(config["boot"])
 	comes := func(device string) bool { return config[device] == "" && after[device] != "" }
 	var order []string
 	kept := false
@@ -62,6 +62,8 @@ func (d Desired) keptBoot(config, after Config) (string, bool) {
 		switch {
 		case comes(heir):
 			order, kept = append(order, heir), true
+		case d.Devices.overwritten && after[device] != "":
+			order, kept = append(order, device), true
 		case slices.Contains(now, device) && after[device] != "":
 			order = append(order, device)
 		}
@@ -71,7 +73,7 @@ func (d Desired) keptBoot(config, after Config) (string, bool) {
 			order = append(order, device)
 		}
 	}
-	return orderOf(order), kept
+	return bootorder.Of(order), kept
 }
 
 // heir of a device in the boot order: the device itself where it is what it was, and for the disk
@@ -113,18 +115,18 @@ func (d Devices) isDisk(device string) bool {
 // bootsFromDisk reports whether a disk that is attached is in the boot order.
 func (c Config) bootsFromDisk() bool {
 	disks := c.Disks()
-	return slices.ContainsFunc(BootDevices(c["boot"]), func(device string) bool { return slices.Contains(disks, device) })
+	return slices.ContainsFunc(bootorder.Devices(c["boot"]), func(device string) bool { return slices.Contains(disks, device) })
 }
 
 // lastBoot is the boot order to remember: that of the VM, unless a device of the one before has
-// left it and nothing has taken its place.
+// left it and nothing has taken its place, or PVE has lost that one.
 func (d Devices) lastBoot(config Config, p *v1alpha1.MachineParameters) []string {
-	now := BootDevices(config["boot"])
+	now := bootorder.Devices(config["boot"])
 	gone := func(device string) bool { return config[device] == "" }
 	added := func(device string) bool {
 		return !slices.Contains(d.Boot, device) && slices.Contains(config.Disks(), device)
 	}
-	if p.BootOrder == nil && slices.ContainsFunc(d.Boot, gone) && !slices.ContainsFunc(now, added) {
+	if p.BootOrder == nil && (d.overwritten || slices.ContainsFunc(d.Boot, gone) && !slices.ContainsFunc(now, added)) {
 		return d.Boot
 	}
 	return now
@@ -154,18 +156,8 @@ func (d Difference) AddsBootDevice(s State) bool {
 
 // joinsBoot reports whether PVE puts a device at the end of the boot order that is set so.
 func joinsBoot(device, value string, s State) bool {
-	order := BootDevices(s.Active["boot"])
-	k, err := proxmox.ParseDisk(value)
-	return IsDisk(device) && err == nil && k.CDROM() && !k.CloudInit() && len(order) > 0 && !slices.Contains(order, device)
-}
-
-// BootDevices are the devices in a boot option, in order.
-func BootDevices(boot string) []string {
-	p, err := propertystring.Parse(strings.TrimSpace(boot), "legacy")
-	if err != nil || p.Get("order") == "" {
-		return nil
-	}
-	return splitList(p.Get("order"))
+	order := bootorder.Devices(s.Active["boot"])
+	return IsDisk(device) && bootorder.HoldsMedia(value) && len(order) > 0 && !slices.Contains(order, device)
 }
 
 // bootOrder is the boot option that the spec wants of a configuration which has
@@ -182,16 +174,13 @@ func bootOrder(p *v1alpha1.MachineParameters, d Devices, config Config) (string,
 			}
 		}
 	}
-	return orderOf(order), true
+	return bootorder.Of(order), true
 }
 
 // awaited reports whether an entry is a disk that is a Volume which the VM is not known to have.
 func awaited(p *v1alpha1.MachineParameters, entry string) bool {
 	return slices.ContainsFunc(p.Disks, func(k v1alpha1.MachineDisk) bool { return k.Name == entry && AwaitsVolume(k) })
 }
-
-// orderOf devices, as PVE writes it.
-func orderOf(devices []string) string { return "order=" + strings.Join(devices, ";") }
 
 func bootEntry(entry string, d Devices, config Config) []string {
 	if device := cmp.Or(d.Disks[entry], d.CDROMs[entry], d.Networks[entry], d.PCI[entry], d.USB[entry]); device != "" {

@@ -17,6 +17,7 @@ limitations under the License.
 package qemu
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,27 +60,6 @@ func TestBootOrder(t *testing.T) {
 			got.boot, got.declared = bootOrder(&v1alpha1.MachineParameters{BootOrder: tc.order}, d, tc.config)
 			if got != tc.want {
 				t.Errorf("\n%s\nwant %v, got %v", tc.reason, tc.want, got)
-			}
-		})
-	}
-}
-
-func TestBootDevices(t *testing.T) {
-	cases := map[string]struct {
-		reason string
-		boot   string
-		want   []string
-	}{
-		"Order":  {reason: "The order is a list.", boot: "order=scsi0;net0", want: []string{"scsi0", "net0"}},
-		"Blank":  {reason: "PVE writes a blank for no devices.", boot: " "},
-		"Absent": {reason: "The option may be absent."},
-		"Legacy": {reason: "The old form has sorts of devices, not devices.", boot: "cdn"},
-		"Empty":  {reason: "An order may be empty.", boot: "order="},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, BootDevices(tc.boot)); diff != "" {
-				t.Errorf("\n%s\nbootDevices(%q): -want, +got:\n%s", tc.reason, tc.boot, diff)
 			}
 		})
 	}
@@ -247,6 +227,74 @@ func TestKeptBootOrder(t *testing.T) {
 			}
 			if got := l.devices.BootDiskGone(State{Config: l.config, Active: l.config}); got != tc.lost {
 				t.Errorf("\n%s\nboot disk that is gone: want %q, got %q", tc.reason, tc.lost, got)
+			}
+		})
+	}
+}
+
+// TestOverwrittenBoot has orders that wait for the next start, and what PVE puts over them: it makes an order of the one in
+// force when a device leaves the VM, or when a drive for removable media comes.
+func TestOverwrittenBoot(t *testing.T) {
+	const nic = "virtio=BC:24:11:00:00:01,bridge=vmbr0"
+	root := func(p spec) spec {
+		p.Disks = []v1alpha1.MachineDisk{sized("root", "2G")}
+		return p
+	}
+	made := Devices{
+		Disks: map[string]string{"root": "scsi0"}, Networks: map[string]string{"lan": "net0"}, Seen: map[string]bool{"root": true},
+		Made: map[string]bool{"disks/root": true, "networks/lan": true}, MACs: map[string]string{"lan": "BC:24:11:00:00:01"},
+		Boot: []string{"scsi0", "net0"}, assigned: true,
+	}
+	cases := map[string]struct {
+		reason         string
+		spec           spec
+		active, waits  string
+		active0, wait0 Config // What the VM has beside its disk, in force and at the next start.
+		want           string
+		remembered     []string
+	}{
+		"Left": {
+			reason: "The disk that a VM without disks has got stays in the order when the interface goes.",
+			spec:   root(spec{Networks: []v1alpha1.MachineNetwork{}}), active: "order=net0", waits: "", active0: Config{"net0": nic},
+			want: "order=scsi0", remembered: []string{"scsi0", "net0"},
+		},
+		"Gone": {
+			reason: "Also if somebody removes it: it comes back behind the disk.", spec: root(networksOf(network("lan"))),
+			active: "order=net0", waits: "", active0: Config{"net0": nic}, want: "order=scsi0;net0", remembered: []string{"scsi0", "net0"},
+		},
+		"Drive": {
+			reason: "A drive that joins comes last.", spec: root(networksOf(network("lan"))), active: "order=net0", waits: "order=net0;ide2",
+			active0: Config{"net0": nic}, wait0: Config{"net0": nic, "ide2": "local:iso/a.iso,media=cdrom"},
+			want: "order=scsi0;net0;ide2", remembered: []string{"scsi0", "net0"},
+		},
+		"Chosen": {
+			reason: "An order that somebody has set stays.", spec: root(networksOf(network("lan"))), active: "order=scsi0;net0", waits: "order=net0",
+			active0: Config{"net0": nic}, wait0: Config{"net0": nic}, remembered: []string{"net0"},
+		},
+		"Declared": {
+			reason: "A declared order is what it is.", spec: root(spec{BootOrder: []string{"root"}, Networks: []v1alpha1.MachineNetwork{}}),
+			active: "order=net0", waits: "", active0: Config{"net0": nic}, want: "order=scsi0", remembered: nil,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := State{Active: Config{"scsi0": "local-lvm:vm-100-disk-0,size=2G", "boot": tc.active}, Config: Config{"scsi0": "local-lvm:vm-100-disk-0,size=2G"}}
+			maps.Copy(s.Active, tc.active0)
+			maps.Copy(s.Config, tc.wait0)
+			if tc.waits != "" {
+				s.Config["boot"] = tc.waits
+			}
+			s.Pending = []proxmox.PendingValue{{Key: "boot"}}
+			devices, err := made.On(s, &tc.spec, lifetimeDefaults, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := Desired{MachineParameters: &tc.spec, Identity: Identity{VMID: 100, UUID: ourUUID}, Defaults: lifetimeDefaults, Devices: devices}
+			if got := d.Change(s).Set["boot"]; got != tc.want {
+				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
+			}
+			if diff := cmp.Diff(tc.remembered, devices.Boot); diff != "" {
+				t.Errorf("%s\nremembered: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

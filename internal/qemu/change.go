@@ -23,6 +23,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu/bootorder"
 )
 
 // Restored is the configuration of a VM with its pending changes, but for devices of
@@ -90,12 +91,12 @@ func (d Desired) Change(s State) Difference {
 // none of them until it is there.
 func (d Difference) takeTurns(s State) {
 	joins := func(device string) bool { return joinsBoot(device, d.Set[device], s) }
-	order := slices.DeleteFunc(BootDevices(d.Set["boot"]), joins)
-	if len(order) == 0 || slices.Equal(order, BootDevices(s.Active["boot"])) {
+	order := slices.DeleteFunc(bootorder.Devices(d.Set["boot"]), joins)
+	if len(order) == 0 || slices.Equal(order, bootorder.Devices(s.Active["boot"])) {
 		delete(d.Set, "boot")
 		return
 	}
-	d.Set["boot"] = orderOf(order)
+	d.Set["boot"] = bootorder.Of(order)
 	maps.DeleteFunc(d.Set, func(device, value string) bool { return joinsBoot(device, value, s) })
 }
 
@@ -110,12 +111,12 @@ func (d Desired) changed(s State) Difference {
 		if _, stays := s.Config[device]; stays {
 			continue
 		}
-		boots = boots || slices.Contains(BootDevices(s.Active["boot"]), device)
+		boots = boots || slices.Contains(bootorder.Devices(s.Active["boot"]), device)
 		if diff.Set[device] == "" {
 			diff.Set[device] = now
 		}
 	}
-	if boots && d.BootOrder == nil {
+	if boots && d.BootOrder == nil && !d.Devices.overwritten {
 		diff.Set["boot"] = s.restoredBoot(diff.After(config))
 	}
 	return d.revertPending(s, diff)
@@ -153,13 +154,13 @@ func (o Option) satisfied(now, pending string) bool {
 // restoredBoot is the boot order in force, for devices that the VM still has: PVE takes a
 // device out of it that is to be removed, and does not put it back.
 func (s State) restoredBoot(config Config) string {
-	order := slices.DeleteFunc(BootDevices(s.Active["boot"]), func(device string) bool { return config[device] == "" })
-	for _, device := range BootDevices(s.Config["boot"]) {
+	order := slices.DeleteFunc(bootorder.Devices(s.Active["boot"]), func(device string) bool { return config[device] == "" })
+	for _, device := range bootorder.Devices(s.Config["boot"]) {
 		if !slices.Contains(order, device) && config[device] != "" {
 			order = append(order, device)
 		}
 	}
-	return orderOf(order)
+	return bootorder.Of(order)
 }
 
 // PendingDiskOps are the disks of a VM that have yet to move or to grow.

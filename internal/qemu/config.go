@@ -26,6 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
+	"github.com/vitistack/provider-proxmox/internal/qemu/bootorder"
 )
 
 // A Config is the configuration of a VM: the values of its options, by name. What
@@ -101,7 +102,7 @@ func (c Config) Memory() int64 {
 // and number. Those of the firmware are not among them.
 func (c Config) Disks() []string {
 	disks := c.drives(func(d proxmox.Disk) bool { return !d.CDROM() })
-	boot := BootDevices(c["boot"])
+	boot := bootorder.Devices(c["boot"])
 	if len(boot) == 0 { // As before Proxmox VE 6.3.
 		boot = []string{c["bootdisk"]}
 	}

@@ -27,6 +27,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu/bootorder"
 )
 
 // Devices records which device of PVE each named entry of the spec is, and what is
@@ -91,6 +92,9 @@ type Devices struct {
 	// leaving are the devices that the VM has until its next start, with their values.
 	leaving Config
 
+	// overwritten is true when PVE has lost a boot order that waited for the VM's next start.
+	overwritten bool
+
 	assigned bool
 }
 
@@ -136,7 +140,7 @@ func (d Devices) Equal(o Devices) bool { return d.String() == o.String() }
 // known of them later. The generation is that of the spec.
 func (d Devices) On(s State, p *v1alpha1.MachineParameters, defaults Defaults, generation int64) (Devices, error) {
 	now := d.clone()
-	now.leaving = s.leaving()
+	now.leaving, now.overwritten = s.leaving(), len(now.Boot) > 0 && bootorder.Overwritten(s.Active, s.Config)
 	now.leave(s, p, generation)
 	now.release(s, p)
 	now, err := now.Assign(p, s.Config)

@@ -30,6 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
+	"github.com/vitistack/provider-proxmox/internal/qemu/bootorder"
 )
 
 // stored is the configuration that PVE stores when a change is sent to a VM that
@@ -60,7 +61,7 @@ func stored(t *testing.T, config Config, d Difference) Config {
 		}
 		after[name] = canonical(t, name, value)
 	}
-	for _, device := range BootDevices(after["boot"]) {
+	for _, device := range bootorder.Devices(after["boot"]) {
 		if _, ok := after[device]; !ok {
 			t.Fatalf("boot order %q names %s, which is not there", after["boot"], device)
 		}
@@ -70,7 +71,7 @@ func stored(t *testing.T, config Config, d Difference) Config {
 
 // withoutDevice is a boot order after a device was detached.
 func withoutDevice(boot, device string) string {
-	order := slices.DeleteFunc(BootDevices(boot), func(d string) bool { return d == device })
+	order := slices.DeleteFunc(bootorder.Devices(boot), func(d string) bool { return d == device })
 	if len(order) == 0 {
 		return ""
 	}

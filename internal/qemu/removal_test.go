@@ -29,6 +29,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu/bootorder"
 )
 
 //nolint:gochecknoglobals // A constant.
@@ -79,11 +80,11 @@ func (l *lifetime) edit(p v1alpha1.MachineParameters) error {
 // remove a device, which PVE takes out of the boot order then.
 func remove(config Config, device string) {
 	delete(config, device)
-	order := BootDevices(config["boot"])
+	order := bootorder.Devices(config["boot"])
 	if i := slices.Index(order, device); i >= 0 {
 		config["boot"] = " "
 		if order = slices.Delete(order, i, i+1); len(order) > 0 {
-			config["boot"] = orderOf(order)
+			config["boot"] = bootorder.Of(order)
 		}
 	}
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/bootorder"
 )
 
 // A writer writes a VM's options down as parameters.
@@ -190,7 +191,7 @@ func (w *writer) gapless(prefix string, most int) bool {
 
 func (w *writer) boot() {
 	w.told["boot"] = true
-	order := qemu.BootDevices(w.config["boot"])
+	order := bootorder.Devices(w.config["boot"])
 	switch {
 	case len(order) > 0:
 		w.p.BootOrder = order
