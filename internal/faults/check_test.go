@@ -41,6 +41,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/bootorder"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
@@ -73,17 +74,29 @@ func (k *randomRun) calm() {
 			m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll})
 			meta.RemoveAnnotations(m, meta.AnnotationKeyReconciliationPaused)
 			m.Generation++
-			if p := m.Parameters(); l.isBlank() && ptr.Deref(p.RestartPolicy, "") == "WhenRequired" {
+			if p := m.Parameters(); k.isBlank(l) && ptr.Deref(p.RestartPolicy, "") == "WhenRequired" {
 				p.RestartTimeoutSeconds = new(int32(1))
 			}
 		})
 	}
 }
 
-// isBlank reports whether the VM has no system, so that nobody in it hears a request to restart.
-func (l *subject) isBlank() bool {
-	p := l.start.spec
-	return l.start.adopts == 0 && p.Template == nil && p.Image == nil
+// isBlank reports whether the VM has no system, or is to be made without one, so that nobody in it hears a request to
+// restart. One that was adopted has none once it was destroyed and made anew.
+func (k *randomRun) isBlank(l *subject) bool {
+	g, there := k.guest()
+	if !there {
+		return l.start.spec.Template == nil && l.start.spec.Image == nil
+	}
+	blank := true
+	k.pve.Edit(func(s *simulator.State) {
+		for _, value := range g.Config {
+			file, _, _ := strings.Cut(value, ",")
+			v := s.Volume(g.Node, file)
+			blank = blank && (v == nil || !v.System)
+		}
+	})
+	return blank
 }
 
 // How many looks it may take until all Machines are settled, and after how many one
@@ -228,7 +241,7 @@ func (k *randomRun) editedByHand() bool { return k.subjectOf().edited }
 func (k *randomRun) isDiskless() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	config := effective(g)
-	return !slices.ContainsFunc(qemu.BootDevices(config["boot"]), func(device string) bool {
+	return !slices.ContainsFunc(bootorder.Devices(config["boot"]), func(device string) bool {
 		return isDrive(device) && config[device] != "" && !strings.Contains(config[device], "media=cdrom")
 	})
 }
