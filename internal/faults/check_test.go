@@ -160,6 +160,7 @@ func excuses() map[string]func(*randomRun) bool {
 		`is on local storage, and in`:          (*randomRun).isTied,
 		`^RestartRequired \(PendingChanges\)`:  (*randomRun).waitsForStart,
 		`changes wait until the VM is resumed`: (*randomRun).isSuspended,
+		`it cannot become \w+, which an entry`: (*randomRun).changesDevice,
 		`but its state is paused`: func(k *randomRun) bool {
 			p := k.m.Parameters()
 			return p.PowerState == nil && (k.subjectOf().start.adopts != 0 || ptr.Deref(p.RunStrategy, "") == "Manual")
@@ -279,9 +280,18 @@ func (k *randomRun) waitsForStart() bool {
 	})
 }
 
+// isSuspended reports whether the VM is suspended, and is to change or to get the disk of a Volume, which its lock does not let it.
 func (k *randomRun) isSuspended() bool {
 	g, _ := k.pve.Guest(k.vmid())
-	return g.Config["lock"] == "suspended" && len(k.m.Observation().Difference) > 0
+	return g.Config["lock"] == "suspended" && (len(k.m.Observation().Difference) > 0 || k.waitsForLock())
+}
+
+// changesDevice reports whether an entry names another device than it is: one keeps its device.
+func (k *randomRun) changesDevice() bool {
+	return slices.ContainsFunc(k.m.Parameters().Disks, func(d v1alpha1.MachineDisk) bool {
+		has := k.device(d.Name)
+		return d.Device != nil && has != "" && has != *d.Device
+	})
 }
 
 // lacksVolume reports whether the spec names a volume that is gone, as after the VM was destroyed: none is made without it.

@@ -237,7 +237,7 @@ func (k *randomRun) isLarger(v *namespaced.Volume) bool {
 }
 
 // volumeExcused reports whether a Volume says why it is not as its spec asks: it is larger, or a Machine that lists it or has it cannot
-// be what its own spec asks for either.
+// be what its own spec asks for either, or asks for its VM to be suspended.
 func (k *randomRun) volumeExcused(v *namespaced.Volume) bool {
 	says := v.GetCondition(xpv2.TypeReady).Message + v.GetCondition(kind.TypeUpToDate).Message + v.GetCondition(volume.TypeBound).Message
 	if strings.Contains(says, "cannot shrink to") {
@@ -245,11 +245,17 @@ func (k *randomRun) volumeExcused(v *namespaced.Volume) bool {
 	}
 	waits := false
 	for _, l := range k.subjects {
-		if k.m = l.m; !l.gone && k.isHeldUp() && (volumeref.Listed(l.m.Parameters(), v.GetName()) || k.holds(v)) {
+		if k.m = l.m; !l.gone && (k.isHeldUp() || k.keepsSuspended()) && (volumeref.Listed(l.m.Parameters(), v.GetName()) || k.holds(v)) {
 			waits = true
 		}
 	}
 	return says != "" && waits
+}
+
+// keepsSuspended reports whether the VM is suspended as the Machine asks for: its lock lets no disk change.
+func (k *randomRun) keepsSuspended() bool {
+	g, _ := k.pve.Guest(k.vmid())
+	return g.Config["lock"] == "suspended" && ptr.Deref(k.m.Parameters().PowerState, "") == v1alpha1.PowerStateSuspended
 }
 
 // isHeldUp reports whether the Machine is not as its spec asks, or a restart of its VM is to change something.
@@ -261,6 +267,18 @@ func (k *randomRun) isHeldUp() bool {
 func (k *randomRun) waitsForOther() bool {
 	for name := range k.volumes {
 		if volumeref.Listed(k.m.Parameters(), name) && len(k.listers(name)) > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// waitsForLock reports whether a Volume that the Machine lists is in the stub VM, and says that the VM is locked which is to get it.
+func (k *randomRun) waitsForLock() bool {
+	for name, v := range k.volumes {
+		o := v.Observation()
+		locked := strings.Contains(v.GetCondition(xpv2.TypeReady).Message, fmt.Sprintf("VM %d is locked (suspended)", k.vmid()))
+		if volumeref.Listed(k.m.Parameters(), name) && locked && ptr.Deref(o.VMID, 0) == ptr.Deref(o.StubVMID, -1) {
 			return true
 		}
 	}

@@ -97,6 +97,16 @@ func (h Holds) Of(ctx context.Context, uuid string) ([]string, error) {
 	return names, nil
 }
 
+// CheckRemovable returns an error while a Snapshot retains a snapshot of the VM with the UUID, which would go with the VM.
+func (h Holds) CheckRemovable(ctx context.Context, uuid string, vmid int) error {
+	names, err := h.Of(ctx, uuid)
+	if err != nil || len(names) == 0 {
+		return err
+	}
+	return Held(errors.Errorf("VM %d is kept for the snapshots that are to be retained, which would be removed with it: "+
+		"delete the Snapshot or set its removalPolicy to Delete: %s", vmid, strings.Join(names, ", ")))
+}
+
 // retained reports whether a Snapshot keeps a snapshot of the VM.
 func retained(s snapshot, uuid string) bool {
 	if ptr.Deref(s.Parameters().RemovalPolicy, "") != v1alpha1.SnapshotRetain || meta.WasDeleted(s) {

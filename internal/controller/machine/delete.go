@@ -65,10 +65,10 @@ func (e deletion) deletionWait(m Machine) string {
 	switch task := e.tasks.RunningType(m); {
 	case e.vm == nil:
 		return "what is left of the VM is being removed"
-	case e.vm.Suspended() && e.vm.Config["protection"] == "1":
-		return "the VM is resumed, since the protection of a suspended one cannot be lifted"
 	case task == "qmdestroy":
 		return "the VM is being destroyed"
+	case e.vm.Suspended() && (task == "" || task == "qmstart"):
+		return "the VM is resumed, since no protection of a suspended one can be lifted, and no disk of a Volume handed back"
 	case task == "qmshutdown", task == "" && e.vm.Status.Running():
 		return e.shutdownWait(m)
 	case task != "":
@@ -126,15 +126,14 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 	if ptr.Deref(declared, false) || flagged && declared == nil {
 		return errors.Errorf("VM %d is protected: set protection to false to let it be removed", e.vm.VMID)
 	}
-	if err := e.checkHolds(ctx, m); err != nil {
+	if err := e.holds.CheckRemovable(ctx, e.vm.Config.UUID(), e.vm.VMID); err != nil {
 		return err
 	}
 	if err := e.checkDeletePrivileges(ctx, m); err != nil {
 		return err
 	}
-	if flagged && e.vm.Suspended() {
-		e.planned.power = power.On // Its lock lets Proxmox VE lift no protection, which in turn keeps the memory that was saved.
-		return powerFeature{external: e.external}.setPower(ctx, m)
+	if resumed, err := e.resume(ctx, m, flagged); resumed || err != nil {
+		return err
 	}
 	if flagged {
 		e.dirty |= vmcache.DirtyConfig
@@ -174,6 +173,20 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 	replicas.EmitOrphaned(m, left)
 	e.emitOrphanedDisks(m, disks)
 	return nil
+}
+
+// resume a suspended VM that is protected or has disks of Volumes. Its lock lets Proxmox VE lift no protection, which in turn keeps
+// the memory that was saved, and hand over no disk, whose latest data may be in that memory.
+func (e deletion) resume(ctx context.Context, m Machine, flagged bool) (bool, error) {
+	if !e.vm.Suspended() {
+		return false, nil
+	}
+	disks, err := e.volumes.In(ctx, e.vm.Config.UUID())
+	if err != nil || !flagged && len(disks) == 0 {
+		return false, err
+	}
+	e.planned.power = power.On
+	return true, powerFeature{external: e.external}.setPower(ctx, m)
 }
 
 // unprotect lifts the protection of a VM whose spec no longer has it: a resource
@@ -254,17 +267,4 @@ func (e deletion) emitOrphanedDisks(m Machine, left []string) {
 	}
 	e.record.Event(m, xpevent.Warning(events.ReasonOrphanedDisks, errors.Errorf(
 		"VM %d is removed although the storage of %s is not available on node %s: remove what is left of it there", e.vm.VMID, strings.Join(left, ", "), e.vm.Node)))
-}
-
-// checkHolds returns an error while a Snapshot retains a snapshot of the VM, which would go
-// with the VM.
-func (e deletion) checkHolds(ctx context.Context, m Machine) error {
-	names, err := e.holds.Of(ctx, e.vm.Config.UUID())
-	if err != nil || len(names) == 0 {
-		return err
-	}
-	held := errors.Errorf("VM %d is kept for the snapshots that are to be retained, which would be removed with it: "+
-		"delete the Snapshot or set its removalPolicy to Delete: %s", e.vm.VMID, strings.Join(names, ", "))
-	conditions.Set(m, xpv2.Deleting().WithMessage(held.Error()))
-	return kind.Held(held)
 }

@@ -98,6 +98,30 @@ func TestStubSnapshot(t *testing.T) {
 	l.until("the Machine has the disk", l.bound(v, m))
 }
 
+// TestSuspended resumes a suspended VM whose Machine is deleted: its lock lets Proxmox VE hand over no disk. One without any is destroyed as it is.
+func TestSuspended(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		v, m, other := l.volume("data", onLVM), l.machine("a", "data"), l.machine("b")
+		l.until("the Machine has the disk", l.bound(v, m))
+		l.until("the other one is there", configtest.Settled(other))
+		l.marked(v)
+		for _, x := range []object.Machine{m, other} {
+			l.change(x, func() { x.Parameters().PowerState = new(v1alpha1.PowerStateSuspended) })
+			l.until("the VM is suspended", func() bool { return l.config(ref(x).VMID)["lock"] == "suspended" && configtest.Settled(x)() })
+		}
+		starts := l.count("status/start")
+		l.delete(other)
+		l.until("the Machine without a Volume is gone", l.gone(other))
+		if n := l.count("status/start"); n != starts {
+			l.Errorf("VMs were started %d times", n-starts)
+		}
+		l.delete(m)
+		l.until("the Machine is gone", l.gone(m))
+		l.until("the stub VM has the disk", l.unbound(v))
+		l.keeps(v)
+	})
+}
+
 // TestTemplate keeps its hands off a disk that somebody has made a template's, and does not let it be destroyed.
 func TestTemplate(t *testing.T) {
 	l := here(t)
