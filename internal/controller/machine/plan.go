@@ -134,7 +134,7 @@ func (p plan) proceeds(v *vmstate.VM) bool {
 // makePlan finds what separates the VM from the spec.
 func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) error {
 	d := e.desired(m, id)
-	disks, err := e.volumes.Resolve(ctx, m, d.MachineParameters, id.UUID)
+	disks, err := e.volumes.Resolve(ctx, m, d.MachineParameters, id.UUID, e.sharesCluster(ctx))
 	if err != nil {
 		return err
 	}

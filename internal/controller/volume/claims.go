@@ -51,7 +51,7 @@ func (e *external) readClaims(ctx context.Context, m Volume, s *state) error {
 		if s.On(x.Observation().UUID) {
 			s.owned, s.leaving = !meta.WasDeleted(x), meta.WasDeleted(x)
 		}
-		if volumeref.Listed(x.Parameters(), m.GetName()) {
+		if volumeref.Listed(x.Parameters(), m.GetName()) && e.reaches(x) {
 			listing = append(listing, x)
 		}
 	}
@@ -66,6 +66,14 @@ func (e *external) readClaims(ctx context.Context, m Volume, s *state) error {
 		s.claims = append(s.claims, c)
 	}
 	return nil
+}
+
+// reaches reports whether a Machine is of the same cluster: by the names of the clusters, or else by the endpoints of its provider config.
+func (e *external) reaches(x Machine) bool {
+	if theirs := x.Observation().Cluster; theirs != "" && e.view.cluster != "" {
+		return theirs == e.view.cluster
+	}
+	return e.shares(x)
 }
 
 // rank orders Machines that list the Volume: those that are going come last, and the one that the disk is kept for first.

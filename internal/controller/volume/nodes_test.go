@@ -24,6 +24,8 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"sigs.k8s.io/yaml"
 
+	"github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/volume"
@@ -189,4 +191,52 @@ func TestStubMigrated(t *testing.T) {
 	if all := l.left(); len(all) > 0 && strings.Contains(strings.Join(all, " "), strconv.Itoa(stub.VMID)) {
 		l.Errorf("left: %v", all)
 	}
+}
+
+// elsewhere has Machines be in another cluster, by a provider config of their own.
+func (l *lab) elsewhere(all ...object.Machine) {
+	l.Helper()
+	const name = "elsewhere"
+	other := configtest.Simulate(l.T, "9.2")
+	other.Edit(func(s *state.State) { s.ClusterName = name })
+	var theirs v1alpha1.ProviderConfigList
+	var ours namespaced.ProviderConfigList
+	l.must(l.kube.List(l.Context(), &theirs))
+	l.must(l.kube.List(l.Context(), &ours))
+	for _, c := range theirs.Items {
+		c.Name, c.ResourceVersion, c.Spec.Endpoints = name, "", []string{other.URL()}
+		l.must(l.kube.Create(l.Context(), &c))
+	}
+	for _, c := range ours.Items {
+		c.Name, c.ResourceVersion, c.Spec.Endpoints = name, "", []string{other.URL()}
+		l.must(l.kube.Create(l.Context(), &c))
+	}
+	for _, m := range all {
+		l.change(m, func() {
+			switch m := m.(type) {
+			case *v1alpha1.Machine:
+				m.SetProviderConfigReference(&xpv2.Reference{Name: name})
+			case *namespaced.Machine:
+				m.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: name})
+			}
+		})
+	}
+}
+
+// A Machine of another cluster that lists the Volume, be its VM there or not, holds nobody up: not an older one either. Both say so.
+func TestOtherCluster(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		young, old := l.machine("young", "data"), l.machine("old")
+		l.elsewhere(young, old)
+		l.until("the Machine without a Volume is there", configtest.Settled(old))
+		l.lists(old, "data")
+		v, m := l.volume("data", onLVM), l.machine("m", "data")
+		l.until("the Machine of the cluster has the disk", l.bound(v, m))
+		l.until("one says so", configtest.Says(old, xpv2.TypeReady, "WaitingForVolume", "Volume 'data' is in another cluster"))
+		l.until("the other one does", configtest.Says(young, xpv2.TypeSynced, xpv2.ReasonReconcileError, "Volume 'data' is in another cluster"))
+		l.lists(m)
+		l.until("nobody has the disk", l.unbound(v))
+		l.delete(v)
+		l.until("the Volume goes", l.gone(v))
+	})
 }

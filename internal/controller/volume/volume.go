@@ -122,7 +122,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 			Wake:   func(m Volume) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 			Now:    o.Clock(),
 		},
-		direct: mgr.GetAPIReader(), machines: k.Machine,
+		direct: mgr.GetAPIReader(), machines: k.Machine, sharing: o.Connections.Sharing,
 	}
 	if err := c.watch(k.Object).Start(mgr.GetCache()); err != nil {
 		return errors.Wrap(err, "cannot watch the Machines of Volumes")
@@ -151,6 +151,9 @@ type connector struct {
 	// direct reads from the API server, not from the cache.
 	direct   client.Reader
 	machines kind.Identity
+
+	// sharing makes what reports whether another resource is of the cluster with these endpoints.
+	sharing func(ctx context.Context, endpoints []string) func(resource.Managed) bool
 }
 
 // The VMIDs that are chosen from without a vmidRange.
@@ -183,6 +186,7 @@ func (c *connector) Connect(ctx context.Context, m Volume) (managed.TypedExterna
 	}
 	e.client, e.inventory, e.reader = to.Client, to.Inventory, vmcache.NewReader(to.Client, to.Inventory)
 	e.storage, e.node = ptr.Deref(to.Config.DefaultStorage, ""), ptr.Deref(to.Config.DefaultNode, "")
+	e.shares = c.sharing(ctx, to.Config.Endpoints)
 	e.vmids = *cmp.Or(to.Config.VMIDRange, &v1alpha1.VMIDRange{Min: lowestVMID, Max: highestVMID})
 	return e, nil
 }
@@ -194,6 +198,9 @@ type external struct {
 	client    Client // Nil if nothing will be asked.
 	inventory Inventory
 	reader    *vmcache.Reader
+
+	// shares reports whether the provider config of a resource is for the same cluster.
+	shares func(resource.Managed) bool
 
 	// Defaults of the provider config.
 	storage, node string

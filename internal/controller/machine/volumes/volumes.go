@@ -81,8 +81,11 @@ type Resolved struct {
 	Leaving []string
 }
 
+// Shares reports whether a resource is of the Machine's cluster.
+type Shares func(resource.Managed) bool
+
 // Resolve finds the Volumes of a Machine, whose VM has the UUID.
-func (r Reader) Resolve(ctx context.Context, m object.Machine, p *v1alpha1.MachineParameters, uuid string) (Resolved, error) {
+func (r Reader) Resolve(ctx context.Context, m object.Machine, p *v1alpha1.MachineParameters, uuid string, shares Shares) (Resolved, error) {
 	if meta.WasDeleted(m) {
 		return Resolved{Parameters: p}, nil
 	}
@@ -90,7 +93,7 @@ func (r Reader) Resolve(ctx context.Context, m object.Machine, p *v1alpha1.Machi
 	if err != nil || !volumeref.Lists(p) {
 		return Resolved{Parameters: p, Leaving: leaving}, err
 	}
-	out, waits, err := r.resolve(ctx, m, p, uuid)
+	out, waits, err := r.resolve(ctx, m, p, uuid, shares)
 	return Resolved{Parameters: out, Waits: waits, Leaving: leaving}, err
 }
 
@@ -123,7 +126,9 @@ func (r Reader) leaving(ctx context.Context, m object.Machine, p *v1alpha1.Machi
 }
 
 // resolve returns the parameters with the volume IDs of the Volumes that the VM has, and why it does not have the others.
-func (r Reader) resolve(ctx context.Context, m object.Machine, p *v1alpha1.MachineParameters, uuid string) (*v1alpha1.MachineParameters, []string, error) {
+func (r Reader) resolve(
+	ctx context.Context, m object.Machine, p *v1alpha1.MachineParameters, uuid string, shares Shares,
+) (*v1alpha1.MachineParameters, []string, error) {
 	out := *p
 	out.Disks = slices.Clone(p.Disks)
 	var waits, seen []string
@@ -136,7 +141,7 @@ func (r Reader) resolve(ctx context.Context, m object.Machine, p *v1alpha1.Machi
 			continue
 		}
 		seen = append(seen, k.VolumeRef.Name)
-		volume, why, err := r.has(ctx, m, k.VolumeRef.Name, uuid)
+		volume, why, err := r.has(ctx, m, k.VolumeRef.Name, uuid, shares)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -150,7 +155,7 @@ func (r Reader) resolve(ctx context.Context, m object.Machine, p *v1alpha1.Machi
 }
 
 // has returns the volume ID of a Volume that the VM with the UUID has, or why it does not have it.
-func (r Reader) has(ctx context.Context, m object.Machine, name, uuid string) (volume, why string, err error) {
+func (r Reader) has(ctx context.Context, m object.Machine, name, uuid string, shares Shares) (volume, why string, err error) {
 	v, err := r.get(ctx, m, name)
 	if v == nil || err != nil {
 		return "", fmt.Sprintf("Volume '%s' not found", name), err
@@ -161,8 +166,15 @@ func (r Reader) has(ctx context.Context, m object.Machine, name, uuid string) (v
 		return "", "", err
 	case record.Settled(uuid) && record.Machine == string(m.GetUID()):
 		return record.Volume, "", nil
+	case record.Machine != string(m.GetUID()) && !shares(v):
+		return "", elsewhere(v), nil
 	}
 	return "", waitsFor(m, v, record), nil
+}
+
+// elsewhere says that a Volume is in another cluster.
+func elsewhere(v volumeref.Volume) string {
+	return fmt.Sprintf("Volume '%s' is in another cluster: its provider config is not that of this Machine", v.GetName())
 }
 
 // waitsFor says why a Machine does not have a Volume.
@@ -183,7 +195,7 @@ func waitsFor(m object.Machine, v volumeref.Volume, r *volumeref.Record) string 
 
 // Node returns the node that the Volumes of a Machine pin its VM to, empty for any. It is an error if one of them is not
 // there, is not kept for this Machine, or is on another node than another one.
-func (r Reader) Node(ctx context.Context, m object.Machine, storages []proxmox.Storage, shares func(resource.Managed) bool) (string, error) {
+func (r Reader) Node(ctx context.Context, m object.Machine, storages []proxmox.Storage, shares Shares) (string, error) {
 	pinned, by := "", ""
 	for _, k := range m.Parameters().Disks {
 		if k.VolumeRef == nil {
@@ -197,7 +209,7 @@ func (r Reader) Node(ctx context.Context, m object.Machine, storages []proxmox.S
 			return "", conditions.WaitForVolume("Volume '%s' not found", k.VolumeRef.Name)
 		}
 		if !shares(v) {
-			return "", conditions.Reject(conditions.Creating, "Volume '%s' is in another cluster: its provider config is not that of this Machine", v.GetName())
+			return "", conditions.Reject(conditions.Creating, "%s", elsewhere(v))
 		}
 		node, err := nodeOf(m, v, storages)
 		switch {

@@ -71,6 +71,9 @@ func web(names ...string) *namespaced.Machine {
 	return m
 }
 
+// here takes all resources for those of the Machine's cluster.
+func here(resource.Managed) bool { return true }
+
 func TestResolve(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -104,7 +107,7 @@ func TestResolve(t *testing.T) {
 				tc.change(tc.record)
 			}
 			m := web("d")
-			got, err := reader(t, tc.record).Resolve(t.Context(), m, m.Parameters(), uuid)
+			got, err := reader(t, tc.record).Resolve(t.Context(), m, m.Parameters(), uuid, here)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,9 +122,23 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// TestResolveElsewhere tells of a Volume of another cluster, which no VM of this one ever gets.
+func TestResolveElsewhere(t *testing.T) {
+	nowhere := func(resource.Managed) bool { return false }
+	for name, want := range map[string]string{"": "is in another cluster", "m": ""} {
+		record := held()
+		record.Machine = name
+		m := web("d")
+		got, err := reader(t, record).Resolve(t.Context(), m, m.Parameters(), uuid, nowhere)
+		if waits := strings.Join(got.Waits, "; "); err != nil || (waits == "") != (want == "") || !strings.Contains(waits, want) {
+			t.Errorf("kept for %q: %q, %v; want %q", name, waits, err, want)
+		}
+	}
+}
+
 func TestResolveTwice(t *testing.T) {
 	m := web("d", "d")
-	got, err := reader(t, held()).Resolve(t.Context(), m, m.Parameters(), uuid)
+	got, err := reader(t, held()).Resolve(t.Context(), m, m.Parameters(), uuid, here)
 	p, waits := got.Parameters, got.Waits
 	if err != nil || len(waits) != 1 || !strings.Contains(waits[0], "one disk only") || p.Disks[1].Volume != nil {
 		t.Errorf("a disk is two of one VM: %v, %v", waits, err)
@@ -150,7 +167,7 @@ func TestLeaving(t *testing.T) {
 			if tc.change != nil {
 				tc.change(record)
 			}
-			got, err := reader(t, record).Resolve(t.Context(), m, m.Parameters(), strings.ToUpper(uuid))
+			got, err := reader(t, record).Resolve(t.Context(), m, m.Parameters(), strings.ToUpper(uuid), here)
 			if err != nil || slices.Contains(got.Leaving, record.Volume) != tc.want {
 				t.Errorf("%s\nResolve(): %v, %v; want %t", tc.reason, got.Leaving, err, tc.want)
 			}
@@ -162,14 +179,14 @@ func TestLeaving(t *testing.T) {
 func TestLeavingOfNamespace(t *testing.T) {
 	m := web()
 	m.SetNamespace("elsewhere")
-	if got, err := reader(t, held()).Resolve(t.Context(), m, m.Parameters(), uuid); err != nil || len(got.Leaving) > 0 {
+	if got, err := reader(t, held()).Resolve(t.Context(), m, m.Parameters(), uuid, here); err != nil || len(got.Leaving) > 0 {
 		t.Errorf("Resolve(): %v, %v", got.Leaving, err)
 	}
 }
 
 func TestNode(t *testing.T) {
 	local, shared := []proxmox.Storage{{Name: "lvm", Node: "n1"}}, []proxmox.Storage{{Name: "lvm", Node: "n1", Shared: true}}
-	yes := func(resource.Managed) bool { return true }
+	yes := here
 	m := web("d")
 	if node, err := reader(t, held()).Node(t.Context(), m, local, yes); node != "n1" || err != nil {
 		t.Errorf("local storage pins the VM: %q, %v", node, err)
