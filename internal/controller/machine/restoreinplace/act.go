@@ -59,6 +59,8 @@ func (a *restoring) next(ctx context.Context) (proxmox.UPID, error) {
 		return "", err
 	case no != "":
 		return "", a.Refuse(ctx, no)
+	case a.status.Running() && r.Taken:
+		return "", a.Refuse(ctx, fmt.Sprintf("the VM was started after its safety backup was made, and Backup %q does not have what it has written since", r.Safety))
 	case a.status.Running():
 		r.Ran = true
 		r.Enter(v1alpha1.ActPending, "the VM is shut down first", a.Now)
@@ -67,7 +69,7 @@ func (a *restoring) next(ctx context.Context) (proxmox.UPID, error) {
 		}
 		return "", act.ErrRuns
 	}
-	if a.spec.SafetyBackup != nil && !r.Taken {
+	if a.spec.SafetyBackup != nil {
 		if made, err := a.makeSafety(ctx); !made || err != nil {
 			return "", err
 		}

@@ -336,7 +336,7 @@ func TestRestore(t *testing.T) {
 	if err := l.next(); !kind.IsWait(err) || l.record.State != v1alpha1.ActMakingSafetyBackup {
 		t.Errorf("it is made once, got %v", err)
 	}
-	b.Status.AtProvider.State = v1alpha1.BackupComplete
+	b.Status.AtProvider.State, b.Status.AtProvider.VMUUID = v1alpha1.BackupComplete, uuid
 	l.must(l.kube.Update(t.Context(), b))
 	l.must(l.next())
 	l.is(v1alpha1.ActRestoring, 1)
@@ -350,6 +350,71 @@ func TestRestore(t *testing.T) {
 	if o := l.m.Status.AtProvider.RestoreInPlace; o.SafetyBackup != key.Name || o.Volume != l.volume {
 		t.Errorf("it is shown, got %+v", o)
 	}
+}
+
+// TestSafety has nothing restored without a safety backup of the VM as it is now, if one is asked for.
+func TestSafety(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		before func(*lab)                     // the request
+		made   func(*lab, *namespaced.Backup) // once the Backup is there
+		words  string
+	}{
+		"ByHand": {
+			reason: "A Backup of the name may be older than what the VM has written since.", words: "another Backup has the name",
+			before: func(l *lab) {
+				b := &namespaced.Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: SafetyName(l.m, "1")}}
+				b.Spec.ForProvider.Machine, b.Status.AtProvider.State, b.Status.AtProvider.VMUUID = new("web"), v1alpha1.BackupComplete, uuid
+				l.must(l.kube.Create(l.Context(), b))
+			},
+		},
+		"OtherVM": {
+			reason: "A backup of another VM is no way back.", words: "another Backup has the name",
+			made: func(_ *lab, b *namespaced.Backup) { b.Status.AtProvider.VMUUID = other },
+		},
+		"Gone": {
+			reason: "A backup that was removed is no way back.", words: "was removed",
+			made: func(_ *lab, b *namespaced.Backup) { b.Status.AtProvider.State = v1alpha1.BackupGone },
+		},
+		"Deleted": {
+			reason: "Nobody looks after a backup whose resource was deleted.", words: "was deleted",
+			made: func(l *lab, b *namespaced.Backup) { l.taken(b); l.must(l.kube.Delete(l.Context(), b)) },
+		},
+		"Started": {
+			reason: "What the VM has written since would be lost.", words: "was started after its safety backup",
+			made: func(l *lab, b *namespaced.Backup) { l.taken(b); l.started() },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			l.spec().AllowRunning, l.spec().SafetyBackup = new(true), &v1alpha1.MachineSafetyBackup{Storage: "nfs"}
+			if tc.before != nil {
+				tc.before(l)
+			}
+			if tc.made != nil {
+				if err := l.next(); !kind.IsWait(err) {
+					t.Fatalf("it waits for the safety backup, got %v", err)
+				}
+				b := &namespaced.Backup{}
+				l.must(l.kube.Get(t.Context(), client.ObjectKey{Namespace: "team", Name: SafetyName(l.m, "1")}, b))
+				b.Status.AtProvider.State, b.Status.AtProvider.VMUUID = v1alpha1.BackupComplete, uuid
+				tc.made(l, b)
+				l.must(client.IgnoreNotFound(l.kube.Update(t.Context(), b)))
+			}
+			if l.must(l.next()); l.record.State != v1alpha1.ActRefused {
+				t.Error(tc.reason)
+			}
+			l.is(v1alpha1.ActRefused, 0, tc.words)
+		})
+	}
+}
+
+// taken has the safety backup noted before the restore, which had to wait for its turn.
+func (l *lab) taken(b *namespaced.Backup) {
+	l.Helper()
+	l.must(l.kube.Update(l.Context(), b))
+	l.record.Taken = true
 }
 
 // TestLost loses the answer, the call, and the VM.

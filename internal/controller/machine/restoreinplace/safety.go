@@ -49,40 +49,50 @@ func SafetyName(m resource.Managed, token string) string {
 }
 
 // makeSafety has the safety backup made, by a Backup, and reports whether it is there. A provider that dies
-// meanwhile finds it again by its name.
+// meanwhile finds it again by its name, which was noted before.
 func (a *restoring) makeSafety(ctx context.Context) (bool, error) {
-	r := a.Record
-	if r.Safety == "" {
-		r.Safety = SafetyName(a.machine, r.Token)
-		r.Enter(v1alpha1.ActMakingSafetyBackup, "", a.Now)
-		if err := a.Keep(ctx); err != nil {
-			return false, err
-		}
-	}
-	b, err := a.kind.Finder.Get(ctx, client.ObjectKey{Namespace: a.machine.GetNamespace(), Name: r.Safety})
+	r, name := a.Record, SafetyName(a.machine, a.Record.Token)
+	b, err := a.kind.Finder.Get(ctx, client.ObjectKey{Namespace: a.machine.GetNamespace(), Name: name})
 	switch {
 	case err != nil:
 		return false, err
+	case b != nil && (r.Safety == "" || !a.isSafety(b)):
+		return false, a.Refuse(ctx, fmt.Sprintf("another Backup has the name of the safety backup, %s", name))
+	case b == nil && r.Taken:
+		return false, a.Refuse(ctx, fmt.Sprintf("Backup %q, which is the safety backup, was deleted", name))
 	case b == nil:
-		return false, a.createSafety(ctx)
-	case ptr.Deref(b.Parameters().Machine, "") != a.machine.GetName():
-		return false, a.Refuse(ctx, fmt.Sprintf("another Backup has the name of the safety backup, %s", r.Safety))
+		return false, a.createSafety(ctx, name)
 	case b.Observation().State == v1alpha1.BackupGone:
-		return false, a.Refuse(ctx, fmt.Sprintf("the safety backup of Backup %q was removed", r.Safety))
+		return false, a.Refuse(ctx, fmt.Sprintf("the safety backup of Backup %q was removed", name))
 	case b.Observation().State != v1alpha1.BackupComplete:
 		return false, a.awaitSafety(ctx, b)
+	case r.Taken:
+		return true, nil
 	}
 	r.Taken = true
 	return true, a.Keep(ctx)
 }
 
-// createSafety makes the Backup. It is protected, so that no retention removes it.
-func (a *restoring) createSafety(ctx context.Context) error {
+// isSafety reports whether a Backup is, or is to be, of the VM.
+func (a *restoring) isSafety(b restore.Backup) bool {
+	of := b.Observation().VMUUID
+	return ptr.Deref(b.Parameters().Machine, "") == a.machine.GetName() && (of == "" || strings.EqualFold(of, a.UUID))
+}
+
+// createSafety makes the Backup, after its name is noted. It is protected, so that no retention removes it.
+func (a *restoring) createSafety(ctx context.Context, name string) error {
+	if a.Record.Safety == "" {
+		a.Record.Safety = name
+		a.Record.Enter(v1alpha1.ActMakingSafetyBackup, "", a.Now)
+		if err := a.Keep(ctx); err != nil {
+			return err
+		}
+	}
 	b, err := a.kind.Finder.New()
 	if err != nil {
 		return err
 	}
-	b.SetName(a.Record.Safety)
+	b.SetName(name)
 	b.SetNamespace(a.machine.GetNamespace())
 	b.SetLabels(a.kind.Labels(a.machine))
 	v1alpha1.CopyConfiguration(b, a.machine)
@@ -99,7 +109,7 @@ func (a *restoring) createSafety(ctx context.Context) error {
 	case err != nil && !kerrors.IsAlreadyExists(err):
 		return errors.Wrapf(err, "cannot create Backup %q", b.GetName())
 	}
-	return kind.Wait(errors.Errorf("waiting for Backup %q", a.Record.Safety))
+	return kind.Wait(errors.Errorf("waiting for Backup %q", name))
 }
 
 // awaitSafety shows what the Backup waits for.
