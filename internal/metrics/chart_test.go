@@ -44,6 +44,7 @@ func labels() map[string]string {
 		"proxmox_operator_machines_cpu_used_cores":         "node",
 		"proxmox_operator_machines_memory_used_bytes":      "node",
 		"proxmox_operator_resources_conditions":            "gvk,condition,status",
+		"proxmox_machine_created_timestamp_seconds":        "machine_namespace,machine",
 		"proxmox_machine_last_snapshot_timestamp_seconds":  "machine_namespace,machine",
 		"proxmox_machine_last_backup_timestamp_seconds":    "machine_namespace,machine",
 	}

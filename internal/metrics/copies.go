@@ -30,16 +30,18 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// copies tells when the newest snapshot and the newest backup of each Machine was made, from
+// copies tells when each Machine was created, and when its newest snapshot and its newest backup was made, from
 // what the resources in the cache say.
 type copies struct {
-	machines, copies    sources
-	snapshots, backedUp *prometheus.Desc
+	machines, copies             sources
+	created, snapshots, backedUp *prometheus.Desc
 }
 
 func newCopies() *copies {
 	labels := []string{"machine_namespace", "machine"}
 	return &copies{
+		created: prometheus.NewDesc("proxmox_machine_created_timestamp_seconds",
+			"When a Machine was created in Kubernetes, in seconds since 1970.", labels, nil),
 		snapshots: prometheus.NewDesc("proxmox_machine_last_snapshot_timestamp_seconds",
 			"When the newest Snapshot of a Machine was taken, in seconds since 1970.", labels, nil),
 		backedUp: prometheus.NewDesc("proxmox_machine_last_backup_timestamp_seconds",
@@ -54,13 +56,17 @@ func (m *Metrics) Copies(reader client.Reader, list resource.ManagedList, ready 
 }
 
 // Describe sends the descriptions of the metrics.
-func (c *copies) Describe(ch chan<- *prometheus.Desc) { ch <- c.snapshots; ch <- c.backedUp }
+func (c *copies) Describe(ch chan<- *prometheus.Desc) {
+	ch <- c.created
+	ch <- c.snapshots
+	ch <- c.backedUp
+}
 
 // Collect sends the metrics of the Machines that exist.
 func (c *copies) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
-	f := found{snapshots: newest{}, backups: newest{}, vms: map[vm]types.NamespacedName{}, exists: map[types.NamespacedName]bool{}}
+	f := found{snapshots: newest{}, backups: newest{}, vms: map[vm]types.NamespacedName{}, machines: newest{}}
 	for _, s := range c.machines.list() {
 		for _, mg := range s.items(ctx) {
 			f.addMachine(mg)
@@ -71,6 +77,7 @@ func (c *copies) Collect(ch chan<- prometheus.Metric) {
 			f.addCopies(mg)
 		}
 	}
+	f.send(ch, c.created, f.machines)
 	f.send(ch, c.snapshots, f.snapshots)
 	f.send(ch, c.backedUp, f.backups)
 }
@@ -93,7 +100,9 @@ func (n newest) add(namespace string, name *string, at *metav1.Time) {
 type found struct {
 	snapshots, backups newest
 	vms                map[vm]types.NamespacedName
-	exists             map[types.NamespacedName]bool
+
+	// machines are those that exist, with the times at which they were created.
+	machines newest
 }
 
 func (f found) addMachine(mg resource.Managed) {
@@ -102,7 +111,7 @@ func (f found) addMachine(mg resource.Managed) {
 		return
 	}
 	key := client.ObjectKeyFromObject(m)
-	f.exists[key] = true
+	f.machines[key] = m.GetCreationTimestamp().Unix()
 	// The VMIDs of nodes that are in no cluster cannot be told from one another.
 	if in, id := m.Observation().Cluster, meta.GetExternalName(m); in != "" && id != "" {
 		f.vms[vm{in, id}] = key
@@ -143,7 +152,7 @@ func (f found) addGuests(o *v1alpha1.BackupJobObservation) {
 
 func (f found) send(ch chan<- prometheus.Metric, desc *prometheus.Desc, of newest) {
 	for key, at := range of {
-		if f.exists[key] {
+		if _, exists := f.machines[key]; exists {
 			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(at), key.Namespace, key.Name)
 		}
 	}

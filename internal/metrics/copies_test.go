@@ -32,6 +32,12 @@ import (
 const (
 	lastSnapshot = "proxmox_machine_last_snapshot_timestamp_seconds"
 	lastBackup   = "proxmox_machine_last_backup_timestamp_seconds"
+	created      = "proxmox_machine_created_timestamp_seconds"
+
+	createdHelp = `
+# HELP proxmox_machine_created_timestamp_seconds When a Machine was created in Kubernetes, in seconds since 1970.
+# TYPE proxmox_machine_created_timestamp_seconds gauge
+`
 
 	snapshotHelp = `
 # HELP proxmox_machine_last_snapshot_timestamp_seconds When the newest Snapshot of a Machine was taken, in seconds since 1970.
@@ -59,9 +65,11 @@ func backupOf(machine, name string, state v1alpha1.BackupState, time *metav1.Tim
 
 // TestCopies tells of the newest copies that are whole, and of no Machine that is gone.
 func TestCopies(t *testing.T) {
-	web := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}
+	web := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", CreationTimestamp: *at(50)}}
+	bare := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bare", CreationTimestamp: *at(60)}}
 	db := clusterMachine("db", v1alpha1.MachineRunning, "pve1")
 	meta.SetExternalName(db, "101")
+	db.CreationTimestamp = *at(70)
 	db.Status.AtProvider.Cluster = "demo"
 	job := &namespaced.BackupJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "nightly"}}
 	job.Status.AtProvider.Cluster = "demo"
@@ -69,7 +77,7 @@ func TestCopies(t *testing.T) {
 	elsewhere := job.DeepCopy()
 	elsewhere.Name, elsewhere.Status.AtProvider.Cluster = "elsewhere", "other"
 	elsewhere.Status.AtProvider.Guests[1].LastBackup = at(900)
-	c := kube(t, web, db, job, elsewhere,
+	c := kube(t, web, bare, db, job, elsewhere,
 		snapshotOf("web", "a", true, at(100)), snapshotOf("web", "b", true, at(200)), snapshotOf("web", "c", false, at(300)),
 		snapshotOf("gone", "d", true, at(400)), snapshotOf("web", "e", true, nil),
 		backupOf("web", "a", v1alpha1.BackupComplete, at(150)), backupOf("web", "b", v1alpha1.BackupGone, at(250)),
@@ -85,6 +93,12 @@ func TestCopies(t *testing.T) {
 `)
 	compare(t, r, lastBackup, backupHelp+lastBackup+`{machine="db",machine_namespace=""} 500
 `+lastBackup+`{machine="web",machine_namespace="team"} 150
+`)
+
+	// One that has no backup is told by the rest.
+	compare(t, r, created, createdHelp+created+`{machine="bare",machine_namespace="team"} 60
+`+created+`{machine="db",machine_namespace=""} 70
+`+created+`{machine="web",machine_namespace="team"} 50
 `)
 
 	if err := c.Delete(t.Context(), web); err != nil {
