@@ -44,3 +44,17 @@ func CopyConfiguration(to, from resource.Managed) {
 		}
 	}
 }
+
+// The VMIDs that are chosen from without a vmidRange.
+const (
+	lowestVMID  = 10000
+	highestVMID = 99999
+)
+
+// VMIDs that are chosen from.
+func (s *ProviderConfigSpec) VMIDs() VMIDRange {
+	if s.VMIDRange == nil {
+		return VMIDRange{Min: lowestVMID, Max: highestVMID}
+	}
+	return *s.VMIDRange
+}

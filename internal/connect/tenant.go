@@ -26,6 +26,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,10 +41,10 @@ import (
 const namespacesWithin = 10 * time.Second
 
 // confine a connection to what the tenant of a resource may do, if its configuration has tenants.
-// A resource that asks for more gets none, and conditions that say so, unless it is being deleted:
-// that is confined to what it has.
+// A resource that asks for more gets none, and conditions that say so, unless it is a Machine or a
+// Snapshot that is being deleted: that is confined to what it has.
 func (c *Connector) confine(ctx context.Context, mg resource.Managed, r reference, to *Connection) error {
-	t, err := c.tenantOf(ctx, mg, r, to.Config)
+	t, err := c.tenantOf(ctx, mg, r, to)
 	warns := len(to.Config.Tenants) > 0 && ptr.Deref(to.Config.TenantEnforcement, "") == v1alpha1.TenantWarn
 	refused := err
 	if err == nil {
@@ -57,11 +58,13 @@ func (c *Connector) confine(ctx context.Context, mg resource.Managed, r referenc
 		return nil
 	case t == nil || err != nil:
 		return err
-	case refused != nil && !meta.WasDeleted(mg):
+	case refused != nil && !(meta.WasDeleted(mg) && tenancy.MayEnd(mg)):
 		tenancy.Show(mg, refused)
 		return refused
 	}
-	to.Tenant, to.Client, to.Config = t, to.Client.Guarded(guard(ctx, mg, t, to.Inventory).Check), t.Config(to.Config)
+	g := guard(ctx, mg, t, to.Inventory)
+	g.VMIDs = ptr.To(to.Config.VMIDs())
+	to.Tenant, to.Client, to.Config = t, to.Client.Guarded(g.Check), t.Config(to.Config)
 	return nil
 }
 
@@ -78,11 +81,11 @@ func guard(ctx context.Context, mg resource.Managed, t *tenancy.Tenant, in *inve
 }
 
 // tenantOf a resource, or nil if it may do everything.
-func (c *Connector) tenantOf(ctx context.Context, mg resource.Managed, r reference, spec *v1alpha1.ProviderConfigSpec) (*tenancy.Tenant, error) {
-	if len(spec.Tenants) == 0 {
-		return c.besideTenants(ctx, r, spec)
+func (c *Connector) tenantOf(ctx context.Context, mg resource.Managed, r reference, to *Connection) (*tenancy.Tenant, error) {
+	if len(to.Config.Tenants) == 0 {
+		return c.besideTenants(ctx, r, to)
 	}
-	return c.TenantAmong(ctx, mg, spec.Tenants)
+	return c.TenantAmong(ctx, mg, to.Config.Tenants)
 }
 
 // TenantAmong returns the tenant of a resource among those given, or nil if it may do everything.
@@ -99,17 +102,20 @@ func (c *Connector) TenantAmong(ctx context.Context, mg resource.Managed, tenant
 		// The cache of who may not list namespaces never has them.
 		ctx, cancel := context.WithTimeout(ctx, namespacesWithin)
 		defer cancel()
-		if err := c.kube.Get(ctx, client.ObjectKey{Name: s.Namespace}, ns); client.IgnoreNotFound(err) != nil {
+		err := c.kube.Get(ctx, client.ObjectKey{Name: s.Namespace}, ns)
+		if client.IgnoreNotFound(err) != nil {
 			return nil, errors.Wrapf(err, "cannot read namespace %q, whose labels tell its tenant", s.Namespace)
 		}
-		s.NamespaceLabels = ns.Labels
+		if err == nil { // One that is not there, or not yet in the cache, has no labels that tell anything.
+			s.NamespaceLabels = labels.Merge(ns.Labels, nil)
+		}
 	}
 	return tenancy.Of(tenants, s)
 }
 
 // besideTenants is the tenant of a resource whose configuration has none: nobody, if another
 // configuration of the kind, which every namespace may name, has tenants for the same cluster.
-func (c *Connector) besideTenants(ctx context.Context, r reference, spec *v1alpha1.ProviderConfigSpec) (*tenancy.Tenant, error) {
+func (c *Connector) besideTenants(ctx context.Context, r reference, to *Connection) (*tenancy.Tenant, error) {
 	if r.kind != namespaced.ClusterProviderConfigGroupVersionKind.GroupKind() {
 		return nil, nil
 	}
@@ -119,12 +125,38 @@ func (c *Connector) besideTenants(ctx context.Context, r reference, spec *v1alph
 	}
 	for i := range all.Items {
 		o := &all.Items[i]
-		refuses := len(o.Spec.Tenants) > 0 && ptr.Deref(o.Spec.TenantEnforcement, "") != v1alpha1.TenantWarn
-		if o.Name != r.name && refuses && overlap(o.Spec.Endpoints, spec.Endpoints) {
-			return tenancy.Nobody(r.String() + " has no tenants, while another of the same cluster has: give it tenants too"), nil
+		if o.Name == r.name || len(o.Spec.Tenants) == 0 || ptr.Deref(o.Spec.TenantEnforcement, "") == v1alpha1.TenantWarn {
+			continue
+		}
+		same, err := sameCluster(ctx, to, o)
+		if same || err != nil {
+			return nobodyBeside(r, o, err)
 		}
 	}
 	return nil, nil
+}
+
+// nobodyBeside is the tenant of what another configuration with tenants is the judge of, or may be.
+func nobodyBeside(r reference, o *namespaced.ClusterProviderConfig, err error) (*tenancy.Tenant, error) {
+	switch {
+	case err == nil:
+		return tenancy.Nobody(r.String() + " has no tenants, while another of the same cluster has: give it tenants too"), nil
+	case proxmox.IsAuthorization(err):
+		return tenancy.Nobody(r.String() + " has no tenants, and the name of its cluster, which tells it from that of another with tenants, " +
+			"cannot be read: give it tenants too, or its token Sys.Audit on /"), nil
+	}
+	return nil, errors.Wrapf(err, "cannot tell whether %s is for the cluster of %s, which has tenants", r, o.Name)
+}
+
+// sameCluster reports whether another configuration is for the cluster of a connection: by an endpoint,
+// or by the name of the cluster, since a cluster has more addresses than any configuration names.
+// Nodes of no cluster have none that would tell them apart.
+func sameCluster(ctx context.Context, to *Connection, o *namespaced.ClusterProviderConfig) (bool, error) {
+	if overlap(o.Spec.Endpoints, to.Config.Endpoints) {
+		return true, nil
+	}
+	s, err := to.Inventory.ClusterStatus(ctx, inventory.Stable)
+	return err == nil && s.Name == o.Status.Cluster, err
 }
 
 // A GuestLister lists the VMs of a cluster.

@@ -17,6 +17,7 @@ limitations under the License.
 package connect
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -104,9 +105,14 @@ func TestTenant(t *testing.T) {
 		"Kind":          {reason: "So are kinds.", resource: poolIn("team-a"), refused: "(kinds): to have a resource of kind Pool"},
 		"Deleted":       {reason: "A deletion is not held up by what was asked for.", resource: deleted(wanting(in("team-a"))), tenant: "a"},
 		"DeletedNobody": {reason: "Nor by a tenant that was lost.", resource: deleted(in("other")), tenant: "nobody"},
-		"Claim":         {reason: "A claim's namespace tells the tenant.", resource: claimed("team-a"), tenant: "a"},
-		"ClaimLabels":   {reason: "By its labels too.", resource: claimed("labelled"), tenant: "b"},
-		"ClaimOfNobody": {reason: "Or that there is none.", resource: claimed("other"), refused: "belongs to no tenant"},
+		"DeletedKind": {
+			reason:   "Of other kinds even a look would show what is not the tenant's.",
+			resource: deleted(poolIn("team-a")), refused: "(kinds): to have a resource of kind Pool",
+		},
+		"DeletedKindOfNobody": {reason: "To nobody too.", resource: deleted(poolIn("other")), refused: "belongs to no tenant"},
+		"Claim":               {reason: "A claim's namespace tells the tenant.", resource: claimed("team-a"), tenant: "a"},
+		"ClaimLabels":         {reason: "By its labels too.", resource: claimed("labelled"), tenant: "b"},
+		"ClaimOfNobody":       {reason: "Or that there is none.", resource: claimed("other"), refused: "belongs to no tenant"},
 		"Resource": {
 			reason:   "So do labels of a cluster-scoped resource.",
 			resource: labelled(clusterMachine("site"), map[string]string{"team": "b"}),
@@ -185,5 +191,40 @@ func TestTenantVia(t *testing.T) {
 	mg := labelled(clusterMachine("elsewhere"), map[string]string{"crossplane.io/claim-namespace": "other"})
 	if _, err := c.ConnectVia(t.Context(), mg, via); !tenancy.IsRefusal(err) {
 		t.Errorf("want a refusal, got %v", err)
+	}
+}
+
+// TestTenantBesideByName has a configuration need tenants that reaches the cluster of another by an address which that does not name.
+func TestTenantBesideByName(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, seen, answer string
+		want                 string
+	}{
+		"Same": {
+			reason: "The name of the cluster tells.", seen: "lab", answer: `{"data":[{"type":"cluster","name":"lab","quorate":1,"nodes":1}]}`,
+			want: "has no tenants, while another of the same cluster has",
+		},
+		"Other": {reason: "Another cluster is free.", seen: "lab", answer: `{"data":[{"type":"cluster","name":"office","quorate":1,"nodes":1}]}`},
+		"Nodes": {
+			reason: "Nodes of no cluster are not told apart.", seen: "", answer: `{"data":[{"type":"node","name":"pve1","online":1,"local":1}]}`,
+			want: "has no tenants, while another of the same cluster has",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, tc.answer, func(*http.Request) {})
+			site, beside := clusterProviderConfig("site"), clusterProviderConfig("beside")
+			site.Spec.Tenants, site.Status.Cluster = teams(), tc.seen
+			beside.Spec.Endpoints, beside.Spec.TLS = []string{s.URL}, &v1alpha1.ProviderTLS{CACertificate: new(pemOf(s))}
+			c := New(kube(t, tokenSecretOf("system", "pve"), site, beside))
+			m := namespacedMachine("team-a", "ClusterProviderConfig", "beside")
+			_, err := c.Connect(t.Context(), m)
+			if tc.want != "" {
+				wantRefusal(t, tc.reason, m, err, tc.want)
+				return
+			}
+			if err != nil {
+				t.Errorf("\n%s\n%v", tc.reason, err)
+			}
+		})
 	}
 }

@@ -70,6 +70,9 @@ func tenantLab(t *testing.T) *simulator.Scenario {
 	s.Guests = append(s.Guests,
 		simulator.ScenarioGuest{VMID: 9002, Node: "pve1", Template: true, Config: config("base-linux", lab)},
 		simulator.ScenarioGuest{VMID: 9003, Node: "pve1", Template: true, Config: config("base-office", "virtio,bridge=vmbr0")},
+		simulator.ScenarioGuest{VMID: 9004, Node: "pve1", Template: true, Config: map[string]string{
+			"name": "base-local", "ostype": "l26", "memory": "1024", "scsi0": "local-lvm:4", "net0": lab, "scsihw": "virtio-scsi-single",
+		}},
 		simulator.ScenarioGuest{VMID: victim, Node: "pve1", Pool: "team-b", Config: config("victim", lab)},
 		simulator.ScenarioGuest{VMID: victimTemplate, Node: "pve1", Pool: "team-b", Template: true, Config: config("base-secret", lab)},
 		simulator.ScenarioGuest{VMID: 20050, Node: "pve1", Pool: "handover", Config: config("handed-over", lab)},
@@ -327,18 +330,25 @@ func newAttempts() map[string]attempt {
 	}
 	volume := "nfs:backup/vzdump-qemu-30001-2026_11_22-17_00_00.vma.zst"
 	return map[string]attempt{
-		"vmid":           {spec: func(p *p) { p.VMID = new(int32(30005)) }, says: "VMID 30005 is not within 20000 and 20099"},
-		"vmidvictim":     {spec: func(p *p) { p.VMID = new(int32(victim)) }, says: "VMID 30001"},
-		"adoptown":       {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "20051"}), says: "(allow.adopt): to adopt VM 20051"},
-		"adopthandover":  {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "20050"}), says: "(allow.adopt): to adopt VM 20050"},
-		"secret":         {spec: template("base-secret"), says: "template 'base-secret' not found", late: true},
-		"secretvmid":     {spec: template("30002"), says: "template '30002' not found", late: true},
-		"foreign":        {spec: template("ubuntu-24.04"), says: "template 'ubuntu-24.04' not found", late: true},
-		"templatetags":   {spec: func(p *p) { p.Template, p.TemplateTags = nil, []string{"template"} }, says: "not found", late: true},
-		"inheritsbridge": {spec: template("base-office"), says: "net0 on bridge vmbr0", late: true},
-		"clonevm":        {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim))}), says: "not found", late: true},
-		"clonevmname":    {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromString("victim"))}), says: "not found", late: true},
-		"clonesnapshot":  {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim)), Snapshot: new("before")}), says: "not found", late: true},
+		"vmid":            {spec: func(p *p) { p.VMID = new(int32(30005)) }, says: "VMID 30005 is not within 20000 and 20099"},
+		"vmidvictim":      {spec: func(p *p) { p.VMID = new(int32(victim)) }, says: "VMID 30001"},
+		"adoptown":        {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "20051"}), says: "(allow.adopt): to adopt VM 20051"},
+		"adopthandover":   {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "20050"}), says: "(allow.adopt): to adopt VM 20050"},
+		"secret":          {spec: template("base-secret"), says: "template 'base-secret' not found", late: true},
+		"secretvmid":      {spec: template("30002"), says: "template '30002' not found", late: true},
+		"foreign":         {spec: template("ubuntu-24.04"), says: "template 'ubuntu-24.04' not found", late: true},
+		"templatetags":    {spec: func(p *p) { p.Template, p.TemplateTags = nil, []string{"template"} }, says: "not found", late: true},
+		"inheritsbridge":  {spec: template("base-office"), says: "net0 on bridge vmbr0", late: true},
+		"templatestorage": {spec: template("base-local"), says: "(storages): a disk on storage local-lvm", late: true},
+		"templatefull": {
+			spec: func(p *p) {
+				p.Template, p.Clone = new(intstr.FromString("base-local")), &v1alpha1.MachineClone{Full: new(true)}
+			},
+			says: "(storages): a disk on storage local-lvm", late: true,
+		},
+		"clonevm":       {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim))}), says: "not found", late: true},
+		"clonevmname":   {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromString("victim"))}), says: "not found", late: true},
+		"clonesnapshot": {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim)), Snapshot: new("before")}), says: "not found", late: true},
 		"clonestorage": {
 			spec: func(p *p) { p.Clone = &v1alpha1.MachineClone{Full: new(true), Storage: new("local-lvm")} },
 			says: "(storages): clone.storage",

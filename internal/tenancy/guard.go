@@ -40,6 +40,9 @@ type Guard struct {
 	// UUID of the VM that the provider has recorded to be the resource's, or empty.
 	UUID string
 
+	// VMIDs that new VMs of a tenant without a range of its own may have. Nil for all.
+	VMIDs *v1alpha1.VMIDRange
+
 	// Guest finds a VM in the cluster's list, in one that is read now if it is to be fresh. It
 	// returns one with its VMID alone if there is none.
 	Guest func(vmid int, fresh bool) (proxmox.Guest, error)
@@ -154,7 +157,16 @@ func (g Guard) create(w guarded.Write) error {
 			options[name] = value
 		}
 	}
-	return join([]error{g.vmid(vmid), g.Node(w.Args[0]), g.pool(w.Form["pool"]), g.Options(vmid, options)})
+	return join([]error{g.newVMID(vmid), g.Node(w.Args[0]), g.pool(w.Form["pool"]), g.Options(vmid, options)})
+}
+
+// newVMID refuses a VMID for a new VM, be it of a tenant whose VMs are told by their pools: with a VMID
+// comes what is left of those that had it before.
+func (g Guard) newVMID(id int) error {
+	if r := g.VMIDs; r != nil && g.VMIDRange == nil && (id < int(r.Min) || id > int(r.Max)) {
+		return g.refuse("vmidRange", "VMID %d is not within %d and %d", id, r.Min, r.Max)
+	}
+	return g.vmid(id)
 }
 
 // clone refuses a source that is not for the tenant, and a clone elsewhere.
@@ -163,12 +175,9 @@ func (g Guard) clone(w guarded.Write) error {
 		return err
 	}
 	vmid, _ := strconv.Atoi(w.Form["newid"])
-	all := []error{g.vmid(vmid), g.pool(w.Form["pool"])}
+	all := []error{g.newVMID(vmid), g.pool(w.Form["pool"]), g.Node(cmp.Or(w.Form["target"], w.Args[0]))}
 	if storage := w.Form["storage"]; storage != "" {
 		all = append(all, g.storage(storage, "the disks of a clone"))
-	}
-	if node := w.Form["target"]; node != "" {
-		all = append(all, g.Node(node))
 	}
 	return join(all)
 }
@@ -184,15 +193,20 @@ func (g Guard) configure(w guarded.Write) error {
 			options[name] = value
 		}
 	}
-	if w.Form["force"] == "1" {
+	if destroys(w, "delete") {
 		return join([]error{g.destroy(w), g.Options(vmOf(w), options)})
 	}
 	return g.Options(vmOf(w), options)
 }
 
+// destroys reports whether disks are destroyed that are listed in a parameter. Detached ones always are.
+func destroys(w guarded.Write, list string) bool {
+	return w.Form["force"] == "1" || strings.Contains(w.Form[list], "unused")
+}
+
 // unlink refuses that disks are destroyed.
 func (g Guard) unlink(w guarded.Write) error {
-	if err := g.own(w); err != nil || w.Form["force"] != "1" {
+	if err := g.own(w); err != nil || !destroys(w, "idlist") {
 		return err
 	}
 	return g.destroy(w)

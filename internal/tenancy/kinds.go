@@ -69,6 +69,16 @@ func (t *Tenant) Spec(mg resource.Managed) error {
 	return t.refuse("kinds", "to have a resource of kind %s", kindOf(mg))
 }
 
+// MayEnd reports whether a resource that is being deleted gets a connection though it is refused: one
+// of the kinds that tenants may have. Of the others even a look would show what is not the tenant's.
+func MayEnd(mg resource.Managed) bool {
+	switch mg.(type) {
+	case machine, snapshot, snapshotPolicy:
+		return true
+	}
+	return false
+}
+
 // kindOf a resource is the name of its type: objects that were read do not tell their kind.
 func kindOf(mg resource.Managed) string {
 	name := fmt.Sprintf("%T", mg)

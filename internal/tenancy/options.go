@@ -126,8 +126,9 @@ func (t *Tenant) volume(vmid int, name string, d proxmox.Disk) error {
 	return t.storage(d.Storage(), name)
 }
 
-// volumeOf has the VMID that the name of a volume has: that of its owner.
-var volumeOf = regexp.MustCompile(`(?:^|[:/])(?:vm|base|cidata|vzdump-qemu)-(\d+)-[^/]*$`)
+// volumeOf has the VMID that the name of a volume has: that of its owner. Backups are not the VM's, whose
+// tenant they are kept from.
+var volumeOf = regexp.MustCompile(`(?:^|[:/])(?:vm|base|cidata)-(\d+)-[^/]*$`)
 
 // ownVolume reports whether a volume is the VM's by its name.
 func ownVolume(vmid int, volume string) bool { return ownerOf(volume) == vmid }

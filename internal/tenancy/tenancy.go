@@ -70,7 +70,8 @@ type Subject struct {
 	// none.
 	Namespace string
 
-	// NamespaceLabels are the labels of the namespace.
+	// NamespaceLabels are the labels of the namespace. Nil if they are not known, and then no
+	// selector selects it, not even by what is missing.
 	NamespaceLabels map[string]string
 
 	// Labels of a cluster-scoped resource. Nil for a namespaced one.
@@ -137,9 +138,10 @@ func selects(t v1alpha1.ProviderTenant, s Subject) (bool, error) {
 	if s.Namespace != "" && slices.Contains(t.Namespaces, s.Namespace) {
 		return true, nil
 	}
-	byNamespace, err := matches(t.NamespaceSelector, s.NamespaceLabels)
-	if err != nil || byNamespace && s.Namespace != "" {
-		return byNamespace, err
+	if s.Namespace != "" && s.NamespaceLabels != nil {
+		if is, err := matches(t.NamespaceSelector, s.NamespaceLabels); is || err != nil {
+			return is, err
+		}
 	}
 	if s.Labels == nil {
 		return false, nil
@@ -249,7 +251,7 @@ func (t *Tenant) tags(all []string) error {
 // Holds refuses a VM that is not the tenant's. The message says nothing of the VM but its VMID.
 func (t *Tenant) Holds(g proxmox.Guest) error {
 	switch {
-	case t == nil, t.nobody == "" && territory(t.ProviderTenant, g), t.nobody == "" && g.Pool != "" && t.mayAdopt(g):
+	case t == nil, t.nobody == "" && t.owns(g), t.nobody == "" && t.mayAdopt(g):
 		return nil
 	case t.nobody != "":
 		return &RefusedError{What: t.nobody}
@@ -270,6 +272,13 @@ func (t *Tenant) Adopts(g proxmox.Guest) error {
 
 func (t *Tenant) mayAdopt(g proxmox.Guest) bool {
 	return g.Pool != "" && slices.Contains(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Adopt }), g.Pool)
+}
+
+// owns reports whether a VM is the tenant's. A range without pools does not reach into another
+// tenant's pools, whose VMs may have any VMID.
+func (t *Tenant) owns(g proxmox.Guest) bool {
+	pooled := len(t.Pools) == 0 && slices.ContainsFunc(t.others, func(o v1alpha1.ProviderTenant) bool { return slices.Contains(o.Pools, g.Pool) })
+	return territory(t.ProviderTenant, g) && !pooled
 }
 
 // territory reports whether a VM is where the VMs of a tenant are.

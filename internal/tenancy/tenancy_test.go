@@ -21,6 +21,7 @@ import (
 	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -43,6 +44,7 @@ func tenants() []v1alpha1.ProviderTenant {
 			Name: "c", Namespaces: []string{"c"}, Pools: []string{"c"}, Storages: []string{"ceph"},
 			Allow: &v1alpha1.TenantPermissions{HighAvailability: new(true), DestroyDisks: new(true), Adopt: []string{"old"}},
 		},
+		{Name: "d", Namespaces: []string{"d"}, VMIDRange: &v1alpha1.VMIDRange{Min: 500, Max: 599}},
 		{Name: "operators", Namespaces: []string{"ops"}, Unrestricted: new(true)},
 	}
 }
@@ -58,6 +60,9 @@ func tenant(t *testing.T, namespace string) *Tenant {
 
 func TestOf(t *testing.T) {
 	both := append(tenants(), v1alpha1.ProviderTenant{Name: "also", Namespaces: []string{"a"}})
+	byMissing := append(tenants(), v1alpha1.ProviderTenant{Name: "rest", NamespaceSelector: &metav1.LabelSelector{
+		MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: metav1.LabelSelectorOpDoesNotExist}},
+	}})
 	cases := map[string]struct {
 		reason  string
 		tenants []v1alpha1.ProviderTenant
@@ -74,6 +79,13 @@ func TestOf(t *testing.T) {
 		"Two": {
 			reason: "What is two tenants' may do nothing.", tenants: both, subject: Subject{Namespace: "a"},
 			want: "several tenants of the provider configuration, a and also",
+		},
+		"Unlabelled": {
+			reason: "Labels tell by what is missing too.", tenants: byMissing, subject: Subject{Namespace: "x", NamespaceLabels: map[string]string{}}, want: "rest",
+		},
+		"UnknownLabels": {
+			reason: "Labels that are not known tell nothing.", tenants: byMissing, subject: Subject{Namespace: "x"},
+			want: `namespace "x" belongs to no tenant`,
 		},
 		"NoNamespace": {
 			reason: "A cluster-scoped resource without a claim is nobody's.", tenants: tenants(), subject: Subject{Labels: map[string]string{}},
@@ -206,9 +218,14 @@ func TestSees(t *testing.T) {
 		"Theirs": {
 			reason: "Nor may that of another tenant.", of: "a", guest: proxmox.Guest{VMID: 9000, Name: "base-1", Template: true, Pool: "b"},
 		},
-		"PoolOnly": {reason: "A tenant may be told by its pool.", of: "b", guest: proxmox.Guest{VMID: 9, Pool: "b"}, sees: true, has: true},
-		"Adopted":  {reason: "What was adopted stays.", of: "c", guest: proxmox.Guest{VMID: 9, Pool: "old"}, sees: true, has: true},
-		"Nobody":   {reason: "Nobody sees nothing.", of: "x", guest: proxmox.Guest{VMID: 200, Pool: "a"}},
+		"PoolOnly":  {reason: "A tenant may be told by its pool.", of: "b", guest: proxmox.Guest{VMID: 9, Pool: "b"}, sees: true, has: true},
+		"Adopted":   {reason: "What was adopted stays.", of: "c", guest: proxmox.Guest{VMID: 9, Pool: "old"}, sees: true, has: true},
+		"RangeOnly": {reason: "A range may tell too.", of: "d", guest: proxmox.Guest{VMID: 505}, sees: true, has: true},
+		"RangeInPool": {
+			reason: "A VM of its range in a pool of nobody is the tenant's.", of: "d", guest: proxmox.Guest{VMID: 505, Pool: "nightly"}, sees: true, has: true,
+		},
+		"RangeTheirPool": {reason: "Not one in another tenant's pool.", of: "d", guest: proxmox.Guest{VMID: 505, Pool: "b"}},
+		"Nobody":         {reason: "Nobody sees nothing.", of: "x", guest: proxmox.Guest{VMID: 200, Pool: "a"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -319,6 +336,27 @@ func TestGuard(t *testing.T) {
 			of: "a", method: "POST", path: vm + "/move_disk", args: at("205"), form: form{"disk": "scsi0", "target-vmid": "305"},
 			want: "VMID 305",
 		},
+		"CloneStays": {
+			reason: "Without a target it is made where its source is.",
+			of:     "a", method: "POST", path: vm + "/clone", args: []string{"pve3", "9000"}, form: form{"newid": "210", "pool": "a"}, want: "node pve3",
+		},
+		"CloneVMID": {
+			reason: "A VMID of the configuration's range comes with pools alone.",
+			of:     "b", method: "POST", path: vm + "/clone", args: at("9001"), form: form{"newid": "150", "pool": "b"}, want: "VMID 150 is not within 1000 and 1999",
+		},
+		"PooledVMID": {of: "b", method: "POST", path: "/nodes/{node}/qemu", args: []string{"pve1"}, form: form{"vmid": "1500", "pool": "b"}},
+		"DestroyDetached": {
+			reason: "A detached disk that is deleted is destroyed, force or not.",
+			of:     "a", method: "PUT", path: vm + "/config", args: at("205"), form: form{"delete": "unused0"}, want: "allow.destroyDisks",
+		},
+		"UnlinkDetached": {
+			of: "a", method: "PUT", path: vm + "/unlink", args: at("205"), form: form{"idlist": "scsi1,unused0"}, want: "allow.destroyDisks",
+		},
+		"RemoveBackup": {
+			reason: "A backup is not its VM's.",
+			of:     "a", method: "DELETE", path: content,
+			args: []string{"pve1", "nfs", "nfs:backup/vzdump-qemu-205-2026_11_22-17_00_00.vma.zst"}, want: "kinds",
+		},
 		"Migrate":     {of: "a", method: "POST", path: vm + "/migrate", args: at("205"), form: form{"target": "pve1"}},
 		"MigrateNode": {of: "a", method: "POST", path: vm + "/migrate", args: at("205"), form: form{"target": "pve3"}, want: "node pve3"},
 		"MigrateStorage": {
@@ -396,7 +434,7 @@ func TestGuard(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			g := Guard{Tenant: tenant(t, tc.of), Guest: inCluster, Recorded: tc.recorded, UUID: uuid}
+			g := Guard{Tenant: tenant(t, tc.of), Guest: inCluster, Recorded: tc.recorded, UUID: uuid, VMIDs: &v1alpha1.VMIDRange{Min: 1000, Max: 1999}}
 			err := g.Check(guarded.Write{Op: name, Method: tc.method, Path: tc.path, Args: tc.args, Form: tc.form, Resources: tc.resources})
 			if name == "Unreadable" {
 				if err == nil || err.Error() != tc.want {

@@ -25,7 +25,6 @@ limitations under the License.
 package image
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -149,12 +148,6 @@ type connector struct {
 	now     func() time.Time
 }
 
-// The VMIDs that are chosen from without a vmidRange.
-const (
-	lowestVMID  = 10000
-	highestVMID = 99999
-)
-
 // Connect to the cluster of an Image.
 func (c *connector) Connect(ctx context.Context, m Image) (managed.TypedExternalClient[Image], error) {
 	to, err := c.connect(ctx, m)
@@ -166,9 +159,8 @@ func (c *connector) Connect(ctx context.Context, m Image) (managed.TypedExternal
 		record: c.record, wake: c.wake, now: c.now,
 		shares:  func(ctx context.Context) func(resource.Managed) bool { return c.sharing(ctx, to.Config.Endpoints) },
 		storage: ptr.Deref(to.Config.DefaultStorage, ""), bridge: ptr.Deref(to.Config.DefaultBridge, ""),
-		vmids: v1alpha1.VMIDRange{Min: lowestVMID, Max: highestVMID},
+		vmids: to.Config.VMIDs(),
 	}
-	e.vmids = *cmp.Or(to.Config.VMIDRange, &e.vmids)
 	return e, nil
 }
 

@@ -272,7 +272,7 @@ func (l *lab) external() *external {
 		peers:   kind.Conflicts{Reader: l.kube, Lists: []resource.ManagedList{&namespaced.ImageList{}}},
 		fetcher: checksum.Fetcher{AllowLocal: true},
 		shares:  func(context.Context) func(resource.Managed) bool { return func(resource.Managed) bool { return true } },
-		vmids:   v1alpha1.VMIDRange{Min: lowestVMID, Max: highestVMID},
+		vmids:   (&v1alpha1.ProviderConfigSpec{}).VMIDs(),
 	}
 }
 
@@ -362,7 +362,7 @@ func (l *lab) templates() []string {
 	}
 	var all []string
 	for _, g := range r.Guests {
-		if g.VMID >= lowestVMID {
+		if g.VMID >= 10000 {
 			all = append(all, fmt.Sprintf("%s %s template=%t", g.Node, g.Name, g.Template))
 		}
 	}

@@ -114,7 +114,7 @@ func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, i
 	if err := (cloudInitFeature{external: e.external}).checkImage(ctx, m, c); err != nil {
 		return nil, err
 	}
-	if err := e.tenant.Creation(c.Desired, c.sourceConfig()); err != nil {
+	if err := e.tenant.Creation(c.Desired, c.sourceConfig(), c.node); err != nil {
 		return nil, err
 	}
 	if err := e.check(ctx, c); err != nil {

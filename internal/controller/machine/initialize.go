@@ -82,7 +82,7 @@ func (e ownership) allocate(ctx context.Context, m Machine) (map[string]string, 
 		a[meta.AnnotationKeyExternalName] = strconv.Itoa(int(*wanted))
 		return a, nil
 	}
-	if err := e.renewVMIDs(ctx); err != nil {
+	if err := e.renewVMIDs(ctx, m); err != nil {
 		return nil, err
 	}
 	id, err := e.inventory.ReserveVMID(ctx, string(m.GetUID()), int(e.vmids.Min), int(e.vmids.Max))
@@ -95,8 +95,8 @@ func (e ownership) allocate(ctx context.Context, m Machine) (map[string]string, 
 }
 
 // renewVMIDs of Machines that were given one and have no VM yet: they may wait for
-// a place.
-func (e ownership) renewVMIDs(ctx context.Context) error {
+// a place. Annotations of other tenants' Machines keep none from a Machine.
+func (e ownership) renewVMIDs(ctx context.Context, of Machine) error {
 	members, err := e.scheduler.Members(ctx, e.sharesCluster(ctx))
 	if err != nil {
 		return err
@@ -104,7 +104,8 @@ func (e ownership) renewVMIDs(ctx context.Context) error {
 	for _, m := range members.Machines {
 		name := meta.GetExternalName(m)
 		id, err := strconv.Atoi(name)
-		if err == nil && m.GetAnnotations()[object.AnnotationAllocated] == name && !meta.WasDeleted(m) {
+		chosen := m.GetAnnotations()[object.AnnotationAllocated] == name && !meta.WasDeleted(m)
+		if err == nil && chosen && id >= int(e.vmids.Min) && id <= int(e.vmids.Max) && !e.tenant.Hides(of, m) {
 			e.inventory.RenewVMID(string(m.GetUID()), id)
 		}
 	}

@@ -59,7 +59,6 @@ import (
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
@@ -308,7 +307,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		sharesCluster: c.sharesWith(to),
 		log:           c.options.Logger.WithValues("name", m.GetName(), "namespace", m.GetNamespace()),
 		endpoints:     to.Config.Endpoints,
-		vmids:         vmidRange(to.Config),
+		vmids:         to.Config.VMIDs(),
 		tenant:        tenant.Checks{Tenant: to.Tenant, Inventory: to.Inventory},
 		defaults: defaults{
 			Defaults: qemu.Defaults{Storage: ptr.Deref(to.Config.DefaultStorage, ""), Bridge: ptr.Deref(to.Config.DefaultBridge, "")},
@@ -332,19 +331,6 @@ func (e *external) connectTo(client Client, inventory Inventory) {
 // sharesWith makes the function that finds who else uses the cluster.
 func (c *connector) sharesWith(to *connect.Connection) func(context.Context) func(resource.Managed) bool {
 	return func(ctx context.Context) func(resource.Managed) bool { return c.sharing(ctx, to.Config.Endpoints) }
-}
-
-// The VMIDs that are chosen from without a vmidRange.
-const (
-	lowestVMID  = 10000
-	highestVMID = 99999
-)
-
-func vmidRange(c *v1alpha1.ProviderConfigSpec) v1alpha1.VMIDRange {
-	if c.VMIDRange == nil {
-		return v1alpha1.VMIDRange{Min: lowestVMID, Max: highestVMID}
-	}
-	return *c.VMIDRange
 }
 
 // Intervals at which a Machine is looked at that is on its way somewhere. The

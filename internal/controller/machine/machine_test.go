@@ -77,11 +77,11 @@ func TestPollInterval(t *testing.T) {
 }
 
 func TestVMIDRange(t *testing.T) {
-	if got := vmidRange(&v1alpha1.ProviderConfigSpec{}); got != (v1alpha1.VMIDRange{Min: 10000, Max: 99999}) {
+	if got := (&v1alpha1.ProviderConfigSpec{}).VMIDs(); got != (v1alpha1.VMIDRange{Min: 10000, Max: 99999}) {
 		t.Errorf("The default is %v", got)
 	}
 	own := v1alpha1.VMIDRange{Min: 500, Max: 600}
-	if got := vmidRange(&v1alpha1.ProviderConfigSpec{VMIDRange: &own}); got != own {
+	if got := (&v1alpha1.ProviderConfigSpec{VMIDRange: &own}).VMIDs(); got != own {
 		t.Errorf("want %v, got %v", own, got)
 	}
 }

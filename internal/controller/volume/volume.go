@@ -29,7 +29,6 @@ limitations under the License.
 package volume
 
 import (
-	"cmp"
 	"context"
 	"time"
 
@@ -156,12 +155,6 @@ type connector struct {
 	sharing func(ctx context.Context, endpoints []string) func(resource.Managed) bool
 }
 
-// The VMIDs that are chosen from without a vmidRange.
-const (
-	lowestVMID  = 10000
-	highestVMID = 99999
-)
-
 // persisted are the annotations that prove what is a Volume's, of which the status keeps a copy.
 func persisted() kind.Persisted {
 	return kind.Persisted{Record: volumeref.AnnotationRecord, Others: []string{kind.AnnotationCluster}}
@@ -186,8 +179,8 @@ func (c *connector) Connect(ctx context.Context, m Volume) (managed.TypedExterna
 	}
 	e.client, e.inventory, e.reader = to.Client, to.Inventory, vmcache.NewReader(to.Client, to.Inventory)
 	e.storage, e.node = ptr.Deref(to.Config.DefaultStorage, ""), ptr.Deref(to.Config.DefaultNode, "")
-	e.shares = c.sharing(ctx, to.Config.Endpoints)
-	e.vmids = *cmp.Or(to.Config.VMIDRange, &v1alpha1.VMIDRange{Min: lowestVMID, Max: highestVMID})
+e.shares = c.sharing(ctx, to.Config.Endpoints)
+	e.vmids = to.Config.VMIDs()
 	return e, nil
 }
 

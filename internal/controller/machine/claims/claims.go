@@ -22,12 +22,15 @@ package claims
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -54,7 +57,7 @@ type ConflictError struct{ error }
 
 func (c Checker) conflict(m object.Machine, vmid int, by object.Machine) error {
 	whose := fmt.Sprintf("the older Machine %q", client.ObjectKeyFromObject(by))
-	if c.Hides != nil && c.Hides(m, by) {
+	if c.hides(m, by) {
 		whose = "another, older Machine"
 	}
 	return ConflictError{errors.Errorf("VM %d belongs to %s, so this Machine does not touch it: delete this Machine", vmid, whose)}
@@ -74,12 +77,24 @@ func (c Checker) CheckUUID(ctx context.Context, m object.Machine, id qemu.Identi
 		return err
 	}
 	for _, other := range claimants {
-		if kind.Older(other, m) {
+		if kind.Older(other, m) && (hasVM(other, id.UUID) || !c.hides(m, other) && !refused(other)) {
 			return c.conflict(m, id.VMID, other)
 		}
 	}
 	return nil
 }
+
+// hasVM reports whether the provider has seen that a Machine has the VM with the UUID. What its
+// annotations say is for users to write.
+func hasVM(m object.Machine, uuid string) bool { return strings.EqualFold(m.Observation().UUID, uuid) }
+
+// refused reports whether a Machine asks for what its tenant may not have: what its annotations claim
+// is not kept from those who may have it.
+func refused(m object.Machine) bool {
+	return m.GetCondition(xpv2.TypeUpToDate).Reason == v1alpha1.ReasonTenantRefused
+}
+
+func (c Checker) hides(m, other object.Machine) bool { return c.Hides != nil && c.Hides(m, other) }
 
 // CheckAdoptable says why a VM cannot be adopted: another Machine has it, or an older one is
 // about to adopt it.
@@ -92,7 +107,9 @@ func (c Checker) CheckAdoptable(ctx context.Context, m object.Machine, vmid int,
 		return err
 	}
 	for _, other := range owners {
-		return c.conflict(m, vmid, other)
+		if hasVM(other, uuid) || !refused(other) {
+			return c.conflict(m, vmid, other)
+		}
 	}
 	return c.checkUndecided(ctx, m, vmid)
 }
@@ -106,7 +123,7 @@ func (c Checker) checkUndecided(ctx context.Context, m object.Machine, vmid int)
 	}
 	shares := c.SharesCluster(ctx)
 	for _, other := range claimants {
-		if other.GetAnnotations()[object.AnnotationUUID] == "" && kind.Older(other, m) && shares(other) {
+		if other.GetAnnotations()[object.AnnotationUUID] == "" && kind.Older(other, m) && !refused(other) && shares(other) {
 			return c.conflict(m, vmid, other)
 		}
 	}
@@ -114,7 +131,7 @@ func (c Checker) checkUndecided(ctx context.Context, m object.Machine, vmid int)
 }
 
 // CheckVMID looks whether an older Machine of the same cluster is to have the VMID that
-// the spec names, though neither has a VM yet.
+// the spec names, though neither has a VM yet. Between tenants PVE decides, which gives a VMID once.
 func (c Checker) CheckVMID(ctx context.Context, m object.Machine, id qemu.Identity) error {
 	if object.MayReplaceVMID(m) {
 		return nil // Whoever is faster has it.
@@ -125,7 +142,7 @@ func (c Checker) CheckVMID(ctx context.Context, m object.Machine, id qemu.Identi
 	}
 	shares := c.SharesCluster(ctx)
 	for _, other := range claimants {
-		if kind.Older(other, m) && shares(other) {
+		if kind.Older(other, m) && !refused(other) && !c.hides(m, other) && shares(other) {
 			return c.conflict(m, id.VMID, other)
 		}
 	}

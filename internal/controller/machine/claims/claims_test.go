@@ -24,10 +24,13 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -89,6 +92,47 @@ func TestClaims(t *testing.T) {
 			} {
 				if IsConflict(check.err) != (check.by != "") || check.by != "" && !strings.Contains(check.err.Error(), check.by) {
 					t.Errorf("%s %s: want a conflict with %q, got %v", tc.reason, what, check.by, check.err)
+				}
+			}
+		})
+	}
+}
+
+// TestClaimsOfTenants has no annotation of another tenant's Machine keep a VM from the one that may have it.
+func TestClaimsOfTenants(t *testing.T) {
+	refused, has := machine("refused", 1, uuid), machine("has", 1, uuid)
+	refused.SetConditions(xpv2.Condition{Type: xpv2.TypeUpToDate, Status: corev1.ConditionFalse, Reason: v1alpha1.ReasonTenantRefused})
+	has.Observation().UUID = uuid
+	id := qemu.Identity{VMID: 500, UUID: uuid}
+	for name, tc := range map[string]struct {
+		reason           string
+		other            *namespaced.Machine
+		hidden           bool
+		uuid, adopt, vid bool
+	}{
+		"Refused": {reason: "What is refused claims nothing.", other: refused},
+		"Hidden":  {reason: "Annotations of others prove nothing.", other: machine("hidden", 1, uuid), hidden: true, adopt: true},
+		"Has":     {reason: "What was seen counts.", other: has, hidden: true, uuid: true, adopt: true},
+		"Own":     {reason: "Within a tenant they count.", other: machine("own", 1, uuid), uuid: true, adopt: true, vid: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Checker{
+				Machines:      others{tc.other},
+				SharesCluster: func(context.Context) func(resource.Managed) bool { return func(resource.Managed) bool { return true } },
+				Hides:         func(object.Machine, object.Machine) bool { return tc.hidden },
+			}
+			m := machine("mine", 2, uuid)
+			m.Spec.ForProvider.VMID = new(int32(500))
+			for what, check := range map[string]struct {
+				err  error
+				want bool
+			}{
+				"UUID":      {c.CheckUUID(t.Context(), m, id), tc.uuid},
+				"Adoptable": {c.CheckAdoptable(t.Context(), m, id.VMID, id.UUID), tc.adopt},
+				"VMID":      {c.CheckVMID(t.Context(), m, id), tc.vid},
+			} {
+				if IsConflict(check.err) != check.want {
+					t.Errorf("%s %s: want a conflict %t, got %v", tc.reason, what, check.want, check.err)
 				}
 			}
 		})

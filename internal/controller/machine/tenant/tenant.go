@@ -20,6 +20,7 @@ package tenant
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -56,9 +57,11 @@ func (c Checks) Ownership(ctx context.Context, m object.Machine, v *vmstate.VM, 
 	return c.check(ctx, m, v.VMID, c.Holds)
 }
 
-// Hides reports whether the Machine is not to be told of another one: one of another namespace.
+// Hides reports whether the Machine is not to be told of another one: one of another namespace, or
+// of none that is known.
 func (c Checks) Hides(m, other object.Machine) bool {
-	return c.Tenant != nil && tenancy.NamespaceOf(m) != tenancy.NamespaceOf(other)
+	of := tenancy.NamespaceOf(m)
+	return c.Tenant != nil && (of == "" || of != tenancy.NamespaceOf(other))
 }
 
 // check a VM as the cluster's list shows it, with its pool, and show if it is refused.
@@ -72,8 +75,8 @@ func (c Checks) check(ctx context.Context, m object.Machine, vmid int, check fun
 }
 
 // Creation is an error if what is to be created, with what its source brings along, is not for the
-// tenant.
-func (c Checks) Creation(d qemu.Desired, source qemu.Config) error {
+// tenant. The node is that on which it is made.
+func (c Checks) Creation(d qemu.Desired, source qemu.Config, node string) error {
 	if c.Tenant == nil {
 		return nil
 	}
@@ -81,7 +84,26 @@ func (c Checks) Creation(d qemu.Desired, source qemu.Config) error {
 	if err := c.Options(d.Identity.VMID, change.Set); err != nil {
 		return err
 	}
-	return c.Inherits(change.After(source), d.Storages(source))
+	if err := c.Node(node); err != nil {
+		return err
+	}
+	return c.Inherits(change.After(source), append(d.Storages(source), clonedStorages(d, source)...))
+}
+
+// clonedStorages are those that the disks of the source are on, where their clones are made unless the
+// spec names another storage for all of them.
+func clonedStorages(d qemu.Desired, source qemu.Config) []string {
+	if d.Clone != nil && d.Clone.Storage != nil {
+		return nil
+	}
+	var names []string
+	for _, device := range slices.Concat(source.Drives(), source.Firmware()) {
+		disk, err := proxmox.ParseDisk(source[device])
+		if err == nil && disk.Storage() != "" && (!disk.CDROM() || disk.CloudInit()) && !slices.Contains(names, disk.Storage()) {
+			names = append(names, disk.Storage())
+		}
+	}
+	return names
 }
 
 // Change returns why a change of a VM's options cannot be made for the tenant.
