@@ -58,7 +58,7 @@ func (c *Connector) confine(ctx context.Context, mg resource.Managed, r referenc
 		return nil
 	case t == nil || err != nil:
 		return err
-	case refused != nil && !(meta.WasDeleted(mg) && tenancy.MayEnd(mg)):
+	case refused != nil && (!meta.WasDeleted(mg) || !tenancy.MayEnd(mg)):
 		tenancy.Show(mg, refused)
 		return refused
 	}

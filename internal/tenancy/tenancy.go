@@ -190,6 +190,13 @@ func (t *Tenant) Node(node string) error {
 // Stores reports whether disks and images may be on a storage.
 func (t *Tenant) Stores(storage string) bool { return t == nil || slices.Contains(t.Storages, storage) }
 
+// HidesImage reports whether a volume is not one that disks may be filled from. The names of others'
+// images have the UUIDs of their VMs.
+func (t *Tenant) HidesImage(volume string) bool { return t != nil && t.image(volume, "") != nil }
+
+// HidesBridge reports whether a bridge is not for the tenant.
+func (t *Tenant) HidesBridge(name string) bool { return t != nil && t.bridge("", name) != nil }
+
 // CarriedTags are tags that every VM has.
 func (t *Tenant) CarriedTags() []string {
 	if t == nil {

@@ -177,6 +177,7 @@ func (e creator) chooseNode(ctx context.Context, m Machine, s *source.Source) (s
 	if wanted == "" {
 		return "", nil
 	}
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n proxmox.Node) bool { return e.tenant.Node(n.Name) != nil })
 	return wanted, preflight.CheckNode(nodes, wanted)
 }
 
@@ -212,12 +213,12 @@ func (e creator) checkStorages(ctx context.Context, c *creation) error {
 		}
 	}
 	for _, name := range c.Storages(c.sourceConfig()) {
-		if err := preflight.CheckStorage(storages, name, c.node); err != nil {
+		if err := preflight.CheckStorage(storages, name, c.node, e.tenant.Stores); err != nil {
 			return err
 		}
 	}
 	for _, name := range c.targetStorages() {
-		if err := preflight.CheckStorage(storages, name, cmp.Or(ptr.Deref(c.Node, ""), c.placedNode)); err != nil {
+		if err := preflight.CheckStorage(storages, name, cmp.Or(ptr.Deref(c.Node, ""), c.placedNode), e.tenant.Stores); err != nil {
 			return err
 		}
 	}

@@ -126,7 +126,7 @@ func (e *Checks) MissingMedium(ctx context.Context, all []Medium, node string) (
 		}
 		if err == nil && !m.among(there) {
 			return conditions.Reject(conditions.Creating, "%s '%s' not found on node %s%s",
-				m.what, m.volume, node, conditions.Instead("volumes there", volumeIDs(there))), nil
+				m.what, m.volume, node, e.instead("volumes there", volumeIDs(there), e.Tenant.HidesImage)), nil
 		}
 	}
 	return nil, nil

@@ -45,8 +45,8 @@ func CheckNode(nodes []proxmox.Node, name string) error {
 	return conditions.Reject(conditions.Allocating, "node '%s' not found%s", name, conditions.Instead("nodes", names))
 }
 
-// CheckStorage says why disks cannot be on a storage of a node.
-func CheckStorage(storages []proxmox.Storage, name, node string) error {
+// CheckStorage says why disks cannot be on a storage of a node. Others are named in its place if they may be shown.
+func CheckStorage(storages []proxmox.Storage, name, node string, shows func(storage string) bool) error {
 	var holding []string
 	for _, s := range storages {
 		switch {
@@ -55,7 +55,7 @@ func CheckStorage(storages []proxmox.Storage, name, node string) error {
 			return conditions.Reject(conditions.Allocating, "storage '%s' does not hold disks: its content is %s", name, strings.Join(s.Content, ", "))
 		case s.Name == name:
 			return nil
-		case slices.Contains(s.Content, "images"):
+		case slices.Contains(s.Content, "images") && shows(s.Name):
 			holding = append(holding, s.Name)
 		}
 	}
@@ -81,7 +81,15 @@ func (e *Checks) BridgeNotFound(ctx context.Context, name, node string, there []
 	if has, err := e.Inventory.Privileges(ctx, path); err == nil && !has["SDN.Use"] && !has["SDN.Audit"] {
 		hidden = ", or the user may not see it: privilege SDN.Use is missing on " + path
 	}
-	return fmt.Sprintf("bridge '%s' not found on node %s%s%s", name, node, hidden, conditions.Instead("bridges there", BridgeNames(there)))
+	return fmt.Sprintf("bridge '%s' not found on node %s%s%s", name, node, hidden, e.instead("bridges there", BridgeNames(there), e.Tenant.HidesBridge))
+}
+
+// instead says at the end of a message what there is in place of what is missing, as far as the tenant may use it.
+func (e *Checks) instead(what string, names []string, hides func(string) bool) string {
+	if e.Tenant != nil {
+		what += " that the tenant may use"
+	}
+	return conditions.Instead(what, slices.DeleteFunc(names, hides))
 }
 
 // BridgeNames returns the names of bridges.

@@ -17,12 +17,17 @@ limitations under the License.
 package preflight
 
 import (
+	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 func TestMustTake(t *testing.T) {
@@ -43,6 +48,49 @@ func TestMustTake(t *testing.T) {
 			var r conditions.ValidationError
 			if (err != nil) != tc.fails || errors.As(err, &r) != tc.refused {
 				t.Errorf("\n%s\nwant an error %t, a refusal %t, got %v", tc.reason, tc.fails, tc.refused, err)
+			}
+		})
+	}
+}
+
+// there has one node with what all tenants have.
+type there struct{ Inventory }
+
+func (there) Storages(context.Context) ([]proxmox.Storage, error) {
+	return []proxmox.Storage{{Name: "local", Node: "a", Content: []string{"iso"}}}, nil
+}
+
+func (there) Volumes(context.Context, string, string, string, time.Duration) ([]proxmox.Volume, error) {
+	return []proxmox.Volume{
+		{ID: "local:iso/debian-13.iso"}, {ID: "local:iso/cidata-300-b0b0b0b0-0000-4000-8000-000000030001-0123456789abcdef.iso"},
+	}, nil
+}
+
+func (there) Privileges(context.Context, string) (proxmox.Privileges, error) {
+	return proxmox.Privileges{"SDN.Use": true}, nil
+}
+
+// TestInstead has messages name nothing that is another tenant's: the name of an image for cloud-init has the UUID of its VM.
+func TestInstead(t *testing.T) {
+	of, err := tenancy.Of([]v1alpha1.ProviderTenant{{
+		Name: "a", Namespaces: []string{"a"}, Pools: []string{"a"}, Images: []string{"local:iso/debian-*.iso"}, Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1"}},
+	}}, tenancy.Subject{Namespace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		tenant *tenancy.Tenant
+		sees   bool
+	}{"Tenant": {tenant: of}, "Everybody": {sees: true}} {
+		t.Run(name, func(t *testing.T) {
+			e := &Checks{Inventory: there{}, Tenant: tc.tenant}
+			no, err := e.MissingMedium(t.Context(), []Medium{{what: "iso", Content: ContentISO, volume: "local:iso/debian-9.iso"}}, "a")
+			if err != nil || no == nil {
+				t.Fatalf("want a refusal, got %v, %v", no, err)
+			}
+			text := no.Error() + e.BridgeNotFound(t.Context(), "vmbr1", "a", []proxmox.Bridge{{Name: "vmbr7"}})
+			if !strings.Contains(text, "debian-13") || strings.Contains(text, "b0b0b0b0") != tc.sees || strings.Contains(text, "vmbr7") != tc.sees {
+				t.Errorf("want others shown %t, got %s", tc.sees, text)
 			}
 		})
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // A Client is what the checks ask Proxmox VE itself.
@@ -53,6 +54,9 @@ type Checks struct {
 
 	// Superuser is true for root@pam with its password.
 	Superuser bool
+
+	// Tenant that messages name nothing to but what it may use; nil for one that may be told all.
+	Tenant *tenancy.Tenant
 }
 
 // ForbiddenChanges returns the changes that PVE would refuse for who we are or for what

@@ -37,6 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // An Archive is a backup that a VM is restored from.
@@ -280,7 +281,7 @@ func (a *Archive) Lacks(node string) error {
 // CheckStorages says why the disks cannot be put on their storages of a node.
 func (a *Archive) CheckStorages(storages []proxmox.Storage, node, field string) error {
 	for _, name := range a.Storages() {
-		if err := preflight.CheckStorage(storages, name, node); err != nil {
+		if err := preflight.CheckStorage(storages, name, node, (*tenancy.Tenant)(nil).Stores); err != nil {
 			return errors.Errorf("%w; %s.storage puts the disks of the backup on another one", err, field)
 		}
 	}
