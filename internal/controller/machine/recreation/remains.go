@@ -142,11 +142,15 @@ func (w Recreator) look(ctx context.Context, m object.Machine, r act.Remains) (f
 	if off, err := w.Reader.NodeUnreachable(ctx, f.Node); off || err != nil {
 		return f, err
 	}
-	if f.Gone = !listed || g.Type == "lxc"; f.Gone {
+	if f.Gone = listed && g.Type == "lxc"; f.Gone {
 		return f, nil
 	}
-	v, err := w.Reader.GetConfig(ctx, g.Ref())
-	if err != nil || v == nil {
+	v, err := w.Reader.GetConfig(ctx, proxmox.Ref{Node: f.Node, VMID: r.VMID})
+	switch {
+	case !listed && proxmox.IsAuthorization(err):
+		return f, nil // It may be there, and not be shown.
+	case err != nil || v == nil:
+		f.Gone = err == nil && !listed // A list may lack a VM for a moment: its node says so, too.
 		return f, err
 	}
 	return w.judge(ctx, m, f, v)
