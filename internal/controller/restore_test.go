@@ -39,6 +39,7 @@ func TestRestores(t *testing.T) {
 	runVersions(t, map[string]scenario{
 		"unpacked":  {reason: "A Machine waits for a Backup, and is a copy of what that holds.", run: fromBackup},
 		"moved":     {reason: "A Machine of a volume takes the place of the first VM.", run: fromVolume},
+		"arrived":   {reason: "A Machine of the backup of a VM that another cluster has gets the bridges and storages of its own.", run: fromElsewhere},
 		"latest":    {reason: "A Machine is made of the newest backup of another one's VM, for which it waits.", run: fromLatest},
 		"woken":     {reason: "A Machine that waits for a Backup is woken by it, and does not look for itself.", run: wokenByBackup},
 		"brokenoff": {reason: "What a restore has left that failed goes before the next attempt.", run: restoredLater},
@@ -158,6 +159,41 @@ func fromVolume(w *world) {
 		w.Errorf("want one restore, got %d", n)
 	}
 	w.finishBoth(first)
+}
+
+// elsewhere is a backup of a VM that another cluster has, whose disk and bridge are not in this one, on a storage that both share.
+const elsewhere = "nfs:backup/vzdump-qemu-777-2026_11_22-17_00_00.vma.zst"
+
+func fromElsewhere(w *world) {
+	w.grant("/vms", "PVEVMAdmin")
+	const mac = "BC:24:11:00:07:77"
+	w.pve.Edit(func(s *simulator.State) {
+		s.Volumes[s.Storages["nfs"].Key("pve1", strings.TrimPrefix(elsewhere, "nfs:"))] = &simulator.Volume{
+			VMID: 777, Format: "vma.zst", Content: "backup", Size: 1 << 20,
+			Backup: &simulator.Backup{
+				Config: map[string]string{
+					"name": "web", "memory": "512", "scsi0": "san:vm-777-disk-0,size=1G", "net0": "virtio=" + mac + ",bridge=lan9",
+					"smbios1": "uuid=77777777-2222-4333-8444-555555555555", "boot": "order=scsi0",
+				},
+				Disks: map[string]simulator.Volume{"scsi0": {Format: "raw", Content: "images", Size: 1 << 30}},
+			},
+		}
+	})
+	volume := elsewhere
+	w.create(v1alpha1.MachineParameters{
+		Restore:  &v1alpha1.MachineRestore{Volume: &volume, Storage: new("local-lvm"), Unique: new(false)},
+		Networks: []v1alpha1.MachineNetwork{{Name: "lan", Bridge: new("vmbr0")}},
+	})
+	w.ready()
+	g := w.vm()
+	if !strings.Contains(g.Config["net0"], mac) || !strings.Contains(g.Config["net0"], "bridge=vmbr0") {
+		w.Errorf("want the MAC address that it had and a bridge of this cluster, got %s", g.Config["net0"])
+	}
+	if !strings.HasPrefix(g.Config["scsi0"], "local-lvm:") || g.Power != simulator.Running || strings.Contains(g.Config["smbios1"], "77777777") {
+		w.Errorf("want its disk here, a UUID of its own, and that it runs, got %v", g.Config)
+	}
+	w.unchanged()
+	w.finish()
 }
 
 func wokenByBackup(w *world) {
