@@ -433,6 +433,43 @@ func TestByHand(t *testing.T) {
 	})
 }
 
+// A Snapshot that somebody has made by the name that the policy would give one is told, and left alone whatever comes: the
+// retention, and the end of the policy. The other Machines get theirs.
+func TestNameTaken(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		theirs, ok := l.object("Snapshot", objectName("nightly", "m000", night(1))).(Snapshot)
+		if !ok {
+			t.Fatal("it is no Snapshot")
+		}
+		theirs.SetLabels(map[string]string{labelPolicy: "nightly"})
+		theirs.SetAnnotations(map[string]string{annotationRun: night(1).UTC().Format(time.RFC3339)})
+		theirs.Parameters().Machine = ptr.To("m000")
+		l.must(l.kube.Create(l.Context(), theirs))
+		told := 0
+		for n := 1; n <= 4; n++ {
+			l.now = night(n)
+			for range 20 {
+				if err := l.reconcile(); err != nil && strings.Contains(err.Error(), "that this policy has not made") {
+					told++
+				}
+				l.work()
+				l.now = l.now.Add(time.Second)
+			}
+		}
+		if told == 0 {
+			l.Error("the policy does not tell of the Snapshot that has the name")
+		}
+		want := []string{theirs.GetName()}
+		for _, m := range []string{"m000", "m001", "m002"} {
+			want = append(want, objectName("nightly", m, night(3)), objectName("nightly", m, night(4)))
+		}
+		l.makes(want...)
+		l.must(l.kube.Delete(l.Context(), l.policy))
+		l.rest(20)
+		l.makes(theirs.GetName())
+	})
+}
+
 // The end of a policy removes what it has made, unless that is to stay.
 func TestEnd(t *testing.T) {
 	cases := map[string]struct {
