@@ -377,19 +377,39 @@ func TestPolicies(t *testing.T) {
 // TestErrorCategories sees what ProxmoxVMs call that which their Machines say.
 func TestErrorCategories(t *testing.T) {
 	cases := map[string]struct {
-		reason, kind, status, because, message, want string
+		reason, kind, status, because, message, category, want string
 	}{
-		"Fine":      {"nothing is wrong", "Ready", "True", "Available", "connection refused", "None"},
-		"Token":     {"as Proxmox VE says it", "Synced", "False", "ReconcileError", "cannot list: Authentication failed!", "AuthenticationError"},
-		"Privilege": {"as Proxmox VE says it", "Synced", "False", "ReconcileError", "Permission check failed (/vms/100, VM.Clone)", "AuthenticationError"},
-		"Config":    {"the site is missing", "Synced", "False", "ReconcileError", `ProviderConfig "x-b" does not exist`, "ConfigurationError"},
-		"Key":       {"the Secret lacks something", "Synced", "False", "ReconcileError", `secret "a/b" has no key "c"`, "ConfigurationError"},
+		"Fine": {"nothing is wrong", "Ready", "True", "Available", "connection refused", "None", ""},
+		"Token": {
+			"as Proxmox VE says it", "Synced", "False", "ReconcileError", "cannot list: Authentication failed!", "AuthenticationError",
+			"cannot list: Authentication failed!",
+		},
+		"Privilege": {
+			"as Proxmox VE says it", "Synced", "False", "ReconcileError", "Permission check failed (/vms/100, VM.Clone)", "AuthenticationError",
+			"Permission check failed (/vms/100, VM.Clone)",
+		},
+		"Config": {
+			"the site is missing", "Synced", "False", "ReconcileError", `ProviderConfig "x-b" does not exist`, "ConfigurationError",
+			`ProviderConfig "x-b" does not exist`,
+		},
+		"Key": {
+			"the Secret lacks something", "Synced", "False", "ReconcileError", `secret "a/b" has no key "c"`, "ConfigurationError",
+			`secret "a/b" has no key "c"`,
+		},
 		"Memory": {
 			"no node has room", "ResourcesAllocated", "False", "InsufficientResources", "insufficient resources on node a: memory", "QuotaExceeded",
+			"insufficient resources on node a: memory",
 		},
-		"Node":    {"the node is off", "Ready", "False", "NodeOffline", "node a is offline", "NodeUnhealthy"},
-		"Network": {"nobody listens", "Synced", "False", "ReconcileError", "cannot list: connection refused", "NetworkError"},
-		"Bridge":  {"the bridge is missing", "NetworkConfigured", "False", "NetworkError", "bridge 'vmbr9' not found on node a", "ValidationFailed"},
+		"Node":    {"the node is off", "Ready", "False", "NodeOffline", "node a is offline", "NodeUnhealthy", "node a is offline"},
+		"Network": {"nobody listens", "Synced", "False", "ReconcileError", "cannot list: connection refused", "NetworkError", "cannot list: connection refused"},
+		"Bridge": {
+			"the bridge is missing", "NetworkConfigured", "False", "NetworkError", "bridge 'vmbr999' not found on node test-node; bridges there: vmbr0",
+			"ValidationFailed", "network bridge 'vmbr999' does not exist on node 'test-node'",
+		},
+		"Storage": {
+			"only bridges have words of their own", "ResourcesAllocated", "False", "AllocationFailed", "storage 'fast' not found on node a", "ValidationFailed",
+			"storage 'fast' not found on node a",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -405,8 +425,11 @@ func TestErrorCategories(t *testing.T) {
 				t.Fatal(err)
 			}
 			w.settle(xr)
-			if got, _, _ := unstructured.NestedString(xr.Object, "status", "errorCategory"); got != tc.want {
-				t.Errorf("%s: want %s, got %s", tc.reason, tc.want, got)
+			if got, _, _ := unstructured.NestedString(xr.Object, "status", "errorCategory"); got != tc.category {
+				t.Errorf("%s: want %s, got %s", tc.reason, tc.category, got)
+			}
+			if got, _, _ := unstructured.NestedString(xr.Object, "status", "message"); got != tc.want {
+				t.Errorf("%s: want the message %q, got %q", tc.reason, tc.want, got)
 			}
 		})
 	}
