@@ -311,6 +311,16 @@ func cpuRefusals() map[string]refusal {
 			spec:   `{cpu: {sockets: 5}}`,
 			want:   []string{"spec.forProvider.cpu.sockets", "5", "less than or equal to 4"},
 		},
+		"ProvisioningWithoutAgent": {
+			reason: "The agent is what tells of cloud-init.",
+			spec:   `{agent: false, reportProvisioning: true}`,
+			want:   []string{"reportProvisioning asks the guest agent for cloud-init"},
+		},
+		"ProvisioningOfWindows": {
+			reason: "Windows has no cloud-init.",
+			spec:   `{osType: win11, reportProvisioning: true}`,
+			want:   []string{"reportProvisioning asks the guest agent for cloud-init"},
+		},
 		"TooManyThreads": {
 			reason: "A core has two threads at most.",
 			spec:   `{cpu: {cores: 6, threadsPerCore: 3}}`,

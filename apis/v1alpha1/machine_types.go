@@ -52,6 +52,7 @@ import (
 // +kubebuilder:validation:XValidation:rule="!has(self.disks) || !has(self.cdroms) || !self.disks.exists(d, has(d.device) && self.cdroms.exists(c, has(c.device) && c.device == d.device))",messageExpression="'a disk and a CD-ROM drive have the same device: %s'.format([self.disks.filter(d, has(d.device) && self.cdroms.exists(c, has(c.device) && c.device == d.device))[0].device])"
 // +kubebuilder:validation:XValidation:rule="!has(self.balloon) || self.balloon || !has(self.memoryOptions) || !has(self.memoryOptions.minimum)",message="memoryOptions.minimum needs the balloon device: set balloon to true or leave it out"
 // +kubebuilder:validation:XValidation:rule="!has(self.memory) || !has(self.memoryOptions) || !has(self.memoryOptions.minimum) || quantity(string(self.memoryOptions.minimum)).compareTo(quantity(string(self.memory))) <= 0",messageExpression="'memoryOptions.minimum %s must not exceed memory %s'.format([self.memoryOptions.minimum, self.memory])"
+// +kubebuilder:validation:XValidation:rule="!has(self.reportProvisioning) || !self.reportProvisioning || (!has(self.agent) || self.agent) && (!has(self.osType) || !self.osType.startsWith('w'))",message="reportProvisioning asks the guest agent for cloud-init: agent must not be false, nor osType a Windows"
 // +kubebuilder:validation:XValidation:rule="!has(self.recreation) || !has(self.vmid)",message="recreation makes the VM under another VMID: vmid must be left out"
 type MachineParameters struct {
 	// Name of the VM in Proxmox VE: a DNS name of letters, digits, hyphens and
@@ -267,6 +268,16 @@ type MachineParameters struct {
 	// AgentOptions refine how PVE talks to the guest agent.
 	// +optional
 	AgentOptions *MachineAgentOptions `json:"agentOptions,omitempty"`
+
+	// ReportProvisioning has the guest asked through its agent, after each of its
+	// starts, whether cloud-init has finished: it reads the guest's file
+	// /run/cloud-init/result.json until that is there, after 2, 3, 4.5 seconds …
+	// 5 minutes. The condition GuestProvisioned shows the result, with the errors
+	// of cloud-init. It needs the guest agent, and the token VM.GuestAgent.FileRead
+	// (Proxmox VE 9) or VM.Monitor (8) for the VM. Ready does not wait for it.
+	// Default: false.
+	// +optional
+	ReportProvisioning *bool `json:"reportProvisioning,omitempty"`
 
 	// Protection makes PVE refuse to remove the VM or its disks. While it is
 	// set, deleting this resource waits with a condition that says so; a VM that

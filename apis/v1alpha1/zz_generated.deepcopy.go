@@ -2565,6 +2565,11 @@ func (in *MachineParameters) DeepCopyInto(out *MachineParameters) {
 		*out = new(MachineAgentOptions)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.ReportProvisioning != nil {
+		in, out := &in.ReportProvisioning, &out.ReportProvisioning
+		*out = new(bool)
+		**out = **in
+	}
 	if in.Protection != nil {
 		in, out := &in.Protection, &out.Protection
 		*out = new(bool)

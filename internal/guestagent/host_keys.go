@@ -22,6 +22,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -149,6 +151,20 @@ func MayReadFiles(ctx context.Context, c FileReader, vmid int) (bool, error) {
 		}
 	}
 	return false, err
+}
+
+// Ask a guest for its host keys, and report whether they differ from those before. A token that may not read files does not ask.
+func (h *HostKeys) Ask(ctx context.Context, c FileReader, o objectstate.Object, ref proxmox.Ref, log logging.Logger) bool {
+	if may, err := MayReadFiles(ctx, c, ref.VMID); err != nil || !may {
+		log.Debug("Cannot read host keys of guest", "vmid", ref.VMID, "allowed", may, "error", err)
+		h.GiveUp(o)
+		return false
+	}
+	before := h.Of(o)
+	h.Record(o, ReadHostKeys(ctx, c, ref, func(file string, err error) {
+		log.Debug("Cannot read host key of guest", "vmid", ref.VMID, "file", file, "error", err)
+	}))
+	return h.Of(o) != before
 }
 
 // ReadHostKeys reads those keys that can be read, one a line. A guest need not have each kind. Files that cannot be read are reported to

@@ -77,6 +77,9 @@ type Results struct {
 	background func(func())
 	later      func(time.Duration, func())
 
+	// Provisionings are what guests have reported of cloud-init.
+	Provisionings *Provisionings
+
 	guests objectstate.Store[guest] // Its lock is that of all fields below.
 	boots  bootTimes
 	slots  map[Node]int
@@ -120,6 +123,7 @@ func New(now func() time.Time, opts ...Option) *Results {
 	for _, o := range opts {
 		o(r)
 	}
+	r.Provisionings = &Provisionings{now: r.now, later: r.later}
 	return r
 }
 
@@ -370,6 +374,7 @@ func retryDelay(tries int) time.Duration {
 
 // Forget a Machine that is gone.
 func (r *Results) Forget(m objectstate.Object) {
+	r.Provisionings.Forget(m)
 	r.guests.Lock()
 	defer r.guests.Unlock()
 	r.guests.Delete(m)

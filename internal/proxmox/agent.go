@@ -108,10 +108,8 @@ func plainMAC(s string) string {
 	return mac.String()
 }
 
-// ReadFile asks the guest agent for a file of the guest, such as
-// /etc/ssh/ssh_host_ed25519_key.pub. PVE 9 wants VM.GuestAgent.FileRead for it,
-// PVE 8 VM.Monitor. If nobody answers there, or the file cannot be read,
-// IsAgentUnavailable holds for the error.
+// ReadFile asks the guest agent for a file of the guest, such as /etc/ssh/ssh_host_ed25519_key.pub. PVE 9 wants VM.GuestAgent.FileRead for
+// it, PVE 8 VM.Monitor. If nobody answers there, or the file cannot be read, IsAgentUnavailable holds for the error.
 func (c GuestAPI) ReadFile(ctx context.Context, ref Ref, path string) (string, error) {
 	r := machine("read a file of the guest of", http.MethodGet, ref, "/agent/file-read")
 	r.query = url.Values{"file": {path}}

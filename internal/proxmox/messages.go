@@ -44,6 +44,7 @@ var (
 	reNoSuchTask    = regexp.MustCompile(`^no such task$`)
 	reNoHA          = regexp.MustCompile(`^cannot delete service '[^']*', not HA managed`)
 	reAgent         = regexp.MustCompile(`QEMU guest agent is not running|No QEMU guest agent configured|qga command '[^']*' failed|^` + agentError)
+	reNoSuchFile    = regexp.MustCompile(`: No such file or directory$`)
 	reRootOnly      = regexp.MustCompile(`(?i)\bonly root (can|may)\b`)
 	rePrivilege     = regexp.MustCompile(`\((/[^,]*), ([^)]+)\)`)
 	rePrivileges    = regexp.MustCompile(`Permission check failed (\(/[^,]*, [^)]+\)(, )?)+`)
@@ -204,9 +205,11 @@ func IsNoSuchTask(err error) bool { return says(err, reNoSuchTask) }
 // IsNotInHA reports whether HA cannot forget the VM since it does not know it.
 func IsNotInHA(err error) bool { return says(err, reNoHA) }
 
-// IsAgentUnavailable reports whether the guest agent is not configured, not running
-// or not answering, or the VM is not running.
+// IsAgentUnavailable reports whether the guest agent is not configured, not running or not answering, or the VM is not running.
 func IsAgentUnavailable(err error) bool { return says(err, reAgent) || IsNotRunning(err) }
+
+// IsNoSuchFile reports whether the guest agent was asked for a file that the guest does not have.
+func IsNoSuchFile(err error) bool { return says(err, reNoSuchFile) }
 
 // IsRootOnly reports whether the call has an option that only root@pam, and no API
 // token, may use.

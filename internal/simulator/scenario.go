@@ -139,6 +139,14 @@ type ScenarioAgent struct {
 	Missing         bool                `json:"missing,omitempty"`
 	IgnoresShutdown bool                `json:"ignoresShutdown,omitempty"`
 	Addresses       map[string][]string `json:"addresses,omitempty"`
+	// CloudInit says how far cloud-init gets in a guest that has a drive of it; without it, it finishes as soon as the agent answers.
+	CloudInit *ScenarioCloudInit `json:"cloudInit,omitempty"`
+}
+
+// ScenarioCloudInit is what cloud-init does in a guest.
+type ScenarioCloudInit struct {
+	Running bool     `json:"running,omitempty"`
+	Errors  []string `json:"errors,omitempty"`
 }
 
 // ScenarioPool is a resource pool.
@@ -486,6 +494,9 @@ func (s *Server) bring(o *engine.Op, g *state.Guest, sg ScenarioGuest) error {
 	}
 	if sg.Agent != nil {
 		g.Agent = &state.Agent{Missing: sg.Agent.Missing, IgnoresShutdown: sg.Agent.IgnoresShutdown, Addresses: map[int][]string{}}
+		if c := sg.Agent.CloudInit; c != nil {
+			g.Agent.CloudInitRuns, g.Agent.CloudInitErrors = c.Running, slices.Clone(c.Errors)
+		}
 		for nic, list := range sg.Agent.Addresses {
 			g.Agent.Addresses[schema.Int(strings.TrimPrefix(nic, "net"))] = slices.Clone(list)
 		}

@@ -24,6 +24,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/provisioned"
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
 )
 
@@ -35,10 +36,11 @@ const agentTimeout = 10 * time.Second
 
 // pollAgent adds what the guest has reported to the VM, and asks the guest in the background if that is due.
 func (e agentPoll) pollAgent(m Machine) {
+	boot := e.now().Add(-e.vm.Status.Uptime)
+	provisioned.Show(m, e.vm, e.agents.Provisionings, boot)
 	if !e.vm.On() || !e.vm.AgentOn() || e.vm.BeingCreated() {
 		return
 	}
-	boot := e.now().Add(-e.vm.Status.Uptime)
 	at := guestagent.Node{Cluster: e.inventory, Name: e.vm.Node}
 	e.agents.Rewire(m, boot, e.vm.AllMACs())
 	switch {
@@ -49,7 +51,11 @@ func (e agentPoll) pollAgent(m Machine) {
 		})
 	case e.agents.Addresses(m, boot) != nil && e.hostKeysWanted(m, boot) && e.hostKeys.Due(m, boot):
 		e.askAgent(m, func(ctx context.Context, asker *external, later Machine) bool {
-			return agentPoll{external: asker}.askHostKeys(ctx, later)
+			return asker.hostKeys.Ask(ctx, asker.client, later, asker.vm.Ref, asker.log)
+		})
+	case e.agents.Addresses(m, boot) != nil && provisioned.Wanted(m) && e.agents.Provisionings.Due(m, boot):
+		e.askAgent(m, func(ctx context.Context, asker *external, later Machine) bool {
+			return asker.agents.Provisionings.Ask(ctx, asker.client, later, asker.vm.Ref, boot, asker.waker(later))
 		})
 	default:
 		e.agents.WakeForPoll(m, boot, e.waker(m))
@@ -88,7 +94,7 @@ func (e agentPoll) readAddresses(ctx context.Context, m Machine, boot time.Time,
 		e.agents.WakeForPoll(m, boot, e.waker(m))
 	}
 	if told != nil && e.wantsHostKeys(m) && e.agents.StillRunning(m, boot) && e.hostKeys.Due(m, boot) {
-		news = e.askHostKeys(ctx, m) || news
+		news = e.hostKeys.Ask(ctx, e.client, m, e.vm.Ref, e.log) || news
 	}
 	return news
 }
@@ -120,18 +126,4 @@ func (e agentPoll) withHostKeys(m Machine, d managed.ConnectionDetails) managed.
 		d[detailHostKeys] = []byte(keys)
 	}
 	return d
-}
-
-// askHostKeys reads the guest's host keys and reports whether they differ from those before.
-func (e agentPoll) askHostKeys(ctx context.Context, m Machine) bool {
-	if may, err := guestagent.MayReadFiles(ctx, e.client, e.vm.VMID); err != nil || !may {
-		e.log.Debug("Cannot read host keys of guest", "vmid", e.vm.VMID, "allowed", may, "error", err)
-		e.hostKeys.GiveUp(m)
-		return false
-	}
-	before := e.hostKeys.Of(m)
-	e.hostKeys.Record(m, guestagent.ReadHostKeys(ctx, e.client, e.vm.Ref, func(file string, err error) {
-		e.log.Debug("Cannot read host key of guest", "vmid", e.vm.VMID, "file", file, "error", err)
-	}))
-	return e.hostKeys.Of(m) != before
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package guest
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/netip"
@@ -39,6 +40,28 @@ func AgentRuns(o *engine.Op, g *state.Guest) error {
 		return apierr.Errorf("QEMU guest agent is not running")
 	}
 	return nil
+}
+
+// cloudInitResult is the file that cloud-init writes at its end.
+const cloudInitResult = "/run/cloud-init/result.json"
+
+// File returns a file of the guest: one that the agent has written, or what cloud-init leaves where the guest
+// has a drive of it, or an ISO image that may have its data.
+func File(o *engine.Op, g *state.Guest, path string) (string, bool) {
+	if content, ok := g.Files[path]; ok || path != cloudInitResult || g.Agent != nil && g.Agent.CloudInitRuns {
+		return content, ok
+	}
+	failures := []string{}
+	if g.Agent != nil {
+		failures = append(failures, g.Agent.CloudInitErrors...)
+	}
+	for key, value := range g.Config {
+		if d := ParseDrive(o.Engine, key, value); IsDrive(key) && (d.CloudInit() || d.CDROM() && d.File() != "none") {
+			raw, err := json.Marshal(map[string]any{"v1": map[string]any{"datasource": "DataSourceNoCloud [seed=/dev/sr0]", "errors": failures}})
+			return string(raw), err == nil
+		}
+	}
+	return "", false
 }
 
 // NotFrozen is what a snapshot of a running VM logs if its agent does not freeze its file systems: nothing if it does, and in 8.4 for a VM

@@ -207,6 +207,9 @@ type Agent struct {
 	Addresses map[int][]string
 	// IgnoresShutdown makes the system ignore requests to power off.
 	IgnoresShutdown bool
+	// CloudInitRuns keeps cloud-init from ending; CloudInitErrors are those that it ends with.
+	CloudInitRuns   bool
+	CloudInitErrors []string
 }
 
 // Snapshot is a snapshot of a guest.

@@ -45,6 +45,9 @@ const (
 	TypeNetworkConfigured  xpv2.ConditionType = "NetworkConfigured"
 	TypeRestartRequired    xpv2.ConditionType = "RestartRequired"
 
+	// TypeGuestProvisioned is true if cloud-init has finished in the guest without errors.
+	TypeGuestProvisioned xpv2.ConditionType = "GuestProvisioned"
+
 	// TypeRemainsFound is true while there is a VM that a lost creation has left.
 	TypeRemainsFound xpv2.ConditionType = "RemainsFound"
 )
@@ -81,6 +84,16 @@ const (
 	ReasonRestartFailed      xpv2.ConditionReason = "RestartFailed"
 	ReasonRestartIneffective xpv2.ConditionReason = "RestartIneffective"
 	ReasonStartBlocked       xpv2.ConditionReason = "StartBlocked"
+)
+
+// Reasons of the condition GuestProvisioned.
+const (
+	ReasonCloudInitFinished   xpv2.ConditionReason = "CloudInitFinished"
+	ReasonCloudInitFailed     xpv2.ConditionReason = "CloudInitFailed"
+	ReasonCloudInitRunning    xpv2.ConditionReason = "CloudInitRunning"
+	ReasonWaitingForAgent     xpv2.ConditionReason = "WaitingForAgent"
+	ReasonGuestNotReadable    xpv2.ConditionReason = "GuestNotReadable"
+	ReasonProvisioningUnasked xpv2.ConditionReason = "NotReported"
 )
 
 // Reasons of the condition RemainsFound.

@@ -147,7 +147,7 @@ func agentFileRead(c *engine.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, ok := g.Files[c.Str("file")]
+	content, ok := guest.File(c.Op(), g, c.Str("file"))
 	if !ok {
 		return nil, apierr.Errorf("Agent error: failed to open file '%s' (mode: 'r'): No such file or directory", c.Str("file"))
 	}
