@@ -179,7 +179,7 @@ func (c *connector) Connect(ctx context.Context, m Volume) (managed.TypedExterna
 	}
 	e.client, e.inventory, e.reader = to.Client, to.Inventory, vmcache.NewReader(to.Client, to.Inventory)
 	e.storage, e.node = ptr.Deref(to.Config.DefaultStorage, ""), ptr.Deref(to.Config.DefaultNode, "")
-e.shares = c.sharing(ctx, to.Config.Endpoints)
+	e.shares = c.sharing(ctx, to.Config.Endpoints)
 	e.vmids = to.Config.VMIDs()
 	return e, nil
 }
