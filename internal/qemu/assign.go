@@ -18,6 +18,7 @@ package qemu
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -134,7 +135,7 @@ func (d Devices) claim(l deviceList, e listEntry, have Config) error {
 	case has == e.device:
 		return nil
 	case has != "":
-		return errors.Errorf("%s %q is device %s: it cannot become %s, which an entry of another name can be", l.what, e.name, has, e.device)
+		return errors.Errorf("%s %q is device %s: it cannot become %s, which %s", l.what, e.name, has, e.device, l.cure(e))
 	}
 	if owner := l.owner(e.device); owner != "" {
 		return errors.Errorf("device %s is %s %q already: %q cannot have it", e.device, l.what, owner, e.name)
@@ -153,6 +154,16 @@ func (d Devices) claim(l deviceList, e listEntry, have Config) error {
 	}
 	d.bind(l, e, e.device, have)
 	return nil
+}
+
+// cure says how the spec can have an entry with a device that the name does not stand for. Two names that are exchanged can be
+// read in two ways: other names for both, or each of them at the other's place.
+func (l deviceList) cure(e listEntry) string {
+	if owner := l.owner(e.device); owner != "" {
+		return fmt.Sprintf("is %q: to exchange the names of both, give %q a third name first, then %q its name, then the third the name %q",
+			owner, e.name, owner, owner)
+	}
+	return "an entry of another name can be"
 }
 
 // inherit has an entry be by another name what was at the device that it names, if the

@@ -318,6 +318,20 @@ func TestPathIndependence(t *testing.T) {
 			edits:  []spec{disksOf(sized("root", "8G"), sized("data", "1G")), disksOf(sized("root", "8G"), diskOn("files", "scsi1"))},
 			want:   m{"root": root, "files": data},
 		},
+		"RenameExchanged": {
+			reason: "Two names that are exchanged at once can be read in two ways.",
+			edits:  []spec{disksOf(disk("root"), disk("data")), disksOf(diskOn("root", "scsi1"), diskOn("data", "scsi0"))},
+			err: `disk "root" is device scsi0: it cannot become scsi1, which is "data": to exchange the names of both, ` +
+				`give "root" a third name first, then "data" its name, then the third the name "data"`,
+		},
+		"RenameByThird": {
+			reason: "By way of a third name both keep their data.",
+			edits: []spec{
+				disksOf(disk("root"), disk("data")), disksOf(diskOn("third", "scsi0"), diskOn("data", "scsi1")),
+				disksOf(diskOn("third", "scsi0"), diskOn("root", "scsi1")), disksOf(diskOn("data", "scsi0"), diskOn("root", "scsi1")),
+			},
+			want: m{"data": root, "root": data},
+		},
 		"RenameLater": {
 			reason: "Also some edits later.",
 			vm:     Config{},
