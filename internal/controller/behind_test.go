@@ -248,9 +248,10 @@ func TestOtherRequests(t *testing.T) {
 		"action":   {reason: "An action is done once.", run: act},
 		"restarts": {reason: "What needs a restart gets one, once.", run: restarts},
 		"booting": {
-			reason:    "A VM that is deleted while it boots is asked until it hears, and not stopped hard.",
-			durations: map[string]string{"boot": "5s"}, run: deleteBooting,
+			reason: "A VM that is deleted while it boots is asked until it hears, and not stopped hard.",
+			run:    deleteBooting,
 		},
+		"haonce":   {reason: "High availability is asked once to stop a VM that is deleted.", run: deleteUnderHA},
 		"deaf":     {reason: "A guest that does not hear the request is told of, and stopped hard once the spec says so.", run: restartsHard},
 		"moves":    {reason: "A disk is moved, attached and destroyed.", run: moves},
 		"migrates": {reason: "A VM migrates to the node of the spec.", run: migrates},
@@ -348,14 +349,39 @@ func deleteBooting(w *world) {
 	spec.ShutdownTimeoutSeconds = new(int32(600))
 	w.create(spec)
 	w.eventually("the VM runs", func() bool { return w.exists() && w.m.Observation().VMID != nil && w.vm().Power == simulator.Running })
+	w.tamper(func(g *simulator.Guest) { g.Agent = &simulator.Agent{Missing: true, IgnoresShutdown: true} })
 	w.delete()
 	w.says(xpv2.TypeReady, xpv2.ReasonDeleting, "the guest is asked to shut down; the VM is stopped hard at ")
 	w.says(kind.TypeUpToDate, xpv2.ReasonDeleting, "")
+	w.eventually("the guest is asked again", func() bool { return w.tasks("qmshutdown") > 1 })
+	w.tamper(func(g *simulator.Guest) { g.Agent = nil }) // It has booted.
 	w.gone()
 	for _, r := range w.writes() {
 		if strings.HasSuffix(r.Path, "/status/stop") || r.Params["forceStop"] != "" {
 			w.Errorf("want it shut down, got %s %v", r.Path, r.Params)
 		}
+	}
+}
+
+func deleteUnderHA(w *world) {
+	w.grant("/", "PVESysAdmin")
+	spec := ubuntu()
+	spec.ShutdownTimeoutSeconds, spec.HighAvailability = new(int32(600)), &v1alpha1.MachineHighAvailability{}
+	w.create(spec)
+	w.ready()
+	release := w.pve.Inject(simulator.Fault{Task: "qmshutdown", Hold: true})
+	w.delete()
+	w.says(xpv2.TypeReady, xpv2.ReasonDeleting, "high availability is to stop the VM")
+	w.eventually("high availability shuts the guest down", func() bool { return w.tasks("qmshutdown") > 0 })
+	for range 2 {
+		before := w.looks()
+		w.tamper(func(g *simulator.Guest) { g.Config["tags"] += "a" })
+		w.eventually("the VM is looked at", func() bool { return w.looks() > before })
+	}
+	release()
+	w.gone()
+	if n := w.tasks("hastop"); n != 1 {
+		w.Errorf("want one request, got %d:\n%s", n, w)
 	}
 }
 
