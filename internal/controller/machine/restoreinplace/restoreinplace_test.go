@@ -336,6 +336,10 @@ func TestRestore(t *testing.T) {
 	if err := l.next(); !kind.IsWait(err) || l.record.State != v1alpha1.ActMakingSafetyBackup {
 		t.Errorf("it is made once, got %v", err)
 	}
+	l.kind.Show(l.m, l.record)
+	if waiting, err := restore.WaitingFor(t.Context(), l.kube, l.machines(), key); err != nil || len(waiting) != 1 {
+		t.Errorf("it is woken when the Backup is made, got %v, %v", waiting, err)
+	}
 	b.Status.AtProvider.State, b.Status.AtProvider.VMUUID = v1alpha1.BackupComplete, uuid
 	l.must(l.kube.Update(t.Context(), b))
 	l.must(l.next())
@@ -350,6 +354,15 @@ func TestRestore(t *testing.T) {
 	if o := l.m.Status.AtProvider.RestoreInPlace; o.SafetyBackup != key.Name || o.Volume != l.volume {
 		t.Errorf("it is shown, got %+v", o)
 	}
+}
+
+// machines stores the Machine as it is, and returns an empty list of its kind.
+func (l *lab) machines() *namespaced.MachineList {
+	l.Helper()
+	stored := l.m.DeepCopy()
+	stored.ResourceVersion = ""
+	l.must(l.kube.Create(l.Context(), stored))
+	return &namespaced.MachineList{}
 }
 
 // TestSafety has nothing restored without a safety backup of the VM as it is now, if one is asked for.
