@@ -465,6 +465,27 @@ func TestFollowUnlisted(t *testing.T) {
 	})
 }
 
+// A task that no list shows is asked for by itself, at first soon and then every five seconds, however often lists are read.
+func TestFollowedPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{task: proxmox.Task{UPID: "a", Running: true}}
+		c := New(p, WithPollInterval(time.Second/5))
+		defer c.Close()
+		c.Follow("a", make(followed, 1).done)
+		pass(20 * time.Second)
+		synctest.Wait()
+		first := p.looks.Load()
+		if first < 4 || first > 7 {
+			t.Errorf("want 4 to 7 looks in 20 seconds, ever more seldom, got %d", first)
+		}
+		pass(10 * time.Minute)
+		synctest.Wait()
+		if n := p.looks.Load() - first; n < 100 || n > 120 {
+			t.Errorf("want a look every five seconds, got %d in ten minutes", n)
+		}
+	})
+}
+
 func TestFollowThroughFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pve{err: errors.New("boom")}
