@@ -53,7 +53,7 @@ GENERATED = find apis package/crds docs/reference examples/namespaced \( -name '
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help fetch modules demo run up test test-all test-scopes test-ui test-scale test-integration test-faults test-fuzz bench e2e e2e-crossplane e2e-packages generate check-generate lint build image xpkg configuration publish xpkg-program chart test-chart launcher clean clean-all
+.PHONY: help fetch modules demo run up test test-all test-scopes test-ui test-scale test-integration test-faults test-fuzz bench e2e e2e-crossplane e2e-packages generate check-generate lint vulncheck build image xpkg configuration publish xpkg-program chart test-chart launcher clean clean-all
 
 help: ## List the targets.
 	@echo 'usage: make <target> [VARIABLE=value]'
@@ -175,6 +175,11 @@ lint: $(LINTER) ## Lint all modules; the rules are in .golangci.yml.
 		(cd $$module && GOGC=400 GOFLAGS="$$GOFLAGS -trimpath" CGO_ENABLED=0 GOLANGCI_LINT_CACHE=$(CURDIR)/.cache/golangci-lint \
 			$(LINTER) run --config $(CURDIR)/.golangci.yml --allow-serial-runners $(ARGS) ./...) || status=1; \
 	done; exit $$status
+
+# The programs keep their symbols for it, which tell which functions of a module they have.
+vulncheck: ## Look for known vulnerabilities in what the programs are built of. Where vuln.go.dev cannot be reached, it says SKIP.
+	@programs=$$(mktemp -d) && trap 'rm -rf "$$programs"' EXIT && $(BUILD) -o "$$programs/" ./cmd/provider ./cmd/pve-simulator && \
+	hack/vulncheck/run "$$programs"/*
 
 test-chart: $(HELM) ## Test the Helm chart: lint it and compare what it renders.
 	cd cluster && HELM=$(HELM) CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./charts/...
