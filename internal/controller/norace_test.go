@@ -18,10 +18,5 @@ limitations under the License.
 
 package controller_test
 
-import "time"
-
 // raced says that the race detector does not watch.
 const raced = false
-
-// pace is how often anything is looked at that may have changed.
-const pace = 50 * time.Millisecond

@@ -71,24 +71,22 @@ func policyIn(scopeName, name string) policy {
 // restarts and the clock is set back.
 func TestSnapshotPolicy(t *testing.T) {
 	t.Parallel()
-	for scopeName, s := range scopes() {
-		t.Run(scopeName, func(t *testing.T) {
-			t.Parallel()
-			w := emptyWorld(t, s, "policy-"+strings.ToLower(scopeName), map[string]string{"qmsnapshot": "200ms", "qmdelsnapshot": "200ms"}, "")
-			days := &atomic.Int64{}
-			w.options = func(mgr ctrl.Manager) kind.Options {
-				o := kindOptions(mgr)
-				o.Now = func() time.Time { return time.Now().Add(time.Duration(days.Load()) * 24 * time.Hour) }
-				o.Shard = kind.Shard{Selector: labels.SelectorFromSet(labels.Set{label: w.name})}
-				return o
-			}
-			w.begin()
-			w.grant("/", "PVEVMAdmin")
-			w.create(ubuntu())
-			w.ready()
-			nights(w, policyIn(scopeName, w.name), days)
-		})
-	}
+	eachScope(t, func(t *testing.T, scopeName string) {
+		t.Helper()
+		w := emptyWorld(t, scopes()[scopeName], "policy-"+strings.ToLower(scopeName), map[string]string{"qmsnapshot": "200ms", "qmdelsnapshot": "200ms"}, "")
+		days := &atomic.Int64{}
+		w.options = func(mgr ctrl.Manager) kind.Options {
+			o := kindOptions(mgr)
+			o.Now = func() time.Time { return time.Now().Add(time.Duration(days.Load()) * 24 * time.Hour) }
+			o.Shard = kind.Shard{Selector: labels.SelectorFromSet(labels.Set{label: w.name})}
+			return o
+		}
+		w.begin()
+		w.grant("/", "PVEVMAdmin")
+		w.create(ubuntu())
+		w.ready()
+		nights(w, policyIn(scopeName, w.name), days)
+	})
 }
 
 func nights(w *world, p policy, days *atomic.Int64) {

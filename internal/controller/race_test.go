@@ -18,11 +18,5 @@ limitations under the License.
 
 package controller_test
 
-import "time"
-
 // raced says that the race detector watches.
 const raced = true
-
-// pace is how often anything is looked at that may have changed. Each look takes five
-// times as long while the race detector watches.
-const pace = 125 * time.Millisecond

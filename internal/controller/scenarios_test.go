@@ -17,6 +17,7 @@ limitations under the License.
 package controller_test
 
 import (
+	"hash/crc32"
 	"iter"
 	"maps"
 	"os"
@@ -88,6 +89,21 @@ func scenarios() map[string]scenario {
 func TestLifecycle(t *testing.T) {
 	t.Parallel()
 	runAll(t, scenarios())
+}
+
+// eachScope runs a test in both scopes, except those that inMatrix leaves out.
+func eachScope(t *testing.T, run func(t *testing.T, scopeName string)) {
+	t.Helper()
+	turn := int(crc32.ChecksumIEEE([]byte(t.Name())) % 2)
+	for i, scopeName := range slices.Sorted(maps.Keys(scopes())) {
+		if !inMatrix(turn, i) {
+			continue
+		}
+		t.Run(scopeName, func(t *testing.T) {
+			t.Parallel()
+			run(t, scopeName)
+		})
+	}
 }
 
 // runAll scenarios in both scopes.

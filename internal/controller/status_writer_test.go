@@ -123,38 +123,36 @@ func (s *witness) further(w *world, kinds int, more uint64) {
 // that nothing happens to: the API server is spared.
 func TestNothingWritten(t *testing.T) {
 	t.Parallel()
-	for scopeName, s := range scopes() {
-		t.Run(scopeName, func(t *testing.T) {
-			t.Parallel()
-			w := emptyWorld(t, s, strings.ToLower(scopeName)+"-quiet", nil, "")
-			w.poll = 200 * time.Millisecond
-			w.configure()
-			seen := watched(w)
-			w.create(calm())
-			c, n := w.cluster("", v1alpha1.ProxmoxClusterParameters{}), w.node("", v1alpha1.ProxmoxNodeParameters{NodeName: new("pve1")})
-			w.make(c)
-			w.make(n)
-			w.ready()
-			w.well(c)
-			w.well(n)
-			var written []string
-			for range 3 { // Once a minute the time of the last look at a cluster is written.
-				seen.further(w, 3, 2)
-				before := len(seen.written())
-				seen.further(w, 3, 10)
-				if written = seen.written()[before:]; len(written) == 0 {
-					break
-				}
+	eachScope(t, func(t *testing.T, scopeName string) {
+		t.Helper()
+		w := emptyWorld(t, scopes()[scopeName], strings.ToLower(scopeName)+"-quiet", nil, "")
+		w.poll = 200 * time.Millisecond
+		w.configure()
+		seen := watched(w)
+		w.create(calm())
+		c, n := w.cluster("", v1alpha1.ProxmoxClusterParameters{}), w.node("", v1alpha1.ProxmoxNodeParameters{NodeName: new("pve1")})
+		w.make(c)
+		w.make(n)
+		w.ready()
+		w.well(c)
+		w.well(n)
+		var written []string
+		for range 3 { // Once a minute the time of the last look at a cluster is written.
+			seen.further(w, 3, 2)
+			before := len(seen.written())
+			seen.further(w, 3, 10)
+			if written = seen.written()[before:]; len(written) == 0 {
+				break
 			}
-			if len(written) > 0 {
-				t.Errorf("want nothing written in ten looks, got:\n%s", strings.Join(written, "\n"))
-			}
-			w.repaired()
-			w.remove(c)
-			w.remove(n)
-			w.finish()
-		})
-	}
+		}
+		if len(written) > 0 {
+			t.Errorf("want nothing written in ten looks, got:\n%s", strings.Join(written, "\n"))
+		}
+		w.repaired()
+		w.remove(c)
+		w.remove(n)
+		w.finish()
+	})
 }
 
 // repaired has somebody else change the status, which is as it was soon.

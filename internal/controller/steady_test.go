@@ -105,44 +105,42 @@ func TestManyOfHA(t *testing.T) {
 // cluster, so that what is known of the VMs goes on being known.
 func TestRotated(t *testing.T) {
 	t.Parallel()
-	for scopeName := range scopes() {
-		t.Run(scopeName, func(t *testing.T) {
-			t.Parallel()
-			const n = 20
-			c, seen := newStoppedPopulation(t, scopeName, "rotated", n, v1alpha1.MachineParameters{Tags: []string{"ours"}})
-			seen.further(c.world, 1, 2*n)
-			before, since := c.asked("/nodes/{node}/qemu/{vmid}"), time.Now()
-			c.pve.Edit(func(s *simulator.State) {
-				s.Users["crossplane@pve"].Tokens["next"] = &simulator.Token{Secret: simulatortest.TestSecret, NoSeparation: true}
-			})
-			secret := &corev1.Secret{}
-			if err := c.kube.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: c.name}, secret); err != nil {
-				t.Fatal(err)
-			}
-			secret.Data["tokenID"] = []byte("crossplane@pve!next")
-			if err := c.kube.Update(t.Context(), secret); err != nil {
-				t.Fatal(err)
-			}
-			c.eventually("the new token is used", func() bool {
-				return slices.ContainsFunc(c.pve.Requests(), func(r simulator.Request) bool { return r.User == "crossplane@pve!next" })
-			})
-			c.pve.Edit(func(s *simulator.State) { delete(s.Users["crossplane@pve"].Tokens, "demo") })
-			seen.further(c.world, 1, 5*n)
-			t.Logf("%d Machines: %d reads of VMs in five looks at each", n, c.asked("/nodes/{node}/qemu/{vmid}")-before)
-			// All are read once within ten minutes, one after the other.
-			most := n/4 + int(n*time.Since(since)/(10*time.Minute))
-			if got := c.asked("/nodes/{node}/qemu/{vmid}") - before; got > most {
-				t.Errorf("want at most %d reads of %d VMs because of the new token, got %d", most, n, got)
-			}
-			c.ready(n)
-			vmid := int(*c.machines()[0].Observation().VMID)
-			c.pve.Edit(func(s *simulator.State) { s.Guests[vmid].Config["tags"] = "theirs" })
-			c.eventually("what is edited is still seen", func() bool {
-				g, _ := c.pve.Guest(vmid)
-				return g.Config["tags"] == "ours"
-			})
+	eachScope(t, func(t *testing.T, scopeName string) {
+		t.Helper()
+		const n = 20
+		c, seen := newStoppedPopulation(t, scopeName, "rotated", n, v1alpha1.MachineParameters{Tags: []string{"ours"}})
+		seen.further(c.world, 1, 2*n)
+		before, since := c.asked("/nodes/{node}/qemu/{vmid}"), time.Now()
+		c.pve.Edit(func(s *simulator.State) {
+			s.Users["crossplane@pve"].Tokens["next"] = &simulator.Token{Secret: simulatortest.TestSecret, NoSeparation: true}
 		})
-	}
+		secret := &corev1.Secret{}
+		if err := c.kube.Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: c.name}, secret); err != nil {
+			t.Fatal(err)
+		}
+		secret.Data["tokenID"] = []byte("crossplane@pve!next")
+		if err := c.kube.Update(t.Context(), secret); err != nil {
+			t.Fatal(err)
+		}
+		c.eventually("the new token is used", func() bool {
+			return slices.ContainsFunc(c.pve.Requests(), func(r simulator.Request) bool { return r.User == "crossplane@pve!next" })
+		})
+		c.pve.Edit(func(s *simulator.State) { delete(s.Users["crossplane@pve"].Tokens, "demo") })
+		seen.further(c.world, 1, 5*n)
+		t.Logf("%d Machines: %d reads of VMs in five looks at each", n, c.asked("/nodes/{node}/qemu/{vmid}")-before)
+		// All are read once within ten minutes, one after the other.
+		most := n/4 + int(n*time.Since(since)/(10*time.Minute))
+		if got := c.asked("/nodes/{node}/qemu/{vmid}") - before; got > most {
+			t.Errorf("want at most %d reads of %d VMs because of the new token, got %d", most, n, got)
+		}
+		c.ready(n)
+		vmid := int(*c.machines()[0].Observation().VMID)
+		c.pve.Edit(func(s *simulator.State) { s.Guests[vmid].Config["tags"] = "theirs" })
+		c.eventually("what is edited is still seen", func() bool {
+			g, _ := c.pve.Guest(vmid)
+			return g.Config["tags"] == "ours"
+		})
+	})
 }
 
 // TestSteadyCluster has a cluster of 16 nodes and the nodes themselves looked at again

@@ -377,103 +377,99 @@ func linux() v1alpha1.MachineParameters {
 
 func TestTenantsAttempts(t *testing.T) {
 	t.Parallel()
-	for scope := range scopes() {
-		t.Run(scope, func(t *testing.T) {
-			t.Parallel()
-			w := newTenantWorld(t, scope, "redteam")
-			all := newAttempts()
-			maps.Copy(all, editAttempts())
-			made := map[string]machine.Machine{}
-			for _, name := range slices.Sorted(maps.Keys(all)) {
-				if scope == "Namespaced" && all[name].clusterScoped {
-					continue
-				}
-				spec := linux()
-				if all[name].spec != nil {
-					all[name].spec(&spec)
-				}
-				m := w.of("a", name, spec)
-				if all[name].object != nil {
-					all[name].object(m)
-				}
-				if err := w.kube.Create(w.Context(), m); err != nil {
-					t.Errorf("%s: %v", name, err)
-					continue
-				}
-				made[name] = m
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorld(t, scope, "redteam")
+		all := newAttempts()
+		maps.Copy(all, editAttempts())
+		made := map[string]machine.Machine{}
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			if scope == "Namespaced" && all[name].clusterScoped {
+				continue
 			}
-			w.allRefused(made, all)
-			if got := w.writes(); len(got) > 0 {
-				t.Errorf("want no write, got %v", got)
+			spec := linux()
+			if all[name].spec != nil {
+				all[name].spec(&spec)
 			}
-			for _, m := range made {
-				if text := m.GetCondition(xpv2.TypeSynced).Message; strings.Contains(text, "base-secret") && !strings.Contains(text, "'base-secret'") {
-					t.Errorf("%s tells of another tenant's: %s", m.GetName(), text)
-				}
+			m := w.of("a", name, spec)
+			if all[name].object != nil {
+				all[name].object(m)
 			}
-			for _, m := range made {
-				w.remove(m)
+			if err := w.kube.Create(w.Context(), m); err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
 			}
-			if got := w.writes(); len(got) > 0 {
-				t.Errorf("want no write by deletions, got %v", got)
+			made[name] = m
+		}
+		w.allRefused(made, all)
+		if got := w.writes(); len(got) > 0 {
+			t.Errorf("want no write, got %v", got)
+		}
+		for _, m := range made {
+			if text := m.GetCondition(xpv2.TypeSynced).Message; strings.Contains(text, "base-secret") && !strings.Contains(text, "'base-secret'") {
+				t.Errorf("%s tells of another tenant's: %s", m.GetName(), text)
 			}
-		})
-	}
+		}
+		for _, m := range made {
+			w.remove(m)
+		}
+		if got := w.writes(); len(got) > 0 {
+			t.Errorf("want no write by deletions, got %v", got)
+		}
+	})
 }
 
 func TestTenantsEdits(t *testing.T) {
 	t.Parallel()
-	for scope := range scopes() {
-		t.Run(scope, func(t *testing.T) {
-			t.Parallel()
-			w := newTenantWorld(t, scope, "redits")
-			w.m = w.of("a", "own", linux())
-			w.make(w.m)
-			w.ready()
-			own := w.vm()
-			if tags := own.Config["tags"]; w.vmid() != 20000 || own.Node == "pve3" || tags != "team-a" {
-				t.Fatalf("want VM 20000 with the tenant's tag, got %d on %s with %s", w.vmid(), own.Node, tags)
-			}
-			w.pve.Edit(func(s *simulator.State) {
-				if !s.Pools["team-a"].VMs[20000] {
-					t.Errorf("want the VM in pool team-a: %+v", s.Pools["team-a"])
-				}
-			})
-			before := w.m.DeepCopyObject().(machine.Machine)
-			n := len(w.writes())
-			for _, name := range slices.Sorted(maps.Keys(editAttempts())) {
-				a := editAttempts()[name]
-				if scope == "Namespaced" && a.clusterScoped {
-					continue
-				}
-				w.rewrite(func() {
-					if a.spec != nil {
-						a.spec(w.m.Parameters())
-					}
-					if a.object != nil {
-						a.object(w.m)
-					}
-				})
-				w.refused(w.m, a.says)
-				if got := w.writes(); len(got) != n {
-					t.Fatalf("%s: want no write, got %v", name, got[n:])
-				}
-				w.rewrite(func() {
-					w.m.SetLabels(before.GetLabels())
-					a := w.m.GetAnnotations()
-					a[meta.AnnotationKeyExternalName], a[object.AnnotationUUID] = meta.GetExternalName(before), before.GetAnnotations()[object.AnnotationUUID]
-					w.m.SetAnnotations(a)
-					*w.m.Parameters() = *before.Parameters().DeepCopy()
-				})
-			}
-			w.ready()
-			w.delete()
-			w.gone()
-			if _, there := w.pve.Guest(20000); there {
-				t.Error("the tenant's own VM is left")
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorld(t, scope, "redits")
+		w.m = w.of("a", "own", linux())
+		w.make(w.m)
+		w.ready()
+		own := w.vm()
+		if tags := own.Config["tags"]; w.vmid() != 20000 || own.Node == "pve3" || tags != "team-a" {
+			t.Fatalf("want VM 20000 with the tenant's tag, got %d on %s with %s", w.vmid(), own.Node, tags)
+		}
+		w.pve.Edit(func(s *simulator.State) {
+			if !s.Pools["team-a"].VMs[20000] {
+				t.Errorf("want the VM in pool team-a: %+v", s.Pools["team-a"])
 			}
 		})
-	}
+		before := w.m.DeepCopyObject().(machine.Machine)
+		n := len(w.writes())
+		for _, name := range slices.Sorted(maps.Keys(editAttempts())) {
+			a := editAttempts()[name]
+			if scope == "Namespaced" && a.clusterScoped {
+				continue
+			}
+			w.rewrite(func() {
+				if a.spec != nil {
+					a.spec(w.m.Parameters())
+				}
+				if a.object != nil {
+					a.object(w.m)
+				}
+			})
+			w.refused(w.m, a.says)
+			if got := w.writes(); len(got) != n {
+				t.Fatalf("%s: want no write, got %v", name, got[n:])
+			}
+			w.rewrite(func() {
+				w.m.SetLabels(before.GetLabels())
+				a := w.m.GetAnnotations()
+				a[meta.AnnotationKeyExternalName], a[object.AnnotationUUID] = meta.GetExternalName(before), before.GetAnnotations()[object.AnnotationUUID]
+				w.m.SetAnnotations(a)
+				*w.m.Parameters() = *before.Parameters().DeepCopy()
+			})
+		}
+		w.ready()
+		w.delete()
+		w.gone()
+		if _, there := w.pve.Guest(20000); there {
+			t.Error("the tenant's own VM is left")
+		}
+	})
 }
 
 // rewrite the Machine.
@@ -538,84 +534,80 @@ func (w *tenantWorld) example(kind, file string) *unstructured.Unstructured {
 
 func TestTenantsKinds(t *testing.T) {
 	t.Parallel()
-	for scope := range scopes() {
-		t.Run(scope, func(t *testing.T) {
-			t.Parallel()
-			w := newTenantWorld(t, scope, "kinds")
-			w.m = w.of("a", "own", linux())
-			w.make(w.m)
-			w.ready() // Backups wait for their Machine before they are looked at.
-			n := len(w.writes())
-			for _, kind := range slices.Sorted(maps.Keys(administrators())) {
-				o := w.example(kind, administrators()[kind])
-				for field, name := range map[string]string{"machineRef": w.m.GetName(), "clusterRef": w.name + "-proxmoxcluster"} {
-					if _, there, _ := unstructured.NestedString(o.Object, "spec", "forProvider", field, "name"); there {
-						if err := unstructured.SetNestedField(o.Object, name, "spec", "forProvider", field, "name"); err != nil {
-							t.Fatal(err)
-						}
-					}
-				}
-				if err := w.kube.Create(w.Context(), o); err != nil {
-					t.Errorf("%s: %v", kind, err)
-					continue
-				}
-				w.eventually(kind+" is refused", func() bool {
-					if err := w.kube.Get(w.Context(), client.ObjectKeyFromObject(o), o); err != nil {
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorld(t, scope, "kinds")
+		w.m = w.of("a", "own", linux())
+		w.make(w.m)
+		w.ready() // Backups wait for their Machine before they are looked at.
+		n := len(w.writes())
+		for _, kind := range slices.Sorted(maps.Keys(administrators())) {
+			o := w.example(kind, administrators()[kind])
+			for field, name := range map[string]string{"machineRef": w.m.GetName(), "clusterRef": w.name + "-proxmoxcluster"} {
+				if _, there, _ := unstructured.NestedString(o.Object, "spec", "forProvider", field, "name"); there {
+					if err := unstructured.SetNestedField(o.Object, name, "spec", "forProvider", field, "name"); err != nil {
 						t.Fatal(err)
 					}
-					all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-					return strings.Contains(fmt.Sprint(all), "(kinds): to have a resource of kind "+kind)
-				})
+				}
 			}
-			if got := w.writes(); len(got) != n {
-				t.Errorf("want no write, got %v", got[n:])
+			if err := w.kube.Create(w.Context(), o); err != nil {
+				t.Errorf("%s: %v", kind, err)
+				continue
 			}
-		})
-	}
+			w.eventually(kind+" is refused", func() bool {
+				if err := w.kube.Get(w.Context(), client.ObjectKeyFromObject(o), o); err != nil {
+					t.Fatal(err)
+				}
+				all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+				return strings.Contains(fmt.Sprint(all), "(kinds): to have a resource of kind "+kind)
+			})
+		}
+		if got := w.writes(); len(got) != n {
+			t.Errorf("want no write, got %v", got[n:])
+		}
+	})
 }
 
 func TestTenantsOwnVMs(t *testing.T) {
 	t.Parallel()
-	for scope := range scopes() {
-		t.Run(scope, func(t *testing.T) {
-			t.Parallel()
-			w := newTenantWorld(t, scope, "own")
-			nobody := w.of("none", "nobody", linux())
-			w.make(nobody)
-			w.refused(nobody, "belongs to no tenant")
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorld(t, scope, "own")
+		nobody := w.of("none", "nobody", linux())
+		w.make(nobody)
+		w.refused(nobody, "belongs to no tenant")
 
-			adopted := w.of("b", "adopted", v1alpha1.MachineParameters{Description: new("team-b has it now")})
-			meta.SetExternalName(adopted, "20050")
-			w.make(adopted)
-			w.m = adopted
-			w.ready()
-			if text := strings.TrimSpace(w.vm().Config["description"]); text != "team-b has it now" {
-				t.Errorf("want the adopted VM managed, got %q", text)
-			}
+		adopted := w.of("b", "adopted", v1alpha1.MachineParameters{Description: new("team-b has it now")})
+		meta.SetExternalName(adopted, "20050")
+		w.make(adopted)
+		w.m = adopted
+		w.ready()
+		if text := strings.TrimSpace(w.vm().Config["description"]); text != "team-b has it now" {
+			t.Errorf("want the adopted VM managed, got %q", text)
+		}
 
-			spec := linux()
-			spec.HighAvailability = &v1alpha1.MachineHighAvailability{MaxRestart: new(int32(2))}
-			w.m = w.of("b", "own", spec)
-			w.make(w.m)
-			w.ready()
-			if w.vmid() != 30000 {
-				t.Errorf("want the lowest VMID of the tenant, got %d", w.vmid())
-			}
-			w.stolenClone()
-			w.forgedSnapshot()
-			taken := w.snapshotOf("b", w.m.GetName())
-			w.make(taken)
-			w.becomes(taken, "is taken", func() bool { return taken.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue })
-			w.loseTenant(scope)
-			w.remove(taken)
-			id := w.vmid()
-			w.delete()
-			w.gone()
-			if _, there := w.pve.Guest(id); there {
-				t.Error("what the namespace had is left")
-			}
-		})
-	}
+		spec := linux()
+		spec.HighAvailability = &v1alpha1.MachineHighAvailability{MaxRestart: new(int32(2))}
+		w.m = w.of("b", "own", spec)
+		w.make(w.m)
+		w.ready()
+		if w.vmid() != 30000 {
+			t.Errorf("want the lowest VMID of the tenant, got %d", w.vmid())
+		}
+		w.stolenClone()
+		w.forgedSnapshot()
+		taken := w.snapshotOf("b", w.m.GetName())
+		w.make(taken)
+		w.becomes(taken, "is taken", func() bool { return taken.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue })
+		w.loseTenant(scope)
+		w.remove(taken)
+		id := w.vmid()
+		w.delete()
+		w.gone()
+		if _, there := w.pve.Guest(id); there {
+			t.Error("what the namespace had is left")
+		}
+	})
 }
 
 // stolenClone has team-a clone a Machine of its own that is made to name a VM of team-b.
