@@ -150,6 +150,7 @@ func excuses() map[string]func(*randomRun) bool {
 		`is kept for Machine`:                  (*randomRun).waitsForOther,
 		`is yet to be handed over`:             (*randomRun).waitsForHolder,
 		`which stays on its node: take it off`: (*randomRun).isPinned,
+		`its Volumes are on local storage of`:  (*randomRun).isPinned,
 		`can't move a disk with snapshots`:     (*randomRun).movesSnapshotted,
 		`volume \S+ not found on node`:         (*randomRun).lacksVolume,
 		`cannot be detached: the VM is prot`: func(k *randomRun) bool {
