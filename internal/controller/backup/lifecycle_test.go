@@ -147,15 +147,16 @@ func TestRetained(t *testing.T) {
 
 // TestPolicies has the management policies keep what removalPolicy would remove.
 func TestPolicies(t *testing.T) {
-	l := here(t)
-	l.Machine(uuid)
-	b := l.backup("b1", removed)
-	l.Until(b, "it is made", configtest.Settled(b))
-	l.ChangeSpec(b, func() {
-		b.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate})
+	everywhere(t, func(l *lab) {
+		l.Machine(uuid)
+		b := l.backup("b1", removed)
+		l.Until(b, "it is made", configtest.Settled(b))
+		l.ChangeSpec(b, func() {
+			b.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate})
+		})
+		l.Delete(b)
+		l.only()
 	})
-	l.Delete(b)
-	l.only()
 }
 
 // TestServer has a backup server verify the backup.
@@ -180,20 +181,21 @@ func TestServer(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	l := here(t)
-	l.Machine(uuid)
-	b := l.backup("b1", spec+"mode: stop\ncompression: none\nbandwidthLimit: 1024")
-	l.Until(b, "it is made", configtest.Settled(b))
-	if v := l.only(); v.Format != "vma" {
-		t.Errorf("it is compressed: %+v", v)
-	}
-	log := ""
-	l.Edit(func(s *simulator.State) { log = strings.Join(s.Tasks[len(s.Tasks)-1].Log, "\n") })
-	for _, words := range []string{"--mode stop", "bandwidth limit: 1024 KiB/s", "--remove 0"} {
-		if !strings.Contains(log, words) {
-			t.Errorf("want %q in\n%s", words, log)
+	everywhere(t, func(l *lab) {
+		l.Machine(uuid)
+		b := l.backup("b1", spec+"mode: stop\ncompression: none\nbandwidthLimit: 1024")
+		l.Until(b, "it is made", configtest.Settled(b))
+		if v := l.only(); v.Format != "vma" {
+			l.Errorf("it is compressed: %+v", v)
 		}
-	}
+		log := ""
+		l.Edit(func(s *simulator.State) { log = strings.Join(s.Tasks[len(s.Tasks)-1].Log, "\n") })
+		for _, words := range []string{"--mode stop", "bandwidth limit: 1024 KiB/s", "--remove 0"} {
+			if !strings.Contains(log, words) {
+				l.Errorf("want %q in\n%s", words, log)
+			}
+		}
+	})
 }
 
 func TestAdopted(t *testing.T) {
@@ -213,39 +215,42 @@ func TestAdopted(t *testing.T) {
 
 // TestNamedNothing never makes a backup for a name that there is not.
 func TestNamedNothing(t *testing.T) {
-	l := here(t)
-	l.Machine(uuid)
-	b := l.named("mine", spec, "nas:backup/vzdump-qemu-500-2026_01_01-00_00_00.vma.zst")
-	l.Until(b, "it is told", configtest.Says(b, xpv2.TypeReady, "NotFound"))
-	l.Delete(b)
-	if w := l.Writes(); len(w) > 0 {
-		t.Errorf("nothing is made: %v", w)
-	}
+	everywhere(t, func(l *lab) {
+		l.Machine(uuid)
+		b := l.named("mine", spec, "nas:backup/vzdump-qemu-500-2026_01_01-00_00_00.vma.zst")
+		l.Until(b, "it is told", configtest.Says(b, xpv2.TypeReady, "NotFound"))
+		l.Delete(b)
+		if w := l.Writes(); len(w) > 0 {
+			l.Errorf("nothing is made: %v", w)
+		}
+	})
 }
 
 func TestObserved(t *testing.T) {
-	l := here(t)
-	v := l.theirs("as it was")
-	b := l.named("b1", removed+"notes: other", v.ID)
-	l.ChangeSpec(b, func() { b.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve}) })
-	l.Until(b, "the difference is shown", configtest.Says(b, kind.TypeUpToDate, kind.ReasonDifferent, "notes"))
-	if c := b.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionTrue || b.GetAnnotations()[backup.AnnotationRecord] != "" {
-		t.Errorf("what is there is ready to be looked at, and nothing is noted: %v", c)
-	}
-	l.Delete(b)
-	if l.only().Notes != "as it was" || len(l.Writes()) > 0 {
-		t.Errorf("nothing is written: %v", l.Writes())
-	}
+	everywhere(t, func(l *lab) {
+		v := l.theirs("as it was")
+		b := l.named("b1", removed+"notes: other", v.ID)
+		l.ChangeSpec(b, func() { b.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve}) })
+		l.Until(b, "the difference is shown", configtest.Says(b, kind.TypeUpToDate, kind.ReasonDifferent, "notes"))
+		if c := b.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionTrue || b.GetAnnotations()[backup.AnnotationRecord] != "" {
+			l.Errorf("what is there is ready to be looked at, and nothing is noted: %v", c)
+		}
+		l.Delete(b)
+		if l.only().Notes != "as it was" || len(l.Writes()) > 0 {
+			l.Errorf("nothing is written: %v", l.Writes())
+		}
+	})
 }
 
 func TestConflict(t *testing.T) {
-	l := here(t)
-	v := l.theirs("")
-	older, younger := l.named("b", removed, v.ID), l.named("aa", removed, v.ID)
-	l.Until(older, "the older one has it", configtest.Settled(older))
-	l.Until(younger, "the younger one leaves it alone", configtest.Says(younger, xpv2.TypeReady, kind.ReasonOwnershipConflict, "older"))
-	l.Delete(younger)
-	l.only()
+	everywhere(t, func(l *lab) {
+		v := l.theirs("")
+		older, younger := l.named("b", removed, v.ID), l.named("aa", removed, v.ID)
+		l.Until(older, "the older one has it", configtest.Settled(older))
+		l.Until(younger, "the younger one leaves it alone", configtest.Says(younger, xpv2.TypeReady, kind.ReasonOwnershipConflict, "older"))
+		l.Delete(younger)
+		l.only()
+	})
 }
 
 func TestProblems(t *testing.T) {
@@ -330,19 +335,20 @@ func TestDenied(t *testing.T) {
 
 // TestUnseen has the right to see the backup taken away: that is not taken for its end.
 func TestUnseen(t *testing.T) {
-	l := here(t)
-	l.Machine(uuid)
-	b := l.backup("b1", spec)
-	l.Until(b, "it is made", configtest.Settled(b))
-	l.Edit(func(s *simulator.State) {
-		s.ACL = []simulator.Grant{{Path: "/", Kind: "user", ID: "crossplane@pve", Role: "PVEAuditor", Propagate: true}}
+	everywhere(t, func(l *lab) {
+		l.Machine(uuid)
+		b := l.backup("b1", spec)
+		l.Until(b, "it is made", configtest.Settled(b))
+		l.Edit(func(s *simulator.State) {
+			s.ACL = []simulator.Grant{{Path: "/", Kind: "user", ID: "crossplane@pve", Role: "PVEAuditor", Propagate: true}}
+		})
+		l.Restart()
+		l.Until(b, "the missing privilege is named", configtest.Says(b, xpv2.TypeSynced, xpv2.ReasonReconcileError, "Datastore.AllocateSpace"))
+		l.Edit(func(s *simulator.State) {
+			s.ACL = []simulator.Grant{{Path: "/", Kind: "user", ID: "crossplane@pve", Role: "Administrator", Propagate: true}}
+		})
+		l.Until(b, "it is there", configtest.Settled(b))
 	})
-	l.Restart()
-	l.Until(b, "the missing privilege is named", configtest.Says(b, xpv2.TypeSynced, xpv2.ReasonReconcileError, "Datastore.AllocateSpace"))
-	l.Edit(func(s *simulator.State) {
-		s.ACL = []simulator.Grant{{Path: "/", Kind: "user", ID: "crossplane@pve", Role: "Administrator", Propagate: true}}
-	})
-	l.Until(b, "it is there", configtest.Settled(b))
 }
 
 // TestTaskFails has tasks fail: what failed is told in one sentence with the end of the log,
@@ -376,50 +382,53 @@ func TestTaskFails(t *testing.T) {
 
 // TestFullStorage has no room for the backup.
 func TestFullStorage(t *testing.T) {
-	l := here(t)
-	l.Machine(uuid)
-	l.Edit(func(s *simulator.State) {
-		s.Storages["nas"].Total = 1
-		disk, _, _ := strings.Cut(s.Guests[vmid].Config["scsi0"], ",")
-		s.Volume("pve1", disk).Used = 1 << 30
+	everywhere(t, func(l *lab) {
+		l.Machine(uuid)
+		l.Edit(func(s *simulator.State) {
+			s.Storages["nas"].Total = 1
+			disk, _, _ := strings.Cut(s.Guests[vmid].Config["scsi0"], ",")
+			s.Volume("pve1", disk).Used = 1 << 30
+		})
+		b := l.backup("b1", spec)
+		l.Until(b, "the full storage is told", configtest.Says(b, xpv2.TypeReady, "StorageFull", "no space is left"))
+		if all := l.volumes("nas"); len(all) > 0 {
+			l.Errorf("nothing is left of it: %v", all)
+		}
 	})
-	b := l.backup("b1", spec)
-	l.Until(b, "the full storage is told", configtest.Says(b, xpv2.TypeReady, "StorageFull", "no space is left"))
-	if all := l.volumes("nas"); len(all) > 0 {
-		t.Errorf("nothing is left of it: %v", all)
-	}
 }
 
 // TestLimit never removes older backups, and tells that the storage takes no more.
 func TestLimit(t *testing.T) {
-	l := here(t)
-	l.Machine(uuid)
-	l.theirs("older")
-	l.Edit(func(s *simulator.State) { s.Storages["nas"].Options["prune-backups"] = "keep-last=1" })
-	b := l.backup("b1", spec+"protected: false\n")
-	l.Until(b, "the limit is told", configtest.Says(b, xpv2.TypeReady, "LimitReached", "none is removed"))
-	if l.only().Notes != "older" {
-		t.Error("the older one stays")
-	}
+	everywhere(t, func(l *lab) {
+		l.Machine(uuid)
+		l.theirs("older")
+		l.Edit(func(s *simulator.State) { s.Storages["nas"].Options["prune-backups"] = "keep-last=1" })
+		b := l.backup("b1", spec+"protected: false\n")
+		l.Until(b, "the limit is told", configtest.Says(b, xpv2.TypeReady, "LimitReached", "none is removed"))
+		if l.only().Notes != "older" {
+			l.Error("the older one stays")
+		}
+	})
 }
 
 // TestProtected has somebody protect a backup that is to be removed.
 func TestProtected(t *testing.T) {
-	l := here(t)
-	id := l.theirs("as it was").ID
-	b := l.named("mine", removed, id)
-	l.Until(b, "it is adopted", configtest.Settled(b))
-	l.Must(l.Client.ChangeVolume(l.Context(), "pve1", id, nil, new(true)))
-	l.Must(l.Kube.Delete(l.Context(), b))
-	l.Until(b, "the protection is told", configtest.Says(b, xpv2.TypeSynced, xpv2.ReasonReconcileError, "protected in Proxmox VE"))
-	if w := l.Writes(); len(w) > 0 {
-		t.Errorf("the removal is not tried: %v", w)
-	}
-	l.Must(l.Client.ChangeVolume(l.Context(), "pve1", id, nil, new(false)))
-	l.Until(b, gone, func() bool { return false })
-	if len(l.volumes("nas")) > 0 {
-		t.Error("it is removed then")
-	}
+	everywhere(t, func(l *lab) {
+		id := l.theirs("as it was").ID
+		b := l.named("mine", removed, id)
+		l.Until(b, "it is adopted", configtest.Settled(b))
+		l.Must(l.Client.ChangeVolume(l.Context(), "pve1", id, nil, new(true)))
+		l.Must(l.Kube.Delete(l.Context(), b))
+		l.Until(b, "the protection is told", configtest.Says(b, xpv2.TypeSynced, xpv2.ReasonReconcileError, "protected in Proxmox VE"))
+		if w := l.Writes(); len(w) > 0 {
+			l.Errorf("the removal is not tried: %v", w)
+		}
+		l.Must(l.Client.ChangeVolume(l.Context(), "pve1", id, nil, new(false)))
+		l.Until(b, gone, func() bool { return false })
+		if len(l.volumes("nas")) > 0 {
+			l.Error("it is removed then")
+		}
+	})
 }
 
 // TestInUse has a backup stay while a VM is put back to it, of a Machine of any spec, and removed afterwards.
@@ -512,126 +521,132 @@ func TestLostAnswer(t *testing.T) {
 
 // TestLostBesideOthers has others back the VM up while our call is lost: theirs is not ours.
 func TestLostBesideOthers(t *testing.T) {
-	l := here(t)
-	l.Machine(uuid)
-	l.Inject(simulator.Fault{Method: http.MethodPost, Path: path, CutBefore: true, Count: 1})
-	b := l.backup("b1", removed)
-	l.Until(b, "it is tried", func() bool { return len(l.Writes()) > 0 })
-	other := l.theirs("provider-proxmox: Backupb10")
-	<-time.After(time.Until(time.Now().Truncate(time.Second).Add(time.Second))) // Names of backups have seconds.
-	l.Until(b, "it is made", configtest.Settled(b))
-	l.Delete(b)
-	if l.only().ID != other.ID {
-		t.Errorf("theirs stays, and ours is removed: %v", l.volumes("nas"))
-	}
+	everywhere(t, func(l *lab) {
+		l.Machine(uuid)
+		l.Inject(simulator.Fault{Method: http.MethodPost, Path: path, CutBefore: true, Count: 1})
+		b := l.backup("b1", removed)
+		l.Until(b, "it is tried", func() bool { return len(l.Writes()) > 0 })
+		other := l.theirs("provider-proxmox: Backupb10")
+		<-time.After(time.Until(time.Now().Truncate(time.Second).Add(time.Second))) // Names of backups have seconds.
+		l.Until(b, "it is made", configtest.Settled(b))
+		l.Delete(b)
+		if l.only().ID != other.ID {
+			l.Errorf("theirs stays, and ours is removed: %v", l.volumes("nas"))
+		}
+	})
 }
 
 // TestLostLog loses the answer and the log of the task: the mark in the notes proves it.
 func TestLostLog(t *testing.T) {
-	l := here(t)
-	l.Machine(uuid)
-	l.Inject(simulator.Fault{Method: http.MethodPost, Path: path, CutAfter: true, Count: 1})
-	b := l.backup("b1", spec+"notes: hello")
-	l.Until(b, "it is tried", func() bool { return len(l.Writes()) > 0 })
-	for len(l.volumes("nas")) == 0 {
-		<-time.After(time.Millisecond)
-	}
-	l.Edit(func(s *simulator.State) { s.Tasks = nil })
-	l.Until(b, "it is made", configtest.Settled(b))
-	if w := l.Writes(); len(w) != 1 {
-		t.Errorf("it is made once: %v", w)
-	}
-	l.only()
+	everywhere(t, func(l *lab) {
+		l.Machine(uuid)
+		l.Inject(simulator.Fault{Method: http.MethodPost, Path: path, CutAfter: true, Count: 1})
+		b := l.backup("b1", spec+"notes: hello")
+		l.Until(b, "it is tried", func() bool { return len(l.Writes()) > 0 })
+		for len(l.volumes("nas")) == 0 {
+			<-time.After(time.Millisecond)
+		}
+		l.Edit(func(s *simulator.State) { s.Tasks = nil })
+		l.Until(b, "it is made", configtest.Settled(b))
+		if w := l.Writes(); len(w) != 1 {
+			l.Errorf("it is made once: %v", w)
+		}
+		l.only()
+	})
 }
 
 // TestGone has a backup removed by others: it is not made again.
 func TestGone(t *testing.T) {
-	l := here(t)
-	l.Machine(uuid)
-	b := l.backup("b1", removed+"protected: false\n")
-	l.Until(b, "it is made", configtest.Settled(b))
-	l.Ended(l.Client.DeleteVolume(l.Context(), "pve1", l.only().ID))
-	l.Restart()
-	l.Until(b, "it is gone", configtest.Says(b, xpv2.TypeReady, "Gone"))
-	l.ChangeSpec(b, func() { b.Parameters().Notes = new("new") })
-	for range 5 {
-		l.Reconcile(b)
-		l.Clock.Pass(time.Hour)
-	}
-	if len(l.volumes("nas")) > 0 || len(l.Writes()) != 1 || b.Observation().State != v1alpha1.BackupGone {
-		t.Errorf("it is not made again: %v", l.Writes())
-	}
-	l.Delete(b)
+	everywhere(t, func(l *lab) {
+		l.Machine(uuid)
+		b := l.backup("b1", removed+"protected: false\n")
+		l.Until(b, "it is made", configtest.Settled(b))
+		l.Ended(l.Client.DeleteVolume(l.Context(), "pve1", l.only().ID))
+		l.Restart()
+		l.Until(b, "it is gone", configtest.Says(b, xpv2.TypeReady, "Gone"))
+		l.ChangeSpec(b, func() { b.Parameters().Notes = new("new") })
+		for range 5 {
+			l.Reconcile(b)
+			l.Clock.Pass(time.Hour)
+		}
+		if len(l.volumes("nas")) > 0 || len(l.Writes()) != 1 || b.Observation().State != v1alpha1.BackupGone {
+			l.Errorf("it is not made again: %v", l.Writes())
+		}
+		l.Delete(b)
+	})
 }
 
 // TestReplaced has another backup of the same name: it is not ours.
 func TestReplaced(t *testing.T) {
-	l := here(t)
-	l.Machine(uuid)
-	b := l.backup("b1", removed)
-	l.Until(b, "it is made", configtest.Settled(b))
-	l.Edit(func(s *simulator.State) {
-		v := s.Volume("pve1", b.Observation().Volume)
-		v.Created = v.Created.Add(time.Second)
+	everywhere(t, func(l *lab) {
+		l.Machine(uuid)
+		b := l.backup("b1", removed)
+		l.Until(b, "it is made", configtest.Settled(b))
+		l.Edit(func(s *simulator.State) {
+			v := s.Volume("pve1", b.Observation().Volume)
+			v.Created = v.Created.Add(time.Second)
+		})
+		l.Restart()
+		l.Until(b, "it is somebody else's", configtest.Says(b, xpv2.TypeReady, kind.ReasonAlreadyExists))
+		l.Delete(b)
+		l.only()
 	})
-	l.Restart()
-	l.Until(b, "it is somebody else's", configtest.Says(b, xpv2.TypeReady, kind.ReasonAlreadyExists))
-	l.Delete(b)
-	l.only()
 }
 
 // TestLostAnnotations takes the annotations of a Backup away, as a full update by its manifest
 // does.
 func TestLostAnnotations(t *testing.T) {
-	l := here(t)
-	l.Machine(uuid)
-	b := l.backup("b1", removed)
-	l.Until(b, "it is made", configtest.Settled(b))
-	l.Reconcile(b)
-	had := b.GetAnnotations()
-	l.ChangeSpec(b, func() { b.SetAnnotations(nil) })
-	l.Until(b, "it is known again", configtest.Settled(b))
-	for _, name := range []string{backup.AnnotationRecord, kind.AnnotationCluster, xpmeta.AnnotationKeyExternalName} {
-		if is := b.GetAnnotations()[name]; is == "" || is != had[name] {
-			t.Errorf("annotation %s is %q, and was %q", name, is, had[name])
+	everywhere(t, func(l *lab) {
+		l.Machine(uuid)
+		b := l.backup("b1", removed)
+		l.Until(b, "it is made", configtest.Settled(b))
+		l.Reconcile(b)
+		had := b.GetAnnotations()
+		l.ChangeSpec(b, func() { b.SetAnnotations(nil) })
+		l.Until(b, "it is known again", configtest.Settled(b))
+		for _, name := range []string{backup.AnnotationRecord, kind.AnnotationCluster, xpmeta.AnnotationKeyExternalName} {
+			if is := b.GetAnnotations()[name]; is == "" || is != had[name] {
+				l.Errorf("annotation %s is %q, and was %q", name, is, had[name])
+			}
 		}
-	}
-	if w := l.Writes(); len(w) != 1 {
-		t.Errorf("it is made once: %v", w)
-	}
-	l.Delete(b)
-	if len(l.volumes("nas")) > 0 {
-		t.Error("what was made is removed with the resource")
-	}
+		if w := l.Writes(); len(w) != 1 {
+			l.Errorf("it is made once: %v", w)
+		}
+		l.Delete(b)
+		if len(l.volumes("nas")) > 0 {
+			l.Error("what was made is removed with the resource")
+		}
+	})
 }
 
 // TestKilled has the provider die at each side effect from the creation to the removal.
 func TestKilled(t *testing.T) {
-	l := here(t)
-	l.Machine(uuid)
-	for fatal := 1; ; fatal++ {
-		l.Doom(fatal)
-		l.ClearRequests()
-		b := l.backup(fmt.Sprintf("b%d", fatal), removed)
-		l.Until(b, "it is made", configtest.Settled(b))
-		l.ChangeSpec(b, func() { b.Parameters().Notes = new("after") })
-		l.Until(b, "it is changed", func() bool { return l.only().Notes == "after" && configtest.Settled(b)() })
-		l.Delete(b)
-		if all := l.volumes("nas"); len(all) > 0 {
-			t.Fatalf("killed at side effect %d: left are %v", fatal, all)
-		}
-		made := 0
-		for _, w := range l.Writes() {
-			if w == http.MethodPost+" "+path {
-				made++
+	everywhere(t, func(l *lab) {
+		l.Machine(uuid)
+		for fatal := 1; ; fatal++ {
+			l.Doom(fatal)
+			l.ClearRequests()
+			b := l.backup(fmt.Sprintf("b%d", fatal), removed)
+			l.Until(b, "it is made", configtest.Settled(b))
+			l.ChangeSpec(b, func() { b.Parameters().Notes = new("after") })
+			l.Until(b, "it is changed", func() bool { return l.only().Notes == "after" && configtest.Settled(b)() })
+			l.Delete(b)
+			if all := l.volumes("nas"); len(all) > 0 {
+				l.Fatalf("killed at side effect %d: left are %v", fatal, all)
+			}
+			made := 0
+			for _, w := range l.Writes() {
+				if w == http.MethodPost+" "+path {
+					made++
+				}
+			}
+			if made != 1 {
+				l.Errorf("killed at side effect %d: it is made %d times: %v", fatal, made, l.Writes())
+			}
+			if l.Deaths == 0 {
+				l.Logf("%d side effects", fatal-1)
+				return
 			}
 		}
-		if made != 1 {
-			t.Errorf("killed at side effect %d: it is made %d times: %v", fatal, made, l.Writes())
-		}
-		if l.Deaths == 0 {
-			t.Logf("%d side effects", fatal-1)
-			return
-		}
-	}
+	})
 }

@@ -26,6 +26,7 @@ import (
 	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
@@ -92,17 +93,18 @@ func (l *lab) quiet(s snapshot.Snapshot) {
 }
 
 func TestTree(t *testing.T) {
-	l := here(t)
-	l.Machine(uuid)
-	first, second := l.snapshot("one", "machine: web"), l.snapshot("two-of-them", "machine: web")
-	l.Until(first, "the first is taken", configtest.Settled(first))
-	l.Until(second, "the second is taken", configtest.Settled(second))
-	l.Until(first, "the first is current no more", func() bool { return !first.Observation().Current })
-	if o := second.Observation(); o.Parent != "one" || !o.Current || first.Observation().Parent != "" {
-		t.Errorf("the tree is shown as %+v and %+v", first.Observation(), o)
-	}
-	l.Delete(first)
-	l.Until(second, "it has no parent any more", func() bool { return second.Observation().Parent == "" && configtest.Settled(second)() })
+	everywhere(t, func(l *lab) {
+		l.Machine(uuid)
+		first, second := l.snapshot("one", "machine: web"), l.snapshot("two-of-them", "machine: web")
+		l.Until(first, "the first is taken", configtest.Settled(first))
+		l.Until(second, "the second is taken", configtest.Settled(second))
+		l.Until(first, "the first is current no more", func() bool { return !first.Observation().Current })
+		if o := second.Observation(); o.Parent != "one" || !o.Current || first.Observation().Parent != "" {
+			l.Errorf("the tree is shown as %+v and %+v", first.Observation(), o)
+		}
+		l.Delete(first)
+		l.Until(second, "it has no parent any more", func() bool { return second.Observation().Parent == "" && configtest.Settled(second)() })
+	})
 }
 
 func TestMemory(t *testing.T) {
@@ -154,28 +156,30 @@ func TestConsistency(t *testing.T) {
 
 // TestConsistencyUnknown has nothing claimed of a snapshot that somebody else has taken.
 func TestConsistencyUnknown(t *testing.T) {
-	l := here(t)
-	l.taken("theirs", "")
-	s, ok := l.Object("Snapshot", "mine", 1, ofVMID, map[string]string{xpmeta.AnnotationKeyExternalName: "theirs"}).(snapshot.Snapshot)
-	if !ok {
-		l.Fatal("it is no Snapshot")
-	}
-	l.Until(s, "it is adopted", configtest.Settled(s))
-	if got := s.Observation().Consistency; got != v1alpha1.ConsistencyUnknown {
-		l.Errorf("it is shown as %s", got)
-	}
+	everywhere(t, func(l *lab) {
+		l.taken("theirs", "")
+		s, ok := l.Object("Snapshot", "mine", 1, ofVMID, map[string]string{xpmeta.AnnotationKeyExternalName: "theirs"}).(snapshot.Snapshot)
+		if !ok {
+			l.Fatal("it is no Snapshot")
+		}
+		l.Until(s, "it is adopted", configtest.Settled(s))
+		if got := s.Observation().Consistency; got != v1alpha1.ConsistencyUnknown {
+			l.Errorf("it is shown as %s", got)
+		}
+	})
 }
 
 // TestNames has the name of the spec, or one made of the resource's.
 func TestNames(t *testing.T) {
-	l := here(t)
-	named, derived := l.snapshot("a", ofVMID+"name: Before_Upgrade"), l.snapshot("2026.a", ofVMID)
-	l.Until(named, "it is taken", configtest.Settled(named))
-	l.Until(derived, "it is taken", configtest.Settled(derived))
-	all := l.snapshots()
-	if _, ok := all["Before_Upgrade"]; !ok || len(all) != 2 || !strings.HasPrefix(xpmeta.GetExternalName(derived), "s-2026-a-") {
-		t.Errorf("the names are %v", all)
-	}
+	everywhere(t, func(l *lab) {
+		named, derived := l.snapshot("a", ofVMID+"name: Before_Upgrade"), l.snapshot("2026.a", ofVMID)
+		l.Until(named, "it is taken", configtest.Settled(named))
+		l.Until(derived, "it is taken", configtest.Settled(derived))
+		all := l.snapshots()
+		if _, ok := all["Before_Upgrade"]; !ok || len(all) != 2 || !strings.HasPrefix(xpmeta.GetExternalName(derived), "s-2026-a-") {
+			l.Errorf("the names are %v", all)
+		}
+	})
 }
 
 func TestAlreadyExists(t *testing.T) {
@@ -225,27 +229,29 @@ func TestAdopted(t *testing.T) {
 }
 
 func TestObserved(t *testing.T) {
-	l := here(t)
-	l.taken("theirs", "as it was")
-	s := l.snapshot("theirs", ofVMID+"description: other")
-	l.ChangeSpec(s, func() { s.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve}) })
-	l.Until(s, "the difference is shown", configtest.Says(s, kind.TypeUpToDate, kind.ReasonDifferent, "description"))
-	if c := s.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionTrue || s.GetAnnotations()[kind.AnnotationSnapshot] != "" {
-		t.Errorf("what is there is ready to be looked at, and nothing is noted: %v", c)
-	}
-	l.Delete(s)
-	l.untouched("theirs")
+	everywhere(t, func(l *lab) {
+		l.taken("theirs", "as it was")
+		s := l.snapshot("theirs", ofVMID+"description: other")
+		l.ChangeSpec(s, func() { s.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve}) })
+		l.Until(s, "the difference is shown", configtest.Says(s, kind.TypeUpToDate, kind.ReasonDifferent, "description"))
+		if c := s.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionTrue || s.GetAnnotations()[kind.AnnotationSnapshot] != "" {
+			l.Errorf("what is there is ready to be looked at, and nothing is noted: %v", c)
+		}
+		l.Delete(s)
+		l.untouched("theirs")
+	})
 }
 
 func TestConflict(t *testing.T) {
-	l := here(t)
-	l.taken("theirs", "")
-	name := map[string]string{xpmeta.AnnotationKeyExternalName: "theirs"}
-	older, younger := l.Object("Snapshot", "b", 1, ofVMID, name), l.Object("Snapshot", "a", 2, ofVMID, name)
-	l.Until(older, "the older one has it", configtest.Settled(older))
-	l.Until(younger, "the younger one leaves it alone", configtest.Says(younger, xpv2.TypeReady, kind.ReasonOwnershipConflict, "older"))
-	l.Delete(younger)
-	l.untouched("theirs")
+	everywhere(t, func(l *lab) {
+		l.taken("theirs", "")
+		name := map[string]string{xpmeta.AnnotationKeyExternalName: "theirs"}
+		older, younger := l.Object("Snapshot", "b", 1, ofVMID, name), l.Object("Snapshot", "a", 2, ofVMID, name)
+		l.Until(older, "the older one has it", configtest.Settled(older))
+		l.Until(younger, "the younger one leaves it alone", configtest.Says(younger, xpv2.TypeReady, kind.ReasonOwnershipConflict, "older"))
+		l.Delete(younger)
+		l.untouched("theirs")
+	})
 }
 
 func TestProblems(t *testing.T) {
@@ -303,32 +309,34 @@ func TestProblems(t *testing.T) {
 }
 
 func TestDenied(t *testing.T) {
-	l := here(t)
-	l.Edit(func(s *simulator.State) {
-		s.ACL = []simulator.Grant{{Path: "/", Kind: "user", ID: "crossplane@pve", Role: "PVEAuditor", Propagate: true}}
+	everywhere(t, func(l *lab) {
+		l.Edit(func(s *simulator.State) {
+			s.ACL = []simulator.Grant{{Path: "/", Kind: "user", ID: "crossplane@pve", Role: "PVEAuditor", Propagate: true}}
+		})
+		s := l.snapshot("s1", ofVMID)
+		l.Until(s, "the missing privilege is named", configtest.Says(s, xpv2.TypeSynced, xpv2.ReasonReconcileError, "(/vms/500, VM.Snapshot)"))
+		if w := l.Writes(); len(w) > 0 {
+			l.Errorf("the provider has tried it nevertheless: %v", w)
+		}
 	})
-	s := l.snapshot("s1", ofVMID)
-	l.Until(s, "the missing privilege is named", configtest.Says(s, xpv2.TypeSynced, xpv2.ReasonReconcileError, "(/vms/500, VM.Snapshot)"))
-	if w := l.Writes(); len(w) > 0 {
-		t.Errorf("the provider has tried it nevertheless: %v", w)
-	}
 }
 
 // TestTaskFails has tasks fail once: what failed is told in one sentence, and tried again.
 func TestTaskFails(t *testing.T) {
-	l := here(t)
-	l.Inject(simulator.Fault{Task: "qmsnapshot", TaskExit: "unable to save VM state and RAM - No space left on device", Count: 1})
-	l.Inject(simulator.Fault{Task: "qmdelsnapshot", TaskExit: "can't lock file '/var/lock/qemu-server/lock-500.conf' - got timeout", Count: 1})
-	s := l.snapshot("s1", ofVMID)
-	l.Until(s, "the full storage is told", configtest.Says(s, xpv2.TypeReady, "StorageFull", "no space is left"))
-	l.Until(s, "it is taken", configtest.Settled(s))
-	l.Delete(s)
-	if len(l.snapshots()) > 0 {
-		t.Error("the removal is tried again")
-	}
-	if w := l.Writes(); len(w) != 4 {
-		t.Errorf("two calls each are made, got %v", w)
-	}
+	everywhere(t, func(l *lab) {
+		l.Inject(simulator.Fault{Task: "qmsnapshot", TaskExit: "unable to save VM state and RAM - No space left on device", Count: 1})
+		l.Inject(simulator.Fault{Task: "qmdelsnapshot", TaskExit: "can't lock file '/var/lock/qemu-server/lock-500.conf' - got timeout", Count: 1})
+		s := l.snapshot("s1", ofVMID)
+		l.Until(s, "the full storage is told", configtest.Says(s, xpv2.TypeReady, "StorageFull", "no space is left"))
+		l.Until(s, "it is taken", configtest.Settled(s))
+		l.Delete(s)
+		if len(l.snapshots()) > 0 {
+			l.Error("the removal is tried again")
+		}
+		if w := l.Writes(); len(w) != 4 {
+			l.Errorf("two calls each are made, got %v", w)
+		}
+	})
 }
 
 // TestLostAnswer loses the call, and then its answer.
@@ -351,36 +359,38 @@ func TestLostAnswer(t *testing.T) {
 
 // TestLostToOthers has others take a snapshot of the same name while ours is lost.
 func TestLostToOthers(t *testing.T) {
-	l := here(t)
-	l.Inject(simulator.Fault{Method: http.MethodPost, Path: path, CutBefore: true, Count: 1})
-	s := l.snapshot("s1", ofVMID)
-	l.Until(s, "it is tried", func() bool { return len(l.Writes()) > 0 })
-	l.taken("s1", "")
-	l.Until(s, "it is found to be somebody else's", configtest.Says(s, xpv2.TypeReady, kind.ReasonAlreadyExists))
-	before := len(l.Writes())
-	l.Delete(s)
-	if len(l.Writes()) != before || len(l.snapshots()) != 1 {
-		t.Errorf("somebody else's snapshot is touched: %v", l.Writes())
-	}
+	everywhere(t, func(l *lab) {
+		l.Inject(simulator.Fault{Method: http.MethodPost, Path: path, CutBefore: true, Count: 1})
+		s := l.snapshot("s1", ofVMID)
+		l.Until(s, "it is tried", func() bool { return len(l.Writes()) > 0 })
+		l.taken("s1", "")
+		l.Until(s, "it is found to be somebody else's", configtest.Says(s, xpv2.TypeReady, kind.ReasonAlreadyExists))
+		before := len(l.Writes())
+		l.Delete(s)
+		if len(l.Writes()) != before || len(l.snapshots()) != 1 {
+			l.Errorf("somebody else's snapshot is touched: %v", l.Writes())
+		}
+	})
 }
 
 // TestGone has a snapshot removed by others: it is not taken again.
 func TestGone(t *testing.T) {
-	l := here(t)
-	s := l.snapshot("s1", ofVMID)
-	l.Until(s, "it is taken", configtest.Settled(s))
-	before := len(l.Writes())
-	l.Ended(l.Client.RemoveSnapshot(l.Context(), ref, "s1"))
-	l.Until(s, "it is gone", configtest.Says(s, xpv2.TypeReady, "Gone"))
-	l.ChangeSpec(s, func() { s.Parameters().Description = new("new") })
-	for range 5 {
-		l.Reconcile(s)
-		l.Clock.Pass(time.Hour)
-	}
-	if len(l.snapshots()) > 0 || len(l.Writes()) != before {
-		t.Errorf("it is not taken again: %v", l.Writes())
-	}
-	l.Delete(s)
+	everywhere(t, func(l *lab) {
+		s := l.snapshot("s1", ofVMID)
+		l.Until(s, "it is taken", configtest.Settled(s))
+		before := len(l.Writes())
+		l.Ended(l.Client.RemoveSnapshot(l.Context(), ref, "s1"))
+		l.Until(s, "it is gone", configtest.Says(s, xpv2.TypeReady, "Gone"))
+		l.ChangeSpec(s, func() { s.Parameters().Description = new("new") })
+		for range 5 {
+			l.Reconcile(s)
+			l.Clock.Pass(time.Hour)
+		}
+		if len(l.snapshots()) > 0 || len(l.Writes()) != before {
+			l.Errorf("it is not taken again: %v", l.Writes())
+		}
+		l.Delete(s)
+	})
 }
 
 // TestReplacedVM has another VM with the VMID and a snapshot of the name: it is not ours.
@@ -407,33 +417,36 @@ func TestReplacedVM(t *testing.T) {
 
 // TestGoneWithVM has the VM removed: the snapshot went with it.
 func TestGoneWithVM(t *testing.T) {
-	l := here(t)
-	s := l.snapshot("s1", ofVMID)
-	l.Until(s, "it is taken", configtest.Settled(s))
-	l.Ended(l.Client.Delete(l.Context(), ref, proxmox.DeleteOptions{}))
-	l.Until(s, "it is gone", configtest.Says(s, xpv2.TypeReady, "Gone"))
-	before := len(l.Writes())
-	l.Delete(s)
-	if len(l.Writes()) != before {
-		t.Errorf("there is nothing to remove: %v", l.Writes())
-	}
+	everywhere(t, func(l *lab) {
+		s := l.snapshot("s1", ofVMID)
+		l.Until(s, "it is taken", configtest.Settled(s))
+		l.Ended(l.Client.Delete(l.Context(), ref, proxmox.DeleteOptions{}))
+		l.Until(s, "it is gone", configtest.Says(s, xpv2.TypeReady, "Gone"))
+		before := len(l.Writes())
+		l.Delete(s)
+		if len(l.Writes()) != before {
+			l.Errorf("there is nothing to remove: %v", l.Writes())
+		}
+	})
 }
 
 func TestRetained(t *testing.T) {
-	l := here(t)
-	s := l.snapshot("s1", ofVMID+"removalPolicy: Retain")
-	l.Until(s, "it is taken", configtest.Settled(s))
-	holds := kind.Holds{Reader: l.Kube, Lists: l.Scope.Lists("Snapshot")}
-	if names, err := holds.Of(l.Context(), uuid); err != nil || !slices.Equal(names, []string{"team/s1"}) {
-		t.Errorf("the Snapshot holds up the removal of its VM, got %q and %v", names, err)
-	}
-	l.Delete(s)
-	if _, ok := l.snapshots()["s1"]; !ok {
-		t.Error("a retained snapshot stays")
-	}
-	if names, err := holds.Of(l.Context(), uuid); err != nil || len(names) > 0 {
-		t.Errorf("without its resource it holds up nothing, got %q and %v", names, err)
-	}
+	everywhere(t, func(l *lab) {
+		s := l.snapshot("s1", ofVMID+"removalPolicy: Retain")
+		l.Until(s, "it is taken", configtest.Settled(s))
+		holds := kind.Holds{Reader: l.Kube, Lists: l.Scope.Lists("Snapshot")}
+		want := strings.TrimPrefix(client.ObjectKeyFromObject(s).String(), "/")
+		if names, err := holds.Of(l.Context(), uuid); err != nil || !slices.Equal(names, []string{want}) {
+			l.Errorf("the Snapshot holds up the removal of its VM, got %q and %v", names, err)
+		}
+		l.Delete(s)
+		if _, ok := l.snapshots()["s1"]; !ok {
+			l.Error("a retained snapshot stays")
+		}
+		if names, err := holds.Of(l.Context(), uuid); err != nil || len(names) > 0 {
+			l.Errorf("without its resource it holds up nothing, got %q and %v", names, err)
+		}
+	})
 }
 
 // TestLostAnnotations takes the annotations of a Snapshot away, as a full update by its
@@ -468,49 +481,51 @@ func TestLostAnnotations(t *testing.T) {
 
 // TestLostAnnotationsGone takes the annotations away of a Snapshot that others have removed.
 func TestLostAnnotationsGone(t *testing.T) {
-	l := here(t)
-	s := l.snapshot("s1", ofVMID)
-	l.Until(s, "it is taken", configtest.Settled(s))
-	l.Ended(l.Client.RemoveSnapshot(l.Context(), ref, "s1"))
-	l.Until(s, "it is gone", configtest.Says(s, xpv2.TypeReady, "Gone"))
-	before := len(l.Writes())
-	l.ChangeSpec(s, func() { s.SetAnnotations(nil) })
-	for range 5 {
-		l.Reconcile(s)
-		l.Clock.Pass(time.Hour)
-	}
-	if !configtest.Says(s, xpv2.TypeReady, "Gone")() || len(l.Writes()) != before || len(l.snapshots()) > 0 {
-		t.Errorf("it is not taken again: %v, %v", s.GetCondition(xpv2.TypeReady), l.Writes()[before:])
-	}
+	everywhere(t, func(l *lab) {
+		s := l.snapshot("s1", ofVMID)
+		l.Until(s, "it is taken", configtest.Settled(s))
+		l.Ended(l.Client.RemoveSnapshot(l.Context(), ref, "s1"))
+		l.Until(s, "it is gone", configtest.Says(s, xpv2.TypeReady, "Gone"))
+		before := len(l.Writes())
+		l.ChangeSpec(s, func() { s.SetAnnotations(nil) })
+		for range 5 {
+			l.Reconcile(s)
+			l.Clock.Pass(time.Hour)
+		}
+		if !configtest.Says(s, xpv2.TypeReady, "Gone")() || len(l.Writes()) != before || len(l.snapshots()) > 0 {
+			l.Errorf("it is not taken again: %v, %v", s.GetCondition(xpv2.TypeReady), l.Writes()[before:])
+		}
+	})
 }
 
 // TestKilled has the provider die at each side effect from the creation to the removal.
 func TestKilled(t *testing.T) {
-	l := here(t)
-	l.Machine(uuid)
-	for fatal := 1; ; fatal++ {
-		l.Doom(fatal)
-		l.ClearRequests()
-		s := l.snapshot("s1", ofMachine)
-		l.Until(s, "it is taken", configtest.Settled(s))
-		l.ChangeSpec(s, func() { s.Parameters().Description = new("after") })
-		l.Until(s, "it is described", func() bool { return l.snapshots()["s1"].Description == "after" && configtest.Settled(s)() })
-		l.Delete(s)
-		if all := l.snapshots(); len(all) > 0 {
-			t.Fatalf("killed at side effect %d: left are %v", fatal, all)
-		}
-		taken := 0
-		for _, w := range l.Writes() {
-			if w == http.MethodPost+" "+path {
-				taken++
+	everywhere(t, func(l *lab) {
+		l.Machine(uuid)
+		for fatal := 1; ; fatal++ {
+			l.Doom(fatal)
+			l.ClearRequests()
+			s := l.snapshot("s1", ofMachine)
+			l.Until(s, "it is taken", configtest.Settled(s))
+			l.ChangeSpec(s, func() { s.Parameters().Description = new("after") })
+			l.Until(s, "it is described", func() bool { return l.snapshots()["s1"].Description == "after" && configtest.Settled(s)() })
+			l.Delete(s)
+			if all := l.snapshots(); len(all) > 0 {
+				l.Fatalf("killed at side effect %d: left are %v", fatal, all)
+			}
+			taken := 0
+			for _, w := range l.Writes() {
+				if w == http.MethodPost+" "+path {
+					taken++
+				}
+			}
+			if taken != 1 {
+				l.Errorf("killed at side effect %d: it is taken %d times: %v", fatal, taken, l.Writes())
+			}
+			if l.Deaths == 0 {
+				l.Logf("%d side effects", fatal-1)
+				return
 			}
 		}
-		if taken != 1 {
-			t.Errorf("killed at side effect %d: it is taken %d times: %v", fatal, taken, l.Writes())
-		}
-		if l.Deaths == 0 {
-			t.Logf("%d side effects", fatal-1)
-			return
-		}
-	}
+	})
 }
