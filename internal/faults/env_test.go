@@ -127,7 +127,7 @@ func newEnv(t *testing.T, s scenario, fatal int) *env {
 	quickstart.Guests = append(quickstart.Guests, s.guests...)
 	quickstart.Storages = append(quickstart.Storages, s.storages...)
 	quickstart.ACL = append(quickstart.ACL, s.grants...)
-	w := &env{clock: newClock(), fatal: fatal, meanwhile: s.meanwhile}
+	w := &env{clock: newClock(), fatal: fatal, meanwhile: s.meanwhile, journal: &journal{eventsOnly: true}}
 	w.pve = simulatortest.NewTest(t, simulator.Options{Scenario: quickstart, Speed: 1, Clock: w.clock, Certificates: certificates})
 	w.kube = fake.NewClientBuilder().WithScheme(scheme).WithObjectTracker(tracker()).
 		WithStatusSubresource(&namespaced.Machine{}, &cluster.Machine{}, &namespaced.Volume{}).

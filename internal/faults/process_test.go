@@ -285,6 +285,9 @@ type fakeManager struct {
 // A journal is all that providers have logged, with debugging, and told in events.
 // None, if nil.
 type journal struct {
+	// eventsOnly leaves out what is logged.
+	eventsOnly bool
+
 	mu    sync.Mutex
 	lines []string
 }
@@ -305,7 +308,7 @@ func (j *journal) String() string {
 }
 
 func (j *journal) logger() logr.Logger {
-	if j == nil {
+	if j == nil || j.eventsOnly {
 		return logr.Discard()
 	}
 	return funcr.New(func(_, args string) { j.add(args) }, funcr.Options{Verbosity: 10})

@@ -95,11 +95,22 @@ func (w Recreator) removal(m object.Machine, v act.Remains) Removal {
 	call := func(ctx context.Context) (proxmox.UPID, error) {
 		u, err := w.remove(ctx, m, v)
 		if u != "" {
-			w.Inventory.Follow(u, func(proxmox.Task) { w.Wake() })
+			w.follow(m, v, u)
 		}
 		return "", err
 	}
 	return Removal{Difference: v1alpha1.MachinePendingChange{Option: "remains", Current: name(v)}, Call: call}
+}
+
+// follow the task of a removal, which is none of the Machine's VM: its failure is told in an event.
+func (w Recreator) follow(m object.Machine, v act.Remains, u proxmox.UPID) {
+	m, _ = m.DeepCopyObject().(object.Machine)
+	w.Inventory.Follow(u, func(t proxmox.Task) {
+		if err := t.Err(); err != nil {
+			w.Record.Event(m, xpevent.Warning(events.ReasonTaskFailed, errors.Wrapf(err, "cannot remove %s, which a lost creation has left", name(v))))
+		}
+		w.Wake()
+	})
 }
 
 // tell what has come back in a condition, and once in an event.
