@@ -73,7 +73,8 @@ func TestSnapshotPolicy(t *testing.T) {
 	t.Parallel()
 	eachScope(t, func(t *testing.T, scopeName string) {
 		t.Helper()
-		w := emptyWorld(t, scopes()[scopeName], "policy-"+strings.ToLower(scopeName), map[string]string{"qmsnapshot": "200ms", "qmdelsnapshot": "200ms"}, "")
+		tasks := map[string]string{"qmsnapshot": "200ms", "qmdelsnapshot": "200ms"}
+		w := emptyWorld(t, scopes()[scopeName], "policy-"+strings.ToLower(scopeName), tasks, versionOf(scopeName))
 		days := &atomic.Int64{}
 		w.options = func(mgr ctrl.Manager) kind.Options {
 			o := kindOptions(mgr)
