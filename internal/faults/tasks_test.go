@@ -122,7 +122,15 @@ func (w *env) heed() {
 	if strings.Contains(w.m.GetCondition(xpv2.TypeReady).Message, fmt.Sprintf("\"qm unlock %d\" on the node", vmid)) {
 		w.pve.Edit(func(s *simulator.State) { delete(s.Guests[vmid].Config, "lock") })
 	}
-	if !strings.Contains(w.m.GetCondition(xpv2.TypeReady).Message, fmt.Sprintf("qm unlock %d && qm destroy %d", vmid, vmid)) {
+	w.destroyIfTold(vmid, w.m.GetCondition(xpv2.TypeReady).Message)
+	for _, v := range w.volumes {
+		w.destroyIfTold(int(ptr.Deref(v.Observation().StubVMID, 0)), v.GetCondition(xpv2.TypeReady).Message)
+	}
+}
+
+// destroyIfTold destroys a VM if a message says that somebody has to do that on the node.
+func (w *env) destroyIfTold(vmid int, message string) {
+	if !strings.Contains(message, fmt.Sprintf("qm unlock %d && qm destroy %d", vmid, vmid)) {
 		return
 	}
 	if len(w.running()) > 0 {

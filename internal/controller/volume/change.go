@@ -64,7 +64,12 @@ func (e *external) Delete(ctx context.Context, m Volume) (managed.ExternalDelete
 		return managed.ExternalDelete{}, nil
 	}
 	v := e.view
-	m.SetConditions(e.Deleting(v.problem, v.Message).WithObservedGeneration(m.GetGeneration()))
+	deleting := e.Deleting(v.problem, v.Message)
+	m.SetConditions(deleting.WithObservedGeneration(m.GetGeneration()))
+	if deleting.Message != "" { // The reconciler sets Ready anew, with the words of UpToDate.
+		waits := kind.UpToDate(nil, kind.Problem{Reason: xpv2.ReasonDeleting, Message: deleting.Message})
+		m.SetConditions(waits.WithObservedGeneration(m.GetGeneration()))
+	}
 	return managed.ExternalDelete{}, e.act(ctx, m)
 }
 

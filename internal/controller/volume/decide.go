@@ -28,6 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
@@ -300,6 +301,8 @@ func (s *state) decideMaking() *decision {
 		return &decision{action: forget}
 	case s.stub != nil && s.stub.offline != "":
 		return because(wait, reasonNodeOffline, "%s", s.stub.offline)
+	case s.stub != nil && s.stub.Config["lock"] == "create" && !s.stub.busy:
+		return because(wait, reasonLocked, "%s", (&vmstate.VM{Ref: s.stub.Ref, State: s.stub.State}).Stuck())
 	case s.stub != nil && s.stub.Config["lock"] != "":
 		return because(wait, reasonLocked, "VM %d is locked (%s)", s.stub.VMID, s.stub.Config["lock"])
 	case s.stub != nil:
@@ -434,7 +437,7 @@ func (s *state) winner() *claim {
 // decideReclaim about a Volume that is deleted.
 func (s *state) decideReclaim() *decision {
 	if w := s.winner(); w != nil {
-		return because(stuck, reasonInUse, "Machine %s lists the Volume: take it off its disks, which keeps the data, then the Volume goes", w.name)
+		return because(stuck, xpv2.ReasonDeleting, "Machine %s lists the Volume: take it off its disks, which keeps the data, then the Volume goes", w.name)
 	}
 	switch {
 	case s.retain && (s.home() || s.Adopted && !s.owned && !s.leaving && s.holder.attached(s.Volume) == ""):
@@ -453,7 +456,8 @@ func (s *state) decideDestroy() *decision {
 		return because(wait, xpv2.ReasonDeleting, "the stub VM is being removed")
 	}
 	if others := slices.DeleteFunc(s.stub.volumes(), func(v string) bool { return v == s.Volume }); len(others) > 0 {
-		return because(stuck, reasonInUse, "VM %d, the stub VM, has disks of others, which would be destroyed with it: %s", s.stub.VMID, strings.Join(others, ", "))
+		return because(stuck, xpv2.ReasonDeleting, "VM %d, the stub VM, has disks of others, which would be destroyed with it: %s",
+			s.stub.VMID, strings.Join(others, ", "))
 	}
 	if d := s.stub.waits(); d != nil {
 		return d

@@ -265,7 +265,7 @@ func TestInUse(t *testing.T) {
 	v, m := l.volume("data", onLVM), l.machine("a", "data")
 	l.until("the Machine has the disk", l.bound(v, m))
 	l.delete(v)
-	l.until("it is held", configtest.Says(v, kind.TypeUpToDate, "InUse", "Machine a lists the Volume"))
+	l.until("it is held", configtest.Says(v, xpv2.TypeReady, xpv2.ReasonDeleting, "Machine a lists the Volume"))
 	if c := l.config(ref(m).VMID); c["scsi5"] == "" {
 		l.Errorf("the VM is %v", c)
 	}

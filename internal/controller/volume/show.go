@@ -50,7 +50,6 @@ const (
 	reasonMoving       xpv2.ConditionReason = "Moving"
 	reasonFailed       xpv2.ConditionReason = "Failed"
 	reasonLost         xpv2.ConditionReason = "Lost"
-	reasonInUse        xpv2.ConditionReason = "InUse"
 	reasonWrongNode    xpv2.ConditionReason = "WrongNode"
 	reasonImmutable    xpv2.ConditionReason = "Immutable"
 	reasonNoSize       xpv2.ConditionReason = "NoSize"
