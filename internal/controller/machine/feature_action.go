@@ -26,6 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/poweraction"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -44,27 +45,10 @@ func (e actionFeature) plan(_ context.Context, m Machine) (proposal, error) {
 // planAction finds the power action that is to be done. A reboot waits for a guest that may still be booting, and would not hear the
 // request: the action would fail, and is not repeated.
 func (e actionFeature) planAction(m Machine) {
-	e.planned.action, e.planned.laterAction = actionDue(m), nil
-	if a := e.planned.action; a != nil && a.Action == actionReboot && restart.Booting(e.vm) {
+	e.planned.action, e.planned.laterAction = poweraction.Due(m), nil
+	if a := e.planned.action; a != nil && a.Action == poweraction.Reboot && restart.Booting(e.vm) {
 		e.planned.action, e.planned.laterAction = nil, a
 	}
-}
-
-const actionReboot = "Reboot"
-
-// resultUnknown is the result of an action whose task nobody can tell of.
-const resultUnknown = "unknown"
-
-// actionDue is the power action that is asked for and was not done yet.
-func actionDue(m Machine) *v1alpha1.MachinePowerAction {
-	a := m.Parameters().PowerAction
-	if a == nil || m.GetAnnotations()[object.AnnotationPowerAction] == a.Token {
-		return nil
-	}
-	if done := m.Observation().PowerAction; done != nil && done.Token == a.Token {
-		return nil // The annotation was lost.
-	}
-	return a
 }
 
 // showEarly shows that the power action is not done that the manifest of a Machine asks for which takes over a VM: it is an
@@ -75,7 +59,7 @@ func (e actionFeature) showEarly(ctx context.Context, m Machine) error {
 	if a == nil || !ok {
 		return nil
 	}
-	m.Observation().PowerAction = actionResult(a, "", errors.New("not done: it was asked for before the Machine had its VM"))
+	m.Observation().PowerAction = poweraction.Result(a, "", errors.New("not done: it was asked for before the Machine had its VM"))
 	return errors.Wrap(e.kube.Status().Patch(ctx, m, client.MergeFrom(before)), "cannot show that the power action is not done")
 }
 
@@ -83,7 +67,7 @@ func (e actionFeature) showEarly(ctx context.Context, m Machine) error {
 // for its turn was not sent, and is done later.
 func (e actionFeature) startAction(ctx context.Context, m Machine, a *v1alpha1.MachinePowerAction) (proxmox.UPID, error) {
 	var refused error
-	u, err := e.callOnce(ctx, m, object.AnnotationPowerAction, a.Token, func() (proxmox.UPID, error) {
+	u, err := e.callOnce(ctx, m, object.AnnotationPowerAction, poweraction.Done(m, a.Token, e.now()), func() (proxmox.UPID, error) {
 		u, err := e.callAction(ctx, m, a.Action)
 		if _, waits := proxmox.Waiting(err); waits {
 			return "", err
@@ -94,30 +78,16 @@ func (e actionFeature) startAction(ctx context.Context, m Machine, a *v1alpha1.M
 	if err != nil {
 		return "", err
 	}
-	m.Observation().PowerAction = actionResult(a, u, refused)
+	m.Observation().PowerAction = poweraction.Result(a, u, refused)
 	if refused != nil {
 		e.log.Info("Power action failed", "action", a.Action, "token", a.Token, "error", refused)
 	}
 	return u, nil
 }
 
-// actionResult a power action that was asked for: what is known of it so far.
-func actionResult(a *v1alpha1.MachinePowerAction, u proxmox.UPID, err error) *v1alpha1.MachinePowerActionObservation {
-	seen := &v1alpha1.MachinePowerActionObservation{Action: a.Action, Token: a.Token, UPID: string(u)}
-	switch {
-	case proxmox.IsUnavailable(err):
-		seen.Result = resultUnknown + ": " + err.Error()
-	case err != nil:
-		seen.Result = err.Error()
-	case u == "":
-		seen.Result = "OK"
-	}
-	return seen
-}
-
 func (e actionFeature) callAction(ctx context.Context, m Machine, action string) (proxmox.UPID, error) {
 	switch ref := e.vm.Ref; action {
-	case actionReboot:
+	case poweraction.Reboot:
 		return e.client.Reboot(ctx, ref, proxmox.RebootOptions{Timeout: shutdownTimeout(m)})
 	case "Reset":
 		return e.client.Reset(ctx, ref)
@@ -133,18 +103,15 @@ func (e actionFeature) callAction(ctx context.Context, m Machine, action string)
 
 // observeAction brings the result of the last power action up to date.
 func (e actionFeature) observeAction(ctx context.Context, m Machine) {
-	o, token := m.Observation(), m.GetAnnotations()[object.AnnotationPowerAction]
-	if a := m.Parameters().PowerAction; token != "" && a != nil && a.Token == token && (o.PowerAction == nil || o.PowerAction.Token != token) {
-		o.PowerAction = &v1alpha1.MachinePowerActionObservation{Action: a.Action, Token: token, Result: resultUnknown}
-	}
-	seen := o.PowerAction
+	poweraction.Show(m)
+	seen := m.Observation().PowerAction
 	if seen == nil || seen.UPID == "" || seen.Result != "" {
 		return
 	}
 	t, err := e.actionTask(ctx, m, proxmox.UPID(seen.UPID))
 	switch {
 	case proxmox.IsNoSuchTask(err):
-		seen.Result = resultUnknown
+		seen.Result = poweraction.Unknown
 	case err != nil || t.Running:
 	case e.tasks.WaitsForLock(m, t.Err()):
 		e.repeatAction(ctx, m)
@@ -164,7 +131,7 @@ func (e actionFeature) actionTask(ctx context.Context, m Machine, u proxmox.UPID
 // repeatAction has a power action done again whose task did nothing, because it did not get the
 // VM's lock.
 func (e actionFeature) repeatAction(ctx context.Context, m Machine) {
-	if err := kind.Annotate(ctx, e.kube, m, map[string]string{object.AnnotationPowerAction: ""}); err != nil {
+	if err := kind.Annotate(ctx, e.kube, m, map[string]string{object.AnnotationPowerAction: poweraction.Undone(m)}); err != nil {
 		e.log.Debug("Cannot repeat power action", "error", err) // The next look does.
 		return
 	}

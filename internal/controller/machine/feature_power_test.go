@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -378,7 +379,7 @@ func TestPowerAction(t *testing.T) {
 			call := strings.Fields(tc.writes[0])[0]
 			b.errs[call] = tc.fail
 			b.on[call] = func() {
-				if b.kept(t, object.AnnotationPowerAction) != "1" {
+				if !strings.Contains(b.kept(t, object.AnnotationPowerAction), `"token":"1"`) {
 					t.Errorf("\n%s\nthe token must be kept before the call", tc.reason)
 				}
 			}
@@ -567,6 +568,43 @@ func TestPowerActionWaitsForLock(t *testing.T) {
 	}
 }
 
+// A token that comes back after another, as with a manifest that is reverted, does nothing.
+func TestPowerActionTokens(t *testing.T) {
+	for name, kept := range map[string]string{"New": "", "Released": "1"} { // Releases before have kept the token alone.
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, all(runStrategy("Manual"), action("Reset", "1"), func(m *namespaced.Machine) {
+				meta.AddAnnotations(m, map[string]string{object.AnnotationPowerAction: kept})
+			}))
+			b.vms[10000] = ourVM("running")
+			asked := 0
+			for i, token := range []string{"1", "2", "1", "2", "1", "3"} {
+				b.m.Spec.ForProvider.PowerAction.Token = token
+				before := len(b.writes)
+				if i == 0 && kept == "" || token != "1" && i != 3 {
+					asked++
+				}
+				for range 2 {
+					b.clock.wait(time.Minute)
+					if s := b.reconcile(t.Context()); s.err != nil {
+						t.Fatal(s.err)
+					}
+				}
+				if len(b.writes) > before {
+					b.end(t, upid("pve1", "qmreset", 10000), "OK")
+					b.reconcile(t.Context())
+				}
+				seen := b.m.Observation().PowerAction
+				if len(b.writes) != asked || seen == nil || seen.Token != token {
+					t.Fatalf("after token %q, number %d: want %d resets, got %q and %+v", token, i, asked, b.writes, seen)
+				}
+				if repeated := i == 2 || i == 4; repeated != strings.HasPrefix(seen.Result, "not done: its token was used before") {
+					t.Errorf("after token %q, number %d: got %q", token, i, seen.Result)
+				}
+			}
+		})
+	}
+}
+
 // What is not sent before its turn is no action that was done.
 func TestPowerActionWaits(t *testing.T) {
 	b := newBench(t, all(runStrategy("Manual"), action("Reboot", "1")))
@@ -577,7 +615,7 @@ func TestPowerActionWaits(t *testing.T) {
 		t.Errorf("want nothing done yet, got %+v and %q", seen, kept)
 	}
 	delete(b.errs, "Reboot")
-	if s := b.reconcile(t.Context()); s.err != nil || b.kept(t, object.AnnotationPowerAction) != "1" || len(b.writes) != 2 {
+	if s := b.reconcile(t.Context()); s.err != nil || !strings.Contains(b.kept(t, object.AnnotationPowerAction), `"token":"1"`) || len(b.writes) != 2 {
 		t.Errorf("want it done when its turn has come, got %v and %q", s.err, b.writes)
 	}
 }

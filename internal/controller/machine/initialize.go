@@ -30,6 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/claims"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/poweraction"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -160,7 +161,7 @@ func (e ownership) adopt(ctx context.Context, m Machine) error {
 	}
 	notes := map[string]string{object.AnnotationUUID: id.UUID, object.AnnotationNode: v.Node}
 	if a := m.Parameters().PowerAction; a != nil {
-		notes[object.AnnotationPowerAction] = a.Token
+		notes[object.AnnotationPowerAction] = poweraction.Done(m, a.Token, e.now())
 	}
 	if err := kind.Annotate(ctx, e.kube, m, notes); err != nil {
 		return err

@@ -26,6 +26,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/poweraction"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
@@ -99,7 +100,7 @@ func TestKeepsLittle(t *testing.T) {
 func TestActsOnLooks(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = hasBooted(ourVM("running"))
-	b.m.Spec.ForProvider.PowerAction = &v1alpha1.MachinePowerAction{Action: actionReboot, Token: "1"}
+	b.m.Spec.ForProvider.PowerAction = &v1alpha1.MachinePowerAction{Action: poweraction.Reboot, Token: "1"}
 	b.reconcile(t.Context())
 	b.reconcile(t.Context())
 	var u proxmox.UPID

@@ -67,6 +67,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/networks"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/poweraction"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/replication"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
@@ -362,7 +363,7 @@ func pollInterval(m Machine, configured time.Duration, now time.Time) time.Durat
 		return configured // The Image or the Backup wakes it.
 	case m.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue:
 		return min(configured, pollUnready)
-	case waitsForAddress, actionDue(m) != nil:
+	case waitsForAddress, poweraction.Due(m) != nil:
 		return min(configured, pollAddresses)
 	}
 	return configured

@@ -32,6 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/poweraction"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/secretref"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -176,7 +177,7 @@ func (e *external) afterChanges(ctx context.Context, m Machine) error {
 		return e.start(m)(restartFeature{external: e}.reboot(ctx, m))
 	case p.restart.Due:
 		return e.rebooting(m)(restartFeature{external: e}.reboot(ctx, m))
-	case p.action != nil && p.action.Action == actionReboot:
+	case p.action != nil && p.action.Action == poweraction.Reboot:
 		return e.rebooting(m)(actionFeature{external: e}.startAction(ctx, m, p.action))
 	case p.action != nil:
 		return e.start(m)(actionFeature{external: e}.startAction(ctx, m, p.action))

@@ -72,7 +72,7 @@ const (
 	// heard of (in seconds since 1970).
 	AnnotationImages = annotationPrefix + "cloud-init-images"
 
-	// AnnotationPowerAction is the token of the power action that was done last. It
+	// AnnotationPowerAction has the token of the power action that was done last and those before, as JSON. It
 	// is written before the call, so that no action is ever done twice.
 	AnnotationPowerAction = annotationPrefix + "power-action"
 

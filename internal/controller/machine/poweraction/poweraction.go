@@ -1,0 +1,110 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package poweraction knows which power action a Machine is to do, and which tokens it has done one for.
+package poweraction
+
+import (
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// Reboot is the action that the guest does, which does not hear of it while it boots.
+const Reboot = "Reboot"
+
+// Unknown is the result of an action whose task nobody can tell of.
+const Unknown = "unknown"
+
+// last returns what is kept of the action that was done last, and the tokens before. What releases before have kept is the
+// token alone.
+func last(m object.Machine) *act.Record {
+	text := m.GetAnnotations()[object.AnnotationPowerAction]
+	r, err := act.Parse(text)
+	if err != nil {
+		return &act.Record{Token: text, State: v1alpha1.ActSucceeded}
+	}
+	return r
+}
+
+// Token of the action that was done last; empty if there is none.
+func Token(m object.Machine) string { return last(m).Token }
+
+// Done is what is kept once the action of a token is done: it is written before the call.
+func Done(m object.Machine, token string, now time.Time) string {
+	r := last(m).Next(token, now)
+	r.State = v1alpha1.ActSucceeded
+	return r.String()
+}
+
+// Undone is what is kept of an action that has done nothing: that of the tokens before.
+func Undone(m object.Machine) string {
+	r := last(m)
+	if r.Token = ""; len(r.Used) == 0 {
+		return ""
+	}
+	return r.String()
+}
+
+// repeats reports whether an action has the token of one that was done before the last one.
+func repeats(m object.Machine, a *v1alpha1.MachinePowerAction) bool {
+	r := last(m)
+	r.Token = a.Token
+	return r.Repeated()
+}
+
+// Due is the power action that is asked for and was not done yet.
+func Due(m object.Machine) *v1alpha1.MachinePowerAction {
+	a := m.Parameters().PowerAction
+	if a == nil || Token(m) == a.Token || repeats(m, a) {
+		return nil
+	}
+	if done := m.Observation().PowerAction; done != nil && done.Token == a.Token {
+		return nil // The annotation was lost.
+	}
+	return a
+}
+
+// Show the action that the spec asks for and that is not done, or of which nothing else is known.
+func Show(m object.Machine) {
+	a, seen := m.Parameters().PowerAction, m.Observation().PowerAction
+	switch {
+	case a == nil || seen != nil && seen.Token == a.Token:
+	case Token(m) == a.Token:
+		m.Observation().PowerAction = &v1alpha1.MachinePowerActionObservation{Action: a.Action, Token: a.Token, Result: Unknown}
+	case repeats(m, a):
+		m.Observation().PowerAction = Result(a, "", errors.New("not done: its token was used before; another token asks again"))
+	}
+}
+
+// Result of a power action that was asked for: what is known of it so far.
+func Result(a *v1alpha1.MachinePowerAction, u proxmox.UPID, err error) *v1alpha1.MachinePowerActionObservation {
+	seen := &v1alpha1.MachinePowerActionObservation{Action: a.Action, Token: a.Token, UPID: string(u)}
+	switch {
+	case proxmox.IsUnavailable(err):
+		seen.Result = Unknown + ": " + err.Error()
+	case err != nil:
+		seen.Result = err.Error()
+	case u == "":
+		seen.Result = "OK"
+	}
+	return seen
+}
