@@ -172,11 +172,11 @@ test-fuzz: ## Fuzz the decoders of Proxmox VE's answers and property strings, an
 			-test.parallel 1 -test.fuzzcachedir "$$cache/$$3") || status=1; \
 	done; exit $$status
 
-# What it has found out about a package stays beside what Go has built of it, for the next clone too.
+# What it has found out about a package names the folder of the clone, which its exclusions go by: no other clone may have it.
 lint: $(LINTER) ## Lint all modules; the rules are in .golangci.yml.
 	@status=0; for module in . cluster; do \
 		echo "linting the module in $$module" >&2; \
-		(cd $$module && GOFLAGS="$$GOFLAGS -trimpath" CGO_ENABLED=0 GOLANGCI_LINT_CACHE="$$($(GO) env GOCACHE)/golangci-lint" \
+		(cd $$module && GOFLAGS="$$GOFLAGS -trimpath" CGO_ENABLED=0 GOLANGCI_LINT_CACHE=$(CURDIR)/.cache/golangci-lint \
 			$(LINTER) run --config $(CURDIR)/.golangci.yml --allow-serial-runners $(ARGS) ./...) || status=1; \
 	done; exit $$status
 
