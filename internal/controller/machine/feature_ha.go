@@ -58,7 +58,7 @@ func (e haFeature) plan(ctx context.Context, m Machine) (proposal, error) {
 	before, after := e.ruleSteps()
 	return proposal{
 		steps:       slices.Concat(before, e.haSteps(), after),
-		rejections:  slices.Concat(unknown, haRejections(e.vm), e.planned.haRules.Rejections),
+		rejections:  slices.Concat(unknown, haRejections(e.planned.desired, e.vm), e.planned.haRules.Rejections),
 		annotations: e.planned.haRules.Annotation(m, e.vm),
 	}, err
 }
@@ -79,19 +79,22 @@ func (e haFeature) invalidateHA(err error) error {
 	return err
 }
 
-// haRejections are why HA cannot be told of the VM.
-func haRejections(v *vmstate.VM) []string {
-	if v.HAUnavailable == "" {
-		return nil
+// haRejections are why HA cannot be told of the VM. PVE takes a template into HA, which then fails to start it.
+func haRejections(d desired, v *vmstate.VM) []string {
+	switch {
+	case v.HAUnavailable != "":
+		return []string{v.HAUnavailable}
+	case v.Template() && d.HAEnabled():
+		return []string{"the VM is a template, which high availability cannot start: make a VM of it again in Proxmox VE, or set highAvailability.enabled to false"}
 	}
-	return []string{v.HAUnavailable}
+	return nil
 }
 
 // haSteps change what HA is told of the VM.
 func (e haFeature) haSteps() []step {
 	d, v := e.planned.desired, e.vm
 	switch {
-	case d.HighAvailability == nil || v.Template() || v.HAUnavailable != "":
+	case d.HighAvailability == nil || v.HAUnavailable != "":
 		return nil
 	case !d.HAEnabled() && v.InHA:
 		return []step{{
@@ -100,7 +103,7 @@ func (e haFeature) haSteps() []step {
 				return "", e.removeFromHA(ctx)
 			},
 		}}
-	case !d.HAEnabled():
+	case !d.HAEnabled() || v.Template():
 		return nil
 	case !v.InHA:
 		return []step{e.addToHA()}

@@ -392,6 +392,14 @@ func TestSteps(t *testing.T) {
 			vm:  managedByHA(ourVM("running"), "started"),
 			pve: func(b *bench) { b.errs["HAResources"] = refused(403, "Permission check failed (/, Sys.Audit)") }, err: "Sys.Audit",
 		},
+		"HATemplate": {
+			reason:  "Proxmox VE takes a template into HA, which cannot start it: HA is told nothing of one.",
+			machine: all(ha(v1alpha1.MachineHighAvailability{}), stopped), err: "which high availability cannot start", vm: madeTemplate(),
+		},
+		"HATemplateLeaves": {
+			reason: "A template that somebody has handed to HA is taken out of it.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}),
+			vm: managedByHA(madeTemplate(), "stopped"), writes: []string{"RemoveHAResource 10000"}, differ: []string{"high availability"},
+		},
 		"HAForeign": {reason: "What others hand to HA stays there.", vm: managedByHA(ourVM("running"), "started")},
 	}
 	for name, tc := range cases {
@@ -422,6 +430,13 @@ func TestSteps(t *testing.T) {
 			}
 		})
 	}
+}
+
+// madeTemplate is our VM after somebody has made a template of it.
+func madeTemplate() *guest {
+	g := ourVM("stopped")
+	g.config["template"] = "1"
+	return g
 }
 
 func adopted(m *namespaced.Machine) {

@@ -1,0 +1,89 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package pool_test
+
+import (
+	"slices"
+	"testing"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/config"
+	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
+	"github.com/vitistack/provider-proxmox/internal/controller/pool"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// lives runs a test in its ways.
+func lives(t *testing.T, run func(*configtest.Life)) {
+	t.Helper()
+	configtest.RunIn(t, configtest.Kind{Setup: config.Setup(pool.Table()), Kind: "Pool", Collection: pool.Table().Collection}, run)
+}
+
+// hasVM reports whether a VMID was taken into a pool, which Proxmox VE does not show of one that nobody has.
+func hasVM(l *configtest.Life, vmid int) bool {
+	has := false
+	l.Edit(func(s *simulator.State) {
+		has = s.Pools["crossplane/web"] != nil && s.Pools["crossplane/web"].VMs[vmid]
+	})
+	return has
+}
+
+// TestUnknownMembers has a spec name a VM that is not there: Proxmox VE takes any VMID into a pool, so that whoever is given it later is in it.
+func TestUnknownMembers(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		l.Helper()
+		mg := l.Resource(1, "{name: crossplane/web, vmids: [9000, 4711]}", nil)
+		l.Until(mg, xpv2.TypeReady, pool.ReasonMembersMissing, "VM 4711 does not exist")
+		if !hasVM(l, 9000) || hasVM(l, 4711) {
+			l.Errorf("want VM 9000 in the pool and VMID 4711 in none: %v", l.Writes())
+		}
+		l.Edit(func(s *simulator.State) { s.Pools["crossplane/web"].VMs[4711] = true })
+		l.Until(mg, xpv2.TypeReady, pool.ReasonMembersMissing, "VM 4711 does not exist")
+		l.Delete(mg)
+		if o := l.Options("crossplane/web"); o != nil {
+			l.Errorf("the pool is left for a VMID that nobody has: %v", o)
+		}
+	})
+}
+
+// TestHiddenPool has a user that may not see the pool any more, whose members Proxmox VE tells anybody by ?poolid=: that the pool is not listed
+// does not mean that it is gone.
+func TestHiddenPool(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		l.Helper()
+		mg := l.Resource(1, "{name: crossplane/web, comment: Web, vmids: [9000]}", nil)
+		l.Settle(mg)
+		n := len(l.Writes())
+		l.Edit(func(s *simulator.State) {
+			s.ACL = slices.DeleteFunc(s.ACL, func(g simulator.Grant) bool { return g.ID == "crossplane@pve" })
+			s.ACL = append(s.ACL, simulator.Grant{Path: "/", Kind: "user", ID: "crossplane@pve", Role: "PVEVMAdmin", Propagate: true})
+		})
+		audit := proxmox.Privilege{Path: "/pool/crossplane/web", Names: []string{"Pool.Audit"}}
+		l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, audit.String())
+		l.Must(l.Kube.Delete(l.Context(), mg))
+		for range 3 {
+			if !l.Reconcile(mg) {
+				l.Fatal("the resource is gone, and its pool is left")
+			}
+		}
+		if w := l.Writes(); len(w) != n {
+			l.Errorf("the provider writes to what it does not see: %v", w[n:])
+		}
+	})
+}
