@@ -76,3 +76,39 @@ func TestOddValues(t *testing.T) {
 		t.Errorf("somebody else fails at the check of permissions: %s", got.Line)
 	}
 }
+
+// An option without a value is not written to a file of sections (PVE::SectionConfig::write_config), so it is not there when that is read again.
+func TestEmptyOptions(t *testing.T) {
+	s := simulatortest.NewTest(t, simulator.Options{Scenario: lab()})
+	c := connect(t, s)
+	for name, tc := range map[string]struct {
+		path, at string
+		params   []string
+		empty    []string
+	}{
+		"Realm": {
+			path: "/access/domains", at: "r1", params: []string{"realm=r1", "type=openid", "issuer-url=https://a", "client-id=x"}, empty: []string{"scopes", "comment"},
+		},
+		"Storage": {path: "/storage", at: "s1", params: []string{"storage=s1", "type=nfs", "server=192.0.2.9", "export=/x"}, empty: []string{"options"}},
+		"Zone":    {path: "/cluster/sdn/zones", at: "z1", params: []string{"zone=z1", "type=simple"}, empty: []string{"dns", "ipam"}},
+		"Job":     {path: "/cluster/backup", at: "j1", params: []string{"id=j1", "schedule=daily", "all=1", "storage=local"}, empty: []string{"comment", "mailto"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, key := range tc.empty {
+				tc.params = append(tc.params, key+"=")
+			}
+			c.ok("POST "+tc.path, tc.params...)
+			got, _ := c.ok("GET " + tc.path + "/" + tc.at).Data.(map[string]any)
+			for _, key := range tc.empty {
+				if value, there := got[key]; there || len(got) == 0 {
+					t.Errorf("want no %s, got %q of %v", key, value, got)
+				}
+			}
+		})
+	}
+	c.ok("PUT /access/domains/r1", "comment=a")
+	c.ok("PUT /access/domains/r1", "comment=")
+	if got, _ := c.ok("GET /access/domains/r1").Data.(map[string]any); got["comment"] != nil {
+		t.Errorf("an option is removed by an empty value: %v", got)
+	}
+}

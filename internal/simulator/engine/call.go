@@ -106,7 +106,11 @@ func (c *Call) handle() (any, error) {
 	defer c.Engine.Mu.Unlock()
 	c.State = c.Engine.State
 	c.Engine.collect()
-	return h(c)
+	result, err := h(c)
+	if c.Method.Verb != http.MethodGet {
+		c.State.DropEmptyOptions()
+	}
+	return result, err
 }
 
 // Locked is the result of a call that must hold a guest's lock.

@@ -28,6 +28,29 @@ import (
 // them. Lists are joined with NUL characters.
 type Sections map[string]map[string]string
 
+// DropEmpty forgets the options without a value, which PVE does not write to such a file.
+func (s Sections) DropEmpty() {
+	for _, options := range s {
+		maps.DeleteFunc(options, func(_, value string) bool { return value == "" })
+	}
+}
+
+// DropEmptyOptions does so in all such files.
+func (s *State) DropEmptyOptions() {
+	for _, file := range []Sections{s.Backups, s.HAGroups, s.HARules, s.Replications, s.Domains, s.SDN.Zones, s.SDN.VNets} {
+		file.DropEmpty()
+	}
+	for _, file := range s.Mappings {
+		file.DropEmpty()
+	}
+	for _, storage := range s.Storages {
+		Sections{"": storage.Options}.DropEmpty()
+	}
+	for _, resource := range s.HA {
+		Sections{"": resource.Options}.DropEmpty()
+	}
+}
+
 // builtinDomains are the realms that every installation has.
 func builtinDomains() Sections {
 	return Sections{
