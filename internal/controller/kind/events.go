@@ -17,14 +17,19 @@ limitations under the License.
 package kind
 
 import (
+	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // reasonUpdated is what the managed reconciler calls its events of updates.
@@ -52,22 +57,63 @@ func (r filteringRecorder) WithAnnotations(keysAndValues ...string) event.Record
 	return filteringRecorder{next: r.next.WithAnnotations(keysAndValues...), filters: r.filters}
 }
 
+// rememberFault is for how long the last fault of a resource is known that is not seen again. What Synced shows lasts longer: this is
+// only for updates of the status that were lost, and for caches that are behind.
+const rememberFault = time.Hour
+
+// toldFaults are the faults that the managed reconciler has told last, by resource. It shows them in Synced after its event, and that
+// update can be lost, as in a conflict: then the next reconcile reads what Synced was before.
+type toldFaults struct {
+	now func() time.Time
+
+	mu   sync.Mutex
+	last map[types.UID]toldFault
+}
+
+type toldFault struct {
+	message string
+	at      time.Time
+}
+
+func newToldFaults(now func() time.Time) *toldFaults {
+	return &toldFaults{now: now, last: map[types.UID]toldFault{}}
+}
+
 // needless reports whether an event of the managed reconciler tells nothing: that an update was
 // requested, where the kind has an event of each change itself, that the object has changed
 // since it was read, after which the reconciler reads it again, or a fault that was told before.
-func needless(tellsChanges bool) event.FilterFn {
+func (f *toldFaults) needless(tellsChanges bool) event.FilterFn {
 	return func(obj runtime.Object, e event.Event) bool {
-		return tellsChanges && e.Reason == reasonUpdated || strings.Contains(e.Message, textOfConflict) || toldBefore(obj, e)
+		return tellsChanges && e.Reason == reasonUpdated || strings.Contains(e.Message, textOfConflict) || f.toldBefore(obj, e)
 	}
 }
 
-// toldBefore reports whether a warning is of the fault that the last reconcile has ended with. The
-// reconciler shows that in Synced after its event.
-func toldBefore(obj runtime.Object, e event.Event) bool {
+// toldBefore reports whether a warning is of the fault that the last reconcile has ended with, and remembers it.
+func (f *toldFaults) toldBefore(obj runtime.Object, e event.Event) bool {
 	mg, ok := obj.(resource.Managed)
-	if !ok || e.Type != event.TypeWarning {
+	if !ok || e.Type != event.TypeWarning || e.Message == "" {
 		return false
 	}
-	last := mg.GetCondition(xpv2.TypeSynced)
-	return last.Status == corev1.ConditionFalse && e.Message != "" && strings.HasSuffix(last.Message, e.Message)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.now()
+	maps.DeleteFunc(f.last, func(_ types.UID, t toldFault) bool { return now.Sub(t.at) > rememberFault })
+	before, found := f.last[mg.GetUID()]
+	f.last[mg.GetUID()] = toldFault{message: e.Message, at: now}
+	if found {
+		return before.message == e.Message
+	}
+	shown := mg.GetCondition(xpv2.TypeSynced)
+	return shown.Status == corev1.ConditionFalse && strings.HasSuffix(shown.Message, e.Message)
+}
+
+// concluded forgets the fault of a resource whose reconcile has ended without one: it is told again if it comes back.
+func (f *toldFaults) concluded(obj client.Object) {
+	mg, ok := obj.(resource.Managed)
+	if f == nil || !ok || mg.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.last, mg.GetUID())
 }

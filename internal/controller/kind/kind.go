@@ -166,7 +166,7 @@ func Setup[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) error {
 		return err
 	}
 	k.PollInterval = o.PollScaler.interval(jittered(k.PollInterval, random))
-	r := managed.NewReconciler(statusManager{mgr}, resource.ManagedKind(k.GroupVersionKind), reconcilerOptions(mgr, o, k)...)
+	r := newReconciler(mgr, o, k)
 	b := newBuilder(mgr, o, k.Identity)
 	if k.Wake != nil {
 		b = b.WatchesRawSource(source.Channel(k.Wake, wake()))
@@ -210,10 +210,18 @@ func complete(mgr ctrl.Manager, o Options, id Identity, b *builder.Builder, w *w
 	return errors.Wrapf(b.Complete(limited), "cannot add controller %q", name)
 }
 
+func newReconciler[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) reconcile.Reconciler {
+	faults := newToldFaults(o.Clock())
+	opts := append(reconcilerOptions(mgr, o, k), managed.WithRecorder(filteringRecorder{
+		next:    event.NewAPIRecorder(mgr.GetEventRecorderFor(k.ControllerName())),
+		filters: append(slices.Clone(o.EventFilterFunctions), faults.needless(k.TellsChanges)),
+	}))
+	return managed.NewReconciler(statusManager{Manager: mgr, faults: faults}, resource.ManagedKind(k.GroupVersionKind), opts...)
+}
+
 func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) []managed.ReconcilerOption {
 	name := k.ControllerName()
 	c := counter{metrics: o.Metrics, controller: name}
-	events := mgr.GetEventRecorderFor(name)
 	keeping := guardedConnector[T]{next: upToDateConnector[T]{next: k.External}, crd: newCRDGuard(mgr, o, k.Identity)}
 	rename := managed.InitializerFn(func(ctx context.Context, mg resource.Managed) error {
 		return RenameAnnotations(ctx, mgr.GetClient(), mg, FormerAnnotations())
@@ -229,9 +237,6 @@ func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T
 		managed.WithTimeout(timeout),
 		managed.WithCreationGracePeriod(creationGracePeriod),
 		managed.WithLogger(o.Logger.WithValues("controller", name)),
-		managed.WithRecorder(filteringRecorder{
-			next: event.NewAPIRecorder(events), filters: append(slices.Clone(o.EventFilterFunctions), needless(k.TellsChanges)),
-		}),
 	}
 	if o.Features.Enabled(feature.EnableBetaManagementPolicies) {
 		opts = append(opts, managed.WithManagementPolicies())

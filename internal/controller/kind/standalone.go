@@ -71,7 +71,7 @@ func SetupStandalone(mgr ctrl.Manager, o Options, k Standalone) error {
 	name := k.ControllerName()
 	interval := o.PollScaler.interval(jittered(nil, random))
 	r := k.Reconciler(Parts{
-		Client:         statusManager{mgr}.GetClient(),
+		Client:         statusManager{Manager: mgr}.GetClient(),
 		Direct:         mgr.GetAPIReader(),
 		Recorder:       event.NewAPIRecorder(mgr.GetEventRecorderFor(name), o.EventFilterFunctions...),
 		Interval:       func(mg resource.Managed) time.Duration { return interval(mg, o.PollInterval) },

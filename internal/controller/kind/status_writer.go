@@ -35,22 +35,34 @@ import (
 
 // A statusManager manager is one for reconcilers that write the status at the end of each
 // look, changed or not. Its client leaves out what would change nothing.
-type statusManager struct{ ctrl.Manager }
+type statusManager struct {
+	ctrl.Manager
+
+	// faults that the reconciler has told. May be nil.
+	faults *toldFaults
+}
 
 // GetClient returns the manager's client, without needless updates of statuses.
-func (q statusManager) GetClient() client.Client { return statusClient{Client: q.Manager.GetClient()} }
+func (q statusManager) GetClient() client.Client {
+	return statusClient{Client: q.Manager.GetClient(), faults: q.faults}
+}
 
-type statusClient struct{ client.Client }
+type statusClient struct {
+	client.Client
+
+	faults *toldFaults
+}
 
 // Status writes those that differ.
 func (c statusClient) Status() client.SubResourceWriter {
-	return statusWriter{SubResourceWriter: c.Client.Status(), cache: c.Client}
+	return statusWriter{SubResourceWriter: c.Client.Status(), cache: c.Client, faults: c.faults}
 }
 
 type statusWriter struct {
 	client.SubResourceWriter
 
-	cache client.Reader
+	cache  client.Reader
+	faults *toldFaults
 }
 
 // Update the status of an object, unless it is the one that the cache holds at the
@@ -59,6 +71,7 @@ func (s statusWriter) Update(ctx context.Context, o client.Object, opts ...clien
 	explainDeletion(o)
 	observeGeneration(o)
 	explainFailure(o)
+	s.faults.concluded(o)
 	if len(opts) == 0 && s.holds(ctx, o) {
 		return nil
 	}
