@@ -25,6 +25,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"testing"
@@ -310,7 +311,9 @@ func (w *world) start() {
 	w.stop = func() {
 		cancel()
 		if err := <-ended; err != nil {
-			w.Error(err)
+			var still strings.Builder
+			_ = pprof.Lookup("goroutine").WriteTo(&still, 1)
+			w.Errorf("%v; what still runs:\n%s", err, still.String())
 		}
 		w.stop = func() {}
 	}
