@@ -110,6 +110,8 @@ func observation() v1alpha1.MachineObservation {
 		},
 		LastTask:    &v1alpha1.MachineTask{UPID: "UPID:pve1:0:0:0:qmstart:10001:a@pve:", Type: "qmstart", Result: "OK"},
 		LastUpdated: ptr.To(metav1.NewTime(time.Unix(1_800_000_000, 0))),
+
+		RecordSignature: "jvV3S0dVb1pQ3v8mXw8VbQ0nB6k1yq3c7m1b8m8dE2M=",
 		Networks: []v1alpha1.MachineNetworkObservation{{
 			Device: "net0", Name: "lan", MACAddress: "BC:24:11:00:00:01", Bridge: "vmbr0", Model: "virtio",
 			VLAN: ptr.To[int32](100), Interface: "eth0", IPAddresses: []string{"192.0.2.10"},

@@ -46,6 +46,12 @@ type MachineObservation struct {
 	// +optional
 	UUID string `json:"uuid,omitempty"`
 
+	// RecordSignature is set where the provider configuration has tenants: by it the provider
+	// knows that it has recorded VMID and UUID itself, for this resource and this provider
+	// configuration, so that a VM may be deleted which is not where the tenant's VMs are by now.
+	// +optional
+	RecordSignature string `json:"recordSignature,omitempty"`
+
 	// Annotations of this resource that the provider relies on, as it found them
 	// last. Those that somebody takes away are put back from here.
 	// +optional

@@ -159,6 +159,13 @@ type SnapshotObservation struct {
 	// +optional
 	VMUUID string `json:"vmUUID,omitempty"`
 
+	// RecordSignature is set where the provider configuration has tenants: by it the provider
+	// knows that it has recorded VMID and UUID itself, for this resource and this provider
+	// configuration, so that a snapshot may be removed of a VM which is not where the tenant's VMs
+	// are by now.
+	// +optional
+	RecordSignature string `json:"recordSignature,omitempty"`
+
 	// Time at which the snapshot was taken, by the clock of the node.
 	// +optional
 	Time *metav1.Time `json:"time,omitempty"`

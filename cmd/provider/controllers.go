@@ -18,6 +18,8 @@ package main
 
 import (
 	"context"
+	"os"
+	"strings"
 
 	xpcontroller "github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -90,6 +92,7 @@ func kindOptions(mgr ctrl.Manager, l logging.Logger, o options, r prometheus.Reg
 		connect.WithDefault(o.DefaultCluster),
 		connect.WithUserAgent("provider-proxmox/"+version.String()),
 		connect.WithObserver(m.Request),
+		connect.WithRecordsIn(podNamespace(o)),
 		connect.WithInventory(
 			inventory.WithMaxAge(o.InventoryInterval),
 			inventory.WithEventPollInterval(o.EventPollInterval)))
@@ -156,4 +159,19 @@ func mayWatchKinds(ctx context.Context, c client.Client) (bool, error) {
 		}
 	}
 	return true, nil
+}
+
+// podNamespaceFile has the namespace of the pod.
+const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// podNamespace is the namespace that the provider runs in; empty if it runs in no pod and none is set.
+func podNamespace(o options) string {
+	if o.LeaderElectionNamespace != "" {
+		return o.LeaderElectionNamespace
+	}
+	text, err := os.ReadFile(podNamespaceFile)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
 }

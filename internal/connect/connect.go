@@ -69,6 +69,9 @@ type Connection struct {
 	// Tenant of the resource; nil for one that may do everything.
 	Tenant *tenancy.Tenant
 
+	// Records of which VMs were seen to be whose. None are kept without tenants.
+	Records tenancy.Records
+
 	// Name of the provider configuration with its kind and, if it has one, its
 	// namespace: ProviderConfig/default or ProviderConfig/team-a/default.
 	Name string
@@ -81,6 +84,7 @@ type Connector struct {
 	objects *objects
 	pool    *pool
 	watches *watches
+	records recordKey
 
 	// followed are those of resources other than configurations, which read them
 	// themselves.

@@ -44,6 +44,9 @@ const namespacesWithin = 10 * time.Second
 // A resource that asks for more gets none, and conditions that say so, unless it is a Machine or a
 // Snapshot that is being deleted: that is confined to what it has.
 func (c *Connector) confine(ctx context.Context, mg resource.Managed, r reference, to *Connection) error {
+	if err := c.recordsOf(ctx, to); err != nil {
+		return err
+	}
 	t, err := c.tenantOf(ctx, mg, r, to)
 	warns := len(to.Config.Tenants) > 0 && ptr.Deref(to.Config.TenantEnforcement, "") == v1alpha1.TenantWarn
 	refused := err
@@ -62,17 +65,27 @@ func (c *Connector) confine(ctx context.Context, mg resource.Managed, r referenc
 		tenancy.Show(mg, refused)
 		return refused
 	}
-	g := guard(ctx, mg, t, to.Inventory)
+	g := guard(ctx, mg, t, to)
 	g.VMIDs = ptr.To(to.Config.VMIDs())
 	to.Tenant, to.Client, to.Config = t, to.Client.Guarded(g.Check), t.Config(to.Config)
 	return nil
 }
 
-// guard of the writes for a resource.
-func guard(ctx context.Context, mg resource.Managed, t *tenancy.Tenant, in *inventory.Cluster) tenancy.Guard {
-	vmid, uuid := tenancy.Recorded(mg)
+// recordsOf a connection whose configuration has tenants.
+func (c *Connector) recordsOf(ctx context.Context, to *Connection) error {
+	if len(to.Config.Tenants) == 0 {
+		return nil
+	}
+	key, err := c.records.get(ctx, c.kube)
+	to.Records = tenancy.Records{Key: key, Config: to.Name}
+	return err
+}
+
+// guard of the writes for a resource. Its record is of the configuration whose tenant it is.
+func guard(ctx context.Context, mg resource.Managed, t *tenancy.Tenant, to *Connection) tenancy.Guard {
+	vmid, uuid := to.Records.Of(mg)
 	g := tenancy.Guard{Tenant: t, UUID: uuid, Guest: func(vmid int, fresh bool) (proxmox.Guest, error) {
-		return guestOf(ctx, in, vmid, fresh)
+		return guestOf(ctx, to.Inventory, vmid, fresh)
 	}}
 	if meta.WasDeleted(mg) {
 		g.Recorded = vmid

@@ -345,7 +345,7 @@ func kindOptions(mgr ctrl.Manager) kind.Options {
 			Logger: logging.NewNopLogger(), GlobalRateLimiter: ratelimiter.NewGlobal(1000),
 			PollInterval: time.Second, MaxConcurrentReconciles: 2, Features: features,
 		},
-		Connections: connect.New(mgr.GetClient(), connect.WithInventory(quick()...)),
+		Connections: connect.New(mgr.GetClient(), connect.WithRecordsIn("default"), connect.WithInventory(quick()...)),
 	}
 }
 

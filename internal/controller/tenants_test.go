@@ -28,13 +28,17 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -53,6 +57,10 @@ const (
 	victim         = 30001
 	victimTemplate = 30002
 	victimUUID     = "b0b0b0b0-0000-4000-8000-000000030001"
+
+	// What is nobody's has a VM too.
+	strayVM   = 40001
+	strayUUID = "c0c0c0c0-0000-4000-8000-000000040001"
 )
 
 // tenantLab is the quickstart cluster with VMs of team-b, and a template for all.
@@ -75,12 +83,16 @@ func tenantLab(t *testing.T) *simulator.Scenario {
 		}},
 		simulator.ScenarioGuest{VMID: victim, Node: "pve1", Pool: "team-b", Config: config("victim", lab)},
 		simulator.ScenarioGuest{VMID: victimTemplate, Node: "pve1", Pool: "team-b", Template: true, Config: config("base-secret", lab)},
+		simulator.ScenarioGuest{VMID: strayVM, Node: "pve1", Config: config("in-no-range", lab)},
 		simulator.ScenarioGuest{VMID: 20050, Node: "pve1", Pool: "handover", Config: config("handed-over", lab)},
 		simulator.ScenarioGuest{VMID: 20051, Node: "pve1", Config: config("in-no-pool", lab)},
 	)
 	for i := range s.Guests {
-		if s.Guests[i].VMID == victim {
+		switch s.Guests[i].VMID {
+		case victim:
 			s.Guests[i].Config["smbios1"] = "uuid=" + victimUUID
+		case strayVM:
+			s.Guests[i].Config["smbios1"] = "uuid=" + strayUUID
 		}
 	}
 	return s
@@ -695,6 +707,81 @@ func (w *tenantWorld) snapshotOf(team, name string) resource.Managed {
 	return s
 }
 
+// TestTenantsForgedStatus has a team write the status of its resources itself, as Crossplane's own roles let it, so that a
+// VM in no tenant's pools and ranges seems to be its own, and delete them.
+func TestTenantsForgedStatus(t *testing.T) {
+	t.Parallel()
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorld(t, scope, "forgedstatus")
+		w.pve.Edit(func(s *simulator.State) {
+			s.Guests[strayVM].Snapshots["before"] = &simulator.Snapshot{Config: maps.Clone(s.Guests[strayVM].Config), Time: time.Unix(1_700_000_000, 0)}
+		})
+		w.m = w.of("a", "own", linux())
+		w.make(w.m)
+		w.ready()
+		signed := w.m.Observation().RecordSignature
+		if signed == "" {
+			t.Fatal("want what is the tenant's own signed")
+		}
+		n := len(w.writes())
+		w.forgedStatusOfSnapshot()
+		for name, signature := range map[string]string{"unsigned": "", "copied": signed} {
+			forged := w.of("a", name, linux())
+			meta.AddAnnotations(forged, map[string]string{meta.AnnotationKeyExternalName: "40001", object.AnnotationUUID: strayUUID})
+			meta.AddFinalizer(forged, managed.FinalizerName)
+			w.make(forged)
+			w.forge(forged, func() {
+				*forged.Observation() = v1alpha1.MachineObservation{VMID: new(int32(strayVM)), UUID: strayUUID, RecordSignature: signature}
+			})
+			w.remove(forged)
+		}
+		if got := w.writes(); len(got) != n {
+			t.Errorf("want no write, got %v", got[n:])
+		}
+		if g, there := w.pve.Guest(strayVM); !there || g.Snapshots["before"] == nil {
+			t.Error("what is not the team's is gone")
+		}
+	})
+}
+
+// forgedStatusOfSnapshot has team-a write the record and the status of a Snapshot of a VM that is nobody's, and delete it.
+func (w *tenantWorld) forgedStatusOfSnapshot() {
+	w.Helper()
+	forged := w.snapshotOf("a", w.m.GetName())
+	meta.AddAnnotations(forged, map[string]string{kind.AnnotationSnapshot: fmt.Sprintf(
+		`{"uuid":%q,"begun":1700000000,"done":true,"vmid":%d,"node":"pve1","name":"before","time":1700000000}`, strayUUID, strayVM,
+	)})
+	meta.AddFinalizer(forged, managed.FinalizerName)
+	w.make(forged)
+	s, is := forged.(interface {
+		Observation() *v1alpha1.SnapshotObservation
+	})
+	if !is {
+		w.Fatalf("a %T is no Snapshot", forged)
+	}
+	w.forge(forged, func() {
+		*s.Observation() = v1alpha1.SnapshotObservation{Name: "before", VMID: new(int32(strayVM)), VMUUID: strayUUID}
+	})
+	w.remove(forged)
+}
+
+// forge the status of a resource. The provider writes none that has it lose that while the resource is refused.
+func (w *tenantWorld) forge(mg resource.Managed, status func()) {
+	w.Helper()
+	w.eventually("the status is forged", func() bool {
+		if !w.show(mg) {
+			w.Fatal("it is gone")
+		}
+		status()
+		err := w.kube.Status().Update(w.Context(), mg)
+		if err != nil && !kerrors.IsConflict(err) {
+			w.Fatal(err)
+		}
+		return err == nil
+	})
+}
+
 func TestTenantsOtherConfigurations(t *testing.T) {
 	t.Parallel()
 	w := newTenantWorld(t, "Namespaced", "otherconfig")
@@ -732,6 +819,7 @@ func TestTenantPolicies(t *testing.T) {
 	t.Parallel()
 	w := newTenantWorld(t, "Namespaced", "policies")
 	policies, bindings := tenancy.Policies(w.config, w.tenants())
+	policies, bindings = policies[:len(policies)-1], bindings[:len(bindings)-1] // The last is about the status, of everybody's.
 	var all []client.Object
 	for i := range policies {
 		all = append(all, &policies[i])
@@ -773,5 +861,55 @@ func TestTenantPolicies(t *testing.T) {
 	}
 	if err := try("others", w.of("none", "others", v1alpha1.MachineParameters{Node: new("pve3")})); err != nil {
 		t.Errorf("a policy of a tenant is about other namespaces: %v", err)
+	}
+}
+
+// TestTenantStatusPolicy has the API server keep the status from a team that has all rights in its namespace, as by Crossplane's
+// own roles, and from nobody else.
+func TestTenantStatusPolicy(t *testing.T) {
+	t.Parallel()
+	w := newTenantWorld(t, "Namespaced", "statuspolicy")
+	m := w.of("a", "own", linux())
+	w.make(m)
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: w.name}, Rules: []rbacv1.PolicyRule{{
+		APIGroups: []string{"proxmox.m.vitistack.io"}, Resources: []string{"*"}, Verbs: []string{"*"},
+	}}}
+	bound := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: w.space("a"), Name: w.name}, Subjects: []rbacv1.Subject{{Kind: "User", Name: w.name}},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: w.name},
+	}
+	for _, o := range []client.Object{role, bound} {
+		if err := w.kube.Create(w.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	as := rest.CopyConfig(apiServer)
+	as.Impersonate.UserName = w.name
+	team, err := client.New(as, client.Options{Scheme: w.kube.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(kube client.Client) error {
+		all := &namespaced.Machine{}
+		if err := kube.Get(w.Context(), client.ObjectKeyFromObject(m), all); err != nil {
+			return err
+		}
+		return kube.Status().Patch(w.Context(), all, client.RawPatch(types.MergePatchType, []byte(`{"status":{"atProvider":{"name":"forged"}}}`)), client.DryRunAll)
+	}
+	w.eventually("the team has its rights", func() bool { return write(team) == nil })
+	policies, bindings := tenancy.Policies(w.config, w.tenants())
+	for _, o := range []client.Object{&policies[len(policies)-1], &bindings[len(bindings)-1]} {
+		if err := w.kube.Create(w.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = w.kube.Delete(context.WithoutCancel(t.Context()), o) })
+	}
+	w.eventually("the policy is in force", func() bool { return kerrors.IsForbidden(write(team)) })
+	if err := write(w.kube); err != nil {
+		t.Errorf("who may write the status everywhere is refused: %v", err)
+	}
+	labelled := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"new":"one"}}}`))
+	if err := team.Patch(w.Context(), m, labelled, client.DryRunAll); err != nil {
+		t.Errorf("what is not the status is refused: %v", err)
 	}
 }

@@ -50,30 +50,69 @@ func Policies(config string, tenants []v1alpha1.ProviderTenant) ([]admissionv1.V
 			bindings = append(bindings, of.bindings(p.Name)...)
 		}
 	}
-	return policies, bindings
+	if len(policies) == 0 {
+		return nil, nil
+	}
+	p := statusPolicy()
+	return append(policies, p), append(bindings, binding(p.Name, p.Name, nil))
+}
+
+// statusPolicy has none but the provider write the status of namespaced resources, whose roles a team
+// may have by a RoleBinding: Crossplane's own for them name /status too. The provider is who may
+// write it in all namespaces, whatever its service account is called.
+func statusPolicy() admissionv1.ValidatingAdmissionPolicy {
+	p := policyOf("provider-proxmox-status", []string{"*/status"}, admissionv1.Update)
+	p.Spec.Validations = []admissionv1.Validation{{
+		Expression: "authorizer.group(" + quote(namespacedGroup) + ").resource(request.resource.resource).subresource('status').check('update').allowed()",
+		Message:    "the status is written by the provider alone, and by who may write it in all namespaces",
+		Reason:     ptr.To(metav1.StatusReasonForbidden),
+	}}
+	return p
+}
+
+// policyOf namespaced resources of this provider.
+func policyOf(name string, resources []string, operations ...admissionv1.OperationType) admissionv1.ValidatingAdmissionPolicy {
+	p := admissionv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			FailurePolicy: ptr.To(admissionv1.Fail),
+			MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{
+				RuleWithOperations: admissionv1.RuleWithOperations{
+					Operations: operations,
+					Rule:       admissionv1.Rule{APIGroups: []string{namespacedGroup}, APIVersions: []string{"*"}, Resources: resources},
+				},
+			}}},
+		},
+	}
+	p.SetGroupVersionKind(admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicy"))
+	return p
+}
+
+// binding of a policy to the namespaces that are selected, or to all.
+func binding(name, policy string, s *metav1.LabelSelector) admissionv1.ValidatingAdmissionPolicyBinding {
+	b := admissionv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: policy, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
+		},
+	}
+	if s != nil {
+		b.Spec.MatchResources = &admissionv1.MatchResources{NamespaceSelector: s}
+	}
+	b.SetGroupVersionKind(admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicyBinding"))
+	return b
 }
 
 // bindings of a policy to the namespaces of the tenant.
 func (t *Tenant) bindings(policy string) []admissionv1.ValidatingAdmissionPolicyBinding {
 	var all []admissionv1.ValidatingAdmissionPolicyBinding
-	bind := func(suffix string, s *metav1.LabelSelector) {
-		b := admissionv1.ValidatingAdmissionPolicyBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: policy + suffix},
-			Spec: admissionv1.ValidatingAdmissionPolicyBindingSpec{
-				PolicyName: policy, ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny},
-				MatchResources: &admissionv1.MatchResources{NamespaceSelector: s},
-			},
-		}
-		b.SetGroupVersionKind(admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicyBinding"))
-		all = append(all, b)
-	}
 	if len(t.Namespaces) > 0 {
-		bind("-names", &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+		all = append(all, binding(policy+"-names", policy, &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
 			Key: "kubernetes.io/metadata.name", Operator: metav1.LabelSelectorOpIn, Values: t.Namespaces,
-		}}})
+		}}}))
 	}
 	if t.NamespaceSelector != nil {
-		bind("-labels", t.NamespaceSelector.DeepCopy())
+		all = append(all, binding(policy+"-labels", policy, t.NamespaceSelector.DeepCopy()))
 	}
 	return all
 }
@@ -83,24 +122,12 @@ func (t *Tenant) policy(config, suffix string, resources []string, validations [
 	// What names no configuration uses the one called default.
 	uses := fmt.Sprintf("(has(object.spec.providerConfigRef) ? object.spec.providerConfigRef.kind == 'ClusterProviderConfig' && "+
 		"object.spec.providerConfigRef.name == %s : %t)", quote(config), config == "default")
-	p := admissionv1.ValidatingAdmissionPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: "provider-proxmox-" + config + "-" + t.Name + "-" + suffix},
-		Spec: admissionv1.ValidatingAdmissionPolicySpec{
-			FailurePolicy: ptr.To(admissionv1.Fail),
-			MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{
-				RuleWithOperations: admissionv1.RuleWithOperations{
-					Operations: []admissionv1.OperationType{admissionv1.Create, admissionv1.Update},
-					Rule:       admissionv1.Rule{APIGroups: []string{namespacedGroup}, APIVersions: []string{"*"}, Resources: resources},
-				},
-			}}},
-			MatchConditions: []admissionv1.MatchCondition{
-				{Name: "uses-the-configuration", Expression: uses},
-				{Name: "asks-for-something-new", Expression: "request.operation == 'CREATE' || object.spec != oldObject.spec"},
-			},
-			Validations: validations,
-		},
+	p := policyOf("provider-proxmox-"+config+"-"+t.Name+"-"+suffix, resources, admissionv1.Create, admissionv1.Update)
+	p.Spec.MatchConditions = []admissionv1.MatchCondition{
+		{Name: "uses-the-configuration", Expression: uses},
+		{Name: "asks-for-something-new", Expression: "request.operation == 'CREATE' || object.spec != oldObject.spec"},
 	}
-	p.SetGroupVersionKind(admissionv1.SchemeGroupVersion.WithKind("ValidatingAdmissionPolicy"))
+	p.Spec.Validations = validations
 	return p
 }
 

@@ -62,6 +62,8 @@ func (v *VM) Observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Ti
 		LastTask:       before.LastTask,
 		PowerAction:    before.PowerAction,
 		LastUpdated:    before.LastUpdated,
+
+		RecordSignature: before.RecordSignature,
 	}
 	if len(d.Left) > 0 {
 		seen.RetainedDevices = retainedDevices(d)

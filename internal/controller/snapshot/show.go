@@ -84,7 +84,9 @@ func (e *external) show(m Snapshot) {
 	if len(v.problems) == 0 && v.problem != nil {
 		v.problems = []kind.Problem{*v.problem}
 	}
-	e.observation(m)
+	if e.observation(m); e.client != nil {
+		e.records.Sign(m)
+	}
 	e.Show(m, v.action == start, v.difference, v.problems)
 }
 
@@ -92,7 +94,9 @@ func (e *external) show(m Snapshot) {
 func (e *external) observation(m Snapshot) {
 	v, o := e.view, m.Observation()
 	kept := kind.SnapshotAnnotations().Copy(m, o.Annotations)
-	*o = v1alpha1.SnapshotObservation{Name: v.name, Cluster: v.cluster, VMUUID: v.target.UUID, Difference: v.difference, Annotations: kept}
+	*o = v1alpha1.SnapshotObservation{
+		Name: v.name, Cluster: v.cluster, VMUUID: v.target.UUID, Difference: v.difference, Annotations: kept, RecordSignature: o.RecordSignature,
+	}
 	if v.target.VMID != 0 {
 		o.VMID = ptr.To(int32(v.target.VMID)) //nolint:gosec // No VMID is that large.
 	}

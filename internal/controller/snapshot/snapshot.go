@@ -40,6 +40,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // A Snapshot of either scope.
@@ -142,7 +143,7 @@ func (c *connector) Connect(ctx context.Context, m Snapshot) (managed.TypedExter
 	if leaves, err := target.CheckTenant(ctx, to, m, e.view.target); leaves || err != nil {
 		return e, err
 	}
-	e.client, e.inventory = to.Client, to.Inventory
+	e.client, e.inventory, e.records = to.Client, to.Inventory, to.Records
 	return e, nil
 }
 
@@ -154,6 +155,7 @@ type external struct {
 
 	client    Client // Nil if nothing will be asked.
 	inventory Inventory
+	records   tenancy.Records
 
 	// waits is the problem that there is no VM yet, or nil.
 	waits *kind.Problem

@@ -35,7 +35,7 @@ func CheckTenant(ctx context.Context, to *connect.Connection, m resource.Managed
 	if to.Tenant == nil {
 		return false, nil
 	}
-	vmid, uuid := tenancy.Recorded(m)
+	vmid, uuid := to.Records.Of(m)
 	recorded := vmid == vm.VMID && strings.EqualFold(uuid, vm.UUID)
 	if recorded && meta.WasDeleted(m) {
 		return false, nil

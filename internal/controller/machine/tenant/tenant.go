@@ -39,6 +39,9 @@ type Checks struct {
 	*tenancy.Tenant
 
 	Inventory connect.GuestLister
+
+	// Records of which VM was seen to be whose.
+	Records tenancy.Records
 }
 
 // Adoption is an error if the VM may not be taken over.
@@ -49,7 +52,7 @@ func (c Checks) Adoption(ctx context.Context, m object.Machine, vmid int) error 
 // Ownership is an error if a VM that is proven to be the Machine's is not the tenant's. It may be
 // deleted all the same if it was seen to be the Machine's before.
 func (c Checks) Ownership(ctx context.Context, m object.Machine, v *vmstate.VM, proof qemu.Proof) error {
-	vmid, uuid := tenancy.Recorded(m)
+	vmid, uuid := c.Records.Of(m)
 	recorded := vmid == v.VMID && strings.EqualFold(uuid, m.GetAnnotations()[object.AnnotationUUID])
 	if proof == qemu.Foreign || proof == qemu.Unproven || v.BeingCreated() || meta.WasDeleted(m) && recorded {
 		return nil

@@ -1,0 +1,86 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tenancy
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+func TestRecords(t *testing.T) {
+	key := []byte("a key that users do not know at all")
+	seen := func() *namespaced.Machine {
+		m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "m", UID: "1"}}
+		m.Status.AtProvider = v1alpha1.MachineObservation{VMID: new(int32(200)), UUID: "aa-bb"}
+		return m
+	}
+	mine := Records{Key: key, Config: "ClusterProviderConfig/shared"}
+	cases := map[string]struct {
+		reason string
+		signer Records
+		change func(m *namespaced.Machine)
+		by     Records
+		want   int
+	}{
+		"Signed": {reason: "What the provider has recorded holds.", signer: mine, by: mine, want: 200},
+		"Case": {
+			reason: "Proxmox VE writes UUIDs as it likes.", signer: mine, by: mine, want: 200,
+			change: func(m *namespaced.Machine) { m.Status.AtProvider.UUID = "AA-BB" },
+		},
+		"Unsigned": {
+			reason: "What has no signature was not recorded by it.", signer: mine, by: mine,
+			change: func(m *namespaced.Machine) { m.Status.AtProvider.RecordSignature = "" },
+		},
+		"OtherVM": {
+			reason: "A signature is of one VM.", signer: mine, by: mine,
+			change: func(m *namespaced.Machine) { m.Status.AtProvider.VMID = new(int32(201)) },
+		},
+		"OtherUUID": {
+			reason: "By its UUID too.", signer: mine, by: mine,
+			change: func(m *namespaced.Machine) { m.Status.AtProvider.UUID = "cc" },
+		},
+		"OtherResource": {
+			reason: "It is of one resource, also among those of one name.", signer: mine, by: mine,
+			change: func(m *namespaced.Machine) { m.UID = "2" },
+		},
+		"OtherConfig": {
+			reason: "A server of their own tells nothing of another.", signer: Records{Key: key, Config: "ProviderConfig/a/own"}, by: mine,
+		},
+		"OtherKey": {reason: "Who has not the key signs nothing.", signer: Records{Key: []byte("guessed"), Config: mine.Config}, by: mine},
+		"NoKey":    {reason: "Without a key nothing holds.", signer: Records{}, by: Records{}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := seen()
+			tc.signer.Sign(m)
+			if tc.change != nil {
+				tc.change(m)
+			}
+			vmid, uuid := tc.by.Of(m)
+			if vmid != tc.want || (uuid != "") != (tc.want != 0) {
+				t.Errorf("\n%s\nwant VM %d, got %d, %q", tc.reason, tc.want, vmid, uuid)
+			}
+		})
+	}
+	if vmid, _ := mine.Of(&namespaced.Image{}); vmid != 0 {
+		t.Error("an Image has no VM")
+	}
+}
