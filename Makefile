@@ -53,7 +53,7 @@ GENERATED = find apis package/crds docs/reference examples/namespaced \( -name '
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help fetch modules demo run up test test-all test-scopes test-ui test-scale test-integration test-faults test-fuzz bench e2e e2e-crossplane e2e-packages generate check-generate lint vulncheck build image xpkg configuration publish xpkg-program chart test-chart launcher clean clean-all
+.PHONY: help fetch modules demo run up test test-all test-scopes test-ui test-scale test-integration test-peers test-faults test-fuzz bench e2e e2e-crossplane e2e-packages generate check-generate lint vulncheck build image xpkg configuration publish xpkg-program chart test-chart launcher clean clean-all
 
 help: ## List the targets.
 	@echo 'usage: make <target> [VARIABLE=value]'
@@ -111,6 +111,9 @@ test-faults: ## Crash the provider at each step, and fail each call and task of 
 	@set -x && $(if $(RANDOM_RUNS),RANDOM_RUNS='$(RANDOM_RUNS)') $(if $(RANDOM_RUN),RANDOM_RUN='$(RANDOM_RUN)' SHORTEN='$(SHORTEN)') FAULTS=$(or $(FAULTS),all) \
 	CGO_ENABLED=0 $(GO) test -trimpath -vet=off -count=1 -timeout=30m -parallel=4 $(if $(RANDOM_RUNS)$(RANDOM_RUN),-run=TestRandomRuns -v) $(ARGS) ./internal/faults/ \
 	$(if $(filter many,$(FAULTS)),,./internal/controller/volume/)
+
+test-peers: ## Run the acceptance tests of bpg's Terraform provider with the simulator. ARGS='-groups nodes,access -versions 9.2' choose. Where there is no Terraform, it says SKIP.
+	@CGO_ENABLED=0 $(GO) run -trimpath ./hack/peers $(ARGS)
 
 bench: build ## Measure cost and speed and write docs/performance.md, about three quarters of an hour. BENCH=steady,create N=100,1000 choose.
 	@cd cluster && $(BUILD) -o $(BENCH_PROGRAM) ./bench && \
