@@ -153,7 +153,7 @@ func (v *VM) Phase() v1alpha1.MachinePhase {
 
 // PowerState is QEMU's own state of a running VM, since it may be paused.
 func (v *VM) PowerState() string {
-	if v.Lock() == "suspended" {
+	if v.Lock() == lockSuspended {
 		return "suspended"
 	}
 	if v.Status.Running() && v.Status.QMPStatus != "" {

@@ -78,6 +78,9 @@ type Usage struct {
 	At time.Time
 }
 
+// lockSuspended is the lock of a VM that is suspended to disk, which its next start lifts.
+const lockSuspended = "suspended"
+
 // Lock of PVE on the VM's configuration.
 func (v *VM) Lock() string { return v.Config["lock"] }
 
@@ -92,6 +95,15 @@ func (v *VM) BeingCreated() bool { return v.Config.BeingCreated() }
 func (v *VM) Stuck() string {
 	return fmt.Sprintf("VM %d on node %s is locked (%s), but no task works on it: if that lasts, its creation died, "+
 		"and its remains are removed on the node by \"qm unlock %d && qm destroy %d\"", v.VMID, v.Node, v.Lock(), v.VMID, v.VMID)
+}
+
+// Locked says that a VM is locked, and what lifts the lock.
+func Locked(vmid int, lock string) string {
+	if lock == lockSuspended {
+		return fmt.Sprintf("VM %d is locked (%s): start it, which lifts the lock", vmid, lock)
+	}
+	return fmt.Sprintf("VM %d is locked (%s), as while a task of Proxmox VE works on it: if none does, \"qm unlock %d\" on its node lifts the lock",
+		vmid, lock, vmid)
 }
 
 // Template reports whether the VM is a template.
@@ -204,7 +216,7 @@ const (
 )
 
 // Suspended reports whether the VM's memory is on disk.
-func (v *VM) Suspended() bool { return v.Lock() == "suspended" && !v.Status.Running() }
+func (v *VM) Suspended() bool { return v.Lock() == lockSuspended && !v.Status.Running() }
 
 // Paused reports whether the VM's CPUs were stopped and its memory is kept, as suspension in RAM does.
 func (v *VM) Paused() bool { return v.On() && v.Status.QMPStatus == QMPPaused }

@@ -17,6 +17,7 @@ limitations under the License.
 package vmstate
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -37,6 +38,20 @@ func TestAgentOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := (&VM{State: qemu.State{Active: qemu.Config{"agent": tc.agent}}}).AgentOn(); got != tc.want {
 				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestLocked(t *testing.T) {
+	cases := map[string]struct{ reason, lock, want string }{
+		"Backup":    {reason: "What a dead task has left is unlocked on the node.", lock: "backup", want: `"qm unlock 100"`},
+		"Suspended": {reason: "A start lifts the lock of a suspended VM.", lock: "suspended", want: "start it"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := Locked(100, tc.lock); !strings.Contains(got, "VM 100 is locked ("+tc.lock+")") || !strings.Contains(got, tc.want) {
+				t.Errorf("%s\nLocked(): want %q in %q", tc.reason, tc.want, got)
 			}
 		})
 	}

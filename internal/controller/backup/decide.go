@@ -17,6 +17,8 @@ limitations under the License.
 package backup
 
 import (
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -106,7 +108,7 @@ func (r *record) decide(s state, now, generation int64) decision {
 	case r.Begun != 0:
 		return r.decideLost(s, now)
 	case s.named && s.volume == nil:
-		return because(stuck, kind.Problem{Reason: target.ReasonNotFound, Message: "there is no backup of the external name"})
+		return because(stuck, kind.Problem{Reason: target.ReasonNotFound, Message: noneNamed})
 	case s.named:
 		return decision{action: adopt}
 	case target.Rests(r.Failures, now, generation, firstRetry):
@@ -115,12 +117,20 @@ func (r *record) decide(s state, now, generation int64) decision {
 	return decision{action: start}
 }
 
+// noneNamed is what is wrong if the backup that the user has named is not there.
+const noneNamed = "the storage has no backup of the volume ID in the annotation " + meta.AnnotationKeyExternalName +
+	": correct the annotation, or delete this resource"
+
 // decideLook about a backup that is only looked at.
 func decideLook(s state) decision {
-	if s.volume == nil {
-		return because(start, kind.Problem{Reason: target.ReasonNotFound, Message: "there is no such backup"})
+	switch {
+	case s.volume != nil:
+		return decision{action: keep}
+	case s.named:
+		return because(start, kind.Problem{Reason: target.ReasonNotFound, Message: noneNamed})
 	}
-	return decision{action: keep}
+	return because(start, kind.Problem{Reason: target.ReasonNotFound, Message: "there is no backup to observe, and managementPolicies leave out Create: " +
+		"name one by its volume ID in the annotation " + meta.AnnotationKeyExternalName})
 }
 
 // decideTask about a backup that a task makes. One that has failed may have made it all the
@@ -147,7 +157,8 @@ func (r *record) decideDone(s state) decision {
 	case s.volume == nil:
 		return decision{action: lose}
 	case !r.same(s.volume):
-		return because(stuck, kind.Problem{Reason: kind.ReasonAlreadyExists, Message: "the backup is gone, and another one has its name, " + r.Volume})
+		return because(stuck, kind.Problem{Reason: kind.ReasonAlreadyExists, Message: "the backup is gone, and another one has its name, " + r.Volume +
+			": delete this resource; another resource can adopt that backup"})
 	case r.Gone: // It is back, with its storage for example.
 		return decision{action: settle}
 	}
@@ -162,16 +173,18 @@ func (r *record) decideLost(s state, now int64) decision {
 	case s.volume != nil:
 		return decision{action: settle}
 	case s.unclear, now-r.Begun < arrival:
-		return because(wait, kind.Problem{Reason: target.ReasonCreating, Message: "waiting for the backup to show"})
+		return because(wait, kind.Problem{
+			Reason: target.ReasonCreating, Message: "waiting for the backup to appear in its storage, since the answer to the call was lost",
+		})
 	}
 	return decision{action: start}
 }
 
 // gone is the problem with a backup that was removed by somebody.
 func (r *record) gone() kind.Problem {
-	message := "the backup was made and is gone: it is not made again, for that would be another moment; delete this resource"
+	message := "the backup was made and is gone: it is not made again, since it would be of another time; delete this resource"
 	if r.Volume != "" {
-		message = "backup " + r.Volume + " is gone: it is not made again, for that would be another moment; delete this resource"
+		message = "backup " + r.Volume + " is gone: it is not made again, since it would be of another time; delete this resource"
 	}
 	return kind.Problem{Reason: target.ReasonGone, Message: message}
 }

@@ -18,6 +18,7 @@ package backup
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,7 +119,8 @@ func (e *external) look(ctx context.Context, m Backup) error {
 	storage := m.Parameters().Storage
 	if id := e.volumeID(m); id != "" {
 		if storage = storageOf(id); storage != m.Parameters().Storage {
-			return errors.Errorf("backup %s is not on storage %q, which the spec names: a backup cannot be moved", id, m.Parameters().Storage)
+			return errors.Errorf("backup %s is not on storage %q, which the spec names: a backup cannot be moved, so set storage to %s",
+				id, m.Parameters().Storage, storage)
 		}
 	}
 	var err error
@@ -141,16 +143,17 @@ func (e *external) look(ctx context.Context, m Backup) error {
 			return err
 		}
 	}
-	return errors.New("cannot settle what has become of the backup")
+	return errors.New("cannot tell yet what has become of the backup: it is looked at again")
 }
 
 // unseen is the problem that no node can be asked for the backup.
 func (e *external) unseen(storage string) kind.Problem {
-	where := "that is online"
+	where := ""
 	if n := e.view.record.Node; n != "" {
-		where = "that is online and has the backup, which was made on node " + n
+		where = " with the backup, which was made on node " + n
 	}
-	return kind.Problem{Reason: reasonStorageUnavailable, Message: "there is no node with storage " + storage + " " + where + ", or it may not be seen"}
+	return kind.Problem{Reason: reasonStorageUnavailable, Message: fmt.Sprintf("no node that is online has storage %s%s, or the token may not see it: "+
+		"bring such a node back, or grant Datastore.Audit on /storage/%s", storage, where, storage)}
 }
 
 // stateOf the backup. The tasks are read before it: what they have done shows in it then.

@@ -36,7 +36,8 @@ func (e *external) preflight(ctx context.Context, m Backup) (*kind.Problem, erro
 		return nil, err
 	}
 	if v.guest == nil || v.guest.Type != "qemu" {
-		return &kind.Problem{Reason: target.ReasonVMNotFound, Message: fmt.Sprintf("VM %d does not exist", v.target.VMID)}, nil
+		return &kind.Problem{Reason: target.ReasonVMNotFound, Message: fmt.Sprintf(
+			"VM %d of the Machine does not exist: see the conditions of the Machine", v.target.VMID)}, nil
 	}
 	if p, err := e.online(ctx); p != nil || err != nil {
 		return p, err
@@ -55,7 +56,7 @@ func (e *external) online(ctx context.Context) (*kind.Problem, error) {
 	node := e.view.guest.Node
 	off, err := target.NodeOffline(ctx, e.inventory, node)
 	if off {
-		return &kind.Problem{Reason: target.ReasonNodeOffline, Message: "node " + node + ", which has the VM, is offline"}, nil
+		return &kind.Problem{Reason: target.ReasonNodeOffline, Message: "node " + node + ", which has the VM, is offline: bring it back"}, nil
 	}
 	return nil, err
 }
@@ -86,13 +87,14 @@ func (e *external) takesBackups(ctx context.Context, storage string) (*kind.Prob
 	i := slices.IndexFunc(all, func(s proxmox.Storage) bool { return s.Name == storage && s.Node == node })
 	switch {
 	case i < 0:
-		return &kind.Problem{Reason: reasonStorageNotFound, Message: fmt.Sprintf("storage %q is not on node %s, which has the VM, or may not be seen (/storage/%s, "+
-			"Datastore.Audit)", storage, node, storage)}, nil
+		return &kind.Problem{Reason: reasonStorageNotFound, Message: fmt.Sprintf("storage %q is not on node %s, which has the VM, or the token may not see it: "+
+			"name another storage, or grant Datastore.Audit on /storage/%s", storage, node, storage)}, nil
 	case !slices.Contains(all[i].Content, "backup"):
 		return &kind.Problem{Reason: target.ReasonNotSupported, Message: fmt.Sprintf(
 			"storage %q does not take backups: add backup to its content types", storage)}, nil
 	case all[i].Status == "unknown":
-		return &kind.Problem{Reason: reasonStorageUnavailable, Message: fmt.Sprintf("storage %q is not available on node %s", storage, node)}, nil
+		return &kind.Problem{Reason: reasonStorageUnavailable, Message: fmt.Sprintf(
+			"storage %q is not available on node %s: see there what is wrong with it (pvesm status)", storage, node)}, nil
 	}
 	return nil, nil
 }

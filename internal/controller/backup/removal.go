@@ -98,7 +98,7 @@ func (e *external) removing(ctx context.Context, m Backup) (bool, error) {
 // removable returns an error while the backup is not to be removed: people protect it, or a VM is being put back to it.
 func (e *external) removable(ctx context.Context, m Backup, volume *proxmox.Volume) error {
 	if volume.Protected && !liftable(m, e.view.record) {
-		return refusal(reasonProtected, "backup %s is protected in Proxmox VE: it is removed once that is taken back there, or stays with removalPolicy Retain",
+		return refusal(reasonProtected, "backup %s is protected in Proxmox VE: it is removed once the protection is lifted there, or stays with removalPolicy Retain",
 			volume.ID)
 	}
 	users, err := e.users(ctx, m)

@@ -61,7 +61,8 @@ func (i inspector) judge(ctx context.Context, v view, t *target) error {
 		return err
 	}
 	if !readable {
-		set(v, corev1.ConditionUnknown, ReasonUnavailable, fmt.Sprintf("storage %q is available on no node", t.storage))
+		set(v, corev1.ConditionUnknown, ReasonUnavailable, fmt.Sprintf(
+			"storage %q is available on no node: see on its nodes what is wrong with it (pvesm status)", t.storage))
 		return nil
 	}
 	limit := i.now().Add(-time.Duration(*hours) * time.Hour)

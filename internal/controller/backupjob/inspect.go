@@ -115,7 +115,7 @@ func check(ctx context.Context, v view, t *target) (*kind.Problem, error) {
 		return nil, err
 	}
 	if n := p.Node; n != nil && *n != "" && !slices.ContainsFunc(nodes, func(has proxmox.Node) bool { return has.Name == *n }) {
-		return problem(ReasonNodeNotFound, "node %q does not exist", *n), nil
+		return problem(ReasonNodeNotFound, "node %q does not exist: correct node", *n), nil
 	}
 	storages, err := v.Inventory.Storages(ctx)
 	if err != nil {
@@ -147,13 +147,14 @@ func checkStorage(all []proxmox.Storage, name, content string, node *string) *ki
 	})
 	switch {
 	case name == "":
-		return problem(ReasonStorageNotFound, "the storage is not known yet")
+		return problem(ReasonStorageNotFound, "the storage is not known yet: the Storage that the spec names is not there, or has no storage yet")
 	case len(here) == 0 && node != nil && *node != "":
-		return problem(ReasonStorageNotFound, "storage %q does not exist on node %q, or the user may not see it", name, *node)
+		return problem(ReasonStorageNotFound,
+			"storage %q does not exist on node %q, or the user may not see it: correct storage, or grant Datastore.Audit", name, *node)
 	case len(here) == 0:
-		return problem(ReasonStorageNotFound, "storage %q does not exist, or the user may not see it", name)
+		return problem(ReasonStorageNotFound, "storage %q does not exist, or the user may not see it: correct storage, or grant Datastore.Audit", name)
 	case !slices.Contains(here[0].Content, content):
-		return problem(ReasonNotSupported, "storage %q has no %q among its content types", name, content)
+		return problem(ReasonNotSupported, "storage %q has no %q among its content types: add it there", name, content)
 	}
 	return nil
 }
@@ -165,13 +166,13 @@ func checkGuests(ctx context.Context, v view, t *target) (*kind.Problem, error) 
 	case isAll(p):
 		return nil, nil
 	case byPool(p) && t.pool == "":
-		return problem(ReasonPoolNotFound, "the pool is not known yet"), nil
+		return problem(ReasonPoolNotFound, "the pool is not known yet: the Pool that the spec names is not there, or has no pool yet"), nil
 	case byPool(p):
 		_, exists, err := v.Inventory.PoolVMs(ctx, t.pool)
 		if err != nil || exists {
 			return nil, err
 		}
-		return problem(ReasonPoolNotFound, "pool %q does not exist", t.pool), nil
+		return problem(ReasonPoolNotFound, "pool %q does not exist: create it, or correct pool", t.pool), nil
 	case len(t.vmids) > 0:
 		return nil, nil
 	}

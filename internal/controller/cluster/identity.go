@@ -59,7 +59,8 @@ func sameName(m Cluster, name string) error {
 		return nil
 	}
 	return config.Rejection(kind.Problem{Reason: ReasonConflict, Message: "the provider configuration leads to cluster " +
-		strconv.Quote(name) + ", not to " + strconv.Quote(meta.GetExternalName(m)) + ", which is the external name"})
+		strconv.Quote(name) + ", not to " + strconv.Quote(meta.GetExternalName(m)) +
+		", which is the external name: correct the configuration, or create another resource for that cluster"})
 }
 
 // clusterName is the name of the cluster; of a node alone, the node's.

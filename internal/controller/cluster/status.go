@@ -95,7 +95,8 @@ func (s *view) problems() []kind.Problem {
 	if s.status.Quorate {
 		return nil
 	}
-	return []kind.Problem{{Reason: ReasonNoQuorum, Message: "the cluster has no quorum"}}
+	return []kind.Problem{{Reason: ReasonNoQuorum, Message: "the cluster has no quorum, so nothing can be changed: " +
+		"bring back its other nodes or their network (pvecm status)"}}
 }
 
 // observation is what the status shows.

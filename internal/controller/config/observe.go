@@ -102,7 +102,8 @@ func (e *external[P, O]) setName(mg Resource[P, O]) error {
 	case e.name == "":
 		e.name = *declared
 	case declared != nil && *declared != e.name:
-		return errors.Errorf("the spec names %s %q, but this resource stands for %q, its external name: a %s cannot be renamed",
+		return errors.Errorf(
+			"the spec names %s %q, but this resource stands for %q, its external name: a %s cannot be renamed, so set the name back, or create another resource",
 			e.table.Collection.Noun, *declared, e.name, e.table.Collection.Noun)
 	}
 	return nil

@@ -142,7 +142,8 @@ func (e *external[P, O]) withoutFixed(mg Resource[P, O], c proxmox.Change, d set
 	for _, shown := range d.Differences(proxmox.Change{Delete: fixed}, e.seen.Settings) {
 		is = append(is, shown.Option+" is "+shown.Current)
 	}
-	return c, []kind.Problem{{Reason: ReasonImmutable, Message: "what cannot change differs: in Proxmox VE " + strings.Join(is, ", ")}}
+	return c, []kind.Problem{{Reason: ReasonImmutable, Message: "options differ that cannot change: " +
+		"set the spec to what Proxmox VE has, or create another resource; in Proxmox VE " + strings.Join(is, ", ")}}
 }
 
 // permit returns an error that names the privileges that are missing for a verb.

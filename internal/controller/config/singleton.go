@@ -197,6 +197,6 @@ func (t Singleton[R, S, O]) Conflict(ctx context.Context, all kind.Conflicts, r 
 	}
 	return &kind.Problem{
 		Reason:  ReasonConflict,
-		Message: t.Kind + " " + strings.TrimPrefix(name, "/") + " " + t.Words.Claims + " already, so this one changes nothing",
+		Message: t.Kind + " " + strings.TrimPrefix(name, "/") + " " + t.Words.Claims + " already, so this one changes nothing: delete one of the two",
 	}, nil
 }

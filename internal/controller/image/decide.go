@@ -21,6 +21,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // An action is what is to be done next about a file or a template.
@@ -96,15 +97,19 @@ func (f *file) decide(s fileState, verifiable bool, now, generation int64) decis
 	case f.Begun != 0:
 		return f.decideLost(s, verifiable, now)
 	case s.unknown:
-		return decision{action: wait, message: "the storage cannot be listed"}
+		return decision{action: wait, message: unlisted}
 	case s.volume != nil:
-		return decision{action: stuck, foreign: true, message: fmt.Sprintf("%s exists and was not made for this Image", s.volume.ID)}
+		return decision{action: stuck, foreign: true, message: fmt.Sprintf("%s exists and was not made for this Image: adopt it, remove it, or set fileName",
+			s.volume.ID)}
 	}
 	if seconds := f.Rest(now, generation, firstRetry); seconds > 0 {
 		return decision{action: wait, message: f.Message}
 	}
 	return decision{action: start, message: f.Message}
 }
+
+// unlisted is why nothing is decided about a file.
+const unlisted = "the storage cannot be listed on its node now: see whether the node is online and the storage available (pvesm status)"
 
 // decideTask about a file that a task makes.
 func (f *file) decideTask(s fileState) decision {
@@ -126,9 +131,9 @@ func (f *file) decideDone(s fileState) decision {
 	case s.unknown:
 		return decision{action: keep}
 	case s.volume == nil:
-		return decision{action: start, message: "the file is gone"}
+		return decision{action: start, message: "the file was removed from the storage: it is downloaded again"}
 	case !f.is(*s.volume):
-		return decision{action: stuck, foreign: true, message: fmt.Sprintf("%s was replaced outside of this Image", s.volume.ID)}
+		return decision{action: stuck, foreign: true, message: fmt.Sprintf("%s was replaced by somebody else: remove it, and it is downloaded again", s.volume.ID)}
 	}
 	return decision{action: keep}
 }
@@ -145,13 +150,14 @@ func (f *file) decideLost(s fileState, verifiable bool, now int64) decision {
 	}
 	switch {
 	case now-f.Begun < arrival:
-		return decision{action: wait, message: "waiting for the download to show"}
+		return decision{action: wait, message: "waiting for the download to appear among the tasks of the node, since the answer to its call was lost"}
 	case s.unknown:
-		return decision{action: wait, message: "the storage cannot be listed"}
+		return decision{action: wait, message: unlisted}
 	case s.volume == nil, verifiable: // PVE compares what is there with the checksum, and replaces nothing.
 		return decision{action: start}
 	}
-	return decision{action: stuck, foreign: true, message: fmt.Sprintf("%s exists, and nothing proves that it was made for this Image", s.volume.ID)}
+	return decision{action: stuck, foreign: true, message: fmt.Sprintf(
+		"%s exists, and nothing proves that it was made for this Image: adopt it, or remove it", s.volume.ID)}
 }
 
 // A vmState is what was seen of a template's VM, and of the task that makes it.
@@ -183,11 +189,11 @@ func (t *template) decide(s vmState, now, generation int64) decision {
 	case t.Done && s.unknown:
 		return decision{action: keep}
 	case s.unknown && t.Begun != 0:
-		return decision{action: wait, message: "the VM cannot be read"}
+		return decision{action: wait, message: "the VM of the template cannot be read now"}
 	case s.config != nil:
 		return t.decideThere(s)
 	case t.Task == "" && t.Begun != 0 && now-t.Begun < arrival:
-		return decision{action: wait, message: "waiting for the VM to show"}
+		return decision{action: wait, message: "waiting for the VM of the template to appear, since the answer to its creation was lost"}
 	}
 	if seconds := t.Rest(now, generation, firstRetry); seconds > 0 {
 		return decision{action: wait, message: t.Message}
@@ -205,20 +211,21 @@ func (t *template) decideThere(s vmState) decision {
 		return decision{action: wait, message: "the VM is being created"}
 	case qemu.Foreign:
 		if t.Done {
-			return decision{action: stuck, foreign: true, message: fmt.Sprintf("VM %d is not the template that was made: somebody else has its VMID", t.VMID)}
+			return decision{action: stuck, foreign: true, message: fmt.Sprintf(
+				"VM %d is not the template that was made: another VM has its VMID, and is left alone", t.VMID)}
 		}
 		return decision{action: start} // By another VMID.
 	case qemu.Ours:
 	}
 	switch {
 	case s.config["lock"] != "":
-		return decision{action: wait, message: fmt.Sprintf("VM %d is locked (%s)", t.VMID, s.config["lock"])}
+		return decision{action: wait, message: vmstate.Locked(t.VMID, s.config["lock"])}
 	case s.config["template"] == "1" && t.Done:
 		return decision{action: keep}
 	case s.config["template"] == "1":
 		return decision{action: settle}
 	case s.guest != nil && s.guest.Status == "running":
-		return decision{action: stuck, message: fmt.Sprintf("VM %d is no template any more, and runs: stop it, so that it can be made one", t.VMID)}
+		return decision{action: stuck, message: fmt.Sprintf("VM %d is no template any more, and runs: stop it, so that it is made a template again", t.VMID)}
 	}
 	return decision{action: convert}
 }

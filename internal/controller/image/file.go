@@ -158,7 +158,8 @@ func (e *external) settleFile(ctx context.Context, m Image, i *item) error {
 	f := i.file
 	v := volumeNamed(there, i.rev.File)
 	if v == nil {
-		f.fail(e.now().Unix(), m.GetGeneration(), string(reasonNotFound), "the file is not there after its download")
+		f.fail(e.now().Unix(), m.GetGeneration(), string(reasonNotFound),
+			"the download has ended without an error, and the storage does not list the file: it is downloaded again")
 		return nil
 	}
 	*f = file{

@@ -337,7 +337,9 @@ func (e creator) nodeWithVolumes(ctx context.Context, m Machine, chosen string) 
 	}
 	node, err := e.volumes.Node(ctx, m, storages, e.sharesCluster(ctx))
 	if node != "" && chosen != "" && node != chosen && err == nil {
-		err = conditions.Reject(conditions.Allocating, "the VM is to be on node %s, and its Volumes are on local storage of node %s", chosen, node)
+		err = conditions.Reject(conditions.Allocating,
+			"the VM is to be on node %s, and its Volumes are on local storage of node %s: set node to that, or take them off disks",
+			chosen, node)
 	}
 	return cmp.Or(node, chosen), err
 }

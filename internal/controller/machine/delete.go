@@ -40,6 +40,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // A deletion does what leads to the end of a VM.
@@ -99,7 +100,7 @@ func (e deletion) deleteNext(ctx context.Context, m Machine) error {
 		return errors.New(restore.Stuck(m, e.vm))
 	}
 	if lock := e.vm.Lock(); lock != "" && !e.vm.Suspended() {
-		return errors.Errorf("VM %d is locked (%s)", e.vm.VMID, lock)
+		return errors.New(vmstate.Locked(e.vm.VMID, lock))
 	}
 	if err := e.tasks.BackoffReason(m); err != nil || !e.ownershipProven {
 		return e.waitForLock(m, err)

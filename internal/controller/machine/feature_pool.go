@@ -114,7 +114,7 @@ func (e poolFeature) poolSteps() []step {
 // poolRejections are a pool that does not exist.
 func (d desired) poolRejections(v *vmstate.VM) []string {
 	if v.PoolVisibility == vmstate.PoolAbsent {
-		return []string{fmt.Sprintf("pool '%s' not found", *d.Pool)}
+		return []string{fmt.Sprintf("pool '%s' not found: create it, or correct pool", *d.Pool)}
 	}
 	return nil
 }

@@ -95,7 +95,7 @@ func unknownNode(ctx context.Context, v view) (config.Findings, error) {
 	if slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == name }) {
 		return config.Findings{}, nil
 	}
-	return config.Findings{Rejected: errors.Errorf("node %q does not exist", name)}, nil
+	return config.Findings{Rejected: errors.Errorf("node %q does not exist: delete this resource, and create one for another node", name)}, nil
 }
 
 // show what is staged, and whether the interface is active.
@@ -230,17 +230,22 @@ func (l *look) inForce(ctx context.Context) (config.Findings, error) {
 	case err != nil:
 		return config.Findings{}, err
 	case !known:
-		return l.apply(l.waiting(kind.Problem{Reason: ReasonReloading, Message: "it is not known how the reload of the network ended"}), "unknown"), nil
+		return l.apply(l.waiting(kind.Problem{
+			Reason: ReasonReloading, Message: "it is not known how the reload of the network ended: it is done again",
+		}), "unknown"), nil
 	case task.Running:
 		return l.waiting(l.reloading()), nil
 	case task.UPID != "" && !task.OK():
-		f := l.waiting(kind.Problem{Reason: ReasonReloadFailed, Message: "the network could not be reloaded, which is tried again: " + task.ExitStatus})
+		f := l.waiting(kind.Problem{
+			Reason: ReasonReloadFailed, Message: "the network could not be reloaded, which is tried again after five minutes: " + task.ExitStatus,
+		})
 		if time.Since(task.Start) > again {
 			f = l.apply(f, "failed")
 		}
 		return f, nil
 	case l.Seen.Values["active"] != "1":
-		f := l.waiting(kind.Problem{Reason: ReasonInactive, Message: "the interface is not active on node " + l.Resource.Parameters().Node})
+		f := l.waiting(kind.Problem{Reason: ReasonInactive, Message: "the interface is not active on node " + l.Resource.Parameters().Node +
+			": see there why it is not up (ifquery --check -a)"})
 		if !l.started() {
 			f.Problems = nil
 		}

@@ -131,7 +131,7 @@ func (m *membership) joinable(ctx context.Context, v view, missing proxmox.PoolM
 			can.Storages = append(can.Storages, name)
 			continue
 		}
-		m.problems = append(m.problems, fmt.Sprintf("storage %q does not exist, or the user may not see it", name))
+		m.problems = append(m.problems, fmt.Sprintf("storage %q does not exist, or the user may not see it: correct storages, or grant Datastore.Audit", name))
 	}
 	return can, nil
 }

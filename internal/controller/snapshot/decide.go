@@ -21,6 +21,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -121,7 +123,8 @@ func (r *record) decide(s state, now, generation int64) decision {
 func (r *record) decideLook(s state) decision {
 	switch {
 	case s.entry == nil:
-		return because(start, kind.Problem{Reason: target.ReasonNotFound, Message: "there is no such snapshot"})
+		return because(start, kind.Problem{Reason: target.ReasonNotFound, Message: "the VM has no snapshot of that name, and managementPolicies leave out Create: " +
+			"name one that is there in name, or in the annotation " + meta.AnnotationKeyExternalName})
 	case s.entry.State != "":
 		return because(stuck, r.incomplete(s))
 	}
@@ -154,7 +157,7 @@ func (r *record) decideDone(s state) decision {
 		return decision{action: lose}
 	case s.entry.Time.Unix() != r.Time:
 		return because(stuck, kind.Problem{Reason: kind.ReasonAlreadyExists, Message: fmt.Sprintf(
-			"the snapshot is gone, and another one has the name %q, which was not taken for this resource", r.Name)})
+			"the snapshot is gone, and another one has its name, %q: delete this resource; another resource can adopt that snapshot", r.Name)})
 	case s.entry.State != "":
 		return because(stuck, r.incomplete(s))
 	case r.Gone: // It is back, with its storage for example.
@@ -167,7 +170,9 @@ func (r *record) decideDone(s state) decision {
 func (r *record) decideLost(s state, now int64) decision {
 	switch {
 	case s.busy, now-r.Begun < arrival && s.entry == nil:
-		return because(wait, kind.Problem{Reason: target.ReasonCreating, Message: "waiting for the snapshot to show"})
+		return because(wait, kind.Problem{
+			Reason: target.ReasonCreating, Message: "waiting for the snapshot to appear in the list of the VM, since the answer to the call was lost",
+		})
 	case s.entry == nil:
 		return decision{action: start}
 	case len(s.others) == 0 || !r.intended(*s.entry):
@@ -214,7 +219,7 @@ func (r *record) incomplete(s state) kind.Problem {
 // gone is the problem with a snapshot that was removed by somebody.
 func (r *record) gone() kind.Problem {
 	return kind.Problem{Reason: target.ReasonGone, Message: fmt.Sprintf(
-		"snapshot %q is gone, or its VM is: it is not taken again, for that would be another moment; delete this resource", r.Name)}
+		"snapshot %q is gone, or its VM is: it is not taken again, since it would be of another time; delete this resource", r.Name)}
 }
 
 // failure is the problem of an attempt that has failed.

@@ -121,7 +121,7 @@ func (e *external) look(ctx context.Context, m Snapshot) error {
 		return e.withoutVM(ctx, m)
 	}
 	if off, err := target.NodeOffline(ctx, e.inventory, v.guest.Node); off || err != nil {
-		v.decision = because(wait, kind.Problem{Reason: target.ReasonNodeOffline, Message: "node " + v.guest.Node + ", which has the VM, is offline"})
+		v.decision = because(wait, kind.Problem{Reason: target.ReasonNodeOffline, Message: "node " + v.guest.Node + ", which has the VM, is offline: bring it back"})
 		return err
 	}
 	for range mostTurns {
@@ -135,14 +135,15 @@ func (e *external) look(ctx context.Context, m Snapshot) error {
 			return err
 		}
 	}
-	return errors.New("cannot settle what has become of the snapshot")
+	return errors.New("cannot tell yet what has become of the snapshot: it is looked at again")
 }
 
 // withoutVM decides about a snapshot whose VM is not there: it went with the VM.
 func (e *external) withoutVM(ctx context.Context, m Snapshot) error {
 	v := e.view
 	if !v.record.made() {
-		v.decision = because(stuck, kind.Problem{Reason: target.ReasonVMNotFound, Message: "VM " + strconv.Itoa(v.target.VMID) + " does not exist"})
+		v.decision = because(stuck, kind.Problem{Reason: target.ReasonVMNotFound, Message: "VM " + strconv.Itoa(v.target.VMID) +
+			" does not exist: correct vmid, or see the conditions of the Machine"})
 		return nil
 	}
 	v.decision = because(stuck, v.record.gone())
@@ -228,7 +229,7 @@ func (e *external) note(ctx context.Context, m Snapshot, s state) (bool, error) 
 	case settle:
 		return e.settle(ctx, m, s)
 	case fail:
-		problem, message := proxmox.SnapshotExists, "another snapshot has the name"
+		problem, message := proxmox.SnapshotExists, "another snapshot of the VM has the name: set another name, or adopt that snapshot"
 		if s.task != nil {
 			problem, message = proxmox.SnapshotFailure(s.task.Err())
 		}

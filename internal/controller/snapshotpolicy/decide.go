@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -200,7 +201,9 @@ func (p *plan) schedule() {
 	}
 	if p.now.Before(until.Add(-tolerance)) {
 		p.problems = append(p.problems, kind.Problem{Reason: reasonClockBehind, Message: fmt.Sprintf(
-			"the clock shows %s, which is before %s, up to which the schedule is dealt with: no run begins until then", stamp(p.now), stamp(until))})
+
+			"the clock of the provider's node shows %s, which is before the last run, at %s: set the clock; no run begins before that time",
+			stamp(p.now), stamp(until))})
 	}
 	last, count := p.view.schedule.Between(until, p.now)
 	if count > 0 {
@@ -218,6 +221,9 @@ func (p *plan) schedule() {
 
 func (p *plan) suspended() bool { return ptr.Deref(p.spec.Suspend, false) || !p.takes }
 
+// missedRuns tells of runs that are not made up for.
+const missedRuns = "runs before that at %s were missed and are not made up for (%s): the provider did not run at their times, or could not begin them"
+
 // due begins a run, the last one of those that are due, or tells that it is missed.
 func (p *plan) due(run time.Time, count int) {
 	if p.suspended() {
@@ -225,14 +231,14 @@ func (p *plan) due(run time.Time, count int) {
 	}
 	p.miss()
 	if count > schedule.Most {
-		p.tell(event.Warning(eventMissed, errors.Errorf("more than %d runs were missed before that at %s", schedule.Most, stamp(run))))
+		p.tell(event.Warning(eventMissed, errors.Errorf(missedRuns, stamp(run), fmt.Sprintf("more than %d", schedule.Most))))
 	} else if count > 1 {
-		p.tell(event.Warning(eventMissed, errors.Errorf("%d runs were missed before that at %s", count-1, stamp(run))))
+		p.tell(event.Warning(eventMissed, errors.Errorf(missedRuns, stamp(run), strconv.Itoa(count-1))))
 	}
 	p.next.ActiveRun = nil
 	if end := p.deadline(run); !end.IsZero() && p.now.After(end) {
 		p.next.LastMissedTime = toTime(run)
-		p.tell(event.Warning(eventMissed, errors.Errorf("the run at %s was missed: it was to begin until %s", stamp(run), stamp(end))))
+		p.tell(event.Warning(eventMissed, errors.Errorf("the run at %s was missed: by startingDeadlineMinutes it was to begin until %s", stamp(run), stamp(end))))
 		return
 	}
 	p.next.LastScheduleTime, p.next.ActiveRun = toTime(run), toTime(run)
@@ -268,7 +274,8 @@ func (p *plan) miss() {
 		e := p.entry(m.name)
 		e.Message = "missed the run at " + stamp(p.next.ActiveRun.Time) + because(e.Message)
 	}
-	p.tell(event.Warning(eventMissed, errors.Errorf("%d Machines have no snapshot of the run at %s", len(missed), stamp(p.next.ActiveRun.Time))))
+	p.tell(event.Warning(eventMissed, errors.Errorf(
+		"Machines without a snapshot of the run at %s: %d; status.atProvider.machineStatuses says why", stamp(p.next.ActiveRun.Time), len(missed))))
 }
 
 // close the run that goes on if nothing of it is left to do, or its time is over.
@@ -309,7 +316,7 @@ func (p *plan) abandon() {
 		}
 		e.Message = s.problem
 		if e.Message == "" {
-			e.Message = "its Snapshot did not begin"
+			e.Message = fmt.Sprintf("its Snapshot did not begin within %d minutes", patience/time.Minute)
 		}
 		if goesOn {
 			e.LastScheduleTime, e.RetryTime = nil, toTime(p.now.Add(min(firstRetry<<min(e.Attempts, 10), longestRetry)))

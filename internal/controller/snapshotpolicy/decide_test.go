@@ -51,12 +51,12 @@ func TestDecide(t *testing.T) {
 	}{
 		"Early":  {reason: "No run is due.", now: night(1).Add(-time.Minute)},
 		"Due":    {reason: "A run begins in its minute.", now: night(1), take: []string{"a", "b"}},
-		"Missed": {reason: "The last one is made up for.", now: night(5).Add(time.Hour), take: []string{"a", "b"}, events: []string{"4 runs were missed"}},
+		"Missed": {reason: "The last one is made up for.", now: night(5).Add(time.Hour), take: []string{"a", "b"}, events: []string{"(4)"}},
 		"Many": {
-			reason: "Not all are counted that were missed.", now: night(1).AddDate(1, 0, 0), take: []string{"a", "b"}, events: []string{"more than 100 runs"},
+			reason: "Not all are counted that were missed.", now: night(1).AddDate(1, 0, 0), take: []string{"a", "b"}, events: []string{"(more than 100)"},
 		},
 		"Late": {
-			reason: "What is too late is told and left.", now: night(2).Add(2 * time.Hour), problem: "was missed", events: []string{"1 runs were missed", "was missed"},
+			reason: "What is too late is told and left.", now: night(2).Add(2 * time.Hour), problem: "was missed", events: []string{"(1)", "was missed"},
 			change: func(v *view) { v.spec.StartingDeadlineMinutes = ptr.To(int32(60)) },
 		},
 		"Suspended": {reason: "Nothing begins.", now: night(1), change: func(v *view) { v.spec.Suspend = ptr.To(true) }},
@@ -70,11 +70,11 @@ func TestDecide(t *testing.T) {
 			change: func(v *view) { v.status.ObservedSchedule = "0 12 * * * UTC" },
 		},
 		"ClockBehind": {
-			reason: "A clock that is set back takes nothing anew.", now: night(1), problem: "the clock shows",
+			reason: "A clock that is set back takes nothing anew.", now: night(1), problem: "the clock of the provider's node shows",
 			change: func(v *view) { v.status.LastScheduleTime = metaTime(night(3)) },
 		},
 		"ObjectsAhead": {
-			reason: "Nor when only the objects tell.", now: night(1), problem: "the clock shows",
+			reason: "Nor when only the objects tell.", now: night(1), problem: "the clock of the provider's node shows",
 			made: []*snapshot{of("a", 3, taken), of("b", 3, taken)},
 		},
 		"Going": {

@@ -58,7 +58,8 @@ func (p *plan) conclude() {
 		}
 	}
 	if missed := timeOf(p.next.LastMissedTime); missed.After(timeOf(p.next.LastScheduleTime)) {
-		p.problems = append(p.problems, kind.Problem{Reason: reasonMissed, Message: "the run at " + stamp(missed) + " was missed"})
+		p.problems = append(p.problems, kind.Problem{Reason: reasonMissed, Message: "the run at " + stamp(missed) +
+			" was missed: the provider could not begin it within startingDeadlineMinutes; raise that if it is too short"})
 	}
 	if len(missing) > 0 {
 		message := strings.Join(missing[:min(len(missing), named)], "; ")

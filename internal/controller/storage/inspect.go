@@ -81,7 +81,7 @@ const available = "available"
 func unknownNode(wanted []string, nodes []proxmox.Node) error {
 	for _, name := range wanted {
 		if !slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == name }) {
-			return errors.Errorf("node %q does not exist", name)
+			return errors.Errorf("node %q does not exist: correct nodes", name)
 		}
 	}
 	return nil
@@ -102,7 +102,7 @@ func judge(v view, disabled bool) []kind.Problem {
 	case disabled:
 		c.Status, c.Reason = corev1.ConditionFalse, ReasonDisabled
 	case len(nodes) == 0:
-		c.Status, c.Reason, c.Message = corev1.ConditionFalse, ReasonUnavailable, "no node has reported the storage yet"
+		c.Status, c.Reason, c.Message = corev1.ConditionFalse, ReasonUnavailable, "no node has reported the storage yet: that takes a few seconds"
 	case len(missing) > 0:
 		c.Status, c.Reason, c.Message = corev1.ConditionFalse, ReasonUnavailable, "not available on "+strings.Join(missing, ", ")
 	}

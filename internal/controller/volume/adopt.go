@@ -92,7 +92,7 @@ func (e *external) adoptable(ctx context.Context, m Volume, volume string) (*vm,
 	case !known || !reDisk.MatchString(volume):
 		return no("it is not named as a disk of a VM, such as local-lvm:vm-100-disk-1")
 	case owner == ofDrivers:
-		return no("VMID %d is what CSI drivers keep their volumes under", ofDrivers)
+		return no("CSI drivers keep their volumes under VMID %d: leave it to them", ofDrivers)
 	}
 	if older, err := e.sameVolume(ctx, m, volume); older != "" || err != nil {
 		p := kind.OwnershipConflict("volume", volume, strings.TrimPrefix(older, "/"))
@@ -107,7 +107,7 @@ func (e *external) adoptable(ctx context.Context, m Volume, volume string) (*vm,
 	case v.offline != "":
 		return no("%s", v.offline)
 	case v.Config.Template():
-		return no("VM %d is a template", owner)
+		return no("VM %d is a template, whose disks its clones may need: adopt a disk of another VM", owner)
 	case v.attached(volume) != "" && !e.view.isStub(v) && !e.view.On(v.Config.UUID()) && (e.view.VMID != 0 || !v.Config.Stub()):
 		return no("it is %s of VM %d: detach it first", v.attached(volume), owner)
 	case v.attached(volume) == "" && v.unused(volume) == "":

@@ -189,9 +189,11 @@ func (e *external) chooseNode(ctx context.Context, p *v1alpha1.VolumeParameters)
 	wanted := ptr.Deref(p.Node, "")
 	switch {
 	case wanted != "" && !slices.Contains(online, wanted):
-		return &kind.Problem{Reason: reasonNoStorage, Message: fmt.Sprintf("node %s is not online or has no storage %s for disks", wanted, v.storage)}, nil
+		return &kind.Problem{Reason: reasonNoStorage, Message: fmt.Sprintf(
+			"node %s is not online or has no storage %s for disks: correct node or storage", wanted, v.storage)}, nil
 	case len(online) == 0:
-		return &kind.Problem{Reason: reasonNoStorage, Message: fmt.Sprintf("no node that is online has a storage %s for disks", v.storage)}, nil
+		return &kind.Problem{Reason: reasonNoStorage, Message: fmt.Sprintf(
+			"no node that is online has a storage %s for disks: correct storage, or make it available", v.storage)}, nil
 	case wanted != "":
 		v.node = wanted
 	case slices.Contains(online, e.node):
@@ -394,7 +396,7 @@ func (e *external) attach(ctx context.Context) error {
 func (e *external) destroy(ctx context.Context, m Volume) error {
 	v := e.view
 	if (qemu.Identity{VMID: v.VMID, UUID: v.UUID}).Prove(v.from.Config) != qemu.Ours {
-		return errors.Errorf("VM %d is not the stub VM", v.from.VMID)
+		return errors.Errorf("VM %d is not the stub VM of this Volume, and is not destroyed", v.from.VMID)
 	}
 	if err := kind.CheckPrivileges(ctx, e.client, fmt.Sprintf("destroy VM %d", v.VMID), on(v.VMID, "VM.Allocate"), on(v.VMID, "VM.Config.Options")); err != nil {
 		return err

@@ -128,11 +128,11 @@ func (e *external) stillListed(ctx context.Context, m Volume, c *claim) error {
 	err := e.direct.Get(ctx, client.ObjectKey{Namespace: m.GetNamespace(), Name: c.name}, x)
 	switch {
 	case kerrors.IsNotFound(err):
-		return errors.Errorf("Machine %s is gone", c.name)
+		return errors.Errorf("the disk is not handed over: Machine %s is gone", c.name)
 	case err != nil:
 		return errors.Wrapf(err, "cannot read Machine %s", c.name)
 	case string(x.GetUID()) != c.uid || meta.WasDeleted(x) || !volumeref.Listed(x.Parameters(), m.GetName()):
-		return errors.Errorf("Machine %s does not list the Volume any more", c.name)
+		return errors.Errorf("the disk is not handed over: Machine %s does not list the Volume any more", c.name)
 	}
 	return nil
 }

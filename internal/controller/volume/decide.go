@@ -139,7 +139,7 @@ func (v *vm) changes(device string) bool { return v.Active[device] != v.Config[d
 
 // pending waits until a change of the device has been applied.
 func pending(v *vm, device string) *decision {
-	return because(wait, reasonAttached, "a change of %s is pending in VM %d, which a restart of the VM applies", device, v.VMID)
+	return because(wait, reasonAttached, "a change of %s is pending in VM %d: restart the VM, which applies it", device, v.VMID)
 }
 
 // freeUnused is the first option for an unused disk that the VM does not have.
@@ -164,9 +164,9 @@ func (v *vm) waits() *decision {
 	case v.offline != "":
 		return because(wait, reasonNodeOffline, "%s", v.offline)
 	case lock != "":
-		return because(wait, reasonLocked, "VM %d is locked (%s)", v.VMID, lock)
+		return because(wait, reasonLocked, "%s", vmstate.Locked(v.VMID, lock))
 	case v.busy:
-		return because(wait, reasonLocked, "another task works on VM %d", v.VMID)
+		return because(wait, reasonLocked, "another task of Proxmox VE works on VM %d, and is waited for", v.VMID)
 	}
 	return nil
 }
@@ -304,11 +304,11 @@ func (s *state) decideMaking() *decision {
 	case s.stub != nil && s.stub.Config["lock"] == "create" && !s.stub.busy:
 		return because(wait, reasonLocked, "%s", (&vmstate.VM{Ref: s.stub.Ref, State: s.stub.State}).Stuck())
 	case s.stub != nil && s.stub.Config["lock"] != "":
-		return because(wait, reasonLocked, "VM %d is locked (%s)", s.stub.VMID, s.stub.Config["lock"])
+		return because(wait, reasonLocked, "%s", vmstate.Locked(s.stub.VMID, s.stub.Config["lock"]))
 	case s.stub != nil:
 		return &decision{action: settle}
 	case s.Task == "" && !s.foreign && s.now < s.Begun+arrival:
-		return because(wait, xpv2.ReasonCreating, "waiting for the stub VM to show")
+		return because(wait, xpv2.ReasonCreating, "waiting for the stub VM to appear in Proxmox VE, since the answer to its creation was lost")
 	}
 	return &decision{action: forget} // There is none, or another VM has the VMID.
 }
@@ -322,15 +322,15 @@ func (s *state) decideHandover() *decision {
 	case s.holder != nil && s.holder.offline != "":
 		return because(wait, reasonNodeOffline, "%s", s.holder.offline)
 	case s.remained() && h.Task == "" && s.now < h.Begun+handoverArrival:
-		return because(wait, reasonMoving, "waiting for the answer of Proxmox VE to show: %s", h.Words())
+		return because(wait, reasonMoving, "waiting until Proxmox VE shows whether this was done, since the answer to the call was lost: %s", h.Words())
 	case s.remained():
 		return &decision{action: forget}
 	case s.target == nil:
-		return because(lose, reasonLost, "VM %d, which was given the disk, is gone, and the disk with it", h.To)
+		return because(lose, reasonLost, "VM %d, which was given the disk, was destroyed, and the disk with it"+newVolume, h.To)
 	case s.target.offline != "":
 		return because(wait, reasonNodeOffline, "%s", s.target.offline)
 	case !strings.EqualFold(s.target.Config.UUID(), h.Holder.UUID) || s.target.Config["meta"] != h.Holder.Created:
-		return because(lose, reasonLost, "VM %d, which was given the disk, was destroyed and made anew, and the disk is gone", h.To)
+		return because(lose, reasonLost, "VM %d, which was given the disk, was destroyed and made anew, and the disk is gone"+newVolume, h.To)
 	case s.arrived() == "":
 		return because(stuck, reasonLost, "the disk %s has left VM %d and is not seen in VM %d: run qm disk rescan --vmid %d on the node",
 			s.Volume, h.From, h.To, h.To)
@@ -379,6 +379,9 @@ func storageOf(volume string) string {
 	return storage
 }
 
+// newVolume is what to do about a disk that is lost.
+const newVolume = ": delete this Volume, and create another one"
+
 // decideLost about a disk that is gone. What is left is the stub VM, which goes with the Volume if it is empty.
 func (s *state) decideLost(why string) *decision {
 	switch {
@@ -400,15 +403,16 @@ func (s *state) decideHeld() *decision {
 	owner, _ := qemu.VolumeOwner(s.Volume)
 	switch {
 	case v == nil:
-		return s.decideLost(fmt.Sprintf("VM %d, which had the disk, was destroyed, and the disk %s with it", owner, s.Volume))
+		return s.decideLost(fmt.Sprintf("VM %d, which had the disk, was destroyed, and the disk %s with it"+newVolume, owner, s.Volume))
 	case v.offline != "":
 		return because(wait, reasonNodeOffline, "%s", v.offline)
 	case v.Config["lock"] == "create" || v.Config["lock"] == "clone":
-		return because(wait, reasonLocked, "VM %d is locked (%s)", v.VMID, v.Config["lock"])
+		return because(wait, reasonLocked, "%s", vmstate.Locked(v.VMID, v.Config["lock"]))
 	case !strings.EqualFold(v.Config.UUID(), s.Holder.UUID) || v.Config["meta"] != s.Holder.Created:
-		return s.decideLost(fmt.Sprintf("VM %d, which had the disk %s, was destroyed and made anew, and the disk is gone", owner, s.Volume))
+		return s.decideLost(fmt.Sprintf("VM %d, which had the disk %s, was destroyed and made anew, and the disk is gone"+newVolume, owner, s.Volume))
 	case !s.has(v):
-		return s.decideLost(fmt.Sprintf("VM %d no longer has the disk %s: it was removed, or moved by somebody", owner, s.Volume))
+		return s.decideLost(fmt.Sprintf("VM %d no longer has the disk %s: it was removed, or moved by somebody; put it back, "+
+			"or delete this Volume and adopt the disk by another one", owner, s.Volume))
 	case s.deleted:
 		return s.decideReclaim()
 	}
@@ -456,7 +460,8 @@ func (s *state) decideDestroy() *decision {
 		return because(wait, xpv2.ReasonDeleting, "the stub VM is being removed")
 	}
 	if others := slices.DeleteFunc(s.stub.volumes(), func(v string) bool { return v == s.Volume }); len(others) > 0 {
-		return because(stuck, xpv2.ReasonDeleting, "VM %d, the stub VM, has disks of others, which would be destroyed with it: %s",
+		return because(stuck, xpv2.ReasonDeleting,
+			"VM %d, the stub VM, has disks of others, which would be destroyed with it: move them to another VM, or remove them: %s",
 			s.stub.VMID, strings.Join(others, ", "))
 	}
 	if d := s.stub.waits(); d != nil {
@@ -485,7 +490,7 @@ func (s *state) decideReturn() *decision {
 		key = v.unused(s.Volume)
 	}
 	if key == "" {
-		return because(wait, reasonAttached, "a change of the disk is pending in VM %d", v.VMID)
+		return because(wait, reasonAttached, "a change of the disk is pending in VM %d: restart the VM, which applies it", v.VMID)
 	}
 	return s.given(&decision{action: give, from: v, key: key, to: s.stub})
 }
@@ -505,7 +510,8 @@ func (s *state) stubAt(v *vm) *decision {
 		return d
 	}
 	if left := slices.DeleteFunc(s.stub.volumes(), func(x string) bool { return x == s.Volume && s.shared }); len(left) > 0 {
-		return because(stuck, reasonWrongNode, "VM %d, the stub VM, is on node %s and has disks, so that it cannot go to node %s: %s",
+		return because(stuck, reasonWrongNode,
+			"VM %d, the stub VM, is on node %s and cannot go to node %s with these disks: move them to another VM, or remove them: %s",
 			s.stub.VMID, s.stub.Node, v.Node, strings.Join(left, ", "))
 	}
 	return s.rested(&decision{action: migrate, from: s.stub, node: v.Node})
@@ -557,7 +563,7 @@ func (s *state) decideSize(v *vm) *decision {
 	case s.size == 0, err == nil && known && has >= s.size && has-s.size <= rounding:
 		return &decision{action: keep}
 	case err == nil && known && has > s.size:
-		return because(stuck, reasonImmutable, "the disk has %s and cannot shrink to %s", has, s.size)
+		return because(stuck, reasonImmutable, "the disk has %s and cannot shrink to %s: set size to %s or more", has, s.size, has)
 	case device == "" && s.home():
 		return s.decideAttach(v)
 	case device == "" || !known || !v.inForce(device, s.Volume):
@@ -583,7 +589,8 @@ func (s *state) decideAttach(v *vm) *decision {
 func (s *state) decideMove(v *vm, device string) *decision {
 	switch {
 	case !s.hasStorage:
-		return because(stuck, reasonNoStorage, "node %s, which the disk is on, has no storage %s for disks that is available", v.Node, s.storage)
+		return because(stuck, reasonNoStorage,
+			"node %s, which the disk is on, has no storage %s for disks that is available: make it available there, or name another one", v.Node, s.storage)
 	case device == "" && s.home():
 		return s.decideAttach(v)
 	case device == "" || !v.inForce(device, s.Volume):

@@ -126,7 +126,7 @@ func (e *external) look(ctx context.Context, m Volume) error {
 			return err
 		}
 	}
-	return errors.New("cannot settle what has become of the disk")
+	return errors.New("cannot tell yet what has become of the disk: it is looked at again")
 }
 
 // readState of the Volume. The tasks are read before the VMs: what they have done shows in those then.
@@ -335,7 +335,7 @@ func (e *external) noteStub(m Volume) {
 	}
 	all := v.stub.volumes()
 	if len(all) == 0 {
-		v.Lost, v.Message = true, fmt.Sprintf("VM %d, which was made with the disk, does not have it", v.stub.VMID)
+		v.Lost, v.Message = true, fmt.Sprintf("VM %d, which was made with the disk, does not have it"+newVolume, v.stub.VMID)
 		v.Volume = fmt.Sprintf("%s:vm-%d-disk-0", e.storageFor(m), v.stub.VMID)
 		return
 	}

@@ -149,7 +149,7 @@ func showBound(m Volume, v *view) {
 	switch {
 	case v.holder == nil || v.holder.offline != "":
 		if m.GetCondition(TypeBound).Status != corev1.ConditionTrue {
-			m.SetConditions(bound(m, corev1.ConditionFalse, reasonUnbound, "it is not seen which VM has the disk"))
+			m.SetConditions(bound(m, corev1.ConditionFalse, reasonUnbound, "which VM has the disk cannot be seen now: the condition Ready says why"))
 		}
 	case w == nil && (v.owned || v.leaving):
 		m.SetConditions(bound(m, corev1.ConditionFalse, reasonAttached,

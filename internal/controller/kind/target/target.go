@@ -38,6 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // A VM that a resource is of.
@@ -134,11 +135,11 @@ func Busy(ctx context.Context, in Inventory, vmid int) (bool, error) {
 // Locked returns the problem that a VM is locked, or that a task works on it.
 func Locked(ctx context.Context, in Inventory, vmid int, config qemu.Config) (*kind.Problem, error) {
 	if lock := config["lock"]; lock != "" {
-		return &kind.Problem{Reason: ReasonLocked, Message: fmt.Sprintf("VM %d is locked (%s)", vmid, lock)}, nil
+		return &kind.Problem{Reason: ReasonLocked, Message: vmstate.Locked(vmid, lock)}, nil
 	}
 	busy, err := Busy(ctx, in, vmid)
 	if busy && err == nil {
-		return &kind.Problem{Reason: ReasonLocked, Message: fmt.Sprintf("another task works on VM %d", vmid)}, nil
+		return &kind.Problem{Reason: ReasonLocked, Message: fmt.Sprintf("another task of Proxmox VE works on VM %d, and is waited for", vmid)}, nil
 	}
 	return nil, err
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // A Client does to PVE what all acts need done.
@@ -85,7 +86,7 @@ func (a *Act) CheckVM(ctx context.Context) (qemu.Config, error) {
 // CheckLock has a lock be waited for.
 func (a *Act) CheckLock(config qemu.Config) error {
 	if lock := config["lock"]; lock != "" {
-		return kind.Wait(errors.Errorf("VM %d is locked (%s)", a.Ref.VMID, lock))
+		return kind.Wait(errors.New(vmstate.Locked(a.Ref.VMID, lock)))
 	}
 	return nil
 }

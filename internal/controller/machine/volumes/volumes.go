@@ -137,7 +137,7 @@ func (r Reader) resolve(
 			continue
 		}
 		if slices.Contains(seen, k.VolumeRef.Name) {
-			waits = append(waits, fmt.Sprintf("disk %q is Volume '%s', as another disk of the list is: it can be one disk only", k.Name, k.VolumeRef.Name))
+			waits = append(waits, fmt.Sprintf("disk %q names Volume '%s', as another disk of the list does: take one of them off the list", k.Name, k.VolumeRef.Name))
 			continue
 		}
 		seen = append(seen, k.VolumeRef.Name)
@@ -158,7 +158,7 @@ func (r Reader) resolve(
 func (r Reader) has(ctx context.Context, m object.Machine, name, uuid string, shares Shares) (volume, why string, err error) {
 	v, err := r.get(ctx, m, name)
 	if v == nil || err != nil {
-		return "", fmt.Sprintf("Volume '%s' not found", name), err
+		return "", notFound(name), err
 	}
 	record, err := volumeref.RecordOf(v)
 	switch {
@@ -170,6 +170,11 @@ func (r Reader) has(ctx context.Context, m object.Machine, name, uuid string, sh
 		return "", elsewhere(v), nil
 	}
 	return "", waitsFor(m, v, record), nil
+}
+
+// notFound says that there is no Volume of a name.
+func notFound(name string) string {
+	return fmt.Sprintf("Volume '%s' not found: create it, or correct volumeRef", name)
 }
 
 // elsewhere says that a Volume is in another cluster.
@@ -186,11 +191,11 @@ func waitsFor(m object.Machine, v volumeref.Volume, r *volumeref.Record) string 
 	case meta.WasDeleted(v) && r.Machine != string(m.GetUID()):
 		return fmt.Sprintf("Volume '%s' is being deleted", name)
 	case !r.Made():
-		return fmt.Sprintf("Volume '%s' is yet to be made", name)
+		return fmt.Sprintf("Volume '%s' is yet to be made: its condition Ready says what that waits for", name)
 	case r.Machine != "" && r.Machine != string(m.GetUID()):
 		return fmt.Sprintf("Volume '%s' is kept for Machine %s, which lists it too", name, r.MachineName)
 	}
-	return fmt.Sprintf("Volume '%s' is yet to be handed over", name)
+	return fmt.Sprintf("Volume '%s' is yet to be handed over: its condition Ready says what that waits for", name)
 }
 
 // Node returns the node that the Volumes of a Machine pin its VM to, empty for any. It is an error if one of them is not
@@ -206,7 +211,7 @@ func (r Reader) Node(ctx context.Context, m object.Machine, storages []proxmox.S
 			return "", err
 		}
 		if v == nil {
-			return "", conditions.WaitForVolume("Volume '%s' not found", k.VolumeRef.Name)
+			return "", conditions.WaitForVolume("%s", notFound(k.VolumeRef.Name))
 		}
 		if !shares(v) {
 			return "", conditions.Reject(conditions.Creating, "%s", elsewhere(v))
@@ -217,7 +222,9 @@ func (r Reader) Node(ctx context.Context, m object.Machine, storages []proxmox.S
 			return "", err
 		case pinned != "" && node != "" && node != pinned:
 			return "", conditions.Reject(conditions.Allocating,
-				"Volume '%s' is on node %s, and Volume '%s' on node %s: both storages are local", by, pinned, v.GetName(), node)
+
+				"Volume '%s' is on node %s, and Volume '%s' on node %s, both on local storage: take one off disks, or move it to shared storage",
+				by, pinned, v.GetName(), node)
 		case node != "":
 			pinned, by = node, v.GetName()
 		}
@@ -239,7 +246,7 @@ func nodeOf(m object.Machine, v volumeref.Volume, storages []proxmox.Storage) (s
 		return "", nil
 	}
 	if v.Observation().Node == "" {
-		return "", conditions.WaitForVolume("it is not seen on which node Volume '%s' is", v.GetName())
+		return "", conditions.WaitForVolume("the node of Volume '%s' is not known yet: its condition Ready says why", v.GetName())
 	}
 	return v.Observation().Node, nil
 }

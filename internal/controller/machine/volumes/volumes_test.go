@@ -140,7 +140,7 @@ func TestResolveTwice(t *testing.T) {
 	m := web("d", "d")
 	got, err := reader(t, held()).Resolve(t.Context(), m, m.Parameters(), uuid, here)
 	p, waits := got.Parameters, got.Waits
-	if err != nil || len(waits) != 1 || !strings.Contains(waits[0], "one disk only") || p.Disks[1].Volume != nil {
+	if err != nil || len(waits) != 1 || !strings.Contains(waits[0], "take one of them off") || p.Disks[1].Volume != nil {
 		t.Errorf("a disk is two of one VM: %v, %v", waits, err)
 	}
 }
