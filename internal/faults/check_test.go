@@ -122,10 +122,11 @@ func (k *randomRun) rest() {
 	k.t.Fatalf("not all Machines are settled, or say why not\n%s", k)
 }
 
-// noticed reports whether the Machine knows whether its VM is on: it is about to act if not.
+// noticed reports whether the Machine knows its VM as it is: it is about to act if not. What people do by hand it hears of from PVE's log,
+// which is read by the wall clock.
 func (k *randomRun) noticed() bool {
 	g, ok := k.pve.Guest(k.vmid())
-	return !ok || k.isTheirs() || (g.Power != simulator.Stopped) == (k.m.Observation().Phase == v1alpha1.MachineRunning)
+	return !ok || k.isTheirs() || cmp.Equal(viewOf(g), k.view(), cmpopts.EquateEmpty())
 }
 
 // excuses are good reasons why a Machine is not settled: what it says of it, and
@@ -562,35 +563,47 @@ func (k *randomRun) restsQuietly() {
 	}
 }
 
-// describes checks that the status is true to the VM.
-func (k *randomRun) describes(g simulator.Guest) {
-	k.t.Helper()
-	type view struct {
-		Node  string
-		On    bool
-		Disks map[string]string
-		NICs  map[string]bool
-	}
-	want := view{Node: g.Node, On: g.Power != simulator.Stopped, Disks: map[string]string{}, NICs: map[string]bool{}}
+// A view is what the status tells of a VM.
+type view struct {
+	Node  string
+	On    bool
+	Disks map[string]string
+	NICs  map[string]bool
+}
+
+// viewOf a VM is what the status is to tell of it.
+func viewOf(g simulator.Guest) view {
+	v := view{Node: g.Node, On: g.Power != simulator.Stopped, Disks: map[string]string{}, NICs: map[string]bool{}}
 	for option, value := range g.Config {
 		volume, _, _ := strings.Cut(value, ",")
 		switch {
 		case strings.HasPrefix(option, "net"):
-			want.NICs[option] = true
+			v.NICs[option] = true
 		case strings.Contains(value, "media=cdrom"), !reDisk.MatchString(volume) && !isDrive(option):
 		default:
-			want.Disks[option] = volume
+			v.Disks[option] = volume
 		}
 	}
+	return v
+}
+
+// view is what the status of the Machine tells.
+func (k *randomRun) view() view {
 	o := k.m.Observation()
-	got := view{Node: o.Node, On: o.Phase == v1alpha1.MachineRunning, Disks: map[string]string{}, NICs: map[string]bool{}}
+	v := view{Node: o.Node, On: o.Phase == v1alpha1.MachineRunning, Disks: map[string]string{}, NICs: map[string]bool{}}
 	for _, d := range o.Disks {
-		got.Disks[d.Device] = d.Volume
+		v.Disks[d.Device] = d.Volume
 	}
 	for _, n := range o.Networks {
-		got.NICs[n.Device] = true
+		v.NICs[n.Device] = true
 	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+	return v
+}
+
+// describes checks that the status is true to the VM.
+func (k *randomRun) describes(g simulator.Guest) {
+	k.t.Helper()
+	if diff := cmp.Diff(viewOf(g), k.view(), cmpopts.EquateEmpty()); diff != "" {
 		k.t.Errorf("the status of %s is not that of VM %d: -VM, +status:\n%s\n%s", k.m.GetName(), g.VMID, diff, k)
 	}
 }
