@@ -317,6 +317,9 @@ const (
 
 	// TypeQuorate reports whether the cluster takes writes.
 	TypeQuorate xpv2.ConditionType = "Quorate"
+
+	// TypeTenantsDistinct reports whether no two tenants have VMs, VMIDs or namespaces in common.
+	TypeTenantsDistinct xpv2.ConditionType = "TenantsDistinct"
 )
 
 // ProviderConfigStatus is what is seen of a provider configuration.

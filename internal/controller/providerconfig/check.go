@@ -136,6 +136,9 @@ const stillUsed = "the configuration is being deleted, and stays until no resour
 // show what was found in the status.
 func show(pc Config, h proxmox.Health, found []checkResult) {
 	conditions := append(conclude(found...), verification(pc.Settings()).condition())
+	if len(pc.Settings().Tenants) > 0 || pc.GetCondition(v1alpha1.TypeTenantsDistinct).Reason != "" {
+		conditions = append(conditions, distinct(pc.Settings()).condition())
+	}
 	if pc.GetDeletionTimestamp() != nil {
 		conditions = append(conditions, failed(xpv2.TypeReady, xpv2.ReasonDeleting, stillUsed).condition()) // In place of the one before.
 	}

@@ -409,6 +409,31 @@ func TestInsecure(t *testing.T) {
 	}
 }
 
+// TestTenantsDistinct sees that tenants with something in common are shown while there are any, and keep nothing from working.
+func TestTenantsDistinct(t *testing.T) {
+	b := newBench(t, simulator.Options{})
+	for i := range 7 {
+		b.pc.Spec.Tenants = append(b.pc.Spec.Tenants, v1alpha1.ProviderTenant{Name: fmt.Sprintf("team%d", i), Pools: []string{"shared"}})
+	}
+	pc, _ := b.check()
+	c := pc.GetCondition(v1alpha1.TypeTenantsDistinct)
+	if c.Status != corev1.ConditionFalse || c.Reason != ReasonTenantsOverlap {
+		t.Errorf("got %s %s", c.Status, c.Reason)
+	}
+	if !strings.Contains(c.Message, "tenants team0 and team1 both have VMIDs 10000 to 99999; tenants team0 and team1 both have VMs of pool shared; ") ||
+		!strings.Contains(c.Message, "; and 32 more; ") {
+		t.Errorf("got %s", c.Message)
+	}
+	if c := pc.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionTrue {
+		t.Errorf("it works all the same, got %s: %s", c.Reason, c.Message)
+	}
+	b.pc, b.events = pc, nil
+	b.pc.ResourceVersion, b.secret.ResourceVersion, b.pc.Spec.Tenants = "", "", nil
+	if pc, _ = b.check(); pc.GetCondition(v1alpha1.TypeTenantsDistinct).Status != corev1.ConditionTrue {
+		t.Error("without tenants nothing is in common")
+	}
+}
+
 // TestEndpointDown sees that an endpoint that is down is shown while another serves.
 func TestEndpointDown(t *testing.T) {
 	b := newBench(t, simulator.Options{})

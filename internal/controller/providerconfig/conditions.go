@@ -29,6 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // Reasons of conditions. Those of Connected are the problems of package proxmox
@@ -74,6 +75,9 @@ const (
 
 	// ReasonVerified means that the server certificate is verified.
 	ReasonVerified xpv2.ConditionReason = "Verified"
+
+	// ReasonTenantsOverlap means that two tenants have something in common.
+	ReasonTenantsOverlap xpv2.ConditionReason = "TenantsOverlap"
 
 	// ReasonUnknown means that an earlier failure keeps it from being known.
 	ReasonUnknown xpv2.ConditionReason = "Unknown"
@@ -137,6 +141,22 @@ func verification(spec *v1alpha1.ProviderConfigSpec) checkResult {
 				"give the cluster's CA, of /etc/pve/pve-root-ca.pem, in spec.tls and remove insecureSkipTLSVerify")
 	}
 	return checkResult{kind: v1alpha1.TypeCertificateVerified, status: corev1.ConditionTrue, reason: ReasonVerified}
+}
+
+// mostOverlaps is how many are listed.
+const mostOverlaps = 10
+
+// distinct reports whether the tenants of a configuration have nothing in common.
+func distinct(spec *v1alpha1.ProviderConfigSpec) checkResult {
+	all := tenancy.Overlaps(spec)
+	if len(all) == 0 {
+		return passed(v1alpha1.TypeTenantsDistinct, "")
+	}
+	text := strings.Join(all[:min(len(all), mostOverlaps)], "; ")
+	if more := len(all) - mostOverlaps; more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
+	}
+	return failed(v1alpha1.TypeTenantsDistinct, ReasonTenantsOverlap, text+"; these are not kept apart")
 }
 
 // A subject is who logs in where, for sentences.

@@ -1,0 +1,78 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tenancy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+func TestOverlaps(t *testing.T) {
+	team := func(name string, low, high int32, pools ...string) v1alpha1.ProviderTenant {
+		one := v1alpha1.ProviderTenant{Name: name, Namespaces: []string{"of-" + name}, Pools: pools}
+		if low != 0 {
+			one.VMIDRange = &v1alpha1.VMIDRange{Min: low, Max: high}
+		}
+		return one
+	}
+	adopts := func(of v1alpha1.ProviderTenant, pools ...string) v1alpha1.ProviderTenant {
+		of.Allow = &v1alpha1.TenantPermissions{Adopt: pools}
+		return of
+	}
+	operators := v1alpha1.ProviderTenant{Name: "ops", Namespaces: []string{"of-a"}, Unrestricted: new(true)}
+	cases := map[string]struct {
+		reason string
+		a, b   v1alpha1.ProviderTenant
+		want   string // Empty for nothing.
+	}{
+		"Apart":       {reason: "Ranges and pools of their own keep apart.", a: team("a", 200, 299, "a"), b: team("b", 300, 399, "b")},
+		"SharedPool":  {reason: "In one pool the VMIDs tell whose a VM is.", a: team("a", 200, 299, "p"), b: team("b", 300, 399, "p")},
+		"SharedRange": {reason: "Disks that were left go with the VMID.", a: team("a", 200, 299, "a"), b: team("b", 299, 399, "b"), want: "VMIDs 299 to 299"},
+		"SharedVMs": {
+			reason: "VMs in one pool and both ranges are both's.", a: team("a", 200, 299, "p"), b: team("b", 250, 399, "p"),
+			want: "VMIDs 250 to 299; tenants a and b both have VMs of pool p",
+		},
+		"Default": {
+			reason: "Who has no range makes VMs in that of the configuration.", a: team("a", 0, 0, "a"), b: team("b", 10000, 10099, "b"),
+			want: "VMIDs 10000 to 10099",
+		},
+		"PoolOfAll": {
+			reason: "Who has no range has all VMs of the pool.", a: team("a", 0, 0, "p"), b: team("b", 300, 399, "p"), want: "VMs of pool p",
+		},
+		"Adopts": {
+			reason: "So has who may take them over.", a: adopts(team("a", 200, 299, "a"), "b"), b: team("b", 300, 399, "b"), want: "VMs of pool b",
+		},
+		"AdoptedByTheOther": {
+			reason: "Whoever comes first.", a: team("a", 200, 299, "a"), b: adopts(team("b", 300, 399, "b"), "a"), want: "VMs of pool a",
+		},
+		"BothAdopt": {
+			reason: "Once, if both may.", a: adopts(team("a", 200, 299, "a"), "p"), b: adopts(team("b", 300, 399, "b"), "p"),
+			want: "tenants a and b both have VMs of pool p",
+		},
+		"Namespace": {reason: "A namespace of two may do nothing.", a: team("a", 200, 299), b: operators, want: "tenants a and ops both have namespace of-a"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := strings.Join(Overlaps(&v1alpha1.ProviderConfigSpec{Tenants: []v1alpha1.ProviderTenant{tc.a, tc.b}}), "; ")
+			if tc.want == "" && got != "" || !strings.HasSuffix(got, tc.want) {
+				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
