@@ -36,7 +36,7 @@ import (
 var mismatches = flag.String("mismatches", "", "write the recordings that do not match to this file, followed by the version")
 
 // floors are how many recordings of a version match word for word, at least.
-func floors() map[string]int { return map[string]int{"8.4": 869, "9.2": 863} }
+func floors() map[string]int { return map[string]int{"8.4": 872, "9.2": 866} }
 
 // known is a reason for which recordings do not match word for word. Every entry needs at least one such recording.
 type known struct {

@@ -78,3 +78,18 @@ func checkRunning(t *testing.T, c *client, vm string) {
 		t.Errorf("no address in %s", a.Body)
 	}
 }
+
+// A scenario says which system runs in a guest.
+func TestSystemOfGuest(t *testing.T) {
+	sc := lab()
+	sc.Guests = append(sc.Guests, simulator.ScenarioGuest{
+		VMID: 950, Node: "pve1", Running: true, Config: map[string]string{"scsi0": "local:1", "agent": "1", "net0": "virtio,bridge=vmbr0"},
+		Agent: &simulator.ScenarioAgent{OS: map[string]string{"id": "alpine"}, Addresses: map[string][]string{"net0": {"192.0.2.7/24"}}},
+	})
+	c := connect(t, simulatortest.NewTest(t, simulator.Options{Scenario: sc}))
+	for path, want := range map[string]string{"get-osinfo": `{"data":{"result":{"id":"alpine"}}}`, "network-get-interfaces": `"192.0.2.7"`} {
+		if got := c.ok("GET /nodes/pve1/qemu/950/agent/" + path); !strings.Contains(got.Body, want) {
+			t.Errorf("want %s to say %s, got %s", path, want, got.Body)
+		}
+	}
+}

@@ -69,6 +69,11 @@ type recordedNode struct {
 	} `json:"unrecorded"`
 	// Races are the beginnings of the names of sections in which pairs of requests ran at once: the one that won goes first.
 	Races []string `json:"races"`
+	// Systems are the systems that ran in guests, by their VMIDs: what their agents told of them, and the addresses of net0.
+	Systems map[int]struct {
+		OS        map[string]string `json:"os"`
+		Addresses []string          `json:"addresses"`
+	} `json:"systems"`
 	// Quiet are spans of requests within which the node did not report its guests. Between others there is time for it.
 	Quiet []struct {
 		Version string `json:"version"`

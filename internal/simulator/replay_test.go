@@ -135,6 +135,7 @@ func (p *replay) run(r *recording) (want, got string) {
 	p.remember(x)
 	p.translate(r, x)
 	p.authenticate(r, x)
+	p.install()
 	status, body := p.send(x)
 	p.unrecorded(r, true)
 	p.learn(r.Body, body)
@@ -148,6 +149,17 @@ func (p *replay) run(r *recording) (want, got string) {
 		lines[0], lines[1] = append(lines[0], w), append(lines[1], g)
 	}
 	return p.mask.text(strings.Join(lines[0], "\n")), p.mask.text(strings.Join(lines[1], "\n"))
+}
+
+// install gives guests the systems that ran in them.
+func (p *replay) install() {
+	p.server.Edit(func(st *state.State) {
+		for vmid, system := range p.node.Systems {
+			if g := st.Guests[vmid]; g != nil && g.Agent == nil {
+				g.Agent = &state.Agent{OS: system.OS, Addresses: map[int][]string{0: system.Addresses}}
+			}
+		}
+	})
 }
 
 var (

@@ -139,6 +139,8 @@ type ScenarioAgent struct {
 	Missing         bool                `json:"missing,omitempty"`
 	IgnoresShutdown bool                `json:"ignoresShutdown,omitempty"`
 	Addresses       map[string][]string `json:"addresses,omitempty"`
+	// OS is what the agent tells of the system, by the names of get-osinfo, such as "pretty-name".
+	OS map[string]string `json:"os,omitempty"`
 	// CloudInit says how far cloud-init gets in a guest that has a drive of it; without it, it finishes as soon as the agent answers.
 	CloudInit *ScenarioCloudInit `json:"cloudInit,omitempty"`
 }
@@ -493,7 +495,9 @@ func (s *Server) bring(o *engine.Op, g *state.Guest, sg ScenarioGuest) error {
 		}
 	}
 	if sg.Agent != nil {
-		g.Agent = &state.Agent{Missing: sg.Agent.Missing, IgnoresShutdown: sg.Agent.IgnoresShutdown, Addresses: map[int][]string{}}
+		g.Agent = &state.Agent{
+			Missing: sg.Agent.Missing, IgnoresShutdown: sg.Agent.IgnoresShutdown, Addresses: map[int][]string{}, OS: maps.Clone(sg.Agent.OS),
+		}
 		if c := sg.Agent.CloudInit; c != nil {
 			g.Agent.CloudInitRuns, g.Agent.CloudInitErrors = c.Running, slices.Clone(c.Errors)
 		}

@@ -205,6 +205,8 @@ type Agent struct {
 	// Addresses are the addresses of the interface at the same index, each with its length: "10.0.0.5/24". Without an
 	// entry the address comes from cloud-init or is made up.
 	Addresses map[int][]string
+	// OS is what the agent tells of the system, by the names of get-osinfo; Debian's without it.
+	OS map[string]string
 	// IgnoresShutdown makes the system ignore requests to power off.
 	IgnoresShutdown bool
 	// CloudInitRuns keeps cloud-init from ending; CloudInitErrors are those that it ends with.

@@ -109,7 +109,10 @@ func agentFreeze(freeze bool) func(*engine.Call, *state.Guest) any {
 
 func agentHostname(_ *engine.Call, g *state.Guest) any { return map[string]any{"host-name": g.Name()} }
 
-func agentOS(*engine.Call, *state.Guest) any {
+func agentOS(_ *engine.Call, g *state.Guest) any {
+	if g.Agent != nil && len(g.Agent.OS) > 0 {
+		return g.Agent.OS
+	}
 	return map[string]any{
 		"id": "debian", "name": "Debian GNU/Linux", "pretty-name": "Debian GNU/Linux 13 (trixie)", "version": "13 (trixie)",
 		"version-id": "13", "machine": "x86_64", "kernel-release": "6.12.0-amd64", "kernel-version": "#1 SMP",
