@@ -80,8 +80,8 @@ func (d Desired) cloudInitStorage() string {
 	return d.Defaults.Storage
 }
 
-// cloudInitDrive adds the drive of cloud-init's data to a difference, and takes
-// away from a clone the image that tells its source what it is.
+// cloudInitDrive adds the drive of cloud-init's data to a difference, in the place of an image of the VM's own: with two of them it would be
+// left to chance which one the guest reads. It takes away from a clone the image that tells its source what it is.
 func (d Desired) cloudInitDrive(config Config, diff *Difference) {
 	for _, device := range config.CDROMs() {
 		if k := config.Volume(device); d.Created && nocloud.IsImage(k) && !d.Identity.OwnsNoCloudImage(k) && diff.Set[device] == "" {
@@ -91,7 +91,11 @@ func (d Desired) cloudInitDrive(config Config, diff *Difference) {
 	if !d.usesDrive() || config.CloudInitDrive() != "" || d.cloudInitStorage() == "" {
 		return
 	}
-	if device := d.Devices.freeDrive(config, ""); device != "" {
+	ours := d.Identity.noCloudImageDrive(config)
+	if ours != "" && d.CloudInitFrozen {
+		return // The guest was told all that it is to be told.
+	}
+	if device := cmp.Or(ours, d.Devices.freeDrive(config, "")); device != "" {
 		diff.Set[device] = d.cloudInitStorage() + ":cloudinit,media=cdrom"
 		diff.Allocates = true
 	}
@@ -104,7 +108,7 @@ func (d Desired) cloudInitRejections(config Config) []string {
 		return nil
 	case d.cloudInitStorage() == "":
 		return []string{"cloudInit and networks[].ipConfig need a cloud-init drive, and the VM or its template has none: set cloudInit.storage"}
-	case d.Devices.freeDrive(config, "") == "":
+	case d.Identity.noCloudImageDrive(config) == "" && d.Devices.freeDrive(config, "") == "":
 		return []string{"cloudInit and networks[].ipConfig need a cloud-init drive, and no ide or sata device is free for one"}
 	}
 	return nil

@@ -22,6 +22,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
@@ -44,18 +45,17 @@ func (id Identity) NoCloudImageName(sum string) string {
 	return nocloud.ImageName(id.VMID, id.UUID, sum)
 }
 
+// noCloudImageDrive is the drive that has an image of the VM's own; empty if none has.
+func (id Identity) noCloudImageDrive(config Config) string {
+	return cmp.Or(config.drives(func(d proxmox.Disk) bool { return d.CDROM() && id.OwnsNoCloudImage(d.Volume) })...)
+}
+
 // NoCloudDrive is the drive for the image: the one that has an image of the VM's own,
 // that of PVE's, or a free one; empty if there is none.
 func (d Desired) NoCloudDrive(config Config) string {
-	for _, device := range config.CDROMs() {
-		if d.Identity.OwnsNoCloudImage(config.Volume(device)) {
-			return device
-		}
-	}
-	for _, device := range config.CDROMs() {
-		if nocloud.IsImage(config.Volume(device)) { // That of the VM that this is a clone of.
-			return device
-		}
+	ofSource := config.drives(func(d proxmox.Disk) bool { return d.CDROM() && nocloud.IsImage(d.Volume) })
+	if device := cmp.Or(d.Identity.noCloudImageDrive(config), cmp.Or(ofSource...)); device != "" {
+		return device
 	}
 	for _, device := range config.CDROMs() {
 		if config.Volume(device) == noMedium && !has(d.Devices.drives(), device) && config.CloudInitDrive() == "" {

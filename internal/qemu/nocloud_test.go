@@ -24,6 +24,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 const (
@@ -67,6 +68,51 @@ func TestSeedDrive(t *testing.T) {
 			d := Desired{Identity: Identity{UUID: ourUUID, VMID: 10000}, Devices: Devices{ISO: tc.iso, CDROMs: map[string]string{"a": tc.cdrom}}}
 			if got := d.NoCloudDrive(tc.config); got != tc.want {
 				t.Errorf("%s Want %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestDriveAfterImage has PVE's own drive come back where user-data are no longer declared.
+func TestDriveAfterImage(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		config Config
+		frozen bool
+		want   proxmox.Params
+	}{
+		"Image": {
+			reason: "An image of the VM's own gives way: with two of them it would be left to chance which one the guest reads.",
+			config: Config{"ide2": ourImage + ",media=cdrom,size=58K"}, want: proxmox.Params{"ide2": "local:cloudinit,media=cdrom"},
+		},
+		"Full": {
+			reason: "No other drive need be free for that.",
+			config: Config{
+				"ide0": "none,media=cdrom", "ide1": "none,media=cdrom", "ide2": ourImage + ",media=cdrom", "ide3": "none,media=cdrom",
+				"sata0": "none,media=cdrom", "sata1": "none,media=cdrom", "sata2": "none,media=cdrom", "sata3": "none,media=cdrom",
+				"sata4": "none,media=cdrom", "sata5": "none,media=cdrom",
+			},
+			want: proxmox.Params{"ide2": "local:cloudinit,media=cdrom"},
+		},
+		"Told": {reason: "A guest that was told all keeps it.", config: Config{"ide2": ourImage + ",media=cdrom"}, frozen: true, want: proxmox.Params{}},
+		"Medium": {
+			reason: "A medium of somebody else's stays in its drive.",
+			config: Config{"ide2": "files:iso/debian.iso,media=cdrom"}, want: proxmox.Params{"ide0": "local:cloudinit,media=cdrom"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := Desired{
+				MachineParameters: &v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{Storage: new("local")}},
+				Identity:          Identity{UUID: ourUUID, VMID: 10000}, CloudInitFrozen: tc.frozen,
+			}
+			diff := Difference{Set: proxmox.Params{}}
+			d.cloudInitDrive(tc.config, &diff)
+			if out := cmp.Diff(tc.want, diff.Set); out != "" {
+				t.Errorf("%s -want, +got:\n%s", tc.reason, out)
+			}
+			if no := d.cloudInitRejections(tc.config); len(no) > 0 {
+				t.Errorf("%s Want no rejections, got %v", tc.reason, no)
 			}
 		})
 	}

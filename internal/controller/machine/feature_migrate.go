@@ -31,7 +31,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
-	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
@@ -219,7 +218,6 @@ func (j *migration) rejections(c proxmox.MigrationCheck, v *vmstate.VM, config q
 		case !d.CDROM, strings.Contains(d.Volume, "cloudinit"):
 		case len(d.Snapshots) > 0:
 			why = append(why, fmt.Sprintf("medium %s is on local storage, and in the VM's snapshot %s: remove the snapshot", d.Volume, strings.Join(d.Snapshots, ", ")))
-		case nocloud.IsImage(d.Volume):
 		case v.MediumBeingRemoved(d.Volume):
 			why = append(why, fmt.Sprintf("medium %s is on local storage, and in its drive until the VM restarts", d.Volume))
 		case config.Uses(d.Volume) == "":

@@ -136,6 +136,11 @@ func TestSteps(t *testing.T) {
 			reason: "Also one with cloud-init data, which would go otherwise.", machine: spec(onNode2), vm: ourVM("running"),
 			pve: migration(held("files:iso/cidata-10000-u-1.iso", true)), err: "in the VM's snapshot one: remove the snapshot",
 		},
+		"MigrateOldData": {
+			reason: "And one with cloud-init data that the spec does not declare any more: nobody takes it out.", machine: spec(onNode2),
+			vm:  func() *guest { g := ourVM("running"); g.config["ide2"] = ourImage + ",media=cdrom"; return g }(),
+			pve: migration(local(ourImage)), err: "medium " + ourImage + " is on local storage: take it out",
+		},
 		"MigrateSnapshotDisk": {
 			reason: "A running VM's disk is not copied with its snapshots.", machine: spec(onNode2), vm: ourVM("running"),
 			pve: migration(held("files:10000/vm-10000-disk-0.qcow2", false)),
