@@ -99,11 +99,11 @@ func (s *session) runGroup(ctx context.Context, version, group, program string) 
 	if err != nil {
 		return "", err
 	}
-	args := []string{"-test.v", "-test.parallel=4", "-test.timeout=30m"}
+	args := []string{"-test.v", "-test.parallel=" + parallel(group), "-test.timeout=30m"}
 	if skip := s.skip(group); skip != "" {
 		args = append(args, "-test.skip="+skip)
 	}
-	cmd := exec.CommandContext(ctx, program, args...)
+	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // The tests that were just built.
 	cmd.Dir = filepath.Join(s.tests(), "fwprovider", group)
 	cmd.Env = append(os.Environ(), s.environment(url, files)...)
 	cmd.WaitDelay = time.Second
@@ -112,6 +112,14 @@ func (s *session) runGroup(ctx context.Context, version, group, program string) 
 		err = nil // Tests that fail are in what it has said.
 	}
 	return string(out), err
+}
+
+// parallel is how many tests of a group run at once: some change the same settings of the node or of the cluster.
+func parallel(group string) string {
+	if group == "nodes/config" || group == "cluster/options" {
+		return "1"
+	}
+	return "4"
 }
 
 // images serves what stands for the images that the tests have downloaded.

@@ -445,6 +445,14 @@ func TestReconcileIdentity(t *testing.T) {
 			},
 			want: outcome{}, err: "VM 10000 is listed on node",
 		},
+		"Removed": {
+			reason: "A VM whose configuration goes before its status is read is not taken for one that is off: nothing is started.",
+			pve: func(b *bench) {
+				b.vms[10000] = managedByHA(ourVM("stopped"), "started")
+				b.errs["Status"] = refused(500, "Configuration file 'nodes/pve1/qemu-server/10000.conf' does not exist")
+			},
+			want: outcome{}, err: "10000.conf' does not exist",
+		},
 		"Migrated": {
 			reason: "A VM is followed to where it is.",
 			pve: func(b *bench) {
