@@ -91,7 +91,7 @@ func TestManyFailures(t *testing.T) {
 		if _, err := l.reconcile(m); err != nil {
 			t.Fatal(err)
 		}
-		l.clock.pass(time.Hour)
+		l.clock.Pass(time.Hour)
 	}
 	if got := m.GetAnnotations()[AnnotationRecord]; strings.Count(got, "UPID") > mostBefore+1 {
 		t.Errorf("the record has the tasks of %d attempts:\n%s", strings.Count(got, "UPID"), got)
@@ -100,7 +100,7 @@ func TestManyFailures(t *testing.T) {
 	l.change(m, func(p *v1alpha1.ImageParameters) { p.Source.URL = new(l.mirror.URL + "/debian.qcow2") })
 	for range 20 {
 		_, _ = l.reconcile(m) // The lost answer is an error.
-		l.clock.pass(2 * time.Second)
+		l.clock.Pass(2 * time.Second)
 	}
 	l.settle(m)
 	if l.mirror.gets != 1 || len(l.files("import")) != 1 {

@@ -46,6 +46,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/checksum"
+	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -174,24 +175,6 @@ func (f *fuse) Delete(ctx context.Context, ref proxmox.Ref, o proxmox.DeleteOpti
 	return through(f, func() (proxmox.UPID, error) { return f.Client.Delete(ctx, ref, o) })
 }
 
-// clock is one that a test sets.
-type clock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *clock) pass(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
-}
-
 // lab is a simulated cluster, a mirror, and an API server.
 type lab struct {
 	t      *testing.T
@@ -199,7 +182,7 @@ type lab struct {
 	client *proxmox.Client
 	mirror *mirror
 	kube   client.Client
-	clock  *clock
+	clock  *configtest.Clock
 	fuse   *fuse
 	killed bool // in the latest reconcile
 }
@@ -217,11 +200,11 @@ func newLab(t *testing.T, o simulator.Options) *lab {
 	scenario.Roles = append(scenario.Roles, simulator.ScenarioRole{ID: "Downloader", Privileges: []string{"Sys.AccessNetwork", "Sys.Audit"}})
 	scenario.ACL = append(scenario.ACL, simulator.ScenarioGrant{Path: "/nodes", User: "crossplane@pve", Roles: []string{"Downloader"}})
 	o.Scenario = scenario
-	clock := &clock{at: time.Now()}
+	clock := configtest.NewClock()
 	pve := simulatortest.NewTest(t, o)
 	c, err := proxmox.New(proxmox.Config{
 		Endpoints: []string{pve.URL()}, TLS: proxmox.TLS{CA: pve.CA()},
-		Credentials: proxmox.Credentials{TokenID: simulatortest.TestToken, TokenSecret: simulatortest.TestSecret}, Clock: clock.now,
+		Credentials: proxmox.Credentials{TokenID: simulatortest.TestToken, TokenSecret: simulatortest.TestSecret}, Clock: clock.Now,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -262,10 +245,10 @@ func withTemplate(p *v1alpha1.ImageParameters) {
 
 // external as each reconcile makes it, with a view of the cluster of its own.
 func (l *lab) external() *external {
-	inv := inventory.New(l.client, inventory.WithMaxAge(0), inventory.WithClock(l.clock.now))
+	inv := inventory.New(l.client, inventory.WithMaxAge(0), inventory.WithClock(l.clock.Now))
 	l.t.Cleanup(inv.Close)
 	return &external{
-		client: l.fuse, inventory: inv, kube: l.kube, record: event.NewNopRecorder(), now: l.clock.now,
+		client: l.fuse, inventory: inv, kube: l.kube, record: event.NewNopRecorder(), now: l.clock.Now,
 		kinds: Kinds{
 			Machine: &namespaced.Machine{}, Machines: []resource.ManagedList{&namespaced.MachineList{}},
 		},
@@ -322,7 +305,7 @@ func (l *lab) settle(m *namespaced.Image) {
 		if !more {
 			return
 		}
-		l.clock.pass(2 * time.Second)
+		l.clock.Pass(2 * time.Second)
 	}
 	l.t.Fatalf("it does not settle: %v\n%s", m.Status.Conditions, m.GetAnnotations()[AnnotationRecord])
 }

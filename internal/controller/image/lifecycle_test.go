@@ -94,7 +94,7 @@ func TestLostAnswer(t *testing.T) {
 			m := l.image(withTemplate)
 			for range 20 {
 				_, _ = l.reconcile(m) // The lost answers are errors.
-				l.clock.pass(2 * time.Second)
+				l.clock.Pass(2 * time.Second)
 			}
 			l.settle(m)
 			if diff := cmp.Diff(l.everywhere(), l.files("import")); diff != "" {
@@ -259,12 +259,12 @@ func TestRefresh(t *testing.T) {
 	if m.Status.AtProvider.Revision != 1 {
 		t.Error("nothing is looked for before its time")
 	}
-	l.clock.pass(24 * time.Hour)
+	l.clock.Pass(24 * time.Hour)
 	for range 12 {
 		if _, err := l.reconcile(m); err != nil {
 			t.Fatal(err)
 		}
-		l.clock.pass(2 * time.Second)
+		l.clock.Pass(2 * time.Second)
 	}
 	o := m.Status.AtProvider
 	if o.Revision != 2 || !strings.Contains(o.File, digestOf(l.mirror.image)[:12]) {
@@ -284,7 +284,7 @@ func TestRefresh(t *testing.T) {
 		if _, err := l.reconcile(m); err != nil {
 			t.Fatal(err)
 		}
-		l.clock.pass(2 * time.Second)
+		l.clock.Pass(2 * time.Second)
 	}
 	if got := l.files("import"); len(got) != 3 || strings.Contains(strings.Join(got, " "), first) || len(l.templates()) != 3 {
 		t.Errorf("once nobody needs it, it goes: %v, %v", got, l.templates())
@@ -302,7 +302,7 @@ func TestTwoForOneFile(t *testing.T) {
 	older := l.image(func(p *v1alpha1.ImageParameters) { p.FileName = new("same") })
 	younger := older.DeepCopy()
 	younger.ObjectMeta = metav1.ObjectMeta{
-		Namespace: "other", Name: "a", UID: "uid-0", Generation: 1, CreationTimestamp: metav1.NewTime(l.clock.now().Add(time.Hour)),
+		Namespace: "other", Name: "a", UID: "uid-0", Generation: 1, CreationTimestamp: metav1.NewTime(l.clock.Now().Add(time.Hour)),
 	}
 	if err := l.kube.Create(t.Context(), younger); err != nil {
 		t.Fatal(err)

@@ -100,7 +100,7 @@ func TestOCI(t *testing.T) {
 		t.Errorf("the status is %+v", o)
 	}
 	before := len(l.pve.Tasks())
-	l.clock.pass(24 * time.Hour)
+	l.clock.Pass(24 * time.Hour)
 	l.settle(m)
 	if after := len(l.pve.Tasks()); after != before {
 		t.Errorf("what is there is pulled once, got %d more tasks", after-before)
@@ -150,7 +150,7 @@ func TestOCILostAnswer(t *testing.T) {
 	m := l.oci(newRegistry(t) + "/library/debian:trixie")
 	for range 20 {
 		_, _ = l.reconcile(m) // The lost answers are errors.
-		l.clock.pass(2 * time.Second)
+		l.clock.Pass(2 * time.Second)
 	}
 	l.settle(m)
 	if diff := cmp.Diff(pulled(), l.files("vztmpl")); diff != "" || len(l.pve.Tasks()) != 3 {
@@ -197,7 +197,7 @@ func TestOCIProblems(t *testing.T) {
 			})
 			for range 6 {
 				_, _ = l.reconcile(m)
-				l.clock.pass(time.Second)
+				l.clock.Pass(time.Second)
 			}
 			if got := status(m, xpv2.TypeReady); got != tc.status || !strings.Contains(m.GetCondition(xpv2.TypeReady).Message, tc.message) {
 				t.Errorf("%s: want %s with %q, got %+v", tc.reason, tc.status, tc.message, m.GetCondition(xpv2.TypeReady))

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -44,24 +43,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
-
-// clock is one that goes on with each reconcile.
-type clock struct {
-	mu sync.Mutex
-	at time.Time
-}
-
-func (c *clock) now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.at
-}
-
-func (c *clock) pass(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.at = c.at.Add(d)
-}
 
 // A side is the provider of one kind, which lives and dies.
 type side struct {
@@ -87,7 +68,7 @@ type lab struct {
 	pve      *simulator.Server
 	root     *proxmox.Client
 	kube     client.WithWatch
-	clock    *clock
+	clock    *configtest.Clock
 	volumes  side
 	machines side
 	all      []resource.Managed
@@ -112,13 +93,13 @@ func here(t *testing.T) *lab {
 func newLab(t *testing.T, s kind.Scope, version string) *lab {
 	t.Helper()
 	pve := configtest.Simulate(t, version)
-	l := &lab{T: t, scope: s, clock: &clock{at: time.Now()}, pve: pve.Server, root: pve.Client, kube: configtest.Serve(pve)}
+	l := &lab{T: t, scope: s, clock: configtest.NewClock(), pve: pve.Server, root: pve.Client, kube: configtest.Serve(pve)}
 	l.volumes.setup = func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
-		o.Now = l.clock.now
+		o.Now = l.clock.Now
 		return volume.Setup(mgr, o, volume.Kinds{Identity: s.Identity("Volume"), Lists: s.Lists("Volume"), Machine: s.Identity("Machine")})
 	}
 	l.machines.setup = func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
-		o.Now = l.clock.now
+		o.Now = l.clock.Now
 		r := volumes.Reader{Kube: mgr.GetClient(), Direct: mgr.GetAPIReader(), Object: s.Identity("Volume").Object, Lists: s.Lists("Volume")}
 		from := machine.Images{
 			Object: s.Identity("Image").Object, Networks: s.Identity("NodeNetwork").List, Volumes: r, Watch: images.NewNotifier(), Backups: restore.NewNotifier(),
@@ -263,7 +244,7 @@ func (l *lab) until(what string, holds func() bool) {
 		if holds() {
 			return
 		}
-		l.clock.pass(2 * time.Second)
+		l.clock.Pass(2 * time.Second)
 	}
 	var raw []byte
 	for _, mg := range l.all {

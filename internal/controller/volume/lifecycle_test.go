@@ -317,7 +317,7 @@ func TestDestroyedByHand(t *testing.T) {
 }
 
 // pass lets enough time go by that a VM which is made anew is seen to be another one.
-func (l *lab) pass() { l.clock.pass(time.Hour) }
+func (l *lab) pass() { l.clock.Pass(time.Hour) }
 
 // TestSnapshot says what is in the way of a handover: PVE does not hand over a disk that a snapshot has.
 func TestSnapshot(t *testing.T) {

@@ -48,7 +48,7 @@ import (
 )
 
 // maxAge of what a provider remembers of Proxmox VE.
-const maxAge = 5 * time.Millisecond
+const maxAge = 20 * time.Millisecond
 
 // A process is one life of a provider. What it remembers ends with it.
 type process struct {

@@ -41,6 +41,9 @@ type Clock struct {
 	at time.Time
 }
 
+// NewClock returns one that shows the present time.
+func NewClock() *Clock { return &Clock{at: time.Now()} }
+
 // Now tells the time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
@@ -76,7 +79,7 @@ type Runner struct {
 // NewRunner returns one for a kind.
 func NewRunner(t *testing.T, setup Setup, w Way) *Runner {
 	t.Helper()
-	r := &Runner{Simulator: Simulate(t, w.Version), Scope: w.Scope, Clock: &Clock{at: time.Now()}}
+	r := &Runner{Simulator: Simulate(t, w.Version), Scope: w.Scope, Clock: NewClock()}
 	r.setup = func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		o.Now = r.Clock.Now
 		return setup(mgr, o, s)
