@@ -27,10 +27,10 @@ import (
 )
 
 const (
-	// turnFor is how long a turn is kept for who waited for it.
+	// reservedFor is how long a slot is reserved for a call that waited for it.
 	reservedFor = 10 * time.Second
 
-	// waitsFor is how long who does not ask again is taken to wait.
+	// waitsFor is how long a call that is not made again counts as waiting.
 	waitsFor = 10 * time.Minute
 
 	// listedWithin is how long PVE's list may lack a task that was started.

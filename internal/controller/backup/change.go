@@ -108,7 +108,7 @@ func (e *external) Update(ctx context.Context, m Backup) (managed.ExternalUpdate
 			protected = m.Parameters().Protected
 		}
 	}
-	if err := e.client.ChangeVolume(ctx, v.seat, v.record.Volume, notes, protected); err != nil {
+	if err := e.client.ChangeVolume(ctx, v.node, v.record.Volume, notes, protected); err != nil {
 		return none, err
 	}
 	e.Event(m, event.Normal(eventChanged, "backup "+v.record.Volume+" is changed"))
@@ -118,7 +118,7 @@ func (e *external) Update(ctx context.Context, m Backup) (managed.ExternalUpdate
 			return none, err
 		}
 	}
-	_, err := e.inventory.Volumes(ctx, v.seat, storageOf(v.record.Volume), "backup", inventory.Fresh)
+	_, err := e.inventory.Volumes(ctx, v.node, storageOf(v.record.Volume), "backup", inventory.Fresh)
 	m.Observation().Difference = nil
 	m.SetConditions(kind.UpToDate(nil, v.problems...).WithObservedGeneration(m.GetGeneration()))
 	return none, err
@@ -128,7 +128,7 @@ func (e *external) Update(ctx context.Context, m Backup) (managed.ExternalUpdate
 // If it is not, the next look finds out more.
 func (e *external) stillThere(ctx context.Context) (*proxmox.Volume, error) {
 	v := e.view
-	all, err := e.inventory.Volumes(ctx, v.seat, storageOf(v.record.Volume), "backup", inventory.Fresh)
+	all, err := e.inventory.Volumes(ctx, v.node, storageOf(v.record.Volume), "backup", inventory.Fresh)
 	if err != nil {
 		return nil, err
 	}

@@ -48,8 +48,8 @@ type view struct {
 	target target.VM
 	guest  *proxmox.Guest
 
-	// seat is the node that is asked for the backup, and volume the backup, or nil.
-	seat   string
+	// node is the one that is asked for the backup, and volume the backup, or nil.
+	node   string
 	volume *proxmox.Volume
 
 	difference []v1alpha1.OptionDifference
@@ -124,10 +124,10 @@ func (e *external) look(ctx context.Context, m Backup) error {
 		}
 	}
 	var err error
-	if v.seat, err = e.findSeat(ctx, storage); err != nil {
+	if v.node, err = e.findNode(ctx, storage); err != nil {
 		return err
 	}
-	if v.seat == "" && (v.record.made() || e.volumeID(m) != "") {
+	if v.node == "" && (v.record.made() || e.volumeID(m) != "") {
 		v.decision = because(wait, e.unseen(storage))
 		return nil
 	}
@@ -300,7 +300,7 @@ func (e *external) adopt(ctx context.Context, m Backup) (bool, error) {
 		v.decision = because(stuck, kind.OwnershipConflict("backup", v.volume.ID, strings.TrimPrefix(owner, "/")))
 		return false, nil
 	}
-	r.VMID, r.Node, r.Adopted, r.Done = v.volume.VMID, v.seat, true, true
+	r.VMID, r.Node, r.Adopted, r.Done = v.volume.VMID, v.node, true, true
 	r.Volume, r.Time, r.Notes = v.volume.ID, v.volume.Changed, v.volume.Notes
 	v.target.VMID = r.VMID
 	e.Event(m, event.Normal(target.EventAdopted, "backup "+r.Volume+" is this resource's from now on"))

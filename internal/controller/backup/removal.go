@@ -137,11 +137,11 @@ func (e *external) Delete(ctx context.Context, m Backup) (managed.ExternalDelete
 		return none, err
 	}
 	if volume.Protected {
-		if err := e.client.ChangeVolume(ctx, v.seat, volume.ID, nil, ptr.To(false)); err != nil {
+		if err := e.client.ChangeVolume(ctx, v.node, volume.ID, nil, ptr.To(false)); err != nil {
 			return none, err
 		}
 	}
-	u, err := e.client.DeleteVolume(ctx, v.seat, volume.ID)
+	u, err := e.client.DeleteVolume(ctx, v.node, volume.ID)
 	if err != nil {
 		return none, err
 	}

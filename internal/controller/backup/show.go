@@ -106,7 +106,7 @@ func (e *external) observation(m Backup) {
 	v, r, o := e.view, e.view.record, m.Observation()
 	kept := annotations().Copy(m, o.Annotations)
 	*o = v1alpha1.BackupObservation{
-		Volume: r.Volume, State: r.state(v.action), Cluster: v.cluster, VMUUID: v.target.UUID, Node: v.seat, Log: r.Log,
+		Volume: r.Volume, State: r.state(v.action), Cluster: v.cluster, VMUUID: v.target.UUID, Node: v.node, Log: r.Log,
 		Difference: v.difference, Annotations: kept,
 	}
 	if v.target.VMID != 0 {

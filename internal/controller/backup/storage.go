@@ -34,10 +34,10 @@ func storageOf(volume string) string {
 	return storage
 }
 
-// findSeat finds a node that is online and sees the backups of the storage: the one that has
+// findNode finds a node that is online and sees the backups of the storage: the one that has
 // made the backup if it can be, and no other one if the storage is not shared. It returns
 // nothing if there is none.
-func (e *external) findSeat(ctx context.Context, storage string) (string, error) {
+func (e *external) findNode(ctx context.Context, storage string) (string, error) {
 	made := e.view.record.Node
 	all, err := e.inventory.Storages(ctx)
 	if err != nil {
@@ -47,17 +47,17 @@ func (e *external) findSeat(ctx context.Context, storage string) (string, error)
 	if err != nil {
 		return "", err
 	}
-	var seats []string
+	var able []string
 	for _, s := range all {
 		off := slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == s.Node && n.Offline() })
 		if s.Name == storage && !off && (s.Shared || made == "" || s.Node == made) {
-			seats = append(seats, s.Node)
+			able = append(able, s.Node)
 		}
 	}
-	if slices.Contains(seats, made) || len(seats) == 0 {
-		return ifAny(seats, made), nil
+	if slices.Contains(able, made) || len(able) == 0 {
+		return ifAny(able, made), nil
 	}
-	return slices.Min(seats), nil
+	return slices.Min(able), nil
 }
 
 // ifAny returns the name if the list has any.
@@ -76,7 +76,7 @@ func (e *external) readVolume(ctx context.Context, id string) (*proxmox.Volume, 
 		ages = []time.Duration{inventory.Relaxed, inventory.Fresh}
 	}
 	for _, age := range ages {
-		all, err := e.inventory.Volumes(ctx, e.view.seat, storageOf(id), "backup", age)
+		all, err := e.inventory.Volumes(ctx, e.view.node, storageOf(id), "backup", age)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +94,7 @@ func (e *external) findMade(ctx context.Context, m Backup, log []string) (*proxm
 	if id := backuplog.Volume(log, storage); id != "" {
 		return e.readVolume(ctx, id)
 	}
-	all, err := e.inventory.Volumes(ctx, e.view.seat, storage, "backup", inventory.Fresh)
+	all, err := e.inventory.Volumes(ctx, e.view.node, storage, "backup", inventory.Fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +117,7 @@ func (e *external) hasMark(ctx context.Context, m Backup, v proxmox.Volume) (boo
 	if marked(v.Notes, m) || strings.TrimSpace(v.Notes) != strings.TrimSpace(first) {
 		return marked(v.Notes, m), nil
 	}
-	notes, err := e.client.VolumeNotes(ctx, e.view.seat, v.ID)
+	notes, err := e.client.VolumeNotes(ctx, e.view.node, v.ID)
 	return marked(notes, m), err
 }
 

@@ -57,7 +57,7 @@ const (
 	// heldEvery is how often what another resource holds up is tried again.
 	heldEvery = 15 * time.Second
 
-	// turnWithin ends waiting for a turn that does not come.
+	// slotWithin ends waiting for a slot that does not come.
 	slotWithin = time.Minute
 
 	// spread is the part of a delay by which it varies both ways, so that what

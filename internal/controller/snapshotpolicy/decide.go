@@ -310,13 +310,13 @@ func (p *plan) abandon() {
 		if e.AttemptTime == nil || e.AttemptTime.After(p.now) {
 			e.AttemptTime = toTime(p.now)
 		}
-		if end := e.AttemptTime.Add(patience); goesOn && p.now.Before(end) {
+		if end := e.AttemptTime.Add(beginTimeout); goesOn && p.now.Before(end) {
 			p.until(end)
 			continue
 		}
 		e.Message = s.problem
 		if e.Message == "" {
-			e.Message = fmt.Sprintf("its Snapshot did not begin within %d minutes", patience/time.Minute)
+			e.Message = fmt.Sprintf("its Snapshot did not begin within %d minutes", beginTimeout/time.Minute)
 		}
 		if goesOn {
 			e.LastScheduleTime, e.RetryTime = nil, toTime(p.now.Add(min(firstRetry<<min(e.Attempts, 10), longestRetry)))

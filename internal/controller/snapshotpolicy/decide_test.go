@@ -86,12 +86,12 @@ func TestDecide(t *testing.T) {
 			change: func(v *view) { running(1)(v); v.spec.MaxConcurrent = ptr.To(int32(1)) },
 		},
 		"Waits": {
-			reason: "What does not begin gives up its place.", now: night(1).Add(patience), made: []*snapshot{of("a", 1, waiting)},
+			reason: "What does not begin gives up its place.", now: night(1).Add(beginTimeout), made: []*snapshot{of("a", 1, waiting)},
 			change: func(v *view) { running(1)(v); attempted(v); v.spec.MaxConcurrent = ptr.To(int32(1)) },
 			remove: []string{"a1"}, problem: "a: Locked: it is",
 		},
 		"NoAttempt": {
-			reason: "What is not known to wait for long gets its time.", now: night(1).Add(patience), made: []*snapshot{of("a", 1, waiting)},
+			reason: "What is not known to wait for long gets its time.", now: night(1).Add(beginTimeout), made: []*snapshot{of("a", 1, waiting)},
 			change: running(1), take: []string{"b"},
 		},
 		"Superseded": {

@@ -93,13 +93,13 @@ const (
 	// defaultConcurrent is how many snapshots are taken or removed at a time.
 	defaultConcurrent = 4
 
-	// patience is how long a Snapshot may wait for the start of its task, before another
+	// beginTimeout is how long a Snapshot may wait for the start of its task, before another
 	// Machine gets its place.
-	patience = 2 * time.Minute
+	beginTimeout = 2 * time.Minute
 
-	// longestRetry is how long a Machine waits at most for another attempt, and firstRetry
-	// after the first one.
-	firstRetry, longestRetry = patience, time.Hour
+	// firstRetry is how long a Machine waits for another attempt after the first one, and
+	// longestRetry how long at most.
+	firstRetry, longestRetry = beginTimeout, time.Hour
 
 	// tolerance is by how much a clock may be behind the last run: clocks are adjusted.
 	tolerance = time.Minute

@@ -252,7 +252,7 @@ func TestManyMachines(t *testing.T) {
 		t.Errorf("want %d snapshots of those that can be snapshotted, got %d", want, len(p.made))
 	}
 	for _, s := range p.snapshots {
-		if e := p.entryOf(s.machine); s.state == waiting && p.now.Sub(timeOf(e.AttemptTime)) > 2*patience {
+		if e := p.entryOf(s.machine); s.state == waiting && p.now.Sub(timeOf(e.AttemptTime)) > 2*beginTimeout {
 			t.Errorf("%s waits since %s", s.name, e.AttemptTime)
 		}
 	}

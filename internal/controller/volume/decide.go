@@ -419,16 +419,16 @@ func (s *state) decideHeld() *decision {
 	w := s.winner()
 	waits := w == nil || w.vm == nil
 	switch {
-	case !waits && w.vm.VMID == v.VMID, waits && s.home():
+	case !waits && w.vm.VMID == v.VMID, waits && s.heldByStub():
 		return s.decideSize(v)
-	case !s.home():
+	case !s.heldByStub():
 		return s.decideReturn()
 	}
 	return s.decideBind(w)
 }
 
-// home reports whether the stub VM has the disk.
-func (s *state) home() bool { return s.stub != nil && s.holder.VMID == s.stub.VMID }
+// heldByStub reports whether the stub VM has the disk.
+func (s *state) heldByStub() bool { return s.stub != nil && s.holder.VMID == s.stub.VMID }
 
 // winner is the Machine that is to have the disk; nil for none.
 func (s *state) winner() *claim {
@@ -444,9 +444,9 @@ func (s *state) decideReclaim() *decision {
 		return because(stuck, xpv2.ReasonDeleting, "Machine %s lists the Volume: take it off its disks, which keeps the data, then the Volume goes", w.name)
 	}
 	switch {
-	case s.retain && (s.home() || s.Adopted && !s.owned && !s.leaving && s.holder.attached(s.Volume) == ""):
+	case s.retain && (s.heldByStub() || s.Adopted && !s.owned && !s.leaving && s.holder.attached(s.Volume) == ""):
 		return &decision{action: release}
-	case !s.home():
+	case !s.heldByStub():
 		return s.decideReturn()
 	case s.retain:
 		return &decision{action: release}
@@ -564,7 +564,7 @@ func (s *state) decideSize(v *vm) *decision {
 		return &decision{action: keep}
 	case err == nil && known && has > s.size:
 		return because(stuck, reasonImmutable, "the disk has %s and cannot shrink to %s: set size to %s or more", has, s.size, has)
-	case device == "" && s.home():
+	case device == "" && s.heldByStub():
 		return s.decideAttach(v)
 	case device == "" || !known || !v.inForce(device, s.Volume):
 		return &decision{action: keep} // It is on its way, and grows then.
@@ -591,7 +591,7 @@ func (s *state) decideMove(v *vm, device string) *decision {
 	case !s.hasStorage:
 		return because(stuck, reasonNoStorage,
 			"node %s, which the disk is on, has no storage %s for disks that is available: make it available there, or name another one", v.Node, s.storage)
-	case device == "" && s.home():
+	case device == "" && s.heldByStub():
 		return s.decideAttach(v)
 	case device == "" || !v.inForce(device, s.Volume):
 		return &decision{action: keep} // It is on its way, and moves then.
