@@ -89,10 +89,13 @@ func (w *world) settles() {
 }
 
 // told are the messages of the events of the Machine with a reason.
-func (w *world) told(reason string) []string {
+func (w *world) told(reason string) []string { return w.toldOf(w.name, reason) }
+
+// toldOf are the messages of the events of a resource with a reason.
+func (w *world) toldOf(name, reason string) []string {
 	w.Helper()
 	events := &corev1.EventList{}
-	if err := w.kube.List(w.Context(), events, client.MatchingFields{"involvedObject.name": w.name, "reason": reason}); err != nil {
+	if err := w.kube.List(w.Context(), events, client.MatchingFields{"involvedObject.name": name, "reason": reason}); err != nil {
 		w.Fatal(err)
 	}
 	var all []string

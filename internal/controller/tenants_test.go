@@ -735,6 +735,10 @@ func TestTenantsForgedStatus(t *testing.T) {
 				*forged.Observation() = v1alpha1.MachineObservation{VMID: new(int32(strayVM)), UUID: strayUUID, RecordSignature: signature}
 			})
 			w.remove(forged)
+			w.eventually("it is told that the VM stays", func() bool {
+				told := w.toldOf(forged.GetName(), "LeftBehind")
+				return len(told) == 1 && strings.HasPrefix(told[0], "VM 40001 is left where it is: tenant \"team-a\" may not")
+			})
 		}
 		if got := w.writes(); len(got) != n {
 			t.Errorf("want no write, got %v", got[n:])

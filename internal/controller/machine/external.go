@@ -178,7 +178,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 	}
 	switch {
 	case err != nil && tenancy.IsRefusal(err) && meta.WasDeleted(m):
-		return e.observeForeign(ctx, m, id)
+		return e.observeRefused(ctx, m, id, err)
 	case err != nil:
 		return managed.ExternalObservation{}, err
 	case e.vm.Config.Remains() && !object.MayReplaceVMID(m):

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -30,6 +31,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -161,6 +163,15 @@ func (e *external) observeForeign(ctx context.Context, m Machine, id qemu.Identi
 	conditions.Set(m, conditions.NotReady(conditions.ReasonOwnershipConflict, err.Error()),
 		conditions.New(conditions.TypeVMCreated, corev1.ConditionFalse, conditions.ReasonCreationFailed, err.Error()))
 	return managed.ExternalObservation{}, err
+}
+
+// observeRefused is the observation of a Machine that is being deleted and whose VM is none of its tenant's: that stays.
+func (e *external) observeRefused(ctx context.Context, m Machine, id qemu.Identity, why error) (managed.ExternalObservation, error) {
+	seen, err := e.observeForeign(ctx, m, id)
+	if err == nil && !seen.ResourceExists {
+		e.record.Event(m, xpevent.Warning(events.ReasonLeftBehind, errors.Wrapf(why, "VM %d is left where it is", id.VMID)))
+	}
+	return seen, err
 }
 
 // How long after our last attempt a running clone of the same template may be

@@ -46,6 +46,9 @@ const (
 	ReasonOrphanedDisks    xpevent.Reason = "OrphanedDisks"
 	ReasonTaskWarning      xpevent.Reason = "TaskWarning"
 
+	// ReasonLeftBehind is of a VM that stays when its Machine is deleted, since it is none of its tenant's.
+	ReasonLeftBehind xpevent.Reason = "LeftBehind"
+
 	// ReasonRecreating says that a VM is made anew whose creation was lost, and the others what is left of that.
 	ReasonRecreating      xpevent.Reason = "Recreating"
 	ReasonRemainsFound    xpevent.Reason = "RemainsFound"
