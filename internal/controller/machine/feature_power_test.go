@@ -673,3 +673,23 @@ func TestCrashLoopEnds(t *testing.T) {
 		}
 	}
 }
+
+// TestRenameOfSuspended has a disk of a suspended VM renamed, which changes nothing of the VM.
+func TestRenameOfSuspended(t *testing.T) {
+	known, _ := withDisk("")
+	b := newBench(t, all(known, powerState("Suspended"), dataDisk(func(k *v1alpha1.MachineDisk) { k.Name, k.Device = "logs", new("scsi1") })))
+	g := suspendedVM()
+	g.config["scsi1"] = "local-lvm:vm-10000-disk-1,size=1G"
+	b.vms[10000] = g
+	for range 2 {
+		if got := b.reconcile(t.Context()); got.err != nil {
+			t.Error(got.err)
+		}
+	}
+	if got := b.m.Annotations[object.AnnotationDevices]; !strings.Contains(got, `"logs":"scsi1"`) || len(b.writes) > 0 {
+		t.Errorf("want the new name noted and nothing written to the VM, got %s, %v", got, b.writes)
+	}
+	if ready := b.m.GetCondition(xpv2.TypeReady); ready.Message != "" {
+		t.Errorf("want nothing to wait for, got Ready: %q", ready.Message)
+	}
+}

@@ -126,9 +126,15 @@ func (p plan) allowedDuringLock(v *vmstate.VM) bool {
 }
 
 // proceeds reports whether something of the plan can be done: beside what the VM's lock allows, images are removed that a suspended VM does
-// not have.
+// not have, and what was decided is noted where nothing has to be done to it, as for a disk that has another name.
 func (p plan) proceeds(v *vmstate.VM) bool {
-	return p.allowedDuringLock(v) || v.Suspended() && len(p.staleImages) > 0
+	return p.allowedDuringLock(v) || v.Suspended() && (len(p.staleImages) > 0 || p.onlyNotes())
+}
+
+// onlyNotes reports whether the VM is as it is to be, beside what is noted of it.
+func (p plan) onlyNotes() bool {
+	p.annotations = nil
+	return p.empty()
 }
 
 // makePlan finds what separates the VM from the spec.
