@@ -280,7 +280,7 @@ func unlock(g *simulator.Guest) {
 // arrived: nobody could know that it is about another VM then.
 func idle(do manualEdit) step {
 	return byHand(func(k *randomRun, l *subject, _ simulator.Guest, r *rand.Rand) string {
-		k.drain()
+		k.drainOf(k.vmid())
 		k.watch()
 		g, ok := k.guest()
 		if !ok {

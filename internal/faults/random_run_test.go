@@ -264,7 +264,7 @@ func (k *randomRun) look(l *subject) time.Duration {
 	if !k.exists(k.t) {
 		l.gone = true
 		if stays {
-			k.drain()
+			k.drainOf(vmid)
 			k.theirs(vmid)
 			k.keep(vmid)
 		}

@@ -134,3 +134,15 @@ func (k *randomRun) drain() {
 		}
 	}
 }
+
+// drainOf waits for what goes on with a VM also until high availability has stopped it, where it was asked to.
+func (k *randomRun) drainOf(vmid int) {
+	for range 10 {
+		k.drain()
+		g, ok := k.pve.Guest(vmid)
+		ha, managed := k.holdings().HA[fmt.Sprintf("vm:%d", vmid)]
+		if !ok || !managed || ha.State != "stopped" || g.Power == simulator.Stopped {
+			return
+		}
+	}
+}
