@@ -131,3 +131,24 @@ func TestFirmwareCertificates(t *testing.T) {
 		})
 	}
 }
+
+// An EFI disk on which a marker of 2023 is set gets the certificates when that is put into force (PVE::QemuServer::OVMF::drive_change).
+func TestFirmwareEnrolled(t *testing.T) {
+	c := connect(t, simulatortest.NewTest(t, simulator.Options{Scenario: lab()}))
+	for vmid, tc := range map[string]struct{ reason, keys, set, want string }{
+		"301": {reason: "All certificates are added.", keys: "1", set: "2023w", want: "2023k"},
+		"302": {reason: "Without keys nothing is.", keys: "0", set: "2023k"},
+		"303": {reason: "An older marker is taken as it is.", keys: "1", set: "2011", want: "2011"},
+	} {
+		t.Run(vmid, func(t *testing.T) {
+			vm := "/nodes/pve1/qemu/" + vmid
+			c.task("POST /nodes/pve1/qemu", "vmid="+vmid, "bios=ovmf", "efidisk0=local:1,efitype=4m,pre-enrolled-keys="+tc.keys)
+			disk, _ := c.config(vm)["efidisk0"].(string)
+			c.ok("PUT "+vm+"/config", "efidisk0="+disk+",ms-cert="+tc.set)
+			got, _ := c.config(vm)["efidisk0"].(string)
+			if _, marker, _ := strings.Cut(got, "ms-cert="); !strings.HasPrefix(got, strings.SplitN(disk, ",", 2)[0]) || strings.SplitN(marker, ",", 2)[0] != tc.want {
+				t.Errorf("%s efidisk0 is %q, want the marker %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}

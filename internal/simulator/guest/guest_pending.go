@@ -75,12 +75,28 @@ func inForce(o *engine.Op, g *state.Guest, key string) {
 		if was.File() != is.File() {
 			keepUnused(o, g, was)
 		}
+		if key == "efidisk0" && enroll(was, is) {
+			value = o.Engine.Print(key, is)
+		}
 	}
 	if IsDrive(key) {
 		reattached(o, g, ParseDrive(o.Engine, key, value).File())
 	}
 	g.Config[key] = value
 	delete(g.Pending, key)
+}
+
+// enroll changes the marker of an EFI disk as PVE::QemuServer::OVMF::drive_change does, and reports whether it has: where one of 2023 is
+// new, the certificates are added if the disk has keys.
+func enroll(was, is Drive) bool {
+	if was.File() != is.File() || was["ms-cert"] == is["ms-cert"] || !strings.HasPrefix(is["ms-cert"], "2023") {
+		return false
+	}
+	delete(is, "ms-cert")
+	if is["pre-enrolled-keys"] == "1" {
+		is["ms-cert"] = "2023k"
+	}
+	return true
 }
 
 // reattached removes the entry of an unused disk that is in use again.

@@ -148,7 +148,7 @@ func parseNumbers(text string, low, high int) (map[int]bool, bool) {
 		every := 1
 		if stepped {
 			n, err := strconv.Atoi(step)
-			if err != nil || n < 1 {
+			if err != nil || n < 1 || n > high {
 				return nil, false
 			}
 			every = n
