@@ -22,11 +22,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
 // A codec is a field of the spec in PVE's words, both ways.
@@ -112,19 +112,7 @@ func integers(field **int32) codec { return codecOf(field, itoa, parseInteger) }
 // counts are numbers of which 0 is none.
 func counts(field **int32) codec { return codecOf(field, unlessZero, parseInteger) }
 
-func flags(field **bool) codec { return codecOf(field, bit, ParseFlag) }
-
-// ParseFlag reads a boolean in any of the forms that PVE takes, and keeps in
-// property strings.
-func ParseFlag(s string) (bool, error) {
-	switch strings.ToLower(s) {
-	case "1", "on", "yes", "true":
-		return true, nil
-	case "0", "off", "no", "false":
-		return false, nil
-	}
-	return false, errors.Errorf("%q is no boolean", s)
-}
+func flags(field **bool) codec { return codecOf(field, bit, propertystring.ParseFlag) }
 
 // switches are on, or ignored.
 func switches(field **bool) codec {

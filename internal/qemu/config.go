@@ -74,7 +74,7 @@ func (c Config) Agent() bool {
 	if err != nil {
 		return false
 	}
-	on, err := ParseFlag(p.Get("enabled"))
+	on, err := propertystring.ParseFlag(p.Get("enabled"))
 	return err == nil && on
 }
 

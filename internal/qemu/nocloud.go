@@ -84,7 +84,7 @@ func (d Desired) GuestData(config Config) (nocloud.Data, bool) {
 		User: config["ciuser"], SSHKeys: splitKeys(config["sshkeys"]),
 		Nameservers: splitList(config["nameserver"]), SearchDomains: splitList(config["searchdomain"]),
 	}
-	if upgrade, err := ParseFlag(config["ciupgrade"]); err == nil {
+	if upgrade, err := propertystring.ParseFlag(config["ciupgrade"]); err == nil {
 		data.Upgrade = &upgrade
 	}
 	if d.CloudInit != nil && d.CloudInit.Upgrade != nil {

@@ -243,7 +243,7 @@ func besideSMBIOS(s *v1alpha1.MachineSMBIOS) func(string) string {
 
 // plainSMBIOS has its texts as they are.
 func plainSMBIOS(p propertystring.Properties) propertystring.Properties {
-	if encoded, err := ParseFlag(p.Get("base64")); err != nil || !encoded {
+	if encoded, err := propertystring.ParseFlag(p.Get("base64")); err != nil || !encoded {
 		return p
 	}
 	p.Delete("base64")

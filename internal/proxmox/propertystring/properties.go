@@ -142,3 +142,15 @@ func (p Properties) Map() map[string]string {
 
 // Equal reports whether the properties are the same in any order.
 func (p Properties) Equal(o Properties) bool { return maps.Equal(p.Map(), o.Map()) }
+
+// ParseFlag reads a boolean in any of the forms that PVE takes, and keeps in
+// property strings.
+func ParseFlag(s string) (bool, error) {
+	switch strings.ToLower(s) {
+	case "1", "on", "yes", "true":
+		return true, nil
+	case "0", "off", "no", "false":
+		return false, nil
+	}
+	return false, errors.Errorf("%q is no boolean", s)
+}

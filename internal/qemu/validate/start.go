@@ -137,7 +137,7 @@ func pcieErrors(c qemu.Config) []startError {
 	var found []startError
 	for _, option := range c.Numbered("hostpci") {
 		p, err := propertystring.Parse(c[option], "host")
-		if on, _ := qemu.ParseFlag(p.Get("pcie")); err == nil && on {
+		if on, _ := propertystring.ParseFlag(p.Get("pcie")); err == nil && on {
 			found = append(found, startError{"pciDevices[].pcie (" + option + ")", "needs machineType q35"})
 		}
 	}

@@ -82,7 +82,7 @@ func (p passed) has(o igdOption) bool {
 	if o.value == "" {
 		return p.Has(o.key)
 	}
-	on, err := qemu.ParseFlag(p.Get(o.key))
+	on, err := propertystring.ParseFlag(p.Get(o.key))
 	return err == nil && on == (o.value == "1")
 }
 
@@ -178,7 +178,7 @@ func shareErrors(c qemu.Config) []startError {
 	var found []startError
 	for _, option := range c.Numbered("virtiofs") {
 		p, err := propertystring.Parse(c[option], "dirid")
-		if on, _ := qemu.ParseFlag(p.Get("expose-acl")); err == nil && on {
+		if on, _ := propertystring.ParseFlag(p.Get("expose-acl")); err == nil && on {
 			found = append(found, startError{"virtiofs[].exposeACL (" + option + ")", "does not go with Windows"})
 		}
 	}

@@ -130,7 +130,7 @@ func (d VersionRequirement) Unmet(v proxmox.Version) string {
 // temporary reports whether a disk throws away what is written.
 func temporary(disk string) bool {
 	p, err := propertystring.Parse(disk, "file")
-	on, _ := qemu.ParseFlag(p.Get("snapshot"))
+	on, _ := propertystring.ParseFlag(p.Get("snapshot"))
 	return err == nil && on
 }
 
