@@ -59,6 +59,7 @@ func TestWhoSeesTasks(t *testing.T) {
 		"OtherToken":       {reason: "The task of another token is not its own.", who: other},
 		"TokenOfAuditor":   {reason: "An auditor's token sees all.", audit: "/", who: other, cluster: 3, node: 3},
 		"SeparateAuditor":  {reason: "But not if it has none of its user's privileges.", audit: "/", who: separate},
+		"AuditorOfAPool":   {reason: "A pool that the VM is in matters to no list of tasks.", audit: "/pool/p", who: owner, node: 1},
 		"AuditorOfTheNode": {reason: "The privilege on the node is for the node's list.", audit: "/nodes", who: owner, node: 3},
 	}
 	for name, tc := range cases {
@@ -69,6 +70,7 @@ func TestWhoSeesTasks(t *testing.T) {
 				for token, separated := range map[string]bool{"a": false, "b": false, "c": true} {
 					st.Users[user].Tokens[token] = &state.Token{Secret: simulatortest.TestSecret, NoSeparation: !separated}
 				}
+				st.Pools["p"] = &state.Pool{VMs: map[int]bool{100: true}, Storages: map[string]bool{}}
 				st.ACL = append(st.ACL, state.Grant{Path: "/vms", Kind: "user", ID: user, Role: "PVEVMAdmin", Propagate: true})
 				if tc.audit != "" {
 					st.ACL = append(st.ACL, state.Grant{Path: tc.audit, Kind: "user", ID: user, Role: "PVEAuditor", Propagate: true})
