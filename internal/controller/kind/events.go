@@ -113,7 +113,28 @@ func (f *toldFaults) concluded(obj client.Object) {
 	if f == nil || !ok || mg.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse {
 		return
 	}
+	f.forget(mg)
+}
+
+func (f *toldFaults) forget(mg resource.Managed) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.last, mg.GetUID())
+}
+
+// reasonCannotReconcile is the reason of events of faults of kinds without the managed reconciler.
+const reasonCannotReconcile event.Reason = "CannotReconcile"
+
+// teller tells how a reconcile of a kind without the managed reconciler has ended, each fault once.
+func (f *toldFaults) teller(record event.Recorder) func(resource.Managed, error) {
+	told := f.needless(true)
+	return func(mg resource.Managed, err error) {
+		if err == nil {
+			f.forget(mg)
+			return
+		}
+		if e := event.Warning(reasonCannotReconcile, err); !told(mg, e) {
+			record.Event(mg, e)
+		}
+	}
 }

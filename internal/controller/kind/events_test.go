@@ -243,3 +243,17 @@ func TestFaultToldOnceInConflict(t *testing.T) {
 		t.Errorf("want one event of the fault over two conflicts, got %d, %d conflicts left", told, conflicts)
 	}
 }
+
+// TestFaultOfStandalone has a kind with a reconciler of its own, which writes that it was reconciled before it fails.
+func TestFaultOfStandalone(t *testing.T) {
+	kube := record.NewFakeRecorder(8)
+	tell := newToldFaults(time.Now).teller(event.NewAPIRecorder(kube))
+	policy := &namespaced.SnapshotPolicy{ObjectMeta: metav1.ObjectMeta{Name: "nightly", UID: "nightly"}}
+	policy.SetConditions(xpv2.ReconcileSuccess())
+	for _, err := range []error{errors.New("boom"), errors.New("boom"), nil, errors.New("boom"), nil, nil} {
+		tell(policy, err)
+	}
+	if n := len(kube.Events); n != 2 {
+		t.Errorf("want the fault told when it comes and when it comes back, got %d events", n)
+	}
+}

@@ -57,6 +57,10 @@ type Parts struct {
 	// Failed counts an error.
 	Failed func(error)
 
+	// Fault tells in an event how a reconcile has ended: an error once, until one has ended
+	// without, which nil says.
+	Fault func(resource.Managed, error)
+
 	// DeletedWithCRD returns an error if a resource is deleted only because its definition
 	// is, or if that is not known.
 	DeletedWithCRD func(context.Context, resource.Managed) error
@@ -69,13 +73,15 @@ func SetupStandalone(mgr ctrl.Manager, o Options, k Standalone) error {
 		return err
 	}
 	name := k.ControllerName()
+	record := event.NewAPIRecorder(mgr.GetEventRecorderFor(name), o.EventFilterFunctions...)
 	interval := o.PollScaler.interval(jittered(nil, random))
 	r := k.Reconciler(Parts{
 		Client:         statusManager{Manager: mgr}.GetClient(),
 		Direct:         mgr.GetAPIReader(),
-		Recorder:       event.NewAPIRecorder(mgr.GetEventRecorderFor(name), o.EventFilterFunctions...),
+		Recorder:       record,
 		Interval:       func(mg resource.Managed) time.Duration { return interval(mg, o.PollInterval) },
 		Failed:         func(err error) { o.Metrics.Error(typeOf(err), name) },
+		Fault:          newToldFaults(o.Clock()).teller(record),
 		DeletedWithCRD: newCRDGuard(mgr, o, k.Identity).deletedWithCRD,
 	})
 	return complete(mgr, o, k.Identity, newBuilder(mgr, o, k.Identity).Owns(k.Owned), &waker{}, r)

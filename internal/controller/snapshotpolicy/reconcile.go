@@ -186,6 +186,7 @@ func (r *reconciler) write(ctx context.Context, p Policy) error {
 
 // report an error in the status.
 func (r *reconciler) report(ctx context.Context, p Policy, err error) error {
+	r.Fault(p, err)
 	if err == nil {
 		return nil
 	}

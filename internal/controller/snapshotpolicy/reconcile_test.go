@@ -19,6 +19,7 @@ package snapshotpolicy
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -70,6 +71,7 @@ type lab struct {
 	created       map[string]int // Snapshots, by name
 	most          int            // Snapshots that were busy at a time
 	refused       error          // of deletions
+	faults        []error        // as they were told, nil where a reconcile has ended without
 	withCRD       error
 }
 
@@ -183,6 +185,7 @@ func (l *lab) restart() {
 	l.provider = &reconciler{
 		Parts: kind.Parts{
 			Client: c, Direct: l.kube, Recorder: event.NewNopRecorder(), Failed: func(error) {},
+			Fault:          func(_ resource.Managed, err error) { l.faults = append(l.faults, err) },
 			Interval:       func(resource.Managed) time.Duration { return time.Minute },
 			DeletedWithCRD: func(context.Context, resource.Managed) error { return l.withCRD },
 		},
@@ -571,6 +574,10 @@ func TestTold(t *testing.T) {
 				synced, ready := l.policy.GetCondition(xpv2.TypeSynced), l.policy.GetCondition(xpv2.TypeReady)
 				if synced.Status == corev1.ConditionTrue || !strings.Contains(synced.Message, tc.synced) || ready.Reason != tc.ready {
 					l.Errorf("%s got %v, %v", tc.reason, synced, ready)
+				}
+				told := func(err error) bool { return err != nil && strings.Contains(err.Error(), tc.synced) }
+				if tc.synced != "" && !slices.ContainsFunc(l.faults, told) {
+					l.Errorf("%s want the fault told, got %v", tc.reason, l.faults)
 				}
 			})
 		})
