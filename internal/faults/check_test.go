@@ -123,10 +123,10 @@ func (k *randomRun) rest() {
 }
 
 // noticed reports whether the Machine knows its VM as it is: it is about to act if not. What people do by hand it hears of from PVE's log,
-// which is read by the wall clock.
+// which is read by the wall clock. High availability stops a VM some time after it was asked to.
 func (k *randomRun) noticed() bool {
 	g, ok := k.pve.Guest(k.vmid())
-	return !ok || k.isTheirs() || cmp.Equal(viewOf(g), k.view(), cmpopts.EquateEmpty())
+	return !ok || k.isTheirs() || cmp.Equal(viewOf(g), k.view(), cmpopts.EquateEmpty()) && (!k.stopsSoon(g.VMID) || k.isGivenUp())
 }
 
 // excuses are good reasons why a Machine is not settled: what it says of it, and
@@ -148,12 +148,13 @@ func excuses() map[string]func(*randomRun) bool {
 				return d.Volume != nil && *d.Volume != "" && strings.HasPrefix(effective(g)["scsi0"], *d.Volume+",")
 			})
 		},
-		`is kept for Machine`:                  (*randomRun).waitsForOther,
-		`is yet to be handed over`:             (*randomRun).waitsForHolder,
-		`which stays on its node: take it off`: (*randomRun).isPinned,
-		`its Volumes are on local storage of`:  (*randomRun).isPinned,
-		`can't move a disk with snapshots`:     (*randomRun).movesSnapshotted,
-		`volume \S+ not found on node`:         (*randomRun).lacksVolume,
+		`volume \S+ is that of disk "[^"]*" too`: (*randomRun).namesVolume,
+		`is kept for Machine`:                    (*randomRun).waitsForOther,
+		`is yet to be handed over`:               (*randomRun).waitsForHolder,
+		`which stays on its node: take it off`:   (*randomRun).isPinned,
+		`its Volumes are on local storage of`:    (*randomRun).isPinned,
+		`can't move a disk with snapshots`:       (*randomRun).movesSnapshotted,
+		`volume \S+ not found on node`:           (*randomRun).lacksVolume,
 		`cannot be detached: the VM is prot`: func(k *randomRun) bool {
 			g, _ := k.pve.Guest(k.vmid())
 			return ptr.Deref(k.m.Parameters().Protection, false) || g.Config["protection"] == "1"
@@ -308,6 +309,13 @@ func (k *randomRun) lacksVolume() bool {
 		})
 		return name != "" && !there && strings.Contains(k.says(), "volume "+*d.Volume+" not found on node")
 	})
+}
+
+// namesVolume reports whether the spec names the volume of a Volume that it lists too.
+func (k *randomRun) namesVolume() bool {
+	disks := k.m.Parameters().Disks
+	return slices.ContainsFunc(disks, func(d v1alpha1.MachineDisk) bool { return ptr.Deref(d.Volume, "") != "" && d.VolumeRef == nil }) &&
+		slices.ContainsFunc(disks, func(d v1alpha1.MachineDisk) bool { return d.VolumeRef != nil })
 }
 
 // movesSnapshotted reports whether a disk is to move that a snapshot has: Proxmox VE keeps it where it is.

@@ -22,6 +22,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator"
@@ -138,11 +139,19 @@ func (k *randomRun) drain() {
 // drainOf waits for what goes on with a VM also until high availability has stopped it, where it was asked to.
 func (k *randomRun) drainOf(vmid int) {
 	for range 10 {
-		k.drain()
-		g, ok := k.pve.Guest(vmid)
-		ha, managed := k.holdings().HA[fmt.Sprintf("vm:%d", vmid)]
-		if !ok || !managed || ha.State != "stopped" || g.Power == simulator.Stopped {
+		if k.drain(); !k.stopsSoon(vmid) {
 			return
 		}
 	}
+}
+
+// stopsSoon reports whether high availability was asked to stop a VM, and has not yet.
+func (k *randomRun) stopsSoon(vmid int) bool {
+	sid, soon := fmt.Sprintf("vm:%d", vmid), false
+	k.pve.Edit(func(s *simulator.State) {
+		g, managed := s.Guests[vmid], s.HA[sid]
+		asked := slices.ContainsFunc(s.HAManager.Requests, func(r string) bool { return strings.HasPrefix(r, "stop "+sid+" ") })
+		soon = g != nil && managed != nil && g.Power != simulator.Stopped && (asked || managed.State == "stopped")
+	})
+	return soon
 }
