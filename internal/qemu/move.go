@@ -200,6 +200,11 @@ func (d Desired) attachRejections(k v1alpha1.MachineDisk, config Config) []strin
 	if device := config.holderOf(volume); BusOf(device) != "" {
 		return []string{fmt.Sprintf("disk %q: volume %s is attached as %s already", k.Name, volume, device)}
 	}
+	for _, other := range d.Disks { // PVE attaches a volume as often as it is told to, and two devices write to it.
+		if other.Name != k.Name && config[d.Devices.Disks[other.Name]] == "" && d.existingVolume(other) == volume {
+			return []string{fmt.Sprintf("disk %q: volume %s is that of disk %q too: take one of the two off the list", k.Name, volume, other.Name)}
+		}
+	}
 	return nil
 }
 

@@ -83,6 +83,57 @@ func TestVolumeRef(t *testing.T) {
 	}
 }
 
+// TestVolumeTwice has a volume that two entries name, one of which may be a Volume, attached as neither.
+func TestVolumeTwice(t *testing.T) {
+	const volume, other = "s:vm-100-disk-1", "s:vm-100-disk-2"
+	ref := &v1alpha1.VolumeReference{Name: "d"}
+	for name, tc := range map[string]struct {
+		reason        string
+		first, second v1alpha1.MachineDisk
+		config        Config
+		want          []string
+	}{
+		"Named": {
+			reason: "Both name it.",
+			first:  v1alpha1.MachineDisk{Volume: new(volume)}, second: v1alpha1.MachineDisk{Volume: new(volume)}, config: Config{"unused0": volume},
+			want: []string{
+				`disk "one": volume s:vm-100-disk-1 is that of disk "two" too: take one of the two off the list`,
+				`disk "two": volume s:vm-100-disk-1 is that of disk "one" too: take one of the two off the list`,
+			},
+		},
+		"Volume": {
+			reason: "One is a Volume, which has just come.",
+			first:  v1alpha1.MachineDisk{VolumeRef: ref, Volume: new(volume)}, second: v1alpha1.MachineDisk{Volume: new(volume)}, config: Config{"unused0": volume},
+			want: []string{
+				`disk "one": volume s:vm-100-disk-1 is that of disk "two" too: take one of the two off the list`,
+				`disk "two": volume s:vm-100-disk-1 is that of disk "one" too: take one of the two off the list`,
+			},
+		},
+		"Attached": {
+			reason: "The other one has it already.",
+			first:  v1alpha1.MachineDisk{VolumeRef: ref, Volume: new(volume)}, second: v1alpha1.MachineDisk{Volume: new(volume)}, config: Config{"scsi1": volume},
+			want: []string{`disk "two": volume s:vm-100-disk-1 is attached as scsi1 already`},
+		},
+		"Former": {
+			reason: "What another disk was attached with once does not matter.",
+			first:  v1alpha1.MachineDisk{Volume: new(volume)}, second: v1alpha1.MachineDisk{Volume: new(volume)}, config: Config{"scsi1": other, "unused0": volume},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tc.first.Name, tc.first.Device, tc.second.Name, tc.second.Device = "one", new("scsi1"), "two", new("scsi2")
+			spec := &v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{tc.first, tc.second}}
+			devices, err := (Devices{assigned: true}).Assign(spec, tc.config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := Desired{MachineParameters: spec, Identity: Identity{VMID: 100}, Devices: devices}
+			if diff := cmp.Diff(tc.want, d.Rejections(tc.config)); diff != "" {
+				t.Errorf("%s\nRejections(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // TestVolumeRefLeaves has a disk that is a Volume detached when it is taken off the list, though it was not made for that.
 func TestVolumeRefLeaves(t *testing.T) {
 	const has = "s:vm-100-disk-1"
