@@ -311,11 +311,17 @@ func (k *randomRun) lacksVolume() bool {
 	})
 }
 
-// namesVolume reports whether the spec names the volume of a Volume that it lists too.
+// namesVolume reports whether the spec names an unused volume of the VM: another entry has come back with it, or lists it as a Volume.
 func (k *randomRun) namesVolume() bool {
-	disks := k.m.Parameters().Disks
-	return slices.ContainsFunc(disks, func(d v1alpha1.MachineDisk) bool { return ptr.Deref(d.Volume, "") != "" && d.VolumeRef == nil }) &&
-		slices.ContainsFunc(disks, func(d v1alpha1.MachineDisk) bool { return d.VolumeRef != nil })
+	g, _ := k.pve.Guest(k.vmid())
+	return slices.ContainsFunc(k.m.Parameters().Disks, func(d v1alpha1.MachineDisk) bool {
+		for option, value := range g.Config {
+			if d.VolumeRef == nil && strings.HasPrefix(option, "unused") && value == ptr.Deref(d.Volume, "") {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // movesSnapshotted reports whether a disk is to move that a snapshot has: Proxmox VE keeps it where it is.
