@@ -831,6 +831,21 @@ func networkRefusals() map[string]refusal {
 			spec:   `{networks: [{name: lan, ipConfig: {address: 192.0.2.10/24, gateway: "2001:db8::1"}}]}`,
 			want:   []string{"spec.forProvider.networks[0].ipConfig.gateway", "2001:db8::1", "not an IPv4 address"},
 		},
+		"PoolBesideAddress": {
+			reason: "A pool gives the address.",
+			spec:   `{networks: [{name: lan, ipConfig: {address: dhcp, poolRef: {apiGroup: example.org, kind: Pool, name: a}}}]}`,
+			want:   []string{"spec.forProvider.networks[0].ipConfig", "poolRef excludes address and gateway"},
+		},
+		"PoolBesideGateway6": {
+			reason: "It gives the gateway too, as that of the other family does.",
+			spec:   `{networks: [{name: lan, ipConfig: {gateway6: "", poolRef6: {apiGroup: example.org, kind: Pool, name: a}}}]}`,
+			want:   []string{"spec.forProvider.networks[0].ipConfig", "poolRef6 excludes address6 and gateway6"},
+		},
+		"PoolIncomplete": {
+			reason: "A pool is named by group, kind and name.",
+			spec:   `{networks: [{name: lan, ipConfig: {poolRef: {apiGroup: example.org, name: a}}}]}`,
+			want:   []string{"spec.forProvider.networks[0].ipConfig.poolRef.kind", "Required"},
+		},
 		"IPConfigEmpty": {
 			reason: "An empty configuration configures nothing.",
 			spec:   `{networks: [{name: lan, ipConfig: {}}]}`,

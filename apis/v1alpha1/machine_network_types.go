@@ -143,6 +143,8 @@ type MachineNetwork struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.gateway6) || size(self.gateway6) == 0 || (has(self.address6) && size(self.address6) > 0 && !(self.address6 in ['dhcp', 'auto']))",messageExpression="'gateway6 %s needs a static address6'.format([self.gateway6])"
 // +kubebuilder:validation:XValidation:rule="!has(self.gateway) || !isIP(self.gateway) || !has(self.address) || !isCIDR(self.address) || cidr(self.address).prefixLength() >= 31 || cidr(self.address).containsIP(self.gateway)",messageExpression="'gateway %s is not in the network of address %s'.format([self.gateway, self.address])"
 // +kubebuilder:validation:XValidation:rule="!has(self.gateway6) || !isIP(self.gateway6) || !has(self.address6) || !isCIDR(self.address6) || cidr(self.address6).prefixLength() >= 127 || ip(self.gateway6).isLinkLocalUnicast() || cidr(self.address6).containsIP(self.gateway6)",messageExpression="'gateway6 %s is neither in the network of address6 %s nor link-local'.format([self.gateway6, self.address6])"
+// +kubebuilder:validation:XValidation:rule="!has(self.poolRef) || !(has(self.address) || has(self.gateway))",message="poolRef excludes address and gateway, which come from the pool"
+// +kubebuilder:validation:XValidation:rule="!has(self.poolRef6) || !(has(self.address6) || has(self.gateway6))",message="poolRef6 excludes address6 and gateway6, which come from the pool"
 // +kubebuilder:validation:MinProperties=1
 type MachineIPConfig struct {
 	// Address is dhcp or an IPv4 address with prefix length, such as
@@ -172,6 +174,47 @@ type MachineIPConfig struct {
 	// +kubebuilder:validation:MaxLength=39
 	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || (isIP(self) && ip(self).family() == 6)",messageExpression="'ipConfig.gateway6 ' + self + ' is not an IPv6 address'"
 	Gateway6 *string `json:"gateway6,omitempty"`
+
+	// PoolRef names a pool of IPv4 addresses of Cluster API's IPAM, in place of address
+	// and gateway. The provider makes an IPAddressClaim of it, and the VM is made once an
+	// address is allocated. The address is released when the Machine is deleted and its VM
+	// is gone.
+	// +optional
+	PoolRef *MachineIPPoolReference `json:"poolRef,omitempty"`
+
+	// PoolRef6 names a pool of IPv6 addresses of Cluster API's IPAM, in place of address6
+	// and gateway6, as poolRef does.
+	// +optional
+	PoolRef6 *MachineIPPoolReference `json:"poolRef6,omitempty"`
+}
+
+// MachineIPPoolReference names a pool of addresses of Cluster API's IPAM.
+type MachineIPPoolReference struct {
+	// APIGroup of the pool, such as ipam.cluster.x-k8s.io.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	APIGroup string `json:"apiGroup"`
+
+	// Kind of the pool, such as InClusterIPPool or GlobalInClusterIPPool.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$`
+	Kind string `json:"kind"`
+
+	// Name of the pool.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	Name string `json:"name"`
+
+	// Namespace of the IPAddressClaim, and of the pool if its kind is namespaced. Required
+	// for cluster-scoped Machines; of no meaning for namespaced ones, whose claims are in
+	// their own namespace.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace *string `json:"namespace,omitempty"`
 }
 
 // MachineNetworkReference names a bridge by its NodeNetworks: one for each node that has it.

@@ -45,6 +45,9 @@ type creator struct{ *external }
 // prepare decides how a VM is created, and checks that it can be. It is decided once more
 // if placement has chosen a node that has another template which will do.
 func (e creator) prepare(ctx context.Context, m Machine, id qemu.Identity) (*creation, error) {
+	if err := e.pooled.Wait(); err != nil {
+		return nil, err
+	}
 	image, err := e.chooseImage(ctx, m)
 	if err != nil {
 		return nil, err

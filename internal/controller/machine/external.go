@@ -32,6 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/ipam"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/networks"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
@@ -68,6 +69,9 @@ type external struct {
 
 	// bridges that networks of the spec name by NodeNetworks.
 	bridges *networks.Bridges
+
+	// pooled are the addresses that networks of the spec take from pools.
+	pooled *ipam.Addresses
 
 	// tenant of the Machine, and what it may not have.
 	tenant tenant.Checks
@@ -120,11 +124,9 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 			return observeSourceWait(m, wait)
 		}
 	}
-	if len(m.Parameters().Networks) > 0 {
-		var err error
-		if e.bridges, err = e.networks.Resolve(ctx, m, e.sharesCluster); err != nil {
-			return managed.ExternalObservation{}, err
-		}
+	var err error
+	if e.bridges, err = e.networks.Resolve(ctx, m, e.sharesCluster); err != nil {
+		return managed.ExternalObservation{}, err
 	}
 	e.tasksBefore = e.lookAtTasks(ctx, m)
 	if meta.GetExternalName(m) == "" {
@@ -136,6 +138,9 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 	}
 	if err := e.claims().CheckUUID(ctx, m, id); err != nil {
 		return e.observeConflict(m, err)
+	}
+	if e.pooled, err = e.addresses.Resolve(ctx, m, id.UUID); err != nil {
+		return managed.ExternalObservation{}, err
 	}
 	if kind.ReconcileRequested(m) {
 		return e.readVM(ctx, m, id)

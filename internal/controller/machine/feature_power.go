@@ -189,6 +189,9 @@ func (e powerFeature) ready() xpv2.Condition {
 	if len(e.planned.awaited) > 0 {
 		return conditions.NotReady(conditions.ReasonWaitingForVolume, strings.Join(e.planned.awaited, "; "))
 	}
+	if waits := e.pooled.Waits(); len(waits) > 0 {
+		return conditions.NotReady(conditions.ReasonWaitingForIPAddress, strings.Join(waits, "; "))
+	}
 	if n := e.planned.crashes; n > 0 {
 		return conditions.NotReady(conditions.ReasonPowerMismatch,
 			fmt.Sprintf("the VM has stopped soon after each of its last %d starts: its next start waits, longer each time", n))

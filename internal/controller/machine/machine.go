@@ -64,6 +64,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/ipam"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/networks"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
@@ -180,6 +181,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 			networks:  networks.Reader{Kube: mgr.GetClient(), List: from.Networks},
 			images:    images.Reader{Kube: mgr.GetClient(), Object: from.Object, MachineKind: id.GroupVersionKind},
 			volumes:   from.Volumes,
+			addresses: ipam.Reader{Kube: mgr.GetClient()},
 			kube:      mgr.GetClient(),
 			tasks:     tasktrack.New(o.Clock()),
 			passwords: password.NewSent(),
@@ -198,6 +200,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 		sharing: o.Connections.Sharing,
 		options: o.Options,
 	}
+	c.addresses.Watch = ipam.NewWatch(mgr.GetCache(), c.wakeKey)
 	c.follow, c.leave = c.followWith(o.Connections, id.GroupVersionKind.GroupKind())
 	c.unschedulable = placement.NewQueue(c.wake)
 	if err := mgr.Add(manager.RunnableFunc(c.unschedulable.Start)); err != nil {
@@ -253,6 +256,7 @@ type shared struct {
 	images        images.Reader
 	networks      networks.Reader
 	volumes       volumes.Reader
+	addresses     ipam.Reader
 	kube          client.Client
 	tasks         *tasktrack.Tracker
 	passwords     *password.Sent
@@ -409,21 +413,22 @@ func (c *connector) wakeWaitingFor(list resource.ManagedList, key client.ObjectK
 // followWith makes the functions that have a Machine woken from now on when what it
 // refers to changes, and no more once it is gone.
 func (c *connector) followWith(to *connect.Connector, kind schema.GroupKind) (follow, leave func(Machine)) {
-	to.OnChange(kind, func(key client.ObjectKey) {
-		m, ok := c.object.DeepCopyObject().(Machine)
-		if !ok {
-			return
-		}
-		m.SetNamespace(key.Namespace)
-		m.SetName(key.Name)
-		go c.wake(m)
-	})
+	to.OnChange(kind, c.wakeKey)
 	key := func(m Machine) connect.Key { return connect.Key{ObjectKey: client.ObjectKeyFromObject(m), Kind: kind} }
 	follow = func(m Machine) {
 		secrets, configMaps := secretref.ReferredTo(m)
 		to.Follow(key(m), secrets, configMaps)
 	}
 	return follow, func(m Machine) { to.Follow(key(m), nil, nil) }
+}
+
+// wakeKey wakes a Machine by its key.
+func (c *connector) wakeKey(key client.ObjectKey) {
+	if m, ok := c.object.DeepCopyObject().(Machine); ok {
+		m.SetNamespace(key.Namespace)
+		m.SetName(key.Name)
+		go c.wake(m)
+	}
 }
 
 // A StorageReader has what VMs are made from and plugged into.

@@ -75,6 +75,9 @@ func (e *external) observeCleanup(ctx context.Context, m Machine, there qemu.Con
 	if e.planned.waitReason, err = e.noCloud().Wait(ctx, m); err != nil || e.planned.waitReason != nil {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}
+	if err := e.addresses.Release(ctx, m, m.GetAnnotations()[object.AnnotationUUID], there); err != nil {
+		return managed.ExternalObservation{ResourceExists: true}, err
+	}
 	e.recreator(m).EmitOrphaned(m)
 	e.forget(m)
 	return managed.ExternalObservation{}, nil

@@ -28,6 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/cloudinit"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/ipam"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
@@ -234,9 +235,7 @@ func (e planner) desired(m Machine, id qemu.Identity) desired {
 	if p.Image != nil {
 		p = object.WithImage(p, images.PinnedVolume(m))
 	}
-	if e.bridges != nil {
-		p = e.bridges.Parameters(p)
-	}
+	p = e.pooled.Parameters(e.bridges.Parameters(p), func(network string) *v1alpha1.MachineIPConfig { return e.ipConfig(m, id, network) })
 	if e.vm == nil {
 		p = e.tenant.Parameters(p)
 	}
@@ -252,6 +251,15 @@ func (e planner) desired(m Machine, id qemu.Identity) desired {
 		name:       m.GetName(),
 		placedNode: m.GetAnnotations()[object.AnnotationTarget],
 	}
+}
+
+// ipConfig of a network as the VM has it; nil where it is not known which device that is.
+func (e planner) ipConfig(m Machine, id qemu.Identity, network string) *v1alpha1.MachineIPConfig {
+	before, err := object.RecordedDevices(m, id)
+	if err != nil || e.vm == nil || before.Networks[network] == "" {
+		return nil
+	}
+	return ipam.Configured(e.vm.Config[qemu.IPConfigName(before.Networks[network])])
 }
 
 // recordPlan writes what is planned into the observation.

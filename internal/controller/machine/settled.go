@@ -143,7 +143,8 @@ func (e evaluation) keep(m Machine, seen managed.ExternalObservation, err error)
 // more the cluster has of the VM, or depend on the time.
 func (e evaluation) lasts(m Machine) bool {
 	p := m.Parameters()
-	if e.bridges != nil || volumeref.Lists(p) || ptr.Deref(p.ReportProvisioning, false) || ptr.Deref(p.RunStrategy, "") == power.RerunOnFailure {
+	if e.bridges != nil || e.pooled != nil || volumeref.Lists(p) ||
+		ptr.Deref(p.ReportProvisioning, false) || ptr.Deref(p.RunStrategy, "") == power.RerunOnFailure {
 		return false
 	}
 	for _, f := range e.features(m) {

@@ -61,6 +61,7 @@ const (
 	ReasonWaitingForBackup      xpv2.ConditionReason = "WaitingForBackup"
 	ReasonRestoreFailed         xpv2.ConditionReason = "RestoreFailed"
 	ReasonWaitingForVolume      xpv2.ConditionReason = "WaitingForVolume"
+	ReasonWaitingForIPAddress   xpv2.ConditionReason = "WaitingForIPAddress"
 	ReasonAllocationSucceeded   xpv2.ConditionReason = "AllocationSucceeded"
 	ReasonInsufficientResources xpv2.ConditionReason = "InsufficientResources"
 	ReasonAllocationFailed      xpv2.ConditionReason = "AllocationFailed"
@@ -171,7 +172,7 @@ func Unreadable(m object.Machine, err error) error {
 	return err
 }
 
-// A sourceWaitError is why a Machine has to wait for a Backup or a Volume.
+// A sourceWaitError is why a Machine has to wait for a Backup, a Volume or an address.
 type sourceWaitError struct {
 	reason  xpv2.ConditionReason
 	message string
@@ -190,7 +191,12 @@ func WaitForVolume(format string, args ...any) error {
 	return &sourceWaitError{reason: ReasonWaitingForVolume, message: fmt.Sprintf(format, args...)}
 }
 
-// WaitsForSource reports whether a Machine has to wait for an Image, a Backup or a Volume, and the reason.
+// WaitForIPAddress returns why a Machine has to wait for an address of a pool.
+func WaitForIPAddress(format string, args ...any) error {
+	return &sourceWaitError{reason: ReasonWaitingForIPAddress, message: fmt.Sprintf(format, args...)}
+}
+
+// WaitsForSource reports whether a Machine has to wait for an Image, a Backup, a Volume or an address, and the reason.
 func WaitsForSource(err error) (xpv2.ConditionReason, bool) {
 	var image *imageref.NotReadyError
 	var other *sourceWaitError
