@@ -51,6 +51,8 @@ func (f folder) bundle() string          { return filepath.Join(f.Output, "packa
 func (f folder) configuration() string   { return filepath.Join(f.Output, "configuration") }
 func (f folder) sbom(arch string) string { return filepath.Join(f.Output, "sbom-"+arch+".cdx.json") }
 
+func (f folder) spdx(arch string) string { return filepath.Join(f.Output, "sbom-"+arch+".spdx.json") }
+
 // build is what both the image and the package are made of.
 type build struct {
 	folder
@@ -129,7 +131,13 @@ func (b build) account(arch string, binary []byte) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(b.sbom(arch), bom, 0o600)
+	if err := os.WriteFile(b.sbom(arch), bom, 0o600); err != nil {
+		return err
+	}
+	if bom, err = sbom.SPDX(binary, packageName, b.Version, b.built()); err != nil {
+		return err
+	}
+	return os.WriteFile(b.spdx(arch), bom, 0o600)
 }
 
 func (b build) packages(images map[string]v1.Image) (map[string]v1.Image, error) {

@@ -22,6 +22,8 @@ import (
 	"os"
 	"strings"
 
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+
 	"github.com/vitistack/provider-proxmox/cluster/xpkg/sbom"
 	"github.com/vitistack/provider-proxmox/cluster/xpkg/signature"
 	"github.com/vitistack/provider-proxmox/cluster/xpkg/store"
@@ -39,7 +41,7 @@ type publishCommand struct {
 // Run pushes the package, which the Crossplane that installs it also runs, and the image without the package, for the
 // chart without Crossplane.
 func (c publishCommand) Run(ctx context.Context, out output) error {
-	sign, err := c.signer()
+	signer, err := c.signer()
 	if err != nil {
 		return err
 	}
@@ -48,27 +50,24 @@ func (c publishCommand) Run(ctx context.Context, out output) error {
 		return err
 	}
 	for repository, dir := range map[string]string{packageName: c.bundle(), packageName + "-controller": c.image()} {
-		if err := c.push(ctx, out, sign, repository, dir, attachments); err != nil {
+		if err := c.push(ctx, out, signer, repository, dir, attachments); err != nil {
 			return err
 		}
 	}
-	return c.push(ctx, out, sign, configurationName, c.configuration(), nil)
+	return c.push(ctx, out, signer, configurationName, c.configuration(), nil)
 }
 
-// A signing signs what a reference by digest stands for.
-type signing func(ctx context.Context, reference string) error
-
-// signer returns what signs, which is nothing if there is no key. A key that cannot be used is an error before anything is pushed.
-func (c publishCommand) signer() (signing, error) {
+// signer returns what signs, which is nil if there is no key. A key that cannot be used is an error before anything is pushed.
+func (c publishCommand) signer() (*signature.Signer, error) {
 	if c.Key == "" {
-		return func(context.Context, string) error { return nil }, nil
+		return nil, nil
 	}
 	signer, err := signature.Load(c.Key, []byte(os.Getenv("COSIGN_PASSWORD")))
-	return signer.Sign, err
+	return &signer, err
 }
 
 func (c publishCommand) push(
-	ctx context.Context, out output, sign signing, repository, dir string, attachments []store.Attachment,
+	ctx context.Context, out output, signer *signature.Signer, repository, dir string, attachments []store.Attachment,
 ) error {
 	index, err := store.Open(dir)
 	if err != nil {
@@ -78,21 +77,48 @@ func (c publishCommand) push(
 	if err != nil {
 		return err
 	}
-	if err := sign(ctx, pushed); err != nil {
-		return err
+	if signer != nil {
+		if err := c.sign(ctx, *signer, pushed, index, attachments); err != nil {
+			return err
+		}
 	}
 	fmt.Fprintln(out, pushed)
+	return nil
+}
+
+// sign what was pushed, and attest the SPDX documents of its images.
+func (c publishCommand) sign(
+	ctx context.Context, signer signature.Signer, pushed string, index v1.ImageIndex, attachments []store.Attachment,
+) error {
+	if err := signer.Sign(ctx, pushed); err != nil {
+		return err
+	}
+	repository, _, _ := strings.Cut(pushed, "@")
+	for _, a := range attachments {
+		if a.MediaType != sbom.SPDXMediaType {
+			continue
+		}
+		digest, err := store.Digest(index, a.Arch)
+		if err != nil {
+			return fmt.Errorf("cannot attest to %q: %w", pushed, err)
+		}
+		if err := signer.AttestSPDX(ctx, repository+"@"+digest, a.Content); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
 func (c publishCommand) attachments() ([]store.Attachment, error) {
 	var out []store.Attachment
 	for _, arch := range c.Arch {
-		bom, err := os.ReadFile(c.sbom(arch))
-		if err != nil {
-			return nil, fmt.Errorf("cannot publish what is not built: %w", err)
+		for file, mediaType := range map[string]string{c.sbom(arch): sbom.MediaType, c.spdx(arch): sbom.SPDXMediaType} {
+			bom, err := os.ReadFile(file)
+			if err != nil {
+				return nil, fmt.Errorf("cannot publish what is not built: %w", err)
+			}
+			out = append(out, store.Attachment{Arch: arch, MediaType: mediaType, Content: bom})
 		}
-		out = append(out, store.Attachment{Arch: arch, MediaType: sbom.MediaType, Content: bom})
 	}
 	return out, nil
 }

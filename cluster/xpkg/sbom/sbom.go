@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package sbom lists the modules of a Go program as a CycloneDX bill of materials.
+// Package sbom lists the modules of a Go program as bills of materials of CycloneDX and of SPDX.
 package sbom
 
 import (

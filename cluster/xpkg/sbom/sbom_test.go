@@ -23,6 +23,9 @@ import (
 	"time"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
+	spdxjson "github.com/spdx/tools-golang/json"
+	"github.com/spdx/tools-golang/spdx"
+	"github.com/spdx/tools-golang/spdxlib"
 
 	"github.com/vitistack/provider-proxmox/cluster/xpkg/program"
 )
@@ -56,8 +59,49 @@ func TestOfListsTheModulesOfAProgram(t *testing.T) {
 	}
 }
 
+func TestSPDX(t *testing.T) {
+	binary, err := program.Source{Root: "..", Package: "."}.Build(t.Context(), runtime.GOARCH)
+	if err != nil {
+		t.Fatal(err)
+	}
+	built := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
+	first, err := SPDX(binary, "test", "v1", built)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := SPDX(binary, "test", "v1", built)
+	if err != nil || !bytes.Equal(first, second) {
+		t.Errorf("the second document of the same program differs, with error %v", err)
+	}
+	read, err := spdxjson.Read(bytes.NewReader(first))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read.SPDXVersion != spdx.Version || read.CreationInfo.Created != "2026-05-04T03:02:01Z" || read.DocumentNamespace == "" {
+		t.Errorf("the reader of SPDX sees %+v", read)
+	}
+	described, err := spdxlib.GetDescribedPackageIDs(read)
+	if err != nil || len(described) != 1 {
+		t.Errorf("want one package that is described, got %v, %v", described, err)
+	}
+	names := map[string]bool{}
+	for _, p := range read.Packages {
+		names[p.PackageName] = true
+	}
+	for _, want := range []string{"test", "std", "github.com/CycloneDX/cyclonedx-go", "github.com/google/uuid"} {
+		if !names[want] {
+			t.Errorf("%s is missing", want)
+		}
+	}
+	if len(read.Relationships) != len(read.Packages) {
+		t.Errorf("want a relation for each of %d packages, got %d", len(read.Packages), len(read.Relationships))
+	}
+}
+
 func TestOfRefusesWhatIsNoProgram(t *testing.T) {
-	if _, err := Of([]byte("#!/bin/sh"), "test", "v1", time.Time{}); err == nil {
-		t.Error("a script has no modules")
+	for _, of := range []func([]byte, string, string, time.Time) ([]byte, error){Of, SPDX} {
+		if _, err := of([]byte("#!/bin/sh"), "test", "v1", time.Time{}); err == nil {
+			t.Error("a script has no modules")
+		}
 	}
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package signature signs what was pushed to a registry, in the form of cosign.
+// Package signature signs what was pushed to a registry, and attests to what is said of it, in the form of cosign.
 package signature
 
 import (
@@ -23,15 +23,19 @@ import (
 	"encoding/base64"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"github.com/sigstore/cosign/v3/pkg/cosign"
+	"github.com/sigstore/cosign/v3/pkg/cosign/attestation"
 	"github.com/sigstore/cosign/v3/pkg/oci/mutate"
 	ociremote "github.com/sigstore/cosign/v3/pkg/oci/remote"
 	"github.com/sigstore/cosign/v3/pkg/oci/static"
+	"github.com/sigstore/cosign/v3/pkg/types"
 	sigstore "github.com/sigstore/sigstore/pkg/signature"
+	"github.com/sigstore/sigstore/pkg/signature/dsse"
 	"github.com/sigstore/sigstore/pkg/signature/payload"
 )
 
@@ -88,4 +92,48 @@ func (s Signer) sign(ctx context.Context, reference string) error {
 		return err
 	}
 	return ociremote.WriteSignatures(digest.Context(), entity, options)
+}
+
+// AttestSPDX pushes a signed statement with the SPDX document of what a reference by digest stands for, beside it. Statements that are there stay.
+func (s Signer) AttestSPDX(ctx context.Context, reference string, document []byte) error {
+	if err := s.attest(ctx, reference, document); err != nil {
+		return fmt.Errorf("cannot attest to %q: %w", reference, err)
+	}
+	return nil
+}
+
+func (s Signer) attest(ctx context.Context, reference string, document []byte) error {
+	digest, err := name.NewDigest(reference)
+	if err != nil {
+		return err
+	}
+	_, sum, _ := strings.Cut(digest.DigestStr(), ":")
+	statement, err := attestation.GenerateStatement(attestation.GenerateOpts{
+		Predicate: bytes.NewReader(document), Type: "spdxjson", Digest: sum, Repo: digest.Context().String(),
+	})
+	if err != nil {
+		return err
+	}
+	payload, err := statement.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	envelope, err := dsse.WrapSigner(s.key, types.IntotoPayloadType).SignMessage(bytes.NewReader(payload))
+	if err != nil {
+		return err
+	}
+	signed, err := static.NewAttestation(envelope, static.WithLayerMediaType(types.DssePayloadType),
+		static.WithAnnotations(map[string]string{"predicateType": statement.GetPredicateType()}))
+	if err != nil {
+		return err
+	}
+	options := ociremote.WithRemoteOptions(remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
+	entity, err := ociremote.SignedEntity(digest, options)
+	if err != nil {
+		return err
+	}
+	if entity, err = mutate.AttachAttestationToEntity(entity, signed); err != nil {
+		return err
+	}
+	return ociremote.WriteAttestations(digest.Context(), entity, options)
 }

@@ -17,6 +17,8 @@ limitations under the License.
 package signature
 
 import (
+	"encoding/json"
+	"errors"
 	"io"
 	"log"
 	"net/http/httptest"
@@ -121,6 +123,59 @@ func TestSign(t *testing.T) {
 	}
 	if first, second := verified(t, ref, verifier), verified(t, ref, otherVerifier); first != 1 || second != 1 {
 		t.Errorf("with a second signature, cosign finds %d and %d good, want 1 of each key", first, second)
+	}
+}
+
+// attested counts the statements that cosign finds good, which are all of the type of SPDX.
+func attested(t *testing.T, ref name.Digest, verifier sigstore.Verifier) int {
+	t.Helper()
+	good, _, err := cosign.VerifyImageAttestations(t.Context(), ref, &cosign.CheckOpts{
+		SigVerifier: verifier, ClaimVerifier: cosign.IntotoSubjectClaimVerifier, IgnoreTlog: true,
+	})
+	if err != nil {
+		t.Log(err)
+	}
+	for _, one := range good {
+		var envelope struct {
+			Payload []byte `json:"payload"`
+		}
+		var statement struct {
+			Type      string            `json:"predicateType"`
+			Predicate map[string]string `json:"predicate"`
+		}
+		text, err := one.Payload()
+		if err := errors.Join(err, json.Unmarshal(text, &envelope), json.Unmarshal(envelope.Payload, &statement)); err != nil {
+			t.Fatal(err)
+		}
+		if statement.Type != "https://spdx.dev/Document" || statement.Predicate["spdxVersion"] != "SPDX-2.3" {
+			t.Errorf("the statement has no SPDX document: %+v", statement)
+		}
+	}
+	return len(good)
+}
+
+func TestAttestSPDX(t *testing.T) {
+	ref := pushed(t)
+	file, verifier := keyPair(t)
+	_, otherVerifier := keyPair(t)
+	signer, err := Load(file, []byte(password))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := signer.AttestSPDX(t.Context(), ref.String(), []byte(`{"spdxVersion": "SPDX-2.3"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if n := attested(t, ref, verifier); n != 1 {
+		t.Errorf("cosign finds %d statements good, want 1", n)
+	}
+	if n := attested(t, ref, otherVerifier); n != 0 {
+		t.Errorf("cosign finds %d statements good with another key", n)
+	}
+	if n := verified(t, ref, verifier); n != 0 {
+		t.Errorf("a statement is no signature, got %d", n)
+	}
+	if err := signer.AttestSPDX(t.Context(), "localhost:1/org/provider:v1", []byte("{}")); err == nil {
+		t.Error("a tag may mean something else tomorrow, and nothing is stated of it")
 	}
 }
 
