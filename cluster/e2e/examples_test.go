@@ -217,7 +217,7 @@ func exampleFolders(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if !slices.Contains(append(machines, "provider", "scenarios", "composition", "crossplane", "gitops", "ipam", "policies"), e.Name()) {
+		if !slices.Contains(append(machines, "provider", "scenarios", "composition", "crossplane", "external-dns", "gitops", "ipam", "policies"), e.Name()) {
 			t.Errorf("examples/%s is applied by no test", e.Name())
 		}
 	}

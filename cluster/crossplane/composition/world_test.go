@@ -55,9 +55,12 @@ func install(cfg *rest.Config) error {
 	if err != nil {
 		return fmt.Errorf("cannot find Crossplane's definitions: %w", err)
 	}
-	objs, err := below("apis")
+	objs, err := apis()
 	if err != nil {
 		return err
+	}
+	if err := installExternalDNS(cfg); err != nil {
+		return fmt.Errorf("cannot install the definition of external-dns: %w", err)
 	}
 	var crds []*extv1.CustomResourceDefinition
 	for _, obj := range objs {
@@ -75,6 +78,16 @@ func install(cfg *rest.Config) error {
 		CRDs:  crds,
 	})
 	return err
+}
+
+// apis are the objects of the Configuration, and of the example beside it.
+func apis() ([]*unstructured.Unstructured, error) {
+	all, err := below("apis")
+	if err != nil {
+		return nil, err
+	}
+	example, err := below(dnsExample)
+	return append(all, example...), err
 }
 
 // below are the objects in all files of a folder of examples/composition.
@@ -136,7 +149,7 @@ func newWorld(t *testing.T) *world {
 		names: map[string]*unstructured.Unstructured{}, made: map[string]map[string]*unstructured.Unstructured{},
 		connections: map[string][]byte{"endpoint": []byte("192.0.2.7"), "port": []byte("22"), "vmid": []byte("10000")},
 	}
-	objs, err := below("apis")
+	objs, err := apis()
 	if err != nil {
 		t.Fatal(err)
 	}
