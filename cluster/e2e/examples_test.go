@@ -217,7 +217,8 @@ func exampleFolders(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if !slices.Contains(append(machines, "provider", "scenarios", "composition", "crossplane", "external-dns", "gitops", "ipam", "policies"), e.Name()) {
+		elsewhere := []string{"provider", "scenarios", "backstage", "composition", "crossplane", "external-dns", "gitops", "ipam", "policies"}
+		if !slices.Contains(slices.Concat(machines, elsewhere), e.Name()) {
 			t.Errorf("examples/%s is applied by no test", e.Name())
 		}
 	}
