@@ -75,6 +75,16 @@ func (r *cached[T]) get(ctx, life context.Context, now func() time.Time, maxAge 
 	return f.wait(ctx)
 }
 
+// refresh reads a value that is older than maxAge anew, unless that is under way. Until then it
+// counts as before.
+func (r *cached[T]) refresh(life context.Context, now func() time.Time, maxAge time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.current == nil && now().Sub(r.begun) > maxAge {
+		r.begin(life, &call[T]{done: make(chan struct{})}, now)
+	}
+}
+
 // fresh reads the value after now. Those who want that while such a read is under
 // way share the next one.
 func (r *cached[T]) fresh(ctx, life context.Context, now func() time.Time) (T, error) {

@@ -130,7 +130,7 @@ type Cluster struct {
 	tasks     cached[[]proxmox.Task]
 	permitted cached[proxmox.Privileges] // on /
 	primed    cached[struct{}]           // whether what has been so far was read
-	own       cached[struct{}]           // whether our tasks were looked for on all nodes
+	own       cached[[]string]           // nodes on which our tasks could not be looked for
 
 	ids reservations
 	end context.CancelFunc
@@ -268,7 +268,7 @@ func (c *Cluster) Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Ta
 	}
 	tasks, err := c.tasks.get(ctx, c.life, c.now, c.maxReadAge(c.pace()))
 	if err == nil && !c.client.ListsOwnTasks(tasks) {
-		_, err = c.own.get(ctx, c.life, c.now, forGood)
+		err = c.knownOwn(ctx)
 	}
 	c.feeds.Lock()
 	defer c.feeds.Unlock()

@@ -48,6 +48,10 @@ type pve struct {
 	own                       map[string][]proxmox.Task
 	hidesOwn, runsAll, noTask bool
 
+	// deniesTask has single tasks denied, and hangs is the node that does not list its tasks.
+	deniesTask bool
+	hangs      string
+
 	mu     sync.Mutex
 	guests []proxmox.Guest
 	nodes  []proxmox.Node // pve1 if nil
@@ -220,6 +224,8 @@ func (p *pve) Task(_ context.Context, u proxmox.UPID) (proxmox.Task, error) {
 	switch {
 	case p.noTask:
 		return proxmox.Task{}, &proxmox.Error{Status: http.StatusInternalServerError, Message: "no such task"}
+	case p.deniesTask:
+		return proxmox.Task{}, &proxmox.Error{Status: http.StatusForbidden, Message: "Permission check failed (/nodes/pve1, Sys.Audit)"}
 	case p.runsAll:
 		return running(u), nil
 	}
@@ -230,6 +236,9 @@ func (p *pve) OwnTasks(_ context.Context, node string) ([]proxmox.Task, error) {
 	p.nodeLists.Add(1)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if node == p.hangs {
+		return nil, &proxmox.Error{Status: 595, Message: "No route to host"}
+	}
 	return slices.Clone(p.own[node]), p.err
 }
 

@@ -43,6 +43,15 @@ const (
 
 	// exitUnknown is the end of a task of which PVE knows nothing any more.
 	exitUnknown = "PVE does not know the task any more"
+
+	// hiddenFor is how long a task is taken to run that this user may not ask for, such as one of
+	// the token that was used before: it needs Sys.Audit on the node. The lock of the VM tells of
+	// what takes longer.
+	hiddenFor = 10 * time.Minute
+
+	// missedAfter is how long after a look for tasks of this user that some node did not answer
+	// the next one follows.
+	missedAfter = 30 * time.Second
 )
 
 // PVE compares the owner of a task without the name of the token: /cluster/tasks has no
@@ -91,9 +100,9 @@ func (c *Cluster) look(u proxmox.UPID) {
 	if ok {
 		f.looking, f.next = false, c.now().Add(min(firstLook*time.Duration(f.looks+1), lastLook))
 		f.looks++
-		if proxmox.IsNoSuchTask(err) && c.now().Sub(f.begun) > visibleWithin {
+		if exit := lost(u, err, c.now().Sub(f.begun)); exit != "" {
 			t, known = followedTask(u), true
-			t.Running, t.ExitStatus = false, exitUnknown
+			t.Running, t.ExitStatus = false, exit
 		}
 	}
 	if ok && known && !t.Running {
@@ -106,6 +115,18 @@ func (c *Cluster) look(u proxmox.UPID) {
 	for _, end := range c.ended(map[proxmox.UPID]proxmox.Task{u: t}) {
 		end()
 	}
+}
+
+// lost returns how a task has ended, for all that can be known, which was followed for some time and
+// is asked for in vain. Empty if it may still run.
+func lost(u proxmox.UPID, err error, followed time.Duration) string {
+	switch {
+	case proxmox.IsNoSuchTask(err) && followed > visibleWithin:
+		return exitUnknown
+	case proxmox.IsAuthorization(err) && followed > hiddenFor:
+		return "PVE does not tell this user how the task ended: it lacks Sys.Audit on /nodes/" + u.Node()
+	}
+	return ""
 }
 
 // An endedTask has ended lately, and PVE does not list it.
@@ -147,26 +168,40 @@ func (c *Cluster) withFollowed(list []proxmox.Task) []proxmox.Task {
 	return list
 }
 
-// followOwn follows the tasks of this user that run on any node. Nodes that cannot be
-// asked are left out: nothing can be started there.
-func (c *Cluster) followOwn(ctx context.Context) (struct{}, error) {
+// knownOwn makes sure that the tasks of this user which began before this process are followed.
+// Nodes that did not answer are asked again, which nobody waits for.
+func (c *Cluster) knownOwn(ctx context.Context) error {
+	missed, err := c.own.get(ctx, c.life, c.now, forGood)
+	if len(missed) > 0 {
+		c.own.refresh(c.life, c.now, missedAfter)
+	}
+	return err
+}
+
+// followOwn follows the tasks of this user that run on any node, and returns the nodes that
+// could not be asked. Nodes that are offline are left out: nothing runs there.
+func (c *Cluster) followOwn(ctx context.Context) (missed []string, err error) {
 	nodes, err := c.Nodes(ctx)
 	if err != nil {
-		return struct{}{}, err
+		return nil, err
 	}
 	for _, n := range nodes {
 		if n.Offline() {
 			continue
 		}
 		tasks, err := c.client.OwnTasks(ctx, n.Name)
-		if err != nil && !proxmox.IsUnavailable(err) {
-			return struct{}{}, err
+		if proxmox.IsUnavailable(err) {
+			missed = append(missed, n.Name)
+			continue
+		}
+		if err != nil {
+			return nil, err
 		}
 		for _, t := range tasks {
 			c.followFound(t.UPID)
 		}
 	}
-	return struct{}{}, nil
+	return missed, nil
 }
 
 // followFound follows a task that nobody follows yet. Whoever watches its guest is told

@@ -19,6 +19,7 @@ package inventory
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -138,6 +139,30 @@ func TestOwnTaskIsUnknown(t *testing.T) {
 	})
 }
 
+// TestOwnTaskMayNotBeSeen follows a task that another token of the user has started: PVE tells who
+// lacks Sys.Audit on the node only about tasks of its own.
+func TestOwnTaskMayNotBeSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := upidOf("1", "qmshutdown", "100", "we@pve!before")
+		p := &pve{hidesOwn: true, deniesTask: true}
+		c := New(p, WithPollInterval(time.Second))
+		defer c.Close()
+		f := make(followed, 10)
+		c.Follow(u, f.done)
+		pass(hiddenFor - time.Minute)
+		if got, want := runningOf(t, recent(c)), fmt.Sprint([]proxmox.UPID{u}); got != want || len(f.told()) != 0 {
+			t.Errorf("A task that may not be asked for can run: want %s, got %s", want, got)
+		}
+		pass(2 * time.Minute)
+		if got := runningOf(t, recent(c)); got != "[]" {
+			t.Errorf("It does not hold up its VM for ever, got %s", got)
+		}
+		if told := f.told(); len(told) != 1 || !strings.Contains(told[0], "Sys.Audit on /nodes/pve1") {
+			t.Errorf("Its end names the privilege that is missing, got %s", told)
+		}
+	})
+}
+
 // TestManyOwnTasks bounds how often single tasks are asked for.
 func TestManyOwnTasks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -175,6 +200,42 @@ func TestOwnTaskOfBefore(t *testing.T) {
 		}
 		if got, want := len(runningOf(t, fresh(c))), len(fmt.Sprint([]proxmox.UPID{before, lost})); got != want {
 			t.Errorf("A fresh list has what has begun since, got %s", runningOf(t, fresh(c)))
+		}
+	})
+}
+
+// TestOwnTaskOfNodeThatFailed finds a task that this user has started before this process was, on a
+// node that did not answer at the first look.
+func TestOwnTaskOfNodeThatFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		before := upidOf("1", "qmshutdown", "100", "we@pve!token")
+		p := &pve{
+			hidesOwn: true, runsAll: true, nodes: []proxmox.Node{{Name: "pve1"}, {Name: "pve2"}},
+			own: map[string][]proxmox.Task{"pve1": {running(before)}}, hangs: "pve1",
+		}
+		c := New(p, WithPollInterval(time.Second))
+		defer c.Close()
+		if got := runningOf(t, recent(c)); got != "[]" {
+			t.Errorf("A node that does not answer holds up nobody, got %s", got)
+		}
+		n := p.nodeLists.Load()
+		p.set(func() { p.hangs = "" })
+		pass(missedAfter - time.Second)
+		_ = runningOf(t, recent(c))
+		if p.nodeLists.Load() != n {
+			t.Errorf("It is not asked again at once, got %d more calls", p.nodeLists.Load()-n)
+		}
+		pass(2 * time.Second)
+		_ = runningOf(t, recent(c))
+		pass(time.Second)
+		if got, want := runningOf(t, recent(c)), fmt.Sprint([]proxmox.UPID{before}); got != want {
+			t.Errorf("A later look finds what runs there: want %s, got %s", want, got)
+		}
+		n = p.nodeLists.Load()
+		pass(time.Minute)
+		_ = runningOf(t, recent(c))
+		if p.nodeLists.Load() != n {
+			t.Errorf("Once all nodes were asked it is known for good, got %d more calls", p.nodeLists.Load()-n)
 		}
 	})
 }
