@@ -123,7 +123,7 @@ func (e *external) adoptTemplates(ctx context.Context, v *view, rev *revision, v
 		}
 		t := &template{Node: v.guests[i].Node, VMID: id, UUID: qemu.Config(config.Values).UUID(), Done: true, Adopted: true}
 		switch {
-		case !v.guests[i].Template:
+		case !qemu.Config(config.Values).Template():
 			return errors.Errorf("cannot adopt VM %d: it is not a template", id)
 		case t.UUID == "":
 			return errors.Errorf("cannot adopt template %d: %s", id, qemu.NoUUID)

@@ -20,7 +20,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -32,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/checksum"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -600,11 +600,10 @@ func (e *external) vmStateOf(ctx context.Context, v *view, t *template) (vmState
 // task works on it. The tasks are read first: what they have done is in the
 // configuration then.
 func (e *external) vm(ctx context.Context, t *template) (qemu.Config, bool, error) {
-	tasks, err := e.inventory.Tasks(ctx, inventory.Recent)
+	busy, err := target.Works(ctx, e.inventory, t.VMID, inventory.Recent)
 	if err != nil {
 		return nil, false, err
 	}
-	busy := slices.ContainsFunc(tasks, func(x proxmox.Task) bool { return x.Works() && x.ID == strconv.Itoa(t.VMID) })
 	c, err := e.client.Config(ctx, proxmox.Ref{Node: t.Node, VMID: t.VMID})
 	if proxmox.IsNotFound(err) {
 		return nil, busy, nil

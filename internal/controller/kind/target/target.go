@@ -87,9 +87,9 @@ func (p Parts[T]) Unselected() *kind.Problem {
 
 // An Inventory answers what is asked about a VM.
 type Inventory interface {
+	Cluster
+
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
-	Nodes(ctx context.Context) ([]proxmox.Node, error)
-	Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error)
 	ClusterName(ctx context.Context) (string, error)
 	Follow(u proxmox.UPID, done func(proxmox.Task))
 }
@@ -119,17 +119,40 @@ func Locate(ctx context.Context, in Inventory, c Client, vmid int) (*proxmox.Gue
 	return nil, err
 }
 
+// A Cluster is what is known of the nodes of a cluster and their tasks.
+type Cluster interface {
+	Nodes(ctx context.Context) ([]proxmox.Node, error)
+	Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error)
+}
+
 // NodeOffline reports whether the cluster says that a node is offline.
-func NodeOffline(ctx context.Context, in Inventory, node string) (bool, error) {
-	nodes, err := in.Nodes(ctx)
+func NodeOffline(ctx context.Context, c Cluster, node string) (bool, error) {
+	nodes, err := c.Nodes(ctx)
 	return slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == node && n.Offline() }), err
 }
 
-// Busy reports whether a task works on a VM, of ours or anybody's.
-func Busy(ctx context.Context, in Inventory, vmid int) (bool, error) {
-	all, err := in.Tasks(ctx, inventory.Fresh)
+// Busy reports whether a task works on a VM now, of ours or anybody's.
+func Busy(ctx context.Context, c Cluster, vmid int) (bool, error) {
+	return Works(ctx, c, vmid, inventory.Fresh)
+}
+
+// Works reports whether a task works on a VM, by a list of tasks that is at most maxAge old. PVE goes on listing as running what ran on a
+// node that has gone down, until that is back: those tasks do not count.
+func Works(ctx context.Context, c Cluster, vmid int, maxAge time.Duration) (bool, error) {
+	all, err := c.Tasks(ctx, maxAge)
+	if err != nil {
+		return false, err
+	}
 	id := strconv.Itoa(vmid)
-	return slices.ContainsFunc(all, func(t proxmox.Task) bool { return t.Works() && t.ID == id }), err
+	for _, t := range all {
+		if !t.Works() || t.ID != id {
+			continue
+		}
+		if off, err := NodeOffline(ctx, c, t.Node); err != nil || !off {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 // Locked returns the problem that a VM is locked, or that a task works on it.

@@ -161,7 +161,11 @@ func TestLocked(t *testing.T) {
 	}{
 		"Free":  {reason: "A task of another VM is no obstacle.", tasks: []proxmox.Task{{UPID: "u", Type: "vzdump", ID: "101", Running: true}}},
 		"Ended": {reason: "A task that has ended is no obstacle.", tasks: []proxmox.Task{{UPID: "u", Type: "vzdump", ID: "100"}}},
-		"Lock":  {reason: "A lock is an obstacle.", config: qemu.Config{"lock": "backup"}, message: `"qm unlock 100"`},
+		"Dead": {
+			reason: "What ran on a node that has gone down is listed as running until it is back, and is no obstacle.",
+			tasks:  []proxmox.Task{{UPID: "u", Type: "vzdump", ID: "100", Node: "off", Running: true}},
+		},
+		"Lock": {reason: "A lock is an obstacle.", config: qemu.Config{"lock": "backup"}, message: `"qm unlock 100"`},
 		"Occupied": {
 			reason: "A task is an obstacle.", tasks: []proxmox.Task{{UPID: "u", Type: "vzdump", ID: "100", Running: true}},
 			message: "works on VM 100",
