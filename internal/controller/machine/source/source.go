@@ -120,10 +120,60 @@ type Finder struct {
 // guests of the cluster that may be cloned.
 func (e Finder) guests(ctx context.Context) ([]proxmox.Guest, error) {
 	guests, err := e.Inventory.Guests(ctx, inventory.Current)
-	if e.Tenant == nil || err != nil {
-		return guests, err
+	return e.seen(guests), err
+}
+
+// seen are those of some guests that the tenant may see.
+func (e Finder) seen(guests []proxmox.Guest) []proxmox.Guest {
+	if e.Tenant == nil {
+		return guests
 	}
-	return slices.DeleteFunc(slices.Clone(guests), func(g proxmox.Guest) bool { return !e.Tenant.Sees(g) }), nil
+	return slices.DeleteFunc(slices.Clone(guests), func(g proxmox.Guest) bool { return !e.Tenant.Sees(g) })
+}
+
+// matched returns the guests of the cluster that match. Those that were not reported yet are read if it depends on them.
+func (e Finder) matched(ctx context.Context, match func([]proxmox.Guest) ([]proxmox.Guest, error)) ([]proxmox.Guest, error) {
+	guests, err := e.Inventory.Guests(ctx, inventory.Current)
+	if err != nil {
+		return nil, err
+	}
+	found, refused := match(e.seen(guests))
+	certain := refused == nil && !slices.ContainsFunc(found, unreported)
+	if certain || !slices.ContainsFunc(guests, unreported) {
+		return found, refused
+	}
+	if guests, err = e.reported(ctx, guests); err != nil {
+		return nil, err
+	}
+	return match(e.seen(guests))
+}
+
+// unreported reports whether the cluster's list has neither the name of a VM nor whether it is a template: pvestatd has not
+// reported it yet, as in the first seconds after it was made or its node was started.
+func unreported(g proxmox.Guest) bool {
+	return g.Type == "qemu" && g.Status == "unknown" && g.Name == ""
+}
+
+// reported has of guests that were not reported yet what their configurations tell, if their nodes answer.
+func (e Finder) reported(ctx context.Context, guests []proxmox.Guest) ([]proxmox.Guest, error) {
+	guests = slices.Clone(guests)
+	for i, g := range guests {
+		if !unreported(g) {
+			continue
+		}
+		read, err := e.Inventory.Config(ctx, g.Ref())
+		if proxmox.IsUnavailable(err) || proxmox.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		guests[i].Name, guests[i].Template = read.Values["name"], qemu.Config(read.Values).Template()
+		if guests[i].Template {
+			guests[i].Status = "stopped"
+		}
+	}
+	return guests, nil
 }
 
 // checkTenant is an error if the source may not be cloned.
@@ -182,11 +232,7 @@ func (e Finder) sourceOf(ctx context.Context, m object.Machine, image *imageref.
 func (e Finder) listedSource(
 	ctx context.Context, node string, sees validate.PrivilegeRequirement, match func([]proxmox.Guest) ([]proxmox.Guest, error),
 ) (*Source, error) {
-	guests, err := e.guests(ctx)
-	if err != nil {
-		return nil, err
-	}
-	found, err := match(guests)
+	found, err := e.matched(ctx, match)
 	if err != nil {
 		return nil, e.Checks.HintMissingPrivilege(ctx, err, sees)
 	}

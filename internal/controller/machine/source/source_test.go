@@ -19,6 +19,8 @@ package source
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,9 +28,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
+	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -37,13 +41,23 @@ type guests struct {
 	all     []proxmox.Guest
 	created map[int]int64
 	read    []int
+
+	// configs of some VMs, and the node that does not answer.
+	configs map[int]map[string]string
+	silent  string
 }
 
 func (g *guests) Guests(context.Context, time.Duration) ([]proxmox.Guest, error) { return g.all, nil }
 
 func (g *guests) Config(_ context.Context, ref proxmox.Ref) (proxmox.VMConfig, error) {
 	g.read = append(g.read, ref.VMID)
-	c := proxmox.VMConfig{Values: map[string]string{}}
+	if ref.Node == g.silent {
+		return proxmox.VMConfig{}, &proxmox.Error{Status: 595, Message: "No route to host"}
+	}
+	c := proxmox.VMConfig{Values: maps.Clone(g.configs[ref.VMID])}
+	if c.Values == nil {
+		c.Values = map[string]string{}
+	}
 	if at := g.created[ref.VMID]; at != 0 {
 		c.Values["meta"] = fmt.Sprintf("creation-qemu=9.2.0,ctime=%d", at)
 	}
@@ -119,6 +133,65 @@ func TestNamedTemplate(t *testing.T) {
 			}
 			if !s.On(s.Node) {
 				t.Errorf("\n%s\nit does not stand in for itself: %+v", tc.reason, s.Instead)
+			}
+		})
+	}
+}
+
+// TestUnreported finds sources among guests of which the cluster's list has neither the name nor that they are templates.
+func TestUnreported(t *testing.T) {
+	guest := func(vmid int, node string) proxmox.Guest {
+		return proxmox.Guest{VMID: vmid, Node: node, Type: "qemu", Status: "unknown"}
+	}
+	all := []proxmox.Guest{
+		{VMID: 100, Node: "pve1", Name: "web", Type: "qemu", Status: "running"},
+		{VMID: 9000, Node: "pve1", Name: "debian", Type: "qemu", Status: "stopped", Template: true},
+		guest(9001, "pve1"), guest(101, "pve1"), guest(9002, "pve2"),
+	}
+	configs := map[int]map[string]string{9001: {"name": "ubuntu", "template": "1"}, 101: {"name": "db"}, 9002: {"name": "suse", "template": "1"}}
+	template := func(v string) v1alpha1.MachineParameters {
+		return v1alpha1.MachineParameters{Template: new(intstr.Parse(v))}
+	}
+	clone := func(v string) v1alpha1.MachineParameters {
+		return v1alpha1.MachineParameters{Clone: &v1alpha1.MachineClone{VM: new(intstr.Parse(v))}}
+	}
+	image := &imageref.Choice{Pin: imageref.Pin{Template: true}, Replicas: []imageref.Replica{{VMID: 9001}}}
+	cases := map[string]struct {
+		reason string
+		spec   v1alpha1.MachineParameters
+		image  *imageref.Choice
+		want   int
+		linked bool
+		read   []int
+		err    string
+	}{
+		"VMID":         {reason: "A template is known by its configuration.", spec: template("9001"), want: 9001, linked: true},
+		"Name":         {reason: "So it is by its name.", spec: template("ubuntu"), want: 9001, linked: true},
+		"NoTemplate":   {reason: "A VM is a VM.", spec: template("101"), err: "is a VM, not a template"},
+		"Missing":      {reason: "What is nowhere is missing.", spec: template("void"), err: "template 'void' not found"},
+		"Silent":       {reason: "What cannot be read is not taken for a VM.", spec: template("9002"), err: "cannot be read on node pve2"},
+		"CloneLinked":  {reason: "A template is cloned linked.", spec: clone("9001"), want: 9001, linked: true},
+		"CloneVM":      {reason: "A VM is copied.", spec: clone("101"), want: 101},
+		"CloneByName":  {reason: "A VM has a name.", spec: clone("db"), want: 101},
+		"TemplateOf":   {reason: "An Image knows its templates.", image: image, want: 9001, linked: true},
+		"NotDependent": {reason: "Nothing is read that does not matter.", spec: template("debian"), want: 9000, linked: true, read: []int{9000}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			inventory := &guests{all: all, configs: configs, silent: "pve2"}
+			m := &namespaced.Machine{Spec: namespaced.MachineSpec{ForProvider: tc.spec}}
+			s, err := Finder{Inventory: inventory, Checks: &preflight.Checks{Superuser: true}}.sourceOf(t.Context(), m, tc.image, "")
+			if tc.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.err) {
+					t.Errorf("\n%s\nwant an error with %q, got %v", tc.reason, tc.err, err)
+				}
+				return
+			}
+			if err != nil || s.VMID != tc.want || IsFull(tc.spec.Clone, s) == tc.linked {
+				t.Errorf("\n%s\nwant VMID %d, linked %v, got %+v, %v", tc.reason, tc.want, tc.linked, s, err)
+			}
+			if tc.read != nil && !slices.Equal(inventory.read, tc.read) {
+				t.Errorf("\n%s\nwant the VMs %v read, got %v", tc.reason, tc.read, inventory.read)
 			}
 		})
 	}

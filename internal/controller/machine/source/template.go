@@ -36,12 +36,8 @@ import (
 // namedTemplate is a template that the spec names by its name, VMID or tags: of those on the
 // node, or else of all, the newest.
 func (e Finder) namedTemplate(ctx context.Context, p *v1alpha1.MachineParameters, node string) (*Source, error) {
-	guests, err := e.guests(ctx)
-	if err != nil {
-		return nil, err
-	}
 	w := wantedTemplate{name: p.Template, tags: p.TemplateTags}
-	found, err := w.among(guests)
+	found, err := e.matched(ctx, w.among)
 	if err != nil {
 		return nil, e.Checks.HintMissingPrivilege(ctx, err, validate.On(templatePath(p.Template), "VM.Audit"))
 	}
@@ -105,6 +101,8 @@ func (w wantedTemplate) among(guests []proxmox.Guest) ([]proxmox.Guest, error) {
 	for _, g := range guests {
 		switch {
 		case g.Type != "qemu" || byID && g.VMID != id:
+		case byID && unreported(g):
+			return nil, conditions.Reject(conditions.Creating, "template '%s' cannot be read on node %s, so it is not known whether it is one", w.name, g.Node)
 		case byID && !g.Template:
 			return nil, conditions.Reject(conditions.Creating, "template '%s' is a VM, not a template: to clone it, set clone.vm", w.name)
 		case g.Template && (byID || w.name == nil || g.Name == w.name.String()) && hasTags(g, w.tags):
