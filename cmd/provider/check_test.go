@@ -101,6 +101,42 @@ func TestCheckUnconnected(t *testing.T) {
 	}
 }
 
+// TestConnectionOfEnvironment has a provider configuration that is named go before an endpoint of the environment.
+func TestConnectionOfEnvironment(t *testing.T) {
+	variables := map[string]string{"PVE_ENDPOINT": "https://a:8006, https://b:8006"}
+	cases := map[string]struct {
+		reason string
+		given  connectionOptions
+		want   connectionOptions
+	}{
+		"Nothing": {
+			reason: "The endpoints of the environment are taken.",
+			want:   connectionOptions{Endpoint: []string{"https://a:8006", "https://b:8006"}, ProviderConfig: "default"},
+		},
+		"Endpoint": {
+			reason: "A flag goes before a variable, and manifests may name a configuration beside it.",
+			given:  connectionOptions{Endpoint: []string{"https://c:8006"}, ProviderConfig: "lab"},
+			want:   connectionOptions{Endpoint: []string{"https://c:8006"}, ProviderConfig: "lab"},
+		},
+		"ProviderConfig": {
+			reason: "The provider configuration that is named is used.",
+			given:  connectionOptions{ProviderConfig: "lab"}, want: connectionOptions{ProviderConfig: "lab"},
+		},
+		"Default": {
+			reason: "So is the default one, if it is named.",
+			given:  connectionOptions{ProviderConfig: "default"}, want: connectionOptions{ProviderConfig: "default"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.given.complete(func(name string) string { return variables[name] })
+			if diff := cmp.Diff(tc.want, tc.given); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // TestFeatureNames has the help name what the definition of provider configurations takes.
 func TestFeatureNames(t *testing.T) {
 	file, err := definitions.Files.ReadFile("crds/proxmox.vitistack.io_providerconfigs.yaml")

@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 
@@ -35,14 +36,14 @@ import (
 
 // connectionOptions are the flags that say how a command reaches Proxmox VE.
 type connectionOptions struct {
-	Endpoint        []string `env:"PROXMOX_ENDPOINT,PVE_ENDPOINT" group:"direct" help:"URL of the API, such as https://pve1.example.com:8006. Several are tried in turn." placeholder:"URL"`
+	Endpoint        []string `group:"direct" help:"URL of the API, such as https://pve1.example.com:8006. Several are tried in turn. Default: those of PROXMOX_ENDPOINT or PVE_ENDPOINT, unless --provider-config is given." placeholder:"URL"`
 	CredentialsFile string   `group:"direct" help:"File with a token (user@realm!id=secret), or with JSON as a ProviderConfig's Secret has it." placeholder:"FILE"`
 	CAFile          string   `env:"PROXMOX_CA_FILE" group:"direct" help:"File with the certificates to trust. Default: the system's." name:"ca-file" placeholder:"FILE"`
 	Insecure        bool     `env:"PROXMOX_INSECURE_SKIP_TLS_VERIFY,PVE_INSECURE_SKIP_VERIFY,PROXMOX_INSECURE" group:"direct" help:"Trust any certificate." name:"insecure-skip-tls-verify"`
 
 	Kubeconfig         string `group:"config" help:"Path of the kubeconfig. Default: that of KUBECONFIG, the pod's account or ~/.kube/config." placeholder:"PATH"`
 	Namespace          string `group:"config" help:"Namespace of the Machines. Without, they are cluster-scoped." placeholder:"NAME" short:"n"`
-	ProviderConfig     string `default:"default" group:"config" help:"Name of the provider configuration." placeholder:"NAME"`
+	ProviderConfig     string `group:"config" help:"Name of the provider configuration. Default: default." placeholder:"NAME"`
 	ProviderConfigKind string `default:"ClusterProviderConfig" enum:"ClusterProviderConfig,ProviderConfig" group:"config" help:"Kind of the provider configuration of Machines with a namespace: ClusterProviderConfig or ProviderConfig."`
 }
 
@@ -58,9 +59,19 @@ func connectionGroups() []kong.Group {
 	}
 }
 
+// complete the options with those of the environment. A command that names a provider
+// configuration does not connect to an endpoint of the environment instead.
+func (o *connectionOptions) complete(getenv func(string) string) {
+	if len(o.Endpoint) == 0 && o.ProviderConfig == "" {
+		o.Endpoint = list(first(getenv, "PROXMOX_ENDPOINT", "PVE_ENDPOINT"))
+	}
+	o.ProviderConfig = cmp.Or(o.ProviderConfig, connect.DefaultName)
+}
+
 // validate the names that the manifests get, which nobody else may see before
 // they are applied.
 func (o *connectionOptions) validate() error {
+	o.complete(os.Getenv)
 	if len(validation.IsDNS1123Label(o.Namespace)) > 0 && o.Namespace != "" {
 		return errors.Errorf("%q is not a name of a namespace", o.Namespace)
 	}
