@@ -32,7 +32,7 @@ import (
 )
 
 // healthCheck is the one that users give Argo CD.
-const healthCheck = "gitops/argocd/resource_customizations/proxmox.vitistack.io/_/health.lua"
+const healthCheck = "gitops/argocd/resource_customizations/proxmox._vitistack.io/_/health.lua"
 
 // testGitOps follows a Machine through creation, changes, a failure and deletion as tools that wait for resources see it: at no
 // time do they take the status of another spec for that of this one.

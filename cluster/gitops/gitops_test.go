@@ -31,7 +31,7 @@ import (
 const examples = "../../examples/gitops"
 
 // checks is the folder of the health check of Argo CD, in the form that its repository has.
-const checks = examples + "/argocd/resource_customizations/proxmox.vitistack.io/_"
+const checks = examples + "/argocd/resource_customizations/proxmox._vitistack.io/_"
 
 // manifest returns a resource, with integers as those of an API server.
 func manifest(t *testing.T, file string) *unstructured.Unstructured {

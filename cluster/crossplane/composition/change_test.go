@@ -402,6 +402,15 @@ func TestErrorCategories(t *testing.T) {
 		},
 		"Node":    {"the node is off", "Ready", "False", "NodeOffline", "node a is offline", "NodeUnhealthy", "node a is offline"},
 		"Network": {"nobody listens", "Synced", "False", "ReconcileError", "cannot list: connection refused", "NetworkError", "cannot list: connection refused"},
+		"Gateway": {
+			"a proxy in between says so", "Synced", "False", "ReconcileError", "cannot list: HTTP status 502 Bad Gateway", "NetworkError",
+			"cannot list: HTTP status 502 Bad Gateway",
+		},
+		"Lock": {
+			"the lock of a VM is no part of the network", "Synced", "False", "ReconcileError",
+			"can't lock file '/run/lock/qemu-server/lock-100.conf' - got timeout", "None",
+			"can't lock file '/run/lock/qemu-server/lock-100.conf' - got timeout",
+		},
 		"Bridge": {
 			"the bridge is missing", "NetworkConfigured", "False", "NetworkError", "bridge 'vmbr999' not found on node test-node; bridges there: vmbr0",
 			"ValidationFailed", "network bridge 'vmbr999' does not exist on node 'test-node'",
