@@ -101,7 +101,7 @@ func TestBackupJobSchedule(t *testing.T) {
 	for schedule, event := range map[string]bool{
 		"02:30": true, "mon..fri 22:00": true, "sat,sun 1:00": true, "*-*-1 03:00": true, "daily": true, "semi-annually": true, "mon": true,
 		"*/15": true, "*:0/30": true, "8..17,22:0/15": true, "mon..wed 30/10": true, "12-24": true, "2026-12-24 23:59:59": true,
-		"02:30 UTC": true, "monday,friday 6:00": true,
+		"02:30 UTC": true, "monday,friday 6:00": true, "Mon 02:00": true, "MON..Fri 22:00": true, "mondx 2:00": false,
 		"0 2 * * *": false, "25:00": false, "02:60": false, "every day": false, "foo 2:30": false, "2:30 ": false, "": false,
 	} {
 		for in, s := range scopes() {
