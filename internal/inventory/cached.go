@@ -18,12 +18,25 @@ package inventory
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // readTimeout ends a shared read whose callers may all have gone.
 const readTimeout = time.Minute
+
+const (
+	// joinTimeout is how long callers wait for a read that others have begun, counted from its
+	// beginning: a cluster that does not answer would keep all workers, which look at other clusters too.
+	joinTimeout = 10 * time.Second
+
+	// retryTimeout is how long callers wait for a read after one to which there was no answer. What
+	// answers does so sooner.
+	retryTimeout = time.Second
+)
 
 // A cached is a value that is read once for all who want it at the same time,
 // and kept for a while.
@@ -39,11 +52,17 @@ type cached[T any] struct {
 
 	// stale counts how often what was read was found to be that.
 	stale int
+
+	// joined is what is read, such as "list tasks", if callers wait no longer for a read of others
+	// than the timeouts say, and failed the error of the last one if there was no answer.
+	joined string
+	failed error
 }
 
 // A call is a read under way, or the one after it.
 type call[T any] struct {
 	done  chan struct{}
+	begun time.Time
 	fresh bool
 	stale int // of the reading when it began
 	value T
@@ -66,13 +85,39 @@ func (r *cached[T]) get(ctx, life context.Context, now func() time.Time, maxAge 
 		defer r.mu.Unlock()
 		return r.value, nil
 	}
-	f := r.current
+	f, own := r.current, false
 	if f == nil || f.stale != r.stale {
-		f = &call[T]{done: make(chan struct{})}
+		f, own = &call[T]{done: make(chan struct{})}, true
 		r.begin(life, f, now)
 	}
+	p := r.patience(f, own, now)
 	r.mu.Unlock()
-	return f.wait(ctx)
+	return f.wait(ctx, p)
+}
+
+// A patience is how long a caller waits for a read, and the error afterwards.
+type patience struct {
+	time.Duration
+
+	err error
+}
+
+// patience of a caller that has begun a read, or joins one of others. It must be called with the lock held.
+func (r *cached[T]) patience(f *call[T], own bool, now func() time.Time) patience {
+	switch {
+	case r.joined == "" || own && r.failed == nil:
+		return patience{}
+	case r.failed != nil:
+		return patience{Duration: retryTimeout, err: r.failed}
+	}
+	age := time.Duration(0)
+	if !f.begun.IsZero() {
+		age = now().Sub(f.begun)
+	}
+	return patience{
+		Duration: max(joinTimeout-age, retryTimeout),
+		err:      &proxmox.Error{Op: r.joined, Method: http.MethodGet, Status: 599, Message: "no answer in time", Problem: proxmox.ProblemTimeout},
+	}
 }
 
 // refresh reads a value that is older than maxAge anew, unless that is under way. Until then it
@@ -88,49 +133,71 @@ func (r *cached[T]) refresh(life context.Context, now func() time.Time, maxAge t
 // fresh reads the value after now. Those who want that while such a read is under
 // way share the next one.
 func (r *cached[T]) fresh(ctx, life context.Context, now func() time.Time) (T, error) {
+	f, p := r.following(life, now)
+	return f.wait(ctx, p)
+}
+
+// poll reads the value after now, however long that takes.
+func (r *cached[T]) poll(life context.Context, now func() time.Time) (T, error) {
+	f, _ := r.following(life, now)
+	return f.wait(life, patience{})
+}
+
+// following is a read that begins after now, and how long its callers wait.
+func (r *cached[T]) following(life context.Context, now func() time.Time) (*call[T], patience) {
 	r.mu.Lock()
-	f := r.next
+	defer r.mu.Unlock()
+	f, own := r.next, false
 	switch {
 	case f != nil:
 	case r.current != nil && r.current.fresh:
 		f = &call[T]{done: make(chan struct{}), fresh: true}
 		r.next = f
 	default:
-		f = &call[T]{done: make(chan struct{}), fresh: true}
+		f, own = &call[T]{done: make(chan struct{}), fresh: true}, true
 		r.begin(life, f, now)
 	}
-	r.mu.Unlock()
-	return f.wait(ctx)
+	return f, r.patience(f, own, now)
 }
 
 // begin must be called with the lock held.
 func (r *cached[T]) begin(life context.Context, f *call[T], now func() time.Time) {
-	r.current, f.stale = f, r.stale
+	r.current, f.stale, f.begun = f, r.stale, now()
 	go r.run(life, f, now)
 }
 
-func (f *call[T]) wait(ctx context.Context) (T, error) {
+func (f *call[T]) wait(ctx context.Context, p patience) (T, error) {
+	var late <-chan time.Time
+	if p.err != nil {
+		t := time.NewTimer(p.Duration)
+		defer t.Stop()
+		late = t.C
+	}
+	var none T
 	select {
 	case <-f.done:
 		return f.value, f.err
+	case <-late:
+		return none, p.err
 	case <-ctx.Done():
-		var none T
 		return none, ctx.Err()
 	}
 }
 
 func (r *cached[T]) run(life context.Context, f *call[T], now func() time.Time) {
-	begun := now()
 	ctx, cancel := context.WithTimeout(life, readTimeout)
 	defer cancel()
 	f.value, f.err = r.read(ctx)
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.failed = nil; proxmox.IsUnavailable(f.err) {
+		r.failed = f.err
+	}
 	if r.current == f {
 		r.current = nil
 		if f.err == nil && f.stale == r.stale {
-			r.value, r.begun, r.valid = f.value, begun, true
+			r.value, r.begun, r.valid = f.value, f.begun, true
 		}
 		if r.next != nil {
 			next := r.next

@@ -183,6 +183,7 @@ func New(client Client, opts ...Option) *Cluster {
 	c.life, c.end = context.WithCancel(context.Background())
 	c.resources.read, c.tasks.read, c.permitted.read = c.resourcesRead, c.tasksRead, c.privileges
 	c.primed.read, c.own.read = c.readFirst, c.followOwn
+	c.resources.joined, c.tasks.joined, c.primed.joined = "list resources", "list tasks", "list tasks"
 	c.infra, c.ha, c.settings, c.objects = newInfra(c.times, client), newHA(c.times, client), newSettings(c.times, client), newObjects(c.times, client)
 	c.readers = c.newReaders()
 	return c

@@ -637,3 +637,45 @@ func TestSurroundings(t *testing.T) {
 		}
 	})
 }
+
+// TestSilentCluster has a cluster that does not answer keep nobody for long, who could look at another one meanwhile.
+func TestSilentCluster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		gate := make(chan struct{})
+		p := &pve{gate: gate, err: &proxmox.Error{Status: 599, Message: "no answer in time"}}
+		c := New(p)
+		defer c.Close()
+		waited := func() time.Duration {
+			begun := time.Now()
+			if _, err := c.Resources(t.Context(), Current); !proxmox.IsUnavailable(err) {
+				t.Errorf("want that there is no answer, got %v", err)
+			}
+			return time.Since(begun)
+		}
+		first := make(chan time.Duration)
+		go func() { first <- waited() }()
+		pass(4 * time.Second)
+		if got, want := waited(), joinTimeout-4*time.Second; got != want {
+			t.Errorf("Who joins a read waits until it has taken %s: want %s, got %s", joinTimeout, want, got)
+		}
+		if got := waited(); got != retryTimeout {
+			t.Errorf("After that nobody waits for longer than %s, got %s", retryTimeout, got)
+		}
+		pass(20 * time.Second)
+		close(gate)
+		if got := <-first; got < 30*time.Second {
+			t.Errorf("Who has begun the read waits for its end, got %s", got)
+		}
+		p.set(func() { p.gate = make(chan struct{}) })
+		for range 3 {
+			if got := waited(); got != retryTimeout {
+				t.Errorf("After a read without an answer nobody waits for longer than %s, got %s", retryTimeout, got)
+			}
+		}
+		p.set(func() { close(p.gate); p.gate, p.err = nil, nil })
+		pass(time.Second)
+		if _, err := c.Resources(t.Context(), Fresh); err != nil {
+			t.Errorf("A cluster that answers again is read, got %v", err)
+		}
+	})
+}

@@ -106,12 +106,12 @@ func (c *Cluster) needed(r *reader) bool {
 // reads the list.
 func (c *Cluster) readTasks() {
 	begun := c.now()
-	if tasks, err := c.tasks.fresh(c.life, c.life, c.now); err == nil {
+	if tasks, err := c.tasks.poll(c.life, c.now); err == nil {
 		c.settle(tasks, begun)
 	}
 }
 
-func (c *Cluster) readResources() { _, _ = c.resources.fresh(c.life, c.life, c.now) }
+func (c *Cluster) readResources() { _, _ = c.resources.poll(c.life, c.now) }
 
 // tasksRead takes note of every list of tasks that is read. What has touched VMs is
 // known before the list is.
