@@ -208,14 +208,19 @@ func (d Desired) attachRejections(k v1alpha1.MachineDisk, config Config) []strin
 	return nil
 }
 
-// Attached are the existing volumes that a change of the VM's configuration attaches.
-func (d Desired) Attached(change Difference, config Config) []string {
-	var volumes []string
+// Attached are the existing volumes that a change of the VM's configuration attaches: those that the spec names or that come back, and those
+// of Volumes. Those were handed over to the VM, under a name that no other VM has.
+func (d Desired) Attached(change Difference, config Config) (named, handedOver []string) {
 	for _, k := range d.Disks {
 		device := d.Devices.Disks[k.Name]
-		if volume := d.existingVolume(k); volume != "" && config[device] == "" && change.Set[device] != "" {
-			volumes = append(volumes, volume)
+		volume := d.existingVolume(k)
+		switch {
+		case volume == "" || config[device] != "" || change.Set[device] == "":
+		case k.VolumeRef != nil:
+			handedOver = append(handedOver, volume)
+		default:
+			named = append(named, volume)
 		}
 	}
-	return volumes
+	return named, handedOver
 }

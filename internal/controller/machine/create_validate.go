@@ -197,7 +197,8 @@ func (e creator) check(ctx context.Context, c *creation) error {
 		return conditions.Reject(conditions.Allocating, "%s", strings.Join(no, "; "))
 	}
 	source := c.sourceConfig()
-	if missing, err := e.checks.MissingVolume(ctx, c.Attached(c.Difference(source), source), c.node); missing != nil || err != nil {
+	named, handedOver := c.Attached(c.Difference(source), source)
+	if missing, err := e.checks.MissingVolume(ctx, append(named, handedOver...), c.node); missing != nil || err != nil {
 		return cmp.Or(err, missing)
 	}
 	return e.checkBridges(ctx, c)

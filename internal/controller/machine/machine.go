@@ -329,7 +329,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 func (e *external) connectTo(client Client, inventory Inventory) {
 	e.client, e.inventory = client, inventory
 	e.reader = vmcache.NewReader(client, inventory)
-	e.checks = &preflight.Checks{Client: client, Inventory: inventory, Tenant: e.tenant.Tenant}
+	e.checks = &preflight.Checks{Client: client, Inventory: inventory, Reader: e.reader, Tenant: e.tenant.Tenant}
 	e.sources = source.Finder{Client: client, Inventory: inventory, Reader: e.reader, Checks: e.checks, Kube: e.kube, Object: e.object, Tenant: e.tenant.Tenant}
 }
 

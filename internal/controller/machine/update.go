@@ -127,10 +127,10 @@ func (e *external) update(ctx context.Context, m Machine) error {
 
 // checkVolumes returns an error if an existing volume that is to be attached is not there, or is another VM's.
 func (e *external) checkVolumes(ctx context.Context, m Machine) error {
-	volumes := e.planned.Attached(e.planned.change, e.vm.Config)
-	refused, err := e.checks.MissingVolume(ctx, volumes, e.vm.Node)
+	volumes, handedOver := e.planned.Attached(e.planned.change, e.vm.Config)
+	refused, err := e.checks.MissingVolume(ctx, append(handedOver, volumes...), e.vm.Node)
 	if refused == nil && err == nil {
-		refused = e.checks.CheckVolumesUnused(ctx, e.vm.VMID, volumes)
+		refused = e.checks.CheckVolumesUnused(ctx, e.vm.Ref, volumes)
 	}
 	if refused != nil {
 		e.tasks.Refused(m, refused)

@@ -43,6 +43,9 @@ const ofDrivers = 9999
 // returns the problem that keeps it from that. Nothing is written in PVE.
 func (e *external) adopt(ctx context.Context, m Volume) (*kind.Problem, error) {
 	v, named := e.view, meta.GetExternalName(m)
+	if meta.WasDeleted(m) {
+		e.refusals.forget(m)
+	}
 	if named == "" || named == v.Volume || v.Handover != nil || v.Begun != 0 || meta.WasDeleted(m) {
 		return nil, nil
 	}
@@ -115,7 +118,11 @@ func (e *external) adoptable(ctx context.Context, m Volume, volume string) (*vm,
 	case v.Config.UUID() == "":
 		return no("%s", qemu.NoUUID)
 	}
-	return v, nil, nil
+	why, err := e.refusals.whether(m, volume, e.Now(), func() (string, error) { return e.used(ctx, volume, v) })
+	if why != "" {
+		return no("%s", why)
+	}
+	return v, nil, err
 }
 
 // sameVolume returns the name of another Volume that has the disk, or may be about to, whichever is older: what has it, keeps it.

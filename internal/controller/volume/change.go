@@ -301,6 +301,9 @@ func (e *external) give(ctx context.Context, m Volume) error {
 		on(from.VMID, "VM.Config.Disk"), on(to.VMID, "VM.Config.Disk"), space(storageOf(v.Volume))); err != nil {
 		return err
 	}
+	if used, err := e.refuseUsed(ctx, m); used || err != nil {
+		return err
+	}
 	h := &volumeref.Handover{
 		From: from.VMID, Key: v.key, To: to.VMID, TargetKey: to.freeUnused(), Holder: to.holder(), Before: to.volumes(), Begun: v.now,
 	}
@@ -325,6 +328,9 @@ func (e *external) move(ctx context.Context, m Volume) error {
 	v := e.view
 	from, to := v.from, v.state.storage
 	if err := kind.CheckPrivileges(ctx, e.client, "move the disk to storage "+to, on(from.VMID, "VM.Config.Disk"), space(to)); err != nil {
+		return err
+	}
+	if used, err := e.refuseUsed(ctx, m); used || err != nil {
 		return err
 	}
 	v.Handover = &volumeref.Handover{
@@ -399,6 +405,9 @@ func (e *external) destroy(ctx context.Context, m Volume) error {
 		return errors.Errorf("VM %d is not the stub VM of this Volume, and is not destroyed", v.from.VMID)
 	}
 	if err := kind.CheckPrivileges(ctx, e.client, fmt.Sprintf("destroy VM %d", v.VMID), on(v.VMID, "VM.Allocate"), on(v.VMID, "VM.Config.Options")); err != nil {
+		return err
+	}
+	if used, err := e.refuseUsed(ctx, m); used || err != nil {
 		return err
 	}
 	v.Removing, v.Task = true, ""

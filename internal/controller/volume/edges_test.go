@@ -324,3 +324,72 @@ func TestRestored(t *testing.T) {
 		l.Errorf("the VM is %v", l.config(ref(b).VMID))
 	}
 }
+
+// borrows has a VM of somebody else attach a disk, which Proxmox VE does without a word.
+func (l *lab) borrows(r proxmox.Ref, disk string) {
+	l.Helper()
+	if l.config(r.VMID) == nil {
+		l.ended(l.root.Create(l.Context(), r, proxmox.Params{"memory": "64", "smbios1": "uuid=22222222-2222-4333-8444-555555555555"}))
+	}
+	l.must(l.root.Configure(l.Context(), r, proxmox.Change{Set: proxmox.Params{"virtio3": disk}}))
+}
+
+// returns has it detach the disk.
+func (l *lab) returns(r proxmox.Ref) {
+	l.Helper()
+	l.must(l.root.Configure(l.Context(), r, proxmox.Change{Delete: []string{"virtio3"}}))
+}
+
+// A disk that a VM of somebody else has attached too is not adopted, not handed over, not moved, and not destroyed.
+func TestBorrowed(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		owner, borrower := proxmox.Ref{Node: "pve1", VMID: 500}, proxmox.Ref{Node: "pve1", VMID: 600}
+		l.ended(l.root.Create(l.Context(), owner, proxmox.Params{
+			"memory": "64", "scsi0": "local-lvm:1", "smbios1": "uuid=11111111-2222-4333-8444-555555555555",
+		}))
+		l.must(l.root.Configure(l.Context(), owner, proxmox.Change{Delete: []string{"scsi0"}}))
+		l.borrows(borrower, "local-lvm:vm-500-disk-0")
+		v := l.adopting("v", "reclaimPolicy: Delete\n", "local-lvm:vm-500-disk-0")
+		l.until("it is not adopted", configtest.Says(v, xpv2.TypeReady, "NotAdoptable", "VM 600 uses it too"))
+		l.left600(0)
+		l.returns(borrower)
+		l.until("it is adopted", l.unbound(v))
+
+		l.borrows(borrower, v.Observation().Volume)
+		m := l.machine("a", "v")
+		l.until("it is not handed over", configtest.Says(v, xpv2.TypeReady, "Failed", "VM 600 uses it too"))
+		l.change(v, func() { v.Parameters().Storage = new("local") })
+		l.lists(m)
+		l.until("it is not moved", configtest.Says(v, xpv2.TypeReady, "Failed", "VM 600 uses it too"))
+		l.change(v, func() { v.Parameters().Storage = nil })
+		l.delete(v)
+		l.until("it is not destroyed", configtest.Says(v, xpv2.TypeReady, xpv2.ReasonDeleting, "VM 600 uses it too"))
+		l.left600(1)
+		l.returns(borrower)
+		l.until("it is gone", l.gone(v))
+	})
+}
+
+// left600 checks that the borrowed disk is there, and that so many handovers were made.
+func (l *lab) left600(handovers int) {
+	l.Helper()
+	disk, _, _ := strings.Cut(l.config(600)["virtio3"], ",")
+	if _, there := l.disks()[disk]; !there || l.count("POST /nodes/pve1/qemu/500/move_disk") != handovers || l.count("DELETE") > 0 {
+		l.Errorf("VM 600 has %q of %v, after %v", disk, l.disks(), l.writes())
+	}
+}
+
+// While VMs that could have the disk are on a node that is off, it is not handed over on storage that all nodes reach, and it is on local storage.
+func TestUsersUnseen(t *testing.T) {
+	l := here(t)
+	off := func(yes bool) { l.pve.Edit(func(s *state.State) { s.Nodes["pve3"].Offline = yes }) } // It has VM 101.
+	v, shared := l.volume("data", onLVM+"node: pve1\n"), l.volume("shared", "size: 2G\nstorage: ceph\nnode: pve1\n")
+	l.until("the disks are made", func() bool { return l.unbound(v)() && l.unbound(shared)() })
+	off(true)
+	a := l.machine("a", "data")
+	l.until("the Machine gets the one on local storage", l.bound(v, a))
+	b := l.machine("b", "shared")
+	l.until("the other one waits", configtest.Says(shared, xpv2.TypeReady, "Failed", "cannot see whether VM 101 uses the volume", "pve3"))
+	off(false)
+	l.until("the Machine gets it", l.bound(shared, b))
+}

@@ -151,6 +151,9 @@ type connector struct {
 	direct   client.Reader
 	machines kind.Identity
 
+	// refusals of disks that were not adopted.
+	refusals refusals
+
 	// sharing makes what reports whether another resource is of the cluster with these endpoints.
 	sharing func(ctx context.Context, endpoints []string) func(resource.Managed) bool
 }

@@ -29,12 +29,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
 // A Client is what the checks ask Proxmox VE itself.
 type Client interface {
 	Permissions(ctx context.Context, path string) (map[string]proxmox.Privileges, error)
-	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
 }
 
 // An Inventory is what the checks ask of what is known of the cluster.
@@ -51,6 +51,7 @@ type Inventory interface {
 type Checks struct {
 	Client    Client
 	Inventory Inventory
+	Reader    *vmcache.Reader
 
 	// Superuser is true for root@pam with its password.
 	Superuser bool

@@ -22,9 +22,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
-	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
-	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
 // MissingVolume says which volume that is to be attached is not on a node. Proxmox VE would give its name to a disk that is made by then,
@@ -43,27 +42,16 @@ func (e *Checks) MissingVolume(ctx context.Context, volumes []string, node strin
 	return nil, nil
 }
 
-// CheckVolumesUnused returns an error if another VM uses a volume that is to be attached. PVE does
+// CheckVolumesUnused returns an error if another VM uses a volume that is to be attached, or may do so. PVE does
 // not look, and two VMs that write to one disk destroy it.
-func (e *Checks) CheckVolumesUnused(ctx context.Context, vmid int, volumes []string) error {
+func (e *Checks) CheckVolumesUnused(ctx context.Context, vm proxmox.Ref, volumes []string) error {
 	if len(volumes) == 0 {
 		return nil
 	}
-	guests, err := e.Inventory.Guests(ctx, inventory.Fresh)
+	storages, err := e.Inventory.Storages(ctx)
 	if err != nil {
 		return err
 	}
-	for _, g := range guests {
-		if g.VMID == vmid || g.Type != "qemu" {
-			continue
-		}
-		c, err := e.Client.Config(ctx, g.Ref())
-		if err != nil {
-			return errors.Wrapf(err, "cannot see whether VM %d uses a volume that is to be attached", g.VMID)
-		}
-		if v := qemu.Config(c.Values).Uses(volumes...); v != "" {
-			return errors.Errorf("volume %s is used by VM %d: it is not attached", v, g.VMID)
-		}
-	}
-	return nil
+	err = e.Reader.CheckUnused(ctx, vmcache.Disks{Volumes: volumes, Node: vm.Node, Storages: storages}, vm.VMID)
+	return errors.Wrap(err, "nothing is attached")
 }

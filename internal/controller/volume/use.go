@@ -1,0 +1,107 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package volume
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/vitistack/provider-proxmox/internal/objectstate"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
+)
+
+// used is why a volume of a VM is left alone: another VM uses it, or may do so. PVE would rename or destroy the disk all the same.
+func (e *external) used(ctx context.Context, volume string, owner *vm) (string, error) {
+	storages, err := e.inventory.Storages(ctx)
+	if err != nil {
+		return "", err
+	}
+	err = e.reader.CheckUnused(ctx, vmcache.Disks{Volumes: []string{volume}, Node: owner.Node, Storages: storages}, owner.VMID)
+	user, off := vmcache.UsedError{}, vmcache.OfflineError{}
+	switch {
+	case errors.As(err, &user):
+		return fmt.Sprintf("VM %d uses it too: detach it there", user.VMID), nil
+	case errors.As(err, &off):
+		return err.Error() + ": bring the node back, or take the VM from it", nil
+	}
+	return "", err
+}
+
+// refuseUsed notes that the disk is left alone because another VM than the one that it is taken from uses it, or may do so. It reports whether that is so.
+func (e *external) refuseUsed(ctx context.Context, m Volume) (bool, error) {
+	v := e.view
+	if !v.Made() || !v.has(v.from) {
+		return false, nil
+	}
+	why, err := e.used(ctx, v.Volume, v.from)
+	if why == "" || err != nil {
+		return false, err
+	}
+	e.fail(m, fmt.Sprintf("disk %s is left alone: %s", v.Volume, why))
+	return true, e.save(ctx, m)
+}
+
+// A refusal is why a disk is not adopted, and until when that is not looked at again.
+type refusal struct {
+	volume, why string
+	times       int
+	until       time.Time
+}
+
+// refusals are those of each Volume: to look at all VMs takes many calls.
+type refusals struct{ all objectstate.Store[refusal] }
+
+// whether a disk is refused, and why, by a function that is called less and less often while it is.
+func (r *refusals) whether(m resource.Managed, volume string, now time.Time, look func() (string, error)) (string, error) {
+	last := r.last(m, volume)
+	if now.Before(last.until) {
+		return last.why, nil
+	}
+	why, err := look()
+	if err != nil {
+		return "", err
+	}
+	r.all.Lock()
+	defer r.all.Unlock()
+	r.all.Delete(m)
+	if why != "" {
+		wait := time.Duration(backoff(last.times)) * time.Second
+		r.all.Set(m, &refusal{volume: volume, why: why, times: last.times + 1, until: now.Add(wait)})
+	}
+	return why, nil
+}
+
+// last refusal of a disk; the zero value for none.
+func (r *refusals) last(m resource.Managed, volume string) refusal {
+	r.all.Lock()
+	defer r.all.Unlock()
+	if last := r.all.Get(m); last != nil && last.volume == volume {
+		return *last
+	}
+	return refusal{}
+}
+
+// forget what was refused to a Volume that is going.
+func (r *refusals) forget(m resource.Managed) {
+	r.all.Lock()
+	defer r.all.Unlock()
+	r.all.Delete(m)
+}

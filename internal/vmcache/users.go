@@ -1,0 +1,88 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package vmcache
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+)
+
+// Disks are volumes as one node has them: another one has volumes of its own by the same IDs on storage that is local.
+type Disks struct {
+	Volumes  []string
+	Node     string
+	Storages []proxmox.Storage
+}
+
+// on are the volumes that VMs of a node can use.
+func (d Disks) on(node string) []string {
+	return slices.DeleteFunc(slices.Clone(d.Volumes), func(volume string) bool {
+		disk := proxmox.Disk{Volume: volume}
+		local := func(s proxmox.Storage) bool { return s.Name == disk.Storage() && !s.Shared } // One that may not be seen may be shared.
+		return node != d.Node && slices.ContainsFunc(d.Storages, local)
+	})
+}
+
+// A UsedError says which VM uses a volume.
+type UsedError struct {
+	Volume string
+	VMID   int
+}
+
+func (e UsedError) Error() string { return fmt.Sprintf("volume %s is used by VM %d", e.Volume, e.VMID) }
+
+// CheckUnused returns an error if a VM uses one of the volumes, other than the VM that may: a UsedError, or an OfflineError if that cannot be
+// seen, because a VM that could is on a node which cannot be asked. PVE does not look: it attaches a volume to two VMs, and renames or
+// destroys it while another one has it. VMs that the user may not see are not found. It reads the VMs now, so call it before a write only.
+func (e *Reader) CheckUnused(ctx context.Context, disks Disks, may int) error {
+	guests, err := e.inventory.Guests(ctx, inventory.Fresh)
+	if err != nil {
+		return err
+	}
+	guests = slices.DeleteFunc(slices.Clone(guests), func(g proxmox.Guest) bool {
+		return g.VMID == may || g.Type != "qemu" || len(disks.on(g.Node)) == 0
+	})
+	for _, g := range guests {
+		if err := e.checkNodeOnline(ctx, g.Node); err != nil {
+			return unseen(g, err)
+		}
+	}
+	for _, g := range guests {
+		v, err := e.GetListed(ctx, g)
+		if err != nil {
+			return unseen(g, err)
+		}
+		for _, c := range []qemu.Config{v.Config, v.Active} {
+			if volume := c.Uses(disks.on(g.Node)...); volume != "" {
+				return UsedError{Volume: volume, VMID: g.VMID}
+			}
+		}
+	}
+	return nil
+}
+
+// unseen is why it is not known whether a guest uses a volume.
+func unseen(g proxmox.Guest, err error) error {
+	return errors.Wrapf(err, "cannot see whether VM %d uses the volume", g.VMID)
+}
