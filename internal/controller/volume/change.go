@@ -117,7 +117,7 @@ func (e *external) preflight(ctx context.Context, m Volume) (*kind.Problem, erro
 	}
 	if v.Made() {
 		v.node = v.decision.node
-		return nil, kind.CheckPrivileges(ctx, e.client, "make the stub VM", needs...)
+		return nil, e.checkMaking(ctx, m, "make the stub VM", needs...)
 	}
 	v.storage = e.storageFor(m)
 	switch {
@@ -132,7 +132,15 @@ func (e *external) preflight(ctx context.Context, m Volume) (*kind.Problem, erro
 	if problem != nil || err != nil {
 		return problem, err
 	}
-	return nil, kind.CheckPrivileges(ctx, e.client, "make a disk on storage "+v.storage, append(needs, space(v.storage))...)
+	return nil, e.checkMaking(ctx, m, "make a disk on storage "+v.storage, append(needs, space(v.storage))...)
+}
+
+// checkMaking is an error if privileges are missing to make something. Who is only to look needs none.
+func (e *external) checkMaking(ctx context.Context, m Volume, what string, needs ...proxmox.Privilege) error {
+	if !kind.MayChange(m) {
+		return nil
+	}
+	return kind.CheckPrivileges(ctx, e.client, what, needs...)
 }
 
 // on is a privilege on a VM, or on all if its VMID is not known yet.

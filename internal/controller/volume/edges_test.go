@@ -23,11 +23,13 @@ import (
 	"testing"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/volume"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -392,4 +394,51 @@ func TestUsersUnseen(t *testing.T) {
 	l.until("the other one waits", configtest.Says(shared, xpv2.TypeReady, "Failed", "cannot see whether VM 101 uses the volume", "pve3"))
 	off(false)
 	l.until("the Machine gets it", l.bound(shared, b))
+}
+
+// Who is only to look is shown what would be done, without a privilege to do it, and writes nothing, not in Kubernetes either.
+func TestDryRun(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		made, lost := l.volume("made", onLVM), l.volume("lost", onLVM)
+		l.until("the disks are made", func() bool { return l.unbound(made)() && l.unbound(lost)() })
+		l.pve.Edit(func(s *state.State) {
+			for i := range s.ACL {
+				if s.ACL[i].ID == "crossplane@pve" {
+					s.ACL[i].Role = "PVEAuditor"
+				}
+			}
+		})
+		stub := l.stub(lost)
+		l.must(l.root.Configure(l.Context(), stub, proxmox.Change{Set: proxmox.Params{"protection": "0"}}))
+		l.ended(l.root.Delete(l.Context(), stub, proxmox.DeleteOptions{Purge: true}))
+		l.pve.ClearRequests()
+		for _, v := range []volume.Volume{made, lost} {
+			l.change(v, func() { v.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve}) })
+		}
+		l.change(made, func() { made.Parameters().Size = new("3G") })
+		absent := l.volume("absent", onLVM)
+		l.change(absent, func() { absent.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve}) })
+		before := annotations(made, lost, absent)
+		l.until("what would be changed is shown", func() bool {
+			d := made.Observation().Difference
+			return made.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionTrue && len(d) == 1 && d[0].Option == "size" && d[0].Desired == "3G"
+		})
+		l.until("what is gone is told", configtest.Says(lost, xpv2.TypeReady, "Lost", "was destroyed"))
+		l.until("so is what would be made", configtest.Says(absent, kind.TypeUpToDate, kind.ReasonDifferent))
+		if after := annotations(made, lost, absent); len(l.writes()) > 0 || !slices.Equal(after, before) {
+			l.Errorf("written: %v, and %v in place of %v", l.writes(), after, before)
+		}
+	})
+}
+
+// annotations of Volumes, in order.
+func annotations(volumes ...volume.Volume) []string {
+	var all []string
+	for _, v := range volumes {
+		for name, value := range v.GetAnnotations() {
+			all = append(all, v.GetName()+" "+name+"="+value)
+		}
+	}
+	slices.Sort(all)
+	return all
 }

@@ -385,8 +385,19 @@ func (e *external) fail(m Volume, message string) {
 	e.Event(m, event.Warning(eventFailed, errors.New(message)))
 }
 
-// save keeps the record, with the annotations that belong to it.
+// Event tells of something that has happened to the disk, unless it is only looked at: then nothing is noted, and each look finds it anew.
+func (e *external) Event(m Volume, v event.Event) {
+	if kind.MayChange(m) {
+		e.Parts.Event(m, v)
+	}
+}
+
+// save keeps the record, with the annotations that belong to it. Nothing is written for a disk that is only looked at: what was
+// found about it holds for this look.
 func (e *external) save(ctx context.Context, m Volume) error {
+	if !kind.MayChange(m) {
+		return nil
+	}
 	a := map[string]string{persisted().Record: e.view.String()}
 	if e.view.Made() {
 		a[meta.AnnotationKeyExternalName] = e.view.Volume
