@@ -22,6 +22,7 @@ import (
 	"strings"
 	"testing"
 
+	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -324,6 +325,47 @@ func TestRestored(t *testing.T) {
 	l.until("the Machine has the Volume", l.bound(v, b))
 	if !strings.Contains(l.config(ref(b).VMID)["scsi5"], v.Observation().Volume) {
 		l.Errorf("the VM is %v", l.config(ref(b).VMID))
+	}
+}
+
+// inScope is the same lab with resources of another scope.
+func (l *lab) inScope(name string) *lab {
+	other := *l
+	other.scope, other.all = configtest.Scopes()[name], nil
+	other.volumes, other.machines = side{setup: l.volumes.setup}, side{setup: l.machines.setup}
+	return &other
+}
+
+// Of a cluster-scoped and a namespaced Volume for one disk the older one adopts it, and what has it keeps it.
+func TestBothScopes(t *testing.T) {
+	for name, scopes := range map[string][2]string{"ClusterIsOlder": {"Cluster", "Namespaced"}, "NamespacedIsOlder": {"Namespaced", "Cluster"}} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, configtest.Scopes()[scopes[0]], "9.2")
+			other := l.inScope(scopes[1])
+			l.ended(l.root.Create(l.Context(), proxmox.Ref{Node: "pve1", VMID: 500}, proxmox.Params{
+				"memory": "64", "scsi0": "local-lvm:1", "smbios1": "uuid=11111111-2222-4333-8444-555555555555",
+			}))
+			l.must(l.root.Configure(l.Context(), proxmox.Ref{Node: "pve1", VMID: 500}, proxmox.Change{Delete: []string{"scsi0"}}))
+			older := l.adopting("older", "reclaimPolicy: Delete\n", "local-lvm:vm-500-disk-0")
+			other.all = append(other.all, nil)
+			younger := other.adopting("younger", "reclaimPolicy: Delete\n", "local-lvm:vm-500-disk-0")
+			other.all = other.all[1:]
+			refused := configtest.Says(younger, xpv2.TypeReady, "OwnershipConflict", "older")
+			other.until("the younger one is refused, though nobody has the disk", refused)
+			l.until("the older one adopts it", l.unbound(older))
+			other.change(younger, func() { xpmeta.SetExternalName(younger, older.Observation().Volume) })
+			other.until("the younger one is refused", refused)
+			other.delete(younger)
+			other.until("it goes", other.gone(younger))
+			if _, there := l.disks()[older.Observation().Volume]; !there || !l.unbound(older)() {
+				l.Errorf("the older one shows %+v of %v", older.Observation(), l.disks())
+			}
+			l.delete(older)
+			l.until("it goes", l.gone(older))
+			if n := len(l.disks()); n != 0 {
+				l.Errorf("disks are %v", l.disks())
+			}
+		})
 	}
 }
 

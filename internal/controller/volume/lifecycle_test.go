@@ -172,13 +172,19 @@ func (l *lab) handedOnce(a, b object.Machine) {
 	l.until("the Volume is gone", l.gone(v))
 }
 
-// TestHandovers hands a disk to and fro between two Machines that run, a hundred times with FAULTS=all, while the providers die at
-// random.
+// TestHandovers hands a disk to and fro between two Machines that run while the providers die at random, ten times, and with FAULTS=all a
+// hundred times in both scopes and on both versions.
 func TestHandovers(t *testing.T) {
-	l, times := here(t), 10
 	if thorough() {
-		times = 100
+		everywhere(t, func(l *lab) { l.handsOver(100) })
+		return
 	}
+	here(t).handsOver(10)
+}
+
+// handsOver a disk so many times.
+func (l *lab) handsOver(times int) {
+	l.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
 	v := l.volume("data", "size: 2G\nstorage: local\nformat: qcow2\n")
 	machines := []object.Machine{l.machine("a", "data"), l.machine("b")}
@@ -194,19 +200,19 @@ func TestHandovers(t *testing.T) {
 		l.lists(from)
 		l.until(fmt.Sprintf("handover %d", i), l.bound(v, to))
 		if n := len(l.files()); n != 1 {
-			t.Fatalf("after handover %d there are %d files: %v", i, n, l.files())
+			l.Fatalf("after handover %d there are %d files: %v", i, n, l.files())
 		}
 		l.keeps(v)
 	}
-	t.Logf("%d deaths", l.volumes.deaths+l.machines.deaths)
+	l.Logf("%d deaths", l.volumes.deaths+l.machines.deaths)
 	if l.volumes.deaths < times/2 {
-		t.Errorf("the provider of Volumes has died %d times only", l.volumes.deaths)
+		l.Errorf("the provider of Volumes has died %d times only", l.volumes.deaths)
 	}
 	if now := []string{l.started(machines[0]), l.started(machines[1])}; !slices.Equal(now, started) {
-		t.Errorf("the VMs were started by %v, not by %v", now, started)
+		l.Errorf("the VMs were started by %v, not by %v", now, started)
 	}
 	if made := l.count("POST /nodes/pve1/qemu map"); made != 3 {
-		t.Errorf("%d VMs were made, not the two of the Machines and the stub VM", made)
+		l.Errorf("%d VMs were made, not the two of the Machines and the stub VM", made)
 	}
 }
 
@@ -355,10 +361,20 @@ func TestAdopted(t *testing.T) {
 		if w := l.writes(); len(w) > 0 {
 			l.Errorf("the provider has written: %v", w)
 		}
-		v := l.adopting("v", "size: 3G\n", "local-lvm:vm-500-disk-1")
-		w := l.adopting("w", "{}", "local-lvm:vm-500-disk-1")
-		l.until("it is adopted", l.unbound(v))
-		l.until("another Volume of it is refused", func() bool { return w.GetCondition(xpv2.TypeReady).Status == corev1.ConditionFalse })
+		v := l.adopting("first", "size: 3G\n", "local-lvm:vm-500-disk-1")
+		w := l.adopting("second", "{}", "local-lvm:vm-500-disk-1")
+		refused := false
+		l.until("it is adopted", func() bool {
+			refused = refused || configtest.Says(w, xpv2.TypeReady, "OwnershipConflict", "first")()
+			return l.unbound(v)()
+		})
+		l.change(w, func() { xpmeta.SetExternalName(w, v.Observation().Volume) })
+		l.until("another Volume of it is refused", configtest.Says(w, xpv2.TypeReady, "OwnershipConflict", "first"))
+		l.delete(w)
+		l.until("it goes", l.gone(w))
+		if _, there := l.disks()[v.Observation().Volume]; !there || !refused || !l.unbound(v)() {
+			l.Errorf("the first one shows %+v of %v, and the second one was refused from the beginning: %v", v.Observation(), l.disks(), refused)
+		}
 		l.delete(v)
 		l.until("it is gone", l.gone(v))
 		if c := l.config(500); c["scsi0"] == "" || c["unused0"] != "" {
@@ -482,35 +498,42 @@ func faults() map[string]simulator.Fault {
 	}
 }
 
-// Each call that writes fails once in each way, and each task, whoever has started it.
+// Each call that writes fails once in each way, and each task, whoever has started it. Without FAULTS=all it is every third of them, in one
+// scope and on one version.
 func TestFaults(t *testing.T) {
 	for name, fault := range faults() {
-		methods, step := []string{http.MethodPost, http.MethodPut, http.MethodDelete}, 3
-		if fault.Task != "" {
-			methods = []string{""}
-		}
-		if thorough() {
-			step = 1
-		}
 		t.Run(name, func(t *testing.T) {
-			l := here(t)
-			a, b := l.machine("a"), l.machine("b")
-			l.until("the Machines are there", func() bool { return configtest.Settled(a)() && configtest.Settled(b)() })
-			before := l.left()
-			for _, method := range methods {
-				for skip, calls := 0, 1; skip < calls; skip += step {
-					l.pve.ClearRequests()
-					fault.Method, fault.Skip, fault.Count = method, skip, 1
-					l.pve.Inject(fault)
-					l.handedOnce(a, b)
-					l.pve.ClearFaults()
-					calls = l.matches(fault)
-					if now := l.left(); !slices.Equal(now, before) {
-						t.Fatalf("%s, call %d: there are %v, not %v", method, skip, now, before)
-					}
-				}
+			if thorough() {
+				everywhere(t, func(l *lab) { l.fails(fault, 1) })
+				return
 			}
+			here(t).fails(fault, 3)
 		})
+	}
+}
+
+// fails has each so many of the calls, or of the tasks, fail once.
+func (l *lab) fails(fault simulator.Fault, step int) {
+	l.Helper()
+	methods := []string{http.MethodPost, http.MethodPut, http.MethodDelete}
+	if fault.Task != "" {
+		methods = []string{""}
+	}
+	a, b := l.machine("a"), l.machine("b")
+	l.until("the Machines are there", func() bool { return configtest.Settled(a)() && configtest.Settled(b)() })
+	before := l.left()
+	for _, method := range methods {
+		for skip, calls := 0, 1; skip < calls; skip += step {
+			l.pve.ClearRequests()
+			fault.Method, fault.Skip, fault.Count = method, skip, 1
+			l.pve.Inject(fault)
+			l.handedOnce(a, b)
+			l.pve.ClearFaults()
+			calls = l.matches(fault)
+			if now := l.left(); !slices.Equal(now, before) {
+				l.Fatalf("%s, call %d: there are %v, not %v", method, skip, now, before)
+			}
+		}
 	}
 }
 
