@@ -493,6 +493,7 @@ func TestKnownConfig(t *testing.T) {
 		pass(DefaultMaxAge + time.Second)
 		reads("While nobody looks for signs", 1)
 		c.Watch(t.Context(), "a", 100, &witness{})
+		reads("What nobody has watched may have changed unseen", 1)
 		pass(time.Minute + time.Second)
 		reads("While signs would be seen", 0)
 		p.set(func() { p.log = []proxmox.LogLine{line("1:pve1", "root@pam", "update VM 9000: -cores 2")} })

@@ -53,7 +53,7 @@ func (c *Cluster) Follow(u proxmox.UPID, done func(proxmox.Task)) {
 	defer c.mu.Unlock()
 	first := len(c.followed) == 0
 	var once sync.Once // Two views may follow one task.
-	c.followed[u] = &follower{done: func(t proxmox.Task) { once.Do(func() { done(t) }) }, begun: c.now()}
+	c.followed[u] = &follower{done: func(t proxmox.Task) { once.Do(func() { c.forgetTask(u); done(t) }) }, begun: c.now()}
 	c.run()
 	if first {
 		select {

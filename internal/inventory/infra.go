@@ -35,6 +35,7 @@ type infraClient interface {
 	PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error)
 	Replications(ctx context.Context) ([]proxmox.Replication, error)
 	SnapshotTree(ctx context.Context, ref proxmox.Ref) (proxmox.SnapshotTree, error)
+	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
 }
 
 // infra are what VMs of a cluster can be attached to.
@@ -50,6 +51,7 @@ type infra struct {
 	volumes      *cachedBy[storageKey, []proxmox.Volume]
 	configs      *cachedBy[proxmox.Ref, proxmox.VMConfig]
 	snapshots    *cachedBy[proxmox.Ref, proxmox.SnapshotTree]
+	options      *cachedBy[proxmox.Ref, []proxmox.PendingValue]
 	privileges   *cachedBy[string, proxmox.Privileges]
 	pools        *cachedBy[string, members]
 }
@@ -69,6 +71,7 @@ func newInfra(times *times, client Client) *infra {
 		bridges:      newCachedBy(client.Bridges),
 		configs:      newCachedBy(client.Config),
 		snapshots:    newCachedBy(client.SnapshotTree),
+		options:      newCachedBy(client.Pending),
 		privileges: newCachedBy(func(ctx context.Context, path string) (proxmox.Privileges, error) {
 			all, err := client.Permissions(ctx, path)
 			return all[path], err
@@ -119,6 +122,17 @@ func (r *cachedBy[K, T]) forget(pick func(K) bool) {
 	maps.DeleteFunc(r.all, func(k K, _ *cached[T]) bool { return pick(k) })
 }
 
+// vmidsOf the guests of which something was read.
+func vmidsOf[T any](r *cachedBy[proxmox.Ref, T]) []int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]int, 0, len(r.all))
+	for ref := range r.all {
+		all = append(all, ref.VMID)
+	}
+	return all
+}
+
 // Config returns the configuration of a VM that many are made from. It is at most Stable while signs of its change would be seen, and
 // otherwise Current. It must not be changed.
 func (c *Cluster) Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error) {
@@ -127,18 +141,6 @@ func (c *Cluster) Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig
 		age = Stable
 	}
 	return read(ctx, c.times, c.infra.configs.of(ref), age)
-}
-
-// forgetGuests forgets what was read of the guests that a function picks by their VMIDs.
-func (i *infra) forgetGuests(pick func(vmid int) bool) {
-	of := func(ref proxmox.Ref) bool { return pick(ref.VMID) }
-	i.configs.forget(of)
-	i.snapshots.forget(of)
-}
-
-// Snapshots returns the snapshots of a VM. They must not be changed.
-func (i *infra) Snapshots(ctx context.Context, ref proxmox.Ref, maxAge time.Duration) (proxmox.SnapshotTree, error) {
-	return read(ctx, i.times, i.snapshots.of(ref), maxAge)
 }
 
 // Bridges returns the bridges of a node, those of SDN included. Ask for those of nodes that are online: PVE is slow to report that a

@@ -140,6 +140,8 @@ type Cluster struct {
 	reloads  reloadFeed
 	logging  sync.Mutex // of logFeed
 	logFeed  logFeed
+	// guestTasks are all, ours too.
+	guestTasks guestTasks
 
 	mu       sync.Mutex // of what follows
 	readers  []*reader
@@ -150,7 +152,8 @@ type Cluster struct {
 	watches  map[string]*watch
 	watchers map[int]map[string]*watch // by VMID
 	compared time.Time
-	states   *states // as they were listed last
+	states   *states         // as they were listed last
+	known    map[int]summary // of guests of which something is known, as they were listed last
 }
 
 // times are what all reads of a Cluster go by.

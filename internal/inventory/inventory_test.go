@@ -41,6 +41,7 @@ type pve struct {
 
 	calls atomic.Int64 // of the lists
 	looks atomic.Int64 // at single tasks
+	reads atomic.Int64 // of options of VMs
 
 	// nodeLists counts the lists of the tasks of one node. A token that may not audit sees
 	// its own tasks there only; hidesOwn has us be one, and runsAll has every task run.
@@ -161,6 +162,11 @@ func (p *pve) Replications(ctx context.Context) ([]proxmox.Replication, error) {
 
 func (p *pve) SnapshotTree(ctx context.Context, ref proxmox.Ref) (proxmox.SnapshotTree, error) {
 	return proxmox.SnapshotTree{Current: ref.Node}, p.wait(ctx)
+}
+
+func (p *pve) Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error) {
+	p.reads.Add(1)
+	return []proxmox.PendingValue{{Key: "name", Value: new(ref.Node)}}, p.wait(ctx)
 }
 
 func (p *pve) HARules(ctx context.Context) (proxmox.HARules, error) {

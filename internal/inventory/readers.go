@@ -121,8 +121,9 @@ func (c *Cluster) tasksRead(ctx context.Context) ([]proxmox.Task, error) {
 		return nil, err
 	}
 	c.feeds.Lock()
-	touched, reloaded := c.taskFeed.take(tasks, c.client, c.now()), c.reloads.take(tasks)
+	touched, reloaded, worked := c.taskFeed.take(tasks, c.client, c.now()), c.reloads.take(tasks), c.guestTasks.take(tasks)
 	c.feeds.Unlock()
+	c.forgetTouched(worked)
 	c.reloaded(reloaded)
 	c.notify(touched)
 	return tasks, nil
@@ -136,6 +137,7 @@ func (c *Cluster) resourcesRead(ctx context.Context) (proxmox.Resources, error) 
 		return proxmox.Resources{}, err
 	}
 	c.detectChanges(r)
+	c.forgetListed(r.Guests)
 	c.compare(r.Guests, begun)
 	return r, nil
 }

@@ -80,6 +80,7 @@ func (c *Cluster) Watch(ctx context.Context, key string, vmid int, w Watcher) bo
 	c.mu.Unlock()
 	if again {
 		_, _ = c.primed.fresh(ctx, c.life, c.now)
+		c.forgetAllGuests() // Nobody has looked for signs meanwhile.
 	}
 	// Whoever comes meanwhile waits as well: what happens after it has read its guest
 	// must not be taken for what was before.
@@ -152,7 +153,7 @@ func (c *Cluster) notify(all changes) {
 	if c.concerns(all) {
 		c.InvalidateHA()
 	}
-	c.forgetGuests(func(id int) bool { _, ok := all[id]; return ok })
+	c.forgetTouched(all)
 	type told struct {
 		Watcher
 
@@ -173,6 +174,7 @@ func (c *Cluster) notify(all changes) {
 
 // notifyMissed tells all watchers that changes may have been missed.
 func (c *Cluster) notifyMissed() {
+	c.forgetAllGuests()
 	c.mu.Lock()
 	all := make([]Watcher, 0, len(c.watches))
 	for _, w := range c.watches {

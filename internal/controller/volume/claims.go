@@ -104,6 +104,9 @@ func (e *external) vmOf(ctx context.Context, x Machine, s *state) (*vm, error) {
 	if !kind.HasVM(o) {
 		return nil, nil
 	}
+	if h := s.holder; h != nil && h.VMID == int(*o.VMID) && h.offline == "" && strings.EqualFold(h.Config.UUID(), o.UUID) {
+		return h, nil
+	}
 	v, err := e.readVM(ctx, int(*o.VMID), o.Node)
 	if v == nil || err != nil {
 		return nil, err

@@ -71,6 +71,8 @@ func (e *external) observe(ctx context.Context, m Volume) (managed.ExternalObser
 	if v.cluster, err = e.ClusterOf(ctx, e.inventory, m, v.Volume); err != nil {
 		return managed.ExternalObservation{}, err
 	}
+	owner, _ := qemu.VolumeOwner(v.Volume)
+	e.Watch(ctx, e.inventory, m, owner)
 	if meta.WasDeleted(m) && !kind.MayChange(m) {
 		return managed.ExternalObservation{}, nil
 	}
@@ -116,6 +118,9 @@ const mostTurns = 4
 
 // look at the disk, note what has become of it, and decide what is to be done.
 func (e *external) look(ctx context.Context, m Volume) error {
+	if e.stillSettled(ctx, m) {
+		return nil
+	}
 	for range mostTurns {
 		if err := e.readState(ctx, m); err != nil {
 			return err
@@ -127,6 +132,26 @@ func (e *external) look(ctx context.Context, m Volume) error {
 		}
 	}
 	return errors.New("cannot tell yet what has become of the disk: it is looked at again")
+}
+
+// stillSettled reports whether a Volume that was settled still is, by what is known of the VMs, which takes no call for each of them. That nothing is
+// to be done is all that is believed of it.
+func (e *external) stillSettled(ctx context.Context, m Volume) bool {
+	v := e.view
+	if !settled(m) || !v.Made() || v.Lost || meta.WasDeleted(m) || v.Handover != nil || v.Begun != 0 || v.Task != "" || v.Removing {
+		return false
+	}
+	e.usesKnown = true
+	defer func() { e.usesKnown = false }()
+	if err := e.readState(ctx, m); err != nil {
+		return false // It is met again.
+	}
+	v.decision = *v.decide()
+	uid := ""
+	if w := v.winner(); w != nil {
+		uid = w.uid
+	}
+	return v.action == keep && v.problem == nil && v.Machine == uid
 }
 
 // readState of the Volume. The tasks are read before the VMs: what they have done shows in those then.
@@ -247,7 +272,12 @@ func (e *external) readStub(ctx context.Context, s *state) error {
 
 // readVM reads a VM; nil if there is none.
 func (e *external) readVM(ctx context.Context, vmid int, hint string) (*vm, error) {
-	found, err := e.reader.Find(ctx, vmid, hint)
+	reader := e.known
+	if !e.usesKnown {
+		reader = e.reader
+		e.inventory.InvalidateGuest(vmid) // What is known of it is older.
+	}
+	found, err := reader.Find(ctx, vmid, hint)
 	if errors.As(err, &vmcache.OfflineError{}) {
 		return &vm{Ref: proxmox.Ref{VMID: vmid, Node: hint}, offline: err.Error()}, nil
 	}

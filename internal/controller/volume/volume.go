@@ -83,6 +83,7 @@ type Client interface {
 // An Inventory answers what all Volumes of a cluster ask.
 type Inventory interface {
 	target.Inventory
+	target.Watching
 
 	ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
@@ -90,6 +91,19 @@ type Inventory interface {
 	BlockVMID(id int)
 	InvalidateGuest(vmid int)
 	GuestChanged(vmid int)
+	KnownOptions(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
+}
+
+// known reads VMs as they were read since the last sign that they have changed.
+type known struct {
+	Client
+
+	inventory Inventory
+}
+
+// Pending returns the options of a VM.
+func (k known) Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error) {
+	return k.inventory.KnownOptions(ctx, ref)
 }
 
 // Kinds are what a controller of Volumes has to know.
@@ -129,18 +143,23 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 	return kind.Setup(mgr, o, kind.Kind[Volume]{Identity: k.Identity, External: c, PollInterval: pollInterval, Wake: wake})
 }
 
-// pollInterval is shorter while a Volume is on its way, or is yet to be attached by the Machine that has it.
+// pollInterval is shorter while a Volume is not settled.
 func pollInterval(mg resource.Managed, configured time.Duration) time.Duration {
-	bound := mg.GetCondition(TypeBound)
+	if settled(mg) {
+		return configured
+	}
+	return min(configured, pollUnready)
+}
+
+// settled reports whether a Volume was where it is to be when it was looked at last: it is not on its way, and the Machine that has it has attached it.
+func settled(mg resource.Managed) bool {
 	for _, t := range []xpv2.ConditionType{xpv2.TypeReady, kind.TypeUpToDate} {
 		if mg.GetCondition(t).Status != corev1.ConditionTrue {
-			return min(configured, pollUnready)
+			return false
 		}
 	}
-	if bound.Status == corev1.ConditionFalse && bound.Reason != reasonUnbound {
-		return min(configured, pollUnready)
-	}
-	return configured
+	bound := mg.GetCondition(TypeBound)
+	return bound.Status != corev1.ConditionFalse || bound.Reason == reasonUnbound
 }
 
 // A connector makes the external of each reconcile.
@@ -181,6 +200,7 @@ func (c *connector) Connect(ctx context.Context, m Volume) (managed.TypedExterna
 		return nil, err
 	}
 	e.client, e.inventory, e.reader = to.Client, to.Inventory, vmcache.NewReader(to.Client, to.Inventory)
+	e.known = vmcache.NewReader(known{Client: to.Client, inventory: to.Inventory}, to.Inventory)
 	e.storage, e.node = ptr.Deref(to.Config.DefaultStorage, ""), ptr.Deref(to.Config.DefaultNode, "")
 	e.shares = c.sharing(ctx, to.Config.Endpoints)
 	e.vmids = to.Config.VMIDs()
@@ -193,7 +213,10 @@ type external struct {
 
 	client    Client // Nil if nothing will be asked.
 	inventory Inventory
-	reader    *vmcache.Reader
+
+	// reader reads VMs now, and known as they were read since the last sign of a change: the one that is used while usesKnown is true.
+	reader, known *vmcache.Reader
+	usesKnown     bool
 
 	// shares reports whether the provider config of a resource is for the same cluster.
 	shares func(resource.Managed) bool

@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 )
 
 // A Provider is one life of a provider, for tests of a kind that has a controller of its
@@ -30,9 +31,9 @@ type Provider struct{ process *process }
 
 // Start a provider that dies of a side effect: after the answer to a write to Proxmox VE
 // has come, and before and after each write to the Kubernetes API. 0 means none.
-func Start(t *testing.T, kube client.WithWatch, setup Setup, s kind.Scope, fatal int) Provider {
+func Start(t *testing.T, kube client.WithWatch, setup Setup, s kind.Scope, fatal int, options ...inventory.Option) Provider {
 	t.Helper()
-	p := Provider{process: start(t, kube, setup, s, fatal)}
+	p := Provider{process: start(t, kube, setup, s, fatal, options...)}
 	t.Cleanup(p.Stop)
 	return p
 }

@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 )
 
 // A Clock goes on when it is told to.
@@ -95,6 +96,28 @@ func (r *Runner) Restart() {
 		r.process.cancel()
 		r.process = nil
 	}
+}
+
+// BySigns are the options of a provider to which what was read is never too old: it reads again what a sign says that it has changed.
+func BySigns() []inventory.Option {
+	return []inventory.Option{inventory.WithPollInterval(maxAge), inventory.WithEventPollInterval(maxAge), inventory.WithMaxAge(time.Hour)}
+}
+
+// RestartBySigns has another provider live on which goes BySigns.
+func (r *Runner) RestartBySigns() {
+	r.Restart()
+	r.process = start(r.T, r.Kube, r.setup, r.Scope, 0, BySigns()...)
+}
+
+// GuestCalls counts the calls to Proxmox VE about single VMs so far.
+func (s Simulator) GuestCalls() int {
+	n := 0
+	for _, r := range s.Requests() {
+		if strings.Contains(r.Path, "/qemu/") {
+			n++
+		}
+	}
+	return n
 }
 
 // Doom has another provider live on, which dies of that side effect: after the answer to a write

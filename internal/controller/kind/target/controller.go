@@ -34,6 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -128,6 +129,23 @@ func (p Parts[T]) Follow(in Inventory, m T, u proxmox.UPID) {
 		return
 	}
 	in.Follow(u, func(proxmox.Task) { go p.Wake(c) })
+}
+
+// A Watching is the part of an Inventory that tells of VMs to which others have done something.
+type Watching interface {
+	Watch(ctx context.Context, key string, vmid int, w inventory.Watcher) bool
+	Unwatch(key string)
+}
+
+// Watch has the resource looked at when others have done something to a VM, unless it is deleted or there is no VMID. While anybody
+// watches, signs of changes are looked for.
+func (p Parts[T]) Watch(ctx context.Context, in Watching, m T, vmid int) {
+	c, ok := m.DeepCopyObject().(T)
+	if !ok || vmid == 0 || p.Wake == nil || meta.WasDeleted(m) {
+		in.Unwatch(string(m.GetUID()))
+		return
+	}
+	in.Watch(ctx, string(m.GetUID()), vmid, inventory.OnChange(func() { go p.Wake(c) }))
 }
 
 // Save keeps a record as an annotation, with the external name, unless that is empty, and the cluster, if it is known.

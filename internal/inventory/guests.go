@@ -1,0 +1,137 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package inventory
+
+import (
+	"context"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// Unchanged is how old what was read of a VM may be while there is no sign that it has changed. It is up to a third less, by the VMID, so
+// that what was read at once is not read again at once.
+const Unchanged = 30 * time.Minute
+
+// unchanged is how old what was read of a VM may be: Unchanged while signs of its change would be seen, and otherwise Current.
+func (c *Cluster) unchanged(ctx context.Context, vmid int) time.Duration {
+	if !c.watching() || !c.mayReadLog(ctx) {
+		return Current
+	}
+	return Unchanged - Unchanged/3*time.Duration(vmid%100)/100
+}
+
+// KnownOptions returns the options of a VM as they were read since the last sign that it has changed: a task, a line of the log, another
+// entry in the list of resources, or a change of ours. It is a reason to do nothing, never to do something. They must not be changed.
+// Without anybody who watches, or without Sys.Syslog on /, they are Current.
+func (c *Cluster) KnownOptions(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error) {
+	return read(ctx, c.times, c.infra.options.of(ref), c.unchanged(ctx, ref.VMID))
+}
+
+// KnownSnapshots returns the snapshots of a VM as KnownOptions does its options.
+func (c *Cluster) KnownSnapshots(ctx context.Context, ref proxmox.Ref) (proxmox.SnapshotTree, error) {
+	return read(ctx, c.times, c.snapshots.of(ref), c.unchanged(ctx, ref.VMID))
+}
+
+// Snapshots returns the snapshots of a VM. They must not be changed.
+func (i *infra) Snapshots(ctx context.Context, ref proxmox.Ref, maxAge time.Duration) (proxmox.SnapshotTree, error) {
+	return read(ctx, i.times, i.snapshots.of(ref), maxAge)
+}
+
+// forgetGuests forgets what was read of the guests that a function picks by their VMIDs.
+func (i *infra) forgetGuests(pick func(vmid int) bool) {
+	of := func(ref proxmox.Ref) bool { return pick(ref.VMID) }
+	i.configs.forget(of)
+	i.snapshots.forget(of)
+	i.options.forget(of)
+}
+
+// forgetAllGuests forgets what was read of all guests.
+func (i *infra) forgetAllGuests() { i.forgetGuests(func(int) bool { return true }) }
+
+// forgetTouched forgets what was read of guests that something has happened to.
+func (i *infra) forgetTouched(all changes) {
+	if len(all) > 0 {
+		i.forgetGuests(func(vmid int) bool { _, ok := all[vmid]; return ok })
+	}
+}
+
+// forgetTask forgets what was read of the guests that a task has worked on.
+func (i *infra) forgetTask(u proxmox.UPID) {
+	touched := changes{}
+	touched.add(u.ID(), ChangeAll)
+	i.forgetTouched(touched)
+}
+
+// forgetListed forgets what was read of guests of which a list says something else than the one before, or nothing.
+func (c *Cluster) forgetListed(guests []proxmox.Guest) {
+	all := map[int]summary{}
+	for _, vmid := range append(vmidsOf(c.infra.options), vmidsOf(c.snapshots)...) {
+		all[vmid] = summary{}
+	}
+	for i := range guests {
+		if _, ok := all[guests[i].VMID]; ok {
+			all[guests[i].VMID] = summaryOf(&guests[i])
+		}
+	}
+	changed := changes{}
+	c.mu.Lock()
+	for vmid, s := range all {
+		before, listed := c.known[vmid]
+		if !s.listed || listed && s.differs(before) {
+			changed[vmid] = ChangeAll
+		}
+		all[vmid] = s.merge(before)
+	}
+	c.known = all
+	c.mu.Unlock()
+	c.forgetTouched(changed)
+}
+
+// A guestTasks finds tasks that have begun or ended since the list before, whoever has started them.
+type guestTasks struct{ ended map[proxmox.UPID]bool }
+
+// take a list and return the guests that they work on.
+func (f *guestTasks) take(list []proxmox.Task) changes {
+	touched, ended := changes{}, make(map[proxmox.UPID]bool, len(list))
+	for _, t := range list {
+		ended[t.UPID] = !t.Running
+		if before, known := f.ended[t.UPID]; f.ended != nil && (!known || !t.Running && !before) {
+			touched.add(t.ID, ChangeAll)
+		}
+	}
+	f.ended = ended
+	return touched
+}
+
+// An OnChange is a Watcher that is called when others have done something to a guest.
+type OnChange func()
+
+// Changed calls it.
+func (f OnChange) Changed(Change) { f() }
+
+// Listed does nothing: what was read of the guest is forgotten.
+func (f OnChange) Listed(*proxmox.Guest) {}
+
+// Used does nothing.
+func (f OnChange) Used(*proxmox.Guest) {}
+
+// Missed does nothing: what was read of all guests is forgotten.
+func (f OnChange) Missed() {}
+
+// Since is never.
+func (f OnChange) Since() (changed, until time.Time) { return time.Time{}, time.Time{} }
