@@ -85,6 +85,7 @@ func (e *external) observe(ctx context.Context, m Snapshot) (managed.ExternalObs
 	if v.cluster, err = e.ClusterOf(ctx, e.inventory, m, v.name); err != nil {
 		return managed.ExternalObservation{}, err
 	}
+	e.Watch(ctx, e.inventory, m, v.target.VMID)
 	if meta.WasDeleted(m) {
 		return e.observeDeleted(ctx, m)
 	}
@@ -205,7 +206,7 @@ func (e *external) takingTasks(ctx context.Context, node string) ([]proxmox.Task
 func (e *external) readEntry(ctx context.Context) error {
 	v := e.view
 	if v.record.Done {
-		tree, err := e.inventory.Snapshots(ctx, v.ref(), inventory.Relaxed)
+		tree, err := e.inventory.KnownSnapshots(ctx, v.ref())
 		if err != nil {
 			return err
 		}

@@ -71,9 +71,12 @@ type Client interface {
 
 // An Inventory answers what all Snapshots of a cluster ask.
 type Inventory interface {
+	target.Watching
+
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
 	Snapshots(ctx context.Context, ref proxmox.Ref, maxAge time.Duration) (proxmox.SnapshotTree, error)
+	KnownSnapshots(ctx context.Context, ref proxmox.Ref) (proxmox.SnapshotTree, error)
 	Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error)
 	Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error)
 	ClusterName(ctx context.Context) (string, error)
