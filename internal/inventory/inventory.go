@@ -32,7 +32,9 @@ limitations under the License.
 //     down, a file that was edited.
 //
 // A sign is a reason to look, never what is acted upon. What we do ourselves is no
-// sign: the client knows its own tasks, and the lines that its calls make.
+// sign: the client knows its own tasks, and the lines that its calls make. Only what
+// was read of guests for those who look at them seldom is forgotten after it, too:
+// see KnownOptions.
 //
 // The readers run only while somebody watches, or follows a task.
 package inventory

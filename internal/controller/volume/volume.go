@@ -19,7 +19,7 @@ limitations under the License.
 //
 //   - decide.go: what is to be done next, by what was seen, without asking anybody.
 //   - look.go: what is there, and claims.go: which Machines list the Volume.
-//   - adopt.go: disks that somebody else has made.
+//   - adopt.go: disks that somebody else has made, and use.go: VMs that use a disk which they do not have.
 //   - change.go: the calls that make, hand over, grow and destroy.
 //   - show.go: status and conditions.
 //
