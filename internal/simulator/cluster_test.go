@@ -371,6 +371,21 @@ func TestDelay(t *testing.T) {
 	}
 }
 
+func TestDelayEnds(t *testing.T) {
+	s := simulatortest.NewTest(t, simulator.Options{})
+	c := connect(t, s)
+	release := s.Inject(simulator.Fault{Path: "/version", Delay: time.Hour})
+	line := make(chan string)
+	go func() { line <- c.do("GET /version").Line }()
+	for s.Faults()[0].Hit == 0 {
+		<-time.After(time.Millisecond)
+	}
+	release()
+	if got := <-line; got != "200 OK" {
+		t.Errorf("a request whose delay was taken away: %s", got)
+	}
+}
+
 func TestRequests(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{})
 	c := connect(t, s)

@@ -43,7 +43,7 @@ type Fault struct {
 	Task, ID string
 	// Skip lets that many matches pass first; Count is how many are hit then, 0 stands for all.
 	Skip, Count int
-	// Delay waits before the request is served.
+	// Delay waits before the request is served, or until the fault is taken away.
 	Delay time.Duration
 	// Status and Message answer the request without an effect. Without a message it is a usual one of that status.
 	Status  int
@@ -177,14 +177,10 @@ func (f Fault) forTasks() bool {
 }
 
 // match returns the first fault that hits a request, nil if none does.
-func (fs *faults) match(method, path string) *Fault {
-	a := fs.first(func(a *armed) bool {
+func (fs *faults) match(method, path string) *armed {
+	return fs.first(func(a *armed) bool {
 		return !a.forTasks() && (a.Method == "" || a.Method == method) && a.path.MatchString(path)
 	})
-	if a == nil {
-		return nil
-	}
-	return &a.Fault
 }
 
 // TaskExit returns the error that a task of a kind is to end with, if there is one.
@@ -227,13 +223,14 @@ func (fs *faults) first(matches func(*armed) bool) *armed {
 }
 
 // before applies a fault that hits a request before it has an effect.
-func (s *Server) before(r *wire.Request, f *Fault) *wire.Response {
+func (s *Server) before(r *wire.Request, f *armed) *wire.Response {
 	if f == nil {
 		return nil
 	}
 	if f.Delay > 0 {
 		select {
 		case <-s.Clock.After(f.Delay):
+		case <-f.removed:
 		case <-r.Context().Done():
 		}
 	}
