@@ -328,9 +328,10 @@ type ProxmoxNodeInterface struct {
 	Active *bool `json:"active,omitempty"`
 
 	// UsedBy is what the interface is used by: addresses and default routes of the node,
-	// interfaces that stand upon it, such as "bridge vmbr0", and Machines whose VMs have
-	// NICs on it, up to 20 by name. A namespaced ProxmoxNode names those of its namespace
-	// and counts the others. VMs that no Machine manages are not among them.
+	// interfaces that stand upon it, such as "bridge vmbr0", zones of SDN that do, as far as
+	// the token may see them, such as "SDN zone z1", and Machines whose VMs have NICs on it,
+	// up to 20 by name. A namespaced ProxmoxNode names those of its namespace and counts the
+	// others. VMs that no Machine manages and containers are not among them.
 	// +optional
 	// +listType=set
 	UsedBy []string `json:"usedBy,omitempty"`

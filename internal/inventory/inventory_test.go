@@ -190,6 +190,10 @@ func (p *pve) VNets(ctx context.Context) ([]proxmox.VNet, error) {
 	return []proxmox.VNet{{Name: "blue"}}, p.wait(ctx)
 }
 
+func (p *pve) Zones(ctx context.Context) ([]proxmox.Zone, error) {
+	return []proxmox.Zone{{Name: "z1"}}, p.wait(ctx)
+}
+
 func (p *pve) ClusterOptions(ctx context.Context) (proxmox.Settings, error) {
 	return proxmox.Settings{}, p.wait(ctx)
 }

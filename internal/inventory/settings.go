@@ -28,6 +28,7 @@ import (
 // themselves.
 type settingsClient interface {
 	VNets(ctx context.Context) ([]proxmox.VNet, error)
+	Zones(ctx context.Context) ([]proxmox.Zone, error)
 	ClusterOptions(ctx context.Context) (proxmox.Settings, error)
 	NodeStatus(ctx context.Context, node string) (proxmox.NodeStatus, error)
 	NodeConfig(ctx context.Context, node string) (proxmox.Settings, error)
@@ -40,6 +41,7 @@ type settingsClient interface {
 type settings struct {
 	times *times
 
+	sdn     cached[[]proxmox.Zone]
 	vnets   cached[[]proxmox.VNet]
 	options cached[proxmox.Settings]
 	status  *cachedBy[string, proxmox.NodeStatus]
@@ -52,6 +54,7 @@ func newSettings(times *times, client settingsClient) *settings {
 	return &settings{
 		times: times,
 
+		sdn:     cached[[]proxmox.Zone]{read: client.Zones},
 		vnets:   cached[[]proxmox.VNet]{read: client.VNets},
 		options: cached[proxmox.Settings]{read: client.ClusterOptions},
 		status:  newCachedBy(client.NodeStatus),
@@ -64,6 +67,11 @@ func newSettings(times *times, client settingsClient) *settings {
 // VNets returns those of SDN. They are Stable, and read anew after a reload of networks was seen.
 func (s *settings) VNets(ctx context.Context) ([]proxmox.VNet, error) {
 	return read(ctx, s.times, &s.vnets, Stable)
+}
+
+// Zones returns those of SDN. They are read anew after a reload of networks was seen. They must not be changed.
+func (s *settings) Zones(ctx context.Context, maxAge time.Duration) ([]proxmox.Zone, error) {
+	return read(ctx, s.times, &s.sdn, maxAge)
 }
 
 // ClusterOptions returns the options of the cluster. They are Stable, and read anew after InvalidateOptions. They must not be changed.
@@ -175,6 +183,7 @@ func (c *Cluster) reloaded(tasks []proxmox.Task) {
 	for _, t := range tasks {
 		if t.Type == reloadAll {
 			c.vnets.invalidate()
+			c.sdn.invalidate()
 		}
 		onNode := func(node string) bool { return t.Type == reloadAll || node == t.Node }
 		c.bridges.forget(onNode)

@@ -37,6 +37,7 @@ func seldom() map[string]func(context.Context, *Cluster) error {
 		"Bridges":        func(ctx context.Context, c *Cluster) error { _, err := c.Bridges(ctx, "pve1", Stable); return err },
 		"PCIMappings":    func(ctx context.Context, c *Cluster) error { _, err := c.PCIMappings(ctx, Stable); return err },
 		"VNets":          func(ctx context.Context, c *Cluster) error { _, err := c.VNets(ctx); return err },
+		"Zones":          func(ctx context.Context, c *Cluster) error { _, err := c.Zones(ctx, Stable); return err },
 		"ClusterOptions": func(ctx context.Context, c *Cluster) error { _, err := c.ClusterOptions(ctx); return err },
 		"NodeStatus":     func(ctx context.Context, c *Cluster) error { _, err := c.NodeStatus(ctx, "pve1"); return err },
 		"NodeConfig":     func(ctx context.Context, c *Cluster) error { _, err := c.NodeConfig(ctx, "pve1"); return err },
@@ -79,7 +80,7 @@ func TestSigns(t *testing.T) {
 		},
 		"Networks":  {reason: "Networks of the node were reloaded.", sign: ended("srvreload", "pve1", "networking"), again: []string{"Bridges"}},
 		"Elsewhere": {reason: "Those of another node do not matter.", sign: ended("srvreload", "pve2", "networking")},
-		"SDN":       {reason: "Those of all nodes were.", sign: ended("reloadnetworkall", "pve2", ""), again: []string{"Bridges", "VNets"}},
+		"SDN":       {reason: "Those of all nodes were.", sign: ended("reloadnetworkall", "pve2", ""), again: []string{"Bridges", "VNets", "Zones"}},
 		"Options":   {reason: "We have changed options of the cluster.", sign: func(_ *pve, c *Cluster) { c.InvalidateOptions() }, again: []string{"ClusterOptions"}},
 		"Settings": {
 			reason: "We have changed settings of the node.", sign: func(_ *pve, c *Cluster) { c.InvalidateNode("pve1") },

@@ -24,6 +24,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/sdn"
 )
 
 // Options of an interface by their PVE names, as PVE lists them.
@@ -132,6 +134,22 @@ func (o Options) Addresses() []netip.Addr {
 	var all []netip.Addr
 	for _, p := range o.prefixes() {
 		all = append(all, p.Addr())
+	}
+	return all
+}
+
+// ZonesOn returns the zones of SDN that stand upon an interface of a node: upon a bridge of that name, or by an address that it has, as
+// words for a sentence.
+func (o Options) ZonesOn(name, node string, zones []sdn.Zone) []string {
+	var all []string
+	for _, z := range zones {
+		uses := slices.Contains(z.Bridges, name) || slices.ContainsFunc(z.Peers, func(peer string) bool {
+			ip, err := netip.ParseAddr(peer)
+			return err == nil && slices.Contains(o.Addresses(), ip)
+		})
+		if uses && z.On(node) {
+			all = append(all, "SDN zone "+z.Name)
+		}
 	}
 	return all
 }

@@ -45,6 +45,7 @@ func everyCall() map[string]func(context.Context, *Client) error {
 		"Fingerprints":   func(ctx context.Context, c *Client) error { _, err := c.Fingerprints(ctx); return err },
 		"PCIMappings":    func(ctx context.Context, c *Client) error { _, err := c.PCIMappings(ctx); return err },
 		"VNets":          func(ctx context.Context, c *Client) error { _, err := c.VNets(ctx); return err },
+		"Zones":          func(ctx context.Context, c *Client) error { _, err := c.Zones(ctx); return err },
 		"HAResources":    func(ctx context.Context, c *Client) error { _, err := c.HAResources(ctx); return err },
 		"HAStatus":       func(ctx context.Context, c *Client) error { _, err := c.HAStatus(ctx); return err },
 		"ClusterStatus":  func(ctx context.Context, c *Client) error { _, err := c.ClusterStatus(ctx); return err },

@@ -24,46 +24,31 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/sdn"
 )
 
-// A VNet of the cluster's software-defined network.
-type VNet struct {
-	// Name of the VNet, which is the name of its bridge on the nodes.
-	Name string
-
-	// Zone it belongs to.
-	Zone string
-
-	// Tag is the VLAN or VXLAN id, or 0.
-	Tag int64
-
-	// Alias is a second name, or empty.
-	Alias string
-
-	// VLANAware reports whether NICs may have VLAN tags of their own.
-	VLANAware bool
-}
+// What SDN has.
+type (
+	VNet = sdn.VNet
+	Zone = sdn.Zone
+)
 
 // VNets are those that the user may see, whether they have been applied or not.
 func (c NetworkAPI) VNets(ctx context.Context) ([]VNet, error) {
-	var data list[struct {
-		Name      text    `json:"vnet"`
-		Zone      text    `json:"zone"`
-		Tag       integer `json:"tag"`
-		Alias     text    `json:"alias"`
-		VLANAware flag    `json:"vlanaware"`
-	}]
+	var data list[VNet]
 	r := request{op: "list VNets", method: http.MethodGet, path: "/cluster/sdn/vnets"}
-	if err := c.do(ctx, r, &data); err != nil {
-		return nil, err
-	}
-	all := make([]VNet, 0, len(data))
-	for _, d := range data {
-		all = append(all, VNet{
-			Name: string(d.Name), Zone: string(d.Zone), Tag: int64(d.Tag), Alias: string(d.Alias), VLANAware: bool(d.VLANAware),
-		})
-	}
-	return all, nil
+	err := c.do(ctx, r, &data)
+	return data, err
+}
+
+// Zones are those of SDN that the user may see, with the changes of them that wait to be applied. PVE leaves out zones without
+// SDN.Audit or SDN.Allocate on /sdn/zones/ZONE.
+func (c NetworkAPI) Zones(ctx context.Context) ([]Zone, error) {
+	var data list[Zone]
+	r := request{op: "list SDN zones", method: http.MethodGet, path: "/cluster/sdn/zones", query: url.Values{"pending": {"1"}}}
+	err := c.do(ctx, r, &data)
+	return data, err
 }
 
 // A Bridge of one node that NICs of VMs may be attached to.

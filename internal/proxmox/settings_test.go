@@ -122,6 +122,25 @@ func TestSettingsRead(t *testing.T) {
 			path:   "/cluster/sdn/vnets",
 			want:   []VNet{{Name: "vn1", Zone: "z1"}, {Name: "vn2", Zone: "z1", Tag: 100, Alias: "lan", VLANAware: true}},
 		},
+		"Zones": {
+			reason: "A zone is as it is in force and as it is to be: a change that waits has what changes.",
+			data: `[{"type":"simple","zone":"s1","digest":null},
+				{"type":"vlan","zone":"v1","bridge":"vmbr1","nodes":"pve2,pve1","state":"changed","pending":{"bridge":"vmbr2"}},
+				{"type":"vlan","zone":"v2","bridge":"vmbr1","nodes":"pve1","state":"changed","pending":{"nodes":"deleted"}},
+				{"type":"qinq","zone":"q1","state":"new","pending":{"bridge":"vmbr1","nodes":"pve3","tag":7}},
+				{"type":"vlan","zone":"v3","bridge":"vmbr3","state":"deleted","pending":{}},
+				{"type":"vxlan","zone":"x1","peers":"192.0.2.1,192.0.2.2","state":"changed","pending":{"peers":"192.0.2.2 192.0.2.3"}}]`,
+			call: func(ctx context.Context, c *Client) (any, error) { return read(c.Zones(ctx)) },
+			path: "/cluster/sdn/zones?pending=1",
+			want: []Zone{
+				{Name: "s1", Type: "simple"},
+				{Name: "v1", Type: "vlan", Bridges: []string{"vmbr1", "vmbr2"}, Nodes: []string{"pve1", "pve2"}},
+				{Name: "v2", Type: "vlan", Bridges: []string{"vmbr1"}},
+				{Name: "q1", Type: "qinq", Bridges: []string{"vmbr1"}, Nodes: []string{"pve3"}},
+				{Name: "v3", Type: "vlan", Bridges: []string{"vmbr3"}},
+				{Name: "x1", Type: "vxlan", Peers: []string{"192.0.2.1", "192.0.2.2", "192.0.2.3"}},
+			},
+		},
 		"HAUnused": {
 			reason: "What PVE answers where nothing is managed.",
 			data: `[{"id":"quorum","node":"pve1","quorate":1,"status":"OK","type":"quorum"},
@@ -152,8 +171,9 @@ func TestSettingsRead(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
-			if r := pve.asked()[0]; r.path != "/api2/json"+tc.path {
-				t.Errorf("path: got %q, want %q", r.path, tc.path)
+			r, want := pve.asked()[0], "/api2/json"+tc.path
+			if got := strings.TrimSuffix(r.path+"?"+r.query, "?"); got != want {
+				t.Errorf("path: got %q, want %q", got, want)
 			}
 		})
 	}

@@ -51,6 +51,9 @@ func (s *view) readUsers(ctx context.Context, a config.Access, n Node) error {
 	for _, o := range all.Objects {
 		s.interfaces[strings.TrimPrefix(o.Name, s.node.Name+"/")] = o.Values
 	}
+	if s.zones, err = a.Inventory.Zones(ctx, inventory.Stable); err != nil {
+		return err
+	}
 	s.machines, s.others = map[string][]string{}, map[string]int{}
 	guests, err := a.Inventory.Guests(ctx, inventory.Current)
 	if err != nil {
@@ -113,7 +116,7 @@ func (s *view) users() []v1alpha1.ProxmoxNodeInterface {
 	return all
 }
 
-// usersOf an interface: addresses of the node first, then interfaces, then Machines.
+// usersOf an interface: addresses of the node first, then interfaces, then zones of SDN, then Machines.
 func (s *view) usersOf(name string) []string {
 	var all []string
 	o := s.interfaces[name]
@@ -130,6 +133,7 @@ func (s *view) usersOf(name string) []string {
 	for _, above := range s.interfaces.Above(name) {
 		all = append(all, s.interfaces[above]["type"]+" "+above)
 	}
+	all = append(all, nodenet.Options(o).ZonesOn(name, s.node.Name, s.zones)...)
 	machines := slices.Sorted(slices.Values(s.machines[name]))
 	more := s.others[name] + max(0, len(machines)-mostUsers)
 	all = append(all, machines[:min(len(machines), mostUsers)]...)

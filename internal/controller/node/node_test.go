@@ -52,6 +52,10 @@ func seen() *view {
 			"vmbr0": {"type": "bridge", "active": "1", "bridge_ports": "a b", "cidr": "192.0.2.11/24", "gateway": "192.0.2.1"},
 			"a":     {"type": "eth", "active": "1"}, "vmbr0.5": {"type": "vlan"},
 		},
+		zones: []proxmox.Zone{
+			{Name: "z1", Bridges: []string{"vmbr0"}}, {Name: "z2", Bridges: []string{"vmbr0"}, Nodes: []string{"pve2"}},
+			{Name: "z3", Peers: []string{"192.0.2.12", "192.0.2.11"}},
+		},
 		machines: map[string][]string{"vmbr1": {"Machine team/web", "Machine team/db"}}, others: map[string]int{"vmbr0": 3},
 		mappings: []proxmox.PCIMapping{{Name: "gpu", Devices: map[string][]string{"pve1": {"2", "1"}}}, {Name: "far", Devices: map[string][]string{"pve2": {"1"}}}},
 	}
@@ -70,7 +74,7 @@ func TestObservation(t *testing.T) {
 			{Name: "a", Type: "eth", Active: new(true), UsedBy: []string{"bridge vmbr0"}},
 			{
 				Name: "vmbr0", Type: "bridge", Active: new(true),
-				UsedBy: []string{"address 192.0.2.11/24", "default route by 192.0.2.1", "vlan vmbr0.5", "3 more Machines"},
+				UsedBy: []string{"address 192.0.2.11/24", "default route by 192.0.2.1", "vlan vmbr0.5", "SDN zone z1", "SDN zone z3", "3 more Machines"},
 			},
 			{Name: "vmbr0.5", Type: "vlan", Active: new(false)},
 			{Name: "vmbr1", Active: new(false), UsedBy: []string{"Machine team/db", "Machine team/web"}},

@@ -49,6 +49,9 @@ type view struct {
 	bridges  []proxmox.Bridge
 	mappings []proxmox.PCIMapping
 
+	// zones of SDN that the user may see.
+	zones []proxmox.Zone
+
 	// interfaces of the node, and the Machines that have NICs on each bridge: their names, and how many are not named.
 	interfaces nodenet.Config
 	machines   map[string][]string
