@@ -26,6 +26,7 @@ package v1alpha1
 // +kubebuilder:printcolumn:name="INTERFACE",type="string",JSONPath=".spec.forProvider.interface"
 // +kubebuilder:printcolumn:name="TYPE",type="string",JSONPath=".spec.forProvider.type"
 // +kubebuilder:printcolumn:name="APPLIED",type="string",JSONPath=".status.conditions[?(@.type=='Applied')].status"
+// +kubebuilder:printcolumn:name="STAGED",type="string",JSONPath=".status.conditions[?(@.type=='Staged')].status",priority=1
 
 // NodeNetworkParameters describe an interface. Only what is set is managed; an empty value
 // resets an option.

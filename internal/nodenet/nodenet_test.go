@@ -303,7 +303,7 @@ func TestRefuse(t *testing.T) {
 			}
 			got := nodenet.Refuse(nodenet.Request{
 				Node: "pve1", Before: tc.before, After: tc.after, Cluster: cluster, Endpoints: tc.endpoints, Others: others,
-				Confirmed: tc.confirmed, Guests: tc.guests,
+				Confirmed: tc.confirmed, Users: tc.guests,
 			})
 			all := strings.Join(got, "\n")
 			if tc.refused == "" && len(got) > 0 {

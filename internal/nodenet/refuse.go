@@ -54,8 +54,8 @@ type Request struct {
 	// Confirmed accepts addresses that no interface of the node has.
 	Confirmed bool
 
-	// Guests that use a bridge, as words for a sentence.
-	Guests map[string][]string
+	// Users of interfaces beside those that stand upon them, such as guests on a bridge, as words for a sentence.
+	Users map[string][]string
 }
 
 // A protected address is one that an interface of the node has and must keep.
@@ -272,7 +272,7 @@ func (r Request) removed() []string {
 		if after, exists := r.After[name]; exists && after[typeOption] == before[typeOption] {
 			continue
 		}
-		for _, user := range append(r.After.Above(name), r.Guests[name]...) {
+		for _, user := range append(r.After.Above(name), r.Users[name]...) {
 			reasons = append(reasons, fmt.Sprintf("it removes %s, which %s uses", name, user))
 		}
 	}

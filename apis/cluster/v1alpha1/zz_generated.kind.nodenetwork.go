@@ -60,6 +60,7 @@ type NodeNetworkStatus struct {
 // +kubebuilder:printcolumn:name="INTERFACE",type="string",JSONPath=".spec.forProvider.interface"
 // +kubebuilder:printcolumn:name="TYPE",type="string",JSONPath=".spec.forProvider.type"
 // +kubebuilder:printcolumn:name="APPLIED",type="string",JSONPath=".status.conditions[?(@.type=='Applied')].status"
+// +kubebuilder:printcolumn:name="STAGED",type="string",JSONPath=".status.conditions[?(@.type=='Staged')].status",priority=1
 // +kubebuilder:printcolumn:name="REASON",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].reason",priority=1
 // +kubebuilder:printcolumn:name="MESSAGE",type="string",JSONPath=".status.conditions[?(@.type=='UpToDate')].message",priority=1
 // +kubebuilder:printcolumn:name="AGE",type="date",JSONPath=".metadata.creationTimestamp"

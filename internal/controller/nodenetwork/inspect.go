@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,7 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Reasons of the conditions Applied and Ready.
+// Reasons of the conditions Applied, Staged and Ready.
 const (
 	ReasonApplied        xpv2.ConditionReason = "Applied"
 	ReasonStaged         xpv2.ConditionReason = "Staged"
@@ -43,6 +44,7 @@ const (
 	ReasonReloading      xpv2.ConditionReason = "Reloading"
 	ReasonReloadFailed   xpv2.ConditionReason = "ReloadFailed"
 	ReasonInactive       xpv2.ConditionReason = "Inactive"
+	ReasonNothingStaged  xpv2.ConditionReason = "NothingStaged"
 	ReasonNotCreated     xpv2.ConditionReason = "NotCreated"
 )
 
@@ -100,6 +102,7 @@ func unknownNode(ctx context.Context, v view) (config.Findings, error) {
 
 // show what is staged, and whether the interface is active.
 func (l *look) show() {
+	l.showStaged()
 	o := l.Resource.Observation()
 	o.Active, o.Staged = nil, nil
 	if l.Exists {
@@ -112,6 +115,16 @@ func (l *look) show() {
 		Checksum: nodenet.Checksum(l.now.changes), Changes: nodenet.Shown(l.now.changes),
 		ByOthers: l.now.foreign || l.now.consented, Interfaces: l.now.interfaces,
 	}
+}
+
+// showStaged sets the condition Staged.
+func (l *look) showStaged() {
+	n, noted := noteOf(l.Resource)
+	if noted && l.Exists && l.now.changes != "" && l.change.Empty() && nodenet.AsStaged(n.Interface, l.now.config[l.Resource.Parameters().Interface]) {
+		condition(l.Resource, TypeStaged, corev1.ConditionTrue, kind.Problem{Reason: ReasonStaged, Message: "the change is staged on the node, and not in force yet"})
+		return
+	}
+	condition(l.Resource, TypeStaged, corev1.ConditionFalse, kind.Problem{Reason: ReasonNothingStaged})
 }
 
 // findings decides what is to be done.
@@ -281,8 +294,13 @@ func (l *look) reload(ctx context.Context) (t proxmox.Task, known bool, err erro
 
 // applied sets the condition Applied.
 func (l *look) applied(status corev1.ConditionStatus, p kind.Problem) {
-	c := xpv2.Condition{Type: TypeApplied, Status: status, Reason: p.Reason, Message: p.Message, LastTransitionTime: metav1.Now()}
-	l.Resource.SetConditions(c.WithObservedGeneration(l.Resource.GetGeneration()))
+	condition(l.Resource, TypeApplied, status, p)
+}
+
+// condition sets a condition of a resource.
+func condition(mg resource.Managed, of xpv2.ConditionType, status corev1.ConditionStatus, p kind.Problem) {
+	c := xpv2.Condition{Type: of, Status: status, Reason: p.Reason, Message: p.Message, LastTransitionTime: metav1.Now()}
+	mg.SetConditions(c.WithObservedGeneration(mg.GetGeneration()))
 }
 
 // forget the note of what is in force by now.

@@ -24,6 +24,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -47,16 +48,18 @@ const (
 	bridge = "{node: pve1, interface: vmbr9, type: bridge, confirmUnmappedAddresses: true}"
 )
 
-// lives runs a test in both scopes and on both versions, on a node with further cards.
+// lives runs a test in both scopes and on both versions, on nodes with further cards.
 func lives(t *testing.T, run func(*configtest.Life)) {
 	t.Helper()
 	configtest.RunIn(t, configtest.Kind{
 		Setup: config.Setup(nodenetwork.Table()), Kind: "NodeNetwork", Collection: proxmox.NetworkCollection("pve1"),
 		Prepare: func(s configtest.Simulator) {
 			s.Edit(func(st *state.State) {
-				for number := 2; number <= 5; number++ {
-					name := fmt.Sprintf("eno%d", number)
-					st.Nodes["pve1"].Interfaces[name] = &state.Interface{Name: name, Type: "eth", Priority: number, Options: map[string]string{}}
+				for _, node := range st.Nodes {
+					for number := 2; number <= 5; number++ {
+						name := fmt.Sprintf("eno%d", number)
+						node.Interfaces[name] = &state.Interface{Name: name, Type: "eth", Priority: number, Options: map[string]string{}}
+					}
 				}
 			})
 		},
@@ -169,6 +172,7 @@ func TestStagedByOthers(t *testing.T) {
 		mg := l.Resource(1, bridge, nil)
 		l.Until(mg, xpv2.TypeReady, nodenetwork.ReasonStagedByOthers, "applyStaged")
 		l.Until(mg, nodenetwork.TypeApplied, nodenetwork.ReasonStagedByOthers)
+		l.Until(mg, nodenetwork.TypeStaged, nodenetwork.ReasonNothingStaged) // What others have staged is not its change.
 		s := observation(l.T, mg).Staged
 		if w := l.Writes(); len(w) > 0 || s == nil || !s.ByOthers || !strings.Contains(s.Changes, "+iface vmbr7") {
 			l.Fatalf("written: %v, shown: %v", w, s)
@@ -220,6 +224,81 @@ func TestStagedBetween(t *testing.T) {
 			})
 		})
 	}
+}
+
+// during has somebody do something while the provider, in a reconcile of a resource, makes a call for the next time but those that are
+// skipped.
+func during(l *configtest.Life, mg resource.Managed, path string, skip int, do func()) {
+	l.Helper()
+	release := l.Inject(simulator.Fault{Method: http.MethodGet, Path: path, Skip: skip, Count: 1, Delay: time.Hour})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer release()
+		for !slices.ContainsFunc(l.Faults(), func(f simulator.ArmedFault) bool { return f.Path == path && f.Hit > 0 }) {
+			<-time.After(time.Millisecond)
+		}
+		do()
+	}()
+	l.Runner.Until(mg, "the call to "+path+" is made", func() bool {
+		select {
+		case <-done:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
+// TestStagedDuringChecks has somebody stage a change while the provider asks what must not be cut off: after what is staged was found to be
+// ours, and before it is applied.
+func TestStagedDuringChecks(t *testing.T) {
+	collection := proxmox.NetworkCollection("pve1")
+	for name, stage := range map[string]func(*configtest.Life){
+		"Other": func(l *configtest.Life) { staging(l, "vmbr7") },
+		"Ours": func(l *configtest.Life) {
+			change := proxmox.Change{Set: proxmox.Params{"type": "bridge", "mtu": "1400"}}
+			l.Must(l.Client.UpdateObject(l.Context(), collection, "pve1/vmbr9", change))
+		},
+		"Instead": func(l *configtest.Life) {
+			l.Edit(func(st *state.State) { st.Nodes["pve1"].PendingInterfaces = nil })
+			staging(l, "vmbr7")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lives(t, func(l *configtest.Life) {
+				mg := l.Resource(1, bridge, nil)
+				for l.Options("pve1/vmbr9") == nil {
+					l.Reconcile(mg)
+				}
+				during(l, mg, "/cluster/config/nodes", 0, func() { stage(l) })
+				if reloads(l) > 0 || inForce(l, "vmbr7") || inForce(l, "vmbr9") {
+					l.Fatalf("what others have staged is applied: %v", l.Writes())
+				}
+				l.Until(mg, nodenetwork.TypeApplied, nodenetwork.ReasonStagedByOthers)
+				l.Edit(func(st *state.State) { st.Nodes["pve1"].PendingInterfaces = nil })
+				applied(l, mg)
+			})
+		})
+	}
+}
+
+// TestStagedBeforeOurs has somebody stage a change of the interface while the provider asks whether its own may be staged.
+func TestStagedBeforeOurs(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		mg := l.Resource(1, bridge, nil)
+		applied(l, mg)
+		before := len(l.Writes())
+		l.EditSpec(mg, "{node: pve1, interface: vmbr9, type: bridge, mtu: 1300, confirmUnmappedAddresses: true}")
+		during(l, mg, "/cluster/config/nodes", 1, func() {
+			change := proxmox.Change{Set: proxmox.Params{"type": "bridge", "comments": "others", "autostart": "1"}}
+			l.Must(l.Client.UpdateObject(l.Context(), proxmox.NetworkCollection("pve1"), "pve1/vmbr9", change))
+		})
+		if w := l.Writes()[before:]; len(w) > 0 || l.Options("pve1/vmbr9")["comments"] != "others" {
+			l.Fatalf("what others have staged is written over: %v", w)
+		}
+		l.Until(mg, nodenetwork.TypeApplied, nodenetwork.ReasonStagedByOthers)
+	})
 }
 
 // TestManagement refuses what would cut the node off, for a bridge that was adopted.
@@ -289,6 +368,9 @@ func TestManual(t *testing.T) {
 		mg := l.Resource(1, "{node: pve1, interface: vmbr9, type: bridge, apply: Manual, confirmUnmappedAddresses: true}", nil)
 		l.Until(mg, nodenetwork.TypeApplied, nodenetwork.ReasonStaged, "Manual")
 		l.Until(mg, xpv2.TypeReady, nodenetwork.ReasonStaged)
+		if c := mg.GetCondition(nodenetwork.TypeStaged); c.Status != corev1.ConditionTrue || c.Reason != nodenetwork.ReasonStaged {
+			l.Errorf("nobody can wait for the condition Staged: %v", c)
+		}
 		for range 3 {
 			l.Reconcile(mg)
 		}
@@ -297,6 +379,7 @@ func TestManual(t *testing.T) {
 		}
 		reload(l.Simulator)
 		applied(l, mg)
+		l.Until(mg, nodenetwork.TypeStaged, nodenetwork.ReasonNothingStaged)
 		l.StartDelete(mg)
 		l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, "apply it on node")
 		reload(l.Simulator)
@@ -364,6 +447,155 @@ func TestStandUpon(t *testing.T) {
 	})
 }
 
+// onBridge has a zone of SDN stand upon the bridge of the tests.
+func onBridge(l *configtest.Life, zone map[string]string, inForce, configured bool) {
+	l.Helper()
+	l.Edit(func(st *state.State) {
+		st.SDN.Zones, st.SDN.AppliedZones = state.Sections{}, state.Sections{}
+		if configured {
+			st.SDN.Zones["z1"] = zone
+		}
+		if inForce {
+			st.SDN.AppliedZones["z1"] = zone
+		}
+	})
+}
+
+// TestZones removes no bridge that a zone of SDN stands upon.
+func TestZones(t *testing.T) {
+	vlan := map[string]string{"type": "vlan", "bridge": "vmbr9"}
+	for name, tc := range map[string]struct {
+		reason              string
+		zone                map[string]string
+		inForce, configured bool
+	}{
+		"InForce": {reason: "The zone is in force, and as it is configured.", zone: vlan, inForce: true, configured: true},
+		"Removed": {reason: "The zone was removed, and is in force until SDN is applied.", zone: vlan, inForce: true},
+		"New":     {reason: "The zone is in force once SDN is applied.", zone: vlan, configured: true},
+		"Node": {
+			reason: "The zone is on the node, among others.", inForce: true, configured: true,
+			zone: map[string]string{"type": "qinq", "bridge": "vmbr9", "nodes": "pve2,pve1"},
+		},
+		"Peers": {
+			reason: "The bridge has the node's address in a VXLAN zone.", inForce: true, configured: true,
+			zone: map[string]string{"type": "vxlan", "peers": "10.77.0.1,10.77.0.2"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lives(t, func(l *configtest.Life) {
+				mg := l.Resource(1, "{node: pve1, interface: vmbr9, type: bridge, cidr: 10.77.0.1/24, confirmUnmappedAddresses: true}", nil)
+				applied(l, mg)
+				onBridge(l, tc.zone, tc.inForce, tc.configured)
+				l.StartDelete(mg)
+				l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, "in use", "SDN zone z1")
+				if l.Options("pve1/vmbr9") == nil {
+					l.Errorf("%s The bridge is removed.", tc.reason)
+				}
+				onBridge(l, map[string]string{"type": "vlan", "bridge": "vmbr9", "nodes": "pve2"}, true, true) // It is on another node from now on.
+				l.Runner.Until(mg, configtest.Gone, func() bool { return false })
+			})
+		})
+	}
+}
+
+// TestHiddenZones removes no bridge while zones of SDN may be there that the user may not see.
+func TestHiddenZones(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		mg := l.Resource(1, bridge, nil)
+		applied(l, mg)
+		onBridge(l, map[string]string{"type": "vlan", "bridge": "vmbr9"}, true, true)
+		l.Edit(func(st *state.State) {
+			for path, role := range map[string]string{"/": "Administrator", "/sdn/zones": "NoAccess", "/sdn/zones/localnetwork": "PVESDNUser"} {
+				st.ACL = append(st.ACL, simulator.Grant{Path: path, Kind: "user", ID: "crossplane@pve", Role: role, Propagate: true})
+			}
+		})
+		l.StartDelete(mg)
+		l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, "/sdn/zones", "SDN.Audit")
+		if l.Options("pve1/vmbr9") == nil {
+			l.Error("the bridge is removed")
+		}
+	})
+}
+
+// TestPendingNIC removes no bridge that a NIC of a VM is on once the VM is restarted.
+func TestPendingNIC(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		mg := l.Resource(1, bridge, nil)
+		applied(l, mg)
+		pending := func(options map[string]string) {
+			l.Edit(func(st *state.State) { st.Guests[100].Pending = options })
+		}
+		pending(map[string]string{"net0": "virtio=BC:24:11:00:00:07,bridge=vmbr9"})
+		l.StartDelete(mg)
+		l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, "in use", "VM 100")
+		if l.Options("pve1/vmbr9") == nil {
+			l.Error("the bridge is removed")
+		}
+		pending(map[string]string{})
+		l.Runner.Until(mg, configtest.Gone, func() bool { return false })
+	})
+}
+
+// TestUsedMeanwhile does not apply a removal that is staged when the bridge has come into use since then.
+func TestUsedMeanwhile(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		mg := l.Resource(1, bridge, nil)
+		applied(l, mg)
+		before := reloads(l)
+		l.StartDelete(mg)
+		for l.Options("pve1/vmbr9") != nil {
+			l.Reconcile(mg)
+		}
+		nic("virtio=BC:24:11:00:00:07,bridge=vmbr9")(l.Simulator)
+		l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, "it removes vmbr9, which VM 100 uses")
+		if c := mg.GetCondition(nodenetwork.TypeStaged); c.Status != corev1.ConditionTrue || !strings.Contains(c.Message, "removal") {
+			l.Errorf("the removal is not shown as staged: %v", c)
+		}
+		if !inForce(l, "vmbr9") || reloads(l) != before {
+			l.Fatalf("the bridge is removed under VM 100: %v", l.Writes())
+		}
+		nic("virtio=BC:24:11:00:00:07,bridge=vmbr0")(l.Simulator)
+		l.Runner.Until(mg, configtest.Gone, func() bool { return false })
+	})
+}
+
+// TestOVSPort manages a card that an Open vSwitch bridge has: it is adopted, and stays a port when its resource is deleted.
+func TestOVSPort(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		const spec = "{node: pve1, interface: eno4, type: OVSPort, mtu: 1400, ovs: {bridge: vmbr8, tag: 7}, confirmUnmappedAddresses: true}"
+		adopted := map[string]string{xpmeta.AnnotationKeyExternalName: "pve1/eno4"}
+		early := l.Resource(3, "{node: pve1, interface: eno9, type: OVSPort, ovs: {bridge: vmbr8}, confirmUnmappedAddresses: true}", nil)
+		l.Until(early, xpv2.TypeReady, nodenetwork.ReasonRefused, "a card cannot be created")
+		if w := l.Writes(); len(w) > 0 {
+			l.Fatalf("a card that is not there is created: %v", w)
+		}
+		l.Delete(early)
+		below := l.Resource(1, "{node: pve1, interface: vmbr8, type: OVSBridge, ovs: {ports: [eno4]}, confirmUnmappedAddresses: true}", nil)
+		applied(l, below)
+		found := l.Resource(2, spec, nil)
+		l.Until(found, xpv2.TypeReady, kind.ReasonAlreadyExists, "external-name")
+		l.Delete(found)
+		port := l.Resource(4, spec, adopted)
+		applied(l, port)
+		if o := l.Options("pve1/eno4"); o["type"] != "OVSPort" || o["mtu"] != "1400" || o["ovs_tag"] != "7" || o["ovs_bridge"] != "vmbr8" {
+			l.Errorf("the port is not as its spec asks: %v", o)
+		}
+		if o := l.Options("pve1/vmbr8"); o["ovs_ports"] != "eno4" {
+			l.Errorf("the bridge has lost its port: %v", o)
+		}
+		applied(l, below)
+		before := len(l.Writes())
+		l.Delete(port)
+		if w := l.Writes(); len(w) != before || l.Options("pve1/eno4")["type"] != "OVSPort" {
+			l.Errorf("a port stays as it is: %v, %v", w[before:], l.Options("pve1/eno4"))
+		}
+		l.Delete(below)
+		if inForce(l, "vmbr8") || l.Options("pve1/eno4")["type"] != "eth" {
+			l.Errorf("the bridge is left, or its card is no plain one again: %v", l.Options("pve1/eno4"))
+		}
+	})
+}
+
 // TestInactive is an interface that is not started.
 func TestInactive(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
@@ -400,14 +632,14 @@ func TestDHCP(t *testing.T) {
 	})
 }
 
-// exampleOf returns the NodeNetworks of the example of a set for three nodes, in the scope of the test, as the manifests have them.
-func exampleOf(l *configtest.Life) []*unstructured.Unstructured {
+// exampleOf returns the NodeNetworks of an example, in the scope of the test, as the manifests have them.
+func exampleOf(l *configtest.Life, file string) []*unstructured.Unstructured {
 	l.Helper()
 	folder := "cluster"
 	if strings.Contains(l.Scope.GroupVersion.Group, ".m.") {
 		folder = "namespaced"
 	}
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", folder, "machine-network-ref.yaml"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", folder, file))
 	l.Must(err)
 	var all []*unstructured.Unstructured
 	for part := range strings.SplitSeq(string(text), "\n---\n") {
@@ -420,7 +652,8 @@ func exampleOf(l *configtest.Life) []*unstructured.Unstructured {
 	return all
 }
 
-// selected makes the NodeNetworks of an example that have a label, as kubectl apply -l does.
+// selected makes the NodeNetworks of an example that have a label, as kubectl apply -l does, and confirms that the endpoint of the test, which
+// is on loopback, is no address of a node.
 func selected(l *configtest.Life, all []*unstructured.Unstructured, label, value string) []resource.Managed {
 	l.Helper()
 	var made []resource.Managed
@@ -428,6 +661,7 @@ func selected(l *configtest.Life, all []*unstructured.Unstructured, label, value
 		if u.GetLabels()[label] != value {
 			continue
 		}
+		l.Must(unstructured.SetNestedField(u.Object, true, "spec", "forProvider", "confirmUnmappedAddresses"))
 		spec, err := yaml.Marshal(u.Object["spec"].(map[string]any)["forProvider"])
 		l.Must(err)
 		mg := configtest.NewResource(l.T, l.Scope, "NodeNetwork", u.GetName(), number, string(spec), nil)
@@ -451,32 +685,74 @@ func together(l *configtest.Life, all []resource.Managed) {
 	}
 }
 
-// TestThreeNodes applies the example of a set for three nodes as the documentation does: the manifests of one node, by their label, and
-// those of the next one when these are applied. A reload that fails on the second node is repeated there.
+// TestThreeNodes applies the examples of sets for three nodes as the documentation does: the manifests of one node, by their label, and
+// those of the next one when these are applied. A reload that fails on the second node is repeated there. Then all of it goes at once.
 func TestThreeNodes(t *testing.T) {
-	lives(t, func(l *configtest.Life) {
-		example := exampleOf(l)
-		for _, node := range []string{"pve1", "pve2", "pve3"} {
-			before := len(l.Writes())
-			set := selected(l, example, "node", node)
-			if len(set) == 0 {
-				l.Fatalf("the example has no interface of node %s", node)
-			}
-			if node == "pve2" {
-				l.Inject(simulator.Fault{Task: "srvreload", TaskExit: "command 'ifreload -a' failed: exit code 1", Count: 1})
-			}
-			together(l, set)
-			want := map[string]int{"pve1": 1, "pve2": 2, "pve3": 1}[node]
-			if n := count(l.Writes()[before:], "PUT /nodes/"+node+"/network"); n != want {
-				l.Errorf("node %s: %d reloads, want %d: %v", node, n, want, l.Writes()[before:])
-			}
-			for _, w := range l.Writes()[before:] {
-				if !strings.Contains(w, "/nodes/"+node+"/network") {
-					l.Errorf("another node is written to while it is the turn of %s: %s", node, w)
+	for file, interfaces := range map[string][]string{
+		"machine-network-ref.yaml": {"vmbr20"}, "node-network-set.yaml": {"bond0", "vmbr2", "vmbr2.20"},
+	} {
+		t.Run(file, func(t *testing.T) {
+			lives(t, func(l *configtest.Life) {
+				example := exampleOf(l, file)
+				var all []resource.Managed
+				for _, node := range []string{"pve1", "pve2", "pve3"} {
+					set := selected(l, example, "node", node)
+					if len(set) != len(interfaces) {
+						l.Fatalf("the example has %d interfaces of node %s, want %v", len(set), node, interfaces)
+					}
+					applyNode(l, node, set)
+					all = append(all, set...)
 				}
-			}
+				removeAll(l, all)
+				l.Edit(func(st *state.State) {
+					for node, n := range st.Nodes {
+						for _, name := range interfaces {
+							if n.Interfaces[name] != nil {
+								l.Errorf("%s of node %s is left", name, node)
+							}
+						}
+					}
+				})
+			})
+		})
+	}
+}
+
+// applyNode applies the set of one node by one reload, and touches no other node.
+func applyNode(l *configtest.Life, node string, set []resource.Managed) {
+	l.Helper()
+	before := len(l.Writes())
+	if node == "pve2" {
+		l.Inject(simulator.Fault{Task: "srvreload", TaskExit: "command 'ifreload -a' failed: exit code 1", Count: 1})
+	}
+	together(l, set)
+	want := map[string]int{"pve1": 1, "pve2": 2, "pve3": 1}[node]
+	if n := count(l.Writes()[before:], "PUT /nodes/"+node+"/network"); n != want {
+		l.Errorf("node %s: %d reloads, want %d: %v", node, n, want, l.Writes()[before:])
+	}
+	for _, w := range l.Writes()[before:] {
+		if !strings.Contains(w, "/nodes/"+node+"/network") {
+			l.Errorf("another node is written to while it is the turn of %s: %s", node, w)
 		}
+	}
+}
+
+// removeAll deletes resources at once, whichever stand upon which, and reconciles them until all are gone.
+func removeAll(l *configtest.Life, all []resource.Managed) {
+	l.Helper()
+	for _, mg := range all {
+		l.StartDelete(mg)
+	}
+	last := all[0]
+	l.Runner.Until(last, configtest.Gone, func() bool {
+		for _, mg := range all[1:] {
+			l.Reconcile(mg)
+		}
+		return false
 	})
+	for _, mg := range all[1:] {
+		l.Runner.Until(mg, configtest.Gone, func() bool { return false })
+	}
 }
 
 // count how many are equal to one.

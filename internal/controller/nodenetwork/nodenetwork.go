@@ -58,8 +58,8 @@ func Table() config.Table[parameters, *v1alpha1.NodeNetworkObservation] {
 }
 
 // privileges that PVE asks for on interfaces of a node, and for what protects the node:
-// bridges that the user may not see are not listed, and without Sys.Audit the addresses of
-// the cluster are not told.
+// bridges, guests and zones of SDN that the user may not see are not listed, and without
+// Sys.Audit the addresses of the cluster are not told.
 func privileges(v config.Verb, _ string, p *parameters) []proxmox.Privilege {
 	all := []proxmox.Privilege{{Path: "/sdn/zones/localnetwork", Names: []string{"SDN.Audit", "SDN.Use"}}}
 	if v == config.See {
@@ -70,7 +70,10 @@ func privileges(v config.Verb, _ string, p *parameters) []proxmox.Privilege {
 		proxmox.Privilege{Path: "/nodes/" + p.Node, Names: []string{"Sys.Modify"}},
 	)
 	if v == config.Delete {
-		all = append(all, proxmox.Privilege{Path: "/vms", Names: []string{"VM.Audit"}})
+		all = append(all,
+			proxmox.Privilege{Path: "/vms", Names: []string{"VM.Audit"}},
+			proxmox.Privilege{Path: "/sdn/zones", Names: []string{"SDN.Audit", "SDN.Allocate"}},
+		)
 	}
 	return all
 }

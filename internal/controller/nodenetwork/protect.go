@@ -19,6 +19,7 @@ package nodenetwork
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -34,18 +35,26 @@ import (
 
 // refusal returns the problem that a change would cut something off, or nil. Before is nil
 // if it is not known.
-func (s *stager) refusal(ctx context.Context, v view, before, after nodenet.Config, guests map[string][]string) (*kind.Problem, error) {
-	reasons, err := s.reasons(ctx, v, before, after, guests)
-	if err != nil || len(reasons) == 0 {
+func (s *stager) refusal(ctx context.Context, v view, before, after nodenet.Config, users map[string][]string) (*kind.Problem, error) {
+	reasons, err := s.reasons(ctx, v, before, after, users)
+	if err != nil {
 		return nil, err
 	}
-	return &kind.Problem{Reason: ReasonRefused, Message: "the change is refused: " + strings.Join(reasons, "; ")}, nil
+	return refusalFor(reasons), nil
+}
+
+// refusalFor is the problem that there are reasons against a change, or nil.
+func refusalFor(reasons []string) *kind.Problem {
+	if len(reasons) == 0 {
+		return nil
+	}
+	return &kind.Problem{Reason: ReasonRefused, Message: "the change is refused: " + strings.Join(reasons, "; ")}
 }
 
 // reasons why a change is refused.
-func (s *stager) reasons(ctx context.Context, v view, before, after nodenet.Config, guests map[string][]string) ([]string, error) {
+func (s *stager) reasons(ctx context.Context, v view, before, after nodenet.Config, users map[string][]string) ([]string, error) {
 	p := v.Resource.Parameters()
-	r := nodenet.Request{Node: p.Node, Before: before, After: after, Guests: guests}
+	r := nodenet.Request{Node: p.Node, Before: before, After: after, Users: users}
 	r.Confirmed = p.ConfirmUnmappedAddresses != nil && *p.ConfirmUnmappedAddresses
 	if err := s.clusterAddresses(ctx, v, &r); err != nil {
 		return nil, err
@@ -161,34 +170,71 @@ func (s *stager) users(ctx context.Context, v view) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	guests, err := guestsOn(ctx, v, p.Node, p.Interface)
+	before := configOf(now, p.Node)
+	users, err := usersOf(ctx, v, nodenet.Config{p.Interface: before[p.Interface]})
 	if err != nil {
 		return nil, err
 	}
-	before := configOf(now, p.Node)
-	return s.reasons(ctx, v, before, before.Removed(p.Interface), map[string][]string{p.Interface: guests})
+	return s.reasons(ctx, v, before, before.Removed(p.Interface), users)
 }
 
-// guestsOn returns the VMs and containers of a node that have NICs on a bridge.
-func guestsOn(ctx context.Context, v view, node, bridge string) ([]string, error) {
+// removalInUse returns the problem that interfaces whose removal is staged have come into use since then, or nil.
+func removalInUse(ctx context.Context, v view, staged nodenet.Config) (*kind.Problem, error) {
+	notes, err := notesOn(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	removed := nodenet.Config{}
+	for name, n := range notes {
+		if n.Interface == nil && staged[name] == nil {
+			removed[name] = n.Former
+		}
+	}
+	if len(removed) == 0 {
+		return nil, nil //nolint:nilnil // Nothing is removed.
+	}
+	users, err := usersOf(ctx, v, removed)
+	if err != nil {
+		return nil, err
+	}
+	var reasons []string
+	for _, name := range slices.Sorted(maps.Keys(users)) {
+		for _, user := range users[name] {
+			reasons = append(reasons, fmt.Sprintf("it removes %s, which %s uses", name, user))
+		}
+	}
+	return refusalFor(reasons), nil
+}
+
+// usersOf interfaces beside those that stand upon them: the VMs and containers of the node that have NICs on one, and the zones of SDN
+// that stand upon one.
+func usersOf(ctx context.Context, v view, of nodenet.Config) (map[string][]string, error) {
+	users := map[string][]string{}
+	zones, err := v.Inventory.Zones(ctx, inventory.Fresh)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot tell which zones of SDN use an interface")
+	}
+	for name, o := range of {
+		users[name] = o.ZonesOn(name, v.Resource.Parameters().Node, zones)
+	}
 	all, err := v.Inventory.Guests(ctx, inventory.Fresh)
 	if err != nil {
 		return nil, err
 	}
-	var users []string
-	for _, g := range all {
-		if g.Node != node {
+	for _, g := range slices.SortedFunc(slices.Values(all), func(a, b proxmox.Guest) int { return a.VMID - b.VMID }) {
+		if g.Node != v.Resource.Parameters().Node {
 			continue
 		}
-		words, options, err := nicsOf(ctx, v, g)
+		words, nics, err := nicsOf(ctx, v, g)
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(options, func(nic string) bool { return onBridge(nic, bridge) }) {
-			users = append(users, words)
+		for name := range of {
+			if slices.ContainsFunc(nics, func(nic string) bool { return onBridge(nic, name) }) {
+				users[name] = append(users[name], words)
+			}
 		}
 	}
-	slices.Sort(users)
 	return users, nil
 }
 

@@ -19,6 +19,7 @@ package nodenetwork
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -42,9 +43,9 @@ import (
 // A node has one file of staged changes for everybody, Proxmox VE applies all of it or
 // nothing, and it has no digest. So each resource notes, before it stages anything, what all
 // interfaces were like before and what its own is to be like. What is staged is ours if it
-// is what such notes say, and nothing else. That is read right before it is applied. Between
-// that read and the call that applies, somebody can still stage a change: Proxmox VE leaves
-// that gap.
+// is what such notes say, and nothing else. That is judged first, and what is staged is read
+// once more as the last call before the one that applies it: it has to be what was judged.
+// Between these two calls somebody can still stage a change: Proxmox VE leaves that gap.
 
 // AnnotationStaged has what a resource has staged, and what was there before, until it is
 // in force.
@@ -247,18 +248,21 @@ func (s *stager) write(ctx context.Context, v view, verb config.Verb, c proxmox.
 		return config.Rejection(stagedByOthers(now))
 	}
 	next := after(now.config, v, verb, c)
-	guests := map[string][]string{}
+	var users map[string][]string
 	if verb == config.Delete {
-		if guests[p.Interface], err = guestsOn(ctx, v, p.Node, p.Interface); err != nil {
+		if users, err = usersOf(ctx, v, nodenet.Config{p.Interface: now.config[p.Interface]}); err != nil {
 			return err
 		}
 	}
-	refused, err := s.refusal(ctx, v, now.config, next, guests)
+	refused, err := s.refusal(ctx, v, now.config, next, users)
 	if err != nil {
 		return err
 	}
 	if refused != nil {
 		return config.Rejection(*refused)
+	}
+	if err := unchanged(ctx, v, now); err != nil {
+		return err
 	}
 	if err := keepNote(ctx, v, note{At: time.Now().Unix(), Before: now.before, Interface: next[p.Interface], Former: now.config[p.Interface]}); err != nil {
 		return err
@@ -285,7 +289,11 @@ func (s *stager) removing(ctx context.Context, v view) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return now.changes != "", nil
+	if now.changes == "" {
+		return false, nil
+	}
+	condition(v.Resource, TypeStaged, corev1.ConditionTrue, kind.Problem{Reason: ReasonStaged, Message: "the removal is staged on the node, and not in force yet"})
+	return true, nil
 }
 
 // apply what is staged, if it is ours.
@@ -312,17 +320,38 @@ func (s *stager) apply(ctx context.Context, v view) error {
 	if now.foreign {
 		return config.Rejection(stagedByOthers(now))
 	}
-	refused, err := s.refusal(ctx, v, nil, now.config, nil)
-	if err != nil {
-		return err
+	for _, check := range []func() (*kind.Problem, error){
+		func() (*kind.Problem, error) { return removalInUse(ctx, v, now.config) },
+		func() (*kind.Problem, error) { return s.refusal(ctx, v, nil, now.config, nil) },
+	} {
+		if refused, err := check(); err != nil {
+			return err
+		} else if refused != nil {
+			return config.Rejection(*refused)
+		}
 	}
-	if refused != nil {
-		return config.Rejection(*refused)
+	if err := unchanged(ctx, v, now); err != nil {
+		return err
 	}
 	return s.start(ctx, v)
 }
 
-// start a reload. It is the last look at what is staged that it follows.
+// unchanged returns an error unless the interfaces, and what is staged, are still as they were
+// judged: the checks take several calls.
+func unchanged(ctx context.Context, v view, judged pending) error {
+	node := v.Resource.Parameters().Node
+	all, err := v.Inventory.NodeInterfaces(ctx, node, inventory.Fresh)
+	if err != nil {
+		return err
+	}
+	now := nodenet.NewBaseline(configOf(all, node))
+	if nodenet.Changes(all.Changes) == judged.changes && maps.Equal(now, nodenet.NewBaseline(judged.config)) {
+		return nil
+	}
+	return errors.Errorf("what is staged on node %q has changed while it was checked: nothing is done before it is checked again", node)
+}
+
+// start a reload. No call comes between the look at what is staged and it.
 func (s *stager) start(ctx context.Context, v view) error {
 	node := v.Resource.Parameters().Node
 	upid, err := v.Client.ReloadNetwork(ctx, node)
@@ -403,5 +432,11 @@ func stagedByOthers(p pending) kind.Problem {
 		", and Proxmox VE applies all that is staged or nothing: apply or revert them, or consent by applyStaged: " + nodenet.Checksum(p.changes)}
 }
 
-// TypeApplied is the condition that is True while the interface is active as the spec asks.
-const TypeApplied xpv2.ConditionType = "Applied"
+// Conditions of a NodeNetwork.
+const (
+	// TypeApplied is True while the interface is active as the spec asks.
+	TypeApplied xpv2.ConditionType = "Applied"
+
+	// TypeStaged is True while a change of the interface as the spec asks is staged, and waits to be applied.
+	TypeStaged xpv2.ConditionType = "Staged"
+)
