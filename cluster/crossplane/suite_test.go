@@ -63,8 +63,12 @@ func start(t *testing.T, name string, core func(repository.Repository) stack.Cor
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	scenario, err := checkout.ScenarioWith(dir, repository.NetworkRights())
+	if err != nil {
+		t.Fatal(err)
+	}
 	s, ctx, err := stack.Start(runContext, stack.Options{
-		Checkout: checkout, Dir: dir, Core: core(checkout), Helm: helm, Scenario: checkout.Scenario(), Names: hostsOfManifests(),
+		Checkout: checkout, Dir: dir, Core: core(checkout), Helm: helm, Scenario: scenario, Names: hostsOfManifests(),
 	})
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {

@@ -146,6 +146,11 @@ func (s *suite) testOtherExamples(t *testing.T, folder string) {
 		return
 	}
 	s.kubectl(t, append([]string{"apply"}, files...)...)
+	for _, obj := range objs {
+		if obj.GetKind() == "NodeNetwork" { // The simulator is on loopback, which no interface of a node has.
+			s.merge(t, obj, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"confirmUnmappedAddresses": true}}})
+		}
+	}
 	s.untilReady(t, objs)
 	s.kubectl(t, append([]string{"delete", "--timeout=2m"}, files...)...)
 }

@@ -120,7 +120,7 @@ func startForTester(ctx context.Context, t *testing.T, env *commands.Environment
 	if err != nil {
 		t.Fatal(err)
 	}
-	scenario, err := scenarioWith(env.Dir, testerRights())
+	scenario, err := checkout.ScenarioWith(env.Dir, testerRights())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,6 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
 	"github.com/vitistack/provider-proxmox/cluster/local/provider"
+	"github.com/vitistack/provider-proxmox/cluster/local/repository"
 	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
 )
 
@@ -107,29 +108,13 @@ func (s *suite) startSimulator() error {
 	return err
 }
 
-// scenario is a file with the cluster of the quick start whose token may change the networks of nodes too.
+// scenario is a file with the cluster of the quick start whose token may change the networks of nodes too, and whose nodes have further cards.
 func (s *suite) scenario() (string, error) {
-	return scenarioWith(s.Dir, map[string]string{
-		"\nacl:\n":   "  - {path: /nodes, user: crossplane@pve, roles: [PVEAuditor, NetworkReader, NetworkChanger]}\n",
-		"\nroles:\n": "  - {id: NetworkChanger, privileges: [Sys.Modify]}\n",
-	})
-}
-
-// scenarioWith writes the cluster of the quick start into a file of dir, with more after the headings of its sections.
-func scenarioWith(dir string, additions map[string]string) (string, error) {
-	text, err := os.ReadFile(checkout.Scenario())
-	if err != nil {
-		return "", err
+	additions := repository.NetworkRights()
+	for _, host := range []string{"11", "12", "13"} {
+		additions["cidr: 192.0.2."+host+"/24, gateway: 192.0.2.1}\n"] = "      - {name: eno2, type: eth}\n      - {name: eno3, type: eth}\n"
 	}
-	added := string(text)
-	for heading, more := range additions {
-		if !strings.Contains(added, heading) {
-			return "", fmt.Errorf("%s has no %q", checkout.Scenario(), heading)
-		}
-		added = strings.Replace(added, heading, heading+more, 1)
-	}
-	file := filepath.Join(dir, "scenario.yaml")
-	return file, os.WriteFile(file, []byte(added), 0o600)
+	return checkout.ScenarioWith(s.Dir, additions)
 }
 
 // startFirstProvider starts the provider with the arguments and the rights that the chart gives it, and beside the environment,

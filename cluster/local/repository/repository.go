@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Repository is a checkout of provider-proxmox. All paths are absolute.
@@ -96,6 +97,31 @@ func (r Repository) FromNothing() string {
 // Scenario is the file that describes what the demo's simulated PVE holds.
 func (r Repository) Scenario() string {
 	return filepath.Join(r.root, "examples", "scenarios", "quickstart.yaml")
+}
+
+// ScenarioWith writes the demo's scenario into a file of dir, with more after the headings of its sections.
+func (r Repository) ScenarioWith(dir string, additions map[string]string) (string, error) {
+	text, err := os.ReadFile(r.Scenario())
+	if err != nil {
+		return "", err
+	}
+	added := string(text)
+	for heading, more := range additions {
+		if !strings.Contains(added, heading) {
+			return "", fmt.Errorf("%s has no %q", r.Scenario(), heading)
+		}
+		added = strings.Replace(added, heading, heading+more, 1)
+	}
+	file := filepath.Join(dir, "scenario.yaml")
+	return file, os.WriteFile(file, []byte(added), 0o600)
+}
+
+// NetworkRights are what a scenario needs besides, so that the token of its user may change the networks of nodes.
+func NetworkRights() map[string]string {
+	return map[string]string{
+		"\nacl:\n":   "  - {path: /nodes, user: crossplane@pve, roles: [PVEAuditor, NetworkReader, NetworkChanger]}\n",
+		"\nroles:\n": "  - {id: NetworkChanger, privileges: [Sys.Modify]}\n",
+	}
 }
 
 // Resolve returns an absolute path. A relative one is taken from the top of the checkout, which is where
