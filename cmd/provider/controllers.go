@@ -75,7 +75,11 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, l logging.Logger, o o
 
 // kindOptions are the options of all controllers, with what they share.
 func kindOptions(mgr ctrl.Manager, l logging.Logger, o options, r prometheus.Registerer) (kind.Options, error) {
-	m := metrics.New()
+	var mo []metrics.Option
+	if o.EnableMachineMetrics {
+		mo = append(mo, metrics.WithMachineUsage())
+	}
+	m := metrics.New(mo...)
 	if err := m.Register(r); err != nil {
 		return kind.Options{}, err
 	}

@@ -71,6 +71,8 @@ type options struct {
 	EnableChangeLogs     bool   `env:"ENABLE_CHANGELOGS" help:"Send each change that is made to the change log service of Crossplane, a sidecar." name:"enable-changelogs"`
 	ChangeLogsSocketPath string `default:"/var/run/changelogs/changelogs.sock" env:"CHANGELOGS_SOCKET_PATH" help:"Socket of the change log service." name:"changelogs-socket-path" placeholder:"PATH"`
 
+	EnableMachineMetrics bool `env:"ENABLE_MACHINE_METRICS" help:"Publish what each Machine uses of CPU, memory and disks as metrics: four series for each Machine."`
+
 	EnableTracing bool `env:"ENABLE_TRACING" help:"Send traces of reconciles, calls and tasks, as the variables OTEL_* of OpenTelemetry say: by default to http://localhost:4318."`
 
 	Version kong.VersionFlag `help:"Print the version and exit."`

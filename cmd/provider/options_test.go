@@ -115,6 +115,7 @@ func TestOptions(t *testing.T) {
 				"ENABLE_MANAGEMENT_POLICIES": "false",
 				"ENABLE_CHANGELOGS":          "true",
 				"CHANGELOGS_SOCKET_PATH":     "/run/changes.sock",
+				"ENABLE_MACHINE_METRICS":     "true",
 				"ENABLE_TRACING":             "true",
 			},
 			want: options{
@@ -138,6 +139,7 @@ func TestOptions(t *testing.T) {
 				DefaultCluster:          "site",
 				EnableChangeLogs:        true,
 				ChangeLogsSocketPath:    "/run/changes.sock",
+				EnableMachineMetrics:    true,
 				EnableTracing:           true,
 			},
 		},

@@ -44,6 +44,10 @@ func labels() map[string]string {
 		"proxmox_operator_machines_cpu_used_cores":         "node",
 		"proxmox_operator_machines_memory_used_bytes":      "node",
 		"proxmox_operator_resources_conditions":            "gvk,condition,status",
+		"proxmox_machine_cpu_used_cores":                   "machine_namespace,machine",
+		"proxmox_machine_memory_used_bytes":                "machine_namespace,machine",
+		"proxmox_machine_disk_read_bytes_total":            "machine_namespace,machine",
+		"proxmox_machine_disk_written_bytes_total":         "machine_namespace,machine",
 		"proxmox_machine_created_timestamp_seconds":        "machine_namespace,machine",
 		"proxmox_machine_last_snapshot_timestamp_seconds":  "machine_namespace,machine",
 		"proxmox_machine_last_backup_timestamp_seconds":    "machine_namespace,machine",
@@ -53,7 +57,7 @@ func labels() map[string]string {
 // descriptions of all metrics: name → labels.
 func descriptions(t *testing.T) map[string]string {
 	t.Helper()
-	m := New()
+	m := New(WithMachineUsage())
 	ch := make(chan *prometheus.Desc, 100)
 	for _, c := range m.collectors() {
 		c.Describe(ch)

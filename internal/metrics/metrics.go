@@ -44,6 +44,8 @@ type Metrics struct {
 
 	conditions *prometheus.GaugeVec
 
+	machineUsages *machineUsages // nil unless asked for
+
 	now func() time.Time
 }
 
@@ -90,7 +92,11 @@ func New(opts ...Option) *Metrics {
 }
 
 func (m *Metrics) collectors() []prometheus.Collector {
-	return append(m.clusters.collectors(), m.machines, m.usages, m.copies, m.duration, m.requests, m.latency, m.errors, m.conditions)
+	all := append(m.clusters.collectors(), m.machines, m.usages, m.copies, m.duration, m.requests, m.latency, m.errors, m.conditions)
+	if m.machineUsages != nil {
+		all = append(all, m.machineUsages)
+	}
+	return all
 }
 
 // Register all metrics.

@@ -27,6 +27,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -214,10 +215,14 @@ func TestRegisterTwice(t *testing.T) {
 // What VMs use is summed by node, whichever kind of Machine they are of.
 func TestUsages(t *testing.T) {
 	m := New()
-	m.Usages(func() []vmstate.Usage {
-		return []vmstate.Usage{{Node: "pve1", CPU: 0.5, CPUs: 4, Memory: 100}, {Node: "pve2", CPU: 0.25, CPUs: 2, Memory: 50}}
+	m.Usages(func() map[types.UID]vmstate.Usage {
+		return map[types.UID]vmstate.Usage{
+			"a": {Node: "pve1", CPU: 0.5, CPUs: 4, Memory: 100}, "b": {Node: "pve2", CPU: 0.25, CPUs: 2, Memory: 50},
+		}
 	})
-	m.Usages(func() []vmstate.Usage { return []vmstate.Usage{{Node: "pve1", CPU: 1, CPUs: 1, Memory: 10}} })
+	m.Usages(func() map[types.UID]vmstate.Usage {
+		return map[types.UID]vmstate.Usage{"c": {Node: "pve1", CPU: 1, CPUs: 1, Memory: 10}}
+	})
 	r := registered(t, m)
 	compare(t, r, "proxmox_operator_machines_cpu_used_cores", `
 # HELP proxmox_operator_machines_cpu_used_cores Virtual CPUs that running Machines use, by node.

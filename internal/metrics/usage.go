@@ -17,20 +17,22 @@ limitations under the License.
 package metrics
 
 import (
+	"context"
+	"maps"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// usages sums what Machines use when it is asked, from what is known of them. By node, since a series
-// for each Machine would be too many.
+// usages sums by node what Machines use when it is asked, from what is known of them.
 type usages struct {
 	cpu, memory *prometheus.Desc
 
 	mu    sync.Mutex
-	reads []func() []vmstate.Usage
+	reads []func() map[types.UID]vmstate.Usage
 }
 
 func newUsages() *usages {
@@ -48,12 +50,23 @@ func newUsages() *usages {
 	}
 }
 
-// Usages sums what the VMs of a kind of Machines use from now on. A replica that knows of none
-// has no series.
-func (m *Metrics) Usages(read func() []vmstate.Usage) {
+// Usages has a function tell what the VMs of a kind of Machines use from now on, by the UIDs of the
+// Machines. A replica that knows of none has no series.
+func (m *Metrics) Usages(read func() map[types.UID]vmstate.Usage) {
 	m.usages.mu.Lock()
 	defer m.usages.mu.Unlock()
 	m.usages.reads = append(m.usages.reads, read)
+}
+
+// all that VMs use, by the UIDs of their Machines.
+func (c *usages) all() map[types.UID]vmstate.Usage {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := map[types.UID]vmstate.Usage{}
+	for _, read := range c.reads {
+		maps.Copy(all, read())
+	}
+	return all
 }
 
 // Describe sends the descriptions of the metrics.
@@ -64,17 +77,67 @@ func (c *usages) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect sums and sends the metrics.
 func (c *usages) Collect(ch chan<- prometheus.Metric) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	cpu, memory := map[string]float64{}, map[string]float64{}
-	for _, read := range c.reads {
-		for _, u := range read() {
-			cpu[u.Node] += u.CPU * float64(u.CPUs)
-			memory[u.Node] += float64(u.Memory)
-		}
+	for _, u := range c.all() {
+		cpu[u.Node] += u.CPU * float64(u.CPUs)
+		memory[u.Node] += float64(u.Memory)
 	}
 	for node := range cpu {
 		ch <- prometheus.MustNewConstMetric(c.cpu, prometheus.GaugeValue, cpu[node], node)
 		ch <- prometheus.MustNewConstMetric(c.memory, prometheus.GaugeValue, memory[node], node)
 	}
+}
+
+// machineUsages tells what each Machine uses, from what is known of it. It is made only on request, since four
+// series for each Machine are many where there are thousands.
+type machineUsages struct {
+	usages   *usages
+	machines *sources
+
+	cpu, memory, read, written *prometheus.Desc
+}
+
+// WithMachineUsage has Metrics tell what each Machine uses, beside the sums by node.
+func WithMachineUsage() Option {
+	return func(m *Metrics) {
+		labels := []string{"machine_namespace", "machine"}
+		m.machineUsages = &machineUsages{
+			usages: m.usages, machines: &m.machines.sources,
+			cpu:    prometheus.NewDesc("proxmox_machine_cpu_used_cores", "Virtual CPUs that a running Machine uses.", labels, nil),
+			memory: prometheus.NewDesc("proxmox_machine_memory_used_bytes", "Memory that a running Machine uses.", labels, nil),
+			read: prometheus.NewDesc("proxmox_machine_disk_read_bytes_total",
+				"Bytes that a running Machine has read from its disks since its VM was started.", labels, nil),
+			written: prometheus.NewDesc("proxmox_machine_disk_written_bytes_total",
+				"Bytes that a running Machine has written to its disks since its VM was started.", labels, nil),
+		}
+	}
+}
+
+// Describe sends the descriptions of the metrics.
+func (c *machineUsages) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.cpu, c.memory, c.read, c.written} {
+		ch <- d
+	}
+}
+
+// Collect sends the metrics of the Machines that exist.
+func (c *machineUsages) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+	defer cancel()
+	used := c.usages.all()
+	for _, s := range c.machines.list() {
+		for _, mg := range s.items(ctx) {
+			if u, ok := used[mg.GetUID()]; ok {
+				c.send(ch, u, mg.GetNamespace(), mg.GetName())
+			}
+		}
+	}
+}
+
+// send what one Machine uses.
+func (c *machineUsages) send(ch chan<- prometheus.Metric, u vmstate.Usage, labels ...string) {
+	ch <- prometheus.MustNewConstMetric(c.cpu, prometheus.GaugeValue, u.CPU*float64(u.CPUs), labels...)
+	ch <- prometheus.MustNewConstMetric(c.memory, prometheus.GaugeValue, float64(u.Memory), labels...)
+	ch <- prometheus.MustNewConstMetric(c.read, prometheus.CounterValue, float64(u.DiskRead), labels...)
+	ch <- prometheus.MustNewConstMetric(c.written, prometheus.CounterValue, float64(u.DiskWritten), labels...)
 }

@@ -17,6 +17,8 @@ limitations under the License.
 package vmcache
 
 import (
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
@@ -45,14 +47,14 @@ func (s *Cache) Usage(m objectstate.Object) *vmstate.Usage {
 	return u
 }
 
-// Usages returns what all VMs used last.
-func (s *Cache) Usages() []vmstate.Usage {
+// Usages returns what all VMs used last, by the UIDs of their Machines.
+func (s *Cache) Usages() map[types.UID]vmstate.Usage {
 	s.all.Lock()
 	defer s.all.Unlock()
-	var all []vmstate.Usage
-	for _, r := range s.all.All() {
+	all := map[types.UID]vmstate.Usage{}
+	for uid, r := range s.all.All() {
 		if r.usage != nil {
-			all = append(all, *r.usage)
+			all[uid] = *r.usage
 		}
 	}
 	return all

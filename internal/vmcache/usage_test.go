@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -44,7 +45,7 @@ func TestUsage(t *testing.T) {
 	if diff := cmp.Diff(&want, s.Usage(w.UID)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
-	if diff := cmp.Diff([]vmstate.Usage{want}, s.Usages()); diff != "" {
+	if diff := cmp.Diff(map[types.UID]vmstate.Usage{"a": want}, s.Usages()); diff != "" {
 		t.Errorf("all: -want, +got:\n%s", diff)
 	}
 	for reason, g := range map[string]*proxmox.Guest{
