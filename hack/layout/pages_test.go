@@ -20,6 +20,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -49,6 +51,30 @@ func TestPagesAreReached(t *testing.T) {
 	for _, page := range pages {
 		if name := filepath.Join("docs", filepath.Base(page)); !reached[name] {
 			t.Errorf("no link leads from README.md to %s", name)
+		}
+	}
+}
+
+// Whoever lets go of what waits after the package was uninstalled comes by every kind: one that is left out keeps its definition for good.
+func TestUninstallingNamesEveryKind(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "uninstalling.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	loop := regexp.MustCompile(`for kind in \{([a-z,]+)\}\.proxmox\{\.m,\}\.vitistack\.io \\\n\s+(\S+);`).FindStringSubmatch(string(page))
+	if loop == nil {
+		t.Fatal("docs/uninstalling.md has no loop over the kinds")
+	}
+	told := append(strings.Split(loop[1], ","), strings.TrimSuffix(loop[2], ".proxmox.m.vitistack.io"))
+	definitions, err := filepath.Glob(filepath.Join(root, "package", "crds", "*.yaml"))
+	if err != nil || len(definitions) == 0 {
+		t.Fatalf("package/crds has no definitions: %v", err)
+	}
+	const usages = "providerconfigusages" // They have no finalizer.
+	for _, file := range definitions {
+		_, plural, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".yaml"), "_")
+		if plural != usages && !slices.Contains(told, plural) {
+			t.Errorf("docs/uninstalling.md leaves out %s", plural)
 		}
 	}
 }
