@@ -34,18 +34,21 @@ func TestReasonsAreExplained(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		in     []string
-		shares string // A package whose reasons are its own too.
+		shares []string // Packages, or files, whose reasons are its own too.
 	}{
 		"machine/conditions": {reason: "Those of Machines.", in: []string{"troubleshooting", "machine-lifecycle"}},
 		"providerconfig":     {reason: "Those of provider configurations.", in: []string{"troubleshooting", "connection"}},
-		"cluster":            {reason: "Those of ProxmoxClusters.", in: []string{"clusters-and-nodes"}, shares: "config"},
+		"cluster":            {reason: "Those of ProxmoxClusters.", in: []string{"clusters-and-nodes"}, shares: []string{"config/singleton.go"}},
 		"image":              {reason: "Those of Images.", in: []string{"image"}},
-		"backup":             {reason: "Those of Backups.", in: []string{"backup"}, shares: "kind/target"},
+		"backup":             {reason: "Those of Backups.", in: []string{"backup"}, shares: []string{"kind/target"}},
 		"backupjob":          {reason: "Those of BackupJobs.", in: []string{"backup-job"}},
-		"snapshot":           {reason: "Those of Snapshots.", in: []string{"snapshot"}, shares: "kind/target"},
+		"snapshot":           {reason: "Those of Snapshots.", in: []string{"snapshot"}, shares: []string{"kind/target"}},
 		"snapshotpolicy":     {reason: "Those of SnapshotPolicies.", in: []string{"snapshot-policy"}},
 		"volume":             {reason: "Those of Volumes.", in: []string{"volume"}},
-		"node":               {reason: "Those of ProxmoxNodes.", in: []string{"clusters-and-nodes"}, shares: "config"},
+		"node":               {reason: "Those of ProxmoxNodes.", in: []string{"clusters-and-nodes"}, shares: []string{"config/singleton.go"}},
+		"pool":               {reason: "Those of Pools.", in: []string{"pool"}, shares: []string{"kind/ownership.go"}},
+		"storage":            {reason: "Those of Storages.", in: []string{"storage", "pool"}, shares: []string{"kind/ownership.go", "config/plan.go"}},
+		"nodenetwork":        {reason: "Those of NodeNetworks.", in: []string{"node-network", "pool"}, shares: []string{"kind/ownership.go", "config/plan.go"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -58,8 +61,8 @@ func TestReasonsAreExplained(t *testing.T) {
 				told.Write(b)
 			}
 			all := reasonsOf(t, name)
-			if tc.shares != "" {
-				all = append(all, reasonsOf(t, tc.shares)...)
+			for _, shared := range tc.shares {
+				all = append(all, reasonsOf(t, shared)...)
 			}
 			if len(all) < 2 {
 				t.Fatalf("%s\nonly these were found: %q", tc.reason, all)
@@ -73,20 +76,20 @@ func TestReasonsAreExplained(t *testing.T) {
 	}
 }
 
-// reasonsOf a package are its constants, and those of the packages in its folder, that are
+// reasonsOf a package, or of one of its files, are its constants, and those of the packages in its folder, that are
 // reasons of conditions or events.
 func reasonsOf(t *testing.T, dir string) []string {
 	t.Helper()
 	var all, files []string
-	for _, pattern := range []string{"*.go", filepath.Join("*", "*.go")} {
-		found, err := filepath.Glob(filepath.Join(dir, pattern))
+	for _, pattern := range []string{dir, filepath.Join(dir, "*.go"), filepath.Join(dir, "*", "*.go")} {
+		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
 		}
 		files = append(files, found...)
 	}
 	for _, file := range files {
-		if strings.HasSuffix(file, "_test.go") {
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {
 			continue
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)

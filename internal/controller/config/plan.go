@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
@@ -32,7 +33,7 @@ import (
 )
 
 // ReasonImmutable means that the spec asks for something that cannot change.
-const ReasonImmutable = "Immutable"
+const ReasonImmutable xpv2.ConditionReason = "Immutable"
 
 // A plan is what is to be done to an object.
 type plan struct {

@@ -23,6 +23,8 @@ import (
 	"strconv"
 	"strings"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/config"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
@@ -31,7 +33,7 @@ import (
 )
 
 // ReasonMembersMissing means that what the spec names as members cannot be members now.
-const ReasonMembersMissing = "MembersMissing"
+const ReasonMembersMissing xpv2.ConditionReason = "MembersMissing"
 
 // A membership is what the spec says of members, and why not all can be members now.
 type membership struct {
