@@ -46,8 +46,11 @@ const (
 	typeOption  = "type"
 )
 
-// internalPort is the type of an internal port of Open vSwitch.
-const internalPort = "OVSIntPort"
+// Types of ports of Open vSwitch: an internal one, and a network card.
+const (
+	internalPort = "OVSIntPort"
+	switchPort   = "OVSPort"
+)
 
 // portLists returns the options that list the interfaces that another one is made of.
 func portLists() []string { return []string{bridgePorts, ovsPorts, slaves, ovsBonds} }

@@ -359,6 +359,21 @@ func TestForeign(t *testing.T) {
 			reason: "PVE makes a card of a port.", ours: []string{"vmbr0"},
 			baseline: switched(), now: config{"eno1": {"type": "eth"}, "mgmt": {"type": "eth"}, "storage": switched()["storage"]}, want: "mgmt",
 		},
+		"PortReleased": {
+			reason: "PVE takes the options of a port along with its bridge.", ours: []string{"vmbr9"}, baseline: withPort(), now: config{"eno2": {"type": "eth"}},
+		},
+		"PortReleasedByOthers": {
+			reason: "The bridge was none of ours.", ours: []string{"vmbr8"}, want: "eno2 vmbr9", baseline: withPort(), now: config{"eno2": {"type": "eth"}},
+		},
+		"PortReleasedAndChanged": {
+			reason: "Others have changed the card that is left.", ours: []string{"vmbr9"}, want: "eno2",
+			baseline: withPort(), now: config{"eno2": {"type": "eth", "mtu": "9000"}},
+		},
+		"CardReset": {
+			reason: "Others have taken the options of a card that is a port of a Linux bridge of ours.", ours: []string{"vmbr9"}, want: "eno2",
+			baseline: config{"eno2": {"type": "eth", "mtu": "1400"}, "vmbr9": {"type": "bridge", "bridge_ports": "eno2"}},
+			now:      config{"eno2": {"type": "eth"}, "vmbr9": {"type": "bridge", "bridge_ports": "eno2", "mtu": "1400"}},
+		},
 		"Defaults": {
 			reason: "PVE writes defaults down, and the kernel changes what is active.", baseline: ovs, ours: nil,
 			now: set(ovs.Clone(), "vmbr0", options{"bridge_vids": "2-4094", "bridge_stp": "off", "active": "1", "priority": "9"}),
@@ -374,6 +389,14 @@ func TestForeign(t *testing.T) {
 }
 
 const head = "@@ -1,3 +1,6 @@\n+# written by a program\n+# do not edit\n+\n auto lo\n iface lo inet loopback\n \n"
+
+// withPort is a bridge of Open vSwitch that has a card with options.
+func withPort() config {
+	return config{
+		"eno2":  {"type": "OVSPort", "ovs_bridge": "vmbr9", "mtu": "1400", "ovs_tag": "7"},
+		"vmbr9": {"type": "OVSBridge", "ovs_ports": "eno2"},
+	}
+}
 
 func TestChanges(t *testing.T) {
 	files := "--- /etc/network/interfaces\t2026-11-20 21:16:34 +0000\n+++ /etc/network/interfaces.new\t2026-11-20 21:26:02 +0000\n"

@@ -30,12 +30,16 @@ import (
 type Baseline map[string]string
 
 // NewBaseline returns the checksums of all interfaces: one of all options, one without those
-// that PVE changes of a port, and the interfaces that one stands upon.
+// that PVE changes of a port, and the interfaces that one stands upon; and of a card that is
+// a port of Open vSwitch, its type.
 func NewBaseline(c Config) Baseline {
 	b := Baseline{}
 	for name, o := range c {
 		ports := append(c.lower(name), o[ovsBridge])
 		b[name] = checksum(normal(o, nil)) + "/" + checksum(normal(o, sideEffects())) + "/" + strings.TrimSpace(strings.Join(ports, " "))
+		if o[typeOption] == switchPort {
+			b[name] += "/" + switchPort
+		}
 	}
 	return b
 }
@@ -63,7 +67,7 @@ func (b Baseline) Foreign(now Config, ours []string) []string {
 		if slices.Contains(ours, name) || part(b[name], wholePart) == part(current[name], wholePart) {
 			continue
 		}
-		if !touched[name] || part(b[name], maskedPart) != part(current[name], maskedPart) {
+		if !touched[name] || part(b[name], maskedPart) != part(current[name], maskedPart) && !b.released(current, name, ours) {
 			foreign = append(foreign, name)
 		}
 	}
@@ -71,11 +75,21 @@ func (b Baseline) Foreign(now Config, ours []string) []string {
 	return foreign
 }
 
+// released reports whether an interface was a port of an Open vSwitch bridge of ours, and is a
+// card without any option now: PVE makes that of a port that no bridge has any more.
+func (b Baseline) released(current Baseline, name string, ours []string) bool {
+	was := part(b[name], typePart) == switchPort &&
+		slices.ContainsFunc(List(part(b[name], portsPart)), func(bridge string) bool { return slices.Contains(ours, bridge) })
+	plain := checksum(normal(Options{}, sideEffects()))
+	return was && part(current[name], typePart) == "" && part(current[name], maskedPart) == plain
+}
+
 // Parts of what a baseline has of an interface.
 const (
 	wholePart = iota
 	maskedPart
 	portsPart
+	typePart
 )
 
 func part(sums string, which int) string {
