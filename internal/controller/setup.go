@@ -150,7 +150,7 @@ func machines(sched *scheduler.Scheduler, watch *images.Notifier, watchBackups *
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		id := s.Identity("Machine")
 		disks := volumes.Reader{Kube: mgr.GetClient(), Direct: mgr.GetAPIReader(), Object: s.Identity("Volume").Object, Lists: s.Lists("Volume")}
-		o.Holds = kind.Holds{Reader: mgr.GetClient(), Lists: s.Lists("Snapshot")}
+		o.Holds = kind.Holds{Reader: mgr.GetClient(), Direct: mgr.GetAPIReader(), Lists: s.Lists("Snapshot")}
 		if err := machine.Setup(mgr, o, id, sched, machine.Images{
 			Object: s.Identity("Image").Object, Networks: s.Identity("NodeNetwork").List, Volumes: disks, Watch: watch, Backups: watchBackups,
 		}); err != nil {

@@ -35,6 +35,9 @@ import (
 // whether it was taken. It is written before each call to Proxmox VE that it is about.
 const AnnotationSnapshot = "proxmox.vitistack.io/snapshot-record"
 
+// AnnotationRestore has the call of a Machine that restores its VM from a backup, as JSON.
+const AnnotationRestore = "proxmox.vitistack.io/restore"
+
 // SnapshotAnnotations returns the annotations of a Snapshot that its status keeps a copy of.
 func SnapshotAnnotations() Persisted {
 	return Persisted{Record: AnnotationSnapshot, Others: []string{AnnotationCluster}}
@@ -73,9 +76,19 @@ type Holds struct {
 	// Reader of the Snapshots, which had better be a cache.
 	Reader client.Reader
 
+	// Direct reads from the API server, not from the cache.
+	Direct client.Reader
+
 	// Lists of Snapshots in each scope, all empty. A kind that is not installed has no
 	// resources.
 	Lists []resource.ManagedList
+}
+
+// Uncached returns what finds them at the API server: a Snapshot that is set to Retain, or begun, a moment before its VM is destroyed
+// may not be in the cache yet.
+func (h Holds) Uncached() Holds {
+	h.Reader = h.Direct
+	return h
 }
 
 // Of returns the names of the Snapshots that keep a snapshot of the VM with the UUID:

@@ -165,8 +165,10 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 	if waits != nil {
 		return waits
 	}
-	if err := e.volumes.CheckRemovable(ctx, e.vm.Config.UUID(), e.vm.VMID); err != nil {
-		return err
+	for _, check := range []func(context.Context, string, int) error{e.volumes.CheckRemovable, e.holds.Uncached().CheckRemovable} {
+		if err := check(ctx, e.vm.Config.UUID(), e.vm.VMID); err != nil {
+			return err
+		}
 	}
 	if err := e.start(m)(e.client.Delete(ctx, e.vm.Ref, proxmox.DeleteOptions{Purge: true})); err != nil {
 		return err

@@ -34,28 +34,53 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 )
 
-// A Snapshot that is retained holds up the deletion, before the guest is shut down, until it
-// is given up.
-func TestDeleteHeld(t *testing.T) {
+// retainedSnapshot returns a Snapshot that keeps the VM.
+func retainedSnapshot(t *testing.T) *namespaced.Snapshot {
+	t.Helper()
 	raw, err := json.Marshal(kind.SnapshotState{UUID: ourUUID, Done: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	retain := v1alpha1.SnapshotRetain
 	s := &namespaced.Snapshot{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "team", Name: "before-upgrade", Annotations: map[string]string{kind.AnnotationSnapshot: string(raw)},
 	}}
-	s.Spec.ForProvider.RemovalPolicy = &retain
+	s.Spec.ForProvider.RemovalPolicy = new(v1alpha1.SnapshotRetain)
+	return s
+}
+
+// holding returns a Kubernetes API that has the Snapshots.
+func holding(t *testing.T, snapshots ...client.Object) client.Client {
+	t.Helper()
 	scheme := runtime.NewScheme()
 	if err := apis.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(s).Build()
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(snapshots...).Build()
+}
+
+// A Snapshot that is retained and that the cache does not have yet holds up the call that would destroy its VM.
+func TestDeleteHeldUncached(t *testing.T) {
+	b := newBench(t, deleted)
+	b.vms[10000] = ourVM("stopped")
+	e := b.external()
+	e.holds = kind.Holds{Reader: holding(t), Direct: holding(t, retainedSnapshot(t)), Lists: []resource.ManagedList{&namespaced.SnapshotList{}}}
+	seen := b.reconcileWith(t.Context(), e)
+	message := b.m.GetCondition(xpv2.TypeReady).Message
+	if seen.err == nil || !strings.Contains(message, "team/before-upgrade") || len(b.writes) > 0 {
+		t.Errorf("want the VM kept and the Snapshot named, got %v, %q and %q", seen.err, message, b.writes)
+	}
+}
+
+// A Snapshot that is retained holds up the deletion, before the guest is shut down, until it
+// is given up.
+func TestDeleteHeld(t *testing.T) {
+	s := retainedSnapshot(t)
+	kube := holding(t, s)
 	b := newBench(t, deleted)
 	b.vms[10000] = ourVM("running")
 	reconcile := func() (string, error) {
 		e := b.external()
-		e.holds = kind.Holds{Reader: client.Reader(kube), Lists: []resource.ManagedList{&namespaced.SnapshotList{}}}
+		e.holds = kind.Holds{Reader: client.Reader(kube), Direct: client.Reader(kube), Lists: []resource.ManagedList{&namespaced.SnapshotList{}}}
 		seen := b.reconcileWith(t.Context(), e)
 		return b.m.GetCondition(xpv2.TypeReady).Message, seen.err
 	}

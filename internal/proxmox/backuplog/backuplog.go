@@ -94,6 +94,9 @@ func archiveName(archive string) int {
 	return 0
 }
 
+// Damaged reports whether a backup server has found in its latest verification that a backup is damaged.
+func Damaged(v proxmox.Volume) bool { return v.Verification == "failed" }
+
 // A Problem is why a backup could not be made or removed.
 type Problem string
 

@@ -82,7 +82,7 @@ const (
 
 	// AnnotationRestore has the call that restores the VM from a backup, as JSON. Until the VM
 	// has its UUID, the task of that call proves whose it is.
-	AnnotationRestore = annotationPrefix + "restore"
+	AnnotationRestore = kind.AnnotationRestore
 
 	// AnnotationRestoreInPlace has the restore in place that was asked for last, as JSON. It is written
 	// before each call, so that none is ever done twice. While the VM has no UUID, the task of that call

@@ -34,6 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
 )
 
 // A subject is the VM whose newest backup is meant.
@@ -111,7 +112,7 @@ func (f Finder) backupsOf(ctx context.Context, vmid, storage string, maxAge time
 			return nil, err
 		}
 		for _, v := range all {
-			if ownerOf(v.ID) == vmid && v.Verification != "failed" {
+			if ownerOf(v.ID) == vmid && !backuplog.Damaged(v) {
 				found = append(found, v)
 			}
 		}

@@ -31,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
@@ -83,7 +84,7 @@ func (a *restoring) checkVerification(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if slices.ContainsFunc(all, func(v proxmox.Volume) bool { return v.ID == a.archive.Volume && v.Verification == "failed" }) {
+	if slices.ContainsFunc(all, func(v proxmox.Volume) bool { return v.ID == a.archive.Volume && backuplog.Damaged(v) }) {
 		return fmt.Sprintf("backup %q is damaged: its latest verification has failed", a.archive.Volume), nil
 	}
 	return "", nil
@@ -121,7 +122,7 @@ func (a *restoring) checkOptions(context.Context) (string, error) {
 
 // checkSnapshots looks for snapshots, which the VM loses by the restore.
 func (a *restoring) checkSnapshots(ctx context.Context) (string, error) {
-	held, err := a.kind.Holds.Of(ctx, a.UUID)
+	held, err := a.kind.Holds.Uncached().Of(ctx, a.UUID)
 	if err != nil {
 		return "", err
 	}

@@ -18,6 +18,7 @@ package restoreinplace
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"net/http"
 	"strings"
@@ -245,6 +246,21 @@ func TestRefused(t *testing.T) {
 			prepare: func(l *lab) {
 				l.ended(l.root.TakeSnapshot(l.Context(), ref, proxmox.SnapshotOptions{Name: "theirs"}))
 			}, words: []string{"discardSnapshots: theirs"},
+		},
+		"Retained": {
+			reason: "A snapshot that is to be retained is not lost, whatever is asked for, and whether the cache has its Snapshot yet or not.",
+			prepare: func(l *lab) {
+				l.spec().DiscardSnapshots = new(true)
+				raw, err := json.Marshal(kind.SnapshotState{UUID: uuid, Done: true})
+				l.must(err)
+				s := &namespaced.Snapshot{ObjectMeta: metav1.ObjectMeta{
+					Namespace: "team", Name: "kept", Annotations: map[string]string{kind.AnnotationSnapshot: string(raw)},
+				}}
+				s.Spec.ForProvider.RemovalPolicy = new(v1alpha1.SnapshotRetain)
+				l.must(l.kube.Create(l.Context(), s))
+				empty := fake.NewClientBuilder().WithScheme(l.kube.Scheme()).Build()
+				l.kind.Holds = kind.Holds{Reader: empty, Direct: l.kube, Lists: []resource.ManagedList{&namespaced.SnapshotList{}}}
+			}, words: []string{"retained", "team/kept"},
 		},
 		"Replicated": {
 			reason: "Copies would no longer fit.", prepare: func(l *lab) {
