@@ -360,7 +360,7 @@ type BackupJobObservation struct {
 	// +optional
 	GuestCount *int32 `json:"guestCount,omitempty"`
 
-	// Guests with their newest backup on the storage. Shown when maxAgeHours is set.
+	// Guests that the job backs up, with their newest backup on the storage.
 	// +optional
 	// +listType=map
 	// +listMapKey=vmid
@@ -372,7 +372,15 @@ type BackupJobGuest struct {
 	// VMID of the guest.
 	VMID int32 `json:"vmid"`
 
-	// LastBackup is the time of the newest backup on the storage. Empty: there is none.
+	// Machine that the guest is the VM of, among those of the namespace of the job, or of
+	// the cluster-scoped group. Empty: there is none.
+	// +optional
+	Machine string `json:"machine,omitempty"`
+
+	// LastBackup is the time of the newest backup on the storage, whoever has made it.
+	// Backups do not count whose latest verification by a backup server has failed, nor
+	// those from before the VM of the Machine was created, which are of a former VM with
+	// its VMID. Empty: there is none.
 	// +optional
 	LastBackup *metav1.Time `json:"lastBackup,omitempty"`
 }

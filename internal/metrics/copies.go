@@ -18,16 +18,17 @@ package metrics
 
 import (
 	"context"
-	"strconv"
+	"strings"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
 )
 
 // copies tells when each Machine was created, and when its newest snapshot and its newest backup was made, from
@@ -35,6 +36,7 @@ import (
 type copies struct {
 	machines, copies             sources
 	created, snapshots, backedUp *prometheus.Desc
+	oldest, jobs                 *prometheus.Desc
 }
 
 func newCopies() *copies {
@@ -44,6 +46,9 @@ func newCopies() *copies {
 			"When a Machine was created in Kubernetes, in seconds since 1970.", labels, nil),
 		snapshots: prometheus.NewDesc("proxmox_machine_last_snapshot_timestamp_seconds",
 			"When the newest Snapshot of a Machine was taken, in seconds since 1970.", labels, nil),
+		oldest: prometheus.NewDesc("proxmox_machine_oldest_snapshot_timestamp_seconds",
+			"When the oldest Snapshot of a Machine was taken that no SnapshotPolicy removes, in seconds since 1970.", labels, nil),
+		jobs: prometheus.NewDesc("proxmox_backupjob_guests", "How many guests the BackupJobs back up, as far as their users may see them.", nil, nil),
 		backedUp: prometheus.NewDesc("proxmox_machine_last_backup_timestamp_seconds",
 			"When the newest backup of a Machine was made that a Backup or a BackupJob shows, in seconds since 1970.", labels, nil),
 	}
@@ -60,13 +65,15 @@ func (c *copies) Describe(ch chan<- *prometheus.Desc) {
 	ch <- c.created
 	ch <- c.snapshots
 	ch <- c.backedUp
+	ch <- c.oldest
+	ch <- c.jobs
 }
 
 // Collect sends the metrics of the Machines that exist.
 func (c *copies) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
-	f := found{snapshots: newest{}, backups: newest{}, vms: map[vm]types.NamespacedName{}, machines: newest{}}
+	f := &found{snapshots: newest{}, backups: newest{}, oldest: newest{}, vms: map[vm]types.NamespacedName{}, uuids: map[types.NamespacedName]string{}, machines: newest{}}
 	for _, s := range c.machines.list() {
 		for _, mg := range s.items(ctx) {
 			f.addMachine(mg)
@@ -80,10 +87,31 @@ func (c *copies) Collect(ch chan<- prometheus.Metric) {
 	f.send(ch, c.created, f.machines)
 	f.send(ch, c.snapshots, f.snapshots)
 	f.send(ch, c.backedUp, f.backups)
+	f.send(ch, c.oldest, f.oldest)
+	if f.guests > 0 {
+		ch <- prometheus.MustNewConstMetric(c.jobs, prometheus.GaugeValue, float64(f.guests))
+	}
 }
 
-// A vm is a virtual machine of a named cluster.
-type vm struct{ cluster, vmid string }
+// A vm is a virtual machine of a cluster: a named one, or that to which a provider configuration leads.
+type vm struct {
+	cluster string
+	config  connect.Key
+	vmid    int32
+}
+
+// vmOf returns a VM that a resource knows. The VMIDs of nodes that are in no cluster cannot be told from one another but by the
+// provider configurations.
+func vmOf(mg resource.Managed, cluster string, vmid int32) vm {
+	if cluster != "" {
+		return vm{cluster: cluster, vmid: vmid}
+	}
+	config, err := connect.KeyOf(mg)
+	if err != nil {
+		return vm{}
+	}
+	return vm{config: config, vmid: vmid}
+}
 
 // newest has the time of the newest copy of each Machine.
 type newest map[types.NamespacedName]int64
@@ -96,61 +124,101 @@ func (n newest) add(namespace string, name *string, at *metav1.Time) {
 	n[key] = max(n[key], at.Unix())
 }
 
+// addOldest keeps the oldest time in place of the newest.
+func (n newest) addOldest(namespace string, name *string, at *metav1.Time) {
+	if name == nil || at == nil {
+		return
+	}
+	key := types.NamespacedName{Namespace: namespace, Name: *name}
+	if known, ok := n[key]; !ok || at.Unix() < known {
+		n[key] = at.Unix()
+	}
+}
+
 // found is what the resources tell.
 type found struct {
-	snapshots, backups newest
-	vms                map[vm]types.NamespacedName
+	snapshots, backups, oldest newest
+	vms                        map[vm]types.NamespacedName
+	guests                     int
+
+	// uuids of the VMs of Machines, as far as they are known.
+	uuids map[types.NamespacedName]string
 
 	// machines are those that exist, with the times at which they were created.
 	machines newest
 }
 
-func (f found) addMachine(mg resource.Managed) {
+func (f *found) addMachine(mg resource.Managed) {
 	m, ok := mg.(machine)
 	if !ok {
 		return
 	}
 	key := client.ObjectKeyFromObject(m)
 	f.machines[key] = m.GetCreationTimestamp().Unix()
-	// The VMIDs of nodes that are in no cluster cannot be told from one another.
-	if in, id := m.Observation().Cluster, meta.GetExternalName(m); in != "" && id != "" {
-		f.vms[vm{in, id}] = key
+	if o := m.Observation(); o.UUID != "" && o.VMID != nil { // It is proven to be the Machine's.
+		f.uuids[key] = o.UUID
+		if at := vmOf(m, o.Cluster, *o.VMID); at != (vm{}) {
+			f.vms[at] = key
+		}
 	}
 }
 
-func (f found) addCopies(mg resource.Managed) {
+// isOf reports whether a copy of a VM with the UUID is one of the Machine as it is now, and not of a former one of its name.
+func (f *found) isOf(namespace string, name *string, uuid string) bool {
+	own := f.uuids[types.NamespacedName{Namespace: namespace, Name: ptr.Deref(name, "")}]
+	return own == "" || uuid == "" || strings.EqualFold(own, uuid)
+}
+
+func (f *found) addCopies(mg resource.Managed) {
 	switch r := mg.(type) {
 	case interface {
 		Parameters() *v1alpha1.SnapshotParameters
 		Observation() *v1alpha1.SnapshotObservation
 	}:
-		if o := r.Observation(); o.ReadyToUse {
-			f.snapshots.add(mg.GetNamespace(), r.Parameters().Machine, o.Time)
-		}
+		f.addSnapshot(mg, r.Parameters().Machine, r.Observation())
 	case interface {
 		Parameters() *v1alpha1.BackupParameters
 		Observation() *v1alpha1.BackupObservation
 	}:
-		if o := r.Observation(); o.State == v1alpha1.BackupComplete {
-			f.backups.add(mg.GetNamespace(), r.Parameters().Machine, o.Time)
-		}
+		f.addBackup(mg.GetNamespace(), r.Parameters().Machine, r.Observation())
 	case interface {
 		Observation() *v1alpha1.BackupJobObservation
 	}:
-		f.addGuests(r.Observation())
+		f.addGuests(mg, r.Observation())
+	}
+}
+
+// addSnapshot adds a Snapshot that is there. What a policy looks after is removed in its time.
+func (f *found) addSnapshot(mg resource.Managed, of *string, o *v1alpha1.SnapshotObservation) {
+	if !o.ReadyToUse || !f.isOf(mg.GetNamespace(), of, o.VMUUID) {
+		return
+	}
+	f.snapshots.add(mg.GetNamespace(), of, o.Time)
+	if c := metav1.GetControllerOf(mg); c == nil || c.Kind != "SnapshotPolicy" {
+		f.oldest.addOldest(mg.GetNamespace(), of, o.Time)
+	}
+}
+
+// addBackup adds a Backup that is whole.
+func (f *found) addBackup(namespace string, of *string, o *v1alpha1.BackupObservation) {
+	if o.State == v1alpha1.BackupComplete && ptr.Deref(o.Verified, true) && f.isOf(namespace, of, o.VMUUID) {
+		f.backups.add(namespace, of, o.Time)
 	}
 }
 
 // addGuests adds the backups of a job to the Machines of its guests.
-func (f found) addGuests(o *v1alpha1.BackupJobObservation) {
+func (f *found) addGuests(mg resource.Managed, o *v1alpha1.BackupJobObservation) {
+	f.guests += len(o.Guests)
 	for _, g := range o.Guests {
-		if key, ok := f.vms[vm{o.Cluster, strconv.Itoa(int(g.VMID))}]; ok {
+		if g.Machine != "" {
+			f.backups.add(mg.GetNamespace(), &g.Machine, g.LastBackup)
+		} else if key, ok := f.vms[vmOf(mg, o.Cluster, g.VMID)]; ok {
 			f.backups.add(key.Namespace, &key.Name, g.LastBackup)
 		}
 	}
 }
 
-func (f found) send(ch chan<- prometheus.Metric, desc *prometheus.Desc, of newest) {
+func (f *found) send(ch chan<- prometheus.Metric, desc *prometheus.Desc, of newest) {
 	for key, at := range of {
 		if _, exists := f.machines[key]; exists {
 			ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(at), key.Namespace, key.Name)

@@ -17,12 +17,13 @@ limitations under the License.
 package metrics
 
 import (
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
@@ -33,6 +34,9 @@ const (
 	lastSnapshot = "proxmox_machine_last_snapshot_timestamp_seconds"
 	lastBackup   = "proxmox_machine_last_backup_timestamp_seconds"
 	created      = "proxmox_machine_created_timestamp_seconds"
+
+	oldestSnapshot = "proxmox_machine_oldest_snapshot_timestamp_seconds"
+	jobGuests      = "proxmox_backupjob_guests"
 
 	createdHelp = `
 # HELP proxmox_machine_created_timestamp_seconds When a Machine was created in Kubernetes, in seconds since 1970.
@@ -68,9 +72,8 @@ func TestCopies(t *testing.T) {
 	web := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", CreationTimestamp: *at(50)}}
 	bare := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "bare", CreationTimestamp: *at(60)}}
 	db := clusterMachine("db", v1alpha1.MachineRunning, "pve1")
-	meta.SetExternalName(db, "101")
 	db.CreationTimestamp = *at(70)
-	db.Status.AtProvider.Cluster = "demo"
+	db.Status.AtProvider.Cluster, db.Status.AtProvider.VMID, db.Status.AtProvider.UUID = "demo", new(int32(101)), "u-db"
 	job := &namespaced.BackupJob{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "nightly"}}
 	job.Status.AtProvider.Cluster = "demo"
 	job.Status.AtProvider.Guests = []v1alpha1.BackupJobGuest{{VMID: 100, LastBackup: at(1)}, {VMID: 101, LastBackup: at(500)}, {VMID: 102}}
@@ -121,4 +124,94 @@ func TestCopiesNotLeading(t *testing.T) {
 	if n, err := testutil.GatherAndCount(registered(t, m), lastSnapshot); err != nil || n != 0 {
 		t.Errorf("%d metrics and %v, want none", n, err)
 	}
+}
+
+// TestCopiesThatCount tells of no backup that is no way back, and of no copy of another VM.
+func TestCopiesThatCount(t *testing.T) {
+	const own, other = "11111111-2222-4333-8444-555555555555", "99999999-2222-4333-8444-555555555555"
+	backup := func(change func(*v1alpha1.BackupObservation)) *namespaced.Backup {
+		b := backupOf("web", "a", v1alpha1.BackupComplete, at(150))
+		change(&b.Status.AtProvider)
+		return b
+	}
+	job := func(namespace string, o v1alpha1.BackupJobObservation) *namespaced.BackupJob {
+		j := &namespaced.BackupJob{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "nightly"}}
+		j.Status.AtProvider = o
+		return j
+	}
+	old := snapshotOf("web", "old", true, at(10))
+	former := old.DeepCopy()
+	former.Status.AtProvider.VMUUID = other
+	kept := old.DeepCopy()
+	kept.OwnerReferences = []metav1.OwnerReference{{APIVersion: "x/v1", Kind: "SnapshotPolicy", Name: "nightly", UID: "u", Controller: new(true)}}
+	cases := map[string]struct {
+		reason  string
+		objects []client.Object
+		metric  string
+		want    int
+	}{
+		"Backup": {
+			reason: "A backup of the VM counts.", metric: lastBackup, want: 1,
+			objects: []client.Object{backup(func(o *v1alpha1.BackupObservation) { o.Verified, o.VMUUID = new(true), strings.ToUpper(own) })},
+		},
+		"Damaged": {
+			reason: "One whose verification has failed does not.", metric: lastBackup,
+			objects: []client.Object{backup(func(o *v1alpha1.BackupObservation) { o.Verified = new(false) })},
+		},
+		"Former": {
+			reason: "Nor does one of a former VM, whose Machine had the name.", metric: lastBackup,
+			objects: []client.Object{backup(func(o *v1alpha1.BackupObservation) { o.VMUUID = other })},
+		},
+		"Named": {
+			reason: "A job names the Machine, in no cluster too.", metric: lastBackup, want: 1,
+			objects: []client.Object{job("team", v1alpha1.BackupJobObservation{Guests: []v1alpha1.BackupJobGuest{{VMID: 100, Machine: "web", LastBackup: at(1)}}})},
+		},
+		"Standalone": {
+			reason: "A node that is in no cluster is known by its provider configuration.", metric: lastBackup, want: 1,
+			objects: []client.Object{job("ops", v1alpha1.BackupJobObservation{Guests: []v1alpha1.BackupJobGuest{{VMID: 100, LastBackup: at(1)}}})},
+		},
+		"Elsewhere": {
+			reason: "The VMID means another VM in another cluster.", metric: lastBackup,
+			objects: []client.Object{job("ops", v1alpha1.BackupJobObservation{
+				ObjectObservation: v1alpha1.ObjectObservation{Cluster: "other"}, Guests: []v1alpha1.BackupJobGuest{{VMID: 100, LastBackup: at(1)}},
+			})},
+		},
+		"FormerSnapshot": {reason: "A snapshot went with its VM.", metric: lastSnapshot, objects: []client.Object{former}},
+		"Old":            {reason: "A Snapshot that nobody removes is told of.", metric: oldestSnapshot, want: 1, objects: []client.Object{old}},
+		"Policy":         {reason: "What a policy keeps is not.", metric: oldestSnapshot, objects: []client.Object{kept}},
+		"Guests": {
+			reason: "That there is a job with guests is told.", metric: jobGuests, want: 1,
+			objects: []client.Object{job("ops", v1alpha1.BackupJobObservation{Guests: []v1alpha1.BackupJobGuest{{VMID: 7}}})},
+		},
+		"NoGuests": {reason: "A job without any backs nothing up.", metric: jobGuests, objects: []client.Object{job("ops", v1alpha1.BackupJobObservation{})}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			web := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}
+			web.Status.AtProvider.VMID, web.Status.AtProvider.UUID = new(int32(100)), own
+			c := kube(t, append(tc.objects, web)...)
+			m := New()
+			m.Machines(c, &namespaced.MachineList{}, closed())
+			m.Copies(c, &namespaced.SnapshotList{}, closed())
+			m.Copies(c, &namespaced.BackupList{}, closed())
+			m.Copies(c, &namespaced.BackupJobList{}, closed())
+			if n, err := testutil.GatherAndCount(registered(t, m), tc.metric); err != nil || n != tc.want {
+				t.Errorf("%s got %d and %v, want %d", tc.reason, n, err, tc.want)
+			}
+		})
+	}
+}
+
+// TestOldestSnapshot tells of the oldest of several.
+func TestOldestSnapshot(t *testing.T) {
+	web := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}
+	c := kube(t, web, snapshotOf("web", "a", true, at(200)), snapshotOf("web", "b", true, at(100)), snapshotOf("web", "c", true, at(300)))
+	m := New()
+	m.Machines(c, &namespaced.MachineList{}, closed())
+	m.Copies(c, &namespaced.SnapshotList{}, closed())
+	compare(t, registered(t, m), oldestSnapshot, `
+# HELP proxmox_machine_oldest_snapshot_timestamp_seconds When the oldest Snapshot of a Machine was taken that no SnapshotPolicy removes, in seconds since 1970.
+# TYPE proxmox_machine_oldest_snapshot_timestamp_seconds gauge
+proxmox_machine_oldest_snapshot_timestamp_seconds{machine="web",machine_namespace="team"} 100
+`)
 }

@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -140,15 +141,18 @@ func TestChecks(t *testing.T) {
 	}
 }
 
+// withPool makes the pool web.
+func withPool(s configtest.Simulator) {
+	s.Must(s.Client.CreateObject(s.Context(), pool.Table().Collection, "web", nil))
+	s.Edit(func(st *state.State) { // The grant on /pool replaces that on /.
+		st.ACL = append(st.ACL, simulator.Grant{Path: "/pool/web", Kind: "user", ID: "crossplane@pve", Role: "PVEVMAdmin", Propagate: true})
+	})
+}
+
 // TestSelections go from one way to name guests to each other one.
 func TestSelections(t *testing.T) {
 	k := job()
-	k.Prepare = func(s configtest.Simulator) {
-		s.Must(s.Client.CreateObject(s.Context(), pool.Table().Collection, "web", nil))
-		s.Edit(func(st *state.State) { // The grant on /pool replaces that on /.
-			st.ACL = append(st.ACL, simulator.Grant{Path: "/pool/web", Kind: "user", ID: "crossplane@pve", Role: "PVEVMAdmin", Propagate: true})
-		})
-	}
+	k.Prepare = withPool
 	configtest.RunIn(t, k, func(l *configtest.Life) {
 		specs := []struct{ spec, all, vmid, pool, exclude string }{
 			{spec: "vmids: [9000]", vmid: "9000"},
@@ -354,8 +358,141 @@ func TestFresh(t *testing.T) {
 		}
 		l.EditSpec(mg, `{name: nightly, schedule: daily, vmids: [9000], storage: local}`)
 		l.Settle(mg)
-		if c := mg.GetCondition(backupjob.TypeFresh); c.Status != corev1.ConditionUnknown || len(observation(l.T, mg).Guests) > 0 {
-			l.Errorf("without maxAgeHours: %v, %v", c, observation(l.T, mg).Guests)
+		if c, g := mg.GetCondition(backupjob.TypeFresh), observation(l.T, mg).Guests; c.Status != corev1.ConditionUnknown || len(g) != 1 || g[0].LastBackup == nil {
+			l.Errorf("without maxAgeHours the guests are shown all the same: %v, %v", c, g)
+		}
+	})
+}
+
+// TestCountedBackups has a backup count that is whole, and of the VM of the Machine.
+func TestCountedBackups(t *testing.T) {
+	cases := map[string]struct {
+		reason, verified, created string
+		want                      bool
+	}{
+		"Unverified": {reason: "Most backups are never verified.", want: true},
+		"Verified":   {reason: "One that was verified is whole.", verified: "ok", want: true},
+		"Damaged":    {reason: "One that a backup server has found to be damaged is no way back.", verified: "failed"},
+		"Own":        {reason: "It was made of the VM.", created: time.Now().Add(-time.Hour).Format(time.RFC3339), want: true},
+		"Former":     {reason: "It was made before the VM was created, of another one with its VMID.", created: time.Now().Add(time.Hour).Format(time.RFC3339)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			configtest.RunIn(t, job(), func(l *configtest.Life) {
+				annotations := map[string]string{}
+				if tc.created != "" {
+					annotations[xpmeta.AnnotationKeyExternalCreatePending] = tc.created
+				}
+				l.Machine("web", "demo", 9000, nil, annotations)
+				backUp(l)
+				l.Edit(func(s *simulator.State) {
+					for _, v := range s.Volumes {
+						if v.Content == "backup" {
+							v.Verification = tc.verified
+						}
+					}
+				})
+				mg := l.Resource(1, `{name: nightly, schedule: daily, vmids: [9000], storage: local, maxAgeHours: 26}`, nil)
+				l.Settle(mg)
+				g, fresh := observation(l.T, mg).Guests, mg.GetCondition(backupjob.TypeFresh).Status == corev1.ConditionTrue
+				if len(g) != 1 || g[0].Machine != "web" || (g[0].LastBackup != nil) != tc.want || fresh != tc.want {
+					l.Errorf("%s got %v, fresh: %v", tc.reason, g, fresh)
+				}
+			})
+		})
+	}
+}
+
+// TestKeptInStep has a job follow its Machines.
+func TestKeptInStep(t *testing.T) {
+	cases := map[string]struct{ reason, spec, option string }{
+		"Selected": {reason: "Those with the label are backed up.", option: "vmid", spec: `machineSelector: {matchLabels: {team: web}}`},
+		"Excluded": {reason: "Those with the label are left out.", option: "exclude", spec: `all: true, excludeMachineSelector: {matchLabels: {team: web}}`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			configtest.RunIn(t, job(), func(l *configtest.Life) {
+				l.Must(createVM(l, 9100))
+				labels := map[string]string{"team": "web"}
+				l.Machine("a", "demo", 9000, labels, nil)
+				mg := l.Resource(1, `{name: nightly, schedule: daily, storage: local, `+tc.spec+`}`, nil)
+				is := func(what, want string) {
+					l.Settle(mg)
+					if o := l.Options("nightly"); o[tc.option] != want {
+						l.Errorf("%s %s: the option %s is %q, want %q", tc.reason, what, tc.option, o[tc.option], want)
+					}
+				}
+				is("at first", "9000")
+				b := l.Machine("b", "demo", 9100, labels, nil)
+				is("one more", "9000,9100")
+				b.SetLabels(nil)
+				l.Must(l.Kube.Update(l.Context(), b))
+				is("without its label", "9000")
+				b.SetLabels(labels)
+				l.Must(l.Kube.Update(l.Context(), b))
+				is("with its label", "9000,9100")
+				l.Must(l.Kube.Delete(l.Context(), b))
+				is("deleted", "9000")
+			})
+		})
+	}
+}
+
+// TestReferences has a job name its storage and its pool by resources, as soon as they are there.
+func TestReferences(t *testing.T) {
+	for _, by := range []string{"Ref: {name: web}", "Selector: {matchLabels: {team: web}}"} {
+		t.Run(by[:3], func(t *testing.T) {
+			k := job()
+			k.Prepare = withPool
+			configtest.RunIn(t, k, func(l *configtest.Life) {
+				there := func(of, external string) {
+					mg := l.Object(of, "web", 1, "{}", map[string]string{xpmeta.AnnotationKeyExternalName: external})
+					mg.SetLabels(map[string]string{"team": "web"})
+					l.Must(l.Kube.Update(l.Context(), mg))
+				}
+				mg := l.Resource(1, `{name: nightly, schedule: daily, pool`+by+`, storage`+by+`}`, nil)
+				l.Until(mg, xpv2.TypeReady, backupjob.ReasonStorageNotFound)
+				there("Storage", "local")
+				l.Until(mg, xpv2.TypeReady, backupjob.ReasonPoolNotFound)
+				there("Pool", "web")
+				l.Settle(mg)
+				if o := l.Options("nightly"); o["storage"] != "local" || o["pool"] != "web" {
+					l.Errorf("the job is %v", o)
+				}
+			})
+		})
+	}
+}
+
+// createVM makes a VM behind the provider's back.
+func createVM(l *configtest.Life, vmid int) error {
+	l.Helper()
+	upid, err := l.Client.Create(l.Context(), proxmox.Ref{Node: "pve1", VMID: vmid}, proxmox.Params{"memory": "64"})
+	for err == nil {
+		task, failed := l.Client.Task(l.Context(), upid)
+		if failed != nil || !task.Running {
+			return errors.Join(failed, task.Err())
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	return err
+}
+
+// TestUnprovenMachine has a Machine count once its VM is proven to be its own: until then its external name, which users write, may
+// be the VMID of somebody else's VM, whose older backups the job would remove.
+func TestUnprovenMachine(t *testing.T) {
+	configtest.RunIn(t, job(), func(l *configtest.Life) {
+		labels := map[string]string{"team": "web"}
+		m := l.Machine("refused", "demo", 0, labels, map[string]string{xpmeta.AnnotationKeyExternalName: "9000"})
+		mg := l.Resource(1, `{name: nightly, schedule: daily, machineSelector: {matchLabels: {team: web}}, storage: local}`, nil)
+		l.Until(mg, xpv2.TypeReady, backupjob.ReasonGuestsMissing)
+		if o := l.Options("nightly"); o != nil {
+			l.Errorf("the job is for %q", o["vmid"])
+		}
+		l.HasVM(m, 9000)
+		l.Settle(mg)
+		if o := l.Options("nightly"); o["vmid"] != "9000" {
+			l.Errorf("with the VM, the job is for %q", o["vmid"])
 		}
 	})
 }
@@ -366,8 +503,8 @@ func TestOtherClusters(t *testing.T) {
 	configtest.RunIn(t, job(), func(l *configtest.Life) {
 		labels := map[string]string{"team": "web"}
 		external := func(id string) map[string]string { return map[string]string{xpmeta.AnnotationKeyExternalName: id} }
-		l.Machine("here", "demo", labels, external("9000"))
-		l.Machine("elsewhere", "another", labels, external("9001"))
+		l.Machine("here", "demo", 9000, labels, external("9000"))
+		l.Machine("elsewhere", "another", 9001, labels, external("9001"))
 		mg := l.Resource(1, `{name: nightly, schedule: daily, machineSelector: {matchLabels: {team: web}}, storage: local}`, nil)
 		l.Settle(mg)
 		if o := l.Options("nightly"); o["vmid"] != "9000" {

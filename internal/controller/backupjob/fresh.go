@@ -28,8 +28,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/config"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
 )
 
 // TypeFresh is the condition that is True while each guest has a backup that is younger than
@@ -44,46 +46,65 @@ const (
 	ReasonNotDeclared xpv2.ConditionReason = "NotDeclared"
 )
 
-// judge sets the condition Fresh, if the spec asks for it. One list of the storage serves all
-// jobs.
+// judge shows the guests, and sets the condition Fresh if the spec asks for it. One list of the storage serves all jobs.
 func (i inspector) judge(ctx context.Context, v view, t *target) error {
-	mg, hours := v.Resource, v.Resource.Parameters().MaxAgeHours
-	o := mg.Observation()
-	if hours == nil {
-		o.Guests = nil
-		if mg.GetCondition(TypeFresh).Reason != "" {
-			set(v, corev1.ConditionUnknown, ReasonNotDeclared, "maxAgeHours is not set")
-		}
-		return nil
-	}
-	newest, readable, err := backups(ctx, v, t.storage)
+	vms, err := v.MachineVMs(ctx)
 	if err != nil {
 		return err
 	}
-	if !readable {
+	all, readable, err := backups(ctx, v, t.storage)
+	if err == nil && readable {
+		v.Resource.Observation().Guests = guestsOf(t, vms, all)
+	}
+	switch hours := v.Resource.Parameters().MaxAgeHours; {
+	case hours == nil && v.Resource.GetCondition(TypeFresh).Reason != "":
+		set(v, corev1.ConditionUnknown, ReasonNotDeclared, "maxAgeHours is not set")
+	case hours == nil: // The job is as its spec asks, whether its backups can be listed now or not.
+	case err != nil:
+		return err
+	case !readable:
 		set(v, corev1.ConditionUnknown, ReasonUnavailable, fmt.Sprintf(
 			"storage %q is available on no node: see on its nodes what is wrong with it (pvesm status)", t.storage))
-		return nil
+	default:
+		i.judgeAge(v, *hours)
 	}
-	limit := i.now().Add(-time.Duration(*hours) * time.Hour)
-	var stale []string
-	o.Guests = nil
+	return nil
+}
+
+// clockTolerance is how far the clock of a node may be behind that of the provider.
+const clockTolerance = 5 * time.Minute
+
+// guestsOf a job, with the newest of their backups.
+func guestsOf(t *target, vms map[int]config.MachineVM, all map[int][]proxmox.Volume) []v1alpha1.BackupJobGuest {
+	guests := make([]v1alpha1.BackupJobGuest, 0, len(t.guests))
 	for _, id := range t.guests {
-		g := v1alpha1.BackupJobGuest{VMID: int32(id)} //nolint:gosec // A VMID.
-		if at, ok := newest[id]; ok {
-			g.LastBackup = new(metav1.Unix(at, 0))
+		g := v1alpha1.BackupJobGuest{VMID: int32(id), Machine: vms[id].Machine} //nolint:gosec // A VMID.
+		created := vms[id].Created.Add(-clockTolerance)
+		for _, b := range all[id] {
+			at := time.Unix(b.Changed, 0)
+			if at.After(created) && (g.LastBackup == nil || at.After(g.LastBackup.Time)) {
+				g.LastBackup = new(metav1.NewTime(at))
+			}
 		}
+		guests = append(guests, g)
+	}
+	return guests
+}
+
+// judgeAge of the newest backups.
+func (i inspector) judgeAge(v view, hours int32) {
+	limit := i.now().Add(-time.Duration(hours) * time.Hour)
+	var stale []string
+	for _, g := range v.Resource.Observation().Guests {
 		if g.LastBackup == nil || g.LastBackup.Time.Before(limit) {
-			stale = append(stale, fmt.Sprint(id))
+			stale = append(stale, fmt.Sprint(g.VMID))
 		}
-		o.Guests = append(o.Guests, g)
 	}
 	if len(stale) == 0 {
 		set(v, corev1.ConditionTrue, ReasonFresh, "")
-		return nil
+		return
 	}
-	set(v, corev1.ConditionFalse, ReasonStale, fmt.Sprintf("no backup of the last %d hours: %s", *hours, few(stale)))
-	return nil
+	set(v, corev1.ConditionFalse, ReasonStale, fmt.Sprintf("no backup of the last %d hours: %s", hours, few(stale)))
 }
 
 // few of many words, for a sentence.
@@ -100,27 +121,29 @@ func set(v view, status corev1.ConditionStatus, reason xpv2.ConditionReason, mes
 	v.Resource.SetConditions(c.WithObservedGeneration(v.Resource.GetGeneration()))
 }
 
-// backups returns when the newest backup of each guest on a storage was made, by VMID, and
-// whether the storage can be read anywhere. A shared storage is listed once.
-func backups(ctx context.Context, v view, storage string) (newest map[int]int64, readable bool, err error) {
+// backups returns the backups of each guest on a storage, by VMID, and whether the storage can be read anywhere. A shared
+// storage is listed once. What a backup server has found to be damaged is left out.
+func backups(ctx context.Context, v view, storage string) (found map[int][]proxmox.Volume, readable bool, err error) {
 	all, err := v.Inventory.Storages(ctx)
 	if err != nil {
 		return nil, false, err
 	}
 	all = slices.DeleteFunc(slices.Clone(all), func(s proxmox.Storage) bool { return s.Name != storage || s.Status != "available" })
 	slices.SortFunc(all, func(a, b proxmox.Storage) int { return strings.Compare(a.Node, b.Node) })
-	newest = map[int]int64{}
+	found = map[int][]proxmox.Volume{}
 	for _, s := range all {
 		volumes, err := v.Inventory.Volumes(ctx, s.Node, storage, "backup", inventory.Stable)
 		if err != nil {
 			return nil, false, err
 		}
 		for _, b := range volumes {
-			newest[b.VMID] = max(newest[b.VMID], b.Changed)
+			if !backuplog.Damaged(b) {
+				found[b.VMID] = append(found[b.VMID], b)
+			}
 		}
 		if s.Shared {
 			break
 		}
 	}
-	return newest, len(all) > 0, nil
+	return found, len(all) > 0, nil
 }

@@ -19,6 +19,8 @@ package config
 import (
 	"context"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -48,7 +50,7 @@ func (v View[P, O]) Referenced(ctx context.Context, of string, refs []v1alpha1.R
 		}
 	}
 	for _, mg := range all {
-		name, elsewhere := meta.GetExternalName(mg), v.elsewhere(mg)
+		name, elsewhere := standsFor(mg), v.elsewhere(mg)
 		switch {
 		case !v.means(mg, refs, s) || elsewhere && !named(mg, refs):
 		case name == "" || elsewhere:
@@ -73,13 +75,55 @@ func (v View[P, O]) list(ctx context.Context, of string) ([]resource.Managed, er
 	return slices.DeleteFunc(all, func(mg resource.Managed) bool { return meta.WasDeleted(mg) }), err
 }
 
+// A machine is a Machine of either scope.
+type machine interface {
+	resource.Managed
+
+	Observation() *v1alpha1.MachineObservation
+}
+
+// standsFor returns the name or VMID of what a resource stands for; empty for none yet. The external name of a Machine is
+// there before its VM is proven to be its own, and users write it: only the status tells.
+func standsFor(mg resource.Managed) string {
+	m, ok := mg.(machine)
+	switch {
+	case !ok:
+		return meta.GetExternalName(mg)
+	case !kind.HasVM(m.Observation()):
+		return ""
+	}
+	return strconv.Itoa(int(*m.Observation().VMID))
+}
+
+// A MachineVM is the VM that a Machine has.
+type MachineVM struct {
+	// Machine is its name.
+	Machine string
+
+	// Created is when the call was noted that has created the VM; zero for one that was adopted.
+	Created time.Time
+}
+
+// MachineVMs returns the VMs by VMID that the Machines in the scope and namespace of the resource have in its cluster.
+func (v View[P, O]) MachineVMs(ctx context.Context) (map[int]MachineVM, error) {
+	all, err := v.list(ctx, "Machine")
+	if err != nil {
+		return nil, err
+	}
+	vms := map[int]MachineVM{}
+	for _, mg := range all {
+		if id, err := strconv.Atoi(standsFor(mg)); err == nil && !v.elsewhere(mg) {
+			vms[id] = MachineVM{Machine: mg.GetName(), Created: meta.GetExternalCreatePending(mg)}
+		}
+	}
+	return vms, nil
+}
+
 // elsewhere reports whether a resource is known to stand for something in another cluster,
 // where its VMID or its name means something else.
 func (v View[P, O]) elsewhere(mg resource.Managed) bool {
 	in := mg.GetAnnotations()[kind.AnnotationCluster]
-	if m, ok := mg.(interface {
-		Observation() *v1alpha1.MachineObservation
-	}); ok {
+	if m, ok := mg.(machine); ok {
 		in = m.Observation().Cluster
 	}
 	own := v.Resource.Observation().Common().Cluster

@@ -23,6 +23,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 )
 
 // A Life is a cluster, a Kubernetes API and a provider, for what is particular to a kind.
@@ -44,20 +45,31 @@ func (l *Life) Resource(number int, forProvider string, annotations map[string]s
 	return l.resource(number, forProvider, annotations)
 }
 
-// Machine makes a Machine of the scope, of the cluster of that name, for what refers to it.
-func (l *Life) Machine(name, cluster string, labels, annotations map[string]string) {
+// Machine makes a Machine of the scope, of the cluster of that name, for what refers to it. It has the VM with the VMID, or with 0
+// none that is proven to be its own.
+func (l *Life) Machine(name, cluster string, vmid int32, labels, annotations map[string]string) target.Machine {
 	l.Helper()
 	mg := NewResource(l.T, l.Scope, "Machine", name, 1, "{}", annotations)
 	mg.SetLabels(labels)
 	l.Create(mg)
-	m, ok := mg.(interface {
-		Observation() *v1alpha1.MachineObservation
-	})
+	m, ok := mg.(target.Machine)
 	if !ok {
 		l.Fatalf("%T is no Machine", mg)
 	}
 	m.Observation().Cluster = cluster
-	l.Must(l.Kube.Status().Update(l.Context(), mg))
+	l.HasVM(m, vmid)
+	return m
+}
+
+// HasVM has a Machine report its VM, or with 0 none.
+func (l *Life) HasVM(m target.Machine, vmid int32) {
+	l.Helper()
+	o := m.Observation()
+	o.VMID, o.UUID, o.Phase = nil, "", v1alpha1.MachineError
+	if vmid != 0 {
+		o.VMID, o.UUID, o.Phase = &vmid, "11111111-2222-4333-8444-555555555555", v1alpha1.MachineRunning
+	}
+	l.Must(l.Kube.Status().Update(l.Context(), m))
 }
 
 // Settle reconciles a resource until it is as its spec asks.
