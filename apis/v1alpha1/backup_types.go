@@ -37,6 +37,7 @@ import (
 // VE is not made again, for that would be another moment.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.machine) || has(self.machineRef) || has(self.machineSelector)",message="a backup is of one Machine: set machineRef, machineSelector or machine"
+// +kubebuilder:validation:XValidation:rule="has(self.storage) || has(self.storageRef) || has(self.storageSelector)",message="a backup goes to a storage: set storage, storageRef or storageSelector"
 // +kubebuilder:validation:XValidation:rule="(has(self.mode) ? self.mode : 'snapshot') == (has(oldSelf.mode) ? oldSelf.mode : 'snapshot')",message="mode cannot change"
 // +kubebuilder:validation:XValidation:rule="(has(self.compression) ? self.compression : 'zstd') == (has(oldSelf.compression) ? oldSelf.compression : 'zstd')",message="compression cannot change"
 // +kubebuilder:validation:XValidation:rule="!(has(self.protected) && self.protected && has(self.removalPolicy) && self.removalPolicy == 'Delete')",message="a protected backup is not removed: set protected to false, or removalPolicy to Retain"
@@ -62,11 +63,21 @@ type BackupParameters struct {
 	// Storage that the backup goes to, by its name in Proxmox VE, 2 to 100
 	// characters. It has backup among its content types and is on the node of the
 	// VM. A storage of one node is lost with that node. Cannot change. PVE: storage.
+	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="storage cannot change"
-	Storage string `json:"storage"`
+	Storage string `json:"storage,omitempty"`
+
+	// StorageRef references the Storage that the backup goes to; the name of what it
+	// stands for is put into storage, and stays there.
+	// +optional
+	StorageRef *Reference `json:"storageRef,omitempty"`
+
+	// StorageSelector selects the Storage by its labels, as storageRef references it.
+	// +optional
+	StorageSelector *Selector `json:"storageSelector,omitempty"`
 
 	// Mode of the backup of a VM that runs: snapshot copies while the guest works,
 	// suspend suspends it first, stop shuts it down and starts it again while the

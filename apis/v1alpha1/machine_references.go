@@ -21,6 +21,7 @@ import (
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reference"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -79,14 +80,37 @@ func (p *SnapshotParameters) ResolveReferences(ctx context.Context, c client.Rea
 }
 
 // ResolveReferences puts the name of the Machine that machineRef or machineSelector means
-// into machine, and the provider configuration of that Machine into the Backup if it names
-// none. What was resolved once stays. A Machine that does not exist yet is no error: a
-// Backup waits for it.
+// into machine, that of the storage that storageRef or storageSelector means into storage, and
+// the provider configuration of the Machine into the Backup if it names none. What was resolved
+// once stays. A Machine or Storage that does not exist yet is no error: a Backup waits for it.
 func (p *BackupParameters) ResolveReferences(ctx context.Context, c client.Reader, backup any, kinds Kinds) error {
 	if err := resolveLater(ctx, c, backup, kinds["Machine"], &p.Machine, &p.MachineRef, p.MachineSelector); err != nil {
 		return err
 	}
+	if err := p.resolveStorage(ctx, c, backup, kinds["Storage"]); err != nil {
+		return err
+	}
 	return takeConfiguration(ctx, c, backup, kinds["Machine"], p.Machine)
+}
+
+// resolveStorage sets the name of a storage whose Storage may come to be later. It is the external name of the Storage.
+func (p *BackupParameters) resolveStorage(ctx context.Context, c client.Reader, backup any, k Kind) error {
+	if p.Storage != "" {
+		return nil
+	}
+	var name *string
+	found, ref := &seen{Reader: c}, p.StorageRef
+	err := resolveBy(ctx, found, backup, k, &name, &ref, p.StorageSelector, func(m resource.Managed) string { return xpmeta.GetExternalName(m) })
+	if err != nil && found.answered {
+		return nil
+	}
+	if err != nil {
+		return errors.Wrap(err, "storage")
+	}
+	if name != nil {
+		p.Storage, p.StorageRef = *name, ref
+	}
+	return nil
 }
 
 // resolveLater sets the name of a Machine that may come to be later.
@@ -103,7 +127,7 @@ func resolveLater(ctx context.Context, c client.Reader, object any, k Kind, name
 	}
 	found := &seen{Reader: c}
 	err := resolve(ctx, found, object, k, name, ref, selector)
-	if err != nil && found.listed {
+	if err != nil && found.answered {
 		*name, *ref = nil, nil
 		return nil
 	}
@@ -135,23 +159,37 @@ func takeConfiguration(ctx context.Context, c client.Reader, object any, k Kind,
 	return nil
 }
 
-// A seen reader notes that a list was read: what fails afterwards is that nothing matches.
+// A seen reader notes that the API server has answered: what fails afterwards is that nothing matches, or is not ready.
 type seen struct {
 	client.Reader
 
-	listed bool
+	answered bool
+}
+
+// Get an object.
+func (s *seen) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	err := s.Reader.Get(ctx, key, o, opts...)
+	s.answered = err == nil || kerrors.IsNotFound(err) || meta.IsNoMatchError(err)
+	return err
 }
 
 // List the objects.
 func (s *seen) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	err := s.Reader.List(ctx, list, opts...)
-	s.listed = err == nil
+	s.answered = err == nil || meta.IsNoMatchError(err)
 	return err
 }
 
 // resolve finds the object of a kind that a reference or a selector means, and sets its
 // name and the reference.
 func resolve(ctx context.Context, c client.Reader, object any, k Kind, name **string, ref **Reference, selector *Selector) error {
+	return resolveBy(ctx, c, object, k, name, ref, selector, resource.Managed.GetName)
+}
+
+// resolveBy is resolve with what the name of an object is.
+func resolveBy(
+	ctx context.Context, c client.Reader, object any, k Kind, name **string, ref **Reference, selector *Selector, nameOf func(resource.Managed) string,
+) error {
 	if *ref == nil && selector == nil {
 		return nil
 	}
@@ -161,7 +199,7 @@ func resolve(ctx context.Context, c client.Reader, object any, k Kind, name **st
 	if !isManaged || !isManagedToo || !isList {
 		return errors.Errorf("cannot resolve references of a %T: it is not a managed resource", object)
 	}
-	request := resolution(*name, *ref, selector)
+	request := resolution(*name, *ref, selector, nameOf)
 	request.To, request.Namespace = reference.To{Managed: to, List: all}, from.GetNamespace()
 	rsp, err := reference.NewAPIResolver(c, from).Resolve(ctx, request)
 	if err != nil {
@@ -197,10 +235,10 @@ func (o others) List(ctx context.Context, list client.ObjectList, opts ...client
 }
 
 // resolution asks for the object by its name, a reference or a selector.
-func resolution(name *string, ref *Reference, selector *Selector) reference.ResolutionRequest {
+func resolution(name *string, ref *Reference, selector *Selector, nameOf func(resource.Managed) string) reference.ResolutionRequest {
 	r := reference.ResolutionRequest{
 		CurrentValue: reference.FromPtrValue(name),
-		Extract:      func(m resource.Managed) string { return m.GetName() },
+		Extract:      nameOf,
 	}
 	if ref != nil {
 		r.Reference = &xpv2.Reference{Name: ref.Name}

@@ -58,3 +58,62 @@ func TestResolveReferences(t *testing.T) {
 		})
 	}
 }
+
+// A Backup goes to the storage of a Storage, which may come to be later.
+func TestResolveStorage(t *testing.T) {
+	s := runtime.NewScheme()
+	if err := namespaced.SchemeBuilder.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	labels := map[string]string{"for": "backups"}
+	storage := func(namespace, external string) *namespaced.Storage {
+		x := &namespaced.Storage{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "nightly", Labels: labels}}
+		if external != "" {
+			x.Annotations = map[string]string{"crossplane.io/external-name": external}
+		}
+		return x
+	}
+	ref, selector := &v1alpha1.Reference{Name: "nightly"}, &v1alpha1.Selector{MatchLabels: labels}
+	cases := map[string]struct {
+		reason   string
+		storages []runtime.Object
+		declared v1alpha1.BackupParameters
+		want     string
+	}{
+		"Reference": {
+			reason:   "It is what the Storage stands for.",
+			storages: []runtime.Object{storage("team", "nas")}, declared: v1alpha1.BackupParameters{StorageRef: ref}, want: "nas",
+		},
+		"Selector": {
+			reason:   "It is found by its labels.",
+			storages: []runtime.Object{storage("team", "nas")}, declared: v1alpha1.BackupParameters{StorageSelector: selector}, want: "nas",
+		},
+		"Named": {
+			reason:   "What is named stays.",
+			storages: []runtime.Object{storage("team", "nas")}, declared: v1alpha1.BackupParameters{Storage: "pbs", StorageRef: ref}, want: "pbs",
+		},
+		"Later":         {reason: "It is waited for.", declared: v1alpha1.BackupParameters{StorageRef: ref}},
+		"SelectedLater": {reason: "So is one with the labels.", declared: v1alpha1.BackupParameters{StorageSelector: selector}},
+		"Unready": {
+			reason:   "A Storage without its storage is waited for.",
+			storages: []runtime.Object{storage("team", "")}, declared: v1alpha1.BackupParameters{StorageRef: ref},
+		},
+		"Elsewhere": {
+			reason:   "That of another namespace is not meant.",
+			storages: []runtime.Object{storage("other", "nas")}, declared: v1alpha1.BackupParameters{StorageSelector: selector},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := &namespaced.Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "b"}}
+			b.Spec.ForProvider = tc.declared
+			kube := fake.NewClientBuilder().WithScheme(s).WithRuntimeObjects(append(tc.storages, b)...).Build()
+			if err := b.ResolveReferences(t.Context(), kube); err != nil || b.Spec.ForProvider.Storage != tc.want {
+				t.Errorf("%s Got %q and error %v, want %q", tc.reason, b.Spec.ForProvider.Storage, err, tc.want)
+			}
+			if ref := b.Spec.ForProvider.StorageRef; tc.declared.StorageRef != nil && ref == nil {
+				t.Errorf("%s The reference is gone", tc.reason)
+			}
+		})
+	}
+}

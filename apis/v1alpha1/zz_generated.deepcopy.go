@@ -415,6 +415,16 @@ func (in *BackupParameters) DeepCopyInto(out *BackupParameters) {
 		*out = new(Selector)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.StorageRef != nil {
+		in, out := &in.StorageRef, &out.StorageRef
+		*out = new(Reference)
+		**out = **in
+	}
+	if in.StorageSelector != nil {
+		in, out := &in.StorageSelector, &out.StorageSelector
+		*out = new(Selector)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Mode != nil {
 		in, out := &in.Mode, &out.Mode
 		*out = new(string)

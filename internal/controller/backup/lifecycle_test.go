@@ -289,20 +289,21 @@ func TestProblems(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			l := here(t)
-			l.Machine(uuid)
-			if tc.prepare != nil {
-				tc.prepare(l)
-			}
-			b := l.backup("b1", tc.spec)
-			l.Until(b, tc.reason, configtest.Says(b, xpv2.TypeReady, tc.want, tc.words))
-			if c := b.GetCondition(kind.TypeUpToDate); c.Status != corev1.ConditionFalse || c.Reason != tc.want {
-				t.Errorf("\n%s\nUpToDate is %v", tc.reason, c)
-			}
-			if b.Observation().State != v1alpha1.BackupPending || len(l.Writes()) > 0 {
-				t.Errorf("\n%s\nit is %s, and was tried: %v", tc.reason, b.Observation().State, l.Writes())
-			}
-			l.Delete(b)
+			everywhere(t, func(l *lab) {
+				l.Machine(uuid)
+				if tc.prepare != nil {
+					tc.prepare(l)
+				}
+				b := l.backup("b1", tc.spec)
+				l.Until(b, tc.reason, configtest.Says(b, xpv2.TypeReady, tc.want, tc.words))
+				if c := b.GetCondition(kind.TypeUpToDate); c.Status != corev1.ConditionFalse || c.Reason != tc.want {
+					l.Errorf("\n%s\nUpToDate is %v", tc.reason, c)
+				}
+				if b.Observation().State != v1alpha1.BackupPending || len(l.Writes()) > 0 {
+					l.Errorf("\n%s\nit is %s, and was tried: %v", tc.reason, b.Observation().State, l.Writes())
+				}
+				l.Delete(b)
+			})
 		})
 	}
 }
@@ -319,16 +320,17 @@ func TestDenied(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			l := here(t)
-			l.Machine(uuid)
-			l.Edit(func(s *simulator.State) {
-				s.ACL = []simulator.Grant{{Path: "/", Kind: "user", ID: "crossplane@pve", Role: "PVEAuditor", Propagate: true}}
+			everywhere(t, func(l *lab) {
+				l.Machine(uuid)
+				l.Edit(func(s *simulator.State) {
+					s.ACL = []simulator.Grant{{Path: "/", Kind: "user", ID: "crossplane@pve", Role: "PVEAuditor", Propagate: true}}
+				})
+				b := l.backup("b1", tc.spec)
+				l.Until(b, tc.reason, configtest.Says(b, xpv2.TypeSynced, xpv2.ReasonReconcileError, tc.words...))
+				if w := l.Writes(); len(w) > 0 {
+					l.Errorf("%s\nthe provider has tried it nevertheless: %v", tc.reason, w)
+				}
 			})
-			b := l.backup("b1", tc.spec)
-			l.Until(b, tc.reason, configtest.Says(b, xpv2.TypeSynced, xpv2.ReasonReconcileError, tc.words...))
-			if w := l.Writes(); len(w) > 0 {
-				t.Errorf("%s\nthe provider has tried it nevertheless: %v", tc.reason, w)
-			}
 		})
 	}
 }
@@ -475,6 +477,76 @@ func TestInUse(t *testing.T) {
 			l.Error("it is removed then")
 		}
 	})
+}
+
+// TestInUseByRestore has a backup stay while a VM is made from it, and removed once the Machine has its VM.
+func TestInUseByRestore(t *testing.T) {
+	noted := func(volume string) map[string]string {
+		return map[string]string{kind.AnnotationRestore: `{"vmid":600,"node":"pve1","volume":"` + volume + `"}`}
+	}
+	cases := map[string]struct {
+		reason string
+		use    func(m backup.Machine, volume string)
+		held   bool
+	}{
+		"Noted": {
+			reason: "The call was noted, and its task reads the backup.", held: true,
+			use: func(m backup.Machine, volume string) {
+				m.Parameters().Restore = &v1alpha1.MachineRestore{BackupRef: &v1alpha1.Reference{Name: "b1"}}
+				m.SetAnnotations(noted(volume))
+			},
+		},
+		"Latest": {
+			reason: "So it is with one that was found.", held: true,
+			use: func(m backup.Machine, volume string) {
+				m.Parameters().Restore = &v1alpha1.MachineRestore{LatestOf: &v1alpha1.MachineRestoreLatest{Storage: "nas"}}
+				m.SetAnnotations(noted(volume))
+			},
+		},
+		"Volume": {
+			reason: "The spec names it, and the restore is yet to begin.", held: true,
+			use: func(m backup.Machine, volume string) {
+				m.Parameters().Restore = &v1alpha1.MachineRestore{Volume: &volume}
+			},
+		},
+		"Waiting": {
+			reason: "Nothing begins from a Backup that is being deleted.",
+			use: func(m backup.Machine, _ string) {
+				m.Parameters().Restore = &v1alpha1.MachineRestore{BackupRef: &v1alpha1.Reference{Name: "b1"}}
+			},
+		},
+		"Other": {
+			reason: "It is made from another backup.",
+			use: func(m backup.Machine, _ string) {
+				m.Parameters().Restore = &v1alpha1.MachineRestore{BackupRef: &v1alpha1.Reference{Name: "b1"}}
+				m.SetAnnotations(noted("nas:backup/another"))
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := here(t)
+			l.Machine(uuid)
+			b := l.backup("b1", removed)
+			l.Until(b, "it is made", configtest.Settled(b))
+			m, ok := l.Object("Machine", "copy", 1, "{}", nil).(backup.Machine)
+			if !ok {
+				l.Fatal("it is no Machine")
+			}
+			tc.use(m, l.only().ID)
+			l.Must(l.Kube.Update(l.Context(), m))
+			l.Must(l.Kube.Delete(l.Context(), b))
+			if tc.held {
+				l.Until(b, tc.reason, configtest.Says(b, xpv2.TypeSynced, xpv2.ReasonReconcileError, "is used by restore of Machine"))
+				l.only()
+				l.HasVM(m, uuid)
+			}
+			l.Until(b, gone, func() bool { return false })
+			if len(l.volumes("nas")) > 0 {
+				l.Errorf("%s it is removed then", tc.reason)
+			}
+		})
+	}
 }
 
 // TestGuarded has a backup protected from the retention of others, unless its spec says otherwise, and removed with its resource.

@@ -118,9 +118,10 @@ func (e *external) look(ctx context.Context, m Backup) error {
 	v := e.view
 	storage := m.Parameters().Storage
 	if id := e.volumeID(m); id != "" {
-		if storage = storageOf(id); storage != m.Parameters().Storage {
+		declared := storage
+		if storage = storageOf(id); declared != "" && storage != declared {
 			return errors.Errorf("backup %s is not on storage %q, which the spec names: a backup cannot be moved, so set storage to %s",
-				id, m.Parameters().Storage, storage)
+				id, declared, storage)
 		}
 	}
 	var err error

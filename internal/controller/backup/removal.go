@@ -105,7 +105,7 @@ func (e *external) removable(ctx context.Context, m Backup, volume *proxmox.Volu
 	if err != nil || len(users) == 0 {
 		return err
 	}
-	return refusal(reasonInUse, "backup %s is used by restoreInPlace of Machine %s: it is removed once that has ended or is taken out of the spec",
+	return refusal(reasonInUse, "backup %s is used by %s: it is removed once that has ended or is taken out of the spec",
 		volume.ID, strings.Join(users, ", "))
 }
 

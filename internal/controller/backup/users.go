@@ -18,6 +18,7 @@ package backup
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -38,8 +39,8 @@ type Machine interface {
 	Observation() *v1alpha1.MachineObservation
 }
 
-// users are the Machines, of all scopes, whose VMs are being put back to the backup. PVE removes the disks of such a VM
-// before it reads those of the backup: without the backup, nothing would be left of them.
+// users are the Machines, of all scopes, whose VMs are being put back to the backup or made from it. PVE removes the disks of a VM
+// that is put back before it reads those of the backup: without the backup, nothing would be left of them.
 func (e *external) users(ctx context.Context, m Backup) ([]string, error) {
 	var names []string
 	for _, empty := range e.machines {
@@ -48,13 +49,42 @@ func (e *external) users(ctx context.Context, m Backup) ([]string, error) {
 			return nil, err
 		}
 		for _, mg := range all {
-			if x, ok := mg.(Machine); ok && e.view.sameCluster(x) && (putsBack(x, e.view.record.Volume) || asksFor(x, m, e.view.record.Volume)) {
-				names = append(names, strings.TrimPrefix(client.ObjectKeyFromObject(x).String(), "/"))
+			if x, ok := mg.(Machine); ok && e.view.sameCluster(x) {
+				names = append(names, usesOf(x, m, e.view.record.Volume)...)
 			}
 		}
 	}
 	slices.Sort(names)
 	return names, nil
+}
+
+// usesOf a backup by a Machine.
+func usesOf(x Machine, m Backup, volume string) []string {
+	name := " of Machine " + strings.TrimPrefix(client.ObjectKeyFromObject(x).String(), "/")
+	switch {
+	case putsBack(x, volume) || asksFor(x, m, volume):
+		return []string{"restoreInPlace" + name}
+	case isMadeFrom(x, volume):
+		return []string{"restore" + name}
+	}
+	return nil
+}
+
+// isMadeFrom reports whether a Machine that has no VM yet is made from a backup: the call was noted, or its spec names the volume. One
+// that names a Backup which is being deleted, and has not begun, does not begin.
+func isMadeFrom(m Machine, volume string) bool {
+	r := m.Parameters().Restore
+	if r == nil || kind.HasVM(m.Observation()) || volume == "" {
+		return false
+	}
+	noted := struct {
+		Volume string `json:"volume"`
+	}{}
+	text := m.GetAnnotations()[kind.AnnotationRestore]
+	if text != "" && json.Unmarshal([]byte(text), &noted) == nil && noted.Volume == volume {
+		return true
+	}
+	return ptr.Deref(r.Volume, "") == volume && !meta.WasDeleted(m)
 }
 
 // sameCluster reports whether a Machine may be in the cluster of the backup.
