@@ -157,6 +157,7 @@ type SnapshotPolicyObservation struct {
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
 
 	// NextScheduleTime is the time of the next run; none while the policy is suspended.
+	// It is shown too if the management policies let no run begin.
 	// +optional
 	NextScheduleTime *metav1.Time `json:"nextScheduleTime,omitempty"`
 
@@ -201,6 +202,14 @@ type SnapshotPolicyObservation struct {
 	// +listType=map
 	// +listMapKey=name
 	MachineStatuses []SnapshotPolicyMachineStatus `json:"machineStatuses,omitempty"`
+
+	// Difference between the retention and the Snapshots that there are: those that it
+	// removes next, or would remove if the management policies allowed it, the oldest of
+	// each Machine first. The option is the name of a Snapshot, its current value the
+	// Machine and the time of the run. Up to 50; the condition UpToDate has their number.
+	// +optional
+	// +listType=atomic
+	Difference []OptionDifference `json:"difference,omitempty"`
 }
 
 // SnapshotPolicyMachineStatus is what a policy knows of a Machine.

@@ -92,7 +92,7 @@ type plan struct {
 	free     int                  // so many tasks may begin
 	take     []string             // Machines
 	remove   []*snapshot
-	later    int // snapshots that are yet to be removed
+	surplus  []*snapshot // all that are to be removed, those of remove too
 	problems []kind.Problem
 	events   []event.Event
 	wake     time.Time
@@ -202,7 +202,8 @@ func (p *plan) schedule() {
 	if p.now.Before(until.Add(-tolerance)) {
 		p.problems = append(p.problems, kind.Problem{Reason: reasonClockBehind, Message: fmt.Sprintf(
 
-			"the clock of the provider's node shows %s, which is before the last run, at %s: set the clock; no run begins before that time",
+			"the clock of the provider's node shows %s, which is before the last run, at %s: set the clock; no run begins before that time. "+
+				"If the clock is right now and was ahead then, remove the Snapshots of that run, and lastScheduleTime and scheduledUntil of the status",
 			stamp(p.now), stamp(until))})
 	}
 	last, count := p.view.schedule.Between(until, p.now)
@@ -211,9 +212,13 @@ func (p *plan) schedule() {
 		until = last
 		p.due(last, count)
 	}
-	if suspended := p.suspended(); suspended {
+	if p.suspended() {
 		p.next.ActiveRun = nil
-	} else if next := p.view.schedule.Next(later(until, p.now)); !next.IsZero() {
+	}
+	if ptr.Deref(p.spec.Suspend, false) {
+		return
+	}
+	if next := p.view.schedule.Next(later(until, p.now)); !next.IsZero() {
 		p.next.NextScheduleTime = toTime(next)
 		p.until(next)
 	}
@@ -322,7 +327,7 @@ func (p *plan) abandon() {
 			e.LastScheduleTime, e.RetryTime = nil, toTime(p.now.Add(min(firstRetry<<min(e.Attempts, 10), longestRetry)))
 			e.Attempts++
 		}
-		p.remove = append(p.remove, s)
+		p.remove, p.surplus = append(p.remove, s), append(p.surplus, s)
 	}
 }
 

@@ -74,7 +74,7 @@ func TestDecide(t *testing.T) {
 			change: func(v *view) { v.status.LastScheduleTime = metaTime(night(3)) },
 		},
 		"ObjectsAhead": {
-			reason: "Nor when only the objects tell.", now: night(1), problem: "the clock of the provider's node shows",
+			reason: "Nor when only the objects tell; the way out is told.", now: night(1), problem: "remove the Snapshots of that run, and lastScheduleTime",
 			made: []*snapshot{of("a", 3, taken), of("b", 3, taken)},
 		},
 		"Going": {
@@ -146,11 +146,7 @@ func TestDecide(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := newPlay(t, 0, nightly())
-			p.now = tc.now
-			v := p.view()
-			v.machines = []machine{{name: "a", created: p.created, hasVM: true}, {name: "b", created: p.created, hasVM: true}}
-			v.snapshots = tc.made
+			v := viewOf(t, tc.now, tc.made)
 			if tc.change != nil {
 				tc.change(v)
 			}
@@ -165,6 +161,72 @@ func TestDecide(t *testing.T) {
 			checkTold(t, tc.reason, tc.problem, tc.events, plan)
 		})
 	}
+}
+
+// TestDifference has the status name the snapshots that a retention removes, also where nothing may be removed or taken: that is how
+// a retention is tried.
+func TestDifference(t *testing.T) {
+	nights := func(machine string, n int) []*snapshot {
+		var all []*snapshot
+		for i := range n {
+			all = append(all, of(machine, i+1, taken))
+		}
+		return all
+	}
+	cases := map[string]struct {
+		reason string
+		made   []*snapshot
+		change func(*view)
+		want   []v1alpha1.OptionDifference
+		count  int
+		next   bool
+	}{
+		"Observed": {
+			reason: "What would be removed is named, and the next run is shown.", made: nights("a", 3), count: 2, next: true,
+			change: func(v *view) { v.takes, v.removes = false, false },
+			want: []v1alpha1.OptionDifference{
+				{Option: nights("a", 1)[0].name, Current: "a at " + stamp(night(1))}, {Option: nights("a", 2)[1].name, Current: "a at " + stamp(night(2))},
+			},
+		},
+		"Removed": {
+			reason: "So is what is removed, one at a time.", made: nights("a", 2), count: 1, next: true,
+			want: []v1alpha1.OptionDifference{{Option: nights("a", 1)[0].name, Current: "a at " + stamp(night(1))}},
+		},
+		"Suspended": {reason: "A policy that is suspended removes nothing.", made: nights("a", 3), change: func(v *view) { v.spec.Suspend = ptr.To(true) }},
+		"Kept":      {reason: "What is kept is no difference.", made: nights("a", 1), next: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			v := viewOf(t, night(4).Add(time.Hour), tc.made)
+			kept(1, 4)(v)
+			if tc.change != nil {
+				tc.change(v)
+			}
+			plan := v.decide()
+			if diff := cmp.Diff(tc.want, plan.next.Difference); diff != "" || len(plan.surplus) != tc.count {
+				t.Errorf("%s %d to be removed, -want, +got:\n%s", tc.reason, len(plan.surplus), diff)
+			}
+			if next := plan.next.NextScheduleTime != nil; next != tc.next || plan.next.ActiveRun != nil {
+				t.Errorf("%s next run %v, the run that goes on %v", tc.reason, plan.next.NextScheduleTime, plan.next.ActiveRun)
+			}
+		})
+	}
+	many := viewOf(t, night(4).Add(time.Hour), nights("a", 3*different))
+	kept(1, 4)(many)
+	if plan := many.decide(); len(plan.next.Difference) != different || len(plan.surplus) <= different {
+		t.Errorf("the difference is bounded: got %d of %d", len(plan.next.Difference), len(plan.surplus))
+	}
+}
+
+// viewOf two Machines at a time.
+func viewOf(t *testing.T, now time.Time, made []*snapshot) *view {
+	t.Helper()
+	p := newPlay(t, 0, nightly())
+	p.now = now
+	v := p.view()
+	v.machines = []machine{{name: "a", created: p.created, hasVM: true}, {name: "b", created: p.created, hasVM: true}}
+	v.snapshots = made
+	return v
 }
 
 func checkTold(t *testing.T, reason, problem string, events []string, plan *plan) {

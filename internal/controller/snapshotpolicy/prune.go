@@ -41,22 +41,21 @@ func (p *plan) prune() {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(of)) {
-		surplus := p.surplus(of[name], rules)
+		surplus := p.surplusOf(of[name], rules)
 		if len(surplus) == 0 {
 			continue
 		}
+		p.surplus = append(p.surplus, surplus...)
 		if p.busy[name] || slices.Contains(p.take, name) || p.free <= 0 || !p.removes {
-			p.later += len(surplus)
 			continue
 		}
 		p.free--
-		p.later += len(surplus) - 1
 		p.remove = append(p.remove, surplus[0])
 	}
 }
 
-// surplus are the snapshots of a Machine that are not kept, and those that are not there.
-func (p *plan) surplus(all []*snapshot, rules retention.Rules) []*snapshot {
+// surplusOf returns the snapshots of a Machine that are not kept, and those that are not there.
+func (p *plan) surplusOf(all []*snapshot, rules retention.Rules) []*snapshot {
 	var times []time.Time
 	for _, s := range all {
 		if s.state == taken {

@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 )
 
@@ -46,6 +47,9 @@ const (
 
 // named is how many Machines a condition names.
 const named = 5
+
+// different is how many Snapshots the difference names.
+const different = 50
 
 // conclude with what the status shows: who has no snapshot, and what is yet to be done.
 func (p *plan) conclude() {
@@ -69,6 +73,16 @@ func (p *plan) conclude() {
 		p.problems = append(p.problems, kind.Problem{Reason: reasonMissing, Message: message})
 	}
 	slices.Sort(p.next.Active)
+	p.next.Difference = p.difference()
+}
+
+// difference are the snapshots that are to be removed.
+func (p *plan) difference() []v1alpha1.OptionDifference {
+	var all []v1alpha1.OptionDifference
+	for _, s := range p.surplus[:min(len(p.surplus), different)] {
+		all = append(all, v1alpha1.OptionDifference{Option: s.name, Current: s.machine + " at " + stamp(s.run)})
+	}
+	return all
 }
 
 // unfinished is what is yet to be done.
@@ -78,7 +92,7 @@ func (p *plan) unfinished() []kind.Problem {
 		all = append(all, kind.Problem{Reason: reasonRunning, Message: fmt.Sprintf("the run at %s goes on: %d Machines wait for their snapshots",
 			stamp(p.next.ActiveRun.Time), len(p.pending))})
 	}
-	if n := len(p.remove) + p.later; n > 0 {
+	if n := len(p.surplus); n > 0 {
 		all = append(all, kind.Problem{Reason: reasonRunning, Message: fmt.Sprintf("%d Snapshots are to be removed", n)})
 	}
 	return all

@@ -141,7 +141,7 @@ func (p *play) until(end time.Time, length time.Duration) {
 	for p.now.Before(end) {
 		plan := p.step()
 		p.now = p.now.Add(length)
-		if plan.next.ActiveRun == nil && len(plan.next.Active)+len(plan.remove)+plan.later == 0 {
+		if plan.next.ActiveRun == nil && len(plan.next.Active)+len(plan.surplus) == 0 {
 			p.now = later(p.now, plan.next.NextScheduleTime.Time)
 			if p.now.After(end) {
 				p.now = end
