@@ -291,19 +291,20 @@ func TestProblems(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			l := here(t)
-			if tc.prepare != nil {
-				tc.prepare(l)
-			}
-			s := l.snapshot("s1", tc.spec)
-			l.Until(s, tc.reason, configtest.Says(s, xpv2.TypeReady, tc.want, tc.words))
-			if c := s.GetCondition(kind.TypeUpToDate); c.Status != corev1.ConditionFalse || c.Reason != tc.want {
-				t.Errorf("\n%s\nUpToDate is %v", tc.reason, c)
-			}
-			if w := l.Writes(); len(w) > 0 {
-				t.Errorf("\n%s\nthe provider has tried it nevertheless: %v", tc.reason, w)
-			}
-			l.Delete(s)
+			everywhere(t, func(l *lab) {
+				if tc.prepare != nil {
+					tc.prepare(l)
+				}
+				s := l.snapshot("s1", tc.spec)
+				l.Until(s, tc.reason, configtest.Says(s, xpv2.TypeReady, tc.want, tc.words))
+				if c := s.GetCondition(kind.TypeUpToDate); c.Status != corev1.ConditionFalse || c.Reason != tc.want {
+					l.Errorf("\n%s\nUpToDate is %v", tc.reason, c)
+				}
+				if w := l.Writes(); len(w) > 0 {
+					l.Errorf("\n%s\nthe provider has tried it nevertheless: %v", tc.reason, w)
+				}
+				l.Delete(s)
+			})
 		})
 	}
 }
@@ -335,6 +336,64 @@ func TestTaskFails(t *testing.T) {
 		}
 		if w := l.Writes(); len(w) != 4 {
 			l.Errorf("two calls each are made, got %v", w)
+		}
+	})
+}
+
+// TestFullStorage has the storage for the memory be full: that is told, nothing is left, and the snapshot is taken once there is room.
+func TestFullStorage(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		l.Edit(func(s *simulator.State) {
+			s.Storages["small"] = &state.Storage{ID: "small", Type: "lvm", Content: []string{"images"}, Total: 100 << 20}
+			s.Guests[vmid].Config["vmstatestorage"] = "small"
+		})
+		l.Ended(l.Client.Start(l.Context(), ref))
+		s := l.snapshot("s1", ofVMID+"includeMemory: true")
+		l.Until(s, "the full storage is told", configtest.Says(s, xpv2.TypeReady, "StorageFull", "no space is left"))
+		l.Edit(func(s *simulator.State) {
+			if g := s.Guests[vmid]; len(g.Snapshots) > 0 || g.Config["lock"] != "" {
+				l.Errorf("nothing is left of it, got %v and the lock %q", g.Snapshots, g.Config["lock"])
+			}
+			s.Storages["small"].Total = 100 << 30
+		})
+		l.Until(s, "it is taken", configtest.Settled(s))
+		l.Delete(s)
+	})
+}
+
+// TestLeftHalfWay has a task that takes or removes a snapshot die: that is told, with what to do, and nothing is tried meanwhile.
+func TestLeftHalfWay(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		s := l.snapshot("s1", ofVMID)
+		l.Until(s, "it is taken", configtest.Settled(s))
+		died := func(lock, as string) {
+			l.Edit(func(st *simulator.State) {
+				st.Guests[vmid].Config["lock"], st.Guests[vmid].Snapshots["s1"].State = lock, as
+				if lock == "" {
+					delete(st.Guests[vmid].Config, "lock")
+				}
+			})
+			l.Restart() // What was listed before is read again.
+		}
+		died("snapshot-delete", "delete")
+		l.Until(s, "it is told", configtest.Says(s, xpv2.TypeReady, "Incomplete", "snapstate delete", "qm unlock 500", "qm delsnapshot 500 s1 --force"))
+		if w := l.Writes(); len(w) != 1 {
+			l.Errorf("nothing is tried, got %v", w)
+		}
+		died("", "")
+		l.Until(s, "it is whole", configtest.Settled(s))
+		died("backup", "")
+		l.Must(l.Kube.Delete(l.Context(), s))
+		for range 3 {
+			l.Reconcile(s)
+		}
+		if w := l.Writes(); len(w) != 1 || len(l.snapshots()) != 1 {
+			l.Errorf("a VM that is locked is left alone, got %v", w)
+		}
+		died("", "")
+		l.Delete(s)
+		if len(l.snapshots()) > 0 {
+			l.Error("it is removed then")
 		}
 	})
 }

@@ -35,7 +35,7 @@ import (
 func Show(s *state.Snapshot) map[string]string {
 	out := maps.Clone(s.Config)
 	out["snaptime"] = strconv.FormatInt(s.Time.Unix(), 10)
-	for key, value := range map[string]string{"description": s.Description, "parent": s.Parent} {
+	for key, value := range map[string]string{"description": s.Description, "parent": s.Parent, "snapstate": s.State} {
 		delete(out, key)
 		if value != "" {
 			out[key] = value
@@ -54,8 +54,15 @@ func restored(s *state.Snapshot) map[string]string {
 	return out
 }
 
-// Snapshot takes a snapshot of a guest.
-func Snapshot(o *engine.Op, g *state.Guest, name, description string, memory bool) error {
+// Locks of a guest whose snapshots change.
+const (
+	lockSnapshot = "snapshot"
+	lockDelete   = "snapshot-delete"
+	lockRollback = "rollback"
+)
+
+// PrepareSnapshot begins a snapshot of a guest, and locks the guest.
+func PrepareSnapshot(o *engine.Op, g *state.Guest, name, description string, memory bool) error {
 	if g.Template() {
 		return apierr.Errorf("you can't take a snapshot if it's a template")
 	}
@@ -79,7 +86,7 @@ func Snapshot(o *engine.Op, g *state.Guest, name, description string, memory boo
 		o.Logf("%s", why)
 	}
 	g.Snapshots[name] = &state.Snapshot{
-		Config: config, Description: description, Parent: g.Config["parent"], Time: o.Engine.Clock.Now(), VMState: memory,
+		Config: config, Description: description, Parent: g.Config["parent"], Time: o.Engine.Clock.Now(), VMState: memory, State: "prepare",
 	}
 	if memory {
 		saved := g.Snapshots[name].Config
@@ -89,7 +96,62 @@ func Snapshot(o *engine.Op, g *state.Guest, name, description string, memory boo
 		}
 		rememberMachine(o, saved)
 	}
+	g.Config["lock"] = lockSnapshot
+	return nil
+}
+
+// hasLock returns the snapshot of a guest that a task has locked for it.
+func hasLock(g *state.Guest, name, lock string) (*state.Snapshot, error) {
+	s := g.Snapshots[name]
+	switch {
+	case g.Config["lock"] != lock:
+		return nil, apierr.Errorf("encountered invalid lock, expected '%s'", lock)
+	case s == nil:
+		return nil, apierr.Errorf("snapshot '%s' does not exist", name)
+	}
+	return s, nil
+}
+
+// CommitSnapshot completes a snapshot that was prepared.
+func CommitSnapshot(g *state.Guest, name string) error {
+	switch s := g.Snapshots[name]; {
+	case g.Config["lock"] != lockSnapshot:
+		return apierr.Errorf("missing snapshot lock")
+	case s == nil:
+		return apierr.Errorf("snapshot '%s' does not exist", name)
+	case s.State != "prepare":
+		return apierr.Errorf("wrong snapshot state")
+	default:
+		s.State = ""
+	}
+	delete(g.Config, "lock")
 	g.Config["parent"] = name
+	return nil
+}
+
+// MarkSnapshotDeleted begins to remove a snapshot, and locks the guest.
+func MarkSnapshotDeleted(g *state.Guest, name string) error {
+	s := g.Snapshots[name]
+	if s == nil {
+		return apierr.Errorf("snapshot '%s' does not exist", name)
+	}
+	if err := g.Lock(); err != nil {
+		return err
+	}
+	g.Config["lock"], s.State = lockDelete, "delete"
+	return nil
+}
+
+// DropSnapshot removes a snapshot for which the guest is locked, and unlocks the guest.
+func DropSnapshot(o *engine.Op, g *state.Guest, name, lock string) error {
+	s, err := hasLock(g, name, lock)
+	if err != nil {
+		return err
+	}
+	volume.Free(o, s.Config["vmstate"])
+	delete(g.Snapshots, name)
+	reparent(g, name, s.Parent)
+	delete(g.Config, "lock")
 	return nil
 }
 
@@ -138,8 +200,41 @@ func rememberMachine(o *engine.Op, config map[string]string) {
 	}
 }
 
-// MayRollBack fails for volumes of ZFS, which go back to their latest snapshot only.
-func MayRollBack(o *engine.Op, g *state.Guest, name string) error {
+// BeginRollback stops a guest that is to go back to a snapshot, and locks it. It reports whether the guest ran.
+func BeginRollback(o *engine.Op, g *state.Guest, name string) (ran bool, err error) {
+	s := g.Snapshots[name]
+	if s == nil {
+		return false, apierr.Errorf("snapshot '%s' does not exist", name)
+	}
+	if err := mayRollBack(o, g, name); err != nil {
+		return false, err
+	}
+	if s.State != "" {
+		return false, apierr.Errorf("unable to rollback to incomplete snapshot (snapstate = %s)", s.State)
+	}
+	if err := g.Lock(); err != nil {
+		return false, err
+	}
+	ran = g.Power != state.Stopped
+	g.Power, g.Config["lock"] = state.Stopped, lockRollback
+	return ran, nil
+}
+
+// EndRollback puts a guest back that is locked for that. It reports whether the guest is off afterwards.
+func EndRollback(o *engine.Op, g *state.Guest, name string, ran bool) (off bool, err error) {
+	s, err := hasLock(g, name, lockRollback)
+	if err != nil {
+		return false, err
+	}
+	if ran {
+		cleanUp(o, g.VMID)
+	}
+	rollback(o, g, name, s)
+	return !s.VMState, nil
+}
+
+// mayRollBack fails for volumes of ZFS, which go back to their latest snapshot only.
+func mayRollBack(o *engine.Op, g *state.Guest, name string) error {
 	for key, value := range g.Snapshots[name].Config {
 		d := ParseDrive(o.Engine, key, value)
 		if s := o.State.Storages[StorageOf(d.File())]; !IsDrive(key) || d.CDROM() || s == nil || s.Type != "zfspool" {
@@ -154,14 +249,11 @@ func MayRollBack(o *engine.Op, g *state.Guest, name string) error {
 	return nil
 }
 
-// Rollback puts the guest back; it is off afterwards unless its memory was kept. The description stays, and so do unused
+// rollback puts the guest back; it is off afterwards unless its memory was kept. The description stays, and so do unused
 // disks; disks that the snapshot does not know become unused.
-func Rollback(o *engine.Op, g *state.Guest, name string, s *state.Snapshot) {
+func rollback(o *engine.Op, g *state.Guest, name string, s *state.Snapshot) {
 	before := g.Config
-	if g.Power != state.Stopped {
-		cleanUp(o, g.VMID)
-	}
-	g.Power, g.Pending, g.Delete = state.Stopped, map[string]string{}, map[string]bool{}
+	g.Pending, g.Delete = map[string]string{}, map[string]bool{}
 	g.Config = maps.Clone(s.Config)
 	maps.DeleteFunc(g.Config, func(key, _ string) bool { return key == "vmstate" || strings.HasPrefix(key, "running") })
 	for key, value := range before {
@@ -209,8 +301,8 @@ func sizeOf(d Drive, otherwise int64) int64 {
 	return otherwise
 }
 
-// Reparent puts what stood on a snapshot onto another one, or onto none.
-func Reparent(g *state.Guest, from, to string) {
+// reparent puts what stood on a snapshot onto another one, or onto none.
+func reparent(g *state.Guest, from, to string) {
 	for _, other := range g.Snapshots {
 		if other.Parent == from {
 			other.Parent = to

@@ -158,7 +158,7 @@ func (g *Guest) Digest() string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.Snapshots)) {
 		s := g.Snapshots[name]
-		section(h.Write, "["+name+"]"+s.Description+s.Parent, s.Config)
+		section(h.Write, "["+name+"]"+s.Description+s.Parent+s.State, s.Config)
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -222,6 +222,8 @@ type Snapshot struct {
 	Time        time.Time
 	// VMState is true for snapshots with memory.
 	VMState bool
+	// State is prepare while the snapshot is taken, and delete while it is removed, or was left half-way (snapstate).
+	State string `json:",omitempty"`
 }
 
 // Storage is a storage definition.

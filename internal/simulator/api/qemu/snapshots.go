@@ -17,6 +17,7 @@ limitations under the License.
 package qemu
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -26,7 +27,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/guest"
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
-	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
 )
 
 func listSnapshots(c *engine.Call) (any, error) {
@@ -42,6 +42,9 @@ func listSnapshots(c *engine.Call) (any, error) {
 		}
 		if s.Parent != "" {
 			entry["parent"] = s.Parent
+		}
+		if s.State != "" {
+			entry["snapstate"] = s.State
 		}
 		out = append(out, entry)
 	}
@@ -107,7 +110,50 @@ func createSnapshot(c *engine.Call) (any, error) {
 	}
 	description, memory := c.Str("description"), c.Flag("vmstate")
 	return c.SpawnFor(vmid, "qmsnapshot", func(w *engine.Worker) error {
-		return onGuest(w, "qmsnapshot", node, vmid, func(o *engine.Op, g *state.Guest) error { return guest.Snapshot(o, g, name, description, memory) })
+		err := begin(w, "qmsnapshot", node, vmid, func(o *engine.Op, g *state.Guest) error {
+			if err := g.Lock(); err != nil {
+				return err
+			}
+			return guest.PrepareSnapshot(o, g, name, description, memory)
+		})
+		if err != nil {
+			return err
+		}
+		if err := w.PauseFor("qmsnapshot"); err != nil {
+			return errors.Join(err, withGuest(w, node, vmid, func(o *engine.Op, g *state.Guest) error {
+				o.Logf("snapshot create failed: starting cleanup")
+				return guest.DropSnapshot(o, g, name, "snapshot")
+			}))
+		}
+		return withGuest(w, node, vmid, func(_ *engine.Op, g *state.Guest) error { return guest.CommitSnapshot(g, name) })
+	})
+}
+
+// begin the work of a task on a guest. What is to fail fails before anything is done, and a task that fails takes its time all the same.
+func begin(w *engine.Worker, kind, node string, vmid int, fn func(*engine.Op, *state.Guest) error) error {
+	if err := w.Sleep(0); err != nil {
+		return err
+	}
+	failed := withGuest(w, node, vmid, fn)
+	if failed == nil {
+		return nil
+	}
+	if err := w.PauseFor(kind); err != nil {
+		return err
+	}
+	return failed
+}
+
+// withGuest changes a guest while its configuration is locked. A worker whose node has died changes nothing any more.
+func withGuest(w *engine.Worker, node string, vmid int, fn func(*engine.Op, *state.Guest) error) error {
+	return w.Locked(vmid, engine.Exclusive, engine.ConfigLockWait, func() error {
+		return w.Do(func(st *state.State) error {
+			g, err := st.Guest(node, vmid)
+			if err != nil {
+				return err
+			}
+			return fn(w.Op(st), g)
+		})
 	})
 }
 
@@ -164,56 +210,39 @@ func rollbackSnapshot(c *engine.Call) (any, error) {
 		}
 	}
 	return c.SpawnFor(vmid, "qmrollback", func(w *engine.Worker) error {
-		again := false
-		err := onSnapshot(w, "qmrollback", node, vmid, name, func(o *engine.Op, g *state.Guest, s *state.Snapshot) error {
-			if err := guest.MayRollBack(o, g, name); err != nil {
-				return err
-			}
-			if err := g.Lock(); err != nil {
-				return err
-			}
-			guest.Rollback(o, g, name, s)
-			again = start && !s.VMState
-			return nil
+		ran, off := false, false
+		err := inTwoSteps(w, "qmrollback", node, vmid, func(o *engine.Op, g *state.Guest) (err error) {
+			ran, err = guest.BeginRollback(o, g, name)
+			return err
+		}, func(o *engine.Op, g *state.Guest) (err error) {
+			off, err = guest.EndRollback(o, g, name, ran)
+			return err
 		})
-		if err == nil && again {
+		if err == nil && off && start {
 			spawnStart(w, node, vmid)
 		}
 		return err
 	})
 }
 
-// onSnapshot does the work of a task on a snapshot while the guest's configuration is locked.
-func onSnapshot(w *engine.Worker, kind, node string, vmid int, name string, fn func(*engine.Op, *state.Guest, *state.Snapshot) error) error {
-	return w.Locked(vmid, engine.Exclusive, engine.ConfigLockWait, func() error {
-		if err := w.PauseFor(kind); err != nil {
-			return err
-		}
-		return w.Do(func(st *state.State) error {
-			g, err := st.Guest(node, vmid)
-			if err != nil {
-				return err
-			}
-			s := g.Snapshots[name]
-			if s == nil {
-				return apierr.Errorf("snapshot '%s' does not exist", name)
-			}
-			return fn(w.Op(st), g, s)
-		})
-	})
+// inTwoSteps does the work of a task on a guest whose configuration says in between what is done. A task that ends there leaves it so.
+func inTwoSteps(w *engine.Worker, kind, node string, vmid int, first, second func(*engine.Op, *state.Guest) error) error {
+	if err := begin(w, kind, node, vmid, first); err != nil {
+		return err
+	}
+	if err := w.PauseFor(kind); err != nil {
+		return err
+	}
+	return withGuest(w, node, vmid, second)
 }
 
 func deleteSnapshot(c *engine.Call) (any, error) {
 	name, vmid, node := c.Str("snapname"), c.VMID(), c.Node
 	return c.SpawnFor(vmid, "qmdelsnapshot", func(w *engine.Worker) error {
-		return onSnapshot(w, "qmdelsnapshot", node, vmid, name, func(o *engine.Op, g *state.Guest, s *state.Snapshot) error {
-			if err := g.Lock(); err != nil {
-				return err
-			}
-			volume.Free(o, s.Config["vmstate"])
-			delete(g.Snapshots, name)
-			guest.Reparent(g, name, s.Parent)
-			return nil
+		return inTwoSteps(w, "qmdelsnapshot", node, vmid, func(_ *engine.Op, g *state.Guest) error {
+			return guest.MarkSnapshotDeleted(g, name)
+		}, func(o *engine.Op, g *state.Guest) error {
+			return guest.DropSnapshot(o, g, name, "snapshot-delete")
 		})
 	})
 }
