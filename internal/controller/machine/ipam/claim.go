@@ -63,7 +63,11 @@ func (c claim) key(m object.Machine) (client.ObjectKey, error) {
 		return client.ObjectKey{}, conditions.Reject(conditions.Networking,
 			"network %q: the reference to pool %s has no namespace, which a cluster-scoped Machine has to name", c.network, c.pool.Name)
 	}
-	sum := sha256.Sum256([]byte(strings.Join([]string{c.uuid, c.network, fmt.Sprint(c.family), c.pool.APIGroup, c.pool.Kind, c.pool.Name}, "\x00")))
+	parts := []string{c.uuid, c.network, fmt.Sprint(c.family), c.pool.APIGroup, c.pool.Kind, c.pool.Name}
+	if m.GetNamespace() == "" {
+		parts = append(parts, m.GetName()) // A claim in any namespace tells whose it is.
+	}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	name := m.GetName()
 	name = strings.TrimRight(name[:min(len(name), longestName)], ".-")
 	return client.ObjectKey{Namespace: namespace, Name: name + "-" + hex.EncodeToString(sum[:5])}, nil
@@ -82,4 +86,23 @@ func (c claim) object(m object.Machine, key client.ObjectKey) *unstructured.Unst
 	}
 	u.SetLabels(labels)
 	return u
+}
+
+// isOf reports whether a claim is one that the Machine makes for the VM with a UUID. The UUID alone, which stands in an
+// annotation that users write, may be that of another's VM.
+func isOf(u *unstructured.Unstructured, m object.Machine, uuid string) bool {
+	text := func(fields ...string) string {
+		s, _, _ := unstructured.NestedString(u.Object, fields...)
+		return s
+	}
+	c := claim{uuid: uuid, network: u.GetLabels()[LabelNetwork], pool: v1alpha1.MachineIPPoolReference{
+		APIGroup: text("spec", "poolRef", "apiGroup"), Kind: text("spec", "poolRef", "kind"), Name: text("spec", "poolRef", "name"),
+		Namespace: ptr.To(u.GetNamespace()),
+	}}
+	for _, c.family = range []family{ipv4, ipv6} {
+		if key, err := c.key(m); err == nil && key == client.ObjectKeyFromObject(u) {
+			return true
+		}
+	}
+	return false
 }

@@ -372,6 +372,9 @@ func (r Reader) Release(ctx context.Context, m object.Machine, uuid string, ther
 		return errors.Wrap(err, "cannot list IPAddressClaims")
 	}
 	for i := range claims.Items {
+		if !isOf(&claims.Items[i], m, uuid) {
+			continue
+		}
 		if err := r.release(ctx, &claims.Items[i], there); err != nil {
 			return err
 		}

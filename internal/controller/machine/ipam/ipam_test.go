@@ -33,8 +33,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
@@ -67,7 +69,11 @@ func reader(t *testing.T, denied error, objects ...client.Object) Reader {
 // claimed is a claim of a VM, and the address that it was given.
 func claimed(name, of, address string) []client.Object {
 	meta := metav1.ObjectMeta{Namespace: "team", Name: name, Labels: map[string]string{LabelUUID: of}}
-	c := &v1beta2.IPAddressClaim{ObjectMeta: meta, Status: v1beta2.IPAddressClaimStatus{AddressRef: v1beta2.IPAddressReference{Name: name}}}
+	meta.Labels[LabelNetwork] = "lan"
+	c := &v1beta2.IPAddressClaim{
+		ObjectMeta: meta, Spec: v1beta2.IPAddressClaimSpec{PoolRef: v1beta2.IPPoolReference{APIGroup: Group, Kind: "InClusterIPPool", Name: "lan"}},
+		Status: v1beta2.IPAddressClaimStatus{AddressRef: v1beta2.IPAddressReference{Name: name}},
+	}
 	a := &v1beta2.IPAddress{ObjectMeta: meta, Spec: v1beta2.IPAddressSpec{
 		ClaimRef: v1beta2.IPAddressClaimReference{Name: name}, Address: address, Prefix: new(int32(24)),
 	}}
@@ -82,9 +88,12 @@ func pooled() *namespaced.Machine {
 	return m
 }
 
-func nameOf(t *testing.T, m *namespaced.Machine) string {
+// nameOf the claim of a Machine.
+func nameOf(t *testing.T, m object.Machine) string {
 	t.Helper()
-	key, err := claim{uuid: uuid, network: "lan", family: ipv4, pool: *m.Spec.ForProvider.Networks[0].IPConfig.PoolRef}.key(m)
+	key, err := claim{uuid: uuid, network: "lan", family: ipv4, pool: v1alpha1.MachineIPPoolReference{
+		APIGroup: Group, Kind: "InClusterIPPool", Name: "lan", Namespace: new("team"),
+	}}.key(m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,15 +179,20 @@ func TestParameters(t *testing.T) {
 
 func TestRelease(t *testing.T) {
 	forbidden := kerrors.NewForbidden(schema.GroupResource{Group: Group, Resource: "ipaddressclaims"}, "", nil)
+	clusterScoped := func(name string) object.Machine { return &cluster.Machine{ObjectMeta: metav1.ObjectMeta{Name: name}} }
+	other := pooled()
+	other.Name = "other"
 	cases := map[string]struct {
 		reason string
-		m      *namespaced.Machine
+		m      object.Machine // That is gone.
+		of     object.Machine // Whose the claim is; the same without.
 		there  qemu.Config
 		denied error
 		stays  bool
 		fails  bool
 	}{
-		"Gone": {reason: "The address of a VM that is gone is free.", m: pooled()},
+		"Gone":          {reason: "The address of a VM that is gone is free.", m: pooled()},
+		"ClusterScoped": {reason: "In any namespace.", m: clusterScoped("web")},
 		"InUse": {
 			reason: "That of a VM that may be the same one is not.",
 			m:      pooled(), there: qemu.Config{"ipconfig0": "gw=192.0.2.1,ip=192.0.2.10/24"}, stays: true,
@@ -190,17 +204,33 @@ func TestRelease(t *testing.T) {
 		"Denied": {reason: "An address that cannot be released is not forgotten.", m: pooled(), denied: forbidden, stays: true, fails: true},
 		"Unasked": {
 			reason: "Without the right a Machine without pools goes as any other.", denied: forbidden, stays: true,
-			m: &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}},
+			m: &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}, of: pooled(),
+		},
+		"ForgedUUID": {reason: "The UUID of another's VM, which anybody may write, releases nothing.", m: other, of: pooled(), stays: true},
+		"ForgedUUIDOfAnotherNamespace": {
+			reason: "Nor from another namespace, by a Machine of the same name in none.", m: clusterScoped("web"), of: pooled(), stays: true,
+		},
+		"ForgedUUIDOfClusterScoped": {
+			reason: "Nor does that of another cluster-scoped one.", m: clusterScoped("other"), of: clusterScoped("web"), stays: true,
+		},
+		"LongName": {
+			reason: "Nor by a name that begins the same.", stays: true,
+			m: clusterScoped(strings.Repeat("a", longestName) + "b"), of: clusterScoped(strings.Repeat("a", longestName) + "c"),
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			all := append(claimed("mine", uuid, "192.0.2.10"), claimed("another", "other", "192.0.2.11")...)
+			of := tc.m
+			if tc.of != nil {
+				of = tc.of
+			}
+			mine := nameOf(t, of)
+			all := append(claimed(mine, uuid, "192.0.2.10"), claimed("another", "other", "192.0.2.11")...)
 			r := reader(t, tc.denied, all...)
 			if err := r.Release(t.Context(), tc.m, uuid, tc.there); (err != nil) != tc.fails {
 				t.Errorf("%s: got %v", tc.reason, err)
 			}
-			for name, want := range map[string]bool{"mine": tc.stays, "another": true} {
+			for name, want := range map[string]bool{mine: tc.stays, "another": true} {
 				err := r.Kube.Get(t.Context(), client.ObjectKey{Namespace: "team", Name: name}, &v1beta2.IPAddressClaim{})
 				if (err == nil) != want {
 					t.Errorf("%s: claim %s: %v", tc.reason, name, err)
