@@ -44,7 +44,7 @@ const ReasonTenantRefused xpv2.ConditionReason = "TenantRefused"
 //
 // +kubebuilder:validation:XValidation:rule="has(self.namespaces) || has(self.namespaceSelector) || has(self.resourceSelector)",messageExpression="'tenant %s is nobody: set namespaces, namespaceSelector or resourceSelector'.format([self.name])"
 // +kubebuilder:validation:XValidation:rule="has(self.unrestricted) && self.unrestricted || has(self.vmidRange) || has(self.pools)",messageExpression="'tenant %s needs vmidRange or pools, by which its VMs are told from those of others'.format([self.name])"
-// +kubebuilder:validation:XValidation:rule="!has(self.unrestricted) || !self.unrestricted || !(has(self.vmidRange) || has(self.pools) || has(self.tags) || has(self.nodes) || has(self.storages) || has(self.bridges) || has(self.images) || has(self.templates) || has(self.allow))",messageExpression="'tenant %s is unrestricted: leave out what it may use and do'.format([self.name])"
+// +kubebuilder:validation:XValidation:rule="!has(self.unrestricted) || !self.unrestricted || !(has(self.vmidRange) || has(self.pools) || has(self.tags) || has(self.nodes) || has(self.storages) || has(self.bridges) || has(self.sdnZones) || has(self.images) || has(self.templates) || has(self.ipPools) || has(self.allow))",messageExpression="'tenant %s is unrestricted: leave out what it may use and do'.format([self.name])"
 type ProviderTenant struct {
 	// Name of the tenant, which refusals name, 1 to 63 characters.
 	// +kubebuilder:validation:MinLength=1
@@ -131,6 +131,17 @@ type ProviderTenant struct {
 	// +kubebuilder:validation:MaxItems=64
 	Bridges []TenantBridge `json:"bridges,omitempty"`
 
+	// SDNZones whose VNets interfaces may be attached to, up to 32: all that a zone has, with
+	// any VLAN, but for VNets that bridges lists with VLANs of their own. It needs SDN.Audit
+	// on the zones. Default: none.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MinLength=2
+	// +kubebuilder:validation:items:MaxLength=8
+	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z][a-zA-Z0-9]*$`
+	SDNZones []string `json:"sdnZones,omitempty"`
+
 	// Images that disks may be filled from and put into CD-ROM drives, by their volume IDs,
 	// up to 64; * stands for any characters but slashes: local:iso/debian-*.iso. Default:
 	// none.
@@ -151,6 +162,17 @@ type ProviderTenant struct {
 	// +kubebuilder:validation:items:MaxLength=100
 	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z0-9.*-]+$`
 	Templates []string `json:"templates,omitempty"`
+
+	// IPPools of Cluster API's IPAM that networks may take their addresses from, by kind and
+	// name, up to 64; * stands for any characters but slashes: InClusterIPPool/lan-*. Pools
+	// of a namespaced kind are those of the resource's namespace or, for a cluster-scoped
+	// one, of its claim's and of namespaces. Default: none.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=320
+	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z0-9*-]+/[a-z0-9.*-]+$`
+	IPPools []string `json:"ipPools,omitempty"`
 
 	// Allow what is not allowed by itself.
 	// +optional
@@ -194,8 +216,8 @@ type VLANRange struct {
 type TenantPermissions struct {
 	// Adopt lets VMs be taken over that are members of these pools, up to 32, by the
 	// annotation crossplane.io/external-name. Such a VM is the tenant's from then on while
-	// it is in one of its own pools and its VMID range, or in one of these pools. Default:
-	// none.
+	// it is in one of its own pools and its VMID range, or in one of these pools. Its node
+	// and all that it has need to be for the tenant. Default: none.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32

@@ -96,8 +96,8 @@ type ProviderConfigSpec struct {
 
 	// TenantEnforcement says what becomes of what tenants may not have: Refuse, or
 	// Warn, with which everything is done as if there were no tenants, and the
-	// condition TenantAllowed of each resource says what would be refused. Default:
-	// Refuse.
+	// condition TenantAllowed of each resource says what would be refused of its
+	// spec and, of a Machine, of what its VM has and where it is. Default: Refuse.
 	// +optional
 	// +kubebuilder:default=Refuse
 	// +kubebuilder:validation:Enum=Refuse;Warn

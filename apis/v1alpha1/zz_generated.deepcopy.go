@@ -4374,6 +4374,11 @@ func (in *ProviderTenant) DeepCopyInto(out *ProviderTenant) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.SDNZones != nil {
+		in, out := &in.SDNZones, &out.SDNZones
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Images != nil {
 		in, out := &in.Images, &out.Images
 		*out = make([]string, len(*in))
@@ -4381,6 +4386,11 @@ func (in *ProviderTenant) DeepCopyInto(out *ProviderTenant) {
 	}
 	if in.Templates != nil {
 		in, out := &in.Templates, &out.Templates
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
+	if in.IPPools != nil {
+		in, out := &in.IPPools, &out.IPPools
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}

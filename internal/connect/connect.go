@@ -69,6 +69,9 @@ type Connection struct {
 	// Tenant of the resource; nil for one that may do everything.
 	Tenant *tenancy.Tenant
 
+	// Warned is the tenant of a resource whose configuration shows only what would be refused; nil where nothing would.
+	Warned *tenancy.Tenant
+
 	// Records of which VMs were seen to be whose. None are kept without tenants.
 	Records tenancy.Records
 

@@ -61,6 +61,13 @@ func KeyOf(mg resource.Managed) (Key, error) {
 	return Key{ObjectKey: r.key(), Kind: r.kind}, err
 }
 
+// Resolve returns the provider configuration that is used for one that is named: that which stands in for a missing one named
+// default, or itself.
+func (c *Connector) Resolve(ctx context.Context, k Key) (Key, error) {
+	r, _, err := c.resolve(ctx, k.reference())
+	return Key{ObjectKey: r.key(), Kind: r.kind}, err
+}
+
 func namespacedReference(mg resource.ModernManaged) (reference, error) {
 	ref := mg.GetProviderConfigReference()
 	if ref == nil {

@@ -30,7 +30,6 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -53,11 +52,13 @@ func (c *Connector) confine(ctx context.Context, mg resource.Managed, r referenc
 	if err == nil {
 		refused = t.Spec(mg)
 	}
-	if warns || mg.GetCondition(v1alpha1.TypeTenantAllowed).Reason != "" {
-		tenancy.Warn(mg, refused)
+	shown := mg.GetCondition(v1alpha1.TypeTenantAllowed).Reason != ""
+	if _, vm := tenancy.Recorded(mg); (warns || shown) && (refused != nil || t == nil || vm == "" || !shown || !tenancy.HasVM(mg)) {
+		tenancy.Warn(mg, refused) // What there is of a VM, its controller tells.
 	}
 	switch {
 	case warns:
+		to.Warned = t
 		return nil
 	case t == nil || err != nil:
 		return err
@@ -98,7 +99,29 @@ func (c *Connector) tenantOf(ctx context.Context, mg resource.Managed, r referen
 	if len(to.Config.Tenants) == 0 {
 		return c.besideTenants(ctx, r, to)
 	}
-	return c.TenantAmong(ctx, mg, to.Config.Tenants)
+	t, err := c.TenantAmong(ctx, mg, to.Config.Tenants)
+	if err != nil {
+		return nil, err
+	}
+	t, err = WithVNets(ctx, to.Inventory, t)
+	if meta.WasDeleted(mg) {
+		err = nil // What is removed is in no new network.
+	}
+	return t, err
+}
+
+// A VNetLister lists the VNets of a cluster.
+type VNetLister interface {
+	VNets(ctx context.Context) ([]proxmox.VNet, error)
+}
+
+// WithVNets is a tenant, or nil for none, that may use the VNets which its zones have now.
+func WithVNets(ctx context.Context, in VNetLister, t *tenancy.Tenant) (*tenancy.Tenant, error) {
+	if t == nil || len(t.SDNZones) == 0 {
+		return t, nil
+	}
+	all, err := in.VNets(ctx)
+	return t.WithVNets(all), errors.Wrapf(err, "cannot list the VNets of the SDN zones of tenant %q", t.Name)
 }
 
 // TenantAmong returns the tenant of a resource among those given, or nil if it may do everything.
@@ -124,52 +147,6 @@ func (c *Connector) TenantAmong(ctx context.Context, mg resource.Managed, tenant
 		}
 	}
 	return tenancy.Of(tenants, s)
-}
-
-// besideTenants is the tenant of a resource whose configuration has none: nobody, if another
-// configuration of the kind, which every namespace may name, has tenants for the same cluster.
-func (c *Connector) besideTenants(ctx context.Context, r reference, to *Connection) (*tenancy.Tenant, error) {
-	if r.kind != namespaced.ClusterProviderConfigGroupVersionKind.GroupKind() {
-		return nil, nil
-	}
-	all := &namespaced.ClusterProviderConfigList{}
-	if err := c.kube.List(ctx, all); err != nil {
-		return nil, errors.Wrap(err, "cannot list the provider configurations, of which one may have tenants")
-	}
-	for i := range all.Items {
-		o := &all.Items[i]
-		if o.Name == r.name || len(o.Spec.Tenants) == 0 || ptr.Deref(o.Spec.TenantEnforcement, "") == v1alpha1.TenantWarn {
-			continue
-		}
-		same, err := sameCluster(ctx, to, o)
-		if same || err != nil {
-			return nobodyBeside(r, o, err)
-		}
-	}
-	return nil, nil
-}
-
-// nobodyBeside is the tenant of what another configuration with tenants is the judge of, or may be.
-func nobodyBeside(r reference, o *namespaced.ClusterProviderConfig, err error) (*tenancy.Tenant, error) {
-	switch {
-	case err == nil:
-		return tenancy.Nobody(r.String() + " has no tenants, while another of the same cluster has: give it tenants too"), nil
-	case proxmox.IsAuthorization(err):
-		return tenancy.Nobody(r.String() + " has no tenants, and the name of its cluster, which tells it from that of another with tenants, " +
-			"cannot be read: give it tenants too, or its token Sys.Audit on /"), nil
-	}
-	return nil, errors.Wrapf(err, "cannot tell whether %s is for the cluster of %s, which has tenants", r, o.Name)
-}
-
-// sameCluster reports whether another configuration is for the cluster of a connection: by an endpoint,
-// or by the name of the cluster, since a cluster has more addresses than any configuration names.
-// Nodes of no cluster have none that would tell them apart.
-func sameCluster(ctx context.Context, to *Connection, o *namespaced.ClusterProviderConfig) (bool, error) {
-	if overlap(o.Spec.Endpoints, to.Config.Endpoints) {
-		return true, nil
-	}
-	s, err := to.Inventory.ClusterStatus(ctx, inventory.Stable)
-	return err == nil && s.Name == o.Status.Cluster, err
 }
 
 // A GuestLister lists the VMs of a cluster.

@@ -18,6 +18,7 @@ package connect
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -127,7 +128,16 @@ func TestTenant(t *testing.T) {
 			refused:  "has no tenants, while another of the same cluster has",
 		},
 		"BesideWarning": {reason: "Unless that only warns.", resource: namespacedMachine("team-a", "ClusterProviderConfig", "beside"), warn: true},
-		"Own":           {reason: "A namespace's own configuration has no tenants.", resource: namespacedMachine("team-a", "ProviderConfig", "site")},
+		"BesideCluster": {
+			reason:   "So does one of cluster-scoped resources.",
+			resource: labelled(clusterMachine("beside"), map[string]string{"crossplane.io/claim-namespace": "team-a"}),
+			refused:  `ProviderConfig "beside" has no tenants, while another of the same cluster has`,
+		},
+		"BesideOperators": {
+			reason:   "Even if its resources are nobody's, since their labels tell whose they are.",
+			resource: clusterMachine("beside"), refused: "has no tenants, while another of the same cluster has",
+		},
+		"Own": {reason: "A namespace's own configuration has no tenants.", resource: namespacedMachine("team-a", "ProviderConfig", "site")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +148,8 @@ func TestTenant(t *testing.T) {
 				}
 			}
 			c := New(kube(
-				t, tokenSecretOf("system", "pve"), tokenSecretOf("team-a", "pve"), site, of, clusterProviderConfig("beside"), namespacedConfigOf("team-a", "site"),
+				t, tokenSecretOf("system", "pve"), tokenSecretOf("team-a", "pve"), site, of, clusterProviderConfig("beside"), clusterConfig("beside"),
+				namespacedConfigOf("team-a", "site"),
 				&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "labelled", Labels: map[string]string{"team": "b"}}},
 				&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other"}},
 			))
@@ -164,6 +175,9 @@ func TestTenant(t *testing.T) {
 			if warned := shown.Status == corev1.ConditionFalse; warned != (tc.warn && name != "BesideWarning") {
 				t.Errorf("\n%s\ncondition: %+v", tc.reason, shown)
 			}
+			if (to.Warned != nil) != (tc.warn && name != "BesideWarning") {
+				t.Errorf("\n%s\nthe tenant that is only warned: %+v", tc.reason, to.Warned)
+			}
 		})
 	}
 }
@@ -182,6 +196,49 @@ func wantRefusal(t *testing.T, reason string, mg resource.Managed, err error, wa
 	}
 }
 
+// TestTenantZones has a tenant use the VNets of its zones.
+func TestTenantZones(t *testing.T) {
+	cases := map[string]struct {
+		reason, answer string
+		vnet           string
+		deleted        bool
+		refused, fails string
+	}{
+		"Own":    {reason: "Those of its zone.", answer: `{"data":[{"vnet":"vn1","zone":"za"},{"vnet":"vn2","zone":"zb"}]}`, vnet: "vn1"},
+		"Theirs": {reason: "And of no other.", answer: `{"data":[{"vnet":"vn1","zone":"za"},{"vnet":"vn2","zone":"zb"}]}`, vnet: "vn2", refused: "(bridges)"},
+		"Unknown": {
+			reason: "While they are not known, nothing is done.", answer: "403", vnet: "vn1",
+			fails: `cannot list the VNets of the SDN zones of tenant "a"`,
+		},
+		"Deleted": {reason: "But what is removed.", answer: "403", vnet: "vn1", deleted: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			site := clusterProviderConfig("site")
+			site.Spec.Tenants = teams()
+			site.Spec.Tenants[0].SDNZones = []string{"za"}
+			reach(site, answering(t, tc.answer))
+			c := New(kube(t, tokenSecretOf("system", "pve"), site))
+			m := namespacedMachine("team-a", "ClusterProviderConfig", "site")
+			m.Spec.ForProvider.Networks = []v1alpha1.MachineNetwork{{Name: "lan", Bridge: &tc.vnet}}
+			if tc.deleted {
+				m.SetDeletionTimestamp(new(metav1.Now()))
+			}
+			_, err := c.Connect(t.Context(), m)
+			switch {
+			case tc.refused != "":
+				wantRefusal(t, tc.reason, m, err, tc.refused)
+			case tc.fails != "":
+				if err == nil || tenancy.IsRefusal(err) || !strings.Contains(err.Error(), tc.fails) {
+					t.Errorf("\n%s\nwant %q, got %v", tc.reason, tc.fails, err)
+				}
+			case err != nil:
+				t.Errorf("\n%s\n%v", tc.reason, err)
+			}
+		})
+	}
+}
+
 // TestTenantVia has what a resource itself may do count, not what the one may do by which it connects.
 func TestTenantVia(t *testing.T) {
 	of := clusterConfig("site")
@@ -194,19 +251,45 @@ func TestTenantVia(t *testing.T) {
 	}
 }
 
+// What clusters answer that ask for their name.
+const (
+	ofLab    = `{"data":[{"type":"cluster","name":"lab","quorate":1,"nodes":1}]}`
+	ofOffice = `{"data":[{"type":"cluster","name":"office","quorate":1,"nodes":1}]}`
+	ofNode   = `{"data":[{"type":"node","name":"pve1","online":1,"local":1}]}`
+)
+
 // TestTenantBesideByName has a configuration need tenants that reaches the cluster of another by an address which that does not name.
 func TestTenantBesideByName(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason, seen, answer string
-		want                 string
+
+		theirs   string // What the cluster answers that has tenants; empty where it cannot be reached.
+		outdated bool   // What was seen of it was before its endpoints changed.
+
+		want, fails string
 	}{
-		"Same": {
-			reason: "The name of the cluster tells.", seen: "lab", answer: `{"data":[{"type":"cluster","name":"lab","quorate":1,"nodes":1}]}`,
+		"Same":  {reason: "The name of the cluster tells.", seen: "lab", answer: ofLab, want: "has no tenants, while another of the same cluster has"},
+		"Other": {reason: "Another cluster is free.", seen: "lab", answer: ofOffice},
+		"Nodes": {
+			reason: "Nodes of no cluster are not told apart.", answer: ofNode,
 			want: "has no tenants, while another of the same cluster has",
 		},
-		"Other": {reason: "Another cluster is free.", seen: "lab", answer: `{"data":[{"type":"cluster","name":"office","quorate":1,"nodes":1}]}`},
-		"Nodes": {
-			reason: "Nodes of no cluster are not told apart.", seen: "", answer: `{"data":[{"type":"node","name":"pve1","online":1,"local":1}]}`,
+		"NotSeen": {
+			reason: "One that was just made is asked.", answer: ofLab, theirs: ofLab,
+			want: "has no tenants, while another of the same cluster has",
+		},
+		"NotSeenOther": {reason: "And is told apart.", answer: ofOffice, theirs: ofLab},
+		"NotSeenNode":  {reason: "So is a node of no cluster.", answer: ofOffice, theirs: ofNode},
+		"Unreachable": {
+			reason: "What cannot be told apart is refused.", answer: ofLab,
+			fails: "cannot tell whether ClusterProviderConfig \"beside\" is for the cluster of",
+		},
+		"Unreadable": {
+			reason: "As is a name that its token may not read.", answer: ofLab, theirs: "403",
+			want: "the name of the cluster of ClusterProviderConfig \"site\", which has tenants, cannot be read",
+		},
+		"Outdated": {
+			reason: "What was seen before an edit tells nothing.", seen: "office", outdated: true, answer: ofLab, theirs: ofLab,
 			want: "has no tenants, while another of the same cluster has",
 		},
 	} {
@@ -214,17 +297,44 @@ func TestTenantBesideByName(t *testing.T) {
 			s := serve(t, tc.answer, func(*http.Request) {})
 			site, beside := clusterProviderConfig("site"), clusterProviderConfig("beside")
 			site.Spec.Tenants, site.Status.Cluster = teams(), tc.seen
-			beside.Spec.Endpoints, beside.Spec.TLS = []string{s.URL}, &v1alpha1.ProviderTLS{CACertificate: new(pemOf(s))}
+			site.SetConditions(xpv2.Available().WithObservedGeneration(1))
+			if site.Generation = 1; tc.outdated {
+				site.Generation = 2
+			}
+			site.Spec.Endpoints = []string{"https://127.0.0.1:1"}
+			if tc.theirs != "" {
+				reach(site, answering(t, tc.theirs))
+			}
+			reach(beside, s)
 			c := New(kube(t, tokenSecretOf("system", "pve"), site, beside))
 			m := namespacedMachine("team-a", "ClusterProviderConfig", "beside")
 			_, err := c.Connect(t.Context(), m)
-			if tc.want != "" {
+			switch {
+			case tc.want != "":
 				wantRefusal(t, tc.reason, m, err, tc.want)
-				return
-			}
-			if err != nil {
+			case tc.fails != "":
+				if err == nil || tenancy.IsRefusal(err) || !strings.Contains(err.Error(), tc.fails) {
+					t.Errorf("\n%s\nwant %q, got %v", tc.reason, tc.fails, err)
+				}
+			case err != nil:
 				t.Errorf("\n%s\n%v", tc.reason, err)
 			}
 		})
 	}
+}
+
+// answering is a cluster with an answer to everything, or that permits nothing.
+func answering(t *testing.T, answer string) *httptest.Server {
+	t.Helper()
+	if answer != "403" {
+		return serve(t, answer, func(*http.Request) {})
+	}
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// reach has a configuration be that of a server.
+func reach(pc *namespaced.ClusterProviderConfig, s *httptest.Server) {
+	pc.Spec.Endpoints, pc.Spec.TLS = []string{s.URL}, &v1alpha1.ProviderTLS{CACertificate: new(pemOf(s))}
 }

@@ -39,6 +39,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -57,6 +58,9 @@ const (
 	victim         = 30001
 	victimTemplate = 30002
 	victimUUID     = "b0b0b0b0-0000-4000-8000-000000030001"
+
+	// A VM of others within the range of team-a, on a node that is not its own.
+	hidden = 20052
 
 	// What is nobody's has a VM too.
 	strayVM   = 40001
@@ -86,11 +90,16 @@ func tenantLab(t *testing.T) *simulator.Scenario {
 		simulator.ScenarioGuest{VMID: strayVM, Node: "pve1", Config: config("in-no-range", lab)},
 		simulator.ScenarioGuest{VMID: 20050, Node: "pve1", Pool: "handover", Config: config("handed-over", lab)},
 		simulator.ScenarioGuest{VMID: 20051, Node: "pve1", Config: config("in-no-pool", lab)},
+		simulator.ScenarioGuest{VMID: hidden, Node: "pve3", Config: config("hidden", lab)},
+		simulator.ScenarioGuest{VMID: 20060, Node: "pve1", Pool: "handover", Config: config("wrong-bridge", "virtio,bridge=vmbr0")},
+		simulator.ScenarioGuest{VMID: 20061, Node: "pve1", Pool: "handover", Config: config("foreign-disk", lab)},
 	)
 	for i := range s.Guests {
 		switch s.Guests[i].VMID {
 		case victim:
 			s.Guests[i].Config["smbios1"] = "uuid=" + victimUUID
+		case 20061:
+			s.Guests[i].Config["ide0"] = "nfs:iso/windows-11.iso,media=cdrom"
 		case strayVM:
 			s.Guests[i].Config["smbios1"] = "uuid=" + strayUUID
 		}
@@ -107,10 +116,11 @@ func (w *tenantWorld) tenants() []v1alpha1.ProviderTenant {
 			Nodes: []string{"pve1", "pve2"}, Storages: []string{"ceph"},
 			Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1", VLANs: []v1alpha1.VLANRange{{Min: 100, Max: 199}}}},
 			Images:  []string{"local:iso/debian-*.iso", "local:import/debian-*.qcow2"}, Templates: []string{"base-*"},
+			IPPools: []string{"InClusterIPPool/*"},
 		},
 		{
 			Name: "team-b", NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": w.name + "-b"}},
-			VMIDRange: &v1alpha1.VMIDRange{Min: 30000, Max: 30099}, Pools: []string{"team-b"}, Tags: []string{"team-b"},
+			VMIDRange: &v1alpha1.VMIDRange{Min: 30000, Max: 30099}, Pools: []string{"team-b"}, Tags: []string{"team-b", "tenant_b"},
 			Storages: []string{"ceph"}, Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1"}}, Templates: []string{"base-*"},
 			Allow: &v1alpha1.TenantPermissions{Adopt: []string{"handover"}, HighAvailability: new(true), DestroyDisks: new(true)},
 		},
@@ -130,11 +140,19 @@ func (w *tenantWorld) space(team string) string { return w.name + "-" + team }
 
 func newTenantWorld(t *testing.T, scope, name string) *tenantWorld {
 	t.Helper()
+	return newTenantWorldOf(t, scope, name, v1alpha1.TenantRefuse, nil)
+}
+
+// newTenantWorldOf has another enforcement, or a provider with other options.
+func newTenantWorldOf(
+	t *testing.T, scope, name string, enforcement v1alpha1.TenantEnforcement, options func(ctrl.Manager) kind.Options,
+) *tenantWorld {
+	t.Helper()
 	w := &tenantWorld{namespaced: scope == "Namespaced"}
 	w.world = worldOf(t, scopes()[scope], strings.ToLower(scope)+"-"+name, tenantLab(t), nil, versionOf(scope))
-	w.config = w.name
+	w.config, w.options = w.name, options
 	w.scope.config = func(o metav1.ObjectMeta, spec v1alpha1.ProviderConfigSpec) client.Object {
-		spec.Tenants = w.tenants()
+		spec.Tenants, spec.TenantEnforcement = w.tenants(), &enforcement
 		if w.namespaced {
 			return &namespaced.ClusterProviderConfig{ObjectMeta: o, Spec: spec}
 		}
@@ -205,183 +223,6 @@ func isRefused(mg resource.Managed, text string) bool {
 	return refused && strings.Contains(s.Message, text) && s.ObservedGeneration == mg.GetGeneration()
 }
 
-// An attempt of team-a to have what is not for it, and what it is told.
-type attempt struct {
-	spec   func(p *v1alpha1.MachineParameters)
-	object func(m machine.Machine)
-	says   string
-
-	// late is true for what a spec alone does not tell, so that it is not refused at admission.
-	late bool
-
-	// clusterScoped resources alone can try it: labels tell no tenant of others, which read their own namespace.
-	clusterScoped bool
-}
-
-func disk(change func(*v1alpha1.MachineDisk)) func(*v1alpha1.MachineParameters) {
-	return func(p *v1alpha1.MachineParameters) {
-		d := v1alpha1.MachineDisk{Name: "data", Size: new("1G"), Storage: new("ceph"), Device: new("scsi1")}
-		change(&d)
-		p.Disks = []v1alpha1.MachineDisk{d}
-	}
-}
-
-func network(n v1alpha1.MachineNetwork) func(*v1alpha1.MachineParameters) {
-	return func(p *v1alpha1.MachineParameters) {
-		n.Name, n.Device = "extra", new("net1")
-		p.Networks = []v1alpha1.MachineNetwork{n}
-	}
-}
-
-func extra(name, value string) func(*v1alpha1.MachineParameters) {
-	return func(p *v1alpha1.MachineParameters) {
-		p.ExtraConfig = map[string]v1alpha1.ExtraValue{name: v1alpha1.ExtraValue(value)}
-	}
-}
-
-func annotated(change map[string]string) func(machine.Machine) {
-	return func(m machine.Machine) { meta.AddAnnotations(m, change) }
-}
-
-// editAttempts are attempts that can be made with a Machine that is there as well as with a new one.
-func editAttempts() map[string]attempt {
-	type p = v1alpha1.MachineParameters
-	return map[string]attempt{
-		"node":       {spec: func(p *p) { p.Node = new("pve3") }, says: "(nodes): no VM on node pve3"},
-		"placement":  {spec: func(p *p) { p.Placement = &v1alpha1.MachinePlacement{Nodes: []string{"pve1", "pve3"}} }, says: "(nodes)"},
-		"pool":       {spec: func(p *p) { p.Pool = new("team-b") }, says: "(pools): a VM in pool team-b"},
-		"nopool":     {spec: func(p *p) { p.Pool = new("") }, says: "(pools): a VM in no pool"},
-		"tags":       {spec: func(p *p) { p.Tags = []string{"team-b"} }, says: "(tags): tag team-b"},
-		"storage":    {spec: disk(func(d *v1alpha1.MachineDisk) { d.Storage = new("local-lvm") }), says: "(storages)"},
-		"default":    {spec: disk(func(d *v1alpha1.MachineDisk) { d.Storage = nil }), says: "storage", late: true},
-		"importfrom": {spec: disk(func(d *v1alpha1.MachineDisk) { d.ImportFrom = new("nfs:import/secret.qcow2") }), says: "(images)"},
-		"volume":     {spec: disk(func(d *v1alpha1.MachineDisk) { d.Volume = new("ceph:vm-30001-disk-0") }), says: "belongs to VM", late: true},
-		"ownrange":   {spec: disk(func(d *v1alpha1.MachineDisk) { d.Volume = new("ceph:vm-20051-disk-0") }), says: "belongs to VM", late: true},
-		"volumeref": {spec: disk(func(d *v1alpha1.MachineDisk) {
-			*d = v1alpha1.MachineDisk{Name: "data", VolumeRef: &v1alpha1.VolumeReference{Name: "x"}}
-		}), says: "(kinds): a Volume"},
-		"destroy":   {spec: disk(func(d *v1alpha1.MachineDisk) { d.RemovalPolicy = new("Destroy") }), says: "(allow.destroyDisks)"},
-		"scsiblock": {spec: disk(func(d *v1alpha1.MachineDisk) { d.SCSIBlock = new(true) }), says: "(allow.passthrough)"},
-		"cdrom": {
-			spec: func(p *p) { p.CDROMs = []v1alpha1.MachineCDROM{{Name: "x", ISO: new("nfs:iso/windows-11.iso")}} },
-			says: "(images): cdroms[x].iso",
-		},
-		"physical": {spec: func(p *p) { p.CDROMs = []v1alpha1.MachineCDROM{{Name: "x", Physical: new(true)}} }, says: "(allow.passthrough)"},
-		"efidisk": {
-			spec: func(p *p) { p.BIOS, p.EFIDisk = new("ovmf"), &v1alpha1.MachineEFIDisk{Storage: new("local-lvm")} },
-			says: "(storages): efiDisk",
-		},
-		"tpm":       {spec: func(p *p) { p.TPM = &v1alpha1.MachineTPM{Storage: new("local-lvm")} }, says: "(storages): tpm"},
-		"cloudinit": {spec: func(p *p) { p.CloudInit = &v1alpha1.MachineCloudInit{Storage: new("local-lvm")} }, says: "(storages): cloudInit"},
-		"bridge":    {spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr0")}), says: "(bridges)"},
-		"untagged":  {spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr1")}), says: "without a VLAN", late: true},
-		"vlan":      {spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr1"), VLAN: new(int32(20))}), says: "in VLAN 20 of bridge vmbr1"},
-		"vlanzero":  {spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr1"), VLAN: new(int32(0))}), says: "without a VLAN"},
-		"networkref": {
-			spec: network(v1alpha1.MachineNetwork{NetworkRef: &v1alpha1.MachineNetworkReference{Name: new("vmbr0")}}),
-			says: "a NodeNetwork",
-		},
-		"args":       {spec: extra("args", "-device x"), says: "(allow.extraConfig): option args"},
-		"cicustom":   {spec: extra("cicustom", "user=local:snippets/x.yaml"), says: "(allow.extraConfig): option cicustom"},
-		"vmstate":    {spec: extra("vmstatestorage", "local-lvm"), says: "(allow.extraConfig)"},
-		"ivshmem":    {spec: extra("ivshmem", "size=16"), says: "(allow.extraConfig)"},
-		"parallel":   {spec: extra("parallel0", "/dev/parport0"), says: "(allow.extraConfig)"},
-		"hookscript": {spec: func(p *p) { p.Hookscript = new("local:snippets/hook.pl") }, says: "hookscript"},
-		"affinity":   {spec: func(p *p) { p.CPU = &v1alpha1.MachineCPU{Affinity: new("0-3")} }, says: "cpu.affinity"},
-		"hugepages":  {spec: func(p *p) { p.MemoryOptions = &v1alpha1.MachineMemoryOptions{HugePages: new("2")} }, says: "memoryOptions.hugePages"},
-		"pcihost": {
-			spec: func(p *p) { p.PCIDevices = []v1alpha1.MachinePCIDevice{{Name: "x", Host: new("0000:01:00.0")}} },
-			says: "(allow.passthrough)",
-		},
-		"pcimapping": {spec: func(p *p) { p.PCIDevices = []v1alpha1.MachinePCIDevice{{Name: "x", Mapping: new("gpu")}} }, says: "of mapping gpu"},
-		"usbhost": {
-			spec: func(p *p) { p.USBDevices = []v1alpha1.MachineUSBDevice{{Name: "x", Host: new("046d:c52b")}} },
-			says: "(allow.passthrough)",
-		},
-		"usbmapping": {spec: func(p *p) { p.USBDevices = []v1alpha1.MachineUSBDevice{{Name: "x", Mapping: new("key")}} }, says: "of mapping key"},
-		"virtiofs":   {spec: func(p *p) { p.VirtioFS = []v1alpha1.MachineVirtioFS{{Name: "x", Mapping: "srv"}} }, says: "of mapping srv"},
-		"serial":     {spec: func(p *p) { p.SerialPorts = []string{"/dev/ttyS0"} }, says: "(allow.passthrough)"},
-		"hwrng":      {spec: func(p *p) { p.RNG = &v1alpha1.MachineRNG{Source: new("/dev/hwrng")} }, says: "(allow.passthrough)"},
-		"ha": {
-			spec: func(p *p) { p.HighAvailability = &v1alpha1.MachineHighAvailability{MaxRestart: new(int32(1))} },
-			says: "(allow.highAvailability)",
-		},
-		"restoreplace": {spec: func(p *p) {
-			p.RestoreInPlace = &v1alpha1.MachineRestoreInPlace{Token: "1", Volume: new("nfs:backup/vzdump-qemu-30001-2026_11_22-17_00_00.vma.zst")}
-		}, says: "(kinds): to restore a backup"},
-		"adoptvictim": {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "30001"}), says: "VMID 30001"},
-		"uuid": {
-			object: annotated(map[string]string{meta.AnnotationKeyExternalName: "30001", object.AnnotationUUID: victimUUID}),
-			says:   "VMID 30001",
-		},
-		"adoptrouter": {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "100"}), says: "VMID 100"},
-		"othersecret": {
-			spec: func(p *p) {
-				p.CloudInit = &v1alpha1.MachineCloudInit{PasswordSecretRef: &v1alpha1.SecretKeyReference{Namespace: new("kube-system"), Name: "x", Key: "x"}}
-			},
-			says: "(namespaces): cloudInit.passwordSecretRef", clusterScoped: true,
-		},
-		"relabelled": {object: func(m machine.Machine) {
-			m.SetLabels(map[string]string{"crossplane.io/claim-namespace": "elsewhere", label: m.GetLabels()[label]})
-		}, says: "tenant", clusterScoped: true},
-	}
-}
-
-// newAttempts are those that only a new Machine can make.
-func newAttempts() map[string]attempt {
-	type p = v1alpha1.MachineParameters
-	template := func(name string) func(*p) {
-		return func(p *p) { p.Template = new(intstr.FromString(name)) }
-	}
-	clone := func(c v1alpha1.MachineClone) func(*p) { return func(p *p) { p.Template, p.Clone = nil, &c } }
-	none := func(change func(*p)) func(*p) {
-		return func(p *p) {
-			p.Template = nil
-			change(p)
-		}
-	}
-	volume := "nfs:backup/vzdump-qemu-30001-2026_11_22-17_00_00.vma.zst"
-	return map[string]attempt{
-		"vmid":            {spec: func(p *p) { p.VMID = new(int32(30005)) }, says: "VMID 30005 is not within 20000 and 20099"},
-		"vmidvictim":      {spec: func(p *p) { p.VMID = new(int32(victim)) }, says: "VMID 30001"},
-		"adoptown":        {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "20051"}), says: "(allow.adopt): to adopt VM 20051"},
-		"adopthandover":   {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "20050"}), says: "(allow.adopt): to adopt VM 20050"},
-		"secret":          {spec: template("base-secret"), says: "template 'base-secret' not found", late: true},
-		"secretvmid":      {spec: template("30002"), says: "template '30002' not found", late: true},
-		"foreign":         {spec: template("ubuntu-24.04"), says: "template 'ubuntu-24.04' not found", late: true},
-		"templatetags":    {spec: func(p *p) { p.Template, p.TemplateTags = nil, []string{"template"} }, says: "not found", late: true},
-		"inheritsbridge":  {spec: template("base-office"), says: "net0 on bridge vmbr0", late: true},
-		"templatestorage": {spec: template("base-local"), says: "(storages): a disk on storage local-lvm", late: true},
-		"templatefull": {
-			spec: func(p *p) {
-				p.Template, p.Clone = new(intstr.FromString("base-local")), &v1alpha1.MachineClone{Full: new(true)}
-			},
-			says: "(storages): a disk on storage local-lvm", late: true,
-		},
-		"clonevm":       {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim))}), says: "not found", late: true},
-		"clonevmname":   {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromString("victim"))}), says: "not found", late: true},
-		"clonesnapshot": {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim)), Snapshot: new("before")}), says: "not found", late: true},
-		"clonestorage": {
-			spec: func(p *p) { p.Clone = &v1alpha1.MachineClone{Full: new(true), Storage: new("local-lvm")} },
-			says: "(storages): clone.storage",
-		},
-		"templateref": {spec: none(func(p *p) { p.TemplateRef = &v1alpha1.Reference{Name: "x"} }), says: "(kinds): an Image"},
-		"iso":         {spec: none(func(p *p) { p.ISO = new("nfs:iso/windows-11.iso") }), says: "(images): iso"},
-		"imagevolume": {spec: none(func(p *p) {
-			disk(func(*v1alpha1.MachineDisk) {})(p)
-			p.Image = &v1alpha1.MachineImage{Volume: "nfs:import/x.qcow2"}
-		}), says: "(images): image.volume"},
-		"imageurl": {spec: none(func(p *p) {
-			disk(func(*v1alpha1.MachineDisk) {})(p)
-			p.Image = &v1alpha1.MachineImage{URL: new("http://169.254.169.254/x.qcow2")}
-		}), says: "(kinds): an Image"},
-		"restore": {spec: none(func(p *p) { p.Restore = &v1alpha1.MachineRestore{Volume: &volume} }), says: "(kinds): to restore a backup"},
-		"restorelatest": {spec: none(func(p *p) {
-			p.Restore = &v1alpha1.MachineRestore{LatestOf: &v1alpha1.MachineRestoreLatest{Storage: "nfs", VMID: new(int32(victim))}}
-		}), says: "(kinds): to restore a backup"},
-	}
-}
-
 // linux is a Machine that team-a may have.
 func linux() v1alpha1.MachineParameters {
 	return v1alpha1.MachineParameters{Template: new(intstr.FromString("base-linux"))}
@@ -396,7 +237,7 @@ func TestTenantsAttempts(t *testing.T) {
 		maps.Copy(all, editAttempts())
 		made := map[string]machine.Machine{}
 		for _, name := range slices.Sorted(maps.Keys(all)) {
-			if scope == "Namespaced" && all[name].clusterScoped {
+			if scope == "Namespaced" && all[name].clusterScoped || all[name].edited {
 				continue
 			}
 			spec := linux()
@@ -417,8 +258,12 @@ func TestTenantsAttempts(t *testing.T) {
 		if got := w.writes(); len(got) > 0 {
 			t.Errorf("want no write, got %v", got)
 		}
-		for _, m := range made {
-			if text := m.GetCondition(xpv2.TypeSynced).Message; strings.Contains(text, "base-secret") && !strings.Contains(text, "'base-secret'") {
+		for name, m := range made {
+			text := m.GetCondition(xpv2.TypeSynced).Message
+			if names := name == "node" || name == "placement"; strings.Contains(text, "pve3") && !names {
+				t.Errorf("%s tells of a node that is not the team's: %s", m.GetName(), text)
+			}
+			if strings.Contains(text, "base-secret") && !strings.Contains(text, "'base-secret'") {
 				t.Errorf("%s tells of another tenant's: %s", m.GetName(), text)
 			}
 		}
@@ -442,6 +287,9 @@ func TestTenantsEdits(t *testing.T) {
 		own := w.vm()
 		if tags := own.Config["tags"]; w.vmid() != 20000 || own.Node == "pve3" || tags != "team-a" {
 			t.Fatalf("want VM 20000 with the tenant's tag, got %d on %s with %s", w.vmid(), own.Node, tags)
+		}
+		if text, err := yaml.Marshal(w.m); err != nil || strings.Contains(string(text), "pve3") {
+			t.Errorf("the Machine tells of a node that is not its tenant's: %v\n%s", err, text)
 		}
 		w.pve.Edit(func(s *simulator.State) {
 			if !s.Pools["team-a"].VMs[20000] {
@@ -481,6 +329,44 @@ func TestTenantsEdits(t *testing.T) {
 		if _, there := w.pve.Guest(20000); there {
 			t.Error("the tenant's own VM is left")
 		}
+	})
+}
+
+// TestTenantsBudgets has tenants cost no calls for a Machine: whose its VM is, the lists tell that are read for all of them together.
+func TestTenantsBudgets(t *testing.T) {
+	t.Parallel()
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorldOf(t, scope, "budget", v1alpha1.TenantRefuse, leisurely)
+		spec := linux()
+		spec.Agent = new(false)
+		w.m = w.of("a", "first", spec)
+		w.make(w.m)
+		w.ready()
+		w.costs(4, "delete", func() {
+			w.delete()
+			w.gone()
+		})
+		w.m = w.of("a", "own", spec)
+		w.make(w.m)
+		w.ready()
+		w.costs(3, "change of cores", func() {
+			w.change(func(p *v1alpha1.MachineParameters) { p.CPU = &v1alpha1.MachineCPU{Cores: new(int32(4))} })
+			w.eventually("the change is shown", func() bool { w.exists(); return len(w.m.Observation().PendingChanges) > 0 })
+			w.ready()
+		})
+		w.costs(0, "nothing", func() {
+			for i := range 3 {
+				w.annotate("example.org/nothing", fmt.Sprint(i))
+				w.ready()
+			}
+		})
+		w.costs(0, "a refusal", func() {
+			w.change(func(p *v1alpha1.MachineParameters) { p.Pool = new("team-b") })
+			w.refused(w.m, "(pools)")
+			w.change(func(p *v1alpha1.MachineParameters) { p.Pool = nil })
+			w.ready()
+		})
 	})
 }
 
@@ -598,6 +484,8 @@ func TestTenantsOwnVMs(t *testing.T) {
 			t.Errorf("want the adopted VM managed, got %q", text)
 		}
 
+		w.refusedAdoptions()
+
 		spec := linux()
 		spec.HighAvailability = &v1alpha1.MachineHighAvailability{MaxRestart: new(int32(2))}
 		w.m = w.of("b", "own", spec)
@@ -607,6 +495,7 @@ func TestTenantsOwnVMs(t *testing.T) {
 			t.Errorf("want the lowest VMID of the tenant, got %d", w.vmid())
 		}
 		w.stolenClone()
+		w.clonesOfOthers(scope)
 		w.forgedSnapshot()
 		taken := w.snapshotOf("b", w.m.GetName())
 		w.make(taken)
@@ -620,6 +509,49 @@ func TestTenantsOwnVMs(t *testing.T) {
 			t.Error("what the namespace had is left")
 		}
 	})
+}
+
+// refusedAdoptions are those of VMs that team-b may adopt by their pool, and may not have as they are.
+func (w *tenantWorld) refusedAdoptions() {
+	w.Helper()
+	n := len(w.writes())
+	for id, says := range map[string]string{"20060": "(bridges): net0 on bridge vmbr0", "20061": "(images): ide0 is nfs:iso/windows-11.iso"} {
+		m := w.of("b", "adopts"+id, v1alpha1.MachineParameters{})
+		meta.SetExternalName(m, id)
+		w.make(m)
+		w.refused(m, says)
+		w.remove(m)
+	}
+	if got := w.writes(); len(got) != n {
+		w.Errorf("want no write, got %v", got[n:])
+	}
+}
+
+// clonesOfOthers has team-a clone and take snapshots of the Machine of team-b by its name, which namespaced resources cannot.
+func (w *tenantWorld) clonesOfOthers(scope string) {
+	w.Helper()
+	if scope == "Namespaced" {
+		return
+	}
+	n := len(w.writes())
+	name := w.m.GetName()
+	for kind, clone := range map[string]v1alpha1.MachineClone{
+		"named": {Machine: &name}, "referenced": {MachineRef: &v1alpha1.Reference{Name: name}},
+		"selected": {MachineSelector: &v1alpha1.Selector{MatchLabels: w.m.GetLabels()}},
+	} {
+		m := w.of("a", "clone"+kind, v1alpha1.MachineParameters{Clone: &clone})
+		w.make(m)
+		w.refused(m, "(templates): a clone of VM ")
+		w.remove(m)
+	}
+	s := w.snapshotOf("a", name)
+	s.SetName(w.name + "-theirs")
+	w.make(s)
+	w.refused(s, "VM 30000, which is not the tenant's")
+	w.remove(s)
+	if got := w.writes(); len(got) != n {
+		w.Errorf("want no write, got %v", got[n:])
+	}
 }
 
 // stolenClone has team-a clone a Machine of its own that is made to name a VM of team-b.
@@ -788,34 +720,103 @@ func (w *tenantWorld) forge(mg resource.Managed, status func()) {
 
 func TestTenantsOtherConfigurations(t *testing.T) {
 	t.Parallel()
-	w := newTenantWorld(t, "Namespaced", "otherconfig")
-	pc := &namespaced.ClusterProviderConfig{}
-	if err := w.kube.Get(w.Context(), client.ObjectKey{Name: w.config}, pc); err != nil {
-		t.Fatal(err)
-	}
-	beside := &namespaced.ClusterProviderConfig{ObjectMeta: w.meta(), Spec: *pc.Spec.DeepCopy()}
-	beside.Name, beside.Spec.Tenants = w.name+"-beside", nil
-	if err := w.kube.Create(w.Context(), beside); err != nil {
-		t.Fatal(err)
-	}
-	m := w.of("a", "beside", linux())
-	namespacedMachine, ok := m.(*namespaced.Machine)
-	if !ok {
-		t.Fatalf("a %T is not namespaced", m)
-	}
-	namespacedMachine.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: beside.Name})
-	w.make(m)
-	w.refused(m, "has no tenants, while another of the same cluster has")
-	s := &namespaced.Snapshot{ObjectMeta: w.meta(), Spec: namespaced.SnapshotSpec{ForProvider: v1alpha1.SnapshotParameters{
-		VMID: new(int32(victim)), AllowUnmanaged: new(true),
-	}}}
-	s.SetNamespace(w.space("a"))
-	s.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: w.config})
-	w.make(s)
-	w.refused(s, "(allow.adopt): a snapshot of VM 30001")
-	if got := w.writes(); len(got) > 0 {
-		t.Errorf("want no write, got %v", got)
-	}
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorld(t, scope, "otherconfig")
+		site, is := w.scope.config(w.meta(), v1alpha1.ProviderConfigSpec{}).(interface {
+			client.Object
+			Settings() *v1alpha1.ProviderConfigSpec
+		})
+		if !is {
+			t.Fatal("it is no configuration")
+		}
+		if err := w.kube.Get(w.Context(), client.ObjectKey{Name: w.config}, site); err != nil {
+			t.Fatal(err)
+		}
+		site.SetName(w.name + "-beside")
+		site.SetResourceVersion("")
+		site.SetUID("")
+		site.Settings().Tenants = nil
+		if err := w.kube.Create(w.Context(), site); err != nil {
+			t.Fatal(err)
+		}
+		own := w.config
+		w.config = site.GetName()
+		m := w.of("a", "beside", linux())
+		w.config = own
+		w.make(m)
+		w.refused(m, "has no tenants, while another of the same cluster has")
+		if w.namespaced {
+			s := w.snapshotOf("a", "any")
+			if n, is := s.(*namespaced.Snapshot); is {
+				n.Spec.ForProvider = v1alpha1.SnapshotParameters{VMID: new(int32(victim)), AllowUnmanaged: new(true)}
+			}
+			w.make(s)
+			w.refused(s, "(allow.adopt): a snapshot of VM 30001")
+		}
+		if got := w.writes(); len(got) > 0 {
+			t.Errorf("want no write, got %v", got)
+		}
+	})
+}
+
+// TestTenantsMovedVM has somebody move a VM out of the pool of its tenant, and change what it has: a warning tells of both, and
+// nothing is written to what is not the tenant's.
+func TestTenantsMovedVM(t *testing.T) {
+	t.Parallel()
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorld(t, scope, "moved")
+		w.m = w.of("a", "own", linux())
+		w.make(w.m)
+		w.ready()
+		w.pve.Edit(func(s *simulator.State) { s.Guests[20000].Config["net1"] = "virtio=BC:24:11:00:00:99,bridge=vmbr0" })
+		w.rewrite(func() { meta.AddAnnotations(w.m, map[string]string{meta.AnnotationKeyReconcileRequestedAt: "1"}) })
+		w.becomes(w.m, "tells what its VM has", func() bool {
+			c := w.m.GetCondition(v1alpha1.TypeTenantAllowed)
+			return c.Status == corev1.ConditionFalse && strings.Contains(c.Message, "(bridges): net1 on bridge vmbr0")
+		})
+		w.pve.Edit(func(s *simulator.State) {
+			delete(s.Guests[20000].Config, "net1")
+			delete(s.Pools["team-a"].VMs, 20000)
+		})
+		n := len(w.writes())
+		w.change(func(p *v1alpha1.MachineParameters) { p.Description = new("changed") })
+		w.refused(w.m, "VM 20000, which is not the tenant's")
+		if got := w.writes(); len(got) != n {
+			t.Errorf("want no write, got %v", got[n:])
+		}
+	})
+}
+
+// TestTenantsWarned has a warning tell all that would be refused: what a spec asks for, and what VMs have and where they are.
+func TestTenantsWarned(t *testing.T) {
+	t.Parallel()
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorldOf(t, scope, "warned", v1alpha1.TenantWarn, nil)
+		cases := map[string]struct {
+			spec v1alpha1.MachineParameters
+			says string
+		}{
+			"spec": {spec: v1alpha1.MachineParameters{Template: new(intstr.FromString("base-linux")), Tags: []string{"team-b"}}, says: "(tags): tag team-b"},
+			"pool": {spec: linux(), says: "which is not the tenant's"},
+			"bridge": {
+				spec: v1alpha1.MachineParameters{Template: new(intstr.FromString("base-office")), Pool: new("team-a"), VMID: new(int32(20007))},
+				says: "net0 on bridge vmbr0",
+			},
+			"fine": {spec: v1alpha1.MachineParameters{Template: new(intstr.FromString("base-linux")), Pool: new("team-a"), VMID: new(int32(20008))}},
+		}
+		for name, tc := range cases {
+			m := w.of("a", name, tc.spec)
+			w.make(m)
+			w.becomes(m, "is made, and told of", func() bool {
+				c := m.GetCondition(v1alpha1.TypeTenantAllowed)
+				return m.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue && strings.Contains(c.Message, tc.says) &&
+					(c.Status == corev1.ConditionTrue) == (tc.says == "")
+			})
+		}
+	})
 }
 
 // TestTenantPolicies has the API server refuse what the specs of Machines tell by themselves, and what has none of it pass.
@@ -851,17 +852,34 @@ func TestTenantPolicies(t *testing.T) {
 	maps.Copy(attempts, editAttempts())
 	for _, name := range slices.Sorted(maps.Keys(attempts)) {
 		a := attempts[name]
-		if a.spec == nil || a.clusterScoped {
+		if a.clusterScoped || a.edited {
 			continue
 		}
 		spec := linux()
-		a.spec(&spec)
-		if err := try(name, w.of("a", name, spec)); refused(err) == a.late || err != nil && !refused(err) {
+		if a.spec != nil {
+			a.spec(&spec)
+		}
+		m := w.of("a", name, spec)
+		if a.object != nil {
+			a.object(m)
+		}
+		if err := try(name, m); refused(err) == a.late || err != nil && !refused(err) {
 			t.Errorf("%s: want refused %t, got %v", name, !a.late, err)
 		}
 	}
 	if err := try("fine", w.of("a", "fine", linux())); err != nil {
 		t.Errorf("what a tenant may have is refused: %v", err)
+	}
+	unmanaged := &namespaced.Snapshot{ObjectMeta: w.meta(), Spec: namespaced.SnapshotSpec{ForProvider: v1alpha1.SnapshotParameters{
+		VMID: new(int32(victim)), AllowUnmanaged: new(true),
+	}}}
+	unmanaged.SetNamespace(w.space("a"))
+	unmanaged.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: w.config})
+	if err := try("unmanaged", unmanaged); !refused(err) {
+		t.Errorf("a snapshot of a VM that no Machine manages is not refused: %v", err)
+	}
+	if err := try("snapshot", w.snapshotOf("a", "own")); err != nil {
+		t.Errorf("a Snapshot that a tenant may have is refused: %v", err)
 	}
 	if err := try("others", w.of("none", "others", v1alpha1.MachineParameters{Node: new("pve3")})); err != nil {
 		t.Errorf("a policy of a tenant is about other namespaces: %v", err)

@@ -256,6 +256,7 @@ func (g Guard) join(w guarded.Write) error {
 		if err := g.holds(vmid); err != nil {
 			return err
 		}
+		all = append(all, g.vmid(vmid)) // One that was adopted would be nobody's.
 	}
 	if w.Form["delete"] == "1" {
 		all = append(all, g.pool(""))

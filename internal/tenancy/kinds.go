@@ -66,7 +66,7 @@ func (t *Tenant) Spec(mg resource.Managed) error {
 	case snapshotPolicy:
 		return nil
 	}
-	return t.refuse("kinds", "to have a resource of kind %s", kindOf(mg))
+	return t.refuse("kinds", "to have a resource of kind %s", KindOf(mg))
 }
 
 // MayEnd reports whether a resource that is being deleted gets a connection though it is refused: one
@@ -79,8 +79,14 @@ func MayEnd(mg resource.Managed) bool {
 	return false
 }
 
-// kindOf a resource is the name of its type: objects that were read do not tell their kind.
-func kindOf(mg resource.Managed) string {
+// HasVM reports whether a resource stands for a VM.
+func HasVM(mg resource.Managed) bool {
+	_, is := mg.(machine)
+	return is
+}
+
+// KindOf a resource is the name of its type: objects that were read do not tell their kind.
+func KindOf(mg resource.Managed) string {
 	name := fmt.Sprintf("%T", mg)
 	return name[strings.LastIndex(name, ".")+1:]
 }

@@ -21,6 +21,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -49,8 +50,9 @@ func (t *Tenant) place(p *v1alpha1.MachineParameters, externalName string) []err
 	if p.VMID != nil {
 		all = append(all, t.vmid(int(*p.VMID)))
 	}
-	if id := VMIDOf(externalName); id != 0 && !adopts {
-		all = append(all, t.vmid(id))
+	joins := p.Pool != nil && t.pool(*p.Pool) == nil && !t.mayAdopt(proxmox.Guest{Pool: *p.Pool})
+	if id := VMIDOf(externalName); id != 0 && (!adopts || joins) {
+		all = append(all, t.vmid(id)) // One that was adopted would be nobody's in an own pool.
 	}
 	if p.Pool != nil && (!adopts || !t.mayAdopt(proxmox.Guest{Pool: *p.Pool})) {
 		all = append(all, t.pool(*p.Pool))
@@ -142,6 +144,9 @@ func (t *Tenant) networks(networks []v1alpha1.MachineNetwork) []error {
 		if n.NetworkRef != nil {
 			all = append(all, t.refuse("kinds", "a NodeNetwork, which %s.networkRef names", field))
 		}
+		if n.IPConfig != nil {
+			all = append(all, t.ipPool(field+".ipConfig.poolRef", n.IPConfig.PoolRef), t.ipPool(field+".ipConfig.poolRef6", n.IPConfig.PoolRef6))
+		}
 		if n.Bridge == nil || n.VLAN == nil {
 			continue // What it comes to is checked when that is known.
 		}
@@ -153,6 +158,25 @@ func (t *Tenant) networks(networks []v1alpha1.MachineNetwork) []error {
 		}
 	}
 	return all
+}
+
+// ipPool refuses a pool of addresses, and claims in namespaces that are not the tenant's.
+func (t *Tenant) ipPool(field string, r *v1alpha1.MachineIPPoolReference) error {
+	if r == nil {
+		return nil
+	}
+	if name := r.Kind + "/" + r.Name; !matchesAny(t.IPPools, name) {
+		return t.refuse("ipPools", "%s %s", field, name)
+	}
+	if ns := ptr.Deref(r.Namespace, ""); t.subject.Labels != nil && !t.reaches(ns) {
+		return t.refuse("namespaces", "%s of namespace %q", field, ns)
+	}
+	return nil
+}
+
+// reaches reports whether cluster-scoped resources may name what is in a namespace.
+func (t *Tenant) reaches(namespace string) bool {
+	return namespace != "" && (namespace == t.subject.Namespace || slices.Contains(t.Namespaces, namespace))
 }
 
 // bridge refuses a bridge, whatever VLAN of it is meant.
@@ -237,8 +261,7 @@ func (t *Tenant) secrets(c *v1alpha1.MachineCloudInit) []error {
 		if r == nil {
 			return
 		}
-		ns := ptr.Deref(r.Namespace, "")
-		if ns == "" || ns != t.subject.Namespace && !slices.Contains(t.Namespaces, ns) {
+		if ns := ptr.Deref(r.Namespace, ""); !t.reaches(ns) {
 			all = append(all, t.refuse("namespaces", "cloudInit.%s of namespace %q", field, ns))
 		}
 	}
@@ -275,6 +298,25 @@ func (t *Tenant) Inherits(config map[string]string, storages []string) error {
 	}
 	for _, storage := range storages {
 		all = append(all, t.storage(storage, "a disk"))
+	}
+	return join(all)
+}
+
+// As refuses a VM as it is: its node, and what it has.
+func (t *Tenant) As(node string, vmid int, config map[string]string) error {
+	return join([]error{t.Node(node), t.Has(vmid, config)})
+}
+
+// All refuses a resource by its spec, its VM by where it is, and that by what it has. A VM that is not the tenant's is
+// not looked into.
+func (t *Tenant) All(mg resource.Managed, g proxmox.Guest, config map[string]string) error {
+	all := []error{t.Spec(mg)}
+	if t.nobody != "" {
+		return all[0]
+	}
+	all = append(all, t.Holds(g))
+	if all[1] == nil {
+		all = append(all, t.As(g.Node, g.VMID, config))
 	}
 	return join(all)
 }

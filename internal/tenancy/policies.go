@@ -17,6 +17,8 @@ limitations under the License.
 package tenancy
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"regexp"
 	"slices"
@@ -32,6 +34,9 @@ import (
 
 // The group of namespaced resources, which a ClusterProviderConfig is for.
 const namespacedGroup = "proxmox.m.vitistack.io"
+
+// LabelTenantsOf has the ClusterProviderConfig whose tenants a policy is about, or a hash of a name that is too long for a label.
+const LabelTenantsOf = "proxmox.vitistack.io/tenants-of"
 
 // Policies are ValidatingAdmissionPolicies, with their bindings, by which the API server refuses what
 // the tenants of a ClusterProviderConfig may not ask for. They have the rules about Machines that a
@@ -50,11 +55,26 @@ func Policies(config string, tenants []v1alpha1.ProviderTenant) ([]admissionv1.V
 			bindings = append(bindings, of.bindings(p.Name)...)
 		}
 	}
+	for i := range policies {
+		policies[i].Labels = map[string]string{LabelTenantsOf: labelOf(config)}
+	}
+	for i := range bindings {
+		bindings[i].Labels = map[string]string{LabelTenantsOf: labelOf(config)}
+	}
 	if len(policies) == 0 {
 		return nil, nil
 	}
 	p := statusPolicy()
 	return append(policies, p), append(bindings, binding(p.Name, p.Name, nil))
+}
+
+// labelOf is the value of a label for a name.
+func labelOf(name string) string {
+	if len(name) <= 63 {
+		return name
+	}
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:16])
 }
 
 // statusPolicy has none but the provider write the status of namespaced resources, whose roles a team
@@ -122,27 +142,40 @@ func (t *Tenant) policy(config, suffix string, resources []string, validations [
 	// What names no configuration uses the one called default.
 	uses := fmt.Sprintf("(has(object.spec.providerConfigRef) ? object.spec.providerConfigRef.kind == 'ClusterProviderConfig' && "+
 		"object.spec.providerConfigRef.name == %s : %t)", quote(config), config == "default")
-	p := policyOf("provider-proxmox-"+config+"-"+t.Name+"-"+suffix, resources, admissionv1.Create, admissionv1.Update)
+	// A tenant's name has no dots, so that no two have the same policy.
+	p := policyOf("provider-proxmox-"+config+"."+t.Name+"-"+suffix, resources, admissionv1.Create, admissionv1.Update)
 	p.Spec.MatchConditions = []admissionv1.MatchCondition{
 		{Name: "uses-the-configuration", Expression: uses},
-		{Name: "asks-for-something-new", Expression: "request.operation == 'CREATE' || object.spec != oldObject.spec"},
+		{Name: "asks-for-something-new", Expression: "request.operation == 'CREATE' || object.spec != oldObject.spec || " +
+			externalName("object") + " != " + externalName("oldObject")},
 	}
 	p.Spec.Validations = validations
 	return p
 }
 
-// kindPolicy refuses the kinds that tenants may not have.
+// externalName of an object in CEL, or an empty one.
+func externalName(object string) string {
+	const name = `'crossplane.io/external-name'`
+	annotations := object + ".metadata.annotations"
+	return "(has(" + annotations + ") && " + name + " in " + annotations + " ? " + annotations + "[" + name + "] : '')"
+}
+
+// kindPolicy refuses the kinds that tenants may not have, and Snapshots of VMs that no Machine manages.
 func (t *Tenant) kindPolicy(config string) admissionv1.ValidatingAdmissionPolicy {
 	others := []string{
 		"backupjobs", "backups", "images", "nodenetworks", "pools", "proxmoxclusters", "proxmoxnodes", "storages", "volumes",
 	}
-	return t.policy(config, "kinds", others, []admissionv1.Validation{t.validation("kinds", "to have a resource of this kind", "false")})
+	const snapshot = "request.resource.resource == 'snapshots'"
+	return t.policy(config, "kinds", append(others, "snapshots"), []admissionv1.Validation{
+		t.validation("kinds", "to have a resource of this kind", snapshot),
+		t.validation("allow.adopt", "a snapshot of a VM that no Machine manages", "!("+snapshot+") || !has(object.spec.forProvider.vmid)"),
+	})
 }
 
 // machinePolicy refuses what the spec of a Machine tells by itself.
 func (t *Tenant) machinePolicy(config string) admissionv1.ValidatingAdmissionPolicy {
 	p := t.policy(config, "machines", []string{"machines"}, slices.Concat(t.placeRules(), t.storageRules(), t.networkRules(), t.deviceRules(), t.optionRules()))
-	p.Spec.Variables = []admissionv1.Variable{{Name: "vm", Expression: "object.spec.forProvider"}}
+	p.Spec.Variables = []admissionv1.Variable{{Name: "vm", Expression: "object.spec.forProvider"}, {Name: "externalName", Expression: externalName("object")}}
 	return p
 }
 
@@ -166,6 +199,10 @@ func (t *Tenant) placeRules() []admissionv1.Validation {
 		all = append(all, t.validation("vmidRange", fmt.Sprintf("a vmid that is not within %d and %d", r.Min, r.Max),
 			unset("variables.vm.vmid", fmt.Sprintf("(variables.vm.vmid >= %d && variables.vm.vmid <= %d)", r.Min, r.Max))))
 	}
+	if r := t.VMIDRange; r != nil && len(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Adopt })) == 0 {
+		all = append(all, t.validation("vmidRange", fmt.Sprintf("an external name that is not within %d and %d", r.Min, r.Max),
+			fmt.Sprintf("!variables.externalName.matches('^[0-9]{1,9}$') || int(variables.externalName) >= %d && int(variables.externalName) <= %d", r.Min, r.Max)))
+	}
 	pools := slices.Concat(t.Pools, t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Adopt }))
 	if len(t.Pools) == 0 {
 		pools = append(pools, "")
@@ -186,13 +223,13 @@ func (t *Tenant) placeRules() []admissionv1.Validation {
 	}
 	if len(reserved) > 0 {
 		all = append(all, t.validation("tags", "tags that are for other tenants",
-			unset("variables.vm.tags", "!variables.vm.tags.exists(t, t in "+list(reserved)+")")))
+			unset("variables.vm.tags", "!variables.vm.tags.exists(t, t.lowerAscii() in "+list(reserved)+")")))
 	}
 	return all
 }
 
 func (t *Tenant) storageRules() []admissionv1.Validation {
-	storages, images := list(t.Storages), quote(imagePattern(t.Images))
+	storages, images := list(t.Storages), quote(expressionOf(t.Images))
 	may := func(field string) string {
 		if len(t.Images) == 0 {
 			return ""
@@ -223,8 +260,8 @@ func (t *Tenant) storageRules() []admissionv1.Validation {
 		unset("variables.vm.disks", "variables.vm.disks.all(d, !has(d.removalPolicy) || d.removalPolicy != 'Destroy')")))
 }
 
-// imagePattern is the regular expression of patterns of images.
-func imagePattern(patterns []string) string {
+// expressionOf patterns is a regular one.
+func expressionOf(patterns []string) string {
 	all := make([]string, 0, len(patterns))
 	for _, p := range patterns {
 		all = append(all, strings.ReplaceAll(regexp.QuoteMeta(p), `\*`, `[^/]*`))
@@ -247,8 +284,21 @@ func (t *Tenant) networkRules() []admissionv1.Validation {
 		all = append(all, t.validation("bridges", "a VLAN of bridge "+b.Name+" that is not the tenant's", unset("variables.vm.networks",
 			fmt.Sprintf("variables.vm.networks.all(n, !has(n.bridge) || n.bridge != %s || !has(n.vlan) || %s)", quote(b.Name), strings.Join(ranges, " || ")))))
 	}
+	all = append(all, t.validation("ipPools", "a pool of addresses but "+listed(t.IPPools), unset("variables.vm.networks",
+		"variables.vm.networks.all(n, !has(n.ipConfig) || "+t.ipPoolRule("n.ipConfig.poolRef")+" && "+t.ipPoolRule("n.ipConfig.poolRef6")+")")))
+	if len(t.SDNZones) > 0 {
+		return all // Which VNets a zone has, only the provider knows.
+	}
 	return append(all, t.validation("bridges", "a bridge but "+listed(names),
 		unset("variables.vm.networks", "variables.vm.networks.all(n, !has(n.bridge) || n.bridge in "+list(names)+")")))
+}
+
+// ipPoolRule holds for a reference to a pool of addresses that is the tenant's, and for none.
+func (t *Tenant) ipPoolRule(field string) string {
+	if len(t.IPPools) == 0 {
+		return "!has(" + field + ")"
+	}
+	return "(" + unset(field, "("+field+".kind + '/' + "+field+".name).matches("+quote(expressionOf(t.IPPools))+")") + ")"
 }
 
 func (t *Tenant) deviceRules() []admissionv1.Validation {
@@ -276,17 +326,22 @@ func (t *Tenant) optionRules() []admissionv1.Validation {
 	all := []admissionv1.Validation{
 		t.validation("allow.extraConfig", "options of extraConfig that are not allowed", unset("variables.vm.extraConfig",
 			"variables.vm.extraConfig.all(k, size(variables.vm.extraConfig[k]) == 0 || k in "+options+")")),
-		t.validation("root options", "hookscript, cpu.affinity and huge pages", strings.Join([]string{
+		t.validation("root options", "hookscript, cpu.affinity, cpu.numaNodes[].hostNodes and huge pages", strings.Join([]string{
 			"(" + unset("variables.vm.hookscript", "size(variables.vm.hookscript) == 0") + ")",
+			"(!has(variables.vm.cpu) || " + unset("variables.vm.cpu.numaNodes", "variables.vm.cpu.numaNodes.all(n, !has(n.hostNodes))") + ")",
 			empty("variables.vm.cpu", "affinity"), empty("variables.vm.memoryOptions", "hugePages"),
 			"(!has(variables.vm.memoryOptions) || " + unset("variables.vm.memoryOptions.keepHugePages", "!variables.vm.memoryOptions.keepHugePages") + ")",
 		}, " && ")),
 	}
-	if t.may(func(a *v1alpha1.TenantPermissions) *bool { return a.HighAvailability }) {
+	const off = "has(variables.vm.highAvailability.enabled) && !variables.vm.highAvailability.enabled"
+	switch may := t.may(func(a *v1alpha1.TenantPermissions) *bool { return a.HighAvailability }); {
+	case may && len(t.Nodes) == 0:
 		return all
+	case may:
+		return append(all, t.validation("nodes", "an HA group, whose nodes are its own", unset("variables.vm.highAvailability",
+			off+" || "+unset("variables.vm.highAvailability.group", "size(variables.vm.highAvailability.group) == 0"))))
 	}
-	return append(all, t.validation("allow.highAvailability", "high availability", unset("variables.vm.highAvailability",
-		"(has(variables.vm.highAvailability.enabled) && !variables.vm.highAvailability.enabled)")))
+	return append(all, t.validation("allow.highAvailability", "high availability", unset("variables.vm.highAvailability", "("+off+")")))
 }
 
 // list of strings in CEL.

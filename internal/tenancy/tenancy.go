@@ -25,6 +25,7 @@ package tenancy
 
 import (
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -127,6 +128,21 @@ func SelectsByLabels(tenants []v1alpha1.ProviderTenant) bool {
 	return slices.ContainsFunc(tenants, func(t v1alpha1.ProviderTenant) bool { return t.NamespaceSelector != nil })
 }
 
+// SelectorKeys are the keys of labels by which tenants select cluster-scoped resources.
+func SelectorKeys(tenants []v1alpha1.ProviderTenant) []string {
+	var all []string
+	for _, t := range tenants {
+		if t.ResourceSelector == nil {
+			continue
+		}
+		all = slices.AppendSeq(all, maps.Keys(t.ResourceSelector.MatchLabels))
+		for _, r := range t.ResourceSelector.MatchExpressions {
+			all = append(all, r.Key)
+		}
+	}
+	return all
+}
+
 func (s Subject) whose() string {
 	if s.Namespace == "" {
 		return "this resource"
@@ -197,6 +213,18 @@ func (t *Tenant) HidesImage(volume string) bool { return t != nil && t.image(vol
 // HidesBridge reports whether a bridge is not for the tenant.
 func (t *Tenant) HidesBridge(name string) bool { return t != nil && t.bridge("", name) != nil }
 
+// WithVNets is the tenant with those VNets that are in its zones among its bridges.
+func (t *Tenant) WithVNets(all []proxmox.VNet) *Tenant {
+	out := *t
+	out.Bridges = slices.Clone(t.Bridges)
+	for _, v := range all {
+		if slices.Contains(t.SDNZones, v.Zone) && t.bridge("", v.Name) != nil {
+			out.Bridges = append(out.Bridges, v1alpha1.TenantBridge{Name: v.Name})
+		}
+	}
+	return &out
+}
+
 // CarriedTags are tags that every VM has.
 func (t *Tenant) CarriedTags() []string {
 	if t == nil {
@@ -215,10 +243,8 @@ func (t *Tenant) storage(name, of string) error {
 
 // image refuses a volume that disks may not be filled from.
 func (t *Tenant) image(volume, of string) error {
-	for _, pattern := range t.Images {
-		if ok, err := path.Match(pattern, volume); ok && err == nil {
-			return nil
-		}
+	if matchesAny(t.Images, volume) {
+		return nil
 	}
 	return t.refuse("images", "%s is %s", of, volume)
 }
@@ -311,8 +337,13 @@ func (t *Tenant) Sees(g proxmox.Guest) bool {
 	if t.nobody != "" || !g.Template || t.isOthers(g) {
 		return false
 	}
-	return slices.ContainsFunc(t.Templates, func(pattern string) bool {
-		ok, err := path.Match(pattern, g.Name)
+	return matchesAny(t.Templates, g.Name)
+}
+
+// matchesAny reports whether one of the patterns is that of a name.
+func matchesAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		ok, err := path.Match(pattern, name)
 		return ok && err == nil
 	})
 }

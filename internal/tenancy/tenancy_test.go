@@ -21,8 +21,13 @@ import (
 	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/guarded"
@@ -45,6 +50,10 @@ func tenants() []v1alpha1.ProviderTenant {
 			Allow: &v1alpha1.TenantPermissions{HighAvailability: new(true), DestroyDisks: new(true), Adopt: []string{"old"}},
 		},
 		{Name: "d", Namespaces: []string{"d"}, VMIDRange: &v1alpha1.VMIDRange{Min: 500, Max: 599}},
+		{
+			Name: "e", Namespaces: []string{"e"}, VMIDRange: &v1alpha1.VMIDRange{Min: 600, Max: 699}, Pools: []string{"e"},
+			IPPools: []string{"InClusterIPPool/lan-*"}, Allow: &v1alpha1.TenantPermissions{Adopt: []string{"handed"}},
+		},
 		{Name: "operators", Namespaces: []string{"ops"}, Unrestricted: new(true)},
 	}
 }
@@ -197,6 +206,119 @@ func compare(t *testing.T, reason string, err error, want string) {
 	}
 }
 
+func TestWithVNets(t *testing.T) {
+	of := tenant(t, "a")
+	of.SDNZones = []string{"za"}
+	with := of.WithVNets([]proxmox.VNet{{Name: "vn1", Zone: "za"}, {Name: "vn2", Zone: "zb"}, {Name: "vmbr1", Zone: "za"}})
+	cases := map[string]struct{ reason, bridge, want string }{
+		"Zone":   {reason: "A VNet of its zone with any VLAN.", bridge: "vn1,tag=4000"},
+		"Other":  {reason: "None of another zone.", bridge: "vn2", want: "on bridge vn2"},
+		"Listed": {reason: "One that is listed keeps its VLANs.", bridge: "vmbr1,tag=20", want: "in VLAN 20 of bridge vmbr1"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			compare(t, tc.reason, with.Options(205, map[string]string{"net0": "virtio,bridge=" + tc.bridge}), tc.want)
+		})
+	}
+	if err := of.Options(205, map[string]string{"net0": "virtio,bridge=vn1"}); err == nil {
+		t.Error("the tenant itself was changed")
+	}
+}
+
+// TestSpec has a namespaced Machine, and one of a claim in the same namespace.
+func TestSpec(t *testing.T) {
+	pool := func(kind, name string, namespace *string) *v1alpha1.MachineParameters {
+		return &v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Name: "lan", IPConfig: &v1alpha1.MachineIPConfig{
+			PoolRef: &v1alpha1.MachineIPPoolReference{APIGroup: "ipam.cluster.x-k8s.io", Kind: kind, Name: name, Namespace: namespace},
+		}}}}
+	}
+	six := pool("InClusterIPPool", "office", nil)
+	six.Networks[0].IPConfig.PoolRef, six.Networks[0].IPConfig.PoolRef6 = nil, six.Networks[0].IPConfig.PoolRef
+	cases := map[string]struct {
+		reason       string
+		spec         *v1alpha1.MachineParameters
+		externalName string
+		claimed      bool
+		want         string
+	}{
+		"Pool":      {reason: "A pool of addresses that is listed.", spec: pool("InClusterIPPool", "lan-1", nil)},
+		"OtherPool": {reason: "Not another.", spec: pool("InClusterIPPool", "office", nil), want: "(ipPools): networks[lan].ipConfig.poolRef InClusterIPPool/office"},
+		"PoolKind":  {reason: "Nor one of another kind.", spec: pool("GlobalInClusterIPPool", "lan-1", nil), want: "GlobalInClusterIPPool/lan-1"},
+		"Pool6":     {reason: "For both families.", spec: six, want: "(ipPools): networks[lan].ipConfig.poolRef6 InClusterIPPool/office"},
+		"PoolHere":  {reason: "A claim is made in its claim's namespace.", spec: pool("InClusterIPPool", "lan-1", new("e")), claimed: true},
+		"PoolThere": {
+			reason: "And in no other.", spec: pool("InClusterIPPool", "lan-1", new("b")), claimed: true,
+			want: `(namespaces): networks[lan].ipConfig.poolRef of namespace "b"`,
+		},
+		"PoolNowhere": {
+			reason: "Nor in none.", spec: pool("InClusterIPPool", "lan-1", nil), claimed: true,
+			want: `(namespaces): networks[lan].ipConfig.poolRef of namespace ""`,
+		},
+		"Adopted":      {reason: "An adopted VM stays in its pool.", spec: &v1alpha1.MachineParameters{Pool: new("handed")}, externalName: "706"},
+		"AdoptedMoves": {reason: "One of the range may be moved.", spec: &v1alpha1.MachineParameters{Pool: new("e")}, externalName: "606"},
+		"AdoptedLost": {
+			reason: "Another one would be nobody's then.", spec: &v1alpha1.MachineParameters{Pool: new("e")}, externalName: "706",
+			want: "(vmidRange): VMID 706 is not within 600 and 699",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var mg resource.Managed = &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "e"}, Spec: namespaced.MachineSpec{ForProvider: *tc.spec}}
+			subject := Subject{Namespace: "e"}
+			if tc.claimed {
+				mg, subject.Labels = &cluster.Machine{Spec: cluster.MachineSpec{ForProvider: *tc.spec}}, map[string]string{}
+			}
+			meta.SetExternalName(mg, tc.externalName)
+			of, err := Of(tenants(), subject)
+			if err != nil {
+				t.Fatal(err)
+			}
+			compare(t, tc.reason, of.Spec(mg), tc.want)
+		})
+	}
+}
+
+// TestAll has what a Machine asks for and what its VM is like refused together.
+func TestAll(t *testing.T) {
+	cases := map[string]struct {
+		reason, of string
+		guest      proxmox.Guest
+		config     map[string]string
+		want       []string
+	}{
+		"Fine": {
+			reason: "What keeps the rules is not refused.", of: "a", guest: proxmox.Guest{VMID: 205, Pool: "a", Node: "pve1"},
+			config: map[string]string{"net0": "virtio,bridge=vmbr0", "scsi0": "ceph:vm-205-disk-0"},
+		},
+		"Pool": {reason: "A VM elsewhere is not looked into.", of: "a", guest: proxmox.Guest{VMID: 205, Pool: "b", Node: "pve9"}, want: []string{
+			`tenant "a" may not (pools and vmidRange): VM 205, which is not the tenant's`,
+		}},
+		"VM": {
+			reason: "Where it is and what it has.", of: "a", guest: proxmox.Guest{VMID: 205, Pool: "a", Node: "pve9"},
+			config: map[string]string{"net0": "virtio,bridge=vmbr9", "scsi0": "ceph:vm-305-disk-0"},
+			want: []string{
+				`tenant "a" may not (nodes): no VM on node pve9; (bridges): net0 on bridge vmbr9; ` +
+					`(storages): scsi0 is a volume of another VM, ceph:vm-305-disk-0`,
+			},
+		},
+		"Nobody": {reason: "Nobody is told once.", of: "x", guest: proxmox.Guest{VMID: 205}, want: []string{
+			`namespace "x" belongs to no tenant of the provider configuration`,
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := tenant(t, tc.of).All(&namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: tc.of}}, tc.guest, tc.config)
+			var got []string
+			if err != nil {
+				got = []string{err.Error()}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 func TestSees(t *testing.T) {
 	cases := map[string]struct {
 		reason, of string
@@ -241,6 +363,7 @@ func TestSees(t *testing.T) {
 func inCluster(vmid int, _ bool) (proxmox.Guest, error) {
 	all := map[int]proxmox.Guest{
 		205: {VMID: 205, Pool: "a"}, 206: {VMID: 206, Pool: "a"}, 305: {VMID: 305, Pool: "b"}, 405: {VMID: 405, Pool: "c"}, 406: {VMID: 406, Pool: "c"},
+		606: {VMID: 606, Pool: "handed"}, 706: {VMID: 706, Pool: "handed"},
 		9000: {VMID: 9000, Name: "base-1", Template: true}, 9001: {VMID: 9001, Name: "base-2", Template: true, Pool: "b"},
 	}
 	if vmid == 299 {
@@ -364,6 +487,10 @@ func TestGuard(t *testing.T) {
 			want: "storage nfs",
 		},
 		"JoinPool":   {of: "a", method: "PUT", path: "/pools", form: form{"poolid": "a", "vms": "205", "allow-move": "1"}},
+		"JoinHanded": {of: "e", method: "PUT", path: "/pools", form: form{"poolid": "e", "vms": "606", "allow-move": "1"}},
+		"JoinOutside": { // It would be nobody's there.
+			of: "e", method: "PUT", path: "/pools", form: form{"poolid": "e", "vms": "706", "allow-move": "1"}, want: "VMID 706 is not within 600 and 699",
+		},
 		"JoinTheirs": {of: "a", method: "PUT", path: "/pools", form: form{"poolid": "b", "vms": "205"}, want: "pool b"},
 		"TakeIntoPool": {
 			of: "a", method: "PUT", path: "/pools", form: form{"poolid": "a", "vms": "205,305", "allow-move": "1"}, want: "VMID 305",

@@ -171,6 +171,7 @@ func (e creator) chooseNode(ctx context.Context, m Machine, s *source.Source) (s
 	if err != nil {
 		return "", err
 	}
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n proxmox.Node) bool { return e.tenant.Node(n.Name) != nil })
 	if local && wanted != "" && wanted != s.Node {
 		return s.Node, s.CheckMigratable(m.Parameters(), nodes)
 	}
@@ -180,7 +181,6 @@ func (e creator) chooseNode(ctx context.Context, m Machine, s *source.Source) (s
 	if wanted == "" {
 		return "", nil
 	}
-	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n proxmox.Node) bool { return e.tenant.Node(n.Name) != nil })
 	return wanted, preflight.CheckNode(nodes, wanted)
 }
 

@@ -233,6 +233,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	e.vm.Usage = e.cache.Usage(m)
 	e.vm.Observe(o, e.planned.Devices, e.now())
 	e.tenant.Records.Sign(m)
+	e.tenant.Tell(ctx, m, e.vm)
 	happened := events.OfChange(before, o, e.tasks.Active(m))
 	happened = append(happened, e.told.Retained(m, before, o)...)
 	for _, event := range happened {

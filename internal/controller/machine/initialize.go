@@ -140,7 +140,7 @@ func (e ownership) adopt(ctx context.Context, m Machine) error {
 	}
 	v, err := e.reader.Find(ctx, id.VMID, ptr.Deref(m.Parameters().Node, ""))
 	if err == nil && v != nil {
-		err = e.tenant.Adoption(ctx, m, id.VMID)
+		err = e.tenant.Adoption(ctx, m, v)
 	}
 	switch {
 	case err != nil:

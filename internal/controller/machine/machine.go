@@ -313,7 +313,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		log:           c.options.Logger.WithValues("name", m.GetName(), "namespace", m.GetNamespace()),
 		endpoints:     to.Config.Endpoints,
 		vmids:         to.Config.VMIDs(),
-		tenant:        tenant.Checks{Tenant: to.Tenant, Inventory: to.Inventory, Records: to.Records},
+		tenant:        tenant.Checks{Tenant: to.Tenant, Warned: to.Warned, Inventory: to.Inventory, Records: to.Records},
 		defaults: defaults{
 			Defaults: qemu.Defaults{Storage: ptr.Deref(to.Config.DefaultStorage, ""), Bridge: ptr.Deref(to.Config.DefaultBridge, "")},
 			Node:     ptr.Deref(to.Config.DefaultNode, ""),

@@ -159,9 +159,9 @@ func (e *external) observeForeign(ctx context.Context, m Machine, id qemu.Identi
 		}
 		return managed.ExternalObservation{ConnectionDetails: passwordFeature{external: e}.withGenerated(nil)}, err
 	}
-	err := errors.Errorf("VM %d already exists on node %s and is not this resource's: it is left alone. "+
+	err := errors.Errorf("VM %d already exists%s and is not this resource's: it is left alone. "+
 		"Delete this resource, which leaves that VM alone too, and create one without vmid or with another, or with the annotation %s: \"%d\" to adopt it",
-		id.VMID, node, meta.AnnotationKeyExternalName, id.VMID)
+		id.VMID, e.tenant.OnNode(node), meta.AnnotationKeyExternalName, id.VMID)
 	m.Observation().Phase = v1alpha1.MachineError
 	conditions.Set(m, conditions.NotReady(conditions.ReasonOwnershipConflict, err.Error()),
 		conditions.New(conditions.TypeVMCreated, corev1.ConditionFalse, conditions.ReasonCreationFailed, err.Error()))

@@ -159,5 +159,5 @@ func (e evaluation) lasts(m Machine) bool {
 
 // sumOf returns a checksum of a Machine with its status, and of what of its connection decides about its VM.
 func (e evaluation) sumOf(m Machine) (uint64, error) {
-	return e.settled.Sum(m, e.defaults, e.endpoints, e.checks.Superuser, e.tenant.Tenant)
+	return e.settled.Sum(m, e.defaults, e.endpoints, e.checks.Superuser, e.tenant.Tenant, e.tenant.Warned)
 }

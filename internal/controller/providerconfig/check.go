@@ -142,10 +142,13 @@ func show(pc Config, h proxmox.Health, found []checkResult) {
 	if pc.GetDeletionTimestamp() != nil {
 		conditions = append(conditions, failed(xpv2.TypeReady, xpv2.ReasonDeleting, stillUsed).condition()) // In place of the one before.
 	}
+	o := pc.Observation()
+	if pc.GetCondition(xpv2.TypeReady).ObservedGeneration != pc.GetGeneration() {
+		o.Cluster = "" // It may be another one, which tenants are told apart by.
+	}
 	for _, c := range conditions {
 		pc.SetConditions(c.WithObservedGeneration(pc.GetGeneration()))
 	}
-	o := pc.Observation()
 	o.Endpoint, o.UnavailableEndpoints = h.Endpoint, nil
 	if h.Endpoint == "" {
 		return // What the cluster was like is of use while it cannot be reached.

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package report finds which Machines break the rules of their tenants, before these are enforced.
+// Package report finds which resources break the rules of their tenants, before these are enforced.
 package report
 
 import (
@@ -39,9 +39,9 @@ type Inventory interface {
 
 // A Finding is what becomes of one resource.
 type Finding struct {
-	// Namespace and Name of the resource, and the VMID of its VM, or 0.
-	Namespace, Name string
-	VMID            int
+	// Kind, Namespace and Name of the resource, and the VMID of its VM, or 0.
+	Kind, Namespace, Name string
+	VMID                  int
 
 	// Tenant of the resource; empty for one that has none, or may do everything.
 	Tenant string
@@ -65,7 +65,7 @@ func Of(
 		if err != nil {
 			return nil, errors.Wrapf(err, "cannot tell the tenant of %s", mg.GetName())
 		}
-		f := Finding{Namespace: mg.GetNamespace(), Name: mg.GetName()}
+		f := Finding{Kind: tenancy.KindOf(mg), Namespace: mg.GetNamespace(), Name: mg.GetName()}
 		f.VMID, _ = tenancy.Recorded(mg)
 		if t != nil {
 			f.Tenant = t.Name
@@ -75,7 +75,7 @@ func Of(
 		}
 		i := slices.IndexFunc(guests, func(g proxmox.Guest) bool { return g.VMID == f.VMID })
 		if i >= 0 && t != nil && t.Name != "" {
-			broken, err := ofVM(ctx, in, t, guests[i])
+			broken, err := ofVM(ctx, in, t, guests[i], tenancy.HasVM(mg))
 			if err != nil {
 				return nil, err
 			}
@@ -84,16 +84,19 @@ func Of(
 		findings = append(findings, f)
 	}
 	slices.SortFunc(findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	return findings, nil
 }
 
-// ofVM are the rules that a VM breaks as it is.
-func ofVM(ctx context.Context, in Inventory, t *tenancy.Tenant, g proxmox.Guest) ([]string, error) {
+// ofVM are the rules that a VM breaks as it is, of which those about what it has are for its Machine alone.
+func ofVM(ctx context.Context, in Inventory, t *tenancy.Tenant, g proxmox.Guest, machine bool) ([]string, error) {
 	var broken []string
 	if err := t.Holds(g); err != nil {
 		broken = append(broken, err.Error())
+	}
+	if !machine {
+		return broken, nil
 	}
 	if err := t.Node(g.Node); err != nil {
 		broken = append(broken, err.Error())

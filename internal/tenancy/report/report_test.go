@@ -58,6 +58,12 @@ func machine(name string, vmid int32, spec v1alpha1.MachineParameters) resource.
 	return m
 }
 
+func snapshot(name string, vmid int32) resource.Managed {
+	s := &namespaced.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name}}
+	s.Status.AtProvider.VMID, s.Status.AtProvider.VMUUID = &vmid, "x"
+	return s
+}
+
 func TestOf(t *testing.T) {
 	const disk = "ceph:vm-200-disk-0"
 	rules := []v1alpha1.ProviderTenant{{
@@ -70,6 +76,7 @@ func TestOf(t *testing.T) {
 		machine resource.Managed
 		vm      map[string]string
 		want    []string
+		not     string
 		err     string
 	}{
 		"None": {
@@ -107,6 +114,14 @@ func TestOf(t *testing.T) {
 			vm:      map[string]string{"pool": "a"},
 			want:    []string{"belongs to no tenant"},
 		},
+		"Snapshot": {
+			reason: "Of a Snapshot, whose its VM is counts, and not what that has.", tenants: rules, machine: snapshot("s", 200),
+			vm: map[string]string{"pool": "b", "node": "pve2", "lost": "1"}, want: []string{"VM 200, which is not the tenant's"}, not: "node",
+		},
+		"Kind": {
+			reason: "A kind that tenants may not have is refused.", tenants: rules,
+			machine: &namespaced.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "v"}}, want: []string{"(kinds): to have a resource of kind Volume"},
+		},
 		"Lost": {
 			reason: "What cannot be read is not passed over.", tenants: rules,
 			machine: machine("m", 200, v1alpha1.MachineParameters{}),
@@ -129,6 +144,9 @@ func TestOf(t *testing.T) {
 				if !strings.Contains(text, want) {
 					t.Errorf("\n%s\nwant %q, got %q", tc.reason, want, text)
 				}
+			}
+			if tc.not != "" && strings.Contains(text, tc.not) {
+				t.Errorf("\n%s\nwant nothing of %q, got %q", tc.reason, tc.not, text)
 			}
 			if len(tc.want) == 0 && text != "" {
 				t.Errorf("\n%s\nwant nothing, got %q", tc.reason, text)

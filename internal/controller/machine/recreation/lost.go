@@ -162,7 +162,7 @@ func (l Recreator) refusal(m object.Machine, id qemu.Identity, guest proxmox.Gue
 	case r.Repeated():
 		return "this token was asked for before"
 	case guest.Node != r.Target:
-		return fmt.Sprintf("VM %d is on node %s", id.VMID, guest.Node)
+		return fmt.Sprintf("VM %d is not on node %s", id.VMID, r.Target) // Where it is, its tenant may not see.
 	case guest.Lock != "create" && guest.Lock != "clone":
 		return fmt.Sprintf("VM %d is not locked for its creation: it is complete, and comes back with its node", id.VMID)
 	case !object.MayReplaceVMID(m), a[object.AnnotationRestoreInPlace] != "", a[object.AnnotationRunningSince] != "", a[object.AnnotationHARules] != "",

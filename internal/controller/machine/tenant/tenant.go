@@ -19,14 +19,17 @@ limitations under the License.
 package tenant
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
@@ -38,15 +41,48 @@ type Checks struct {
 	// Tenant that confines the Machine; nil if nothing does.
 	*tenancy.Tenant
 
+	// Warned is the tenant that would confine it, where that is only shown.
+	Warned *tenancy.Tenant
+
 	Inventory connect.GuestLister
 
 	// Records of which VM was seen to be whose.
 	Records tenancy.Records
 }
 
-// Adoption is an error if the VM may not be taken over.
-func (c Checks) Adoption(ctx context.Context, m object.Machine, vmid int) error {
-	return c.check(ctx, m, vmid, c.Adopts)
+// Adoption is an error if a VM may not be taken over: by its pool, or by where it is and what it has.
+func (c Checks) Adoption(ctx context.Context, m object.Machine, v *vmstate.VM) error {
+	if err := c.check(ctx, m, v.VMID, c.Adopts); err != nil || c.Tenant == nil {
+		return err
+	}
+	err := c.As(v.Node, v.VMID, v.Config)
+	tenancy.Show(m, err)
+	return err
+}
+
+// Tell by a condition of a Machine what its tenant may not have of a VM as it is, which somebody may have changed by hand.
+// Where refusals are only shown, it is all that would be refused.
+func (c Checks) Tell(ctx context.Context, m object.Machine, v *vmstate.VM) {
+	t := cmp.Or(c.Warned, c.Tenant)
+	if t == nil || meta.WasDeleted(m) {
+		return
+	}
+	guests, err := c.Inventory.Guests(ctx, inventory.Current)
+	i := slices.IndexFunc(guests, func(g proxmox.Guest) bool { return g.VMID == v.VMID })
+	if err != nil || i < 0 {
+		return // It is told when it is known.
+	}
+	if refused := t.All(m, guests[i], v.Config); c.Warned != nil || refused != nil || m.GetCondition(v1alpha1.TypeTenantAllowed).Reason != "" {
+		tenancy.Warn(m, refused)
+	}
+}
+
+// OnNode says where a VM is that is not the Machine's, unless that is not for its tenant to know.
+func (c Checks) OnNode(node string) string {
+	if c.Tenant != nil {
+		return ""
+	}
+	return " on node " + node
 }
 
 // Ownership is an error if a VM that is proven to be the Machine's is not the tenant's. It may be

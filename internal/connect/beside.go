@@ -1,0 +1,145 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package connect
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"k8s.io/utils/ptr"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+)
+
+// A common configuration is one that resources of all teams may name.
+type common struct {
+	reference
+
+	spec *v1alpha1.ProviderConfigSpec
+
+	// cluster is the name of its cluster that was seen with this spec; empty if none was, or for a node of no cluster.
+	cluster string
+}
+
+// commonOf is what counts of a configuration. What its status says was seen with another spec, which may be
+// of another cluster, does not.
+func commonOf(r reference, o interface {
+	GetGeneration() int64
+	GetCondition(ct xpv2.ConditionType) xpv2.Condition
+	Settings() *v1alpha1.ProviderConfigSpec
+	Observation() *v1alpha1.ProviderConfigStatus
+}) common {
+	c := common{reference: r, spec: o.Settings()}
+	if o.GetCondition(xpv2.TypeReady).ObservedGeneration == o.GetGeneration() {
+		c.cluster = o.Observation().Cluster
+	}
+	return c
+}
+
+// commons are all configurations that resources of all teams may name.
+func (c *Connector) commons(ctx context.Context) ([]common, error) {
+	ofNamespaces, ofCluster := &namespaced.ClusterProviderConfigList{}, &cluster.ProviderConfigList{}
+	if err := c.kube.List(ctx, ofNamespaces); err != nil {
+		return nil, err
+	}
+	if err := c.kube.List(ctx, ofCluster); err != nil {
+		return nil, err
+	}
+	all := make([]common, 0, len(ofNamespaces.Items)+len(ofCluster.Items))
+	for i := range ofNamespaces.Items {
+		o := &ofNamespaces.Items[i]
+		all = append(all, commonOf(reference{kind: namespaced.ClusterProviderConfigGroupVersionKind.GroupKind(), name: o.Name}, o))
+	}
+	for i := range ofCluster.Items {
+		o := &ofCluster.Items[i]
+		all = append(all, commonOf(reference{kind: cluster.ProviderConfigGroupVersionKind.GroupKind(), name: o.Name}, o))
+	}
+	return all, nil
+}
+
+// besideTenants is the tenant of a resource whose configuration has none: nobody, if another
+// configuration that resources of all teams may name has tenants for the same cluster.
+func (c *Connector) besideTenants(ctx context.Context, r reference, to *Connection) (*tenancy.Tenant, error) {
+	if r.namespace != "" {
+		return nil, nil
+	}
+	all, err := c.commons(ctx)
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot list the provider configurations, of which one may have tenants")
+	}
+	for _, o := range all {
+		if o.reference == r || len(o.spec.Tenants) == 0 || ptr.Deref(o.spec.TenantEnforcement, "") == v1alpha1.TenantWarn {
+			continue
+		}
+		if t, err := c.beside(ctx, r, to, o); t != nil || err != nil {
+			return t, err
+		}
+	}
+	return nil, nil
+}
+
+// beside is nobody if a configuration with tenants is the judge of what another connects to, or may be.
+// They are for one cluster by an endpoint, or by the name of the cluster, since a cluster has more
+// addresses than any configuration names. Nodes of no cluster have none that would tell them apart.
+func (c *Connector) beside(ctx context.Context, r reference, to *Connection, o common) (*tenancy.Tenant, error) {
+	if overlap(o.spec.Endpoints, to.Config.Endpoints) {
+		return nobodyBeside(r), nil
+	}
+	own, err := to.Inventory.ClusterStatus(ctx, inventory.Stable)
+	if err != nil {
+		return unknownBeside(r, o, err, "its cluster, which tells it from that of another with tenants, cannot be read: give it tenants too, or its token Sys.Audit on /")
+	}
+	name := o.cluster
+	if name == "" && own.Name != "" {
+		if name, err = c.nameOf(ctx, o); err != nil {
+			return unknownBeside(r, o, err, "the cluster of "+o.String()+", which has tenants, cannot be read: give it tenants too, or the token of the other Sys.Audit on /")
+		}
+	}
+	if name == own.Name {
+		return nobodyBeside(r), nil
+	}
+	return nil, nil
+}
+
+// nameOf the cluster of a configuration, which it is asked for.
+func (c *Connector) nameOf(ctx context.Context, o common) (string, error) {
+	s, err := c.share(ctx, o.reference, o.spec)
+	if err != nil {
+		return "", err
+	}
+	status, err := s.inventory.ClusterStatus(ctx, inventory.Stable)
+	return status.Name, err
+}
+
+// nobodyBeside is the tenant of what another configuration with tenants is the judge of.
+func nobodyBeside(r reference) *tenancy.Tenant {
+	return tenancy.Nobody(r.String() + " has no tenants, while another of the same cluster has: give it tenants too")
+}
+
+// unknownBeside is the tenant of what another configuration may be the judge of. An error is tried again.
+func unknownBeside(r reference, o common, err error, what string) (*tenancy.Tenant, error) {
+	if proxmox.IsAuthorization(err) {
+		return tenancy.Nobody(r.String() + " has no tenants, and the name of " + what + ", or its token Sys.Audit on /"), nil
+	}
+	return nil, errors.Wrapf(err, "cannot tell whether %s is for the cluster of %s, which has tenants", r, o)
+}

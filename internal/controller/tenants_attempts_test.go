@@ -1,0 +1,251 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller_test
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+)
+
+// An attempt of team-a to have what is not for it, and what it is told.
+type attempt struct {
+	spec   func(p *v1alpha1.MachineParameters)
+	object func(m machine.Machine)
+	says   string
+
+	// late is true for what a spec alone does not tell, so that it is not refused at admission.
+	late bool
+
+	// clusterScoped resources alone can try it: labels tell no tenant of others, which read their own namespace.
+	clusterScoped bool
+
+	// edited is true for what only a Machine with a VM can try.
+	edited bool
+}
+
+func disk(change func(*v1alpha1.MachineDisk)) func(*v1alpha1.MachineParameters) {
+	return func(p *v1alpha1.MachineParameters) {
+		d := v1alpha1.MachineDisk{Name: "data", Size: new("1G"), Storage: new("ceph"), Device: new("scsi1")}
+		change(&d)
+		p.Disks = []v1alpha1.MachineDisk{d}
+	}
+}
+
+func network(n v1alpha1.MachineNetwork) func(*v1alpha1.MachineParameters) {
+	return func(p *v1alpha1.MachineParameters) {
+		n.Name, n.Device = "extra", new("net1")
+		p.Networks = []v1alpha1.MachineNetwork{n}
+	}
+}
+
+func extra(name, value string) func(*v1alpha1.MachineParameters) {
+	return func(p *v1alpha1.MachineParameters) {
+		p.ExtraConfig = map[string]v1alpha1.ExtraValue{name: v1alpha1.ExtraValue(value)}
+	}
+}
+
+func annotated(change map[string]string) func(machine.Machine) {
+	return func(m machine.Machine) { meta.AddAnnotations(m, change) }
+}
+
+func labelledAs(name, value string) func(machine.Machine) {
+	return func(m machine.Machine) {
+		all := maps.Clone(m.GetLabels())
+		all[name] = value
+		m.SetLabels(all)
+	}
+}
+
+// pooledBy is a network whose address is of a pool, and claimed in a namespace.
+func pooledBy(kind string, namespace *string) v1alpha1.MachineNetwork {
+	return v1alpha1.MachineNetwork{Bridge: new("vmbr1"), VLAN: new(int32(100)), IPConfig: &v1alpha1.MachineIPConfig{
+		PoolRef: &v1alpha1.MachineIPPoolReference{APIGroup: "ipam.cluster.x-k8s.io", Kind: kind, Name: "lan", Namespace: namespace},
+	}}
+}
+
+// editAttempts are attempts that can be made with a Machine that is there as well as with a new one.
+func editAttempts() map[string]attempt {
+	type p = v1alpha1.MachineParameters
+	return map[string]attempt{
+		"node":       {spec: func(p *p) { p.Node = new("pve3") }, says: "(nodes): no VM on node pve3"},
+		"placement":  {spec: func(p *p) { p.Placement = &v1alpha1.MachinePlacement{Nodes: []string{"pve1", "pve3"}} }, says: "(nodes)"},
+		"pool":       {spec: func(p *p) { p.Pool = new("team-b") }, says: "(pools): a VM in pool team-b"},
+		"nopool":     {spec: func(p *p) { p.Pool = new("") }, says: "(pools): a VM in no pool"},
+		"tags":       {spec: func(p *p) { p.Tags = []string{"team-b"} }, says: "(tags): tag team-b"},
+		"storage":    {spec: disk(func(d *v1alpha1.MachineDisk) { d.Storage = new("local-lvm") }), says: "(storages)"},
+		"default":    {spec: disk(func(d *v1alpha1.MachineDisk) { d.Storage = nil }), says: "storage", late: true},
+		"importfrom": {spec: disk(func(d *v1alpha1.MachineDisk) { d.ImportFrom = new("nfs:import/secret.qcow2") }), says: "(images)"},
+		"volume":     {spec: disk(func(d *v1alpha1.MachineDisk) { d.Volume = new("ceph:vm-30001-disk-0") }), says: "belongs to VM", late: true},
+		"ownrange":   {spec: disk(func(d *v1alpha1.MachineDisk) { d.Volume = new("ceph:vm-20051-disk-0") }), says: "belongs to VM", late: true},
+		"volumeref": {spec: disk(func(d *v1alpha1.MachineDisk) {
+			*d = v1alpha1.MachineDisk{Name: "data", VolumeRef: &v1alpha1.VolumeReference{Name: "x"}}
+		}), says: "(kinds): a Volume"},
+		"destroy":   {spec: disk(func(d *v1alpha1.MachineDisk) { d.RemovalPolicy = new("Destroy") }), says: "(allow.destroyDisks)"},
+		"scsiblock": {spec: disk(func(d *v1alpha1.MachineDisk) { d.SCSIBlock = new(true) }), says: "(allow.passthrough)"},
+		"cdrom": {
+			spec: func(p *p) { p.CDROMs = []v1alpha1.MachineCDROM{{Name: "x", ISO: new("nfs:iso/windows-11.iso")}} },
+			says: "(images): cdroms[x].iso",
+		},
+		"physical": {spec: func(p *p) { p.CDROMs = []v1alpha1.MachineCDROM{{Name: "x", Physical: new(true)}} }, says: "(allow.passthrough)"},
+		"efidisk": {
+			spec: func(p *p) { p.BIOS, p.EFIDisk = new("ovmf"), &v1alpha1.MachineEFIDisk{Storage: new("local-lvm")} },
+			says: "(storages): efiDisk",
+		},
+		"tpm":       {spec: func(p *p) { p.TPM = &v1alpha1.MachineTPM{Storage: new("local-lvm")} }, says: "(storages): tpm"},
+		"cloudinit": {spec: func(p *p) { p.CloudInit = &v1alpha1.MachineCloudInit{Storage: new("local-lvm")} }, says: "(storages): cloudInit"},
+		"bridge":    {spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr0")}), says: "(bridges)"},
+		"untagged":  {spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr1")}), says: "without a VLAN", late: true},
+		"vlan":      {spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr1"), VLAN: new(int32(20))}), says: "in VLAN 20 of bridge vmbr1"},
+		"vlanzero":  {spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr1"), VLAN: new(int32(0))}), says: "without a VLAN"},
+		"networkref": {
+			spec: network(v1alpha1.MachineNetwork{NetworkRef: &v1alpha1.MachineNetworkReference{Name: new("vmbr0")}}),
+			says: "a NodeNetwork",
+		},
+		"args":       {spec: extra("args", "-device x"), says: "(allow.extraConfig): option args"},
+		"cicustom":   {spec: extra("cicustom", "user=local:snippets/x.yaml"), says: "(allow.extraConfig): option cicustom"},
+		"vmstate":    {spec: extra("vmstatestorage", "local-lvm"), says: "(allow.extraConfig)"},
+		"ivshmem":    {spec: extra("ivshmem", "size=16"), says: "(allow.extraConfig)"},
+		"parallel":   {spec: extra("parallel0", "/dev/parport0"), says: "(allow.extraConfig)"},
+		"hookscript": {spec: func(p *p) { p.Hookscript = new("local:snippets/hook.pl") }, says: "hookscript"},
+		"affinity":   {spec: func(p *p) { p.CPU = &v1alpha1.MachineCPU{Affinity: new("0-3")} }, says: "cpu.affinity"},
+		"hugepages":  {spec: func(p *p) { p.MemoryOptions = &v1alpha1.MachineMemoryOptions{HugePages: new("2")} }, says: "memoryOptions.hugePages"},
+		"pcihost": {
+			spec: func(p *p) { p.PCIDevices = []v1alpha1.MachinePCIDevice{{Name: "x", Host: new("0000:01:00.0")}} },
+			says: "(allow.passthrough)",
+		},
+		"pcimapping": {spec: func(p *p) { p.PCIDevices = []v1alpha1.MachinePCIDevice{{Name: "x", Mapping: new("gpu")}} }, says: "of mapping gpu"},
+		"usbhost": {
+			spec: func(p *p) { p.USBDevices = []v1alpha1.MachineUSBDevice{{Name: "x", Host: new("046d:c52b")}} },
+			says: "(allow.passthrough)",
+		},
+		"usbmapping": {spec: func(p *p) { p.USBDevices = []v1alpha1.MachineUSBDevice{{Name: "x", Mapping: new("key")}} }, says: "of mapping key"},
+		"virtiofs":   {spec: func(p *p) { p.VirtioFS = []v1alpha1.MachineVirtioFS{{Name: "x", Mapping: "srv"}} }, says: "of mapping srv"},
+		"serial":     {spec: func(p *p) { p.SerialPorts = []string{"/dev/ttyS0"} }, says: "(allow.passthrough)"},
+		"hwrng":      {spec: func(p *p) { p.RNG = &v1alpha1.MachineRNG{Source: new("/dev/hwrng")} }, says: "(allow.passthrough)"},
+		"ha": {
+			spec: func(p *p) { p.HighAvailability = &v1alpha1.MachineHighAvailability{MaxRestart: new(int32(1))} },
+			says: "(allow.highAvailability)",
+		},
+		"restoreplace": {spec: func(p *p) {
+			p.RestoreInPlace = &v1alpha1.MachineRestoreInPlace{Token: "1", Volume: new("nfs:backup/vzdump-qemu-30001-2026_11_22-17_00_00.vma.zst")}
+		}, says: "(kinds): to restore a backup"},
+		"adoptvictim": {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "30001"}), says: "VMID 30001"},
+		"uuid": {
+			object: annotated(map[string]string{meta.AnnotationKeyExternalName: "30001", object.AnnotationUUID: victimUUID}),
+			says:   "VMID 30001",
+		},
+		"adoptrouter": {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "100"}), says: "VMID 100"},
+		"othersecret": {
+			spec: func(p *p) {
+				p.CloudInit = &v1alpha1.MachineCloudInit{PasswordSecretRef: &v1alpha1.SecretKeyReference{Namespace: new("kube-system"), Name: "x", Key: "x"}}
+			},
+			says: "(namespaces): cloudInit.passwordSecretRef", clusterScoped: true,
+		},
+		"sshsecret": {
+			spec: func(p *p) {
+				p.CloudInit = &v1alpha1.MachineCloudInit{SSHKeySecretRefs: []v1alpha1.SecretKeyReference{{Namespace: new("kube-system"), Name: "x", Key: "x"}}}
+			},
+			says: "(namespaces): cloudInit.sshKeySecretRefs", clusterScoped: true,
+		},
+		"userdata": {
+			spec: func(p *p) {
+				p.CloudInit = &v1alpha1.MachineCloudInit{UserData: &v1alpha1.CloudInitData{
+					SecretRef: &v1alpha1.SecretKeyReference{Namespace: new("kube-system"), Name: "x", Key: "x"},
+				}}
+			},
+			says: "(namespaces): cloudInit.userData", clusterScoped: true,
+		},
+		"ippool":   {spec: network(pooledBy("GlobalInClusterIPPool", nil)), says: "(ipPools): networks[extra].ipConfig.poolRef GlobalInClusterIPPool/lan"},
+		"ipclaims": {spec: network(pooledBy("InClusterIPPool", new("kube-system"))), says: "(namespaces): networks[extra].ipConfig.poolRef", clusterScoped: true},
+		"hostnodes": {spec: func(p *p) {
+			p.CPU = &v1alpha1.MachineCPU{NUMANodes: []v1alpha1.MachineNUMANode{{CPUs: "0", HostNodes: new("0")}}}
+		}, says: "hostNodes"},
+		"tenantlabel": {object: labelledAs("tenant-id", "b"), says: "(tags): tag tenant_b", late: true},
+		"otherteam": {object: func(m machine.Machine) {
+			const claim = "crossplane.io/claim-namespace"
+			labelledAs(claim, strings.TrimSuffix(m.GetLabels()[claim], "-a")+"-b")(m)
+		}, says: "VM 20000, which is not the tenant's", clusterScoped: true, edited: true},
+		"uuidalone": {object: annotated(map[string]string{object.AnnotationUUID: victimUUID}), says: "is left alone: set the annotation back", edited: true},
+		"relabelled": {object: func(m machine.Machine) {
+			m.SetLabels(map[string]string{"crossplane.io/claim-namespace": "elsewhere", label: m.GetLabels()[label]})
+		}, says: "tenant", clusterScoped: true},
+	}
+}
+
+// newAttempts are those that only a new Machine can make.
+func newAttempts() map[string]attempt {
+	type p = v1alpha1.MachineParameters
+	template := func(name string) func(*p) {
+		return func(p *p) { p.Template = new(intstr.FromString(name)) }
+	}
+	clone := func(c v1alpha1.MachineClone) func(*p) { return func(p *p) { p.Template, p.Clone = nil, &c } }
+	none := func(change func(*p)) func(*p) {
+		return func(p *p) {
+			p.Template = nil
+			change(p)
+		}
+	}
+	volume := "nfs:backup/vzdump-qemu-30001-2026_11_22-17_00_00.vma.zst"
+	return map[string]attempt{
+		"vmid":            {spec: func(p *p) { p.VMID = new(int32(30005)) }, says: "VMID 30005 is not within 20000 and 20099"},
+		"vmidvictim":      {spec: func(p *p) { p.VMID = new(int32(victim)) }, says: "VMID 30001"},
+		"vmidhidden":      {spec: func(p *p) { p.VMID = new(int32(hidden)) }, says: "VM 20052 already exists and is not this resource's", late: true},
+		"adopthidden":     {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "20052"}), says: "(allow.adopt): to adopt VM 20052", late: true},
+		"adoptown":        {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "20051"}), says: "(allow.adopt): to adopt VM 20051", late: true},
+		"adopthandover":   {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "20050"}), says: "(allow.adopt): to adopt VM 20050", late: true},
+		"secret":          {spec: template("base-secret"), says: "template 'base-secret' not found", late: true},
+		"secretvmid":      {spec: template("30002"), says: "template '30002' not found", late: true},
+		"foreign":         {spec: template("ubuntu-24.04"), says: "template 'ubuntu-24.04' not found", late: true},
+		"templatetags":    {spec: func(p *p) { p.Template, p.TemplateTags = nil, []string{"template"} }, says: "not found", late: true},
+		"inheritsbridge":  {spec: template("base-office"), says: "net0 on bridge vmbr0", late: true},
+		"templatestorage": {spec: template("base-local"), says: "(storages): a disk on storage local-lvm", late: true},
+		"templatefull": {
+			spec: func(p *p) {
+				p.Template, p.Clone = new(intstr.FromString("base-local")), &v1alpha1.MachineClone{Full: new(true)}
+			},
+			says: "(storages): a disk on storage local-lvm", late: true,
+		},
+		"clonevm":       {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim))}), says: "not found", late: true},
+		"clonevmname":   {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromString("victim"))}), says: "not found", late: true},
+		"clonesnapshot": {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim)), Snapshot: new("before")}), says: "not found", late: true},
+		"clonestorage": {
+			spec: func(p *p) { p.Clone = &v1alpha1.MachineClone{Full: new(true), Storage: new("local-lvm")} },
+			says: "(storages): clone.storage",
+		},
+		"templateref": {spec: none(func(p *p) { p.TemplateRef = &v1alpha1.Reference{Name: "x"} }), says: "(kinds): an Image"},
+		"iso":         {spec: none(func(p *p) { p.ISO = new("nfs:iso/windows-11.iso") }), says: "(images): iso"},
+		"imagevolume": {spec: none(func(p *p) {
+			disk(func(*v1alpha1.MachineDisk) {})(p)
+			p.Image = &v1alpha1.MachineImage{Volume: "nfs:import/x.qcow2"}
+		}), says: "(images): image.volume"},
+		"imageurl": {spec: none(func(p *p) {
+			disk(func(*v1alpha1.MachineDisk) {})(p)
+			p.Image = &v1alpha1.MachineImage{URL: new("http://169.254.169.254/x.qcow2")}
+		}), says: "(kinds): an Image"},
+		"restore": {spec: none(func(p *p) { p.Restore = &v1alpha1.MachineRestore{Volume: &volume} }), says: "(kinds): to restore a backup"},
+		"restorelatest": {spec: none(func(p *p) {
+			p.Restore = &v1alpha1.MachineRestore{LatestOf: &v1alpha1.MachineRestoreLatest{Storage: "nfs", VMID: new(int32(victim))}}
+		}), says: "(kinds): to restore a backup"},
+	}
+}
