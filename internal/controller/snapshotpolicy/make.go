@@ -17,6 +17,7 @@ limitations under the License.
 package snapshotpolicy
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"regexp"
@@ -29,6 +30,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
@@ -108,6 +110,28 @@ func (r *reconciler) snapshotOf(p Policy, m Machine, run time.Time) (Snapshot, e
 	fill(s.Parameters(), p, m, run)
 	v1alpha1.CopyConfiguration(s, m)
 	return s, nil
+}
+
+// carryTenant has a cluster-scoped Snapshot have the labels of its policy that tell tenants, so that both are of one. Others are
+// not taken along: tools know what is theirs by labels, and would remove it.
+func (r *reconciler) carryTenant(ctx context.Context, p Policy, s Snapshot) error {
+	if p.GetNamespace() != "" {
+		return nil
+	}
+	configs := &cluster.ProviderConfigList{}
+	if err := r.Client.List(ctx, configs); err != nil {
+		return errors.Wrap(err, "cannot list the provider configurations, whose tenants are told by labels")
+	}
+	labels := s.GetLabels()
+	for i := range configs.Items {
+		for _, key := range tenancy.SelectorKeys(configs.Items[i].Spec.Tenants) {
+			if value, has := p.GetLabels()[key]; has {
+				labels[key] = value
+			}
+		}
+	}
+	s.SetLabels(labels)
+	return nil
 }
 
 // fill the parameters from the template. Only a VM that runs has memory.

@@ -22,7 +22,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 func TestNames(t *testing.T) {
@@ -57,4 +63,32 @@ func TestNames(t *testing.T) {
 	if objectName("a-b", "c", run) == objectName("a", "b-c", run) {
 		t.Error("names of two policies are the same")
 	}
+}
+
+// TestTenantOfSnapshots has Snapshots of a cluster-scoped policy be of its tenant, whatever tells that.
+func TestTenantOfSnapshots(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		pc := &cluster.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "site"}}
+		pc.Spec.Tenants = []v1alpha1.ProviderTenant{{Name: "a", ResourceSelector: &metav1.LabelSelector{
+			MatchLabels:      map[string]string{"team": "a"},
+			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "stage", Operator: metav1.LabelSelectorOpExists}},
+		}}}
+		l.must(l.kube.Create(l.Context(), pc))
+		of := map[string]string{"team": "a", "stage": "test", "argocd.argoproj.io/instance": "platform", tenancy.LabelClaimNamespace: "team-a"}
+		l.policy.SetLabels(of)
+		l.must(l.kube.Update(l.Context(), l.policy))
+		l.now = night(2)
+		l.rest(6)
+		all := l.snapshots()
+		if len(all) == 0 {
+			l.Fatal("there is no Snapshot")
+		}
+		want := map[string]string{labelPolicy: "nightly", "team": "a", "stage": "test", tenancy.LabelClaimNamespace: "team-a"}
+		if l.policy.GetNamespace() != "" {
+			want = map[string]string{labelPolicy: "nightly", tenancy.LabelClaimNamespace: "team-a"} // Its namespace tells.
+		}
+		if diff := cmp.Diff(want, all[0].GetLabels()); diff != "" {
+			l.Errorf("-want, +got:\n%s", diff)
+		}
+	})
 }

@@ -121,6 +121,9 @@ func (r *reconciler) take(ctx context.Context, p Policy, machine string, run tim
 		return errors.Wrapf(client.IgnoreNotFound(err), "cannot get Machine %q", machine)
 	}
 	s, err := r.snapshotOf(p, m, run)
+	if err == nil {
+		err = r.carryTenant(ctx, p, s)
+	}
 	if err != nil {
 		return err
 	}
