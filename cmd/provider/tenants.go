@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -45,19 +46,19 @@ import (
 // tenantsCommand is the first argument of a run about tenants.
 const tenantsCommand = "tenants"
 
-// errBroken ends a check that found Machines that break rules, which were printed.
-var errBroken = errors.New("there are Machines that the tenants of the provider configuration would not have")
+// errBroken ends a check that found resources that break rules, which were printed.
+var errBroken = errors.New("there are resources that the tenants of the provider configuration would not have")
 
 // tenantsOptions are the flags of such a run.
 type tenantsOptions struct {
-	Check    tenantsCheck    `cmd:"" help:"Show what tenants may use and do, and which present Machines break the rules. It only reads."`
+	Check    tenantsCheck    `cmd:"" help:"Show what tenants may use and do, and which present resources break the rules. It only reads."`
 	Policies tenantsPolicies `cmd:"" help:"Write ValidatingAdmissionPolicies by which the API server refuses what tenants may not ask for."`
 }
 
 type tenantsCheck struct {
 	Name string `arg:"" help:"Name of the provider configuration."`
 
-	ClusterScoped bool   `help:"Check the ProviderConfig of the cluster-scoped Machines, instead of the ClusterProviderConfig."`
+	ClusterScoped bool   `help:"Check the ProviderConfig of the cluster-scoped resources, instead of the ClusterProviderConfig."`
 	File          string `help:"Manifest of a provider configuration whose tenants are tried instead of those that are there." placeholder:"FILE" short:"f"`
 	Kubeconfig    string `help:"Path of the kubeconfig. Default: that of KUBECONFIG, the pod's account or ~/.kube/config." placeholder:"PATH"`
 }
@@ -146,7 +147,7 @@ func (o *tenantsCheck) Run(ctx context.Context, out io.Writer) error {
 	return o.check(ctx, kube, out)
 }
 
-// check the Machines that use the configuration.
+// check the resources that use the configuration.
 func (o *tenantsCheck) check(ctx context.Context, kube client.Client, out io.Writer) error {
 	connections := connect.New(kube, connect.WithUserAgent(userAgent()), connect.WithDefault(os.Getenv("PROXMOX_DEFAULT_CLUSTER")))
 	conn, err := connections.Open(ctx, o.key())
@@ -159,12 +160,26 @@ func (o *tenantsCheck) check(ctx context.Context, kube client.Client, out io.Wri
 			return err
 		}
 	}
-	all, err := o.machines(ctx, kube)
+	key, err := connections.Resolve(ctx, o.key())
+	if err != nil {
+		return err
+	}
+	all, err := o.resources(ctx, kube, func(mg resource.Managed) bool {
+		k, err := connect.KeyOf(mg)
+		if err == nil && k != key && k.Name == connect.DefaultName {
+			k, err = connections.Resolve(ctx, k)
+		}
+		return err == nil && k == key
+	})
 	if err != nil {
 		return err
 	}
 	findings, err := report.Of(ctx, conn.Inventory, all, func(ctx context.Context, mg resource.Managed) (*tenancy.Tenant, error) {
-		return connections.TenantAmong(ctx, mg, among)
+		t, err := connections.TenantAmong(ctx, mg, among)
+		if err != nil {
+			return nil, err
+		}
+		return connect.WithVNets(ctx, conn.Inventory, t)
 	})
 	if err != nil {
 		return err
@@ -196,28 +211,31 @@ func tenantsOf(file string) ([]v1alpha1.ProviderTenant, error) {
 	return manifest.Spec.Tenants, nil
 }
 
-// machines that use the configuration.
-func (o *tenantsCheck) machines(ctx context.Context, kube client.Reader) ([]resource.Managed, error) {
-	var list resource.ManagedList = &namespaced.MachineList{}
+// resources of all kinds that use the configuration.
+func (o *tenantsCheck) resources(ctx context.Context, kube client.Client, uses func(resource.Managed) bool) ([]resource.Managed, error) {
+	group := namespaced.SchemeGroupVersion
 	if o.ClusterScoped {
-		list = &cluster.MachineList{}
-	}
-	if err := kube.List(ctx, list); err != nil {
-		return nil, errors.Wrap(err, "cannot list the Machines")
+		group = cluster.SchemeGroupVersion
 	}
 	var all []resource.Managed
-	for _, mg := range list.GetItems() {
-		if k, err := connect.KeyOf(mg); err == nil && k == o.key() {
-			all = append(all, mg)
+	for kind := range kube.Scheme().KnownTypes(group) {
+		object, err := kube.Scheme().New(group.WithKind(kind))
+		list, is := object.(resource.ManagedList)
+		if err != nil || !is {
+			continue
 		}
+		if err := kube.List(ctx, list); err != nil {
+			return nil, errors.Wrapf(err, "cannot list what there is of %s", strings.TrimSuffix(kind, "List"))
+		}
+		all = append(all, slices.DeleteFunc(list.GetItems(), func(mg resource.Managed) bool { return !uses(mg) })...)
 	}
 	return all, nil
 }
 
-// printTenants writes the rules, and a line for each Machine that breaks one.
+// printTenants writes the rules, and a line for each resource that breaks one.
 func printTenants(out io.Writer, tenants []v1alpha1.ProviderTenant, findings []report.Finding) error {
 	if len(tenants) == 0 {
-		fmt.Fprintln(out, "The provider configuration has no tenants: every Machine may do all that the credentials may.")
+		fmt.Fprintln(out, "The provider configuration has no tenants: every resource may do all that the credentials may.")
 	}
 	for _, t := range tenants {
 		name := t.Name
@@ -236,10 +254,10 @@ func printTenants(out io.Writer, tenants []v1alpha1.ProviderTenant, findings []r
 	for _, f := range findings {
 		for _, b := range f.Breaks {
 			if broken == 0 {
-				fmt.Fprintln(w, "\nNAMESPACE\tMACHINE\tVMID\tWOULD BE REFUSED")
+				fmt.Fprintln(w, "\nNAMESPACE\tKIND\tNAME\tVMID\tWOULD BE REFUSED")
 			}
 			broken++
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", f.Namespace, f.Name, vmidText(f.VMID), b)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", f.Namespace, f.Kind, f.Name, vmidText(f.VMID), b)
 		}
 	}
 	if err := w.Flush(); err != nil {
@@ -248,7 +266,7 @@ func printTenants(out io.Writer, tenants []v1alpha1.ProviderTenant, findings []r
 	if broken > 0 {
 		return errBroken
 	}
-	fmt.Fprintf(out, "\n%d Machines, and none breaks a rule.\n", len(findings))
+	fmt.Fprintf(out, "\n%d resources, and none breaks a rule.\n", len(findings))
 	return nil
 }
 

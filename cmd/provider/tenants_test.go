@@ -1,0 +1,219 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/yaml"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+)
+
+// teamA is a tenant that may have VMs on one node.
+func teamA() v1alpha1.ProviderTenant {
+	return v1alpha1.ProviderTenant{Name: "team-a", Namespaces: []string{"a"}, Pools: []string{"team-a"}, Nodes: []string{"pve1"}, Storages: []string{"ceph"}}
+}
+
+// tenantsLab is a provider configuration named site of a cluster, and what uses it.
+func tenantsLab(t *testing.T, tenants []v1alpha1.ProviderTenant, objects ...client.Object) (client.Client, *simulator.Server) {
+	t.Helper()
+	scenario, err := simulator.Quickstart()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scenario.Pools = append(scenario.Pools, simulator.ScenarioPool{ID: "team-a"})
+	scenario.Guests = append(scenario.Guests, simulator.ScenarioGuest{VMID: 20001, Node: "pve2", Pool: "team-a", Config: map[string]string{"name": "there"}})
+	pve := simulatortest.NewTest(t, simulator.Options{Scenario: scenario})
+	spec := v1alpha1.ProviderConfigSpec{
+		Endpoints: []string{pve.URL()}, TLS: &v1alpha1.ProviderTLS{CACertificate: new(string(pve.CA()))}, Tenants: tenants,
+		Credentials: v1alpha1.ProviderCredentials{SecretRef: &v1alpha1.SecretOptionalKeyReference{
+			SecretReference: v1alpha1.SecretReference{Namespace: new("system"), Name: "pve"},
+		}},
+	}
+	scheme, err := newScheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := append([]client.Object{
+		&namespaced.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "site"}, Spec: spec},
+		&cluster.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "site"}, Spec: spec},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "pve"}, Data: map[string][]byte{
+			"tokenID": []byte(simulatortest.TestToken), "tokenSecret": []byte(simulatortest.TestSecret),
+		}},
+	}, objects...)
+	return fake.NewClientBuilder().WithScheme(scheme).WithObjects(all...).Build(), pve
+}
+
+// of has a resource use a configuration.
+func of(config string, mg resource.Managed) client.Object {
+	switch mg := mg.(type) {
+	case resource.ModernManaged:
+		mg.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: config})
+	case resource.LegacyManaged:
+		mg.SetProviderConfigReference(&xpv2.Reference{Name: config})
+	}
+	return mg
+}
+
+func teamMachine(name string, spec v1alpha1.MachineParameters) *namespaced.Machine {
+	return &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name}, Spec: namespaced.MachineSpec{ForProvider: spec}}
+}
+
+func TestTenantsCheck(t *testing.T) {
+	elsewhere := v1alpha1.MachineParameters{Node: new("pve3")}
+	there := teamMachine("there", v1alpha1.MachineParameters{})
+	there.Status.AtProvider.VMID, there.Status.AtProvider.UUID = new(int32(20001)), "c0c0c0c0-0000-4000-8000-000000020001"
+	claimed := &cluster.Machine{
+		ObjectMeta: metav1.ObjectMeta{Name: "claimed", Labels: map[string]string{"crossplane.io/claim-namespace": "a"}},
+		Spec:       cluster.MachineSpec{ForProvider: elsewhere},
+	}
+	cases := map[string]struct {
+		reason  string
+		check   tenantsCheck
+		tenants []v1alpha1.ProviderTenant
+		file    []v1alpha1.ProviderTenant
+		objects []client.Object
+		broken  []string // Rows, by their fields.
+		says    string
+	}{
+		"Fine": {
+			reason: "What keeps the rules is counted.", tenants: []v1alpha1.ProviderTenant{teamA()},
+			objects: []client.Object{of("site", teamMachine("web", v1alpha1.MachineParameters{}))}, says: "1 resources, and none breaks a rule.",
+		},
+		"None": {
+			reason:  "Without tenants everything may stay.",
+			objects: []client.Object{of("site", teamMachine("web", elsewhere))}, says: "every resource may do all that the credentials may",
+		},
+		"Spec": {
+			reason: "What a spec asks for.", tenants: []v1alpha1.ProviderTenant{teamA()},
+			objects: []client.Object{of("site", teamMachine("web", elsewhere)), of("other", teamMachine("not-of-it", elsewhere))},
+			broken:  []string{`a Machine web - tenant "team-a" may not (nodes): no VM on node pve3`}, says: "  pools:\n  - team-a",
+		},
+		"VM": {
+			reason: "And where a VM is.", tenants: []v1alpha1.ProviderTenant{teamA()}, objects: []client.Object{of("site", there)},
+			broken: []string{`a Machine there 20001 tenant "team-a" may not (nodes): no VM on node pve2`},
+		},
+		"Kinds": {
+			reason: "Kinds that tenants may not have.", tenants: []v1alpha1.ProviderTenant{teamA()},
+			objects: []client.Object{
+				of("site", &namespaced.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "data"}}),
+				of("site", &namespaced.Pool{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "own"}}),
+			},
+			broken: []string{
+				`a Pool own - tenant "team-a" may not (kinds): to have a resource of kind Pool`,
+				`a Volume data - tenant "team-a" may not (kinds): to have a resource of kind Volume`,
+			},
+		},
+		"File": {
+			reason: "A manifest stands in for what is there.", file: []v1alpha1.ProviderTenant{teamA()},
+			objects: []client.Object{of("site", teamMachine("web", elsewhere))},
+			broken:  []string{`a Machine web - tenant "team-a" may not (nodes): no VM on node pve3`},
+		},
+		"Default": {
+			reason: "What names default uses what stands in for that.", tenants: []v1alpha1.ProviderTenant{teamA()},
+			objects: []client.Object{of("default", teamMachine("web", elsewhere))},
+			broken:  []string{`a Machine web - tenant "team-a" may not (nodes): no VM on node pve3`},
+		},
+		"ClusterScoped": {
+			reason: "Cluster-scoped resources have a configuration of their own.", check: tenantsCheck{ClusterScoped: true},
+			tenants: []v1alpha1.ProviderTenant{teamA()}, objects: []client.Object{of("site", claimed), of("site", teamMachine("web", elsewhere))},
+			broken: []string{`Machine claimed - tenant "team-a" may not (nodes): no VM on node pve3`},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("PROXMOX_DEFAULT_CLUSTER", "site")
+			kube, pve := tenantsLab(t, tc.tenants, tc.objects...)
+			if tc.check.Name = "site"; tc.file != nil {
+				tc.check.File = manifestOf(t, tc.file)
+			}
+			var out bytes.Buffer
+			err := tc.check.check(t.Context(), kube, &out)
+			if errors.Is(err, errBroken) != (len(tc.broken) > 0) || err != nil && !errors.Is(err, errBroken) {
+				t.Errorf("\n%s\n%v", tc.reason, err)
+			}
+			_, table, _ := strings.Cut(out.String(), "WOULD BE REFUSED\n")
+			var rows []string
+			for row := range strings.Lines(table) {
+				rows = append(rows, strings.Join(strings.Fields(row), " "))
+			}
+			if diff := cmp.Diff(tc.broken, rows); diff != "" {
+				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+			if text := out.String(); !strings.Contains(text, tc.says) || strings.Contains(text, simulatortest.TestSecret) {
+				t.Errorf("\n%s\nwant %q and no secret, got\n%s", tc.reason, tc.says, text)
+			}
+			if w := written(pve); len(w) > 0 {
+				t.Errorf("a check writes: %v", w)
+			}
+		})
+	}
+}
+
+// manifestOf a configuration with tenants.
+func manifestOf(t *testing.T, tenants []v1alpha1.ProviderTenant) string {
+	t.Helper()
+	text, err := yaml.Marshal(&namespaced.ClusterProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Tenants: tenants}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "site.yaml")
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// TestTenantsPoliciesCommand has the command write what can be applied.
+func TestTenantsPoliciesCommand(t *testing.T) {
+	var out bytes.Buffer
+	if err := tenants(t.Context(), []string{"policies", "site", "-f", manifestOf(t, []v1alpha1.ProviderTenant{teamA()})}, &out); err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for part := range strings.SplitSeq(strings.TrimPrefix(out.String(), "---\n"), "\n---\n") {
+		o := &metav1.PartialObjectMetadata{}
+		if err := yaml.Unmarshal([]byte(part), o); err != nil {
+			t.Fatal(err)
+		}
+		if o.Name == "" || o.APIVersion != "admissionregistration.k8s.io/v1" {
+			t.Errorf("cannot be applied:\n%s", part)
+		}
+		kinds = append(kinds, o.Kind)
+	}
+	const policy, binding = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
+	if diff := cmp.Diff([]string{policy, policy, policy, binding, binding, binding}, kinds); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
