@@ -74,7 +74,7 @@ func (c StorageAPI) BackUp(ctx context.Context, ref Ref, o BackupOptions) (UPID,
 		op: "back up VM " + strconv.Itoa(ref.VMID), method: http.MethodPost, path: "/nodes/{node}/vzdump", args: []string{ref.Node},
 		form: o.form(ref.VMID),
 	}
-	if why := ref.validate(); why != "" {
+	if why := ref.validate(r.method); why != "" {
 		return "", r.refuse(why)
 	}
 	answer, err := c.beginAnswer(ctx, r)

@@ -63,7 +63,7 @@ func creation(ref Ref, p Params) request {
 
 // start makes a request that starts a task of a VM.
 func (c *conn) start(ctx context.Context, ref Ref, r request) (UPID, error) {
-	if why := ref.validate(); why != "" {
+	if why := ref.validate(r.method); why != "" {
 		return "", r.refuse(why)
 	}
 	return c.begin(ctx, r)

@@ -540,6 +540,17 @@ func TestRefusedLocally(t *testing.T) {
 			_, err := c.Interfaces(ctx, Ref{Node: "pve1", VMID: 1000000000})
 			return err
 		}},
+		"ContainerConfigured": {reason: "A container is not changed.", call: func(ctx context.Context, c *Client) error {
+			return c.Configure(ctx, Ref{Node: "pve1", VMID: 101, Container: true}, Change{Set: Params{"cores": "2"}})
+		}},
+		"ContainerDeleted": {reason: "A container is not deleted.", call: func(ctx context.Context, c *Client) error {
+			_, err := c.Delete(ctx, Ref{Node: "pve1", VMID: 101, Container: true}, DeleteOptions{})
+			return err
+		}},
+		"ContainerBackedUp": {reason: "A container is not backed up.", call: func(ctx context.Context, c *Client) error {
+			_, err := c.BackUp(ctx, Ref{Node: "pve1", VMID: 101, Container: true}, BackupOptions{Storage: "local"})
+			return err
+		}},
 		"CloneID": {
 			reason: "Never a clone without an id.",
 			call:   func(ctx context.Context, c *Client) error { _, err := c.Clone(ctx, vm100, CloneOptions{}); return err },

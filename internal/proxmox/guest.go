@@ -27,26 +27,35 @@ import (
 	telmate "github.com/Telmate/proxmox-api-go/proxmox"
 )
 
-// A Ref says where a VM is.
+// A Ref says where a VM is, or a container.
 type Ref struct {
-	// Node on which the VM is now.
+	// Node on which the guest is now.
 	Node string
 
-	// VMID of the VM, from 100 to 999999999.
+	// VMID of the guest, from 100 to 999999999.
 	VMID int
+
+	// Container reports whether it is a container, which can be read and not changed.
+	Container bool
 }
 
-// String is the VM and its node.
-func (r Ref) String() string {
-	return "VM " + strconv.Itoa(r.VMID) + " on node " + strconv.Quote(r.Node)
+// String returns the guest and its node.
+func (r Ref) String() string { return r.Words() + " on node " + strconv.Quote(r.Node) }
+
+// Words returns the guest without its node: VM 100, or container 101.
+func (r Ref) Words() string {
+	return map[bool]string{false: "VM ", true: "container "}[r.Container] + strconv.Itoa(r.VMID)
 }
 
 func (r Ref) args() []string { return []string{r.Node, strconv.Itoa(r.VMID)} }
 
-// validate refuses what cannot be part of a path.
-func (r Ref) validate() string {
-	if !validNode(r.Node) {
+// validate refuses what cannot be part of a path, and to change a container.
+func (r Ref) validate(method string) string {
+	switch {
+	case !validNode(r.Node):
 		return "node name is not valid"
+	case r.Container && method != http.MethodGet:
+		return "containers are not changed"
 	}
 	return validVMID(r.VMID)
 }
@@ -63,9 +72,10 @@ func (r request) refuse(why string) *Error {
 	return &Error{Op: r.op, Method: r.method, Path: r.path, Message: why, local: true}
 }
 
-// machine is a request about one VM.
+// machine returns a request about one guest.
 func machine(op, method string, ref Ref, path string) request {
-	return request{op: op + " " + ref.String(), method: method, path: "/nodes/{node}/qemu/{vmid}" + path, args: ref.args()}
+	of := map[bool]string{false: "qemu", true: "lxc"}[ref.Container]
+	return request{op: op + " " + ref.String(), method: method, path: "/nodes/{node}/" + of + "/{vmid}" + path, args: ref.args()}
 }
 
 // A Guest is a VM or container as lists show it.
@@ -117,8 +127,11 @@ type Guest struct {
 	MaxDisk, DiskRead, DiskWritten int64
 }
 
-// Ref says where the guest is.
+// Ref says where the guest is, as a VM.
 func (g Guest) Ref() Ref { return Ref{Node: g.Node, VMID: g.VMID} }
+
+// RefByType says where the guest is, as a VM or as a container.
+func (g Guest) RefByType() Ref { return Ref{Node: g.Node, VMID: g.VMID, Container: g.Type == "lxc"} }
 
 // VMIDTaken reports whether a guest has the VMID, be it one that the user may not see.
 // Any user may ask.

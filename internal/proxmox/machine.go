@@ -100,7 +100,7 @@ func (c GuestAPI) config(ctx context.Context, ref Ref, query url.Values) (VMConf
 
 // vm makes a request about a VM, unless the reference is not valid.
 func (c *conn) vm(ctx context.Context, ref Ref, r request, data any) error {
-	if why := ref.validate(); why != "" {
+	if why := ref.validate(r.method); why != "" {
 		return r.refuse(why)
 	}
 	return c.do(ctx, r, data)

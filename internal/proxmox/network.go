@@ -185,17 +185,3 @@ func (c NetworkAPI) CorosyncLinks(ctx context.Context) (map[string][]string, err
 	}
 	return all, nil
 }
-
-// ContainerConfig reads the configuration of a container.
-func (c NetworkAPI) ContainerConfig(ctx context.Context, ref Ref) (Settings, error) {
-	var data map[string]setting
-	r := onNode("read container "+strconv.Itoa(ref.VMID), http.MethodGet, ref.Node, "/lxc/{vmid}/config")
-	r.args = append(r.args, strconv.Itoa(ref.VMID))
-	if why := ref.validate(); why != "" {
-		return Settings{}, r.refuse(why)
-	}
-	if err := c.do(ctx, r, &data); err != nil {
-		return Settings{}, err
-	}
-	return newSettings(data), nil
-}

@@ -238,11 +238,23 @@ func TestReads(t *testing.T) {
 			want:   map[string][]string{"pve1": {"192.0.2.11", "10.9.0.11"}, "pve2": nil},
 		},
 		"ContainerConfig": {
-			reason: "A container has NICs too.",
-			data:   `{"digest":"e1e1","hostname":"db","net0":"name=eth0,bridge=vmbr0"}`,
-			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.ContainerConfig(ctx, vm100)) },
-			path:   "/nodes/pve1/lxc/100/config",
-			want:   Settings{Digest: "e1e1", Values: map[string]string{"hostname": "db", "net0": "name=eth0,bridge=vmbr0"}},
+			reason: "The configuration of a container may have a list, which is left out.",
+			data:   `{"digest":"e1e1","hostname":"db","net0":"name=eth0,bridge=vmbr0","lxc":[["lxc.cap.drop","sys_time"]]}`,
+			call: func(ctx context.Context, c *Client) (any, error) {
+				return read(c.SnapshotConfig(ctx, container101, "before"))
+			},
+			path:  "/nodes/pve1/lxc/101/config",
+			query: "snapshot=before",
+			want:  VMConfig{Digest: "e1e1", Values: map[string]string{"hostname": "db", "net0": "name=eth0,bridge=vmbr0", "lxc": ""}},
+		},
+		"ContainerPending": {
+			reason: "A mount point that waits for a restart is shown as that of a VM.",
+			data:   `[{"key":"mp0","value":"files:101/vm-101-disk-1.raw,mp=/srv","delete":1},{"key":"digest","value":"e1e1"}]`,
+			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.Pending(ctx, container101)) },
+			path:   "/nodes/pve1/lxc/101/pending",
+			want: []PendingValue{
+				{Key: "mp0", Value: new("files:101/vm-101-disk-1.raw,mp=/srv"), Delete: 1}, {Key: "digest", Value: new("e1e1")},
+			},
 		},
 		"NodeInterfaces": {
 			reason: "Comments come back with a line end, and what has no value is left out.",

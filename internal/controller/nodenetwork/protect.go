@@ -241,20 +241,12 @@ func usersOf(ctx context.Context, v view, of nodenet.Config) (map[string][]strin
 // nicsOf returns the NICs of a guest as they are configured, those that wait for a restart
 // included.
 func nicsOf(ctx context.Context, v view, g proxmox.Guest) (words string, nics []string, err error) {
-	ref := proxmox.Ref{Node: g.Node, VMID: g.VMID}
-	if g.Type == "lxc" {
-		c, err := v.Client.ContainerConfig(ctx, ref)
-		for option, value := range c.Values {
-			nics = append(nics, nicOf(option, &value)...)
-		}
-		return fmt.Sprintf("container %d", g.VMID), nics, err
-	}
-	all, err := v.Client.Pending(ctx, ref)
+	all, err := v.Client.Pending(ctx, g.RefByType())
 	for _, option := range all {
 		nics = append(nics, nicOf(option.Key, option.Value)...)
 		nics = append(nics, nicOf(option.Key, option.Pending)...)
 	}
-	return fmt.Sprintf("VM %d", g.VMID), nics, err
+	return g.RefByType().Words(), nics, err
 }
 
 // nicOf returns the value of an option that is a NIC.

@@ -87,8 +87,13 @@ func (c *Call) Deleted() []string { return schema.SplitList(c.Values["delete"]) 
 // VMID returns the VMID that a call names.
 func (c *Call) VMID() int { return c.Num("vmid") }
 
-// Guest finds the guest that the call is about on the node that answers.
-func (c *Call) Guest() (*state.Guest, error) { return c.State.Guest(c.Node, c.VMID()) }
+// Guest finds the VM, or the container, that the call is about on the node that answers.
+func (c *Call) Guest() (*state.Guest, error) {
+	if strings.HasPrefix(c.Method.Path, "/nodes/{node}/lxc/") {
+		return c.State.Container(c.Node, c.VMID())
+	}
+	return c.State.Guest(c.Node, c.VMID())
+}
 
 // RootOnly fails when somebody else sets an option that is for root@pam.
 func (c *Call) RootOnly(names ...string) error {

@@ -53,6 +53,17 @@ func (st *State) Guest(node string, vmid int) (*Guest, error) {
 	return nil, apierr.Errorf("Configuration file 'nodes/%s/qemu-server/%d.conf' does not exist", node, vmid)
 }
 
+// Container finds a container on a node.
+func (st *State) Container(node string, vmid int) (*Guest, error) {
+	if g := st.Containers[vmid]; g != nil && g.Node == node {
+		return g, nil
+	}
+	return nil, apierr.Errorf("Configuration file 'nodes/%s/lxc/%d.conf' does not exist", node, vmid)
+}
+
+// Taken finds the VM or the container that has a VMID, or nil.
+func (st *State) Taken(vmid int) *Guest { return cmp.Or(st.Guests[vmid], st.Containers[vmid]) }
+
 // Written is the guest whose configuration a task writes without reading it: a file that is not there is made, unless
 // another node has one of that VMID.
 func (st *State) Written(node string, vmid int) (*Guest, error) {

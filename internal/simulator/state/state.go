@@ -44,6 +44,8 @@ type State struct {
 	Guests   map[int]*Guest
 	Storages map[string]*Storage
 	Pools    map[string]*Pool
+	// Containers are shown and read like VMs. Nothing makes or runs them.
+	Containers map[int]*Guest `json:",omitempty"`
 	// Volumes are the volumes of all storages by volume ID; local ones have their node in the key.
 	Volumes map[VolumeKey]*Volume
 	// Users, Groups, Roles and ACL are the access control.
@@ -88,7 +90,7 @@ type State struct {
 func New(version string) *State {
 	return &State{
 		Version: version, Nodes: map[string]*Node{}, Guests: map[int]*Guest{}, Storages: map[string]*Storage{},
-		Pools: map[string]*Pool{}, Volumes: map[VolumeKey]*Volume{}, Users: map[string]*User{}, Groups: map[string]*Group{},
+		Pools: map[string]*Pool{}, Containers: map[int]*Guest{}, Volumes: map[VolumeKey]*Volume{}, Users: map[string]*User{}, Groups: map[string]*Group{},
 		Roles: map[string]*Role{}, HA: map[string]*HAResource{}, HAManager: newHAManager(), Firewalls: map[string]*Firewall{},
 		Backups: map[string]map[string]string{}, SDN: newSDN(), Sequence: 1000,
 		Mappings: map[string]Sections{"pci": {}, "usb": {}, "dir": {}}, HAGroups: Sections{}, HARules: Sections{}, Replications: Sections{},

@@ -54,14 +54,14 @@ func root(*engine.Call) (any, error) {
 
 func nextID(c *engine.Call) (any, error) {
 	if c.Has("vmid") {
-		if c.State.Guests[c.VMID()] != nil {
+		if c.State.Taken(c.VMID()) != nil {
 			return nil, apierr.Param("vmid", "VM %d already exists", c.VMID())
 		}
 		return c.Str("vmid"), nil
 	}
 	lower, upper := idRange(c, c.State.Options)
 	for id := lower; id < upper; id++ {
-		if c.State.Guests[id] == nil {
+		if c.State.Taken(id) == nil {
 			return strconv.Itoa(id), nil
 		}
 	}

@@ -99,6 +99,7 @@ func Resources(c *engine.Call) (any, error) {
 		kind string
 		list func(*engine.Call) []map[string]any
 	}{
+		{"vm", containerResources},
 		{"pool", poolResources},
 		{"node", nodeResources},
 		{"storage", storageResources},
@@ -149,6 +150,22 @@ func guestResources(c *engine.Call, out []byte) []byte {
 		}
 		r = append(r, "},"...)
 		out = r
+	}
+	return out
+}
+
+// containerResources returns the containers.
+func containerResources(c *engine.Call) []map[string]any {
+	out := []map[string]any{}
+	for _, vmid := range slices.Sorted(maps.Keys(c.State.Containers)) {
+		if !c.State.May(c.Who, state.VMPath(vmid), "VM.Audit") {
+			continue
+		}
+		g := c.State.Containers[vmid]
+		out = append(out, map[string]any{
+			"id": "lxc/" + strconv.Itoa(vmid), "type": "lxc", "vmid": vmid, "node": g.Node, "status": string(g.Power), "name": g.Config["hostname"],
+			"template": schema.Flag(g.Config["template"] == "1"),
+		})
 	}
 	return out
 }

@@ -57,7 +57,7 @@ func createGuest(c *engine.Call) (any, error) {
 
 // claim takes a VMID by writing a configuration that holds nothing but a lock.
 func claim(c *engine.Call, vmid int, lock string) error {
-	if g := c.State.Guests[vmid]; g != nil {
+	if g := c.State.Taken(vmid); g != nil {
 		return apierr.Errorf("VM %d already exists on node '%s'", vmid, g.Node)
 	}
 	c.State.Guests[vmid] = &state.Guest{

@@ -71,7 +71,18 @@ func Routes() map[string]engine.Handler {
 	}
 	maps.Copy(out, snapshotRoutes())
 	maps.Copy(out, agentCommands(guest))
+	maps.Copy(out, containerRoutes())
 	return out
+}
+
+// containerRoutes returns the methods that read containers.
+func containerRoutes() map[string]engine.Handler {
+	const container = "/nodes/{node}/lxc/{vmid}"
+	return map[string]engine.Handler{
+		"GET " + container + "/config":   GetConfig,
+		"GET " + container + "/pending":  getPending,
+		"GET " + container + "/snapshot": listSnapshots,
+	}
 }
 
 func snapshotRoutes() map[string]engine.Handler {
