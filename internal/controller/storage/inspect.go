@@ -19,7 +19,6 @@ package storage
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -30,7 +29,6 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/config"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
-	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -88,7 +86,7 @@ func unknownNode(wanted []string, nodes []proxmox.Node) error {
 }
 
 // judge sets the condition Available, and returns the problem that the storage is
-// available nowhere.
+// not available on any node.
 func judge(v view, disabled bool) []kind.Problem {
 	var missing []string
 	nodes := v.Resource.Observation().Nodes
@@ -100,84 +98,17 @@ func judge(v view, disabled bool) []kind.Problem {
 	c := xpv2.Condition{Type: TypeAvailable, Status: corev1.ConditionTrue, Reason: ReasonAvailable, LastTransitionTime: metav1.Now()}
 	switch {
 	case disabled:
-		c.Status, c.Reason = corev1.ConditionFalse, ReasonDisabled
+		c.Status, c.Reason, c.Message = corev1.ConditionFalse, ReasonDisabled, "the storage is out of use: set disabled to false to use it"
 	case len(nodes) == 0:
-		c.Status, c.Reason, c.Message = corev1.ConditionFalse, ReasonUnavailable, "no node has reported the storage yet: that takes a few seconds"
+		c.Status, c.Reason, c.Message = corev1.ConditionFalse, ReasonUnavailable, "no node has reported the storage yet: wait a few seconds"
 	case len(missing) > 0:
-		c.Status, c.Reason, c.Message = corev1.ConditionFalse, ReasonUnavailable, "not available on "+strings.Join(missing, ", ")
+		c.Status, c.Reason = corev1.ConditionFalse, ReasonUnavailable
+		c.Message = "the storage is not available on " + strings.Join(missing, ", ") +
+			": check that each node is on and reaches what the storage is on"
 	}
 	v.Resource.SetConditions(c.WithObservedGeneration(v.Resource.GetGeneration()))
 	if disabled || len(missing) < len(nodes) {
 		return nil
 	}
-	return []kind.Problem{{Reason: ReasonUnavailable, Message: "the storage is available on no node: " + c.Message}}
-}
-
-// users of a storage are the guests that have volumes there, and the VMs whose
-// configurations name it.
-func users(ctx context.Context, v view) ([]string, error) {
-	ids := map[int]bool{}
-	if err := owners(ctx, v, ids); err != nil {
-		return nil, err
-	}
-	guests, err := v.Inventory.Guests(ctx, inventory.Fresh)
-	if err != nil {
-		return nil, err
-	}
-	for _, g := range guests {
-		if g.Type != "qemu" || ids[g.VMID] {
-			continue
-		}
-		c, err := v.Inventory.Config(ctx, proxmox.Ref{Node: g.Node, VMID: g.VMID})
-		if err != nil {
-			return nil, err
-		}
-		for _, value := range c.Values {
-			ids[g.VMID] = ids[g.VMID] || strings.HasPrefix(value, v.Name+":")
-		}
-	}
-	var all []string
-	for _, id := range sorted(ids) {
-		all = append(all, "VM "+strconv.Itoa(id))
-	}
-	return all, nil
-}
-
-// owners adds the guests that have volumes on the storage. What is not available on a node
-// cannot be listed there; a shared storage is listed once.
-func owners(ctx context.Context, v view, ids map[int]bool) error {
-	all, err := v.Inventory.Storages(ctx)
-	if err != nil {
-		return err
-	}
-	for _, s := range all {
-		if s.Name != v.Name || s.Status != available {
-			continue
-		}
-		for _, content := range []string{"images", "rootdir"} {
-			volumes, err := v.Client.Volumes(ctx, s.Node, s.Name, content)
-			if err != nil {
-				return err
-			}
-			for _, volume := range volumes {
-				ids[volume.VMID] = ids[volume.VMID] || volume.VMID != 0
-			}
-		}
-		if s.Shared {
-			return nil
-		}
-	}
-	return nil
-}
-
-// sorted are the VMIDs that are true.
-func sorted(ids map[int]bool) []int {
-	var all []int
-	for id, yes := range ids {
-		if yes {
-			all = append(all, id)
-		}
-	}
-	slices.Sort(all)
-	return all
+	return []kind.Problem{{Reason: ReasonUnavailable, Message: c.Message}}
 }

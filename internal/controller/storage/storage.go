@@ -15,8 +15,8 @@ limitations under the License.
 */
 
 // Package storage describes storages for the engine of configuration objects: this file
-// has the table, options.go the options of each type, and inspect.go what is seen beside
-// them.
+// has the table, options.go the options of each type, inspect.go what is seen beside
+// them, and users.go which guests use a storage.
 package storage
 
 import (
@@ -53,7 +53,11 @@ func privileges(v config.Verb, name string, _ *parameters) []proxmox.Privilege {
 	if v == config.See {
 		return []proxmox.Privilege{see}
 	}
-	return []proxmox.Privilege{see, {Path: "/storage", Names: []string{"Datastore.Allocate"}}}
+	all := []proxmox.Privilege{see, {Path: "/storage", Names: []string{"Datastore.Allocate"}}}
+	if v == config.Delete { // Whom the user does not see cannot be found to use it.
+		all = append(all, proxmox.Privilege{Path: "/vms", Names: []string{"VM.Audit"}})
+	}
+	return all
 }
 
 // password of the user on the server.

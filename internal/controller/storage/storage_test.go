@@ -35,35 +35,35 @@ func release(s configtest.Simulator) {
 	s.Edit(func(st *simulator.State) { delete(st.Guests[9000].Config, "ide3") })
 }
 
-func TestStorage(t *testing.T) {
-	k := configtest.Kind{
+// files returns a storage of that name.
+func files() configtest.Kind {
+	return configtest.Kind{
 		Setup: config.Setup(storage.Table()), Kind: "Storage", Collection: storage.Table().Collection, Name: "files",
 		Use: use, Release: release, User: "VM 9000",
 		Denied: proxmox.Privilege{Path: "/storage", Names: []string{"Datastore.Allocate"}},
 	}
-	t.Run("Dir", func(t *testing.T) {
-		dir := k
-		dir.Spec = "{name: files, dir: {path: /srv/files}, content: [iso, images], nodes: [pve1], pruneBackups: {keepLast: 3}}"
-		dir.Want = map[string]string{"type": "dir", "path": "/srv/files", "content": "images,iso", "nodes": "pve1", "prune-backups": "keep-last=3"}
-		dir.Changed = "{name: files, dir: {path: /srv/files}, content: [iso], nodes: [], pruneBackups: {keepLast: 5, keepDaily: 7}}"
-		dir.WantChanged = map[string]string{"content": "iso", "nodes": "", "prune-backups": "keep-daily=7,keep-last=5"}
-		dir.Foreign = proxmox.Params{"type": "dir", "path": "/srv/files", "content": "backup"}
-		dir.Same = proxmox.Params{"type": "dir", "path": "/srv/files", "content": "iso,images", "nodes": "pve1", "prune-backups": "keep-last=3"}
-		dir.Drift = proxmox.Change{Set: proxmox.Params{"content": "iso"}, Delete: []string{"nodes"}}
-		configtest.Run(t, dir)
-	})
-	t.Run("CIFS", func(t *testing.T) {
-		cifs := k
-		cifs.Once = true
-		ref := "passwordSecretRef: {namespace: team, name: smb, key: password}"
-		cifs.Secrets = map[string]map[string]string{"smb": {"password": "s3cret-of-smb"}}
-		cifs.Spec = "{name: files, cifs: {server: smb.example.com, share: iso, username: pve, " + ref + "}, content: [iso]}"
-		cifs.Want = map[string]string{"type": "cifs", "server": "smb.example.com", "share": "iso", "username": "pve", "password": ""}
-		cifs.Changed = "{name: files, cifs: {server: smb.example.com, share: iso, username: other, " + ref + "}, content: [iso], disabled: false}"
-		cifs.WantChanged = map[string]string{"username": "other"}
-		cifs.Foreign = proxmox.Params{"type": "cifs", "server": "smb.example.com", "share": "iso", "username": "someone", "content": "iso"}
-		cifs.Same = proxmox.Params{"type": "cifs", "server": "smb.example.com", "share": "iso", "username": "pve", "content": "iso", "password": "x"}
-		cifs.Drift = proxmox.Change{Set: proxmox.Params{"username": "drift"}}
-		configtest.Run(t, cifs)
-	})
+}
+
+// TestStorage has a directory, with all options that it has, live in both scopes and on both versions.
+func TestStorage(t *testing.T) {
+	k := files()
+	k.Spec = `{name: files, dir: {path: /srv/files, mountpoint: "yes", createBasePath: false, createSubdirs: false}, content: [iso, images],
+		nodes: [pve1], pruneBackups: {keepLast: 3}, preallocation: falloc, shared: true}`
+	k.Want = map[string]string{
+		"type": "dir", "path": "/srv/files", "is_mountpoint": "yes", "create-base-path": "0", "create-subdirs": "0", "content": "images,iso",
+		"nodes": "pve1", "prune-backups": "keep-last=3", "preallocation": "falloc", "shared": "1",
+	}
+	k.Changed = `{name: files, dir: {path: /srv/files, mountpoint: "", createBasePath: true, createSubdirs: true}, content: [iso], nodes: [],
+		pruneBackups: {keepLast: 5, keepDaily: 7}, preallocation: full, shared: false}`
+	k.WantChanged = map[string]string{
+		"is_mountpoint": "", "create-base-path": "1", "create-subdirs": "1", "content": "iso", "nodes": "",
+		"prune-backups": "keep-daily=7,keep-last=5", "preallocation": "full", "shared": "",
+	}
+	k.Foreign = proxmox.Params{"type": "dir", "path": "/srv/files", "content": "backup"}
+	k.Same = proxmox.Params{
+		"type": "dir", "path": "/srv/files", "is_mountpoint": "yes", "create-base-path": "0", "create-subdirs": "0", "content": "iso,images",
+		"nodes": "pve1", "prune-backups": "keep-last=3", "preallocation": "falloc", "shared": "1",
+	}
+	k.Drift = proxmox.Change{Set: proxmox.Params{"content": "iso"}, Delete: []string{"nodes"}}
+	configtest.Run(t, k)
 }

@@ -85,6 +85,18 @@ func (l *Life) Until(mg resource.Managed, c xpv2.ConditionType, reason xpv2.Cond
 	l.env.Until(mg, string(c)+" is False: "+string(reason), Says(mg, c, reason, words...))
 }
 
+// UntilHolds reconciles a resource until something holds.
+func (l *Life) UntilHolds(mg resource.Managed, what string, holds func() bool) {
+	l.Helper()
+	l.env.Until(mg, what, holds)
+}
+
+// UntilGone reconciles a resource that is being deleted until it is gone.
+func (l *Life) UntilGone(mg resource.Managed) {
+	l.Helper()
+	l.env.Until(mg, Gone, func() bool { return false })
+}
+
 // EditSpec edits the spec of a resource as a user does.
 func (l *Life) EditSpec(mg resource.Managed, forProvider string) {
 	l.Helper()
