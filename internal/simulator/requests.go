@@ -126,7 +126,7 @@ func masked(params schema.Values) map[string]string {
 	out := map[string]string{}
 	for name, v := range params {
 		out[name] = engine.First(v)
-		if strings.Contains(name, "password") || name == "ticket" {
+		if strings.Contains(name, "password") || slices.Contains([]string{"ticket", "keyring", "encryption-key"}, name) {
 			out[name] = "…"
 		}
 	}
