@@ -36,13 +36,15 @@ const formerIdentifiers = `
 	beingBorn births spotter sights glance doubts disputes vmSight sightOf vmSightOf bequeath heritage tinker stride
 	strides rival rivals roams remnant journey fleet fleetOf newFleet crowd newCrowd verdicts outlivedDefinition
 	StableAge WakeTurns KnownGuests RecentGuests FreshTasks
+	AnnotationSeeds AnnotationRan AnnotationOutlived ReasonNetworkPending
+	clash clashes unfit flaw flaws outdate unmade meddled
 `
 
 // formerStrings are what users saw before the first release: reasons, events and
 // annotations. They stand where they are migrated, and nowhere else.
 const formerStrings = `
 	NotOurs OtherCluster NotInDesiredPowerState RestartDidNotApply WouldNotStart ImagesLeft DisksLeft ReplicasLeft
-	TaskWarned ran-since restarted-for outlived-definition safety-interval feed-interval
+	TaskWarned ran-since restarted-for last-restart-hash outlived-definition safety-interval feed-interval
 `
 
 // migrates returns the files that may have former strings, since they carry over what

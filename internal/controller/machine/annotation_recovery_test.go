@@ -41,6 +41,7 @@ func TestFormerAnnotationsAreRenamed(t *testing.T) {
 	for former, present := range map[string]string{
 		"proxmox.vitistack.io/ran-since":           object.AnnotationRunningSince,
 		"proxmox.vitistack.io/restarted-for":       object.AnnotationLastRestart,
+		"proxmox.vitistack.io/last-restart-hash":   object.AnnotationLastRestart,
 		"proxmox.vitistack.io/outlived-definition": kind.AnnotationOrphaned,
 	} {
 		for place, change := range map[string]func(metadata, status map[string]string){
