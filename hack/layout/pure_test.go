@@ -19,47 +19,74 @@ package layout
 import (
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// pure returns the packages whose tests need nothing that is built or started before.
-func pure() []string {
-	return []string{
-		"checksum", "guestagent", "harules", "imageref", "importer", "inventory", "maintenance", "metrics", "nocloud", "objectstate", "placement", "proxmox",
-		"proxmox/lenient", "proxmox/owncalls", "proxmox/propertystring", "proxmox/transport", "qemu", "qemu/export", "qemu/validate", "retention", "schedule",
-		"settings", "tasktrack", "tenancy", "version",
-		"vmcache", "vmstate",
+// needControlPlane returns the packages whose tests need the binaries of a control plane.
+func needControlPlane() []string { return []string{"apis", "cmd/provider", "internal/controller"} }
+
+// TestPurePackages has plain go test run all other packages of the provider: they import nothing that starts an API server, and ask
+// for no binaries of one.
+func TestPurePackages(t *testing.T) {
+	packages, need := map[string]bool{}, map[string]bool{}
+	for _, tree := range []string{"apis", "cmd", "internal"} {
+		for path, source := range sources(t, tree) {
+			dir := filepath.ToSlash(filepath.Dir(path))
+			packages[dir] = true
+			if !asksForControlPlane(t, path, source) {
+				continue
+			}
+			need[dir] = true
+			if !strings.HasSuffix(path, "_test.go") {
+				t.Errorf("%s starts a control plane, so that the tests of each package that imports it need one: do it in a test", path)
+			}
+		}
+	}
+	if len(packages) < 50 {
+		t.Fatalf("there are %d packages, want all of the provider", len(packages))
+	}
+	if diff := cmp.Diff(needControlPlane(), slices.Sorted(maps.Keys(need))); diff != "" {
+		t.Errorf("packages that need a control plane: -want, +got:\n%s", diff)
 	}
 }
 
-// Plain go test runs them: they import nothing that starts an API server, and ask for no
-// binaries of one.
-func TestPurePackages(t *testing.T) {
-	for _, dir := range pure() {
-		files, err := filepath.Glob(filepath.Join(root, "internal", dir, "*.go"))
-		if err != nil || len(files) == 0 {
-			t.Errorf("internal/%s has no files: %v", dir, err)
+// sources returns the Go files of a folder by their paths from the root of the repository.
+func sources(t *testing.T, tree string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := walk(func(path string) error {
+		from, err := filepath.Rel(root, path)
+		if err != nil || !strings.HasPrefix(filepath.ToSlash(from), tree+"/") {
+			return err
 		}
-		for _, file := range files {
-			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if strings.Contains(string(source), "KUBEBUILDER_ASSETS") {
-				t.Errorf("%s asks for binaries of the control plane", file)
-			}
-			parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.ImportsOnly)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, i := range parsed.Imports {
-				if strings.Contains(i.Path.Value, "/envtest") || strings.Contains(i.Path.Value, "provider-proxmox/cluster/") {
-					t.Errorf("%s imports %s, which needs a control plane", file, i.Path.Value)
-				}
-			}
+		source, err := os.ReadFile(path)
+		all[from] = string(source)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// asksForControlPlane reports whether a file starts a control plane, or asks for its binaries.
+func asksForControlPlane(t *testing.T, path, source string) bool {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), path, source, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range parsed.Imports {
+		if strings.HasSuffix(i.Path.Value, `/envtest"`) || strings.Contains(i.Path.Value, "provider-proxmox/cluster/") {
+			return true
 		}
 	}
+	return strings.Contains(source, "KUBEBUILDER_ASSETS")
 }
