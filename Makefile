@@ -60,7 +60,7 @@ help: ## List the targets.
 	@echo
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-fetch: modules build launcher xpkg-program $(HELM) $(LINTER) ## Download all modules and build all tools. After this, no other target needs the network.
+fetch: modules build launcher xpkg-program $(HELM) $(LINTER) ## Download all modules and build all tools. After this, only test-peers and vulncheck need the network.
 	@cd cluster && $(LAUNCHER) assets --crossplane >/dev/null
 	@hack/chromium >/dev/null
 
