@@ -34,7 +34,7 @@ func (s scope) backupOf(t *testing.T, forProvider string) *unstructured.Unstruct
 func TestBackupRefused(t *testing.T) {
 	cases := map[string]refusal{
 		"NoMachine": {reason: "A backup is of a Machine.", spec: `{storage: nas}`, want: []string{"a backup is of one Machine"}},
-		"NoStorage": {reason: "And on a storage.", spec: `{machine: web}`, want: []string{"a backup goes to a storage"}},
+		"NoStorage": {reason: "A backup goes to a storage.", spec: `{machine: web}`, want: []string{"a backup goes to a storage"}},
 		"Storage":   {reason: "Of a name that PVE takes.", spec: `{machine: web, storage: "-x"}`, want: []string{"spec.forProvider.storage"}},
 		"Mode":      {reason: "There are three modes.", spec: `{machine: web, storage: nas, mode: live}`, want: []string{"mode", "suspend"}},
 		"Notes":     {reason: "PVE would replace variables.", spec: `{machine: web, storage: nas, notes: "of {{vmid}}"}`, want: []string{"variables"}},

@@ -57,7 +57,8 @@ func TestBackupJobRefused(t *testing.T) {
 			want: []string{"consent with allowPruningOthers"},
 		},
 		"Prune": {
-			reason: "And by the rules of the storage.", spec: `{schedule: daily, all: true, storage: nas, prune: true}`, want: []string{"allowPruningOthers"},
+			reason: "PVE would remove the backups of others by the rules of the storage.",
+			spec:   `{schedule: daily, all: true, storage: nas, prune: true}`, want: []string{"allowPruningOthers"},
 		},
 		"PruneAll": {
 			reason: "Words contradict each other.", spec: `{schedule: daily, all: true, storage: nas, prune: true, pruneBackups: {keepAll: true}}`,

@@ -70,7 +70,7 @@ func TestImageRefused(t *testing.T) {
 	cases := map[string]refusal{
 		"NoSource": {reason: "An image comes from somewhere.", spec: `{source: {}}`, want: []string{"an image has one source"}},
 		"TwoSources": {
-			reason: "And from one place.", spec: `{source: {url: "https://example.com/a.qcow2", volume: "local:import/a.qcow2"}, storages: [local]}`,
+			reason: "An image comes from one place.", spec: `{source: {url: "https://example.com/a.qcow2", volume: "local:import/a.qcow2"}, storages: [local]}`,
 			want: []string{"an image has one source"},
 		},
 		"URLAndOCI": {
@@ -100,11 +100,11 @@ func TestImageRefused(t *testing.T) {
 			want: []string{"source.oci needs content vztmpl"},
 		},
 		"OCIISO": {
-			reason: "Nor an ISO image.", spec: `{source: {oci: "debian:13"}, content: iso, storages: [local]}`,
+			reason: "No ISO image is made of an OCI image.", spec: `{source: {oci: "debian:13"}, content: iso, storages: [local]}`,
 			want: []string{"source.oci needs content vztmpl"},
 		},
 		"OCITemplate": {
-			reason: "Nor a template VM.", spec: `{source: {oci: "debian:13"}, content: vztmpl, storages: [local], template: {}}`,
+			reason: "No template VM is made of an OCI image.", spec: `{source: {oci: "debian:13"}, content: vztmpl, storages: [local], template: {}}`,
 			want: []string{"a template is made of a disk image"},
 		},
 		"OCIChecksum": {
@@ -122,7 +122,7 @@ func TestImageRefused(t *testing.T) {
 			want: []string{"spec.forProvider.source.oci", "should match"},
 		},
 		"OCIDigest": {
-			reason: "And takes no digest.", spec: `{source: {oci: "debian@sha256:0123"}, content: vztmpl, storages: [local]}`,
+			reason: "PVE takes no digest.", spec: `{source: {oci: "debian@sha256:0123"}, content: vztmpl, storages: [local]}`,
 			want: []string{"spec.forProvider.source.oci", "should match"},
 		},
 		"OCIUpper": {

@@ -118,14 +118,17 @@ func TestListsThatAreLeftOut(t *testing.T) {
 				reason: "It stays when the provider writes the whole object.", spec: emptyLists,
 				do: []func(*testing.T, *unstructured.Unstructured) error{update}, want: empty,
 			},
-			"UpdateAbsent": {reason: "So does a list that is not there.", spec: `{}`, do: []func(*testing.T, *unstructured.Unstructured) error{update}, want: none},
+			"UpdateAbsent": {
+				reason: "A list that is not there stays away when the provider writes the whole object.",
+				spec:   `{}`, do: []func(*testing.T, *unstructured.Unstructured) error{update}, want: none,
+			},
 			"ClientSide": {
 				reason: "kubectl apply, like Helm, sends null for a list that the manifest had before.", spec: someLists,
 				do:   []func(*testing.T, *unstructured.Unstructured) error{merge(`{"spec":{"forProvider":{"disks":null,"networks":null,"usbDevices":null}}}`), update},
 				want: none,
 			},
 			"ClientSideEmpty": {
-				reason: "And an empty list as it is.", spec: someLists,
+				reason: "kubectl apply, like Helm, sends an empty list as it is.", spec: someLists,
 				do:   []func(*testing.T, *unstructured.Unstructured) error{merge(`{"spec":{"forProvider":{"disks":[],"networks":[],"usbDevices":null}}}`), update},
 				want: map[string]int{"disks": 0, "networks": 0},
 			},
@@ -138,7 +141,7 @@ func TestListsThatAreLeftOut(t *testing.T) {
 				do: []func(*testing.T, *unstructured.Unstructured) error{apply(someLists), apply(emptyLists), apply(emptyLists), update}, want: empty,
 			},
 			"ServerSideLast": {
-				reason: "So a list whose last entry goes changes nothing: it is the safe way.", spec: `{}`,
+				reason: "A list whose last entry goes changes nothing, which is safe.", spec: `{}`,
 				do:   []func(*testing.T, *unstructured.Unstructured) error{apply(someLists), apply(`{disks: [], networks: [{name: lan}]}`)},
 				want: map[string]int{"networks": 1},
 			},

@@ -61,7 +61,7 @@ func TestMachineChangeRefused(t *testing.T) {
 			want:   []string{"spec.forProvider.restoreInPlace", "needs another restoreInPlace.token"},
 		},
 		"RestoreInPlaceStorage": {
-			reason: "Nor may it go elsewhere then.",
+			reason: "A restore does not go elsewhere under the same token.",
 			before: `{restoreInPlace: {token: a, volume: "nas:backup/vzdump-qemu-100-2026_11_22-17_00_00.vma.zst"}}`,
 			after:  `{restoreInPlace: {token: a, volume: "nas:backup/vzdump-qemu-100-2026_11_22-17_00_00.vma.zst", storage: ceph}}`,
 			want:   []string{"spec.forProvider.restoreInPlace", "needs another restoreInPlace.token"},
@@ -103,25 +103,25 @@ func TestMachineChangeRefused(t *testing.T) {
 			want:   []string{"spec.forProvider.templateTags", "cannot change"},
 		},
 		"TemplateTagsAdded": {
-			reason: "Nor are tags added later.",
+			reason: "Tags are not added to a template that was chosen.",
 			before: `{template: ubuntu-24.04}`,
 			after:  `{template: ubuntu-24.04, templateTags: [lts]}`,
 			want:   []string{"spec.forProvider", "templateTags can be neither added nor removed"},
 		},
 		"TemplateRef": {
-			reason: "Nor is it cloned from another Image.",
+			reason: "A VM that was cloned from an Image is not cloned from another one.",
 			before: `{templateRef: {name: debian}}`,
 			after:  `{templateRef: {name: ubuntu}}`,
 			want:   []string{"spec.forProvider.templateRef", "cannot change"},
 		},
 		"TemplateRefAdded": {
-			reason: "Nor from one at all.",
+			reason: "A VM that was made of no Image is not cloned from one later.",
 			before: `{}`,
 			after:  `{templateSelector: {matchLabels: {os: debian}}}`,
 			want:   []string{"spec.forProvider", "templateRef can be neither added nor removed"},
 		},
 		"CloneVM": {
-			reason: "Nor from another VM.",
+			reason: "A VM that was cloned from a VM is not cloned from another one.",
 			before: `{clone: {vm: 100}}`,
 			after:  `{clone: {vm: 101}}`,
 			want:   []string{"spec.forProvider.clone.vm", "cannot change"},
@@ -169,7 +169,7 @@ func TestMachineChangeRefused(t *testing.T) {
 			want:   []string{"spec.forProvider.cdroms[0]", "type of CD-ROM drive a cannot change", "ide", "sata"},
 		},
 		"CDROMDevice": {
-			reason: "Nor its place.",
+			reason: "A CD-ROM drive does not change its device.",
 			before: `{cdroms: [{name: a, device: ide0}]}`,
 			after:  `{cdroms: [{name: a, device: ide1}]}`,
 			want:   []string{"spec.forProvider.cdroms[0]", "device of CD-ROM drive a cannot change", "ide0", "ide1"},

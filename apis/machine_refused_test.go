@@ -151,7 +151,7 @@ func sourceRefusals() map[string]refusal {
 			want:   []string{"spec.forProvider", "templateRef", "at most one source"},
 		},
 		"SelectorAndVM": {
-			reason: "So is one that a selector means, and a VM.",
+			reason: "A template that a selector means is a source, and so is a VM.",
 			spec:   `{templateSelector: {matchLabels: {os: debian}}, clone: {vm: 100}}`,
 			want:   []string{"spec.forProvider", "clone.vm", "at most one source"},
 		},
@@ -161,7 +161,7 @@ func sourceRefusals() map[string]refusal {
 			want:   []string{"spec.forProvider", "restore", "at most one source"},
 		},
 		"RestoreAndISO": {
-			reason: "So is an image to install from.",
+			reason: "An image to install from is a source beside a backup.",
 			spec:   `{iso: "local:iso/debian.iso", restore: {backupRef: {name: nightly}}}`,
 			want:   []string{"spec.forProvider", "restore", "at most one source"},
 		},
@@ -171,7 +171,7 @@ func sourceRefusals() map[string]refusal {
 			want:   []string{"spec.forProvider.restore", "one of backupRef, volume and latestOf"},
 		},
 		"RestoreOfNone": {
-			reason: "And has one at least.",
+			reason: "A restore has one backup at least.",
 			spec:   `{restore: {storage: local-lvm}}`,
 			want:   []string{"spec.forProvider.restore", "one of backupRef, volume and latestOf"},
 		},
@@ -191,7 +191,7 @@ func sourceRefusals() map[string]refusal {
 			want:   []string{"spec.forProvider.image", "volume, ref and url"},
 		},
 		"ImageOfNone": {
-			reason: "And from one at least.",
+			reason: "An image comes from one place at least.",
 			spec:   `{image: {disk: root}, disks: [{name: root}]}`,
 			want:   []string{"spec.forProvider.image", "volume, ref and url"},
 		},
@@ -657,7 +657,7 @@ func cdromRefusals() map[string]refusal {
 			want:   []string{"spec.forProvider.cdroms", "two CD-ROM drives have the same device: ide0"},
 		},
 		"CDROMSameDeviceAsDisk": {
-			reason: "Or a disk.",
+			reason: "A device is a CD-ROM drive or a disk.",
 			spec:   `{disks: [{name: root, size: 1G, device: ide0}], cdroms: [{name: a, device: ide0}]}`,
 			want:   []string{"spec.forProvider", "a disk and a CD-ROM drive have the same device: ide0"},
 		},
@@ -692,7 +692,7 @@ func networkRefusals() map[string]refusal {
 			want:   []string{"spec.forProvider.networks[0].networkRef", "either name or selector"},
 		},
 		"TwoNetworkRefs": {
-			reason: "And in one way.",
+			reason: "A reference names a network in one way.",
 			spec:   `{networks: [{name: lan, networkRef: {name: vmbr20, selector: {matchLabels: {network: storage}}}}]}`,
 			want:   []string{"spec.forProvider.networks[0].networkRef", "either name or selector"},
 		},
@@ -797,7 +797,7 @@ func networkRefusals() map[string]refusal {
 			want:   []string{"spec.forProvider.networks[0].ipConfig", "gateway 192.0.20.1 is not in the network of address 192.0.2.10/24"},
 		},
 		"Gateway6Elsewhere": {
-			reason: "Nor one of IPv6.",
+			reason: "Nothing reaches a gateway of IPv6 that is in another network.",
 			spec:   `{networks: [{name: lan, ipConfig: {address6: "2001:db8::2/64", gateway6: "2001:db8:1::1"}}]}`,
 			want:   []string{"spec.forProvider.networks[0].ipConfig", "gateway6 2001:db8:1::1", "2001:db8::2/64"},
 		},
@@ -1212,7 +1212,7 @@ func lifecycleRefusals() map[string]refusal {
 			want:   []string{"spec.forProvider.maintenanceWindow.timeZone", "unknown time zone"},
 		},
 		"WindowOffset": {
-			reason: "Nor is an offset, which has no summer time.",
+			reason: "An offset is no time zone, since it has no summer time.",
 			spec:   `{maintenanceWindow: {schedule: "0 2 * * *", durationMinutes: 60, timeZone: "+02:00"}}`,
 			want:   []string{"spec.forProvider.maintenanceWindow.timeZone", "should match"},
 		},

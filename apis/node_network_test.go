@@ -81,7 +81,7 @@ func TestNodeNetworkRefused(t *testing.T) {
 			want:   []string{"for the type bond"},
 		},
 		"OVSBondMode": {
-			reason: "Or those of Open vSwitch.",
+			reason: "Modes of a bond of Open vSwitch are its own.",
 			spec:   `{node: pve1, interface: bond0, type: OVSBond, ovs: {bridge: vmbr1}, bond: {slaves: [eno1], mode: 802.3ad}}`,
 			want:   []string{"an OVSBond has"},
 		},

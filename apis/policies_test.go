@@ -51,7 +51,7 @@ func TestPolicies(t *testing.T) {
 	}{
 		"Least": {reason: "What is approved is accepted.", spec: least},
 		"All": {
-			reason: "So is what is at the bounds.",
+			reason: "What is at the bounds is accepted.",
 			spec: "pool: shop\nimage: {ref: {name: ubuntu-24.04}}\nvmid: 19999\nmemory: 64Gi\ncpu: {cores: 8, sockets: 2}\n" +
 				"disks: [{name: root, size: 500G, storage: ceph, removalPolicy: Detach}]",
 		},

@@ -263,7 +263,7 @@ func TestTenantsRefused(t *testing.T) {
 			want: []string{"vmidRange.min 300"},
 		},
 		"VLANs": {
-			reason: "So has one of VLANs.", spec: `{name: a, namespaces: [a], pools: [a], bridges: [{name: vmbr1, vlans: [{min: 20, max: 10}]}]}`,
+			reason: "A range of VLANs has a lower end.", spec: `{name: a, namespaces: [a], pools: [a], bridges: [{name: vmbr1, vlans: [{min: 20, max: 10}]}]}`,
 			want: []string{"min 20 must not exceed max 10"},
 		},
 		"NoVLAN": {

@@ -52,7 +52,7 @@ func TestConfigurationOfMachine(t *testing.T) {
 func TestSnapshotRefused(t *testing.T) {
 	cases := map[string]refusal{
 		"NoVM":      {reason: "A snapshot is of a VM.", spec: `{}`, want: []string{"a snapshot is of one VM"}},
-		"TwoVMs":    {reason: "And of one only.", spec: `{machine: web, vmid: 100, allowUnmanaged: true}`, want: []string{"a snapshot is of one VM"}},
+		"TwoVMs":    {reason: "A snapshot is of one VM only.", spec: `{machine: web, vmid: 100, allowUnmanaged: true}`, want: []string{"a snapshot is of one VM"}},
 		"NoConsent": {reason: "Another VM needs consent.", spec: `{vmid: 100}`, want: []string{"allowUnmanaged"}},
 		"Consent":   {reason: "A Machine needs none.", spec: `{machine: web, allowUnmanaged: true}`, want: []string{"allowUnmanaged"}},
 		"VMID":      {reason: "VMIDs begin at 100.", spec: `{vmid: 99, allowUnmanaged: true}`, want: []string{"spec.forProvider.vmid"}},

@@ -33,7 +33,7 @@ func (s scope) volumeOf(t *testing.T, forProvider string) *unstructured.Unstruct
 func TestVolumeRefused(t *testing.T) {
 	cases := map[string]refusal{
 		"Size":    {reason: "A size has a unit.", spec: `{size: "20"}`, want: []string{"spec.forProvider.size"}},
-		"Small":   {reason: "And is at least 1M.", spec: `{size: 1K}`, want: []string{"out of range"}},
+		"Small":   {reason: "A size is at least 1M.", spec: `{size: 1K}`, want: []string{"out of range"}},
 		"Storage": {reason: "A name that PVE takes.", spec: `{storage: "-x"}`, want: []string{"spec.forProvider.storage"}},
 		"Format":  {reason: "There are three formats.", spec: `{format: qcow3}`, want: []string{"format", "qcow2"}},
 		"Policy":  {reason: "There are two policies.", spec: `{reclaimPolicy: Orphan}`, want: []string{"reclaimPolicy", "Retain"}},
