@@ -126,7 +126,7 @@ func TestImportDirectly(t *testing.T) {
 			files: []string{"router.yaml"}, has: "providerConfigRef:\n    name: site\n",
 		},
 		"Kind": {
-			reason: "And its kind, where there are two.",
+			reason: "Manifests name the kind of the provider configuration, where there are two.",
 			args:   []string{"--vmid", "100", "-n", "team-a", "--provider-config-kind", "ProviderConfig"}, files: []string{"router.yaml"},
 			has: "providerConfigRef:\n    kind: ProviderConfig\n    name: default\n",
 		},
@@ -167,7 +167,7 @@ func TestImportFails(t *testing.T) {
 		want   string
 	}{
 		"NoGuest":        {reason: "What is asked for has to be there.", args: []string{"list", "--name", "nowhere"}, want: "no guest fits"},
-		"NoGuestToWrite": {reason: "So it has for manifests.", args: []string{"write", "--vmid", "99999"}, want: "no guest fits"},
+		"NoGuestToWrite": {reason: "A guest whose manifest is asked for has to be there.", args: []string{"write", "--vmid", "99999"}, want: "no guest fits"},
 		"Pattern":        {reason: "A pattern has to be one.", args: []string{"list", "--name", "[a"}, want: "pattern"},
 		"Credentials": {
 			reason: "Credentials are needed, and told by name.", env: map[string]string{"PROXMOX_TOKEN": ""}, args: []string{"list"},

@@ -34,7 +34,7 @@ func TestMemoryLimit(t *testing.T) {
 		want   int64
 	}{
 		"Version2":   {reason: "A container has a limit.", group: group("memory.max", "268435456\n"), want: 256 << 20},
-		"Unlimited":  {reason: "Or it has none.", group: group("memory.max", "max\n")},
+		"Unlimited":  {reason: "A container may have no limit.", group: group("memory.max", "max\n")},
 		"Version1":   {reason: "Older systems have it elsewhere.", group: group("memory/memory.limit_in_bytes", "1048576\n"), want: 1 << 20},
 		"Unlimited1": {reason: "There a number says that there is none.", group: group("memory/memory.limit_in_bytes", "9223372036854771712\n")},
 		"None":       {reason: "Other systems have no control groups."},

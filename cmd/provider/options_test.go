@@ -197,7 +197,7 @@ func TestOptionMistakes(t *testing.T) {
 			want:   `--reconcile-interval is 10ms: it must be at least 1s`,
 		},
 		"Sync": {
-			reason: "Nor must the other one.",
+			reason: "The interval of the synchronization must not be too short.",
 			args:   []string{"--sync=0s"},
 			want:   `--sync is 0s: it must be at least 1s`,
 		},

@@ -208,7 +208,7 @@ func TestRunRefuses(t *testing.T) {
 			want: "bad.yaml\": cannot parse the scenario: line 2",
 		},
 		"Guests": {
-			reason: "Also those of its content.", o: options{Scenario: file("guest.yaml", "nodes: [{name: a}]\nguests:\n- {vmid: 1, node: b}\n")},
+			reason: "Errors of what a scenario holds name its line.", o: options{Scenario: file("guest.yaml", "nodes: [{name: a}]\nguests:\n- {vmid: 1, node: b}\n")},
 			want: "guest.yaml\": cannot build the scenario: line 3",
 		},
 		"Tokens":       {reason: "Lines of tokens have a form.", o: options{TokenFile: file("tokens", "# x\nnothing\n")}, want: "line 2: want user@realm!id=secret"},
