@@ -45,7 +45,7 @@ func TestRun(t *testing.T) {
 	}{
 		"Default":   {reason: "The default goes, and nothing else.", text: generated, plural: "snapshots"},
 		"NoDefault": {reason: "A form that is not known is an error.", text: "spec: {}\n", plural: "snapshots", want: "has no default"},
-		"NoKind":    {reason: "So is a kind that there is not.", text: generated, plural: "orchards", want: "no definitions of orchards"},
+		"NoKind":    {reason: "A kind that is not there is an error.", text: generated, plural: "orchards", want: "no definitions of orchards"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -48,7 +48,7 @@ func TestDescribe(t *testing.T) {
 			reason: "What is allowed is listed.", schema: extv1.JSONSchemaProps{Type: "string", Enum: []extv1.JSON{*raw(`"a"`), *raw(`""`)}},
 			kind: "string", want: "One of `a`, empty.",
 		},
-		"Default":  {reason: "So is the default.", schema: extv1.JSONSchemaProps{Type: "integer", Default: raw("180")}, kind: "integer", want: "Default: `180`."},
+		"Default":  {reason: "The default is listed.", schema: extv1.JSONSchemaProps{Type: "integer", Default: raw("180")}, kind: "integer", want: "Default: `180`."},
 		"NoObject": {reason: "An empty object is no default to speak of.", schema: extv1.JSONSchemaProps{Type: "object", Default: raw("{}")}, kind: "object"},
 		"Quantity": {reason: "Quantities are known by their pattern.", schema: extv1.JSONSchemaProps{XIntOrString: true, Pattern: "^([KMGTPE]i)$"}, kind: "quantity"},
 		"Either":   {reason: "Not every number or text is a quantity.", schema: extv1.JSONSchemaProps{XIntOrString: true}, kind: "integer or string"},
