@@ -51,9 +51,9 @@ func TestFullStorages(t *testing.T) {
 			exit: "unable to create VM 101 - zfs error: cannot create 'tank/vm-101-disk-0': out of space",
 		},
 		"Thin":   {reason: "A thin pool may hold more than it has.", request: "POST " + qemu, params: []string{"vmid=101", "scsi0=thin:11"}, exit: "OK"},
-		"Sparse": {reason: "So may files.", request: "POST " + qemu, params: []string{"vmid=101", "scsi0=small:11"}, exit: "OK"},
+		"Sparse": {reason: "Files on a storage may hold more than it has.", request: "POST " + qemu, params: []string{"vmid=101", "scsi0=small:11"}, exit: "OK"},
 		"Huge": {
-			reason: "But for the largest file.", request: "POST " + qemu, params: []string{"vmid=101", "scsi0=small:99999"},
+			reason: "A file has a largest size.", request: "POST " + qemu, params: []string{"vmid=101", "scsi0=small:99999"},
 			exit: "unable to create VM 101 - unable to create image: qemu-img: /small/images/101/vm-101-disk-0.raw: The image size is too large for file format 'raw'",
 		},
 		"Import": {
@@ -63,12 +63,12 @@ func TestFullStorages(t *testing.T) {
 				"zeroinit:/small/images/101/vm-101-disk-0.qcow2' failed: exit code 1",
 		},
 		"Clone": {
-			reason: "So must a clone.", request: "POST " + qemu + "/100/clone", params: []string{"newid=101", "full=1", "storage=small"},
+			reason: "A clone must fit.", request: "POST " + qemu + "/100/clone", params: []string{"newid=101", "full=1", "storage=small"},
 			exit: "clone failed: copy failed: command '/usr/bin/qemu-img convert -p -n -f qcow2 -O qcow2 " +
 				"/var/lib/vz/images/100/vm-100-disk-0.qcow2 zeroinit:/small/images/101/vm-101-disk-0.qcow2' failed: exit code 1",
 		},
 		"Move": {
-			reason: "And a disk that moves.", request: "POST " + qemu + "/100/move_disk", params: []string{"disk=scsi0", "storage=small"},
+			reason: "A disk that moves must fit.", request: "POST " + qemu + "/100/move_disk", params: []string{"disk=scsi0", "storage=small"},
 			exit: "storage migration failed: copy failed: command '/usr/bin/qemu-img convert -p -n -f qcow2 -O qcow2 " +
 				"/var/lib/vz/images/100/vm-100-disk-0.qcow2 zeroinit:/small/images/100/vm-100-disk-0.qcow2' failed: exit code 1",
 		},

@@ -98,7 +98,7 @@ func TestClone(t *testing.T) {
 			line: "500 parameter 'storage' not allowed for linked clones",
 		},
 		"LinkedFormat": {
-			reason: "And as it is.", request: "POST " + template + "/clone", params: []string{"newid=903", "format=raw"},
+			reason: "A linked clone keeps its format.", request: "POST " + template + "/clone", params: []string{"newid=903", "format=raw"},
 			line: "500 parameter 'format' not allowed for linked clones",
 		},
 		"UnknownStorage": {
@@ -106,7 +106,7 @@ func TestClone(t *testing.T) {
 			line: "500 storage 'nostore' does not exist",
 		},
 		"WrongStorage": {
-			reason: "And hold images.", request: "POST " + vm + "/clone", params: []string{"newid=803", "full=1", "storage=isostore"},
+			reason: "The storage of a clone must hold images.", request: "POST " + vm + "/clone", params: []string{"newid=803", "full=1", "storage=isostore"},
 			line: "400 Parameter verification failed.",
 		},
 		"Snapshot": {

@@ -98,7 +98,7 @@ func testPermissions(t *testing.T, version string) {
 			line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)",
 		},
 		"BridgeRemoved": {
-			reason: "And one that goes.", client: vmuser, request: "PUT /nodes/pve1/qemu/101/config", params: []string{"delete=net0"},
+			reason: "A NIC that goes needs the privilege on its bridge.", client: vmuser, request: "PUT /nodes/pve1/qemu/101/config", params: []string{"delete=net0"},
 			line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)",
 		},
 		"VLAN": {
@@ -106,7 +106,7 @@ func testPermissions(t *testing.T, version string) {
 			params: []string{"net0=virtio,bridge=vmbr0,tag=7"}, line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0/7, SDN.Use)",
 		},
 		"Trunks": {
-			reason: "And so are several.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config",
+			reason: "Several VLANs are what counts.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config",
 			params: []string{"net0=virtio,bridge=vmbr0,trunks=5-6;2"},
 			line:   "403 Permission check failed (/sdn/zones/localnetwork/vmbr0/2, SDN.Use)",
 		},
@@ -115,7 +115,8 @@ func testPermissions(t *testing.T, version string) {
 			params: []string{"rng0=source=/dev/hwrng"}, line: "403 Permission check failed (/mapping/hwrng, Mapping.Use)",
 		},
 		"RandomRemoved": {
-			reason: "Also when they go.", client: vmuser, request: "PUT /nodes/pve1/qemu/101/config", params: []string{"delete=rng0"},
+			reason: "The node's random numbers have a mapping also when they go.",
+			client: vmuser, request: "PUT /nodes/pve1/qemu/101/config", params: []string{"delete=rng0"},
 			line: "403 Permission check failed (/mapping/hwrng, Mapping.Use)",
 		},
 		"Unused": {

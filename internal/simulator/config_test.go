@@ -123,7 +123,7 @@ func TestCreate(t *testing.T) {
 			config: map[string]any{"boot": "order=scsi0", "scsi0": "local:VMID/vm-VMID-disk-0.qcow2,size=64M"},
 		},
 		"ImportArchive": {
-			reason: "Or one of what is in an archive.", params: []string{"scsi0=local:0,import-from=local:import/tiny.ova/disk.vmdk,format=raw"},
+			reason: "A disk may be a copy of what is in an archive.", params: []string{"scsi0=local:0,import-from=local:import/tiny.ova/disk.vmdk,format=raw"},
 			exit: "OK", config: map[string]any{"boot": "order=scsi0", "scsi0": "local:VMID/vm-VMID-disk-0.raw,size=32M"},
 		},
 		"ImportMissing": {
@@ -312,14 +312,14 @@ func TestPendingEmptyDrive(t *testing.T) {
 			problem: "hotplug problem - unable to parse volume ID 'none'\n",
 		},
 		{
-			reason: "Nor is the drive of the node one.", param: "scsi3=cdrom,media=cdrom", line: "400 Parameter verification failed.",
+			reason: "The drive of the node is no medium.", param: "scsi3=cdrom,media=cdrom", line: "400 Parameter verification failed.",
 			problem: "hotplug problem - unable to parse volume ID 'cdrom'\n",
 		},
 		{
 			reason: "With an image the drive comes.", param: "scsi3=local:iso/tiny.iso,media=cdrom", line: "200 OK",
 			current: "local:iso/tiny.iso,media=cdrom,size=350K",
 		},
-		{reason: "And the image goes.", param: "scsi3=none,media=cdrom", line: "200 OK", current: "none,media=cdrom"},
+		{reason: "The image of a drive goes.", param: "scsi3=none,media=cdrom", line: "200 OK", current: "none,media=cdrom"},
 		{reason: "IDE waits without a problem.", param: "ide2=none,media=cdrom", line: "200 OK", current: "none,media=cdrom"},
 	} {
 		got := c.do("PUT "+vm+"/config", step.param)

@@ -257,7 +257,7 @@ func TestMayControl(t *testing.T) {
 		want                          int
 	}{
 		"Loopback":    {reason: "Clients of this machine need nothing.", remote: "127.0.0.1:5", path: "/_simulator/" + "state"},
-		"Loopback6":   {reason: "Also by IPv6.", remote: "[::1]:5", path: "/_simulator/" + "state"},
+		"Loopback6":   {reason: "Clients of this machine need nothing by IPv6.", remote: "[::1]:5", path: "/_simulator/" + "state"},
 		"Outside":     {reason: "Others are refused.", remote: "192.0.2.1:5", path: "/_simulator/" + "state", want: 403},
 		"Page":        {reason: "The page shows nothing by itself.", remote: "192.0.2.1:5", path: "/"},
 		"Certificate": {reason: "The certificate is public.", remote: "192.0.2.1:5", path: "/_simulator/" + "ca.crt"},
@@ -341,7 +341,7 @@ func TestControlFiles(t *testing.T) {
 	}{
 		"Snippet": {reason: "A snippet is put on the storage.", path: "files/pve1/local/snippets/user.yaml", body: "#cloud-config\n", status: 200},
 		"Storage": {reason: "The storage must exist.", path: "files/pve1/none/snippets/user.yaml", body: "x", status: 404},
-		"Node":    {reason: "So must the node.", path: "files/none/local/snippets/user.yaml", body: "x", status: 404},
+		"Node":    {reason: "The node must exist.", path: "files/none/local/snippets/user.yaml", body: "x", status: 404},
 		"Content": {reason: "The storage must hold such files.", path: "files/pve1/isostore/snippets/user.yaml", body: "x", status: 400},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -72,7 +72,7 @@ func TestDownload(t *testing.T) {
 			exit: "OK", log: "got correct file already, no need to download",
 		},
 		"Another": {
-			reason: "Nor replaced by another.", before: []string{"url=/debian.iso"}, params: append(md5("00"), "url=/debian.iso"),
+			reason: "A file that is there is not replaced by another.", before: []string{"url=/debian.iso"}, params: append(md5("00"), "url=/debian.iso"),
 			exit: "checksum mismatch: got '" + sum + "' != expect '00', aborting",
 		},
 		"Unchecked": {

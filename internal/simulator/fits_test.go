@@ -65,7 +65,7 @@ func TestFits(t *testing.T) {
 			want: "To use AMD SEV, you need to change the BIOS to OVMF.",
 		},
 		"TDX": {
-			reason: "So do trust domains.", config: map[string]string{"intel-tdx": "tdx"},
+			reason: "Trust domains need OVMF.", config: map[string]string{"intel-tdx": "tdx"},
 			want: "To use Intel TDX, you need to change the BIOS to OVMF.",
 		},
 		"TDXOVMF": {reason: "This is it.", config: map[string]string{"intel-tdx": "tdx", "bios": "ovmf"}},

@@ -26,7 +26,7 @@ func TestMasks(t *testing.T) {
 		reason, one, other string
 		equal              bool
 	}{
-		"Order": {reason: "Neither keys nor entries have an order.", one: `{"a":[1,2],"b":3}`, other: `{"b":3,"a":[2,1]}`, equal: true},
+		"Order": {reason: "Keys and entries have no order.", one: `{"a":[1,2],"b":3}`, other: `{"b":3,"a":[2,1]}`, equal: true},
 		"Digest": {
 			reason: "Digests differ.", one: `{"digest":"da39a3ee5e6b4b0d3255bfef95601890afd80709"}`,
 			other: `{"digest":"b7db2478743d1485cb6386c73d646faf0eea6911"}`, equal: true,

@@ -63,7 +63,8 @@ func TestMigrate(t *testing.T) {
 			exit: "migration aborted",
 		},
 		"LiveLocal": {
-			reason: "Then they do.", create: []string{"scsi0=local:1"}, running: true, params: []string{"online=1", "with-local-disks=1"},
+			reason: "Local disks of a running VM go along on request.",
+			create: []string{"scsi0=local:1"}, running: true, params: []string{"online=1", "with-local-disks=1"},
 			exit: "OK", disk: "local:100/vm-100-disk-0.raw,format=raw,size=1G",
 		},
 		"LiveSeed": {
@@ -71,7 +72,7 @@ func TestMigrate(t *testing.T) {
 			create: []string{"scsi0=nfs:1", "ide2=local:cloudinit"}, running: true, params: []string{"online=1"}, exit: "OK", disk: "nfs:100/vm-100-disk-0.raw,size=1G",
 		},
 		"LiveTPM": {
-			reason: "So does the state of a TPM.",
+			reason: "The state of a TPM goes along unasked.",
 			create: []string{"scsi0=nfs:1", "tpmstate0=local:1"}, running: true, params: []string{"online=1"}, exit: "OK", disk: "nfs:100/vm-100-disk-0.raw,size=1G",
 		},
 		"Storage": {
@@ -79,14 +80,14 @@ func TestMigrate(t *testing.T) {
 			disk: "data2:100/vm-100-disk-0.raw,size=1G",
 		},
 		"Mapped": {
-			reason: "Or only some.", create: []string{"scsi0=local:1"}, params: []string{"targetstorage=data2:nfs"}, exit: "OK",
+			reason: "Only some disks may go to another storage.", create: []string{"scsi0=local:1"}, params: []string{"targetstorage=data2:nfs"}, exit: "OK",
 			disk: "local:100/vm-100-disk-0.raw,size=1G",
 		},
 		"ISO": {
 			reason: "An ISO image on local storage holds it back.", create: []string{"scsi0=nfs:1", "ide0=local:iso/tiny.iso,media=cdrom"},
 			exit: "migration aborted",
 		},
-		"CDROM": {reason: "So does the drive of its node.", create: []string{"scsi0=nfs:1", "ide0=cdrom,media=cdrom"}, exit: "migration aborted"},
+		"CDROM": {reason: "The drive of the node holds a VM back.", create: []string{"scsi0=nfs:1", "ide0=cdrom,media=cdrom"}, exit: "migration aborted"},
 		"Empty": {
 			reason: "An empty drive does not.", create: []string{"scsi0=nfs:1", "ide0=none,media=cdrom"}, exit: "OK",
 			disk: "nfs:100/vm-100-disk-0.raw,size=1G",
@@ -100,7 +101,7 @@ func TestMigrate(t *testing.T) {
 			line: "500 storage 'nostore' does not exist",
 		},
 		"NoImages": {
-			reason: "And hold images.", create: []string{"scsi0=nfs:1"}, params: []string{"targetstorage=isostore"},
+			reason: "The storage that disks go to must hold images.", create: []string{"scsi0=nfs:1"}, params: []string{"targetstorage=isostore"},
 			line: "500 storage 'isostore' does not support vm images",
 		},
 		"TwoDefaults": {reason: "One storage is for all.", create: []string{"scsi0=nfs:1"}, params: []string{"targetstorage=data2,local"}, line: wrong},

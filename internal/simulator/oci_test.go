@@ -76,7 +76,7 @@ func TestPullOCI(t *testing.T) {
 			reason: "An image has the name that it is given, and the extension of its format.", reference: "/tools/shell:v1", params: []string{"filename=my-shell"},
 			exit: "OK", log: "Writing manifest to image destination", volume: "local:vztmpl/my-shell.tar",
 		},
-		"Default": {reason: "Or that of its reference.", reference: "/tools/shell:v1", exit: "OK", volume: "local:vztmpl/shell_v1.tar"},
+		"Default": {reason: "An image without a name has that of its reference.", reference: "/tools/shell:v1", exit: "OK", volume: "local:vztmpl/shell_v1.tar"},
 		"Unknown": {
 			reason: "Why it failed is in the log.", reference: "/tools/shell:v2", params: []string{"filename=x"},
 			exit: "exit code 1", log: "reading manifest v2 in " + registry + "/tools/shell: manifest unknown",

@@ -35,7 +35,7 @@ func TestOddValues(t *testing.T) {
 			has: `"vmid":"property is missing and it is not optional"`,
 		},
 		"NullGroup": {
-			reason: "So is a name.", verb: "POST", path: "/access/groups", body: `{"groupid":null}`, line: wrong,
+			reason: "A name that is null is missing.", verb: "POST", path: "/access/groups", body: `{"groupid":null}`, line: wrong,
 			has: `"groupid":"property is missing and it is not optional"`,
 		},
 		"Garbage": {

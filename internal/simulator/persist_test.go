@@ -93,7 +93,7 @@ func TestStateRefuses(t *testing.T) {
 	good := save(t, s)
 	for name, tc := range map[string]struct{ reason, text, version, want string }{
 		"Empty":   {reason: "An empty file is no state.", want: "it was not written by pve-simulator"},
-		"Foreign": {reason: "Nor is another file.", text: "version: \"9.2\"\nnodes: []\n", want: "it was not written by pve-simulator"},
+		"Foreign": {reason: "Another file is no state.", text: "version: \"9.2\"\nnodes: []\n", want: "it was not written by pve-simulator"},
 		"Newer": {
 			reason: "Other versions are not understood.", text: strings.Replace(good, " 1 ", " 2 ", 1),
 			want: `it is of version "2", and this program knows version 1`,

@@ -135,7 +135,7 @@ func TestStatusLines(t *testing.T) {
 			params: []string{"vmid=556", "virtiofs0=data"}, line: "403 Permission check failed (/mapping/dir/data, Mapping.Use)",
 		},
 		"SkipLock": {
-			reason: "So is skipping locks.", client: c, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"skiplock=1", "cores=1"},
+			reason: "Skipping locks is for root.", client: c, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"skiplock=1", "cores=1"},
 			line: "400 Parameter verification failed.",
 		},
 		"NotSimulated": {

@@ -73,7 +73,7 @@ func TestReplication(t *testing.T) {
 		"Sent":     {reason: "A job sends the guest's volumes.", volumes: []string{here, there}, jobs: `"guest":100,"id":"100-0","jobnum":0`},
 		"Removed":  {reason: "A job is removed with what it has made.", do: list(do("DELETE " + job)), volumes: []string{here}},
 		"Kept":     {reason: "What it has made stays on request.", do: list(do("DELETE "+job, "keep=1")), volumes: []string{here, there}},
-		"Forced":   {reason: "Or if the job is not to clean up.", do: list(do("DELETE "+job, "force=1")), volumes: []string{here, there}},
+		"Forced":   {reason: "What a job has made stays if the job is not to clean up.", do: list(do("DELETE "+job, "force=1")), volumes: []string{here, there}},
 		"Disabled": {reason: "A job that is off is removed all the same.", do: list(do("PUT "+job, "disable=1"), do("DELETE "+job)), volumes: []string{here}},
 		"Offline": {
 			reason: "Without its target it cannot be.", do: list(edit(off), do("DELETE "+job)),
@@ -113,7 +113,8 @@ func TestReplication(t *testing.T) {
 			volumes: []string{here + " 100-0", strings.TrimSuffix(there, " 100-0")}, jobs: `"source":"pve2","target":"pve1"`,
 		},
 		"RemovedThere": {
-			reason: "And removed from where it was.", do: list(do("POST "+vm+"/migrate", "target=pve2"), pass(time.Minute), do("DELETE "+job)),
+			reason:  "Replicas of a guest whose configuration was taken to the target are removed from where it was.",
+			do:      list(do("POST "+vm+"/migrate", "target=pve2"), pass(time.Minute), do("DELETE "+job)),
 			volumes: []string{strings.TrimSuffix(there, " 100-0")},
 		},
 		"InTheWay": {

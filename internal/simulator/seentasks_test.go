@@ -58,7 +58,7 @@ func TestWhoSeesTasks(t *testing.T) {
 		"SeparateToken":    {reason: "Privilege separation does not matter to that.", who: separate},
 		"OtherToken":       {reason: "The task of another token is not its own.", who: other},
 		"TokenOfAuditor":   {reason: "An auditor's token sees all.", audit: "/", who: other, cluster: 3, node: 3},
-		"SeparateAuditor":  {reason: "But not if it has none of its user's privileges.", audit: "/", who: separate},
+		"SeparateAuditor":  {reason: "An auditor's token without the privileges of its user sees nothing.", audit: "/", who: separate},
 		"AuditorOfAPool":   {reason: "A pool that the VM is in matters to no list of tasks.", audit: "/pool/p", who: owner, node: 1},
 		"AuditorOfTheNode": {reason: "The privilege on the node is for the node's list.", audit: "/nodes", who: owner, node: 3},
 	}

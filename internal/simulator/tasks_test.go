@@ -206,7 +206,7 @@ func TestStorageLocks(t *testing.T) {
 	}{
 		"Shared": {reason: "Who waits for ten seconds gives up.", storage: "ceph", want: "clone failed: cfs-lock 'storage-ceph' error: got lock request timeout"},
 		"Local": {
-			reason: "So it is with a storage of one node.", storage: "local-lvm",
+			reason: "Who waits for a storage of one node for ten seconds gives up.", storage: "local-lvm",
 			want: "clone failed: can't lock file '/var/lock/pve-manager/pve-storage-local-lvm' - got timeout",
 		},
 	} {

@@ -104,7 +104,7 @@ func TestCheck(t *testing.T) {
 			want: Errors{"scsi0": "invalid format - format error\nscsi0.foo: " + unknown + "\n"},
 		},
 		"DriveEnum": {
-			reason: "And so are their values.", request: create, params: "vmid=256 scsi0=local:1,cache=bogus",
+			reason: "Values of drive options are known.", request: create, params: "vmid=256 scsi0=local:1,cache=bogus",
 			want: Errors{
 				"scsi0": inFormat + "scsi0.cache: value 'bogus' does not have a value in the enumeration 'none, writethrough, writeback, unsafe, directsync'\n",
 			},
@@ -202,7 +202,7 @@ func TestCheck(t *testing.T) {
 			want: Errors{"snapname": "value may only be 40 characters long"},
 		},
 		"SnapshotName": {
-			reason: "And a form.", request: "POST " + vm + "/snapshot", params: "snapname=a",
+			reason: "Snapshot names have a form.", request: "POST " + vm + "/snapshot", params: "snapname=a",
 			want: Errors{"snapname": "invalid format - invalid configuration ID 'a'\n"},
 		},
 		"CloneID": {
@@ -299,7 +299,7 @@ func TestFind(t *testing.T) {
 			values: map[string]string{"node": "pve1", "storage": "local", "volume": "local:100/vm-100-disk-0.raw"},
 		},
 		"Unknown":  {reason: "An unknown path is not found.", verb: "GET", path: "/nope"},
-		"NoMethod": {reason: "Nor is an unknown method.", verb: "POST", path: "/nodes/pve1/qemu/100/resize"},
+		"NoMethod": {reason: "An unknown method is not found.", verb: "POST", path: "/nodes/pve1/qemu/100/resize"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, ok := f.Find(tc.verb, tc.path)
