@@ -133,8 +133,9 @@ func TestErrorsOfPVE(t *testing.T) {
 			class:  ClassConflict, is: set("NotFound"),
 		},
 		"NotFoundBare": {
-			reason: "Or there is no body at all.", reply: reply{status: "500 Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist"},
-			class: ClassConflict, is: set("NotFound"),
+			reason: "The message is in the status line if there is no body at all.",
+			reply:  reply{status: "500 Configuration file 'nodes/pve1/qemu-server/100.conf' does not exist"},
+			class:  ClassConflict, is: set("NotFound"),
 		},
 		"CloneNotFound": {
 			reason: "Clone says it in other words.", reply: refused500("unable to find configuration file for VM 100 on node 'pve1'"),
@@ -182,15 +183,17 @@ func TestErrorsOfPVE(t *testing.T) {
 			reason: "Clone says it in other words.", reply: refused500("unable to create VM 100: config file already exists"),
 			class: ClassConflict, is: set("AlreadyExists"),
 		},
-		"ExistsNextID": {reason: "And nextid is a 400.", reply: invalid400("vmid", "VM 100 already exists"), class: ClassConflict, is: set("AlreadyExists")},
-		"UserExists":   {reason: "Other things may exist too.", reply: refused500("create pool failed: pool 'p1' already exists"), class: ClassUnknown},
-		"Locked":       {reason: "Something runs.", reply: refused500("VM is locked (backup)"), class: ClassConflict, is: set("Locked")},
+		"ExistsNextID": {
+			reason: "That a VMID is taken is a 400 from nextid.", reply: invalid400("vmid", "VM 100 already exists"), class: ClassConflict, is: set("AlreadyExists"),
+		},
+		"UserExists": {reason: "Other things may exist too.", reply: refused500("create pool failed: pool 'p1' already exists"), class: ClassUnknown},
+		"Locked":     {reason: "Something runs.", reply: refused500("VM is locked (backup)"), class: ClassConflict, is: set("Locked")},
 		"LockFile": {
 			reason: "Something else has the file.", reply: refused500("can't lock file '/var/lock/qemu-server/lock-100.conf' - got timeout"),
 			class: ClassConflict, is: set("Locked"),
 		},
 		"ClusterLock": {
-			reason: "Or a file of the cluster.", reply: refused500("cfs-lock 'domain-ha' error: got lock request timeout"), class: ClassConflict,
+			reason: "Something else has a file of the cluster.", reply: refused500("cfs-lock 'domain-ha' error: got lock request timeout"), class: ClassConflict,
 			is: set("Locked"),
 		},
 		"Digest": {
@@ -231,7 +234,7 @@ func TestErrorsOfPVE(t *testing.T) {
 			class: ClassUnknown, is: set("InSnapshot"),
 		},
 		"InSnapshotMove": {
-			reason: "And from another storage.", reply: refused500("you can't move a disk with snapshots and delete the source"),
+			reason: "A snapshot keeps the disk from another storage.", reply: refused500("you can't move a disk with snapshots and delete the source"),
 			class: ClassValidation, is: set("InSnapshot"),
 		},
 		"Protected": {
@@ -282,11 +285,11 @@ func TestErrorsOfPVE(t *testing.T) {
 
 		"NoQuorum": {reason: "Retry later; nothing ran.", reply: refused500("cluster not ready - no quorum?"), class: ClassUnavailable},
 		"CfsLock": {
-			reason: "So without a quorum for a lock.", reply: refused500("create pool failed: cfs-lock 'file-user_cfg' error: no quorum!"),
+			reason: "Without a quorum for a lock nothing ran.", reply: refused500("create pool failed: cfs-lock 'file-user_cfg' error: no quorum!"),
 			class: ClassUnavailable,
 		},
 		"ReadOnly": {
-			reason: "So where a file cannot be written.", class: ClassUnavailable,
+			reason: "Where a file cannot be written nothing ran.", class: ClassUnavailable,
 			reply: refused500("unable to open file '/etc/pve/nodes/pve1/qemu-server/711.conf.tmp.4711' - Permission denied"),
 		},
 		"NoWorker": {reason: "Nothing was started.", reply: refused500("got no worker upid - start worker failed"), class: ClassUnavailable},
@@ -300,10 +303,14 @@ func TestErrorsOfPVE(t *testing.T) {
 			is: set("OutcomeUnknown"),
 		},
 		"596": {
-			reason: "Nor here.", reply: reply{status: "596 error:0A000086:SSL routines::certificate verify failed"}, class: ClassUnavailable,
+			reason: "The proxy could not trust the node, and may have sent the request.",
+			reply:  reply{status: "596 error:0A000086:SSL routines::certificate verify failed"}, class: ClassUnavailable,
 			is: set("OutcomeUnknown"),
 		},
-		"599": {reason: "Nor here.", reply: reply{status: "599 Too many redirections"}, class: ClassUnavailable, is: set("OutcomeUnknown")},
+		"599": {
+			reason: "The proxy was sent in circles, and may have sent the request.",
+			reply:  reply{status: "599 Too many redirections"}, class: ClassUnavailable, is: set("OutcomeUnknown"),
+		},
 		"Gateway": {
 			reason: "A reverse proxy lost the answer.", reply: reply{status: "502 Bad Gateway", body: "<html>"}, class: ClassUnavailable,
 			is: set("OutcomeUnknown"),
@@ -322,7 +329,7 @@ func TestErrorsOfPVE(t *testing.T) {
 			reason: "Success without sense may have been one.", reply: reply{status: "200 OK", body: "hello"}, class: ClassUnknown,
 			is: set("OutcomeUnknown"),
 		},
-		"Empty":   {reason: "Nor is nothing an answer.", reply: reply{status: "200 OK"}, class: ClassUnknown, is: set("OutcomeUnknown")},
+		"Empty":   {reason: "No content is no answer.", reply: reply{status: "200 OK"}, class: ClassUnknown, is: set("OutcomeUnknown")},
 		"OddUPID": {reason: "What is no UPID is no answer.", reply: ok(`"hello"`), class: ClassUnknown, is: set("OutcomeUnknown")},
 		"ShortBody": {
 			reason: "The answer did not arrive whole.", reply: reply{status: "200 OK", body: `{"data":"UP`, short: true}, class: ClassUnavailable,
@@ -364,7 +371,7 @@ func TestErrorsOfReads(t *testing.T) {
 		"Proxy": {reason: "A read may be repeated.", reply: reply{status: "595 No route to host"}, class: ClassUnavailable},
 		"Cut":   {reason: "A read may be repeated.", reply: reply{cut: true}, class: ClassUnavailable},
 		"Null":  {reason: "No data is not an empty configuration.", reply: ok("null"), class: ClassUnknown},
-		"List":  {reason: "Nor is a list one.", reply: ok("[]"), class: ClassUnknown},
+		"List":  {reason: "A list is not an empty configuration.", reply: ok("[]"), class: ClassUnknown},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -469,7 +476,7 @@ func TestErrorTextIsStable(t *testing.T) {
 			want:   "Parameter verification failed: a: one more; b: two",
 		},
 		"Task": {reason: "Tasks differ each time.", reply: refused500("lost " + upid + " again"), want: "lost task again"},
-		"Time": {reason: "So do times.", reply: refused500("since 2026-11-21T10:00:00Z"), want: "since (time)"},
+		"Time": {reason: "Times differ each time.", reply: refused500("since 2026-11-21T10:00:00Z"), want: "since (time)"},
 		"Secret": {
 			reason: "Secrets are nobody's business.", reply: invalid400("cipassword", "no good: sesame, "+tokenSecret),
 			want: "Parameter verification failed: cipassword: no good: ***, ***",
@@ -532,7 +539,7 @@ func TestRefusedLocally(t *testing.T) {
 			_, err := c.Create(ctx, Ref{Node: "pve1", VMID: 99}, nil)
 			return err
 		}},
-		"VMIDMinus": {reason: "And has no negative ones.", call: func(ctx context.Context, c *Client) error {
+		"VMIDMinus": {reason: "PVE has no negative VMIDs.", call: func(ctx context.Context, c *Client) error {
 			_, err := c.Delete(ctx, Ref{Node: "pve1", VMID: -100}, DeleteOptions{})
 			return err
 		}},
@@ -563,11 +570,14 @@ func TestRefusedLocally(t *testing.T) {
 			_, err := c.Migrate(ctx, vm100, MigrateOptions{})
 			return err
 		}},
-		"Unlink":   {reason: "There must be a disk.", call: func(ctx context.Context, c *Client) error { return c.Unlink(ctx, vm100, UnlinkOptions{}) }},
-		"UPID":     {reason: "A UPID must be one.", call: func(ctx context.Context, c *Client) error { _, err := c.Task(ctx, "UPID:x"); return err }},
-		"LogUPID":  {reason: "A UPID must be one.", call: func(ctx context.Context, c *Client) error { _, err := c.TaskLog(ctx, "../..", 5); return err }},
-		"OwnTasks": {reason: "Nor here.", call: func(ctx context.Context, c *Client) error { _, err := c.OwnTasks(ctx, ".."); return err }},
-		"Bridges":  {reason: "A node is not a path.", call: func(ctx context.Context, c *Client) error { _, err := c.Bridges(ctx, "-"); return err }},
+		"Unlink":  {reason: "There must be a disk.", call: func(ctx context.Context, c *Client) error { return c.Unlink(ctx, vm100, UnlinkOptions{}) }},
+		"UPID":    {reason: "A UPID must be one.", call: func(ctx context.Context, c *Client) error { _, err := c.Task(ctx, "UPID:x"); return err }},
+		"LogUPID": {reason: "A UPID must be one.", call: func(ctx context.Context, c *Client) error { _, err := c.TaskLog(ctx, "../..", 5); return err }},
+		"OwnTasks": {
+			reason: "A node whose own tasks are asked for is not a path.",
+			call:   func(ctx context.Context, c *Client) error { _, err := c.OwnTasks(ctx, ".."); return err },
+		},
+		"Bridges": {reason: "A node is not a path.", call: func(ctx context.Context, c *Client) error { _, err := c.Bridges(ctx, "-"); return err }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -52,7 +52,7 @@ func TestWireFormat(t *testing.T) {
 			hasNot: []string{"Content-Length", "Content-Type", "Transfer-Encoding"},
 		},
 		"Delete": {
-			reason: "Nor a DELETE.",
+			reason: "PVE refuses a DELETE with a body.",
 			call:   func(c *Client) { _, _ = c.Delete(background(), vm100, DeleteOptions{Purge: true}) },
 			has:    []string{"DELETE /api2/json/nodes/pve1/qemu/100?purge=1 HTTP/1.1\r\n"},
 			hasNot: []string{"Content-Length", "Content-Type", "Transfer-Encoding", "destroy-unreferenced-disks"},

@@ -279,7 +279,7 @@ func TestRequests(t *testing.T) {
 			want:   want{http.MethodDelete, qemu + "/100", "", map[string]string{}},
 		},
 		"DeletePurge": {
-			reason: "And its jobs.",
+			reason: "The VM goes with its jobs.",
 			call: func(ctx context.Context, c *Client) error {
 				return task(c.Delete(ctx, vm100, DeleteOptions{Purge: true}))
 			},

@@ -195,7 +195,7 @@ func TestSettingsWritten(t *testing.T) {
 			form: map[string]string{"console": "vv", "delete": "crs,ha"},
 		},
 		"NodeConfig": {
-			reason: "But it does for those of a node.",
+			reason: "PVE knows a digest for the options of a node.",
 			call: func(ctx context.Context, c *Client) error {
 				return c.SetNodeConfig(ctx, "pve1", Change{Set: Params{"description": "a"}, Digest: "abc"})
 			},

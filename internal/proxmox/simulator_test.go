@@ -292,7 +292,7 @@ func TestRefusalsOfSimulator(t *testing.T) {
 			is: proxmox.IsRunning,
 		},
 		"Protected": {
-			reason: "Nor a protected one.",
+			reason: "A protected VM is not deleted.",
 			call: func(ctx context.Context, l lab) error {
 				_, err := l.Delete(ctx, archive, proxmox.DeleteOptions{})
 				return err

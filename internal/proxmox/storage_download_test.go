@@ -77,7 +77,9 @@ func TestDownloadFailure(t *testing.T) {
 			reason: "A stopped task is no fault of the file.", exit: "got interrupted by signal",
 			want: DownloadStopped, text: "the download was stopped",
 		},
-		"Interrupted": {reason: "Nor is one whose worker was told.", exit: "received interrupt", want: DownloadStopped, text: "the download was stopped"},
+		"Interrupted": {
+			reason: "A task whose worker was interrupted is no fault of the file.", exit: "received interrupt", want: DownloadStopped, text: "the download was stopped",
+		},
 		"PullAnswer": {
 			reason: "What a registry answers is told.", exit: pull,
 			log: []string{`time="2025-11-20T10:00:00Z" level=fatal msg="initializing source docker://docker.io/library/debian:potato: ` +
@@ -85,7 +87,7 @@ func TestDownloadFailure(t *testing.T) {
 			want: DownloadAnswer, text: "the registry answered: manifest unknown",
 		},
 		"PullDenied": {
-			reason: "So is that it wants a login.", exit: pull,
+			reason: "That a registry wants a login is told.", exit: pull,
 			log: []string{`time="2025-11-20T10:00:00Z" level=fatal msg="initializing source docker://ghcr.io/a/b:1: ` +
 				`reading manifest 1 in ghcr.io/a/b: requested access to the resource is denied"`},
 			want: DownloadAnswer, text: "the registry answered: requested access to the resource is denied",

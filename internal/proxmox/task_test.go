@@ -35,7 +35,7 @@ func TestWorks(t *testing.T) {
 	}{
 		"Runs":    {reason: "A task that runs works.", task: Task{Type: "qmigrate", Running: true}, want: true},
 		"Ended":   {reason: "One that has ended does not.", task: Task{Type: "qmigrate"}},
-		"Console": {reason: "Nor does an open console.", task: Task{Type: "vncproxy", Running: true}},
+		"Console": {reason: "An open console is no work.", task: Task{Type: "vncproxy", Running: true}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -55,7 +55,7 @@ func TestTracer(t *testing.T) {
 			want: span{Name: name, Failed: true, Values: values(map[string]string{"http.response.status_code": "403"})},
 		},
 		"Failure": {
-			reason: "So is no answer.", next: func(*http.Request) (*http.Response, error) { return nil, errors.New("refused") },
+			reason: "No answer is an error.", next: func(*http.Request) (*http.Response, error) { return nil, errors.New("refused") },
 			want: span{Name: name, Failed: true, Values: values(map[string]string{})},
 		},
 	}

@@ -51,7 +51,7 @@ func TestParseEndpoint(t *testing.T) {
 		"Empty":       {reason: "There must be something.", in: ""},
 		"Query":       {reason: "A query makes no sense.", in: "https://pve:8006/?a=b"},
 		"Credentials": {reason: "Secrets do not belong into URLs.", in: "https://root:" + tokenSecret + "@pve:8006"},
-		"NotAURL":     {reason: "Nor do they show if the URL is broken.", in: "https://root:" + tokenSecret + "@pve:80 06\x7f"},
+		"NotAURL":     {reason: "Secrets do not show if the URL is broken.", in: "https://root:" + tokenSecret + "@pve:80 06\x7f"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestNormaliseAlwaysAnswers(t *testing.T) {
 		},
 		"NotJSON": {reason: "Nonsense is no success.", resp: func(r *http.Request) (*http.Response, error) { return answer(r, 200, []byte("x")), nil }, status: 599},
 		"Success": {reason: "Success passes.", resp: func(r *http.Request) (*http.Response, error) { return answer(r, 200, []byte("{}")), nil }, status: 200},
-		"Refusal": {reason: "So does a refusal.", resp: func(r *http.Request) (*http.Response, error) { return answer(r, 403, nil), nil }, status: 403},
+		"Refusal": {reason: "A refusal passes.", resp: func(r *http.Request) (*http.Response, error) { return answer(r, 403, nil), nil }, status: 403},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
