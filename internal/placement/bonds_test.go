@@ -89,7 +89,9 @@ func TestBonds(t *testing.T) {
 			reason: "Other namespaces do not count.",
 			all:    []Occupant{machine("a", "x", "n1", spread("g", must)), {ID: "b", Namespace: "other", Rules: spread("g", must)}},
 		},
-		"Unowned": {reason: "Nor what is no Machine.", all: []Occupant{machine("a", "x", "n1", spread("g", must)), {Namespace: "team", Rules: spread("g", must)}}},
+		"Unowned": {
+			reason: "What is no Machine does not count.", all: []Occupant{machine("a", "x", "n1", spread("g", must)), {Namespace: "team", Rules: spread("g", must)}},
+		},
 		"Apart": {
 			reason: "Those that keep away from each other by the same term are one bond.",
 			all:    []Occupant{machine("a", "x", "n1", away(app("x"))), machine("b", "x", "n2", away(app("x"))), machine("c", "y", "n2", none)},

@@ -217,7 +217,7 @@ func nodeCases() map[string]testCase {
 			reason: "A node that is off gets nothing.", change: func(s *situation) { s.node("pve1").Status = "offline" }, node: "pve2",
 			others: map[string]string{"pve1": "it is offline"},
 		},
-		"Unknown": {reason: "Nor does one of which nothing is known.", change: func(s *situation) { s.node("pve1").Status = "unknown" }, node: "pve2"},
+		"Unknown": {reason: "A node of which nothing is known gets nothing.", change: func(s *situation) { s.node("pve1").Status = "unknown" }, node: "pve2"},
 		"AllOffline": {reason: "All nodes are named together.", change: func(s *situation) {
 			for i := range s.nodes {
 				s.nodes[i].Status = "offline"
@@ -264,7 +264,7 @@ func nodeCases() map[string]testCase {
 			s.occupy("pve1", 1, func(o *Occupant) { o.Runs = false })
 		}, node: "pve2"},
 		"MaxVMsPerNode": {
-			reason: "So may the Machine.",
+			reason: "The Machine may limit the VMs of its node.",
 			change: func(s *situation) { s.Rules.MaxVMsPerNode = new(int32(1)); s.occupy("pve1", 1); s.occupy("pve2", 1) }, node: "pve3",
 		},
 		"MaxVMsReached": {reason: "The error has the numbers.", change: func(s *situation) {
@@ -360,7 +360,7 @@ func resourceCases() map[string]testCase {
 			s.node("pve1").UsedMemory = 50 * gib
 			s.occupy("pve1", 10, func(o *Occupant) { o.Coming = true })
 		}, kind: Resources, err: "memory 4096 MiB requested, 2048 MiB available"},
-		"ComingWeighs": {reason: "And it weighs on top of that.", change: func(s *situation) {
+		"ComingWeighs": {reason: "What has just been placed weighs on top of what is in use.", change: func(s *situation) {
 			s.node("pve1").UsedMemory, s.node("pve2").UsedMemory, s.node("pve3").UsedMemory = 40*gib, 10*gib, 13*gib
 			s.occupy("pve2", 4, func(o *Occupant) { o.Coming = true })
 			s.occupy("pve1", 8, func(o *Occupant) { o.Coming = true })
@@ -369,7 +369,7 @@ func resourceCases() map[string]testCase {
 			reason: "The user may want more headroom.", change: func(s *situation) { s.Rules.MinFreeMemory = quantity("29Gi") }, node: "pve1",
 			others: map[string]string{"pve2": "memory 4096 MiB requested, 3072 MiB available"},
 		},
-		"NoHeadroom": {reason: "Or none.", change: func(s *situation) {
+		"NoHeadroom": {reason: "The user may want no headroom.", change: func(s *situation) {
 			s.Rules.Nodes = []string{"pve1"}
 			s.Rules.MinFreeMemory = quantity("0")
 			s.occupy("pve1", 60)
@@ -468,8 +468,9 @@ func storageCases() map[string]testCase {
 			node: "pve2",
 		},
 		"PendingLocal": {
-			reason: "But not on the local storage of another node.", change: with(disk("local-lvm", 50), pending("pve2", "local-lvm", 60)),
-			node: "pve1", others: map[string]string{"pve2": "storage 'local-lvm'"},
+			reason: "Disks that are being made on the local storage of another node take no room.",
+			change: with(disk("local-lvm", 50), pending("pve2", "local-lvm", 60)),
+			node:   "pve1", others: map[string]string{"pve2": "storage 'local-lvm'"},
 		},
 		"PendingShared": {
 			reason: "On a shared storage they do for all nodes.", change: with(disk("ceph", 500), pending("pve2", "ceph", 600)), kind: Resources,
@@ -480,14 +481,17 @@ func storageCases() map[string]testCase {
 			change: with(disk("local-lvm", 20), used("pve1", "local-lvm", 40), func(s *situation) { s.Rules.MinFreeStorage = quantity("50Gi") }),
 			node:   "pve2",
 		},
-		"NoMinFree": {reason: "Or nothing.", change: with(disk("local-lvm", 100), func(s *situation) { s.Rules.MinFreeStorage = quantity("0") }), node: "pve1"},
+		"NoMinFree": {
+			reason: "The user may want nothing left free.",
+			change: with(disk("local-lvm", 100), func(s *situation) { s.Rules.MinFreeStorage = quantity("0") }), node: "pve1",
+		},
 		"ThinLast": {
 			reason: "A thin storage that disks may outgrow is taken last, whatever is preferred.",
 			change: with(disk("local-lvm", 20), used("pve1", "local-lvm", 80), thin("pve1"), func(s *situation) { s.occupy("pve2", 20); s.occupy("pve3", 20) }),
 			node:   "pve2", others: map[string]string{"pve1": "storage 'local-lvm': 20480 MiB requested, 15360 MiB available, but it is thin"},
 		},
 		"ThinOnly": {
-			reason: "But it is taken: PVE takes them as well.",
+			reason: "A thin storage is taken if there is no other: PVE takes it as well.",
 			change: with(disk("local-lvm", 20), used("pve1", "local-lvm", 80), thin("pve1"), alone), node: "pve1", says: "but it is thin",
 		},
 		"ThinFull": {
@@ -495,11 +499,11 @@ func storageCases() map[string]testCase {
 			kind: Resources, err: "storage 'local-lvm': 20480 MiB requested, 0 MiB available",
 		},
 		"ThinTooSmall": {
-			reason: "Nor is one that the disks outgrow by themselves.", change: with(disk("local-lvm", 96), thin("pve1"), alone), kind: Resources,
+			reason: "A thin storage that the disks outgrow by themselves is not taken.", change: with(disk("local-lvm", 96), thin("pve1"), alone), kind: Resources,
 			err: "98304 MiB requested, 97280 MiB available",
 		},
 		"ThinPending": {
-			reason: "Nor with those that are being made.",
+			reason: "A thin storage that the disks outgrow with those that are being made is not taken.",
 			change: with(disk("local-lvm", 50), pending("pve1", "local-lvm", 60), thin("pve1"), alone), kind: Resources,
 			err: "storage 'local-lvm': 51200 MiB requested, 35840 MiB available",
 		},
@@ -593,7 +597,7 @@ func affinityCases() map[string]testCase {
 			s.Rules.Affinity = terms(byLabel("app", "db"))
 			s.occupy("pve3", 1, machine("a", db, none), func(o *Occupant) { o.Namespace = "other" })
 		}, kind: Excluded, err: "affinity requires"},
-		"Stranger": {reason: "Nor do VMs that are no Machines.", change: func(s *situation) {
+		"Stranger": {reason: "VMs that are no Machines do not count.", change: func(s *situation) {
 			s.Rules.AntiAffinity = terms(v1alpha1.MachineAffinityTerm{MatchExpressions: []metav1.LabelSelectorRequirement{{
 				Key: "app", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"web"},
 			}}})
@@ -617,7 +621,7 @@ func affinityCases() map[string]testCase {
 			s.Labels = web
 			s.occupy("pve1", 1, machine("a", db, v1alpha1.MachinePlacement{AntiAffinity: terms(byLabel("app", "cache"))}))
 		}, node: "pve1"},
-		"ApartSoftBack": {reason: "Or only a preference.", change: func(s *situation) {
+		"ApartSoftBack": {reason: "An anti-affinity of those there that is a preference does not bind.", change: func(s *situation) {
 			s.Labels = web
 			s.occupy("pve1", 1, machine("a", db, v1alpha1.MachinePlacement{AntiAffinity: preferred(byLabel("app", "web"))}))
 		}, node: "pve1"},
@@ -673,8 +677,11 @@ func groupCases() map[string]testCase {
 			reason: "A strict Machine keeps the others of its group away.",
 			change: func(s *situation) { s.Rules = inGroup("web"); on(s, strict, "pve1") }, node: "pve2",
 		},
-		"RequiredOthers": {reason: "But not those of other groups.", change: func(s *situation) { s.Rules = inGroup("db"); on(s, strict, "pve1") }, node: "pve1"},
-		"NoGroup":        {reason: "Machines without a group are no group.", change: func(s *situation) { on(s, v1alpha1.MachinePlacement{}, "pve1") }, node: "pve1"},
+		"RequiredOthers": {
+			reason: "A strict Machine does not keep those of other groups away.",
+			change: func(s *situation) { s.Rules = inGroup("db"); on(s, strict, "pve1") }, node: "pve1",
+		},
+		"NoGroup": {reason: "Machines without a group are no group.", change: func(s *situation) { on(s, v1alpha1.MachinePlacement{}, "pve1") }, node: "pve1"},
 	}
 }
 
@@ -686,7 +693,7 @@ func preferenceCases() map[string]testCase {
 			s.Rules.Affinity = preferred(byLabel("app", "db"))
 			s.occupy("pve3", 20, machine("a", db, none))
 		}, node: "pve3"},
-		"TogetherFull": {reason: "But not the room.", change: func(s *situation) {
+		"TogetherFull": {reason: "A preference does not outweigh the room.", change: func(s *situation) {
 			s.Rules.Affinity = preferred(byLabel("app", "db"))
 			s.occupy("pve3", 31, machine("a", db, none))
 		}, node: "pve1"},
@@ -694,7 +701,7 @@ func preferenceCases() map[string]testCase {
 			reason: "Nobody to be with is no loss.", change: func(s *situation) { s.Rules.Affinity = preferred(byLabel("app", "db")) },
 			node: "pve1", says: "Balanced: 6 %",
 		},
-		"Apart": {reason: "So does one to be apart.", change: func(s *situation) {
+		"Apart": {reason: "Nobody to be apart from is no loss.", change: func(s *situation) {
 			s.Rules.AntiAffinity = preferred(byLabel("app", "db"))
 			s.occupy("pve1", 1, machine("a", db, none))
 		}, node: "pve2"},
