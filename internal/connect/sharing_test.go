@@ -36,7 +36,7 @@ func TestSharingClusters(t *testing.T) {
 		"Written": {reason: "However it is written.", resource: namespacedMachine("team", "ProviderConfig", "upper"), want: true},
 		"Port":    {reason: "Another port is another server.", resource: namespacedMachine("team", "ClusterProviderConfig", "other")},
 		"Missing": {reason: "What does not exist shares nothing.", resource: clusterMachine("missing")},
-		"Unknown": {reason: "Nor does what is of no known kind.", resource: namespacedMachine("team", "Secret", "same")},
+		"Unknown": {reason: "What is of no known kind shares nothing.", resource: namespacedMachine("team", "Secret", "same")},
 	}
 	shares := New(kube(t, same, upper, other)).Sharing(t.Context(), []string{"https://pve1.example.com:8006", "https://pve2.example.com"})
 	for name, tc := range cases {

@@ -90,7 +90,7 @@ func TestTenant(t *testing.T) {
 		refused  string
 	}{
 		"Namespace": {reason: "A namespace tells the tenant.", resource: in("team-a"), tenant: "a"},
-		"Labels":    {reason: "So do its labels.", resource: in("labelled"), tenant: "b"},
+		"Labels":    {reason: "The labels of a namespace tell the tenant.", resource: in("labelled"), tenant: "b"},
 		"Operators": {reason: "Operators are not confined.", resource: wanting(in("ops"))},
 		"Nobody":    {reason: "What is nobody's may do nothing.", resource: in("other"), refused: `namespace "other" belongs to no tenant`},
 		"OwnLabels": {
@@ -103,9 +103,9 @@ func TestTenant(t *testing.T) {
 			reason: "What is not for the tenant is refused.", resource: wanting(in("team-a")),
 			refused: `tenant "a" may not (pools): a VM in pool elsewhere`,
 		},
-		"Kind":          {reason: "So are kinds.", resource: poolIn("team-a"), refused: "(kinds): to have a resource of kind Pool"},
+		"Kind":          {reason: "Kinds that are not for the tenant are refused.", resource: poolIn("team-a"), refused: "(kinds): to have a resource of kind Pool"},
 		"Deleted":       {reason: "A deletion is not held up by what was asked for.", resource: deleted(wanting(in("team-a"))), tenant: "a"},
-		"DeletedNobody": {reason: "Nor by a tenant that was lost.", resource: deleted(in("other")), tenant: "nobody"},
+		"DeletedNobody": {reason: "A deletion is not held up by a tenant that was lost.", resource: deleted(in("other")), tenant: "nobody"},
 		"DeletedKind": {
 			reason:   "Of other kinds even a look would show what is not the tenant's.",
 			resource: deleted(poolIn("team-a")), refused: "(kinds): to have a resource of kind Pool",
@@ -113,9 +113,9 @@ func TestTenant(t *testing.T) {
 		"DeletedKindOfNobody": {reason: "To nobody too.", resource: deleted(poolIn("other")), refused: "belongs to no tenant"},
 		"Claim":               {reason: "A claim's namespace tells the tenant.", resource: claimed("team-a"), tenant: "a"},
 		"ClaimLabels":         {reason: "By its labels too.", resource: claimed("labelled"), tenant: "b"},
-		"ClaimOfNobody":       {reason: "Or that there is none.", resource: claimed("other"), refused: "belongs to no tenant"},
+		"ClaimOfNobody":       {reason: "A claim may belong to no tenant.", resource: claimed("other"), refused: "belongs to no tenant"},
 		"Resource": {
-			reason:   "So do labels of a cluster-scoped resource.",
+			reason:   "The labels of a cluster-scoped resource tell the tenant.",
 			resource: labelled(clusterMachine("site"), map[string]string{"team": "b"}),
 			tenant:   "b",
 		},
