@@ -80,7 +80,7 @@ func TestChoose(t *testing.T) {
 		"Pinned":   {reason: "A revision that is pinned stands while it is there.", ask: file, pinned: pinned, want: "1: local:import/one.qcow2 on pve1"},
 		"PinGone":  {reason: "One that is gone does not.", ask: template, pinned: pinned, want: "2: 9001 on pve1"},
 		"PinOther": {
-			reason: "Nor that of another Image of the name.", ask: file, pinned: &Pin{Name: "debian", UID: "before", Revision: 1},
+			reason: "A pin of another Image of the name does not count.", ask: file, pinned: &Pin{Name: "debian", UID: "before", Revision: 1},
 			want: "2: nfs:import/two.qcow2 on pve1, local:import/two.qcow2 on pve2",
 		},
 		"Downloading": {
@@ -173,10 +173,10 @@ func TestChanged(t *testing.T) {
 		want   bool
 	}{
 		"Nothing":  {reason: "The same Image wakes nobody.", change: func(*namespaced.Image) {}},
-		"Progress": {reason: "Nor does progress.", change: func(i *namespaced.Image) { i.Status.AtProvider.Progress = new(int32(7)) }},
+		"Progress": {reason: "Progress wakes nobody.", change: func(i *namespaced.Image) { i.Status.AtProvider.Progress = new(int32(7)) }},
 		"Revision": {reason: "A revision does.", change: func(i *namespaced.Image) { i.Status.AtProvider.Revision = 3 }, want: true},
-		"Replica":  {reason: "So does a replica.", change: func(i *namespaced.Image) { i.Status.AtProvider.Replicas[1].Ready = true }, want: true},
-		"Failure":  {reason: "And what has failed.", change: func(i *namespaced.Image) { i.SetConditions(reasoned("ServerError", "404")) }, want: true},
+		"Replica":  {reason: "A replica wakes who waits.", change: func(i *namespaced.Image) { i.Status.AtProvider.Replicas[1].Ready = true }, want: true},
+		"Failure":  {reason: "A failure wakes who waits.", change: func(i *namespaced.Image) { i.SetConditions(reasoned("ServerError", "404")) }, want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -242,7 +242,7 @@ func TestOf(t *testing.T) {
 			want: Reference{Name: "a"}, ok: true,
 		},
 		"Template": {
-			reason: "Or its template.", spec: v1alpha1.MachineParameters{TemplateRef: &v1alpha1.Reference{Name: "a"}},
+			reason: "The template of an Image is named.", spec: v1alpha1.MachineParameters{TemplateRef: &v1alpha1.Reference{Name: "a"}},
 			want: Reference{Name: "a", Template: true}, ok: true,
 		},
 		"URL": {
