@@ -183,7 +183,7 @@ func TestUnderstood(t *testing.T) {
 			reason: "What is YAML is taken.",
 			data:   Data{UserData: new("#cloud-config\nruncmd:\n- [sh, -c, 'echo 1']\n"), NetworkConfig: new("version: 1\nconfig: disabled\n")},
 		},
-		"Empty": {reason: "So is what says nothing.", data: Data{UserData: new("#cloud-config\n"), VendorData: new(""), NetworkConfig: new("")}},
+		"Empty": {reason: "Data that say nothing are taken.", data: Data{UserData: new("#cloud-config\n"), VendorData: new(""), NetworkConfig: new("")}},
 		"Keys":  {reason: "YAML knows more than JSON does.", data: Data{UserData: new("#cloud-config\n1: a\ntrue: b\ndate: 2026-11-21\n")}},
 		"UserData": {
 			reason: "Cloud-config that is not YAML would be left out.",
@@ -202,7 +202,7 @@ func TestUnderstood(t *testing.T) {
 			reason: "A template is YAML only when it is filled in.",
 			data:   Data{UserData: new("## template: jinja\n#cloud-config\n{% if true %}\na: b: c\n{% endif %}\n")},
 		},
-		"Ignition": {reason: "Nor is it for others than cloud-init.", data: Data{UserData: new("{\"ignition\": {\"version\": \"3.4.0\"}}")}},
+		"Ignition": {reason: "What is for Ignition need not be YAML.", data: Data{UserData: new("{\"ignition\": {\"version\": \"3.4.0\"}}")}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

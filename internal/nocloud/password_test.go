@@ -34,7 +34,7 @@ func TestPasswordHash(t *testing.T) {
 		},
 		"SHA256":   {reason: "A hash is left as it is.", password: "$5$salt$hash", seed: "seed", want: "$5$salt$hash"},
 		"Bcrypt":   {reason: "Of any kind that PVE takes for one.", password: "$2y$10$salthash", seed: "seed", want: "$2y$10$salthash"},
-		"Yescrypt": {reason: "And no others.", password: "$y$j9T$salt$hash", seed: "seed"},
+		"Yescrypt": {reason: "A password is not hashed in a way that PVE does not take.", password: "$y$j9T$salt$hash", seed: "seed"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
