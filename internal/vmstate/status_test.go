@@ -128,7 +128,7 @@ func TestPhase(t *testing.T) {
 		want   v1alpha1.MachinePhase
 	}{
 		"Creating": {reason: "A VM under the lock of its creation is being created.", lock: "create", status: "stopped", want: v1alpha1.MachineCreating},
-		"Cloning":  {reason: "So is one under the lock of a clone.", lock: "clone", status: "stopped", want: v1alpha1.MachineCreating},
+		"Cloning":  {reason: "A VM under the lock of a clone is being created.", lock: "clone", status: "stopped", want: v1alpha1.MachineCreating},
 		"Running":  {reason: "A running VM runs.", status: "running", want: v1alpha1.MachineRunning},
 		"Paused":   {reason: "A paused VM is on.", status: "running", qmp: "paused", want: v1alpha1.MachineRunning},
 		"BackedUp": {reason: "Other locks do not stop it.", lock: "backup", status: "running", want: v1alpha1.MachineRunning},

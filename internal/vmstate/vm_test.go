@@ -31,7 +31,7 @@ func TestAgentOn(t *testing.T) {
 	}{
 		"Absent": {reason: "The agent is off by default."},
 		"Short":  {reason: "1 turns it on.", agent: "1,type=isa", want: true},
-		"Long":   {reason: "So does the long form.", agent: "type=isa,enabled=1", want: true},
+		"Long":   {reason: "The long form turns it on.", agent: "type=isa,enabled=1", want: true},
 		"Off":    {reason: "0 turns it off.", agent: "0"},
 	}
 	for name, tc := range cases {
