@@ -55,7 +55,7 @@ func TestFetch(t *testing.T) {
 		"Missing":  {reason: "A list that is missing is told.", fetcher: Fetcher{AllowLocal: true}, url: url + "/nosuch", want: "404 Not Found"},
 		"Loopback": {reason: "The pod itself is not asked.", url: url + "/SHA256SUMS", want: "127.0.0.1 is an address of the machine"},
 		"Named": {
-			reason: "Nor by a name that leads to it.", url: strings.Replace(url, "127.0.0.1", "localhost", 1) + "/SHA256SUMS",
+			reason: "The pod itself is not asked by a name that leads to it.", url: strings.Replace(url, "127.0.0.1", "localhost", 1) + "/SHA256SUMS",
 			want: "is an address of the machine",
 		},
 		"Host": {
@@ -70,7 +70,7 @@ func TestFetch(t *testing.T) {
 			reason: "A redirect leads to no other.", fetcher: Fetcher{AllowLocal: true, Hosts: []string{"127.0.0.1"}}, url: url + "/metadata",
 			want: "--checksum-hosts",
 		},
-		"File": {reason: "Nor to a file.", fetcher: Fetcher{AllowLocal: true}, url: url + "/file", want: "neither https nor http"},
+		"File": {reason: "A URL of a file is not read.", fetcher: Fetcher{AllowLocal: true}, url: url + "/file", want: "neither https nor http"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
