@@ -190,7 +190,7 @@ func TestQuestions(t *testing.T) {
 		},
 		"Slow": {reason: "Slow ones do too.", needs: func(int) time.Duration { return 30 * time.Second }, first: 7, each: 2, late: 3 * time.Second},
 		"Varying": {
-			reason: "So do those that take now more and now less.",
+			reason: "Agents that take now more and now less time are waited for.",
 			needs:  func(i int) time.Duration { return time.Duration(10+i*7%20) * time.Second }, first: 5, each: 2, late: 16 * time.Second,
 		},
 	}
@@ -260,7 +260,7 @@ func TestBoots(t *testing.T) {
 		},
 		"Shortest": {reason: "No guest is asked at once.", knows: 2 * time.Second, took: 2 * time.Second, want: minBootTime},
 		"Late":     {reason: "Who was asked late tells nothing.", knows: 16 * time.Second, took: time.Minute, want: 16 * time.Second},
-		"Longest":  {reason: "Nor does who needed too long.", knows: 16 * time.Second, took: time.Hour, unanswered: 9, want: 16 * time.Second},
+		"Longest":  {reason: "An agent that needed too long tells nothing.", knows: 16 * time.Second, took: time.Hour, unanswered: 9, want: 16 * time.Second},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
