@@ -670,7 +670,7 @@ func TestCatchUp(t *testing.T) {
 		"Tasks": {reason: "Who may see all tasks is told of them.", privileges: proxmox.Privileges{audit: true}, want: true, told: []string{"all"}},
 		"Log":   {reason: "Who may read the log is too.", privileges: proxmox.Privileges{syslog: true}, want: true, told: []string{"all"}},
 		"None":  {reason: "Who may neither is not."},
-		"Error": {reason: "Nor is who gets no answer.", privileges: proxmox.Privileges{audit: true}, err: errors.New("no answer")},
+		"Error": {reason: "Who gets no answer is told of nothing.", privileges: proxmox.Privileges{audit: true}, err: errors.New("no answer")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
