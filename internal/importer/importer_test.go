@@ -413,7 +413,7 @@ func TestMachinesFind(t *testing.T) {
 		"Other": {reason: "A VMID does not.", machines: Machines{ByUUID: map[string]string{"b": "team-a/web"}, VMIDs: map[int]bool{100: true}}},
 		"None":  {reason: "A guest whose VMID no Machine has is not read.", machines: Machines{ByUUID: map[string]string{}}, err: errors.New("boom")},
 		"Container": {
-			reason: "Nor is what is no VM.", machines: Machines{VMIDs: map[int]bool{100: true}}, skipped: "it is a container", err: errors.New("boom"),
+			reason: "A guest that is no VM is not read.", machines: Machines{VMIDs: map[int]bool{100: true}}, skipped: "it is a container", err: errors.New("boom"),
 		},
 		"Unread": {reason: "What cannot be read is not known.", machines: Machines{VMIDs: map[int]bool{100: true}}, err: errors.New("boom"), fails: true},
 	}
