@@ -67,7 +67,7 @@ func TestNext(t *testing.T) {
 			want: []string{"2026-10-25T02:30:00+02:00", "2026-10-26T02:30:00+01:00"},
 		},
 		"AfterFirst": {
-			reason: "Also for one who asks between the two.", fields: "30 2 * * *", zone: oslo, after: "2026-10-25T01:10:00Z",
+			reason: "Who asks between the two gets the next day.", fields: "30 2 * * *", zone: oslo, after: "2026-10-25T01:10:00Z",
 			want: []string{"2026-10-26T02:30:00+01:00"},
 		},
 		"EveryHour": {
