@@ -37,7 +37,7 @@ func TestWindow(t *testing.T) {
 			reason: "A zone has summer time.", schedule: "0 2 * * 6", zone: "Europe/Oslo", now: "2026-07-18T00:00:00Z", open: true,
 			start: "2026-07-18T02:00:00+02:00",
 		},
-		"Winter": {reason: "And winter time.", schedule: "0 2 * * 6", zone: "Europe/Oslo", now: "2026-11-21T00:30:00Z", start: "2026-11-21T02:00:00+01:00"},
+		"Winter": {reason: "A zone has winter time.", schedule: "0 2 * * 6", zone: "Europe/Oslo", now: "2026-11-21T00:30:00Z", start: "2026-11-21T02:00:00+01:00"},
 		"Skipped": {
 			reason: "A time that the change of clocks leaves out opens no window.", schedule: "30 2 * * *", zone: "Europe/Oslo",
 			now: "2026-03-29T01:00:00Z", start: "2026-03-30T02:30:00+02:00",
