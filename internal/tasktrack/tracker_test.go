@@ -250,19 +250,19 @@ func TestSend(t *testing.T) {
 	}{
 		"New":  {reason: "What was not made is not held back.", do: func(*Tracker, Object) {}, ask: a, times: 1},
 		"Same": {reason: "What was just made is.", do: func(k *Tracker, m Object) { k.Send(m, a) }, ask: a, held: true, times: 2},
-		"Part": {reason: "So is what is left of it.", do: func(k *Tracker, m Object) { k.Send(m, both) }, ask: a, held: true, times: 2},
+		"Part": {reason: "What is left of what was made is held back.", do: func(k *Tracker, m Object) { k.Send(m, both) }, ask: a, held: true, times: 2},
 		"More": {reason: "More than it is not.", do: func(k *Tracker, m Object) { k.Send(m, a) }, ask: both, times: 1},
 		"Removal": {
 			reason: "A removal that is left counts too.", do: func(k *Tracker, m Object) { k.Send(m, both) },
 			ask: qemu.Difference{Delete: []string{"tags"}}, held: true, times: 2,
 		},
-		"Other": {reason: "Nor is another value.", do: func(k *Tracker, m Object) { k.Send(m, a) }, ask: other, times: 1},
+		"Other": {reason: "Another value is not held back.", do: func(k *Tracker, m Object) { k.Send(m, a) }, ask: other, times: 1},
 		"Held": {
 			reason: "What was seen to hold is made at once if it was undone.", do: func(k *Tracker, m Object) { k.Send(m, a); k.Kept(m, true) },
 			ask: a, times: 1,
 		},
 		"Assumed": {
-			reason: "So is what was taken to hold, but how often is counted.", do: func(k *Tracker, m Object) { k.Send(m, a); k.Kept(m, false) },
+			reason: "What was taken to hold is not held back, but counted.", do: func(k *Tracker, m Object) { k.Send(m, a); k.Kept(m, false) },
 			ask: a, times: 2,
 		},
 		"Nothing": {reason: "Nothing is never held back.", do: func(k *Tracker, m Object) { k.Send(m, a) }, ask: qemu.Difference{}, times: 2},
