@@ -59,12 +59,14 @@ func TestSettle(t *testing.T) {
 		after      time.Duration
 		want       bool
 	}{
-		"Same":       {reason: "What has not changed is not written.", seen: observed{Name: "a", Load: 1}, after: time.Second},
-		"Load":       {reason: "What changes all the time alone is not written.", seen: observed{Name: "a", Load: 2}, after: time.Second},
-		"Later":      {reason: "But once in a while.", seen: observed{Name: "a", Load: 2}, after: statusInterval, want: true},
-		"Other":      {reason: "Other changes are written at once.", seen: observed{Name: "b", Load: 1}, after: time.Second, want: true},
-		"Difference": {reason: "So is a difference.", seen: observed{Name: "a", Load: 1}, difference: []v1alpha1.OptionDifference{{Option: "x"}}, want: true},
-		"Backward":   {reason: "A clock that was set back stops nothing.", seen: observed{Name: "a", Load: 1}, after: -time.Hour, want: true},
+		"Same":  {reason: "What has not changed is not written.", seen: observed{Name: "a", Load: 1}, after: time.Second},
+		"Load":  {reason: "What changes all the time alone is not written.", seen: observed{Name: "a", Load: 2}, after: time.Second},
+		"Later": {reason: "What changes all the time is written once in a while.", seen: observed{Name: "a", Load: 2}, after: statusInterval, want: true},
+		"Other": {reason: "Other changes are written at once.", seen: observed{Name: "b", Load: 1}, after: time.Second, want: true},
+		"Difference": {
+			reason: "A difference is written at once.", seen: observed{Name: "a", Load: 1}, difference: []v1alpha1.OptionDifference{{Option: "x"}}, want: true,
+		},
+		"Backward": {reason: "A clock that was set back stops nothing.", seen: observed{Name: "a", Load: 1}, after: -time.Hour, want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			now, mg := at, &thing{}
