@@ -120,7 +120,7 @@ func TestName(t *testing.T) {
 		"NodeName": {reason: "Unless it says another.", wanted: "pve2", want: "pve2"},
 		"External": {reason: "An external name is kept.", external: "pve3", want: "pve3"},
 		"Both":     {reason: "Both may say the same.", external: "pve3", wanted: "pve3", want: "pve3"},
-		"Differ":   {reason: "But not different things.", external: "pve3", wanted: "pve4", want: "pve3", fails: true},
+		"Differ":   {reason: "Both may not say different things.", external: "pve3", wanted: "pve4", want: "pve3", fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := &cluster.ProxmoxNode{ObjectMeta: metav1.ObjectMeta{Name: "pve1"}}
@@ -162,7 +162,7 @@ func TestConflict(t *testing.T) {
 	}{
 		"Namespace":  {reason: "A namespace has one ProxmoxNode for a node.", other: team("team", v1alpha1.ProxmoxNodeParameters{}), want: true},
 		"Elsewhere":  {reason: "Another namespace may have rules of its own.", other: team("other", settings)},
-		"Settings":   {reason: "But the node has one set of settings.", other: team("other", settings), spec: settings, want: true},
+		"Settings":   {reason: "The node has one set of settings.", other: team("other", settings), spec: settings, want: true},
 		"Observer":   {reason: "Who only looks is in no conflict.", other: observer},
 		"Other node": {reason: "A node of the same name in another cluster is another one.", other: elsewhere},
 		"Younger":    {reason: "The older one counts.", other: young},
