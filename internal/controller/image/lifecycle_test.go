@@ -433,7 +433,7 @@ func TestDenied(t *testing.T) {
 			want: []string{"Sys.AccessNetwork", "/nodes/pve1"},
 		},
 		"Storage": {
-			reason: "And files on the storage.", roles: map[string][]string{"Uploader": {"Datastore.Audit"}},
+			reason: "The user must be allowed to put files on the storage.", roles: map[string][]string{"Uploader": {"Datastore.Audit"}},
 			want: []string{"Datastore.AllocateTemplate", "/storage/local"},
 		},
 		"Modify": {
