@@ -43,7 +43,7 @@ func TestBudgets(t *testing.T) {
 	all := map[string]scenario{
 		"image":    {reason: "Created from an image: create, look, start, look.", run: budgetOfImage},
 		"linked":   {reason: "Cloned with other hardware: clone, look, change, start.", run: budgetOfClone},
-		"resized":  {reason: "And with a larger disk: one more.", run: budgetOfResize},
+		"resized":  {reason: "Cloned with a larger disk: one call more.", run: budgetOfResize},
 		"changed":  {reason: "Changed: look, change, look.", run: budgetOfChanges},
 		"repaired": {reason: "Repaired: look, change, look.", run: budgetOfRepair},
 		"powered":  {reason: "Stopped and started: look and do.", run: budgetOfPower},

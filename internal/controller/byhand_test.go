@@ -50,7 +50,7 @@ func TestByHand(t *testing.T) {
 	t.Parallel()
 	runVersions(t, map[string]scenario{
 		"stripped":   {reason: "A Machine whose annotations were taken away keeps its VM, and does nothing twice.", run: stripped},
-		"early":      {reason: "So does one whose VM is being made.", run: strippedEarly, durations: map[string]string{"qmclone": "3s"}},
+		"early":      {reason: "A Machine whose VM is being made keeps it without annotations.", run: strippedEarly, durations: map[string]string{"qmclone": "3s"}},
 		"unnamed":    {reason: "One whose external name was taken away does, too.", run: unnamed},
 		"misnamed":   {reason: "One whose external name was changed makes no other VM, and leaves none behind.", run: misnamed},
 		"misdeleted": {reason: "One that has lost its annotations while it is deleted leaves no VM behind.", run: misdeleted},

@@ -34,7 +34,7 @@ func TestCDROMs(t *testing.T) {
 	runVersions(t, map[string]scenario{
 		"windows":     {reason: "A setup has its image and that of drivers.", run: windows},
 		"cdrom-local": {reason: "A VM that is off goes where its images are too.", run: goesWithMedia},
-		"cdrom-clone": {reason: "So does a clone that is made elsewhere.", run: clonedWithMedia},
+		"cdrom-clone": {reason: "A clone that is made elsewhere goes where its images are.", run: clonedWithMedia},
 	})
 }
 

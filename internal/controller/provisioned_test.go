@@ -34,7 +34,7 @@ func TestProvisioned(t *testing.T) {
 	runVersions(t, map[string]scenario{
 		"provisioned": {reason: "The end of cloud-init in the guest is shown.", run: provisioned(nil, corev1.ConditionTrue, conditions.ReasonCloudInitFinished)},
 		"unprovisioned": {
-			reason: "So are its errors.",
+			reason: "The errors of cloud-init in the guest are shown.",
 			run:    provisioned([]string{"RuntimeError('Runparts: 1 failures')"}, corev1.ConditionFalse, conditions.ReasonCloudInitFailed),
 		},
 	})

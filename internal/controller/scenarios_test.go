@@ -71,7 +71,7 @@ func scenarios() map[string]scenario {
 		"removed":    {reason: "A VM that was removed by hand comes back.", run: removed},
 		"left":       {reason: "A VM that its Machine leaves is watched no more.", run: left},
 		"protection": {reason: "A protected VM stays until the protection is lifted.", run: protection},
-		"asleep":     {reason: "So does one that is suspended, which is resumed for that.", run: suspendedProtection},
+		"asleep":     {reason: "A protected VM that is suspended stays until the protection is lifted, and is resumed for that.", run: suspendedProtection},
 		"novolume":   {reason: "A volume that is not there is not attached: a disk that is made may get its name.", run: missingVolume},
 		"full":       {reason: "A full clone has its own disks where the spec wants them.", run: full},
 		"empty":      {reason: "A VM needs no template.", run: empty},
