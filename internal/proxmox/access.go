@@ -47,7 +47,7 @@ const (
 	FeatureCluster   Feature = "Cluster"
 )
 
-// Features are all, in the order of the table of privileges.
+// Features returns all, in the order of the table of privileges.
 func Features() []Feature {
 	var all []Feature
 	for _, n := range needs() {
@@ -106,7 +106,7 @@ func (v Version) named(privilege string) string {
 	return privilege
 }
 
-// Needed are the privileges that the features need, by path, sorted, under the
+// Needed returns the privileges that the features need, by path, sorted, under the
 // names that they have in the version.
 func Needed(v Version, features ...Feature) map[string][]string {
 	needed := map[string][]string{}
@@ -140,12 +140,12 @@ type Lack struct {
 	Role string
 }
 
-// String is the lack for a sentence.
+// String returns the lack for a sentence.
 func (l Lack) String() string {
 	return fmt.Sprintf("%s on %s (role %s)", strings.Join(l.Privileges, ", "), l.Path, l.Role)
 }
 
-// Missing are the privileges that features need and that are nowhere: what is
+// Missing returns the privileges that features need and that are nowhere: what is
 // granted for a part of the cluster only is enough, since resources may well be
 // in that part.
 func (h Health) Missing(features ...Feature) []Lack {
@@ -194,7 +194,7 @@ const oldestMajor = 8
 // inherited by the paths below.
 type Privileges map[string]bool
 
-// Permissions are the privileges of the user or token itself, by path. An empty
+// Permissions returns the privileges of the user or token itself, by path. An empty
 // path asks for all; otherwise the path is answered even where the privileges
 // come from above it.
 func (c AccessAPI) Permissions(ctx context.Context, path string) (map[string]Privileges, error) {
@@ -216,7 +216,7 @@ func (c AccessAPI) Permissions(ctx context.Context, path string) (map[string]Pri
 	return all, nil
 }
 
-// Realms are the authentication realms of the cluster, which it tells anybody.
+// Realms returns the authentication realms of the cluster, which it tells anybody.
 func (c AccessAPI) Realms(ctx context.Context) ([]string, error) {
 	var data list[struct {
 		Realm text `json:"realm"`

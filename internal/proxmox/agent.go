@@ -87,7 +87,7 @@ func (a *agentInterfaces) UnmarshalJSON(b []byte) error {
 	return &transport.Failure{Status: http.StatusOK, Message: agentError + string(refusal.Error.Description), Sent: true}
 }
 
-// addresses without what is none. The length of the prefix does not matter: older
+// addresses returns the addresses without what is none. The length of the prefix does not matter: older
 // agents of Windows say -1.
 func (i agentInterface) addresses() []netip.Addr {
 	var out []netip.Addr
@@ -99,7 +99,7 @@ func (i agentInterface) addresses() []netip.Addr {
 	return out
 }
 
-// plainMAC is a MAC address in lower case with colons, or empty for what is none.
+// plainMAC returns a MAC address in lower case with colons, or empty for what is none.
 func plainMAC(s string) string {
 	mac, err := net.ParseMAC(strings.TrimSpace(s))
 	if err != nil {

@@ -58,7 +58,7 @@ func (o BackupOptions) form(vmid int) map[string]string {
 	return f
 }
 
-// notesTemplate is the template of which PVE makes exactly these notes, if they have no
+// notesTemplate returns the template of which PVE makes exactly these notes, if they have no
 // variable of PVE.
 func notesTemplate(notes string) string {
 	return strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(strings.ReplaceAll(notes, "\r\n", "\n"))
@@ -137,7 +137,7 @@ func (c StorageAPI) BackupConfig(ctx context.Context, node, volume string) (VMCo
 	return VMConfig{Values: configfile.Parse(string(data))}, nil
 }
 
-// volumeRequest is a request about one volume.
+// volumeRequest returns a request about one volume.
 func volumeRequest(op, method, node, volume string) (request, string) {
 	storage, _, _ := strings.Cut(volume, ":")
 	return storageRequest(op+` volume "`+volume+`" on`, method, node, storage, "/content/{volume}", volume)

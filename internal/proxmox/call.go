@@ -38,7 +38,7 @@ type request struct {
 	resources []string // of HA, for who decides whether it may be sent
 }
 
-// url is the request's path and query below the API's root.
+// url returns the request's path and query below the API's root.
 func (r request) url() string {
 	parts := strings.Split(r.path, "/")
 	args := r.args
@@ -55,7 +55,7 @@ func (r request) url() string {
 
 func (r request) writes() bool { return r.method != http.MethodGet }
 
-// secrets are the values of the form that must not be repeated in errors.
+// secrets returns the values of the form that must not be repeated in errors.
 func (r request) secrets() []string {
 	var s []string
 	for k, v := range r.form {

@@ -41,7 +41,7 @@ func (c GuestAPI) Create(ctx context.Context, ref Ref, p Params) (UPID, error) {
 // permit another task now. If not, the error has a Turn.
 func (c GuestAPI) ReserveCreate(ref Ref) error { return c.reserve(creation(ref, nil)) }
 
-// reserve a turn for a request.
+// reserve reserves a turn for a request.
 func (c *conn) reserve(r request) error {
 	if refused := c.limiter.reserve(r); refused != nil {
 		return refused
@@ -404,7 +404,7 @@ func (c GuestAPI) Delete(ctx context.Context, ref Ref, o DeleteOptions) (UPID, e
 	return c.start(ctx, ref, r)
 }
 
-// Names of the options that the change sets or deletes, sorted.
+// Names returns the names of the options that the change sets or deletes, sorted.
 func (c Change) Names() []string {
 	return slices.Sorted(slices.Values(slices.Concat(slices.Collect(maps.Keys(c.Set)), c.Delete)))
 }

@@ -280,7 +280,7 @@ func (c *conn) call(ctx context.Context, r request, fn func(context.Context) err
 	return nil
 }
 
-// unexpected is the error of an answer that could not be understood. A write has
+// unexpected returns the error of an answer that could not be understood. A write has
 // run, or may have.
 func (x *call) unexpected() *Error {
 	if f := x.failed(); f != nil {

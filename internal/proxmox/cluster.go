@@ -56,7 +56,7 @@ func (v Version) AtLeast(major, minor int) bool {
 	return err == nil && mi >= minor || minor <= 0
 }
 
-// Version is the version of the node that answers. Any user may ask.
+// Version returns the version of the node that answers. Any user may ask.
 func (c ClusterAPI) Version(ctx context.Context) (Version, error) {
 	var d struct {
 		Version text `json:"version"`
@@ -202,7 +202,7 @@ func newSettings(data map[string]setting) Settings {
 // allowedTags is what PVE answers along with the options of a cluster.
 const allowedTags = "allowed-tags"
 
-// ClusterOptions are the options of the cluster that are set. Without Sys.Audit
+// ClusterOptions returns the options of the cluster that are set. Without Sys.Audit
 // on / PVE answers few of them, and says nothing about that.
 func (c ClusterAPI) ClusterOptions(ctx context.Context) (Settings, error) {
 	var data map[string]setting
@@ -243,7 +243,7 @@ type LogLine struct {
 	Message string
 }
 
-// Log is the cluster's log, newest line first and at most so many lines. Without
+// Log returns the cluster's log, newest line first and at most so many lines. Without
 // Sys.Syslog on / PVE shows the lines of the user's own calls only.
 func (c ClusterAPI) Log(ctx context.Context, most int) ([]LogLine, error) {
 	var data list[struct {
@@ -275,7 +275,7 @@ func (c ClusterAPI) Log(ctx context.Context, most int) ([]LogLine, error) {
 // reGuest finds the guests that a line names.
 var reGuest = regexp.MustCompile(`\b(?:VM|CT) ([1-9][0-9]{2,8})\b`)
 
-// VMIDs of the guests that the line names, other than by a task.
+// VMIDs returns the VMIDs of the guests that the line names, other than by a task.
 func (l LogLine) VMIDs() []int {
 	if l.UPID() != "" {
 		return nil
@@ -289,7 +289,7 @@ func (l LogLine) VMIDs() []int {
 	return ids
 }
 
-// UPID is the task whose start or end the line tells, or empty.
+// UPID returns the task whose start or end the line tells, or empty.
 func (l LogLine) UPID() UPID {
 	for _, what := range []string{"starting task ", "end task "} {
 		if rest, ok := strings.CutPrefix(l.Message, what); ok {

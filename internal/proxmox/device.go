@@ -60,14 +60,14 @@ func ParseDisk(s string) (Disk, error) {
 	return d, nil
 }
 
-// String is the value of the option.
+// String returns the value of the option.
 func (d Disk) String() string {
 	p := d.Options
 	p.SetDefault(volumeKey, d.Volume)
 	return p.String()
 }
 
-// Storage is the name of the volume's storage, or empty if it is on none.
+// Storage returns the name of the volume's storage, or empty if it is on none.
 func (d Disk) Storage() string {
 	storage, _, ok := strings.Cut(d.Volume, ":")
 	if !ok || strings.HasPrefix(d.Volume, "/") {
@@ -76,7 +76,7 @@ func (d Disk) Storage() string {
 	return storage
 }
 
-// Size of the disk as its options say, and whether they do.
+// Size returns the size of the disk as its options say, and whether they do.
 func (d Disk) Size() (Size, bool) {
 	s, err := ParseSize(d.Options.Get("size"))
 	return s, err == nil
@@ -149,7 +149,7 @@ func ParseNIC(s string) (NIC, error) {
 	return n, nil
 }
 
-// String is the value of the option as PVE writes it.
+// String returns the value of the option as PVE writes it.
 func (n NIC) String() string {
 	p := n.Options
 	if n.MAC == "" {
@@ -215,7 +215,7 @@ func parseFraction(s, number string, unit Size) (Size, error) {
 	return Size(f * float64(unit)), nil
 }
 
-// String is the size as PVE writes it: with the largest letter that leaves a
+// String returns the size as PVE writes it: with the largest letter that leaves a
 // whole number.
 func (s Size) String() string {
 	if s == 0 {

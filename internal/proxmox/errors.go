@@ -59,7 +59,7 @@ const (
 	ClassTaskFailed Class = "TaskFailed"
 )
 
-// ClassOf is the class of an error of this package, anywhere in its chain. It is
+// ClassOf returns the class of an error of this package, anywhere in its chain. It is
 // empty for nil and ClassUnknown for errors of others.
 func ClassOf(err error) Class {
 	if err == nil {
@@ -112,7 +112,7 @@ type Error struct {
 	cause error
 }
 
-// Error is the whole text.
+// Error returns the whole text.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "cannot %s: %s", e.Op, e.message())
@@ -133,7 +133,7 @@ func (e *Error) message() string {
 	return strings.TrimSpace(fmt.Sprintf("HTTP status %d %s", e.Status, http.StatusText(e.Status)))
 }
 
-// ProblemOf is the problem with the connection that an error is about, if it is
+// ProblemOf returns the problem with the connection that an error is about, if it is
 // about one.
 func ProblemOf(err error) Problem {
 	var e *Error
@@ -155,7 +155,7 @@ type TaskError struct {
 	Log []string
 }
 
-// Error is the task's type, what it worked on and its exit status.
+// Error returns the task's type, what it worked on and its exit status.
 func (e *TaskError) Error() string {
 	on := ""
 	if e.Task.ID != "" {

@@ -67,7 +67,7 @@ func validVMID(id int) string {
 	return ""
 }
 
-// refuse is the error of a request that is not sent.
+// refuse returns the error of a request that is not sent.
 func (r request) refuse(why string) *Error {
 	return &Error{Op: r.op, Method: r.method, Path: r.path, Message: why, local: true}
 }
@@ -127,10 +127,10 @@ type Guest struct {
 	MaxDisk, DiskRead, DiskWritten int64
 }
 
-// Ref says where the guest is, as a VM.
+// Ref returns where the guest is, as a VM.
 func (g Guest) Ref() Ref { return Ref{Node: g.Node, VMID: g.VMID} }
 
-// RefByType says where the guest is, as a VM or as a container.
+// RefByType returns where the guest is, as a VM or as a container.
 func (g Guest) RefByType() Ref { return Ref{Node: g.Node, VMID: g.VMID, Container: g.Type == "lxc"} }
 
 // VMIDTaken reports whether a guest has the VMID, be it one that the user may not see.
@@ -158,7 +158,7 @@ func (d resource) guest() Guest {
 	}
 }
 
-// Guests are the VMs and containers of the cluster. The list is up to 10 seconds
+// Guests returns the VMs and containers of the cluster. The list is up to 10 seconds
 // old and has only what the user may see: a guest that is missing here need not
 // be absent.
 func (c ClusterAPI) Guests(ctx context.Context) ([]Guest, error) {

@@ -36,7 +36,7 @@ func haRequest(op, method string, vmid int, path string) request {
 
 const haPath = "/cluster/ha/resources/{sid}"
 
-// HAResource of a VM that HA manages. It needs Sys.Audit on /.
+// HAResource returns the HA resource of a VM that HA manages. It needs Sys.Audit on /.
 func (c HighAvailabilityAPI) HAResource(ctx context.Context, vmid int) (HASettings, error) {
 	var data map[string]text
 	if err := c.do(ctx, haRequest("read", http.MethodGet, vmid, haPath), &data); err != nil {
@@ -45,7 +45,7 @@ func (c HighAvailabilityAPI) HAResource(ctx context.Context, vmid int) (HASettin
 	return haSettings(data), nil
 }
 
-// haSettings are what of the answer is told to HA.
+// haSettings returns what of the answer is told to HA.
 func haSettings(data map[string]text) HASettings {
 	r := HASettings{}
 	for k, v := range data {
@@ -58,7 +58,7 @@ func haSettings(data map[string]text) HASettings {
 	return r
 }
 
-// HAResources are the VMs that HA manages, by VMID. It needs Sys.Audit on /.
+// HAResources returns the VMs that HA manages, by VMID. It needs Sys.Audit on /.
 func (c HighAvailabilityAPI) HAResources(ctx context.Context) (map[int]HASettings, error) {
 	var data list[map[string]text]
 	r := request{op: "list HA resources", method: http.MethodGet, path: "/cluster/ha/resources", query: url.Values{"type": {"vm"}}}

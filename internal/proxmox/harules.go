@@ -83,7 +83,7 @@ const (
 	haGroupsPath = "/cluster/ha/groups"
 )
 
-// HARules of the cluster, or the groups of PVE 8. It needs Sys.Audit on /.
+// HARules returns the HA rules of the cluster, or the groups of PVE 8. It needs Sys.Audit on /.
 func (c HighAvailabilityAPI) HARules(ctx context.Context) (HARules, error) {
 	var data list[struct {
 		Rule       text `json:"rule"`
@@ -118,14 +118,14 @@ func unknownMethod(err error) bool {
 	return errors.As(err, &e) && e.Status == http.StatusNotImplemented
 }
 
-// members of a list as PVE writes it, sorted.
+// members returns the members of a list as PVE writes it, sorted.
 func members(s string) []string {
 	m := strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ';' || r == ' ' })
 	slices.Sort(m)
 	return m
 }
 
-// at is where the rules of a type are, and the name of the parameter that has
+// at returns where the rules of a type are, and the name of the parameter that has
 // the rule's name.
 func (r HARule) at() (path, name string) {
 	if r.Type == HAGroup {
@@ -134,7 +134,7 @@ func (r HARule) at() (path, name string) {
 	return haRulesPath, "rule"
 }
 
-// form of all that a rule of the type has.
+// form returns the form of all that a rule of the type has.
 func (r HARule) form() map[string]string {
 	f := map[string]string{"comment": r.Comment}
 	switch r.Type {
@@ -179,7 +179,7 @@ func (c HighAvailabilityAPI) RemoveHARule(ctx context.Context, r HARule) error {
 	return c.do(ctx, r.request("remove", http.MethodDelete), nil)
 }
 
-// request about a rule or group that is there.
+// request returns a request about a rule or group that is there.
 func (r HARule) request(op, method string) request {
 	path, name := r.at()
 	return request{op: op + " HA " + name + " " + r.Name, method: method, path: path + "/{" + name + "}", args: []string{r.Name}, resources: r.Resources}

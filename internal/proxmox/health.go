@@ -52,7 +52,7 @@ type DownEndpoint struct {
 	Err error
 }
 
-// Check whether the cluster can be used, even while other calls fail at once
+// Check checks whether the cluster can be used, even while other calls fail at once
 // since it could not be reached. It makes three calls, and one each to endpoints
 // that are down or whose node is not known, and to one of the others in turn.
 // From these it learns which node each endpoint belongs to.
@@ -81,7 +81,7 @@ func (c *Client) Check(ctx context.Context) (Health, error) {
 	return h, nil
 }
 
-// reachable is the first endpoint that answers, with the version that it says.
+// reachable returns the first endpoint that answers, with the version that it says.
 func (c *Client) reachable(ctx context.Context, h *Health) (*transport.Endpoint, error) {
 	var first error
 	for _, e := range c.transport.Order() {
@@ -101,7 +101,7 @@ func (c *Client) reachable(ctx context.Context, h *Health) (*transport.Endpoint,
 	return nil, first
 }
 
-// down are the endpoints other than the one in use that do not answer now.
+// down returns the endpoints other than the one in use that do not answer now.
 func (c *Client) down(ctx context.Context, used *transport.Endpoint) []DownEndpoint {
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -140,5 +140,5 @@ type Identity struct {
 	Token bool
 }
 
-// Identity is who the Client logs in as.
+// Identity returns who the Client logs in as.
 func (c *Client) Identity() Identity { return c.identity }

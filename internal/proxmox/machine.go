@@ -37,7 +37,7 @@ type VMConfig struct {
 	Values map[string]string
 }
 
-// Lock is what locks the VM, such as create or clone, or empty.
+// Lock returns what locks the VM, such as create or clone, or empty.
 func (c VMConfig) Lock() string { return c.Values["lock"] }
 
 const digest = "digest"
@@ -61,24 +61,24 @@ func unblank(v text) string {
 	return string(v)
 }
 
-// Config is the configuration of a VM with its pending changes applied.
+// Config returns the configuration of a VM with its pending changes applied.
 func (c GuestAPI) Config(ctx context.Context, ref Ref) (VMConfig, error) {
 	return c.config(ctx, ref, nil)
 }
 
-// ActiveConfig is the configuration that the running VM was started with, and
+// ActiveConfig returns the configuration that the running VM was started with, and
 // hot-plugged since: without the pending changes.
 func (c GuestAPI) ActiveConfig(ctx context.Context, ref Ref) (VMConfig, error) {
 	return c.config(ctx, ref, url.Values{"current": {"1"}})
 }
 
-// SnapshotConfig is the configuration that a VM had at a snapshot. Without that
+// SnapshotConfig returns the configuration that a VM had at a snapshot. Without that
 // snapshot IsUnknownReference holds for the error.
 func (c GuestAPI) SnapshotConfig(ctx context.Context, ref Ref, snapshot string) (VMConfig, error) {
 	return c.config(ctx, ref, url.Values{"snapshot": {snapshot}})
 }
 
-// Snapshots are the names of a VM's snapshots.
+// Snapshots returns the names of a VM's snapshots.
 func (c GuestAPI) Snapshots(ctx context.Context, ref Ref) ([]string, error) {
 	t, err := c.SnapshotTree(ctx, ref)
 	var names []string
@@ -126,7 +126,7 @@ type PendingValue struct {
 // Changes reports whether the next start changes the option.
 func (p PendingValue) Changes() bool { return p.Pending != nil || p.Delete != 0 }
 
-// Pending are all options of a VM with their pending changes. The digest is one
+// Pending returns all options of a VM with their pending changes. The digest is one
 // of them.
 func (c GuestAPI) Pending(ctx context.Context, ref Ref) ([]PendingValue, error) {
 	var data list[struct {
@@ -203,7 +203,7 @@ type Status struct {
 // Running reports whether the VM has a process, paused or not.
 func (s Status) Running() bool { return s.Status == "running" }
 
-// Status of a VM now. Each node answers this for few VMs at a time: for all VMs
+// Status returns the status of a VM now. Each node answers this for few VMs at a time: for all VMs
 // ask for a list.
 func (c GuestAPI) Status(ctx context.Context, ref Ref) (Status, error) {
 	var d struct {

@@ -100,7 +100,7 @@ type downloadFailure struct {
 	sentence func(m []string) string
 }
 
-// downloadFailures are what the texts mean, the most telling first.
+// downloadFailures returns what the texts mean, the most telling first.
 func downloadFailures() []downloadFailure {
 	says := func(s string) func([]string) string { return func([]string) string { return s } }
 	return []downloadFailure{
@@ -144,7 +144,7 @@ type snapshotFailure struct {
 	sentence string
 }
 
-// snapshotFailures are what the texts mean.
+// snapshotFailures returns what the texts mean.
 func snapshotFailures() []snapshotFailure {
 	return []snapshotFailure{
 		{reSnapshotExists, SnapshotExists, "another snapshot has the name"},
@@ -232,7 +232,7 @@ type Privilege struct {
 	Names []string
 }
 
-// String is the privilege as PVE names it.
+// String returns the privilege as PVE names it.
 func (p Privilege) String() string { return "(" + p.Path + ", " + strings.Join(p.Names, "|") + ")" }
 
 // Denial is the error of a call that was not made, for it would be refused: in the words
@@ -245,7 +245,7 @@ func Denial(op string, missing ...Privilege) error {
 	return &Error{Op: op, Status: http.StatusForbidden, Message: "Permission check failed " + strings.Join(words, ", ")}
 }
 
-// MissingPrivilege is the privilege that a 403 names. PVE does not always name
+// MissingPrivilege returns the privilege that a 403 names. PVE does not always name
 // one.
 func MissingPrivilege(err error) (Privilege, bool) {
 	all := MissingPrivileges(err)
@@ -255,7 +255,7 @@ func MissingPrivilege(err error) (Privilege, bool) {
 	return all[0], true
 }
 
-// MissingPrivileges are all privileges that a 403 names: PVE's own names one, that of Denial all.
+// MissingPrivileges returns all privileges that a 403 names: PVE's own names one, that of Denial all.
 func MissingPrivileges(err error) []Privilege {
 	var e *Error
 	if !errors.As(err, &e) {

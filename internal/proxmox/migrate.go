@@ -58,7 +58,7 @@ type LocalDisk struct {
 	Snapshots []string
 }
 
-// CheckMigration says what stands in the way of moving a VM to other nodes. It
+// CheckMigration returns what stands in the way of moving a VM to other nodes. It
 // needs VM.Migrate, and changes nothing.
 func (c GuestAPI) CheckMigration(ctx context.Context, ref Ref) (MigrationCheck, error) {
 	var d struct {

@@ -34,7 +34,7 @@ type (
 	Zone = sdn.Zone
 )
 
-// VNets are those that the user may see, whether they have been applied or not.
+// VNets returns those that the user may see, whether they have been applied or not.
 func (c NetworkAPI) VNets(ctx context.Context) ([]VNet, error) {
 	var data list[VNet]
 	r := request{op: "list VNets", method: http.MethodGet, path: "/cluster/sdn/vnets"}
@@ -72,7 +72,7 @@ type Bridge struct {
 	CIDR string
 }
 
-// Bridges are the bridges of a node that the user may use, with those of SDN.
+// Bridges returns the bridges of a node that the user may use, with those of SDN.
 func (c NetworkAPI) Bridges(ctx context.Context, node string) ([]Bridge, error) {
 	r := request{
 		op: "list bridges of node " + strconv.Quote(node), method: http.MethodGet,

@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
-// onNode is a call for one node.
+// onNode returns a call for one node.
 func onNode(op, method, node, path string) request {
 	return request{op: op + " of node " + strconv.Quote(node), method: method, path: "/nodes/{node}" + path, args: []string{node}}
 }
@@ -39,7 +39,7 @@ func (c *conn) node(ctx context.Context, r request, data any) error {
 	return c.do(ctx, r, data)
 }
 
-// NodeConfig is the configuration of a node, with its description. It needs
+// NodeConfig returns the configuration of a node, with its description. It needs
 // Sys.Audit on /.
 func (c NodeAPI) NodeConfig(ctx context.Context, node string) (Settings, error) {
 	var data map[string]setting
@@ -166,7 +166,7 @@ func (c NodeAPI) NodeStatus(ctx context.Context, node string) (NodeStatus, error
 	}, nil
 }
 
-// managerVersion is the version in pve-manager/9.2.11/14a22df35955d97d.
+// managerVersion returns the version in pve-manager/9.2.11/14a22df35955d97d.
 func managerVersion(s string) string {
 	if parts := strings.Split(s, "/"); len(parts) > 1 {
 		return parts[1]
@@ -174,7 +174,7 @@ func managerVersion(s string) string {
 	return s
 }
 
-// Fingerprints are the SHA-256 of the nodes' TLS certificates in hexadecimal, by
+// Fingerprints returns the SHA-256 of the nodes' TLS certificates in hexadecimal, by
 // the nodes' names. They tell nodes of the same name apart.
 func (c NodeAPI) Fingerprints(ctx context.Context) (map[string]string, error) {
 	var data list[struct {
@@ -201,7 +201,7 @@ type PCIMapping struct {
 	Devices map[string][]string
 }
 
-// PCIMappings are the PCI resource mappings that the user may see.
+// PCIMappings returns the PCI resource mappings that the user may see.
 func (c NodeAPI) PCIMappings(ctx context.Context) ([]PCIMapping, error) {
 	var data list[struct {
 		ID  text       `json:"id"`
@@ -222,7 +222,7 @@ func (c NodeAPI) PCIMappings(ctx context.Context) ([]PCIMapping, error) {
 	return all, nil
 }
 
-// add the devices of one entry, which has one node. One that cannot be read has
+// add adds the devices of one entry, which has one node. One that cannot be read has
 // none.
 func (m PCIMapping) add(entry string) {
 	p, err := propertystring.Parse(entry, "")

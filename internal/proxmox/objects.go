@@ -69,10 +69,10 @@ type Object struct {
 	Settings
 }
 
-// own is the name of an object within its collection.
+// own returns the name of an object within its collection.
 func (of Collection) own(name string) string { return strings.TrimPrefix(name, of.Node+"/") }
 
-// args are the values of the braces in a path of the collection.
+// args returns the values of the braces in a path of the collection.
 func (of Collection) args(more ...string) []string {
 	if of.Node == "" {
 		return more
@@ -161,7 +161,7 @@ func (c ObjectAPI) DeleteObject(ctx context.Context, of Collection, name string)
 	return c.do(ctx, r, nil)
 }
 
-// request about one object.
+// request returns a request about one object.
 func (of Collection) request(op, method, name string) request {
 	r := request{op: op + " " + of.Noun + " " + strconv.Quote(name), method: method, path: of.Path}
 	if !of.ByQuery {
@@ -236,7 +236,7 @@ func joinNumbers(all []int) string {
 	return strings.Join(texts, ",")
 }
 
-// PoolVMs are the VMIDs of the guests in a pool, which PVE tells anybody, whatever else of
+// PoolVMs returns the VMIDs of the guests in a pool, which PVE tells anybody, whatever else of
 // the pool may be seen. It says too whether the pool exists.
 func (c ObjectAPI) PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error) {
 	m, err := c.PoolMembers(ctx, pool)

@@ -26,7 +26,7 @@ import (
 // own returns what a request leaves in the cluster's lists.
 func (r request) own() owncalls.Call { return owncalls.Call{VMID: r.target(), Logged: r.logged()} }
 
-// target is the VMID of the VM that a request changes, or empty.
+// target returns the VMID of the VM that a request changes, or empty.
 func (r request) target() string {
 	if !r.writes() || !strings.HasPrefix(r.path, "/nodes/{node}/qemu") {
 		return ""

@@ -51,7 +51,7 @@ const ReplicationStorage = "zfspool"
 
 const replicationPath = "/cluster/replication"
 
-// Replications are the replication jobs of all guests that the user may see.
+// Replications returns the replication jobs of all guests that the user may see.
 func (c ClusterAPI) Replications(ctx context.Context) ([]Replication, error) {
 	var data list[struct {
 		ID      text `json:"id"`
@@ -79,7 +79,7 @@ func (c ClusterAPI) RemoveReplication(ctx context.Context, id string) error {
 	return c.do(ctx, request{op: "remove replication job " + id, method: http.MethodDelete, path: replicationPath + "/{id}", args: []string{id}}, nil)
 }
 
-// ReplicationFailures are the errors that the jobs of a VM have last ended with, by
+// ReplicationFailures returns the errors that the jobs of a VM have last ended with, by
 // the jobs' IDs, as far as they have failed.
 func (c ClusterAPI) ReplicationFailures(ctx context.Context, ref Ref) (map[string]string, error) {
 	r := onNode("list the replication jobs", http.MethodGet, ref.Node, "/replication")

@@ -128,7 +128,7 @@ type resource struct {
 	Shared      flag    `json:"shared"`
 }
 
-// Nodes are the nodes of the cluster, those offline included.
+// Nodes returns the nodes of the cluster, those offline included.
 func (c ClusterAPI) Nodes(ctx context.Context) ([]Node, error) {
 	all, err := c.resources(ctx, "list nodes", "node")
 	if err != nil {
@@ -173,7 +173,7 @@ type Storage struct {
 	Disk, MaxDisk int64
 }
 
-// Storages are the storages of all nodes.
+// Storages returns the storages of all nodes.
 func (c ClusterAPI) Storages(ctx context.Context) ([]Storage, error) {
 	all, err := c.resources(ctx, "list storages", "storage")
 	if err != nil {

@@ -169,7 +169,7 @@ func (c GuestAPI) DescribeSnapshot(ctx context.Context, ref Ref, name, descripti
 	return c.vm(ctx, ref, r, nil)
 }
 
-// snapshotRequest is a request about one snapshot.
+// snapshotRequest returns a request about one snapshot.
 func snapshotRequest(op, method string, ref Ref, name, path string) request {
 	r := machine(op+" snapshot "+name+" of", method, ref, "/snapshot/{snapname}"+path)
 	r.args = append(r.args, name)

@@ -65,7 +65,7 @@ type Volume struct {
 // type: debian.iso of local:iso/debian.iso.
 func (v Volume) File() string { return v.ID[strings.LastIndexAny(v.ID, ":/")+1:] }
 
-// storageRequest is a request about a storage as a node sees it.
+// storageRequest returns a request about a storage as a node sees it.
 func storageRequest(op, method, node, storage, path string, args ...string) (request, string) {
 	r := request{
 		op: op + " storage " + strconv.Quote(storage) + " of node " + strconv.Quote(node), method: method,
@@ -79,7 +79,7 @@ func storageRequest(op, method, node, storage, path string, args ...string) (req
 
 var reStorage = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`)
 
-// Volumes of one content type on a storage, as far as the user may see them. It
+// Volumes returns the volumes of one content type on a storage, as far as the user may see them. It
 // takes as long as the storage takes to tell.
 func (c StorageAPI) Volumes(ctx context.Context, node, storage, content string) ([]Volume, error) {
 	r, why := storageRequest("list the content of", http.MethodGet, node, storage, "/content")

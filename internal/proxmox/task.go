@@ -70,7 +70,7 @@ func (t Task) OK() bool {
 	return !t.Running && (t.ExitStatus == "OK" || strings.HasPrefix(t.ExitStatus, warnings))
 }
 
-// Warnings is how many warnings a successful task gave.
+// Warnings returns how many warnings a successful task gave.
 func (t Task) Warnings() int {
 	rest, ok := strings.CutPrefix(t.ExitStatus, warnings)
 	if !ok {
@@ -162,7 +162,7 @@ func (c TaskAPI) Task(ctx context.Context, u UPID) (Task, error) {
 	return t, nil
 }
 
-// Tasks are the running and the recent tasks of all nodes, newest first, as far
+// Tasks returns the running and the recent tasks of all nodes, newest first, as far
 // as the user may see them. Here a missing status means that the task runs.
 func (c TaskAPI) Tasks(ctx context.Context) ([]Task, error) {
 	var data list[taskData]
@@ -187,7 +187,7 @@ func (c TaskAPI) ListsOwnTasks(list []Task) bool { return !c.identity.Token || l
 // mostOwnTasks is how many running tasks of a node are read.
 const mostOwnTasks = 5000
 
-// OwnTasks are the tasks of this Client's user that run on a node, which must be online.
+// OwnTasks returns the tasks of this Client's user that run on a node, which must be online.
 // Here a token sees its own tasks whatever its privileges are.
 func (c TaskAPI) OwnTasks(ctx context.Context, node string) ([]Task, error) {
 	r := request{
@@ -250,7 +250,7 @@ func (c TaskAPI) StopTask(ctx context.Context, u UPID) error {
 	return c.do(ctx, r, nil)
 }
 
-// TaskLog is the last lines of a task's log, oldest first. It is empty if PVE has
+// TaskLog returns the last lines of a task's log, oldest first. It is empty if PVE has
 // no log of the task.
 func (c TaskAPI) TaskLog(ctx context.Context, u UPID, lastLines int) ([]string, error) {
 	lines, total, err := c.taskLog(ctx, u, 0, lastLines)
@@ -261,7 +261,7 @@ func (c TaskAPI) TaskLog(ctx context.Context, u UPID, lastLines int) ([]string, 
 	return lines, err
 }
 
-// TaskHead is the first lines of a task's log. It is empty if PVE has no log of the task.
+// TaskHead returns the first lines of a task's log. It is empty if PVE has no log of the task.
 func (c TaskAPI) TaskHead(ctx context.Context, u UPID, firstLines int) ([]string, error) {
 	lines, _, err := c.taskLog(ctx, u, 0, firstLines)
 	return lines, err
@@ -326,16 +326,16 @@ func (u UPID) Valid() bool {
 	return validNode(parts[upidNode]) && parts[upidType] != "" && parts[upidUser] != ""
 }
 
-// Node is the name of the node that runs the task.
+// Node returns the name of the node that runs the task.
 func (u UPID) Node() string { return u.part(upidNode) }
 
 // Type is PVE's type of the task, such as qmstart.
 func (u UPID) Type() string { return u.part(upidType) }
 
-// ID is what the task works on: the VMID for tasks of VMs. It may be empty.
+// ID returns what the task works on: the VMID for tasks of VMs. It may be empty.
 func (u UPID) ID() string { return u.part(upidID) }
 
-// User is the user or the API token that started the task.
+// User returns the user or the API token that started the task.
 func (u UPID) User() string { return u.part(upidUser) }
 
 // Start is when the task started, to the second.
@@ -347,7 +347,7 @@ func (u UPID) Start() time.Time {
 	return time.Unix(s, 0)
 }
 
-// part is the i-th part of a valid UPID, or empty.
+// part returns the i-th part of a valid UPID, or empty.
 func (u UPID) part(i int) string {
 	if !u.Valid() {
 		return ""

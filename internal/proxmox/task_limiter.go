@@ -107,7 +107,7 @@ func (t *taskLimiter) enter(r request) (int, *Error) {
 	return turn, nil
 }
 
-// reserve a turn for a request that is made next, but not for long.
+// reserve reserves a turn for a request that is made next, but not for long.
 func (t *taskLimiter) reserve(r request) *Error {
 	if !t.limited() {
 		return nil
@@ -122,7 +122,7 @@ func (t *taskLimiter) reserve(r request) *Error {
 	return nil
 }
 
-// acquire the turn that is kept for a request, or a free one.
+// acquire acquires the turn that is kept for a request, or a free one.
 func (t *taskLimiter) acquire(r request) (int, *Error) {
 	t.wakeReady()
 	for turn, o := range t.running {
@@ -145,7 +145,7 @@ func (t *taskLimiter) acquire(r request) (int, *Error) {
 	return t.last, nil
 }
 
-// key is the same for requests that do the same to the same.
+// key returns the same for requests that do the same to the same.
 func (r request) key() string { return r.op + " " + r.url() }
 
 // wait queues a request, or keeps it where it is in the queue.
@@ -181,7 +181,7 @@ func (t *taskLimiter) leave(turn int, u UPID) {
 	t.wakeReady()
 }
 
-// observe which tasks run, in a list of all or of one. Those that were started
+// observe observes which tasks run, in a list of all or of one. Those that were started
 // before us count too.
 func (t *taskLimiter) observe(tasks []Task, all bool) {
 	if !t.limited() {
@@ -207,7 +207,7 @@ func (t *taskLimiter) observe(tasks []Task, all bool) {
 	t.wakeReady()
 }
 
-// forget a task that PVE does not know, unless it may not be visible yet.
+// forget forgets a task that PVE does not know, unless it may not be visible yet.
 func (t *taskLimiter) forget(u UPID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -215,7 +215,7 @@ func (t *taskLimiter) forget(u UPID) {
 	t.wakeReady()
 }
 
-// wakeReady those whose turn has come.
+// wakeReady wakes those whose turn has come.
 func (t *taskLimiter) wakeReady() {
 	now := t.clock()
 	maps.DeleteFunc(t.running, func(_ int, o *ownTask) bool { return o.keptFor != "" && now.Sub(o.begun) > reservedFor })
@@ -242,7 +242,7 @@ func (t *taskLimiter) wakeAll() {
 	t.waiting = nil
 }
 
-// exceeded is the limit that keeps a request waiting, with turns kept for those
+// exceeded returns the limit that keeps a request waiting, with turns kept for those
 // that have come before.
 func (t *taskLimiter) exceeded(w *waiter) string {
 	in := slices.Collect(maps.Values(t.running))
@@ -257,7 +257,7 @@ func (t *taskLimiter) exceeded(w *waiter) string {
 	return t.full(in, w.ownTask)
 }
 
-// full is the limit that one more task would exceed.
+// full returns the limit that one more task would exceed.
 func (t *taskLimiter) full(in []*ownTask, one ownTask) string {
 	onNode, ofSource := 0, 0
 	for _, o := range in {
@@ -280,7 +280,7 @@ func (t *taskLimiter) full(in []*ownTask, one ownTask) string {
 	return ""
 }
 
-// source is the VM that a request clones, if it does.
+// source returns the VM that a request clones, if it does.
 func (r request) source() string {
 	if r.path != clonePath {
 		return ""

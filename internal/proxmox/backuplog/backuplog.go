@@ -51,7 +51,7 @@ type failure struct {
 	sentence func(m []string) string
 }
 
-// failures are what the texts mean, the most telling first.
+// failures returns what the texts mean, the most telling first.
 func failures() []failure {
 	says := func(s string) func([]string) string { return func([]string) string { return s } }
 	return []failure{
@@ -85,7 +85,7 @@ func Volume(log []string, storage string) string {
 	return ""
 }
 
-// archiveName is where the name begins in what the log calls the archive: files have their
+// archiveName returns where the name begins in what the log calls the archive: files have their
 // folder before it.
 func archiveName(archive string) int {
 	if strings.HasPrefix(archive, "/") {

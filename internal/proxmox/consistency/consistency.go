@@ -95,7 +95,7 @@ type Snapshot struct {
 	Version proxmox.Version
 }
 
-// Level of the snapshot. PVE logs of a snapshot only that nothing was frozen, so silence means
+// Level returns the level of the snapshot. PVE logs of a snapshot only that nothing was frozen, so silence means
 // that it was, if the VM ran and its agent was to freeze.
 func (s Snapshot) Level() Level {
 	switch {
@@ -120,7 +120,7 @@ func (s Snapshot) Level() Level {
 	return froze(s.Log, s.Version)
 }
 
-// OfBackup is the level of a backup of one VM, by the first lines of the log of its task.
+// OfBackup returns the level of a backup of one VM, by the first lines of the log of its task.
 func OfBackup(log []string, v proxmox.Version) Level {
 	status, mode := first(log, reStatus), first(log, reMode)
 	switch {
@@ -134,7 +134,7 @@ func OfBackup(log []string, v proxmox.Version) Level {
 	return froze(log, v)
 }
 
-// froze is the level after file systems were to be frozen.
+// froze returns the level after file systems were to be frozen.
 func froze(log []string, v proxmox.Version) Level {
 	switch {
 	case has(log, reFrozen):
@@ -175,7 +175,7 @@ func on(flag string) bool { return slices.Contains([]string{"1", "on", "yes", "t
 
 func has(log []string, re *regexp.Regexp) bool { return slices.ContainsFunc(log, re.MatchString) }
 
-// first is what a pattern finds first.
+// first returns what a pattern finds first.
 func first(log []string, re *regexp.Regexp) string {
 	for _, line := range log {
 		if m := re.FindStringSubmatch(line); m != nil {

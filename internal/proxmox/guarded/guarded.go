@@ -39,7 +39,7 @@ type Write struct {
 	Resources []string
 }
 
-// Parameters of a form and of a query.
+// Parameters returns the parameters of a form and of a query.
 func Parameters(form map[string]string, query url.Values) map[string]string {
 	all := maps.Clone(form)
 	if all == nil {

@@ -82,7 +82,7 @@ func (f *Flag) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Scalar is the canonical text of a JSON scalar: strings as they are, numbers
+// Scalar returns the canonical text of a JSON scalar: strings as they are, numbers
 // without needless fraction or exponent, booleans as 1 and 0, null as nothing.
 func Scalar(b []byte) string {
 	b = bytes.TrimSpace(b)

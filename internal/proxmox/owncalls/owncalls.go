@@ -168,7 +168,7 @@ func (t *Calls[T]) LoggedByUs(vmid, user string) bool {
 	return len(owed) > 0
 }
 
-// due are the lines that are yet to come, those left out that are too late.
+// due returns the lines that are yet to come, those left out that are too late.
 func (t *Calls[T]) due(vmid string) []time.Time {
 	return slices.DeleteFunc(t.pendingLines[vmid], func(at time.Time) bool { return t.clock().Sub(at) > traceFor })
 }

@@ -68,7 +68,7 @@ func Parse(s, defaultKey string) (Properties, error) {
 	return p, nil
 }
 
-// String is the property string.
+// String returns the property string.
 func (p Properties) String() string {
 	parts := make([]string, 0, len(p.items))
 	for _, i := range p.items {
@@ -81,10 +81,10 @@ func (p Properties) String() string {
 	return strings.Join(parts, ",")
 }
 
-// Len is the number of properties.
+// Len returns the number of properties.
 func (p Properties) Len() int { return len(p.Keys()) }
 
-// Keys of the properties, in their order.
+// Keys returns the keys of the properties, in their order.
 func (p Properties) Keys() []string {
 	keys := make([]string, 0, len(p.items))
 	for _, i := range p.items {
@@ -102,7 +102,7 @@ func (p Properties) index(key string) int {
 // Has reports whether there is a property of that key.
 func (p Properties) Has(key string) bool { return p.index(key) >= 0 }
 
-// Get is the value of a property, or empty.
+// Get returns the value of a property, or empty.
 func (p Properties) Get(key string) string {
 	if i := p.index(key); i >= 0 {
 		return p.items[i].value
@@ -131,7 +131,7 @@ func (p *Properties) Delete(key string) {
 	p.items = slices.DeleteFunc(slices.Clone(p.items), func(i property) bool { return i.is(key) })
 }
 
-// Map is the properties without their order.
+// Map returns the properties without their order.
 func (p Properties) Map() map[string]string {
 	m := make(map[string]string, len(p.items))
 	for _, key := range p.Keys() {

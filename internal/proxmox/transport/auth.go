@@ -86,7 +86,7 @@ func ofOneNode(r *http.Request) bool {
 	return r.Context().Value(pinKey{}) != nil || nodeOf(r) != ""
 }
 
-// held is the refusal that still holds, if any.
+// held returns the refusal that still holds, if any.
 func (a *tokenAuth) held() *Failure {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -96,7 +96,7 @@ func (a *tokenAuth) held() *Failure {
 	return nil
 }
 
-// hold a refusal. It is given before anything runs.
+// hold holds a refusal. It is given before anything runs.
 func (a *tokenAuth) hold(resp *http.Response) error {
 	body, err := ReadAll(resp.Body)
 	if err != nil {
@@ -169,7 +169,7 @@ func (a *ticketAuth) send(r *http.Request, t *ticket) (*http.Response, error) {
 	return a.next.RoundTrip(out)
 }
 
-// valid is a ticket that PVE should accept, from a login if need be.
+// valid returns a ticket that PVE should accept, from a login if need be.
 func (a *ticketAuth) valid(ctx context.Context) (*ticket, error) {
 	t, err := a.known()
 	if a.age(t) < TicketRenew {
@@ -187,7 +187,7 @@ func (a *ticketAuth) valid(ctx context.Context) (*ticket, error) {
 	return nil, err
 }
 
-// known is the latest ticket, if any, and the refusal that still holds, if any.
+// known returns the latest ticket, if any, and the refusal that still holds, if any.
 func (a *ticketAuth) known() (*ticket, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -197,7 +197,7 @@ func (a *ticketAuth) known() (*ticket, error) {
 	return a.ticket, nil
 }
 
-// age is how old a ticket is. None is as good as one that ended.
+// age returns how old a ticket is. None is as good as one that ended.
 func (a *ticketAuth) age(t *ticket) time.Duration {
 	if t == nil {
 		return ticketLife

@@ -87,7 +87,7 @@ type Credentials struct {
 	TokenSecret string
 }
 
-// String is the user and the name of the token, without secrets.
+// String returns the user and the name of the token, without secrets.
 func (c Credentials) String() string {
 	if c.TokenID != "" {
 		return c.Token() + "=" + redacted
@@ -95,7 +95,7 @@ func (c Credentials) String() string {
 	return c.Username + ":" + redacted
 }
 
-// GoString is the same as String, for %#v.
+// GoString returns the same as String, for %#v.
 func (c Credentials) GoString() string { return c.String() }
 
 // Format writes String for every verb.

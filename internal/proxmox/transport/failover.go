@@ -105,7 +105,7 @@ func leave(circuits []*circuit, v outcome, f *Failure) {
 	}
 }
 
-// outcomeFor a node by the answer of another that could not reach it.
+// outcomeFor returns the outcome for a node by the answer of another that could not reach it.
 func outcomeFor(node string, resp *http.Response) (outcome, *Failure) {
 	if resp.StatusCode != statusNoNode {
 		return alive, nil
@@ -152,13 +152,13 @@ func (f *failover) attempt(r *http.Request, e *Endpoint) (*http.Response, outcom
 	return nil, dead, at(e, asFailure(err, false))
 }
 
-// at says which endpoint a failure was at.
+// at returns which endpoint a failure was at.
 func at(e *Endpoint, f *Failure) *Failure {
 	f.Message = e.url.Host + ": " + f.Message
 	return f
 }
 
-// judge an endpoint by an answer: a reverse proxy without its PVE, or a node that
+// judge judges an endpoint by an answer: a reverse proxy without its PVE, or a node that
 // cannot do what does not need another one, or is cut off from the cluster.
 func (f *failover) judge(r *http.Request, resp *http.Response) outcome {
 	switch resp.StatusCode {
@@ -175,7 +175,7 @@ func (f *failover) judge(r *http.Request, resp *http.Response) outcome {
 	return alive
 }
 
-// note what is known of an endpoint now.
+// note notes what is known of an endpoint now.
 func (f *failover) note(e *Endpoint, v outcome) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -192,7 +192,7 @@ func (f *failover) note(e *Endpoint, v outcome) {
 	}
 }
 
-// order is all endpoints as configured, the node's own first and those that are
+// order returns all endpoints as configured, the node's own first and those that are
 // down at the end.
 func (f *failover) order(node string) []*Endpoint {
 	f.mu.Lock()
@@ -212,7 +212,7 @@ func (f *failover) order(node string) []*Endpoint {
 	return append(append(own, up...), down...)
 }
 
-// others are the endpoints to ask for their health beside the one in use: all
+// others returns the endpoints to ask for their health beside the one in use: all
 // whose node is not known or that are down, and in turn one of the rest.
 func (f *failover) others(used *Endpoint) []*Endpoint {
 	f.mu.Lock()
@@ -245,7 +245,7 @@ func (f *failover) circuitOf(node string) *circuit {
 	return c
 }
 
-// nodeOf is the node that a request is for, if it is for one.
+// nodeOf returns the node that a request is for, if it is for one.
 func nodeOf(r *http.Request) string {
 	to := requestOf(r)
 	if template(r) != to.Template || !strings.HasPrefix(to.Template, "/nodes/{node}/") || len(to.Args) == 0 {
@@ -254,7 +254,7 @@ func nodeOf(r *http.Request) string {
 	return to.Args[0]
 }
 
-// learn which nodes endpoints belong to: by name or address, unless it was seen
+// learn learns which nodes endpoints belong to: by name or address, unless it was seen
 // which node answers there.
 func (f *failover) learn(nodes []Node) {
 	f.mu.Lock()
@@ -270,7 +270,7 @@ func (f *failover) learn(nodes []Node) {
 	}
 }
 
-// see that a node answers at an endpoint.
+// see sees that a node answers at an endpoint.
 func (f *failover) see(e *Endpoint, nodes []Node) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

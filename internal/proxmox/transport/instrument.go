@@ -52,7 +52,7 @@ func (o *instrument) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// template is the path of the request without its values.
+// template returns the path of the request without its values.
 func template(r *http.Request) string {
 	if t, ok := r.Context().Value(templateKey{}).(string); ok {
 		return t

@@ -67,7 +67,7 @@ func (n normalise) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer(r, resp.StatusCode, body), nil
 }
 
-// statusOfBroken is the status to report when the body did not arrive. A broken
+// statusOfBroken returns the status to report when the body did not arrive. A broken
 // success is no answer; a refusal remains one.
 func statusOfBroken(status int) int {
 	if status < http.StatusMultipleChoices {
@@ -104,7 +104,7 @@ func judge(resp *http.Response, body []byte) *Failure {
 	return f
 }
 
-// reason is the phrase of the status line, where PVE before 8.4 has its message.
+// reason returns the phrase of the status line, where PVE before 8.4 has its message.
 func reason(resp *http.Response) string {
 	return strings.TrimSpace(strings.TrimPrefix(resp.Status, strconv.Itoa(resp.StatusCode)))
 }
@@ -157,7 +157,7 @@ func answer(r *http.Request, status int, body []byte) *http.Response {
 	}
 }
 
-// asFailure is the failure in err's chain, or a new one for an error of the
+// asFailure returns the failure in err's chain, or a new one for an error of the
 // transport.
 func asFailure(err error, sent bool) *Failure {
 	var f *Failure

@@ -154,5 +154,5 @@ func Pin(ctx context.Context, e *Endpoint) context.Context {
 // String returns the endpoint as people write it.
 func (e *Endpoint) String() string { return e.url.Scheme + "://" + e.url.Host }
 
-// Root is the URL that stands for whichever endpoint a request goes to in the end.
+// Root returns the URL that stands for whichever endpoint a request goes to in the end.
 func Root() *url.URL { return root }

@@ -94,7 +94,7 @@ const (
 	ProblemNotPVE Problem = "NotProxmoxVE"
 )
 
-// transportError says why there was no answer. The texts of package net are not used:
+// transportError returns why there was no answer. The texts of package net are not used:
 // they have our ephemeral ports in them, and those of x509 have the time.
 func transportError(err error) (Problem, string) {
 	if p, s := tlsError(err); s != "" {
@@ -173,7 +173,7 @@ func certificateError(e x509.CertificateInvalidError) (Problem, string) {
 	}
 }
 
-// issuer of a certificate, by the name that people know it by.
+// issuer returns the issuer of a certificate, by the name that people know it by.
 func issuer(c *x509.Certificate) string {
 	if c == nil {
 		return ""
@@ -185,7 +185,7 @@ func issuer(c *x509.Certificate) string {
 	return fmt.Sprintf(" %q", name)
 }
 
-// validFor are the names that a certificate is for.
+// validFor returns the names that a certificate is for.
 func validFor(c *x509.Certificate) string {
 	if c == nil {
 		return ""
