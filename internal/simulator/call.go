@@ -116,7 +116,7 @@ func (s *Server) reset(node string, since time.Time) bool {
 	return out
 }
 
-// attributes are what an answer has beside its data.
+// attributes returns what an answer has beside its data.
 func attributes(total int, changes string) map[string]any {
 	body := map[string]any{}
 	if total > 0 {
@@ -232,7 +232,7 @@ func unescape(s string) string {
 	return s
 }
 
-// parserLines are the lines of pveproxy in which it fails to read a JSON body.
+// parserLines returns the lines of pveproxy in which it fails to read a JSON body.
 func parserLines(version string) [2]int {
 	if version == "8.4" {
 		return [2]int{917, 957}

@@ -72,7 +72,7 @@ func (s *Server) mayControl(r *wire.Request) error {
 	return nil
 }
 
-// controlRoutes are the page and the methods of the control API.
+// controlRoutes returns the page and the methods of the control API.
 func (s *Server) controlRoutes() *http.ServeMux {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {

@@ -243,7 +243,7 @@ func (s *Server) before(r *wire.Request, f *armed) *wire.Response {
 	return nil
 }
 
-// answer is what the request gets instead of its effect. Refused credentials have no body, but at the login.
+// answer returns what the request gets instead of its effect. Refused credentials have no body, but at the login.
 func (f Fault) answer(r *wire.Request) *wire.Response {
 	message := f.Message
 	if message == "" {
@@ -255,7 +255,7 @@ func (f Fault) answer(r *wire.Request) *wire.Response {
 	return respond(r, nil, map[string]any{}, &apierr.Error{Status: f.Status, Message: message})
 }
 
-// usualMessage is what PVE says most often with a status. From 595 on it is the proxy that says so.
+// usualMessage returns what PVE says most often with a status. From 595 on it is the proxy that says so.
 func usualMessage(status int) string {
 	messages := map[int]string{
 		http.StatusBadRequest: "Parameter verification failed.", http.StatusUnauthorized: "Authentication failed!",

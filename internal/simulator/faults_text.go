@@ -257,7 +257,7 @@ func (f Fault) check() error {
 	return nil
 }
 
-// settings are the fault as names and texts; what is not set is missing.
+// settings returns the fault as names and texts; what is not set is missing.
 func (f Fault) settings() map[string]string {
 	out := map[string]string{}
 	for _, field := range faultFields() {

@@ -191,7 +191,7 @@ type ScenarioGrant struct {
 	Local bool `json:"local,omitempty"`
 }
 
-// Quickstart is the built-in scenario, examples/scenarios/quickstart.yaml.
+// Quickstart returns the built-in scenario, examples/scenarios/quickstart.yaml.
 func Quickstart() (*Scenario, error) {
 	data, err := scenarios.Files.ReadFile("quickstart.yaml")
 	if err != nil {
@@ -368,7 +368,7 @@ func fileSizes(text string) (disk, length int64, err error) {
 	return disk, length, err
 }
 
-// file is a volume that belongs to no guest.
+// file returns a volume that belongs to no guest.
 func file(content, name string, disk, length int64, now time.Time) *state.Volume {
 	return &state.Volume{
 		Content: content, Format: storage.UploadFormat(content, name), Size: disk, Used: length, System: content == "import", Created: now,

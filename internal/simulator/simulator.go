@@ -187,10 +187,10 @@ func (s *Server) Close() {
 	s.Engine.Close()
 }
 
-// URL is the address of the API's server, such as "https://127.0.0.1:8006".
+// URL returns the address of the API's server, such as "https://127.0.0.1:8006".
 func (s *Server) URL() string { return s.NodeURL(s.first) }
 
-// NodeURL is the address of a node that has one of its own, empty otherwise.
+// NodeURL returns the address of a node that has one of its own, empty otherwise.
 func (s *Server) NodeURL(node string) string {
 	if s.address[node] == "" {
 		return ""

@@ -191,8 +191,8 @@ func (c *Call) admitted(params map[string]string) error {
 	return c.reach(params[c.Method.ProxyTo])
 }
 
-// withoutQuorum are the messages of writes in a cluster without a majority, where they are not the usual one: PVE asks for quorum where it
-// takes the lock of a configuration file.
+// withoutQuorum returns the messages of writes in a cluster without a majority, where they are not the usual one: PVE asks for quorum where
+// it takes the lock of a configuration file.
 func withoutQuorum() map[string]string {
 	const users, storages = "cfs-lock 'file-user_cfg' error: no quorum!", "cfs-lock 'file-storage_cfg' error: no quorum!"
 	return map[string]string{
@@ -204,7 +204,7 @@ func withoutQuorum() map[string]string {
 	}
 }
 
-// quorate are the methods for VMs that ask for quorum before they do anything (PVE::API2::Qemu).
+// quorate returns the methods for VMs that ask for quorum before they do anything (PVE::API2::Qemu).
 func quorate() []string {
 	return []string{
 		"POST /nodes/{node}/qemu", "POST /nodes/{node}/qemu/{vmid}/status/start", "POST /nodes/{node}/qemu/{vmid}/clone",
@@ -235,7 +235,7 @@ func (c *Call) writable(params map[string]string) error {
 	return nil
 }
 
-// guestFile is where the configuration of a VM is.
+// guestFile returns where the configuration of a VM is.
 func guestFile(node, vmid string) string {
 	return "/etc/pve/nodes/" + node + "/qemu-server/" + vmid + ".conf"
 }

@@ -60,7 +60,7 @@ func (p Pace) Scale(d time.Duration) time.Duration {
 	return time.Duration(float64(d) / p.Speed)
 }
 
-// lockWait is how long to wait for a lock that is waited for d in reality. Instant tasks hold locks for a moment only,
+// lockWait returns how long to wait for a lock that is waited for d in reality. Instant tasks hold locks for a moment only,
 // so that the real time is used.
 func (p Pace) lockWait(d time.Duration) time.Duration {
 	if p.Instant() {

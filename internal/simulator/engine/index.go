@@ -16,7 +16,7 @@ limitations under the License.
 
 package engine
 
-// Subdirs is the index of a path by the key "subdir".
+// Subdirs returns the index of a path by the key "subdir".
 func Subdirs(names ...string) []map[string]any {
 	out := make([]map[string]any, 0, len(names))
 	for _, n := range names {
@@ -31,12 +31,12 @@ func (c *Call) Empty() (any, error) { return []any{}, nil }
 // Null answers with null.
 func (c *Call) Null() (any, error) { return nil, nil } //nolint:nilnil // The answer is null.
 
-// IndexOfSubdirs is a list of the paths below one, in the other form that lists have.
+// IndexOfSubdirs returns a list of the paths below one, in the other form that lists have.
 func IndexOfSubdirs(names ...string) Handler {
 	return func(*Call) (any, error) { return Subdirs(names...), nil }
 }
 
-// IndexOf is a list of the paths below one.
+// IndexOf returns a list of the paths below one.
 func IndexOf(names ...string) Handler {
 	return func(*Call) (any, error) {
 		out := []map[string]any{}

@@ -51,7 +51,7 @@ func (c *Call) TypedValue(key, value string) any {
 	return value
 }
 
-// Given are the parameters of a call that are not about where it goes.
+// Given returns the parameters of a call that are not about where it goes.
 func (c *Call) Given(but ...string) map[string]string {
 	out := maps.Clone(c.Values)
 	for _, name := range append(but, "node", "vmid", "digest", "delete") {
@@ -81,7 +81,7 @@ func (c *Call) Has(name string) bool {
 	return ok
 }
 
-// Deleted are the options that a call is to delete.
+// Deleted returns the options that a call is to delete.
 func (c *Call) Deleted() []string { return schema.SplitList(c.Values["delete"]) }
 
 // VMID returns the VMID that a call names.

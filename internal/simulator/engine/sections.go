@@ -35,7 +35,7 @@ type SectionFile struct {
 	Fixed []string
 }
 
-// Listed are the values of a list.
+// Listed returns the values of a list.
 func Listed(value string) []string { return strings.Split(value, "\x00") }
 
 // Section returns the options that a call gives an entry.
@@ -47,7 +47,7 @@ func (c *Call) Section(but ...string) map[string]string {
 	return out
 }
 
-// ShowSection is an entry as the API tells it.
+// ShowSection returns an entry as the API tells it.
 func (c *Call) ShowSection(in state.Sections, id string) map[string]any {
 	out := map[string]any{"digest": state.SectionsDigest(in)}
 	for key, value := range in[id] {

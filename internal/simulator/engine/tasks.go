@@ -241,7 +241,7 @@ func (w *Worker) SpawnAs(who state.Identity, node, kind string, vmid int, body w
 	w.Engine.run(&spawned{task: t, work: body})
 }
 
-// durations are how long the work of each kind of task takes on a small real cluster.
+// durations returns how long the work of each kind of task takes on a small real cluster.
 func durations() map[string]time.Duration {
 	return map[string]time.Duration{
 		"qmcreate": time.Second, "qmdestroy": time.Second, "qmclone": 1500 * time.Millisecond, "copydisk": 4 * time.Second,

@@ -64,8 +64,8 @@ func File(o *engine.Op, g *state.Guest, path string) (string, bool) {
 	return "", false
 }
 
-// NotFrozen is what a snapshot of a running VM logs if its agent does not freeze its file systems: nothing if it does, and in 8.4 for a VM
-// without an agent too.
+// NotFrozen returns what a snapshot of a running VM logs if its agent does not freeze its file systems: nothing if it does, and in 8.4 for
+// a VM without an agent too.
 func NotFrozen(o *engine.Op, g *state.Guest) string {
 	enabled, off := agentFreezes(o, g)
 	switch {
@@ -77,7 +77,7 @@ func NotFrozen(o *engine.Op, g *state.Guest) string {
 	return notFrozen(o, g, !enabled || off)
 }
 
-// notFrozen is why PVE 9 does not freeze the file systems of a running VM.
+// notFrozen returns why PVE 9 does not freeze the file systems of a running VM.
 func notFrozen(o *engine.Op, g *state.Guest, off bool) string {
 	switch {
 	case off:
@@ -90,7 +90,7 @@ func notFrozen(o *engine.Op, g *state.Guest, off bool) string {
 	return ""
 }
 
-// FreezeForBackup is what the backup of a running VM logs of freezing its file systems.
+// FreezeForBackup returns what the backup of a running VM logs of freezing its file systems.
 func FreezeForBackup(o *engine.Op, g *state.Guest) []string {
 	enabled, off := agentFreezes(o, g)
 	why := ""
@@ -119,7 +119,7 @@ func agentFreezes(o *engine.Op, g *state.Guest) (enabled, off bool) {
 	return agent["enabled"] == "1", off
 }
 
-// Addresses are those of a NIC: what the scenario says, what cloud-init configured, or what a DHCP server would give.
+// Addresses returns those of a NIC: what the scenario says, what cloud-init configured, or what a DHCP server would give.
 func Addresses(o *engine.Op, g *state.Guest, nic int) []string {
 	if g.Agent != nil && len(g.Agent.Addresses[nic]) > 0 {
 		return slices.Clone(g.Agent.Addresses[nic])
@@ -136,7 +136,7 @@ func Addresses(o *engine.Op, g *state.Guest, nic int) []string {
 	return append([]string{lease.String() + "/16"}, out...)
 }
 
-// LinkLocal is the IPv6 address that follows from a MAC address.
+// LinkLocal returns the IPv6 address that follows from a MAC address.
 func LinkLocal(mac string) string {
 	hw, err := net.ParseMAC(mac)
 	if err != nil || len(hw) != 6 {
@@ -146,7 +146,7 @@ func LinkLocal(mac string) string {
 	return a.String() + "/64"
 }
 
-// NetworkInterface is an interface as the guest agent reports it.
+// NetworkInterface returns an interface as the guest agent reports it.
 func NetworkInterface(name, mac string, addresses []string) map[string]any {
 	list := []map[string]any{}
 	for _, a := range addresses {

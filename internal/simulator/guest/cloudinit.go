@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// keysOf are the public keys of a guest.
+// keysOf returns the public keys of a guest.
 func keysOf(g *state.Guest) []string {
 	keys, err := url.PathUnescape(g.Config["sshkeys"])
 	if err != nil {

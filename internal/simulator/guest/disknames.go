@@ -36,7 +36,7 @@ func freeDisk(o *engine.Op, s *state.Storage, vmid int) string {
 	}
 }
 
-// linkedDisks are the names of the guest's linked clones, whose full names tell the base as well.
+// linkedDisks returns the names of the guest's linked clones, whose full names tell the base as well.
 func linkedDisks(o *engine.Op, s *state.Storage, vmid int) map[string]bool {
 	out := map[string]bool{}
 	g := o.State.Guests[vmid]

@@ -238,7 +238,7 @@ func (a *Access) bridge(nic map[string]string) error {
 	return nil
 }
 
-// trunked are the VLANs of a list such as "2;4-6", sorted as text.
+// trunked returns the VLANs of a list such as "2;4-6", sorted as text.
 func trunked(trunks string) []string {
 	var tags []string
 	for part := range strings.SplitSeq(trunks, ";") {
@@ -350,7 +350,7 @@ func (a *Access) Volume(id string) error {
 	return a.State.CheckAny(a.Who, path, "Datastore.AllocateSpace", "Datastore.Audit")
 }
 
-// storageLine is where the module that refuses host paths says so.
+// storageLine returns where the module that refuses host paths says so.
 func (a *Access) storageLine() int {
 	if a.State.Version == "8.4" {
 		return 581

@@ -83,7 +83,7 @@ func balloonFits(o *engine.Op, g *state.Guest, ch *Change) error {
 	return nil
 }
 
-// memory is the size of a VM's memory in bytes.
+// memory returns the size of a VM's memory in bytes.
 func memory(s *engine.Engine, config map[string]string) int64 {
 	mib := schema.Int(s.Read("memory", config["memory"])["current"])
 	if mib == 0 {

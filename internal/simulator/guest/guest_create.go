@@ -42,7 +42,7 @@ type Creation struct {
 	HA bool
 }
 
-// CreateControls are the parameters of a creation that are no options of the VM.
+// CreateControls returns the parameters of a creation that are no options of the VM.
 func CreateControls() []string {
 	return []string{
 		"node", "vmid", "archive", "bwlimit", "force", "pool", "start", "ha-managed", "storage", "unique", "live-restore",
@@ -77,7 +77,7 @@ func CheckValues(s *engine.Engine, options map[string]string) error {
 	return nil
 }
 
-// ClampedUnits are a CPU weight as a node with cgroup v2 stores it: 10000 at most, although requests may have more.
+// ClampedUnits returns a CPU weight as a node with cgroup v2 stores it: 10000 at most, although requests may have more.
 func ClampedUnits(value string) string {
 	if schema.Int(value) > 10000 {
 		return "10000"
@@ -154,7 +154,7 @@ func pinMachine(o *engine.Op, config, into map[string]string) {
 	o.Logf("pinning machine type to '%s' for Windows guest OS", pinned["type"])
 }
 
-// qemu is the QEMU version that the release comes with.
+// qemu returns the QEMU version that the release comes with.
 func qemu(st *state.State) string {
 	if st.QEMU != "" {
 		return st.QEMU
@@ -165,7 +165,7 @@ func qemu(st *state.State) string {
 	return "10.0.13"
 }
 
-// DefaultBootOrder is the default order: the first disk, the first CD drive, the first NIC.
+// DefaultBootOrder returns the default order: the first disk, the first CD drive, the first NIC.
 func DefaultBootOrder(s *engine.Engine, config map[string]string) string {
 	var disk, cdrom, nic string
 	for _, key := range bootDevices(s, config) {

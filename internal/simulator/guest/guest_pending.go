@@ -309,7 +309,7 @@ func (h *hotplugger) plugsNewDrive(d Drive, pluggable bool) (bool, string) {
 	return pluggable, ""
 }
 
-// unpluggable are the drive options that wait for the next start. PVE puts the others into the configuration at once: QEMU
+// unpluggable returns the drive options that wait for the next start. PVE puts the others into the configuration at once: QEMU
 // changes limits on the fly, and finds the rest when it starts next (vmconfig_update_disk).
 func unpluggable() []string {
 	return []string{"aio", "cache", "discard", "iothread", "product", "queues", "ro", "ssd", "vendor"}

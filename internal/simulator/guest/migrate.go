@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
 )
 
-// LocalMedia are the media in drives of a guest, now, pending or in a snapshot, that only its node has: images on local
+// LocalMedia returns the media in drives of a guest, now, pending or in a snapshot, that only its node has: images on local
 // storage, and the drive of the node itself (PVE::QemuServer::foreach_volid). Drives for cloud-init go along.
 func LocalMedia(o *engine.Op, g *state.Guest) []string {
 	out := []string{}
@@ -67,7 +67,7 @@ func stayingMedia(o *engine.Op, g *state.Guest) error {
 	return apierr.Errorf("Problem found while scanning volumes - can't migrate VM - check log")
 }
 
-// StoragesOf are the storages of all drives that a guest has.
+// StoragesOf returns the storages of all drives that a guest has.
 func StoragesOf(o *engine.Op, g *state.Guest) []string {
 	out := []string{}
 	for key, value := range g.Config {
@@ -82,7 +82,7 @@ func StoragesOf(o *engine.Op, g *state.Guest) []string {
 	return slices.Compact(out)
 }
 
-// MissingStorages are those storages of a guest that a node has not.
+// MissingStorages returns those storages of a guest that a node has not.
 func MissingStorages(o *engine.Op, g *state.Guest, node string) []string {
 	return slices.DeleteFunc(StoragesOf(o, g), func(id string) bool {
 		_, err := o.State.EnabledStorage(id, node)
@@ -204,8 +204,8 @@ func staysHere(o *engine.Op, id, why string) error {
 	return apierr.Errorf("Problem found while scanning volumes - can't migrate VM - check log")
 }
 
-// snapshotObstacle is why a volume that snapshots have cannot go along, other than by replication (PVE::QemuMigrate::scan_local_volumes). The
-// memory that a snapshot keeps can.
+// snapshotObstacle returns why a volume that snapshots have cannot go along, other than by replication
+// (PVE::QemuMigrate::scan_local_volumes). The memory that a snapshot keeps can.
 func snapshotObstacle(o *engine.Op, g *state.Guest, id string, s *state.Storage) string {
 	names, v := SnapshotsWith(o, g, id), o.State.Volume(g.Node, id)
 	switch {
@@ -219,7 +219,7 @@ func snapshotObstacle(o *engine.Op, g *state.Guest, id string, s *state.Storage)
 	return "non-migratable snapshot exists"
 }
 
-// SnapshotsWith are the snapshots of a guest that have a volume.
+// SnapshotsWith returns the snapshots of a guest that have a volume.
 func SnapshotsWith(o *engine.Op, g *state.Guest, id string) []string {
 	var names []string
 	for name, s := range g.Snapshots {
@@ -287,7 +287,7 @@ func carry(o *engine.Op, g *state.Guest, m *Migration) error {
 	return nil
 }
 
-// mirrored is the new value of a drive whose disk QEMU has copied: it tells the format.
+// mirrored returns the new value of a drive whose disk QEMU has copied: it tells the format.
 func mirrored(o *engine.Op, key, before, value string, formats map[string]string) string {
 	format := formats[ParseDrive(o.Engine, key, before).File()]
 	if !IsDrive(key) || format == "" {
@@ -303,7 +303,7 @@ func storageName(id string) string {
 	return name
 }
 
-// arrivalName is the name of a volume on a storage that it comes to. Storages without files hold raw images only.
+// arrivalName returns the name of a volume on a storage that it comes to. Storages without files hold raw images only.
 func arrivalName(o *engine.Op, g *state.Guest, to *state.Storage, name string, v *state.Volume) string {
 	if !slices.Contains(to.Formats(), v.Format) {
 		v.Format = to.Formats()[0]
@@ -315,7 +315,7 @@ func arrivalName(o *engine.Op, g *state.Guest, to *state.Storage, name string, v
 	return to.ImageName(g.VMID, freeDisk(o, to, g.VMID), v.Format)
 }
 
-// relocated is the value of an option after volumes have got other names.
+// relocated returns the value of an option after volumes have got other names.
 func relocated(o *engine.Op, key, value string, renamed map[string]string) string {
 	if to, ok := renamed[value]; ok {
 		return to

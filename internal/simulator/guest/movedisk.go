@@ -72,7 +72,7 @@ func Movable(o *engine.Op, m *DiskMove) error {
 	return nil
 }
 
-// imageFormat is the format that the name of an image tells; images without an extension are raw.
+// imageFormat returns the format that the name of an image tells; images without an extension are raw.
 func imageFormat(id string) string {
 	if ext := path.Ext(id); ext != "" {
 		return ext[1:]

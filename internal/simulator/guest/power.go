@@ -79,7 +79,7 @@ func devicesExist(o *engine.Op, g *state.Guest) error {
 	return nil
 }
 
-// Vcpus is the number of processors that a configuration asks for.
+// Vcpus returns the number of processors that a configuration asks for.
 func Vcpus(_ *engine.Engine, config map[string]string) int {
 	return max(schema.Int(config["sockets"]), 1) * max(schema.Int(config["cores"]), 1)
 }

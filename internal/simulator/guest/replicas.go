@@ -77,7 +77,7 @@ func runReplication(o *engine.Op, id string, g *state.Guest) {
 	r.Synced, r.Failures, r.Error = began, 0, ""
 }
 
-// Replica is what has become of a job so far.
+// Replica returns what has become of a job so far.
 func Replica(st *state.State, id string) *state.Replica {
 	if st.Replicas[id] == nil {
 		st.Replicas[id] = &state.Replica{}
@@ -147,7 +147,7 @@ func syncReplica(o *engine.Op, id string, g *state.Guest) error {
 	return nil
 }
 
-// storagesUsed are the storages of volumes.
+// storagesUsed returns the storages of volumes.
 func storagesUsed(volumes []string) []string {
 	var out []string
 	for _, v := range volumes {
@@ -203,7 +203,7 @@ func removeReplicas(o *engine.Op, id string, g *state.Guest) error {
 	return nil
 }
 
-// JobTo is the job that replicates a guest to a node, empty if there is none.
+// JobTo returns the job that replicates a guest to a node, empty if there is none.
 func JobTo(st *state.State, vmid int, node string) string {
 	for id, job := range st.Replications {
 		if state.Replicated(id) == state.VmidText(vmid) && job["target"] == node {

@@ -24,7 +24,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// measure is what a node knows of a guest right now.
+// measure returns what a node knows of a guest right now.
 func measure(o *engine.Op, g *state.Guest) *state.Report {
 	r := &state.Report{
 		Name: g.Name(), Status: string(g.Power), Template: g.Template(), CPUs: cpus(o, g), Memory: sizes(o, g).Memory, Disk: sizes(o, g).Disk,
@@ -77,7 +77,7 @@ func ReportGuests(o *engine.Op) {
 	}
 }
 
-// Known is the latest report of a guest, nil where the cluster has none.
+// Known returns the latest report of a guest, nil where the cluster has none.
 func Known(o *engine.Op, g *state.Guest) *state.Report {
 	switch n := o.State.Nodes[g.Node]; {
 	case n == nil || !Reporting(o.Engine, n):
@@ -90,7 +90,7 @@ func Known(o *engine.Op, g *state.Guest) *state.Report {
 	return g.Report
 }
 
-// NodeUsage are the numbers that a node reports.
+// NodeUsage returns the numbers that a node reports.
 func NodeUsage(o *engine.Op, n *state.Node) map[string]any {
 	used, cpu := int64(2<<30), 0.01
 	for _, g := range o.State.Guests {
@@ -105,7 +105,7 @@ func NodeUsage(o *engine.Op, n *state.Node) map[string]any {
 	}
 }
 
-// reportEvery is how often nodes report; 0 means that what is known of a guest is always fresh.
+// reportEvery returns how often nodes report; 0 means that what is known of a guest is always fresh.
 func reportEvery(s *engine.Engine) time.Duration {
 	if s.Instant() {
 		return s.Reports
@@ -132,7 +132,7 @@ func silent(s *engine.Engine, n *state.Node) bool {
 	return !n.Returned.IsZero() && s.Clock.Now().Sub(n.Returned) < s.Scale(s.Duration("daemons"))
 }
 
-// NodeStatus is the state of a node as the cluster sees it.
+// NodeStatus returns the state of a node as the cluster sees it.
 func NodeStatus(s *engine.Engine, n *state.Node) string {
 	switch {
 	case s.Gone(n):
@@ -143,7 +143,7 @@ func NodeStatus(s *engine.Engine, n *state.Node) string {
 	return "online"
 }
 
-// NodeReport is what lists of nodes tell of one: of a node that is away what does not change, as long as the cluster remembers it.
+// NodeReport returns what lists of nodes tell of one: of a node that is away what does not change, as long as the cluster remembers it.
 func NodeReport(o *engine.Op, n *state.Node, usage bool) map[string]any {
 	if !Reporting(o.Engine, n) {
 		return map[string]any{}

@@ -76,7 +76,7 @@ func restorable(g *state.Guest) error {
 	return nil
 }
 
-// restoreStorage is the storage that the disk of a drive is put on.
+// restoreStorage returns the storage that the disk of a drive is put on.
 func restoreStorage(o *engine.Op, r *Restoration, key, value string) (*state.Storage, error) {
 	s, err := o.State.EnabledStorage(firstOf(r.Storage, StorageOf(ParseDrive(o.Engine, key, value).File())), r.Node)
 	if err == nil && !s.Holds("images") {

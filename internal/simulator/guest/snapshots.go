@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/volume"
 )
 
-// Show is the configuration of a snapshot with the fields that only snapshots have.
+// Show returns the configuration of a snapshot with the fields that only snapshots have.
 func Show(s *state.Snapshot) map[string]string {
 	out := maps.Clone(s.Config)
 	out["snaptime"] = strconv.FormatInt(s.Time.Unix(), 10)
@@ -44,7 +44,7 @@ func Show(s *state.Snapshot) map[string]string {
 	return out
 }
 
-// restored are the options that a guest made from the snapshot has.
+// restored returns the options that a guest made from the snapshot has.
 func restored(s *state.Snapshot) map[string]string {
 	out := maps.Clone(s.Config)
 	delete(out, "description")
@@ -293,7 +293,7 @@ func dropReattached(o *engine.Op, g *state.Guest) {
 	}
 }
 
-// sizeOf is the size that a drive's option tells, or else another one.
+// sizeOf returns the size that a drive's option tells, or else another one.
 func sizeOf(d Drive, otherwise int64) int64 {
 	if size, ok := schema.ParseSize(d["size"]); ok && size > 0 {
 		return size

@@ -49,7 +49,7 @@ func readTagRules(o *engine.Op) tagRules {
 	return r
 }
 
-// AllowedTags are the tags that the caller may see and set, beside free ones.
+// AllowedTags returns the tags that the caller may see and set, beside free ones.
 func AllowedTags(o *engine.Op) map[string]bool {
 	r, out := readTagRules(o), map[string]bool{}
 	if r.mode != "none" || r.privileged {

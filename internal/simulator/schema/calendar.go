@@ -32,7 +32,7 @@ type Calendar struct {
 	utc                           bool
 }
 
-// calendarWords are the events that have a name.
+// calendarWords returns the events that have a name.
 func calendarWords() map[string]string {
 	return map[string]string{
 		"minutely": "*:*", "hourly": "*:00", "daily": "00:00", "weekly": "mon 00:00", "monthly": "*-*-1 00:00", "yearly": "*-1-1 00:00",

@@ -28,7 +28,7 @@ import (
 // stringFormat checks one value of a named format and returns PVE's message, empty if the value is fine.
 type stringFormat func(value string) string
 
-// pattern is a format that a regular expression describes; message may contain one %s for the value.
+// pattern returns a format that a regular expression describes; message may contain one %s for the value.
 func pattern(expression, message string) stringFormat {
 	re := regexp.MustCompile(expression)
 	return func(value string) string {
@@ -46,7 +46,7 @@ func describe(message, value string) string {
 	return message
 }
 
-// when is a format that a predicate describes.
+// when returns a format that a predicate describes.
 func when(valid func(string) bool, message string) stringFormat {
 	return func(value string) string {
 		if valid(value) {
@@ -61,7 +61,7 @@ const (
 	tag     = `(?i)^[a-z0-9_][a-z0-9_\-+.]*\n?$`
 )
 
-// stringFormats are the named formats of single values, with the messages of PVE's verifiers.
+// stringFormats returns the named formats of single values, with the messages of PVE's verifiers.
 func stringFormats(version string) map[string]stringFormat {
 	volume := pattern(`(?i)^[a-z][a-z0-9\-_.]*[a-z0-9]:.+`, "unable to parse volume ID '%s'")
 	formats := map[string]stringFormat{
@@ -106,7 +106,7 @@ func stringFormats(version string) map[string]stringFormat {
 	return formats
 }
 
-// networkFormats are those of virtual networks and firewalls.
+// networkFormats returns those of virtual networks and firewalls.
 func networkFormats() map[string]stringFormat {
 	id := func(kind, expression string, longest int) stringFormat {
 		legal := pattern(expression, kind+" ID '%s' contains illegal characters")
@@ -129,7 +129,7 @@ func networkFormats() map[string]stringFormat {
 	}
 }
 
-// storageFormats are those of storages, backups and networks.
+// storageFormats returns those of storages, backups and networks.
 func storageFormats() map[string]stringFormat {
 	name := regexp.MustCompile(dnsName)
 	server := func(v string) bool { return isIP(v) || name.MatchString(v) }
@@ -157,7 +157,7 @@ func isPortal(v string) bool {
 	return isIP(strings.Trim(host, "[]")) || isIP(v) || regexp.MustCompile(dnsName).MatchString(host)
 }
 
-// vlanRange is a VLAN tag or two with a dash between; the first tag is 2.
+// vlanRange returns a VLAN tag or two with a dash between; the first tag is 2.
 func vlanRange(v string) string {
 	m := regexp.MustCompile(`^(\d+)(?:-(\d+))?\n?$`).FindStringSubmatch(v)
 	if m == nil {
@@ -171,7 +171,7 @@ func vlanRange(v string) string {
 	return ""
 }
 
-// replicationJob is a VMID and a number.
+// replicationJob returns a VMID and a number.
 func replicationJob(v string) string {
 	const message = "invalid replication job id '%s'"
 	m := regexp.MustCompile(`^(\d+)-(\d+)\n?$`).FindStringSubmatch(v)
@@ -184,7 +184,7 @@ func replicationJob(v string) string {
 	return ""
 }
 
-// zfsBlockSize is a power of two with a unit or without.
+// zfsBlockSize returns a power of two with a unit or without.
 func zfsBlockSize(v string) string {
 	m := regexp.MustCompile(`(?i)^([1-9][0-9]*)([km])?\n?$`).FindStringSubmatch(v)
 	if m == nil && v != "" {
@@ -201,7 +201,7 @@ func zfsBlockSize(v string) string {
 	return ""
 }
 
-// pair is a map from IDs to IDs: "1" stands for each as it is, one ID for all, two with a colon for one.
+// pair returns a map from IDs to IDs: "1" stands for each as it is, one ID for all, two with a colon for one.
 func pair(id stringFormat) stringFormat {
 	return func(v string) string {
 		parts := strings.Split(v, ":")
@@ -301,7 +301,7 @@ func poolID() stringFormat {
 	}
 }
 
-// unless is a format that takes some values beside those of another one.
+// unless returns a format that takes some values beside those of another one.
 func unless(fine func(string) bool, otherwise stringFormat) stringFormat {
 	return func(v string) string {
 		if fine(v) {

@@ -24,7 +24,7 @@ import (
 // Letters are those that names may start with.
 const Letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// Flag is a boolean as the API shows it: 1 or 0.
+// Flag returns a boolean as the API shows it: 1 or 0.
 func Flag(b bool) int {
 	if b {
 		return 1

@@ -18,7 +18,7 @@ package schema
 
 import "fmt"
 
-// Privileges are the privileges that a version knows, in groups as PVE's built-in roles use them.
+// Privileges returns the privileges that a version knows, in groups as PVE's built-in roles use them.
 func Privileges(version string) map[string]PrivilegeGroup {
 	groups := map[string]PrivilegeGroup{
 		"VM": {

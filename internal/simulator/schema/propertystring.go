@@ -78,7 +78,7 @@ func (c *checker) propertyString(path, format string, props Properties, s string
 	return p.out, validateFormat(format, p.out)
 }
 
-// text is how PVE writes the errors of a property string into the error of the parameter.
+// text returns how PVE writes the errors of a property string into the error of the parameter.
 func (e Errors) text() string {
 	lines := make([]string, 0, len(e))
 	for path, msg := range e {

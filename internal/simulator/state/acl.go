@@ -32,7 +32,7 @@ import (
 // Root is the administrator who may do everything.
 const Root = "root@pam"
 
-// BuiltinRoles are the roles that every installation has.
+// BuiltinRoles returns the roles that every installation has.
 func BuiltinRoles(version string) map[string]*Role {
 	roles := map[string]*Role{}
 	grant := func(role string, privileges ...string) {
@@ -221,7 +221,7 @@ func (st *State) May(who Identity, path string, privileges ...string) bool {
 // VmidText returns a VMID as text.
 func VmidText(vmid int) string { return strconv.Itoa(vmid) }
 
-// VMPath is the path of the privileges on a guest.
+// VMPath returns the path of the privileges on a guest.
 func VMPath(vmid int) string { return "/vms/" + strconv.Itoa(vmid) }
 
 // View answers, for one identity, the same question for many objects of a list.
@@ -273,7 +273,7 @@ func (st *State) ExistingUser(id string) (*User, error) {
 	return nil, apierr.Errorf("no such user ('%s')", id)
 }
 
-// NormalPath is a path as grants have it, empty for what is none.
+// NormalPath returns a path as grants have it, empty for what is none.
 func NormalPath(path string) string {
 	if path == "" || strings.Trim(path, pathLetters) != "" {
 		return ""

@@ -64,7 +64,7 @@ func (st *State) Container(node string, vmid int) (*Guest, error) {
 // Taken finds the VM or the container that has a VMID, or nil.
 func (st *State) Taken(vmid int) *Guest { return cmp.Or(st.Guests[vmid], st.Containers[vmid]) }
 
-// Written is the guest whose configuration a task writes without reading it: a file that is not there is made, unless
+// Written returns the guest whose configuration a task writes without reading it: a file that is not there is made, unless
 // another node has one of that VMID.
 func (st *State) Written(node string, vmid int) (*Guest, error) {
 	switch g := st.Guests[vmid]; {
@@ -88,7 +88,7 @@ func (st *State) Process(node string, vmid int) (*Guest, error) {
 	return g, nil
 }
 
-// HASID is the resource that a call names; a bare VMID is a VM's.
+// HASID returns the resource that a call names; a bare VMID is a VM's.
 func HASID(sid string) string {
 	if !strings.Contains(sid, ":") {
 		return "vm:" + sid
@@ -102,7 +102,7 @@ func (st *State) HAManaged(vmid int) bool {
 	return h != nil && h.State != "ignored"
 }
 
-// Wanted is the state that HA brings a resource into.
+// Wanted returns the state that HA brings a resource into.
 func (h *HAResource) Wanted() string {
 	if h.State == "enabled" || h.State == "" {
 		return "started"
@@ -136,7 +136,7 @@ func (s Sections) Renumber() {
 // HAID returns the ID of a VM as an HA resource.
 func HAID(vmid int) string { return fmt.Sprintf("vm:%d", vmid) }
 
-// Replicated is the guest that a job is for: the job's ID begins with its VMID.
+// Replicated returns the guest that a job is for: the job's ID begins with its VMID.
 func Replicated(id string) string {
 	guest, _, _ := strings.Cut(id, "-")
 	return guest
@@ -159,7 +159,7 @@ type Sizes struct {
 	DiskKey, DiskText    string
 }
 
-// Digest is the hash of the whole configuration: equal contents have equal digests.
+// Digest returns the hash of the whole configuration: equal contents have equal digests.
 func (g *Guest) Digest() string {
 	h := sha1.New() //nolint:gosec // PVE's digests are SHA-1.
 	section(h.Write, "", g.Config)
@@ -174,7 +174,7 @@ func (g *Guest) Digest() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Effective is the configuration as GET config shows it: pending values over those in force.
+// Effective returns the configuration as GET config shows it: pending values over those in force.
 func (g *Guest) Effective() map[string]string {
 	out := maps.Clone(g.Config)
 	maps.Copy(out, g.Pending)

@@ -92,7 +92,7 @@ func newHAManager() *HAManager {
 	return &HAManager{Nodes: map[string]*HANode{}, Services: map[string]*HAService{}, Busy: map[string]bool{}}
 }
 
-// HAState is the state of a resource as lists of guests show it.
+// HAState returns the state of a resource as lists of guests show it.
 func (st *State) HAState(sid string) string {
 	if s := st.HAManager.Services[sid]; s != nil {
 		return s.State
@@ -100,7 +100,7 @@ func (st *State) HAState(sid string) string {
 	return st.HA[sid].State
 }
 
-// HANodeState is the state of a node as the manager of HA sees it. A manager that has never worked knows of none that is away.
+// HANodeState returns the state of a node as the manager of HA sees it. A manager that has never worked knows of none that is away.
 func (st *State) HANodeState(name string) string {
 	if n := st.HAManager.Nodes[name]; n != nil {
 		return n.State

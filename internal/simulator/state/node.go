@@ -37,7 +37,7 @@ func (st *State) Resolves(name string) bool {
 	return false
 }
 
-// Networks are the interfaces as they are written down: changes that wait to be applied, or what is in force.
+// Networks returns the interfaces as they are written down: changes that wait to be applied, or what is in force.
 func (n *Node) Networks() map[string]*Interface {
 	if n.PendingInterfaces != nil {
 		return n.PendingInterfaces
@@ -59,7 +59,7 @@ func (n *Node) Up(name string) bool {
 	return false
 }
 
-// AllPorts are the interfaces that one is made of.
+// AllPorts returns the interfaces that one is made of.
 func (i *Interface) AllPorts() []string {
 	return strings.Fields(i.Ports + " " + i.Options["ovs_ports"] + " " + i.Options["slaves"] + " " + i.Options["ovs_bonds"])
 }

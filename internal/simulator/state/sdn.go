@@ -33,7 +33,7 @@ func newSDN() *SDN {
 	return &SDN{Zones: Sections{}, VNets: Sections{}}
 }
 
-// ZoneOf is the zone that a bridge belongs to: its virtual network's, or that of the nodes' own bridges.
+// ZoneOf returns the zone that a bridge belongs to: its virtual network's, or that of the nodes' own bridges.
 func (st *State) ZoneOf(bridge string) string {
 	if vnet := st.SDN.AppliedVNets[bridge]; vnet != nil {
 		return vnet["zone"]

@@ -51,7 +51,7 @@ func (s *State) DropEmptyOptions() {
 	}
 }
 
-// builtinDomains are the realms that every installation has.
+// builtinDomains returns the realms that every installation has.
 func builtinDomains() Sections {
 	return Sections{
 		"pam": {"type": "pam", "comment": "Linux PAM standard authentication"},
@@ -59,13 +59,13 @@ func builtinDomains() Sections {
 	}
 }
 
-// Digest is the digest that PVE gives a content.
+// Digest returns the digest that PVE gives a content.
 func Digest(content []byte) string {
 	sum := sha1.Sum(content) //nolint:gosec // PVE's digests are SHA-1.
 	return hex.EncodeToString(sum[:])
 }
 
-// SectionsDigest is the hash of a configuration file.
+// SectionsDigest returns the hash of a configuration file.
 func SectionsDigest(list Sections) string {
 	text := &strings.Builder{}
 	for _, name := range slices.Sorted(maps.Keys(list)) {

@@ -72,7 +72,7 @@ func (s *Storage) FileBased() bool {
 	return slices.Contains([]string{"dir", "nfs", "cifs", "btrfs", "cephfs", "glusterfs"}, s.Type)
 }
 
-// Formats are the image formats that the storage holds, the default one first.
+// Formats returns the image formats that the storage holds, the default one first.
 func (s *Storage) Formats() []string {
 	if s.FileBased() {
 		return []string{"raw", "qcow2", "vmdk"}
@@ -136,7 +136,7 @@ var serverBackup = sync.OnceValue(func() *regexp.Regexp { //nolint:gochecknoglob
 	return regexp.MustCompile(`^backup/(?:vm|ct)/(\d+)/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$`)
 })
 
-// fileOf tells what a file is by its name, and whose backup it is.
+// fileOf returns what a file is by its name, and whose backup it is.
 func fileOf(name string) (content string, owner int, ok bool) {
 	content, _, _ = strings.Cut(name, "/")
 	if fileNames()[content] == nil {
@@ -168,7 +168,7 @@ func (s *Storage) KindOf(name string) (content string, vmid int, err error) {
 	return "images", schema.Int(m[1]), nil
 }
 
-// BaseName is the name of an image without folders and extension: "vm-100-disk-0".
+// BaseName returns the name of an image without folders and extension: "vm-100-disk-0".
 func BaseName(name string) string {
 	name = path.Base(name)
 	return strings.TrimSuffix(name, path.Ext(name))
@@ -185,7 +185,7 @@ func (s *Storage) ImageName(vmid int, base, format string) string {
 // Thick storages set aside the whole size of a volume.
 func (s *Storage) Thick() bool { return s.Type == "lvm" || s.Type == "zfspool" }
 
-// Root is the folder of a storage of files.
+// Root returns the folder of a storage of files.
 func (s *Storage) Root() string {
 	if s.Path == "" {
 		return "/mnt/pve/" + s.ID
@@ -193,7 +193,7 @@ func (s *Storage) Root() string {
 	return s.Path
 }
 
-// FilePath is where a volume lies on a node.
+// FilePath returns where a volume lies on a node.
 func (s *Storage) FilePath(content, name string) string {
 	root := s.Root()
 	switch content {
@@ -213,7 +213,7 @@ func (s *Storage) FilePath(content, name string) string {
 	return root + "/template/" + name
 }
 
-// Path is where a volume lies on a node.
+// Path returns where a volume lies on a node.
 func (st *State) Path(id string) string {
 	storage, name, _ := SplitVolume(id)
 	s := st.Storages[storage]
@@ -233,7 +233,7 @@ type Backup struct {
 	Disks  map[string]Volume
 }
 
-// MaxProtected is how many protected backups of a guest the storage takes, or -1 for any number, from one who may see to all of it or
+// MaxProtected returns how many protected backups of a guest the storage takes, or -1 for any number, from one who may see to all of it or
 // not.
 func (s *Storage) MaxProtected(allocates bool) int {
 	switch text, set := s.Options["max-protected-backups"]; {

@@ -37,7 +37,7 @@ type LogEntry struct {
 // ClusterStart is the message of a node's first line after its start.
 const ClusterStart = "starting cluster log"
 
-// Tag is the program that wrote a line.
+// Tag returns the program that wrote a line.
 func (e *LogEntry) Tag() string {
 	if e.Message == ClusterStart {
 		return "cluster"
@@ -67,7 +67,7 @@ func (t *Task) Belongs(who Identity) bool {
 	return t.User == string(who) || Identity(t.User).User() == string(who)
 }
 
-// Entry is a task as all lists show it.
+// Entry returns a task as all lists show it.
 func (t *Task) Entry() map[string]any {
 	out := map[string]any{
 		"upid": t.UPID, "node": t.Node, "type": t.Type, "id": t.ID, "user": Identity(t.User).User(), "starttime": t.Started.Unix(),
@@ -78,7 +78,7 @@ func (t *Task) Entry() map[string]any {
 	return out
 }
 
-// Kind is how the filter by status calls the task's end.
+// Kind returns how the filter by status calls the task's end.
 func (t *Task) Kind() string {
 	switch {
 	case t.Running() || t.Exit == "unexpected status":
@@ -91,7 +91,7 @@ func (t *Task) Kind() string {
 	return "error"
 }
 
-// String is the task's UPID and state, for messages of tests.
+// String returns the task's UPID and state, for messages of tests.
 func (t *Task) String() string { return fmt.Sprintf("%s %s", t.UPID, t.Exit) }
 
 // Task is a worker process of a node.

@@ -42,7 +42,7 @@ func Taken(o *engine.Op, s *state.Storage, vmid int, base string) bool {
 // maxFile is the size of the largest file of a usual file system.
 const maxFile = 16 << 40
 
-// Room is how much the storage has left on the node that works, in bytes.
+// Room returns how much the storage has left on the node that works, in bytes.
 func Room(o *engine.Op, s *state.Storage) int64 { return s.Total - Used(o, s, o.Node) }
 
 // Allocate makes a volume for a guest and returns its ID. Storages that set aside the whole size refuse what does not fit.

@@ -271,7 +271,7 @@ func (c *conn) answer(req *Request) *Response {
 	return c.server.handler.Answer(req)
 }
 
-// failure is a response without a formatter: the message is both reason and body.
+// failure returns a response without a formatter: the message is both reason and body.
 func failure(status int, message string) *Response {
 	return &Response{Status: status, Reason: message, Content: []byte(message)}
 }

@@ -59,7 +59,7 @@ func validPassword(c *engine.Call, user, password string) bool {
 	return want != "" && hmac.Equal([]byte(want), []byte(password))
 }
 
-// capabilities are the privileges anywhere that the web interface asks for, by area.
+// capabilities returns the privileges anywhere that the web interface asks for, by area.
 func capabilities(c *engine.Call, who state.Identity) map[string]any {
 	areas := map[string]map[string]int{}
 	for area := range areaPrivileges() {
@@ -79,7 +79,7 @@ func capabilities(c *engine.Call, who state.Identity) map[string]any {
 	return out
 }
 
-// areaPrivileges are the beginnings of the privileges that matter in an area of the web interface.
+// areaPrivileges returns the beginnings of the privileges that matter in an area of the web interface.
 func areaPrivileges() map[string][]string {
 	return map[string][]string{
 		"vms": {"VM.", "Permissions.Modify"}, "access": {"User.", "Group.", "Permissions.Modify"},
@@ -88,7 +88,7 @@ func areaPrivileges() map[string][]string {
 	}
 }
 
-// areasOf are the areas in which a privilege on a path shows.
+// areasOf returns the areas in which a privilege on a path shows.
 func areasOf(path, privilege string) []string {
 	area, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	candidates := []string{area}
@@ -137,7 +137,7 @@ func permissions(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// knownPaths are the paths of which a user's permissions are told: the upper ones, those of grants and of members of pools.
+// knownPaths returns the paths of which a user's permissions are told: the upper ones, those of grants and of members of pools.
 func knownPaths(st *state.State) []string {
 	paths := []string{"/", "/access", "/access/groups", "/nodes", "/pool", "/sdn", "/storage", "/vms"}
 	for _, g := range st.ACL {
@@ -164,7 +164,7 @@ func showUser(u *state.User) map[string]any {
 	return out
 }
 
-// userTexts are the fields of a user that are told as they were given.
+// userTexts returns the fields of a user that are told as they were given.
 func userTexts(u *state.User) map[string]*string {
 	return map[string]*string{"comment": &u.Comment, "email": &u.Email, "firstname": &u.FirstName, "lastname": &u.LastName, "keys": &u.Keys}
 }

@@ -65,12 +65,12 @@ func getDomain(c *engine.Call) (any, error) {
 	return c.ShowSection(c.State.Domains, realm), nil
 }
 
-// domainOptions are what a call says of a realm; its password is kept elsewhere.
+// domainOptions returns what a call says of a realm; its password is kept elsewhere.
 func domainOptions(c *engine.Call) map[string]string {
 	return c.Section("realm", "password", "check-connection")
 }
 
-// neededOfDomain are the options without which a realm of a type cannot be defined, in the order in which PVE misses them.
+// neededOfDomain returns the options without which a realm of a type cannot be defined, in the order in which PVE misses them.
 func neededOfDomain(kind string) []string {
 	return map[string][]string{
 		"ad": {"domain", "server1"}, "ldap": {"base_dn", "server1", "user_attr"}, "openid": {"client-id", "issuer-url"},

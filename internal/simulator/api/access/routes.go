@@ -23,7 +23,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
 )
 
-// Routes are the methods of the access control.
+// Routes returns the methods of the access control.
 func Routes() map[string]engine.Handler {
 	const user = "/access/users/{userid}"
 	out := map[string]engine.Handler{

@@ -32,12 +32,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// objects are the options that a call gives as property strings and PVE shows as objects, with the parts that need no name.
+// objects returns the options that a call gives as property strings and PVE shows as objects, with the parts that need no name.
 func objects() map[string]string {
 	return map[string]string{"fleecing": "enabled", "performance": "", "prune-backups": ""}
 }
 
-// parts of a property string.
+// parts returns the parts of a property string.
 func parts(text, unnamed string) map[string]any {
 	out := map[string]any{}
 	for _, part := range schema.SplitList(text) {
@@ -60,7 +60,7 @@ func parts(text, unnamed string) map[string]any {
 // separator of the values of a list, as a job keeps it.
 const separator = "\x00"
 
-// showBackup is a job with its values in the types of the parameters.
+// showBackup returns a job with its values in the types of the parameters.
 func showBackup(c *engine.Call, id string) map[string]any {
 	out := map[string]any{"id": id, "type": "vzdump"}
 	properties := c.Facts.Parameters("POST", "/cluster/backup")
@@ -128,7 +128,7 @@ func createBackup(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// backupOptions are what a call says of a job, unless it contradicts itself or is not for the caller to say.
+// backupOptions returns what a call says of a job, unless it contradicts itself or is not for the caller to say.
 func backupOptions(c *engine.Call) (map[string]string, error) {
 	job := c.Given("id", "starttime", "dow")
 	if c.Has("vmid") {
@@ -266,7 +266,7 @@ func deletable(c *engine.Call, option string) bool {
 	return c.Knows(option)
 }
 
-// supersededBy are the options that say which guests a job is for in another way than a change does.
+// supersededBy returns the options that say which guests a job is for in another way than a change does.
 func supersededBy(job, set map[string]string) []string {
 	switch {
 	case has(set, "vmid"):

@@ -35,7 +35,7 @@ type found struct {
 	volume *state.Volume
 }
 
-// backupsOf a guest on a storage, the latest first.
+// backupsOf returns the backups of a guest on a storage, the latest first.
 func backupsOf(o *engine.Op, s *state.Storage, vmid int) []found {
 	var all []found
 	for key, v := range o.State.Volumes {
@@ -49,7 +49,7 @@ func backupsOf(o *engine.Op, s *state.Storage, vmid int) []found {
 	return all
 }
 
-// keeps are how many backups are to stay, by the options of the run or else of the storage.
+// keeps returns how many backups are to stay, by the options of the run or else of the storage.
 func (j *job) keeps(s *state.Storage) map[string]int {
 	retention := j.retention
 	if retention == "" {
@@ -85,7 +85,7 @@ func (j *job) prune(o *engine.Op, s *state.Storage, vmid int) {
 	o.Logf("INFO: pruned %d backup(s)%s", pruned, extra)
 }
 
-// periods are the times of which a backup each stays, in the order in which they are looked at.
+// periods returns the times of which a backup each stays, in the order in which they are looked at.
 func periods() []struct {
 	option string
 	of     func(time.Time) string
@@ -108,7 +108,7 @@ func periods() []struct {
 	}
 }
 
-// unkept are those backups of a guest, the latest first, that no period keeps and that are not protected.
+// unkept returns those backups of a guest, the latest first, that no period keeps and that are not protected.
 func unkept(all []found, keeps map[string]int) []found {
 	kept, dropped := map[string]bool{}, map[string]bool{}
 	for _, p := range periods() {

@@ -21,7 +21,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
 )
 
-// Routes are the methods of backups and of their jobs.
+// Routes returns the methods of backups and of their jobs.
 func Routes() map[string]engine.Handler {
 	return map[string]engine.Handler{
 		"GET /cluster/backup":                    listBackups,

@@ -128,7 +128,7 @@ var (
 	reVariable = regexp.MustCompile(`\{\{([^\s{}]+)\}\}`)
 )
 
-// templateFlaw is what is wrong with a template for notes.
+// templateFlaw returns what is wrong with a template for notes.
 func templateFlaw(template string) string {
 	if strings.Contains(template, "\n") {
 		return "contains a line feed"
@@ -150,7 +150,7 @@ func templateFlaw(template string) string {
 	return "found unknown: " + strings.Join(unknown, ", ")
 }
 
-// commandLine is how the log calls a run.
+// commandLine returns how the log calls a run.
 func commandLine(c *engine.Call) string {
 	out := []string{"vzdump"}
 	out = append(out, schema.SplitList(c.Str("vmid"))...)
@@ -178,7 +178,7 @@ func usable(st *state.State, id, node string) error {
 	return nil
 }
 
-// included are the guests that a call means, as far as they are on the node or nowhere.
+// included returns the guests that a call means, as far as they are on the node or nowhere.
 func included(c *engine.Call) []int {
 	out, excluded := []int{}, schema.SplitList(c.Str("exclude"))
 	if c.Has("vmid") {
@@ -334,7 +334,7 @@ func backupOf(o *engine.Op, g *state.Guest) *state.Backup {
 	return out
 }
 
-// write the archive of a guest, with its notes, and remove what is not to be kept.
+// write writes the archive of a guest, with its notes, and removes what is not to be kept.
 func (j *job) write(o *engine.Op, g *state.Guest, began time.Time) error {
 	s := o.State.Storages[j.storage]
 	content, size := backupOf(o, g), int64(0)
@@ -447,7 +447,7 @@ func configText(c *engine.Call, b *state.Backup) string {
 	return out.String()
 }
 
-// backupDefaults are the settings of backups on a node that has none of its own.
+// backupDefaults returns the settings of backups on a node that has none of its own.
 func backupDefaults(c *engine.Call) (any, error) {
 	out := map[string]any{
 		"all": 0, "bwlimit": 0, "compress": "0", "fleecing": map[string]any{"enabled": 0}, "ionice": 7, "lockwait": 180,

@@ -87,7 +87,7 @@ func clusterStatus(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// corosyncNodes are the nodes as corosync knows them; none of a node that is in no cluster.
+// corosyncNodes returns the nodes as corosync knows them; none of a node that is in no cluster.
 func corosyncNodes(c *engine.Call) (any, error) {
 	out := []map[string]any{}
 	if c.State.ClusterName == "" {

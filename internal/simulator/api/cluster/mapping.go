@@ -73,7 +73,7 @@ func (m *mapping) check(c *engine.Call, options map[string]string, node string) 
 	return []map[string]any{{"severity": "warning", "message": "No mapping for node " + node + "."}}
 }
 
-// nodes are the mapped devices by node.
+// nodes returns the mapped devices by node.
 func (m *mapping) nodes(c *engine.Call, options map[string]string) map[string][]map[string]string {
 	out := map[string][]map[string]string{}
 	format := c.Facts.Parameters("POST", "/cluster/mapping/"+m.kind)["map"].Items.Format

@@ -92,7 +92,7 @@ func setClusterOptions(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// idRange is where free VMIDs are looked for; the upper end is not part of it.
+// idRange returns where free VMIDs are looked for; the upper end is not part of it.
 func idRange(c *engine.Call, options map[string]string) (lower, upper int) {
 	lower, upper = 100, 1_000_000
 	ids := c.Facts.TypedProperties(c.Facts.Parameters("PUT", "/cluster/options")["next-id"].Format, options["next-id"])

@@ -88,7 +88,7 @@ func showPool(c *engine.Call, p *state.Pool) map[string]any {
 	return out
 }
 
-// near is the node of which a pool tells the storage: the one that was asked, if it has the storage.
+// near returns the node of which a pool tells the storage: the one that was asked, if it has the storage.
 func near(s *state.Storage, node string) string {
 	if s.StorageOn(node) || len(s.Nodes) == 0 {
 		return node

@@ -40,7 +40,7 @@ func replicationRoutes() map[string]engine.Handler {
 	}
 }
 
-// showReplication is a job as the API tells it.
+// showReplication returns a job as the API tells it.
 func showReplication(c *engine.Call, id string) map[string]any {
 	out := map[string]any{"id": id, "guest": schema.Int(state.Replicated(id)), "jobnum": schema.Int(strings.TrimPrefix(id, state.Replicated(id)+"-"))}
 	for key, value := range c.State.Replications[id] {
@@ -76,7 +76,7 @@ func nodeReplications(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// showReplica is a job and what has become of it.
+// showReplica returns a job and what has become of it.
 func showReplica(c *engine.Call, id string) map[string]any {
 	job, r := c.State.Replications[id], guest.Replica(c.State, id)
 	out := showReplication(c, id)

@@ -225,7 +225,7 @@ func storageResources(c *engine.Call) []map[string]any {
 	return out
 }
 
-// held is what the volumes of each storage take on each node, in bytes.
+// held returns what the volumes of each storage take on each node, in bytes.
 func held(st *state.State) map[state.VolumeKey]int64 {
 	out := map[state.VolumeKey]int64{}
 	for key, v := range st.Volumes {

@@ -23,7 +23,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
 )
 
-// Routes are the methods of the cluster and of pools.
+// Routes returns the methods of the cluster and of pools.
 func Routes() map[string]engine.Handler {
 	out := map[string]engine.Handler{
 		"GET /":                  root,

@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// digest is the hash of a part of a firewall; nothing has the hash of nothing.
+// digest returns the hash of a part of a firewall; nothing has the hash of nothing.
 func digest(_ *state.Firewall, part any, length int) string {
 	if length == 0 {
 		return state.Digest(nil)
@@ -44,7 +44,7 @@ func digest(_ *state.Firewall, part any, length int) string {
 	return state.Digest(text)
 }
 
-// Routes are the methods of firewalls.
+// Routes returns the methods of firewalls.
 func Routes() map[string]engine.Handler {
 	out := map[string]engine.Handler{
 		"GET /cluster/firewall/groups":            listFirewallGroups,
@@ -138,7 +138,7 @@ func setFirewallOptions(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// firewallReferences are the sets and aliases that rules may name.
+// firewallReferences returns the sets and aliases that rules may name.
 func firewallReferences(c *engine.Call) (any, error) {
 	fw, err := firewall(c)
 	if err != nil {
@@ -151,7 +151,7 @@ func firewallReferences(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// references are the sets and aliases of one firewall, or those of one type.
+// references returns the sets and aliases of one firewall, or those of one type.
 func references(fw *state.Firewall, scope, kind string) []map[string]any {
 	out := []map[string]any{}
 	add := func(kind, name, ref, comment string) {
@@ -244,7 +244,7 @@ func checkFirewallRule(c *engine.Call, fw *state.Firewall, rule map[string]strin
 	return nil
 }
 
-// scope is what a firewall is for: "cluster", "group", "host" or "vm".
+// scope returns what a firewall is for: "cluster", "group", "host" or "vm".
 func scope(c *engine.Call) string {
 	switch {
 	case strings.HasPrefix(c.Method.Path, "/cluster/firewall/groups/"):
@@ -315,7 +315,7 @@ func checkAddress(c *engine.Call, fw *state.Firewall, field, value string) error
 	return nil
 }
 
-// aliasName is the name of an alias as it was given, whose letters may be in another case; empty if there is none.
+// aliasName returns the name of an alias as it was given, whose letters may be in another case; empty if there is none.
 func aliasName(fw *state.Firewall, name string) string {
 	for have := range fw.Aliases {
 		if strings.EqualFold(have, name) {

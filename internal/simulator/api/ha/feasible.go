@@ -33,7 +33,7 @@ type rule struct {
 	nodes []string
 }
 
-// overlap are the resources that two rules have in common.
+// overlap returns the resources that two rules have in common.
 func (r rule) overlap(resources []string) []string {
 	return slices.DeleteFunc(slices.Clone(r.resources), func(sid string) bool { return !slices.Contains(resources, sid) })
 }
@@ -78,7 +78,7 @@ func (p problems) add(text string, list ...rule) {
 	}
 }
 
-// ruleProblems are the reasons for which rules cannot hold, in the order of PVE's checks (PVE::HA::Rules::check_feasibility).
+// ruleProblems returns the reasons for which rules cannot hold, in the order of PVE's checks (PVE::HA::Rules::check_feasibility).
 func ruleProblems(st *state.State) map[string][]string {
 	out, all := problems{}, rulesInForce(st)
 	out.usedTwice(all.places)

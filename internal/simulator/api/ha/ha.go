@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// Routes are the methods of HA.
+// Routes returns the methods of HA.
 func Routes() map[string]engine.Handler {
 	const resource, group, rule = "/cluster/ha/resources", "/cluster/ha/groups", "/cluster/ha/rules"
 	return map[string]engine.Handler{
@@ -56,7 +56,7 @@ func Routes() map[string]engine.Handler {
 	}
 }
 
-// haDigest is the digest of all resources.
+// haDigest returns the digest of all resources.
 func haDigest(st *state.State) string {
 	all := map[string]map[string]string{}
 	for sid, h := range st.HA {
@@ -81,7 +81,7 @@ func showHA(c *engine.Call, sid string) map[string]any {
 	return out
 }
 
-// haValue is an option of a resource in the type of its parameter.
+// haValue returns an option of a resource in the type of its parameter.
 func haValue(c *engine.Call, key, value string) any {
 	if p := c.Facts.Parameters("POST", "/cluster/ha/resources")[key]; p != nil && (p.Type == "integer" || p.Type == "boolean") {
 		return schema.Int(value)

@@ -53,7 +53,8 @@ const (
 	fenceDelay = time.Minute
 )
 
-// Durations are how long HA takes: "ha" is the time between two turns of the manager, "fence" how long a lock lasts whose holder is gone.
+// Durations returns how long HA takes: "ha" is the time between two turns of the manager, "fence" how long a lock lasts whose holder is
+// gone.
 func Durations() map[string]time.Duration {
 	return map[string]time.Duration{"ha": 10 * time.Second, "fence": 120 * time.Second, "replication": time.Minute}
 }
@@ -172,7 +173,7 @@ func vacant(st *state.State) bool {
 
 func lockTime(o *engine.Op) time.Duration { return o.Engine.Scale(o.Engine.Duration("fence")) }
 
-// successor is the node whose manager takes over. Without a resource that is left to the master, as long as it was there at last.
+// successor returns the node whose manager takes over. Without a resource that is left to the master, as long as it was there at last.
 func successor(o *engine.Op) string {
 	out, m := "", o.State.HAManager
 	for _, name := range slices.Sorted(maps.Keys(o.State.Nodes)) {
@@ -243,7 +244,7 @@ func order(m *state.HAManager, s *state.HAService) {
 	s.Order, s.Result = m.Orders, nil
 }
 
-// nodeOf is the node of a resource's guest.
+// nodeOf returns the node of a resource's guest.
 func nodeOf(st *state.State, sid string) string {
 	if g := guestOf(st, sid); g != nil {
 		return g.Node
@@ -466,7 +467,7 @@ func judge(o *engine.Op, sid string) bool {
 	return false
 }
 
-// atMost is how often a resource is started or moved after a failure; never if it was removed.
+// atMost returns how often a resource is started or moved after a failure; never if it was removed.
 func atMost(h *state.HAResource, key string) int {
 	if h == nil {
 		return 0

@@ -85,7 +85,7 @@ func deleteHAGroup(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// showHARule is a rule with its defaults and its place among the others.
+// showHARule returns a rule with its defaults and its place among the others.
 func showHARule(c *engine.Call, id string) map[string]any {
 	rules := c.State.HARules
 	out := map[string]any{"rule": id, "digest": state.SectionsDigest(rules), "order": schema.Int(rules[id]["order"])}
@@ -132,7 +132,7 @@ func haRuleFile() *engine.SectionFile {
 	}
 }
 
-// ruleOptions are the options of a rule in the form in which they are stored.
+// ruleOptions returns the options of a rule in the form in which they are stored.
 func ruleOptions(c *engine.Call, rule string) (map[string]string, error) {
 	out := c.Given("rule")
 	if out["disable"] == "0" {

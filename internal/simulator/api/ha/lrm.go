@@ -61,8 +61,8 @@ const turnSlack = 100 * time.Millisecond
 
 func turnTime(o *engine.Op) time.Duration { return o.Engine.Scale(o.Engine.Duration("ha")) }
 
-// outcome is how an order ended as far as the manager knows: a node writes down results at the end of its turn, for which it waits for the
-// work that it has begun, but no longer than for eight tenths of the turn.
+// outcome returns how an order ended as far as the manager knows: a node writes down results at the end of its turn, for which it waits for
+// the work that it has begun, but no longer than for eight tenths of the turn.
 func outcome(o *engine.Op, s *state.HAService) *int {
 	m := o.State.HAManager
 	h := m.Nodes[s.Node]
@@ -189,7 +189,7 @@ func isFenced(m *state.HAManager, node string) bool {
 	return false
 }
 
-// active is how many resources on a node, or on their way to it, keep the node's daemon at work.
+// active returns how many resources on a node, or on their way to it, keep the node's daemon at work.
 func active(m *state.HAManager, node string) int {
 	n := 0
 	for _, s := range m.Services {
@@ -241,7 +241,7 @@ func execute(o *engine.Op, sid string) {
 	}
 }
 
-// refuse an order for a resource that was removed, of which the manager does not know yet.
+// refuse refuses an order for a resource that was removed, of which the manager does not know yet.
 func refuse(o *engine.Op, sid string, s *state.HAService) {
 	if s.Result == nil || *s.Result == succeeded {
 		s.Result, s.Answered = new(unknownService), o.Engine.Clock.Now()
@@ -345,7 +345,7 @@ func run(o *engine.Op, sid string, g *state.Guest, kind string, begin, end func(
 	})
 }
 
-// lasts is how long a task takes. A guest that is off is moved without its memory.
+// lasts returns how long a task takes. A guest that is off is moved without its memory.
 func lasts(w *engine.Worker, kind string, vmid int) time.Duration {
 	d := w.Engine.Duration(kind)
 	w.Engine.Update(func(st *state.State) {
@@ -356,7 +356,7 @@ func lasts(w *engine.Worker, kind string, vmid int) time.Duration {
 	return d
 }
 
-// beginning is the first part of a task.
+// beginning returns the first part of a task.
 func beginning(s *engine.Engine, t *state.Task, vmid int, begin func(*engine.Op, *state.Guest) error) func(*state.State) error {
 	return func(st *state.State) error {
 		if g := st.Guests[vmid]; begin != nil && g != nil {

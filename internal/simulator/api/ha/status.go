@@ -54,7 +54,7 @@ func haStatus(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// age tells whether what was written at a time is by a daemon that lives. Where tasks are instant, so are the daemons.
+// age reports whether what was written at a time is by a daemon that lives. Where tasks are instant, so are the daemons.
 func age(c *engine.Call, written time.Time) string {
 	if !c.Engine.Instant() && c.Now().Sub(written) > c.Engine.Scale(old) {
 		return "old timestamp - dead?"
@@ -154,7 +154,7 @@ func serviceStatus(st *state.State, sid string) map[string]any {
 	return out
 }
 
-// verboseState is the state of a resource in words for people (PVE::HA::Tools::get_verbose_service_state).
+// verboseState returns the state of a resource in words for people (PVE::HA::Tools::get_verbose_service_state).
 func verboseState(s *state.HAService, h *state.HAResource) string {
 	switch {
 	case h == nil:
@@ -178,7 +178,7 @@ func verboseState(s *state.HAService, h *state.HAResource) string {
 	return s.State
 }
 
-// fullStatus is what the manager and the nodes have written down.
+// fullStatus returns what the manager and the nodes have written down.
 func fullStatus(c *engine.Call) (any, error) {
 	m := c.State.HAManager
 	nodes, lrm, services := map[string]any{}, map[string]any{}, map[string]any{}
@@ -216,7 +216,7 @@ func service(s *state.HAService) map[string]any {
 	return out
 }
 
-// results are what a node has written down.
+// results returns what a node has written down.
 func results(h *state.HANode) map[string]any {
 	out := map[string]any{}
 	for order, r := range h.Results {

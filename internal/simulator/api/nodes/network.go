@@ -35,7 +35,7 @@ import (
 // FirstPriority is the number of a node's first interface; those before are the loopback's.
 const FirstPriority = 3
 
-// byPriority are the names of interfaces in their order.
+// byPriority returns the names of interfaces in their order.
 func byPriority(list map[string]*state.Interface) []string {
 	return slices.SortedFunc(maps.Keys(list), func(a, b string) int {
 		if d := list[a].Priority - list[b].Priority; d != 0 {
@@ -63,7 +63,7 @@ func listNetwork(c *engine.Call) (any, error) {
 	return engine.Changed{Data: out, Changes: stagedDiff(n, c.Now())}, nil
 }
 
-// localVNets are the virtual networks of a node, which only some lists have.
+// localVNets returns the virtual networks of a node, which only some lists have.
 func localVNets(c *engine.Call) []map[string]any {
 	out, kind := []map[string]any{}, c.Str("type")
 	if kind != "any_bridge" && kind != "include_sdn" {
@@ -118,7 +118,7 @@ func getInterface(c *engine.Call) (any, error) {
 	return show(n, c.Str("iface")), nil
 }
 
-// show is an interface as the API tells it.
+// show returns an interface as the API tells it.
 func show(n *state.Node, name string) map[string]any {
 	i := n.Networks()[name]
 	out := map[string]any{
@@ -207,7 +207,7 @@ func fill(c *engine.Call, i *state.Interface) {
 	}
 }
 
-// maskLength is how many bits a mask such as 255.255.255.0 has; a length stays as it is.
+// maskLength returns how many bits a mask such as 255.255.255.0 has; a length stays as it is.
 func maskLength(mask string) string {
 	ip := net.ParseIP(mask).To4()
 	if ip == nil {

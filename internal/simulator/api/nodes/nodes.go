@@ -53,7 +53,7 @@ func listNodes(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// fingerprint is a stable text in the form of a certificate's fingerprint. As with real certificates, nodes of the same
+// fingerprint returns a stable text in the form of a certificate's fingerprint. As with real certificates, nodes of the same
 // name in different clusters have different ones.
 func fingerprint(s *engine.Engine, name string) string {
 	content := []byte(name)

@@ -21,7 +21,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
 )
 
-// Routes are the methods of nodes and of their tasks.
+// Routes returns the methods of nodes and of their tasks.
 func Routes() map[string]engine.Handler {
 	const node = "/nodes/{node}"
 	return map[string]engine.Handler{

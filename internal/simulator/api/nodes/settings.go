@@ -114,7 +114,7 @@ func setNodeConfig(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// hostsFile is the node's file of host names.
+// hostsFile returns the node's file of host names.
 func hostsFile(n *state.Node) string {
 	if n.Hosts != "" {
 		return n.Hosts

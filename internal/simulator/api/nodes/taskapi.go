@@ -133,7 +133,7 @@ func taskLog(c *engine.Call) (any, error) {
 	return engine.Page{Data: out, Total: len(t.Log)}, nil
 }
 
-// noLog is the answer for a task without a log: 8.4 forgets the list around it.
+// noLog returns the answer for a task without a log: 8.4 forgets the list around it.
 func noLog(c *engine.Call) any {
 	line := map[string]any{"n": 1, "t": "unable to open file - No such file or directory"}
 	if c.State.Version == "8.4" {

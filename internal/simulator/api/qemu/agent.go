@@ -44,12 +44,12 @@ func agentCommand(answer func(*engine.Call, *state.Guest) any) engine.Handler {
 
 func agentPing(*engine.Call, *state.Guest) any { return map[string]any{} }
 
-// always is an answer of the agent that is the same for every guest.
+// always returns an answer of the agent that is the same for every guest.
 func always(answer any) func(*engine.Call, *state.Guest) any {
 	return func(*engine.Call, *state.Guest) any { return answer }
 }
 
-// agentAnswers are what the agent answers to its commands.
+// agentAnswers returns what the agent answers to its commands.
 func agentAnswers() map[string]func(*engine.Call, *state.Guest) any {
 	return map[string]func(*engine.Call, *state.Guest) any{
 		"ping": agentPing, "network-get-interfaces": agentInterfaces, "get-host-name": agentHostname, "get-osinfo": agentOS,
@@ -62,7 +62,7 @@ func agentAnswers() map[string]func(*engine.Call, *state.Guest) any {
 	}
 }
 
-// agentCommands are the methods that run one command of the agent each.
+// agentCommands returns the methods that run one command of the agent each.
 func agentCommands(guest string) map[string]engine.Handler {
 	out := map[string]engine.Handler{}
 	for name, answer := range agentAnswers() {

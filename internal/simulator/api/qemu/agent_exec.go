@@ -59,7 +59,7 @@ func agentExec(c *engine.Call) (any, error) {
 	return map[string]any{"pid": c.State.Sequence}, nil
 }
 
-// program is what a program of the guest does.
+// program returns what a program of the guest does.
 func program(c *engine.Call, g *state.Guest, name string, args []string) (state.Process, bool) {
 	switch path.Base(name) {
 	case "echo":
@@ -82,7 +82,7 @@ func program(c *engine.Call, g *state.Guest, name string, args []string) (state.
 	return state.Process{}, false
 }
 
-// agentExecStatus tells how a program ended; the agent tells it once.
+// agentExecStatus returns how a program ended; the agent tells it once.
 func agentExecStatus(c *engine.Call) (any, error) {
 	g, err := runningAgent(c)
 	if err != nil {

@@ -120,7 +120,7 @@ func copyDrives(w *engine.Worker, cl *guest.CloneRequest, p *guest.ClonePlan, ma
 	return nil
 }
 
-// copyTime is how long the copy of a disk takes, with a limit of its rate in KiB/s if there is one.
+// copyTime returns how long the copy of a disk takes, with a limit of its rate in KiB/s if there is one.
 func copyTime(w *engine.Worker, cl *guest.CloneRequest, d guest.Drive) time.Duration {
 	out := w.Engine.Duration("copydisk")
 	if size, ok := schema.ParseSize(d["size"]); ok && cl.Limit > 0 {

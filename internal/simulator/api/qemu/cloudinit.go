@@ -101,7 +101,7 @@ func configured(c *engine.Call, g *state.Guest, fn func(nic int, mac string, add
 	}
 }
 
-// configDrive is the configuration of the network as config drives have it.
+// configDrive returns the configuration of the network as config drives have it.
 func configDrive(c *engine.Call, g *state.Guest) string {
 	b := &strings.Builder{}
 	servers, domains := nameServers(c, g)
@@ -132,7 +132,7 @@ func networkConfig(c *engine.Call, g *state.Guest) string {
 	return b.String()
 }
 
-// nameServers are the name servers and search domains of a guest's configuration, or those of its node.
+// nameServers returns the name servers and search domains of a guest's configuration, or those of its node.
 func nameServers(c *engine.Call, g *state.Guest) (servers, domains []string) {
 	n := c.State.Nodes[g.Node]
 	servers, domains = strings.Fields(g.Config["nameserver"]), strings.Fields(g.Config["searchdomain"])

@@ -28,7 +28,7 @@ import (
 // cryptSalt is how many characters of salt PVE uses.
 const cryptSalt = 8
 
-// HashedPassword is a password as PVE keeps it for cloud-init: hashed with the method "$5$" of crypt(3), unless it already is.
+// HashedPassword returns a password as PVE keeps it for cloud-init: hashed with the method "$5$" of crypt(3), unless it already is.
 func HashedPassword(password string) (string, error) {
 	if regexp.MustCompile(`^\$(?:[156]|2[ay])(\$.+){2}`).MatchString(password) {
 		return password, nil

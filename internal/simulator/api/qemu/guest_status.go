@@ -46,7 +46,7 @@ func guestStatus(c *engine.Call) (any, error) {
 // listing is how long a node takes to list its guests: it looks which there are, and then reads the configuration of each.
 const listing = 20 * time.Millisecond
 
-// vanished is an error if a guest was removed or has left while the node lists its guests: the whole list fails then
+// vanished returns an error if a guest was removed or has left while the node lists its guests: the whole list fails then
 // (PVE::QemuServer::vmstatus).
 func vanished(c *engine.Call) error {
 	if c.Engine.Instant() {

@@ -28,7 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// migrateCheck tells where a guest could go and what would go with it.
+// migrateCheck returns where a guest could go and what would go with it.
 func migrateCheck(c *engine.Call) (any, error) {
 	g, err := c.Guest()
 	if err == nil {
@@ -74,7 +74,7 @@ func migrateCheck(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// localDisk is what the check of a migration tells of a volume that only one node has.
+// localDisk returns what the check of a migration tells of a volume that only one node has.
 func localDisk(o *engine.Op, g *state.Guest, id string) map[string]any {
 	out := map[string]any{
 		"volid": id, "cdrom": 0, "is_attached": 0, "is_cloudinit": 0, "is_tpmstate": 0, "is_unused": 0, "is_vmstate": 0, "replicate": 1, "shared": 0,

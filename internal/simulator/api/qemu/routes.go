@@ -23,7 +23,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
 )
 
-// Routes are the methods of VMs.
+// Routes returns the methods of VMs.
 func Routes() map[string]engine.Handler {
 	const list, guest = "/nodes/{node}/qemu", "/nodes/{node}/qemu/{vmid}"
 	const capabilities = "/nodes/{node}/capabilities/qemu"

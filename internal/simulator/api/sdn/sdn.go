@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// Routes are the methods of SDN.
+// Routes returns the methods of SDN.
 func Routes() map[string]engine.Handler {
 	return map[string]engine.Handler{
 		"GET /cluster/sdn/zones":           listZones,
@@ -47,8 +47,8 @@ func Routes() map[string]engine.Handler {
 	}
 }
 
-// show is a zone or virtual network as the call asks for it: as it is configured, as it runs, or with what waits to be applied. It is nil
-// where there is none.
+// show returns a zone or virtual network as the call asks for it: as it is configured, as it runs, or with what waits to be applied. It is
+// nil where there is none.
 func show(c *engine.Call, key, name string, list, applied state.Sections) map[string]any {
 	out := map[string]any{"type": "vnet"}
 	switch {
@@ -75,7 +75,7 @@ func show(c *engine.Call, key, name string, list, applied state.Sections) map[st
 	return out
 }
 
-// pending is what runs of an object, and below it what waits: the new values, and "deleted" for options that go
+// pending returns what runs of an object, and below it what waits: the new values, and "deleted" for options that go
 // (PVE::Network::SDN::pending_config).
 func pending(c *engine.Call, config, running map[string]string) map[string]any {
 	out, waiting, status := c.Typed(running), map[string]any{}, ""
@@ -105,7 +105,7 @@ func pending(c *engine.Call, config, running map[string]string) map[string]any {
 	return out
 }
 
-// names are the objects that a list has, with those that are deleted and still run.
+// names returns the objects that a list has, with those that are deleted and still run.
 func names(list, applied state.Sections) []string {
 	all := maps.Clone(list)
 	maps.Copy(all, applied)

@@ -126,10 +126,10 @@ func newTransfer(c *engine.Call) (*transfer, error) {
 	return t, checkName(t.content, t.name)
 }
 
-// path is where the file is to lie.
+// path returns where the file is to lie.
 func (t *transfer) path() string { return t.storage.FilePath(t.content, t.content+"/"+t.name) }
 
-// temporary is where it lies until it is whole, which no list shows.
+// temporary returns where it lies until it is whole, which no list shows.
 func (t *transfer) temporary(w *engine.Worker) string {
 	return fmt.Sprintf("%s.tmp_dwnl.%d", t.path(), w.Task.PID)
 }
@@ -200,7 +200,7 @@ func (t *transfer) check(w *engine.Worker, file []byte) error {
 	return nil
 }
 
-// decompress the file. Of the methods that the schema takes, gz and bz2 are carried out.
+// decompress decompresses the file. Of the methods that the schema takes, gz and bz2 are carried out.
 func (t *transfer) decompress(w *engine.Worker, file []byte) ([]byte, error) {
 	var from io.Reader
 	var err error
@@ -239,7 +239,7 @@ func (t *transfer) keep(w *engine.Worker, file []byte) error {
 // empty line has PVE name the code; otherwise PVE names the last line.
 const wgetServer = 8
 
-// fetch the file, with the lines that wget writes.
+// fetch fetches the file, with the lines that wget writes.
 func (t *transfer) fetch(w *engine.Worker) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(w.Ctx, downloadTimeout)
 	defer cancel()

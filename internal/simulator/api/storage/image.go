@@ -63,7 +63,7 @@ func isQCOW2(file []byte) bool {
 	return len(file) >= qcow2Header && bytes.HasPrefix(file, []byte("QFI\xfb"))
 }
 
-// diskSize is the size of the disk in an image.
+// diskSize returns the size of the disk in an image.
 func diskSize(name string, file []byte) int64 {
 	if path.Ext(name) == ".qcow2" && isQCOW2(file) {
 		return int64(binary.BigEndian.Uint64(file[qcow2Size:qcow2Header])) //nolint:gosec // No disk is that large.

@@ -105,7 +105,7 @@ func (p *pull) run(w *engine.Worker) error {
 	return apierr.Errorf("command 'skopeo copy docker://%s oci-archive:%s' failed: exit code 1", p.reference, temporary)
 }
 
-// copy the image out of the registry, as an archive.
+// copy copies the image out of the registry, as an archive.
 func (p *pull) copy(w *engine.Worker) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(w.Ctx, downloadTimeout)
 	defer cancel()
@@ -149,8 +149,8 @@ type ociPart struct {
 // A registry has an image: the repository of a host, and the tag.
 type registry struct{ scheme, host, path, tag string }
 
-// registryOf a reference. One without a host is of Docker's registry. Those on the host of the simulator itself are asked without
-// TLS, as a node asks those that its registries.conf calls insecure.
+// registryOf returns the registry of a reference. One without a host is of Docker's registry. Those on the host of the simulator itself are
+// asked without TLS, as a node asks those that its registries.conf calls insecure.
 func registryOf(reference string) registry {
 	i := strings.LastIndex(reference, ":")
 	r := registry{scheme: "https", host: "registry-1.docker.io", path: reference[:i], tag: reference[i+1:]}
@@ -172,7 +172,7 @@ func registryOf(reference string) registry {
 // String names the repository.
 func (r registry) String() string { return r.host + "/" + r.path }
 
-// get what the registry has at a path of the repository.
+// get gets what the registry has at a path of the repository.
 func (r registry) get(ctx context.Context, what string, accept ...string) ([]byte, string, error) {
 	address := r.scheme + "://" + r.host + "/v2/" + path.Join(r.path, what)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
@@ -198,7 +198,7 @@ func (r registry) get(ctx context.Context, what string, accept ...string) ([]byt
 	return text, resp.Header.Get("Content-Type"), err
 }
 
-// manifest of the image for the architecture of the nodes, and its media type.
+// manifest returns the manifest of the image for the architecture of the nodes, and its media type.
 func (r registry) manifest(ctx context.Context) (text []byte, kind string, err error) {
 	read := func(tag string) error {
 		text, kind, err = r.get(ctx, "manifests/"+tag, ociIndex, ociManifest, dockerList, dockerSimple)
@@ -221,7 +221,7 @@ func (r registry) manifest(ctx context.Context) (text []byte, kind string, err e
 	return nil, "", errors.Errorf("no image found in image index for architecture %q, variant %q, OS %q", "amd64", "", "linux")
 }
 
-// blob of the repository, which has to have its digest.
+// blob returns the blob of the repository, which has to have its digest.
 func (r registry) blob(ctx context.Context, digest string) ([]byte, error) {
 	text, _, err := r.get(ctx, "blobs/"+digest)
 	if err == nil && digestOf(text) != digest {
@@ -235,7 +235,7 @@ func digestOf(text []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// ociArchive is the image in OCI's layout, as a tar file.
+// ociArchive returns the image in OCI's layout, as a tar file.
 func ociArchive(manifest []byte, kind string, blobs map[string][]byte) ([]byte, error) {
 	index, err := json.Marshal(map[string]any{
 		"schemaVersion": 2, "manifests": []map[string]any{{"mediaType": kind, "digest": digestOf(manifest), "size": len(manifest)}},

@@ -21,7 +21,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
 )
 
-// Routes are the methods of storages, on nodes and in the cluster.
+// Routes returns the methods of storages, on nodes and in the cluster.
 func Routes() map[string]engine.Handler {
 	const node, storage = "/nodes/{node}", "/nodes/{node}/storage/{storage}"
 	return map[string]engine.Handler{

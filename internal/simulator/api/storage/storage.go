@@ -142,7 +142,7 @@ func show(v *state.Volume, key state.VolumeKey) map[string]any {
 	return out
 }
 
-// attributesInList are what lists show of a backup: only the first line of the notes that lie beside a file.
+// attributesInList returns what lists show of a backup: only the first line of the notes that lie beside a file.
 func attributesInList(v *state.Volume) map[string]any {
 	out := map[string]any{}
 	if notes := v.Notes; notes != "" {
@@ -160,7 +160,7 @@ func attributesInList(v *state.Volume) map[string]any {
 	return out
 }
 
-// volumeID is the volume that a call names, with or without its storage.
+// volumeID returns the volume that a call names, with or without its storage.
 func volumeID(c *engine.Call) string {
 	id := c.Str("volume")
 	if !strings.Contains(id, ":") {
@@ -321,14 +321,14 @@ func allocVolume(c *engine.Call) (any, error) {
 	return id, nil
 }
 
-// extensions are the ends of the names of files that may come from outside, by content.
+// extensions returns the ends of the names of files that may come from outside, by content.
 func extensions() map[string][]string {
 	return map[string][]string{
 		"iso": {".iso", ".img"}, "vztmpl": {".tar", ".tar.gz", ".tar.xz", ".tar.zst", ".tar.bz2"}, "import": {".qcow2", ".raw", ".vmdk", ".ova"},
 	}
 }
 
-// destination is the node that a file is for. The node that took the request hands an upload on to it.
+// destination returns the node that a file is for. The node that took the request hands an upload on to it.
 func destination(c *engine.Call) string {
 	if node := c.Str("node"); c.State.Nodes[node] != nil {
 		return node
@@ -336,7 +336,7 @@ func destination(c *engine.Call) string {
 	return c.Node
 }
 
-// fileName is what PVE makes of the name of a file (PVE::Storage::normalize_content_filename).
+// fileName returns what PVE makes of the name of a file (PVE::Storage::normalize_content_filename).
 func fileName(given string) string {
 	given = strings.TrimSuffix(given, "\n")
 	name := []byte(given[strings.LastIndexAny(given, `/\`)+1:])
@@ -348,7 +348,7 @@ func fileName(given string) string {
 	return string(name)
 }
 
-// incoming is where a file that comes from outside goes: the storage, its content and its name there.
+// incoming returns where a file that comes from outside goes: the storage, its content and its name there.
 func incoming(c *engine.Call) (s *state.Storage, content, name string, err error) {
 	content, name = c.Str("content"), fileName(c.Str("filename"))
 	if s, err = c.State.EnabledStorage(c.Str("storage"), destination(c)); err != nil {
@@ -410,7 +410,7 @@ func uploadFile(c *engine.Call) (any, error) {
 	})
 }
 
-// fetched is a file that came from outside.
+// fetched returns a file that came from outside.
 func fetched(w *engine.Worker, content, name string, file []byte) *state.Volume {
 	return &state.Volume{
 		Content: content, Format: UploadFormat(content, name), Size: diskSize(name, file), Used: int64(len(file)), Data: file,
@@ -454,7 +454,7 @@ func getStorage(c *engine.Call) (any, error) {
 	return showStorage(c, s), nil
 }
 
-// showStorage is a definition as the API tells it.
+// showStorage returns a definition as the API tells it.
 func showStorage(c *engine.Call, s *state.Storage) map[string]any {
 	out := map[string]any{"storage": s.ID, "type": s.Type, "content": strings.Join(s.Content, ","), "digest": storageDigest(c.State)}
 	for key, value := range s.Options {

@@ -34,7 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// needed are the options without which a storage of a type cannot be defined.
+// needed returns the options without which a storage of a type cannot be defined.
 func needed(kind string) []string {
 	return map[string][]string{
 		"dir": {"path"}, "btrfs": {"path"}, "nfs": {"server", "export"}, "cifs": {"server", "share"}, "lvm": {"vgname"},
@@ -45,7 +45,7 @@ func needed(kind string) []string {
 // defaultSize is the size of storages that are defined while the simulator runs.
 const defaultSize = 100 << 30
 
-// defaultContent is what a storage holds of whose content a definition says nothing.
+// defaultContent returns what a storage holds of whose content a definition says nothing.
 func defaultContent(kind string) []string {
 	switch kind {
 	case "dir", "lvmthin", "zfspool", "btrfs":
@@ -143,7 +143,7 @@ func setStorage(c *engine.Call, s *state.Storage) {
 	}
 }
 
-// changed is the answer to a change; that of a backup server has what was made for it.
+// changed returns the answer to a change; that of a backup server has what was made for it.
 func changed(c *engine.Call, s *state.Storage) map[string]any {
 	out, made := map[string]any{"storage": s.ID, "type": s.Type}, map[string]any{}
 	if key := setKeys(c, s); key != "" {

@@ -305,7 +305,7 @@ func length(v any) *int {
 	return &n
 }
 
-// count is how many keys an indexed parameter such as "net[n]" stands for. The description does not tell.
+// count returns how many keys an indexed parameter such as "net[n]" stands for. The description does not tell.
 func count(name string) int {
 	base, ok := strings.CutSuffix(name, "[n]")
 	if !ok {
