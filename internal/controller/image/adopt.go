@@ -110,7 +110,7 @@ func (e *external) adoptFiles(ctx context.Context, m Image, v *view, rev *revisi
 	return nil
 }
 
-// adoptTemplates by their VMIDs.
+// adoptTemplates adopts templates by their VMIDs.
 func (e *external) adoptTemplates(ctx context.Context, v *view, rev *revision, vmids []int) error {
 	for _, id := range vmids {
 		i := slices.IndexFunc(v.guests, func(g proxmox.Guest) bool { return g.VMID == id })
@@ -138,7 +138,7 @@ func (e *external) adoptTemplates(ctx context.Context, v *view, rev *revision, v
 	return nil
 }
 
-// placeOf the first disk of a VM.
+// placeOf returns the place of the first disk of a VM.
 func (v *view) placeOf(config qemu.Config, node string) place {
 	for _, device := range config.Disks() {
 		d, err := proxmox.ParseDisk(config[device])

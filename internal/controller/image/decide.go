@@ -87,7 +87,7 @@ type decision struct {
 	foreign bool
 }
 
-// decide what to do next about a file. Whoever removes it does not start it.
+// decide decides what to do next about a file. Whoever removes it does not start it.
 func (f *file) decide(s fileState, verifiable bool, now, generation int64) decision {
 	switch {
 	case f.Task != "":
@@ -111,7 +111,7 @@ func (f *file) decide(s fileState, verifiable bool, now, generation int64) decis
 // unlisted is why nothing is decided about a file.
 const unlisted = "the storage cannot be listed on its node now: see whether the node is online and the storage available (pvesm status)"
 
-// decideTask about a file that a task makes.
+// decideTask decides about a file that a task makes.
 func (f *file) decideTask(s fileState) decision {
 	switch {
 	case s.task == nil:
@@ -124,7 +124,7 @@ func (f *file) decideTask(s fileState) decision {
 	return decision{action: fail}
 }
 
-// decideDone about a file that was there. Only its size and the time of its last
+// decideDone decides about a file that was there. Only its size and the time of its last
 // change tell it from another of the same name.
 func (f *file) decideDone(s fileState) decision {
 	switch {
@@ -141,7 +141,7 @@ func (f *file) decideDone(s fileState) decision {
 // is reports whether a volume is the file that was made.
 func (f *file) is(v proxmox.Volume) bool { return v.Size == f.Size && v.Changed == f.Changed }
 
-// decideLost about a file whose making was begun, without an answer.
+// decideLost decides about a file whose making was begun, without an answer.
 func (f *file) decideLost(s fileState, verifiable bool, now int64) decision {
 	for _, t := range s.others {
 		if !f.wasBefore(t) {
@@ -177,7 +177,7 @@ type vmState struct {
 	busy bool
 }
 
-// decide what to do next about a template.
+// decide decides what to do next about a template.
 func (t *template) decide(s vmState, now, generation int64) decision {
 	switch {
 	case t.Task != "" && s.task != nil && s.task.Running, s.busy:
@@ -204,7 +204,7 @@ func (t *template) decide(s vmState, now, generation int64) decision {
 // identity proves the template's VM ours.
 func (t *template) identity() qemu.Identity { return qemu.Identity{VMID: t.VMID, UUID: t.UUID} }
 
-// decideThere about a VM that is there.
+// decideThere decides about a VM that is there.
 func (t *template) decideThere(s vmState) decision {
 	switch t.identity().Prove(s.config) {
 	case qemu.Unproven:

@@ -190,7 +190,7 @@ func (e *external) failFile(ctx context.Context, m Image, i *item) error {
 	return nil
 }
 
-// remedy says what to do about a problem, at the end of a message.
+// remedy returns what to do about a problem, at the end of a message.
 func remedy(p proxmox.DownloadProblem, oci bool) string {
 	if oci {
 		return remedyOfPull(p)
@@ -213,7 +213,7 @@ func remedy(p proxmox.DownloadProblem, oci bool) string {
 	return ""
 }
 
-// remedyOfPull says what to do about a problem with a registry.
+// remedyOfPull returns what to do about a problem with a registry.
 func remedyOfPull(p proxmox.DownloadProblem) string {
 	switch p {
 	case proxmox.DownloadAnswer:

@@ -148,7 +148,7 @@ type connector struct {
 	now     func() time.Time
 }
 
-// Connect to the cluster of an Image.
+// Connect connects to the cluster of an Image.
 func (c *connector) Connect(ctx context.Context, m Image) (managed.TypedExternalClient[Image], error) {
 	to, err := c.connect(ctx, m)
 	if err != nil {

@@ -128,7 +128,7 @@ func (e *external) Observe(ctx context.Context, m Image) (managed.ExternalObserv
 	return managed.ExternalObservation{ResourceExists: r.latest() != nil, ResourceUpToDate: !v.due()}, nil
 }
 
-// read what all of it is decided by.
+// read reads what all of it is decided by.
 func (e *external) read(ctx context.Context, v *view) error {
 	var err error
 	if v.nodes, err = e.inventory.Nodes(ctx); err != nil {
@@ -189,7 +189,7 @@ func overlap(a, b *v1alpha1.ImageParameters, storages []proxmox.Storage) bool {
 	return slices.ContainsFunc(names(a), func(n string) bool { return slices.Contains(names(b), n) })
 }
 
-// observeConflict is the observation of an Image whose file an older one makes.
+// observeConflict returns the observation of an Image whose file an older one makes.
 func (e *external) observeConflict(m Image, v *view, owner string) managed.ExternalObservation {
 	if owner == "" {
 		return managed.ExternalObservation{}
@@ -199,7 +199,7 @@ func (e *external) observeConflict(m Image, v *view, owner string) managed.Exter
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
 }
 
-// look at what is to be there, and decide about each file and template.
+// look looks at what is to be there, and decides about each file and template.
 func (e *external) look(ctx context.Context, m Image, v *view) error {
 	p := m.Parameters()
 	if err := e.lookForRevision(p, v); err != nil {
@@ -311,7 +311,7 @@ func declared(p *v1alpha1.ImageParameters, f *file, storages []proxmox.Storage) 
 	return !known || slices.Contains(selected(p, storages), f.Storage)
 }
 
-// leaving is the item of a file that is to go.
+// leaving returns the item of a file that is to go.
 func (v *view) leaving(rev *revision, key string) *item {
 	f := rev.Files[key]
 	p := place{Storage: f.Storage, Node: f.Node, Shared: f.Shared}
@@ -349,7 +349,7 @@ func (e *external) lookAtFile(ctx context.Context, m Image, v *view, i *item) er
 	return nil
 }
 
-// fileStateOf a file: what its storage has by the name, and the tasks that make it.
+// fileStateOf returns the file state of a file: what its storage has by the name, and the tasks that make it.
 func (e *external) fileStateOf(ctx context.Context, m Image, v *view, i *item) (fileState, error) {
 	if !v.online(i.place.Node) {
 		return fileState{unknown: true, task: gone(i.file.Task)}, nil
@@ -386,7 +386,7 @@ func (e *external) findVolume(ctx context.Context, m Image, i *item) (*proxmox.V
 	return nil, nil //nolint:nilnil // The last age always returns.
 }
 
-// gone is a task on a node that cannot be asked, which may still run.
+// gone returns a task on a node that cannot be asked, which may still run.
 func gone(upid string) *proxmox.Task {
 	if upid == "" {
 		return nil
@@ -412,7 +412,7 @@ func (e *external) task(ctx context.Context, upid string) (*proxmox.Task, error)
 	return &t, err
 }
 
-// downloads are our tasks on a node that fetch a file of the name.
+// downloads returns our tasks on a node that fetch a file of the name.
 func (e *external) downloads(ctx context.Context, m Image, node, name string) ([]proxmox.Task, error) {
 	taskType := proxmox.TaskDownload
 	if m.Parameters().Source.OCI != nil {
@@ -521,7 +521,7 @@ func (e *external) leaveTemplates(ctx context.Context, m Image, v *view, rev *re
 	return nil
 }
 
-// templateNodes are the nodes that have what a template is made of.
+// templateNodes returns the nodes that have what a template is made of.
 func (e *external) templateNodes(ctx context.Context, m Image, v *view) ([]string, error) {
 	if m.Parameters().Source.Machine != nil {
 		source, err := e.sourceMachine(ctx, m)
@@ -571,7 +571,7 @@ func (e *external) lookAtTemplate(ctx context.Context, m Image, v *view, i *item
 	return nil
 }
 
-// vmStateOf a template. Its configuration is read only while the list does not show
+// vmStateOf returns the VM state of a template. Its configuration is read only while the list does not show
 // that it is as it was made.
 func (e *external) vmStateOf(ctx context.Context, v *view, t *template) (vmState, error) {
 	s := vmState{}
@@ -648,7 +648,7 @@ func (i *item) due(v *view) bool {
 	return i.removal(v) != keep
 }
 
-// problemsFor an item that keep it from being made.
+// problemsFor returns the problems for an item that keep it from being made.
 func (v *view) problemsFor(i *item) []kind.Problem {
 	if i.file != nil && i.action == start {
 		return v.files.problems

@@ -53,7 +53,7 @@ func fetches(p *v1alpha1.ImageParameters) bool { return p.Source.URL != nil || p
 // ociFormat is the extension of a container template that PVE makes of an OCI image.
 const ociFormat = "tar"
 
-// formats are the extensions that PVE takes for a content type.
+// formats returns the extensions that PVE takes for a content type.
 func formats(c v1alpha1.ImageContent) []string {
 	switch c {
 	case v1alpha1.ImageContentISO:

@@ -111,7 +111,7 @@ func templatePlaces(storage string, on []string, storages []proxmox.Storage, nod
 	return out
 }
 
-// add the places of a storage. Nodes limit those of a local one, and choose which
+// add adds the places of a storage. Nodes limit those of a local one, and choose which
 // node works on a shared one.
 func (out *placement) add(name, content string, on []string, storages []proxmox.Storage, nodes []proxmox.Node) {
 	online := map[string]bool{}

@@ -133,7 +133,7 @@ type template struct {
 	Adopted bool `json:"adopted,omitempty"`
 }
 
-// persisted are the annotations of an Image that its status keeps a copy of.
+// persisted returns the annotations of an Image that its status keeps a copy of.
 func persisted() kind.Persisted { return kind.Persisted{Record: AnnotationRecord} }
 
 // recordOf reads the record of an Image.

@@ -162,7 +162,7 @@ func (i *item) begun() bool {
 	return i.file.Begun != 0 || i.file.Done
 }
 
-// attempt of the item.
+// attempt returns the attempt of the item.
 func (i *item) attempt() *attempt {
 	if i.template != nil {
 		return &i.template.attempt
@@ -170,7 +170,7 @@ func (i *item) attempt() *attempt {
 	return &i.file.attempt
 }
 
-// remove an item that is to go, or forget it if it is not there or not ours.
+// remove removes an item that is to go, or forgets it if it is not there or not ours.
 func (e removal) remove(ctx context.Context, m Image, v *view, i *item) error {
 	a := i.attempt()
 	if i.lost(v) {
@@ -208,7 +208,7 @@ func (i *item) forget() {
 	delete(i.rev.Files, i.key)
 }
 
-// stop the task that makes an item. It cleans up after itself.
+// stop stops the task that makes an item. It cleans up after itself.
 func (e removal) stop(ctx context.Context, i *item) error {
 	return e.client.StopTask(ctx, proxmox.UPID(i.attempt().Task))
 }
@@ -306,7 +306,7 @@ func (e removal) users(ctx context.Context, m Image, v *view, rev *revision) ([]
 	return users[:min(len(users), mostUsers)], nil
 }
 
-// machineUsers are the Machines that are being made from a revision, or are linked
+// machineUsers returns the Machines that are being made from a revision, or are linked
 // clones of its templates.
 func (e removal) machineUsers(ctx context.Context, m Image, rev *revision) ([]string, error) {
 	var users []string
@@ -337,7 +337,7 @@ func needs(x Machine, m Image, rev *revision) bool {
 	return making || linked
 }
 
-// linkedTo are the VMs whose disks are linked to those of a template. What PVE calls
+// linkedTo returns the VMs whose disks are linked to those of a template. What PVE calls
 // them begins with what the base is called.
 func (e removal) linkedTo(ctx context.Context, v *view, t *template) ([]string, error) {
 	if t.VMID == 0 || !v.online(t.Node) {
@@ -359,7 +359,7 @@ func (e removal) linkedTo(ctx context.Context, v *view, t *template) ([]string, 
 	return users, nil
 }
 
-// insertedIn are the VMs that have the ISO image of a revision in a drive. Each
+// insertedIn returns the VMs that have the ISO image of a revision in a drive. Each
 // configuration is read for that, but only when a revision would be removed.
 func (e removal) insertedIn(ctx context.Context, m Image, v *view, rev *revision) ([]string, error) {
 	volumes := map[string]bool{}

@@ -80,7 +80,7 @@ const (
 	eventRemovalFailed  event.Reason = "RemovalFailed"
 )
 
-// show the view as status and conditions.
+// show shows the view as status and conditions.
 func show(m Image, v *view, now time.Time) {
 	o := m.Observation()
 	before := *o
@@ -140,7 +140,7 @@ func showRevision(o *v1alpha1.ImageObservation, m Image, v *view, rev *revision)
 	}
 }
 
-// replicasOf a revision: its files.
+// replicasOf returns the replicas of a revision: its files.
 func (v *view) replicasOf(m Image, rev *revision) []v1alpha1.ImageReplica {
 	var all []v1alpha1.ImageReplica
 	for _, key := range rev.fileKeys() {
@@ -165,7 +165,7 @@ func (v *view) replicasOf(m Image, rev *revision) []v1alpha1.ImageReplica {
 	return all
 }
 
-// templatesOf a revision.
+// templatesOf returns the templates of a revision.
 func (v *view) templatesOf(m Image, rev *revision) []v1alpha1.ImageTemplateObservation {
 	var all []v1alpha1.ImageTemplateObservation
 	for _, key := range rev.templateKeys() {
@@ -194,7 +194,7 @@ func (v *view) itemOf(f *file, t *template) *item {
 	return nil
 }
 
-// progress of the downloads that are under way: the least of them.
+// progress returns the progress of the downloads that are under way: the least of them.
 func progress(v *view) *int32 {
 	var least *int32
 	done := false
@@ -213,7 +213,7 @@ func progress(v *view) *int32 {
 	return least
 }
 
-// difference between the spec and what there is.
+// difference returns the difference between the spec and what there is.
 func difference(v *view, m Image) []v1alpha1.OptionDifference {
 	var all []v1alpha1.OptionDifference
 	if v.record.latest() == nil && fetches(m.Parameters()) {
@@ -233,7 +233,7 @@ func difference(v *view, m Image) []v1alpha1.OptionDifference {
 	return all
 }
 
-// another is the difference between the newest revision and the one that is to be begun.
+// another returns the difference between the newest revision and the one that is to be begun.
 func (v *view) another(m Image) v1alpha1.OptionDifference {
 	last := v.record.latest()
 	if v.begin.String() != last.Checksum {
@@ -243,7 +243,7 @@ func (v *view) another(m Image) v1alpha1.OptionDifference {
 	return v1alpha1.OptionDifference{Option: "source.format", Current: strings.TrimPrefix(path.Ext(last.File), "."), Desired: extension}
 }
 
-// name of what the item is in PVE.
+// name returns the name of what the item is in PVE.
 func (i *item) name() string {
 	if i.template == nil {
 		return i.rev.File
@@ -254,7 +254,7 @@ func (i *item) name() string {
 	return fmt.Sprintf("VM %d", i.template.VMID)
 }
 
-// conditions of an Image.
+// conditions returns the conditions of an Image.
 func conditions(m Image, v *view, shown *revision) []xpv2.Condition {
 	problems := slices.Clone(v.problems)
 	var waits []kind.Problem
@@ -282,7 +282,7 @@ func conditions(m Image, v *view, shown *revision) []xpv2.Condition {
 	return append(all, kind.Ready(problems...).WithObservedGeneration(m.GetGeneration()))
 }
 
-// deleting says what the deletion waits for.
+// deleting returns what the deletion waits for.
 func deleting(v *view) xpv2.Condition {
 	c := xpv2.Deleting()
 	if u := used(v); len(u) > 0 {
@@ -302,7 +302,7 @@ func deleting(v *view) xpv2.Condition {
 	return c
 }
 
-// used are the revisions that stay because somebody needs them.
+// used returns the revisions that stay because somebody needs them.
 func used(v *view) []kind.Problem {
 	var all []kind.Problem
 	for _, rev := range v.record.Revisions {
@@ -313,7 +313,7 @@ func used(v *view) []kind.Problem {
 	return all
 }
 
-// problem of an item that is not ready.
+// problem returns the problem of an item that is not ready.
 func (i *item) problem() kind.Problem {
 	a := i.attempt()
 	switch {
@@ -337,7 +337,7 @@ func (i *item) problem() kind.Problem {
 	return kind.Problem{Reason: reason, Message: i.String() + ": " + message}
 }
 
-// verified is the condition Verified of a revision.
+// verified returns the condition Verified of a revision.
 func verified(p *v1alpha1.ImageParameters, v *view, rev *revision) xpv2.Condition {
 	c := xpv2.Condition{Type: TypeVerified, Status: corev1.ConditionUnknown, LastTransitionTime: metav1.Now()}
 	for _, i := range v.items {
@@ -371,7 +371,7 @@ func verified(p *v1alpha1.ImageParameters, v *view, rev *revision) xpv2.Conditio
 	return c
 }
 
-// replicated is the condition Replicated.
+// replicated returns the condition Replicated.
 func replicated(v *view, problems []kind.Problem) xpv2.Condition {
 	c := xpv2.Condition{Type: TypeReplicated, Status: corev1.ConditionTrue, Reason: reasonReplicated, LastTransitionTime: metav1.Now()}
 	var missing []string

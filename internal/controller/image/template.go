@@ -136,7 +136,7 @@ func (e *external) createVM(ctx context.Context, m Image, v *view, i *item) (pro
 	return e.client.Create(ctx, proxmox.Ref{Node: t.Node, VMID: t.VMID}, p)
 }
 
-// templateParams are what the template's VM is created with.
+// templateParams returns what the template's VM is created with.
 func (e *external) templateParams(m Image, t *template, volume string) (proxmox.Params, error) {
 	p := machineParameters(m, t, volume)
 	devices, err := (qemu.Devices{}).Assign(p, nil)

@@ -57,7 +57,7 @@ func (e *external) Create(ctx context.Context, m Image) (managed.ExternalCreatio
 	return managed.ExternalCreation{}, e.save(ctx, m, v)
 }
 
-// begin a revision in the record.
+// begin begins a revision in the record.
 func (e *external) begin(m Image, r *record, c checksum.Checksum) error {
 	p := m.Parameters()
 	rev := &revision{Created: e.now().Unix(), Checksum: c.String(), URL: ptr.Deref(p.Source.URL, "")}
@@ -119,7 +119,7 @@ func (e *external) update(ctx context.Context, m Image, v *view) error {
 	return errors.Join(failed...)
 }
 
-// prepare what is due: intents are noted in the record, revisions begun. It returns the
+// prepare prepares what is due: intents are noted in the record, revisions begun. It returns the
 // items that can be acted on.
 func (e *external) prepare(ctx context.Context, m Image, v *view) (ready []*item, failed []error) {
 	if v.begin != nil {
@@ -158,7 +158,7 @@ func (e *external) intend(ctx context.Context, m Image, v *view, i *item) error 
 	return e.intendFile(ctx, m, i)
 }
 
-// act on an item.
+// act acts on an item.
 func (e *external) act(ctx context.Context, m Image, v *view, i *item) error {
 	switch {
 	case i.removing && i.removal(v) != start: // Otherwise it is first brought to an end.
