@@ -63,7 +63,7 @@ func (e *external[P, O]) Create(ctx context.Context, mg Resource[P, O]) (managed
 	return none, nil
 }
 
-// complete a change with what Proxmox VE wants beside what differs.
+// complete completes a change with what Proxmox VE wants beside what differs.
 func (e *external[P, O]) complete(mg Resource[P, O], c proxmox.Change) proxmox.Change {
 	if e.table.Complete == nil || c.Empty() {
 		return c
@@ -141,7 +141,7 @@ func (e *external[P, O]) updateOptions(ctx context.Context, mg Resource[P, O]) e
 // mostTries is how often a change is sent while others change the same file.
 const mostTries = 3
 
-// send a change. A digest is that of the whole collection: if it does not fit any more,
+// send sends a change. A digest is that of the whole collection: if it does not fit any more,
 // but this object is as it was, the change is sent again with the new one.
 func (e *external[P, O]) send(ctx context.Context, mg Resource[P, O], change proxmox.Change) error {
 	defer e.to.Inventory.InvalidateObjects(e.in(mg))

@@ -47,7 +47,7 @@ func Rejection(p kind.Problem) error { return problemError{p} }
 
 func isRejection(err error) bool { return errors.As(err, &problemError{}) }
 
-// unready is the condition Ready of what cannot be looked after.
+// unready returns the condition Ready of what cannot be looked after.
 func unready(err error) xpv2.Condition {
 	if p := (problemError{}); errors.As(err, &p) {
 		return kind.Ready(p.Problem)
@@ -126,7 +126,7 @@ func (e *external[P, O]) checkCluster(ctx context.Context, mg Resource[P, O]) er
 	return nil
 }
 
-// find the object in the list of the collection. That it is not there is believed of a
+// find finds the object in the list of the collection. That it is not there is believed of a
 // list that was read now, and if the user may see it.
 func (e *external[P, O]) find(ctx context.Context, mg Resource[P, O], fresh bool) error {
 	if !fresh {
@@ -143,7 +143,7 @@ func (e *external[P, O]) find(ctx context.Context, mg Resource[P, O], fresh bool
 // knownFor is how old the list of a collection may be that is only looked at.
 const knownFor = time.Minute
 
-// read the object from a list that is at most so old.
+// read reads the object from a list that is at most so old.
 func (e *external[P, O]) read(ctx context.Context, mg Resource[P, O], maxAge time.Duration) error {
 	all, err := e.to.Inventory.Objects(ctx, e.in(mg), maxAge)
 	if err != nil {
@@ -156,7 +156,7 @@ func (e *external[P, O]) read(ctx context.Context, mg Resource[P, O], maxAge tim
 	return nil
 }
 
-// absent is the observation of an object that does not exist. What keeps it from being
+// absent returns the observation of an object that does not exist. What keeps it from being
 // created is found here, where conditions can show it.
 func (e *external[P, O]) absent(ctx context.Context, mg Resource[P, O]) (managed.ExternalObservation, error) {
 	if meta.WasDeleted(mg) {
@@ -257,7 +257,7 @@ func (e *external[P, O]) own(ctx context.Context, mg Resource[P, O], named bool)
 	return nil
 }
 
-// whereabouts are the annotations of a resource whose own the object is.
+// whereabouts returns the annotations of a resource whose own the object is.
 func (e *external[P, O]) whereabouts(mg Resource[P, O], further map[string]string) map[string]string {
 	all := maps.Clone(further)
 	if all == nil {
@@ -295,7 +295,7 @@ func (e *external[P, O]) claims(other Resource[P, O], creating bool) bool {
 	return other.GetName() == e.name
 }
 
-// compare the object with the spec. What may be out of date is read again before it is
+// compare compares the object with the spec. What may be out of date is read again before it is
 // found to differ.
 func (e *external[P, O]) compare(ctx context.Context, mg Resource[P, O], problem *kind.Problem) (managed.ExternalObservation, error) {
 	err := e.makePlan(ctx, mg, false)
@@ -320,7 +320,7 @@ func (e *external[P, O]) compare(ctx context.Context, mg Resource[P, O], problem
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: problem != nil || !e.plan.writes()}, nil
 }
 
-// options of the object that are set.
+// options returns the options of the object that are set.
 func (e *external[P, O]) options() map[string]string {
 	all := maps.Clone(e.seen.Values)
 	for _, name := range e.table.Computed {
@@ -338,14 +338,14 @@ func (e *external[P, O]) showError(mg Resource[P, O], err error) {
 	e.show(mg, unready(err), unknown(err))
 }
 
-// unknown is the condition UpToDate of an object that cannot be looked at.
+// unknown returns the condition UpToDate of an object that cannot be looked at.
 func unknown(err error) xpv2.Condition {
 	c := kind.UpToDate(nil)
 	c.Status, c.Reason, c.Message = corev1.ConditionUnknown, xpv2.ReasonUnavailable, err.Error()
 	return c
 }
 
-// show the conditions, with an event if the resource is ready now, or is not any more.
+// show shows the conditions, with an event if the resource is ready now, or is not any more.
 func (e *external[P, O]) show(mg Resource[P, O], ready, upToDate xpv2.Condition) {
 	before := mg.GetCondition(xpv2.TypeReady)
 	mg.SetConditions(ready.WithObservedGeneration(mg.GetGeneration()), upToDate.WithObservedGeneration(mg.GetGeneration()))

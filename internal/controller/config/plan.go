@@ -52,7 +52,7 @@ func (p plan) writes() bool {
 	return !p.change.Empty() || len(p.secrets) > 0 || p.findings.Apply != nil
 }
 
-// optionsOf a difference, by their names.
+// optionsOf returns the options of a difference, by their names.
 func optionsOf(difference []v1alpha1.OptionDifference) []string {
 	names := make([]string, 0, len(difference))
 	for _, d := range difference {

@@ -64,7 +64,7 @@ func (v View[P, O]) Referenced(ctx context.Context, of string, refs []v1alpha1.R
 	return slices.Compact(names), slices.Compact(pending), nil
 }
 
-// list the resources of a kind in the scope and namespace of the resource, but for those
+// list lists the resources of a kind in the scope and namespace of the resource, but for those
 // that are being deleted.
 func (v View[P, O]) list(ctx context.Context, of string) ([]resource.Managed, error) {
 	empty := v.Scope.Identity(of).List

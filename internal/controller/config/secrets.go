@@ -95,7 +95,7 @@ func (e *external[P, O]) allSecrets(ctx context.Context, mg Resource[P, O]) ([]s
 	return all, nil
 }
 
-// newSecrets are those that are not known to have been written.
+// newSecrets returns those that are not known to have been written.
 func (e *external[P, O]) newSecrets(ctx context.Context, mg Resource[P, O]) ([]secretValue, error) {
 	all, err := e.allSecrets(ctx, mg)
 	var changed []secretValue
@@ -107,7 +107,7 @@ func (e *external[P, O]) newSecrets(ctx context.Context, mg Resource[P, O]) ([]s
 	return changed, err
 }
 
-// secretVersions are the annotations for the secrets of an object that is adopted:
+// secretVersions returns the annotations for the secrets of an object that is adopted:
 // adoption takes them to be as the spec says, since it writes nothing. For an object that
 // was created they are unknown, so that its secrets are written once more.
 func (e *external[P, O]) secretVersions(ctx context.Context, mg Resource[P, O], adopted bool) (map[string]string, error) {
@@ -118,7 +118,7 @@ func (e *external[P, O]) secretVersions(ctx context.Context, mg Resource[P, O], 
 	return versions(all), err
 }
 
-// versions are the annotations for secrets that were written.
+// versions returns the annotations for secrets that were written.
 func versions(written []secretValue) map[string]string {
 	all := map[string]string{}
 	for _, s := range written {

@@ -92,7 +92,7 @@ type connector[P any, O Observation] struct {
 	table Table[P, O]
 }
 
-// Connect to the cluster of the resource. One that is deleted and has never made anything
+// Connect connects to the cluster of the resource. One that is deleted and has never made anything
 // needs no connection.
 func (c *connector[P, O]) Connect(ctx context.Context, mg Resource[P, O]) (managed.TypedExternalClient[Resource[P, O]], error) {
 	e := &external[P, O]{env: c.env, table: c.table}
@@ -121,7 +121,7 @@ type external[P any, O Observation] struct {
 	plan plan
 }
 
-// view of the object, for the functions of the table.
+// view returns the view of the object, for the functions of the table.
 func (e *external[P, O]) view(mg Resource[P, O], fresh bool) View[P, O] {
 	v := View[P, O]{
 		Access: e.access(e.to, fresh), Resource: mg, Name: e.name, Exists: e.seen != nil, Endpoints: e.to.Config.Endpoints,

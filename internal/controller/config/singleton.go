@@ -169,7 +169,7 @@ func (c *singletonConnector[R, S, O]) initialize(ctx context.Context, mg resourc
 	return c.table.Initialize(ctx, c.access(nil, false), r)
 }
 
-// Connect to the cluster. A resource whose deletion changes nothing needs no connection.
+// Connect connects to the cluster. A resource whose deletion changes nothing needs no connection.
 func (c *singletonConnector[R, S, O]) Connect(ctx context.Context, r R) (managed.TypedExternalClient[R], error) {
 	e := &singleton[R, S, O]{env: c.env, table: c.table, now: c.now, to: c.access(nil, false)}
 	if meta.WasDeleted(r) && !slices.ContainsFunc(e.undeclared(r), func(d settings.Declared) bool { return len(d) > 0 }) {

@@ -60,7 +60,7 @@ type edit[R, S any] struct {
 	change proxmox.Change
 }
 
-// connect to the cluster.
+// connect connects to the cluster.
 func (e *singleton[R, S, O]) connect(ctx context.Context, r R) error {
 	via := resource.Managed(r)
 	if e.table.Via != nil {
@@ -101,7 +101,7 @@ func (e *singleton[R, S, O]) Observe(ctx context.Context, r R) (managed.External
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: len(e.edits) == 0 || held}, failed
 }
 
-// look at what the resource stands for, if it is that still.
+// look looks at what the resource stands for, if it is that still.
 func (e *singleton[R, S, O]) look(ctx context.Context, r R) (S, error) {
 	seen, err := e.table.Look(ctx, e.to, r)
 	if err != nil {
@@ -115,7 +115,7 @@ func (e *singleton[R, S, O]) look(ctx context.Context, r R) (S, error) {
 	return seen, err
 }
 
-// compare the settings with those declared. What may be out of date is read again before it
+// compare compares the settings with those declared. What may be out of date is read again before it
 // is found to differ.
 func (e *singleton[R, S, O]) compare(ctx context.Context, r R, seen S) error {
 	all := make([]settings.Declared, len(e.table.Settings))
@@ -133,7 +133,7 @@ func (e *singleton[R, S, O]) compare(ctx context.Context, r R, seen S) error {
 	return nil
 }
 
-// plan what is to be done to settings, given those declared in the order of the table.
+// plan plans what is to be done to settings, given those declared in the order of the table.
 func (e *singleton[R, S, O]) plan(
 	ctx context.Context, r R, fresh bool, all []settings.Declared, by func(settings.Declared, proxmox.Settings) (proxmox.Change, error),
 ) error {
@@ -175,7 +175,7 @@ func (e *singleton[R, S, O]) settle(r R, seen S) {
 	*shown.At = &metav1.Time{Time: e.now().Truncate(time.Second)}
 }
 
-// calm is an observation without what changes all the time.
+// calm returns an observation without what changes all the time.
 func (e *singleton[R, S, O]) calm(o *O) O {
 	c := e.table.Calm(o)
 	s := e.table.Status(&c)
@@ -208,7 +208,7 @@ func (e *singleton[R, S, O]) stillThere(ctx context.Context, r R) error {
 	return e.table.StillThere(ctx, e.to, r)
 }
 
-// carryOut the plan. What was done before an error is found done the next time.
+// carryOut carries out the plan. What was done before an error is found done the next time.
 func (e *singleton[R, S, O]) carryOut(ctx context.Context, r R, done string) error {
 	for _, d := range e.edits {
 		if err := d.of.Write(ctx, e.to, r, d.seen, d.change); err != nil {
@@ -252,7 +252,7 @@ func (e *singleton[R, S, O]) findReset(ctx context.Context, r R) error {
 	return e.plan(ctx, r, true, e.undeclared(r), settings.Declared.Reset)
 }
 
-// undeclared are the settings to reset, in the order of the table.
+// undeclared returns the settings to reset, in the order of the table.
 func (e *singleton[R, S, O]) undeclared(r R) []settings.Declared {
 	all := make([]settings.Declared, len(e.table.Settings))
 	for i, s := range e.table.Settings {
@@ -280,7 +280,7 @@ func (e *singleton[R, S, O]) unreachable(r R, err error) {
 	e.show(r, unready(err), nil)
 }
 
-// show whether the resource is ready, with an event if that is new, and up to date: not while
+// show shows whether the resource is ready, with an event if that is new, and up to date: not while
 // it differs from the spec, or cannot be changed for an error.
 func (e *singleton[R, S, O]) show(r R, ready xpv2.Condition, err error) {
 	before, status := r.GetCondition(xpv2.TypeReady), e.table.Status(r.Observation())

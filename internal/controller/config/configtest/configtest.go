@@ -107,7 +107,7 @@ type Kind struct {
 	Denied proxmox.Privilege
 }
 
-// Run the lives of a kind.
+// Run runs the lives of a kind.
 func Run(t *testing.T, k Kind) {
 	t.Helper()
 	lives := map[string]func(*env){

@@ -55,7 +55,7 @@ func (e *env) resource(number int, forProvider string, annotations map[string]st
 	return e.Object(e.kind.Kind, name, number, forProvider, annotations)
 }
 
-// edit the spec as a user does.
+// edit edits the spec as a user does.
 func (e *env) edit(mg resource.Managed, forProvider string) {
 	e.Helper()
 	e.Read(mg)
@@ -82,7 +82,7 @@ func (e *env) edit(mg resource.Managed, forProvider string) {
 	e.Read(mg)
 }
 
-// object is the object in Proxmox VE, or nil.
+// object returns the object in Proxmox VE, or nil.
 func (e *env) object() *proxmox.Object {
 	e.Helper()
 	all, err := e.Client.Objects(e.Context(), e.kind.Collection)

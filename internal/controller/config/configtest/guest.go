@@ -35,7 +35,7 @@ const (
 	UUID = "11111111-2222-4333-8444-555555555555"
 )
 
-// GuestRef is where the VM is.
+// GuestRef returns where the VM is.
 func GuestRef() proxmox.Ref { return proxmox.Ref{Node: "pve1", VMID: VMID} }
 
 // A Guest is a Runner whose cluster has a VM, for kinds whose resources are copies of it.
@@ -138,7 +138,7 @@ func (g *Guest) sameConfiguration(want, mg resource.Managed) {
 	}
 }
 
-// another is an empty resource of the kind of one.
+// another returns an empty resource of the kind of one.
 func (g *Guest) another(of resource.Managed) resource.Managed {
 	g.Helper()
 	mg, ok := reflect.New(reflect.TypeOf(of).Elem()).Interface().(resource.Managed)

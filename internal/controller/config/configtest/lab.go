@@ -69,7 +69,7 @@ func scopes() map[string]kind.Scope {
 // Scopes returns both scopes, by name.
 func Scopes() map[string]kind.Scope { return scopes() }
 
-// Simulate a cluster in which the user of the provider may do everything.
+// Simulate simulates a cluster in which the user of the provider may do everything.
 func Simulate(t *testing.T, version string) Simulator {
 	t.Helper()
 	scenario, err := simulator.Quickstart()
@@ -93,7 +93,7 @@ func Simulate(t *testing.T, version string) Simulator {
 	return s
 }
 
-// Serve a Kubernetes API with a provider config of each scope that leads to the cluster.
+// Serve serves a Kubernetes API with a provider config of each scope that leads to the cluster.
 func Serve(s Simulator) client.WithWatch {
 	s.Helper()
 	scheme := runtime.NewScheme()
@@ -116,7 +116,7 @@ func Serve(s Simulator) client.WithWatch {
 	return kube
 }
 
-// configs are the provider configs of both scopes.
+// configs returns the provider configs of both scopes.
 func configs(s Simulator) []client.Object {
 	spec := v1alpha1.ProviderConfigSpec{
 		Endpoints: []string{s.URL()}, TLS: &v1alpha1.ProviderTLS{CACertificate: new(string(s.CA()))},
@@ -133,7 +133,7 @@ func configs(s Simulator) []client.Object {
 	}
 }
 
-// secret of the namespace.
+// secret returns the secret of the namespace.
 func secret(name string, data map[string]string) *corev1.Secret {
 	o := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, UID: types.UID(name)}, Data: map[string][]byte{}}
 	for key, value := range data {

@@ -62,7 +62,7 @@ type process struct {
 	dead    chan struct{}
 }
 
-// start a process that dies of a side effect: after the answer to a write to Proxmox VE
+// start starts a process that dies of a side effect: after the answer to a write to Proxmox VE
 // has come, and before and after each write to the Kubernetes API. 0 means none.
 func start(t *testing.T, kube client.WithWatch, setup Setup, s kind.Scope, fatal int, options ...inventory.Option) *process {
 	t.Helper()
@@ -125,7 +125,7 @@ func (p *process) called(c proxmox.Call) {
 	}
 }
 
-// mortal is the Kubernetes API of the process: it does nothing for a dead one.
+// mortal returns the Kubernetes API of the process: it does nothing for a dead one.
 func (p *process) mortal(kube client.WithWatch) client.WithWatch {
 	write := func(verb string, o client.Object, do func() error) error {
 		effect := fmt.Sprintf("%s %T", verb, o)
@@ -149,7 +149,7 @@ func (p *process) mortal(kube client.WithWatch) client.WithWatch {
 	})
 }
 
-// reconcile once. A death in between is no error.
+// reconcile reconciles once. A death in between is no error.
 func (p *process) reconcile(key client.ObjectKey) error {
 	done := make(chan error, 1)
 	go func() {

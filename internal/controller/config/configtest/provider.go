@@ -29,7 +29,7 @@ import (
 // own.
 type Provider struct{ process *process }
 
-// Start a provider that dies of a side effect: after the answer to a write to Proxmox VE
+// Start starts a provider that dies of a side effect: after the answer to a write to Proxmox VE
 // has come, and before and after each write to the Kubernetes API. 0 means none.
 func Start(t *testing.T, kube client.WithWatch, setup Setup, s kind.Scope, fatal int, options ...inventory.Option) Provider {
 	t.Helper()
@@ -38,11 +38,11 @@ func Start(t *testing.T, kube client.WithWatch, setup Setup, s kind.Scope, fatal
 	return p
 }
 
-// Reconcile a resource once. A death in between is no error.
+// Reconcile reconciles a resource once. A death in between is no error.
 func (p Provider) Reconcile(key client.ObjectKey) error { return p.process.reconcile(key) }
 
 // Dead reports whether the provider has died.
 func (p Provider) Dead() bool { return p.process.isDead() }
 
-// Stop the provider.
+// Stop stops the provider.
 func (p Provider) Stop() { p.process.cancel() }

@@ -127,7 +127,7 @@ func (r *Runner) Doom(effect int) {
 	r.fatal, r.Deaths = effect, 0
 }
 
-// Create an object in the Kubernetes API.
+// Create creates an object in the Kubernetes API.
 func (r *Runner) Create(o client.Object) {
 	r.Helper()
 	r.Must(r.Kube.Create(r.Context(), o))
@@ -141,7 +141,7 @@ func (r *Runner) Object(kindName, name string, number int, forProvider string, a
 	return mg
 }
 
-// Reconcile a resource once, by a provider that is alive, and read it again. It reports
+// Reconcile reconciles a resource once, by a provider that is alive, and reads it again. It reports
 // whether the resource is still there.
 func (r *Runner) Reconcile(mg resource.Managed) bool {
 	r.Helper()
@@ -158,7 +158,7 @@ func (r *Runner) Reconcile(mg resource.Managed) bool {
 	return r.Read(mg)
 }
 
-// Read a resource again. It reports whether it is still there.
+// Read reads a resource again. It reports whether it is still there.
 func (r *Runner) Read(mg resource.Managed) bool {
 	r.Helper()
 	err := r.Kube.Get(context.Background(), client.ObjectKeyFromObject(mg), mg)
@@ -188,7 +188,7 @@ func (r *Runner) Until(mg resource.Managed, what string, holds func() bool) {
 	r.Fatalf("never happened: %s\nlast error: %v\n%s", what, r.last, r.describe(mg))
 }
 
-// age a resource whose object was created, so that it is not taken for too young to be
+// age ages a resource whose object was created, so that it is not taken for too young to be
 // seen.
 func (r *Runner) age(mg resource.Managed) {
 	created := xpmeta.GetExternalCreateSucceeded(mg)
@@ -202,7 +202,7 @@ func (r *Runner) age(mg resource.Managed) {
 	}
 }
 
-// Change a resource in the Kubernetes API.
+// Change changes a resource in the Kubernetes API.
 func (r *Runner) Change(mg resource.Managed, change func()) {
 	r.Helper()
 	r.Read(mg)
@@ -225,14 +225,14 @@ func (r *Runner) StartDelete(mg resource.Managed) {
 	r.Must(r.Kube.Delete(r.Context(), mg))
 }
 
-// Delete a resource, and reconcile it until it is gone.
+// Delete deletes a resource, and reconciles it until it is gone.
 func (r *Runner) Delete(mg resource.Managed) {
 	r.Helper()
 	r.StartDelete(mg)
 	r.Until(mg, Gone, func() bool { return false })
 }
 
-// Writes to Proxmox VE by the provider so far.
+// Writes returns the writes to Proxmox VE by the provider so far.
 func (r *Runner) Writes() []string {
 	var all []string
 	for _, q := range r.Requests() {
