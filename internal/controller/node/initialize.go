@@ -63,7 +63,7 @@ func nameNode(n Node) error {
 	return nil
 }
 
-// resolve the reference to the ProxmoxCluster, or the selector.
+// resolve resolves the reference to the ProxmoxCluster, or the selector.
 func resolve(ctx context.Context, a config.Access, n Node) error {
 	p := n.Parameters()
 	if p.Cluster != nil || p.ClusterRef == nil && p.ClusterSelector == nil {

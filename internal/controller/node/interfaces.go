@@ -80,7 +80,7 @@ func (s *view) runsOn(o *v1alpha1.MachineObservation, guests []proxmox.Guest) bo
 	})
 }
 
-// noteMachine with the bridges that its VM has NICs on.
+// noteMachine notes a Machine with the bridges that its VM has NICs on.
 func (s *view) noteMachine(n Node, m machine) {
 	var bridges []string
 	for _, nic := range m.Observation().Networks {
@@ -99,7 +99,7 @@ func (s *view) noteMachine(n Node, m machine) {
 // mostUsers is how many Machines are named for each interface.
 const mostUsers = 20
 
-// users of each interface and VNet of the node.
+// users returns the users of each interface and VNet of the node.
 func (s *view) users() []v1alpha1.ProxmoxNodeInterface {
 	types, active := map[string]string{}, map[string]bool{}
 	for name, o := range s.interfaces {

@@ -49,7 +49,7 @@ const (
 	ReasonConflict                      = config.ReasonConflict
 )
 
-// Table of the kind ProxmoxNode.
+// Table returns the table of the kind ProxmoxNode.
 func Table() config.Singleton[Node, *view, v1alpha1.ProxmoxNodeObservation] {
 	return config.Singleton[Node, *view, v1alpha1.ProxmoxNodeObservation]{
 		Kind: "ProxmoxNode", Initialize: initialize, Via: via,
@@ -71,7 +71,7 @@ func Table() config.Singleton[Node, *view, v1alpha1.ProxmoxNodeObservation] {
 	}
 }
 
-// via is the ProxmoxCluster of the node, if there is one: its provider configuration leads to
+// via returns the ProxmoxCluster of the node, if there is one: its provider configuration leads to
 // the cluster.
 func via(ctx context.Context, a config.Access, n Node) (resource.Managed, error) {
 	name := n.Parameters().Cluster
@@ -89,7 +89,7 @@ func via(ctx context.Context, a config.Access, n Node) (resource.Managed, error)
 	return to.Managed, errors.Wrapf(err, "cannot get ProxmoxCluster %q", *name)
 }
 
-// problems of a node: it is not online.
+// problems returns the problems of a node: it is not online.
 func problems(_ Node, s *view) []kind.Problem {
 	if s.node.Online() {
 		return nil

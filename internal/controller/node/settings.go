@@ -37,7 +37,7 @@ const (
 	settingTimeZone = "timezone"
 )
 
-// options of a node's configuration in a spec.
+// options returns the options of a node's configuration in a spec.
 func options(p *v1alpha1.ProxmoxNodeParameters) settings.Declared {
 	d := settings.Declared{}
 	d.SetSame("description", p.Description, settings.SameText)
@@ -75,7 +75,7 @@ func readerOf(a config.Access) reader {
 	return a.Inventory
 }
 
-// declareOptions of a node that is online, as for all settings: others are not asked anything.
+// declareOptions returns the declare options of a node that is online, as for all settings: others are not asked anything.
 func declareOptions(_ context.Context, _ config.Access, n Node, s *view) (settings.Declared, error) {
 	if !s.node.Online() {
 		return nil, nil

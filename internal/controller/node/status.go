@@ -107,7 +107,7 @@ func names(nodes []proxmox.Node) string {
 	return strings.Join(all, ", ")
 }
 
-// readCluster for what it knows of the node. Its name needs a privilege that
+// readCluster asks the cluster for what it knows of the node. Its name needs a privilege that
 // nothing else here needs.
 func (s *view) readCluster(ctx context.Context, a config.Access) error {
 	status, err := a.Inventory.ClusterStatus(ctx, inventory.Relaxed)
@@ -149,7 +149,7 @@ func (s *view) readStatus(ctx context.Context, a config.Access) error {
 	return err
 }
 
-// observation is what the status shows. Of a node that is offline, it shows what
+// observation returns what the status shows. Of a node that is offline, it shows what
 // was seen before.
 func (s *view) observation(before v1alpha1.ProxmoxNodeObservation) v1alpha1.ProxmoxNodeObservation {
 	o := *before.DeepCopy()
@@ -165,7 +165,7 @@ func (s *view) observation(before v1alpha1.ProxmoxNodeObservation) v1alpha1.Prox
 	return o
 }
 
-// use of the node as the cluster lists it, which is newer than what the node said of
+// use returns the use of the node as the cluster lists it, which is newer than what the node said of
 // itself. A list has none before the node has told the cluster.
 func (s *view) use() proxmox.NodeStatus {
 	n := s.node
@@ -211,7 +211,7 @@ func (s *view) devices() []v1alpha1.ProxmoxNodePCIMapping {
 	return out
 }
 
-// calm is an observation without what changes all the time.
+// calm returns an observation without what changes all the time.
 func calm(o *v1alpha1.ProxmoxNodeObservation) v1alpha1.ProxmoxNodeObservation {
 	c := *o.DeepCopy()
 	if c.UptimeSeconds != nil {
