@@ -49,7 +49,7 @@ const (
 	ReasonConflict                      = config.ReasonConflict
 )
 
-// Table of the kind ProxmoxCluster.
+// Table returns the table of the kind ProxmoxCluster.
 func Table() config.Singleton[Cluster, *view, v1alpha1.ProxmoxClusterObservation] {
 	return config.Singleton[Cluster, *view, v1alpha1.ProxmoxClusterObservation]{
 		Kind: "ProxmoxCluster",
@@ -75,7 +75,7 @@ func Table() config.Singleton[Cluster, *view, v1alpha1.ProxmoxClusterObservation
 	}
 }
 
-// declare the options of the spec, with what it says in a Secret.
+// declare declares the options of the spec, with what it says in a Secret.
 func declare(ctx context.Context, a config.Access, m Cluster, s *view) (settings.Declared, error) {
 	o, proxy := m.Parameters().Options, (*string)(nil)
 	if o != nil && o.HTTPProxySecretRef != nil {
@@ -92,7 +92,7 @@ func declare(ctx context.Context, a config.Access, m Cluster, s *view) (settings
 	return d, known(d, s.version)
 }
 
-// undeclare the options of the spec if they go with the resource. No Secret is needed to take
+// undeclare undeclares the options of the spec if they go with the resource. No Secret is needed to take
 // one away.
 func undeclare(m Cluster) settings.Declared {
 	p := m.Parameters()
@@ -117,7 +117,7 @@ func writeOptions(ctx context.Context, a config.Access, _ Cluster, _ proxmox.Set
 	return a.Client.SetClusterOptions(ctx, c)
 }
 
-// nameOf a ProxmoxCluster in metrics.
+// nameOf returns the name of a ProxmoxCluster in metrics.
 func nameOf(m Cluster) string {
 	if m.GetNamespace() == "" {
 		return m.GetName()

@@ -63,7 +63,7 @@ func sameName(m Cluster, name string) error {
 		", which is the external name: correct the configuration, or create another resource for that cluster"})
 }
 
-// clusterName is the name of the cluster; of a node alone, the node's.
+// clusterName returns the name of the cluster; of a node alone, the node's.
 func clusterName(s proxmox.ClusterStatus) string {
 	if s.Name != "" || len(s.Nodes) == 0 {
 		return s.Name

@@ -35,7 +35,7 @@ const (
 	optionLocation  = "location"
 )
 
-// declared are the options of a spec. The HTTP proxy of a Secret is given, since
+// declared returns the options of a spec. The HTTP proxy of a Secret is given, since
 // a Secret has to be read.
 func declared(o *v1alpha1.ProxmoxClusterOptions, httpProxy *string) settings.Declared {
 	d := settings.Declared{}
@@ -137,7 +137,7 @@ func declareLogins(d settings.Declared, o *v1alpha1.ProxmoxClusterOptions) {
 	}
 }
 
-// encoded is a text as the web interface of PVE writes and expects it.
+// encoded returns a text as the web interface of PVE writes and expects it.
 func encoded(text *string) *string {
 	if text == nil || *text == "" {
 		return text
@@ -145,7 +145,7 @@ func encoded(text *string) *string {
 	return new(base64.StdEncoding.EncodeToString([]byte(*text)))
 }
 
-// joined is a list as PVE writes it. An empty one is empty, none is none.
+// joined returns a list as PVE writes it. An empty one is empty, none is none.
 func joined(list []string) *string {
 	if list == nil {
 		return nil

@@ -90,7 +90,7 @@ func (s *view) readBridges(ctx context.Context, a config.Access, maxAge time.Dur
 	return nil
 }
 
-// problems of the cluster itself.
+// problems returns the problems of the cluster itself.
 func (s *view) problems() []kind.Problem {
 	if s.status.Quorate {
 		return nil
@@ -99,7 +99,7 @@ func (s *view) problems() []kind.Problem {
 		"bring back its other nodes or their network (pvecm status)"}}
 }
 
-// observation is what the status shows.
+// observation returns what the status shows.
 func (s *view) observation() v1alpha1.ProxmoxClusterObservation {
 	o := v1alpha1.ProxmoxClusterObservation{
 		Version: s.version.Version, Name: s.status.Name, Quorate: new(s.status.Quorate),
@@ -109,7 +109,7 @@ func (s *view) observation() v1alpha1.ProxmoxClusterObservation {
 	return o
 }
 
-// online is how many nodes are.
+// online returns how many nodes are.
 func (s *view) online() int {
 	n := 0
 	for _, node := range s.status.Nodes {
@@ -217,7 +217,7 @@ func (s *view) availability() *v1alpha1.ProxmoxClusterHA {
 	return out
 }
 
-// missing are the problems with what a cluster is expected to have.
+// missing returns the problems with what a cluster is expected to have.
 func (s *view) missing(p *v1alpha1.ProxmoxClusterParameters, o v1alpha1.ProxmoxClusterObservation) []kind.Problem {
 	var all []kind.Problem
 	add := func(message string) {
@@ -278,7 +278,7 @@ func (s *view) wantedNetwork(name string, networks []v1alpha1.ProxmoxClusterNetw
 	return ""
 }
 
-// calm is an observation without what changes all the time.
+// calm returns an observation without what changes all the time.
 func calm(o *v1alpha1.ProxmoxClusterObservation) v1alpha1.ProxmoxClusterObservation {
 	c := *o.DeepCopy()
 	for i := range c.Storages {
