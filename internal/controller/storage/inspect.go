@@ -75,7 +75,7 @@ func inspect(ctx context.Context, v view) (config.Findings, error) {
 // available is the status of a storage that can be used.
 const available = "available"
 
-// unknownNode is an error for nodes that do not exist, which PVE takes.
+// unknownNode returns an error for nodes that do not exist, which PVE takes.
 func unknownNode(wanted []string, nodes []proxmox.Node) error {
 	for _, name := range wanted {
 		if !slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == name }) {

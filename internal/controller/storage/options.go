@@ -31,7 +31,7 @@ type typed struct {
 	declare func(settings.Declared)
 }
 
-// declare the options of a spec.
+// declare declares the options of a spec.
 func declare(p *parameters) settings.Declared {
 	d := settings.Declared{}
 	d.SetSame("nodes", settings.List(p.Nodes), settings.SameList)
@@ -59,10 +59,10 @@ func declare(p *parameters) settings.Declared {
 	return d
 }
 
-// fixed are the options that cannot change.
+// fixed returns the options that cannot change.
 func fixed(p *parameters) []string { return append([]string{"type"}, typeOf(p).fixed...) }
 
-// typeOf is the type that a spec asks for. The schema lets exactly one through.
+// typeOf returns the type that a spec asks for. The schema lets exactly one through.
 func typeOf(p *parameters) typed {
 	all := append(local(p), remote(p)...)
 	if i := slices.IndexFunc(all, func(t typed) bool { return t.declare != nil }); i >= 0 {
@@ -89,7 +89,7 @@ func on(d settings.Declared, name string, value *bool) {
 	d.SetSame(name, settings.Boolean(value), func(a, b string) bool { return (a == "0") == (b == "0") })
 }
 
-// local are the types whose data are on disks of the nodes.
+// local returns the types whose data are on disks of the nodes.
 func local(p *parameters) []typed {
 	return []typed{
 		of("dir", p.Dir, []string{"path"}, func(d settings.Declared, b *v1alpha1.StorageDir) {
@@ -123,7 +123,7 @@ func local(p *parameters) []typed {
 	}
 }
 
-// remote are the types whose data are reached over the network.
+// remote returns the types whose data are reached over the network.
 func remote(p *parameters) []typed {
 	return append(ceph(p),
 		of("nfs", p.NFS, []string{"server", "export"}, func(d settings.Declared, b *v1alpha1.StorageNFS) {
@@ -160,7 +160,7 @@ func remote(p *parameters) []typed {
 	)
 }
 
-// ceph are the types of Ceph clusters.
+// ceph returns the types of Ceph clusters.
 func ceph(p *parameters) []typed {
 	return []typed{
 		of("rbd", p.RBD, nil, func(d settings.Declared, b *v1alpha1.StorageRBD) {

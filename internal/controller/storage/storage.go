@@ -30,7 +30,7 @@ type (
 	view       = config.View[parameters, *v1alpha1.StorageObservation]
 )
 
-// Table of the kind Storage.
+// Table returns the table of the kind Storage.
 func Table() config.Table[parameters, *v1alpha1.StorageObservation] {
 	return config.Table[parameters, *v1alpha1.StorageObservation]{
 		Kind: "Storage", Collection: proxmox.Collection{Noun: "storage", Path: "/storage", Key: "storage"},
@@ -47,7 +47,7 @@ func Table() config.Table[parameters, *v1alpha1.StorageObservation] {
 	}
 }
 
-// privileges that PVE asks for on a storage.
+// privileges returns the privileges that PVE asks for on a storage.
 func privileges(v config.Verb, name string, _ *parameters) []proxmox.Privilege {
 	see := proxmox.Privilege{Path: "/storage/" + name, Names: []string{"Datastore.Audit", "Datastore.AllocateSpace"}}
 	if v == config.See {
@@ -60,7 +60,7 @@ func privileges(v config.Verb, name string, _ *parameters) []proxmox.Privilege {
 	return all
 }
 
-// password of the user on the server.
+// password returns the password of the user on the server.
 func password(p *parameters) *v1alpha1.SecretKeyReference {
 	switch {
 	case p.CIFS != nil:
@@ -73,7 +73,7 @@ func password(p *parameters) *v1alpha1.SecretKeyReference {
 	return nil
 }
 
-// keyring of the user in a Ceph cluster.
+// keyring returns the keyring of the user in a Ceph cluster.
 func keyring(p *parameters) *v1alpha1.SecretKeyReference {
 	switch {
 	case p.RBD != nil:
