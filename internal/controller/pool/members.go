@@ -67,7 +67,7 @@ func inspect(ctx context.Context, v view) (config.Findings, error) {
 	return m.findings(v, has, missing), nil
 }
 
-// members of the pool: none before it is there.
+// members returns the members of the pool: none before it is there.
 func members(ctx context.Context, v view) (proxmox.PoolMembers, error) {
 	if !v.Exists {
 		return proxmox.PoolMembers{}, nil
@@ -75,7 +75,7 @@ func members(ctx context.Context, v view) (proxmox.PoolMembers, error) {
 	return v.Inventory.PoolMembers(ctx, v.Name, v.MaxAge(inventory.Stable))
 }
 
-// declared are the members that the spec names. Those that have no name in PVE yet are a
+// declared returns the members that the spec names. Those that have no name in PVE yet are a
 // problem.
 func declared(ctx context.Context, v view) (*membership, error) {
 	p, m := v.Resource.Parameters(), &membership{}
@@ -105,7 +105,7 @@ func declared(ctx context.Context, v view) (*membership, error) {
 	return m, nil
 }
 
-// joinable are the missing members that can be added: PVE takes VMIDs and storages that do
+// joinable returns the missing members that can be added: PVE takes VMIDs and storages that do
 // not exist, and hides them. A VM of another pool is left there.
 func (m *membership) joinable(ctx context.Context, v view, missing proxmox.PoolMembers) (proxmox.PoolMembers, error) {
 	guests, err := v.Inventory.Guests(ctx, inventory.Current)
@@ -161,13 +161,13 @@ func (m *membership) findings(v view, has, missing proxmox.PoolMembers) config.F
 	return f
 }
 
-// change the members of the pool.
+// change changes the members of the pool.
 func change(ctx context.Context, v view, how func(context.Context, string, proxmox.PoolMembers) error, m proxmox.PoolMembers) error {
 	defer v.Inventory.InvalidatePoolMembers(v.Name)
 	return how(ctx, v.Name, m)
 }
 
-// users of a pool are its members that the spec does not name, and the pools in it.
+// users returns the users of a pool are its members that the spec does not name, and the pools in it.
 func users(ctx context.Context, v view) ([]string, error) {
 	m, err := declared(ctx, v)
 	if err != nil {

@@ -27,12 +27,12 @@ import (
 
 type view = config.View[v1alpha1.PoolParameters, *v1alpha1.PoolObservation]
 
-// collection of the pools of a cluster.
+// collection returns the collection of the pools of a cluster.
 func collection() proxmox.Collection {
 	return proxmox.Collection{Noun: "pool", Path: "/pools", Key: "poolid", ByQuery: true, EmptyResets: true}
 }
 
-// Table of the kind Pool.
+// Table returns the table of the kind Pool.
 func Table() config.Table[v1alpha1.PoolParameters, *v1alpha1.PoolObservation] {
 	return config.Table[v1alpha1.PoolParameters, *v1alpha1.PoolObservation]{
 		Kind: "Pool", Collection: collection(),
@@ -48,7 +48,7 @@ func Table() config.Table[v1alpha1.PoolParameters, *v1alpha1.PoolObservation] {
 	}
 }
 
-// privileges that PVE asks for on a pool.
+// privileges returns the privileges that PVE asks for on a pool.
 func privileges(v config.Verb, name string, _ *v1alpha1.PoolParameters) []proxmox.Privilege {
 	audit := proxmox.Privilege{Path: "/pool/" + name, Names: []string{"Pool.Audit"}}
 	if v == config.See {
