@@ -116,7 +116,7 @@ func (c *checker) Reconcile(ctx context.Context, r reconcile.Request) (reconcile
 	return reconcile.Result{RequeueAfter: c.next(r.NamespacedName, pc)}, nil
 }
 
-// check the configuration itself and then the cluster.
+// check checks the configuration itself and then the cluster.
 func (c *checker) check(ctx context.Context, key connect.Key, pc Config) (*connect.Connection, proxmox.Health, []checkResult) {
 	conn, err := c.connections.ConnectTo(ctx, key, pc.Settings())
 	if err != nil {
@@ -133,7 +133,7 @@ func (c *checker) key(name client.ObjectKey) connect.Key {
 // stillUsed says why a configuration is there that was deleted.
 const stillUsed = "the configuration is being deleted, and stays until no resource uses it: status.users counts those that do, which it serves until then"
 
-// show what was found in the status.
+// show shows what was found in the status.
 func show(pc Config, h proxmox.Health, found []checkResult) {
 	conditions := append(conclude(found...), verification(pc.Settings()).condition())
 	if len(pc.Settings().Tenants) > 0 || pc.GetCondition(v1alpha1.TypeTenantsDistinct).Reason != "" {
@@ -173,7 +173,7 @@ func online(h proxmox.Health) int {
 	return n
 }
 
-// save the status if it is another one.
+// save saves the status if it is another one.
 func (c *checker) save(ctx context.Context, before, pc Config) error {
 	patch := client.MergeFrom(before)
 	data, err := patch.Data(pc)
@@ -250,7 +250,7 @@ func jitter(d time.Duration) time.Duration {
 	return d - rand.N(d/10) //nolint:gosec // Nobody gains from guessing a delay.
 }
 
-// measure what metrics tell of a cluster.
+// measure measures what metrics tell of a cluster.
 func (c *checker) measure(key connect.Key, h proxmox.Health, pc Config) {
 	if c.metrics == nil {
 		return
@@ -262,7 +262,7 @@ func (c *checker) measure(key connect.Key, h proxmox.Health, pc Config) {
 	c.metrics.ClusterUnreachable(key.String())
 }
 
-// forget a configuration that is gone.
+// forget forgets a configuration that is gone.
 func (c *checker) forget(key connect.Key) {
 	c.mu.Lock()
 	delete(c.failures, key.ObjectKey)

@@ -106,7 +106,7 @@ func failed(kind xpv2.ConditionType, reason xpv2.ConditionReason, message string
 	return checkResult{kind: kind, status: corev1.ConditionFalse, reason: reason, message: message}
 }
 
-// checks are the types of conditions that Ready sums up, in the order in which
+// checks returns the types of conditions that Ready sums up, in the order in which
 // one is the cause of the next.
 func checks() []xpv2.ConditionType {
 	return []xpv2.ConditionType{
@@ -181,7 +181,7 @@ func subjectOf(c proxmox.Identity) subject {
 	return s
 }
 
-// notChecked is the result for an error that kept the cluster from being checked.
+// notChecked returns the result for an error that kept the cluster from being checked.
 // Realms are those that the cluster has, if it could be asked.
 func notChecked(err error, s subject, realms []string) []checkResult {
 	switch {
@@ -200,7 +200,7 @@ func notChecked(err error, s subject, realms []string) []checkResult {
 		"see the log of pveproxy and pvedaemon on the node (journalctl -u pveproxy -u pvedaemon)")}
 }
 
-// sentence is the error without what was being tried, which is the check.
+// sentence returns the error without what was being tried, which is the check.
 func sentence(err error) string {
 	_, text, ok := strings.Cut(err.Error(), ": ")
 	if !ok {
@@ -209,7 +209,7 @@ func sentence(err error) string {
 	return text
 }
 
-// refused says why credentials are not accepted, as far as Proxmox VE lets one
+// refused returns why credentials are not accepted, as far as Proxmox VE lets one
 // know: it says the same of all that may be wrong with them.
 func refused(err error, s subject, realms []string) checkResult {
 	switch {
@@ -230,7 +230,7 @@ func refused(err error, s subject, realms []string) checkResult {
 			"see pveum user list, set the password with pveum passwd %s and put it into the Secret", s.who, s.id))
 }
 
-// checkResults on a cluster that answers.
+// checkResults checks results on a cluster that answers.
 func checkResults(h proxmox.Health, s subject, features []proxmox.Feature) []checkResult {
 	return []checkResult{
 		connected(h), passed(v1alpha1.TypeAuthenticated, s.who), supported(h), permitted(h, s, features), quorate(h),
@@ -278,7 +278,7 @@ func permitted(h proxmox.Health, s subject, features []proxmox.Feature) checkRes
 // ownRole is the name of a role to make for privileges that no role of PVE is for.
 const ownRole = "provider-proxmox"
 
-// grants are the commands that give what is lacking: to make a role, if need be,
+// grants returns the commands that give what is lacking: to make a role, if need be,
 // and to grant roles, one command for each path.
 func grants(lacks []proxmox.Lack, grantee string) string {
 	var paths, own []string
@@ -319,7 +319,7 @@ func quorate(h proxmox.Health) checkResult {
 	return passed(v1alpha1.TypeQuorate, "")
 }
 
-// cures of problems with the connection.
+// cures returns the cures of problems with the connection.
 func cures() map[proxmox.Problem]string {
 	return map[proxmox.Problem]string{
 		proxmox.ProblemHostNotFound: "correct the host in spec.endpoints, or add it to the DNS that the provider's pod uses",
@@ -351,7 +351,7 @@ func Check(ctx context.Context, c *proxmox.Client, spec *v1alpha1.ProviderConfig
 	return append(conclude(found...), verification(spec).condition())
 }
 
-// check the cluster of a configuration.
+// check checks the cluster of a configuration.
 func check(ctx context.Context, c *connect.Connection) (proxmox.Health, []checkResult) {
 	h, found, answers := ask(ctx, c.Client, c.Config)
 	if answers && !h.StatusKnown {
@@ -360,7 +360,7 @@ func check(ctx context.Context, c *connect.Connection) (proxmox.Health, []checkR
 	return h, found
 }
 
-// ask a cluster. It reports whether the cluster has answered it all.
+// ask asks a cluster. It reports whether the cluster has answered it all.
 func ask(ctx context.Context, c *proxmox.Client, spec *v1alpha1.ProviderConfigSpec) (proxmox.Health, []checkResult, bool) {
 	s := subjectOf(c.Identity())
 	h, err := c.Check(ctx)
@@ -376,7 +376,7 @@ func ask(ctx context.Context, c *proxmox.Client, spec *v1alpha1.ProviderConfigSp
 	return h, notChecked(err, s, realms), false
 }
 
-// members are the nodes as far as anybody may see them.
+// members returns the nodes as far as anybody may see them.
 func members(nodes []proxmox.Node, err error) []proxmox.ClusterNode {
 	if err != nil {
 		return nil
