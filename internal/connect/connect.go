@@ -166,7 +166,7 @@ func New(kube client.Client, opts ...Option) *Connector {
 	return c
 }
 
-// Connect to the cluster of the resource's provider configuration and record
+// Connect connects to the cluster of the resource's provider configuration and records
 // that the resource uses that. It does not reach out to PVE. Errors say what is
 // wrong and where, and have no secrets in them; see IsConfiguration.
 //
@@ -194,7 +194,7 @@ func (c *Connector) ConnectVia(ctx context.Context, mg, via resource.Managed) (*
 	return to, nil
 }
 
-// connect to the cluster of the resource's provider configuration.
+// connect connects to the cluster of the resource's provider configuration.
 func (c *Connector) connect(ctx context.Context, mg resource.Managed) (*Connection, reference, error) {
 	named, err := referenceOf(mg)
 	if err != nil {
@@ -224,7 +224,7 @@ func closing(mg resource.Managed, err error) bool {
 	return meta.WasDeleted(mg) && kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
-// use what belongs to a configuration, unless it is missing.
+// use uses what belongs to a configuration, unless it is missing.
 func (c *Connector) use(ctx context.Context, r reference, spec *v1alpha1.ProviderConfigSpec, missing error) (*shared, error) {
 	if missing != nil {
 		return nil, missing
@@ -257,7 +257,7 @@ func (c *Connector) Open(ctx context.Context, k Key) (*Connection, error) {
 	return &Connection{Client: s.client, Inventory: s.inventory, Config: spec, Name: r.path()}, nil
 }
 
-// share what belongs to the configuration.
+// share shares what belongs to the configuration.
 func (c *Connector) share(ctx context.Context, r reference, spec *v1alpha1.ProviderConfigSpec) (*shared, error) {
 	cfg, err := c.settings(ctx, r, spec)
 	if err != nil {

@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// credentials from one Secret, or each part from where it is named. If there is
+// credentials returns the credentials from one Secret, or each part from where it is named. If there is
 // both a token and a password, the token is used.
 func (in reader) credentials(ctx context.Context, spec v1alpha1.ProviderCredentials) (proxmox.Credentials, error) {
 	if spec.SecretRef == nil {
@@ -47,7 +47,7 @@ func (in reader) credentials(ctx context.Context, spec v1alpha1.ProviderCredenti
 	return in.document(ctx, o, *spec.SecretRef.Key)
 }
 
-// parts are credentials whose every part has a field of its own.
+// parts returns credentials whose every part has a field of its own.
 func (in reader) parts(ctx context.Context, spec v1alpha1.ProviderCredentials) (proxmox.Credentials, error) {
 	found := form{}
 	found.set(username, ptr.Deref(spec.Username, ""))
@@ -65,7 +65,7 @@ func (in reader) parts(ctx context.Context, spec v1alpha1.ProviderCredentials) (
 	return found.credentials("spec.credentials")
 }
 
-// keys are credentials whose every part is a key of the Secret.
+// keys returns credentials whose every part is a key of the Secret.
 func (in reader) keys(ctx context.Context, o object) (proxmox.Credentials, error) {
 	data, err := in.objects.data(ctx, o)
 	if err != nil {
@@ -110,7 +110,7 @@ func SortCredentials(values map[string]string, where string) (proxmox.Credential
 	return formOf(values, where)
 }
 
-// decode the text members of a JSON document. Its errors quote nothing of it.
+// decode decodes the text members of a JSON document. Its errors quote nothing of it.
 func decode(b []byte) (map[string]string, error) {
 	if !bytes.HasPrefix(b, []byte("{")) {
 		return nil, errors.New("is neither a JSON document nor a token of the form user@realm!id=secret")
@@ -144,7 +144,7 @@ const (
 	token       part = "token" // whole: user@realm!id=secret
 )
 
-// partOf is the part that a name means, whatever its spelling: tokenID, token-id,
+// partOf returns the part that a name means, whatever its spelling: tokenID, token-id,
 // token_id, PVE_TOKEN_ID.
 func partOf(name string) (part, bool) {
 	s := strings.Map(func(r rune) rune {
@@ -192,7 +192,7 @@ func formOf(values map[string]string, where string) (proxmox.Credentials, error)
 	return found.credentials(where)
 }
 
-// set a part, without the line break that files and editors leave at the end. A
+// set sets a part, without the line break that files and editors leave at the end. A
 // password may have blanks at its ends, nothing else may.
 func (f form) set(p part, v string) {
 	if p == password {
@@ -205,7 +205,7 @@ func (f form) set(p part, v string) {
 	}
 }
 
-// credentials are the form's, checked. No message quotes a value, since people
+// credentials returns the form's, checked. No message quotes a value, since people
 // put secrets into the wrong fields.
 func (f form) credentials(where string) (proxmox.Credentials, error) {
 	if err := f.split(); err != nil {
@@ -221,7 +221,7 @@ func (f form) credentials(where string) (proxmox.Credentials, error) {
 	return c, nil
 }
 
-// split a token that was given whole, as such or as the tokenID.
+// split splits a token that was given whole, as such or as the tokenID.
 func (f form) split() error {
 	whole, ok := f[token]
 	if !ok && f[tokenSecret] == "" && strings.Contains(f[tokenID], "=") {
@@ -238,7 +238,7 @@ func (f form) split() error {
 	return nil
 }
 
-// check that the form is complete and its parts fit together.
+// check checks that the form is complete and its parts fit together.
 func (f form) check() error {
 	switch {
 	case f[tokenID] == "" && f[tokenSecret] == "" && f[password] == "":

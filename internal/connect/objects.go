@@ -52,10 +52,10 @@ const (
 	configMap = "config map"
 )
 
-// String is the object for sentences: secret "team-a/pve".
+// String returns the object for sentences: secret "team-a/pve".
 func (o object) String() string { return o.kind + " " + quoted(o.key.Namespace, o.key.Name) }
 
-// gvk is the kind of the object.
+// gvk returns the kind of the object.
 func (o object) gvk() schema.GroupVersionKind {
 	if o.kind == secret {
 		return corev1.SchemeGroupVersion.WithKind("Secret")
@@ -72,7 +72,7 @@ func newObjects(kube client.Reader) *objects {
 	return &objects{kube: kube, maxAge: DefaultMaxAge, now: time.Now, read: map[object]reading{}, version: map[object]string{}}
 }
 
-// data of the object, at most maxAge old. It must not be changed.
+// data returns the data of the object, at most maxAge old. It must not be changed.
 func (o *objects) data(ctx context.Context, of object) (map[string][]byte, error) {
 	if d, ok := o.known(of); ok {
 		return d, nil
@@ -94,14 +94,14 @@ func (o *objects) data(ctx context.Context, of object) (map[string][]byte, error
 	return d, nil
 }
 
-// noted is the resource version that was read or seen last.
+// noted returns the resource version that was read or seen last.
 func (o *objects) noted(of object) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.version[of]
 }
 
-// note the resource version of an object, empty for none, and forget its content
+// note notes the resource version of an object, empty for none, and forgets its content
 // if that is news.
 func (o *objects) note(of object, version string) bool {
 	o.mu.Lock()
@@ -114,14 +114,14 @@ func (o *objects) note(of object, version string) bool {
 	return true
 }
 
-// ignore the versions of an object from now on.
+// ignore ignores the versions of an object from now on.
 func (o *objects) ignore(of object) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.version, of)
 }
 
-// value of one key of the object.
+// value returns the value of one key of the object.
 func (o *objects) value(ctx context.Context, of object, key string) ([]byte, error) {
 	d, err := o.data(ctx, of)
 	if err != nil {

@@ -76,7 +76,7 @@ func newPool() *pool {
 	}
 }
 
-// get what the configuration shares with its equals, made if need be. Whatever it
+// get gets what the configuration shares with its equals, made if need be. Whatever it
 // came to before is left to its other users.
 func (p *pool) get(r reference, cfg proxmox.Config, spec *v1alpha1.ProviderConfigSpec) (*shared, error) {
 	f := fingerprintOf(cfg)
@@ -101,7 +101,7 @@ func (p *pool) get(r reference, cfg proxmox.Config, spec *v1alpha1.ProviderConfi
 	return s, nil
 }
 
-// lastOf what a configuration came to last, if that is still there. It is kept for
+// lastOf returns what a configuration came to last, if that is still there. It is kept for
 // the time of grace from now.
 func (p *pool) lastOf(r reference) (*shared, *v1alpha1.ProviderConfigSpec) {
 	p.mu.Lock()
@@ -117,7 +117,7 @@ func (p *pool) lastOf(r reference) (*shared, *v1alpha1.ProviderConfigSpec) {
 	return s, last.spec.DeepCopy()
 }
 
-// handOver what is followed with the credentials that a configuration had before,
+// handOver hands over what is followed with the credentials that a configuration had before,
 // if they were for the same cluster.
 func (p *pool) handOver(r reference, to *shared) {
 	f := p.users[r]
@@ -132,14 +132,14 @@ func (p *pool) handOver(r reference, to *shared) {
 	to.inventory.Handover(from.inventory, others)
 }
 
-// references of all configurations that came to something.
+// references returns the references of all configurations that came to something.
 func (p *pool) references() []reference {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Collect(maps.Keys(p.users))
 }
 
-// release what a configuration came to that no longer exists.
+// release releases what a configuration came to that no longer exists.
 func (p *pool) release(r reference) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,7 +175,7 @@ func (p *pool) sweep() {
 	maps.DeleteFunc(p.last, func(_ reference, h lastConnection) bool { return p.shared[h.fingerprint] == nil })
 }
 
-// close everything.
+// close closes everything.
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,7 +200,7 @@ func fingerprintOf(c proxmox.Config) fingerprint {
 	return fingerprint(h.Sum(nil))
 }
 
-// write the values so that no two different lists read the same.
+// write writes the values so that no two different lists read the same.
 func write(w io.Writer, values ...string) {
 	for _, v := range values {
 		fmt.Fprintf(w, "%d:%s,", len(v), v)

@@ -37,7 +37,7 @@ type reference struct {
 	namespace, name string
 }
 
-// referenceOf is the configuration that the resource names: of a cluster-scoped
+// referenceOf returns the configuration that the resource names: of a cluster-scoped
 // resource a ProviderConfig of its group; of a namespaced one a ProviderConfig of
 // its own namespace or a ClusterProviderConfig.
 func referenceOf(mg resource.Managed) (reference, error) {
@@ -102,7 +102,7 @@ func (r reference) key() client.ObjectKey {
 	return client.ObjectKey{Namespace: r.namespace, Name: r.name}
 }
 
-// empty is a configuration of the kind, and its spec.
+// empty returns a configuration of the kind, and its spec.
 func (r reference) empty() (client.Object, *v1alpha1.ProviderConfigSpec) {
 	switch r.kind {
 	case cluster.ProviderConfigGroupVersionKind.GroupKind():
@@ -117,7 +117,7 @@ func (r reference) empty() (client.Object, *v1alpha1.ProviderConfigSpec) {
 	}
 }
 
-// explain an error of get.
+// explain explains an error of get.
 func (r reference) explain(err error) error {
 	if kerrors.IsNotFound(err) {
 		return errors.Errorf("%s does not exist", r)
@@ -125,10 +125,10 @@ func (r reference) explain(err error) error {
 	return errors.Wrapf(err, "cannot get %s", r)
 }
 
-// String is the reference for sentences: ProviderConfig "team-a/default".
+// String returns the reference for sentences: ProviderConfig "team-a/default".
 func (r reference) String() string { return r.kind.Kind + " " + quoted(r.namespace, r.name) }
 
-// path is the reference for logs and labels: ProviderConfig/team-a/default.
+// path returns the reference for logs and labels: ProviderConfig/team-a/default.
 func (r reference) path() string { return r.kind.Kind + "/" + join(r.namespace, r.name) }
 
 func join(namespace, name string) string {

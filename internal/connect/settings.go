@@ -36,7 +36,7 @@ const (
 	defaultClonesPerSource   = 12
 )
 
-// settings of the client that the configuration describes.
+// settings returns the settings of the client that the configuration describes.
 func (c *Connector) settings(ctx context.Context, r reference, spec *v1alpha1.ProviderConfigSpec) (proxmox.Config, error) {
 	in := newReader(c.objects, r)
 	defer func() { c.watches.watch(r, *in.reads) }()
@@ -88,7 +88,7 @@ func newReader(o *objects, of reference) reader {
 	return reader{objects: o, of: of, reads: new([]object)}
 }
 
-// object that a reference in the given field means. A namespaced configuration
+// object returns the object that a reference in the given field means. A namespaced configuration
 // reads its own namespace, whatever the reference says.
 func (in reader) object(kind, field, name string, namespace *string) (object, error) {
 	ns := in.of.namespace
@@ -131,7 +131,7 @@ func (in reader) tls(ctx context.Context, spec *v1alpha1.ProviderTLS) (proxmox.T
 	return t, err
 }
 
-// authorities are the certificates to trust, if the configuration has any.
+// authorities returns the certificates to trust, if the configuration has any.
 func (in reader) authorities(ctx context.Context, spec *v1alpha1.ProviderTLS) ([]byte, error) {
 	switch {
 	case spec.CACertificate != nil:
@@ -145,7 +145,7 @@ func (in reader) authorities(ctx context.Context, spec *v1alpha1.ProviderTLS) ([
 	}
 }
 
-// authoritiesBeside are the certificates in the Secret of the credentials, if there
+// authoritiesBeside returns the certificates in the Secret of the credentials, if there
 // are any.
 func (in reader) authoritiesBeside(ctx context.Context, spec v1alpha1.ProviderCredentials) ([]byte, error) {
 	if spec.SecretRef == nil {
@@ -159,7 +159,7 @@ func (in reader) authoritiesBeside(ctx context.Context, spec v1alpha1.ProviderCr
 	return data[corev1.ServiceAccountRootCAKey], err
 }
 
-// pair is a client certificate and its key.
+// pair returns a client certificate and its key.
 func (in reader) pair(ctx context.Context, ref v1alpha1.SecretReference) (certificate, key []byte, err error) {
 	o, err := in.object(secret, "spec.tls.clientCertificateSecretRef", ref.Name, ref.Namespace)
 	if err != nil {

@@ -52,7 +52,7 @@ func overlap(a, b []string) bool {
 	return slices.ContainsFunc(hosts(b), func(h string) bool { return slices.Contains(known, h) })
 }
 
-// hosts of endpoints with their ports, however the endpoints are written.
+// hosts returns the hosts of endpoints with their ports, however the endpoints are written.
 func hosts(endpoints []string) []string {
 	all := make([]string, 0, len(endpoints))
 	for _, e := range endpoints {

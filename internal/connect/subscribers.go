@@ -33,14 +33,14 @@ type Key struct {
 	Kind schema.GroupKind
 }
 
-// String is the configuration for metrics and logs: ProviderConfig/team-a/default.
+// String returns the configuration for metrics and logs: ProviderConfig/team-a/default.
 func (k Key) String() string { return k.reference().path() }
 
 func (k Key) reference() reference {
 	return reference{kind: k.Kind, namespace: k.Namespace, name: k.Name}
 }
 
-// Forget a configuration that is gone.
+// Forget forgets a configuration that is gone.
 func (c *Connector) Forget(k Key) {
 	c.pool.release(k.reference())
 	c.watches.watch(k.reference(), nil)

@@ -39,7 +39,7 @@ import (
 // namespacesWithin is how long the labels of namespaces are waited for.
 const namespacesWithin = 10 * time.Second
 
-// confine a connection to what the tenant of a resource may do, if its configuration has tenants.
+// confine confines a connection to what the tenant of a resource may do, if its configuration has tenants.
 // A resource that asks for more gets none, and conditions that say so, unless it is a Machine or a
 // Snapshot that is being deleted: that is confined to what it has.
 func (c *Connector) confine(ctx context.Context, mg resource.Managed, r reference, to *Connection) error {
@@ -82,7 +82,7 @@ func (c *Connector) recordsOf(ctx context.Context, to *Connection) error {
 	return err
 }
 
-// guard of the writes for a resource. Its record is of the configuration whose tenant it is.
+// guard returns the guard of the writes for a resource. Its record is of the configuration whose tenant it is.
 func guard(ctx context.Context, mg resource.Managed, t *tenancy.Tenant, to *Connection) tenancy.Guard {
 	vmid, uuid := to.Records.Of(mg)
 	g := tenancy.Guard{Tenant: t, UUID: uuid, Guest: func(vmid int, fresh bool) (proxmox.Guest, error) {
@@ -94,7 +94,7 @@ func guard(ctx context.Context, mg resource.Managed, t *tenancy.Tenant, to *Conn
 	return g
 }
 
-// tenantOf a resource, or nil if it may do everything.
+// tenantOf returns the tenant of a resource, or nil if it may do everything.
 func (c *Connector) tenantOf(ctx context.Context, mg resource.Managed, r reference, to *Connection) (*tenancy.Tenant, error) {
 	if len(to.Config.Tenants) == 0 {
 		return c.besideTenants(ctx, r, to)

@@ -45,7 +45,7 @@ func newTracker(kube client.Client) tracker {
 	}
 }
 
-// track that the resource uses the configuration, which need not be the one that
+// track tracks that the resource uses the configuration, which need not be the one that
 // it names.
 func (t tracker) track(ctx context.Context, mg resource.Managed, r reference) error {
 	user, ok := mg.DeepCopyObject().(resource.Managed)

@@ -51,7 +51,7 @@ func newWatches(o *objects, changed func(reference)) *watches {
 	return &watches{objects: o, changed: changed, wanted: map[reference][]object{}, running: map[object]context.CancelFunc{}}
 }
 
-// watch what a resource refers to now, and no longer what it did before.
+// watch watches what a resource refers to now, and no longer what it did before.
 func (w *watches) watch(r reference, all []object) {
 	if w.kube == nil {
 		return
@@ -79,7 +79,7 @@ func (w *watches) watch(r reference, all []object) {
 	}
 }
 
-// users are the resources that refer to an object.
+// users returns the resources that refer to an object.
 func (w *watches) users(of object) []reference {
 	var all []reference
 	for r, objects := range w.wanted {
@@ -90,7 +90,7 @@ func (w *watches) users(of object) []reference {
 	return all
 }
 
-// follow one object until the context ends. API servers end watches every few
+// follow follows one object until the context ends. API servers end watches every few
 // minutes, and who may not watch is asked to read again by the age of contents.
 func (w *watches) follow(ctx context.Context, of object) {
 	pause := firstRewatch
