@@ -69,7 +69,7 @@ type call[T any] struct {
 	err   error
 }
 
-// invalidate what was read, or is being read: something has changed.
+// invalidate invalidates what was read, or is being read: something has changed.
 func (r *cached[T]) invalidate() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

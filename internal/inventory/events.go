@@ -41,7 +41,7 @@ const (
 // changes are the guests that something has happened to.
 type changes map[int]Change
 
-// add what a task or a line is about. A task that gives a disk to another guest has both in place of a VMID: 100-scsi1>101-unused0.
+// add adds what a task or a line is about. A task that gives a disk to another guest has both in place of a VMID: 100-scsi1>101-unused0.
 func (t changes) add(about string, what Change) {
 	from, to, given := strings.Cut(about, ">")
 	if given {
@@ -79,7 +79,7 @@ type taskSeen struct {
 	at    time.Time
 }
 
-// take a list and return what others' tasks have touched since the one before.
+// take takes a list and returns what others' tasks have touched since the one before.
 // The first list says what has been so far.
 func (f *taskFeed) take(list []proxmox.Task, by ownershipOracle, now time.Time) changes {
 	out := changes{}
@@ -93,7 +93,7 @@ func (f *taskFeed) take(list []proxmox.Task, by ownershipOracle, now time.Time) 
 	return out
 }
 
-// observe a task and say whether it is news: one that has begun or ended, and that
+// observe observes a task and says whether it is news: one that has begun or ended, and that
 // is not ours. One that may be ours is met again.
 func (f *taskFeed) observe(u proxmox.UPID, ended bool, by ownershipOracle, now time.Time) bool {
 	before, known := f.seen[u]
@@ -108,7 +108,7 @@ func (f *taskFeed) observe(u proxmox.UPID, ended bool, by ownershipOracle, now t
 	return f.primed && !sure && (!known || ended && !before.ended)
 }
 
-// corrected is a list in which no task of others runs that is known to have ended.
+// corrected returns a list in which no task of others runs that is known to have ended.
 func (f *taskFeed) corrected(list []proxmox.Task, by ownershipOracle) []proxmox.Task {
 	over := func(t proxmox.Task) bool {
 		if !t.Running || !f.seen[t.UPID].ended {
@@ -141,10 +141,10 @@ func (f *logFeed) more(lines []proxmox.LogLine) bool {
 	})
 }
 
-// keyOf a line, which no other has.
+// keyOf returns the key of a line, which no other has.
 func keyOf(l proxmox.LogLine) string { return l.ID + " " + strconv.FormatInt(l.Time.Unix(), 10) }
 
-// take the newest lines and return the new ones among them.
+// take takes the newest lines and returns the new ones among them.
 func (f *logFeed) take(lines []proxmox.LogLine, now time.Time) (fresh []proxmox.LogLine) {
 	for _, l := range lines {
 		key := keyOf(l)
@@ -162,7 +162,7 @@ func (f *logFeed) take(lines []proxmox.LogLine, now time.Time) (fresh []proxmox.
 	return fresh
 }
 
-// changed are the guests that new lines name. Lines about tasks count as the lists
+// changed returns the guests that new lines name. Lines about tasks count as the lists
 // of tasks do, which are short.
 func (f *taskFeed) changed(lines []proxmox.LogLine, by ownershipOracle, now time.Time) changes {
 	out := changes{}
@@ -182,7 +182,7 @@ func (f *taskFeed) changed(lines []proxmox.LogLine, by ownershipOracle, now time
 	return out
 }
 
-// changeOf a line. Snapshots and what is yet unknown may change more than options.
+// changeOf returns the change of a line. Snapshots and what is yet unknown may change more than options.
 func changeOf(l proxmox.LogLine) Change {
 	if strings.HasPrefix(l.Message, "update VM ") {
 		return ChangeConfig

@@ -63,7 +63,7 @@ func (c *Cluster) Follow(u proxmox.UPID, done func(proxmox.Task)) {
 	}
 }
 
-// Handover what another view of the same cluster follows and watches, whose client
+// Handover hands over what another view of the same cluster follows and watches, whose client
 // may not be let in any more. If that has other users, it keeps what it has besides:
 // which is theirs is found by who watches here.
 func (c *Cluster) Handover(from *Cluster, others bool) {
@@ -114,7 +114,7 @@ func (c *Cluster) settle(tasks []proxmox.Task, begun time.Time) {
 	}
 }
 
-// ended are the calls to make for tasks that have ended, which are followed no
+// ended returns the calls to make for tasks that have ended, which are followed no
 // longer.
 func (c *Cluster) ended(listed map[proxmox.UPID]proxmox.Task) []func() {
 	c.mu.Lock()

@@ -73,7 +73,7 @@ func (r readResult[T]) or(err error) (T, error) {
 	return r.value, err
 }
 
-// granted is what was read, at most maxAge old. What PVE did not permit is read again after
+// granted returns what was read, at most maxAge old. What PVE did not permit is read again after
 // another age: it may have been granted since.
 func granted[T any](ctx context.Context, t *times, of *cached[readResult[T]], maxAge, refused time.Duration) (T, error) {
 	r, err := of.get(ctx, t.life, t.now, maxAge)

@@ -115,7 +115,7 @@ func (r *cachedBy[K, T]) of(k K) *cached[T] {
 	return one
 }
 
-// forget those that a function picks.
+// forget forgets those that a function picks.
 func (r *cachedBy[K, T]) forget(pick func(K) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

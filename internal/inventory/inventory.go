@@ -232,7 +232,7 @@ func (c *Cluster) Resources(ctx context.Context, maxAge time.Duration) (proxmox.
 	return c.resources.get(ctx, c.life, c.now, c.maxReadAge(c.scale(maxAge)))
 }
 
-// maxReadAge is how old a reading may be that a reader repeats: as old as it gets in
+// maxReadAge returns how old a reading may be that a reader repeats: as old as it gets in
 // between, and what it takes to read.
 func (c *Cluster) maxReadAge(interval time.Duration) time.Duration {
 	c.mu.Lock()
@@ -281,7 +281,7 @@ func (c *Cluster) Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Ta
 	return c.withFollowed(c.taskFeed.corrected(tasks, c.client)), err
 }
 
-// pace of looking at tasks now.
+// pace returns the pace of looking at tasks now.
 func (c *Cluster) pace() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -89,7 +89,7 @@ func (c *Cluster) due(listed map[proxmox.UPID]proxmox.Task, begun time.Time, hid
 	return all
 }
 
-// look at a single task. Its node may be slow to answer, which holds up nothing else.
+// look looks at a single task. Its node may be slow to answer, which holds up nothing else.
 func (c *Cluster) look(u proxmox.UPID) {
 	ctx, cancel := context.WithTimeout(c.life, readTimeout)
 	defer cancel()
@@ -136,7 +136,7 @@ type endedTask struct {
 	at time.Time
 }
 
-// followedTask is what the UPID of a task tells of it, while it runs.
+// followedTask returns what the UPID of a task tells of it, while it runs.
 func followedTask(u proxmox.UPID) proxmox.Task {
 	return proxmox.Task{UPID: u, Node: u.Node(), Type: u.Type(), ID: u.ID(), User: u.User(), Running: true}
 }

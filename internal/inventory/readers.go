@@ -66,7 +66,7 @@ func (c *Cluster) newReaders() []*reader {
 	return readers
 }
 
-// run the readers that are needed. The lock must be held.
+// run runs the readers that are needed. The lock must be held.
 func (c *Cluster) run() {
 	for _, r := range c.readers {
 		if !r.running && r.needed() {
@@ -102,7 +102,7 @@ func (c *Cluster) needed(r *reader) bool {
 	return r.running
 }
 
-// readTasks and tell who follows some of them. What they touch is told by whatever
+// readTasks reads the tasks and tells who follows some of them. What they touch is told by whatever
 // reads the list.
 func (c *Cluster) readTasks() {
 	begun := c.now()

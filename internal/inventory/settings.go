@@ -162,7 +162,7 @@ type reloadFeed struct{ seen map[proxmox.UPID]bool }
 // all.
 const reloadNode, reloadAll = "srvreload", "reloadnetworkall"
 
-// take a list and return the reloads that have ended since the one before.
+// take takes a list and returns the reloads that have ended since the one before.
 func (f *reloadFeed) take(list []proxmox.Task) (fresh []proxmox.Task) {
 	seen := map[proxmox.UPID]bool{}
 	for _, t := range list {

@@ -63,7 +63,7 @@ type watch struct {
 // claimWithin is how long a watch is kept that was inherited and that nobody claims.
 const claimWithin = time.Hour
 
-// Watch a guest from now on, until Unwatch. It returns true if the key has watched
+// Watch watches a guest from now on, until Unwatch. It returns true if the key has watched
 // this guest without a break. Where it has not, whatever is known of the guest from
 // before may be out of date; what is read after Watch is not.
 func (c *Cluster) Watch(ctx context.Context, key string, vmid int, w Watcher) bool {
@@ -148,7 +148,7 @@ func (c *Cluster) watching() bool {
 	return len(c.watches) > 0
 }
 
-// notify the watchers of guests that these were touched.
+// notify notifies the watchers of guests that these were touched.
 func (c *Cluster) notify(all changes) {
 	if c.concerns(all) {
 		c.InvalidateHA()
@@ -186,7 +186,7 @@ func (c *Cluster) notifyMissed() {
 	}
 }
 
-// compare a list, whose reading began at a time, with what watchers were told.
+// compare compares a list, whose reading began at a time, with what watchers were told.
 func (c *Cluster) compare(guests []proxmox.Guest, begun time.Time) {
 	c.mu.Lock()
 	if begun.Before(c.compared) || len(c.watches) == 0 {
