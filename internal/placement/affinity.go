@@ -36,7 +36,7 @@ func (p problem) peers(yield func(Occupant) bool) {
 	}
 }
 
-// self is the requesting Machine as others see it.
+// self returns the requesting Machine as others see it.
 func (p problem) self() Occupant { return Occupant{Labels: p.Labels, Rules: p.Rules} }
 
 // matches reports whether a Machine is one that the term means. A term that cannot
@@ -62,7 +62,7 @@ func spreadRequired(r v1alpha1.MachinePlacement) bool {
 	return group(r) != "" && r.Spread != nil && *r.Spread == v1alpha1.SpreadRequired
 }
 
-// describe a term for messages.
+// describe describes a term for messages.
 func describe(t v1alpha1.MachineAffinityTerm) string {
 	var parts []string
 	if t.Group != nil {
@@ -75,7 +75,7 @@ func describe(t v1alpha1.MachineAffinityTerm) string {
 	return strings.Join(parts, " and ")
 }
 
-// count the Machines that a term means, on one node and in all.
+// count counts the Machines that a term means, on one node and in all.
 func (p problem) count(t v1alpha1.MachineAffinityTerm, node string) (here, all int) {
 	for o := range p.peers {
 		if !matches(t, o) {
@@ -134,7 +134,7 @@ func spread(p problem, n Node) Rejection {
 	return Rejection{}
 }
 
-// penalty is how much a node is against the preferences: one for each Machine to
+// penalty returns how much a node is against the preferences: one for each Machine to
 // stay away from, and one for each term of affinity that is not met.
 func (p problem) penalty(node string) int {
 	n := 0

@@ -38,7 +38,7 @@ type Bond struct {
 	Members []Occupant
 }
 
-// Bonds of a Machine with others. Machines that have the same rule about each
+// Bonds returns the bonds of a Machine with others. Machines that have the same rule about each
 // other, and those of a group that require its spreading, are one bond; a rule
 // that only one of two has is a bond of the two. Affinity to any one of several
 // is a bond with one that is on the same node, if there is one. All members find
@@ -69,7 +69,7 @@ func Bound(r v1alpha1.MachinePlacement) bool {
 	return spreadRequired(r) || slices.ContainsFunc(r.Affinity, required) || slices.ContainsFunc(r.AntiAffinity, required)
 }
 
-// Allowed are the nodes that a Machine's list and selector leave it, in the order
+// Allowed returns the nodes that a Machine's list and selector leave it, in the order
 // of their names. The second result is false if it has neither.
 func Allowed(r v1alpha1.MachinePlacement, nodes []Node) ([]string, bool) {
 	if len(r.Nodes)+len(r.NodeSelector) == 0 {
@@ -93,7 +93,7 @@ type bonding struct {
 	bonds []Bond
 }
 
-// add a bond of all that belong to it, if self does and is not the only one.
+// add adds a bond of all that belong to it, if self does and is not the only one.
 func (b *bonding) add(key string, apart bool, belongs func(Occupant) bool) {
 	members := slices.DeleteFunc(slices.Clone(b.all), func(o Occupant) bool { return !belongs(o) })
 	known := slices.ContainsFunc(b.bonds, func(x Bond) bool { return x.Key == key })
@@ -166,7 +166,7 @@ func has(terms []v1alpha1.MachineAffinityTerm, t v1alpha1.MachineAffinityTerm) b
 	return required(t) && slices.ContainsFunc(terms, func(o v1alpha1.MachineAffinityTerm) bool { return required(o) && key("", o) == key("", t) })
 }
 
-// key of a term that is the same for all who have it.
+// key returns the key of a term that is the same for all who have it.
 func key(kind string, t v1alpha1.MachineAffinityTerm) string {
 	t.Required = nil
 	text, err := json.Marshal(t)

@@ -41,7 +41,7 @@ func against(k Kind, format string, args ...any) Rejection {
 	return Rejection{Kind: k, Reason: fmt.Sprintf(format, args...)}
 }
 
-// checksFor a request, those first whose answer helps the user most.
+// checksFor returns the checks for a request, those first whose answer helps the user most.
 func checksFor(r Request) []check {
 	if r.Node != "" {
 		return []check{online, source, storages, bridges, mappings, size, maxVMs}
@@ -132,7 +132,7 @@ func mappings(p problem, n Node) Rejection {
 
 func lacks(_ problem, n Node) Rejection { return Rejection{Kind: Missing, Reason: n.Lacks} }
 
-// absent is the first that is wanted and not there, if it is known what is.
+// absent returns the first that is wanted and not there, if it is known what is.
 func absent(wanted, there []string) string {
 	for _, w := range wanted {
 		if there != nil && !slices.Contains(there, w) {
@@ -206,7 +206,7 @@ func cpus(p problem, n Node) Rejection {
 	return against(Resources, "%d CPUs requested, %d of %d available", p.CPUs, max(available, 0), most)
 }
 
-// room on each storage for all disks of the VM together.
+// room checks the room on each storage for all disks of the VM together.
 func room(p problem, n Node) Rejection {
 	for _, d := range p.demands(n) {
 		if !d.fits() && !d.fitsThinly(p.Rules) {
@@ -216,7 +216,7 @@ func room(p problem, n Node) Rejection {
 	return Rejection{}
 }
 
-// tight is the first storage that has room for the VM only because it is thin.
+// tight returns the first storage that has room for the VM only because it is thin.
 func (p problem) tight(n Node) string {
 	for _, d := range p.demands(n) {
 		if !d.fits() {
@@ -240,7 +240,7 @@ type demand struct {
 	usable, free int64
 }
 
-// demands on the storages whose size is known, in the order of their names.
+// demands returns the demands on the storages whose size is known, in the order of their names.
 func (p problem) demands(n Node) []demand {
 	bytes := map[string]int64{}
 	for _, d := range p.Disks {

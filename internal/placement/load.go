@@ -42,7 +42,7 @@ type load struct {
 	disks map[string]int64
 }
 
-// loadsOf the nodes, without what the requesting Machine itself occupies.
+// loadsOf returns the loads of the nodes, without what the requesting Machine itself occupies.
 func loadsOf(r Request, nodes []Node, occupants []Occupant) map[string]*load {
 	loads := make(map[string]*load, len(nodes))
 	for _, n := range nodes {
@@ -78,6 +78,6 @@ func (l *load) add(o Occupant) {
 	}
 }
 
-// taken is the memory of a node that is not free for others: what is assigned to
+// taken returns the memory of a node that is not free for others: what is assigned to
 // the VMs that run, or what is in use if that is more.
 func (l *load) taken(used int64) int64 { return max(l.runningMemory, used+l.comingMemory) }

@@ -201,7 +201,7 @@ func Place(r Request, nodes []Node, occupants []Occupant) (Decision, error) {
 	return p.decide(fits, out), nil
 }
 
-// decide on the best of the nodes that fit.
+// decide decides on the best of the nodes that fit.
 func (p problem) decide(fits []candidate, out []Rejection) Decision {
 	slices.SortStableFunc(fits, p.compare)
 	best := fits[0]

@@ -47,7 +47,7 @@ type waiting[T metav1.Object] struct {
 // NewQueue returns an empty queue, which wakes objects that are to be tried again.
 func NewQueue[T metav1.Object](wake func(T)) *Queue[T] { return &Queue[T]{wake: wake} }
 
-// Add an object, which the queue keeps.
+// Add adds an object, which the queue keeps.
 func (q *Queue[T]) Add(o T, err error, try func(context.Context) error) {
 	q.waiting.Lock()
 	defer q.waiting.Unlock()
@@ -91,7 +91,7 @@ func (q *Queue[T]) Start(ctx context.Context) error {
 	}
 }
 
-// Retry all objects, and wake those for which there may be a node now or that have another reason to wait.
+// Retry retries all objects, and wakes those for which there may be a node now or that have another reason to wait.
 func (q *Queue[T]) Retry(ctx context.Context) {
 	q.waiting.Lock()
 	all := slices.Collect(maps.Values(q.waiting.All()))

@@ -60,7 +60,7 @@ type Rejection struct {
 	Bridge string
 }
 
-// String is the reason as a clause about the node.
+// String returns the reason as a clause about the node.
 func (r Rejection) String() string {
 	switch r.Kind {
 	case Resources:
@@ -100,7 +100,7 @@ func (e *NoFitError) Error() string {
 	return "no node can take the VM: " + strings.Join(clauses, "; ")
 }
 
-// clause is the reason that several nodes may share.
+// clause returns the reason that several nodes may share.
 func (e *NoFitError) clause(r Rejection) string {
 	if r.Kind == Resources {
 		return r.String()
@@ -108,7 +108,7 @@ func (e *NoFitError) clause(r Rejection) string {
 	return r.Reason
 }
 
-// same are the nodes that are rejected for the same reason.
+// same returns the nodes that are rejected for the same reason.
 func (e *NoFitError) same(r Rejection) []string {
 	var names []string
 	for _, o := range e.Rejections {
@@ -119,7 +119,7 @@ func (e *NoFitError) same(r Rejection) []string {
 	return names
 }
 
-// Kind of the reasons: of all, the one that came closest.
+// Kind returns the kind of the reasons: of all, the one that came closest.
 func (e *NoFitError) Kind() Kind {
 	kind := Missing
 	if len(e.Rejections) > 0 {

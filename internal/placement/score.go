@@ -61,7 +61,7 @@ func (p problem) strategy() v1alpha1.PlacementStrategy {
 	return *p.Rules.Strategy
 }
 
-// compare says which of two candidates is better: less than zero for a. Equal
+// compare returns which of two candidates is better: less than zero for a. Equal
 // ones keep the order of their names.
 func (p problem) compare(a, b candidate) int {
 	if a.tight != "" != (b.tight != "") {
@@ -80,7 +80,7 @@ func (p problem) compare(a, b candidate) int {
 	return cmp.Compare(a.middle, b.middle)
 }
 
-// explain the rank of a candidate.
+// explain explains the rank of a candidate.
 func (p problem) explain(c candidate) string {
 	s := fmt.Sprintf("%s: ", p.strategy())
 	if c.tight != "" {
