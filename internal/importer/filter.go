@@ -45,7 +45,7 @@ type Filter struct {
 	VMIDs []int
 }
 
-// Validate the patterns.
+// Validate validates the patterns.
 func (f Filter) Validate() error {
 	for _, p := range f.Names {
 		if _, err := path.Match(p, ""); err != nil {

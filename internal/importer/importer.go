@@ -65,7 +65,7 @@ type Find struct {
 	Err error
 }
 
-// Guests of a cluster that the filter keeps, by VMID, with the names that their
+// Guests returns the guests of a cluster that the filter keeps, by VMID, with the names that their
 // Machines get. These do not depend on the filter.
 func Guests(ctx context.Context, c Cluster, f Filter) ([]Find, error) {
 	guests, err := c.Guests(ctx)
@@ -109,7 +109,7 @@ func (all Machines) Find(ctx context.Context, c Cluster, finds []Find) error {
 	return ctx.Err()
 }
 
-// skipped says why a guest is no Machine.
+// skipped returns why a guest is no Machine.
 func skipped(g proxmox.Guest) string {
 	switch {
 	case g.Type != "qemu":
@@ -137,7 +137,7 @@ type Rules struct {
 	Each func()
 }
 
-// Describe the guests that can be Machines and are none yet. The error is that of
+// Describe describes the guests that can be Machines and are none yet. The error is that of
 // the list of nodes or of the context: what goes wrong with a guest is noted with it.
 func Describe(ctx context.Context, c Cluster, finds []Find, r Rules) error {
 	nodes, err := c.Nodes(ctx)
@@ -157,7 +157,7 @@ func Describe(ctx context.Context, c Cluster, finds []Find, r Rules) error {
 	return ctx.Err()
 }
 
-// described is a guest with what was found out about it.
+// described returns a guest with what was found out about it.
 func (f Find) described(ctx context.Context, c Cluster, nodes []proxmox.Node, r Rules) Find {
 	if f.Skipped != "" || ctx.Err() != nil {
 		return f
@@ -190,7 +190,7 @@ func (f Find) described(ctx context.Context, c Cluster, nodes []proxmox.Node, r 
 	return f
 }
 
-// Unread is an error if guests could not be read.
+// Unread returns an error if guests could not be read.
 func Unread(finds []Find) error {
 	n := 0
 	for _, f := range finds {

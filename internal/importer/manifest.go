@@ -78,7 +78,7 @@ type spec struct {
 // externalName is the annotation that says which VM a Machine is.
 const externalName = "crossplane.io/external-name"
 
-// Manifest of a VM that was described, as YAML, with a comment that says what is not
+// Manifest returns the manifest of a VM that was described, as YAML, with a comment that says what is not
 // in it.
 func (f Form) Manifest(find Find) ([]byte, error) {
 	text, err := json.Marshal(manifest{
@@ -157,7 +157,7 @@ func ambiguous(s string) bool {
 // in thousandths: cpu.limit, and limits in MBps.
 func isDecimal(field string) bool { return field == "limit" || strings.HasSuffix(field, "MBps") }
 
-// decimal is the number, and its type in YAML.
+// decimal returns the number, and its type in YAML.
 func decimal(s string) (value, tag string) {
 	q, err := resource.ParseQuantity(s)
 	if err != nil {

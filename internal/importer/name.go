@@ -27,7 +27,7 @@ import (
 // notInName is what a name of Kubernetes cannot have.
 var notInName = regexp.MustCompile(`[^a-z0-9.-]+`)
 
-// resourceNames are names of Machines, by VMID: those of the VMs as Kubernetes takes
+// resourceNames returns names of Machines, by VMID: those of the VMs as Kubernetes takes
 // them, with the VMID where several VMs have the same or one has none.
 func resourceNames(guests []proxmox.Guest) map[int]string {
 	names := map[int]string{}

@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/export"
 )
 
-// String is the guest and where it is.
+// String returns the guest and where it is.
 func (f Find) String() string {
 	what := "VM"
 	if f.Type == "lxc" {
@@ -50,7 +50,7 @@ func WriteTable(w io.Writer, finds []Find) error {
 	return t.Flush()
 }
 
-// machine is the Machine of the guest, or why it has none or that is not known.
+// machine returns the Machine of the guest, or why it has none or that is not known.
 func (f Find) machine() string {
 	switch {
 	case f.Machine != "":

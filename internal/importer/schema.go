@@ -57,7 +57,7 @@ func NewSchema(files fs.FS, name string) (*Schema, error) {
 	return s, errors.Wrapf(json.Unmarshal(text, s.parameters), "cannot read %q", name)
 }
 
-// Refuses are the paths of the fields whose value is not taken.
+// Refuses returns the paths of the fields whose value is not taken.
 func (s *Schema) Refuses(p v1alpha1.MachineParameters) []string {
 	text, err := json.Marshal(p)
 	if err != nil {
