@@ -21,7 +21,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// retainedDevices are the devices of a VM that are no longer managed since their entries
+// retainedDevices returns the devices of a VM that are no longer managed since their entries
 // have left their lists.
 func retainedDevices(d qemu.Devices) []v1alpha1.MachineRetainedDevice {
 	var all []v1alpha1.MachineRetainedDevice

@@ -140,7 +140,7 @@ func withoutUptime(o v1alpha1.MachineObservation) v1alpha1.MachineObservation {
 	return o
 }
 
-// Phase is how far the VM is.
+// Phase returns how far the VM is.
 func (v *VM) Phase() v1alpha1.MachinePhase {
 	switch {
 	case v.Lock() == "create", v.Lock() == "clone", v.IdentityPending:
@@ -194,7 +194,7 @@ func (v *VM) cdroms(d qemu.Devices) []v1alpha1.MachineCDROMObservation {
 	return out
 }
 
-// visibleConfig is the configuration that is in force, without what is long or may be
+// visibleConfig returns the configuration that is in force, without what is long or may be
 // secret.
 func (v *VM) visibleConfig() map[string]string {
 	config := maps.Clone(v.Active)
@@ -204,7 +204,7 @@ func (v *VM) visibleConfig() map[string]string {
 	return config
 }
 
-// Networks are the network cards that are plugged in, with what the guest has behind them.
+// Networks returns the network cards that are plugged in, with what the guest has behind them.
 func (v *VM) Networks(d qemu.Devices) []v1alpha1.MachineNetworkObservation {
 	devices := v.Active.NICs()
 	if len(devices) == 0 {
@@ -229,7 +229,7 @@ func (v *VM) Networks(d qemu.Devices) []v1alpha1.MachineNetworkObservation {
 	return out
 }
 
-// guestSide is the guest's interface of a MAC address, and all addresses behind that:
+// guestSide returns the guest's interface of a MAC address, and all addresses behind that:
 // bridges, bonds and VLANs of a guest have the MAC address of what they are made of.
 func guestSide(all []proxmox.Interface, mac string) (name string, ips []string) {
 	var found []netip.Addr
@@ -274,7 +274,7 @@ func Masked(option, value string) string {
 	return value
 }
 
-// addresses of the guest: those of the VM's networks before those that the guest has
+// addresses returns the addresses of the guest: those of the VM's networks before those that the guest has
 // made up for itself, as for containers, and IPv4 first. Those known before are kept
 // while an agent that is to be there does not answer.
 func addresses(interfaces []proxmox.Interface, macs, before []string, agent bool) []string {

@@ -81,7 +81,7 @@ type Usage struct {
 // lockSuspended is the lock of a VM that is suspended to disk, which its next start lifts.
 const lockSuspended = "suspended"
 
-// Lock of PVE on the VM's configuration.
+// Lock returns the lock of PVE on the VM's configuration.
 func (v *VM) Lock() string { return v.Config["lock"] }
 
 // HasUUID reports whether the VM has the UUID that is its identity: a clone gets it
@@ -91,7 +91,7 @@ func (v *VM) HasUUID(id qemu.Identity) bool { return strings.EqualFold(v.Config.
 // BeingCreated reports whether the VM is not complete yet.
 func (v *VM) BeingCreated() bool { return v.Config.BeingCreated() }
 
-// Stuck says what to do about a VM that is locked for its creation for ever.
+// Stuck returns what to do about a VM that is locked for its creation for ever.
 func (v *VM) Stuck() string {
 	return fmt.Sprintf("VM %d on node %s is locked (%s), but no task works on it: if that lasts, its creation died, "+
 		"and its remains are removed on the node by \"qm unlock %d && qm destroy %d\"", v.VMID, v.Node, v.Lock(), v.VMID, v.VMID)
@@ -119,7 +119,7 @@ func (v *VM) On() bool {
 // AgentOn reports whether the guest agent is turned on.
 func (v *VM) AgentOn() bool { return v.Active.Agent() }
 
-// Read what PVE says of a VM's options.
+// Read reads what PVE says of a VM's options.
 func (v *VM) Read(values []proxmox.PendingValue) {
 	v.Values, v.State = values, qemu.Read(values)
 }
@@ -157,7 +157,7 @@ func (v *VM) MACs() []string {
 	return v.macs(func(n proxmox.NIC) bool { return n.Options.Get("link_down") != "1" })
 }
 
-// AllMACs are the MAC addresses of all network cards.
+// AllMACs returns the MAC addresses of all network cards.
 func (v *VM) AllMACs() []string { return v.macs(func(proxmox.NIC) bool { return true }) }
 
 func (v *VM) macs(counts func(proxmox.NIC) bool) []string {
@@ -170,7 +170,7 @@ func (v *VM) macs(counts func(proxmox.NIC) bool) []string {
 	return all
 }
 
-// ListedName is the name that a list has. PVE makes one up where there is none.
+// ListedName returns the name that a list has. PVE makes one up where there is none.
 func (v *VM) ListedName() string { return cmp.Or(v.Config["name"], fmt.Sprintf("VM %d", v.VMID)) }
 
 // SizesMatch reports whether the VM has the sizes that a list has.
@@ -230,7 +230,7 @@ func (v *VM) RefusesShutdown() bool {
 	return v.Paused() || v.Asleep() || v.Status.QMPStatus == QMPPrelaunch
 }
 
-// WaitsFor says what ends the lock that keeps changes from the VM.
+// WaitsFor returns what ends the lock that keeps changes from the VM.
 func (v *VM) WaitsFor() string {
 	if v.Suspended() {
 		return "changes wait until the VM is resumed"
@@ -260,7 +260,7 @@ func (v *VM) MissingBootDisk() string {
 	return unused[0] + " (" + v.Config[unused[0]] + ") is not attached"
 }
 
-// Bridges of the VM's networks.
+// Bridges returns the bridges of the VM's networks.
 func (v *VM) Bridges() map[string]bool {
 	all := map[string]bool{}
 	for _, device := range v.Active.NICs() {
