@@ -158,7 +158,7 @@ func (s *Cache) BeginRead(m objectstate.Object, id qemu.Identity, at inventoryWa
 	return g
 }
 
-// Keep what was read after a read of the status.
+// Keep keeps what was read after a read of the status.
 func (s *Cache) Keep(m objectstate.Object, v *vmstate.VM, g ReadToken) {
 	values, err := json.Marshal(v.Values)
 	if err != nil {
@@ -208,7 +208,7 @@ func (s *Cache) next(first bool) time.Time {
 	return s.now().Add(s.fullResync + rand.N(jitter+1)) //nolint:gosec // Jitter needs no secrecy.
 }
 
-// Inherit a VM that was seen where it was watched before: through another connection
+// Inherit takes over a VM that was seen where it was watched before: through another connection
 // to the cluster. The list of this one must say the same of it, for it may lead to
 // another cluster, or not be let see the VM.
 func (s *Cache) Inherit(m objectstate.Object, at inventoryWatch, g proxmox.Guest) {
@@ -219,13 +219,13 @@ func (s *Cache) Inherit(m objectstate.Object, at inventoryWatch, g proxmox.Guest
 	})
 }
 
-// SeenAt says where a VM was seen that is known.
+// SeenAt returns where a VM was seen that is known.
 func (s *Cache) SeenAt(m objectstate.Object) (at inventoryWatch) {
 	s.at(m, func(r *entry) { at = r.at })
 	return at
 }
 
-// Cached the VM of a Machine, or nil if it has to be looked at. While a task of ours
+// Cached returns the VM of a Machine, or nil if it has to be looked at. While a task of ours
 // runs, what was before is good enough.
 func (s *Cache) Cached(m objectstate.Object, id qemu.Identity, at inventoryWatch, busy bool) *vmstate.VM {
 	s.all.Lock()
@@ -243,7 +243,7 @@ func (s *Cache) Cached(m objectstate.Object, id qemu.Identity, at inventoryWatch
 	return nil // The task of a clone names its source: its end is no sign for the VM.
 }
 
-// cachedVM is the VM as it is known.
+// cachedVM returns the VM as it is known.
 func (r *entry) cachedVM(now time.Time) *vmstate.VM {
 	v := &vmstate.VM{Ref: r.ref, Status: r.statusNow(now)}
 	var values []proxmox.PendingValue
@@ -252,7 +252,7 @@ func (r *entry) cachedVM(now time.Time) *vmstate.VM {
 	return v
 }
 
-// statusNow is the status with the uptime that it has by now.
+// statusNow returns the status with the uptime that it has by now.
 func (r *entry) statusNow(now time.Time) proxmox.Status {
 	st := r.status
 	if st.Running() {
@@ -286,7 +286,7 @@ func (s *Cache) First(m objectstate.Object) (yes bool) {
 	return yes
 }
 
-// Invalidate what is known of a VM: something was done to it.
+// Invalidate invalidates what is known of a VM: something was done to it.
 func (s *Cache) Invalidate(m objectstate.Object, what Dirty) { s.dirtyOf(m, what) }
 
 func (s *Cache) dirtyOf(uid objectstate.Object, what Dirty) {
@@ -303,7 +303,7 @@ func (s *Cache) RecordWrite(m objectstate.Object) {
 	s.at(m, func(r *entry) { r.lastWrite = s.now() })
 }
 
-// Leave where the VM of a Machine was watched before, if that was elsewhere.
+// Leave leaves where the VM of a Machine was watched before, if that was elsewhere.
 func (s *Cache) Leave(m objectstate.Object, at inventoryWatch) {
 	before := s.SeenAt(m)
 	if before != nil && before != at {
@@ -311,7 +311,7 @@ func (s *Cache) Leave(m objectstate.Object, at inventoryWatch) {
 	}
 }
 
-// Forget the VM of a Machine.
+// Forget forgets the VM of a Machine.
 func (s *Cache) Forget(m objectstate.Object) {
 	s.all.Lock()
 	r := s.all.Get(m)
@@ -322,7 +322,7 @@ func (s *Cache) Forget(m objectstate.Object) {
 	}
 }
 
-// Len is the number of VMs that are known.
+// Len returns the number of VMs that are known.
 func (s *Cache) Len() int {
 	s.all.Lock()
 	defer s.all.Unlock()

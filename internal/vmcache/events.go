@@ -81,7 +81,7 @@ func (p Watcher) Since() (changed, until time.Time) {
 	return r.lastWrite, r.lastWrite.Add(firstMismatch * time.Duration(1<<max(min(r.mismatches-1, 8), 0)-1))
 }
 
-// Compare says what the list puts in doubt of a VM as it is known, and whether it has
+// Compare returns what the list puts in doubt of a VM as it is known, and whether it has
 // moved to another pool.
 func (s *Cache) Compare(uid objectstate.Object, g *proxmox.Guest) (drifted Dirty, moved bool) {
 	s.all.Lock()
@@ -122,7 +122,7 @@ func drift(v *vmstate.VM, g proxmox.Guest) Dirty {
 	return 0
 }
 
-// StateInHA is the state of a guest in HA as its status tells it: nothing of one that HA
+// StateInHA returns the state of a guest in HA as its status tells it: nothing of one that HA
 // is to ignore.
 func StateInHA(g proxmox.Guest) string {
 	if g.HAState == vmstate.HAIgnored {

@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Predict what a VM must be like after what we did: its options are these.
+// Predict predicts what a VM must be like after what we did: its options are these.
 func (s *Cache) Predict(m objectstate.Object, values []proxmox.PendingValue) {
 	packed, err := json.Marshal(values)
 	if err != nil {
@@ -93,7 +93,7 @@ func (r *entry) predictTask(task string) bool {
 	return true
 }
 
-// resized are options of a VM with the new sizes of disks.
+// resized returns options of a VM with the new sizes of disks.
 func resized(values []proxmox.PendingValue, sizes map[string]string) []proxmox.PendingValue {
 	out := slices.Clone(values)
 	for i, p := range out {

@@ -97,7 +97,7 @@ func (e *Reader) Find(ctx context.Context, id int, hint string) (*vmstate.VM, er
 	return nil, nil
 }
 
-// checkQuorum is an error if the list that lacks a VM may not be the cluster's: a node that
+// checkQuorum returns an error if the list that lacks a VM may not be the cluster's: a node that
 // is cut off, or has not joined its cluster yet after a start, lists what it knew last.
 // Who may not ask for the quorum takes its word.
 func (e *Reader) checkQuorum(ctx context.Context, id int, node string) error {
@@ -111,7 +111,7 @@ func (e *Reader) checkQuorum(ctx context.Context, id int, node string) error {
 	return err
 }
 
-// checkVisible is why a VM may not be read, unless there is none: with privileges on a pool
+// checkVisible returns why a VM may not be read, unless there is none: with privileges on a pool
 // only, PVE permits to look for none that is not in it, be it there or not.
 func (e *Reader) checkVisible(ctx context.Context, id int, denied error) error {
 	if taken, err := e.client.VMIDTaken(ctx, id); taken || err != nil {
@@ -158,7 +158,7 @@ func (e *Reader) GetConfig(ctx context.Context, ref proxmox.Ref) (*vmstate.VM, e
 	return v, nil
 }
 
-// checkNodeOnline is an error if the cluster says that a node is offline, or does not know it
+// checkNodeOnline returns an error if the cluster says that a node is offline, or does not know it
 // any more, which saves waiting for the node's answer. The configurations of VMs stay
 // when their node is removed from the cluster.
 func (e *Reader) checkNodeOnline(ctx context.Context, node string) error {
