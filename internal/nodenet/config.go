@@ -88,7 +88,7 @@ func (c Config) lower(name string) []string {
 	return all
 }
 
-// ports that an option of an interface lists. An internal port of Open vSwitch is left out:
+// ports returns the ports that an option of an interface lists. An internal port of Open vSwitch is left out:
 // it stands upon its bridge, and not the bridge upon it.
 func (c Config) ports(name, option string) []string {
 	return slices.DeleteFunc(List(c[name][option]), func(port string) bool { return c[port][typeOption] == internalPort })

@@ -53,7 +53,7 @@ func (c Config) Removed(name string) Config {
 	return after
 }
 
-// derived are options that PVE makes of others, and shows beside them.
+// derived returns options that PVE makes of others, and shows beside them.
 func derived() []string {
 	return []string{
 		"families", "method", "method6", "bridge_stp", "bridge_fd", "bridge_vids", "bond_miimon", "bond_mode", "vlan-id", rawDevice,
@@ -81,7 +81,7 @@ func AsStaged(staged, seen Options) bool {
 	return true
 }
 
-// comparableOptions are the options in the one form that each of them has.
+// comparableOptions returns the options in the one form that each of them has.
 func comparableOptions(o Options) Options {
 	all := normal(o, []string{"families", "method", "method6"})
 	for _, option := range []string{"cidr", "cidr6"} {

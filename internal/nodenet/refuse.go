@@ -114,7 +114,7 @@ func (r Request) protect(c Config) ([]protected, []string) {
 	return all, reasons
 }
 
-// find the interfaces that have an address. It reports whether one of its IPs is neither on
+// find finds the interfaces that have an address. It reports whether one of its IPs is neither on
 // the node nor on another one.
 func (r Request) find(c Config, a Address, others []netip.Addr) (all []protected, unmapped bool) {
 	unmapped = len(a.IPs) == 0

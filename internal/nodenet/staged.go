@@ -44,7 +44,7 @@ func NewBaseline(c Config) Baseline {
 	return b
 }
 
-// sideEffects are the options that PVE itself changes of interfaces that become ports of
+// sideEffects returns the options that PVE itself changes of interfaces that become ports of
 // others, or are no longer.
 func sideEffects() []string {
 	return []string{autostart, typeOption, ovsBridge, "ovs_type", ovsPorts}
@@ -104,7 +104,7 @@ func (b Baseline) Keep(now Config, name string) bool {
 	return part(b[name], wholePart) == part(NewBaseline(now)[name], wholePart)
 }
 
-// normal are the options of an interface without those that come and go with the kernel,
+// normal returns the options of an interface without those that come and go with the kernel,
 // and with the defaults that PVE writes down when it writes the file for the first time.
 func normal(o Options, without []string) Options {
 	all := maps.Clone(o)
@@ -201,7 +201,7 @@ func withoutHead(lines []string) []string {
 	return lines[n:]
 }
 
-// Checksum of staged changes, to consent to.
+// Checksum returns the checksum of staged changes, to consent to.
 func Checksum(changes string) string {
 	sum := sha256.Sum256([]byte(changes))
 	return "sha256:" + hex.EncodeToString(sum[:])
