@@ -72,8 +72,8 @@ func (b bootTimes) estimate(source string) time.Duration {
 	return b.first
 }
 
-// learn from a guest that has answered for the first time since its start, after so many questions without an answer. A guest that has
-// answered the first may have been able to for a while: the next is asked a little sooner. A later answer counts half, so that guests
+// learn learns from a guest that has answered for the first time since its start, after so many questions without an answer. A guest that
+// has answered the first may have been able to for a while: the next is asked a little sooner. A later answer counts half, so that guests
 // that boot faster than others do not wait for long.
 func (b bootTimes) learn(source string, took time.Duration, unanswered int) {
 	known, ok := b.by[source]

@@ -96,8 +96,8 @@ func (h *HostKeys) at(o objectstate.Object, boot time.Time) *hostKeyRecord {
 	return r
 }
 
-// Record the keys that a guest has reported. It is asked no more until its next start. A guest that reports none keeps those that it
-// reported before.
+// Record records the keys that a guest has reported. It is asked no more until its next start. A guest that reports none keeps those that
+// it reported before.
 func (h *HostKeys) Record(o objectstate.Object, keys string) {
 	if keys != "" {
 		h.update(o, func(r *hostKeyRecord) { r.tries, r.keys = hostKeyTries, keys })
@@ -109,7 +109,7 @@ func (h *HostKeys) GiveUp(o objectstate.Object) {
 	h.update(o, func(r *hostKeyRecord) { r.tries = hostKeyTries })
 }
 
-// update what is known of a guest, unless its Machine has gone meanwhile.
+// update updates what is known of a guest, unless its Machine has gone meanwhile.
 func (h *HostKeys) update(o objectstate.Object, change func(*hostKeyRecord)) {
 	h.guests.Lock()
 	defer h.guests.Unlock()
@@ -128,7 +128,7 @@ func (h *HostKeys) Of(o objectstate.Object) string {
 	return ""
 }
 
-// Forget a Machine that is gone.
+// Forget forgets a Machine that is gone.
 func (h *HostKeys) Forget(o objectstate.Object) {
 	h.guests.Lock()
 	defer h.guests.Unlock()
@@ -153,7 +153,7 @@ func MayReadFiles(ctx context.Context, c FileReader, vmid int) (bool, error) {
 	return false, err
 }
 
-// Ask a guest for its host keys, and report whether they differ from those before. A token that may not read files does not ask.
+// Ask asks a guest for its host keys, and reports whether they differ from those before. A token that may not read files does not ask.
 func (h *HostKeys) Ask(ctx context.Context, c FileReader, o objectstate.Object, ref proxmox.Ref, log logging.Logger) bool {
 	if may, err := MayReadFiles(ctx, c, ref.VMID); err != nil || !may {
 		log.Debug("Cannot read host keys of guest", "vmid", ref.VMID, "allowed", may, "error", err)

@@ -123,8 +123,8 @@ func (p *Provisionings) Due(o objectstate.Object, boot time.Time) bool {
 	return true
 }
 
-// Ask a guest that was started at boot for the result of cloud-init, and report whether the answer is news. If cloud-init has not finished,
-// wake is called when the guest is to be asked again.
+// Ask asks a guest that was started at boot for the result of cloud-init, and reports whether the answer is news. If cloud-init has not
+// finished, wake is called when the guest is to be asked again.
 func (p *Provisionings) Ask(ctx context.Context, c FileReader, o objectstate.Object, ref proxmox.Ref, boot time.Time, wake func()) bool {
 	content, err := c.ReadFile(ctx, ref, CloudInitResult)
 	told := provisioningOf(content, err)
@@ -148,7 +148,7 @@ func (p *Provisionings) Ask(ctx context.Context, c FileReader, o objectstate.Obj
 	return news
 }
 
-// Forget a Machine that is gone.
+// Forget forgets a Machine that is gone.
 func (p *Provisionings) Forget(o objectstate.Object) {
 	p.guests.Lock()
 	defer p.guests.Unlock()

@@ -318,7 +318,7 @@ func (r *Results) pace(cluster any, period time.Duration) {
 	r.paced[cluster] = r.now().Add(period)
 }
 
-// Record what a guest has reported, nil if it did not answer. It reports whether that is news.
+// Record records what a guest has reported, nil if it did not answer. It reports whether that is news.
 func (r *Results) Record(m Machine, boot time.Time, at Node, reported []proxmox.Interface) bool {
 	r.guests.Lock()
 	defer r.guests.Unlock()
@@ -372,7 +372,7 @@ func retryDelay(tries int) time.Duration {
 	return min(d, maxPollDelay)
 }
 
-// Forget a Machine that is gone.
+// Forget forgets a Machine that is gone.
 func (r *Results) Forget(m objectstate.Object) {
 	r.Provisionings.Forget(m)
 	r.guests.Lock()
