@@ -61,7 +61,7 @@ type Data struct {
 	UserData, VendorData, NetworkConfig *string
 }
 
-// Image is the NoCloud image of the data. The same data make the same bytes.
+// Image returns the NoCloud image of the data. The same data make the same bytes.
 func (d Data) Image() ([]byte, error) {
 	files, err := d.files()
 	if err != nil {
@@ -70,13 +70,13 @@ func (d Data) Image() ([]byte, error) {
 	return image(files), nil
 }
 
-// Sum is a short text that tells images apart: 16 hexadecimal digits.
+// Sum returns a short text that tells images apart: 16 hexadecimal digits.
 func Sum(image []byte) string {
 	sum := sha256.Sum256(image)
 	return hex.EncodeToString(sum[:8])
 }
 
-// WithInstance is the data with an instance ID that changes with them.
+// WithInstance returns the data with an instance ID that changes with them.
 func (d Data) WithInstance(id string) (Data, error) {
 	d.InstanceID = id
 	image, err := d.Image()
@@ -84,7 +84,7 @@ func (d Data) WithInstance(id string) (Data, error) {
 	return d, err
 }
 
-// files of the image by name, sorted. What cloud-init looks for is there even if
+// files returns the files of the image by name, sorted. What cloud-init looks for is there even if
 // it is empty: meta-data, user-data and vendor-data.
 func (d Data) files() ([]file, error) {
 	meta, err := yaml.Marshal(map[string]string{"instance-id": d.InstanceID, "local-hostname": d.fqdn()})
@@ -109,7 +109,7 @@ func (d Data) files() ([]file, error) {
 	return append(files, file{"user-data", user}, file{"vendor-data", vendor}), nil
 }
 
-// fqdn is the hostname in the first of the search domains, unless it has a domain.
+// fqdn returns the hostname in the first of the search domains, unless it has a domain.
 func (d Data) fqdn() string {
 	if d.Hostname == "" || strings.Contains(d.Hostname, ".") || len(d.SearchDomains) == 0 {
 		return d.Hostname
@@ -117,7 +117,7 @@ func (d Data) fqdn() string {
 	return d.Hostname + "." + d.SearchDomains[0]
 }
 
-// configs are user-data and vendor-data. What follows from fields stands back
+// configs returns user-data and vendor-data. What follows from fields stands back
 // behind user-data that somebody has written: as vendor-data it fills in the keys
 // that user-data does not have.
 func (d Data) configs() (user, vendor []byte, err error) {
@@ -138,7 +138,7 @@ func (d Data) configs() (user, vendor []byte, err error) {
 	return []byte(*d.UserData), vendor, err
 }
 
-// understood is an error if cloud-init would leave out what somebody has written,
+// understood returns an error if cloud-init would leave out what somebody has written,
 // with a warning in a log that nobody can reach then. The error says nothing of the
 // data, which may be secret.
 func (d Data) understood() error {
@@ -162,7 +162,7 @@ func isCloudConfig(data string) bool {
 
 var yamlLine = regexp.MustCompile(`^(?:error converting YAML to JSON: )?yaml: (line \d+)`)
 
-// brokenAt is where data stop to be YAML, empty if they do not.
+// brokenAt returns where data stop to be YAML, empty if they do not.
 func brokenAt(data string) string {
 	var whatever any
 	err := yaml.Unmarshal([]byte(data), &whatever)
@@ -215,7 +215,7 @@ func (d Data) fields() ([]byte, error) {
 // has to be.
 const boundary = "==provider-proxmox=="
 
-// joined data, as a MIME archive that cloud-init merges in this order. It tells
+// joined returns joined data, as a MIME archive that cloud-init merges in this order. It tells
 // by a part's first line what the part is.
 func joined(parts ...[]byte) ([]byte, error) {
 	var b bytes.Buffer

@@ -85,7 +85,7 @@ func both32(n int) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(n))    //nolint:gosec // Far below the limit.
 }
 
-// descriptor of the volume, primary (kind 1) or supplementary (kind 2), whose
+// descriptor returns the descriptor of the volume, primary (kind 1) or supplementary (kind 2), whose
 // names are UCS-2 as its escape sequences say.
 func descriptor(kind byte, size, tables, dir int, escapes []byte) []byte {
 	text := func(s string, length int) []byte { return []byte(s + strings.Repeat(" ", length-len(s))) }
@@ -117,7 +117,7 @@ func descriptor(kind byte, size, tables, dir int, escapes []byte) []byte {
 
 const pathTableSize = 10
 
-// pathTable of a tree that is only its root.
+// pathTable returns the path table of a tree that is only its root.
 func pathTable(order binary.AppendByteOrder, dir int) []byte {
 	b := order.AppendUint32([]byte{1, 0}, uint32(dir)) //nolint:gosec // Small.
 	return append(order.AppendUint16(b, 1), 0, 0)
@@ -126,7 +126,7 @@ func pathTable(order binary.AppendByteOrder, dir int) []byte {
 // isDirectory is the flag of directories.
 const isDirectory = 2
 
-// record of a directory: a file or directory, its name, and what Rock Ridge adds.
+// record returns the record of a directory: a file or directory, its name, and what Rock Ridge adds.
 func record(at, size int, flags byte, name, systemUse []byte) []byte {
 	pad := (len(name) + 1) % 2
 	b := []byte{0, 0}
@@ -174,7 +174,7 @@ var (
 	}
 )
 
-// attributes are the mode, one link, and root as owner and group.
+// attributes returns the mode, one link, and root as owner and group.
 func attributes(mode int) []byte {
 	b := []byte{'P', 'X', 36, 1}
 	for _, n := range []int{mode, 1, 0, 0} {
@@ -199,7 +199,7 @@ func ucs2(s string) []byte {
 	return b
 }
 
-// directory with its own record, that of its parent, which is itself, and those
+// directory returns a directory with its own record, that of its parent, which is itself, and those
 // of the files. It fits into one sector.
 func directory(at int, files []file, extents []int, n naming) []byte {
 	b := record(at, sector, isDirectory, []byte{0}, n.self)

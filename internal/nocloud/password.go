@@ -31,7 +31,7 @@ import (
 // is.
 var hashed = regexp.MustCompile(`^\$(?:[156]|2[ay])(\$.+){2}`)
 
-// PasswordHash is the hash of a password as a guest keeps it, by SHA-512 of
+// PasswordHash returns the hash of a password as a guest keeps it, by SHA-512 of
 // crypt(3) in its usual 5000 rounds. A password that is hashed already is left as
 // it is. The salt follows from the seed, which is the guest's own, so that the same
 // password has the same hash, and two guests with it have different ones. The
