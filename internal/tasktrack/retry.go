@@ -81,7 +81,7 @@ func (r *record) countStart(task proxmox.Task, now time.Time) {
 	r.starts, r.started = r.starts+1, now
 }
 
-// Crashes are how often in a row a VM has stopped soon after its start, if it is not to be
+// Crashes returns how often in a row a VM has stopped soon after its start, if it is not to be
 // started again yet; else zero.
 func (t *Tracker) Crashes(m Object) int {
 	t.records.Lock()

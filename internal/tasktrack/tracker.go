@@ -102,7 +102,7 @@ type record struct {
 // New returns a Tracker that knows no tasks.
 func New(now func() time.Time) *Tracker { return &Tracker{now: now} }
 
-// attempt is the record of a Machine, made anew for a changed spec.
+// attempt returns the record of a Machine, made anew for a changed spec.
 func (t *Tracker) attempt(m Object) *record {
 	r := t.records.Ensure(m)
 	if r.generation != m.GetGeneration() {
@@ -201,7 +201,7 @@ func (t *Tracker) RecordUnknownOutcome(m Object) {
 	t.attempt(m).outcomeUnknown = t.now()
 }
 
-// SinceUnknownOutcome is how long ago that was, longer than anything if it never was.
+// SinceUnknownOutcome returns how long ago that was, longer than anything if it never was.
 func (t *Tracker) SinceUnknownOutcome(m Object) time.Duration {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -253,7 +253,7 @@ func (t *Tracker) Creates(m Object) bool {
 	return CreatesVM(t.records.Ensure(m).upid.Type())
 }
 
-// BackoffReason is why the next attempt has to wait: the last one failed, for the same spec,
+// BackoffReason returns why the next attempt has to wait: the last one failed, for the same spec,
 // and not long ago or without anybody having been told.
 func (t *Tracker) BackoffReason(m Object) error {
 	t.records.Lock()
@@ -277,7 +277,7 @@ func (t *Tracker) holds(r *record, m Object) bool {
 	return r.err != nil && r.generation == m.GetGeneration() && (!r.shown || t.now().Before(r.until))
 }
 
-// Last is the task of a Machine that was last seen to end.
+// Last returns the task of a Machine that was last seen to end.
 func (t *Tracker) Last(m Object) (proxmox.Task, bool) {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -285,7 +285,7 @@ func (t *Tracker) Last(m Object) (proxmox.Task, bool) {
 	return r.last, r.last.UPID != ""
 }
 
-// Forget a Machine that is gone.
+// Forget forgets a Machine that is gone.
 func (t *Tracker) Forget(m Object) {
 	t.gone.Lock()
 	t.gone.DeleteFunc(func(at *time.Time) bool { return t.now().Sub(*at) > recently })
@@ -296,7 +296,7 @@ func (t *Tracker) Forget(m Object) {
 	t.records.Delete(m)
 }
 
-// Waited is how long ago PVE was first asked for this, which is now if it was not before.
+// Waited returns how long ago PVE was first asked for this, which is now if it was not before.
 func (t *Tracker) Waited(m Object, what string) time.Duration {
 	t.records.Lock()
 	defer t.records.Unlock()
@@ -321,7 +321,7 @@ func (t *Tracker) Active(m Object) bool {
 	return r.running || t.now().Sub(r.begun) < recently || t.now().Before(r.resting)
 }
 
-// Len is the number of Machines that something is remembered of.
+// Len returns the number of Machines that something is remembered of.
 func (t *Tracker) Len() int {
 	t.records.Lock()
 	defer t.records.Unlock()
