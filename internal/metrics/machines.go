@@ -99,7 +99,7 @@ func (c *machines) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// count the Machines of the source.
+// count counts the Machines of the source.
 func (s source) count(ctx context.Context, into map[key]int) {
 	for _, mg := range s.items(ctx) {
 		if m, ok := mg.(machine); ok {
@@ -115,7 +115,7 @@ type machine interface {
 	Observation() *v1alpha1.MachineObservation
 }
 
-// items are the resources of the source. One that cannot be read now has none: a scrape that
+// items returns the resources of the source. One that cannot be read now has none: a scrape that
 // fails as a whole would be worse.
 func (s source) items(ctx context.Context) []resource.Managed {
 	select {

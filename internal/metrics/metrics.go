@@ -99,7 +99,7 @@ func (m *Metrics) collectors() []prometheus.Collector {
 	return all
 }
 
-// Register all metrics.
+// Register registers all metrics.
 func (m *Metrics) Register(r prometheus.Registerer) error {
 	for _, c := range m.collectors() {
 		if err := r.Register(c); err != nil {
