@@ -103,7 +103,7 @@ type Choice struct {
 	Replicas []Replica
 }
 
-// Choose the revision of an Image that a VM is made from: the one that is pinned, if there
+// Choose chooses the revision of an Image that a VM is made from: the one that is pinned, if there
 // is one and it is still there, or else the newest that is complete.
 func Choose(image Image, r Reference, pinned *Pin) (Choice, error) {
 	o := image.Observation()
@@ -138,7 +138,7 @@ func older(image Image, r Reference, revision int32) (Choice, bool) {
 	return Choice{}, false
 }
 
-// choice of a revision.
+// choice returns the choice of a revision.
 func choice(image Image, r Reference, rev v1alpha1.ImageRevision) Choice {
 	c := Choice{Pin: Pin{
 		Name: r.Name, UID: string(image.GetUID()), Revision: rev.Revision, Digest: rev.Digest, File: rev.File, Template: r.Template,
@@ -174,7 +174,7 @@ func fileReplicas(files []v1alpha1.ImageReplica) []Replica {
 	return all
 }
 
-// reason why an Image cannot be used, with no more than what changes when it can be or has
+// reason returns the reason why an Image cannot be used, with no more than what changes when it can be or has
 // failed: how far a download is stands in the Image itself.
 func reason(image Image, r Reference) string {
 	ready := image.GetCondition(xpv2.TypeReady)
@@ -191,7 +191,7 @@ func reason(image Image, r Reference) string {
 	return string(ready.Reason) + ": " + ready.Message
 }
 
-// underWay are the reasons of an Image that is on its way.
+// underWay returns the reasons of an Image that is on its way.
 func underWay() []string { return []string{"Creating", "Downloading", "MakingTemplate"} }
 
 // On returns what a node can use, given which nodes have a storage; what is on the node
@@ -222,7 +222,7 @@ func (c Choice) Nodes(all []string, has func(node, storage string) bool) []strin
 // has to know of.
 func Changed(before, after Image) bool { return stateOf(before) != stateOf(after) }
 
-// stateOf an Image, as far as Machines wait for it.
+// stateOf returns the state of an Image, as far as Machines wait for it.
 func stateOf(image Image) string {
 	o := image.Observation()
 	parts := []string{fmt.Sprint(o.Revision, meta.WasDeleted(image), image.GetUID())}

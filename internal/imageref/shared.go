@@ -48,7 +48,7 @@ const (
 
 var reNotName = regexp.MustCompile(`[^a-z0-9]+`)
 
-// SharedParameters are those of the Image of a URL.
+// SharedParameters returns those of the Image of a URL.
 func SharedParameters(i *v1alpha1.MachineImage) v1alpha1.ImageParameters {
 	p := v1alpha1.ImageParameters{
 		Source:   v1alpha1.ImageSource{URL: i.URL, Checksum: i.Checksum, ChecksumURL: i.ChecksumURL, Format: i.Format},
@@ -77,7 +77,7 @@ func SharedName(i *v1alpha1.MachineImage, config string) string {
 	return strings.TrimLeft(stem+"-"+hex.EncodeToString(sum[:])[:hashDigits], "-")
 }
 
-// fileOf a URL, without its extension.
+// fileOf returns the file of a URL, without its extension.
 func fileOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
