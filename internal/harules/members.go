@@ -37,7 +37,7 @@ func NewMembers(self placement.Occupant, vmid int, nodes []placement.Node) *Memb
 	return &Members{self: self, nodes: nodes, sids: map[string]string{self.ID: SID(vmid)}}
 }
 
-// Add another Machine whose VM a rule may name.
+// Add adds another Machine whose VM a rule may name.
 func (m *Members) Add(o placement.Occupant, vmid int) {
 	m.sids[o.ID] = SID(vmid)
 	m.others = append(m.others, o)
