@@ -65,7 +65,7 @@ func checkConnection(ctx context.Context, args []string, out io.Writer) error {
 	return err
 }
 
-// featureNames are all that may be checked.
+// featureNames returns all that may be checked.
 func featureNames() string {
 	all := proxmox.Features()
 	names := make([]string, 0, len(all))

@@ -47,7 +47,7 @@ type connectionOptions struct {
 	ProviderConfigKind string `default:"ClusterProviderConfig" enum:"ClusterProviderConfig,ProviderConfig" group:"config" help:"Kind of the provider configuration of Machines with a namespace: ClusterProviderConfig or ProviderConfig."`
 }
 
-// connectionGroups are the groups of these flags.
+// connectionGroups returns the groups of these flags.
 func connectionGroups() []kong.Group {
 	return []kong.Group{
 		{Key: "config", Title: "Connect as a provider configuration says"},
@@ -105,7 +105,7 @@ func (o *connectionOptions) connect(ctx context.Context) (*connect.Connection, c
 	return conn, kube, err
 }
 
-// key of the provider configuration.
+// key returns the key of the provider configuration.
 func (o *connectionOptions) key() connect.Key {
 	k := connect.Key{ObjectKey: client.ObjectKey{Name: o.ProviderConfig}, Kind: cluster.ProviderConfigGroupVersionKind.GroupKind()}
 	if o.Namespace == "" {
@@ -141,7 +141,7 @@ func (o *connectionOptions) direct() (*connect.Connection, error) {
 	return &connect.Connection{Client: c, Config: spec, Name: o.Endpoint[0]}, err
 }
 
-// credentials of a file, or of the environment.
+// credentials returns the credentials of a file, or of the environment.
 func (o *connectionOptions) credentials() (proxmox.Credentials, error) {
 	if o.CredentialsFile != "" {
 		b, err := os.ReadFile(o.CredentialsFile)

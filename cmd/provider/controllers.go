@@ -48,7 +48,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/version"
 )
 
-// addControllers to the manager: each once the kinds that it needs exist if we
+// addControllers adds controllers to the manager: each once the kinds that it needs exist if we
 // may watch for that, all at once otherwise.
 func addControllers(ctx context.Context, mgr ctrl.Manager, l logging.Logger, o options) error {
 	ko, err := kindOptions(mgr, l, o, ctrlmetrics.Registry)
@@ -73,7 +73,7 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, l logging.Logger, o o
 	return controller.SetupGated(mgr, ko)
 }
 
-// kindOptions are the options of all controllers, with what they share.
+// kindOptions returns the options of all controllers, with what they share.
 func kindOptions(mgr ctrl.Manager, l logging.Logger, o options, r prometheus.Registerer) (kind.Options, error) {
 	var mo []metrics.Option
 	if o.EnableMachineMetrics {
@@ -113,7 +113,7 @@ func kindOptions(mgr ctrl.Manager, l logging.Logger, o options, r prometheus.Reg
 	}, nil
 }
 
-// controllerOptions are crossplane-runtime's.
+// controllerOptions returns crossplane-runtime's.
 func controllerOptions(l logging.Logger, o options, r prometheus.Registerer) (xpcontroller.Options, error) {
 	mo := &xpcontroller.MetricOptions{
 		PollStateMetricInterval: o.PollStateMetric,
@@ -168,7 +168,7 @@ func mayWatchKinds(ctx context.Context, c client.Client) (bool, error) {
 // podNamespaceFile has the namespace of the pod.
 const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// podNamespace is the namespace that the provider runs in; empty if it runs in no pod and none is set.
+// podNamespace returns the namespace that the provider runs in; empty if it runs in no pod and none is set.
 func podNamespace(o options) string {
 	if o.LeaderElectionNamespace != "" {
 		return o.LeaderElectionNamespace

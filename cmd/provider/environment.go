@@ -52,10 +52,10 @@ const (
 	environmentRetry = 10 * time.Second
 )
 
-// prefixes of the variables, the first of which goes before the second.
+// prefixes returns the prefixes of the variables, the first of which goes before the second.
 func prefixes() []string { return []string{"PROXMOX_", "PVE_"} }
 
-// environmentCredentials are those of variables, given as NAME=VALUE.
+// environmentCredentials returns those of variables, given as NAME=VALUE.
 func environmentCredentials(environ []string) (proxmox.Credentials, error) {
 	var mistakes []error
 	for _, prefix := range prefixes() {
@@ -75,7 +75,7 @@ func environmentCredentials(environ []string) (proxmox.Credentials, error) {
 		"cannot use PROXMOX_TOKEN, PROXMOX_TOKEN_ID with PROXMOX_TOKEN_SECRET, or PROXMOX_USERNAME with PROXMOX_PASSWORD")
 }
 
-// certificates to trust: those of a file, or else of a variable.
+// certificates returns the certificates to trust: those of a file, or else of a variable.
 func certificates(file string, getenv func(string) string) ([]byte, error) {
 	if file == "" {
 		return []byte(getenv("PVE_CA_BUNDLE")), nil
@@ -84,7 +84,7 @@ func certificates(file string, getenv func(string) string) ([]byte, error) {
 	return b, errors.Wrap(err, "cannot read the certificates to trust")
 }
 
-// first variable that has a value.
+// first returns the first variable that has a value.
 func first(getenv func(string) string, names ...string) string {
 	values := make([]string, 0, len(names))
 	for _, n := range names {
@@ -93,7 +93,7 @@ func first(getenv func(string) string, names ...string) string {
 	return cmp.Or(values...)
 }
 
-// list is a variable of names that commas separate.
+// list returns a variable of names that commas separate.
 func list(value string) []string {
 	var out []string
 	for part := range strings.SplitSeq(value, ",") {
@@ -145,7 +145,7 @@ func configOfEnvironment(getenv func(string) string, environ []string, namespace
 	return e, nil
 }
 
-// keysOf a Secret with credentials.
+// keysOf returns the keys of a Secret with credentials.
 func keysOf(c proxmox.Credentials) map[string]string {
 	if c.TokenID != "" {
 		keys := map[string]string{"tokenID": c.TokenID, "tokenSecret": c.TokenSecret}
@@ -194,7 +194,7 @@ type runnable func(context.Context) error
 // Start runs it.
 func (r runnable) Start(ctx context.Context) error { return r(ctx) }
 
-// make the configuration and its Secret, unless there is a configuration of that name. It reports whether it did.
+// make makes the configuration and its Secret, unless there is a configuration of that name. It reports whether it did.
 func (e *environmentConfig) make(ctx context.Context, reader client.Reader, writer client.Writer) (bool, error) {
 	err := reader.Get(ctx, client.ObjectKeyFromObject(e.config), &namespaced.ClusterProviderConfig{})
 	if !kerrors.IsNotFound(err) {

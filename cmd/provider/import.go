@@ -55,7 +55,7 @@ type importOptions struct {
 	Write writeCommand `cmd:"" help:"Write manifests of Machines for the VMs of a Proxmox VE cluster. Nothing is changed there."`
 }
 
-// importGroups are the groups of its flags.
+// importGroups returns the groups of its flags.
 func importGroups() []kong.Group {
 	return append(connectionGroups(), kong.Group{Key: "guests", Title: "Choose guests, which are those that fit all of these flags"})
 }
@@ -150,7 +150,7 @@ func (o *writeCommand) Run(ctx context.Context) error {
 	return importer.Unread(finds)
 }
 
-// prepare what is written to, before minutes are spent on reading.
+// prepare prepares what is written to, before minutes are spent on reading.
 func (o *writeCommand) prepare() error {
 	if o.Output != "" {
 		if err := os.MkdirAll(o.Output, 0o750); err != nil {
@@ -189,7 +189,7 @@ func (o *writeCommand) report(finds []importer.Find) error {
 	return errors.Wrap(errors.Join(write(f, finds), f.Close()), "cannot write the report")
 }
 
-// form of the manifests.
+// form returns the form of the manifests.
 func (o *writeCommand) form() importer.Form {
 	f := importer.Form{APIVersion: cluster.SchemeGroupVersion.String(), Kind: cluster.MachineKind, Policies: []string{"Observe"}}
 	if o.Manage {
@@ -208,7 +208,7 @@ func (o *writeCommand) form() importer.Form {
 	return f
 }
 
-// definition is the file with the definition of Machines.
+// definition returns the file with the definition of Machines.
 func (o *guestOptions) definition() string {
 	group := cluster.SchemeGroupVersion.Group
 	if o.Namespace != "" {
@@ -225,7 +225,7 @@ type source struct {
 	kube client.Client
 }
 
-// guests that are chosen, and the cluster that has them.
+// guests returns the guests that are chosen, and the cluster that has them.
 func (o *guestOptions) guests(ctx context.Context) (source, []importer.Find, error) {
 	if err := o.validate(); err != nil {
 		return source{}, nil, err
@@ -255,7 +255,7 @@ func (o *guestOptions) chooses() bool {
 	return len(o.Node)+len(o.Pool)+len(o.Tag)+len(o.Name)+len(o.VMID) > 0
 }
 
-// managed are the Machines of both scopes.
+// managed returns the Machines of both scopes.
 func (s source) managed(ctx context.Context) (importer.Machines, error) {
 	all := importer.Machines{ByUUID: map[string]string{}, VMIDs: map[int]bool{}}
 	if s.kube == nil {

@@ -39,7 +39,7 @@ func main() {
 	os.Exit(exitCode(err))
 }
 
-// exitCode of a run that ended with an error, or without one.
+// exitCode returns the exit code of a run that ended with an error, or without one.
 func exitCode(err error) int {
 	switch {
 	case errors.Is(err, errInterrupted):
@@ -50,7 +50,7 @@ func exitCode(err error) int {
 	return 0
 }
 
-// start what the arguments ask for.
+// start starts what the arguments ask for.
 func start(ctx context.Context, args []string) error {
 	command := ""
 	if len(args) > 0 {
@@ -67,7 +67,7 @@ func start(ctx context.Context, args []string) error {
 	return run(ctx, parse(args))
 }
 
-// run the provider until the context ends.
+// run runs the provider until the context ends.
 func run(ctx context.Context, o options) error {
 	l := newLoggers(os.Stderr, o)
 	setLoggers(l)

@@ -83,7 +83,7 @@ func newManager(o options) (ctrl.Manager, error) {
 	return mgr, nil
 }
 
-// restConfig says how to reach the Kubernetes API.
+// restConfig returns how to reach the Kubernetes API.
 func restConfig(kubeconfig string) (*rest.Config, error) {
 	if kubeconfig != "" {
 		fs := flag.NewFlagSet("", flag.ContinueOnError)
@@ -158,7 +158,7 @@ func newBroadcaster() record.EventBroadcaster {
 	})
 }
 
-// lease is the name of the leader's lease. Providers with different shares of the
+// lease returns the name of the leader's lease. Providers with different shares of the
 // resources have different leaders.
 func lease(o options) string {
 	if o.shard().Whole() {
@@ -177,7 +177,7 @@ type syncer interface {
 	WaitForCacheSync(ctx context.Context) bool
 }
 
-// synced is a check that passes once the caches are filled. Whether a PVE cluster
+// synced returns a check that passes once the caches are filled. Whether a PVE cluster
 // can be reached does not matter: the provider is ready to say that it cannot.
 func synced(s syncer) healthz.Checker {
 	return func(r *http.Request) error {

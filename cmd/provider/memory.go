@@ -40,7 +40,7 @@ func limitMemory(group fs.FS) {
 	}
 }
 
-// memoryLimit of a control group, of version 2 or 1, in bytes; 0 if there is none.
+// memoryLimit returns the memory limit of a control group, of version 2 or 1, in bytes; 0 if there is none.
 func memoryLimit(group fs.FS) int64 {
 	for _, name := range []string{"memory.max", "memory/memory.limit_in_bytes"} {
 		text, err := fs.ReadFile(group, name)

@@ -121,12 +121,12 @@ func (s *labelSelector) UnmarshalText(text []byte) error {
 	return errors.Wrapf(err, "%q selects no labels", text)
 }
 
-// shard of the resources that the flags ask for.
+// shard returns the shard of the resources that the flags ask for.
 func (o *options) shard() kind.Shard {
 	return kind.Shard{Selector: o.WatchLabelSelector.Selector, Configurations: o.WatchProviderConfigs}
 }
 
-// Validate what the flags' types do not.
+// Validate validates what the flags' types do not.
 func (o *options) Validate() error {
 	if err := o.Former.validate(); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (o *options) Validate() error {
 	}
 }
 
-// parse the arguments, or print what is wrong with them and exit.
+// parse parses the arguments, or prints what is wrong with them and exits.
 func parse(args []string) options {
 	var o options
 	p := parser(&o)

@@ -110,7 +110,7 @@ func (o *tenantsPolicies) Run(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// tenants of the manifest, or of the configuration that is there.
+// tenants returns the tenants of the manifest, or of the configuration that is there.
 func (o *tenantsPolicies) tenants(ctx context.Context) ([]v1alpha1.ProviderTenant, error) {
 	if o.File != "" {
 		return tenantsOf(o.File)
@@ -124,7 +124,7 @@ func (o *tenantsPolicies) tenants(ctx context.Context) ([]v1alpha1.ProviderTenan
 	return pc.Spec.Tenants, errors.Wrap(err, "cannot read the provider configuration")
 }
 
-// kubeClient is a client of the API server of a kubeconfig.
+// kubeClient returns a client of the API server of a kubeconfig.
 func kubeClient(kubeconfig string) (client.Client, error) {
 	cfg, err := restConfig(kubeconfig)
 	if err != nil {
@@ -138,7 +138,7 @@ func kubeClient(kubeconfig string) (client.Client, error) {
 	return kube, errors.Wrap(err, "cannot make a client of the Kubernetes API")
 }
 
-// Run the check.
+// Run runs the check.
 func (o *tenantsCheck) Run(ctx context.Context, out io.Writer) error {
 	kube, err := kubeClient(o.Kubeconfig)
 	if err != nil {
@@ -187,7 +187,7 @@ func (o *tenantsCheck) check(ctx context.Context, kube client.Client, out io.Wri
 	return printTenants(out, among, findings)
 }
 
-// key of the provider configuration.
+// key returns the key of the provider configuration.
 func (o *tenantsCheck) key() connect.Key {
 	k := connect.Key{ObjectKey: client.ObjectKey{Name: o.Name}, Kind: namespaced.ClusterProviderConfigGroupVersionKind.GroupKind()}
 	if o.ClusterScoped {
@@ -196,7 +196,7 @@ func (o *tenantsCheck) key() connect.Key {
 	return k
 }
 
-// tenantsOf a manifest.
+// tenantsOf returns the tenants of a manifest.
 func tenantsOf(file string) ([]v1alpha1.ProviderTenant, error) {
 	text, err := os.ReadFile(file) //nolint:gosec // The user names the file.
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// hosts are the names and addresses of a new certificate beside localhost.
+// hosts returns the names and addresses of a new certificate beside localhost.
 func (o *options) hosts() []string {
 	hosts := o.TLSHost
 	for _, address := range o.NodeAddress {

@@ -79,7 +79,7 @@ func (o *options) run(ctx context.Context, out io.Writer) error {
 	return k.save()
 }
 
-// origin is what a server that cannot start was made of.
+// origin returns what a server that cannot start was made of.
 func (o *options) origin(saved bool) string {
 	switch {
 	case saved:
