@@ -57,7 +57,7 @@ func (b *builder) prepare(ctx context.Context) (*session, error) {
 	return &session{builder: b, terraform: terraform, simulator: simulator, results: results}, nil
 }
 
-// tests is the folder with bpg's source.
+// tests returns the folder with bpg's source.
 func (b *builder) tests() string { return filepath.Join(b.folder, "bpg") }
 
 // source copies the source of a module into a folder, in which it can be built.
@@ -135,7 +135,7 @@ func (b *builder) terraform(ctx context.Context) (string, error) {
 	return tofu, command(ctx, source, "go", "build", "-buildvcs=false", "-trimpath", "-mod=mod", "-o", tofu, "./cmd/tofu")
 }
 
-// groups are the packages with acceptance tests, by their folders below fwprovider.
+// groups returns the packages with acceptance tests, by their folders below fwprovider.
 func (b *builder) groups() ([]string, error) {
 	var out []string
 	root := filepath.Join(b.tests(), "fwprovider")

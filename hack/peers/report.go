@@ -66,7 +66,7 @@ type report struct {
 
 var resultLine = regexp.MustCompile(`(?m)^\s*--- (PASS|FAIL|SKIP): (\S+) \(`)
 
-// results are how the tests without parts ended, by their names. A test that fails though all of its parts pass is one, too, and
+// results returns how the tests without parts ended, by their names. A test that fails though all of its parts pass is one, too, and
 // so is a group that did not end.
 func results(text string) map[string]string {
 	all, out := map[string]string{}, map[string]string{}
@@ -128,7 +128,7 @@ func (r *report) add(group, text string) string {
 	return fmt.Sprintf("%s %-24s %s", r.version, group, counts(passed, failed, skipped))
 }
 
-// absent are the tests of a group that are listed and are not there.
+// absent returns the tests of a group that are listed and are not there.
 func (r *report) absent(group string, list map[string]string) []string {
 	var out []string
 	for _, k := range r.known {
@@ -149,7 +149,7 @@ func (r *report) absent(group string, list map[string]string) []string {
 	return out
 }
 
-// sum is a line about all groups.
+// sum returns a line about all groups.
 func (r *report) sum() string {
 	return fmt.Sprintf("%s %-24s %s", r.version, "all", counts(r.passed, r.failed, r.skipped))
 }

@@ -51,7 +51,7 @@ type session struct {
 	known                         []*known
 }
 
-// skip is which tests of a group are not run.
+// skip returns which tests of a group are not run.
 func (s *session) skip(group string) string {
 	var out []string
 	for _, k := range s.known {
@@ -114,7 +114,7 @@ func (s *session) runGroup(ctx context.Context, version, group, program string) 
 	return string(out), err
 }
 
-// parallel is how many tests of a group run at once: some change the same settings of the node or of the cluster.
+// parallel returns how many tests of a group run at once: some change the same settings of the node or of the cluster.
 func parallel(group string) string {
 	if group == "nodes/config" || group == "cluster/options" {
 		return "1"
@@ -140,7 +140,7 @@ func images(ctx context.Context) (string, error) {
 	return "http://" + ln.Addr().String(), nil
 }
 
-// environment is what bpg's tests ask for.
+// environment returns what bpg's tests ask for.
 func (s *session) environment(url, files string) []string {
 	out := []string{
 		"TF_ACC=1", "TF_ACC_TERRAFORM_PATH=" + s.terraform, "CHECKPOINT_DISABLE=1", "PROXMOX_VE_ENDPOINT=" + url, "PROXMOX_VE_INSECURE=true",

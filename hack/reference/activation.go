@@ -57,7 +57,7 @@ func activate(definitions, policy string) error {
 	return errors.Wrapf(os.WriteFile(policy, []byte(all), 0o644), "cannot write %q", policy) //nolint:gosec // It is an example.
 }
 
-// activation is what activates a kind, or empty for one that needs none.
+// activation returns what activates a kind, or empty for one that needs none.
 func activation(d definition) string {
 	plural, namespaced := d.Spec.Names.Plural, d.Spec.Scope == extv1.NamespaceScoped
 	switch {

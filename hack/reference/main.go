@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-// write a page for each kind whose definition is in a folder.
+// write writes a page for each kind whose definition is in a folder.
 func write(from, to string) error {
 	files, err := filepath.Glob(filepath.Join(from, "*.yaml"))
 	if err != nil {
@@ -103,10 +103,10 @@ func read(file string) (definition, error) {
 // Kind that is defined.
 func (d definition) Kind() string { return d.Spec.Names.Kind }
 
-// APIVersion of its objects.
+// APIVersion returns the API version of its objects.
 func (d definition) APIVersion() string { return d.Spec.Group + "/" + d.Spec.Versions[0].Name }
 
-// Scope of its objects, as a word in a sentence.
+// Scope returns the scope of its objects, as a word in a sentence.
 func (d definition) Scope() string {
 	if d.Spec.Scope == extv1.ClusterScoped {
 		return "cluster-scoped"
@@ -126,7 +126,7 @@ type doc struct {
 	Sections    []section
 }
 
-// document a kind that is served in one API group or more.
+// document documents a kind that is served in one API group or more.
 func document(kind string, served []definition) doc {
 	slices.SortFunc(served, func(a, b definition) int { return strings.Compare(a.APIVersion(), b.APIVersion()) })
 	first := served[0]

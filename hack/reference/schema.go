@@ -47,7 +47,7 @@ func (f field) same(g field) bool {
 	return f.Name == g.Name && f.Type == g.Type && f.Required == g.Required && f.Description == g.Description
 }
 
-// sections of a definition, its top-level fields that every object has aside.
+// sections returns the sections of a definition, its top-level fields that every object has aside.
 func (d definition) sections() []section {
 	var all []section
 	for _, name := range []string{"spec", "status"} {
@@ -62,7 +62,7 @@ func (d definition) sections() []section {
 	return all
 }
 
-// flatten an object into sections, itself first.
+// flatten flattens an object into sections, itself first.
 func (d definition) flatten(path string, s extv1.JSONSchemaProps) []section {
 	own := section{Path: path, Rules: messages(s.XValidations)}
 	var below []section
@@ -83,7 +83,7 @@ func (d definition) flatten(path string, s extv1.JSONSchemaProps) []section {
 	return append([]section{own}, below...)
 }
 
-// typeOf a value, in the words of the API conventions.
+// typeOf returns the type of a value, in the words of the API conventions.
 func typeOf(s extv1.JSONSchemaProps) string {
 	switch {
 	case s.XIntOrString && strings.Contains(s.Pattern, "[KMGTPE]i"):
@@ -100,7 +100,7 @@ func typeOf(s extv1.JSONSchemaProps) string {
 	return s.Type
 }
 
-// describe a value, with what it may be.
+// describe describes a value, with what it may be.
 func describe(s extv1.JSONSchemaProps) string {
 	parts := []string{sentence(s.Description)}
 	allowed := s.Enum
@@ -119,7 +119,7 @@ func describe(s extv1.JSONSchemaProps) string {
 	return strings.TrimSpace(strings.Join(parts, " "))
 }
 
-// fieldRules are the rules of a value that has no section of its own.
+// fieldRules returns the rules of a value that has no section of its own.
 func fieldRules(s extv1.JSONSchemaProps) []string {
 	if len(s.Properties) > 0 {
 		return nil
@@ -149,12 +149,12 @@ func messages(rules extv1.ValidationRules) []string {
 	return out
 }
 
-// sentence is a text in one line, safe in a table.
+// sentence returns a text in one line, safe in a table.
 func sentence(s string) string {
 	return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(strings.Join(strings.Fields(s), " "))
 }
 
-// merge the sections of another group's definition into those of the first ones.
+// merge merges the sections of another group's definition into those of the first ones.
 func merge(all, more []section) []section {
 	for _, s := range more {
 		i := slices.IndexFunc(all, func(o section) bool { return o.Path == s.Path })

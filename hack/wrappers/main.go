@@ -88,7 +88,7 @@ type kind struct {
 	Resolves    bool // The parameters have a method ResolveReferences.
 }
 
-// Article is the indefinite one of the kind's name.
+// Article returns the indefinite one of the kind's name.
 func (k kind) Article() string {
 	if strings.ContainsAny(k.Name[:1], "AEIOU") {
 		return "an"
@@ -160,7 +160,7 @@ func write(file, text string, data any) error {
 	return errors.Wrapf(os.WriteFile(file, source, 0o644), "cannot write %q", file) //nolint:gosec // It is source code.
 }
 
-// kindsIn a folder of shared types, sorted by name.
+// kindsIn returns the kinds in a folder of shared types, sorted by name.
 func kindsIn(folder string) ([]kind, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 	if err != nil {
@@ -191,7 +191,7 @@ func kindsIn(folder string) ([]kind, error) {
 	return all, nil
 }
 
-// receiver is the name of the type of a method.
+// receiver returns the name of the type of a method.
 func receiver(fn *ast.FuncDecl) string {
 	if fn.Recv == nil || len(fn.Recv.List) != 1 {
 		return ""
