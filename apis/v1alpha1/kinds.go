@@ -75,7 +75,7 @@ const (
 	highestVMID = 99999
 )
 
-// VMIDs that are chosen from.
+// VMIDs returns the VMIDs that are chosen from.
 func (s *ProviderConfigSpec) VMIDs() VMIDRange {
 	if s.VMIDRange == nil {
 		return VMIDRange{Min: lowestVMID, Max: highestVMID}

@@ -173,7 +173,7 @@ func (s *seen) Get(ctx context.Context, key client.ObjectKey, o client.Object, o
 	return err
 }
 
-// List the objects.
+// List lists the objects.
 func (s *seen) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	err := s.Reader.List(ctx, list, opts...)
 	s.answered = err == nil || meta.IsNoMatchError(err)
@@ -219,7 +219,7 @@ type others struct {
 	than client.Object
 }
 
-// List the objects but the one that is left out.
+// List lists the objects but the one that is left out.
 func (o others) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if err := o.Reader.List(ctx, list, opts...); err != nil {
 		return err

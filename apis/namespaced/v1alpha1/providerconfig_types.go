@@ -54,10 +54,10 @@ type ProviderConfig struct {
 	Status v1alpha1.ProviderConfigStatus `json:"status,omitempty"`
 }
 
-// Settings are the spec.
+// Settings returns the spec.
 func (c *ProviderConfig) Settings() *v1alpha1.ProviderConfigSpec { return &c.Spec }
 
-// Observation is the status.
+// Observation returns the status.
 func (c *ProviderConfig) Observation() *v1alpha1.ProviderConfigStatus { return &c.Status }
 
 // +kubebuilder:object:root=true
@@ -98,10 +98,10 @@ type ClusterProviderConfig struct {
 	Status v1alpha1.ProviderConfigStatus `json:"status,omitempty"`
 }
 
-// Settings are the spec.
+// Settings returns the spec.
 func (c *ClusterProviderConfig) Settings() *v1alpha1.ProviderConfigSpec { return &c.Spec }
 
-// Observation is the status.
+// Observation returns the status.
 func (c *ClusterProviderConfig) Observation() *v1alpha1.ProviderConfigStatus { return &c.Status }
 
 // +kubebuilder:object:root=true
