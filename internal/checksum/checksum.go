@@ -58,7 +58,7 @@ func Parse(s string) (Checksum, error) {
 	return c, nil
 }
 
-// lengths are the hexadecimal digits of each algorithm's sums.
+// lengths returns the hexadecimal digits of each algorithm's sums.
 func lengths() map[string]int {
 	return map[string]int{"md5": 32, "sha1": 40, "sha224": 56, "sha256": 64, "sha384": 96, "sha512": 128}
 }

@@ -53,7 +53,7 @@ func (s *Store[T]) Ensure(o Object) *T {
 	return v
 }
 
-// Set the value of an object.
+// Set sets the value of an object.
 func (s *Store[T]) Set(o Object, v *T) {
 	if s.all == nil {
 		s.all = map[types.UID]*T{}
@@ -61,7 +61,7 @@ func (s *Store[T]) Set(o Object, v *T) {
 	s.all[o.GetUID()] = v
 }
 
-// Delete the value of an object.
+// Delete deletes the value of an object.
 func (s *Store[T]) Delete(o Object) { delete(s.all, o.GetUID()) }
 
 // DeleteFunc deletes the values for which a function returns true.

@@ -46,7 +46,7 @@ func (r Rules) rules() []rule {
 	}
 }
 
-// week of ISO 8601, which begins on Monday.
+// week returns the week of ISO 8601, which begins on Monday.
 func week(t time.Time) string {
 	year, week := t.ISOWeek()
 	return fmt.Sprint(year, " ", week)
@@ -75,7 +75,7 @@ func (r Rules) Remove(all []time.Time, zone *time.Location) []time.Time {
 // marks are true for what is kept, and false for what is covered by that.
 type marks map[int64]bool
 
-// apply a rule to what no rule before has marked. What those keep is not counted again.
+// apply applies a rule to what no rule before has marked. What those keep is not counted again.
 func (m marks) apply(r rule, latest []time.Time) {
 	before, now := map[string]bool{}, map[string]bool{}
 	for _, t := range latest {

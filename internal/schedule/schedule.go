@@ -43,7 +43,7 @@ type Schedule struct {
 	zone   *time.Location
 }
 
-// Parse a schedule of five fields in a zone of the IANA database; none means UTC.
+// Parse parses a schedule of five fields in a zone of the IANA database; none means UTC.
 func Parse(fields, zone string) (Schedule, error) {
 	location, err := time.LoadLocation(zone)
 	if err != nil || zone == "Local" { // The zone of the provider's own machine.
@@ -67,7 +67,7 @@ func Parse(fields, zone string) (Schedule, error) {
 	return Schedule{fields: spec, zone: location}, nil
 }
 
-// Zone of the schedule.
+// Zone returns the zone of the schedule.
 func (s Schedule) Zone() *time.Location { return s.zone }
 
 // Next returns the first time after another; zero if there is none within five years.
@@ -118,7 +118,7 @@ func offsetOf(t time.Time) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// wall is what the clock shows at a moment, and instant the moment at which it does.
+// wall returns what the clock shows at a moment, and instant the moment at which it does.
 func (p period) wall(t time.Time) time.Time    { return t.UTC().Add(p.offset) }
 func (p period) instant(w time.Time) time.Time { return w.Add(-p.offset) }
 

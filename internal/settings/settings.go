@@ -113,7 +113,7 @@ func (d Declared) Require(name, part, value string) {
 	}
 }
 
-// Number is a number as PVE writes it, or nil.
+// Number returns a number as PVE writes it, or nil.
 func Number[T int32 | int64](n *T) *string {
 	if n == nil {
 		return nil
@@ -121,7 +121,7 @@ func Number[T int32 | int64](n *T) *string {
 	return new(strconv.FormatInt(int64(*n), 10))
 }
 
-// Boolean is a boolean as PVE writes it, or nil.
+// Boolean returns a boolean as PVE writes it, or nil.
 func Boolean(b *bool) *string {
 	if b == nil {
 		return nil
@@ -152,7 +152,7 @@ func SameList(a, b string) bool {
 	return slices.Equal(split(a), split(b))
 }
 
-// List is a list as PVE writes it, separated by commas, or nil. An empty one is empty.
+// List returns a list as PVE writes it, separated by commas, or nil. An empty one is empty.
 func List(all []string) *string {
 	if all == nil {
 		return nil
@@ -166,7 +166,7 @@ func SameText(a, b string) bool {
 	return strings.TrimRight(a, "\n") == strings.TrimRight(b, "\n")
 }
 
-// Change is what has to be done for the declared settings to hold, given those
+// Change returns what has to be done for the declared settings to hold, given those
 // in PVE.
 func (d Declared) Change(seen proxmox.Settings) (proxmox.Change, error) {
 	c := proxmox.Change{Digest: seen.Digest}
@@ -181,7 +181,7 @@ func (d Declared) Change(seen proxmox.Settings) (proxmox.Change, error) {
 	return c, nil
 }
 
-// Reset is what has to be done for PVE's defaults to hold instead of the declared
+// Reset returns what has to be done for PVE's defaults to hold instead of the declared
 // settings, given those in PVE.
 func (d Declared) Reset(seen proxmox.Settings) (proxmox.Change, error) {
 	c := proxmox.Change{Digest: seen.Digest}
@@ -214,7 +214,7 @@ func with(c proxmox.Change, name, before, after string) proxmox.Change {
 	return c
 }
 
-// applied is the setting's text once what is declared holds: the text before, if
+// applied returns the setting's text once what is declared holds: the text before, if
 // it holds already.
 func (s Setting) applied(before string) (string, error) {
 	if s.Parts == nil {
@@ -243,7 +243,7 @@ func (s Setting) applied(before string) (string, error) {
 	return after.String(), nil
 }
 
-// taken is the setting's text without what is declared.
+// taken returns the setting's text without what is declared.
 func (s Setting) taken(before string) (string, error) {
 	if s.Parts == nil {
 		return "", nil
@@ -298,7 +298,7 @@ func (s Setting) shown(text string) string {
 	return text
 }
 
-// Location is the setting of a place.
+// Location returns the setting of a place.
 func Location(l *v1alpha1.Location) Setting {
 	s := Setting{Required: map[string]string{"latitude": "", "longitude": ""}, Parts: map[string]Value{
 		"latitude": {Text: l.Latitude, Same: sameNumber}, "longitude": {Text: l.Longitude, Same: sameNumber},

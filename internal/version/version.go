@@ -26,7 +26,7 @@ var version string
 // unknown is the version of a program that was built without one.
 const unknown = "v0.0.0-dev"
 
-// String is the version: the linker's, or else the module's, or else one that
+// String returns the version: the linker's, or else the module's, or else one that
 // says development, with the commit if it is known.
 func String() string {
 	if version != "" {
