@@ -99,7 +99,7 @@ func (w *env) measurePhase(ctx context.Context, phase func(context.Context) erro
 	return phaseResult{calls: calls.total(), took: took}, err
 }
 
-// compareOwn is the provider's turn. Its look at what has not changed is what it does in a minute.
+// compareOwn measures the provider. Its look at what has not changed is what it does in a minute.
 func (b *bench) compareOwn(ctx context.Context, t *table) (err error) {
 	w, ctx, err := b.open(ctx, newCluster(0))
 	if err != nil {

@@ -93,7 +93,8 @@ func (b *bench) at(ctx context.Context, n int, steady, by, start *table) (err er
 	return nil
 }
 
-// memoryOf the provider, as the garbage collector has it in a container with the chart's limit, for as many Machines as that is meant for.
+// memoryOf returns the memory of the provider, as the garbage collector has it in a container with the chart's limit, for as many Machines
+// as that is meant for.
 func memoryOf(n int) []string {
 	if n > boundMachines {
 		return nil

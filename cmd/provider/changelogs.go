@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/version"
 )
 
-// changeLogOptions say where changes are recorded; nil if they are not.
+// changeLogOptions returns where changes are recorded; nil if they are not.
 func changeLogOptions(o options) (*xpcontroller.ChangeLogOptions, error) {
 	if !o.EnableChangeLogs {
 		return nil, nil

@@ -173,7 +173,7 @@ func (o *writeCommand) write(finds []importer.Find) error {
 	return errors.Join(err(os.Stdout, finds), importer.WriteReport(os.Stderr, finds), o.report(finds))
 }
 
-// report is written to a file, if there is one.
+// report writes the report to a file, if there is one.
 func (o *writeCommand) report(finds []importer.Find) error {
 	if o.Report == "" {
 		return nil

@@ -90,7 +90,7 @@ func (o *options) origin(saved bool) string {
 	return "cannot start"
 }
 
-// greet says how the server is reached.
+// greet writes how the server is reached.
 func (o *options) greet(out io.Writer, s *simulator.Server, saved bool) {
 	fmt.Fprintf(out, "pve-simulator listens on %s\n", s.URL())
 	fmt.Fprintf(out, "  page     %s/\n", s.URL())

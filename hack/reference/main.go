@@ -100,7 +100,7 @@ func read(file string) (definition, error) {
 	return d, errors.Wrapf(yaml.UnmarshalStrict(raw, &d.CustomResourceDefinition), "cannot parse %q", file)
 }
 
-// Kind that is defined.
+// Kind returns the kind that is defined.
 func (d definition) Kind() string { return d.Spec.Names.Kind }
 
 // APIVersion returns the API version of its objects.

@@ -167,7 +167,7 @@ func merge(all, more []section) []section {
 	return all
 }
 
-// with the fields and rules of the same section elsewhere.
+// with returns the section with the fields and rules of the same section elsewhere.
 func (s section) with(o section) section {
 	for _, f := range o.Fields {
 		i := slices.IndexFunc(s.Fields, f.same)

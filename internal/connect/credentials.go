@@ -78,7 +78,7 @@ func (in reader) keys(ctx context.Context, o object) (proxmox.Credentials, error
 	return formOf(values, o.String())
 }
 
-// document is credentials in one key of the Secret: JSON, or a token as PVE
+// document returns the credentials in one key of the Secret: JSON, or a token as PVE
 // writes it.
 func (in reader) document(ctx context.Context, o object, key string) (proxmox.Credentials, error) {
 	b, err := in.objects.value(ctx, o, key)

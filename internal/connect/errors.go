@@ -22,7 +22,7 @@ import "github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 // has to repair.
 type configurationError struct{ error }
 
-// Unwrap is the error itself.
+// Unwrap returns the error itself.
 func (e configurationError) Unwrap() error { return e.error }
 
 // IsConfiguration reports whether there was no connection because of the provider

@@ -80,7 +80,7 @@ func (c *Connector) OnChange(kind schema.GroupKind, fn func(client.ObjectKey)) {
 	c.ofConfig[kind] = append(c.ofConfig[kind], fn)
 }
 
-// changed tells that something has changed that the configuration refers to.
+// changed tells the subscribers that something has changed that the configuration refers to.
 func (c *Connector) changed(r reference) {
 	c.mu.Lock()
 	told := c.ofConfig[r.kind]
@@ -98,7 +98,7 @@ func (c *Connector) OnRecovered(fn func(used func(resource.Managed) bool)) {
 	c.ofRecovery = append(c.ofRecovery, fn)
 }
 
-// Recovered tells that resources which failed because of the configuration had
+// Recovered tells the subscribers that resources which failed because of the configuration had
 // better try again.
 func (c *Connector) Recovered(k Key) {
 	r := k.reference()

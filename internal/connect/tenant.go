@@ -72,7 +72,7 @@ func (c *Connector) confine(ctx context.Context, mg resource.Managed, r referenc
 	return nil
 }
 
-// recordsOf a connection whose configuration has tenants.
+// recordsOf sets the records of a connection whose configuration has tenants.
 func (c *Connector) recordsOf(ctx context.Context, to *Connection) error {
 	if len(to.Config.Tenants) == 0 {
 		return nil

@@ -80,7 +80,7 @@ func notReady(format string, args ...any) error {
 	return &NotReadyError{Message: fmt.Sprintf(format, args...)}
 }
 
-// Missing is the wait for an Image that is not there.
+// Missing returns the wait for an Image that is not there.
 func Missing(name string) error { return notReady("image '%s' not found", name) }
 
 // A Replica is a file, or a template, that a VM can be made from.

@@ -109,7 +109,7 @@ func heading(find Find) string {
 	return b.String()
 }
 
-// plainYAML is JSON as YAML, its members in the same order.
+// plainYAML returns JSON as YAML, its members in the same order.
 func plainYAML(text []byte) ([]byte, error) {
 	var doc yaml.Node
 	text = bytes.ReplaceAll(text, []byte("\u0085"), []byte(`\u0085`)) // Which YAML takes for the end of a line.

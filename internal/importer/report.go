@@ -40,7 +40,7 @@ func (f Find) String() string {
 	return what + " " + strconv.Itoa(f.VMID) + name + " on node " + f.Node
 }
 
-// WriteTable of guests, for people.
+// WriteTable writes a table of guests, for people.
 func WriteTable(w io.Writer, finds []Find) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "VMID\tNAME\tNODE\tSTATUS\tPOOL\tTAGS\tMACHINE")
@@ -102,14 +102,14 @@ func (f Find) entry() entry {
 // MarshalJSON writes what is known of a guest, without its description.
 func (f Find) MarshalJSON() ([]byte, error) { return json.Marshal(f.entry()) }
 
-// WriteJSON of guests, for programs: a list.
+// WriteJSON writes guests as JSON, for programs: a list.
 func WriteJSON(w io.Writer, finds []Find) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(append([]Find{}, finds...))
 }
 
-// WriteYAML of guests, for programs: a list.
+// WriteYAML writes guests as YAML, for programs: a list.
 func WriteYAML(w io.Writer, finds []Find) error {
 	text, err := json.Marshal(append([]Find{}, finds...))
 	if err != nil {
@@ -123,7 +123,7 @@ func WriteYAML(w io.Writer, finds []Find) error {
 	return err
 }
 
-// WriteReport says in words what is in no manifest, and how many there are.
+// WriteReport writes in words what is in no manifest, and how many there are.
 func WriteReport(w io.Writer, finds []Find) error {
 	var b strings.Builder
 	written := 0

@@ -160,7 +160,7 @@ func (r *cached[T]) following(life context.Context, now func() time.Time) (*call
 	return f, r.patience(f, own, now)
 }
 
-// begin must be called with the lock held.
+// begin begins a reading. It must be called with the lock held.
 func (r *cached[T]) begin(life context.Context, f *call[T], now func() time.Time) {
 	r.current, f.stale, f.begun = f, r.stale, now()
 	go r.run(life, f, now)

@@ -87,7 +87,7 @@ func (c *Cluster) Handover(from *Cluster, others bool) {
 	c.notifyMissed()
 }
 
-// handover must be called with the lock held. Whose watch it is may be unclear.
+// handover hands over a watch. It must be called with the lock held. Whose watch it is may be unclear.
 func (c *Cluster) handover(key string, w *watch, unclear bool) {
 	if _, ok := c.watches[key]; ok {
 		return

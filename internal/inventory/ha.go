@@ -106,7 +106,7 @@ func (h *ha) HAStatus(ctx context.Context) (proxmox.HAStatus, error) {
 	return r.or(err)
 }
 
-// InvalidateHA tells that we have told HA something.
+// InvalidateHA invalidates what was read of HA, since we have changed it.
 func (h *ha) InvalidateHA() {
 	h.resources.invalidate()
 	h.status.invalidate()

@@ -56,7 +56,7 @@ func (o *objects) Objects(ctx context.Context, of proxmox.Collection, maxAge tim
 	return read(ctx, o.times, o.lists.of(of), maxAge)
 }
 
-// InvalidateObjects tells that we have changed an object of a collection.
+// InvalidateObjects invalidates what was read of a collection, since we have changed an object there.
 func (o *objects) InvalidateObjects(of proxmox.Collection) {
 	if of.Node != "" {
 		o.interfaces.of(of.Node).invalidate()
@@ -75,5 +75,5 @@ func (o *objects) PoolMembers(ctx context.Context, pool string, maxAge time.Dura
 	return read(ctx, o.times, o.members.of(pool), maxAge)
 }
 
-// InvalidatePoolMembers tells that we have changed the members of a pool.
+// InvalidatePoolMembers invalidates what was read of the members of a pool, since we have changed them.
 func (o *objects) InvalidatePoolMembers(pool string) { o.members.of(pool).invalidate() }

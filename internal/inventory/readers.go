@@ -76,7 +76,7 @@ func (c *Cluster) run() {
 	}
 }
 
-// again and again reads until that is not needed.
+// again reads again and again until that is not needed.
 func (c *Cluster) again(r *reader) {
 	for c.needed(r) {
 		c.mu.Lock()

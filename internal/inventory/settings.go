@@ -79,7 +79,7 @@ func (s *settings) ClusterOptions(ctx context.Context) (proxmox.Settings, error)
 	return read(ctx, s.times, &s.options, Stable)
 }
 
-// InvalidateOptions tells that we have changed the cluster's options.
+// InvalidateOptions invalidates what was read of the cluster's options, since we have changed them.
 func (s *settings) InvalidateOptions() { s.options.invalidate() }
 
 // NodeStatus returns what a node reports of itself. It is Stable, and read anew after the node was away or started again.
@@ -102,7 +102,7 @@ func (s *settings) NodeTimeZone(ctx context.Context, node string) (string, error
 	return read(ctx, s.times, s.zones.of(node), Stable)
 }
 
-// InvalidateNode tells that we have changed the settings of a node.
+// InvalidateNode invalidates what was read of the settings of a node, since we have changed them.
 func (s *settings) InvalidateNode(node string) {
 	s.configs.of(node).invalidate()
 	s.dns.of(node).invalidate()
@@ -130,7 +130,7 @@ func statesOf(r proxmox.Resources) *states {
 	return s
 }
 
-// detectChanges a list for what may have changed that it does not tell.
+// detectChanges searches a list for what may have changed that it does not tell.
 func (c *Cluster) detectChanges(r proxmox.Resources) {
 	now := statesOf(r)
 	c.mu.Lock()

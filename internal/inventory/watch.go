@@ -103,7 +103,7 @@ func (c *Cluster) Watches(key string, vmid int) bool {
 	return true
 }
 
-// InvalidateGuest tells that we have changed a guest, of which there is no sign: what others
+// InvalidateGuest invalidates what was read of a guest that we have changed, of which there is no sign: what others
 // know of it is read anew.
 func (c *Cluster) InvalidateGuest(vmid int) {
 	c.forgetGuests(func(id int) bool { return id == vmid })
@@ -112,7 +112,7 @@ func (c *Cluster) InvalidateGuest(vmid int) {
 // GuestChanged tells that a task of ours has changed a guest that others look after: whoever watches it looks at it anew.
 func (c *Cluster) GuestChanged(vmid int) { c.notify(changes{vmid: ChangeAll}) }
 
-// watch must be called with the lock held.
+// watch adds a watch. It must be called with the lock held.
 func (c *Cluster) watch(key string, w *watch) {
 	c.watches[key] = w
 	if c.watchers[w.vmid] == nil {

@@ -41,7 +41,7 @@ func (c clusters) collectors() []prometheus.Collector {
 	return []prometheus.Collector{c.nodes, c.connected}
 }
 
-// ClusterReached says that a cluster answered, and how many of its nodes are
+// ClusterReached records that a cluster answered, and how many of its nodes are
 // online. The name is that of its ProxmoxCluster, with its namespace if it has
 // one: team-a/lab. A provider configuration has its kind before that:
 // ProviderConfig/team-a/lab.
@@ -50,7 +50,7 @@ func (m *Metrics) ClusterReached(name string, nodes int) {
 	m.clusters.connected.WithLabelValues(name).Set(1)
 }
 
-// ClusterUnreachable says that a cluster did not answer, or not to us.
+// ClusterUnreachable records that a cluster did not answer, or not to us.
 func (m *Metrics) ClusterUnreachable(name string) {
 	m.clusters.nodes.WithLabelValues(name).Set(0)
 	m.clusters.connected.WithLabelValues(name).Set(0)

@@ -28,7 +28,7 @@ func newConditions() *prometheus.GaugeVec {
 	}, []string{"gvk", "condition", "status"})
 }
 
-// Conditions is how many resources of a kind have each condition in each status.
+// Conditions records how many resources of a kind have each condition in each status.
 func (m *Metrics) Conditions(gvk string, counts map[Condition]int) {
 	m.conditions.DeletePartialMatch(prometheus.Labels{"gvk": gvk})
 	for c, n := range counts {

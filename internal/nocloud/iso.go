@@ -74,7 +74,7 @@ func image(files []file) []byte {
 
 func sectors(bytes int) int { return (bytes + sector - 1) / sector }
 
-// both16 and both32 are numbers in both byte orders, little-endian first.
+// both16 and both32 return numbers in both byte orders, little-endian first.
 func both16(n int) []byte {
 	b := binary.LittleEndian.AppendUint16(nil, uint16(n)) //nolint:gosec // Small.
 	return binary.BigEndian.AppendUint16(b, uint16(n))    //nolint:gosec // Small.
@@ -183,7 +183,7 @@ func attributes(mode int) []byte {
 	return b
 }
 
-// extensionReference says that system use is Rock Ridge's.
+// extensionReference returns the entry which says that system use is Rock Ridge's.
 func extensionReference() []byte {
 	const id, description, source = "RRIP_1991A", "THE ROCK RIDGE INTERCHANGE PROTOCOL PROVIDES SUPPORT FOR POSIX FILE SYSTEM SEMANTICS",
 		"PLEASE CONTACT DISC PUBLISHER FOR SPECIFICATION SOURCE.  SEE PUBLISHER IDENTIFIER IN PRIMARY VOLUME DESCRIPTOR FOR CONTACT INFORMATION."

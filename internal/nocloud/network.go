@@ -66,7 +66,7 @@ type subnet struct {
 	Gateway string `json:"gateway,omitempty"`
 }
 
-// network is network-config, or nil if the guest configures networks by itself. It
+// network returns network-config, or nil if the guest configures networks by itself. It
 // is version 1, as in PVE's own drive: version 2 has no word for SLAAC that brings an
 // interface up in every guest, and some that are no cloud-init read version 1 only.
 func (d Data) network() ([]byte, error) {

@@ -54,7 +54,7 @@ func (p Ref) Uncertain(now time.Time) bool { return now.Before(p.UncertainUntil)
 // Is reports whether two references are to one image.
 func (p Ref) Is(o Ref) bool { return p.Node == o.Node && p.Volume == o.Volume }
 
-// Storage that the image is on.
+// Storage returns the storage that the image is on.
 func (p Ref) Storage() string {
 	s, _, _ := strings.Cut(p.Volume, ":")
 	return s

@@ -27,7 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// peers are the occupants that are Machines of the same namespace.
+// peers yields the occupants that are Machines of the same namespace.
 func (p problem) peers(yield func(Occupant) bool) {
 	for _, o := range p.occupants {
 		if o.ID != "" && o.ID != p.ID && o.Namespace == p.Namespace && !yield(o) {

@@ -102,7 +102,7 @@ func (b *bonding) add(key string, apart bool, belongs func(Occupant) bool) {
 	}
 }
 
-// mutual are the bonds of those that have the same rule about each other.
+// mutual adds the bonds of those that have the same rule about each other.
 func (b *bonding) mutual() {
 	b.add("group "+group(b.self.Rules), true, func(o Occupant) bool {
 		return spreadRequired(o.Rules) && group(o.Rules) == group(b.self.Rules)
@@ -115,7 +115,7 @@ func (b *bonding) mutual() {
 	}
 }
 
-// pair is a bond of two, unless one of more holds them already.
+// pair adds a bond of two, unless one of more holds them already.
 func (b *bonding) pair(o Occupant, apart bool) {
 	held := slices.ContainsFunc(b.bonds, func(x Bond) bool {
 		return x.Apart == apart && slices.ContainsFunc(x.Members, func(m Occupant) bool { return m.ID == o.ID })
@@ -145,7 +145,7 @@ func (b *bonding) follows(one, other Occupant) bool {
 	})
 }
 
-// leader is whom a Machine is with by a term: the first that the term means on the
+// leader returns whom a Machine is with by a term: the first that the term means on the
 // same node. Those that have the term too need none, for they are one bond.
 func (b *bonding) leader(one Occupant, t v1alpha1.MachineAffinityTerm) string {
 	first := ""

@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package placement decides which node of a PVE cluster a new VM goes to, and
-// says why. It asks nobody: all it knows is in its arguments, and the same
+// says why. It makes no calls: all it needs is in its arguments, and the same
 // arguments in whatever order give the same answer.
 package placement
 

@@ -70,7 +70,7 @@ type need struct {
 // own is what stands for a role where the built-in ones have too much.
 const own = "of your own with it"
 
-// needs are taken from the permissions in the API's description.
+// needs returns the needs, which are taken from the permissions in the API's description.
 func needs() []need {
 	return []need{
 		{FeatureObserve, "/vms", []string{"VM.Audit"}, "PVEAuditor"},

@@ -239,7 +239,7 @@ func (c GuestAPI) Configure(ctx context.Context, ref Ref, change Change) error {
 	return c.vm(ctx, ref, r, nil)
 }
 
-// ConfigureAsync is Configure as a task, for changes that allocate, import or
+// ConfigureAsync does what Configure does in a task, for changes that allocate, import or
 // remove disks. The UPID is empty if PVE needed no task, or nothing was to do.
 func (c GuestAPI) ConfigureAsync(ctx context.Context, ref Ref, change Change) (UPID, error) {
 	if change.Empty() {

@@ -162,7 +162,7 @@ func (n NIC) String() string {
 	return n.Model + "=" + n.MAC + "," + p.String()
 }
 
-// Bridge that the NIC is attached to, or empty.
+// Bridge returns the bridge that the NIC is attached to, or empty.
 func (n NIC) Bridge() string { return n.Options.Get("bridge") }
 
 // Equal reports whether both are the same NIC. The case of MAC addresses, which PVE

@@ -143,7 +143,7 @@ func ProblemOf(err error) Problem {
 	return e.Problem
 }
 
-// Unwrap is the context's error if that ended the call.
+// Unwrap returns the context's error if that ended the call.
 func (e *Error) Unwrap() error { return e.cause }
 
 // A TaskError says how a task failed.

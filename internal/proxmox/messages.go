@@ -235,7 +235,7 @@ type Privilege struct {
 // String returns the privilege as PVE names it.
 func (p Privilege) String() string { return "(" + p.Path + ", " + strings.Join(p.Names, "|") + ")" }
 
-// Denial is the error of a call that was not made, for it would be refused: in the words
+// Denial returns the error of a call that was not made, for it would be refused: in the words
 // in which PVE refuses it, but with all privileges that are missing.
 func Denial(op string, missing ...Privilege) error {
 	words := make([]string, 0, len(missing))

@@ -83,7 +83,7 @@ func (t Task) Warnings() int {
 	return n
 }
 
-// Err is a *TaskError if the task ended without success, with the log's lines if
+// Err returns a *TaskError if the task ended without success, with the log's lines if
 // there are any. It is nil for a running task.
 func (t Task) Err(log ...string) error {
 	if t.Running || t.OK() {
@@ -136,7 +136,7 @@ func unix(seconds integer) time.Time {
 	return time.Unix(int64(seconds), 0)
 }
 
-// Task is one look at a task; it does not wait. A task that was just started may
+// Task looks once at a task; it does not wait. A task that was just started may
 // not be visible yet: IsNoSuchTask. The log of a task is on its own node, which
 // must be online.
 func (c TaskAPI) Task(ctx context.Context, u UPID) (Task, error) {
@@ -329,7 +329,7 @@ func (u UPID) Valid() bool {
 // Node returns the name of the node that runs the task.
 func (u UPID) Node() string { return u.part(upidNode) }
 
-// Type is PVE's type of the task, such as qmstart.
+// Type returns PVE's type of the task, such as qmstart.
 func (u UPID) Type() string { return u.part(upidType) }
 
 // ID returns what the task works on: the VMID for tasks of VMs. It may be empty.
@@ -338,7 +338,7 @@ func (u UPID) ID() string { return u.part(upidID) }
 // User returns the user or the API token that started the task.
 func (u UPID) User() string { return u.part(upidUser) }
 
-// Start is when the task started, to the second.
+// Start returns when the task started, to the second.
 func (u UPID) Start() time.Time {
 	s, err := strconv.ParseInt(u.part(upidStart), 16, 64)
 	if err != nil {

@@ -37,7 +37,7 @@ const (
 	listedWithin = time.Minute
 )
 
-// Waiting is closed when what was refused since too many tasks of ours run may be
+// Waiting returns a channel that is closed when what was refused since too many tasks of ours run may be
 // tried again. It is false for errors of another kind.
 func Waiting(err error) (<-chan struct{}, bool) {
 	var e *Error
@@ -163,7 +163,7 @@ func (t *taskLimiter) wait(r request, w *waiter, limit string) *Error {
 	}
 }
 
-// leave tells which task a turn was taken for, or that there is none.
+// leave notes which task a turn was taken for, or that there is none.
 func (t *taskLimiter) leave(turn int, u UPID) {
 	if turn == 0 {
 		return

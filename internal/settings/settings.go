@@ -75,7 +75,7 @@ func (d Declared) Set(name string, value *string) {
 	d.SetSame(name, value, nil)
 }
 
-// SetSame is Set for a value that has several forms.
+// SetSame declares, as Set does, a value that has several forms.
 func (d Declared) SetSame(name string, value *string, same func(a, b string) bool) {
 	if value != nil {
 		d[name] = Setting{Whole: Value{Text: *value, Same: same}}
@@ -96,7 +96,7 @@ func (d Declared) SetParts(name, defaultPart string, parts map[string]*string) {
 	}
 }
 
-// Compare says how texts of a declared part are compared.
+// Compare sets how texts of a declared part are compared.
 func (d Declared) Compare(name, part string, same func(a, b string) bool) {
 	if v, ok := d[name].Parts[part]; ok {
 		v.Same = same
@@ -104,7 +104,7 @@ func (d Declared) Compare(name, part string, same func(a, b string) bool) {
 	}
 }
 
-// Require says that PVE takes no other part of a declared setting without this
+// Require sets that PVE takes no other part of a declared setting without this
 // one, and what is put there when it is reset.
 func (d Declared) Require(name, part, value string) {
 	if s, ok := d[name]; ok {
@@ -199,7 +199,7 @@ func (d Declared) Reset(seen proxmox.Settings) (proxmox.Change, error) {
 	return c, nil
 }
 
-// with the change of one setting.
+// with adds the change of one setting.
 func with(c proxmox.Change, name, before, after string) proxmox.Change {
 	switch {
 	case before == after:
@@ -277,7 +277,7 @@ const longestShown = 256
 // hidden stands for a value that is not shown.
 const hidden = "********"
 
-// Differences show a change of the declared settings.
+// Differences returns a change of the declared settings.
 func (d Declared) Differences(c proxmox.Change, seen proxmox.Settings) []v1alpha1.OptionDifference {
 	var out []v1alpha1.OptionDifference
 	for _, name := range c.Names() {

@@ -33,7 +33,7 @@ func (t *Tracker) RefuseAt(m Object, what, digest string, err error) {
 	r.refusals[what] = refusal{digest: digest, err: err}
 }
 
-// RefusedAt is the error with which PVE has refused a call at this digest of the VM's configuration; nil if it has not.
+// RefusedAt returns the error with which PVE has refused a call at this digest of the VM's configuration; nil if it has not.
 func (t *Tracker) RefusedAt(m Object, what, digest string) error {
 	t.records.Lock()
 	defer t.records.Unlock()

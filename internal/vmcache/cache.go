@@ -119,7 +119,7 @@ func New(now func() time.Time, safety time.Duration) *Cache {
 	return &Cache{now: now, fullResync: safety}
 }
 
-// at is the entry of a Machine, for the time of a function.
+// at calls a function with the entry of a Machine, for the time of a function.
 func (s *Cache) at(m objectstate.Object, do func(*entry)) {
 	s.all.Lock()
 	defer s.all.Unlock()
@@ -198,7 +198,7 @@ func (s *Cache) Version(m objectstate.Object, id qemu.Identity, at inventoryWatc
 	return version
 }
 
-// next is when a VM is read again come what may. After a restart all are read about
+// next returns when a VM is read again come what may. After a restart all are read about
 // at once: the next time they are spread evenly, as many a minute as ever after.
 func (s *Cache) next(first bool) time.Time {
 	jitter := s.fullResync / 5

@@ -33,7 +33,7 @@ type Watcher struct {
 	Wake  func()
 }
 
-// Changed says that others have done something to the VM.
+// Changed notes that others have done something to the VM.
 func (p Watcher) Changed(what inventory.Change) {
 	dirtied := DirtyAll
 	if what == inventory.ChangeConfig {
@@ -69,7 +69,7 @@ func (p Watcher) Missed() {
 // what was read because of them: 10, 30, 70 seconds … 40 minutes.
 const firstMismatch = 10 * time.Second
 
-// Since is when the VM was read or changed last, and until when lists are of no use that
+// Since returns when the VM was read or changed last, and until when lists are of no use that
 // say what they said.
 func (p Watcher) Since() (changed, until time.Time) {
 	p.Cache.all.Lock()

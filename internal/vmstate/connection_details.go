@@ -56,7 +56,7 @@ func (v *VM) port() string {
 	return "22"
 }
 
-// consoleURL is PVE's page with the VM's console, which asks for a login.
+// consoleURL returns PVE's page with the VM's console, which asks for a login.
 func (v *VM) consoleURL(endpoint string) string {
 	q := url.Values{"console": {"kvm"}, "novnc": {"1"}, "vmid": {strconv.Itoa(v.VMID)}, "vmname": {v.Config["name"]}, "node": {v.Node}}
 	return strings.TrimSuffix(strings.TrimSuffix(strings.TrimRight(endpoint, "/"), "/api2/json"), "/") + "/?" + q.Encode()

@@ -88,7 +88,7 @@ func (v *VM) Observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Ti
 // jitter is how far apart two looks may see the start of one VM.
 const jitter = 10 * time.Second
 
-// startedAt is when the VM was started: as before, if that is about the same.
+// startedAt returns when the VM was started: as before, if that is about the same.
 func startedAt(before *metav1.Time, at time.Time) *metav1.Time {
 	if before != nil && at.Sub(before.Time).Abs() <= jitter {
 		return before
@@ -99,7 +99,7 @@ func startedAt(before *metav1.Time, at time.Time) *metav1.Time {
 // uptimeSlack is by how many seconds an uptime may be off, or by a tenth of it.
 const uptimeSlack = 600
 
-// uptime is as before if nothing else has changed and it is off by little: an
+// uptime returns the uptime as before if nothing else has changed and it is off by little: an
 // unchanged VM is not written to the API server at each look.
 func uptime(before *int64, seconds int64, same bool) *int64 {
 	if same && before != nil && seconds >= *before && seconds-*before < max(uptimeSlack, *before/10) {
@@ -120,7 +120,7 @@ func (v *VM) StatusLasts(o *v1alpha1.MachineObservation) time.Duration {
 	return min(evaluatedWithin, max(uptimeSlack*time.Second, shown/10)-(v.Status.Uptime-shown))
 }
 
-// usage is as before if nothing else has changed: it changes all the time, and the status is not
+// usage returns the usage as before if nothing else has changed: it changes all the time, and the status is not
 // written for that alone.
 func (v *VM) usage(before *v1alpha1.MachineUsageObservation, same bool) *v1alpha1.MachineUsageObservation {
 	u := v.Usage
@@ -151,7 +151,7 @@ func (v *VM) Phase() v1alpha1.MachinePhase {
 	return v1alpha1.MachineStopped
 }
 
-// PowerState is QEMU's own state of a running VM, since it may be paused.
+// PowerState returns QEMU's own state of a running VM, since it may be paused.
 func (v *VM) PowerState() string {
 	if v.Lock() == lockSuspended {
 		return "suspended"

@@ -97,7 +97,7 @@ func (v *VM) Stuck() string {
 		"and its remains are removed on the node by \"qm unlock %d && qm destroy %d\"", v.VMID, v.Node, v.Lock(), v.VMID, v.VMID)
 }
 
-// Locked says that a VM is locked, and what lifts the lock.
+// Locked returns that a VM is locked, and what lifts the lock.
 func Locked(vmid int, lock string) string {
 	if lock == lockSuspended {
 		return fmt.Sprintf("VM %d is locked (%s): start it, which lifts the lock", vmid, lock)
@@ -250,7 +250,7 @@ func (v *VM) Halted() bool {
 //nolint:gochecknoglobals // A constant.
 var haltedStates = []string{QMPPaused, "io-error", QMPInternalError, QMPPanicked}
 
-// MissingBootDisk says that the VM has disks and none is attached; empty if one is, or if it
+// MissingBootDisk returns that the VM has disks and none is attached; empty if one is, or if it
 // has none at all.
 func (v *VM) MissingBootDisk() string {
 	unused := v.Config.Unused()

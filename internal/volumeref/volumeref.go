@@ -113,7 +113,7 @@ type Handover struct {
 	Task  proxmox.UPID `json:"task,omitempty"`
 }
 
-// Words say what a handover does.
+// Words returns what a handover does.
 func (h *Handover) Words() string {
 	if h.Storage != "" {
 		return fmt.Sprintf("the disk is moved to storage %s", h.Storage)

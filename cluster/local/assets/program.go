@@ -46,7 +46,7 @@ type Set struct {
 	stamps func(version string) []string
 }
 
-// ControlPlane is Kubernetes, as far as the launcher runs it.
+// ControlPlane returns Kubernetes, as far as the launcher runs it.
 func ControlPlane() Set {
 	return Set{name: "the control plane", pin: "k8s.io/kubernetes", stamps: kubernetesStamps, programs: []program{
 		{name: Etcd, pkg: "go.etcd.io/etcd/server/v3", cold: 80 * time.Second},
@@ -55,7 +55,7 @@ func ControlPlane() Set {
 	}}
 }
 
-// CrossplaneCore is Crossplane without any package. It reports its version because packages require one.
+// CrossplaneCore returns Crossplane without any package. It reports its version because packages require one.
 func CrossplaneCore() Set {
 	return Set{name: "Crossplane", pin: CrossplaneModule, stamps: crossplaneStamps, programs: []program{
 		{name: Crossplane, pkg: CrossplaneModule + "/cmd/crossplane", cold: 60 * time.Second},

@@ -56,7 +56,7 @@ func KeyOf(u *unstructured.Unstructured) Key {
 	return Key{Namespace: u.GetNamespace(), Name: u.GetName()}
 }
 
-// Arguments name the Machine for kubectl.
+// Arguments returns the arguments that name the Machine for kubectl.
 func (k Key) Arguments() []string {
 	if k.Namespace == "" {
 		return []string{"machines." + ClusterGroup, k.Name}

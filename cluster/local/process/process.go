@@ -151,7 +151,7 @@ func (p *Process) Log() string { return p.spec.Log }
 // Pid is the program's process id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
-// Exited is closed when the program has ended.
+// Exited returns a channel that is closed when the program has ended.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
 // Failure returns the error with which the program ended, or nil if it runs or ended with exit status 0.

@@ -180,7 +180,8 @@ func (v variables) ca(readFile func(string) ([]byte, error)) (string, error) {
 	return string(b), nil
 }
 
-// connectionVariables are not handed on to the provider: they hold secrets, or would have it make a connection of its own.
+// connectionVariables returns the variables that are not handed on to the provider: they hold secrets, or would have it make a connection
+// of its own.
 func connectionVariables() []string {
 	return []string{
 		"PROXMOX_TOKEN", "PVE_TOKEN", "PROXMOX_TOKEN_SECRET", "PVE_TOKEN_SECRET", "PROXMOX_PASSWORD", "PVE_PASSWORD", "PROXMOX_ENDPOINT", "PVE_ENDPOINT",

@@ -32,7 +32,7 @@ func workerAttributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true}
 }
 
-// isolate fails: only Linux has network namespaces.
+// isolate returns an error: only Linux has network namespaces.
 func isolate(*syscall.SysProcAttr) error { return errors.New("cannot isolate a task: it needs Linux") }
 
 // startLoopback does nothing: no task is isolated here.

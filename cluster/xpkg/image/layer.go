@@ -78,7 +78,7 @@ type entry struct {
 	content []byte
 }
 
-// headers are sorted by name, so that folders come before what they hold.
+// headers returns the headers sorted by name, so that folders come before what they hold.
 func headers(files []File, changed time.Time) []entry {
 	byName := map[string]entry{}
 	for _, f := range files {

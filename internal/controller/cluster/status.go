@@ -44,7 +44,7 @@ type view struct {
 	ha           *proxmox.HAStatus // nil if the user may not see it
 }
 
-// readCluster at the cluster. What the user may not see of HA is left out. A network that is
+// readCluster reads the cluster. What the user may not see of HA is left out. A network that is
 // missing is looked for once more before that is said.
 func readCluster(ctx context.Context, a config.Access, m Cluster) (*view, error) {
 	s := &view{bridges: map[string][]proxmox.Bridge{}}
@@ -265,7 +265,7 @@ func wantedStorage(name string, storages []v1alpha1.ProxmoxClusterStorage) strin
 	return ""
 }
 
-// wantedNetwork must be on all nodes whose networks are known.
+// wantedNetwork returns the network that must be on all nodes whose networks are known.
 func (s *view) wantedNetwork(name string, networks []v1alpha1.ProxmoxClusterNetwork) string {
 	i := slices.IndexFunc(networks, func(n v1alpha1.ProxmoxClusterNetwork) bool { return n.Name == name })
 	if i < 0 {

@@ -65,7 +65,7 @@ type env struct {
 	record      event.Recorder
 }
 
-// access over a connection, if there is one.
+// access returns the access over a connection, if there is one.
 func (e env) access(to *connect.Connection, fresh bool) Access {
 	a := Access{Fresh: fresh, Kube: e.kube, Scope: e.scope, Metrics: e.metrics}
 	if to != nil {

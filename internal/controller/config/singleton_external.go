@@ -183,7 +183,7 @@ func (e *singleton[R, S, O]) calm(o *O) O {
 	return c
 }
 
-// Create is for nothing: what does not exist is an error of Observe.
+// Create does nothing: what does not exist is an error of Observe.
 func (e *singleton[R, S, O]) Create(context.Context, R) (managed.ExternalCreation, error) {
 	return managed.ExternalCreation{}, errors.New("a " + e.table.Kind + " stands for what Proxmox VE has by itself: it cannot be created")
 }
@@ -272,7 +272,7 @@ func (e *singleton[R, S, O]) Delete(ctx context.Context, r R) (managed.ExternalD
 // Disconnect does nothing: connections are shared.
 func (e *singleton[R, S, O]) Disconnect(context.Context) error { return nil }
 
-// unreachable is what there is to say of what cannot be looked at.
+// unreachable shows what cannot be looked at.
 func (e *singleton[R, S, O]) unreachable(r R, err error) {
 	if e.table.Unreachable != nil {
 		e.table.Unreachable(e.to, r)

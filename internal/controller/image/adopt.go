@@ -83,7 +83,7 @@ func (e *external) adopt(ctx context.Context, m Image, v *view) error {
 	return e.save(ctx, m, v)
 }
 
-// adoptFiles of the name, wherever there are any.
+// adoptFiles adopts the files of the name, wherever there are any.
 func (e *external) adoptFiles(ctx context.Context, m Image, v *view, rev *revision) error {
 	if !fetches(m.Parameters()) {
 		return nil

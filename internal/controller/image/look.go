@@ -265,7 +265,7 @@ func (e *external) lookForRevision(p *v1alpha1.ImageParameters, v *view) error {
 	return nil
 }
 
-// lookAtFiles of the newest revision, at the places that are to have one and at those
+// lookAtFiles looks at the files of the newest revision, at the places that are to have one and at those
 // that are to have none any more.
 func (e *external) lookAtFiles(ctx context.Context, m Image, v *view, rev *revision) error {
 	if !fetches(m.Parameters()) {
@@ -466,7 +466,7 @@ func (e *external) lookForVolume(ctx context.Context, volume string, v *view) er
 	return nil
 }
 
-// lookAtTemplates of the newest revision.
+// lookAtTemplates looks at the templates of the newest revision.
 func (e *external) lookAtTemplates(ctx context.Context, m Image, v *view, rev *revision) error {
 	p := m.Parameters()
 	if p.Template == nil {

@@ -157,7 +157,7 @@ func (e *external) templateParams(m Image, t *template, volume string) (proxmox.
 	return params, nil
 }
 
-// machineParameters describe the template as a Machine would.
+// machineParameters describes the template as a Machine would.
 func machineParameters(m Image, t *template, volume string) *v1alpha1.MachineParameters {
 	w := m.Parameters().Template
 	p := &v1alpha1.MachineParameters{

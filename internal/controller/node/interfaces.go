@@ -40,8 +40,8 @@ type machine interface {
 	Observation() *v1alpha1.MachineObservation
 }
 
-// readUsers of the interfaces of the node: what stands upon them, and the Machines that have NICs on them. Of a namespaced resource, Machines of
-// other namespaces are counted only.
+// readUsers reads the users of the interfaces of the node: what stands upon them, and the Machines that have NICs on them. Of a namespaced
+// resource, Machines of other namespaces are counted only.
 func (s *view) readUsers(ctx context.Context, a config.Access, n Node) error {
 	all, err := a.Inventory.NodeInterfaces(ctx, s.node.Name, inventory.Stable)
 	if err != nil {

@@ -58,7 +58,7 @@ type view struct {
 	others     map[string]int
 }
 
-// readNode at the node. The cluster is asked first, since a node that is offline
+// readNode reads the node at the node itself. The cluster is asked first, since a node that is offline
 // answers late or never.
 func readNode(ctx context.Context, a config.Access, n Node) (*view, error) {
 	name := meta.GetExternalName(n)
@@ -136,7 +136,7 @@ func (s *view) readCluster(ctx context.Context, a config.Access) error {
 	return err
 }
 
-// readStatus is what the node says of itself.
+// readStatus reads what the node says of itself.
 func (s *view) readStatus(ctx context.Context, a config.Access) error {
 	var err error
 	if s.status, err = a.Inventory.NodeStatus(ctx, s.node.Name); err != nil {

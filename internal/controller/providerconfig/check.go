@@ -184,7 +184,7 @@ func (c *checker) save(ctx context.Context, before, pc Config) error {
 	return errors.Wrap(client.IgnoreNotFound(err), "cannot show what was found")
 }
 
-// tell of what is another than before, in an event each.
+// tell tells what is another than before, in an event each.
 func (c *checker) tell(before, pc Config) {
 	insecure := pc.GetCondition(v1alpha1.TypeCertificateVerified)
 	if insecure.Status == corev1.ConditionFalse && before.GetCondition(insecure.Type).Status != insecure.Status {
@@ -229,7 +229,7 @@ func isTrue(pc Config, t xpv2.ConditionType) bool {
 	return pc.GetCondition(t).Status == corev1.ConditionTrue
 }
 
-// next is when to check again.
+// next returns when to check again.
 func (c *checker) next(name client.ObjectKey, pc Config) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

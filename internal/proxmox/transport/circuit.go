@@ -71,7 +71,7 @@ func (c *circuit) enter() *Failure {
 	return nil
 }
 
-// leave says how a request went that entered.
+// leave notes how a request went that entered.
 func (c *circuit) leave(v outcome, f *Failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

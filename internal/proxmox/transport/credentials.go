@@ -103,7 +103,7 @@ func (c Credentials) Format(s fmt.State, _ rune) {
 	_, _ = s.Write([]byte(c.String()))
 }
 
-// LogValue is String, for structured logs.
+// LogValue returns what String does, for structured logs.
 func (c Credentials) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // MarshalJSON writes String, so that a dump shows no secret.

@@ -302,7 +302,7 @@ func (f *failover) try(r *http.Request, to *url.URL) (*http.Response, bool, erro
 	return resp, connected.Load() && !certificateRefused(err), err
 }
 
-// below is u, which starts with root, at another endpoint.
+// below returns u, which starts with root, at another endpoint.
 func below(to, u *url.URL) *url.URL {
 	out := *u
 	out.Scheme, out.Host = to.Scheme, to.Host

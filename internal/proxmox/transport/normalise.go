@@ -76,7 +76,7 @@ func statusOfBroken(status int) int {
 	return status
 }
 
-// judge is nil for a success with a JSON object, otherwise what went wrong.
+// judge returns nil for a success with a JSON object, otherwise what went wrong.
 func judge(resp *http.Response, body []byte) *Failure {
 	f := &Failure{Status: resp.StatusCode, Message: reason(resp), Sent: true}
 	ok := resp.StatusCode >= 200 && resp.StatusCode < 300

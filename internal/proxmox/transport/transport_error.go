@@ -200,7 +200,7 @@ func validFor(c *x509.Certificate) string {
 	return ", but for " + strings.Join(names, ", ")
 }
 
-// tlsRefusal is the alert with which the server ended the connection, if it did.
+// tlsRefusal returns the alert with which the server ended the connection, if it did.
 func tlsRefusal(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "remote error" {
@@ -222,7 +222,7 @@ func timedOut(err error) bool {
 	return errors.As(err, &e) && e.Timeout()
 }
 
-// contextCause is the context's error if that is why err happened.
+// contextCause returns the context's error if that is why err happened.
 func contextCause(err error) error {
 	for _, c := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, c) {

@@ -45,27 +45,27 @@ func (f *Error) Error() string {
 	return f.Message + "\n" + strings.Join(lines, "\n")
 }
 
-// Errorf is the error of a call that fails with a plain message: status 500.
+// Errorf returns the error of a call that fails with a plain message: status 500.
 func Errorf(format string, args ...any) error {
 	return &Error{Status: http.StatusInternalServerError, Message: fmt.Sprintf(format, args...)}
 }
 
-// Modified is the error of a change to something that has changed since its digest was read.
+// Modified returns the error of a change to something that has changed since its digest was read.
 func Modified() error {
 	return Errorf("detected modified configuration - file changed by other user? Try again.")
 }
 
-// Param is the error of a call with one wrong parameter: status 400.
+// Param returns the error of a call with one wrong parameter: status 400.
 func Param(name, format string, args ...any) error {
 	return Params(map[string]string{name: fmt.Sprintf(format, args...)})
 }
 
-// Params is the error of a call with wrong parameters: status 400.
+// Params returns the error of a call with wrong parameters: status 400.
 func Params(params map[string]string) error {
 	return &Error{Status: http.StatusBadRequest, Message: "Parameter verification failed.", Params: params}
 }
 
-// Forbidden is the error of a call without permission: status 403. The detail names path and privilege, if there is one.
+// Forbidden returns the error of a call without permission: status 403. The detail names path and privilege, if there is one.
 func Forbidden(detail string) error {
 	msg := "Permission check failed"
 	if detail != "" {
@@ -74,7 +74,7 @@ func Forbidden(detail string) error {
 	return &Error{Status: http.StatusForbidden, Message: msg}
 }
 
-// NotSimulated is the answer to methods of the API that have no behaviour here.
+// NotSimulated returns the answer to methods of the API that have no behaviour here.
 func NotSimulated(verb, path string) error {
 	return &Error{Status: http.StatusNotImplemented, Message: fmt.Sprintf("Method '%s %s' is not simulated", verb, path)}
 }

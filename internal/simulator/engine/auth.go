@@ -132,7 +132,7 @@ func (s *Engine) tokenOwner(token string) (state.Identity, error) {
 	return who, nil
 }
 
-// NewTicket is signed text: PVE:user@realm:time::signature.
+// NewTicket returns a signed text: PVE:user@realm:time::signature.
 func (s *Engine) NewTicket(user string) string {
 	plain := "PVE:" + user + ":" + strings.ToUpper(strconv.FormatInt(s.Clock.Now().Unix(), 16))
 	return plain + "::" + s.sign(plain)

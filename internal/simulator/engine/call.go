@@ -240,7 +240,7 @@ func guestFile(node, vmid string) string {
 	return "/etc/pve/nodes/" + node + "/qemu-server/" + vmid + ".conf"
 }
 
-// unwritable is the error of a write to the file system of a cluster that has no majority.
+// unwritable returns the error of a write to the file system of a cluster that has no majority.
 func unwritable(path string) error {
 	return apierr.Errorf("unable to open file '%s.tmp.%d' - Permission denied", path, writer)
 }

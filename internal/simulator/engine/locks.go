@@ -115,7 +115,7 @@ const (
 	StorageLockWait = 10 * time.Second
 )
 
-// lockTimeout is what a call or task says when it did not get a lock.
+// lockTimeout returns what a call or task says when it did not get a lock.
 func lockTimeout(vmid int) error {
 	return apierr.Errorf("can't lock file '/var/lock/qemu-server/lock-%d.conf' - got timeout", vmid)
 }

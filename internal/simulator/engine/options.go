@@ -41,7 +41,7 @@ func (s *Engine) ConfigOption(key string) bool {
 // Parse reads a property string; one that cannot be read is empty. The caller may change the result.
 func (s *Engine) Parse(key, value string) map[string]string { return maps.Clone(s.Read(key, value)) }
 
-// Read is parse for callers that change nothing.
+// Read parses options for callers that change nothing.
 func (s *Engine) Read(key, value string) map[string]string {
 	p := s.Option(key)
 	if p == nil {

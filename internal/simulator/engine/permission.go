@@ -90,7 +90,7 @@ func (c *Call) checkPath(rule []any, params map[string]string) error {
 	return c.State.Check(c.Who, path, privileges...)
 }
 
-// CheckModify is the check for changes of the access control below a path.
+// CheckModify checks changes of the access control below a path.
 func (c *Call) CheckModify(rule []any, params map[string]string) error {
 	path := state.NormalPath(expand(text(rule[1]), params))
 	if path == "" {

@@ -153,7 +153,7 @@ func cloneAccess(o *engine.Op, cl *CloneRequest, source map[string]string) error
 	return nil
 }
 
-// notCloned are the options that belong to the source's history.
+// notCloned reports whether an option belongs to the source's history.
 func notCloned(key string) bool {
 	switch key {
 	case "parent", "snaptime", "vmstate", "snapstate", "runningcpu", "runningmachine", "running-nets-host-mtu", "template", "lock":

@@ -56,7 +56,7 @@ func UserData(g *state.Guest, hide bool) string {
 	return b.String()
 }
 
-// writeLogin tells how one logs in to the guest.
+// writeLogin writes how one logs in to the guest.
 func writeLogin(b *strings.Builder, g *state.Guest, hide bool) {
 	user, password := g.Config["ciuser"], g.Config["cipassword"]
 	if user != "" {

@@ -287,7 +287,7 @@ func (m *driveMaker) source(id string) (*state.Volume, error) {
 	return nil, apierr.Errorf("volume '%s' does not exist", id)
 }
 
-// inArchive tells of a volume that is a file of an OVA which OVA that is, and what format the file has.
+// inArchive returns of a volume that is a file of an OVA which OVA that is, and what format the file has.
 func inArchive(id string) (archive, format string) {
 	before, file, in := strings.Cut(id, ".ova/")
 	if !in {

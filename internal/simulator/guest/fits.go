@@ -37,7 +37,7 @@ func Fits(s *engine.Engine, config map[string]string) error {
 	return nil
 }
 
-// memoryFits is the beginning of PVE::QemuServer::Memory::config.
+// memoryFits checks what the beginning of PVE::QemuServer::Memory::config checks.
 func memoryFits(_ *engine.Engine, config map[string]string) error {
 	numa := config["numa"] == "1"
 	plugged := slices.Contains(strings.FieldsFunc(config["hotplug"], func(r rune) bool { return strings.ContainsRune(",; ", r) }), "memory")
@@ -50,7 +50,7 @@ func memoryFits(_ *engine.Engine, config map[string]string) error {
 	return nil
 }
 
-// devicesFit is a part of PVE::QemuServer::PCI::parse_hostpci_devices and of PVE::QemuServer::print_netdevice_full.
+// devicesFit checks what PVE::QemuServer::PCI::parse_hostpci_devices and PVE::QemuServer::print_netdevice_full check.
 func devicesFit(s *engine.Engine, config map[string]string) error {
 	q35 := strings.Contains(config["machine"], "q35")
 	for key, value := range config {
@@ -70,7 +70,7 @@ func devicesFit(s *engine.Engine, config map[string]string) error {
 	return nil
 }
 
-// firmwareFits is of PVE::QemuServer::CPUConfig::get_amd_sev_object and get_intel_tdx_object.
+// firmwareFits checks what PVE::QemuServer::CPUConfig::get_amd_sev_object and get_intel_tdx_object check.
 func firmwareFits(_ *engine.Engine, config map[string]string) error {
 	switch {
 	case config["bios"] == "ovmf":
@@ -85,7 +85,7 @@ func firmwareFits(_ *engine.Engine, config map[string]string) error {
 
 var clipboardType = regexp.MustCompile(`^(std|cirrus|vmware|virtio|qxl)`)
 
-// clipboardFits is PVE::QemuServer::assert_clipboard_config.
+// clipboardFits checks what PVE::QemuServer::assert_clipboard_config checks.
 func clipboardFits(s *engine.Engine, config map[string]string) error {
 	vga := s.Parse("vga", config["vga"])
 	if kind := vga["type"]; vga["clipboard"] == "vnc" && kind != "" && !clipboardType.MatchString(kind) {

@@ -144,7 +144,7 @@ func dropUsed(o *engine.Op, g *state.Guest) {
 	}
 }
 
-// fastOptions are put into force on a running VM without its noticing.
+// fastOptions returns the options that are put into force on a running VM without its noticing.
 func fastOptions() *regexp.Regexp {
 	return regexp.MustCompile(`^(description|hookscript|lock|migrate_downtime|migrate_speed|name|onboot|protection|shares|startup|tags|` +
 		`vmstatestorage|cicustom|cipassword|citype|ciuser|ciupgrade|nameserver|searchdomain|sshkeys|ipconfig\d+)$`)
@@ -269,7 +269,7 @@ func (h *hotplugger) sameBut(key, a, b string, but ...string) bool {
 	return maps.Equal(x, y)
 }
 
-// plugsNIC: the link and the bridge side change at any time, the device itself by unplugging it.
+// plugsNIC reports whether a change of a NIC takes place at once: the link and the bridge side change at any time, the device itself by unplugging it.
 func (h *hotplugger) plugsNIC(key, old, value string) bool {
 	if old == "" {
 		return h.features["network"]
@@ -301,7 +301,7 @@ func (h *hotplugger) plugsDrive(key, old, value string) (bool, string) {
 	return !slices.ContainsFunc(unpluggable(), waits), ""
 }
 
-// plugsNewDrive: before PVE plugs a drive it looks for its volume, and finds no name of one in that of an empty drive.
+// plugsNewDrive reports whether a new drive is plugged, and the problem: before PVE plugs one it looks for its volume, and finds no name of one in that of an empty drive.
 func (h *hotplugger) plugsNewDrive(d Drive, pluggable bool) (bool, string) {
 	if file := d.File(); pluggable && (file == "none" || file == "cdrom") {
 		return false, fmt.Sprintf("unable to parse volume ID '%s'", file)

@@ -131,7 +131,7 @@ type Migration struct {
 	Storages      *StorageMap
 }
 
-// MigrationEnd is how a task ends whose migration failed; a missing configuration and a lock are noticed before it begins.
+// MigrationEnd returns how a task ends whose migration failed; a missing configuration and a lock are noticed before it begins.
 func MigrationEnd(err error) error {
 	for _, early := range []string{"Configuration file", "VM is locked"} {
 		if strings.HasPrefix(err.Error(), early) {

@@ -51,7 +51,7 @@ func Startable(o *engine.Op, node string, vmid int, skipLock bool) error {
 	return devicesExist(o, g)
 }
 
-// noBridge is how a start fails without a bridge. Before PVE 9 only QEMU noticed.
+// noBridge returns how a start fails without a bridge. Before PVE 9 only QEMU noticed.
 func noBridge(o *engine.Op, bridge string) error {
 	if o.State.Version == "8.4" {
 		o.Logf("bridge '%s' does not exist", bridge)

@@ -107,7 +107,7 @@ func replicationDue(o *engine.Op, job map[string]string, r *state.Replica) bool 
 	return !next.IsZero() && !now.Before(next)
 }
 
-// NextSync is when a job is to run by its schedule.
+// NextSync returns when a job is to run by its schedule.
 func NextSync(job map[string]string, r *state.Replica) time.Time {
 	event, ok := schema.ParseCalendar(firstOf(job["schedule"], "*/15"))
 	if !ok {

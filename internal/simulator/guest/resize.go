@@ -73,7 +73,7 @@ func Resize(o *engine.Op, g *state.Guest, key, size string) error {
 	return nil
 }
 
-// resizeBase is what happens to the disk of a template: up to PVE 8 its file is read-only.
+// resizeBase returns what happens to the disk of a template: up to PVE 8 its file is read-only.
 func resizeBase(o *engine.Op, d Drive, v *state.Volume, bytes int64) error {
 	storage, name, _ := state.SplitVolume(d.File())
 	file := o.State.Storages[storage].FilePath("images", name)

@@ -149,7 +149,7 @@ func fileOf(name string) (content string, owner int, ok bool) {
 	return content, schema.Int(strings.Join(m[1:], "")), true
 }
 
-// KindOf tells from the name of a volume what it is, and who owns it.
+// KindOf returns from the name of a volume what it is, and who owns it.
 func (s *Storage) KindOf(name string) (content string, vmid int, err error) {
 	if m := serverBackup().FindStringSubmatch(name); m != nil && s.Type == "pbs" {
 		return "backup", schema.Int(m[1]), nil

@@ -183,7 +183,7 @@ func drifted(e *env) {
 	})
 }
 
-// observed is a dry run.
+// observed tests a dry run.
 func observed(e *env) {
 	e.Must(e.Client.CreateObject(e.Context(), e.kind.Collection, e.kind.Name, e.kind.Foreign))
 	e.settle()

@@ -57,7 +57,7 @@ const (
 //nolint:gochecknoglobals // See above.
 var certificates = sync.OnceValues(func() (*simulator.Certificates, error) { return simulator.NewCertificates(time.Now()) })
 
-// scopes are both, by name.
+// scopes returns both scopes, by name.
 func scopes() map[string]kind.Scope {
 	all := []v1alpha1.Kinds{cluster.Kinds(), namespaced.Kinds()}
 	return map[string]kind.Scope{

@@ -78,8 +78,8 @@ func (l *Life) Settle(mg resource.Managed) {
 	l.env.Until(mg, "the object is as the spec asks", Settled(mg))
 }
 
-// Until a condition of a resource is False for a reason, with words in its message, the
-// resource is reconciled.
+// Until reconciles a resource until a condition of it is False for a reason, with words in
+// its message.
 func (l *Life) Until(mg resource.Managed, c xpv2.ConditionType, reason xpv2.ConditionReason, words ...string) {
 	l.Helper()
 	l.env.Until(mg, string(c)+" is False: "+string(reason), Says(mg, c, reason, words...))

@@ -101,7 +101,7 @@ func (p *process) isDead() bool {
 	}
 }
 
-// did something that others can see. If that is what the process dies of, what runs ends
+// did counts something that others can see. If that is what the process dies of, what runs ends
 // here.
 func (p *process) did(effect string) {
 	p.mu.Lock()
@@ -117,7 +117,7 @@ func (p *process) did(effect string) {
 	}
 }
 
-// called is told of each request to Proxmox VE when its answer has come. Reads are shared
+// called counts each request to Proxmox VE when its answer has come. Reads are shared
 // and take place when they like, so that they count for nothing.
 func (p *process) called(c proxmox.Call) {
 	if c.Method != http.MethodGet {

@@ -45,7 +45,7 @@ type Clock struct {
 // NewClock returns one that shows the present time.
 func NewClock() *Clock { return &Clock{at: time.Now()} }
 
-// Now tells the time.
+// Now returns the time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -174,7 +174,7 @@ const longest = 2 * time.Minute
 // Gone is a resource that is there no more.
 const Gone = "the resource is gone"
 
-// Until something holds, the provider reconciles the resource.
+// Until has the provider reconcile the resource until something holds.
 func (r *Runner) Until(mg resource.Managed, what string, holds func() bool) {
 	r.Helper()
 	for end := time.Now().Add(longest); time.Now().Before(end); <-time.After(2 * time.Millisecond) {

@@ -95,7 +95,7 @@ func listBackups(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// nextRun is when the schedule of a job is next due. PVE tells that of jobs that are off too.
+// nextRun returns when the schedule of a job is next due. PVE tells that of jobs that are off too.
 func nextRun(c *engine.Call, job map[string]string) (time.Time, bool) {
 	event, ok := schema.ParseCalendar(job["schedule"])
 	if !ok {

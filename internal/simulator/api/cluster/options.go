@@ -47,7 +47,7 @@ func clusterOptions(c *engine.Call) (any, error) {
 	return out, nil
 }
 
-// structured are the options that are shown as objects; others with a format of their own stay text.
+// structured reports whether an option is shown as objects; others with a format of their own stay text.
 func structured(key string) bool {
 	return slices.Contains([]string{
 		"crs", "ha", "migration", "next-id", "notify", "replication", "tag-style", "u2f", "user-tag-access", "webauthn",

@@ -480,7 +480,7 @@ func renameFirewallSet(c *engine.Call, fw *state.Firewall, from, to string) erro
 	return nil
 }
 
-// getFromFirewallSet tells of one network of a set.
+// getFromFirewallSet returns one network of a set.
 func getFromFirewallSet(c *engine.Call) (any, error) {
 	fw, set, err := firewallSet(c)
 	if err != nil {

@@ -121,7 +121,7 @@ func resting(st *state.State) bool {
 	return len(st.HA) == 0 && len(m.Services) == 0 && (m.Released || m.Master == "")
 }
 
-// manage is a turn of the manager.
+// manage runs a turn of the manager.
 func manage(o *engine.Op) {
 	if o.State.NoQuorum || forming(o) || !elected(o) {
 		return

@@ -44,7 +44,7 @@ func forming(o *engine.Op) bool {
 	return false
 }
 
-// work is a turn of the daemons of all nodes (PVE::HA::LRM).
+// work runs a turn of the daemons of all nodes (PVE::HA::LRM).
 func work(o *engine.Op) {
 	if forming(o) {
 		return
@@ -83,7 +83,7 @@ func outcome(o *engine.Op, s *state.HAService) *int {
 	return s.Result
 }
 
-// workOn is a turn of one node: every five seconds while it waits for its lock, every ten while it holds it.
+// workOn runs a turn of one node: every five seconds while it waits for its lock, every ten while it holds it.
 func workOn(o *engine.Op, name string) {
 	m, now := o.State.HAManager, o.Engine.Clock.Now()
 	h, fenced := m.Nodes[name], isFenced(m, name)
@@ -261,7 +261,7 @@ func settled(s *state.HAService, g *state.Guest) bool {
 	return true
 }
 
-// answer tells the manager how an order ended.
+// answer notes for the manager how an order ended.
 func answer(o *engine.Op, sid string, order int, err error) {
 	m := o.State.HAManager
 	s := m.Services[sid]

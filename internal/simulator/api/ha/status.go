@@ -62,7 +62,7 @@ func age(c *engine.Call, written time.Time) string {
 	return "active"
 }
 
-// managerStatus tells of the master and of its watchdog.
+// managerStatus returns the status of the master and of its watchdog.
 func managerStatus(c *engine.Call) []map[string]any {
 	m, out, status, node := c.State.HAManager, []map[string]any{}, "", c.Local
 	if m.Master != "" {
@@ -90,7 +90,7 @@ func managerStatus(c *engine.Call) []map[string]any {
 	})
 }
 
-// nodeStatus tells of a node's daemon.
+// nodeStatus returns the status of a node's daemon.
 func nodeStatus(c *engine.Call, name string) map[string]any {
 	m := c.State.HAManager
 	h := *m.Nodes[name]
@@ -115,7 +115,7 @@ func nodeStatus(c *engine.Call, name string) map[string]any {
 	return map[string]any{"id": "lrm:" + name, "type": "lrm", "node": name, "timestamp": h.Seen.Unix(), "status": text}
 }
 
-// written is when a node's daemon last wrote its status. Daemons that have nothing to do write it, too, unless there is no majority.
+// written returns when a node's daemon last wrote its status. Daemons that have nothing to do write it, too, unless there is no majority.
 func written(c *engine.Call, name string) time.Time {
 	h, n, out := c.State.HAManager.Nodes[name], c.State.Nodes[name], c.Now()
 	switch {
@@ -130,7 +130,7 @@ func written(c *engine.Call, name string) time.Time {
 	return out
 }
 
-// serviceStatus tells of a resource.
+// serviceStatus returns the status of a resource.
 func serviceStatus(st *state.State, sid string) map[string]any {
 	s, h := st.HAManager.Services[sid], st.HA[sid]
 	out := map[string]any{"id": "service:" + sid, "sid": sid, "type": "service", "node": nodeOf(st, sid)}

@@ -64,7 +64,7 @@ func dropUnusedPorts(list map[string]*state.Interface) {
 	}
 }
 
-// switchPorts are the ports of an Open vSwitch bridge, and the slaves of its bonds.
+// switchPorts checks the ports of an Open vSwitch bridge, and the slaves of its bonds.
 func switchPorts(list map[string]*state.Interface, i *state.Interface) error {
 	if i.Type == "OVSBridge" {
 		for name := range strings.FieldsSeq(i.Options["ovs_ports"]) {
@@ -110,7 +110,7 @@ func typeOf(i *state.Interface) string {
 	return i.Type
 }
 
-// bondSlaves are started with the node.
+// bondSlaves checks the slaves of bonds, which are started with the node.
 func bondSlaves(list map[string]*state.Interface, i *state.Interface) error {
 	if i.Type != "bond" {
 		return nil
@@ -164,7 +164,7 @@ func vlanParent(list map[string]*state.Interface, i *state.Interface) error {
 	return checkMTU(list, parent, i.Name)
 }
 
-// bridged are the ports of a bridge, which have no addresses.
+// bridged checks the ports of a bridge, which have no addresses.
 func bridged(list map[string]*state.Interface, i *state.Interface) error {
 	if i.Type != "bridge" {
 		return nil

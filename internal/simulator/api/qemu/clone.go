@@ -61,7 +61,7 @@ func cloneGuest(c *engine.Call) (any, error) {
 	})
 }
 
-// clone is the task that copies a VM.
+// clone runs the task that copies a VM.
 func clone(w *engine.Worker, cl *guest.CloneRequest) error {
 	var p *guest.ClonePlan
 	err := w.Do(func(st *state.State) error {

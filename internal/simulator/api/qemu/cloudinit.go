@@ -92,7 +92,7 @@ func dumpCloudInit(c *engine.Call) (any, error) {
 	return fmt.Sprintf(meta, state.Digest([]byte(guest.UserData(g, false)+network))), nil
 }
 
-// configured are the NICs of a guest that cloud-init configures, with their addresses.
+// configured yields the NICs of a guest that cloud-init configures, with their addresses.
 func configured(c *engine.Call, g *state.Guest, fn func(nic int, mac string, addresses map[string]string)) {
 	for _, key := range slices.Sorted(maps.Keys(g.Config)) {
 		if config := g.Config[fmt.Sprintf("ipconfig%d", guest.Index(key))]; guest.IsNIC(key) && config != "" {

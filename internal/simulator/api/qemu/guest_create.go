@@ -130,7 +130,7 @@ func mayCreate(c *engine.Call, a *guest.Access, cr *guest.Creation) error {
 	return apierr.Forbidden("")
 }
 
-// create is the task that makes a VM.
+// create runs the task that makes a VM.
 func create(w *engine.Worker, cr *guest.Creation) error {
 	err := w.Locked(cr.VMID, engine.Exclusive, engine.BriefLockWait, func() error {
 		if err := w.PauseFor("qmcreate"); err != nil {

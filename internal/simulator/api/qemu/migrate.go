@@ -246,7 +246,7 @@ func unlockThere(w *engine.Worker, vmid int) error {
 	return w.Do(lock(false))
 }
 
-// migrate is the task that moves a VM. Whatever goes wrong is in its log; its end only says that it was aborted.
+// migrate runs the task that moves a VM. Whatever goes wrong is in its log; its end only says that it was aborted.
 func migrate(w *engine.Worker, m *guest.Migration) error {
 	w.Logf("starting migration of VM %d to node '%s'", m.VMID, m.Target)
 	if err := w.Sleep(w.Engine.Duration("qmigrate") / 32); err != nil {

@@ -87,7 +87,7 @@ func restoreGuest(c *engine.Call, cr *guest.Creation) (any, error) {
 	return c.SpawnFor(cr.VMID, "qmrestore", func(w *engine.Worker) error { return restore(w, r) })
 }
 
-// restore is the task that makes a VM from a backup. One that fails leaves the VM as it is then.
+// restore runs the task that makes a VM from a backup. One that fails leaves the VM as it is then.
 func restore(w *engine.Worker, r *guest.Restoration) error {
 	err := w.Locked(r.VMID, engine.Exclusive, engine.BriefLockWait, func() error {
 		if err := w.Do(func(st *state.State) error { return guest.BeginRestore(w.Op(st), r) }); err != nil {
@@ -108,7 +108,7 @@ func restore(w *engine.Worker, r *guest.Restoration) error {
 	return nil
 }
 
-// unfinished is the end of a restore that has failed: the lock goes, the rest of the VM stays. The
+// unfinished ends a restore that has failed: the lock goes, the rest of the VM stays. The
 // worker of a node that has died does not even do that.
 func unfinished(w *engine.Worker, vmid int, err error) error {
 	done := w.Do(func(st *state.State) error {

@@ -51,7 +51,7 @@ const (
 	maxDownload = 1 << 30
 )
 
-// unreachable tells of a server that cannot be reached: host with port, and why.
+// unreachable describes a server that cannot be reached: host with port, and why.
 func unreachable(address string, err error) (host, why string) {
 	host = address
 	if u, parseErr := url.Parse(address); parseErr == nil {
@@ -134,7 +134,7 @@ func (t *transfer) temporary(w *engine.Worker) string {
 	return fmt.Sprintf("%s.tmp_dwnl.%d", t.path(), w.Task.PID)
 }
 
-// run is the task.
+// run runs the task.
 func (t *transfer) run(w *engine.Worker) error {
 	if t.compression != "" && t.content != "iso" {
 		return apierr.Errorf("decompression not supported for %s", t.content)
@@ -269,7 +269,7 @@ func (t *transfer) fetch(w *engine.Worker) ([]byte, error) {
 	return file, nil
 }
 
-// unfetched tells why a server was not reached.
+// unfetched returns why a server was not reached.
 func (t *transfer) unfetched(w *engine.Worker, err error) error {
 	host, why := unreachable(t.address, err)
 	certificate := &tls.CertificateVerificationError{}

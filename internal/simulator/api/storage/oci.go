@@ -81,7 +81,7 @@ func pullOCI(c *engine.Call) (any, error) {
 
 func (p *pull) volume() string { return "vztmpl/" + p.name }
 
-// run is the task. The file has another name, which no list shows, until it is whole.
+// run runs the task. The file has another name, which no list shows, until it is whole.
 func (p *pull) run(w *engine.Worker) error {
 	if err := w.PauseFor("ociregistrypull"); err != nil {
 		return err
