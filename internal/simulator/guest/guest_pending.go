@@ -301,7 +301,8 @@ func (h *hotplugger) plugsDrive(key, old, value string) (bool, string) {
 	return !slices.ContainsFunc(unpluggable(), waits), ""
 }
 
-// plugsNewDrive reports whether a new drive is plugged, and the problem: before PVE plugs one it looks for its volume, and finds no name of one in that of an empty drive.
+// plugsNewDrive reports whether a new drive is plugged, and the problem: before PVE plugs one it looks for its volume, and finds
+// no name of one in that of an empty drive.
 func (h *hotplugger) plugsNewDrive(d Drive, pluggable bool) (bool, string) {
 	if file := d.File(); pluggable && (file == "none" || file == "cdrom") {
 		return false, fmt.Sprintf("unable to parse volume ID '%s'", file)
