@@ -57,7 +57,7 @@ func TestStorage(t *testing.T) {
 		pruneBackups: {keepLast: 5, keepDaily: 7}, preallocation: full, shared: false}`
 	k.WantChanged = map[string]string{
 		"is_mountpoint": "", "create-base-path": "1", "create-subdirs": "1", "content": "iso", "nodes": "",
-		"prune-backups": "keep-daily=7,keep-last=5", "preallocation": "full", "shared": "",
+		"prune-backups": "keep-daily=7,keep-last=5", "preallocation": "full", "shared": "0",
 	}
 	k.Foreign = proxmox.Params{"type": "dir", "path": "/srv/files", "content": "backup"}
 	k.Same = proxmox.Params{

@@ -51,9 +51,11 @@ func varieties() map[string]variety {
 			spec:    `volumeGroup: vg0, base: "san:0.0.0.lun-1", safeRemove: true, safeRemoveThroughput: "-10485760", taggedOnly: true`,
 			changed: `volumeGroup: vg0, base: "san:0.0.0.lun-1", safeRemove: false, safeRemoveThroughput: "", taggedOnly: false`,
 			rest:    "content: [images], shared: true", restChanged: "content: [images, rootdir], shared: false",
-			fixed:       map[string]string{"vgname": "vg0", "base": "san:0.0.0.lun-1"},
-			others:      map[string]string{"saferemove": "1", "saferemove_throughput": "-10485760", "tagged_only": "1", "shared": "1", "content": "images"},
-			wantChanged: map[string]string{"saferemove": "0", "saferemove_throughput": "", "tagged_only": "0", "content": "images,rootdir"},
+			fixed:  map[string]string{"vgname": "vg0", "base": "san:0.0.0.lun-1"},
+			others: map[string]string{"saferemove": "1", "saferemove_throughput": "-10485760", "tagged_only": "1", "shared": "1", "content": "images"},
+			wantChanged: map[string]string{
+				"saferemove": "0", "saferemove_throughput": "", "tagged_only": "0", "content": "images,rootdir", "shared": "0",
+			},
 		},
 		"lvmthin": {
 			spec: "volumeGroup: vg1, thinPool: data", changed: "volumeGroup: vg1, thinPool: data",
@@ -186,7 +188,7 @@ func TestTypes(t *testing.T) {
 	for name, v := range varieties() {
 		t.Run(name, func(t *testing.T) {
 			k := files()
-			k.Once = true
+			k.Once, k.OptionsOnly = true, name != "cifs" // One with a Secret lives all lives.
 			kind := map[string]string{"type": name}
 			k.Spec = "{name: files, " + name + ": {" + v.spec + "}, " + v.rest + "}"
 			k.Changed = "{name: files, " + name + ": {" + v.changed + "}, " + v.restChanged + "}"

@@ -21,6 +21,7 @@ limitations under the License.
 package configtest
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -103,6 +104,10 @@ type Kind struct {
 	// of them.
 	Once bool
 
+	// OptionsOnly leaves out the lives that do not depend on which options there are: for
+	// varieties of which one is run in all lives.
+	OptionsOnly bool
+
 	// Denied is the privilege that the user lacks in one of the lives, with its path.
 	Denied proxmox.Privilege
 }
@@ -112,8 +117,12 @@ func Run(t *testing.T, k Kind) {
 	t.Helper()
 	lives := map[string]func(*env){
 		"Create": created, "Change": changed, "Drift": drifted, "Observe": observed, "Exists": exists, "Adopt": adopted,
-		"Conflict": conflicting, "InUse": inUse, "Denied": denied, "LostAnswer": lostAnswer, "LostToOthers": lostToOthers,
-		"Mismatch": mismatched, "Cost": cost, "Killed": killed,
+	}
+	if !k.OptionsOnly {
+		maps.Copy(lives, map[string]func(*env){
+			"Conflict": conflicting, "InUse": inUse, "Denied": denied, "LostAnswer": lostAnswer, "LostToOthers": lostToOthers,
+			"Mismatch": mismatched, "Cost": cost, "Killed": killed,
+		})
 	}
 	for name, live := range lives {
 		for _, w := range waysOf(t.Name()+"/"+name, k.Once) {
