@@ -37,7 +37,7 @@ const formerIdentifiers = `
 	strides rival rivals roams remnant journey fleet fleetOf newFleet crowd newCrowd verdicts outlivedDefinition
 	StableAge WakeTurns KnownGuests RecentGuests FreshTasks
 	AnnotationSeeds AnnotationRan AnnotationOutlived ReasonNetworkPending
-	clash clashes unfit flaw flaws outdate unmade meddled
+	clash clashes unfit flaw flaws outdate unmade meddled bark veil
 `
 
 // formerStrings are what users saw before the first release: reasons, events and

@@ -312,9 +312,9 @@ var (
 )
 
 const (
-	// patience is for how long after the recorded time a list may get to say what it said there: daemons take their turns at times of
+	// tolerance is for how long after the recorded time a list may get to say what it said there: daemons take their turns at times of
 	// their own.
-	patience = 12 * time.Second
+	tolerance = 12 * time.Second
 	// lookEvery is the time between two looks.
 	lookEvery = time.Second
 	// lookForEnd is the time between two looks whether a task has ended: no round time, at which something else happens.
@@ -414,7 +414,7 @@ func (p *clusterReplay) untilMatch(r *recording, vmid string) (want, got string)
 // patienceFor is for how long an answer may change to the recorded one: only where it tells of what nodes report or do by themselves.
 func patienceFor(path string) time.Duration {
 	if strings.Contains(path, "/cluster/resources") || strings.Contains(path, "/ha/status/current") || strings.Contains(path, "/migrate") {
-		return patience
+		return tolerance
 	}
 	return lookEvery
 }
@@ -477,7 +477,7 @@ func (p *clusterReplay) once(r *recording, x *exchange) (want, got string) {
 	wants, gots = append(wants, w), append(gots, g)
 	for _, after := range r.After {
 		w, g := p.after(after)
-		for end := time.Now().Add(patience); w != g && time.Now().Before(end); w, g = p.after(after) {
+		for end := time.Now().Add(tolerance); w != g && time.Now().Before(end); w, g = p.after(after) {
 			p.letPass(lookEvery)
 		}
 		wants, gots = append(wants, w), append(gots, g)
@@ -591,7 +591,7 @@ func (p *clusterReplay) compare(recorded, body string) (want, got string) {
 	}
 	g = sameKeys(w, g)
 	w, g = ordered(p.mask.plain("", unmonitored(w))), ordered(p.mask.plain("", unmonitored(g)))
-	return encoded(w), encoded(veil(w, g))
+	return encoded(w), encoded(maskLike(w, g))
 }
 
 // sameKeys leaves of the entries whose names are masked the one that the recording has, too: of several it kept one only.
@@ -614,8 +614,8 @@ func sameKeys(masked, v any) any {
 	return o
 }
 
-// veil masks in a value what is masked in another one.
-func veil(masked, v any) any {
+// maskLike masks in a value what is masked in another one.
+func maskLike(masked, v any) any {
 	switch m := masked.(type) {
 	case string:
 		text := fmt.Sprint(v)
@@ -625,7 +625,7 @@ func veil(masked, v any) any {
 	case map[string]any:
 		if o, ok := v.(map[string]any); ok {
 			for k := range o {
-				o[k] = veil(m[k], o[k])
+				o[k] = maskLike(m[k], o[k])
 			}
 		}
 	case []any:
@@ -675,7 +675,7 @@ func veilList(masked, list []any) []any {
 			if name != named(v) && !strings.Contains(name, "…") {
 				continue
 			}
-			if seen := veil(m, v); encoded(seen) == want {
+			if seen := maskLike(m, v); encoded(seen) == want {
 				out, left = append(out, seen), append(left[:i:i], left[i+1:]...)
 				break
 			}
@@ -684,7 +684,7 @@ func veilList(masked, list []any) []any {
 	for i, v := range left {
 		for _, m := range masked {
 			if named(m) != "" && named(m) == named(v) {
-				left[i] = veil(m, v)
+				left[i] = maskLike(m, v)
 			}
 		}
 	}

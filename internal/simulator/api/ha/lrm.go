@@ -88,7 +88,7 @@ func workOn(o *engine.Op, name string) {
 	m, now := o.State.HAManager, o.Engine.Clock.Now()
 	h, fenced := m.Nodes[name], isFenced(m, name)
 	if h.Active && (fenced || o.State.NoQuorum) {
-		bark(o, name) // It cannot renew its lock, be it back or not.
+		resetNode(o, name) // It cannot renew its lock, be it back or not.
 		return
 	}
 	n := o.State.Nodes[name]
@@ -141,8 +141,8 @@ const offlineShare = 5
 // watchdog is after how long without a new lock a node is reset.
 const watchdog = time.Minute
 
-// bark resets a node that has not renewed its lock for too long. It boots, and knows nothing of its guests.
-func bark(o *engine.Op, name string) {
+// resetNode resets a node that has not renewed its lock for too long. It boots, and knows nothing of its guests.
+func resetNode(o *engine.Op, name string) {
 	h := o.State.HAManager.Nodes[name]
 	if h.Watched || o.Engine.Instant() || !o.State.NoQuorum {
 		return
