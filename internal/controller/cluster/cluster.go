@@ -60,7 +60,7 @@ func Table() config.Singleton[Cluster, *view, v1alpha1.ProxmoxClusterObservation
 		Status: func(o *v1alpha1.ProxmoxClusterObservation) config.Status {
 			return config.Status{Ready: &o.Ready, Difference: &o.Difference, At: &o.LastHealthCheck}
 		},
-		Calm: calm,
+		WithoutUsage: withoutUsage,
 		Problems: func(m Cluster, s *view) []kind.Problem {
 			return append(s.problems(), s.missing(m.Parameters(), *m.Observation())...)
 		},

@@ -278,8 +278,8 @@ func (s *view) wantedNetwork(name string, networks []v1alpha1.ProxmoxClusterNetw
 	return ""
 }
 
-// calm returns an observation without what changes all the time.
-func calm(o *v1alpha1.ProxmoxClusterObservation) v1alpha1.ProxmoxClusterObservation {
+// withoutUsage returns an observation without what changes all the time.
+func withoutUsage(o *v1alpha1.ProxmoxClusterObservation) v1alpha1.ProxmoxClusterObservation {
 	c := *o.DeepCopy()
 	for i := range c.Storages {
 		c.Storages[i].Used = 0

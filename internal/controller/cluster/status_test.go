@@ -128,7 +128,7 @@ func TestCalm(t *testing.T) {
 	other.storages[0].MaxDisk++
 	of := func(s *view) v1alpha1.ProxmoxClusterObservation {
 		o := s.observation()
-		return calm(&o)
+		return withoutUsage(&o)
 	}
 	if diff := cmp.Diff(of(healthy()), of(used)); diff != "" {
 		t.Errorf("what is used changes all the time: -want, +got:\n%s", diff)

@@ -75,8 +75,8 @@ type Singleton[R Singular[O], S, O any] struct {
 	// Status returns what every kind has in its status.
 	Status func(*O) Status
 
-	// Calm returns a copy without what changes all the time.
-	Calm func(*O) O
+	// WithoutUsage returns a copy without what changes all the time.
+	WithoutUsage func(*O) O
 
 	// Problems that keep the resource from being ready, once the status shows what is seen.
 	Problems func(R, S) []kind.Problem

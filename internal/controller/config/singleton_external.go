@@ -168,16 +168,16 @@ func (e *singleton[R, S, O]) settle(r R, seen S) {
 	*e.table.Status(&now).Difference = e.difference
 	at := *shown.At
 	young := at != nil && e.now().Sub(at.Time) < statusInterval && !at.After(e.now())
-	if young && equality.Semantic.DeepEqual(e.calm(o), e.calm(&now)) {
+	if young && equality.Semantic.DeepEqual(e.withoutUsage(o), e.withoutUsage(&now)) {
 		return
 	}
 	*o = now
 	*shown.At = &metav1.Time{Time: e.now().Truncate(time.Second)}
 }
 
-// calm returns an observation without what changes all the time.
-func (e *singleton[R, S, O]) calm(o *O) O {
-	c := e.table.Calm(o)
+// withoutUsage returns an observation without what changes all the time.
+func (e *singleton[R, S, O]) withoutUsage(o *O) O {
+	c := e.table.WithoutUsage(o)
 	s := e.table.Status(&c)
 	*s.Ready, *s.At = false, nil
 	return c

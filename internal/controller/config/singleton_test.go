@@ -47,9 +47,9 @@ func (t *thing) Observation() *observed { return &t.seen }
 
 func TestSettle(t *testing.T) {
 	table := Singleton[*thing, observed, observed]{
-		Observe: func(seen, _ observed) observed { return seen },
-		Status:  func(o *observed) Status { return Status{Ready: &o.Ready, Difference: &o.Difference, At: &o.At} },
-		Calm:    func(o *observed) observed { c := *o; c.Load = 0; return c },
+		Observe:      func(seen, _ observed) observed { return seen },
+		Status:       func(o *observed) Status { return Status{Ready: &o.Ready, Difference: &o.Difference, At: &o.At} },
+		WithoutUsage: func(o *observed) observed { c := *o; c.Load = 0; return c },
 	}
 	at := time.Unix(1_800_000_000, 500)
 	for name, tc := range map[string]struct {

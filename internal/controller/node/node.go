@@ -58,7 +58,7 @@ func Table() config.Singleton[Node, *view, v1alpha1.ProxmoxNodeObservation] {
 		Status: func(o *v1alpha1.ProxmoxNodeObservation) config.Status {
 			return config.Status{Ready: &o.Ready, Difference: &o.Difference, At: &o.LastUpdated}
 		},
-		Calm: calm, Problems: problems,
+		WithoutUsage: withoutUsage, Problems: problems,
 		Settings: []config.Settings[Node, *view]{
 			{Declare: declareOptions, Read: readOptions, Write: writeOptions},
 			{Declare: declareDNS, Read: readDNS, Write: writeDNS},

@@ -99,7 +99,7 @@ func TestCalm(t *testing.T) {
 	moved.vms++
 	of := func(s *view) v1alpha1.ProxmoxNodeObservation {
 		o := s.observation(v1alpha1.ProxmoxNodeObservation{})
-		return calm(&o)
+		return withoutUsage(&o)
 	}
 	if diff := cmp.Diff(of(seen()), of(busy)); diff != "" {
 		t.Errorf("what is used changes all the time: -want, +got:\n%s", diff)

@@ -211,8 +211,8 @@ func (s *view) devices() []v1alpha1.ProxmoxNodePCIMapping {
 	return out
 }
 
-// calm returns an observation without what changes all the time.
-func calm(o *v1alpha1.ProxmoxNodeObservation) v1alpha1.ProxmoxNodeObservation {
+// withoutUsage returns an observation without what changes all the time.
+func withoutUsage(o *v1alpha1.ProxmoxNodeObservation) v1alpha1.ProxmoxNodeObservation {
 	c := *o.DeepCopy()
 	if c.UptimeSeconds != nil {
 		c.UptimeSeconds = new(int64)
