@@ -244,7 +244,7 @@ func refusals() map[string]failure {
 			want: ReasonUnknownRealm, says: []string{`no realm "PVE"`, "pam, pve"},
 		},
 		"SecondFactor": {
-			reason: "The user has a second factor.", kind: kind, want: ReasonSecondFactor, says: []string{"second factor", "API token"},
+			reason: "The user has a second factor.", kind: kind, want: ReasonSecondFactorRequired, says: []string{"second factor", "API token"},
 			do: func(b *bench) {
 				b.keys("username", "root@pam", "password", hidden)
 				b.serve(map[string]string{"/access/ticket": `{"data":{"ticket":"PVE:!tfa!x","NeedTFA":1}}`, "/access/domains": `{"data":[{"realm":"pam"}]}`})
@@ -392,7 +392,7 @@ func TestInsecure(t *testing.T) {
 	b := newBench(t, simulator.Options{})
 	b.pc.Spec.TLS = &v1alpha1.ProviderTLS{InsecureSkipTLSVerify: ptr.To(true)}
 	pc, _ := b.check()
-	if c := pc.GetCondition(v1alpha1.TypeCertificateVerified); c.Status != corev1.ConditionFalse || c.Reason != ReasonNotVerified {
+	if c := pc.GetCondition(v1alpha1.TypeCertificateVerified); c.Status != corev1.ConditionFalse || c.Reason != ReasonInsecureSkipTLSVerify {
 		t.Errorf("got %s %s", c.Status, c.Reason)
 	}
 	if c := pc.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionTrue {

@@ -53,8 +53,8 @@ const (
 	// ReasonPasswordRefused means that Proxmox VE does not accept the password.
 	ReasonPasswordRefused xpv2.ConditionReason = "PasswordRefused"
 
-	// ReasonSecondFactor means that the user cannot log in with a password alone.
-	ReasonSecondFactor xpv2.ConditionReason = "SecondFactorRequired"
+	// ReasonSecondFactorRequired means that the user cannot log in with a password alone.
+	ReasonSecondFactorRequired xpv2.ConditionReason = "SecondFactorRequired"
 
 	// ReasonUnknownRealm means that the cluster has no such authentication realm.
 	ReasonUnknownRealm xpv2.ConditionReason = "UnknownRealm"
@@ -70,8 +70,8 @@ const (
 	// majority of its cluster.
 	ReasonNoQuorum xpv2.ConditionReason = "NoQuorum"
 
-	// ReasonNotVerified means that any server certificate is accepted.
-	ReasonNotVerified xpv2.ConditionReason = "InsecureSkipTLSVerify"
+	// ReasonInsecureSkipTLSVerify means that any server certificate is accepted.
+	ReasonInsecureSkipTLSVerify xpv2.ConditionReason = "InsecureSkipTLSVerify"
 
 	// ReasonVerified means that the server certificate is verified.
 	ReasonVerified xpv2.ConditionReason = "Verified"
@@ -136,7 +136,7 @@ func conclude(found ...checkResult) []xpv2.Condition {
 // verification reports whether the server's certificate is verified.
 func verification(spec *v1alpha1.ProviderConfigSpec) checkResult {
 	if spec.TLS != nil && spec.TLS.InsecureSkipTLSVerify != nil && *spec.TLS.InsecureSkipTLSVerify {
-		return failed(v1alpha1.TypeCertificateVerified, ReasonNotVerified,
+		return failed(v1alpha1.TypeCertificateVerified, ReasonInsecureSkipTLSVerify,
 			"any server certificate is accepted, so whoever sits between can read the credentials: "+
 				"give the cluster's CA, of /etc/pve/pve-root-ca.pem, in spec.tls and remove insecureSkipTLSVerify")
 	}
@@ -217,7 +217,7 @@ func refused(err error, s subject, realms []string) checkResult {
 		return failed(v1alpha1.TypeAuthenticated, ReasonUnknownRealm, fmt.Sprintf(
 			"%s is not accepted: the cluster has no realm %q, but %s; correct the part after the @", s.who, s.realm, strings.Join(realms, ", ")))
 	case proxmox.ProblemOf(err) == proxmox.ProblemSecondFactor:
-		return failed(v1alpha1.TypeAuthenticated, ReasonSecondFactor, fmt.Sprintf(
+		return failed(v1alpha1.TypeAuthenticated, ReasonSecondFactorRequired, fmt.Sprintf(
 			"%s needs a second factor to log in: use an API token, which needs none (pveum user token add %s provider)", s.who, s.id))
 	case s.token:
 		user, name, _ := strings.Cut(s.id, "!")
