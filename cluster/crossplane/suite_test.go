@@ -34,8 +34,8 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
 )
 
-// patience is how long a test waits for what takes Crossplane and the provider seconds.
-const patience = 90 * time.Second
+// maxWait is how long a test waits for what takes Crossplane and the provider seconds.
+const maxWait = 90 * time.Second
 
 // A suite is the stack that all steps share.
 type suite struct {
@@ -98,7 +98,7 @@ func keepLogs(t *testing.T, dir string) {
 // until waits until missing says that nothing is missing any more.
 func (s *suite) until(t *testing.T, missing func() string) {
 	t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(maxWait)
 	defer deadline.Stop()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -112,7 +112,7 @@ func (s *suite) until(t *testing.T, missing func() string) {
 		case <-s.ctx.Done():
 			t.Fatal(context.Cause(s.ctx))
 		case <-deadline.C:
-			t.Fatalf("after %s: %s\n%s", patience, what, s.logs())
+			t.Fatalf("after %s: %s\n%s", maxWait, what, s.logs())
 		}
 	}
 }

@@ -93,7 +93,7 @@ func TestIntegration(t *testing.T) {
 	run.Env = append(os.Environ(),
 		"PROXMOX_ENDPOINT="+sim.URL(), "PROXMOX_CA_FILE="+sim.CAFile(), "PROXMOX_TOKEN="+testToken+"="+testSecret,
 		"PROXMOX_TEST_VMIDS=9900-9949", "PROXMOX_TEST_POOL="+testPool, "PROXMOX_TEST_STORAGE=ceph", "PROXMOX_TEST_BRIDGE=vmbr0",
-		"PROXMOX_TEST_TEMPLATE=9000", "PROXMOX_TEST_TIMEOUT="+patience.String())
+		"PROXMOX_TEST_TEMPLATE=9000", "PROXMOX_TEST_TIMEOUT="+maxWait.String())
 	output, err := run.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, output)

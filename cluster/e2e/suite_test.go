@@ -38,8 +38,8 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
 )
 
-// patience is how long a test waits for what takes the provider seconds.
-const patience = 90 * time.Second
+// maxWait is how long a test waits for what takes the provider seconds.
+const maxWait = 90 * time.Second
 
 // A suite is the control plane, the simulated cluster and the provider that all steps share.
 type suite struct {
@@ -194,7 +194,7 @@ func (s *suite) machine(key machine.Key) machine.Machine {
 // until waits until missing says that nothing is missing any more.
 func (s *suite) until(t *testing.T, missing func() string) {
 	t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(maxWait)
 	defer deadline.Stop()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -210,7 +210,7 @@ func (s *suite) until(t *testing.T, missing func() string) {
 		case <-s.provider.Exited():
 			t.Fatalf("the provider ended (%v), its last lines:\n%s", s.provider.Err(), process.LogTail(s.spec.Log, 30))
 		case <-deadline.C:
-			t.Fatalf("after %s: %s\nthe provider's last lines:\n%s", patience, what, process.LogTail(s.spec.Log, 30))
+			t.Fatalf("after %s: %s\nthe provider's last lines:\n%s", maxWait, what, process.LogTail(s.spec.Log, 30))
 		}
 	}
 }

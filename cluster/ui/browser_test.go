@@ -218,7 +218,7 @@ func (b *browser) text(t *testing.T, id string) string {
 // until waits until an element shows a text.
 func (b *browser) until(t *testing.T, id, want string) {
 	t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(maxWait)
 	defer deadline.Stop()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -230,7 +230,7 @@ func (b *browser) until(t *testing.T, id, want string) {
 		select {
 		case <-tick.C:
 		case <-deadline.C:
-			t.Fatalf("after %s %q shows %q, want %q", patience, id, got, want)
+			t.Fatalf("after %s %q shows %q, want %q", maxWait, id, got, want)
 		case <-b.ctx.Done():
 			t.Fatal(context.Cause(b.ctx))
 		}

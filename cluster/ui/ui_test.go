@@ -35,8 +35,8 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/supervisor"
 )
 
-// patience is how long the page may take to show what has happened; it asks once a second.
-const patience = 20 * time.Second
+// maxWait is how long the page may take to show what has happened; it asks once a second.
+const maxWait = 20 * time.Second
 
 // What TestMain hands to the tests.
 var (

@@ -43,8 +43,8 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// patience is how long a slow computer may need for anything.
-const patience = time.Minute
+// maxWait is how long a slow computer may need for anything.
+const maxWait = time.Minute
 
 // TestRun runs the program on a real API server, which learns the kinds only
 // after it has started.
@@ -72,7 +72,7 @@ func TestRun(t *testing.T) {
 		if err != nil {
 			t.Errorf("run(): %v", err)
 		}
-	case <-time.After(patience):
+	case <-time.After(maxWait):
 		t.Fatal("run(): never ended")
 	}
 	lease := &coordinationv1.Lease{}
@@ -154,7 +154,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	end := time.After(patience)
+	end := time.After(maxWait)
 	for !condition() {
 		select {
 		case <-tick.C:
