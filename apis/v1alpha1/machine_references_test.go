@@ -93,7 +93,7 @@ func TestResolveStorage(t *testing.T) {
 			storages: []runtime.Object{storage("team", "nas")}, declared: v1alpha1.BackupParameters{Storage: "pbs", StorageRef: ref}, want: "pbs",
 		},
 		"Later":         {reason: "It is waited for.", declared: v1alpha1.BackupParameters{StorageRef: ref}},
-		"SelectedLater": {reason: "So is one with the labels.", declared: v1alpha1.BackupParameters{StorageSelector: selector}},
+		"SelectedLater": {reason: "A Storage with the labels is waited for.", declared: v1alpha1.BackupParameters{StorageSelector: selector}},
 		"Unready": {
 			reason:   "A Storage without its storage is waited for.",
 			storages: []runtime.Object{storage("team", "")}, declared: v1alpha1.BackupParameters{StorageRef: ref},

@@ -123,7 +123,7 @@ func TestConnectionOfEnvironment(t *testing.T) {
 			given:  connectionOptions{ProviderConfig: "lab"}, want: connectionOptions{ProviderConfig: "lab"},
 		},
 		"Default": {
-			reason: "So is the default one, if it is named.",
+			reason: "The default configuration is used if it is named.",
 			given:  connectionOptions{ProviderConfig: "default"}, want: connectionOptions{ProviderConfig: "default"},
 		},
 	}

@@ -129,7 +129,7 @@ func TestTenant(t *testing.T) {
 		},
 		"BesideWarning": {reason: "Unless that only warns.", resource: namespacedMachine("team-a", "ClusterProviderConfig", "beside"), warn: true},
 		"BesideCluster": {
-			reason:   "So does one of cluster-scoped resources.",
+			reason:   "A configuration of cluster-scoped resources needs tenants beside one that has them.",
 			resource: labelled(clusterMachine("beside"), map[string]string{"crossplane.io/claim-namespace": "team-a"}),
 			refused:  `ProviderConfig "beside" has no tenants, while another of the same cluster has`,
 		},
@@ -205,12 +205,12 @@ func TestTenantZones(t *testing.T) {
 		refused, fails string
 	}{
 		"Own":    {reason: "Those of its zone.", answer: `{"data":[{"vnet":"vn1","zone":"za"},{"vnet":"vn2","zone":"zb"}]}`, vnet: "vn1"},
-		"Theirs": {reason: "And of no other.", answer: `{"data":[{"vnet":"vn1","zone":"za"},{"vnet":"vn2","zone":"zb"}]}`, vnet: "vn2", refused: "(bridges)"},
+		"Theirs": {reason: "VNets of other zones are not its own.", answer: `{"data":[{"vnet":"vn1","zone":"za"},{"vnet":"vn2","zone":"zb"}]}`, vnet: "vn2", refused: "(bridges)"},
 		"Unknown": {
 			reason: "While they are not known, nothing is done.", answer: "403", vnet: "vn1",
 			fails: `cannot list the VNets of the SDN zones of tenant "a"`,
 		},
-		"Deleted": {reason: "But what is removed.", answer: "403", vnet: "vn1", deleted: true},
+		"Deleted": {reason: "What is deleted may be removed.", answer: "403", vnet: "vn1", deleted: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -278,8 +278,8 @@ func TestTenantBesideByName(t *testing.T) {
 			reason: "One that was just made is asked.", answer: ofLab, theirs: ofLab,
 			want: "has no tenants, while another of the same cluster has",
 		},
-		"NotSeenOther": {reason: "And is told apart.", answer: ofOffice, theirs: ofLab},
-		"NotSeenNode":  {reason: "So is a node of no cluster.", answer: ofOffice, theirs: ofNode},
+		"NotSeenOther": {reason: "Another cluster is told apart.", answer: ofOffice, theirs: ofLab},
+		"NotSeenNode":  {reason: "A node of no cluster is told apart.", answer: ofOffice, theirs: ofNode},
 		"Unreachable": {
 			reason: "What cannot be told apart is refused.", answer: ofLab,
 			fails: "cannot tell whether ClusterProviderConfig \"beside\" is for the cluster of",

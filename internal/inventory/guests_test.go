@@ -51,7 +51,7 @@ func TestKnownOptions(t *testing.T) {
 			})
 		}, reads: 2},
 		"Listed":    {reason: "The list says something else of it.", sign: guest(proxmox.Guest{VMID: 100, Name: "b"}), reads: 2},
-		"Unlisted":  {reason: "Or nothing any more.", sign: guest(proxmox.Guest{VMID: 101}), reads: 2},
+		"Unlisted":  {reason: "The list has it no more.", sign: guest(proxmox.Guest{VMID: 101}), reads: 2},
 		"Missed":    {reason: "Changes may have been missed.", sign: func(_ *pve, c *Cluster) { c.notifyMissed() }, reads: 2},
 		"Unwatched": {reason: "Nobody looks for signs.", sign: func(_ *pve, c *Cluster) { c.Unwatch("a") }, pass: time.Minute, reads: 2},
 		"WatchedAgain": {reason: "Nobody has looked for signs meanwhile.", sign: func(_ *pve, c *Cluster) {

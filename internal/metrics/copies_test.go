@@ -159,7 +159,7 @@ func TestCopiesThatCount(t *testing.T) {
 			objects: []client.Object{backup(func(o *v1alpha1.BackupObservation) { o.Verified = new(false) })},
 		},
 		"Former": {
-			reason: "Nor does one of a former VM, whose Machine had the name.", metric: lastBackup,
+			reason: "A backup of a former VM, whose Machine had the name, does not count.", metric: lastBackup,
 			objects: []client.Object{backup(func(o *v1alpha1.BackupObservation) { o.VMUUID = other })},
 		},
 		"Named": {

@@ -497,7 +497,7 @@ func TestInUseByRestore(t *testing.T) {
 			},
 		},
 		"Latest": {
-			reason: "So it is with one that was found.", held: true,
+			reason: "A backup that a Machine has found by latestOf is kept.", held: true,
 			use: func(m backup.Machine, volume string) {
 				m.Parameters().Restore = &v1alpha1.MachineRestore{LatestOf: &v1alpha1.MachineRestoreLatest{Storage: "nas"}}
 				m.SetAnnotations(noted(volume))
