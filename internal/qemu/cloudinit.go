@@ -25,6 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
 // CustomData reports whether cloud-init is given data that PVE does not generate.
@@ -166,6 +167,6 @@ func (d Difference) OnDrive() Difference {
 
 // onDrive reports whether an option is written to PVE's cloud-init drive.
 func onDrive(option string) bool {
-	f := FieldOf(option)
+	f := fields.Of(option)
 	return strings.HasPrefix(f, "cloudInit") || strings.HasSuffix(f, ".ipConfig") || option == "cicustom" || option == "citype"
 }

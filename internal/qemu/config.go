@@ -23,10 +23,13 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 	"github.com/vitistack/provider-proxmox/internal/qemu/bootorder"
+	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
 // A Config is the configuration of a VM: the values of its options, by name. What
@@ -189,7 +192,7 @@ func (c Config) Unused() []string { return c.Numbered("unused") }
 func (c Config) Numbered(name string) []string {
 	var found []string
 	for option := range c {
-		if s, numbered := Stem(option); numbered && s == name {
+		if s, numbered := fields.Stem(option); numbered && s == name {
 			found = append(found, option)
 		}
 	}
@@ -282,4 +285,56 @@ func (c Config) ClonedTo(storage string) Config {
 		}
 	}
 	return clone
+}
+
+// A State is what PVE says of a VM's options.
+type State struct {
+	// Config of the VM with its pending changes applied, and the part of it that
+	// is in force.
+	Config, Active Config
+
+	// Pending are the options that change at the next restart, by name.
+	Pending []proxmox.PendingValue
+
+	// Digest of the configuration, by which PVE knows that nobody has changed it.
+	Digest string
+}
+
+// Read what PVE says of a VM's options.
+func Read(values []proxmox.PendingValue) State {
+	s := State{Config: make(Config, len(values)), Active: make(Config, len(values))}
+	for _, p := range values {
+		if p.Key == "digest" {
+			s.Digest = ptr.Deref(p.Value, "")
+			continue
+		}
+		if p.Value != nil {
+			s.Active[p.Key] = *p.Value
+		}
+		switch {
+		case p.Pending != nil:
+			s.Config[p.Key] = *p.Pending
+		case p.Delete == 0 && p.Value != nil:
+			s.Config[p.Key] = *p.Value
+		}
+		if p.Changes() {
+			s.Pending = append(s.Pending, p)
+		}
+	}
+	slices.SortFunc(s.Pending, func(a, b proxmox.PendingValue) int { return strings.Compare(a.Key, b.Key) })
+	return s
+}
+
+// leaving are the options that are in force and are to go.
+func (s State) leaving() Config {
+	leaving := maps.Clone(s.Active)
+	maps.DeleteFunc(leaving, func(name, _ string) bool { _, stays := s.Config[name]; return stays })
+	return leaving
+}
+
+// all are the options that are in force or are to be.
+func (s State) all() Config {
+	all := maps.Clone(s.Active)
+	maps.Copy(all, s.Config)
+	return all
 }

@@ -29,6 +29,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
+	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
@@ -92,7 +93,7 @@ func servedKeys(t *testing.T) map[string]bool {
 	d := desiredOf(t, p, Devices{}, nil)
 	for _, o := range d.options() {
 		value, _ := o.Want("")
-		s, _ := Stem(o.Name)
+		s, _ := fields.Stem(o.Name)
 		all, err := propertystring.Parse(value, "DEFAULT")
 		if err != nil {
 			continue // Not a property string.
@@ -103,7 +104,7 @@ func servedKeys(t *testing.T) map[string]bool {
 	}
 	for _, f := range firmware(&p) {
 		for _, part := range f.changeable {
-			s, _ := Stem(f.device)
+			s, _ := fields.Stem(f.device)
 			keys[s+"."+part.key] = true
 		}
 	}
@@ -125,16 +126,16 @@ func TestEveryParameterHasAPlace(t *testing.T) {
 				if many {
 					name += "0"
 				}
-				s, _ := Stem(name)
-				_, isExtra := extras[name]
-				places := slices.DeleteFunc([]string{FieldOf(name), noOption[s]}, func(s string) bool { return s == "" })
+				s, _ := fields.Stem(name)
+				_, isExtra := fields.Extras()[name]
+				places := slices.DeleteFunc([]string{fields.Of(name), fields.WhyNone(name)}, func(s string) bool { return s == "" })
 				if isExtra {
 					places = append(places, "extraConfig")
 				}
 				if len(places) != 1 {
 					t.Errorf("%s has %d places, want 1: %q", parameter, len(places), places)
 				}
-				if FieldOf(name) != "" {
+				if fields.Of(name) != "" {
 					checkKeys(t, facts, s, property)
 				}
 			}
@@ -147,8 +148,8 @@ func TestEveryFieldIsNamed(t *testing.T) {
 	p := everyField(t)
 	p.ExtraConfig = nil
 	for _, o := range desiredOf(t, p, Devices{}, nil).options() {
-		if _, isExtra := extras[o.Name]; isExtra || FieldOf(o.Name) == "" {
-			t.Errorf("a field sets %s: it belongs into fields or indexedFields, and not into extras", o.Name)
+		if _, isExtra := fields.Extras()[o.Name]; isExtra || fields.Of(o.Name) == "" {
+			t.Errorf("a field sets %s: it belongs into package fields, and not into extras", o.Name)
 		}
 	}
 }
@@ -173,17 +174,14 @@ func TestGuideHasEveryOption(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := slices.Concat(slices.Collect(maps.Keys(fields)), slices.Collect(maps.Keys(extras)))
-	for s := range indexedFields {
-		names = append(names, s)
-	}
+	names := slices.Concat(fields.Names(), slices.Collect(maps.Keys(fields.Extras())))
 	guide := regexp.MustCompile("`([a-z_-]+)[0-9]*`")
 	told := map[string]bool{}
 	for _, m := range guide.FindAllStringSubmatch(string(b), -1) {
 		told[m[1]] = true
 	}
 	for _, name := range names {
-		s, _ := Stem(name)
+		s, _ := fields.Stem(name)
 		if !told[s] {
 			t.Errorf("docs/machine-options.md does not tell of %s", name)
 		}
@@ -199,9 +197,9 @@ func TestExtraValues(t *testing.T) {
 			t.Fatal(err)
 		}
 		parameters := facts.Parameters("POST", "/nodes/{node}/qemu")
-		for name, x := range extras {
+		for name, x := range fields.Extras() {
 			property := parameters[name]
-			if s, numbered := Stem(name); property == nil && numbered {
+			if s, numbered := fields.Stem(name); property == nil && numbered {
 				property = parameters[s+"[n]"]
 			}
 			if property == nil {
@@ -209,21 +207,21 @@ func TestExtraValues(t *testing.T) {
 			}
 			known[name] = true
 			for _, value := range property.Enum {
-				if why := x.rejection(value); why != "" {
+				if why := x.Rejection(value); why != "" {
 					t.Errorf("%s: %s %s, which PVE %s takes", name, name, why, version)
 				}
 			}
 			closed := property.Type != "string" || len(property.Enum) > 0 || property.Pattern != "" || len(facts.Format(property.Format)) > 0
-			if closed && x.rejection("no=such") == "" {
+			if closed && x.Rejection("no=such") == "" {
 				t.Errorf("%s takes anything, and PVE %s does not", name, version)
 			}
-			if keys := slices.Sorted(maps.Keys(facts.Format(property.Format))); len(keys) > 0 && !slices.Equal(keys, slices.Sorted(slices.Values(x.keys))) {
-				t.Errorf("%s has the keys %q in PVE %s, not %q", name, keys, version, x.keys)
+			if keys := slices.Sorted(maps.Keys(facts.Format(property.Format))); len(keys) > 0 && !slices.Equal(keys, slices.Sorted(slices.Values(x.Keys))) {
+				t.Errorf("%s has the keys %q in PVE %s, not %q", name, keys, version, x.Keys)
 			}
 		}
 	}
-	if len(known) != len(extras) {
-		t.Errorf("PVE describes %d of the options without a field, want %d", len(known), len(extras))
+	if len(known) != len(fields.Extras()) {
+		t.Errorf("PVE describes %d of the options without a field, want %d", len(known), len(fields.Extras()))
 	}
 }
 

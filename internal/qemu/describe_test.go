@@ -29,6 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/export"
+	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
 // described is what a VM with a configuration is described as.
@@ -71,7 +72,7 @@ func checkDescription(t *testing.T, config qemu.Config) {
 		told[name] = true
 	}
 	for name, now := range config {
-		if !told[name] && qemu.IsOption(name) && name != "vmgenid" && strings.TrimSpace(now) != "" {
+		if !told[name] && fields.IsOption(name) && name != "vmgenid" && strings.TrimSpace(now) != "" {
 			t.Errorf("the description of %v says nothing of %s", config, name)
 		}
 	}

@@ -19,6 +19,8 @@ package qemu
 import (
 	"strings"
 	"testing"
+
+	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
 func TestSameExtra(t *testing.T) {
@@ -42,7 +44,7 @@ func TestSameExtra(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := extras[tc.option].same(tc.a, tc.b); got != tc.want {
+			if got := sameExtra(fields.ExtraOf(tc.option))(tc.a, tc.b); got != tc.want {
 				t.Errorf("\n%s\nsame(%q, %q): want %t, got %t", tc.reason, tc.a, tc.b, tc.want, got)
 			}
 		})
@@ -64,7 +66,7 @@ func TestExtraRefusal(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := ExtraRejection(tc.name, tc.value)
+			got := fields.ExtraRejection(tc.name, tc.value)
 			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, got)
 			}

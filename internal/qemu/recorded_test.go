@@ -29,6 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
+	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
 // recordedConfigs are the configurations in the recordings of a version of PVE.
@@ -89,7 +90,7 @@ func recordedConfig(s string) Config {
 
 // printed is a value after it was read and written, for options that are.
 func printed(option, value string) (string, error) {
-	s, _ := Stem(option)
+	s, _ := fields.Stem(option)
 	structured := map[string]string{
 		"agent": "enabled", "cpu": "cputype", "machine": "type", "vga": "type", "startup": "order", "audio": "device", "rng": "source",
 		"watchdog": "model", "smbios": "uuid", "ipconfig": "", "numa": "", "hostpci": "host", "usb": "host", "virtiofs": "dirid", "boot": "legacy",

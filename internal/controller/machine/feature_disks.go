@@ -26,6 +26,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/migration"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -48,7 +49,7 @@ func (e disksFeature) plan(ctx context.Context, m Machine) (proposal, error) {
 
 // moveSteps move disks, one after the other, or say why one cannot go. A disk
 // whose storage is only where the VM is to migrate goes there with it.
-func (e disksFeature) moveSteps(ctx context.Context, m Machine, j *migration) ([]step, []string, error) {
+func (e disksFeature) moveSteps(ctx context.Context, m Machine, j *migration.Migration) ([]step, []string, error) {
 	moves := e.planned.Moves(e.vm.Config)
 	if len(moves) == 0 {
 		return nil, nil, nil
@@ -62,7 +63,7 @@ func (e disksFeature) moveSteps(ctx context.Context, m Machine, j *migration) ([
 		no    []string
 	)
 	for _, d := range moves {
-		here, there := storageProblem(d.Storage, storages, e.vm.Node), storageProblem(d.Storage, storages, j.target)
+		here, there := storageProblem(d.Storage, storages, e.vm.Node), storageProblem(d.Storage, storages, j.Target)
 		switch {
 		case !d.OwnedBy(e.vm.VMID):
 			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: volume %s is not this VM's own, and its source would be deleted", d.Name, d.Device, d.Disk.Volume))
@@ -70,22 +71,14 @@ func (e disksFeature) moveSteps(ctx context.Context, m Machine, j *migration) ([
 			no = append(no, "tpm cannot move while the VM runs: Proxmox VE moves its state of a stopped VM only")
 		case here == "":
 			steps = append(steps, e.onceInForce(d.Device, e.moveStep(m, d)))
-		case j.target != "" && there == "":
-			j.addDisk(d)
+		case j.Target != "" && there == "":
+			j.AddDisk(d)
 		default:
 			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: %s%s",
 				d.Name, d.Device, here, e.checks.MissingReadPrivilege(ctx, preflight.StorageReadPrivilege(d.Storage))))
 		}
 	}
 	return steps, no, nil
-}
-
-// addDisk a disk along to another storage.
-func (j *migration) addDisk(m qemu.Move) {
-	if j.storages == nil {
-		j.storages = map[string]string{}
-	}
-	j.storages[m.Disk.Storage()] = m.Storage
 }
 
 // storageProblem says why a disk cannot be on a storage of a node; empty if it can.

@@ -20,19 +20,17 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/migration"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
-	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
@@ -70,7 +68,7 @@ func (e migrateFeature) complete(ctx context.Context, m Machine, d *desired) ([]
 
 func (e migrateFeature) plan(ctx context.Context, m Machine) (proposal, error) {
 	p := proposal{annotations: e.planned.nodeAnnotation(e.vm, m.GetAnnotations()[object.AnnotationNode])}
-	if e.planned.move.target == "" || meta.WasDeleted(m) {
+	if e.planned.move.Target == "" || meta.WasDeleted(m) {
 		return p, nil
 	}
 	var err error
@@ -85,22 +83,14 @@ func (e migrateFeature) needs(_ context.Context, c *creation, at validate.Place)
 	return nil, nil
 }
 
-// A migration is the way of a VM to another node.
-type migration struct {
-	target string
-
-	// storages that disks are put on there, by the storage that they are on.
-	storages map[string]string
-}
-
 // migration that a changed node of the spec asks for. The node that was acted on
 // last stands in an annotation: a VM that was moved in PVE is followed.
-func (d desired) migration(v *vmstate.VM, acted string) (migration, bool) {
+func (d desired) migration(v *vmstate.VM, acted string) (migration.Migration, bool) {
 	wanted := d.targetNode(v, acted)
 	if wanted == "" || wanted == v.Node || wanted == acted || acted == "" {
-		return migration{}, false
+		return migration.Migration{}, false
 	}
-	return migration{target: wanted}, true
+	return migration.Migration{Target: wanted}, true
 }
 
 // ejectStorages are the storages whose ISO images a VM that is to migrate has to leave behind,
@@ -140,12 +130,12 @@ func (d desired) targetNode(v *vmstate.VM, acted string) string {
 }
 
 // migrateSteps move the VM to the node of the spec, or say why it cannot go.
-func (e migrateFeature) migrateSteps(ctx context.Context, m Machine, j *migration) ([]step, []string, error) {
-	shown := v1alpha1.MachinePendingChange{Option: "node", Current: e.vm.Node, Desired: j.target}
+func (e migrateFeature) migrateSteps(ctx context.Context, m Machine, j *migration.Migration) ([]step, []string, error) {
+	shown := v1alpha1.MachinePendingChange{Option: "node", Current: e.vm.Node, Desired: j.Target}
 	if e.vm.Lock() != "" {
 		return []step{{difference: shown}}, nil, nil // PVE does not even check then.
 	}
-	no, err := e.targetProblem(ctx, m, j.target)
+	no, err := e.targetProblem(ctx, m, j.Target)
 	if err != nil || no != "" {
 		return nil, []string{no}, err
 	}
@@ -156,7 +146,7 @@ func (e migrateFeature) migrateSteps(ctx context.Context, m Machine, j *migratio
 	if err != nil {
 		return nil, nil, err
 	}
-	if no := j.rejections(check, e.vm, e.planned.change.After(e.vm.Config)); len(no) > 0 {
+	if no := j.Rejections(check, e.vm, e.planned.change.After(e.vm.Config)); len(no) > 0 {
 		return nil, no, nil
 	}
 	storages, err := e.inventory.Storages(ctx)
@@ -167,12 +157,12 @@ func (e migrateFeature) migrateSteps(ctx context.Context, m Machine, j *migratio
 	if no != "" {
 		return nil, []string{no}, nil
 	}
-	o := proxmox.MigrateOptions{Target: j.target, Online: e.vm.Status.Running(), TargetStorage: j.targetStorage()}
+	o := proxmox.MigrateOptions{Target: j.Target, Online: e.vm.Status.Running(), TargetStorage: j.TargetStorage()}
 	o.WithLocalDisks = slices.ContainsFunc(check.LocalDisks, func(d proxmox.LocalDisk) bool { return !d.CDROM })
 	return []step{{
 		difference: shown,
 		call: func(ctx context.Context) (proxmox.UPID, error) {
-			if e.vm.Status.HAManaged && e.tasks.Asked(m, "node "+j.target, haDelay) {
+			if e.vm.Status.HAManaged && e.tasks.Asked(m, "node "+j.Target, haDelay) {
 				return "", nil
 			}
 			return e.client.Migrate(ctx, e.vm.Ref, o)
@@ -204,51 +194,4 @@ func (e migrateFeature) targetProblem(ctx context.Context, m Machine, node strin
 		return missing.Error(), err
 	}
 	return "", err
-}
-
-// rejections are what keeps the VM from going, with the configuration that it has
-// then.
-func (j *migration) rejections(c proxmox.MigrationCheck, v *vmstate.VM, config qemu.Config) []string {
-	var why []string
-	if len(c.LocalResources) > 0 {
-		why = append(why, fmt.Sprintf("it uses %s of node %s", strings.Join(c.LocalResources, ", "), v.Node))
-	}
-	for _, d := range c.LocalDisks {
-		switch {
-		case !d.CDROM, strings.Contains(d.Volume, "cloudinit"):
-		case len(d.Snapshots) > 0:
-			why = append(why, fmt.Sprintf("medium %s is on local storage, and in the VM's snapshot %s: remove the snapshot", d.Volume, strings.Join(d.Snapshots, ", ")))
-		case v.MediumBeingRemoved(d.Volume):
-			why = append(why, fmt.Sprintf("medium %s is on local storage, and in its drive until the VM restarts", d.Volume))
-		case config.Uses(d.Volume) == "":
-		case d.Volume == "cdrom":
-			why = append(why, "it has the physical CD-ROM drive of node "+v.Node)
-		default:
-			why = append(why, fmt.Sprintf("medium %s is on local storage: take it out, or put it on shared storage", d.Volume))
-		}
-	}
-	if missing := j.excluding(c.Missing[j.target]); len(missing) > 0 {
-		why = append(why, fmt.Sprintf("node %s has no %s", j.target, strings.Join(missing, ", ")))
-	}
-	if by := c.Blocking[j.target]; len(by) > 0 {
-		why = append(why, "high availability keeps it apart from "+strings.Join(by, ", "))
-	}
-	for i := range why {
-		why[i] = fmt.Sprintf("the VM cannot migrate to node %s: %s", j.target, why[i])
-	}
-	return why
-}
-
-// excluding the storages whose disks go to another one.
-func (j *migration) excluding(missing []string) []string {
-	return slices.DeleteFunc(slices.Clone(missing), func(s string) bool { return j.storages[s] != "" })
-}
-
-// targetStorage is the mapping of storages as PVE takes it.
-func (j *migration) targetStorage() string {
-	var pairs []string
-	for _, from := range slices.Sorted(maps.Keys(j.storages)) {
-		pairs = append(pairs, from+":"+j.storages[from])
-	}
-	return strings.Join(pairs, ",")
 }

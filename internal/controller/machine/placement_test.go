@@ -481,8 +481,8 @@ func TestHome(t *testing.T) {
 			d := desired{Policy: power.Policy{Desired: qemu.Desired{MachineParameters: &v1alpha1.MachineParameters{Node: tc.spec}}}, placedNode: tc.target}
 			v := &vmstate.VM{Ref: proxmox.Ref{Node: tc.on}}
 			j, _ := d.migration(v, tc.acted)
-			if diff := cmp.Diff(tc.notes, d.nodeAnnotation(v, tc.acted)); diff != "" || j.target != tc.moveTo {
-				t.Errorf("\n%s\nwant a moveTo to %q, got %q\nnotes: -want, +got:\n%s", tc.reason, tc.moveTo, j.target, diff)
+			if diff := cmp.Diff(tc.notes, d.nodeAnnotation(v, tc.acted)); diff != "" || j.Target != tc.moveTo {
+				t.Errorf("\n%s\nwant a moveTo to %q, got %q\nnotes: -want, +got:\n%s", tc.reason, tc.moveTo, j.Target, diff)
 			}
 		})
 	}

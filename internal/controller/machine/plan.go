@@ -29,6 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/ipam"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/migration"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
@@ -68,7 +69,7 @@ type plan struct {
 	change qemu.Difference
 
 	// move is the migration that the spec asks for; without a target if it asks for none.
-	move migration
+	move migration.Migration
 
 	// capacity of storages for disks that are made or grow.
 	capacity preflight.Capacity

@@ -28,6 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/bootorder"
+	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
 // A writer writes a VM's options down as parameters.
@@ -145,7 +146,7 @@ func (w *writer) cloudInit() {
 // noDrive omits what would be written to the drive.
 func (w *writer) noDrive() {
 	for _, name := range slices.Sorted(maps.Keys(w.config)) {
-		f := qemu.FieldOf(name)
+		f := fields.Of(name)
 		if strings.HasPrefix(f, "cloudInit.") || strings.HasSuffix(f, ".ipConfig") {
 			w.told[name] = true
 			w.omit(name, "", needDrive)
@@ -206,12 +207,12 @@ func (w *writer) others() {
 		if w.told[name] {
 			continue
 		}
-		s, _ := qemu.Stem(name)
+		s, _ := fields.Stem(name)
 		switch reason := leftAlone(s); {
 		case reason != "":
 			w.omit(name, "", reason)
-		case !qemu.IsOption(name): // Proxmox VE keeps it for itself.
-		case qemu.FieldOf(name) != "":
+		case !fields.IsOption(name): // Proxmox VE keeps it for itself.
+		case fields.Of(name) != "":
 			w.omit(name, "", noField)
 		default:
 			w.extra(name)
@@ -239,14 +240,14 @@ func leftAlone(option string) string {
 
 func (w *writer) extra(name string) {
 	now := w.config[name]
-	if qemu.GeneratedByPVE(name, now) {
+	if fields.GeneratedByPVE(name, now) {
 		return // Proxmox VE made it up, and makes another up when it restores the VM.
 	}
 	switch {
 	case strings.Contains(now, "\n") || now == "":
 		w.omit(name, "", "extraConfig has values of one line")
 		return
-	case qemu.ExtraRejection(name, now) != "":
+	case fields.ExtraRejection(name, now) != "":
 		w.omit(name, "", noValue)
 		return
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
 // A PrivilegeRequirement is something that PVE asks of the user: any of these privileges is enough. The
@@ -151,7 +152,7 @@ func needs(p proxmox.Privilege, option, value string, at Place) bool {
 
 // privilegesOf giving an option a value, or taking it away.
 func privilegesOf(option, value string, at Place) []PrivilegeRequirement {
-	s, _ := qemu.Stem(option)
+	s, _ := fields.Stem(option)
 	if names, ok := privileges[s]; ok {
 		return append([]PrivilegeRequirement{at.RequiredPrivileges(names...)}, privilegesOfValue(s, value)...)
 	}

@@ -28,6 +28,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
 // TestNameOptions has a refusal for a missing privilege name the options that need it.
@@ -181,7 +182,7 @@ func TestDocumentedFields(t *testing.T) {
 		}
 	}
 	for option, names := range privileges {
-		top, _, _ := strings.Cut(cmp.Or(qemu.FieldOf(option), qemu.FieldOf(option+"0"), qemu.FieldOf(option+"1")), ".")
+		top, _, _ := strings.Cut(cmp.Or(fields.Of(option), fields.Of(option+"0"), fields.Of(option+"1")), ".")
 		if top, _, _ = strings.Cut(top, "["); top != "" && !strings.Contains(rows[names[0]], "`"+top+"`") &&
 			!strings.Contains(rows[names[len(names)-1]], "`"+top+"`") {
 			t.Errorf("%s (%s) is not listed at %s: %s", top, option, names[0], rows[names[0]])

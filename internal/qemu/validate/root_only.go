@@ -23,6 +23,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
 // rootOnly are the options that root@pam alone may set or remove, with its
@@ -61,7 +62,7 @@ func Forbidden(d qemu.Difference, config qemu.Config) []string {
 			continue
 		}
 		name := option
-		if f := qemu.FieldOf(option); f != "" {
+		if f := fields.Of(option); f != "" {
 			name = f + " (" + option + ")"
 		}
 		no = append(no, fmt.Sprintf("%s cannot be changed: Proxmox VE lets root@pam alone set %s, "+

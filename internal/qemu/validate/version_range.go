@@ -25,6 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
 // A versionRange is the range of versions that know an option, or a key of one.
@@ -75,7 +76,7 @@ var (
 // versionRangesOf are all bounds of an option.
 func versionRangesOf(option string) []versionRange {
 	var all []versionRange
-	s, _ := qemu.Stem(option)
+	s, _ := fields.Stem(option)
 	for _, b := range versionRanges {
 		if b.option == s {
 			all = append(all, b)
@@ -147,7 +148,7 @@ func VersionRequirements(d qemu.Difference, config qemu.Config) []VersionRequire
 			unless := ", unless machineType is of a version before " + blockdev.String()
 			all = append(all, VersionRequirement{name: option + " snapshot", versionRange: versionRange{before: v90, unless: unless}})
 		}
-		if !qemu.IsExtra(option) && qemu.FieldOf(option) == "" {
+		if !fields.IsExtra(option) && fields.Of(option) == "" {
 			all = append(all, VersionRequirement{name: option, versionRange: versionRange{since: future}})
 		}
 	}

@@ -34,6 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
@@ -89,7 +90,7 @@ const nothingToBoot = "the VM has nothing to boot from: it was made without temp
 // boots reports whether a VM has a device that it may boot from: a disk or a drive, a network, or a device of the node.
 func boots(c qemu.Config) bool {
 	for option := range c {
-		stem, _ := qemu.Stem(option)
+		stem, _ := fields.Stem(option)
 		if qemu.BusOf(option) != "" || slices.Contains([]string{"hostpci", "usb", "args"}, stem) {
 			return true
 		}
