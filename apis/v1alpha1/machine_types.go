@@ -690,7 +690,8 @@ type MachineImage struct {
 	Storages []string `json:"storages,omitempty"`
 
 	// Disk that receives the image, by its name in disks. It gets the size of
-	// the image and then grows to its own. Default: the first of disks.
+	// the image and then grows to its own. Default: the first of disks that has no
+	// volume and no volumeRef.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Disk *string `json:"disk,omitempty"`

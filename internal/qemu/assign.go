@@ -44,6 +44,8 @@ func (d Devices) Assign(p *v1alpha1.MachineParameters, have Config) (Devices, er
 	if !d.assigned {
 		out.Source = SourceDevices{Disks: have.Disks(), CDROMs: have.mediaDrives(), Networks: have.NICs()}
 	}
+	filled := filling{Devices: &out, p: p, have: have}
+	filled.follow()
 	out.ISO = out.releaseISO(p, have)
 	if err := out.claimDrives(p, have); err != nil {
 		return out, err
@@ -51,6 +53,7 @@ func (d Devices) Assign(p *v1alpha1.MachineParameters, have Config) (Devices, er
 	if err := out.assignListed(out.diskList(p), have); err != nil {
 		return out, err
 	}
+	filled.note(d)
 	networks := out.networkList(p)
 	if err := out.claimAll(networks, have); err != nil {
 		return out, err
@@ -149,6 +152,9 @@ func (d Devices) claim(l deviceList, e listEntry, have Config) error {
 	}
 	if _, there := d.withLeaving(have)[e.device]; !there && at == "" && e.volume == nil && l.former(e.device) == "" {
 		if err := d.inherit(l, e, have); err != nil {
+			return err
+		}
+		if err := l.besideImage(e, d, have); err != nil {
 			return err
 		}
 	}
@@ -365,22 +371,28 @@ func (d Devices) sourceDevice(l deviceList, e listEntry, device string, have Con
 	if device == "" {
 		return d.namedVolume(l, e, have), nil
 	}
-	const cure = "set its device"
-	asNew, came := "a new "+l.what, device+", with which the VM came"
+	asNew, came, cure := "a new "+l.what, ", with which the VM came", "set its device"
+	if e.name == l.image {
+		came, cure = ", which the image has filled", imageCure
+	}
 	if owner := l.owner(device); owner != "" {
-		return "", twoWays(l, e, came+" and which is "+l.what+" "+strconv.Quote(owner)+" here", asNew, cure)
+		return "", twoWays(l, e, device+came+" and which is "+l.what+" "+strconv.Quote(owner)+" here", asNew, cure)
 	}
 	former := l.former(device)
 	if left, off := d.Left[l.key(former)]; former != "" && off && left.Policy != policyRetain {
-		return "", twoWays(l, e, came+" and which the removalPolicy of "+l.what+" "+strconv.Quote(former)+" takes away", asNew, cure)
+		return "", twoWays(l, e, device+came+" and which the removalPolicy of "+l.what+" "+strconv.Quote(former)+" takes away", asNew, cure)
 	}
-	if _, there := d.withLeaving(have)[device]; there {
+	_, there := d.withLeaving(have)[device]
+	if there && e.bus != "" && BusOf(device) != e.bus {
+		return "", twoWays(l, e, device+came, asNew+" of type "+e.bus, imageCure)
+	}
+	if there {
 		return device, nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.leftNames(l, device))) {
 		volume := d.Volumes[name]
 		if at := have.holderOf(volume); at != "" && l.owner(at) == "" {
-			return "", twoWays(l, e, volume+" at "+at+", with which the VM came as "+device, asNew, `set its volume, "" for a new one`)
+			return "", twoWays(l, e, volume+" at "+at+came+" as "+device, asNew, `set its volume, "" for a new one`)
 		}
 	}
 	return "", nil

@@ -109,6 +109,9 @@ type SourceDevices struct {
 
 	// Networks are network interfaces.
 	Networks []string `json:"networks,omitempty"`
+
+	// Image is true once the first of Disks is the one that the image of the spec has filled, whether the VM came with it or not.
+	Image bool `json:"image,omitempty"`
 }
 
 // ParseDevices reads what String has written. Empty is the zero value.
@@ -162,6 +165,7 @@ func (d Devices) clone() Devices {
 	d.Seen, d.Volumes, d.MACs, d.Made = cloned(d.Seen), cloned(d.Volumes), cloned(d.MACs), cloned(d.Made)
 	d.Options, d.Declared = cloned(d.Options), cloned(d.Declared)
 	d.Policies, d.Left, d.returning = cloned(d.Policies), cloned(d.Left), cloned(d.returning)
+	d.Source.Disks = slices.Clone(d.Source.Disks)
 	return d
 }
 

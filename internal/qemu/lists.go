@@ -50,6 +50,11 @@ type deviceList struct {
 	// source are the devices of the sort that the VM came with.
 	source []string
 
+	// filled is true if the first of source is what the image of the spec has filled. image is the entry that it fills on a new VM then; empty
+	// if there is none.
+	filled bool
+	image  string
+
 	// suits reports whether an option of a VM is a device of the sort.
 	suits func(device string, config Config) bool
 }
@@ -107,14 +112,21 @@ func (l deviceList) fromSource() map[string]string {
 	for _, e := range l.entries {
 		taken = append(taken, e.device)
 	}
-	found := map[string]string{}
+	found, source := map[string]string{}, l.source
+	if l.filled && len(source) > 0 {
+		source = source[1:]
+	}
 	for _, e := range l.entries {
-		i := slices.IndexFunc(l.source, func(device string) bool {
+		if e.name == l.image && e.device == "" && len(l.source) > 0 {
+			found[e.name] = l.source[0] // Whatever its bus, and whoever names it.
+			continue
+		}
+		i := slices.IndexFunc(source, func(device string) bool {
 			return !slices.Contains(taken, device) && (e.bus == "" || BusOf(device) == e.bus)
 		})
 		if i >= 0 && e.device == "" && e.volume == nil {
-			found[e.name] = l.source[i]
-			taken = append(taken, l.source[i])
+			found[e.name] = source[i]
+			taken = append(taken, source[i])
 		}
 	}
 	return found
@@ -137,6 +149,9 @@ func (d Devices) diskList(p *v1alpha1.MachineParameters) deviceList {
 			e.volume, e.policy, e.handed = ptr.To(ptr.Deref(k.Volume, "")), policyDetach, true
 		}
 		l.entries = append(l.entries, e)
+	}
+	if l.filled = d.Source.Image; l.filled {
+		l.image = ImageDisk(p)
 	}
 	return l
 }

@@ -32,7 +32,7 @@ import (
 // Rejections are the changes that the spec asks for and that cannot be made to a
 // VM with this configuration. They are found before anything is sent.
 func (d Desired) Rejections(config Config) []string {
-	no := append(extraRejections(d.MachineParameters), d.platformRejections(config)...)
+	no := slices.Concat(extraRejections(d.MachineParameters), d.platformRejections(config), imageRejections(d, config))
 	for _, f := range firmware(d.MachineParameters) {
 		no = append(no, f.rejections(config[f.device], d.Defaults.Storage)...)
 		if config[f.device] == "" && f.wanted() && d.Devices.Seen[firmwareKey(f.device)] {

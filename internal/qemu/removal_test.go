@@ -46,6 +46,9 @@ type lifetime struct {
 	// sizes of volumes, and how many there were made.
 	sizes map[string]string
 	made  int
+
+	// filled are the volumes that were filled from the image.
+	filled []string
 }
 
 // edit has the VM brought to another spec. It is an error that the spec is refused.
@@ -58,7 +61,7 @@ func (l *lifetime) edit(p v1alpha1.MachineParameters) error {
 		return err
 	}
 	l.desired = Desired{
-		MachineParameters: &p, Identity: Identity{VMID: 100, UUID: ourUUID}, Defaults: lifetimeDefaults, Devices: devices,
+		MachineParameters: Refilled(&p, devices, "", l.config), Identity: Identity{VMID: 100, UUID: ourUUID}, Defaults: lifetimeDefaults, Devices: devices,
 	}
 	if no := l.desired.Rejections(l.config); len(no) > 0 {
 		return rejected(strings.Join(no, "; "))
@@ -146,6 +149,10 @@ func (l *lifetime) allocated(config Config, disk proxmox.Disk) string {
 		disk.Volume = fmt.Sprintf("local-lvm:vm-100-disk-%d", l.made)
 		l.sizes[disk.Volume] = gib + "G"
 		l.made++
+		if disk.Options.Get("import-from") != "" {
+			l.filled = append(l.filled, disk.Volume)
+			disk.Options.Delete("import-from")
+		}
 	}
 	disk.Options.Set("size", l.sizes[disk.Volume])
 	maps.DeleteFunc(config, func(option, value string) bool { return strings.HasPrefix(option, "unused") && value == disk.Volume })
@@ -164,6 +171,19 @@ func (l *lifetime) shown() map[string]string {
 		found[n.Name] = device + " " + l.config.mac(device)
 	}
 	return found
+}
+
+// ops are the disks that are to grow or to move.
+func (l *lifetime) ops() []string {
+	var all []string
+	l.desired.Devices = l.devices
+	for _, v := range l.desired.Moves(l.config) {
+		all = append(all, v.Name+" to "+v.To())
+	}
+	for _, r := range l.desired.Resizes(l.config) {
+		all = append(all, r.Name+" "+r.From.String()+" to "+r.To.String())
+	}
+	return all
 }
 
 // cloneConfig is a VM as a clone of a template with two disks and two networks is.
@@ -214,7 +234,9 @@ func TestPathIndependence(t *testing.T) {
 		vm     Config // A clone, unless it says otherwise.
 		edits  []spec
 		want   m
-		config m // Options of the VM in the end.
+		config m        // Options of the VM in the end.
+		filled []string // Volumes that the image has filled.
+		ops    []string // What is to be done to disks in the end.
 		err    string
 	}{
 		"Absent": {
@@ -293,6 +315,24 @@ func TestPathIndependence(t *testing.T) {
 			},
 			err: `disk "more" comes back with its volume local-lvm:vm-100-disk-2 (unused0), which cannot shrink from 4G to 1G`,
 		},
+		"PutBackLarger": {
+			reason: "A larger size is for its data to grow to.",
+			edits: []spec{
+				disksOf(disk("root"), disk("data"), sized("more", "1G")), disksOf(disk("root"), disk("data")),
+				disksOf(disk("root"), disk("data"), sized("more", "4G")),
+			},
+			want: m{"root": root, "data": data, "more": "scsi2 local-lvm:vm-100-disk-2"},
+			ops:  []string{"more 1G to 4G"},
+		},
+		"PutBackOtherStorage": {
+			reason: "Another storage is for it to move to.",
+			edits: []spec{
+				disksOf(disk("root"), disk("data"), sized("more", "1G")), disksOf(disk("root"), disk("data")),
+				disksOf(disk("root"), disk("data"), v1alpha1.MachineDisk{Name: "more", Storage: new("ceph"), Size: new("1G")}),
+			},
+			want: m{"root": root, "data": data, "more": "scsi2 local-lvm:vm-100-disk-2"},
+			ops:  []string{"more to ceph"},
+		},
 		"PutBackBlank": {
 			reason: "An empty volume asks for a new disk under an old name.",
 			edits: []spec{
@@ -367,6 +407,14 @@ func TestPathIndependence(t *testing.T) {
 			},
 			want: m{"lan": "net0 BC:24:11:00:00:01", "dmz": "net1 BC:24:11:00:00:02", "x": "net2 BC:24:11:99:00:02"},
 		},
+		"NetworkBackOtherMAC": {
+			reason: "Unless it asks for another one.",
+			edits: []spec{
+				networksOf(network("lan"), network("dmz"), network("x")), networksOf(network("lan"), network("dmz")),
+				networksOf(network("lan"), network("dmz"), v1alpha1.MachineNetwork{Name: "x", MACAddress: new("BC:24:11:AA:00:01")}),
+			},
+			want: m{"lan": "net0 BC:24:11:00:00:01", "dmz": "net1 BC:24:11:00:00:02", "x": "net2 BC:24:11:AA:00:01"},
+		},
 		"NetworkSourceBack": {
 			reason: "One of the source comes back as it was.",
 			edits:  []spec{networksOf(goingNIC("lan")), networksOf(), networksOf(network("lan"))},
@@ -432,10 +480,131 @@ func TestPathIndependence(t *testing.T) {
 			},
 			err: `disk "more" can be read in two ways: as the volume local-lvm:vm-100-disk-2 that it had, at unused0, or as the volume local-lvm:vm-100-disk-1 at scsi1`,
 		},
+		"ImageLater": {
+			reason: "An entry that is added behind that which the image has filled is an empty disk.",
+			vm:     Config{},
+			edits:  []spec{imageOf("", sized("root", "8G")), imageOf("", sized("root", "8G"), sized("data", "1G"))},
+			want:   m{"root": root, "data": data},
+			filled: []string{"local-lvm:vm-100-disk-0"},
+		},
+		"ImageInFront": {
+			reason: "In front of it, a new VM would have the image in it.",
+			vm:     Config{},
+			edits:  []spec{imageOf("", sized("root", "8G")), imageOf("", sized("data", "1G"), sized("root", "8G"))},
+			err: `disk "data" can be read in two ways: as scsi0, which the image has filled and which is disk "root" here, or as a new disk; ` +
+				`set its volume to "" for a new one, or list the entry of the other before it`,
+		},
+		"ImageInFrontByDevice": {
+			reason: "Its device does not tell which it is: a new VM would have the image there.",
+			vm:     Config{},
+			edits:  []spec{imageOf("", sized("root", "8G")), imageOf("", sizedOn("data", "scsi5"), sized("root", "8G"))},
+			err:    `disk "data" can be read in two ways: as scsi0, which the image has filled, or as a new disk at scsi5; set its device to scsi0, or its volume to ""`,
+		},
+		"ImageInFrontNew": {
+			reason: "An empty volume does.",
+			vm:     Config{},
+			edits:  []spec{imageOf("", sized("root", "8G")), imageOf("", withVolume(sized("data", "1G"), ""), sized("root", "8G"))},
+			want:   m{"root": root, "data": data},
+			filled: []string{"local-lvm:vm-100-disk-0"},
+		},
+		"ImageNamed": {
+			reason: "An image that names its disk fills no other one.",
+			vm:     Config{},
+			edits:  []spec{imageOf("root", sized("root", "8G")), imageOf("root", sized("data", "1G"), sized("root", "8G"))},
+			want:   m{"root": root, "data": data},
+			filled: []string{"local-lvm:vm-100-disk-0"},
+		},
+		"ImageNamedGone": {
+			reason: "Nor when that leaves the list.",
+			vm:     Config{},
+			edits:  []spec{imageOf("root", sized("root", "8G")), imageOf("root", sized("data", "1G"))},
+			want:   m{"data": data},
+			filled: []string{"local-lvm:vm-100-disk-0"},
+		},
+		"ImageRenamed": {
+			reason: "An entry in its place is the disk that it has filled, as on a new VM.",
+			vm:     Config{},
+			edits:  []spec{imageOf("", sized("root", "8G")), imageOf("", sized("data", "8G"))},
+			want:   m{"data": root},
+			filled: []string{"local-lvm:vm-100-disk-0"},
+		},
+		"ImageRenamedLater": {
+			reason: "Also when the list was left out meanwhile.",
+			vm:     Config{},
+			edits:  []spec{imageOf("", sized("root", "8G"), sized("more", "1G")), imageOf(""), imageOf("", sized("system", "8G"))},
+			want:   m{"system": root},
+			filled: []string{"local-lvm:vm-100-disk-0"},
+		},
+		"ImageOtherType": {
+			reason: "On another bus it cannot be that.",
+			vm:     Config{},
+			edits:  []spec{imageOf("", sized("root", "8G")), imageOf("", v1alpha1.MachineDisk{Name: "data", Type: new("virtio"), Size: new("8G")})},
+			err:    `disk "data" can be read in two ways: as scsi0, which the image has filled, or as a new disk of type virtio`,
+		},
+		"ImageReordered": {
+			reason: "The order of entries that have their disks is of no meaning.",
+			vm:     Config{},
+			edits:  []spec{imageOf("", sized("root", "8G"), sized("data", "1G")), imageOf("", sized("data", "1G"), sized("root", "8G"))},
+			want:   m{"root": root, "data": data},
+			filled: []string{"local-lvm:vm-100-disk-0"},
+		},
+		"ImageDetached": {
+			reason: "What was filled may be what comes.",
+			vm:     Config{},
+			edits:  []spec{imageOf("", leaving(sized("root", "8G"), "Detach")), imageOf("", []v1alpha1.MachineDisk{}...), imageOf("", sized("system", "8G"))},
+			err:    `disk "system" can be read in two ways: as local-lvm:vm-100-disk-0 at unused0, which the image has filled as scsi0, or as a new disk`,
+		},
+		"ImageDestroyed": {
+			reason: "What is gone is filled anew, as on a new VM.",
+			vm:     Config{},
+			edits: []spec{
+				imageOf("", leaving(sized("root", "8G"), "Destroy")), imageOf("", []v1alpha1.MachineDisk{}...),
+				imageOf("", sized("system", "8G")), imageOf("", sized("system", "8G"), sized("more", "1G")),
+			},
+			want:   m{"system": "scsi0 local-lvm:vm-100-disk-1", "more": "scsi1 local-lvm:vm-100-disk-2"},
+			filled: []string{"local-lvm:vm-100-disk-0", "local-lvm:vm-100-disk-1"},
+		},
+		"ImageElsewhere": {
+			reason: "Where it was attached again it is still what the image has filled.",
+			vm:     Config{},
+			edits: []spec{
+				imageOf("", leaving(sized("root", "8G"), "Detach")), imageOf("", []v1alpha1.MachineDisk{}...),
+				imageOf("", v1alpha1.MachineDisk{Name: "root", Type: new("sata"), Size: new("8G")}),
+				imageOf("", sized("data", "1G"), v1alpha1.MachineDisk{Name: "root", Type: new("sata"), Size: new("8G")}),
+			},
+			err: `disk "data" can be read in two ways: as sata0, which the image has filled and which is disk "root" here, or as a new disk`,
+		},
+		"SourceElsewhere": {
+			reason: "So it is with a disk of the source.",
+			edits: []spec{
+				disksOf(leaving(disk("root"), "Detach"), disk("data")), disksOf(disk("data")),
+				disksOf(disk("data"), v1alpha1.MachineDisk{Name: "root", Type: new("sata")}),
+				disksOf(sized("more", "1G"), disk("data"), v1alpha1.MachineDisk{Name: "root", Type: new("sata")}),
+			},
+			err: `disk "more" can be read in two ways: as sata0, with which the VM came and which is disk "root" here, or as a new disk`,
+		},
 		"Drive": {
 			reason: "A drive of the source stays, one that was made goes.",
 			edits:  []spec{{CDROMs: []v1alpha1.MachineCDROM{{Name: "a"}, {Name: "b"}}}, {CDROMs: []v1alpha1.MachineCDROM{}}},
 			config: m{"ide2": "local:iso/tools.iso,media=cdrom", "ide0": ""},
+		},
+		"DriveInFront": {
+			reason: "In front of an entry that has the source's drive, a new VM would mean that.",
+			edits:  []spec{{CDROMs: []v1alpha1.MachineCDROM{{Name: "old"}}}, {CDROMs: []v1alpha1.MachineCDROM{{Name: "new"}, {Name: "old"}}}},
+			err:    `CD-ROM drive "new" can be read in two ways: as ide2, with which the VM came and which is CD-ROM drive "old" here, or as a new drive`,
+		},
+		"DriveBehind": {
+			reason: "Behind it, it is a new one.",
+			edits:  []spec{{CDROMs: []v1alpha1.MachineCDROM{{Name: "old"}}}, {CDROMs: []v1alpha1.MachineCDROM{{Name: "old"}, {Name: "new"}}}},
+			config: m{"ide2": "local:iso/tools.iso,media=cdrom", "ide0": "none,media=cdrom"},
+		},
+		"DriveWithMedium": {
+			reason: "One that asks for what is in the drive says which it is.",
+			edits: []spec{
+				{CDROMs: []v1alpha1.MachineCDROM{{Name: "old", ISO: new("local:iso/tools.iso")}}},
+				{CDROMs: []v1alpha1.MachineCDROM{{Name: "new"}, {Name: "old", ISO: new("local:iso/tools.iso")}}},
+			},
+			config: m{"ide2": "local:iso/tools.iso,media=cdrom", "ide0": "none,media=cdrom"},
 		},
 		"USB": {
 			reason: "So it is with devices of the node.",
@@ -478,6 +647,12 @@ func TestPathIndependence(t *testing.T) {
 			if diff := cmp.Diff(tc.want, l.shown(), cmpopts.EquateEmpty()); diff != "" && tc.err == "" && tc.want != nil {
 				t.Errorf("\n%s\nentries: -want, +got:\n%s", tc.reason, diff)
 			}
+			if diff := cmp.Diff(tc.filled, l.filled); diff != "" && tc.err == "" {
+				t.Errorf("\n%s\nvolumes that the image has filled: -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.ops, l.ops()); diff != "" && tc.ops != nil {
+				t.Errorf("\n%s\ndisks: -want, +got:\n%s", tc.reason, diff)
+			}
 			got := maps.Clone(tc.config)
 			for option := range tc.config {
 				got[option] = l.config[option]
@@ -487,6 +662,19 @@ func TestPathIndependence(t *testing.T) {
 			}
 		})
 	}
+}
+
+// imageOf a VM that is made from an image, which fills the disk of that name, or the first. A list without entries is left out.
+func imageOf(fills string, all ...v1alpha1.MachineDisk) spec {
+	p := spec{Image: &v1alpha1.MachineImage{Volume: "local:import/debian.qcow2"}, Disks: all}
+	if fills != "" {
+		p.Image.Disk = &fills
+	}
+	return p
+}
+
+func sizedOn(name, device string) v1alpha1.MachineDisk {
+	return v1alpha1.MachineDisk{Name: name, Device: &device, Size: new("1G")}
 }
 
 // usb devices by their names, all of SPICE.

@@ -24,8 +24,8 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // awaitSource reports whether a Machine waits for an Image or a Backup, and makes the Image of its URL.
@@ -98,7 +98,7 @@ func (e creator) importFrom(ctx context.Context, c *creation, image *imageref.Ch
 	nodes, has := images.Storages(storages)
 	c.imageOn = func(node string) (imageref.Replica, bool) { return image.On(node, has) }
 	c.imageNodes = image.Nodes(nodes, has)
-	c.MachineParameters = object.WithImage(c.MachineParameters, image.Replicas[0].Volume)
+	c.MachineParameters = qemu.WithImage(c.MachineParameters, image.Replicas[0].Volume)
 	return nil
 }
 
@@ -125,7 +125,7 @@ func (c *creation) settleImage() {
 	}
 	if r, ok := c.imageOn(c.node); ok {
 		c.image.Pin.Volume = r.Volume
-		c.MachineParameters = object.WithImage(c.MachineParameters, r.Volume)
+		c.MachineParameters = qemu.WithImage(c.MachineParameters, r.Volume)
 	}
 }
 

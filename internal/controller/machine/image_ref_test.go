@@ -17,6 +17,8 @@ limitations under the License.
 package machine
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -406,5 +408,58 @@ func TestPinnedVolume(t *testing.T) {
 	}
 	if o := images.Pinned(m); o == nil || o.Revision != 1 {
 		t.Errorf("want the revision shown, got %+v", o)
+	}
+}
+
+// TestImageOfVM has the list of a VM changed that was made from an image, before it was noted which disk that has filled.
+func TestImageOfVM(t *testing.T) {
+	disk := func(name string) v1alpha1.MachineDisk { return v1alpha1.MachineDisk{Name: name, Size: new("8G")} }
+	blank := disk("data")
+	blank.Volume = new("")
+	cases := map[string]struct {
+		reason string
+		disks  []v1alpha1.MachineDisk
+		gone   bool
+		want   string // What the VM gets.
+		err    string
+	}{
+		"Same":    {reason: "The disk that is there stays.", disks: []v1alpha1.MachineDisk{disk("root")}},
+		"Renamed": {reason: "By another name it is the same.", disks: []v1alpha1.MachineDisk{disk("system")}},
+		"Behind":  {reason: "An entry behind it is an empty disk.", disks: []v1alpha1.MachineDisk{disk("root"), disk("data")}, want: "local-lvm:8"},
+		"Front": {
+			reason: "In front of it, it can be read in two ways.", disks: []v1alpha1.MachineDisk{disk("data"), disk("root")},
+			err: `disk "data" can be read in two ways: as scsi0, which the image has filled and which is disk "root" here, or as a new disk`,
+		},
+		"Blank": {reason: "Unless it asks for an empty one.", disks: []v1alpha1.MachineDisk{blank, disk("root")}, want: "local-lvm:8"},
+		"Gone": {
+			reason: "What is gone is filled again.", disks: []v1alpha1.MachineDisk{disk("system")}, gone: true,
+			want: "local-lvm:0,import-from=files:import/one.qcow2",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, spec(func(p *v1alpha1.MachineParameters) {
+				p.Image, p.Disks = &v1alpha1.MachineImage{Volume: "files:import/one.qcow2"}, tc.disks
+			}))
+			b.vms[10000] = ourVM("stopped")
+			b.m.Annotations[object.AnnotationDevices] = `{}`
+			if !tc.gone {
+				b.m.Annotations[object.AnnotationDevices] = `{"disks":{"root":"scsi0"},"seen":{"root":true},"made":{"disks/root":true}}`
+				b.vms[10000].config["scsi0"], b.vms[10000].config["boot"] = "local-lvm:vm-10000-disk-0,size=8G", "order=scsi0"
+			}
+			e := b.external()
+			_, err := e.Observe(t.Context(), b.m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := strings.Join(e.planned.rejections, "; "); (tc.err == "") != (got == "") || !strings.Contains(got, tc.err) {
+				t.Errorf("\n%s\nwant it refused with %q, got %q", tc.reason, tc.err, got)
+			}
+			got := slices.Concat(slices.Collect(maps.Values(e.planned.change.Set)), e.planned.change.Delete)
+			got = slices.DeleteFunc(got, func(v string) bool { return strings.HasPrefix(v, "order=") })
+			if diff := cmp.Diff(tc.want, strings.Join(got, " ")); diff != "" {
+				t.Errorf("\n%s\nchange: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }

@@ -173,6 +173,7 @@ func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) erro
 		e.planned.Devices, e.planned.rejections = before, []string{err.Error()}
 		return nil //nolint:nilerr // The plan has it.
 	}
+	d.MachineParameters = qemu.Refilled(d.MachineParameters, d.Devices, images.PinnedVolume(m), e.vm.Config)
 	if m.GetAnnotations()[object.AnnotationDevices] == "" || !before.Equal(d.Devices) {
 		e.planned.annotations[object.AnnotationDevices] = d.Devices.String()
 	}
@@ -233,8 +234,8 @@ func (e planner) currentDigest() string {
 // desired is the spec with what else decides how it is carried out.
 func (e planner) desired(m Machine, id qemu.Identity) desired {
 	p := m.Parameters()
-	if p.Image != nil {
-		p = object.WithImage(p, images.PinnedVolume(m))
+	if e.vm == nil {
+		p = qemu.WithImage(p, images.PinnedVolume(m))
 	}
 	p = e.pooled.Parameters(e.bridges.Parameters(p), func(network string) *v1alpha1.MachineIPConfig { return e.ipConfig(m, id, network) })
 	if e.vm == nil {

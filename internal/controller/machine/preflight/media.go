@@ -27,7 +27,6 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -73,7 +72,7 @@ func Media(p *v1alpha1.MachineParameters) []Medium {
 			all = append(all, Medium{what: "iso", Content: ContentISO, volume: *c.ISO})
 		}
 	}
-	for _, k := range object.WithImage(p, "").Disks {
+	for _, k := range qemu.WithImage(p, "").Disks {
 		if _, name, _ := strings.Cut(ptr.Deref(k.ImportFrom, ""), ":"); strings.HasPrefix(name, "import/") {
 			all = append(all, Medium{what: "image", Content: "import", volume: *k.ImportFrom})
 		}

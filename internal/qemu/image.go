@@ -1,0 +1,183 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package qemu
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// imageCure says how an entry is told from the disk that the image has filled. A device does not tell it: a new VM would have the image
+// there.
+const imageCure = `set its volume to "" for a new one, or list the entry of the other before it`
+
+// ImageDisk returns the entry of disks that the image of the spec fills on a new VM: the one that the image names, or the first that
+// has no other content. It is empty if there is none.
+func ImageDisk(p *v1alpha1.MachineParameters) string {
+	if p.Image == nil {
+		return ""
+	}
+	i := slices.IndexFunc(p.Disks, func(k v1alpha1.MachineDisk) bool {
+		return k.VolumeRef == nil && k.Volume == nil && (p.Image.Disk == nil || *p.Image.Disk == k.Name)
+	})
+	if i < 0 {
+		return ""
+	}
+	return p.Disks[i].Name
+}
+
+// WithImage returns the parameters with the image as what fills its disk on a new VM. The volume is that
+// of an Image which the spec names, and empty while it is not known.
+func WithImage(p *v1alpha1.MachineParameters, volume string) *v1alpha1.MachineParameters {
+	if p.Image == nil || cmp.Or(p.Image.Volume, volume) == "" {
+		return p
+	}
+	volume = cmp.Or(p.Image.Volume, volume)
+	name := ImageDisk(p)
+	out := *p
+	out.Disks = slices.Clone(p.Disks)
+	for i, k := range out.Disks {
+		if k.Name == name {
+			out.Disks[i].ImportFrom = &volume
+		}
+	}
+	return &out
+}
+
+// Refilled returns the parameters with the image as what fills the disk of a VM that exists, if the disk which it has filled is gone, and
+// an entry is in its place.
+func Refilled(p *v1alpha1.MachineParameters, d Devices, volume string, have Config) *v1alpha1.MachineParameters {
+	if !(filling{Devices: &d, p: p, have: have}).due() {
+		return p
+	}
+	return WithImage(p, volume)
+}
+
+// A filling is the disk of a VM that the image of the spec fills, or has filled.
+type filling struct {
+	*Devices
+	p    *v1alpha1.MachineParameters
+	have Config
+}
+
+// due reports whether the VM is to get the disk.
+func (f filling) due() bool {
+	device := f.Disks[ImageDisk(f.p)]
+	return device != "" && f.Source.Image && slices.Index(f.Source.Disks, device) == 0 && f.have[device] == ""
+}
+
+// imageRejections are why the image cannot fill a disk.
+func imageRejections(d Desired, config Config) []string {
+	name := ImageDisk(d.MachineParameters)
+	i := slices.IndexFunc(d.Disks, func(k v1alpha1.MachineDisk) bool { return k.Name == name })
+	switch {
+	case d.Image != nil && i < 0 && d.Created && len(config) == 0:
+		return []string{"no disk of the list can be filled by the image: list one without volume and volumeRef"}
+	case i >= 0 && d.existingVolume(d.Disks[i]) == "" && d.Disks[i].ImportFrom == nil && (filling{Devices: &d.Devices, p: d.MachineParameters, have: config}).due():
+		return []string{fmt.Sprintf(`disk %q is to be filled by the image, whose file is not known: set its volume to "" for an empty disk`, name)}
+	}
+	return nil
+}
+
+// follow notes which disk it is, of a VM that nothing is noted of, and where disks have gone that the VM came with and
+// that were attached again elsewhere.
+func (f filling) follow() {
+	if f.assigned && f.p.Image != nil && !f.Source.Image && len(f.Disks)+len(f.Volumes) > 0 {
+		f.set(f.likely())
+	}
+	for i, device := range f.Source.Disks {
+		if at := f.at(device); BusOf(at) != "" {
+			f.Source.Disks[i] = at
+		}
+	}
+}
+
+// likely is the disk that the image has most likely filled, of a VM that nothing is noted of: that of the entry which the image names,
+// the one that the VM boots from, or that of the first entry. It is empty if none is left.
+func (f filling) likely() string {
+	boot := f.have.bootDisk()
+	if !has(f.Disks, boot) {
+		boot = ""
+	}
+	var unused []string
+	for name := range f.Volumes {
+		if left, off := f.Left[listDisks+"/"+name]; off && f.Disks[name] == "" && f.have.holderOf(f.Volumes[name]) != "" {
+			unused = append(unused, left.Device)
+		}
+	}
+	slices.SortFunc(unused, CompareDevices)
+	return cmp.Or(f.Disks[ptr.Deref(f.p.Image.Disk, "")], boot, f.Disks[ImageDisk(f.p)], cmp.Or(unused...), cmp.Or(f.Source.Disks...))
+}
+
+// set notes which disk it is: the first of those that the VM came with.
+func (f filling) set(device string) {
+	f.Source.Image = true
+	if device == "" {
+		return
+	}
+	rest := slices.DeleteFunc(slices.Clone(f.Source.Disks), func(other string) bool { return other == device })
+	f.Source.Disks = append([]string{device}, rest...)
+}
+
+// note which disk it becomes: on a new VM, and in place of one that is gone.
+func (f filling) note(before Devices) {
+	device := f.Disks[ImageDisk(f.p)]
+	switch {
+	case device == "" || before.Disks[ImageDisk(f.p)] == device:
+	case !f.Source.Image:
+		f.set(device)
+	case len(f.Source.Disks) == 0:
+		f.Source.Disks = []string{device}
+	case f.at(f.Source.Disks[0]) == "":
+		f.Source.Disks[0] = device
+	}
+}
+
+// at is where the VM has a disk that it came with, or the option of an unused disk; empty if it is gone.
+func (f filling) at(device string) string {
+	if _, there := f.withLeaving(f.have)[device]; there {
+		return device
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Volumes)) {
+		if f.Left[listDisks+"/"+name].Device == device || f.Disks[name] == device {
+			if at := f.have.holderOf(f.Volumes[name]); at != "" {
+				return at
+			}
+		}
+	}
+	return ""
+}
+
+// besideImage is an error for an entry that names the device of a new disk, and that the image would fill on a new VM: here it has
+// filled another one.
+func (l deviceList) besideImage(e listEntry, d Devices, have Config) error {
+	if l.name != listDisks || e.name != l.image || len(l.source) == 0 || l.source[0] == e.device || d.Volumes[e.name] != "" {
+		return nil
+	}
+	at := (filling{Devices: &d, have: have}).at(l.source[0])
+	if at == "" {
+		return nil
+	}
+	return twoWays(l, e, at+", which the image has filled", "a new disk at "+e.device,
+		"set its device to "+l.source[0]+`, or its volume to "" for a new one`)
+}
