@@ -142,27 +142,30 @@ func (d Desired) Resizes(config Config) []Resize {
 
 // A Growth is what a disk takes of its storage that it has not yet.
 type Growth struct {
-	// Name of the disk in the spec, and its storage.
+	// Name of the disk in the spec, and the storage that it is to be on.
 	Name, Storage string
 
-	// Size that the disk is to have, and what of that is new on the storage.
+	// Size that the disk is to have, and what of that is new on the storage, in bytes.
 	Size, More proxmox.Size
 }
 
-// Growths are the disks that are to be made, or to grow.
+// Growths are the disks that are to be made, to grow, or to move to another storage, which takes all of them.
 func (d Desired) Growths(config Config) []Growth {
 	var all []Growth
 	for _, k := range d.Disks {
-		if k.VolumeRef != nil {
+		disk, err := proxmox.ParseDisk(config[d.Devices.Disks[k.Name]])
+		if k.VolumeRef != nil || err != nil && d.existingVolume(k) != "" {
 			continue
 		}
 		g := Growth{Name: k.Name, Storage: cmp.Or(ptr.Deref(k.Storage, ""), d.Defaults.Storage), Size: SizeOf(k), More: SizeOf(k)}
-		disk, err := proxmox.ParseDisk(config[d.Devices.Disks[k.Name]])
 		if err == nil {
+			g.Storage = cmp.Or(ptr.Deref(k.Storage, ""), disk.Storage())
 			has, _ := disk.Size()
-			g.Storage, g.More = disk.Storage(), g.Size-has
-		} else if d.existingVolume(k) != "" {
-			continue
+			if g.Size = max(g.Size, has); g.Storage == disk.Storage() {
+				g.More = g.Size - has
+			} else {
+				g.More = g.Size
+			}
 		}
 		if g.More > 0 {
 			all = append(all, g)

@@ -61,6 +61,54 @@ func TestResizes(t *testing.T) {
 	}
 }
 
+// TestGrowths has what disks take of the storage that they are to be on.
+func TestGrowths(t *testing.T) {
+	config := Config{"scsi0": "thin:vm-100-disk-0,size=8G", "scsi1": "thin:vm-100-disk-1,size=2G"}
+	on := func(storage, size string) v1alpha1.MachineParameters {
+		k := v1alpha1.MachineDisk{Name: "a", Device: new("scsi0")}
+		if k.Storage = &storage; size != "" {
+			k.Size = &size
+		}
+		return v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{k}}
+	}
+	const gib = proxmox.GiB
+	cases := map[string]struct {
+		reason string
+		spec   v1alpha1.MachineParameters
+		want   []Growth
+	}{
+		"Grows": {
+			reason: "A disk that grows takes the rest.", spec: on("thin", "20G"),
+			want: []Growth{{Name: "a", Storage: "thin", Size: 20 * gib, More: 12 * gib}},
+		},
+		"Stays":  {reason: "One that is as it is to be takes nothing.", spec: on("thin", "8G")},
+		"Moves":  {reason: "One that moves takes all of it.", spec: on("fast", ""), want: []Growth{{Name: "a", Storage: "fast", Size: 8 * gib, More: 8 * gib}}},
+		"Larger": {reason: "Also of data that are larger.", spec: on("fast", "1G"), want: []Growth{{Name: "a", Storage: "fast", Size: 8 * gib, More: 8 * gib}}},
+		"MovesAndGrows": {
+			reason: "One that moves and grows takes nothing of where it is.", spec: on("fast", "900G"),
+			want: []Growth{{Name: "a", Storage: "fast", Size: 900 * gib, More: 900 * gib}},
+		},
+		"New": {
+			reason: "A new disk takes its size of the default storage.",
+			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "a", Device: new("scsi5"), Size: new("9G")}}},
+			want:   []Growth{{Name: "a", Storage: "std", Size: 9 * gib, More: 9 * gib}},
+		},
+		"Attached": {
+			reason: "One that is attached takes nothing.",
+			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "a", Device: new("scsi5"), Volume: new("thin:vm-100-disk-2"), Size: new("9G")}}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := desiredOf(t, tc.spec, Devices{}, config)
+			d.Defaults.Storage = "std"
+			if diff := cmp.Diff(tc.want, d.Growths(config)); diff != "" {
+				t.Errorf("\n%s\ngrowths: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 func TestVolumeOwner(t *testing.T) {
 	cases := map[string]struct {
 		reason, volume string

@@ -65,6 +65,49 @@ func TestGrowthBeyondStorage(t *testing.T) {
 	}
 }
 
+// So it is with disks of a VM that is to be made.
+func TestCreationBeyondStorage(t *testing.T) {
+	const gib = int64(proxmox.GiB)
+	for size, want := range map[string]struct {
+		err    string
+		writes []string
+		event  string
+	}{
+		"900G": {err: `disk "data" of 900G is larger than storage 'local-lvm'`},
+		"300G": {writes: []string{"Create pve1/10000"}, event: "disk \"data\" of 300G may fill storage 'local-lvm'"},
+	} {
+		b := newBench(t, dataDisk(func(k *v1alpha1.MachineDisk) { k.Size = &size }))
+		b.storages[0].Type, b.storages[0].MaxDisk, b.storages[0].Disk = "lvmthin", 500*gib, 400*gib
+		e, h := b.external(), &heard{}
+		e.record = h
+		s := b.reconcileWith(t.Context(), e)
+		if want.err == "" && s.err != nil || want.err != "" && (s.err == nil || !strings.Contains(s.err.Error(), want.err)) {
+			t.Errorf("%s: want error %q, got %v", size, want.err, s.err)
+		}
+		if diff := cmp.Diff(want.writes, b.writes); diff != "" {
+			t.Errorf("%s: writes: -want, +got:\n%s", size, diff)
+		}
+		if told := h.of(events.ReasonStorageOvercommitted, want.event); told != (want.event != "") {
+			t.Errorf("%s: want the event %q, got %q", size, want.event, h.messages)
+		}
+	}
+}
+
+// A disk that moves is judged by the storage that it goes to.
+func TestMoveBeyondStorage(t *testing.T) {
+	const gib = int64(proxmox.GiB)
+	known, vm := withDisk("local-lvm:vm-10000-disk-1,size=12G")
+	b := newBench(t, all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Storage = new("small") })))
+	b.vms[10000] = vm
+	small := b.storages[0]
+	small.Name, small.Type, small.MaxDisk = "small", "lvmthin", 10*gib
+	b.storages = append(b.storages, small)
+	s := b.reconcile(t.Context())
+	if want := `disk "data" of 12G is larger than storage 'small'`; s.err == nil || !strings.Contains(s.err.Error(), want) || len(b.writes) > 0 {
+		t.Errorf("want error %q and nothing written, got %v, %q", want, s.err, b.writes)
+	}
+}
+
 // A bridge that is not on the VM's node is not written to a VM.
 func TestBridgeThatIsNotThere(t *testing.T) {
 	lan := func(bridge string) func(*namespaced.Machine) {

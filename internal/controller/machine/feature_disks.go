@@ -105,6 +105,7 @@ func (e disksFeature) moveStep(m Machine, d qemu.Move) step {
 			if err := e.tasks.RefusedAt(m, what, o.Digest); err != nil {
 				return "", err
 			}
+			e.warn(m, e.planned.capacity, d.Name)
 			u, err := e.client.MoveDisk(ctx, e.vm.Ref, o)
 			if proxmox.IsInSnapshot(err) {
 				err = errors.Wrapf(err, "disk %q (%s) cannot move while a snapshot of the VM has it: remove the snapshot", d.Name, d.Device)

@@ -216,7 +216,9 @@ func (e planner) addChange(ctx context.Context, m Machine, d desired, features [
 	if err != nil {
 		return err
 	}
-	e.planned.capacity, err = e.checks.CheckCapacity(ctx, d.Growths(config), e.vm.Node)
+	if busy, _ := e.tasksBefore.Busy(e.vm.VMID); !busy { // What a task takes of a storage is not free any more.
+		e.planned.capacity, err = e.checks.CheckCapacity(ctx, d.Growths(config), e.vm.Node)
+	}
 	waits := e.bridges.Missing(e.vm.Node, preflight.NewBridges(change, e.vm.Config))
 	e.planned.rejections = slices.Concat(e.planned.rejections, e.bridges.Problems(), waits, unknown, e.planned.capacity.Rejections)
 	return err
