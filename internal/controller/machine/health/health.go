@@ -42,7 +42,6 @@ import (
 type Inventory interface {
 	Bridges(ctx context.Context, node string, maxAge time.Duration) ([]proxmox.Bridge, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
-	Privileges(ctx context.Context, path string) (proxmox.Privileges, error)
 }
 
 // A Checker finds what a VM lacks.
@@ -143,8 +142,7 @@ func (c Checker) knownMissingBridges(ctx context.Context) string {
 		delete(wanted, b.Name)
 	}
 	for name := range wanted {
-		has, err := c.Inventory.Privileges(ctx, "/sdn/zones/localnetwork/"+name)
-		if err != nil || !has["SDN.Use"] && !has["SDN.Audit"] {
+		if hidden, err := c.Checks.BridgeHidden(ctx, name); err != nil || hidden != "" {
 			delete(wanted, name)
 		}
 	}

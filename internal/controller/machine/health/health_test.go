@@ -39,6 +39,7 @@ type cluster struct {
 	bridges    []proxmox.Bridge
 	storages   []proxmox.Storage
 	privileges proxmox.Privileges
+	nowhere    string // A path without privileges.
 }
 
 func (c cluster) Bridges(context.Context, string, time.Duration) ([]proxmox.Bridge, error) {
@@ -47,7 +48,10 @@ func (c cluster) Bridges(context.Context, string, time.Duration) ([]proxmox.Brid
 
 func (c cluster) Storages(context.Context) ([]proxmox.Storage, error) { return c.storages, nil }
 
-func (c cluster) Privileges(context.Context, string) (proxmox.Privileges, error) {
+func (c cluster) Privileges(_ context.Context, path string) (proxmox.Privileges, error) {
+	if path == c.nowhere {
+		return nil, nil
+	}
 	return c.privileges, nil
 }
 
@@ -69,6 +73,7 @@ func TestReady(t *testing.T) {
 		adds    bool
 		runs    bool
 		has     proxmox.Privileges
+		nowhere string
 		want    xpv2.ConditionReason
 		message string
 	}{
@@ -96,11 +101,23 @@ func TestReady(t *testing.T) {
 			reason: "A bridge that may be seen and is not there is missing.", config: qemu.Config{"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr9"},
 			has: proxmox.Privileges{"SDN.Use": true}, want: conditions.ReasonBridgeMissing, message: "bridge 'vmbr9' not found on node pve1",
 		},
+		"VNet": {
+			reason: "Nor is one that may be a VNet, where those of all zones may be seen.", config: qemu.Config{"net0": "virtio=BC:24:11:00:00:01,bridge=office"},
+			has: proxmox.Privileges{"SDN.Audit": true}, want: conditions.ReasonBridgeMissing, message: "bridge 'office' not found on node pve1",
+		},
+		"VNetHidden": {
+			reason: "A VNet is hidden by its zone, although bridges of nodes may be seen.", config: qemu.Config{"net0": "virtio=BC:24:11:00:00:01,bridge=office"},
+			has: proxmox.Privileges{"SDN.Use": true}, nowhere: "/sdn/zones",
+		},
+		"NodeBridge": {
+			reason: "What no VNet can be called is none.", config: qemu.Config{"net0": "virtio=BC:24:11:00:00:01,bridge=office_lan"}, nowhere: "/sdn/zones",
+			has: proxmox.Privileges{"SDN.Use": true}, want: conditions.ReasonBridgeMissing, message: "bridge 'office_lan' not found on node pve1",
+		},
 		"Hidden": {reason: "A bridge that may not be seen is not said to be missing.", config: qemu.Config{"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr9"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := newChecker(cluster{bridges: []proxmox.Bridge{{Name: "vmbr0"}}, privileges: tc.has}, tc.config)
+			c := newChecker(cluster{bridges: []proxmox.Bridge{{Name: "vmbr0"}}, privileges: tc.has, nowhere: tc.nowhere}, tc.config)
 			c.Devices, c.Adds = qemu.Devices{Disks: map[string]string{"data": "scsi1"}}, func(string) bool { return tc.adds }
 			if tc.runs {
 				c.VM.Status = proxmox.Status{Status: "running"}

@@ -19,6 +19,7 @@ package preflight
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -77,11 +78,31 @@ func (e *Checks) BridgesWith(ctx context.Context, names []string, node string) (
 // BridgeNotFound says that a bridge is not among those of a node. PVE leaves those out that the user may neither use nor see,
 // and does not say so.
 func (e *Checks) BridgeNotFound(ctx context.Context, name, node string, there []proxmox.Bridge) string {
-	path, hidden := "/sdn/zones/localnetwork/"+name, ""
-	if has, err := e.Inventory.Privileges(ctx, path); err == nil && !has["SDN.Use"] && !has["SDN.Audit"] {
+	hidden := ""
+	if path, err := e.BridgeHidden(ctx, name); err == nil && path != "" {
 		hidden = ", or the user may not see it: privilege SDN.Use is missing on " + path
 	}
 	return fmt.Sprintf("bridge '%s' not found on node %s%s%s", name, node, hidden, e.instead("bridges there", BridgeNames(there), e.Tenant.HidesBridge))
+}
+
+// reNodeBridge matches what the bridges of nodes are called, and what no VNet can be: its ID has at most 8 letters and digits
+// (PVE::Network::SDN::VnetPlugin).
+var reNodeBridge = regexp.MustCompile(`^vmbr[0-9]+$|[^a-zA-Z0-9]|^.{9}|^[^a-zA-Z]`)
+
+// BridgeHidden returns the path on which the user lacks the privilege to see a bridge, if there is one of that name; empty if PVE would
+// show it. A VNet is hidden by its zone, which nobody knows of one that is not seen.
+func (e *Checks) BridgeHidden(ctx context.Context, name string) (string, error) {
+	paths := []string{"/sdn/zones/localnetwork/" + name, "/sdn/zones"}
+	if reNodeBridge.MatchString(name) {
+		paths = paths[:1]
+	}
+	for _, path := range paths {
+		has, err := e.Inventory.Privileges(ctx, path)
+		if err != nil || !has["SDN.Use"] && !has["SDN.Audit"] {
+			return path, err
+		}
+	}
+	return "", nil
 }
 
 // instead says at the end of a message what there is in place of what is missing, as far as the tenant may use it.
