@@ -73,6 +73,16 @@ func (e planner) optionsSum(m Machine, d desired) (uint64, error) {
 	)
 }
 
+// wanted is a checksum of what a Machine asks for, with what other objects add to that; 0 if there is none.
+func (e *external) wanted(m Machine) uint64 {
+	p := e.planned
+	sum, err := e.settled.Sum(p.MachineParameters, p.Tenant, p.CarriedTags, p.Defaults, m.GetGeneration())
+	if err != nil {
+		return 0
+	}
+	return sum
+}
+
 // An evaluation is the result of a look at a VM that is up to date. It holds as long as all that it depends on is the same.
 type evaluation struct{ *external }
 

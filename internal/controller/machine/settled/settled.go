@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package settled remembers what the options of the VMs of Machines were last found to be as their specs have them for, and which
-// generations of Machines were up to date, and the last evaluations of Machines that are.
+// Package settled remembers what the options of the VMs of Machines were last found to be as their specs have them for, and what
+// Machines asked for when they were up to date, and the last evaluations of Machines that are.
 package settled
 
 import (
@@ -34,8 +34,8 @@ type Store struct {
 	seed maphash.Seed
 	sums objectstate.Store[uint64]
 
-	// upToDate are the generations of Machines that were found to be up to date.
-	upToDate objectstate.Store[int64]
+	// upToDate are the checksums of what Machines asked for when they were found to be up to date.
+	upToDate objectstate.Store[uint64]
 
 	evaluations objectstate.Store[Evaluation]
 }
@@ -102,20 +102,20 @@ func (s *Store) Reset(m object.Machine) {
 	s.sums.Delete(m)
 }
 
-// MarkUpToDate notes that the VM is as this generation of its Machine has it.
-func (s *Store) MarkUpToDate(m object.Machine) {
+// MarkUpToDate notes that the VM is as its Machine asks for, by the checksum of that.
+func (s *Store) MarkUpToDate(m object.Machine, wanted uint64) {
 	s.upToDate.Lock()
 	defer s.upToDate.Unlock()
-	s.upToDate.Set(m, new(m.GetGeneration()))
+	s.upToDate.Set(m, &wanted)
 }
 
-// WasUpToDate reports whether the VM was as this generation of its Machine has it: what differs
+// WasUpToDate reports whether the VM was as its Machine asks for, by the checksum of that: what differs
 // was changed by others since.
-func (s *Store) WasUpToDate(m object.Machine) bool {
+func (s *Store) WasUpToDate(m object.Machine, wanted uint64) bool {
 	s.upToDate.Lock()
 	defer s.upToDate.Unlock()
-	generation := s.upToDate.Get(m)
-	return generation != nil && *generation == m.GetGeneration()
+	before := s.upToDate.Get(m)
+	return before != nil && *before == wanted && wanted != 0
 }
 
 // Forget forgets a Machine.

@@ -57,16 +57,16 @@ func TestSums(t *testing.T) {
 
 func TestUpToDate(t *testing.T) {
 	s := New()
-	s.MarkUpToDate(machine("a", 2))
-	for generation, want := range map[int64]bool{1: false, 2: true, 3: false} {
-		if got := s.WasUpToDate(machine("a", generation)); got != want {
-			t.Errorf("generation %d: got %t, want %t", generation, got, want)
+	s.MarkUpToDate(machine("a", 2), 7)
+	for wanted, want := range map[uint64]bool{0: false, 7: true, 8: false} {
+		if got := s.WasUpToDate(machine("a", 2), wanted); got != want {
+			t.Errorf("checksum %d: got %t, want %t", wanted, got, want)
 		}
 	}
-	if s.Reset(machine("a", 2)); !s.WasUpToDate(machine("a", 2)) {
+	if s.Reset(machine("a", 2)); !s.WasUpToDate(machine("a", 2), 7) {
 		t.Error("a reset concerns the checksum only")
 	}
-	if s.Forget(machine("a", 2)); s.WasUpToDate(machine("a", 2)) || s.WasUpToDate(machine("b", 2)) {
+	if s.Forget(machine("a", 2)); s.WasUpToDate(machine("a", 2), 7) || s.WasUpToDate(machine("b", 2), 7) {
 		t.Error("the Machine was forgotten, and another one never known")
 	}
 }
