@@ -220,6 +220,13 @@ func (t *Tracker) ShutdownBegun(m Object) time.Time {
 	return t.records.Ensure(m).shutdown.first
 }
 
+// RestsUntil returns until when a VM is left alone at most; the time may have gone by.
+func (t *Tracker) RestsUntil(m Object) time.Time {
+	t.records.Lock()
+	defer t.records.Unlock()
+	return t.records.Ensure(m).resting
+}
+
 // Resting reports whether a VM is left alone.
 func (t *Tracker) Resting(m Object) bool {
 	t.records.Lock()

@@ -28,6 +28,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -90,6 +91,20 @@ func TestDeleteInRounds(t *testing.T) {
 	b.reconcile(t.Context())
 	if ready := b.m.GetCondition(xpv2.TypeReady); len(b.writes) != len(want)+1 || ready.Message != "the VM is being destroyed" {
 		t.Errorf("want it destroyed, got %q and %s", b.writes, ready.Message)
+	}
+}
+
+// A VM that is to be off says so too.
+func TestStopInRounds(t *testing.T) {
+	b := newBench(t, all(powerState("Stopped"), spec(func(p *v1alpha1.MachineParameters) { p.ShutdownTimeoutSeconds = new(int32(25)) })))
+	b.vms[10000] = ourVM("running")
+	for i, want := range []string{
+		"the VM is still running", "the VM is still running: the guest is asked to shut down; the VM is stopped hard at 2027-01-15T08:00:25Z",
+	} {
+		b.reconcile(t.Context())
+		if ready := b.m.GetCondition(xpv2.TypeReady); ready.Reason != conditions.ReasonPowerMismatch || ready.Message != want {
+			t.Errorf("look %d: want %q, got %s: %q", i, want, ready.Reason, ready.Message)
+		}
 	}
 }
 

@@ -98,7 +98,7 @@ type external struct {
 
 // Observe looks at the VM and at what separates it from the spec.
 func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObservation, error) {
-	ready := m.GetCondition(xpv2.TypeReady)
+	before := report{external: e}.before(m)
 	e.sum, _ = evaluation{external: e}.sumOf(m) // An error comes again when it would be kept.
 	seen, err := e.look(ctx, m)
 	if e.evaluated {
@@ -107,9 +107,9 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 	upToDate := report{external: e}.upToDate(m, seen, err)
 	conditions.Set(m, upToDate)
 	if upToDate.Status == corev1.ConditionTrue {
-		e.settled.MarkUpToDate(m)
+		e.settled.MarkUpToDate(m, e.wanted(m))
 	}
-	report{external: e}.announceFault(m, ready)
+	report{external: e}.announceFaults(m, before)
 	evaluation{external: e}.keep(m, seen, err)
 	return seen, err
 }
@@ -253,7 +253,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	if e.vm.BeingCreated() {
 		return e.observeCreating(m, id)
 	}
-	checks, ready := report{external: e}.health(m), powerFeature{external: e}.ready()
+	checks, ready := report{external: e}.health(m), powerFeature{external: e}.ready(m)
 	if !meta.WasDeleted(m) {
 		ready = checks.Ready(ctx, m.Parameters(), ready)
 	}

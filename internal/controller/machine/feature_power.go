@@ -177,12 +177,14 @@ func shutdownTimeout(m Machine) time.Duration {
 
 // ready reports whether the VM is in the power state that the spec wants, with
 // its identity in place.
-func (e powerFeature) ready() xpv2.Condition {
+func (e powerFeature) ready(m Machine) xpv2.Condition {
 	switch lock := e.vm.Lock(); {
 	case e.vm.IdentityPending:
 		return xpv2.Creating()
 	case e.planned.power != power.Keep && lock != "" && lock != "suspended":
 		return conditions.NotReady(conditions.ReasonLocked, fmt.Sprintf("the VM is not in the desired power state, and is locked (%s)", lock))
+	case e.planned.power == power.Off && e.tasks.ShutdownBegun(m).Add(shutdownTimeout(m)).After(e.now()):
+		return conditions.NotReady(conditions.ReasonPowerMismatch, e.planned.power.Message()+": "+e.shutdownWait(m))
 	case e.planned.power != power.Keep:
 		return conditions.NotReady(conditions.ReasonPowerMismatch, e.planned.power.Message())
 	}

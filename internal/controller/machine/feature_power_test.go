@@ -479,14 +479,17 @@ func TestRebootRestEnds(t *testing.T) {
 	b.m.Spec.ForProvider.OnBoot = new(true)
 	b.reconcile(t.Context())
 	c := b.m.GetCondition(kind.TypeUpToDate)
-	if len(b.writes) != 1 || c.Status != corev1.ConditionFalse || !strings.Contains(c.Message, "onboot (none) → 1; waits for a reboot of the VM to end") {
+	if len(b.writes) != 1 || c.Status != corev1.ConditionFalse ||
+		!strings.Contains(c.Message, "onboot (none) → 1; waits for a reboot of the VM to end, until 2027-01-15T08:01:") ||
+		!strings.HasSuffix(c.Message, "Z at most") {
 		t.Errorf("want the change to wait for the reboot and that said, got %q and %s: %s", b.writes, c.Reason, c.Message)
 	}
 	b.clock.wait(3 * time.Second)
 	b.vms[10000].status, b.vms[10000].now.Uptime = "running", time.Second
+	b.m.Spec.ForProvider.PowerAction = &v1alpha1.MachinePowerAction{Action: "Stop", Token: "2"}
 	b.touch()
 	b.reconcile(t.Context())
-	if diff := cmp.Diff([]string{"Reboot 10000 0s", "Configure 10000 set onboot delete  digest d1"}, b.writes); diff != "" {
+	if diff := cmp.Diff([]string{"Reboot 10000 0s", "Configure 10000 set onboot delete  digest d1", "Stop 10000"}, b.writes); diff != "" {
 		t.Errorf("want the change made as soon as the VM is back: -want, +got:\n%s", diff)
 	}
 }

@@ -19,6 +19,7 @@ package machine
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -134,7 +135,7 @@ func (e report) updateWait(m Machine) string {
 	case !kind.Manages(m):
 		return "managementPolicies leave out Update"
 	case e.tasks.Resting(m):
-		return "waits for a reboot of the VM to end"
+		return "waits for a reboot of the VM to end, until " + e.tasks.RestsUntil(m).UTC().Format(time.RFC3339) + " at most"
 	case err == nil && busy:
 		return strings.TrimSpace("waits for a task of Proxmox VE to end " + e.tasks.RunningType(m))
 	case !e.planned.allowedDuringLock(e.vm):
@@ -182,17 +183,35 @@ func (e report) health(m Machine) health.Checker {
 	return health.Checker{Inventory: e.inventory, Checks: e.checks, VM: e.vm, Devices: e.planned.Devices, Adds: adds}
 }
 
-// announceFault tells of a VM that lacks something, once.
-func (e report) announceFault(m Machine, before xpv2.Condition) {
-	after := m.GetCondition(xpv2.TypeReady)
-	faults := []xpv2.ConditionReason{
-		conditions.ReasonDeviceMissing, conditions.ReasonBootDiskMissing, conditions.ReasonBridgeMissing, conditions.ReasonGuestHalted,
+// announced are the faults that are told in events, by the conditions that show them: nothing else tells of them.
+func announced() map[xpv2.ConditionType][]xpv2.ConditionReason {
+	return map[xpv2.ConditionType][]xpv2.ConditionReason{
+		xpv2.TypeReady: {
+			conditions.ReasonDeviceMissing, conditions.ReasonBootDiskMissing, conditions.ReasonBridgeMissing, conditions.ReasonGuestHalted,
+		},
+		conditions.TypeResourcesAllocated: {conditions.ReasonInsufficientResources},
+		conditions.TypeRestartRequired:    {conditions.ReasonStartBlocked, conditions.ReasonRestartIneffective},
 	}
-	fault := ""
-	if slices.Contains(faults, after.Reason) {
-		fault = after.Message
+}
+
+// before are the conditions that may show faults, as they are now.
+func (e report) before(m Machine) map[xpv2.ConditionType]xpv2.Condition {
+	now := map[xpv2.ConditionType]xpv2.Condition{}
+	for in := range announced() {
+		now[in] = m.GetCondition(in)
 	}
-	if e.told.Fault(m, fault) && (before.Reason != after.Reason || before.Message != after.Message) {
-		e.record.Event(m, xpevent.Warning(xpevent.Reason(after.Reason), errors.New(after.Message)))
+	return now
+}
+
+// announceFaults tells of what a VM lacks or cannot do, once.
+func (e report) announceFaults(m Machine, before map[xpv2.ConditionType]xpv2.Condition) {
+	for in, faults := range announced() {
+		after, fault := m.GetCondition(in), ""
+		if slices.Contains(faults, after.Reason) && e.vm != nil { // Errors of a creation are told as such.
+			fault = after.Message
+		}
+		if e.told.Fault(m, in, fault) && (before[in].Reason != after.Reason || before[in].Message != after.Message) {
+			e.record.Event(m, xpevent.Warning(xpevent.Reason(after.Reason), errors.New(after.Message)))
+		}
 	}
 }

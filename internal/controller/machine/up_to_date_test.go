@@ -214,3 +214,44 @@ func TestReadyWithDevices(t *testing.T) {
 		})
 	}
 }
+
+// A fault that a condition beside Ready shows is told once, too.
+func TestFaultsToldOnce(t *testing.T) {
+	blocked := ourVM("running")
+	blocked.config["hotplug"], blocked.pending = "disk", map[string]string{"hotplug": "memory"}
+	full := ourVM("running")
+	full.config["scsi0"] = "local-lvm:vm-10000-disk-0,size=1G"
+	cases := map[string]struct {
+		reason  string
+		vm      *guest
+		want    xpv2.ConditionReason
+		message string
+	}{
+		"StartBlocked": {reason: "A VM that would not start again is a fault.", vm: blocked, want: conditions.ReasonStartBlocked, message: "hotplug"},
+		"Full": {
+			reason: "So is a full storage.", vm: full, want: conditions.ReasonInsufficientResources, message: "storage 'local-lvm' on node pve1 is full",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, spec(func(p *v1alpha1.MachineParameters) { p.RestartPolicy = new("WhenRequired") }))
+			b.vms[10000] = tc.vm
+			b.storages[0].MaxDisk, b.storages[0].Disk = 100, 1
+			if name == "Full" {
+				b.storages[0].Disk = 100
+			}
+			told := 0
+			for range 3 {
+				e, h := b.external(), &heard{}
+				e.record = h
+				_, _ = e.Observe(t.Context(), b.m)
+				if h.of(xpevent.Reason(tc.want), tc.message) {
+					told++
+				}
+			}
+			if told != 1 {
+				t.Errorf("%s Want one event %s, got %d", tc.reason, tc.want, told)
+			}
+		})
+	}
+}

@@ -241,7 +241,7 @@ func (e *external) emitChange(m Machine, change qemu.Difference) {
 	if e.vm.IdentityPending {
 		return
 	}
-	drift := e.settled.WasUpToDate(m)
+	drift := e.settled.WasUpToDate(m, e.wanted(m))
 	for _, option := range change.Options() {
 		current, desired := e.vm.Config[option], change.Set[option]
 		why := ""
@@ -267,7 +267,7 @@ func (e *external) emitStep(m Machine, s step, u proxmox.UPID) {
 // warn tells that disks may fill their storages: those given, or all.
 func (e *external) warn(m Machine, c preflight.Capacity, disks ...string) {
 	for _, name := range slices.Sorted(maps.Keys(c.Warnings)) {
-		if len(disks) == 0 || slices.Contains(disks, name) {
+		if (len(disks) == 0 || slices.Contains(disks, name)) && e.told.Overcommitted(m, m.GetGeneration(), name) {
 			e.record.Event(m, xpevent.Warning(events.ReasonStorageOvercommitted, errors.New(c.Warnings[name])))
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"slices"
 
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
@@ -32,7 +33,10 @@ type Announced struct{ machines objectstate.Store[states] }
 // states that were told of a Machine.
 type states struct {
 	retained []v1alpha1.MachineRetainedDevice
-	fault    string
+	faults   map[xpv2.ConditionType]string
+
+	// warned are the generations of which was told last that a disk may fill its storage, by disk.
+	warned map[string]int64
 }
 
 // Retained returns the events of devices that are retained, and were not before.
@@ -55,8 +59,8 @@ func (a *Announced) Retained(m objectstate.Object, before, after *v1alpha1.Machi
 	return all
 }
 
-// Fault reports whether a fault is yet to be told; it is empty if there is none.
-func (a *Announced) Fault(m objectstate.Object, fault string) bool {
+// Fault reports whether a fault that a condition shows is yet to be told; it is empty if there is none.
+func (a *Announced) Fault(m objectstate.Object, in xpv2.ConditionType, fault string) bool {
 	a.machines.Lock()
 	defer a.machines.Unlock()
 	known := a.machines.Get(m)
@@ -64,9 +68,25 @@ func (a *Announced) Fault(m objectstate.Object, fault string) bool {
 		return false
 	}
 	known = a.machines.Ensure(m)
-	news := fault != "" && known.fault != fault
-	known.fault = fault
+	if known.faults == nil {
+		known.faults = map[xpv2.ConditionType]string{}
+	}
+	news := fault != "" && known.faults[in] != fault
+	known.faults[in] = fault
 	return news
+}
+
+// Overcommitted reports whether it is yet to be told of a generation of the Machine that a disk of it may fill its storage.
+func (a *Announced) Overcommitted(m objectstate.Object, generation int64, disk string) bool {
+	a.machines.Lock()
+	defer a.machines.Unlock()
+	known := a.machines.Ensure(m)
+	if known.warned == nil {
+		known.warned = map[string]int64{}
+	}
+	last, told := known.warned[disk]
+	known.warned[disk] = generation
+	return !told || last != generation
 }
 
 // Forget forgets a Machine that is gone.

@@ -19,6 +19,8 @@ package events
 import (
 	"testing"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 )
@@ -54,15 +56,34 @@ func TestRetainedOnce(t *testing.T) {
 	}
 }
 
+// That a disk may fill its storage is told once for each generation of a Machine.
+func TestOvercommittedOnce(t *testing.T) {
+	const m = objectstate.UID("a")
+	var told Announced
+	for i, step := range []struct {
+		generation int64
+		disk       string
+		want       bool
+	}{{1, "data", true}, {1, "data", false}, {1, "more", true}, {2, "data", true}, {2, "data", false}} {
+		if got := told.Overcommitted(m, step.generation, step.disk); got != step.want {
+			t.Errorf("step %d: want news %t, got %t", i, step.want, got)
+		}
+	}
+}
+
 // So is a fault.
 func TestFaultOnce(t *testing.T) {
 	const m = objectstate.UID("a")
 	var told Announced
 	for i, step := range []struct {
+		in    xpv2.ConditionType
 		fault string
 		want  bool
-	}{{"", false}, {"no disk", true}, {"no disk", false}, {"no bridge", true}, {"", false}, {"no bridge", true}} {
-		if got := told.Fault(m, step.fault); got != step.want {
+	}{
+		{"Ready", "", false}, {"Ready", "no disk", true}, {"Ready", "no disk", false}, {"Ready", "no bridge", true}, {"Full", "no disk", true},
+		{"Ready", "no bridge", false}, {"Ready", "", false}, {"Ready", "no bridge", true}, {"Full", "no disk", false},
+	} {
+		if got := told.Fault(m, step.in, step.fault); got != step.want {
 			t.Errorf("step %d: fault %q: want news %t, got %t", i, step.fault, step.want, got)
 		}
 	}
