@@ -444,6 +444,7 @@ func (k *randomRun) count(l *subject) {
 		return
 	}
 	k.keepsData(l, g)
+	k.keepsMACs(l, g)
 	n := k.disks(g)
 	if lost := l.disks - n; lost > 0 {
 		if l.mayGo -= lost; l.mayGo < 0 {

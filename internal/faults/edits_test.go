@@ -34,6 +34,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A step does something to a Machine that there is, to its VM, or to the cluster, and
@@ -179,7 +180,7 @@ func addDisk(p *v1alpha1.MachineParameters, r *rand.Rand) {
 		}
 	}
 	if len(p.Disks) > 0 || p.Template == nil {
-		p.Disks = slices.Insert(p.Disks, oneOf(r, len(p.Disks), min(1, len(p.Disks))), d)
+		p.Disks = slices.Insert(p.Disks, oneOf(r, len(p.Disks), min(1, len(p.Disks)), 0), d)
 		return
 	}
 	p.Disks = []v1alpha1.MachineDisk{{Name: "root", Device: new("scsi0")}, d}
@@ -213,11 +214,11 @@ func setRemoval(p *v1alpha1.MachineParameters, r *rand.Rand) {
 	}
 }
 
-// dropDisk takes a disk off the list, but for the one that an image fills.
+// dropDisk takes a disk off the list.
 func dropDisk(k *randomRun, l *subject, r *rand.Rand) string {
 	return edit(func(p *v1alpha1.MachineParameters, r *rand.Rand) {
 		i := r.IntN(max(1, len(p.Disks)))
-		if i >= len(p.Disks) || i == 0 && p.Image != nil {
+		if i >= len(p.Disks) {
 			return
 		}
 		l.takeOff(p.Disks[i])
@@ -251,12 +252,10 @@ func leaveOut(k *randomRun, l *subject, r *rand.Rand) string {
 			l.networksOff, p.Networks = append(l.networksOff, p.Networks...), nil
 			return
 		}
-		if p.Image == nil {
-			for _, d := range p.Disks {
-				l.takeOff(d)
-			}
-			p.Disks = nil
+		for _, d := range p.Disks {
+			l.takeOff(d)
 		}
+		p.Disks = nil
 	})(k, l, r)
 }
 
@@ -267,12 +266,10 @@ func takeAllOff(k *randomRun, l *subject, r *rand.Rand) string {
 			l.networksOff, p.Networks = append(l.networksOff, p.Networks...), []v1alpha1.MachineNetwork{}
 			return
 		}
-		if p.Image == nil {
-			for _, d := range p.Disks {
-				l.takeOff(d)
-			}
-			p.Disks = []v1alpha1.MachineDisk{}
+		for _, d := range p.Disks {
+			l.takeOff(d)
 		}
+		p.Disks = []v1alpha1.MachineDisk{}
 	})(k, l, r)
 }
 
@@ -295,9 +292,9 @@ func putBack(k *randomRun, l *subject, r *rand.Rand) string {
 	})(k, l, r)
 }
 
-// renameDisk gives a disk another name, where its device is declared.
+// renameDisk gives a disk another name, where its device is declared or an image has filled it.
 func renameDisk(p *v1alpha1.MachineParameters, r *rand.Rand) {
-	if d := anyDisk(p, r); d != nil && d.Device != nil && p.Image == nil {
+	if d := anyDisk(p, r); d != nil && (d.Device != nil || d.Name == qemu.ImageDisk(p)) {
 		d.Name = fmt.Sprintf("other%d", r.IntN(1e6))
 	}
 }

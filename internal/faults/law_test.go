@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
@@ -65,6 +66,7 @@ func (k *randomRun) likeNew(l *subject, g simulator.Guest) {
 		k.t.Errorf("what is declared is not on VM %d as on one of a new Machine: -new, +VM:\n%s\n%s", g.VMID, diff, k)
 	}
 	k.nothingBeside(kept, effective(g))
+	k.oneSystem(g)
 	if !l.reordered {
 		k.bootsLike(p, kept, effective(fresh.mine()), effective(g))
 	}
@@ -151,6 +153,9 @@ func declared(p *v1alpha1.MachineParameters, kept qemu.Devices, config map[strin
 			if d.Storage != nil {
 				has["storage"] = disk.Storage()
 			}
+			if size, known := disk.Size(); d.VolumeRef == nil && known && size < qemu.SizeOf(d) {
+				has["size"] = size.String() + " of " + *d.Size
+			}
 			for _, key := range []string{"cache", "backup", "discard", "serial", "iops"} {
 				has[key] = stdcmp.Or(disk.Options.Get(key), map[string]string{"cache": "none", "backup": "1", "discard": "ignore"}[key])
 			}
@@ -205,6 +210,55 @@ func partsOf(value, key string, parts ...string) map[string]string {
 		found[part] = stdcmp.Or(p.Get(part), map[string]string{"rombar": "1", "usb3": "0", "cache": "auto"}[part])
 	}
 	return found
+}
+
+// oneSystem checks that the image of a Machine is on one disk of its VM, used or not: of two the guest could boot from either.
+func (k *randomRun) oneSystem(g simulator.Guest) {
+	k.t.Helper()
+	if k.m.Parameters().Image == nil {
+		return
+	}
+	systems := map[string]bool{}
+	k.pve.Edit(func(s *simulator.State) {
+		for _, value := range effective(g) {
+			file, _, _ := strings.Cut(value, ",")
+			if v := s.Volume(g.Node, file); v != nil && v.System {
+				systems[file] = true
+			}
+		}
+	})
+	if len(systems) > 1 {
+		k.t.Errorf("VM %d has the image on several disks: %v\n%s", g.VMID, slices.Sorted(maps.Keys(systems)), k)
+	}
+}
+
+// keepsMACs checks that no entry of the spec has got another MAC address while no other interface has got its own.
+func (k *randomRun) keepsMACs(l *subject, g simulator.Guest) {
+	k.t.Helper()
+	if l.rewired || l.born != g.Config["meta"] {
+		l.macs, l.born = nil, g.Config["meta"]
+	}
+	if l.macs == nil {
+		l.macs = map[string]string{}
+	}
+	for _, n := range l.networksOff {
+		if ptr.Deref(n.RemovalPolicy, "") == "Destroy" {
+			delete(l.macs, n.Name) // It is forgotten on purpose.
+		}
+	}
+	for _, n := range k.m.Observation().Networks {
+		if n.Name == "" || n.MACAddress == "" {
+			continue
+		}
+		had := l.macs[n.Name]
+		maps.DeleteFunc(l.macs, func(name, mac string) bool { return mac == n.MACAddress && name != n.Name })
+		if had != "" && had != n.MACAddress && !slices.ContainsFunc(k.m.Observation().Networks, func(other v1alpha1.MachineNetworkObservation) bool {
+			return other.MACAddress == had
+		}) {
+			k.t.Errorf("network %q of VM %d had the MAC address %s, and has %s\n%s", n.Name, g.VMID, had, n.MACAddress, k)
+		}
+		l.macs[n.Name] = n.MACAddress
+	}
 }
 
 // keepsData checks that no entry of the spec has got another volume while its own is an

@@ -124,6 +124,10 @@ type subject struct {
 	// volumes that the disks had last, by name.
 	volumes map[string]string
 
+	// macs that the networks had last, by name, on the VM that was born so.
+	macs map[string]string
+	born string
+
 	// Entries that were taken off their lists.
 	disksOff    []v1alpha1.MachineDisk
 	networksOff []v1alpha1.MachineNetwork
@@ -188,7 +192,7 @@ func (k *randomRun) create(l *subject) {
 	m.CreationTimestamp = metav1.NewTime(k.clock.Now())
 	l.m, l.gone, l.failures, l.disks, l.edited, l.volumes = m, false, 0, 0, false, nil
 	l.rewired, l.reordered = false, false
-	l.disksOff, l.networksOff = nil, nil
+	l.disksOff, l.networksOff, l.macs = nil, nil, nil
 	if err := k.kube.Create(k.t.Context(), m); err != nil {
 		k.t.Fatal(err)
 	}
