@@ -204,8 +204,11 @@ func TestTenantZones(t *testing.T) {
 		deleted        bool
 		refused, fails string
 	}{
-		"Own":    {reason: "Those of its zone.", answer: `{"data":[{"vnet":"vn1","zone":"za"},{"vnet":"vn2","zone":"zb"}]}`, vnet: "vn1"},
-		"Theirs": {reason: "VNets of other zones are not its own.", answer: `{"data":[{"vnet":"vn1","zone":"za"},{"vnet":"vn2","zone":"zb"}]}`, vnet: "vn2", refused: "(bridges)"},
+		"Own": {reason: "Those of its zone.", answer: `{"data":[{"vnet":"vn1","zone":"za"},{"vnet":"vn2","zone":"zb"}]}`, vnet: "vn1"},
+		"Theirs": {
+			reason: "VNets of other zones are not its own.", answer: `{"data":[{"vnet":"vn1","zone":"za"},{"vnet":"vn2","zone":"zb"}]}`,
+			vnet: "vn2", refused: "(bridges)",
+		},
 		"Unknown": {
 			reason: "While they are not known, nothing is done.", answer: "403", vnet: "vn1",
 			fails: `cannot list the VNets of the SDN zones of tenant "a"`,
