@@ -135,7 +135,8 @@ type NodeNetworkParameters struct {
 
 	// Apply says who applies what is staged. Automatic: the provider, once all
 	// NodeNetworks of the node have staged theirs, by one reload. Manual: somebody else,
-	// in the user interface of Proxmox VE. Default: Automatic.
+	// in the user interface of Proxmox VE; until then nothing that is staged on the node
+	// is applied, since a reload applies all of it. Default: Automatic.
 	// +optional
 	// +kubebuilder:validation:Enum=Automatic;Manual
 	Apply *string `json:"apply,omitempty"`

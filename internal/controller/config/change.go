@@ -185,10 +185,14 @@ func (e *external[P, O]) Delete(ctx context.Context, mg Resource[P, O]) (managed
 		defer e.to.Inventory.InvalidateObjects(e.in(mg))
 		return e.to.Client.DeleteObject(ctx, e.in(mg), e.name)
 	})
-	if err == nil {
-		e.record.Event(mg, event.Normal("Deleted", e.table.Collection.Noun+" "+e.name+" is removed from Proxmox VE"))
+	if err != nil {
+		return none, err
 	}
-	return none, err
+	e.record.Event(mg, event.Normal("Deleted", e.table.Collection.Noun+" "+e.name+" is removed from Proxmox VE"))
+	if e.table.Staged != nil {
+		return none, nil
+	}
+	return none, kind.Annotate(ctx, e.kube, mg, map[string]string{kind.AnnotationRemoved: e.name})
 }
 
 // unused returns an error that names the users of the object.

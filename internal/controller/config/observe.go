@@ -137,6 +137,9 @@ func (e *external[P, O]) find(ctx context.Context, mg Resource[P, O], fresh bool
 	if err := e.read(ctx, mg, inventory.Fresh); err != nil || e.seen != nil {
 		return err
 	}
+	if meta.WasDeleted(mg) && mg.GetAnnotations()[kind.AnnotationRemoved] == e.name {
+		return nil
+	}
 	return e.permit(ctx, mg, See)
 }
 

@@ -197,7 +197,7 @@ func newBuilder(mgr ctrl.Manager, o Options, id Identity) *builder.Builder {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(id.ControllerName()).
 		WithOptions(controllerOptions(o)).
-		For(id.Object, builder.WithPredicates(resource.DesiredStateChanged(), o.Shard.Predicate()))
+		For(id.Object, builder.WithPredicates(desiredStateChanged(), o.Shard.Predicate()))
 }
 
 // complete the controller with what is wrapped around each reconciler.

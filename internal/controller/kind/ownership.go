@@ -40,6 +40,10 @@ import (
 // the call until the object is known to be there.
 const AnnotationIntent = "proxmox.vitistack.io/create-intent"
 
+// AnnotationRemoved is the name of the object that Proxmox VE has removed for a resource that is
+// deleted. With some objects go the permissions on them, so that nobody may look whether they are gone.
+const AnnotationRemoved = "proxmox.vitistack.io/removed"
+
 // AnnotationCluster is the name of the cluster in which the object is. An object of the
 // same name in another cluster, to which the provider configuration leads later, is not
 // the resource's own. A user may change it to go on in that cluster.

@@ -308,5 +308,5 @@ func (l *look) forget(ctx context.Context) error {
 	if _, noted := noteOf(l.Resource); !noted || l.now.changes != "" {
 		return nil
 	}
-	return kind.RemoveAnnotation(ctx, l.Kube, l.Resource, AnnotationStaged)
+	return dropNote(ctx, l.view)
 }

@@ -391,6 +391,39 @@ func TestManual(t *testing.T) {
 	})
 }
 
+// TestManualBesideAutomatic has two changes of one node, of which somebody is to apply one.
+func TestManualBesideAutomatic(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		byHand := l.Resource(1, "{node: pve1, interface: vmbr8, type: bridge, apply: Manual, confirmUnmappedAddresses: true}", nil)
+		l.Until(byHand, nodenetwork.TypeApplied, nodenetwork.ReasonStaged, "Manual")
+		mg := l.Resource(2, bridge, nil)
+		l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, "has staged a change for somebody to apply")
+		if reloads(l) > 0 || inForce(l, "vmbr8") {
+			l.Fatalf("what somebody is to look at is applied: %v", l.Writes())
+		}
+		reload(l.Simulator)
+		applied(l, byHand)
+		applied(l, mg)
+	})
+}
+
+// TestRefusedChange has PVE refuse a change, which is taken back.
+func TestRefusedChange(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		mg := l.Resource(1, bridge, nil)
+		applied(l, mg)
+		before := reloads(l)
+		l.Inject(simulator.Fault{Method: http.MethodPut, Path: "/nodes/pve1/network/vmbr9", Status: http.StatusBadRequest})
+		l.EditSpec(mg, strings.Replace(bridge, "type: bridge", "type: bridge, mtu: 1400", 1))
+		l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError)
+		l.EditSpec(mg, bridge)
+		applied(l, mg)
+		if n := reloads(l) - before; n > 0 {
+			l.Errorf("the network is reloaded %d times for a change that was refused: %v", n, l.Writes())
+		}
+	})
+}
+
 // TestReload loses the reload, its answer, or its success.
 func TestReload(t *testing.T) {
 	for name, fault := range map[string]simulator.Fault{

@@ -47,10 +47,6 @@ import (
 // once more as the last call before the one that applies it: it has to be what was judged.
 // Between these two calls somebody can still stage a change: Proxmox VE leaves that gap.
 
-// AnnotationStaged has what a resource has staged, and what was there before, until it is
-// in force.
-const AnnotationStaged = "proxmox.vitistack.io/staged-interface"
-
 // A note is what a resource has staged.
 type note struct {
 	// At is when it was staged, in seconds since 1970.
@@ -232,7 +228,7 @@ func sameCluster(a, b resource.Managed) bool {
 
 func noteOf(mg resource.Managed) (note, bool) {
 	n := note{}
-	raw, ok := mg.GetAnnotations()[AnnotationStaged]
+	raw, ok := mg.GetAnnotations()[kind.AnnotationStaged]
 	return n, ok && json.Unmarshal([]byte(raw), &n) == nil
 }
 
@@ -264,10 +260,18 @@ func (s *stager) write(ctx context.Context, v view, verb config.Verb, c proxmox.
 	if err := unchanged(ctx, v, now); err != nil {
 		return err
 	}
+	former, noted := noteOf(v.Resource)
 	if err := keepNote(ctx, v, note{At: time.Now().Unix(), Before: now.before, Interface: next[p.Interface], Former: now.config[p.Interface]}); err != nil {
 		return err
 	}
-	return do(ctx)
+	err = do(ctx)
+	switch {
+	case err == nil, proxmox.IsOutcomeUnknown(err):
+		return err
+	case noted:
+		return errors.Join(err, keepNote(ctx, v, former))
+	}
+	return errors.Join(err, dropNote(ctx, v)) // Nothing is staged by what was refused.
 }
 
 // keepNote as an annotation.
@@ -276,7 +280,12 @@ func keepNote(ctx context.Context, v view, n note) error {
 	if err != nil {
 		return errors.Wrap(err, "cannot encode what is staged")
 	}
-	return kind.Annotate(ctx, v.Kube, v.Resource, map[string]string{AnnotationStaged: string(raw)})
+	return kind.Annotate(ctx, v.Kube, v.Resource, map[string]string{kind.AnnotationStaged: string(raw)})
+}
+
+// dropNote forgets what was staged.
+func dropNote(ctx context.Context, v view) error {
+	return kind.RemoveAnnotation(ctx, v.Kube, v.Resource, kind.AnnotationStaged)
 }
 
 // removing reports whether the removal of an interface that is not there any more waits to
@@ -309,6 +318,14 @@ func (s *stager) apply(ctx context.Context, v view) error {
 	}
 	if waits != "" {
 		return errors.Errorf("cannot apply what is staged: %s has not staged its change yet", waits)
+	}
+	by, err := byHand(ctx, v)
+	if err != nil {
+		return err
+	}
+	if by != "" {
+		return errors.Errorf("cannot apply what is staged: %s has staged a change for somebody to apply, "+
+			"and Proxmox VE applies all that is staged: apply it on node %q", by, p.Node)
 	}
 	if running, err := s.reloading(ctx, v); err != nil || running {
 		return err
@@ -418,6 +435,18 @@ func (s *stager) waitsFor(ctx context.Context, v view) (string, error) {
 			return
 		}
 		name = "NodeNetwork " + other.GetName()
+	})
+	return name, err
+}
+
+// byHand returns the name of another resource of the node that has staged a change which somebody is to look at and apply.
+func byHand(ctx context.Context, v view) (string, error) {
+	name := ""
+	err := each(ctx, v, func(other config.Resource[parameters, *v1alpha1.NodeNetworkObservation]) {
+		_, staged := noteOf(other)
+		if staged && manual(other.Parameters()) && other.GetUID() != v.Resource.GetUID() {
+			name = "NodeNetwork " + other.GetName()
+		}
 	})
 	return name, err
 }

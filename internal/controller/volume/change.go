@@ -98,7 +98,7 @@ func (e *external) act(ctx context.Context, m Volume) error {
 		return e.attach(ctx)
 	case destroy:
 		return e.destroy(ctx, m)
-	case keep, wait, settle, arrive, forget, release, lose, stuck:
+	case keep, wait, settle, arrive, forget, release, lose, find, stuck:
 	}
 	return nil
 }

@@ -78,6 +78,9 @@ const (
 	// lose notes that the disk is gone.
 	lose
 
+	// find notes that a disk which was taken for lost is there.
+	find
+
 	// stuck needs somebody else: nothing is done.
 	stuck
 )
@@ -254,10 +257,23 @@ func (s *state) decide() *decision {
 		return &decision{action: release}
 	case !s.Made():
 		return s.rested(&decision{action: makeStub})
+	case s.Lost && s.found():
+		return &decision{action: find}
 	case s.Lost:
 		return s.decideLost("")
 	}
 	return s.decideHeld()
+}
+
+// found reports whether the VM that had a disk which was taken for lost is there, and has it. A Volume that is deleted stays as it is: who deletes it
+// believes that there is nothing to destroy.
+func (s *state) found() bool {
+	return !s.deleted && s.Holder.UUID != "" && s.holder != nil && s.holder.offline == "" && s.holds(s.holder) && s.has(s.holder)
+}
+
+// holds reports whether a VM is the one that the disk was seen in last.
+func (s *state) holds(v *vm) bool {
+	return strings.EqualFold(v.Config.UUID(), s.Holder.UUID) && v.Config["meta"] == s.Holder.Created
 }
 
 // decideTask about a task that makes the disk larger, or moves the stub VM.
@@ -408,7 +424,7 @@ func (s *state) decideHeld() *decision {
 		return because(wait, reasonNodeOffline, "%s", v.offline)
 	case v.Config["lock"] == "create" || v.Config["lock"] == "clone":
 		return because(wait, reasonLocked, "%s", vmstate.Locked(v.VMID, v.Config["lock"]))
-	case !strings.EqualFold(v.Config.UUID(), s.Holder.UUID) || v.Config["meta"] != s.Holder.Created:
+	case !s.holds(v):
 		return s.decideLost(fmt.Sprintf("VM %d, which had the disk %s, was destroyed and made anew, and the disk is gone"+newVolume, owner, s.Volume))
 	case !s.has(v):
 		return s.decideLost(fmt.Sprintf("VM %d no longer has the disk %s: it was removed, or moved by somebody; put it back, "+

@@ -103,6 +103,22 @@ func TestDecideHeld(t *testing.T) {
 			reason: "A VM that is made anew has another disk of the name.", state: there(atA, a, empty),
 			change: func(s *state) { s.Holder.Created = "ctime=0" }, want: lose, says: "made anew",
 		},
+		"Lost": {
+			reason: "A disk that is gone stays so.", state: there(atA, seen(ofA, "n1"), empty),
+			change: func(s *state) { s.Lost, s.Message = true, "gone" }, want: stuck, says: "gone",
+		},
+		"Found": {
+			reason: "A disk that is in its VM was not lost.", state: there(atA, a, empty),
+			change: func(s *state) { s.Lost = true }, want: find,
+		},
+		"FoundElsewhere": {
+			reason: "Another VM of the VMID has another disk.", state: there(atA, a, empty),
+			change: func(s *state) { s.Lost, s.Message, s.Holder.Created = true, "gone", "ctime=0" }, want: stuck, says: "gone",
+		},
+		"FoundTooLate": {
+			reason: "Who deletes a Volume whose disk is lost wants nothing destroyed.", state: there(atA, a, empty),
+			change: func(s *state) { s.Lost, s.deleted = true, true }, want: release,
+		},
 		"Grow": {
 			reason: "It is smaller than asked for.",
 			state:  there(atStub, stub, stub), change: func(s *state) { s.size = 3 * proxmox.GiB }, want: grow,

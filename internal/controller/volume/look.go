@@ -126,12 +126,52 @@ func (e *external) look(ctx context.Context, m Volume) error {
 			return err
 		}
 		e.view.decision = *e.view.decide()
+		if e.view.action == lose {
+			if err := e.confirmLoss(ctx, m); err != nil {
+				return err
+			}
+		}
 		noted, err := e.note(ctx, m)
 		if err != nil || !noted {
 			return err
 		}
 	}
 	return errors.New("cannot tell yet what has become of the disk: it is looked at again")
+}
+
+// confirmLoss decides anew about a disk that looks lost. While a VM is restored in place, its configuration has neither its UUID nor its disks, and no lock
+// (PVE::QemuServer, restore_vma_archive): what is seen counts only if no task works on the VMs before and after.
+func (e *external) confirmLoss(ctx context.Context, m Volume) error {
+	for range 2 {
+		works, err := e.worksOnDisk(ctx)
+		if err != nil {
+			return err
+		}
+		if works != 0 {
+			e.view.decision = *because(wait, reasonLocked, "another task of Proxmox VE works on VM %d, and is waited for", works)
+			return nil
+		}
+		if err := e.readState(ctx, m); err != nil {
+			return err
+		}
+	}
+	e.view.decision = *e.view.decide()
+	return nil
+}
+
+// worksOnDisk returns the VMID of a VM that has, or is given, the disk and on which a task works now; 0 if there is none.
+func (e *external) worksOnDisk(ctx context.Context) (int, error) {
+	owner, _ := qemu.VolumeOwner(e.view.Volume)
+	vmids := []int{owner}
+	if h := e.view.Handover; h != nil {
+		vmids = append(vmids, h.From, h.To)
+	}
+	for _, vmid := range vmids {
+		if works, err := target.Busy(ctx, e.inventory, vmid); works || err != nil {
+			return vmid, err
+		}
+	}
+	return 0, nil
 }
 
 // stillSettled reports whether a Volume that was settled still is, by what is known of the VMs, which takes no call for each of them. That nothing is
@@ -300,10 +340,8 @@ func (e *external) hidden(ctx context.Context, vmid int) error {
 }
 
 // readBusy reads whether a task works on a VM: one of its own, or one that gives a disk to or from it.
-func (e *external) readBusy(ctx context.Context, v *vm) error {
-	all, err := e.inventory.Tasks(ctx, inventory.Current)
-	id := strconv.Itoa(v.VMID)
-	v.busy = slices.ContainsFunc(all, func(t proxmox.Task) bool { return t.Works() && t.ID == id })
+func (e *external) readBusy(ctx context.Context, v *vm) (err error) {
+	v.busy, err = target.Works(ctx, e.inventory, v.VMID, inventory.Current)
 	return err
 }
 
@@ -333,6 +371,9 @@ func (e *external) note(ctx context.Context, m Volume) (bool, error) {
 		e.noteArrival(m)
 	case forget:
 		e.noteEnd(m)
+	case find:
+		v.Lost, v.Message = false, ""
+		e.Event(m, event.Normal(eventFound, fmt.Sprintf("disk %s is in VM %d again", v.Volume, v.holder.VMID)))
 	case lose:
 		v.Lost, v.Message, v.Handover = true, v.problem.Message, nil
 		e.Event(m, event.Warning(eventLost, errors.New(v.problem.Message)))

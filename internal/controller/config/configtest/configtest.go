@@ -120,7 +120,7 @@ func Run(t *testing.T, k Kind) {
 	}
 	if !k.OptionsOnly {
 		maps.Copy(lives, map[string]func(*env){
-			"Conflict": conflicting, "InUse": inUse, "Denied": denied, "LostAnswer": lostAnswer, "LostToOthers": lostToOthers,
+			"Conflict": conflicting, "InUse": inUse, "Denied": denied, "RightsRemoved": rightsRemoved, "LostAnswer": lostAnswer, "LostToOthers": lostToOthers,
 			"Mismatch": mismatched, "Cost": cost, "Killed": killed,
 		})
 	}
@@ -295,6 +295,26 @@ func denied(e *env) {
 	e.Until(mg, "the missing privilege is named", Says(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, e.kind.Denied.String()))
 	if w := e.Writes(); len(w) > 0 {
 		e.Errorf("the provider has tried it nevertheless: %v", w)
+	}
+}
+
+// rightsRemoved has a user with rights on the path of the object alone, which Proxmox VE removes with the object.
+func rightsRemoved(e *env) {
+	if !strings.HasSuffix(e.kind.Denied.Path, "/"+e.kind.Name) {
+		e.Skip("there are no rights on such an object alone")
+	}
+	e.Edit(func(s *simulator.State) {
+		s.ACL = nil
+		for _, path := range []string{e.kind.Denied.Path, "/storage", "/vms"} {
+			s.ACL = append(s.ACL, simulator.Grant{Path: path, Kind: "user", ID: "crossplane@pve", Role: "Administrator", Propagate: true})
+		}
+	})
+	mg := e.resource(1, e.kind.Spec, nil)
+	e.Until(mg, "the object is as the spec asks", Settled(mg))
+	e.StartDelete(mg)
+	e.Until(mg, Gone, func() bool { return false })
+	if e.object() != nil {
+		e.Error("the object is left")
 	}
 }
 
