@@ -441,7 +441,7 @@ func TestImageOfVM(t *testing.T) {
 			b := newBench(t, spec(func(p *v1alpha1.MachineParameters) {
 				p.Image, p.Disks = &v1alpha1.MachineImage{Volume: "files:import/one.qcow2"}, tc.disks
 			}))
-			b.vms[10000] = ourVM("stopped")
+			b.vms[10000], b.volumes = ourVM("stopped"), map[string][]string{"pve1": {"files:import/one.qcow2"}}
 			b.m.Annotations[object.AnnotationDevices] = `{}`
 			if !tc.gone {
 				b.m.Annotations[object.AnnotationDevices] = `{"disks":{"root":"scsi0"},"seen":{"root":true},"made":{"disks/root":true}}`
