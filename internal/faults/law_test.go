@@ -54,6 +54,10 @@ func (k *randomRun) likeNew(l *subject, g simulator.Guest) {
 	}
 	s := l.start
 	s.spec = specLike(p, l.start.spec, kept)
+	k.oneSystem(g)
+	if s.spec.Image != nil && qemu.ImageDisk(&s.spec) == "" {
+		return // No new Machine is made without the disk that the image fills.
+	}
 	fresh := newEnv(k.t, s, 0)
 	fresh.until(k.t, "a new Machine of the spec is settled", fresh.settled)
 	made, err := fresh.devices()
@@ -66,7 +70,6 @@ func (k *randomRun) likeNew(l *subject, g simulator.Guest) {
 		k.t.Errorf("what is declared is not on VM %d as on one of a new Machine: -new, +VM:\n%s\n%s", g.VMID, diff, k)
 	}
 	k.nothingBeside(kept, effective(g))
-	k.oneSystem(g)
 	if !l.reordered {
 		k.bootsLike(p, kept, effective(fresh.mine()), effective(g))
 	}
