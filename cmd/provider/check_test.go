@@ -120,17 +120,19 @@ func TestConnectionOfEnvironment(t *testing.T) {
 		},
 		"ProviderConfig": {
 			reason: "The provider configuration that is named is used.",
-			given:  connectionOptions{ProviderConfig: "lab"}, want: connectionOptions{ProviderConfig: "lab"},
+			given:  connectionOptions{ProviderConfig: "lab"},
+			want:   connectionOptions{ProviderConfig: "lab", endpointOfVariables: []string{"https://a:8006", "https://b:8006"}},
 		},
 		"Default": {
 			reason: "The default configuration is used if it is named.",
-			given:  connectionOptions{ProviderConfig: "default"}, want: connectionOptions{ProviderConfig: "default"},
+			given:  connectionOptions{ProviderConfig: "default"},
+			want:   connectionOptions{ProviderConfig: "default", endpointOfVariables: []string{"https://a:8006", "https://b:8006"}},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tc.given.complete(func(name string) string { return variables[name] })
-			if diff := cmp.Diff(tc.want, tc.given); diff != "" {
+			if diff := cmp.Diff(tc.want, tc.given, cmp.AllowUnexported(connectionOptions{})); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})

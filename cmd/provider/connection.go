@@ -36,7 +36,7 @@ import (
 
 // connectionOptions are the flags that say how a command reaches Proxmox VE.
 type connectionOptions struct {
-	Endpoint        []string `group:"direct" help:"URL of the API, such as https://pve1.example.com:8006. Several are tried in turn. Default: those of PROXMOX_ENDPOINT or PVE_ENDPOINT, unless --provider-config is given." placeholder:"URL"`
+	Endpoint        []string `group:"direct" help:"URL of the API, such as https://pve1.example.com:8006. Several are tried in turn. Default: those of PROXMOX_ENDPOINT or PVE_ENDPOINT, unless Kubernetes has what --provider-config names." placeholder:"URL"`
 	CredentialsFile string   `group:"direct" help:"File with a token (user@realm!id=secret), or with JSON as a ProviderConfig's Secret has it." placeholder:"FILE"`
 	CAFile          string   `env:"PROXMOX_CA_FILE" group:"direct" help:"File with the certificates to trust. Default: the system's." name:"ca-file" placeholder:"FILE"`
 	Insecure        bool     `env:"PROXMOX_INSECURE_SKIP_TLS_VERIFY,PVE_INSECURE_SKIP_VERIFY,PROXMOX_INSECURE" group:"direct" help:"Trust any certificate." name:"insecure-skip-tls-verify"`
@@ -45,6 +45,9 @@ type connectionOptions struct {
 	Namespace          string `group:"config" help:"Namespace of the Machines. Without, they are cluster-scoped." placeholder:"NAME" short:"n"`
 	ProviderConfig     string `group:"config" help:"Name of the provider configuration. Default: default." placeholder:"NAME"`
 	ProviderConfigKind string `default:"ClusterProviderConfig" enum:"ClusterProviderConfig,ProviderConfig" group:"config" help:"Kind of the provider configuration of Machines with a namespace: ClusterProviderConfig or ProviderConfig."`
+
+	// endpointOfVariables is for a command that names a provider configuration where there is no Kubernetes.
+	endpointOfVariables []string
 }
 
 // connectionGroups returns the groups of these flags.
@@ -60,10 +63,15 @@ func connectionGroups() []kong.Group {
 }
 
 // complete the options with those of the environment. A command that names a provider
-// configuration does not connect to an endpoint of the environment instead.
+// configuration does not connect to an endpoint of the environment instead, unless there is
+// no Kubernetes: manifests name that configuration then.
 func (o *connectionOptions) complete(getenv func(string) string) {
-	if len(o.Endpoint) == 0 && o.ProviderConfig == "" {
-		o.Endpoint = list(first(getenv, "PROXMOX_ENDPOINT", "PVE_ENDPOINT"))
+	switch variables := list(first(getenv, "PROXMOX_ENDPOINT", "PVE_ENDPOINT")); {
+	case len(o.Endpoint) > 0:
+	case o.ProviderConfig == "":
+		o.Endpoint = variables
+	default:
+		o.endpointOfVariables = variables
 	}
 	o.ProviderConfig = cmp.Or(o.ProviderConfig, connect.DefaultName)
 }
@@ -89,6 +97,11 @@ func (o *connectionOptions) connect(ctx context.Context) (*connect.Connection, c
 		return c, nil, err
 	}
 	cfg, err := restConfig(o.Kubeconfig)
+	if err != nil && len(o.endpointOfVariables) > 0 {
+		o.Endpoint = o.endpointOfVariables
+		c, err := o.direct()
+		return c, nil, err
+	}
 	if err != nil {
 		return nil, nil, errors.Wrap(err, "there is no --endpoint to connect to, and no Kubernetes with a provider configuration")
 	}

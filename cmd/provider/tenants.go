@@ -39,6 +39,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/tenancy/report"
 )
@@ -218,16 +219,17 @@ func (o *tenantsCheck) resources(ctx context.Context, kube client.Client, uses f
 		group = cluster.SchemeGroupVersion
 	}
 	var all []resource.Managed
-	for kind := range kube.Scheme().KnownTypes(group) {
-		object, err := kube.Scheme().New(group.WithKind(kind))
+	for name := range kube.Scheme().KnownTypes(group) {
+		object, err := kube.Scheme().New(group.WithKind(name))
 		list, is := object.(resource.ManagedList)
 		if err != nil || !is {
 			continue
 		}
-		if err := kube.List(ctx, list); err != nil {
-			return nil, errors.Wrapf(err, "cannot list what there is of %s", strings.TrimSuffix(kind, "List"))
+		items, err := kind.List(ctx, kube, list) // A kind that is not activated has none.
+		if err != nil {
+			return nil, err
 		}
-		all = append(all, slices.DeleteFunc(list.GetItems(), func(mg resource.Managed) bool { return !uses(mg) })...)
+		all = append(all, slices.DeleteFunc(items, func(mg resource.Managed) bool { return !uses(mg) })...)
 	}
 	return all, nil
 }

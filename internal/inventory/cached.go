@@ -46,6 +46,7 @@ type cached[T any] struct {
 	mu      sync.Mutex
 	value   T
 	begun   time.Time
+	tried   time.Time // when the last read began
 	valid   bool
 	current *call[T]
 	next    *call[T]
@@ -125,7 +126,7 @@ func (r *cached[T]) patience(f *call[T], own bool, now func() time.Time) patienc
 func (r *cached[T]) refresh(life context.Context, now func() time.Time, maxAge time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.current == nil && now().Sub(r.begun) > maxAge {
+	if r.current == nil && now().Sub(r.tried) > maxAge {
 		r.begin(life, &call[T]{done: make(chan struct{})}, now)
 	}
 }
@@ -163,6 +164,7 @@ func (r *cached[T]) following(life context.Context, now func() time.Time) (*call
 // begin begins a reading. It must be called with the lock held.
 func (r *cached[T]) begin(life context.Context, f *call[T], now func() time.Time) {
 	r.current, f.stale, f.begun = f, r.stale, now()
+	r.tried = f.begun
 	go r.run(life, f, now)
 }
 

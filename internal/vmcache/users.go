@@ -22,6 +22,7 @@ import (
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -68,15 +69,37 @@ func (e *Reader) CheckUnused(ctx context.Context, disks Disks, may int) error {
 			return unseen(g, err)
 		}
 	}
+	all, ctx := errgroup.WithContext(ctx)
+	all.SetLimit(min(1+len(guests)/50, mostReads))
 	for _, g := range guests {
-		v, err := e.GetListed(ctx, g)
-		if err != nil {
-			return unseen(g, err)
+		all.Go(func() error { return e.checkUnusedBy(ctx, disks, g) })
+	}
+	return all.Wait()
+}
+
+// mostReads is how many VMs are read at the same time, at most: a cluster may have thousands.
+const mostReads = 8
+
+// checkUnusedBy returns an error if a guest uses one of the volumes, or if that cannot be seen. One that was moved or removed since it was
+// listed is looked for again.
+func (e *Reader) checkUnusedBy(ctx context.Context, disks Disks, g proxmox.Guest) error {
+	v, err := e.GetConfig(ctx, g.Ref())
+	if v == nil && err == nil {
+		guests, failed := e.inventory.Guests(ctx, inventory.Fresh)
+		now, there := GuestOf(guests, g.VMID)
+		if failed == nil && !there {
+			return nil
 		}
-		for _, c := range []qemu.Config{v.Config, v.Active} {
-			if volume := c.Uses(disks.on(g.Node)...); volume != "" {
-				return UsedError{Volume: volume, VMID: g.VMID}
-			}
+		if err = failed; err == nil {
+			v, err = e.GetListed(ctx, now)
+		}
+	}
+	if err != nil {
+		return unseen(g, err)
+	}
+	for _, c := range []qemu.Config{v.Config, v.Active} {
+		if volume := c.Uses(disks.on(v.Node)...); volume != "" {
+			return UsedError{Volume: volume, VMID: g.VMID}
 		}
 	}
 	return nil

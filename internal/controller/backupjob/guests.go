@@ -40,6 +40,9 @@ type target struct {
 	// guests that the job backs up, as far as they can be seen.
 	guests []int
 
+	// waits is true while a Machine that is meant is not known to have a VM.
+	waits bool
+
 	// problems are why not all that is declared is there.
 	problems []string
 }
@@ -102,11 +105,13 @@ func newTarget(ctx context.Context, v view) (*target, error) {
 	switch {
 	case isAll(p):
 		t.excluded, err = t.machines(ctx, v, p.ExcludeVMIDs, p.ExcludeMachineRefs, p.ExcludeMachineSelector)
+		t.keep(v, excludeOption, &t.excluded)
 		t.see(guests, func(g proxmox.Guest) bool { return !slices.Contains(t.excluded, g.VMID) })
 	case byPool(p):
 		t.see(guests, func(g proxmox.Guest) bool { return g.Pool == t.pool && t.pool != "" })
 	default:
 		t.vmids, err = t.machines(ctx, v, p.VMIDs, p.MachineRefs, p.MachineSelector)
+		t.keep(v, vmidOption, &t.vmids)
 		t.see(guests, func(g proxmox.Guest) bool { return slices.Contains(t.vmids, g.VMID) })
 		t.dropMissing(v)
 	}
@@ -145,6 +150,7 @@ func (t *target) machines(ctx context.Context, v view, ids []int32, refs []v1alp
 	for _, name := range waiting {
 		t.problems = append(t.problems, "Machine "+strconv.Quote(name)+" has no VM in this cluster yet")
 	}
+	t.waits = len(waiting) > 0
 	var all []int
 	for _, id := range ids {
 		all = append(all, int(id))
@@ -156,6 +162,28 @@ func (t *target) machines(ctx context.Context, v view, ids []int32, refs []v1alp
 	}
 	slices.Sort(all)
 	return slices.Compact(all), err
+}
+
+// keep what an option of the job has while a Machine waits: it may have its VM, and not have been looked at yet, as after a restore of
+// Kubernetes.
+func (t *target) keep(v view, option string, ids *[]int) {
+	if !t.waits {
+		return
+	}
+	*ids = append(*ids, listed(v, option)...)
+	slices.Sort(*ids)
+	*ids = slices.Compact(*ids)
+}
+
+// listed are the VMIDs that an option of the job has.
+func listed(v view, option string) []int {
+	var all []int
+	for _, id := range strings.FieldsFunc(v.Seen.Values[option], func(r rune) bool { return strings.ContainsRune(",; ", r) }) {
+		if n, err := strconv.Atoi(id); err == nil {
+			all = append(all, n)
+		}
+	}
+	return all
 }
 
 // see the guests that the job backs up.
@@ -171,13 +199,13 @@ func (t *target) see(guests []proxmox.Guest, backedUp func(proxmox.Guest) bool) 
 // dropMissing leaves out what is no guest, for PVE takes any number. One that the job has
 // already stays there: a guest that cannot be seen now must not lose its backups.
 func (t *target) dropMissing(v view) {
-	has := strings.FieldsFunc(v.Seen.Values[vmidOption], func(r rune) bool { return strings.ContainsRune(",; ", r) })
+	has := listed(v, vmidOption)
 	t.vmids = slices.DeleteFunc(t.vmids, func(id int) bool {
 		if slices.Contains(t.guests, id) {
 			return false
 		}
 		t.problems = append(t.problems, fmt.Sprintf("guest %d does not exist, or the user may not see it", id))
-		return !slices.Contains(has, strconv.Itoa(id))
+		return !slices.Contains(has, id)
 	})
 }
 

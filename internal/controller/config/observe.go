@@ -129,6 +129,9 @@ func (e *external[P, O]) checkCluster(ctx context.Context, mg Resource[P, O]) er
 // find finds the object in the list of the collection. That it is not there is believed of a
 // list that was read now, and if the user may see it.
 func (e *external[P, O]) find(ctx context.Context, mg Resource[P, O], fresh bool) error {
+	if meta.WasDeleted(mg) && mg.GetAnnotations()[kind.AnnotationRemoved] == e.name {
+		return nil // What has the name now is another one.
+	}
 	if !fresh {
 		if err := e.read(ctx, mg, knownFor); err != nil || e.seen != nil {
 			return err
@@ -136,9 +139,6 @@ func (e *external[P, O]) find(ctx context.Context, mg Resource[P, O], fresh bool
 	}
 	if err := e.read(ctx, mg, inventory.Fresh); err != nil || e.seen != nil {
 		return err
-	}
-	if meta.WasDeleted(mg) && mg.GetAnnotations()[kind.AnnotationRemoved] == e.name {
-		return nil
 	}
 	return e.permit(ctx, mg, See)
 }

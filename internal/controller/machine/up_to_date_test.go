@@ -217,8 +217,8 @@ func TestReadyWithDevices(t *testing.T) {
 
 // A fault that a condition beside Ready shows is told once, too.
 func TestFaultsToldOnce(t *testing.T) {
-	blocked := ourVM("running")
-	blocked.config["hotplug"], blocked.pending = "disk", map[string]string{"hotplug": "memory"}
+	blocked := pendingVM()
+	blocked.config["hotplug"], blocked.pending["hotplug"] = "disk", "memory"
 	full := ourVM("running")
 	full.config["scsi0"] = "local-lvm:vm-10000-disk-0,size=1G"
 	cases := map[string]struct {
@@ -229,12 +229,12 @@ func TestFaultsToldOnce(t *testing.T) {
 	}{
 		"StartBlocked": {reason: "A VM that would not start again is a fault.", vm: blocked, want: conditions.ReasonStartBlocked, message: "hotplug"},
 		"Full": {
-			reason: "So is a full storage.", vm: full, want: conditions.ReasonInsufficientResources, message: "storage 'local-lvm' on node pve1 is full",
+			reason: "A full storage is a fault.", vm: full, want: conditions.ReasonInsufficientResources, message: "storage 'local-lvm' on node pve1 is full",
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, spec(func(p *v1alpha1.MachineParameters) { p.RestartPolicy = new("WhenRequired") }))
+			b := newBench(t, spec(restarting))
 			b.vms[10000] = tc.vm
 			b.storages[0].MaxDisk, b.storages[0].Disk = 100, 1
 			if name == "Full" {

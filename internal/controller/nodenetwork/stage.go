@@ -319,14 +319,6 @@ func (s *stager) apply(ctx context.Context, v view) error {
 	if waits != "" {
 		return errors.Errorf("cannot apply what is staged: %s has not staged its change yet", waits)
 	}
-	by, err := byHand(ctx, v)
-	if err != nil {
-		return err
-	}
-	if by != "" {
-		return errors.Errorf("cannot apply what is staged: %s has staged a change for somebody to apply, "+
-			"and Proxmox VE applies all that is staged: apply it on node %q", by, p.Node)
-	}
 	if running, err := s.reloading(ctx, v); err != nil || running {
 		return err
 	}
@@ -336,6 +328,14 @@ func (s *stager) apply(ctx context.Context, v view) error {
 	}
 	if now.foreign {
 		return config.Rejection(stagedByOthers(now))
+	}
+	by, err := s.byHand(ctx, v, now.config)
+	if err != nil {
+		return err
+	}
+	if by != "" {
+		return errors.Errorf("cannot apply what is staged: %s has staged a change for somebody to apply, "+
+			"and Proxmox VE applies all that is staged: apply it on node %q", by, p.Node)
 	}
 	for _, check := range []func() (*kind.Problem, error){
 		func() (*kind.Problem, error) { return removalInUse(ctx, v, now.config) },
@@ -439,12 +439,14 @@ func (s *stager) waitsFor(ctx context.Context, v view) (string, error) {
 	return name, err
 }
 
-// byHand returns the name of another resource of the node that has staged a change which somebody is to look at and apply.
-func byHand(ctx context.Context, v view) (string, error) {
-	name := ""
+// byHand returns the name of another resource of the node that has staged a change which somebody is to look at and apply. One whose interface is
+// as it was in force last has been applied since.
+func (s *stager) byHand(ctx context.Context, v view, now nodenet.Config) (string, error) {
+	name, last := "", s.keep(v, nil)
 	err := each(ctx, v, func(other config.Resource[parameters, *v1alpha1.NodeNetworkObservation]) {
 		_, staged := noteOf(other)
-		if staged && manual(other.Parameters()) && other.GetUID() != v.Resource.GetUID() {
+		inForce := last != nil && last.Keep(now, other.Parameters().Interface)
+		if staged && !inForce && manual(other.Parameters()) && other.GetUID() != v.Resource.GetUID() {
 			name = "NodeNetwork " + other.GetName()
 		}
 	})

@@ -44,6 +44,9 @@ type view struct {
 	name    string
 	cluster string
 
+	// requested is true if somebody asks for a reconcile: nothing that may be old is good enough then.
+	requested bool
+
 	// target is the VM as it is known, and guest what is listed of it; nil for none.
 	target target.VM
 	guest  *proxmox.Guest
@@ -85,6 +88,7 @@ func (e *external) observe(ctx context.Context, m Snapshot) (managed.ExternalObs
 	if v.cluster, err = e.ClusterOf(ctx, e.inventory, m, v.name); err != nil {
 		return managed.ExternalObservation{}, err
 	}
+	v.requested = kind.ReconcileRequested(m)
 	e.Watch(ctx, e.inventory, m, v.target.VMID)
 	if meta.WasDeleted(m) {
 		return e.observeDeleted(ctx, m)
@@ -205,7 +209,7 @@ func (e *external) takingTasks(ctx context.Context, node string) ([]proxmox.Task
 // the snapshot as it was taken.
 func (e *external) readEntry(ctx context.Context) error {
 	v := e.view
-	if v.record.Done {
+	if v.record.Done && !v.requested {
 		tree, err := e.inventory.KnownSnapshots(ctx, v.ref())
 		if err != nil {
 			return err

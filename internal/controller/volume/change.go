@@ -98,7 +98,7 @@ func (e *external) act(ctx context.Context, m Volume) error {
 		return e.attach(ctx)
 	case destroy:
 		return e.destroy(ctx, m)
-	case keep, wait, settle, arrive, forget, release, lose, find, stuck:
+	case keep, wait, settle, arrive, forget, release, lose, stuck:
 	}
 	return nil
 }
@@ -219,7 +219,7 @@ func (e *external) makeStub(ctx context.Context, m Volume) error {
 	if err := e.allocate(ctx, m); err != nil {
 		return err
 	}
-	v.Node, v.Begun, v.Task = v.node, v.now, ""
+	v.Node, v.Begun, v.Task = v.node, e.Now().Unix(), ""
 	if err := e.save(ctx, m); err != nil {
 		return err
 	}
@@ -313,7 +313,7 @@ func (e *external) give(ctx context.Context, m Volume) error {
 		return err
 	}
 	h := &volumeref.Handover{
-		From: from.VMID, Key: v.key, To: to.VMID, TargetKey: to.freeUnused(), Holder: to.holder(), Before: to.volumes(), Begun: v.now,
+		From: from.VMID, Key: v.key, To: to.VMID, TargetKey: to.freeUnused(), Holder: to.holder(), Before: to.volumes(), Begun: e.Now().Unix(),
 	}
 	v.Handover = h
 	if err := e.save(ctx, m); err != nil {
@@ -342,7 +342,7 @@ func (e *external) move(ctx context.Context, m Volume) error {
 		return err
 	}
 	v.Handover = &volumeref.Handover{
-		From: from.VMID, Key: v.key, To: from.VMID, TargetKey: v.key, Storage: to, Holder: from.holder(), Before: from.volumes(), Begun: v.now,
+		From: from.VMID, Key: v.key, To: from.VMID, TargetKey: v.key, Storage: to, Holder: from.holder(), Before: from.volumes(), Begun: e.Now().Unix(),
 	}
 	if err := e.save(ctx, m); err != nil {
 		return err
@@ -422,10 +422,9 @@ func (e *external) destroy(ctx context.Context, m Volume) error {
 	if err := e.save(ctx, m); err != nil {
 		return err
 	}
-	if v.from.Config["protection"] == "1" {
-		if err := e.client.Configure(ctx, v.from.Ref, proxmox.Change{Set: proxmox.Params{"protection": "0"}, Digest: v.from.Digest}); err != nil {
-			return err
-		}
+	// The digest makes sure that the VM is what was looked at: it took calls to all VMs since, and a disk of others may have come.
+	if err := e.client.Configure(ctx, v.from.Ref, proxmox.Change{Set: proxmox.Params{"protection": "0"}, Digest: v.from.Digest}); err != nil {
+		return err
 	}
 	u, err := e.client.Delete(ctx, v.from.Ref, proxmox.DeleteOptions{Purge: true})
 	if err != nil {

@@ -78,9 +78,6 @@ const (
 	// lose notes that the disk is gone.
 	lose
 
-	// find notes that a disk which was taken for lost is there.
-	find
-
 	// stuck needs somebody else: nothing is done.
 	stuck
 )
@@ -257,18 +254,10 @@ func (s *state) decide() *decision {
 		return &decision{action: release}
 	case !s.Made():
 		return s.rested(&decision{action: makeStub})
-	case s.Lost && s.found():
-		return &decision{action: find}
 	case s.Lost:
 		return s.decideLost("")
 	}
 	return s.decideHeld()
-}
-
-// found reports whether the VM that had a disk which was taken for lost is there, and has it. A Volume that is deleted stays as it is: who deletes it
-// believes that there is nothing to destroy.
-func (s *state) found() bool {
-	return !s.deleted && s.Holder.UUID != "" && s.holder != nil && s.holder.offline == "" && s.holds(s.holder) && s.has(s.holder)
 }
 
 // holds reports whether a VM is the one that the disk was seen in last.

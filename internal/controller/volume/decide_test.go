@@ -107,17 +107,9 @@ func TestDecideHeld(t *testing.T) {
 			reason: "A disk that is gone stays so.", state: there(atA, seen(ofA, "n1"), empty),
 			change: func(s *state) { s.Lost, s.Message = true, "gone" }, want: stuck, says: "gone",
 		},
-		"Found": {
-			reason: "A disk that is in its VM was not lost.", state: there(atA, a, empty),
-			change: func(s *state) { s.Lost = true }, want: find,
-		},
-		"FoundElsewhere": {
-			reason: "Another VM of the VMID has another disk.", state: there(atA, a, empty),
-			change: func(s *state) { s.Lost, s.Message, s.Holder.Created = true, "gone", "ctime=0" }, want: stuck, says: "gone",
-		},
-		"FoundTooLate": {
-			reason: "Who deletes a Volume whose disk is lost wants nothing destroyed.", state: there(atA, a, empty),
-			change: func(s *state) { s.Lost, s.deleted = true, true }, want: release,
+		"LostName": {
+			reason: "The next disk of the VM may get the name of one that is gone.", state: there(atA, a, empty),
+			change: func(s *state) { s.Lost, s.Message = true, "gone" }, want: stuck, says: "gone",
 		},
 		"Grow": {
 			reason: "It is smaller than asked for.",

@@ -142,7 +142,7 @@ func (e *external) look(ctx context.Context, m Volume) error {
 // confirmLoss decides anew about a disk that looks lost. While a VM is restored in place, its configuration has neither its UUID nor its disks, and no lock
 // (PVE::QemuServer, restore_vma_archive): what is seen counts only if no task works on the VMs before and after.
 func (e *external) confirmLoss(ctx context.Context, m Volume) error {
-	for range 2 {
+	for _, read := range []func() error{func() error { return e.readState(ctx, m) }, func() error { return nil }} {
 		works, err := e.worksOnDisk(ctx)
 		if err != nil {
 			return err
@@ -151,7 +151,7 @@ func (e *external) confirmLoss(ctx context.Context, m Volume) error {
 			e.view.decision = *because(wait, reasonLocked, "another task of Proxmox VE works on VM %d, and is waited for", works)
 			return nil
 		}
-		if err := e.readState(ctx, m); err != nil {
+		if err := read(); err != nil {
 			return err
 		}
 	}
@@ -178,7 +178,7 @@ func (e *external) worksOnDisk(ctx context.Context) (int, error) {
 // to be done is all that is believed of it.
 func (e *external) stillSettled(ctx context.Context, m Volume) bool {
 	v := e.view
-	if !settled(m) || !v.Made() || v.Lost || meta.WasDeleted(m) || v.Handover != nil || v.Begun != 0 || v.Task != "" || v.Removing {
+	if kind.ReconcileRequested(m) || !settled(m) || !v.Made() || v.Lost || meta.WasDeleted(m) || v.Handover != nil || v.Begun != 0 || v.Task != "" || v.Removing {
 		return false
 	}
 	e.usesKnown = true
@@ -371,9 +371,6 @@ func (e *external) note(ctx context.Context, m Volume) (bool, error) {
 		e.noteArrival(m)
 	case forget:
 		e.noteEnd(m)
-	case find:
-		v.Lost, v.Message = false, ""
-		e.Event(m, event.Normal(eventFound, fmt.Sprintf("disk %s is in VM %d again", v.Volume, v.holder.VMID)))
 	case lose:
 		v.Lost, v.Message, v.Handover = true, v.problem.Message, nil
 		e.Event(m, event.Warning(eventLost, errors.New(v.problem.Message)))

@@ -65,7 +65,6 @@ const (
 	eventMoved      event.Reason = "Moved"
 	eventFailed     event.Reason = "Failed"
 	eventLost       event.Reason = "Lost"
-	eventFound      event.Reason = "Found"
 	eventRetained   event.Reason = "Retained"
 )
 
@@ -95,7 +94,7 @@ func (v *view) differences() []v1alpha1.OptionDifference {
 		d.Option, d.Current, d.Desired = "storage", storageOf(v.Volume), v.state.storage
 	case attach, grow:
 		d.Option, d.Current, d.Desired = "size", v.sizeNow(), v.size.String()
-	case keep, wait, settle, arrive, forget, destroy, release, lose, find, stuck:
+	case keep, wait, settle, arrive, forget, destroy, release, lose, stuck:
 		return nil
 	}
 	return []v1alpha1.OptionDifference{d}

@@ -155,7 +155,7 @@ func TestRecreate(t *testing.T) {
 			change: func(_ *namespaced.Machine, p *pve, _ *Recreator) { p.cluster.Quorate = false },
 		},
 		"Elsewhere": {
-			reason: "The VM is on a node that is not the one of the wish.", state: v1alpha1.ActRefused, words: "on node pve3",
+			reason: "The VM is on a node that is not the one of the wish.", state: v1alpha1.ActRefused, words: "is not on node pve2",
 			change: func(_ *namespaced.Machine, p *pve, _ *Recreator) { p.guests[0].Node = "pve3" },
 		},
 		"Complete": {

@@ -157,12 +157,14 @@ func unreported(g proxmox.Guest) bool {
 // reported has of guests that were not reported yet what their configurations tell, if their nodes answer.
 func (e Finder) reported(ctx context.Context, guests []proxmox.Guest) ([]proxmox.Guest, error) {
 	guests = slices.Clone(guests)
+	silent := map[string]bool{} // Each call to a node that is down takes seconds.
 	for i, g := range guests {
-		if !unreported(g) {
+		if !unreported(g) || silent[g.Node] {
 			continue
 		}
 		read, err := e.Inventory.Config(ctx, g.Ref())
 		if proxmox.IsUnavailable(err) || proxmox.IsNotFound(err) {
+			silent[g.Node] = proxmox.IsUnavailable(err)
 			continue
 		}
 		if err != nil {
