@@ -117,8 +117,6 @@ func texts(t *testing.T) map[string]string {
 }
 
 // leaning matches the reason of a test case that leans on the one before it, which may be another one: maps have no order.
-//
-//nolint:gochecknoglobals // A constant.
 var leaning = regexp.MustCompile(`\breason:\s*["` + "`" + `](And|But|So|Nor|Also|Neither|Or|Then|Yet)\b[^"` + "`" + `]*`)
 
 // leans returns the folders whose reasons are not rewritten yet.

@@ -48,7 +48,8 @@ func commonOf(r reference, o interface {
 	GetCondition(ct xpv2.ConditionType) xpv2.Condition
 	Settings() *v1alpha1.ProviderConfigSpec
 	Observation() *v1alpha1.ProviderConfigStatus
-}) common {
+},
+) common {
 	c := common{reference: r, spec: o.Settings()}
 	if o.GetCondition(xpv2.TypeReady).ObservedGeneration == o.GetGeneration() {
 		c.cluster = o.Observation().Cluster
@@ -107,12 +108,14 @@ func (c *Connector) beside(ctx context.Context, r reference, to *Connection, o c
 	}
 	own, err := to.Inventory.ClusterStatus(ctx, inventory.Stable)
 	if err != nil {
-		return unknownBeside(r, o, err, "its cluster, which tells it from that of another with tenants, cannot be read: give it tenants too, or its token Sys.Audit on /")
+		return unknownBeside(r, o, err,
+			"its cluster, which tells it from that of another with tenants, cannot be read: give it tenants too, or its token Sys.Audit on /")
 	}
 	name := o.cluster
 	if name == "" && own.Name != "" {
 		if name, err = c.nameOf(ctx, o); err != nil {
-			return unknownBeside(r, o, err, "the cluster of "+o.String()+", which has tenants, cannot be read: give it tenants too, or the token of the other Sys.Audit on /")
+			return unknownBeside(r, o, err,
+				"the cluster of "+o.String()+", which has tenants, cannot be read: give it tenants too, or the token of the other Sys.Audit on /")
 		}
 	}
 	if name == own.Name {

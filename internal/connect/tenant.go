@@ -30,6 +30,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -171,4 +172,17 @@ func guestOf(ctx context.Context, in GuestLister, vmid int, fresh bool) (proxmox
 		return guests[i], nil
 	}
 	return proxmox.Guest{VMID: vmid}, err
+}
+
+// TenantLabels returns the labels by which cluster-scoped resources belong to tenants.
+func TenantLabels(ctx context.Context, kube client.Reader) ([]string, error) {
+	configs := &cluster.ProviderConfigList{}
+	if err := kube.List(ctx, configs); err != nil {
+		return nil, errors.Wrap(err, "cannot list the provider configurations, whose tenants are told by labels")
+	}
+	var keys []string
+	for i := range configs.Items {
+		keys = append(keys, tenancy.SelectorKeys(configs.Items[i].Spec.Tenants)...)
+	}
+	return keys, nil
 }

@@ -73,7 +73,10 @@ func (c *copies) Describe(ch chan<- *prometheus.Desc) {
 func (c *copies) Collect(ch chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
-	f := &found{snapshots: newest{}, backups: newest{}, oldest: newest{}, vms: map[vm]types.NamespacedName{}, uuids: map[types.NamespacedName]string{}, machines: newest{}}
+	f := &found{
+		snapshots: newest{}, backups: newest{}, oldest: newest{}, machines: newest{},
+		vms: map[vm]types.NamespacedName{}, uuids: map[types.NamespacedName]string{},
+	}
 	for _, s := range c.machines.list() {
 		for _, mg := range s.items(ctx) {
 			f.addMachine(mg)

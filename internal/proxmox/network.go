@@ -28,9 +28,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/sdn"
 )
 
-// What SDN has.
 type (
+	// A VNet is a network of SDN.
 	VNet = sdn.VNet
+
+	// A Zone is a zone of SDN.
 	Zone = sdn.Zone
 )
 

@@ -219,7 +219,9 @@ func hides(t testing.TB, s string) {
 	}
 }
 
-var vm100 = Ref{Node: "pve1", VMID: 100}                         //nolint:gochecknoglobals // A constant.
-var container101 = Ref{Node: "pve1", VMID: 101, Container: true} //nolint:gochecknoglobals // A constant.
+var (
+	vm100        = Ref{Node: "pve1", VMID: 100}                  //nolint:gochecknoglobals // A constant.
+	container101 = Ref{Node: "pve1", VMID: 101, Container: true} //nolint:gochecknoglobals // A constant.
+)
 
 func background() context.Context { return context.Background() }

@@ -88,12 +88,12 @@ func (f filling) due() bool {
 
 // imageRejections are why the image cannot fill a disk.
 func imageRejections(d Desired, config Config) []string {
-	name := ImageDisk(d.MachineParameters)
+	name, filled := ImageDisk(d.MachineParameters), filling{Devices: &d.Devices, p: d.MachineParameters, have: config}
 	i := slices.IndexFunc(d.Disks, func(k v1alpha1.MachineDisk) bool { return k.Name == name })
 	switch {
 	case d.Image != nil && i < 0 && d.Created && len(config) == 0:
 		return []string{"no disk of the list can be filled by the image: list one without volume and volumeRef"}
-	case i >= 0 && d.existingVolume(d.Disks[i]) == "" && d.Disks[i].ImportFrom == nil && (filling{Devices: &d.Devices, p: d.MachineParameters, have: config}).due():
+	case i >= 0 && d.existingVolume(d.Disks[i]) == "" && d.Disks[i].ImportFrom == nil && filled.due():
 		return []string{fmt.Sprintf(`disk %q is to be filled by the image, whose file is not known: set its volume to "" for an empty disk`, name)}
 	}
 	return nil

@@ -37,7 +37,9 @@ type users struct {
 
 func (u *users) Guests(context.Context, time.Duration) ([]proxmox.Guest, error) {
 	return []proxmox.Guest{
-		{VMID: 100, Node: "pve1", Type: "qemu"}, {VMID: 101, Node: "pve1", Type: "qemu"}, {VMID: 102, Node: "pve2", Type: "qemu"},
+		{VMID: 100, Node: "pve1", Type: "qemu"},
+		{VMID: 101, Node: "pve1", Type: "qemu"},
+		{VMID: 102, Node: "pve2", Type: "qemu"},
 		{VMID: 103, Node: "pve1", Type: "lxc"},
 	}, nil
 }

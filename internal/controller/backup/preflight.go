@@ -46,7 +46,9 @@ func (e *external) preflight(ctx context.Context, m Backup) (*kind.Problem, erro
 		return p, err
 	}
 	if m.Parameters().Storage == "" {
-		return &kind.Problem{Reason: reasonStorageNotFound, Message: "no Storage that storageRef or storageSelector means is there yet: the backup is made once it is"}, nil
+		return &kind.Problem{
+			Reason: reasonStorageNotFound, Message: "no Storage that storageRef or storageSelector means is there yet: the backup is made once it is",
+		}, nil
 	}
 	if p, err := e.takesBackups(ctx, m.Parameters().Storage); p != nil || err != nil {
 		return p, err

@@ -133,7 +133,7 @@ func (s *view) usersOf(name string) []string {
 	for _, above := range s.interfaces.Above(name) {
 		all = append(all, s.interfaces[above]["type"]+" "+above)
 	}
-	all = append(all, nodenet.Options(o).ZonesOn(name, s.node.Name, s.zones)...)
+	all = append(all, o.ZonesOn(name, s.node.Name, s.zones)...)
 	machines := slices.Sorted(slices.Values(s.machines[name]))
 	more := s.others[name] + max(0, len(machines)-mostUsers)
 	all = append(all, machines[:min(len(machines), mostUsers)]...)

@@ -53,7 +53,8 @@ func seen() *view {
 			"a":     {"type": "eth", "active": "1"}, "vmbr0.5": {"type": "vlan"},
 		},
 		zones: []proxmox.Zone{
-			{Name: "z1", Bridges: []string{"vmbr0"}}, {Name: "z2", Bridges: []string{"vmbr0"}, Nodes: []string{"pve2"}},
+			{Name: "z1", Bridges: []string{"vmbr0"}},
+			{Name: "z2", Bridges: []string{"vmbr0"}, Nodes: []string{"pve2"}},
 			{Name: "z3", Peers: []string{"192.0.2.12", "192.0.2.11"}},
 		},
 		machines: map[string][]string{"vmbr1": {"Machine team/web", "Machine team/db"}}, others: map[string]int{"vmbr0": 3},

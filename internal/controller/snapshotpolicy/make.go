@@ -30,8 +30,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
@@ -118,16 +118,14 @@ func (r *reconciler) carryTenant(ctx context.Context, p Policy, s Snapshot) erro
 	if p.GetNamespace() != "" {
 		return nil
 	}
-	configs := &cluster.ProviderConfigList{}
-	if err := r.Client.List(ctx, configs); err != nil {
-		return errors.Wrap(err, "cannot list the provider configurations, whose tenants are told by labels")
+	keys, err := connect.TenantLabels(ctx, r.Client)
+	if err != nil {
+		return err
 	}
 	labels := s.GetLabels()
-	for i := range configs.Items {
-		for _, key := range tenancy.SelectorKeys(configs.Items[i].Spec.Tenants) {
-			if value, has := p.GetLabels()[key]; has {
-				labels[key] = value
-			}
+	for _, key := range keys {
+		if value, has := p.GetLabels()[key]; has {
+			labels[key] = value
 		}
 	}
 	s.SetLabels(labels)

@@ -149,7 +149,7 @@ func froze(log []string, v proxmox.Version) Level {
 	return FileSystem
 }
 
-// reports reports whether a log says anything of freezing but that it is tried.
+// reports returns whether a log says anything of freezing but that it is tried.
 func reports(log []string) bool {
 	return slices.ContainsFunc([]*regexp.Regexp{reFrozen, reSkipped, reFreezeFailed, reThawFailed}, func(re *regexp.Regexp) bool { return has(log, re) })
 }

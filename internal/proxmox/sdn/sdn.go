@@ -78,7 +78,7 @@ type Zone struct {
 }
 
 // On reports whether the zone is on a node.
-func (z Zone) On(node string) bool { return len(z.Nodes) == 0 || slices.Contains(z.Nodes, node) }
+func (z *Zone) On(node string) bool { return len(z.Nodes) == 0 || slices.Contains(z.Nodes, node) }
 
 // options of a zone. A change that waits has those that change.
 type options struct {

@@ -80,8 +80,15 @@ func TestFaultOnce(t *testing.T) {
 		fault string
 		want  bool
 	}{
-		{"Ready", "", false}, {"Ready", "no disk", true}, {"Ready", "no disk", false}, {"Ready", "no bridge", true}, {"Full", "no disk", true},
-		{"Ready", "no bridge", false}, {"Ready", "", false}, {"Ready", "no bridge", true}, {"Full", "no disk", false},
+		{"Ready", "", false},
+		{"Ready", "no disk", true},
+		{"Ready", "no disk", false},
+		{"Ready", "no bridge", true},
+		{"Full", "no disk", true},
+		{"Ready", "no bridge", false},
+		{"Ready", "", false},
+		{"Ready", "no bridge", true},
+		{"Full", "no disk", false},
 	} {
 		if got := told.Fault(m, step.in, step.fault); got != step.want {
 			t.Errorf("step %d: fault %q: want news %t, got %t", i, step.fault, step.want, got)
