@@ -88,48 +88,6 @@ func (s *suite) testSafetyBackups(t *testing.T) {
 	s.untilVMs(t, before)
 }
 
-// testVolumesAndNetworks has a Machine of each scope take a disk of a Volume and a bridge of a NodeNetwork, which the provider has to read and
-// write beside it.
-func (s *suite) testVolumesAndNetworks(t *testing.T) {
-	const manifests = "cluster/crossplane/testdata/volumes-networks.yaml"
-	before, bridges := s.vmNames(t), s.bridges(t)
-	objs := s.apply(t, manifests)
-	s.untilTrue(t, objs, "Ready", "Synced")
-	for _, o := range objs {
-		switch o.GetKind() {
-		case "Volume":
-			s.untilTrue(t, []*unstructured.Unstructured{o}, "Bound")
-		case "NodeNetwork":
-			s.untilTrue(t, []*unstructured.Unstructured{o}, "Applied")
-		}
-	}
-	if diff := cmp.Diff(append(bridges, "vmbr30", "vmbr31"), s.bridges(t)); diff != "" {
-		t.Errorf("bridges of pve1: -want, +got:\n%s", diff)
-	}
-	s.kubectl(t, "delete", "--timeout=2m", "-f", manifests)
-	s.untilVMs(t, before)
-	s.until(t, func() string { return cmp.Diff(bridges, s.bridges(t)) })
-}
-
-// bridges of a node of the simulated cluster.
-func (s *suite) bridges(t *testing.T) []string {
-	t.Helper()
-	var answer struct {
-		Data []struct {
-			Name string `json:"iface"`
-		}
-	}
-	if err := s.Simulator.Get(s.ctx, "/nodes/pve1/network?type=any_local_bridge", &answer); err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, b := range answer.Data {
-		names = append(names, b.Name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // testImagesOfURLs has a Machine of each scope ask for an image by its URL. For that the provider has to create Images, and to make the
 // Machines their owners.
 func (s *suite) testImagesOfURLs(t *testing.T) {

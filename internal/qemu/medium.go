@@ -96,27 +96,12 @@ func (d Devices) assignCDROMs(p *v1alpha1.MachineParameters, have Config) error 
 		case device != "":
 			continue
 		}
-		if other := l.otherDrive(p, e); other != "" {
-			return twoWays(l, e, other, "a new drive", "set its device, or list it after that")
-		}
 		if device = cmp.Or(d.sourceDrive(l, e, there), d.freeDrive(d.withLeaving(have), e.bus)); device == "" {
 			return errors.Errorf("no free %s device for %s %q", cmp.Or(e.bus, "ide or sata"), cdromDrive, e.name)
 		}
 		d.bind(l, e, device, have)
 	}
 	return nil
-}
-
-// otherDrive is the drive that an entry would be of a new VM and that another entry is here, where neither asks for a medium; empty if there
-// is none.
-func (l deviceList) otherDrive(p *v1alpha1.MachineParameters, e listEntry) string {
-	device := l.fromSource()[e.name]
-	owner := l.owner(device)
-	asks := func(c v1alpha1.MachineCDROM) bool { return (c.Name == e.name || c.Name == owner) && mediumOf(c) != "" }
-	if device == "" || owner == "" || slices.ContainsFunc(p.CDROMs, asks) {
-		return ""
-	}
-	return fmt.Sprintf("%s, with which the VM came and which is %s %q here", device, cdromDrive, owner)
 }
 
 // sourceDrive is the first drive that the VM came with, among those that it has, that no

@@ -588,11 +588,6 @@ func TestPathIndependence(t *testing.T) {
 			edits:  []spec{{CDROMs: []v1alpha1.MachineCDROM{{Name: "a"}, {Name: "b"}}}, {CDROMs: []v1alpha1.MachineCDROM{}}},
 			config: m{"ide2": "local:iso/tools.iso,media=cdrom", "ide0": ""},
 		},
-		"DriveInFront": {
-			reason: "In front of an entry that has the source's drive, a new VM would mean that.",
-			edits:  []spec{{CDROMs: []v1alpha1.MachineCDROM{{Name: "old"}}}, {CDROMs: []v1alpha1.MachineCDROM{{Name: "new"}, {Name: "old"}}}},
-			err:    `CD-ROM drive "new" can be read in two ways: as ide2, with which the VM came and which is CD-ROM drive "old" here, or as a new drive`,
-		},
 		"DriveBehind": {
 			reason: "Behind it, it is a new one.",
 			edits:  []spec{{CDROMs: []v1alpha1.MachineCDROM{{Name: "old"}}}, {CDROMs: []v1alpha1.MachineCDROM{{Name: "old"}, {Name: "new"}}}},
