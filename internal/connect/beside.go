@@ -39,6 +39,9 @@ type common struct {
 
 	// cluster is the name of its cluster that was seen with this spec; empty if none was, or for a node of no cluster.
 	cluster string
+
+	// reached is whether it was ever reached, with any spec.
+	reached bool
 }
 
 // commonOf is what counts of a configuration. What its status says was seen with another spec, which may be
@@ -50,7 +53,7 @@ func commonOf(r reference, o interface {
 	Observation() *v1alpha1.ProviderConfigStatus
 },
 ) common {
-	c := common{reference: r, spec: o.Settings()}
+	c := common{reference: r, spec: o.Settings(), reached: o.Observation().Version != ""}
 	if o.GetCondition(xpv2.TypeReady).ObservedGeneration == o.GetGeneration() {
 		c.cluster = o.Observation().Cluster
 	}
@@ -105,6 +108,9 @@ func (c *Connector) besideTenants(ctx context.Context, r reference, to *Connecti
 func (c *Connector) beside(ctx context.Context, r reference, to *Connection, o common) (*tenancy.Tenant, error) {
 	if overlap(o.spec.Endpoints, to.Config.Endpoints) {
 		return nobodyBeside(r), nil
+	}
+	if !o.reached {
+		return nil, nil // Else one with a wrong address would stop those of all other clusters.
 	}
 	own, err := to.Inventory.ClusterStatus(ctx, inventory.Stable)
 	if err != nil {

@@ -268,6 +268,7 @@ func TestTenantBesideByName(t *testing.T) {
 
 		theirs   string // What the cluster answers that has tenants; empty where it cannot be reached.
 		outdated bool   // What was seen of it was before its endpoints changed.
+		never    bool   // It was never reached.
 
 		want, fails string
 	}{
@@ -278,7 +279,7 @@ func TestTenantBesideByName(t *testing.T) {
 			want: "has no tenants, while another of the same cluster has",
 		},
 		"NotSeen": {
-			reason: "One that was just made is asked.", answer: ofLab, theirs: ofLab,
+			reason: "One whose name is not known is asked.", answer: ofLab, theirs: ofLab,
 			want: "has no tenants, while another of the same cluster has",
 		},
 		"NotSeenOther": {reason: "Another cluster is told apart.", answer: ofOffice, theirs: ofLab},
@@ -286,6 +287,10 @@ func TestTenantBesideByName(t *testing.T) {
 		"Unreachable": {
 			reason: "What cannot be told apart is refused.", answer: ofLab,
 			fails: "cannot tell whether ClusterProviderConfig \"beside\" is for the cluster of",
+		},
+		"NeverReached": {reason: "One that was never reached, as by a wrong address, does not stop other clusters.", answer: ofLab, never: true},
+		"NeverReachedRefused": {
+			reason: "Nor does one whose credentials were never right.", answer: ofLab, theirs: "403", never: true,
 		},
 		"Unreadable": {
 			reason: "As is a name that its token may not read.", answer: ofLab, theirs: "403",
@@ -303,6 +308,9 @@ func TestTenantBesideByName(t *testing.T) {
 			site.SetConditions(xpv2.Available().WithObservedGeneration(1))
 			if site.Generation = 1; tc.outdated {
 				site.Generation = 2
+			}
+			if !tc.never {
+				site.Status.Version = "9.2.11"
 			}
 			site.Spec.Endpoints = []string{"https://127.0.0.1:1"}
 			if tc.theirs != "" {
