@@ -316,7 +316,10 @@ func TestDestroyedByHand(t *testing.T) {
 		l.ended(l.root.Stop(l.Context(), r, proxmox.StopOptions{}))
 		l.ended(l.root.Delete(l.Context(), r, proxmox.DeleteOptions{}))
 		l.until("the disk is lost", configtest.Says(v, xpv2.TypeReady, "Lost", "destroyed"))
-		l.until("the Machine says so", configtest.Says(m, xpv2.TypeReady, xpv2.ReasonCreating, "lost"))
+		l.until("the Machine says so, whether its VM is there again or not", func() bool {
+			c := m.GetCondition(xpv2.TypeReady)
+			return c.Status == corev1.ConditionFalse && strings.Contains(c.Message, "the disk of Volume 'data' is lost")
+		})
 		l.delete(v)
 		l.until("the Volume goes", l.gone(v))
 	})
