@@ -290,7 +290,7 @@ func TestTenantBesideByName(t *testing.T) {
 		},
 		"NeverReached": {reason: "One that was never reached, as by a wrong address, does not stop other clusters.", answer: ofLab, never: true},
 		"NeverReachedRefused": {
-			reason: "Nor does one whose credentials were never right.", answer: ofLab, theirs: "403", never: true,
+			reason: "One whose credentials were never right does not either.", answer: ofLab, theirs: "403", never: true,
 		},
 		"Unreadable": {
 			reason: "As is a name that its token may not read.", answer: ofLab, theirs: "403",
