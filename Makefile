@@ -109,7 +109,7 @@ test-scale: launcher ## Run the tests with hundreds of Machines, several provide
 # The sample of the faults of Volumes is a part of make test.
 test-faults: ## Crash the provider at each step, and fail each call and task of Proxmox VE. FAULTS=many: a sample. RANDOM_RUNS=n: n random runs; RANDOM_RUN='…': repeat one.
 	@set -x && $(if $(RANDOM_RUNS),RANDOM_RUNS='$(RANDOM_RUNS)') $(if $(RANDOM_RUN),RANDOM_RUN='$(RANDOM_RUN)' SHORTEN='$(SHORTEN)') FAULTS=$(or $(FAULTS),all) \
-	CGO_ENABLED=0 $(GO) test -trimpath -vet=off -count=1 -timeout=60m -parallel=4 $(if $(RANDOM_RUNS)$(RANDOM_RUN),-run=TestRandomRuns -v) $(ARGS) ./internal/faults/ \
+	CGO_ENABLED=0 $(GO) test -trimpath -vet=off -count=1 -timeout=90m -parallel=4 $(if $(RANDOM_RUNS)$(RANDOM_RUN),-run=TestRandomRuns -v) $(ARGS) ./internal/faults/ \
 	$(if $(filter many,$(FAULTS)),,./internal/controller/volume/)
 
 test-peers: ## Run the acceptance tests of bpg's Terraform provider with the simulator. ARGS='-groups nodes,access -versions 9.2' choose. Where there is no Terraform, it says SKIP.
