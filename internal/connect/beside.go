@@ -40,7 +40,7 @@ type common struct {
 	// cluster is the name of its cluster that was seen with this spec; empty if none was, or for a node of no cluster.
 	cluster string
 
-	// reached is whether it was ever reached, with any spec.
+	// reached is whether its cluster has ever answered, with any spec: its tenants count for others from then on.
 	reached bool
 }
 
