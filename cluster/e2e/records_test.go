@@ -54,11 +54,16 @@ func (c *changeLog) SendChangeLog(_ context.Context, r *changelogs.SendChangeLog
 	return &changelogs.SendChangeLogResponse{}, nil
 }
 
-// of returns the entries of one resource.
-func (c *changeLog) of(name string) []*changelogs.ChangeLogEntry {
+// all returns the entries so far. More may come meanwhile.
+func (c *changeLog) all() []*changelogs.ChangeLogEntry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(c.entries), func(e *changelogs.ChangeLogEntry) bool { return e.GetName() != name })
+	return slices.Clone(c.entries)
+}
+
+// of returns the entries of one resource.
+func (c *changeLog) of(name string) []*changelogs.ChangeLogEntry {
+	return slices.DeleteFunc(c.all(), func(e *changelogs.ChangeLogEntry) bool { return e.GetName() != name })
 }
 
 // traces keeps the spans that the provider sends, as a collector of OpenTelemetry.
@@ -165,7 +170,7 @@ func (s *suite) testRecords(t *testing.T) {
 
 func (s *suite) testRecordsAreSafe(t *testing.T) {
 	t.Helper()
-	for _, e := range s.changes.entries {
+	for _, e := range s.changes.all() {
 		if s.tells(protojson.Format(e)) {
 			t.Errorf("the change log of %s tells a secret", e.GetName())
 		}
