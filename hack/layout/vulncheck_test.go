@@ -17,6 +17,8 @@ limitations under the License.
 package layout
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -49,6 +51,38 @@ func TestVulncheck(t *testing.T) {
 			cmd.Env = append(os.Environ(), "GOVULNCHECK="+fake)
 			out, err := cmd.CombinedOutput()
 			if (err != nil) != tc.fails || !strings.Contains(string(out), tc.want) {
+				t.Errorf("%s: fails is %t, want %t; it says:\n%s", tc.reason, err != nil, tc.fails, out)
+			}
+		})
+	}
+}
+
+// TestVulnerabilitiesKnown sees that nothing is built or waited for where nobody can be asked for vulnerabilities.
+func TestVulnerabilitiesKnown(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		serve  http.HandlerFunc // None: nobody listens.
+		fails  bool
+	}{
+		"Answers": {"There is a database.", func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/index/db.json" {
+				http.NotFound(w, r)
+			}
+		}, false},
+		"Refused":     {"A proxy lets nobody through.", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }, true},
+		"Unreachable": {"Nobody listens.", nil, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(tc.serve)
+			defer server.Close()
+			if tc.serve == nil {
+				server.Close()
+			}
+			cmd := exec.CommandContext(t.Context(), filepath.Join(root, "hack", "vulncheck", "reachable"))
+			cmd.Env = append(os.Environ(), "no_proxy=*", "GOVULNDB="+server.URL)
+			out, err := cmd.CombinedOutput()
+			if (err != nil) != tc.fails || strings.HasPrefix(string(out), "SKIP: ") != tc.fails {
 				t.Errorf("%s: fails is %t, want %t; it says:\n%s", tc.reason, err != nil, tc.fails, out)
 			}
 		})
