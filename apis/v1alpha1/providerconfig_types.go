@@ -326,6 +326,11 @@ const (
 type ProviderConfigStatus struct {
 	xpv2.ProviderConfigStatus `json:",inline"`
 
+	// ObservedGeneration is the metadata.generation of the spec that was checked
+	// last, whether that worked or not. -1 until one was.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
 	// Version of Proxmox VE that the endpoint in use says it is.
 	// +optional
 	Version string `json:"version,omitempty"`

@@ -49,7 +49,9 @@ type ProviderConfig struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   v1alpha1.ProviderConfigSpec   `json:"spec"`
+	Spec v1alpha1.ProviderConfigSpec `json:"spec"`
+
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status v1alpha1.ProviderConfigStatus `json:"status,omitempty"`
 }
 

@@ -50,7 +50,9 @@ type ProviderConfig struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   v1alpha1.ProviderConfigSpec   `json:"spec"`
+	Spec v1alpha1.ProviderConfigSpec `json:"spec"`
+
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status v1alpha1.ProviderConfigStatus `json:"status,omitempty"`
 }
 
@@ -94,7 +96,9 @@ type ClusterProviderConfig struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	Spec   v1alpha1.ProviderConfigSpec   `json:"spec"`
+	Spec v1alpha1.ProviderConfigSpec `json:"spec"`
+
+	// +kubebuilder:default={"observedGeneration":-1}
 	Status v1alpha1.ProviderConfigStatus `json:"status,omitempty"`
 }
 

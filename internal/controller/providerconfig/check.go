@@ -146,6 +146,7 @@ func show(pc Config, h proxmox.Health, found []checkResult) {
 	if pc.GetCondition(xpv2.TypeReady).ObservedGeneration != pc.GetGeneration() {
 		o.Cluster = "" // It may be another one, which tenants are told apart by.
 	}
+	o.ObservedGeneration = pc.GetGeneration()
 	for _, c := range conditions {
 		pc.SetConditions(c.WithObservedGeneration(pc.GetGeneration()))
 	}

@@ -375,6 +375,42 @@ func TestWorks(t *testing.T) {
 }
 
 // TestDeleted sees that a configuration that is deleted while it is used says so, and is checked all the same.
+// TestObservedGeneration sees that the status names the spec that was checked, and each of its conditions too, also where that failed.
+func TestObservedGeneration(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		edit   func(b *bench)
+		want   corev1.ConditionStatus
+	}{
+		"Works":   {"The other spec works too.", func(b *bench) { b.pc.Spec.RequestTimeoutSeconds = ptr.To[int32](3) }, corev1.ConditionTrue},
+		"Refused": {"Nobody listens at the other endpoint.", func(b *bench) { b.endpoint(closed(b.T)) }, corev1.ConditionFalse},
+		"Invalid": {"The other spec is not even tried.", func(b *bench) { b.pc.Spec.Credentials.SecretRef.Key = ptr.To("none") }, corev1.ConditionFalse},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, simulator.Options{})
+			b.pc.Spec.Tenants = []v1alpha1.ProviderTenant{{Name: "shop"}}
+			b.pc.Status.ObservedGeneration = -1
+			pc, _ := b.check()
+			if pc.Status.ObservedGeneration != 1 || pc.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue {
+				t.Fatalf("want generation 1 to be ready, got %+v", pc.Status)
+			}
+			pc.Generation, pc.ResourceVersion, b.secret.ResourceVersion = 2, "", ""
+			b.pc = pc
+			tc.edit(b)
+			pc, _ = b.check()
+			if got := pc.GetCondition(xpv2.TypeReady).Status; pc.Status.ObservedGeneration != 2 || got != tc.want {
+				t.Errorf("%s\nwant generation 2 with Ready %s, got %d with %s", tc.reason, tc.want, pc.Status.ObservedGeneration, got)
+			}
+			for _, c := range pc.Status.Conditions {
+				if c.ObservedGeneration != 2 {
+					t.Errorf("%s\n%s is about generation %d", tc.reason, c.Type, c.ObservedGeneration)
+				}
+			}
+		})
+	}
+}
+
 func TestDeleted(t *testing.T) {
 	b := newBench(t, simulator.Options{})
 	b.pc.DeletionTimestamp, b.pc.Finalizers = new(metav1.Now()), []string{"in-use.crossplane.io"}
