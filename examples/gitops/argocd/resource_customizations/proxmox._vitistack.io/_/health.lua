@@ -1,17 +1,21 @@
 -- The health of all kinds of provider-proxmox for Argo CD: what the last reconcile said (Synced), whether the resource works (Ready),
 -- and whether it is what its spec declares (UpToDate).
 
--- Reasons of Ready for which nothing is under way that would end them.
+-- Reasons of Ready and UpToDate for which nothing is under way that would end them, or only another attempt at what has failed.
 local faults = {
-  BootDiskMissing = true, BridgeMissing = true, ChecksumMismatch = true, DeviceMissing = true, Gone = true, GuestHalted = true,
-  NodeOffline = true, OwnershipConflict = true, StartBlocked = true, StorageFull = true, TemplateFailed = true,
+  AlreadyExists = true, BackupFailed = true, BootDiskMissing = true, BridgeMissing = true, CertificateNotTrusted = true, ChecksumMismatch = true,
+  ClusterMismatch = true, Conflict = true, DeviceMissing = true, DownloadFailed = true, Failed = true, Gone = true, GuestHalted = true,
+  Immutable = true, Inactive = true, Invalid = true, InvalidName = true, InvalidSchedule = true, LimitReached = true, Lost = true,
+  ManagedByMachine = true, NoQuorum = true, NoSize = true, NoStorage = true, NodeOffline = true, NotAdoptable = true, NotSupported = true,
+  Offline = true, OwnershipConflict = true, PruningUndeclared = true, RecreationFailed = true, RecreationRefused = true, Refused = true,
+  ReloadFailed = true, RestartFailed = true, RestartIneffective = true, RestoreFailed = true, RestoreRefused = true, RollbackFailed = true,
+  RollbackRefused = true, RunMissed = true, ServerError = true, ServerUnreachable = true, SnapshotFailed = true, SnapshotsMissing = true,
+  StartBlocked = true, Stopped = true, StorageFull = true, StorageUnavailable = true, TemplateFailed = true, TenantRefused = true, UpdateFailed = true,
+  VMMismatch = true, VMNotFound = true, WrongFormat = true, WrongNode = true,
 }
 
 -- Reasons of UpToDate that wait for a maintenance window, for somebody who restarts the guest, or for management policies that allow it.
 local waits = { OutsideMaintenanceWindow = true, PendingChanges = true, UpdateRestricted = true }
-
--- Reasons of UpToDate after which a restart has to be looked at.
-local restarts = { RestartFailed = true, RestartIneffective = true }
 
 local function health(status, message)
   return { status = status, message = message }
@@ -21,10 +25,12 @@ if obj.kind == "ProviderConfigUsage" then
   return health("Healthy", "")
 end
 
-local status = obj.status or {}
-if status.observedGeneration ~= nil and status.observedGeneration ~= obj.metadata.generation then
-  return health("Progressing", "The provider has not reconciled the spec yet")
+-- Whether a status or a condition is about an earlier spec. Those of resources that Crossplane alone has written have no generation.
+local function outdated(about)
+  return about ~= nil and about.observedGeneration ~= nil and about.observedGeneration ~= obj.metadata.generation
 end
+
+local status = obj.status or {}
 
 local conditions = {}
 for _, condition in ipairs(status.conditions or {}) do
@@ -36,11 +42,17 @@ local function said(condition)
 end
 
 local synced, ready, current = conditions.Synced, conditions.Ready, conditions.UpToDate
+if outdated(status) or outdated(synced) then
+  return health("Progressing", "The provider has not reconciled the spec yet")
+end
 if synced ~= nil and synced.status == "False" then
   if synced.reason == "ReconcilePaused" then
     return health("Suspended", "Reconciliation is paused")
   end
   return health("Degraded", said(synced))
+end
+if outdated(ready) or outdated(current) then
+  return health("Progressing", "The provider has not compared this with the spec yet")
 end
 if ready == nil then
   return health("Progressing", "The provider has not reported whether this is ready")
@@ -55,7 +67,7 @@ if current ~= nil and current.status ~= "True" then
   if waits[current.reason] then
     return health("Suspended", said(current))
   end
-  if restarts[current.reason] then
+  if faults[current.reason] then
     return health("Degraded", said(current))
   end
   return health("Progressing", said(current))
