@@ -2,7 +2,7 @@
 // module is not part of the provider's, so that the provider does not require their libraries.
 module github.com/vitistack/provider-proxmox/cluster
 
-go 1.26.0
+go 1.26.1
 
 tool (
 	github.com/crossplane/crossplane/v2/cmd/crossplane
@@ -14,6 +14,7 @@ tool (
 require (
 	github.com/CycloneDX/cyclonedx-go v0.9.3
 	github.com/alecthomas/kong v1.14.0
+	github.com/argoproj/argo-cd/gitops-engine v0.0.0-20260914071520-c9c369efcc5b
 	github.com/crossplane/crossplane-runtime/v2 v2.3.3
 	github.com/crossplane/crossplane/apis/v2 v2.3.4
 	github.com/crossplane/crossplane/v2 v2.3.4
@@ -22,7 +23,7 @@ require (
 	github.com/google/cel-go v0.27.0
 	github.com/google/go-cmp v0.7.0
 	github.com/google/go-containerregistry v0.21.6
-	github.com/google/uuid v1.6.0
+	github.com/google/uuid v1.6.1-0.20241114170450-2d3c2a9cc518
 	github.com/sigstore/cosign/v3 v3.0.6
 	github.com/sigstore/sigstore v1.10.8
 	github.com/spdx/tools-golang v0.5.5
@@ -88,7 +89,7 @@ require (
 	github.com/blang/semver/v4 v4.0.0 // indirect
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
-	github.com/chai2010/gettext-go v1.0.2 // indirect
+	github.com/chai2010/gettext-go v1.0.3 // indirect
 	github.com/chrismellard/docker-credential-acr-env v0.0.0-20230304212654-82a0ddb27589 // indirect
 	github.com/coreos/go-oidc v2.5.0+incompatible // indirect
 	github.com/coreos/go-oidc/v3 v3.17.0 // indirect
@@ -277,12 +278,12 @@ require (
 	k8s.io/externaljwt v0.0.0 // indirect
 	k8s.io/gengo/v2 v2.0.0-20251215205346-5ee0d033ba5b // indirect
 	k8s.io/kms v0.36.2 // indirect
-	k8s.io/kube-aggregator v0.0.0 // indirect
+	k8s.io/kube-aggregator v0.36.1 // indirect
 	k8s.io/kube-controller-manager v0.0.0 // indirect
 	k8s.io/kube-openapi v0.0.0-20260317180543-43fb72c5454a // indirect
 	k8s.io/kube-proxy v0.0.0 // indirect
 	k8s.io/kube-scheduler v0.0.0 // indirect
-	k8s.io/kubectl v0.36.0 // indirect
+	k8s.io/kubectl v0.36.1 // indirect
 	k8s.io/kubelet v0.36.2 // indirect
 	k8s.io/metrics v0.36.2 // indirect
 	k8s.io/mount-utils v0.0.0 // indirect
@@ -299,6 +300,9 @@ require (
 	sigs.k8s.io/randfill v1.0.0 // indirect
 	sigs.k8s.io/structured-merge-diff/v6 v6.3.2 // indirect
 )
+
+// The library of Argo CD asks for a commit after this release, of which it uses nothing. All programs of Kubernetes depend on it.
+replace github.com/google/uuid => github.com/google/uuid v1.6.0
 
 replace (
 	k8s.io/api => k8s.io/api v0.36.2

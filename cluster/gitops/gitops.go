@@ -21,39 +21,49 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/argoproj/argo-cd/gitops-engine/pkg/health"
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"github.com/google/cel-go/cel"
 	lua "github.com/yuin/gopher-lua"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Health is what Argo CD shows of a resource.
-type Health struct {
-	Status  string `json:"status"`
-	Message string `json:"message"`
+// HealthOf returns what Argo CD shows of a resource whose kind has the health check: its library decides, of a resource that is being
+// deleted for example, and asks the health check.
+func HealthOf(script string, resource *unstructured.Unstructured) (health.HealthStatus, error) {
+	shown, err := health.GetResourceHealth(resource, Script(script))
+	if err != nil {
+		return health.HealthStatus{}, fmt.Errorf("cannot conclude the health: %w", err)
+	}
+	return *shown, nil
 }
 
-// HealthOf runs a health check of Argo CD, a Lua script that finds the resource in the global obj. As in Argo CD, the script has
-// the language itself, tables and strings, and nothing that reaches files or other programs.
-func HealthOf(script string, resource map[string]any) (Health, error) {
+// A Script is a health check of Argo CD, in Lua, that finds the resource in the global obj.
+type Script string
+
+// GetResourceHealth runs the health check. As in Argo CD, it has the language itself, tables and strings, and nothing that reaches
+// files or other programs.
+func (s Script) GetResourceHealth(resource *unstructured.Unstructured) (*health.HealthStatus, error) {
 	state := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer state.Close()
 	for name, open := range map[string]lua.LGFunction{
 		lua.BaseLibName: lua.OpenBase, lua.TabLibName: lua.OpenTable, lua.StringLibName: lua.OpenString,
 	} {
 		if err := state.CallByParam(lua.P{Fn: state.NewFunction(open), Protect: true}, lua.LString(name)); err != nil {
-			return Health{}, fmt.Errorf("cannot open the library %q: %w", name, err)
+			return nil, fmt.Errorf("cannot open the library %q: %w", name, err)
 		}
 	}
-	state.SetGlobal("obj", value(state, resource))
-	if err := state.DoString(script); err != nil {
-		return Health{}, fmt.Errorf("cannot run the health check: %w", err)
+	state.SetGlobal("obj", value(state, resource.Object))
+	if err := state.DoString(string(s)); err != nil {
+		return nil, fmt.Errorf("cannot run the health check: %w", err)
 	}
 	result, ok := state.Get(-1).(*lua.LTable)
 	if !ok {
-		return Health{}, errors.New("the health check returns no table")
+		return nil, errors.New("the health check returns no table")
 	}
-	return Health{Status: lua.LVAsString(result.RawGetString("status")), Message: lua.LVAsString(result.RawGetString("message"))}, nil
+	return &health.HealthStatus{
+		Status: health.HealthStatusCode(lua.LVAsString(result.RawGetString("status"))), Message: lua.LVAsString(result.RawGetString("message")),
+	}, nil
 }
 
 // value of JSON in Lua.

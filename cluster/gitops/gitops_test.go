@@ -20,9 +20,12 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
+	"github.com/argoproj/argo-cd/gitops-engine/pkg/health"
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
@@ -76,8 +79,8 @@ func TestArgoCD(t *testing.T) {
 	t.Parallel()
 	var table struct {
 		Tests []struct {
-			HealthStatus Health `json:"healthStatus"`
-			InputPath    string `json:"inputPath"`
+			HealthStatus health.HealthStatus `json:"healthStatus"`
+			InputPath    string              `json:"inputPath"`
 		} `json:"tests"`
 	}
 	read(t, filepath.Join(checks, "health_test.yaml"), &table)
@@ -88,12 +91,47 @@ func TestArgoCD(t *testing.T) {
 	for _, tc := range table.Tests {
 		t.Run(filepath.Base(tc.InputPath), func(t *testing.T) {
 			t.Parallel()
-			got, err := HealthOf(script(t), manifest(t, filepath.Join(checks, tc.InputPath)).Object)
+			got, err := HealthOf(script(t), manifest(t, filepath.Join(checks, tc.InputPath)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff(tc.HealthStatus, got); diff != "" {
 				t.Errorf("-want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestArgoCDDecides has Argo CD's library decide what the health check is not asked, and what becomes of one that fails.
+func TestArgoCDDecides(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		reason  string
+		deleted bool
+		script  string
+		want    health.HealthStatus
+		fails   bool
+	}{
+		"Ready": {"The health check is asked.", false, script(t), health.HealthStatus{Status: health.HealthStatusHealthy}, false},
+		"Deleted": {
+			"It is not asked about what goes away.", true, script(t),
+			health.HealthStatus{Status: health.HealthStatusProgressing, Message: "Pending deletion"}, false,
+		},
+		"Broken":   {"A script that fails is an error.", false, "return obj.status.none.none", health.HealthStatus{}, true},
+		"No table": {"So is one that returns something else.", false, "return 'Healthy'", health.HealthStatus{}, true},
+		"Files":    {"A script reaches no files.", false, "return { status = io.open('/etc/hostname'):read() }", health.HealthStatus{}, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			resource := manifest(t, filepath.Join(checks, "testdata", "ready.yaml"))
+			if tc.deleted {
+				now := metav1.NewTime(time.Now())
+				resource.SetDeletionTimestamp(&now)
+			}
+			got, err := HealthOf(tc.script, resource)
+			if diff := cmp.Diff(tc.want, got); diff != "" || (err != nil) != tc.fails {
+				t.Errorf("%s\nwant an error: %t, got %v; -want, +got:\n%s", tc.reason, tc.fails, err, diff)
 			}
 		})
 	}
