@@ -126,13 +126,19 @@ func TestPage(t *testing.T) {
 	} {
 		b.until(t, id, want)
 	}
+	if got := b.evaluate(t, "document.querySelector('main h2').innerText"); got != "Guests" {
+		t.Errorf("the page begins with %v", got)
+	}
 	// A new VM, its task from start to end, and the request that made it.
 	sim.ask(t, "POST /api2/json/nodes/pve1/qemu/9000/clone", form, "newid=300&name=made-by-a-client&full=1&storage=local-lvm")
 	b.until(t, "tasks", "qmclone 9000 pve1 crossplane@pve!demo running")
 	b.until(t, "guests", "300 made-by-a-client pve1 stopped, locked: clone")
 	b.until(t, "requests", "POST /nodes/pve1/qemu/9000/clone crossplane@pve!demo 200 OK")
 	b.until(t, "tasks", "qmclone 9000 pve1 crossplane@pve!demo OK")
-	sim.ask(t, "PUT /api2/json/nodes/pve1/qemu/300/config", form, "tags=blue&cipassword=hidden-password")
+	sim.ask(t, "PUT /api2/json/nodes/pve1/qemu/300/config", form, "tags=blue&cipassword=hidden-password&net1=e1000%3DBC:24:11:00:00:01,bridge%3Dvmbr1,tag%3D20")
+	b.until(t, "guests", "scsi0 local-lvm:vm-300-disk-0 8G")
+	b.until(t, "guests", "net1 e1000 vmbr1 VLAN 20 BC:24:11:00:00:01 blue")
+	b.checkWords(t)
 
 	// What goes wrong.
 	sim.ask(t, "POST /_simulator/faults", object, `{"path":"/version","status":500}`)
@@ -167,12 +173,41 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// checkWords sees that no line ends within a word of a table.
+func (b *browser) checkWords(t *testing.T) {
+	t.Helper()
+	if got := b.evaluate(t, brokenWords); got != "" {
+		t.Errorf("words are broken: %v", got)
+	}
+}
+
+// brokenWords are the words of the tables that are on several lines. A path is as many words as it has parts.
+const brokenWords = `(() => {
+	const broken = [];
+	for (const cell of document.querySelectorAll("td, th")) {
+		const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+		for (let node; (node = texts.nextNode());) {
+			for (const word of node.data.matchAll(/[^\s\/]+/g)) {
+				const range = document.createRange();
+				range.setStart(node, word.index);
+				range.setEnd(node, word.index + word[0].length);
+				if (new Set([...range.getClientRects()].map(box => Math.round(box.top))).size > 1) broken.push(word[0]);
+			}
+		}
+	}
+	return broken.join(" ");
+})()`
+
 // checkLook looks at the page on a phone, in the dark, and with the ears.
 func (b *browser) checkLook(t *testing.T) {
 	t.Helper()
 	b.call(t, "Emulation.setDeviceMetricsOverride", map[string]any{"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": true}, nil)
 	if got := b.evaluate(t, "document.documentElement.scrollWidth"); got != 360.0 {
 		t.Errorf("on a phone the page is %v wide", got)
+	}
+	b.checkWords(t)
+	if got := b.text(t, "guests"); !strings.Contains(got, "scsi0 local-lvm:vm-300-disk-0 8G") {
+		t.Errorf("on a phone the disks are not shown: %s", got)
 	}
 	const ground = "getComputedStyle(document.body).backgroundColor"
 	grounds := map[any]bool{}

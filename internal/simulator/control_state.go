@@ -64,24 +64,6 @@ type nodeSummary struct {
 	Guests    int `json:"guests"`
 }
 
-// guestList are the first of the guests that match, with the numbers of all.
-type guestList struct {
-	Total    int            `json:"total"`
-	Running  int            `json:"running"`
-	Matching int            `json:"matching"`
-	Rows     []guestSummary `json:"rows"`
-}
-
-type guestSummary struct {
-	VMID     int    `json:"vmid"`
-	Name     string `json:"name"`
-	Node     string `json:"node"`
-	Status   string `json:"status"`
-	Lock     string `json:"lock"`
-	Tags     string `json:"tags"`
-	Template bool   `json:"template"`
-}
-
 // taskList are the running tasks and then the last ones, newest first.
 type taskList struct {
 	Total   int           `json:"total"`
@@ -140,7 +122,7 @@ func (s *Server) controlState(r *http.Request) (any, error) {
 	look(s.Engine, func(o *engine.Op) {
 		out.Version, out.Cluster, out.Time, out.Quorate = o.State.Version, o.State.ClusterName, s.Clock.Now(), !o.State.NoQuorum
 		out.Nodes = nodeSummaries(o)
-		out.Guests = listGuests(o.State, strings.Fields(strings.ToLower(query.Get("search"))), limits["guests"])
+		out.Guests = listGuests(o, strings.Fields(strings.ToLower(query.Get("search"))), limits["guests"])
 		out.Tasks = listTasks(o.State, limits["tasks"])
 	})
 	out.Requests = s.requests.latest(limits["requests"], query.Get("writes") == "1")
@@ -183,42 +165,6 @@ func nodeSummaries(o *engine.Op) []nodeSummary {
 		out = append(out, row)
 	}
 	return out
-}
-
-func listGuests(st *state.State, words []string, limit int) guestList {
-	out := guestList{Total: len(st.Guests), Rows: []guestSummary{}}
-	for _, g := range st.Guests {
-		if g.Power == state.Running {
-			out.Running++
-		}
-		if row := summarize(g); row.matches(words) {
-			out.Rows = append(out.Rows, row)
-		}
-	}
-	out.Matching = len(out.Rows)
-	slices.SortFunc(out.Rows, func(a, b guestSummary) int { return cmp.Compare(a.VMID, b.VMID) })
-	out.Rows = out.Rows[:min(limit, len(out.Rows))]
-	return out
-}
-
-func summarize(g *state.Guest) guestSummary {
-	return guestSummary{
-		VMID: g.VMID, Name: g.Name(), Node: g.Node, Status: string(g.Power), Lock: g.Config["lock"],
-		Tags: strings.TrimSpace(g.Config["tags"]), Template: g.Template(),
-	}
-}
-
-// matches reports whether each word is part of the row.
-func (g guestSummary) matches(words []string) bool {
-	if len(words) == 0 {
-		return true
-	}
-	kind := ""
-	if g.Template {
-		kind = "template"
-	}
-	text := strings.ToLower(strings.Join([]string{strconv.Itoa(g.VMID), g.Name, g.Node, g.Status, g.Lock, g.Tags, kind}, " "))
-	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 }
 
 func listTasks(st *state.State, limit int) taskList {

@@ -117,11 +117,29 @@ func TestControlState(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{})
 	c := connect(t, s)
 	c.task("POST /nodes/pve1/qemu/9000/clone", "newid=300", "name=seen")
-	c.ok("PUT /nodes/pve1/qemu/300/config", "tags=blue", "cipassword=hidden")
+	c.ok("PUT /nodes/pve1/qemu/300/config", "tags=blue", "cipassword=hidden", "scsi10=none,media=cdrom",
+		"net1=e1000=BC:24:11:00:00:01,bridge=vmbr1,tag=20")
 	_, state := steer(t, s, "GET state?search=SEEN+pve1&requests=1&tasks=1&guests=5", "")
 	type object = map[string]any
 	guests, tasks, requests := state["guests"].(object), state["tasks"].(object), state["requests"].(object)
-	want := []any{object{"vmid": 300.0, "name": "seen", "node": "pve1", "status": "stopped", "lock": "", "tags": "blue", "template": false}}
+	row := guests["rows"].([]any)[0].(object)
+	nic := row["nics"].([]any)[0].(object)
+	if len(row["nics"].([]any)) != 2 || !strings.HasPrefix(nic["mac"].(string), "BC:24:11:") {
+		t.Errorf("nics: %v", row["nics"])
+	}
+	delete(nic, "mac") // It is another one in each run.
+	want := []any{object{
+		"vmid": 300.0, "name": "seen", "node": "pve1", "status": "stopped", "lock": "", "tags": "blue", "template": false,
+		"disks": []any{
+			object{"device": "ide2", "volume": "ceph:vm-300-cloudinit", "size": "4M"},
+			object{"device": "scsi0", "volume": "ceph:base-9000-disk-0/vm-300-disk-0", "size": "8G"},
+			object{"device": "scsi10", "volume": "none", "size": ""},
+		},
+		"nics": []any{
+			object{"device": "net0", "model": "virtio", "bridge": "vmbr0", "vlan": ""},
+			object{"device": "net1", "model": "e1000", "mac": "BC:24:11:00:00:01", "bridge": "vmbr1", "vlan": "20"},
+		},
+	}}
 	if diff := cmp.Diff(want, guests["rows"]); diff != "" || guests["matching"] != 1.0 || guests["total"] != 5.0 {
 		t.Errorf("guests: %v, -want +got:\n%s", guests, diff)
 	}
@@ -134,7 +152,7 @@ func TestControlState(t *testing.T) {
 		requests["last"] != 2.0 {
 		t.Errorf("requests: %v", requests)
 	}
-	if diff := cmp.Diff([]any{"cipassword", "node", "tags", "vmid"}, request["parameters"]); diff != "" {
+	if diff := cmp.Diff([]any{"cipassword", "net1", "node", "scsi10", "tags", "vmid"}, request["parameters"]); diff != "" {
 		t.Errorf("parameters: -want +got:\n%s", diff)
 	}
 	for _, secret := range []string{"hidden", simulatortest.TestSecret} {
