@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
@@ -222,5 +223,86 @@ func TestFind(t *testing.T) {
 	second.find(nil, log, taken)
 	if !second.noticed.IsZero() {
 		t.Error("one request answers one change")
+	}
+}
+
+// TestOperations sees that no operation counts as done before it was, and that each does once it was.
+func TestOperations(t *testing.T) {
+	seen := func(spec map[string]any, generation int64, phase string, handled any, upToDate string) *unstructured.Unstructured {
+		conditions := []any{}
+		for kind, status := range map[string]string{"Synced": "True", "Ready": "True", "UpToDate": upToDate} {
+			conditions = append(conditions, map[string]any{"type": kind, "status": status})
+		}
+		return &unstructured.Unstructured{Object: map[string]any{
+			"metadata": map[string]any{"name": "vm-0", "generation": int64(2)}, "spec": map[string]any{"forProvider": spec},
+			"status": map[string]any{
+				"observedGeneration": generation, "lastHandledReconcileAt": handled, "conditions": conditions, "atProvider": map[string]any{"phase": phase},
+			},
+		}}
+	}
+	limited := map[string]any{"cpu": map[string]any{"limit": "1500m"}}
+	off, on := map[string]any{"powerState": "Stopped"}, map[string]any{"powerState": "Running"}
+	ready := &unstructured.Unstructured{Object: map[string]any{
+		"status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}}},
+	}}
+	cases := map[string]struct{ before, after []*unstructured.Unstructured }{
+		"describe (a look that is asked for)": {
+			before: []*unstructured.Unstructured{seen(nil, 2, "Running", "", "True"), seen(nil, 2, "Running", "other", "True")},
+			after:  []*unstructured.Unstructured{seen(nil, 2, "Running", "bench", "True")},
+		},
+		"reconfigure CPU (its limit, while the VM runs)": {
+			before: []*unstructured.Unstructured{
+				seen(nil, 2, "Running", "", "True"), seen(limited, 1, "Running", "", "True"), seen(limited, 2, "Running", "", "False"),
+			},
+			after: []*unstructured.Unstructured{seen(limited, 2, "Running", "", "True")},
+		},
+		"power off": {
+			before: []*unstructured.Unstructured{seen(on, 2, "Stopped", "", "True"), seen(off, 2, "Running", "", "True"), seen(off, 1, "Stopped", "", "True")},
+			after:  []*unstructured.Unstructured{seen(off, 2, "Stopped", "", "True")},
+		},
+		"power on": {
+			before: []*unstructured.Unstructured{seen(off, 2, "Running", "", "True"), seen(on, 2, "Stopped", "", "True"), seen(on, 2, "Running", "", "False")},
+			after:  []*unstructured.Unstructured{seen(on, 2, "Running", "", "True")},
+		},
+		"snapshot with memory": {before: []*unstructured.Unstructured{{}}, after: []*unstructured.Unstructured{ready}},
+	}
+	for _, o := range operations() {
+		tc, ok := cases[o.name]
+		if !ok {
+			t.Errorf("%q has no case", o.name)
+		}
+		for _, u := range tc.before {
+			if o.done(u) {
+				t.Errorf("%q is not done by %v", o.name, u.Object)
+			}
+		}
+		for _, u := range tc.after {
+			if !o.done(u) {
+				t.Errorf("%q is done by %v", o.name, u.Object)
+			}
+		}
+	}
+	if got := len(operations()); got != len(cases) {
+		t.Errorf("want %d operations, got %d", len(cases), got)
+	}
+}
+
+// TestOperationRow sees that a row has what each took from its own begin, and how many there were in the time of all.
+func TestOperationRow(t *testing.T) {
+	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
+	e := &ends{operation: operation{done: func(*unstructured.Unstructured) bool { return true }}, at: map[string]time.Time{}}
+	for name, s := range map[string]int{"vm-0": 3, "vm-1": 7, "vm-2": 31} {
+		u := &unstructured.Unstructured{}
+		u.SetName(name)
+		e.see(u, at(s))
+		e.see(u, at(s+10)) // The first time counts.
+	}
+	if left := e.left(4); left != 1 {
+		t.Errorf("want one to be left, got %d", left)
+	}
+	each, whole := e.since(map[string]time.Time{"vm-0": at(1), "vm-1": at(2), "vm-2": at(3)})
+	want := []string{"power off", "3", "5s", "28s", "6"}
+	if diff := cmp.Diff(want, operationRow("power off", each, whole)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

@@ -27,6 +27,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
@@ -167,15 +168,24 @@ func (f *machineSet) remove(ctx context.Context, objs []*unstructured.Unstructur
 	})
 }
 
-func (f *machineSet) each(ctx context.Context, n int, do func(context.Context, dynamic.ResourceInterface, int) error) error {
+// A writeFunc writes one of many resources, of those that the client is for.
+type writeFunc func(ctx context.Context, client dynamic.ResourceInterface, i int) error
+
+// each calls do for 0 to n-1, many at once, with a client of Machines.
+func (f *machineSet) each(ctx context.Context, n int, do writeFunc) error {
+	return f.eachOf(ctx, machine.Resources()[1], n, do)
+}
+
+// eachOf does so with a client of another resource.
+func (f *machineSet) eachOf(ctx context.Context, resource schema.GroupVersionResource, n int, do writeFunc) error {
 	config := rest.CopyConfig(f.config)
 	config.QPS = -1
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return fmt.Errorf("cannot write Machines: %w", err)
+		return fmt.Errorf("cannot write %s: %w", resource.Resource, err)
 	}
-	machines := client.Resource(machine.Resources()[1]).Namespace(provider.DefaultNamespace)
-	return parallel(ctx, writers, n, func(ctx context.Context, i int) error { return do(ctx, machines, i) })
+	resources := client.Resource(resource).Namespace(provider.DefaultNamespace)
+	return parallel(ctx, writers, n, func(ctx context.Context, i int) error { return do(ctx, resources, i) })
 }
 
 // parallel calls do for 0 to n-1, so many at once, and returns the first error.

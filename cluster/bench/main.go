@@ -38,9 +38,10 @@ import (
 
 // options of a run.
 type options struct {
-	Scenarios       []string      `default:"create,drift,steady,startup,competitors" enum:"steady,startup,drift,create,competitors" env:"BENCH" help:"What is measured: create, drift, steady, startup, competitors."`
+	Scenarios       []string      `default:"create,operations,drift,steady,startup,competitors" enum:"steady,startup,drift,create,operations,competitors" env:"BENCH" help:"What is measured: create, operations, drift, steady, startup, competitors."`
 	Machines        []int         `default:"100,1000,5000,10000" env:"BENCH_MACHINES" help:"Numbers of Machines in steady state and at a start."`
 	Create          int           `default:"200" env:"BENCH_CREATE" help:"How many Machines are created at once."`
+	Operations      int           `default:"100" env:"BENCH_OPERATIONS" help:"Number of Machines that are changed, powered off and on, and copied as snapshots."`
 	Drift           int           `default:"1000" env:"BENCH_DRIFT" help:"Number of Machines among which things are changed."`
 	Changes         int           `default:"40" env:"BENCH_CHANGES" help:"How many changes of each sort are made."`
 	Window          time.Duration `default:"1m" env:"BENCH_WINDOW" help:"How long a steady state is watched; best a multiple of the minute between two looks."`
@@ -92,6 +93,9 @@ func (b *bench) plan() []func(context.Context) error {
 	var out []func(context.Context) error
 	if b.wants("create") {
 		out = append(out, b.create)
+	}
+	if b.wants("operations") {
+		out = append(out, b.operations)
 	}
 	if b.wants("drift") {
 		out = append(out, b.drift)
