@@ -33,6 +33,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -152,14 +153,67 @@ type runtimeConfig struct {
 	} `json:"spec"`
 }
 
+// pods are those of the chart in both of its forms.
+func pods(t *testing.T, values string) map[string]corev1.PodTemplateSpec {
+	t.Helper()
+	deployment := one[appsv1.Deployment](t, render(t, values), "Deployment")
+	config := one[runtimeConfig](t, render(t, strings.TrimPrefix(values+",crossplane.enabled=true", ",")), "DeploymentRuntimeConfig")
+	return map[string]corev1.PodTemplateSpec{
+		"Deployment": deployment.Spec.Template, "DeploymentRuntimeConfig": config.Spec.DeploymentTemplate.Spec.Template,
+	}
+}
+
+// What a pod may use is set by values of the usual names.
+func TestResources(t *testing.T) {
+	cases := map[string]struct{ reason, values, requests, limits string }{
+		"Default": {"The least that is needed.", "", "50m 128Mi", "200m 256Mi"},
+		"More": {
+			"As much as one likes.", "resources.requests.cpu=100m,resources.requests.memory=256Mi,resources.limits.cpu=500m,resources.limits.memory=512Mi",
+			"100m 256Mi", "500m 512Mi",
+		},
+	}
+	of := func(l corev1.ResourceList) string { return l.Cpu().String() + " " + l.Memory().String() }
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for form, pod := range pods(t, tc.values) {
+				r := pod.Spec.Containers[0].Resources
+				if of(r.Requests) != tc.requests || of(r.Limits) != tc.limits {
+					t.Errorf("%s\n%s: want %s and %s, got %s and %s", tc.reason, form, tc.requests, tc.limits, of(r.Requests), of(r.Limits))
+				}
+			}
+		})
+	}
+}
+
+// Where pods run is set by values of the usual names, and what selects them by labels too.
+func TestScheduling(t *testing.T) {
+	const term = "affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0]."
+	const values = "replicaCount=2,nodeSelector.disk=ssd,tolerations[0].key=infra,tolerations[0].operator=Exists," +
+		term + "weight=100," + term + "podAffinityTerm.topologyKey=kubernetes.io/hostname," +
+		term + "podAffinityTerm.labelSelector.matchLabels.app=provider-proxmox"
+	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "provider-proxmox"}}
+	apart := corev1.PodAffinityTerm{TopologyKey: corev1.LabelHostname, LabelSelector: selector}
+	want := corev1.PodSpec{
+		NodeSelector: map[string]string{"disk": "ssd"}, Tolerations: []corev1.Toleration{{Key: "infra", Operator: corev1.TolerationOpExists}},
+		Affinity: &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			PreferredDuringSchedulingIgnoredDuringExecution: []corev1.WeightedPodAffinityTerm{{Weight: 100, PodAffinityTerm: apart}},
+		}},
+	}
+	for form, pod := range pods(t, values) {
+		got := corev1.PodSpec{NodeSelector: pod.Spec.NodeSelector, Tolerations: pod.Spec.Tolerations, Affinity: pod.Spec.Affinity}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s", form, diff)
+		}
+		if pod.Labels["app"] != "provider-proxmox" {
+			t.Errorf("%s: the labels are %v", form, pod.Labels)
+		}
+	}
+}
+
 // The sidecar and the provider share the folder of the socket, whoever makes the pods.
 func TestChangeLogs(t *testing.T) {
-	const values = "provider.changeLogs.enabled=true,provider.changeLogs.image=changelogs-sidecar:v1"
-	deployment := one[appsv1.Deployment](t, render(t, values), "Deployment")
-	config := one[runtimeConfig](t, render(t, values+",crossplane.enabled=true"), "DeploymentRuntimeConfig")
-	for name, pod := range map[string]corev1.PodSpec{
-		"Deployment": deployment.Spec.Template.Spec, "DeploymentRuntimeConfig": config.Spec.DeploymentTemplate.Spec.Template.Spec,
-	} {
+	for name, made := range pods(t, "provider.changeLogs.enabled=true,provider.changeLogs.image=changelogs-sidecar:v1") {
+		pod := made.Spec
 		if len(pod.Containers) != 2 || len(pod.Volumes) != 1 {
 			t.Fatalf("%s: want the provider, the sidecar and one volume, got %+v", name, pod)
 		}
@@ -181,13 +235,10 @@ func TestVariablesOfOthers(t *testing.T) {
 		{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}},
 		{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "proxmox-credentials"}}},
 	}
-	got := one[appsv1.Deployment](t, render(t, values), "Deployment")
-	if diff := cmp.Diff(want, got.Spec.Template.Spec.Containers[0].EnvFrom); diff != "" {
-		t.Errorf("the Deployment: -want, +got:\n%s", diff)
-	}
-	config := one[runtimeConfig](t, render(t, values+",crossplane.enabled=true"), "DeploymentRuntimeConfig")
-	if diff := cmp.Diff(want, config.Spec.DeploymentTemplate.Spec.Template.Spec.Containers[0].EnvFrom); diff != "" {
-		t.Errorf("the DeploymentRuntimeConfig: -want, +got:\n%s", diff)
+	for form, pod := range pods(t, values) {
+		if diff := cmp.Diff(want, pod.Spec.Containers[0].EnvFrom); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s", form, diff)
+		}
 	}
 }
 

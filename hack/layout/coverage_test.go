@@ -21,6 +21,7 @@ import (
 	"go/build/constraint"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -39,13 +40,13 @@ var (
 	unserved = regexp.MustCompile(`^not served: .{10,}$`)
 )
 
-// TestCoverage sees that each row of the tables names tests that there are, or says why there are none.
+// TestCoverage sees that each row of the tables names tests that there are and that .ci/run runs, or says why there are none.
 func TestCoverage(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, coverageTable))
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests := declaredTests{}
+	tests := coveringTests{runs: readRuns(t), packages: map[string]testPackage{}}
 	rows := 0
 	for n, line := range strings.Split(string(text), "\n") {
 		cells := strings.Split(strings.Trim(line, "|"), " | ")
@@ -62,11 +63,14 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// declaredTests are the names that a test may have, by its package's folder and its function.
-type declaredTests map[string]map[string]map[string]bool
+// coveringTests are the tests that the tables may name, by their package's folder.
+type coveringTests struct {
+	runs     testRuns
+	packages map[string]testPackage
+}
 
 // check says what is wrong with a cell of the table.
-func (d declaredTests) check(t *testing.T, cell string) string {
+func (c coveringTests) check(t *testing.T, cell string) string {
 	t.Helper()
 	names := testNames.FindAllStringSubmatch(cell, -1)
 	if len(names) == 0 && !unserved.MatchString(cell) {
@@ -76,24 +80,36 @@ func (d declaredTests) check(t *testing.T, cell string) string {
 		return "it has more than names of tests"
 	}
 	for _, name := range names {
-		subtests, ok := d.in(t, name[1])[name[2]]
-		if !ok {
-			return name[1] + " has no " + name[2]
-		}
-		if name[3] != "" && !subtests[name[3]] {
-			return name[2] + " has no case " + strconv.Quote(name[3])
+		if problem := c.checkTest(t, name[1], name[2], name[3]); problem != "" {
+			return problem
 		}
 	}
 	return ""
 }
 
-// in returns the tests of a package. The cases of a test are the strings of its file, as go test writes them.
-func (d declaredTests) in(t *testing.T, folder string) map[string]map[string]bool {
+// checkTest says what is wrong with a test, or its case, if one is named.
+func (c coveringTests) checkTest(t *testing.T, folder, test, of string) string {
 	t.Helper()
-	if known, ok := d[folder]; ok {
+	tests := c.in(t, folder)
+	switch d := tests[test]; {
+	case d == nil || !d.isTest:
+		return folder + " has no " + test
+	case d.skips:
+		return test + " may be skipped"
+	case of != "" && !tests.texts(test)[of]:
+		return test + " has no case " + strconv.Quote(of)
+	}
+	return c.runs.check(folder, test)
+}
+
+// in returns what the tests of a package declare.
+func (c coveringTests) in(t *testing.T, folder string) testPackage {
+	t.Helper()
+	if known, ok := c.packages[folder]; ok {
 		return known
 	}
-	d[folder] = map[string]map[string]bool{}
+	found := testPackage{}
+	c.packages[folder] = found
 	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
@@ -103,17 +119,76 @@ func (d declaredTests) in(t *testing.T, folder string) map[string]map[string]boo
 		if err != nil {
 			t.Fatal(err)
 		}
-		if conditional(file) {
-			continue
+		if !conditional(file) {
+			found.add(file)
 		}
-		cases := caseNames(file)
-		for _, decl := range file.Decls {
-			if f, ok := decl.(*ast.FuncDecl); ok && f.Recv == nil {
-				d[folder][f.Name.Name] = cases
+	}
+	return found
+}
+
+// A testPackage has the functions, methods, variables and constants of a package's tests by their names. Those of one name count as one.
+type testPackage map[string]*declaration
+
+// A declaration has the strings that are in it, as go test writes them in names, and the names that it uses.
+type declaration struct {
+	isTest, skips bool
+	texts, uses   map[string]bool
+}
+
+func (p testPackage) add(file *ast.File) {
+	for _, decl := range file.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			p.declare(decl.Name.Name, decl)
+			p[decl.Name.Name].isTest = p[decl.Name.Name].isTest || decl.Recv == nil
+		case *ast.GenDecl:
+			for _, spec := range decl.Specs {
+				if v, ok := spec.(*ast.ValueSpec); ok {
+					for _, name := range v.Names {
+						p.declare(name.Name, v)
+					}
+				}
 			}
 		}
 	}
-	return d[folder]
+}
+
+func (p testPackage) declare(name string, node ast.Node) {
+	if p[name] == nil {
+		p[name] = &declaration{texts: map[string]bool{}, uses: map[string]bool{}}
+	}
+	ast.Inspect(node, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Ident:
+			p[name].uses[n.Name] = true
+		case *ast.SelectorExpr: // Of the variable that every test calls t.
+			if x, ok := n.X.(*ast.Ident); ok && x.Name == "t" && strings.HasPrefix(n.Sel.Name, "Skip") {
+				p[name].skips = true
+			}
+		case *ast.BasicLit:
+			if text, err := strconv.Unquote(n.Value); err == nil && n.Kind == token.STRING {
+				p[name].texts[strings.ReplaceAll(text, " ", "_")] = true
+			}
+		}
+		return true
+	})
+}
+
+// texts are the strings of a test and of what it uses, among which are the names of its cases.
+func (p testPackage) texts(test string) map[string]bool {
+	found, seen, next := map[string]bool{}, map[string]bool{test: true}, []string{test}
+	for len(next) > 0 {
+		d := p[next[0]]
+		next = next[1:]
+		maps.Copy(found, d.texts)
+		for name := range d.uses {
+			if p[name] != nil && !seen[name] {
+				seen[name] = true
+				next = append(next, name)
+			}
+		}
+	}
+	return found
 }
 
 // conditional reports whether a file is left out of some builds.
@@ -126,18 +201,4 @@ func conditional(file *ast.File) bool {
 		}
 	}
 	return false
-}
-
-// caseNames are the strings of a file, with blanks as go test has them in names.
-func caseNames(file *ast.File) map[string]bool {
-	found := map[string]bool{}
-	ast.Inspect(file, func(n ast.Node) bool {
-		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
-			if text, err := strconv.Unquote(lit.Value); err == nil {
-				found[strings.ReplaceAll(text, " ", "_")] = true
-			}
-		}
-		return true
-	})
-	return found
 }

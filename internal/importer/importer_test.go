@@ -38,7 +38,7 @@ import (
 )
 
 func TestFilter(t *testing.T) {
-	g := proxmox.Guest{VMID: 100, Name: "web-1", Node: "pve1", Pool: "prod", Tags: []string{"blue", "web"}}
+	g := proxmox.Guest{VMID: 100, Name: "web-1", Node: "pve1", Pool: "prod", Tags: []string{"blue", "web", "tenant_customer-123"}}
 	cases := map[string]struct {
 		reason string
 		filter Filter
@@ -50,6 +50,8 @@ func TestFilter(t *testing.T) {
 			filter: Filter{Nodes: []string{"pve2", "pve1"}, Pools: []string{"prod"}, Tags: []string{"Blue"}, Names: []string{"web-?"}, VMIDs: []int{100}},
 			want:   true,
 		},
+		"Tenant":    {reason: "The tag of a tenant finds its guests.", filter: Filter{Tags: []string{"tenant_customer-123"}}, want: true},
+		"Others":    {reason: "They are no other tenant's.", filter: Filter{Tags: []string{"tenant_customer-1"}}},
 		"Node":      {reason: "Another node is not kept.", filter: Filter{Nodes: []string{"pve2"}}},
 		"Pool":      {reason: "Another pool is not kept.", filter: Filter{Pools: []string{"test"}}},
 		"Tag":       {reason: "A part of a tag is no tag.", filter: Filter{Tags: []string{"blu"}}},

@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,5 +32,29 @@ func TestTaskThatEndsWhileTheVMIsLookedAt(t *testing.T) {
 	b.reconcile(t.Context())
 	if diff := cmp.Diff([]string{"Start 10000"}, b.writes); diff != "" {
 		t.Errorf("writes: -want, +got:\n%s", diff)
+	}
+}
+
+// TestLogsOfCreation has the log tell of a VM that was made, where it is, and of the task of one that was not.
+func TestLogsOfCreation(t *testing.T) {
+	cases := map[string]struct{ reason, exit, want string }{
+		"Made":   {reason: "The VM and its node are named.", exit: "OK", want: "Successfully created VM vmid 10000 node pve1\n"},
+		"Failed": {reason: "So they are if it failed.", exit: "no space left", want: "Task failed vmid 10000 node pve1 type qmcreate error "},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			var logged []string
+			e := b.external()
+			e.log = lines{Logger: e.log, all: &logged}
+			if s := b.reconcileWith(t.Context(), e); s.err != nil {
+				t.Fatal(s.err)
+			}
+			logged = nil
+			b.end(t, upid("pve1", "qmcreate", 10000), tc.exit)
+			if len(logged) != 1 || !strings.HasPrefix(logged[0], tc.want) {
+				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, logged)
+			}
+		})
 	}
 }
