@@ -17,8 +17,6 @@ limitations under the License.
 package signature
 
 import (
-	"encoding/json"
-	"errors"
 	"io"
 	"log"
 	"net/http/httptest"
@@ -31,34 +29,9 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
-	"github.com/sigstore/cosign/v3/pkg/cosign"
-	"github.com/sigstore/sigstore/pkg/cryptoutils"
-	sigstore "github.com/sigstore/sigstore/pkg/signature"
+
+	"github.com/vitistack/provider-proxmox/cluster/xpkg/signature/signaturetest"
 )
-
-const password = "of the test"
-
-// keyPair writes a private key into a file, as cosign does, and returns the file and what verifies its signatures.
-func keyPair(t *testing.T) (string, sigstore.Verifier) {
-	t.Helper()
-	keys, err := cosign.GenerateKeyPair(func(bool) ([]byte, error) { return []byte(password), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "cosign.key")
-	if err := os.WriteFile(file, keys.PrivateBytes, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	public, err := cryptoutils.UnmarshalPEMToPublicKey(keys.PublicBytes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	verifier, err := sigstore.LoadDefaultVerifier(public)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file, verifier
-}
 
 // pushed is the digest of an index in a registry that ends with the test.
 func pushed(t *testing.T) name.Digest {
@@ -83,95 +56,55 @@ func pushed(t *testing.T) name.Digest {
 	return ref
 }
 
-// verified counts the signatures that cosign finds good.
-func verified(t *testing.T, ref name.Digest, verifier sigstore.Verifier) int {
-	t.Helper()
-	good, _, err := cosign.VerifyImageSignatures(t.Context(), ref, &cosign.CheckOpts{
-		SigVerifier: verifier, ClaimVerifier: cosign.SimpleClaimVerifier, IgnoreTlog: true,
-	})
-	if err != nil {
-		t.Log(err)
-	}
-	return len(good)
-}
-
 func TestSign(t *testing.T) {
 	ref := pushed(t)
-	file, verifier := keyPair(t)
-	other, otherVerifier := keyPair(t)
-	if n := verified(t, ref, verifier); n != 0 {
+	file, verifier := signaturetest.KeyPair(t)
+	other, otherVerifier := signaturetest.KeyPair(t)
+	if n := signaturetest.Verified(t, ref, verifier); n != 0 {
 		t.Fatalf("what is not signed has %d signatures", n)
 	}
-	signer, err := Load(file, []byte(password))
+	signer, err := Load(file, []byte(signaturetest.Password))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := signer.Sign(t.Context(), ref.String()); err != nil {
 		t.Fatal(err)
 	}
-	if n := verified(t, ref, verifier); n != 1 {
+	if n := signaturetest.Verified(t, ref, verifier); n != 1 {
 		t.Errorf("cosign finds %d signatures good, want 1", n)
 	}
-	if n := verified(t, ref, otherVerifier); n != 0 {
+	if n := signaturetest.Verified(t, ref, otherVerifier); n != 0 {
 		t.Errorf("cosign finds %d signatures good with another key", n)
 	}
-	if signer, err = Load(other, []byte(password)); err != nil {
+	if signer, err = Load(other, []byte(signaturetest.Password)); err != nil {
 		t.Fatal(err)
 	}
 	if err := signer.Sign(t.Context(), ref.String()); err != nil {
 		t.Fatal(err)
 	}
-	if first, second := verified(t, ref, verifier), verified(t, ref, otherVerifier); first != 1 || second != 1 {
+	if first, second := signaturetest.Verified(t, ref, verifier), signaturetest.Verified(t, ref, otherVerifier); first != 1 || second != 1 {
 		t.Errorf("with a second signature, cosign finds %d and %d good, want 1 of each key", first, second)
 	}
 }
 
-// attested counts the statements that cosign finds good, which are all of the type of SPDX.
-func attested(t *testing.T, ref name.Digest, verifier sigstore.Verifier) int {
-	t.Helper()
-	good, _, err := cosign.VerifyImageAttestations(t.Context(), ref, &cosign.CheckOpts{
-		SigVerifier: verifier, ClaimVerifier: cosign.IntotoSubjectClaimVerifier, IgnoreTlog: true,
-	})
-	if err != nil {
-		t.Log(err)
-	}
-	for _, one := range good {
-		var envelope struct {
-			Payload []byte `json:"payload"`
-		}
-		var statement struct {
-			Type      string            `json:"predicateType"`
-			Predicate map[string]string `json:"predicate"`
-		}
-		text, err := one.Payload()
-		if err := errors.Join(err, json.Unmarshal(text, &envelope), json.Unmarshal(envelope.Payload, &statement)); err != nil {
-			t.Fatal(err)
-		}
-		if statement.Type != "https://spdx.dev/Document" || statement.Predicate["spdxVersion"] != "SPDX-2.3" {
-			t.Errorf("the statement has no SPDX document: %+v", statement)
-		}
-	}
-	return len(good)
-}
-
 func TestAttestSPDX(t *testing.T) {
 	ref := pushed(t)
-	file, verifier := keyPair(t)
-	_, otherVerifier := keyPair(t)
-	signer, err := Load(file, []byte(password))
+	file, verifier := signaturetest.KeyPair(t)
+	_, otherVerifier := signaturetest.KeyPair(t)
+	signer, err := Load(file, []byte(signaturetest.Password))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := signer.AttestSPDX(t.Context(), ref.String(), []byte(`{"spdxVersion": "SPDX-2.3"}`)); err != nil {
 		t.Fatal(err)
 	}
-	if n := attested(t, ref, verifier); n != 1 {
+	if n := signaturetest.Attested(t, ref, verifier); n != 1 {
 		t.Errorf("cosign finds %d statements good, want 1", n)
 	}
-	if n := attested(t, ref, otherVerifier); n != 0 {
+	if n := signaturetest.Attested(t, ref, otherVerifier); n != 0 {
 		t.Errorf("cosign finds %d statements good with another key", n)
 	}
-	if n := verified(t, ref, verifier); n != 0 {
+	if n := signaturetest.Verified(t, ref, verifier); n != 0 {
 		t.Errorf("a statement is no signature, got %d", n)
 	}
 	if err := signer.AttestSPDX(t.Context(), "localhost:1/org/provider:v1", []byte("{}")); err == nil {
@@ -180,8 +113,8 @@ func TestAttestSPDX(t *testing.T) {
 }
 
 func TestSignRefusesTags(t *testing.T) {
-	file, _ := keyPair(t)
-	signer, err := Load(file, []byte(password))
+	file, _ := signaturetest.KeyPair(t)
+	signer, err := Load(file, []byte(signaturetest.Password))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,15 +124,15 @@ func TestSignRefusesTags(t *testing.T) {
 }
 
 func TestLoadRefuses(t *testing.T) {
-	file, _ := keyPair(t)
+	file, _ := signaturetest.KeyPair(t)
 	plain := filepath.Join(t.TempDir(), "plain")
 	if err := os.WriteFile(plain, []byte("no key"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, tc := range map[string]struct{ reason, file, password string }{
 		"Password": {reason: "the password is another one", file: file, password: "another"},
-		"NoKey":    {reason: "the file has no key", file: plain, password: password},
-		"NoFile":   {reason: "there is no such file", file: file + ".pub", password: password},
+		"NoKey":    {reason: "the file has no key", file: plain, password: signaturetest.Password},
+		"NoFile":   {reason: "there is no such file", file: file + ".pub", password: signaturetest.Password},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := Load(tc.file, []byte(tc.password)); err == nil || strings.Contains(err.Error(), tc.password) {

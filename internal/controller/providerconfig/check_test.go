@@ -269,6 +269,7 @@ func refusals() map[string]failure {
 			says: []string{
 				`user "auditor@pve"`, "VM.Allocate", "VM.PowerMgmt on /vms (role PVEVMAdmin)",
 				"Datastore.AllocateSpace on /storage (role PVEDatastoreUser)", "SDN.Use on /sdn (role PVESDNUser)",
+				"(pveum acl modify /vms --users 'auditor@pve' --roles PVEVMAdmin; pveum acl modify /storage --users 'auditor@pve' --roles PVEDatastoreUser;",
 			},
 			do: func(b *bench) { b.keys("username", "auditor@pve", "password", "auditor-password") },
 		},
@@ -374,7 +375,6 @@ func TestWorks(t *testing.T) {
 	}
 }
 
-// TestDeleted sees that a configuration that is deleted while it is used says so, and is checked all the same.
 // TestObservedGeneration sees that the status names the spec that was checked, and each of its conditions too, also where that failed.
 func TestObservedGeneration(t *testing.T) {
 	cases := map[string]struct {
@@ -411,6 +411,7 @@ func TestObservedGeneration(t *testing.T) {
 	}
 }
 
+// TestDeleted sees that a configuration that is deleted while it is used says so, and is checked all the same.
 func TestDeleted(t *testing.T) {
 	b := newBench(t, simulator.Options{})
 	b.pc.DeletionTimestamp, b.pc.Finalizers = new(metav1.Now()), []string{"in-use.crossplane.io"}
