@@ -164,14 +164,15 @@ type ProviderTenant struct {
 	Templates []string `json:"templates,omitempty"`
 
 	// IPPools of Cluster API's IPAM that networks may take their addresses from, by kind and
-	// name, up to 64; * stands for any characters but slashes: InClusterIPPool/lan-*. Pools
-	// of a namespaced kind are those of the resource's namespace or, for a cluster-scoped
-	// one, of its claim's and of namespaces. Default: none.
+	// name, up to 64; * stands for any characters but slashes: InClusterIPPool/lan-*. The API
+	// group is ipam.cluster.x-k8s.io unless it stands behind the kind:
+	// Pool.ipam.example.org/lan-*. Pools of a namespaced kind are those of the resource's
+	// namespace or, for a cluster-scoped one, of its claim's and of namespaces. Default: none.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=320
-	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z0-9*-]+/[a-z0-9.*-]+$`
+	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z0-9*-]+(\.[a-z0-9.*-]+)?/[a-z0-9.*-]+$`
 	IPPools []string `json:"ipPools,omitempty"`
 
 	// Allow what is not allowed by itself.

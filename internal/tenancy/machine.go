@@ -17,9 +17,11 @@ limitations under the License.
 package tenancy
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/utils/ptr"
@@ -165,13 +167,35 @@ func (t *Tenant) ipPool(field string, r *v1alpha1.MachineIPPoolReference) error 
 	if r == nil {
 		return nil
 	}
-	if name := r.Kind + "/" + r.Name; !matchesAny(t.IPPools, name) {
-		return t.refuse("ipPools", "%s %s", field, name)
+	if !matchesAny(poolPatterns(t.IPPools), r.Kind+"/"+r.APIGroup+"/"+r.Name) {
+		return t.refuse("ipPools", "%s %s", field, nameOf(r))
 	}
 	if ns := ptr.Deref(r.Namespace, ""); t.subject.Labels != nil && !t.reaches(ns) {
 		return t.refuse("namespaces", "%s of namespace %q", field, ns)
 	}
 	return nil
+}
+
+// ipamGroup is the API group of pools of addresses whose kind stands alone.
+const ipamGroup = "ipam.cluster.x-k8s.io"
+
+// poolPatterns are those of ipPools with kind, API group and name in a part each: a group may end as another one does.
+func poolPatterns(pools []string) []string {
+	all := make([]string, 0, len(pools))
+	for _, p := range pools {
+		kind, name, _ := strings.Cut(p, "/")
+		kind, group, _ := strings.Cut(kind, ".")
+		all = append(all, kind+"/"+cmp.Or(group, ipamGroup)+"/"+name)
+	}
+	return all
+}
+
+// nameOf a pool of addresses, as ipPools has it.
+func nameOf(r *v1alpha1.MachineIPPoolReference) string {
+	if r.APIGroup == ipamGroup {
+		return r.Kind + "/" + r.Name
+	}
+	return r.Kind + "." + r.APIGroup + "/" + r.Name
 }
 
 // reaches reports whether cluster-scoped resources may name what is in a namespace.

@@ -298,7 +298,7 @@ func (t *Tenant) ipPoolRule(field string) string {
 	if len(t.IPPools) == 0 {
 		return "!has(" + field + ")"
 	}
-	return "(" + unset(field, "("+field+".kind + '/' + "+field+".name).matches("+quote(expressionOf(t.IPPools))+")") + ")"
+	return "(" + unset(field, "("+field+".kind + '/' + "+field+".apiGroup + '/' + "+field+".name).matches("+quote(expressionOf(poolPatterns(t.IPPools)))+")") + ")"
 }
 
 func (t *Tenant) deviceRules() []admissionv1.Validation {

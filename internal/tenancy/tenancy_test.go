@@ -52,7 +52,7 @@ func tenants() []v1alpha1.ProviderTenant {
 		{Name: "d", Namespaces: []string{"d"}, VMIDRange: &v1alpha1.VMIDRange{Min: 500, Max: 599}},
 		{
 			Name: "e", Namespaces: []string{"e"}, VMIDRange: &v1alpha1.VMIDRange{Min: 600, Max: 699}, Pools: []string{"e"},
-			IPPools: []string{"InClusterIPPool/lan-*"}, Allow: &v1alpha1.TenantPermissions{Adopt: []string{"handed"}},
+			IPPools: []string{"InClusterIPPool/lan-*", "*.ipam.example.org/dmz-*"}, Allow: &v1alpha1.TenantPermissions{Adopt: []string{"handed"}},
 		},
 		{Name: "operators", Namespaces: []string{"ops"}, Unrestricted: new(true)},
 	}
@@ -232,6 +232,11 @@ func TestSpec(t *testing.T) {
 			PoolRef: &v1alpha1.MachineIPPoolReference{APIGroup: "ipam.cluster.x-k8s.io", Kind: kind, Name: name, Namespace: namespace},
 		}}}}
 	}
+	of := func(group, kind, name string) *v1alpha1.MachineParameters {
+		p := pool(kind, name, nil)
+		p.Networks[0].IPConfig.PoolRef.APIGroup = group
+		return p
+	}
 	six := pool("InClusterIPPool", "office", nil)
 	six.Networks[0].IPConfig.PoolRef, six.Networks[0].IPConfig.PoolRef6 = nil, six.Networks[0].IPConfig.PoolRef
 	cases := map[string]struct {
@@ -244,8 +249,15 @@ func TestSpec(t *testing.T) {
 		"Pool":      {reason: "A pool of addresses that is listed.", spec: pool("InClusterIPPool", "lan-1", nil)},
 		"OtherPool": {reason: "Not another.", spec: pool("InClusterIPPool", "office", nil), want: "(ipPools): networks[lan].ipConfig.poolRef InClusterIPPool/office"},
 		"PoolKind":  {reason: "Nor one of another kind.", spec: pool("GlobalInClusterIPPool", "lan-1", nil), want: "GlobalInClusterIPPool/lan-1"},
-		"Pool6":     {reason: "For both families.", spec: six, want: "(ipPools): networks[lan].ipConfig.poolRef6 InClusterIPPool/office"},
-		"PoolHere":  {reason: "A claim is made in its claim's namespace.", spec: pool("InClusterIPPool", "lan-1", new("e")), claimed: true},
+		"PoolGroup": {
+			reason: "Nor one of another API group.", spec: of("ipam.example.org", "InClusterIPPool", "lan-1"),
+			want: "(ipPools): networks[lan].ipConfig.poolRef InClusterIPPool.ipam.example.org/lan-1",
+		},
+		"PoolOfGroup": {reason: "One of an API group that is listed.", spec: of("ipam.example.org", "Pool", "dmz-1")},
+		"PoolLonger":  {reason: "Not one whose group only ends so.", spec: of("x.ipam.example.org", "Pool", "dmz-1"), want: "Pool.x.ipam.example.org/dmz-1"},
+		"PoolNoGroup": {reason: "Nor one of the group of others.", spec: pool("Pool", "dmz-1", nil), want: "(ipPools): networks[lan].ipConfig.poolRef Pool/dmz-1"},
+		"Pool6":       {reason: "For both families.", spec: six, want: "(ipPools): networks[lan].ipConfig.poolRef6 InClusterIPPool/office"},
+		"PoolHere":    {reason: "A claim is made in its claim's namespace.", spec: pool("InClusterIPPool", "lan-1", new("e")), claimed: true},
 		"PoolThere": {
 			reason: "And in no other.", spec: pool("InClusterIPPool", "lan-1", new("b")), claimed: true,
 			want: `(namespaces): networks[lan].ipConfig.poolRef of namespace "b"`,
