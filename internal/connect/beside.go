@@ -18,6 +18,7 @@ package connect
 
 import (
 	"context"
+	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -118,6 +119,9 @@ func (c *Connector) beside(ctx context.Context, r reference, to *Connection, o c
 			"its cluster, which tells it from that of another with tenants, cannot be read: give it tenants too, or its token Sys.Audit on /")
 	}
 	name := o.cluster
+	if name != "" {
+		c.names.note(o, name)
+	}
 	if name == "" && own.Name != "" {
 		if name, err = c.nameOf(ctx, o); err != nil {
 			return unknownBeside(r, o, err,
@@ -130,14 +134,55 @@ func (c *Connector) beside(ctx context.Context, r reference, to *Connection, o c
 	return nil, nil
 }
 
-// nameOf the cluster of a configuration, which it is asked for.
+// nameOf the cluster of a configuration, which it is asked for. While it cannot be reached it is the cluster that was seen before the
+// configuration was edited, if an endpoint of that is left.
 func (c *Connector) nameOf(ctx context.Context, o common) (string, error) {
 	s, err := c.share(ctx, o.reference, o.spec)
 	if err != nil {
 		return "", err
 	}
 	status, err := s.inventory.ClusterStatus(ctx, inventory.Stable)
-	return status.Name, err
+	if err == nil {
+		c.names.note(o, status.Name)
+		return status.Name, nil
+	}
+	if last := c.names.of(o); last != "" && proxmox.IsUnavailable(err) {
+		return last, nil
+	}
+	return "", err
+}
+
+// names of the clusters of configurations as they were seen last, by this process.
+type names struct {
+	mu  sync.Mutex
+	all map[reference]seenName
+}
+
+// A seenName is that of the cluster that these endpoints lead to.
+type seenName struct {
+	endpoints []string
+	cluster   string
+}
+
+// note the name of the cluster of a configuration; none for a node of no cluster.
+func (n *names) note(o common, cluster string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.all == nil {
+		n.all = map[reference]seenName{}
+	}
+	n.all[o.reference] = seenName{endpoints: o.spec.Endpoints, cluster: cluster}
+}
+
+// of a configuration is the name that was noted, unless it leads elsewhere now.
+func (n *names) of(o common) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	last := n.all[o.reference]
+	if !overlap(last.endpoints, o.spec.Endpoints) {
+		return ""
+	}
+	return last.cluster
 }
 
 // nobodyBeside is the tenant of what another configuration with tenants is the judge of.

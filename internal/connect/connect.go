@@ -88,6 +88,7 @@ type Connector struct {
 	pool    *pool
 	watches *watches
 	records recordKey
+	names   names
 
 	// followed are those of resources other than configurations, which read them
 	// themselves.

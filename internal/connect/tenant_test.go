@@ -26,6 +26,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
@@ -329,6 +330,59 @@ func TestTenantBesideByName(t *testing.T) {
 				}
 			case err != nil:
 				t.Errorf("\n%s\n%v", tc.reason, err)
+			}
+		})
+	}
+}
+
+// TestTenantBesideEdited has a configuration with tenants that is edited while its cluster is down keep nobody waiting who was told
+// apart before, unless it may lead elsewhere now.
+func TestTenantBesideEdited(t *testing.T) {
+	const down, other = "https://127.0.0.1:1", "https://127.0.0.2:1"
+	for name, tc := range map[string]struct {
+		reason, seen string
+		endpoints    []string
+		then         []string // The endpoints after another edit.
+		want, fails  string
+	}{
+		"Kept":  {reason: "What an endpoint led to, it leads to.", seen: "office", endpoints: []string{other, down}},
+		"Moved": {reason: "With other endpoints it may be any cluster.", seen: "office", endpoints: []string{other}, fails: "cannot tell whether"},
+		"Again": {
+			reason: "An endpoint that never answered is not trusted after the next edit either.", seen: "office",
+			endpoints: []string{other, down}, then: []string{other}, fails: "cannot tell whether",
+		},
+		"Same": {reason: "The same cluster stays the same.", seen: "lab", endpoints: []string{down}, want: "has no tenants, while another of the same cluster has"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			site, beside := clusterProviderConfig("site"), clusterProviderConfig("beside")
+			site.Generation, site.Spec.Tenants, site.Spec.Endpoints = 1, teams(), []string{down}
+			site.Status.Cluster, site.Status.Version = tc.seen, "9.2.11"
+			site.SetConditions(xpv2.Available().WithObservedGeneration(1))
+			reach(beside, serve(t, ofLab, func(*http.Request) {}))
+			k := kube(t, tokenSecretOf("system", "pve"), site, beside)
+			c, m := New(k), namespacedMachine("team-a", "ClusterProviderConfig", "beside")
+			_, _ = c.Connect(t.Context(), m) // What it sees is kept.
+			var err error
+			for i, endpoints := range [][]string{tc.endpoints, tc.then} {
+				if len(endpoints) == 0 {
+					break
+				}
+				if err := k.Get(t.Context(), client.ObjectKeyFromObject(site), site); err != nil {
+					t.Fatal(err)
+				}
+				site.Generation, site.Spec.Endpoints = int64(2+i), endpoints
+				if err := k.Update(t.Context(), site); err != nil {
+					t.Fatal(err)
+				}
+				_, err = c.Connect(t.Context(), m)
+			}
+			switch {
+			case tc.want != "":
+				wantRefusal(t, tc.reason, m, err, tc.want)
+			case tc.fails != "" && (err == nil || tenancy.IsRefusal(err) || !strings.Contains(err.Error(), tc.fails)):
+				t.Errorf("%s: want %q, got %v", tc.reason, tc.fails, err)
+			case tc.fails == "" && err != nil:
+				t.Errorf("%s: %v", tc.reason, err)
 			}
 		})
 	}
