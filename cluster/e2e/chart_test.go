@@ -44,19 +44,28 @@ const (
 
 // installChart installs the chart as docs/installation.md does it without Crossplane: definitions, rights and Deployment.
 func (s *suite) installChart() error {
+	err := s.helm("install", release, checkout.Resolve("cluster/charts/"+release),
+		"--namespace", releaseNamespace, "--create-namespace", "--set", "provider.logLevel=debug")
+	if err != nil {
+		return err
+	}
+	_, err = s.RunKubectl(s.ctx, "wait", "--for=condition=Established", "--timeout=30s", "customresourcedefinitions", "--all")
+	return err
+}
+
+// helm runs Helm, which keeps its files in the directory of the run.
+func (s *suite) helm(args ...string) error {
 	program := os.Getenv("HELM")
 	if program == "" {
 		return errors.New("HELM is not set: run \"make e2e\"")
 	}
-	helm := exec.CommandContext(s.ctx, program, "install", release, checkout.Resolve("cluster/charts/"+release),
-		"--namespace", releaseNamespace, "--create-namespace", "--set", "provider.logLevel=debug")
+	helm := exec.CommandContext(s.ctx, program, args...)
 	helm.Env = append(os.Environ(), "KUBECONFIG="+s.Kubeconfig,
 		"HELM_CACHE_HOME="+s.Dir, "HELM_CONFIG_HOME="+s.Dir, "HELM_DATA_HOME="+s.Dir)
 	if output, err := helm.CombinedOutput(); err != nil {
-		return fmt.Errorf("cannot install the chart: %w\n%s", err, output)
+		return fmt.Errorf("helm %s: %w\n%s", args[0], err, output)
 	}
-	_, err := s.RunKubectl(s.ctx, "wait", "--for=condition=Established", "--timeout=30s", "customresourcedefinitions", "--all")
-	return err
+	return nil
 }
 
 // deployed returns the arguments that the chart's Deployment gives the provider, and the path of a kubeconfig with the token that
