@@ -14,15 +14,39 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package preflight
+package capacity
 
 import (
+	"context"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
+
+// cluster is an Inventory of storages, with what it says of how they are configured.
+type cluster struct {
+	storages   []proxmox.Storage
+	configured map[string]map[string]string
+	err        error
+	reads      int
+}
+
+func (c *cluster) Storages(context.Context) ([]proxmox.Storage, error) { return c.storages, nil }
+
+func (c *cluster) Objects(context.Context, proxmox.Collection, time.Duration) ([]proxmox.Object, error) {
+	c.reads++
+	var all []proxmox.Object
+	for name, values := range c.configured {
+		all = append(all, proxmox.Object{Name: name, Settings: proxmox.Settings{Values: values}})
+	}
+	return all, c.err
+}
 
 // Disks that are to be made or to grow fit on their storage, may fill it, or are refused.
 func TestCapacity(t *testing.T) {
@@ -32,6 +56,15 @@ func TestCapacity(t *testing.T) {
 		{Name: "thick", Node: "pve1", Type: "lvm", MaxDisk: 500 * gib, Disk: 450 * gib},
 		{Name: "thick", Node: "pve2", Type: "lvm", MaxDisk: 5000 * gib},
 		{Name: "unknown", Node: "pve1"},
+		{Name: "zfs", Node: "pve1", Type: "zfspool", MaxDisk: 500 * gib, Disk: 450 * gib},
+		{Name: "zfs-sparse", Node: "pve1", Type: "zfspool", MaxDisk: 500 * gib, Disk: 450 * gib},
+		{Name: "zfs-hidden", Node: "pve1", Type: "zfspool", MaxDisk: 500 * gib, Disk: 450 * gib},
+		{Name: "files", Node: "pve1", Type: "dir", MaxDisk: 500 * gib, Disk: 450 * gib},
+		{Name: "files-full", Node: "pve1", Type: "nfs", MaxDisk: 500 * gib, Disk: 450 * gib},
+	}
+	configured := map[string]map[string]string{
+		"thin": {"type": "lvmthin"}, "zfs": {"type": "zfspool"}, "zfs-sparse": {"type": "zfspool", "sparse": "1"},
+		"files": {"type": "dir", "preallocation": "metadata"}, "files-full": {"type": "nfs", "preallocation": "full"},
 	}
 	grow := func(storage string, size, more int64) qemu.Growth {
 		return qemu.Growth{Name: storage, Storage: storage, Size: proxmox.Size(size * gib), More: proxmox.Size(more * gib)}
@@ -41,8 +74,9 @@ func TestCapacity(t *testing.T) {
 		growths []qemu.Growth
 		no      string
 		warning string
+		reads   int
 	}{
-		"Fits": {reason: "What there is room for is fine.", growths: []qemu.Growth{grow("thin", 100, 50), grow("thick", 60, 50)}},
+		"Fits": {reason: "What there is room for is fine, however storages are configured.", growths: []qemu.Growth{grow("thin", 100, 50), grow("thick", 60, 50)}},
 		"TooLarge": {
 			reason:  "No storage holds a disk that is larger than all of it.",
 			growths: []qemu.Growth{grow("thin", 900, 890)},
@@ -61,21 +95,63 @@ func TestCapacity(t *testing.T) {
 		"Thin": {
 			reason:  "What the guest may write some day is told.",
 			growths: []qemu.Growth{grow("thin", 100, 60)},
-			warning: "it has 50G left, which is 10G less than what is asked for",
+			warning: "it has 50G left, which is 10G less than what is asked for", reads: 1,
+		},
+		"ZFS": {
+			reason:  "ZFS reserves all of a disk.",
+			growths: []qemu.Growth{grow("zfs", 60, 60)}, no: "storage 'zfs' on node pve1 has 50G left, and 60G are asked for", reads: 1,
+		},
+		"ZFSSparse": {
+			reason:  "A sparse storage of ZFS does not.",
+			growths: []qemu.Growth{grow("zfs-sparse", 60, 60)}, warning: "10G less than what is asked for", reads: 1,
+		},
+		"ZFSHidden": {
+			reason:  "How a storage is configured that may not be seen is not known.",
+			growths: []qemu.Growth{grow("zfs-hidden", 60, 60)}, warning: "10G less than what is asked for", reads: 1,
+		},
+		"Files": {
+			reason:  "Files grow as the guest writes.",
+			growths: []qemu.Growth{grow("files", 60, 60)}, warning: "10G less than what is asked for", reads: 1,
+		},
+		"FilesAllocated": {
+			reason:  "Unless they are allocated at once.",
+			growths: []qemu.Growth{grow("files-full", 60, 60)}, no: "storage 'files-full' on node pve1 has 50G left", reads: 1,
 		},
 		"Unknown": {reason: "Of a storage that tells nothing nothing is known.", growths: []qemu.Growth{grow("unknown", 900, 900), grow("nowhere", 9, 9)}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			c := capacityFor(tc.growths, storages, "pve1")
+			from := &cluster{storages: storages, configured: configured}
+			c, err := Of(t.Context(), from, tc.growths, "pve1")
+			if err != nil || from.reads != tc.reads {
+				t.Errorf("\n%s\nwant %d reads of how storages are configured, got %d: %v", tc.reason, tc.reads, from.reads, err)
+			}
 			no := strings.Join(c.Rejections, "; ")
 			if (tc.no == "") != (no == "") || !strings.Contains(no, tc.no) {
 				t.Errorf("\n%s\nwant it refused with %q, got %q", tc.reason, tc.no, no)
 			}
-			warning := c.Warnings["thin"]
+			warning := ""
+			for _, g := range tc.growths {
+				warning += c.Warnings[g.Name]
+			}
 			if (tc.warning == "") != (len(c.Warnings) == 0) || !strings.Contains(warning, tc.warning) {
 				t.Errorf("\n%s\nwant a warning of %q, got %q", tc.reason, tc.warning, c.Warnings)
 			}
 		})
+	}
+}
+
+// Who may not see how storages are configured is warned, and what fails otherwise is an error.
+func TestCapacityUnreadable(t *testing.T) {
+	const gib = int64(proxmox.GiB)
+	full := proxmox.Storage{Name: "zfs", Node: "pve1", Type: "zfspool", MaxDisk: 500 * gib, Disk: 500 * gib}
+	growths := []qemu.Growth{{Name: "data", Storage: "zfs", Size: proxmox.GiB, More: proxmox.GiB}}
+	forbidden := &proxmox.Error{Status: http.StatusForbidden}
+	if c, err := Of(t.Context(), &cluster{storages: []proxmox.Storage{full}, err: forbidden}, growths, "pve1"); err != nil || c.Warnings["data"] == "" {
+		t.Errorf("want a warning, got %+v: %v", c, err)
+	}
+	broken := errors.New("boom")
+	if _, err := Of(t.Context(), &cluster{storages: []proxmox.Storage{full}, err: broken}, growths, "pve1"); !errors.Is(err, broken) {
+		t.Errorf("want the error, got %v", err)
 	}
 }

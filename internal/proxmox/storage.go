@@ -65,6 +65,11 @@ type Volume struct {
 // type: debian.iso of local:iso/debian.iso.
 func (v Volume) File() string { return v.ID[strings.LastIndexAny(v.ID, ":/")+1:] }
 
+// StorageCollection returns the storages of a cluster as they are configured.
+func StorageCollection() Collection {
+	return Collection{Noun: "storage", Path: "/storage", Key: "storage"}
+}
+
 // storageRequest returns a request about a storage as a node sees it.
 func storageRequest(op, method, node, storage, path string, args ...string) (request, string) {
 	r := request{

@@ -26,10 +26,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"k8s.io/utils/ptr"
 
+	"github.com/vitistack/provider-proxmox/internal/capacity"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
@@ -62,7 +62,7 @@ type creation struct {
 	decision *placement.Decision
 
 	// capacity of storages for the disks that are made.
-	capacity preflight.Capacity
+	capacity capacity.Fit
 
 	// vmidTaken is true when somebody else has the VMID that was allocated.
 	vmidTaken bool

@@ -47,7 +47,11 @@ type pve struct {
 	nodes    []proxmox.Node
 	storages []proxmox.Storage
 	bridges  []proxmox.Bridge
-	tasks    []proxmox.Task
+
+	// configured are the storages as they are configured.
+	configured []proxmox.Object
+
+	tasks []proxmox.Task
 
 	// volumes on each node that are no disks.
 	volumes map[string][]string
@@ -541,6 +545,11 @@ func (p *pve) Nodes(context.Context) ([]proxmox.Node, error) { return p.nodes, p
 
 func (p *pve) Storages(context.Context) ([]proxmox.Storage, error) {
 	return p.storages, p.call("Storages")
+}
+
+// Objects returns the storages as they are configured.
+func (p *pve) Objects(context.Context, proxmox.Collection, time.Duration) ([]proxmox.Object, error) {
+	return p.configured, p.call("Objects")
 }
 
 func (p *pve) Tasks(_ context.Context, maxAge time.Duration) ([]proxmox.Task, error) {

@@ -159,6 +159,7 @@ type ClusterInfo interface {
 type InfraReader interface {
 	Bridges(ctx context.Context, node string, maxAge time.Duration) ([]proxmox.Bridge, error)
 	Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error)
+	Objects(ctx context.Context, of proxmox.Collection, maxAge time.Duration) ([]proxmox.Object, error)
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
 	PCIMappings(ctx context.Context, maxAge time.Duration) ([]proxmox.PCIMapping, error)
 	PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error)

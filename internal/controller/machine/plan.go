@@ -25,6 +25,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/capacity"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/cloudinit"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
@@ -72,7 +73,7 @@ type plan struct {
 	move migration.Migration
 
 	// capacity of storages for disks that are made or grow.
-	capacity preflight.Capacity
+	capacity capacity.Fit
 
 	// deferred is the part of the change that waits for disks to move or to grow.
 	deferred qemu.Difference

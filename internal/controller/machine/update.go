@@ -28,12 +28,12 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
+	"github.com/vitistack/provider-proxmox/internal/capacity"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/poweraction"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/secretref"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -265,7 +265,7 @@ func (e *external) emitStep(m Machine, s step, u proxmox.UPID) {
 }
 
 // warn tells that disks may fill their storages: those given, or all.
-func (e *external) warn(m Machine, c preflight.Capacity, disks ...string) {
+func (e *external) warn(m Machine, c capacity.Fit, disks ...string) {
 	for _, name := range slices.Sorted(maps.Keys(c.Warnings)) {
 		if (len(disks) == 0 || slices.Contains(disks, name)) && e.told.Overcommitted(m, m.GetGeneration(), name) {
 			e.record.Event(m, xpevent.Warning(events.ReasonStorageOvercommitted, errors.New(c.Warnings[name])))

@@ -33,7 +33,7 @@ type (
 // Table returns the table of the kind Storage.
 func Table() config.Table[parameters, *v1alpha1.StorageObservation] {
 	return config.Table[parameters, *v1alpha1.StorageObservation]{
-		Kind: "Storage", Collection: proxmox.Collection{Noun: "storage", Path: "/storage", Key: "storage"},
+		Kind: "Storage", Collection: proxmox.StorageCollection(),
 		Name:    func(p *parameters) *string { return p.Name },
 		Declare: declare,
 		Fixed:   fixed,

@@ -234,6 +234,7 @@ func (e *external) makeStub(ctx context.Context, m Volume) error {
 		return errors.Join(err, e.save(ctx, m))
 	}
 	v.Task = u
+	e.warn(m)
 	e.Follow(e.inventory, m, u)
 	return e.save(ctx, m)
 }
@@ -362,6 +363,7 @@ func (e *external) begun(ctx context.Context, m Volume, u proxmox.UPID, err erro
 	}
 	if err == nil {
 		v.Handover.Task = u
+		e.warn(m)
 		e.Follow(e.inventory, m, u)
 		return e.save(ctx, m)
 	}
@@ -392,6 +394,7 @@ func (e *external) start(ctx context.Context, m Volume, privilege string, call f
 		return err
 	}
 	v.Task = u
+	e.warn(m)
 	e.Follow(e.inventory, m, u)
 	return e.save(ctx, m)
 }

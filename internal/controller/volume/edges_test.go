@@ -484,3 +484,29 @@ func annotations(volumes ...volume.Volume) []string {
 	slices.Sort(all)
 	return all
 }
+
+// TestBeyondStorage makes no disk, and lets none grow or move, that is larger than its storage, and says so.
+func TestBeyondStorage(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		v := l.volume("data", "size: 900G\nstorage: local-lvm\n")
+		l.until("it says why it is not made", configtest.Says(v, xpv2.TypeReady, "StorageFull", `disk "data" of 900G is larger than storage 'local-lvm'`))
+		if w := l.writes(); len(w) > 0 {
+			l.Errorf("want nothing made, got %q", w)
+		}
+		size := func(size, storage string) {
+			l.change(v, func() { v.Parameters().Size, v.Parameters().Storage = &size, &storage })
+		}
+		size("2G", "local-lvm")
+		l.until("the disk is made", l.unbound(v))
+		made := len(l.writes())
+		size("900G", "local-lvm")
+		l.until("it says why it does not grow", configtest.Says(v, xpv2.TypeReady, "StorageFull", `disk "data" of 900G is larger than storage 'local-lvm'`))
+		size("3T", "nfs")
+		l.until("it says why it does not move", configtest.Says(v, xpv2.TypeReady, "StorageFull", `is larger than storage 'nfs'`))
+		if w := l.writes(); len(w) != made {
+			l.Errorf("want nothing done to the disk, got %q", w[made:])
+		}
+		size("3T", "ceph")
+		l.until("it moves and grows", func() bool { return l.unbound(v)() && v.Observation().Size == "3T" })
+	})
+}

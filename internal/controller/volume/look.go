@@ -29,6 +29,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/capacity"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
@@ -50,6 +51,9 @@ type view struct {
 
 	// storage and node that a disk is made on.
 	storage, node string
+
+	// fit is how the disk fits on the storage that it is to take more of.
+	fit capacity.Fit
 }
 
 // Observe finds the disk, and what is to be done about it.
@@ -93,6 +97,9 @@ func (e *external) observe(ctx context.Context, m Volume) (managed.ExternalObser
 		if v.problem, err = e.preflight(ctx, m); err != nil {
 			return managed.ExternalObservation{}, err
 		}
+	}
+	if err := v.judge(ctx, e.inventory, m.GetName()); err != nil {
+		return managed.ExternalObservation{}, err
 	}
 	e.show(m)
 	if v.action == makeStub && !v.Made() && (v.problem == nil || !kind.MayChange(m)) && !meta.WasDeleted(m) {

@@ -54,18 +54,20 @@ const (
 	reasonImmutable    xpv2.ConditionReason = "Immutable"
 	reasonNoSize       xpv2.ConditionReason = "NoSize"
 	reasonNoStorage    xpv2.ConditionReason = "NoStorage"
+	reasonStorageFull  xpv2.ConditionReason = "StorageFull"
 	reasonNotAdoptable xpv2.ConditionReason = "NotAdoptable"
 )
 
 // Reasons of the events of a Volume.
 const (
-	eventMade       event.Reason = "Made"
-	eventAdopted    event.Reason = "Adopted"
-	eventHandedOver event.Reason = "HandedOver"
-	eventMoved      event.Reason = "Moved"
-	eventFailed     event.Reason = "Failed"
-	eventLost       event.Reason = "Lost"
-	eventRetained   event.Reason = "Retained"
+	eventMade          event.Reason = "Made"
+	eventAdopted       event.Reason = "Adopted"
+	eventHandedOver    event.Reason = "HandedOver"
+	eventMoved         event.Reason = "Moved"
+	eventFailed        event.Reason = "Failed"
+	eventLost          event.Reason = "Lost"
+	eventRetained      event.Reason = "Retained"
+	eventOvercommitted event.Reason = "StorageOvercommitted"
 )
 
 // show the view as status and conditions.

@@ -20,6 +20,7 @@ limitations under the License.
 //   - decide.go: what is to be done next, by what was seen, without asking anybody.
 //   - look.go: what is there, and claims.go: which Machines list the Volume.
 //   - adopt.go: disks that somebody else has made, and use.go: VMs that use a disk which they do not have.
+//   - capacity.go: whether the storage has room.
 //   - change.go: the calls that make, hand over, grow and destroy.
 //   - show.go: status and conditions.
 //
@@ -87,6 +88,7 @@ type Inventory interface {
 
 	ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
+	Objects(ctx context.Context, of proxmox.Collection, maxAge time.Duration) ([]proxmox.Object, error)
 	ReserveVMID(ctx context.Context, owner string, lowest, highest int) (int, error)
 	BlockVMID(id int)
 	InvalidateGuest(vmid int)

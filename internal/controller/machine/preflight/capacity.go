@@ -18,63 +18,16 @@ package preflight
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
+	"github.com/vitistack/provider-proxmox/internal/capacity"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// A Capacity is what storages have for disks that are to be made or to grow.
-type Capacity struct {
-	// Rejections are disks that cannot be.
-	Rejections []string
-
-	// Warnings are disks that can be and may fill their storage, by name.
-	Warnings map[string]string
-}
-
-// thick reports whether a storage takes all of a disk when it is made: others take what
-// the guest writes. What ZFS does its list of storages does not tell.
-func thick(s proxmox.Storage) bool { return s.Type == "lvm" }
-
-// capacityFor judges disks that are to be made or to grow on the storages of a node.
-func capacityFor(growths []qemu.Growth, storages []proxmox.Storage, node string) Capacity {
-	found, more := Capacity{Warnings: map[string]string{}}, map[string]proxmox.Size{}
-	for _, g := range growths {
-		i := slices.IndexFunc(storages, func(s proxmox.Storage) bool { return s.Name == g.Storage && s.Node == node && s.MaxDisk > 0 })
-		if i < 0 {
-			continue
-		}
-		s := storages[i]
-		more[s.Name] += g.More
-		total, free := proxmox.Size(s.MaxDisk), proxmox.Size(s.MaxDisk-s.Disk)
-		switch {
-		case g.Size > total:
-			found.Rejections = append(found.Rejections, fmt.Sprintf("disk %q of %s is larger than storage '%s' on node %s, which has %s in all",
-				g.Name, g.Size, s.Name, node, total))
-		case more[s.Name] <= free:
-		case thick(s):
-			found.Rejections = append(found.Rejections, fmt.Sprintf("disk %q of %s does not fit: storage '%s' on node %s has %s left, and %s are asked for",
-				g.Name, g.Size, s.Name, node, max(free, 0), more[s.Name]))
-		default:
-			found.Warnings[g.Name] = fmt.Sprintf("disk %q of %s may fill storage '%s' on node %s: it has %s left, which is %s less than what is asked for",
-				g.Name, g.Size, s.Name, node, max(free, 0), more[s.Name]-max(free, 0))
-		}
-	}
-	return found
-}
-
 // CheckCapacity looks whether disks that are to be made or to grow fit on their storages.
-func (e *Checks) CheckCapacity(ctx context.Context, growths []qemu.Growth, node string) (Capacity, error) {
-	if len(growths) == 0 {
-		return Capacity{}, nil
-	}
-	storages, err := e.Inventory.Storages(ctx)
-	if err != nil {
-		return Capacity{}, err
-	}
-	return capacityFor(growths, storages, node), nil
+func (e *Checks) CheckCapacity(ctx context.Context, growths []qemu.Growth, node string) (capacity.Fit, error) {
+	return capacity.Of(ctx, e.Inventory, growths, node)
 }
 
 // UnknownBridges returns the bridges that a change plugs networks into and that a node does

@@ -45,6 +45,7 @@ type Inventory interface {
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
 	Bridges(ctx context.Context, node string, maxAge time.Duration) ([]proxmox.Bridge, error)
 	Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error)
+	Objects(ctx context.Context, of proxmox.Collection, maxAge time.Duration) ([]proxmox.Object, error)
 }
 
 // Checks are the checks of one connection to a cluster.
