@@ -64,7 +64,11 @@ func (d Devices) Assign(p *v1alpha1.MachineParameters, have Config) (Devices, er
 	if p.ISO != nil {
 		out.ISO = cmp.Or(out.ISO, out.isoDrive(*p.ISO, have))
 	}
-	if err := out.assignCDROMs(p, have); err != nil {
+	err := out.assignCDROMs(p, have)
+	if err == nil && d.assigned {
+		err = compareDrives(out.cdromList(p), d, p, have)
+	}
+	if err != nil {
 		return out, err
 	}
 	return out, out.assignPassthroughs(p, have)

@@ -17,7 +17,6 @@ limitations under the License.
 package qemu
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -47,15 +46,4 @@ func sameExtra(x fields.Extra) func(now, want string) bool {
 		}
 		return sameNumber(now, want)
 	}
-}
-
-// extraRejections are names and values that extraConfig does not take.
-func extraRejections(p *v1alpha1.MachineParameters) []string {
-	var no []string
-	for _, name := range slices.Sorted(maps.Keys(p.ExtraConfig)) {
-		if why := fields.ExtraRejection(name, strings.TrimSpace(string(p.ExtraConfig[name]))); why != "" {
-			no = append(no, fmt.Sprintf("extraConfig %q %s", name, why))
-		}
-	}
-	return no
 }

@@ -104,6 +104,27 @@ func (d Devices) assignCDROMs(p *v1alpha1.MachineParameters, have Config) error 
 	return nil
 }
 
+// compareDrives is an error if a new entry that asks for no medium would be, on a new VM, the drive with which the VM came and which an
+// entry before it is, that asks for none either. What a new VM would be is known only while it has all drives that it came with.
+func compareDrives(l deviceList, before Devices, p *v1alpha1.MachineParameters, have Config) error {
+	source := Config{}
+	for _, device := range l.source {
+		if source[device] = have[device]; !have.takesMedia(device) {
+			return nil
+		}
+	}
+	anew, err := Devices{}.Assign(p, source)
+	for i, c := range p.CDROMs {
+		device := anew.CDROMs[c.Name]
+		owner := slices.IndexFunc(p.CDROMs, func(o v1alpha1.MachineCDROM) bool { return before.CDROMs[o.Name] == device && mediumOf(o) == "" })
+		if err == nil && owner >= 0 && owner != i && before.CDROMs[c.Name] == "" && c.Device == nil && mediumOf(c) == "" && slices.Contains(l.source, device) {
+			came := fmt.Sprintf("%s, with which the VM came and which is %s %q here", device, cdromDrive, p.CDROMs[owner].Name)
+			return twoWays(l, l.entries[i], came, "a new drive", "set its device, or list it after that")
+		}
+	}
+	return nil
+}
+
 // sourceDrive is the first drive that the VM came with, among those that it has, that no
 // other entry has and that stays.
 func (d Devices) sourceDrive(l deviceList, e listEntry, there []string) string {

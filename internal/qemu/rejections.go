@@ -27,12 +27,13 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
 // Rejections are the changes that the spec asks for and that cannot be made to a
 // VM with this configuration. They are found before anything is sent.
 func (d Desired) Rejections(config Config) []string {
-	no := slices.Concat(extraRejections(d.MachineParameters), d.platformRejections(config), imageRejections(d, config))
+	no := slices.Concat(fields.ExtraRejections(d.ExtraConfig), d.platformRejections(config), imageRejections(d, config))
 	for _, f := range firmware(d.MachineParameters) {
 		no = append(no, f.rejections(config[f.device], d.Defaults.Storage)...)
 		if config[f.device] == "" && f.wanted() && d.Devices.Seen[firmwareKey(f.device)] {

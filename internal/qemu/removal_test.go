@@ -593,6 +593,25 @@ func TestPathIndependence(t *testing.T) {
 			edits:  []spec{{CDROMs: []v1alpha1.MachineCDROM{{Name: "old"}}}, {CDROMs: []v1alpha1.MachineCDROM{{Name: "old"}, {Name: "new"}}}},
 			config: m{"ide2": "local:iso/tools.iso,media=cdrom", "ide0": "none,media=cdrom"},
 		},
+		"DriveInFront": {
+			reason: "In front of one that asks for no medium either, it could be that drive, or a new one.",
+			edits:  []spec{{CDROMs: []v1alpha1.MachineCDROM{{Name: "old"}}}, {CDROMs: []v1alpha1.MachineCDROM{{Name: "new"}, {Name: "old"}}}},
+			err: `CD-ROM drive "new" can be read in two ways: as ide2, with which the VM came and which is CD-ROM drive "old" here, ` +
+				`or as a new drive; set its device, or list it after that`,
+		},
+		"DriveInFrontByDevice": {
+			reason: "Its device says which.",
+			edits: []spec{
+				{CDROMs: []v1alpha1.MachineCDROM{{Name: "old"}}}, {CDROMs: []v1alpha1.MachineCDROM{{Name: "new", Device: new("ide0")}, {Name: "old"}}},
+			},
+			config: m{"ide2": "local:iso/tools.iso,media=cdrom", "ide0": "none,media=cdrom"},
+		},
+		"DriveInFrontOfMade": {
+			reason: "In front of one that was made for the list, it is a new one either way.",
+			vm:     Config{},
+			edits:  []spec{{CDROMs: []v1alpha1.MachineCDROM{{Name: "old"}}}, {CDROMs: []v1alpha1.MachineCDROM{{Name: "new"}, {Name: "old"}}}},
+			config: m{"ide2": "none,media=cdrom", "ide0": "none,media=cdrom"},
+		},
 		"DriveWithMedium": {
 			reason: "One that asks for what is in the drive says which it is.",
 			edits: []spec{

@@ -104,6 +104,17 @@ func IsExtra(option string) bool {
 	return known
 }
 
+// ExtraRejections are names and values that extraConfig does not take.
+func ExtraRejections[V ~string](extra map[string]V) []string {
+	var no []string
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		if why := ExtraRejection(name, strings.TrimSpace(string(extra[name]))); why != "" {
+			no = append(no, fmt.Sprintf("extraConfig %q %s", name, why))
+		}
+	}
+	return no
+}
+
 // ExtraRejection returns why extraConfig does not take a value, or nothing.
 func ExtraRejection(name, value string) string {
 	switch {
