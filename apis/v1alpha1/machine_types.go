@@ -970,8 +970,9 @@ const (
 // MachinePowerAction is something to do once.
 type MachinePowerAction struct {
 	// Action to do: Reboot (by the guest; applies pending changes), Reset (hard;
-	// does not), Shutdown (by the guest), Stop (hard) or Start. A VM that is to run
-	// is started again after Shutdown and Stop.
+	// does not), Shutdown (by the guest, which is asked until it hears, and hard
+	// after shutdownTimeoutSeconds), Stop (hard) or Start. A VM that is to run is
+	// started again after Shutdown and Stop.
 	// +kubebuilder:validation:Enum=Reboot;Reset;Shutdown;Stop;Start
 	Action string `json:"action"`
 

@@ -17,6 +17,7 @@ limitations under the License.
 package tasktrack
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -81,19 +82,20 @@ func (r *record) countStart(task proxmox.Task, now time.Time) {
 	r.starts, r.started = r.starts+1, now
 }
 
-// Crashes returns how often in a row a VM has stopped soon after its start, if it is not to be
-// started again yet; else zero.
-func (t *Tracker) Crashes(m Object) int {
+// Crashes returns how often in a row a VM has stopped soon after its start, and until when it is not to be
+// started again; zero if it may be.
+func (t *Tracker) Crashes(m Object) (n int, until time.Time) {
 	t.records.Lock()
 	defer t.records.Unlock()
 	r := t.records.Ensure(m)
 	if r.starts < 2 || r.generation != m.GetGeneration() {
-		return 0
+		return 0, time.Time{}
 	}
-	if t.now().Sub(r.started) >= min(firstStart<<min(r.starts-2, 10), LastRetry) {
-		return 0
+	until = r.started.Add(min(firstStart<<min(r.starts-2, 10), LastRetry))
+	if !t.now().Before(until) {
+		return 0, time.Time{}
 	}
-	return r.starts
+	return r.starts, until
 }
 
 // Asked reports whether PVE was asked for this within a period. If not, it is taken
@@ -195,14 +197,14 @@ func (t *Tracker) RepeatsShutdown(m Object, task proxmox.Task, err error) bool {
 	return t.records.Ensure(m).shutdown.repeats(task, err)
 }
 
-// RequestShutdown returns the next request to shut a guest down that has this much time in all,
-// in rounds of this length. The last one ends with a hard stop.
-func (t *Tracker) RequestShutdown(m Object, total, round time.Duration) proxmox.ShutdownOptions {
+// RequestShutdown returns the next request to shut a guest down that has this much time in all, since the given time or, if that is
+// zero, the first request, in rounds of this length. The last one ends with a hard stop.
+func (t *Tracker) RequestShutdown(m Object, since time.Time, total, round time.Duration) proxmox.ShutdownOptions {
 	t.records.Lock()
 	defer t.records.Unlock()
 	r := t.attempt(m)
 	if t.now().Sub(r.shutdown.last) > BootedRound+time.Minute {
-		r.shutdown = shutdownRequests{first: t.now()}
+		r.shutdown = shutdownRequests{first: cmp.Or(since, t.now())}
 	}
 	left := total - max(t.now().Sub(r.shutdown.first), r.shutdown.spent)
 	r.shutdown.last, r.shutdown.round, r.shutdown.more = t.now(), round, left > round

@@ -24,6 +24,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -264,6 +266,16 @@ func (t *Tracker) BackoffReason(m Object) error {
 	}
 	r.shown = true
 	return r.err
+}
+
+// RetryAt returns when the next attempt is due if the last one has failed with the error; else the zero time.
+func (t *Tracker) RetryAt(m Object, err error) time.Time {
+	t.records.Lock()
+	defer t.records.Unlock()
+	if r := t.records.Ensure(m); t.holds(r, m) && errors.Is(err, r.err) && t.now().Before(r.until) {
+		return r.until
+	}
+	return time.Time{}
 }
 
 // BackoffError reports whether held is an error, and tells nobody.

@@ -71,7 +71,7 @@ func (e deletion) deletionWait(m Machine) string {
 	case e.vm.Suspended() && (task == "" || task == "qmstart"):
 		return "the VM is resumed, since no protection of a suspended one can be lifted, and no disk of a Volume handed back"
 	case task == "qmshutdown", task == "" && e.vm.Status.Running():
-		return e.shutdownWait(m)
+		return e.guest(m).Wait()
 	case task != "":
 		return "a task works on the VM: " + task
 	}

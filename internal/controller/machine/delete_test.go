@@ -125,10 +125,10 @@ func TestShutdownTime(t *testing.T) {
 	for _, exit := range []string{"VM quit/powerdown failed - got timeout", "OK"} {
 		tracker := tasktrack.New(b.clock.now)
 		tracker.Started(b.m, upid("pve1", "qmshutdown", 10000))
-		first := tracker.RequestShutdown(b.m, 15*time.Second, 10*time.Second)
+		first := tracker.RequestShutdown(b.m, time.Time{}, 15*time.Second, 10*time.Second)
 		task := proxmox.Task{UPID: upid("pve1", "qmshutdown", 10000), Type: "qmshutdown", ExitStatus: exit}
 		tracker.Ended(b.m, task, task.Err())
-		second := tracker.RequestShutdown(b.m, 15*time.Second, 10*time.Second)
+		second := tracker.RequestShutdown(b.m, time.Time{}, 15*time.Second, 10*time.Second)
 		if first.ForceStop || second.ForceStop == (exit == "OK") {
 			t.Errorf("after %q: got %+v, then %+v", exit, first, second)
 		}

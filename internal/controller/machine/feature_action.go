@@ -28,6 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/poweraction"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/shutdown"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -63,8 +64,8 @@ func (e actionFeature) showEarly(ctx context.Context, m Machine) error {
 	return errors.Wrap(e.kube.Status().Patch(ctx, m, client.MergeFrom(before)), "cannot show that the power action is not done")
 }
 
-// startAction does a power action. What PVE refuses is its result: it is not repeated. What waits
-// for its turn was not sent, and is done later.
+// startAction does a power action, or asks the guest again to shut down. What PVE refuses is its result: it is not
+// repeated. What waits for its turn was not sent, and is done later.
 func (e actionFeature) startAction(ctx context.Context, m Machine, a *v1alpha1.MachinePowerAction) (proxmox.UPID, error) {
 	var refused error
 	u, err := e.callOnce(ctx, m, object.AnnotationPowerAction, poweraction.Done(m, a.Token, e.now()), func() (proxmox.UPID, error) {
@@ -85,14 +86,21 @@ func (e actionFeature) startAction(ctx context.Context, m Machine, a *v1alpha1.M
 	return u, nil
 }
 
+// guest is that of the VM, which an action shuts down.
+func (e actionFeature) guest(m Machine) shutdown.Guest {
+	g := e.external.guest(m)
+	g.Begun = poweraction.Begun(m)
+	return g
+}
+
 func (e actionFeature) callAction(ctx context.Context, m Machine, action string) (proxmox.UPID, error) {
 	switch ref := e.vm.Ref; action {
 	case poweraction.Reboot:
-		return e.client.Reboot(ctx, ref, proxmox.RebootOptions{Timeout: shutdownTimeout(m)})
+		return e.client.Reboot(ctx, ref, proxmox.RebootOptions{Timeout: shutdown.Timeout(m)})
 	case "Reset":
 		return e.client.Reset(ctx, ref)
-	case "Shutdown":
-		return e.client.Shutdown(ctx, ref, shutdown(m))
+	case poweraction.Shutdown:
+		return e.client.Shutdown(ctx, ref, e.guest(m).Request())
 	case "Stop":
 		// HA stops a VM itself, whatever runs, and takes no such option.
 		return e.client.Stop(ctx, ref, proxmox.StopOptions{OverruleShutdown: !e.vm.Status.HAManaged})
@@ -115,6 +123,8 @@ func (e actionFeature) observeAction(ctx context.Context, m Machine) {
 	case err != nil || t.Running:
 	case e.tasks.WaitsForLock(m, t.Err()):
 		e.repeatAction(ctx, m)
+	case poweraction.GoesOn(m, e.vm, t, e.now()):
+		e.planned.action = m.Parameters().PowerAction
 	default:
 		seen.Result = strings.TrimSpace(t.ExitStatus)
 	}

@@ -29,10 +29,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/shutdown"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
-	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
 // Power is the part of a Client that starts and stops VMs.
@@ -100,7 +99,7 @@ func (e powerFeature) delayStart(m Machine) {
 		e.planned.power = power.Keep
 		return
 	}
-	if e.planned.crashes = e.tasks.Crashes(m); e.planned.crashes > 0 {
+	if e.planned.crashes, e.planned.nextStart = e.tasks.Crashes(m); e.planned.crashes > 0 {
 		e.planned.power = power.Keep
 	}
 }
@@ -125,7 +124,7 @@ func (e powerFeature) power(ctx context.Context, m Machine) (proxmox.UPID, error
 	case power.On:
 		return e.client.Start(ctx, ref)
 	case power.Off:
-		return e.client.Shutdown(ctx, ref, e.shutdownRound(m))
+		return e.client.Shutdown(ctx, ref, e.guest(m).Request())
 	case power.Suspend:
 		return e.client.Suspend(ctx, ref, proxmox.SuspendOptions{ToDisk: true})
 	case power.Pause:
@@ -139,40 +138,9 @@ func (e powerFeature) power(ctx context.Context, m Machine) (proxmox.UPID, error
 	return "", nil
 }
 
-// shutdownRound is the next request to shut the guest down. High availability takes one request.
-func (e powerFeature) shutdownRound(m Machine) proxmox.ShutdownOptions {
-	total, round := shutdownTimeout(m), tasktrack.BootingRound
-	if e.vm.Status.HAManaged || total == 0 || e.vm.RefusesShutdown() {
-		return shutdown(m)
-	}
-	if restart.Booted(e.vm) {
-		round = tasktrack.BootedRound
-	}
-	return e.tasks.RequestShutdown(m, total, round)
-}
-
-// shutdownWait says what a VM waits for that is to be off.
-func (e *external) shutdownWait(m Machine) string {
-	if e.vm.Status.HAManaged {
-		return "high availability is to stop the VM"
-	}
-	if e.vm.RefusesShutdown() {
-		return fmt.Sprintf("the VM is stopped hard, since its guest cannot receive a request to shut down (state %s)", e.vm.Status.QMPStatus)
-	}
-	begun := e.tasks.ShutdownBegun(m)
-	if begun.IsZero() {
-		return "the guest is asked to shut down"
-	}
-	return "the guest is asked to shut down; the VM is stopped hard at " + begun.Add(shutdownTimeout(m)).UTC().Format(time.RFC3339)
-}
-
-// shutdown gracefully, and hard after the time that the guest has for it.
-func shutdown(m Machine) proxmox.ShutdownOptions {
-	return proxmox.ShutdownOptions{Timeout: shutdownTimeout(m), ForceStop: true}
-}
-
-func shutdownTimeout(m Machine) time.Duration {
-	return time.Duration(ptr.Deref(m.Parameters().ShutdownTimeoutSeconds, 0)) * time.Second
+// guest is that of the VM, to be shut down.
+func (e *external) guest(m Machine) shutdown.Guest {
+	return shutdown.Guest{Machine: m, VM: e.vm, Tasks: e.tasks}
 }
 
 // ready reports whether the VM is in the power state that the spec wants, with
@@ -183,8 +151,8 @@ func (e powerFeature) ready(m Machine) xpv2.Condition {
 		return xpv2.Creating()
 	case e.planned.power != power.Keep && lock != "" && lock != "suspended":
 		return conditions.NotReady(conditions.ReasonLocked, fmt.Sprintf("the VM is not in the desired power state, and is locked (%s)", lock))
-	case e.planned.power == power.Off && e.tasks.ShutdownBegun(m).Add(shutdownTimeout(m)).After(e.now()):
-		return conditions.NotReady(conditions.ReasonPowerMismatch, e.planned.power.Message()+": "+e.shutdownWait(m))
+	case e.planned.power == power.Off && e.guest(m).HardStop().After(e.now()):
+		return conditions.NotReady(conditions.ReasonPowerMismatch, e.planned.power.Message()+": "+e.guest(m).Wait())
 	case e.planned.power != power.Keep:
 		return conditions.NotReady(conditions.ReasonPowerMismatch, e.planned.power.Message())
 	}
@@ -196,7 +164,8 @@ func (e powerFeature) ready(m Machine) xpv2.Condition {
 	}
 	if n := e.planned.crashes; n > 0 {
 		return conditions.NotReady(conditions.ReasonPowerMismatch,
-			fmt.Sprintf("the VM has stopped soon after each of its last %d starts: its next start waits, longer each time", n))
+			fmt.Sprintf("the VM has stopped soon after each of its last %d starts: its next start waits until %s, longer each time",
+				n, e.planned.nextStart.UTC().Format(time.RFC3339)))
 	}
 	if why := e.planned.UnreachablePower(e.vm); why != "" {
 		return conditions.NotReady(conditions.ReasonPowerMismatch, why)

@@ -402,6 +402,119 @@ func TestPowerAction(t *testing.T) {
 	}
 }
 
+// notHeard is how the task of a request ends that the guest does not hear.
+const notHeard = "VM quit/powerdown failed - got timeout"
+
+// shuttingDown is a bench whose VM boots when its spec asks once for it to be shut down, within 25 seconds.
+func shuttingDown(t *testing.T) *bench {
+	t.Helper()
+	b := newBench(t, all(runStrategy("Manual"), action("Shutdown", "1"), spec(func(p *v1alpha1.MachineParameters) {
+		p.ShutdownTimeoutSeconds = new(int32(25))
+	})))
+	b.ended = map[proxmox.UPID]proxmox.Task{}
+	b.vms[10000] = ourVM("running")
+	b.vms[10000].now.Uptime = time.Second
+	return b
+}
+
+// A guest that boots does not hear that it is to shut down: it is asked in rounds, for one token.
+func TestShutdownActionInRounds(t *testing.T) {
+	b, h := shuttingDown(t), &heard{}
+	e := b.external()
+	e.record = h
+	want := []string{"Shutdown 10000 10s force false", "Shutdown 10000 10s force false", "Shutdown 10000 5s force true"}
+	for i := range want {
+		if s := b.reconcileWith(t.Context(), e); s.err != nil {
+			t.Fatal(s.err)
+		}
+		if diff := cmp.Diff(want[:i+1], b.writes); diff != "" {
+			t.Fatalf("round %d: -want, +got:\n%s", i, diff)
+		}
+		b.reconcileWith(t.Context(), e)
+		c := b.m.GetCondition(kind.TypeUpToDate)
+		const wait = "powerAction Shutdown: the guest is asked to shut down; the VM is stopped hard at 2027-01-15T08:00:25Z"
+		if a := b.m.Observation().PowerAction; c.Reason != xpv2.ReasonUpdateRequested || c.Message != wait || a == nil || a.Result != "" {
+			t.Errorf("round %d: want said what is waited for, and no result yet, got %s: %s, and %+v", i, c.Reason, c.Message, a)
+		}
+		b.runOn(10 * time.Second)
+		if i < len(want)-1 {
+			b.end(t, upid("pve1", "qmshutdown", 10000), notHeard)
+		}
+	}
+	if len(h.reasons) > 0 {
+		t.Errorf("want no event for a round, got %q", h.messages)
+	}
+	b.end(t, upid("pve1", "qmshutdown", 10000), "OK")
+	b.vms[10000].status = "stopped"
+	for range 3 {
+		b.clock.wait(time.Minute)
+		b.reconcileWith(t.Context(), e)
+	}
+	if a := b.m.Observation().PowerAction; len(b.writes) != len(want) || a == nil || a.Result != "OK" {
+		t.Errorf("want it done once, got %q and %+v", b.writes, a)
+	}
+}
+
+// The guest is asked again only while it is known to be on since it was asked first, and by nobody who asks for something else now.
+func TestShutdownActionEnds(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		after  func(*bench)
+		writes []string
+		result string
+	}{
+		"Goes": {
+			reason: "A provider that starts again goes on where the other one was.", after: func(*bench) {},
+			writes: []string{"Shutdown 10000 10s force false"},
+		},
+		"Spent": {
+			reason: "It stops the VM hard when the time is spent.", after: func(b *bench) { b.runOn(20 * time.Second) },
+			writes: []string{"Shutdown 10000 1s force true"},
+		},
+		"Started": {
+			reason: "A VM that was started meanwhile was off.", after: func(b *bench) {
+				b.runOn(time.Hour)
+				b.vms[10000].now.Uptime = time.Minute
+			}, result: notHeard,
+		},
+		"Stopped": {reason: "A VM that is off is asked nothing.", after: func(b *bench) { b.vms[10000].status = "stopped" }, result: notHeard},
+		"TakenBack": {
+			reason: "Nobody asks for it any more.", after: func(b *bench) { b.m.Spec.ForProvider.PowerAction = nil }, result: notHeard,
+		},
+		"Failed": {
+			reason: "Another failure is the result.", after: func(b *bench) {
+				b.ended[upid("pve1", "qmshutdown", 10000)] = proxmox.Task{Type: "qmshutdown", ExitStatus: "boom"}
+			}, result: "boom",
+		},
+		"Forgotten": {
+			reason: "What became of the request is not known.", after: func(b *bench) { b.errs["Task"] = refused(400, "no such task") }, result: "unknown",
+		},
+		"HA": {
+			reason: "High availability takes one request.",
+			after:  func(b *bench) { managedByHA(b.vms[10000], "started") }, result: notHeard,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := shuttingDown(t)
+			b.reconcile(t.Context())
+			b.runOn(10 * time.Second)
+			b.tasks = tasktrack.New(b.clock.now) // The provider starts again.
+			b.ended[upid("pve1", "qmshutdown", 10000)] = proxmox.Task{Type: "qmshutdown", ExitStatus: notHeard}
+			b.writes = nil
+			tc.after(b)
+			b.touch()
+			b.reconcile(t.Context())
+			if diff := cmp.Diff(tc.writes, b.writes); diff != "" {
+				t.Errorf("\n%s\nwrites: -want, +got:\n%s", tc.reason, diff)
+			}
+			if a := b.m.Observation().PowerAction; a == nil || a.Result != tc.result {
+				t.Errorf("\n%s\nwant the result %q, got %+v", tc.reason, tc.result, a)
+			}
+		})
+	}
+}
+
 func TestPowerActionResult(t *testing.T) {
 	u := upid("pve1", "qmreset", 10000)
 	cases := map[string]struct {
@@ -531,7 +644,8 @@ func TestRebootWaitsForGuest(t *testing.T) {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 			c := b.m.GetCondition(kind.TypeUpToDate)
-			waits := c.Status == corev1.ConditionFalse && strings.Contains(c.Message, "powerAction Reboot waits for the guest")
+			waits := c.Status == corev1.ConditionFalse && strings.Contains(c.Message, "powerAction Reboot waits for the guest") &&
+				strings.HasSuffix(c.Message, "until 2027-01-15T08:01:59Z at most")
 			if waits != (tc.writes == nil) {
 				t.Errorf("\n%s\nwant the wait told: %t, got %s: %s", tc.reason, tc.writes == nil, c.Reason, c.Message)
 			}
@@ -638,7 +752,7 @@ func TestCrashLoop(t *testing.T) {
 			b.end(t, u, "OK")
 			b.touch() // It is off again.
 		} else if c := b.m.GetCondition(xpv2.TypeReady); c.Reason != conditions.ReasonPowerMismatch ||
-			!strings.Contains(c.Message, "has stopped soon after each of its last") {
+			!strings.Contains(c.Message, "has stopped soon after each of its last") || !strings.Contains(c.Message, "its next start waits until 2027-01-15T08:") {
 			t.Fatalf("want said why it is not started, got %s: %s", c.Reason, c.Message)
 		}
 		b.clock.wait(time.Second)

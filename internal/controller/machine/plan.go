@@ -20,6 +20,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"k8s.io/utils/ptr"
@@ -81,10 +82,11 @@ type plan struct {
 	power    power.Change
 
 	// crashes are how often in a row the VM has stopped soon after its start, if its next one
-	// waits for that.
-	crashes int
-	restart restart.Decision
-	action  *v1alpha1.MachinePowerAction
+	// waits for that, until nextStart.
+	crashes   int
+	nextStart time.Time
+	restart   restart.Decision
+	action    *v1alpha1.MachinePowerAction
 
 	// laterAction is an action that waits for the guest to boot.
 	laterAction *v1alpha1.MachinePowerAction

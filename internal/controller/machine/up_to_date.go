@@ -34,6 +34,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/health"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/poweraction"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
@@ -54,7 +56,7 @@ func (e report) upToDate(m Machine, seen managed.ExternalObservation, err error)
 	case tenancy.IsRefusal(err):
 		return conditions.NotUpToDate(v1alpha1.ReasonTenantRefused, err.Error())
 	case err != nil:
-		return conditions.NotUpToDate(xpv2.ReasonUpdateFailed, err.Error())
+		return conditions.NotUpToDate(xpv2.ReasonUpdateFailed, err.Error()+e.retry(m, err))
 	case e.vm == nil && ready.Status == corev1.ConditionFalse, e.vm != nil && e.vm.BeingCreated():
 		return conditions.NotUpToDate(ready.Reason, ready.Message)
 	case e.vm == nil || !seen.ResourceExists:
@@ -79,6 +81,9 @@ func (e report) difference(m Machine, ready xpv2.Condition) xpv2.Condition {
 			reason = xpv2.ReasonUpdateRestricted
 		}
 	}
+	if wait := e.shutsDown(m); wait != "" {
+		lines, reason = append(lines, wait), firstReason(reason, xpv2.ReasonUpdateRequested)
+	}
 	for _, a := range e.planned.acts {
 		if why, message := act.Failure(a.kind, m, a.record); why != "" {
 			lines = append(lines, message)
@@ -101,6 +106,15 @@ func (e report) difference(m Machine, ready xpv2.Condition) xpv2.Condition {
 	return conditions.NotUpToDate(reason, strings.Join(lines, "; "))
 }
 
+// retry says when is tried again what has failed; empty if that is not known.
+func (e report) retry(m Machine, err error) string {
+	at := e.tasks.RetryAt(m, err)
+	if at.IsZero() {
+		return ""
+	}
+	return "; it is tried again at " + at.UTC().Format(time.RFC3339)
+}
+
 func firstReason(reasons ...xpv2.ConditionReason) xpv2.ConditionReason {
 	for _, r := range reasons {
 		if r != "" {
@@ -116,16 +130,25 @@ func (e report) differences(m Machine) []string {
 	for _, d := range m.Observation().Difference {
 		lines = append(lines, kind.Changes(d.Option, d.Current, d.Desired)...)
 	}
-	if a := e.planned.action; a != nil {
+	if a := e.planned.action; a != nil && e.shutsDown(m) == "" {
 		lines = append(lines, "powerAction "+a.Action+" is to be done")
 	}
 	if a := e.planned.laterAction; a != nil {
-		lines = append(lines, "powerAction "+a.Action+" waits for the guest, which may still be booting and would not hear the request")
+		lines = append(lines, poweraction.WaitsForGuest(m, a, restart.BootTime))
 	}
 	if len(e.planned.staleImages) > 0 {
 		lines = append(lines, "an image of cloud-init data that is no longer used is to be removed")
 	}
 	return lines
+}
+
+// shutsDown says what a power action waits for that shuts the guest down; empty if none does.
+func (e report) shutsDown(m Machine) string {
+	guest := actionFeature{external: e.external}.guest(m)
+	if !poweraction.UnderWay(m) || !e.vm.Status.Running() || !guest.HardStop().After(e.now()) {
+		return ""
+	}
+	return "powerAction Shutdown: " + guest.Wait()
 }
 
 // updateWait says what a change waits for; empty if it is about to be made.

@@ -255,3 +255,24 @@ func TestFaultsToldOnce(t *testing.T) {
 		})
 	}
 }
+
+// What has failed says when it is tried again, with the same words at each look.
+func TestUpToDateAfterFailure(t *testing.T) {
+	b := newBench(t, nil)
+	b.vms[10000] = ourVM("stopped")
+	b.reconcile(t.Context())
+	b.end(t, upid("pve1", "qmstart", 10000), "boom")
+	var before string
+	for range 2 {
+		s := b.reconcile(t.Context())
+		c := b.m.GetCondition(kind.TypeUpToDate)
+		if s.err == nil || c.Reason != xpv2.ReasonUpdateFailed || !strings.HasPrefix(c.Message, s.err.Error()+"; it is tried again at 2027-01-15T08:00:0") {
+			t.Errorf("want the error and when it is tried again, got %s: %s (%v)", c.Reason, c.Message, s.err)
+		}
+		if before != "" && c.Message != before {
+			t.Errorf("want the same words, got %q after %q", c.Message, before)
+		}
+		before = c.Message
+		b.clock.wait(time.Second)
+	}
+}

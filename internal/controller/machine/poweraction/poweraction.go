@@ -26,10 +26,15 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // Reboot is the action that the guest does, which does not hear of it while it boots.
 const Reboot = "Reboot"
+
+// Shutdown is the action that the guest is asked for in rounds, since it does not hear of it while it boots.
+const Shutdown = "Shutdown"
 
 // Unknown is the result of an action whose task nobody can tell of.
 const Unknown = "unknown"
@@ -48,9 +53,17 @@ func last(m object.Machine) *act.Record {
 // Token of the action that was done last; empty if there is none.
 func Token(m object.Machine) string { return last(m).Token }
 
-// Done is what is kept once the action of a token is done: it is written before the call.
+// Begun is when the action that was done last was begun, to the second.
+func Begun(m object.Machine) time.Time { return time.Unix(last(m).At, 0) }
+
+// Done is what is kept once the action of a token is done: it is written before the call. Further requests of one action
+// leave it as it is.
 func Done(m object.Machine, token string, now time.Time) string {
-	r := last(m).Next(token, now)
+	r := last(m)
+	if r.Token == token {
+		return m.GetAnnotations()[object.AnnotationPowerAction]
+	}
+	r = r.Next(token, now)
 	r.State = v1alpha1.ActSucceeded
 	return r.String()
 }
@@ -93,6 +106,29 @@ func Show(m object.Machine) {
 	case repeats(m, a):
 		m.Observation().PowerAction = Result(a, "", errors.New("not done: its token was used before; another token asks again"))
 	}
+}
+
+// UnderWay reports whether the shutdown that the spec asks for has begun, and its end was not seen.
+func UnderWay(m object.Machine) bool {
+	a, seen := m.Parameters().PowerAction, m.Observation().PowerAction
+	return a != nil && a.Action == Shutdown && a.Token == Token(m) && seen != nil && seen.Token == a.Token && seen.Result == ""
+}
+
+// GoesOn reports whether a guest is to be asked again to shut down: the task of the last request has ended as it does while
+// a guest does not hear it, and the VM has run on since the first one, which no guest has ended in less than a round. A VM that
+// was off meanwhile was shut down.
+func GoesOn(m object.Machine, v *vmstate.VM, t proxmox.Task, now time.Time) bool {
+	anew := now.Add(-v.Status.Uptime).After(Begun(m).Add(tasktrack.BootingRound))
+	return UnderWay(m) && v.Status.Running() && !v.Status.HAManaged && proxmox.IsShutdownTimeout(t.Err()) && !anew
+}
+
+// WaitsForGuest says that an action waits until the guest has booted, which takes it this long at most.
+func WaitsForGuest(m object.Machine, a *v1alpha1.MachinePowerAction, boot time.Duration) string {
+	wait := "powerAction " + a.Action + " waits for the guest, which may still be booting and would not hear the request"
+	if started := m.Observation().StartedAt; started != nil {
+		wait += ", until " + started.Add(boot).UTC().Format(time.RFC3339) + " at most"
+	}
+	return wait
 }
 
 // Result of a power action that was asked for: what is known of it so far.
