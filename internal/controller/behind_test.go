@@ -251,6 +251,7 @@ func TestOtherRequests(t *testing.T) {
 			reason: "A VM that is deleted while it boots is asked until it hears, and not stopped hard.",
 			run:    deleteBooting,
 		},
+		"nosystem": {reason: "A VM without a system is stopped hard, at the time that is told.", run: deleteWithoutSystem},
 		"haonce":   {reason: "High availability is asked once to stop a VM that is deleted.", run: deleteUnderHA},
 		"deaf":     {reason: "A guest that does not hear the request is told of, and stopped hard once the spec says so.", run: restartsHard},
 		"moves":    {reason: "A disk is moved, attached and destroyed.", run: moves},
@@ -360,6 +361,26 @@ func deleteBooting(w *world) {
 		if strings.HasSuffix(r.Path, "/status/stop") || r.Params["forceStop"] != "" {
 			w.Errorf("want it shut down, got %s %v", r.Path, r.Params)
 		}
+	}
+}
+
+func deleteWithoutSystem(w *world) {
+	spec := v1alpha1.MachineParameters{ShutdownTimeoutSeconds: new(int32(15))}
+	spec.Disks = []v1alpha1.MachineDisk{{Name: "empty", Size: new("1G"), Storage: new("ceph")}}
+	w.create(spec)
+	w.eventually("the VM runs", func() bool { return w.exists() && w.m.Observation().VMID != nil && w.vm().Power == simulator.Running })
+	w.tamper(func(g *simulator.Guest) { g.Agent = &simulator.Agent{Missing: true, IgnoresShutdown: true} })
+	w.delete()
+	w.says(xpv2.TypeReady, xpv2.ReasonDeleting, "the guest is asked to shut down; the VM is stopped hard at ")
+	w.gone()
+	forced := 0
+	for _, r := range w.writes() {
+		if strings.HasSuffix(r.Path, "/status/shutdown") && r.Params["forceStop"] == "1" {
+			forced++
+		}
+	}
+	if asked := w.tasks("qmshutdown"); asked != 2 || forced != 1 {
+		w.Errorf("want the guest asked twice, the last time with a hard stop, got %d times, %d with one:\n%s", asked, forced, w)
 	}
 }
 

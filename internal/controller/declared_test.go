@@ -48,7 +48,9 @@ func TestEditsOfLists(t *testing.T) {
 		"later":    {reason: "Entries that are added later are the template's own disk and network.", run: addsEntriesLater},
 		"bootdisk": {reason: "A VM boots from its boot disk after that was detached by hand, put back or replaced.", run: keepsBootDisk},
 		"putback":  {reason: "A disk that is put back has its data.", run: putsDiskBack},
+		"putelse":  {reason: "What is put back with other values has its data, and then those.", run: putsBackOtherwise},
 		"rebooted": {reason: "Changes after a reboot wait for that, say so, and no longer.", run: changesAfterReboot},
+		"shutdown": {reason: "A power action after a reboot waits for that, says so, and no longer.", run: shutsDownAfterReboot},
 		"vmbr9":    {reason: "A bridge that does not exist is written to no VM, and one that has gone makes it unready.", run: namesUnknownBridge},
 		"toolarge": {reason: "No disk grows beyond its storage.", run: growsBeyondStorage},
 		"vmid555":  {reason: "Another VMID is refused, and does not hold up the deletion.", run: namesAnotherVMID},
@@ -265,6 +267,37 @@ func putsDiskBack(w *world) {
 	w.finish()
 }
 
+// putsBackOtherwise puts a disk back that is to be larger and elsewhere, and a network that is to have another MAC address.
+func putsBackOtherwise(w *world) {
+	spec := web1()
+	spec.Disks = append(spec.Disks, v1alpha1.MachineDisk{Name: "data", Size: new("2G"), Storage: new("local-lvm")})
+	spec.Networks = append(spec.Networks, v1alpha1.MachineNetwork{Name: "dmz", Bridge: new("vmbr1")})
+	w.create(spec)
+	w.settles()
+	made := w.volumes()
+	w.change(func(p *v1alpha1.MachineParameters) { p.Disks, p.Networks = p.Disks[:1], p.Networks[:1] })
+	w.eventually("the disk is detached, and the interface gone", func() bool { return w.devices()["unused0"] != "" && w.devices()["net1"] == "" })
+	w.settles()
+	const mac = "02:00:00:00:00:77"
+	w.change(func(p *v1alpha1.MachineParameters) {
+		back := *spec.DeepCopy()
+		back.Disks[1].Size, back.Disks[1].Storage, back.Networks[1].MACAddress = new("4G"), new("ceph"), new(mac)
+		p.Disks, p.Networks = back.Disks, back.Networks
+	})
+	w.settles()
+	now := w.devices()
+	if !strings.HasPrefix(now["scsi1"], "ceph:") || !strings.Contains(now["scsi1"], "size=4G") || !strings.Contains(now["net1"], mac) || now["unused0"] != "" {
+		w.Errorf("want the disk on the other storage with the other size, and the interface with the other MAC address, got %v", now)
+	}
+	if n := w.volumes(); n != made {
+		w.Errorf("want no other volume made, got %d in place of %d", n, made)
+	}
+	for _, told := range []string{"scsi1 storage local-lvm → ceph", "scsi1 size 2G → 4G"} {
+		w.eventually("what became of the disk is told", func() bool { return slices.Contains(w.told("Changed"), told) })
+	}
+	w.finish()
+}
+
 // keepsBootDisk has the boot disk detached by hand, put back, and replaced, as docs/how-to.md does. Proxmox VE
 // takes a disk that leaves a VM out of the boot order.
 func keepsBootDisk(w *world) {
@@ -322,16 +355,47 @@ func (w *world) volumes() int {
 	return n
 }
 
-func changesAfterReboot(w *world) {
+// reboots makes a VM whose reboot goes on until it is released.
+func (w *world) reboots() (release func()) {
+	w.Helper()
 	spec := web1()
 	spec.ShutdownTimeoutSeconds = new(int32(60))
 	w.create(spec)
 	w.settles()
-	release := w.pve.Inject(simulator.Fault{Task: "qmreboot", Hold: true})
+	release = w.pve.Inject(simulator.Fault{Task: "qmreboot", Hold: true})
 	w.change(func(p *v1alpha1.MachineParameters) {
 		p.PowerAction = &v1alpha1.MachinePowerAction{Action: "Reboot", Token: "1"}
 	})
 	w.eventually("the VM is rebooted", func() bool { return w.tasks("qmreboot") == 1 })
+	return release
+}
+
+func shutsDownAfterReboot(w *world) {
+	release := w.reboots()
+	w.change(func(p *v1alpha1.MachineParameters) {
+		p.PowerAction, p.RunStrategy = &v1alpha1.MachinePowerAction{Action: "Shutdown", Token: "2"}, new("Manual")
+	})
+	w.says(kind.TypeUpToDate, xpv2.ReasonUpdateRequested, "powerAction Shutdown is to be done; waits for a")
+	before := w.vm().Started
+	release()
+	w.eventually("the VM is started again", func() bool { return w.vm().Started.After(before) })
+	started := w.vm().Started
+	w.eventually("the VM is shut down", func() bool {
+		if !w.exists() {
+			return false
+		}
+		a := w.m.Observation().PowerAction
+		return a != nil && a.Token == "2" && a.Result == "OK"
+	})
+	w.settles()
+	if waited := w.firstChange(started).Sub(started); waited > longRest*3/4 {
+		w.Errorf("the action has waited for %s although the VM was started", waited)
+	}
+	w.finish()
+}
+
+func changesAfterReboot(w *world) {
+	release := w.reboots()
 	w.change(func(p *v1alpha1.MachineParameters) {
 		p.Disks[0].Size = new("30G")
 		p.Networks = append(p.Networks, v1alpha1.MachineNetwork{Name: "dmz", Bridge: new("vmbr1")})
@@ -342,16 +406,17 @@ func changesAfterReboot(w *world) {
 		return strings.Contains(w.devices()["scsi0"], "size=30G") && w.devices()["net1"] != ""
 	})
 	w.settles()
-	if waited := w.firstChange().Sub(w.vm().Started); waited > longRest*3/4 {
+	started := w.vm().Started
+	if waited := w.firstChange(started).Sub(started); waited > longRest*3/4 {
 		w.Errorf("the changes have waited for %s although the VM was started", waited)
 	}
 	w.finish()
 }
 
 // firstChange is when the VM was changed first after it was started.
-func (w *world) firstChange() time.Time {
+func (w *world) firstChange(started time.Time) time.Time {
 	for _, r := range w.writes() {
-		if r.Time.After(w.vm().Started) {
+		if r.Time.After(started) {
 			return r.Time
 		}
 	}
