@@ -20,6 +20,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"golang.org/x/sync/errgroup"
@@ -64,10 +66,8 @@ func (e *Reader) CheckUnused(ctx context.Context, disks Disks, may int) error {
 	guests = slices.DeleteFunc(slices.Clone(guests), func(g proxmox.Guest) bool {
 		return g.VMID == may || g.Type != "qemu" || len(disks.on(g.Node)) == 0
 	})
-	for _, g := range guests {
-		if err := e.checkNodeOnline(ctx, g.Node); err != nil {
-			return unseen(g, err)
-		}
+	if err := e.checkNodesOnline(ctx, guests); err != nil {
+		return err
 	}
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(min(1+len(guests)/50, mostReads))
@@ -75,6 +75,28 @@ func (e *Reader) CheckUnused(ctx context.Context, disks Disks, may int) error {
 		all.Go(func() error { return e.checkUnusedBy(ctx, disks, g) })
 	}
 	return all.Wait()
+}
+
+// checkNodesOnline returns an error that names the guests whose nodes cannot be asked, and these nodes, so that somebody sees all that is in the way.
+func (e *Reader) checkNodesOnline(ctx context.Context, guests []proxmox.Guest) error {
+	var unasked []int
+	var why []string
+	for _, g := range guests {
+		err := e.checkNodeOnline(ctx, g.Node)
+		switch {
+		case err == nil:
+			continue
+		case !errors.As(err, &OfflineError{}):
+			return unseen(err, g.VMID)
+		case !slices.Contains(why, err.Error()):
+			why = append(why, err.Error())
+		}
+		unasked = append(unasked, g.VMID)
+	}
+	if len(unasked) == 0 {
+		return nil
+	}
+	return unseen(OfflineError{errors.New(strings.Join(why, "; "))}, unasked...)
 }
 
 // mostReads is how many VMs are read at the same time, at most: a cluster may have thousands.
@@ -95,7 +117,7 @@ func (e *Reader) checkUnusedBy(ctx context.Context, disks Disks, g proxmox.Guest
 		}
 	}
 	if err != nil {
-		return unseen(g, err)
+		return unseen(err, g.VMID)
 	}
 	for _, c := range []qemu.Config{v.Config, v.Active} {
 		if volume := c.Uses(disks.on(v.Node)...); volume != "" {
@@ -105,7 +127,21 @@ func (e *Reader) checkUnusedBy(ctx context.Context, disks Disks, g proxmox.Guest
 	return nil
 }
 
-// unseen is why it is not known whether a guest uses a volume.
-func unseen(g proxmox.Guest, err error) error {
-	return errors.Wrapf(err, "cannot see whether VM %d uses the volume", g.VMID)
+// mostNamed is how many guests a message names.
+const mostNamed = 10
+
+// unseen is why it is not known whether guests use a volume.
+func unseen(err error, vmids ...int) error {
+	if len(vmids) == 1 {
+		return errors.Wrapf(err, "cannot see whether VM %d uses the volume", vmids[0])
+	}
+	slices.Sort(vmids)
+	var names []string
+	for _, vmid := range vmids[:min(len(vmids), mostNamed)] {
+		names = append(names, strconv.Itoa(vmid))
+	}
+	if more := len(vmids) - mostNamed; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return errors.Wrapf(err, "cannot see whether VMs %s use the volume", strings.Join(names, ", "))
 }

@@ -47,7 +47,7 @@ func (u *users) Guests(context.Context, time.Duration) ([]proxmox.Guest, error) 
 func (u *users) Nodes(context.Context) ([]proxmox.Node, error) {
 	all := []proxmox.Node{{Name: "pve1", Status: "online"}, {Name: "pve2", Status: "online"}}
 	for i := range all {
-		if all[i].Name == u.offline {
+		if strings.Contains(u.offline, all[i].Name) {
 			all[i].Status = "offline"
 		}
 	}
@@ -101,6 +101,10 @@ func TestCheckUnused(t *testing.T) {
 		"Offline": {
 			reason: "A VM that cannot be read may use it; the others need not be read.", storage: "ceph", offline: "pve2",
 			want: `VM 102 uses the volume: node "pve2"`,
+		},
+		"AllOffline": {
+			reason: "All that is in the way is told at once.", storage: "ceph", offline: "pve1 pve2",
+			want: `VMs 101, 102 use the volume: node "pve1" is offline; node "pve2" is offline`,
 		},
 		"LocalOffline": {reason: "It cannot use local storage of another node.", storage: "local-lvm", offline: "pve2", read: []int{101}},
 	}

@@ -40,7 +40,7 @@ func (e *external) used(ctx context.Context, volume string, owner *vm) (string, 
 	case errors.As(err, &user):
 		return fmt.Sprintf("VM %d uses it too: detach it there", user.VMID), nil
 	case errors.As(err, &off):
-		return err.Error() + ": bring the node back, or take the VM from it", nil
+		return err.Error() + ": bring the node back, or move the configurations of its VMs to another node once it is known to be dead", nil
 	}
 	return "", err
 }
