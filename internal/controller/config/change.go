@@ -211,7 +211,11 @@ func (e *external[P, O]) unused(ctx context.Context, view View[P, O]) error {
 	if n := len(users); n > most {
 		users = append(users[:most:most], "and more")
 	}
-	return errors.Errorf("%s %q is in use, so it is not removed: %s", e.table.Collection.Noun, e.name, strings.Join(users, ", "))
+	inUse := errors.Errorf("%s %q is in use, so it is not removed: %s", e.table.Collection.Noun, e.name, strings.Join(users, ", "))
+	if e.table.UsersKnown {
+		return kind.Held(inUse)
+	}
+	return inUse
 }
 
 // beforeDelete takes away what this resource has added to the object.

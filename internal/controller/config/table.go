@@ -122,6 +122,9 @@ type Table[P any, O Observation] struct {
 	// Users returns who uses the object, each as words for a sentence. An object in
 	// use is not removed. Optional.
 	Users func(context.Context, View[P, O]) ([]string, error)
+
+	// UsersKnown says that Users asks few questions while nothing changes, so that they are looked for again soon, and not with backoff.
+	UsersKnown bool
 }
 
 // Staged says how changes are staged that wait until they are applied. What applies those of

@@ -54,8 +54,9 @@ const (
 	// one lock have the same chance, whoever waits longest.
 	lockedEvery = 5 * time.Second
 
-	// heldEvery is how often what another resource holds up is tried again.
-	heldEvery = 15 * time.Second
+	// longestHeld is how long what another resource holds up waits before it is tried again:
+	// 1, 2, 4, 8 seconds at first.
+	longestHeld = 15 * time.Second
 
 	// slotWithin ends waiting for a slot that does not come.
 	slotWithin = time.Minute
@@ -87,28 +88,49 @@ func jittered(hook managed.PollIntervalHook, random func() float64) managed.Poll
 	}
 }
 
-// backoff delays each object the longer the more often it failed in a row.
+// backoff delays each object the longer the more often it failed in a row, and the next step of its deletion the longer the more steps
+// that took.
 type backoff struct {
 	workqueue.TypedRateLimiter[reconcile.Request]
 
 	random func() float64
+
+	// steps delays objects by the steps of their deletion, and stepped are those of which one was just made.
+	steps   workqueue.TypedRateLimiter[reconcile.Request]
+	stepped *sync.Map
 }
 
 func newBackoff(random func() float64) backoff {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request]
 	return backoff{
-		TypedRateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](shortestBackoff, longestBackoff),
-		random:           random,
+		TypedRateLimiter: limiter(shortestBackoff, longestBackoff), steps: limiter(shortestBackoff, longestBackoff),
+		random: random, stepped: &sync.Map{},
 	}
 }
 
-// When the object may be tried again: the delay from now.
+// When the object may be tried again: the delay from now. A step of a deletion that was made ends the delays of attempts that failed before it.
 func (b backoff) When(r reconcile.Request) time.Duration {
-	return jitter(b.TypedRateLimiter.When(r), b.random)
+	limiter := b.TypedRateLimiter
+	if _, stepped := b.stepped.LoadAndDelete(r); stepped {
+		b.TypedRateLimiter.Forget(r)
+		limiter = b.steps
+	}
+	return jitter(limiter.When(r), b.random)
 }
 
-func controllerOptions(o Options) controller.Options {
+// Forget how often the object failed, and the steps of its deletion.
+func (b backoff) Forget(r reconcile.Request) {
+	b.TypedRateLimiter.Forget(r)
+	b.steps.Forget(r)
+	b.stepped.Delete(r)
+}
+
+// step notes that a step of the deletion of an object was made.
+func (b backoff) step(r reconcile.Request) { b.stepped.Store(r, struct{}{}) }
+
+func controllerOptions(o Options, limiter backoff) controller.Options {
 	opts := o.ForControllerRuntime()
-	opts.RateLimiter = newBackoff(random)
+	opts.RateLimiter = limiter
 	return opts
 }
 
@@ -118,11 +140,18 @@ type backoffReconciler struct {
 	wake   func(reconcile.Request)
 	random func() float64
 	denied workqueue.TypedRateLimiter[reconcile.Request]
+	held   workqueue.TypedRateLimiter[reconcile.Request]
+
+	// stepped notes that a step of a deletion was made.
+	stepped func(reconcile.Request)
 }
 
-func newBackoffReconciler(next reconcile.Reconciler, wake func(reconcile.Request), random func() float64) backoffReconciler {
-	denied := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](shortestDenial, longestBackoff)
-	return backoffReconciler{next: next, wake: wake, random: random, denied: denied}
+func newBackoffReconciler(next reconcile.Reconciler, wake, stepped func(reconcile.Request), random func() float64) backoffReconciler {
+	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request]
+	return backoffReconciler{
+		next: next, wake: wake, stepped: stepped, random: random,
+		denied: limiter(shortestDenial, longestBackoff), held: limiter(shortestBackoff, longestHeld),
+	}
 }
 
 // Reconcile the request. What the managed reconciler would repeat with its
@@ -132,6 +161,12 @@ func (p backoffReconciler) Reconcile(ctx context.Context, r reconcile.Request) (
 	result, err := p.next.Reconcile(withOutcome(ctx, &o), r)
 	if !denied(o.err) {
 		p.denied.Forget(r)
+	}
+	if !isHeld(o.err) {
+		p.held.Forget(r)
+	}
+	if o.deleting && o.err == nil {
+		p.stepped(r)
 	}
 	if err != nil || o.err == nil {
 		return result, err
@@ -162,7 +197,7 @@ func (p backoffReconciler) delay(r reconcile.Request, err error) time.Duration {
 	case proxmox.IsLocked(err):
 		return lockedEvery
 	case isHeld(err):
-		return heldEvery
+		return p.held.When(r)
 	}
 	return 0
 }

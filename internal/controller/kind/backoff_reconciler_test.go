@@ -26,6 +26,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/metrics"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -48,6 +49,8 @@ func repeats(err error, created bool) reconcile.Func {
 }
 
 func even() float64 { return 0.5 }
+
+func nobody(reconcile.Request) {}
 
 func TestPaced(t *testing.T) {
 	again := reconcile.Result{Requeue: true}
@@ -78,12 +81,18 @@ func TestPaced(t *testing.T) {
 			reason: "All who wait for a lock have the same chance.", err: said(500, "can't lock file '/x' - got timeout"),
 			want: []reconcile.Result{after(lockedEvery), after(lockedEvery)},
 		},
+		"Held": {
+			reason: "Nobody reports when a resource is given up.", err: Held(errors.New("it is in use")),
+			want: []reconcile.Result{
+				after(time.Second), after(2 * time.Second), after(4 * time.Second), after(8 * time.Second), after(15 * time.Second), after(15 * time.Second),
+			},
+		},
 		"Created":      {reason: "The next look shows why.", err: said(400, "no"), created: true, want: []reconcile.Result{after(shortestBackoff)}},
 		"CreatedLater": {reason: "A creation that may yet work has its back-off.", err: said(596, "broken"), created: true, want: []reconcile.Result{again}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p := newBackoffReconciler(repeats(tc.err, tc.created), func(reconcile.Request) {}, even)
+			p := newBackoffReconciler(repeats(tc.err, tc.created), nobody, nobody, even)
 			for i, want := range tc.want {
 				got, err := p.Reconcile(t.Context(), reconcile.Request{})
 				if diff := cmp.Diff(want, got); diff != "" || err != nil {
@@ -99,7 +108,7 @@ func TestPaced(t *testing.T) {
 func TestAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		woken := 0
-		p := newBackoffReconciler(repeats(nil, false), func(reconcile.Request) { woken++ }, even)
+		p := newBackoffReconciler(repeats(nil, false), func(reconcile.Request) { woken++ }, nobody, even)
 		turn := make(chan struct{})
 		go p.await(turn, reconcile.Request{})
 		synctest.Wait()
@@ -116,4 +125,49 @@ func TestAwait(t *testing.T) {
 			t.Error("a turn that never comes wakes nobody")
 		}
 	})
+}
+
+// deletes is what the managed reconciler makes of a deletion of which a step was made, or failed.
+func deletes(err *error) reconcile.Func {
+	return func(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+		_, _ = countingClient[*cluster.Machine]{next: external{err: *err}, counter: counter{metrics: metrics.New()}}.Delete(ctx, nil)
+		return reconcile.Result{Requeue: true}, nil
+	}
+}
+
+// TestDeletionSteps has a deletion fail for long, and go on then.
+func TestDeletionSteps(t *testing.T) {
+	var err error
+	limiter := newBackoff(even)
+	p := newBackoffReconciler(deletes(&err), nobody, limiter.step, even)
+	delay := func() time.Duration {
+		if got, failed := p.Reconcile(t.Context(), reconcile.Request{}); failed != nil || got != (reconcile.Result{Requeue: true}) {
+			t.Errorf("want the queue to decide when to go on, got %v, %v", got, failed)
+		}
+		return limiter.When(reconcile.Request{})
+	}
+	boom := errors.New("it is in use")
+	for _, step := range []struct {
+		reason string
+		err    error
+		want   time.Duration
+	}{
+		{reason: "What fails is delayed the longer the more often it did.", err: boom, want: time.Second},
+		{reason: "So it is again.", err: boom, want: 2 * time.Second},
+		{reason: "And again.", err: boom, want: 4 * time.Second},
+		{reason: "The first step that is made is followed by the next one at once.", want: time.Second},
+		{reason: "A deletion that takes long is looked at less and less often.", want: 2 * time.Second},
+		{reason: "What fails from then on starts anew.", err: boom, want: time.Second},
+		{reason: "Steps that lead nowhere are counted on, so that it is not repeated without end at the shortest delay.", want: 4 * time.Second},
+	} {
+		err = step.err
+		if got := delay(); got != step.want {
+			t.Errorf("%s Want %s, got %s", step.reason, step.want, got)
+		}
+	}
+	limiter.Forget(reconcile.Request{})
+	err = nil
+	if got := delay(); got != time.Second {
+		t.Errorf("what is woken starts anew: got %s", got)
+	}
 }

@@ -196,7 +196,6 @@ func (o Options) prepared(mgr ctrl.Manager, id Identity) (Options, error) {
 func newBuilder(mgr ctrl.Manager, o Options, id Identity) *builder.Builder {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(id.ControllerName()).
-		WithOptions(controllerOptions(o)).
 		For(id.Object, builder.WithPredicates(desiredStateChanged(), o.Shard.Predicate()))
 }
 
@@ -205,7 +204,9 @@ func complete(mgr ctrl.Manager, o Options, id Identity, b *builder.Builder, w *w
 	name := id.ControllerName()
 	b = b.WatchesRawSource(source.Func(w.Start))
 	timed := timedReconciler{next: traced(o.Tracer, id.GroupVersionKind.Kind, r), metrics: o.Metrics, controller: name}
-	p := newBackoffReconciler(timed, w.wake, random)
+	limiter := newBackoff(random)
+	b = b.WithOptions(controllerOptions(o, limiter))
+	p := newBackoffReconciler(timed, w.wake, limiter.step, random)
 	limited := ratelimiter.NewReconciler(name, o.Shard.Reconciler(mgr.GetClient(), id.Object, p), o.GlobalRateLimiter)
 	return errors.Wrapf(b.Complete(limited), "cannot add controller %q", name)
 }

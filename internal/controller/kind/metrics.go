@@ -61,6 +61,9 @@ type outcome struct {
 	// created says that the error is one of a creation, after which conditions
 	// that tell more are lost: the next look shows them.
 	created bool
+
+	// deleting says that a step of a deletion was made without an error.
+	deleting bool
 }
 
 type outcomeKey struct{}
@@ -190,6 +193,9 @@ func (c countingClient[T]) Update(ctx context.Context, mg T) (managed.ExternalUp
 // Delete with the next client.
 func (c countingClient[T]) Delete(ctx context.Context, mg T) (managed.ExternalDelete, error) {
 	o, err := c.next.Delete(ctx, mg)
+	if of, ok := ctx.Value(outcomeKey{}).(*outcome); ok {
+		of.deleting = err == nil
+	}
 	if c.counter.waits(ctx, err) {
 		return o, nil
 	}

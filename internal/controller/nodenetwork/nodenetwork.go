@@ -54,6 +54,7 @@ func Table() config.Table[parameters, *v1alpha1.NodeNetworkObservation] {
 		Privileges: privileges,
 		Inspect:    s.inspect,
 		Users:      s.users,
+		UsersKnown: true,
 	}
 }
 

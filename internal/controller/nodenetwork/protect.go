@@ -171,7 +171,8 @@ func (s *stager) users(ctx context.Context, v view) ([]string, error) {
 		return nil, err
 	}
 	before := configOf(now, p.Node)
-	users, err := usersOf(ctx, v, nodenet.Config{p.Interface: before[p.Interface]})
+	// What is known says nothing more than that it is in use: what stages the removal reads all guests again.
+	users, err := usersOf(ctx, v, nodenet.Config{p.Interface: before[p.Interface]}, v.Inventory.KnownOptions)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +194,7 @@ func removalInUse(ctx context.Context, v view, staged nodenet.Config) (*kind.Pro
 	if len(removed) == 0 {
 		return nil, nil //nolint:nilnil // Nothing is removed.
 	}
-	users, err := usersOf(ctx, v, removed)
+	users, err := usersOf(ctx, v, removed, v.Client.Pending)
 	if err != nil {
 		return nil, err
 	}
@@ -206,9 +207,12 @@ func removalInUse(ctx context.Context, v view, staged nodenet.Config) (*kind.Pro
 	return refusalFor(reasons), nil
 }
 
+// An optionReader reads the options of a guest, with those that wait for a restart.
+type optionReader func(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
+
 // usersOf interfaces beside those that stand upon them: the VMs and containers of the node that have NICs on one, and the zones of SDN
 // that stand upon one.
-func usersOf(ctx context.Context, v view, of nodenet.Config) (map[string][]string, error) {
+func usersOf(ctx context.Context, v view, of nodenet.Config, read optionReader) (map[string][]string, error) {
 	users := map[string][]string{}
 	zones, err := v.Inventory.Zones(ctx, inventory.Fresh)
 	if err != nil {
@@ -225,7 +229,7 @@ func usersOf(ctx context.Context, v view, of nodenet.Config) (map[string][]strin
 		if g.Node != v.Resource.Parameters().Node {
 			continue
 		}
-		words, nics, err := nicsOf(ctx, v, g)
+		words, nics, err := nicsOf(ctx, g, read)
 		if err != nil {
 			return nil, err
 		}
@@ -240,8 +244,8 @@ func usersOf(ctx context.Context, v view, of nodenet.Config) (map[string][]strin
 
 // nicsOf returns the NICs of a guest as they are configured, those that wait for a restart
 // included.
-func nicsOf(ctx context.Context, v view, g proxmox.Guest) (words string, nics []string, err error) {
-	all, err := v.Client.Pending(ctx, g.RefByType())
+func nicsOf(ctx context.Context, g proxmox.Guest, read optionReader) (words string, nics []string, err error) {
+	all, err := read(ctx, g.RefByType())
 	for _, option := range all {
 		nics = append(nics, nicOf(option.Key, option.Value)...)
 		nics = append(nics, nicOf(option.Key, option.Pending)...)

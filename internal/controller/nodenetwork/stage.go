@@ -236,6 +236,9 @@ func noteOf(mg resource.Managed) (note, bool) {
 func (s *stager) write(ctx context.Context, v view, verb config.Verb, c proxmox.Change, do func(context.Context) error) error {
 	p := v.Resource.Parameters()
 	defer s.lock(p.Node)()
+	if err := s.checkReloads(ctx, v); err != nil {
+		return err
+	}
 	now, err := s.look(ctx, v, inventory.Fresh)
 	if err != nil {
 		return err
@@ -246,7 +249,7 @@ func (s *stager) write(ctx context.Context, v view, verb config.Verb, c proxmox.
 	next := after(now.config, v, verb, c)
 	var users map[string][]string
 	if verb == config.Delete {
-		if users, err = usersOf(ctx, v, nodenet.Config{p.Interface: now.config[p.Interface]}); err != nil {
+		if users, err = usersOf(ctx, v, nodenet.Config{p.Interface: now.config[p.Interface]}, v.Client.Pending); err != nil {
 			return err
 		}
 	}
@@ -406,11 +409,41 @@ func (s *stager) reloading(ctx context.Context, v view) (bool, error) {
 	if !noted || upid == "" {
 		return false, nil
 	}
+	return runs(ctx, v, upid)
+}
+
+// runs reports whether a reload runs.
+func runs(ctx context.Context, v view, upid proxmox.UPID) (bool, error) {
 	t, err := v.Client.Task(ctx, upid)
 	if proxmox.IsNoSuchTask(err) {
 		return false, nil
 	}
 	return t.Running, err
+}
+
+// checkReloads returns an error while a reload of the node runs, whoever has started it. What is staged then may be applied by it or not, and
+// what it takes away is in the notes on what was there before.
+func (s *stager) checkReloads(ctx context.Context, v view) error {
+	s.mu.Lock()
+	last := s.reloads[keyOf(v)].upid // The list of tasks may not have it yet.
+	s.mu.Unlock()
+	running := false
+	if last != "" {
+		var err error
+		if running, err = runs(ctx, v, last); err != nil {
+			return err
+		}
+	}
+	all, err := v.Inventory.Tasks(ctx, inventory.Fresh)
+	if err != nil {
+		return err
+	}
+	node := v.Resource.Parameters().Node
+	reloads := func(t proxmox.Task) bool { return t.Type == "srvreload" && t.Node == node && t.Running }
+	if running || slices.ContainsFunc(all, reloads) {
+		return kind.Wait(errors.Errorf("node %q reloads its network: the change is staged after that", node))
+	}
+	return nil
 }
 
 func manual(p *parameters) bool { return p.Apply != nil && *p.Apply == "Manual" }

@@ -84,7 +84,8 @@ func viewOf(t *testing.T, answers map[string]string) view {
 
 // TestUsersOf are the guests of the node with NICs on a bridge, and the zones upon it.
 func TestUsersOf(t *testing.T) {
-	got, err := usersOf(t.Context(), viewOf(t, answers()), nodenet.Config{"vmbr9": {"type": "bridge"}, "vmbr5": {"type": "bridge"}})
+	v := viewOf(t, answers())
+	got, err := usersOf(t.Context(), v, nodenet.Config{"vmbr9": {"type": "bridge"}, "vmbr5": {"type": "bridge"}}, v.Client.Pending)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,8 @@ func TestUsersUnknown(t *testing.T) {
 		t.Run(path, func(t *testing.T) {
 			some := answers()
 			delete(some, path)
-			if got, err := usersOf(t.Context(), viewOf(t, some), nodenet.Config{"vmbr9": {"type": "bridge"}}); err == nil {
+			v := viewOf(t, some)
+			if got, err := usersOf(t.Context(), v, nodenet.Config{"vmbr9": {"type": "bridge"}}, v.Client.Pending); err == nil {
 				t.Errorf("without %s, want an error, got %v", path, got)
 			}
 		})

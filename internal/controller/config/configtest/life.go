@@ -39,6 +39,18 @@ func RunIn(t *testing.T, k Kind, run func(*Life)) {
 	})
 }
 
+// Other is the same cluster and Kubernetes API with resources, and a provider, of the other scope.
+func (l *Life) Other() *Life {
+	r := &Runner{Simulator: l.Simulator, Kube: l.Kube, Clock: l.Clock, setup: l.setup}
+	for _, s := range scopes() {
+		if s.GroupVersion != l.Scope.GroupVersion {
+			r.Scope = s
+		}
+	}
+	l.Cleanup(r.Restart)
+	return &Life{env: &env{Runner: r, kind: l.kind}}
+}
+
 // Resource makes a resource of the kind, older than those of higher numbers.
 func (l *Life) Resource(number int, forProvider string, annotations map[string]string) resource.Managed {
 	l.Helper()
