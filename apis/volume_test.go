@@ -37,6 +37,7 @@ func TestVolumeRefused(t *testing.T) {
 		"Storage": {reason: "A name that PVE takes.", spec: `{storage: "-x"}`, want: []string{"spec.forProvider.storage"}},
 		"Format":  {reason: "There are three formats.", spec: `{format: qcow3}`, want: []string{"format", "qcow2"}},
 		"Policy":  {reason: "There are two policies.", spec: `{reclaimPolicy: Orphan}`, want: []string{"reclaimPolicy", "Retain"}},
+		"Recover": {reason: "Consent is to a checksum.", spec: `{recoverLost: "yes"}`, want: []string{"spec.forProvider.recoverLost"}},
 	}
 	for name, tc := range cases {
 		for in, s := range scopes() {
@@ -51,6 +52,20 @@ func TestVolumeChange(t *testing.T) {
 	cases := map[string]change{
 		"Format": {reason: "It is made once.", before: `{size: 1G, format: raw}`, after: `{size: 1G, format: qcow2}`, want: []string{"format cannot change"}},
 		"Node":   {reason: "It is made once.", before: `{size: 1G, node: pve1}`, after: `{size: 1G, node: pve2}`, want: []string{"node cannot change"}},
+		"Reference": {
+			reason: "It would mean nothing.", before: `{size: 1G, storage: nas, storageRef: {name: a}}`, after: `{size: 1G, storage: nas, storageRef: {name: b}}`,
+			want: []string{"storageRef was resolved into storage"},
+		},
+		"ReferenceWithStorage": {
+			reason: "With another storage it may be another one.",
+			before: `{size: 1G, storage: nas, storageRef: {name: a}}`, after: `{size: 1G, storage: ceph, storageRef: {name: b}}`,
+		},
+		"Resolved": {
+			reason: "It is resolved, and what a selector means is named.",
+			before: `{size: 1G, storageSelector: {matchLabels: {for: data}}}`,
+			after:  `{size: 1G, storage: nas, storageRef: {name: a}, storageSelector: {matchLabels: {for: data}}}`,
+		},
+		"OtherReference": {reason: "It is not resolved yet.", before: `{size: 1G, storageRef: {name: a}}`, after: `{size: 1G, storageRef: {name: b}}`},
 		"Rest": {
 			reason: "Size, storage and policy may change, and what is left out may be said.",
 			before: `{size: 1G, storage: nas}`, after: `{size: 2G, storage: ceph, node: pve1, format: raw, reclaimPolicy: Retain}`,

@@ -87,28 +87,41 @@ func (p *BackupParameters) ResolveReferences(ctx context.Context, c client.Reade
 	if err := resolveLater(ctx, c, backup, kinds["Machine"], &p.Machine, &p.MachineRef, p.MachineSelector); err != nil {
 		return err
 	}
-	if err := p.resolveStorage(ctx, c, backup, kinds["Storage"]); err != nil {
+	storage := &p.Storage
+	if p.Storage == "" {
+		storage = nil
+	}
+	if err := resolveStorage(ctx, c, backup, kinds["Storage"], &storage, &p.StorageRef, p.StorageSelector); err != nil {
 		return err
+	}
+	if storage != nil {
+		p.Storage = *storage
 	}
 	return takeConfiguration(ctx, c, backup, kinds["Machine"], p.Machine)
 }
 
+// ResolveReferences puts the name of the storage that storageRef or storageSelector means into storage. What was resolved once
+// stays. A Storage that does not exist yet is no error: a Volume waits for it.
+func (p *VolumeParameters) ResolveReferences(ctx context.Context, c client.Reader, volume any, kinds Kinds) error {
+	return resolveStorage(ctx, c, volume, kinds["Storage"], &p.Storage, &p.StorageRef, p.StorageSelector)
+}
+
 // resolveStorage sets the name of a storage whose Storage may come to be later. It is the external name of the Storage.
-func (p *BackupParameters) resolveStorage(ctx context.Context, c client.Reader, backup any, k Kind) error {
-	if p.Storage != "" {
+func resolveStorage(ctx context.Context, c client.Reader, object any, k Kind, name **string, ref **Reference, selector *Selector) error {
+	if *name != nil {
 		return nil
 	}
-	var name *string
-	found, ref := &seen{Reader: c}, p.StorageRef
-	err := resolveBy(ctx, found, backup, k, &name, &ref, p.StorageSelector, func(m resource.Managed) string { return xpmeta.GetExternalName(m) })
-	if err != nil && found.answered {
+	var found *string
+	answers, of := &seen{Reader: c}, *ref
+	err := resolveBy(ctx, answers, object, k, &found, &of, selector, func(m resource.Managed) string { return xpmeta.GetExternalName(m) })
+	if err != nil && answers.answered {
 		return nil
 	}
 	if err != nil {
 		return errors.Wrap(err, "storage")
 	}
-	if name != nil {
-		p.Storage, p.StorageRef = *name, ref
+	if found != nil {
+		*name, *ref = found, of
 	}
 	return nil
 }

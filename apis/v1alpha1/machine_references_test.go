@@ -59,7 +59,7 @@ func TestResolveReferences(t *testing.T) {
 	}
 }
 
-// A Backup goes to the storage of a Storage, which may come to be later.
+// A Backup, and a Volume, go to the storage of a Storage, which may come to be later.
 func TestResolveStorage(t *testing.T) {
 	s := runtime.NewScheme()
 	if err := namespaced.SchemeBuilder.AddToScheme(s); err != nil {
@@ -107,11 +107,20 @@ func TestResolveStorage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := &namespaced.Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "b"}}
 			b.Spec.ForProvider = tc.declared
-			kube := fake.NewClientBuilder().WithScheme(s).WithRuntimeObjects(append(tc.storages, b)...).Build()
+			v := &namespaced.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "v"}}
+			of := &v.Spec.ForProvider
+			of.StorageRef, of.StorageSelector = tc.declared.StorageRef, tc.declared.StorageSelector
+			if tc.declared.Storage != "" {
+				of.Storage = &tc.declared.Storage
+			}
+			kube := fake.NewClientBuilder().WithScheme(s).WithRuntimeObjects(append(tc.storages, b, v)...).Build()
 			if err := b.ResolveReferences(t.Context(), kube); err != nil || b.Spec.ForProvider.Storage != tc.want {
 				t.Errorf("%s Got %q and error %v, want %q", tc.reason, b.Spec.ForProvider.Storage, err, tc.want)
 			}
-			if ref := b.Spec.ForProvider.StorageRef; tc.declared.StorageRef != nil && ref == nil {
+			if err := v.ResolveReferences(t.Context(), kube); err != nil || (of.Storage == nil) != (tc.want == "") || of.Storage != nil && *of.Storage != tc.want {
+				t.Errorf("%s A Volume has %v and error %v, want %q", tc.reason, of.Storage, err, tc.want)
+			}
+			if tc.declared.StorageRef != nil && (b.Spec.ForProvider.StorageRef == nil || of.StorageRef == nil) {
 				t.Errorf("%s The reference is gone", tc.reason)
 			}
 		})

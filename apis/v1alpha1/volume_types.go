@@ -33,6 +33,7 @@ package v1alpha1
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.format), has(oldSelf.format)].filter(h, h).size() != 2 || self.format == oldSelf.format",message="format cannot change"
 // +kubebuilder:validation:XValidation:rule="[has(self.node), has(oldSelf.node)].filter(h, h).size() != 2 || self.node == oldSelf.node",message="node cannot change: it says where the volume is made"
+// +kubebuilder:validation:XValidation:rule="[has(self.storage), has(oldSelf.storage), has(self.storageRef), has(oldSelf.storageRef)].exists(h, !h) || self.storage != oldSelf.storage || self.storageRef.name == oldSelf.storageRef.name",message="storageRef was resolved into storage, which stays: change storage, by which the disk is moved"
 type VolumeParameters struct {
 	// Size of the disk: a number with K, M, G or T (or Ki, Mi, Gi, Ti). Units are binary, as in
 	// PVE: 20G and 20Gi are both 20 GiB. 1M to 100T. The disk grows when size does and never
@@ -52,6 +53,16 @@ type VolumeParameters struct {
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
 	Storage *string `json:"storage,omitempty"`
+
+	// StorageRef references the Storage that holds the disk; the name of what it
+	// stands for is put into storage, and stays there. The disk is made once the
+	// Storage is there.
+	// +optional
+	StorageRef *Reference `json:"storageRef,omitempty"`
+
+	// StorageSelector selects the Storage by its labels, as storageRef references it.
+	// +optional
+	StorageSelector *Selector `json:"storageSelector,omitempty"`
 
 	// Node that the disk is made on, which on local storage is where it stays, and with it the
 	// Machine that lists it. Default: the provider config's default node if that has the
@@ -74,6 +85,14 @@ type VolumeParameters struct {
 	// +optional
 	// +kubebuilder:validation:Enum=Delete;Retain
 	ReclaimPolicy *VolumeReclaimPolicy `json:"reclaimPolicy,omitempty"`
+
+	// RecoverLost consents to take a disk for this Volume's again that was lost and is there under its
+	// name: the checksum in status.atProvider.found. It is of just that disk in just that VM, after
+	// just that loss: another disk, and another loss, have another checksum.
+	// +optional
+	// +kubebuilder:validation:MaxLength=71
+	// +kubebuilder:validation:Pattern=`^(sha256:[0-9a-f]{64})?$`
+	RecoverLost *string `json:"recoverLost,omitempty"`
 }
 
 // VolumeReclaimPolicy says what becomes of a disk without its resource.
@@ -128,6 +147,10 @@ type VolumeObservation struct {
 	// +optional
 	StubVMID *int32 `json:"stubVMID,omitempty"`
 
+	// Found is a disk that is there again under the name of the one that was lost.
+	// +optional
+	Found *VolumeFound `json:"found,omitempty"`
+
 	// Annotations of this resource that the provider relies on, as it found them
 	// last. Those that somebody takes away are put back from here.
 	// +optional
@@ -138,4 +161,24 @@ type VolumeObservation struct {
 	// +optional
 	// +listType=atomic
 	Difference []OptionDifference `json:"difference,omitempty"`
+}
+
+// VolumeFound is a disk that has the name of one that was lost. Proxmox VE gives a name that is free
+// to the next disk of the VM, so that the name alone does not prove that it is the same.
+type VolumeFound struct {
+	// Checksum of this disk in this VM after this loss, to consent to by recoverLost.
+	Checksum string `json:"checksum"`
+
+	// VMID of the VM that has the disk.
+	VMID int32 `json:"vmid"`
+
+	// Device that the disk is of this VM, such as scsi1, or unused0 if it is not attached.
+	Device string `json:"device"`
+
+	// SameVM is true if the VM is the one that had the disk when it was seen last, by its UUID and the
+	// time of its creation.
+	SameVM bool `json:"sameVM"`
+
+	// Size of the disk in bytes, as its storage lists it.
+	Size int64 `json:"size"`
 }

@@ -70,8 +70,9 @@ type Record struct {
 	Machine     string `json:"machine,omitempty"`
 	MachineName string `json:"machineName,omitempty"`
 
-	// Lost is true once the disk was seen to be gone.
-	Lost bool `json:"lost,omitempty"`
+	// Lost is true once the disk was seen to be gone, and LostAt when that was, in seconds.
+	Lost   bool  `json:"lost,omitempty"`
+	LostAt int64 `json:"lostAt,omitempty"`
 
 	// Removing is true from before the stub VM is destroyed.
 	Removing bool `json:"removing,omitempty"`

@@ -19,10 +19,12 @@ limitations under the License.
 package v1alpha1
 
 import (
+	"context"
 	"reflect"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
@@ -104,6 +106,11 @@ func (mg *Volume) GetLastHandledReconcileAt() string { return mg.Status.GetLastH
 
 // SetLastHandledReconcileAt sets the last request of a reconcile that was handled.
 func (mg *Volume) SetLastHandledReconcileAt(token string) { mg.Status.SetLastHandledReconcileAt(token) }
+
+// ResolveReferences resolves the references of the Volume.
+func (mg *Volume) ResolveReferences(ctx context.Context, c client.Reader) error {
+	return mg.Spec.ForProvider.ResolveReferences(ctx, c, mg, Kinds())
+}
 
 // Names of the kind Volume.
 var (

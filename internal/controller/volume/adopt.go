@@ -39,9 +39,12 @@ var reDisk = regexp.MustCompile(`^[^:/]+:([0-9]+/|base-[0-9]+-[^/]+/)?vm-[0-9]+-
 // ofDrivers is the VMID under which CSI drivers keep their volumes.
 const ofDrivers = 9999
 
+// An adoption looks at disks that somebody names for a Volume.
+type adoption struct{ *external }
+
 // adopt takes over the disk that the user names by the external name, if it is not the one that the record has. It
 // returns the problem that keeps it from that. Nothing is written in PVE.
-func (e *external) adopt(ctx context.Context, m Volume) (*kind.Problem, error) {
+func (e adoption) adopt(ctx context.Context, m Volume) (*kind.Problem, error) {
 	v, named := e.view, meta.GetExternalName(m)
 	if meta.WasDeleted(m) {
 		e.refusals.forget(m)
@@ -56,7 +59,7 @@ func (e *external) adopt(ctx context.Context, m Volume) (*kind.Problem, error) {
 	if err := e.takeStub(ctx, m, owner); err != nil {
 		return nil, err
 	}
-	v.Volume, v.Holder, v.Lost, v.Message, v.Adopted = named, owner.holder(), false, "", !v.isStub(owner)
+	v.Volume, v.Holder, v.Lost, v.LostAt, v.Message, v.Adopted = named, owner.holder(), false, 0, "", !v.isStub(owner)
 	if !kind.MayChange(m) {
 		return nil, nil
 	}
@@ -65,7 +68,7 @@ func (e *external) adopt(ctx context.Context, m Volume) (*kind.Problem, error) {
 }
 
 // takeStub takes over a stub VM that is no Volume's any more, as that of a disk which was retained.
-func (e *external) takeStub(ctx context.Context, m Volume, owner *vm) error {
+func (e adoption) takeStub(ctx context.Context, m Volume, owner *vm) error {
 	v := e.view
 	if v.VMID != 0 || !owner.Config.Stub() {
 		return nil
@@ -85,10 +88,34 @@ func (v *view) isStub(x *vm) bool {
 	return v.VMID == x.VMID && strings.EqualFold(v.UUID, x.Config.UUID())
 }
 
+// notAdoptable is the problem that a disk may not be adopted.
+func notAdoptable(volume, format string, words ...any) *kind.Problem {
+	return &kind.Problem{Reason: reasonNotAdoptable, Message: fmt.Sprintf("cannot adopt %s: ", volume) + fmt.Sprintf(format, words...)}
+}
+
 // adoptable returns the VM that has a disk which may be adopted, or the problem that it may not be.
-func (e *external) adoptable(ctx context.Context, m Volume, volume string) (*vm, *kind.Problem, error) {
+func (e adoption) adoptable(ctx context.Context, m Volume, volume string) (*vm, *kind.Problem, error) {
+	v, p, err := e.ownerOf(ctx, m, volume)
+	if p != nil || err != nil {
+		return nil, p, err
+	}
+	p, err = e.unusedBut(ctx, m, volume, v)
+	return v, p, err
+}
+
+// unusedBut is the problem that another VM uses a disk than the one that has it.
+func (e adoption) unusedBut(ctx context.Context, m Volume, volume string, owner *vm) (*kind.Problem, error) {
+	why, err := e.refusals.whether(m, volume, e.Now(), func() (string, error) { return e.used(ctx, volume, owner) })
+	if why != "" {
+		return notAdoptable(volume, "%s", why), nil
+	}
+	return nil, err
+}
+
+// ownerOf returns the VM that has a disk which may be adopted unless other VMs use it, or the problem that it may not be.
+func (e adoption) ownerOf(ctx context.Context, m Volume, volume string) (*vm, *kind.Problem, error) {
 	no := func(format string, words ...any) (*vm, *kind.Problem, error) {
-		return nil, &kind.Problem{Reason: reasonNotAdoptable, Message: fmt.Sprintf("cannot adopt %s: ", volume) + fmt.Sprintf(format, words...)}, nil
+		return nil, notAdoptable(volume, format, words...), nil
 	}
 	owner, known := qemu.VolumeOwner(volume)
 	switch {
@@ -118,11 +145,7 @@ func (e *external) adoptable(ctx context.Context, m Volume, volume string) (*vm,
 	case v.Config.UUID() == "":
 		return no("%s", qemu.NoUUID)
 	}
-	why, err := e.refusals.whether(m, volume, e.Now(), func() (string, error) { return e.used(ctx, volume, v) })
-	if why != "" {
-		return no("%s", why)
-	}
-	return v, nil, err
+	return v, nil, nil
 }
 
 // sameVolume returns the name of another Volume that has the disk, or may be about to, whichever is older: what has it, keeps it.

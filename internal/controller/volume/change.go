@@ -125,6 +125,10 @@ func (e *external) preflight(ctx context.Context, m Volume) (*kind.Problem, erro
 		return &kind.Problem{
 			Reason: reasonNoSize, Message: "size is needed for a disk that is made: set it, or adopt a disk by the annotation crossplane.io/external-name",
 		}, nil
+	case p.Storage == nil && (p.StorageRef != nil || p.StorageSelector != nil):
+		return &kind.Problem{
+			Reason: reasonNoStorage, Message: "no Storage that storageRef or storageSelector means is there yet: the disk is made once it is",
+		}, nil
 	case v.storage == "":
 		return &kind.Problem{Reason: reasonNoStorage, Message: "storage is needed: the provider config has no defaultStorage"}, nil
 	}

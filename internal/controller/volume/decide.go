@@ -220,6 +220,9 @@ type state struct {
 
 	deleted, retain bool
 	now             int64
+
+	// hint at what may be done about a disk that is lost; empty for none.
+	hint string
 }
 
 // A decision is an action, and what there is to say about it.
@@ -399,7 +402,7 @@ func (s *state) decideLost(why string) *decision {
 	case !s.Lost:
 		return because(lose, reasonLost, "%s", why)
 	}
-	return because(stuck, reasonLost, "%s", s.Message)
+	return because(stuck, reasonLost, "%s%s", s.Message, s.hint)
 }
 
 // decideHeld about a disk that a VM has.

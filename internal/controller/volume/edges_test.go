@@ -32,6 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/storage"
 	"github.com/vitistack/provider-proxmox/internal/controller/volume"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
@@ -509,4 +510,34 @@ func TestBeyondStorage(t *testing.T) {
 		size("3T", "ceph")
 		l.until("it moves and grows", func() bool { return l.unbound(v)() && v.Observation().Size == "3T" })
 	})
+}
+
+// A Volume whose storage is named by a Storage is made once that is there, and stays on its storage whatever it is named by later.
+func TestStorageRef(t *testing.T) {
+	cases := map[string]string{"Reference": "storageRef: {name: disks}\n", "Selector": "storageSelector: {matchLabels: {for: data}}\n"}
+	for name, spec := range cases {
+		t.Run(name, func(t *testing.T) {
+			everywhere(t, func(l *lab) {
+				v := l.volume("data", "size: 1G\nreclaimPolicy: Delete\n"+spec)
+				l.until("it waits", configtest.Says(v, xpv2.TypeReady, "NoStorage", "no Storage that storageRef or storageSelector means is there yet"))
+				if w := l.writes(); len(w) > 0 {
+					l.Fatalf("a disk is made elsewhere: %v", w)
+				}
+				l.must(l.root.CreateObject(l.Context(), storage.Table().Collection, "srv-disks", proxmox.Params{
+					"type": "dir", "path": "/srv/disks", "content": "images", "nodes": "pve1",
+				}))
+				s := configtest.NewResource(l.T, l.scope, "Storage", "disks", 0, "{}", map[string]string{xpmeta.AnnotationKeyExternalName: "srv-disks"})
+				s.SetLabels(map[string]string{"for": "data"})
+				l.must(l.kube.Create(l.Context(), s))
+				l.until("the disk is made", l.unbound(v))
+				if p := v.Parameters(); !strings.HasPrefix(v.Observation().Volume, "srv-disks:") || p.Storage == nil || *p.Storage != "srv-disks" {
+					l.Errorf("the disk is %s, and the spec %v", v.Observation().Volume, p.Storage)
+				}
+				l.must(l.kube.Delete(l.Context(), s))
+				l.until("it stays", l.unbound(v))
+				l.delete(v)
+				l.until("it goes", l.gone(v))
+			})
+		})
+	}
 }

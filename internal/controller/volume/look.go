@@ -49,6 +49,9 @@ type view struct {
 	difference []v1alpha1.OptionDifference
 	problems   []kind.Problem
 
+	// found is a disk that is there again under the name of one that was lost; nil for none.
+	found *found
+
 	// storage and node that a disk is made on.
 	storage, node string
 
@@ -80,7 +83,10 @@ func (e *external) observe(ctx context.Context, m Volume) (managed.ExternalObser
 	if meta.WasDeleted(m) && !kind.MayChange(m) {
 		return managed.ExternalObservation{}, nil
 	}
-	p, err := e.adopt(ctx, m)
+	p, err := adoption{e}.adopt(ctx, m)
+	if p == nil && err == nil {
+		p, err = adoption{e}.recoverLost(ctx, m)
+	}
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
@@ -379,7 +385,7 @@ func (e *external) note(ctx context.Context, m Volume) (bool, error) {
 	case forget:
 		e.noteEnd(m)
 	case lose:
-		v.Lost, v.Message, v.Handover = true, v.problem.Message, nil
+		v.Lost, v.LostAt, v.Message, v.Handover = true, e.Now().Unix(), v.problem.Message, nil
 		e.Event(m, event.Warning(eventLost, errors.New(v.problem.Message)))
 	case keep, wait, makeStub, migrate, give, move, attach, grow, destroy, release, stuck:
 		return e.noteMachine(ctx, m)
@@ -410,7 +416,7 @@ func (e *external) noteStub(m Volume) {
 	}
 	all := v.stub.volumes()
 	if len(all) == 0 {
-		v.Lost, v.Message = true, fmt.Sprintf("VM %d, which was made with the disk, does not have it"+newVolume, v.stub.VMID)
+		v.Lost, v.LostAt, v.Message = true, e.Now().Unix(), fmt.Sprintf("VM %d, which was made with the disk, does not have it"+newVolume, v.stub.VMID)
 		v.Volume = fmt.Sprintf("%s:vm-%d-disk-0", e.storageFor(m), v.stub.VMID)
 		return
 	}

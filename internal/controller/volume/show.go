@@ -66,6 +66,7 @@ const (
 	eventMoved         event.Reason = "Moved"
 	eventFailed        event.Reason = "Failed"
 	eventLost          event.Reason = "Lost"
+	eventRecovered     event.Reason = "Recovered"
 	eventRetained      event.Reason = "Retained"
 	eventOvercommitted event.Reason = "StorageOvercommitted"
 )
@@ -119,6 +120,9 @@ func (e *external) observation(m Volume) {
 	v, o := e.view, m.Observation()
 	kept, size := persisted().Copy(m, o.Annotations), o.Size
 	*o = v1alpha1.VolumeObservation{Volume: v.Volume, Cluster: v.cluster, Machine: v.MachineName, Difference: v.difference, Annotations: kept}
+	if v.found != nil {
+		o.Found = &v.found.VolumeFound
+	}
 	if v.VMID != 0 && v.stub != nil {
 		o.StubVMID = ptr.To(int32(v.VMID)) //nolint:gosec // No VMID is that large.
 	}

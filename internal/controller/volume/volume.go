@@ -21,6 +21,7 @@ limitations under the License.
 //   - look.go: what is there, and claims.go: which Machines list the Volume.
 //   - adopt.go: disks that somebody else has made, and use.go: VMs that use a disk which they do not have.
 //   - capacity.go: whether the storage has room.
+//   - recover.go: disks that were lost and are there again.
 //   - change.go: the calls that make, hand over, grow and destroy.
 //   - show.go: status and conditions.
 //
@@ -71,6 +72,7 @@ type Client interface {
 	VMIDTaken(ctx context.Context, vmid int) (bool, error)
 	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
 	Status(ctx context.Context, ref proxmox.Ref) (proxmox.Status, error)
+	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
 	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
 	Create(ctx context.Context, ref proxmox.Ref, p proxmox.Params) (proxmox.UPID, error)
 	Configure(ctx context.Context, ref proxmox.Ref, change proxmox.Change) error

@@ -1,0 +1,113 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package volume
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// recoverLost shows a disk that is there again under the name of one that was lost, and takes it for the Volume's with consent to just that
+// disk. It returns the problem that keeps it from that. PVE gives a name that is free to the next disk of the VM, so that nothing is taken
+// without somebody's word. Nothing is written in PVE.
+func (e adoption) recoverLost(ctx context.Context, m Volume) (*kind.Problem, error) {
+	v := e.view
+	if !v.Lost || v.Handover != nil || v.Begun != 0 || meta.WasDeleted(m) {
+		return nil, nil
+	}
+	owner, err := e.find(ctx, m)
+	if v.found == nil || err != nil {
+		return nil, err
+	}
+	if ptr.Deref(m.Parameters().RecoverLost, "") != v.found.Checksum || !kind.MayChange(m) {
+		v.hint = v.found.words()
+		return nil, nil
+	}
+	if p, err := e.unusedBut(ctx, m, v.Volume, owner); p != nil || err != nil {
+		return p, err
+	}
+	if err := e.takeStub(ctx, m, owner); err != nil {
+		return nil, err
+	}
+	e.Event(m, event.Normal(eventRecovered, fmt.Sprintf("disk %s, %s of VM %d, is this resource's again", v.Volume, v.found.Device, owner.VMID)))
+	v.Holder, v.Lost, v.LostAt, v.Message, v.Adopted, v.found = owner.holder(), false, 0, "", true, nil
+	return nil, e.save(ctx, m)
+}
+
+// A found disk has the name of the one that was lost.
+type found struct{ v1alpha1.VolumeFound }
+
+// words for somebody who is to decide whether it is the same.
+func (f *found) words() string {
+	which := "another one than had it"
+	if f.SameVM {
+		which = "the one that had it"
+	}
+	return fmt.Sprintf("; a disk by this name is there again, with %s, as %s of VM %d, which is %s: if it is this Volume's, set recoverLost to %s",
+		proxmox.Size(f.Size), f.Device, f.VMID, which, f.Checksum)
+}
+
+// find finds the disk, and the VM that has it: one that is attached to nothing but the stub VM, that its storage lists, and on whose VM nothing works.
+func (e adoption) find(ctx context.Context, m Volume) (*vm, error) {
+	v := e.view
+	owner, p, err := e.ownerOf(ctx, m, v.Volume)
+	if p != nil || err != nil {
+		return nil, err
+	}
+	if err := e.readBusy(ctx, owner); err != nil {
+		return nil, err
+	}
+	device := owner.unused(v.Volume)
+	if v.isStub(owner) && device == "" {
+		device = owner.attached(v.Volume)
+	}
+	if device == "" || owner.attached(v.Volume) != "" && !v.isStub(owner) || owner.waits() != nil {
+		return nil, nil
+	}
+	all, err := e.client.Volumes(ctx, owner.Node, storageOf(v.Volume), "images")
+	i := slices.IndexFunc(all, func(x proxmox.Volume) bool { return x.ID == v.Volume })
+	if err != nil || i < 0 {
+		return nil, err
+	}
+	v.found = &found{v1alpha1.VolumeFound{
+		VMID: int32(owner.VMID), Device: device, SameVM: v.holds(owner), Size: all[i].Size, //nolint:gosec // No VMID is that large.
+		Checksum: checksumOf(m.GetUID(), v.Volume, v.LostAt, owner.VMID, owner.holder(), all[i].Size),
+	}}
+	return owner, nil
+}
+
+// checksumOf what a consent is to.
+func checksumOf(parts ...any) string {
+	var text []string
+	for _, part := range parts {
+		text = append(text, fmt.Sprintf("%q", fmt.Sprint(part)))
+	}
+	sum := sha256.Sum256([]byte(strings.Join(text, " ")))
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
