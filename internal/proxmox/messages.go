@@ -34,7 +34,7 @@ var (
 
 	reAlreadyExists = regexp.MustCompile(`\b(VM|CT) \d+ already exists|config file already exists|atomic file '[^']*/\d+\.conf' failed: File exists`)
 	reLocked        = regexp.MustCompile(`\b(VM|CT) is locked\b|can't lock file '[^']*'|cfs-lock '[^']*' error: got |got lock (request )?timeout`)
-	reLockTimeout   = regexp.MustCompile(`can't lock file '[^']*' - got timeout`)
+	reLockTimeout   = regexp.MustCompile(`can't lock file '/var/lock/qemu-server/lock-\d+\.conf' - got timeout`)
 	reNotShutDown   = regexp.MustCompile(`^VM quit/powerdown failed - got timeout|: VM quit/powerdown failed - got timeout`)
 	reDigest        = regexp.MustCompile(`checksum mismatch \(|detected modified configuration`)
 	reRunning       = regexp.MustCompile(`\b(VM|CT) \d+ (is|already) running|if (VM|CT) is running`)
@@ -171,8 +171,8 @@ func IsAlreadyExists(err error) bool { return says(err, reAlreadyExists) }
 // is locked by something else that runs.
 func IsLocked(err error) bool { return says(err, reLocked) }
 
-// IsLockTimeout reports whether something else held the lock of the VM's configuration file
-// for as long as PVE waits for it, which is 10 seconds.
+// IsLockTimeout reports whether something else held the lock of a VM's configuration file
+// for as long as PVE waits for it, which is 10 seconds at most.
 func IsLockTimeout(err error) bool { return says(err, reLockTimeout) }
 
 // IsShutdownTimeout reports whether a guest has not shut down in the time that the request gave

@@ -17,6 +17,7 @@ limitations under the License.
 package tasktrack
 
 import (
+	"slices"
 	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -26,16 +27,35 @@ import (
 // the VM, or has rolled it back to a snapshot with memory: it cleans up.
 const LockHeld = 30 * time.Second
 
-// lockWait is the time in which a VM's lock was held, as far as was seen.
-type lockWait struct{ first, last time.Time }
+// HoldsLock says that PVE does.
+const HoldsLock = "Proxmox VE holds the lock of the VM, as it does for up to 30 seconds after a stop or a rollback"
 
-// Seen notes that the lock is held, and returns since when.
-func (w *lockWait) Seen(now time.Time) time.Duration {
-	if w.last.IsZero() || now.Sub(w.last) > LockHeld {
-		w.first = now
+// lockRetry is how long what got no lock is left alone: PVE itself waits for the lock then.
+const lockRetry = 5 * time.Second
+
+// A LockWait is the time in which a VM's lock was held, as far as was seen.
+type LockWait struct {
+	// First and Last are when the lock was seen to be held, first and last.
+	First time.Time `json:"first,omitzero"`
+	Last  time.Time `json:"last,omitzero"`
+}
+
+// Waits reports whether an error says that PVE holds the VM's lock, and has not held it for longer than it does to
+// clean up. What got no lock has done nothing.
+func (w *LockWait) Waits(err error, now time.Time) bool {
+	if !proxmox.IsLockTimeout(err) {
+		return false
 	}
-	w.last = now
-	return now.Sub(w.first)
+	if w.Last.IsZero() || now.Sub(w.Last) > LockHeld {
+		w.First = now
+	}
+	w.Last = now
+	return now.Sub(w.First) < LockHeld
+}
+
+// Rests reports whether what got no lock is not to be tried again yet.
+func (w LockWait) Rests(now time.Time) bool {
+	return w.Last.Sub(w.First) < LockHeld && now.Sub(w.Last) < lockRetry
 }
 
 // WaitsForLock reports whether an error says that PVE holds the VM's lock, and has not held it
@@ -46,5 +66,15 @@ func (t *Tracker) WaitsForLock(m Object, err error) bool {
 	}
 	t.records.Lock()
 	defer t.records.Unlock()
-	return t.records.Ensure(m).lock.Seen(t.now()) < LockHeld
+	return t.records.Ensure(m).lock.Waits(err, t.now())
+}
+
+// GotNoLock reports whether the last task, of one of these types, has done nothing because PVE held the VM's lock, and
+// nothing was asked for since that may have done it.
+func (t *Tracker) GotNoLock(m Object, types ...string) bool {
+	t.records.Lock()
+	defer t.records.Unlock()
+	r := t.records.Get(m)
+	return r != nil && !r.running && r.last.UPID == r.upid && slices.Contains(types, r.last.Type) && !r.outcomeUnknown.After(r.begun) &&
+		proxmox.IsLockTimeout(r.last.Err()) && t.now().Sub(r.lock.First) < LockHeld
 }

@@ -98,7 +98,7 @@ type record struct {
 	refusals map[string]refusal
 
 	// lock is when the lock of the VM was held.
-	lock lockWait
+	lock LockWait
 }
 
 // New returns a Tracker that knows no tasks.
@@ -134,6 +134,7 @@ func (t *Tracker) Ended(m Object, task proxmox.Task, err error) {
 func (t *Tracker) note(r *record, task proxmox.Task, err error) {
 	known := !r.running
 	r.running, r.last = false, task
+	r.lock.Waits(err, t.now())
 	r.restAfter(task, t.now())
 	switch {
 	case err == nil:
