@@ -28,6 +28,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
 // AnnotationRecord has what was done for a Volume, as JSON: which VM has its disk, and which is
@@ -76,6 +77,9 @@ type Record struct {
 
 	// Removing is true from before the stub VM is destroyed.
 	Removing bool `json:"removing,omitempty"`
+
+	// Lock is how long PVE was seen to hold the lock of a VM that has the disk, or is to get it.
+	Lock tasktrack.LockWait `json:"lock,omitzero"`
 
 	// Failures in a row, when the last of them was seen, in seconds, and what it was.
 	Failures int    `json:"failures,omitempty"`

@@ -120,7 +120,7 @@ func liftable(m Backup, r *record) bool { return r.Guarded && m.Parameters().Pro
 // Delete starts to remove the backup, if it is proven to be this resource's.
 func (e *external) Delete(ctx context.Context, m Backup) (managed.ExternalDelete, error) {
 	none := managed.ExternalDelete{}
-	m.SetConditions(e.Deleting(e.view.problem, e.view.record.Message).WithObservedGeneration(m.GetGeneration()))
+	e.ShowDeleting(m, e.view.problem, e.view.record.Message)
 	v, r := e.view, e.view.record
 	if v.volume == nil || v.action != keep || retains(m) {
 		return none, nil

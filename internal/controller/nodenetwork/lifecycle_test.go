@@ -165,6 +165,23 @@ func TestOneReload(t *testing.T) {
 	})
 }
 
+// TestNoQuorum changes the network of a node without quorum, which Proxmox VE takes: it is the node's alone. It is staged and applied once, as ever.
+func TestNoQuorum(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		l.Edit(func(st *state.State) { st.NoQuorum = true })
+		mg := l.Resource(1, bridge, nil)
+		applied(l, mg)
+		if n := reloads(l); n != 1 || !inForce(l, "vmbr9") {
+			l.Errorf("want it applied once, got %d reloads", n)
+		}
+		l.Edit(func(st *state.State) { st.NoQuorum = false })
+		applied(l, mg)
+		if n := reloads(l); n != 1 {
+			l.Errorf("want nothing done again, got %d reloads", n)
+		}
+	})
+}
+
 // TestStagedByOthers leaves alone what others have staged until there is consent to just that.
 func TestStagedByOthers(t *testing.T) {
 	lives(t, func(l *configtest.Life) {

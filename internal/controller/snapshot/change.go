@@ -103,12 +103,21 @@ func (e *external) Update(ctx context.Context, m Snapshot) (managed.ExternalUpda
 	err := e.client.DescribeSnapshot(ctx, v.ref(), v.name, ptr.Deref(m.Parameters().Description, ""))
 	e.inventory.InvalidateGuest(v.target.VMID)
 	if err != nil {
-		return none, err
+		return none, e.waitForLock(ctx, m, err)
 	}
 	e.Event(m, event.Normal(eventDescribed, "the description of snapshot "+v.name+" is changed"))
 	m.Observation().Difference = nil
 	m.SetConditions(kind.UpToDate(nil, v.problems...).WithObservedGeneration(m.GetGeneration()))
 	return none, nil
+}
+
+// waitForLock returns the error of a call as a wait if PVE holds the lock of the VM for a moment.
+func (e *external) waitForLock(ctx context.Context, m Snapshot, err error) error {
+	if !e.view.record.Lock.Waits(err, e.Now()) {
+		return err
+	}
+	m.SetConditions(kind.UpToDate(e.view.difference, target.HeldLock("changed")).WithObservedGeneration(m.GetGeneration()))
+	return errors.Join(kind.Wait(err), e.save(ctx, m))
 }
 
 // stillThere reads the VM and its snapshots now, and reports whether the snapshot is there

@@ -19,6 +19,7 @@ package snapshot
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -113,6 +114,8 @@ func (r *record) decide(s state, now, generation int64) decision {
 		return r.decideLost(s, now)
 	case s.entry != nil:
 		return r.decideThere(s)
+	case r.Lock.Rests(time.Unix(now, 0)):
+		return because(wait, target.HeldLock("taken"))
 	case target.Rests(r.Failures, now, generation, firstRetry):
 		return because(wait, r.failure())
 	}

@@ -326,7 +326,7 @@ func TestDenied(t *testing.T) {
 func TestTaskFails(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Inject(simulator.Fault{Task: "qmsnapshot", TaskExit: "unable to save VM state and RAM - No space left on device", Count: 1})
-		l.Inject(simulator.Fault{Task: "qmdelsnapshot", TaskExit: "can't lock file '/var/lock/qemu-server/lock-500.conf' - got timeout", Count: 1})
+		l.Inject(simulator.Fault{Task: "qmdelsnapshot", TaskExit: "unable to remove the volume: dataset is busy", Count: 1})
 		s := l.snapshot("s1", ofVMID)
 		l.Until(s, "the full storage is told", configtest.Says(s, xpv2.TypeReady, "StorageFull", "no space is left"))
 		l.Until(s, "it is taken", configtest.Settled(s))
@@ -339,6 +339,48 @@ func TestTaskFails(t *testing.T) {
 		}
 	})
 }
+
+// TestWaitsForLock has PVE hold the lock of the VM for a moment, as it does after a stop: that is a wait, and no failure is counted or told.
+func TestWaitsForLock(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		for _, task := range []string{"qmsnapshot", "qmdelsnapshot"} {
+			l.Inject(simulator.Fault{Task: task, TaskExit: noLock, Count: 2})
+		}
+		s := l.snapshot("s1", ofVMID+"description: one")
+		l.Until(s, "the lock is waited for", configtest.Says(s, xpv2.TypeReady, "Locked", "holds the lock of the VM", "taken then"))
+		if strings.Contains(s.GetAnnotations()[kind.AnnotationSnapshot], "failures") {
+			l.Error("no failure is counted")
+		}
+		l.Until(s, "it is taken", configtest.Settled(s))
+		l.Inject(simulator.Fault{Method: http.MethodPut, Path: "/nodes/pve1/qemu/500/snapshot/s1/config", Status: 500, Message: noLock, Count: 1})
+		l.ChangeSpec(s, func() { s.Parameters().Description = new("two") })
+		l.Until(s, "the lock is waited for", configtest.Says(s, kind.TypeUpToDate, "Locked", "holds the lock of the VM"))
+		if synced := s.GetCondition(xpv2.TypeSynced); synced.Status != corev1.ConditionTrue {
+			l.Errorf("a wait is no error, got %s", synced.Message)
+		}
+		l.Until(s, "it is changed", configtest.Settled(s))
+		l.StartDelete(s)
+		l.Until(s, "the lock is waited for", configtest.Says(s, xpv2.TypeReady, "Deleting", "holds the lock of the VM", "removed then"))
+		l.Delete(s)
+		if len(l.snapshots()) > 0 {
+			l.Error("the removal is tried again")
+		}
+		if w := l.Writes(); len(w) != 8 {
+			l.Errorf("want three calls to take it, two to change it and three to remove it, got %v", w)
+		}
+	})
+}
+
+// TestLockStays has something hold the lock of the VM for longer: that is told.
+func TestLockStays(t *testing.T) {
+	l := here(t)
+	l.Inject(simulator.Fault{Task: "qmsnapshot", TaskExit: noLock})
+	s := l.snapshot("s1", ofVMID)
+	l.Until(s, "it is a failure after half a minute", configtest.Says(s, xpv2.TypeReady, "Locked", "could not be taken", "is locked by something else"))
+}
+
+// noLock is how a task of VM 500 ends that did not get the lock of its file.
+const noLock = "can't lock file '/var/lock/qemu-server/lock-500.conf' - got timeout"
 
 // TestFullStorage has the storage for the memory be full: that is told, nothing is left, and the snapshot is taken once there is room.
 func TestFullStorage(t *testing.T) {

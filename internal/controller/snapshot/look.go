@@ -234,12 +234,7 @@ func (e *external) note(ctx context.Context, m Snapshot, s state) (bool, error) 
 	case settle:
 		return e.settle(ctx, m, s)
 	case fail:
-		problem, message := proxmox.SnapshotExists, "another snapshot of the VM has the name: set another name, or adopt that snapshot"
-		if s.task != nil {
-			problem, message = proxmox.SnapshotFailure(s.task.Err())
-		}
-		r.fail(e.Now().Unix(), m.GetGeneration(), string(problem), message)
-		e.Event(m, event.Warning(eventFailed, errors.New(message)))
+		e.noteFailure(m, s.task)
 	case forget:
 		r.Task = ""
 	case lose:
@@ -248,6 +243,22 @@ func (e *external) note(ctx context.Context, m Snapshot, s state) (bool, error) 
 		return false, nil
 	}
 	return true, e.save(ctx, m)
+}
+
+// noteFailure notes that the snapshot was not taken. A task that got no lock of the VM, which PVE holds for a moment, has done
+// nothing.
+func (e *external) noteFailure(m Snapshot, t *proxmox.Task) {
+	r := e.view.record
+	problem, message := proxmox.SnapshotExists, "another snapshot of the VM has the name: set another name, or adopt that snapshot"
+	if t != nil && r.Lock.Waits(t.Err(), e.Now()) {
+		r.undo()
+		return
+	}
+	if t != nil {
+		problem, message = proxmox.SnapshotFailure(t.Err())
+	}
+	r.fail(e.Now().Unix(), m.GetGeneration(), string(problem), message)
+	e.Event(m, event.Warning(eventFailed, errors.New(message)))
 }
 
 // settle notes that the snapshot is there, unless an older resource stands for it.
@@ -261,7 +272,7 @@ func (e *external) settle(ctx context.Context, m Snapshot, s state) (bool, error
 		r.Consistency = e.consistency(ctx, s)
 	}
 	r.Done, r.Gone, r.Task, r.Before = true, false, "", nil
-	r.Failures = kind.Failures{}
+	r.Failures, r.Lock = kind.Failures{}, tasktrack.LockWait{}
 	r.Time, r.Memory, r.Size = entry.Time.Unix(), entry.Memory, e.sizeOf(ctx)
 	e.Event(m, event.Normal(eventTaken, "snapshot "+r.Name+" is taken"))
 	return true, e.save(ctx, m)

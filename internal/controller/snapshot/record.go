@@ -22,6 +22,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
 // A record is what was done for a Snapshot. It is kept as an annotation, of which the status
@@ -64,6 +65,9 @@ type record struct {
 	// Removal is the task that removes the snapshot.
 	Removal proxmox.UPID `json:"removal,omitempty"`
 
+	// Lock is how long PVE was seen to hold the lock of the VM.
+	Lock tasktrack.LockWait `json:"lock,omitzero"`
+
 	// Failures to take it.
 	kind.Failures
 }
@@ -84,9 +88,12 @@ func (r *record) String() string { return kind.RecordText(r) }
 // made reports whether there is a snapshot of this record in PVE, or may be one.
 func (r *record) made() bool { return r.Begun != 0 || r.Done }
 
+// undo notes that an attempt has done nothing.
+func (r *record) undo() { r.Begun, r.Task, r.Before = 0, "", nil }
+
 // fail notes that an attempt has failed, after which nothing is there.
 func (r *record) fail(now, generation int64, problem, message string) {
-	r.Begun, r.Task, r.Before = 0, "", nil
+	r.undo()
 	r.Fail(now, generation, problem, message)
 }
 

@@ -74,7 +74,7 @@ func (v *view) leaves() bool {
 func (e *external) removing(ctx context.Context, m Snapshot) (bool, error) {
 	r := e.view.record
 	if r.Removal == "" {
-		return false, nil
+		return e.rests(), nil
 	}
 	t, err := target.Task(ctx, e.client, r.Removal)
 	if err != nil {
@@ -85,19 +85,28 @@ func (e *external) removing(ctx context.Context, m Snapshot) (bool, error) {
 		return true, nil
 	}
 	r.Removal, r.Message = "", ""
-	if t != nil && !t.OK() {
+	if t != nil && !t.OK() && !r.Lock.Waits(t.Err(), e.Now()) {
 		_, r.Message = proxmox.SnapshotFailure(t.Err())
 		e.Event(m, event.Warning(target.EventRemovalFailed, errors.New(r.Message)))
 	}
 	e.inventory.InvalidateGuest(e.view.target.VMID)
-	return false, e.save(ctx, m)
+	return e.rests(), e.save(ctx, m)
+}
+
+// rests reports whether the removal waits since PVE held the lock of the VM a moment ago.
+func (e *external) rests() bool {
+	if !e.view.record.Lock.Rests(e.Now()) {
+		return false
+	}
+	e.view.decision = because(wait, target.HeldLock("removed"))
+	return true
 }
 
 // Delete starts to remove the snapshot, if it is proven to be this resource's and nothing
 // else works on the VM.
 func (e *external) Delete(ctx context.Context, m Snapshot) (managed.ExternalDelete, error) {
 	none := managed.ExternalDelete{}
-	m.SetConditions(e.Deleting(e.view.problem, e.view.record.Message).WithObservedGeneration(m.GetGeneration()))
+	e.ShowDeleting(m, e.view.problem, e.view.record.Message)
 	v := e.view
 	if v.guest == nil || v.entry == nil || v.action == wait {
 		return none, nil

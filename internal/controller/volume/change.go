@@ -64,17 +64,21 @@ func (e *external) Delete(ctx context.Context, m Volume) (managed.ExternalDelete
 		return managed.ExternalDelete{}, nil
 	}
 	v := e.view
-	deleting := e.Deleting(v.problem, v.Message)
-	m.SetConditions(deleting.WithObservedGeneration(m.GetGeneration()))
-	if deleting.Message != "" { // The reconciler sets Ready anew, with the words of UpToDate.
-		waits := kind.UpToDate(nil, kind.Problem{Reason: xpv2.ReasonDeleting, Message: deleting.Message})
-		m.SetConditions(waits.WithObservedGeneration(m.GetGeneration()))
-	}
+	e.ShowDeleting(m, v.problem, v.Message)
 	return managed.ExternalDelete{}, e.act(ctx, m)
 }
 
-// act carries out what was decided.
+// act carries out what was decided. A call that gets no lock of a VM, which PVE holds for a moment, is a wait.
 func (e *external) act(ctx context.Context, m Volume) error {
+	err := e.perform(ctx, m)
+	if err == nil || !e.view.Lock.Waits(err, e.Now()) {
+		return err
+	}
+	return errors.Join(kind.Wait(err), e.save(ctx, m))
+}
+
+// perform what was decided.
+func (e *external) perform(ctx context.Context, m Volume) error {
 	v := e.view
 	if v.problem != nil {
 		return nil
@@ -372,7 +376,7 @@ func (e *external) begun(ctx context.Context, m Volume, u proxmox.UPID, err erro
 		return e.save(ctx, m)
 	}
 	v.Handover.Begun = 0
-	if _, waits := proxmox.Waiting(err); !waits && !proxmox.IsDigestMismatch(err) {
+	if _, waits := proxmox.Waiting(err); !waits && !proxmox.IsDigestMismatch(err) && !v.Lock.Waits(err, e.Now()) {
 		e.fail(m, words(err, v.from.VMID))
 	}
 	return errors.Join(err, e.save(ctx, m))

@@ -22,10 +22,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
@@ -292,8 +294,11 @@ func (s *state) decideRemoval() *decision {
 // backoff in seconds after so many failures.
 func backoff(failures int) int64 { return int64(min(10<<min(failures, 10), 600)) }
 
-// rested is the decision, or else to wait after a failure.
+// rested is the decision, or else to wait after a failure, or for a lock that PVE holds for a moment.
 func (s *state) rested(d *decision) *decision {
+	if s.Lock.Rests(time.Unix(s.now, 0)) {
+		return &decision{action: wait, problem: new(target.HeldLock("tried again"))}
+	}
 	if s.Failures > 0 && s.now < s.FailedAt+backoff(s.Failures) {
 		return because(wait, reasonFailed, "%s", s.Message)
 	}

@@ -39,6 +39,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/volume"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
 const onLVM = "size: 2G\nstorage: local-lvm\n"
@@ -342,6 +343,69 @@ func TestSnapshot(t *testing.T) {
 	}
 	l.ended(l.root.RemoveSnapshot(l.Context(), ref(m), "s1"))
 	l.until("the Machine is gone, and the disk is not", func() bool { return !l.read(m) && l.unbound(v)() })
+}
+
+// TestNoQuorum has the cluster lose its quorum: nothing is made or handed over meanwhile, that is told, and it is done once afterwards.
+func TestNoQuorum(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		quorate := func(is bool) { l.pve.Edit(func(s *simulator.State) { s.NoQuorum = !is }) }
+		m := l.machine("a")
+		l.until("the Machine is there", configtest.Settled(m))
+		before := l.left()
+		quorate(false)
+		v := l.volume("data", onLVM)
+		l.until("it is told", configtest.Says(v, xpv2.TypeSynced, "ReconcileError", "no quorum"))
+		if now := l.left(); !slices.Equal(now, before) {
+			l.Errorf("nothing is made, got %v", now)
+		}
+		quorate(true)
+		l.until("the disk is made", l.unbound(v))
+		disks := len(l.disks())
+		quorate(false)
+		l.lists(m, "data")
+		l.until("it is told", configtest.Says(v, xpv2.TypeReady, "Failed", "Permission denied"))
+		quorate(true)
+		l.until("the Machine has the disk", l.bound(v, m))
+		if n := len(l.disks()); n != disks {
+			l.Errorf("want one disk handed over, got %d instead of %d", n, disks)
+		}
+	})
+}
+
+// noLock is how Proxmox VE fails while something holds the lock of a VM's file.
+const noLock = "can't lock file '/var/lock/qemu-server/lock-10000.conf' - got timeout"
+
+// TestWaitsForLock has PVE hold the lock of a VM for a moment, as it does after a stop: that is a wait, of a call as of a task, and no failure.
+func TestWaitsForLock(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		fault  simulator.Fault
+	}{
+		"Task": {reason: "The task has done nothing.", fault: simulator.Fault{Task: "qmmove", TaskExit: noLock}},
+		"Call": {reason: "The call has done nothing.", fault: simulator.Fault{Method: http.MethodPost, Path: "/nodes/*/qemu/*/move_disk", Status: 500, Message: noLock}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := here(t)
+			v, m := l.volume("data", onLVM), l.machine("a")
+			l.until("the disk is there", func() bool { return l.unbound(v)() && configtest.Settled(m)() })
+			stub := l.stub(v).VMID
+			tc.fault.Count = 2
+			l.pve.Inject(tc.fault)
+			l.lists(m, "data")
+			l.until("the lock is waited for", configtest.Says(v, xpv2.TypeReady, "Locked", "holds the lock of the VM"))
+			if c := v.GetCondition(xpv2.TypeSynced); c.Status != corev1.ConditionTrue {
+				t.Errorf("%s\nwant no error, got %s", tc.reason, c.Message)
+			}
+			if record := v.GetAnnotations()[volumeref.AnnotationRecord]; strings.Contains(record, "failures") {
+				t.Errorf("%s\nwant no failure counted, got %s", tc.reason, record)
+			}
+			l.until("the Machine has the disk", l.bound(v, m))
+			if n := l.count("POST /nodes/pve1/qemu/" + strconv.Itoa(stub) + "/move_disk"); n != 3 {
+				t.Errorf("%s\nwant it given three times, got %d", tc.reason, n)
+			}
+		})
+	}
 }
 
 // TestAdopted takes over an unused disk of a VM of somebody else, and nothing that is not one.

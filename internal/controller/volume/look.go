@@ -35,6 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
@@ -428,7 +429,7 @@ func (e *external) noteStub(m Volume) {
 func (e *external) noteArrival(m Volume) {
 	v, h := e.view, e.view.Handover
 	v.Volume, v.Holder, v.Handover = v.arrived(), h.Holder, nil
-	v.Failures, v.FailedAt, v.Message = 0, 0, ""
+	v.Failures, v.FailedAt, v.Message, v.Lock = 0, 0, "", tasktrack.LockWait{}
 	if h.Storage != "" {
 		e.Event(m, event.Normal(eventMoved, fmt.Sprintf("the disk is on storage %s, as %s", h.Storage, v.Volume)))
 	} else {
@@ -444,9 +445,11 @@ func (e *external) noteEnd(m Volume) {
 	refused := v.Handover != nil && v.Handover.Begun == 0
 	switch {
 	case v.task != nil && !v.task.OK():
-		e.fail(m, v.task.Err().Error())
+		if err := v.task.Err(); !v.Lock.Waits(err, e.Now()) {
+			e.fail(m, err.Error())
+		}
 	case !refused:
-		v.Failures, v.FailedAt, v.Message = 0, 0, ""
+		v.Failures, v.FailedAt, v.Message, v.Lock = 0, 0, "", tasktrack.LockWait{}
 	}
 	if v.foreign && !v.Made() || v.foreign && v.Begun != 0 {
 		e.inventory.BlockVMID(v.VMID)

@@ -198,8 +198,19 @@ func ShowError(m resource.Managed, err error) {
 	m.SetConditions(ready.WithObservedGeneration(m.GetGeneration()), upToDate.WithObservedGeneration(m.GetGeneration()))
 }
 
-// Deleting is the condition Ready of a resource that is deleted, with what that waits for: a problem, or a removal that has failed.
-func (p Parts[T]) Deleting(problem *kind.Problem, failure string) xpv2.Condition {
+// ShowDeleting shows that a resource is being deleted, with what that waits for: a problem, or a removal that has failed. The reconciler sets Ready anew,
+// with the words of UpToDate.
+func (p Parts[T]) ShowDeleting(m T, problem *kind.Problem, failure string) {
+	deleting := p.deleting(problem, failure)
+	m.SetConditions(deleting.WithObservedGeneration(m.GetGeneration()))
+	if deleting.Message != "" {
+		waits := kind.UpToDate(nil, kind.Problem{Reason: xpv2.ReasonDeleting, Message: deleting.Message})
+		m.SetConditions(waits.WithObservedGeneration(m.GetGeneration()))
+	}
+}
+
+// deleting is the condition Ready of a resource that is deleted.
+func (p Parts[T]) deleting(problem *kind.Problem, failure string) xpv2.Condition {
 	c := xpv2.Deleting()
 	switch {
 	case problem != nil:

@@ -38,6 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
@@ -165,6 +166,11 @@ func Locked(ctx context.Context, in Inventory, vmid int, config qemu.Config) (*k
 		return &kind.Problem{Reason: ReasonLocked, Message: fmt.Sprintf("another task of Proxmox VE works on VM %d, and is waited for", vmid)}, nil
 	}
 	return nil, err
+}
+
+// HeldLock is the problem that PVE holds the lock of a VM for a moment, after which what the resource stands for is taken, say.
+func HeldLock(done string) kind.Problem {
+	return kind.Problem{Reason: ReasonLocked, Message: tasktrack.HoldsLock + ": it is " + done + " then"}
 }
 
 // Rests reports whether an attempt that failed is not to be repeated yet, as kind.Failures has it. What waits for a lock is repeated soon.
