@@ -27,6 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
@@ -97,8 +98,20 @@ func (a *Act) Refuse(ctx context.Context, why string) error {
 	return a.Keep(ctx)
 }
 
+// WaitsForLock forgets a call that has done nothing, for the error of it or of its task says that PVE holds the VM's lock: it is
+// made again. It reports false for other errors, and once the lock is held for longer than PVE needs.
+func (a *Act) WaitsForLock(c *Call, err error) bool {
+	if !a.Record.Lock.Waits(err, a.Now) {
+		return false
+	}
+	*c = Call{}
+	a.Record.Enter(v1alpha1.ActPending, tasktrack.HoldsLock+": it is tried again", a.Now)
+	return true
+}
+
 // Once makes a call that is noted before. If its answer is lost, Settle finds out what became
-// of it. What PVE refuses has failed, with a sentence about it, and what waits for its turn was not sent.
+// of it. What PVE refuses has failed, with a sentence about it. What waits for its turn was not sent, and what did not get
+// the VM's lock has done nothing.
 func (a *Act) Once(
 	ctx context.Context, c *Call, taskType string, sentence func(error) string, do func() (proxmox.UPID, error),
 ) (proxmox.UPID, error) {
@@ -118,6 +131,9 @@ func (a *Act) Once(
 	if _, waits := proxmox.Waiting(err); waits {
 		*c = Call{}
 		r.Enter(v1alpha1.ActPending, "", a.Now)
+		return "", errors.Join(err, a.Keep(ctx))
+	}
+	if a.WaitsForLock(c, err) {
 		return "", errors.Join(err, a.Keep(ctx))
 	}
 	if err != nil {

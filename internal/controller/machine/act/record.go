@@ -31,6 +31,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
 // A Record is what was done for the request of one token. It is written before each call that it
@@ -61,6 +62,9 @@ type Record struct {
 
 	// Call is the call that throws data away.
 	Call Call `json:"call,omitzero"`
+
+	// Lock is how long PVE was seen to hold the lock of the VM.
+	Lock tasktrack.LockWait `json:"lock,omitzero"`
 
 	// Used are digests of earlier tokens for which anything was done, the latest last.
 	Used []string `json:"used,omitempty"`

@@ -132,7 +132,8 @@ func (a *restoring) settle(ctx context.Context) error {
 	return a.Settle(ctx, act.End{}, act.End{Type: restore.TaskType, Settle: a.settleRestore})
 }
 
-// settleRestore notes how the restore has ended.
+// settleRestore notes how the restore has ended. All that it does to the VM is done with the VM's lock (PVE::API2::Qemu, create_vm): one that
+// has not got it has done nothing.
 func (a *restoring) settleRestore(ctx context.Context, t *proxmox.Task) error {
 	r := a.Record
 	switch {
@@ -148,9 +149,12 @@ func (a *restoring) settleRestore(ctx context.Context, t *proxmox.Task) error {
 	if err != nil {
 		return err
 	}
-	if uuid := qemu.Config(read.Values).UUID(); !strings.EqualFold(uuid, a.UUID) {
+	switch config := qemu.Config(read.Values); {
+	case !strings.EqualFold(config.UUID(), a.UUID):
 		message += fmt.Sprintf("; VM %d has lost its configuration and the disks that the backup has: restore it with another token, from this backup or "+
 			"another one. Disks that the backup does not have are still on their storages", a.Ref.VMID)
+	case config["lock"] == "" && a.WaitsForLock(&r.Call, t.Err()):
+		return nil
 	}
 	r.Enter(v1alpha1.ActFailed, message, a.Now)
 	return nil

@@ -43,7 +43,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
@@ -333,6 +335,56 @@ func TestWaits(t *testing.T) {
 }
 
 // TestRestore shuts the VM down, makes a backup of it, and puts it back.
+// TestWaitsForLock has the call or its task get no lock of the VM, as PVE holds it for a moment after a stop: it is made again, since it has done nothing.
+func TestWaitsForLock(t *testing.T) {
+	const noLock = "can't lock file '/var/lock/qemu-server/lock-500.conf' - got timeout"
+	cases := map[string]struct {
+		reason string
+		fault  simulator.Fault
+		lock   string
+		held   bool
+		want   v1alpha1.MachineActState
+	}{
+		"Call": {
+			reason: "PVE locks the VM before it starts the task.", want: v1alpha1.ActPending,
+			fault: simulator.Fault{Method: http.MethodPost, Path: "/nodes/pve1/qemu", Status: 500, Message: "unable to restore VM 500 - " + noLock},
+		},
+		"Task":   {reason: "The task has done nothing.", want: v1alpha1.ActPending},
+		"Locked": {reason: "The task has left the VM locked.", lock: "create", want: v1alpha1.ActFailed},
+		"Held":   {reason: "The lock is held for longer than PVE needs.", held: true, want: v1alpha1.ActFailed},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			if tc.held {
+				at := l.kind.Now.Add(-tasktrack.LockHeld)
+				l.record.Lock = tasktrack.LockWait{First: at, Last: at}
+			}
+			if tc.fault.Count = 1; tc.fault.Status != 0 {
+				l.Inject(tc.fault)
+			}
+			l.Locks.Try(ref.VMID, engine.Exclusive)
+			if err := l.next(); err != nil && !proxmox.IsLockTimeout(err) {
+				t.Fatal(err)
+			}
+			l.Locks.Release(ref.VMID, engine.Exclusive)
+			if tc.lock != "" {
+				l.edit(func(g *simulator.Guest) { g.Config["lock"] = tc.lock })
+			}
+			l.settled()
+			if l.record.State != tc.want || l.record.Open() {
+				t.Errorf("%s\ngot %+v", tc.reason, l.record)
+			}
+			if tc.want == v1alpha1.ActFailed {
+				return
+			}
+			l.must(l.next())
+			l.settled()
+			l.is(v1alpha1.ActSucceeded, 2)
+		})
+	}
+}
+
 func TestRestore(t *testing.T) {
 	l := newLab(t)
 	l.started()

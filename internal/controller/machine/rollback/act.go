@@ -70,10 +70,11 @@ type rollback struct {
 	running  bool
 }
 
-// The types of the tasks.
+// The types of the tasks, and what locks the VM once a rollback has begun.
 const (
 	taskSnapshot = "qmsnapshot"
 	taskRollback = "qmrollback"
+	taskLock     = "rollback"
 )
 
 // next makes the next call for a request, and returns the task that it has started: of the
@@ -130,7 +131,12 @@ func (a *rollback) settle(ctx context.Context) error {
 	return a.Settle(ctx, act.End{Type: taskSnapshot, Settle: a.settleSafety}, act.End{Type: taskRollback, Settle: a.settleRollback})
 }
 
-// settleRollback notes how the rollback has ended.
+// seenSoon is how long after its call the end of a rollback has to be seen, so that nobody can have unlocked the VM since.
+const seenSoon = time.Minute
+
+// settleRollback notes how the rollback has ended. PVE takes the lock of the VM's file before it does anything, and again after
+// the disks have gone back (PVE::AbstractConfig, snapshot_rollback). In between the configuration is locked, and stays so if
+// the task fails then: one that has got no lock and has not left that has done nothing.
 func (a *rollback) settleRollback(ctx context.Context, t *proxmox.Task) error {
 	r := a.Record
 	switch {
@@ -146,7 +152,10 @@ func (a *rollback) settleRollback(ctx context.Context, t *proxmox.Task) error {
 	if err != nil {
 		return err
 	}
-	if lock := config.Values["lock"]; lock == "rollback" {
+	switch lock := config.Values["lock"]; {
+	case lock != taskLock && a.Now.Sub(time.Unix(r.Call.Begun, 0)) < seenSoon && a.WaitsForLock(&r.Call, t.Err()):
+		return nil
+	case lock == taskLock:
 		message += fmt.Sprintf("; VM %d stays locked (rollback), and some of its disks may have gone back: on its node, \"qm unlock %d\" lifts the lock",
 			a.Ref.VMID, a.Ref.VMID)
 	}
@@ -158,16 +167,21 @@ func (a *rollback) settleRollback(ctx context.Context, t *proxmox.Task) error {
 // anew, which loses nothing.
 func (a *rollback) settleSafety(ctx context.Context, t *proxmox.Task) error {
 	r := a.Record
-	if t != nil && !t.OK() {
-		r.Enter(v1alpha1.ActFailed, "the safety snapshot could not be taken: "+sentence(t.Err())+"; nothing was rolled back", a.Now)
-		return nil
-	}
 	tree, err := a.pve.SnapshotTree(ctx, a.Ref)
 	if err != nil {
 		return err
 	}
+	s := tree.Named(r.Safety)
+	switch {
+	case t == nil || t.OK():
+	case s == nil && a.WaitsForLock(&r.Taking, t.Err()):
+		return nil
+	default:
+		r.Enter(v1alpha1.ActFailed, "the safety snapshot could not be taken: "+sentence(t.Err())+"; nothing was rolled back", a.Now)
+		return nil
+	}
 	r.Enter(v1alpha1.ActPending, "", a.Now)
-	if s := tree.Named(r.Safety); s == nil || s.State != "" {
+	if s == nil || s.State != "" {
 		r.Taking = act.Call{}
 		return nil
 	}

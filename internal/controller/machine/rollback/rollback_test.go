@@ -30,6 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
 const (
@@ -462,6 +463,58 @@ func TestFails(t *testing.T) {
 			if n := len(l.calls()); n != 1 {
 				t.Errorf("%s\nit is called once, got %d", tc.reason, n)
 			}
+		})
+	}
+}
+
+// TestWaitsForLock has tasks get no lock of the VM, as PVE holds it for a moment: what has done nothing is done again, and nothing else is.
+func TestWaitsForLock(t *testing.T) {
+	const noLock = "can't lock file '/var/lock/qemu-server/lock-500.conf' - got timeout"
+	cases := map[string]struct {
+		reason string
+		task   string
+		exit   string
+		held   time.Duration
+		lock   string
+		want   v1alpha1.MachineActState
+	}{
+		"Rollback": {reason: "It has done nothing.", task: taskRollback, exit: noLock, want: v1alpha1.ActPending},
+		"Safety":   {reason: "It has taken nothing.", task: taskSnapshot, exit: noLock, want: v1alpha1.ActPending},
+		"Half":     {reason: "Disks may have gone back.", task: taskRollback, exit: noLock, lock: taskLock, want: v1alpha1.ActFailed},
+		"Late":     {reason: "Somebody may have unlocked the VM since.", task: taskRollback, exit: noLock, held: seenSoon, want: v1alpha1.ActFailed},
+		"Held":     {reason: "The lock is held for longer than Proxmox VE needs.", task: taskRollback, exit: noLock, held: 30 * time.Second, want: v1alpha1.ActFailed},
+		"OtherLock": {
+			reason: "The lock of a storage is taken while disks go back.", task: taskRollback,
+			exit: "can't lock file '/var/lock/pve-manager/pve-storage-local-lvm' - got timeout", want: v1alpha1.ActFailed,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l, q := newLab(t, "9.2"), back()
+			if tc.held == 30*time.Second {
+				l.act.Record.Lock = tasktrack.LockWait{First: l.act.Now, Last: l.act.Now}
+			}
+			q.Safety = tc.task == taskSnapshot
+			l.Inject(simulator.Fault{Task: tc.task, TaskExit: tc.exit, Count: 1})
+			l.must(l.next(q))
+			if tc.lock != "" {
+				l.edit(func(g *simulator.Guest) { g.Config["lock"] = tc.lock })
+			}
+			l.act.Now = l.act.Now.Add(tc.held)
+			l.settled()
+			if l.is(tc.want); tc.want != v1alpha1.ActPending {
+				return
+			}
+			if l.act.Record.Final() || l.act.Record.Open() || !strings.Contains(l.act.Record.Message, "holds the lock of the VM") {
+				t.Errorf("%s\ngot %+v", tc.reason, l.act.Record)
+			}
+			for range 2 {
+				if !l.act.Record.Final() {
+					l.must(l.next(q))
+					l.settled()
+				}
+			}
+			l.is(v1alpha1.ActSucceeded)
 		})
 	}
 }
