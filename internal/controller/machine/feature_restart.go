@@ -19,8 +19,6 @@ package machine
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"slices"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
@@ -53,7 +51,7 @@ func (e restartFeature) restart(m Machine, last restart.Request) restart.Decisio
 	if !e.planned.change.Empty() { // It may take back what is pending.
 		return restart.Decision{Reason: conditions.ReasonPendingChanges}
 	}
-	r := restart.Policy{Desired: e.planned.Desired}.Decide(e.vm, last, e.now())
+	r := restart.Policy{Desired: e.planned.Desired, GotNoLock: e.tasks.GotNoLock(m, restart.TaskTypes()...)}.Decide(e.vm, last, e.now())
 	if last.Changes == "" || last.Changes != r.Request.Changes {
 		return r
 	}
@@ -61,12 +59,8 @@ func (e restartFeature) restart(m Machine, last restart.Request) restart.Decisio
 		return restart.Decision{Reason: conditions.ReasonRestarting, Why: restart.UnderWay}
 	}
 	e.tasks.MarkShown(m)
-	if t, _ := e.tasks.Last(m); r.Reason == conditions.ReasonRestartFailed && !t.OK() && slices.Contains([]string{"qmreboot", "qmstop"}, t.Type) {
-		r.Why = fmt.Sprintf("the VM was not restarted: %s; %s", t.ExitStatus, r.Why)
-	} else if r.Reason == conditions.ReasonRestartFailed {
-		r.Why = "the VM was not restarted, although that was asked for; " + r.Why
-	}
-	return r
+	t, _ := e.tasks.Last(m)
+	return r.After(t)
 }
 
 // reboot restarts the VM for its pending changes.

@@ -243,6 +243,42 @@ func TestRestartFails(t *testing.T) {
 	b.wantRestart(t, "It is asked once more", conditions.ReasonRestarting, "", one, one, one)
 }
 
+// A request that has done nothing, because Proxmox VE held the VM's lock, is made again once that may be free. It is told as
+// a failure only after half a minute.
+func TestRestartWaitsForLock(t *testing.T) {
+	b := restartBench(t, func(*v1alpha1.MachineParameters) {})
+	one := "Reboot 10000 0s"
+	b.wantRestart(t, "The guest is asked", conditions.ReasonRestarting, "", one)
+	b.end(t, upid("pve1", "qmreboot", 10000), lockTimeout)
+	if s := b.reconcile(t.Context()); !waitsOnly(b, s) {
+		t.Errorf("the lock is waited for, got %v", s.err)
+	}
+	b.runOn(lockedRetry)
+	b.wantRestart(t, "It is asked again", conditions.ReasonRestarting, "", one, one)
+	b.end(t, upid("pve1", "qmreboot", 10000), lockTimeout)
+	b.runOn(tasktrack.LockHeld - lockedRetry)
+	b.wantRestart(t, "The lock is held for too long", conditions.ReasonRestarting, "", one, one)
+	b.runOn(defaultShutdown)
+	b.wantRestart(t, "That is told", conditions.ReasonRestartFailed, "can't lock file", one, one)
+}
+
+// defaultShutdown is how long Proxmox VE waits for a guest unless the call says so.
+const defaultShutdown = time.Minute
+
+// Whether a request was heard whose answer was lost is not known: it is not made again since the one before has got no lock.
+func TestRestartUnknownAfterLock(t *testing.T) {
+	b := restartBench(t, func(*v1alpha1.MachineParameters) {})
+	one := "Reboot 10000 0s"
+	b.wantRestart(t, "The guest is asked", conditions.ReasonRestarting, "", one)
+	b.end(t, upid("pve1", "qmreboot", 10000), lockTimeout)
+	b.runOn(lockedRetry)
+	b.errs["Reboot"] = proxmoxtest.LostAnswer(t)
+	b.wantRestart(t, "It is asked again", conditions.ReasonRestarting, "", one, one)
+	delete(b.errs, "Reboot")
+	b.runOn(lockedRetry)
+	b.wantRestart(t, "It may have been heard", conditions.ReasonRestarting, "", one, one)
+}
+
 // In each maintenance window the guest is asked anew.
 func TestRestartFailsInWindow(t *testing.T) {
 	b := restartBench(t, func(p *v1alpha1.MachineParameters) {

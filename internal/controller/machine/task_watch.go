@@ -121,6 +121,6 @@ func (e *external) waitForLock(m Machine, err error) error {
 	if !e.tasks.WaitsForLock(m, err) {
 		return err
 	}
-	conditions.AppendReady(m, "Proxmox VE holds the lock of the VM, as it does for up to 30 seconds after a stop or a rollback: the change is tried again")
+	conditions.AppendReady(m, tasktrack.HoldsLock+": the change is tried again")
 	return kind.Wait(err)
 }

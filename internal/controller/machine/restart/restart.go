@@ -24,6 +24,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -106,8 +107,26 @@ func (r Request) next(changes string, opened, now time.Time) Request {
 	return Request{Changes: changes, First: r.First, Last: now, Count: r.Count + 1}
 }
 
+// TaskTypes are those of the tasks that a request may start.
+func TaskTypes() []string { return []string{"qmreboot", "qmstop"} }
+
+// repeated returns the request as it is made again after it has done nothing. The time for the restart begins with the
+// first one that may have done something.
+func (r Request) repeated(now time.Time) Request {
+	if r.Last = now; r.Count <= 1 {
+		r.First = now
+	}
+	return r
+}
+
 // A Policy is what the spec says about restarts.
-type Policy struct{ qemu.Desired }
+type Policy struct {
+	qemu.Desired
+
+	// GotNoLock is true if the task of the last request has done nothing since PVE held the VM's lock, as it does for a
+	// moment. Then the request is made again.
+	GotNoLock bool
+}
 
 // A Decision is what is decided about a restart that pending changes require.
 type Decision struct {
@@ -160,6 +179,9 @@ func (p Policy) Decide(v *vmstate.VM, last Request, now time.Time) Decision {
 // again decides about a restart that was asked for in this maintenance window and was
 // not made.
 func (p Policy) again(last Request, now time.Time) Decision {
+	if p.GotNoLock {
+		return p.due(last.repeated(now))
+	}
 	asked := cmp.Or(p.requestTimeout(last.Last.Sub(last.First)), defaultShutdownTimeout)
 	ended := last.Last.Add(asked)
 	if now.Before(ended) && !last.Stopped {
@@ -223,6 +245,18 @@ func fingerprint(pending []proxmox.PendingValue) string {
 		fmt.Fprintf(h, "%q %q %q %d\n", p.Key, ptr.Deref(p.Value, ""), ptr.Deref(p.Pending, ""), p.Delete)
 	}
 	return hex.EncodeToString(h.Sum(nil))[:16]
+}
+
+// After adds why the task of the last request has not restarted the VM, if that is so.
+func (r Decision) After(t proxmox.Task) Decision {
+	switch {
+	case r.Reason != conditions.ReasonRestartFailed:
+	case !t.OK() && slices.Contains(TaskTypes(), t.Type):
+		r.Why = fmt.Sprintf("the VM was not restarted: %s; %s", t.ExitStatus, r.Why)
+	default:
+		r.Why = "the VM was not restarted, although that was asked for; " + r.Why
+	}
+	return r
 }
 
 // Condition lists what a restart applies.

@@ -41,7 +41,7 @@ func spec(change func(*v1alpha1.MachineParameters)) Policy {
 	if change != nil {
 		change(p)
 	}
-	return Policy{qemu.Desired{MachineParameters: p}}
+	return Policy{Desired: qemu.Desired{MachineParameters: p}}
 }
 
 func pendingVM(change func(*vmstate.VM)) *vmstate.VM {
@@ -77,6 +77,7 @@ func TestDecide(t *testing.T) {
 		spec    func(*v1alpha1.MachineParameters)
 		vm      func(*vmstate.VM)
 		last    Request
+		noLock  bool
 		due     bool
 		hard    bool
 		count   int
@@ -156,6 +157,26 @@ func TestDecide(t *testing.T) {
 				p.RestartTimeoutSeconds, p.ShutdownTimeoutSeconds = new(int32(300)), new(int32(30))
 			},
 		},
+		"NoLock": {
+			reason: "A request that got no lock is made again as it was.", last: askedFor(1, 10*time.Second, nil), noLock: true,
+			due: true, count: 1, want: conditions.ReasonRestarting,
+		},
+		"NoLockLater": {
+			reason: "The time of the guest does not begin with a request that it did not hear.", spec: hardAfter(300), noLock: true, due: true, count: 1,
+			last: askedFor(1, 10*time.Second, nil), timeout: 5 * time.Minute, want: conditions.ReasonRestarting,
+		},
+		"NoLockHard": {
+			reason: "A stop that got no lock is made again as a stop.", spec: hardAfter(300), noLock: true, due: true, hard: true, count: 4,
+			last: askedFor(4, 10*time.Second, func(r *Request) { r.First, r.Stopped = now().Add(-6*time.Minute), true }), want: conditions.ReasonRestarting,
+		},
+		"NoLockClosed": {
+			reason: "Outside the window nothing is made again.", spec: window("0 9 * * *"), noLock: true, last: askedFor(1, 10*time.Second, nil),
+			want: conditions.ReasonRestartFailed, why: "opens at 2027-01-15T09:00:00Z",
+		},
+		"NoLockIneffective": {
+			reason: "A VM that was restarted meanwhile is left alone.", noLock: true, last: askedFor(1, 2*time.Hour, nil),
+			want: conditions.ReasonRestartIneffective, why: "is not repeated",
+		},
 		"Changed": {
 			reason: "Another change is another request.", due: true, count: 1, want: conditions.ReasonRestarting,
 			last: askedFor(3, time.Second, func(r *Request) { r.Changes = "other" }),
@@ -166,7 +187,9 @@ func TestDecide(t *testing.T) {
 			if tc.last.Changes != "" && tc.vm == nil && tc.want != conditions.ReasonRestartIneffective {
 				tc.vm = func(v *vmstate.VM) { v.Status.Uptime = 24 * time.Hour }
 			}
-			got := spec(tc.spec).Decide(pendingVM(tc.vm), tc.last, now())
+			policy := spec(tc.spec)
+			policy.GotNoLock = tc.noLock
+			got := policy.Decide(pendingVM(tc.vm), tc.last, now())
 			if got.Due != tc.due || got.Hard != tc.hard || got.Reason != tc.want || !strings.Contains(got.Why, tc.why) {
 				t.Errorf("%s Want due %t, hard %t, %s: %s, got %+v", tc.reason, tc.due, tc.hard, tc.want, tc.why, got)
 			}
