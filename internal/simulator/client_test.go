@@ -18,6 +18,7 @@ package simulator_test
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -37,6 +38,7 @@ type client struct {
 	t      *testing.T
 	server *simulator.Server
 	header map[string]string
+	node   string // the address of the node that is asked, if not the first one's
 }
 
 // answer is what came back.
@@ -52,7 +54,7 @@ type answer struct {
 }
 
 func (c *client) with(name, value string) *client {
-	out := &client{t: c.t, server: c.server, header: maps.Clone(c.header)}
+	out := &client{t: c.t, server: c.server, header: maps.Clone(c.header), node: c.node}
 	out.header[name] = value
 	return out
 }
@@ -85,7 +87,7 @@ func (c *client) do(request string, params ...string) answer {
 
 func (c *client) send(verb, path, kind, body string) answer {
 	c.t.Helper()
-	req, err := http.NewRequestWithContext(c.t.Context(), verb, c.server.URL()+"/api2/json"+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(c.t.Context(), verb, cmp.Or(c.node, c.server.URL())+"/api2/json"+path, strings.NewReader(body))
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -92,7 +92,7 @@ func (s *Server) controlRoutes() *http.ServeMux {
 		"POST faults":            s.addFault,
 		"DELETE faults":          func(*http.Request) (any, error) { s.ClearFaults(); return nil, nil },
 		"DELETE faults/{number}": s.removeFault,
-		"PUT nodes/{node}":       s.setOnline,
+		"PUT nodes/{node}":       s.setNode,
 		"PUT quorum":             s.setQuorum,
 		"PUT files/{node}/{storage}/{content}/{name}": s.putFile,
 		"POST reset": func(*http.Request) (any, error) { return nil, s.Reset() },
@@ -194,6 +194,11 @@ func boolean(r *http.Request, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	return only(values, name)
+}
+
+// only returns the one field of an object, which is true or false.
+func only(values map[string]string, name string) (bool, error) {
 	if on, err := strconv.ParseBool(values[name]); err == nil && len(values) == 1 {
 		return on, nil
 	}
@@ -231,15 +236,24 @@ func (s *Server) faultList() []map[string]any {
 	return out
 }
 
-func (s *Server) setOnline(r *http.Request) (any, error) {
-	online, err := boolean(r, "online")
+// setNode takes a node out of the cluster, or brings it back: as one that is off, or as one that is cut off from the others and runs on.
+func (s *Server) setNode(r *http.Request) (any, error) {
+	values, err := body(r)
 	if err != nil {
 		return nil, err
 	}
-	name, found := r.PathValue("node"), false
+	name, field := r.PathValue("node"), "online"
+	if values["cutOff"] != "" {
+		field = "cutOff"
+	}
+	on, err := only(values, field)
+	if err != nil {
+		return nil, err
+	}
+	found := false
 	s.Edit(func(st *state.State) {
 		if n := st.Nodes[name]; n != nil {
-			n.Offline, found = !online, true
+			n.CutOff, n.Offline, found = on && field == "cutOff", on == (field == "cutOff"), true
 		}
 	})
 	if !found {

@@ -228,6 +228,15 @@ func (s *Server) PowerOn(nodes ...string) {
 	})
 }
 
+// CutOff takes nodes from the network of the cluster. They run on and answer clients, by what they know: they have no quorum.
+func (s *Server) CutOff(nodes ...string) {
+	s.Edit(func(st *state.State) {
+		for _, name := range nodes {
+			st.Nodes[name].CutOff, st.Nodes[name].Offline = true, true
+		}
+	})
+}
+
 // watch runs fn on the state and lets the cluster notice which nodes have gone or come. The state must be held.
 func (s *Server) watch(fn func(*state.State), power bool) {
 	before, quorate := map[string]bool{}, !s.State.NoQuorum

@@ -17,6 +17,7 @@ limitations under the License.
 package simulator_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
@@ -58,8 +59,11 @@ func TestStorageDetails(t *testing.T) {
 			has: `"config":{"encryption-key":"{`,
 		},
 		{request: "GET /storage/b1", has: `"master-pubkey":"1"`},
-		{request: "GET /storage/b1", has: `"encryption-key":"`},
 	})
+	fingerprint := regexp.MustCompile(`"encryption-key":"[0-9a-f]{2}(:[0-9a-f]{2}){31}"`)
+	if got := c.ok("GET /storage/b1").Body; !fingerprint.MatchString(got) || strings.Contains(got, `data\`) {
+		t.Errorf("the key is told once, and its fingerprint then: %s", got)
+	}
 	for storage, size := range map[string]string{"tank": "1M", "thin": "4M", "local": "528K"} {
 		vmid := map[string]string{"tank": "301", "thin": "302", "local": "303"}[storage]
 		c.task("POST /nodes/pve1/qemu", "vmid="+vmid, "bios=ovmf", "efidisk0="+storage+":1,efitype=4m")

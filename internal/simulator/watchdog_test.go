@@ -29,10 +29,12 @@ func TestWatchdog(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		off    []string
+		cutOff bool
 		reset  bool
 	}{
 		"NoQuorum": {reason: "Alone it cannot renew its lock.", off: []string{"pve2", "pve3"}, reset: true},
 		"Quorum":   {reason: "With another one it can.", off: []string{"pve2"}},
+		"CutOff":   {reason: "The others have quorum, and it has none.", cutOff: true, reset: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -46,7 +48,9 @@ func TestWatchdog(t *testing.T) {
 				if g, _ := p.server.Guest(800); g.Power != state.Running {
 					t.Fatalf("the VM runs first, got %v", g.Power)
 				}
-				p.power(tc.off, false)
+				if p.power(tc.off, false); tc.cutOff {
+					p.server.CutOff("pve1")
+				}
 				var reset time.Time
 				look := func() {
 					p.server.Edit(func(st *state.State) { reset = st.Nodes["pve1"].Reset })
@@ -57,8 +61,9 @@ func TestWatchdog(t *testing.T) {
 				}
 				p.letPass(time.Minute)
 				look()
-				if g, _ := p.server.Guest(800); reset.IsZero() == tc.reset || (g.Power == state.Stopped) != tc.reset {
-					t.Errorf("\n%s\nwant it reset: %t, got it reset at %v and its VM %v", tc.reason, tc.reset, reset, g.Power)
+				g, _ := p.server.Guest(800)
+				if runs := g.Power != state.Stopped && g.Node == "pve1"; reset.IsZero() == tc.reset || runs == tc.reset {
+					t.Errorf("\n%s\nwant it reset: %t, got it reset at %v and its VM %v on %s", tc.reason, tc.reset, reset, g.Power, g.Node)
 				}
 			})
 		})

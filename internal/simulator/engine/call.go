@@ -37,9 +37,9 @@ type Call struct {
 	Who state.Identity
 	// local is the node that took the request, node the one that answers it.
 	Local, Node string
-	// offline is true when that node is off.
-	offline bool
-	target  *state.Node
+	// offline is true when that node is off, starting while it boots; left is when it went off.
+	offline, starting bool
+	left              time.Time
 	// stuck is true when the call waits in vain for a lock of the cluster.
 	stuck  bool
 	Method *schema.Method
@@ -104,13 +104,19 @@ func (c *Call) handle() (any, error) {
 	}
 	c.Engine.Mu.Lock()
 	defer c.Engine.Mu.Unlock()
-	c.State = c.Engine.State
 	c.Engine.collect()
+	defer c.view()()
 	result, err := h(c)
 	if c.Method.Verb != http.MethodGet {
 		c.State.DropEmptyOptions()
 	}
 	return result, err
+}
+
+// view has the state be as the node knows it that was asked, until the function is called that it returns. The state must be held.
+func (c *Call) view() func() {
+	c.State = c.Engine.State
+	return c.State.ViewOf(c.State.Nodes[c.Local])
 }
 
 // Locked is the result of a call that must hold a guest's lock.
@@ -125,6 +131,7 @@ func (l *Locked) run(c *Call) (any, error) {
 	err := c.Engine.withLock(c.Engine.Ctx, l.VMID, Exclusive, l.Wait, func() error {
 		c.Engine.Mu.Lock()
 		defer c.Engine.Mu.Unlock()
+		defer c.view()()
 		var err error
 		out, err = l.Then(c)
 		return err
@@ -178,7 +185,7 @@ func (c *Call) prepare(verb string, values schema.Values) error {
 func (c *Call) admitted(params map[string]string) error {
 	c.Engine.Mu.Lock()
 	defer c.Engine.Mu.Unlock()
-	c.State = c.Engine.State
+	defer c.view()()
 	if c.Method.NoToken && c.Who.Token() != "" {
 		return apierr.Forbidden("URI '" + c.Path + "' not available with API token, need proper ticket.\n")
 	}
@@ -256,14 +263,13 @@ func (c *Call) reach(node string) error {
 	}
 	c.Node = node
 	n := c.State.Nodes[node]
-	c.target = n
 	if n == nil && c.State.Resolves(node) {
 		return &apierr.Error{Status: apierr.StatusProxyTLS, Message: "error:0A000086:SSL routines::certificate verify failed", Bare: true}
 	}
 	if n == nil {
 		return apierr.Errorf("hostname lookup '%s' failed - failed to get address info for: %s: Temporary failure in name resolution", node, node)
 	}
-	c.offline = n.Offline
+	c.offline, c.starting, c.left = n.Offline, n.Starting, n.Left
 	return nil
 }
 
@@ -280,10 +286,10 @@ func (c *Call) connect(r *wire.Request) error {
 		return nil
 	}
 	wait, reason, s := proxyTimeout, "No route to host", c.Engine
-	if c.target.Starting {
+	if c.starting {
 		return &apierr.Error{Status: apierr.StatusNoRoute, Message: "Connection refused", Bare: true}
 	}
-	if s.Instant() || s.Clock.Now().Sub(c.target.Left) >= s.Scale(forgetful) {
+	if s.Instant() || s.Clock.Now().Sub(c.left) >= s.Scale(forgetful) {
 		wait = s.Duration("offline")
 	} else {
 		reason = "Connection timed out"

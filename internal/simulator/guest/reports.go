@@ -168,13 +168,14 @@ func Leave(o *engine.Op, n *state.Node, power bool) {
 	if n.Left = o.Engine.Clock.Now(); !silent(o.Engine, n) {
 		n.Wrote = n.Left
 	}
+	if n.Told = nil; n.CutOff {
+		n.Told = told(o, n)
+	}
 	for _, g := range o.State.Guests {
 		if g.Node != n.Name {
 			continue
 		}
-		if g.Report = Known(&engine.Op{Engine: o.Engine, State: o.State}, g); g.Report == nil || reportEvery(o.Engine) <= 0 {
-			g.Report = measure(o, g)
-		}
+		g.Report = lastReport(o, g)
 		if power {
 			g.Power, g.PID, g.Frozen = state.Stopped, 0, false
 		}
@@ -186,6 +187,25 @@ func Leave(o *engine.Op, n *state.Node, power bool) {
 	}
 }
 
+// told returns what a node knows of the guests of the others, by VMID.
+func told(o *engine.Op, n *state.Node) map[int]*state.Report {
+	all := map[int]*state.Report{}
+	for id, g := range o.State.Guests {
+		if g.Node != n.Name {
+			all[id] = lastReport(o, g)
+		}
+	}
+	return all
+}
+
+// lastReport returns what was heard of a guest last.
+func lastReport(o *engine.Op, g *state.Guest) *state.Report {
+	if r := Known(&engine.Op{Engine: o.Engine, State: o.State}, g); r != nil && reportEvery(o.Engine) > 0 {
+		return r
+	}
+	return measure(o, g)
+}
+
 // Return notes that a node is back: it has not reported anything yet, and writes down how the tasks ended that went down with it. What the cluster
 // had been told is forgotten with the last node that was on.
 func Return(o *engine.Op, n *state.Node) {
@@ -194,7 +214,7 @@ func Return(o *engine.Op, n *state.Node) {
 		alone = alone && (other == n || other.Offline)
 	}
 	n.Forgotten = n.Forgotten || alone || o.Engine.Clock.Now().Sub(n.Left) >= o.Engine.Scale(expiry)
-	n.Starting, n.Returned = false, o.Engine.Clock.Now()
+	n.Starting, n.CutOff, n.Told, n.Returned = false, false, nil, o.Engine.Clock.Now()
 	if alone {
 		o.State.Log = nil // The log is in the nodes' memory.
 	}

@@ -39,6 +39,7 @@ func TestCalendar(t *testing.T) {
 		"Spans":     {reason: "Hours may be a range.", event: "20..22:*/30", want: "2026-11-21T20:00:00Z"},
 		"Hours":     {reason: "Each minute of some hours.", event: "*/2:*", want: "2026-11-21T06:56:00Z"},
 		"Unused":    {reason: "Nothing may stand behind the time.", event: "mon 0 0"},
+		"SpanSteps": {reason: "A range may go in steps.", event: "6..21/5:00", want: "2026-11-21T11:00:00Z"},
 		"Wrong":     {reason: "A range ends in its bounds.", event: "0..80"},
 		"List":      {reason: "Lists hold several.", event: "sat 5,12:00", want: "2026-11-21T12:00:00Z"},
 		"Upper":     {reason: "Weekdays may be in any letters.", event: "Mon 02:00", want: "2026-11-23T02:00:00Z"},

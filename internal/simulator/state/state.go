@@ -78,6 +78,8 @@ type State struct {
 	// NoQuorum makes writes fail as in a cluster that has lost its majority, since QuorumLost.
 	NoQuorum   bool
 	QuorumLost time.Time
+	// Viewer is the node that is cut off and as which the state is seen at present; empty for the cluster.
+	Viewer string `json:"-"`
 
 	// Tasks are the tasks of all nodes, oldest first, Log the cluster log.
 	Tasks []*Task    `json:"_tasks"`
@@ -106,6 +108,10 @@ type Node struct {
 	// Starting is true while a node that is off boots: it refuses connections. Reset is when its watchdog took the power from it.
 	Starting bool
 	Reset    time.Time
+	// CutOff is true for a node that runs, and that the others do not reach, so that it is Offline to them: it has no quorum. Told are the latest reports of
+	// the others' guests that it knows, by VMID.
+	CutOff bool
+	Told   map[int]*Report
 	// Left is when the node went off; the others notice a little later. Returned is when it was there again, zero before it has ever been away;
 	// Forgotten is true if no node was left then that knew what it had reported.
 	Left, Returned time.Time

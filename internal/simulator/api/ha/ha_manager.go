@@ -62,7 +62,7 @@ func Durations() map[string]time.Duration {
 // Keep lets the manager and the nodes take their turns as long as there is something to do.
 func Keep(o *engine.Op) {
 	m := o.State.HAManager
-	if o.State.HAIdle || (resting(o.State) && !m.Beating) {
+	if o.State.HAIdle || o.State.Viewer != "" || (resting(o.State) && !m.Beating) {
 		return
 	}
 	if o.Engine.Instant() {

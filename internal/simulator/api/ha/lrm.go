@@ -50,7 +50,7 @@ func work(o *engine.Op) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.State.HAManager.Nodes)) {
-		if n := o.State.Nodes[name]; n != nil && !n.Offline {
+		if n := o.State.Nodes[name]; n != nil && (!n.Offline || n.CutOff) {
 			workOn(o, name)
 		}
 	}
@@ -86,12 +86,11 @@ func outcome(o *engine.Op, s *state.HAService) *int {
 // workOn runs a turn of one node: every five seconds while it waits for its lock, every ten while it holds it.
 func workOn(o *engine.Op, name string) {
 	m, now := o.State.HAManager, o.Engine.Clock.Now()
-	h, fenced := m.Nodes[name], isFenced(m, name)
-	if h.Active && (fenced || o.State.NoQuorum) {
+	h, fenced, n := m.Nodes[name], isFenced(m, name), o.State.Nodes[name]
+	if h.Active && (fenced || lacksQuorum(o, n)) {
 		resetNode(o, name) // It cannot renew its lock, be it back or not.
 		return
 	}
-	n := o.State.Nodes[name]
 	if n != nil && !awake(o.Engine, n) {
 		return
 	}
@@ -141,10 +140,13 @@ const offlineShare = 5
 // watchdog is after how long without a new lock a node is reset.
 const watchdog = time.Minute
 
+// lacksQuorum reports whether a node is without the majority.
+func lacksQuorum(o *engine.Op, n *state.Node) bool { return o.State.NoQuorum || n != nil && n.CutOff }
+
 // resetNode resets a node that has not renewed its lock for too long. It boots, and knows nothing of its guests.
 func resetNode(o *engine.Op, name string) {
 	h := o.State.HAManager.Nodes[name]
-	if h.Watched || o.Engine.Instant() || !o.State.NoQuorum {
+	if h.Watched || o.Engine.Instant() || !lacksQuorum(o, o.State.Nodes[name]) {
 		return
 	}
 	h.Watched = true
@@ -155,7 +157,7 @@ func resetNode(o *engine.Op, name string) {
 			return
 		}
 		late := o.Engine.Clock.Now().Sub(h.Seen) >= o.Engine.Scale(watchdog)
-		if h.Watched = false; late && h.Active && o.State.NoQuorum && !n.Offline {
+		if h.Watched = false; late && h.Active && lacksQuorum(o, n) && (!n.Offline || n.CutOff) && !n.Starting {
 			reset(o, h, n)
 		}
 	})
@@ -164,10 +166,17 @@ func resetNode(o *engine.Op, name string) {
 // reset takes a node's power away for a moment.
 func reset(o *engine.Op, h *state.HANode, n *state.Node) {
 	h.Active, h.Locked = false, h.Seen
+	left := n.Left
 	n.Offline, n.Starting, n.Reset = true, true, o.Engine.Clock.Now()
 	guest.Leave(o, n, true)
+	if n.CutOff {
+		n.Left, n.Told = left, nil // The others do not notice, and it has forgotten what they told.
+	}
 	o.Engine.Later(o.Engine.Duration("reboot"), func(o *engine.Op) {
-		if n.Starting {
+		switch {
+		case n.Starting && n.CutOff:
+			n.Starting = false
+		case n.Starting:
 			n.Offline = false
 			guest.Return(o, n)
 		}
