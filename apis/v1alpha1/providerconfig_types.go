@@ -340,7 +340,7 @@ type ProviderConfigStatus struct {
 	// +optional
 	Endpoint string `json:"endpoint,omitempty"`
 
-	// UnavailableEndpoints do not answer, while another does.
+	// UnavailableEndpoints do not answer, or have no quorum, while another does.
 	// +optional
 	// +listType=atomic
 	UnavailableEndpoints []string `json:"unavailableEndpoints,omitempty"`

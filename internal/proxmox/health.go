@@ -18,7 +18,6 @@ package proxmox
 
 import (
 	"context"
-	"sync"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
@@ -39,23 +38,17 @@ type Health struct {
 	// Privileges of the user or token, by path.
 	Privileges map[string]Privileges
 
-	// Down has the endpoints that do not answer, with why.
-	Down []DownEndpoint
-}
-
-// A DownEndpoint does not answer.
-type DownEndpoint struct {
-	// Endpoint is its address.
-	Endpoint string
-
-	// Err is why.
-	Err error
+	// Down has the endpoints that do not answer, with why, and CutOff those without quorum, which are not used
+	// while another one has it.
+	Down   []transport.DownEndpoint
+	CutOff []string
 }
 
 // Check checks whether the cluster can be used, even while other calls fail at once
 // since it could not be reached. It makes three calls, and one each to endpoints
 // that are down or whose node is not known, and to one of the others in turn.
-// From these it learns which node each endpoint belongs to.
+// From these it learns which node each endpoint belongs to. An endpoint without quorum is
+// left for one that has it.
 func (c *Client) Check(ctx context.Context) (Health, error) {
 	var h Health
 	e, err := c.reachable(ctx, &h)
@@ -63,21 +56,23 @@ func (c *Client) Check(ctx context.Context) (Health, error) {
 		return h, err
 	}
 	h.Endpoint = e.String()
-	ctx = transport.Pin(ctx, e)
-	if h.Privileges, err = c.Permissions(ctx, ""); err != nil {
+	pinned := transport.Pin(ctx, e)
+	if h.Privileges, err = c.Permissions(pinned, ""); err != nil {
 		return h, err
 	}
-	h.Status, err = c.ClusterStatus(ctx)
+	h.Status, err = c.ClusterStatus(pinned)
 	switch {
 	case IsAuthorization(err):
 		return h, nil
 	case err != nil:
 		return h, err
+	case !h.Status.Quorate && c.transport.LeaveCutOff(ctx, e, c.membership):
+		return c.Check(ctx)
 	}
 	h.StatusKnown = true
 	c.transport.See(e, h.Status.transportNodes())
 	c.transport.Learn(h.Status.transportNodes())
-	h.Down = c.down(ctx, e)
+	h.Down, h.CutOff = c.transport.Survey(ctx, e, h.Status.Quorate, c.membership)
 	return h, nil
 }
 
@@ -101,25 +96,10 @@ func (c *Client) reachable(ctx context.Context, h *Health) (*transport.Endpoint,
 	return nil, first
 }
 
-// down returns the endpoints other than the one in use that do not answer now.
-func (c *Client) down(ctx context.Context, used *transport.Endpoint) []DownEndpoint {
-	var mu sync.Mutex
-	var all sync.WaitGroup
-	var down []DownEndpoint
-	for _, e := range c.transport.Others(used) {
-		all.Go(func() {
-			s, err := c.ClusterStatus(transport.Pin(ctx, e))
-			if err == nil {
-				c.transport.See(e, s.transportNodes())
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			down = append(down, DownEndpoint{Endpoint: e.String(), Err: err})
-		})
-	}
-	all.Wait()
-	return down
+// membership asks a node what it knows of its cluster.
+func (c ClusterAPI) membership(ctx context.Context) (transport.Membership, error) {
+	s, err := c.ClusterStatus(ctx)
+	return transport.Membership{Nodes: s.transportNodes(), Quorate: s.Quorate}, err
 }
 
 // transportNodes returns what the transport has to know of the nodes.

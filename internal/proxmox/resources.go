@@ -20,7 +20,10 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
 
 // Resources are what the cluster's list has: up to 10 seconds old, and only what
@@ -36,8 +39,18 @@ type Resources struct {
 	Storages []Storage
 }
 
-// Resources lists guests, nodes and storages in one call.
+// Resources lists guests, nodes and storages in one call. Where it says that a node is offline, an endpoint that is cut off
+// is not believed: a node with quorum is asked again.
 func (c ClusterAPI) Resources(ctx context.Context) (Resources, error) {
+	var by *transport.Endpoint
+	r, err := c.listResources(transport.Served(ctx, &by))
+	if err == nil && slices.ContainsFunc(r.Nodes, Node.Offline) && c.transport.LeaveCutOff(ctx, by, c.membership) {
+		return c.listResources(ctx)
+	}
+	return r, err
+}
+
+func (c ClusterAPI) listResources(ctx context.Context) (Resources, error) {
 	all, err := c.resources(ctx, "list the cluster's resources", "")
 	if err != nil {
 		return Resources{}, err

@@ -154,9 +154,7 @@ func show(pc Config, h proxmox.Health, found []checkResult) {
 	if h.Endpoint == "" {
 		return // What the cluster was like is of use while it cannot be reached.
 	}
-	for _, d := range h.Down {
-		o.UnavailableEndpoints = append(o.UnavailableEndpoints, d.Endpoint)
-	}
+	o.UnavailableEndpoints = append(downEndpoints(h), h.CutOff...)
 	slices.Sort(o.UnavailableEndpoints)
 	o.Version, o.Cluster, o.NodesOnline, o.NodesTotal = h.Version.Version, h.Status.Name, nil, nil
 	if len(h.Status.Nodes) > 0 {

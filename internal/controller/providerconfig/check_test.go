@@ -295,6 +295,25 @@ func refusals() map[string]failure {
 	}
 }
 
+// TestCutOff has the node of the first endpoint be cut off while that of the second has quorum: that one is used, and the first is named.
+func TestCutOff(t *testing.T) {
+	b := newBench(t, simulator.Options{NodeAddresses: map[string]string{"pve2": "127.0.0.1:0"}})
+	first, second := b.pve.URL(), b.pve.NodeURL("pve2")
+	b.pc.Spec.Endpoints = []string{first, second}
+	b.pve.CutOff("pve1")
+	pc, _ := b.check()
+	quorate, connected := pc.GetCondition(v1alpha1.TypeQuorate), pc.GetCondition(v1alpha1.TypeConnected)
+	if quorate.Status != corev1.ConditionTrue || !strings.Contains(quorate.Message, "cut off from the cluster, and not used until they have it too: "+first) {
+		t.Errorf("want the endpoint that is cut off named, got %s: %s", quorate.Status, quorate.Message)
+	}
+	if !strings.Contains(connected.Message, second+"; without quorum, and not used: "+first) {
+		t.Errorf("want the other endpoint used, got %s", connected.Message)
+	}
+	if got := pc.Observation(); got.Endpoint != second || !slices.Equal(got.UnavailableEndpoints, []string{first}) || *got.NodesOnline != 2 {
+		t.Errorf("want what the others see, got %+v", got)
+	}
+}
+
 // TestFailures sees that each failure has a condition, a reason and a sentence of its own with what to do about it.
 func TestFailures(t *testing.T) {
 	t.Parallel()

@@ -238,15 +238,24 @@ func checkResults(h proxmox.Health, s subject, features []proxmox.Feature) []che
 }
 
 func connected(h proxmox.Health) checkResult {
-	if len(h.Down) == 0 {
-		return passed(v1alpha1.TypeConnected, h.Endpoint)
+	message := h.Endpoint
+	if down := downEndpoints(h); len(down) > 0 {
+		message += "; not available: " + strings.Join(down, ", ")
 	}
-	down := make([]string, 0, len(h.Down))
+	if len(h.CutOff) > 0 {
+		message += "; without quorum, and not used: " + strings.Join(h.CutOff, ", ")
+	}
+	return passed(v1alpha1.TypeConnected, message)
+}
+
+// downEndpoints are those that do not answer.
+func downEndpoints(h proxmox.Health) []string {
+	var down []string
 	for _, d := range h.Down {
 		down = append(down, d.Endpoint)
 	}
 	slices.Sort(down)
-	return passed(v1alpha1.TypeConnected, h.Endpoint+"; not available: "+strings.Join(down, ", "))
+	return down
 }
 
 func supported(h proxmox.Health) checkResult {
@@ -314,7 +323,11 @@ func quorate(h proxmox.Health) checkResult {
 		}
 	case !h.Status.Quorate:
 		return failed(v1alpha1.TypeQuorate, ReasonNoQuorum, fmt.Sprintf(
-			"cluster %q has no quorum as %s sees it, so nothing can be changed: bring back its other nodes or their network (pvecm status)", h.Status.Name, h.Endpoint))
+			"cluster %q has no quorum as %s sees it, and no other endpoint that answers has it, so nothing can be changed: "+
+				"bring back its other nodes or their network (pvecm status)", h.Status.Name, h.Endpoint))
+	case len(h.CutOff) > 0:
+		return passed(v1alpha1.TypeQuorate, fmt.Sprintf("%s has quorum; cut off from the cluster, and not used until they have it too: %s",
+			h.Endpoint, strings.Join(h.CutOff, ", ")))
 	}
 	return passed(v1alpha1.TypeQuorate, "")
 }

@@ -177,3 +177,94 @@ func TestSickEndpointIsLeft(t *testing.T) {
 		f.wants(t, "The next call tries another endpoint.", "", "b")
 	}
 }
+
+// TestCutOffAnswerIsLeft has a write be refused for want of quorum: it is not sent again, and what comes next goes to another endpoint for a while.
+func TestCutOffAnswerIsLeft(t *testing.T) {
+	f := newEndpointSet(t, "a", "b")
+	f.reply = http.StatusInternalServerError
+	f.cutOff = func(string) bool { return true }
+	f.wants(t, "The answer is what it is.", "", "a")
+	f.reply = http.StatusOK
+	f.wants(t, "The next call tries another endpoint.", "", "b")
+	f.clock.Add(retryDown)
+	f.wants(t, "For a while.", "", "a")
+}
+
+// memberships answers by the endpoint that is asked, and counts.
+type memberships struct {
+	quorate map[string]bool // false answers; what is missing does not
+	asked   []string
+}
+
+func (m *memberships) ask(ctx context.Context) (Membership, error) {
+	e, _ := ctx.Value(pinKey{}).(*Endpoint)
+	host := e.url.Hostname()
+	m.asked = append(m.asked, host)
+	quorate, ok := m.quorate[host]
+	if !ok {
+		return Membership{}, refused
+	}
+	return Membership{Quorate: quorate, Nodes: []Node{{Name: "node-" + host, Local: true}}}, nil
+}
+
+// TestLeaveCutOff has an endpoint that was used be without quorum, or not.
+func TestLeaveCutOff(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		hosts   []string
+		quorate map[string]bool
+		want    bool
+		asked   []string
+		order   []string
+	}{
+		"Alone":  {reason: "Nobody else can be asked.", hosts: []string{"a"}, quorate: map[string]bool{"a": false}, order: []string{"a"}},
+		"Quorum": {reason: "It has quorum.", hosts: []string{"a", "b"}, quorate: map[string]bool{"a": true, "b": true}, asked: []string{"a"}, order: []string{"a"}},
+		"CutOff": {
+			reason: "Another one has quorum.", hosts: []string{"a", "b", "c"}, quorate: map[string]bool{"a": false, "b": false, "c": true}, want: true,
+			asked: []string{"a", "b", "c"}, order: []string{"c"},
+		},
+		"Nobody": {
+			reason: "None has quorum.", hosts: []string{"a", "b"}, quorate: map[string]bool{"a": false, "b": false}, asked: []string{"a", "b"}, order: []string{"a"},
+		},
+		"Silent":    {reason: "The other one does not answer.", hosts: []string{"a", "b"}, quorate: map[string]bool{"a": false}, asked: []string{"a", "b"}, order: []string{"a"}},
+		"Forbidden": {reason: "It may not be asked.", hosts: []string{"a", "b"}, quorate: map[string]bool{"b": true}, asked: []string{"a"}, order: []string{"a"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			f, m := newEndpointSet(t, tc.hosts...), &memberships{quorate: tc.quorate}
+			tr := &Transport{failover: f.failover}
+			if got := tr.LeaveCutOff(t.Context(), f.endpoints[0], m.ask); got != tc.want {
+				t.Errorf("%s\ngot %t", tc.reason, got)
+			}
+			if diff := cmp.Diff(tc.asked, m.asked); diff != "" {
+				t.Errorf("%s\nasked: -want, +got:\n%s", tc.reason, diff)
+			}
+			f.wants(t, tc.reason, "", tc.order...)
+		})
+	}
+}
+
+// TestCutOffEndpoint has an endpoint be left as long as it has no quorum while another one has, also by calls for its own node, and used if no other answers.
+func TestCutOffEndpoint(t *testing.T) {
+	f, m := newEndpointSet(t, "a", "b"), &memberships{quorate: map[string]bool{"a": false, "b": true}}
+	tr := &Transport{failover: f.failover}
+	tr.See(f.endpoints[0], []Node{{Name: "pve1", Local: true}})
+	if !tr.LeaveCutOff(t.Context(), f.endpoints[0], m.ask) {
+		t.Fatal("the other one has quorum")
+	}
+	f.clock.Add(2 * retryDown)
+	f.wants(t, "It is left for good.", "", "b")
+	f.wants(t, "Its own node is asked elsewhere.", "pve1", "b")
+	f.fate["b"] = refused
+	f.wants(t, "Nobody else answers.", "", "b", "a")
+	delete(f.fate, "b")
+	if down, cutOff := tr.Survey(t.Context(), f.endpoints[1], true, m.ask); len(down) > 0 || !slices.Equal(cutOff, []string{f.endpoints[0].String()}) {
+		t.Errorf("it is told, got %v and %v", down, cutOff)
+	}
+	m.quorate["a"] = true
+	if down, cutOff := tr.Survey(t.Context(), f.endpoints[1], true, m.ask); len(down)+len(cutOff) > 0 {
+		t.Errorf("it has quorum again, got %v and %v", down, cutOff)
+	}
+	f.clock.Add(retryDown)
+	f.wants(t, "It is used again.", "", "a")
+}

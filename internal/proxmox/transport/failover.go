@@ -21,6 +21,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -58,6 +59,7 @@ type Endpoint struct {
 	node   string    // whose it is, empty if that is not known
 	down   time.Time // until when it is tried last
 	silent int       // requests in a row without an answer
+	cutOff bool      // has no quorum while another one has
 }
 
 func newFailover(urls []*url.URL, clock func() time.Time, next http.RoundTripper) *failover {
@@ -137,6 +139,7 @@ func (f *failover) attempt(r *http.Request, e *Endpoint) (*http.Response, outcom
 	resp, sent, err := f.try(r, e.url)
 	switch {
 	case err == nil:
+		served(r, e)
 		f.note(e, f.judge(r, resp))
 		return resp, alive, nil
 	case errors.Is(r.Context().Err(), context.Canceled):
@@ -192,15 +195,17 @@ func (f *failover) note(e *Endpoint, v outcome) {
 	}
 }
 
-// order returns all endpoints as configured, the node's own first and those that are
-// down at the end.
+// order returns all endpoints as configured, the node's own first, and at the end those that are
+// down, and then those that are cut off.
 func (f *failover) order(node string) []*Endpoint {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now := f.clock()
-	var own, up, down []*Endpoint
+	var own, up, down, cutOff []*Endpoint
 	for _, e := range f.endpoints {
 		switch {
+		case e.cutOff:
+			cutOff = append(cutOff, e)
 		case now.Before(e.down):
 			down = append(down, e)
 		case node != "" && e.node == node:
@@ -209,11 +214,11 @@ func (f *failover) order(node string) []*Endpoint {
 			up = append(up, e)
 		}
 	}
-	return append(append(own, up...), down...)
+	return slices.Concat(own, up, down, cutOff)
 }
 
 // others returns the endpoints to ask for their health beside the one in use: all
-// whose node is not known or that are down, and in turn one of the rest.
+// whose node is not known or that are down or cut off, and in turn one of the rest.
 func (f *failover) others(used *Endpoint) []*Endpoint {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -221,7 +226,7 @@ func (f *failover) others(used *Endpoint) []*Endpoint {
 	for _, e := range f.endpoints {
 		switch {
 		case e == used:
-		case e.node == "" || !e.down.IsZero():
+		case e.node == "" || e.cutOff || !e.down.IsZero():
 			doubtful = append(doubtful, e)
 		default:
 			rest = append(rest, e)

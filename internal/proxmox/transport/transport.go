@@ -134,9 +134,6 @@ type Node struct {
 // Order returns all endpoints, those that are down at the end.
 func (t *Transport) Order() []*Endpoint { return t.failover.order("") }
 
-// Others returns the endpoints to ask for their health beside the one in use.
-func (t *Transport) Others(used *Endpoint) []*Endpoint { return t.failover.others(used) }
-
 // Answers notes that an endpoint answers, and so the cluster does.
 func (t *Transport) Answers() { t.failover.cluster.leave(alive, nil) }
 
