@@ -168,7 +168,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 	g := lookup{external: e}.beginRead(ctx, m, id)
 	var err error
 	if e.vm, err = (lookup{external: e}).locate(ctx, m, id); err != nil {
-		return e.recreator(m).Observe(ctx, m, id, conditions.Unreadable(m, err))
+		return e.recreator(m).Observe(ctx, m, id, err)
 	}
 	if err := (ownership{external: e}).checkIdentity(ctx, m, id); err != nil {
 		return managed.ExternalObservation{}, err

@@ -98,25 +98,33 @@ func TestUnknownNode(t *testing.T) {
 
 // A node that dies takes the creation of a VM along: the condition says what comes of it.
 func TestCreationLostWithNode(t *testing.T) {
-	const next = "the VM was being created there"
+	const creating, complete = "the VM was being created there", "the VM is complete, and is set up when the node is back"
 	cases := map[string]struct {
 		reason string
+		lock   string
 		uuid   string
-		shown  bool
+		want   string
+		not    string
 	}{
-		"Creating": {reason: "Nobody has seen the VM complete.", shown: true},
-		"Created":  {reason: "A VM that was complete comes back with its node.", uuid: ourUUID},
+		"Creating": {reason: "The VM is locked for its creation.", lock: "create", want: creating, not: complete},
+		"Cloning":  {reason: "The VM is locked for its creation.", lock: "clone", want: "name it in recreation.lostNode", not: complete},
+		"Complete": {
+			reason: "A clone for a node that was off is complete: it is not made anew.", want: complete + "; if the node never comes back, make sure that it stays off, " +
+				"and move the VM's configuration in /etc/pve/nodes/pve1/qemu-server", not: "lostNode",
+		},
+		"Seen": {reason: "A VM that was seen complete comes back with its node.", uuid: ourUUID, want: "is offline", not: complete},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil)
 			b.vms[10000] = ourVM("stopped")
+			b.vms[10000].config["lock"] = tc.lock
 			b.nodes[0].Status = "offline"
 			b.m.Status.AtProvider.UUID = tc.uuid
 			b.reconcile(t.Context())
 			ready := b.m.GetCondition(xpv2.TypeReady)
-			if ready.Reason != conditions.ReasonNodeOffline || strings.Contains(ready.Message, next) != tc.shown {
-				t.Errorf("\n%s\nwant %q shown: %t, got %s: %s", tc.reason, next, tc.shown, ready.Reason, ready.Message)
+			if ready.Reason != conditions.ReasonNodeOffline || !strings.Contains(ready.Message, tc.want) || strings.Contains(ready.Message, tc.not) {
+				t.Errorf("\n%s\nwant %q and not %q, got %s: %s", tc.reason, tc.want, tc.not, ready.Reason, ready.Message)
 			}
 		})
 	}

@@ -34,7 +34,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
-	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
@@ -153,23 +152,29 @@ func networkCondition(v *vmstate.VM, o *v1alpha1.MachineObservation) xpv2.Condit
 	return New(TypeNetworkConfigured, corev1.ConditionTrue, ReasonNetworkReady, "")
 }
 
-// Unreadable returns the error for a VM that could not be looked at. The Machine is not
-// ready if its node is offline: HA may bring the VM back on another one, nothing
-// else does.
-func Unreadable(m object.Machine, err error) error {
-	if !errors.As(err, &vmcache.OfflineError{}) {
-		return err
-	}
+// Unreadable returns the error for a VM whose node is offline, and shows it: HA may bring the VM back on another one,
+// nothing else does. It says what becomes of a VM that was not seen after its creation; completeOn is the node of one that
+// is complete nevertheless, and empty otherwise.
+func Unreadable(m object.Machine, err error, completeOn string) error {
 	if !meta.GetExternalCreatePending(m).IsZero() && m.Observation().UUID == "" && !meta.WasDeleted(m) {
-		advice := "remove it from the cluster, delete this Machine and create another"
-		if object.MayReplaceVMID(m) {
-			advice = "name it in recreation.lostNode with a recreation.token, to have the VM made under another VMID"
-		}
-		err = errors.Errorf("%w: the VM was being created there, and what is left of it is shown when the node is back; "+
-			"if the node never comes back, %s", err, advice)
+		err = errors.Errorf("%w: %s", err, afterCreation(m, completeOn))
 	}
 	Set(m, NotReady(ReasonNodeOffline, err.Error()))
 	return err
+}
+
+// afterCreation says what becomes of a VM whose node has gone offline while, or soon after, it was created there.
+func afterCreation(m object.Machine, completeOn string) string {
+	const another = "remove it from the cluster, delete this Machine and create another"
+	if completeOn != "" {
+		return fmt.Sprintf("the VM is complete, and is set up when the node is back; if the node never comes back, make sure that it stays off, and move the VM's "+
+			"configuration in /etc/pve/nodes/%s/qemu-server to a node that reaches its disks; if they are gone with the node, %s", completeOn, another)
+	}
+	advice := another
+	if object.MayReplaceVMID(m) {
+		advice = "name it in recreation.lostNode with a recreation.token, to have the VM made under another VMID"
+	}
+	return "the VM was being created there, and what is left of it is shown when the node is back; if the node never comes back, " + advice
 }
 
 // A sourceWaitError is why a Machine has to wait for a Backup, a Volume or an address.

@@ -63,6 +63,7 @@ func (l Recreator) Observe(ctx context.Context, m object.Machine, id qemu.Identi
 	if !errors.As(unreadable, &vmcache.OfflineError{}) {
 		return managed.ExternalObservation{}, unreadable
 	}
+	unreadable = conditions.Unreadable(m, unreadable, l.completeOn(ctx, id))
 	r, err := Asked(m, l.Now)
 	if r != nil && err == nil {
 		err = l.Recreate(ctx, m, id, r)
@@ -83,6 +84,20 @@ func (l Recreator) Observe(ctx context.Context, m object.Machine, id qemu.Identi
 	conditions.AppendReady(m, "the recreation: "+r.Message)
 	return managed.ExternalObservation{}, unreadable
 }
+
+// completeOn is the node of a VM that the cluster lists without the lock of a creation; empty if it lists none. Proxmox VE makes clones also for nodes
+// that are off.
+func (l Recreator) completeOn(ctx context.Context, id qemu.Identity) string {
+	guests, err := l.Inventory.Guests(ctx, inventory.Current)
+	guest, listed := vmcache.GuestOf(guests, id.VMID)
+	if err != nil || !listed || beingCreated(guest) {
+		return ""
+	}
+	return guest.Node
+}
+
+// beingCreated reports whether a VM has the lock of a creation, which the cluster lists: it stands in a file that all nodes have.
+func beingCreated(g proxmox.Guest) bool { return g.Lock == "create" || g.Lock == "clone" }
 
 // begin to look for the VM of the other identity.
 func (l Recreator) begin(m object.Machine, id qemu.Identity, r *act.Record) {
@@ -154,8 +169,7 @@ func (l Recreator) find(ctx context.Context, id qemu.Identity) (guest proxmox.Gu
 	return guest, "", nil
 }
 
-// refusal is why the VM is not made anew, or empty. That its creation was lost, the lock proves that the cluster
-// lists: it stands in a file that all nodes have.
+// refusal is why the VM is not made anew, or empty. That its creation was lost, its lock proves.
 func (l Recreator) refusal(m object.Machine, id qemu.Identity, guest proxmox.Guest, r *act.Record) string {
 	a := m.GetAnnotations()
 	switch {
@@ -163,7 +177,7 @@ func (l Recreator) refusal(m object.Machine, id qemu.Identity, guest proxmox.Gue
 		return "this token was asked for before"
 	case guest.Node != r.Target:
 		return fmt.Sprintf("VM %d is not on node %s", id.VMID, r.Target) // Where it is, its tenant may not see.
-	case guest.Lock != "create" && guest.Lock != "clone":
+	case !beingCreated(guest):
 		return fmt.Sprintf("VM %d is not locked for its creation: it is complete, and comes back with its node", id.VMID)
 	case !object.MayReplaceVMID(m), a[object.AnnotationRestoreInPlace] != "", a[object.AnnotationRunningSince] != "", a[object.AnnotationHARules] != "",
 		meta.GetExternalCreatePending(m).IsZero():
