@@ -116,16 +116,27 @@ func TestDiskGone(t *testing.T) {
 	}
 }
 
-// PVE may find only in the task that another node has the VMID.
+// PVE may find only in the task that the VMID was taken meanwhile.
 func TestVMIDLostInTask(t *testing.T) {
-	b := newBench(t, fromTemplate)
-	b.vms[9000] = templateVM()
-	b.reconcile(t.Context())
-	u := slices.Collect(maps.Keys(b.ends))[0]
-	failed := proxmox.Task{UPID: u, Type: "qmclone", ID: "9000", ExitStatus: "unable to create VM 10000: config file already exists"}
-	b.tasks.Ended(b.m, failed, failed.Err())
-	b.reconcile(t.Context())
-	if got := b.kept(t, object.AnnotationAllocated); got == "10000" || !slices.Contains(b.burned, 10000) {
-		t.Errorf("want another VMID than the one that was lost, got %s", got)
+	cases := map[string]struct {
+		reason string
+		exit   string
+	}{
+		"SameNode":  {reason: "The task makes the check again.", exit: "unable to create VM 10000: config file already exists"},
+		"OtherNode": {reason: "Writing the configuration fails.", exit: "close (rename) atomic file '/etc/pve/nodes/pve1/qemu-server/10000.conf' failed: File exists"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, fromTemplate)
+			b.vms[9000] = templateVM()
+			b.reconcile(t.Context())
+			u := slices.Collect(maps.Keys(b.ends))[0]
+			failed := proxmox.Task{UPID: u, Type: "qmclone", ID: "9000", ExitStatus: tc.exit}
+			b.tasks.Ended(b.m, failed, failed.Err())
+			b.reconcile(t.Context())
+			if got := b.kept(t, object.AnnotationAllocated); got == "10000" || !slices.Contains(b.burned, 10000) {
+				t.Errorf("\n%s\nwant another VMID than the one that was lost, got %s", tc.reason, got)
+			}
+		})
 	}
 }

@@ -75,6 +75,33 @@ func TestHATaskDoesNothing(t *testing.T) {
 	}
 }
 
+// The task with which high availability is asked to migrate a VM ends well at once, too.
+func TestHAMigrationDoesNothing(t *testing.T) {
+	b := newBench(t, spec(func(p *v1alpha1.MachineParameters) { p.Node = new("pve2") }))
+	b.vms[10000] = managedByHA(hasBooted(ourVM("running")), "started")
+	asked := func() int { return strings.Count(strings.Join(b.writes, ","), "Migrate 10000") }
+	for range 10 {
+		b.reconcile(t.Context())
+		for u, done := range b.ends {
+			if done != nil {
+				b.end(t, u, "OK")
+				delete(b.ends, u)
+			}
+		}
+		b.clock.wait(time.Second)
+	}
+	if asked() != 1 {
+		t.Errorf("want high availability asked once in ten seconds, got %q", b.writes)
+	}
+	if s := b.reconcile(t.Context()); s.upToDate && len(b.m.Status.AtProvider.Difference) == 0 {
+		t.Errorf("want the node to differ while the VM stays, got %+v", b.m.Status.AtProvider)
+	}
+	b.clock.wait(haDelay)
+	if b.reconcile(t.Context()); asked() != 2 {
+		t.Errorf("want it asked again later, got %q", b.writes)
+	}
+}
+
 // For minutes after a node has died the cluster lists its VMs as running, and high availability theirs as started: that of the node counts.
 func TestStaleRunning(t *testing.T) {
 	cases := map[string]struct {
