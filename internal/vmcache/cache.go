@@ -78,6 +78,9 @@ type entry struct {
 	status proxmox.Status
 	seen   time.Time // the status
 
+	// locked is true if the VM was seen to be locked since, or when, the status was read.
+	locked bool
+
 	// version is another one whenever ref, values or status have changed, and 0 until they are read.
 	version int
 
@@ -137,7 +140,8 @@ type ReadToken struct {
 	Status  *proxmox.Status // as it is known, nil if it has to be read
 }
 
-// BeginRead begins to look at the VM of a Machine, which is watched from now on.
+// BeginRead begins to look at the VM of a Machine, which is watched from now on. Its status is read anew after a lock, such as that of a
+// backup: Proxmox VE starts a VM that is off for it, and stops it before the lock goes.
 func (s *Cache) BeginRead(m objectstate.Object, id qemu.Identity, at inventoryWatch, unbroken bool) ReadToken {
 	s.all.Lock()
 	defer s.all.Unlock()
@@ -151,7 +155,7 @@ func (s *Cache) BeginRead(m objectstate.Object, id qemu.Identity, at inventoryWa
 		r.dirty = DirtyAll
 	}
 	g := ReadToken{changes: r.changes, at: s.now(), dirty: r.dirty}
-	if r.values != nil && r.dirty&DirtyStatus == 0 {
+	if r.values != nil && r.dirty&DirtyStatus == 0 && !r.locked {
 		status := r.statusNow(s.now())
 		g.Status = &status
 	}
@@ -172,8 +176,9 @@ func (s *Cache) Keep(m objectstate.Object, v *vmstate.VM, g ReadToken) {
 		}
 		r.ref, r.values, r.read, r.lastWrite = v.Ref, values, g.at, s.now()
 		if g.Status == nil {
-			r.status, r.seen = v.Status, s.now()
+			r.status, r.seen, r.locked = v.Status, s.now(), false
 		}
+		r.locked = r.locked || v.Lock() != ""
 		if r.changes == g.changes {
 			r.dirty, r.predicted, r.resized = 0, false, nil
 		}

@@ -28,6 +28,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
@@ -290,6 +291,22 @@ func TestLockedForCreation(t *testing.T) {
 	b.reconcile(t.Context())
 	if got := b.m.GetCondition(xpv2.TypeReady).Message; strings.Contains(got, "qm unlock") {
 		t.Errorf("The VM is not locked any more: %q", got)
+	}
+}
+
+// PVE starts a VM that is off for its backup, and stops it before the lock goes. The list may show what was for some seconds more.
+func TestStatusAfterLock(t *testing.T) {
+	b := newBench(t, stopped)
+	b.vms[10000] = ourVM("running")
+	b.vms[10000].config["lock"] = "backup"
+	b.reconcile(t.Context())
+	b.vms[10000] = ourVM("stopped")
+	for _, w := range b.watchers {
+		w.Listed(&proxmox.Guest{VMID: 10000, Node: "pve1", Name: "web", Status: "running", MaxCPU: 1, MaxMemory: 512 << 20})
+		<-b.woken
+	}
+	if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) > 0 || b.m.Observation().Phase != v1alpha1.MachineStopped {
+		t.Errorf("a VM that is off is not shut down: got %v, %v, phase %s", s.err, b.writes, b.m.Observation().Phase)
 	}
 }
 
