@@ -85,7 +85,7 @@ func restoreStorage(o *engine.Op, r *Restoration, key, value string) (*state.Sto
 	return s, err
 }
 
-// Restore writes the disks and the configuration of a backup.
+// Restore writes the disks and the configuration of a backup. Disks that the VM had beside them are in no configuration until Rescan.
 func Restore(o *engine.Op, r *Restoration) error {
 	v := o.State.Volume(r.Node, r.Archive)
 	if v == nil {
@@ -119,7 +119,6 @@ func Restore(o *engine.Op, r *Restoration) error {
 	freshen(o, config, r.Unique)
 	maps.Copy(config, r.Options) // What replaces options of the backup counts as it is.
 	g.Config = config
-	rescan(o, g)
 	if p := o.State.Pools[r.Pool]; p != nil {
 		p.VMs[r.VMID] = true
 	}
@@ -152,8 +151,12 @@ func putsBack(o *engine.Op, b *state.Backup, key string) bool {
 	return held || b.Config[key] != "" && ParseDrive(o.Engine, key, b.Config[key]).CloudInit()
 }
 
-// rescan makes unused disks of the volumes that belong to a VM by their names, and that it does not refer to.
-func rescan(o *engine.Op, g *state.Guest) {
+// Rescan makes unused disks of the volumes that belong to a VM by their names, and that it does not refer to.
+func Rescan(o *engine.Op, node string, vmid int) error {
+	g, err := o.State.Guest(node, vmid)
+	if err != nil {
+		return err
+	}
 	var found []string
 	for key, v := range o.State.Volumes {
 		id := key.Storage + ":" + key.Name
@@ -171,6 +174,7 @@ func rescan(o *engine.Op, g *state.Guest) {
 			o.Logf("VM %d add unreferenced volume '%s' as '%s' to config", g.VMID, id, key)
 		}
 	}
+	return nil
 }
 
 // freshen gives a VM what must not be the same in two of them.

@@ -96,7 +96,10 @@ func restore(w *engine.Worker, r *guest.Restoration) error {
 		if err := w.PauseFor("qmrestore"); err != nil {
 			return err
 		}
-		return w.Do(func(st *state.State) error { return guest.Restore(w.Op(st), r) })
+		if err := w.Do(func(st *state.State) error { return guest.Restore(w.Op(st), r) }); err != nil {
+			return err
+		}
+		return w.Do(func(st *state.State) error { return guest.Rescan(w.Op(st), r.Node, r.VMID) })
 	})
 	if err != nil {
 		return unfinished(w, r.VMID, err)
