@@ -60,6 +60,7 @@ func TestByHand(t *testing.T) {
 		"hibernated": {reason: "A VM that was suspended to disk is resumed.", run: hibernated},
 		"copied":     {reason: "A clone that somebody makes of the VM is theirs.", run: copied},
 		"restored":   {reason: "A VM that was restored from a backup is as the spec wants it.", run: restored},
+		"overlaid":   {reason: "A VM is waited for while somebody restores a backup over it.", run: overlaid, durations: map[string]string{"qmrestore": "4s"}},
 		"replaced":   {reason: "A VM that was restored as another one is left alone.", run: replaced},
 		"guarded":    {reason: "A VM that is locked stays until it is not.", run: lockedAtDeletion},
 		"waiting":    {reason: "A change that waits for a lock is said to.", run: waiting},
@@ -277,20 +278,27 @@ func copied(w *world) {
 	}
 }
 
-// restore the VM from a backup, in its place, while its Machine is paused.
-func (w *world) restore(options proxmox.Params) {
+// archive of a backup of the VM that somebody makes.
+func (w *world) archive() (volume string) {
 	w.Helper()
 	w.do(http.MethodPost, "/nodes/"+w.ref().Node+"/vzdump", url.Values{"vmid": {"10000"}, "storage": {"nfs"}, "mode": {"snapshot"}})
 	w.eventually("there is a backup", func() bool {
 		w.pve.Edit(func(s *simulator.State) {
 			for key := range s.Volumes {
 				if strings.Contains(key.Name, "vzdump-qemu-10000") {
-					options["archive"] = key.Storage + ":" + key.Name
+					volume = key.Storage + ":" + key.Name
 				}
 			}
 		})
-		return options["archive"] != "" && w.vm().Config["lock"] == ""
+		return volume != "" && w.vm().Config["lock"] == ""
 	})
+	return volume
+}
+
+// restore the VM from a backup, in its place, while its Machine is paused.
+func (w *world) restore(options proxmox.Params) {
+	w.Helper()
+	options["archive"] = w.archive()
 	w.annotate(meta.AnnotationKeyReconciliationPaused, "true")
 	w.says(xpv2.TypeSynced, xpv2.ReasonReconcilePaused, "")
 	w.ended(w.admin.Stop(w.Context(), w.ref(), proxmox.StopOptions{}))
@@ -309,6 +317,43 @@ func restored(w *world) {
 	w.ready()
 	w.keeps(uuid)
 	w.finish()
+}
+
+// overlaid has backups restored over the VM, of which the last one fails.
+func overlaid(w *world) {
+	spec := ubuntu()
+	spec.RunStrategy = new("Halted")
+	w.create(spec)
+	w.ready()
+	uuid := w.vm().Config["smbios1"]
+	over := proxmox.Params{"archive": w.archive(), "force": "1"}
+	n := len(w.writes())
+	begin := func() {
+		if _, err := w.admin.Create(w.Context(), w.ref(), over); err != nil {
+			w.Fatal(err)
+		}
+	}
+	begin()
+	w.says(xpv2.TypeReady, conditions.ReasonLocked, "somebody restores a backup over VM 10000")
+	if c := w.m.GetCondition(xpv2.TypeSynced); c.Status != corev1.ConditionTrue {
+		w.Errorf("want no error, got %s", c.Message)
+	}
+	w.ready()
+	w.keeps(uuid)
+	mend := w.breakRestores()
+	begin()
+	w.says(xpv2.TypeReady, conditions.ReasonLocked, "restore a backup over VM 10000 once more")
+	w.delete()
+	w.says(xpv2.TypeReady, xpv2.ReasonDeleting, "restore a backup over VM 10000 once more")
+	if got := w.writes(); len(got) != n || w.vm().Config["memory"] != "128" {
+		w.Errorf("want no write, got:\n%s", w)
+	}
+	mend()
+	begin()
+	w.gone()
+	if ours := w.ours(); len(ours) > 0 {
+		w.Errorf("VMs %v are left", ours)
+	}
 }
 
 func replaced(w *world) {

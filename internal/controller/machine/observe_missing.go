@@ -33,6 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -147,6 +148,10 @@ func (e *external) observePartialDestroy(m Machine) (managed.ExternalObservation
 // were none: a VMID that we chose is exchanged, one that the user named is a
 // conflict.
 func (e *external) observeForeign(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
+	busy, err := e.tasksBefore.Busy(id.VMID)
+	if why := restore.Overwritten(m, id, e.vm, busy); why != "" {
+		return restoring{external: e}.observeOverwritten(m, why, err)
+	}
 	node, there := e.vm.Node, e.vm.Config
 	e.vm = nil
 	if meta.WasDeleted(m) {
@@ -159,7 +164,7 @@ func (e *external) observeForeign(ctx context.Context, m Machine, id qemu.Identi
 		}
 		return managed.ExternalObservation{ConnectionDetails: passwordFeature{external: e}.withGenerated(nil)}, err
 	}
-	err := errors.Errorf("VM %d already exists%s and is not this resource's: it is left alone. "+
+	err = errors.Errorf("VM %d already exists%s and is not this resource's: it is left alone. "+
 		"Delete this resource, which leaves that VM alone too, and create one without vmid or with another, or with the annotation %s: \"%d\" to adopt it",
 		id.VMID, e.tenant.OnNode(node), meta.AnnotationKeyExternalName, id.VMID)
 	m.Observation().Phase = v1alpha1.MachineError

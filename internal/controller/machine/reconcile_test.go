@@ -69,6 +69,20 @@ func rekeyed(m *namespaced.Machine) {
 	m.Annotations[object.AnnotationUUID], m.Status.AtProvider = otherUUID, v1alpha1.MachineObservation{VMID: new(int32(10000)), UUID: ourUUID}
 }
 
+// known is a Machine whose VM was seen.
+func known(m *namespaced.Machine) {
+	m.Status.AtProvider = v1alpha1.MachineObservation{VMID: new(int32(10000)), UUID: ourUUID}
+}
+
+// overwritten is a VM that a backup is restored over, as Proxmox VE shows it, and restores the task that does so.
+func overwritten() *guest {
+	return &guest{node: "pve1", status: "stopped", config: map[string]string{"memory": "128"}}
+}
+
+func restores() []proxmox.Task {
+	return []proxmox.Task{{UPID: "UPID:pve1:1:1:1:qmrestore:10000:root@pam:", Type: "qmrestore", ID: "10000", Running: true}}
+}
+
 func all(changes ...func(*namespaced.Machine)) func(*namespaced.Machine) {
 	return func(m *namespaced.Machine) {
 		for _, change := range changes {
@@ -412,6 +426,36 @@ func TestReconcileIdentity(t *testing.T) {
 			reason: "A resource whose VMID somebody else has is released without a call.", machine: all(named(10000), deleted),
 			pve:  func(b *bench) { b.vms[10000] = theirVM() },
 			want: outcome{},
+		},
+		"Overwritten": {
+			reason: "A VM that somebody restores a backup over is waited for.", machine: all(named(10000), known),
+			pve:  func(b *bench) { b.vms[10000], b.pve.tasks = overwritten(), restores() },
+			want: outcome{Exists: true, UpToDate: true, Ready: conditions.ReasonLocked},
+		},
+		"OverwrittenDeleted": {
+			reason: "Its deletion waits as well, and leaves nothing behind.", machine: all(named(10000), known, deleted),
+			pve:  func(b *bench) { b.vms[10000], b.pve.tasks = overwritten(), restores() },
+			want: outcome{Exists: true, UpToDate: true, Ready: xpv2.ReasonDeleting}, err: "it is waited for",
+		},
+		"OverwrittenInVain": {
+			reason: "What such a restore has left that failed is not destroyed unasked.", machine: all(named(10000), known, deleted),
+			pve:  func(b *bench) { b.vms[10000] = overwritten() },
+			want: outcome{Exists: true, UpToDate: true, Ready: xpv2.ReasonDeleting}, err: "restore a backup over VM 10000 once more, or remove the VM",
+		},
+		"OverwrittenUnlisted": {
+			reason: "Without the list of tasks nothing is concluded.", machine: all(named(10000), known),
+			pve: func(b *bench) {
+				b.vms[10000] = overwritten()
+				b.errs["RecentTasks"] = refused(599, "Connection timed out")
+			},
+			want: outcome{Exists: true, UpToDate: true, Ready: conditions.ReasonLocked}, err: "Connection timed out",
+		},
+		"RestoredByOthers": {
+			reason: "A VM that others restore for the first time is theirs.", machine: named(10000),
+			pve: func(b *bench) { b.vms[10000], b.pve.tasks = overwritten(), restores() },
+			want: outcome{
+				Phase: v1alpha1.MachineError, Ready: conditions.ReasonOwnershipConflict, Created: conditions.ReasonCreationFailed,
+			}, err: "is not this resource's",
 		},
 		"Gone": {
 			reason: "A VM that is gone and may not be made anew is missed.", machine: policies("Observe", "Update", "Delete"),

@@ -127,6 +127,13 @@ func (e restoring) observeLost(ctx context.Context, m Machine, id qemu.Identity)
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: len(next.steps) == 0 || !kind.Manages(m)}, nil
 }
 
+// observeOverwritten is the observation of a VM that somebody else restores a backup over. A deletion waits as well.
+func (e restoring) observeOverwritten(m Machine, why string, err error) (managed.ExternalObservation, error) {
+	e.vm, e.planned.waitReason = nil, kind.Wait(errors.New(why))
+	conditions.Set(m, conditions.NotReady(conditions.ReasonLocked, why))
+	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, err
+}
+
 // removeUnfinished removes what a restore has left that failed. Its disks PVE has removed itself.
 // How that ends is not counted as an attempt.
 func (e restoring) removeUnfinished(ctx context.Context, m Machine, ref proxmox.Ref) error {
