@@ -112,6 +112,14 @@ type MachineObservation struct {
 	// +listMapKey=device
 	Disks []MachineDiskObservation `json:"disks,omitempty"`
 
+	// PendingDisks are the names of those disks of the spec that a VM which was made
+	// for it has not had yet, such as one of a Volume that is on its way. Snapshots
+	// and Backups of the Machine wait for them. Once the VM has had all of them, the
+	// list stays empty: what is added or goes missing later holds up none.
+	// +optional
+	// +listType=atomic
+	PendingDisks []string `json:"pendingDisks,omitempty"`
+
 	// CDROMs are the CD-ROM drives of the VM as they are, declared or not.
 	// +optional
 	// +listType=map

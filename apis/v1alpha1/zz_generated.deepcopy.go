@@ -2256,6 +2256,11 @@ func (in *MachineObservation) DeepCopyInto(out *MachineObservation) {
 		*out = make([]MachineDiskObservation, len(*in))
 		copy(*out, *in)
 	}
+	if in.PendingDisks != nil {
+		in, out := &in.PendingDisks, &out.PendingDisks
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.CDROMs != nil {
 		in, out := &in.CDROMs, &out.CDROMs
 		*out = make([]MachineCDROMObservation, len(*in))

@@ -17,11 +17,13 @@ limitations under the License.
 package controller_test
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
@@ -44,6 +46,7 @@ func TestRestores(t *testing.T) {
 		"woken":     {reason: "A Machine that waits for a Backup is woken by it, and does not look for itself.", run: wokenByBackup},
 		"brokenoff": {reason: "What a restore has left that failed goes before the next attempt.", run: restoredLater},
 		"givenup":   {reason: "What a restore has left that failed goes with its Machine.", run: abandonedRestore},
+		"whole":     {reason: "A Backup that comes with its Machine waits for all disks.", run: isWhole, durations: map[string]string{"qmmove": "3s"}},
 		"theirs":    {reason: "What somebody has made of it is left alone.", run: takenOver},
 	})
 }
@@ -250,6 +253,54 @@ func abandonedRestore(w *world) {
 	first := w.restoreTo(v1alpha1.MachineParameters{Restore: &v1alpha1.MachineRestore{Volume: &volume}})
 	w.says(conditions.TypeVMCreated, conditions.ReasonCreationFailed, "vma extract")
 	w.finishBoth(first)
+}
+
+func isWhole(w *world) {
+	w.grant("/vms", "PVEVMAdmin")
+	v := w.volume("data")
+	spec := ubuntu()
+	spec.Disks = []v1alpha1.MachineDisk{{Name: "root"}, {Name: "data", VolumeRef: &v1alpha1.VolumeReference{Name: v.GetName()}}}
+	w.create(spec)
+	b := w.backUp("first", "nfs")
+	w.well(b)
+	w.ready()
+	var disks []string
+	node := w.vm().Node
+	w.pve.Edit(func(s *simulator.State) {
+		if made := s.Volume(node, b.Observation().Volume); made != nil {
+			disks = slices.Sorted(maps.Keys(made.Backup.Disks))
+		}
+	})
+	if len(disks) != 2 || w.tasks("vzdump") != 1 || len(w.m.Observation().PendingDisks) > 0 {
+		w.Errorf("want one backup with both disks, got %v:\n%s", disks, w)
+	}
+	w.delete()
+	w.gone()
+	w.remove(v)
+	if ours := w.ours(); len(ours) > 0 {
+		w.Errorf("VMs %v are left", ours)
+	}
+}
+
+// volume makes a Volume on local storage.
+func (w *world) volume(name string) resource.Managed {
+	w.Helper()
+	o := w.meta()
+	o.Name = w.name + "-" + name
+	spec := v1alpha1.VolumeParameters{Size: new("1G"), Storage: new("local-lvm")}
+	var v resource.Managed
+	if w.inNamespace() {
+		o.Namespace = namespace
+		in := &namespaced.Volume{ObjectMeta: o, Spec: namespaced.VolumeSpec{ForProvider: spec}}
+		in.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: w.name})
+		v = in
+	} else {
+		of := &cluster.Volume{ObjectMeta: o, Spec: cluster.VolumeSpec{ForProvider: spec}}
+		of.SetProviderConfigReference(&xpv2.Reference{Name: w.name})
+		v = of
+	}
+	w.make(v)
+	return v
 }
 
 func takenOver(w *world) {

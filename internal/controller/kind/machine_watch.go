@@ -19,6 +19,7 @@ package kind
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -83,7 +84,8 @@ func (w MachineWatch) Start(all cache.Informers) error {
 
 // endsWait reports whether a change of a Machine may end the wait of a resource.
 func endsWait(before, after watchedMachine) bool {
-	return HasVM(before.Observation()) != HasVM(after.Observation()) || meta.WasDeleted(before) != meta.WasDeleted(after) ||
+	was, is := before.Observation(), after.Observation()
+	return HasVM(was) != HasVM(is) || !slices.Equal(was.PendingDisks, is.PendingDisks) || meta.WasDeleted(before) != meta.WasDeleted(after) ||
 		!maps.Equal(before.GetLabels(), after.GetLabels())
 }
 

@@ -31,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/health"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/ipam"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/networks"
@@ -252,6 +253,9 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	e.recordTask(m)
 	if e.vm.BeingCreated() {
 		return e.observeCreating(m, id)
+	}
+	if o.PendingDisks = nil; e.planned.Created && kind.Manages(m) {
+		o.PendingDisks = health.PendingDisks(m.Parameters(), before, e.planned.Devices)
 	}
 	checks, ready := report{external: e}.health(m), powerFeature{external: e}.ready(m)
 	if !meta.WasDeleted(m) {

@@ -22,6 +22,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -39,6 +40,7 @@ type machine struct {
 	name    string
 	created time.Time
 	hasVM   bool
+	pending []string // disks that the VM has not had yet
 }
 
 // A state of a Snapshot.
@@ -344,6 +346,8 @@ func (p *plan) takeNext() {
 		case p.busy[m.name]:
 		case !m.hasVM:
 			e.Message = "the Machine has no VM yet"
+		case len(m.pending) > 0:
+			e.Message = "the VM does not have all of its disks yet: " + strings.Join(m.pending, ", ")
 		case p.now.Before(timeOf(e.RetryTime)):
 			p.until(e.RetryTime.Time)
 		case p.free > 0:

@@ -105,6 +105,11 @@ func TestDecide(t *testing.T) {
 			reason: "A Machine without a VM waits.", now: night(1), take: []string{"b"}, problem: "a: the Machine has no VM yet",
 			change: func(v *view) { v.machines[0].hasVM = false },
 		},
+		"NotWhole": {
+			reason: "A VM that has not had all of its disks yet waits.", now: night(1), take: []string{"b"},
+			problem: "a: the VM does not have all of its disks yet: data, logs",
+			change:  func(v *view) { v.machines[0].pending = []string{"data", "logs"} },
+		},
 		"Younger": {
 			reason: "A Machine that came later has no part in the run.", now: night(1).Add(time.Minute), take: []string{"b"},
 			change: func(v *view) { running(1)(v); v.machines[0].created = night(1).Add(time.Second) },

@@ -79,7 +79,10 @@ func (r *reconciler) machines(ctx context.Context, p Policy, v *view) error {
 			v.goBack[m.GetName()] = true
 		}
 		if !meta.WasDeleted(m) && selector.Matches(labels.Set(m.GetLabels())) {
-			v.machines = append(v.machines, machine{name: m.GetName(), created: m.GetCreationTimestamp().Time, hasVM: m.Observation().VMID != nil})
+			o := m.Observation()
+			v.machines = append(v.machines, machine{
+				name: m.GetName(), created: m.GetCreationTimestamp().Time, hasVM: o.VMID != nil, pending: o.PendingDisks,
+			})
 		}
 	}
 	slices.SortFunc(v.machines, func(a, b machine) int { return cmp.Compare(a.name, b.name) })

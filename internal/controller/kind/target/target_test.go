@@ -96,6 +96,12 @@ func TestVMOf(t *testing.T) {
 			has:     v1alpha1.MachineObservation{Phase: v1alpha1.MachineCreating, UUID: "u", VMID: new(int32(100))},
 			message: `Machine "web" does not have its VM yet: the backup is made then`,
 		},
+		"Incomplete": {
+			reason: "A VM that has not had all disks of its spec yet is not whole.", namespace: "team", problem: ReasonMachineNotReady,
+			has: v1alpha1.MachineObservation{Phase: v1alpha1.MachineStopped, UUID: "u", VMID: new(int32(100)), PendingDisks: []string{"data", "logs"}},
+			message: `Machine "web" does not have all of its disks yet, and the backup is made once it does: it lacks data, logs; ` +
+				`see its condition UpToDate, or take them off its disks`,
+		},
 		"Deleted": {
 			reason: "A Machine that is being deleted gives no VM.", namespace: "team", has: has, deleted: true, problem: ReasonMachineNotReady,
 			message: `Machine "web" is being deleted: no backup is made`,

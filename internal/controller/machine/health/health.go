@@ -119,6 +119,16 @@ func (c Checker) missingDevices(p *v1alpha1.MachineParameters) []string {
 	return missing
 }
 
+// PendingDisks returns the names of the disks of the spec that a VM which was made for it has not had yet, by what was shown before. Once
+// it has had all of them there are none.
+func PendingDisks(p *v1alpha1.MachineParameters, before *v1alpha1.MachineObservation, d qemu.Devices) []string {
+	if before.UUID != "" && len(before.PendingDisks) == 0 {
+		return nil
+	}
+	names := namesOf(p.Disks, func(i int) string { return p.Disks[i].Name })
+	return slices.DeleteFunc(names, func(name string) bool { return d.Seen[name] })
+}
+
 func namesOf[T any](entries []T, name func(int) string) []string {
 	names := make([]string, 0, len(entries))
 	for i := range entries {

@@ -18,6 +18,7 @@ package health
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -59,6 +60,40 @@ func newChecker(in cluster, config qemu.Config) Checker {
 	return Checker{
 		Inventory: in, Checks: &preflight.Checks{Inventory: in}, Adds: func(string) bool { return false },
 		VM: &vmstate.VM{Ref: proxmox.Ref{Node: "pve1", VMID: 100}, State: qemu.State{Config: config, Active: config}},
+	}
+}
+
+func TestPendingDisks(t *testing.T) {
+	spec := &v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "root"}, {Name: "data"}}}
+	cases := map[string]struct {
+		reason string
+		before v1alpha1.MachineObservation
+		seen   map[string]bool
+		want   []string
+	}{
+		"New":     {reason: "A VM that was just made lacks what it has not had yet.", seen: map[string]bool{"root": true}, want: []string{"data"}},
+		"Nothing": {reason: "A VM whose disks are not known has had none.", want: []string{"root", "data"}},
+		"Whole":   {reason: "A VM that is made with all its disks lacks none.", seen: map[string]bool{"root": true, "data": true}},
+		"Coming": {
+			reason: "It goes on to lack what is yet to come.", before: v1alpha1.MachineObservation{UUID: "u", PendingDisks: []string{"root", "data"}},
+			seen: map[string]bool{"root": true}, want: []string{"data"},
+		},
+		"Come": {
+			reason: "Once it has had all it lacks none.", before: v1alpha1.MachineObservation{UUID: "u", PendingDisks: []string{"data"}},
+			seen: map[string]bool{"root": true, "data": true},
+		},
+		"Later": {
+			reason: "What is added to a VM that was whole holds up nothing.", before: v1alpha1.MachineObservation{UUID: "u"},
+			seen: map[string]bool{"root": true},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got := PendingDisks(spec, &tc.before, qemu.Devices{Seen: tc.seen})
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("%s\nwant %v, got %v", tc.reason, tc.want, got)
+			}
+		})
 	}
 }
 
