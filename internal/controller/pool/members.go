@@ -149,7 +149,7 @@ func (m *membership) findings(v view, has, missing proxmox.PoolMembers) config.F
 	if len(missing.VMIDs)+len(missing.Storages) == 0 || !v.Exists {
 		return f
 	}
-	f.Apply = func(ctx context.Context) error { return change(ctx, v, v.Client.AddPoolMembers, missing) }
+	f.Apply = func(ctx context.Context) error { return add(ctx, v, missing) }
 	for _, id := range missing.VMIDs {
 		f.Difference = append(f.Difference, v1alpha1.OptionDifference{Option: "vms", Desired: strconv.Itoa(id)})
 		f.Privileges = append(f.Privileges, proxmox.Privilege{Path: "/vms/" + strconv.Itoa(id), Names: []string{"Permissions.Modify", "VM.Allocate"}})
@@ -159,6 +159,21 @@ func (m *membership) findings(v view, has, missing proxmox.PoolMembers) config.F
 		f.Privileges = append(f.Privileges, proxmox.Privilege{Path: "/storage/" + name, Names: []string{"Permissions.Modify", "Datastore.Allocate"}})
 	}
 	return f
+}
+
+// add adds members to the pool. PVE adds none if another pool has one of the VMs by now: those are left there, and the next look tells.
+func add(ctx context.Context, v view, missing proxmox.PoolMembers) error {
+	guests, err := v.Inventory.Guests(ctx, inventory.Fresh)
+	if err != nil {
+		return err
+	}
+	missing.VMIDs = slices.DeleteFunc(slices.Clone(missing.VMIDs), func(id int) bool {
+		return !slices.ContainsFunc(guests, func(g proxmox.Guest) bool { return g.VMID == id && (g.Pool == "" || g.Pool == v.Name) })
+	})
+	if len(missing.VMIDs)+len(missing.Storages) == 0 {
+		return nil
+	}
+	return change(ctx, v, v.Client.AddPoolMembers, missing)
 }
 
 // change changes the members of the pool.

@@ -17,6 +17,7 @@ limitations under the License.
 package pool_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -27,6 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/pool"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 // lives runs a test in its ways.
@@ -58,6 +60,31 @@ func TestUnknownMembers(t *testing.T) {
 		l.Delete(mg)
 		if o := l.Options("crossplane/web"); o != nil {
 			l.Errorf("the pool is left for a VMID that nobody has: %v", o)
+		}
+	})
+}
+
+// TestMovedMember has somebody take a VM into another pool a moment before this one is to have it: it is left there, and the others are added.
+func TestMovedMember(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		l.Helper()
+		l.Edit(func(s *simulator.State) {
+			for _, id := range []int{9100, 9200} {
+				other := *s.Guests[9000]
+				other.VMID, other.Config = id, maps.Clone(other.Config)
+				s.Guests[id] = &other
+			}
+		})
+		mg := l.Resource(1, "{name: crossplane/web, vmids: [9200]}", nil)
+		l.Settle(mg)
+		n := len(l.Writes())
+		l.Edit(func(s *simulator.State) {
+			s.Pools["theirs"] = &state.Pool{VMs: map[int]bool{9000: true}, Storages: map[string]bool{}}
+		})
+		l.EditSpec(mg, "{name: crossplane/web, vmids: [9000, 9100, 9200]}")
+		l.Until(mg, xpv2.TypeReady, pool.ReasonMembersMissing, `VM 9000 is in pool "theirs", and is left there`)
+		if w := l.Writes()[n:]; len(w) != 1 || hasVM(l, 9000) || !hasVM(l, 9100) {
+			l.Errorf("want one call that adds VM 9100 alone, got %v", w)
 		}
 	})
 }
