@@ -354,6 +354,10 @@ func TestNetworkNeighbours(t *testing.T) {
 			has: `"bridge_ports":"eno7 is already used on interface 'vmbr7'."`,
 		},
 		{
+			request: "POST " + list, params: []string{"iface=vmbr8", "type=bridge", "cidr6=2001:DB8::1/64"}, line: wrong,
+			has: `"address":"2001:DB8::1 with type 'DOCUMENTATION', cannot be used as host IPv6 address."`,
+		},
+		{
 			request: "POST " + list, params: []string{"iface=vmbr8", "type=bridge", "cidr6=fd01::1/64", "gateway6=fd01::f"}, line: wrong,
 			has: `"gateway6":"Default ipv6 gateway already exists on interface 'vmbr7'."`,
 		},

@@ -116,7 +116,7 @@ func TestTypes(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		specs := []string{
 			"interface: bond0, type: bond, mtu: 9000, bond: {slaves: [eno3, eno2], mode: 802.3ad, transmitHashPolicy: layer3+4}",
-			"interface: vmbr9, type: bridge, bridge: {ports: [bond0], vlanAware: true, vlans: 2-100}, cidr6: '2001:DB8::1/64'",
+			"interface: vmbr9, type: bridge, bridge: {ports: [bond0], vlanAware: true, vlans: 2-100}, cidr6: 'FD00::1/64'",
 			"interface: vmbr9.7, type: vlan, cidr: 10.7.0.1/24, comments: \"one \\n\\ntwo\\n\"",
 			"interface: vlan8, type: vlan, vlan: {rawDevice: vmbr9}",
 			"interface: vmbr8, type: OVSBridge, ovs: {ports: [eno4]}",

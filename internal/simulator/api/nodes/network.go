@@ -251,7 +251,30 @@ func checkInterface(c *engine.Call, name string) error {
 			return err
 		}
 	}
-	return nil
+	return checkHostAddress6(c.Str("cidr6"))
+}
+
+// checkHostAddress6 checks that an IPv6 address is one that a host may have.
+func checkHostAddress6(cidr string) error {
+	address, _, _ := strings.Cut(cidr, "/")
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return nil // There is none, or the schema has refused it.
+	}
+	kind := ""
+	switch {
+	case netip.MustParsePrefix("2001:db8::/32").Contains(ip):
+		kind = "DOCUMENTATION"
+	case ip.IsMulticast():
+		kind = "MULTICAST"
+	case ip.IsLoopback():
+		kind = "LOOPBACK"
+	case ip.IsUnspecified():
+		kind = "UNSPECIFIED"
+	default:
+		return nil
+	}
+	return apierr.Param("address", "%s with type '%s', cannot be used as host IPv6 address.", address, kind)
 }
 
 // checkBeside checks what an interface must not have in common with another one.
