@@ -77,10 +77,10 @@ func (p Parts[T]) VMOf(ctx context.Context, m T, machine string) (VM, *kind.Prob
 		return VM{}, problem(ReasonMachineNotReady, "is being deleted: no %s is %s", p.Noun, p.Made), nil
 	case !kind.HasVM(x.Observation()):
 		return VM{}, problem(ReasonMachineNotReady, "does not have its VM yet: the %s is %s then", p.Noun, p.Made), nil
-	}
 	case len(x.Observation().PendingDisks) > 0:
 		return VM{}, problem(ReasonMachineNotReady, "does not have all of its disks yet, and the %s is %s once it does: it lacks %s; "+
 			"see its condition UpToDate, or take them off its disks", p.Noun, p.Made, strings.Join(x.Observation().PendingDisks, ", ")), nil
+	}
 	return VM{VMID: int(*x.Observation().VMID), UUID: x.Observation().UUID}, nil, nil
 }
 
