@@ -105,7 +105,8 @@ func TestControlCluster(t *testing.T) {
 	}
 	steer(t, s, "PUT quorum", `{"quorate":true}`)
 	for request, body := range map[string]string{
-		"PUT nodes/nosuch": `{"online":true}`, "PUT nodes/pve1": `{"offline":true}`, "PUT nodes/pve3": `{"cutOff":true,"online":true}`, "PUT quorum": `[]`, "GET requests?after=x": "", "GET state?guests=-1": "",
+		"PUT nodes/nosuch": `{"online":true}`, "PUT nodes/pve1": `{"offline":true}`, "PUT nodes/pve3": `{"cutOff":true,"online":true}`,
+		"PUT quorum": `[]`, "GET requests?after=x": "", "GET state?guests=-1": "",
 	} {
 		if status, _ := steer(t, s, request, body); status != 400 && status != 404 {
 			t.Errorf("%s %s: %d", request, body, status)

@@ -25,8 +25,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// TestCutOff has a node lose its network while the others keep quorum: it goes on answering by what it knows, as recorded of a node that was left alone, and the
-// others take it for off.
+// TestCutOff has a node lose its network while the others keep quorum: it goes on answering by what it knows, as recorded of a node that
+// was left alone, and the others take it for off.
 func TestCutOff(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
 		t.Run(version, func(t *testing.T) {
@@ -36,9 +36,11 @@ func TestCutOff(t *testing.T) {
 			alone.ok("POST /nodes/pve1/qemu/100/status/start")
 			steer(t, s, "PUT nodes/pve1", `{"cutOff":true}`)
 			for request, want := range map[string][]string{
-				"GET /cluster/status":            {`"quorate":0`, `"name":"pve2","nodeid":2,"online":0`, `"local":1,"name":"pve1","nodeid":1,"online":1`},
-				"GET /nodes":                     {`"status":"offline"`, `"status":"online"`},
-				"GET /cluster/resources":         {`"node":"pve2","status":"offline"`, `"node":"pve1","status":"online"`, `{"id":"qemu/9001","node":"pve2","status":"unknown"`},
+				"GET /cluster/status": {`"quorate":0`, `"name":"pve2","nodeid":2,"online":0`, `"local":1,"name":"pve1","nodeid":1,"online":1`},
+				"GET /nodes":          {`"status":"offline"`, `"status":"online"`},
+				"GET /cluster/resources": {
+					`"node":"pve2","status":"offline"`, `"node":"pve1","status":"online"`, `{"id":"qemu/9001","node":"pve2","status":"unknown"`,
+				},
 				"GET /cluster/ha/status/current": {`No quorum on node 'pve1'!`},
 			} {
 				lacks(t, alone.ok(request).Body, want...)

@@ -122,8 +122,11 @@ func TestVMIDLostInTask(t *testing.T) {
 		reason string
 		exit   string
 	}{
-		"SameNode":  {reason: "The task makes the check again.", exit: "unable to create VM 10000: config file already exists"},
-		"OtherNode": {reason: "Writing the configuration fails.", exit: "close (rename) atomic file '/etc/pve/nodes/pve1/qemu-server/10000.conf' failed: File exists"},
+		"SameNode": {reason: "The task makes the check again.", exit: "unable to create VM 10000: config file already exists"},
+		"OtherNode": {
+			reason: "Writing the configuration fails.",
+			exit:   "close (rename) atomic file '/etc/pve/nodes/pve1/qemu-server/10000.conf' failed: File exists",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

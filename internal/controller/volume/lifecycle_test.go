@@ -382,7 +382,10 @@ func TestWaitsForLock(t *testing.T) {
 		fault  simulator.Fault
 	}{
 		"Task": {reason: "The task has done nothing.", fault: simulator.Fault{Task: "qmmove", TaskExit: noLock}},
-		"Call": {reason: "The call has done nothing.", fault: simulator.Fault{Method: http.MethodPost, Path: "/nodes/*/qemu/*/move_disk", Status: 500, Message: noLock}},
+		"Call": {
+			reason: "The call has done nothing.",
+			fault:  simulator.Fault{Method: http.MethodPost, Path: "/nodes/*/qemu/*/move_disk", Status: 500, Message: noLock},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -226,7 +226,10 @@ func TestLeaveCutOff(t *testing.T) {
 		"Nobody": {
 			reason: "None has quorum.", hosts: []string{"a", "b"}, quorate: map[string]bool{"a": false, "b": false}, asked: []string{"a", "b"}, order: []string{"a"},
 		},
-		"Silent":    {reason: "The other one does not answer.", hosts: []string{"a", "b"}, quorate: map[string]bool{"a": false}, asked: []string{"a", "b"}, order: []string{"a"}},
+		"Silent": {
+			reason: "The other one does not answer.",
+			hosts:  []string{"a", "b"}, quorate: map[string]bool{"a": false}, asked: []string{"a", "b"}, order: []string{"a"},
+		},
 		"Forbidden": {reason: "It may not be asked.", hosts: []string{"a", "b"}, quorate: map[string]bool{"b": true}, asked: []string{"a"}, order: []string{"a"}},
 	}
 	for name, tc := range cases {

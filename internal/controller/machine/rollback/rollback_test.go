@@ -482,7 +482,10 @@ func TestWaitsForLock(t *testing.T) {
 		"Safety":   {reason: "It has taken nothing.", task: taskSnapshot, exit: noLock, want: v1alpha1.ActPending},
 		"Half":     {reason: "Disks may have gone back.", task: taskRollback, exit: noLock, lock: taskLock, want: v1alpha1.ActFailed},
 		"Late":     {reason: "Somebody may have unlocked the VM since.", task: taskRollback, exit: noLock, held: seenSoon, want: v1alpha1.ActFailed},
-		"Held":     {reason: "The lock is held for longer than Proxmox VE needs.", task: taskRollback, exit: noLock, held: 30 * time.Second, want: v1alpha1.ActFailed},
+		"Held": {
+			reason: "The lock is held for longer than Proxmox VE needs.",
+			task:   taskRollback, exit: noLock, held: 30 * time.Second, want: v1alpha1.ActFailed,
+		},
 		"OtherLock": {
 			reason: "The lock of a storage is taken while disks go back.", task: taskRollback,
 			exit: "can't lock file '/var/lock/pve-manager/pve-storage-local-lvm' - got timeout", want: v1alpha1.ActFailed,
