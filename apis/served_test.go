@@ -71,6 +71,7 @@ func observation() v1alpha1.MachineObservation {
 		Name:          "web-1",
 		UUID:          "0f3a5c7e-9b1d-4e2f-8a6c-1b3d5f7a9c0e",
 		PowerState:    "running",
+		PendingDisks:  []string{"data"},
 		UptimeSeconds: ptr.To[int64](5_000_000_000),
 		Usage: &v1alpha1.MachineUsageObservation{
 			CPUPercent: 13, MemoryBytes: 1 << 32, DiskReadBytes: 1 << 40, DiskWrittenBytes: 1 << 41, ObservedAt: metav1.NewTime(time.Unix(1_790_000_500, 0)),
