@@ -54,7 +54,7 @@ func (w *LockWait) Waits(err error, now time.Time) bool {
 }
 
 // Rests reports whether what got no lock is not to be tried again yet.
-func (w LockWait) Rests(now time.Time) bool {
+func (w *LockWait) Rests(now time.Time) bool {
 	return w.Last.Sub(w.First) < LockHeld && now.Sub(w.Last) < lockRetry
 }
 

@@ -257,12 +257,8 @@ func checkInterface(c *engine.Call, name string) error {
 // checkHostAddress6 checks that an IPv6 address is one that a host may have.
 func checkHostAddress6(cidr string) error {
 	address, _, _ := strings.Cut(cidr, "/")
-	ip, err := netip.ParseAddr(address)
-	if err != nil {
-		return nil // There is none, or the schema has refused it.
-	}
-	kind := ""
-	switch {
+	var kind string
+	switch ip, _ := netip.ParseAddr(address); {
 	case netip.MustParsePrefix("2001:db8::/32").Contains(ip):
 		kind = "DOCUMENTATION"
 	case ip.IsMulticast():
@@ -271,7 +267,7 @@ func checkHostAddress6(cidr string) error {
 		kind = "LOOPBACK"
 	case ip.IsUnspecified():
 		kind = "UNSPECIFIED"
-	default:
+	default: // Others, none, and what the schema has refused.
 		return nil
 	}
 	return apierr.Param("address", "%s with type '%s', cannot be used as host IPv6 address.", address, kind)
