@@ -326,8 +326,12 @@ func TestDestroyedByHand(t *testing.T) {
 	})
 }
 
-// pass lets enough time go by that a VM which is made anew is seen to be another one.
-func (l *lab) pass() { l.clock.Pass(time.Hour) }
+// pass lets enough time go by that a VM which is made anew is seen to be another one: the simulator has a clock of its own, and a VM's
+// creation is written in seconds.
+func (l *lab) pass() {
+	l.clock.Pass(time.Hour)
+	<-time.After(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
+}
 
 // TestSnapshot says what is in the way of a handover: PVE does not hand over a disk that a snapshot has.
 func TestSnapshot(t *testing.T) {
