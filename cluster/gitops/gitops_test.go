@@ -115,7 +115,8 @@ func TestArgoCDDecides(t *testing.T) {
 		"Ready": {"The health check is asked.", false, script(t), health.HealthStatus{Status: health.HealthStatusHealthy}, false},
 		"Deleted": {
 			"It is not asked about what goes away.", true, script(t),
-			health.HealthStatus{Status: health.HealthStatusProgressing, Message: "Pending deletion"}, false,
+			health.HealthStatus{Status: health.HealthStatusProgressing, Message: "Pending deletion"},
+			false,
 		},
 		"Broken":   {"A script that fails is an error.", false, "return obj.status.none.none", health.HealthStatus{}, true},
 		"No table": {"So is one that returns something else.", false, "return 'Healthy'", health.HealthStatus{}, true},
