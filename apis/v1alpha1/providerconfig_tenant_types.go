@@ -44,7 +44,7 @@ const ReasonTenantRefused xpv2.ConditionReason = "TenantRefused"
 //
 // +kubebuilder:validation:XValidation:rule="has(self.namespaces) || has(self.namespaceSelector) || has(self.resourceSelector)",messageExpression="'tenant %s is nobody: set namespaces, namespaceSelector or resourceSelector'.format([self.name])"
 // +kubebuilder:validation:XValidation:rule="has(self.unrestricted) && self.unrestricted || has(self.vmidRange) || has(self.pools)",messageExpression="'tenant %s needs vmidRange or pools, by which its VMs are told from those of others'.format([self.name])"
-// +kubebuilder:validation:XValidation:rule="!has(self.unrestricted) || !self.unrestricted || !(has(self.vmidRange) || has(self.pools) || has(self.tags) || has(self.nodes) || has(self.storages) || has(self.bridges) || has(self.sdnZones) || has(self.images) || has(self.templates) || has(self.ipPools) || has(self.allow))",messageExpression="'tenant %s is unrestricted: leave out what it may use and do'.format([self.name])"
+// +kubebuilder:validation:XValidation:rule="!has(self.unrestricted) || !self.unrestricted || !(has(self.vmidRange) || has(self.pools) || has(self.tags) || has(self.nodes) || has(self.storages) || has(self.bridges) || has(self.sdnZones) || has(self.images) || has(self.templates) || has(self.ipPools) || has(self.allow) || has(self.quota))",messageExpression="'tenant %s is unrestricted: leave out what it may use and do'.format([self.name])"
 type ProviderTenant struct {
 	// Name of the tenant, which refusals name, 1 to 63 characters.
 	// +kubebuilder:validation:MinLength=1
@@ -178,6 +178,10 @@ type ProviderTenant struct {
 	// Allow what is not allowed by itself.
 	// +optional
 	Allow *TenantPermissions `json:"allow,omitempty"`
+
+	// Quota is how much the tenant's resources may have together. Default: as much as there is.
+	// +optional
+	Quota *TenantQuota `json:"quota,omitempty"`
 }
 
 // TenantBridge is a bridge or VNet with its VLANs.

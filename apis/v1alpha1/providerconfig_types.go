@@ -356,4 +356,10 @@ type ProviderConfigStatus struct {
 	// NodesTotal is how many nodes the cluster has.
 	// +optional
 	NodesTotal *int32 `json:"nodesTotal,omitempty"`
+
+	// Tenants that have a quota, and how much of it they use. Looked at every minute.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	Tenants []TenantObservation `json:"tenants,omitempty"`
 }

@@ -116,8 +116,12 @@ func Of(tenants []v1alpha1.ProviderTenant, s Subject) (*Tenant, error) {
 	case ptr.Deref(tenants[found[0]].Unrestricted, false):
 		return nil, nil
 	}
-	i := found[0]
-	return &Tenant{ProviderTenant: tenants[i], others: slices.Delete(slices.Clone(tenants), i, i+1), subject: s}, nil
+	return among(tenants, found[0], s), nil
+}
+
+// among other tenants one is that of a resource.
+func among(tenants []v1alpha1.ProviderTenant, i int, s Subject) *Tenant {
+	return &Tenant{ProviderTenant: tenants[i], others: slices.Delete(slices.Clone(tenants), i, i+1), subject: s}
 }
 
 // Nobody is the tenant of a resource that may do nothing, and why.

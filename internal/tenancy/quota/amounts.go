@@ -1,0 +1,114 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quota
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// Names of what quotas limit.
+const (
+	VMs       = "vms"
+	Cores     = "cores"
+	Memory    = "memory"
+	Snapshots = "snapshots"
+
+	disks     = "disks/"
+	addresses = "publicAddresses/"
+)
+
+// Disks is the name of the disks on a storage, which are counted in bytes.
+func Disks(storage string) string { return disks + storage }
+
+// Addresses is the name of the interfaces on a bridge.
+func Addresses(bridge string) string { return addresses + bridge }
+
+// StorageOf is the storage that a name of disks is about.
+func StorageOf(name string) (string, bool) { return strings.CutPrefix(name, disks) }
+
+// BridgeOf is the bridge that a name of interfaces is about.
+func BridgeOf(name string) (string, bool) { return strings.CutPrefix(name, addresses) }
+
+// Amounts by name: memory and disks in bytes, all else in numbers.
+type Amounts map[string]int64
+
+// Limits of a quota.
+func Limits(q *v1alpha1.TenantQuota) Amounts {
+	if q == nil {
+		return nil
+	}
+	all := Amounts{}
+	for name, n := range map[string]*int32{VMs: q.VMs, Cores: q.Cores, Snapshots: q.Snapshots} {
+		if n != nil {
+			all[name] = int64(*n)
+		}
+	}
+	if q.Memory != nil {
+		all[Memory] = q.Memory.Value()
+	}
+	for _, d := range q.Disks {
+		all[Disks(d.Storage)] = d.Size.Value()
+	}
+	for _, a := range q.PublicAddresses {
+		all[Addresses(a.Bridge)] = int64(a.Count)
+	}
+	return all
+}
+
+// Quantity is an amount as people read it.
+func Quantity(name string, n int64) resource.Quantity {
+	format := resource.DecimalSI
+	if _, isDisks := StorageOf(name); isDisks || name == Memory {
+		format = resource.BinarySI
+	}
+	return *resource.NewQuantity(n, format)
+}
+
+// add other amounts.
+func (a Amounts) add(o Amounts) {
+	for name, n := range o {
+		a[name] += n
+	}
+}
+
+// Most of each of two amounts. Nothing is left of what is none.
+func Most(a, b Amounts) Amounts {
+	all := Amounts{}
+	for _, o := range []Amounts{a, b} {
+		for name, n := range o {
+			if n > all[name] {
+				all[name] = n
+			}
+		}
+	}
+	return all
+}
+
+// Beyond is what an amount has more than another.
+func (a Amounts) Beyond(o Amounts) Amounts {
+	more := Amounts{}
+	for name, n := range a {
+		if n > o[name] {
+			more[name] = n - o[name]
+		}
+	}
+	return more
+}

@@ -1,0 +1,65 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quota
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+)
+
+// An ExceededError says what a resource waits for.
+type ExceededError struct {
+	// Tenant whose quota it is.
+	Tenant string
+
+	// Short is what there is no room for.
+	Short []Shortage
+}
+
+// IsExceeded reports whether an error says that a resource waits for room in a quota.
+func IsExceeded(err error) bool {
+	var e *ExceededError
+	return errors.As(err, &e)
+}
+
+// Error is the whole sentence. Of other resources it tells nothing but their number.
+func (e *ExceededError) Error() string {
+	all := make([]string, 0, len(e.Short))
+	for _, s := range e.Short {
+		all = append(all, s.String())
+	}
+	return fmt.Sprintf("the quota of tenant %q has no room: %s", e.Tenant, strings.Join(all, "; "))
+}
+
+// String is what is short, in words.
+func (s Shortage) String() string {
+	amount := func(n int64) string {
+		q := Quantity(s.Name, n)
+		return q.String()
+	}
+	by := fmt.Sprintf("%d resources", s.Users)
+	if s.Users == 1 {
+		by = "1 resource"
+	}
+	text := fmt.Sprintf("%s: %s more, of %s %s are used by %s", s.Name, amount(s.More), amount(s.Limit), amount(s.Used), by)
+	if s.Turn {
+		text += ", and what is left is for those that have waited longer"
+	}
+	return text
+}

@@ -1,0 +1,263 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package quota decides what there is room for in the quota of a tenant: what its resources have
+// together, and who is next. It is arithmetic, and calls nobody.
+//
+// A Ledger has an entry for each resource that was let have something, and for each that waits.
+// The entry stays until its resource is gone, so that the sum of the entries is never less than
+// what there is or will be, whatever any cache shows. What is there without an entry, since it was
+// there before the quota, counts as it is seen.
+package quota
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// offerLasts is how long room is kept for a resource that waits and may have it now. One that is
+// paused, or cannot be made for another reason, does not take it.
+const offerLasts = 2 * time.Minute
+
+// An Entry is what a resource was let have, and what it waits for.
+type Entry struct {
+	// Kind of the resource with its group, its namespace if it has one, and its name.
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+
+	// Created is when the resource came, in seconds since 1970.
+	Created int64 `json:"created"`
+
+	// Has is what counts of the resource.
+	Has Amounts `json:"has,omitempty"`
+
+	// Wants is all that the resource is to have, if it waits for some of it.
+	Wants Amounts `json:"wants,omitempty"`
+
+	// Whole is true for what is yet to be made, which gets all or nothing. Others get what there
+	// is room for.
+	Whole bool `json:"whole,omitempty"`
+
+	// Offered is since when there is room for it, in seconds since 1970; 0 if there is none.
+	Offered int64 `json:"offered,omitempty"`
+}
+
+// A Ledger has the entries of a tenant, by the UIDs of their resources.
+type Ledger map[string]Entry
+
+// A Request is that of a resource to have something.
+type Request struct {
+	UID string
+
+	// Entry says whose request it is, and what all that is which the resource is to have.
+	Entry
+
+	// There is what the resource has now, which is not asked for.
+	There Amounts
+}
+
+// A Shortage is that of one limit.
+type Shortage struct {
+	// Name of what is short.
+	Name string
+
+	// Limit of the quota, how much of it is used, by how many resources, and how much more is
+	// asked for.
+	Limit, Used, More int64
+	Users             int
+
+	// Turn is true if there would be room, but for those that have waited longer.
+	Turn bool
+}
+
+// A Decision about a request.
+type Decision struct {
+	// Granted is what the resource may have.
+	Granted Amounts
+
+	// Short is what there is no room for; nothing if all is granted.
+	Short []Shortage
+
+	// Offered are the UIDs of resources that waited and have room now.
+	Offered []string
+
+	// Changed is true if the ledger is another than before.
+	Changed bool
+}
+
+// Decide about a request, and enter the decision.
+func (l Ledger) Decide(limits Amounts, seen Seen, r Request, now time.Time) Decision {
+	base := Most(l[r.UID].Has, r.There)
+	d := Decision{Granted: base}
+	used := l.Used(seen, r.UID)
+	used.add(base)
+	taken := maps.Clone(used)
+	for _, uid := range l.ahead(seen, r) {
+		if l.offer(limits, seen, taken, uid, now) {
+			d.Offered = append(d.Offered, uid)
+			d.Changed = true
+		}
+	}
+	more := r.Wants.Beyond(base)
+	for _, name := range slices.Sorted(maps.Keys(more)) {
+		limit, limited := limits[name]
+		if !limited || taken[name]+more[name] <= limit {
+			continue
+		}
+		d.Short = append(d.Short, Shortage{
+			Name: name, Limit: limit, Used: used[name], More: more[name], Users: l.users(seen, r, name), Turn: used[name]+more[name] <= limit,
+		})
+	}
+	if len(d.Short) == 0 || !r.Whole {
+		d.Granted = Most(r.There, r.Wants)
+		for _, s := range d.Short {
+			d.Granted[s.Name] = min(base[s.Name], d.Granted[s.Name])
+		}
+	}
+	return l.enter(r, d)
+}
+
+// enter a decision.
+func (l Ledger) enter(r Request, d Decision) Decision {
+	e := r.Entry
+	e.Has, e.Offered = d.Granted, 0
+	if len(d.Short) == 0 {
+		e.Wants, e.Whole = nil, false
+	}
+	if was, ok := l[r.UID]; !ok || !was.equal(e) {
+		l[r.UID] = e
+		d.Changed = true
+	}
+	return d
+}
+
+func (e Entry) equal(o Entry) bool {
+	same := maps.Equal(e.Has, o.Has) && maps.Equal(e.Wants, o.Wants)
+	e.Has, e.Wants, o.Has, o.Wants = nil, nil, nil, nil
+	return same && reflect.DeepEqual(e, o)
+}
+
+// offer room to a resource that waits, before others have it. It reports whether that is news.
+func (l Ledger) offer(limits Amounts, seen Seen, taken Amounts, uid string, now time.Time) bool {
+	e, room := l[uid], Amounts{}
+	for name, n := range e.Wants.Beyond(Most(e.Has, seen.Of[uid])) {
+		if limit, limited := limits[name]; !limited || taken[name]+n <= limit {
+			room[name] = n
+		} else if e.Whole {
+			room = nil
+			break
+		}
+	}
+	was := e.Offered
+	switch {
+	case len(room) == 0:
+		e.Offered = 0
+	case was == 0:
+		e.Offered = now.Unix()
+	}
+	if len(room) > 0 && now.Sub(time.Unix(e.Offered, 0)) < offerLasts {
+		taken.add(room)
+	}
+	l[uid] = e
+	return was != e.Offered
+}
+
+// ahead are the resources that wait and came before one.
+func (l Ledger) ahead(seen Seen, r Request) []string {
+	before := func(a, b string, ofA, ofB int64) int { return cmp.Or(cmp.Compare(ofA, ofB), cmp.Compare(a, b)) }
+	var all []string
+	for uid, e := range l {
+		if uid != r.UID && len(e.Wants) > 0 && !seen.Leaving[uid] && before(uid, r.UID, e.Created, r.Created) < 0 {
+			all = append(all, uid)
+		}
+	}
+	slices.SortFunc(all, func(a, b string) int { return before(a, b, l[a].Created, l[b].Created) })
+	return all
+}
+
+// Used is what all resources have, without one of them, which may be empty.
+func (l Ledger) Used(seen Seen, without string) Amounts {
+	all := Most(seen.Others, nil)
+	for uid, has := range l.each(seen) {
+		if uid != without {
+			all.add(has)
+		}
+	}
+	return all
+}
+
+// each is what every resource has.
+func (l Ledger) each(seen Seen) map[string]Amounts {
+	all := make(map[string]Amounts, len(l))
+	for uid, e := range l {
+		all[uid] = Most(e.Has, seen.Of[uid])
+	}
+	for uid, there := range seen.Of {
+		if _, ok := l[uid]; !ok {
+			all[uid] = there
+		}
+	}
+	return all
+}
+
+// users are how many have something.
+func (l Ledger) users(seen Seen, r Request, name string) int {
+	all := l.each(seen)
+	all[r.UID] = Most(all[r.UID], r.There)
+	n := 0
+	for _, has := range all {
+		if has[name] > 0 {
+			n++
+		}
+	}
+	if seen.Others[name] > 0 {
+		n += seen.OtherNumber
+	}
+	return n
+}
+
+// Waiting is how many resources wait for something.
+func (l Ledger) Waiting(seen Seen, name string) int {
+	n := 0
+	for uid, e := range l {
+		if e.Wants.Beyond(Most(e.Has, seen.Of[uid]))[name] > 0 && !seen.Leaving[uid] {
+			n++
+		}
+	}
+	return n
+}
+
+// Usage of all that a quota limits, by name.
+func (l Ledger) Usage(limits Amounts, seen Seen) []v1alpha1.TenantUsage {
+	used := l.Used(seen, "")
+	all := make([]v1alpha1.TenantUsage, 0, len(limits))
+	for _, name := range slices.Sorted(maps.Keys(limits)) {
+		u := v1alpha1.TenantUsage{Resource: name, Used: Quantity(name, used[name]), Limit: Quantity(name, limits[name])}
+		if n := l.Waiting(seen, name); n > 0 {
+			u.Waiting = ptr.To(int32(n)) //nolint:gosec // No tenant has that many.
+		}
+		all = append(all, u)
+	}
+	return all
+}

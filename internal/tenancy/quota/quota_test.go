@@ -1,0 +1,234 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quota
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// now is when all is decided.
+func now() time.Time { return time.Unix(100000, 0) }
+
+// vm is what a VM of some cores has.
+func vm(cores int64) Amounts { return Amounts{VMs: 1, Cores: cores} }
+
+func TestDecide(t *testing.T) {
+	type want struct {
+		granted Amounts
+		short   string
+		offered []string
+		ledger  Ledger
+	}
+	made := func(created, cores int64) Entry { return Entry{Created: created, Has: vm(cores)} }
+	waits := func(created, cores, offered int64) Entry {
+		return Entry{Created: created, Wants: vm(cores), Whole: true, Offered: offered}
+	}
+	ask := func(created, cores int64) Request {
+		return Request{UID: "me", Entry: Entry{Created: created, Wants: vm(cores), Whole: true}}
+	}
+	limits := Amounts{VMs: 10, Cores: 8}
+	cases := map[string]struct {
+		reason string
+		limits Amounts
+		ledger Ledger
+		seen   Seen
+		ask    Request
+		want   want
+	}{
+		"Room": {
+			reason: "What fits is granted, up to the limit.",
+			limits: limits, ledger: Ledger{"a": made(1, 4)}, ask: ask(2, 4),
+			want: want{granted: vm(4), ledger: Ledger{"a": made(1, 4), "me": made(2, 4)}},
+		},
+		"None": {
+			reason: "What does not fit waits, and has nothing of what would fit.",
+			limits: limits, ledger: Ledger{"a": made(1, 4)}, ask: ask(2, 5),
+			want: want{granted: Amounts{}, short: "cores", ledger: Ledger{"a": made(1, 4), "me": waits(2, 5, 0)}},
+		},
+		"Unlimited": {
+			reason: "What the quota does not name is not limited.",
+			limits: Amounts{VMs: 1}, ask: ask(2, 500),
+			want: want{granted: vm(500), ledger: Ledger{"me": made(2, 500)}},
+		},
+		"SeenOnly": {
+			reason: "What is there without an entry counts.",
+			limits: limits, seen: Seen{Of: map[string]Amounts{"a": vm(6)}}, ask: ask(2, 4),
+			want: want{granted: Amounts{}, short: "cores", ledger: Ledger{"me": waits(2, 4, 0)}},
+		},
+		"SeenMore": {
+			reason: "What is there counts if it is more than what was granted.",
+			limits: limits, ledger: Ledger{"a": made(1, 2)}, seen: Seen{Of: map[string]Amounts{"a": vm(6)}}, ask: ask(2, 4),
+			want: want{granted: Amounts{}, short: "cores", ledger: Ledger{"a": made(1, 2), "me": waits(2, 4, 0)}},
+		},
+		"Others": {
+			reason: "VMs that no Machine manages count.",
+			limits: limits, seen: Seen{Others: vm(6), OtherNumber: 1}, ask: ask(2, 4),
+			want: want{granted: Amounts{}, short: "cores", ledger: Ledger{"me": waits(2, 4, 0)}},
+		},
+		"OlderFirst": {
+			reason: "What is left is for one that came before, which is told.",
+			limits: limits, ledger: Ledger{"a": made(1, 4), "b": waits(2, 3, 0)}, ask: ask(3, 2),
+			want: want{
+				granted: Amounts{}, short: "cores", offered: []string{"b"},
+				ledger: Ledger{"a": made(1, 4), "b": waits(2, 3, now().Unix()), "me": waits(3, 2, 0)},
+			},
+		},
+		"SameSecond": {
+			reason: "Of two of the same second the UID decides.",
+			limits: limits, ledger: Ledger{"a": made(1, 4), "z": waits(3, 3, 0)}, ask: ask(3, 2),
+			want: want{granted: vm(2), ledger: Ledger{"a": made(1, 4), "z": waits(3, 3, 0), "me": made(3, 2)}},
+		},
+		"SmallPasses": {
+			reason: "A small one passes a large one that cannot fit.",
+			limits: limits, ledger: Ledger{"a": made(1, 4), "b": waits(2, 6, 0)}, ask: ask(3, 2),
+			want: want{granted: vm(2), ledger: Ledger{"a": made(1, 4), "b": waits(2, 6, 0), "me": made(3, 2)}},
+		},
+		"Expired": {
+			reason: "One that does not take what it may have holds up nobody for long.",
+			limits: limits, ledger: Ledger{"a": made(1, 4), "b": waits(2, 3, now().Add(-offerLasts).Unix())}, ask: ask(3, 2),
+			want: want{granted: vm(2), ledger: Ledger{"a": made(1, 4), "b": waits(2, 3, now().Add(-offerLasts).Unix()), "me": made(3, 2)}},
+		},
+		"Withdrawn": {
+			reason: "An offer ends when there is no room any more.",
+			limits: limits, ledger: Ledger{"a": made(1, 7), "b": waits(2, 3, 5)}, ask: ask(3, 1),
+			want: want{granted: vm(1), offered: []string{"b"}, ledger: Ledger{"a": made(1, 7), "b": waits(2, 3, 0), "me": made(3, 1)}},
+		},
+		"Leaving": {
+			reason: "One that is being deleted waits for nothing.",
+			limits: limits, ledger: Ledger{"a": made(1, 4), "b": waits(2, 3, 0)}, seen: Seen{Leaving: map[string]bool{"b": true}}, ask: ask(3, 2),
+			want: want{granted: vm(2), ledger: Ledger{"a": made(1, 4), "b": waits(2, 3, 0), "me": made(3, 2)}},
+		},
+		"Again": {
+			reason: "What was granted is granted again without being counted twice.",
+			limits: limits, ledger: Ledger{"a": made(1, 4), "me": made(2, 4)}, ask: ask(2, 4),
+			want: want{granted: vm(4), ledger: Ledger{"a": made(1, 4), "me": made(2, 4)}},
+		},
+		"GrowsInPart": {
+			reason: "A VM that is there gets what there is room for, and waits for the rest.",
+			limits: Amounts{Cores: 8, Memory: 100}, ledger: Ledger{"a": made(1, 4)},
+			ask: Request{UID: "me", There: Amounts{Cores: 2, Memory: 10}, Entry: Entry{Created: 2, Wants: Amounts{Cores: 6, Memory: 20}}},
+			want: want{granted: Amounts{Cores: 2, Memory: 20}, short: "cores", ledger: Ledger{
+				"a":  made(1, 4),
+				"me": {Created: 2, Has: Amounts{Cores: 2, Memory: 20}, Wants: Amounts{Cores: 6, Memory: 20}},
+			}},
+		},
+		"OverAlready": {
+			reason: "What is there is never refused, however small the quota has become.",
+			limits: Amounts{Cores: 1},
+			ask:    Request{UID: "me", There: vm(4), Entry: Entry{Created: 2, Wants: vm(4)}},
+			want:   want{granted: vm(4), ledger: Ledger{"me": made(2, 4)}},
+		},
+		"Shrinks": {
+			reason: "What became less is free.",
+			limits: limits, ledger: Ledger{"me": made(2, 8)},
+			ask:  Request{UID: "me", There: vm(2), Entry: Entry{Created: 2, Wants: vm(2)}},
+			want: want{granted: vm(2), ledger: Ledger{"me": made(2, 2)}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := Ledger{}
+			for uid, e := range tc.ledger {
+				l[uid] = e
+			}
+			d := l.Decide(tc.limits, tc.seen, tc.ask, now())
+			var short []string
+			for _, s := range d.Short {
+				short = append(short, s.Name)
+			}
+			got := want{granted: d.Granted, short: strings.Join(short, " "), offered: d.Offered, ledger: l}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(want{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("Decide(): %s: -want, +got:\n%s", tc.reason, diff)
+			}
+			if changed := !cmp.Equal(tc.ledger, l, cmpopts.EquateEmpty()); changed != d.Changed {
+				t.Errorf("Decide(): %s: the ledger has changed: %v, and Changed is %v", tc.reason, changed, d.Changed)
+			}
+		})
+	}
+}
+
+// TestMessage tells what is short, and of others their number alone.
+func TestMessage(t *testing.T) {
+	l := Ledger{"a": {Name: "secret", Created: 1, Has: Amounts{Memory: 6 << 30}}, "b": {Name: "hidden", Created: 2, Has: Amounts{Memory: 1 << 30}}}
+	d := l.Decide(Amounts{Memory: 8 << 30}, Seen{}, Request{UID: "me", Entry: Entry{Created: 3, Wants: Amounts{Memory: 2 << 30}, Whole: true}}, now())
+	got := (&ExceededError{Tenant: "team-a", Short: d.Short}).Error()
+	want := `the quota of tenant "team-a" has no room: memory: 2Gi more, of 8Gi 7Gi are used by 2 resources`
+	if got != want {
+		t.Errorf("want %q, got %q", want, got)
+	}
+}
+
+// TestSee counts each VM once, by whatever says most of it.
+func TestSee(t *testing.T) {
+	guest := func(id int, pool string, cores int) proxmox.Guest {
+		return proxmox.Guest{VMID: id, Type: "qemu", Pool: pool, MaxCPU: cores}
+	}
+	template := guest(104, "mine", 4)
+	template.Template = true
+	container := guest(105, "mine", 4)
+	container.Type = "lxc"
+	got := See([]Resource{
+		{UID: "more", VMID: 100, There: vm(2)},
+		{UID: "less", VMID: 101, There: vm(8)},
+		{UID: "waits", VMID: 199},
+		{UID: "theirs", VMID: 103},
+		{UID: "goes", VMID: 198, Leaves: true},
+	}, []proxmox.Guest{guest(100, "mine", 4), guest(101, "mine", 4), guest(102, "mine", 3), guest(103, "other", 4), template, container},
+		func(g proxmox.Guest) bool { return g.Pool == "mine" })
+	want := Seen{
+		Of: map[string]Amounts{"more": vm(4), "less": vm(8)}, Others: Amounts{VMs: 1, Cores: 3}, OtherNumber: 1, Leaving: map[string]bool{"goes": true},
+	}
+	for _, a := range []Amounts{got.Others} {
+		delete(a, Memory) // The list above says nothing of it.
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("See(): -want, +got:\n%s", diff)
+	}
+}
+
+// TestLimits reads a quota, and shows what is used of it.
+func TestLimits(t *testing.T) {
+	l := Limits(&v1alpha1.TenantQuota{
+		VMs: new(int32(3)), Memory: new(resource.MustParse("8Gi")), Disks: []v1alpha1.TenantStorageQuota{{Storage: "ceph", Size: resource.MustParse("1Ti")}},
+		PublicAddresses: []v1alpha1.TenantAddressQuota{{Bridge: "vmbr0", Count: 2}},
+	})
+	if diff := cmp.Diff(Amounts{VMs: 3, Memory: 8 << 30, "disks/ceph": 1 << 40, "publicAddresses/vmbr0": 2}, l); diff != "" {
+		t.Errorf("Limits(): -want, +got:\n%s", diff)
+	}
+	ledger := Ledger{"a": {Has: Amounts{VMs: 1, Memory: 1 << 30}}, "b": {Wants: Amounts{VMs: 1, Memory: 8 << 30}, Whole: true}}
+	var got []string
+	for _, u := range ledger.Usage(l, Seen{}) {
+		text := u.Resource + " " + u.Used.String() + " of " + u.Limit.String()
+		if u.Waiting != nil {
+			text += " waited for"
+		}
+		got = append(got, text)
+	}
+	want := []string{"disks/ceph 0 of 1Ti", "memory 1Gi of 8Gi waited for", "publicAddresses/vmbr0 0 of 2", "vms 1 of 3 waited for"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Usage(): -want, +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,75 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quota
+
+import "github.com/vitistack/provider-proxmox/internal/proxmox"
+
+// Seen is what the resources of a tenant are seen to have now.
+type Seen struct {
+	// Of each resource, by its UID.
+	Of map[string]Amounts
+
+	// Others is what VMs have that are the tenant's and no resource's, and their number.
+	Others      Amounts
+	OtherNumber int
+
+	// Leaving are the UIDs of resources that are being deleted: they wait for nothing.
+	Leaving map[string]bool
+}
+
+// A Resource is one of the tenant, as it is known.
+type Resource struct {
+	UID string
+
+	// VMID that a Machine names, or 0.
+	VMID int
+
+	// There is what its status shows.
+	There Amounts
+
+	// Leaves is true while it is being deleted.
+	Leaves bool
+}
+
+// See what resources have, by what is known of them and by the cluster's list of VMs. A VM where the
+// tenant's are counts also if no resource names it: one whose Machine was deleted without it.
+func See(all []Resource, guests []proxmox.Guest, owns func(proxmox.Guest) bool) Seen {
+	s := Seen{Of: map[string]Amounts{}, Others: Amounts{}, Leaving: map[string]bool{}}
+	listed := map[int]Amounts{}
+	for _, g := range guests {
+		if g.Type == "qemu" && !g.Template && owns(g) {
+			listed[g.VMID] = Amounts{VMs: 1, Cores: int64(g.MaxCPU), Memory: g.MaxMemory}
+		}
+	}
+	named := map[int]bool{}
+	for _, r := range all {
+		if there := Most(r.There, listed[r.VMID]); len(there) > 0 {
+			s.Of[r.UID] = there
+		}
+		if r.Leaves {
+			s.Leaving[r.UID] = true
+		}
+		named[r.VMID] = true
+	}
+	for vmid, there := range listed {
+		if !named[vmid] {
+			s.Others.add(there)
+			s.OtherNumber++
+		}
+	}
+	return s
+}
