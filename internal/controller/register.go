@@ -21,6 +21,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/backupjob"
 	"github.com/vitistack/provider-proxmox/internal/controller/cluster"
 	"github.com/vitistack/provider-proxmox/internal/controller/config"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
@@ -40,12 +41,12 @@ type row struct {
 }
 
 // rows returns the kinds of managed resources in the order in which they are set up.
-func rows() []row {
+func rows(keeper *quotas.Keeper) []row {
 	sched, watch, watchBackups := scheduler.New(), images.NewNotifier(), restore.NewNotifier()
 	return []row{
-		{kind: "Machine", setup: machines(sched, watch, watchBackups)},
+		{kind: "Machine", setup: machines(sched, watch, watchBackups, keeper)},
 		{kind: "Image", setup: imageKind(watch)},
-		{kind: "Snapshot", setup: copies("Snapshot", snapshots)},
+		{kind: "Snapshot", setup: copies("Snapshot", snapshots(keeper))},
 		{kind: "SnapshotPolicy", setup: policies, needs: []string{"Snapshot", "Machine"}},
 		{kind: "Backup", setup: copies("Backup", backups(watchBackups))},
 		{kind: "Volume", setup: diskVolumes},

@@ -34,6 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/backup"
 	"github.com/vitistack/provider-proxmox/internal/controller/image"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
@@ -55,8 +56,9 @@ type entry struct {
 // table returns the controllers of all kinds: first those of provider configurations,
 // then those of managed resources, each in both scopes.
 func table() []entry {
-	all := configurations()
-	for _, r := range rows() {
+	keeper := quotas.New()
+	all := configurations(keeper)
+	for _, r := range rows(keeper) {
 		for _, s := range scopes() {
 			all = append(all, managed(r, s))
 		}
@@ -64,9 +66,10 @@ func table() []entry {
 	return all
 }
 
-func configurations() []entry {
+func configurations(keeper *quotas.Keeper) []entry {
 	return []entry{
 		configuration(providerconfig.Kinds{
+			Quotas: keeper,
 			ProviderConfigKinds: resource.ProviderConfigKinds{
 				Config:    cluster.ProviderConfigGroupVersionKind,
 				Usage:     cluster.ProviderConfigUsageGroupVersionKind,
@@ -76,11 +79,13 @@ func configurations() []entry {
 			UsageObject: &cluster.ProviderConfigUsage{},
 		}),
 		configuration(providerconfig.Kinds{
+			Quotas:              keeper,
 			ProviderConfigKinds: namespacedConfig(namespaced.ProviderConfigGroupVersionKind),
 			Object:              &namespaced.ProviderConfig{},
 			UsageObject:         &namespaced.ProviderConfigUsage{},
 		}),
 		configuration(providerconfig.Kinds{
+			Quotas:              keeper,
 			ProviderConfigKinds: namespacedConfig(namespaced.ClusterProviderConfigGroupVersionKind),
 			Object:              &namespaced.ClusterProviderConfig{},
 			UsageObject:         &namespaced.ProviderConfigUsage{},
@@ -146,13 +151,14 @@ func managed(r row, s scope) entry {
 }
 
 // machines sets up Machines, which wait for Images and Backups, and counts them.
-func machines(sched *scheduler.Scheduler, watch *images.Notifier, watchBackups *restore.Notifier) setupKind {
+func machines(sched *scheduler.Scheduler, watch *images.Notifier, watchBackups *restore.Notifier, keeper *quotas.Keeper) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		id := s.Identity("Machine")
 		disks := volumes.Reader{Kube: mgr.GetClient(), Direct: mgr.GetAPIReader(), Object: s.Identity("Volume").Object, Lists: s.Lists("Volume")}
 		o.Holds = kind.Holds{Reader: mgr.GetClient(), Direct: mgr.GetAPIReader(), Lists: s.Lists("Snapshot")}
 		if err := machine.Setup(mgr, o, id, sched, machine.Images{
 			Object: s.Identity("Image").Object, Networks: s.Identity("NodeNetwork").List, Volumes: disks, Watch: watch, Backups: watchBackups,
+			Quotas: keeper,
 		}); err != nil {
 			return err
 		}
@@ -199,10 +205,13 @@ func imageKind(watch *images.Notifier) setupKind {
 
 // snapshots sets up Snapshots. Those of all scopes can stand for the same snapshot, and
 // Machines of all scopes can manage its VM.
-func snapshots(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
-	return snapshot.Setup(mgr, o, snapshot.Kinds{
-		Identity: s.Identity("Snapshot"), Lists: s.Lists("Snapshot"), Machines: s.Lists("Machine"), Machine: s.Identity("Machine").Object,
-	})
+func snapshots(keeper *quotas.Keeper) setupKind {
+	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
+		return snapshot.Setup(mgr, o, snapshot.Kinds{
+			Identity: s.Identity("Snapshot"), Lists: s.Lists("Snapshot"), Machines: s.Lists("Machine"), Machine: s.Identity("Machine").Object,
+			Quotas: keeper,
+		})
+	}
 }
 
 // policies sets up SnapshotPolicies, whose Snapshots and Machines are of the same scope.

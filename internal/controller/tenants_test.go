@@ -133,32 +133,40 @@ type tenantWorld struct {
 
 	namespaced bool
 	config     string
+
+	// teams of the cluster, and their rules; team-a and team-b, with those of tenants.
+	teams []string
+	rules func() []v1alpha1.ProviderTenant
 }
 
 // space is the namespace of a team.
 func (w *tenantWorld) space(team string) string { return w.name + "-" + team }
 
-func newTenantWorld(t *testing.T, scope, name string) *tenantWorld {
+func newTenantWorld(t *testing.T, scope, name string, changes ...func(*tenantWorld)) *tenantWorld {
 	t.Helper()
-	return newTenantWorldOf(t, scope, name, v1alpha1.TenantRefuse, nil)
+	return newTenantWorldOf(t, scope, name, v1alpha1.TenantRefuse, nil, changes...)
 }
 
 // newTenantWorldOf has another enforcement, or a provider with other options.
 func newTenantWorldOf(
-	t *testing.T, scope, name string, enforcement v1alpha1.TenantEnforcement, options func(ctrl.Manager) kind.Options,
+	t *testing.T, scope, name string, enforcement v1alpha1.TenantEnforcement, options func(ctrl.Manager) kind.Options, changes ...func(*tenantWorld),
 ) *tenantWorld {
 	t.Helper()
-	w := &tenantWorld{namespaced: scope == "Namespaced"}
+	w := &tenantWorld{namespaced: scope == "Namespaced", teams: []string{"a", "b", "none"}}
+	w.rules = w.tenants
 	w.world = worldOf(t, scopes()[scope], strings.ToLower(scope)+"-"+name, tenantLab(t), nil, versionOf(scope))
 	w.config, w.options = w.name, options
+	for _, change := range changes {
+		change(w)
+	}
 	w.scope.config = func(o metav1.ObjectMeta, spec v1alpha1.ProviderConfigSpec) client.Object {
-		spec.Tenants, spec.TenantEnforcement = w.tenants(), &enforcement
+		spec.Tenants, spec.TenantEnforcement = w.rules(), &enforcement
 		if w.namespaced {
 			return &namespaced.ClusterProviderConfig{ObjectMeta: o, Spec: spec}
 		}
 		return &cluster.ProviderConfig{ObjectMeta: o, Spec: spec}
 	}
-	for _, team := range []string{"a", "b", "none"} {
+	for _, team := range w.teams {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.space(team), Labels: map[string]string{"team": w.space(team)}}}
 		if err := w.kube.Create(w.Context(), ns); err != nil {
 			t.Fatal(err)

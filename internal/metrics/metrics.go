@@ -37,6 +37,7 @@ type Metrics struct {
 	usages   *usages
 	copies   *copies
 	clusters clusters
+	tenants  tenants
 	duration *prometheus.HistogramVec
 	requests *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
@@ -64,6 +65,7 @@ func New(opts ...Option) *Metrics {
 		usages:   newUsages(),
 		copies:   newCopies(),
 		clusters: newClusters(),
+		tenants:  newTenants(),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "proxmox_operator_reconciliation_duration_seconds",
 			Help:    "How long reconciling a resource took, in seconds.",
@@ -93,6 +95,7 @@ func New(opts ...Option) *Metrics {
 
 func (m *Metrics) collectors() []prometheus.Collector {
 	all := append(m.clusters.collectors(), m.machines, m.usages, m.copies, m.duration, m.requests, m.latency, m.errors, m.conditions)
+	all = append(all, m.tenants.collectors()...)
 	if m.machineUsages != nil {
 		all = append(all, m.machineUsages)
 	}

@@ -22,6 +22,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/apimachinery/pkg/api/meta"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -44,4 +46,21 @@ func List(ctx context.Context, from client.Reader, empty resource.ManagedList, o
 // ListCached is List without copies: the resources are those of the cache and must not be changed.
 func ListCached(ctx context.Context, from client.Reader, empty resource.ManagedList, opts ...client.ListOption) ([]resource.Managed, error) {
 	return List(ctx, from, empty, append(opts[:len(opts):len(opts)], client.UnsafeDisableDeepCopy)...)
+}
+
+// OnDeleted has fn called with each object of a kind that goes from a cache.
+func OnDeleted(all cache.Informers, of client.Object, fn func(gone client.Object)) error {
+	informer, err := all.GetInformer(context.Background(), of, cache.BlockUntilSynced(false))
+	if err != nil {
+		return err
+	}
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{DeleteFunc: func(gone any) {
+		if last, ok := gone.(toolscache.DeletedFinalStateUnknown); ok {
+			gone = last.Obj
+		}
+		if o, ok := gone.(client.Object); ok {
+			fn(o)
+		}
+	}})
+	return err
 }

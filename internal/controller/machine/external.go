@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -117,7 +118,7 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 
 // look reads the VM, or recalls it, and plans.
 func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObservation, error) {
-	if err := e.unschedulable.Reason(m); err != nil {
+	if err := cmp.Or(e.unschedulable.Reason(m), e.quotas.Reason(m)); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	if meta.GetExternalName(m) == "" {

@@ -32,6 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/poll"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
@@ -649,8 +650,8 @@ func TestRebootWaitsForGuest(t *testing.T) {
 			if waits != (tc.writes == nil) {
 				t.Errorf("\n%s\nwant the wait told: %t, got %s: %s", tc.reason, tc.writes == nil, c.Reason, c.Message)
 			}
-			if poll := pollInterval(b.m, time.Hour, b.clock.now()); tc.writes == nil && poll > pollAddresses {
-				t.Errorf("\n%s\nwant it looked at again soon, got %s", tc.reason, poll)
+			if next := poll.Interval(b.m, time.Hour, b.clock.now()); tc.writes == nil && next > poll.Addresses {
+				t.Errorf("\n%s\nwant it looked at again soon, got %s", tc.reason, next)
 			}
 		})
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/poll"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/provisioned"
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
 )
@@ -114,7 +115,7 @@ func (e agentPoll) wantsHostKeys(m Machine) bool {
 // long ago are asked one after another: after a restart of the provider all would be asked at once.
 func (e agentPoll) hostKeysWanted(m Machine, boot time.Time) bool {
 	return e.wantsHostKeys(m) && e.hostKeys.Waiting(m, boot) &&
-		(e.vm.Status.Uptime < addressesWithin || e.agents.TakeSlot(e.inventory, hostKeysPace))
+		(e.vm.Status.Uptime < poll.AddressesWithin || e.agents.TakeSlot(e.inventory, hostKeysPace))
 }
 
 // withHostKeys adds the guest's host keys to the connection details.

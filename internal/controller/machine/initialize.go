@@ -159,6 +159,9 @@ func (e ownership) adopt(ctx context.Context, m Machine) error {
 		claims.ShowConflict(m, err)
 		return err
 	}
+	if err := e.tenant.RoomForAdopted(ctx, m, v.Config); err != nil {
+		return err
+	}
 	notes := map[string]string{object.AnnotationUUID: id.UUID, object.AnnotationNode: v.Node}
 	if a := m.Parameters().PowerAction; a != nil {
 		notes[object.AnnotationPowerAction] = poweraction.Done(m, a.Token, e.now())

@@ -48,10 +48,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -61,14 +58,14 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/ipam"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/networks"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/poweraction"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/poll"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/replication"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
@@ -190,6 +187,8 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 			agents:    guestagent.New(o.Clock()),
 			cache:     vmcache.New(o.Clock(), cmp.Or(o.FullResyncInterval, vmcache.DefaultFullResyncInterval)),
 			settled:   settled.New(),
+			quotas:    from.Quotas,
+			kind:      id.GroupVersionKind.GroupKind().String(),
 			holds:     o.Holds,
 			labels:    o.Shard.Labels,
 			scheduler: sched,
@@ -217,6 +216,9 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 		return errors.Wrap(err, "cannot watch the Volumes of Machines")
 	}
 	sched.AddMachines(c.kube, id.List)
+	if err := c.quotas.Add(mgr, o.Connections, id, tenant.There); err != nil {
+		return err
+	}
 	if o.Metrics != nil {
 		o.Metrics.Usages(c.cache.Usages)
 	}
@@ -226,7 +228,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 		Identity:     id,
 		External:     c,
 		Initializers: []managed.Initializer{managed.InitializerFn(c.Initialize)},
-		PollInterval: pollIntervals(o.Clock()),
+		PollInterval: poll.Intervals(o.Clock()),
 		TellsChanges: true,
 		Wake:         wake,
 	})
@@ -234,21 +236,13 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 
 // forgetGone forgets Machines that are gone without having been looked at any more, as
 // those are whose VM stays.
-func (c *connector) forgetGone(all cache.Informers, kind client.Object) error {
-	informer, err := all.GetInformer(context.Background(), kind, cache.BlockUntilSynced(false))
-	if err != nil {
-		return err
-	}
-	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{DeleteFunc: func(gone any) {
-		if last, ok := gone.(toolscache.DeletedFinalStateUnknown); ok {
-			gone = last.Obj
-		}
+func (c *connector) forgetGone(all cache.Informers, of client.Object) error {
+	return kind.OnDeleted(all, of, func(gone client.Object) {
 		if m, ok := gone.(Machine); ok {
 			c.leave(m)
 			c.forget(m)
 		}
-	}})
-	return err
+	})
 }
 
 // shared is what the reconciles of all Machines of one scope share.
@@ -265,6 +259,8 @@ type shared struct {
 	agents        *guestagent.Results
 	cache         *vmcache.Cache
 	settled       *settled.Store
+	quotas        *quotas.Keeper
+	kind          string // With its group.
 	holds         kind.Holds
 	labels        func(client.Object) map[string]string
 	scheduler     *scheduler.Scheduler
@@ -314,7 +310,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		log:           c.options.Logger.WithValues("name", m.GetName(), "namespace", m.GetNamespace()),
 		endpoints:     to.Config.Endpoints,
 		vmids:         to.Config.VMIDs(),
-		tenant:        tenant.Checks{Tenant: to.Tenant, Warned: to.Warned, Inventory: to.Inventory, Records: to.Records},
+		tenant:        tenant.Checks{Tenant: to.Tenant, Warned: to.Warned, Inventory: to.Inventory, Records: to.Records, Quota: c.quotaOf(to)},
 		defaults: defaults{
 			Defaults: qemu.Defaults{Storage: ptr.Deref(to.Config.DefaultStorage, ""), Bridge: ptr.Deref(to.Config.DefaultBridge, "")},
 			Node:     ptr.Deref(to.Config.DefaultNode, ""),
@@ -334,44 +330,14 @@ func (e *external) connectTo(client Client, inventory Inventory) {
 	e.sources = source.Finder{Client: client, Inventory: inventory, Reader: e.reader, Checks: e.checks, Kube: e.kube, Object: e.object, Tenant: e.tenant.Tenant}
 }
 
+// quotaOf the tenant of a Machine.
+func (c *connector) quotaOf(to *connect.Connection) tenant.Quota {
+	return tenant.Quota{Keeper: c.quotas, Config: to.Name, Tenants: to.Config.Tenants, Kind: c.kind, Wake: func(m Machine) { c.wakeKey(client.ObjectKeyFromObject(m)) }}
+}
+
 // sharesWith makes the function that finds who else uses the cluster.
 func (c *connector) sharesWith(to *connect.Connection) func(context.Context) func(resource.Managed) bool {
 	return func(ctx context.Context) func(resource.Managed) bool { return c.sharing(ctx, to.Config.Endpoints) }
-}
-
-// Intervals at which a Machine is looked at that is on its way somewhere. The
-// end of our own tasks wakes it besides.
-const (
-	pollUnready   = 5 * time.Second
-	pollAddresses = 5 * time.Second
-
-	// addressesWithin is how long after its start a guest may be expected to
-	// report addresses.
-	addressesWithin = 10 * time.Minute
-)
-
-func pollIntervals(now func() time.Time) managed.PollIntervalHook {
-	return func(mg resource.Managed, configured time.Duration) time.Duration {
-		if m, ok := mg.(Machine); ok {
-			return pollInterval(m, configured, now())
-		}
-		return configured
-	}
-}
-
-func pollInterval(m Machine, configured time.Duration, now time.Time) time.Duration {
-	started := m.Observation().StartedAt
-	waitsForAddress := m.GetCondition(conditions.TypeNetworkConfigured).Reason == conditions.ReasonWaitingForAddress &&
-		started != nil && now.Sub(started.Time) < addressesWithin
-	switch {
-	case m.GetCondition(conditions.TypeVMCreated).Reason == conditions.ReasonWaitingForImage, restore.Woken(m):
-		return configured // The Image or the Backup wakes it.
-	case m.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue:
-		return min(configured, pollUnready)
-	case waitsForAddress, poweraction.Due(m) != nil:
-		return min(configured, pollAddresses)
-	}
-	return configured
 }
 
 // Images are what a controller of Machines knows of the Images, NodeNetworks, Volumes and Backups of its scope.
@@ -388,6 +354,9 @@ type Images struct {
 	// Watch tells of changed Images, and Backups of changed Backups.
 	Watch   *images.Notifier
 	Backups *restore.Notifier
+
+	// Quotas of tenants.
+	Quotas *quotas.Keeper
 }
 
 // findWaiting finds the Machines that wait for another resource.

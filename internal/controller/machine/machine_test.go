@@ -27,6 +27,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/poll"
 )
 
 func TestPollInterval(t *testing.T) {
@@ -69,7 +70,7 @@ func TestPollInterval(t *testing.T) {
 			if tc.uptime > 0 {
 				m.Observation().StartedAt = &metav1.Time{Time: now.Add(-tc.uptime)}
 			}
-			if got := pollIntervals(func() time.Time { return now })(m, tc.configured); got != tc.want {
+			if got := poll.Intervals(func() time.Time { return now })(m, tc.configured); got != tc.want {
 				t.Errorf("\n%s\nwant %v, got %v", tc.reason, tc.want, got)
 			}
 		})

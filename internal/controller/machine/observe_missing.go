@@ -97,6 +97,9 @@ func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identi
 	if err == nil && lost {
 		e.creation.vmidTaken = true // The task found out: somebody has it whom we may not see.
 	}
+	if err == nil {
+		err = e.tenant.Room(ctx, m, e.creation.Desired, e.creation.sourceConfig())
+	}
 	if err == nil && !e.creation.vmidTaken {
 		err = creator{external: e}.reserveTask(e.creation)
 	}

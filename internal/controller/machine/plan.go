@@ -172,6 +172,9 @@ func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) erro
 		e.planned.Devices = before
 		return e.planFeatures(ctx, m, features)
 	}
+	if d.MachineParameters, d.exceeded, err = e.tenant.Grow(ctx, m, d.Desired, before, e.vm.State); err != nil {
+		return err
+	}
 	if d.Devices, err = before.On(e.vm.State, d.MachineParameters, d.Defaults, m.GetGeneration()); err != nil {
 		e.planned.Devices, e.planned.rejections = before, []string{err.Error()}
 		return nil //nolint:nilerr // The plan has it.
@@ -307,6 +310,9 @@ type desired struct {
 
 	// awaited is why the VM does not have Volumes that the spec lists.
 	awaited []string
+
+	// exceeded is why the VM does not grow, if the quota of its tenant has no room.
+	exceeded error
 
 	// haRules is what becomes of HA's rules of the VM.
 	haRules rules.Rules

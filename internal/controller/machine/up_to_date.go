@@ -38,6 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
@@ -55,6 +56,8 @@ func (e report) upToDate(m Machine, seen managed.ExternalObservation, err error)
 		return conditions.New(kind.TypeUpToDate, corev1.ConditionUnknown, xpv2.ReasonUnavailable, err.Error())
 	case tenancy.IsRefusal(err):
 		return conditions.NotUpToDate(v1alpha1.ReasonTenantRefused, err.Error())
+	case quota.IsExceeded(err):
+		return conditions.NotUpToDate(v1alpha1.ReasonQuotaExceeded, err.Error())
 	case err != nil:
 		return conditions.NotUpToDate(xpv2.ReasonUpdateFailed, err.Error()+e.retry(m, err))
 	case e.vm == nil && ready.Status == corev1.ConditionFalse, e.vm != nil && e.vm.BeingCreated():
@@ -83,6 +86,9 @@ func (e report) difference(m Machine, ready xpv2.Condition) xpv2.Condition {
 	}
 	if wait := e.shutsDown(m); wait != "" {
 		lines, reason = append(lines, wait), firstReason(reason, xpv2.ReasonUpdateRequested)
+	}
+	if err := e.planned.exceeded; err != nil {
+		lines, reason = append(lines, err.Error()), v1alpha1.ReasonQuotaExceeded
 	}
 	for _, a := range e.planned.acts {
 		if why, message := act.Failure(a.kind, m, a.record); why != "" {

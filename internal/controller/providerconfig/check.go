@@ -107,6 +107,7 @@ func (c *checker) Reconcile(ctx context.Context, r reconcile.Request) (reconcile
 	before, _ := pc.DeepCopyObject().(Config)
 	conn, h, found := c.check(ctx, key, pc)
 	show(pc, h, found)
+	c.count(ctx, key, conn, pc)
 	c.measure(key, h, pc)
 	if err := c.save(ctx, before, pc); err != nil {
 		return reconcile.Result{}, err
@@ -159,6 +160,21 @@ func show(pc Config, h proxmox.Health, found []checkResult) {
 	o.Version, o.Cluster, o.NodesOnline, o.NodesTotal = h.Version.Version, h.Status.Name, nil, nil
 	if len(h.Status.Nodes) > 0 {
 		o.NodesOnline, o.NodesTotal = ptr.To(int32(online(h))), ptr.To(int32(len(h.Status.Nodes))) //nolint:gosec // A cluster has tens of nodes.
+	}
+}
+
+// count what the tenants have of their quotas. What was counted before stays while that cannot be.
+func (c *checker) count(ctx context.Context, key connect.Key, conn *connect.Connection, pc Config) {
+	limited := func(t v1alpha1.ProviderTenant) bool { return t.Quota != nil }
+	if conn == nil || !slices.ContainsFunc(pc.Settings().Tenants, limited) {
+		pc.Observation().Tenants = nil
+	} else if all, err := c.kinds.Quotas.Usage(ctx, key.String(), pc.Settings().Tenants, conn.Inventory); err == nil {
+		pc.Observation().Tenants = all
+	} else {
+		c.log.Info("Cannot count what tenants have of their quotas", "configuration", key.String(), "error", err)
+	}
+	if c.metrics != nil {
+		c.metrics.Tenants(key.String(), pc.Observation().Tenants)
 	}
 }
 
@@ -270,5 +286,6 @@ func (c *checker) forget(key connect.Key) {
 	c.connections.Forget(key)
 	if c.metrics != nil {
 		c.metrics.ClusterGone(key.String())
+		c.metrics.Tenants(key.String(), nil)
 	}
 }

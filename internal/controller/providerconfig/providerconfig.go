@@ -36,6 +36,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -45,6 +46,9 @@ type Kinds struct {
 
 	// Object and UsageObject of the kinds, both empty.
 	Object, UsageObject client.Object
+
+	// Quotas of the tenants of configurations.
+	Quotas *quotas.Keeper
 }
 
 // Setup adds the controllers of the kind of provider configurations to the
@@ -87,6 +91,7 @@ const checksAtOnce = 10
 
 // setupCheck adds what checks configurations.
 func setupCheck(mgr ctrl.Manager, o kind.Options, k Kinds) error {
+	k.Quotas.Use(mgr.GetClient(), o.Connections)
 	group := k.Config.GroupKind()
 	name := "check/" + strings.ToLower(group.String())
 	c := &checker{

@@ -101,6 +101,11 @@ func (e *external) observe(ctx context.Context, m Snapshot) (managed.ExternalObs
 			return managed.ExternalObservation{}, err
 		}
 	}
+	if v.action == start && v.problem == nil && kind.MayChange(m) {
+		if err := e.checkRoom(ctx); err != nil {
+			return managed.ExternalObservation{}, err
+		}
+	}
 	e.compare(m)
 	e.show(m)
 	switch {

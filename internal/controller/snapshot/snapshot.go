@@ -38,6 +38,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
@@ -95,6 +96,9 @@ type Kinds struct {
 
 	// Machine is an empty Machine of the scope.
 	Machine client.Object
+
+	// Quotas of tenants.
+	Quotas *quotas.Keeper
 }
 
 // pollUnready is how often a snapshot is looked at that is on its way.
@@ -102,6 +106,9 @@ const pollUnready = 5 * time.Second
 
 // Setup adds a controller of Snapshots of one scope to the manager.
 func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
+	if err := k.Quotas.Add(mgr, o.Connections, k.Identity, there); err != nil {
+		return err
+	}
 	return target.Setup(mgr, o, target.Config[Snapshot]{
 		Identity: k.Identity, Lists: k.Lists, Machine: k.Machine, Noun: "snapshot", Made: "taken", PollUnready: pollUnready,
 		Means: func(m Snapshot, machine string) bool {
@@ -109,7 +116,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 			return kind.MeansMachine(machine, p.Machine, p.MachineRef, p.MachineSelector)
 		},
 		External: func(p target.Parts[Snapshot]) managed.TypedExternalConnector[Snapshot] {
-			return &connector{Parts: p, machines: k.Machines}
+			return &connector{Parts: p, machines: k.Machines, quotas: k.Quotas, kind: k.GroupVersionKind.GroupKind().String()}
 		},
 	})
 }
@@ -120,6 +127,9 @@ type connector struct {
 
 	// machines are lists of Machines in all scopes.
 	machines []resource.ManagedList
+
+	quotas *quotas.Keeper
+	kind   string // With its group.
 }
 
 // Connect to the cluster of a Snapshot. One whose Machine has no VM yet, and one that is
@@ -147,6 +157,7 @@ func (c *connector) Connect(ctx context.Context, m Snapshot) (managed.TypedExter
 		return e, err
 	}
 	e.client, e.inventory, e.records = to.Client, to.Inventory, to.Records
+	e.room = func(ctx context.Context) error { return c.room(ctx, m, to) }
 	return e, nil
 }
 
@@ -159,6 +170,9 @@ type external struct {
 	client    Client // Nil if nothing will be asked.
 	inventory Inventory
 	records   tenancy.Records
+
+	// room is an error if the quota of the tenant has none; nil if nothing is asked.
+	room func(context.Context) error
 
 	// waits is the problem that there is no VM yet, or nil.
 	waits *kind.Problem

@@ -34,6 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
@@ -201,7 +202,7 @@ func WaitForIPAddress(format string, args ...any) error {
 	return &sourceWaitError{reason: ReasonWaitingForIPAddress, message: fmt.Sprintf(format, args...)}
 }
 
-// WaitsForSource reports whether a Machine has to wait for an Image, a Backup, a Volume or an address, and the reason.
+// WaitsForSource reports whether a Machine has to wait for an Image, a Backup, a Volume, an address or room in a quota, and the reason.
 func WaitsForSource(err error) (xpv2.ConditionReason, bool) {
 	var image *imageref.NotReadyError
 	var other *sourceWaitError
@@ -210,6 +211,8 @@ func WaitsForSource(err error) (xpv2.ConditionReason, bool) {
 		return ReasonWaitingForImage, true
 	case errors.As(err, &other):
 		return other.reason, true
+	case quota.IsExceeded(err):
+		return v1alpha1.ReasonQuotaExceeded, true
 	}
 	return "", false
 }
@@ -222,7 +225,11 @@ func SetSourceWait(m object.Machine, err error) bool {
 	}
 	message := "waiting: " + err.Error()
 	m.Observation().Phase = v1alpha1.MachinePending
-	Set(m, xpv2.Creating().WithMessage(message), New(TypeVMCreated, corev1.ConditionFalse, reason, message))
+	ready := xpv2.Creating().WithMessage(message)
+	if reason == v1alpha1.ReasonQuotaExceeded {
+		ready.Reason = reason
+	}
+	Set(m, ready, New(TypeVMCreated, corev1.ConditionFalse, reason, message))
 	return true
 }
 

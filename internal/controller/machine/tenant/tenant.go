@@ -48,6 +48,9 @@ type Checks struct {
 
 	// Records of which VM was seen to be whose.
 	Records tenancy.Records
+
+	// Quota of the tenant.
+	Quota Quota
 }
 
 // Adoption is an error if a VM may not be taken over: by its pool, or by where it is and what it has.

@@ -1,0 +1,348 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package quotas keeps the quotas of tenants: it reads what their resources have, asks package quota
+// whether there is room, and keeps what was let have in a ConfigMap for each tenant, which all
+// replicas and shards of the provider share. An admission is a write of it by the version that was
+// read, so that of two at the same time one is decided anew.
+package quotas
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
+)
+
+// There is what the status of a resource shows, and which VM it names, or 0.
+type There func(resource.Managed) (there quota.Amounts, vmid int)
+
+// A counted kind of resources.
+type counted struct {
+	kind.Identity
+
+	// reader of the resources, which should be a cache, and one that is none.
+	reader, direct client.Reader
+
+	there There
+}
+
+// A Keeper keeps the quotas of all tenants. It is safe for concurrent use.
+type Keeper struct {
+	kube        client.Client
+	connections *connect.Connector
+	now         func() time.Time
+	waiters     waiters
+
+	mu      sync.Mutex
+	kinds   []counted
+	ledgers map[key]*ledger
+}
+
+// A key is that of the ledger of a tenant.
+type key struct{ config, tenant string }
+
+// A ledger of a tenant.
+type ledger struct {
+	mu sync.Mutex // Decisions of one process wait for each other rather than fail.
+
+	// seen is what this process has read or written last, which is not changed any more.
+	seen atomic.Pointer[quota.Ledger]
+}
+
+// entry of a resource as it was seen last.
+func (l *ledger) entry(uid string) (quota.Entry, bool) {
+	last := l.seen.Load()
+	if last == nil {
+		return quota.Entry{}, false
+	}
+	e, ok := (*last)[uid]
+	return e, ok
+}
+
+// New returns a Keeper that has yet to be told of kinds.
+func New() *Keeper {
+	return &Keeper{ledgers: map[key]*ledger{}, now: time.Now}
+}
+
+// Use what the provider has to keep quotas with, which all kinds have in common. The client must not cache ConfigMaps.
+func (k *Keeper) Use(kube client.Client, connections *connect.Connector) {
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.kube == nil {
+		k.kube, k.connections = kube, connections
+	}
+}
+
+// Add a kind of resources that quotas count. Those that go may leave room for others. A Keeper that is nil counts nothing.
+func (k *Keeper) Add(mgr manager.Manager, connections *connect.Connector, id kind.Identity, there There) error {
+	if k == nil {
+		return nil
+	}
+	k.Use(mgr.GetClient(), connections)
+	k.mu.Lock()
+	k.kinds = append(k.kinds, counted{Identity: id, reader: mgr.GetClient(), direct: mgr.GetAPIReader(), there: there})
+	k.mu.Unlock()
+	return kind.OnDeleted(mgr.GetCache(), id.Object, func(gone client.Object) {
+		k.waiters.remove(gone)
+		k.gone(string(gone.GetUID()))
+	})
+}
+
+// gone has those woken that wait for room which a resource may have left: those of its tenant, if that is known.
+func (k *Keeper) gone(uid string) {
+	k.mu.Lock()
+	var left []key
+	for of, l := range k.ledgers {
+		if _, had := l.entry(uid); had {
+			left = append(left, of)
+		}
+	}
+	k.mu.Unlock()
+	k.waiters.rouse(func(_ types.UID, was waiter) bool { return len(left) == 0 || slices.Contains(left, was.key) })
+}
+
+// An Application of a resource for what it is to have.
+type Application struct {
+	Resource resource.Managed
+	Kind     string // With its group.
+
+	// Config, Tenants and Tenant are those of its connection, and Inventory lists the VMs.
+	Config    string
+	Tenants   []v1alpha1.ProviderTenant
+	Tenant    *tenancy.Tenant
+	Inventory connect.GuestLister
+
+	// There is what it has now, and Wants all that it is to have.
+	There, Wants quota.Amounts
+
+	// Whole is true for what is yet to be made.
+	Whole bool
+
+	// Wake the resource when there may be room.
+	Wake func()
+}
+
+func (a Application) key() key { return key{config: a.Config, tenant: a.Tenant.Name} }
+
+func (a Application) uid() string { return string(a.Resource.GetUID()) }
+
+func (a Application) request() quota.Request {
+	r := a.Resource
+	return quota.Request{UID: a.uid(), There: a.There, Entry: quota.Entry{
+		Kind: a.Kind, Namespace: r.GetNamespace(), Name: r.GetName(), Created: r.GetCreationTimestamp().Unix(), Wants: a.Wants, Whole: a.Whole,
+	}}
+}
+
+// Admit decides about an application. An error that quota.IsExceeded knows says what it waits for,
+// and Granted is what it may have nevertheless. Without a quota nothing is asked and all is granted.
+func (k *Keeper) Admit(ctx context.Context, a Application) (quota.Amounts, error) {
+	limits := a.Tenant.Limits()
+	if limits == nil {
+		return a.Wants, nil
+	}
+	l := k.ledger(a.key())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before, entered := l.entry(a.uid())
+	if entered && a.isEntered(before) {
+		k.waiters.remove(a.Resource)
+		return a.Wants, nil
+	}
+	d, err := k.decide(ctx, l, limits, a)
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot tell whether there is room in the quota of tenant %q", a.Tenant.Name)
+	}
+	k.waiters.remove(a.Resource)
+	if len(d.Short) > 0 {
+		err = &quota.ExceededError{Tenant: a.Tenant.Name, Short: d.Short}
+		k.waiters.add(a, err, k.now())
+	}
+	k.waiters.wake(a.key(), d.Offered, len(before.Has.Beyond(d.Granted)) > 0)
+	return d.Granted, err
+}
+
+// isEntered reports whether what there is is what is wanted, and is entered so.
+func (a Application) isEntered(e quota.Entry) bool {
+	return len(e.Wants) == 0 && len(a.Wants.Beyond(a.There)) == 0 && len(e.Has.Beyond(a.There)) == 0 && len(a.There.Beyond(e.Has)) == 0
+}
+
+// attempts of a decision while others decide too.
+const attempts = 20
+
+// decide by what there is now, until the decision is entered.
+func (k *Keeper) decide(ctx context.Context, l *ledger, limits quota.Amounts, a Application) (quota.Decision, error) {
+	for n := range attempts {
+		d, err := k.try(ctx, l, limits, a, n > 0)
+		if !kerrors.IsConflict(err) && !kerrors.IsAlreadyExists(err) {
+			return d, err
+		}
+	}
+	return quota.Decision{}, errors.Errorf("others have been faster %d times in a row", attempts)
+}
+
+// try to decide and to enter the decision.
+func (k *Keeper) try(ctx context.Context, l *ledger, limits quota.Amounts, a Application, fresh bool) (quota.Decision, error) {
+	o, entries, err := k.read(ctx, a.key())
+	if err != nil {
+		return quota.Decision{}, err
+	}
+	seen, others, err := k.see(ctx, a, fresh)
+	if err != nil {
+		return quota.Decision{}, err
+	}
+	k.prune(ctx, entries, others)
+	d := entries.Decide(limits, seen, a.request(), k.now())
+	if len(d.Short) > 0 && seen.OtherNumber > 0 && !fresh {
+		return k.try(ctx, l, limits, a, true) // One that is gone may still be listed.
+	}
+	if d.Changed {
+		if err := k.write(ctx, o, entries); err != nil {
+			return quota.Decision{}, err
+		}
+	}
+	l.seen.Store(&entries)
+	return d, nil
+}
+
+// others are the resources that are known, and whether they are the tenant's, by their UIDs.
+type others map[string]bool
+
+// see what the resources of a tenant have.
+func (k *Keeper) see(ctx context.Context, a Application, fresh bool) (quota.Seen, others, error) {
+	age := inventory.Current
+	if fresh {
+		age = inventory.Fresh
+	}
+	guests, err := a.Inventory.Guests(ctx, age)
+	if err != nil {
+		return quota.Seen{}, nil, err
+	}
+	known, all := others{}, []quota.Resource(nil)
+	for _, of := range k.all() {
+		listed, err := kind.ListCached(ctx, of.reader, of.List)
+		if err != nil {
+			return quota.Seen{}, nil, err
+		}
+		for _, mg := range listed {
+			is, err := k.connections.IsOf(ctx, mg, a.Config, a.Tenants, a.Tenant.Name)
+			if err != nil {
+				return quota.Seen{}, nil, err
+			}
+			if known[string(mg.GetUID())] = is; is {
+				there, vmid := of.there(mg)
+				all = append(all, quota.Resource{UID: string(mg.GetUID()), VMID: vmid, There: there, Leaves: meta.WasDeleted(mg)})
+			}
+		}
+	}
+	return quota.See(all, guests, func(g proxmox.Guest) bool { return a.Tenant.Owns(g) }), known, nil
+}
+
+func (k *Keeper) all() []counted {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.kinds
+}
+
+func (k *Keeper) ledger(of key) *ledger {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ledgers[of] == nil {
+		k.ledgers[of] = &ledger{}
+	}
+	return k.ledgers[of]
+}
+
+// prune entries of resources that are gone, which is asked of the API server: no cache is trusted
+// with that. One of another tenant by now keeps what it has, which its VM still uses, and waits no more.
+func (k *Keeper) prune(ctx context.Context, entries quota.Ledger, known others) {
+	for uid, e := range entries {
+		is, listed := known[uid]
+		if listed && (is || len(e.Has) > 0) {
+			continue
+		}
+		if listed || k.isGone(ctx, uid, e) {
+			delete(entries, uid)
+		}
+	}
+}
+
+// isGone reports whether a resource is not there any more. In doubt it is.
+func (k *Keeper) isGone(ctx context.Context, uid string, e quota.Entry) bool {
+	for _, of := range k.all() {
+		if of.GroupVersionKind.GroupKind().String() != e.Kind {
+			continue
+		}
+		o, ok := of.Object.DeepCopyObject().(client.Object)
+		if !ok {
+			return false
+		}
+		err := of.direct.Get(ctx, client.ObjectKey{Namespace: e.Namespace, Name: e.Name}, o)
+		return kerrors.IsNotFound(err) || err == nil && o.GetUID() != types.UID(uid)
+	}
+	return false
+}
+
+// Reason is why a resource waits, while it is not worth while to ask again: nothing has changed, and
+// it was not woken. Nil if it has to be decided.
+func (k *Keeper) Reason(mg resource.Managed) error {
+	if k == nil {
+		return nil
+	}
+	return k.waiters.reason(mg, k.now())
+}
+
+// Usage of the tenants of a configuration that have a quota.
+func (k *Keeper) Usage(ctx context.Context, config string, tenants []v1alpha1.ProviderTenant, in connect.GuestLister) ([]v1alpha1.TenantObservation, error) {
+	var all []v1alpha1.TenantObservation
+	for _, t := range tenants {
+		if t.Quota == nil {
+			continue
+		}
+		a := Application{Config: config, Tenants: tenants, Tenant: tenancy.TenantNamed(tenants, t.Name), Inventory: in}
+		_, entries, err := k.read(ctx, a.key())
+		if err != nil {
+			return nil, err
+		}
+		seen, known, err := k.see(ctx, a, false)
+		if err != nil {
+			return nil, err
+		}
+		k.prune(ctx, entries, known)
+		all = append(all, v1alpha1.TenantObservation{Name: t.Name, Usage: entries.Usage(a.Tenant.Limits(), seen)})
+	}
+	return all, nil
+}

@@ -1,0 +1,105 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quotas
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// askAgain is how long a resource that waits is not decided anew, unless it is woken. What other
+// replicas and shards free beside resources that go is seen then.
+const askAgain = 30 * time.Second
+
+// waiters are the resources of this process that wait for room.
+type waiters struct {
+	mu  sync.Mutex
+	all map[types.UID]waiter
+}
+
+// A waiter is as it was when it was decided to wait.
+type waiter struct {
+	key        key
+	generation int64
+	labels     map[string]string
+	err        error
+	until      time.Time
+	wake       func()
+}
+
+func (w *waiters) add(a Application, err error, now time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.all == nil {
+		w.all = map[types.UID]waiter{}
+	}
+	r := a.Resource
+	was := waiter{key: a.key(), generation: r.GetGeneration(), labels: maps.Clone(r.GetLabels()), err: err, wake: a.Wake}
+	if a.Whole { // What is there is looked at all the same.
+		was.until = now.Add(askAgain)
+	}
+	w.all[r.GetUID()] = was
+}
+
+func (w *waiters) remove(o client.Object) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.all, o.GetUID())
+}
+
+// reason why a resource waits, unless that may be otherwise by now.
+func (w *waiters) reason(o client.Object, now time.Time) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	was, ok := w.all[o.GetUID()]
+	if !ok || now.After(was.until) || was.generation != o.GetGeneration() || o.GetDeletionTimestamp() != nil || !maps.Equal(was.labels, o.GetLabels()) {
+		return nil
+	}
+	return was.err
+}
+
+// wake some of those of a tenant, or all.
+func (w *waiters) wake(of key, uids []string, all bool) {
+	w.rouse(func(uid types.UID, was waiter) bool {
+		return was.key == of && (all || slices.Contains(uids, string(uid)))
+	})
+}
+
+// rouse some, which are decided anew. Those that are not woken in time ask again by themselves.
+func (w *waiters) rouse(which func(types.UID, waiter) bool) {
+	w.mu.Lock()
+	var found []func()
+	for uid, was := range w.all {
+		if !which(uid, was) {
+			continue
+		}
+		was.until = time.Time{}
+		w.all[uid] = was
+		if was.wake != nil {
+			found = append(found, was.wake)
+		}
+	}
+	w.mu.Unlock()
+	for _, wake := range found {
+		wake()
+	}
+}

@@ -1,0 +1,259 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tenant
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
+)
+
+// A Quota is what the quota of a tenant is asked by.
+type Quota struct {
+	Keeper *quotas.Keeper
+
+	// Config is the name of the provider configuration, and Tenants are all that it has.
+	Config  string
+	Tenants []v1alpha1.ProviderTenant
+
+	// Kind of the Machines with its group.
+	Kind string
+
+	// Wake a Machine when there may be room.
+	Wake func(object.Machine)
+}
+
+// Limited reports whether the tenant has a quota.
+func (c Checks) Limited() bool { return c.Limits() != nil }
+
+// admit what a Machine is to have.
+func (c Checks) admit(ctx context.Context, m object.Machine, there, wants quota.Amounts, whole bool) (quota.Amounts, error) {
+	q := c.Quota
+	waiting, _ := m.DeepCopyObject().(object.Machine)
+	return q.Keeper.Admit(ctx, quotas.Application{
+		Resource: m, Kind: q.Kind, Config: q.Config, Tenants: q.Tenants, Tenant: c.Tenant, Inventory: c.Inventory,
+		There: there, Wants: wants, Whole: whole, Wake: func() { q.Wake(waiting) },
+	})
+}
+
+// Room is an error if the quota has no room for a VM that is to be made, with what its source brings
+// along.
+func (c Checks) Room(ctx context.Context, m object.Machine, d qemu.Desired, source qemu.Config) error {
+	if !c.Limited() {
+		return nil
+	}
+	_, err := c.admit(ctx, m, nil, after(d, source), true)
+	return err
+}
+
+// RoomForAdopted is an error if the quota has no room for a VM that is to be taken over.
+func (c Checks) RoomForAdopted(ctx context.Context, m object.Machine, config qemu.Config) error {
+	if !c.Limited() {
+		return nil
+	}
+	_, err := c.admit(ctx, m, nil, of(config), true)
+	if quota.IsExceeded(err) {
+		conditions.Set(m, conditions.NotUpToDate(v1alpha1.ReasonQuotaExceeded, err.Error()), conditions.NotReady(v1alpha1.ReasonQuotaExceeded, err.Error()))
+	}
+	return err
+}
+
+// Grow returns what is left of a spec without that for which the quota has no room, and why; all of
+// it if there is room. Nothing that is there becomes less.
+func (c Checks) Grow(
+	ctx context.Context, m object.Machine, d qemu.Desired, before qemu.Devices, s qemu.State,
+) (left *v1alpha1.MachineParameters, exceeded, err error) {
+	if !c.Limited() || meta.WasDeleted(m) {
+		return d.MachineParameters, nil, nil
+	}
+	if d.Devices, err = before.On(s, d.MachineParameters, d.Defaults, m.GetGeneration()); err != nil {
+		return d.MachineParameters, nil, nil //nolint:nilerr // The plan has it.
+	}
+	there := quota.Most(of(s.Config), of(s.Active))
+	granted, err := c.admit(ctx, m, there, after(d, d.Restored(s)), false)
+	if !quota.IsExceeded(err) {
+		return d.MachineParameters, nil, err
+	}
+	exceeded, d.MachineParameters = err, held(d, d.Restored(s), granted)
+	if d.Devices, err = before.On(s, d.MachineParameters, d.Defaults, m.GetGeneration()); err != nil {
+		return d.MachineParameters, exceeded, nil //nolint:nilerr // The plan has it.
+	}
+	if len(after(d, d.Restored(s)).Beyond(granted)) > 0 {
+		return nil, nil, errors.Wrap(exceeded, "what grows cannot be told from the rest of the change, which waits too")
+	}
+	return d.MachineParameters, exceeded, nil
+}
+
+// of a configuration: what a VM with it has.
+func of(config qemu.Config) quota.Amounts {
+	a := quota.Amounts{
+		quota.VMs: 1, quota.Cores: int64(config.Integer("cores", 1)) * int64(config.Integer("sockets", 1)), quota.Memory: config.Memory(),
+	}
+	for _, device := range config.Disks() {
+		storage, size := diskOf(config[device])
+		a[quota.Disks(storage)] += size
+	}
+	for _, device := range config.NICs() {
+		if nic, err := proxmox.ParseNIC(config[device]); err == nil && nic.Bridge() != "" {
+			a[quota.Addresses(nic.Bridge())]++
+		}
+	}
+	return quota.Most(a, nil)
+}
+
+// diskOf an option: its storage and its size in bytes, also of one that is yet to be made, whose volume
+// is a storage and a number of GiB.
+func diskOf(option string) (storage string, size int64) {
+	disk, err := proxmox.ParseDisk(option)
+	if err != nil || disk.Storage() == "" {
+		return "", 0
+	}
+	if has, known := disk.Size(); known {
+		return disk.Storage(), int64(has)
+	}
+	gib, err := strconv.ParseFloat(strings.TrimPrefix(disk.Volume, disk.Storage()+":"), 64)
+	if err != nil {
+		return disk.Storage(), 0
+	}
+	return disk.Storage(), int64(gib * float64(proxmox.GiB))
+}
+
+// after is what a VM of a configuration has once it is as desired: its disks with their sizes, on the
+// storages that they move to.
+func after(d qemu.Desired, config qemu.Config) quota.Amounts {
+	wanted := d.Difference(config).After(config)
+	a := of(wanted)
+	disks := wanted.Disks()
+	for _, k := range d.Disks {
+		device := d.Devices.Disks[k.Name]
+		if !slices.Contains(disks, device) {
+			continue
+		}
+		storage, size := diskOf(wanted[device])
+		a[quota.Disks(storage)] -= size
+		a[quota.Disks(cmp.Or(ptr.Deref(k.Storage, ""), storage))] += max(size, int64(qemu.SizeOf(k)))
+	}
+	return quota.Most(a, nil)
+}
+
+// held is a spec without what would exceed what was granted: as the VM has it, whatever of it grows.
+func held(d qemu.Desired, config qemu.Config, granted quota.Amounts) *v1alpha1.MachineParameters {
+	p := d.DeepCopy()
+	short := after(d, config).Beyond(granted)
+	if short[quota.Cores] > 0 && p.CPU != nil {
+		p.CPU.Cores, p.CPU.Sockets = ptr.To(config.Integer("cores", 1)), ptr.To(config.Integer("sockets", 1))
+		p.CPU.VCPUs = nil
+	}
+	if short[quota.Memory] > 0 {
+		memory := quota.Quantity(quota.Memory, config.Memory())
+		p.Memory = &memory
+		if o := p.MemoryOptions; o != nil && o.Minimum != nil && o.Minimum.Cmp(memory) > 0 {
+			o.Minimum = nil
+		}
+	}
+	p.Disks = heldDisks(d, config, short, p.Disks)
+	p.Networks = heldNetworks(d, config, short, p.Networks)
+	return p
+}
+
+// heldDisks are neither made nor larger nor moved where there is no room.
+func heldDisks(d qemu.Desired, config qemu.Config, short quota.Amounts, all []v1alpha1.MachineDisk) []v1alpha1.MachineDisk {
+	var kept []v1alpha1.MachineDisk
+	for _, k := range all {
+		device := d.Devices.Disks[k.Name]
+		storage, size := diskOf(config[device])
+		to := cmp.Or(ptr.Deref(k.Storage, ""), storage, d.Defaults.Storage)
+		switch {
+		case short[quota.Disks(to)] == 0:
+		case config[device] == "":
+			continue
+		case to != storage:
+			k.Storage, k.Size = &storage, nil
+		case int64(qemu.SizeOf(k)) > size:
+			k.Size = nil
+		}
+		kept = append(kept, k)
+	}
+	return kept
+}
+
+// heldNetworks are not attached where there is no room.
+func heldNetworks(d qemu.Desired, config qemu.Config, short quota.Amounts, all []v1alpha1.MachineNetwork) []v1alpha1.MachineNetwork {
+	var kept []v1alpha1.MachineNetwork
+	for _, n := range all {
+		device := d.Devices.Networks[n.Name]
+		now, err := proxmox.ParseNIC(config[device])
+		to := cmp.Or(ptr.Deref(n.Bridge, ""), now.Bridge(), d.Defaults.Bridge)
+		switch {
+		case short[quota.Addresses(to)] == 0:
+		case err != nil:
+			continue
+		case to != now.Bridge():
+			n.Bridge = ptr.To(now.Bridge())
+		}
+		kept = append(kept, n)
+	}
+	return kept
+}
+
+// There is what the status of a Machine shows, and which VM it names. One whose creation was begun has what it
+// is to have, as far as its spec tells.
+func There(mg resource.Managed) (there quota.Amounts, vmid int) {
+	m, ok := mg.(object.Machine)
+	if !ok {
+		return nil, 0
+	}
+	o, p := m.Observation(), m.Parameters()
+	vmid = tenancy.VMIDOf(meta.GetExternalName(m))
+	if o.UUID == "" {
+		if meta.GetExternalCreatePending(m).IsZero() {
+			return nil, vmid
+		}
+		d := qemu.Desired{MachineParameters: p}
+		d.Devices, _ = qemu.Devices{}.Assign(p, nil) // What cannot be is made by nobody.
+		return after(d, nil), vmid
+	}
+	a := quota.Amounts{quota.VMs: 1, quota.Memory: ptr.Deref(o.MemoryBytes, 0)}
+	if o.CPU != nil {
+		a[quota.Cores] = int64(o.CPU.Cores) * int64(o.CPU.Sockets)
+	}
+	for _, k := range o.Disks {
+		storage, _, _ := strings.Cut(k.Volume, ":")
+		size, _ := proxmox.ParseSize(k.Size)
+		a[quota.Disks(storage)] += int64(size)
+	}
+	for _, n := range o.Networks {
+		a[quota.Addresses(n.Bridge)]++
+	}
+	return quota.Most(a, nil), vmid
+}

@@ -1,0 +1,133 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tenant
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
+)
+
+const gib = int64(1) << 30
+
+// before is the configuration of a VM.
+func before() qemu.Config {
+	return qemu.Config{
+		"cores": "2", "sockets": "1", "memory": "2048", "scsi0": "ceph:vm-100-disk-0,size=10G", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr1",
+		"efidisk0": "ceph:vm-100-disk-1,size=4M", "ide2": "local:iso/debian.iso,media=cdrom,size=600M",
+	}
+}
+
+// spec of the VM.
+func spec(change func(*v1alpha1.MachineParameters)) *v1alpha1.MachineParameters {
+	p := &v1alpha1.MachineParameters{
+		CPU: &v1alpha1.MachineCPU{Cores: new(int32(2))}, Memory: new(resource.MustParse("2Gi")),
+		Disks:    []v1alpha1.MachineDisk{{Name: "root", Size: new("10G"), Storage: new("ceph")}},
+		Networks: []v1alpha1.MachineNetwork{{Name: "lan", Bridge: new("vmbr1")}},
+	}
+	change(p)
+	return p
+}
+
+// TestAfter tells what a VM comes to, and that what is held back does not grow while all else is as the spec has it.
+func TestAfter(t *testing.T) {
+	type amounts = quota.Amounts
+	is := amounts{quota.VMs: 1, quota.Cores: 2, quota.Memory: 2 * gib, quota.Disks("ceph"): 10 * gib, quota.Addresses("vmbr1"): 1}
+	with := func(more amounts) amounts { return quota.Most(is, more) }
+	cases := map[string]struct {
+		reason string
+		change func(*v1alpha1.MachineParameters)
+		after  amounts
+	}{
+		"Same":    {reason: "What is as declared stays.", change: func(*v1alpha1.MachineParameters) {}, after: is},
+		"Cores":   {reason: "Cores count.", change: func(p *v1alpha1.MachineParameters) { p.CPU.Cores = new(int32(8)) }, after: with(amounts{quota.Cores: 8})},
+		"Sockets": {reason: "Each socket has as many.", change: func(p *v1alpha1.MachineParameters) { p.CPU.Sockets = new(int32(2)) }, after: with(amounts{quota.Cores: 4})},
+		"Memory": {
+			reason: "Memory counts.", change: func(p *v1alpha1.MachineParameters) { p.Memory = new(resource.MustParse("4Gi")) },
+			after: with(amounts{quota.Memory: 4 * gib}),
+		},
+		"Larger": {
+			reason: "A disk counts with the size that it is to have.", change: func(p *v1alpha1.MachineParameters) { p.Disks[0].Size = new("30G") },
+			after: with(amounts{quota.Disks("ceph"): 30 * gib}),
+		},
+		"Another": {
+			reason: "A disk that is to be made counts.",
+			change: func(p *v1alpha1.MachineParameters) {
+				p.Disks = append(p.Disks, v1alpha1.MachineDisk{Name: "data", Size: new("5G"), Storage: new("ceph")})
+			},
+			after: with(amounts{quota.Disks("ceph"): 15 * gib}),
+		},
+		"Moves": {
+			reason: "A disk counts where it moves to.", change: func(p *v1alpha1.MachineParameters) { p.Disks[0].Storage = new("nfs") },
+			after: amounts{quota.VMs: 1, quota.Cores: 2, quota.Memory: 2 * gib, quota.Disks("nfs"): 10 * gib, quota.Addresses("vmbr1"): 1},
+		},
+		"Interface": {
+			reason: "Another interface counts.",
+			change: func(p *v1alpha1.MachineParameters) {
+				p.Networks = append(p.Networks, v1alpha1.MachineNetwork{Name: "wan", Bridge: new("vmbr1")})
+			},
+			after: with(amounts{quota.Addresses("vmbr1"): 2}),
+		},
+		"Bridge": {
+			reason: "An interface counts on the bridge that it moves to.", change: func(p *v1alpha1.MachineParameters) { p.Networks[0].Bridge = new("vmbr0") },
+			after: amounts{quota.VMs: 1, quota.Cores: 2, quota.Memory: 2 * gib, quota.Disks("ceph"): 10 * gib, quota.Addresses("vmbr0"): 1},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			desired := func(p *v1alpha1.MachineParameters) qemu.Desired {
+				d := qemu.Desired{MachineParameters: p, Identity: qemu.Identity{VMID: 100}}
+				var err error
+				if d.Devices, err = (qemu.Devices{}).On(qemu.State{Config: before(), Active: before()}, p, d.Defaults, 1); err != nil {
+					t.Fatal(err)
+				}
+				return d
+			}
+			d := desired(spec(tc.change))
+			d.Description = new("changed")
+			if diff := cmp.Diff(tc.after, after(d, before())); diff != "" {
+				t.Errorf("after(): %s -want, +got:\n%s", tc.reason, diff)
+			}
+			left := desired(held(d, before(), is))
+			if diff := cmp.Diff(is, after(left, before())); diff != "" {
+				t.Errorf("held(): %s -want, +got:\n%s", tc.reason, diff)
+			}
+			if got := left.Difference(before()).Set["description"]; got != "changed" {
+				t.Errorf("held(): want all else changed, got description %q", got)
+			}
+		})
+	}
+}
+
+// TestOfNew counts a VM that is yet to be made.
+func TestOfNew(t *testing.T) {
+	p := spec(func(*v1alpha1.MachineParameters) {})
+	d := qemu.Desired{MachineParameters: p, Identity: qemu.Identity{VMID: 100}}
+	var err error
+	if d.Devices, err = (qemu.Devices{}).Assign(p, nil); err != nil {
+		t.Fatal(err)
+	}
+	want := quota.Amounts{quota.VMs: 1, quota.Cores: 2, quota.Memory: 2 * gib, quota.Disks("ceph"): 10 * gib, quota.Addresses("vmbr1"): 1}
+	if diff := cmp.Diff(want, after(d, nil)); diff != "" {
+		t.Errorf("after(): -want, +got:\n%s", diff)
+	}
+}

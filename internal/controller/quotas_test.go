@@ -1,0 +1,295 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	kresource "k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/labels"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/providerconfig"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// withQuota gives the first tenant a quota.
+func withQuota(q v1alpha1.TenantQuota) func(*tenantWorld) {
+	return func(w *tenantWorld) {
+		w.rules = func() []v1alpha1.ProviderTenant {
+			all := w.tenants()
+			all[0].Quota = &q
+			return all
+		}
+	}
+}
+
+// sized is a VM of some cores that does not run.
+func sized(cores int32) v1alpha1.MachineParameters {
+	p := linux()
+	p.CPU, p.PowerState = &v1alpha1.MachineCPU{Cores: &cores}, new(v1alpha1.PowerStateStopped)
+	return p
+}
+
+// waitsForRoom waits until a resource is shown to wait, and for what.
+func (w *tenantWorld) waitsForRoom(mg resource.Managed, parts ...string) {
+	w.Helper()
+	w.becomes(mg, "waits for "+strings.Join(parts, ", "), func() bool {
+		c := mg.GetCondition(kind.TypeUpToDate)
+		return c.Status == corev1.ConditionFalse && c.Reason == v1alpha1.ReasonQuotaExceeded && c.ObservedGeneration == mg.GetGeneration() &&
+			!slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(c.Message, p) })
+	})
+}
+
+// cores that the VMs of the cluster have within a range of VMIDs, and their number.
+func (w *tenantWorld) cores(lowest, highest int) (vms, cores int) {
+	w.pve.Edit(func(s *simulator.State) {
+		for id, g := range s.Guests {
+			if id >= lowest && id <= highest {
+				n, _ := strconv.Atoi(g.Config["cores"])
+				vms, cores = vms+1, cores+max(n, 1)
+			}
+		}
+	})
+	return vms, cores
+}
+
+// provider configuration of the world.
+func (w *tenantWorld) providerConfig() providerconfig.Config {
+	w.Helper()
+	pc := w.scope.config(w.meta(), v1alpha1.ProviderConfigSpec{}).(providerconfig.Config)
+	if err := w.kube.Get(w.Context(), client.ObjectKeyFromObject(pc), pc); err != nil {
+		w.Fatal(err)
+	}
+	return pc
+}
+
+// TestQuotas has a team ask for more than its quota: what does not fit waits, is passed by what does, and is made when there
+// is room. What is there grows while there is room, and is changed otherwise all the same.
+func TestQuotas(t *testing.T) {
+	t.Parallel()
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorld(t, scope, "quota", withQuota(v1alpha1.TenantQuota{Cores: new(int32(5)), Memory: new(kresource.MustParse("8Gi"))}))
+		first, large, small := w.of("a", "first", sized(2)), w.of("a", "large", sized(4)), w.of("a", "small", sized(1))
+		w.make(first)
+		w.well(first)
+		w.make(large)
+		w.waitsForRoom(large, `tenant "team-a"`, "cores: 4 more, of 5 2 are used by 1 resource")
+		w.ails(large, v1alpha1.ReasonQuotaExceeded)
+		w.make(small)
+		w.well(small)
+		w.edit(small, func() {
+			small.Parameters().CPU.Cores, small.Parameters().Description = new(int32(4)), new("changed")
+		})
+		w.waitsForRoom(small, "cores: 3 more, of 5 3 are used by 2 resources")
+		w.becomes(small, "is changed otherwise", func() bool {
+			return w.described(small) == "changed" && small.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue
+		})
+		if vms, cores := w.cores(20000, 20099); vms != 2 || cores != 3 {
+			t.Errorf("want 2 VMs with 3 cores, got %d with %d", vms, cores)
+		}
+		w.remove(first)
+		w.well(large)
+		w.waitsForRoom(small, "cores: 3 more, of 5 5 are used by 2 resources")
+		w.becomes(small, "shows the usage", func() bool { return usageOf(w.providerConfig(), "team-a")["cores"] != "" })
+		w.remove(large)
+		w.becomes(small, "has grown", func() bool {
+			_, cores := w.cores(20000, 20099)
+			return cores == 4 && small.GetCondition(kind.TypeUpToDate).Status == corev1.ConditionTrue
+		})
+		w.remove(small)
+	})
+}
+
+// described is the description of the VM of a Machine.
+func (w *tenantWorld) described(mg resource.Managed) string {
+	m := mg.(machine.Machine)
+	if m.Observation().VMID == nil {
+		return ""
+	}
+	g, _ := w.pve.Guest(int(*m.Observation().VMID))
+	return g.Config["description"]
+}
+
+// usageOf a tenant as the configuration shows it.
+func usageOf(pc providerconfig.Config, tenant string) map[string]string {
+	all := map[string]string{}
+	for _, t := range pc.Observation().Tenants {
+		for _, u := range t.Usage {
+			if t.Name == tenant {
+				all[u.Resource] = u.Used.String() + "/" + u.Limit.String()
+			}
+		}
+	}
+	return all
+}
+
+// TestQuotasOfSnapshots has Snapshots wait for room.
+func TestQuotasOfSnapshots(t *testing.T) {
+	t.Parallel()
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorld(t, scope, "quotasnap", withQuota(v1alpha1.TenantQuota{Snapshots: new(int32(1))}))
+		w.m = w.of("a", "own", sized(1))
+		w.make(w.m)
+		w.ready()
+		first, second := w.snapshotOf("a", w.m.GetName()), w.snapshotOf("a", w.m.GetName())
+		second.SetName(second.GetName() + "-second")
+		w.make(first)
+		w.well(first)
+		w.make(second)
+		w.waitsForRoom(second, "snapshots: 1 more, of 1 1 are used by 1 resource")
+		w.ails(second, v1alpha1.ReasonQuotaExceeded)
+		w.remove(first)
+		w.well(second)
+		w.remove(second)
+		w.delete()
+		w.gone()
+	})
+}
+
+// TestQuotasAtOnce has teams ask for twice of what they may have, all at once, from two providers.
+func TestQuotasAtOnce(t *testing.T) {
+	t.Parallel()
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		atOnce(t, scope, 6, 10)
+	})
+}
+
+// TestQuotasOfMany is the same with many teams.
+func TestQuotasOfMany(t *testing.T) {
+	t.Parallel()
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		atOnce(t, scope, 20, 25)
+	})
+}
+
+// atOnce has teams make Machines at once, of which half have room.
+func atOnce(t *testing.T, scope string, teams, each int) {
+	t.Helper()
+	const shard = "example.org/shard"
+	which := func(name string) func(ctrl.Manager) kind.Options {
+		return func(mgr ctrl.Manager) kind.Options {
+			o := kindOptions(mgr)
+			o.Shard = kind.Shard{Selector: labels.SelectorFromSet(labels.Set{shard: name})}
+			return o
+		}
+	}
+	quota := v1alpha1.TenantQuota{VMs: new(int32(each / 2)), Cores: new(int32(each))} //nolint:gosec // Small.
+	w := newTenantWorld(t, scope, fmt.Sprintf("many%d", teams), func(w *tenantWorld) {
+		w.options, w.teams = which("0"), nil
+		for i := range teams {
+			w.teams = append(w.teams, "t"+strconv.Itoa(i))
+		}
+		w.rules = func() []v1alpha1.ProviderTenant { return w.crowd(quota) }
+	})
+	stop := w.stop
+	w.options = which("1")
+	w.start()
+	other := w.stop
+	w.stop = func() { stop(); other() }
+	var made []machine.Machine
+	for i := range teams * each {
+		m := w.of(w.teams[i%teams], strconv.Itoa(i), sized(2))
+		m.GetLabels()[shard] = strconv.Itoa(i / teams % 2)
+		made = append(made, m)
+	}
+	w.makeAll(made)
+	w.quotasAreKept(teams, each, made)
+	half := w.readyOf(made)
+	var gone sync.WaitGroup
+	for _, m := range half {
+		gone.Go(func() { w.remove(m) })
+	}
+	gone.Wait()
+	left := slices.DeleteFunc(slices.Clone(made), func(m machine.Machine) bool { return slices.Contains(half, m) })
+	w.quotasAreKept(teams, each, left)
+	for _, m := range left {
+		gone.Go(func() { w.remove(m) })
+	}
+	gone.Wait()
+}
+
+// crowd is as many tenants as there are teams, with a quota each.
+func (w *tenantWorld) crowd(q v1alpha1.TenantQuota) []v1alpha1.ProviderTenant {
+	all := make([]v1alpha1.ProviderTenant, 0, len(w.teams))
+	for i, team := range w.teams {
+		lowest := int32(20000 + 100*i) //nolint:gosec // Small.
+		all = append(all, v1alpha1.ProviderTenant{
+			Name: team, Namespaces: []string{w.space(team)}, VMIDRange: &v1alpha1.VMIDRange{Min: lowest + 60, Max: lowest + 99}, Storages: []string{"ceph"},
+			Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1"}}, Templates: []string{"base-*"}, Quota: q.DeepCopy(),
+		})
+	}
+	return all
+}
+
+// makeAll Machines, several at a time.
+func (w *tenantWorld) makeAll(all []machine.Machine) {
+	w.Helper()
+	var made sync.WaitGroup
+	for _, m := range all {
+		made.Go(func() {
+			if err := w.kube.Create(w.Context(), m); err != nil {
+				w.Error(err)
+			}
+		})
+	}
+	made.Wait()
+}
+
+// readyOf Machines are those that are ready.
+func (w *tenantWorld) readyOf(all []machine.Machine) []machine.Machine {
+	w.Helper()
+	return slices.DeleteFunc(slices.Clone(all), func(m machine.Machine) bool {
+		return !w.show(m) || m.GetCondition(xpv2.TypeReady).Status != corev1.ConditionTrue
+	})
+}
+
+// quotasAreKept waits until as many Machines are ready as the quotas let, and the others wait. No quota is exceeded meanwhile.
+func (w *tenantWorld) quotasAreKept(teams, each int, all []machine.Machine) {
+	w.Helper()
+	w.eventually("as many VMs are made as the quotas let, and all others wait", func() bool {
+		for i := range teams {
+			if vms, cores := w.cores(20000+100*i+60, 20000+100*i+99); vms > each/2 || cores > each {
+				w.Fatalf("team %d has %d VMs with %d cores, of %d and %d", i, vms, cores, each/2, each)
+			}
+		}
+		ready := len(w.readyOf(all))
+		waits := 0
+		for _, m := range all {
+			if m.GetCondition(kind.TypeUpToDate).Reason == v1alpha1.ReasonQuotaExceeded {
+				waits++
+			}
+		}
+		return ready == teams*(each/2) && ready+waits == len(all)
+	})
+}
