@@ -32,7 +32,7 @@ LINTER = $(CURDIR)/.cache/bin/golangci-lint-$(TOOLS_KEY)
 BENCH_PROGRAM := $(CURDIR)/.cache/bin/bench
 
 # Tests that take minutes. make test-scale runs them.
-SCALE = ^(TestBalancedPopulation|TestChaos|TestCompetingProviders|TestImportEstate|TestManyOfHA|TestRotated|TestSteadyCluster)$$
+SCALE = ^(TestBalancedPopulation|TestChaos|TestCompetingProviders|TestImportEstate|TestManyOfHA|TestQuotasOfMany|TestRotated|TestSteadyCluster)$$
 
 # Tests of many cases without concurrency. The race detector would find nothing and take eight times as long.
 TABLE_NAMES = TestEveryOption|TestFaults|TestHandovers|TestKilled|TestManyGuests|TestPlacedWithPendingChanges|TestPolicy(Behind|Killed|Year)|TestRecoveredByMachine|TestRemovalTakenBack|TestTinkering|TestTwoHundredMachines|TestYearOfRestarts

@@ -93,7 +93,7 @@ func (s *suite) deployed() ([]string, string, error) {
 }
 
 // testRights sees that what the chart permits the provider is all that it has asked for in the whole run, and what it asks for
-// when one of several replicas leads.
+// when one of several replicas leads and when tenants have quotas.
 func (s *suite) testRights(t *testing.T) {
 	denials, err := controlplane.Denials(s.Dir, releaseNamespace, release)
 	if err != nil {
@@ -104,8 +104,10 @@ func (s *suite) testRights(t *testing.T) {
 	}
 	for _, verb := range []string{"get", "create", "update"} {
 		account := fmt.Sprintf("--as=system:serviceaccount:%s:%s", releaseNamespace, release)
-		if got := s.kubectl(t, "auth", "can-i", verb, "leases.coordination.k8s.io", account, "--namespace", releaseNamespace); got != "yes" {
-			t.Errorf("the provider may not %s the lease of the one that leads: %s", verb, got)
+		for what, why := range map[string]string{"leases.coordination.k8s.io": "the lease of the one that leads", "configmaps": "the accounts of tenants with a quota"} {
+			if got := s.kubectl(t, "auth", "can-i", verb, what, account, "--namespace", releaseNamespace); got != "yes" {
+				t.Errorf("the provider may not %s %s: %s", verb, why, got)
+			}
 		}
 	}
 }
