@@ -104,7 +104,9 @@ func (s *suite) testRights(t *testing.T) {
 	}
 	for _, verb := range []string{"get", "create", "update"} {
 		account := fmt.Sprintf("--as=system:serviceaccount:%s:%s", releaseNamespace, release)
-		for what, why := range map[string]string{"leases.coordination.k8s.io": "the lease of the one that leads", "configmaps": "the accounts of tenants with a quota"} {
+		for what, why := range map[string]string{
+			"leases.coordination.k8s.io": "the lease of the one that leads", "configmaps": "the accounts of tenants with a quota",
+		} {
 			if got := s.kubectl(t, "auth", "can-i", verb, what, account, "--namespace", releaseNamespace); got != "yes" {
 				t.Errorf("the provider may not %s %s: %s", verb, why, got)
 			}

@@ -34,8 +34,11 @@ func (c *Connector) IsOf(ctx context.Context, mg resource.Managed, config string
 	if err != nil {
 		return false, nil //nolint:nilerr // One that names none is of none.
 	}
-	if r.path() != config && r.name == DefaultName && c.defaultName != "" {
-		r.name = c.defaultName
+	standIn := reference{kind: r.kind, namespace: r.namespace, name: c.defaultName}
+	if r.name == DefaultName && standIn.path() == config {
+		if r, _, err = c.resolve(ctx, r); err != nil {
+			return false, err
+		}
 	}
 	if r.path() != config {
 		return false, nil

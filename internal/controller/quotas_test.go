@@ -67,11 +67,11 @@ func (w *tenantWorld) waitsForRoom(mg resource.Managed, parts ...string) {
 	})
 }
 
-// cores that the VMs of the cluster have within a range of VMIDs, and their number.
+// cores that the VMs of Machines have within a range of VMIDs, and their number.
 func (w *tenantWorld) cores(lowest, highest int) (vms, cores int) {
 	w.pve.Edit(func(s *simulator.State) {
 		for id, g := range s.Guests {
-			if id >= lowest && id <= highest {
+			if id >= lowest && id <= highest && g.Config["smbios1"] != "" {
 				n, _ := strconv.Atoi(g.Config["cores"])
 				vms, cores = vms+1, cores+max(n, 1)
 			}
@@ -210,7 +210,7 @@ func atOnce(t *testing.T, scope string, teams, each int) {
 		for i := range teams {
 			w.teams = append(w.teams, "t"+strconv.Itoa(i))
 		}
-		w.rules = func() []v1alpha1.ProviderTenant { return w.crowd(quota) }
+		w.rules = func() []v1alpha1.ProviderTenant { return w.teamRules(quota) }
 	})
 	stop := w.stop
 	w.options = which("1")
@@ -226,24 +226,17 @@ func atOnce(t *testing.T, scope string, teams, each int) {
 	w.makeAll(made)
 	w.quotasAreKept(teams, each, made)
 	half := w.readyOf(made)
-	var gone sync.WaitGroup
-	for _, m := range half {
-		gone.Go(func() { w.remove(m) })
-	}
-	gone.Wait()
+	w.removeAll(half)
 	left := slices.DeleteFunc(slices.Clone(made), func(m machine.Machine) bool { return slices.Contains(half, m) })
 	w.quotasAreKept(teams, each, left)
-	for _, m := range left {
-		gone.Go(func() { w.remove(m) })
-	}
-	gone.Wait()
+	w.removeAll(left)
 }
 
-// crowd is as many tenants as there are teams, with a quota each.
-func (w *tenantWorld) crowd(q v1alpha1.TenantQuota) []v1alpha1.ProviderTenant {
+// teamRules is as many tenants as there are teams, with a quota each.
+func (w *tenantWorld) teamRules(q v1alpha1.TenantQuota) []v1alpha1.ProviderTenant {
 	all := make([]v1alpha1.ProviderTenant, 0, len(w.teams))
 	for i, team := range w.teams {
-		lowest := int32(20000 + 100*i) //nolint:gosec // Small.
+		lowest := int32(21000 + 100*i) //nolint:gosec // Small.
 		all = append(all, v1alpha1.ProviderTenant{
 			Name: team, Namespaces: []string{w.space(team)}, VMIDRange: &v1alpha1.VMIDRange{Min: lowest + 60, Max: lowest + 99}, Storages: []string{"ceph"},
 			Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1"}}, Templates: []string{"base-*"}, Quota: q.DeepCopy(),
@@ -266,6 +259,17 @@ func (w *tenantWorld) makeAll(all []machine.Machine) {
 	made.Wait()
 }
 
+// removeAll Machines, and wait until they have gone.
+func (w *tenantWorld) removeAll(all []machine.Machine) {
+	w.Helper()
+	for _, m := range all {
+		if err := w.kube.Delete(w.Context(), m); err != nil {
+			w.Fatal(err)
+		}
+	}
+	w.eventually("all are gone", func() bool { return !slices.ContainsFunc(all, func(m machine.Machine) bool { return w.show(m) }) })
+}
+
 // readyOf Machines are those that are ready.
 func (w *tenantWorld) readyOf(all []machine.Machine) []machine.Machine {
 	w.Helper()
@@ -279,7 +283,7 @@ func (w *tenantWorld) quotasAreKept(teams, each int, all []machine.Machine) {
 	w.Helper()
 	w.eventually("as many VMs are made as the quotas let, and all others wait", func() bool {
 		for i := range teams {
-			if vms, cores := w.cores(20000+100*i+60, 20000+100*i+99); vms > each/2 || cores > each {
+			if vms, cores := w.cores(21000+100*i+60, 21000+100*i+99); vms > each/2 || cores > each {
 				w.Fatalf("team %d has %d VMs with %d cores, of %d and %d", i, vms, cores, each/2, each)
 			}
 		}

@@ -61,6 +61,13 @@ func (r *Reservations) Decide(id string, need Occupant, choose Choice) (Decision
 	return d, final, err
 }
 
+// Release ends the reservation for an ID, if there is one: what it was for is not made now.
+func (r *Reservations) Release(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.all, id)
+}
+
 // Evaluate runs a choice without reserving it.
 func (r *Reservations) Evaluate(_ string, _ Occupant, choose Choice) (Decision, bool, error) {
 	r.mu.Lock()

@@ -54,6 +54,12 @@ func TestReservations(t *testing.T) {
 		t.Error("want the error of the choice, got none")
 	}
 	want("Neither one that is not final nor an error is", map[string]Occupant{"a": {Node: "pve1", CPUs: 2}})
+	if _, _, err := r.Decide("e", Occupant{}, choose("pve3", true, nil)); err != nil {
+		t.Fatal(err)
+	}
+	r.Release("e")
+	r.Release("unknown")
+	want("What is released is free", map[string]Occupant{"a": {Node: "pve1", CPUs: 2}})
 	now = now.Add(reservedFor + time.Second)
 	if _, final, err := r.Decide("d", Occupant{}, choose("pve2", true, nil)); !final || err != nil {
 		t.Errorf("want a final choice, got %t, %v", final, err)

@@ -209,16 +209,13 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), id.Object, object.ClaimIndex, object.Claims); err != nil {
 		return errors.Wrap(err, "cannot index the claims of Machines")
 	}
-	if err := c.forgetGone(mgr.GetCache(), id.Object); err != nil {
+	if err := errors.Join(c.forgetGone(mgr.GetCache(), id.Object), c.quotas.Add(mgr, o.Connections, id, tenant.There)); err != nil {
 		return errors.Wrap(err, "cannot learn which Machines are gone")
 	}
 	if err := from.Volumes.Watch(mgr.GetCache(), id.List, c.wake); err != nil {
 		return errors.Wrap(err, "cannot watch the Volumes of Machines")
 	}
 	sched.AddMachines(c.kube, id.List)
-	if err := c.quotas.Add(mgr, o.Connections, id, tenant.There); err != nil {
-		return err
-	}
 	if o.Metrics != nil {
 		o.Metrics.Usages(c.cache.Usages)
 	}
@@ -332,7 +329,7 @@ func (e *external) connectTo(client Client, inventory Inventory) {
 
 // quotaOf the tenant of a Machine.
 func (c *connector) quotaOf(to *connect.Connection) tenant.Quota {
-	return tenant.Quota{Keeper: c.quotas, Config: to.Name, Tenants: to.Config.Tenants, Kind: c.kind, Wake: func(m Machine) { c.wakeKey(client.ObjectKeyFromObject(m)) }}
+	return tenant.Quota{Keeper: c.quotas, Config: to.Name, Tenants: to.Config.Tenants, Kind: c.kind, Wake: c.wakeKey}
 }
 
 // sharesWith makes the function that finds who else uses the cluster.

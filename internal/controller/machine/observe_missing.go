@@ -98,7 +98,9 @@ func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identi
 		e.creation.vmidTaken = true // The task found out: somebody has it whom we may not see.
 	}
 	if err == nil {
-		err = e.tenant.Room(ctx, m, e.creation.Desired, e.creation.sourceConfig())
+		if err = e.tenant.Room(ctx, m, e.creation.Desired, e.creation.sourceConfig()); err != nil {
+			e.scheduler.Reservations.Release(string(m.GetUID())) // The node is for those that are made meanwhile.
+		}
 	}
 	if err == nil && !e.creation.vmidTaken {
 		err = creator{external: e}.reserveTask(e.creation)

@@ -172,7 +172,7 @@ func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) erro
 		e.planned.Devices = before
 		return e.planFeatures(ctx, m, features)
 	}
-	if d.MachineParameters, d.exceeded, err = e.tenant.Grow(ctx, m, d.Desired, before, e.vm.State); err != nil {
+	if d.MachineParameters, d.exceeded, err = e.tenant.Grow(ctx, m, d.Desired, before, e.vm); err != nil {
 		return err
 	}
 	if d.Devices, err = before.On(e.vm.State, d.MachineParameters, d.Defaults, m.GetGeneration()); err != nil {

@@ -38,7 +38,7 @@ func IsExceeded(err error) bool {
 	return errors.As(err, &e)
 }
 
-// Error is the whole sentence. Of other resources it tells nothing but their number.
+// Error is the whole sentence. Of resources of other namespaces it tells nothing but their number.
 func (e *ExceededError) Error() string {
 	all := make([]string, 0, len(e.Short))
 	for _, s := range e.Short {
@@ -58,8 +58,23 @@ func (s Shortage) String() string {
 		by = "1 resource"
 	}
 	text := fmt.Sprintf("%s: %s more, of %s %s are used by %s", s.Name, amount(s.More), amount(s.Limit), amount(s.Used), by)
+	if len(s.Most) > 0 {
+		text += s.most(amount)
+	}
 	if s.Turn {
 		text += ", and what is left is for those that have waited longer"
 	}
 	return text
+}
+
+// most are those that use most, as far as they may be named.
+func (s Shortage) most(amount func(int64) string) string {
+	all := make([]string, 0, len(s.Most)+1)
+	for _, u := range s.Most {
+		all = append(all, u.Name+": "+amount(u.Amount))
+	}
+	if s.Users > len(s.Most) {
+		all = append(all, "…")
+	}
+	return " (" + strings.Join(all, ", ") + ")"
 }

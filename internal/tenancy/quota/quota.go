@@ -87,8 +87,17 @@ type Shortage struct {
 	Limit, Used, More int64
 	Users             int
 
+	// Most are the names of those of the same namespace that use most of it, and how much.
+	Most []Use
+
 	// Turn is true if there would be room, but for those that have waited longer.
 	Turn bool
+}
+
+// A Use is how much a resource uses.
+type Use struct {
+	Name   string
+	Amount int64
 }
 
 // A Decision about a request.
@@ -125,9 +134,9 @@ func (l Ledger) Decide(limits Amounts, seen Seen, r Request, now time.Time) Deci
 		if !limited || taken[name]+more[name] <= limit {
 			continue
 		}
-		d.Short = append(d.Short, Shortage{
-			Name: name, Limit: limit, Used: used[name], More: more[name], Users: l.users(seen, r, name), Turn: used[name]+more[name] <= limit,
-		})
+		short := Shortage{Name: name, Limit: limit, Used: used[name], More: more[name], Turn: used[name]+more[name] <= limit}
+		short.Users, short.Most = l.users(seen, r, name)
+		d.Short = append(d.Short, short)
 	}
 	if len(d.Short) == 0 || !r.Whole {
 		d.Granted = Most(r.There, r.Wants)
@@ -221,20 +230,27 @@ func (l Ledger) each(seen Seen) map[string]Amounts {
 	return all
 }
 
-// users are how many have something.
-func (l Ledger) users(seen Seen, r Request, name string) int {
+// mostNamed is how many resources a message names.
+const mostNamed = 3
+
+// users are how many have something, and those of a namespace that have most of it. What others are called is not for its users to know.
+func (l Ledger) users(seen Seen, r Request, name string) (n int, named []Use) {
 	all := l.each(seen)
 	all[r.UID] = Most(all[r.UID], r.There)
-	n := 0
-	for _, has := range all {
-		if has[name] > 0 {
-			n++
+	for uid, has := range all {
+		if has[name] == 0 {
+			continue
+		}
+		n++
+		if e := l[uid]; r.Namespace != "" && e.Namespace == r.Namespace {
+			named = append(named, Use{Name: e.Name, Amount: has[name]})
 		}
 	}
 	if seen.Others[name] > 0 {
 		n += seen.OtherNumber
 	}
-	return n
+	slices.SortFunc(named, func(a, b Use) int { return cmp.Or(cmp.Compare(b.Amount, a.Amount), cmp.Compare(a.Name, b.Name)) })
+	return n, named[:min(len(named), mostNamed)]
 }
 
 // Waiting is how many resources wait for something.

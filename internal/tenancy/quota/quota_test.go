@@ -170,14 +170,47 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestMessage tells what is short, and of others their number alone.
+// TestMessage tells what is short, and who uses it: of other namespaces their number alone.
 func TestMessage(t *testing.T) {
-	l := Ledger{"a": {Name: "secret", Created: 1, Has: Amounts{Memory: 6 << 30}}, "b": {Name: "hidden", Created: 2, Has: Amounts{Memory: 1 << 30}}}
-	d := l.Decide(Amounts{Memory: 8 << 30}, Seen{}, Request{UID: "me", Entry: Entry{Created: 3, Wants: Amounts{Memory: 2 << 30}, Whole: true}}, now())
-	got := (&ExceededError{Tenant: "team-a", Short: d.Short}).Error()
-	want := `the quota of tenant "team-a" has no room: memory: 2Gi more, of 8Gi 7Gi are used by 2 resources`
-	if got != want {
-		t.Errorf("want %q, got %q", want, got)
+	entry := func(namespace, name string, gib int64) Entry {
+		return Entry{Namespace: namespace, Name: name, Created: 1, Has: Amounts{Memory: gib << 30}}
+	}
+	cases := map[string]struct {
+		reason    string
+		namespace string
+		ledger    Ledger
+		want      string
+	}{
+		"All": {
+			reason: "Those of the same namespace are named, the largest first.", namespace: "mine",
+			ledger: Ledger{"a": entry("mine", "small", 1), "b": entry("mine", "large", 6)},
+			want:   "7Gi are used by 2 resources (large: 6Gi, small: 1Gi)",
+		},
+		"Some": {
+			reason: "Three are named, and those of other namespaces never.", namespace: "mine",
+			ledger: Ledger{
+				"a": entry("other", "secret", 3),
+				"b": entry("mine", "b", 1), "c": entry("mine", "c", 1), "d": entry("mine", "d", 1), "e": entry("mine", "e", 1),
+			},
+			want: "7Gi are used by 5 resources (b: 1Gi, c: 1Gi, d: 1Gi, …)",
+		},
+		"None": {
+			reason: "No cluster-scoped one is named: it may be that of a claim in another namespace.",
+			ledger: Ledger{"a": entry("", "secret", 7)},
+			want:   "7Gi are used by 1 resource",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := tc.ledger.Decide(Amounts{Memory: 8 << 30}, Seen{}, Request{UID: "me", Entry: Entry{
+				Namespace: tc.namespace, Created: 3, Wants: Amounts{Memory: 2 << 30}, Whole: true,
+			}}, now())
+			got := (&ExceededError{Tenant: "team-a", Short: d.Short}).Error()
+			want := `the quota of tenant "team-a" has no room: memory: 2Gi more, of 8Gi ` + tc.want
+			if got != want {
+				t.Errorf("%s: want %q, got %q", tc.reason, want, got)
+			}
+		})
 	}
 }
 

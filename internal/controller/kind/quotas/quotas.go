@@ -122,7 +122,8 @@ func (k *Keeper) Add(mgr manager.Manager, connections *connect.Connector, id kin
 	})
 }
 
-// gone has those woken that wait for room which a resource may have left: those of its tenant, if that is known.
+// gone has those woken that wait for room which a resource may have left. Where its entry was not seen yet, or is removed already,
+// they find out by themselves or were woken then.
 func (k *Keeper) gone(uid string) {
 	k.mu.Lock()
 	var left []key
@@ -132,7 +133,9 @@ func (k *Keeper) gone(uid string) {
 		}
 	}
 	k.mu.Unlock()
-	k.waiters.rouse(func(_ types.UID, was waiter) bool { return len(left) == 0 || slices.Contains(left, was.key) })
+	for _, of := range left {
+		k.waiters.wake(of, nil, true)
+	}
 }
 
 // An Application of a resource for what it is to have.
@@ -152,7 +155,7 @@ type Application struct {
 	// Whole is true for what is yet to be made.
 	Whole bool
 
-	// Wake the resource when there may be room.
+	// Wake the resource when there may be room. Nil for one that looks often enough by itself.
 	Wake func()
 }
 
@@ -182,16 +185,16 @@ func (k *Keeper) Admit(ctx context.Context, a Application) (quota.Amounts, error
 		k.waiters.remove(a.Resource)
 		return a.Wants, nil
 	}
-	d, err := k.decide(ctx, l, limits, a)
+	d, freed, err := k.decide(ctx, l, limits, a)
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot tell whether there is room in the quota of tenant %q", a.Tenant.Name)
 	}
+	k.waiters.wake(a.key(), d.Offered, freed || len(before.Has.Beyond(d.Granted)) > 0)
 	k.waiters.remove(a.Resource)
 	if len(d.Short) > 0 {
 		err = &quota.ExceededError{Tenant: a.Tenant.Name, Short: d.Short}
 		k.waiters.add(a, err, k.now())
 	}
-	k.waiters.wake(a.key(), d.Offered, len(before.Has.Beyond(d.Granted)) > 0)
 	return d.Granted, err
 }
 
@@ -203,46 +206,46 @@ func (a Application) isEntered(e quota.Entry) bool {
 // attempts of a decision while others decide too.
 const attempts = 20
 
-// decide by what there is now, until the decision is entered.
-func (k *Keeper) decide(ctx context.Context, l *ledger, limits quota.Amounts, a Application) (quota.Decision, error) {
-	for n := range attempts {
-		d, err := k.try(ctx, l, limits, a, n > 0)
+// decide by what there is now, until the decision is entered. It reports whether entries of resources went that are gone.
+func (k *Keeper) decide(ctx context.Context, l *ledger, limits quota.Amounts, a Application) (d quota.Decision, freed bool, err error) {
+	for range attempts {
+		d, freed, err = k.try(ctx, l, limits, a, false)
 		if !kerrors.IsConflict(err) && !kerrors.IsAlreadyExists(err) {
-			return d, err
+			return d, freed, err
 		}
 	}
-	return quota.Decision{}, errors.Errorf("others have been faster %d times in a row", attempts)
+	return d, false, errors.Errorf("others have been faster %d times in a row", attempts)
 }
 
 // try to decide and to enter the decision.
-func (k *Keeper) try(ctx context.Context, l *ledger, limits quota.Amounts, a Application, fresh bool) (quota.Decision, error) {
+func (k *Keeper) try(ctx context.Context, l *ledger, limits quota.Amounts, a Application, fresh bool) (d quota.Decision, freed bool, err error) {
 	o, entries, err := k.read(ctx, a.key())
 	if err != nil {
-		return quota.Decision{}, err
+		return d, false, err
 	}
-	seen, others, err := k.see(ctx, a, fresh)
+	seen, known, err := k.see(ctx, a, entries, fresh)
 	if err != nil {
-		return quota.Decision{}, err
+		return d, false, err
 	}
-	k.prune(ctx, entries, others)
-	d := entries.Decide(limits, seen, a.request(), k.now())
-	if len(d.Short) > 0 && seen.OtherNumber > 0 && !fresh {
+	freed = k.prune(ctx, entries, known)
+	d = entries.Decide(limits, seen, a.request(), k.now())
+	if !fresh && slices.ContainsFunc(d.Short, func(s quota.Shortage) bool { return seen.Others[s.Name] > 0 }) {
 		return k.try(ctx, l, limits, a, true) // One that is gone may still be listed.
 	}
-	if d.Changed {
+	if d.Changed || freed {
 		if err := k.write(ctx, o, entries); err != nil {
-			return quota.Decision{}, err
+			return d, false, err
 		}
 	}
 	l.seen.Store(&entries)
-	return d, nil
+	return d, freed, nil
 }
 
 // others are the resources that are known, and whether they are the tenant's, by their UIDs.
 type others map[string]bool
 
-// see what the resources of a tenant have.
-func (k *Keeper) see(ctx context.Context, a Application, fresh bool) (quota.Seen, others, error) {
+// see what the resources of a tenant have, and those of others by now that still have entries.
+func (k *Keeper) see(ctx context.Context, a Application, entries quota.Ledger, fresh bool) (quota.Seen, others, error) {
 	age := inventory.Current
 	if fresh {
 		age = inventory.Fresh
@@ -262,9 +265,11 @@ func (k *Keeper) see(ctx context.Context, a Application, fresh bool) (quota.Seen
 			if err != nil {
 				return quota.Seen{}, nil, err
 			}
-			if known[string(mg.GetUID())] = is; is {
+			uid := string(mg.GetUID())
+			_, had := entries[uid]
+			if known[uid] = is; is || had {
 				there, vmid := of.there(mg)
-				all = append(all, quota.Resource{UID: string(mg.GetUID()), VMID: vmid, There: there, Leaves: meta.WasDeleted(mg)})
+				all = append(all, quota.Resource{UID: uid, VMID: vmid, There: there, Leaves: !is || meta.WasDeleted(mg)})
 			}
 		}
 	}
@@ -287,8 +292,9 @@ func (k *Keeper) ledger(of key) *ledger {
 }
 
 // prune entries of resources that are gone, which is asked of the API server: no cache is trusted
-// with that. One of another tenant by now keeps what it has, which its VM still uses, and waits no more.
-func (k *Keeper) prune(ctx context.Context, entries quota.Ledger, known others) {
+// with that. One of another tenant by now keeps what it has, which its VM still uses. It reports whether an entry went.
+func (k *Keeper) prune(ctx context.Context, entries quota.Ledger, known others) bool {
+	before := len(entries)
 	for uid, e := range entries {
 		is, listed := known[uid]
 		if listed && (is || len(e.Has) > 0) {
@@ -298,6 +304,7 @@ func (k *Keeper) prune(ctx context.Context, entries quota.Ledger, known others) 
 			delete(entries, uid)
 		}
 	}
+	return len(entries) < before
 }
 
 // isGone reports whether a resource is not there any more. In doubt it is.
@@ -333,16 +340,30 @@ func (k *Keeper) Usage(ctx context.Context, config string, tenants []v1alpha1.Pr
 			continue
 		}
 		a := Application{Config: config, Tenants: tenants, Tenant: tenancy.TenantNamed(tenants, t.Name), Inventory: in}
-		_, entries, err := k.read(ctx, a.key())
+		usage, err := k.usage(ctx, a)
 		if err != nil {
 			return nil, err
 		}
-		seen, known, err := k.see(ctx, a, false)
-		if err != nil {
-			return nil, err
-		}
-		k.prune(ctx, entries, known)
-		all = append(all, v1alpha1.TenantObservation{Name: t.Name, Usage: entries.Usage(a.Tenant.Limits(), seen)})
+		all = append(all, v1alpha1.TenantObservation{Name: t.Name, Usage: usage})
 	}
 	return all, nil
+}
+
+// usage of a tenant. Entries of resources that are gone go too, as of those that went while no provider ran.
+func (k *Keeper) usage(ctx context.Context, a Application) ([]v1alpha1.TenantUsage, error) {
+	o, entries, err := k.read(ctx, a.key())
+	if err != nil {
+		return nil, err
+	}
+	seen, known, err := k.see(ctx, a, entries, false)
+	if err != nil {
+		return nil, err
+	}
+	if k.prune(ctx, entries, known) {
+		if err := k.write(ctx, o, entries); err != nil && !kerrors.IsConflict(err) { // Others have removed them, or will.
+			return nil, err
+		}
+		k.waiters.wake(a.key(), nil, true)
+	}
+	return entries.Usage(a.Tenant.Limits(), seen), nil
 }

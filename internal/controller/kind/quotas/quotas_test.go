@@ -19,18 +19,23 @@ package quotas
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -59,6 +64,9 @@ type api struct {
 	client.WithWatch
 
 	calls atomic.Int64
+
+	// fails is what every write of a ConfigMap ends in, if it is to fail.
+	fails error
 }
 
 func newAPI(t *testing.T, objects ...client.Object) *api {
@@ -80,8 +88,18 @@ func newAPI(t *testing.T, objects ...client.Object) *api {
 			count(o)
 			return c.Get(ctx, key, o, opts...)
 		},
+		Create: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.CreateOption) error {
+			count(o)
+			if a.fails != nil {
+				return a.fails
+			}
+			return c.Create(ctx, o, opts...)
+		},
 		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
 			count(o)
+			if a.fails != nil {
+				return a.fails
+			}
 			return c.Update(ctx, o, opts...)
 		},
 	})
@@ -219,5 +237,125 @@ func TestStray(t *testing.T) {
 	a.Inventory = guests{{VMID: 100, Type: "qemu", Pool: "team-a"}}
 	if _, err := k.Admit(t.Context(), a); !quota.IsExceeded(err) {
 		t.Errorf("want no room beside the VM that is there, got %v", err)
+	}
+}
+
+// entriesOf the tenant, as the ConfigMap has them.
+func (k *Keeper) entriesOf(t *testing.T) quota.Ledger {
+	t.Helper()
+	_, entries, err := k.read(t.Context(), key{config: config, tenant: "team-a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return entries
+}
+
+// TestUnwritten admits nothing that could not be entered.
+func TestUnwritten(t *testing.T) {
+	first := machine("first")
+	a := newAPI(t, first)
+	k, q := provider(a, "system"), &v1alpha1.TenantQuota{VMs: new(int32(1))}
+	a.fails = kerrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "any", errors.New("no right"))
+	for range 2 {
+		if _, err := k.Admit(t.Context(), ask(first, q, 1)); err == nil || quota.IsExceeded(err) || !strings.Contains(err.Error(), "no right") {
+			t.Errorf("want the reason why it cannot be entered, got %v", err)
+		}
+	}
+	a.fails = nil
+	if _, err := k.Admit(t.Context(), ask(first, q, 1)); err != nil {
+		t.Errorf("want it admitted once that can be entered, got %v", err)
+	}
+}
+
+// TestGoneMeanwhile has entries removed of what went while no provider ran, by whoever looks next.
+func TestGoneMeanwhile(t *testing.T) {
+	first, second := machine("first"), machine("second")
+	a := newAPI(t, first, second)
+	q := &v1alpha1.TenantQuota{VMs: new(int32(2))}
+	for _, m := range []*namespaced.Machine{first, second} {
+		if _, err := provider(a, "system").Admit(t.Context(), ask(m, q, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Delete(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	again := machine("second") // One of the same name is another one.
+	again.UID = "another"
+	if err := errors.Join(a.Delete(t.Context(), second), a.Create(t.Context(), again)); err != nil {
+		t.Fatal(err)
+	}
+	k := provider(a, "system")
+	all, err := k.Usage(t.Context(), config, ask(first, q, 1).Tenants, guests{})
+	if err != nil || len(all) != 1 || len(all[0].Usage) != 1 || !all[0].Usage[0].Used.IsZero() {
+		t.Errorf("want nothing used, got %+v, %v", all, err)
+	}
+	if entries := k.entriesOf(t); len(entries) != 0 {
+		t.Errorf("want no entries left, got %v", entries)
+	}
+}
+
+// TestMoved has a Machine whose namespace is another tenant's by now keep what its VM uses, once, and wait no more.
+func TestMoved(t *testing.T) {
+	m, waiting, next := machine("first"), machine("waiting"), machine("next")
+	m.Annotations = map[string]string{"crossplane.io/external-name": "100"}
+	next.CreationTimestamp = metav1.Unix(2000, 0)
+	a := newAPI(t, m, waiting, next)
+	k, q := provider(a, "system"), &v1alpha1.TenantQuota{VMs: new(int32(2)), Cores: new(int32(4))}
+	k.kinds[0].there = func(mg resource.Managed) (quota.Amounts, int) {
+		id, _ := strconv.Atoi(meta.GetExternalName(mg))
+		return nil, id
+	}
+	if _, err := k.Admit(t.Context(), ask(m, q, 2)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Admit(t.Context(), ask(waiting, q, 3)); !quota.IsExceeded(err) {
+		t.Fatalf("want it to wait, got %v", err)
+	}
+	moved := ask(next, q, 2)
+	next.Namespace = "team-a2"
+	moved.Tenants[0].Namespaces = []string{"team-a2"}
+	moved.Inventory = guests{{VMID: 100, Type: "qemu", Pool: "team-a", MaxCPU: 2}}
+	if _, err := k.Admit(t.Context(), moved); err != nil {
+		t.Errorf("want room beside the one VM that is there, got %v", err)
+	}
+	if entries := k.entriesOf(t); len(entries) != 2 || entries["first"].Has[quota.Cores] != 2 || entries["waiting"].Name != "" {
+		t.Errorf("want an entry of what has a VM, and none of what waits, got %v", entries)
+	}
+}
+
+// TestEdited has what somebody has done to the ConfigMap let nothing more be made than there is room for.
+func TestEdited(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		entries string
+		want    string
+	}{
+		"Null":     {reason: "What is no list of entries is told.", entries: "null", want: "delete it, and it is made anew"},
+		"Broken":   {reason: "What cannot be read is told.", entries: "{", want: "delete it, and it is made anew"},
+		"None":     {reason: "Where there are no entries they were removed.", want: "delete it, and it is made anew"},
+		"Empty":    {reason: "What is there counts without entries.", entries: "{}", want: "cores: 2 more, of 3 2 are used by 1 resource"},
+		"Negative": {reason: "Nobody has less than nothing.", entries: `{"first":{"name":"first","has":{"cores":-5}}}`, want: "of 3 2 are used by 1 resource"},
+		"More":     {reason: "What was let have counts.", entries: `{"first":{"name":"first","has":{"cores":3}}}`, want: "of 3 3 are used by 1 resource"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			first, second := machine("first"), machine("second")
+			o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: key{config: config, tenant: "team-a"}.name()}}
+			if tc.entries != "" {
+				o.Data = map[string]string{entriesDataKey: tc.entries}
+			}
+			k := provider(newAPI(t, first, second, o), "system")
+			k.kinds[0].there = func(mg resource.Managed) (quota.Amounts, int) {
+				if mg.GetName() == "first" {
+					return quota.Amounts{quota.VMs: 1, quota.Cores: 2}, 0
+				}
+				return nil, 0
+			}
+			_, err := k.Admit(t.Context(), ask(second, &v1alpha1.TenantQuota{Cores: new(int32(3))}, 2))
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s: want %q, got %v", tc.reason, tc.want, err)
+			}
+		})
 	}
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package quotas
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -43,6 +44,9 @@ const (
 var errNoNamespace = errors.New("the provider runs in no pod and POD_NAMESPACE is not set, so that there is no namespace for the ConfigMap with what was let have: " +
 	"set POD_NAMESPACE")
 
+// errNoEntries says what somebody has written in their place.
+var errNoEntries = errors.New("there are none")
+
 // name of the ConfigMap, which no two tenants of any two configurations share.
 func (k key) name() string {
 	sum := sha256.Sum256([]byte(k.config + "\n" + k.tenant))
@@ -64,8 +68,9 @@ func (k *Keeper) read(ctx context.Context, of key) (*corev1.ConfigMap, quota.Led
 	if err != nil {
 		return nil, nil, errors.Wrapf(err, "cannot read ConfigMap %q in namespace %q", o.Name, o.Namespace)
 	}
-	if err := json.Unmarshal([]byte(o.Data[entriesDataKey]), &entries); err != nil {
-		return nil, nil, errors.Wrapf(err, "cannot read the entries of ConfigMap %q in namespace %q: delete it, and it is made anew of what is there", o.Name, o.Namespace)
+	if err := json.Unmarshal([]byte(o.Data[entriesDataKey]), &entries); err != nil || entries == nil {
+		return nil, nil, errors.Wrapf(cmp.Or(err, errNoEntries), "cannot read the entries of ConfigMap %q in namespace %q: delete it, and it is made anew of what is there",
+			o.Name, o.Namespace)
 	}
 	return o, entries, nil
 }

@@ -27,8 +27,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
@@ -36,6 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // A Quota is what the quota of a tenant is asked by.
@@ -50,7 +53,7 @@ type Quota struct {
 	Kind string
 
 	// Wake a Machine when there may be room.
-	Wake func(object.Machine)
+	Wake func(client.ObjectKey)
 }
 
 // Limited reports whether the tenant has a quota.
@@ -58,11 +61,10 @@ func (c Checks) Limited() bool { return c.Limits() != nil }
 
 // admit what a Machine is to have.
 func (c Checks) admit(ctx context.Context, m object.Machine, there, wants quota.Amounts, whole bool) (quota.Amounts, error) {
-	q := c.Quota
-	waiting, _ := m.DeepCopyObject().(object.Machine)
+	q, key := c.Quota, client.ObjectKeyFromObject(m)
 	return q.Keeper.Admit(ctx, quotas.Application{
 		Resource: m, Kind: q.Kind, Config: q.Config, Tenants: q.Tenants, Tenant: c.Tenant, Inventory: c.Inventory,
-		There: there, Wants: wants, Whole: whole, Wake: func() { q.Wake(waiting) },
+		There: there, Wants: wants, Whole: whole, Wake: func() { q.Wake(key) },
 	})
 }
 
@@ -89,18 +91,24 @@ func (c Checks) RoomForAdopted(ctx context.Context, m object.Machine, config qem
 }
 
 // Grow returns what is left of a spec without that for which the quota has no room, and why; all of
-// it if there is room. Nothing that is there becomes less.
+// it if there is room. Nothing that is there becomes less. What is being created was let have all, and what is not
+// managed is not changed.
 func (c Checks) Grow(
-	ctx context.Context, m object.Machine, d qemu.Desired, before qemu.Devices, s qemu.State,
+	ctx context.Context, m object.Machine, d qemu.Desired, before qemu.Devices, v *vmstate.VM,
 ) (left *v1alpha1.MachineParameters, exceeded, err error) {
-	if !c.Limited() || meta.WasDeleted(m) {
+	if !c.Limited() || meta.WasDeleted(m) || v.BeingCreated() {
 		return d.MachineParameters, nil, nil
 	}
+	s := v.State
 	if d.Devices, err = before.On(s, d.MachineParameters, d.Defaults, m.GetGeneration()); err != nil {
 		return d.MachineParameters, nil, nil //nolint:nilerr // The plan has it.
 	}
 	there := quota.Most(of(s.Config), of(s.Active))
-	granted, err := c.admit(ctx, m, there, after(d, d.Restored(s)), false)
+	wants := there
+	if kind.Manages(m) {
+		wants = after(d, d.Restored(s))
+	}
+	granted, err := c.admit(ctx, m, there, wants, false)
 	if !quota.IsExceeded(err) {
 		return d.MachineParameters, nil, err
 	}

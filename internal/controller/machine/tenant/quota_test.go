@@ -58,9 +58,12 @@ func TestAfter(t *testing.T) {
 		change func(*v1alpha1.MachineParameters)
 		after  amounts
 	}{
-		"Same":    {reason: "What is as declared stays.", change: func(*v1alpha1.MachineParameters) {}, after: is},
-		"Cores":   {reason: "Cores count.", change: func(p *v1alpha1.MachineParameters) { p.CPU.Cores = new(int32(8)) }, after: with(amounts{quota.Cores: 8})},
-		"Sockets": {reason: "Each socket has as many.", change: func(p *v1alpha1.MachineParameters) { p.CPU.Sockets = new(int32(2)) }, after: with(amounts{quota.Cores: 4})},
+		"Same":  {reason: "What is as declared stays.", change: func(*v1alpha1.MachineParameters) {}, after: is},
+		"Cores": {reason: "Cores count.", change: func(p *v1alpha1.MachineParameters) { p.CPU.Cores = new(int32(8)) }, after: with(amounts{quota.Cores: 8})},
+		"Sockets": {
+			reason: "Each socket has as many.", change: func(p *v1alpha1.MachineParameters) { p.CPU.Sockets = new(int32(2)) },
+			after: with(amounts{quota.Cores: 4}),
+		},
 		"Memory": {
 			reason: "Memory counts.", change: func(p *v1alpha1.MachineParameters) { p.Memory = new(resource.MustParse("4Gi")) },
 			after: with(amounts{quota.Memory: 4 * gib}),
