@@ -279,6 +279,22 @@ func TestTenantsRefused(t *testing.T) {
 			reason: "A list that is empty names nobody.", spec: `{name: a, namespaces: [], pools: [a]}`,
 			want: []string{"namespaces", "at least 1"},
 		},
+		"QuotaOfNothing": {
+			reason: "A quota limits something.", spec: `{name: a, namespaces: [a], pools: [a], quota: {}}`,
+			want: []string{"quota limits nothing: set vms"},
+		},
+		"QuotaBelowNone": {
+			reason: "Nobody has less than nothing.", spec: `{name: a, namespaces: [a], pools: [a], quota: {memory: -1Gi}}`,
+			want: []string{"quota.memory is 0 or more"},
+		},
+		"QuotaOfUnit": {
+			reason: "Quantities have the units of Kubernetes.", spec: `{name: a, namespaces: [a], pools: [a], quota: {disks: [{storage: ceph, size: 5GB}]}}`,
+			want: []string{"quota.disks[0].size", "should match"},
+		},
+		"QuotaOfLess": {
+			reason: "A storage has no less than nothing.", spec: `{name: a, namespaces: [a], pools: [a], quota: {disks: [{storage: ceph, size: -5}]}}`,
+			want: []string{"quota.disks.size is 0 or more"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -294,6 +310,9 @@ func TestTenantsRefused(t *testing.T) {
 			continue
 		}
 		wantAccepted(t, "A tenant is told by its namespaces.", err)
+		all := `{name: a, namespaces: [a], pools: [a], quota: {vms: 5, cores: 20, memory: 64Gi, disks: [{storage: ceph, size: 500Gi}, ` +
+			`{storage: nfs, size: 0}], snapshots: 0, publicAddresses: [{bridge: vmbr0, count: 2}]}}`
+		wantAccepted(t, "A quota limits what it names.", k.try(t, strings.Replace(base, "TENANTS", all, 1)))
 	}
 }
 

@@ -43,9 +43,9 @@ type TenantQuota struct {
 	// +kubebuilder:validation:Maximum=1000000
 	Cores *int32 `json:"cores,omitempty"`
 
-	// Memory of all VMs, running or not, such as 64Gi; 0 to 1Pi.
+	// Memory of all VMs in bytes, running or not, such as 64Gi; 0 or more.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).compareTo(quantity('0')) >= 0 && quantity(string(self)).compareTo(quantity('1Pi')) <= 0",messageExpression="'quota memory %s is out of range: 0 to 1Pi'.format([string(self)])"
+	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="quota.memory is 0 or more"
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
 	// Disks are the sizes of the disks of all VMs, by storage, up to 64. Disks of firmware,
@@ -81,9 +81,9 @@ type TenantStorageQuota struct {
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
 	Storage string `json:"storage"`
 
-	// Size of all disks on it, such as 500Gi; 0 to 100Pi. As sizes of disks are in units of
-	// 1024, give it in Gi or Ti.
-	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).compareTo(quantity('0')) >= 0 && quantity(string(self)).compareTo(quantity('100Pi')) <= 0",messageExpression="'quota size %s is out of range: 0 to 100Pi'.format([string(self)])"
+	// Size of all disks on it in bytes, such as 500Gi; 0 or more. As sizes of disks are in
+	// units of 1024, give it in Gi or Ti.
+	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="quota.disks.size is 0 or more"
 	Size resource.Quantity `json:"size"`
 }
 
