@@ -112,7 +112,7 @@ func TestQuotas(t *testing.T) {
 		w.becomes(small, "is changed otherwise", func() bool {
 			return w.described(small) == "changed" && small.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue
 		})
-		if vms, cores := w.cores(20000, 20099); vms != 2 || cores != 3 {
+		if vms, cores := w.cores(20000, 20049); vms != 2 || cores != 3 {
 			t.Errorf("want 2 VMs with 3 cores, got %d with %d", vms, cores)
 		}
 		w.remove(first)
@@ -121,7 +121,7 @@ func TestQuotas(t *testing.T) {
 		w.becomes(small, "shows the usage", func() bool { return usageOf(w.providerConfig(), "team-a")["cores"] != "" })
 		w.remove(large)
 		w.becomes(small, "has grown", func() bool {
-			_, cores := w.cores(20000, 20099)
+			_, cores := w.cores(20000, 20049)
 			return cores == 4 && small.GetCondition(kind.TypeUpToDate).Status == corev1.ConditionTrue
 		})
 		w.remove(small)
