@@ -180,6 +180,21 @@ func sourceRefusals() map[string]refusal {
 			spec:   `{restore: {latestOf: {storage: nas, vmid: 100, machineRef: {name: web}}}}`,
 			want:   []string{"spec.forProvider.restore.latestOf", "one of machineRef and vmid"},
 		},
+		"RestoreLatestOfTwoStorages": {
+			reason: "One storage has the backups.",
+			spec:   `{restore: {latestOf: {storage: nas, storageRef: {name: nas}, vmid: 100}}}`,
+			want:   []string{"spec.forProvider.restore.latestOf", "set one of storage and storageRef"},
+		},
+		"RestoreLatestNowhere": {
+			reason: "Some storage has the backups.",
+			spec:   `{restore: {latestOf: {vmid: 100}}}`,
+			want:   []string{"spec.forProvider.restore.latestOf", "set one of storage and storageRef"},
+		},
+		"RestoreToTwoStorages": {
+			reason: "All disks go to one storage.",
+			spec:   `{restore: {backupRef: {name: nightly}, storage: local-lvm, storageRef: {name: fast}}}`,
+			want:   []string{"spec.forProvider.restore", "set only one of storage and storageRef"},
+		},
 		"RestoreOfAPath": {
 			reason: "Paths are for root on the node.",
 			spec:   `{restore: {volume: /var/lib/vz/dump/vzdump-qemu-100-2026_11_22-17_00_00.vma.zst}}`,
@@ -1185,6 +1200,11 @@ func lifecycleRefusals() map[string]refusal {
 			reason: "A safety backup goes somewhere.",
 			spec:   `{restoreInPlace: {token: a, backupRef: {name: nightly}, safetyBackup: {storage: "-"}}}`,
 			want:   []string{"spec.forProvider.restoreInPlace.safetyBackup.storage"},
+		},
+		"RestoreInPlaceUnsafe": {
+			reason: "A safety backup that goes nowhere is none.",
+			spec:   `{restoreInPlace: {token: a, backupRef: {name: nightly}, safetyBackup: {}}}`,
+			want:   []string{"spec.forProvider.restoreInPlace.safetyBackup", "set one of storage and storageRef"},
 		},
 		"NoToken": {
 			reason: "Without a token nobody knows what was done.",

@@ -25,6 +25,7 @@ import (
 // changed afterwards, as on a clone. The VM gets a UUID of its own.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.backupRef), has(self.volume), has(self.latestOf)].exists_one(one, one)",message="a backup is restored: set one of backupRef, volume and latestOf"
+// +kubebuilder:validation:XValidation:rule="!has(self.storage) || !has(self.storageRef)",message="all disks go to one storage: set only one of storage and storageRef"
 type MachineRestore struct {
 	// BackupRef is a Backup (of the same namespace, where there is one) in the cluster
 	// of this Machine. The Machine waits until it is complete. A backup of another
@@ -57,6 +58,11 @@ type MachineRestore struct {
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
 	Storage *string `json:"storage,omitempty"`
 
+	// StorageRef references the Storage (of the same namespace, where there is one) for
+	// all disks of the VM, in place of storage. The Machine waits until it is there.
+	// +optional
+	StorageRef *Reference `json:"storageRef,omitempty"`
+
 	// Unique gives the networks new MAC addresses, which a copy needs that is in one
 	// network with the VM that was backed up. With false they have those of the backup,
 	// for a VM that takes the place of the other one. The UUID and the VM generation ID
@@ -69,12 +75,19 @@ type MachineRestore struct {
 // server knows to be damaged is left out.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.machineRef) != has(self.vmid)",message="the backup of a VM is restored: set one of machineRef and vmid"
+// +kubebuilder:validation:XValidation:rule="has(self.storage) != has(self.storageRef)",message="a storage has the backups: set one of storage and storageRef"
 type MachineRestoreLatest struct {
 	// Storage that has the backups, with content type backup, 2 to 100 characters.
+	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
-	Storage string `json:"storage"`
+	Storage string `json:"storage,omitempty"`
+
+	// StorageRef references the Storage (of the same namespace, where there is one) that
+	// has the backups, in place of storage. The Machine waits until it is there.
+	// +optional
+	StorageRef *Reference `json:"storageRef,omitempty"`
 
 	// MachineRef is the Machine (of the same namespace, where there is one) whose VM was
 	// backed up. The UUID in the backup has to be that of its VM.
@@ -95,7 +108,8 @@ type MachineRestoreLatest struct {
 // that a restore which fails midway leaves a VM without them.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.backupRef) != has(self.volume)",message="a backup is restored: set one of backupRef and volume"
-// +kubebuilder:validation:XValidation:rule="self.token != oldSelf.token || (has(self.backupRef) ? has(oldSelf.backupRef) && self.backupRef == oldSelf.backupRef : !has(oldSelf.backupRef)) && (has(self.volume) ? has(oldSelf.volume) && self.volume == oldSelf.volume : !has(oldSelf.volume)) && (has(self.storage) ? has(oldSelf.storage) && self.storage == oldSelf.storage : !has(oldSelf.storage))",message="another backup or storage needs another restoreInPlace.token"
+// +kubebuilder:validation:XValidation:rule="!has(self.storage) || !has(self.storageRef)",message="all disks go to one storage: set only one of storage and storageRef"
+// +kubebuilder:validation:XValidation:rule="self.token != oldSelf.token || (has(self.backupRef) ? has(oldSelf.backupRef) && self.backupRef == oldSelf.backupRef : !has(oldSelf.backupRef)) && (has(self.volume) ? has(oldSelf.volume) && self.volume == oldSelf.volume : !has(oldSelf.volume)) && (has(self.storage) ? has(oldSelf.storage) && self.storage == oldSelf.storage : !has(oldSelf.storage)) && (has(self.storageRef) ? has(oldSelf.storageRef) && self.storageRef == oldSelf.storageRef : !has(oldSelf.storageRef))",message="another backup or storage needs another restoreInPlace.token"
 type MachineRestoreInPlace struct {
 	// Token makes the request unique: the restore is done at most once for each new
 	// token, for example a time or a counter. It is never repeated, not even when it is
@@ -128,6 +142,12 @@ type MachineRestoreInPlace struct {
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
 	Storage *string `json:"storage,omitempty"`
 
+	// StorageRef references the Storage (of the same namespace, where there is one) for
+	// all disks of the backup, in place of storage. The restore is refused if it is not
+	// there.
+	// +optional
+	StorageRef *Reference `json:"storageRef,omitempty"`
+
 	// AllowRunning has a VM that runs shut down first. Default: false, with which the
 	// restore is refused while the VM runs, or waits until the VM is off if the spec has
 	// it stopped.
@@ -154,13 +174,21 @@ type MachineRestoreInPlace struct {
 
 // MachineSafetyBackup is the backup that is made before a VM is restored in place: a Backup with
 // the name of the Machine, -before-restore- and eight digits. It is protected, and stays.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.storage) != has(self.storageRef)",message="a backup goes to one storage: set one of storage and storageRef"
 type MachineSafetyBackup struct {
 	// Storage that the backup goes to, by its name in Proxmox VE, 2 to 100 characters. It
 	// has backup among its content types and is on the node of the VM. PVE: storage.
+	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
-	Storage string `json:"storage"`
+	Storage string `json:"storage,omitempty"`
+
+	// StorageRef references the Storage (of the same namespace, where there is one) that
+	// the backup goes to, in place of storage. The restore waits until it is there.
+	// +optional
+	StorageRef *Reference `json:"storageRef,omitempty"`
 }
 
 // MachineRestoreInPlaceObservation is what became of a restore in place.

@@ -32,6 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/backup"
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
@@ -436,11 +437,7 @@ func TestProtected(t *testing.T) {
 // TestInUse has a backup stay while a VM is put back to it, of a Machine of any spec, and removed afterwards.
 func TestInUse(t *testing.T) {
 	everywhere(t, func(l *lab) {
-		x := l.Machine(uuid)
-		m, ok := x.(backup.Machine)
-		if !ok {
-			l.Fatalf("%T is no Machine", x)
-		}
+		m := l.Machine(uuid)
 		ask := func(r *v1alpha1.MachineRestoreInPlace) {
 			l.Helper()
 			m.Parameters().RestoreInPlace = r
@@ -486,38 +483,38 @@ func TestInUseByRestore(t *testing.T) {
 	}
 	cases := map[string]struct {
 		reason string
-		use    func(m backup.Machine, volume string)
+		use    func(m target.Machine, volume string)
 		held   bool
 	}{
 		"Noted": {
 			reason: "The call was noted, and its task reads the backup.", held: true,
-			use: func(m backup.Machine, volume string) {
+			use: func(m target.Machine, volume string) {
 				m.Parameters().Restore = &v1alpha1.MachineRestore{BackupRef: &v1alpha1.Reference{Name: "b1"}}
 				m.SetAnnotations(noted(volume))
 			},
 		},
 		"Latest": {
 			reason: "A backup that a Machine has found by latestOf is kept.", held: true,
-			use: func(m backup.Machine, volume string) {
+			use: func(m target.Machine, volume string) {
 				m.Parameters().Restore = &v1alpha1.MachineRestore{LatestOf: &v1alpha1.MachineRestoreLatest{Storage: "nas"}}
 				m.SetAnnotations(noted(volume))
 			},
 		},
 		"Volume": {
 			reason: "The spec names it, and the restore is yet to begin.", held: true,
-			use: func(m backup.Machine, volume string) {
+			use: func(m target.Machine, volume string) {
 				m.Parameters().Restore = &v1alpha1.MachineRestore{Volume: &volume}
 			},
 		},
 		"Waiting": {
 			reason: "Nothing begins from a Backup that is being deleted.",
-			use: func(m backup.Machine, _ string) {
+			use: func(m target.Machine, _ string) {
 				m.Parameters().Restore = &v1alpha1.MachineRestore{BackupRef: &v1alpha1.Reference{Name: "b1"}}
 			},
 		},
 		"Other": {
 			reason: "It is made from another backup.",
-			use: func(m backup.Machine, _ string) {
+			use: func(m target.Machine, _ string) {
 				m.Parameters().Restore = &v1alpha1.MachineRestore{BackupRef: &v1alpha1.Reference{Name: "b1"}}
 				m.SetAnnotations(noted("nas:backup/another"))
 			},
@@ -529,7 +526,7 @@ func TestInUseByRestore(t *testing.T) {
 			l.Machine(uuid)
 			b := l.backup("b1", removed)
 			l.Until(b, "it is made", configtest.Settled(b))
-			m, ok := l.Object("Machine", "copy", 1, "{}", nil).(backup.Machine)
+			m, ok := l.Object("Machine", "copy", 1, "{}", nil).(target.Machine)
 			if !ok {
 				l.Fatal("it is no Machine")
 			}

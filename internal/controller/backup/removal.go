@@ -19,7 +19,6 @@ package backup
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -98,20 +97,14 @@ func (e *external) removing(ctx context.Context, m Backup) (bool, error) {
 // removable returns an error while the backup is not to be removed: people protect it, or a VM is being put back to it.
 func (e *external) removable(ctx context.Context, m Backup, volume *proxmox.Volume) error {
 	if volume.Protected && !liftable(m, e.view.record) {
-		return refusal(reasonProtected, "backup %s is protected in Proxmox VE: it is removed once the protection is lifted there, or stays with removalPolicy Retain",
-			volume.ID)
+		return kind.Held(target.Error(kind.Problem{Reason: reasonProtected, Message: fmt.Sprintf(
+			"backup %s is protected in Proxmox VE: it is removed once the protection is lifted there, or stays with removalPolicy Retain", volume.ID)}))
 	}
 	users, err := e.users(ctx, m)
-	if err != nil || len(users) == 0 {
+	if err != nil {
 		return err
 	}
-	return refusal(reasonInUse, "backup %s is used by %s: it is removed once that has ended or is taken out of the spec",
-		volume.ID, strings.Join(users, ", "))
-}
-
-// refusal is the error of a removal that is held up.
-func refusal(reason xpv2.ConditionReason, format string, words ...any) error {
-	return kind.Held(target.Error(kind.Problem{Reason: reason, Message: fmt.Sprintf(format, words...)}))
+	return e.CheckUnused(volume.ID, users)
 }
 
 // liftable reports whether a backup is protected by this provider, which was not asked to, and not by people.

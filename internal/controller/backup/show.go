@@ -38,7 +38,6 @@ const (
 	reasonLimitReached       xpv2.ConditionReason = "LimitReached"
 	reasonFailed             xpv2.ConditionReason = "BackupFailed"
 	reasonProtected          xpv2.ConditionReason = "Protected"
-	reasonInUse              xpv2.ConditionReason = "InUse"
 )
 
 // Reasons of the events of a Backup.

@@ -19,60 +19,33 @@ package backup
 import (
 	"context"
 	"encoding/json"
-	"slices"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 )
-
-// A Machine of either scope, as far as the removal of a backup looks at it.
-type Machine interface {
-	resource.Managed
-
-	Parameters() *v1alpha1.MachineParameters
-	Observation() *v1alpha1.MachineObservation
-}
 
 // users are the Machines, of all scopes, whose VMs are being put back to the backup or made from it. PVE removes the disks of a VM
 // that is put back before it reads those of the backup: without the backup, nothing would be left of them.
 func (e *external) users(ctx context.Context, m Backup) ([]string, error) {
-	var names []string
-	for _, empty := range e.machines {
-		all, err := kind.ListCached(ctx, e.Kube, empty)
-		if err != nil {
-			return nil, err
+	return e.Users(ctx, e.machines, func(x target.Machine) []string {
+		volume := e.view.record.Volume
+		switch {
+		case !e.view.sameCluster(x):
+		case putsBack(x, volume) || asksFor(x, m, volume):
+			return target.UseBy(x, "restoreInPlace")
+		case isMadeFrom(x, volume):
+			return target.UseBy(x, "restore")
 		}
-		for _, mg := range all {
-			if x, ok := mg.(Machine); ok && e.view.sameCluster(x) {
-				names = append(names, usesOf(x, m, e.view.record.Volume)...)
-			}
-		}
-	}
-	slices.Sort(names)
-	return names, nil
-}
-
-// usesOf a backup by a Machine.
-func usesOf(x Machine, m Backup, volume string) []string {
-	name := " of Machine " + strings.TrimPrefix(client.ObjectKeyFromObject(x).String(), "/")
-	switch {
-	case putsBack(x, volume) || asksFor(x, m, volume):
-		return []string{"restoreInPlace" + name}
-	case isMadeFrom(x, volume):
-		return []string{"restore" + name}
-	}
-	return nil
+		return nil
+	})
 }
 
 // isMadeFrom reports whether a Machine that has no VM yet is made from a backup: the call was noted, or its spec names the volume. One
 // that names a Backup which is being deleted, and has not begun, does not begin.
-func isMadeFrom(m Machine, volume string) bool {
+func isMadeFrom(m target.Machine, volume string) bool {
 	r := m.Parameters().Restore
 	if r == nil || kind.HasVM(m.Observation()) || volume == "" {
 		return false
@@ -88,19 +61,19 @@ func isMadeFrom(m Machine, volume string) bool {
 }
 
 // sameCluster reports whether a Machine may be in the cluster of the backup.
-func (v *view) sameCluster(m Machine) bool {
+func (v *view) sameCluster(m target.Machine) bool {
 	in := m.Observation().Cluster
 	return in == "" || v.cluster == "" || in == v.cluster
 }
 
 // putsBack reports whether the VM of a Machine is being put back to a backup, whatever its spec asks for by now.
-func putsBack(m Machine, volume string) bool {
+func putsBack(m target.Machine, volume string) bool {
 	o := m.Observation().RestoreInPlace
 	return o != nil && !o.State.Final() && o.Volume == volume
 }
 
 // asksFor reports whether the spec of a Machine asks to have its VM put back to a backup, which is yet to be done.
-func asksFor(m Machine, b Backup, volume string) bool {
+func asksFor(m target.Machine, b Backup, volume string) bool {
 	p, o := m.Parameters().RestoreInPlace, m.Observation().RestoreInPlace
 	if p == nil || meta.WasDeleted(m) || o != nil && o.Token == p.Token && o.State.Final() {
 		return false

@@ -37,6 +37,7 @@ const (
 	ReasonCreating        xpv2.ConditionReason = "Creating"
 	ReasonDeleting        xpv2.ConditionReason = "Deleting"
 	ReasonNotFound        xpv2.ConditionReason = "NotFound"
+	ReasonInUse           xpv2.ConditionReason = "InUse"
 	ReasonGone            xpv2.ConditionReason = "Gone"
 )
 

@@ -55,6 +55,7 @@ type VM struct {
 type Machine interface {
 	resource.Managed
 
+	Parameters() *v1alpha1.MachineParameters
 	Observation() *v1alpha1.MachineObservation
 }
 
@@ -82,6 +83,38 @@ func (p Parts[T]) VMOf(ctx context.Context, m T, machine string) (VM, *kind.Prob
 			"see its condition UpToDate, or take them off its disks", p.Noun, p.Made, strings.Join(x.Observation().PendingDisks, ", ")), nil
 	}
 	return VM{VMID: int(*x.Observation().VMID), UUID: x.Observation().UUID}, nil, nil
+}
+
+// Users returns what uses what a resource stands for, by what the function says of each Machine of the lists.
+func (p Parts[T]) Users(ctx context.Context, machines []resource.ManagedList, usesOf func(Machine) []string) ([]string, error) {
+	var names []string
+	for _, empty := range machines {
+		all, err := kind.ListCached(ctx, p.Kube, empty)
+		if err != nil {
+			return nil, err
+		}
+		for _, mg := range all {
+			if x, ok := mg.(Machine); ok {
+				names = append(names, usesOf(x)...)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// UseBy says what of a Machine uses something.
+func UseBy(m Machine, what string) []string {
+	return []string{what + " of Machine " + strings.TrimPrefix(client.ObjectKeyFromObject(m).String(), "/")}
+}
+
+// CheckUnused returns an error while anybody uses what is to be removed.
+func (p Parts[T]) CheckUnused(name string, users []string) error {
+	if len(users) == 0 {
+		return nil
+	}
+	return kind.Held(Error(kind.Problem{Reason: ReasonInUse, Message: fmt.Sprintf(
+		"%s %s is used by %s: it is removed once that has ended or is taken out of the spec", p.Noun, name, strings.Join(users, ", "))}))
 }
 
 // Unselected is the problem that machineSelector selects no Machine.

@@ -49,6 +49,9 @@ type Archive struct {
 	// Config that a VM of it has before anything is changed, and Read what the backup holds.
 	Config, Read qemu.Config
 
+	// Storage that all disks are put on; nil if each goes to the one that it was on.
+	Storage *string
+
 	// Template is true if it is the backup of a template.
 	Template bool
 }
@@ -83,8 +86,8 @@ func (a *Archive) Params(spec *v1alpha1.MachineParameters, name, smbios string) 
 	if ptr.Deref(spec.Restore.Unique, true) {
 		p["unique"] = "1"
 	}
-	if spec.Restore.Storage != nil {
-		p["storage"] = *spec.Restore.Storage
+	if a.Storage != nil {
+		p["storage"] = *a.Storage
 	}
 	if ptr.Deref(spec.Pool, "") != "" {
 		p["pool"] = *spec.Pool
@@ -134,10 +137,10 @@ func (f Finder) Find(ctx context.Context, m object.Machine, from Source) (*Archi
 	}
 	a := &Archive{Volume: volume, Nodes: nodes, Config: maps.Clone(read.Values), Read: read.Values, Template: qemu.Config(read.Values).Template()}
 	delete(a.Config, "template")
-	if from.Storage != nil {
-		a.putOn(*from.Storage)
+	if a.Storage, err = f.storage(ctx, m, from.Storage, from.StorageRef); a.Storage != nil {
+		a.putOn(*a.Storage)
 	}
-	return a, nil
+	return a, err
 }
 
 // choose the backup that is meant. If its VM has to have a certain UUID, that is returned too.

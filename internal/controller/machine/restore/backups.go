@@ -56,6 +56,9 @@ func (b Backups) Wait(ctx context.Context, m object.Machine) error {
 		return nil
 	}
 	from := SourceOf(m)
+	if _, err := b.storage(ctx, m, from.Storage, from.StorageRef); err != nil {
+		return err
+	}
 	if from.Latest != nil {
 		_, err := b.subject(ctx, m, from.Latest)
 		return err
@@ -74,14 +77,15 @@ type Source struct {
 	Volume    *string
 	Latest    *v1alpha1.MachineRestoreLatest
 
-	// Storage that the disks are put on; nil if each goes to the one that it was on.
-	Storage *string
+	// Storage that the disks are put on, or StorageRef its Storage; nil if each goes to the one that it was on.
+	Storage    *string
+	StorageRef *v1alpha1.Reference
 }
 
 // SourceOf returns the backup that a Machine is made from.
 func SourceOf(m object.Machine) Source {
 	r := m.Parameters().Restore
-	return Source{Field: "restore", BackupRef: r.BackupRef, Volume: r.Volume, Latest: r.LatestOf, Storage: r.Storage}
+	return Source{Field: "restore", BackupRef: r.BackupRef, Volume: r.Volume, Latest: r.LatestOf, Storage: r.Storage, StorageRef: r.StorageRef}
 }
 
 // Volume returns the backup that is meant, with its Backup if the spec of the Machine names one.
@@ -107,6 +111,32 @@ func (b Backups) Volume(ctx context.Context, m object.Machine, from Source) (str
 	default:
 		return o.Volume, found, nil
 	}
+}
+
+// storage returns the name of a storage in PVE that is named, or whose Storage of the Machine's scope and namespace is.
+func (b Backups) storage(ctx context.Context, m object.Machine, name *string, ref *v1alpha1.Reference) (*string, error) {
+	if ref == nil {
+		return name, nil
+	}
+	empty, err := b.Kube.Scheme().New(b.GroupVersion.WithKind("Storage"))
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot read a Storage")
+	}
+	of, ok := empty.(client.Object)
+	if !ok {
+		return nil, errors.Errorf("%T is no Storage", empty)
+	}
+	err = b.Kube.Get(ctx, client.ObjectKey{Namespace: m.GetNamespace(), Name: ref.Name}, of)
+	external := meta.GetExternalName(of)
+	switch {
+	case kerrors.IsNotFound(err), apimeta.IsNoMatchError(err):
+		return nil, conditions.WaitForBackup("Storage '%s' not found", ref.Name)
+	case err != nil:
+		return nil, errors.Wrapf(err, "cannot read Storage %q", ref.Name)
+	case external == "":
+		return nil, conditions.WaitForBackup("Storage '%s' is not there in Proxmox VE yet", ref.Name)
+	}
+	return &external, nil
 }
 
 // New returns an empty Backup of the scope.

@@ -43,12 +43,19 @@ type subject struct {
 
 	// uuid that the VM has to have in the backup; empty if that is not known.
 	uuid string
+
+	// storage that has the backups.
+	storage string
 }
 
 // subject of a spec. It asks the Kubernetes API only.
 func (b Backups) subject(ctx context.Context, m object.Machine, l *v1alpha1.MachineRestoreLatest) (subject, error) {
+	storage, err := b.storage(ctx, m, &l.Storage, l.StorageRef)
+	if err != nil {
+		return subject{}, err
+	}
 	if l.VMID != nil {
-		return subject{vmid: strconv.Itoa(int(*l.VMID))}, nil
+		return subject{vmid: strconv.Itoa(int(*l.VMID)), storage: *storage}, nil
 	}
 	empty, err := b.Kube.Scheme().New(b.GroupVersion.WithKind("Machine"))
 	if err != nil {
@@ -70,7 +77,7 @@ func (b Backups) subject(ctx context.Context, m object.Machine, l *v1alpha1.Mach
 	if vmid == "" || uuid == "" {
 		return subject{}, conditions.WaitForBackup("Machine '%s' of restore.latestOf has no VM yet", name)
 	}
-	return subject{vmid: vmid, uuid: uuid}, nil
+	return subject{vmid: vmid, uuid: uuid, storage: *storage}, nil
 }
 
 // latest returns the newest backup of a VM that is not known to be damaged, and the UUID that the VM has to have in it.
@@ -79,16 +86,16 @@ func (f Finder) latest(ctx context.Context, m object.Machine, l *v1alpha1.Machin
 	if err != nil {
 		return "", "", err
 	}
-	if err := f.checkPrivileges(ctx, "restore a backup of VM "+of.vmid, l.Storage, of.vmid); err != nil {
+	if err := f.checkPrivileges(ctx, "restore a backup of VM "+of.vmid, of.storage, of.vmid); err != nil {
 		return "", "", err
 	}
 	var all []proxmox.Volume
 	for _, age := range []time.Duration{inventory.Relaxed, inventory.Fresh} { // While there is none, the list that all share will do.
-		if all, err = f.backupsOf(ctx, of.vmid, l.Storage, age); err != nil {
+		if all, err = f.backupsOf(ctx, of.vmid, of.storage, age); err != nil {
 			return "", "", err
 		}
 		if len(all) == 0 {
-			return "", "", conditions.WaitForBackup("storage '%s' has no backup of VM %s yet", l.Storage, of.vmid)
+			return "", "", conditions.WaitForBackup("storage '%s' has no backup of VM %s yet", of.storage, of.vmid)
 		}
 	}
 	newest := slices.MaxFunc(all, func(a, b proxmox.Volume) int { return cmp.Compare(a.Changed, b.Changed) })

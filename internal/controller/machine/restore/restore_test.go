@@ -263,6 +263,10 @@ func TestArchive(t *testing.T) {
 		"ide3": "ceph:vm-100-cloudinit,media=cdrom", "virtio0": "/dev/sdb,size=1G",
 	}}
 	a.putOn("fast")
+	a.Storage = new("fast")
+	if p := a.Params(&v1alpha1.MachineParameters{Restore: &v1alpha1.MachineRestore{}}, "web", ""); p["storage"] != "fast" {
+		t.Errorf("All disks go to the storage, got %v", p)
+	}
 	want := qemu.Config{
 		"scsi0": "fast:vm-100-disk-0,size=4G", "efidisk0": "fast:vm-100-disk-1,size=1M", "ide2": "local:iso/a.iso,media=cdrom",
 		"ide3": "fast:vm-100-cloudinit,media=cdrom", "virtio0": "/dev/sdb,size=1G",
@@ -310,10 +314,19 @@ func TestLatest(t *testing.T) {
 	nas := []proxmox.Storage{{Name: "nas", Node: "pve1"}, {Name: "nas", Node: "pve2"}}
 	shared := []proxmox.Storage{{Name: "nas", Node: "pve1", Shared: true}, {Name: "nas", Node: "pve2", Shared: true}}
 	ofVMID, ofMachine := v1alpha1.MachineRestoreLatest{VMID: new(int32(100))}, v1alpha1.MachineRestoreLatest{MachineRef: &v1alpha1.Reference{Name: "web"}}
+	byStorage := v1alpha1.MachineRestoreLatest{VMID: new(int32(100)), StorageRef: &v1alpha1.Reference{Name: "backups"}}
+	storage := func(external string) *namespaced.Storage {
+		s := &namespaced.Storage{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "backups"}}
+		if external != "" {
+			meta.SetExternalName(s, external)
+		}
+		return s
+	}
 	cases := map[string]struct {
 		reason   string
 		of       v1alpha1.MachineRestoreLatest
 		machine  *namespaced.Machine
+		storage  *namespaced.Storage
 		stores   []proxmox.Storage
 		volumes  map[string][]string
 		damaged  string
@@ -342,6 +355,14 @@ func TestLatest(t *testing.T) {
 		"NoStorage": {reason: "There has to be one.", of: ofVMID, err: "storage 'nas' not found"},
 		"NoMachine": {reason: "It is waited for.", of: ofMachine, err: "Machine 'web' of restore.latestOf not found", kubeOnly: true},
 		"NoVM":      {reason: "It is waited for.", of: ofMachine, machine: none, err: "has no VM yet", kubeOnly: true},
+		"StorageRef": {
+			reason: "A Storage stands for the storage in PVE.", of: byStorage, storage: storage("nas"), stores: nas,
+			volumes: map[string][]string{"pve1": {newer}}, want: newer,
+		},
+		"StorageUnmade": {
+			reason: "One that is not there in PVE yet is waited for.", of: byStorage, storage: storage(""), err: "not there in Proxmox VE yet", kubeOnly: true,
+		},
+		"StorageGone": {reason: "It is waited for.", of: byStorage, err: "Storage 'backups' not found", kubeOnly: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -353,6 +374,9 @@ func TestLatest(t *testing.T) {
 			if tc.machine != nil {
 				b = b.WithObjects(tc.machine)
 			}
+			if tc.storage != nil {
+				b = b.WithObjects(tc.storage)
+			}
 			p := &pve{
 				nodes:  []proxmox.Node{{Name: "pve1", Status: "online"}, {Name: "pve2", Status: "online"}},
 				stores: tc.stores, volumes: tc.volumes, damaged: tc.damaged, changed: map[string]int64{older: 1, newer: 2, others: 3},
@@ -360,7 +384,9 @@ func TestLatest(t *testing.T) {
 			f := Finder{
 				Backups: Backups{Kube: b.Build(), GroupVersion: namespaced.SchemeGroupVersion}, Inventory: p, Checks: &preflight.Checks{Superuser: true},
 			}
-			tc.of.Storage = "nas"
+			if tc.of.StorageRef == nil {
+				tc.of.Storage = "nas"
+			}
 			m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "copy"}}
 			m.Spec.ManagementPolicies = xpv2.ManagementPolicies{xpv2.ManagementActionAll}
 			m.Spec.ForProvider.Restore = &v1alpha1.MachineRestore{LatestOf: &tc.of}

@@ -104,8 +104,8 @@ func (a *restoring) restore(ctx context.Context) (proxmox.UPID, error) {
 	r.Enter(v1alpha1.ActRestoring, "", a.Now)
 	return a.Once(ctx, &r.Call, restore.TaskType, sentence, func() (proxmox.UPID, error) {
 		p := proxmox.Params{"archive": a.archive.Volume, "force": "1"}
-		if a.spec.Storage != nil {
-			p["storage"] = *a.spec.Storage
+		if a.archive.Storage != nil {
+			p["storage"] = *a.archive.Storage
 		}
 		if a.starts() {
 			p["start"] = "1"

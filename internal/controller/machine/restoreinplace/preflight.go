@@ -59,7 +59,9 @@ func refusal(err error) (string, error) {
 
 // checkBackup finds the backup. It must be of this VM: one that had another UUID would be nobody's.
 func (a *restoring) checkBackup(ctx context.Context) (string, error) {
-	from := restore.Source{Field: "restoreInPlace", BackupRef: a.spec.BackupRef, Volume: a.spec.Volume, Storage: a.spec.Storage}
+	from := restore.Source{
+		Field: "restoreInPlace", BackupRef: a.spec.BackupRef, Volume: a.spec.Volume, Storage: a.spec.Storage, StorageRef: a.spec.StorageRef,
+	}
 	var err error
 	if a.archive, err = a.kind.Finder.Find(ctx, a.machine, from); err != nil {
 		return refusal(err)

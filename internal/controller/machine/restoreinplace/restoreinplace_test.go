@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -293,6 +294,10 @@ func TestRefused(t *testing.T) {
 			}, words: []string{"cloud-init", "ide2"},
 		},
 		"Storage": {reason: "The disks go somewhere.", prepare: func(l *lab) { l.spec().Storage = new("nowhere") }, words: []string{"nowhere"}},
+		"StorageRef": {
+			reason:  "The disks go to a storage that is there.",
+			prepare: func(l *lab) { l.spec().StorageRef = &v1alpha1.Reference{Name: "fast"} }, words: []string{"Storage 'fast' not found"},
+		},
 		"NothingToSave": {
 			reason: "A VM that was lost has nothing to back up.", prepare: func(l *lab) {
 				l.kind.Lost, l.spec().SafetyBackup = true, &v1alpha1.MachineSafetyBackup{Storage: "nfs"}
@@ -488,6 +493,35 @@ func TestSafety(t *testing.T) {
 			}
 			l.is(v1alpha1.ActRefused, 0, tc.words)
 		})
+	}
+}
+
+// TestSafetyStorage has the storage of the safety backup named by a Storage.
+func TestSafetyStorage(t *testing.T) {
+	l := newLab(t)
+	l.spec().AllowRunning, l.spec().SafetyBackup = new(true), &v1alpha1.MachineSafetyBackup{StorageRef: &v1alpha1.Reference{Name: "backups"}}
+	if err := l.next(); !kind.IsWait(err) {
+		t.Fatalf("it waits for the safety backup, got %v", err)
+	}
+	b := &namespaced.Backup{}
+	l.must(l.kube.Get(t.Context(), client.ObjectKey{Namespace: "team", Name: SafetyName(l.m, "1")}, b))
+	if p := b.Parameters(); p.Storage != "" || p.StorageRef == nil || p.StorageRef.Name != "backups" {
+		t.Errorf("want a Backup that names the Storage, got %+v", p)
+	}
+}
+
+// TestStorage has the storage of the disks named by a Storage.
+func TestStorage(t *testing.T) {
+	l := newLab(t)
+	l.spec().StorageRef = &v1alpha1.Reference{Name: "fast"}
+	l.must(l.kube.Create(t.Context(), &namespaced.Storage{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "team", Name: "fast", Annotations: map[string]string{meta.AnnotationKeyExternalName: "ceph"},
+	}}))
+	l.must(l.next())
+	l.settled()
+	l.is(v1alpha1.ActSucceeded, 1)
+	if g, _ := l.Guest(500); !strings.HasPrefix(g.Config["scsi0"], "ceph:") {
+		t.Errorf("want the disk on ceph, got %v", g.Config)
 	}
 }
 

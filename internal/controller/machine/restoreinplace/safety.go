@@ -97,8 +97,8 @@ func (a *restoring) createSafety(ctx context.Context, name string) error {
 	b.SetLabels(a.kind.Labels(a.machine))
 	v1alpha1.CopyConfiguration(b, a.machine)
 	*b.Parameters() = v1alpha1.BackupParameters{
-		Machine: ptr.To(a.machine.GetName()), Storage: a.spec.SafetyBackup.Storage, Protected: ptr.To(true),
-		Notes: ptr.To("Before the restore of " + a.archive.Volume),
+		Machine: ptr.To(a.machine.GetName()), Storage: a.spec.SafetyBackup.Storage, StorageRef: a.spec.SafetyBackup.StorageRef,
+		Protected: ptr.To(true), Notes: ptr.To("Before the restore of " + a.archive.Volume),
 	}
 	err = a.kind.Kube.Create(ctx, b)
 	switch {
