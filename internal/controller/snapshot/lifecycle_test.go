@@ -382,11 +382,31 @@ func TestLockStays(t *testing.T) {
 // noLock is how a task of VM 500 ends that did not get the lock of its file.
 const noLock = "can't lock file '/var/lock/qemu-server/lock-500.conf' - got timeout"
 
-// TestFullStorage has the storage for the memory be full: that is told, nothing is left, and the snapshot is taken once there is room.
-func TestFullStorage(t *testing.T) {
+// TestNoRoom has a storage that takes all of the memory when its volume is made be too small for it: that is told before anything is tried.
+func TestNoRoom(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Edit(func(s *simulator.State) {
 			s.Storages["small"] = &state.Storage{ID: "small", Type: "lvm", Content: []string{"images"}, Total: 100 << 20}
+			s.Guests[vmid].Config["vmstatestorage"] = "small"
+		})
+		l.Ended(l.Client.Start(l.Context(), ref))
+		s := l.snapshot("s1", ofVMID+"includeMemory: true")
+		l.Until(s, "it is told", configtest.Says(s, xpv2.TypeReady, "StorageFull", `takes 628M on storage "small", which has 100M left`))
+		if w := l.Writes(); len(w) > 0 {
+			l.Errorf("nothing is tried, got %v", w)
+		}
+		l.Edit(func(s *simulator.State) { s.Storages["small"].Total = 100 << 30 })
+		l.Until(s, "it is taken", configtest.Settled(s))
+		l.Delete(s)
+	})
+}
+
+// TestFullStorage has the storage for the memory be full, which only the task finds out: that is told, nothing is left, and the snapshot is
+// taken once there is room.
+func TestFullStorage(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		l.Edit(func(s *simulator.State) {
+			s.Storages["small"] = &state.Storage{ID: "small", Type: "zfspool", Content: []string{"images"}, Total: 100 << 20}
 			s.Guests[vmid].Config["vmstatestorage"] = "small"
 		})
 		l.Ended(l.Client.Start(l.Context(), ref))
@@ -438,6 +458,78 @@ func TestLeftHalfWay(t *testing.T) {
 			l.Error("it is removed then")
 		}
 	})
+}
+
+// TestInUse has a snapshot stay while a VM goes back to it, or is asked to, and removed afterwards.
+func TestInUse(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		m := l.Machine(uuid)
+		s := l.snapshot("s1", ofMachine)
+		l.Until(s, "it is taken", configtest.Settled(s))
+		ask := func(r *v1alpha1.MachineRollback) {
+			l.Helper()
+			m.Parameters().Rollback = r
+			l.Must(l.Kube.Update(l.Context(), m))
+		}
+		report := func(state v1alpha1.MachineActState) {
+			l.Helper()
+			m.Observation().Rollback = &v1alpha1.MachineRollbackObservation{Token: "1", Snapshot: "s1", State: state}
+			l.Must(l.Kube.Status().Update(l.Context(), m))
+		}
+		held := func(while string) {
+			l.Helper()
+			l.Until(s, while, configtest.Says(s, xpv2.TypeSynced, xpv2.ReasonReconcileError, "snapshot s1 is used by rollback of Machine"))
+			if w := l.Writes(); len(w) != 1 || len(l.snapshots()) != 1 {
+				l.Errorf("the removal is not tried, got %v", w)
+			}
+		}
+		ask(&v1alpha1.MachineRollback{Token: "1", Snapshot: "s1"})
+		l.StartDelete(s)
+		held("a rollback to it is asked for")
+		report(v1alpha1.ActPending)
+		ask(nil)
+		held("the rollback has begun")
+		report(v1alpha1.ActSucceeded)
+		l.Until(s, gone, func() bool { return false })
+		if len(l.snapshots()) > 0 {
+			l.Error("it is removed then")
+		}
+	})
+}
+
+// TestUnused has a snapshot removed that no VM goes back to.
+func TestUnused(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		uuid   string
+		back   v1alpha1.MachineRollback
+		shown  v1alpha1.MachineActState
+	}{
+		"Other": {reason: "Another snapshot of the VM is not this one.", uuid: uuid, back: v1alpha1.MachineRollback{Token: "1", Snapshot: "s2"}},
+		"OtherVM": {
+			reason: "Another VM has other snapshots.", uuid: "99999999-2222-4333-8444-555555555555",
+			back: v1alpha1.MachineRollback{Token: "1", Snapshot: "s1"},
+		},
+		"Done": {reason: "What was done is over.", uuid: uuid, back: v1alpha1.MachineRollback{Token: "1", Snapshot: "s1"}, shown: v1alpha1.ActFailed},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := here(t)
+			s := l.snapshot("s1", ofVMID)
+			l.Until(s, "it is taken", configtest.Settled(s))
+			m := l.Machine("")
+			m.Parameters().Rollback = &tc.back
+			l.Must(l.Kube.Update(l.Context(), m))
+			if tc.shown != "" {
+				m.Observation().Rollback = &v1alpha1.MachineRollbackObservation{Token: "1", Snapshot: "s1", State: tc.shown}
+			}
+			l.HasVM(m, tc.uuid)
+			l.Delete(s)
+			if len(l.snapshots()) > 0 {
+				l.Error(tc.reason)
+			}
+		})
+	}
 }
 
 // TestLostAnswer loses the call, and then its answer.

@@ -104,5 +104,8 @@ func (e *external) possible(ctx context.Context, m Snapshot, config qemu.Config)
 		message := fmt.Sprintf("VM %d does not run, so there is no memory to include: the snapshot is taken once it does", v.target.VMID)
 		return &kind.Problem{Reason: reasonNotRunning, Message: message}, nil
 	}
-	return nil, err
+	if err != nil {
+		return nil, err
+	}
+	return e.roomForMemory(ctx, config)
 }

@@ -114,6 +114,9 @@ func (e *external) Delete(ctx context.Context, m Snapshot) (managed.ExternalDele
 	if there, err := e.stillThere(ctx); err != nil || !there {
 		return none, err
 	}
+	if err := e.unused(ctx, m); err != nil {
+		return none, err
+	}
 	if err := e.unlocked(ctx); err != nil {
 		return none, err
 	}

@@ -21,8 +21,8 @@ limitations under the License.
 //   - record.go: what is kept of what was done, in an annotation.
 //   - target.go: which VM a snapshot is of.
 //   - look.go: what is there, and decide.go: what follows from that, without asking anybody.
-//   - preflight.go: what keeps a snapshot from being taken.
-//   - change.go: taking, describing and removing; removal.go: what a deletion waits for.
+//   - preflight.go: what keeps a snapshot from being taken, and room.go: whether its memory fits.
+//   - change.go: taking, describing and removing; removal.go: what a deletion waits for, and users.go: who needs the snapshot.
 //   - show.go: status and conditions.
 package snapshot
 
@@ -76,6 +76,7 @@ type Inventory interface {
 
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
+	Storages(ctx context.Context) ([]proxmox.Storage, error)
 	Snapshots(ctx context.Context, ref proxmox.Ref, maxAge time.Duration) (proxmox.SnapshotTree, error)
 	KnownSnapshots(ctx context.Context, ref proxmox.Ref) (proxmox.SnapshotTree, error)
 	Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error)

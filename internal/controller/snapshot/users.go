@@ -1,0 +1,52 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package snapshot
+
+import (
+	"context"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
+)
+
+// unused returns an error while the VM of a Machine goes back to the snapshot, or is asked to: without the snapshot it could not.
+func (e *external) unused(ctx context.Context, m Snapshot) error {
+	users, err := e.Users(ctx, e.machines, func(x target.Machine) []string {
+		if strings.EqualFold(x.Observation().UUID, e.view.record.UUID) && e.goesBack(x, m) {
+			return target.UseBy(x, "rollback")
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return e.CheckUnused(e.view.name, users)
+}
+
+// goesBack reports whether the VM of a Machine goes back to the snapshot, whatever its spec asks for by now, or is asked to.
+func (e *external) goesBack(x target.Machine, m Snapshot) bool {
+	named := func(name string) bool {
+		return name == e.view.name || name == m.GetName() && x.GetNamespace() == m.GetNamespace()
+	}
+	p, o := x.Parameters().Rollback, x.Observation().Rollback
+	if o != nil && !o.State.Final() && named(o.Snapshot) {
+		return true
+	}
+	return p != nil && !meta.WasDeleted(x) && (o == nil || o.Token != p.Token) && named(p.Snapshot)
+}
