@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
@@ -157,6 +158,9 @@ func TestProcessAfterMigration(t *testing.T) {
 				clock.ended(t, s, upid)
 			}
 			migration, _ := c.ok("POST "+vm+"/migrate", "target=pve2", "online=1", "with-local-disks=1").Data.(string)
+			for !strings.Contains(c.ok("GET /nodes/pve1/tasks/"+migration+"/log").Body, "starting migration") { // It has the lock then.
+				<-time.After(time.Millisecond)
+			}
 			upid, _ := c.ok("POST "+vm+"/"+request, params...).Data.(string)
 			if exit := clock.ended(t, s, migration); exit != "OK" {
 				t.Fatal(exit)
