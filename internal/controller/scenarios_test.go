@@ -75,7 +75,7 @@ func scenarios() map[string]scenario {
 		"novolume":   {reason: "A volume that is not there is not attached: a disk that is made may get its name.", run: missingVolume},
 		"full":       {reason: "A full clone has its own disks where the spec wants them.", run: full},
 		"empty":      {reason: "A VM needs no template.", run: empty},
-		"restart":    {reason: "A provider that starts again goes on where it was.", durations: slow, run: restart},
+		"restart":    {reason: "A provider that starts again goes on where it was.", durations: map[string]string{"qmclone": "12s"}, run: restart},
 		"abandon":    {reason: "A Machine that is deleted while its VM is made leaves nothing.", durations: slow, run: abandon},
 		"fails":      {reason: "A task that fails is shown, and tried again.", run: fails},
 		"nocreation": {reason: "A creation that fails is shown, and tried again.", run: failsToCreate},
