@@ -204,7 +204,7 @@ func atOnce(t *testing.T, scope string, teams, each int) {
 			return o
 		}
 	}
-	quota := v1alpha1.TenantQuota{VMs: new(int32(each / 2)), Cores: new(int32(each))} //nolint:gosec // Small.
+	quota := v1alpha1.TenantQuota{VMs: new(int32(each / 2)), Cores: new(int32(each))}
 	w := newTenantWorld(t, scope, fmt.Sprintf("many%d", teams), func(w *tenantWorld) {
 		w.options, w.teams = which("0"), nil
 		for i := range teams {
@@ -236,7 +236,7 @@ func atOnce(t *testing.T, scope string, teams, each int) {
 func (w *tenantWorld) teamRules(q v1alpha1.TenantQuota) []v1alpha1.ProviderTenant {
 	all := make([]v1alpha1.ProviderTenant, 0, len(w.teams))
 	for i, team := range w.teams {
-		lowest := int32(21000 + 100*i) //nolint:gosec // Small.
+		lowest := int32(21000 + 100*i)
 		all = append(all, v1alpha1.ProviderTenant{
 			Name: team, Namespaces: []string{w.space(team)}, VMIDRange: &v1alpha1.VMIDRange{Min: lowest + 60, Max: lowest + 99}, Storages: []string{"ceph"},
 			Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1"}}, Templates: []string{"base-*"}, Quota: q.DeepCopy(),

@@ -25,7 +25,10 @@ import (
 
 func TestStateStorage(t *testing.T) {
 	there := []proxmox.Storage{
-		{Name: "ceph", Type: "rbd", Shared: true}, {Name: "local", Type: "dir"}, {Name: "lvm", Type: "lvm"}, {Name: "nas", Type: "nfs", Shared: true},
+		{Name: "ceph", Type: "rbd", Shared: true},
+		{Name: "local", Type: "dir"},
+		{Name: "lvm", Type: "lvm"},
+		{Name: "nas", Type: "nfs", Shared: true},
 		{Name: "thin", Type: "lvmthin"},
 	}
 	cases := map[string]struct {

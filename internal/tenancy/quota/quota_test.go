@@ -17,6 +17,7 @@ limitations under the License.
 package quota
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -151,9 +152,7 @@ func TestDecide(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			l := Ledger{}
-			for uid, e := range tc.ledger {
-				l[uid] = e
-			}
+			maps.Copy(l, tc.ledger)
 			d := l.Decide(tc.limits, tc.seen, tc.ask, now())
 			var short []string
 			for _, s := range d.Short {

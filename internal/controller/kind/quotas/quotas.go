@@ -198,7 +198,7 @@ func (k *Keeper) Admit(ctx context.Context, a Application) (quota.Amounts, error
 	return d.Granted, err
 }
 
-// isEntered reports whether what there is is what is wanted, and is entered so.
+// isEntered reports whether the resource has what is wanted, and is entered so.
 func (a Application) isEntered(e quota.Entry) bool {
 	return len(e.Wants) == 0 && len(a.Wants.Beyond(a.There)) == 0 && len(e.Has.Beyond(a.There)) == 0 && len(a.There.Beyond(e.Has)) == 0
 }

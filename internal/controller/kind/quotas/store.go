@@ -41,8 +41,8 @@ const (
 )
 
 // errNoNamespace says what quotas need.
-var errNoNamespace = errors.New("the provider runs in no pod and POD_NAMESPACE is not set, so that there is no namespace for the ConfigMap with what was let have: " +
-	"set POD_NAMESPACE")
+var errNoNamespace = errors.New("the provider runs in no pod and POD_NAMESPACE is not set, so that there is no namespace for the ConfigMap " +
+	"with what was let have: set POD_NAMESPACE")
 
 // errNoEntries says what somebody has written in their place.
 var errNoEntries = errors.New("there are none")
@@ -69,8 +69,8 @@ func (k *Keeper) read(ctx context.Context, of key) (*corev1.ConfigMap, quota.Led
 		return nil, nil, errors.Wrapf(err, "cannot read ConfigMap %q in namespace %q", o.Name, o.Namespace)
 	}
 	if err := json.Unmarshal([]byte(o.Data[entriesDataKey]), &entries); err != nil || entries == nil {
-		return nil, nil, errors.Wrapf(cmp.Or(err, errNoEntries), "cannot read the entries of ConfigMap %q in namespace %q: delete it, and it is made anew of what is there",
-			o.Name, o.Namespace)
+		return nil, nil, errors.Wrapf(cmp.Or(err, errNoEntries),
+			"cannot read the entries of ConfigMap %q in namespace %q: delete it, and it is made anew of what is there", o.Name, o.Namespace)
 	}
 	return o, entries, nil
 }

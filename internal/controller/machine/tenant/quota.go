@@ -114,7 +114,7 @@ func (c Checks) Grow(
 	}
 	exceeded, d.MachineParameters = err, held(d, d.Restored(s), granted)
 	if d.Devices, err = before.On(s, d.MachineParameters, d.Defaults, m.GetGeneration()); err != nil {
-		return d.MachineParameters, exceeded, nil //nolint:nilerr // The plan has it.
+		return d.MachineParameters, exceeded, nil // The plan has it.
 	}
 	if len(after(d, d.Restored(s)).Beyond(granted)) > 0 {
 		return nil, nil, errors.Wrap(exceeded, "what grows cannot be told from the rest of the change, which waits too")
