@@ -60,7 +60,7 @@ func TestByHand(t *testing.T) {
 		"hibernated": {reason: "A VM that was suspended to disk is resumed.", run: hibernated},
 		"copied":     {reason: "A clone that somebody makes of the VM is theirs.", run: copied},
 		"restored":   {reason: "A VM that was restored from a backup is as the spec wants it.", run: restored},
-		"overlaid":   {reason: "A VM is waited for while somebody restores a backup over it.", run: overlaid, durations: map[string]string{"qmrestore": "4s"}},
+		"overlaid":   {reason: "A VM is waited for while somebody restores a backup over it.", run: overlaid, durations: map[string]string{"qmrestore": "15s"}},
 		"replaced":   {reason: "A VM that was restored as another one is left alone.", run: replaced},
 		"guarded":    {reason: "A VM that is locked stays until it is not.", run: lockedAtDeletion},
 		"waiting":    {reason: "A change that waits for a lock is said to.", run: waiting},

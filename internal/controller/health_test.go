@@ -40,7 +40,7 @@ var notFaults = map[string]string{ //nolint:gochecknoglobals // A table of the t
 		Running Staged StagedByOthers WaitingForGuest`,
 	"what it waits for may come by itself, or with other resources": `
 		ClockBehind GuestsMissing InUse MachineNotFound MachineNotReady MembersMissing Missing NodeNotFound NotFound NotRunning
-		PoolNotFound SourceNotFound StillAttached StorageNotFound Unavailable WaitingForAddress WaitingForBackup WaitingForIPAddress
+		PoolNotFound QuotaExceeded SourceNotFound StillAttached StorageNotFound Unavailable WaitingForAddress WaitingForBackup WaitingForIPAddress
 		WaitingForImage WaitingForVolume`,
 	"either of the two, which the message tells": "Incomplete",
 	"Suspended":                                         "OutsideMaintenanceWindow PendingChanges",
