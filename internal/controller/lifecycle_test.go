@@ -184,6 +184,9 @@ type world struct {
 	// poll is how often the provider looks at each Machine; a second if not set.
 	poll time.Duration
 
+	// endpoints of the configuration beside the first node's.
+	endpoints []string
+
 	// options of the provider, if they are not those of kindOptions.
 	options func(ctrl.Manager) kind.Options
 }
@@ -223,7 +226,9 @@ func worldOf(t *testing.T, s scope, name string, scenario *simulator.Scenario, d
 	scenario.Version = cmp.Or(version, scenario.Version)
 	scenario.Durations = brief()
 	maps.Copy(scenario.Durations, durations)
-	w := &world{T: t, scope: s, name: name, pve: simulatortest.NewTest(t, simulator.Options{Scenario: scenario, Speed: 1})}
+	w := &world{T: t, scope: s, name: name, pve: simulatortest.NewTest(t, simulator.Options{
+		Scenario: scenario, Speed: 1, NodeAddresses: map[string]string{"pve2": "127.0.0.1:0"},
+	})}
 	var err error
 	if w.kube, err = client.NewWithWatch(apiServer, client.Options{Scheme: scheme}); err != nil {
 		t.Fatal(err)
@@ -268,7 +273,7 @@ func (w *world) configure() {
 		StringData: map[string]string{"tokenID": simulatortest.TestToken, "tokenSecret": simulatortest.TestSecret},
 	}
 	pc := w.scope.config(w.meta(), v1alpha1.ProviderConfigSpec{
-		Endpoints: []string{w.pve.URL()},
+		Endpoints: append([]string{w.pve.URL()}, w.endpoints...),
 		TLS:       &v1alpha1.ProviderTLS{CACertificate: new(string(w.pve.CA()))},
 		Credentials: v1alpha1.ProviderCredentials{SecretRef: &v1alpha1.SecretOptionalKeyReference{
 			SecretReference: v1alpha1.SecretReference{Namespace: new(namespace), Name: w.name},

@@ -35,6 +35,7 @@ func TestRecreations(t *testing.T) {
 		"lostanew":   {reason: "A VM whose creation was lost is made anew once, and what comes back is removed with consent.", run: madeAnew},
 		"losthalf":   {reason: "A half clone that shows no UUID is left alone, whatever the spec consents to.", run: halfClone},
 		"notlost":    {reason: "A VM that is complete is never made anew, and neither is one of an old manifest.", run: notLost},
+		"lostaway":   {reason: "A clone for a node that has died is complete: it is set up once it is elsewhere.", run: lostAway},
 		"lostsource": {reason: "What a VM is made from must be elsewhere.", run: lostSource},
 	})
 }
@@ -157,6 +158,31 @@ func notLost(w *world) {
 	if n := w.tasks("qmcreate"); n != 1 {
 		w.Errorf("want one VM, got %d", n)
 	}
+	w.finish()
+}
+
+// lostAway has the node die that a clone is for, while another one makes it: PVE goes on, and leaves it complete on the node that is off. Advice and act
+// agree that it is not made anew.
+func lostAway(w *world) {
+	w.pve.Inject(simulator.Fault{Task: "qmclone", Count: 1, Hold: true})
+	spec := ubuntu()
+	spec.Node = new("pve2")
+	w.create(spec)
+	w.eventually("the VM is being cloned", func() bool { return w.tasks("qmclone") == 1 })
+	w.pve.PowerOff("pve2")
+	w.pve.ClearFaults()
+	w.says(xpv2.TypeReady, conditions.ReasonNodeOffline, "the VM is complete, and is set up when the node is back")
+	w.says(xpv2.TypeReady, conditions.ReasonNodeOffline, "/etc/pve/nodes/pve2/qemu-server")
+	w.recreates(v1alpha1.MachineRecreation{LostNode: "pve2", Token: "1"}, v1alpha1.ActRefused)
+	w.change(func(p *v1alpha1.MachineParameters) { p.Node = new("pve3") })
+	id := w.ours()[0]
+	w.pve.Edit(func(s *simulator.State) { s.Guests[id].Node = "pve3" })
+	w.ready()
+	if v, n := w.vm(), w.tasks("qmclone"); v.Node != "pve3" || n != 1 {
+		w.Errorf("want one clone, on pve3, got %d on %s", n, v.Node)
+	}
+	w.change(func(p *v1alpha1.MachineParameters) { p.Recreation = nil })
+	w.ready()
 	w.finish()
 }
 

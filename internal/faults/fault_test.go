@@ -60,6 +60,8 @@ func classes() map[string]class {
 		"TimedOut":     {fault: simulator.Fault{Status: 596}},
 		"Redirected":   {fault: simulator.Fault{Status: 599}},
 		"NoQuorum":     write(says("cluster not ready - no quorum?")),
+		"CfsLock":      write(says("create pool failed: cfs-lock 'file-user_cfg' error: no quorum!")),
+		"ReadOnly":     write(says("unable to open file '/etc/pve/nodes/pve1/qemu-server/10000.conf.tmp.1000' - Permission denied")),
 		"NoWorker":     write(says("got no worker upid - start worker failed")),
 		"CutBefore":    {fault: simulator.Fault{CutBefore: true}},
 		"CutAfter":     {fault: simulator.Fault{CutAfter: true}},
