@@ -180,7 +180,7 @@ func TestQuotasAtOnce(t *testing.T) {
 	t.Parallel()
 	eachScope(t, func(t *testing.T, scope string) {
 		t.Helper()
-		atOnce(t, scope, 6, 10)
+		atOnce(t, scope, 3, 6)
 	})
 }
 
