@@ -23,6 +23,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -187,14 +188,25 @@ func TestQuotasAtOnce(t *testing.T) {
 // TestQuotasOfMany is the same with many teams.
 func TestQuotasOfMany(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
-		t.Helper()
-		atOnce(t, scope, 20, 25)
-	})
+	w, made := madeAtOnce(t, "Namespaced", 20, 25)
+	w.quotasAreKept(20, 25, made)
+	w.removeAll(made)
 }
 
-// atOnce has teams make Machines at once, of which half have room.
+// atOnce has teams make Machines at once, of which half have room, and the others once those have gone.
 func atOnce(t *testing.T, scope string, teams, each int) {
+	t.Helper()
+	w, made := madeAtOnce(t, scope, teams, each)
+	w.quotasAreKept(teams, each, made)
+	half := w.readyOf(made)
+	w.removeAll(half)
+	left := slices.DeleteFunc(slices.Clone(made), func(m machine.Machine) bool { return slices.Contains(half, m) })
+	w.quotasAreKept(teams, each, left)
+	w.removeAll(left)
+}
+
+// madeAtOnce are Machines of teams, which two providers look after, a shard each.
+func madeAtOnce(t *testing.T, scope string, teams, each int) (*tenantWorld, []machine.Machine) {
 	t.Helper()
 	const shard = "example.org/shard"
 	which := func(name string) func(ctrl.Manager) kind.Options {
@@ -224,12 +236,7 @@ func atOnce(t *testing.T, scope string, teams, each int) {
 		made = append(made, m)
 	}
 	w.makeAll(made)
-	w.quotasAreKept(teams, each, made)
-	half := w.readyOf(made)
-	w.removeAll(half)
-	left := slices.DeleteFunc(slices.Clone(made), func(m machine.Machine) bool { return slices.Contains(half, m) })
-	w.quotasAreKept(teams, each, left)
-	w.removeAll(left)
+	return w, made
 }
 
 // teamRules is as many tenants as there are teams, with a quota each.
@@ -278,22 +285,36 @@ func (w *tenantWorld) readyOf(all []machine.Machine) []machine.Machine {
 	})
 }
 
-// quotasAreKept waits until as many Machines are ready as the quotas let, and the others wait. No quota is exceeded meanwhile.
+// quotasAreKept waits until as many Machines are ready as the quotas let, and the others wait. No quota is exceeded meanwhile. It goes on waiting
+// as long as more of them become ready.
 func (w *tenantWorld) quotasAreKept(teams, each int, all []machine.Machine) {
 	w.Helper()
-	w.eventually("as many VMs are made as the quotas let, and all others wait", func() bool {
-		for i := range teams {
-			if vms, cores := w.cores(21000+100*i+60, 21000+100*i+99); vms > each/2 || cores > each {
-				w.Fatalf("team %d has %d VMs with %d cores, of %d and %d", i, vms, cores, each/2, each)
-			}
-		}
-		ready := len(w.readyOf(all))
-		waits := 0
+	for most, late := -1, time.Now(); ; <-time.After(time.Second) {
+		w.withinQuotas(teams, each)
+		ready, waits := len(w.readyOf(all)), 0
 		for _, m := range all {
 			if m.GetCondition(kind.TypeUpToDate).Reason == v1alpha1.ReasonQuotaExceeded {
 				waits++
 			}
 		}
-		return ready == teams*(each/2) && ready+waits == len(all)
-	})
+		if ready == teams*(each/2) && ready+waits == len(all) {
+			return
+		}
+		if ready > most {
+			most, late = ready, time.Now().Add(patience)
+		}
+		if time.Now().After(late) {
+			w.Fatalf("want %d Machines ready and the others wait, got %d and %d of %d", teams*(each/2), ready, waits, len(all))
+		}
+	}
+}
+
+// withinQuotas checks that no team has more than its quota.
+func (w *tenantWorld) withinQuotas(teams, each int) {
+	w.Helper()
+	for i := range teams {
+		if vms, cores := w.cores(21000+100*i+60, 21000+100*i+99); vms > each/2 || cores > each {
+			w.Fatalf("team %d has %d VMs with %d cores, of %d and %d", i, vms, cores, each/2, each)
+		}
+	}
 }
