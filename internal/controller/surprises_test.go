@@ -67,8 +67,8 @@ func takenMeanwhile(w *world) {
 	}
 }
 
-// TestCutOffEndpoint has the node of the first endpoint be cut off while the others have quorum: what it says of the nodes of the Machine is not believed, and changes
-// go on by the other endpoint.
+// TestCutOffEndpoint has the node of the first endpoint be cut off while the others have quorum: what it says of the nodes of the Machine is not
+// believed, and changes go on by the other endpoint.
 func TestCutOffEndpoint(t *testing.T) {
 	t.Parallel()
 	for name, s := range scopes() {
