@@ -67,6 +67,9 @@ type sideEffect string
 // call reports whether it is a call of PVE's API.
 func (d sideEffect) call() bool { return strings.Contains(string(d), " /") }
 
+// reads reports whether it is a call of PVE's API that changes nothing.
+func (d sideEffect) reads() bool { return strings.HasPrefix(string(d), http.MethodGet+" ") }
+
 // A process is one life of a provider. What it remembers ends with it.
 type process struct {
 	ctx    context.Context //nolint:containedctx // It is the life of the process.
