@@ -91,7 +91,7 @@ func (e *external[P, O]) Update(ctx context.Context, mg Resource[P, O]) (managed
 	if err := e.updateOptions(ctx, mg); err != nil {
 		return none, err
 	}
-	changed := optionsOf(e.plan.difference)
+	changed := e.plan.difference
 	if err := e.restage(ctx, mg); err != nil {
 		return none, err
 	}
@@ -100,7 +100,7 @@ func (e *external[P, O]) Update(ctx context.Context, mg Resource[P, O]) (managed
 			return none, err
 		}
 	}
-	e.record.Event(mg, event.Normal("ChangedOptions", "changed in Proxmox VE: "+strings.Join(changed, ", ")))
+	tellChanges(e.record, mg, "ChangedOptions", "changed in Proxmox VE: ", changed)
 	mg.Observation().Common().Difference = nil
 	mg.SetConditions(kind.UpToDate(nil, e.plan.problems...).WithObservedGeneration(mg.GetGeneration()))
 	return none, nil

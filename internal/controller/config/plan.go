@@ -23,6 +23,8 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -52,13 +54,13 @@ func (p plan) writes() bool {
 	return !p.change.Empty() || len(p.secrets) > 0 || p.findings.Apply != nil
 }
 
-// optionsOf returns the options of a difference, by their names.
-func optionsOf(difference []v1alpha1.OptionDifference) []string {
-	names := make([]string, 0, len(difference))
-	for _, d := range difference {
-		names = append(names, d.Option)
+// tellChanges tells of changes that were made, from what to what, in an event for each.
+func tellChanges(r event.Recorder, mg resource.Managed, reason event.Reason, done string, all []v1alpha1.OptionDifference) {
+	for _, d := range all {
+		for _, line := range kind.Changes(d.Option, d.Current, d.Desired) {
+			r.Event(mg, event.Normal(reason, done+line))
+		}
 	}
-	return names
 }
 
 // makePlan compares the object, or its absence, with the spec.

@@ -18,11 +18,9 @@ package config
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -215,7 +213,7 @@ func (e *singleton[R, S, O]) carryOut(ctx context.Context, r R, done string) err
 			return err
 		}
 	}
-	e.record.Event(r, event.Normal(e.table.Words.Changed, done+strings.Join(optionsOf(e.difference), ", ")))
+	tellChanges(e.record, r, e.table.Words.Changed, done, e.difference)
 	return nil
 }
 

@@ -20,9 +20,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	xpfake "github.com/crossplane/crossplane-runtime/v2/pkg/resource/fake"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
@@ -82,5 +84,25 @@ func TestSettle(t *testing.T) {
 				t.Errorf("%s\nwritten: got %t, want %t", tc.reason, written, tc.want)
 			}
 		})
+	}
+}
+
+// heard are the messages of events.
+type heard []string
+
+func (h *heard) Event(_ runtime.Object, e event.Event)      { *h = append(*h, e.Message) }
+func (h *heard) WithAnnotations(_ ...string) event.Recorder { return h }
+
+// TestTellChanges has each change of options told, from what to what.
+func TestTellChanges(t *testing.T) {
+	var h heard
+	tellChanges(&h, &thing{}, "ChangedOptions", "set: ", []v1alpha1.OptionDifference{
+		{Option: "keyboard", Desired: "de"},
+		{Option: "migration", Current: "type=secure,network=10.0.0.0/8", Desired: "type=insecure,network=10.0.0.0/8"},
+		{Option: "password", Current: hidden, Desired: hidden},
+	})
+	want := heard{"set: keyboard (none) → de", "set: migration type secure → insecure", "set: password ******** → ********"}
+	if diff := cmp.Diff(want, h); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
