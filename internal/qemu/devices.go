@@ -228,9 +228,9 @@ func (d Devices) recordFirmware(p *v1alpha1.MachineParameters, config Config) {
 	for _, device := range []string{EFIDevice, TPMDevice} {
 		switch _, there := config[device]; {
 		case !wanted[device]:
-			delete(d.Seen, firmwareKey(device))
+			delete(d.Seen, FirmwareKey(device))
 		case there:
-			d.Seen[firmwareKey(device)] = true
+			d.Seen[FirmwareKey(device)] = true
 		}
 	}
 }
@@ -312,8 +312,8 @@ func (d Devices) forgetMACs() {
 	}
 }
 
-// firmwareKey is what no disk of a spec is called.
-func firmwareKey(device string) string { return "/" + device }
+// FirmwareKey is by what Seen has a disk of the firmware: no disk of a spec is called so.
+func FirmwareKey(device string) string { return "/" + device }
 
 // drives are the devices of disks and of removable media that entries have.
 func (d Devices) drives() map[string]string {

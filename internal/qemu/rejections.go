@@ -36,7 +36,7 @@ func (d Desired) Rejections(config Config) []string {
 	no := slices.Concat(fields.ExtraRejections(d.ExtraConfig), d.platformRejections(config), imageRejections(d, config))
 	for _, f := range firmware(d.MachineParameters) {
 		no = append(no, f.rejections(config[f.device], d.Defaults.Storage)...)
-		if config[f.device] == "" && f.wanted() && d.Devices.Seen[firmwareKey(f.device)] {
+		if config[f.device] == "" && f.wanted() && d.Devices.Seen[FirmwareKey(f.device)] {
 			no = append(no, fmt.Sprintf("%s is no longer at %s of the VM: attach it there again, "+
 				"or set %s.enabled to false, then leave it out, to have a new one", f.field, f.device, f.field))
 		}

@@ -102,10 +102,12 @@ func boots(c qemu.Config) bool {
 func (c Checker) missingDevices(p *v1alpha1.MachineParameters) []string {
 	d := c.Devices
 	var missing []string
+	gone := func(device string) bool {
+		return device != "" && c.VM.Config[device] == "" && c.VM.Active[device] == "" && !c.Adds(device)
+	}
 	find := func(noun string, devices map[string]string, names []string) {
 		for _, name := range names {
-			device := devices[name]
-			if device != "" && c.VM.Config[device] == "" && c.VM.Active[device] == "" && !c.Adds(device) {
+			if device := devices[name]; gone(device) {
 				missing = append(missing, fmt.Sprintf("%s %q (%s)", noun, name, device))
 			}
 		}
@@ -116,6 +118,11 @@ func (c Checker) missingDevices(p *v1alpha1.MachineParameters) []string {
 	find("PCI device", d.PCI, namesOf(p.PCIDevices, func(i int) string { return p.PCIDevices[i].Name }))
 	find("USB device", d.USB, namesOf(p.USBDevices, func(i int) string { return p.USBDevices[i].Name }))
 	find("share", d.VirtioFS, namesOf(p.VirtioFS, func(i int) string { return p.VirtioFS[i].Name }))
+	for _, device := range []string{qemu.EFIDevice, qemu.TPMDevice} {
+		if d.Seen[qemu.FirmwareKey(device)] && gone(device) {
+			missing = append(missing, device)
+		}
+	}
 	return missing
 }
 

@@ -118,6 +118,10 @@ func TestReady(t *testing.T) {
 			message: `the VM does not have disk "data" (scsi1)`,
 		},
 		"Coming": {reason: "A VM whose disk is being added is.", spec: v1alpha1.MachineParameters{Disks: disks}, adds: true},
+		"Firmware": {
+			reason: "A VM that has lost its firmware's variables is not as declared.", devices: qemu.Devices{Seen: map[string]bool{"/efidisk0": true}},
+			want: conditions.ReasonDeviceMissing, message: "the VM does not have efidisk0",
+		},
 		"Empty": {
 			reason: "A VM that runs without anything to boot from is as declared, and says so.", config: qemu.Config{"cores": "2", "efidisk0": "lvm:vm-100-disk-0"},
 			runs: true, message: nothingToBoot,
@@ -153,7 +157,8 @@ func TestReady(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := newChecker(cluster{bridges: []proxmox.Bridge{{Name: "vmbr0"}}, privileges: tc.has, nowhere: tc.nowhere}, tc.config)
-			c.Devices, c.Adds = qemu.Devices{Disks: map[string]string{"data": "scsi1"}}, func(string) bool { return tc.adds }
+			c.Devices, c.Adds = tc.devices, func(string) bool { return tc.adds }
+			c.Devices.Disks = map[string]string{"data": "scsi1"}
 			if tc.runs {
 				c.VM.Status = proxmox.Status{Status: "running"}
 			}
