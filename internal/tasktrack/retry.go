@@ -98,6 +98,14 @@ func (t *Tracker) Crashes(m Object) (n int, until time.Time) {
 	return r.starts, until
 }
 
+// CrashLoops reports whether a VM has stopped soon after its last starts, and has not run for long since.
+func (t *Tracker) CrashLoops(m Object) bool {
+	t.records.Lock()
+	defer t.records.Unlock()
+	r := t.records.Ensure(m)
+	return r.starts > 1 && r.generation == m.GetGeneration() && t.now().Sub(r.started) <= RunsFor
+}
+
 // Asked reports whether PVE was asked for this within a period. If not, it is taken
 // to be asked now.
 func (t *Tracker) Asked(m Object, what string, period time.Duration) bool {

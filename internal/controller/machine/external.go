@@ -100,7 +100,7 @@ type external struct {
 
 // Observe looks at the VM and at what separates it from the spec.
 func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObservation, error) {
-	before := report{external: e}.before(m)
+	before := events.Conditions(m)
 	e.sum, _ = evaluation{external: e}.sumOf(m) // An error comes again when it would be kept.
 	seen, err := e.look(ctx, m)
 	if e.evaluated {

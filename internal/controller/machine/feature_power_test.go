@@ -17,10 +17,12 @@ limitations under the License.
 package machine
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
@@ -742,15 +744,24 @@ func TestPowerActionWaits(t *testing.T) {
 func TestCrashLoop(t *testing.T) {
 	b := newBench(t, nil)
 	b.vms[10000] = ourVM("stopped")
-	u, begun := upid("pve1", "qmstart", 10000), b.clock.now()
+	u, begun, h, kept := upid("pve1", "qmstart", 10000), b.clock.now(), &heard{}, b.external().shared
+	kept.record = h
+	look := func() reconcileResult {
+		e := b.external()
+		e.shared = kept
+		return b.reconcileWith(t.Context(), e)
+	}
 	var started []time.Duration
 	for b.clock.now().Before(begun.Add(20*time.Minute)) && len(started) < 8 {
-		if s := b.reconcile(t.Context()); s.err != nil {
+		if s := look(); s.err != nil {
 			t.Fatal(s.err)
 		}
 		if n := len(b.writes); n > len(started) {
 			started = append(started, b.clock.now().Sub(begun))
 			b.end(t, u, "OK")
+			b.vms[10000].status = "running"
+			look()
+			b.vms[10000].status = "stopped"
 			b.touch() // It is off again.
 		} else if c := b.m.GetCondition(xpv2.TypeReady); c.Reason != conditions.ReasonPowerMismatch ||
 			!strings.Contains(c.Message, "has stopped soon after each of its last") || !strings.Contains(c.Message, "its next start waits until 2027-01-15T08:") {
@@ -765,6 +776,10 @@ func TestCrashLoop(t *testing.T) {
 	want := []time.Duration{time.Second, 10 * time.Second, 20 * time.Second, 40 * time.Second, 80 * time.Second, 160 * time.Second, 5 * time.Minute}
 	if diff := cmp.Diff(want, gaps); diff != "" {
 		t.Errorf("time between starts: -want, +got:\n%s", diff)
+	}
+	faults := slices.DeleteFunc(slices.Clone(h.reasons), func(r string) bool { return r != string(conditions.ReasonPowerMismatch) })
+	if len(faults) != 1 || !h.of(xpevent.Reason(conditions.ReasonPowerMismatch), "has stopped soon after each of its last") {
+		t.Errorf("want it told once, got %d events: %q", len(faults), h.messages)
 	}
 }
 

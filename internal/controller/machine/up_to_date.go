@@ -17,12 +17,11 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -33,7 +32,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/health"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/poweraction"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -85,7 +86,7 @@ func (e report) difference(m Machine, ready xpv2.Condition) xpv2.Condition {
 		}
 	}
 	if wait := e.shutsDown(m); wait != "" {
-		lines, reason = append(lines, wait), firstReason(reason, xpv2.ReasonUpdateRequested)
+		lines, reason = append(lines, wait), cmp.Or(reason, xpv2.ReasonUpdateRequested)
 	}
 	if err := e.planned.exceeded; err != nil {
 		lines, reason = append(lines, err.Error()), v1alpha1.ReasonQuotaExceeded
@@ -93,18 +94,18 @@ func (e report) difference(m Machine, ready xpv2.Condition) xpv2.Condition {
 	for _, a := range e.planned.acts {
 		if why, message := act.Failure(a.kind, m, a.record); why != "" {
 			lines = append(lines, message)
-			reason = firstReason(reason, why)
+			reason = cmp.Or(reason, why)
 		}
 	}
 	if pending := e.pendingLines(); len(pending) > 0 {
 		lines = append(lines, pending...)
-		reason = firstReason(reason, e.planned.restart.Reason)
+		reason = cmp.Or(reason, e.planned.restart.Reason)
 	}
 	if ready.Status == corev1.ConditionFalse {
 		if !slices.Contains(lines, ready.Message) {
 			lines = append(lines, ready.Message)
 		}
-		reason = firstReason(reason, ready.Reason)
+		reason = cmp.Or(reason, ready.Reason)
 	}
 	if reason == "" {
 		return conditions.New(kind.TypeUpToDate, corev1.ConditionTrue, kind.ReasonUpToDate, "")
@@ -119,15 +120,6 @@ func (e report) retry(m Machine, err error) string {
 		return ""
 	}
 	return "; it is tried again at " + at.UTC().Format(time.RFC3339)
-}
-
-func firstReason(reasons ...xpv2.ConditionReason) xpv2.ConditionReason {
-	for _, r := range reasons {
-		if r != "" {
-			return r
-		}
-	}
-	return ""
 }
 
 // differences are what separates the VM from the spec, in a line each.
@@ -212,35 +204,21 @@ func (e report) health(m Machine) health.Checker {
 	return health.Checker{Inventory: e.inventory, Checks: e.checks, VM: e.vm, Devices: e.planned.Devices, Adds: adds}
 }
 
-// announced are the faults that are told in events, by the conditions that show them: nothing else tells of them.
-func announced() map[xpv2.ConditionType][]xpv2.ConditionReason {
-	return map[xpv2.ConditionType][]xpv2.ConditionReason{
-		xpv2.TypeReady: {
-			conditions.ReasonDeviceMissing, conditions.ReasonBootDiskMissing, conditions.ReasonBridgeMissing, conditions.ReasonGuestHalted,
-		},
-		conditions.TypeResourcesAllocated: {conditions.ReasonInsufficientResources},
-		conditions.TypeRestartRequired:    {conditions.ReasonStartBlocked, conditions.ReasonRestartIneffective},
-	}
-}
-
-// before are the conditions that may show faults, as they are now.
-func (e report) before(m Machine) map[xpv2.ConditionType]xpv2.Condition {
-	now := map[xpv2.ConditionType]xpv2.Condition{}
-	for in := range announced() {
-		now[in] = m.GetCondition(in)
-	}
-	return now
-}
-
 // announceFaults tells of what a VM lacks or cannot do, once.
 func (e report) announceFaults(m Machine, before map[xpv2.ConditionType]xpv2.Condition) {
-	for in, faults := range announced() {
-		after, fault := m.GetCondition(in), ""
-		if slices.Contains(faults, after.Reason) && e.vm != nil { // Errors of a creation are told as such.
-			fault = after.Message
-		}
-		if e.told.Fault(m, in, fault) && (before[in].Reason != after.Reason || before[in].Message != after.Message) {
-			e.record.Event(m, xpevent.Warning(xpevent.Reason(after.Reason), errors.New(after.Message)))
-		}
+	for _, event := range e.told.Faults(m, before, e.vm != nil, e.powerFault(m)) {
+		e.record.Event(m, event)
+	}
+}
+
+// powerFault is why the VM does not get into the power state of the spec by itself.
+func (e report) powerFault(m Machine) events.PowerFault {
+	switch p := e.planned; {
+	case e.vm == nil || p.MachineParameters == nil || p.power != power.Keep:
+		return events.PowerFault{Lasts: e.tasks.CrashLoops(m)}
+	case p.crashes > 0:
+		return events.PowerFault{Fault: "stops after each start", Lasts: true}
+	default:
+		return events.PowerFault{Fault: p.UnreachablePower(e.vm), Lasts: e.tasks.CrashLoops(m)}
 	}
 }

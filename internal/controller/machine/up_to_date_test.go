@@ -221,6 +221,8 @@ func TestFaultsToldOnce(t *testing.T) {
 	blocked.config["hotplug"], blocked.pending["hotplug"] = "disk", "memory"
 	full := ourVM("running")
 	full.config["scsi0"] = "local-lvm:vm-10000-disk-0,size=1G"
+	template := ourVM("stopped")
+	template.config["template"] = "1"
 	cases := map[string]struct {
 		reason  string
 		vm      *guest
@@ -231,10 +233,15 @@ func TestFaultsToldOnce(t *testing.T) {
 		"Full": {
 			reason: "A full storage is a fault.", vm: full, want: conditions.ReasonInsufficientResources, message: "storage 'local-lvm' on node pve1 is full",
 		},
+		"Template": {reason: "A template cannot run.", vm: template, want: conditions.ReasonPowerMismatch, message: "the VM is a template"},
+		"HAError": {
+			reason: "HA starts no VM that it has given up.", vm: managedByHA(ourVM("stopped"), "error"), want: conditions.ReasonPowerMismatch,
+			message: "high availability has given the VM up",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, spec(restarting))
+			b := newBench(t, all(spec(restarting), powerState("Running")))
 			b.vms[10000] = tc.vm
 			b.storages[0].MaxDisk, b.storages[0].Disk = 100, 1
 			if name == "Full" {
