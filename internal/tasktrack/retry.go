@@ -122,14 +122,13 @@ func (t *Tracker) Asked(m Object, what string, period time.Duration) bool {
 	return false
 }
 
-// WithdrawAsked forgets what PVE was to be asked for last, and that the VM was to be left
-// alone for it: nothing was sent.
+// WithdrawAsked forgets what PVE was to be asked for last: it was not sent.
 func (t *Tracker) WithdrawAsked(m Object) {
 	t.records.Lock()
 	defer t.records.Unlock()
 	r := t.records.Ensure(m)
 	delete(r.asked, r.asking)
-	r.asking, r.resting = "", time.Time{}
+	r.asking = ""
 }
 
 // RestTime is how long a VM that reboots is left alone after the call, and again after

@@ -104,11 +104,13 @@ type record struct {
 // New returns a Tracker that knows no tasks.
 func New(now func() time.Time) *Tracker { return &Tracker{now: now} }
 
-// attempt returns the record of a Machine, made anew for a changed spec.
+// attempt returns the record of a Machine, made anew for a changed spec but for what is known of the VM.
 func (t *Tracker) attempt(m Object) *record {
 	r := t.records.Ensure(m)
 	if r.generation != m.GetGeneration() {
-		*r = record{generation: m.GetGeneration(), outcomeUnknown: r.outcomeUnknown, driveStale: r.driveStale}
+		*r = record{
+			generation: m.GetGeneration(), outcomeUnknown: r.outcomeUnknown, driveStale: r.driveStale, resting: r.resting, rebooted: r.rebooted,
+		}
 	}
 	return r
 }

@@ -291,3 +291,47 @@ func TestEndedAfterMachine(t *testing.T) {
 		t.Errorf("want nothing remembered of a Machine that is gone, got %d", tasks.records.Len())
 	}
 }
+
+// TestRest has a VM left alone for a reboot.
+func TestRest(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		happen func(*testClock, *Tracker)
+		rests  bool
+	}{
+		"Asked":   {reason: "Proxmox VE is about to stop and start it.", happen: func(*testClock, *Tracker) {}, rests: true},
+		"Expired": {reason: "It does not take longer than that.", happen: func(c *testClock, _ *Tracker) { c.wait(RestTime) }},
+		"NewSpec": {
+			reason: "That of the spec which changes is not the VM.", rests: true,
+			happen: func(_ *testClock, k *Tracker) { k.Started(objectOf("a", 2), "v") },
+		},
+		"Withdrawn": {
+			reason: "Another call that was not sent is another one.", rests: true,
+			happen: func(_ *testClock, k *Tracker) { k.WithdrawAsked(objectOf("a", 1)) },
+		},
+		"Started": {
+			reason: "It was started after the request.",
+			happen: func(c *testClock, k *Tracker) { c.wait(time.Second); k.EndRest(objectOf("a", 1), c.now()) },
+		},
+		"StartedUnderNewSpec": {
+			reason: "That is known of whatever spec.",
+			happen: func(c *testClock, k *Tracker) {
+				c.wait(time.Second)
+				k.Started(objectOf("a", 2), "v")
+				k.EndRest(objectOf("a", 2), c.now())
+			},
+		},
+		"Before": {reason: "It has not stopped yet.", rests: true, happen: func(c *testClock, k *Tracker) { k.EndRest(objectOf("a", 1), c.now()) }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := newTestClock()
+			k := New(c.now)
+			k.Rest(objectOf("a", 1), RestTime)
+			tc.happen(c, k)
+			if got := k.Resting(objectOf("a", 1)); got != tc.rests {
+				t.Errorf("%s\nwant it left alone: %t, got %t", tc.reason, tc.rests, got)
+			}
+		})
+	}
+}

@@ -302,7 +302,7 @@ func (e *external) checkBackoff(m Machine, seen managed.ExternalObservation) (ma
 	if !e.tasksBefore.Ours && !e.planned.allowedDuringLock(e.vm) && e.planned.power == power.Keep {
 		conditions.AppendReady(m, e.vm.WaitsFor())
 	}
-	if busy || e.tasks.Resting(m) || !e.planned.proceeds(e.vm) {
+	if busy || e.due(m).empty() || !e.planned.proceeds(e.vm) {
 		seen.ResourceUpToDate = true
 		return seen, nil
 	}

@@ -31,7 +31,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
-	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // A haFeature has high availability manage the VM, with the rules that placement asks for.
@@ -55,10 +54,11 @@ func (e haFeature) observe(ctx context.Context, m Machine, d *desired) error {
 // plan has the VM in HA after a group that it names, and before a rule that names it.
 func (e haFeature) plan(ctx context.Context, m Machine) (proposal, error) {
 	unknown, err := e.checks.UnmetRequirements(ctx, e.planned.ha().VersionRequirements(e.vm))
-	before, after := e.ruleSteps()
+	resource := e.haSteps()
+	before, after := e.ruleSteps(len(resource) == 0)
 	return proposal{
-		steps:       slices.Concat(before, e.haSteps(), after),
-		rejections:  slices.Concat(unknown, haRejections(e.planned.desired, e.vm), e.planned.haRules.Rejections),
+		steps:       slices.Concat(before, resource, after),
+		rejections:  slices.Concat(unknown, e.planned.ha().Rejections(e.vm), e.planned.haRules.Rejections),
 		annotations: e.planned.haRules.Annotation(m, e.vm),
 	}, err
 }
@@ -77,17 +77,6 @@ func (d desired) ha() ha.Settings { return ha.Settings{Policy: d.Policy, Rules: 
 func (e haFeature) invalidateHA(err error) error {
 	e.inventory.InvalidateHA()
 	return err
-}
-
-// haRejections are why HA cannot be told of the VM. PVE takes a template into HA, which then fails to start it.
-func haRejections(d desired, v *vmstate.VM) []string {
-	switch {
-	case v.HAUnavailable != "":
-		return []string{v.HAUnavailable}
-	case v.Template() && d.HAEnabled():
-		return []string{"the VM is a template, which high availability cannot start: make a VM of it again in Proxmox VE, or set highAvailability.enabled to false"}
-	}
-	return nil
 }
 
 // haSteps change what HA is told of the VM.
@@ -146,16 +135,15 @@ func (e *external) rules() rules.Keeper {
 	return rules.Keeper{Client: e.client, Inventory: e.inventory, Members: members}
 }
 
-// ruleSteps returns the calls before and after the HA resource is changed. A rule can only name resources that HA manages. A group
-// must exist before a resource names it, and as long as one does.
-func (e haFeature) ruleSteps() (before, after []step) {
+// ruleSteps returns the calls before and after the HA resource is changed, if that is not as it is to be. A rule can only name resources
+// that HA manages. A group must exist before a resource names it, and as long as one does.
+func (e haFeature) ruleSteps(resourceKept bool) (before, after []step) {
 	r := e.planned.haRules
 	for _, s := range r.Steps {
-		n := step{difference: s.Difference()}
 		if r.Grouped && s.Action != harules.Remove {
-			before = append(before, n)
+			before = append(before, step{difference: s.Difference(), lockFree: true})
 		} else {
-			after = append(after, n)
+			after = append(after, step{difference: s.Difference(), lockFree: resourceKept})
 		}
 	}
 	if len(before) > 0 {

@@ -113,6 +113,9 @@ type step struct {
 	// needsDigest steps carry the digest of the configuration that was looked at. They
 	// wait for the next look if it has been changed since.
 	needsDigest bool
+
+	// lockFree is true if the call needs no lock of the VM.
+	lockFree bool
 }
 
 func (o step) due() bool { return !o.atNextStart }
@@ -122,6 +125,33 @@ func (o step) due() bool { return !o.atNextStart }
 func (p plan) empty() bool {
 	return len(p.annotations) == 0 && len(p.rejections) == 0 && p.change.Empty() && !slices.ContainsFunc(p.steps, step.due) && len(p.staleImages) == 0 &&
 		p.power == power.Keep && !p.restart.Due && p.action == nil
+}
+
+// splitByLock returns the part of the plan for which PVE takes no lock of the VM, which goes on while that reboots, and what of the rest
+// differs but the power state. What cannot be carried out has no such part.
+func (p plan) splitByLock() (lockFree, locking plan) {
+	if len(p.rejections) > 0 {
+		return plan{}, p
+	}
+	locks := func(s step) bool { return !s.lockFree }
+	lockFree, locking = plan{desired: p.desired, staleImages: p.staleImages}, p
+	lockFree.image = nil
+	lockFree.steps = slices.DeleteFunc(slices.Clone(p.steps), locks)
+	if joins, ok := p.annotations[object.AnnotationHARules]; ok {
+		lockFree.annotations = map[string]string{object.AnnotationHARules: joins}
+	}
+	locking.steps = slices.DeleteFunc(slices.Clone(p.steps), func(s step) bool { return s.lockFree })
+	locking.staleImages, locking.annotations, locking.power = nil, nil, power.Keep
+	return lockFree, locking
+}
+
+// due returns what of the plan may be done now.
+func (e *external) due(m Machine) plan {
+	if !e.tasks.Resting(m) {
+		return e.planned
+	}
+	lockFree, _ := e.planned.splitByLock()
+	return lockFree
 }
 
 // allowedDuringLock reports whether the lock of a VM lets the plan be carried out. One that is

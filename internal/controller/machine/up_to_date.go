@@ -152,10 +152,11 @@ func (e report) shutsDown(m Machine) string {
 // updateWait says what a change waits for; empty if it is about to be made.
 func (e report) updateWait(m Machine) string {
 	busy, err := e.tasksBefore.Busy(e.vm.VMID)
+	_, locking := e.planned.splitByLock()
 	switch {
 	case !kind.Manages(m):
 		return "managementPolicies leave out Update"
-	case e.tasks.Resting(m):
+	case e.tasks.Resting(m) && (!locking.empty() || locking.laterAction != nil):
 		return "waits for a reboot of the VM to end, until " + e.tasks.RestsUntil(m).UTC().Format(time.RFC3339) + " at most"
 	case err == nil && busy:
 		return strings.TrimSpace("waits for a task of Proxmox VE to end " + e.tasks.RunningType(m))

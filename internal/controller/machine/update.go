@@ -46,6 +46,7 @@ import (
 // Update does the next thing that brings the VM nearer to the spec. What takes a
 // task is started, and the rest waits for its end.
 func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdate, error) {
+	e.planned = e.due(m)
 	if err := e.saveAnnotations(ctx, m); err != nil {
 		return managed.ExternalUpdate{}, err // Nothing was done to the VM, which is known as it was.
 	}
@@ -97,6 +98,8 @@ func (e *external) update(ctx context.Context, m Machine) error {
 		return e.afterChanges(ctx, m)
 	case e.vm.Suspended():
 		return e.start(m)(e.noCloud().RemoveStale(ctx, m, p.staleImages))
+	case e.tasks.Resting(m):
+		return e.runSteps(ctx, m)
 	}
 	if err := e.checkVolumes(ctx, m); err != nil {
 		return err

@@ -86,7 +86,7 @@ func (e lookup) mustRead(ctx context.Context, m Machine) bool {
 	switch {
 	case meta.WasDeleted(m):
 		return !e.tasks.BackoffError(m)
-	case e.planned.empty(), !kind.Manages(m), e.tasks.Resting(m), e.tasks.BackoffError(m), !e.planned.proceeds(e.vm):
+	case e.due(m).empty(), !kind.Manages(m), e.tasks.BackoffError(m), !e.planned.proceeds(e.vm):
 		return false
 	}
 	e.ownershipProven = e.justCreated(m) && e.cache.Fresh(m) || e.planned.onlyStarts() && e.ownershipCurrent(ctx, m)

@@ -81,6 +81,17 @@ func (s Settings) Refuses(v *vmstate.VM) bool {
 	return len(change) > 0 && change["state"] != vmstate.HADisabled
 }
 
+// Rejections are why HA cannot be told of the VM. PVE takes a template into HA, which then fails to start it.
+func (s Settings) Rejections(v *vmstate.VM) []string {
+	switch {
+	case v.HAUnavailable != "":
+		return []string{v.HAUnavailable}
+	case v.Template() && s.HAEnabled():
+		return []string{"the VM is a template, which high availability cannot start: make a VM of it again in Proxmox VE, or set highAvailability.enabled to false"}
+	}
+	return nil
+}
+
 // VersionRequirements are what HA is to be told that not every version of PVE knows.
 func (s Settings) VersionRequirements(v *vmstate.VM) []validate.VersionRequirement {
 	if !s.HAEnabled() || v.Template() || v.HAUnavailable != "" {
