@@ -30,11 +30,12 @@ import (
 // Each change is told from what to what, in one event, and what was not done in none.
 func TestChangeEvents(t *testing.T) {
 	b := newBench(t, all(named(10000), spec(func(p *v1alpha1.MachineParameters) {
-		p.Memory = quantity("8Gi")
+		p.Memory, p.Pool = quantity("8Gi"), new("a")
 		p.Networks = []v1alpha1.MachineNetwork{{Name: "lan", Bridge: new("vmbr0")}}
 	})))
 	b.m.Annotations[object.AnnotationDevices] = `{"networks":{"lan":"net0"}}`
 	b.vms[10000] = ourVM("running")
+	b.vms[10000].pool = "a"
 	b.bridges = append(b.bridges, proxmox.Bridge{Name: "vmbr1"})
 	c := b.vms[10000].config
 	c["memory"], c["net0"] = "4096", "virtio=BC:24:11:00:00:01,bridge=vmbr0"
@@ -61,4 +62,11 @@ func TestChangeEvents(t *testing.T) {
 		t.Errorf("an edit by hand: -want, +got:\n%s", diff)
 	}
 	c["net0"] = "virtio=BC:24:11:00:00:01,bridge=vmbr0"
+	if got := reconcile(); len(got) > 0 {
+		t.Errorf("want no event of a VM that is up to date again, got %q", got)
+	}
+	b.vms[10000].pool = "b"
+	if diff := cmp.Diff([]string{"pool b → a: set by others, put back"}, reconcile()); diff != "" {
+		t.Errorf("another pool: -want, +got:\n%s", diff)
+	}
 }

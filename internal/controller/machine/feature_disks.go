@@ -98,8 +98,8 @@ func storageProblem(storage string, storages []proxmox.Storage, node string) str
 func (e disksFeature) moveStep(m Machine, d qemu.Move) step {
 	o := proxmox.MoveOptions{Disk: d.Device, Storage: d.Storage, Format: d.Format, Delete: true, Digest: e.vm.Digest}
 	return step{
-		needsDigest: true,
-		difference:  v1alpha1.MachinePendingChange{Option: d.Device + " storage", Current: d.From(), Desired: d.To()},
+		needsDigest: true, specAlone: true,
+		difference: v1alpha1.MachinePendingChange{Option: d.Device + " storage", Current: d.From(), Desired: d.To()},
 		call: func(ctx context.Context) (proxmox.UPID, error) {
 			what := "move " + d.Device + " to " + d.To()
 			if err := e.tasks.RefusedAt(m, what, o.Digest); err != nil {

@@ -101,7 +101,7 @@ func (e poolFeature) poolSteps() []step {
 		return nil
 	}
 	return []step{{
-		lockFree:   true,
+		lockFree: true, specAlone: true,
 		difference: v1alpha1.MachinePendingChange{Option: "pool", Current: has, Desired: *want},
 		call: func(ctx context.Context) (proxmox.UPID, error) {
 			if *want == "" {

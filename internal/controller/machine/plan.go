@@ -114,6 +114,9 @@ type step struct {
 	// wait for the next look if it has been changed since.
 	needsDigest bool
 
+	// specAlone is true if the spec alone decides about what differs: if the VM was up to date, others have changed it.
+	specAlone bool
+
 	// lockFree is true if the call needs no lock of the VM.
 	lockFree bool
 }

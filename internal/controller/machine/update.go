@@ -262,8 +262,12 @@ func (e *external) emitStep(m Machine, s step, u proxmox.UPID) {
 	if s.tells || u != "" && !events.Told(u.Type()) {
 		return
 	}
+	why := ""
+	if s.specAlone && e.settled.WasUpToDate(m, e.wanted(m)) {
+		why = setByOthers
+	}
 	for _, line := range kind.Changes(s.difference.Option, s.difference.Current, s.difference.Desired) {
-		e.record.Event(m, xpevent.Normal(events.ReasonChanged, line))
+		e.record.Event(m, xpevent.Normal(events.ReasonChanged, line+why))
 	}
 }
 
