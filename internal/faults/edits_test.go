@@ -333,7 +333,7 @@ func addNetwork(p *v1alpha1.MachineParameters, r *rand.Rand) {
 		n.Device = &device
 	}
 	n.RemovalPolicy = oneOf(r, nil, new("Detach"), new("Retain"), new("Destroy"))
-	p.Networks = append(p.Networks, n)
+	p.Networks = slices.Insert(p.Networks, oneOf(r, len(p.Networks), len(p.Networks), len(p.Networks), 0), n)
 }
 
 func changeNetwork(p *v1alpha1.MachineParameters, r *rand.Rand) {
