@@ -120,7 +120,11 @@ func editAttempts() map[string]attempt {
 		"vlanzero":  {spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr1"), VLAN: new(int32(0))}), says: "without a VLAN"},
 		"networkref": {
 			spec: network(v1alpha1.MachineNetwork{NetworkRef: &v1alpha1.MachineNetworkReference{Name: new("vmbr0")}}),
-			says: "a NodeNetwork",
+			says: "(bridges): networks[extra].networkRef vmbr0",
+		},
+		"networkrefvlan": {
+			spec: network(v1alpha1.MachineNetwork{NetworkRef: &v1alpha1.MachineNetworkReference{Name: new("vmbr1")}, VLAN: new(int32(20))}),
+			says: "(bridges): networks[extra] in VLAN 20 of bridge vmbr1",
 		},
 		"args":       {spec: extra("args", "-device x"), says: "(allow.extraConfig): option args"},
 		"cicustom":   {spec: extra("cicustom", "user=local:snippets/x.yaml"), says: "(allow.extraConfig): option cicustom"},

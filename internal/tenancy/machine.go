@@ -143,23 +143,28 @@ func (t *Tenant) networks(networks []v1alpha1.MachineNetwork) []error {
 	var all []error
 	for _, n := range networks {
 		field := "networks[" + n.Name + "]"
-		if n.NetworkRef != nil {
-			all = append(all, t.refuse("kinds", "a NodeNetwork, which %s.networkRef names", field))
-		}
 		if n.IPConfig != nil {
 			all = append(all, t.ipPool(field+".ipConfig.poolRef", n.IPConfig.PoolRef), t.ipPool(field+".ipConfig.poolRef6", n.IPConfig.PoolRef6))
 		}
-		if n.Bridge == nil || n.VLAN == nil {
-			continue // What it comes to is checked when that is known.
+		if bridge, _ := named(n); bridge != nil && n.VLAN != nil { // What others come to is checked when that is known.
+			all = append(all, t.network(field, *bridge, strconv.Itoa(int(*n.VLAN)), ""))
 		}
-		all = append(all, t.network(field, *n.Bridge, strconv.Itoa(int(*n.VLAN)), ""))
 	}
 	for _, n := range networks {
-		if n.Bridge != nil && n.VLAN == nil {
-			all = append(all, t.bridge("networks["+n.Name+"].bridge", *n.Bridge))
+		if bridge, by := named(n); bridge != nil && n.VLAN == nil {
+			all = append(all, t.bridge("networks["+n.Name+"]."+by, *bridge))
 		}
 	}
 	return all
+}
+
+// named is the bridge that a network names, and the field by which: its own one, or the interface of NodeNetworks. Those that
+// a selector means are not known yet.
+func named(n v1alpha1.MachineNetwork) (bridge *string, by string) {
+	if n.NetworkRef != nil {
+		return n.NetworkRef.Name, "networkRef"
+	}
+	return n.Bridge, "bridge"
 }
 
 // ipPool refuses a pool of addresses, and claims in namespaces that are not the tenant's.

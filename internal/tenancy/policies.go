@@ -189,11 +189,10 @@ func unset(field, expression string) string { return fmt.Sprintf("!has(%s) || %s
 
 func (t *Tenant) placeRules() []admissionv1.Validation {
 	all := []admissionv1.Validation{
-		t.validation("kinds", "to restore a backup, nor to use Images, Volumes and NodeNetworks",
+		t.validation("kinds", "to restore a backup, nor to use Images and Volumes",
 			"!has(variables.vm.restore) && !has(variables.vm.restoreInPlace) && !has(variables.vm.templateRef) && !has(variables.vm.templateSelector) && "+
 				"("+unset("variables.vm.image", "has(variables.vm.image.volume)")+") && "+
-				"("+unset("variables.vm.disks", "variables.vm.disks.all(d, !has(d.volumeRef))")+") && "+
-				"("+unset("variables.vm.networks", "variables.vm.networks.all(n, !has(n.networkRef))")+")"),
+				"("+unset("variables.vm.disks", "variables.vm.disks.all(d, !has(d.volumeRef))")+")"),
 	}
 	if r := t.VMIDRange; r != nil {
 		all = append(all, t.validation("vmidRange", fmt.Sprintf("a vmid that is not within %d and %d", r.Min, r.Max),
@@ -282,7 +281,7 @@ func (t *Tenant) networkRules() []admissionv1.Validation {
 			ranges = append(ranges, fmt.Sprintf("n.vlan >= %d && n.vlan <= %d", r.Min, r.Max))
 		}
 		all = append(all, t.validation("bridges", "a VLAN of bridge "+b.Name+" that is not the tenant's", unset("variables.vm.networks",
-			fmt.Sprintf("variables.vm.networks.all(n, !has(n.bridge) || n.bridge != %s || !has(n.vlan) || %s)", quote(b.Name), strings.Join(ranges, " || ")))))
+			fmt.Sprintf("variables.vm.networks.all(n, %s || !has(n.vlan) || %s)", eachBridge("!= "+quote(b.Name)), strings.Join(ranges, " || ")))))
 	}
 	all = append(all, t.validation("ipPools", "a pool of addresses but "+listed(t.IPPools), unset("variables.vm.networks",
 		"variables.vm.networks.all(n, !has(n.ipConfig) || "+t.ipPoolRule("n.ipConfig.poolRef")+" && "+t.ipPoolRule("n.ipConfig.poolRef6")+")")))
@@ -290,7 +289,12 @@ func (t *Tenant) networkRules() []admissionv1.Validation {
 		return all // Which VNets a zone has, only the provider knows.
 	}
 	return append(all, t.validation("bridges", "a bridge but "+listed(names),
-		unset("variables.vm.networks", "variables.vm.networks.all(n, !has(n.bridge) || n.bridge in "+list(names)+")")))
+		unset("variables.vm.networks", "variables.vm.networks.all(n, "+eachBridge("in "+list(names))+")")))
+}
+
+// eachBridge holds for a network n if the comparison does for the bridge that it names, by itself or as the interface of NodeNetworks.
+func eachBridge(comparison string) string {
+	return "(" + unset("n.bridge", "n.bridge "+comparison) + ") && (!has(n.networkRef) || " + unset("n.networkRef.name", "n.networkRef.name "+comparison) + ")"
 }
 
 // ipPoolRule holds for a reference to a pool of addresses that is the tenant's, and for none.

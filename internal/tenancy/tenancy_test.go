@@ -52,6 +52,7 @@ func tenants() []v1alpha1.ProviderTenant {
 		{Name: "d", Namespaces: []string{"d"}, VMIDRange: &v1alpha1.VMIDRange{Min: 500, Max: 599}},
 		{
 			Name: "e", Namespaces: []string{"e"}, VMIDRange: &v1alpha1.VMIDRange{Min: 600, Max: 699}, Pools: []string{"e"},
+			Bridges: []v1alpha1.TenantBridge{{Name: "vmbr2", VLANs: []v1alpha1.VLANRange{{Min: 20, Max: 20}}}},
 			IPPools: []string{"InClusterIPPool/lan-*", "*.ipam.example.org/dmz-*"}, Allow: &v1alpha1.TenantPermissions{Adopt: []string{"handed"}},
 		},
 		{Name: "operators", Namespaces: []string{"ops"}, Unrestricted: new(true)},
@@ -237,6 +238,13 @@ func TestSpec(t *testing.T) {
 		p.Networks[0].IPConfig.PoolRef.APIGroup = group
 		return p
 	}
+	by := func(name string, vlan int32) *v1alpha1.MachineParameters {
+		n := v1alpha1.MachineNetwork{Name: "lan", NetworkRef: &v1alpha1.MachineNetworkReference{Name: &name}}
+		if vlan != 0 {
+			n.VLAN = &vlan
+		}
+		return &v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{n}}
+	}
 	six := pool("InClusterIPPool", "office", nil)
 	six.Networks[0].IPConfig.PoolRef, six.Networks[0].IPConfig.PoolRef6 = nil, six.Networks[0].IPConfig.PoolRef
 	cases := map[string]struct {
@@ -266,6 +274,12 @@ func TestSpec(t *testing.T) {
 			reason: "Nor in none.", spec: pool("InClusterIPPool", "lan-1", nil), claimed: true,
 			want: `(namespaces): networks[lan].ipConfig.poolRef of namespace ""`,
 		},
+		"Network":      {reason: "A bridge that is listed may be named by its NodeNetworks.", spec: by("vmbr2", 20)},
+		"NetworkOther": {reason: "Not another.", spec: by("vmbr0", 0), want: "(bridges): networks[lan].networkRef vmbr0"},
+		"NetworkVLAN":  {reason: "Nor in any VLAN.", spec: by("vmbr2", 21), want: "(bridges): networks[lan] in VLAN 21 of bridge vmbr2"},
+		"NetworkSome": {reason: "What a selector comes to is not known yet.", spec: &v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{
+			{Name: "lan", NetworkRef: &v1alpha1.MachineNetworkReference{Selector: &v1alpha1.NodeNetworkSelector{MatchLabels: map[string]string{"a": "b"}}}},
+		}}},
 		"Adopted":      {reason: "An adopted VM stays in its pool.", spec: &v1alpha1.MachineParameters{Pool: new("handed")}, externalName: "706"},
 		"AdoptedMoves": {reason: "One of the range may be moved.", spec: &v1alpha1.MachineParameters{Pool: new("e")}, externalName: "606"},
 		"AdoptedLost": {

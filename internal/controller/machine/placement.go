@@ -294,7 +294,7 @@ func (e creator) clusterView(ctx context.Context, m Machine, c *creation) (*clus
 	}
 	s := &clusterView{guests: guests, machines: members.Machines, known: map[string]bool{}}
 	s.nodes = slices.DeleteFunc(scheduler.NodesOf(nodes, storages, members.Nodes), func(n placement.Node) bool { return e.tenant.Node(n.Name) != nil })
-	bridges, err := e.networks.Resolve(ctx, m, e.sharesCluster) // They may have changed since the Machine was looked at.
+	bridges, err := e.networks.Resolve(ctx, m, e.sharesCluster, e.tenant.HidesBridge) // They may have changed since the Machine was looked at.
 	for i, n := range s.nodes {
 		s.nodes[i].Lacks = bridges.Lacks(n.Name)
 	}

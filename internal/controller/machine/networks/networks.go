@@ -66,8 +66,11 @@ type reference struct {
 	nodes map[string]string
 }
 
-// Resolve finds what the networks of a Machine name, among the NodeNetworks of its namespace that share its cluster.
-func (r Reader) Resolve(ctx context.Context, m object.Machine, shares func(context.Context) func(resource.Managed) bool) (*Bridges, error) {
+// Resolve finds what the networks of a Machine name, among the NodeNetworks of its namespace that share its cluster. Bridges that are
+// hidden from it, since they are not for its tenant, are none.
+func (r Reader) Resolve(
+	ctx context.Context, m object.Machine, shares func(context.Context) func(resource.Managed) bool, hides func(bridge string) bool,
+) (*Bridges, error) {
 	refers := func(n v1alpha1.MachineNetwork) bool { return n.NetworkRef != nil }
 	if !slices.ContainsFunc(m.Parameters().Networks, refers) {
 		return nil, nil
@@ -79,7 +82,7 @@ func (r Reader) Resolve(ctx context.Context, m object.Machine, shares func(conte
 	var all []NodeNetwork
 	same := shares(ctx)
 	for _, mg := range listed {
-		if n, ok := mg.(NodeNetwork); ok && same(mg) {
+		if n, ok := mg.(NodeNetwork); ok && !hides(n.Parameters().Interface) && same(mg) {
 			all = append(all, n)
 		}
 	}

@@ -66,6 +66,7 @@ func TestResolve(t *testing.T) {
 		reason   string
 		ref      v1alpha1.MachineNetworkReference
 		bridge   string
+		hidden   string // A bridge that is not for the tenant.
 		problems []string
 		lacks    map[string]string // by node; empty if the node has it
 	}{
@@ -90,6 +91,14 @@ func TestResolve(t *testing.T) {
 			reason: "Nor is there one by default.", ref: selected("void"),
 			problems: []string{`network "lan": networkRef.selector matches no NodeNetwork of a bridge of this cluster`},
 		},
+		"Hidden": {
+			reason: "One that is not for the tenant is neither meant nor named.", ref: selected("mixed"), hidden: "vmbr31", bridge: "vmbr30",
+			lacks: map[string]string{"pve1": "", "pve2": "no NodeNetwork has the interface 'vmbr30' of node pve2"},
+		},
+		"AllHidden": {
+			reason: "Alone it is as none.", ref: selected("new"), hidden: "vmbr40",
+			problems: []string{`network "lan": networkRef.selector matches no NodeNetwork of a bridge of this cluster`},
+		},
 		"New": {
 			reason: "One that was not looked at is not applied.", ref: selected("new"), bridge: "vmbr40",
 			lacks: map[string]string{"pve1": "NodeNetwork 'pve1-new' is not applied yet"},
@@ -111,7 +120,7 @@ func TestResolve(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}
 			m.Spec.ForProvider.Networks = []v1alpha1.MachineNetwork{{Name: "admin", Bridge: new("vmbr0")}, {Name: "lan", NetworkRef: &tc.ref}}
-			b, err := r.Resolve(t.Context(), m, same)
+			b, err := r.Resolve(t.Context(), m, same, func(bridge string) bool { return bridge == tc.hidden })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,7 +154,7 @@ func selected(label string) v1alpha1.MachineNetworkReference {
 func TestNoReferences(t *testing.T) {
 	m := &namespaced.Machine{}
 	m.Spec.ForProvider.Networks = []v1alpha1.MachineNetwork{{Name: "lan", Bridge: new("vmbr0")}}
-	b, err := Reader{}.Resolve(t.Context(), m, nil)
+	b, err := Reader{}.Resolve(t.Context(), m, nil, nil)
 	if err != nil || b.Parameters(m.Parameters()) != m.Parameters() || b.Lacks("pve1") != "" || b.Problems() != nil ||
 		b.Missing("pve1", []string{"vmbr0"}) != nil {
 		t.Errorf("who names no NodeNetwork asks nobody, got %+v, %v", b, err)
