@@ -63,6 +63,12 @@ type TenantQuota struct {
 	// +kubebuilder:validation:Maximum=100000
 	Snapshots *int32 `json:"snapshots,omitempty"`
 
+	// Backups is the number of Backups, 0 to 100000.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100000
+	Backups *int32 `json:"backups,omitempty"`
+
 	// PublicAddresses are the numbers of interfaces of all VMs that are attached to a bridge or
 	// VNet, whose addresses are scarce, up to 64.
 	// +optional

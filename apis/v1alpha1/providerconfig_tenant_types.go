@@ -115,7 +115,7 @@ type ProviderTenant struct {
 	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`
 	Nodes []string `json:"nodes,omitempty"`
 
-	// Storages that disks may be on, up to 64. Default: none.
+	// Storages that disks and backups may be on, up to 64. Default: none.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64

@@ -6223,6 +6223,11 @@ func (in *TenantQuota) DeepCopyInto(out *TenantQuota) {
 		*out = new(int32)
 		**out = **in
 	}
+	if in.Backups != nil {
+		in, out := &in.Backups, &out.Backups
+		*out = new(int32)
+		**out = **in
+	}
 	if in.PublicAddresses != nil {
 		in, out := &in.PublicAddresses, &out.PublicAddresses
 		*out = make([]TenantAddressQuota, len(*in))

@@ -85,11 +85,18 @@ func (c *Connector) recordsOf(ctx context.Context, to *Connection) error {
 
 // guard returns the guard of the writes for a resource. Its record is of the configuration whose tenant it is.
 func guard(ctx context.Context, mg resource.Managed, t *tenancy.Tenant, to *Connection) tenancy.Guard {
-	vmid, uuid := to.Records.Of(mg)
-	g := tenancy.Guard{Tenant: t, UUID: uuid, Guest: func(vmid int, fresh bool) (proxmox.Guest, error) {
+	g := tenancy.Guard{Tenant: t, Deleted: meta.WasDeleted(mg), Guest: func(vmid int, fresh bool) (proxmox.Guest, error) {
 		return guestOf(ctx, to.Inventory, vmid, fresh)
 	}}
-	if meta.WasDeleted(mg) {
+	if tenancy.IsBackup(mg) {
+		g.Backup = func() string {
+			b, _ := to.Records.Backup(mg) // Of the resource as it is at each write.
+			return b.Volume
+		}
+		return g
+	}
+	var vmid int
+	if vmid, g.UUID = to.Records.Of(mg); g.Deleted {
 		g.Recorded = vmid
 	}
 	return g

@@ -152,12 +152,12 @@ func usageOf(pc providerconfig.Config, tenant string) map[string]string {
 	return all
 }
 
-// TestQuotasOfSnapshots has Snapshots wait for room.
+// TestQuotasOfSnapshots has Snapshots and Backups wait for room.
 func TestQuotasOfSnapshots(t *testing.T) {
 	t.Parallel()
 	eachScope(t, func(t *testing.T, scope string) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "quotasnap", withQuota(v1alpha1.TenantQuota{Snapshots: new(int32(1))}))
+		w := newTenantWorld(t, scope, "quotasnap", withQuota(v1alpha1.TenantQuota{Snapshots: new(int32(1)), Backups: new(int32(1))}))
 		w.m = w.of("a", "own", sized(1))
 		w.make(w.m)
 		w.ready()
@@ -168,9 +168,17 @@ func TestQuotasOfSnapshots(t *testing.T) {
 		w.make(second)
 		w.waitsForRoom(second, "snapshots: 1 more, of 1 1 are used by 1 resource")
 		w.ails(second, v1alpha1.ReasonQuotaExceeded)
+		kept, waits := w.backupOf("a", "first", w.m.GetName()), w.backupOf("a", "second", w.m.GetName())
+		w.make(kept)
+		w.well(kept)
+		w.make(waits)
+		w.waitsForRoom(waits, "backups: 1 more, of 1 1 are used by 1 resource")
 		w.remove(first)
+		w.remove(kept)
 		w.well(second)
+		w.well(waits)
 		w.remove(second)
+		w.remove(waits)
 		w.delete()
 		w.gone()
 	})

@@ -48,7 +48,7 @@ func rows(keeper *quotas.Keeper) []row {
 		{kind: "Image", setup: imageKind(watch)},
 		{kind: "Snapshot", setup: copies("Snapshot", snapshots(keeper))},
 		{kind: "SnapshotPolicy", setup: policies, needs: []string{"Snapshot", "Machine"}},
-		{kind: "Backup", setup: copies("Backup", backups(watchBackups))},
+		{kind: "Backup", setup: copies("Backup", backups(watchBackups, keeper))},
 		{kind: "Volume", setup: diskVolumes},
 		{kind: "BackupJob", setup: copies("BackupJob", config.Setup(backupjob.Table()))},
 		{kind: "ProxmoxCluster", setup: scheduled("ProxmoxCluster", sched, config.SetupSingleton(cluster.Table()))},

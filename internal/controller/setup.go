@@ -222,7 +222,7 @@ func policies(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 }
 
 // backups sets up Backups, and has Machines that wait for them woken. Those of all scopes can stand for the same backup.
-func backups(watch *restore.Notifier) setupKind {
+func backups(watch *restore.Notifier, keeper *quotas.Keeper) setupKind {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		id := s.Identity("Backup")
 		if err := watch.Watch(mgr.GetCache(), s.GroupVersion.Group, id.Object); err != nil {
@@ -230,6 +230,7 @@ func backups(watch *restore.Notifier) setupKind {
 		}
 		return backup.Setup(mgr, o, backup.Kinds{
 			Identity: id, Lists: s.Lists("Backup"), Machines: s.Lists("Machine"), Machine: s.Identity("Machine").Object,
+			Quotas: keeper,
 		})
 	}
 }

@@ -78,6 +78,7 @@ func tenantLab(t *testing.T) *simulator.Scenario {
 		return map[string]string{"name": name, "ostype": "l26", "memory": "1024", "scsi0": "ceph:4", "net0": net, "scsihw": "virtio-scsi-single"}
 	}
 	lab := "virtio,bridge=vmbr1,tag=100"
+	s.Storages = append(s.Storages, simulator.ScenarioStorage{ID: "vault", Type: "nfs", Content: []string{"backup"}, Shared: true})
 	s.Pools = append(s.Pools, simulator.ScenarioPool{ID: "team-a"}, simulator.ScenarioPool{ID: "team-b"}, simulator.ScenarioPool{ID: "handover"})
 	s.Guests = append(s.Guests,
 		simulator.ScenarioGuest{VMID: 9002, Node: "pve1", Template: true, Config: config("base-linux", lab)},
@@ -113,7 +114,7 @@ func (w *tenantWorld) tenants() []v1alpha1.ProviderTenant {
 		{
 			Name: "team-a", Namespaces: []string{w.space("a")},
 			VMIDRange: &v1alpha1.VMIDRange{Min: 20000, Max: 20099}, Pools: []string{"team-a"}, Tags: []string{"team-a"},
-			Nodes: []string{"pve1", "pve2"}, Storages: []string{"ceph"},
+			Nodes: []string{"pve1", "pve2"}, Storages: []string{"ceph", "vault"},
 			Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1", VLANs: []v1alpha1.VLANRange{{Min: 100, Max: 199}}}},
 			Images:  []string{"local:iso/debian-*.iso", "local:import/debian-*.qcow2"}, Templates: []string{"base-*"},
 			IPPools: []string{"InClusterIPPool/*"},
@@ -395,7 +396,7 @@ func (w *tenantWorld) rewrite(change func()) {
 // administrators are examples of the kinds that tenants may not have, by their files.
 func administrators() map[string]string {
 	return map[string]string{
-		"Image": "image", "Volume": "volume", "Backup": "backup", "BackupJob": "backupjob", "Pool": "pool", "Storage": "storage",
+		"Image": "image", "Volume": "volume", "BackupJob": "backupjob", "Pool": "pool", "Storage": "storage",
 		"NodeNetwork": "node-network", "ProxmoxNode": "node", "ProxmoxCluster": "cluster",
 	}
 }
@@ -445,15 +446,15 @@ func TestTenantsKinds(t *testing.T) {
 		w := newTenantWorld(t, scope, "kinds")
 		w.m = w.of("a", "own", linux())
 		w.make(w.m)
-		w.ready() // Backups wait for their Machine before they are looked at.
+		w.ready()
+		w.backupAttempts()
+		w.ownBackup()
 		n := len(w.writes())
 		for _, kind := range slices.Sorted(maps.Keys(administrators())) {
 			o := w.example(kind, administrators()[kind])
-			for field, name := range map[string]string{"machineRef": w.m.GetName(), "clusterRef": w.name + "-proxmoxcluster"} {
-				if _, there, _ := unstructured.NestedString(o.Object, "spec", "forProvider", field, "name"); there {
-					if err := unstructured.SetNestedField(o.Object, name, "spec", "forProvider", field, "name"); err != nil {
-						t.Fatal(err)
-					}
+			if _, there, _ := unstructured.NestedString(o.Object, "spec", "forProvider", "clusterRef", "name"); there {
+				if err := unstructured.SetNestedField(o.Object, w.name+"-proxmoxcluster", "spec", "forProvider", "clusterRef", "name"); err != nil {
+					t.Fatal(err)
 				}
 			}
 			if err := w.kube.Create(w.Context(), o); err != nil {
@@ -535,7 +536,7 @@ func (w *tenantWorld) refusedAdoptions() {
 	}
 }
 
-// clonesOfOthers has team-a clone and take snapshots of the Machine of team-b by its name, which namespaced resources cannot.
+// clonesOfOthers has team-a clone, back up and take snapshots of the Machine of team-b by its name, which namespaced resources cannot.
 func (w *tenantWorld) clonesOfOthers(scope string) {
 	w.Helper()
 	if scope == "Namespaced" {
@@ -557,6 +558,10 @@ func (w *tenantWorld) clonesOfOthers(scope string) {
 	w.make(s)
 	w.refused(s, "VM 30000, which is not the tenant's")
 	w.remove(s)
+	b := w.backupOf("a", "theirs", name)
+	w.make(b)
+	w.refused(b, "VM 30000, which is not the tenant's")
+	w.remove(b)
 	if got := w.writes(); len(got) != n {
 		w.Errorf("want no write, got %v", got[n:])
 	}

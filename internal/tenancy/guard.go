@@ -40,6 +40,11 @@ type Guard struct {
 	// UUID of the VM that the provider has recorded to be the resource's, or empty.
 	UUID string
 
+	// Backup is the volume that the provider has recorded to be the Backup that the resource stands for, or
+	// empty. Nil for other kinds. Deleted is true for a resource that is being deleted.
+	Backup  func() string
+	Deleted bool
+
 	// VMIDs that new VMs of a tenant without a range of its own may have. Nil for all.
 	VMIDs *v1alpha1.VMIDRange
 
@@ -91,6 +96,8 @@ func checks() map[string]check {
 		"PUT /pools":                                  Guard.join,
 		"POST /nodes/{node}/storage/{storage}/upload": Guard.upload,
 		"DELETE /nodes/{node}/storage/{storage}/content/{volume}": Guard.removeVolume,
+		"PUT /nodes/{node}/storage/{storage}/content/{volume}":    Guard.changeBackup,
+		"POST /nodes/{node}/vzdump":                               Guard.backUp,
 		"DELETE /cluster/replication/{id}":                        Guard.removeReplication,
 		"POST /cluster/ha/rules":                                  Guard.rule,
 		"PUT /cluster/ha/rules/{rule}":                            Guard.rule,
@@ -267,8 +274,46 @@ func (g Guard) join(w guarded.Write) error {
 // upload refuses a storage for cloud-init images, which are all that is uploaded.
 func (g Guard) upload(w guarded.Write) error { return g.storage(w.Args[1], "cloud-init images") }
 
-// removeVolume refuses a volume that is not of a VM of the tenant, by its name.
+// backUp refuses a backup of a VM that is not the tenant's, one on another storage, and one that removes others.
+func (g Guard) backUp(w guarded.Write) error {
+	vmid, err := strconv.Atoi(w.Form["vmid"])
+	if err != nil || w.Form["remove"] != "0" {
+		return g.unknown(w)
+	}
+	for name := range w.Form {
+		if !slices.Contains([]string{"vmid", "storage", "remove", "mode", "compress", "notes-template", "protected"}, name) {
+			return g.unknown(w)
+		}
+	}
+	if err := g.holds(vmid); err != nil {
+		return err
+	}
+	return g.storage(w.Form["storage"], "a backup")
+}
+
+// isBackup reports whether a write is about the backup of the resource, and nothing else.
+func (g Guard) isBackup(w guarded.Write) bool {
+	return g.Backup != nil && len(w.Args) > 0 && g.Backup() != "" && last(w.Args) == g.Backup()
+}
+
+// changeBackup refuses a volume that is not the backup of the resource.
+func (g Guard) changeBackup(w guarded.Write) error {
+	for name := range w.Form {
+		if name != "notes" && name != "protected" {
+			return g.unknown(w)
+		}
+	}
+	if !g.isBackup(w) {
+		return g.unknown(w)
+	}
+	return nil
+}
+
+// removeVolume refuses a volume that is not of a VM of the tenant, by its name, nor the backup of the resource.
 func (g Guard) removeVolume(w guarded.Write) error {
+	if g.isBackup(w) {
+		return nil
+	}
 	vmid := ownerOf(last(w.Args))
 	if vmid == 0 {
 		return g.unknown(w)
@@ -356,11 +401,28 @@ func last(args []string) string {
 
 // mayLeave reports whether a write removes what the resource has, and what no other tenant has by now.
 func (g Guard) mayLeave(w guarded.Write) (bool, error) {
+	if g.leavesBackup(w) {
+		return true, nil // Whosever its VM is by now.
+	}
 	if !g.leaves(w) {
 		return false, nil
 	}
 	vm, err := g.Guest(g.Recorded, false)
 	return err == nil && !g.isOthers(vm), err
+}
+
+// leavesBackup reports whether a write removes the backup of a resource that is being deleted, or makes way for that.
+func (g Guard) leavesBackup(w guarded.Write) bool {
+	if !g.Deleted || !g.isBackup(w) {
+		return false
+	}
+	switch w.Method + " " + w.Path {
+	case "DELETE /nodes/{node}/storage/{storage}/content/{volume}":
+		return true
+	case "PUT /nodes/{node}/storage/{storage}/content/{volume}":
+		return len(w.Form) == 1 && w.Form["protected"] == "0"
+	}
+	return false
 }
 
 // leaves reports whether a write removes what a resource has that is being deleted, by what was

@@ -41,6 +41,10 @@ type (
 		Parameters() *v1alpha1.SnapshotParameters
 		Observation() *v1alpha1.SnapshotObservation
 	}
+	backup interface {
+		Parameters() *v1alpha1.BackupParameters
+		Observation() *v1alpha1.BackupObservation
+	}
 	snapshotPolicy interface {
 		Parameters() *v1alpha1.SnapshotPolicyParameters
 	}
@@ -63,6 +67,8 @@ func (t *Tenant) Spec(mg resource.Managed) error {
 			return t.refuse("allow.adopt", "a snapshot of VM %d, which no Machine manages", *id)
 		}
 		return nil
+	case backup:
+		return t.backup(m.Parameters())
 	case snapshotPolicy:
 		return nil
 	}
@@ -73,10 +79,22 @@ func (t *Tenant) Spec(mg resource.Managed) error {
 // of the kinds that tenants may have. Of the others even a look would show what is not the tenant's.
 func MayEnd(mg resource.Managed) bool {
 	switch mg.(type) {
-	case machine, snapshot, snapshotPolicy:
+	case machine, snapshot, snapshotPolicy, backup:
 		return true
 	}
 	return false
+}
+
+// backup refuses what a Backup names that is not for its tenant.
+func (t *Tenant) backup(p *v1alpha1.BackupParameters) error {
+	var all []error
+	if p.Storage != "" {
+		all = append(all, t.storage(p.Storage, "a backup"))
+	}
+	if p.BandwidthLimit != nil {
+		all = append(all, t.refuse("kinds", "bandwidthLimit, by which a backup takes more than nodes let others have"))
+	}
+	return join(all)
 }
 
 // HasVM reports whether a resource stands for a VM.
@@ -99,6 +117,8 @@ func Recorded(mg resource.Managed) (vmid int, uuid string) {
 	case machine:
 		id, uuid = m.Observation().VMID, m.Observation().UUID
 	case snapshot:
+		id, uuid = m.Observation().VMID, m.Observation().VMUUID
+	case backup:
 		id, uuid = m.Observation().VMID, m.Observation().VMUUID
 	}
 	if id == nil || uuid == "" {

@@ -160,15 +160,21 @@ func externalName(object string) string {
 	return "(has(" + annotations + ") && " + name + " in " + annotations + " ? " + annotations + "[" + name + "] : '')"
 }
 
-// kindPolicy refuses the kinds that tenants may not have, and Snapshots of VMs that no Machine manages.
+// kindPolicy refuses the kinds that tenants may not have, Snapshots of VMs that no Machine manages, and Backups elsewhere.
 func (t *Tenant) kindPolicy(config string) admissionv1.ValidatingAdmissionPolicy {
 	others := []string{
-		"backupjobs", "backups", "images", "nodenetworks", "pools", "proxmoxclusters", "proxmoxnodes", "storages", "volumes",
+		"backupjobs", "images", "nodenetworks", "pools", "proxmoxclusters", "proxmoxnodes", "storages", "volumes",
 	}
-	const snapshot = "request.resource.resource == 'snapshots'"
-	return t.policy(config, "kinds", append(others, "snapshots"), []admissionv1.Validation{
-		t.validation("kinds", "to have a resource of this kind", snapshot),
+	const snapshot, backup = "request.resource.resource == 'snapshots'", "request.resource.resource == 'backups'"
+	return t.policy(config, "kinds", append(others, "snapshots", "backups"), []admissionv1.Validation{
+		t.validation("kinds", "to have a resource of this kind", snapshot+" || "+backup),
 		t.validation("allow.adopt", "a snapshot of a VM that no Machine manages", "!("+snapshot+") || !has(object.spec.forProvider.vmid)"),
+		t.validation("allow.adopt", "a backup that was not made for this resource",
+			"!("+backup+") || request.operation != 'CREATE' || size("+externalName("object")+") == 0"),
+		t.validation("kinds", "bandwidthLimit, by which a backup takes more than nodes let others have",
+			"!("+backup+") || !has(object.spec.forProvider.bandwidthLimit)"),
+		t.validation("storages", "a backup on a storage but "+listed(t.Storages),
+			"!("+backup+") || "+unset("object.spec.forProvider.storage", "object.spec.forProvider.storage in "+list(t.Storages))),
 	})
 }
 

@@ -20,6 +20,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -43,6 +44,9 @@ type Records struct {
 // Of returns the VMID and the UUID of the VM that a resource is about, if the provider has recorded
 // them with this provider configuration.
 func (r Records) Of(mg resource.Managed) (vmid int, uuid string) {
+	if b, signed := r.Backup(mg); signed {
+		return b.VMID, b.UUID
+	}
 	kept := signatureOf(mg)
 	if kept == nil || *kept == "" || !hmac.Equal([]byte(*kept), []byte(r.signature(mg))) {
 		return 0, ""
@@ -60,12 +64,59 @@ func (r Records) Sign(mg resource.Managed) {
 
 func (r Records) signature(mg resource.Managed) string {
 	vmid, uuid := Recorded(mg)
-	if len(r.Key) == 0 || vmid == 0 {
+	if vmid == 0 {
+		return ""
+	}
+	return r.sign(mg, fmt.Sprintf("%d\n%s", vmid, strings.ToLower(uuid)))
+}
+
+// sign a text for a resource.
+func (r Records) sign(mg resource.Managed, text string) string {
+	if len(r.Key) == 0 {
 		return ""
 	}
 	h := hmac.New(sha256.New, r.Key)
-	_, _ = fmt.Fprintf(h, "%s\n%s\n%d\n%s", mg.GetUID(), r.Config, vmid, strings.ToLower(uuid)) // A hash takes everything.
+	_, _ = fmt.Fprintf(h, "%s\n%s\n%s", mg.GetUID(), r.Config, text) // A hash takes everything.
 	return base64.StdEncoding.EncodeToString(h.Sum(nil))
+}
+
+// The annotations of a Backup that have its record and the signature of that. The record names tasks and a volume, of which none may be
+// looked at that the provider has not begun itself.
+const (
+	AnnotationBackup          = "proxmox.vitistack.io/backup-record"
+	AnnotationBackupSignature = "proxmox.vitistack.io/backup-record-signature"
+)
+
+// A BackupRecord is what the record of a Backup has of what it is about.
+type BackupRecord struct {
+	VMID   int    `json:"vmid"`
+	UUID   string `json:"uuid"`
+	Volume string `json:"volume"`
+	Done   bool   `json:"done"`
+}
+
+// SignBackup returns the signature of the record of a Backup; empty if nothing is signed.
+func (r Records) SignBackup(mg resource.Managed, record string) string {
+	return r.sign(mg, AnnotationBackup+"\n"+record)
+}
+
+// Backup returns what the record of a Backup is about, if the provider has written it with this provider configuration.
+func (r Records) Backup(mg resource.Managed) (BackupRecord, bool) {
+	b := BackupRecord{}
+	if !IsBackup(mg) {
+		return b, false
+	}
+	record, kept := mg.GetAnnotations()[AnnotationBackup], mg.GetAnnotations()[AnnotationBackupSignature]
+	if kept == "" || !hmac.Equal([]byte(kept), []byte(r.SignBackup(mg, record))) || json.Unmarshal([]byte(record), &b) != nil {
+		return BackupRecord{}, false
+	}
+	return b, true
+}
+
+// IsBackup reports whether a resource is a Backup.
+func IsBackup(mg resource.Managed) bool {
+	_, is := mg.(backup)
+	return is
 }
 
 // signatureOf is where the status of a resource has its signature; nil if it has none.

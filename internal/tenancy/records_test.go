@@ -17,6 +17,7 @@ limitations under the License.
 package tenancy
 
 import (
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,5 +83,43 @@ func TestRecords(t *testing.T) {
 	}
 	if vmid, _ := mine.Of(&namespaced.Image{}); vmid != 0 {
 		t.Error("an Image has no VM")
+	}
+}
+
+func TestBackupRecords(t *testing.T) {
+	mine := Records{Key: []byte("a key that users do not know at all"), Config: "ClusterProviderConfig/shared"}
+	const record = `{"uuid":"u","vmid":200,"done":true,"volume":"nas:backup/a"}`
+	cases := map[string]struct {
+		reason string
+		change func(b *namespaced.Backup)
+		by     Records
+		want   BackupRecord
+	}{
+		"Signed": {reason: "What the provider has written holds.", by: mine, want: BackupRecord{VMID: 200, UUID: "u", Volume: "nas:backup/a", Done: true}},
+		"OtherVolume": {reason: "A signature is of the whole record.", by: mine, change: func(b *namespaced.Backup) {
+			b.Annotations[AnnotationBackup] = strings.Replace(record, "/a", "/b", 1)
+		}},
+		"Unsigned":      {reason: "What has none is the user's.", by: mine, change: func(b *namespaced.Backup) { delete(b.Annotations, AnnotationBackupSignature) }},
+		"OtherResource": {reason: "It is of one resource.", by: mine, change: func(b *namespaced.Backup) { b.UID = "2" }},
+		"OtherConfig":   {reason: "And of one configuration.", by: Records{Key: mine.Key, Config: "ProviderConfig/a/own"}},
+		"NoKey": {reason: "Without a key nothing holds.", change: func(b *namespaced.Backup) {
+			b.Annotations[AnnotationBackupSignature] = Records{}.SignBackup(b, record)
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := &namespaced.Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b", UID: "1"}}
+			b.Annotations = map[string]string{AnnotationBackup: record, AnnotationBackupSignature: mine.SignBackup(b, record)}
+			if tc.change != nil {
+				tc.change(b)
+			}
+			got, signed := tc.by.Backup(b)
+			if vmid, _ := tc.by.Of(b); got != tc.want || signed != (tc.want.VMID != 0) || vmid != tc.want.VMID {
+				t.Errorf("\n%s\nwant %+v, got %+v, %t, VM %d", tc.reason, tc.want, got, signed, vmid)
+			}
+		})
+	}
+	if _, signed := mine.Backup(&namespaced.Machine{}); signed {
+		t.Error("a Machine is no Backup")
 	}
 }

@@ -307,6 +307,14 @@ func (t *Tenant) Adopts(g proxmox.Guest) error {
 	return t.refuse("allow.adopt", "to adopt VM %d", g.VMID)
 }
 
+// AdoptsBackup is the refusal of a backup that the provider has not made for the resource which names it.
+func (t *Tenant) AdoptsBackup(volume string) error {
+	if t.nobody != "" {
+		return &RefusedError{What: t.nobody}
+	}
+	return t.refuse("allow.adopt", "backup %s, which was not made for this resource", volume)
+}
+
 func (t *Tenant) mayAdopt(g proxmox.Guest) bool {
 	return g.Pool != "" && slices.Contains(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Adopt }), g.Pool)
 }

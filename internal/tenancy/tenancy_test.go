@@ -406,8 +406,12 @@ func TestGuard(t *testing.T) {
 		vm      = "/nodes/{node}/qemu/{vmid}"
 		content = "/nodes/{node}/storage/{storage}/content/{volume}"
 		rules   = "/cluster/ha/rules"
+		dump    = "/nodes/{node}/vzdump"
 	)
 	type form = map[string]string
+	backup := func(vmid string) []string {
+		return []string{"pve1", "nfs", "nfs:backup/vzdump-qemu-" + vmid + "-2026_11_22-17_00_00.vma.zst"}
+	}
 	at := func(vmid string, more ...string) []string { return append([]string{"pve1", vmid}, more...) }
 	cases := map[string]struct {
 		reason, of   string
@@ -416,6 +420,8 @@ func TestGuard(t *testing.T) {
 		form         form
 		resources    []string
 		recorded     int
+		backup       string // The VMID of the backup that is the resource's.
+		deleted      bool
 		want         string
 	}{
 		"Start":           {of: "a", method: "POST", path: vm + "/status/start", args: at("205")},
@@ -558,8 +564,43 @@ func TestGuard(t *testing.T) {
 		},
 		"RuleOfAdmins": {of: "c", method: "DELETE", path: rules + "/{rule}", args: []string{"keep-apart"}, want: "kinds"},
 		"RuleOwn":      {of: "a", method: "DELETE", path: rules + "/{rule}", args: []string{"crossplane-" + uuid}},
-		"VZDump":       {of: "a", method: "POST", path: "/nodes/{node}/vzdump", args: []string{"pve1"}, form: form{"vmid": "205"}, want: "kinds"},
-		"Network":      {of: "a", method: "PUT", path: "/nodes/{node}/network", args: []string{"pve1"}, want: "kinds"},
+		"BackUp": {
+			of: "a", method: "POST", path: dump, args: []string{"pve1"},
+			form: form{"vmid": "205", "storage": "ceph", "remove": "0", "mode": "snapshot", "compress": "zstd", "notes-template": "x", "protected": "1"},
+		},
+		"BackUpTheirs": {of: "a", method: "POST", path: dump, args: []string{"pve1"}, form: form{"vmid": "305", "storage": "ceph", "remove": "0"}, want: "VMID 305"},
+		"BackUpElsewhere": {
+			of: "a", method: "POST", path: dump, args: []string{"pve1"}, form: form{"vmid": "205", "storage": "nfs", "remove": "0"},
+			want: "(storages): a backup on storage nfs",
+		},
+		"BackUpPrunes": {
+			reason: "Without remove=0 older backups go.", of: "a", method: "POST", path: dump, args: []string{"pve1"},
+			form: form{"vmid": "205", "storage": "ceph"}, want: "kinds",
+		},
+		"BackUpAll": {of: "a", method: "POST", path: dump, args: []string{"pve1"}, form: form{"all": "1", "storage": "ceph", "remove": "0"}, want: "kinds"},
+		"BackUpMany": {
+			of: "a", method: "POST", path: dump, args: []string{"pve1"}, form: form{"vmid": "205,305", "storage": "ceph", "remove": "0"}, want: "kinds",
+		},
+		"BackUpScript": {
+			of: "a", method: "POST", path: dump, args: []string{"pve1"}, form: form{"vmid": "205", "storage": "ceph", "remove": "0", "script": "/x"}, want: "kinds",
+		},
+		"ChangeBackup":  {of: "a", method: "PUT", path: content, args: backup("205"), form: form{"notes": "x", "protected": "1"}, backup: "205"},
+		"ChangeTheirs":  {of: "a", method: "PUT", path: content, args: backup("305"), form: form{"notes": "x"}, backup: "205", want: "kinds"},
+		"ChangeUnknown": {of: "a", method: "PUT", path: content, args: backup("205"), form: form{"notes": "x"}, want: "kinds"},
+		"ChangeMore":    {of: "a", method: "PUT", path: content, args: backup("205"), form: form{"size": "1"}, backup: "205", want: "kinds"},
+		"RemoveOwnBackup": {
+			reason: "It outlives its VM.", of: "a", method: "DELETE", path: content, args: backup("250"), backup: "250",
+		},
+		"RemoveTheirBackup":    {of: "a", method: "DELETE", path: content, args: backup("305"), backup: "205", want: "kinds"},
+		"NobodyRemovesBackup":  {of: "x", method: "DELETE", path: content, args: backup("305"), backup: "305", deleted: true},
+		"NobodyLiftsProtected": {of: "x", method: "PUT", path: content, args: backup("305"), form: form{"protected": "0"}, backup: "305", deleted: true},
+		"NobodyWritesNotes": {
+			of: "x", method: "PUT", path: content, args: backup("305"), form: form{"protected": "0", "notes": "x"}, backup: "305", deleted: true,
+			want: "belongs to no tenant",
+		},
+		"NobodyKeepsBackup":  {of: "x", method: "DELETE", path: content, args: backup("305"), backup: "305", want: "belongs to no tenant"},
+		"NobodyRemovesOther": {of: "x", method: "DELETE", path: content, args: backup("305"), backup: "205", deleted: true, want: "belongs to no tenant"},
+		"Network":            {of: "a", method: "PUT", path: "/nodes/{node}/network", args: []string{"pve1"}, want: "kinds"},
 		"Download": {
 			of: "a", method: "POST", path: "/nodes/{node}/storage/{storage}/download-url", args: []string{"pve1", "ceph"}, want: "kinds",
 		},
@@ -587,7 +628,10 @@ func TestGuard(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			g := Guard{Tenant: tenant(t, tc.of), Guest: inCluster, Recorded: tc.recorded, UUID: uuid, VMIDs: &v1alpha1.VMIDRange{Min: 1000, Max: 1999}}
+			g := Guard{Tenant: tenant(t, tc.of), Guest: inCluster, Recorded: tc.recorded, UUID: uuid, VMIDs: &v1alpha1.VMIDRange{Min: 1000, Max: 1999}, Deleted: tc.deleted}
+			if tc.backup != "" {
+				g.Backup = func() string { return backup(tc.backup)[2] }
+			}
 			err := g.Check(guarded.Write{Op: name, Method: tc.method, Path: tc.path, Args: tc.args, Form: tc.form, Resources: tc.resources})
 			if name == "Unreadable" {
 				if err == nil || err.Error() != tc.want {

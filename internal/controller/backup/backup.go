@@ -18,7 +18,7 @@ limitations under the License.
 // how, read:
 //
 //   - record.go: what is kept of what was done, in an annotation.
-//   - target.go: which VM a backup is of; storage.go: where the backup is.
+//   - target.go: which VM a backup is of; storage.go: where the backup is; tenant.go: whether both are its tenant's.
 //   - look.go: what is there, and decide.go: what follows from that, without asking anybody.
 //   - preflight.go: what keeps a backup from being made.
 //   - change.go: making and changing; removal.go: removing, and users.go: who needs the backup.
@@ -37,8 +37,11 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
 // A Backup of either scope.
@@ -89,6 +92,9 @@ type Kinds struct {
 
 	// Machine is an empty Machine of the scope.
 	Machine client.Object
+
+	// Quotas of tenants.
+	Quotas *quotas.Keeper
 }
 
 // pollUnready is how often a backup is looked at that is on its way.
@@ -96,6 +102,9 @@ const pollUnready = 10 * time.Second
 
 // Setup adds a controller of Backups of one scope to the manager.
 func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
+	if err := k.Quotas.Add(mgr, o.Connections, k.Identity, there); err != nil {
+		return err
+	}
 	return target.Setup(mgr, o, target.Config[Backup]{
 		Identity: k.Identity, Lists: k.Lists, Machine: k.Machine, Noun: "backup", Made: "made", PollUnready: pollUnready,
 		Means: func(m Backup, machine string) bool {
@@ -103,7 +112,9 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 			return kind.MeansMachine(machine, p.Machine, p.MachineRef, p.MachineSelector)
 		},
 		External: func(p target.Parts[Backup]) managed.TypedExternalConnector[Backup] {
-			return &connector{Parts: p, machines: k.Machines}
+			return &connector{
+				Parts: p, machines: k.Machines, quota: target.Quota{Keeper: k.Quotas, Kind: k.GroupVersionKind.GroupKind().String(), Name: quota.Backups},
+			}
 		},
 	})
 }
@@ -114,6 +125,8 @@ type connector struct {
 
 	// machines are lists of Machines in all scopes.
 	machines []resource.ManagedList
+
+	quota target.Quota
 }
 
 // Connect to the cluster of a Backup. One whose Machine has no VM yet, and one that is
@@ -137,7 +150,11 @@ func (c *connector) Connect(ctx context.Context, m Backup) (managed.TypedExterna
 	if err != nil {
 		return nil, err
 	}
+	if leaves, err := e.confine(ctx, m, to); leaves || err != nil {
+		return e, err
+	}
 	e.client, e.inventory = to.Client, to.Inventory
+	e.room = c.quota.Room(m, to)
 	return e, nil
 }
 
@@ -149,6 +166,14 @@ type external struct {
 
 	client    Client // Nil if nothing will be asked.
 	inventory Inventory
+	records   tenancy.Records
+
+	// tenant that confines the Backup, nil if none does. The record is trusted if the provider has signed it.
+	tenant  *tenancy.Tenant
+	trusted bool
+
+	// room is an error if the quota of the tenant has none; nil if nothing is asked.
+	room func(context.Context) error
 
 	// waits is the problem that there is no VM yet, or nil.
 	waits *kind.Problem

@@ -35,6 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/consistency"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // A view is what was found about a Backup, and what is to be done.
@@ -68,7 +69,10 @@ func (e *external) Observe(ctx context.Context, m Backup) (managed.ExternalObser
 		return managed.ExternalObservation{}, nil
 	}
 	o, err := e.observe(ctx, m)
-	if err != nil {
+	switch {
+	case tenancy.IsRefusal(err):
+		tenancy.Show(m, err)
+	case err != nil:
 		target.ShowError(m, err)
 	}
 	return o, err
@@ -88,6 +92,11 @@ func (e *external) observe(ctx context.Context, m Backup) (managed.ExternalObser
 	}
 	if v.action == start && v.problem == nil {
 		if v.problem, err = e.preflight(ctx, m); err != nil {
+			return managed.ExternalObservation{}, err
+		}
+	}
+	if v.action == start && v.problem == nil && kind.MayChange(m) {
+		if err := e.checkRoom(ctx); err != nil {
 			return managed.ExternalObservation{}, err
 		}
 	}
@@ -135,6 +144,9 @@ func (e *external) look(ctx context.Context, m Backup) error {
 	for range mostTurns {
 		s, err := e.stateOf(ctx, m)
 		if err != nil {
+			return err
+		}
+		if err := e.prove(ctx, m, s); err != nil {
 			return err
 		}
 		v.volume = s.volume
@@ -316,7 +328,7 @@ func (e *external) save(ctx context.Context, m Backup) error {
 	if e.view.record.Done {
 		name = e.view.record.Volume
 	}
-	if err := e.Save(ctx, m, AnnotationRecord, e.view.record.String(), name, e.view.cluster); err != nil {
+	if err := e.Save(ctx, m, e.signed(m, e.view.record.String()), name, e.view.cluster); err != nil {
 		return err
 	}
 	m.Observation().Annotations = annotations().Copy(m, m.Observation().Annotations)

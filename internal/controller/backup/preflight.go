@@ -42,7 +42,7 @@ func (e *external) preflight(ctx context.Context, m Backup) (*kind.Problem, erro
 	if p, err := e.online(ctx); p != nil || err != nil {
 		return p, err
 	}
-	if p, err := e.prove(ctx); p != nil || err != nil {
+	if p, err := e.proveVM(ctx); p != nil || err != nil {
 		return p, err
 	}
 	if m.Parameters().Storage == "" {
@@ -66,9 +66,9 @@ func (e *external) online(ctx context.Context) (*kind.Problem, error) {
 	return nil, err
 }
 
-// prove that the VM is the one that the backup is to be of, and that nothing else works on
+// proveVM finds that the VM is the one that the backup is to be of, and that nothing else works on
 // it. It is read now.
-func (e *external) prove(ctx context.Context) (*kind.Problem, error) {
+func (e *external) proveVM(ctx context.Context) (*kind.Problem, error) {
 	t := e.view.target
 	read, err := e.client.Config(ctx, e.view.guest.Ref())
 	if err != nil {

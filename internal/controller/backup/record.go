@@ -26,15 +26,16 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // AnnotationRecord has what was done for a Backup, as JSON: of which VM it is, and which
 // volume it is. It is written before each call to Proxmox VE that it is about.
-const AnnotationRecord = "proxmox.vitistack.io/backup-record"
+const AnnotationRecord = tenancy.AnnotationBackup
 
 // annotations are those that the status keeps a copy of.
 func annotations() kind.Persisted {
-	return kind.Persisted{Record: AnnotationRecord, Others: []string{kind.AnnotationCluster}}
+	return kind.Persisted{Record: AnnotationRecord, Others: []string{kind.AnnotationCluster, tenancy.AnnotationBackupSignature}}
 }
 
 // A record is what was done for a Backup. It is kept as an annotation, of which the status

@@ -31,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // retains reports whether the backup stays when its resource is deleted.
@@ -53,7 +54,11 @@ func (e *external) observeDeleted(ctx context.Context, m Backup) (managed.Extern
 	if !kind.MayChange(m) {
 		return none, nil
 	}
-	if err := e.look(ctx, m); err != nil {
+	switch err := e.look(ctx, m); {
+	case tenancy.IsRefusal(err):
+		e.leave(m, err)
+		return none, nil
+	case err != nil:
 		return there, err
 	}
 	if running, err := e.removing(ctx, m); running || err != nil {

@@ -25,6 +25,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // users are the Machines, of all scopes, whose VMs are being put back to the backup or made from it. PVE removes the disks of a VM
@@ -35,12 +36,20 @@ func (e *external) users(ctx context.Context, m Backup) ([]string, error) {
 		switch {
 		case !e.view.sameCluster(x):
 		case putsBack(x, volume) || asksFor(x, m, volume):
-			return target.UseBy(x, "restoreInPlace")
+			return e.useBy(m, x, "restoreInPlace")
 		case isMadeFrom(x, volume):
-			return target.UseBy(x, "restore")
+			return e.useBy(m, x, "restore")
 		}
 		return nil
 	})
+}
+
+// useBy says what of a Machine uses the backup. What the Machines of other namespaces are called is not for a tenant to know.
+func (e *external) useBy(m Backup, x target.Machine, what string) []string {
+	if e.tenant != nil && tenancy.NamespaceOf(m) != tenancy.NamespaceOf(x) {
+		return []string{what + " of a Machine of others"}
+	}
+	return target.UseBy(x, what)
 }
 
 // isMadeFrom reports whether a Machine that has no VM yet is made from a backup: the call was noted, or its spec names the volume. One

@@ -347,7 +347,7 @@ func (e *external) save(ctx context.Context, m Snapshot) error {
 	if e.view.record.Done {
 		name = e.view.name
 	}
-	if err := e.Save(ctx, m, kind.AnnotationSnapshot, e.view.record.String(), name, e.view.cluster); err != nil {
+	if err := e.Save(ctx, m, map[string]string{kind.AnnotationSnapshot: e.view.record.String()}, name, e.view.cluster); err != nil {
 		return err
 	}
 	m.Observation().Annotations = kind.SnapshotAnnotations().Copy(m, m.Observation().Annotations)

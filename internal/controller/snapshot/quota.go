@@ -21,10 +21,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
-	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/connect"
-	"github.com/vitistack/provider-proxmox/internal/controller/kind"
-	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
@@ -36,27 +33,11 @@ func there(mg resource.Managed) (quota.Amounts, int) {
 	return nil, 0
 }
 
-// room is an error if the quota of its tenant has no room for a Snapshot.
-func (c *connector) room(ctx context.Context, m Snapshot, to *connect.Connection) error {
-	if err := c.quotas.Reason(m); err != nil {
-		return err
-	}
-	_, err := c.quotas.Admit(ctx, quotas.Application{
-		Resource: m, Kind: c.kind, Config: to.Name, Tenants: to.Config.Tenants, Tenant: to.Tenant, Inventory: to.Inventory,
-		Wants: quota.Amounts{quota.Snapshots: 1}, Whole: true,
-	})
-	return err
-}
-
 // checkRoom finds whether the quota keeps a snapshot from being taken now.
 func (e *external) checkRoom(ctx context.Context) error {
-	if e.room == nil {
-		return nil
+	p, err := target.NoRoom(ctx, e.room)
+	if p != nil {
+		e.view.decision = because(wait, *p)
 	}
-	err := e.room(ctx)
-	if !quota.IsExceeded(err) {
-		return err
-	}
-	e.view.decision = because(wait, kind.Problem{Reason: v1alpha1.ReasonQuotaExceeded, Message: err.Error()})
-	return nil
+	return err
 }

@@ -42,6 +42,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
 // A Snapshot of either scope.
@@ -117,7 +118,10 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 			return kind.MeansMachine(machine, p.Machine, p.MachineRef, p.MachineSelector)
 		},
 		External: func(p target.Parts[Snapshot]) managed.TypedExternalConnector[Snapshot] {
-			return &connector{Parts: p, machines: k.Machines, quotas: k.Quotas, kind: k.GroupVersionKind.GroupKind().String()}
+			return &connector{
+				Parts: p, machines: k.Machines,
+				quota: target.Quota{Keeper: k.Quotas, Kind: k.GroupVersionKind.GroupKind().String(), Name: quota.Snapshots},
+			}
 		},
 	})
 }
@@ -129,8 +133,7 @@ type connector struct {
 	// machines are lists of Machines in all scopes.
 	machines []resource.ManagedList
 
-	quotas *quotas.Keeper
-	kind   string // With its group.
+	quota target.Quota
 }
 
 // Connect to the cluster of a Snapshot. One whose Machine has no VM yet, and one that is
@@ -158,7 +161,7 @@ func (c *connector) Connect(ctx context.Context, m Snapshot) (managed.TypedExter
 		return e, err
 	}
 	e.client, e.inventory, e.records = to.Client, to.Inventory, to.Records
-	e.room = func(ctx context.Context) error { return c.room(ctx, m, to) }
+	e.room = c.quota.Room(m, to)
 	return e, nil
 }
 

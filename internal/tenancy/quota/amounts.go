@@ -30,6 +30,7 @@ const (
 	Cores     = "cores"
 	Memory    = "memory"
 	Snapshots = "snapshots"
+	Backups   = "backups"
 
 	disks     = "disks/"
 	addresses = "publicAddresses/"
@@ -56,7 +57,7 @@ func Limits(q *v1alpha1.TenantQuota) Amounts {
 		return nil
 	}
 	all := Amounts{}
-	for name, n := range map[string]*int32{VMs: q.VMs, Cores: q.Cores, Snapshots: q.Snapshots} {
+	for name, n := range map[string]*int32{VMs: q.VMs, Cores: q.Cores, Snapshots: q.Snapshots, Backups: q.Backups} {
 		if n != nil {
 			all[name] = int64(*n)
 		}

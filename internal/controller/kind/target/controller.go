@@ -148,9 +148,8 @@ func (p Parts[T]) Watch(ctx context.Context, in Watching, m T, vmid int) {
 	in.Watch(ctx, string(m.GetUID()), vmid, inventory.OnChange(func() { go p.Wake(c) }))
 }
 
-// Save keeps a record as an annotation, with the external name, unless that is empty, and the cluster, if it is known.
-func (p Parts[T]) Save(ctx context.Context, m T, annotation, record, externalName, cluster string) error {
-	a := map[string]string{annotation: record}
+// Save keeps a record, which is in the annotations, with the external name, unless that is empty, and the cluster, if it is known.
+func (p Parts[T]) Save(ctx context.Context, m T, a map[string]string, externalName, cluster string) error {
 	if externalName != "" {
 		a[meta.AnnotationKeyExternalName] = externalName
 	}

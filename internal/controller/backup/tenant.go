@@ -1,0 +1,119 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package backup
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
+)
+
+// confine a Backup to what its tenant has. Its annotations are for users to write: without a signature that holds, no task of the record is
+// looked at, and no volume but one that says itself that it was made for this resource. A deleted Backup of others leaves nothing
+// to remove.
+func (e *external) confine(ctx context.Context, m Backup, to *connect.Connection) (leaves bool, err error) {
+	e.records, e.tenant = to.Records, to.Tenant
+	if _, e.trusted = to.Records.Backup(m); to.Tenant == nil || e.trusted && e.view.record.Done {
+		return false, nil // A backup outlives its VM.
+	}
+	r := e.view.record
+	if !e.trusted {
+		r.Task, r.Tried, r.Removal = "", "", ""
+	}
+	if id := e.volumeID(m); !e.trusted && id != "" && (!r.made() || !to.Tenant.Stores(storageOf(id))) {
+		return e.refuse(m, id)
+	}
+	leaves, err = target.CheckTenant(ctx, to, m, e.view.target)
+	if leaves {
+		e.leave(m, to.Tenant.AdoptsBackup(cmp.Or(e.volumeID(m), fmt.Sprintf("of VM %d", e.view.target.VMID))))
+	}
+	return leaves, err
+}
+
+// refuse a volume that is not proven to be the Backup's.
+func (e *external) refuse(m Backup, volume string) (leaves bool, err error) {
+	err = e.tenant.AdoptsBackup(volume)
+	if meta.WasDeleted(m) {
+		e.leave(m, err)
+		return true, nil
+	}
+	tenancy.Show(m, err)
+	return false, err
+}
+
+// leave tells that nothing is removed with a Backup, since what it names is not proven to be its own.
+func (e *external) leave(m Backup, why error) {
+	e.view.record.Done = false // What is retained would be its own.
+	e.Event(m, event.Warning(target.EventLeftBehind, errors.Wrap(why, "nothing is removed from Proxmox VE")))
+}
+
+// prove that the volume which was found is the Backup's, if its record is not trusted: the volume says so itself. Which ones there are
+// otherwise is not told. It is recorded, and so signed.
+func (e *external) prove(ctx context.Context, m Backup, s state) error {
+	id := e.volumeID(m)
+	if e.tenant == nil || id == "" || e.trusted && id == e.view.record.Volume {
+		return nil
+	}
+	if s.volume != nil {
+		notes, err := e.client.VolumeNotes(ctx, e.view.node, s.volume.ID)
+		if err != nil {
+			return err
+		}
+		if marked(notes, m) {
+			e.trusted = true
+			return e.save(ctx, m)
+		}
+	}
+	return e.tenant.AdoptsBackup(id)
+}
+
+// signed is a record with its signature. Where nothing is checked, as while refusals are only shown, what somebody has made up would be
+// signed too.
+func (e *external) signed(m Backup, record string) map[string]string {
+	a := map[string]string{AnnotationRecord: record}
+	if signature := e.records.SignBackup(m, record); signature != "" && (e.tenant != nil || e.trusted) {
+		a[tenancy.AnnotationBackupSignature] = signature
+	}
+	return a
+}
+
+// there is what a Backup is seen to have of a quota.
+func there(mg resource.Managed) (quota.Amounts, int) {
+	if m, ok := mg.(Backup); ok && m.Observation().Time != nil {
+		return quota.Amounts{quota.Backups: 1}, 0
+	}
+	return nil, 0
+}
+
+// checkRoom finds whether the quota keeps a backup from being made now.
+func (e *external) checkRoom(ctx context.Context) error {
+	p, err := target.NoRoom(ctx, e.room)
+	if p != nil {
+		e.view.decision = because(wait, *p)
+	}
+	return err
+}

@@ -1,0 +1,63 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package target
+
+import (
+	"context"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
+)
+
+// A Quota limits the number of resources of a kind.
+type Quota struct {
+	*quotas.Keeper
+
+	// Kind of the resources with its group, and Name of what they count as.
+	Kind, Name string
+}
+
+// Room is what finds whether the quota of its tenant has room for a resource: an error if not, or if that cannot be told.
+func (q Quota) Room(m resource.Managed, to *connect.Connection) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := q.Reason(m); err != nil {
+			return err
+		}
+		_, err := q.Admit(ctx, quotas.Application{
+			Resource: m, Kind: q.Kind, Config: to.Name, Tenants: to.Config.Tenants, Tenant: to.Tenant, Inventory: to.Inventory,
+			Wants: quota.Amounts{q.Name: 1}, Whole: true,
+		})
+		return err
+	}
+}
+
+// NoRoom returns the problem that a quota has no room, if there is none; what finds that may be nil.
+func NoRoom(ctx context.Context, room func(context.Context) error) (*kind.Problem, error) {
+	if room == nil {
+		return nil, nil
+	}
+	err := room(ctx)
+	if !quota.IsExceeded(err) {
+		return nil, err
+	}
+	return &kind.Problem{Reason: v1alpha1.ReasonQuotaExceeded, Message: err.Error()}, nil
+}

@@ -1,0 +1,177 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/backup"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+)
+
+// victimBackup is a backup of the VM of team-b, which it has described in its notes.
+const victimBackup = "vault:backup/vzdump-qemu-30001-2026_11_22-17_00_00.vma.zst"
+
+// backupOf a Machine of a team, removed with its resource.
+func (w *tenantWorld) backupOf(team, name, machine string) backup.Backup {
+	var b backup.Backup = &cluster.Backup{}
+	if w.namespaced {
+		b = &namespaced.Backup{}
+	}
+	w.give(b, team, w.name+"-backup-"+name)
+	*b.Parameters() = v1alpha1.BackupParameters{Machine: &machine, Storage: "vault", RemovalPolicy: new(v1alpha1.BackupDelete)}
+	return b
+}
+
+// give a resource its name, its provider configuration and the team whose it is.
+func (w *tenantWorld) give(mg resource.Managed, team, name string) {
+	w.Helper()
+	mg.SetName(name)
+	mg.SetLabels(w.meta().Labels)
+	switch r := mg.(type) {
+	case interface {
+		SetProviderConfigReference(r *xpv2.ProviderConfigReference)
+	}:
+		mg.SetNamespace(w.space(team))
+		r.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: w.config})
+	case interface {
+		SetProviderConfigReference(r *xpv2.Reference)
+	}:
+		mg.GetLabels()["crossplane.io/claim-namespace"] = w.space(team)
+		r.SetProviderConfigReference(&xpv2.Reference{Name: w.config})
+	default:
+		w.Fatalf("a %T names no provider configuration", mg)
+	}
+}
+
+// backedUp are the backups on the storage of backups, by their IDs.
+func (w *tenantWorld) backedUp() []string {
+	var all []string
+	w.pve.Edit(func(s *simulator.State) {
+		for key := range s.Volumes {
+			if key.Storage == "vault" {
+				all = append(all, key.Storage+":"+key.Name)
+			}
+		}
+	})
+	slices.Sort(all)
+	return all
+}
+
+// recorded writes the record of a Backup as the provider would, with a finalizer so that its deletion is looked at.
+func recorded(b backup.Backup, format string, words ...any) {
+	meta.AddAnnotations(b, map[string]string{tenancy.AnnotationBackup: fmt.Sprintf(format, words...)})
+	meta.AddFinalizer(b, managed.FinalizerName)
+}
+
+// backupAttempts has team-a try to have a backup of team-b, or one made where and as it may not, and delete it.
+func (w *tenantWorld) backupAttempts() {
+	w.Helper()
+	w.pve.Edit(func(s *simulator.State) {
+		s.Volumes[state.VolumeKey{Storage: "vault", Name: strings.TrimPrefix(victimBackup, "vault:")}] = &state.Volume{
+			VMID: victim, Format: "vma.zst", Content: "backup", Size: 1 << 30, Notes: "hidden-notes", Created: time.Unix(1_700_000_000, 0),
+			Backup: &state.Backup{Config: map[string]string{}},
+		}
+	})
+	own := fmt.Sprintf(`"uuid":%q,"vmid":%d,"node":"pve1"`, w.m.Observation().UUID, w.vmid())
+	const seen = `"done":true,"volume":"` + victimBackup + `","time":1700000000`
+	attempts := map[string]struct {
+		change func(b backup.Backup)
+		says   string
+	}{
+		"elsewhere": {change: func(b backup.Backup) { b.Parameters().Storage = "nfs" }, says: "(storages): a backup on storage nfs"},
+		"fast":      {change: func(b backup.Backup) { b.Parameters().BandwidthLimit = new(int64(0)) }, says: "(kinds): bandwidthLimit"},
+		"adopted":   {change: func(b backup.Backup) { meta.SetExternalName(b, victimBackup) }, says: "(allow.adopt): backup " + victimBackup},
+		"observed": {change: func(b backup.Backup) {
+			meta.SetExternalName(b, victimBackup)
+			b.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve})
+		}, says: "(allow.adopt): backup " + victimBackup},
+		"recorded": {change: func(b backup.Backup) { recorded(b, `{%s,%s}`, own, seen) }, says: "(allow.adopt): backup " + victimBackup},
+		"removed": {change: func(b backup.Backup) {
+			recorded(b, `{%s,%s,"guarded":true,"removal":"UPID:pve1:00000001:00000001:65000000:imgdel::crossplane@pve:"}`, own, seen)
+		}, says: "(allow.adopt): backup " + victimBackup},
+		"begun": {change: func(b backup.Backup) {
+			recorded(b, `{"uuid":%q,"vmid":%d,"node":"pve1","begun":1700000000}`, victimUUID, victim)
+		}, says: "VM 30001, which is not the tenant's"},
+		"foreign": {change: func(b backup.Backup) {
+			recorded(b, `{"uuid":%q,"vmid":%d,"node":"pve1",%s}`, victimUUID, victim, seen)
+		}, says: "VM 30001, which is not the tenant's"},
+	}
+	n, before, made := len(w.writes()), w.backedUp(), map[string]backup.Backup{}
+	for _, name := range slices.Sorted(maps.Keys(attempts)) {
+		b := w.backupOf("a", name, w.m.GetName())
+		attempts[name].change(b)
+		w.make(b)
+		made[name] = b
+	}
+	for name, b := range made {
+		w.refused(b, attempts[name].says)
+		if text, err := yaml.Marshal(b); err != nil || strings.Contains(string(text), "hidden-notes") {
+			w.Errorf("%s tells of the backup of others: %v\n%s", name, err, text)
+		}
+		w.remove(b)
+	}
+	if got := w.writes(); len(got) != n {
+		w.Errorf("want no write, got %v", got[n:])
+	}
+	if got := w.backedUp(); !slices.Equal(got, before) {
+		w.Errorf("want the backups %v, got %v", before, got)
+	}
+}
+
+// ownBackup has team-a make a backup of its own, say that it is that of team-b, and remove it.
+func (w *tenantWorld) ownBackup() {
+	w.Helper()
+	others := w.backedUp()
+	b := w.backupOf("a", "own", w.m.GetName())
+	w.make(b)
+	made := func() bool {
+		return b.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue && b.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionTrue
+	}
+	w.becomes(b, "is made", made)
+	volume := b.Observation().Volume
+	if got := w.backedUp(); len(got) != len(others)+1 || !slices.Contains(got, volume) {
+		w.Errorf("want one more backup than %v, %s, got %v", others, volume, got)
+	}
+	text := b.GetAnnotations()[tenancy.AnnotationBackup]
+	w.edit(b, func() {
+		meta.AddAnnotations(b, map[string]string{tenancy.AnnotationBackup: strings.ReplaceAll(text, volume, victimBackup)})
+	})
+	w.refused(b, "(allow.adopt): backup "+victimBackup)
+	w.edit(b, func() { meta.AddAnnotations(b, map[string]string{tenancy.AnnotationBackup: text}) })
+	w.becomes(b, "is its own again", made)
+	w.edit(b, func() { delete(b.GetAnnotations(), tenancy.AnnotationBackupSignature) })
+	w.becomes(b, "is its own by what it says, and signed anew", func() bool { return made() && b.GetAnnotations()[tenancy.AnnotationBackupSignature] != "" })
+	w.remove(b)
+	w.eventually("the backup is removed, and no other", func() bool { return slices.Equal(w.backedUp(), others) })
+}
