@@ -23,9 +23,12 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/imageref"
 )
 
 // An attempt of team-a to have what is not for it, and what it is told.
@@ -42,6 +45,28 @@ type attempt struct {
 
 	// edited is true for what only a Machine with a VM can try.
 	edited bool
+}
+
+// forgedImage is an Image whose status a team has written itself.
+const forgedImage = "redteam-forged"
+
+// forgeImage has team-a write the status of an Image, so that it has a file and a template that are not for it.
+func (w *tenantWorld) forgeImage() {
+	w.Helper()
+	var image imageref.Image = &cluster.Image{}
+	if w.namespaced {
+		image = &namespaced.Image{}
+	}
+	w.give(image, "a", forgedImage)
+	image.Parameters().Source.URL, image.Parameters().Storages = new("http://127.0.0.1:1/x.qcow2"), []string{"local"}
+	w.make(image)
+	w.forge(image, func() {
+		*image.Observation() = v1alpha1.ImageObservation{
+			Revision:  1,
+			Replicas:  []v1alpha1.ImageReplica{{Node: "pve1", Storage: "nfs", Shared: true, Volume: "nfs:import/secret.qcow2", Ready: true}},
+			Templates: []v1alpha1.ImageTemplateObservation{{Node: "pve1", Storage: "ceph", Shared: true, VMID: new(int32(victimTemplate)), Ready: true}},
+		}
+	})
 }
 
 func disk(change func(*v1alpha1.MachineDisk)) func(*v1alpha1.MachineParameters) {
@@ -237,8 +262,14 @@ func newAttempts() map[string]attempt {
 			spec: func(p *p) { p.Clone = &v1alpha1.MachineClone{Full: new(true), Storage: new("local-lvm")} },
 			says: "(storages): clone.storage",
 		},
-		"templateref": {spec: none(func(p *p) { p.TemplateRef = &v1alpha1.Reference{Name: "x"} }), says: "(kinds): an Image"},
-		"iso":         {spec: none(func(p *p) { p.ISO = new("nfs:iso/windows-11.iso") }), says: "(images): iso"},
+		"templateref": {
+			spec: none(func(p *p) { p.TemplateRef = &v1alpha1.Reference{Name: forgedImage} }), says: "no template of image 'redteam-forged' found", late: true,
+		},
+		"imageref": {spec: none(func(p *p) {
+			disk(func(*v1alpha1.MachineDisk) {})(p)
+			p.Image = &v1alpha1.MachineImage{Ref: &v1alpha1.Reference{Name: forgedImage}}
+		}), says: "(images): image.ref is nfs:import/secret.qcow2", late: true},
+		"iso": {spec: none(func(p *p) { p.ISO = new("nfs:iso/windows-11.iso") }), says: "(images): iso"},
 		"imagevolume": {spec: none(func(p *p) {
 			disk(func(*v1alpha1.MachineDisk) {})(p)
 			p.Image = &v1alpha1.MachineImage{Volume: "nfs:import/x.qcow2"}
@@ -246,7 +277,7 @@ func newAttempts() map[string]attempt {
 		"imageurl": {spec: none(func(p *p) {
 			disk(func(*v1alpha1.MachineDisk) {})(p)
 			p.Image = &v1alpha1.MachineImage{URL: new("http://169.254.169.254/x.qcow2")}
-		}), says: "(kinds): an Image"},
+		}), says: "(kinds): an Image, which image.url makes"},
 		"restore": {spec: none(func(p *p) { p.Restore = &v1alpha1.MachineRestore{Volume: &volume} }), says: "(kinds): to restore a backup"},
 		"restorelatest": {spec: none(func(p *p) {
 			p.Restore = &v1alpha1.MachineRestore{LatestOf: &v1alpha1.MachineRestoreLatest{Storage: "nfs", VMID: new(int32(victim))}}

@@ -242,6 +242,7 @@ func TestTenantsAttempts(t *testing.T) {
 	eachScope(t, func(t *testing.T, scope string) {
 		t.Helper()
 		w := newTenantWorld(t, scope, "redteam")
+		w.forgeImage()
 		all := newAttempts()
 		maps.Copy(all, editAttempts())
 		made := map[string]machine.Machine{}

@@ -76,6 +76,12 @@ type NotReadyError struct{ Message string }
 // Error returns the message.
 func (e *NotReadyError) Error() string { return e.Message }
 
+// Brief is the wait without the details of what keeps the Image: "image 'x' is not ready: StorageNotFound".
+func (e *NotReadyError) Brief() error {
+	parts := strings.SplitN(e.Message, ": ", 3)
+	return &NotReadyError{Message: strings.Join(parts[:min(len(parts), 2)], ": ")}
+}
+
 func notReady(format string, args ...any) error {
 	return &NotReadyError{Message: fmt.Sprintf(format, args...)}
 }

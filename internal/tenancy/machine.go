@@ -76,15 +76,11 @@ func (t *Tenant) source(p *v1alpha1.MachineParameters) []error {
 	if p.Restore != nil || p.RestoreInPlace != nil {
 		all = append(all, t.refuse("kinds", "to restore a backup"))
 	}
-	if p.TemplateRef != nil || p.TemplateSelector != nil {
-		all = append(all, t.refuse("kinds", "an Image"))
+	if p.Image != nil && p.Image.URL != nil {
+		all = append(all, t.refuse("kinds", "an Image, which image.url makes"))
 	}
-	if p.Image != nil {
-		if p.Image.Ref != nil || p.Image.URL != nil {
-			all = append(all, t.refuse("kinds", "an Image"))
-		} else {
-			all = append(all, t.image(p.Image.Volume, "image.volume"))
-		}
+	if p.Image != nil && p.Image.URL == nil && p.Image.Ref == nil { // Which file or template an Image has is checked when that is known.
+		all = append(all, t.image(p.Image.Volume, "image.volume"))
 	}
 	if p.Clone != nil && p.Clone.Storage != nil {
 		all = append(all, t.storage(*p.Clone.Storage, "clone.storage"))

@@ -195,9 +195,9 @@ func unset(field, expression string) string { return fmt.Sprintf("!has(%s) || %s
 
 func (t *Tenant) placeRules() []admissionv1.Validation {
 	all := []admissionv1.Validation{
-		t.validation("kinds", "to restore a backup, nor to use Images and Volumes",
-			"!has(variables.vm.restore) && !has(variables.vm.restoreInPlace) && !has(variables.vm.templateRef) && !has(variables.vm.templateSelector) && "+
-				"("+unset("variables.vm.image", "has(variables.vm.image.volume)")+") && "+
+		t.validation("kinds", "to restore a backup, nor to use Volumes and images by URL",
+			"!has(variables.vm.restore) && !has(variables.vm.restoreInPlace) && "+
+				"("+unset("variables.vm.image", "!has(variables.vm.image.url)")+") && "+
 				"("+unset("variables.vm.disks", "variables.vm.disks.all(d, !has(d.volumeRef))")+")"),
 	}
 	if r := t.VMIDRange; r != nil {

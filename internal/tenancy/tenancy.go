@@ -214,6 +214,14 @@ func (t *Tenant) Stores(storage string) bool { return t == nil || slices.Contain
 // images have the UUIDs of their VMs.
 func (t *Tenant) HidesImage(volume string) bool { return t != nil && t.image(volume, "") != nil }
 
+// Imports refuses the file of an Image that disks may not be filled from.
+func (t *Tenant) Imports(volume string) error {
+	if t == nil {
+		return nil
+	}
+	return t.image(volume, "image.ref")
+}
+
 // HidesBridge reports whether a bridge is not for the tenant.
 func (t *Tenant) HidesBridge(name string) bool { return t != nil && t.bridge("", name) != nil }
 

@@ -277,6 +277,19 @@ func TestSpec(t *testing.T) {
 		"Network":      {reason: "A bridge that is listed may be named by its NodeNetworks.", spec: by("vmbr2", 20)},
 		"NetworkOther": {reason: "Not another.", spec: by("vmbr0", 0), want: "(bridges): networks[lan].networkRef vmbr0"},
 		"NetworkVLAN":  {reason: "Nor in any VLAN.", spec: by("vmbr2", 21), want: "(bridges): networks[lan] in VLAN 21 of bridge vmbr2"},
+		"Image": {
+			reason: "What an Image has is not known yet.",
+			spec:   &v1alpha1.MachineParameters{Image: &v1alpha1.MachineImage{Ref: &v1alpha1.Reference{Name: "x"}}},
+		},
+		"Template": {reason: "Nor what its template is.", spec: &v1alpha1.MachineParameters{TemplateRef: &v1alpha1.Reference{Name: "x"}}},
+		"ImageURL": {
+			reason: "No node fetches what a URL leads to.", spec: &v1alpha1.MachineParameters{Image: &v1alpha1.MachineImage{URL: new("https://example.org/x.qcow2")}},
+			want: "(kinds): an Image, which image.url makes",
+		},
+		"ImageVolume": {
+			reason: "A file is told by itself.", spec: &v1alpha1.MachineParameters{Image: &v1alpha1.MachineImage{Volume: "local:import/x.qcow2"}},
+			want: "(images): image.volume is local:import/x.qcow2",
+		},
 		"NetworkSome": {reason: "What a selector comes to is not known yet.", spec: &v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{
 			{Name: "lan", NetworkRef: &v1alpha1.MachineNetworkReference{Selector: &v1alpha1.NodeNetworkSelector{MatchLabels: map[string]string{"a": "b"}}}},
 		}}},
@@ -628,7 +641,8 @@ func TestGuard(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			g := Guard{Tenant: tenant(t, tc.of), Guest: inCluster, Recorded: tc.recorded, UUID: uuid, VMIDs: &v1alpha1.VMIDRange{Min: 1000, Max: 1999}, Deleted: tc.deleted}
+			g := Guard{Tenant: tenant(t, tc.of), Guest: inCluster, Recorded: tc.recorded, UUID: uuid, Deleted: tc.deleted}
+			g.VMIDs = &v1alpha1.VMIDRange{Min: 1000, Max: 1999}
 			if tc.backup != "" {
 				g.Backup = func() string { return backup(tc.backup)[2] }
 			}

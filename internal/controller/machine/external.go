@@ -123,7 +123,7 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 	}
 	if meta.GetExternalName(m) == "" {
 		if wait := e.waitForSource(ctx, m); wait != nil {
-			return observeSourceWait(m, wait)
+			return observeSourceWait(m, e.tenant.Brief(wait))
 		}
 	}
 	var err error

@@ -18,6 +18,7 @@ package machine
 
 import (
 	"context"
+	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -77,7 +78,7 @@ func (e creator) chooseImage(ctx context.Context, m Machine) (*imageref.Choice, 
 	}
 	c, image, err := e.images.Choose(ctx, m, ref, pinned)
 	if err != nil {
-		return nil, err
+		return nil, e.tenant.Brief(err)
 	}
 	if !e.sharesCluster(ctx)(image) {
 		return nil, conditions.Reject(conditions.Creating, "image '%s' is in another cluster: its provider config is not that of this Machine", ref.Name)
@@ -91,13 +92,16 @@ func (e creator) importFrom(ctx context.Context, c *creation, image *imageref.Ch
 	if image == nil || image.Pin.Template {
 		return nil
 	}
+	if err := e.tenant.Imports(image); err != nil {
+		return err
+	}
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return err
 	}
 	nodes, has := images.Storages(storages)
 	c.imageOn = func(node string) (imageref.Replica, bool) { return image.On(node, has) }
-	c.imageNodes = image.Nodes(nodes, has)
+	c.imageNodes = slices.DeleteFunc(image.Nodes(nodes, has), func(node string) bool { return e.tenant.Node(node) != nil })
 	c.MachineParameters = qemu.WithImage(c.MachineParameters, image.Replicas[0].Volume)
 	return nil
 }

@@ -24,11 +24,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -130,6 +132,28 @@ func (c Checks) Creation(d qemu.Desired, source qemu.Config, node string) error 
 		return err
 	}
 	return c.Inherits(change.After(source), append(d.Storages(source), clonedStorages(d, source)...))
+}
+
+// Imports leaves of an Image the files that are for the tenant. It is an error if there are none.
+func (c Checks) Imports(image *imageref.Choice) error {
+	if c.Tenant == nil {
+		return nil
+	}
+	refused := c.Tenant.Imports(image.Replicas[0].Volume)
+	image.Replicas = slices.DeleteFunc(image.Replicas, func(r imageref.Replica) bool { return c.HidesImage(r.Volume) })
+	if len(image.Replicas) > 0 {
+		return nil
+	}
+	return refused
+}
+
+// Brief is why a Machine waits for an Image, without what that says of storages and nodes, which may not be its tenant's.
+func (c Checks) Brief(err error) error {
+	var waits *imageref.NotReadyError
+	if c.Tenant == nil || !errors.As(err, &waits) {
+		return err
+	}
+	return waits.Brief()
 }
 
 // clonedStorages are those that the disks of the source are on, where their clones are made unless the
