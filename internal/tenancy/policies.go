@@ -49,7 +49,7 @@ func Policies(config string, tenants []v1alpha1.ProviderTenant) ([]admissionv1.V
 		if ptr.Deref(t.Unrestricted, false) {
 			continue
 		}
-		of := &Tenant{ProviderTenant: t, others: slices.Delete(slices.Clone(tenants), i, i+1)}
+		of := admission{among(tenants, i, Subject{})}
 		for _, p := range []admissionv1.ValidatingAdmissionPolicy{of.machinePolicy(config), of.kindPolicy(config)} {
 			policies = append(policies, p)
 			bindings = append(bindings, of.bindings(p.Name)...)
@@ -67,6 +67,9 @@ func Policies(config string, tenants []v1alpha1.ProviderTenant) ([]admissionv1.V
 	p := statusPolicy()
 	return append(policies, p), append(bindings, binding(p.Name, p.Name, nil))
 }
+
+// An admission has the rules of a tenant as the API server reads them.
+type admission struct{ *Tenant }
 
 // labelOf is the value of a label for a name.
 func labelOf(name string) string {
@@ -124,7 +127,7 @@ func binding(name, policy string, s *metav1.LabelSelector) admissionv1.Validatin
 }
 
 // bindings of a policy to the namespaces of the tenant.
-func (t *Tenant) bindings(policy string) []admissionv1.ValidatingAdmissionPolicyBinding {
+func (t admission) bindings(policy string) []admissionv1.ValidatingAdmissionPolicyBinding {
 	var all []admissionv1.ValidatingAdmissionPolicyBinding
 	if len(t.Namespaces) > 0 {
 		all = append(all, binding(policy+"-names", policy, &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
@@ -138,7 +141,7 @@ func (t *Tenant) bindings(policy string) []admissionv1.ValidatingAdmissionPolicy
 }
 
 // policy of the tenant for some kinds.
-func (t *Tenant) policy(config, suffix string, resources []string, validations []admissionv1.Validation) admissionv1.ValidatingAdmissionPolicy {
+func (t admission) policy(config, suffix string, resources []string, validations []admissionv1.Validation) admissionv1.ValidatingAdmissionPolicy {
 	// What names no configuration uses the one called default.
 	uses := fmt.Sprintf("(has(object.spec.providerConfigRef) ? object.spec.providerConfigRef.kind == 'ClusterProviderConfig' && "+
 		"object.spec.providerConfigRef.name == %s : %t)", quote(config), config == "default")
@@ -161,7 +164,7 @@ func externalName(object string) string {
 }
 
 // kindPolicy refuses the kinds that tenants may not have, Snapshots of VMs that no Machine manages, and Backups elsewhere.
-func (t *Tenant) kindPolicy(config string) admissionv1.ValidatingAdmissionPolicy {
+func (t admission) kindPolicy(config string) admissionv1.ValidatingAdmissionPolicy {
 	others := []string{
 		"backupjobs", "images", "nodenetworks", "pools", "proxmoxclusters", "proxmoxnodes", "storages", "volumes",
 	}
@@ -179,21 +182,21 @@ func (t *Tenant) kindPolicy(config string) admissionv1.ValidatingAdmissionPolicy
 }
 
 // machinePolicy refuses what the spec of a Machine tells by itself.
-func (t *Tenant) machinePolicy(config string) admissionv1.ValidatingAdmissionPolicy {
+func (t admission) machinePolicy(config string) admissionv1.ValidatingAdmissionPolicy {
 	p := t.policy(config, "machines", []string{"machines"}, slices.Concat(t.placeRules(), t.storageRules(), t.networkRules(), t.deviceRules(), t.optionRules()))
 	p.Spec.Variables = []admissionv1.Variable{{Name: "vm", Expression: "object.spec.forProvider"}, {Name: "externalName", Expression: externalName("object")}}
 	return p
 }
 
 // validation of a rule: the expression holds for what is allowed.
-func (t *Tenant) validation(rule, what, expression string) admissionv1.Validation {
+func (t admission) validation(rule, what, expression string) admissionv1.Validation {
 	return admissionv1.Validation{Expression: expression, Message: t.refuse(rule, "%s", what).Error(), Reason: ptr.To(metav1.StatusReasonForbidden)}
 }
 
 // unset holds if a field is not set, or else if the expression does.
 func unset(field, expression string) string { return fmt.Sprintf("!has(%s) || %s", field, expression) }
 
-func (t *Tenant) placeRules() []admissionv1.Validation {
+func (t admission) placeRules() []admissionv1.Validation {
 	all := []admissionv1.Validation{
 		t.validation("kinds", "to restore a backup, nor to use Volumes and images by URL",
 			"!has(variables.vm.restore) && !has(variables.vm.restoreInPlace) && "+
@@ -233,7 +236,7 @@ func (t *Tenant) placeRules() []admissionv1.Validation {
 	return all
 }
 
-func (t *Tenant) storageRules() []admissionv1.Validation {
+func (t admission) storageRules() []admissionv1.Validation {
 	storages, images := list(t.Storages), quote(expressionOf(t.Images))
 	may := func(field string) string {
 		if len(t.Images) == 0 {
@@ -274,7 +277,7 @@ func expressionOf(patterns []string) string {
 	return "^(" + strings.Join(all, "|") + ")$"
 }
 
-func (t *Tenant) networkRules() []admissionv1.Validation {
+func (t admission) networkRules() []admissionv1.Validation {
 	names := make([]string, 0, len(t.Bridges))
 	var all []admissionv1.Validation
 	for _, b := range t.Bridges {
@@ -304,14 +307,14 @@ func eachBridge(comparison string) string {
 }
 
 // ipPoolRule holds for a reference to a pool of addresses that is the tenant's, and for none.
-func (t *Tenant) ipPoolRule(field string) string {
+func (t admission) ipPoolRule(field string) string {
 	if len(t.IPPools) == 0 {
 		return "!has(" + field + ")"
 	}
 	return "(" + unset(field, "("+field+".kind + '/' + "+field+".apiGroup + '/' + "+field+".name).matches("+quote(expressionOf(poolPatterns(t.IPPools)))+")") + ")"
 }
 
-func (t *Tenant) deviceRules() []admissionv1.Validation {
+func (t admission) deviceRules() []admissionv1.Validation {
 	mappings := list(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Passthrough }))
 	each := func(field, expression string) string {
 		return "(" + unset("variables.vm."+field, "variables.vm."+field+".all(d, "+expression+")") + ")"
@@ -328,7 +331,7 @@ func (t *Tenant) deviceRules() []admissionv1.Validation {
 	}, " && "))}
 }
 
-func (t *Tenant) optionRules() []admissionv1.Validation {
+func (t admission) optionRules() []admissionv1.Validation {
 	options := list(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.ExtraConfig }))
 	empty := func(parent, field string) string {
 		return "(!has(" + parent + ") || " + unset(parent+"."+field, "size("+parent+"."+field+") == 0") + ")"
