@@ -99,7 +99,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 	e.warn(m, c.capacity)
 	u, err := e.create(ctx, c)
 	if c.source == nil {
-		err = validate.NameOptions(err, c.Difference(c.sourceConfig()), c.sourceConfig(), validate.Place{VMID: c.Identity.VMID, Pool: ptr.Deref(c.Pool, "")})
+		err = validate.NameFields(err, c.change())
 	}
 	if proxmox.IsAlreadyExists(err) {
 		return managed.ExternalCreation{}, e.vmidTaken(ctx, m, c, err)
@@ -206,6 +206,13 @@ func (c *creation) cloneOptions() proxmox.CloneOptions {
 		o.TargetNode = c.node
 	}
 	return o
+}
+
+// change of the options that the VM starts with.
+func (c *creation) change() validate.Change {
+	config := c.sourceConfig()
+	at := validate.Place{VMID: c.Identity.VMID, Pool: ptr.Deref(c.Pool, "")}
+	return validate.Change{Difference: c.Difference(config), Config: config, Devices: c.Devices, At: at}
 }
 
 // sourceConfig is the configuration that a clone, or a VM of a backup, starts with, or nil.

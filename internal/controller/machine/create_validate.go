@@ -293,7 +293,8 @@ func (e creator) checkCreatePrivileges(ctx context.Context, m Machine, c *creati
 	if !kind.Manages(m) {
 		return nil
 	}
-	at := validate.Place{VMID: c.Identity.VMID, Pool: ptr.Deref(c.Pool, "")}
+	change := c.change()
+	at := change.At
 	needs := []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.Allocate"), at.RequiredPrivileges("VM.Audit")}
 	cloned, err := e.clonePrivileges(ctx, c, at)
 	if err != nil {
@@ -304,9 +305,11 @@ func (e creator) checkCreatePrivileges(ctx context.Context, m Machine, c *creati
 	if err != nil {
 		return err
 	}
-	needs = append(needs, more...)
+	for _, f := range more {
+		needs = append(needs, f.Needs...)
+	}
 	err = e.checks.CheckPrivilegesOfNew(ctx, fmt.Sprintf("create VM %d", c.Identity.VMID), needs)
-	return validate.NameOptions(err, c.Difference(c.sourceConfig()), c.sourceConfig(), at)
+	return validate.NameFields(err, change, more...)
 }
 
 // clonePrivileges are those of what makes a clone the VM that is wanted: it gets its UUID, and

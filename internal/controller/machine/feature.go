@@ -104,20 +104,22 @@ func (e *external) features(m Machine) []feature {
 }
 
 // creationNeeds returns the privileges that features take on a VM that is yet to be created.
-func (e creator) creationNeeds(ctx context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
-	var all []validate.PrivilegeRequirement
-	features := []feature{
-		cloudInitFeature{external: e.external},
-		haFeature{external: e.external},
-		powerFeature{external: e.external},
-		migrateFeature{external: e.external},
-	}
-	for _, f := range features {
-		needs, err := f.needs(ctx, c, at)
+func (e creator) creationNeeds(ctx context.Context, c *creation, at validate.Place) ([]validate.FieldRequirement, error) {
+	var all []validate.FieldRequirement
+	for _, row := range []struct {
+		field string
+		feature
+	}{
+		{"cloudInit", cloudInitFeature{external: e.external}},
+		{"highAvailability", haFeature{external: e.external}},
+		{"powerState", powerFeature{external: e.external}},
+		{"node or placement", migrateFeature{external: e.external}},
+	} {
+		needs, err := row.needs(ctx, c, at)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, needs...)
+		all = append(all, validate.FieldRequirement{Field: row.field, Needs: needs})
 	}
 	return all, nil
 }

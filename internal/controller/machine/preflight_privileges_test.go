@@ -48,7 +48,7 @@ func TestPermit(t *testing.T) {
 		"Start": {
 			reason: "A VM is not made that may not be started.", spec: "{}",
 			lacks: []proxmox.Privilege{lacking("/vms", "VM.PowerMgmt"), lacking("/vms/10000", "VM.PowerMgmt")},
-			want:  "Permission check failed (/vms/10000, VM.PowerMgmt)",
+			want:  "Permission check failed (/vms/10000, VM.PowerMgmt), needed for powerState",
 		},
 		"Stopped": {
 			reason: "One that is to be off needs no such privilege.", spec: "powerState: Stopped",
@@ -62,7 +62,7 @@ func TestPermit(t *testing.T) {
 		"Configure": {
 			reason: "A clone is not made that may not be configured.", spec: "{template: debian, cpu: {cores: 3}}",
 			lacks: []proxmox.Privilege{lacking("/vms", "VM.Config.CPU"), lacking("/vms/10000", "VM.Config.CPU")},
-			want:  "(/vms/10000, VM.Config.CPU)",
+			want:  "(/vms/10000, VM.Config.CPU), needed for cpu.cores (cores)",
 		},
 		"Unseen": {
 			reason: "A template that is not found may be one that may not be seen.", spec: "{template: fedora}",
@@ -80,16 +80,16 @@ func TestPermit(t *testing.T) {
 				lacking("/vms", "VM.Config.CPU"), lacking("/vms/10000", "VM.Config.CPU"), lacking("/vms", "VM.Config.Memory"),
 				lacking("/vms/10000", "VM.Config.Memory"),
 			},
-			want: "(/vms/10000, VM.Config.CPU), (/vms/10000, VM.Config.Memory)",
+			want: "(/vms/10000, VM.Config.CPU), (/vms/10000, VM.Config.Memory), needed for cpu.cores (cores), memory",
 		},
 		"HA": {
 			reason: "Nor is a VM made that high availability may not be given.", spec: "highAvailability: {}",
-			lacks: []proxmox.Privilege{lacking("/", "Sys.Console")}, want: "(/, Sys.Console)",
+			lacks: []proxmox.Privilege{lacking("/", "Sys.Console")}, want: "(/, Sys.Console), needed for highAvailability",
 		},
 		"UserData": {
 			reason: "An image is not uploaded that may not be removed.", spec: "cloudInit: {userData: {inline: x}}",
 			lacks: []proxmox.Privilege{lacking("/storage", "Datastore.Allocate"), lacking("/storage/files", "Datastore.Allocate")},
-			want:  "(/storage/files, Datastore.Allocate)",
+			want:  "(/storage/files, Datastore.Allocate), needed for cloudInit",
 		},
 		"Delete": {
 			reason: "A VM that may not be removed is not stopped.", machine: deleted, there: ourVM("running"),

@@ -52,7 +52,8 @@ func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdat
 	}
 	err := e.update(ctx, m)
 	if e.vm != nil {
-		err = validate.NameOptions(err, e.planned.change, e.vm.Config, validate.Place{VMID: e.vm.VMID})
+		at := validate.Place{VMID: e.vm.VMID}
+		err = validate.NameFields(err, validate.Change{Difference: e.planned.change, Config: e.vm.Config, Devices: e.planned.Devices, At: at})
 	}
 	e.recordCallError(m, err)
 	e.invalidateAfterWrite(m, err)

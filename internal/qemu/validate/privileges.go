@@ -21,8 +21,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -117,36 +115,19 @@ func (n PrivilegeRequirement) equal(o PrivilegeRequirement) bool {
 	return slices.EqualFunc(n, o, func(a, b proxmox.Privilege) bool { return a.Path == b.Path && slices.Equal(a.Names, b.Names) })
 }
 
-// NameOptions adds to a refusal for missing privileges which options of a change need them.
-func NameOptions(err error, d qemu.Difference, config qemu.Config, at Place) error {
-	if !proxmox.IsAuthorization(err) {
-		return err
-	}
-	var about []string
-	for _, p := range proxmox.MissingPrivileges(err) {
-		for _, option := range d.Options() {
-			if !slices.Contains(about, option) && (needs(p, option, config[option], at) || needs(p, option, d.Set[option], at)) {
-				about = append(about, option)
-			}
-		}
-	}
-	if len(about) == 0 {
-		return err
-	}
-	slices.Sort(about)
-	return errors.Errorf("%w, needed for %s", err, strings.Join(about, ", "))
-}
-
 // needs reports whether an option that has a value, or is to have it, needs a privilege.
 func needs(p proxmox.Privilege, option, value string, at Place) bool {
 	if n, err := proxmox.ParseNIC(value); IsNIC(option) && err == nil && strings.HasPrefix(p.Path, "/sdn/zones/") {
 		bridge := n.Options.Get("bridge")
 		return bridge != "" && slices.Contains(strings.Split(p.Path, "/"), bridge)
 	}
-	return slices.ContainsFunc(privilegesOf(option, value, at), func(n PrivilegeRequirement) bool {
-		return slices.ContainsFunc(n, func(o proxmox.Privilege) bool {
-			return o.Path == p.Path && slices.ContainsFunc(o.Names, func(name string) bool { return slices.Contains(p.Names, name) })
-		})
+	return slices.ContainsFunc(privilegesOf(option, value, at), func(n PrivilegeRequirement) bool { return n.asks(p) })
+}
+
+// asks reports whether a privilege is one of those of which any is enough.
+func (n PrivilegeRequirement) asks(p proxmox.Privilege) bool {
+	return slices.ContainsFunc(n, func(o proxmox.Privilege) bool {
+		return o.Path == p.Path && slices.ContainsFunc(o.Names, func(name string) bool { return slices.Contains(p.Names, name) })
 	})
 }
 

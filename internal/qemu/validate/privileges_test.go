@@ -31,29 +31,55 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
-// TestNameOptions has a refusal for a missing privilege name the options that need it.
-func TestNameOptions(t *testing.T) {
+// TestNameFields has a refusal for a missing privilege name the fields that need it.
+func TestNameFields(t *testing.T) {
 	denied := func(path string, names ...string) error {
 		return proxmox.Denial("create VM 7", proxmox.Privilege{Path: path, Names: names})
 	}
-	change := set("cores", "2", "cpulimit", "1", "startup", "order=1", "net1", "virtio,bridge=vmbr1,tag=7", "scsi1", "fast:8")
+	change := Change{
+		Difference: set("cores", "2", "cpulimit", "1", "startup", "order=1", "net1", "virtio,bridge=vmbr1,tag=7", "ipconfig1", "ip=dhcp", "scsi1", "fast:8",
+			"ide0", "local:iso/a.iso,media=cdrom", "ide2", "slow:cloudinit", "ide3", "local:iso/b.iso,media=cdrom", "keyboard", "de", "smbios1", "uuid=1",
+			"hostpci0", "mapping=gpu"),
+		Devices: qemu.Devices{
+			Disks: map[string]string{"data": "scsi1"}, Networks: map[string]string{"dmz": "net1"}, CDROMs: map[string]string{"tools": "ide3"},
+			PCI: map[string]string{"graphics": "hostpci0"}, ISO: "ide0",
+		},
+		At: Place{VMID: 7},
+	}
 	cases := map[string]struct {
 		reason string
 		err    error
 		want   string
 	}{
 		"Nothing": {reason: "What worked is not refused."},
-		"Several": {reason: "All options that need it.", err: denied("/vms/7", "VM.Config.CPU"), want: "needed for cores, cpulimit"},
-		"Any":     {reason: "One of some.", err: denied("/vms/7", "VM.Config.Network", "VM.Config.Cloudinit"), want: "needed for net1"},
-		"Value":   {reason: "What depends on the value.", err: denied("/storage/fast", "Datastore.AllocateSpace"), want: "needed for scsi1"},
-		"Root":    {reason: "What is not on the VM.", err: denied("/", "Sys.Modify"), want: "needed for startup"},
-		"Bridge":  {reason: "A bridge, with its VLAN.", err: denied("/sdn/zones/localnetwork/vmbr1/7", "SDN.Use"), want: "needed for net1"},
-		"Other":   {reason: "What no option needs.", err: denied("/vms/7", "VM.Clone"), want: "VM.Clone)"},
-		"Failed":  {reason: "Another error.", err: os.ErrNotExist, want: os.ErrNotExist.Error()},
+		"Several": {
+			reason: "All fields that need it are named.", err: denied("/vms/7", "VM.Config.CPU"), want: "needed for cpu.cores (cores), cpu.limit (cpulimit)",
+		},
+		"Any": {
+			reason: "It is one of some.", err: denied("/vms/7", "VM.Config.Network", "VM.Config.Cloudinit"),
+			want: "needed for cloudInit (ide2), networks[dmz] (net1), networks[dmz].ipConfig (ipconfig1)",
+		},
+		"Value":  {reason: "It depends on the value.", err: denied("/storage/fast", "Datastore.AllocateSpace"), want: "needed for disks[data] (scsi1)"},
+		"Root":   {reason: "It is not on the VM.", err: denied("/", "Sys.Modify"), want: "needed for startup"},
+		"Bridge": {reason: "A bridge has a VLAN.", err: denied("/sdn/zones/localnetwork/vmbr1/7", "SDN.Use"), want: "needed for networks[dmz] (net1)"},
+		"Media": {
+			reason: "Drives are told apart.", err: denied("/vms/7", "VM.Config.CDROM"), want: "needed for cdroms[tools] (ide3), cloudInit (ide2), iso (ide0)",
+		},
+		"Device":  {reason: "Devices have names too.", err: denied("/mapping/pci/gpu", "Mapping.Use"), want: "needed for pciDevices[graphics] (hostpci0)"},
+		"Extra":   {reason: "Some options have no field.", err: denied("/vms/7", "VM.Config.Options"), want: "needed for extraConfig[keyboard], startup"},
+		"Feature": {reason: "Some fields set no option.", err: denied("/vms/7", "VM.PowerMgmt"), want: "needed for powerState"},
+		"All": {
+			reason: "Each is named once, whatever it needs.",
+			err: proxmox.Denial("create VM 7", proxmox.Privilege{Path: "/vms/7", Names: []string{"VM.PowerMgmt"}},
+				proxmox.Privilege{Path: "/", Names: []string{"Sys.Modify"}}, proxmox.Privilege{Path: "/vms/7", Names: []string{"VM.Config.Options"}}),
+			want: "needed for extraConfig[keyboard], powerState, startup",
+		},
+		"Other":  {reason: "No field needs it.", err: denied("/vms/7", "VM.Clone"), want: "VM.Clone)"},
+		"Failed": {reason: "It is another error.", err: os.ErrNotExist, want: os.ErrNotExist.Error()},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := NameOptions(tc.err, change, qemu.Config{}, Place{VMID: 7})
+			got := NameFields(tc.err, change, FieldRequirement{Field: "powerState", Needs: []PrivilegeRequirement{On("/vms/7", "VM.PowerMgmt")}})
 			if (got == nil) != (tc.err == nil) || got != nil && !strings.HasSuffix(got.Error(), tc.want) {
 				t.Errorf("%s\nwant an error that ends with %q, got %v", tc.reason, tc.want, got)
 			}
