@@ -20,6 +20,7 @@ import (
 	stdcmp "cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -104,7 +105,7 @@ func TestRefusedAtAdmission(t *testing.T) {
 		"SankofaLargeDisk":    {"the reference says so", proxmoxVM("", "8Gi", "101Ti"), "disk 101Ti exceeds maximum of 100 TB"},
 		"SankofaCharacters":   {"so is what the reference refuses", proxmoxVM("vm/1", "8Gi", "8Gi"), "VM name contains invalid characters: vm/1"},
 		"SankofaSpaces":       {"so is what the reference refuses", proxmoxVM("vm ", "8Gi", "8Gi"), "VM name cannot start or end with spaces"},
-		"SankofaName":         {"no name in Proxmox VE can stand for it", proxmoxVM("-vm", "8Gi", "8Gi"), "Proxmox VE takes no name like"},
+		"SankofaLongName":     {"so is what the reference refuses", proxmoxVM(strings.Repeat("a", 101), "8Gi", "8Gi"), "Too long: may not be more than 100"},
 		"ClusterHalfACertificate": {
 			"a certificate has a key", "{apiVersion: vitistack.io/v1alpha1, kind: ProxmoxCluster, metadata: {name: refused}, spec: {endpoint: 'https://a:8006', " +
 				"clientCertificate: x, credentials: {username: a@pve, password: {secretRef: {name: x, key: k}}}}}",
@@ -243,6 +244,51 @@ func TestImagesOfProxmoxVM(t *testing.T) {
 			})
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestNamesOfProxmoxVM sees what Proxmox VE gets for names that it does not take, and that the name is kept.
+func TestNamesOfProxmoxVM(t *testing.T) {
+	cases := map[string]struct {
+		reason, name, want string
+		same               bool
+	}{
+		"Plain":      {reason: "a DNS name is taken as it is", name: "web-server-01", want: "web-server-01", same: true},
+		"Dots":       {reason: "so is one of several labels", name: "vm.001", want: "vm.001", same: true},
+		"Hyphens":    {reason: "hyphens may follow each other", name: "a--b", want: "a--b", same: true},
+		"Space":      {reason: "the reference has it", name: "my vm", want: "my-vm"},
+		"Underscore": {reason: "it is no character of the DNS", name: "my_vm", want: "my-vm"},
+		"End":        {reason: "a label ends with a letter or digit", name: "web_", want: "web"},
+		"Beginning":  {reason: "a label begins with a letter or digit", name: "_web", want: "web"},
+		"Hyphen":     {reason: "a hyphen is no better", name: "vm-", want: "vm"},
+		"Dot":        {reason: "a dot does not end a name", name: ".vm.", want: "vm"},
+		"BeforeADot": {reason: "each label ends so", name: "a_.b", want: "a--b"},
+		"AfterADot":  {reason: "each label begins so", name: "a.-b", want: "a--b"},
+		"ManyDots":   {reason: "no label is empty", name: "a.....b.c", want: "a-----b.c"},
+		"Mixed":      {reason: "all come together", name: "-_a._-. b..-c_.", want: "a-----b---c"},
+		"Nothing":    {reason: "a name is needed", name: "_.-", want: "vm"},
+		"Longest":    {reason: "it stays as long", name: strings.Repeat("a_", 49) + "ab", want: strings.Repeat("a-", 49) + "ab"},
+	}
+	taken := regexp.MustCompile(`^([a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?\.)*[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			xr := parse(t, proxmoxVM(tc.name, "8Gi", "8Gi"))
+			xr.SetName("name-" + strings.ToLower(name))
+			if err := w.create(xr); err != nil {
+				t.Fatal(err)
+			}
+			if !w.settle(xr) {
+				t.Errorf("%s: not ready: %v", tc.reason, w.warnings)
+			}
+			got := w.machine(xr)
+			if got["name"] != tc.want || !taken.MatchString(tc.want) {
+				t.Errorf("%s: want the name %q, got %q", tc.reason, tc.want, got["name"])
+			}
+			if kept := got["description"] == tc.name; kept == tc.same || tc.same && got["description"] != nil {
+				t.Errorf("%s: want the name in the description: %t, got %q", tc.reason, !tc.same, got["description"])
 			}
 		})
 	}
