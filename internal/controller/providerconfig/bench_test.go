@@ -44,6 +44,7 @@ import (
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/controller/categorytest"
 	"github.com/vitistack/provider-proxmox/internal/metrics"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
@@ -66,6 +67,9 @@ type bench struct {
 	secret *corev1.Secret
 	more   []client.Object
 	events []event.Event
+
+	// connections are those of the last check.
+	connections *connect.Connector
 }
 
 func newBench(t *testing.T, o simulator.Options) *bench {
@@ -125,6 +129,7 @@ func (b *bench) checker() (*checker, client.Client) {
 func (b *bench) check() (*cluster.ProviderConfig, time.Duration) {
 	b.Helper()
 	c, kube := b.checker()
+	b.connections = c.connections
 	name := client.ObjectKeyFromObject(b.pc)
 	result, err := c.Reconcile(b.Context(), reconcile.Request{NamespacedName: name})
 	if err != nil {
@@ -135,6 +140,21 @@ func (b *bench) check() (*cluster.ProviderConfig, time.Duration) {
 		b.Fatal(err)
 	}
 	return pc, result.RequeueAfter
+}
+
+// category of errors that a ProxmoxVM of the examples shows whose Machine uses the configuration as it was checked last.
+func (b *bench) category() string {
+	b.Helper()
+	m := &cluster.Machine{ObjectMeta: metav1.ObjectMeta{Name: "web", UID: "uid"}}
+	m.SetProviderConfigReference(&xpv2.Reference{Name: b.pc.Name})
+	to, err := b.connections.Connect(b.Context(), m)
+	if err != nil {
+		return categorytest.OfConnection(b, err)
+	}
+	if _, err := to.Inventory.Guests(b.Context(), 0); err != nil {
+		return categorytest.Of(b, xpv2.ReconcileError(err))
+	}
+	return categorytest.None
 }
 
 func (b *bench) tls() *v1alpha1.ProviderTLS { return b.pc.Spec.TLS }
@@ -305,4 +325,7 @@ type failure struct {
 	kind   xpv2.ConditionType
 	want   xpv2.ConditionReason
 	says   []string
+
+	// category that a ProxmoxVM of the examples shows; that of the group if none is said.
+	category string
 }

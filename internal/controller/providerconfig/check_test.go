@@ -17,6 +17,7 @@ limitations under the License.
 package providerconfig
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 	"io"
@@ -29,7 +30,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -37,6 +38,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/categorytest"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
@@ -133,46 +135,58 @@ func unconnected() map[string]failure {
 			want: "ConnectionClosed", says: []string{"closed before the answer"},
 		},
 		"SystemCA": {
-			reason: "The cluster has a CA of its own.", do: func(b *bench) { b.pc.Spec.TLS = nil }, kind: kind, want: "UnknownAuthority",
+			reason: "The cluster has a CA of its own.", category: categorytest.Configuration,
+			do: func(b *bench) { b.pc.Spec.TLS = nil }, kind: kind, want: "UnknownAuthority",
 			says: []string{`unknown authority "pve-simulator CA"`, "pve-root-ca.pem"},
 		},
 		"OtherCA": {
-			reason: "The CA is that of another cluster.", do: func(b *bench) { b.tls().CACertificate = otherCA(b.T) }, kind: kind,
+			reason: "The CA is that of another cluster.", category: categorytest.Configuration,
+			do: func(b *bench) { b.tls().CACertificate = otherCA(b.T) }, kind: kind,
 			want: "UnknownAuthority", says: []string{"unknown authority", "spec.tls.caCertificate"},
 		},
 		"Name": {
-			reason: "The certificate is for other names.", do: func(b *bench) { b.tls().ServerName = ptr.To("pve.example.org") }, kind: kind,
+			reason: "The certificate is for other names.", category: categorytest.Configuration,
+			do: func(b *bench) { b.tls().ServerName = ptr.To("pve.example.org") }, kind: kind,
 			want: "CertificateNameMismatch", says: []string{`not valid for "pve.example.org"`, "localhost, 127.0.0.1", "serverName"},
 		},
 		"Expired": {
-			reason: "The certificate has ended.", pve: at(-3 * 365 * 24 * time.Hour), do: func(*bench) {}, kind: kind, want: "CertificateExpired",
+			reason: "The certificate has ended.", category: categorytest.Configuration,
+			pve: at(-3 * 365 * 24 * time.Hour), do: func(*bench) {}, kind: kind, want: "CertificateExpired",
 			says: []string{"has expired on 20", "pvecm updatecerts"},
 		},
 		"NotYet": {
-			reason: "The certificate has not begun.", pve: at(48 * time.Hour), do: func(*bench) {}, kind: kind, want: "CertificateNotYetValid",
+			reason: "The certificate has not begun.", category: categorytest.Configuration,
+			pve: at(48 * time.Hour), do: func(*bench) {}, kind: kind, want: "CertificateNotYetValid",
 			says: []string{"is not valid before 20", "clocks"},
 		},
 		"SSH": {
-			reason: "Something else listens.", do: func(b *bench) { b.plain(say("SSH-2.0-OpenSSH_9.2\r\n")) }, kind: kind, want: "NotTLS",
+			reason: "Something else listens.", category: categorytest.Configuration,
+			do: func(b *bench) { b.plain(say("SSH-2.0-OpenSSH_9.2\r\n")) }, kind: kind, want: "NotTLS",
 			says: []string{"does not speak TLS", "8006"},
 		},
 		"PlainHTTP": {
-			reason: "A web server without TLS listens.", do: func(b *bench) { b.plain(say("HTTP/1.1 400 Bad Request\r\n\r\n")) }, kind: kind,
+			reason: "A web server without TLS listens.", category: categorytest.Configuration,
+			do: func(b *bench) { b.plain(say("HTTP/1.1 400 Bad Request\r\n\r\n")) }, kind: kind,
 			want: "NotTLS", says: []string{"does not speak TLS"},
 		},
-		"OldTLS": {reason: "TLS 1.1 is not safe.", do: func(b *bench) {
+		"OldTLS": {reason: "TLS 1.1 is not safe.", category: categorytest.Configuration, do: func(b *bench) {
 			b.secure(func(c *tls.Config) { c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11 }, handshake)
 		}, kind: kind, want: "TLSVersion", says: []string{"TLS 1.2"}},
 		"NoClient": {
-			reason: "A proxy wants a client certificate.", do: func(b *bench) { b.secure(requireClient, handshake) }, kind: kind,
+			reason: "A proxy wants a client certificate.", category: categorytest.Configuration,
+			do: func(b *bench) { b.secure(requireClient, handshake) }, kind: kind,
 			want: "ClientCertificateRefused", says: []string{"certificate required", "clientCertificateSecretRef"},
 		},
 		"Redirect": {
-			reason: "Credentials are not sent elsewhere.", do: func(b *bench) { b.answers(301, "Moved Permanently") }, kind: kind,
+			reason: "Credentials are not sent elsewhere.", category: categorytest.Configuration,
+			do: func(b *bench) { b.answers(301, "Moved Permanently") }, kind: kind,
 			want: "Redirect", says: []string{"redirect", "spec.endpoints"},
 		},
 		"Website": {
-			reason: "A website is no API.", do: func(b *bench) { b.serve(map[string]string{"/version": "<html>hello</html>"}) }, kind: kind,
+			reason: "A website is no API.", category: categorytest.Configuration,
+			do: func(b *bench) {
+				b.serve(map[string]string{"/version": "<html>hello</html>", "/cluster/resources": "<html>hello</html>"})
+			}, kind: kind,
 			want: "NotProxmoxVE", says: []string{"not a JSON object", "spec.endpoints"},
 		},
 		"BadGateway": {
@@ -187,7 +201,8 @@ func unconnected() map[string]failure {
 			b.answers(595, "Errors during connection establishment, proxy handshake: Connection refused")
 		}, kind: kind, want: ReasonConnectionFailed, says: []string{"Connection refused", "pvedaemon"}},
 		"Broken": {
-			reason: "The node is broken.", do: func(b *bench) { b.answers(500, "unable to open database") }, kind: kind, want: ReasonServerError,
+			reason: "The node is broken.", category: categorytest.Validation,
+			do: func(b *bench) { b.answers(500, "unable to open database") }, kind: kind, want: ReasonServerError,
 			says: []string{"unable to open database", "journalctl"},
 		},
 		"AllOfThem": {
@@ -251,13 +266,17 @@ func refusals() map[string]failure {
 			},
 		},
 		"TooOld": {
-			reason: "PVE 7 is not supported.", kind: v1alpha1.TypeVersionSupported, want: ReasonVersionTooOld, says: []string{"Proxmox VE is 7.4-17", "upgrade", "8.0"},
+			reason: "PVE 7 is not supported.", category: categorytest.None,
+			kind: v1alpha1.TypeVersionSupported, want: ReasonVersionTooOld, says: []string{"Proxmox VE is 7.4-17", "upgrade", "8.0"},
 			do: func(b *bench) {
-				b.serve(map[string]string{"/version": `{"data":{"version":"7.4-17","release":"7.4"}}`, "/access/permissions": `{"data":{}}`})
+				b.serve(map[string]string{
+					"/version": `{"data":{"version":"7.4-17","release":"7.4"}}`, "/access/permissions": `{"data":{}}`, "/cluster/resources": `{"data":[]}`,
+				})
 			},
 		},
 		"Separated": {
-			reason: "A token with privilege separation has no privileges of its own.", kind: v1alpha1.TypePermitted, want: ReasonMissingPrivilege,
+			reason: "A token with privilege separation has no privileges of its own.", category: categorytest.None,
+			kind: v1alpha1.TypePermitted, want: ReasonMissingPrivilege,
 			says: []string{
 				"VM.Audit on /vms", "(pveum acl modify /vms --tokens 'crossplane@pve!demo' --roles PVEAuditor,PVEVMAdmin; pveum acl modify /storage",
 				"privilege separation",
@@ -265,7 +284,8 @@ func refusals() map[string]failure {
 			do: func(b *bench) { b.user(func(u *simulator.User) { u.Tokens["demo"].NoSeparation = false }) },
 		},
 		"Auditor": {
-			reason: "Who may only look cannot create.", kind: v1alpha1.TypePermitted, want: ReasonMissingPrivilege,
+			reason: "Who may only look cannot create.", category: categorytest.None,
+			kind: v1alpha1.TypePermitted, want: ReasonMissingPrivilege,
 			says: []string{
 				`user "auditor@pve"`, "VM.Allocate", "VM.PowerMgmt on /vms (role PVEVMAdmin)",
 				"Datastore.AllocateSpace on /storage (role PVEDatastoreUser)", "SDN.Use on /sdn (role PVESDNUser)",
@@ -274,7 +294,8 @@ func refusals() map[string]failure {
 			do: func(b *bench) { b.keys("username", "auditor@pve", "password", "auditor-password") },
 		},
 		"Images": {
-			reason: "Features need privileges of their own.", kind: v1alpha1.TypePermitted, want: ReasonMissingPrivilege,
+			reason: "Features need privileges of their own.", category: categorytest.None,
+			kind: v1alpha1.TypePermitted, want: ReasonMissingPrivilege,
 			says: []string{
 				"Sys.AccessNetwork on /nodes", "role of your own",
 				"(pveum role add provider-proxmox --privs Sys.AccessNetwork; pveum acl modify /storage ",
@@ -289,7 +310,8 @@ func refusals() map[string]failure {
 			},
 		},
 		"NoQuorum": {
-			reason: "The node is cut off.", kind: v1alpha1.TypeQuorate, want: ReasonNoQuorum, says: []string{`cluster "demo" has no quorum`, "pvecm status"},
+			reason: "The node is cut off.", category: categorytest.None,
+			kind: v1alpha1.TypeQuorate, want: ReasonNoQuorum, says: []string{`cluster "demo" has no quorum`, "pvecm status"},
 			do: func(b *bench) { b.pve.Edit(func(s *simulator.State) { s.NoQuorum = true }) },
 		},
 	}
@@ -319,9 +341,13 @@ func TestFailures(t *testing.T) {
 	t.Parallel()
 	n := 0
 	for group, failures := range map[string]map[string]failure{"Invalid": invalid(), "Unconnected": unconnected(), "Refused": refusals()} {
+		category := map[string]string{
+			"Invalid": categorytest.Configuration, "Unconnected": categorytest.Network, "Refused": categorytest.Authentication,
+		}[group]
 		for name, f := range failures {
 			n++
 			t.Run(group+"/"+name, func(t *testing.T) {
+				f.category = cmp.Or(f.category, category)
 				t.Parallel()
 				testFailure(t, f)
 			})
@@ -360,6 +386,9 @@ func testFailure(t *testing.T, f failure) {
 	warned := func(e event.Event) bool { return e.Type == event.TypeWarning && e.Message == got.Message }
 	if !slices.ContainsFunc(b.events, warned) {
 		t.Errorf("%s\nno event says so: %v", f.reason, b.events)
+	}
+	if got := b.category(); got != f.category {
+		t.Errorf("%s\na ProxmoxVM shows %s, want %s", f.reason, got, f.category)
 	}
 	if again <= 0 || again > refusedEvery {
 		t.Errorf("%s\nit is checked again in %s", f.reason, again)
@@ -496,7 +525,7 @@ func TestEndpointDown(t *testing.T) {
 	down := closed(t)
 	b.pc.Spec.Endpoints = []string{down, b.pve.URL()}
 	pc, _ := b.check()
-	if diff := cmp.Diff([]string{down}, pc.Status.UnavailableEndpoints); diff != "" || pc.Status.Endpoint != b.pve.URL() {
+	if diff := gocmp.Diff([]string{down}, pc.Status.UnavailableEndpoints); diff != "" || pc.Status.Endpoint != b.pve.URL() {
 		t.Errorf("endpoint %s\n-want, +got:\n%s", pc.Status.Endpoint, diff)
 	}
 	if c := pc.GetCondition(v1alpha1.TypeConnected); c.Status != corev1.ConditionTrue || !strings.Contains(c.Message, down) {
