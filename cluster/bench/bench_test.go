@@ -290,14 +290,14 @@ func TestOperations(t *testing.T) {
 // TestOperationRow sees that a row has what each took from its own begin, and how many there were in the time of all.
 func TestOperationRow(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(s), 0) }
-	e := &ends{operation: operation{done: func(*unstructured.Unstructured) bool { return true }}, at: map[string]time.Time{}}
-	for name, s := range map[string]int{"vm-0": 3, "vm-1": 7, "vm-2": 31} {
+	e := newEnds(operation{done: func(*unstructured.Unstructured) bool { return true }}, 4)
+	for name, s := range map[string]int{"vm-0": 3, "vm-1": 7, "vm-2": 31, "vm-9": 1} { // The last was not asked.
 		u := &unstructured.Unstructured{}
 		u.SetName(name)
 		e.see(u, at(s))
 		e.see(u, at(s+10)) // The first time counts.
 	}
-	if left := e.left(4); left != 1 {
+	if left := e.left(); left != 1 {
 		t.Errorf("want one to be left, got %d", left)
 	}
 	each, whole := e.since(map[string]time.Time{"vm-0": at(1), "vm-1": at(2), "vm-2": at(3)})

@@ -125,7 +125,7 @@ func condition(u *unstructured.Unstructured, kind string) bool {
 	return false
 }
 
-// ends are the times at which the operation was first seen to be done, by the names of the resources.
+// ends are the times at which the operation was first seen to be done, by the names of those that are asked for it: zero until then.
 type ends struct {
 	operation
 
@@ -133,19 +133,34 @@ type ends struct {
 	at map[string]time.Time
 }
 
+// newEnds of an operation that the first VMs are asked for, so many.
+func newEnds(o operation, n int) *ends {
+	e := &ends{operation: o, at: map[string]time.Time{}}
+	for i := range n {
+		e.at["vm-"+itoa(i)] = time.Time{}
+	}
+	return e
+}
+
 func (e *ends) see(u *unstructured.Unstructured, now time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.at[u.GetName()].IsZero() && e.done(u) {
+	if end, asked := e.at[u.GetName()]; asked && end.IsZero() && e.done(u) {
 		e.at[u.GetName()] = now
 	}
 }
 
-// left is how many of so many are not done.
-func (e *ends) left(of int) int {
+// left is how many are not done.
+func (e *ends) left() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return of - len(e.at)
+	n := 0
+	for _, end := range e.at {
+		if end.IsZero() {
+			n++
+		}
+	}
+	return n
 }
 
 // since returns how long each took, from when it was asked for to its end, and the whole from the first to the last.
@@ -215,7 +230,7 @@ func (b *bench) operations(ctx context.Context) (err error) {
 
 // operate asks so many running VMs for an operation at once, and waits until it is done.
 func (w *env) operate(ctx context.Context, o operation, n int) ([]string, error) {
-	e := &ends{operation: o, at: map[string]time.Time{}}
+	e := newEnds(o, n)
 	following, stop := context.WithCancel(ctx)
 	defer stop()
 	if err := e.follow(following, w.Kube.Config()); err != nil {
@@ -229,7 +244,7 @@ func (w *env) operate(ctx context.Context, o operation, n int) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.until(ctx, o.name, func() int { return e.left(n) }); err != nil {
+	if err := w.until(ctx, o.name, e.left); err != nil {
 		return nil, err
 	}
 	asked := map[string]time.Time{}
