@@ -122,6 +122,39 @@ func TestObjectsHaveNoUnknownFields(t *testing.T) {
 	}
 }
 
+// TestRightsOfExamples sees that what is applied beside Crossplane grants what the chart grants for the same, which the end-to-end tests
+// need, and to whom Crossplane has the provider run as.
+func TestRightsOfExamples(t *testing.T) {
+	granted := one[rbacv1.ClusterRole](t, render(t, ""), "ClusterRole").Rules
+	for name, group := range map[string]string{"ipam": "ipam.cluster.x-k8s.io", "namespaces": ""} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "examples", "crossplane", name+".yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var role rbacv1.ClusterRole
+		var binding rbacv1.ClusterRoleBinding
+		first, second, _ := bytes.Cut(text, []byte("\n---\n"))
+		for part, into := range map[*[]byte]any{&first: &role, &second: &binding} {
+			if err := yaml.UnmarshalStrict(*part, into); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var want []rbacv1.PolicyRule
+		for _, rule := range granted {
+			if slices.Contains(rule.APIGroups, group) && (group != "" || slices.Contains(rule.Resources, name)) {
+				want = append(want, rule)
+			}
+		}
+		if diff := cmp.Diff(want, role.Rules); diff != "" || len(want) == 0 {
+			t.Errorf("%s: the chart's rules, and those of the example: -want, +got:\n%s", name, diff)
+		}
+		wantSubjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "system:serviceaccounts:crossplane-system"}}
+		if diff := cmp.Diff(wantSubjects, binding.Subjects); diff != "" || binding.RoleRef.Name != role.Name {
+			t.Errorf("%s: bound to %q: -want, +got:\n%s", name, binding.RoleRef.Name, diff)
+		}
+	}
+}
+
 func TestDeployment(t *testing.T) {
 	got := one[appsv1.Deployment](t, render(t, "image.tag=v9.9.9,replicaCount=2,provider.logLevel=debug,provider.defaultCluster=lab"), "Deployment")
 	container := got.Spec.Template.Spec.Containers[0]

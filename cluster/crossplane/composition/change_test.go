@@ -106,6 +106,15 @@ func TestRefusedAtAdmission(t *testing.T) {
 		"SankofaCharacters":   {"so is what the reference refuses", proxmoxVM("vm/1", "8Gi", "8Gi"), "VM name contains invalid characters: vm/1"},
 		"SankofaSpaces":       {"so is what the reference refuses", proxmoxVM("vm ", "8Gi", "8Gi"), "VM name cannot start or end with spaces"},
 		"SankofaLongName":     {"so is what the reference refuses", proxmoxVM(strings.Repeat("a", 101), "8Gi", "8Gi"), "Too long: may not be more than 100"},
+		"SankofaCPU":          {"a VM has a core", strings.Replace(proxmoxVM("", "8Gi", "8Gi"), "cpu: 1", "cpu: 0", 1), "spec.forProvider.cpu"},
+		"SankofaCPUs":         {"the reference says so", strings.Replace(proxmoxVM("", "8Gi", "8Gi"), "cpu: 1", "cpu: 1025", 1), "spec.forProvider.cpu"},
+		"SankofaBridge": {
+			"so is what the reference refuses", strings.Replace(proxmoxVM("", "8Gi", "8Gi"), "cpu: 1", "cpu: 1, network: br.1", 1), "spec.forProvider.network",
+		},
+		"SankofaImage": {
+			"so is what the reference refuses", strings.Replace(proxmoxVM("", "8Gi", "8Gi"), "image: a", "image: "+strings.Repeat("a", 256), 1),
+			"spec.forProvider.image",
+		},
 		"ClusterHalfACertificate": {
 			"a certificate has a key", "{apiVersion: vitistack.io/v1alpha1, kind: ProxmoxCluster, metadata: {name: refused}, spec: {endpoint: 'https://a:8006', " +
 				"clientCertificate: x, credentials: {username: a@pve, password: {secretRef: {name: x, key: k}}}}}",
@@ -228,7 +237,8 @@ func TestImagesOfProxmoxVM(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			xr := parse(t, fmt.Sprintf("{apiVersion: proxmox.sankofa.nexus/v1alpha1, kind: ProxmoxVM, metadata: {name: %s}, spec: {providerConfigRef: {name: x}, "+
-				"forProvider: {node: a, name: my vm_1, cpu: 1, memory: %s, disk: %s, image: %s, site: b}}}", strings.ToLower(name), tc.memory, tc.disk, tc.image))
+				"forProvider: {node: a, name: my vm_1, network: bridge_01, cpu: 1, memory: %s, disk: %s, image: %s, site: b}}}",
+				strings.ToLower(name), tc.memory, tc.disk, tc.image))
 			if err := w.create(xr); err != nil {
 				t.Fatal(err)
 			}
@@ -238,6 +248,9 @@ func TestImagesOfProxmoxVM(t *testing.T) {
 			got := w.machine(xr)
 			if got["name"] != "my-vm-1" || got["description"] != "my vm_1" {
 				t.Errorf("the VM is called %q, and described as %q", got["name"], got["description"])
+			}
+			if diff := cmp.Diff([]any{map[string]any{"name": "net0", "bridge": "bridge_01"}}, got["networks"]); diff != "" {
+				t.Errorf("networks: -want, +got:\n%s", diff)
 			}
 			maps.DeleteFunc(got, func(key string, _ any) bool {
 				return !slices.Contains([]string{"template", "clone", "iso", "image", "memory", "disks"}, key)
