@@ -70,6 +70,45 @@ func TestNetworkChanges(t *testing.T) {
 	}
 }
 
+// What is in the file of the interfaces by hand shows in the changes alone. PVE keeps one address of each family of an interface when it writes the file.
+func TestNetworkFile(t *testing.T) {
+	s := simulatortest.NewTest(t, simulator.Options{})
+	c := rootClient(t, s)
+	s.Edit(func(st *state.State) {
+		n := st.Nodes["pve1"]
+		n.Interfaces["vmbr1"].CIDR, n.Interfaces["vmbr1"].Addresses = "10.9.0.11/24", []string{"10.9.0.50/24"}
+		n.StagedLines = []string{"source /etc/network/mine"}
+	})
+	if body := c.do("GET /nodes/pve1/network").Body; strings.Contains(body, "10.9.0.50") || strings.Contains(body, "changes") {
+		t.Errorf("nothing is staged, and one address is listed: %s", body)
+	}
+	c.ok("POST /nodes/pve1/network", "iface=vmbr7", "type=bridge")
+	body := c.do("GET /nodes/pve1/network").Body
+	for _, line := range []string{`\n-\taddress 10.9.0.50/24\n`, `\n+source /etc/network/mine\n`} {
+		if !strings.Contains(body, line) {
+			t.Errorf("want the changes to have %s: %s", line, body)
+		}
+	}
+	c.ok("DELETE /nodes/pve1/network")
+	c.ok("POST /nodes/pve1/network", "iface=vmbr7", "type=bridge")
+	if body := c.do("GET /nodes/pve1/network").Body; strings.Contains(body, "mine") {
+		t.Errorf("the changes are reverted: %s", body)
+	}
+}
+
+// A node lists its containers to those who may see them.
+func TestContainersOfNode(t *testing.T) {
+	s := simulatortest.NewTest(t, simulator.Options{})
+	s.Edit(func(st *state.State) {
+		for vmid, node := range map[int]string{910: "pve1", 911: "pve2"} {
+			st.Containers[vmid] = &state.Guest{VMID: vmid, Node: node, Power: state.Running, Config: map[string]string{"hostname": "a"}}
+		}
+	})
+	if body := rootClient(t, s).do("GET /nodes/pve1/lxc").Body; !strings.Contains(body, `"vmid":910`) || strings.Contains(body, "911") {
+		t.Errorf("want container 910 alone: %s", body)
+	}
+}
+
 func TestCorosyncNodes(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{})
 	s.Edit(func(st *state.State) { st.Nodes["pve2"].Links = []string{"10.9.0.12"} })

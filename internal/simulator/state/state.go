@@ -130,6 +130,8 @@ type Node struct {
 	// without such changes.
 	Interfaces        map[string]*Interface
 	PendingInterfaces map[string]*Interface
+	// StagedLines are lines that somebody has written into the file of the changes by hand, outside of interfaces.
+	StagedLines []string `json:",omitempty"`
 	// InterfacesWritten is true when the API has written the file of the interfaces, with its head.
 	InterfacesWritten bool
 	// DNS are the node's name servers, SearchDomain is where it looks for short names.
@@ -150,6 +152,8 @@ type Interface struct {
 	Name, Type string
 	// CIDR is the address with its length, Gateway the default route.
 	CIDR, Gateway string
+	// Addresses, with their lengths, stand before that in the file: the API does not list them, and does not keep them when it writes the file.
+	Addresses []string `json:",omitempty"`
 	// Ports are the interfaces that a bridge connects, separated by spaces.
 	Ports string
 	// VLANAware bridges pass tagged frames.

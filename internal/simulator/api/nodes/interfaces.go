@@ -271,7 +271,9 @@ func stanza(i *state.Interface) []string {
 			lines = append(lines, "\t"+option+" "+value)
 		}
 	}
-	add("address", i.CIDR)
+	for _, address := range append(slices.Clone(i.Addresses), i.CIDR) {
+		add("address", address)
+	}
 	add("gateway", i.Gateway)
 	if i.Type == "bridge" {
 		ports := i.Ports
@@ -299,7 +301,7 @@ func stanza(i *state.Interface) []string {
 
 // stagedDiff returns what the changes of a node's interfaces that wait change in their file; empty if nothing.
 func stagedDiff(n *state.Node, now time.Time) string {
-	diff := unified(interfacesFile(n.Interfaces, n.InterfacesWritten), interfacesFile(n.PendingInterfaces, true))
+	diff := unified(interfacesFile(n.Interfaces, n.InterfacesWritten), append(interfacesFile(n.PendingInterfaces, true), n.StagedLines...))
 	if diff == "" {
 		return ""
 	}

@@ -301,6 +301,7 @@ func stage(c *engine.Call, change func(map[string]*state.Interface) error) (any,
 		if copied.Options = maps.Clone(i.Options); copied.Options == nil {
 			copied.Options = map[string]string{}
 		}
+		copied.Addresses = nil
 		list[name] = &copied
 	}
 	if err := change(list); err != nil {
@@ -390,7 +391,8 @@ func deleteInterface(c *engine.Call) (any, error) {
 
 // revertNetwork forgets the changes that wait.
 func revertNetwork(c *engine.Call) (any, error) {
-	c.State.Nodes[c.Node].PendingInterfaces = nil
+	n := c.State.Nodes[c.Node]
+	n.PendingInterfaces, n.StagedLines = nil, nil
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
@@ -403,7 +405,7 @@ func applyNetwork(c *engine.Call) (any, error) {
 		}
 		return w.Do(func(st *state.State) error {
 			if n := st.Nodes[node]; n.PendingInterfaces != nil {
-				n.Interfaces, n.PendingInterfaces, n.InterfacesWritten = n.PendingInterfaces, nil, true
+				n.Interfaces, n.PendingInterfaces, n.StagedLines, n.InterfacesWritten = n.PendingInterfaces, nil, nil, true
 			}
 			return nil
 		})

@@ -30,7 +30,6 @@ func Routes() map[string]engine.Handler {
 		"GET " + node:                          nodeIndex,
 		"GET " + node + "/status":              nodeStatus,
 		"GET " + node + "/version":             version,
-		"GET " + node + "/lxc":                 (*engine.Call).Empty,
 		"GET " + node + "/network":             listNetwork,
 		"POST " + node + "/network":            createInterface,
 		"PUT " + node + "/network":             applyNetwork,

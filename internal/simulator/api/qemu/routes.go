@@ -19,8 +19,10 @@ package qemu
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 // Routes returns the methods of VMs.
@@ -77,12 +79,24 @@ func Routes() map[string]engine.Handler {
 
 // containerRoutes returns the methods that read containers.
 func containerRoutes() map[string]engine.Handler {
-	const container = "/nodes/{node}/lxc/{vmid}"
+	const list, container = "/nodes/{node}/lxc", "/nodes/{node}/lxc/{vmid}"
 	return map[string]engine.Handler{
+		"GET " + list:                    listContainers,
 		"GET " + container + "/config":   GetConfig,
 		"GET " + container + "/pending":  getPending,
 		"GET " + container + "/snapshot": listSnapshots,
 	}
+}
+
+// listContainers returns the containers of a node.
+func listContainers(c *engine.Call) (any, error) {
+	out, view := []map[string]any{}, c.State.View(c.Who)
+	for _, vmid := range slices.Sorted(maps.Keys(c.State.Containers)) {
+		if g := c.State.Containers[vmid]; g.Node == c.Node && view.May(state.VMPath(vmid), "VM.Audit") {
+			out = append(out, map[string]any{"vmid": vmid, "status": string(g.Power), "name": g.Config["hostname"]})
+		}
+	}
+	return out, nil
 }
 
 func snapshotRoutes() map[string]engine.Handler {
