@@ -36,6 +36,9 @@ func TestNodeNetworkAccepted(t *testing.T) {
 		"Bond":         `{node: pve1, interface: bond0, type: bond, mtu: 9000, bond: {slaves: [eno1, eno2], mode: 802.3ad, transmitHashPolicy: layer2+3}}`,
 		"NamedVLAN":    `{node: pve1, interface: eno1.5, type: vlan}`,
 		"NumberedVLAN": `{node: pve1, interface: vlan5, type: vlan, vlan: {rawDevice: eno1}}`,
+		"VLANPort":     `{node: pve1, interface: vmbr1, type: bridge, bridge: {ports: [eno1.5, bond0]}}`,
+		"NoPrimary":    `{node: pve1, interface: bond0, type: bond, bond: {slaves: [eno1], mode: active-backup, primary: ""}}`,
+		"NamedTwice":   `{node: pve1, interface: eno1.4094, type: vlan, vlan: {rawDevice: eno1, id: 4094}}`,
 		"CustomVLAN":   `{node: pve1, interface: storage, type: vlan, vlan: {rawDevice: eno1, id: 5}}`,
 		"Card":         `{node: pve1, interface: eno1, type: eth, mtu: 9000, autostart: true}`,
 		"OVSBridge":    `{node: pve1, interface: vmbr1, type: OVSBridge, ovs: {ports: [eno1]}}`,
@@ -90,6 +93,25 @@ func TestNodeNetworkRefused(t *testing.T) {
 			reason: "A VLAN has a tag.",
 			spec:   `{node: pve1, interface: storage, type: vlan, vlan: {rawDevice: eno1}}`,
 			want:   []string{"vlan.id"},
+		},
+		"Ports": {
+			reason: "A port is one interface.", spec: `{node: pve1, interface: vmbr1, type: bridge, bridge: {ports: [eno1 eno2]}}`,
+			want: []string{"spec.forProvider.bridge.ports[0]", "eno1 eno2"},
+		},
+		"Slaves": {
+			reason: "A slave is named as PVE takes it.", spec: `{node: pve1, interface: bond0, type: bond, bond: {slaves: ["eno-1"]}}`,
+			want: []string{"spec.forProvider.bond.slaves[0]", "eno-1"},
+		},
+		"VLANTagRange": {reason: "A tag is 1 to 4094.", spec: `{node: pve1, interface: eno1.4095, type: vlan}`, want: []string{"1 to 4094"}},
+		"VLANNoTag":    {reason: "0 is no tag.", spec: `{node: pve1, interface: vlan0, type: vlan, vlan: {rawDevice: eno1}}`, want: []string{"1 to 4094"}},
+		"VLANOtherTag": {
+			reason: "PVE goes by the name.", spec: `{node: pve1, interface: eno1.5, type: vlan, vlan: {id: 15}}`, want: []string{"another tag"},
+		},
+		"VLANOtherNumber": {
+			reason: "PVE goes by the name.", spec: `{node: pve1, interface: vlan5, type: vlan, vlan: {rawDevice: eno1, id: 55}}`, want: []string{"another tag"},
+		},
+		"VLANOtherDevice": {
+			reason: "PVE goes by the name.", spec: `{node: pve1, interface: eno1.5, type: vlan, vlan: {rawDevice: eno2}}`, want: []string{"another device"},
 		},
 		"OVSBridge": {
 			reason: "A port is of a bridge.",

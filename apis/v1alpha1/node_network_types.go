@@ -38,6 +38,9 @@ package v1alpha1
 // +kubebuilder:validation:XValidation:rule="!has(self.ovs) || self.type.startsWith('OVS')",message="ovs is for the types OVSBridge, OVSBond, OVSPort and OVSIntPort"
 // +kubebuilder:validation:XValidation:rule="!(self.type in ['bond', 'OVSBond']) || self.interface.matches('^bond[0-9]+$')",message="Proxmox VE knows a bond by its name: bond and a number, such as bond0"
 // +kubebuilder:validation:XValidation:rule="self.type != 'vlan' || self.interface.matches('^.+[.][0-9]+$') || (has(self.vlan) && has(self.vlan.rawDevice) && (has(self.vlan.id) || self.interface.matches('^vlan[0-9]+$')))",message="a VLAN is named after its device and tag, such as eno1.5, or has vlan.rawDevice and a tag: in its name, such as vlan5, or in vlan.id"
+// +kubebuilder:validation:XValidation:rule="self.type != 'vlan' || !self.interface.matches('^(.+[.]|vlan)[0-9]+$') || self.interface.matches('^(.+[.]|vlan)([1-9][0-9]{0,2}|[1-3][0-9]{3}|40[0-8][0-9]|409[0-4])$')",message="the tag in the name of a VLAN is a number of 1 to 4094"
+// +kubebuilder:validation:XValidation:rule="self.type != 'vlan' || !has(self.vlan) || !has(self.vlan.id) || !self.interface.matches('^(.+[.]|vlan)[0-9]+$') || int(self.interface.contains('.') ? self.interface.substring(self.interface.lastIndexOf('.') + 1) : self.interface.substring(4)) == self.vlan.id",message="vlan.id is another tag than the name of the VLAN has, which Proxmox VE goes by: leave vlan.id out"
+// +kubebuilder:validation:XValidation:rule="self.type != 'vlan' || !has(self.vlan) || !has(self.vlan.rawDevice) || !self.interface.contains('.') || self.interface.startsWith(self.vlan.rawDevice + '.')",message="vlan.rawDevice is another device than the name of the VLAN has, which Proxmox VE goes by: leave vlan.rawDevice out"
 // +kubebuilder:validation:XValidation:rule="!(self.type in ['OVSBond', 'OVSIntPort', 'OVSPort']) || (has(self.ovs) && has(self.ovs.bridge))",message="OVSBond, OVSIntPort and OVSPort need ovs.bridge"
 // +kubebuilder:validation:XValidation:rule="!has(self.ovs) || !has(self.ovs.bridge) || self.type != 'OVSBridge'",message="ovs.bridge is for OVSBond, OVSIntPort and OVSPort"
 // +kubebuilder:validation:XValidation:rule="!has(self.ovs) || !has(self.ovs.ports) || self.type == 'OVSBridge'",message="ovs.ports is for OVSBridge"
@@ -167,6 +170,7 @@ type NodeNetworkBridge struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=2
 	// +kubebuilder:validation:items:MaxLength=15
+	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z][a-zA-Z0-9_]*([.:][0-9]+)?$`
 	Ports []string `json:"ports,omitzero"`
 
 	// VLANAware lets NICs of guests have VLAN tags without a bridge for each. Default of
@@ -191,6 +195,7 @@ type NodeNetworkBond struct {
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=2
 	// +kubebuilder:validation:items:MaxLength=15
+	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z][a-zA-Z0-9_]*([.:][0-9]+)?$`
 	Slaves []string `json:"slaves"`
 
 	// Mode of the bond. A bond has balance-rr, active-backup, balance-xor, broadcast,
@@ -205,6 +210,7 @@ type NodeNetworkBond struct {
 	// bond-primary).
 	// +optional
 	// +kubebuilder:validation:MaxLength=15
+	// +kubebuilder:validation:Pattern=`^([a-zA-Z][a-zA-Z0-9_]*([.:][0-9]+)?)?$`
 	Primary *string `json:"primary,omitempty"`
 
 	// TransmitHashPolicy says by which part of a frame a balance-xor or 802.3ad bond
@@ -227,6 +233,7 @@ type NodeNetworkVLAN struct {
 	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=15
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9_]*([.:][0-9]+)?$`
 	RawDevice *string `json:"rawDevice,omitempty"`
 }
 
@@ -241,12 +248,14 @@ type NodeNetworkOVS struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MinLength=2
 	// +kubebuilder:validation:items:MaxLength=15
+	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z][a-zA-Z0-9_]*([.:][0-9]+)?$`
 	Ports []string `json:"ports,omitempty"`
 
 	// Bridge of a port or bond. Cannot change (PVE: ovs_bridge).
 	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=15
+	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9_]*([.:][0-9]+)?$`
 	Bridge *string `json:"bridge,omitempty"`
 
 	// Tag is the VLAN of a port or bond, 1 to 4094; 0 removes it (PVE: ovs_tag).
