@@ -147,14 +147,19 @@ func (o Options) ZonesOn(name, node string, zones []sdn.Zone) []string {
 	var all []string
 	for _, z := range zones {
 		uses := slices.Contains(z.Bridges, name) || slices.ContainsFunc(z.Peers, func(peer string) bool {
-			ip, err := netip.ParseAddr(peer)
-			return err == nil && slices.Contains(o.Addresses(), ip)
+			return slices.ContainsFunc(o.Addresses(), func(ip netip.Addr) bool { return samePeer(peer, ip) })
 		})
 		if uses && z.On(node) {
 			all = append(all, "SDN zone "+z.Name)
 		}
 	}
 	return all
+}
+
+// samePeer reports whether a peer of a zone is an address.
+func samePeer(peer string, ip netip.Addr) bool {
+	is, err := netip.ParseAddr(peer)
+	return err == nil && is == ip
 }
 
 // Carrier returns the interface that has an address, and the address with its length.

@@ -22,6 +22,7 @@ import (
 	"testing"
 
 	"github.com/vitistack/provider-proxmox/internal/nodenet"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/sdn"
 )
 
 type (
@@ -105,6 +106,8 @@ func TestRefuse(t *testing.T) {
 		endpoints     []nodenet.Address
 		confirmed     bool
 		guests        map[string][]string
+		gone          []netip.Addr
+		zones         []sdn.Zone
 		refused       string // Words of one of the reasons; empty if it is permitted.
 	}{
 		"NewBridge": {
@@ -282,6 +285,24 @@ func TestRefuse(t *testing.T) {
 			reason: "A bridge that nobody uses may go.",
 			before: plain(), after: without(plain(), "vmbr1"), endpoints: endpoint, guests: map[string][]string{"vmbr0": {"VM 100"}},
 		},
+		"PeerOfZone": {
+			reason: "A VXLAN zone has the address among its peers.", before: set(plain(), "vmbr1", options{"cidr": "10.9.0.11/24"}),
+			after: set(plain(), "vmbr1", options{"cidr": "10.9.0.12/24"}), zones: []sdn.Zone{{Name: "z1", Peers: []string{"10.9.0.11"}}},
+			refused: "takes away 10.9.0.11, which SDN zone z1",
+		},
+		"PeerOfZoneElsewhere": {
+			reason: "The zone is on another node.", before: set(plain(), "vmbr1", options{"cidr": "10.9.0.11/24"}), endpoints: endpoint,
+			after: set(plain(), "vmbr1", options{"cidr": ""}), zones: []sdn.Zone{{Name: "z1", Peers: []string{"10.9.0.11"}, Nodes: []string{"pve2"}}},
+		},
+		"PeerOfZoneKept": {
+			reason: "The address stays, and its length changes.", before: set(plain(), "vmbr1", options{"cidr": "10.9.0.11/24"}), endpoints: endpoint,
+			after: set(plain(), "vmbr1", options{"cidr": "10.9.0.11/25"}), zones: []sdn.Zone{{Name: "z1", Peers: []string{"10.9.0.11"}}},
+		},
+		"GoneConfirmed": {
+			reason: "The consent does not concern an address that an interface of the node has had.", gone: ips("198.51.100.7"),
+			after: plain(), endpoints: proxy, confirmed: true, refused: "takes away 198.51.100.7",
+		},
+		"GoneOther": {reason: "Nothing is reached through the address.", gone: ips("10.1.1.1"), after: plain(), endpoints: endpoint},
 		"UnknownBefore": {
 			reason: "Where the address stands upon a card, and is started, it is reached.",
 			after:  plain(), endpoints: endpoint,
@@ -303,7 +324,7 @@ func TestRefuse(t *testing.T) {
 			}
 			got := nodenet.Refuse(nodenet.Request{
 				Node: "pve1", Before: tc.before, After: tc.after, Cluster: cluster, Endpoints: tc.endpoints, Others: others,
-				Confirmed: tc.confirmed, Users: tc.guests,
+				Confirmed: tc.confirmed, Users: tc.guests, Gone: tc.gone, Zones: tc.zones,
 			})
 			all := strings.Join(got, "\n")
 			if tc.refused == "" && len(got) > 0 {

@@ -22,6 +22,8 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox/sdn"
 )
 
 // An Address through which something is reached.
@@ -50,6 +52,12 @@ type Request struct {
 
 	// Others are addresses of the other nodes.
 	Others []netip.Addr
+
+	// Gone are addresses that what is staged takes away, and no interface has any more.
+	Gone []netip.Addr
+
+	// Zones of SDN, which may have an address of the node that goes.
+	Zones []sdn.Zone
 
 	// Confirmed accepts addresses that no interface of the node has.
 	Confirmed bool
@@ -85,6 +93,8 @@ func Refuse(r Request) []string {
 		reasons = append(reasons, r.gateways(p)...)
 	}
 	reasons = append(reasons, r.removed()...)
+	reasons = append(reasons, r.gone()...)
+	reasons = append(reasons, r.peers()...)
 	slices.Sort(reasons)
 	return slices.Compact(reasons)
 }
@@ -260,6 +270,46 @@ func (r Request) gateways(p protected) []string {
 	for name, o := range r.Before {
 		if before, after := o[option], r.After[name][option]; before != "" && before != after {
 			reasons = append(reasons, fmt.Sprintf("it changes the default route %s of %s, over which other networks reach %s", before, name, p.words))
+		}
+	}
+	return reasons
+}
+
+// gone checks that no address is among those that are taken away. Nobody consents to that by Confirmed: an interface of the node has had it.
+func (r Request) gone() []string {
+	var reasons []string
+	for _, a := range slices.Concat(r.Cluster, r.Endpoints) {
+		for _, ip := range a.IPs {
+			if slices.Contains(r.Gone, ip.Unmap()) {
+				reasons = append(reasons, fmt.Sprintf("it takes away %s, through which %s is reached", ip, a.For))
+			}
+		}
+	}
+	return reasons
+}
+
+// Leaving are the addresses that interfaces which stay do not have any more, by their names.
+func (r Request) Leaving() map[string][]netip.Addr {
+	leaving := map[string][]netip.Addr{}
+	for name, before := range r.Before {
+		after, exists := r.After[name]
+		if left := slices.DeleteFunc(before.Addresses(), func(ip netip.Addr) bool { return slices.Contains(after.Addresses(), ip) }); exists && len(left) > 0 {
+			leaving[name] = left
+		}
+	}
+	return leaving
+}
+
+// peers checks that no zone of SDN loses an address which the node has in it.
+func (r Request) peers() []string {
+	var reasons []string
+	for name, addresses := range r.Leaving() {
+		for _, ip := range addresses {
+			for _, z := range r.Zones {
+				if z.On(r.Node) && slices.ContainsFunc(z.Peers, func(peer string) bool { return samePeer(peer, ip) }) {
+					reasons = append(reasons, fmt.Sprintf("it takes away %s, which SDN zone %s has among its peers, from %s", ip, z.Name, name))
+				}
+			}
 		}
 	}
 	return reasons

@@ -175,7 +175,7 @@ func (l *look) obstacle(ctx context.Context) (*kind.Problem, error) {
 	if !l.Exists {
 		verb = config.Create
 	}
-	return l.stager.refusal(ctx, l.view, l.now.config, after(l.now.config, l.view, verb, l.change), nil)
+	return l.stager.refusal(ctx, l.view, nodenet.Request{Before: l.now.config, After: after(l.now.config, l.view, verb, l.change)})
 }
 
 // staged is an interface while changes of the node wait to be applied.

@@ -220,6 +220,9 @@ func TestStagedBetween(t *testing.T) {
 			change := proxmox.Change{Set: proxmox.Params{"type": "bridge", "mtu": "1400"}}
 			l.Must(l.Client.UpdateObject(l.Context(), proxmox.NetworkCollection("pve1"), "pve1/vmbr9", change))
 		},
+		"ByHand": func(l *configtest.Life) {
+			l.Edit(func(st *state.State) { st.Nodes["pve1"].StagedLines = []string{"source /etc/network/mine"} })
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lives(t, func(l *configtest.Life) {
@@ -236,11 +239,68 @@ func TestStagedBetween(t *testing.T) {
 				if reloads(l) > 0 || inForce(l, "vmbr9") {
 					l.Fatalf("what others have staged is applied: %v", l.Writes())
 				}
-				l.Edit(func(st *state.State) { st.Nodes["pve1"].PendingInterfaces = nil })
+				l.Edit(func(st *state.State) { st.Nodes["pve1"].PendingInterfaces, st.Nodes["pve1"].StagedLines = nil, nil })
 				applied(l, mg)
 			})
 		})
 	}
+}
+
+// TestFurtherAddresses does not apply a file from which Proxmox VE has left out addresses that somebody has written into it: it lists and keeps one of
+// each family. That of an endpoint, or of a link of corosync, is kept whatever anybody consents to.
+func TestFurtherAddresses(t *testing.T) {
+	for name, tc := range map[string]struct {
+		link    []string
+		consent bool
+		words   string
+	}{
+		"Unasked": {words: "it takes away the address 10.9.0.50, for which no NodeNetwork asks"},
+		"Link":    {link: []string{"10.9.0.50"}, consent: true, words: "it takes away 10.9.0.50, through which link 1 of corosync"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lives(t, func(l *configtest.Life) {
+				l.Edit(func(st *state.State) {
+					n := st.Nodes["pve1"]
+					n.Links, n.Interfaces["vmbr1"].CIDR, n.Interfaces["vmbr1"].Addresses = tc.link, "10.9.0.11/24", []string{"10.9.0.50/24"}
+				})
+				mg := l.Resource(1, bridge, nil)
+				l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, "the change is refused")
+				if tc.consent {
+					sum := observation(l.T, mg).Staged.Checksum
+					l.EditSpec(mg, strings.Replace(bridge, "}", ", applyStaged: '"+sum+"'}", 1))
+				}
+				l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, tc.words)
+				if reloads(l) > 0 || inForce(l, "vmbr9") {
+					l.Fatalf("the address is taken away: %v", l.Writes())
+				}
+				l.Edit(func(st *state.State) { st.Nodes["pve1"].Interfaces["vmbr1"].Addresses = nil }) // It is in a file by itself from now on.
+				applied(l, mg)
+			})
+		})
+	}
+}
+
+// TestAddressesTaken takes away the addresses that its resources ask for, also those of changes that were never applied, and those of others with consent.
+func TestAddressesTaken(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		l.Edit(func(st *state.State) { st.Nodes["pve1"].Interfaces["vmbr1"].CIDR = "10.9.0.11/24" })
+		spec := "{node: pve1, interface: vmbr9, type: bridge, cidr: 10.77.0.1/24, confirmUnmappedAddresses: true}"
+		mg := l.Resource(1, spec, nil)
+		applied(l, mg)
+		for number := 2; number < 4; number++ {
+			l.EditSpec(mg, strings.Replace(spec, "0.1/24", fmt.Sprintf("0.%d/24, apply: Manual", number), 1))
+			l.Until(mg, nodenetwork.TypeApplied, nodenetwork.ReasonStaged, "Manual")
+		}
+		l.EditSpec(mg, strings.Replace(spec, "0.1/24", "0.3/24", 1))
+		applied(l, mg)
+		change := proxmox.Change{Set: proxmox.Params{"type": "bridge", "autostart": "1"}}
+		l.Must(l.Client.UpdateObject(l.Context(), proxmox.NetworkCollection("pve1"), "pve1/vmbr1", change))
+		spec = strings.Replace(spec, "0.1/24", "0.4/24", 1)
+		l.EditSpec(mg, spec)
+		l.Until(mg, xpv2.TypeReady, nodenetwork.ReasonStagedByOthers, "applyStaged")
+		l.EditSpec(mg, strings.Replace(spec, "}", ", applyStaged: '"+observation(l.T, mg).Staged.Checksum+"'}", 1))
+		applied(l, mg)
+	})
 }
 
 // during has somebody do something while the provider, in a reconcile of a resource, makes a call for the next time but those that are
@@ -548,17 +608,47 @@ func TestZones(t *testing.T) {
 	}
 }
 
+// TestZonePeer takes no address away that a VXLAN zone has among its peers, and none while zones may be there that the user may not see.
+func TestZonePeer(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		spec := "{node: pve1, interface: vmbr9, type: bridge, cidr: 10.77.0.1/24, confirmUnmappedAddresses: true}"
+		mg := l.Resource(1, spec, nil)
+		applied(l, mg)
+		before := len(l.Writes())
+		onBridge(l, map[string]string{"type": "vxlan", "peers": "10.77.0.1,10.77.0.2"}, true, true)
+		l.EditSpec(mg, strings.Replace(spec, "0.1/24", "0.3/24", 1))
+		l.Until(mg, xpv2.TypeReady, nodenetwork.ReasonRefused, "it takes away 10.77.0.1, which SDN zone z1 has among its peers")
+		grants := hideZones(l)
+		l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, "/sdn/zones", "SDN.Audit")
+		if w := l.Writes()[before:]; len(w) > 0 {
+			l.Fatalf("the address is taken away: %v", w)
+		}
+		l.Edit(func(st *state.State) { st.ACL = grants })
+		onBridge(l, nil, false, false)
+		applied(l, mg)
+	})
+}
+
+// hideZones has the user not see zones of SDN, and returns who could do what before.
+func hideZones(l *configtest.Life) []simulator.Grant {
+	l.Helper()
+	var before []simulator.Grant
+	l.Edit(func(st *state.State) {
+		before = slices.Clone(st.ACL)
+		for path, role := range map[string]string{"/": "Administrator", "/sdn/zones": "NoAccess", "/sdn/zones/localnetwork": "PVESDNUser"} {
+			st.ACL = append(st.ACL, simulator.Grant{Path: path, Kind: "user", ID: "crossplane@pve", Role: role, Propagate: true})
+		}
+	})
+	return before
+}
+
 // TestHiddenZones removes no bridge while zones of SDN may be there that the user may not see.
 func TestHiddenZones(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		mg := l.Resource(1, bridge, nil)
 		applied(l, mg)
 		onBridge(l, map[string]string{"type": "vlan", "bridge": "vmbr9"}, true, true)
-		l.Edit(func(st *state.State) {
-			for path, role := range map[string]string{"/": "Administrator", "/sdn/zones": "NoAccess", "/sdn/zones/localnetwork": "PVESDNUser"} {
-				st.ACL = append(st.ACL, simulator.Grant{Path: path, Kind: "user", ID: "crossplane@pve", Role: role, Propagate: true})
-			}
-		})
+		hideZones(l)
 		l.StartDelete(mg)
 		l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, "/sdn/zones", "SDN.Audit")
 		if l.Options("pve1/vmbr9") == nil {
@@ -567,23 +657,52 @@ func TestHiddenZones(t *testing.T) {
 	})
 }
 
-// TestPendingNIC removes no bridge that a NIC of a VM is on once the VM is restarted.
-func TestPendingNIC(t *testing.T) {
-	lives(t, func(l *configtest.Life) {
-		mg := l.Resource(1, bridge, nil)
-		applied(l, mg)
-		pending := func(options map[string]string) {
-			l.Edit(func(st *state.State) { st.Guests[100].Pending = options })
+// TestGuestsOn removes no bridge that a NIC of a VM or of a container of the node is on, or is on once the guest is restarted.
+func TestGuestsOn(t *testing.T) {
+	for name, tc := range map[string]struct {
+		words string
+		on    func(st *state.State, bridge string)
+	}{
+		"PendingNIC": {words: "VM 100", on: func(st *state.State, bridge string) {
+			st.Guests[100].Pending = map[string]string{"net0": "virtio=BC:24:11:00:00:07,bridge=" + bridge}
+		}},
+		"Container":        {words: "container 910", on: func(st *state.State, bridge string) { contain(st, "vmbr0", bridge, nil) }},
+		"PendingContainer": {words: "container 910", on: func(st *state.State, bridge string) { contain(st, bridge, "vmbr0", nil) }},
+		"NewNIC": {words: "container 910", on: func(st *state.State, bridge string) {
+			contain(st, "", "vmbr0", map[string]string{"net3": "name=eth3,bridge=" + bridge + ",type=veth"})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lives(t, func(l *configtest.Life) {
+				mg := l.Resource(1, bridge, nil)
+				applied(l, mg)
+				l.Edit(func(st *state.State) { tc.on(st, "vmbr9") })
+				l.StartDelete(mg)
+				l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, "in use", tc.words)
+				if l.Options("pve1/vmbr9") == nil {
+					l.Error("the bridge is removed")
+				}
+				l.Edit(func(st *state.State) { tc.on(st, "vmbr0") })
+				l.Runner.Until(mg, configtest.Gone, func() bool { return false })
+			})
+		})
+	}
+}
+
+// contain has a container on the node, with a NIC on a bridge and another one of another node. The NIC is on a bridge from the next start on if that is
+// not empty, and there are others that come with it.
+func contain(st *state.State, pending, bridge string, others map[string]string) {
+	for vmid, node := range map[int]string{910: "pve1", 911: "pve2"} {
+		g := &state.Guest{VMID: vmid, Node: node, Power: state.Running, Pending: others, Config: map[string]string{
+			"hostname": "a", "net0": "name=eth0,bridge=" + bridge + ",hwaddr=BC:24:11:00:09:10,ip=dhcp,type=veth", "rootfs": "local-lvm:vm-910-disk-0,size=8G",
+		}}
+		if node == "pve2" {
+			g.Config["net0"], g.Pending = "name=eth0,bridge=vmbr9,type=veth", nil // A bridge of that name on another node is another one.
+		} else if pending != "" {
+			g.Pending = map[string]string{"net0": "name=eth0,bridge=" + pending + ",type=veth"}
 		}
-		pending(map[string]string{"net0": "virtio=BC:24:11:00:00:07,bridge=vmbr9"})
-		l.StartDelete(mg)
-		l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, "in use", "VM 100")
-		if l.Options("pve1/vmbr9") == nil {
-			l.Error("the bridge is removed")
-		}
-		pending(map[string]string{})
-		l.Runner.Until(mg, configtest.Gone, func() bool { return false })
-	})
+		st.Containers[vmid] = g
+	}
 }
 
 // TestUsedMeanwhile does not apply a removal that is staged when the bridge has come into use since then.

@@ -73,10 +73,15 @@ func privileges(v config.Verb, _ string, p *parameters) []proxmox.Privilege {
 	if v == config.Delete {
 		all = append(all,
 			proxmox.Privilege{Path: "/vms", Names: []string{"VM.Audit"}},
-			proxmox.Privilege{Path: "/sdn/zones", Names: []string{"SDN.Audit", "SDN.Allocate"}},
+			seeZones(),
 		)
 	}
 	return all
+}
+
+// seeZones is the privilege to see all zones of SDN.
+func seeZones() proxmox.Privilege {
+	return proxmox.Privilege{Path: "/sdn/zones", Names: []string{"SDN.Audit", "SDN.Allocate"}}
 }
 
 // lookup resolves the name of a host.

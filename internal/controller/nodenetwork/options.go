@@ -175,11 +175,14 @@ func complete(v view, c proxmox.Change) proxmox.Change {
 	return c
 }
 
-// configOf returns interfaces as package nodenet has them.
+// configOf returns interfaces as package nodenet has them, and what is staged beside them.
 func configOf(all proxmox.NodeInterfaces, node string) nodenet.Config {
 	c := nodenet.Config{}
 	for _, o := range all.Objects {
 		c[strings.TrimPrefix(o.Name, node+"/")] = o.Values
+	}
+	if lines := nodenet.OutsideOf(nodenet.Changes(all.Changes)); lines != nil {
+		c[nodenet.Outside] = lines
 	}
 	return c
 }

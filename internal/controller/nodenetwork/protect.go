@@ -33,10 +33,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// refusal returns the problem that a change would cut something off, or nil. Before is nil
-// if it is not known.
-func (s *stager) refusal(ctx context.Context, v view, before, after nodenet.Config, users map[string][]string) (*kind.Problem, error) {
-	reasons, err := s.reasons(ctx, v, before, after, users)
+// refusal returns the problem that a change would cut something off, or nil. The request has the interfaces before and after it, and who uses
+// them.
+func (s *stager) refusal(ctx context.Context, v view, r nodenet.Request) (*kind.Problem, error) {
+	reasons, err := s.reasons(ctx, v, r)
 	if err != nil {
 		return nil, err
 	}
@@ -52,10 +52,9 @@ func refusalFor(reasons []string) *kind.Problem {
 }
 
 // reasons why a change is refused.
-func (s *stager) reasons(ctx context.Context, v view, before, after nodenet.Config, users map[string][]string) ([]string, error) {
+func (s *stager) reasons(ctx context.Context, v view, r nodenet.Request) ([]string, error) {
 	p := v.Resource.Parameters()
-	r := nodenet.Request{Node: p.Node, Before: before, After: after, Users: users}
-	r.Confirmed = p.ConfirmUnmappedAddresses != nil && *p.ConfirmUnmappedAddresses
+	r.Node, r.Confirmed = p.Node, p.ConfirmUnmappedAddresses != nil && *p.ConfirmUnmappedAddresses
 	if err := s.clusterAddresses(ctx, v, &r); err != nil {
 		return nil, err
 	}
@@ -65,7 +64,23 @@ func (s *stager) reasons(ctx context.Context, v view, before, after nodenet.Conf
 	if err := otherAddresses(ctx, v, &r); err != nil {
 		return nil, err
 	}
+	if err := zonesOf(ctx, v, &r); err != nil {
+		return nil, err
+	}
 	return nodenet.Refuse(r), nil
+}
+
+// zonesOf adds the zones of SDN, if an interface loses an address that one of them may have among its peers.
+func zonesOf(ctx context.Context, v view, r *nodenet.Request) error {
+	if len(r.Leaving()) == 0 {
+		return nil
+	}
+	if err := kind.CheckPrivileges(ctx, v.Client, "tell which zones of SDN use the address", seeZones()); err != nil {
+		return err
+	}
+	var err error
+	r.Zones, err = v.Inventory.Zones(ctx, inventory.Fresh)
+	return errors.Wrap(err, "cannot tell which zones of SDN use the address")
 }
 
 // clusterAddresses adds the addresses by which the cluster reaches the node, and those of the
@@ -176,7 +191,7 @@ func (s *stager) users(ctx context.Context, v view) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.reasons(ctx, v, before, before.Removed(p.Interface), users)
+	return s.reasons(ctx, v, nodenet.Request{Before: before, After: before.Removed(p.Interface), Users: users})
 }
 
 // removalInUse returns the problem that interfaces whose removal is staged have come into use since then, or nil.
@@ -206,6 +221,31 @@ func removalInUse(ctx context.Context, v view, staged nodenet.Config) (*kind.Pro
 	}
 	return refusalFor(reasons), nil
 }
+
+// unasked returns the problem that what is staged takes away addresses although no resource asks for it, or nil: Proxmox VE does not keep all that
+// somebody has written into the file.
+func unasked(ctx context.Context, v view, now pending) (*kind.Problem, error) {
+	gone := nodenet.Gone(now.changes)
+	if len(gone) == 0 || now.consented {
+		return nil, nil //nolint:nilnil // Nothing is taken away, or somebody has seen what is.
+	}
+	notes, err := notesOn(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range notes {
+		gone = slices.DeleteFunc(gone, n.takes)
+	}
+	var reasons []string
+	for _, ip := range gone {
+		reasons = append(reasons, fmt.Sprintf("it takes away the address %s, for which no NodeNetwork asks: Proxmox VE keeps one address "+
+			"of each family of an interface when it writes %s, so put others into a file that it sources, and revert what is staged", ip, interfacesFile))
+	}
+	return refusalFor(reasons), nil
+}
+
+// interfacesFile has what is in force on a node.
+const interfacesFile = "/etc/network/interfaces"
 
 // An optionReader reads the options of a guest, with those that wait for a restart.
 type optionReader func(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)

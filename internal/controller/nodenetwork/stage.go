@@ -61,8 +61,29 @@ type note struct {
 	// Former is how it was staged, or in force, until then.
 	Former nodenet.Options `json:"former"`
 
+	// Taken are addresses that earlier changes, which are not in force either, may have taken away from the interface, and those that others have taken
+	// away with consent.
+	Taken []netip.Addr `json:"taken,omitempty"`
+
 	// Reload is the task that puts it into force.
 	Reload proxmox.UPID `json:"reload,omitempty"`
+}
+
+// takes reports whether an address may go by what is noted.
+func (n note) takes(ip netip.Addr) bool {
+	return slices.Contains(n.Taken, ip) || slices.Contains(n.Former.Addresses(), ip)
+}
+
+// noteNow returns the note of what a resource stages now, which had another one.
+func noteNow(former note, now pending, name string, next nodenet.Config) note {
+	n := note{At: time.Now().Unix(), Before: now.before, Interface: next[name], Former: now.config[name]}
+	if now.changes != "" {
+		n.Taken = slices.Concat(former.Taken, former.Former.Addresses())
+	}
+	if now.consented {
+		n.Taken = append(n.Taken, nodenet.Gone(now.changes)...)
+	}
+	return n
 }
 
 // A reload of the network of a node.
@@ -253,7 +274,7 @@ func (s *stager) write(ctx context.Context, v view, verb config.Verb, c proxmox.
 			return err
 		}
 	}
-	refused, err := s.refusal(ctx, v, now.config, next, users)
+	refused, err := s.refusal(ctx, v, nodenet.Request{Before: now.config, After: next, Users: users})
 	if err != nil {
 		return err
 	}
@@ -264,7 +285,7 @@ func (s *stager) write(ctx context.Context, v view, verb config.Verb, c proxmox.
 		return err
 	}
 	former, noted := noteOf(v.Resource)
-	if err := keepNote(ctx, v, note{At: time.Now().Unix(), Before: now.before, Interface: next[p.Interface], Former: now.config[p.Interface]}); err != nil {
+	if err := keepNote(ctx, v, noteNow(former, now, p.Interface, next)); err != nil {
 		return err
 	}
 	err = do(ctx)
@@ -342,7 +363,10 @@ func (s *stager) apply(ctx context.Context, v view) error {
 	}
 	for _, check := range []func() (*kind.Problem, error){
 		func() (*kind.Problem, error) { return removalInUse(ctx, v, now.config) },
-		func() (*kind.Problem, error) { return s.refusal(ctx, v, nil, now.config, nil) },
+		func() (*kind.Problem, error) {
+			return s.refusal(ctx, v, nodenet.Request{After: now.config, Gone: nodenet.Gone(now.changes)})
+		},
+		func() (*kind.Problem, error) { return unasked(ctx, v, now) },
 	} {
 		if refused, err := check(); err != nil {
 			return err
