@@ -100,6 +100,8 @@ func (e *external) perform(ctx context.Context, m Volume) error {
 		})
 	case attach:
 		return e.attach(ctx)
+	case protect:
+		return e.client.Configure(ctx, v.from.Ref, proxmox.Change{Set: proxmox.Params{optionProtection: "1"}, Digest: v.from.Digest})
 	case destroy:
 		return e.destroy(ctx, m)
 	case keep, wait, settle, arrive, forget, release, lose, stuck:
@@ -279,11 +281,14 @@ func (e *external) otherVMID(ctx context.Context, m Volume) error {
 // The stub VM is never started: it has as little memory as PVE takes.
 const stubMemory = "16"
 
+// optionProtection has PVE refuse to destroy a VM.
+const optionProtection = "protection"
+
 // stubParams are what the stub VM is made with.
 func (e *external) stubParams(m Volume) proxmox.Params {
 	v := e.view
 	p := proxmox.Params{
-		"name": stubName(m.GetName()), "memory": stubMemory, "smbios1": "uuid=" + v.UUID, "protection": "1", "onboot": "0",
+		"name": stubName(m.GetName()), "memory": stubMemory, "smbios1": "uuid=" + v.UUID, optionProtection: "1", "onboot": "0",
 		"description": qemu.MarkStub(fmt.Sprintf("It has the disk of Volume %s while no Machine has it, and is never started. To destroy it is to destroy the disk.",
 			strings.TrimPrefix(client.ObjectKeyFromObject(m).String(), "/"))),
 	}
@@ -434,7 +439,7 @@ func (e *external) destroy(ctx context.Context, m Volume) error {
 		return err
 	}
 	// The digest makes sure that the VM is what was looked at: it took calls to all VMs since, and a disk of others may have come.
-	if err := e.client.Configure(ctx, v.from.Ref, proxmox.Change{Set: proxmox.Params{"protection": "0"}, Digest: v.from.Digest}); err != nil {
+	if err := e.client.Configure(ctx, v.from.Ref, proxmox.Change{Set: proxmox.Params{optionProtection: "0"}, Digest: v.from.Digest}); err != nil {
 		return err
 	}
 	u, err := e.client.Delete(ctx, v.from.Ref, proxmox.DeleteOptions{Purge: true})

@@ -71,6 +71,9 @@ const (
 	// grow the disk.
 	grow
 
+	// protect the stub VM, which is retained, from being destroyed in Proxmox VE.
+	protect
+
 	// destroy the stub VM.
 	destroy
 
@@ -287,6 +290,8 @@ func (s *state) decideRemoval() *decision {
 		return &decision{action: forget}
 	case s.stub == nil:
 		return &decision{action: release}
+	case s.retain && s.stub.waits() == nil:
+		return &decision{action: forget} // Somebody has thought better of it meanwhile.
 	}
 	return s.decideDestroy()
 }
@@ -457,14 +462,25 @@ func (s *state) decideReclaim() *decision {
 		return because(stuck, xpv2.ReasonDeleting, "Machine %s lists the Volume: take it off its disks, which keeps the data, then the Volume goes", w.name)
 	}
 	switch {
-	case s.retain && (s.heldByStub() || s.Adopted && !s.owned && !s.leaving && s.holder.attached(s.Volume) == ""):
+	case s.retain && s.heldByStub():
+		return s.decideRetain()
+	case s.retain && s.Adopted && !s.owned && !s.leaving && s.holder.attached(s.Volume) == "":
 		return &decision{action: release}
 	case !s.heldByStub():
 		return s.decideReturn()
-	case s.retain:
-		return &decision{action: release}
 	}
 	return s.decideDestroy()
+}
+
+// decideRetain about a disk that stays in the stub VM, which somebody, or an attempt to destroy it, may have left without its protection.
+func (s *state) decideRetain() *decision {
+	if s.stub.Config[optionProtection] == "1" {
+		return &decision{action: release}
+	}
+	if d := s.stub.waits(); d != nil {
+		return d
+	}
+	return s.rested(&decision{action: protect, from: s.stub})
 }
 
 // decideDestroy about the stub VM, with what it has.

@@ -67,6 +67,7 @@ func there(volume string, holder, stub *vm, claims ...claim) *state {
 
 func TestDecideHeld(t *testing.T) {
 	stub, empty := seen(stubID, "n1", "scsi0="+atStub+",size=2G"), seen(stubID, "n1")
+	safe := seen(stubID, "n1", "scsi0="+atStub+",size=2G", "protection=1")
 	a := seen(ofA, "n1", "scsi1="+atA+",size=2G")
 	loose := seen(ofA, "n1", "unused0="+atA)
 	far := claim{uid: "b", name: "b", vm: seen(ofB, "n2")}
@@ -150,7 +151,11 @@ func TestDecideHeld(t *testing.T) {
 		"Deleted": {reason: "It goes.", state: there(atStub, stub, stub), change: func(s *state) { s.deleted = true }, want: destroy},
 		"Retained": {
 			reason: "It stays.",
-			state:  there(atStub, stub, stub), change: func(s *state) { s.deleted, s.retain = true, true }, want: release,
+			state:  there(atStub, safe, safe), change: func(s *state) { s.deleted, s.retain = true, true }, want: release,
+		},
+		"RetainedUnprotected": {
+			reason: "An attempt to destroy it has taken the protection away.",
+			state:  there(atStub, stub, stub), change: func(s *state) { s.deleted, s.retain = true, true }, want: protect,
 		},
 		"InUse": {
 			reason: "A Machine lists it.", state: there(atA, a, empty, claim{name: "a", vm: a}),
@@ -277,7 +282,8 @@ func TestDecideSameName(t *testing.T) {
 }
 
 func TestDecideMaking(t *testing.T) {
-	stub := seen(stubID, "n1", "scsi0="+atStub)
+	stub, busy := seen(stubID, "n1", "scsi0="+atStub), seen(stubID, "n1", "scsi0="+atStub)
+	busy.busy = true
 	cases := map[string]struct {
 		reason string
 		state  state
@@ -303,6 +309,14 @@ func TestDecideMaking(t *testing.T) {
 			state:  state{Record: &volumeref.Record{Begun: 1, Task: "u"}, task: &proxmox.Task{ExitStatus: "no"}}, want: forget,
 		},
 		"Removing": {reason: "It is gone.", state: state{Record: &volumeref.Record{Volume: atStub, Removing: true}, deleted: true}, want: release},
+		"NotRemoved": {
+			reason: "It is to be retained after all.",
+			state:  state{Record: &volumeref.Record{Volume: atStub, Removing: true}, stub: stub, deleted: true, retain: true}, want: forget,
+		},
+		"BeingRemoved": {
+			reason: "It is too late to retain it.", want: wait,
+			state: state{Record: &volumeref.Record{Volume: atStub, Removing: true}, stub: busy, deleted: true, retain: true},
+		},
 		"Undone": {
 			reason: "The removal has failed.",
 			state:  state{Record: &volumeref.Record{Volume: atStub, Removing: true}, task: &proxmox.Task{ExitStatus: "no"}, stub: stub}, want: forget,

@@ -307,6 +307,25 @@ func TestRetained(t *testing.T) {
 	})
 }
 
+// TestRetainedAfterAll keeps the disk, in its stub VM with the protection that it had, where somebody has thought better of it after an attempt to
+// destroy it has failed.
+func TestRetainedAfterAll(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		v := l.volume("data", onLVM)
+		l.until("the disk is made", l.unbound(v))
+		stub := l.stub(v).VMID
+		l.pve.Inject(simulator.Fault{Method: http.MethodDelete, Status: 500, Message: "storage is not online"})
+		l.delete(v)
+		l.until("an attempt has failed", func() bool { return l.config(stub)["protection"] == "0" })
+		l.change(v, func() { v.Parameters().ReclaimPolicy = new(v1alpha1.VolumeRetain) })
+		l.pve.ClearFaults()
+		l.until("the Volume is gone", l.gone(v))
+		if c := l.config(stub); c["protection"] != "1" || len(l.disks()) != 1 {
+			l.Errorf("the stub VM is %v, and disks are %v", c, l.disks())
+		}
+	})
+}
+
 // TestDestroyedByHand does not make a disk anew that was destroyed with its VM, though a disk of its name is made.
 func TestDestroyedByHand(t *testing.T) {
 	everywhere(t, func(l *lab) {

@@ -117,7 +117,7 @@ func (e *external) observe(ctx context.Context, m Volume) (managed.ExternalObser
 
 // due reports whether a call is to be made.
 func (d *decision) due() bool {
-	return slices.Contains([]action{makeStub, migrate, give, move, attach, grow, destroy}, d.action)
+	return slices.Contains([]action{makeStub, migrate, give, move, attach, grow, protect, destroy}, d.action)
 }
 
 // tellRelease tells what becomes of a disk that is kept.
@@ -388,7 +388,7 @@ func (e *external) note(ctx context.Context, m Volume) (bool, error) {
 	case lose:
 		v.Lost, v.LostAt, v.Message, v.Handover = true, e.Now().Unix(), v.problem.Message, nil
 		e.Event(m, event.Warning(eventLost, errors.New(v.problem.Message)))
-	case keep, wait, makeStub, migrate, give, move, attach, grow, destroy, release, stuck:
+	case keep, wait, makeStub, migrate, give, move, attach, grow, protect, destroy, release, stuck:
 		return e.noteMachine(ctx, m)
 	}
 	return true, e.save(ctx, m)

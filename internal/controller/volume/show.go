@@ -97,7 +97,7 @@ func (v *view) differences() []v1alpha1.OptionDifference {
 		d.Option, d.Current, d.Desired = "storage", storageOf(v.Volume), v.state.storage
 	case attach, grow:
 		d.Option, d.Current, d.Desired = "size", v.sizeNow(), v.size.String()
-	case keep, wait, settle, arrive, forget, destroy, release, lose, stuck:
+	case keep, wait, settle, arrive, forget, protect, destroy, release, lose, stuck:
 		return nil
 	}
 	return []v1alpha1.OptionDifference{d}
