@@ -46,6 +46,21 @@ func (c *Connector) Sharing(ctx context.Context, endpoints []string) func(resour
 	}
 }
 
+// ClusterOf names the PVE cluster of a resource by the first of its endpoints in alphabetical order, so that it has one name in all
+// configurations with the same endpoints. It is empty for a resource without a configuration.
+func (c *Connector) ClusterOf(ctx context.Context, mg resource.Managed) string {
+	ref, err := referenceOf(mg)
+	if err != nil {
+		return ""
+	}
+	_, spec, err := c.resolve(ctx, ref)
+	all := hosts(spec.Endpoints)
+	if err != nil || len(all) == 0 {
+		return ""
+	}
+	return slices.Min(all)
+}
+
 // overlap reports whether two lists of endpoints have one in common.
 func overlap(a, b []string) bool {
 	known := hosts(a)

@@ -49,3 +49,29 @@ func TestSharingClusters(t *testing.T) {
 		})
 	}
 }
+
+func TestClusterOf(t *testing.T) {
+	same, order, other := clusterConfig("same"), namespacedConfigOf("team", "order"), clusterProviderConfig("other")
+	same.Spec.Endpoints = []string{"https://pve2.example.com:8006", "https://pve1.example.com:8006/api2/json"}
+	order.Spec.Endpoints = []string{"https://PVE1.example.com/", "https://pve2.example.com"}
+	other.Spec.Endpoints = []string{"https://pve3.example.com"}
+	c := New(kube(t, same, order, other))
+	cases := map[string]struct {
+		reason   string
+		resource resource.Managed
+		want     string
+	}{
+		"Same":    {reason: "It is named by an endpoint.", resource: clusterMachine("same"), want: "pve1.example.com:8006"},
+		"Order":   {reason: "However and in whichever order they are written.", resource: namespacedMachine("team", "ProviderConfig", "order"), want: "pve1.example.com:8006"},
+		"Other":   {reason: "Another one has another name.", resource: namespacedMachine("team", "ClusterProviderConfig", "other"), want: "pve3.example.com:8006"},
+		"Missing": {reason: "A configuration that does not exist is for no cluster.", resource: clusterMachine("missing")},
+		"Unknown": {reason: "What is of no known kind has none.", resource: namespacedMachine("team", "Secret", "same")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := c.ClusterOf(t.Context(), tc.resource); got != tc.want {
+				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

@@ -98,13 +98,16 @@ type backoff struct {
 	// steps delays objects by the steps of their deletion, and stepped are those of which one was just made.
 	steps   workqueue.TypedRateLimiter[reconcile.Request]
 	stepped *sync.Map
+
+	// kept are objects that the controller is to forget next, as after a success, but were only put off.
+	kept *sync.Map
 }
 
 func newBackoff(random func() float64) backoff {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request]
 	return backoff{
 		TypedRateLimiter: limiter(shortestBackoff, longestBackoff), steps: limiter(shortestBackoff, longestBackoff),
-		random: random, stepped: &sync.Map{},
+		random: random, stepped: &sync.Map{}, kept: &sync.Map{},
 	}
 }
 
@@ -118,8 +121,11 @@ func (b backoff) When(r reconcile.Request) time.Duration {
 	return jitter(limiter.When(r), b.random)
 }
 
-// Forget how often the object failed, and the steps of its deletion.
+// Forget how often the object failed, and the steps of its deletion, unless it was only put off.
 func (b backoff) Forget(r reconcile.Request) {
+	if _, kept := b.kept.LoadAndDelete(r); kept {
+		return
+	}
 	b.TypedRateLimiter.Forget(r)
 	b.steps.Forget(r)
 	b.stepped.Delete(r)
@@ -127,6 +133,9 @@ func (b backoff) Forget(r reconcile.Request) {
 
 // step notes that a step of the deletion of an object was made.
 func (b backoff) step(r reconcile.Request) { b.stepped.Store(r, struct{}{}) }
+
+// keep has the object keep its delays the next time it is forgotten.
+func (b backoff) keep(r reconcile.Request) { b.kept.Store(r, struct{}{}) }
 
 func controllerOptions(o Options, limiter backoff) controller.Options {
 	opts := o.ForControllerRuntime()

@@ -18,7 +18,7 @@ limitations under the License.
 // managed reconciler, SetupStandalone has another one in its place, and each wrapper around them or
 // around their clients has a file. shard.go
 // decides which resources belong to this provider, backoff.go and poll_scaler.go when they
-// are reconciled again, metrics.go counts, status_writer.go skips needless status updates,
+// are reconciled again, workers.go which of them there is a worker for, metrics.go counts, status_writer.go skips needless status updates,
 // and crd_guard.go keeps what is deleted only because its CRD is.
 package kind
 
@@ -208,7 +208,8 @@ func complete(mgr ctrl.Manager, o Options, id Identity, b *builder.Builder, w *w
 	b = b.WithOptions(controllerOptions(o, limiter))
 	p := newBackoffReconciler(timed, w.wake, limiter.step, random)
 	limited := ratelimiter.NewReconciler(name, o.Shard.Reconciler(mgr.GetClient(), id.Object, p), o.GlobalRateLimiter)
-	return errors.Wrapf(b.Complete(limited), "cannot add controller %q", name)
+	shared := newWorkers(o.MaxConcurrentReconciles, o.Clock()).reconciler(clusterOf(mgr.GetClient(), o.Connections, id.Object), limiter.keep, limited)
+	return errors.Wrapf(b.Complete(shared), "cannot add controller %q", name)
 }
 
 func newReconciler[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) reconcile.Reconciler {

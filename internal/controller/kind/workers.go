@@ -1,0 +1,125 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kind
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/vitistack/provider-proxmox/internal/connect"
+)
+
+const (
+	// busyPause is how long a resource waits at least for a worker that its cluster may have, and
+	// busyStep what each further one of the cluster waits longer, so that a long queue is not gone through again and again.
+	busyPause = 100 * time.Millisecond
+	busyStep  = 10 * time.Millisecond
+
+	// clusterSeenFor is how long a cluster counts after a reconcile of one of its resources. It is longer than
+	// the longest back-off.
+	clusterSeenFor = 15 * time.Minute
+)
+
+// workers are those of one controller, which the resources of all clusters share. The last free one is only for a
+// cluster that has none: a cluster that does not answer would have all of them wait.
+type workers struct {
+	all int
+	now func() time.Time
+
+	mu   sync.Mutex
+	busy int
+	held map[string]int       // by cluster
+	seen map[string]time.Time // when a resource of the cluster was reconciled last
+	turn map[string]time.Time // when the last resource that waits is tried again, by cluster
+}
+
+func newWorkers(all int, now func() time.Time) *workers {
+	return &workers{all: max(all, 1), now: now, held: map[string]int{}, seen: map[string]time.Time{}, turn: map[string]time.Time{}}
+}
+
+// take takes a worker for a resource of a cluster, or returns how long the resource has to wait.
+// Resources of unknown clusters, named "", do not wait.
+func (w *workers) take(cluster string) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.now()
+	if cluster != "" {
+		w.seen[cluster] = now
+		maps.DeleteFunc(w.seen, func(_ string, at time.Time) bool { return now.Sub(at) > clusterSeenFor })
+		if w.held[cluster] > 0 && w.busy >= w.all-1 && len(w.seen) > 1 {
+			return w.wait(cluster, now)
+		}
+	}
+	w.busy++
+	w.held[cluster]++
+	return 0
+}
+
+// wait returns how long one more resource of a cluster waits. It must be called with the lock held.
+func (w *workers) wait(cluster string, now time.Time) time.Duration {
+	turn := w.turn[cluster].Add(busyStep)
+	if first := now.Add(busyPause); turn.Before(first) {
+		turn = first
+	}
+	w.turn[cluster] = turn
+	return turn.Sub(now)
+}
+
+// release releases a worker that was taken.
+func (w *workers) release(cluster string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.busy--
+	if w.held[cluster]--; w.held[cluster] == 0 {
+		delete(w.held, cluster)
+		delete(w.turn, cluster)
+	}
+}
+
+// reconciler reconciles what there is a worker for. What has to wait for one is told to keep its back-off.
+func (w *workers) reconciler(cluster func(context.Context, reconcile.Request) string, keep func(reconcile.Request), next reconcile.Reconciler) reconcile.Reconciler {
+	return reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+		to := cluster(ctx, r)
+		if d := w.take(to); d > 0 {
+			keep(r)
+			return reconcile.Result{RequeueAfter: d}, nil
+		}
+		defer w.release(to)
+		return next.Reconcile(ctx, r)
+	})
+}
+
+// clusterOf returns a function that names the cluster of a resource of a kind.
+func clusterOf(kube client.Reader, to *connect.Connector, empty client.Object) func(context.Context, reconcile.Request) string {
+	return func(ctx context.Context, r reconcile.Request) string {
+		mg, ok := empty.DeepCopyObject().(resource.Managed)
+		if !ok || to == nil {
+			return ""
+		}
+		// It is only looked at, and need not be a copy.
+		if err := kube.Get(ctx, r.NamespacedName, mg, client.UnsafeDisableDeepCopy); err != nil {
+			return ""
+		}
+		return to.ClusterOf(ctx, mg)
+	}
+}
