@@ -38,6 +38,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -225,7 +226,13 @@ func newLab(t *testing.T, o simulator.Options) *lab {
 // image of the mirror on the local storages.
 func (l *lab) image(change ...func(*v1alpha1.ImageParameters)) *namespaced.Image {
 	l.t.Helper()
-	m := &namespaced.Image{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "debian", UID: "uid-1", Generation: 1}}
+	return l.imageNamed("debian", "uid-1", change...)
+}
+
+// imageNamed is one of several.
+func (l *lab) imageNamed(name string, uid types.UID, change ...func(*v1alpha1.ImageParameters)) *namespaced.Image {
+	l.t.Helper()
+	m := &namespaced.Image{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, UID: uid, Generation: 1}}
 	m.Spec.ForProvider = v1alpha1.ImageParameters{
 		Source:   v1alpha1.ImageSource{URL: new(l.mirror.URL + "/debian.qcow2"), Checksum: new("sha256:" + digestOf(l.mirror.image))},
 		Storages: []string{"local"},

@@ -17,6 +17,7 @@ limitations under the License.
 package image
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -26,11 +27,13 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
@@ -560,5 +563,45 @@ func TestSteady(t *testing.T) {
 		if r.Path != "/cluster/resources" && !strings.HasSuffix(r.Path, "/content") {
 			t.Errorf("a look at what has not changed needs lists only, got %s %s", r.Method, r.Path)
 		}
+	}
+}
+
+// TestCost looks at Images with replicas on all nodes for two minutes, with what is shared as old as it gets in use: however many there
+// are, the calls are the same.
+func TestCost(t *testing.T) {
+	counts := map[int]int{}
+	for _, n := range []int{2, 12} {
+		l := newLab(t, simulator.Options{})
+		var all []*namespaced.Image
+		for i := range n {
+			name := fmt.Sprintf("image-%d", i)
+			m := l.imageNamed(name, types.UID(name), withTemplate)
+			l.settle(m)
+			all = append(all, m)
+		}
+		inv := inventory.New(l.client, inventory.WithClock(l.clock.Now))
+		t.Cleanup(inv.Close)
+		look := func() {
+			for _, m := range all {
+				if err := l.kube.Get(t.Context(), client.ObjectKeyFromObject(m), m); err != nil {
+					t.Fatal(err)
+				}
+				e := l.external()
+				e.inventory = inv
+				if o, err := e.Observe(t.Context(), m); err != nil || !o.ResourceUpToDate {
+					t.Fatalf("%+v, %v", o, err)
+				}
+			}
+		}
+		look()
+		l.pve.ClearRequests()
+		for range 4 {
+			l.clock.Pass(30 * time.Second)
+			look()
+		}
+		counts[n] = len(l.pve.Requests())
+	}
+	if counts[2] != counts[12] || counts[2] == 0 {
+		t.Errorf("want the same calls for 2 Images and for 12, got %v", counts)
 	}
 }
