@@ -3,8 +3,8 @@
 
 GO ?= go
 
-# The version that the programs report: a tag, or else the commit.
-VERSION ?= $(or $(shell git describe --tags --dirty --match 'v[0-9]*' 2>/dev/null),v0.0.0-dev$(addprefix +,$(shell git rev-parse --short=12 HEAD 2>/dev/null)))
+# The version that the programs report: a tag, or else the commit, and whether the tree has other changes.
+VERSION ?= $(or $(shell git describe --tags --dirty --match 'v[0-9]*' 2>/dev/null),v0.0.0-dev$(addprefix +,$(shell git describe --always --exclude='*' --abbrev=12 --dirty=.dirty 2>/dev/null)))
 
 # Programs are static and do not depend on the machine that builds them.
 BUILD := CGO_ENABLED=0 $(GO) build -buildvcs=false -trimpath
@@ -115,7 +115,7 @@ test-faults: ## Crash the provider at each step, and fail each call and task of 
 test-peers: ## Run the acceptance tests of bpg's Terraform provider with the simulator. ARGS='-groups nodes,access -versions 9.2' choose. Where there is no Terraform, it says SKIP.
 	@CGO_ENABLED=0 $(GO) run -trimpath ./hack/peers $(ARGS)
 
-bench: build ## Measure cost and speed and write docs/performance.md, about three quarters of an hour. BENCH=steady,create N=100,1000 choose.
+bench: build ## Measure cost and speed and write docs/performance.md, more than an hour. BENCH=steady,create N=100,1000 choose.
 	@cd cluster && $(BUILD) -o $(BENCH_PROGRAM) ./bench && \
 	$(if $(BENCH),BENCH='$(BENCH)') $(if $(N),BENCH_MACHINES='$(N)') exec $(BENCH_PROGRAM)
 

@@ -50,7 +50,7 @@ func (w *env) baseline(ctx context.Context, n int) (creationTime, error) {
 	if err != nil {
 		return creationTime{}, err
 	}
-	f := &follower{pve: &p, waiting: map[string]chan string{}, clones: make(chan struct{}, clonesAtOnce)}
+	f := newFollower(&p)
 	polling, stop := context.WithCancel(ctx)
 	defer stop()
 	go f.poll(polling)
@@ -78,6 +78,10 @@ type follower struct {
 	mu      sync.Mutex
 	waiting map[string]chan string
 	ended   map[string]string
+}
+
+func newFollower(p *pve) *follower {
+	return &follower{pve: p, waiting: map[string]chan string{}, clones: make(chan struct{}, clonesAtOnce)}
 }
 
 func (f *follower) make(ctx context.Context, vmid int) error {

@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -27,6 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
+	"github.com/vitistack/provider-proxmox/cluster/local/provider"
 )
 
 func TestParseUsage(t *testing.T) {
@@ -304,5 +306,119 @@ func TestOperationRow(t *testing.T) {
 	want := []string{"power off", "3", "5s", "28s", "6"}
 	if diff := cmp.Diff(want, operationRow("power off", each, whole)); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// TestBounds sees that a bound is shown, and that one that is exceeded fails the run, which has nothing else to do.
+func TestBounds(t *testing.T) {
+	b := &bench{}
+	shown := []string{
+		b.atMost("calls", 80, 80, ""), b.atMost("memory", 400, 256, " MiB"), b.atMost("nothing", 1, 0, ""),
+		b.within("kept", time.Second, time.Second), b.within("exceeded", 2*time.Second, time.Second),
+	}
+	if diff := cmp.Diff([]string{"≤ 80", "≤ 256 MiB", "", "≤ 1s", "≤ 1s"}, shown); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	err := b.run(t.Context())
+	if want := "memory: 400 MiB exceeds the bound of 256 MiB\nexceeded: 2s exceeds the bound of 1s"; err == nil || err.Error() != want {
+		t.Errorf("want %q, got %v", want, err)
+	}
+}
+
+// TestLoad sees what becomes of samples.
+func TestLoad(t *testing.T) {
+	l := load{}
+	l.add(usage{cpu: time.Second}, usage{cpu: 1200 * time.Millisecond, resident: 10 << 20}, time.Second)
+	l.add(usage{cpu: 1200 * time.Millisecond}, usage{cpu: 2200 * time.Millisecond, resident: 30 << 20}, 2*time.Second)
+	if diff := cmp.Diff([]string{"350 m", "500 m", "20 MiB", "30 MiB"}, l.cells()); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"0 m", "0 m", "0 MiB", "0 MiB"}, load{}.cells()); diff != "" {
+		t.Errorf("of nothing: -want, +got:\n%s", diff)
+	}
+	for _, row := range published() {
+		if len(row) != len(l.cells())+6 {
+			t.Errorf("%q has %d cells", row[0], len(row))
+		}
+	}
+}
+
+// TestSites sees that each simulated cluster has a connection and Machines of its own.
+func TestSites(t *testing.T) {
+	sites := []*site{{name: "site-0"}, {name: "site-1"}}
+	objs, err := provider.Connection{Endpoints: []string{"https://a"}}.Objects()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made []string
+	for _, o := range sites[1].objects(objs) {
+		made = append(made, o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName()+" "+text(o, "spec", "credentials", "secretRef", "name"))
+	}
+	if diff := cmp.Diff([]string{"Secret crossplane-system/site-1 ", "ClusterProviderConfig /site-1 site-1"}, made); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	var machines []string
+	for _, m := range machinesOf(sites, newCluster(2)) {
+		machines = append(machines, m.GetName()+" of "+text(m, "spec", "providerConfigRef", "name")+" is "+m.GetAnnotations()[externalName])
+	}
+	want := []string{
+		"site-0-vm-0 of site-0 is 10000", "site-0-vm-1 of site-0 is 10001", "site-1-vm-0 of site-1 is 10000", "site-1-vm-1 of site-1 is 10001",
+	}
+	if diff := cmp.Diff(want, machines); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+func TestFootprint(t *testing.T) {
+	few := footprint{connections: 1, memory: 60 << 20}
+	if got := (footprint{connections: 11, memory: 70 << 20}).each(few); got != "1024 KiB" {
+		t.Errorf("want 1024 KiB for each of ten more, got %s", got)
+	}
+	if got := few.each(footprint{}); got != "" {
+		t.Errorf("want nothing where there is nothing to compare with, got %s", got)
+	}
+}
+
+func TestDeletionRow(t *testing.T) {
+	j := &requestLog{rows: []request{
+		{Method: "POST", Path: "/nodes/n/qemu/100/status/shutdown"}, {Method: "DELETE", Path: "/nodes/n/qemu/100"},
+		{Method: "GET", Path: "/nodes/n/qemu/100/agent/ping", Template: "/nodes/{node}/qemu/{vmid}/agent/ping"}, {Method: "GET", Path: "/cluster/tasks"},
+	}}
+	want := []string{"provider", "2", "3s", "", "1", "2"}
+	if diff := cmp.Diff(want, deletionTime{took: 3 * time.Second, calls: j}.row("provider", 2)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// TestKinds sees what is made of each kind.
+func TestKinds(t *testing.T) {
+	b := &bench{options: options{Snapshots: 10, Volumes: 20}}
+	var made []string
+	for _, k := range b.manyOf() {
+		u := k.named(3)
+		spec, _, _ := unstructured.NestedMap(u.Object, "spec", "forProvider")
+		made = append(made, fmt.Sprint(k.number, " ", u.GetAPIVersion(), " ", u.GetKind(), " ", u.GetName(), " ", spec))
+	}
+	want := []string{
+		"10 proxmox.m.vitistack.io/v1alpha1 Snapshot snapshots-3 map[allowUnmanaged:true vmid:10003]",
+		"20 proxmox.m.vitistack.io/v1alpha1 Volume volumes-3 map[size:1G storage:ceph]",
+	}
+	if diff := cmp.Diff(want, made); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// TestPlaces sees that the document has a place for each table of a whole run.
+func TestPlaces(t *testing.T) {
+	document, err := os.ReadFile("../../docs/performance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{
+		"create", "create-endpoints", "resources", "delete", "operations", "drift", "kinds", "connections", "steady", "steady-endpoints", "startup", "competitors",
+	} {
+		if _, err := replace(document, table{name: name}, ""); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -47,11 +47,15 @@ type cluster struct {
 	// rate is the limit of requests per second; 0 is the provider's default.
 	rate   int
 	secret string
+	// link is how long the storage is locked for the volume of a linked clone.
+	link time.Duration
 	// settings are environment variables of the provider.
 	settings []string
 }
 
-func newCluster(machines int) cluster { return cluster{machines: machines, secret: rand.Text()} }
+func newCluster(machines int) cluster {
+	return cluster{machines: machines, secret: rand.Text(), link: link}
+}
 
 func (c cluster) stopped() int { return c.machines / stoppedShare }
 
@@ -67,7 +71,7 @@ func (c cluster) scenario() []byte {
 	var b bytes.Buffer
 	err := template.Must(template.New("").Parse(clusterTemplate)).Execute(&b, map[string]any{
 		"Running": c.running(), "Stopped": c.stopped(), "First": firstID, "FirstStopped": firstID + c.running(), "Secret": c.secret,
-		"Nodes": []string{firstNode, "pve2", "pve3", "pve4"}, "TemplateID": templateID, "Link": link, "Template": templateName,
+		"Nodes": []string{firstNode, "pve2", "pve3", "pve4"}, "TemplateID": templateID, "Link": c.link, "Template": templateName,
 	})
 	if err != nil {
 		panic(fmt.Sprintf("cannot execute a constant template: %s", err))

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,6 +48,7 @@ type env struct {
 	own        *pve
 	spec       process.Spec
 	provider   *process.Process
+	running    atomic.Pointer[process.Process] // provider, for who samples meanwhile
 	pprof      string
 	machineSet *machineSet
 	rate       int
@@ -139,6 +141,7 @@ func (w *env) prepare(settings []string) error {
 func (w *env) startProvider(ctx context.Context) error {
 	var err error
 	w.provider, err = process.Start(ctx, w.spec)
+	w.running.Store(w.provider)
 	return err
 }
 

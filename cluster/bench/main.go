@@ -38,9 +38,15 @@ import (
 
 // options of a run.
 type options struct {
-	Scenarios       []string      `default:"create,operations,drift,steady,startup,competitors" enum:"steady,startup,drift,create,operations,competitors" env:"BENCH" help:"What is measured: create, operations, drift, steady, startup, competitors."`
-	Machines        []int         `default:"100,1000,5000,10000" env:"BENCH_MACHINES" help:"Numbers of Machines in steady state and at a start."`
+	Scenarios       []string      `default:"create,resources,delete,operations,drift,kinds,connections,steady,startup,competitors" enum:"steady,startup,drift,create,resources,delete,operations,kinds,connections,competitors" env:"BENCH" help:"What is measured: create, resources, delete, operations, drift, kinds, connections, steady, startup, competitors."`
+	Machines        []int         `default:"1000,10000" env:"BENCH_MACHINES" help:"Numbers of Machines in steady state and at a start."`
 	Create          int           `default:"200" env:"BENCH_CREATE" help:"How many Machines are created at once."`
+	Resources       []int         `default:"1000" env:"BENCH_RESOURCES" help:"Numbers of Machines whose creation is measured as Crossplane does: processor, memory, and time to readiness."`
+	Delete          int           `default:"200" env:"BENCH_DELETE" help:"How many Machines are deleted at once."`
+	Snapshots       int           `default:"1000" env:"BENCH_SNAPSHOTS" help:"Number of Snapshots, each of a VM of its own."`
+	Volumes         int           `default:"500" env:"BENCH_VOLUMES" help:"Number of Volumes."`
+	Connections     []int         `default:"1,10,100" env:"BENCH_CONNECTIONS" help:"Numbers of connections, each to a simulated cluster of its own."`
+	PerConnection   int           `default:"10" env:"BENCH_CONNECTION_MACHINES" help:"How many Machines each connection has."`
 	Operations      int           `default:"100" env:"BENCH_OPERATIONS" help:"Number of Machines that are changed, powered off and on, and copied as snapshots."`
 	Drift           int           `default:"1000" env:"BENCH_DRIFT" help:"Number of Machines among which things are changed."`
 	Changes         int           `default:"40" env:"BENCH_CHANGES" help:"How many changes of each sort are made."`
@@ -74,9 +80,11 @@ type bench struct {
 	console *console.Console
 	envs    int
 	tables  []table
+	// exceeded are the bounds that were not kept.
+	exceeded []error
 }
 
-// run measures what was asked for and writes what was measured, also if something failed.
+// run measures what was asked for and writes what was measured, also if something failed. A bound that is exceeded is an error.
 func (b *bench) run(ctx context.Context) error {
 	var errs []error
 	for _, p := range b.plan() {
@@ -85,7 +93,8 @@ func (b *bench) run(ctx context.Context) error {
 		}
 		errs = append(errs, p(ctx))
 	}
-	return errors.Join(append(errs, b.report(context.WithoutCancel(ctx)))...)
+	errs = append(errs, b.report(context.WithoutCancel(ctx)))
+	return errors.Join(append(errs, b.exceeded...)...)
 }
 
 // plan lists the measurements, each in an environment of its own.
@@ -93,6 +102,18 @@ func (b *bench) plan() []func(context.Context) error {
 	var out []func(context.Context) error
 	if b.wants("create") {
 		out = append(out, b.create)
+	}
+	if b.wants("resources") {
+		out = append(out, b.resources)
+	}
+	if b.wants("delete") {
+		out = append(out, b.delete)
+	}
+	if b.wants("kinds") {
+		out = append(out, b.kinds)
+	}
+	if b.wants("connections") {
+		out = append(out, b.connections)
 	}
 	if b.wants("operations") {
 		out = append(out, b.operations)

@@ -1,0 +1,301 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/process"
+	"github.com/vitistack/provider-proxmox/cluster/local/provider"
+	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
+)
+
+const (
+	// connectionCalls is the bound of calls per connection and minute while nothing happens.
+	connectionCalls = 50
+
+	// changesPerState is how many changes are made by hand while all clusters answer, and while one does not.
+	changesPerState = 10
+
+	// silentBound is how long a change on one cluster may take to be corrected, at the median, while another one does not answer: as long
+	// as any change.
+	silentBound = 5 * time.Second
+)
+
+// A site is a simulated cluster with a connection of its own.
+type site struct {
+	name     string
+	own      *pve
+	operator *pve
+	process  *process.Process
+}
+
+// connections measures one provider with several connections, one of which stops to answer in the end.
+func (b *bench) connections(ctx context.Context) error {
+	t := table{name: "connections", rows: [][]string{{
+		"connections", "Machines", "until all were looked at", "calls/connection/min", "bound", "CPU", "memory", "peak", "change by hand p50",
+		"while one is silent", "bound", "memory/connection",
+	}}}
+	var few footprint
+	for _, n := range b.Connections {
+		row, used, err := b.connectionsOf(ctx, n)
+		if err != nil {
+			return fmt.Errorf("with %d connections: %w", n, err)
+		}
+		t.rows = append(t.rows, append(row, used.each(few)))
+		if few.connections == 0 {
+			few = used
+		}
+		b.show(t)
+	}
+	b.add(t)
+	return nil
+}
+
+// A footprint is the memory of a provider with so many connections.
+type footprint struct {
+	connections int
+	memory      int64
+}
+
+// each is the memory that each connection takes with its Machines, compared with fewer of them; empty without those.
+func (f footprint) each(few footprint) string {
+	if more := f.connections - few.connections; few.connections > 0 && more > 0 {
+		return fmt.Sprintf("%d KiB", (f.memory-few.memory)/int64(more)>>10)
+	}
+	return ""
+}
+
+func (b *bench) connectionsOf(ctx context.Context, n int) (row []string, used footprint, err error) {
+	c := newCluster(b.PerConnection)
+	none := newCluster(0)
+	none.settings = chartLimits()
+	w, ctx, err := b.open(ctx, none)
+	if err != nil {
+		return nil, used, err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	sites := make([]*site, n)
+	for i := range sites {
+		if sites[i], err = w.addSite(ctx, c, i); err != nil {
+			return nil, used, err
+		}
+	}
+	machines := n * c.machines
+	took, err := w.lookedAtAll(ctx, machinesOf(sites, c))
+	if err != nil {
+		return nil, used, err
+	}
+	calls, before, after, err := w.watchSites(ctx, sites, b.Window)
+	if err != nil {
+		return nil, used, err
+	}
+	each := float64(calls) / float64(n) / b.Window.Minutes()
+	row = []string{
+		itoa(n), itoa(machines), round(took).String(), number(each), b.atMost(itoa(n)+" connections: calls each", each, connectionCalls, ""),
+		fmt.Sprintf("%.0f m", float64(after.cpu-before.cpu)/float64(b.Window)*1000), megabytes(after.resident), megabytes(after.peak),
+	}
+	cells, err := b.changesOf(ctx, w, sites, c)
+	return append(row, cells...), footprint{connections: n, memory: after.resident}, err
+}
+
+// lookedAtAll creates Machines for VMs that are there, starts the provider, and returns how long it took until all were looked at. It
+// waits until nothing happens any more.
+func (w *env) lookedAtAll(ctx context.Context, machines []*unstructured.Unstructured) (time.Duration, error) {
+	if _, err := w.machineSet.apply(ctx, machines); err != nil {
+		return 0, err
+	}
+	n, begin := len(machines), time.Now()
+	if err := w.startProvider(ctx); err != nil {
+		return 0, err
+	}
+	if err := w.until(ctx, "looking", func() int { return w.machineSet.incomplete(n) + w.machineSet.withoutAddress() }); err != nil {
+		return 0, err
+	}
+	took := time.Since(begin)
+	return took, w.wait(ctx, settle(n))
+}
+
+// changesOf measures how soon changes by hand are corrected, first while all clusters answer, then while one does not.
+func (b *bench) changesOf(ctx context.Context, w *env, sites []*site, c cluster) ([]string, error) {
+	usual, err := w.correct(ctx, sites[0], c, 0)
+	if err != nil || len(sites) == 1 {
+		return []string{round(percentile(usual, 50)).String(), "", ""}, err
+	}
+	silent := sites[len(sites)-1]
+	w.Console.Stepf("%s does not answer any more", silent.name)
+	if err := syscall.Kill(silent.process.Pid(), syscall.SIGSTOP); err != nil {
+		return nil, fmt.Errorf("cannot stop a simulator: %w", err)
+	}
+	defer func() { _ = syscall.Kill(silent.process.Pid(), syscall.SIGCONT) }()
+	while, err := w.correct(ctx, sites[0], c, changesPerState)
+	if err != nil {
+		return nil, err
+	}
+	p50 := percentile(while, 50)
+	bound := b.within(itoa(len(sites))+" connections: change while one is silent", p50, silentBound)
+	return []string{round(percentile(usual, 50)).String(), round(p50).String(), bound}, nil
+}
+
+// addSite starts one more simulated cluster, and creates its connection.
+func (w *env) addSite(ctx context.Context, c cluster, i int) (*site, error) {
+	s := &site{name: "site-" + itoa(i)}
+	sim, err := w.simulate(ctx, c, s)
+	if err != nil {
+		return nil, err
+	}
+	if s.operator, err = newPVE(sim, c.operator()); err != nil {
+		return nil, err
+	}
+	connection, err := sim.Connection()
+	if err != nil {
+		return nil, err
+	}
+	credentials := connection.Credentials
+	if s.own, err = newPVE(sim, token{id: credentials.Username + "!" + credentials.TokenID, secret: credentials.TokenSecret}); err != nil {
+		return nil, err
+	}
+	objs, err := connection.Objects()
+	if err != nil {
+		return nil, err
+	}
+	return s, w.Kube.ApplyAll(ctx, s.objects(objs))
+}
+
+// simulate starts the simulator of a site.
+func (w *env) simulate(ctx context.Context, c cluster, s *site) (*simulator.Simulator, error) {
+	dir := filepath.Join(w.Dir, s.name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	sim, err := simulator.New(dir)
+	if err != nil {
+		return nil, err
+	}
+	sim.Speed = "1"
+	path, err := w.Repo.Binary("pve-simulator")
+	if err != nil {
+		return nil, err
+	}
+	scenario := filepath.Join(dir, "scenario.yaml")
+	if err := os.WriteFile(scenario, c.scenario(), 0o600); err != nil {
+		return nil, err
+	}
+	spec := sim.Spec(path, scenario)
+	spec.Name = s.name
+	s.process, err = w.Run(ctx, spec)
+	return sim, err
+}
+
+// objects are the site's Secret and ClusterProviderConfig, made from those of a connection, under its own name.
+func (s *site) objects(of []*unstructured.Unstructured) []*unstructured.Unstructured {
+	var out []*unstructured.Unstructured
+	for _, o := range of {
+		if o.GetKind() == "ClusterProviderConfig" {
+			_ = unstructured.SetNestedField(o.Object, s.name, "spec", "credentials", "secretRef", "name")
+		} else if o.GetKind() != "Secret" || o.GetNamespace() != provider.SystemNamespace {
+			continue
+		}
+		o.SetName(s.name)
+		out = append(out, o)
+	}
+	return out
+}
+
+// machinesOf are the Machines of all sites, each for a VM that is there.
+func machinesOf(sites []*site, c cluster) []*unstructured.Unstructured {
+	var out []*unstructured.Unstructured
+	for _, s := range sites {
+		for _, m := range adopted(c) {
+			m.SetName(s.name + "-" + m.GetName())
+			_ = unstructured.SetNestedMap(m.Object, map[string]any{"kind": "ClusterProviderConfig", "name": s.name}, "spec", "providerConfigRef")
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// watchSites counts the calls of all connections, and what the provider uses, while time passes.
+func (w *env) watchSites(ctx context.Context, sites []*site, d time.Duration) (calls int, before, after usage, err error) {
+	if before, err = usageOf(w.provider.Pid()); err != nil {
+		return 0, before, after, err
+	}
+	first, err := callsOf(ctx, sites)
+	if err != nil {
+		return 0, before, after, err
+	}
+	if err := w.wait(ctx, d); err != nil {
+		return 0, before, after, err
+	}
+	last, err := callsOf(ctx, sites)
+	if err != nil {
+		return 0, before, after, err
+	}
+	after, err = usageOf(w.provider.Pid())
+	return last - first, before, after, err
+}
+
+// callsOf counts the calls of all connections so far.
+func callsOf(ctx context.Context, sites []*site) (n int, err error) {
+	for _, s := range sites {
+		calls, err := s.own.counted(ctx, s.own.token.id)
+		if err != nil {
+			return n, err
+		}
+		n += calls.total()
+	}
+	return n, nil
+}
+
+// correct changes VMs of a site by hand, those from a number on or all again, and returns how long each correction took.
+func (w *env) correct(ctx context.Context, s *site, c cluster, from int) ([]time.Duration, error) {
+	j, err := s.own.requestLog(ctx, s.own.token.id)
+	if err != nil {
+		return nil, err
+	}
+	ch := change{name: "options", request: "PUT /config", params: url.Values{"cores": {"8"}}, answer: writes("/config")}
+	var took []time.Duration
+	for k := range changesPerState {
+		i := &incident{change: ch, vmid: itoa(firstID + (from+k)%c.running())}
+		if err := i.make(ctx, s.operator); err != nil {
+			return nil, err
+		}
+		left := func() int {
+			if j.follow(ctx) == nil {
+				i.find(w, j.rows, map[int]bool{})
+			}
+			if i.noticed.IsZero() {
+				return 1
+			}
+			return 0
+		}
+		if err := w.until(ctx, "correcting", left); err != nil {
+			return nil, err
+		}
+		took = append(took, i.took())
+	}
+	return took, nil
+}
