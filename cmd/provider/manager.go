@@ -46,6 +46,8 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/vitistack/provider-proxmox/apis"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/transform"
 )
 
 const (
@@ -119,11 +121,12 @@ func managerOptions(o options, scheme *runtime.Scheme) ctrl.Options {
 		Scheme: scheme,
 		Cache: cache.Options{
 			SyncPeriod:       &o.Sync,
-			DefaultTransform: cache.TransformStripManagedFields(),
+			DefaultTransform: transform.Cached,
 			ByObject: map[client.Object]cache.ByObject{
 				&apiextensionsv1.CustomResourceDefinition{}: {Transform: customresourcesgate.TransformStripCRDSchema},
 			},
 		},
+		NewClient: kind.NewClient,
 		// A cache of these would hold all Secrets of the cluster.
 		Client: client.Options{Cache: &client.CacheOptions{
 			DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}},

@@ -27,11 +27,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/record"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 )
 
 type syncedCaches bool
@@ -45,6 +48,28 @@ func TestSynced(t *testing.T) {
 	}
 	if err := synced(syncedCaches(false))(r); err == nil {
 		t.Error("synced(): want an error with empty caches")
+	}
+}
+
+// TestManagerCache has the cache hold little, and be listed without copies.
+func TestManagerCache(t *testing.T) {
+	s, err := newScheme()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := managerOptions(options{}, s)
+	m := &cluster.Machine{ObjectMeta: metav1.ObjectMeta{
+		Annotations:   map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "theirs": "1"},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}},
+	}}
+	if _, err := o.Cache.DefaultTransform(m); err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Annotations) != 1 || m.ManagedFields != nil {
+		t.Errorf("want what nobody asks for left out, got %+v", m.ObjectMeta)
+	}
+	if o.NewClient == nil {
+		t.Error("want a client that lists what is in the cache without copies")
 	}
 }
 

@@ -62,7 +62,7 @@ func TestClusterOf(t *testing.T) {
 		want     string
 	}{
 		"Same":    {reason: "It is named by an endpoint.", resource: clusterMachine("same"), want: "pve1.example.com:8006"},
-		"Order":   {reason: "However and in whichever order they are written.", resource: namespacedMachine("team", "ProviderConfig", "order"), want: "pve1.example.com:8006"},
+		"Order":   {reason: "In whichever order they are written.", resource: namespacedMachine("team", "ProviderConfig", "order"), want: "pve1.example.com:8006"},
 		"Other":   {reason: "Another one has another name.", resource: namespacedMachine("team", "ClusterProviderConfig", "other"), want: "pve3.example.com:8006"},
 		"Missing": {reason: "A configuration that does not exist is for no cluster.", resource: clusterMachine("missing")},
 		"Unknown": {reason: "What is of no known kind has none.", resource: namespacedMachine("team", "Secret", "same")},

@@ -34,6 +34,7 @@ import (
 	xpcontroller "github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/go-logr/logr"
@@ -61,6 +62,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/transform"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
@@ -296,8 +298,9 @@ func (w *world) start() {
 		Controller: config.Controller{SkipNameValidation: new(true)}, // All worlds have the same controllers.
 		// On a busy machine the race detector takes longer than the default of half a minute.
 		GracefulShutdownTimeout: new(2 * time.Minute),
+		NewClient:               kind.NewClient,
 		Client:                  client.Options{Cache: &client.CacheOptions{DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}}}},
-		Cache:                   cache.Options{ByObject: w.owned()},
+		Cache:                   cache.Options{ByObject: w.owned(), DefaultTransform: transform.Cached},
 	})
 	if err != nil {
 		w.Fatal(err)
@@ -410,8 +413,21 @@ func (w *world) create(spec v1alpha1.MachineParameters, change ...func(machine.M
 	for _, c := range change {
 		c(w.m)
 	}
+	meta.AddAnnotations(w.m, map[string]string{corev1.LastAppliedConfigAnnotation: "{}", unknownAnnotation: "theirs"})
 	if err := w.kube.Create(w.Context(), w.m); err != nil {
 		w.Fatal(err)
+	}
+}
+
+// unknownAnnotation is of somebody else, as that of kubectl apply is, which the cache of the provider does not hold.
+const unknownAnnotation = "example.org/unknown"
+
+// annotated checks that what others have noted is there, unless they have taken away all of it.
+func (w *world) annotated() {
+	w.Helper()
+	all := w.m.GetAnnotations()
+	if (all[corev1.LastAppliedConfigAnnotation] == "{}") != (all[unknownAnnotation] == "theirs") {
+		w.Errorf("the provider has taken away what others have noted: %v", all)
 	}
 }
 
@@ -460,6 +476,7 @@ func (w *world) ready() {
 		return r.Status == corev1.ConditionTrue && s.Status == corev1.ConditionTrue &&
 			s.ObservedGeneration == w.m.GetGeneration() && w.m.Observation().VMID != nil && len(w.m.Observation().Difference) == 0
 	})
+	w.annotated()
 }
 
 func (w *world) vmid() int { return int(*w.m.Observation().VMID) }

@@ -18,6 +18,9 @@ package kind
 
 import (
 	"context"
+	"fmt"
+	goruntime "runtime"
+	"slices"
 	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -28,6 +31,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -81,5 +86,81 @@ func TestList(t *testing.T) {
 				t.Errorf("the shared list is changed:\n%s", diff)
 			}
 		})
+	}
+}
+
+// informersOf has the store of one kind.
+type informersOf struct {
+	cache.Informers
+
+	informer cache.Informer
+}
+
+func (i informersOf) GetInformer(context.Context, client.Object, ...cache.InformerGetOption) (cache.Informer, error) {
+	return i.informer, nil
+}
+
+// storedPools are Pools in the store of an informer, half of them in another namespace.
+func storedPools(t *testing.T, n int) storeClient {
+	t.Helper()
+	indexers := toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc}
+	informer := toolscache.NewSharedIndexInformer(&toolscache.ListWatch{}, &namespaced.Pool{}, 0, indexers)
+	for i := range n {
+		p := &namespaced.Pool{ObjectMeta: metav1.ObjectMeta{Namespace: []string{"a", "b"}[i%2], Name: fmt.Sprintf("p%d", i)}}
+		if err := informer.GetIndexer().Add(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	none := fake.NewClientBuilder().WithScheme(scheme(t)).Build()
+	return storeClient{Client: none, informers: informersOf{informer: informer}}
+}
+
+func TestListStored(t *testing.T) {
+	kube := storedPools(t, 4)
+	shard := Shard{Configurations: []string{"elsewhere"}}
+	cases := map[string]struct {
+		reason string
+		from   client.Reader
+		opts   []client.ListOption
+		want   []string
+	}{
+		"All":       {reason: "The store is listed.", from: kube, want: []string{"p0", "p1", "p2", "p3"}},
+		"Namespace": {reason: "That of one namespace is.", from: kube, opts: []client.ListOption{client.InNamespace("b")}, want: []string{"p1", "p3"}},
+		"Empty":     {reason: "A namespace may have none.", from: kube, opts: []client.ListOption{client.InNamespace("c")}},
+		"Labels":    {reason: "Whatever else is asked for the client answers.", from: kube, opts: []client.ListOption{client.MatchingLabels{"a": "b"}}},
+		"Share":     {reason: "Of a share that has none of them there are none.", from: shard.Client(kube)},
+		"Whole":     {reason: "The whole is all.", from: Shard{}.Client(kube), want: []string{"p0", "p1", "p2", "p3"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			all, err := ListCached(t.Context(), tc.from, &namespaced.PoolList{}, tc.opts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, mg := range all {
+				names = append(names, mg.GetName())
+			}
+			slices.Sort(names)
+			if diff := cmp.Diff(tc.want, names); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestListCost bounds what a list of many costs, which each creation of a Machine asks for: a reference to each, and no copy.
+func TestListCost(t *testing.T) {
+	const n, each = 2000, 64
+	kube := storedPools(t, n)
+	var before, after goruntime.MemStats
+	goruntime.ReadMemStats(&before)
+	all, err := ListCached(t.Context(), kube, &namespaced.PoolList{})
+	goruntime.ReadMemStats(&after)
+	if err != nil || len(all) != n {
+		t.Fatalf("want %d, got %d: %v", n, len(all), err)
+	}
+	if got := (after.TotalAlloc - before.TotalAlloc) / n; got > each {
+		t.Errorf("want at most %d bytes for each that is listed, got %d", each, got)
 	}
 }

@@ -164,6 +164,15 @@ type shardReader struct {
 	shard Shard
 }
 
+func (c shardReader) stored(ctx context.Context, empty resource.ManagedList, opts []client.ListOption) ([]resource.Managed, bool) {
+	next, ok := c.Client.(storeReader)
+	if !ok {
+		return nil, false
+	}
+	all, ok := next.stored(ctx, empty, opts)
+	return slices.DeleteFunc(all, func(mg resource.Managed) bool { return !c.shard.Has(mg) }), ok
+}
+
 // List what is part of the share.
 func (c shardReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if err := c.Client.List(ctx, list, append(slices.Clip(opts), client.UnsafeDisableDeepCopy)...); err != nil {

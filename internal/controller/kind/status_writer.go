@@ -22,11 +22,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,7 +37,8 @@ import (
 )
 
 // A statusManager manager is one for reconcilers that write the status at the end of each
-// look, changed or not. Its client leaves out what would change nothing.
+// look, changed or not, and whole objects, of which the cache holds a part. Its client leaves
+// out what would change nothing, and writes only what differs from the cache.
 type statusManager struct {
 	ctrl.Manager
 
@@ -42,7 +46,7 @@ type statusManager struct {
 	faults *toldFaults
 }
 
-// GetClient returns the manager's client, without needless updates of statuses.
+// GetClient returns the manager's client, without needless updates.
 func (q statusManager) GetClient() client.Client {
 	return statusClient{Client: q.Manager.GetClient(), faults: q.faults}
 }
@@ -56,6 +60,28 @@ type statusClient struct {
 // Status writes those that differ.
 func (c statusClient) Status() client.SubResourceWriter {
 	return statusWriter{SubResourceWriter: c.Client.Status(), cache: c.Client, faults: c.faults}
+}
+
+// Update writes what differs between an object and the one that the cache holds, whichever version that is, provided that the
+// object is still the version that was read. An update would take away what the cache holds nothing of: see package transform. Whatever has changed
+// between the two versions is part of the object, and written as it is.
+func (c statusClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
+	held, ok := reflect.New(reflect.TypeOf(o).Elem()).Interface().(client.Object)
+	if _, managed := o.(resource.Managed); !managed || !ok || len(opts) > 0 || o.GetResourceVersion() == "" {
+		return c.Client.Update(ctx, o, opts...)
+	}
+	if err := c.Client.Get(ctx, client.ObjectKeyFromObject(o), held); err != nil {
+		return err
+	}
+	if held.GetUID() != o.GetUID() {
+		return kerrors.NewConflict(schema.GroupResource{}, o.GetName(), errors.New("the object is another one by now"))
+	}
+	held.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
+	held.SetResourceVersion(o.GetResourceVersion()) // The patch is for this version alone.
+	for _, all := range []map[string]string{held.GetAnnotations(), o.GetAnnotations()} {
+		delete(all, corev1.LastAppliedConfigAnnotation) // It is never ours to write, and may be an old one.
+	}
+	return c.Client.Patch(ctx, o, client.MergeFromWithOptions(held, client.MergeFromWithOptimisticLock{}))
 }
 
 type statusWriter struct {

@@ -23,7 +23,9 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -31,6 +33,7 @@ import (
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/transform"
 )
 
 func TestQuiet(t *testing.T) {
@@ -255,5 +258,130 @@ func TestQuietAnew(t *testing.T) {
 	kube := fake.NewClientBuilder().WithScheme(scheme(t)).Build()
 	if err := (statusClient{Client: kube}).Status().Update(t.Context(), known()); err == nil {
 		t.Error("want what the API server says of a status of nothing")
+	}
+}
+
+// A behind client has a cache that leaves something out, and that may be late.
+type behind struct {
+	client.Client
+
+	cache client.Reader
+}
+
+func (b behind) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if err := b.cache.Get(ctx, key, o, opts...); err != nil {
+		return err
+	}
+	_, err := transform.Cached(o)
+	return err
+}
+
+// TestUpdate has whole objects written by who read them from a cache that does not hold all of them.
+func TestUpdate(t *testing.T) {
+	t.Parallel()
+	applied := func() *cluster.Machine {
+		return &cluster.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m", UID: "1", ResourceVersion: "1", Annotations: map[string]string{
+			corev1.LastAppliedConfigAnnotation: "{}", "theirs": "1", "ours": "1",
+		}}}
+	}
+	cases := map[string]struct {
+		reason string
+		change func(t *testing.T, kube client.Client, m *cluster.Machine)
+		late   bool // whether the cache holds what there was before the change
+		want   map[string]string
+		err    func(error) bool
+	}{
+		"Finalizer": {
+			reason: "What others have noted is kept.", want: map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "theirs": "1", "ours": "1"},
+			change: func(*testing.T, client.Client, *cluster.Machine) {},
+		},
+		"Annotation": {
+			reason: "What is changed and taken away is.", want: map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "theirs": "1", "more": "1"},
+			change: func(_ *testing.T, _ client.Client, m *cluster.Machine) {
+				delete(m.Annotations, "ours")
+				m.Annotations["more"] = "1"
+			},
+		},
+		"Stale": {
+			reason: "What was applied last is not written, since it may be an old one.",
+			want:   map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "theirs": "1", "ours": "1"},
+			change: func(_ *testing.T, _ client.Client, m *cluster.Machine) {
+				m.Annotations[corev1.LastAppliedConfigAnnotation] = "old"
+			},
+		},
+		"Late": {
+			reason: "A change of ours that the cache does not hold yet is kept.", late: true,
+			want: map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "theirs": "1", "ours": "2"},
+			change: func(t *testing.T, kube client.Client, m *cluster.Machine) {
+				t.Helper()
+				if err := Annotate(t.Context(), kube, m, map[string]string{"ours": "2"}); err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
+		"Answered": {
+			reason: "Who has the whole object from the API server's answer writes the same.", late: true,
+			want: map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "theirs": "1"},
+			change: func(t *testing.T, kube client.Client, m *cluster.Machine) {
+				t.Helper()
+				before := m.DeepCopy()
+				delete(m.Annotations, "ours")
+				if err := kube.Patch(t.Context(), m, client.MergeFrom(before)); err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
+		"Conflict": {
+			reason: "What others have changed since is not overwritten.", err: kerrors.IsConflict,
+			want: map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "theirs": "2", "ours": "1"},
+			change: func(t *testing.T, kube client.Client, m *cluster.Machine) {
+				t.Helper()
+				other := m.DeepCopy()
+				if err := Annotate(t.Context(), kube, other, map[string]string{"theirs": "2"}); err != nil {
+					t.Fatal(err)
+				}
+			},
+		},
+		"Another": {
+			reason: "An object that has replaced it is left alone.", err: kerrors.IsConflict,
+			want:   map[string]string{corev1.LastAppliedConfigAnnotation: "{}", "theirs": "1", "ours": "1"},
+			change: func(_ *testing.T, _ client.Client, m *cluster.Machine) { m.UID = "2" },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			updates := 0
+			server := fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(applied()).WithInterceptorFuncs(interceptor.Funcs{
+				Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error {
+					updates++
+					return nil
+				},
+			}).Build()
+			kube := behind{Client: server, cache: server}
+			if tc.late {
+				kube.cache = fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(applied()).Build()
+			}
+			m := &cluster.Machine{}
+			if err := kube.Get(t.Context(), client.ObjectKey{Name: "m"}, m); err != nil {
+				t.Fatal(err)
+			}
+			tc.change(t, kube, m)
+			m.SetFinalizers([]string{"ours"})
+			err := statusClient{Client: kube}.Update(t.Context(), m)
+			if failed := tc.err != nil; failed != (err != nil) || failed && !tc.err(err) {
+				t.Errorf("%s\nerror: %v", tc.reason, err)
+			}
+			after := &cluster.Machine{}
+			if err := server.Get(t.Context(), client.ObjectKey{Name: "m"}, after); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, after.GetAnnotations()); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+			if done := len(after.GetFinalizers()) == 1; done != (tc.err == nil) || updates > 0 {
+				t.Errorf("%s\nfinalizers %v, %d updates", tc.reason, after.GetFinalizers(), updates)
+			}
+		})
 	}
 }

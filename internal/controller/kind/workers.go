@@ -97,7 +97,7 @@ func (w *workers) release(cluster string) {
 }
 
 // reconciler reconciles what there is a worker for. What has to wait for one is told to keep its back-off.
-func (w *workers) reconciler(cluster func(context.Context, reconcile.Request) string, keep func(reconcile.Request), next reconcile.Reconciler) reconcile.Reconciler {
+func (w *workers) reconciler(cluster namesCluster, keep func(reconcile.Request), next reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 		to := cluster(ctx, r)
 		if d := w.take(to); d > 0 {
@@ -109,8 +109,11 @@ func (w *workers) reconciler(cluster func(context.Context, reconcile.Request) st
 	})
 }
 
-// clusterOf returns a function that names the cluster of a resource of a kind.
-func clusterOf(kube client.Reader, to *connect.Connector, empty client.Object) func(context.Context, reconcile.Request) string {
+// A namesCluster function names the cluster of a resource.
+type namesCluster func(context.Context, reconcile.Request) string
+
+// clusterOf returns the function for the resources of a kind.
+func clusterOf(kube client.Reader, to *connect.Connector, empty client.Object) namesCluster {
 	return func(ctx context.Context, r reconcile.Request) string {
 		mg, ok := empty.DeepCopyObject().(resource.Managed)
 		if !ok || to == nil {

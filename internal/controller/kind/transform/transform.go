@@ -1,0 +1,92 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package transform makes objects small before the provider's cache keeps them: with thousands of Machines the cache is most of its memory.
+package transform
+
+import (
+	"reflect"
+	"unique"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+)
+
+// Cached takes out of an object what the provider does not need, and has equal texts of all objects share their memory.
+//
+// Of resources it leaves out what kubectl apply has noted as well. Nothing may write such a resource as a whole, or the note would be taken
+// away from it: the reconcilers' client writes differences only.
+func Cached(obj any) (any, error) {
+	o, err := meta.Accessor(obj)
+	if err != nil {
+		return obj, nil //nolint:nilerr // The last state of what was deleted unseen is no object.
+	}
+	o.SetManagedFields(nil)
+	if _, ok := obj.(resource.Managed); ok {
+		delete(o.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
+	}
+	share(reflect.ValueOf(obj))
+	return obj, nil
+}
+
+// longest is how long texts are that share their memory. Even of identities an object has several copies.
+const longest = 128
+
+// shared returns the text in the memory of all that are equal to it, while any of them is in use.
+func shared(s string) string {
+	if s == "" || len(s) > longest {
+		return s
+	}
+	return unique.Make(s).Value()
+}
+
+// share has the texts in a value share their memory.
+func share(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			share(v.Elem())
+		}
+	case reflect.String:
+		if v.CanSet() {
+			v.SetString(shared(v.String()))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			share(v.Field(i))
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			share(v.Index(i))
+		}
+	case reflect.Map:
+		shareMap(v)
+	}
+}
+
+// shareMap shares the texts of a map of texts.
+func shareMap(v reflect.Value) {
+	m, ok := v.Interface().(map[string]string)
+	if !ok || m == nil {
+		return
+	}
+	out := make(map[string]string, len(m))
+	for key, value := range m {
+		out[shared(key)] = shared(value)
+	}
+	v.Set(reflect.ValueOf(out))
+}
