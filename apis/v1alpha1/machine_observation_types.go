@@ -141,8 +141,8 @@ type MachineObservation struct {
 	RetainedDevices []MachineRetainedDevice `json:"retainedDevices,omitempty"`
 
 	// Config is the VM's configuration in force as PVE writes it, declared or
-	// not, by the names of its options. Notes, SSH keys, passwords and QEMU
-	// arguments are left out.
+	// not, by the names of its options, if the spec asks for it by showConfig.
+	// Notes, SSH keys, passwords and QEMU arguments are left out.
 	// +optional
 	Config map[string]string `json:"config,omitempty"`
 

@@ -279,6 +279,12 @@ type MachineParameters struct {
 	// +optional
 	ReportProvisioning *bool `json:"reportProvisioning,omitempty"`
 
+	// ShowConfig has status.atProvider.config show all options that are in force, as
+	// PVE writes them, declared or not. Other fields of the status show most of
+	// them, and the provider's memory holds both. Default: false.
+	// +optional
+	ShowConfig *bool `json:"showConfig,omitempty"`
+
 	// Protection makes PVE refuse to remove the VM or its disks. While it is
 	// set, deleting this resource waits with a condition that says so; a VM that
 	// PVE protects while this is left out is kept too, until this is false. PVE:

@@ -2615,6 +2615,11 @@ func (in *MachineParameters) DeepCopyInto(out *MachineParameters) {
 		*out = new(bool)
 		**out = **in
 	}
+	if in.ShowConfig != nil {
+		in, out := &in.ShowConfig, &out.ShowConfig
+		*out = new(bool)
+		**out = **in
+	}
 	if in.Protection != nil {
 		in, out := &in.Protection, &out.Protection
 		*out = new(bool)

@@ -195,8 +195,11 @@ func (v *VM) cdroms(d qemu.Devices) []v1alpha1.MachineCDROMObservation {
 }
 
 // visibleConfig returns the configuration that is in force, without what is long or may be
-// secret.
+// secret. It is nil unless it is to be shown.
 func (v *VM) visibleConfig() map[string]string {
+	if !v.ShowConfig {
+		return nil
+	}
 	config := maps.Clone(v.Active)
 	for _, option := range slices.Concat(secretOptions, []string{"description"}) {
 		delete(config, option)

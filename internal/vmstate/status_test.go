@@ -217,6 +217,7 @@ func TestObserveVM(t *testing.T) {
 	d := qemu.Devices{Disks: map[string]string{"root": "scsi0"}, CDROMs: map[string]string{"drivers": "ide0"}, Networks: map[string]string{"lan": "net0"}}
 	o := v1alpha1.MachineObservation{LastTask: &v1alpha1.MachineTask{Type: "qmstart"}, Lock: "clone", Difference: []v1alpha1.MachinePendingChange{{Option: "x"}}}
 	v := web()
+	v.ShowConfig = true
 	v.Observe(&o, d, now)
 	updated := o.LastUpdated
 	if updated == nil || !updated.Time.Equal(now) {
@@ -274,6 +275,11 @@ func TestObserveVM(t *testing.T) {
 	}
 	if diff := cmp.Diff(used, o.Usage); diff != "" {
 		t.Errorf("The usage comes with the uptime: -want, +got:\n%s", diff)
+	}
+	v.ShowConfig = false
+	v.Observe(&o, d, now.Add(time.Hour))
+	if o.Config != nil || !o.LastUpdated.Time.Equal(now.Add(time.Hour)) {
+		t.Errorf("What is not asked for any more goes, got %v, updated %v", o.Config, o.LastUpdated)
 	}
 	v.Usage = nil
 	v.Config["name"] = "db"

@@ -60,6 +60,9 @@ type VM struct {
 	Usage      *Usage
 	Interfaces []proxmox.Interface
 
+	// ShowConfig has the observation show all options in force.
+	ShowConfig bool
+
 	// IdentityPending is true for a clone that has not got its identity yet.
 	IdentityPending bool
 }

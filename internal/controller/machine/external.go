@@ -27,6 +27,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
@@ -232,7 +233,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	o.Image = images.Pinned(m)
 	ownership{external: e}.recordCluster(ctx, o)
 	before := o.DeepCopy()
-	e.vm.Usage = e.cache.Usage(m)
+	e.vm.Usage, e.vm.ShowConfig = e.cache.Usage(m), ptr.Deref(m.Parameters().ShowConfig, false)
 	e.vm.Observe(o, e.planned.Devices, e.now())
 	e.tenant.Records.Sign(m)
 	e.tenant.Tell(ctx, m, e.vm)
