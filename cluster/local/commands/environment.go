@@ -82,9 +82,9 @@ func Assets(repo repository.Repository) assets.Provider {
 	}
 }
 
-// CrossplaneAssets returns the provider of the programs of Crossplane, which reports on standard error.
+// CrossplaneAssets returns the provider of the program of Crossplane 2, which reports on standard error.
 func CrossplaneAssets(repo repository.Repository) assets.Provider {
-	return assets.Provider{Module: repo.Module(), Cache: repo.CrossplaneCache(), Report: Assets(repo).Report}
+	return assets.Provider{Module: repo.Crossplane2Module(), Cache: repo.CrossplaneCache(), Report: Assets(repo).Report}
 }
 
 // Crossplane1Assets returns the provider of the program of Crossplane 1, which reports on standard error.

@@ -55,7 +55,7 @@ func isRoot(dir string) bool {
 // Root is the top folder of the checkout.
 func (r Repository) Root() string { return r.root }
 
-// Module is the folder of the Go module that pins the control plane and Crossplane 2.
+// Module is the folder of the Go module that pins the control plane.
 func (r Repository) Module() string { return filepath.Join(r.root, "cluster") }
 
 // Cache is the folder, ignored by git, that holds everything the launcher writes.
@@ -63,6 +63,11 @@ func (r Repository) Cache() string { return filepath.Join(r.root, ".cache") }
 
 // ControlPlaneCache is the folder of the control plane's binaries, one folder per set of pins.
 func (r Repository) ControlPlaneCache() string { return filepath.Join(r.Cache(), "controlplane") }
+
+// Crossplane2Module is the folder of the Go module that pins Crossplane 2.
+func (r Repository) Crossplane2Module() string {
+	return filepath.Join(r.Module(), "crossplane", "core2")
+}
 
 // Crossplane1Module is the folder of the Go module that pins Crossplane 1.
 func (r Repository) Crossplane1Module() string {
