@@ -73,6 +73,7 @@ func TestCrossplane(t *testing.T) {
 	t.Run("Dependencies", s.testDependencies)
 	t.Run("Activation", s.testActivation)
 	t.Run("Machines", s.testMachines)
+	t.Run("LoadTest", s.testLoadTest)
 	t.Run("Policies", s.testPolicies)
 	t.Run("SafetyBackups", s.testSafetyBackups)
 	t.Run("ImagesOfURLs", s.testImagesOfURLs)

@@ -68,7 +68,7 @@ func start(t *testing.T, name string, core func(repository.Repository) stack.Cor
 		t.Fatal(err)
 	}
 	s, ctx, err := stack.Start(runContext, stack.Options{
-		Checkout: checkout, Dir: dir, Core: core(checkout), Helm: helm, Scenario: scenario, Names: hostsOfManifests(),
+		Checkout: checkout, Dir: dir, Core: core(checkout), Helm: helm, Scenario: scenario, Names: append(hostsOfManifests(), simulatorHost),
 	})
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {

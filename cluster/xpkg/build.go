@@ -49,6 +49,7 @@ type folder struct {
 func (f folder) image() string           { return filepath.Join(f.Output, "image") }
 func (f folder) bundle() string          { return filepath.Join(f.Output, "package") }
 func (f folder) configuration() string   { return filepath.Join(f.Output, "configuration") }
+func (f folder) simulator() string       { return filepath.Join(f.Output, simulatorName) }
 func (f folder) sbom(arch string) string { return filepath.Join(f.Output, "sbom-"+arch+".cdx.json") }
 
 func (f folder) spdx(arch string) string { return filepath.Join(f.Output, "sbom-"+arch+".spdx.json") }
@@ -116,11 +117,8 @@ func (b build) images(ctx context.Context) (map[string]v1.Image, error) {
 		if err := b.account(arch, binary); err != nil {
 			return nil, err
 		}
-		images[arch], err = image.Of(image.Program{
-			Name: programName, Arch: arch, Binary: binary, Version: b.Version, Source: source, Built: b.built(),
-		})
-		if err != nil {
-			return nil, fmt.Errorf("cannot make the image for %s: %w", arch, err)
+		if images[arch], err = b.wrap(arch, programName, binary); err != nil {
+			return nil, err
 		}
 	}
 	return images, nil

@@ -54,7 +54,18 @@ func (c publishCommand) Run(ctx context.Context, out output) error {
 			return err
 		}
 	}
-	return c.push(ctx, out, signer, configurationName, c.configuration(), nil)
+	if err := c.push(ctx, out, signer, configurationName, c.configuration(), nil); err != nil {
+		return err
+	}
+	for repository, dir := range map[string]string{simulatorName: c.simulator()} {
+		if _, err := os.Stat(dir); err != nil {
+			continue // It is built apart, for those who want it.
+		}
+		if err := c.push(ctx, out, signer, repository, dir, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // signer returns what signs, which is nil if there is no key. A key that cannot be used is an error before anything is pushed.

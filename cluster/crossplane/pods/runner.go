@@ -30,6 +30,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,6 +39,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -107,6 +109,7 @@ func (r *Runner) setup(mgr ctrl.Manager) error {
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		For(&appsv1.Deployment{}).
+		WithOptions(controller.Options{SkipNameValidation: new(true)}). // Each namespace has a runner of its own.
 		WatchesRawSource(source.Channel(r.changed, &handler.TypedEnqueueRequestForObject[*appsv1.Deployment]{})).
 		Complete(r)
 }
@@ -123,6 +126,20 @@ func (r *Runner) Stop() error {
 		errs = append(errs, p.wait())
 	}
 	return errors.Join(errs...)
+}
+
+// RunJob runs the Pod of a Job once, and returns when its container has ended, with an error unless it has succeeded.
+func (r *Runner) RunJob(ctx context.Context, job *batchv1.Job) error {
+	if err := r.nameServices(ctx); err != nil {
+		return err
+	}
+	owner := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: job.Namespace, Name: job.Name}}
+	p := &pod{runner: r, deployment: owner, template: job.Spec.Template}
+	spec, err := p.prepare(ctx, job.Spec.Template.Spec.Containers[0])
+	if err != nil {
+		return err
+	}
+	return p.complete(ctx, spec)
 }
 
 // Reconcile starts or ends the Pod of a Deployment and reports in the Deployment's status whether it is ready.
