@@ -53,7 +53,7 @@ GENERATED = find apis package/crds docs/reference examples/namespaced \( -name '
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help fetch modules demo run up test test-all test-scopes test-ui test-scale test-integration test-peers test-faults test-fuzz bench e2e e2e-crossplane e2e-packages generate check-generate lint vulncheck build image xpkg configuration simulator-image publish xpkg-program chart test-chart launcher clean clean-all
+.PHONY: help fetch modules demo run up test test-all test-scopes test-ui test-scale test-integration test-peers test-faults test-fuzz bench e2e e2e-crossplane e2e-packages generate check-generate lint vulncheck build image xpkg configuration function simulator-image publish xpkg-program chart test-chart launcher clean clean-all
 
 help: ## List the targets.
 	@echo 'usage: make <target> [VARIABLE=value]'
@@ -135,9 +135,9 @@ e2e-crossplane: build launcher e2e-packages $(HELM) ## Install, use, upgrade and
 	{ $(GO) test -trimpath -count=1 -timeout=20m -p=1 -v -skip '^TestCrossplane1$$' $(ARGS) . ./composition || status=1; } && \
 	{ wait $$! || status=1; } && cat $(CURDIR)/_output/e2e/crossplane1.log && exit $$status
 
-# Two versions of the package and the simulator's image, for this machine alone.
+# Two versions of the package, the function of Operations and the simulator's image, for this machine alone.
 e2e-packages: xpkg-program
-	@$(MAKE) --no-print-directory simulator-image PACK_ARGS="--arch=$$($(GO) env GOARCH) --output=$(CURDIR)/_output/e2e" >/dev/null
+	@$(MAKE) --no-print-directory function simulator-image PACK_ARGS="--arch=$$($(GO) env GOARCH) --output=$(CURDIR)/_output/e2e" >/dev/null
 	@for version in v0.0.1 v0.0.2; do \
 		$(MAKE) --no-print-directory xpkg VERSION=$$version \
 			PACK_ARGS="--arch=$$($(GO) env GOARCH) --output=$(CURDIR)/_output/e2e/$$version" >/dev/null || exit 1; \
@@ -218,6 +218,9 @@ xpkg: xpkg-program configuration ## Build the image and the Crossplane packages 
 
 configuration: xpkg-program ## Build the Crossplane package of examples/composition in _output/, which takes a second.
 	@$(PACK) configuration $(PACK_FLAGS) $(PACK_ARGS)
+
+function: xpkg-program ## Build the Crossplane package of the function of Operations in _output/.
+	@$(PACK) function $(PACK_FLAGS) $(PACK_ARGS)
 
 simulator-image: xpkg-program ## Build the simulator's image for amd64 and arm64 in _output/pve-simulator, with the program of examples/load-test.
 	@$(PACK) simulator $(PACK_FLAGS) $(PACK_ARGS)

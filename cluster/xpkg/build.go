@@ -50,6 +50,7 @@ func (f folder) image() string           { return filepath.Join(f.Output, "image
 func (f folder) bundle() string          { return filepath.Join(f.Output, "package") }
 func (f folder) configuration() string   { return filepath.Join(f.Output, "configuration") }
 func (f folder) simulator() string       { return filepath.Join(f.Output, simulatorName) }
+func (f folder) function() string        { return filepath.Join(f.Output, "function") }
 func (f folder) sbom(arch string) string { return filepath.Join(f.Output, "sbom-"+arch+".cdx.json") }
 
 func (f folder) spdx(arch string) string { return filepath.Join(f.Output, "sbom-"+arch+".spdx.json") }

@@ -31,6 +31,7 @@ type cli struct {
 	Image         imageCommand         `cmd:"" help:"Build the provider's image for all architectures."`
 	Package       packageCommand       `cmd:"" help:"Build the provider's package, which embeds the image."`
 	Configuration configurationCommand `cmd:"" help:"Build the package of definitions and Compositions."`
+	Function      functionCommand      `cmd:"" help:"Build the package of the function of Operations."`
 	Simulator     simulatorCommand     `cmd:"" help:"Build the simulator's image, with the program of the load test."`
 	Publish       publishCommand       `cmd:"" help:"Push the image and the packages that were built to a registry."`
 }

@@ -57,7 +57,7 @@ func (c publishCommand) Run(ctx context.Context, out output) error {
 	if err := c.push(ctx, out, signer, configurationName, c.configuration(), nil); err != nil {
 		return err
 	}
-	for repository, dir := range map[string]string{simulatorName: c.simulator()} {
+	for repository, dir := range map[string]string{functionName: c.function(), simulatorName: c.simulator()} {
 		if _, err := os.Stat(dir); err != nil {
 			continue // It is built apart, for those who want it.
 		}

@@ -46,7 +46,7 @@ type Core struct {
 	assets   assets.Provider
 	programs assets.Set
 	module   string
-	// values are those of the chart that the other versions lack.
+	// values are those of the chart for this version alone.
 	values []string
 }
 
@@ -54,7 +54,7 @@ type Core struct {
 func Crossplane2(repo repository.Repository) Core {
 	return Core{
 		assets: commands.CrossplaneAssets(repo), programs: assets.CrossplaneCore(), module: assets.CrossplaneModule,
-		values: []string{"provider.defaultActivations=null"},
+		values: []string{"provider.defaultActivations=null", "args={--enable-operations}"},
 	}
 }
 
