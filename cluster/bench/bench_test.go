@@ -48,32 +48,6 @@ func TestParseUsage(t *testing.T) {
 	}
 }
 
-func TestPercentile(t *testing.T) {
-	hundred := []time.Duration{}
-	for i := range 100 {
-		hundred = append(hundred, time.Duration(100-i))
-	}
-	cases := map[string]struct {
-		reason  string
-		all     []time.Duration
-		percent int
-		want    time.Duration
-	}{
-		"None":   {reason: "Nothing took no time.", percent: 99},
-		"One":    {reason: "Of one it is that.", all: []time.Duration{7}, percent: 50, want: 7},
-		"Median": {reason: "Half of them are not longer.", all: hundred, percent: 50, want: 50},
-		"High":   {reason: "All but one in a hundred are not longer.", all: hundred, percent: 99, want: 99},
-		"Few":    {reason: "Of a few it is the longest.", all: []time.Duration{3, 1, 2}, percent: 99, want: 3},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			if got := percentile(tc.all, tc.percent); got != tc.want {
-				t.Errorf("\n%s\npercentile(): want %d, got %d", tc.reason, tc.want, got)
-			}
-		})
-	}
-}
-
 func TestReplace(t *testing.T) {
 	document := "before\n<!-- bench:a -->\nold\n<!-- /bench:a -->\nafter\n<!-- bench:b -->\n<!-- /bench:b -->\n"
 	results := table{name: "a", rows: [][]string{{"N", "bound"}, {"1,000", "≤ 80"}}}

@@ -20,8 +20,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
+
+	"github.com/vitistack/provider-proxmox/cluster/percentile"
 )
 
 // create measures how fast Machines are created, and how fast a client with perfect knowledge makes the same VMs.
@@ -71,7 +72,7 @@ func (r creationTime) row(name string, n int) []string {
 	agents := r.calls.count(toAgent)
 	return []string{
 		name, round(r.took).String(), "", number(float64(n) / r.took.Minutes()),
-		round(percentile(r.each, 50)).String(), round(percentile(r.each, 99)).String(),
+		round(percentile.Of(r.each, 50)).String(), round(percentile.Of(r.each, 99)).String(),
 		number(float64(r.calls.count(forOne)-agents) / float64(n)), number(float64(agents) / float64(n)),
 		number(float64(len(r.calls.rows)) / float64(n)),
 	}
@@ -129,13 +130,4 @@ func (b *bench) createMachines(ctx context.Context, w *env, n int) (creationTime
 	}
 	w.Console.Stepf("provider: %s", round(r.took))
 	return r, calls.follow(ctx)
-}
-
-// percentile is the duration that so many in a hundred do not exceed; 0 of none.
-func percentile(all []time.Duration, percent int) time.Duration {
-	if len(all) == 0 {
-		return 0
-	}
-	all = slices.Sorted(slices.Values(all))
-	return all[(len(all)*percent+99)/100-1]
 }

@@ -25,6 +25,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/vitistack/provider-proxmox/cluster/percentile"
 )
 
 // between is the time between two changes.
@@ -254,5 +256,5 @@ func (b *bench) addDrift(incidents []*incident) {
 }
 
 func driftRow(name string, took []time.Duration, bound string) []string {
-	return []string{name, itoa(len(took)), round(percentile(took, 50)).String(), round(percentile(took, 99)).String(), bound}
+	return []string{name, itoa(len(took)), round(percentile.Of(took, 50)).String(), round(percentile.Of(took, 99)).String(), bound}
 }

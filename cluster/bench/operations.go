@@ -35,6 +35,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 	"github.com/vitistack/provider-proxmox/cluster/local/provider"
+	"github.com/vitistack/provider-proxmox/cluster/percentile"
 )
 
 // lookToken names the look that is asked for.
@@ -272,7 +273,7 @@ func (o operation) ask(ctx context.Context, client dynamic.ResourceInterface, na
 
 func operationRow(name string, each []time.Duration, whole time.Duration) []string {
 	return []string{
-		name, itoa(len(each)), round(percentile(each, 50)).String(), round(percentile(each, 95)).String(),
+		name, itoa(len(each)), round(percentile.Of(each, 50)).String(), round(percentile.Of(each, 95)).String(),
 		number(float64(len(each)) / whole.Minutes()),
 	}
 }

@@ -18,21 +18,17 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"time"
+
+	"github.com/vitistack/provider-proxmox/cluster/percentile"
 )
 
 // summary tells how many there were, how long they took, each and together, and how many that makes in a second.
 func summary(took []time.Duration, all time.Duration) string {
 	return fmt.Sprintf("%d in %s, each p50 %s, p95 %s, p99 %s, %.1f per second", len(took), all.Round(time.Millisecond),
-		percentile(took, 50), percentile(took, 95), percentile(took, 99), float64(len(took))/all.Seconds())
+		of(took, 50), of(took, 95), of(took, 99), float64(len(took))/all.Seconds())
 }
 
-// percentile is the duration that so many in a hundred do not exceed, in milliseconds; 0 of none.
-func percentile(all []time.Duration, percent int) time.Duration {
-	if len(all) == 0 {
-		return 0
-	}
-	all = slices.Sorted(slices.Values(all))
-	return all[(len(all)*percent+99)/100-1].Round(time.Millisecond)
+func of(took []time.Duration, percent int) time.Duration {
+	return percentile.Of(took, percent).Round(time.Millisecond)
 }
