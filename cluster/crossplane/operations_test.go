@@ -137,7 +137,7 @@ func outputOf(t *testing.T, operation *unstructured.Unstructured) map[string]int
 	if len(steps) != 1 {
 		t.Fatalf("%s has the steps %v, want one", operation.GetName(), steps)
 	}
-	output, _, _ := unstructured.NestedMap(steps[0].(map[string]any), "output") //nolint:forcetypeassert // It came through NestedSlice.
+	output, _, _ := unstructured.NestedMap(steps[0].(map[string]any), "output")
 	numbers := map[string]int64{}
 	for name, value := range output {
 		number, ok := value.(int64)

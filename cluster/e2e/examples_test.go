@@ -222,7 +222,10 @@ func exampleFolders(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		elsewhere := []string{"provider", "scenarios", "backstage", "composition", "crossplane", "external-dns", "external-secrets", "gitops", "ipam", "load-test", "operations", "policies"}
+		elsewhere := []string{
+			"provider", "scenarios", "backstage", "composition", "crossplane", "external-dns", "external-secrets", "gitops",
+			"ipam", "load-test", "operations", "policies",
+		}
 		if !slices.Contains(slices.Concat(machines, elsewhere), e.Name()) {
 			t.Errorf("examples/%s is applied by no test", e.Name())
 		}

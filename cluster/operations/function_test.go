@@ -250,8 +250,10 @@ func TestDrainedNode(t *testing.T) {
 	}
 	rsp := run(t, "drain: {node: pve1, to: [pve2]}", map[string][]*fnv1.Resource{
 		machinesRequired: {machineOf(t, "a", "status.atProvider.node: pve2")},
-		nodesRequired: {node("first", map[string]any{"nodeName": "pve1"}), node("pve1", map[string]any{"nodeName": "pve9"}), node("pve2", map[string]any{}),
-			node("third", map[string]any{"nodeName": "pve1", "schedulable": false})},
+		nodesRequired: {
+			node("first", map[string]any{"nodeName": "pve1"}), node("pve1", map[string]any{"nodeName": "pve9"}), node("pve2", map[string]any{}),
+			node("third", map[string]any{"nodeName": "pve1", "schedulable": false}),
+		},
 	})
 	if diff := cmp.Diff(map[string]any{"ProxmoxNode first": map[string]any{"schedulable": false}}, applied(rsp)); diff != "" {
 		t.Errorf("-want, +got:\n%s%s", diff, fatal(rsp))
@@ -360,7 +362,7 @@ func inputsOf(o *unstructured.Unstructured) []map[string]any {
 	steps, _, _ := unstructured.NestedSlice(o.Object, path...)
 	var out []map[string]any
 	for _, step := range steps {
-		in, ok, _ := unstructured.NestedMap(step.(map[string]any), "input") //nolint:forcetypeassert // It came through NestedSlice.
+		in, ok, _ := unstructured.NestedMap(step.(map[string]any), "input")
 		if !ok {
 			panic(fmt.Sprintf("%s has a step without an input", o.GetName()))
 		}

@@ -46,6 +46,14 @@ type folder struct {
 	Output string `default:"_output" help:"The folder for what is built." type:"path"`
 }
 
+// prepare makes the folder.
+func (f folder) prepare() error {
+	if err := os.MkdirAll(f.Output, 0o750); err != nil {
+		return fmt.Errorf("cannot make the folder for what is built: %w", err)
+	}
+	return nil
+}
+
 func (f folder) image() string           { return filepath.Join(f.Output, "image") }
 func (f folder) bundle() string          { return filepath.Join(f.Output, "package") }
 func (f folder) configuration() string   { return filepath.Join(f.Output, "configuration") }
@@ -105,8 +113,8 @@ func (b build) built() time.Time { return time.Unix(b.Epoch, 0).UTC() }
 
 // images builds the program, its image and its bill of materials for each architecture.
 func (b build) images(ctx context.Context) (map[string]v1.Image, error) {
-	if err := os.MkdirAll(b.Output, 0o750); err != nil {
-		return nil, fmt.Errorf("cannot make the folder for what is built: %w", err)
+	if err := b.prepare(); err != nil {
+		return nil, err
 	}
 	from := program.Source{Root: b.Root, Package: "./cmd/" + programName, LinkerFlags: b.LinkerFlags}
 	images := map[string]v1.Image{}

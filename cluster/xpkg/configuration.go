@@ -38,8 +38,8 @@ type configurationCommand struct{ build }
 
 // Run builds the Configuration: objects alone, and so the same for each architecture.
 func (c configurationCommand) Run(_ context.Context, out output) error {
-	if err := os.MkdirAll(c.Output, 0o750); err != nil {
-		return fmt.Errorf("cannot make the folder for what is built: %w", err)
+	if err := c.prepare(); err != nil {
+		return err
 	}
 	images, err := c.configurations()
 	if err != nil {

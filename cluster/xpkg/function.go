@@ -39,8 +39,8 @@ type functionCommand struct{ build }
 
 // Run builds the package of the function of Operations, which embeds its image.
 func (c functionCommand) Run(ctx context.Context, out output) error {
-	if err := os.MkdirAll(c.Output, 0o750); err != nil {
-		return fmt.Errorf("cannot make the folder for what is built: %w", err)
+	if err := c.prepare(); err != nil {
+		return err
 	}
 	contents, err := c.functionContents()
 	if err != nil {

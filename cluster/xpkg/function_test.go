@@ -20,9 +20,8 @@ import (
 	"strings"
 	"testing"
 
-	"sigs.k8s.io/yaml"
-
 	pkgmetav1 "github.com/crossplane/crossplane/apis/v2/pkg/meta/v1"
+	"sigs.k8s.io/yaml"
 )
 
 // TestFunctionContents has Crossplane run the function for Operations, and for nothing else.

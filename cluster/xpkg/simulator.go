@@ -19,7 +19,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -38,8 +37,8 @@ type simulatorCommand struct{ build }
 
 // Run builds the simulator's image.
 func (c simulatorCommand) Run(ctx context.Context, out output) error {
-	if err := os.MkdirAll(c.Output, 0o750); err != nil {
-		return fmt.Errorf("cannot make the folder for what is built: %w", err)
+	if err := c.prepare(); err != nil {
+		return err
 	}
 	images := map[string]v1.Image{}
 	for _, arch := range c.Arch {
