@@ -95,7 +95,8 @@ func (s *Server) controlRoutes() *http.ServeMux {
 		"PUT nodes/{node}":       s.setNode,
 		"PUT quorum":             s.setQuorum,
 		"PUT files/{node}/{storage}/{content}/{name}": s.putFile,
-		"POST reset": func(*http.Request) (any, error) { return nil, s.Reset() },
+		"POST backup-jobs/{id}/run":                   s.controlBackupJob,
+		"POST reset":                                  func(*http.Request) (any, error) { return nil, s.Reset() },
 	} {
 		verb, path, _ := strings.Cut(pattern, " ")
 		mux.Handle(verb+" "+controlPath+path, m)

@@ -57,8 +57,15 @@ func parts(text, unnamed string) map[string]any {
 	return out
 }
 
-// separator of the values of a list, as a job keeps it.
-const separator = "\x00"
+// Separator of the values of a list, as a job keeps it.
+const Separator = "\x00"
+
+// RunOptions are the options of a job that its runs have.
+func RunOptions(job map[string]string) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(job)), func(option string) bool {
+		return slices.Contains([]string{"id", "type", "schedule", "enabled", "comment", "repeat-missed", "node"}, option)
+	})
+}
 
 // showBackup returns a job with its values in the types of the parameters.
 func showBackup(c *engine.Call, id string) map[string]any {
@@ -71,7 +78,7 @@ func showBackup(c *engine.Call, id string) map[string]any {
 		}
 		p := properties[key]
 		if p != nil && p.Type == "array" {
-			out[key] = strings.Split(value, separator)
+			out[key] = strings.Split(value, Separator)
 		}
 		if p == nil || (p.Type != "integer" && p.Type != "boolean") {
 			continue
@@ -135,7 +142,7 @@ func backupOptions(c *engine.Call) (map[string]string, error) {
 		job["vmid"] = c.Str("vmid")
 	}
 	for name, list := range c.Lists {
-		job[name] = strings.Join(list, separator)
+		job[name] = strings.Join(list, Separator)
 	}
 	if err := permitJob(c, job); err != nil {
 		return nil, err

@@ -53,7 +53,7 @@ func vzdump(c *engine.Call) (any, error) {
 	if err := checkOptions(c); err != nil {
 		return nil, err
 	}
-	guests := included(c)
+	guests, elsewhere := included(c)
 	if len(guests) == 0 && !c.Flag("all") {
 		return "OK", nil // They are on other nodes.
 	}
@@ -72,6 +72,9 @@ func vzdump(c *engine.Call) (any, error) {
 		}
 		return w.WithBackups(j.lockWait, func() error {
 			w.Logf("INFO: starting new backup job: %s", line)
+			if len(elsewhere) > 0 {
+				w.Logf("INFO: skip external VMs: %s", strings.Join(elsewhere, ", "))
+			}
 			return j.run(w, guests)
 		})
 	})
@@ -155,7 +158,7 @@ func commandLine(c *engine.Call) string {
 	out := []string{"vzdump"}
 	out = append(out, schema.SplitList(c.Str("vmid"))...)
 	for _, key := range slices.Sorted(maps.Keys(c.Values)) {
-		if c.Has(key) && key != "node" && key != "vmid" {
+		if c.Has(key) && key != "vmid" && key != "job-id" && (key != "node" || !anyNode(c)) {
 			value := c.Str(key)
 			if strings.ContainsAny(value, " \\{}'") {
 				value = "'" + strings.ReplaceAll(value, "'", `'"'"'`) + "'"
@@ -164,6 +167,11 @@ func commandLine(c *engine.Call) string {
 		}
 	}
 	return strings.Join(out, " ")
+}
+
+// anyNode reports whether the scheduler makes a call for a job that names no node. All other calls name theirs.
+func anyNode(c *engine.Call) bool {
+	return c.Has("job-id") && c.State.Backups[c.Str("job-id")]["node"] == ""
 }
 
 // usable fails for a storage that takes no backups from a node.
@@ -178,22 +186,33 @@ func usable(st *state.State, id, node string) error {
 	return nil
 }
 
-// included returns the guests that a call means, as far as they are on the node or nowhere.
-func included(c *engine.Call) []int {
-	out, excluded := []int{}, schema.SplitList(c.Str("exclude"))
+// included returns the guests that a call means, as far as they are on the node or nowhere, and those on other nodes if it names no node.
+func included(c *engine.Call) (here []int, elsewhere []string) {
+	for _, vmid := range meant(c) {
+		switch g := c.State.Guests[vmid]; {
+		case g == nil || g.Node == c.Node:
+			here = append(here, vmid)
+		case anyNode(c):
+			elsewhere = append(elsewhere, state.VmidText(vmid))
+		}
+	}
+	return here, elsewhere
+}
+
+// meant are the guests that a call means, in order.
+func meant(c *engine.Call) []int {
+	var out []int
 	if c.Has("vmid") {
 		for _, text := range schema.SplitList(c.Str("vmid")) {
-			if g := c.State.Guests[schema.Int(text)]; g == nil || g.Node == c.Node {
-				out = append(out, schema.Int(text))
-			}
+			out = append(out, schema.Int(text))
 		}
 		slices.Sort(out)
 		return out
 	}
+	excluded := schema.SplitList(c.Str("exclude"))
 	for _, vmid := range slices.Sorted(maps.Keys(c.State.Guests)) {
 		p := c.State.Pools[c.Str("pool")]
-		named := p != nil && p.VMs[vmid] || c.Flag("all") && !slices.Contains(excluded, state.VmidText(vmid))
-		if named && c.State.Guests[vmid].Node == c.Node {
+		if p != nil && p.VMs[vmid] || c.Flag("all") && !slices.Contains(excluded, state.VmidText(vmid)) {
 			out = append(out, vmid)
 		}
 	}
