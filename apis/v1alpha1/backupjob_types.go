@@ -356,6 +356,16 @@ type BackupJobObservation struct {
 	// +optional
 	NextRun *metav1.Time `json:"nextRun,omitempty"`
 
+	// LastScheduleTime is when the schedule was last due while the resource existed, as far as it
+	// was seen.
+	// +optional
+	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
+
+	// HiddenRuns is why the last runs of the job on some nodes are not known, such as that
+	// the user may not see the tasks of others there. Empty: they are known.
+	// +optional
+	HiddenRuns string `json:"hiddenRuns,omitempty"`
+
 	// GuestCount is how many guests the job backs up, as far as the user may see them.
 	// +optional
 	GuestCount *int32 `json:"guestCount,omitempty"`
@@ -383,4 +393,40 @@ type BackupJobGuest struct {
 	// its VMID. Empty: there is none.
 	// +optional
 	LastBackup *metav1.Time `json:"lastBackup,omitempty"`
+
+	// LastRun is what the last run of the job has come to for the guest, by its task in
+	// Proxmox VE. Empty: none was seen.
+	// +optional
+	LastRun *BackupJobRun `json:"lastRun,omitempty"`
+}
+
+// A BackupJobRun is what a run of a job has come to for a guest. Proxmox VE runs a job on each
+// node for the guests there.
+type BackupJobRun struct {
+	// Time at which the run began on the node of the guest.
+	Time metav1.Time `json:"time"`
+
+	// Result is OK for a backup that was made, Failed for one that could not be, also
+	// because the run as a whole has failed, and Skipped for a guest that the run has left out.
+	Result string `json:"result"`
+
+	// Reason of a failure in a word: NotSupported, LimitReached, StorageFull,
+	// StorageUnavailable, VMNotFound, Locked, Stopped or BackupFailed.
+	// +optional
+	Reason string `json:"reason,omitempty"`
+
+	// Message is a sentence about a failure.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// Volume of the backup, such as nfs:backup/vzdump-qemu-100-2026_11_22-02_30_01.vma.zst.
+	// +optional
+	Volume string `json:"volume,omitempty"`
+
+	// Size of the backup in bytes, once it was listed.
+	// +optional
+	Size *int64 `json:"size,omitempty"`
+
+	// Task of the run in Proxmox VE (UPID), which has its log.
+	Task string `json:"task"`
 }

@@ -66,6 +66,7 @@ type Client interface {
 	haClient
 	settingsClient
 	objectsClient
+	backupsClient
 }
 
 // Defaults of the options.
@@ -122,6 +123,7 @@ type Cluster struct {
 	*ha
 	*settings
 	*objects
+	*backups
 
 	client    Client
 	poll      time.Duration
@@ -139,7 +141,7 @@ type Cluster struct {
 
 	feeds    sync.Mutex // of taskFeed
 	taskFeed taskFeed
-	reloads  reloadFeed
+	endings  endedFeed
 	logging  sync.Mutex // of logFeed
 	logFeed  logFeed
 	// guestTasks are all, ours too.
@@ -190,6 +192,7 @@ func New(client Client, opts ...Option) *Cluster {
 	c.primed.read, c.own.read = c.readFirst, c.followOwn
 	c.resources.joined, c.tasks.joined, c.primed.joined = "list resources", "list tasks", "list tasks"
 	c.infra, c.ha, c.settings, c.objects = newInfra(c.times, client), newHA(c.times, client), newSettings(c.times, client), newObjects(c.times, client)
+	c.backups = newBackups(c.times, client)
 	c.readers = c.newReaders()
 	return c
 }

@@ -111,10 +111,10 @@ func (p *pve) Log(_ context.Context, most int) ([]proxmox.LogLine, error) {
 	return slices.Clone(p.log[:min(most, len(p.log))]), p.err
 }
 
-func (p *pve) Permissions(context.Context, string) (map[string]proxmox.Privileges, error) {
+func (p *pve) Permissions(_ context.Context, path string) (map[string]proxmox.Privileges, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return map[string]proxmox.Privileges{"/": p.privileges}, p.err
+	return map[string]proxmox.Privileges{"/": p.privileges, path: p.privileges}, p.err
 }
 
 func (p *pve) Version(ctx context.Context) (proxmox.Version, error) {
@@ -212,6 +212,27 @@ func (p *pve) NodeDNS(ctx context.Context, _ string) (proxmox.DNS, error) {
 
 func (p *pve) NodeTimeZone(ctx context.Context, _ string) (string, error) {
 	return "Etc/UTC", p.wait(ctx)
+}
+
+func (p *pve) NodeTasks(ctx context.Context, node, taskType string) ([]proxmox.Task, error) {
+	if err := p.wait(ctx); err != nil {
+		return nil, err
+	}
+	at := time.Unix(1000, 0)
+	return []proxmox.Task{
+		{UPID: upidOf("1", taskType, "", "root@pam"), Node: node, Start: at, ExitStatus: "OK"},
+		{UPID: upidOf("2", taskType, "", "root@pam"), Node: node, Start: at.Add(time.Hour), ExitStatus: "OK"},
+		{UPID: upidOf("3", taskType, "", "root@pam"), Node: node, Start: at.Add(2 * time.Hour), Running: true},
+	}, nil
+}
+
+func (p *pve) TaskLines(ctx context.Context, _ proxmox.UPID, start, limit int) ([]string, int, error) {
+	const total = pageLines + 1
+	lines := slices.Repeat([]string{"INFO: "}, min(limit, total-start))
+	if start > 0 {
+		lines[0] = "INFO: starting new backup job: vzdump 100"
+	}
+	return lines, total, p.wait(ctx)
 }
 
 func (p *pve) Fingerprints(ctx context.Context) (map[string]string, error) {

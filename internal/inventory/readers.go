@@ -121,10 +121,10 @@ func (c *Cluster) tasksRead(ctx context.Context) ([]proxmox.Task, error) {
 		return nil, err
 	}
 	c.feeds.Lock()
-	touched, reloaded, worked := c.taskFeed.take(tasks, c.client, c.now()), c.reloads.take(tasks), c.guestTasks.take(tasks)
+	touched, ended, worked := c.taskFeed.take(tasks, c.client, c.now()), c.endings.take(tasks), c.guestTasks.take(tasks)
 	c.feeds.Unlock()
 	c.forgetTouched(worked)
-	c.reloaded(reloaded)
+	c.invalidateAfter(ended)
 	c.notify(touched)
 	return tasks, nil
 }

@@ -19,6 +19,7 @@ package inventory
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -155,18 +156,18 @@ func (c *Cluster) detectChanges(r proxmox.Resources) {
 	}
 }
 
-// A reloadFeed finds reloads of networks that are new in lists of tasks.
-type reloadFeed struct{ seen map[proxmox.UPID]bool }
+// An endedFeed finds tasks that have ended and are new in lists, of the types after which something is read anew.
+type endedFeed struct{ seen map[proxmox.UPID]bool }
 
 // The types of tasks that put changes of networks in force, on a node and of SDN on
 // all.
 const reloadNode, reloadAll = "srvreload", "reloadnetworkall"
 
-// take takes a list and returns the reloads that have ended since the one before.
-func (f *reloadFeed) take(list []proxmox.Task) (fresh []proxmox.Task) {
+// take takes a list and returns the tasks that have ended since the one before.
+func (f *endedFeed) take(list []proxmox.Task) (fresh []proxmox.Task) {
 	seen := map[proxmox.UPID]bool{}
 	for _, t := range list {
-		if t.Running || t.Type != reloadNode && t.Type != reloadAll {
+		if t.Running || !slices.Contains([]string{reloadNode, reloadAll, backupTask}, t.Type) {
 			continue
 		}
 		seen[t.UPID] = true
@@ -178,9 +179,13 @@ func (f *reloadFeed) take(list []proxmox.Task) (fresh []proxmox.Task) {
 	return fresh
 }
 
-// reloaded outdates what is known of networks.
-func (c *Cluster) reloaded(tasks []proxmox.Task) {
+// invalidateAfter invalidates what was read of networks that were reloaded, and of backups that were made.
+func (c *Cluster) invalidateAfter(tasks []proxmox.Task) {
 	for _, t := range tasks {
+		if t.Type == backupTask {
+			c.backups.tasks.of(t.Node).invalidate()
+			continue
+		}
 		if t.Type == reloadAll {
 			c.vnets.invalidate()
 			c.sdn.invalidate()

@@ -42,6 +42,7 @@ func seldom() map[string]func(context.Context, *Cluster) error {
 		"NodeStatus":     func(ctx context.Context, c *Cluster) error { _, err := c.NodeStatus(ctx, "pve1"); return err },
 		"NodeConfig":     func(ctx context.Context, c *Cluster) error { _, err := c.NodeConfig(ctx, "pve1"); return err },
 		"NodeDNS":        func(ctx context.Context, c *Cluster) error { _, err := c.NodeDNS(ctx, "pve1"); return err },
+		"BackupTasks":    func(ctx context.Context, c *Cluster) error { _, err := c.BackupTasks(ctx, "pve1"); return err },
 		"NodeTimeZone":   func(ctx context.Context, c *Cluster) error { _, err := c.NodeTimeZone(ctx, "pve1"); return err },
 	}
 }
@@ -70,6 +71,7 @@ func TestSigns(t *testing.T) {
 		}, again: []string{"HAResources", "HAStatus"}},
 		"HAAsked": {reason: "Somebody stops a guest of HA, which is told so.", sign: ended("hastop", "pve1", "100"), again: []string{"HAResources", "HAStatus"}},
 		"Other":   {reason: "What happens to other guests is no sign.", sign: ended("qmstop", "pve1", "101")},
+		"Backup":  {reason: "A run of a backup job has ended.", sign: ended("vzdump", "pve1", ""), again: []string{"BackupTasks"}},
 		"Offline": {
 			reason: "Without a node much is different.", sign: nodeIs(proxmox.Node{Name: "pve1", Status: "offline"}),
 			again: []string{"HAResources", "HAStatus", "ClusterStatus", "Fingerprints", "NodeStatus"},

@@ -267,6 +267,11 @@ func (c TaskAPI) TaskHead(ctx context.Context, u UPID, firstLines int) ([]string
 	return lines, err
 }
 
+// TaskLines returns lines of a task's log from a number on, and how many lines the log has.
+func (c TaskAPI) TaskLines(ctx context.Context, u UPID, start, limit int) (lines []string, total int, err error) {
+	return c.taskLog(ctx, u, start, limit)
+}
+
 func (c TaskAPI) taskLog(ctx context.Context, u UPID, start, limit int) ([]string, int, error) {
 	r := request{
 		op: "read the log of a task", method: http.MethodGet,

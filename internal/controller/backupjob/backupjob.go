@@ -16,7 +16,7 @@ limitations under the License.
 
 // Package backupjob describes backup jobs for the engine of configuration objects: this file
 // has the table, options.go the options, guests.go which guests a job backs up, inspect.go
-// what Proxmox VE does not check, and fresh.go how old the newest backups are.
+// what Proxmox VE does not check, fresh.go how old the newest backups are, and lastrun.go what the last runs have come to.
 package backupjob
 
 import (

@@ -234,17 +234,11 @@ const others = "local:backup/vzdump-qemu-9000-2025_11_22-01_00_00.vma.zst"
 // run has PVE run the job once, as it does when it is due.
 func run(l *configtest.Life, id string) {
 	l.Helper()
-	job, form := l.Options(id), proxmox.Params{}
-	for _, option := range []string{"storage", "prune-backups", "remove"} {
-		if job[option] != "" {
-			form[option] = job[option]
-		}
-	}
-	l.Must(l.Client.CreateObject(l.Context(), proxmox.Collection{Noun: "run", Path: "/nodes/pve1/vzdump", Key: "vmid"}, job["vmid"], form))
+	l.Must(l.RunBackupJob(l.Context(), id))
 	for ended := false; !ended; <-time.After(10 * time.Millisecond) {
-		all, err := l.Client.NodeTasks(l.Context(), "pve1", "vzdump")
-		l.Must(err)
-		ended = !slices.ContainsFunc(all, func(t proxmox.Task) bool { return t.Running })
+		l.Edit(func(s *state.State) {
+			ended = !slices.ContainsFunc(s.Tasks, func(t *state.Task) bool { return t.Type == "vzdump" && t.Ended.IsZero() })
+		})
 	}
 }
 

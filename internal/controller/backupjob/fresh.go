@@ -46,16 +46,20 @@ const (
 	ReasonNotDeclared xpv2.ConditionReason = "NotDeclared"
 )
 
-// judge shows the guests, and sets the condition Fresh if the spec asks for it. One list of the storage serves all jobs.
+// judge shows the guests with their newest backups and the last runs for them, and sets the condition Fresh if the spec asks for it. One list of the storage serves all jobs.
 func (i inspector) judge(ctx context.Context, v view, t *target) error {
 	vms, err := v.MachineVMs(ctx)
 	if err != nil {
 		return err
 	}
 	all, readable, err := backups(ctx, v, t.storage)
+	o := v.Resource.Observation()
+	before := o.Guests
 	if err == nil && readable {
-		v.Resource.Observation().Guests = guestsOf(t, vms, all)
+		o.Guests = guestsOf(t, vms, all)
 	}
+	i.showRuns(ctx, v, t, vms, before)
+	measure(o.Guests, all)
 	switch hours := v.Resource.Parameters().MaxAgeHours; {
 	case hours == nil && v.Resource.GetCondition(TypeFresh).Reason != "":
 		set(v, corev1.ConditionUnknown, ReasonNotDeclared, "maxAgeHours is not set")

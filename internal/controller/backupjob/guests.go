@@ -37,8 +37,9 @@ type target struct {
 	// are left out, but not taken out of a job: they may only be hidden.
 	vmids, excluded []int
 
-	// guests that the job backs up, as far as they can be seen.
+	// guests that the job backs up, as far as they can be seen, and their nodes.
 	guests []int
+	nodes  map[int]string
 
 	// waits is true while a Machine that is meant is not known to have a VM.
 	waits bool
@@ -90,7 +91,7 @@ func excludes(p *parameters) bool {
 
 // newTarget looks up what a spec refers to.
 func newTarget(ctx context.Context, v view) (*target, error) {
-	p, t := v.Resource.Parameters(), &target{}
+	p, t := v.Resource.Parameters(), &target{nodes: map[int]string{}}
 	var err error
 	if t.storage, err = t.one(ctx, v, "Storage", p.Storage, p.StorageRef, p.StorageSelector); err != nil {
 		return nil, err
@@ -191,6 +192,7 @@ func (t *target) see(guests []proxmox.Guest, backedUp func(proxmox.Guest) bool) 
 	for _, g := range guests {
 		if backedUp(g) {
 			t.guests = append(t.guests, g.VMID)
+			t.nodes[g.VMID] = g.Node
 		}
 	}
 	slices.Sort(t.guests)

@@ -75,10 +75,14 @@ func (i inspector) inspect(ctx context.Context, v view) (config.Findings, error)
 // show what is seen of the job.
 func (i inspector) show(v view, t *target) {
 	o := v.Resource.Observation()
+	due := o.NextRun
 	o.Storage, o.NextRun, o.GuestCount = t.storage, nil, new(int32(len(t.guests))) //nolint:gosec // Few.
 	at, err := strconv.ParseInt(v.Seen.Values[nextRun], 10, 64)
 	if err == nil && v.Seen.Values["enabled"] != "0" {
 		o.NextRun = new(metav1.Unix(at, 0))
+	}
+	if due != nil && due.Time.Before(i.now().Add(clockTolerance)) && !due.Equal(o.NextRun) {
+		o.LastScheduleTime = due
 	}
 }
 

@@ -30,6 +30,7 @@ const (
 	poolOption    = "pool"
 	allOption     = "all"
 	excludeOption = "exclude"
+	nodeOption    = "node"
 
 	pruneOption = "prune-backups"
 
@@ -44,7 +45,7 @@ const (
 func declare(p *parameters) settings.Declared {
 	d := settings.Declared{}
 	for option, value := range map[string]*string{
-		"schedule": &p.Schedule, "comment": p.Comment, "node": p.Node, "mode": p.Mode, "compress": compression(p.Compression),
+		"schedule": &p.Schedule, "comment": p.Comment, nodeOption: p.Node, "mode": p.Mode, "compress": compression(p.Compression),
 		"zstd": settings.Number(p.ZstdThreads), "pigz": settings.Number(p.PigzThreads), "remove": settings.Boolean(p.Prune),
 		"notes-template": p.NotesTemplate, "protected": settings.Boolean(p.Protected), "bwlimit": settings.Number(p.BandwidthLimit),
 		"ionice": settings.Number(p.IOPriority), "lockwait": settings.Number(p.LockWaitMinutes), "stopwait": settings.Number(p.StopWaitMinutes),

@@ -41,7 +41,6 @@ var (
 	reWait      = regexp.MustCompile(`can't acquire lock '[^']*vzdump`)
 	reLocked    = regexp.MustCompile(`\bVM is locked\b|can't lock file '[^']*'|cfs-lock '[^']*' error: got `)
 	reStopped   = regexp.MustCompile(`^got interrupted by signal|^interrupted by signal|^unexpected status$|^stopped:|^received interrupt`)
-	reJobErrors = regexp.MustCompile(`^job errors$`)
 )
 
 // A failure is what a text means.
@@ -135,7 +134,7 @@ const (
 // lines of its log, and one sentence about it without its point.
 func Failure(exit string, log []string) (Problem, string) {
 	texts := slices.Clone(log)
-	if !reJobErrors.MatchString(exit) {
+	if exit != jobErrors {
 		texts = []string{exit}
 	}
 	for _, f := range failures() {
