@@ -41,7 +41,7 @@ var notFaults = map[string]string{ //nolint:gochecknoglobals // A table of the t
 	"what it waits for may come by itself, or with other resources": `
 		ClockBehind GuestsMissing InUse MachineNotFound MachineNotReady MembersMissing Missing NodeNotFound NotFound NotRunning
 		PoolNotFound QuotaExceeded SourceNotFound StillAttached StorageNotFound Unavailable WaitingForAddress WaitingForBackup WaitingForIPAddress
-		WaitingForImage WaitingForVolume`,
+		WaitingForImage WaitingForStorage WaitingForVolume`,
 	"either of the two, which the message tells": "Incomplete",
 	"Suspended":                                         "OutsideMaintenanceWindow PendingChanges",
 	"Ready is unknown, and Synced says why":             "NotObserved",

@@ -60,6 +60,7 @@ const (
 	ReasonWaitingForImage       xpv2.ConditionReason = "WaitingForImage"
 	ReasonWaitingForBackup      xpv2.ConditionReason = "WaitingForBackup"
 	ReasonRestoreFailed         xpv2.ConditionReason = "RestoreFailed"
+	ReasonWaitingForStorage     xpv2.ConditionReason = "WaitingForStorage"
 	ReasonWaitingForVolume      xpv2.ConditionReason = "WaitingForVolume"
 	ReasonWaitingForIPAddress   xpv2.ConditionReason = "WaitingForIPAddress"
 	ReasonAllocationSucceeded   xpv2.ConditionReason = "AllocationSucceeded"
@@ -178,7 +179,7 @@ func afterCreation(m object.Machine, completeOn string) string {
 	return "the VM was being created there, and what is left of it is shown when the node is back; if the node never comes back, " + advice
 }
 
-// A sourceWaitError is why a Machine has to wait for a Backup, a Volume or an address.
+// A sourceWaitError is why a Machine has to wait for a Backup, a Storage, a Volume or an address.
 type sourceWaitError struct {
 	reason  xpv2.ConditionReason
 	message string
@@ -192,6 +193,11 @@ func WaitForBackup(format string, args ...any) error {
 	return &sourceWaitError{reason: ReasonWaitingForBackup, message: fmt.Sprintf(format, args...)}
 }
 
+// WaitForStorage returns why a Machine has to wait for a Storage.
+func WaitForStorage(format string, args ...any) error {
+	return &sourceWaitError{reason: ReasonWaitingForStorage, message: fmt.Sprintf(format, args...)}
+}
+
 // WaitForVolume returns why a Machine has to wait for a Volume.
 func WaitForVolume(format string, args ...any) error {
 	return &sourceWaitError{reason: ReasonWaitingForVolume, message: fmt.Sprintf(format, args...)}
@@ -202,7 +208,7 @@ func WaitForIPAddress(format string, args ...any) error {
 	return &sourceWaitError{reason: ReasonWaitingForIPAddress, message: fmt.Sprintf(format, args...)}
 }
 
-// WaitsForSource reports whether a Machine has to wait for an Image, a Backup, a Volume, an address or room in a quota, and the reason.
+// WaitsForSource reports whether a Machine has to wait for an Image, a Backup, a Storage, a Volume, an address or room in a quota, and the reason.
 func WaitsForSource(err error) (xpv2.ConditionReason, bool) {
 	var image *imageref.NotReadyError
 	var other *sourceWaitError

@@ -130,11 +130,11 @@ func (b Backups) storage(ctx context.Context, m object.Machine, name *string, re
 	external := meta.GetExternalName(of)
 	switch {
 	case kerrors.IsNotFound(err), apimeta.IsNoMatchError(err):
-		return nil, conditions.WaitForBackup("Storage '%s' not found", ref.Name)
+		return nil, conditions.WaitForStorage("Storage '%s' not found", ref.Name)
 	case err != nil:
 		return nil, errors.Wrapf(err, "cannot read Storage %q", ref.Name)
 	case external == "":
-		return nil, conditions.WaitForBackup("Storage '%s' is not there in Proxmox VE yet", ref.Name)
+		return nil, conditions.WaitForStorage("Storage '%s' is not there in Proxmox VE yet", ref.Name)
 	}
 	return &external, nil
 }

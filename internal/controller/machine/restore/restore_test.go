@@ -450,6 +450,13 @@ func TestWaitingFor(t *testing.T) {
 	})
 	latest := waits.DeepCopy()
 	latest.Spec.ForProvider.Restore = &v1alpha1.MachineRestore{LatestOf: &v1alpha1.MachineRestoreLatest{Storage: "nas"}}
+	unstored := waits.DeepCopy()
+	unstored.Spec.ForProvider.Restore.StorageRef = &v1alpha1.Reference{Name: "fast"}
+	err = Backups{Kube: kube, GroupVersion: namespaced.SchemeGroupVersion}.Wait(t.Context(), unstored)
+	reason, _ := conditions.WaitsForSource(err)
+	if unstored.SetConditions(xpv2.Condition{Type: conditions.TypeVMCreated, Reason: reason}); reason != conditions.ReasonWaitingForStorage || Woken(unstored) {
+		t.Errorf("for want of its Storage a Machine waits for the reason %s, and has to look for itself: %v", reason, err)
+	}
 	if !Woken(waits) || Woken(latest) || Woken(machine("new", func(*namespaced.Machine) {})) {
 		t.Error("only what a Backup wakes need not look for itself")
 	}
