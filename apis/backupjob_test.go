@@ -52,6 +52,10 @@ func TestBackupJobRefused(t *testing.T) {
 		"Fleecing": {
 			reason: "PVE wants a storage.", spec: `{schedule: daily, all: true, storage: nas, fleecing: {enabled: true}}`, want: []string{"fleecing needs a storage"},
 		},
+		"FleecingStorages": {
+			reason: "There is one storage for it.", spec: `{schedule: daily, all: true, storage: nas, fleecing: {enabled: true, storage: a, storageRef: {name: b}}}`,
+			want: []string{"set one of storage and storageRef"},
+		},
 		"Rules": {
 			reason: "PVE would remove the backups of others.", spec: `{schedule: daily, all: true, storage: nas, pruneBackups: {keepLast: 3}}`,
 			want: []string{"consent with allowPruningOthers"},

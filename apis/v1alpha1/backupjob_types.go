@@ -330,7 +330,8 @@ type BackupJobPerformance struct {
 
 // BackupJobFleecing is where overwritten blocks are kept while a VM is backed up.
 //
-// +kubebuilder:validation:XValidation:rule="!self.enabled || has(self.storage)",message="fleecing needs a storage"
+// +kubebuilder:validation:XValidation:rule="!self.enabled || has(self.storage) || has(self.storageRef)",message="fleecing needs a storage"
+// +kubebuilder:validation:XValidation:rule="!has(self.storage) || !has(self.storageRef)",message="set one of storage and storageRef"
 type BackupJobFleecing struct {
 	// Enabled keeps overwritten blocks (PVE: enabled).
 	Enabled bool `json:"enabled"`
@@ -342,6 +343,10 @@ type BackupJobFleecing struct {
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
 	Storage *string `json:"storage,omitempty"`
+
+	// StorageRef references the Storage that has them meanwhile.
+	// +optional
+	StorageRef *Reference `json:"storageRef,omitempty"`
 }
 
 // BackupJobObservation is what is seen of a backup job.

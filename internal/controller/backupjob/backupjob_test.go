@@ -439,18 +439,21 @@ func TestReferences(t *testing.T) {
 			k := job()
 			k.Prepare = withPool
 			configtest.RunIn(t, k, func(l *configtest.Life) {
-				there := func(of, external string) {
-					mg := l.Object(of, "web", 1, "{}", map[string]string{xpmeta.AnnotationKeyExternalName: external})
-					mg.SetLabels(map[string]string{"team": "web"})
+				there := func(of, name, external string) {
+					mg := l.Object(of, name, 1, "{}", map[string]string{xpmeta.AnnotationKeyExternalName: external})
+					mg.SetLabels(map[string]string{"team": name})
 					l.Must(l.Kube.Update(l.Context(), mg))
 				}
-				mg := l.Resource(1, `{name: nightly, schedule: daily, pool`+by+`, storage`+by+`}`, nil)
+				fleecing := `fleecing: {enabled: true, storageRef: {name: fast}}`
+				mg := l.Resource(1, `{name: nightly, schedule: daily, pool`+by+`, storage`+by+`, `+fleecing+`}`, nil)
 				l.Until(mg, xpv2.TypeReady, backupjob.ReasonStorageNotFound)
-				there("Storage", "local")
+				there("Storage", "web", "local")
+				l.Until(mg, xpv2.TypeReady, backupjob.ReasonStorageNotFound)
+				there("Storage", "fast", "local-lvm")
 				l.Until(mg, xpv2.TypeReady, backupjob.ReasonPoolNotFound)
-				there("Pool", "web")
+				there("Pool", "web", "web")
 				l.Settle(mg)
-				if o := l.Options("nightly"); o["storage"] != "local" || o["pool"] != "web" {
+				if o := l.Options("nightly"); o["storage"] != "local" || o["pool"] != "web" || o["fleecing"] != "enabled=1,storage=local-lvm" {
 					l.Errorf("the job is %v", o)
 				}
 			})

@@ -33,6 +33,9 @@ import (
 type target struct {
 	storage, pool string
 
+	// fleecing is the storage for it; nil if the spec names none.
+	fleecing *string
+
 	// vmids of the guests that are named, and excluded ones. Those that are not there yet
 	// are left out, but not taken out of a job: they may only be hidden.
 	vmids, excluded []int
@@ -57,6 +60,13 @@ func resolve(ctx context.Context, v view) (settings.Declared, error) {
 	d := settings.Declared{}
 	if t.storage != "" {
 		d.Set(storageOption, &t.storage)
+	}
+	if f := v.Resource.Parameters().Fleecing; f != nil {
+		parts := map[string]*string{"enabled": settings.Boolean(&f.Enabled)}
+		if t.fleecing != nil && *t.fleecing != "" {
+			parts["storage"] = t.fleecing
+		}
+		d.SetParts("fleecing", "enabled", parts)
 	}
 	// What names guests in one way is taken away for another. PVE does so itself, mostly.
 	none := func(options ...string) {
@@ -98,6 +108,13 @@ func newTarget(ctx context.Context, v view) (*target, error) {
 	}
 	if t.pool, err = t.one(ctx, v, "Pool", p.Pool, p.PoolRef, p.PoolSelector); err != nil {
 		return nil, err
+	}
+	if f := p.Fleecing; f != nil && (f.Storage != nil || f.StorageRef != nil) {
+		name, err := t.one(ctx, v, "Storage", f.Storage, f.StorageRef, nil)
+		if err != nil {
+			return nil, err
+		}
+		t.fleecing = &name
 	}
 	guests, err := v.Inventory.Guests(ctx, v.MaxAge(inventory.Current))
 	if err != nil {

@@ -98,8 +98,8 @@ func needed(v view, t *target) []proxmox.Privilege {
 	if t.pool != "" && v.Seen.Values[poolOption] != t.pool {
 		all = append(all, proxmox.Privilege{Path: "/pool/" + t.pool, Names: []string{"VM.Backup"}})
 	}
-	if f := v.Resource.Parameters().Fleecing; f != nil && f.Storage != nil {
-		all = append(all, proxmox.Privilege{Path: "/storage/" + *f.Storage, Names: []string{"Datastore.AllocateSpace"}})
+	if t.fleecing != nil {
+		all = append(all, proxmox.Privilege{Path: "/storage/" + *t.fleecing, Names: []string{"Datastore.AllocateSpace"}})
 	}
 	return all
 }
@@ -128,8 +128,8 @@ func check(ctx context.Context, v view, t *target) (*kind.Problem, error) {
 	if why := checkStorage(storages, t.storage, "backup", p.Node); why != nil {
 		return why, nil
 	}
-	if f := p.Fleecing; f != nil && f.Enabled && f.Storage != nil {
-		if why := checkStorage(storages, *f.Storage, "images", p.Node); why != nil {
+	if t.fleecing != nil && (p.Fleecing.Enabled || *t.fleecing == "") {
+		if why := checkStorage(storages, *t.fleecing, "images", p.Node); why != nil {
 			return why, nil
 		}
 	}

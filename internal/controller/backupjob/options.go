@@ -67,9 +67,6 @@ func declare(p *parameters) settings.Declared {
 // declareParts declares the options that have parts.
 func declareParts(d settings.Declared, p *parameters) {
 	declareRetention(d, p)
-	if f := p.Fleecing; f != nil {
-		d.SetParts("fleecing", "enabled", map[string]*string{"enabled": settings.Boolean(&f.Enabled), "storage": f.Storage})
-	}
 	if f := p.Performance; f != nil {
 		d.SetParts("performance", "", map[string]*string{
 			"max-workers": settings.Number(f.MaxWorkers), "pbs-entries-max": settings.Number(f.PBSEntriesMax),
