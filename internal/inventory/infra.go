@@ -27,6 +27,8 @@ import (
 
 // An infraClient reads what VMs can be attached to, and where copies of them are.
 type infraClient interface {
+	backupsClient
+
 	Fingerprints(ctx context.Context) (map[string]string, error)
 	ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)

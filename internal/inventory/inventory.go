@@ -66,7 +66,6 @@ type Client interface {
 	haClient
 	settingsClient
 	objectsClient
-	backupsClient
 }
 
 // Defaults of the options.

@@ -46,7 +46,8 @@ const (
 	ReasonNotDeclared xpv2.ConditionReason = "NotDeclared"
 )
 
-// judge shows the guests with their newest backups and the last runs for them, and sets the condition Fresh if the spec asks for it. One list of the storage serves all jobs.
+// judge shows the guests with their newest backups and the last runs for them, and sets the condition Fresh if the spec asks for it. One list of
+// the storage serves all jobs.
 func (i inspector) judge(ctx context.Context, v view, t *target) error {
 	vms, err := v.MachineVMs(ctx)
 	if err != nil {

@@ -39,11 +39,13 @@ type Command struct {
 	Options map[string]string
 }
 
-// Options of jobs that runs have not, and those of runs that say nothing of the job. A job names its node for the scheduler, and a call
+// unlike returns the options of jobs that runs have not, and those of runs that say nothing of the job. A job names its node for the scheduler, and a call
 // the one that it goes to.
-var unlike = []string{
-	"id", "type", "schedule", "enabled", "comment", "repeat-missed", "next-run", "starttime", "dow", "digest",
-	"quiet", "job-id", "node", "stdout", "vmid", "exclude",
+func unlike() []string {
+	return []string{
+		"id", "type", "schedule", "enabled", "comment", "repeat-missed", "next-run", "starttime", "dow", "digest",
+		"quiet", "job-id", "node", "stdout", "vmid", "exclude",
+	}
 }
 
 // unnamed are the parts that need no name, of options that have parts.
@@ -56,7 +58,7 @@ func Started(options map[string]string) Command {
 	c := Command{Options: map[string]string{}, Scheduled: options["quiet"] == "1"}
 	c.Guests, c.Excluded = numbers(options["vmid"]), numbers(options["exclude"])
 	for option, value := range options {
-		if value != "" && !slices.Contains(unlike, option) {
+		if value != "" && !slices.Contains(unlike(), option) {
 			c.Options[option] = normal(option, value)
 		}
 	}
