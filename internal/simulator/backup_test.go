@@ -17,11 +17,15 @@ limitations under the License.
 package simulator_test
 
 import (
+	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
@@ -244,4 +248,42 @@ func TestRestoreInPlace(t *testing.T) {
 			t.Error("the snapshots are gone, with the memory that they had")
 		}
 	})
+}
+
+// TestRunBackupJob has each node run a job as its scheduler does.
+func TestRunBackupJob(t *testing.T) {
+	s, c := backedUp(t)
+	c.task("POST /nodes/pve2/qemu", "vmid=910", "name=db")
+	c.ok("POST /cluster/backup", "id=nightly", "schedule=daily", "vmid=910,100", "storage=pbs", "comment=x", "notes-template={{guestname}}")
+	if status, _ := steer(t, s, "POST backup-jobs/none/run", ""); status != http.StatusNotFound {
+		t.Errorf("a job that is not there: %d", status)
+	}
+	runs := func() []string {
+		var all []string
+		if status, body := steer(t, s, "POST backup-jobs/nightly/run", ""); status != http.StatusOK {
+			t.Fatalf("a run: %d %v", status, body)
+		}
+		s.Edit(func(st *state.State) {
+			for _, task := range st.Tasks {
+				if task.Type == "vzdump" {
+					all = append(all, fmt.Sprintf("%s %s %s %s: %s", task.Node, task.User, task.ID, task.Exit, strings.Join(task.Log[:2], "; ")))
+				}
+			}
+			st.Tasks = nil
+		})
+		return all
+	}
+	const command, options = "INFO: starting new backup job: vzdump 910 100 ", "--notes-template '{{guestname}}' --quiet 1 --storage pbs; "
+	want := []string{
+		"pve1 root@pam 100 OK: " + command + options + "INFO: skip external VMs: 910",
+		"pve2 root@pam 910 OK: " + command + options + "INFO: skip external VMs: 100",
+	}
+	if diff := cmp.Diff(want, runs()); diff != "" {
+		t.Errorf("runs: -want, +got:\n%s", diff)
+	}
+	c.ok("PUT /cluster/backup/nightly", "node=pve2")
+	want = []string{"pve2 root@pam 910 OK: " + command + "--node pve2 " + options + "INFO: Starting Backup of VM 910 (qemu)"}
+	if diff := cmp.Diff(want, runs()); diff != "" {
+		t.Errorf("runs of a job for one node: -want, +got:\n%s", diff)
+	}
 }

@@ -55,13 +55,13 @@ func TestBackupJob(t *testing.T) {
 		"schedule": "mon..fri 02:30", "vmid": "9000", "storage": "local", "mode": "snapshot", "compress": "zstd", "comment": "Nightly",
 		"prune-backups": "keep-last=3", "notes-template": "{{guestname}}", "fleecing": "enabled=1,storage=local-lvm", "enabled": "1",
 	}
-	k.Changed = `{name: nightly, schedule: "sat 04:00", all: true, excludeVMIDs: [9000], storage: local, mode: stop, compression: none, comment: "",
+	k.Changed = `{name: nightly, schedule: "sat 04:00", node: pve1, all: true, excludeVMIDs: [9000], storage: local, mode: stop, compression: none, comment: "",
 		pruneBackups: {keepLast: 5, keepDaily: 7}, allowPruningOthers: true, notesTemplate: "", enabled: false, repeatMissed: true, protected: true,
 		bandwidthLimit: 1024,
 		fleecing: {enabled: false}, notification: {mode: notification-system, mailTo: [ops@example.com], mailOn: failure},
 		performance: {maxWorkers: 8}, ioPriority: 8, lockWaitMinutes: 60, stopWaitMinutes: 5, zstdThreads: 0, pigzThreads: 2, prune: false}`
 	k.WantChanged = map[string]string{
-		"schedule": "sat 04:00", "all": "1", "exclude": "9000", "vmid": "", "mode": "stop", "compress": "0", "comment": "",
+		"schedule": "sat 04:00", "node": "pve1", "all": "1", "exclude": "9000", "vmid": "", "mode": "stop", "compress": "0", "comment": "",
 		"prune-backups": "keep-daily=7,keep-last=5", "notes-template": "", "enabled": "0", "repeat-missed": "1", "protected": "1", "bwlimit": "1024",
 		"notification-mode": "notification-system", "mailto": "ops@example.com", "mailnotification": "failure", "performance": "max-workers=8",
 		"ionice": "8", "lockwait": "60", "stopwait": "5", "zstd": "0", "pigz": "2", "remove": "0",

@@ -138,8 +138,10 @@ func createBackup(c *engine.Call) (any, error) {
 // backupOptions returns what a call says of a job, unless it contradicts itself or is not for the caller to say.
 func backupOptions(c *engine.Call) (map[string]string, error) {
 	job := c.Given("id", "starttime", "dow")
-	if c.Has("vmid") {
-		job["vmid"] = c.Str("vmid")
+	for _, key := range []string{"vmid", "node"} { // They are about the job, and not where the call goes.
+		if c.Has(key) {
+			job[key] = c.Str(key)
+		}
 	}
 	for name, list := range c.Lists {
 		job[name] = strings.Join(list, Separator)
