@@ -20,7 +20,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -63,7 +62,7 @@ func (e disksFeature) moveSteps(ctx context.Context, m Machine, j *migration.Mig
 		no    []string
 	)
 	for _, d := range moves {
-		here, there := storageProblem(d.Storage, storages, e.vm.Node), storageProblem(d.Storage, storages, j.Target)
+		here, there := preflight.StorageProblem(d.Storage, storages, e.vm.Node), preflight.StorageProblem(d.Storage, storages, j.Target)
 		switch {
 		case !d.OwnedBy(e.vm.VMID):
 			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: volume %s is not this VM's own, and its source would be deleted", d.Name, d.Device, d.Disk.Volume))
@@ -79,18 +78,6 @@ func (e disksFeature) moveSteps(ctx context.Context, m Machine, j *migration.Mig
 		}
 	}
 	return steps, no, nil
-}
-
-// storageProblem says why a disk cannot be on a storage of a node; empty if it can.
-func storageProblem(storage string, storages []proxmox.Storage, node string) string {
-	i := slices.IndexFunc(storages, func(s proxmox.Storage) bool { return s.Name == storage && s.Node == node })
-	switch {
-	case i < 0:
-		return fmt.Sprintf("storage '%s' not found on node %s", storage, node)
-	case !slices.Contains(storages[i].Content, "images"):
-		return fmt.Sprintf("storage '%s' does not hold disks: its content is %s", storage, strings.Join(storages[i].Content, ", "))
-	}
-	return ""
 }
 
 // moveStep moves one disk. What it leaves is deleted when all has been copied,

@@ -63,6 +63,18 @@ func CheckStorage(storages []proxmox.Storage, name, node string, shows func(stor
 	return conditions.Reject(conditions.Allocating, "storage '%s' not found on node %s%s", name, node, conditions.Instead("storages for disks there", holding))
 }
 
+// StorageProblem says why a disk cannot be on a storage of a node; empty if it can.
+func StorageProblem(storage string, storages []proxmox.Storage, node string) string {
+	i := slices.IndexFunc(storages, func(s proxmox.Storage) bool { return s.Name == storage && s.Node == node })
+	switch {
+	case i < 0:
+		return fmt.Sprintf("storage '%s' not found on node %s", storage, node)
+	case !slices.Contains(storages[i].Content, "images"):
+		return fmt.Sprintf("storage '%s' does not hold disks: its content is %s", storage, strings.Join(storages[i].Content, ", "))
+	}
+	return ""
+}
+
 // BridgesWith returns the bridges with the names on a node. A list that may be old is good enough if it has
 // them all.
 func (e *Checks) BridgesWith(ctx context.Context, names []string, node string) ([]proxmox.Bridge, error) {
