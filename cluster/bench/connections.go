@@ -31,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
 	"github.com/vitistack/provider-proxmox/cluster/local/provider"
 	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
+	"github.com/vitistack/provider-proxmox/cluster/percentile"
 )
 
 const (
@@ -143,7 +144,7 @@ func (w *env) lookedAtAll(ctx context.Context, machines []*unstructured.Unstruct
 func (b *bench) changesOf(ctx context.Context, w *env, sites []*site, c cluster) ([]string, error) {
 	usual, err := w.correct(ctx, sites[0], c, 0)
 	if err != nil || len(sites) == 1 {
-		return []string{round(percentile(usual, 50)).String(), "", ""}, err
+		return []string{round(percentile.Of(usual, 50)).String(), "", ""}, err
 	}
 	silent := sites[len(sites)-1]
 	w.Console.Stepf("%s does not answer any more", silent.name)
@@ -155,9 +156,9 @@ func (b *bench) changesOf(ctx context.Context, w *env, sites []*site, c cluster)
 	if err != nil {
 		return nil, err
 	}
-	p50 := percentile(while, 50)
+	p50 := percentile.Of(while, 50)
 	bound := b.within(itoa(len(sites))+" connections: change while one is silent", p50, silentBound)
-	return []string{round(percentile(usual, 50)).String(), round(p50).String(), bound}, nil
+	return []string{round(percentile.Of(usual, 50)).String(), round(p50).String(), bound}, nil
 }
 
 // addSite starts one more simulated cluster, and creates its connection.

@@ -248,8 +248,8 @@ func (b *bench) addDrift(incidents []*incident) {
 		all = append(all, some...)
 		t.rows = append(t.rows, driftRow(ch.name, some, ""))
 	}
-	p50 := b.within("changes by hand, p50", percentile(all, 50), 5*time.Second)
-	p99 := b.within("changes by hand, p99", percentile(all, 99), 15*time.Second)
+	p50 := b.within("changes by hand, p50", percentile.Of(all, 50), 5*time.Second)
+	p99 := b.within("changes by hand, p99", percentile.Of(all, 99), 15*time.Second)
 	t.rows = append(t.rows, driftRow("all", all, "p50 "+p50+", p99 "+p99))
 	b.add(t)
 	b.show(t)

@@ -116,6 +116,9 @@ func (w *env) makeMore(ctx context.Context, k manyOf, from, to int) error {
 	resource := machine.Resources()[1].GroupVersion().WithResource(k.resource)
 	ready := func(u *unstructured.Unstructured) bool { return condition(u, "Ready") }
 	e := &ends{operation: operation{name: k.kind, resource: resource, done: ready}, at: map[string]time.Time{}}
+	for i := from; i < to; i++ {
+		e.at[k.named(i).GetName()] = time.Time{}
+	}
 	following, stop := context.WithCancel(ctx)
 	defer stop()
 	if err := e.follow(following, w.Kube.Config()); err != nil {
@@ -129,5 +132,5 @@ func (w *env) makeMore(ctx context.Context, k manyOf, from, to int) error {
 	if err != nil {
 		return err
 	}
-	return w.until(ctx, "making "+k.resource, func() int { return e.left(to) })
+	return w.until(ctx, "making "+k.resource, e.left)
 }

@@ -22,6 +22,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/vitistack/provider-proxmox/cluster/percentile"
 )
 
 // quickLink is how long the storage is locked for a linked clone where the provider is to be what takes time, and not the storage.
@@ -78,7 +80,7 @@ func (b *bench) resourcesOf(ctx context.Context, n int) (row []string, err error
 	l := <-samples
 	bound := b.atMost(itoa(n)+" creations: memory", l.memory.most()/(1<<20), memoryBound, " MiB")
 	return append([]string{
-		"provider-proxmox", itoa(n), round(made.took).String(), round(percentile(made.each, 50)).String(), round(percentile(made.each, 99)).String(),
+		"provider-proxmox", itoa(n), round(made.took).String(), round(percentile.Of(made.each, 50)).String(), round(percentile.Of(made.each, 99)).String(),
 	}, append(l.cells(), bound)...), nil
 }
 
