@@ -67,7 +67,9 @@ func share(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			share(v.Field(i))
+			if v.Type().Field(i).IsExported() { // Of a time, the others lead to the time zone that all share.
+				share(v.Field(i))
+			}
 		}
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
@@ -81,7 +83,7 @@ func share(v reflect.Value) {
 // shareMap shares the texts of a map of texts.
 func shareMap(v reflect.Value) {
 	m, ok := v.Interface().(map[string]string)
-	if !ok || m == nil {
+	if !ok || m == nil || !v.CanSet() {
 		return
 	}
 	out := make(map[string]string, len(m))
