@@ -35,7 +35,7 @@ BENCH_PROGRAM := $(CURDIR)/.cache/bin/bench
 SCALE = ^(TestBalancedPopulation|TestChaos|TestCompetingProviders|TestImportEstate|TestManyOfHA|TestQuotasOfMany|TestRotated|TestSteadyCluster)$$
 
 # Tests of many cases without concurrency. The race detector would find nothing and take eight times as long.
-TABLE_NAMES = TestCost|TestEveryOption|TestFaults|TestHandovers|TestKilled|TestManyGuests|TestPlacedWithPendingChanges|TestPolicy(Behind|Killed|Year)|TestRecoveredByMachine|TestRemovalTakenBack|TestTinkering|TestTwoHundredMachines|TestYearOfRestarts
+TABLE_NAMES = TestCachedMemory|TestCost|TestEveryOption|TestFaults|TestHandovers|TestKilled|TestManyGuests|TestPlacedWithPendingChanges|TestPolicy(Behind|Killed|Year)|TestRecoveredByMachine|TestRemovalTakenBack|TestTinkering|TestTwoHundredMachines|TestYearOfRestarts
 TABLE = ^($(TABLE_NAMES))$$
 TABLE_PACKAGES = $$(grep -rlE '^func ($(TABLE_NAMES))\(' --include='*_test.go' ./internal | grep -v '^./internal/faults/' | xargs -n1 dirname | sort -u)
 

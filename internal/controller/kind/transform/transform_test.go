@@ -81,7 +81,7 @@ const (
 )
 
 // TestMemory bounds what the cache holds of a running VM with one disk, one network and an agent.
-func TestMemory(t *testing.T) {
+func TestCachedMemory(t *testing.T) {
 	cases := map[string]struct {
 		make   func(i int) any
 		budget uint64
