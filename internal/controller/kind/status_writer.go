@@ -70,7 +70,7 @@ func (c statusClient) Update(ctx context.Context, o client.Object, opts ...clien
 	if _, managed := o.(resource.Managed); !managed || !ok || len(opts) > 0 || o.GetResourceVersion() == "" {
 		return c.Client.Update(ctx, o, opts...)
 	}
-	if err := c.Client.Get(ctx, client.ObjectKeyFromObject(o), held); err != nil {
+	if err := c.Get(ctx, client.ObjectKeyFromObject(o), held); err != nil {
 		return err
 	}
 	if held.GetUID() != o.GetUID() {
@@ -81,7 +81,7 @@ func (c statusClient) Update(ctx context.Context, o client.Object, opts ...clien
 	for _, all := range []map[string]string{held.GetAnnotations(), o.GetAnnotations()} {
 		delete(all, corev1.LastAppliedConfigAnnotation) // It is never ours to write, and may be an old one.
 	}
-	return c.Client.Patch(ctx, o, client.MergeFromWithOptions(held, client.MergeFromWithOptimisticLock{}))
+	return c.Patch(ctx, o, client.MergeFromWithOptions(held, client.MergeFromWithOptimisticLock{}))
 }
 
 type statusWriter struct {

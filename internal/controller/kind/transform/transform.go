@@ -56,7 +56,7 @@ func shared(s string) string {
 
 // share has the texts in a value share their memory.
 func share(v reflect.Value) {
-	switch v.Kind() {
+	switch v.Kind() { //nolint:exhaustive // All other kinds hold no texts.
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
 			share(v.Elem())
@@ -66,9 +66,9 @@ func share(v reflect.Value) {
 			v.SetString(shared(v.String()))
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() { // Of a time, the others lead to the time zone that all share.
-				share(v.Field(i))
+		for field, value := range v.Fields() {
+			if field.IsExported() { // Of a time, the others lead to the time zone that all share.
+				share(value)
 			}
 		}
 	case reflect.Slice, reflect.Array:
