@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -40,21 +41,11 @@ const clonesAtOnce = 12
 // baseline makes VMs like the Machines with as few calls as there can be: a clone, the options, the start. The VMIDs are known, no VM
 // is looked at, and one look at the cluster's tasks serves all. It keeps the limit of requests that the provider has.
 func (w *env) baseline(ctx context.Context, n int) (creationTime, error) {
-	p := *w.own
-	rate := w.rate
-	if rate == 0 {
-		rate = defaultRate
-	}
-	p.limit = flowcontrol.NewTokenBucketRateLimiter(float32(rate), rate)
-	calls, err := p.requestLog(ctx, p.token.id)
+	f, calls, stop, err := w.follower(ctx)
 	if err != nil {
 		return creationTime{}, err
 	}
-	f := newFollower(&p)
-	polling, stop := context.WithCancel(ctx)
 	defer stop()
-	go f.poll(polling)
-
 	begin := time.Now()
 	each := make([]time.Duration, n)
 	err = parallel(ctx, n, n, func(ctx context.Context, i int) error {
@@ -80,8 +71,18 @@ type follower struct {
 	ended   map[string]string
 }
 
-func newFollower(p *pve) *follower {
-	return &follower{pve: p, waiting: map[string]chan string{}, clones: make(chan struct{}, clonesAtOnce)}
+// follower makes a client that keeps the provider's limit of requests, with a log of them. It looks at the tasks until it is stopped.
+func (w *env) follower(ctx context.Context) (f *follower, calls *requestLog, stop func(), err error) {
+	p := *w.own
+	rate := cmp.Or(w.rate, defaultRate)
+	p.limit = flowcontrol.NewTokenBucketRateLimiter(float32(rate), rate)
+	if calls, err = p.requestLog(ctx, p.token.id); err != nil {
+		return nil, nil, nil, err
+	}
+	f = &follower{pve: &p, waiting: map[string]chan string{}, clones: make(chan struct{}, clonesAtOnce)}
+	polling, stop := context.WithCancel(ctx)
+	go f.poll(polling)
+	return f, calls, stop, nil
 }
 
 func (f *follower) make(ctx context.Context, vmid int) error {

@@ -21,8 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -30,7 +28,6 @@ import (
 
 	"github.com/vitistack/provider-proxmox/cluster/local/process"
 	"github.com/vitistack/provider-proxmox/cluster/local/provider"
-	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
 	"github.com/vitistack/provider-proxmox/cluster/percentile"
 )
 
@@ -163,10 +160,11 @@ func (b *bench) changesOf(ctx context.Context, w *env, sites []*site, c cluster)
 // addSite starts one more simulated cluster, and creates its connection.
 func (w *env) addSite(ctx context.Context, c cluster, i int) (*site, error) {
 	s := &site{name: "site-" + itoa(i)}
-	sim, err := w.simulate(ctx, c, s)
+	sim, p, err := w.simulate(ctx, c, s.name)
 	if err != nil {
 		return nil, err
 	}
+	s.process = p
 	if s.operator, err = newPVE(sim, c.operator()); err != nil {
 		return nil, err
 	}
@@ -183,31 +181,6 @@ func (w *env) addSite(ctx context.Context, c cluster, i int) (*site, error) {
 		return nil, err
 	}
 	return s, w.Kube.ApplyAll(ctx, s.objects(objs))
-}
-
-// simulate starts the simulator of a site.
-func (w *env) simulate(ctx context.Context, c cluster, s *site) (*simulator.Simulator, error) {
-	dir := filepath.Join(w.Dir, s.name)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	sim, err := simulator.New(dir)
-	if err != nil {
-		return nil, err
-	}
-	sim.Speed = "1"
-	path, err := w.Repo.Binary("pve-simulator")
-	if err != nil {
-		return nil, err
-	}
-	scenario := filepath.Join(dir, "scenario.yaml")
-	if err := os.WriteFile(scenario, c.scenario(), 0o600); err != nil {
-		return nil, err
-	}
-	spec := sim.Spec(path, scenario)
-	spec.Name = s.name
-	s.process, err = w.Run(ctx, spec)
-	return sim, err
 }
 
 // objects are the site's Secret and ClusterProviderConfig, made from those of a connection, under its own name.

@@ -22,8 +22,6 @@ import (
 	"fmt"
 	"net/url"
 	"time"
-
-	"k8s.io/client-go/util/flowcontrol"
 )
 
 // deletedEarly is how many VMs are deleted right after their start, when no guest hears a shutdown yet.
@@ -91,16 +89,11 @@ func (w *env) floor(ctx context.Context, n int) (deletionTime, error) {
 	if err := w.wait(ctx, quietTime); err != nil { // The guests have booted, and hear.
 		return deletionTime{}, err
 	}
-	p := *w.own
-	p.limit = flowcontrol.NewTokenBucketRateLimiter(defaultRate, defaultRate)
-	calls, err := p.requestLog(ctx, p.token.id)
+	f, calls, stop, err := w.follower(ctx)
 	if err != nil {
 		return deletionTime{}, err
 	}
-	f := newFollower(&p)
-	polling, stop := context.WithCancel(ctx)
 	defer stop()
-	go f.poll(polling)
 	begin := time.Now()
 	err = parallel(ctx, n, n, func(ctx context.Context, i int) error { return f.delete(ctx, baselineID+i) })
 	if err != nil {

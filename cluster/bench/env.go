@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,19 +78,8 @@ func (b *bench) open(ctx context.Context, c cluster) (*env, context.Context, err
 }
 
 func (w *env) startSimulator(ctx context.Context, c cluster) error {
-	path, err := w.Repo.Binary("pve-simulator")
-	if err != nil {
-		return err
-	}
-	if w.simulator, err = simulator.New(w.Dir); err != nil {
-		return err
-	}
-	w.simulator.Speed = "1"
-	scenario := filepath.Join(w.Dir, "scenario.yaml")
-	if err := os.WriteFile(scenario, c.scenario(), 0o600); err != nil {
-		return err
-	}
-	if _, err := w.Run(ctx, w.simulator.Spec(path, scenario)); err != nil {
+	var err error
+	if w.simulator, _, err = w.simulate(ctx, c, ""); err != nil {
 		return err
 	}
 	if w.connection, err = w.simulator.Connection(); err != nil {
@@ -102,6 +92,31 @@ func (w *env) startSimulator(ctx context.Context, c cluster) error {
 	w.own, err = newPVE(w.simulator, token{id: credentials.Username + "!" + credentials.TokenID, secret: credentials.TokenSecret})
 	w.Console.Stepf("simulator: %d guests, at the speed of a real server, at %s", c.guests(), w.simulator.URL())
 	return err
+}
+
+// simulate starts a simulator at the speed of a real server, with files in a folder of its name.
+func (w *env) simulate(ctx context.Context, c cluster, name string) (*simulator.Simulator, *process.Process, error) {
+	path, err := w.Repo.Binary("pve-simulator")
+	if err != nil {
+		return nil, nil, err
+	}
+	dir := filepath.Join(w.Dir, name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, nil, err
+	}
+	s, err := simulator.New(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	s.Speed = "1"
+	scenario := filepath.Join(dir, "scenario.yaml")
+	if err := os.WriteFile(scenario, c.scenario(), 0o600); err != nil {
+		return nil, nil, err
+	}
+	spec := s.Spec(path, scenario)
+	spec.Name = cmp.Or(name, spec.Name)
+	p, err := w.Run(ctx, spec)
+	return s, p, err
 }
 
 // connect creates the configurations with the environment's limit of requests.
