@@ -87,6 +87,7 @@ func everywhere(t *testing.T, run func(*lab)) {
 // here runs a test in one scope and on one version.
 func here(t *testing.T) *lab {
 	t.Helper()
+	configtest.Once(t)
 	return newLab(t, configtest.Scopes()["Namespaced"], "9.2")
 }
 

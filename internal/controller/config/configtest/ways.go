@@ -32,8 +32,8 @@ type Way struct {
 	Version string
 }
 
-// EachWay runs a test in both scopes on both versions. The race detector takes several times as long: with it each test runs in
-// one way, which its name decides. SCOPES=rest selects the ways that the race detector leaves out.
+// EachWay runs a test in both scopes on both versions. The race detector takes several times as long: with it, and with SCOPES=first, each
+// test runs in one way, which its name decides. SCOPES=rest selects the other ways.
 func EachWay(t *testing.T, run func(*testing.T, Way)) {
 	t.Helper()
 	for _, w := range waysOf(t.Name(), false) {
@@ -46,15 +46,23 @@ func waysOf(test string, once bool) []Way {
 	all := ways()
 	first := int(crc32.ChecksumIEEE([]byte(test))) % len(all)
 	one, rest := all[first:first+1], append(slices.Clone(all[:first]), all[first+1:]...)
-	switch left := os.Getenv("SCOPES") == "rest"; {
-	case left && once:
+	switch selected := os.Getenv("SCOPES"); {
+	case selected == "rest" && once:
 		return nil
-	case left:
+	case selected == "rest":
 		return rest
-	case once, Raced:
+	case once, Raced, selected == "first":
 		return one
 	}
 	return all
+}
+
+// Once skips a test that is of one way where SCOPES=rest selects the others.
+func Once(t *testing.T) {
+	t.Helper()
+	if os.Getenv("SCOPES") == "rest" {
+		t.Skip("it is run in one way, by SCOPES=first")
+	}
 }
 
 func ways() []Way {
