@@ -80,7 +80,7 @@ func adoptFound(w *world, config map[string]string, described v1alpha1.MachinePa
 		layBridges(s, config)
 	})
 	before := w.router()
-	w.create(v1alpha1.MachineParameters{}, adopting)
+	w.create(v1alpha1.MachineParameters{ShowConfig: new(true)}, adopting)
 	w.ready()
 	w.observes(config)
 	w.change(func(p *v1alpha1.MachineParameters) { *p = *described.DeepCopy() })
