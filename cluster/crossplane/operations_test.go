@@ -51,7 +51,9 @@ func (s *suite) testOperations(t *testing.T) {
 		}
 	}
 	s.kubectl(t, "delete", "operations.ops.crossplane.io", "--all", "--timeout=1m")
-	s.kubectl(t, "delete", "--timeout=2m", "-f", manifests)
+	// In a namespace that is being deleted, the provider could not create the events of what goes.
+	s.kubectl(t, "delete", "--namespace", "shop", "machines.proxmox.m.vitistack.io,proxmoxnodes.proxmox.m.vitistack.io", "--all", "--timeout=2m")
+	s.kubectl(t, "delete", "--timeout=2m", "-f", manifests, "--ignore-not-found")
 	s.kubectl(t, "delete", "--timeout=1m", "-f", operations+"/function.yaml")
 	s.untilVMs(t, before)
 }

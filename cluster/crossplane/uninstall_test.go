@@ -98,7 +98,7 @@ func (s *suite) testDefinitions(t *testing.T) {
 	s.untilTrue(t, read(t, "examples/quickstart"), "Ready", "Synced")
 	// The Machines are Ready still from before: wait until the new process has got past the question.
 	s.until(t, func() string {
-		log := s.log(newer)
+		log := s.providerLog(t)
 		start := strings.LastIndex(log, `"version":"`+newer+`"`)
 		if start < 0 || strings.Contains(log[start:], without) || !strings.Contains(log[start:], "Starting workers") {
 			return "the provider is not permitted to read definitions"

@@ -32,10 +32,10 @@ func (s *suite) testUpgrade(t *testing.T) {
 	machines := read(t, "examples/quickstart")
 	before, last := s.vms(t), s.lastRequest(t)
 	for _, version := range []string{newer, older} {
-		known := len(s.log(version))
+		known := s.logsOf(version)
 		s.install(t, version)
 		for _, m := range machines {
-			s.until(t, func() string { return lookedAt(s.log(version)[known:], version, m.GetName()) })
+			s.until(t, func() string { return lookedAt(loggedSince(known, s.logsOf(version)), version, m.GetName()) })
 		}
 		s.untilTrue(t, machines, "Ready", "Synced")
 		s.testRights(t)
@@ -43,15 +43,25 @@ func (s *suite) testUpgrade(t *testing.T) {
 	s.untouched(t, before, last)
 }
 
-// log is what the provider of a version has logged, nothing if it was never active.
-func (s *suite) log(version string) string {
+// logsOf are what the providers of a version have logged, by their revisions. Crossplane 2.4 makes a new one for a version that comes back.
+func (s *suite) logsOf(version string) map[string]string {
+	all := map[string]string{}
 	for _, r := range s.revisions() {
 		image, _, _ := unstructured.NestedString(r.Object, "spec", "image")
 		if strings.HasSuffix(image, ":"+version) {
-			return s.podLog(r.GetName() + "-package-runtime")
+			all[r.GetName()] = s.podLog(r.GetName() + "-package-runtime")
 		}
 	}
-	return ""
+	return all
+}
+
+// loggedSince is what the logs have got since they were read.
+func loggedSince(known, now map[string]string) string {
+	since := ""
+	for name, log := range now {
+		since += strings.TrimPrefix(log, known[name])
+	}
+	return since
 }
 
 // lookedAt says what is missing in a log of the provider that has started as a version and found a Machine as it should be.
