@@ -88,8 +88,8 @@ func (w *tenantWorld) backedUp() []string {
 	return all
 }
 
-// recorded writes the record of a Backup as the provider would, with a finalizer so that its deletion is looked at.
-func recorded(b backup.Backup, format string, words ...any) {
+// recordedf writes the record of a Backup as the provider would, with a finalizer so that its deletion is looked at.
+func recordedf(b backup.Backup, format string, words ...any) {
 	meta.AddAnnotations(b, map[string]string{tenancy.AnnotationBackup: fmt.Sprintf(format, words...)})
 	meta.AddFinalizer(b, managed.FinalizerName)
 }
@@ -116,15 +116,15 @@ func (w *tenantWorld) backupAttempts() {
 			meta.SetExternalName(b, victimBackup)
 			b.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve})
 		}, says: "(allow.adopt): backup " + victimBackup},
-		"recorded": {change: func(b backup.Backup) { recorded(b, `{%s,%s}`, own, seen) }, says: "(allow.adopt): backup " + victimBackup},
+		"recorded": {change: func(b backup.Backup) { recordedf(b, `{%s,%s}`, own, seen) }, says: "(allow.adopt): backup " + victimBackup},
 		"removed": {change: func(b backup.Backup) {
-			recorded(b, `{%s,%s,"guarded":true,"removal":"UPID:pve1:00000001:00000001:65000000:imgdel::crossplane@pve:"}`, own, seen)
+			recordedf(b, `{%s,%s,"guarded":true,"removal":"UPID:pve1:00000001:00000001:65000000:imgdel::crossplane@pve:"}`, own, seen)
 		}, says: "(allow.adopt): backup " + victimBackup},
 		"begun": {change: func(b backup.Backup) {
-			recorded(b, `{"uuid":%q,"vmid":%d,"node":"pve1","begun":1700000000}`, victimUUID, victim)
+			recordedf(b, `{"uuid":%q,"vmid":%d,"node":"pve1","begun":1700000000}`, victimUUID, victim)
 		}, says: "VM 30001, which is not the tenant's"},
 		"foreign": {change: func(b backup.Backup) {
-			recorded(b, `{"uuid":%q,"vmid":%d,"node":"pve1",%s}`, victimUUID, victim, seen)
+			recordedf(b, `{"uuid":%q,"vmid":%d,"node":"pve1",%s}`, victimUUID, victim, seen)
 		}, says: "VM 30001, which is not the tenant's"},
 	}
 	n, before, made := len(w.writes()), w.backedUp(), map[string]backup.Backup{}
