@@ -57,11 +57,11 @@ func (s *suite) logsOf(version string) map[string]string {
 
 // loggedSince is what the logs have got since they were read.
 func loggedSince(known, now map[string]string) string {
-	since := ""
+	var since strings.Builder
 	for name, log := range now {
-		since += strings.TrimPrefix(log, known[name])
+		since.WriteString(strings.TrimPrefix(log, known[name]))
 	}
-	return since
+	return since.String()
 }
 
 // lookedAt says what is missing in a log of the provider that has started as a version and found a Machine as it should be.
