@@ -301,9 +301,8 @@ func TestBounds(t *testing.T) {
 
 // TestLoad sees what becomes of samples.
 func TestLoad(t *testing.T) {
-	l := load{}
-	l.add(usage{cpu: time.Second}, usage{cpu: 1200 * time.Millisecond, resident: 10 << 20}, time.Second)
-	l.add(usage{cpu: 1200 * time.Millisecond}, usage{cpu: 2200 * time.Millisecond, resident: 30 << 20}, 2*time.Second)
+	l := load{}.add(usage{cpu: time.Second}, usage{cpu: 1200 * time.Millisecond, resident: 10 << 20}, time.Second)
+	l = l.add(usage{cpu: 1200 * time.Millisecond}, usage{cpu: 2200 * time.Millisecond, resident: 30 << 20}, 2*time.Second)
 	if diff := cmp.Diff([]string{"350 m", "500 m", "20 MiB", "30 MiB"}, l.cells()); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
@@ -355,8 +354,10 @@ func TestFootprint(t *testing.T) {
 
 func TestDeletionRow(t *testing.T) {
 	j := &requestLog{rows: []request{
-		{Method: "POST", Path: "/nodes/n/qemu/100/status/shutdown"}, {Method: "DELETE", Path: "/nodes/n/qemu/100"},
-		{Method: "GET", Path: "/nodes/n/qemu/100/agent/ping", Template: "/nodes/{node}/qemu/{vmid}/agent/ping"}, {Method: "GET", Path: "/cluster/tasks"},
+		{Method: "POST", Path: "/nodes/n/qemu/100/status/shutdown"},
+		{Method: "DELETE", Path: "/nodes/n/qemu/100"},
+		{Method: "GET", Path: "/nodes/n/qemu/100/agent/ping", Template: "/nodes/{node}/qemu/{vmid}/agent/ping"},
+		{Method: "GET", Path: "/cluster/tasks"},
 	}}
 	want := []string{"provider", "2", "3s", "", "1", "2"}
 	if diff := cmp.Diff(want, deletionTime{took: 3 * time.Second, calls: j}.row("provider", 2)); diff != "" {

@@ -108,9 +108,11 @@ func (l load) cells() []string {
 }
 
 // add what was used between two samples.
-func (l *load) add(before, after usage, passed time.Duration) {
-	l.processor = append(l.processor, float64(after.cpu-before.cpu)/float64(passed)*1000)
-	l.memory = append(l.memory, float64(after.resident))
+func (l load) add(before, after usage, passed time.Duration) load {
+	return load{
+		processor: append(l.processor, float64(after.cpu-before.cpu)/float64(passed)*1000),
+		memory:    append(l.memory, float64(after.resident)),
+	}
 }
 
 // sample what the provider uses, from its start until the context ends.
@@ -131,7 +133,7 @@ func (w *env) sample(ctx context.Context) load {
 			}
 			after, err := usageOf(p.Pid())
 			if err == nil && before.resident > 0 {
-				l.add(before, after, now.Sub(last))
+				l = l.add(before, after, now.Sub(last))
 			}
 			before, last = after, now
 		}

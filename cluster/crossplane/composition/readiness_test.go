@@ -26,7 +26,7 @@ import (
 )
 
 // snippet are the readiness checks that the document shows for a Composition that waits for cloud-init.
-var snippet = regexp.MustCompile("(?s)```yaml\n(readinessChecks:\n.*?)```") //nolint:gochecknoglobals // A constant.
+var snippet = regexp.MustCompile("(?s)```yaml\n(readinessChecks:\n.*?)```")
 
 // TestGuestProvisioned sees that a Composition with the readiness checks of the document waits until cloud-init has finished.
 func TestGuestProvisioned(t *testing.T) {
