@@ -56,7 +56,7 @@ func readRuns(t *testing.T) testRuns {
 	for _, name := range scaleNames(t, makefile) {
 		runs = append(runs, testRun{"internal/controller " + name, scaleTarget, " ./internal/controller/"}, testRun{"... " + name, "", ""})
 	}
-	runs = append(runs, testRun{"internal/controller", "test", " ./internal/controller "}, testRun{"...", "test", " $(PACKAGES_WITH_RACE) "})
+	runs = append(runs, testRun{"internal/controller", "test", " $(SERIAL_PACKAGES) "}, testRun{"...", "test", " $(PACKAGES_WITH_RACE) "})
 	for _, r := range runs {
 		if r.target == "" {
 			continue

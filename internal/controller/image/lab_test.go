@@ -190,6 +190,7 @@ type lab struct {
 
 func newLab(t *testing.T, o simulator.Options) *lab {
 	t.Helper()
+	configtest.Once(t)
 	scheme := runtime.NewScheme()
 	if err := apis.AddToScheme(scheme); err != nil {
 		t.Fatal(err)

@@ -84,6 +84,7 @@ func everywhere(t *testing.T, run func(*lab)) {
 
 func newLab(t *testing.T, s kind.Scope, machines int) *lab {
 	t.Helper()
+	configtest.Once(t)
 	scheme := runtime.NewScheme()
 	l := &lab{T: t, scope: s, created: map[string]int{}, now: night(1)}
 	l.must(apis.AddToScheme(scheme))

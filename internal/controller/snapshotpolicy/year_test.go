@@ -28,6 +28,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/schedule"
 )
 
@@ -52,6 +53,7 @@ type play struct {
 
 func newPlay(t *testing.T, machines int, spec v1alpha1.SnapshotPolicyParameters) *play {
 	t.Helper()
+	configtest.Once(t)
 	p := &play{
 		T: t, spec: spec, snapshots: map[string]*snapshot{}, made: map[string]int{}, refuses: map[string]bool{},
 		random: rand.New(rand.NewPCG(1, 2)), // It is to be the same each time.
