@@ -25,11 +25,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/vitistack/provider-proxmox/cluster/crossplane/stack"
 	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
 )
 
@@ -118,6 +120,58 @@ func (s *suite) testImagesOfURLs(t *testing.T) {
 		return s.kubectl(t, "get", "images.proxmox.vitistack.io,images.proxmox.m.vitistack.io", "--all-namespaces", "--output=name")
 	})
 	s.untilVMs(t, before)
+}
+
+// testTenants has a team make a Machine that its tenant may have, within a quota, and be refused another one. For that the provider has to read the labels
+// of namespaces, by an example, and to keep a Secret and a ConfigMap in its own, which Crossplane lets every provider do.
+func (s *suite) testTenants(t *testing.T) {
+	const (
+		manifests, rights = "cluster/crossplane/testdata/tenants.yaml", "examples/crossplane/namespaces.yaml"
+		common, own       = "clusterproviderconfigs.proxmox.m.vitistack.io/default", "providerconfigs.proxmox.vitistack.io/default"
+	)
+	before := s.vmNames(t)
+	s.kubectl(t, "apply", "-f", rights) // They stay: what is watched is denied without them.
+	s.until(t, func() string {
+		const group = "system:serviceaccounts:" + stack.Namespace
+		answer, _ := s.RunKubectl(s.ctx, "auth", "can-i", "watch", "namespaces", "--as=system:serviceaccount:"+stack.Namespace+":x", "--as-group="+group)
+		if answer != "yes" {
+			return "the provider may not watch namespaces: " + answer
+		}
+		return ""
+	})
+	s.setTenants(t, own, `[{"name": "operators", "resourceSelector": {}, "unrestricted": true}]`)
+	s.setTenants(t, common, `[
+		{"name": "operators", "namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}, "unrestricted": true},
+		{"name": "team-a", "namespaceSelector": {"matchLabels": {"team": "a"}}, "vmidRange": {"min": 20000, "max": 20009}, "quota": {"vms": 1},
+			"storages": ["ceph"], "bridges": [{"name": "vmbr0"}], "templates": ["ubuntu-*"]}]`)
+	objs := s.apply(t, manifests)
+	s.untilTrue(t, objs[1:2], "Ready", "Synced")
+	if id := s.kubectl(t, "get", argument(objs[1]), "--namespace", "team-a", "--output=jsonpath={.status.atProvider.vmid}"); id != "20000" {
+		t.Errorf("the Machine of the tenant has VM %q", id)
+	}
+	s.until(t, func() string {
+		got := s.kubectl(t, "get", argument(objs[2]), "--namespace", "team-a", `--output=jsonpath={.status.conditions[?(@.type=="UpToDate")].message}`)
+		if !strings.Contains(got, `tenant "team-a" may not (vmidRange)`) {
+			return "the Machine that the tenant may not have is not refused: " + got
+		}
+		return ""
+	})
+	s.kubectl(t, "get", "secret", "provider-proxmox-records", "--namespace", stack.Namespace)
+	if kept := s.kubectl(t, "get", "configmaps", "--namespace", stack.Namespace, "--output=name"); !strings.Contains(kept, "/provider-proxmox-quota-") {
+		t.Errorf("the quota is kept in none of %s", kept)
+	}
+	s.kubectl(t, "delete", "--timeout=2m", "machines.proxmox.m.vitistack.io", "--all", "--namespace", "team-a")
+	s.kubectl(t, "delete", "namespace", "team-a", "--wait=false")
+	for _, config := range []string{common, own} {
+		s.setTenants(t, config, "null")
+	}
+	s.untilVMs(t, before)
+}
+
+// setTenants of a provider configuration.
+func (s *suite) setTenants(t *testing.T, config, tenants string) {
+	t.Helper()
+	s.kubectl(t, "patch", config, "--type=merge", "--patch", `{"spec": {"tenants": `+tenants+`}}`)
 }
 
 // vms are the simulated cluster's VMs, with their whole configuration.
