@@ -127,12 +127,12 @@ func TestTenantsCheck(t *testing.T) {
 		"Kinds": {
 			reason: "Kinds that tenants may not have.", tenants: []v1alpha1.ProviderTenant{teamA()},
 			objects: []client.Object{
-				of("site", &namespaced.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "data"}}),
+				of("site", &namespaced.Image{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "data"}}),
 				of("site", &namespaced.Pool{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "own"}}),
 			},
 			broken: []string{
+				`a Image data - tenant "team-a" may not (kinds): to have a resource of kind Image`,
 				`a Pool own - tenant "team-a" may not (kinds): to have a resource of kind Pool`,
-				`a Volume data - tenant "team-a" may not (kinds): to have a resource of kind Volume`,
 			},
 		},
 		"File": {

@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -68,6 +69,9 @@ func (c *Connector) confine(ctx context.Context, mg resource.Managed, r referenc
 		return refused
 	}
 	g := guard(ctx, mg, t, to)
+	if tenancy.HasVM(mg) {
+		g.Archive = func(volume string) error { return c.restores(ctx, mg, t, to.Records, volume) }
+	}
 	g.VMIDs = ptr.To(to.Config.VMIDs())
 	to.Tenant, to.Client, to.Config = t, to.Client.Guarded(g.Check), t.Config(to.Config)
 	return nil
@@ -98,6 +102,8 @@ func guard(ctx context.Context, mg resource.Managed, t *tenancy.Tenant, to *Conn
 	var vmid int
 	if vmid, g.UUID = to.Records.Of(mg); g.Deleted {
 		g.Recorded = vmid
+		v, _ := to.Records.Volume(mg)
+		g.Holder = tenancy.OwnerOf(v.Volume)
 	}
 	return g
 }
@@ -179,6 +185,50 @@ func guestOf(ctx context.Context, in GuestLister, vmid int, fresh bool) (proxmox
 		return guests[i], nil
 	}
 	return proxmox.Guest{VMID: vmid}, err
+}
+
+// restores is an error unless a backup is that of a Backup which a Machine names, and proven to be of a VM of its tenant.
+func (c *Connector) restores(ctx context.Context, mg resource.Managed, t *tenancy.Tenant, r tenancy.Records, volume string) error {
+	for _, name := range tenancy.NamedBackups(mg) {
+		var b backup = &cluster.Backup{}
+		if mg.GetNamespace() != "" {
+			b = &namespaced.Backup{}
+		}
+		err := c.kube.Get(ctx, client.ObjectKey{Namespace: mg.GetNamespace(), Name: name}, b)
+		if client.IgnoreNotFound(err) != nil {
+			return errors.Wrapf(err, "cannot read Backup %q", name)
+		}
+		if _, refused := t.Restores(r, b, volume); err == nil && refused == nil {
+			return nil
+		}
+	}
+	_, refused := t.Restores(r, nil, volume)
+	return refused
+}
+
+// A backup is a Backup of either scope.
+type backup interface {
+	resource.Managed
+
+	Parameters() *v1alpha1.BackupParameters
+}
+
+// CarryTenant has a cluster-scoped resource have the labels of the one that it is made for which tell tenants, so that both are of one. Others are
+// not taken along: tools know what is theirs by labels, and would remove it.
+func CarryTenant(ctx context.Context, kube client.Reader, from, to resource.Managed) error {
+	if from.GetNamespace() != "" {
+		return nil
+	}
+	keys, err := TenantLabels(ctx, kube)
+	if err != nil {
+		return err
+	}
+	for _, key := range append(keys, tenancy.LabelClaimNamespace) {
+		if value, has := from.GetLabels()[key]; has {
+			meta.AddLabels(to, map[string]string{key: value})
+		}
+	}
+	return nil
 }
 
 // TenantLabels returns the labels by which cluster-scoped resources belong to tenants.

@@ -49,7 +49,7 @@ func rows(keeper *quotas.Keeper) []row {
 		{kind: "Snapshot", setup: copies("Snapshot", snapshots(keeper))},
 		{kind: "SnapshotPolicy", setup: policies, needs: []string{"Snapshot", "Machine"}},
 		{kind: "Backup", setup: copies("Backup", backups(watchBackups, keeper))},
-		{kind: "Volume", setup: diskVolumes},
+		{kind: "Volume", setup: diskVolumes(keeper)},
 		{kind: "BackupJob", setup: copies("BackupJob", config.Setup(backupjob.Table()))},
 		{kind: "ProxmoxCluster", setup: scheduled("ProxmoxCluster", sched, config.SetupSingleton(cluster.Table()))},
 		{kind: "ProxmoxNode", setup: scheduled("ProxmoxNode", sched, config.SetupSingleton(node.Table()))},

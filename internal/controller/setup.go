@@ -236,8 +236,10 @@ func backups(watch *restore.Notifier, keeper *quotas.Keeper) setupKind {
 }
 
 // diskVolumes sets up Volumes. Those of all scopes can stand for the same disk.
-func diskVolumes(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
-	return volume.Setup(mgr, o, volume.Kinds{Identity: s.Identity("Volume"), Lists: s.Lists("Volume"), Machine: s.Identity("Machine")})
+func diskVolumes(keeper *quotas.Keeper) setupKind {
+	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
+		return volume.Setup(mgr, o, volume.Kinds{Identity: s.Identity("Volume"), Lists: s.Lists("Volume"), Machine: s.Identity("Machine"), Quotas: keeper})
+	}
 }
 
 // Setup adds all controllers to the manager. The kinds of all must exist when it

@@ -123,11 +123,8 @@ func editAttempts() map[string]attempt {
 		"importfrom": {spec: disk(func(d *v1alpha1.MachineDisk) { d.ImportFrom = new("nfs:import/secret.qcow2") }), says: "(images)"},
 		"volume":     {spec: disk(func(d *v1alpha1.MachineDisk) { d.Volume = new("ceph:vm-30001-disk-0") }), says: "belongs to VM", late: true},
 		"ownrange":   {spec: disk(func(d *v1alpha1.MachineDisk) { d.Volume = new("ceph:vm-20051-disk-0") }), says: "belongs to VM", late: true},
-		"volumeref": {spec: disk(func(d *v1alpha1.MachineDisk) {
-			*d = v1alpha1.MachineDisk{Name: "data", VolumeRef: &v1alpha1.VolumeReference{Name: "x"}}
-		}), says: "(kinds): a Volume"},
-		"destroy":   {spec: disk(func(d *v1alpha1.MachineDisk) { d.RemovalPolicy = new("Destroy") }), says: "(allow.destroyDisks)"},
-		"scsiblock": {spec: disk(func(d *v1alpha1.MachineDisk) { d.SCSIBlock = new(true) }), says: "(allow.passthrough)"},
+		"destroy":    {spec: disk(func(d *v1alpha1.MachineDisk) { d.RemovalPolicy = new("Destroy") }), says: "(allow.destroyDisks)"},
+		"scsiblock":  {spec: disk(func(d *v1alpha1.MachineDisk) { d.SCSIBlock = new(true) }), says: "(allow.passthrough)"},
 		"cdrom": {
 			spec: func(p *p) { p.CDROMs = []v1alpha1.MachineCDROM{{Name: "x", ISO: new("nfs:iso/windows-11.iso")}} },
 			says: "(images): cdroms[x].iso",
@@ -179,6 +176,14 @@ func editAttempts() map[string]attempt {
 		"restoreplace": {spec: func(p *p) {
 			p.RestoreInPlace = &v1alpha1.MachineRestoreInPlace{Token: "1", Volume: new("nfs:backup/vzdump-qemu-30001-2026_11_22-17_00_00.vma.zst")}
 		}, says: "(kinds): to restore a backup"},
+		"restoreplacestorage": {spec: func(p *p) {
+			p.RestoreInPlace = &v1alpha1.MachineRestoreInPlace{Token: "1", BackupRef: &v1alpha1.Reference{Name: "x"}, Storage: new("nfs")}
+		}, says: "(storages): restoreInPlace.storage on storage nfs"},
+		"restoresafety": {spec: func(p *p) {
+			p.RestoreInPlace = &v1alpha1.MachineRestoreInPlace{
+				Token: "1", BackupRef: &v1alpha1.Reference{Name: "x"}, SafetyBackup: &v1alpha1.MachineSafetyBackup{Storage: "nfs"},
+			}
+		}, says: "(storages): restoreInPlace.safetyBackup on storage nfs"},
 		"adoptvictim": {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "30001"}), says: "VMID 30001"},
 		"uuid": {
 			object: annotated(map[string]string{meta.AnnotationKeyExternalName: "30001", object.AnnotationUUID: victimUUID}),
@@ -279,6 +284,9 @@ func newAttempts() map[string]attempt {
 			p.Image = &v1alpha1.MachineImage{URL: new("http://169.254.169.254/x.qcow2")}
 		}), says: "(kinds): an Image, which image.url makes"},
 		"restore": {spec: none(func(p *p) { p.Restore = &v1alpha1.MachineRestore{Volume: &volume} }), says: "(kinds): to restore a backup"},
+		"restorestorage": {spec: none(func(p *p) {
+			p.Restore = &v1alpha1.MachineRestore{BackupRef: &v1alpha1.Reference{Name: "x"}, Storage: new("nfs")}
+		}), says: "(storages): restore.storage on storage nfs"},
 		"restorelatest": {spec: none(func(p *p) {
 			p.Restore = &v1alpha1.MachineRestore{LatestOf: &v1alpha1.MachineRestoreLatest{Storage: "nfs", VMID: new(int32(victim))}}
 		}), says: "(kinds): to restore a backup"},

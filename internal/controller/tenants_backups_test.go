@@ -172,6 +172,78 @@ func (w *tenantWorld) ownBackup() {
 	w.becomes(b, "is its own again", made)
 	w.edit(b, func() { delete(b.GetAnnotations(), tenancy.AnnotationBackupSignature) })
 	w.becomes(b, "is its own by what it says, and signed anew", func() bool { return made() && b.GetAnnotations()[tenancy.AnnotationBackupSignature] != "" })
+	w.restores(b)
 	w.remove(b)
 	w.eventually("the backup is removed, and no other", func() bool { return slices.Equal(w.backedUp(), others) })
+}
+
+// restores has team-a make a VM of its own backup and put its VM back to it, and try the same with one that is made up to be its own.
+func (w *tenantWorld) restores(own backup.Backup) {
+	w.Helper()
+	from := &v1alpha1.Reference{Name: own.GetName()}
+	made := w.of("a", "restored", v1alpha1.MachineParameters{Restore: &v1alpha1.MachineRestore{BackupRef: from}})
+	w.make(made)
+	w.becomes(made, "is made of the backup", func() bool { return made.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue })
+	if id := *made.Observation().VMID; id < 20000 || id > 20099 || made.Observation().Pool != "team-a" {
+		w.Errorf("want a VM of the tenant, got %d in pool %q", id, made.Observation().Pool)
+	}
+	w.remove(made)
+	w.edit(w.m, func() {
+		w.m.Parameters().RestoreInPlace = &v1alpha1.MachineRestoreInPlace{Token: "1", BackupRef: from, AllowRunning: new(true)}
+	})
+	w.becomes(w.m, "is put back to the backup", func() bool {
+		o := w.m.Observation().RestoreInPlace
+		return o != nil && o.State == v1alpha1.ActSucceeded && w.m.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue
+	})
+	w.forgedBackup()
+}
+
+// forgedBackup has team-a write the record and the status of a Backup itself, and restore it.
+func (w *tenantWorld) forgedBackup() {
+	w.Helper()
+	n, id := len(w.writes()), w.vmid()
+	forged := w.backupOf("a", "forged", w.m.GetName())
+	recordedf(forged, `{"uuid":%q,"vmid":%d,"node":"pve1","done":true,"volume":%q,"time":1700000000,"tenant":"team-a"}`, w.m.Observation().UUID, id, victimBackup)
+	w.make(forged)
+	w.refused(forged, "(allow.adopt): backup "+victimBackup)
+	w.forge(forged, func() {
+		*forged.Observation() = v1alpha1.BackupObservation{State: v1alpha1.BackupComplete, Volume: victimBackup}
+	})
+	says := "(pools and vmidRange): Backup " + forged.GetName() + ", whose backup is not proven to be of a VM of the tenant"
+	from := &v1alpha1.Reference{Name: forged.GetName()}
+	m := w.of("a", "steals", v1alpha1.MachineParameters{Restore: &v1alpha1.MachineRestore{BackupRef: from}})
+	w.make(m)
+	w.refused(m, says)
+	w.remove(m)
+	w.edit(w.m, func() {
+		w.m.Parameters().RestoreInPlace = &v1alpha1.MachineRestoreInPlace{Token: "2", BackupRef: from, AllowRunning: new(true)}
+	})
+	w.becomes(w.m, "is not put back to a backup of others", func() bool {
+		o := w.m.Observation().RestoreInPlace
+		return o != nil && o.Token == "2" && o.State == v1alpha1.ActRefused && strings.Contains(o.Message, says)
+	})
+	w.remove(forged)
+	if got := w.writes(); len(got) != n {
+		w.Errorf("want no write, got %v", got[n:])
+	}
+}
+
+// ownBackupOf has team-b make a backup of its Machine, which a Machine of team-a cannot be made of by its name.
+func (w *tenantWorld) ownBackupOf(scope string) backup.Backup {
+	w.Helper()
+	b := w.backupOf("b", "own", w.m.GetName())
+	w.make(b)
+	w.becomes(b, "is made", func() bool { return b.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue })
+	if scope == "Namespaced" {
+		return b
+	}
+	n := len(w.writes())
+	m := w.of("a", "ofbackup", v1alpha1.MachineParameters{Restore: &v1alpha1.MachineRestore{BackupRef: &v1alpha1.Reference{Name: b.GetName()}}})
+	w.make(m)
+	w.refused(m, "Backup "+b.GetName()+", whose backup is not proven to be of a VM of the tenant")
+	w.remove(m)
+	if got := w.writes(); len(got) != n {
+		w.Errorf("want no write, got %v", got[n:])
+	}
+	return b
 }

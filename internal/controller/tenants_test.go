@@ -122,7 +122,7 @@ func (w *tenantWorld) tenants() []v1alpha1.ProviderTenant {
 		{
 			Name: "team-b", NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": w.name + "-b"}},
 			VMIDRange: &v1alpha1.VMIDRange{Min: 30000, Max: 30099}, Pools: []string{"team-b"}, Tags: []string{"team-b", "tenant_b"},
-			Storages: []string{"ceph"}, Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1"}}, Templates: []string{"base-*"},
+			Storages: []string{"ceph", "vault"}, Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1"}}, Templates: []string{"base-*"},
 			Allow: &v1alpha1.TenantPermissions{Adopt: []string{"handover"}, HighAvailability: new(true), DestroyDisks: new(true)},
 		},
 	}
@@ -397,7 +397,7 @@ func (w *tenantWorld) rewrite(change func()) {
 // administrators are examples of the kinds that tenants may not have, by their files.
 func administrators() map[string]string {
 	return map[string]string{
-		"Image": "image", "Volume": "volume", "BackupJob": "backupjob", "Pool": "pool", "Storage": "storage",
+		"Image": "image", "BackupJob": "backupjob", "Pool": "pool", "Storage": "storage",
 		"NodeNetwork": "node-network", "ProxmoxNode": "node", "ProxmoxCluster": "cluster",
 	}
 }
@@ -450,6 +450,8 @@ func TestTenantsKinds(t *testing.T) {
 		w.ready()
 		w.backupAttempts()
 		w.ownBackup()
+		w.volumeAttempts()
+		w.ownVolume()
 		n := len(w.writes())
 		for _, kind := range slices.Sorted(maps.Keys(administrators())) {
 			o := w.example(kind, administrators()[kind])
@@ -505,13 +507,25 @@ func TestTenantsOwnVMs(t *testing.T) {
 			t.Errorf("want the lowest VMID of the tenant, got %d", w.vmid())
 		}
 		w.stolenClone()
+		w.swapped()
 		w.clonesOfOthers(scope)
 		w.forgedSnapshot()
 		taken := w.snapshotOf("b", w.m.GetName())
 		w.make(taken)
 		w.becomes(taken, "is taken", func() bool { return taken.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue })
+		stored, kept := w.ownBackupOf(scope), w.ownVolumeOf("b")
+		late := w.of("b", "late", linux())
+		w.make(late)
 		w.loseTenant(scope)
+		w.leaves(late)
 		w.remove(taken)
+		w.remove(stored)
+		stub := *kept.Observation().StubVMID
+		w.remove(kept)
+		if _, there := w.pve.Guest(int(stub)); there {
+			t.Error("the disk of the namespace is left")
+		}
+		w.eventually("the backup is removed", func() bool { return len(w.backedUp()) == 0 })
 		id := w.vmid()
 		w.delete()
 		w.gone()

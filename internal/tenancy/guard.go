@@ -37,6 +37,10 @@ type Guard struct {
 	// deleted, otherwise 0. What it has may be removed whatever its tenant may do now.
 	Recorded int
 
+	// Holder is the VMID of the VM that has the disk of a Volume which is being deleted, as the provider has recorded it, or 0. The disk
+	// may go back to where it was made.
+	Holder int
+
 	// UUID of the VM that the provider has recorded to be the resource's, or empty.
 	UUID string
 
@@ -44,6 +48,9 @@ type Guard struct {
 	// empty. Nil for other kinds. Deleted is true for a resource that is being deleted.
 	Backup  func() string
 	Deleted bool
+
+	// Archive is an error if a backup is not one that the VM of the resource may be restored from. Nil for other kinds than Machines.
+	Archive func(volume string) error
 
 	// VMIDs that new VMs of a tenant without a range of its own may have. Nil for all.
 	VMIDs *v1alpha1.VMIDRange
@@ -155,14 +162,14 @@ func (g Guard) own(w guarded.Write) error { return g.holds(vmOf(w)) }
 // create refuses a VM that is made elsewhere or otherwise than the tenant may.
 func (g Guard) create(w guarded.Write) error {
 	vmid, _ := strconv.Atoi(w.Form["vmid"])
-	if w.Form["archive"] != "" || w.Form["force"] != "" {
-		return g.refuse("kinds", "to restore VM %d from a backup", vmid)
-	}
 	options := map[string]string{}
 	for name, value := range w.Form {
-		if !slices.Contains([]string{"vmid", "pool", "storage", "start", "unique"}, name) {
+		if !slices.Contains([]string{"vmid", "pool", "storage", "start", "unique", "archive", "force"}, name) {
 			options[name] = value
 		}
+	}
+	if w.Form["archive"] != "" || w.Form["force"] != "" {
+		return g.restore(w, options)
 	}
 	return join([]error{g.newVMID(vmid), g.Node(w.Args[0]), g.pool(w.Form["pool"]), g.Options(vmid, options)})
 }
@@ -314,7 +321,7 @@ func (g Guard) removeVolume(w guarded.Write) error {
 	if g.isBackup(w) {
 		return nil
 	}
-	vmid := ownerOf(last(w.Args))
+	vmid := OwnerOf(last(w.Args))
 	if vmid == 0 {
 		return g.unknown(w)
 	}
@@ -407,8 +414,12 @@ func (g Guard) mayLeave(w guarded.Write) (bool, error) {
 	if !g.leaves(w) {
 		return false, nil
 	}
-	vm, err := g.Guest(g.Recorded, false)
-	return err == nil && !g.isOthers(vm), err
+	for _, vmid := range []int{g.Recorded, cmp.Or(g.Holder, g.Recorded)} {
+		if vm, err := g.Guest(vmid, false); err != nil || g.isOthers(vm) {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // leavesBackup reports whether a write removes the backup of a resource that is being deleted, or makes way for that.
@@ -441,7 +452,9 @@ func (g Guard) leaves(w guarded.Write) bool {
 		unprotects := len(w.Form) == 1 || len(w.Form) == 2 && w.Form["digest"] != ""
 		return vmOf(w) == g.Recorded && unprotects && w.Form["protection"] == "0"
 	case "DELETE /nodes/{node}/storage/{storage}/content/{volume}":
-		return ownerOf(last(w.Args)) == g.Recorded
+		return OwnerOf(last(w.Args)) == g.Recorded
+	case "POST " + vm + "/move_disk":
+		return g.Holder != 0 && vmOf(w) == g.Holder && w.Form["target-vmid"] == id
 	case "DELETE /cluster/replication/{id}":
 		return strings.HasPrefix(last(w.Args), id+"-")
 	case "DELETE /cluster/ha/resources/{sid}":

@@ -45,6 +45,10 @@ type (
 		Parameters() *v1alpha1.BackupParameters
 		Observation() *v1alpha1.BackupObservation
 	}
+	volume interface {
+		Parameters() *v1alpha1.VolumeParameters
+		Observation() *v1alpha1.VolumeObservation
+	}
 	snapshotPolicy interface {
 		Parameters() *v1alpha1.SnapshotPolicyParameters
 	}
@@ -69,6 +73,8 @@ func (t *Tenant) Spec(mg resource.Managed) error {
 		return nil
 	case backup:
 		return t.backup(m.Parameters())
+	case volume:
+		return t.ofVolume(m.Parameters())
 	case snapshotPolicy:
 		return nil
 	}
@@ -79,7 +85,7 @@ func (t *Tenant) Spec(mg resource.Managed) error {
 // of the kinds that tenants may have. Of the others even a look would show what is not the tenant's.
 func MayEnd(mg resource.Managed) bool {
 	switch mg.(type) {
-	case machine, snapshot, snapshotPolicy, backup:
+	case machine, snapshot, snapshotPolicy, backup, volume:
 		return true
 	}
 	return false
@@ -97,10 +103,38 @@ func (t *Tenant) backup(p *v1alpha1.BackupParameters) error {
 	return join(all)
 }
 
+// ofVolume refuses what a Volume names that is not for its tenant. Which VMs have, or get, its disk is checked when that is known.
+func (t *Tenant) ofVolume(p *v1alpha1.VolumeParameters) error {
+	var all []error
+	if p.Storage != nil {
+		all = append(all, t.storage(*p.Storage, "a disk"))
+	}
+	if p.Node != nil {
+		all = append(all, t.Node(*p.Node))
+	}
+	return join(all)
+}
+
 // HasVM reports whether a resource stands for a VM.
 func HasVM(mg resource.Managed) bool {
 	_, is := mg.(machine)
 	return is
+}
+
+// NamedBackups are the names of the Backups that the VM of a Machine is restored from.
+func NamedBackups(mg resource.Managed) []string {
+	m, is := mg.(machine)
+	if !is {
+		return nil
+	}
+	var all []string
+	if r := m.Parameters().Restore; r != nil && r.BackupRef != nil {
+		all = append(all, r.BackupRef.Name)
+	}
+	if r := m.Parameters().RestoreInPlace; r != nil && r.BackupRef != nil {
+		all = append(all, r.BackupRef.Name)
+	}
+	return all
 }
 
 // KindOf a resource is the name of its type: objects that were read do not tell their kind.

@@ -72,10 +72,7 @@ func (t *Tenant) place(p *v1alpha1.MachineParameters, externalName string) []err
 
 // source refuses what a VM is made of, as far as the spec alone tells.
 func (t *Tenant) source(p *v1alpha1.MachineParameters) []error {
-	var all []error
-	if p.Restore != nil || p.RestoreInPlace != nil {
-		all = append(all, t.refuse("kinds", "to restore a backup"))
-	}
+	all := t.restores(p)
 	if p.Image != nil && p.Image.URL != nil {
 		all = append(all, t.refuse("kinds", "an Image, which image.url makes"))
 	}
@@ -84,6 +81,29 @@ func (t *Tenant) source(p *v1alpha1.MachineParameters) []error {
 	}
 	if p.Clone != nil && p.Clone.Storage != nil {
 		all = append(all, t.storage(*p.Clone.Storage, "clone.storage"))
+	}
+	return all
+}
+
+// restores refuses backups that no Backup stands for, and storages. Whose a Backup is, is checked when it is read.
+func (t *Tenant) restores(p *v1alpha1.MachineParameters) []error {
+	var all []error
+	from := func(field string, backup *v1alpha1.Reference, storage *string) {
+		if backup == nil {
+			all = append(all, t.refuse("kinds", "to restore a backup but that of a Backup, which %s.backupRef names", field))
+		}
+		if storage != nil {
+			all = append(all, t.storage(*storage, field+".storage"))
+		}
+	}
+	if r := p.Restore; r != nil {
+		from("restore", r.BackupRef, r.Storage)
+	}
+	if r := p.RestoreInPlace; r != nil {
+		from("restoreInPlace", r.BackupRef, r.Storage)
+		if r.SafetyBackup != nil && r.SafetyBackup.Storage != "" {
+			all = append(all, t.storage(r.SafetyBackup.Storage, "restoreInPlace.safetyBackup"))
+		}
 	}
 	return all
 }
@@ -105,9 +125,6 @@ func (t *Tenant) disks(p *v1alpha1.MachineParameters) []error {
 		field := "disks[" + d.Name + "]"
 		on(d.Storage, field+".storage")
 		from(d.ImportFrom, field+".importFrom")
-		if d.VolumeRef != nil {
-			all = append(all, t.refuse("kinds", "a Volume, which %s.volumeRef names", field))
-		}
 		if ptr.Deref(d.RemovalPolicy, "") == destroy && !t.may(func(a *v1alpha1.TenantPermissions) *bool { return a.DestroyDisks }) {
 			all = append(all, t.refuse("allow.destroyDisks", "%s.removalPolicy Destroy", field))
 		}

@@ -131,10 +131,10 @@ func (t *Tenant) volume(vmid int, name string, d proxmox.Disk) error {
 var volumeOf = regexp.MustCompile(`(?:^|[:/])(?:vm|base|cidata)-(\d+)-[^/]*$`)
 
 // ownVolume reports whether a volume is the VM's by its name.
-func ownVolume(vmid int, volume string) bool { return ownerOf(volume) == vmid }
+func ownVolume(vmid int, volume string) bool { return OwnerOf(volume) == vmid }
 
-// ownerOf a volume is the VMID in its name, or 0.
-func ownerOf(volume string) int {
+// OwnerOf a volume is the VMID in its name, or 0.
+func OwnerOf(volume string) int {
 	m := volumeOf.FindStringSubmatch(volume)
 	if m == nil {
 		return 0

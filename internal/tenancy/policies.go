@@ -166,19 +166,33 @@ func externalName(object string) string {
 // kindPolicy refuses the kinds that tenants may not have, Snapshots of VMs that no Machine manages, and Backups elsewhere.
 func (t admission) kindPolicy(config string) admissionv1.ValidatingAdmissionPolicy {
 	others := []string{
-		"backupjobs", "images", "nodenetworks", "pools", "proxmoxclusters", "proxmoxnodes", "storages", "volumes",
+		"backupjobs", "images", "nodenetworks", "pools", "proxmoxclusters", "proxmoxnodes", "storages",
 	}
 	const snapshot, backup = "request.resource.resource == 'snapshots'", "request.resource.resource == 'backups'"
-	return t.policy(config, "kinds", append(others, "snapshots", "backups"), []admissionv1.Validation{
-		t.validation("kinds", "to have a resource of this kind", snapshot+" || "+backup),
+	const volume = "request.resource.resource == 'volumes'"
+	spec := func(kind, field, expression string) string {
+		field = "object.spec.forProvider." + field
+		return "!(" + kind + ") || !has(object.spec.forProvider) || " + unset(field, field+expression)
+	}
+	all := []admissionv1.Validation{
+		t.validation("kinds", "to have a resource of this kind", snapshot+" || "+backup+" || "+volume),
 		t.validation("allow.adopt", "a snapshot of a VM that no Machine manages", "!("+snapshot+") || !has(object.spec.forProvider.vmid)"),
 		t.validation("allow.adopt", "a backup that was not made for this resource",
 			"!("+backup+") || request.operation != 'CREATE' || size("+externalName("object")+") == 0"),
 		t.validation("kinds", "bandwidthLimit, by which a backup takes more than nodes let others have",
 			"!("+backup+") || !has(object.spec.forProvider.bandwidthLimit)"),
 		t.validation("storages", "a backup on a storage but "+listed(t.Storages),
-			"!("+backup+") || "+unset("object.spec.forProvider.storage", "object.spec.forProvider.storage in "+list(t.Storages))),
-	})
+			spec(backup, "storage", " in "+list(t.Storages))),
+		t.validation("storages", "a disk on a storage but "+listed(t.Storages), spec(volume, "storage", " in "+list(t.Storages))),
+	}
+	if len(t.Nodes) > 0 {
+		all = append(all, t.validation("nodes", "a disk made on a node but "+listed(t.Nodes), spec(volume, "node", " in "+list(t.Nodes))))
+	}
+	if len(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Adopt })) == 0 {
+		all = append(all, t.validation("allow.adopt", "a disk that was not made for this resource",
+			"!("+volume+") || request.operation != 'CREATE' || size("+externalName("object")+") == 0"))
+	}
+	return t.policy(config, "kinds", append(others, "snapshots", "backups", "volumes"), all)
 }
 
 // machinePolicy refuses what the spec of a Machine tells by itself.
@@ -198,10 +212,10 @@ func unset(field, expression string) string { return fmt.Sprintf("!has(%s) || %s
 
 func (t admission) placeRules() []admissionv1.Validation {
 	all := []admissionv1.Validation{
-		t.validation("kinds", "to restore a backup, nor to use Volumes and images by URL",
-			"!has(variables.vm.restore) && !has(variables.vm.restoreInPlace) && "+
-				"("+unset("variables.vm.image", "!has(variables.vm.image.url)")+") && "+
-				"("+unset("variables.vm.disks", "variables.vm.disks.all(d, !has(d.volumeRef))")+")"),
+		t.validation("kinds", "to restore a backup but that of a Backup, nor to use images by URL",
+			"("+unset("variables.vm.restore", "has(variables.vm.restore.backupRef)")+") && "+
+				"("+unset("variables.vm.restoreInPlace", "has(variables.vm.restoreInPlace.backupRef)")+") && "+
+				"("+unset("variables.vm.image", "!has(variables.vm.image.url)")+")"),
 	}
 	if r := t.VMIDRange; r != nil {
 		all = append(all, t.validation("vmidRange", fmt.Sprintf("a vmid that is not within %d and %d", r.Min, r.Max),
@@ -252,7 +266,8 @@ func (t admission) storageRules() []admissionv1.Validation {
 	all := []admissionv1.Validation{
 		t.validation("storages", "a storage but "+listed(t.Storages), strings.Join([]string{
 			"(" + unset("variables.vm.disks", "variables.vm.disks.all(d, "+on("d.storage")+")") + ")",
-			within("clone"), within("efiDisk"), within("tpm"), within("cloudInit"),
+			within("clone"), within("efiDisk"), within("tpm"), within("cloudInit"), within("restore"), within("restoreInPlace"),
+			"(" + unset("variables.vm.restoreInPlace", unset("variables.vm.restoreInPlace.safetyBackup", on("variables.vm.restoreInPlace.safetyBackup.storage"))) + ")",
 		}, " && ")),
 		t.validation("images", "an image but "+listed(t.Images), strings.Join([]string{
 			"(" + from("variables.vm.iso") + ")",

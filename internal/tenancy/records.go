@@ -47,6 +47,9 @@ func (r Records) Of(mg resource.Managed) (vmid int, uuid string) {
 	if b, signed := r.Backup(mg); signed {
 		return b.VMID, b.UUID
 	}
+	if v, signed := r.Volume(mg); signed {
+		return v.VMID, v.UUID
+	}
 	kept := signatureOf(mg)
 	if kept == nil || *kept == "" || !hmac.Equal([]byte(*kept), []byte(r.signature(mg))) {
 		return 0, ""
@@ -93,6 +96,25 @@ type BackupRecord struct {
 	UUID   string `json:"uuid"`
 	Volume string `json:"volume"`
 	Done   bool   `json:"done"`
+
+	// Tenant whose VM it is, as was checked when the backup was made, or was proven to be the Backup's.
+	Tenant string `json:"tenant"`
+}
+
+// The annotations of a Volume that have its record and the signature of that.
+const (
+	AnnotationVolume          = "proxmox.vitistack.io/volume-record"
+	AnnotationVolumeSignature = "proxmox.vitistack.io/volume-record-signature"
+)
+
+// A VolumeRecord is what the record of a Volume has of what it is about.
+type VolumeRecord struct {
+	// VMID and UUID of the stub VM.
+	VMID int    `json:"vmid"`
+	UUID string `json:"uuid"`
+
+	// Volume that is the disk.
+	Volume string `json:"volume"`
 }
 
 // SignBackup returns the signature of the record of a Backup; empty if nothing is signed.
@@ -100,14 +122,29 @@ func (r Records) SignBackup(mg resource.Managed, record string) string {
 	return r.sign(mg, AnnotationBackup+"\n"+record)
 }
 
+// SignVolume returns the signature of the record of a Volume; empty if nothing is signed.
+func (r Records) SignVolume(mg resource.Managed, record string) string {
+	return r.sign(mg, AnnotationVolume+"\n"+record)
+}
+
+// Volume returns what the record of a Volume is about, if the provider has written it with this provider configuration.
+func (r Records) Volume(mg resource.Managed) (v VolumeRecord, signed bool) {
+	if _, is := mg.(volume); !is || !r.read(mg, AnnotationVolume, AnnotationVolumeSignature, &v) {
+		return VolumeRecord{}, false
+	}
+	return v, true
+}
+
+// read a record, if its signature holds.
+func (r Records) read(mg resource.Managed, annotation, signature string, into any) bool {
+	record, kept := mg.GetAnnotations()[annotation], mg.GetAnnotations()[signature]
+	return kept != "" && hmac.Equal([]byte(kept), []byte(r.sign(mg, annotation+"\n"+record))) && json.Unmarshal([]byte(record), into) == nil
+}
+
 // Backup returns what the record of a Backup is about, if the provider has written it with this provider configuration.
 func (r Records) Backup(mg resource.Managed) (BackupRecord, bool) {
 	b := BackupRecord{}
-	if !IsBackup(mg) {
-		return b, false
-	}
-	record, kept := mg.GetAnnotations()[AnnotationBackup], mg.GetAnnotations()[AnnotationBackupSignature]
-	if kept == "" || !hmac.Equal([]byte(kept), []byte(r.SignBackup(mg, record))) || json.Unmarshal([]byte(record), &b) != nil {
+	if !IsBackup(mg) || !r.read(mg, AnnotationBackup, AnnotationBackupSignature, &b) {
 		return BackupRecord{}, false
 	}
 	return b, true

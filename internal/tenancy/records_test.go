@@ -123,3 +123,38 @@ func TestBackupRecords(t *testing.T) {
 		t.Error("a Machine is no Backup")
 	}
 }
+
+func TestVolumeRecords(t *testing.T) {
+	mine := Records{Key: []byte("a key that users do not know at all"), Config: "ClusterProviderConfig/shared"}
+	const record = `{"vmid":200,"uuid":"u","volume":"ceph:vm-200-disk-0"}`
+	cases := map[string]struct {
+		reason string
+		change func(v *namespaced.Volume)
+		by     Records
+		want   VolumeRecord
+	}{
+		"Signed":        {reason: "What the provider has written holds.", by: mine, want: VolumeRecord{VMID: 200, UUID: "u", Volume: "ceph:vm-200-disk-0"}},
+		"Unsigned":      {reason: "What has none is the user's.", by: mine, change: func(v *namespaced.Volume) { delete(v.Annotations, AnnotationVolumeSignature) }},
+		"OtherRecord":   {reason: "It is of the whole record.", by: mine, change: func(v *namespaced.Volume) { v.Annotations[AnnotationVolume] = `{"vmid":201}` }},
+		"OtherResource": {reason: "It is of one resource.", by: mine, change: func(v *namespaced.Volume) { v.UID = "2" }},
+		"OfBackup": {reason: "That of another annotation is no use.", by: mine, change: func(v *namespaced.Volume) {
+			v.Annotations[AnnotationVolumeSignature] = mine.SignBackup(v, record)
+		}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			v := &namespaced.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "b", UID: "1"}}
+			v.Annotations = map[string]string{AnnotationVolume: record, AnnotationVolumeSignature: mine.SignVolume(v, record)}
+			if tc.change != nil {
+				tc.change(v)
+			}
+			got, signed := tc.by.Volume(v)
+			if vmid, _ := tc.by.Of(v); got != tc.want || signed != (tc.want.VMID != 0) || vmid != tc.want.VMID {
+				t.Errorf("\n%s\nwant %+v, got %+v, %t, VM %d", tc.reason, tc.want, got, signed, vmid)
+			}
+		})
+	}
+	if _, signed := mine.Volume(&namespaced.Machine{}); signed {
+		t.Error("a Machine is no Volume")
+	}
+}

@@ -245,6 +245,31 @@ func (t *Tenant) CarriedTags() []string {
 	return t.Tags
 }
 
+// FirstPool is the pool of VMs for which the spec names none; empty for none.
+func (t *Tenant) FirstPool() string {
+	if t == nil || len(t.Pools) == 0 {
+		return ""
+	}
+	return t.Pools[0]
+}
+
+// AdoptsDisk refuses a disk that may not be taken over from a VM.
+func (t *Tenant) AdoptsDisk(volume string, g proxmox.Guest) error {
+	if err := t.Adopts(g); err != nil {
+		return t.AdoptsVolume(volume)
+	}
+	storage, _, _ := strings.Cut(volume, ":")
+	return t.storage(storage, "a disk")
+}
+
+// AdoptsVolume is the refusal of a disk that the provider has not made for the resource which names it.
+func (t *Tenant) AdoptsVolume(volume string) error {
+	if t.nobody != "" {
+		return &RefusedError{What: t.nobody}
+	}
+	return t.refuse("allow.adopt", "disk %s, which was not made for this resource", volume)
+}
+
 // storage refuses a storage that disks may not be on.
 func (t *Tenant) storage(name, of string) error {
 	if slices.Contains(t.Storages, name) {

@@ -433,7 +433,9 @@ func TestGuard(t *testing.T) {
 		form         form
 		resources    []string
 		recorded     int
+		holder       int    // The VM that has the disk of a Volume, as is recorded.
 		backup       string // The VMID of the backup that is the resource's.
+		archive      string // The backup that is proven to be of a VM of the tenant.
 		deleted      bool
 		want         string
 	}{
@@ -475,7 +477,33 @@ func TestGuard(t *testing.T) {
 		},
 		"Restore": {
 			of: "a", method: "POST", path: "/nodes/{node}/qemu", args: []string{"pve1"}, form: form{"vmid": "210", "pool": "a", "archive": "x"},
-			want: "restore",
+			want: "kinds",
+		},
+		"RestoreProven": {
+			of: "a", method: "POST", path: "/nodes/{node}/qemu", args: []string{"pve1"}, archive: "x",
+			form: form{"vmid": "210", "pool": "a", "archive": "x", "storage": "ceph", "unique": "1", "name": "b", "template": "0"},
+		},
+		"RestoreOther": {
+			of: "a", method: "POST", path: "/nodes/{node}/qemu", args: []string{"pve1"}, archive: "x", form: form{"vmid": "210", "pool": "a", "archive": "y"},
+			want: "backup y, which is not proven",
+		},
+		"RestoreElsewhere": {
+			of: "a", method: "POST", path: "/nodes/{node}/qemu", args: []string{"pve2"}, archive: "x",
+			form: form{"vmid": "310", "pool": "b", "archive": "x", "storage": "nfs", "args": "-x"},
+			want: "tenant \"a\" may not (nodes): no VM on node pve2; (allow.extraConfig): option args; (storages): the disks of a backup on storage nfs; " +
+				"(vmidRange): VMID 310 is not within 200 and 299; (pools): a VM in pool b",
+		},
+		"RestoreOver": {
+			of: "a", method: "POST", path: "/nodes/{node}/qemu", args: []string{"pve1"}, archive: "x",
+			form: form{"vmid": "205", "force": "1", "archive": "x", "start": "1"},
+		},
+		"RestoreOverTheirs": {
+			reason: "An own backup destroys the disks of no other VM.", of: "b", method: "POST", path: "/nodes/{node}/qemu", args: []string{"pve1"}, archive: "x",
+			form: form{"vmid": "405", "force": "1", "archive": "x"}, want: "VM 405, which is not the tenant's",
+		},
+		"RestoreOverNothing": {
+			of: "a", method: "POST", path: "/nodes/{node}/qemu", args: []string{"pve1"}, archive: "x", form: form{"vmid": "205", "force": "1"},
+			want: "backup , which is not proven",
 		},
 		"Clone": {of: "a", method: "POST", path: vm + "/clone", args: at("9000"), form: form{"newid": "210", "pool": "a"}},
 		"CloneTheirs": {
@@ -622,7 +650,23 @@ func TestGuard(t *testing.T) {
 		"Unreadable":   {of: "c", method: "DELETE", path: vm, args: at("299"), want: "the list cannot be read"},
 		"Nobody":       {of: "x", method: "POST", path: vm + "/status/start", args: at("205"), want: "belongs to no tenant"},
 		"NobodyLeaves": {of: "x", method: "DELETE", path: vm, args: at("205"), recorded: 205},
-		"NobodyTakes":  {of: "x", method: "DELETE", path: vm, args: at("206"), recorded: 205, want: "belongs to no tenant"},
+		"NobodyTakesBack": {
+			reason: "A disk of a Volume goes back to where it was made.", of: "x", method: "POST", path: vm + "/move_disk", args: at("206"),
+			form: form{"disk": "scsi1", "target-vmid": "205", "target-disk": "unused0"}, recorded: 205, holder: 206,
+		},
+		"NobodyTakesFromThird": {
+			of: "x", method: "POST", path: vm + "/move_disk", args: at("405"), form: form{"disk": "scsi1", "target-vmid": "205"}, recorded: 205, holder: 206,
+			want: "belongs to no tenant",
+		},
+		"NobodyTakesFromOthers": {
+			reason: "The VM that had the disk may be another tenant's by now.", of: "a", method: "POST", path: vm + "/move_disk", args: at("305"),
+			form: form{"disk": "scsi1", "target-vmid": "205"}, recorded: 205, holder: 305, want: "VMID 305",
+		},
+		"NobodyGives": {
+			of: "x", method: "POST", path: vm + "/move_disk", args: at("206"), form: form{"disk": "scsi1", "target-vmid": "405"}, recorded: 205, holder: 206,
+			want: "belongs to no tenant",
+		},
+		"NobodyTakes": {of: "x", method: "DELETE", path: vm, args: at("206"), recorded: 205, want: "belongs to no tenant"},
 		"NobodyUnprotects": {
 			of: "x", method: "PUT", path: vm + "/config", args: at("205"), form: form{"protection": "0", "digest": "x"}, recorded: 205,
 		},
@@ -641,10 +685,19 @@ func TestGuard(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			g := Guard{Tenant: tenant(t, tc.of), Guest: inCluster, Recorded: tc.recorded, UUID: uuid, Deleted: tc.deleted}
+			g := Guard{Tenant: tenant(t, tc.of), Guest: inCluster, Recorded: tc.recorded, Holder: tc.holder, UUID: uuid, Deleted: tc.deleted}
 			g.VMIDs = &v1alpha1.VMIDRange{Min: 1000, Max: 1999}
 			if tc.backup != "" {
 				g.Backup = func() string { return backup(tc.backup)[2] }
+			}
+			if tc.archive != "" {
+				g.Archive = func(volume string) error {
+					if volume == tc.archive {
+						return nil
+					}
+					_, err := g.Restores(Records{}, nil, volume)
+					return err
+				}
 			}
 			err := g.Check(guarded.Write{Op: name, Method: tc.method, Path: tc.path, Args: tc.args, Form: tc.form, Resources: tc.resources})
 			if name == "Unreadable" {

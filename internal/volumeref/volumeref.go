@@ -29,11 +29,12 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // AnnotationRecord has what was done for a Volume, as JSON: which VM has its disk, and which is
 // about to get it. It is written before each call to Proxmox VE that it is about.
-const AnnotationRecord = "proxmox.vitistack.io/volume-record"
+const AnnotationRecord = tenancy.AnnotationVolume
 
 // A Volume of either scope.
 type Volume interface {

@@ -77,6 +77,9 @@ type record struct {
 	// Adopted is true if somebody else has made the backup.
 	Adopted bool `json:"adopted,omitempty"`
 
+	// Tenant that the VM was seen to be of; empty for none. Its VMs may be restored from the backup.
+	Tenant string `json:"tenant,omitempty"`
+
 	// Removal is the task that removes the backup.
 	Removal proxmox.UPID `json:"removal,omitempty"`
 

@@ -42,14 +42,17 @@ func (e *external) confine(ctx context.Context, m Backup, to *connect.Connection
 	}
 	r := e.view.record
 	if !e.trusted {
-		r.Task, r.Tried, r.Removal = "", "", ""
+		r.Task, r.Tried, r.Removal, r.Tenant = "", "", "", ""
 	}
 	if id := e.volumeID(m); !e.trusted && id != "" && (!r.made() || !to.Tenant.Stores(storageOf(id))) {
 		return e.refuse(m, id)
 	}
 	leaves, err = target.CheckTenant(ctx, to, m, e.view.target)
-	if leaves {
+	switch {
+	case leaves:
 		e.leave(m, to.Tenant.AdoptsBackup(cmp.Or(e.volumeID(m), fmt.Sprintf("of VM %d", e.view.target.VMID))))
+	case err == nil && !r.Done && r.Tenant == "":
+		r.Tenant = to.Tenant.Name // Of a VM of the tenant's, which it was seen to be just now.
 	}
 	return leaves, err
 }
@@ -85,6 +88,9 @@ func (e *external) prove(ctx context.Context, m Backup, s state) error {
 		}
 		if marked(notes, m) {
 			e.trusted = true
+			if r := e.view.record; s.volume.VMID == r.VMID {
+				r.Tenant = e.tenant.Name // That VM is the tenant's, or the Backup would have been refused.
+			}
 			return e.save(ctx, m)
 		}
 	}

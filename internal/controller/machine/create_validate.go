@@ -212,7 +212,7 @@ func (e creator) checkStorages(ctx context.Context, c *creation) error {
 		return err
 	}
 	if c.archive != nil {
-		if err := c.archive.CheckStorages(storages, c.node, "restore"); err != nil {
+		if err := c.archive.CheckStorages(storages, c.node, "restore", e.tenant.Stores); err != nil {
 			return err
 		}
 	}

@@ -45,7 +45,9 @@ func (s *shared) backups() restore.Backups {
 
 // backupFinder finds backups in the cluster.
 func (e *external) backupFinder(ctx context.Context) restore.Finder {
-	return restore.Finder{Backups: e.backups(), Client: e.client, Inventory: e.inventory, Checks: e.checks, SharesCluster: e.sharesCluster(ctx)}
+	return restore.Finder{
+		Backups: e.backups(), Client: e.client, Inventory: e.inventory, Checks: e.checks, SharesCluster: e.sharesCluster(ctx), Tenant: e.tenant,
+	}
 }
 
 // find the backup that the spec names, if it names one, and have the VM made on a node that has it.

@@ -17,7 +17,6 @@ limitations under the License.
 package snapshotpolicy
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"regexp"
@@ -31,7 +30,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
@@ -110,26 +108,6 @@ func (r *reconciler) snapshotOf(p Policy, m Machine, run time.Time) (Snapshot, e
 	fill(s.Parameters(), p, m, run)
 	v1alpha1.CopyConfiguration(s, m)
 	return s, nil
-}
-
-// carryTenant has a cluster-scoped Snapshot have the labels of its policy that tell tenants, so that both are of one. Others are
-// not taken along: tools know what is theirs by labels, and would remove it.
-func (r *reconciler) carryTenant(ctx context.Context, p Policy, s Snapshot) error {
-	if p.GetNamespace() != "" {
-		return nil
-	}
-	keys, err := connect.TenantLabels(ctx, r.Client)
-	if err != nil {
-		return err
-	}
-	labels := s.GetLabels()
-	for _, key := range keys {
-		if value, has := p.GetLabels()[key]; has {
-			labels[key] = value
-		}
-	}
-	s.SetLabels(labels)
-	return nil
 }
 
 // fill the parameters from the template. Only a VM that runs has memory.

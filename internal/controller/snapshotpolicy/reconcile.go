@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/schedule"
 )
@@ -122,7 +123,7 @@ func (r *reconciler) take(ctx context.Context, p Policy, machine string, run tim
 	}
 	s, err := r.snapshotOf(p, m, run)
 	if err == nil {
-		err = r.carryTenant(ctx, p, s)
+		err = connect.CarryTenant(ctx, r.Client, p, s)
 	}
 	if err != nil {
 		return err

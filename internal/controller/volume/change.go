@@ -193,7 +193,7 @@ func (e *external) chooseNode(ctx context.Context, p *v1alpha1.VolumeParameters)
 	}
 	var have []string
 	for _, s := range storages {
-		if s.Name == v.storage && holdsDisks(s) {
+		if s.Name == v.storage && holdsDisks(s) && e.tenant.Node(s.Node) == nil {
 			have = append(have, s.Node)
 		}
 	}
@@ -279,7 +279,7 @@ func (e *external) otherVMID(ctx context.Context, m Volume) error {
 }
 
 // The stub VM is never started: it has as little memory as PVE takes.
-const stubMemory = "16"
+const stubMemory = 16
 
 // optionProtection has PVE refuse to destroy a VM.
 const optionProtection = "protection"
@@ -288,9 +288,15 @@ const optionProtection = "protection"
 func (e *external) stubParams(m Volume) proxmox.Params {
 	v := e.view
 	p := proxmox.Params{
-		"name": stubName(m.GetName()), "memory": stubMemory, "smbios1": "uuid=" + v.UUID, optionProtection: "1", "onboot": "0",
+		"name": stubName(m.GetName()), "memory": strconv.Itoa(stubMemory), "smbios1": "uuid=" + v.UUID, optionProtection: "1", "onboot": "0",
 		"description": qemu.MarkStub(fmt.Sprintf("It has the disk of Volume %s while no Machine has it, and is never started. To destroy it is to destroy the disk.",
 			strings.TrimPrefix(client.ObjectKeyFromObject(m).String(), "/"))),
+	}
+	if pool := e.tenant.FirstPool(); pool != "" {
+		p["pool"] = pool
+	}
+	if tags := e.tenant.CarriedTags(); len(tags) > 0 {
+		p["tags"] = strings.Join(tags, ";")
 	}
 	if v.Made() {
 		return p

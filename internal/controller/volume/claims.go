@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
@@ -51,7 +52,7 @@ func (e *external) readClaims(ctx context.Context, m Volume, s *state) error {
 		if s.On(x.Observation().UUID) {
 			s.owned, s.leaving = !meta.WasDeleted(x), meta.WasDeleted(x)
 		}
-		if volumeref.Listed(x.Parameters(), m.GetName()) && e.reaches(x) {
+		if volumeref.Listed(x.Parameters(), m.GetName()) && e.reaches(x) && e.ofTenant(m, x) {
 			listing = append(listing, x)
 		}
 	}
@@ -74,6 +75,11 @@ func (e *external) reaches(x Machine) bool {
 		return theirs == e.view.cluster
 	}
 	return e.shares(x)
+}
+
+// ofTenant reports whether a Machine is of the same namespace, or of a claim there. Others have no disk of a tenant.
+func (e *external) ofTenant(m Volume, x Machine) bool {
+	return e.tenant == nil || tenancy.NamespaceOf(m) == tenancy.NamespaceOf(x)
 }
 
 // rank orders Machines that list the Volume: those that are going come last, and the one that the disk is kept for first.

@@ -108,6 +108,9 @@ func (e *external) observe(ctx context.Context, m Volume) (managed.ExternalObser
 	if err := v.judge(ctx, e.inventory, m.GetName()); err != nil {
 		return managed.ExternalObservation{}, err
 	}
+	if err := e.checkRoom(ctx, m); err != nil {
+		return managed.ExternalObservation{}, err
+	}
 	e.show(m)
 	if v.action == makeStub && !v.Made() && (v.problem == nil || !kind.MayChange(m)) && !meta.WasDeleted(m) {
 		return managed.ExternalObservation{}, nil
@@ -482,7 +485,7 @@ func (e *external) save(ctx context.Context, m Volume) error {
 	if !kind.MayChange(m) {
 		return nil
 	}
-	a := map[string]string{persisted().Record: e.view.String()}
+	a := e.signed(m, e.view.String())
 	if e.view.Made() {
 		a[meta.AnnotationKeyExternalName] = e.view.Volume
 	}

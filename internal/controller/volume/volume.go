@@ -20,7 +20,7 @@ limitations under the License.
 //   - decide.go: what is to be done next, by what was seen, without asking anybody.
 //   - look.go: what is there, and claims.go: which Machines list the Volume.
 //   - adopt.go: disks that somebody else has made, and use.go: VMs that use a disk which they do not have.
-//   - capacity.go: whether the storage has room.
+//   - capacity.go: whether the storage has room, and tenant.go: whether the tenant may have the disk, and its quota room.
 //   - recover.go: disks that were lost and are there again.
 //   - change.go: the calls that make, hand over, grow and destroy.
 //   - show.go: status and conditions.
@@ -48,8 +48,11 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
@@ -120,6 +123,9 @@ type Kinds struct {
 
 	// Machine of the scope.
 	Machine kind.Identity
+
+	// Quotas of tenants.
+	Quotas *quotas.Keeper
 }
 
 // pollUnready is how often a Volume is looked at that is on its way.
@@ -130,6 +136,9 @@ const wakes = 64
 
 // Setup adds a controller of Volumes of one scope to the manager.
 func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
+	if err := k.Quotas.Add(mgr, o.Connections, k.Identity, counted); err != nil {
+		return err
+	}
 	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], wakes)
 	c := &connector{
 		Parts: target.Parts[Volume]{
@@ -140,6 +149,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 			Now:    o.Clock(),
 		},
 		direct: mgr.GetAPIReader(), machines: k.Machine, sharing: o.Connections.Sharing,
+		quota: target.Quota{Keeper: k.Quotas, Kind: k.GroupVersionKind.GroupKind().String()},
 	}
 	if err := c.watch(k.Object).Start(mgr.GetCache()); err != nil {
 		return errors.Wrap(err, "cannot watch the Machines of Volumes")
@@ -179,11 +189,13 @@ type connector struct {
 
 	// sharing makes what reports whether another resource is of the cluster with these endpoints.
 	sharing func(ctx context.Context, endpoints []string) func(resource.Managed) bool
+
+	quota target.Quota
 }
 
 // persisted are the annotations that prove what is a Volume's, of which the status keeps a copy.
 func persisted() kind.Persisted {
-	return kind.Persisted{Record: volumeref.AnnotationRecord, Others: []string{kind.AnnotationCluster}}
+	return kind.Persisted{Record: volumeref.AnnotationRecord, Others: []string{kind.AnnotationCluster, tenancy.AnnotationVolumeSignature}}
 }
 
 // Connect to the cluster of a Volume. One that is deleted and was never begun needs no connection.
@@ -202,6 +214,12 @@ func (c *connector) Connect(ctx context.Context, m Volume) (managed.TypedExterna
 	to, err := c.Connection(ctx, m)
 	if err != nil {
 		return nil, err
+	}
+	if leaves, err := e.confine(ctx, m, to); leaves || err != nil {
+		return e, err
+	}
+	e.room = func(ctx context.Context, wants quota.Amounts) error {
+		return c.quota.Ask(ctx, m, to, wants, !r.Made())
 	}
 	e.client, e.inventory, e.reader = to.Client, to.Inventory, vmcache.NewReader(to.Client, to.Inventory)
 	e.known = vmcache.NewReader(known{Client: to.Client, inventory: to.Inventory}, to.Inventory)
@@ -228,6 +246,14 @@ type external struct {
 	// Defaults of the provider config.
 	storage, node string
 	vmids         v1alpha1.VMIDRange
+
+	// tenant that confines the Volume, nil if none does, and the records by which its own is trusted if the provider has signed it.
+	tenant  *tenancy.Tenant
+	records tenancy.Records
+	trusted bool
+
+	// room is an error if the quota of the tenant has none.
+	room func(ctx context.Context, wants quota.Amounts) error
 
 	// view is what Observe finds.
 	view *view

@@ -120,7 +120,7 @@ func TestOf(t *testing.T) {
 		},
 		"Kind": {
 			reason: "A kind that tenants may not have is refused.", tenants: rules,
-			machine: &namespaced.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "v"}}, want: []string{"(kinds): to have a resource of kind Volume"},
+			machine: &namespaced.Image{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "v"}}, want: []string{"(kinds): to have a resource of kind Image"},
 		},
 		"Lost": {
 			reason: "What cannot be read is not passed over.", tenants: rules,

@@ -38,16 +38,20 @@ type Quota struct {
 
 // Room is what finds whether the quota of its tenant has room for a resource: an error if not, or if that cannot be told.
 func (q Quota) Room(m resource.Managed, to *connect.Connection) func(context.Context) error {
-	return func(ctx context.Context) error {
-		if err := q.Reason(m); err != nil {
-			return err
-		}
-		_, err := q.Admit(ctx, quotas.Application{
-			Resource: m, Kind: q.Kind, Config: to.Name, Tenants: to.Config.Tenants, Tenant: to.Tenant, Inventory: to.Inventory,
-			Wants: quota.Amounts{q.Name: 1}, Whole: true,
-		})
+	return func(ctx context.Context) error { return q.Ask(ctx, m, to, quota.Amounts{q.Name: 1}, true) }
+}
+
+// Ask whether the quota of its tenant has room for all that a resource is to have, which is whole if it is yet to be made: an error if not, or if
+// that cannot be told.
+func (q Quota) Ask(ctx context.Context, m resource.Managed, to *connect.Connection, wants quota.Amounts, whole bool) error {
+	if err := q.Reason(m); err != nil {
 		return err
 	}
+	_, err := q.Admit(ctx, quotas.Application{
+		Resource: m, Kind: q.Kind, Config: to.Name, Tenants: to.Config.Tenants, Tenant: to.Tenant, Inventory: to.Inventory,
+		Wants: wants, Whole: whole,
+	})
+	return err
 }
 
 // NoRoom returns the problem that a quota has no room, if there is none; what finds that may be nil.

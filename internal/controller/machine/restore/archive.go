@@ -33,11 +33,11 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
-	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // An Archive is a backup that a VM is restored from.
@@ -115,6 +115,9 @@ type Finder struct {
 
 	// SharesCluster reports whether a resource is in the same cluster.
 	SharesCluster func(resource.Managed) bool
+
+	// Tenant whose own backups are found, with what is for it; all for none.
+	Tenant tenant.Checks
 }
 
 // Find the backup that the spec of a Machine names.
@@ -132,15 +135,23 @@ func (f Finder) Find(ctx context.Context, m object.Machine, from Source) (*Archi
 		return nil, err
 	}
 	if has := qemu.Config(read.Values).UUID(); uuid != "" && !strings.EqualFold(has, uuid) {
-		return nil, conditions.Reject(conditions.Creating, "backup '%s' is the newest of its VMID, but of another VM: it has the UUID %q, "+
-			"and that of %s.latestOf has %q", volume, has, from.Field, uuid)
+		return nil, from.ofAnother(volume, has, uuid)
 	}
 	a := &Archive{Volume: volume, Nodes: nodes, Config: maps.Clone(read.Values), Read: read.Values, Template: qemu.Config(read.Values).Template()}
 	delete(a.Config, "template")
 	if a.Storage, err = f.storage(ctx, m, from.Storage, from.StorageRef); a.Storage != nil {
 		a.putOn(*a.Storage)
 	}
-	return a, err
+	return a, cmp.Or(err, f.Tenant.Restored(a.Config, allocated(a.Config)))
+}
+
+// ofAnother is the error that a backup is of another VM than the one that is meant.
+func (s Source) ofAnother(volume, has, uuid string) error {
+	if s.Latest == nil {
+		return conditions.Reject(conditions.Creating, "backup '%s' is not of the VM that its Backup is of: it has the UUID %q, and that has %q", volume, has, uuid)
+	}
+	return conditions.Reject(conditions.Creating, "backup '%s' is the newest of its VMID, but of another VM: it has the UUID %q, "+
+		"and that of %s.latestOf has %q", volume, has, s.Field, uuid)
 }
 
 // choose the backup that is meant. If its VM has to have a certain UUID, that is returned too.
@@ -149,6 +160,10 @@ func (f Finder) choose(ctx context.Context, m object.Machine, from Source) (volu
 		return f.latest(ctx, m, from.Latest)
 	}
 	volume, of, err := f.Volume(ctx, m, from)
+	if err != nil {
+		return "", "", err
+	}
+	recorded, err := f.Tenant.Restores(of, volume)
 	if err != nil {
 		return "", "", err
 	}
@@ -162,7 +177,7 @@ func (f Finder) choose(ctx context.Context, m object.Machine, from Source) (volu
 		return "", "", conditions.Reject(conditions.Creating, "'%s' is not the backup of a VM, which is named vzdump-qemu-VMID-…, "+
 			"or vm/VMID/… on a backup server", volume)
 	}
-	return volume, "", f.checkPrivileges(ctx, "restore backup "+volume, storage, owner)
+	return volume, recorded.UUID, f.checkPrivileges(ctx, "restore backup "+volume, storage, owner)
 }
 
 // reOwner finds the VMID in the volume ID of the backup of a VM.
@@ -231,7 +246,9 @@ func (f Finder) reachable(ctx context.Context, storage string) ([]proxmox.Storag
 	up := func(node string) bool {
 		return slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == node && n.Online() })
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(s proxmox.Storage) bool { return s.Name != storage || !up(s.Node) }), nil
+	return slices.DeleteFunc(slices.Clone(all), func(s proxmox.Storage) bool {
+		return s.Name != storage || !up(s.Node) || f.Tenant.Node(s.Node) != nil
+	}), nil
 }
 
 // has reports whether a node has a backup. A list that may be old is good enough if it has it.
@@ -281,10 +298,10 @@ func (a *Archive) Lacks(node string) error {
 	return conditions.Reject(conditions.Creating, "backup '%s' is not on node %s%s", a.Volume, node, others)
 }
 
-// CheckStorages says why the disks cannot be put on their storages of a node.
-func (a *Archive) CheckStorages(storages []proxmox.Storage, node, field string) error {
+// CheckStorages says why the disks cannot be put on their storages of a node, in place of which those may be named that are shown.
+func (a *Archive) CheckStorages(storages []proxmox.Storage, node, field string, shown func(string) bool) error {
 	for _, name := range a.Storages() {
-		if err := preflight.CheckStorage(storages, name, node, (*tenancy.Tenant)(nil).Stores); err != nil {
+		if err := preflight.CheckStorage(storages, name, node, shown); err != nil {
 			return errors.Errorf("%w; %s.storage puts the disks of the backup on another one", err, field)
 		}
 	}

@@ -281,11 +281,11 @@ func TestArchive(t *testing.T) {
 		t.Error("The VM is made where the backup is")
 	}
 	storages := []proxmox.Storage{{Name: "fast", Node: "pve1", Content: []string{"iso"}}}
-	if err := a.CheckStorages(storages, "pve1", "restore"); err == nil || !strings.Contains(err.Error(), "restore.storage") {
+	if err := a.CheckStorages(storages, "pve1", "restore", func(string) bool { return true }); err == nil || !strings.Contains(err.Error(), "restore.storage") {
 		t.Errorf("What a backup asks for that is not there can be put elsewhere, got %v", err)
 	}
 	storages[0].Content = []string{"images"}
-	if err := a.CheckStorages(storages, "pve1", "restore"); err != nil {
+	if err := a.CheckStorages(storages, "pve1", "restore", func(string) bool { return true }); err != nil {
 		t.Errorf("The storage takes disks, got %v", err)
 	}
 }

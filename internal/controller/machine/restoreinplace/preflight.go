@@ -34,6 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // preflight returns why the restore cannot be done; empty if it can.
@@ -51,7 +52,7 @@ func (a *restoring) preflight(ctx context.Context) (string, error) {
 // refusal returns what an error says against the restore, or the error if it says nothing about that.
 func refusal(err error) (string, error) {
 	_, waits := conditions.WaitsForSource(err)
-	if waits || errors.As(err, &conditions.ValidationError{}) || proxmox.IsAuthorization(err) {
+	if waits || errors.As(err, &conditions.ValidationError{}) || proxmox.IsAuthorization(err) || tenancy.IsRefusal(err) {
 		return err.Error(), nil
 	}
 	return "", err
@@ -212,7 +213,7 @@ func (a *restoring) checkStorages(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := a.archive.CheckStorages(storages, a.Ref.Node, "restoreInPlace"); err != nil {
+	if err := a.archive.CheckStorages(storages, a.Ref.Node, "restoreInPlace", a.kind.Finder.Tenant.Stores); err != nil {
 		return refusal(err)
 	}
 	var sizes []qemu.Growth

@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 )
@@ -96,6 +97,9 @@ func (a *restoring) createSafety(ctx context.Context, name string) error {
 	b.SetNamespace(a.machine.GetNamespace())
 	b.SetLabels(a.kind.Labels(a.machine))
 	v1alpha1.CopyConfiguration(b, a.machine)
+	if err := connect.CarryTenant(ctx, a.kind.Kube, a.machine, b); err != nil {
+		return err
+	}
 	*b.Parameters() = v1alpha1.BackupParameters{
 		Machine: ptr.To(a.machine.GetName()), Storage: a.spec.SafetyBackup.Storage, StorageRef: a.spec.SafetyBackup.StorageRef,
 		Protected: ptr.To(true), Notes: ptr.To("Before the restore of " + a.archive.Volume),

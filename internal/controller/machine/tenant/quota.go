@@ -103,7 +103,7 @@ func (c Checks) Grow(
 	if d.Devices, err = before.On(s, d.MachineParameters, d.Defaults, m.GetGeneration()); err != nil {
 		return d.MachineParameters, nil, nil //nolint:nilerr // The plan has it.
 	}
-	there := quota.Most(of(s.Config), of(s.Active))
+	there := quota.Most(ofOwn(d, s.Config), ofOwn(d, s.Active))
 	wants := there
 	if kind.Manages(m) {
 		wants = after(d, d.Restored(s))
@@ -169,7 +169,21 @@ func after(d qemu.Desired, config qemu.Config) quota.Amounts {
 		}
 		storage, size := diskOf(wanted[device])
 		a[quota.Disks(storage)] -= size
+		if k.VolumeRef != nil {
+			continue // It counts by itself.
+		}
 		a[quota.Disks(cmp.Or(ptr.Deref(k.Storage, ""), storage))] += max(size, int64(qemu.SizeOf(k)))
+	}
+	return quota.Most(a, nil)
+}
+
+// ofOwn is what a VM has but for the disks of Volumes, which count by themselves.
+func ofOwn(d qemu.Desired, config qemu.Config) quota.Amounts {
+	a := of(config)
+	for _, k := range d.Disks {
+		if storage, size := diskOf(config[d.Devices.Disks[k.Name]]); k.VolumeRef != nil {
+			a[quota.Disks(storage)] -= size
+		}
 	}
 	return quota.Most(a, nil)
 }
@@ -202,7 +216,7 @@ func heldDisks(d qemu.Desired, config qemu.Config, short quota.Amounts, all []v1
 		storage, size := diskOf(config[device])
 		to := cmp.Or(ptr.Deref(k.Storage, ""), storage, d.Defaults.Storage)
 		switch {
-		case short[quota.Disks(to)] == 0:
+		case short[quota.Disks(to)] == 0, k.VolumeRef != nil:
 		case config[device] == "":
 			continue
 		case to != storage:
@@ -256,6 +270,9 @@ func There(mg resource.Managed) (there quota.Amounts, vmid int) {
 		a[quota.Cores] = int64(o.CPU.Cores) * int64(o.CPU.Sockets)
 	}
 	for _, k := range o.Disks {
+		if isVolume(p, k.Name) {
+			continue
+		}
 		storage, _, _ := strings.Cut(k.Volume, ":")
 		size, _ := proxmox.ParseSize(k.Size)
 		a[quota.Disks(storage)] += int64(size)
@@ -264,4 +281,9 @@ func There(mg resource.Managed) (there quota.Amounts, vmid int) {
 		a[quota.Addresses(n.Bridge)]++
 	}
 	return quota.Most(a, nil), vmid
+}
+
+// isVolume reports whether a disk of a spec is that of a Volume.
+func isVolume(p *v1alpha1.MachineParameters, name string) bool {
+	return slices.ContainsFunc(p.Disks, func(k v1alpha1.MachineDisk) bool { return k.Name == name && k.VolumeRef != nil })
 }

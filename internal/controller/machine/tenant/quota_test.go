@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
@@ -132,5 +133,32 @@ func TestOfNew(t *testing.T) {
 	want := quota.Amounts{quota.VMs: 1, quota.Cores: 2, quota.Memory: 2 * gib, quota.Disks("ceph"): 10 * gib, quota.Addresses("vmbr1"): 1}
 	if diff := cmp.Diff(want, after(d, nil)); diff != "" {
 		t.Errorf("after(): -want, +got:\n%s", diff)
+	}
+}
+
+// TestOfVolumes has disks of Volumes count with these, not once more with the Machine that has them.
+func TestOfVolumes(t *testing.T) {
+	config := before()
+	config["scsi1"] = "ceph:vm-100-disk-2,size=7G"
+	p := spec(func(p *v1alpha1.MachineParameters) {
+		p.Disks = append(p.Disks, v1alpha1.MachineDisk{
+			Name: "data", VolumeRef: &v1alpha1.VolumeReference{Name: "v"}, Volume: new("ceph:vm-100-disk-2"), Size: new("9G"),
+		})
+	})
+	d := qemu.Desired{MachineParameters: p, Identity: qemu.Identity{VMID: 100}}
+	d.Devices = qemu.Devices{Disks: map[string]string{"root": "scsi0", "data": "scsi1"}, Networks: map[string]string{"lan": "net0"}}
+	want := 10 * gib
+	for name, got := range map[string]quota.Amounts{"now": ofOwn(d, config), "after": after(d, config)} {
+		if got[quota.Disks("ceph")] != want {
+			t.Errorf("%s: want %d, got %v", name, want, got)
+		}
+	}
+	m := &namespaced.Machine{Spec: namespaced.MachineSpec{ForProvider: *p}}
+	m.Observation().UUID = "u"
+	m.Observation().Disks = []v1alpha1.MachineDiskObservation{
+		{Device: "scsi0", Name: "root", Volume: "ceph:vm-100-disk-0", Size: "10G"}, {Device: "scsi1", Name: "data", Volume: "ceph:vm-100-disk-2", Size: "7G"},
+	}
+	if got, _ := There(m); got[quota.Disks("ceph")] != want {
+		t.Errorf("seen: want %d, got %v", want, got)
 	}
 }

@@ -26,6 +26,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
@@ -145,6 +146,11 @@ func (c Checks) Imports(image *imageref.Choice) error {
 		return nil
 	}
 	return refused
+}
+
+// Restores is an error unless a backup, which a Backup stands for, is proven to be of a VM of the tenant. It returns what is recorded of it.
+func (c Checks) Restores(b resource.Managed, volume string) (tenancy.BackupRecord, error) {
+	return c.Tenant.Restores(c.Records, b, volume)
 }
 
 // Brief is why a Machine waits for an Image, without what that says of storages and nodes, which may not be its tenant's.

@@ -38,6 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
@@ -192,6 +193,8 @@ func waitsFor(m object.Machine, v volumeref.Volume, r *volumeref.Record) string 
 		return fmt.Sprintf("Volume '%s' is being deleted", name)
 	case !r.Made():
 		return fmt.Sprintf("Volume '%s' is yet to be made: its condition Ready says what that waits for", name)
+	case r.Machine != "" && r.Machine != string(m.GetUID()) && tenancy.NamespaceOf(v) != tenancy.NamespaceOf(m):
+		return fmt.Sprintf("Volume '%s' is kept for a Machine of another namespace, which lists it too", name)
 	case r.Machine != "" && r.Machine != string(m.GetUID()):
 		return fmt.Sprintf("Volume '%s' is kept for Machine %s, which lists it too", name, r.MachineName)
 	}

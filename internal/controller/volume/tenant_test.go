@@ -1,0 +1,88 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package volume
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
+	"github.com/vitistack/provider-proxmox/internal/volumeref"
+)
+
+// TestVMIDsOf tells all VMs that a record leads to, each of which has to be the tenant's.
+func TestVMIDsOf(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		record volumeref.Record
+		want   []int
+	}{
+		"Nothing": {reason: "What is yet to be made leads nowhere."},
+		"Stub":    {reason: "The stub VM is destroyed with its disk.", record: volumeref.Record{VMID: 200}, want: []int{200}},
+		"Disk":    {reason: "A disk is of the VM that it is named after.", record: volumeref.Record{Volume: "ceph:vm-300-disk-0"}, want: []int{300}},
+		"Linked": {
+			reason: "That may be behind a base.", record: volumeref.Record{Volume: "nfs:100/base-100-disk-0.qcow2/300/vm-300-disk-0.qcow2"}, want: []int{300},
+		},
+		"Unnamed": {reason: "What is named otherwise is nobody's.", record: volumeref.Record{Volume: "ceph:pvc-1"}, want: []int{0}},
+		"Handover": {
+			reason: "Both VMs of a handover are changed.",
+			record: volumeref.Record{VMID: 200, Volume: "ceph:vm-200-disk-0", Handover: &volumeref.Handover{From: 200, To: 300}}, want: []int{200, 200, 200, 300},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, vmidsOf(&tc.record)); diff != "" {
+				t.Errorf("\n%s\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestCounted tells what a Volume has of a quota: its disk, and its stub VM.
+func TestCounted(t *testing.T) {
+	type amounts = quota.Amounts
+	cases := map[string]struct {
+		reason, record, size string
+		want                 amounts
+		vmid                 int
+	}{
+		"New":   {reason: "What was not begun has nothing."},
+		"Begun": {reason: "The stub VM may be there.", record: `{"vmid":200}`, want: amounts{quota.VMs: 1, quota.Cores: 1, quota.Memory: 16 << 20}, vmid: 200},
+		"Made": {
+			reason: "The disk counts where it is.", record: `{"vmid":200,"volume":"ceph:vm-300-disk-1"}`, size: "2G", vmid: 200,
+			want: amounts{quota.VMs: 1, quota.Cores: 1, quota.Memory: 16 << 20, quota.Disks("ceph"): 2 << 30},
+		},
+		"Lost": {
+			reason: "A disk that is gone takes nothing.", record: `{"vmid":200,"volume":"ceph:vm-300-disk-1","lost":true}`, size: "2G", vmid: 200,
+			want: amounts{quota.VMs: 1, quota.Cores: 1, quota.Memory: 16 << 20},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			v := &namespaced.Volume{}
+			v.SetAnnotations(map[string]string{tenancy.AnnotationVolume: tc.record})
+			v.Observation().Size = tc.size
+			got, vmid := counted(v)
+			if diff := cmp.Diff(tc.want, got); diff != "" || vmid != tc.vmid {
+				t.Errorf("\n%s\nVM %d\n%s", tc.reason, vmid, diff)
+			}
+		})
+	}
+}
