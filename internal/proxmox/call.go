@@ -74,8 +74,8 @@ func secretParam(k string) bool {
 	return false
 }
 
-// A call is one call of the Client. Its transport request keeps the truth about it beside
-// what the library gets to see.
+// A call is one call of the Client. Its transport request keeps whether it was sent and what was
+// answered, beside what the library makes of that.
 type call struct {
 	request request
 	secrets []string

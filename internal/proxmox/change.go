@@ -38,16 +38,8 @@ func (c GuestAPI) Create(ctx context.Context, ref Ref, p Params) (UPID, error) {
 }
 
 // ReserveCreate keeps a turn for Create for ten seconds, if the client's limits
-// permit another task now. If not, the error has a Turn.
+// permit another task now. If not, Waiting tells from the error when to ask again.
 func (c GuestAPI) ReserveCreate(ref Ref) error { return c.reserve(creation(ref, nil)) }
-
-// reserve reserves a turn for a request.
-func (c *conn) reserve(r request) error {
-	if refused := c.limiter.reserve(r); refused != nil {
-		return refused
-	}
-	return nil
-}
 
 func creation(ref Ref, p Params) request {
 	r := request{
@@ -82,9 +74,9 @@ func (c *conn) begin(ctx context.Context, r request) (UPID, error) {
 // beginAnswer makes a request that starts a task, and returns what PVE answers: a UPID,
 // nothing, or the word of a method that has nothing to do.
 func (c *conn) beginAnswer(ctx context.Context, r request) (string, error) {
-	turn, refused := c.limiter.enter(r)
-	if refused != nil {
-		return "", refused
+	turn, refused := c.limiter.Enter(r.limited())
+	if err := r.waits(refused); err != nil {
+		return "", err
 	}
 	var answer text
 	var started UPID
@@ -92,7 +84,7 @@ func (c *conn) beginAnswer(ctx context.Context, r request) (string, error) {
 	defer func() {
 		c.ownCalls.Started(started)
 		c.ownCalls.Release(r.own())
-		c.limiter.leave(turn, started)
+		c.limiter.Leave(turn, started)
 	}()
 	if err := c.do(ctx, r, &answer); err != nil {
 		return "", err
@@ -172,7 +164,7 @@ func (c GuestAPI) Clone(ctx context.Context, source Ref, o CloneOptions) (UPID, 
 }
 
 // ReserveClone keeps a turn for Clone for ten seconds, if the client's limits permit
-// another task now. If not, the error has a Turn.
+// another task now. If not, Waiting tells from the error when to ask again.
 func (c GuestAPI) ReserveClone(source Ref, newID int) error {
 	return c.reserve(cloning(source, CloneOptions{NewID: newID}))
 }

@@ -31,6 +31,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox/guarded"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/owncalls"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/tasklimit"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 	"github.com/vitistack/provider-proxmox/internal/tracing"
 )
@@ -97,7 +98,7 @@ type conn struct {
 	http    *http.Client
 
 	transport *transport.Transport
-	limiter   *taskLimiter
+	limiter   *tasklimit.Limiter[UPID]
 	ownCalls  *owncalls.Calls[UPID]
 	traced    *tracing.Tasks
 	identity  Identity
@@ -124,7 +125,7 @@ func New(cfg Config) (*Client, error) {
 	c := &conn{transport: chain, traced: &tracing.Tasks{}, clock: cfg.Clock, timeout: cfg.Timeout, userAgent: cfg.UserAgent, secrets: cfg.Credentials.Secrets()}
 	c.superuser = cfg.Credentials.Token() == superuser+"!"
 	c.identity = Identity{ID: cfg.Credentials.Identity(), Token: cfg.Credentials.TokenID != ""}
-	c.limiter = newTaskLimiter(cfg.Limits, c.identity.ID, cfg.Clock)
+	c.limiter = tasklimit.New[UPID](taskLimits(cfg.Limits), c.identity.ID, cfg.Clock)
 	c.ownCalls = owncalls.New[UPID](c.identity.ID, cfg.Clock)
 	c.http = &http.Client{
 		Transport:     chain,
@@ -153,7 +154,7 @@ func (c *Client) Close() { c.transport.Close() }
 
 // WakeWaiting has all who wait for a turn ask again, since another Client has taken
 // the place of this one.
-func (c *Client) WakeWaiting() { c.limiter.wakeAll() }
+func (c *Client) WakeWaiting() { c.limiter.WakeAll() }
 
 // do makes a request and decodes the answer's data into data, if not nil.
 func (c *conn) do(ctx context.Context, r request, data any) error {

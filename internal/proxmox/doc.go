@@ -23,7 +23,7 @@ limitations under the License.
 // Requests are made by the library's session and pass one http.Client whose
 // transport is package transport: it authenticates, limits, counts, and knows which
 // endpoint to ask. What the library makes of an answer does not count: the transport
-// keeps the truth beside it. What PVE's messages mean is in messages.go alone.
+// keeps the answer itself beside it. What PVE's messages mean is in messages.go alone.
 //
 // # What is used of the library
 //

@@ -61,7 +61,7 @@ type ShutdownOptions struct {
 	ForceStop bool
 }
 
-// Shutdown asks the guest to shut down. A guest that still boots does not hear
+// Shutdown asks the guest to shut down. A guest that still boots does not react to
 // it; the task then fails by its timeout.
 func (c GuestAPI) Shutdown(ctx context.Context, ref Ref, o ShutdownOptions) (UPID, error) {
 	form := timeoutForm(o.Timeout)

@@ -150,7 +150,7 @@ func (c TaskAPI) Task(ctx context.Context, u UPID) (Task, error) {
 	var d taskData
 	if err := c.do(ctx, r, &d); err != nil {
 		if IsNoSuchTask(err) {
-			c.limiter.forget(u)
+			c.limiter.Forget(u)
 		}
 		return Task{}, err
 	}
@@ -158,7 +158,7 @@ func (c TaskAPI) Task(ctx context.Context, u UPID) (Task, error) {
 		d.UPID = text(u)
 	}
 	t := d.task(d.Status == "running", d.ExitStatus)
-	c.limiter.observe([]Task{t}, false)
+	c.observeTasks([]Task{t}, false)
 	return t, nil
 }
 
@@ -175,7 +175,7 @@ func (c TaskAPI) Tasks(ctx context.Context) ([]Task, error) {
 		running := d.Status == "" || strings.EqualFold(string(d.Status), "running")
 		tasks = append(tasks, d.task(running, d.Status))
 	}
-	c.limiter.observe(tasks, true)
+	c.observeTasks(tasks, true)
 	return tasks, nil
 }
 
@@ -207,7 +207,7 @@ func (c TaskAPI) OwnTasks(ctx context.Context, node string) ([]Task, error) {
 			own = append(own, d.task(true, ""))
 		}
 	}
-	c.limiter.observe(own, false)
+	c.observeTasks(own, false)
 	return own, nil
 }
 

@@ -94,7 +94,7 @@ func normal(option, value string) string {
 	return strings.Join(parts, ",")
 }
 
-// numbers of a list, in order.
+// numbers returns the numbers of a list, in order.
 func numbers(list string) []int {
 	var all []int
 	for _, text := range strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(",; \x00", r) }) {
@@ -118,7 +118,7 @@ func (c Command) Alike(d Command) bool {
 
 var reCommand = regexp.MustCompile("^INFO: starting new backup job: vzdump(.*)")
 
-// commandOf a line of a log, if it tells one.
+// commandOf returns the command of a line of a log, if it tells one.
 func commandOf(line string) (Command, bool) {
 	m := reCommand.FindStringSubmatch(line)
 	if m == nil {
@@ -139,7 +139,7 @@ func commandOf(line string) (Command, bool) {
 	return Started(options), true
 }
 
-// words of a command line, as a shell reads them.
+// words returns the words of a command line, as a shell reads them.
 func words(line string) []string {
 	var all []string
 	word, begun, quote, escaped := strings.Builder{}, false, rune(0), false

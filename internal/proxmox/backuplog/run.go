@@ -111,7 +111,7 @@ func NewReader() *Reader { return &Reader{run: Run{Guests: map[int]Outcome{}}} }
 // Run returns what the lines tell that were read.
 func (r *Reader) Run() Run { return r.run }
 
-// Read a line.
+// Read reads a line.
 func (r *Reader) Read(line string) {
 	if r.run.Command == nil {
 		if c, ok := commandOf(line); ok {
@@ -147,7 +147,7 @@ func (r *Reader) readGuest(line string) {
 	}
 }
 
-// end the backup of a guest.
+// end ends the backup of a guest.
 func (r *Reader) end(guest int, set func(*Outcome)) {
 	o := r.run.Guests[guest]
 	set(&o)
@@ -155,7 +155,7 @@ func (r *Reader) end(guest int, set func(*Outcome)) {
 	r.current, r.recent = 0, nil
 }
 
-// first match of a line.
+// first returns the first match of a line.
 func first(line string, of ...*regexp.Regexp) []string {
 	for _, re := range of {
 		if m := re.FindStringSubmatch(line); m != nil {
@@ -165,7 +165,7 @@ func first(line string, of ...*regexp.Regexp) []string {
 	return nil
 }
 
-// vmid that a line tells, or 0.
+// vmid returns the VMID that a line tells, or 0.
 func vmid(line string, by *regexp.Regexp) int {
 	m := by.FindStringSubmatch(line)
 	if m == nil {

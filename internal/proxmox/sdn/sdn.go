@@ -118,7 +118,7 @@ func (z *Zone) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// add what a zone has in several ways: before and after a change that waits.
+// add adds what a zone has in several ways: before and after a change that waits.
 func (z *Zone) add(ways ...options) {
 	everywhere := false
 	for _, o := range ways {
@@ -136,7 +136,7 @@ func (z *Zone) add(ways ...options) {
 	}
 }
 
-// values of a list. In a change that waits, "deleted" stands for none.
+// values returns the values of a list. In a change that waits, "deleted" stands for none.
 func values(list *lenient.Text) []string {
 	if list == nil || *list == "" || *list == "deleted" {
 		return nil

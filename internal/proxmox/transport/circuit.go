@@ -46,7 +46,7 @@ type circuit struct {
 	probing bool
 }
 
-// A outcome is what a request says about whom it was sent to.
+// An outcome is what a request says about whom it was sent to.
 type outcome int
 
 const (

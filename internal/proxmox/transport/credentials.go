@@ -51,7 +51,7 @@ type Limits struct {
 
 	// Tasks is how many tasks of ours may run at once in the cluster,
 	// TasksPerNode on one node, and ClonesPerSource clones of one VM. What would
-	// start one more is refused until its turn comes: see Turn. Zero is no limit.
+	// start one more is refused until its turn comes: see Waiting of package proxmox. Zero is no limit.
 	Tasks, TasksPerNode, ClonesPerSource int
 }
 

@@ -22,7 +22,7 @@ import (
 	"sync"
 )
 
-// A Request is what the transport has to know of one call, and keeps the truth about it
+// A Request is what the transport has to know of one call, and keeps whether it was sent and what was answered
 // beside what the library gets to see.
 type Request struct {
 	// Template is the path with names in braces, Args are the values of these in order.

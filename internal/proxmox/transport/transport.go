@@ -19,7 +19,7 @@ limitations under the License.
 //
 //	normalise       the library sees well-formed JSON, and never a transport
 //	                error or an unfinished body, for which it would sleep and
-//	                send a write again; the truth is kept in the [Request]
+//	                send a write again; what happened is kept in the [Request]
 //	authenticate    API token, or a ticket that it obtains and renews
 //	limit           requests per second and at a time, if configured
 //	instrument      one report per request that was really made

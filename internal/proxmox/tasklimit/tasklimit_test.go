@@ -14,56 +14,70 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package proxmox
+package tasklimit
 
 import (
-	"fmt"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// upidOf is a task on a node with a VM, of a user.
-func upidOf(node, kind string, vmid, n int, user string) UPID {
-	return UPID(fmt.Sprintf("UPID:%s:%08X:000629DA:6B00B985:%s:%d:%s:", node, n, kind, vmid, user))
+// A task is the n-th of a node, as its name tells.
+type task struct {
+	node, kind, user string
+	vmid, n          int
 }
 
-func starts(node string, vmid int) request {
-	return request{op: "start", method: "POST", path: "/nodes/{node}/qemu/{vmid}/status/start", args: []string{node, strconv.Itoa(vmid)}}
+func (t task) Node() string { return t.node }
+func (t task) Type() string { return t.kind }
+func (t task) ID() string   { return strconv.Itoa(t.vmid) }
+func (t task) User() string { return t.user }
+
+func taskOf(node, kind string, vmid, n int, user string) task {
+	return task{node: node, kind: kind, vmid: vmid, n: n, user: user}
 }
 
-func clones(source, newID int) request {
-	return request{
-		op: "clone to " + strconv.Itoa(newID), method: "POST", path: clonePath, args: []string{"pve1", strconv.Itoa(source)},
-		form: map[string]string{"newid": strconv.Itoa(newID)},
-	}
+// A manualClock goes on when it is told to.
+type manualClock struct{ now time.Time }
+
+func newManualClock() *manualClock         { return &manualClock{now: time.Unix(1_790_000_000, 0)} }
+func (c *manualClock) Now() time.Time      { return c.now }
+func (c *manualClock) Add(d time.Duration) { c.now = c.now.Add(d) }
+
+func starts(node string, vmid int) Request {
+	return Request{Key: "start " + strconv.Itoa(vmid), Node: node}
+}
+
+func clones(source, newID int) Request {
+	return Request{Key: "clone to " + strconv.Itoa(newID), Node: "pve1", Source: strconv.Itoa(source)}
 }
 
 func TestLimitsOfTasks(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		limits Limits
-		ask    []request
+		ask    []Request
 		want   []bool
 	}{
-		"None": {reason: "Without limits nothing waits.", ask: []request{starts("a", 1), starts("a", 2)}, want: []bool{true, true}},
-		"All":  {reason: "Tasks of all nodes count.", limits: Limits{Tasks: 1}, ask: []request{starts("a", 1), starts("b", 2)}, want: []bool{true, false}},
+		"None": {reason: "Without limits nothing waits.", ask: []Request{starts("a", 1), starts("a", 2)}, want: []bool{true, true}},
+		"All":  {reason: "Tasks of all nodes count.", limits: Limits{All: 1}, ask: []Request{starts("a", 1), starts("b", 2)}, want: []bool{true, false}},
 		"PerNode": {
-			reason: "Other nodes are free.", limits: Limits{TasksPerNode: 1}, ask: []request{starts("a", 1), starts("a", 2), starts("b", 3)},
+			reason: "Other nodes are free.", limits: Limits{PerNode: 1}, ask: []Request{starts("a", 1), starts("a", 2), starts("b", 3)},
 			want: []bool{true, false, true},
 		},
 		"PerSource": {
 			reason: "Other sources are free, and what is no clone.", limits: Limits{ClonesPerSource: 1},
-			ask: []request{clones(9000, 1), clones(9000, 2), clones(9001, 3), starts("pve1", 9000)}, want: []bool{true, false, true, true},
+			ask: []Request{clones(9000, 1), clones(9000, 2), clones(9001, 3), starts("pve1", 9000)}, want: []bool{true, false, true, true},
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			turns, got := newTaskLimiter(tc.limits, "u@pve", newManualClock().Now), []bool{}
+			turns, got := New[task](tc.limits, "u@pve", newManualClock().Now), []bool{}
 			for _, r := range tc.ask {
-				_, err := turns.enter(r)
-				got = append(got, err == nil)
+				_, refused := turns.Enter(r)
+				got = append(got, refused == nil)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
@@ -74,37 +88,36 @@ func TestLimitsOfTasks(t *testing.T) {
 
 // queue is a cluster in which one task may run, and does.
 type queue struct {
-	*taskLimiter
+	*Limiter[task]
 
 	t     *testing.T
 	clock *manualClock
-	busy  UPID
+	busy  task
 }
 
 func newQueue(t *testing.T) *queue {
 	t.Helper()
 	clock := newManualClock()
-	q := &queue{t: t, taskLimiter: newTaskLimiter(Limits{Tasks: 1}, "u@pve!t", clock.Now), clock: clock, busy: upidOf("a", "qmstart", 1, 1, "u@pve!t")}
-	turn, err := q.enter(starts("a", 1))
-	if err != nil {
-		t.Fatal(err)
+	q := &queue{t: t, Limiter: New[task](Limits{All: 1}, "u@pve!t", clock.Now), clock: clock, busy: taskOf("a", "qmstart", 1, 1, "u@pve!t")}
+	turn, refused := q.Enter(starts("a", 1))
+	if refused != nil {
+		t.Fatal(refused)
 	}
-	q.leave(turn, q.busy)
+	q.Leave(turn, q.busy)
 	return q
 }
 
 // waits for a turn, which must not have come.
 func (q *queue) waits(vmid int) <-chan struct{} {
 	q.t.Helper()
-	_, err := q.enter(starts("a", vmid))
-	turn, ok := Waiting(err)
-	if err == nil || !ok || ClassOf(err) != ClassConflict || IsOutcomeUnknown(err) {
-		q.t.Fatalf("VM %d: got %v, want that it waits for its turn", vmid, err)
+	_, refused := q.Enter(starts("a", vmid))
+	if refused == nil {
+		q.t.Fatalf("VM %d: want that it waits for its turn", vmid)
 	}
-	if came(turn) {
+	if came(refused.Turn) {
 		q.t.Fatalf("VM %d: its turn must not have come", vmid)
 	}
-	return turn
+	return refused.Turn
 }
 
 func came(turn <-chan struct{}) bool {
@@ -116,12 +129,12 @@ func came(turn <-chan struct{}) bool {
 	}
 }
 
-func (q *queue) ends(u UPID) { q.observe([]Task{{UPID: u}}, true) }
+func (q *queue) ends(u task) { q.Observe(map[task]bool{u: false}, true) }
 
 func TestTurnsComeInOrder(t *testing.T) {
 	q := newQueue(t)
 	first, second := q.waits(2), q.waits(3)
-	q.observe([]Task{{UPID: q.busy, Running: true}}, true)
+	q.Observe(map[task]bool{q.busy: true}, true)
 	if came(first) {
 		t.Error("the task still runs")
 	}
@@ -131,11 +144,11 @@ func TestTurnsComeInOrder(t *testing.T) {
 	}
 	q.waits(3)
 	q.waits(4)
-	turn, err := q.enter(starts("a", 2))
-	if err != nil {
-		t.Fatalf("its turn has come: %v", err)
+	turn, refused := q.Enter(starts("a", 2))
+	if refused != nil {
+		t.Fatalf("its turn has come: %v", refused)
 	}
-	q.leave(turn, "")
+	q.Leave(turn, task{})
 	if !came(second) {
 		t.Error("a call that starts no task gives its turn to the next")
 	}
@@ -147,76 +160,54 @@ func TestTurnIsNotKeptForEver(t *testing.T) {
 	q.waits(3)
 	q.ends(q.busy)
 	q.clock.Add(reservedFor + 1)
-	if _, err := q.enter(starts("a", 3)); err != nil || !came(first) {
-		t.Errorf("the first did not come, so it is the second's turn: %v", err)
-	}
-}
-
-func TestConsolesDoNotCount(t *testing.T) {
-	q := newQueue(t)
-	q.ends(q.busy)
-	q.observe([]Task{{UPID: upidOf("b", "vncproxy", 100, 2, "u@pve!t"), Type: "vncproxy", Running: true}}, true)
-	if _, err := q.enter(starts("a", 2)); err != nil {
-		t.Errorf("a console that is open is no task to wait for: %v", err)
+	if _, refused := q.Enter(starts("a", 3)); refused != nil || !came(first) {
+		t.Errorf("the first did not come, so it is the second's turn: %v", refused)
 	}
 }
 
 func TestTasksFromBeforeCount(t *testing.T) {
 	q := newQueue(t)
 	q.ends(q.busy)
-	old := upidOf("b", "qmclone", 9000, 2, "u@pve!t")
-	q.observe([]Task{{UPID: old, Running: true}, {UPID: upidOf("b", "qmclone", 9000, 3, "other@pve"), Running: true}}, true)
+	old := taskOf("b", "qmclone", 9000, 2, "u@pve!t")
+	others := taskOf("b", "qmclone", 9000, 3, "other@pve")
+	q.Observe(map[task]bool{old: true, others: true}, true)
 	turn := q.waits(2)
-	q.observe([]Task{{UPID: upidOf("b", "qmclone", 9000, 3, "other@pve"), Running: true}}, true)
+	q.Observe(map[task]bool{others: true}, true)
 	if came(turn) {
 		t.Error("a task may be missing from the list for a while")
 	}
 	q.clock.Add(listedWithin + 1)
-	q.observe(nil, true)
+	q.Observe(nil, true)
 	if !came(turn) {
 		t.Error("a task that is no longer listed has ended, and those of others do not count")
 	}
 }
 
 // news is a request for a VM that is made from nothing.
-func news(vmid int) request { return creation(Ref{Node: "a", VMID: vmid}, nil) }
-
-func TestCreationsWaitInOrder(t *testing.T) {
-	q := newQueue(t)
-	asks := func(r request) <-chan struct{} {
-		_, err := q.enter(r)
-		turn, _ := Waiting(err)
-		return turn
-	}
-	first, second := asks(news(2)), asks(news(3))
-	q.ends(q.busy)
-	if !came(first) || came(second) {
-		t.Error("two that are created on one node are two that wait")
-	}
-}
+func news(vmid int) Request { return Request{Key: "create " + strconv.Itoa(vmid), Node: "a"} }
 
 func TestTurnIsKept(t *testing.T) {
 	q := newQueue(t)
-	if _, ok := Waiting(q.reserve(news(2))); !ok {
+	if q.Reserve(news(2)) == nil {
 		t.Error("there is no turn to keep")
 	}
 	q.ends(q.busy)
 	for range 2 {
-		if err := q.reserve(news(2)); err != nil {
-			t.Fatalf("the turn has come, and stays: %v", err)
+		if refused := q.Reserve(news(2)); refused != nil {
+			t.Fatalf("the turn has come, and stays: %v", refused)
 		}
 	}
 	other := q.waits(3)
-	turn, err := q.enter(news(2))
-	if err != nil {
-		t.Fatalf("the turn was kept: %v", err)
+	turn, refused := q.Enter(news(2))
+	if refused != nil {
+		t.Fatalf("the turn was kept: %v", refused)
 	}
 	q.clock.Add(reservedFor + 1)
-	q.observe(nil, true)
+	q.Observe(nil, true)
 	if came(other) {
 		t.Error("a turn that was taken does not run out")
 	}
-	q.leave(turn, "")
+	q.Leave(turn, task{})
 	if !came(other) {
 		t.Error("one turn was kept and taken, not two")
 	}
@@ -225,12 +216,12 @@ func TestTurnIsKept(t *testing.T) {
 func TestKeptTurnRunsOut(t *testing.T) {
 	q := newQueue(t)
 	q.ends(q.busy)
-	if err := q.reserve(news(2)); err != nil {
-		t.Fatal(err)
+	if refused := q.Reserve(news(2)); refused != nil {
+		t.Fatal(refused)
 	}
 	other := q.waits(3)
 	q.clock.Add(reservedFor + 1)
-	q.observe(nil, true)
+	q.Observe(nil, true)
 	if !came(other) {
 		t.Error("who has a turn kept and does not come loses it")
 	}
@@ -239,13 +230,13 @@ func TestKeptTurnRunsOut(t *testing.T) {
 func TestTaskSeenBeforeItsAnswerCountsOnce(t *testing.T) {
 	q := newQueue(t)
 	q.ends(q.busy)
-	turn, err := q.enter(starts("a", 2))
-	if err != nil {
-		t.Fatal(err)
+	turn, refused := q.Enter(starts("a", 2))
+	if refused != nil {
+		t.Fatal(refused)
 	}
-	u := upidOf("a", "qmstart", 2, 2, "u@pve!t")
-	q.observe([]Task{{UPID: u, Running: true}}, true)
-	q.leave(turn, u)
+	u := taskOf("a", "qmstart", 2, 2, "u@pve!t")
+	q.Observe(map[task]bool{u: true}, true)
+	q.Leave(turn, u)
 	other := q.waits(3)
 	q.ends(u)
 	if !came(other) {
@@ -256,7 +247,7 @@ func TestTaskSeenBeforeItsAnswerCountsOnce(t *testing.T) {
 func TestDismissed(t *testing.T) {
 	q := newQueue(t)
 	first, second := q.waits(2), q.waits(3)
-	q.wakeAll()
+	q.WakeAll()
 	if !came(first) || !came(second) {
 		t.Error("all have to ask whoever takes the place")
 	}
@@ -267,9 +258,9 @@ func TestDismissed(t *testing.T) {
 func TestTasksThatAreNotListed(t *testing.T) {
 	q := newQueue(t)
 	q.clock.Add(2 * listedWithin)
-	q.observe(nil, false)
+	q.Observe(nil, false)
 	turn := q.waits(2)
-	q.forget(q.busy)
+	q.Forget(q.busy)
 	if !came(turn) {
 		t.Error("A task that PVE does not know any more holds up the others")
 	}
@@ -278,6 +269,6 @@ func TestTasksThatAreNotListed(t *testing.T) {
 // TestTaskThatIsNotVisibleYet keeps the place of a task that PVE does not know yet.
 func TestTaskThatIsNotVisibleYet(t *testing.T) {
 	q := newQueue(t)
-	q.forget(q.busy)
+	q.Forget(q.busy)
 	q.waits(2)
 }

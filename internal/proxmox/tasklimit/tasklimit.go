@@ -1,0 +1,329 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package tasklimit decides when a call may start a task, so that no more tasks of ours run at once than the limits of a provider
+// configuration allow.
+package tasklimit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// reservedFor is how long a slot is reserved for a call that waited for it.
+	reservedFor = 10 * time.Second
+
+	// waitsFor is how long a call that is not made again counts as waiting.
+	waitsFor = 10 * time.Minute
+
+	// listedWithin is how long PVE's list may lack a task that was started.
+	listedWithin = time.Minute
+)
+
+// clone is the type of the tasks that clone a VM.
+const clone = "qmclone"
+
+// A Task is named by what says who has started it, where it runs and what it works on. Its zero value names none.
+type Task interface {
+	comparable
+
+	// Node that runs the task.
+	Node() string
+
+	// Type of the task, such as qmclone.
+	Type() string
+
+	// ID of what the task works on: the VMID of the source for a clone.
+	ID() string
+
+	// User who has started the task.
+	User() string
+}
+
+// Limits are how many tasks of ours may run at once. Zero is no limit.
+type Limits struct {
+	// All of them, in the cluster.
+	All int
+
+	// PerNode are those of one node.
+	PerNode int
+
+	// ClonesPerSource are the clones of one VM.
+	ClonesPerSource int
+}
+
+func (l Limits) limited() bool { return l.All > 0 || l.PerNode > 0 || l.ClonesPerSource > 0 }
+
+// A Request asks for a task.
+type Request struct {
+	// Key is the same for requests that do the same to the same.
+	Key string
+
+	// Node that is to run the task.
+	Node string
+
+	// Source is the VMID of the VM that the request clones, or empty.
+	Source string
+}
+
+// A Refusal is why a request has to wait.
+type Refusal struct {
+	// Limit that is reached: its field in the provider configuration, and its value.
+	Limit string
+
+	// Turn is closed when the request may be made again.
+	Turn <-chan struct{}
+}
+
+// A Limiter lets no more tasks of ours run than the limits allow. A request that comes too early
+// is refused at once and gets its turn in the order of coming. Without it, clones of one
+// template fail (TestClonesOfOneSource). A semaphore does not do: three limits hold at
+// once, tasks from before this process count until PVE says that they have ended
+// (TestTasksFromBeforeCount), a turn is kept from the choice of a node to the call
+// (TestTurnIsKept), and who waits is woken in order instead of asking again, each time
+// with the calls that a look costs (TestTurnsComeInOrder). It is safe for concurrent use.
+type Limiter[T Task] struct {
+	limits Limits
+	user   string // whose tasks count
+	clock  func() time.Time
+
+	mu      sync.Mutex
+	last    int
+	running map[int]*ownTask[T]
+	waiting []*waiter
+}
+
+// An ownTask is one of ours that runs or is being started.
+type ownTask[T Task] struct {
+	place
+
+	name    T // zero while it is being started
+	begun   time.Time
+	keptFor string // key of the request that is to start it, empty once that was made
+}
+
+// A place is what the limits of a task are counted by.
+type place struct{ node, source string }
+
+// A waiter asked for a task and has to wait.
+type waiter struct {
+	place
+
+	key  string
+	seen time.Time // when it asked last
+	turn chan struct{}
+	due  time.Time // when its turn came, zero before
+}
+
+// New returns a Limiter of the tasks of a user.
+func New[T Task](l Limits, user string, clock func() time.Time) *Limiter[T] {
+	return &Limiter[T]{limits: l, user: user, clock: clock, running: map[int]*ownTask[T]{}}
+}
+
+// Enter takes a turn for the task that a request starts, the one that is reserved for
+// it if there is one. What enters has to leave.
+func (t *Limiter[T]) Enter(r Request) (int, *Refusal) {
+	if !t.limits.limited() {
+		return 0, nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	turn, refused := t.acquire(r)
+	if refused != nil {
+		return 0, refused
+	}
+	t.running[turn].keptFor = ""
+	return turn, nil
+}
+
+// Reserve reserves a turn for a request that is made next, for ten seconds.
+func (t *Limiter[T]) Reserve(r Request) *Refusal {
+	if !t.limits.limited() {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	turn, refused := t.acquire(r)
+	if refused != nil {
+		return refused
+	}
+	t.running[turn].keptFor, t.running[turn].begun = r.Key, t.clock()
+	return nil
+}
+
+// acquire acquires the turn that is kept for a request, or a free one.
+func (t *Limiter[T]) acquire(r Request) (int, *Refusal) {
+	t.wakeReady()
+	for turn, o := range t.running {
+		if o.keptFor == r.Key {
+			return turn, nil
+		}
+	}
+	w := &waiter{place: place{node: r.Node, source: r.Source}, key: r.Key}
+	for _, known := range t.waiting {
+		if known.key == w.key {
+			w = known
+		}
+	}
+	if limit := t.exceeded(w); limit != "" {
+		return 0, t.wait(w, limit)
+	}
+	t.waiting = slices.DeleteFunc(t.waiting, func(o *waiter) bool { return o == w })
+	t.last++
+	t.running[t.last] = &ownTask[T]{place: w.place, begun: t.clock()}
+	return t.last, nil
+}
+
+// wait queues a request, or keeps it where it is in the queue.
+func (t *Limiter[T]) wait(w *waiter, limit string) *Refusal {
+	w.seen = t.clock()
+	if !slices.Contains(t.waiting, w) {
+		t.waiting = append(t.waiting, w)
+	}
+	if w.turn == nil || !w.due.IsZero() {
+		w.turn, w.due = make(chan struct{}), time.Time{}
+	}
+	return &Refusal{Limit: limit, Turn: w.turn}
+}
+
+// Leave notes which task a turn was taken for, or that there is none.
+func (t *Limiter[T]) Leave(turn int, started T) {
+	if turn == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var none T
+	if started == none {
+		delete(t.running, turn)
+	} else {
+		// It may have been seen in PVE's list before we got the answer.
+		maps.DeleteFunc(t.running, func(_ int, o *ownTask[T]) bool { return o.name == started })
+		t.running[turn].name = started
+	}
+	t.wakeReady()
+}
+
+// Observe takes in which tasks run, by a list of all of the cluster or of some. Those that were started
+// before this process count too.
+func (t *Limiter[T]) Observe(listed map[T]bool, all bool) {
+	if !t.limits.limited() {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	known := map[T]bool{}
+	maps.DeleteFunc(t.running, func(_ int, r *ownTask[T]) bool {
+		runs, ok := listed[r.name]
+		var none T
+		known[r.name] = true
+		return r.name != none && (ok && !runs || all && !ok && t.clock().Sub(r.begun) > listedWithin)
+	})
+	for name, runs := range listed {
+		if runs && !known[name] && name.User() == t.user {
+			t.last++
+			t.running[t.last] = &ownTask[T]{place: placeOf(name), name: name, begun: t.clock()}
+		}
+	}
+	t.wakeReady()
+}
+
+// placeOf returns what the limits of a task that runs are counted by.
+func placeOf[T Task](t T) place {
+	if t.Type() != clone {
+		return place{node: t.Node()}
+	}
+	return place{node: t.Node(), source: t.ID()}
+}
+
+// Forget forgets a task that PVE does not know, unless it may not be visible yet.
+func (t *Limiter[T]) Forget(name T) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	maps.DeleteFunc(t.running, func(_ int, r *ownTask[T]) bool { return r.name == name && t.clock().Sub(r.begun) > listedWithin })
+	t.wakeReady()
+}
+
+// wakeReady wakes those whose turn has come.
+func (t *Limiter[T]) wakeReady() {
+	now := t.clock()
+	maps.DeleteFunc(t.running, func(_ int, o *ownTask[T]) bool { return o.keptFor != "" && now.Sub(o.begun) > reservedFor })
+	t.waiting = slices.DeleteFunc(t.waiting, func(w *waiter) bool {
+		return now.Sub(w.seen) > waitsFor || !w.due.IsZero() && now.Sub(w.due) > reservedFor
+	})
+	for _, w := range t.waiting {
+		if w.due.IsZero() && t.exceeded(w) == "" {
+			w.due = now
+			close(w.turn)
+		}
+	}
+}
+
+// WakeAll has all who wait ask again: another Limiter has taken the place of this.
+func (t *Limiter[T]) WakeAll() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, w := range t.waiting {
+		if w.due.IsZero() {
+			close(w.turn)
+		}
+	}
+	t.waiting = nil
+}
+
+// exceeded returns the limit that keeps a request waiting, with turns kept for those
+// that have come before.
+func (t *Limiter[T]) exceeded(w *waiter) string {
+	in := make([]place, 0, len(t.running))
+	for _, o := range t.running {
+		in = append(in, o.place)
+	}
+	for _, before := range t.waiting {
+		if before == w {
+			break
+		}
+		if t.limits.full(in, before.place) == "" {
+			in = append(in, before.place)
+		}
+	}
+	return t.limits.full(in, w.place)
+}
+
+// full returns the limit that one more task would exceed.
+func (l Limits) full(in []place, one place) string {
+	onNode, ofSource := 0, 0
+	for _, o := range in {
+		if o.node == one.node {
+			onNode++
+		}
+		if one.source != "" && o.source == one.source {
+			ofSource++
+		}
+	}
+	switch {
+	case l.All > 0 && len(in) >= l.All:
+		return fmt.Sprintf("limits.concurrentTasks (%d)", l.All)
+	case l.PerNode > 0 && onNode >= l.PerNode:
+		return fmt.Sprintf("limits.concurrentTasksPerNode (%d)", l.PerNode)
+	case l.ClonesPerSource > 0 && ofSource >= l.ClonesPerSource:
+		return fmt.Sprintf("limits.concurrentClonesPerSource (%d)", l.ClonesPerSource)
+	}
+	return ""
+}
