@@ -176,22 +176,22 @@ func (l deviceList) cure(e listEntry) string {
 	return "an entry of another name can be"
 }
 
-// inherit has an entry be by another name what was at the device that it names, if the
-// VM has the volume still, or if the MAC address of the interface is known.
+// inherit gives an entry what was at the device that it names under another name, if the
+// VM still has the volume, or if the MAC address of the interface is known.
 func (d Devices) inherit(l deviceList, e listEntry, have Config) error {
-	var heirs []string
+	var former []string
 	for name := range d.leftNames(l, e.device) {
 		unused := l.name == listDisks && d.Volumes[name] != "" && strings.HasPrefix(have.holderOf(d.Volumes[name]), "unused")
 		if unused || l.name == listNetworks && d.MACs[name] != "" && d.MACs[e.name] == "" {
-			heirs = append(heirs, name)
+			former = append(former, name)
 		}
 	}
-	slices.SortFunc(heirs, func(a, b string) int { return cmp.Compare(d.Left[l.key(b)].Generation, d.Left[l.key(a)].Generation) })
+	slices.SortFunc(former, func(a, b string) int { return cmp.Compare(d.Left[l.key(b)].Generation, d.Left[l.key(a)].Generation) })
 	switch {
-	case len(heirs) > 1 && l.name == listDisks:
-		return twoWays(l, e, d.Volumes[heirs[0]]+", which was "+e.device, d.Volumes[heirs[1]]+", which was so before", "set volume to the one that is meant")
-	case len(heirs) > 0:
-		d.takeOver(l, heirs[0], e.name)
+	case len(former) > 1 && l.name == listDisks:
+		return twoWays(l, e, d.Volumes[former[0]]+", which was "+e.device, d.Volumes[former[1]]+", which was so before", "set volume to the one that is meant")
+	case len(former) > 0:
+		d.takeOver(l, former[0], e.name)
 	}
 	return nil
 }
@@ -209,7 +209,7 @@ func (d Devices) leftNames(l deviceList, device string) map[string]bool {
 	return found
 }
 
-// bind an entry to a device. One that another entry has had, which has left the list,
+// bind binds an entry to a device. One that another entry has had, which has left the list,
 // brings what is known of it.
 func (d Devices) bind(l deviceList, e listEntry, device string, have Config) {
 	if former := l.former(device); former != "" {
@@ -224,7 +224,7 @@ func (d Devices) bind(l deviceList, e listEntry, device string, have Config) {
 	}
 }
 
-// takeOver has an entry be what one is or was that has left the list.
+// takeOver gives an entry the device of one that has left the list, or that it had, with what is known of it.
 func (d Devices) takeOver(l deviceList, from, to string) {
 	if _, bound := l.devices[from]; bound {
 		delete(d.Left, l.key(from))
@@ -245,7 +245,7 @@ func (d Devices) takeOver(l deviceList, from, to string) {
 	}
 }
 
-// move what a map has of one key to another, in place of what it has of that.
+// move moves what a map has of one key to another, in place of what it has of that.
 func move[V any](m map[string]V, from, to string) {
 	v, there := m[from]
 	delete(m, from)
@@ -260,7 +260,7 @@ func twoWays(l deviceList, e listEntry, one, other, cure string) error {
 	return errors.Errorf("%s %q can be read in two ways: as %s, or as %s; %s", l.what, e.name, one, other, cure)
 }
 
-// assignListed gives entries of a list of disks or networks that have no device theirs.
+// assignListed gives a device to each entry of a list of disks or networks that has none.
 func (d Devices) assignListed(l deviceList, have Config) error {
 	source := l.fromSource()
 	for _, e := range l.entries {

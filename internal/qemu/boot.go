@@ -58,10 +58,10 @@ func (d Desired) keptBoot(config, after Config) (string, bool) {
 		order, kept = append(order, first), true
 	}
 	for _, device := range d.Devices.Boot {
-		heir := d.Devices.heir(d.Disks, device, after)
+		successor := d.Devices.successor(d.Disks, device, after)
 		switch {
-		case comes(heir):
-			order, kept = append(order, heir), true
+		case comes(successor):
+			order, kept = append(order, successor), true
 		case d.Devices.overwritten && after[device] != "":
 			order, kept = append(order, device), true
 		case slices.Contains(now, device) && after[device] != "":
@@ -76,9 +76,9 @@ func (d Desired) keptBoot(config, after Config) (string, bool) {
 	return bootorder.Of(order), kept
 }
 
-// heir of a device in the boot order: the device itself where it is what it was, and for the disk
+// successor returns the successor of a device in the boot order: the device itself where it is what it was, and for the disk
 // that the VM has booted from, the first one of the list, unless another disk is in the order.
-func (d Devices) heir(disks []v1alpha1.MachineDisk, device string, after Config) string {
+func (d Devices) successor(disks []v1alpha1.MachineDisk, device string, after Config) string {
 	if !d.isDisk(device) {
 		return device
 	}

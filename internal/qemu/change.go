@@ -73,7 +73,7 @@ func (d Desired) means(device, now string) bool {
 	return true
 }
 
-// Change of the options of a VM: what differs, and what takes back the removal of
+// Change returns the change of the options of a VM: what differs, and what takes back the removal of
 // devices that are wanted again. A boot order that PVE would lose waits for the next one.
 func (d Desired) Change(s State) Difference {
 	diff := d.changed(s)

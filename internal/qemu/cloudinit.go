@@ -25,6 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
@@ -55,11 +56,11 @@ func CloudInitOptions(p *v1alpha1.MachineParameters) []Option {
 		return nil
 	}
 	return codecOptions(
-		Option{Name: "ciuser", codec: texts(&ci.User)},
-		Option{Name: "sshkeys", codec: lists(&ci.SSHKeys, joinKeys, splitKeys), same: sameKeys},
-		Option{Name: "nameserver", codec: lists(&ci.Nameservers, joinWords, splitList), same: sameWords},
-		Option{Name: "searchdomain", codec: lists(&ci.SearchDomains, joinWords, splitList), same: sameWords},
-		Option{Name: "ciupgrade", absent: "1", codec: flags(&ci.Upgrade)},
+		Option{Name: "ciuser", codec: codec.Texts(&ci.User)},
+		Option{Name: "sshkeys", codec: codec.Lists(&ci.SSHKeys, joinKeys, splitKeys), same: sameKeys},
+		Option{Name: "nameserver", codec: codec.Lists(&ci.Nameservers, joinWords, splitList), same: sameWords},
+		Option{Name: "searchdomain", codec: codec.Lists(&ci.SearchDomains, joinWords, splitList), same: sameWords},
+		Option{Name: "ciupgrade", absent: "1", codec: codec.Flags(&ci.Upgrade)},
 	)
 }
 
@@ -121,7 +122,7 @@ func joinWords(v []string) string { return strings.Join(v, " ") }
 func sameWords(a, b string) bool { return slices.Equal(splitList(a), splitList(b)) }
 
 // joinKeys encodes SSH keys, one in each line.
-func joinKeys(keys []string) string { return escape(strings.Join(keys, "\n")) }
+func joinKeys(keys []string) string { return codec.Escape(strings.Join(keys, "\n")) }
 
 // splitKeys decodes SSH keys: one in each line that is not blank.
 func splitKeys(s string) []string {

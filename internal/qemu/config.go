@@ -29,6 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 	"github.com/vitistack/provider-proxmox/internal/qemu/bootorder"
+	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
@@ -36,7 +37,7 @@ import (
 // cannot be read in it counts as not there.
 type Config map[string]string
 
-// UUID that the guest sees in its SMBIOS; empty for none.
+// UUID returns the UUID that the guest sees in its SMBIOS; empty for none.
 func (c Config) UUID() string {
 	p, err := propertystring.Parse(c["smbios1"], "uuid")
 	if err != nil {
@@ -81,7 +82,7 @@ func (c Config) Agent() bool {
 	return err == nil && on
 }
 
-// Integer that an option is, or otherwise.
+// Integer returns the whole number that an option is, or otherwise if it is none.
 func (c Config) Integer(option string, otherwise int32) int32 { return IntegerOr(c[option], otherwise) }
 
 // IntegerOr returns the number that a text is, or another if it is none.
@@ -96,9 +97,9 @@ func IntegerOr(s string, otherwise int32) int32 {
 // defaultMemory of a VM that says nothing about it, in MiB.
 const defaultMemory = 512
 
-// Memory of the VM in bytes.
+// Memory returns the memory of the VM in bytes.
 func (c Config) Memory() int64 {
-	return int64(IntegerOr(strings.TrimPrefix(c["memory"], currentMemory), defaultMemory)) * int64(proxmox.MiB)
+	return int64(IntegerOr(strings.TrimPrefix(c["memory"], codec.CurrentMemory), defaultMemory)) * int64(proxmox.MiB)
 }
 
 // Disks are the devices that hold disks: what the VM boots from first, then by bus
@@ -154,7 +155,7 @@ func (c Config) NICs() []string {
 	return c.devices(func(device string) bool { return BusOf(device) == "net" })
 }
 
-// mac address of a network interface; empty if there is none.
+// mac returns the MAC address of a network interface; empty if there is none.
 func (c Config) mac(device string) string {
 	nic, err := proxmox.ParseNIC(c[device])
 	if err != nil {
@@ -168,7 +169,7 @@ func (c Config) hasMAC(mac string) bool {
 	return slices.ContainsFunc(c.NICs(), func(device string) bool { return strings.EqualFold(c.mac(device), mac) })
 }
 
-// devices on any bus, by bus and number.
+// devices returns the devices on any bus, by bus and number.
 func (c Config) devices(keep func(device string) bool) []string {
 	var found []string
 	for device := range c {
@@ -213,7 +214,7 @@ func (c Config) OwnVolumes(vmid int) []string {
 	return found
 }
 
-// Volume that is at a device; none for a drive without a medium, empty for what is
+// Volume returns the volume that is at a device; none for a drive without a medium, empty for what is
 // no drive.
 func (c Config) Volume(device string) string {
 	d, err := proxmox.ParseDisk(c[device])
@@ -223,7 +224,7 @@ func (c Config) Volume(device string) string {
 	return d.Volume
 }
 
-// holderOf a volume is the device of the VM that it is, or the option of an unused disk;
+// holderOf returns the device of the VM that a volume is, or the option of an unused disk;
 // empty if the VM has it not.
 func (c Config) holderOf(volume string) string {
 	options := slices.Concat(c.Drives(), c.Unused())
@@ -300,7 +301,7 @@ type State struct {
 	Digest string
 }
 
-// Read what PVE says of a VM's options.
+// Read reads what PVE says of a VM's options.
 func Read(values []proxmox.PendingValue) State {
 	s := State{Config: make(Config, len(values)), Active: make(Config, len(values))}
 	for _, p := range values {

@@ -84,7 +84,7 @@ func servedKeys(t *testing.T) map[string]bool {
 	for _, bus := range []string{"ide", "sata", "scsi", "virtio"} {
 		for _, k := range p.Disks {
 			for _, part := range diskParts(&k) {
-				if part.value != nil {
+				if part.Value != nil {
 					keys[bus+"."+part.key] = true
 				}
 			}

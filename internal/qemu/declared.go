@@ -26,6 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
+	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 )
 
 // A declaration is what an entry of a list says of its device, beside what the device is.
@@ -52,7 +53,7 @@ const (
 	partBridge = "bridge"
 )
 
-// declarations of the entries of the spec.
+// declarations returns the declarations of the entries of the spec.
 func (d Devices) declarations(p *v1alpha1.MachineParameters, config Config, defaults Defaults) []declaration {
 	all := make([]declaration, 0, len(p.Disks)+len(p.Networks)+len(p.CDROMs))
 	for _, k := range p.Disks {
@@ -85,7 +86,7 @@ func driveDeclaration(c v1alpha1.MachineCDROM, value string) declaration {
 		asked = ptr.To(mediumOf(c))
 	}
 	k, err := proxmox.ParseDisk(value)
-	d := declaration{key: listCDROMs + "/" + c.Name, parts: []part{{key: partMedium, codec: fixed(asked)}}, there: err == nil}
+	d := declaration{key: listCDROMs + "/" + c.Name, parts: []part{{key: partMedium, Codec: codec.Fixed(asked)}}, there: err == nil}
 	if err == nil && k.Volume != noMedium {
 		d.device.Set(partMedium, k.Volume)
 	}
@@ -96,7 +97,7 @@ func nicDeclaration(n v1alpha1.MachineNetwork, device string, config Config, def
 	nic, err := proxmox.ParseNIC(config[device])
 	d := declaration{
 		key: listNetworks + "/" + n.Name, there: err == nil,
-		parts: append(nicParts(&n), part{key: partModel, codec: texts(&n.Model)}),
+		parts: append(nicParts(&n), part{key: partModel, Codec: codec.Texts(&n.Model)}),
 		made:  map[string]string{partModel: defaultModel, partBridge: defaults.Bridge},
 	}
 	d.parts = append(d.parts, ipParts(cmp.Or(n.IPConfig, &v1alpha1.MachineIPConfig{}))...)
@@ -122,11 +123,11 @@ func (d Devices) recordDeclared(p *v1alpha1.MachineParameters, config Config, de
 			now := e.device.Get(key)
 			was, known := before[part.key]
 			switch {
-			case part.value != nil && !known && d.Made[e.key]:
+			case part.Value != nil && !known && d.Made[e.key]:
 				before[part.key] = e.made[part.key]
-			case part.value != nil && !known:
+			case part.Value != nil && !known:
 				before[part.key] = now
-			case part.value == nil && e.there && (part.same(now, was) || cmp.Or(now, part.absent) == cmp.Or(was, part.absent)):
+			case part.Value == nil && e.there && (part.Same(now, was) || cmp.Or(now, part.absent) == cmp.Or(was, part.absent)):
 				delete(before, part.key)
 			}
 		}
@@ -141,8 +142,8 @@ func (d Devices) recordDeclared(p *v1alpha1.MachineParameters, config Config, de
 // what they are without it.
 func withdrawn(parts []part, before map[string]string) []part {
 	for i, d := range parts {
-		if was, ok := before[d.key]; ok && d.value == nil {
-			parts[i].value = &was
+		if was, ok := before[d.key]; ok && d.Value == nil {
+			parts[i].Value = &was
 		}
 	}
 	return parts
@@ -150,7 +151,7 @@ func withdrawn(parts []part, before map[string]string) []part {
 
 // isDeclared reports whether the part of a key has a value, which may be none.
 func isDeclared(parts []part, key string) bool {
-	return slices.ContainsFunc(parts, func(d part) bool { return d.key == key && d.value != nil })
+	return slices.ContainsFunc(parts, func(d part) bool { return d.key == key && d.Value != nil })
 }
 
 // beforeNIC are the parts that the entry of an interface has declared. An interface without a

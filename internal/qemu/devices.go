@@ -265,7 +265,7 @@ func (d Devices) release(s State, p *v1alpha1.MachineParameters) {
 // mostMACs is how many MAC addresses of interfaces that are gone are kept.
 const mostMACs = 32
 
-// forget what is known of entries off the lists that nothing is left of.
+// forget forgets what is known of entries off the lists that nothing is left of.
 func (d Devices) forget(s State) {
 	all := s.all()
 	maps.DeleteFunc(d.Volumes, func(name, volume string) bool { return d.Disks[name] == "" && all.holderOf(volume) == "" })
@@ -290,7 +290,7 @@ func (d Devices) forget(s State) {
 	maps.DeleteFunc(d.Seen, func(name string, _ bool) bool { return !strings.HasPrefix(name, "/") && !known[listDisks+"/"+name] })
 }
 
-// forgetMACs of interfaces that were to be destroyed, and the oldest of those beyond the
+// forgetMACs forgets the MAC addresses of interfaces that were to be destroyed, and the oldest of those beyond the
 // most that are kept.
 func (d Devices) forgetMACs() {
 	var gone []string
@@ -327,7 +327,7 @@ func (d Devices) drives() map[string]string {
 	return all
 }
 
-// all assignments, by sort of device.
+// all returns all assignments, by sort of device.
 func (d Devices) all() []map[string]string {
 	return []map[string]string{d.Disks, d.CDROMs, d.Networks, d.PCI, d.USB, d.VirtioFS}
 }

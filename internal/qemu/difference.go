@@ -37,7 +37,7 @@ type Difference struct {
 	Allocates bool
 }
 
-// Options that differ.
+// Options returns the options that differ.
 func (d Difference) Options() []string {
 	return slices.Concat(slices.Sorted(maps.Keys(d.Set)), d.Delete)
 }
@@ -66,7 +66,7 @@ func (d Difference) After(config Config) Config {
 	return after
 }
 
-// Difference to a VM's configuration, with pending changes applied.
+// Difference returns the difference to a VM's configuration, with pending changes applied.
 func (d Desired) Difference(config Config) Difference {
 	diff := Difference{Set: proxmox.Params{}}
 	for _, o := range d.options() {
@@ -153,7 +153,7 @@ func (d Desired) Pending(s State) []proxmox.PendingValue {
 	return slices.DeleteFunc(slices.Clone(s.Pending), func(p proxmox.PendingValue) bool { return !declared[p.Key] })
 }
 
-// Predict to the options of a VM that does not run: what PVE says of them then, and
+// Predict returns what a difference does to the options of a VM that does not run: what PVE says of them then, and
 // whether that is known. What it allocates or generates is not.
 func (d Difference) Predict(values []proxmox.PendingValue) ([]proxmox.PendingValue, bool) {
 	if d.Allocates {

@@ -27,31 +27,32 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 )
 
 // diskParts are the properties of a disk besides its volume and size.
 func diskParts(k *v1alpha1.MachineDisk) []part {
 	return slices.Concat([]part{
-		{key: "cache", codec: texts(&k.Cache), absent: "none"},
-		{key: "aio", codec: texts(&k.AIO)},
-		{key: "discard", codec: switches(&k.Discard), absent: "ignore"},
-		{key: "ssd", codec: flags(&k.SSD), absent: "0"},
-		{key: "iothread", codec: flags(&k.IOThread), absent: "0"},
-		{key: "backup", codec: flags(&k.Backup), absent: "1"},
-		{key: "replicate", codec: flags(&k.Replicate), absent: "1"},
-		{key: "ro", codec: flags(&k.ReadOnly), absent: "0"},
-		{key: "serial", codec: escaped(&k.Serial)},
-		{key: "wwn", codec: texts(&k.WWN)},
-		{key: "model", codec: escaped(&k.Model)},
-		{key: "vendor", codec: texts(&k.Vendor)},
-		{key: "product", codec: texts(&k.Product)},
-		{key: "queues", codec: counts(&k.Queues)},
-		{key: "scsiblock", codec: flags(&k.SCSIBlock), absent: "0"},
-		{key: "detect_zeroes", codec: flags(&k.DetectZeroes), absent: "1"},
-		{key: "rerror", codec: texts(&k.ReadError)},
-		{key: "werror", codec: texts(&k.WriteError)},
-		{key: "shared", codec: flags(&k.Shared), absent: "0"},
-		{key: "snapshot", codec: flags(&k.Snapshot), absent: "0"},
+		{key: "cache", Codec: codec.Texts(&k.Cache), absent: "none"},
+		{key: "aio", Codec: codec.Texts(&k.AIO)},
+		{key: "discard", Codec: codec.Switches(&k.Discard), absent: "ignore"},
+		{key: "ssd", Codec: codec.Flags(&k.SSD), absent: "0"},
+		{key: "iothread", Codec: codec.Flags(&k.IOThread), absent: "0"},
+		{key: "backup", Codec: codec.Flags(&k.Backup), absent: "1"},
+		{key: "replicate", Codec: codec.Flags(&k.Replicate), absent: "1"},
+		{key: "ro", Codec: codec.Flags(&k.ReadOnly), absent: "0"},
+		{key: "serial", Codec: codec.Escaped(&k.Serial)},
+		{key: "wwn", Codec: codec.Texts(&k.WWN)},
+		{key: "model", Codec: codec.Escaped(&k.Model)},
+		{key: "vendor", Codec: codec.Texts(&k.Vendor)},
+		{key: "product", Codec: codec.Texts(&k.Product)},
+		{key: "queues", Codec: codec.Counts(&k.Queues)},
+		{key: "scsiblock", Codec: codec.Flags(&k.SCSIBlock), absent: "0"},
+		{key: "detect_zeroes", Codec: codec.Flags(&k.DetectZeroes), absent: "1"},
+		{key: "rerror", Codec: codec.Texts(&k.ReadError)},
+		{key: "werror", Codec: codec.Texts(&k.WriteError)},
+		{key: "shared", Codec: codec.Flags(&k.Shared), absent: "0"},
+		{key: "snapshot", Codec: codec.Flags(&k.Snapshot), absent: "0"},
 	}, geometryParts(k.Geometry), limitParts(k.Limits))
 }
 
@@ -71,7 +72,7 @@ func busRejections(device, now string, k v1alpha1.MachineDisk) []string {
 	}
 	var no []string
 	for _, p := range diskParts(&k) {
-		v, buses := ptr.Deref(p.value, ""), onBuses[p.key]
+		v, buses := ptr.Deref(p.Value, ""), onBuses[p.key]
 		wanted := v != "" && v != p.absent && !disk.Options.Has(p.key)
 		if wanted && buses != nil && !slices.Contains(buses, BusOf(device)) {
 			no = append(no, fmt.Sprintf("disk %q is %s, and disks of %s have no %s", k.Name, device, BusOf(device), p.key))
@@ -83,42 +84,35 @@ func busRejections(device, now string, k v1alpha1.MachineDisk) []string {
 func geometryParts(g *v1alpha1.MachineDiskGeometry) []part {
 	g = cmp.Or(g, &v1alpha1.MachineDiskGeometry{})
 	return []part{
-		{key: "cyls", codec: counts(&g.Cylinders)},
-		{key: "heads", codec: counts(&g.Heads)},
-		{key: "secs", codec: counts(&g.Sectors)},
-		{key: "trans", codec: texts(&g.Translation)},
+		{key: "cyls", Codec: codec.Counts(&g.Cylinders)},
+		{key: "heads", Codec: codec.Counts(&g.Heads)},
+		{key: "secs", Codec: codec.Counts(&g.Sectors)},
+		{key: "trans", Codec: codec.Texts(&g.Translation)},
 	}
 }
 
 func limitParts(l *v1alpha1.MachineDiskLimits) []part {
 	l = cmp.Or(l, &v1alpha1.MachineDiskLimits{})
 	return []part{
-		{key: "mbps", codec: rates(&l.TotalMBps), excludes: []string{"mbps_rd", "mbps_wr"}},
-		{key: "mbps_rd", codec: rates(&l.ReadMBps), excludes: []string{"mbps"}},
-		{key: "mbps_wr", codec: rates(&l.WriteMBps), excludes: []string{"mbps"}},
-		{key: "mbps_max", codec: rates(&l.TotalBurstMBps), needs: "mbps"},
-		{key: "mbps_rd_max", codec: rates(&l.ReadBurstMBps), needs: "mbps_rd"},
-		{key: "mbps_wr_max", codec: rates(&l.WriteBurstMBps), needs: "mbps_wr"},
-		{key: "iops", codec: counts(&l.TotalIOPS), excludes: []string{"iops_rd", "iops_wr"}},
-		{key: "iops_rd", codec: counts(&l.ReadIOPS), excludes: []string{"iops"}},
-		{key: "iops_wr", codec: counts(&l.WriteIOPS), excludes: []string{"iops"}},
-		{key: "iops_max", codec: counts(&l.TotalBurstIOPS), needs: "iops"},
-		{key: "iops_rd_max", codec: counts(&l.ReadBurstIOPS), needs: "iops_rd"},
-		{key: "iops_wr_max", codec: counts(&l.WriteBurstIOPS), needs: "iops_wr"},
-		{key: "bps_max_length", codec: counts(&l.TotalBurstSeconds), needs: "mbps_max"},
-		{key: "bps_rd_max_length", codec: counts(&l.ReadBurstSeconds), aliases: []string{"bps_rd_length"}, needs: "mbps_rd_max"},
-		{key: "bps_wr_max_length", codec: counts(&l.WriteBurstSeconds), aliases: []string{"bps_wr_length"}, needs: "mbps_wr_max"},
-		{key: "iops_max_length", codec: counts(&l.TotalIOPSBurstSeconds), needs: "iops_max"},
-		{key: "iops_rd_max_length", codec: counts(&l.ReadIOPSBurstSeconds), aliases: []string{"iops_rd_length"}, needs: "iops_rd_max"},
-		{key: "iops_wr_max_length", codec: counts(&l.WriteIOPSBurstSeconds), aliases: []string{"iops_wr_length"}, needs: "iops_wr_max"},
+		{key: "mbps", Codec: codec.Rates(&l.TotalMBps), excludes: []string{"mbps_rd", "mbps_wr"}},
+		{key: "mbps_rd", Codec: codec.Rates(&l.ReadMBps), excludes: []string{"mbps"}},
+		{key: "mbps_wr", Codec: codec.Rates(&l.WriteMBps), excludes: []string{"mbps"}},
+		{key: "mbps_max", Codec: codec.Rates(&l.TotalBurstMBps), needs: "mbps"},
+		{key: "mbps_rd_max", Codec: codec.Rates(&l.ReadBurstMBps), needs: "mbps_rd"},
+		{key: "mbps_wr_max", Codec: codec.Rates(&l.WriteBurstMBps), needs: "mbps_wr"},
+		{key: "iops", Codec: codec.Counts(&l.TotalIOPS), excludes: []string{"iops_rd", "iops_wr"}},
+		{key: "iops_rd", Codec: codec.Counts(&l.ReadIOPS), excludes: []string{"iops"}},
+		{key: "iops_wr", Codec: codec.Counts(&l.WriteIOPS), excludes: []string{"iops"}},
+		{key: "iops_max", Codec: codec.Counts(&l.TotalBurstIOPS), needs: "iops"},
+		{key: "iops_rd_max", Codec: codec.Counts(&l.ReadBurstIOPS), needs: "iops_rd"},
+		{key: "iops_wr_max", Codec: codec.Counts(&l.WriteBurstIOPS), needs: "iops_wr"},
+		{key: "bps_max_length", Codec: codec.Counts(&l.TotalBurstSeconds), needs: "mbps_max"},
+		{key: "bps_rd_max_length", Codec: codec.Counts(&l.ReadBurstSeconds), aliases: []string{"bps_rd_length"}, needs: "mbps_rd_max"},
+		{key: "bps_wr_max_length", Codec: codec.Counts(&l.WriteBurstSeconds), aliases: []string{"bps_wr_length"}, needs: "mbps_wr_max"},
+		{key: "iops_max_length", Codec: codec.Counts(&l.TotalIOPSBurstSeconds), needs: "iops_max"},
+		{key: "iops_rd_max_length", Codec: codec.Counts(&l.ReadIOPSBurstSeconds), aliases: []string{"iops_rd_length"}, needs: "iops_rd_max"},
+		{key: "iops_wr_max_length", Codec: codec.Counts(&l.WriteIOPSBurstSeconds), aliases: []string{"iops_wr_length"}, needs: "iops_wr_max"},
 	}
-}
-
-func onOrIgnore(b bool) string {
-	if b {
-		return "on"
-	}
-	return "ignore"
 }
 
 // diskOption is the option of a disk. A disk that is not there is attached or made.
@@ -155,7 +149,7 @@ func (d Desired) newDisk(k v1alpha1.MachineDisk) proxmox.Disk {
 	if k.ImportFrom != nil {
 		disk.Volume = storage + ":0"
 	}
-	overlay(&disk.Options, part{key: "import-from", codec: texts(&k.ImportFrom)}, part{key: "format", codec: texts(&k.Format)})
+	overlay(&disk.Options, part{key: "import-from", Codec: codec.Texts(&k.ImportFrom)}, part{key: "format", Codec: codec.Texts(&k.Format)})
 	return disk
 }
 
@@ -175,7 +169,7 @@ func (d Desired) existingVolume(k v1alpha1.MachineDisk) string {
 	return cmp.Or(volumeIn(d.Devices.returning[listDisks+"/"+k.Name]), ptr.Deref(k.Volume, ""))
 }
 
-// SizeOf a disk is its declared size in bytes, or 0. Units are binary with and
+// SizeOf returns the declared size of a disk in bytes, or 0. Units are binary with and
 // without their i.
 func SizeOf(k v1alpha1.MachineDisk) proxmox.Size {
 	if k.Size == nil {

@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
@@ -30,7 +31,7 @@ func extraOptions(p *v1alpha1.MachineParameters) []Option {
 	var options []Option
 	for _, name := range slices.Sorted(maps.Keys(p.ExtraConfig)) {
 		value := strings.TrimSpace(string(p.ExtraConfig[name])) // As PVE keeps it.
-		options = append(options, Option{Name: name, absent: fields.ExtraOf(name).Absent, Want: fixed(&value).want, same: sameExtra(fields.ExtraOf(name))})
+		options = append(options, Option{Name: name, absent: fields.ExtraOf(name).Absent, Want: codec.Fixed(&value).Want, same: sameExtra(fields.ExtraOf(name))})
 	}
 	return options
 }

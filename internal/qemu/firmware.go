@@ -25,6 +25,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 )
 
 // The disks of a VM that are on no bus.
@@ -70,25 +71,25 @@ func efiDisk(e *v1alpha1.MachineEFIDisk) firmwareDisk {
 	return firmwareDisk{
 		device: EFIDevice, field: "efiDisk", enabled: e.Enabled, storage: e.Storage, format: e.Format,
 		made: []decided{
-			{part: part{key: "efitype", codec: texts(&e.Type), absent: "2m"}, initial: "4m"},
-			{part: part{key: "pre-enrolled-keys", codec: flags(&e.PreEnrolledKeys), absent: "0"}},
+			{part: part{key: "efitype", Codec: codec.Texts(&e.Type), absent: "2m"}, initial: "4m"},
+			{part: part{key: "pre-enrolled-keys", Codec: codec.Flags(&e.PreEnrolledKeys), absent: "0"}},
 		},
-		changeable: []part{{key: "ms-cert", codec: certificates(&e.MSCertificate)}},
+		changeable: []part{{key: "ms-cert", Codec: certificates(&e.MSCertificate)}},
 	}
 }
 
 func tpmDisk(t *v1alpha1.MachineTPM) firmwareDisk {
 	return firmwareDisk{
 		device: TPMDevice, field: "tpm", enabled: t.Enabled, storage: t.Storage, format: t.Format,
-		made: []decided{{part: part{key: "version", codec: texts(&t.Version), absent: "v1.2"}, initial: "v2.0"}},
+		made: []decided{{part: part{key: "version", Codec: codec.Texts(&t.Version), absent: "v1.2"}, initial: "v2.0"}},
 	}
 }
 
 // certificates are those of 2023, whatever PVE writes once it has enrolled them.
-func certificates(field **string) codec {
-	c := texts(field)
-	read := c.read
-	c.read = func(now string, same func(now, want string) bool) bool {
+func certificates(field **string) codec.Codec {
+	c := codec.Texts(field)
+	read := c.Read
+	c.Read = func(now string, same func(now, want string) bool) bool {
 		if strings.HasPrefix(now, "2023") {
 			now = "2023"
 		}
@@ -99,7 +100,7 @@ func certificates(field **string) codec {
 
 func (f firmwareDisk) wanted() bool { return f.enabled == nil || *f.enabled }
 
-// option of the disk. PVE decides about its size, whatever is asked for.
+// option returns the option of the disk. PVE decides about its size, whatever is asked for.
 func (f firmwareDisk) option(defaultStorage string) Option {
 	others := undeclaredParts("file", f.changeable)
 	return Option{Name: f.device, same: sameFirmware, allocates: true, others: others, Want: unless(f.enabled, func(now string) (string, bool) {
@@ -114,9 +115,9 @@ func (f firmwareDisk) option(defaultStorage string) Option {
 
 func (f firmwareDisk) create(defaultStorage string) proxmox.Disk {
 	d := proxmox.Disk{Volume: cmp.Or(ptr.Deref(f.storage, ""), defaultStorage) + ":1"}
-	overlay(&d.Options, part{key: "format", codec: fixed(f.format)})
+	overlay(&d.Options, part{key: "format", Codec: codec.Fixed(f.format)})
 	for _, m := range f.made {
-		if v := cmp.Or(ptr.Deref(m.value, ""), m.initial); v != "" {
+		if v := cmp.Or(ptr.Deref(m.Value, ""), m.initial); v != "" {
 			d.Options.Set(m.key, v)
 		}
 	}
@@ -151,9 +152,9 @@ func (f firmwareDisk) rejections(now, defaultStorage string) []string {
 	var no []string
 	for _, m := range f.made {
 		is := cmp.Or(d.Options.Get(m.key), m.absent)
-		if m.value != nil && *m.value != is {
+		if m.Value != nil && *m.Value != is {
 			no = append(no, fmt.Sprintf("%s has %s=%s and cannot change to %s: that is decided when the disk is made. "+
-				"To make it anew, set %s.enabled to false, then true", f.field, m.key, is, *m.value, f.field))
+				"To make it anew, set %s.enabled to false, then true", f.field, m.key, is, *m.Value, f.field))
 		}
 	}
 	return no

@@ -116,7 +116,7 @@ const NotStub = "it is the stub VM of a Volume, which has the disk while no Mach
 // Stub reports whether the VM is the stub VM of a Volume.
 func (c Config) Stub() bool { return strings.Contains(c["description"], stubMarker) }
 
-// options that carry the identity: the UUID, and the description without the
+// options returns the options that carry the identity: the UUID, and the description without the
 // marker, unless the spec declares one.
 func (id Identity) options(description *string, smbios *v1alpha1.MachineSMBIOS) []Option {
 	return []Option{

@@ -139,7 +139,7 @@ func (f filling) set(device string) {
 	f.Source.Disks = append([]string{device}, rest...)
 }
 
-// note which disk it becomes: on a new VM, and in place of one that is gone.
+// note notes which disk it becomes: on a new VM, and in place of one that is gone.
 func (f filling) note(before Devices) {
 	device := f.Disks[ImageDisk(f.p)]
 	switch {

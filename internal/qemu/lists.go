@@ -81,10 +81,10 @@ func (l deviceList) has(name string) bool {
 	return slices.ContainsFunc(l.entries, func(e listEntry) bool { return e.name == name })
 }
 
-// key of an entry among those of all lists.
+// key returns the key of an entry among those of all lists.
 func (l deviceList) key(name string) string { return l.name + "/" + name }
 
-// owner of a device among the entries that the spec lists; empty if there is none.
+// owner returns the owner of a device among the entries that the spec lists; empty if there is none.
 func (l deviceList) owner(device string) string {
 	for _, e := range l.entries {
 		if l.devices[e.name] == device {
@@ -94,7 +94,7 @@ func (l deviceList) owner(device string) string {
 	return ""
 }
 
-// former owner of a device, which has left the list; empty if there is none.
+// former returns the former owner of a device, which has left the list; empty if there is none.
 func (l deviceList) former(device string) string {
 	for name, has := range l.devices {
 		if has == device && !l.has(name) {
@@ -132,7 +132,7 @@ func (l deviceList) fromSource() map[string]string {
 	return found
 }
 
-// lists of the spec.
+// lists returns the lists of the spec.
 func (d Devices) lists(p *v1alpha1.MachineParameters) []deviceList {
 	lists := []deviceList{d.diskList(p), d.cdromList(p), d.networkList(p)}
 	for _, t := range d.passthroughs(p) {

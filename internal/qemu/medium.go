@@ -139,7 +139,7 @@ func (d Devices) sourceDrive(l deviceList, e listEntry, there []string) string {
 	return ""
 }
 
-// mediumOf an entry is the volume that it asks for, if any.
+// mediumOf returns the volume that an entry asks for, if any.
 func mediumOf(c v1alpha1.MachineCDROM) string {
 	if ptr.Deref(c.Physical, false) {
 		return physicalDrive
@@ -194,7 +194,7 @@ func (d Desired) cdromOption(device string, c v1alpha1.MachineCDROM) Option {
 	}}
 }
 
-// medium that a drive is to have in place of what it has, and whether the spec says.
+// medium returns the medium that a drive is to have in place of what it has, and whether the spec says.
 func (d Desired) medium(c v1alpha1.MachineCDROM, now string, before map[string]string) (medium string, declared bool) {
 	was, withdrawn := before[partMedium]
 	switch {

@@ -106,7 +106,7 @@ func (d Desired) firmwareMoves(config Config) []Move {
 	return out
 }
 
-// formatOf a volume that is a file; empty for others.
+// formatOf returns the format of a volume that is a file; empty for others.
 func formatOf(volume string) string {
 	switch ext := strings.TrimPrefix(path.Ext(volume), "."); ext {
 	case "raw", "qcow2", "vmdk":

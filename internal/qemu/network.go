@@ -26,21 +26,22 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
+	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 )
 
 // nicParts are the properties of a network interface besides its model and MAC
 // address.
 func nicParts(n *v1alpha1.MachineNetwork) []part {
 	return []part{
-		{key: "bridge", codec: texts(&n.Bridge)},
-		{key: "tag", codec: counts(&n.VLAN)},
-		{key: "trunks", codec: texts(&n.Trunks)},
-		{key: "firewall", codec: flags(&n.Firewall), absent: "0"},
-		{key: "mtu", codec: counts(&n.MTU)},
-		{key: "queues", codec: counts(&n.Queues)},
-		{key: "rate", codec: rates(&n.RateMBps)},
-		{key: "link_down", codec: flags(&n.LinkDown), absent: "0"},
-		{key: "host-tunnel", codec: flags(&n.HostTunnel)},
+		{key: "bridge", Codec: codec.Texts(&n.Bridge)},
+		{key: "tag", Codec: codec.Counts(&n.VLAN)},
+		{key: "trunks", Codec: codec.Texts(&n.Trunks)},
+		{key: "firewall", Codec: codec.Flags(&n.Firewall), absent: "0"},
+		{key: "mtu", Codec: codec.Counts(&n.MTU)},
+		{key: "queues", Codec: codec.Counts(&n.Queues)},
+		{key: "rate", Codec: codec.Rates(&n.RateMBps)},
+		{key: "link_down", Codec: codec.Flags(&n.LinkDown), absent: "0"},
+		{key: "host-tunnel", Codec: codec.Flags(&n.HostTunnel)},
 	}
 }
 
@@ -71,7 +72,7 @@ func (d Desired) newNIC(n v1alpha1.MachineNetwork) proxmox.NIC {
 	nic, err := proxmox.ParseNIC(d.Devices.returning[listNetworks+"/"+n.Name])
 	if err != nil {
 		nic = proxmox.NIC{Model: defaultModel}
-		overlay(&nic.Options, part{key: "bridge", codec: fixed(nonEmpty(d.Defaults.Bridge))})
+		overlay(&nic.Options, part{key: "bridge", Codec: codec.Fixed(nonEmpty(d.Defaults.Bridge))})
 	}
 	nic.MAC = d.Devices.MACs[n.Name]
 	return nic
@@ -105,10 +106,10 @@ func IPConfigName(device string) string { return "ipconfig" + strings.TrimPrefix
 
 func ipParts(c *v1alpha1.MachineIPConfig) []part {
 	return []part{
-		{key: "ip", codec: texts(&c.Address)},
-		{key: "gw", codec: texts(&c.Gateway)},
-		{key: "ip6", codec: texts(&c.Address6)},
-		{key: "gw6", codec: texts(&c.Gateway6)},
+		{key: "ip", Codec: codec.Texts(&c.Address)},
+		{key: "gw", Codec: codec.Texts(&c.Gateway)},
+		{key: "ip6", Codec: codec.Texts(&c.Address6)},
+		{key: "gw6", Codec: codec.Texts(&c.Gateway6)},
 	}
 }
 

@@ -25,7 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 )
 
 // An Option of a VM's configuration, and what the spec wants of it.
@@ -38,7 +38,7 @@ type Option struct {
 	absent string
 
 	// codec of the field, for an option that has one alone.
-	codec codec
+	codec codec.Codec
 
 	// read sets the fields of the spec to the value that a VM has, and says what
 	// of it they cannot hold: keys of the value, or wholeOption. Nil for options
@@ -80,42 +80,42 @@ func (o Option) Equal(now, want string) bool {
 func Scalars(p *v1alpha1.MachineParameters) []Option {
 	cpu, mem := cmp.Or(p.CPU, &v1alpha1.MachineCPU{}), cmp.Or(p.MemoryOptions, &v1alpha1.MachineMemoryOptions{})
 	return codecOptions(
-		Option{Name: "name", codec: texts(&p.Name)},
-		Option{Name: "cores", absent: "1", codec: integers(&cpu.Cores)},
-		Option{Name: "sockets", absent: "1", codec: integers(&cpu.Sockets)},
-		Option{Name: "vcpus", codec: counts(&cpu.VCPUs)},
-		Option{Name: "cpulimit", absent: "0", codec: decimals(&cpu.Limit), same: sameNumber},
-		Option{Name: "cpuunits", codec: counts(&cpu.Units), same: sameUnits},
-		Option{Name: "affinity", codec: texts(&cpu.Affinity)},
-		Option{Name: "numa", absent: "0", codec: flags(&cpu.NUMA)},
-		Option{Name: "memory", absent: "512", codec: mebibytes(&p.Memory), same: sameMemory},
+		Option{Name: "name", codec: codec.Texts(&p.Name)},
+		Option{Name: "cores", absent: "1", codec: codec.Integers(&cpu.Cores)},
+		Option{Name: "sockets", absent: "1", codec: codec.Integers(&cpu.Sockets)},
+		Option{Name: "vcpus", codec: codec.Counts(&cpu.VCPUs)},
+		Option{Name: "cpulimit", absent: "0", codec: codec.Decimals(&cpu.Limit), same: sameNumber},
+		Option{Name: "cpuunits", codec: codec.Counts(&cpu.Units), same: sameUnits},
+		Option{Name: "affinity", codec: codec.Texts(&cpu.Affinity)},
+		Option{Name: "numa", absent: "0", codec: codec.Flags(&cpu.NUMA)},
+		Option{Name: "memory", absent: "512", codec: codec.Mebibytes(&p.Memory), same: sameMemory},
 		Option{Name: "balloon", Want: balloon(p.Balloon, mem.Minimum), codec: readBalloon(&p.Balloon, &mem.Minimum)},
-		Option{Name: "shares", absent: "1000", codec: integers(&mem.Shares)},
-		Option{Name: "allow-ksm", absent: "1", codec: flags(&mem.AllowKSM)},
-		Option{Name: "hugepages", codec: texts(&mem.HugePages)},
-		Option{Name: "keephugepages", absent: "0", codec: flags(&mem.KeepHugePages)},
+		Option{Name: "shares", absent: "1000", codec: codec.Integers(&mem.Shares)},
+		Option{Name: "allow-ksm", absent: "1", codec: codec.Flags(&mem.AllowKSM)},
+		Option{Name: "hugepages", codec: codec.Texts(&mem.HugePages)},
+		Option{Name: "keephugepages", absent: "0", codec: codec.Flags(&mem.KeepHugePages)},
 		Option{Name: "ostype", absent: "other", codec: osTypes(&p.OSType)},
-		Option{Name: "bios", absent: "seabios", codec: texts(&p.BIOS)},
-		Option{Name: "scsihw", absent: "lsi", codec: texts(&p.SCSIController)},
-		Option{Name: "onboot", absent: "0", codec: flags(&p.OnBoot)},
-		Option{Name: "protection", absent: "0", codec: flags(&p.Protection)},
-		Option{Name: "acpi", absent: "1", codec: flags(&p.ACPI)},
-		Option{Name: "kvm", absent: "1", codec: flags(&p.KVM)},
-		Option{Name: "tablet", absent: "1", codec: flags(&p.Tablet)},
-		Option{Name: "localtime", codec: flags(&p.LocalTime)},
-		Option{Name: "hookscript", codec: texts(&p.Hookscript)},
-		Option{Name: "hotplug", absent: DefaultHotplug, codec: lists(&p.Hotplug, joinHotplug, SplitHotplug), same: sameHotplug},
+		Option{Name: "bios", absent: "seabios", codec: codec.Texts(&p.BIOS)},
+		Option{Name: "scsihw", absent: "lsi", codec: codec.Texts(&p.SCSIController)},
+		Option{Name: "onboot", absent: "0", codec: codec.Flags(&p.OnBoot)},
+		Option{Name: "protection", absent: "0", codec: codec.Flags(&p.Protection)},
+		Option{Name: "acpi", absent: "1", codec: codec.Flags(&p.ACPI)},
+		Option{Name: "kvm", absent: "1", codec: codec.Flags(&p.KVM)},
+		Option{Name: "tablet", absent: "1", codec: codec.Flags(&p.Tablet)},
+		Option{Name: "localtime", codec: codec.Flags(&p.LocalTime)},
+		Option{Name: "hookscript", codec: codec.Texts(&p.Hookscript)},
+		Option{Name: "hotplug", absent: DefaultHotplug, codec: codec.Lists(&p.Hotplug, joinHotplug, SplitHotplug), same: sameHotplug},
 	)
 }
 
-// codecOptions options want what their cells say, and read it from there.
+// codecOptions has options want what their codecs write, and read it by them.
 func codecOptions(options ...Option) []Option {
 	for i, o := range options {
 		if o.Want == nil {
-			options[i].Want = o.codec.want
+			options[i].Want = o.codec.Want
 		}
 		options[i].read = func(now string) []string {
-			if o.codec.read(now, o.Equal) {
+			if o.codec.Read(now, o.Equal) {
 				return nil
 			}
 			return []string{WholeOption}
@@ -126,31 +126,6 @@ func codecOptions(options ...Option) []Option {
 
 func undeclared(string) (string, bool) { return "", false }
 
-// bit is a boolean as PVE writes it.
-func bit(b bool) string {
-	if b {
-		return "1"
-	}
-	return "0"
-}
-
-// decimalUnlessZero is a number, or nothing for 0.
-func decimalUnlessZero(q *resource.Quantity) string {
-	if q.IsZero() {
-		return ""
-	}
-	return decimalText(q)
-}
-
-func decimalText(q *resource.Quantity) string {
-	return strconv.FormatFloat(q.AsApproximateFloat64(), 'f', -1, 64)
-}
-
-// mebibytesText is a quantity of bytes in MiB, which admission has made whole.
-func mebibytesText(q *resource.Quantity) string {
-	return strconv.FormatInt(q.Value()/int64(proxmox.MiB), 10)
-}
-
 // balloon is 0 without the device, otherwise the least memory in MiB. Without
 // a minimum, only a device that was turned off is turned on again.
 func balloon(on *bool, minimum *resource.Quantity) func(string) (string, bool) {
@@ -159,7 +134,7 @@ func balloon(on *bool, minimum *resource.Quantity) func(string) (string, bool) {
 		case on != nil && !*on:
 			return "0", true
 		case minimum != nil:
-			return mebibytesText(minimum), true
+			return codec.InMebibytes(minimum), true
 		case on != nil && now == "0":
 			return "", true
 		}
@@ -168,13 +143,13 @@ func balloon(on *bool, minimum *resource.Quantity) func(string) (string, bool) {
 }
 
 // readBalloon is what balloon writes.
-func readBalloon(on **bool, minimum **resource.Quantity) codec {
-	return codec{read: func(now string, same func(now, want string) bool) bool {
+func readBalloon(on **bool, minimum **resource.Quantity) codec.Codec {
+	return codec.Codec{Read: func(now string, same func(now, want string) bool) bool {
 		if now == "0" {
 			*on = new(bool)
 			return true
 		}
-		return mebibytes(minimum).read(now, same)
+		return codec.Mebibytes(minimum).Read(now, same)
 	}}
 }
 
@@ -183,8 +158,8 @@ func readBalloon(on **bool, minimum **resource.Quantity) codec {
 //nolint:gochecknoglobals // A constant.
 var systems = map[string]string{"linux": "l26", "windows": "win11"}
 
-func osTypes(v **string) codec {
-	return codecOf(v, func(s string) string { return cmp.Or(systems[s], s) }, verbatim)
+func osTypes(v **string) codec.Codec {
+	return codec.Mapped(v, func(s string) string { return cmp.Or(systems[s], s) })
 }
 
 // DefaultHotplug is what can be plugged where the option is not there.
@@ -225,10 +200,7 @@ func sameUnits(a, b string) bool {
 	return errX == nil && errY == nil && min(x, maxUnits) == min(y, maxUnits)
 }
 
-// currentMemory is the key that PVE may write memory with.
-const currentMemory = "current="
-
 // sameMemory compares memory, which PVE also writes as current=2048.
 func sameMemory(a, b string) bool {
-	return strings.TrimPrefix(a, currentMemory) == strings.TrimPrefix(b, currentMemory)
+	return strings.TrimPrefix(a, codec.CurrentMemory) == strings.TrimPrefix(b, codec.CurrentMemory)
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
+	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 )
 
 // A hostDevice is a device or directory of the node that the guest gets, by its
@@ -44,13 +45,13 @@ func (h hostDevice) withdrawn(before map[string]string) hostDevice {
 	return h
 }
 
-// want the device as it is declared.
+// want returns the device as it is declared.
 func (h hostDevice) want(now string) (string, bool) {
 	value, _ := properties(h.defaultKey, "", h.parts...)(now)
 	return value, true
 }
 
-// option of the device.
+// option returns the option of the device.
 func (h hostDevice) option(device string) Option {
 	return Option{Name: device, same: sameProperties(h.defaultKey), others: undeclaredParts(h.defaultKey, h.parts), Want: h.want}
 }
@@ -62,19 +63,11 @@ func (h hostDevice) is(now string) bool {
 		return false
 	}
 	for _, d := range h.parts {
-		if (d.key == h.defaultKey || d.key == "mapping") && ptr.Deref(d.value, "") != "" {
-			return strings.EqualFold(p.Get(d.key), *d.value)
+		if (d.key == h.defaultKey || d.key == "mapping") && ptr.Deref(d.Value, "") != "" {
+			return strings.EqualFold(p.Get(d.key), *d.Value)
 		}
 	}
 	return false
-}
-
-// orNothing takes away what the spec excludes by having another.
-func orNothing(v *string) *string {
-	if v == nil {
-		return new(string)
-	}
-	return v
 }
 
 func pciDevices(p *v1alpha1.MachineParameters) []hostDevice {
@@ -82,19 +75,19 @@ func pciDevices(p *v1alpha1.MachineParameters) []hostDevice {
 	for i := range p.PCIDevices {
 		d := &p.PCIDevices[i]
 		all = append(all, hostDevice{name: d.Name, defaultKey: "host", parts: []part{
-			{key: "host", codec: alternative(&d.Host)},
-			{key: "mapping", codec: alternative(&d.Mapping)},
-			{key: "pcie", codec: flags(&d.PCIe), absent: "0"},
-			{key: "x-vga", codec: flags(&d.PrimaryGPU), absent: "0"},
-			{key: "legacy-igd", codec: flags(&d.LegacyIGD), absent: "0"},
-			{key: "rombar", codec: flags(&d.ROMBar), absent: "1"},
-			{key: "romfile", codec: texts(&d.ROMFile)},
-			{key: "mdev", codec: texts(&d.MediatedDevice)},
-			{key: "driver", codec: texts(&d.Driver), absent: "vfio"},
-			{key: "vendor-id", codec: texts(&d.VendorID)},
-			{key: "device-id", codec: texts(&d.DeviceID)},
-			{key: "sub-vendor-id", codec: texts(&d.SubVendorID)},
-			{key: "sub-device-id", codec: texts(&d.SubDeviceID)},
+			{key: "host", Codec: codec.Alternative(&d.Host)},
+			{key: "mapping", Codec: codec.Alternative(&d.Mapping)},
+			{key: "pcie", Codec: codec.Flags(&d.PCIe), absent: "0"},
+			{key: "x-vga", Codec: codec.Flags(&d.PrimaryGPU), absent: "0"},
+			{key: "legacy-igd", Codec: codec.Flags(&d.LegacyIGD), absent: "0"},
+			{key: "rombar", Codec: codec.Flags(&d.ROMBar), absent: "1"},
+			{key: "romfile", Codec: codec.Texts(&d.ROMFile)},
+			{key: "mdev", Codec: codec.Texts(&d.MediatedDevice)},
+			{key: "driver", Codec: codec.Texts(&d.Driver), absent: "vfio"},
+			{key: "vendor-id", Codec: codec.Texts(&d.VendorID)},
+			{key: "device-id", Codec: codec.Texts(&d.DeviceID)},
+			{key: "sub-vendor-id", Codec: codec.Texts(&d.SubVendorID)},
+			{key: "sub-device-id", Codec: codec.Texts(&d.SubDeviceID)},
 		}})
 	}
 	return all
@@ -105,9 +98,9 @@ func usbDevices(p *v1alpha1.MachineParameters) []hostDevice {
 	for i := range p.USBDevices {
 		d := &p.USBDevices[i]
 		all = append(all, hostDevice{name: d.Name, defaultKey: "host", parts: []part{
-			{key: "host", codec: alternative(&d.Host)},
-			{key: "mapping", codec: alternative(&d.Mapping)},
-			{key: "usb3", codec: flags(&d.USB3), absent: "0"},
+			{key: "host", Codec: codec.Alternative(&d.Host)},
+			{key: "mapping", Codec: codec.Alternative(&d.Mapping)},
+			{key: "usb3", Codec: codec.Flags(&d.USB3), absent: "0"},
 		}})
 	}
 	return all
@@ -118,11 +111,11 @@ func sharedDirectories(p *v1alpha1.MachineParameters) []hostDevice {
 	for i := range p.VirtioFS {
 		d := &p.VirtioFS[i]
 		all = append(all, hostDevice{name: d.Name, defaultKey: "dirid", parts: []part{
-			{key: "dirid", codec: required(&d.Mapping)},
-			{key: "cache", codec: texts(&d.Cache), absent: "auto"},
-			{key: "direct-io", codec: flags(&d.DirectIO), absent: "0"},
-			{key: "expose-acl", codec: flags(&d.ExposeACL), absent: "0"},
-			{key: "expose-xattr", codec: flags(&d.ExposeXattr), absent: "0"},
+			{key: "dirid", Codec: codec.Required(&d.Mapping)},
+			{key: "cache", Codec: codec.Texts(&d.Cache), absent: "auto"},
+			{key: "direct-io", Codec: codec.Flags(&d.DirectIO), absent: "0"},
+			{key: "expose-acl", Codec: codec.Flags(&d.ExposeACL), absent: "0"},
+			{key: "expose-xattr", Codec: codec.Flags(&d.ExposeXattr), absent: "0"},
 		}})
 	}
 	return all

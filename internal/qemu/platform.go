@@ -29,6 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
+	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 )
 
 // Composed are the options that several fields set a part of each.
@@ -67,13 +68,13 @@ func cpuParts(c *v1alpha1.MachineCPU) []part {
 		return nil
 	}
 	return []part{
-		{key: "cputype", codec: texts(&c.Type)},
-		{key: "hidden", codec: flags(&c.Hidden), absent: "0"},
-		{key: "hv-vendor-id", codec: texts(&c.HVVendorID)},
-		{key: "phys-bits", codec: texts(&c.PhysBits)},
-		{key: "guest-phys-bits", codec: counts(&c.GuestPhysBits)},
-		{key: "level", codec: counts(&c.Level)},
-		{key: "flags", codec: sets(&c.Flags, joinBySemicolon, splitList)},
+		{key: "cputype", Codec: codec.Texts(&c.Type)},
+		{key: "hidden", Codec: codec.Flags(&c.Hidden), absent: "0"},
+		{key: "hv-vendor-id", Codec: codec.Texts(&c.HVVendorID)},
+		{key: "phys-bits", Codec: codec.Texts(&c.PhysBits)},
+		{key: "guest-phys-bits", Codec: codec.Counts(&c.GuestPhysBits)},
+		{key: "level", Codec: codec.Counts(&c.Level)},
+		{key: "flags", Codec: codec.Sets(&c.Flags, joinBySemicolon, splitList)},
 	}
 }
 
@@ -82,21 +83,21 @@ func joinBySemicolon(v []string) string { return strings.Join(v, ";") }
 func agentParts(p *v1alpha1.MachineParameters) []part {
 	o := cmp.Or(p.AgentOptions, &v1alpha1.MachineAgentOptions{})
 	return []part{
-		{key: "enabled", codec: flags(&p.Agent)},
-		{key: "type", codec: texts(&o.Type), absent: "virtio"},
-		{key: "fstrim_cloned_disks", codec: flags(&o.FSTrimClonedDisks), absent: "0"},
-		{key: "freeze-fs-on-backup", codec: flags(&o.FreezeFSOnBackup), absent: "1", aliases: []string{"freeze-fs", "guest-fsfreeze"}},
+		{key: "enabled", Codec: codec.Flags(&p.Agent)},
+		{key: "type", Codec: codec.Texts(&o.Type), absent: "virtio"},
+		{key: "fstrim_cloned_disks", Codec: codec.Flags(&o.FSTrimClonedDisks), absent: "0"},
+		{key: "freeze-fs-on-backup", Codec: codec.Flags(&o.FreezeFSOnBackup), absent: "1", aliases: []string{"freeze-fs", "guest-fsfreeze"}},
 	}
 }
 
 func machineParts(p *v1alpha1.MachineParameters) []part {
 	o := cmp.Or(p.MachineOptions, &v1alpha1.MachineOptions{})
 	return []part{
-		{key: "type", codec: texts(&p.MachineType)},
-		{key: "viommu", codec: texts(&o.VIOMMU)},
-		{key: "aw-bits", codec: counts(&o.AWBits), needs: "viommu"},
-		{key: "enable-s3", codec: flags(&o.EnableS3)},
-		{key: "enable-s4", codec: flags(&o.EnableS4)},
+		{key: "type", Codec: codec.Texts(&p.MachineType)},
+		{key: "viommu", Codec: codec.Texts(&o.VIOMMU)},
+		{key: "aw-bits", Codec: codec.Counts(&o.AWBits), needs: "viommu"},
+		{key: "enable-s3", Codec: codec.Flags(&o.EnableS3)},
+		{key: "enable-s4", Codec: codec.Flags(&o.EnableS4)},
 	}
 }
 
@@ -105,39 +106,39 @@ func vgaParts(v *v1alpha1.MachineVGA) []part {
 		return nil
 	}
 	return []part{
-		{key: "type", codec: texts(&v.Type)},
-		{key: "memory", codec: counts(&v.MemoryMiB)},
-		{key: "clipboard", codec: texts(&v.Clipboard)},
+		{key: "type", Codec: codec.Texts(&v.Type)},
+		{key: "memory", Codec: codec.Counts(&v.MemoryMiB)},
+		{key: "clipboard", Codec: codec.Texts(&v.Clipboard)},
 	}
 }
 
 func startupParts(s *v1alpha1.MachineStartup) []part {
 	return []part{
-		{key: "order", codec: integers(&s.Order)},
-		{key: "up", codec: integers(&s.UpSeconds)},
-		{key: "down", codec: integers(&s.DownSeconds)},
+		{key: "order", Codec: codec.Integers(&s.Order)},
+		{key: "up", Codec: codec.Integers(&s.UpSeconds)},
+		{key: "down", Codec: codec.Integers(&s.DownSeconds)},
 	}
 }
 
 func audioParts(a *v1alpha1.MachineAudio) []part {
 	return []part{
-		{key: "device", codec: texts(&a.Device)},
-		{key: "driver", codec: texts(&a.Driver), absent: "spice"},
+		{key: "device", Codec: codec.Texts(&a.Device)},
+		{key: "driver", Codec: codec.Texts(&a.Driver), absent: "spice"},
 	}
 }
 
 func rngParts(r *v1alpha1.MachineRNG) []part {
 	return []part{
-		{key: "source", codec: texts(&r.Source)},
-		{key: "max_bytes", codec: integers(&r.MaxBytes), absent: "1024"},
-		{key: "period", codec: integers(&r.PeriodMilliseconds), absent: "1000"},
+		{key: "source", Codec: codec.Texts(&r.Source)},
+		{key: "max_bytes", Codec: codec.Integers(&r.MaxBytes), absent: "1024"},
+		{key: "period", Codec: codec.Integers(&r.PeriodMilliseconds), absent: "1000"},
 	}
 }
 
 func watchdogParts(w *v1alpha1.MachineWatchdog) []part {
 	return []part{
-		{key: "model", codec: texts(&w.Model)},
-		{key: "action", codec: texts(&w.Action)},
+		{key: "model", Codec: codec.Texts(&w.Model)},
+		{key: "action", Codec: codec.Texts(&w.Action)},
 	}
 }
 
@@ -158,7 +159,7 @@ func serials(p *v1alpha1.MachineParameters) []Option {
 		if i < len(p.SerialPorts) {
 			port = p.SerialPorts[i]
 		}
-		options = append(options, Option{Name: "serial" + strconv.Itoa(i), Want: fixed(&port).want})
+		options = append(options, Option{Name: "serial" + strconv.Itoa(i), Want: codec.Fixed(&port).Want})
 	}
 	return options
 }
@@ -174,7 +175,7 @@ func numaNodes(c *v1alpha1.MachineCPU) []Option {
 		if i < len(c.NUMANodes) {
 			node = numaNode(c.NUMANodes[i])
 		}
-		options = append(options, Option{Name: "numa" + strconv.Itoa(i), Want: fixed(&node).want, same: sameProperties("")})
+		options = append(options, Option{Name: "numa" + strconv.Itoa(i), Want: codec.Fixed(&node).Want, same: sameProperties("")})
 	}
 	return options
 }
@@ -187,10 +188,10 @@ func numaNode(n v1alpha1.MachineNUMANode) string {
 
 func numaParts(n *v1alpha1.MachineNUMANode) []part {
 	return []part{
-		{key: "cpus", codec: required(&n.CPUs)},
-		{key: "hostnodes", codec: texts(&n.HostNodes)},
-		{key: "memory", codec: mebibytes(&n.Memory)},
-		{key: "policy", codec: texts(&n.Policy)},
+		{key: "cpus", Codec: codec.Required(&n.CPUs)},
+		{key: "hostnodes", Codec: codec.Texts(&n.HostNodes)},
+		{key: "memory", Codec: codec.Mebibytes(&n.Memory)},
+		{key: "policy", Codec: codec.Texts(&n.Policy)},
 	}
 }
 
@@ -201,12 +202,12 @@ func smbiosTexts(s *v1alpha1.MachineSMBIOS) []part {
 		s = &v1alpha1.MachineSMBIOS{}
 	}
 	return []part{
-		{key: "manufacturer", codec: texts(&s.Manufacturer)},
-		{key: "product", codec: texts(&s.Product)},
-		{key: "version", codec: texts(&s.Version)},
-		{key: "serial", codec: texts(&s.Serial)},
-		{key: "sku", codec: texts(&s.SKU)},
-		{key: "family", codec: texts(&s.Family)},
+		{key: "manufacturer", Codec: codec.Texts(&s.Manufacturer)},
+		{key: "product", Codec: codec.Texts(&s.Product)},
+		{key: "version", Codec: codec.Texts(&s.Version)},
+		{key: "serial", Codec: codec.Texts(&s.Serial)},
+		{key: "sku", Codec: codec.Texts(&s.SKU)},
+		{key: "family", Codec: codec.Texts(&s.Family)},
 	}
 }
 
@@ -351,12 +352,12 @@ func sameSMBIOS(a, b string) bool {
 	return x.Equal(y)
 }
 
-// HASettings that a spec declares, in HA's words.
+// HASettings returns the HA settings that a spec declares, in HA's words.
 func HASettings(h *v1alpha1.MachineHighAvailability) proxmox.HASettings {
 	settings := proxmox.HASettings{}
 	for _, s := range haParts(h) {
-		if s.value != nil {
-			settings[s.key] = *s.value
+		if s.Value != nil {
+			settings[s.key] = *s.Value
 		}
 	}
 	return settings
@@ -365,10 +366,10 @@ func HASettings(h *v1alpha1.MachineHighAvailability) proxmox.HASettings {
 // haParts are the settings that have a field.
 func haParts(h *v1alpha1.MachineHighAvailability) []part {
 	return []part{
-		{key: "state", codec: texts(&h.State)},
-		{key: "group", codec: texts(&h.Group)},
-		{key: "max_restart", codec: integers(&h.MaxRestart)},
-		{key: "max_relocate", codec: integers(&h.MaxRelocate)},
-		{key: "failback", codec: flags(&h.Failback)},
+		{key: "state", Codec: codec.Texts(&h.State)},
+		{key: "group", Codec: codec.Texts(&h.Group)},
+		{key: "max_restart", Codec: codec.Integers(&h.MaxRestart)},
+		{key: "max_relocate", Codec: codec.Integers(&h.MaxRelocate)},
+		{key: "failback", Codec: codec.Flags(&h.Failback)},
 	}
 }

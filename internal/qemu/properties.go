@@ -20,19 +20,19 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
 
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
+	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 )
 
 // A part of a property string.
 type part struct {
 	key string
 
-	// cell of the field. An empty value asks for none.
-	codec
+	// Codec of the field. An empty value asks for none.
+	codec.Codec
 
 	// absent is the value that holds when the part is not there.
 	absent string
@@ -63,17 +63,17 @@ func (d part) in(p *propertystring.Properties) (key string, ok bool) {
 func overlay(p *propertystring.Properties, parts ...part) (declared bool) {
 	before := *p
 	for _, d := range parts {
-		if d.value == nil {
+		if d.Value == nil {
 			continue
 		}
 		declared = true
 		key, there := d.in(p)
 		switch {
-		case there && d.same(p.Get(key), *d.value), !there && d.absent == *d.value:
-		case *d.value == "":
+		case there && d.Same(p.Get(key), *d.Value), !there && d.absent == *d.Value:
+		case *d.Value == "":
 			p.Delete(key)
 		default:
-			p.Set(key, *d.value)
+			p.Set(key, *d.Value)
 		}
 	}
 	if declared {
@@ -86,18 +86,18 @@ func overlay(p *propertystring.Properties, parts ...part) (declared bool) {
 // excludes, and then what needs a part that has gone.
 func dropConflicting(p *propertystring.Properties, before propertystring.Properties, parts []part) {
 	for _, d := range parts {
-		if ptr.Deref(d.value, "") == "" {
+		if ptr.Deref(d.Value, "") == "" {
 			continue
 		}
 		for _, other := range parts {
-			if other.value == nil && slices.Contains(d.excludes, other.key) {
+			if other.Value == nil && slices.Contains(d.excludes, other.key) {
 				p.Delete(other.key)
 			}
 		}
 	}
 	for _, d := range parts {
 		key, there := d.in(p)
-		if there && ptr.Deref(d.value, "") == "" && before.Has(d.needs) && !p.Has(d.needs) {
+		if there && ptr.Deref(d.Value, "") == "" && before.Has(d.needs) && !p.Has(d.needs) {
 			p.Delete(key)
 		}
 	}
@@ -174,10 +174,10 @@ func undeclaredParts(defaultKey string, parts []part) func(string) string {
 	}
 }
 
-// beside the declared parts, in an order that says nothing.
+// beside returns what a property string has beside the declared parts, in an order that says nothing.
 func beside(p propertystring.Properties, parts []part) string {
 	for _, d := range parts {
-		if key, there := d.in(&p); there && d.value != nil {
+		if key, there := d.in(&p); there && d.Value != nil {
 			p.Delete(key)
 		}
 	}
@@ -210,7 +210,7 @@ func readParts(p propertystring.Properties, parts []part) (left []string) {
 		}
 	}
 	for _, key := range p.Keys() {
-		if d, ok := known[key]; !ok || d.read == nil || !d.read(p.Get(key), d.same) {
+		if d, ok := known[key]; !ok || d.Read == nil || !d.Read(p.Get(key), d.Same) {
 			left = append(left, key)
 		}
 	}
@@ -232,24 +232,6 @@ func sameProperties(defaultKey string) func(a, b string) bool {
 		y, errY := propertystring.Parse(b, defaultKey)
 		return errX == nil && errY == nil && x.Equal(y)
 	}
-}
-
-func optional[T any](v *T, write func(T) string) *string {
-	if v == nil {
-		return nil
-	}
-	s := write(*v)
-	return &s
-}
-
-func itoa(i int32) string { return strconv.Itoa(int(i)) }
-
-// unlessZero is a number, or nothing for 0.
-func unlessZero(i int32) string {
-	if i == 0 {
-		return ""
-	}
-	return itoa(i)
 }
 
 // nonEmpty is a string if it is not empty.

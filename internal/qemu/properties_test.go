@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
+	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 )
 
 func TestOverlay(t *testing.T) {
@@ -37,19 +38,19 @@ func TestOverlay(t *testing.T) {
 	}{
 		"Nothing": {reason: "Without declared parts nothing changes.", now: "a=1,b=2", parts: []part{{key: "a"}}, want: want{s: "a=1,b=2"}},
 		"InPlace": {
-			reason: "A part is changed where it stands.", now: "a=1,b=2", parts: []part{{key: "a", codec: fixed(new("3"))}},
+			reason: "A part is changed where it stands.", now: "a=1,b=2", parts: []part{{key: "a", Codec: codec.Fixed(new("3"))}},
 			want: want{s: "a=3,b=2", declared: true},
 		},
 		"New": {
-			reason: "A part that is not there is added.", now: "a=1", parts: []part{{key: "b", codec: fixed(new("2"))}},
+			reason: "A part that is not there is added.", now: "a=1", parts: []part{{key: "b", Codec: codec.Fixed(new("2"))}},
 			want: want{s: "a=1,b=2", declared: true},
 		},
 		"Default": {
-			reason: "A part that holds by default is not added.", now: "a=1", parts: []part{{key: "b", codec: fixed(new("0")), absent: "0"}},
+			reason: "A part that holds by default is not added.", now: "a=1", parts: []part{{key: "b", Codec: codec.Fixed(new("0")), absent: "0"}},
 			want: want{s: "a=1", declared: true},
 		},
 		"BackToDefault": {
-			reason: "A part that is there is set to its default.", now: "b=1", parts: []part{{key: "b", codec: fixed(new("0")), absent: "0"}},
+			reason: "A part that is there is set to its default.", now: "b=1", parts: []part{{key: "b", Codec: codec.Fixed(new("0")), absent: "0"}},
 			want: want{s: "b=0", declared: true},
 		},
 	}

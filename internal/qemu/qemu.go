@@ -81,7 +81,7 @@ type Defaults struct {
 	Bridge string
 }
 
-// options of the VM's configuration that are managed.
+// options returns the options of the VM's configuration that are managed.
 func (d Desired) options() []Option {
 	p := d.MachineParameters
 	options := slices.Concat(
@@ -109,7 +109,7 @@ func (d Desired) options() []Option {
 	return options
 }
 
-// Params of a VM that is created from nothing.
+// Params returns the parameters of a VM that is created from nothing.
 func (d Desired) Params() proxmox.Params {
 	p := d.Difference(nil).Set
 	if d.SCSIController == nil && d.hasSCSI() {
@@ -130,7 +130,7 @@ func (d Desired) hasSCSI() bool {
 	return false
 }
 
-// Storages that disks of a VM are made on which starts with a configuration.
+// Storages returns the storages that disks of a VM are made on which starts with a configuration.
 func (d Desired) Storages(config Config) []string {
 	var names []string
 	if d.Clone != nil && d.Clone.Storage != nil {
@@ -152,7 +152,7 @@ func (d Desired) Storages(config Config) []string {
 	return names
 }
 
-// Bridges that the networks of a VM need which starts with a configuration.
+// Bridges returns the bridges that the networks of a VM need which starts with a configuration.
 func (d Desired) Bridges(config Config) []string {
 	var names []string
 	for _, n := range d.Networks {

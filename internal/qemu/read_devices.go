@@ -34,7 +34,7 @@ func ReadDisk(p *v1alpha1.MachineParameters, device, now string) (Option, []stri
 	return diskOption(device, k, nil, func() proxmox.Disk { return Desired{}.newDisk(k) }), without(left, "size", "format", "media")
 }
 
-// declaredSize of a disk, in the form that the spec has it.
+// declaredSize returns the declared size of a disk, in the form that the spec has it.
 func declaredSize(k proxmox.Disk) *string {
 	size, known := k.Size()
 	if s := size.String(); known && size >= proxmox.MiB && size%proxmox.KiB == 0 {

@@ -27,6 +27,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
@@ -161,7 +162,7 @@ func (d Desired) ballooned() bool {
 	return d.Memory != nil && ptr.Deref(d.Balloon, true) && d.minimum() == nil
 }
 
-// minimum that ballooning is to leave to the VM; nil if the spec does not say.
+// minimum returns the minimum that ballooning is to leave to the VM; nil if the spec does not say.
 func (d Desired) minimum() *resource.Quantity {
 	if d.MemoryOptions == nil || !ptr.Deref(d.Balloon, true) {
 		return nil
@@ -186,7 +187,7 @@ func (d Desired) memoryRejections(config Config) []string {
 			"set memoryOptions.minimum, or balloon to false", d.Memory, least))
 	}
 	least := d.minimum()
-	if d.Memory == nil && least != nil && least.Value() > config.Memory() && mebibytesText(least) != config["balloon"] {
+	if d.Memory == nil && least != nil && least.Value() > config.Memory() && codec.InMebibytes(least) != config["balloon"] {
 		no = append(no, fmt.Sprintf("memoryOptions.minimum %s is more than the memory of the VM, %d MiB: set memory", least, config.Memory()/int64(proxmox.MiB)))
 	}
 	return no

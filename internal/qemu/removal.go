@@ -162,5 +162,5 @@ func (d Devices) Destroyed(p *v1alpha1.MachineParameters, config Config) []strin
 	return found
 }
 
-// volumeIn the value of a disk; empty if there is none.
+// volumeIn returns the volume in the value of a disk; empty if there is none.
 func volumeIn(value string) string { return Config{"disk": value}.Volume("disk") }

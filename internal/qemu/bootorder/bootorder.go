@@ -25,7 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 )
 
-// Devices in a boot option, in order.
+// Devices returns the devices in a boot option, in order.
 func Devices(boot string) []string {
 	p, err := propertystring.Parse(strings.TrimSpace(boot), "legacy")
 	if err != nil || p.Get("order") == "" {

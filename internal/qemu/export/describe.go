@@ -66,7 +66,7 @@ type Omission struct {
 	Reason string `json:"reason"`
 }
 
-// Describe a VM. What refuses says of parameters is left out: paths of fields that
+// Describe describes a VM. What refuses says of parameters is left out: paths of fields that
 // admission does not take, such as disks[0].size. It is an error if no Machine could
 // adopt the VM: if it is a template, is not complete, or has no SMBIOS UUID.
 func Describe(s Subject, refuses func(v1alpha1.MachineParameters) []string) (Description, error) {

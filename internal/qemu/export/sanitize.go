@@ -84,7 +84,7 @@ func orOne(v *int32) int32 {
 	return *v
 }
 
-// sanitize to what admission asks for beside the form of values.
+// sanitize makes the spec fit what admission asks for beside the form of values.
 func (w *writer) sanitize() {
 	for _, c := range constraints {
 		if c.drop(w.p) {
@@ -193,7 +193,7 @@ func (w *writer) leaveOut(path string) bool {
 	return false
 }
 
-// parentOf the path of a field: disks[0].size is in disks[0], and that in disks.
+// parentOf returns the parent of the path of a field: disks[0].size is in disks[0], and that in disks.
 func parentOf(path string) string {
 	return path[:max(0, strings.LastIndexAny(path, ".["))]
 }

@@ -76,7 +76,7 @@ func (w *writer) write(s Subject) {
 	w.poolAndHA(s)
 }
 
-// try to read an option that the VM has into a copy of the parameters, and keep
+// try reads an option that the VM has into a copy of the parameters, and keeps
 // that unless it would then ask for another value.
 func (w *writer) try(name string, read qemu.Reader) {
 	now, there := w.config[name]
@@ -121,7 +121,7 @@ func (w *writer) list(prefix string, most int, read func(i int) qemu.Reader) {
 	}
 }
 
-// disks by their device, which is their name too.
+// disks returns the disks by their device, which is their name too.
 func (w *writer) disks() {
 	disks := w.config.Disks()
 	slices.SortFunc(disks, qemu.CompareDevices)
@@ -154,7 +154,7 @@ func (w *writer) noDrive() {
 	}
 }
 
-// cdroms by their device, which is their name too.
+// cdroms returns the drives by their device, which is their name too.
 func (w *writer) cdroms() {
 	for _, device := range w.config.CDROMs() {
 		w.told[device] = true

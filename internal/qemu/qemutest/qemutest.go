@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package qemutest has configurations of VMs for tests, made up after what years, other
-// tools and people's own hands leave behind in real clusters.
+// tools and edits by hand leave behind in real clusters.
 package qemutest
 
 import (
@@ -51,7 +51,7 @@ func Configs() (map[string]map[string]string, error) {
 	return all, nil
 }
 
-// parse one of PVE's files. Comments are the description.
+// parse parses one of PVE's files. Comments are the description.
 func parse(text string) map[string]string {
 	config, description := map[string]string{}, ""
 	for _, m := range reLine.FindAllStringSubmatch(text, -1) {

@@ -64,7 +64,7 @@ func NameFields(err error, c Change, more ...FieldRequirement) error {
 	return errors.Errorf("%w, needed for %s", err, strings.Join(slices.Compact(all), ", "))
 }
 
-// fieldsThatNeed a privilege for the options that they set.
+// fieldsThatNeed returns the fields that need a privilege for the options that they set.
 func (c Change) fieldsThatNeed(p proxmox.Privilege) []string {
 	var all []string
 	for _, option := range c.Options() {

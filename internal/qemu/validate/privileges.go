@@ -131,7 +131,7 @@ func (n PrivilegeRequirement) asks(p proxmox.Privilege) bool {
 	})
 }
 
-// privilegesOf giving an option a value, or taking it away.
+// privilegesOf returns the privileges for giving an option a value, or taking it away.
 func privilegesOf(option, value string, at Place) []PrivilegeRequirement {
 	s, _ := fields.Stem(option)
 	if names, ok := privileges[s]; ok {
@@ -196,7 +196,7 @@ func NetworkPrivileges(d qemu.Difference, config qemu.Config, zone func(bridge s
 	return Distinct(all)
 }
 
-// newDiskPrivileges of a disk that is yet to be made.
+// newDiskPrivileges returns the privileges of a disk that is yet to be made.
 func newDiskPrivileges(k proxmox.Disk) []PrivilegeRequirement {
 	storage, size, ok := strings.Cut(k.Volume, ":")
 	if !ok || strings.Trim(size, "0123456789.") != "" {

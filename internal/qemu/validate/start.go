@@ -97,7 +97,7 @@ func numaErrors(c qemu.Config) []startError {
 	return nil
 }
 
-// numaNodesOf of NUMA, by their number.
+// numaNodesOf returns the NUMA nodes, by their number.
 func numaNodesOf(c qemu.Config) map[string]propertystring.Properties {
 	all := map[string]propertystring.Properties{}
 	for _, option := range c.Numbered("numa") {
