@@ -128,7 +128,7 @@ func (e *external) recordRejection(m Machine, err error) {
 	}
 }
 
-// annotations that have to be kept before the VM is created.
+// annotations returns the annotations that have to be kept before the VM is created.
 func (c *creation) annotations(m Machine) map[string]string {
 	a := map[string]string{object.AnnotationNode: c.node, object.AnnotationDevices: c.Devices.String()}
 	if c.source != nil {
@@ -146,7 +146,7 @@ func (c *creation) annotations(m Machine) map[string]string {
 	case m.GetAnnotations()[object.AnnotationPassword] != "":
 		a[object.AnnotationPassword] = "" // Another VM has got it.
 	}
-	if c.decision != nil && c.placedElsewhere() {
+	if c.decision != nil && c.demand().Elsewhere() {
 		a[object.AnnotationTarget] = c.placedNode
 	}
 	return a
@@ -173,7 +173,7 @@ func (e *external) vmidTaken(ctx context.Context, m Machine, c *creation, taken 
 	return errors.Wrapf(errors.Join(taken, ownership{external: e}.replaceVMID(ctx, m, c)), "VM %d already exists: another VMID is taken", c.Identity.VMID)
 }
 
-// params of a VM that is created from nothing.
+// params returns the parameters of a VM that is created from nothing.
 func (c *creation) params() proxmox.Params {
 	if c.archive != nil {
 		return c.archive.Params(c.MachineParameters, cmp.Or(ptr.Deref(c.Name, ""), c.name), c.Difference(c.sourceConfig()).Set["smbios1"])
@@ -188,7 +188,7 @@ func (c *creation) params() proxmox.Params {
 	return p
 }
 
-// cloneOptions of a VM that is cloned. Its description carries the proof of
+// cloneOptions returns the options for a VM that is cloned. Its description carries the proof of
 // whose it is until it has its UUID.
 func (c *creation) cloneOptions() proxmox.CloneOptions {
 	o := proxmox.CloneOptions{
@@ -208,7 +208,7 @@ func (c *creation) cloneOptions() proxmox.CloneOptions {
 	return o
 }
 
-// change of the options that the VM starts with.
+// change returns the change of the options that the VM starts with.
 func (c *creation) change() validate.Change {
 	config := c.sourceConfig()
 	at := validate.Place{VMID: c.Identity.VMID, Pool: ptr.Deref(c.Pool, "")}

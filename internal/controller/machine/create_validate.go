@@ -74,7 +74,7 @@ func (e creator) preferredNode(m Machine) string {
 	return node
 }
 
-// prepareFrom an Image, if the spec names one, with the template on a node, if there are
+// prepareFrom prepares a VM that is made from an Image, if the spec names one, with the template on a node, if there are
 // several.
 func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, image *imageref.Choice, from string) (*creation, error) {
 	c := &creation{desired: planner(e).desired(m, id)}
@@ -266,7 +266,7 @@ func (e creator) checkBridges(ctx context.Context, c *creation) error {
 	return nil
 }
 
-// checkStoragesVisible of the storages that a VM is to be on: those that may not be seen would not be
+// checkStoragesVisible checks the privilege to see the storages that a VM is to be on: those that may not be seen would not be
 // found.
 func (e creator) checkStoragesVisible(ctx context.Context, c *creation) error {
 	storages, err := e.inventory.Storages(ctx)
@@ -287,7 +287,7 @@ func (e creator) checkStoragesVisible(ctx context.Context, c *creation) error {
 	return e.checks.CheckPrivilegesOfNew(ctx, fmt.Sprintf("create VM %d", c.Identity.VMID), needs)
 }
 
-// checkCreatePrivileges of a VM and what is to be done to it from then on, if it is to be changed
+// checkCreatePrivileges checks the privileges for the creation of a VM and what is to be done to it from then on, if it is to be changed
 // at all. What PVE checks itself before it makes anything is left to it.
 func (e creator) checkCreatePrivileges(ctx context.Context, m Machine, c *creation) error {
 	if !kind.Manages(m) {

@@ -178,7 +178,7 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 	return nil
 }
 
-// resume a suspended VM that is protected or has disks of Volumes. Its lock lets Proxmox VE lift no protection, which in turn keeps
+// resume resumes a suspended VM that is protected or has disks of Volumes. Its lock lets Proxmox VE lift no protection, which in turn keeps
 // the memory that was saved, and hand over no disk, whose latest data may be in that memory.
 func (e deletion) resume(ctx context.Context, m Machine, flagged bool) (bool, error) {
 	if !e.vm.Suspended() {
@@ -199,7 +199,7 @@ func (e deletion) unprotect(ctx context.Context) error {
 	return errors.Wrap(e.client.Configure(ctx, e.vm.Ref, change), "cannot lift protection")
 }
 
-// checkDeletePrivileges of a VM that is not off, or of which more is to be removed than itself:
+// checkDeletePrivileges checks the privileges for the removal of a VM that is not off, or of which more is to be removed than itself:
 // nothing is stopped, unprotected or taken out of rules for nothing.
 func (e deletion) checkDeletePrivileges(ctx context.Context, m Machine) error {
 	at := validate.Place{VMID: e.vm.VMID}
@@ -234,7 +234,7 @@ func (e deletion) replicas() *replication.Remover {
 	}
 }
 
-// removingDisks is what tasks remember that begin.
+// removingDisks names what a deletion waits for, to tell how long it has waited.
 const removingDisks = "remove disks"
 
 // unavailableVolumes are the volumes of the VM that PVE could not remove with it now: their storage

@@ -31,6 +31,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/agentpoll"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/health"
@@ -89,7 +90,7 @@ type external struct {
 	// is only remembered.
 	ownershipProven bool
 
-	// sum of what this look goes by, and whether the last evaluation of the same was enough.
+	// sum is a checksum of what this reconcile depends on; evaluated is true if the last evaluation with the same sum was enough.
 	sum       uint64
 	evaluated bool
 
@@ -162,7 +163,7 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 	return e.readVM(ctx, m, id)
 }
 
-// readVM the VM and look at it as it is now.
+// readVM reads the VM as it is now, and plans.
 func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	e.vm, e.planned = nil, plan{}
 	if e.creating(m) {
@@ -214,16 +215,16 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 	return e.observeOwned(ctx, m, id)
 }
 
-// planVM what is to be done to a VM that is ours.
+// planVM plans what is to be done to a VM that is ours.
 func (e *external) planVM(ctx context.Context, m Machine, id qemu.Identity) error {
-	agentPoll{external: e}.pollAgent(m)
+	agentOf(e).Run(m)
 	if e.vm.Status.Running() {
 		e.tasks.EndRest(m, e.now().Add(-e.vm.Status.Uptime))
 	}
 	return planner{external: e}.makePlan(ctx, m, id)
 }
 
-// observeOwned a VM that is ours, and what is planned for it.
+// observeOwned is the observation of a VM that is ours, and what is planned for it.
 func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	o := m.Observation()
 	o.Annotations, o.Placement = object.PersistedAnnotations(m), nil
@@ -280,10 +281,17 @@ func (e *external) details(m Machine, o *v1alpha1.MachineObservation) managed.Co
 	if object.ConnectionSecret(m).Name == "" {
 		return nil
 	}
-	return agentPoll{external: e}.withHostKeys(m, passwordFeature{external: e}.withGenerated(e.vm.ConnectionDetails(o, e.endpoints)))
+	return agentOf(e).WithHostKeys(m, passwordFeature{external: e}.withGenerated(e.vm.ConnectionDetails(o, e.endpoints)))
 }
 
-// recordTask that was last seen to end.
+// agentOf returns what asks the guest agent of the VM.
+func agentOf(e *external) agentpoll.Poll {
+	return agentpoll.Poll{
+		Client: e.client, VM: e.vm, Agents: e.agents, HostKeys: e.hostKeys, Cluster: e.inventory, Now: e.now, Log: e.log, Waker: e.waker,
+	}
+}
+
+// recordTask records the task that was last seen to end.
 func (e *external) recordTask(m Machine) {
 	if t, ok := e.tasks.Last(m); ok {
 		m.Observation().LastTask = &v1alpha1.MachineTask{UPID: string(t.UPID), Type: t.Type, Result: t.ExitStatus}

@@ -43,7 +43,7 @@ func (e actionFeature) plan(_ context.Context, m Machine) (proposal, error) {
 	return proposal{}, nil
 }
 
-// planAction finds the power action that is to be done. A reboot waits for a guest that may still be booting, and would not hear the
+// planAction finds the power action that is to be done. A reboot waits for a guest that may still be booting, and would not react to the
 // request: the action would fail, and is not repeated.
 func (e actionFeature) planAction(m Machine) {
 	e.planned.action, e.planned.laterAction = poweraction.Due(m), nil
@@ -52,8 +52,8 @@ func (e actionFeature) planAction(m Machine) {
 	}
 }
 
-// showEarly shows that the power action is not done that the manifest of a Machine asks for which takes over a VM: it is an
-// old one. The finalizer is written next, with which the status would be lost.
+// showEarly shows that the power action of a Machine that takes over a VM is not done: it was asked for before the Machine had a VM.
+// It writes the status at once, because the write of the finalizer, which comes next, would drop it.
 func (e actionFeature) showEarly(ctx context.Context, m Machine) error {
 	a := m.Parameters().PowerAction
 	before, ok := m.DeepCopyObject().(Machine)

@@ -119,7 +119,7 @@ func (e disksFeature) resizeSteps(m Machine) []step {
 	return steps
 }
 
-// onceInForce is an step for a disk, which PVE does only with one that the VM has
+// onceInForce is a step for a disk, which PVE does only with one that the VM has
 // already: another one that is pending waits for the restart.
 func (e disksFeature) onceInForce(disk string, o step) step {
 	if !e.vm.InForce(disk) {

@@ -83,7 +83,7 @@ func (e migrateFeature) needs(_ context.Context, c *creation, at validate.Place)
 	return nil, nil
 }
 
-// migration that a changed node of the spec asks for. The node that was acted on
+// migration returns the migration that a changed node of the spec asks for. The node that was acted on
 // last stands in an annotation: a VM that was moved in PVE is followed.
 func (d desired) migration(v *vmstate.VM, acted string) (migration.Migration, bool) {
 	wanted := d.targetNode(v, acted)

@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// passwordOf the user of cloud-init, or nil if none is declared.
+// passwordOf returns the password of the user of cloud-init, or nil if none is declared.
 func (e passwordFeature) passwordOf(ctx context.Context, m Machine, c *v1alpha1.MachineCloudInit) (*password.Password, error) {
 	switch {
 	case c == nil:

@@ -81,7 +81,7 @@ func (e powerFeature) needs(_ context.Context, c *creation, at validate.Place) (
 	return []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.PowerMgmt")}, nil
 }
 
-// stopUnresumable stops a VM hard that is to be off and cannot be resumed to hear of it.
+// stopUnresumable stops a VM hard that is to be off and cannot be resumed to react to that.
 func (e powerFeature) stopUnresumable(m Machine) {
 	t, known := e.tasks.Last(m)
 	failed := known && t.Type == "qmresume" && !t.OK() && !e.tasks.WaitsForLock(m, t.Err())
@@ -90,7 +90,7 @@ func (e powerFeature) stopUnresumable(m Machine) {
 	}
 }
 
-// delayStart of a VM that stops soon after each of its starts.
+// delayStart delays the start of a VM that stops soon after each of its starts.
 func (e powerFeature) delayStart(m Machine) {
 	if e.planned.power != power.On || e.vm.Suspended() {
 		return

@@ -24,6 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/agentpoll"
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -90,7 +91,7 @@ func TestHostKeys(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(tc.want, string(o.ConnectionDetails[detailHostKeys])); diff != "" {
+				if diff := cmp.Diff(tc.want, string(o.ConnectionDetails[agentpoll.DetailHostKeys])); diff != "" {
 					t.Errorf("\n%s\nkeys: -want, +got:\n%s", tc.reason, diff)
 				}
 			}
@@ -111,8 +112,8 @@ func TestAnswersTooLate(t *testing.T) {
 		want   int
 	}{
 		"GoneWhileAsked":        {reason: "An answer about addresses is dropped.", during: "Interfaces", then: gone},
-		"GoneWhilePermitted":    {reason: "So is what the token may do.", during: "Permissions", then: gone},
-		"GoneWhileRead":         {reason: "So is a key.", during: "ReadFile " + ed25519, then: gone},
+		"GoneWhilePermitted":    {reason: "An answer about what the token may do is dropped.", during: "Permissions", then: gone},
+		"GoneWhileRead":         {reason: "A key that was read is dropped.", during: "ReadFile " + ed25519, then: gone},
 		"StartedAgain":          {reason: "What is known since the last start is kept.", during: "Interfaces", then: startedAgain, want: 1},
 		"StartedAgainWhileRead": {reason: "It is kept too while keys are read.", during: "ReadFile " + ed25519, then: startedAgain, want: 1},
 	}

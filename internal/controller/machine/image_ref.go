@@ -86,7 +86,7 @@ func (e creator) chooseImage(ctx context.Context, m Machine) (*imageref.Choice, 
 	return &c, nil
 }
 
-// importFrom the file of an Image. Which of its replicas is known once the node is.
+// importFrom has the VM imported from the file of an Image. Which of its replicas is known once the node is.
 func (e creator) importFrom(ctx context.Context, c *creation, image *imageref.Choice) error {
 	c.image = image
 	if image == nil || image.Pin.Template {

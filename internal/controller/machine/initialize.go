@@ -95,7 +95,7 @@ func (e ownership) allocate(ctx context.Context, m Machine) (map[string]string, 
 	return a, nil
 }
 
-// renewVMIDs of Machines that were given one and have no VM yet: they may wait for
+// renewVMIDs renews the reservations of the VMIDs of Machines that were given one and have no VM yet: they may wait for
 // a place. Annotations of other tenants' Machines keep none from a Machine.
 func (e ownership) renewVMIDs(ctx context.Context, of Machine) error {
 	members, err := e.scheduler.Members(ctx, e.sharesCluster(ctx))

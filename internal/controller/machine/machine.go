@@ -32,8 +32,8 @@ limitations under the License.
 //
 // No call waits for a task of PVE: task_watch.go wakes the Machine when its task has
 // ended, and package tasktrack remembers the outcome. A reconcile does not always read
-// the VM either: vmcache_read.go decides from what package vmcache holds, and guest_agent.go
-// asks the guests, which package guestagent decides when to do. All of that is
+// the VM either: vmcache_read.go decides from what package vmcache holds. Package agentpoll
+// asks the guests, and package guestagent keeps what they answer and when they are asked next. All of that is
 // a cache only. What must survive a restart of the provider is in annotations, written before
 // the call that they are about; package object restores those that were removed.
 package machine
@@ -268,7 +268,7 @@ type shared struct {
 	now           func() time.Time
 }
 
-// forget what is remembered of a Machine that is gone.
+// forget forgets what is remembered of a Machine that is gone.
 func (s *shared) forget(m Machine) {
 	s.tasks.Forget(m)
 	s.passwords.Forget(m)
@@ -290,7 +290,7 @@ type connector struct {
 	options xpcontroller.Options
 }
 
-// Connect to the cluster of a Machine.
+// Connect connects to the cluster of a Machine.
 func (c *connector) Connect(ctx context.Context, m Machine) (managed.TypedExternalClient[Machine], error) {
 	c.follow(m)
 	return c.external(ctx, m)
@@ -327,7 +327,7 @@ func (e *external) connectTo(client Client, inventory Inventory) {
 	e.sources = source.Finder{Client: client, Inventory: inventory, Reader: e.reader, Checks: e.checks, Kube: e.kube, Object: e.object, Tenant: e.tenant.Tenant}
 }
 
-// quotaOf the tenant of a Machine.
+// quotaOf returns the quota of the tenant of a Machine.
 func (c *connector) quotaOf(to *connect.Connection) tenant.Quota {
 	return tenant.Quota{Keeper: c.quotas, Config: to.Name, Tenants: to.Config.Tenants, Kind: c.kind, Wake: c.wakeKey}
 }

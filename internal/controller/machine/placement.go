@@ -18,7 +18,6 @@ package machine
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -26,21 +25,19 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/demand"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
-	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
-// place chooses the node of a VM to create, or finds whether the one that is
-// settled can take it.
+// place chooses the node of a VM to create, or checks that the node that is
+// already chosen can take it.
 func (e creator) place(ctx context.Context, m Machine, c *creation) error {
 	d, err := e.choose(ctx, m, c, e.scheduler.Reservations.Decide)
 	if err != nil {
@@ -50,31 +47,25 @@ func (e creator) place(ctx context.Context, m Machine, c *creation) error {
 		return nil // It goes on as it was begun.
 	}
 	c.decision, c.node, c.placedNode = &d, d.Node, ""
-	if c.placedElsewhere() && d.Node != c.source.Node {
+	if c.demand().Elsewhere() && d.Node != c.source.Node {
 		c.node, c.placedNode = c.source.Node, d.Node
 	}
 	return nil
 }
 
-// placedElsewhere reports whether a VM that has to be made on the node of its source goes to
-// the node that its user's rules lead to from there.
-func (c *creation) placedElsewhere() bool {
-	return c.source != nil && !c.source.Shared && c.Placement != nil && c.Node == nil && source.IsFull(c.Clone, c.source)
-}
-
-// choose a node. What takes a call for each node to learn is asked of the node
+// choose chooses a node. What takes a call for each node to learn is asked of the node
 // that is chosen only; if that cannot take the VM after all, the next is chosen.
 func (e creator) choose(ctx context.Context, m Machine, c *creation, decide decideFunc) (placement.Decision, error) {
 	s, err := e.clusterView(ctx, m, c)
 	if err != nil {
 		return placement.Decision{}, err
 	}
-	r := c.request(m, e.nodeChosenBy(m, c))
+	r := c.demand().Request(m, c.node, e.nodeChosenBy(m, c))
 	if len(r.Rules.Nodes) == 0 {
 		r.Rules.Nodes, r.NodesOf = e.defaults.Nodes, "defaultNodes of the provider configuration"
 	}
 	for {
-		d, final, err := decide(string(m.GetUID()), c.requirements(), func(reserved map[string]placement.Occupant) (placement.Decision, bool, error) {
+		d, final, err := decide(string(m.GetUID()), c.demand().Requirements(), func(reserved map[string]placement.Occupant) (placement.Decision, bool, error) {
 			d, err := placement.Place(r, s.nodes, scheduler.Occupants(s.guests, s.machines, reserved, e.defaults.Storage))
 			return d, err == nil && (r.Node != "" || s.known[d.Node]), err
 		})
@@ -87,7 +78,7 @@ func (e creator) choose(ctx context.Context, m Machine, c *creation, decide deci
 	}
 }
 
-// nodeChosenBy says who settled the node, if it is.
+// nodeChosenBy returns who has chosen the node, or empty if nobody has.
 func (e creator) nodeChosenBy(m Machine, c *creation) string {
 	switch {
 	case c.node == "":
@@ -104,98 +95,11 @@ func (e creator) nodeChosenBy(m Machine, c *creation) string {
 	return "the source is there"
 }
 
-// request of a VM to create, with who settled its node.
-func (c *creation) request(m Machine, why string) placement.Request {
-	need := c.requirements()
-	r := placement.Request{
-		ID: string(m.GetUID()), Namespace: m.GetNamespace(), Labels: m.GetLabels(), Rules: scheduler.RulesOf(m),
-		Node: c.node, Why: why, Current: m.GetAnnotations()[object.AnnotationNode],
-		Runs: need.Runs, CPUs: need.CPUs, Memory: need.Memory,
+// demand is what the VM needs of a node.
+func (c *creation) demand() demand.VM {
+	return demand.VM{
+		Desired: c.Desired, Config: c.sourceConfig(), Source: c.source, Archive: c.archive, Image: c.image, ImageNodes: c.imageNodes,
 	}
-	if c.node != "" {
-		return r // What is on a node that is settled is checked with better advice.
-	}
-	r.Disks, r.Bridges, r.Mappings = need.Disks, c.Bridges(c.sourceConfig()), c.mappings()
-	for _, v := range preflight.Media(m.Parameters()) {
-		r.Disks = append(r.Disks, placement.Disk{Storage: v.Storage(), Content: v.Content})
-	}
-	for _, name := range c.Storages(c.sourceConfig()) { // Drives of firmware and cloud-init need no room to speak of.
-		r.Disks = append(r.Disks, placement.Disk{Storage: name, Content: scheduler.ContentImages})
-	}
-	if c.source != nil {
-		r.Source = &placement.Source{Name: fmt.Sprintf("the source (VM %d on node %s)", c.source.VMID, c.source.Node)}
-		if !c.source.Shared && !c.placedElsewhere() {
-			r.Source.Nodes = c.source.Nodes()
-		}
-	}
-	if c.archive != nil {
-		r.Source = &placement.Source{Name: "backup " + c.archive.Volume, Nodes: c.archive.Nodes}
-		for _, name := range c.archive.Storages() {
-			r.Disks = append(r.Disks, placement.Disk{Storage: name, Content: scheduler.ContentImages})
-		}
-	}
-	if c.image != nil && !c.image.Pin.Template {
-		r.Source = &placement.Source{Name: fmt.Sprintf("the file of image '%s'", c.image.Pin.Name), Nodes: c.imageNodes}
-	}
-	return r
-}
-
-// requirements of a VM to create, wherever that is.
-func (c *creation) requirements() placement.Occupant {
-	config := c.sourceConfig()
-	return placement.Occupant{
-		Runs: scheduler.Runs(c.MachineParameters), CPUs: scheduler.CPUsOf(c.MachineParameters, config), Memory: scheduler.MemoryOf(c.MachineParameters, config),
-		Disks: c.room(),
-	}
-}
-
-// room that the disks of a VM take. Those of a linked clone take none at first,
-// but their storage must be there.
-func (c *creation) room() []placement.Disk {
-	config := c.sourceConfig()
-	declared := map[string]v1alpha1.MachineDisk{}
-	var all []placement.Disk
-	for _, k := range c.Disks {
-		device := c.Devices.Disks[k.Name]
-		declared[device] = k
-		if config[device] == "" && k.VolumeRef == nil {
-			all = append(all, scheduler.RoomFor(k, c.Defaults.Storage))
-		}
-	}
-	for _, device := range config.Disks() {
-		d, err := proxmox.ParseDisk(config[device])
-		if err != nil {
-			continue
-		}
-		all = append(all, c.clonedRoom(d, declared[device])...)
-	}
-	return all
-}
-
-// clonedRoom for a disk of the source: where its clone is made, and where the spec
-// has it moved from there.
-func (c *creation) clonedRoom(d proxmox.Disk, declared v1alpha1.MachineDisk) []placement.Disk {
-	size, _ := d.Size()
-	bytes := int64(max(size, qemu.SizeOf(declared)))
-	made := placement.Disk{Storage: d.Storage(), Content: scheduler.ContentImages}
-	if source.IsFull(c.Clone, c.source) {
-		made.Bytes = bytes
-	}
-	if to := ptr.Deref(declared.Storage, ""); to != "" && to != made.Storage {
-		return []placement.Disk{made, {Storage: to, Content: scheduler.ContentImages, Bytes: bytes}}
-	}
-	return []placement.Disk{made}
-}
-
-// mappings that the host devices of a VM are taken from.
-func (c *creation) mappings() []string {
-	var names []string
-	for _, d := range c.PCIDevices {
-		if d.Mapping != nil {
-			names = append(names, *d.Mapping)
-		}
-	}
-	return names
 }
 
 // unschedulableError returns why there is no node for a VM, with the condition that shows it. The Machine waits in the queue until
@@ -236,7 +140,7 @@ func (e creator) stillThere(ctx context.Context, m Machine) error {
 	return err
 }
 
-// logRejections with what operators search for.
+// logRejections logs the words that operators search for.
 func (e creator) logRejections(all []placement.Rejection) {
 	for _, r := range all {
 		if r.Memory > 0 {
@@ -274,7 +178,7 @@ type clusterView struct {
 	known map[string]bool
 }
 
-// clusterView the cluster by what all Machines share.
+// clusterView reads the cluster by what all Machines share.
 func (e creator) clusterView(ctx context.Context, m Machine, c *creation) (*clusterView, error) {
 	members, err := e.scheduler.Members(ctx, e.sharesCluster(ctx))
 	if err != nil {
@@ -298,7 +202,7 @@ func (e creator) clusterView(ctx context.Context, m Machine, c *creation) (*clus
 	for i, n := range s.nodes {
 		s.nodes[i].Lacks = bridges.Lacks(n.Name)
 	}
-	if len(c.mappings()) == 0 || err != nil {
+	if len(c.demand().Mappings()) == 0 || err != nil {
 		return s, err
 	}
 	mappings, err := e.inventory.PCIMappings(ctx, inventory.Relaxed)
@@ -309,7 +213,7 @@ func (e creator) clusterView(ctx context.Context, m Machine, c *creation) (*clus
 	return s, err
 }
 
-// assign the devices of resource mappings to the nodes that have them.
+// assign assigns the devices of resource mappings to the nodes that have them.
 func (s *clusterView) assign(mappings []proxmox.PCIMapping) {
 	for i := range s.nodes {
 		s.nodes[i].Mappings = []string{}
@@ -321,7 +225,7 @@ func (s *clusterView) assign(mappings []proxmox.PCIMapping) {
 	}
 }
 
-// inspectNode a node for what takes calls to learn. Where the user may not look,
+// inspectNode reads what takes calls to learn of a node. Where the user may not look,
 // nothing is held against the node.
 func (e creator) inspectNode(ctx context.Context, m Machine, s *clusterView, node string, wanted []string) error {
 	s.known[node] = true

@@ -95,7 +95,7 @@ type plan struct {
 	acts []actRecord
 }
 
-// An step is a call to PVE that changes what is no option of the configuration.
+// A step is a call to PVE that changes what is no option of the configuration.
 type step struct {
 	// difference is what the step changes.
 	difference v1alpha1.MachinePendingChange
@@ -296,7 +296,7 @@ func (e planner) desired(m Machine, id qemu.Identity) desired {
 	}
 }
 
-// ipConfig of a network as the VM has it; nil where it is not known which device that is.
+// ipConfig returns the IP configuration of a network as the VM has it; nil where it is not known which device that is.
 func (e planner) ipConfig(m Machine, id qemu.Identity, network string) *v1alpha1.MachineIPConfig {
 	before, err := object.RecordedDevices(m, id)
 	if err != nil || e.vm == nil || before.Networks[network] == "" {

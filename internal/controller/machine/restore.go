@@ -50,7 +50,7 @@ func (e *external) backupFinder(ctx context.Context) restore.Finder {
 	}
 }
 
-// find the backup that the spec names, if it names one, and have the VM made on a node that has it.
+// find finds the backup that the spec names, if it names one, and has the VM made on a node that has it.
 func (e restoring) find(ctx context.Context, m Machine, c *creation) error {
 	if c.Restore == nil {
 		return nil
@@ -68,12 +68,12 @@ func (e restoring) find(ctx context.Context, m Machine, c *creation) error {
 	return nil
 }
 
-// tracker of the calls that restore VMs.
+// tracker returns the tracker of the calls that restore VMs.
 func (e restoring) tracker() restore.Tracker {
 	return restore.Tracker{Kube: e.kube, Client: e.client, Reader: e.reader, Now: e.now()}
 }
 
-// noteTask that the call has started. What cannot be written now is found by what was noted before.
+// noteTask notes that the call has started. What cannot be written now is found by what was noted before.
 func (e restoring) noteTask(ctx context.Context, m Machine, u proxmox.UPID) {
 	if err := e.tracker().NoteTask(ctx, m, u); err != nil {
 		e.log.Debug("Cannot note the task of the restore", "upid", u, "error", err)

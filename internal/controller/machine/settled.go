@@ -103,18 +103,18 @@ func (e evaluation) holds(ctx context.Context, m Machine, id qemu.Identity) bool
 	cluster := o.Cluster
 	ownership(e).recordCluster(ctx, o)
 	g, _ := vmcache.GuestOf(guests, id.VMID)
-	return g.Pool == o.Pool && o.Cluster == cluster && (k.VMAlone || e.surroundingsHold(ctx, m, id, k))
+	return g.Pool == o.Pool && o.Cluster == cluster && (k.VMAlone || e.dependenciesHold(ctx, m, id, k))
 }
 
-// surroundingsHold reports whether the bridges and storages of the VM are there, and its guest reports what it reported.
-func (e evaluation) surroundingsHold(ctx context.Context, m Machine, id qemu.Identity, k *settled.Evaluation) bool {
+// dependenciesHold reports whether the bridges and storages of the VM are there, and its guest reports what it reported.
+func (e evaluation) dependenciesHold(ctx context.Context, m Machine, id qemu.Identity, k *settled.Evaluation) bool {
 	if e.vm == nil {
 		e.vm = e.cache.Cached(m, id, e.inventory, false)
 	}
-	if e.vm == nil || !report(e).health(m).SurroundingsHold(ctx) {
+	if e.vm == nil || !report(e).health(m).DependenciesHold(ctx) {
 		return false
 	}
-	agentPoll(e).pollAgent(m)
+	agentOf(e.external).Run(m)
 	return e.vm.AgentUnavailable == k.AgentUnavailable && reflect.DeepEqual(e.vm.Interfaces, k.Interfaces)
 }
 
@@ -124,7 +124,7 @@ func (e evaluation) observe(m Machine) managed.ExternalObservation {
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, ConnectionDetails: e.details(m, m.Observation())}
 }
 
-// keep the evaluation, if it has found nothing to do, to show or to wait for.
+// keep keeps the evaluation, if it has found nothing to do, to show or to wait for.
 func (e evaluation) keep(m Machine, seen managed.ExternalObservation, err error) {
 	if err != nil || e.vm == nil || !seen.ResourceUpToDate || meta.WasDeleted(m) || !e.lasts(m) || e.cache.Predicted(m) {
 		return

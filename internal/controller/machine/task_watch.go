@@ -94,7 +94,7 @@ func (e taskWatch) onTaskDone(m Machine, t proxmox.Task, node string) {
 	}
 }
 
-// taskLog a task are the last lines of its log, if that can be read.
+// taskLog returns the last lines of its log, if that can be read.
 func (e taskWatch) taskLog(t proxmox.Task, most int) []string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

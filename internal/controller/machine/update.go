@@ -64,7 +64,7 @@ func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdat
 	return managed.ExternalUpdate{}, err
 }
 
-// saveAnnotations of what was decided, unless nothing comes of it. The Machine may have changed
+// saveAnnotations writes the annotations of what was decided, unless nothing comes of it. The Machine may have changed
 // since it was read.
 func (e *external) saveAnnotations(ctx context.Context, m Machine) error {
 	if e.vm == nil || len(e.planned.rejections) > 0 {
@@ -73,7 +73,7 @@ func (e *external) saveAnnotations(ctx context.Context, m Machine) error {
 	return kind.Annotate(ctx, e.kube, m, e.planned.annotations)
 }
 
-// recordCallError an error of a call: that its outcome is not known, or that it waits for its
+// recordCallError records the error of a call: that its outcome is not known, or that it waits for its
 // turn. Then what was noted of it is taken back, and shown that it waits.
 func (e *external) recordCallError(m Machine, err error) {
 	if proxmox.IsOutcomeUnknown(err) {

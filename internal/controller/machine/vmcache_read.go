@@ -45,7 +45,7 @@ type ChangeWatcher interface {
 	CatchUp(ctx context.Context) bool
 }
 
-// cachedVM the VM as it was seen last, unless there is a reason to look at it.
+// cachedVM returns the VM as it was seen last, unless there is a reason to look at it.
 func (e lookup) cachedVM(ctx context.Context, m Machine, id qemu.Identity) bool {
 	if !e.inventory.Watches(string(m.GetUID()), id.VMID) {
 		return false
@@ -62,7 +62,7 @@ func (e lookup) cachedVM(ctx context.Context, m Machine, id qemu.Identity) bool 
 	return err == nil && !off
 }
 
-// adoptCached what is known of the VM through another connection to the cluster, as far as
+// adoptCached takes over what is known of the VM through another connection to the cluster, as far as
 // this one shows the same. To read all VMs because of a new token would be in vain.
 func (e lookup) adoptCached(ctx context.Context, m Machine, id qemu.Identity) {
 	guests, err := e.inventory.Guests(ctx, inventory.Current)
@@ -106,7 +106,7 @@ func (p plan) onlyStarts() bool {
 	return started && p.empty()
 }
 
-// beginRead before a look: from now on the VM is watched.
+// beginRead begins a read of the VM: from now on the VM is watched.
 func (e lookup) beginRead(ctx context.Context, m Machine, id qemu.Identity) vmcache.ReadToken {
 	key := string(m.GetUID())
 	e.cache.Leave(m, e.inventory)
@@ -214,7 +214,7 @@ func (e lookup) listedStatus(ctx context.Context, m Machine) (proxmox.Status, bo
 	return s, true
 }
 
-// predictChange after a change of options that was made.
+// predictChange keeps what the VM is like after a change of options that was made.
 func (e lookup) predictChange(m Machine) {
 	values, known := e.planned.change.Predict(e.vm.Values)
 	if !known || e.vm.Status.Running() || e.vm.Lock() != "" {

@@ -64,7 +64,7 @@ type Act struct {
 	Now time.Time
 }
 
-// Keep the record.
+// Keep keeps the record.
 func (a *Act) Keep(ctx context.Context) error { return a.Save(ctx, a.Record) }
 
 // CheckVM reads the VM now, whatever is remembered of it: it must be this Machine's, and a lock is
@@ -92,7 +92,7 @@ func (a *Act) CheckLock(config qemu.Config) error {
 	return nil
 }
 
-// Refuse the request for good.
+// Refuse refuses the request for good.
 func (a *Act) Refuse(ctx context.Context, why string) error {
 	a.Record.Enter(v1alpha1.ActRefused, why, a.Now)
 	return a.Keep(ctx)

@@ -49,13 +49,13 @@ type Call struct {
 	Task proxmox.UPID `json:"task,omitempty"`
 }
 
-// Note a call that is about to be made.
+// Note notes a call that is about to be made.
 func Note(ctx context.Context, t Tasks, ref proxmox.Ref, taskType string, now time.Time) (Call, error) {
 	before, err := tasksOf(ctx, t, ref, taskType)
 	return Call{Begun: now.Unix(), Before: tasktrack.Latest(before)}, err
 }
 
-// Find the task that the call has started, or nil if none is known.
+// Find finds the task that the call has started, or nil if none is known.
 func (c *Call) Find(ctx context.Context, t Tasks, ref proxmox.Ref, taskType string) (*proxmox.Task, error) {
 	if c.Task != "" {
 		found, err := t.Task(ctx, c.Task)
@@ -78,7 +78,7 @@ func (c *Call) Find(ctx context.Context, t Tasks, ref proxmox.Ref, taskType stri
 // MayShow reports whether the task of the call may be yet to show.
 func (c *Call) MayShow(now time.Time) bool { return now.Sub(time.Unix(c.Begun, 0)) < Arrival }
 
-// tasksOf a type that work on the VM, or have done so.
+// tasksOf returns the tasks of a type that work on the VM, or have done so.
 func tasksOf(ctx context.Context, t Tasks, ref proxmox.Ref, taskType string) ([]proxmox.Task, error) {
 	all, err := t.NodeTasks(ctx, ref.Node, taskType)
 	id := strconv.Itoa(ref.VMID)

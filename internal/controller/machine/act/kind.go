@@ -124,7 +124,7 @@ func Recorded(k Kind, m object.Machine) (*Record, error) {
 	return r, nil
 }
 
-// Keep the record in the annotation of its kind, with the copy of it in the status. What was not done
+// Keep keeps the record in the annotation of its kind, with the copy of it in the status. What was not done
 // is told.
 func Keep(ctx context.Context, kube client.Client, record xpevent.Recorder, k Kind, m object.Machine, r *Record) error {
 	t := k.Texts()

@@ -165,7 +165,7 @@ func (r *Record) Open() bool {
 	return !r.Final() && (r.Call.Begun != 0 || r.Taking.Begun != 0 && !r.Taken)
 }
 
-// Enter a state.
+// Enter enters a state.
 func (r *Record) Enter(s v1alpha1.MachineActState, message string, now time.Time) {
 	if r.State != s || r.Message != message {
 		r.State, r.Message, r.At = s, message, now.Unix()

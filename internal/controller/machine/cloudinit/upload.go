@@ -74,7 +74,7 @@ func (k Keeper) EnsureUploaded(ctx context.Context, m object.Machine, image *Ima
 	return k.upload(ctx, m, image)
 }
 
-// upload the image. Until its outcome is known, the image may or may not be there.
+// upload uploads the image. Until its outcome is known, the image may or may not be there.
 func (k Keeper) upload(ctx context.Context, m object.Machine, image *Image) (proxmox.UPID, error) {
 	p := nocloud.Ref{Node: image.Node, Volume: image.Volume()}
 	all := Refs(m)
@@ -102,7 +102,7 @@ func (k Keeper) upload(ctx context.Context, m object.Machine, image *Image) (pro
 	return u, err
 }
 
-// checkUploadPrivileges of an image, and what is done with it. That comes first if the drive is
+// checkUploadPrivileges checks the privileges for the upload of an image, and what is done with it. That comes first if the drive is
 // emptied for it.
 func (k Keeper) checkUploadPrivileges(ctx context.Context, image *Image, change qemu.Difference) error {
 	needs := validate.RequiredPrivileges(change, k.VM.Config, validate.Place{VMID: k.VM.VMID})

@@ -185,8 +185,8 @@ func (c Checker) Conditions(ctx context.Context, all ...xpv2.Condition) []xpv2.C
 	return all
 }
 
-// SurroundingsHold reports whether the bridges and storages that the VM uses are there.
-func (c Checker) SurroundingsHold(ctx context.Context) bool {
+// DependenciesHold reports whether the bridges and storages that the VM uses are there.
+func (c Checker) DependenciesHold(ctx context.Context) bool {
 	return c.knownMissingBridges(ctx) == "" && c.missingBridges(ctx) == "" && c.unavailableStorages(ctx) == ""
 }
 

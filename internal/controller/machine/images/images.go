@@ -47,7 +47,7 @@ type Reader struct {
 	MachineKind schema.GroupVersionKind
 }
 
-// get an Image of the Machine's namespace, or nil if there is none.
+// get gets an Image of the Machine's namespace, or nil if there is none.
 func (r Reader) get(ctx context.Context, m object.Machine, name string) (imageref.Image, error) {
 	image, err := r.empty()
 	if err != nil {
@@ -169,7 +169,7 @@ func (r Reader) create(ctx context.Context, m object.Machine, name string) error
 	return errors.Wrapf(err, "cannot make image %q", name)
 }
 
-// sharedLabels of an Image are those of the Machine that it is made for, so that the same
+// sharedLabels returns the labels that an Image gets of the Machine that it is made for, so that the same
 // provider looks after both. What they say to Crossplane is the Machine's alone.
 func sharedLabels(m object.Machine) map[string]string {
 	all := map[string]string{imageref.LabelShared: "true"}

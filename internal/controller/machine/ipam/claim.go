@@ -53,7 +53,7 @@ type claim struct {
 	pool          v1alpha1.MachineIPPoolReference
 }
 
-// key of the claim. Its name is that of the Machine with a sum of what it is for: another pool is another claim, since claims cannot change.
+// key returns the key of the claim. Its name is that of the Machine with a sum of what it is for: another pool is another claim, since claims cannot change.
 func (c claim) key(m object.Machine) (client.ObjectKey, error) {
 	namespace := m.GetNamespace()
 	if namespace == "" {

@@ -119,7 +119,7 @@ func (r Reader) Resolve(ctx context.Context, m object.Machine, uuid string) (*Ad
 	return a, nil
 }
 
-// take the address of a claim, which is made if there is none.
+// take takes the address of a claim, which is made if there is none.
 func (r Reader) take(ctx context.Context, m object.Machine, c claim) (taken, error) {
 	t := taken{network: c.network, family: c.family}
 	key, err := c.key(m)
@@ -154,7 +154,7 @@ func waits(key client.ObjectKey, why string) string {
 	return fmt.Sprintf("IPAddressClaim '%s' in namespace '%s' %s", key.Name, key.Namespace, why)
 }
 
-// make a claim.
+// make makes a claim.
 func (r Reader) make(ctx context.Context, m object.Machine, c claim, key client.ObjectKey) error {
 	gvk, err := r.version(claimKind)
 	if err != nil {
@@ -212,7 +212,7 @@ func refusal(c *unstructured.Unstructured) string {
 	return ""
 }
 
-// read the address with its prefix length, and the gateway, of an IPAddress.
+// read reads the address with its prefix length, and the gateway, of an IPAddress.
 func (f family) read(a *unstructured.Unstructured) (address, gateway string, err error) {
 	text := func(field string) string {
 		s, _, _ := unstructured.NestedString(a.Object, "spec", field)
@@ -240,7 +240,7 @@ func (f family) read(a *unstructured.Unstructured) (address, gateway string, err
 	return prefix.String(), gw.String(), nil
 }
 
-// get an object, or nil if there is none.
+// get gets an object, or nil if there is none.
 func (r Reader) get(ctx context.Context, gk schema.GroupKind, key client.ObjectKey) (*unstructured.Unstructured, error) {
 	gvk, err := r.version(gk)
 	if err != nil {
@@ -263,7 +263,7 @@ func (r Reader) get(ctx context.Context, gk schema.GroupKind, key client.ObjectK
 	return u, errors.Wrapf(err, "cannot read %s %q", gk.Kind, key.Name)
 }
 
-// version of a kind that the API server prefers.
+// version returns the version of a kind that the API server prefers.
 func (r Reader) version(gk schema.GroupKind) (schema.GroupVersionKind, error) {
 	mapping, err := r.Kube.RESTMapper().RESTMapping(gk)
 	if err != nil {
@@ -311,7 +311,7 @@ func (a *Addresses) Parameters(p *v1alpha1.MachineParameters, now func(network s
 	return &out
 }
 
-// put the address into the configuration of its network.
+// put puts the address into the configuration of its network.
 func (t taken) put(c *v1alpha1.MachineIPConfig, now func(network string) *v1alpha1.MachineIPConfig) {
 	has := &v1alpha1.MachineIPConfig{Address: &t.address, Gateway: &t.gateway, Address6: &t.address, Gateway6: &t.gateway}
 	if t.wait != "" {
@@ -350,7 +350,7 @@ func has(config qemu.Config, address string) bool {
 	return false
 }
 
-// Release the addresses of a Machine whose VM with the UUID is gone, but for those of a VM that is there under its VMID.
+// Release releases the addresses of a Machine whose VM with the UUID is gone, but for those of a VM that is there under its VMID.
 func (r Reader) Release(ctx context.Context, m object.Machine, uuid string, there qemu.Config) error {
 	if r.Watch == nil || uuid == "" {
 		return nil // Nothing was claimed.

@@ -75,7 +75,7 @@ func (w *Watch) watches(kind schema.GroupVersionKind) bool {
 	return w.started[kind]
 }
 
-// start to watch the kind of an object.
+// start starts to watch the kind of an object.
 func (w *Watch) start(ctx context.Context, o client.Object) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -78,7 +78,7 @@ func (j *Migration) Rejections(c proxmox.MigrationCheck, v *vmstate.VM, config q
 	return why
 }
 
-// excluding the storages whose disks go to another one.
+// excluding leaves out the storages whose disks go to another one.
 func (j *Migration) excluding(missing []string) []string {
 	return slices.DeleteFunc(slices.Clone(missing), func(s string) bool { return j.Storages[s] != "" })
 }

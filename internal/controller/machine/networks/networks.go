@@ -95,7 +95,7 @@ func (r Reader) Resolve(
 	return b, nil
 }
 
-// resolve one reference.
+// resolve resolves one reference.
 func resolve(network string, ref *v1alpha1.MachineNetworkReference, all []NodeNetwork) reference {
 	out := reference{network: network, nodes: map[string]string{}}
 	meant := slices.DeleteFunc(slices.Clone(all), func(n NodeNetwork) bool { return !means(ref, n) })

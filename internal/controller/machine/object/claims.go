@@ -29,7 +29,7 @@ import (
 // found. Claims are its values.
 const ClaimIndex = "proxmox.vitistack.io/claim"
 
-// Claims of a Machine: the VM's UUID, which proves it this Machine's own, and
+// Claims returns the claims of a Machine: the VM's UUID, which proves it this Machine's own, and
 // its VMID. A Machine that may only observe claims nothing.
 func Claims(o client.Object) []string {
 	m, ok := o.(Machine)

@@ -89,7 +89,7 @@ type Sent struct {
 // NewSent returns a Sent that remembers nothing yet.
 func NewSent() *Sent { return &Sent{key: []byte(rand.Text())} }
 
-// seal a password.
+// seal seals a password.
 func (s *Sent) seal(p Password) (sum [sha256.Size]byte) {
 	h := hmac.New(sha256.New, s.key)
 	h.Write([]byte(p.Text))

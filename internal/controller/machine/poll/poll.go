@@ -54,7 +54,7 @@ func Intervals(now func() time.Time) managed.PollIntervalHook {
 	}
 }
 
-// Interval after which a Machine is looked at again.
+// Interval returns the interval after which a Machine is looked at again.
 func Interval(m object.Machine, configured time.Duration, now time.Time) time.Duration {
 	started := m.Observation().StartedAt
 	waitsForAddress := m.GetCondition(conditions.TypeNetworkConfigured).Reason == conditions.ReasonWaitingForAddress &&

@@ -139,7 +139,7 @@ func (d Policy) changeAlone(v *vmstate.VM) Change {
 	return Keep
 }
 
-// stopChange is what makes a VM that is on stop. A guest that is paused or asleep hears no request
+// stopChange is what makes a VM that is on stop. A guest that is paused or asleep reacts to no request
 // to shut down: Proxmox VE would stop it hard, and what it has not written would be lost.
 func stopChange(v *vmstate.VM) Change {
 	if v.Paused() || v.Asleep() {

@@ -30,10 +30,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// Reboot is the action that the guest does, which does not hear of it while it boots.
+// Reboot is the action that the guest does, which does not react to it while it boots.
 const Reboot = "Reboot"
 
-// Shutdown is the action that the guest is asked for in rounds, since it does not hear of it while it boots.
+// Shutdown is the action that the guest is asked for in rounds, since it does not react to it while it boots.
 const Shutdown = "Shutdown"
 
 // Unknown is the result of an action whose task nobody can tell of.
@@ -50,7 +50,7 @@ func last(m object.Machine) *act.Record {
 	return r
 }
 
-// Token of the action that was done last; empty if there is none.
+// Token returns the token of the action that was done last; empty if there is none.
 func Token(m object.Machine) string { return last(m).Token }
 
 // Begun is when the action that was done last was begun, to the second.
@@ -96,7 +96,7 @@ func Due(m object.Machine) *v1alpha1.MachinePowerAction {
 	return a
 }
 
-// Show the action that the spec asks for and that is not done, or of which nothing else is known.
+// Show shows the action that the spec asks for and that is not done, or of which nothing else is known.
 func Show(m object.Machine) {
 	a, seen := m.Parameters().PowerAction, m.Observation().PowerAction
 	switch {
@@ -115,7 +115,7 @@ func UnderWay(m object.Machine) bool {
 }
 
 // GoesOn reports whether a guest is to be asked again to shut down: the task of the last request has ended as it does while
-// a guest does not hear it, and the VM has run on since the first one, which no guest has ended in less than a round. A VM that
+// a guest does not react to it, and the VM has run on since the first one, which no guest has ended in less than a round. A VM that
 // was off meanwhile was shut down.
 func GoesOn(m object.Machine, v *vmstate.VM, t proxmox.Task, now time.Time) bool {
 	anew := now.Add(-v.Status.Uptime).After(Begun(m).Add(tasktrack.BootingRound))
@@ -131,7 +131,7 @@ func WaitsForGuest(m object.Machine, a *v1alpha1.MachinePowerAction, boot time.D
 	return wait
 }
 
-// Result of a power action that was asked for: what is known of it so far.
+// Result returns the result of a power action that was asked for: what is known of it so far.
 func Result(a *v1alpha1.MachinePowerAction, u proxmox.UPID, err error) *v1alpha1.MachinePowerActionObservation {
 	seen := &v1alpha1.MachinePowerActionObservation{Action: a.Action, Token: a.Token, UPID: string(u)}
 	switch {

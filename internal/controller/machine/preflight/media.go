@@ -131,7 +131,7 @@ func (e *Checks) MissingMedium(ctx context.Context, all []Medium, node string) (
 	return nil, nil
 }
 
-// volumesWith a medium on a node. A list that may be old is good enough if it has the
+// volumesWith returns the volumes with a medium on a node. A list that may be old is good enough if it has the
 // medium.
 func (e *Checks) volumesWith(ctx context.Context, m Medium, node string) ([]proxmox.Volume, error) {
 	there, err := e.Inventory.Volumes(ctx, node, m.Storage(), m.Content, inventory.Stable)

@@ -77,7 +77,7 @@ func ImportPrivileges(p *v1alpha1.MachineParameters, at validate.Place) []valida
 	return []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.Config.Disk")}
 }
 
-// zones of bridges: those of the nodes themselves are in one. Of VNets, bridges do not
+// zones returns the zones of bridges: those of the nodes themselves are in one. Of VNets, bridges do not
 // tell.
 func zones(bridges []proxmox.Bridge) func(bridge string) string {
 	return func(name string) string {

@@ -38,7 +38,7 @@ type Kind struct {
 	act.Env
 }
 
-// Texts of recreations.
+// Texts returns the texts of recreations.
 func (Kind) Texts() act.Texts {
 	return act.Texts{
 		Field: "recreation", Annotation: object.AnnotationRecreation, Noun: "recreation", Preposition: "after the loss of",
@@ -68,7 +68,7 @@ func (Kind) Shown(m object.Machine) *act.Record {
 	return r
 }
 
-// Show the record in the status.
+// Show shows the record in the status.
 func (Kind) Show(m object.Machine, r *act.Record) {
 	if r.Token == "" {
 		return

@@ -99,7 +99,7 @@ func (l Recreator) completeOn(ctx context.Context, id qemu.Identity) string {
 // beingCreated reports whether a VM has the lock of a creation, which the cluster lists: it stands in a file that all nodes have.
 func beingCreated(g proxmox.Guest) bool { return g.Lock == "create" || g.Lock == "clone" }
 
-// begin to look for the VM of the other identity.
+// begin begins to look for the VM of the other identity.
 func (l Recreator) begin(m object.Machine, id qemu.Identity, r *act.Record) {
 	l.Forget(m)
 	message := fmt.Sprintf("VM %d, whose creation was lost with node %s, is made anew as VM %s", id.VMID, r.Target, meta.GetExternalName(m))
@@ -135,7 +135,7 @@ func (l Recreator) Recreate(ctx context.Context, m object.Machine, id qemu.Ident
 	return l.rename(ctx, m, id, r, identity)
 }
 
-// check that the VM of the other identity can be made without the node that is lost, whose VMs are known for a while.
+// check checks that the VM of the other identity can be made without the node that is lost, whose VMs are known for a while.
 func (l Recreator) check(ctx context.Context, m object.Machine, node string) error {
 	id, err := object.IdentityOf(m)
 	if err != nil {
@@ -148,7 +148,7 @@ func (l Recreator) check(ctx context.Context, m object.Machine, node string) err
 	return err
 }
 
-// find the VM in the list of a cluster that has quorum. What is cut off lists what it knew last. Who may not ask
+// find finds the VM in the list of a cluster that has quorum. What is cut off lists what it knew last. Who may not ask
 // for the quorum takes its word.
 func (l Recreator) find(ctx context.Context, id qemu.Identity) (guest proxmox.Guest, wait string, err error) {
 	s, err := l.Inventory.ClusterStatus(ctx, inventory.Fresh)
@@ -207,8 +207,8 @@ func renamed(m object.Machine, identity map[string]string) object.Machine {
 	return other
 }
 
-// rename the Machine. Identity and record are one write: whoever dies before has done nothing, and whoever comes
-// after finds the token used.
+// rename renames the Machine. Identity and record are one write: a provider that ends before it has changed nothing, and one that
+// starts after it finds the token used.
 func (l Recreator) rename(ctx context.Context, m object.Machine, id qemu.Identity, r *act.Record, identity map[string]string) error {
 	r.Remains = append(r.Remains, act.Remains{VMID: id.VMID, UUID: id.UUID, Node: r.Target})
 	r.Enter(v1alpha1.ActSucceeded, "", l.Now)

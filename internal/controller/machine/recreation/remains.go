@@ -64,7 +64,7 @@ type Removal struct {
 	Call       func(context.Context) (proxmox.UPID, error)
 }
 
-// Removals of what has come back and may be destroyed. All that has come back is told by a condition.
+// Removals returns the removals of what has come back and may be destroyed. All that has come back is told by a condition.
 func (w Recreator) Removals(ctx context.Context, m object.Machine) ([]Removal, error) {
 	r, err := act.Recorded(Kind{}, m)
 	if err != nil {
@@ -102,7 +102,7 @@ func (w Recreator) removal(m object.Machine, v act.Remains) Removal {
 	return Removal{Difference: v1alpha1.MachinePendingChange{Option: "remains", Current: name(v)}, Call: call}
 }
 
-// follow the task of a removal, which is none of the Machine's VM: its failure is told in an event.
+// follow follows the task of a removal, which is none of the Machine's VM: its failure is told in an event.
 func (w Recreator) follow(m object.Machine, v act.Remains, u proxmox.UPID) {
 	m, _ = m.DeepCopyObject().(object.Machine)
 	w.Inventory.Follow(u, func(t proxmox.Task) {
@@ -113,7 +113,7 @@ func (w Recreator) follow(m object.Machine, v act.Remains, u proxmox.UPID) {
 	})
 }
 
-// tell what has come back in a condition, and once in an event.
+// tell tells what has come back in a condition, and once in an event.
 func (w Recreator) tell(m object.Machine, message string) {
 	before := m.GetCondition(conditions.TypeRemainsFound)
 	switch {
@@ -139,7 +139,7 @@ func (w Recreator) EmitOrphaned(m object.Machine) {
 	}
 }
 
-// look for what is left of a lost creation.
+// look looks for what is left of a lost creation.
 func (w Recreator) look(ctx context.Context, m object.Machine, r act.Remains) (found, error) {
 	f := found{Remains: r, Node: r.Node}
 	guests, err := w.Inventory.Guests(ctx, inventory.Current)
@@ -226,7 +226,7 @@ func (w Recreator) obstacle(ctx context.Context, f found, v *vmstate.VM) (string
 	return "", nil
 }
 
-// remove what is left, after another look at it.
+// remove removes what is left, after another look at it.
 func (w Recreator) remove(ctx context.Context, m object.Machine, r act.Remains) (proxmox.UPID, error) {
 	f, err := w.look(ctx, m, r)
 	if err != nil || !f.Remove {
@@ -243,5 +243,5 @@ func without(r *act.Record, gone act.Remains) *act.Record {
 	return &next
 }
 
-// name of what is left, for differences.
+// name returns the name of what is left, for differences.
 func name(r act.Remains) string { return "VM " + strconv.Itoa(r.VMID) + " on " + r.Node }

@@ -95,15 +95,15 @@ func (r *Remover) Remove(ctx context.Context, m object.Machine) (left []proxmox.
 		return nil, nil, err
 	}
 	since := r.Tasks.Waited(m, removing)
-	obstacle, patience := r.replicationObstacle(ctx, jobs, since), r.ObstacleTime
-	waits = errors.Errorf("VM %d waits, %s at most, until Proxmox VE has removed what it has replicated to %s: %s", r.VM.VMID, patience, targets(jobs), obstacle)
+	obstacle, limit := r.replicationObstacle(ctx, jobs, since), r.ObstacleTime
+	waits = errors.Errorf("VM %d waits, %s at most, until Proxmox VE has removed what it has replicated to %s: %s", r.VM.VMID, limit, targets(jobs), obstacle)
 	switch {
 	case refused != nil:
-		patience, waits = RefusedTime, refused
+		limit, waits = RefusedTime, refused
 	case obstacle == "":
-		patience, waits = QueueTime, errors.Errorf("VM %d waits until Proxmox VE has removed what it has replicated to %s", r.VM.VMID, targets(jobs))
+		limit, waits = QueueTime, errors.Errorf("VM %d waits until Proxmox VE has removed what it has replicated to %s", r.VM.VMID, targets(jobs))
 	}
-	if since >= patience {
+	if since >= limit {
 		return jobs, nil, nil
 	}
 	return nil, waits, nil
@@ -191,7 +191,7 @@ func (r *Remover) mayBeReplicated(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// targets of jobs, for people.
+// targets returns the targets of jobs, for people.
 func targets(jobs []proxmox.Replication) string {
 	var all []string
 	for _, j := range jobs {

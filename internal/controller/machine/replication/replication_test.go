@@ -88,7 +88,7 @@ func (r *recorder) Event(runtime.Object, xpevent.Event) { r.events++ }
 func (r *recorder) WithAnnotations(...string) xpevent.Recorder { return r }
 
 func TestRemove(t *testing.T) {
-	const patience = 15 * time.Minute
+	const obstacleTime = 15 * time.Minute
 	job := proxmox.Replication{ID: "100-0", VMID: 100, Target: "pve2"}
 	marked, local, theirs := job, job, job
 	marked.Removal, local.Removal, theirs.VMID = proxmox.RemovalFull, proxmox.RemovalLocal, 101
@@ -137,7 +137,7 @@ func TestRemove(t *testing.T) {
 			pve: pve{nodes: two, storages: zfs, old: []proxmox.Replication{marked}, fresh: []proxmox.Replication{marked}},
 		},
 		"Queued": {
-			reason: "A node that may be busy is waited for longer than an obstacle.", later: patience, waits: "waits until Proxmox VE has removed",
+			reason: "A node that may be busy is waited for longer than an obstacle.", later: obstacleTime, waits: "waits until Proxmox VE has removed",
 			pve: pve{nodes: two, storages: zfs, old: []proxmox.Replication{marked}, fresh: []proxmox.Replication{marked}},
 		},
 		"Forgotten": {
@@ -149,7 +149,7 @@ func TestRemove(t *testing.T) {
 			pve: pve{nodes: off, storages: zfs, old: []proxmox.Replication{marked}, fresh: []proxmox.Replication{marked}},
 		},
 		"Dead": {
-			reason: "A node that stays off is not waited for.", later: patience, left: 1,
+			reason: "A node that stays off is not waited for.", later: obstacleTime, left: 1,
 			pve: pve{nodes: off, storages: zfs, old: []proxmox.Replication{marked}, fresh: []proxmox.Replication{marked}},
 		},
 		"Early": {
@@ -181,7 +181,7 @@ func TestRemove(t *testing.T) {
 			m := &namespaced.Machine{}
 			r := &Remover{
 				Client: &tc.pve, Inventory: &tc.pve, Reader: vmcache.NewReader(&tc.pve, &tc.pve), Record: told, Log: logging.NewNopLogger(),
-				Tasks: tasktrack.New(func() time.Time { return now }), ObstacleTime: patience,
+				Tasks: tasktrack.New(func() time.Time { return now }), ObstacleTime: obstacleTime,
 				VM: &vmstate.VM{Ref: proxmox.Ref{Node: "pve1", VMID: 100}, State: qemu.State{Config: qemu.Config{"scsi0": tc.disk}}},
 			}
 			r.Tasks.Waited(m, removing)

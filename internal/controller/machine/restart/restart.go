@@ -224,7 +224,7 @@ func (p Policy) requestTimeout(spent time.Duration) time.Duration {
 // defaultShutdownTimeout is how long Proxmox VE waits for a guest unless the call says so.
 const defaultShutdownTimeout = time.Minute
 
-// BootTime is how long a guest may take until it hears a request to shut down.
+// BootTime is how long a guest may take until it reacts to a request to shut down.
 const BootTime = 2 * time.Minute
 
 // Booted reports whether the guest's system is up, as far as can be known.
@@ -232,12 +232,12 @@ func Booted(v *vmstate.VM) bool {
 	return !v.Paused() && (v.Interfaces != nil || v.Status.Uptime >= BootTime)
 }
 
-// Booting reports whether the VM runs and its guest may not hear a request yet.
+// Booting reports whether the VM runs and its guest may not react to a request yet.
 func Booting(v *vmstate.VM) bool {
 	return v.Status.Running() && !v.Paused() && !Booted(v)
 }
 
-// fingerprint of a set of changes. It is not kept in clear, since values may be
+// fingerprint returns a checksum of a set of changes. It is not kept in clear, since values may be
 // secret.
 func fingerprint(pending []proxmox.PendingValue) string {
 	h := sha256.New()

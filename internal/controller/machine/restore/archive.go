@@ -67,7 +67,7 @@ func (a *Archive) Storages() []string {
 	return slices.Compact(all)
 }
 
-// Privileges that the disks and networks of the VM take on a node.
+// Privileges returns the privileges that the disks and networks of the VM take on a node.
 func (a *Archive) Privileges(ctx context.Context, checks *preflight.Checks, node string) ([]validate.PrivilegeRequirement, error) {
 	nics := qemu.Difference{Set: proxmox.Params{}}
 	for _, device := range a.Config.NICs() {
@@ -80,7 +80,7 @@ func (a *Archive) Privileges(ctx context.Context, checks *preflight.Checks, node
 	return needs, err
 }
 
-// Params of the call that restores the VM, with the name and the SMBIOS that it gets in the end.
+// Params returns the parameters of the call that restores the VM, with the name and the SMBIOS that it gets in the end.
 func (a *Archive) Params(spec *v1alpha1.MachineParameters, name, smbios string) proxmox.Params {
 	p := proxmox.Params{"archive": a.Volume, "name": name, "smbios1": cmp.Or(smbios, a.Config["smbios1"])}
 	if ptr.Deref(spec.Restore.Unique, true) {
@@ -120,7 +120,7 @@ type Finder struct {
 	Tenant tenant.Checks
 }
 
-// Find the backup that the spec of a Machine names.
+// Find finds the backup that the spec of a Machine names.
 func (f Finder) Find(ctx context.Context, m object.Machine, from Source) (*Archive, error) {
 	volume, uuid, err := f.choose(ctx, m, from)
 	if err != nil {
@@ -154,7 +154,7 @@ func (s Source) ofAnother(volume, has, uuid string) error {
 		"and that of %s.latestOf has %q", volume, has, s.Field, uuid)
 }
 
-// choose the backup that is meant. If its VM has to have a certain UUID, that is returned too.
+// choose chooses the backup that is meant. If its VM has to have a certain UUID, that is returned too.
 func (f Finder) choose(ctx context.Context, m object.Machine, from Source) (volume, uuid string, err error) {
 	if from.Latest != nil {
 		return f.latest(ctx, m, from.Latest)
@@ -191,7 +191,7 @@ func ownerOf(volume string) string {
 	return ""
 }
 
-// checkPrivileges of what is needed to see and to read a backup of a VM.
+// checkPrivileges checks the privileges for what is needed to see and to read a backup of a VM.
 func (f Finder) checkPrivileges(ctx context.Context, what, storage, vmid string) error {
 	return f.Checks.CheckPrivilegesOfNew(ctx, what, []validate.PrivilegeRequirement{
 		{{Path: "/storage/" + storage, Names: []string{"Datastore.Allocate", "Datastore.AllocateSpace"}}},
@@ -199,7 +199,7 @@ func (f Finder) checkPrivileges(ctx context.Context, what, storage, vmid string)
 	})
 }
 
-// nodes that have a backup and are up.
+// nodes returns the nodes that have a backup and are up.
 func (f Finder) nodes(ctx context.Context, volume string) ([]string, error) {
 	storage, _, _ := strings.Cut(volume, ":")
 	rows, err := f.reachable(ctx, storage)

@@ -48,7 +48,7 @@ type subject struct {
 	storage string
 }
 
-// subject of a spec. It asks the Kubernetes API only.
+// subject returns the subject of a spec. It asks the Kubernetes API only.
 func (b Backups) subject(ctx context.Context, m object.Machine, l *v1alpha1.MachineRestoreLatest) (subject, error) {
 	storage, err := b.storage(ctx, m, &l.Storage, l.StorageRef)
 	if err != nil {
@@ -102,7 +102,7 @@ func (f Finder) latest(ctx context.Context, m object.Machine, l *v1alpha1.Machin
 	return newest.ID, of.uuid, nil
 }
 
-// backupsOf a VM on a storage, on all nodes that are up.
+// backupsOf returns the backups of a VM on a storage, on all nodes that are up.
 func (f Finder) backupsOf(ctx context.Context, vmid, storage string, maxAge time.Duration) ([]proxmox.Volume, error) {
 	rows, err := f.reachable(ctx, storage)
 	if err != nil {

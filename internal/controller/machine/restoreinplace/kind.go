@@ -68,7 +68,7 @@ type Kind struct {
 	Lost bool
 }
 
-// Texts of restores in place.
+// Texts returns the texts of restores in place.
 func (Kind) Texts() act.Texts {
 	return act.Texts{
 		Field: "restoreInPlace", Annotation: object.AnnotationRestoreInPlace, Noun: "restore in place",
@@ -102,7 +102,7 @@ func (Kind) Shown(m object.Machine) *act.Record {
 	return &act.Record{Token: o.Token, Target: o.Volume, State: o.State, Message: o.Message}
 }
 
-// Show the record in the status.
+// Show shows the record in the status.
 func (Kind) Show(m object.Machine, r *act.Record) {
 	if r.Token == "" {
 		return

@@ -45,7 +45,7 @@ type Kind struct {
 	Storages func(context.Context) ([]proxmox.Storage, error)
 }
 
-// Texts of rollbacks.
+// Texts returns the texts of rollbacks.
 func (Kind) Texts() act.Texts {
 	return act.Texts{
 		Field: "rollback", Annotation: object.AnnotationRollback, Noun: "rollback", Refused: "RollbackRefused", Failed: "RollbackFailed",
@@ -70,7 +70,7 @@ func (Kind) Shown(m object.Machine) *act.Record {
 	return &act.Record{Token: o.Token, Target: o.Snapshot, State: o.State, Message: o.Message}
 }
 
-// Show the record in the status.
+// Show shows the record in the status.
 func (Kind) Show(m object.Machine, r *act.Record) {
 	if r.Token == "" {
 		return

@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// NodesOf a cluster with what their ProxmoxNodes say of them. Of several for one
+// NodesOf returns the nodes of a cluster with what their ProxmoxNodes say of them. Of several for one
 // node, the strictest counts, and the labels of all.
 func NodesOf(nodes []proxmox.Node, storages []proxmox.Storage, declared []Node) []placement.Node {
 	out := make([]placement.Node, 0, len(nodes))

@@ -63,7 +63,7 @@ func New() *Scheduler {
 	return &Scheduler{Reservations: placement.NewReservations(time.Now)}
 }
 
-// Add a kind of Machines, ProxmoxNodes or ProxmoxClusters. The reader, which should be a cache, lists them.
+// Add adds a kind of Machines, ProxmoxNodes or ProxmoxClusters. The reader, which should be a cache, lists them.
 func (f *Scheduler) Add(reader client.Reader, list resource.ManagedList) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

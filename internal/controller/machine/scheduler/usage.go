@@ -107,7 +107,7 @@ func Runs(p *v1alpha1.MachineParameters) bool {
 	return p.PowerState == nil || *p.PowerState == v1alpha1.PowerStateRunning
 }
 
-// sourceConfig a Machine as far as the list of guests tells.
+// sourceConfig returns the configuration of the source of a Machine as far as the list of guests tells.
 func sourceConfig(m object.Machine, guests map[int]proxmox.Guest) qemu.Config {
 	vmid, _ := strconv.Atoi(m.GetAnnotations()[object.AnnotationSource])
 	g, ok := guests[vmid]
@@ -117,7 +117,7 @@ func sourceConfig(m object.Machine, guests map[int]proxmox.Guest) qemu.Config {
 	return qemu.Config{"memory": strconv.FormatInt(g.MaxMemory/int64(proxmox.MiB), 10), "cores": strconv.Itoa(g.MaxCPU)}
 }
 
-// needOf a Machine whose VM starts with a configuration. Only the disks of one
+// needOf returns what is needed for a Machine whose VM starts with a configuration. Only the disks of one
 // that is made from nothing are known by its spec alone.
 func needOf(m object.Machine, config qemu.Config, storage string) placement.Occupant {
 	p := m.Parameters()

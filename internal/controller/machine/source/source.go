@@ -117,7 +117,7 @@ type Finder struct {
 	Tenant *tenancy.Tenant
 }
 
-// guests of the cluster that may be cloned.
+// guests returns the guests of the cluster that may be cloned.
 func (e Finder) guests(ctx context.Context) ([]proxmox.Guest, error) {
 	guests, err := e.Inventory.Guests(ctx, inventory.Current)
 	return e.seen(guests), err
@@ -244,7 +244,7 @@ func (e Finder) listedSource(
 	return s, err
 }
 
-// preferred of several guests are those on the node, if there are any.
+// preferred returns the guests on the node, if there are any.
 func preferred(found []proxmox.Guest, node string) []proxmox.Guest {
 	if here := onNode(found, node); len(here) > 0 {
 		return here
@@ -252,7 +252,7 @@ func preferred(found []proxmox.Guest, node string) []proxmox.Guest {
 	return found
 }
 
-// highest of several guests is the one with the highest VMID.
+// highest returns the guest with the highest VMID.
 func highest(found []proxmox.Guest) proxmox.Guest {
 	return slices.MaxFunc(found, func(a, b proxmox.Guest) int { return cmp.Compare(a.VMID, b.VMID) })
 }
@@ -336,7 +336,7 @@ func matchVM(guests []proxmox.Guest, vm string) ([]proxmox.Guest, error) {
 	return found, nil
 }
 
-// templatesOf an Image that are there.
+// templatesOf returns the templates of an Image that are there.
 func templatesOf(guests []proxmox.Guest, image imageref.Choice) ([]proxmox.Guest, error) {
 	var found []proxmox.Guest
 	for _, g := range guests {

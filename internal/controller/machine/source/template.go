@@ -46,7 +46,7 @@ func (e Finder) namedTemplate(ctx context.Context, p *v1alpha1.MachineParameters
 	return s, err
 }
 
-// newest of several templates is the one that was created last, as PVE notes in its configuration; of those of the same second the
+// newest returns the template that was created last, as PVE notes in its configuration; of those of the same second the
 // one with the highest VMID. One on a node that is offline cannot be cloned now: it is taken only if there is no other.
 func (e Finder) newest(ctx context.Context, found []proxmox.Guest) (newest proxmox.Guest, config qemu.Config, err error) {
 	if online := slices.DeleteFunc(slices.Clone(found), func(g proxmox.Guest) bool { return g.Status == "unknown" }); len(online) > 0 {
@@ -84,7 +84,7 @@ type wantedTemplate struct {
 	tags []string
 }
 
-// vmid that it has to have, if it is named by that.
+// vmid returns the VMID that it has to have, if it is named by that.
 func (w wantedTemplate) vmid() (int, bool) {
 	if w.name == nil {
 		return 0, false

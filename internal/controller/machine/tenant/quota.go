@@ -59,7 +59,7 @@ type Quota struct {
 // Limited reports whether the tenant has a quota.
 func (c Checks) Limited() bool { return c.Limits() != nil }
 
-// admit what a Machine is to have.
+// admit admits what a Machine is to have.
 func (c Checks) admit(ctx context.Context, m object.Machine, there, wants quota.Amounts, whole bool) (quota.Amounts, error) {
 	q, key := c.Quota, client.ObjectKeyFromObject(m)
 	return q.Keeper.Admit(ctx, quotas.Application{
@@ -122,7 +122,7 @@ func (c Checks) Grow(
 	return d.MachineParameters, exceeded, nil
 }
 
-// of a configuration: what a VM with it has.
+// of returns the amounts of a configuration: what a VM with it has.
 func of(config qemu.Config) quota.Amounts {
 	a := quota.Amounts{
 		quota.VMs: 1, quota.Cores: int64(config.Integer("cores", 1)) * int64(config.Integer("sockets", 1)), quota.Memory: config.Memory(),
@@ -139,7 +139,7 @@ func of(config qemu.Config) quota.Amounts {
 	return quota.Most(a, nil)
 }
 
-// diskOf an option: its storage and its size in bytes, also of one that is yet to be made, whose volume
+// diskOf returns the disk of an option: its storage and its size in bytes, also of one that is yet to be made, whose volume
 // is a storage and a number of GiB.
 func diskOf(option string) (storage string, size int64) {
 	disk, err := proxmox.ParseDisk(option)

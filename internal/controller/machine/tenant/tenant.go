@@ -109,7 +109,7 @@ func (c Checks) Hides(m, other object.Machine) bool {
 	return c.Tenant != nil && (of == "" || of != tenancy.NamespaceOf(other))
 }
 
-// check a VM as the cluster's list shows it, with its pool, and show if it is refused.
+// check checks a VM as the cluster's list shows it, with its pool, and shows if it is refused.
 func (c Checks) check(ctx context.Context, m object.Machine, vmid int, check func(proxmox.Guest) error) error {
 	if c.Tenant == nil {
 		return nil

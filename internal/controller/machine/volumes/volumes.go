@@ -54,7 +54,7 @@ type Reader struct {
 	Lists  []resource.ManagedList
 }
 
-// get a Volume of the Machine's namespace, or nil if there is none.
+// get gets a Volume of the Machine's namespace, or nil if there is none.
 func (r Reader) get(ctx context.Context, m object.Machine, name string) (volumeref.Volume, error) {
 	if r.Object == nil {
 		return nil, errors.New("cannot read Volumes: their kind is not known")
@@ -235,7 +235,7 @@ func (r Reader) Node(ctx context.Context, m object.Machine, storages []proxmox.S
 	return pinned, nil
 }
 
-// nodeOf a Volume that is kept for the Machine; empty if all nodes reach it.
+// nodeOf returns the node of a Volume that is kept for the Machine; empty if all nodes reach it.
 func nodeOf(m object.Machine, v volumeref.Volume, storages []proxmox.Storage) (string, error) {
 	r, err := volumeref.RecordOf(v)
 	if err != nil {
