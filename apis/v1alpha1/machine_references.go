@@ -179,7 +179,7 @@ type seen struct {
 	answered bool
 }
 
-// Get an object.
+// Get reads an object.
 func (s *seen) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	err := s.Reader.Get(ctx, key, o, opts...)
 	s.answered = err == nil || kerrors.IsNotFound(err) || meta.IsNoMatchError(err)

@@ -66,7 +66,7 @@ func (s Script) GetResourceHealth(resource *unstructured.Unstructured) (*health.
 	}, nil
 }
 
-// value of JSON in Lua.
+// value returns the value of JSON in Lua.
 func value(state *lua.LState, v any) lua.LValue {
 	switch v := v.(type) {
 	case map[string]any:
@@ -120,7 +120,7 @@ func (h HealthCheck) StatusOf(resource *unstructured.Unstructured) (status.Statu
 	return status.InProgressStatus, nil
 }
 
-// evaluate an expression whose variables are the fields of the resource.
+// evaluate evaluates an expression whose variables are the fields of the resource.
 func evaluate(expression string, resource map[string]any) (bool, error) {
 	env, err := cel.NewEnv(cel.Variable("metadata", cel.DynType), cel.Variable("spec", cel.DynType), cel.Variable("status", cel.DynType))
 	if err != nil {

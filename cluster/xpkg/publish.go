@@ -97,7 +97,7 @@ func (c publishCommand) push(
 	return nil
 }
 
-// sign what was pushed, and attest the SPDX documents of its images.
+// sign signs what was pushed, and attests the SPDX documents of its images.
 func (c publishCommand) sign(
 	ctx context.Context, signer signature.Signer, pushed string, index v1.ImageIndex, attachments []store.Attachment,
 ) error {

@@ -62,7 +62,7 @@ func connectionGroups() []kong.Group {
 	}
 }
 
-// complete the options with those of the environment. A command that names a provider
+// complete completes the options with those of the environment. A command that names a provider
 // configuration does not connect to an endpoint of the environment instead, unless there is
 // no Kubernetes: manifests name that configuration then.
 func (o *connectionOptions) complete(getenv func(string) string) {
@@ -76,7 +76,7 @@ func (o *connectionOptions) complete(getenv func(string) string) {
 	o.ProviderConfig = cmp.Or(o.ProviderConfig, connect.DefaultName)
 }
 
-// validate the names that the manifests get, which nobody else may see before
+// validate validates the names that the manifests get, which nobody else may see before
 // they are applied.
 func (o *connectionOptions) validate() error {
 	o.complete(os.Getenv)

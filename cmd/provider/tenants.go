@@ -148,7 +148,7 @@ func (o *tenantsCheck) Run(ctx context.Context, out io.Writer) error {
 	return o.check(ctx, kube, out)
 }
 
-// check the resources that use the configuration.
+// check checks the resources that use the configuration.
 func (o *tenantsCheck) check(ctx context.Context, kube client.Client, out io.Writer) error {
 	connections := connect.New(kube, connect.WithUserAgent(userAgent()), connect.WithDefault(os.Getenv("PROXMOX_DEFAULT_CLUSTER")))
 	conn, err := connections.Open(ctx, o.key())
@@ -212,7 +212,7 @@ func tenantsOf(file string) ([]v1alpha1.ProviderTenant, error) {
 	return manifest.Spec.Tenants, nil
 }
 
-// resources of all kinds that use the configuration.
+// resources returns the resources of all kinds that use the configuration.
 func (o *tenantsCheck) resources(ctx context.Context, kube client.Client, uses func(resource.Managed) bool) ([]resource.Managed, error) {
 	group := namespaced.SchemeGroupVersion
 	if o.ClusterScoped {

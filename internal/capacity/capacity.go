@@ -66,7 +66,7 @@ func Of(ctx context.Context, from Inventory, growths []qemu.Growth, node string)
 	return found, nil
 }
 
-// add what there is to say about a disk of which, with those before it, so much is new on its storage.
+// add adds what there is to say about a disk of which, with those before it, so much is new on its storage.
 func (f *Fit) add(ctx context.Context, from Inventory, g qemu.Growth, s proxmox.Storage, more proxmox.Size) error {
 	total, free := proxmox.Size(s.MaxDisk), max(proxmox.Size(s.MaxDisk-s.Disk), 0)
 	if g.Size > total {

@@ -134,7 +134,7 @@ func (c *Connector) beside(ctx context.Context, r reference, to *Connection, o c
 	return nil, nil
 }
 
-// nameOf the cluster of a configuration, which it is asked for. While it cannot be reached it is the cluster that was seen before the
+// nameOf returns the name of the cluster of a configuration, which it is asked for. While it cannot be reached it is the cluster that was seen before the
 // configuration was edited, if an endpoint of that is left.
 func (c *Connector) nameOf(ctx context.Context, o common) (string, error) {
 	s, err := c.share(ctx, o.reference, o.spec)
@@ -164,7 +164,7 @@ type seenName struct {
 	cluster   string
 }
 
-// note the name of the cluster of a configuration; none for a node of no cluster.
+// note notes the name of the cluster of a configuration; none for a node of no cluster.
 func (n *names) note(o common, cluster string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -174,7 +174,7 @@ func (n *names) note(o common, cluster string) {
 	n.all[o.reference] = seenName{endpoints: o.spec.Endpoints, cluster: cluster}
 }
 
-// of a configuration is the name that was noted, unless it leads elsewhere now.
+// of returns the name of the cluster of a configuration that was noted, unless it leads elsewhere now.
 func (n *names) of(o common) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -76,7 +76,7 @@ func newPool() *pool {
 	}
 }
 
-// get gets what the configuration shares with its equals, made if need be. Whatever it
+// get reads what the configuration shares with its equals, made if need be. Whatever it
 // came to before is left to its other users.
 func (p *pool) get(r reference, cfg proxmox.Config, spec *v1alpha1.ProviderConfigSpec) (*shared, error) {
 	f := fingerprintOf(cfg)

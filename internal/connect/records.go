@@ -49,7 +49,7 @@ type recordKey struct {
 	key []byte
 }
 
-// get gets the key, which is made if there is none. Nil without a namespace for it.
+// get reads the key, which is made if there is none. Nil without a namespace for it.
 func (r *recordKey) get(ctx context.Context, kube client.Client) ([]byte, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

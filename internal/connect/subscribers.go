@@ -61,7 +61,7 @@ func (c *Connector) Follow(k Key, secrets, configMaps []client.ObjectKey) {
 	c.followed.watch(k.reference(), all)
 }
 
-// An subscribers wants to know of changes.
+// subscribers are told of changes.
 type subscribers struct {
 	mu         sync.Mutex
 	ofConfig   map[schema.GroupKind][]func(client.ObjectKey)

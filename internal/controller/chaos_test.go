@@ -348,7 +348,7 @@ func (c *chaos) must(err error) {
 // until something holds; if it never does, the state of all Machines is shown.
 func (c *chaos) until(what string, holds func() bool) {
 	c.Helper()
-	again, late := time.NewTicker(100*time.Millisecond), time.After(2*patience)
+	again, late := time.NewTicker(100*time.Millisecond), time.After(2*slowest)
 	defer again.Stop()
 	for !holds() {
 		select {

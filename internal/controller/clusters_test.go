@@ -43,9 +43,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// A surroundings scenario is about clusters and nodes, the same in both scopes and
+// clusterScenarios are about clusters and nodes, the same in both scopes and
 // with both releases of PVE.
-func surroundings() map[string]scenario {
+func clusterScenarios() map[string]scenario {
 	return map[string]scenario{
 		"cluster":  {reason: "A cluster shows what it has and lacks.", run: clusterShown},
 		"options":  {reason: "Options that are declared are kept, and no others.", run: clusterOptions},
@@ -58,14 +58,14 @@ func surroundings() map[string]scenario {
 		"settings": {reason: "Settings that are declared are kept, and no others.", run: nodeSettings},
 		"nonode":   {reason: "A node that does not exist is said to.", run: noNode},
 		"found":    {reason: "A node belongs to the cluster that it refers to.", run: nodeOfCluster},
-		"resident": {reason: "A Machine says what becomes of its surroundings, and stays where it is.", run: machineInTrouble},
+		"resident": {reason: "A Machine says what becomes of its node and its storages, and stays where it is.", run: machineInTrouble},
 		"trouble":  {reason: "What goes away is said, and what comes back.", run: trouble},
 	}
 }
 
 func TestClustersAndNodes(t *testing.T) {
 	t.Parallel()
-	runVersions(t, surroundings())
+	runVersions(t, clusterScenarios())
 }
 
 // inNamespace reports whether the world is about the namespaced kinds.
@@ -127,7 +127,7 @@ func (w *world) show(mg resource.Managed) bool {
 // becomes waits until a resource is in a state.
 func (w *world) becomes(mg resource.Managed, what string, holds func() bool) {
 	w.Helper()
-	late := time.After(patience)
+	late := time.After(slowest)
 	for again := time.NewTicker(pace); ; {
 		if w.show(mg) && holds() {
 			return
@@ -158,8 +158,8 @@ func (w *world) well(mg resource.Managed) {
 	})
 }
 
-// ails waits until a resource is not ready for a reason, and says so.
-func (w *world) ails(mg resource.Managed, r xpv2.ConditionReason, parts ...string) {
+// waitNotReady waits until a resource is not ready for a reason, and says so.
+func (w *world) waitNotReady(mg resource.Managed, r xpv2.ConditionReason, parts ...string) {
 	w.Helper()
 	w.becomes(mg, string(r)+" "+strings.Join(parts, ", "), func() bool {
 		c := mg.GetCondition(xpv2.TypeReady)
@@ -248,7 +248,7 @@ func clusterShown(w *world) {
 		p := c.Parameters()
 		p.Nodes, p.Storages, p.Networks = []string{"pve1", "pve9"}, []string{"nope"}, []string{"vmbr9"}
 	})
-	w.ails(c, pvecluster.ReasonMissing, `node "pve9" does not exist`, `storage "nope" does not exist`, `network "vmbr9" does not exist`)
+	w.waitNotReady(c, pvecluster.ReasonMissing, `node "pve9" does not exist`, `storage "nope" does not exist`, `network "vmbr9" does not exist`)
 	if c.Observation().Ready {
 		w.Error("status: want it not ready")
 	}
@@ -415,9 +415,9 @@ func wrongCluster(w *world) {
 	w.holds(c, map[string]string{"console": "vv"})
 	before := len(w.writes())
 	w.pve.Edit(func(s *simulator.State) { s.ClusterName = "other" })
-	w.ails(n, node.ReasonConflict, `leads to cluster "other", not to "demo" as before`)
+	w.waitNotReady(n, node.ReasonConflict, `leads to cluster "other", not to "demo" as before`)
 	w.onNode("pve1", func(s *simulator.Node) { s.Description = "theirs" })
-	w.ails(c, pvecluster.ReasonConflict, `leads to cluster "other", not to "demo"`)
+	w.waitNotReady(c, pvecluster.ReasonConflict, `leads to cluster "other", not to "demo"`)
 	w.setOption("console", "html5")
 	w.edit(c, func() { c.Parameters().Options.Console = new("xtermjs") })
 	w.becomes(c, "told again", func() bool {
@@ -452,8 +452,8 @@ func managers(w *world) {
 		w.make(mg)
 	}
 	w.well(watcher)
-	w.ails(second, pvecluster.ReasonConflict, first.GetName()+" manages the options of this cluster already")
-	w.ails(secondNode, node.ReasonConflict, firstNode.GetName()+" stands for this node already")
+	w.waitNotReady(second, pvecluster.ReasonConflict, first.GetName()+" manages the options of this cluster already")
+	w.waitNotReady(secondNode, node.ReasonConflict, firstNode.GetName()+" stands for this node already")
 	w.remove(second)
 	w.remove(secondNode)
 	if got := w.option("console"); got != "vv" {
@@ -560,7 +560,7 @@ func (w *world) onNode(name string, do func(*simulator.Node)) {
 func noNode(w *world) {
 	n := w.node("", v1alpha1.ProxmoxNodeParameters{NodeName: new("pve9")})
 	w.make(n)
-	w.ails(n, node.ReasonNotFound, `node "pve9" does not exist: the cluster has pve1, pve2, pve3`)
+	w.waitNotReady(n, node.ReasonNotFound, `node "pve9" does not exist: the cluster has pve1, pve2, pve3`)
 	w.remove(n)
 	w.quiet()
 }
@@ -581,7 +581,7 @@ func nodeOfCluster(w *world) {
 		}
 	}
 	w.remove(c)
-	w.ails(n, xpv2.ReasonUnavailable, "ProxmoxCluster", "does not exist")
+	w.waitNotReady(n, xpv2.ReasonUnavailable, "ProxmoxCluster", "does not exist")
 	w.remove(n)
 	w.remove(selected)
 	w.quiet()
@@ -605,8 +605,8 @@ func trouble(w *world) {
 		w.well(mg)
 	}
 	w.onNode("pve2", func(s *simulator.Node) { s.Offline = true })
-	w.ails(c, pvecluster.ReasonMissing, `node "pve2" is offline`)
-	w.ails(n, node.ReasonOffline, `node "pve2" is offline`)
+	w.waitNotReady(c, pvecluster.ReasonMissing, `node "pve2" is offline`)
+	w.waitNotReady(n, node.ReasonOffline, `node "pve2" is offline`)
 	if o := n.Observation(); o.Ready || o.Resources == nil || o.Status != "offline" || c.Observation().NodesOnline != "2/3" {
 		w.Errorf("want an offline node with what it had, got %+v", o)
 	}
@@ -614,14 +614,14 @@ func trouble(w *world) {
 	w.well(c)
 	w.well(n)
 	w.onNode("pve3", func(s *simulator.Node) { s.Interfaces = map[string]*simulator.Interface{} })
-	w.ails(c, pvecluster.ReasonMissing, `network "vmbr1" is missing on node pve3`)
+	w.waitNotReady(c, pvecluster.ReasonMissing, `network "vmbr1" is missing on node pve3`)
 	w.pve.Edit(func(s *simulator.State) { s.Storages["ceph"].Disabled = true })
-	w.ails(c, pvecluster.ReasonMissing, `storage "ceph" does not exist`)
+	w.waitNotReady(c, pvecluster.ReasonMissing, `storage "ceph" does not exist`)
 	w.pve.Edit(func(s *simulator.State) { s.NoQuorum = true })
-	w.ails(c, pvecluster.ReasonNoQuorum, "the cluster has no quorum")
+	w.waitNotReady(c, pvecluster.ReasonNoQuorum, "the cluster has no quorum")
 	w.pve.Close()
-	w.ails(c, xpv2.ReasonUnavailable)
-	w.ails(n, xpv2.ReasonUnavailable)
+	w.waitNotReady(c, xpv2.ReasonUnavailable)
+	w.waitNotReady(n, xpv2.ReasonUnavailable)
 	w.remove(c)
 	w.remove(n)
 }

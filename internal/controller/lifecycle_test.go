@@ -71,8 +71,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// patience is how long a slow computer may need for anything.
-const patience = 5 * time.Minute
+// slowest is how long a slow computer may need for anything.
+const slowest = 5 * time.Minute
 
 // pace is how often anything is looked at that may have changed, by the tests and by the provider. In a third of the time the API
 // server would answer little else than the questions of tests that wait.
@@ -369,7 +369,7 @@ func quick() []inventory.Option {
 // eventually waits for a condition, and shows the Machine if that never holds.
 func (w *world) eventually(what string, holds func() bool) {
 	w.Helper()
-	again, late := time.NewTicker(pace), time.After(patience)
+	again, late := time.NewTicker(pace), time.After(slowest)
 	defer again.Stop()
 	for !holds() {
 		select {

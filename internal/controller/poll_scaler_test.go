@@ -133,7 +133,7 @@ func (c *population) ready(n int) {
 // a while itself, and how long its Machines take depends on what else the computer does.
 func (c *population) slowly(what string, missing func() string) {
 	c.Helper()
-	again, late := time.NewTicker(500*time.Millisecond), time.After(3*patience)
+	again, late := time.NewTicker(500*time.Millisecond), time.After(3*slowest)
 	defer again.Stop()
 	for {
 		why := missing()

@@ -103,7 +103,7 @@ func TestQuotas(t *testing.T) {
 		w.well(first)
 		w.make(large)
 		w.waitsForRoom(large, `tenant "team-a"`, "cores: 4 more, of 5 2 are used by 1 resource")
-		w.ails(large, v1alpha1.ReasonQuotaExceeded)
+		w.waitNotReady(large, v1alpha1.ReasonQuotaExceeded)
 		w.make(small)
 		w.well(small)
 		w.edit(small, func() {
@@ -167,7 +167,7 @@ func TestQuotasOfSnapshots(t *testing.T) {
 		w.well(first)
 		w.make(second)
 		w.waitsForRoom(second, "snapshots: 1 more, of 1 1 are used by 1 resource")
-		w.ails(second, v1alpha1.ReasonQuotaExceeded)
+		w.waitNotReady(second, v1alpha1.ReasonQuotaExceeded)
 		kept, waits := w.backupOf("a", "first", w.m.GetName()), w.backupOf("a", "second", w.m.GetName())
 		w.make(kept)
 		w.well(kept)
@@ -309,7 +309,7 @@ func (w *tenantWorld) quotasAreKept(teams, each int, all []machine.Machine) {
 			return
 		}
 		if ready > most {
-			most, late = ready, time.Now().Add(patience)
+			most, late = ready, time.Now().Add(slowest)
 		}
 		if time.Now().After(late) {
 			w.Fatalf("want %d Machines ready and the others wait, got %d and %d of %d", teams*(each/2), ready, waits, len(all))

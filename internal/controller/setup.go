@@ -281,7 +281,7 @@ const (
 	discoverWithin = time.Minute
 )
 
-// await the kinds that are needed in what the API server says that it has. If they
+// await awaits the kinds that are needed in what the API server says that it has. If they
 // never get there, to set up the controller fails and says why.
 func (e entry) await(kinds meta.RESTMapper) {
 	_ = wait.PollUntilContextTimeout(context.Background(), discoverEvery, discoverWithin, true, func(context.Context) (bool, error) {

@@ -214,7 +214,7 @@ func (w *tenantWorld) refused(mg resource.Managed, text string) {
 func (w *tenantWorld) allRefused(made map[string]machine.Machine, all map[string]attempt) {
 	w.Helper()
 	left := slices.Sorted(maps.Keys(made))
-	for late := time.Now().Add(patience); len(left) > 0; <-time.After(pace) {
+	for late := time.Now().Add(slowest); len(left) > 0; <-time.After(pace) {
 		left = slices.DeleteFunc(left, func(name string) bool { return w.show(made[name]) && isRefused(made[name], all[name].says) })
 		if time.Now().After(late) {
 			break

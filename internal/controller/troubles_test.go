@@ -141,7 +141,7 @@ func (c *population) suffer(h mishap, seen prometheus.Gatherer) {
 		return s.Status == corev1.ConditionFalse && s.Reason == h.because && strings.Contains(s.Message, h.text)
 	})
 	if h.online < len(nodes) {
-		c.ails(owner, pvecluster.ReasonMissing, h.text)
+		c.waitNotReady(owner, pvecluster.ReasonMissing, h.text)
 	}
 	c.shows(seen,
 		fmt.Sprintf(`proxmox_cluster_nodes_available{cluster="%s/%s"} %d`, namespace, owner.GetName(), h.online),

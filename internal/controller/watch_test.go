@@ -35,7 +35,7 @@ import (
 // read, also one that lasts for less than it takes to read it.
 func (w *world) says(t xpv2.ConditionType, r xpv2.ConditionReason, text string) {
 	w.Helper()
-	late := time.After(patience)
+	late := time.After(slowest)
 	for states := w.states(); ; {
 		if c := w.m.GetCondition(t); c.Reason == r && strings.Contains(c.Message, text) {
 			return

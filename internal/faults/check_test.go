@@ -677,7 +677,7 @@ func optionsOf(p *v1alpha1.MachineParameters, config map[string]string) (want, g
 	return want, got
 }
 
-// leave the walk: all Machines are deleted, and nothing is left of them.
+// leave ends the run: all Machines are deleted, and nothing is left of them.
 func (k *randomRun) leave() {
 	k.t.Helper()
 	k.trace = append(k.trace, k.clock.Now().Format("15:04:05")+" all Machines are deleted")

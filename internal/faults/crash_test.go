@@ -73,16 +73,16 @@ func TestCrashes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			t.Log(s.reason)
-			deeds := live(t, newEnv(t, s, 0), s)
-			tried := deathsOf(deeds)
+			effects := live(t, newEnv(t, s, 0), s)
+			tried := deathsOf(effects)
 			for _, k := range tried {
 				t.Run(fmt.Sprint(k), func(t *testing.T) {
 					t.Parallel()
-					t.Logf("dies of %s", deeds[k-1])
+					t.Logf("killed after %s", effects[k-1])
 					live(t, newEnv(t, s, k), s)
 				})
 			}
-			t.Logf("%d steps, %d deaths.", len(deeds), len(tried))
+			t.Logf("%d steps, %d deaths.", len(effects), len(tried))
 		})
 	}
 }
@@ -117,7 +117,7 @@ func deathsOf(steps []sideEffect) []int {
 	return tried
 }
 
-// live a Machine's life. It returns what the provider did that lived last.
+// live runs a scenario from the creation of its Machine to its deletion. It returns the side effects of the provider that ran last.
 func live(t *testing.T, w *env, s scenario) []sideEffect {
 	t.Helper()
 	w.until(t, "the Machine is ready", func() bool { return w.allSettled(t) })
@@ -155,5 +155,5 @@ func live(t *testing.T, w *env, s scenario) []sideEffect {
 	if n := len(w.running()); n > 0 {
 		t.Errorf("%d tasks still run", n)
 	}
-	return w.alive(t).deeds
+	return w.alive(t).effects
 }

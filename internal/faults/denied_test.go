@@ -123,7 +123,7 @@ type right struct {
 	narrow bool
 }
 
-// parts of the cluster that lives are about, by the paths above them.
+// parts returns the parts of the cluster that the runs are about, by the paths above them.
 func parts() map[string][]string {
 	return map[string][]string{
 		"/vms":     {"/vms/10000"},
@@ -175,7 +175,7 @@ func give(s *simulator.State, path string, names []string) {
 	s.ACL = append(s.ACL, simulator.Grant{Path: path, Kind: "user", ID: "crossplane@pve", Role: "Least" + path, Propagate: true})
 }
 
-// TestDenied lives through lives in each part of which one privilege is missing: the
+// TestDenied runs parts of the life cycle of a Machine in each of which one privilege is missing: the
 // Machine says which, nothing is half done, and it goes on when that is granted.
 func TestDenied(t *testing.T) {
 	t.Parallel()
@@ -275,7 +275,7 @@ const (
 	volumesPoll = 5 * time.Second
 )
 
-// lives through a part of a life without a right, which is granted when the Machine has
+// lives runs a part of a life cycle without a privilege, which is granted when the Machine has
 // waited for it.
 func (w *env) lives(t *testing.T, p part, needed map[string][]string, r right) {
 	t.Helper()

@@ -41,7 +41,7 @@ import (
 // says what.
 type step func(*randomRun, *subject, *rand.Rand) string
 
-// steps are all that a walk may consist of.
+// steps are all operations that a random run may consist of.
 func steps() map[string]step {
 	all := map[string]step{}
 	for _, some := range []map[string]step{edits(), deviceEdits(), volumeEdits(), manualEdits(), troubles()} {

@@ -53,7 +53,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
-// A env has one Machine, one PVE cluster, and a provider that lives and dies.
+// An env has one Machine, one PVE cluster, and a provider that is killed and started again.
 type env struct {
 	clock *clock
 	kube  client.WithWatch
@@ -105,7 +105,7 @@ func newScheme() (*runtime.Scheme, error) {
 	return s, nil
 }
 
-// durations of what PVE does, by the clock of the world.
+// durations returns how long tasks of PVE take, by the clock of the run.
 func durations() map[string]string {
 	return map[string]string{
 		"boot": "1s", "resources": "2s", "qmshutdown": "1s", "copydisk": "3s", "qmclone": "3s", "qmcreate": "2s",
@@ -224,15 +224,15 @@ func (w *env) reconcileOne(t *testing.T, by int, o client.Object) (reconcile.Res
 	if errors.Is(err, errDied) {
 		w.deaths++
 		w.fatal = 0
-		if n := len(w.process.posthumous); n > 0 {
-			t.Errorf("a dead provider has written to PVE: %v", w.process.posthumous)
+		if n := len(w.process.lateWrites); n > 0 {
+			t.Errorf("a provider that was killed has written to PVE: %v", w.process.lateWrites)
 		}
 		w.process = nil
 	}
 	return result, err
 }
 
-// Limits of what a run may take: by the clock of the world, and in reconciles.
+// Limits of what a run may take: by the clock of the run, and in reconciles.
 const (
 	maxRun    = 6 * time.Hour
 	maxRounds = 1500

@@ -47,7 +47,7 @@ const (
 // firstTheirs is the first VMID of VMs that people make.
 const firstTheirs = 20000
 
-// enlist the person.
+// enlist makes the token of somebody who edits by hand.
 func (w *env) enlist() {
 	w.pve.Edit(func(s *simulator.State) {
 		root := s.Users["root@pam"]
@@ -84,13 +84,13 @@ func (k *randomRun) during(call func()) {
 	}
 }
 
-// patience of a person, by the wall clock.
-const patience = time.Second
+// callTimeout is how long a call by hand may take, by the wall clock.
+const callTimeout = time.Second
 
-// call the API as a person. What came of it is told.
+// call calls the API by hand, and reports what came of it.
 func (k *randomRun) call(method, path string, form url.Values) (answer string) {
 	k.during(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
 		defer cancel()
 		answer = k.send(ctx, method, path, form)
 	})
@@ -138,7 +138,7 @@ func byHand(do manualEdit) step {
 	}
 }
 
-// calling is a hand that calls the API.
+// calling returns an edit by a call of the API.
 func calling(method, path string, form func(g simulator.Guest, r *rand.Rand) url.Values) step {
 	return byHand(func(k *randomRun, _ *subject, g simulator.Guest, r *rand.Rand) string {
 		values := url.Values{}
@@ -149,7 +149,7 @@ func calling(method, path string, form func(g simulator.Guest, r *rand.Rand) url
 	})
 }
 
-// meddling is a hand after which disks are what people have made of them.
+// meddling returns an edit after which disks have the options that it has given them.
 func meddling(do step) step {
 	return func(k *randomRun, l *subject, r *rand.Rand) string {
 		l.edited = true
@@ -157,7 +157,7 @@ func meddling(do step) step {
 	}
 }
 
-// rewiring is a hand after which networks have options of their own.
+// rewiring returns an edit after which networks have options that it has given them.
 func rewiring(do step) step {
 	return func(k *randomRun, l *subject, r *rand.Rand) string {
 		l.rewired = true
@@ -165,7 +165,7 @@ func rewiring(do step) step {
 	}
 }
 
-// editing is a hand that may take the boot order away.
+// editing returns an edit that may take the boot order away.
 func editing(do step) step {
 	return func(k *randomRun, l *subject, r *rand.Rand) string {
 		told := do(k, l, r)
@@ -276,7 +276,7 @@ func unlock(g *simulator.Guest) {
 	}
 }
 
-// idle is a hand that waits until nothing goes on, and until what was sent to PVE has
+// idle is an edit that waits until nothing goes on, and until what was sent to PVE has
 // arrived: nobody could know that it is about another VM then.
 func idle(do manualEdit) step {
 	return byHand(func(k *randomRun, l *subject, _ simulator.Guest, r *rand.Rand) string {

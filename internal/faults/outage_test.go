@@ -134,7 +134,7 @@ func (d *proxyGate) keep(wall net.Listener, ends ...net.Conn) bool {
 	return d.wall == wall
 }
 
-// downFor is how long an outage lasts, by the clock of the world.
+// downFor is how long an outage lasts, by the clock of the run.
 const downFor = 90 * time.Second
 
 // An outage begins when the answer to a call has come: the next is refused.
@@ -171,7 +171,7 @@ func (o *outage) pass(t *testing.T) {
 	}
 }
 
-// fewestCalls of some lives: how often lists are read in the background varies with how
+// fewestCalls returns the fewest calls of some runs: how often lists are read in the background varies with how
 // fast the computer is.
 func fewestCalls(t *testing.T, s scenario) int {
 	t.Helper()

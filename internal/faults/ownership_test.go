@@ -129,7 +129,7 @@ func older(annotations map[string]string, spec v1alpha1.MachineParameters) *clus
 	return m
 }
 
-// join the world as a second Machine, with a configuration of its own.
+// join adds a second Machine to the cluster, with a configuration of its own.
 func (w *env) join(t *testing.T, m *cluster.Machine) *cluster.Machine {
 	t.Helper()
 	spec := w.settings()

@@ -78,27 +78,27 @@ type process struct {
 	// reconcilers of Machines by scope, then that of Volumes.
 	reconcilers []reconcile.Reconciler
 
-	mu    sync.Mutex
-	deeds []sideEffect
-	fatal int  // The number of the deed that it dies of; 0 if of none.
-	spare bool // Deeds do not count.
-	paced bool // No time passes while it reconciles.
-	dead  chan struct{}
-	died  time.Time // By the wall clock.
+	mu      sync.Mutex
+	effects []sideEffect
+	fatal   int  // The number of the side effect after which it is killed; 0 if it is not.
+	spare   bool // Side effects do not count.
+	paced   bool // No time passes while it reconciles.
+	dead    chan struct{}
+	died    time.Time // By the wall clock.
 
 	outage *outage
 
-	// posthumous are writes to PVE after the death. There must not be any.
-	posthumous []sideEffect
+	// lateWrites are writes to PVE after the process was killed. There must not be any.
+	lateWrites []sideEffect
 }
 
-// start a process that dies of a deed.
+// start starts a process that is killed after so many side effects; 0 for one that is not.
 func (w *env) start(t *testing.T, fatal int) *process {
 	t.Helper()
 	p := &process{fatal: fatal, dead: make(chan struct{}), outage: w.outage}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	mgr := &fakeManager{journal: w.journal, Manager: xpfake.Manager{
-		Client: p.mortal(w.kube), Cache: &informertest.FakeInformers{Scheme: w.kube.Scheme()},
+		Client: p.untilKilled(w.kube), Cache: &informertest.FakeInformers{Scheme: w.kube.Scheme()},
 		Scheme: w.kube.Scheme(), RESTMapper: w.kube.RESTMapper(), Logger: logr.Discard(),
 	}}
 	features := &feature.Flags{}
@@ -146,7 +146,7 @@ func (w *env) start(t *testing.T, fatal int) *process {
 // pollInterval of tasks, by the wall clock.
 const pollInterval = 10 * time.Millisecond
 
-// did a deed. If that is the one that it dies of, what runs ends here.
+// did notes a side effect. If that is the one after which the process is killed, the goroutine ends here.
 func (p *process) did(d sideEffect) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,8 +156,8 @@ func (p *process) did(d sideEffect) {
 	if p.spare {
 		return
 	}
-	p.deeds = append(p.deeds, d)
-	if len(p.deeds) == p.fatal {
+	p.effects = append(p.effects, d)
+	if len(p.effects) == p.fatal {
 		p.died = time.Now()
 		close(p.dead)
 		p.cancel()
@@ -165,7 +165,7 @@ func (p *process) did(d sideEffect) {
 	}
 }
 
-// immortal reports whether deeds do not count for now.
+// immortal reports whether side effects do not count for now.
 func (p *process) immortal(yes bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -203,12 +203,12 @@ func (p *process) wrote(d sideEffect, begun time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if begun.After(p.died) {
-		p.posthumous = append(p.posthumous, d)
+		p.lateWrites = append(p.lateWrites, d)
 	}
 }
 
-// mortal is the client of the process: it does nothing for a dead one.
-func (p *process) mortal(kube client.WithWatch) client.WithWatch {
+// untilKilled returns the client of the process, which does nothing once the process was killed.
+func (p *process) untilKilled(kube client.WithWatch) client.WithWatch {
 	write := func(verb string, o client.Object, do func() error) error {
 		d := sideEffect(fmt.Sprintf("%s %T", verb, o))
 		p.did("before " + d)

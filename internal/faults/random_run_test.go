@@ -38,7 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// A op is one step of a walk: the number decides what the step leaves open.
+// An op is one operation of a random run: its number decides what the operation leaves open.
 type op struct {
 	step   string
 	number uint64
@@ -66,7 +66,7 @@ func parseRoute(t *testing.T, text string) route {
 	t.Helper()
 	words := strings.Fields(text)
 	if len(words) < 2 {
-		t.Fatalf("a walk is the version of PVE, the scenario that it begins as, and steps, each with a number: %q", text)
+		t.Fatalf("a random run is the version of PVE, the scenario that it begins as, and operations, each with a number: %q", text)
 	}
 	r := route{version: words[0], start: words[1]}
 	for _, word := range words[2:] {
@@ -80,12 +80,12 @@ func parseRoute(t *testing.T, text string) route {
 	return r
 }
 
-// starts are the scenarios that a walk may begin as.
+// starts are the scenarios that a random run may begin as.
 func starts() []string {
 	return []string{"Adoption", "Empty", "Firmware", "FullClone", "Image", "LinkedClone", "LocalClone", "Password", startVolume, startVolume}
 }
 
-// Lengths of a walk, in steps.
+// Lengths of a random run, in operations.
 const (
 	minOps = 5
 	maxOps = 15
@@ -107,7 +107,7 @@ func randomRoute(seed uint64) route {
 
 func oneOf[T any](r *rand.Rand, all ...T) T { return all[r.IntN(len(all))] }
 
-// A subject is that of one Machine in a walk, and of those that come after it by the
+// A subject is what a random run has of one Machine, and of those that come after it by the
 // same name.
 type subject struct {
 	m         *namespaced.Machine
@@ -118,7 +118,7 @@ type subject struct {
 	err       error
 
 	// disks with data that the VM has had, and how many of them may go: their
-	// removal was asked for, or people have their hands in it.
+	// removal was asked for, or somebody edits it by hand.
 	disks, mayGo int
 
 	// volumes that the disks had last, by name.

@@ -36,7 +36,7 @@ func troubles() map[string]step {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			after := 1 + r.IntN(12)
-			p.fatal = len(p.deeds) + after
+			p.fatal = len(p.effects) + after
 			return fmt.Sprintf("dies in %d steps", after)
 		},
 		"fault":    fault(http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete),

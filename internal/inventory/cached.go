@@ -91,31 +91,31 @@ func (r *cached[T]) get(ctx, life context.Context, now func() time.Time, maxAge 
 		f, own = &call[T]{done: make(chan struct{})}, true
 		r.begin(life, f, now)
 	}
-	p := r.patience(f, own, now)
+	p := r.waitLimit(f, own, now)
 	r.mu.Unlock()
 	return f.wait(ctx, p)
 }
 
-// A patience is how long a caller waits for a read, and the error afterwards.
-type patience struct {
+// A waitLimit is how long a caller waits for a read, and the error afterwards.
+type waitLimit struct {
 	time.Duration
 
 	err error
 }
 
-// patience of a caller that has begun a read, or joins one of others. It must be called with the lock held.
-func (r *cached[T]) patience(f *call[T], own bool, now func() time.Time) patience {
+// waitLimit returns how long a caller waits that has begun a read, or joins one of others. It must be called with the lock held.
+func (r *cached[T]) waitLimit(f *call[T], own bool, now func() time.Time) waitLimit {
 	switch {
 	case r.joined == "" || own && r.failed == nil:
-		return patience{}
+		return waitLimit{}
 	case r.failed != nil:
-		return patience{Duration: retryTimeout, err: r.failed}
+		return waitLimit{Duration: retryTimeout, err: r.failed}
 	}
 	age := time.Duration(0)
 	if !f.begun.IsZero() {
 		age = now().Sub(f.begun)
 	}
-	return patience{
+	return waitLimit{
 		Duration: max(joinTimeout-age, retryTimeout),
 		err:      &proxmox.Error{Op: r.joined, Method: http.MethodGet, Status: 599, Message: "no answer in time", Problem: proxmox.ProblemTimeout},
 	}
@@ -141,11 +141,11 @@ func (r *cached[T]) fresh(ctx, life context.Context, now func() time.Time) (T, e
 // poll reads the value after now, however long that takes.
 func (r *cached[T]) poll(life context.Context, now func() time.Time) (T, error) {
 	f, _ := r.following(life, now)
-	return f.wait(life, patience{})
+	return f.wait(life, waitLimit{})
 }
 
 // following is a read that begins after now, and how long its callers wait.
-func (r *cached[T]) following(life context.Context, now func() time.Time) (*call[T], patience) {
+func (r *cached[T]) following(life context.Context, now func() time.Time) (*call[T], waitLimit) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f, own := r.next, false
@@ -158,7 +158,7 @@ func (r *cached[T]) following(life context.Context, now func() time.Time) (*call
 		f, own = &call[T]{done: make(chan struct{}), fresh: true}, true
 		r.begin(life, f, now)
 	}
-	return f, r.patience(f, own, now)
+	return f, r.waitLimit(f, own, now)
 }
 
 // begin begins a reading. It must be called with the lock held.
@@ -168,7 +168,7 @@ func (r *cached[T]) begin(life context.Context, f *call[T], now func() time.Time
 	go r.run(life, f, now)
 }
 
-func (f *call[T]) wait(ctx context.Context, p patience) (T, error) {
+func (f *call[T]) wait(ctx context.Context, p waitLimit) (T, error) {
 	var late <-chan time.Time
 	if p.err != nil {
 		t := time.NewTimer(p.Duration)

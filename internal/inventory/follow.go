@@ -92,11 +92,11 @@ func (c *Cluster) handover(key string, w *watch, unclear bool) {
 	if _, ok := c.watches[key]; ok {
 		return
 	}
-	heir := *w
+	successor := *w
 	if unclear {
-		heir.inherited = c.now()
+		successor.inherited = c.now()
 	}
-	c.watch(key, &heir)
+	c.watch(key, &successor)
 }
 
 // settle tells followers about the tasks that have ended, and looks at those that the

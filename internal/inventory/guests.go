@@ -105,7 +105,7 @@ func (c *Cluster) forgetListed(guests []proxmox.Guest) {
 // A guestTasks finds tasks that have begun or ended since the list before, whoever has started them.
 type guestTasks struct{ ended map[proxmox.UPID]bool }
 
-// take a list and return the guests that they work on.
+// take takes a list and returns the guests that they work on.
 func (f *guestTasks) take(list []proxmox.Task) changes {
 	touched, ended := changes{}, make(map[proxmox.UPID]bool, len(list))
 	for _, t := range list {

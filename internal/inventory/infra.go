@@ -124,7 +124,7 @@ func (r *cachedBy[K, T]) forget(pick func(K) bool) {
 	maps.DeleteFunc(r.all, func(k K, _ *cached[T]) bool { return pick(k) })
 }
 
-// vmidsOf the guests of which something was read.
+// vmidsOf returns the VMIDs of the guests of which something was read.
 func vmidsOf[T any](r *cachedBy[proxmox.Ref, T]) []int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -633,7 +633,7 @@ func TestReserveVMIDAtOnce(t *testing.T) {
 	}
 }
 
-func TestSurroundings(t *testing.T) {
+func TestInfrastructure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pve{}
 		c := New(p)

@@ -47,7 +47,7 @@ func (t tenants) collectors() []prometheus.Collector {
 	return []prometheus.Collector{t.used, t.limit, t.waiting}
 }
 
-// Tenants of a provider configuration with what they use of their quotas, and no longer those before.
+// Tenants counts the tenants of a provider configuration with what they use of their quotas, in place of those before.
 func (m *Metrics) Tenants(config string, of []v1alpha1.TenantObservation) {
 	for _, gauge := range m.tenants.all() {
 		gauge.DeletePartialMatch(prometheus.Labels{"providerconfig": config})

@@ -58,7 +58,7 @@ func (m *Metrics) Usages(read func() map[types.UID]vmstate.Usage) {
 	m.usages.reads = append(m.usages.reads, read)
 }
 
-// all that VMs use, by the UIDs of their Machines.
+// all returns all that VMs use, by the UIDs of their Machines.
 func (c *usages) all() map[types.UID]vmstate.Usage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,7 +134,7 @@ func (c *machineUsages) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// send what one Machine uses.
+// send sends what one Machine uses.
 func (c *machineUsages) send(ch chan<- prometheus.Metric, u vmstate.Usage, labels ...string) {
 	ch <- prometheus.MustNewConstMetric(c.cpu, prometheus.GaugeValue, u.CPU*float64(u.CPUs), labels...)
 	ch <- prometheus.MustNewConstMetric(c.memory, prometheus.GaugeValue, float64(u.Memory), labels...)

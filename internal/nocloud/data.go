@@ -183,7 +183,7 @@ func text(s *string) string {
 	return *s
 }
 
-// fields as cloud-config, or nothing if none says anything.
+// fields returns the fields as cloud-config, or nothing if none says anything.
 func (d Data) fields() ([]byte, error) {
 	config := map[string]any{}
 	if d.User != "" {

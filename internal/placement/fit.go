@@ -164,8 +164,8 @@ func maxVMs(p problem, n Node) Rejection {
 	return Rejection{}
 }
 
-// memory that is assigned to what runs, or in use if that is more, must leave
-// room for the VM and for the headroom.
+// memory rejects a node if the memory that is assigned to what runs there, or in use if that is
+// more, leaves no room for the VM and for the headroom.
 func memory(p problem, n Node) Rejection {
 	if n.Memory == 0 {
 		return Rejection{}

@@ -191,7 +191,7 @@ func (d Difference) Predict(values []proxmox.PendingValue) ([]proxmox.PendingVal
 	return out, true
 }
 
-// madeUp reports whether PVE makes of an option what it likes.
+// madeUp reports whether PVE sets the value of an option by itself.
 func madeUp(option string) bool {
 	all := []string{"efidisk", "tpmstate", "unused", "vmgenid", "lock", "template"}
 	return slices.ContainsFunc(all, func(s string) bool { return strings.HasPrefix(option, s) })

@@ -97,7 +97,7 @@ type faultField struct {
 	get        func(Fault) string
 }
 
-// FaultSettings returns the settings of a fault, each with a line of help, in the order of a person's thoughts.
+// FaultSettings returns the settings of a fault, each with a line of help, in the order in which somebody fills them in.
 func FaultSettings() [][2]string {
 	out := [][2]string{}
 	for _, field := range faultFields() {

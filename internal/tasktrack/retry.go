@@ -173,7 +173,7 @@ func (t *Tracker) EndRest(m Object, started time.Time) {
 }
 
 // A guest is asked to shut down again after BootingRound while it may be booting, since it
-// does not hear a request then, and after BootedRound otherwise.
+// does not react to a request then, and after BootedRound otherwise.
 const (
 	BootingRound = 10 * time.Second
 	BootedRound  = 30 * time.Second
@@ -192,7 +192,7 @@ type shutdownRequests struct {
 }
 
 // repeats reports whether the task of a request has failed as it does while the guest does not
-// hear it, and another request follows.
+// react to it, and another request follows.
 func (s shutdownRequests) repeats(task proxmox.Task, err error) bool {
 	return s.more && task.Type == "qmshutdown" && proxmox.IsShutdownTimeout(err)
 }

@@ -68,7 +68,7 @@ type Cache struct {
 // inventoryWatch is where a VM is watched: the inventory of its cluster.
 type inventoryWatch interface{ Unwatch(key string) }
 
-// A entry is a VM as it was seen.
+// An entry is a VM as it was seen.
 type entry struct {
 	id qemu.Identity
 	at inventoryWatch // where it is watched
@@ -85,7 +85,7 @@ type entry struct {
 	version int
 
 	read time.Time // when the options were read
-	due  time.Time // when they are read come what may
+	due  time.Time // when they are read in any case
 	// lastWrite is when something was last done by us, or read.
 	lastWrite time.Time
 
@@ -203,7 +203,7 @@ func (s *Cache) Version(m objectstate.Object, id qemu.Identity, at inventoryWatc
 	return version
 }
 
-// next returns when a VM is read again come what may. After a restart all are read about
+// next returns when a VM is read again in any case. After a restart all are read about
 // at once: the next time they are spread evenly, as many a minute as ever after.
 func (s *Cache) next(first bool) time.Time {
 	jitter := s.fullResync / 5

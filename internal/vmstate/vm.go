@@ -228,7 +228,7 @@ func (v *VM) Paused() bool { return v.On() && v.Status.QMPStatus == QMPPaused }
 func (v *VM) Asleep() bool { return v.On() && v.Status.QMPStatus == qmpAsleep }
 
 // RefusesShutdown reports whether Proxmox VE does not ask the guest to shut down, because it would
-// not hear, and stops the VM hard or refuses.
+// not react, and stops the VM hard or refuses.
 func (v *VM) RefusesShutdown() bool {
 	return v.Paused() || v.Asleep() || v.Status.QMPStatus == QMPPrelaunch
 }

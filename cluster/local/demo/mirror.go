@@ -93,7 +93,7 @@ func (m *mirror) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// replaceIn a manifest Debian's server by the mirror.
+// replaceIn replaces Debian's server by the mirror in a manifest.
 func (m *mirror) replaceIn(manifest []byte) []byte {
 	return bytes.ReplaceAll(manifest, []byte(debian), []byte(m.url))
 }

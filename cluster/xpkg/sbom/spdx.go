@@ -104,7 +104,7 @@ func SPDX(binary []byte, name, version string, built time.Time) ([]byte, error) 
 	return append(out, '\n'), nil
 }
 
-// add a package that is a Go module with a hash of go.sum, which is of the module's tree and so is no checksum of SPDX.
+// add adds a package that is a Go module with a hash of go.sum, which is of the module's tree and so is no checksum of SPDX.
 func (d *document) add(id, name, version, module, sum string) {
 	p := spdxPackage{
 		ID: id, Name: name, Version: version, Location: noAssertion,

@@ -124,7 +124,7 @@ func attach(ref name.Reference, index v1.ImageIndex, a Attachment, options []rem
 	return remote.Write(ref.Context().Digest(digest.String()), referrer, options...)
 }
 
-// Digest of the image of an index for an architecture.
+// Digest returns the digest of the image of an index for an architecture.
 func Digest(index v1.ImageIndex, arch string) (string, error) {
 	d, err := descriptor(index, arch)
 	return d.Digest.String(), err

@@ -693,7 +693,7 @@ func TestKilled(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)
 		for fatal := 1; ; fatal++ {
-			l.Doom(fatal)
+			l.KillAfter(fatal)
 			l.ClearRequests()
 			b := l.backup(fmt.Sprintf("b%d", fatal), removed)
 			l.Until(b, "it is made", configtest.Settled(b))

@@ -32,7 +32,7 @@ type (
 	view       = config.View[parameters, *v1alpha1.BackupJobObservation]
 )
 
-// Table of the kind BackupJob.
+// Table returns the table of the kind BackupJob.
 func Table() config.Table[parameters, *v1alpha1.BackupJobObservation] {
 	return config.Table[parameters, *v1alpha1.BackupJobObservation]{
 		Kind: "BackupJob", Collection: proxmox.Collection{Noun: "backup job", Path: "/cluster/backup", Key: "id"},
@@ -47,7 +47,7 @@ func Table() config.Table[parameters, *v1alpha1.BackupJobObservation] {
 	}
 }
 
-// privileges that PVE asks for on a job. Those on what the job names are in inspect.go.
+// privileges returns the privileges that PVE asks for on a job. Those on what the job names are in inspect.go.
 func privileges(v config.Verb, _ string, _ *parameters) []proxmox.Privilege {
 	see := proxmox.Privilege{Path: "/", Names: []string{"Sys.Audit"}}
 	if v == config.See {

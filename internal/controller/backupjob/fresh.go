@@ -79,7 +79,7 @@ func (i inspector) judge(ctx context.Context, v view, t *target) error {
 // clockTolerance is how far the clock of a node may be behind that of the provider.
 const clockTolerance = 5 * time.Minute
 
-// guestsOf a job, with the newest of their backups.
+// guestsOf returns the guests of a job, with the newest of their backups.
 func guestsOf(t *target, vms map[int]config.MachineVM, all map[int][]proxmox.Volume) []v1alpha1.BackupJobGuest {
 	guests := make([]v1alpha1.BackupJobGuest, 0, len(t.guests))
 	for _, id := range t.guests {
@@ -96,7 +96,7 @@ func guestsOf(t *target, vms map[int]config.MachineVM, all map[int][]proxmox.Vol
 	return guests
 }
 
-// judgeAge of the newest backups.
+// judgeAge judges the age of the newest backups.
 func (i inspector) judgeAge(v view, hours int32) {
 	limit := i.now().Add(-time.Duration(hours) * time.Hour)
 	var stale []string
@@ -112,7 +112,7 @@ func (i inspector) judgeAge(v view, hours int32) {
 	set(v, corev1.ConditionFalse, ReasonStale, fmt.Sprintf("no backup of the last %d hours: %s", hours, few(stale)))
 }
 
-// few of many words, for a sentence.
+// few returns a few of many words, for a sentence.
 func few(all []string) string {
 	const most = 20
 	if n := len(all); n > most {

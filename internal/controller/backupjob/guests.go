@@ -182,7 +182,7 @@ func (t *target) machines(ctx context.Context, v view, ids []int32, refs []v1alp
 	return slices.Compact(all), err
 }
 
-// keep what an option of the job has while a Machine waits: it may have its VM, and not have been looked at yet, as after a restore of
+// keep keeps what an option of the job has while a Machine waits: it may have its VM, and not have been looked at yet, as after a restore of
 // Kubernetes.
 func (t *target) keep(v view, option string, ids *[]int) {
 	if !t.waits {
@@ -204,7 +204,7 @@ func listed(v view, option string) []int {
 	return all
 }
 
-// see the guests that the job backs up.
+// see reads the guests that the job backs up.
 func (t *target) see(guests []proxmox.Guest, backedUp func(proxmox.Guest) bool) {
 	for _, g := range guests {
 		if backedUp(g) {

@@ -72,7 +72,7 @@ func (i inspector) inspect(ctx context.Context, v view) (config.Findings, error)
 	return f, i.judge(ctx, v, t)
 }
 
-// show what is seen of the job.
+// show shows what is seen of the job.
 func (i inspector) show(v view, t *target) {
 	o := v.Resource.Observation()
 	due := o.NextRun

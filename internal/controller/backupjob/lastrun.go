@@ -96,7 +96,7 @@ func (f *finder) isOf(guest int, began time.Time) bool {
 	return began.After(f.vms[guest].Created.Add(-clockTolerance))
 }
 
-// find the runs on the nodes that answer.
+// find finds the runs on the nodes that answer.
 func (f *finder) find(ctx context.Context) error {
 	nodes, err := f.v.Inventory.Nodes(ctx)
 	if err != nil {
@@ -182,7 +182,7 @@ func (f *finder) failedToBegin(task proxmox.Task) bool {
 	return late > -startsWithin && late < startsWithin
 }
 
-// take what a run has come to for the guests.
+// take takes what a run has come to for the guests.
 func (f *finder) take(task proxmox.Task, run backuplog.Run) {
 	for _, id := range f.target.guests {
 		had := f.last[id]
@@ -195,7 +195,7 @@ func (f *finder) take(task proxmox.Task, run backuplog.Run) {
 	}
 }
 
-// outcome of a run for a guest, or nil if it has none.
+// outcome returns the outcome of a run for a guest, or nil if it has none.
 func (f *finder) outcome(id int, task proxmox.Task, run backuplog.Run) *v1alpha1.BackupJobRun {
 	r := &v1alpha1.BackupJobRun{Time: metav1.NewTime(task.Start), Task: string(task.UPID)}
 	o, came := run.Guests[id]

@@ -41,7 +41,7 @@ const (
 	nextRun = "next-run"
 )
 
-// declare the options of a spec. Those that name other resources are in resolve.
+// declare declares the options of a spec. Those that name other resources are in resolve.
 func declare(p *parameters) settings.Declared {
 	d := settings.Declared{}
 	for option, value := range map[string]*string{
@@ -112,7 +112,7 @@ func retention(b *v1alpha1.StoragePruneBackups) map[string]*string {
 	}
 }
 
-// compression as PVE names it.
+// compression returns the compression as PVE names it.
 func compression(c *string) *string {
 	if c != nil && *c == "none" {
 		return new("0")

@@ -403,7 +403,7 @@ func volumeNamed(volumes []proxmox.Volume, name string) *proxmox.Volume {
 	return &volumes[i]
 }
 
-// task as PVE knows it, or nil.
+// task returns the task as PVE knows it, or nil.
 func (e *external) task(ctx context.Context, upid string) (*proxmox.Task, error) {
 	t, err := e.client.Task(ctx, proxmox.UPID(upid))
 	if proxmox.IsNoSuchTask(err) {

@@ -124,7 +124,7 @@ func unix(seconds int64) *metav1.Time {
 	return ptr.To(metav1.NewTime(time.Unix(seconds, 0)))
 }
 
-// showRevision as what Machines are made from.
+// showRevision shows the revision as what Machines are made from.
 func showRevision(o *v1alpha1.ImageObservation, m Image, v *view, rev *revision) {
 	o.Digest, o.File = rev.Checksum, rev.File
 	o.Replicas, o.Templates = v.replicasOf(m, rev), v.templatesOf(m, rev)

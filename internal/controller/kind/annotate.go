@@ -64,7 +64,7 @@ func RenameAnnotations(ctx context.Context, kube client.Writer, o client.Object,
 	return nil
 }
 
-// Annotate the object in the Kubernetes API and in memory, where everything else
+// Annotate annotates the object in the Kubernetes API and in memory, where everything else
 // stays as it is, its status included. It is a conflict if the object is no
 // longer the one that was read: what is written next would undo the change of
 // somebody else. Nothing is sent if the object has these annotations already.

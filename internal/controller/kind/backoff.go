@@ -111,7 +111,7 @@ func newBackoff(random func() float64) backoff {
 	}
 }
 
-// When the object may be tried again: the delay from now. A step of a deletion that was made ends the delays of attempts that failed before it.
+// When returns when the object may be tried again: the delay from now. A step of a deletion that was made ends the delays of attempts that failed before it.
 func (b backoff) When(r reconcile.Request) time.Duration {
 	limiter := b.TypedRateLimiter
 	if _, stepped := b.stepped.LoadAndDelete(r); stepped {
@@ -121,7 +121,7 @@ func (b backoff) When(r reconcile.Request) time.Duration {
 	return jitter(limiter.When(r), b.random)
 }
 
-// Forget how often the object failed, and the steps of its deletion, unless it was only put off.
+// Forget forgets how often the object failed, and the steps of its deletion, unless it was only put off.
 func (b backoff) Forget(r reconcile.Request) {
 	if _, kept := b.kept.LoadAndDelete(r); kept {
 		return
@@ -143,7 +143,7 @@ func controllerOptions(o Options, limiter backoff) controller.Options {
 	return opts
 }
 
-// A backoffReconciler reconciler decides by its error when a resource is tried again.
+// A backoffReconciler decides by its error when a resource is tried again.
 type backoffReconciler struct {
 	next   reconcile.Reconciler
 	wake   func(reconcile.Request)
@@ -163,7 +163,7 @@ func newBackoffReconciler(next reconcile.Reconciler, wake, stepped func(reconcil
 	}
 }
 
-// Reconcile the request. What the managed reconciler would repeat with its
+// Reconcile reconciles the request. What the managed reconciler would repeat with its
 // back-off is repeated so only if that may help.
 func (p backoffReconciler) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	var o outcome
@@ -196,7 +196,7 @@ func (p backoffReconciler) Reconcile(ctx context.Context, r reconcile.Request) (
 // denied reports whether PVE accepts no credentials of ours, or lets us not do it.
 func denied(err error) bool { return proxmox.IsAuthentication(err) || proxmox.IsAuthorization(err) }
 
-// delay until what failed is tried again, zero for the back-off.
+// delay returns the delay until what failed is tried again, zero for the back-off.
 func (p backoffReconciler) delay(r reconcile.Request, err error) time.Duration {
 	switch {
 	case denied(err):
@@ -211,7 +211,7 @@ func (p backoffReconciler) delay(r reconcile.Request, err error) time.Duration {
 	return 0
 }
 
-// await the turn of what may not start a task yet, and wake it then.
+// await waits for the turn of what may not start a task yet, and wakes it then.
 func (p backoffReconciler) await(turn <-chan struct{}, r reconcile.Request) {
 	late := time.NewTimer(slotWithin)
 	defer late.Stop()

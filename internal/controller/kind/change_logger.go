@@ -35,7 +35,7 @@ type changeLogger struct {
 	next managed.ChangeLogger
 }
 
-// Log the operation, unless it waits for its turn: then nothing was done yet.
+// Log logs the operation, unless it waits for its turn: then nothing was done yet.
 func (l changeLogger) Log(
 	ctx context.Context, mg resource.Managed, op changelogs.OperationType, changeErr error, details managed.AdditionalDetails,
 ) error {

@@ -147,7 +147,7 @@ func (d crdGuard) isOffered() (bool, error) {
 	return false, errors.Errorf("cannot find the definition of %s", d.kind.GroupKind())
 }
 
-// markOrphaned a resource that stays although its definition goes.
+// markOrphaned marks a resource as orphaned that stays although its definition goes.
 func (d crdGuard) markOrphaned(ctx context.Context, mg resource.Managed) error {
 	before, ok := mg.DeepCopyObject().(client.Object)
 	if !ok {
@@ -188,7 +188,7 @@ type guardedConnector[T resource.Managed] struct {
 	crd  crdGuard
 }
 
-// Connect with the next connector.
+// Connect connects with the next connector.
 func (c guardedConnector[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalClient[T], error) {
 	external, err := c.next.Connect(ctx, mg)
 	if err != nil {
@@ -203,7 +203,7 @@ type guardedClient[T resource.Managed] struct {
 	crd crdGuard
 }
 
-// Delete with the next client what somebody has asked to delete.
+// Delete deletes with the next client what somebody has asked to delete.
 func (c guardedClient[T]) Delete(ctx context.Context, mg T) (managed.ExternalDelete, error) {
 	if err := c.crd.deletedWithCRD(ctx, mg); err != nil {
 		return managed.ExternalDelete{}, err

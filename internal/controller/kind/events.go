@@ -125,8 +125,8 @@ func (f *toldFaults) forget(mg resource.Managed) {
 // reasonCannotReconcile is the reason of events of faults of kinds without the managed reconciler.
 const reasonCannotReconcile event.Reason = "CannotReconcile"
 
-// teller tells how a reconcile of a kind without the managed reconciler has ended, each fault once.
-func (f *toldFaults) teller(record event.Recorder) func(resource.Managed, error) {
+// reporter returns what tells how a reconcile of a kind without the managed reconciler has ended, each fault once.
+func (f *toldFaults) reporter(record event.Recorder) func(resource.Managed, error) {
 	told := f.needless(true)
 	return func(mg resource.Managed, err error) {
 		if err == nil {

@@ -199,7 +199,7 @@ func newBuilder(mgr ctrl.Manager, o Options, id Identity) *builder.Builder {
 		For(id.Object, builder.WithPredicates(desiredStateChanged(), o.Shard.Predicate()))
 }
 
-// complete the controller with what is wrapped around each reconciler.
+// complete completes the controller with what is wrapped around each reconciler.
 func complete(mgr ctrl.Manager, o Options, id Identity, b *builder.Builder, w *waker, r reconcile.Reconciler) error {
 	name := id.ControllerName()
 	b = b.WatchesRawSource(source.Func(w.Start))

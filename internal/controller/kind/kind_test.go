@@ -102,8 +102,8 @@ func (o observer) Observe(_ context.Context, m *cluster.Machine) (managed.Extern
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 }
 
-// patience is how long a slow computer may need for anything.
-const patience = 2 * time.Minute
+// slowest is how long a slow computer may need for anything.
+const slowest = 2 * time.Minute
 
 // await a value.
 func await[T any](t *testing.T, c <-chan T) T {
@@ -111,7 +111,7 @@ func await[T any](t *testing.T, c <-chan T) T {
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(patience):
+	case <-time.After(slowest):
 		t.Fatal("nothing happened")
 		panic("unreachable")
 	}
@@ -122,7 +122,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	end := time.After(patience)
+	end := time.After(slowest)
 	for !condition() {
 		select {
 		case <-tick.C:

@@ -47,7 +47,7 @@ type timedReconciler struct {
 	controller string
 }
 
-// Reconcile the request and measure how long it takes.
+// Reconcile reconciles the request and measures how long it takes.
 func (t timedReconciler) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	defer t.metrics.Reconcile(t.controller)()
 	return t.next.Reconcile(ctx, r)
@@ -79,7 +79,7 @@ type counter struct {
 	controller string
 }
 
-// count the error, if it is one, and return it. The reconcile's outcome is that
+// count counts the error, if it is one, and returns it. The reconcile's outcome is that
 // error.
 func (c counter) count(ctx context.Context, err error) error {
 	if err == nil {
@@ -147,7 +147,7 @@ type countingConnector[T resource.Managed] struct {
 	counter counter
 }
 
-// Connect with the next connector.
+// Connect connects with the next connector.
 func (c countingConnector[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalClient[T], error) {
 	client, err := c.next.Connect(ctx, mg)
 	if err != nil {
@@ -161,7 +161,7 @@ type countingClient[T resource.Managed] struct {
 	counter counter
 }
 
-// Observe with the next client. What waits for its turn to be made is left alone,
+// Observe observes with the next client. What waits for its turn to be made is left alone,
 // as what exists and is as it should be: a creation that is tried is taken for one
 // that may have been made.
 func (c countingClient[T]) Observe(ctx context.Context, mg T) (managed.ExternalObservation, error) {
@@ -172,7 +172,7 @@ func (c countingClient[T]) Observe(ctx context.Context, mg T) (managed.ExternalO
 	return o, c.counter.count(ctx, err)
 }
 
-// Create with the next client.
+// Create creates with the next client.
 func (c countingClient[T]) Create(ctx context.Context, mg T) (managed.ExternalCreation, error) {
 	o, err := c.next.Create(ctx, mg)
 	if of, ok := ctx.Value(outcomeKey{}).(*outcome); ok {
@@ -181,7 +181,7 @@ func (c countingClient[T]) Create(ctx context.Context, mg T) (managed.ExternalCr
 	return o, c.counter.count(ctx, err)
 }
 
-// Update with the next client.
+// Update updates with the next client.
 func (c countingClient[T]) Update(ctx context.Context, mg T) (managed.ExternalUpdate, error) {
 	o, err := c.next.Update(ctx, mg)
 	if c.counter.waits(ctx, err) {
@@ -190,7 +190,7 @@ func (c countingClient[T]) Update(ctx context.Context, mg T) (managed.ExternalUp
 	return o, c.counter.count(ctx, err)
 }
 
-// Delete with the next client.
+// Delete deletes with the next client.
 func (c countingClient[T]) Delete(ctx context.Context, mg T) (managed.ExternalDelete, error) {
 	o, err := c.next.Delete(ctx, mg)
 	if of, ok := ctx.Value(outcomeKey{}).(*outcome); ok {
@@ -202,7 +202,7 @@ func (c countingClient[T]) Delete(ctx context.Context, mg T) (managed.ExternalDe
 	return o, c.counter.count(ctx, err)
 }
 
-// Disconnect the next client.
+// Disconnect disconnects the next client.
 func (c countingClient[T]) Disconnect(ctx context.Context) error {
 	return c.counter.count(ctx, c.next.Disconnect(ctx))
 }

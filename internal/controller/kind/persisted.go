@@ -64,7 +64,7 @@ func (p Persisted) Text(mg resource.Managed, kept map[string]string) string {
 	return kept[p.Record]
 }
 
-// Restore annotations that were taken away, as by somebody who replaces the resource by its
+// Restore restores annotations that were taken away, as by somebody who replaces the resource by its
 // manifest: without them, what was made would be somebody else's. Annotations that the
 // manifest sets, such as another external name, stay.
 func (p Persisted) Restore(ctx context.Context, kube client.Writer, mg resource.Managed, kept map[string]string) error {

@@ -45,12 +45,12 @@ type PollScaler struct {
 	perSecond rate.Limit
 }
 
-// NewPollScaler of those whose reconciles a limiter limits.
+// NewPollScaler returns a PollScaler of those whose reconciles a limiter limits.
 func NewPollScaler(l ratelimiter.RateLimiter) *PollScaler {
 	return &PollScaler{perSecond: perSecond(l)}
 }
 
-// watch the resources that a cache has of a kind.
+// watch watches the resources that a cache has of a kind.
 func (c *PollScaler) watch(all cache.Informers, share Shard, kind client.Object) error {
 	informer, err := all.GetInformer(context.Background(), kind, cache.BlockUntilSynced(false))
 	if err != nil {

@@ -51,7 +51,7 @@ func Ready(problems ...Problem) xpv2.Condition {
 	return c
 }
 
-// Announce a condition Ready that differs from the one before in an event: a
+// Announce announces a condition Ready that differs from the one before in an event: a
 // warning that says why the resource is not ready, or that all is well.
 func Announce(r event.Recorder, mg resource.Managed, before, after xpv2.Condition, well string) {
 	switch {

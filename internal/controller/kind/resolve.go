@@ -30,7 +30,7 @@ import (
 // there its provider configuration, would go back and forth.
 type resolver struct{ kube client.Client }
 
-// ResolveReferences of the resource, if it has any that are not resolved yet.
+// ResolveReferences resolves the references of the resource, if it has any that are not resolved yet.
 func (r resolver) ResolveReferences(ctx context.Context, mg resource.Managed) error {
 	refers, ok := mg.(referrer)
 	if !ok {

@@ -99,7 +99,7 @@ func configurationOf(o client.Object) string {
 	return defaultConfiguration
 }
 
-// Predicate of events of resources that are part of it, or may turn out to be: the provider configuration of one that names none
+// Predicate returns the predicate of events of resources that are part of it, or may turn out to be: the provider configuration of one that names none
 // may be that of its Machine.
 func (s Shard) Predicate() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(o client.Object) bool { return s.Has(o) || unconfigured(o) })
@@ -133,7 +133,7 @@ func (s Shard) ConfigurationPredicate() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(o client.Object) bool { return s.HasConfiguration(o.GetName()) })
 }
 
-// Reconciler of the resources that are part of it. What was queued may be part of
+// Reconciler returns the reconciler of the resources that are part of it. What was queued may be part of
 // another one by now.
 func (s Shard) Reconciler(kube client.Reader, empty client.Object, next reconcile.Reconciler) reconcile.Reconciler {
 	if s.Whole() {
@@ -154,7 +154,7 @@ func (s Shard) Reconciler(kube client.Reader, empty client.Object, next reconcil
 	})
 }
 
-// Client whose lists of the managed resources have those that are part of it. They
+// Client returns the client whose lists of the managed resources have those that are part of it. They
 // are those of the cache, not copies: they must only be read.
 func (s Shard) Client(kube client.Client) client.Client { return shardReader{Client: kube, shard: s} }
 
@@ -173,7 +173,7 @@ func (c shardReader) stored(ctx context.Context, empty resource.ManagedList, opt
 	return slices.DeleteFunc(all, func(mg resource.Managed) bool { return !c.shard.Has(mg) }), ok
 }
 
-// List what is part of the share.
+// List lists what is part of the share.
 func (c shardReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if err := c.Client.List(ctx, list, append(slices.Clip(opts), client.UnsafeDisableDeepCopy)...); err != nil {
 		return err

@@ -81,7 +81,7 @@ func SetupStandalone(mgr ctrl.Manager, o Options, k Standalone) error {
 		Recorder:       record,
 		Interval:       func(mg resource.Managed) time.Duration { return interval(mg, o.PollInterval) },
 		Failed:         func(err error) { o.Metrics.Error(typeOf(err), name) },
-		Fault:          newToldFaults(o.Clock()).teller(record),
+		Fault:          newToldFaults(o.Clock()).reporter(record),
 		DeletedWithCRD: newCRDGuard(mgr, o, k.Identity).deletedWithCRD,
 	})
 	return complete(mgr, o, k.Identity, newBuilder(mgr, o, k.Identity).Owns(k.Owned), &waker{}, r)

@@ -91,7 +91,7 @@ type statusWriter struct {
 	faults *toldFaults
 }
 
-// Update the status of an object, unless it is the one that the cache holds at the
+// Update updates the status of an object, unless it is the one that the cache holds at the
 // same version. What anybody else has changed since is another version.
 func (s statusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
 	explainDeletion(o)

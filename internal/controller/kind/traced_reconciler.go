@@ -40,7 +40,7 @@ func traced(t trace.Tracer, kind string, next reconcile.Reconciler) reconcile.Re
 	return tracedReconciler{next: next, tracer: t, kind: kind}
 }
 
-// Reconcile in a span of its own, which has the error that the managed reconciler turns into
+// Reconcile reconciles in a span of its own, which has the error that the managed reconciler turns into
 // conditions.
 func (t tracedReconciler) Reconcile(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 	ctx, span := t.tracer.Start(ctx, "reconcile "+t.kind, trace.WithAttributes(

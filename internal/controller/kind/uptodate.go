@@ -85,7 +85,7 @@ type upToDateConnector[T resource.Managed] struct {
 	next managed.TypedExternalConnector[T]
 }
 
-// Connect with the next connector.
+// Connect connects with the next connector.
 func (c upToDateConnector[T]) Connect(ctx context.Context, mg T) (managed.TypedExternalClient[T], error) {
 	external, err := c.next.Connect(ctx, mg)
 	if err != nil && mg.GetCondition(TypeUpToDate).Status == corev1.ConditionTrue {
@@ -123,7 +123,7 @@ func hasProperties(value string) bool {
 	return strings.Contains(value, "=") && !strings.ContainsAny(value, " \t\n")
 }
 
-// properties of a value by their names; one without a name has the empty one.
+// properties returns the properties of a value by their names; one without a name has the empty one.
 func properties(value string) map[string]string {
 	all := map[string]string{}
 	for p := range strings.SplitSeq(value, ",") {

@@ -116,7 +116,7 @@ func (s *view) users() []v1alpha1.ProxmoxNodeInterface {
 	return all
 }
 
-// usersOf an interface: addresses of the node first, then interfaces, then zones of SDN, then Machines.
+// usersOf returns the users of an interface: addresses of the node first, then interfaces, then zones of SDN, then Machines.
 func (s *view) usersOf(name string) []string {
 	var all []string
 	o := s.interfaces[name]

@@ -100,7 +100,7 @@ func unknownNode(ctx context.Context, v view) (config.Findings, error) {
 	return config.Findings{Rejected: errors.Errorf("node %q does not exist: delete this resource, and create one for another node", name)}, nil
 }
 
-// show what is staged, and whether the interface is active.
+// show shows what is staged, and whether the interface is active.
 func (l *look) show() {
 	l.showStaged()
 	o := l.Resource.Observation()
@@ -303,7 +303,7 @@ func condition(mg resource.Managed, of xpv2.ConditionType, status corev1.Conditi
 	mg.SetConditions(c.WithObservedGeneration(mg.GetGeneration()))
 }
 
-// forget the note of what is in force by now.
+// forget forgets the note of what is in force by now.
 func (l *look) forget(ctx context.Context) error {
 	if _, noted := noteOf(l.Resource); !noted || l.now.changes != "" {
 		return nil

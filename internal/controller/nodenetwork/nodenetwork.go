@@ -35,7 +35,7 @@ type (
 	staged     = config.Staged[parameters, *v1alpha1.NodeNetworkObservation]
 )
 
-// Table of the kind NodeNetwork.
+// Table returns the table of the kind NodeNetwork.
 func Table() config.Table[parameters, *v1alpha1.NodeNetworkObservation] {
 	s := newStager(lookup)
 	return config.Table[parameters, *v1alpha1.NodeNetworkObservation]{
@@ -58,7 +58,7 @@ func Table() config.Table[parameters, *v1alpha1.NodeNetworkObservation] {
 	}
 }
 
-// privileges that PVE asks for on interfaces of a node, and for what protects the node:
+// privileges returns the privileges that PVE asks for on interfaces of a node, and for what protects the node:
 // bridges, guests and zones of SDN that the user may not see are not listed, and without
 // Sys.Audit the addresses of the cluster are not told.
 func privileges(v config.Verb, _ string, p *parameters) []proxmox.Privilege {

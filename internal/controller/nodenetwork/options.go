@@ -53,7 +53,7 @@ func startedByBridge(interfaceType string) bool {
 	return slices.Contains([]string{typeOVSPort, typeOVSBond, typeInternal}, interfaceType)
 }
 
-// declare the options of an interface.
+// declare declares the options of an interface.
 func declare(p *parameters) settings.Declared {
 	d := settings.Declared{}
 	d.Set(optionType, &p.Type)
@@ -148,7 +148,7 @@ func sameAddress(a, b string) bool {
 	return errA == nil && errB == nil && x == y
 }
 
-// complete a change. A new interface is started with the node unless the spec says
+// complete completes a change. A new interface is started with the node unless the spec says
 // otherwise. A change of one that is there has its type, without which PVE takes none, and
 // its addresses, which PVE takes away otherwise; ports are added to those that are there.
 func complete(v view, c proxmox.Change) proxmox.Change {

@@ -51,7 +51,7 @@ func refusalFor(reasons []string) *kind.Problem {
 	return &kind.Problem{Reason: ReasonRefused, Message: "the change is refused: " + strings.Join(reasons, "; ")}
 }
 
-// reasons why a change is refused.
+// reasons returns why a change is refused.
 func (s *stager) reasons(ctx context.Context, v view, r nodenet.Request) ([]string, error) {
 	p := v.Resource.Parameters()
 	r.Node, r.Confirmed = p.Node, p.ConfirmUnmappedAddresses != nil && *p.ConfirmUnmappedAddresses
@@ -155,7 +155,7 @@ func otherAddresses(ctx context.Context, v view, r *nodenet.Request) error {
 	return nil
 }
 
-// resolve a host to its addresses: none if it has none.
+// resolve resolves a host to its addresses: none if it has none.
 func (s *stager) resolve(ctx context.Context, host string) []netip.Addr {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{ip.Unmap()}
@@ -178,7 +178,7 @@ func hostOf(endpoint string) string {
 	return u.Hostname()
 }
 
-// users of an interface are those for which its removal is refused.
+// users returns what uses an interface, for which its removal is refused.
 func (s *stager) users(ctx context.Context, v view) ([]string, error) {
 	p := v.Resource.Parameters()
 	now, err := v.Inventory.NodeInterfaces(ctx, p.Node, inventory.Fresh)

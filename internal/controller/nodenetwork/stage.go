@@ -110,7 +110,7 @@ func newStager(lookup func(ctx context.Context, host string) ([]netip.Addr, erro
 	return &stager{lookup: lookup, locks: map[string]*sync.Mutex{}, inForce: map[string]nodenet.Baseline{}, reloads: map[string]reload{}}
 }
 
-// lock a node: one change at a time. Nodes of one name in several clusters share a lock.
+// lock locks a node: one change at a time. Nodes of one name in several clusters share a lock.
 func (s *stager) lock(node string) func() {
 	s.mu.Lock()
 	l := s.locks[node]
@@ -127,7 +127,7 @@ func keyOf(v view) string {
 	return strings.Join(v.Endpoints, " ") + " " + v.Resource.Parameters().Node
 }
 
-// keep what is in force, and return what was in force last.
+// keep keeps what is in force, and returns what was in force last.
 func (s *stager) keep(v view, now nodenet.Baseline) nodenet.Baseline {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +154,7 @@ type pending struct {
 	consented bool
 }
 
-// look at what is staged on a node.
+// look looks at what is staged on a node.
 func (s *stager) look(ctx context.Context, v view, maxAge time.Duration) (pending, error) {
 	node := v.Resource.Parameters().Node
 	all, err := v.Inventory.NodeInterfaces(ctx, node, maxAge)
@@ -298,7 +298,7 @@ func (s *stager) write(ctx context.Context, v view, verb config.Verb, c proxmox.
 	return errors.Join(err, dropNote(ctx, v)) // Nothing is staged by what was refused.
 }
 
-// keepNote as an annotation.
+// keepNote keeps the note as an annotation.
 func keepNote(ctx context.Context, v view, n note) error {
 	raw, err := json.Marshal(n)
 	if err != nil {
@@ -329,7 +329,7 @@ func (s *stager) removing(ctx context.Context, v view) (bool, error) {
 	return true, nil
 }
 
-// apply what is staged, if it is ours.
+// apply applies what is staged, if it is ours.
 func (s *stager) apply(ctx context.Context, v view) error {
 	p := v.Resource.Parameters()
 	defer s.lock(p.Node)()
@@ -395,7 +395,7 @@ func unchanged(ctx context.Context, v view, judged pending) error {
 	return errors.Errorf("what is staged on node %q has changed while it was checked: nothing is done before it is checked again", node)
 }
 
-// start a reload. No call comes between the look at what is staged and it.
+// start starts a reload. No call comes between the look at what is staged and it.
 func (s *stager) start(ctx context.Context, v view) error {
 	node := v.Resource.Parameters().Node
 	upid, err := v.Client.ReloadNetwork(ctx, node)

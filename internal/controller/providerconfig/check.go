@@ -163,7 +163,7 @@ func show(pc Config, h proxmox.Health, found []checkResult) {
 	}
 }
 
-// count what the tenants have of their quotas. What was counted before stays while that cannot be.
+// count counts what the tenants have of their quotas. What was counted before stays while that cannot be.
 func (c *checker) count(ctx context.Context, key connect.Key, conn *connect.Connection, pc Config) {
 	limited := func(t v1alpha1.ProviderTenant) bool { return t.Quota != nil }
 	if conn == nil || !slices.ContainsFunc(pc.Settings().Tenants, limited) {

@@ -28,7 +28,7 @@ import (
 // has a few.
 const logLines = 500
 
-// consistency of a snapshot that was just taken. What cannot be read now is not read later:
+// consistency returns the consistency of a snapshot that was just taken. What cannot be read now is not read later:
 // the snapshot is there all the same.
 func (e *external) consistency(ctx context.Context, s state) v1alpha1.Consistency {
 	v := e.view
@@ -39,7 +39,7 @@ func (e *external) consistency(ctx context.Context, s state) v1alpha1.Consistenc
 	return v1alpha1.Consistency(is.Level())
 }
 
-// learn what tells how the file systems were.
+// learn reads what tells how the file systems were.
 func (e *external) learn(ctx context.Context, is *consistency.Snapshot, s state) {
 	v := e.view
 	config, err := e.client.SnapshotConfig(ctx, v.ref(), v.name)
@@ -60,7 +60,7 @@ func (e *external) learn(ctx context.Context, is *consistency.Snapshot, s state)
 	}
 }
 
-// power of the VM while the snapshot was taken. PVE starts none meanwhile, but a guest may
+// power returns whether the VM ran while the snapshot was taken. PVE starts none meanwhile, but a guest may
 // shut down.
 func (r *record) power(now proxmox.Status) consistency.Power {
 	switch {
@@ -83,7 +83,7 @@ func (s *state) takenBy() proxmox.UPID {
 	return ""
 }
 
-// consistency of the snapshot as it is shown.
+// consistency returns the consistency of the snapshot as it is shown.
 func (r *record) consistency(s *proxmox.Snapshot) v1alpha1.Consistency {
 	switch {
 	case s.Memory:

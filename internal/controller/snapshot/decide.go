@@ -101,7 +101,7 @@ type decision struct {
 
 func because(a action, p kind.Problem) decision { return decision{action: a, problem: &p} }
 
-// decide what to do next about a snapshot.
+// decide decides what to do next about a snapshot.
 func (r *record) decide(s state, now, generation int64) decision {
 	switch {
 	case s.looks:
@@ -122,7 +122,7 @@ func (r *record) decide(s state, now, generation int64) decision {
 	return decision{action: start}
 }
 
-// decideLook about a snapshot that is only looked at.
+// decideLook decides about a snapshot that is only looked at.
 func (r *record) decideLook(s state) decision {
 	switch {
 	case s.entry == nil:
@@ -134,7 +134,7 @@ func (r *record) decideLook(s state) decision {
 	return decision{action: keep}
 }
 
-// decideTask about a snapshot that a task takes.
+// decideTask decides about a snapshot that a task takes.
 func (r *record) decideTask(s state) decision {
 	switch {
 	case s.task == nil:
@@ -151,7 +151,7 @@ func (r *record) decideTask(s state) decision {
 	return decision{action: settle}
 }
 
-// decideDone about a snapshot that was there.
+// decideDone decides about a snapshot that was there.
 func (r *record) decideDone(s state) decision {
 	switch {
 	case s.entry == nil && r.Gone:
@@ -169,7 +169,7 @@ func (r *record) decideDone(s state) decision {
 	return decision{action: keep}
 }
 
-// decideLost about a snapshot that was begun, without an answer.
+// decideLost decides about a snapshot that was begun, without an answer.
 func (r *record) decideLost(s state, now int64) decision {
 	switch {
 	case s.busy, now-r.Begun < arrival && s.entry == nil:
@@ -186,7 +186,7 @@ func (r *record) decideLost(s state, now int64) decision {
 	return decision{action: settle}
 }
 
-// decideThere about a snapshot that was there before anything was begun.
+// decideThere decides about a snapshot that was there before anything was begun.
 func (r *record) decideThere(s state) decision {
 	switch {
 	case !s.named:

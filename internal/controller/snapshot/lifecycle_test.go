@@ -696,7 +696,7 @@ func TestKilled(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)
 		for fatal := 1; ; fatal++ {
-			l.Doom(fatal)
+			l.KillAfter(fatal)
 			l.ClearRequests()
 			s := l.snapshot("s1", ofMachine)
 			l.Until(s, "it is taken", configtest.Settled(s))

@@ -120,7 +120,7 @@ func (e *external) observe(ctx context.Context, m Snapshot) (managed.ExternalObs
 // mostTurns is how often it is decided anew after something was noted in the record.
 const mostTurns = 4
 
-// look at the snapshot, note what has become of it, and decide what is to be done.
+// look looks at the snapshot, notes what has become of it, and decides what is to be done.
 func (e *external) look(ctx context.Context, m Snapshot) error {
 	v := e.view
 	var err error
@@ -164,7 +164,7 @@ func (e *external) withoutVM(ctx context.Context, m Snapshot) error {
 	return e.save(ctx, m)
 }
 
-// stateOf the snapshot. The tasks are read before it: what they have done shows in it then.
+// stateOf returns the state of the snapshot. The tasks are read before it: what they have done shows in it then.
 func (e *external) stateOf(ctx context.Context, m Snapshot) (state, error) {
 	v := e.view
 	s := state{looks: !kind.MayChange(m), named: meta.GetExternalName(m) != "" && !v.record.made()}
@@ -185,7 +185,7 @@ func (e *external) stateOf(ctx context.Context, m Snapshot) (state, error) {
 	return s, nil
 }
 
-// readTasks that take the snapshot, or may do so.
+// readTasks reads the tasks that take the snapshot, or may do so.
 func (e *external) readTasks(ctx context.Context, s *state) error {
 	r := e.view.record
 	var err error
@@ -229,7 +229,7 @@ func (e *external) readEntry(ctx context.Context) error {
 	return err
 }
 
-// note what has become of the snapshot in the record, and report whether it is to be decided
+// note notes what has become of the snapshot in the record, and reports whether it is to be decided
 // anew.
 func (e *external) note(ctx context.Context, m Snapshot, s state) (bool, error) {
 	r := e.view.record
@@ -283,7 +283,7 @@ func (e *external) settle(ctx context.Context, m Snapshot, s state) (bool, error
 	return true, e.save(ctx, m)
 }
 
-// sizeOf the volume that has the memory, or 0 if it is not known: that it may not be seen
+// sizeOf returns the size of the volume that has the memory, or 0 if it is not known: that it may not be seen
 // does not matter otherwise.
 func (e *external) sizeOf(ctx context.Context) int64 {
 	v := e.view

@@ -47,7 +47,7 @@ func (e *external) preflight(ctx context.Context, m Snapshot) (*kind.Problem, er
 	return e.possible(ctx, m, config)
 }
 
-// prove that the VM is the one that the snapshot is to be of. It is read now.
+// prove proves that the VM is the one that the snapshot is to be of. It is read now.
 func (e *external) prove(ctx context.Context) (qemu.Config, *kind.Problem, error) {
 	t := &e.view.target
 	read, err := e.client.Config(ctx, e.view.ref())

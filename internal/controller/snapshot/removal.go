@@ -142,7 +142,7 @@ func (e *external) unlocked(ctx context.Context) error {
 	return kind.Held(target.Error(*p))
 }
 
-// remove the snapshot, and follow the task that does.
+// remove removes the snapshot, and follows the task that does.
 func (e *external) remove(ctx context.Context, m Snapshot) error {
 	v, r := e.view, e.view.record
 	u, err := e.client.RemoveSnapshot(ctx, v.ref(), v.name)

@@ -55,7 +55,7 @@ func stateStorage(config qemu.Config, there []proxmox.Storage) string {
 	return chosen[false]
 }
 
-// storagesOf the disks of a VM, by name.
+// storagesOf returns the storages of the disks of a VM, by name.
 func storagesOf(config qemu.Config) []string {
 	var names []string
 	for _, device := range append(config.Drives(), "efidisk0", "tpmstate0") {

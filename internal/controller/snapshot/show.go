@@ -52,7 +52,7 @@ func conditionReason(problem string) xpv2.ConditionReason {
 		target.ReasonNotSupported, target.ReasonStorageFull, target.ReasonLocked, target.ReasonStopped, kind.ReasonAlreadyExists)
 }
 
-// compare the snapshot with the spec: the description can be changed, the memory cannot.
+// compare compares the snapshot with the spec: the description can be changed, the memory cannot.
 func (e *external) compare(m Snapshot) {
 	v, p := e.view, m.Parameters()
 	if v.problem != nil {
@@ -78,7 +78,7 @@ func (e *external) compareOptions(p *v1alpha1.SnapshotParameters) {
 	}
 }
 
-// show the view as status and conditions.
+// show shows the view as status and conditions.
 func (e *external) show(m Snapshot) {
 	v := e.view
 	if len(v.problems) == 0 && v.problem != nil {
@@ -90,7 +90,7 @@ func (e *external) show(m Snapshot) {
 	e.Show(m, v.action == start, v.difference, v.problems)
 }
 
-// observation of what is seen of the snapshot.
+// observation shows what is seen of the snapshot.
 func (e *external) observation(m Snapshot) {
 	v, o := e.view, m.Observation()
 	kept := kind.SnapshotAnnotations().Copy(m, o.Annotations)

@@ -136,7 +136,7 @@ type connector struct {
 	quota target.Quota
 }
 
-// Connect to the cluster of a Snapshot. One whose Machine has no VM yet, and one that is
+// Connect connects to the cluster of a Snapshot. One whose Machine has no VM yet, and one that is
 // deleted and was never begun, need no connection.
 func (c *connector) Connect(ctx context.Context, m Snapshot) (managed.TypedExternalClient[Snapshot], error) {
 	if err := kind.SnapshotAnnotations().Restore(ctx, c.Kube, m, m.Observation().Annotations); err != nil {

@@ -100,7 +100,7 @@ type plan struct {
 	wake     time.Time
 }
 
-// decide what is to be done now.
+// decide decides what is to be done now.
 func (v *view) decide() *plan {
 	p := &plan{view: v, busy: maps.Clone(v.goBack), newest: map[string]time.Time{}, next: v1alpha1.SnapshotPolicyObservation{
 		LastScheduleTime: v.status.LastScheduleTime, ScheduledUntil: v.status.ScheduledUntil,
@@ -160,7 +160,7 @@ func (p *plan) entry(name string) *v1alpha1.SnapshotPolicyMachineStatus {
 	return p.entries[name]
 }
 
-// count a snapshot. One that is abandoned does not count as one of its run.
+// count counts a snapshot. One that is abandoned does not count as one of its run.
 func (p *plan) count(s *snapshot) {
 	e := p.entry(s.machine)
 	if s.run.After(timeOf(e.LastScheduleTime)) && (s.state != deleting || e.RetryTime == nil) {
@@ -254,7 +254,7 @@ func (p *plan) due(run time.Time, count int) {
 	}
 }
 
-// deadline until which snapshots of a run may begin; zero for the next run.
+// deadline returns the deadline until which snapshots of a run may begin; zero for the next run.
 func (p *plan) deadline(run time.Time) time.Time {
 	if p.spec.StartingDeadlineMinutes == nil {
 		return time.Time{}
@@ -285,7 +285,7 @@ func (p *plan) miss() {
 		"Machines without a snapshot of the run at %s: %d; status.atProvider.machineStatuses says why", stamp(p.next.ActiveRun.Time), len(missed))))
 }
 
-// close the run that goes on if nothing of it is left to do, or its time is over.
+// close closes the run that goes on if nothing of it is left to do, or its time is over.
 func (p *plan) close() {
 	if p.next.ActiveRun == nil {
 		return
@@ -359,7 +359,7 @@ func (p *plan) takeNext() {
 	p.next.Pending = int32(len(p.pending)) //nolint:gosec // There are not so many.
 }
 
-// until a time nothing happens, unless something changes.
+// until plans to do nothing until a time, unless something changes.
 func (p *plan) until(t time.Time) {
 	if p.wake.IsZero() || t.Before(p.wake) {
 		p.wake = t
@@ -368,7 +368,7 @@ func (p *plan) until(t time.Time) {
 
 func (p *plan) tell(e event.Event) { p.events = append(p.events, e) }
 
-// timeOf a time that may be none, and toTime one that is not, in whole seconds.
+// timeOf returns a time that may be none, and toTime one that is not, in whole seconds.
 func timeOf(t *metav1.Time) time.Time {
 	if t == nil {
 		return time.Time{}

@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// finish a policy that is deleted: its Snapshots are removed first, so many at a time as it takes.
+// finish finishes a policy that is deleted: its Snapshots are removed first, so many at a time as it takes.
 // Those that are retained stay, and so do all if the policy keeps them, or if it is deleted only
 // because its definition is: they become nobody's, because what has an owner goes with it.
 func (r *reconciler) finish(ctx context.Context, p Policy) (reconcile.Result, error) {
@@ -80,7 +80,7 @@ func (r *reconciler) removeSome(ctx context.Context, p Policy, all []Snapshot, f
 	return nil
 }
 
-// release a Snapshot: it has no owner any more.
+// release releases a Snapshot: it has no owner any more.
 func (r *reconciler) release(ctx context.Context, p Policy, s Snapshot) error {
 	after, ok := s.DeepCopyObject().(Snapshot) // It may be that of the cache.
 	if !ok {

@@ -49,14 +49,14 @@ func (i *issued) begin(p Policy) bool {
 	return true
 }
 
-// forget what was done for the policy.
+// forget forgets what was done for the policy.
 func (i *issued) forget(p Policy) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	delete(i.policies, p.GetUID())
 }
 
-// of the policy, without what is known to be over.
+// of calls a function with what was done for the policy, if anything was.
 func (i *issued) of(p Policy, change func(*changes)) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -74,7 +74,7 @@ func (i *issued) isDeleted(p Policy, name string) (deleted bool) {
 	return deleted
 }
 
-// see a Snapshot in the cache.
+// see records a Snapshot that is seen in the cache.
 func (i *issued) see(p Policy, s resource.Managed) {
 	i.of(p, func(c *changes) {
 		delete(c.created, s.GetName())

@@ -36,7 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 )
 
-// view of all that decides about a policy.
+// view returns a view of all that decides about a policy.
 func (r *reconciler) view(ctx context.Context, p Policy) (*view, error) {
 	s, err := scheduleOf(p)
 	if err != nil {
@@ -59,7 +59,7 @@ func (r *reconciler) view(ctx context.Context, p Policy) (*view, error) {
 	return v, nil
 }
 
-// machines that the policy selects, by name, and those of all that go back to a snapshot.
+// machines returns the machines that the policy selects, by name, and those of all that go back to a snapshot.
 func (r *reconciler) machines(ctx context.Context, p Policy, v *view) error {
 	selector, err := metav1.LabelSelectorAsSelector(&p.Parameters().MachineSelector)
 	if err != nil {
@@ -99,7 +99,7 @@ func goesBack(m Machine) bool {
 		restore != nil && (o.RestoreInPlace == nil || o.RestoreInPlace.Token != restore.Token || !o.RestoreInPlace.State.Final())
 }
 
-// snapshots that the policy has made: those of the cache, and those that it does not have yet.
+// snapshots returns the snapshots that the policy has made: those of the cache, and those that it does not have yet.
 func (r *reconciler) snapshots(ctx context.Context, p Policy) ([]Snapshot, error) {
 	made := labels.SelectorFromSet(labels.Set{labelPolicy: labelOf(p.GetName())})
 	if r.issued.begin(p) {

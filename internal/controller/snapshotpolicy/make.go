@@ -56,7 +56,7 @@ func hashOf(text string) string {
 	return hex.EncodeToString(sum[:])[:hashDigits]
 }
 
-// cut a name to a length, with a hash of the whole in place of its end.
+// cut cuts a name to a length, with a hash of the whole in place of its end.
 func cut(name string, length int) string {
 	if len(name) <= length {
 		return name
@@ -64,7 +64,7 @@ func cut(name string, length int) string {
 	return strings.TrimRight(name[:length-hashDigits-1], "-.") + "-" + hashOf(name)
 }
 
-// objectName of the Snapshot of a Machine for a run: policy, machine and time, and a hash of the
+// objectName returns the name of the object for the Snapshot of a Machine for a run: policy, machine and time, and a hash of the
 // first two, which a hyphen in their names could make ambiguous.
 func objectName(policy, machine string, run time.Time) string {
 	end := "-" + run.UTC().Format(runLayout) + "-" + hashOf(policy+"/"+machine)
@@ -110,7 +110,7 @@ func (r *reconciler) snapshotOf(p Policy, m Machine, run time.Time) (Snapshot, e
 	return s, nil
 }
 
-// fill the parameters from the template. Only a VM that runs has memory.
+// fill fills the parameters from the template. Only a VM that runs has memory.
 func fill(to *v1alpha1.SnapshotParameters, p Policy, m Machine, run time.Time) {
 	to.Machine, to.Name = ptr.To(m.GetName()), ptr.To(snapshotName(p.GetName(), run))
 	t := p.Parameters().SnapshotTemplate

@@ -70,7 +70,7 @@ func (p *plan) surplusOf(all []*snapshot, rules retention.Rules) []*snapshot {
 	return surplus
 }
 
-// rulesOf a retention; none keep all.
+// rulesOf returns the rules of a retention; none keep all.
 func rulesOf(r *v1alpha1.SnapshotRetention) retention.Rules {
 	if r == nil {
 		return retention.Rules{}

@@ -47,7 +47,7 @@ type reconciler struct {
 	issued    *issued
 }
 
-// Reconcile a policy: look, decide, write the status, act. Nothing is begun of which the status
+// Reconcile reconciles a policy: look, decide, write the status, act. Nothing is begun of which the status
 // does not tell already.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	p, ok := r.kinds.Object.DeepCopyObject().(Policy)
@@ -90,7 +90,7 @@ func (r *reconciler) cycle(ctx context.Context, p Policy) (reconcile.Result, err
 	return reconcile.Result{RequeueAfter: r.after(p, plan.wake)}, r.act(ctx, p, plan)
 }
 
-// after how long the policy is looked at again: it notices that a clock was set by its interval.
+// after returns after how long the policy is looked at again: it notices that a clock was set by its interval.
 func (r *reconciler) after(p Policy, wake time.Time) time.Duration {
 	d := r.Interval(p)
 	if !wake.IsZero() {
@@ -99,7 +99,7 @@ func (r *reconciler) after(p Policy, wake time.Time) time.Duration {
 	return d
 }
 
-// act on a plan. What fails does not keep the rest from being done.
+// act carries out a plan. What fails does not keep the rest from being done.
 func (r *reconciler) act(ctx context.Context, p Policy, plan *plan) error {
 	var failed []error
 	for _, s := range plan.remove {
@@ -140,7 +140,7 @@ func (r *reconciler) take(ctx context.Context, p Policy, machine string, run tim
 	return nil
 }
 
-// claim a Snapshot that is there already, and that the cache does not have.
+// claim claims a Snapshot that is there already, and that the cache does not have.
 func (r *reconciler) claim(ctx context.Context, p Policy, s Snapshot) error {
 	if err := r.Direct.Get(ctx, client.ObjectKeyFromObject(s), s); err != nil {
 		return errors.Wrapf(client.IgnoreNotFound(err), "cannot get Snapshot %q", s.GetName())
@@ -152,7 +152,7 @@ func (r *reconciler) claim(ctx context.Context, p Policy, s Snapshot) error {
 	return nil
 }
 
-// remove a Snapshot as it was seen: one that has changed since is looked at again.
+// remove removes a Snapshot as it was seen: one that has changed since is looked at again.
 func (r *reconciler) remove(ctx context.Context, p Policy, name string) error {
 	s, ok := r.kinds.Snapshot.Object.DeepCopyObject().(Snapshot)
 	if !ok {
@@ -179,7 +179,7 @@ func (r *reconciler) remove(ctx context.Context, p Policy, name string) error {
 	return nil
 }
 
-// write the status.
+// write writes the status.
 func (r *reconciler) write(ctx context.Context, p Policy) error {
 	err := r.Client.Status().Update(ctx, p)
 	if kerrors.IsConflict(err) {
@@ -188,7 +188,7 @@ func (r *reconciler) write(ctx context.Context, p Policy) error {
 	return errors.Wrap(err, "cannot update the status")
 }
 
-// report an error in the status.
+// report reports an error in the status.
 func (r *reconciler) report(ctx context.Context, p Policy, err error) error {
 	r.Fault(p, err)
 	if err == nil {

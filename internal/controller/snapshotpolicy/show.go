@@ -51,7 +51,7 @@ const named = 5
 // different is how many Snapshots the difference names.
 const different = 50
 
-// conclude with what the status shows: who has no snapshot, and what is yet to be done.
+// conclude completes the plan with what the status shows: who has no snapshot, and what is yet to be done.
 func (p *plan) conclude() {
 	var missing []string
 	for _, name := range slices.Sorted(maps.Keys(p.entries)) {
@@ -98,13 +98,13 @@ func (p *plan) unfinished() []kind.Problem {
 	return all
 }
 
-// show the plan as status and conditions.
+// show shows the plan as status and conditions.
 func (p *plan) show(o Policy) {
 	p.next.DeepCopyInto(o.Observation())
 	conditions(o, kind.Ready(p.problems...), kind.UpToDate(nil, p.unfinished()...), xpv2.ReconcileSuccess())
 }
 
-// conditions of a policy as it is now.
+// conditions sets the conditions of a policy as it is now.
 func conditions(o Policy, all ...xpv2.Condition) {
 	for _, c := range all {
 		o.SetConditions(c.WithObservedGeneration(o.GetGeneration()))

@@ -60,7 +60,7 @@ func (v *view) diskSize() proxmox.Size {
 	return has
 }
 
-// judge whether the disk of a Volume fits on its storage: what does not is a problem, and what may fill it a warning.
+// judge checks whether the disk of a Volume fits on its storage: what does not is a problem, and what may fill it a warning.
 func (v *view) judge(ctx context.Context, from capacity.Inventory, volume string) error {
 	g, node := v.growth()
 	if v.problem != nil || g.More <= 0 {

@@ -77,7 +77,7 @@ func (e *external) act(ctx context.Context, m Volume) error {
 	return errors.Join(kind.Wait(err), e.save(ctx, m))
 }
 
-// perform what was decided.
+// perform performs what was decided.
 func (e *external) perform(ctx context.Context, m Volume) error {
 	v := e.view
 	if v.problem != nil {
@@ -109,7 +109,7 @@ func (e *external) perform(ctx context.Context, m Volume) error {
 	return nil
 }
 
-// storageFor a disk that is made.
+// storageFor returns the storage for a disk that is made.
 func (e *external) storageFor(m Volume) string {
 	return cmp.Or(ptr.Deref(m.Parameters().Storage, ""), e.storage)
 }
@@ -180,7 +180,7 @@ func holdsDisks(s proxmox.Storage) bool {
 	return slices.Contains(s.Content, "images") && s.Status != "unknown"
 }
 
-// chooseNode that a disk is made on.
+// chooseNode chooses the node that a disk is made on.
 func (e *external) chooseNode(ctx context.Context, p *v1alpha1.VolumeParameters) (*kind.Problem, error) {
 	v := e.view
 	storages, err := e.inventory.Storages(ctx)
@@ -393,7 +393,7 @@ func (e *external) begun(ctx context.Context, m Volume, u proxmox.UPID, err erro
 	return errors.Join(err, e.save(ctx, m))
 }
 
-// words of why PVE does not hand a disk over.
+// words returns why PVE does not hand a disk over.
 func words(err error, vmid int) string {
 	if proxmox.IsInSnapshot(err) {
 		return fmt.Sprintf("a snapshot of VM %d has the disk, which Proxmox VE keeps there: remove the snapshot (%s)", vmid, err)
@@ -401,7 +401,7 @@ func words(err error, vmid int) string {
 	return err.Error()
 }
 
-// start a task that may be repeated, and note it.
+// start starts a task that may be repeated, and notes it.
 func (e *external) start(ctx context.Context, m Volume, privilege string, call func() (proxmox.UPID, error)) error {
 	v := e.view
 	if err := kind.CheckPrivileges(ctx, e.client, fmt.Sprintf("change VM %d", v.from.VMID), on(v.from.VMID, privilege)); err != nil {
@@ -418,7 +418,7 @@ func (e *external) start(ctx context.Context, m Volume, privilege string, call f
 	return e.save(ctx, m)
 }
 
-// attach the disk to the stub VM again, as PVE makes attached disks larger only.
+// attach attaches the disk to the stub VM again, as PVE makes attached disks larger only.
 func (e *external) attach(ctx context.Context) error {
 	v := e.view
 	device := ""

@@ -219,7 +219,7 @@ func same(before, after any) bool {
 		slices.EqualFunc(disksOf(a), disksOf(b), func(x, y string) bool { return x == y }) && a.Observation().Phase == b.Observation().Phase
 }
 
-// disksOf the VM of a Machine, with what they are.
+// disksOf returns the disks of the VM of a Machine, with what they are.
 func disksOf(m resource.Managed) []string {
 	x, ok := m.(Machine)
 	if !ok {

@@ -156,7 +156,7 @@ func (v *vm) freeUnused() string {
 	}
 }
 
-// volumes that the VM has, which PVE holds for it.
+// volumes returns the volumes that the VM has, which PVE holds for it.
 func (v *vm) volumes() []string {
 	all := append(v.Config.OwnVolumes(v.VMID), v.Active.OwnVolumes(v.VMID)...)
 	slices.Sort(all)
@@ -247,7 +247,7 @@ func because(a action, reason xpv2.ConditionReason, format string, words ...any)
 	return &decision{action: a, problem: &kind.Problem{Reason: reason, Message: fmt.Sprintf(format, words...)}}
 }
 
-// decide what to do next about a Volume.
+// decide decides what to do next about a Volume.
 func (s *state) decide() *decision {
 	switch {
 	case s.Handover != nil:
@@ -273,7 +273,7 @@ func (s *state) holds(v *vm) bool {
 	return strings.EqualFold(v.Config.UUID(), s.Holder.UUID) && v.Config["meta"] == s.Holder.Created
 }
 
-// decideTask about a task that makes the disk larger, or moves the stub VM.
+// decideTask decides about a task that makes the disk larger, or moves the stub VM.
 func (s *state) decideTask() *decision {
 	if s.task != nil && s.task.Running {
 		return because(wait, reasonMoving, "a task works on the disk or on the stub VM: %s", s.task.Type)
@@ -281,7 +281,7 @@ func (s *state) decideTask() *decision {
 	return &decision{action: forget}
 }
 
-// decideRemoval about a stub VM that is destroyed.
+// decideRemoval decides about a stub VM that is destroyed.
 func (s *state) decideRemoval() *decision {
 	switch {
 	case s.task != nil && s.task.Running:
@@ -296,7 +296,7 @@ func (s *state) decideRemoval() *decision {
 	return s.decideDestroy()
 }
 
-// backoff in seconds after so many failures.
+// backoff returns the back-off in seconds after so many failures.
 func backoff(failures int) int64 { return int64(min(10<<min(failures, 10), 600)) }
 
 // rested is the decision, or else to wait after a failure, or for a lock that PVE holds for a moment.
@@ -310,7 +310,7 @@ func (s *state) rested(d *decision) *decision {
 	return d
 }
 
-// decideMaking about a stub VM whose making was begun.
+// decideMaking decides about a stub VM whose making was begun.
 func (s *state) decideMaking() *decision {
 	switch {
 	case s.task != nil && s.task.Running, s.moving:
@@ -331,7 +331,7 @@ func (s *state) decideMaking() *decision {
 	return &decision{action: forget} // There is none, or another VM has the VMID.
 }
 
-// decideHandover about a handover that was begun.
+// decideHandover decides about a handover that was begun.
 func (s *state) decideHandover() *decision {
 	h := s.Handover
 	switch {
@@ -391,7 +391,7 @@ func (s *state) arrived() string {
 	return fresh[0]
 }
 
-// storageOf a volume.
+// storageOf returns the storage of a volume.
 func storageOf(volume string) string {
 	storage, _, _ := strings.Cut(volume, ":")
 	return storage
@@ -400,7 +400,7 @@ func storageOf(volume string) string {
 // newVolume is what to do about a disk that is lost.
 const newVolume = ": delete this Volume, and create another one"
 
-// decideLost about a disk that is gone. What is left is the stub VM, which goes with the Volume if it is empty.
+// decideLost decides about a disk that is gone. What is left is the stub VM, which goes with the Volume if it is empty.
 func (s *state) decideLost(why string) *decision {
 	switch {
 	case s.deleted && s.stub != nil && s.stub.offline != "":
@@ -415,7 +415,7 @@ func (s *state) decideLost(why string) *decision {
 	return because(stuck, reasonLost, "%s%s", s.Message, s.hint)
 }
 
-// decideHeld about a disk that a VM has.
+// decideHeld decides about a disk that a VM has.
 func (s *state) decideHeld() *decision {
 	v := s.holder
 	owner, _ := qemu.VolumeOwner(s.Volume)
@@ -456,7 +456,7 @@ func (s *state) winner() *claim {
 	return &s.claims[0]
 }
 
-// decideReclaim about a Volume that is deleted.
+// decideReclaim decides about a Volume that is deleted.
 func (s *state) decideReclaim() *decision {
 	if w := s.winner(); w != nil {
 		return because(stuck, xpv2.ReasonDeleting, "Machine %s lists the Volume: take it off its disks, which keeps the data, then the Volume goes", w.name)
@@ -472,7 +472,7 @@ func (s *state) decideReclaim() *decision {
 	return s.decideDestroy()
 }
 
-// decideRetain about a disk that stays in the stub VM, which somebody, or an attempt to destroy it, may have left without its protection.
+// decideRetain decides about a disk that stays in the stub VM, which somebody, or an attempt to destroy it, may have left without its protection.
 func (s *state) decideRetain() *decision {
 	if s.stub.Config[optionProtection] == "1" {
 		return &decision{action: release}
@@ -483,7 +483,7 @@ func (s *state) decideRetain() *decision {
 	return s.rested(&decision{action: protect, from: s.stub})
 }
 
-// decideDestroy about the stub VM, with what it has.
+// decideDestroy decides about the stub VM, with what it has.
 func (s *state) decideDestroy() *decision {
 	if s.stub == nil {
 		return because(wait, xpv2.ReasonDeleting, "the stub VM is being removed")
@@ -499,7 +499,7 @@ func (s *state) decideDestroy() *decision {
 	return s.rested(&decision{action: destroy, from: s.stub})
 }
 
-// decideReturn about a disk that goes back to the stub VM.
+// decideReturn decides about a disk that goes back to the stub VM.
 func (s *state) decideReturn() *decision {
 	v := s.holder
 	key := v.attached(s.Volume)
@@ -546,7 +546,7 @@ func (s *state) stubAt(v *vm) *decision {
 	return s.rested(&decision{action: migrate, from: s.stub, node: v.Node})
 }
 
-// decideBind about a disk in the stub VM that a Machine is to have.
+// decideBind decides about a disk in the stub VM that a Machine is to have.
 func (s *state) decideBind(w *claim) *decision {
 	if w.vm.offline != "" {
 		return because(wait, reasonNodeOffline, "%s", w.vm.offline)
@@ -580,7 +580,7 @@ func (s *state) given(d *decision) *decision {
 	return s.rested(d)
 }
 
-// decideSize about a disk that is where it is to be.
+// decideSize decides about a disk that is where it is to be.
 func (s *state) decideSize(v *vm) *decision {
 	device := v.attached(s.Volume)
 	if s.storage != "" && s.storage != storageOf(s.Volume) {
@@ -606,7 +606,7 @@ func (s *state) decideSize(v *vm) *decision {
 	return s.rested(&decision{action: grow, from: v, key: device})
 }
 
-// decideAttach about a disk that is an unused one of the stub VM: PVE changes attached ones only.
+// decideAttach decides about a disk that is an unused one of the stub VM: PVE changes attached ones only.
 func (s *state) decideAttach(v *vm) *decision {
 	if d := v.waits(); d != nil {
 		return d
@@ -614,7 +614,7 @@ func (s *state) decideAttach(v *vm) *decision {
 	return s.rested(&decision{action: attach, from: v, key: v.unused(s.Volume)})
 }
 
-// decideMove about a disk that is to be on another storage.
+// decideMove decides about a disk that is to be on another storage.
 func (s *state) decideMove(v *vm, device string) *decision {
 	switch {
 	case !s.hasStorage:

@@ -126,7 +126,7 @@ func TestSuspended(t *testing.T) {
 	})
 }
 
-// TestTemplate keeps its hands off a disk that somebody has made a template's, and does not let it be destroyed.
+// TestTemplate changes nothing about a disk that somebody has made a template's, and does not let it be destroyed.
 func TestTemplate(t *testing.T) {
 	l := here(t)
 	v, m := l.volume("data", onLVM), l.machine("a", "data")

@@ -44,7 +44,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// A side is the provider of one kind, which lives and dies.
+// A side is the provider of one kind, which is killed and started again.
 type side struct {
 	setup    configtest.Setup
 	provider *configtest.Provider
@@ -60,7 +60,7 @@ func (s *side) restart(fatal int) {
 	s.provider, s.fatal = nil, fatal
 }
 
-// lab is a simulated cluster and a Kubernetes API with Volumes and Machines, whose providers live and die.
+// lab is a simulated cluster and a Kubernetes API with Volumes and Machines, whose providers are killed and started again.
 type lab struct {
 	*testing.T
 

@@ -133,7 +133,7 @@ func (e *external) tellRelease(m Volume) {
 // mostTurns is how often it is decided anew after something was noted in the record.
 const mostTurns = 4
 
-// look at the disk, note what has become of it, and decide what is to be done.
+// look looks at the disk, notes what has become of it, and decides what is to be done.
 func (e *external) look(ctx context.Context, m Volume) error {
 	if e.stillSettled(ctx, m) {
 		return nil
@@ -211,7 +211,7 @@ func (e *external) stillSettled(ctx context.Context, m Volume) bool {
 	return v.action == keep && v.problem == nil && v.Machine == uid
 }
 
-// readState of the Volume. The tasks are read before the VMs: what they have done shows in those then.
+// readState reads the state of the Volume. The tasks are read before the VMs: what they have done shows in those then.
 func (e *external) readState(ctx context.Context, m Volume) error {
 	s, p := e.view.state, m.Parameters()
 	s.now, s.deleted, s.retain = e.Now().Unix(), meta.WasDeleted(m), ptr.Deref(p.ReclaimPolicy, "") == v1alpha1.VolumeRetain
@@ -238,7 +238,7 @@ func (e *external) readState(ctx context.Context, m Volume) error {
 	return e.readStorage(ctx, s)
 }
 
-// readTasks that work on the disk, or may do so.
+// readTasks reads the tasks that work on the disk, or may do so.
 func (e *external) readTasks(ctx context.Context, s *state) error {
 	s.task, s.moving = nil, false
 	u := s.Task
@@ -273,7 +273,7 @@ func (e *external) runs(ctx context.Context, id string) (bool, error) {
 	return slices.ContainsFunc(all, func(t proxmox.Task) bool { return t.Running && t.ID == id }), err
 }
 
-// readVMs that have to do with the disk.
+// readVMs reads the VMs that have to do with the disk.
 func (e *external) readVMs(ctx context.Context, s *state) error {
 	s.stub, s.foreign, s.holder, s.target = nil, false, nil, nil
 	if err := e.readStub(ctx, s); err != nil {
@@ -378,7 +378,7 @@ func (e *external) readStorage(ctx context.Context, s *state) error {
 	return err
 }
 
-// note what has become of the disk in the record, and report whether it is to be decided anew.
+// note notes what has become of the disk in the record, and reports whether it is to be decided anew.
 func (e *external) note(ctx context.Context, m Volume) (bool, error) {
 	v := e.view
 	switch v.action {

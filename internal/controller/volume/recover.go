@@ -63,7 +63,7 @@ func (e adoption) recoverLost(ctx context.Context, m Volume) (*kind.Problem, err
 // A found disk has the name of the one that was lost.
 type found struct{ v1alpha1.VolumeFound }
 
-// words for somebody who is to decide whether it is the same.
+// words returns what is told to somebody who is to decide whether it is the same.
 func (f *found) words() string {
 	which := "another one than had it"
 	if f.SameVM {
@@ -102,7 +102,7 @@ func (e adoption) find(ctx context.Context, m Volume) (*vm, error) {
 	return owner, nil
 }
 
-// checksumOf what a consent is to.
+// checksumOf returns the checksum of what a consent is to.
 func checksumOf(parts ...any) string {
 	var text []string
 	for _, part := range parts {

@@ -71,7 +71,7 @@ const (
 	eventOvercommitted event.Reason = "StorageOvercommitted"
 )
 
-// show the view as status and conditions.
+// show shows the view as status and conditions.
 func (e *external) show(m Volume) {
 	v := e.view
 	if v.problem != nil {
@@ -83,7 +83,7 @@ func (e *external) show(m Volume) {
 	showBound(m, v)
 }
 
-// differences between the spec and what is there.
+// differences returns the differences between the spec and what is there.
 func (v *view) differences() []v1alpha1.OptionDifference {
 	d := v1alpha1.OptionDifference{}
 	switch v.action {
@@ -115,7 +115,7 @@ func (v *view) sizeNow() string {
 	return d.Options.Get("size")
 }
 
-// observation of what is seen of the disk.
+// observation shows what is seen of the disk.
 func (e *external) observation(m Volume) {
 	v, o := e.view, m.Observation()
 	kept, size := persisted().Copy(m, o.Annotations), o.Size

@@ -69,7 +69,7 @@ type refusal struct {
 // refusals are those of each Volume: to look at all VMs takes many calls.
 type refusals struct{ all objectstate.Store[refusal] }
 
-// whether a disk is refused, and why, by a function that is called less and less often while it is.
+// whether reports whether a disk is refused, and why, by a function that is called less and less often while it is.
 func (r *refusals) whether(m resource.Managed, volume string, now time.Time, look func() (string, error)) (string, error) {
 	last := r.last(m, volume)
 	if now.Before(last.until) {
@@ -89,7 +89,7 @@ func (r *refusals) whether(m resource.Managed, volume string, now time.Time, loo
 	return why, nil
 }
 
-// last refusal of a disk; the zero value for none.
+// last returns the last refusal of a disk; the zero value for none.
 func (r *refusals) last(m resource.Managed, volume string) refusal {
 	r.all.Lock()
 	defer r.all.Unlock()
@@ -99,7 +99,7 @@ func (r *refusals) last(m resource.Managed, volume string) refusal {
 	return refusal{}
 }
 
-// forget what was refused to a Volume that is going.
+// forget forgets what was refused to a Volume that is going.
 func (r *refusals) forget(m resource.Managed) {
 	r.all.Lock()
 	defer r.all.Unlock()

@@ -198,7 +198,7 @@ func persisted() kind.Persisted {
 	return kind.Persisted{Record: volumeref.AnnotationRecord, Others: []string{kind.AnnotationCluster, tenancy.AnnotationVolumeSignature}}
 }
 
-// Connect to the cluster of a Volume. One that is deleted and was never begun needs no connection.
+// Connect connects to the cluster of a Volume. One that is deleted and was never begun needs no connection.
 func (c *connector) Connect(ctx context.Context, m Volume) (managed.TypedExternalClient[Volume], error) {
 	if err := persisted().Restore(ctx, c.Kube, m, m.Observation().Annotations); err != nil {
 		return nil, err

@@ -209,9 +209,9 @@ func tlsRefusal(err error) error {
 	return nil
 }
 
-// certificateRefused reports whether the server did not like our certificate, or
-// that there is none. With TLS 1.3 it says so only when we think that we are
-// connected, but before it reads a request.
+// certificateRefused reports whether the server refused our certificate, or that we
+// sent none. With TLS 1.3 that comes after the handshake has ended on our side, but
+// before the server reads a request.
 func certificateRefused(err error) bool {
 	alert := tlsRefusal(err)
 	return alert != nil && strings.Contains(alert.Error(), "certificate")

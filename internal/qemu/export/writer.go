@@ -121,7 +121,7 @@ func (w *writer) list(prefix string, most int, read func(i int) qemu.Reader) {
 	}
 }
 
-// disks returns the disks by their device, which is their name too.
+// disks writes the disks by their device, which is their name too.
 func (w *writer) disks() {
 	disks := w.config.Disks()
 	slices.SortFunc(disks, qemu.CompareDevices)
@@ -154,7 +154,7 @@ func (w *writer) noDrive() {
 	}
 }
 
-// cdroms returns the drives by their device, which is their name too.
+// cdroms writes the drives by their device, which is their name too.
 func (w *writer) cdroms() {
 	for _, device := range w.config.CDROMs() {
 		w.told[device] = true

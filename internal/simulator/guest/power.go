@@ -152,8 +152,8 @@ type Ending struct {
 	Given bool
 }
 
-// Patience takes over how many seconds the VM's own configuration gives a shutdown, unless the call says so.
-func (e *Ending) Patience(seconds string) {
+// DefaultTimeout sets how many seconds a shutdown may take to what the configuration of the VM says, unless the call sets it.
+func (e *Ending) DefaultTimeout(seconds string) {
 	if n := schema.Int(seconds); n > 0 && e.Shutdown && !e.Given {
 		e.Timeout = time.Duration(n) * time.Second
 	}

@@ -104,15 +104,15 @@ type Kind struct {
 	// of them.
 	Once bool
 
-	// OptionsOnly leaves out the lives that do not depend on which options there are: for
-	// varieties of which one is run in all lives.
+	// OptionsOnly leaves out the tests that do not depend on which options there are: for
+	// varieties of which one is run in all tests.
 	OptionsOnly bool
 
-	// Denied is the privilege that the user lacks in one of the lives, with its path.
+	// Denied is the privilege that the user lacks in one of the tests, with its path.
 	Denied proxmox.Privilege
 }
 
-// Run runs the lives of a kind.
+// Run runs the tests of a kind.
 func Run(t *testing.T, k Kind) {
 	t.Helper()
 	lives := map[string]func(*env){
@@ -382,7 +382,7 @@ func cost(e *env) {
 // killed has the provider die at each step from the creation to the removal.
 func killed(e *env) {
 	for fatal := 1; ; fatal++ {
-		e.Doom(fatal)
+		e.KillAfter(fatal)
 		others := len(e.all())
 		mg := e.resource(fatal, e.kind.Spec, nil)
 		e.Until(mg, "the object is as the spec asks", Settled(mg))

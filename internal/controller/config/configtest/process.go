@@ -50,9 +50,9 @@ import (
 // maxAge of what a provider remembers of Proxmox VE.
 const maxAge = 20 * time.Millisecond
 
-// A process is one life of a provider. What it remembers ends with it.
+// A process is a run of the provider, from its start to its end. What it remembers ends with it.
 type process struct {
-	ctx        context.Context //nolint:containedctx // It is the life of the process.
+	ctx        context.Context //nolint:containedctx // It ends with the process.
 	cancel     context.CancelFunc
 	reconciler reconcile.Reconciler
 
@@ -62,14 +62,14 @@ type process struct {
 	dead    chan struct{}
 }
 
-// start starts a process that dies of a side effect: after the answer to a write to Proxmox VE
+// start starts a process that is killed at a side effect: after the answer to a write to Proxmox VE
 // has come, and before and after each write to the Kubernetes API. 0 means none.
 func start(t *testing.T, kube client.WithWatch, setup Setup, s kind.Scope, fatal int, options ...inventory.Option) *process {
 	t.Helper()
 	p := &process{fatal: fatal, dead: make(chan struct{})}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	mgr := &fakeManager{Manager: xpfake.Manager{
-		Client: p.mortal(kube), Cache: &informertest.FakeInformers{Scheme: kube.Scheme()},
+		Client: p.untilKilled(kube), Cache: &informertest.FakeInformers{Scheme: kube.Scheme()},
 		Scheme: kube.Scheme(), RESTMapper: kube.RESTMapper(), Logger: logr.Discard(),
 	}}
 	features := &feature.Flags{}
@@ -101,7 +101,7 @@ func (p *process) isDead() bool {
 	}
 }
 
-// did counts something that others can see. If that is what the process dies of, what runs ends
+// did counts something that others can see. If the process is killed at that, the goroutine ends
 // here.
 func (p *process) did(effect string) {
 	p.mu.Lock()
@@ -118,15 +118,15 @@ func (p *process) did(effect string) {
 }
 
 // called counts each request to Proxmox VE when its answer has come. Reads are shared
-// and take place when they like, so that they count for nothing.
+// and take place at any time, so that they do not count.
 func (p *process) called(c proxmox.Call) {
 	if c.Method != http.MethodGet {
 		p.did(fmt.Sprintf("%s %s %d", c.Method, c.Path, c.Status))
 	}
 }
 
-// mortal returns the Kubernetes API of the process: it does nothing for a dead one.
-func (p *process) mortal(kube client.WithWatch) client.WithWatch {
+// untilKilled returns the Kubernetes API of the process, which does nothing once the process was killed.
+func (p *process) untilKilled(kube client.WithWatch) client.WithWatch {
 	write := func(verb string, o client.Object, do func() error) error {
 		effect := fmt.Sprintf("%s %T", verb, o)
 		p.did("before " + effect)
@@ -199,7 +199,7 @@ func (m *fakeManager) GetControllerOptions() config.Controller {
 
 func (m *fakeManager) GetEventRecorderFor(string) record.EventRecorder { return &record.FakeRecorder{} }
 
-// effectsOf returns the side effects that a life had.
+// effectsOf returns the side effects of the process so far.
 func (p *process) effectsOf() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -59,8 +59,8 @@ func (c *Clock) Pass(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// A Runner is a simulated cluster, a Kubernetes API, and a provider of one kind that lives and
-// dies.
+// A Runner is a simulated cluster, a Kubernetes API, and a provider of one kind that is
+// killed and started again.
 type Runner struct {
 	Simulator
 
@@ -90,7 +90,7 @@ func NewRunner(t *testing.T, setup Setup, w Way) *Runner {
 	return r
 }
 
-// Restart has the provider die and another one live on.
+// Restart kills the provider and starts another one.
 func (r *Runner) Restart() {
 	if r.process != nil {
 		r.process.cancel()
@@ -103,7 +103,7 @@ func BySigns() []inventory.Option {
 	return []inventory.Option{inventory.WithPollInterval(maxAge), inventory.WithEventPollInterval(maxAge), inventory.WithMaxAge(time.Hour)}
 }
 
-// RestartBySigns has another provider live on which goes BySigns.
+// RestartBySigns kills the provider and starts another one, which goes BySigns.
 func (r *Runner) RestartBySigns() {
 	r.Restart()
 	r.process = start(r.T, r.Kube, r.setup, r.Scope, 0, BySigns()...)
@@ -120,9 +120,9 @@ func (s Simulator) GuestCalls() int {
 	return n
 }
 
-// Doom has another provider live on, which dies of that side effect: after the answer to a write
+// KillAfter starts another provider, which is killed at that side effect: after the answer to a write
 // to Proxmox VE has come, and before and after each write to the Kubernetes API. 0 means none.
-func (r *Runner) Doom(effect int) {
+func (r *Runner) KillAfter(effect int) {
 	r.Restart()
 	r.fatal, r.Deaths = effect, 0
 }

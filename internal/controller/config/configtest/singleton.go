@@ -51,11 +51,11 @@ type Singleton struct {
 	// Path of the first write.
 	Path string
 
-	// Denied is a privilege that the user lacks in one of the lives.
+	// Denied is a privilege that the user lacks in one of the tests.
 	Denied string
 }
 
-// RunSingleton runs the lives of a kind: its settings are changed, drift and are only looked
+// RunSingleton runs the tests of a kind: its settings are changed, drift and are only looked
 // at, privileges are missing, answers are lost, and the provider dies at each side effect.
 func RunSingleton(t *testing.T, k Singleton) {
 	t.Helper()
@@ -161,7 +161,7 @@ func singletonLostAnswer(e *singletonEnv) {
 // singletonKilled has the provider die at each step of the life of a resource.
 func singletonKilled(e *singletonEnv) {
 	for fatal := 1; ; fatal++ {
-		e.Doom(fatal)
+		e.KillAfter(fatal)
 		mg := e.settled(fatal)
 		e.edit(mg, e.of.Changed)
 		e.Until(mg, "the settings are as the changed spec asks", Settled(mg))

@@ -80,7 +80,7 @@ type ledger struct {
 	seen atomic.Pointer[quota.Ledger]
 }
 
-// entry of a resource as it was seen last.
+// entry returns the entry of a resource as it was seen last.
 func (l *ledger) entry(uid string) (quota.Entry, bool) {
 	last := l.seen.Load()
 	if last == nil {
@@ -95,7 +95,7 @@ func New() *Keeper {
 	return &Keeper{ledgers: map[key]*ledger{}, now: time.Now}
 }
 
-// Use what the provider has to keep quotas with, which all kinds have in common. The client must not cache ConfigMaps.
+// Use sets what the provider has to keep quotas with, which all kinds have in common. The client must not cache ConfigMaps.
 func (k *Keeper) Use(kube client.Client, connections *connect.Connector) {
 	if k == nil {
 		return
@@ -107,7 +107,7 @@ func (k *Keeper) Use(kube client.Client, connections *connect.Connector) {
 	}
 }
 
-// Add a kind of resources that quotas count. Those that go may leave room for others. A Keeper that is nil counts nothing.
+// Add adds a kind of resources that quotas count. Those that go may leave room for others. A Keeper that is nil counts nothing.
 func (k *Keeper) Add(mgr manager.Manager, connections *connect.Connector, id kind.Identity, there There) error {
 	if k == nil {
 		return nil
@@ -206,7 +206,7 @@ func (a Application) isEntered(e quota.Entry) bool {
 // attempts of a decision while others decide too.
 const attempts = 20
 
-// decide by what there is now, until the decision is entered. It reports whether entries of resources went that are gone.
+// decide decides by what there is now, until the decision is entered. It reports whether entries of resources went that are gone.
 func (k *Keeper) decide(ctx context.Context, l *ledger, limits quota.Amounts, a Application) (d quota.Decision, freed bool, err error) {
 	for range attempts {
 		d, freed, err = k.try(ctx, l, limits, a, false)
@@ -217,7 +217,7 @@ func (k *Keeper) decide(ctx context.Context, l *ledger, limits quota.Amounts, a 
 	return d, false, errors.Errorf("others have been faster %d times in a row", attempts)
 }
 
-// try to decide and to enter the decision.
+// try tries to decide and to enter the decision.
 func (k *Keeper) try(ctx context.Context, l *ledger, limits quota.Amounts, a Application, fresh bool) (d quota.Decision, freed bool, err error) {
 	o, entries, err := k.read(ctx, a.key())
 	if err != nil {
@@ -244,7 +244,7 @@ func (k *Keeper) try(ctx context.Context, l *ledger, limits quota.Amounts, a App
 // others are the resources that are known, and whether they are the tenant's, by their UIDs.
 type others map[string]bool
 
-// see what the resources of a tenant have, and those of others by now that still have entries.
+// see records what the resources of a tenant have, and those of others by now that still have entries.
 func (k *Keeper) see(ctx context.Context, a Application, entries quota.Ledger, fresh bool) (quota.Seen, others, error) {
 	age := inventory.Current
 	if fresh {
@@ -332,7 +332,7 @@ func (k *Keeper) Reason(mg resource.Managed) error {
 	return k.waiters.reason(mg, k.now())
 }
 
-// Usage of the tenants of a configuration that have a quota.
+// Usage returns the usage of the tenants of a configuration that have a quota.
 func (k *Keeper) Usage(ctx context.Context, config string, tenants []v1alpha1.ProviderTenant, in connect.GuestLister) ([]v1alpha1.TenantObservation, error) {
 	var all []v1alpha1.TenantObservation
 	for _, t := range tenants {
@@ -349,7 +349,7 @@ func (k *Keeper) Usage(ctx context.Context, config string, tenants []v1alpha1.Pr
 	return all, nil
 }
 
-// usage of a tenant. Entries of resources that are gone go too, as of those that went while no provider ran.
+// usage returns the usage of a tenant. Entries of resources that are gone go too, as of those that went while no provider ran.
 func (k *Keeper) usage(ctx context.Context, a Application) ([]v1alpha1.TenantUsage, error) {
 	o, entries, err := k.read(ctx, a.key())
 	if err != nil {

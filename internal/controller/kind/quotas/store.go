@@ -47,13 +47,13 @@ var errNoNamespace = errors.New("the provider runs in no pod and POD_NAMESPACE i
 // errNoEntries says what somebody has written in their place.
 var errNoEntries = errors.New("there are none")
 
-// name of the ConfigMap, which no two tenants of any two configurations share.
+// name returns the name of the ConfigMap, which no two tenants of any two configurations share.
 func (k key) name() string {
 	sum := sha256.Sum256([]byte(k.config + "\n" + k.tenant))
 	return configMapPrefix + hex.EncodeToString(sum[:8])
 }
 
-// read the entries of a tenant as they are now, and the ConfigMap that has them.
+// read reads the entries of a tenant as they are now, and the ConfigMap that has them.
 func (k *Keeper) read(ctx context.Context, of key) (*corev1.ConfigMap, quota.Ledger, error) {
 	o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: k.connections.RecordsNamespace(), Name: of.name()}}
 	if o.Namespace == "" {
@@ -75,7 +75,7 @@ func (k *Keeper) read(ctx context.Context, of key) (*corev1.ConfigMap, quota.Led
 	return o, entries, nil
 }
 
-// write the entries, if nobody has written others since they were read.
+// write writes the entries, if nobody has written others since they were read.
 func (k *Keeper) write(ctx context.Context, o *corev1.ConfigMap, entries quota.Ledger) error {
 	text, err := json.Marshal(entries)
 	if err != nil {

@@ -66,7 +66,7 @@ func (w *waiters) remove(o client.Object) {
 	delete(w.all, o.GetUID())
 }
 
-// reason why a resource waits, unless that may be otherwise by now.
+// reason returns the reason why a resource waits, unless that may be otherwise by now.
 func (w *waiters) reason(o client.Object, now time.Time) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -77,15 +77,15 @@ func (w *waiters) reason(o client.Object, now time.Time) error {
 	return was.err
 }
 
-// wake some of those of a tenant, or all.
+// wake wakes some of those of a tenant, or all.
 func (w *waiters) wake(of key, uids []string, all bool) {
-	w.rouse(func(uid types.UID, was waiter) bool {
+	w.wakeMatching(func(uid types.UID, was waiter) bool {
 		return was.key == of && (all || slices.Contains(uids, string(uid)))
 	})
 }
 
-// rouse some, which are decided anew. Those that are not woken in time ask again by themselves.
-func (w *waiters) rouse(which func(types.UID, waiter) bool) {
+// wakeMatching wakes some, which are decided anew. Those that are not woken in time ask again by themselves.
+func (w *waiters) wakeMatching(which func(types.UID, waiter) bool) {
 	w.mu.Lock()
 	var found []func()
 	for uid, was := range w.all {

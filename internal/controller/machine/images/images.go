@@ -47,7 +47,7 @@ type Reader struct {
 	MachineKind schema.GroupVersionKind
 }
 
-// get gets an Image of the Machine's namespace, or nil if there is none.
+// get reads an Image of the Machine's namespace, or nil if there is none.
 func (r Reader) get(ctx context.Context, m object.Machine, name string) (imageref.Image, error) {
 	image, err := r.empty()
 	if err != nil {

@@ -240,7 +240,7 @@ func (f family) read(a *unstructured.Unstructured) (address, gateway string, err
 	return prefix.String(), gw.String(), nil
 }
 
-// get gets an object, or nil if there is none.
+// get reads an object, or nil if there is none.
 func (r Reader) get(ctx context.Context, gk schema.GroupKind, key client.ObjectKey) (*unstructured.Unstructured, error) {
 	gvk, err := r.version(gk)
 	if err != nil {

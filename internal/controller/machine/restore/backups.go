@@ -152,7 +152,7 @@ func (b Backups) New() (Backup, error) {
 	return made, nil
 }
 
-// Get gets a Backup, or nil if there is none.
+// Get reads a Backup, or nil if there is none.
 func (b Backups) Get(ctx context.Context, key client.ObjectKey) (Backup, error) {
 	found, err := b.New()
 	if err != nil {

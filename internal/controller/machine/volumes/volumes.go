@@ -54,7 +54,7 @@ type Reader struct {
 	Lists  []resource.ManagedList
 }
 
-// get gets a Volume of the Machine's namespace, or nil if there is none.
+// get reads a Volume of the Machine's namespace, or nil if there is none.
 func (r Reader) get(ctx context.Context, m object.Machine, name string) (volumeref.Volume, error) {
 	if r.Object == nil {
 		return nil, errors.New("cannot read Volumes: their kind is not known")

@@ -415,13 +415,13 @@ func nextStarted(o *engine.Op, sid string) bool {
 	}
 	if motion := s.Request; motion != nil {
 		s.Request = nil
-		return obey(o, sid, motion)
+		return answerRequest(o, sid, motion)
 	}
 	return judge(o, sid)
 }
 
-// obey does with a started resource what the manager was asked for.
-func obey(o *engine.Op, sid string, motion []string) bool {
+// answerRequest does with a started resource what the manager was asked for.
+func answerRequest(o *engine.Op, sid string, motion []string) bool {
 	m := o.State.HAManager
 	s := m.Services[sid]
 	if motion[0] == "stop" {

@@ -59,7 +59,7 @@ func selectNode(st *state.State, sid, preference string) string {
 	return out
 }
 
-// affine returns the nodes that are online and on which a resource may be, and those of them that it likes best.
+// affine returns the nodes that are online and on which a resource may be, and those of them that it prefers.
 func affine(st *state.State, sid string) (allowed, best map[string]bool) {
 	prefer, strict := haPreference(st, sid)
 	allowed, best = map[string]bool{}, map[string]bool{}

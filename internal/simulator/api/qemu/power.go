@@ -167,7 +167,7 @@ func end(w *engine.Worker, e *guest.Ending) error {
 				return err
 			}
 			on, hears = true, guest.HearsShutdown(w.Op(st), g)
-			e.Patience(w.Engine.Parse("startup", g.Config["startup"])["down"])
+			e.DefaultTimeout(w.Engine.Parse("startup", g.Config["startup"])["down"])
 			if e.SkipLock {
 				return nil
 			}

@@ -129,7 +129,7 @@ func createSnapshot(c *engine.Call) (any, error) {
 	})
 }
 
-// begin the work of a task on a guest. What is to fail fails before anything is done, and a task that fails takes its time all the same.
+// begin begins the work of a task on a guest. What is to fail fails before anything is done, and a task that fails takes its time all the same.
 func begin(w *engine.Worker, kind, node string, vmid int, fn func(*engine.Op, *state.Guest) error) error {
 	if err := w.Sleep(0); err != nil {
 		return err

@@ -172,7 +172,7 @@ func registryOf(reference string) registry {
 // String names the repository.
 func (r registry) String() string { return r.host + "/" + r.path }
 
-// get gets what the registry has at a path of the repository.
+// get reads what the registry has at a path of the repository.
 func (r registry) get(ctx context.Context, what string, accept ...string) ([]byte, string, error) {
 	address := r.scheme + "://" + r.host + "/v2/" + path.Join(r.path, what)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
