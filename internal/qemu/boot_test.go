@@ -83,13 +83,14 @@ func TestJoinsBoot(t *testing.T) {
 	}{
 		"New": {reason: "A new drive joins.", state: in("order=scsi0"), set: proxmox.Params{"sata0": "none,media=cdrom"}, want: true},
 		"Image": {
-			reason: "So does one that was left out so far.", state: in("order=scsi0"), set: proxmox.Params{"ide2": "local:iso/a.iso,media=cdrom"},
+			reason: "A drive that was left out so far joins when it gets an image.",
+			state:  in("order=scsi0"), set: proxmox.Params{"ide2": "local:iso/a.iso,media=cdrom"},
 			want: true,
 		},
 		"Member":    {reason: "One of the order stays where it is.", state: in("order=ide2;scsi0"), set: proxmox.Params{"ide2": "none,media=cdrom"}},
 		"CloudInit": {reason: "PVE's cloud-init drive does not join.", state: in("order=scsi0"), set: proxmox.Params{"ide2": "local:cloudinit,media=cdrom"}},
-		"Disk":      {reason: "Nor does a disk.", state: in("order=scsi0"), set: proxmox.Params{"scsi1": "local:1"}},
-		"NIC":       {reason: "Nor a network interface.", state: in("order=scsi0"), set: proxmox.Params{"net0": "virtio,bridge=vmbr0"}},
+		"Disk":      {reason: "A disk does not join by itself.", state: in("order=scsi0"), set: proxmox.Params{"scsi1": "local:1"}},
+		"NIC":       {reason: "A network interface does not join by itself.", state: in("order=scsi0"), set: proxmox.Params{"net0": "virtio,bridge=vmbr0"}},
 		"Nothing":   {reason: "There is no order to join.", state: in(" "), set: proxmox.Params{"sata0": "none,media=cdrom"}},
 		"Old":       {reason: "Orders of the old form have all drives.", state: in("cdn"), set: proxmox.Params{"sata0": "none,media=cdrom"}},
 	}
@@ -161,12 +162,14 @@ func TestKeptBootOrder(t *testing.T) {
 			want: "order=scsi0;net0", disk: "local-lvm:vm-100-disk-0,discard=on,size=8G",
 		},
 		"Alone": {
-			reason: "Also if nothing else was in the order.", boot: "order=scsi0", edits: []func(*lifetime){to(gone), to(disksOf()), to(root)},
+			reason: "A disk that is put back is booted from again if nothing else was in the order.",
+			boot:   "order=scsi0", edits: []func(*lifetime){to(gone), to(disksOf()), to(root)},
 			want: "order=scsi0",
 		},
 		"ByHand": {
-			reason: "So is one that somebody has detached, with the options that it had.", edits: []func(*lifetime){to(root), byHand("scsi0"), to(root)},
-			want: "order=scsi0;net0", disk: "local-lvm:vm-100-disk-0,discard=on,size=8G",
+			reason: "A disk that somebody has detached is booted from again, with the options that it had.",
+			edits:  []func(*lifetime){to(root), byHand("scsi0"), to(root)},
+			want:   "order=scsi0;net0", disk: "local-lvm:vm-100-disk-0,discard=on,size=8G",
 		},
 		"Network": {
 			reason: "An interface has its place again.",
@@ -176,10 +179,12 @@ func TestKeptBootOrder(t *testing.T) {
 			reason: "What takes the place of the boot disk is booted from.", edits: []func(*lifetime){to(gone), to(disksOf(blank))}, want: "order=scsi2;net0",
 		},
 		"ReplacedDestroyed": {
-			reason: "Also if that is destroyed.", edits: []func(*lifetime){to(disksOf(leaving(disk("root"), "Destroy"))), to(disksOf(blank))}, want: "order=scsi2;net0",
+			reason: "What takes the place of a boot disk that was destroyed is booted from.",
+			edits:  []func(*lifetime){to(disksOf(leaving(disk("root"), "Destroy"))), to(disksOf(blank))}, want: "order=scsi2;net0",
 		},
 		"ReplacedLater": {
-			reason: "Also if it comes later.", edits: []func(*lifetime){to(gone), to(disksOf()), to(disksOf(blank))}, want: "order=scsi0;net0",
+			reason: "What takes the place of the boot disk later is booted from.",
+			edits:  []func(*lifetime){to(gone), to(disksOf()), to(disksOf(blank))}, want: "order=scsi0;net0",
 		},
 		"First": {
 			reason: "The first disk of a VM that had none comes first, as on a new VM.",
@@ -259,7 +264,7 @@ func TestOverwrittenBoot(t *testing.T) {
 			want: "order=scsi0", remembered: []string{"scsi0", "net0"},
 		},
 		"Gone": {
-			reason: "Also if somebody removes it: it comes back behind the disk.", spec: root(networksOf(network("lan"))),
+			reason: "An interface that somebody removes comes back behind the disk.", spec: root(networksOf(network("lan"))),
 			active: "order=net0", waits: "", active0: Config{"net0": nic}, want: "order=scsi0;net0", remembered: []string{"scsi0", "net0"},
 		},
 		"Drive": {

@@ -172,7 +172,8 @@ func TestTakenBack(t *testing.T) {
 			want: Difference{Delete: []string{"numa"}},
 		},
 		"Removed": {
-			reason: "Nor is what was not there.", spec: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{VCPUs: new(int32(0))}},
+			reason: "A pending option that was not there before is taken out, not written.",
+			spec:   v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{VCPUs: new(int32(0))}},
 			option: "vcpus", pending: new("1"), want: Difference{Delete: []string{"vcpus"}},
 		},
 		"Spelled": {
@@ -194,7 +195,7 @@ func TestTakenBack(t *testing.T) {
 			pending: new(disk + ",cache=unsafe,ssd=1"), want: Difference{Set: proxmox.Params{"scsi0": disk + ",cache=none,ssd=1"}},
 		},
 		"NIC": {
-			reason: "So is it with networks.",
+			reason: "A pending change of a network that the spec does not want is taken back.",
 			spec:   v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Name: "lan", Firewall: new(false)}}}, option: "net0",
 			now: new(nic), pending: new(nic + ",firewall=1"), want: Difference{Set: proxmox.Params{"net0": nic}},
 		},
@@ -205,7 +206,8 @@ func TestTakenBack(t *testing.T) {
 			want: Difference{Set: proxmox.Params{"net0": "e1000=BC:24:11:00:00:01,bridge=vmbr0,firewall=0"}},
 		},
 		"Extra": {
-			reason: "And with what has no field.", spec: v1alpha1.MachineParameters{ExtraConfig: map[string]v1alpha1.ExtraValue{"freeze": "0"}},
+			reason: "A pending change of an option without a field is taken back.",
+			spec:   v1alpha1.MachineParameters{ExtraConfig: map[string]v1alpha1.ExtraValue{"freeze": "0"}},
 			option: "freeze", pending: new("1"), want: Difference{Delete: []string{"freeze"}},
 		},
 		"NotWanted": {
@@ -243,7 +245,7 @@ func TestAround(t *testing.T) {
 		},
 		"Waits": {reason: "What waits for a restart is taken back.", state: running(new(waits)), now: proxmox.Params{"scsi0": was}},
 		"Both": {
-			reason: "Also for another change.", state: running(new(waits)), set: proxmox.Params{"scsi0": wanted},
+			reason: "What waits for a restart is taken back before another change is made.", state: running(new(waits)), set: proxmox.Params{"scsi0": wanted},
 			now: proxmox.Params{"scsi0": was}, later: proxmox.Params{"scsi0": wanted},
 		},
 		"Another": {
@@ -251,7 +253,7 @@ func TestAround(t *testing.T) {
 			set: proxmox.Params{"scsi0": "s:other,cache=unsafe"}, now: proxmox.Params{"scsi0": "s:other,cache=unsafe"},
 		},
 		"ToCome": {
-			reason: "Nor is one that the VM does not have yet.", state: Read([]proxmox.PendingValue{{Key: "scsi0", Pending: new(was)}}),
+			reason: "A disk that the VM does not have yet has nothing that could be taken back.", state: Read([]proxmox.PendingValue{{Key: "scsi0", Pending: new(was)}}),
 			set: proxmox.Params{"scsi0": wanted}, now: proxmox.Params{"scsi0": wanted},
 		},
 	}
@@ -285,7 +287,7 @@ func TestFirmwareGone(t *testing.T) {
 		{reason: "No empty one takes its place.", spec: on, vm: gone, want: "tpm is no longer at tpmstate0 of the VM"},
 		{reason: "It may be attached again.", spec: on, vm: there},
 		{reason: "It may be given up.", spec: off, vm: gone},
-		{reason: "Then another one is made.", spec: on, vm: gone},
+		{reason: "Another one is made when it is wanted again.", spec: on, vm: gone},
 	} {
 		var err error
 		if devices, err = ParseDevices(devices.String()); err != nil {

@@ -72,7 +72,7 @@ func TestWithdrawn(t *testing.T) {
 			want: map[string]string{"net0": "e1000=BC:24:11:00:00:01,bridge=vmbr1,tag=5", "ipconfig0": "ip=dhcp"},
 		},
 		"SourceWithout": {
-			reason: "Also where the entry had asked for none.", vm: source, edits: []spec{lan(none), lan()},
+			reason: "A device of the source has what it came with where the entry had asked for nothing.", vm: source, edits: []spec{lan(none), lan()},
 			want: map[string]string{"net0": "e1000=BC:24:11:00:00:01,bridge=vmbr1,tag=5"},
 		},
 		"Addresses": {
@@ -88,14 +88,15 @@ func TestWithdrawn(t *testing.T) {
 			want: map[string]string{"scsi0": "local-lvm:vm-100-disk-0,size=8G"},
 		},
 		"LeftAndBack": {
-			reason: "Also when the entry was away in between.", edits: []spec{disksOf(everything), disksOf(), disksOf(sized("root", "8G"))},
+			reason: "A disk that was away in between has no options again.", edits: []spec{disksOf(everything), disksOf(), disksOf(sized("root", "8G"))},
 			want: map[string]string{"scsi0": "local-lvm:vm-100-disk-0,size=8G"},
 		},
 		"ListAbsent": {
-			reason: "Or its list.", edits: []spec{lan(vlan), {}, lan()}, want: map[string]string{"net0": made("bridge=vmbr0")},
+			reason: "A network has no options again when its list was left out in between.",
+			edits:  []spec{lan(vlan), {}, lan()}, want: map[string]string{"net0": made("bridge=vmbr0")},
 		},
 		"Renamed": {
-			reason: "Or under another name.", edits: []spec{lan(vlan), networksOf(networkOn("dmz", "net0"))},
+			reason: "A network has no options again under another name.", edits: []spec{lan(vlan), networksOf(networkOn("dmz", "net0"))},
 			want: map[string]string{"net0": made("bridge=vmbr0")},
 		},
 		"Drive": {

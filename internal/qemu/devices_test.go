@@ -238,7 +238,7 @@ func TestAssign(t *testing.T) {
 			want: Devices{CDROMs: m{"first": "ide2", "drivers": "ide0", "disc": "sata1", "more": "sata0"}},
 		},
 		"ISOByMedium": {
-			reason: "So it is for iso.",
+			reason: "The drive that has the image of iso is that of iso, whatever the order.",
 			spec:   v1alpha1.MachineParameters{ISO: new("l:iso/w"), CDROMs: []v1alpha1.MachineCDROM{{Name: "a"}}},
 			have:   map[string]string{"ide0": "l:iso/d,media=cdrom", "ide2": "l:iso/w,media=cdrom"},
 			want:   Devices{ISO: "ide2", CDROMs: m{"a": "ide0"}},
@@ -258,7 +258,7 @@ func TestAssign(t *testing.T) {
 			want:   Devices{CDROMs: m{"a": "ide2"}},
 		},
 		"FromISOByDevice": {
-			reason: "Or that names it.",
+			reason: "The drive of iso becomes that of an entry that names it.",
 			before: Devices{ISO: "ide2", assigned: true},
 			spec:   v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{cdromOn("a", "ide2")}},
 			have:   map[string]string{"ide2": "l:iso/a,media=cdrom"},
@@ -272,7 +272,7 @@ func TestAssign(t *testing.T) {
 			want:   Devices{CDROMs: m{"drivers": "ide0", "ide2": "ide2"}},
 		},
 		"RenamedByMedium": {
-			reason: "Or if it asks for the image that is in there. Of others the drive goes, and is nobody's until then.",
+			reason: "An entry that asks for the image in a drive takes the place of one that is off the list. Drives of others go, and are nobody's until then.",
 			before: Devices{CDROMs: m{"a": "ide0", "b": "ide2", "c": "sata0"}, assigned: true},
 			spec: v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{
 				cdromOf("drivers", "l:iso/a"), cdromOf("tools", "l:iso/t"), {Name: "disc", ISO: new("l:iso/c"), Type: new("ide")},
@@ -287,7 +287,7 @@ func TestAssign(t *testing.T) {
 			err:    "device ide2 is the drive of iso already",
 		},
 		"DriveOfDisk": {
-			reason: "Nor is that of a disk.",
+			reason: "The device of a disk cannot become a CD-ROM drive.",
 			before: kept(m{"root": "scsi0"}, m{}),
 			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{disk("root")}, CDROMs: []v1alpha1.MachineCDROM{cdromOn("a", "scsi0")}},
 			err:    "device scsi0 is both disk \"root\" and CD-ROM drive \"a\"",

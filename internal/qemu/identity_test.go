@@ -93,7 +93,7 @@ func TestProve(t *testing.T) {
 			reason: "A VM that is being created does not show whose it is yet.", id: id, config: map[string]string{"lock": "create"},
 			want: Unproven,
 		},
-		"BeingCloned":     {reason: "Nor does one that is being cloned.", id: id, config: map[string]string{"lock": "clone"}, want: Unproven},
+		"BeingCloned":     {reason: "A VM that is being cloned does not show whose it is yet.", id: id, config: map[string]string{"lock": "clone"}, want: Unproven},
 		"LockedOtherwise": {reason: "Other locks are not those of creation.", id: id, config: map[string]string{"lock": "backup"}, want: Foreign},
 		"NoIdentity": {
 			reason: "Without an identity nothing is ours, least of all what has none either.", config: map[string]string{"name": "x"},
@@ -192,7 +192,7 @@ func TestIdentityOptions(t *testing.T) {
 			want: want{set: proxmox.Params{}},
 		},
 		"UpperCase": {
-			reason: "So is one that has it in capitals.", config: map[string]string{"smbios1": "uuid=" + strings.ToUpper(ourUUID)},
+			reason: "A VM that has the UUID in capitals is left alone.", config: map[string]string{"smbios1": "uuid=" + strings.ToUpper(ourUUID)},
 			want: want{set: proxmox.Params{}},
 		},
 		"KeepsParts": {

@@ -44,9 +44,9 @@ func TestMedia(t *testing.T) {
 		remove  []string
 	}{
 		"New":       {reason: "A new drive is empty.", spec: list(v1alpha1.MachineCDROM{Name: "a"}), set: proxmox.Params{"ide2": "none,media=cdrom"}},
-		"NewMedium": {reason: "Or has its image.", spec: list(cdromOf("a", "l:iso/a")), set: proxmox.Params{"ide2": "l:iso/a,media=cdrom"}},
+		"NewMedium": {reason: "A new drive has its image.", spec: list(cdromOf("a", "l:iso/a")), set: proxmox.Params{"ide2": "l:iso/a,media=cdrom"}},
 		"NewPhysical": {
-			reason: "Or is the node's.", spec: list(v1alpha1.MachineCDROM{Name: "a", Physical: new(true)}),
+			reason: "A new drive may be the physical one of the node.", spec: list(v1alpha1.MachineCDROM{Name: "a", Physical: new(true)}),
 			set: proxmox.Params{"ide2": "cdrom,media=cdrom"},
 		},
 		"Same": {reason: "PVE adds the size of an image.", devices: ours, spec: list(cdromOf("a", "l:iso/a")), config: config("l:iso/a,media=cdrom,size=1G")},
@@ -72,7 +72,8 @@ func TestMedia(t *testing.T) {
 			set: proxmox.Params{"ide0": "cdrom,media=cdrom"},
 		},
 		"NotPhysical": {
-			reason: "And is taken away.", devices: ours, spec: list(v1alpha1.MachineCDROM{Name: "a", Physical: new(false)}),
+			reason:  "The physical drive of the node is taken away where the spec does not want it.",
+			devices: ours, spec: list(v1alpha1.MachineCDROM{Name: "a", Physical: new(false)}),
 			config: config("cdrom,media=cdrom"), set: proxmox.Params{"ide0": "none,media=cdrom"},
 		},
 		"NeverWas": {
@@ -87,8 +88,11 @@ func TestMedia(t *testing.T) {
 			reason: "A drive that is off the list is removed.", spec: none, devices: ours, config: config("l:iso/a,media=cdrom"),
 			remove: []string{"ide0"},
 		},
-		"RemovedDisk":  {reason: "But no disk that has come in its place.", spec: none, devices: ours, config: config("l:vm-100-disk-0,size=1G")},
-		"RemovedDrive": {reason: "Nor a drive for cloud-init.", spec: none, devices: ours, config: config("l:vm-100-cloudinit,media=cdrom")},
+		"RemovedDisk": {reason: "A disk that has come in the place of a removed drive stays.", spec: none, devices: ours, config: config("l:vm-100-disk-0,size=1G")},
+		"RemovedDrive": {
+			reason: "A drive for cloud-init that has come in the place of a removed drive stays.",
+			spec:   none, devices: ours, config: config("l:vm-100-cloudinit,media=cdrom"),
+		},
 		"Foreign": {
 			reason: "A drive that is not declared is left alone.", spec: list(cdromOf("a", "")), devices: ours,
 			config: Config{"ide0": "none,media=cdrom", "ide2": "l:iso/x,media=cdrom"},
@@ -144,7 +148,10 @@ func TestBootOrderOfNew(t *testing.T) {
 	}{
 		"Windows": {reason: "Of two drives PVE would have the VM boot from ide0, in which the drivers are.", spec: windows, want: "order=scsi0;ide2;net0"},
 		"One":     {reason: "With one drive PVE is right.", spec: with(func(p *v1alpha1.MachineParameters) { p.CDROMs = nil })},
-		"Later":   {reason: "So it is if the installer comes first.", spec: with(func(p *v1alpha1.MachineParameters) { p.CDROMs[0].Type = new("sata") })},
+		"Later": {
+			reason: "The order of PVE is right if the installer comes first.",
+			spec:   with(func(p *v1alpha1.MachineParameters) { p.CDROMs[0].Type = new("sata") }),
+		},
 		"Declared": {
 			reason: "What is declared stands.", spec: with(func(p *v1alpha1.MachineParameters) { p.BootOrder = []string{"drivers", "a"} }),
 			want: "order=ide0;sata0",

@@ -81,9 +81,12 @@ func TestGrowths(t *testing.T) {
 			reason: "A disk that grows takes the rest.", spec: on("thin", "20G"),
 			want: []Growth{{Name: "a", Storage: "thin", Size: 20 * gib, More: 12 * gib}},
 		},
-		"Stays":  {reason: "One that is as it is to be takes nothing.", spec: on("thin", "8G")},
-		"Moves":  {reason: "One that moves takes all of it.", spec: on("fast", ""), want: []Growth{{Name: "a", Storage: "fast", Size: 8 * gib, More: 8 * gib}}},
-		"Larger": {reason: "Also of data that are larger.", spec: on("fast", "1G"), want: []Growth{{Name: "a", Storage: "fast", Size: 8 * gib, More: 8 * gib}}},
+		"Stays": {reason: "One that is as it is to be takes nothing.", spec: on("thin", "8G")},
+		"Moves": {reason: "One that moves takes all of it.", spec: on("fast", ""), want: []Growth{{Name: "a", Storage: "fast", Size: 8 * gib, More: 8 * gib}}},
+		"Larger": {
+			reason: "A disk that moves takes all of its data, even if the spec has a smaller size.",
+			spec:   on("fast", "1G"), want: []Growth{{Name: "a", Storage: "fast", Size: 8 * gib, More: 8 * gib}},
+		},
 		"MovesAndGrows": {
 			reason: "One that moves and grows takes nothing of where it is.", spec: on("fast", "900G"),
 			want: []Growth{{Name: "a", Storage: "fast", Size: 900 * gib, More: 900 * gib}},
@@ -120,9 +123,9 @@ func TestVolumeOwner(t *testing.T) {
 		"FileForeign": {reason: "Whatever its own name says.", volume: "dir:200/vm-100-disk-0.qcow2", owner: 200},
 		"FileNamed":   {reason: "A file may have any name.", volume: "dir:100/data.raw", owner: 100},
 		"LinkedBlock": {reason: "A linked clone is not its template's.", volume: "zfs:base-9000-disk-0/vm-100-disk-0", owner: 100},
-		"LinkedFile":  {reason: "Nor is one in a file.", volume: "dir:9000/base-9000-disk-0.qcow2/100/vm-100-disk-0.qcow2", owner: 100},
+		"LinkedFile":  {reason: "A linked clone in a file is not its template's.", volume: "dir:9000/base-9000-disk-0.qcow2/100/vm-100-disk-0.qcow2", owner: 100},
 		"Image":       {reason: "An image is nobody's.", volume: "local:import/vm-100-disk-0.qcow2"},
-		"LUN":         {reason: "So is a unit of a SAN.", volume: "san:0.0.1.scsi-1"},
+		"LUN":         {reason: "A unit of a SAN is nobody's.", volume: "san:0.0.1.scsi-1"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

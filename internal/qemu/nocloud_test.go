@@ -51,11 +51,11 @@ func TestSeedDrive(t *testing.T) {
 		},
 		"Empty": {reason: "A drive that was emptied for it is taken.", config: map[string]string{"ide0": "none,media=cdrom"}, want: "ide0"},
 		"ISO": {
-			reason: "But not the one that the spec has for another medium.", config: map[string]string{"ide0": "none,media=cdrom"}, iso: "ide0",
+			reason: "The drive that the spec has for another medium is not taken.", config: map[string]string{"ide0": "none,media=cdrom"}, iso: "ide0",
 			want: "ide2",
 		},
-		"CDROM":  {reason: "Nor one of its list.", config: map[string]string{"ide0": "none,media=cdrom"}, cdrom: "ide0", want: "ide2"},
-		"NotYet": {reason: "Nor one that its list is yet to get.", config: map[string]string{}, cdrom: "ide2", want: "ide0"},
+		"CDROM":  {reason: "A drive of the list of drives is not taken.", config: map[string]string{"ide0": "none,media=cdrom"}, cdrom: "ide0", want: "ide2"},
+		"NotYet": {reason: "A drive that the list is yet to get is not taken.", config: map[string]string{}, cdrom: "ide2", want: "ide0"},
 		"PVE": {
 			reason: "PVE's own drive gives way.",
 			config: map[string]string{"ide0": "none,media=cdrom", "ide2": "local-lvm:vm-10000-cloudinit,media=cdrom"}, want: "ide2",

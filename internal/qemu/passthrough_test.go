@@ -53,7 +53,8 @@ virtiofs: [{name: data, mapping: data}]`
 			},
 		},
 		"Later": {
-			reason: "Also one that comes later: the guest cannot have a device twice.", spec: spec, have: have, before: Devices{assigned: true},
+			reason: "An entry that is added later is the device that it asks for: the guest cannot have a device twice.",
+			spec:   spec, have: have, before: Devices{assigned: true},
 			want: Devices{
 				PCI: map[string]string{"gpu": "hostpci2", "nic": "hostpci0"}, USB: map[string]string{"key": "usb1"},
 				VirtioFS: map[string]string{"data": "virtiofs0"},

@@ -56,7 +56,7 @@ func TestPlatformRefusals(t *testing.T) {
 			want: "pre-enrolled-keys=0",
 		},
 		"TPMVersion": {
-			reason: "So is the version.", spec: "tpm: {version: v2.0}", config: map[string]string{"tpmstate0": "a:b"},
+			reason: "The version of a TPM is decided when it is made.", spec: "tpm: {version: v2.0}", config: map[string]string{"tpmstate0": "a:b"},
 			want: "version=v1.2 and cannot change to v2.0",
 		},
 		"TPMOff": {reason: "What goes may have been anything.", spec: "tpm: {enabled: false, version: v2.0}", config: map[string]string{"tpmstate0": "a:b"}},

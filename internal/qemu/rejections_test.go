@@ -84,7 +84,7 @@ func TestRefusals(t *testing.T) {
 			config: config, want: []string{"cloud-init drive"},
 		},
 		"NoDriveForIP": {
-			reason: "So does an IP configuration.",
+			reason: "An IP configuration needs cloud-init's drive.",
 			spec:   v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Name: "a", IPConfig: &v1alpha1.MachineIPConfig{Address: new("dhcp")}}}},
 			config: config, want: []string{"cloud-init drive"},
 		},
@@ -97,7 +97,7 @@ func TestRefusals(t *testing.T) {
 			config: config, want: []string{`CD-ROM drive "a" is device scsi0, which is a disk`},
 		},
 		"DriveOfSeed": {
-			reason: "Nor is the drive for cloud-init one for other media.",
+			reason: "The drive for cloud-init is none for other media.",
 			spec:   v1alpha1.MachineParameters{CDROMs: []v1alpha1.MachineCDROM{cdromOn("a", "ide2")}}, config: withDrive,
 			want: []string{`CD-ROM drive "a" is device ide2, which is the drive for cloud-init`},
 		},
@@ -110,7 +110,7 @@ func TestRefusals(t *testing.T) {
 			config: map[string]string{"vga": "serial0"}, want: []string{"vga.clipboard vnc does not go with vga.type serial0"},
 		},
 		"ClipboardLost": {
-			reason: "Nor does it stay when the display goes.", spec: v1alpha1.MachineParameters{VGA: &v1alpha1.MachineVGA{Type: new("none")}},
+			reason: "The clipboard does not stay when the display goes.", spec: v1alpha1.MachineParameters{VGA: &v1alpha1.MachineVGA{Type: new("none")}},
 			config: map[string]string{"vga": "std,clipboard=vnc"}, want: []string{"does not go with vga.type none"},
 		},
 		"ClipboardThere": {
@@ -175,13 +175,13 @@ func TestPublicKeys(t *testing.T) {
 		"Tabs":         {reason: "Tabs part words too.", key: strings.ReplaceAll(ed25519Key, " ", "\t"), want: true},
 		"Cut":          {reason: "A key whose end is missing is none.", key: ed25519Key[:len(ed25519Key)-1]},
 		"Padded":       {reason: "Padding does not mend it.", key: ed25519Key[:len(ed25519Key)-4]},
-		"Long":         {reason: "Nor is one with something after its end.", key: ed25519Key + "AAAA"},
-		"OffCurve":     {reason: "Nor is one whose point is on no curve.", key: offCurve},
+		"Long":         {reason: "A key with something after its end is none.", key: ed25519Key + "AAAA"},
+		"OffCurve":     {reason: "A key whose point is on no curve is none.", key: offCurve},
 		"TwoLines":     {reason: "Two keys are two entries.", key: ed25519Key + "\n" + ecdsaKey},
 		"AnotherType":  {reason: "A blob of another type is none.", key: strings.Replace(ed25519Key, "ssh-ed25519", "ssh-rsa", 1)},
 		"TypeAlone":    {reason: "The type alone is none.", key: "ssh-ed25519"},
 		"BlobOfType":   {reason: "A blob with nothing but the type is none.", key: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5"},
-		"Placeholder":  {reason: "Nor is what stands for a key.", key: "ssh-ed25519 AAAA... me@example.com"},
+		"Placeholder":  {reason: "A placeholder is no key.", key: "ssh-ed25519 AAAA... me@example.com"},
 		"LengthTooBig": {reason: "A length beyond the end is no reason to fall over.", key: "ssh-ed25519 /////w=="},
 	}
 	for name, tc := range cases {

@@ -263,7 +263,7 @@ func TestPathIndependence(t *testing.T) {
 			},
 		},
 		"EmptyNetworks": {
-			reason: "So it is with networks.",
+			reason: "An empty list takes off networks that were made for it, and no others.",
 			edits:  []spec{networksOf(network("lan"), network("dmz"), network("more")), networksOf()},
 			config: m{"net0": "e1000=BC:24:11:00:00:01,bridge=vmbr1,firewall=1", "net1": "virtio=BC:24:11:00:00:02,bridge=vmbr0", "net2": ""},
 		},
@@ -280,7 +280,7 @@ func TestPathIndependence(t *testing.T) {
 			config: m{"scsi0": "", "unused0": "local-lvm:vm-100-disk-0"},
 		},
 		"BootDiskDestroyed": {
-			reason: "Or that it is to be destroyed.",
+			reason: "The boot disk is destroyed if its entry has said so.",
 			edits:  []spec{disksOf(leaving(disk("root"), "Destroy")), disksOf()},
 			config: m{"scsi0": "", "unused0": ""},
 		},
@@ -373,7 +373,7 @@ func TestPathIndependence(t *testing.T) {
 			want: m{"data": root, "root": data},
 		},
 		"RenameLater": {
-			reason: "Also some edits later.",
+			reason: "A disk keeps its data under another name some edits later.",
 			vm:     Config{},
 			edits:  []spec{disksOf(sized("root", "8G"), sized("data", "1G")), disksOf(sized("root", "8G")), disksOf(sized("root", "8G"), diskOn("files", "scsi1"))},
 			want:   m{"root": root, "files": data},
@@ -385,7 +385,7 @@ func TestPathIndependence(t *testing.T) {
 			want:   m{"root": root, "files": data},
 		},
 		"RenameBoot": {
-			reason: "So the boot disk gets another name.",
+			reason: "The boot disk may get another name.",
 			edits:  []spec{disksOf(disk("root")), disksOf(diskOn("system", "scsi0"))},
 			want:   m{"system": root},
 		},
@@ -457,7 +457,7 @@ func TestPathIndependence(t *testing.T) {
 			err:    `disk "system" can be read in two ways: as scsi0, with which the VM came and which the removalPolicy of disk "root" takes away, or as a new disk`,
 		},
 		"TwoWaysDetached": {
-			reason: "Nor what has gone.",
+			reason: "What has been detached may not be what is to come.",
 			edits:  []spec{disksOf(leaving(disk("root"), "Detach")), disksOf(), disksOf(sized("system", "9G"))},
 			err:    `disk "system" can be read in two ways: as local-lvm:vm-100-disk-0 at unused0, with which the VM came as scsi0, or as a new disk`,
 		},
@@ -467,7 +467,7 @@ func TestPathIndependence(t *testing.T) {
 			want:   m{"system": "scsi0 local-lvm:vm-100-disk-0"},
 		},
 		"DetachedNew": {
-			reason: "Or that it is a new one.",
+			reason: "An empty volume says that the disk is a new one.",
 			edits:  []spec{disksOf(leaving(disk("root"), "Detach")), disksOf(), disksOf(withVolume(sized("system", "9G"), ""))},
 			want:   m{"system": "scsi0 local-lvm:vm-100-disk-2"},
 		},
@@ -515,7 +515,7 @@ func TestPathIndependence(t *testing.T) {
 			filled: []string{"local-lvm:vm-100-disk-0"},
 		},
 		"ImageNamedGone": {
-			reason: "Nor when that leaves the list.",
+			reason: "No other disk is what the image has filled when the one that it names has left the list.",
 			vm:     Config{},
 			edits:  []spec{imageOf("root", sized("root", "8G")), imageOf("root", sized("data", "1G"))},
 			want:   m{"data": data},
@@ -529,7 +529,7 @@ func TestPathIndependence(t *testing.T) {
 			filled: []string{"local-lvm:vm-100-disk-0"},
 		},
 		"ImageRenamedLater": {
-			reason: "Also when the list was left out meanwhile.",
+			reason: "An entry in place of the disk that the image has filled is that disk, even when the list was left empty in between.",
 			vm:     Config{},
 			edits:  []spec{imageOf("", sized("root", "8G"), sized("more", "1G")), imageOf(""), imageOf("", sized("system", "8G"))},
 			want:   m{"system": root},
@@ -575,7 +575,7 @@ func TestPathIndependence(t *testing.T) {
 			err: `disk "data" can be read in two ways: as sata0, which the image has filled and which is disk "root" here, or as a new disk`,
 		},
 		"SourceElsewhere": {
-			reason: "So it is with a disk of the source.",
+			reason: "A disk of the source that was attached again elsewhere is still that of the source.",
 			edits: []spec{
 				disksOf(leaving(disk("root"), "Detach"), disk("data")), disksOf(disk("data")),
 				disksOf(disk("data"), v1alpha1.MachineDisk{Name: "root", Type: new("sata")}),
@@ -621,7 +621,7 @@ func TestPathIndependence(t *testing.T) {
 			config: m{"ide2": "local:iso/tools.iso,media=cdrom", "ide0": "none,media=cdrom"},
 		},
 		"USB": {
-			reason: "So it is with devices of the node.",
+			reason: "An empty list takes off USB devices that were made for it, and no others.",
 			vm:     Config{"usb0": "host=spice"},
 			edits:  []spec{{USBDevices: usb("a", "b")}, {USBDevices: []v1alpha1.MachineUSBDevice{}}},
 			config: m{"usb0": "host=spice", "usb1": ""},

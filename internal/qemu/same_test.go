@@ -32,7 +32,7 @@ func TestSame(t *testing.T) {
 		"UnitsDiffer":    {reason: "Below the cap weights differ.", same: sameUnits, now: "100", want: "200"},
 		"MachinePinned":  {reason: "PVE pins Windows to a version.", same: sameMachine, now: "pc-q35-9.2+pve1", want: "q35", equal: true},
 		"MachineI440":    {reason: "The same holds for pc.", same: sameMachine, now: "pc-i440fx-9.2", want: "pc", equal: true},
-		"MachineVirt":    {reason: "And for virt.", same: sameMachine, now: "virt-9.2+pve1", want: "virt", equal: true},
+		"MachineVirt":    {reason: "A pinned version of virt is virt.", same: sameMachine, now: "virt-9.2+pve1", want: "virt", equal: true},
 		"MachineOptions": {reason: "Options of the machine count.", same: sameMachine, now: "pc-q35-9.2,viommu=intel", want: "q35"},
 		"MachineOther":   {reason: "Another family is another machine.", same: sameMachine, now: "pc-i440fx-9.2", want: "q35"},
 		"MachineVersion": {reason: "A version that is asked for is meant.", same: sameMachine, now: "pc-q35-9.0", want: "pc-q35-9.2"},

@@ -82,7 +82,7 @@ func TestTagged(t *testing.T) {
 	}{
 		"None":   {reason: "A VM without tags has none.", want: true},
 		"Order":  {reason: "Their order does not count, nor how they are separated.", tags: "c,a b", given: []string{"b", "c", "a"}, want: true},
-		"Twice":  {reason: "Nor does how often they are said.", tags: "a;a;b", given: []string{"a", "b", "b"}, want: true},
+		"Twice":  {reason: "How often a tag is said does not count.", tags: "a;a;b", given: []string{"a", "b", "b"}, want: true},
 		"Fewer":  {reason: "All of them count.", tags: "a;b", given: []string{"a"}},
 		"More":   {reason: "No others may be there.", tags: "a", given: []string{"a", "b"}},
 		"Casing": {reason: "PVE can tell tags apart that differ in case alone.", tags: "Web", given: []string{"web"}},

@@ -130,11 +130,11 @@ func TestNotTogether(t *testing.T) {
 			want: `disk "data" (scsi1) cannot be detached: the VM is protected`,
 		},
 		"ProtectedByOthers": {
-			reason: "Nor can one whose protection somebody else has set.", before: gone,
+			reason: "A disk of a VM whose protection somebody else has set cannot be detached.", before: gone,
 			spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{}}, config: kept, want: `disk "data" (scsi1) cannot be detached`,
 		},
 		"ProtectedDrive": {
-			reason: "So it is with CD-ROM drives.", before: Devices{CDROMs: m{"tools": "ide0"}, assigned: true}, spec: noDrives,
+			reason: "A CD-ROM drive of a protected VM cannot be detached.", before: Devices{CDROMs: m{"tools": "ide0"}, assigned: true}, spec: noDrives,
 			config: m{"protection": "1", "ide0": "none,media=cdrom"}, want: `CD-ROM drive "tools" (ide0) cannot be detached: the VM is protected`,
 		},
 		"ProtectedForeign": {
@@ -168,7 +168,7 @@ func TestNotTogether(t *testing.T) {
 			spec:   v1alpha1.MachineParameters{Memory: quantity("3000Mi"), Hotplug: []string{"memory"}}, want: "has 3072 MiB after 2560 MiB",
 		},
 		"PluggedByOthers": {
-			reason: "Also where somebody else has said that it can.", spec: v1alpha1.MachineParameters{Memory: quantity("18Gi")},
+			reason: "Memory that somebody else has made pluggable comes in modules.", spec: v1alpha1.MachineParameters{Memory: quantity("18Gi")},
 			config: m{"hotplug": "memory,cpu"}, want: "",
 		},
 		"PluggedLarge": {
@@ -195,7 +195,7 @@ func TestNotTogether(t *testing.T) {
 			want: "minimum 4Gi is more than the memory of the VM, 2048 MiB",
 		},
 		"MinimumOfDefault": {
-			reason: "Nor more than PVE gives a VM.",
+			reason: "Ballooning cannot leave more than PVE gives a VM by default.",
 			spec:   v1alpha1.MachineParameters{MemoryOptions: &v1alpha1.MachineMemoryOptions{Minimum: quantity("1Gi")}},
 			want:   "the memory of the VM, 512 MiB",
 		},

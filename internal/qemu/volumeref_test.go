@@ -43,8 +43,11 @@ func TestVolumeRef(t *testing.T) {
 		want   Difference
 		no     string
 	}{
-		"Awaited":  {reason: "Nothing is done before the VM has it.", spec: listed(""), config: Config{}},
-		"NotKnown": {reason: "Nor to a disk that is not known to be it.", spec: listed(""), config: Config{"scsi5": other, "boot": "order=scsi5"}},
+		"Awaited": {reason: "Nothing is done before the VM has it.", spec: listed(""), config: Config{}},
+		"NotKnown": {
+			reason: "Nothing is done to a disk that is not known to be the Volume's.",
+			spec:   listed(""), config: Config{"scsi5": other, "boot": "order=scsi5"},
+		},
 		"Unused": {
 			reason: "It is attached.",
 			spec:   listed(has), config: Config{"unused0": has}, want: Difference{Set: proxmox.Params{"scsi5": has + ",ssd=1", "boot": "order=scsi5"}, Allocates: true},

@@ -56,7 +56,8 @@ func TestOverlaps(t *testing.T) {
 			reason: "Who has no range has all VMs of the pool.", a: team("a", 0, 0, "p"), b: team("b", 300, 399, "p"), want: "VMs of pool p",
 		},
 		"Adopts": {
-			reason: "So has who may take them over.", a: adopts(team("a", 200, 299, "a"), "b"), b: team("b", 300, 399, "b"), want: "VMs of pool b",
+			reason: "A tenant that may take over the VMs of a pool shares them with the tenant whose pool it is.",
+			a:      adopts(team("a", 200, 299, "a"), "b"), b: team("b", 300, 399, "b"), want: "VMs of pool b",
 		},
 		"AdoptedByTheOther": {
 			reason: "Whoever comes first.", a: team("a", 200, 299, "a"), b: adopts(team("b", 300, 399, "b"), "a"), want: "VMs of pool a",

@@ -101,7 +101,7 @@ func TestBackupRecords(t *testing.T) {
 		}},
 		"Unsigned":      {reason: "What has none is the user's.", by: mine, change: func(b *namespaced.Backup) { delete(b.Annotations, AnnotationBackupSignature) }},
 		"OtherResource": {reason: "It is of one resource.", by: mine, change: func(b *namespaced.Backup) { b.UID = "2" }},
-		"OtherConfig":   {reason: "And of one configuration.", by: Records{Key: mine.Key, Config: "ProviderConfig/a/own"}},
+		"OtherConfig":   {reason: "A record is of one configuration.", by: Records{Key: mine.Key, Config: "ProviderConfig/a/own"}},
 		"NoKey": {reason: "Without a key nothing holds.", change: func(b *namespaced.Backup) {
 			b.Annotations[AnnotationBackupSignature] = Records{}.SignBackup(b, record)
 		}},

@@ -153,8 +153,8 @@ func TestDeletionSteps(t *testing.T) {
 		want   time.Duration
 	}{
 		{reason: "What fails is delayed the longer the more often it did.", err: boom, want: time.Second},
-		{reason: "So it is again.", err: boom, want: 2 * time.Second},
-		{reason: "And again.", err: boom, want: 4 * time.Second},
+		{reason: "What fails a second time is delayed longer.", err: boom, want: 2 * time.Second},
+		{reason: "What fails a third time is delayed longer still.", err: boom, want: 4 * time.Second},
 		{reason: "The first step that is made is followed by the next one at once.", want: time.Second},
 		{reason: "A deletion that takes long is looked at less and less often.", want: 2 * time.Second},
 		{reason: "What fails from then on starts anew.", err: boom, want: time.Second},

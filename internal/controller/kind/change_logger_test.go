@@ -55,7 +55,7 @@ func TestChangeLogger(t *testing.T) {
 			want: changeLog{{"difference": "memory 4096 → 8192", "call": "PUT"}},
 		},
 		"Failed": {
-			reason: "So does one that failed.", difference: different, op: update, outcome: outcome{err: boom}, err: boom,
+			reason: "An update that failed says what differed.", difference: different, op: update, outcome: outcome{err: boom}, err: boom,
 			want: changeLog{{"difference": "memory 4096 → 8192", "call": "PUT"}},
 		},
 		"Equal":    {reason: "What differs in nothing has no difference.", op: update, want: changeLog{{"call": "PUT"}}},

@@ -75,7 +75,7 @@ func TestNeedless(t *testing.T) {
 			event: event.Warning("CannotUpdateExternalResource", errors.New("bang")),
 		},
 		"Later": {
-			reason: "So is one that comes back.", before: xpv2.ReconcileSuccess(),
+			reason: "An event that comes back after a success is told.", before: xpv2.ReconcileSuccess(),
 			event: event.Warning("CannotUpdateExternalResource", errors.New("boom")),
 		},
 	}
@@ -247,7 +247,7 @@ func TestFaultToldOnceInConflict(t *testing.T) {
 // TestFaultOfStandalone has a kind with a reconciler of its own, which writes that it was reconciled before it fails.
 func TestFaultOfStandalone(t *testing.T) {
 	kube := record.NewFakeRecorder(8)
-	tell := newToldFaults(time.Now).teller(event.NewAPIRecorder(kube))
+	tell := newToldFaults(time.Now).reporter(event.NewAPIRecorder(kube))
 	policy := &namespaced.SnapshotPolicy{ObjectMeta: metav1.ObjectMeta{Name: "nightly", UID: "nightly"}}
 	policy.SetConditions(xpv2.ReconcileSuccess())
 	for _, err := range []error{errors.New("boom"), errors.New("boom"), nil, errors.New("boom"), nil, nil} {

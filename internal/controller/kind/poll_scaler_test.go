@@ -41,13 +41,22 @@ func TestUnhurried(t *testing.T) {
 		asked   string
 		want    time.Duration
 	}{
-		"Alone":     {reason: "A few are looked at as often as configured.", limiter: hundred, size: 1, want: 30 * time.Second},
-		"Enough":    {reason: "So are as many as half of all reconciles are enough for.", limiter: hundred, size: 1500, want: 30 * time.Second},
+		"Alone": {reason: "A few are looked at as often as configured.", limiter: hundred, size: 1, want: 30 * time.Second},
+		"Enough": {
+			reason:  "As many as half of all reconciles are enough for are looked at as often as configured.",
+			limiter: hundred, size: 1500, want: 30 * time.Second,
+		},
 		"Thousands": {reason: "More are looked at less often.", limiter: hundred, size: 10_000, want: 200 * time.Second},
-		"Asked":     {reason: "But those that ask for an interval.", limiter: hundred, size: 10_000, asked: "1m", want: 30 * time.Second},
+		"Asked": {
+			reason:  "Those that ask for an interval are looked at as often as configured.",
+			limiter: hundred, size: 10_000, asked: "1m", want: 30 * time.Second,
+		},
 		"Nonsense":  {reason: "What cannot be read asks for nothing.", limiter: hundred, size: 10_000, asked: "soon", want: 200 * time.Second},
 		"Unlimited": {reason: "Nothing has to be shared without a limit.", size: 10_000, want: 30 * time.Second},
-		"Unknown":   {reason: "Nor by a limiter that does not tell.", limiter: &workqueue.TypedMaxOfRateLimiter[string]{}, size: 10_000, want: 30 * time.Second},
+		"Unknown": {
+			reason:  "Nothing has to be shared where the limiter does not tell its limit.",
+			limiter: &workqueue.TypedMaxOfRateLimiter[string]{}, size: 10_000, want: 30 * time.Second,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

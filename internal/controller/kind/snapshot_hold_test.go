@@ -50,14 +50,17 @@ func TestHolds(t *testing.T) {
 		want    []string
 	}{
 		"Retained": {reason: "A snapshot that is retained holds up its VM.", state: &taken, policy: &retain, want: []string{"team/s1"}},
-		"Begun":    {reason: "So does one that may be there.", state: &begun, policy: &retain, want: []string{"team/s1"}},
-		"Lost":     {reason: "So does one whose annotations a full update has removed.", state: &taken, policy: &retain, lost: true, want: []string{"team/s1"}},
-		"Default":  {reason: "Others go with the VM.", state: &taken},
-		"Never":    {reason: "What was never taken holds up nothing.", policy: &retain},
-		"Failed":   {reason: "Nor does what could not be taken.", state: &never, policy: &retain},
-		"Gone":     {reason: "Nor does what is gone.", state: &isGone, policy: &retain},
-		"Other":    {reason: "Nor that of another VM.", state: &other, policy: &retain},
-		"Deleted":  {reason: "Nor one that is given up.", state: &taken, policy: &retain, deleted: true},
+		"Begun":    {reason: "A snapshot that may be there holds up its VM.", state: &begun, policy: &retain, want: []string{"team/s1"}},
+		"Lost": {
+			reason: "A snapshot whose annotations a full update has removed holds up its VM.",
+			state:  &taken, policy: &retain, lost: true, want: []string{"team/s1"},
+		},
+		"Default": {reason: "Others go with the VM.", state: &taken},
+		"Never":   {reason: "What was never taken holds up nothing.", policy: &retain},
+		"Failed":  {reason: "What could not be taken holds up nothing.", state: &never, policy: &retain},
+		"Gone":    {reason: "A snapshot that is gone holds up nothing.", state: &isGone, policy: &retain},
+		"Other":   {reason: "A snapshot of another VM holds up nothing.", state: &other, policy: &retain},
+		"Deleted": {reason: "A snapshot that is given up holds up nothing.", state: &taken, policy: &retain, deleted: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -50,7 +50,7 @@ func TestQuiet(t *testing.T) {
 			change: func(m *cluster.Machine) { m.SetConditions(xpv2.Available(), xpv2.ReconcileSuccess()) },
 		},
 		"twice": {
-			reason: "Nor is one that was shown to be something else before all was known.",
+			reason: "A condition that differs by its time alone, since it was shown otherwise for a moment, is not written.",
 			change: func(m *cluster.Machine) {
 				m.Status.Conditions[0].LastTransitionTime = metav1.NewTime(time.Now().Add(time.Hour))
 			},
@@ -154,7 +154,7 @@ func TestObservedGeneration(t *testing.T) {
 			want:       xpv2.Unavailable().WithMessage("off").WithObservedGeneration(1),
 		},
 		"UpToDate": {
-			reason:     "Nor UpToDate=True.",
+			reason:     "UpToDate=True does not stand after a change of the spec that could not be evaluated.",
 			conditions: []xpv2.Condition{UpToDate(nil).WithObservedGeneration(1), refused},
 			want: xpv2.Condition{
 				Type: TypeUpToDate, Status: corev1.ConditionUnknown, Reason: ReasonNotObserved, ObservedGeneration: 2,

@@ -38,7 +38,7 @@ func TestTraced(t *testing.T) {
 	}{
 		"Done":    {reason: "What went well has no error."},
 		"Failed":  {reason: "An error of the reconcile is the span's.", err: boom, want: "boom"},
-		"Outcome": {reason: "So is one that became a condition.", outcome: boom, want: "boom"},
+		"Outcome": {reason: "An error that became a condition is the span's.", outcome: boom, want: "boom"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

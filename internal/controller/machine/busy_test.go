@@ -44,11 +44,11 @@ func TestBusy(t *testing.T) {
 			writes: []string{"Configure 10000 set onboot delete  digest d1"},
 		},
 		"Dead": {
-			reason: "Nor one of a node that went down: it is listed until the node is back.", task: runs("qmigrate", "pve2"),
+			reason: "The task of a node that went down does not count: it is listed until the node is back.", task: runs("qmigrate", "pve2"),
 			writes: []string{"Configure 10000 set onboot delete  digest d1"},
 		},
 		"Removed": {
-			reason: "Nor one of a node that is no longer part of the cluster.", task: runs("qmigrate", "pve9"),
+			reason: "The task of a node that is no longer part of the cluster does not count.", task: runs("qmigrate", "pve9"),
 			writes: []string{"Configure 10000 set onboot delete  digest d1"},
 		},
 	}

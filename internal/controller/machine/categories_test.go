@@ -34,7 +34,7 @@ func TestCategories(t *testing.T) {
 		want         string
 	}{
 		"Creation": {reason: "A VM that is being made lacks nothing.", spec: "{}", want: categorytest.None},
-		"There":    {reason: "Nor does one that runs.", spec: "{}", there: true, want: categorytest.None},
+		"There":    {reason: "A VM that is there lacks nothing.", spec: "{}", there: true, want: categorytest.None},
 		"Memory":   {reason: "No node has so much.", spec: "memory: 65Gi", want: categorytest.Quota},
 		"Storage":  {reason: "The storage is not there.", spec: "disks: [{name: a, size: 1G, storage: nowhere}]", want: categorytest.Validation},
 		"Bridge":   {reason: "The bridge is not there.", spec: "networks: [{name: a, bridge: vmbr9}]", want: categorytest.Validation},

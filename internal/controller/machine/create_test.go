@@ -343,8 +343,11 @@ func TestCreationRefused(t *testing.T) {
 		err    error
 		held   bool
 	}{
-		"Refused":     {reason: "What PVE refuses is shown, and not tried again at once.", err: refused(500, "no such pool 'x'"), held: true},
-		"Forbidden":   {reason: "So is what is not permitted.", err: refused(403, "Permission check failed (/vms/10000, VM.Allocate)"), held: true},
+		"Refused": {reason: "What PVE refuses is shown, and not tried again at once.", err: refused(500, "no such pool 'x'"), held: true},
+		"Forbidden": {
+			reason: "What is not permitted is shown, and not tried again at once.",
+			err:    refused(403, "Permission check failed (/vms/10000, VM.Allocate)"), held: true,
+		},
 		"Unavailable": {reason: "What failed on the way is looked for at once.", err: refused(595, "No route to host")},
 	}
 	for name, tc := range cases {

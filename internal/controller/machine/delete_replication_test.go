@@ -92,12 +92,13 @@ func TestReplicasOfDeletedMachines(t *testing.T) {
 			err: "VM 10000 waits until",
 		},
 		"Patience": {
-			reason: "But not for ever.", storages: pool, jobs: []proxmox.Replication{marked}, later: replication.QueueTime,
+			reason:   "A node that has other jobs to do first is waited for for a limited time.",
+			storages: pool, jobs: []proxmox.Replication{marked}, later: replication.QueueTime,
 			writes: []string{destroy}, events: []string{left},
 		},
 		"Off": {reason: "A node that is off is waited for.", storages: pool, nodes: off, jobs: []proxmox.Replication{marked}, err: "node pve2 is offline"},
 		"Dead": {
-			reason: "But not as long.", storages: pool, nodes: off, jobs: []proxmox.Replication{marked}, later: obstacleTime,
+			reason: "A node that is off is waited for less long.", storages: pool, nodes: off, jobs: []proxmox.Replication{marked}, later: obstacleTime,
 			writes: []string{destroy}, events: []string{left},
 		},
 		"Old": {
@@ -109,7 +110,7 @@ func TestReplicasOfDeletedMachines(t *testing.T) {
 			later: replication.Round, err: "job 10000-0 has failed: no ssh",
 		},
 		"Hopeless": {
-			reason: "And waited for until somebody has seen to it.", storages: pool, jobs: []proxmox.Replication{marked}, failures: failing,
+			reason: "A removal that keeps failing is waited for for a limited time.", storages: pool, jobs: []proxmox.Replication{marked}, failures: failing,
 			later: obstacleTime, writes: []string{destroy}, events: []string{left},
 		},
 		"Unknown": {
@@ -121,7 +122,7 @@ func TestReplicasOfDeletedMachines(t *testing.T) {
 			errs: map[string]error{"RemoveReplication": none}, writes: []string{remove}, err: "VM.Replicate",
 		},
 		"Allowed": {
-			reason: "And what is left in the end.", storages: pool, jobs: []proxmox.Replication{job},
+			reason: "Who may not have copies removed is told what is left in the end.", storages: pool, jobs: []proxmox.Replication{job},
 			errs: map[string]error{"RemoveReplication": none}, later: replication.RefusedTime, writes: []string{remove, remove, destroy},
 			events: []string{left},
 		},
@@ -140,7 +141,7 @@ func TestReplicasOfDeletedMachines(t *testing.T) {
 			writes: []string{destroy},
 		},
 		"Alone": {
-			reason: "Nor where there is one node only.", storages: pool, nodes: []proxmox.Node{{Name: "pve1", Status: "online"}},
+			reason: "Where there is one node only, nobody is asked for replication jobs.", storages: pool, nodes: []proxmox.Node{{Name: "pve1", Status: "online"}},
 			errs: map[string]error{"Replications": refused(500, "asked")}, writes: []string{destroy},
 		},
 		"Hidden": {

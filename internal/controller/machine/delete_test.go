@@ -239,9 +239,9 @@ func TestDestroyed(t *testing.T) {
 		err     string
 	}{
 		"Deleting":   {reason: "A Machine stays until the removal of its VM has ended.", machine: deleted, tasks: destroying, exists: true},
-		"Died":       {reason: "Or says what to do if that has died.", machine: deleted, err: "qm destroy 10000 --skiplock"},
+		"Died":       {reason: "A Machine says what to do if the removal of its VM has died.", machine: deleted, err: "qm destroy 10000 --skiplock"},
 		"ByHand":     {reason: "A removal by hand is waited for.", tasks: destroying, exists: true},
-		"ByHandDied": {reason: "And so is somebody who removes the rest.", err: "qm destroy 10000 --skiplock"},
+		"ByHandDied": {reason: "A Machine says what to do if a removal by hand has died.", err: "qm destroy 10000 --skiplock"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

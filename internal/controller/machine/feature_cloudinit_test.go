@@ -99,11 +99,17 @@ func TestImagesOfDeletedMachines(t *testing.T) {
 	}{
 		"Online":  {reason: "An image is removed.", writes: []string{"DeleteVolume pve2"}, exists: true},
 		"Doubted": {reason: "An image that may still arrive is waited for.", doubt: time.Hour, err: "may still arrive on node pve2", exists: true},
-		"Arrived": {reason: "Then it is removed.", doubt: time.Hour, later: time.Hour, writes: []string{"DeleteVolume pve2"}, exists: true},
+		"Arrived": {
+			reason: "An image that has had time to arrive is removed.",
+			doubt:  time.Hour, later: time.Hour, writes: []string{"DeleteVolume pve2"}, exists: true,
+		},
 		"Offline": {reason: "A node that is off is waited for.", pve: offline, err: "node pve2, which is offline", exists: true},
-		"Dead":    {reason: "But not for ever.", pve: offline, later: obstacleTime, events: []string{string(events.ReasonOrphanedImages)}},
+		"Dead": {
+			reason: "A node that is off is not waited for for ever.",
+			pve:    offline, later: obstacleTime, events: []string{string(events.ReasonOrphanedImages)},
+		},
 		"Lost": {
-			reason: "Nor a node that will not come back.", pve: func(b *bench) { b.nodes = b.nodes[:1] },
+			reason: "A node that will not come back is not waited for.", pve: func(b *bench) { b.nodes = b.nodes[:1] },
 			events: []string{string(events.ReasonOrphanedImages)},
 		},
 		"Shared": {reason: "Another node removes it from shared storage.", pve: func(b *bench) {

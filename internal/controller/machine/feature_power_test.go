@@ -106,19 +106,23 @@ func TestLife(t *testing.T) {
 			reason: "A VM that is off has a process while it is backed up, and is off.", machine: powerState("Stopped"), vm: backedUp(),
 			ready: xpv2.ReasonAvailable,
 		},
-		"BackedUpToRun":  {reason: "One that is to run is not ready for having that process.", vm: backedUp(), ready: conditions.ReasonLocked},
-		"BackedUpDown":   {reason: "Nor is one whose guest has shut down meanwhile.", vm: locked(qmp("shutdown"), "backup"), ready: conditions.ReasonLocked},
+		"BackedUpToRun": {reason: "One that is to run is not ready for having that process.", vm: backedUp(), ready: conditions.ReasonLocked},
+		"BackedUpDown": {
+			reason: "A VM whose guest has shut down during a backup is not ready.",
+			vm:     locked(qmp("shutdown"), "backup"), ready: conditions.ReasonLocked,
+		},
 		"BackedUpManual": {reason: "What people start is off as well.", machine: runStrategy("Manual"), vm: backedUp(), ready: xpv2.ReasonAvailable},
 		"Prelaunch": {
 			reason: "Without a backup it is resumed like a VM that was paused.", vm: qmp("prelaunch"), writes: []string{"Resume 10000"},
 			ready: conditions.ReasonPowerMismatch,
 		},
 		"PrelaunchOff": {
-			reason: "Or stopped.", machine: powerState("Stopped"), vm: qmp("prelaunch"), writes: []string{"Shutdown 10000 0s force true"},
+			reason:  "A VM in the state prelaunch is stopped if it is to be off.",
+			machine: powerState("Stopped"), vm: qmp("prelaunch"), writes: []string{"Shutdown 10000 0s force true"},
 			ready: conditions.ReasonPowerMismatch,
 		},
 		"Asleep":     {reason: "A guest that sleeps does not run.", vm: qmp("suspended"), ready: conditions.ReasonGuestHalted},
-		"PoweredOff": {reason: "Nor does one whose process has outlived it.", vm: qmp("shutdown"), ready: conditions.ReasonGuestHalted},
+		"PoweredOff": {reason: "A guest that is off does not run, though its process does.", vm: qmp("shutdown"), ready: conditions.ReasonGuestHalted},
 		"Arriving":   {reason: "A VM that migrates is as ready as it was.", vm: locked(qmp("inmigrate"), "migrate"), ready: xpv2.ReasonAvailable},
 		"PausedAdopted": {
 			reason:  "A VM whose power is not declared is left paused.",
@@ -132,7 +136,8 @@ func TestLife(t *testing.T) {
 			writes: []string{"Stop 10000"}, ready: conditions.ReasonPowerMismatch,
 		},
 		"PanickedRerun": {
-			reason: "Or to run it again after a failure.", machine: runStrategy("RerunOnFailure"), vm: qmp("internal-error"),
+			reason:  "A VM with an internal error is stopped if the spec says to run it again after a failure.",
+			machine: runStrategy("RerunOnFailure"), vm: qmp("internal-error"),
 			writes: []string{"Stop 10000"}, ready: conditions.ReasonPowerMismatch,
 		},
 
@@ -146,11 +151,11 @@ func TestLife(t *testing.T) {
 			ready: conditions.ReasonPowerMismatch,
 		},
 		"SuspendHA": {
-			reason: "Nor can one that HA manages.", machine: powerState("Suspended"), vm: managedByHA(ourVM("running"), "started"),
+			reason: "A VM that HA manages cannot be suspended.", machine: powerState("Suspended"), vm: managedByHA(ourVM("running"), "started"),
 			err: "cannot be suspended", ready: conditions.ReasonPowerMismatch,
 		},
 		"SuspendPCI": {
-			reason: "Nor one with a device of the host.", machine: powerState("Suspended"),
+			reason: "A VM with a device of the host cannot be suspended.", machine: powerState("Suspended"),
 			vm: func() *guest { g := ourVM("running"); g.config["hostpci0"] = "mapping=gpu"; return g }(), err: "hostpci0",
 			ready: conditions.ReasonPowerMismatch,
 		},
@@ -163,7 +168,7 @@ func TestLife(t *testing.T) {
 			vm: suspendedVM(), writes: []string{"Start 10000"}, ready: conditions.ReasonPowerMismatch,
 		},
 		"ChangeSuspended": {
-			reason:  "Nor while it stays suspended.",
+			reason:  "The options of a VM that stays suspended are not changed.",
 			machine: all(powerState("Suspended"), spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) })), vm: suspendedVM(),
 			ready: xpv2.ReasonAvailable,
 		},
@@ -172,8 +177,11 @@ func TestLife(t *testing.T) {
 			reason: "A VM that is to be paused keeps its memory on the node.", machine: powerState("Paused"), vm: qmp("running"),
 			writes: []string{"Suspend 10000 to disk false"}, ready: conditions.ReasonPowerMismatch,
 		},
-		"PausedAsked":  {reason: "A VM that is paused is as it should be.", machine: powerState("Paused"), vm: qmp("paused"), ready: xpv2.ReasonAvailable},
-		"PausedBackup": {reason: "Also while it is backed up.", machine: powerState("Paused"), vm: locked(qmp("paused"), "backup"), ready: xpv2.ReasonAvailable},
+		"PausedAsked": {reason: "A VM that is paused is as it should be.", machine: powerState("Paused"), vm: qmp("paused"), ready: xpv2.ReasonAvailable},
+		"PausedBackup": {
+			reason:  "A VM that is paused is as it should be while it is backed up.",
+			machine: powerState("Paused"), vm: locked(qmp("paused"), "backup"), ready: xpv2.ReasonAvailable,
+		},
 		"PauseLocked": {
 			reason: "A VM is not paused under a lock.", machine: powerState("Paused"), vm: locked(qmp("running"), "migrate"),
 			ready: conditions.ReasonLocked,
@@ -182,12 +190,18 @@ func TestLife(t *testing.T) {
 			reason: "A state of a migration is not ours to change.", machine: powerState("Paused"), vm: qmp("postmigrate"),
 			ready: conditions.ReasonGuestHalted,
 		},
-		"PauseDiskFull": {reason: "Nor is that of a disk that failed.", machine: powerState("Paused"), vm: qmp("io-error"), ready: conditions.ReasonGuestHalted},
+		"PauseDiskFull": {
+			reason:  "The state of a VM whose disk failed is not ours to change.",
+			machine: powerState("Paused"), vm: qmp("io-error"), ready: conditions.ReasonGuestHalted,
+		},
 		"PauseStopped": {
 			reason: "A VM that does not run is not started to be paused.", machine: powerState("Paused"), vm: ourVM("stopped"),
 			ready: conditions.ReasonPowerMismatch,
 		},
-		"PauseSaved": {reason: "Nor is one whose memory is on disk.", machine: powerState("Paused"), vm: suspendedVM(), ready: conditions.ReasonPowerMismatch},
+		"PauseSaved": {
+			reason:  "A VM whose memory is on disk is not started to be paused.",
+			machine: powerState("Paused"), vm: suspendedVM(), ready: conditions.ReasonPowerMismatch,
+		},
 		"PauseHA": {
 			reason: "HA does not mind a paused VM.", machine: powerState("Paused"), vm: managedByHA(qmp("running"), "started"),
 			writes: []string{"Suspend 10000 to disk false"}, ready: conditions.ReasonPowerMismatch,
@@ -202,7 +216,8 @@ func TestLife(t *testing.T) {
 			writes: []string{"Resume 10000"}, ready: conditions.ReasonPowerMismatch,
 		},
 		"AsleepOff": {
-			reason: "So is one that sleeps.", machine: powerState("Stopped"), vm: qmp("suspended"), writes: []string{"Resume 10000"},
+			reason:  "A guest that sleeps is resumed, to hear that it is to shut down.",
+			machine: powerState("Stopped"), vm: qmp("suspended"), writes: []string{"Resume 10000"},
 			ready: conditions.ReasonPowerMismatch,
 		},
 		"PostMigrate": {reason: "What a migration leaves is not resumed.", vm: qmp("postmigrate"), ready: conditions.ReasonGuestHalted},
@@ -225,12 +240,15 @@ func TestLife(t *testing.T) {
 			pve: since(time.Minute), writes: []string{"Start 10000"}, ready: conditions.ReasonPowerMismatch,
 		},
 		"ManualStopped": {reason: "A VM that people start is not started.", machine: runStrategy("Manual"), vm: ourVM("stopped"), ready: xpv2.ReasonAvailable},
-		"ManualRunning": {reason: "Nor stopped.", machine: runStrategy("Manual"), vm: ourVM("running"), ready: xpv2.ReasonAvailable},
+		"ManualRunning": {reason: "A VM that people start is not stopped.", machine: runStrategy("Manual"), vm: ourVM("running"), ready: xpv2.ReasonAvailable},
 		"Halted": {
 			reason: "A VM that is to be halted is stopped.", machine: runStrategy("Halted"), vm: ourVM("running"),
 			writes: []string{"Shutdown 10000 0s force true"}, ready: conditions.ReasonPowerMismatch,
 		},
-		"HaltedIsStopped": {reason: "And stays so.", machine: runStrategy("Halted"), vm: ourVM("stopped"), ready: xpv2.ReasonAvailable},
+		"HaltedIsStopped": {
+			reason:  "A VM that is to be halted and is off stays so.",
+			machine: runStrategy("Halted"), vm: ourVM("stopped"), ready: xpv2.ReasonAvailable,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

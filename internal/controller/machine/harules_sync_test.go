@@ -165,7 +165,7 @@ func TestHARules(t *testing.T) {
 			managed: []int{10001},
 		},
 		"Reallocated": {
-			reason: "So is one that has another VMID now.", machine: ruled(spread), managed: []int{10001},
+			reason: "A VM whose Machine has another VMID now is left out.", machine: ruled(spread), managed: []int{10001},
 			others: []runtime.Object{neighbour("b", "10001", spread, func(m *namespaced.Machine) { m.Annotations[object.AnnotationHARules] = "10002" })},
 		},
 		"Unasked": {
@@ -251,7 +251,7 @@ func TestHARules(t *testing.T) {
 			writes: []string{"AddHARule " + ownRule + " " + onlyPVE1, "ChangeHAResource 10000 map[group:" + ownRule + "]"},
 		},
 		"GroupAdded": {
-			reason: "Also before HA manages the VM.", machine: ruled(onPVE1), notOurs: true, pve: grouped(),
+			reason: "A group is there in PVE 8 before HA manages the VM.", machine: ruled(onPVE1), notOurs: true, pve: grouped(),
 			writes: []string{"AddHARule " + ownRule + " " + onlyPVE1, "AddHAResource 10000 map[group:" + ownRule + " state:started]"},
 		},
 		"GroupKept": {
@@ -348,7 +348,7 @@ func TestHARulesOfDeletedMachines(t *testing.T) {
 			rules: proxmox.HARules{Grouped: true, Rules: []proxmox.HARule{group}}, writes: []string{"Delete 10000 purge true"},
 		},
 		"GroupGone": {
-			reason: "And then it does.", change: joined, rules: proxmox.HARules{Grouped: true, Rules: []proxmox.HARule{group}}, writes: left[:1],
+			reason: "A group goes when its resource has gone.", change: joined, rules: proxmox.HARules{Grouped: true, Rules: []proxmox.HARule{group}}, writes: left[:1],
 			gone: true,
 		},
 	}

@@ -140,14 +140,15 @@ func TestImageAsSource(t *testing.T) {
 			pin: imageref.Pin{Name: "debian", UID: "image-uid", Revision: 2, Digest: "sha256:2", Template: true, VMID: 9001},
 		},
 		"TemplateOnNode": {
-			reason: "Or the one on the node of the spec.", write: "Clone pve2/9002 to 10000",
+			reason: "Of the templates, the one on the node of the spec is cloned.", write: "Clone pve2/9002 to 10000",
 			change: func(m *namespaced.Machine) {
 				byTemplate(m)
 				m.Spec.ForProvider.Node = new("pve2")
 			},
 		},
 		"TemplateDefault": {
-			reason: "Or the one on the default node.", change: byTemplate, before: func(b *bench) { b.defaultNode = "pve2" }, write: "Clone pve2/9002 to 10000",
+			reason: "Of the templates, the one on the default node is cloned.",
+			change: byTemplate, before: func(b *bench) { b.defaultNode = "pve2" }, write: "Clone pve2/9002 to 10000",
 		},
 		"TemplatePlaced": {
 			reason: "Placement chooses among the nodes that have one.", write: "Clone pve2/9002 to 10000",
@@ -172,7 +173,7 @@ func TestImageAsSource(t *testing.T) {
 			},
 		},
 		"SameName": {
-			reason: "So it is with templates of one name.", write: "Clone pve1/9001 to 10000",
+			reason: "A template is cloned whose name several have.", write: "Clone pve1/9001 to 10000",
 			change: func(m *namespaced.Machine) { m.Spec.ForProvider.Template = new(intstr.FromString("debian")) },
 		},
 		"VM": {
@@ -183,7 +184,7 @@ func TestImageAsSource(t *testing.T) {
 			before: func(b *bench) { b.vms[200] = goldenVM() },
 		},
 		"VMID": {
-			reason: "Or by its VMID.", write: "Clone pve1/200 to 10000",
+			reason: "Any VM can be cloned by its VMID: it is a full clone.", write: "Clone pve1/200 to 10000",
 			change: func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Clone = &v1alpha1.MachineClone{VM: new(intstr.FromString("200"))}
 			},
@@ -257,7 +258,7 @@ func TestWaitForImage(t *testing.T) {
 			want: "waiting: image 'debian' is not ready: Downloading",
 		},
 		"Failed": {
-			reason: "So is one that has failed, and why is told.", image: unready("ChecksumMismatch", "another file"),
+			reason: "An image that has failed is waited for, and why it failed is told.", image: unready("ChecksumMismatch", "another file"),
 			want: "waiting: image 'debian' is not ready: ChecksumMismatch: another file",
 		},
 		"Later": {

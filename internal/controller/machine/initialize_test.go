@@ -164,7 +164,7 @@ func TestInitializeDoesNotConnect(t *testing.T) {
 			machine: newBench(t, all(observed, func(m *namespaced.Machine) { m.Annotations = nil })).m,
 		},
 		"New": {reason: "A new resource gets a VMID.", machine: newBench(t, func(m *namespaced.Machine) { m.Annotations = nil }).m, connects: true},
-		"NoUpdate": {reason: "So does one that may be created but not changed.", machine: newBench(t, func(m *namespaced.Machine) {
+		"NoUpdate": {reason: "A new resource that may be created but not changed gets a VMID.", machine: newBench(t, func(m *namespaced.Machine) {
 			m.Annotations = nil
 			m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate})
 		}).m, connects: true},
@@ -199,8 +199,8 @@ func TestMayExchange(t *testing.T) {
 	}{
 		"Allocated": {reason: "A VMID that we chose may be exchanged.", want: true},
 		"Named":     {reason: "One that the user named may not.", machine: func(m *namespaced.Machine) { delete(m.Annotations, object.AnnotationAllocated) }},
-		"Renamed":   {reason: "Nor may one that the user named instead.", machine: func(m *namespaced.Machine) { meta.SetExternalName(m, "777") }},
-		"Imaged": {reason: "Nor may that of a VM which images were made for, though the status is lost.", machine: func(m *namespaced.Machine) {
+		"Renamed":   {reason: "A VMID that the user named instead may not be given up.", machine: func(m *namespaced.Machine) { meta.SetExternalName(m, "777") }},
+		"Imaged": {reason: "The VMID of a VM which images were made for may not be given up, though the status is lost.", machine: func(m *namespaced.Machine) {
 			m.Annotations[object.AnnotationImages] = "pve1=local:iso/cidata-10000-a.iso"
 		}},
 	}

@@ -41,7 +41,7 @@ func TestPollInterval(t *testing.T) {
 	}{
 		"New": {reason: "A Machine that is not ready is looked at often.", configured: time.Minute, want: 5 * time.Second},
 		"Unready": {
-			reason: "So is one that is not ready any more.", conditions: []xpv2.Condition{xpv2.Unavailable()}, configured: time.Minute,
+			reason: "A Machine that is not ready any more is looked at often.", conditions: []xpv2.Condition{xpv2.Unavailable()}, configured: time.Minute,
 			want: 5 * time.Second,
 		},
 		"Ready": {

@@ -66,7 +66,7 @@ func TestPlacedWithPendingChanges(t *testing.T) {
 		"MovesAtOnce":    {reason: "It moves with a change that waits.", specs: []string{plain, elsewhere}, want: "VOL,cache=writeback,size=1G"},
 		"MovesLater":     {reason: "It moves with one that waits already.", specs: []string{plain, cached, elsewhere}, want: "VOL,cache=writeback,size=1G"},
 		"MovesAndGrows":  {reason: "It does both at once.", specs: []string{plain, all}, want: "VOL,cache=writeback,size=2G"},
-		"MovesThenGrows": {reason: "And one after the other.", specs: []string{plain, elsewhere, all}, want: "VOL,cache=writeback,size=2G"},
+		"MovesThenGrows": {reason: "A disk moves and then grows, one after the other.", specs: []string{plain, elsewhere, all}, want: "VOL,cache=writeback,size=2G"},
 		"WaitsAndReverts": {
 			reason: "What waits is taken back by a spec without it.", specs: []string{plain, cached, strings.Replace(all, "writeback", "none", 1)},
 			want: "VOL,size=2G",
@@ -102,7 +102,7 @@ func TestRemovalTakenBack(t *testing.T) {
 			with:    "hotplug: []\nnetworks: [{name: lan}, {name: dmz}]",
 		},
 		"Changed": {
-			reason:  "Also where it comes back as another.",
+			reason:  "A network that comes back as another keeps its MAC address.",
 			option:  "net1",
 			with:    "hotplug: []\nnetworks: [{name: lan}, {name: dmz}]",
 			without: "hotplug: []\nnetworks: [{name: lan}]",
@@ -116,7 +116,7 @@ func TestRemovalTakenBack(t *testing.T) {
 			with:    "bootOrder: [root]\ndisks: [{name: root, size: 1G}, {name: data, type: sata, size: 1G}]",
 		},
 		"Destroyed": {
-			reason:  "So does one that was to be destroyed.",
+			reason:  "A disk that was to be destroyed keeps its data.",
 			option:  "sata0",
 			without: "bootOrder: [root]\ndisks: [{name: root, size: 1G}]",
 			with:    "bootOrder: [root]\ndisks: [{name: root, size: 1G}, {name: data, type: sata, size: 1G, removalPolicy: Destroy}]",

@@ -285,7 +285,7 @@ func TestPlaceMachine(t *testing.T) {
 			node:  "pve2", target: "pve1", says: `{"node":"pve1"`,
 		},
 		"RoamedBefore": {
-			reason: "So it is when the VM that had gone there is gone.",
+			reason: "A VM that had gone where its rules lead is made on the node of its source again when it is gone.",
 			change: func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Template, m.Spec.ForProvider.Clone = template("debian"), &v1alpha1.MachineClone{Full: new(true)}
 				m.Spec.ForProvider.Placement = &v1alpha1.MachinePlacement{Nodes: []string{"pve1"}}
@@ -296,7 +296,7 @@ func TestPlaceMachine(t *testing.T) {
 			node:  "pve2", target: "pve1", says: `{"node":"pve1"`,
 		},
 		"TravelledBefore": {
-			reason: "And where the spec names the node.",
+			reason: "A VM that had gone to the node of the spec is made on the node of its source again when it is gone.",
 			change: func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Template, m.Spec.ForProvider.Clone = template("debian"), &v1alpha1.MachineClone{Full: new(true)}
 				m.Spec.ForProvider.Node = new("pve1")
@@ -419,12 +419,12 @@ func TestLogsOfPlacement(t *testing.T) {
 			},
 		},
 		"Bridge": {
-			reason: "So is a bridge that is on none.",
+			reason: "A bridge that is on no node is logged.",
 			spec:   v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{Name: "lan", Bridge: new("vmbr9")}}},
 			want:   []string{"Bridge not found bridge vmbr9 node pve1\n", "Bridge not found bridge vmbr9 node pve2\n"},
 		},
 		"NamedNode": {
-			reason: "Or not on the one that the spec names.",
+			reason: "A bridge that is not on the node that the spec names is logged.",
 			spec:   v1alpha1.MachineParameters{Node: new("pve2"), Networks: []v1alpha1.MachineNetwork{{Name: "lan", Bridge: new("vmbr9")}}},
 			want:   []string{"Bridge not found bridge vmbr9 node pve2\n"},
 		},
@@ -565,10 +565,10 @@ func TestWaitingEnds(t *testing.T) {
 	}{
 		"Same":    {reason: "Nothing has changed.", change: func(*bench) {}, held: true},
 		"Spec":    {reason: "Another spec may have a place.", change: func(b *bench) { b.m.Generation++ }},
-		"Labels":  {reason: "So may other labels.", change: func(b *bench) { b.m.Labels = map[string]string{"a": "b"} }},
+		"Labels":  {reason: "A Machine with other labels may have a place.", change: func(b *bench) { b.m.Labels = map[string]string{"a": "b"} }},
 		"Deleted": {reason: "What is deleted needs none.", change: func(b *bench) { b.m.DeletionTimestamp = new(metav1.Now()) }},
 		"Reasons": {reason: "Other reasons have to be shown.", change: func(b *bench) { b.nodes[0].Status = "offline" }, woken: true},
-		"Error":   {reason: "So have errors.", change: func(b *bench) { b.errs["Nodes"] = errors.New("boom") }, woken: true},
+		"Error":   {reason: "An error has to be shown.", change: func(b *bench) { b.errs["Nodes"] = errors.New("boom") }, woken: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -45,7 +45,7 @@ func TestProhibited(t *testing.T) {
 			config: map[string]string{"hostpci0": "0000:01:00.0"}, want: [][]string{{"pciDevices (hostpci0)", "root@pam"}},
 		},
 		"FromHost": {
-			reason: "Nor can it become another.", change: qemu.Difference{Set: proxmox.Params{"usb0": "mapping=a"}},
+			reason: "A device of the node that root@pam has set cannot become another.", change: qemu.Difference{Set: proxmox.Params{"usb0": "mapping=a"}},
 			config: map[string]string{"usb0": "1-2"}, want: [][]string{{"usbDevices (usb0)", "root@pam"}},
 		},
 		"Old": {

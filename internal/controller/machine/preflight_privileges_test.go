@@ -70,7 +70,7 @@ func TestPermit(t *testing.T) {
 			want:  "template 'fedora' not found; the templates are debian; what may not be seen is not found: Permission check failed (/vms, VM.Audit)",
 		},
 		"Storage": {
-			reason: "So may a storage.", spec: "disks: [{name: a, size: 1G, storage: hidden}]",
+			reason: "A storage that is not found may be one that may not be seen.", spec: "disks: [{name: a, size: 1G, storage: hidden}]",
 			lacks: []proxmox.Privilege{lacking("/storage", "Datastore.Audit"), lacking("/storage/hidden", "Datastore.Audit")},
 			want:  "(/storage/hidden, Datastore.Audit)",
 		},
@@ -83,7 +83,7 @@ func TestPermit(t *testing.T) {
 			want: "(/vms/10000, VM.Config.CPU), (/vms/10000, VM.Config.Memory), needed for cpu.cores (cores), memory",
 		},
 		"HA": {
-			reason: "Nor is a VM made that high availability may not be given.", spec: "highAvailability: {}",
+			reason: "A VM is not made that high availability may not be given.", spec: "highAvailability: {}",
 			lacks: []proxmox.Privilege{lacking("/", "Sys.Console")}, want: "(/, Sys.Console), needed for highAvailability",
 		},
 		"UserData": {
@@ -97,7 +97,7 @@ func TestPermit(t *testing.T) {
 			want:  "cannot delete VM 10000: Permission check failed (/vms/10000, VM.Allocate)",
 		},
 		"Image": {
-			reason: "Nor is one whose image may not be removed.", machine: all(deleted, seeded), there: ourVM("stopped"),
+			reason: "A VM whose image may not be removed is not stopped.", machine: all(deleted, seeded), there: ourVM("stopped"),
 			lacks: []proxmox.Privilege{lacking("/storage/files", "Datastore.Allocate")}, want: "(/storage/files, Datastore.Allocate)",
 		},
 		"Off": {

@@ -469,7 +469,7 @@ func TestReconcileIdentity(t *testing.T) {
 			}, err: "has the UUID " + ourUUID + ", and is left alone: set the annotation back",
 		},
 		"OtherUUIDDeleted": {
-			reason: "Nor does it leave its VM behind when it is deleted.", machine: all(rekeyed, deleted),
+			reason: "A Machine whose UUID somebody has changed does not leave its VM behind when it is deleted.", machine: all(rekeyed, deleted),
 			pve:  func(b *bench) { b.vms[10000] = ourVM("running") },
 			want: outcome{Phase: v1alpha1.MachineError, Ready: conditions.ReasonOwnershipConflict}, err: "set the annotation back",
 		},
@@ -482,7 +482,7 @@ func TestReconcileIdentity(t *testing.T) {
 			want: outcome{}, err: "VM 10000 is listed on node",
 		},
 		"MovingDeleted": {
-			reason: "Nor is it when the resource is deleted: the VM would be left behind.", machine: deleted,
+			reason: "A VM that is listed where it cannot be found is not taken for absent when its resource is deleted: it would be left behind.", machine: deleted,
 			pve: func(b *bench) {
 				b.vms[10000] = ourVM("running")
 				b.errs["Pending"] = refused(500, "Configuration file 'nodes/pve1/qemu-server/10000.conf' does not exist")
@@ -589,7 +589,7 @@ func TestReconcileChange(t *testing.T) {
 			want: stoppedVM(outcome{Ready: conditions.ReasonPowerMismatch}),
 		},
 		"ObservedAbsent": {
-			reason: "Nor does it create.", machine: observed,
+			reason: "A resource that may only observe does not create.", machine: observed,
 			want: missing(),
 		},
 	}

@@ -151,7 +151,7 @@ func TestMedia(t *testing.T) {
 			err: "image 'whole:import/a.ova/b.vmdk' not found on node pve1; the volumes there are whole:import/b.ova",
 		},
 		"NowhereToUnpack": {
-			reason: "And its storage has to hold what is unpacked.",
+			reason: "The storage of the OVA has to hold what is unpacked.",
 			spec:   v1alpha1.MachineParameters{Image: &v1alpha1.MachineImage{Volume: "packed:import/a.ova/b.vmdk"}, Disks: disks[1:]}, node: new("pve1"),
 			at:  map[string][]string{"pve1": {"packed:import/a.ova"}},
 			err: "image 'packed:import/a.ova/b.vmdk' cannot be unpacked: the content of storage 'packed' is import, and has to have images too",

@@ -117,11 +117,12 @@ func TestSteps(t *testing.T) {
 			err: "local:iso/debian.iso is on local storage",
 		},
 		"MigratePhysical": {
-			reason: "So does the drive of its node.", machine: all(spec(onNode2), cdroms(v1alpha1.MachineCDROM{Name: "a", Physical: new(true)})),
-			vm: withMedium("running", "cdrom"), pve: migration(local("cdrom")), err: "it has the physical CD-ROM drive of node pve1",
+			reason:  "The physical CD-ROM drive of its node keeps a VM there.",
+			machine: all(spec(onNode2), cdroms(v1alpha1.MachineCDROM{Name: "a", Physical: new(true)})),
+			vm:      withMedium("running", "cdrom"), pve: migration(local("cdrom")), err: "it has the physical CD-ROM drive of node pve1",
 		},
 		"MigratePending": {
-			reason: "So does one that is in its drive until a restart.", machine: spec(onNode2), vm: func() *guest {
+			reason: "A medium that is in the drive until a restart keeps a VM there.", machine: spec(onNode2), vm: func() *guest {
 				g := withMedium("running", "files:iso/a.iso")
 				g.pending = map[string]string{"ide0": ""}
 				return g
@@ -129,15 +130,15 @@ func TestSteps(t *testing.T) {
 			pve: migration(local("files:iso/a.iso")), err: "in its drive until the VM restarts",
 		},
 		"MigrateSnapshot": {
-			reason: "And one that a snapshot has.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(held("files:iso/a.iso", true)),
+			reason: "A medium that a snapshot has keeps a VM there.", machine: spec(onNode2), vm: ourVM("running"), pve: migration(held("files:iso/a.iso", true)),
 			err: "medium files:iso/a.iso is on local storage, and in the VM's snapshot one: remove the snapshot",
 		},
 		"MigrateSnapshotData": {
-			reason: "Also one with cloud-init data, which would go otherwise.", machine: spec(onNode2), vm: ourVM("running"),
+			reason: "A snapshot with cloud-init data keeps a VM there; the data would go otherwise.", machine: spec(onNode2), vm: ourVM("running"),
 			pve: migration(held("files:iso/cidata-10000-u-1.iso", true)), err: "in the VM's snapshot one: remove the snapshot",
 		},
 		"MigrateOldData": {
-			reason: "And one with cloud-init data that the spec does not declare any more: nobody takes it out.", machine: spec(onNode2),
+			reason: "Cloud-init data that the spec does not declare any more keep a VM there: nobody takes them out.", machine: spec(onNode2),
 			vm:  func() *guest { g := ourVM("running"); g.config["ide2"] = ourImage + ",media=cdrom"; return g }(),
 			pve: migration(local(ourImage)), err: "medium " + ourImage + " is on local storage: take it out",
 		},
@@ -159,7 +160,7 @@ func TestSteps(t *testing.T) {
 			}, differ: []string{"ide0", "node"},
 		},
 		"MigrateMissing": {
-			reason: "But it has to find it there.", machine: all(
+			reason: "A VM that is off has to find its medium on the other node.", machine: all(
 				spec(onNode2), cdroms(v1alpha1.MachineCDROM{Name: "a", ISO: new("files:iso/a.iso")}), runStrategy("Manual"),
 			), vm: withMedium("stopped", "files:iso/a.iso"),
 			pve: func(b *bench) {
@@ -172,15 +173,15 @@ func TestSteps(t *testing.T) {
 			b.errs["CheckMigration"] = refused(403, "Permission check failed (/vms/10000, VM.Migrate)")
 		}, err: "VM.Migrate"},
 		"MigratePCI": {
-			reason: "So does a device of its node.", machine: spec(onNode2), vm: ourVM("running"),
+			reason: "A device of its node keeps a VM there.", machine: spec(onNode2), vm: ourVM("running"),
 			pve: migration(proxmox.MigrationCheck{LocalResources: []string{"hostpci0"}}), err: "it uses hostpci0 of node pve1",
 		},
 		"MigrateStorage": {
-			reason: "So does a storage that the other node lacks.", machine: spec(onNode2), vm: ourVM("running"),
+			reason: "A storage that the other node lacks keeps a VM where it is.", machine: spec(onNode2), vm: ourVM("running"),
 			pve: migration(proxmox.MigrationCheck{Missing: map[string][]string{"pve2": {"fast"}}}), err: "node pve2 has no fast",
 		},
 		"MigrateApart": {
-			reason: "So does a rule of HA.", machine: spec(onNode2), vm: ourVM("running"),
+			reason: "A rule of HA keeps a VM where it is.", machine: spec(onNode2), vm: ourVM("running"),
 			pve: migration(proxmox.MigrationCheck{Blocking: map[string][]string{"pve2": {"vm:200"}}}), err: "keeps it apart from vm:200",
 		},
 		"MigrateUnknown": {
@@ -188,7 +189,7 @@ func TestSteps(t *testing.T) {
 			err: "node 'pve9' not found",
 		},
 		"MigrateOfflin": {
-			reason: "And be online.", machine: spec(onNode2), vm: ourVM("running"), pve: func(b *bench) { b.nodes[1].Status = "offline" },
+			reason: "The node to migrate to must be online.", machine: spec(onNode2), vm: ourVM("running"), pve: func(b *bench) { b.nodes[1].Status = "offline" },
 			err: `node "pve2" is offline`,
 		},
 		"MigrateAlong": {
@@ -241,7 +242,8 @@ func TestSteps(t *testing.T) {
 			vm: lvm, err: "storage 'nowhere' not found on node pve1",
 		},
 		"MoveToISOs": {
-			reason: "And hold disks.", machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Storage = new("iso") })), vm: lvm,
+			reason:  "The storage that a disk moves to must hold disks.",
+			machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Storage = new("iso") })), vm: lvm,
 			err: "does not hold disks",
 		},
 		"Convert": {
@@ -273,18 +275,18 @@ func TestSteps(t *testing.T) {
 			vm: ourVM("running"), err: "belongs to VM 200", differ: []string{"scsi0"},
 		},
 		"AttachImage": {
-			reason: "Nor one of nobody's.", machine: dataDisk(func(k *v1alpha1.MachineDisk) { k.Volume = new("local:import/a.qcow2") }),
+			reason: "A volume that is no VM's is not attached.", machine: dataDisk(func(k *v1alpha1.MachineDisk) { k.Volume = new("local:import/a.qcow2") }),
 			vm: ourVM("running"), err: "not named as one that belongs to a VM", differ: []string{"scsi0"},
 		},
 		"AttachTwice": {
-			reason: "Nor one that is attached.",
+			reason: "A volume that is attached already is not attached again.",
 			machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Name, k.Volume = "again", new("local-lvm:vm-10000-disk-1") }), func(m *namespaced.Machine) {
 				m.Annotations[object.AnnotationDevices] = "{}"
 			}),
 			vm: lvm, err: "attached as scsi1 already", differ: []string{"scsi0"},
 		},
 		"AttachUsed": {
-			reason: "Nor one that another VM uses, whatever its name.", machine: dataDisk(func(k *v1alpha1.MachineDisk) {
+			reason: "A volume that another VM uses is not attached, whatever its name.", machine: dataDisk(func(k *v1alpha1.MachineDisk) {
 				k.Volume = new("ceph:vm-10000-disk-5")
 			}), vm: ourVM("running"),
 			pve: func(b *bench) {
@@ -543,7 +545,7 @@ func TestRemoval(t *testing.T) {
 			vm: func(g *guest) { g.config["boot"] = "order=scsi1" },
 		},
 		"Default": {reason: "A disk is detached by default.", edits: []edit{{change: data(nil)}, {change: none}}, writes: []string{detach}},
-		"Detach":  {reason: "So is one that says so.", edits: []edit{{change: data(new("Detach"))}, {change: none}}, writes: []string{detach}},
+		"Detach":  {reason: "A disk whose entry says so is detached.", edits: []edit{{change: data(new("Detach"))}, {change: none}}, writes: []string{detach}},
 		"Retain":  {reason: "A disk may stay attached.", edits: []edit{{change: data(new("Retain"))}, {change: none}}},
 		"Destroy": {
 			reason: "A disk is destroyed if that was asked for before it was taken off.",

@@ -39,7 +39,7 @@ func TestTaskThatEndsWhileTheVMIsLookedAt(t *testing.T) {
 func TestLogsOfCreation(t *testing.T) {
 	cases := map[string]struct{ reason, exit, want string }{
 		"Made":   {reason: "The VM and its node are named.", exit: "OK", want: "Successfully created VM vmid 10000 node pve1\n"},
-		"Failed": {reason: "So they are if it failed.", exit: "no space left", want: "Task failed vmid 10000 node pve1 type qmcreate error "},
+		"Failed": {reason: "The VM and its node are named if the task failed.", exit: "no space left", want: "Task failed vmid 10000 node pve1 type qmcreate error "},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -67,7 +67,7 @@ func TestUpToDate(t *testing.T) {
 			want: xpv2.ReasonUpdateRequested, message: "memory (none) → 8192; changes wait until the VM is no longer locked (backup)",
 		},
 		"Busy": {
-			reason: "And so is a task.", machine: memory, vm: ourVM("running"),
+			reason: "A task of Proxmox VE is waited for.", machine: memory, vm: ourVM("running"),
 			pve:    func(b *bench) { b.pve.tasks = []proxmox.Task{{UPID: "u", Type: "vzdump", ID: "10000", Running: true}} },
 			status: corev1.ConditionFalse, want: xpv2.ReasonUpdateRequested,
 			message: "memory (none) → 8192; waits for a task of Proxmox VE to end",
@@ -102,7 +102,7 @@ func TestUpToDate(t *testing.T) {
 			message: "the VM does not exist",
 		},
 		"Deleted": {
-			reason: "Nor is one that goes.", machine: deleted, vm: ourVM("running"), status: corev1.ConditionFalse, want: xpv2.ReasonDeleting,
+			reason: "A VM that is being deleted is not up to date.", machine: deleted, vm: ourVM("running"), status: corev1.ConditionFalse, want: xpv2.ReasonDeleting,
 			message: "being deleted",
 		},
 		"Unreadable": {
@@ -168,19 +168,19 @@ func TestReadyWithDevices(t *testing.T) {
 			vm:      with("boot", "order=net0"), want: conditions.ReasonDeviceMissing, message: `the VM does not have disk "data" (scsi1)`,
 		},
 		"Unmanaged": {
-			reason: "Nor is it added where the provider only observes.",
+			reason: "A missing disk is told where the provider only observes: nothing adds it.",
 			machine: all(disk, func(m *namespaced.Machine) {
 				m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve})
 			}),
 			vm: with("boot", "order=net0"), want: conditions.ReasonDeviceMissing, message: `the VM does not have disk "data" (scsi1)`,
 		},
 		"BootDisk": {
-			reason: "Nor is one whose only disk is detached.", vm: with("unused0", "local-lvm:vm-10000-disk-0"),
+			reason: "A VM whose only disk is detached has nothing to boot from.", vm: with("unused0", "local-lvm:vm-10000-disk-0"),
 			want: conditions.ReasonBootDiskMissing, message: "unused0 (local-lvm:vm-10000-disk-0) is not attached",
 		},
 		"Diskless": {reason: "A VM without disks boots from elsewhere.", vm: with(), want: xpv2.ReasonAvailable},
 		"Bridge": {
-			reason: "Nor is one on a bridge that is not there.", vm: with("net0", "virtio=BC:24:11:00:00:01,bridge=vmbr9"),
+			reason: "A VM on a bridge that is not there is not ready.", vm: with("net0", "virtio=BC:24:11:00:00:01,bridge=vmbr9"),
 			pve: func(b *bench) { b.privileges = proxmox.Privileges{"SDN.Use": true} }, want: conditions.ReasonBridgeMissing,
 			message: "bridge 'vmbr9' not found on node pve1",
 		},

@@ -50,12 +50,15 @@ func TestEnrich(t *testing.T) {
 		want   proxmox.Status
 		calls  int
 	}{
-		"Known":         {reason: "What is known is not asked for.", token: vmcache.ReadToken{Status: &stopped}, want: stopped},
-		"JustCreated":   {reason: "A VM that was just made does not run.", setup: []func(*bench, *external){justCreated}, want: stopped},
-		"JustCreatedHA": {reason: "Nor does one that is yet to be told to HA.", setup: []func(*bench, *external){justCreated, ofHA}, want: stopped},
-		"Again":         {reason: "Nor at a second look.", setup: []func(*bench, *external){justCreated, seen}, want: stopped},
-		"AgainHA":       {reason: "HA may have been told of it since the first.", setup: []func(*bench, *external){justCreated, ofHA, seen}, want: asked, calls: 1},
-		"Touched":       {reason: "Somebody may have started it.", setup: []func(*bench, *external){justCreated, happened}, want: asked, calls: 1},
+		"Known":       {reason: "What is known is not asked for.", token: vmcache.ReadToken{Status: &stopped}, want: stopped},
+		"JustCreated": {reason: "A VM that was just made does not run.", setup: []func(*bench, *external){justCreated}, want: stopped},
+		"JustCreatedHA": {
+			reason: "A VM that was just made and is yet to be told to HA does not run.",
+			setup:  []func(*bench, *external){justCreated, ofHA}, want: stopped,
+		},
+		"Again":   {reason: "A VM that was just made does not run at a second look.", setup: []func(*bench, *external){justCreated, seen}, want: stopped},
+		"AgainHA": {reason: "HA may have been told of it since the first.", setup: []func(*bench, *external){justCreated, ofHA, seen}, want: asked, calls: 1},
+		"Touched": {reason: "Somebody may have started it.", setup: []func(*bench, *external){justCreated, happened}, want: asked, calls: 1},
 		"Listed": {
 			reason: "Of a VM that is seen for the first time the list is good enough.",
 			want:   proxmox.Status{Status: "running", QMPStatus: "running", Uptime: time.Minute},
@@ -64,10 +67,13 @@ func TestEnrich(t *testing.T) {
 			reason: "A VM that is paused has a process.", listed: func(g *proxmox.Guest) { g.Status = "paused" },
 			want: proxmox.Status{Status: "running", QMPStatus: "paused", Uptime: time.Minute},
 		},
-		"Happened":   {reason: "Unless something has just happened to it.", setup: []func(*bench, *external){happened}, want: asked, calls: 1},
-		"Unknown":    {reason: "Or its node does not tell.", listed: func(g *proxmox.Guest) { g.Status = "unknown" }, want: asked, calls: 1},
-		"Managed":    {reason: "Or HA manages it, of which the list has less.", listed: func(g *proxmox.Guest) { g.HAState = "started" }, want: asked, calls: 1},
-		"Elsewhere":  {reason: "Or it is listed elsewhere.", listed: func(g *proxmox.Guest) { g.Node = "pve2" }, want: asked, calls: 1},
+		"Happened": {reason: "Unless something has just happened to it.", setup: []func(*bench, *external){happened}, want: asked, calls: 1},
+		"Unknown":  {reason: "The status is read if the node does not tell.", listed: func(g *proxmox.Guest) { g.Status = "unknown" }, want: asked, calls: 1},
+		"Managed": {
+			reason: "The status is read if HA manages the VM, of which the list has less.",
+			listed: func(g *proxmox.Guest) { g.HAState = "started" }, want: asked, calls: 1,
+		},
+		"Elsewhere":  {reason: "The status is read if the VM is listed elsewhere.", listed: func(g *proxmox.Guest) { g.Node = "pve2" }, want: asked, calls: 1},
 		"LongBefore": {reason: "A VM that has been seen before is asked for.", setup: []func(*bench, *external){seen}, want: asked, calls: 1},
 	}
 	for name, tc := range cases {

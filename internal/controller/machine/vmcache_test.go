@@ -220,7 +220,7 @@ func TestFollows(t *testing.T) {
 		"Started":  {reason: "A VM that was started runs.", task: proxmox.Task{Type: "qmstart", ExitStatus: "OK"}, status: "running"},
 		"Warned":   {reason: "With warnings too.", task: proxmox.Task{Type: "qmstart", ExitStatus: "WARNINGS: 1"}, status: "running"},
 		"Stopped":  {reason: "A VM that was stopped does not.", task: proxmox.Task{Type: "qmstop", ExitStatus: "OK"}, status: "stopped"},
-		"ShutDown": {reason: "Nor does one that was shut down.", task: proxmox.Task{Type: "qmshutdown", ExitStatus: "OK"}, status: "stopped"},
+		"ShutDown": {reason: "A VM that was shut down does not run.", task: proxmox.Task{Type: "qmshutdown", ExitStatus: "OK"}, status: "stopped"},
 		"Failed":   {reason: "After a failure nobody knows.", task: proxmox.Task{Type: "qmstart", ExitStatus: "boom"}, read: true},
 		"Resized": {
 			reason: "A disk has the size that was asked for.", task: proxmox.Task{Type: "resize", ExitStatus: "OK"}, resize: "20G",

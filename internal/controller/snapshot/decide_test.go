@@ -34,7 +34,7 @@ func TestDerivedName(t *testing.T) {
 		reason, resource, want string
 	}{
 		"Same":     {reason: "A name that PVE takes stays.", resource: "before-upgrade", want: "before-upgrade"},
-		"Longest":  {reason: "So does the longest.", resource: long, want: long},
+		"Longest":  {reason: "The longest name that PVE takes stays.", resource: long, want: long},
 		"Dots":     {reason: "Dots become hyphens, and the hash tells it from a name with hyphens.", resource: "a.b", want: "a-b-" + hashOf("a.b")},
 		"Digit":    {reason: "A digit cannot be the first.", resource: "2026", want: "s-2026-" + hashOf("2026")},
 		"Short":    {reason: "One letter is not enough.", resource: "a", want: "a-" + hashOf("a")},

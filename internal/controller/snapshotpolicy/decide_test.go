@@ -74,7 +74,8 @@ func TestDecide(t *testing.T) {
 			change: func(v *view) { v.status.LastScheduleTime = metaTime(night(3)) },
 		},
 		"ObjectsAhead": {
-			reason: "Nor when only the objects tell; the way out is told.", now: night(1), problem: "remove the Snapshots of that run, and lastScheduleTime",
+			reason: "A clock that is set back takes nothing anew when only the objects tell; the way out is told.",
+			now:    night(1), problem: "remove the Snapshots of that run, and lastScheduleTime",
 			made: []*snapshot{of("a", 3, taken), of("b", 3, taken)},
 		},
 		"Going": {
@@ -119,7 +120,7 @@ func TestDecide(t *testing.T) {
 			made: []*snapshot{of("a", 1, taken), of("a", 2, taken), of("a", 3, taken)}, remove: []string{"a1"},
 		},
 		"PruneUnselected": {
-			reason: "Also of a Machine that is not selected any more.", now: night(4).Add(time.Hour), change: kept(1, 4),
+			reason: "Snapshots of a Machine that is not selected any more are pruned, the oldest first.", now: night(4).Add(time.Hour), change: kept(1, 4),
 			made: []*snapshot{of("c", 1, taken), of("c", 2, taken)}, remove: []string{"c1"},
 		},
 		"Retained": {
@@ -194,7 +195,7 @@ func TestDifference(t *testing.T) {
 			},
 		},
 		"Removed": {
-			reason: "So is what is removed, one at a time.", made: nights("a", 2), count: 1, next: true,
+			reason: "A Snapshot that is to be removed is named, one at a time.", made: nights("a", 2), count: 1, next: true,
 			want: []v1alpha1.OptionDifference{{Option: nights("a", 1)[0].name, Current: "a at " + stamp(night(1))}},
 		},
 		"Suspended": {reason: "A policy that is suspended removes nothing.", made: nights("a", 3), change: func(v *view) { v.spec.Suspend = ptr.To(true) }},

@@ -90,7 +90,8 @@ func TestJudge(t *testing.T) {
 			warning: `disk "data" of 20G may fill storage 'thin' on node n1: it has 10G left`,
 		},
 		"MovesLarge": {
-			reason: "And that which it grows to then.", decision: decision{action: move, from: stub, key: "scsi0"}, size: 101 * gib, storage: "thin", state: made,
+			reason:   "A disk that moves and grows needs the size that it grows to.",
+			decision: decision{action: move, from: stub, key: "scsi0"}, size: 101 * gib, storage: "thin", state: made,
 			no: `disk "data" of 101G is larger than storage 'thin'`,
 		},
 		"Given": {reason: "A disk that changes hands takes nothing.", decision: decision{action: give, from: stub, key: "scsi0"}, size: 101 * gib, state: made},

@@ -125,7 +125,7 @@ func TestDecideHeld(t *testing.T) {
 			change: func(s *state) { s.storage, s.hasStorage, s.claims[0].vm = "nas", true, s.holder }, want: wait, says: "a change of scsi1 is pending",
 		},
 		"GrowWithChange": {
-			reason: "So does one that grows.", state: there(atA, pends(a), empty, claim{name: "a", vm: pends(a)}),
+			reason: "A disk waits to grow while a change is pending that names it.", state: there(atA, pends(a), empty, claim{name: "a", vm: pends(a)}),
 			change: func(s *state) { s.size, s.claims[0].vm = 3*proxmox.GiB, s.holder }, want: wait, says: "a change of scsi1 is pending",
 		},
 		"MoveFromStub": {
@@ -209,7 +209,7 @@ func TestDecideHandover(t *testing.T) {
 		"Failed":   {reason: "It has failed.", h: begun("u", 1), holder: stub, target: target, task: &proxmox.Task{ExitStatus: "no"}, want: forget},
 		"Arrived":  {reason: "The target has it.", h: begun("", 1), holder: seen(stubID, "n1"), target: has("unused0=" + atA), want: arrive},
 		"Attached": {
-			reason: "And has attached it meanwhile.",
+			reason: "The target has attached the disk meanwhile.",
 			h:      begun("", 1), holder: seen(stubID, "n1"), target: has("scsi5=" + atA), want: arrive,
 		},
 		"Ambiguous": {

@@ -58,7 +58,7 @@ func TestOverwritten(t *testing.T) {
 			reason: "What has left is gone from it.", force: "order=net0", next: map[string]string{"scsi0": disk, "boot": " "}, want: true,
 		},
 		"Absent": {
-			reason: "Also if nothing is left.", force: "order=net0", next: map[string]string{"scsi0": disk}, want: true,
+			reason: "An order of which nothing is left is gone.", force: "order=net0", next: map[string]string{"scsi0": disk}, want: true,
 		},
 		"Drive": {
 			reason: "What has come is at its end.", force: "order=scsi0", next: map[string]string{"scsi0": disk, "ide2": cd, "boot": "order=scsi0;ide2"}, want: true,
@@ -68,13 +68,14 @@ func TestOverwritten(t *testing.T) {
 			next: map[string]string{"scsi0": disk, "ide2": seed, "boot": "order=scsi0;ide2"},
 		},
 		"Disk": {
-			reason: "Nor does a disk.", force: "order=net0", next: map[string]string{"scsi0": disk, "net0": "virtio", "boot": "order=net0;scsi0"},
+			reason: "A disk does not join the order by itself.",
+			force:  "order=net0", next: map[string]string{"scsi0": disk, "net0": "virtio", "boot": "order=net0;scsi0"},
 		},
 		"Order": {
 			reason: "Another order was asked for.", force: "order=net0;scsi0", next: map[string]string{"scsi0": disk, "net0": "virtio", "boot": "order=scsi0;net0"},
 		},
 		"Shorter": {
-			reason: "So was one without a device that is there.", force: "order=scsi0;net0",
+			reason: "An order without a device that is there was asked for.", force: "order=scsi0;net0",
 			next: map[string]string{"scsi0": disk, "net0": "virtio", "boot": "order=net0"},
 		},
 	}

@@ -118,7 +118,7 @@ func TestNeeds(t *testing.T) {
 			want: "/vms/7 VM.Config.Disk; /storage/cloudinit-store Datastore.AllocateSpace",
 		},
 		"EFIDisk": {
-			reason: "So does that of the firmware.", change: set("efidisk0", "fast:1,efitype=4m"),
+			reason: "The disk of the firmware needs room on its storage.", change: set("efidisk0", "fast:1,efitype=4m"),
 			want: "/vms/7 VM.Config.Disk; /storage/fast Datastore.AllocateSpace",
 		},
 		"CDROM": {reason: "A medium is no disk.", change: set("ide2", "local:iso/a.iso,media=cdrom"), want: "/vms/7 VM.Config.CDROM"},
@@ -131,7 +131,8 @@ func TestNeeds(t *testing.T) {
 			config: qemu.Config{"scsi1": "fast:vm-7-disk-1"}, want: "/vms/7 VM.Config.Disk",
 		},
 		"Unused": {
-			reason: "So is destroying.", change: qemu.Difference{Delete: []string{"unused0"}}, config: qemu.Config{"unused0": "fast:vm-7-disk-1"},
+			reason: "To destroy an unused disk is a change of disks.",
+			change: qemu.Difference{Delete: []string{"unused0"}}, config: qemu.Config{"unused0": "fast:vm-7-disk-1"},
 			want: "/vms/7 VM.Config.Disk",
 		},
 		"Mapping": {
@@ -139,7 +140,7 @@ func TestNeeds(t *testing.T) {
 			want: "/vms/7 VM.Config.HWType; /mapping/pci/gpu Mapping.Use",
 		},
 		"USB": {
-			reason: "Also the one that it was.", change: set("usb0", "mapping=b"), config: qemu.Config{"usb0": "mapping=a"},
+			reason: "Both the mapping that a device had and the new one need a privilege.", change: set("usb0", "mapping=b"), config: qemu.Config{"usb0": "mapping=a"},
 			want: "/vms/7 VM.Config.HWType; /mapping/usb/a Mapping.Use; /mapping/usb/b Mapping.Use",
 		},
 		"Directory": {
@@ -179,7 +180,7 @@ func TestNetworkNeeds(t *testing.T) {
 		"Bridge": {reason: "The use of the bridge.", change: set("net0", "virtio,bridge=vmbr0"), want: "/sdn/zones/localnetwork/vmbr0 SDN.Use"},
 		"VLAN":   {reason: "That of the VLAN is enough.", change: set("net0", "virtio,bridge=vmbr0,tag=7"), want: "/sdn/zones/localnetwork/vmbr0/7 SDN.Use"},
 		"Old": {
-			reason: "And of the bridge that it leaves.", change: set("net0", "virtio,bridge=vmbr0"),
+			reason: "The privilege for the bridge that a network leaves is needed too.", change: set("net0", "virtio,bridge=vmbr0"),
 			config: qemu.Config{"net0": "virtio,bridge=vmbr1"},
 			want:   "/sdn/zones/localnetwork/vmbr1 SDN.Use; /sdn/zones/localnetwork/vmbr0 SDN.Use",
 		},

@@ -41,7 +41,7 @@ func TestUnstartable(t *testing.T) {
 			want:   "does not go with cpu.numaNodes",
 		},
 		"PluggedShares": {
-			reason: "Nor does the guest share memory.",
+			reason: "Memory that can be plugged in cannot be shared with the node, which virtiofs needs.",
 			config: qemu.Config{"hotplug": "memory", "memory": "2048", "numa": "1", "virtiofs0": "data"}, want: "does not go with virtiofs",
 		},
 		"PluggedLittle": {
@@ -104,7 +104,7 @@ func TestUnstartable(t *testing.T) {
 			want: "does not go with primaryGPU",
 		},
 		"IGDMediated": {
-			reason: "Nor shared.", config: qemu.Config{"hostpci0": "0000:00:02.0,legacy-igd=1,mdev=i915-GVTg_V5_4", "vga": "none"},
+			reason: "A legacy integrated GPU is not shared.", config: qemu.Config{"hostpci0": "0000:00:02.0,legacy-igd=1,mdev=i915-GVTg_V5_4", "vga": "none"},
 			want: "does not go with mediatedDevice",
 		},
 		"IGDTwice": {
@@ -120,7 +120,7 @@ func TestUnstartable(t *testing.T) {
 			reason: "Most guests have five USB devices.", config: qemu.Config{"usb4": "spice", "usb5": "spice", "ostype": "win7"},
 			want: "usbDevices[] (usb5) needs osType",
 		},
-		"USBUntold": {reason: "So do those of which nobody says what they are.", config: qemu.Config{"usb5": "spice"}, want: "needs osType"},
+		"USBUntold": {reason: "A guest of which nobody says what it is has five USB devices.", config: qemu.Config{"usb5": "spice"}, want: "needs osType"},
 		"USBRecent": {reason: "Recent ones have more.", config: qemu.Config{"usb13": "spice", "ostype": "l26", "machine": "pc-q35-7.1"}},
 		"USBOldMachine": {
 			reason: "On a recent machine.", config: qemu.Config{"usb13": "spice", "ostype": "win11", "machine": "pc-q35-7.0"},
@@ -128,7 +128,7 @@ func TestUnstartable(t *testing.T) {
 		},
 		"SEV": {reason: "Encrypted memory needs the firmware.", config: qemu.Config{"amd-sev": "std"}, want: "extraConfig.amd-sev needs bios ovmf"},
 		"TDX": {
-			reason: "So do trust domains.", config: qemu.Config{"intel-tdx": "tdx", "bios": "seabios"},
+			reason: "Trust domains need the firmware.", config: qemu.Config{"intel-tdx": "tdx", "bios": "seabios"},
 			want: "extraConfig.intel-tdx needs bios ovmf",
 		},
 		"SEVFits": {reason: "Which is this one.", config: qemu.Config{"amd-sev": "std", "bios": "ovmf"}},

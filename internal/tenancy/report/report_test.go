@@ -93,7 +93,7 @@ func TestOf(t *testing.T) {
 			want:    []string{"(nodes): no VM on node pve2"},
 		},
 		"Pool": {
-			reason: "So is where the VM is.", tenants: rules, machine: machine("m", 200, v1alpha1.MachineParameters{}),
+			reason: "A VM in the pool of another is reported.", tenants: rules, machine: machine("m", 200, v1alpha1.MachineParameters{}),
 			vm:   map[string]string{"pool": "b", "node": "pve1"},
 			want: []string{"VM 200, which is not the tenant's"},
 		},
@@ -103,7 +103,7 @@ func TestOf(t *testing.T) {
 			want: []string{"no VM on node pve2"},
 		},
 		"Config": {
-			reason: "And what it has.", tenants: rules, machine: machine("m", 200, v1alpha1.MachineParameters{}),
+			reason: "The networks and disks that the VM has are reported.", tenants: rules, machine: machine("m", 200, v1alpha1.MachineParameters{}),
 			vm:   map[string]string{"pool": "a", "node": "pve1", "net0": "virtio,bridge=vmbr0", "scsi0": "nfs:vm-200-disk-0"},
 			want: []string{"net0 on bridge vmbr0", "scsi0 on storage nfs"},
 		},

@@ -79,10 +79,13 @@ func TestChanged(t *testing.T) {
 			reason: "A VM that was moved is told of.", before: seen, after: there,
 			want: []string{"VM 100 was moved from node pve1 to node pve2 in Proxmox VE"},
 		},
-		"Stopped": {reason: "So is one that was stopped.", before: seen, after: off, want: []string{"VM 100 was stopped in Proxmox VE, or has stopped by itself"}},
-		"Paused":  {reason: "So is one that was paused.", before: runs, after: paused, want: []string{"VM 100 was paused in Proxmox VE"}},
-		"Copied":  {reason: "A backup pauses it for a moment.", before: runs, after: copied},
-		"Ours":    {reason: "What we did is told by its task.", before: seen, after: off, ours: true},
+		"Stopped": {
+			reason: "A VM that was stopped is told of.",
+			before: seen, after: off, want: []string{"VM 100 was stopped in Proxmox VE, or has stopped by itself"},
+		},
+		"Paused": {reason: "A VM that was paused is told of.", before: runs, after: paused, want: []string{"VM 100 was paused in Proxmox VE"}},
+		"Copied": {reason: "A backup pauses it for a moment.", before: runs, after: copied},
+		"Ours":   {reason: "What we did is told by its task.", before: seen, after: off, ours: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -49,7 +49,7 @@ func TestChange(t *testing.T) {
 			want: proxmox.HASettings{"max_restart": "3"},
 		},
 		"State": {
-			reason: "So is the state.", state: new("ignored"), told: proxmox.HASettings{"state": "started", "max_restart": "3"},
+			reason: "A state that differs is told to HA.", state: new("ignored"), told: proxmox.HASettings{"state": "started", "max_restart": "3"},
 			want: proxmox.HASettings{"state": "ignored"},
 		},
 	} {

@@ -127,7 +127,7 @@ func TestReady(t *testing.T) {
 			runs: true, message: nothingToBoot,
 		},
 		"Passthrough": {reason: "A VM may boot from a device of the node.", config: qemu.Config{"hostpci0": "0000:01:00"}, runs: true},
-		"Network":     {reason: "Or from the network.", config: qemu.Config{"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0"}, runs: true},
+		"Network":     {reason: "A VM may boot from the network.", config: qemu.Config{"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0"}, runs: true},
 		"Off": {
 			reason: "Of a VM that is not in its power state nothing else is said.", before: corev1.ConditionFalse,
 			spec: v1alpha1.MachineParameters{Disks: disks}, want: conditions.ReasonPowerMismatch,
@@ -141,8 +141,9 @@ func TestReady(t *testing.T) {
 			has: proxmox.Privileges{"SDN.Use": true}, want: conditions.ReasonBridgeMissing, message: "bridge 'vmbr9' not found on node pve1",
 		},
 		"VNet": {
-			reason: "Nor is one that may be a VNet, where those of all zones may be seen.", config: qemu.Config{"net0": "virtio=BC:24:11:00:00:01,bridge=office"},
-			has: proxmox.Privileges{"SDN.Audit": true}, want: conditions.ReasonBridgeMissing, message: "bridge 'office' not found on node pve1",
+			reason: "A bridge that may be a VNet is missing where those of all zones may be seen.",
+			config: qemu.Config{"net0": "virtio=BC:24:11:00:00:01,bridge=office"},
+			has:    proxmox.Privileges{"SDN.Audit": true}, want: conditions.ReasonBridgeMissing, message: "bridge 'office' not found on node pve1",
 		},
 		"VNetHidden": {
 			reason: "A VNet is hidden by its zone, although bridges of nodes may be seen.", config: qemu.Config{"net0": "virtio=BC:24:11:00:00:01,bridge=office"},

@@ -118,7 +118,7 @@ func TestResolve(t *testing.T) {
 			reason:  "A claim of the same name that somebody else has made is not used.",
 			objects: claimed(name, "other", "192.0.2.10"), want: "is not this Machine's",
 		},
-		"OtherClaim": {reason: "Nor is the address of another claim.", objects: other, want: "which is of IPAddressClaim 'another'"},
+		"OtherClaim": {reason: "The address of another claim is not used.", objects: other, want: "which is of IPAddressClaim 'another'"},
 		"Text":       {reason: "What is no address does not reach Proxmox VE.", objects: none, want: "is not an IPv4 address"},
 		"NotThere": {
 			reason:  "An address may show later than its claim.",
@@ -208,13 +208,13 @@ func TestRelease(t *testing.T) {
 		},
 		"ForgedUUID": {reason: "The UUID of another's VM, which anybody may write, releases nothing.", m: other, of: pooled(), stays: true},
 		"ForgedUUIDOfAnotherNamespace": {
-			reason: "Nor from another namespace, by a Machine of the same name in none.", m: clusterScoped("web"), of: pooled(), stays: true,
+			reason: "A Machine without a namespace does not release the claim of one of its name in a namespace.", m: clusterScoped("web"), of: pooled(), stays: true,
 		},
 		"ForgedUUIDOfClusterScoped": {
-			reason: "Nor does that of another cluster-scoped one.", m: clusterScoped("other"), of: clusterScoped("web"), stays: true,
+			reason: "A cluster-scoped Machine with the UUID of another releases nothing.", m: clusterScoped("other"), of: clusterScoped("web"), stays: true,
 		},
 		"LongName": {
-			reason: "Nor by a name that begins the same.", stays: true,
+			reason: "A Machine whose long name begins the same releases nothing.", stays: true,
 			m: clusterScoped(strings.Repeat("a", longestName) + "b"), of: clusterScoped(strings.Repeat("a", longestName) + "c"),
 		},
 	}

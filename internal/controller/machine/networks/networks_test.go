@@ -88,7 +88,7 @@ func TestResolve(t *testing.T) {
 				`vmbr30 (NodeNetwork 'pve1-vmbr30'), vmbr31 (NodeNetwork 'pve2-vmbr31')`},
 		},
 		"None": {
-			reason: "Nor is there one by default.", ref: selected("void"),
+			reason: "A selector that matches no NodeNetwork is told: there is no bridge by default.", ref: selected("void"),
 			problems: []string{`network "lan": networkRef.selector matches no NodeNetwork of a bridge of this cluster`},
 		},
 		"Hidden": {

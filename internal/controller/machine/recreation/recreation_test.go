@@ -278,7 +278,7 @@ func TestRemains(t *testing.T) {
 			reason: "A list that lacks it for a moment does not make it gone.",
 			pve:    &pve{config: ours()}, says: "set recreation.removeRemains",
 		},
-		"NotShown": {reason: "Neither does one that may not show it.", pve: &pve{err: &proxmox.Error{Status: http.StatusForbidden}}},
+		"NotShown": {reason: "A list that may not be read does not make a VM gone.", pve: &pve{err: &proxmox.Error{Status: http.StatusForbidden}}},
 		"Gone":     {reason: "Its node says that there is none, too.", pve: &pve{}, gone: true},
 		"Listed":   {reason: "The node alone does not say so.", pve: &pve{guests: listed}},
 		"Container": {
@@ -302,7 +302,7 @@ func TestRemains(t *testing.T) {
 			pve:    &pve{guests: listed, config: with("lock", "create")}, says: "qm unlock 100", change: consent,
 		},
 		"Protected": {
-			reason: "So does protection.",
+			reason: "Protection keeps what is left of a VM.",
 			pve:    &pve{guests: listed, config: with("protection", "1")}, says: "protected", change: consent,
 		},
 		"Running": {

@@ -133,7 +133,10 @@ func TestDecide(t *testing.T) {
 			reason: "A request that has failed rests for a minute.", last: askedFor(1, 119*time.Second, nil), want: conditions.ReasonRestartFailed,
 			why: "it is asked for again at 2027-01-15T08:00:01Z",
 		},
-		"Second": {reason: "Then the guest is asked again.", last: askedFor(1, 2*time.Minute, nil), due: true, count: 2, want: conditions.ReasonRestarting},
+		"Second": {
+			reason: "The guest is asked again a minute after a request that has failed.",
+			last:   askedFor(1, 2*time.Minute, nil), due: true, count: 2, want: conditions.ReasonRestarting,
+		},
 		"Longer": {
 			reason: "The second request that has failed rests longer.", last: askedFor(2, 2*time.Minute, nil),
 			want: conditions.ReasonRestartFailed, why: "2027-01-15T08:01:00Z",

@@ -124,7 +124,7 @@ func TestSettle(t *testing.T) {
 			tasks: []proxmox.Task{task("00000f01", "200", "root@pam", "")}, want: Nothing,
 		},
 		"OtherVM": {
-			reason: "Nor is that of another VM.", record: Record{Call: act.Call{Begun: 0x0f00}},
+			reason: "The task of another VM is not that of the call.", record: Record{Call: act.Call{Begun: 0x0f00}},
 			tasks: []proxmox.Task{task("00000f01", "201", ours, "")}, want: Nothing,
 		},
 		"Failed": {
@@ -169,8 +169,8 @@ func TestBegin(t *testing.T) {
 			reason: "The task of a call that has ended is not that of the next one.", earlier: &Record{VMID: 200, Node: "pve1", Call: act.Call{Task: first.UPID}},
 			want: []proxmox.UPID{first.UPID},
 		},
-		"OtherVMID": {reason: "Nor is what was noted for another VMID.", earlier: &Record{VMID: 201, Node: "pve1"}, want: []proxmox.UPID{first.UPID}},
-		"OtherNode": {reason: "Nor for another node.", earlier: &Record{VMID: 200, Node: "pve2"}, want: []proxmox.UPID{first.UPID}},
+		"OtherVMID": {reason: "What was noted for another VMID does not count.", earlier: &Record{VMID: 201, Node: "pve1"}, want: []proxmox.UPID{first.UPID}},
+		"OtherNode": {reason: "What was noted for another node does not count.", earlier: &Record{VMID: 200, Node: "pve2"}, want: []proxmox.UPID{first.UPID}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

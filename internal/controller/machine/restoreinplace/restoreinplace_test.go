@@ -237,7 +237,7 @@ func TestRefused(t *testing.T) {
 			prepare: func(l *lab) { inHA(l, "started") }, words: []string{"high availability"},
 		},
 		"HARunning": {
-			reason:  "Nor may it be shut down then.",
+			reason:  "A VM that high availability manages is not shut down for a restore.",
 			prepare: func(l *lab) { l.started(); inHA(l, "started"); l.spec().AllowRunning = new(true) }, words: []string{"high availability"},
 		},
 		"Protected": {

@@ -89,7 +89,7 @@ func TestOccupants(t *testing.T) {
 			want: comes("pve2", 1, 4*gib),
 		},
 		"Undecided": {
-			reason:   "But not without a node.",
+			reason:   "A Machine without a node does not count.",
 			machines: []object.Machine{machine(func(m *namespaced.Machine) { delete(m.Annotations, object.AnnotationNode) })},
 			want:     []placement.Occupant{},
 		},
