@@ -63,7 +63,7 @@ func provisioned(failures []string, status corev1.ConditionStatus, reason xpv2.C
 			w.Errorf("a guest whose cloud-init has finished was asked %d times more", got-asked)
 		}
 		w.change(func(p *v1alpha1.MachineParameters) { p.ReportProvisioning = nil })
-		w.provisioning(corev1.ConditionUnknown, conditions.ReasonProvisioningUnasked)
+		w.provisioning(corev1.ConditionUnknown, conditions.ReasonNotReported)
 		w.finish()
 	}
 }

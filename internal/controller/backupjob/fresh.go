@@ -40,10 +40,10 @@ const TypeFresh xpv2.ConditionType = "Fresh"
 
 // Reasons of the condition Fresh.
 const (
-	ReasonFresh       xpv2.ConditionReason = "Fresh"
-	ReasonStale       xpv2.ConditionReason = "Stale"
-	ReasonUnavailable xpv2.ConditionReason = "StorageUnavailable"
-	ReasonNotDeclared xpv2.ConditionReason = "NotDeclared"
+	ReasonFresh              xpv2.ConditionReason = "Fresh"
+	ReasonStale              xpv2.ConditionReason = "Stale"
+	ReasonStorageUnavailable xpv2.ConditionReason = "StorageUnavailable"
+	ReasonNotDeclared        xpv2.ConditionReason = "NotDeclared"
 )
 
 // judge shows the guests with their newest backups and the last runs for them, and sets the condition Fresh if the spec asks for it. One list of
@@ -68,7 +68,7 @@ func (i inspector) judge(ctx context.Context, v view, t *target) error {
 	case err != nil:
 		return err
 	case !readable:
-		set(v, corev1.ConditionUnknown, ReasonUnavailable, fmt.Sprintf(
+		set(v, corev1.ConditionUnknown, ReasonStorageUnavailable, fmt.Sprintf(
 			"storage %q is available on no node: see on its nodes what is wrong with it (pvesm status)", t.storage))
 	default:
 		i.judgeAge(v, *hours)

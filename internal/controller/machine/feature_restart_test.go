@@ -100,11 +100,11 @@ func TestRestart(t *testing.T) {
 		},
 		"WindowClosed": {
 			reason: "Outside it waits, and says until when.", machine: all(spec(restarting), window("0 9 * * *")),
-			shown: conditions.ReasonOutsideWindow, message: "opens at 2027-01-15T09:00:00Z",
+			shown: conditions.ReasonOutsideMaintenanceWindow, message: "opens at 2027-01-15T09:00:00Z",
 		},
 		"WindowBroken": {
 			reason: "A schedule that cannot be is refused.", machine: all(spec(restarting), window("0 25 * * *")),
-			shown: conditions.ReasonOutsideWindow, err: "above maximum (23)",
+			shown: conditions.ReasonOutsideMaintenanceWindow, err: "above maximum (23)",
 		},
 		"WouldFail": {
 			reason: "A VM that would not start again is left running.", machine: spec(restarting),

@@ -79,7 +79,7 @@ func TestUpToDate(t *testing.T) {
 		},
 		"Window": {
 			reason: "With what the restart waits for.", machine: all(spec(restarting), window), vm: pendingVM(), status: corev1.ConditionFalse,
-			want:    conditions.ReasonOutsideWindow,
+			want:    conditions.ReasonOutsideMaintenanceWindow,
 			message: "cores 1 → 2; waits for a restart of the VM: the next maintenance window opens at 2027-01-15T09:00:00Z",
 		},
 		"Undeclared": {

@@ -80,22 +80,22 @@ const (
 
 // Reasons of the condition RestartRequired beside PendingChanges.
 const (
-	ReasonRestarting         xpv2.ConditionReason = "Restarting"
-	ReasonWaitingForGuest    xpv2.ConditionReason = "WaitingForGuest"
-	ReasonOutsideWindow      xpv2.ConditionReason = "OutsideMaintenanceWindow"
-	ReasonRestartFailed      xpv2.ConditionReason = "RestartFailed"
-	ReasonRestartIneffective xpv2.ConditionReason = "RestartIneffective"
-	ReasonStartBlocked       xpv2.ConditionReason = "StartBlocked"
+	ReasonRestarting               xpv2.ConditionReason = "Restarting"
+	ReasonWaitingForGuest          xpv2.ConditionReason = "WaitingForGuest"
+	ReasonOutsideMaintenanceWindow xpv2.ConditionReason = "OutsideMaintenanceWindow"
+	ReasonRestartFailed            xpv2.ConditionReason = "RestartFailed"
+	ReasonRestartIneffective       xpv2.ConditionReason = "RestartIneffective"
+	ReasonStartBlocked             xpv2.ConditionReason = "StartBlocked"
 )
 
 // Reasons of the condition GuestProvisioned.
 const (
-	ReasonCloudInitFinished   xpv2.ConditionReason = "CloudInitFinished"
-	ReasonCloudInitFailed     xpv2.ConditionReason = "CloudInitFailed"
-	ReasonCloudInitRunning    xpv2.ConditionReason = "CloudInitRunning"
-	ReasonWaitingForAgent     xpv2.ConditionReason = "WaitingForAgent"
-	ReasonGuestNotReadable    xpv2.ConditionReason = "GuestNotReadable"
-	ReasonProvisioningUnasked xpv2.ConditionReason = "NotReported"
+	ReasonCloudInitFinished xpv2.ConditionReason = "CloudInitFinished"
+	ReasonCloudInitFailed   xpv2.ConditionReason = "CloudInitFailed"
+	ReasonCloudInitRunning  xpv2.ConditionReason = "CloudInitRunning"
+	ReasonWaitingForAgent   xpv2.ConditionReason = "WaitingForAgent"
+	ReasonGuestNotReadable  xpv2.ConditionReason = "GuestNotReadable"
+	ReasonNotReported       xpv2.ConditionReason = "NotReported"
 )
 
 // Reasons of the condition RemainsFound.

@@ -39,7 +39,7 @@ func Show(m object.Machine, v *vmstate.VM, all *guestagent.Provisionings, boot t
 	before := m.GetCondition(conditions.TypeGuestProvisioned)
 	if !Wanted(m) {
 		if before.Status != corev1.ConditionUnknown {
-			show(m, corev1.ConditionUnknown, conditions.ReasonProvisioningUnasked, "reportProvisioning is not set")
+			show(m, corev1.ConditionUnknown, conditions.ReasonNotReported, "reportProvisioning is not set")
 		}
 		return
 	}

@@ -90,7 +90,7 @@ func TestShow(t *testing.T) {
 		},
 		"OptedOut": {
 			reason: "Nobody asks any more.", before: &done, machine: func(m *namespaced.Machine) { m.Spec.ForProvider.ReportProvisioning = nil },
-			status: corev1.ConditionUnknown, want: conditions.ReasonProvisioningUnasked, asked: true,
+			status: corev1.ConditionUnknown, want: conditions.ReasonNotReported, asked: true,
 		},
 	}
 	for name, tc := range cases {

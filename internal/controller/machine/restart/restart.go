@@ -167,7 +167,7 @@ func (p Policy) Decide(v *vmstate.VM, last Request, now time.Time) Decision {
 		why := "it is asked for again when the maintenance window opens at " + opened.Format(time.RFC3339)
 		return Decision{Reason: conditions.ReasonRestartFailed, Why: why, Request: last}
 	case !open:
-		return Decision{Reason: conditions.ReasonOutsideWindow, Why: "the next maintenance window opens at " + opened.Format(time.RFC3339)}
+		return Decision{Reason: conditions.ReasonOutsideMaintenanceWindow, Why: "the next maintenance window opens at " + opened.Format(time.RFC3339)}
 	case again && !last.First.Before(maintenance.Opened(p.MaintenanceWindow, now)):
 		return p.again(last, now)
 	case !Booted(v):

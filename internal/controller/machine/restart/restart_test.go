@@ -112,7 +112,7 @@ func TestDecide(t *testing.T) {
 			vm: func(v *vmstate.VM) { v.Status.Uptime, v.Interfaces = time.Second, []proxmox.Interface{} },
 		},
 		"Closed": {
-			reason: "The VM is restarted in its window only.", spec: window("0 9 * * *"), want: conditions.ReasonOutsideWindow,
+			reason: "The VM is restarted in its window only.", spec: window("0 9 * * *"), want: conditions.ReasonOutsideMaintenanceWindow,
 			why: "opens at 2027-01-15T09:00:00Z",
 		},
 		"Open": {reason: "In its window the VM is restarted.", spec: window("30 7 * * *"), due: true, count: 1, want: conditions.ReasonRestarting},
