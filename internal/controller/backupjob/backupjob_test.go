@@ -29,6 +29,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/backupjob"
@@ -430,6 +431,44 @@ func TestKeptInStep(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestExcludedMachines has a job of all guests leave out the Machines that are named, each as soon as it has its VM in this cluster. While one
+// has none, what the job leaves out already stays.
+func TestExcludedMachines(t *testing.T) {
+	configtest.RunIn(t, job(), func(l *configtest.Life) {
+		l.Must(createVM(l, 9100))
+		all := func(excluded string) string {
+			return `{name: nightly, schedule: daily, storage: local, all: true, excludeMachineRefs: [` + excluded + `]}`
+		}
+		is := func(what, want string) {
+			l.Helper()
+			if o := l.Options("nightly"); o["all"] != "1" || o["exclude"] != want {
+				l.Errorf("%s: all is %q, and left out are %q, want %q", what, o["all"], o["exclude"], want)
+			}
+		}
+		l.Machine("a", "demo", 9000, nil, nil)
+		l.Machine("elsewhere", "another", 9001, nil, map[string]string{xpmeta.AnnotationKeyExternalName: "9001"})
+		mg := l.Resource(1, all(`{name: a}, {name: b}`), nil)
+		l.Until(mg, xpv2.TypeReady, backupjob.ReasonGuestsMissing, `Machine "b" has no VM in this cluster yet`)
+		is("one is not there", "9000")
+		b := l.Machine("b", "demo", 9100, nil, nil)
+		l.Settle(mg)
+		is("both are there", "9000,9100")
+		rest := observation(l.T, mg).GuestCount
+		l.Must(l.Kube.Delete(l.Context(), b))
+		l.Until(mg, xpv2.TypeReady, backupjob.ReasonGuestsMissing, `Machine "b" has no VM in this cluster yet`)
+		is("one is deleted", "9000,9100")
+		l.EditSpec(mg, all(`{name: a}`))
+		l.Settle(mg)
+		is("one is not named any more", "9000")
+		if n := observation(l.T, mg).GuestCount; rest == nil || n == nil || *n != *rest+1 {
+			l.Errorf("without both guests the job is for %v, and without one for %v", ptr.Deref(rest, -1), ptr.Deref(n, -1))
+		}
+		l.EditSpec(mg, all(`{name: a}, {name: elsewhere}`))
+		l.Until(mg, xpv2.TypeReady, backupjob.ReasonGuestsMissing, `Machine "elsewhere" has no VM in this cluster yet`)
+		is("one is in another cluster", "9000")
+	})
 }
 
 // TestReferences has a job name its storage and its pool by resources, as soon as they are there.
