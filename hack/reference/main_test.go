@@ -19,12 +19,15 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/crossplane/crossplane/apis/v2/apiextensions/v1alpha1"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
 )
 
 func raw(s string) *extv1.JSON { return &extv1.JSON{Raw: []byte(s)} }
@@ -141,6 +144,36 @@ func TestActivate(t *testing.T) {
 	} {
 		if strings.Contains(string(text), want) != there {
 			t.Errorf("the policy has %q: want %t, got:\n%s", want, there, text)
+		}
+	}
+}
+
+// TestActivationPolicy has Crossplane's own type take the example, and activate all managed kinds but cluster-scoped Machines by it.
+func TestActivationPolicy(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "examples", "crossplane", "activation.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	policy := &v1alpha1.ManagedResourceActivationPolicy{}
+	if err := yaml.UnmarshalStrict(text, policy); err != nil {
+		t.Fatal(err)
+	}
+	if kind := policy.GroupVersionKind(); kind != v1alpha1.ManagedResourceActivationPolicyGroupVersionKind {
+		t.Errorf("the example is %s", kind)
+	}
+	files, err := filepath.Glob(filepath.Join("..", "..", "package", "crds", "*.yaml"))
+	if err != nil || len(files) < 20 {
+		t.Fatalf("found %d definitions: %v", len(files), err)
+	}
+	for _, file := range files {
+		d, err := read(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := d.Spec.Names.Plural + "." + d.Spec.Group
+		want := slices.Contains(d.Spec.Names.Categories, "managed") && name != "machines.proxmox.vitistack.io"
+		if got := policy.Activates(name); got != want {
+			t.Errorf("%s: activated is %t, want %t", name, got, want)
 		}
 	}
 }
