@@ -17,6 +17,7 @@ limitations under the License.
 package controller_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +26,8 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/cluster-api-ipam-provider-in-cluster/api/v1alpha2"
 	"sigs.k8s.io/cluster-api/api/ipam/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -76,18 +79,58 @@ func installIPAM(t *testing.T) {
 	if ipamInstalled {
 		return
 	}
-	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/cluster-api").Output()
-	if err != nil {
-		t.Fatalf("cannot find the module of Cluster API: %v", err)
-	}
-	bases := filepath.Join(strings.TrimSpace(string(dir)), "config", "crd", "bases")
-	_, err = envtest.InstallCRDs(apiServer, envtest.CRDInstallOptions{ErrorIfPathMissing: true, Paths: []string{
-		filepath.Join(bases, "ipam.cluster.x-k8s.io_ipaddressclaims.yaml"), filepath.Join(bases, "ipam.cluster.x-k8s.io_ipaddresses.yaml"),
+	_, err := envtest.InstallCRDs(apiServer, envtest.CRDInstallOptions{ErrorIfPathMissing: true, Paths: []string{
+		definition(t, "sigs.k8s.io/cluster-api", "ipaddressclaims"), definition(t, "sigs.k8s.io/cluster-api", "ipaddresses"),
+		definition(t, "sigs.k8s.io/cluster-api-ipam-provider-in-cluster", "inclusterippools"),
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ipamInstalled = true
+}
+
+// definition is the file of a definition in a module.
+func definition(t *testing.T, module, resource string) string {
+	t.Helper()
+	dir, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	if err != nil {
+		t.Fatalf("cannot find the module %s: %v", module, err)
+	}
+	return filepath.Join(strings.TrimSpace(string(dir)), "config", "crd", "bases", ipam.Group+"_"+resource+".yaml")
+}
+
+// pools are those of the example, by their names, as the definition of the in-cluster provider of IPAM takes them.
+func (w *world) pools() map[string]v1alpha2.InClusterIPPoolSpec {
+	w.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "examples", "ipam", "pools.yaml"))
+	if err != nil {
+		w.Fatal(err)
+	}
+	pools := map[string]v1alpha2.InClusterIPPoolSpec{}
+	for doc := range strings.SplitSeq(string(text), "\n---\n") {
+		var pool v1alpha2.InClusterIPPool
+		obj := &unstructured.Unstructured{}
+		if err := errors.Join(yaml.UnmarshalStrict([]byte(doc), &pool), yaml.Unmarshal([]byte(doc), &obj.Object)); err != nil {
+			w.Fatal(err)
+		}
+		if err := w.kube.Create(w.Context(), obj, client.DryRunAll, client.FieldValidation("Strict")); err != nil {
+			w.Errorf("the pool %q is refused: %v", pool.Name, err)
+		}
+		pools[pool.Name] = pool.Spec
+	}
+	return pools
+}
+
+// takes allocates the first address of its pool for a claim.
+func (w *world) takes(c *v1beta2.IPAddressClaim, pools map[string]v1alpha2.InClusterIPPoolSpec) {
+	w.Helper()
+	name := c.Spec.PoolRef.Name
+	pool, ok := pools[name]
+	if want := (v1beta2.IPPoolReference{APIGroup: v1alpha2.GroupVersion.Group, Kind: "InClusterIPPool", Name: name}); !ok || c.Spec.PoolRef != want {
+		w.Fatalf("%+v is no pool of the example", c.Spec.PoolRef)
+	}
+	address, _, _ := strings.Cut(pool.Addresses[0], "-")
+	w.allocate(c, address, int32(pool.Prefix), pool.Gateway)
 }
 
 // fromPools is a VM whose network takes addresses from pools; empty for none.
@@ -221,14 +264,15 @@ func takesAddress(w *world) {
 	if first.Spec.PoolRef != want || first.Labels[ipam.LabelNetwork] != "lan" {
 		w.Errorf("want a claim of %v for network lan, got %+v", want, first)
 	}
-	w.allocate(first, "192.0.2.10", 24, "192.0.2.1")
+	pools := w.pools()
+	w.takes(first, pools)
 	w.says(conditions.TypeVMCreated, conditions.ReasonWaitingForIPAddress, second.Name)
 	if ours := w.ours(); len(ours) > 0 {
 		w.Errorf("no VM may be made without its addresses, got %v", ours)
 	}
-	w.allocate(second, "2001:db8::10", 64, "")
+	w.takes(second, pools)
 	w.ready()
-	if got, want := w.vm().Config["ipconfig0"], "ip=192.0.2.10/24,gw=192.0.2.1,ip6=2001:db8::10/64"; got != want {
+	if got, want := w.vm().Config["ipconfig0"], "ip=192.0.2.10/24,gw=192.0.2.1,ip6=2001:db8::10/64,gw6=2001:db8::1"; got != want {
 		w.Errorf("want ipconfig0 %q, got %q", want, got)
 	}
 	w.unchanged()
