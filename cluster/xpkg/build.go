@@ -54,14 +54,20 @@ func (f folder) prepare() error {
 	return nil
 }
 
-func (f folder) image() string           { return filepath.Join(f.Output, "image") }
-func (f folder) bundle() string          { return filepath.Join(f.Output, "package") }
-func (f folder) configuration() string   { return filepath.Join(f.Output, "configuration") }
-func (f folder) simulator() string       { return filepath.Join(f.Output, simulatorName) }
-func (f folder) function() string        { return filepath.Join(f.Output, "function") }
-func (f folder) sbom(arch string) string { return filepath.Join(f.Output, "sbom-"+arch+".cdx.json") }
+func (f folder) image() string         { return filepath.Join(f.Output, "image") }
+func (f folder) bundle() string        { return filepath.Join(f.Output, "package") }
+func (f folder) configuration() string { return filepath.Join(f.Output, "configuration") }
+func (f folder) simulator() string     { return filepath.Join(f.Output, simulatorName) }
+func (f folder) function() string      { return filepath.Join(f.Output, "function") }
 
-func (f folder) spdx(arch string) string { return filepath.Join(f.Output, "sbom-"+arch+".spdx.json") }
+// sbom and spdx are the bills of materials of a program for an architecture.
+func (f folder) sbom(program, arch string) string {
+	return filepath.Join(f.Output, "sbom-"+program+"-"+arch+".cdx.json")
+}
+
+func (f folder) spdx(program, arch string) string {
+	return filepath.Join(f.Output, "sbom-"+program+"-"+arch+".spdx.json")
+}
 
 // build is what both the image and the package are made of.
 type build struct {
@@ -111,7 +117,7 @@ func (c packageCommand) Run(ctx context.Context, out output) error {
 
 func (b build) built() time.Time { return time.Unix(b.Epoch, 0).UTC() }
 
-// images builds the program, its image and its bill of materials for each architecture.
+// images builds the provider, its image and its bills of materials for each architecture.
 func (b build) images(ctx context.Context) (map[string]v1.Image, error) {
 	if err := b.prepare(); err != nil {
 		return nil, err
@@ -119,11 +125,8 @@ func (b build) images(ctx context.Context) (map[string]v1.Image, error) {
 	from := program.Source{Root: b.Root, Package: "./cmd/" + programName, LinkerFlags: b.LinkerFlags}
 	images := map[string]v1.Image{}
 	for _, arch := range b.Arch {
-		binary, err := from.Build(ctx, arch)
+		binary, err := b.program(ctx, arch, packageName, from)
 		if err != nil {
-			return nil, err
-		}
-		if err := b.account(arch, binary); err != nil {
 			return nil, err
 		}
 		if images[arch], err = b.wrap(arch, programName, binary); err != nil {
@@ -133,18 +136,27 @@ func (b build) images(ctx context.Context) (map[string]v1.Image, error) {
 	return images, nil
 }
 
-func (b build) account(arch string, binary []byte) error {
-	bom, err := sbom.Of(binary, packageName, b.Version, b.built())
+// program builds a program, and writes its bills of materials.
+func (b build) program(ctx context.Context, arch, name string, from program.Source) ([]byte, error) {
+	binary, err := from.Build(ctx, arch)
+	if err != nil {
+		return nil, err
+	}
+	return binary, b.account(arch, name, binary)
+}
+
+func (b build) account(arch, name string, binary []byte) error {
+	bom, err := sbom.Of(binary, name, b.Version, b.built())
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(b.sbom(arch), bom, 0o600); err != nil {
+	if err := os.WriteFile(b.sbom(name, arch), bom, 0o600); err != nil {
 		return err
 	}
-	if bom, err = sbom.SPDX(binary, packageName, b.Version, b.built()); err != nil {
+	if bom, err = sbom.SPDX(binary, name, b.Version, b.built()); err != nil {
 		return err
 	}
-	return os.WriteFile(b.spdx(arch), bom, 0o600)
+	return os.WriteFile(b.spdx(name, arch), bom, 0o600)
 }
 
 func (b build) packages(images map[string]v1.Image) (map[string]v1.Image, error) {

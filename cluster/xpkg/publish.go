@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -38,34 +39,71 @@ type publishCommand struct {
 	Key      string   `help:"A key of cosign to sign with; its password is in COSIGN_PASSWORD. Without one nothing is signed." placeholder:"FILE"`
 }
 
-// Run pushes the package, which the Crossplane that installs it also runs, and the image without the package, for the
-// chart without Crossplane.
+// published is what is pushed to a repository.
+type published struct {
+	repository, dir string
+	// programs are those that its images hold, each with bills of materials.
+	programs []string
+	// optional is what is built apart, for those who want it.
+	optional bool
+}
+
+// all are the package, which the Crossplane that installs it also runs; the image without the package, for the chart without Crossplane; the
+// Configuration, which runs nothing; and what is there besides.
+func (c publishCommand) all() []published {
+	return []published{
+		{repository: packageName, dir: c.bundle(), programs: []string{packageName}},
+		{repository: packageName + "-controller", dir: c.image(), programs: []string{packageName}},
+		{repository: configurationName, dir: c.configuration()},
+		{repository: functionName, dir: c.function(), programs: []string{functionName}, optional: true},
+		{repository: simulatorName, dir: c.simulator(), programs: []string{simulatorName, loadTestName}, optional: true},
+	}
+}
+
+// A parcel is what is pushed, as it was built.
+type parcel struct {
+	repository  string
+	index       v1.ImageIndex
+	attachments []store.Attachment
+}
+
+// Run pushes what is built, with its bills of materials. What is missing is an error before anything is pushed.
 func (c publishCommand) Run(ctx context.Context, out output) error {
 	signer, err := c.signer()
 	if err != nil {
 		return err
 	}
-	attachments, err := c.attachments()
+	parcels, err := c.parcels()
 	if err != nil {
 		return err
 	}
-	for repository, dir := range map[string]string{packageName: c.bundle(), packageName + "-controller": c.image()} {
-		if err := c.push(ctx, out, signer, repository, dir, attachments); err != nil {
-			return err
-		}
-	}
-	if err := c.push(ctx, out, signer, configurationName, c.configuration(), nil); err != nil {
-		return err
-	}
-	for repository, dir := range map[string]string{functionName: c.function(), simulatorName: c.simulator()} {
-		if _, err := os.Stat(dir); err != nil {
-			continue // It is built apart, for those who want it.
-		}
-		if err := c.push(ctx, out, signer, repository, dir, nil); err != nil {
+	for _, p := range parcels {
+		if err := c.push(ctx, out, signer, p); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (c publishCommand) parcels() ([]parcel, error) {
+	var out []parcel
+	for _, p := range slices.DeleteFunc(c.all(), published.isAbsent) {
+		index, err := store.Open(p.dir)
+		if err != nil {
+			return nil, fmt.Errorf("cannot publish what is not built: %w", err)
+		}
+		attachments, err := c.attachments(p.programs)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, parcel{repository: p.repository, index: index, attachments: attachments})
+	}
+	return out, nil
+}
+
+func (p published) isAbsent() bool {
+	_, err := os.Stat(p.dir)
+	return p.optional && err != nil
 }
 
 // signer returns what signs, which is nil if there is no key. A key that cannot be used is an error before anything is pushed.
@@ -77,39 +115,31 @@ func (c publishCommand) signer() (*signature.Signer, error) {
 	return &signer, err
 }
 
-func (c publishCommand) push(
-	ctx context.Context, out output, signer *signature.Signer, repository, dir string, attachments []store.Attachment,
-) error {
-	index, err := store.Open(dir)
-	if err != nil {
-		return fmt.Errorf("cannot publish what is not built: %w", err)
-	}
-	pushed, err := store.Push(ctx, strings.TrimSuffix(c.Registry, "/")+"/"+repository+":"+c.Tag, index, attachments)
+func (c publishCommand) push(ctx context.Context, out output, signer *signature.Signer, p parcel) error {
+	pushed, err := store.Push(ctx, strings.TrimSuffix(c.Registry, "/")+"/"+p.repository+":"+c.Tag, p.index, p.attachments)
 	if err != nil {
 		return err
 	}
 	if signer != nil {
-		if err := c.sign(ctx, *signer, pushed, index, attachments); err != nil {
+		if err := sign(ctx, *signer, pushed, p); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintln(out, pushed)
-	return nil
+	_, err = fmt.Fprintln(out, pushed)
+	return err
 }
 
 // sign signs what was pushed, and attests the SPDX documents of its images.
-func (c publishCommand) sign(
-	ctx context.Context, signer signature.Signer, pushed string, index v1.ImageIndex, attachments []store.Attachment,
-) error {
+func sign(ctx context.Context, signer signature.Signer, pushed string, p parcel) error {
 	if err := signer.Sign(ctx, pushed); err != nil {
 		return err
 	}
 	repository, _, _ := strings.Cut(pushed, "@")
-	for _, a := range attachments {
+	for _, a := range p.attachments {
 		if a.MediaType != sbom.SPDXMediaType {
 			continue
 		}
-		digest, err := store.Digest(index, a.Arch)
+		digest, err := store.Digest(p.index, a.Arch)
 		if err != nil {
 			return fmt.Errorf("cannot attest to %q: %w", pushed, err)
 		}
@@ -120,15 +150,19 @@ func (c publishCommand) sign(
 	return nil
 }
 
-func (c publishCommand) attachments() ([]store.Attachment, error) {
+// attachments are the bills of materials of programs, for each architecture.
+func (c publishCommand) attachments(programs []string) ([]store.Attachment, error) {
 	var out []store.Attachment
 	for _, arch := range c.Arch {
-		for file, mediaType := range map[string]string{c.sbom(arch): sbom.MediaType, c.spdx(arch): sbom.SPDXMediaType} {
-			bom, err := os.ReadFile(file)
-			if err != nil {
-				return nil, fmt.Errorf("cannot publish what is not built: %w", err)
+		for _, name := range programs {
+			files := map[string]string{sbom.MediaType: c.sbom(name, arch), sbom.SPDXMediaType: c.spdx(name, arch)}
+			for mediaType, file := range files {
+				bom, err := os.ReadFile(file)
+				if err != nil {
+					return nil, fmt.Errorf("cannot publish what is not built: %w", err)
+				}
+				out = append(out, store.Attachment{Arch: arch, MediaType: mediaType, Content: bom})
 			}
-			out = append(out, store.Attachment{Arch: arch, MediaType: mediaType, Content: bom})
 		}
 	}
 	return out, nil

@@ -56,7 +56,8 @@ func (b build) simulatorImage(ctx context.Context, arch string) (v1.Image, error
 	if err != nil {
 		return nil, err
 	}
-	binary, err := program.Source{Root: filepath.Join(b.Root, "cluster"), Package: "./loadtest", LinkerFlags: "-s -w"}.Build(ctx, arch)
+	from := program.Source{Root: filepath.Join(b.Root, "cluster"), Package: "./loadtest", LinkerFlags: "-s -w"}
+	binary, err := b.program(ctx, arch, loadTestName, from)
 	if err != nil {
 		return nil, err
 	}
@@ -68,9 +69,9 @@ func (b build) simulatorImage(ctx context.Context, arch string) (v1.Image, error
 	return mutate.Append(img, mutate.Addendum{Layer: layer, History: history})
 }
 
-// imageOf builds a program and returns an image that runs it.
+// imageOf builds a program with its bills of materials, and returns an image that runs it.
 func (b build) imageOf(ctx context.Context, arch, name string, from program.Source) (v1.Image, error) {
-	binary, err := from.Build(ctx, arch)
+	binary, err := b.program(ctx, arch, name, from)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -67,8 +68,8 @@ func Verified(t *testing.T, ref name.Digest, verifier sigstore.Verifier) int {
 	return len(good)
 }
 
-// Attested counts the statements that cosign finds good, which are all of the type of SPDX.
-func Attested(t *testing.T, ref name.Digest, verifier sigstore.Verifier) int {
+// Attested returns the names of the SPDX documents in the statements that cosign finds good, which are all of the type of SPDX.
+func Attested(t *testing.T, ref name.Digest, verifier sigstore.Verifier) []string {
 	t.Helper()
 	good, _, err := cosign.VerifyImageAttestations(t.Context(), ref, &cosign.CheckOpts{
 		SigVerifier: verifier, ClaimVerifier: cosign.IntotoSubjectClaimVerifier, IgnoreTlog: true,
@@ -76,21 +77,27 @@ func Attested(t *testing.T, ref name.Digest, verifier sigstore.Verifier) int {
 	if err != nil {
 		t.Log(err)
 	}
+	var names []string
 	for _, one := range good {
 		var envelope struct {
 			Payload []byte `json:"payload"`
 		}
 		var statement struct {
-			Type      string            `json:"predicateType"`
-			Predicate map[string]string `json:"predicate"`
+			Type      string `json:"predicateType"`
+			Predicate struct {
+				Version string `json:"spdxVersion"`
+				Name    string `json:"name"`
+			} `json:"predicate"`
 		}
 		text, err := one.Payload()
 		if err := errors.Join(err, json.Unmarshal(text, &envelope), json.Unmarshal(envelope.Payload, &statement)); err != nil {
 			t.Fatal(err)
 		}
-		if statement.Type != "https://spdx.dev/Document" || statement.Predicate["spdxVersion"] != "SPDX-2.3" {
+		if statement.Type != "https://spdx.dev/Document" || statement.Predicate.Version != "SPDX-2.3" {
 			t.Errorf("the statement has no SPDX document: %+v", statement)
 		}
+		names = append(names, statement.Predicate.Name)
 	}
-	return len(good)
+	slices.Sort(names)
+	return names
 }
