@@ -17,30 +17,106 @@ limitations under the License.
 package demo
 
 import (
+	"context"
 	"fmt"
 	"strings"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 )
+
+// A proposal is a command of kubectl with which somebody may go on.
+type proposal struct {
+	arguments []string
+	// shows is a part of the output of the command.
+	shows string
+	// effect fails unless the command has the effect that it is proposed for. It is nil for a command that only shows something.
+	effect func(context.Context) error
+}
+
+// String returns the command for a shell.
+func (p proposal) String() string {
+	words := []string{"kubectl"}
+	for _, a := range p.arguments {
+		if strings.ContainsAny(a, `{}" `) {
+			name, value, _ := strings.Cut(a, "=")
+			a = name + "='" + value + "'"
+		}
+		words = append(words, a)
+	}
+	return strings.Join(words, " ")
+}
+
+// proposals are about the first and the last Machine.
+func (d *demo) proposals() []proposal {
+	keys := sortedKeys(d.board.machines)
+	first, last := keys[0], keys[len(keys)-1]
+	patch := []string{"--type=merge", `--patch={"spec":{"forProvider":{"powerState":"Stopped"}}}`}
+	return []proposal{
+		{arguments: []string{"get", "managed", "--all-namespaces"}, shows: first.Name},
+		{arguments: []string{"explain", "machine.spec.forProvider"}, shows: "powerState"},
+		{arguments: on("describe", first), shows: first.Name},
+		{arguments: append(on("patch", first), patch...), shows: "patched", effect: func(ctx context.Context) error { return d.checkStopped(ctx, first) }},
+		{arguments: on("delete", last), shows: "deleted", effect: func(ctx context.Context) error { return d.checkDeleted(ctx, last) }},
+	}
+}
+
+func on(verb string, key machine.Key) []string { return append([]string{verb}, key.Arguments()...) }
 
 // hints returns the text that explains how to go on with kubectl.
 func (d *demo) hints() string {
-	keys := sortedKeys(d.board.machines)
-	first := strings.Join(keys[0].Arguments(), " ")
-	last := strings.Join(keys[len(keys)-1].Arguments(), " ")
-	return strings.Join([]string{
-		"",
-		"Go on in another terminal:",
-		"",
-		d.Usage(),
-		"",
-		"  kubectl get managed --all-namespaces",
-		"  kubectl explain machine.spec.forProvider",
-		"  kubectl describe " + first,
-		`  kubectl patch ` + first + ` --type=merge --patch='{"spec":{"forProvider":{"powerState":"Stopped"}}}'`,
-		"  kubectl delete " + last,
+	lines := []string{"", "Go on in another terminal:", "", d.Usage(), ""}
+	for _, p := range d.proposals() {
+		lines = append(lines, "  "+p.String())
+	}
+	return strings.Join(append(lines,
 		"",
 		fmt.Sprintf("The guests of the simulated Proxmox VE, in a browser: %s", d.simulator.URL()),
 		fmt.Sprintf("The provider's log: %s", d.provider.Log()),
 		"Changes show below. Ctrl-C stops everything and leaves nothing behind.",
 		"",
-	}, "\n")
+	), "\n")
+}
+
+// tryProposals runs what is proposed, and checks what it shows and does.
+func (d *demo) tryProposals(ctx context.Context) error {
+	for _, p := range d.proposals() {
+		d.Console.Stepf("$ %s", p)
+		output, err := d.RunKubectl(ctx, p.arguments...)
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(output, p.shows) {
+			return fmt.Errorf("cannot find %q in what %q shows:\n%s", p.shows, p, output)
+		}
+		if p.effect == nil {
+			continue
+		}
+		if err := p.effect(ctx); err != nil {
+			return fmt.Errorf("cannot see the effect of %q: %w", p, err)
+		}
+	}
+	return nil
+}
+
+// checkStopped waits until a Machine says that its VM is stopped, and checks that it is.
+func (d *demo) checkStopped(ctx context.Context, key machine.Key) error {
+	if err := d.board.until(ctx, readyTimeout, func() bool { return d.board.machines[key].Phase == "Stopped" }); err != nil {
+		return err
+	}
+	vms, err := d.simulator.VMs(ctx)
+	if err != nil {
+		return err
+	}
+	if vm := vms[d.board.machines[key].VMID]; vm.Status != "stopped" {
+		return fmt.Errorf("the VM %d, %q, is %s", vm.ID, vm.Name, vm.Status)
+	}
+	return nil
+}
+
+// checkDeleted waits until a Machine is gone. That its VM is gone too is checked with those of all others.
+func (d *demo) checkDeleted(ctx context.Context, key machine.Key) error {
+	return d.board.until(ctx, deleteTimeout, func() bool {
+		_, there := d.board.machines[key]
+		return !there
+	})
 }

@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 )
 
-// verify checks the VMs and Secrets of the examples, deletes the Machines, and checks that none of their VMs remains.
+// verify checks the VMs and Secrets of the examples, tries what is proposed, deletes the Machines, and checks that none of their VMs remains.
 func (d *demo) verify(ctx context.Context) error {
 	machines := maps.Clone(d.board.machines)
 	secrets, err := d.check(ctx, machines)
@@ -35,6 +35,11 @@ func (d *demo) verify(ctx context.Context) error {
 		return err
 	}
 	d.Console.Stepf("checked: every Machine is a VM of the simulator, %d connection Secrets are written", secrets)
+	if err := d.tryProposals(ctx); err != nil {
+		d.diagnose(ctx)
+		return err
+	}
+	d.Console.Stepf("checked: what is proposed for going on does what it is proposed for")
 	if err := d.deleteAll(ctx); err != nil {
 		d.diagnose(ctx)
 		return err

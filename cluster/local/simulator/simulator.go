@@ -136,6 +136,8 @@ type VM struct {
 	Name string `json:"name"`
 	// Node is the node that it is on.
 	Node string `json:"node"`
+	// Status is running or stopped.
+	Status string `json:"status"`
 }
 
 // VMs lists the virtual machines and templates, by their VMID, as the API shows them to the token.
