@@ -459,6 +459,10 @@ func TestErrorCategories(t *testing.T) {
 			"no node has room", "ResourcesAllocated", "False", "InsufficientResources", "insufficient resources on node a: memory", "QuotaExceeded",
 			"insufficient resources on node a: memory",
 		},
+		"Quota": {
+			"the quota of the team is used up", "Ready", "False", "QuotaExceeded", `the quota of tenant "a" has no room: cpus: 4 are wanted`, "QuotaExceeded",
+			`the quota of tenant "a" has no room: cpus: 4 are wanted`,
+		},
 		"Node":    {"the node is off", "Ready", "False", "NodeOffline", "node a is offline", "NodeUnhealthy", "node a is offline"},
 		"Network": {"nobody listens", "Synced", "False", "ReconcileError", "cannot list: connection refused", "NetworkError", "cannot list: connection refused"},
 		"Gateway": {
