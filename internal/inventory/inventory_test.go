@@ -588,7 +588,7 @@ func TestReserveVMID(t *testing.T) {
 	want("Without the list of guests", "e", 100, 105, 0)
 }
 
-func TestKeepVMID(t *testing.T) {
+func TestHandVMID(t *testing.T) {
 	now := time.Unix(1, 0)
 	c := New(&pve{}, WithClock(func() time.Time { return now }), WithMaxAge(time.Hour))
 	defer c.Close()
@@ -598,14 +598,34 @@ func TestKeepVMID(t *testing.T) {
 			t.Errorf("%s: want VMID %d, got %d, %v", why, want, id, err)
 		}
 	}
-	c.RenewVMID("a", 100)
+	reserve("The lowest", "b", 100)
+	c.HandVMID(100, "a")
 	reserve("What was given before a restart is not given again", "b", 101)
 	reserve("But to who had it", "a", 100)
-	c.RenewVMID("c", 101)
-	reserve("What somebody has lately been given stays with them", "b", 101)
 	now = now.Add(reservedFor)
-	c.RenewVMID("a", 100)
-	reserve("Who waits long keeps it", "d", 101)
+	reserve("Who asks again keeps it however long that is ago", "b", 101)
+	reserve("What is not asked for any more is free", "d", 100)
+	reserve("Who has lost it gets another", "a", 102)
+}
+
+// TestReserveMany has each reservation go on where the last one was, while the list of guests is the same.
+func TestReserveMany(t *testing.T) {
+	const n, lowest = 1000, 10_000
+	p := &pve{guests: make([]proxmox.Guest, n)}
+	for i := range p.guests {
+		p.guests[i].VMID = lowest + i
+	}
+	c := New(p, WithMaxAge(time.Hour))
+	defer c.Close()
+	for i := range n {
+		id, err := c.ReserveVMID(t.Context(), fmt.Sprint(i), lowest, lowest+2*n)
+		if err != nil || id != lowest+n+i {
+			t.Fatalf("want VMID %d, got %d, %v", lowest+n+i, id, err)
+		}
+		if next := c.ids.scan.next; next < id {
+			t.Fatalf("want the next search to begin at VMID %d, got %d", id, next)
+		}
+	}
 }
 
 func TestReserveVMIDAtOnce(t *testing.T) {

@@ -20,8 +20,11 @@ import (
 	"context"
 	"sync"
 	"time"
+	"weak"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // reservedFor is how long a VMID stays with who asked for it: long enough to
@@ -32,11 +35,26 @@ const reservedFor = 10 * time.Minute
 type reservations struct {
 	mu sync.Mutex
 	by map[int]reservation
+
+	// of are the VMIDs that owners were given last.
+	of map[string]int
+
+	scan scan
 }
 
 type reservation struct {
 	owner string
 	until time.Time
+}
+
+// A scan is how far a range of VMIDs was searched, so that the many that are made at once do not each search all that is taken.
+type scan struct {
+	guests weak.Pointer[proxmox.Guest] // the list that taken is of
+	taken  map[int]bool
+
+	// From lowest to before next all VMIDs are taken or held, until the first of these is free again.
+	lowest, next int
+	until        time.Time
 }
 
 // ReserveVMID returns the lowest VMID from lowest to highest that no guest has
@@ -47,41 +65,37 @@ func (c *Cluster) ReserveVMID(ctx context.Context, owner string, lowest, highest
 	if err != nil {
 		return 0, err
 	}
-	taken := make(map[int]bool, len(guests))
-	for _, g := range guests {
-		taken[g.VMID] = true
-	}
-	id := c.ids.lowest(owner, lowest, highest, taken, c.now())
+	id := c.ids.lowest(owner, lowest, highest, guests, c.now())
 	if id == 0 {
 		return 0, errors.Errorf("no free VMID from %d to %d: all are in use", lowest, highest)
 	}
 	return id, nil
 }
 
-// RenewVMID keeps a VMID for who was given it earlier: longer ago than VMIDs are
+// HandVMID hands a VMID to who was given it earlier: longer ago than VMIDs are
 // remembered, or before a restart.
-func (c *Cluster) RenewVMID(owner string, id int) {
+func (c *Cluster) HandVMID(id int, owner string) {
 	c.ids.mu.Lock()
 	defer c.ids.mu.Unlock()
-	if held, ok := c.ids.by[id]; !ok || !c.now().Before(held.until) {
-		c.ids.hold(id, reservation{owner: owner, until: c.now().Add(reservedFor)})
-	}
+	c.ids.hold(id, reservation{owner: owner, until: c.now().Add(reservedFor)})
 }
 
 // BlockVMID keeps a VMID from being handed out for a while: somebody has it whom
 // we do not see.
-func (c *Cluster) BlockVMID(id int) {
-	c.ids.mu.Lock()
-	defer c.ids.mu.Unlock()
-	c.ids.hold(id, reservation{until: c.now().Add(reservedFor)})
-}
+func (c *Cluster) BlockVMID(id int) { c.HandVMID(id, "") }
 
-func (r *reservations) lowest(owner string, lowest, highest int, taken map[int]bool, now time.Time) int {
+func (r *reservations) lowest(owner string, lowest, highest int, guests []proxmox.Guest, now time.Time) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for id := lowest; id <= highest; id++ {
-		held, ok := r.by[id]
-		if taken[id] || ok && held.owner != owner && now.Before(held.until) {
+	r.scan.begin(guests, lowest, now)
+	if id, ok := r.of[owner]; ok && id >= lowest && id <= highest && !r.scan.taken[id] {
+		r.hold(id, reservation{owner: owner, until: now.Add(reservedFor)})
+		return id
+	}
+	for id := r.scan.next; id <= highest; id++ {
+		held := r.by[id]
+		if r.scan.taken[id] || now.Before(held.until) {
+			r.scan.pass(id, held.until)
 			continue
 		}
 		r.hold(id, reservation{owner: owner, until: now.Add(reservedFor)})
@@ -90,9 +104,40 @@ func (r *reservations) lowest(owner string, lowest, highest int, taken map[int]b
 	return 0
 }
 
+// begin goes on with the same list and range, or begins anew.
+func (s *scan) begin(guests []proxmox.Guest, lowest int, now time.Time) {
+	var list weak.Pointer[proxmox.Guest]
+	if len(guests) > 0 {
+		list = weak.Make(&guests[0])
+	}
+	if s.taken == nil || s.guests != list {
+		s.guests, s.taken, s.lowest = list, make(map[int]bool, len(guests)), 0
+		for _, g := range guests {
+			s.taken[g.VMID] = true
+		}
+	}
+	if s.lowest != lowest || !s.until.IsZero() && !now.Before(s.until) {
+		s.lowest, s.next, s.until = lowest, lowest, time.Time{}
+	}
+}
+
+// pass notes that a VMID is not to be had, until a time if it is only held.
+func (s *scan) pass(id int, until time.Time) {
+	s.next = id + 1
+	if !s.taken[id] && (s.until.IsZero() || until.Before(s.until)) {
+		s.until = until
+	}
+}
+
 func (r *reservations) hold(id int, by reservation) {
 	if r.by == nil {
-		r.by = map[int]reservation{}
+		r.by, r.of = map[int]reservation{}, map[string]int{}
+	}
+	if before := r.by[id]; r.of[before.owner] == id {
+		delete(r.of, before.owner)
 	}
 	r.by[id] = by
+	if by.owner != "" {
+		r.of[by.owner] = id
+	}
 }

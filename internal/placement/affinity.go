@@ -27,13 +27,35 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// peers yields the occupants that are Machines of the same namespace.
-func (p problem) peers(yield func(Occupant) bool) {
-	for _, o := range p.occupants {
-		if o.ID != "" && o.ID != p.ID && o.Namespace == p.Namespace && !yield(o) {
+// among yields the other Machines of the same namespace that a function finds.
+func (p problem) among(find func(*peers) map[string]bool) func(yield func(Occupant) bool) {
+	return func(yield func(Occupant) bool) {
+		of := p.occupancy.namespaces[p.Namespace]
+		if of == nil {
 			return
 		}
+		for id := range find(of) {
+			if id != p.ID && !yield(p.occupancy.machines[id]) {
+				return
+			}
+		}
 	}
+}
+
+func everyone(of *peers) map[string]bool { return of.all }
+
+func keepingAway(of *peers) map[string]bool { return of.keepAway }
+
+func members(group string) func(*peers) map[string]bool {
+	return func(of *peers) map[string]bool { return of.groups[group] }
+}
+
+// meant yields the Machines among which those are that a term means.
+func (p problem) meant(t v1alpha1.MachineAffinityTerm) func(yield func(Occupant) bool) {
+	if t.Group != nil && *t.Group != "" {
+		return p.among(members(*t.Group))
+	}
+	return p.among(everyone)
 }
 
 // self returns the requesting Machine as others see it.
@@ -77,7 +99,7 @@ func describe(t v1alpha1.MachineAffinityTerm) string {
 
 // count counts the Machines that a term means, on one node and in all.
 func (p problem) count(t v1alpha1.MachineAffinityTerm, node string) (here, all int) {
-	for o := range p.peers {
+	for o := range p.meant(t) {
 		if !matches(t, o) {
 			continue
 		}
@@ -110,14 +132,18 @@ func apart(p problem, n Node) Rejection {
 			return against(Excluded, "a Machine is there that anti-affinity keeps away (%s)", describe(t))
 		}
 	}
-	for o := range p.peers {
+	var terms []string
+	for o := range p.among(keepingAway) {
 		for _, t := range o.Rules.AntiAffinity {
 			if o.Node == n.Name && required(t) && matches(t, p.self()) {
-				return against(Excluded, "the anti-affinity of a Machine there keeps this one away (%s)", describe(t))
+				terms = append(terms, describe(t))
 			}
 		}
 	}
-	return Rejection{}
+	if len(terms) == 0 {
+		return Rejection{}
+	}
+	return against(Excluded, "the anti-affinity of a Machine there keeps this one away (%s)", slices.Min(terms))
 }
 
 // spread checks a group that must not have two Machines on one node, whichever of
@@ -126,8 +152,8 @@ func spread(p problem, n Node) Rejection {
 	if group(p.Rules) == "" {
 		return Rejection{}
 	}
-	for o := range p.peers {
-		if o.Node == n.Name && group(o.Rules) == group(p.Rules) && (spreadRequired(p.Rules) || spreadRequired(o.Rules)) {
+	for o := range p.among(members(group(p.Rules))) {
+		if o.Node == n.Name && (spreadRequired(p.Rules) || spreadRequired(o.Rules)) {
 			return Rejection{Kind: Excluded, Reason: "a Machine of group " + group(p.Rules) + " is there"}
 		}
 	}
@@ -153,8 +179,8 @@ func (p problem) penalty(node string) int {
 
 func (p problem) groupOn(node string) int {
 	n := 0
-	for o := range p.peers {
-		if group(p.Rules) != "" && o.Node == node && group(o.Rules) == group(p.Rules) {
+	for o := range p.among(members(group(p.Rules))) {
+		if o.Node == node {
 			n++
 		}
 	}

@@ -254,7 +254,7 @@ func (p problem) demands(n Node) []demand {
 		}
 		usable := s.Size - storageReserve(p.Rules, s.Size)
 		all = append(all, demand{
-			name: name, thin: s.Thin, bytes: bytes[name], coming: p.loads[n.Name].disks[name], usable: usable, free: usable - s.Used,
+			name: name, thin: s.Thin, bytes: bytes[name], coming: p.occupancy.coming(p.ID, n, name), usable: usable, free: usable - s.Used,
 		})
 	}
 	return all

@@ -20,8 +20,8 @@ package placement
 type problem struct {
 	Request
 
-	loads     map[string]*load
-	occupants []Occupant
+	loads     map[string]load
+	occupancy *Occupancy
 }
 
 // A load is what the occupants of one node need.
@@ -37,47 +37,22 @@ type load struct {
 
 	// Of those that run and do not show in what the node uses yet.
 	comingMemory int64
-
-	// disks that do not show in PVE yet, by storage.
-	disks map[string]int64
 }
 
-// loadsOf returns the loads of the nodes, without what the requesting Machine itself occupies.
-func loadsOf(r Request, nodes []Node, occupants []Occupant) map[string]*load {
-	loads := make(map[string]*load, len(nodes))
-	for _, n := range nodes {
-		loads[n.Name] = &load{disks: map[string]int64{}}
-	}
-	for _, o := range occupants {
-		if o.ID != "" && o.ID == r.ID {
-			continue
-		}
-		if l := loads[o.Node]; l != nil {
-			l.add(o)
-		}
-		for _, d := range o.Disks {
-			for _, n := range nodes {
-				if n.Name == o.Node || n.Storages[d.Storage].Shared {
-					loads[n.Name].disks[d.Storage] += d.Bytes
-				}
-			}
-		}
-	}
-	return loads
-}
-
-func (l *load) add(o Occupant) {
-	l.guests++
-	l.memory += o.Memory
+// with returns the load with an occupant so many times more.
+func (l load) with(o Occupant, times int) load {
+	l.guests += times
+	l.memory += o.Memory * int64(times)
 	if o.Runs {
-		l.runningMemory += o.Memory
-		l.runningCPUs += o.CPUs
+		l.runningMemory += o.Memory * int64(times)
+		l.runningCPUs += o.CPUs * times
 	}
 	if o.Runs && o.Coming {
-		l.comingMemory += o.Memory
+		l.comingMemory += o.Memory * int64(times)
 	}
+	return l
 }
 
 // taken returns the memory of a node that is not free for others: what is assigned to
 // the VMs that run, or what is in use if that is more.
-func (l *load) taken(used int64) int64 { return max(l.runningMemory, used+l.comingMemory) }
+func (l load) taken(used int64) int64 { return max(l.runningMemory, used+l.comingMemory) }

@@ -179,9 +179,9 @@ type Decision struct {
 }
 
 // Place chooses a node. The error is a *NoFitError if there is none.
-func Place(r Request, nodes []Node, occupants []Occupant) (Decision, error) {
+func Place(r Request, nodes []Node, occupants *Occupancy) (Decision, error) {
 	nodes = slices.SortedFunc(slices.Values(nodes), func(a, b Node) int { return cmp.Compare(a.Name, b.Name) })
-	p := problem{Request: r, loads: loadsOf(r, nodes, occupants), occupants: occupants}
+	p := problem{Request: r, loads: occupants.loads(r.ID, nodes), occupancy: occupants}
 	checks := checksFor(r)
 	var fits []candidate
 	var out []Rejection

@@ -131,7 +131,7 @@ func (tc testCase) run(t *testing.T) {
 	if tc.change != nil {
 		tc.change(&s)
 	}
-	d, err := Place(s.Request, s.nodes, s.occupants)
+	d, err := Place(s.Request, s.nodes, OccupancyOf(s.occupants))
 	if tc.err != "" {
 		var no *NoFitError
 		if !errors.As(err, &no) || no.Kind() != tc.kind || !strings.Contains(err.Error(), tc.err) {

@@ -18,6 +18,7 @@ package placement
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -95,11 +96,11 @@ func TestProperties(t *testing.T) {
 	placed, refused := 0, 0
 	for seed := range uint64(100) {
 		r := random{rand.New(rand.NewPCG(seed, 1))}
-		nodes, occupants := r.nodes(), []Occupant(nil)
+		nodes, occupants, occupancy := r.nodes(), []Occupant(nil), OccupancyOf(nil)
 		for i := range 60 {
 			q := r.request(i)
-			d, err := Place(q, nodes, occupants)
-			again, errAgain := Place(q, shuffled(r, nodes), shuffled(r, occupants))
+			d, err := Place(q, nodes, occupancy)
+			again, errAgain := Place(q, shuffled(r, nodes), OccupancyOf(shuffled(r, occupants)))
 			if diff := cmp.Diff(d, again); diff != "" || fmt.Sprint(err) != fmt.Sprint(errAgain) {
 				t.Fatalf("seed %d, request %d: another order gives another answer: %s%v %v", seed, i, diff, err, errAgain)
 			}
@@ -109,6 +110,7 @@ func TestProperties(t *testing.T) {
 			}
 			placed++
 			occupants = append(occupants, q.occupant(d.Node))
+			occupancy.Set(q.occupant(d.Node))
 			if len(d.Others) != len(nodes)-1 {
 				t.Fatalf("seed %d, request %d: %d of %d other nodes have a reason", seed, i, len(d.Others), len(nodes)-1)
 			}
@@ -243,16 +245,16 @@ func TestLargeCluster(t *testing.T) {
 	for _, strategy := range []v1alpha1.PlacementStrategy{v1alpha1.PlacementBalanced, v1alpha1.PlacementPack, v1alpha1.PlacementSpread} {
 		t.Run(string(strategy), func(t *testing.T) {
 			nodes, requests := largeCluster(random{rand.New(rand.NewPCG(7, 7))})
-			var occupants []Occupant
+			occupants := OccupancyOf(nil)
 			for _, q := range requests {
 				q.Rules.Strategy = &strategy
 				d, err := Place(q, nodes, occupants)
 				if err != nil {
 					t.Fatalf("Machine %s: %v", q.ID, err)
 				}
-				occupants = append(occupants, q.occupant(d.Node))
+				occupants.Set(q.occupant(d.Node))
 			}
-			loads := loadsOf(Request{}, nodes, occupants)
+			loads := occupants.loads("", nodes)
 			var total, used int64
 			for _, n := range nodes {
 				total, used = total+n.Memory, used+loads[n.Name].memory
@@ -269,5 +271,28 @@ func TestLargeCluster(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestOccupancy has Machines move and change one after the other, which must come to the same as if they had been so from the beginning.
+func TestOccupancy(t *testing.T) {
+	for seed := range uint64(20) {
+		r := random{rand.New(rand.NewPCG(seed, 2))}
+		nodes, all, changed := r.nodes(), map[string]Occupant{}, OccupancyOf(nil)
+		for i := range 60 {
+			o := r.request(i % 20).occupant(nodes[r.IntN(len(nodes))].Name)
+			o.Coming = r.IntN(2) == 0
+			all[o.ID] = o
+			changed.Set(o)
+		}
+		anew := OccupancyOf(slices.Collect(maps.Values(all)))
+		for i := range 40 {
+			q := r.request(i)
+			want, wantErr := Place(q, nodes, anew)
+			got, err := Place(q, nodes, changed)
+			if diff := cmp.Diff(want, got); diff != "" || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+				t.Fatalf("seed %d, request %d: -want, +got:\n%s%v %v", seed, i, diff, wantErr, err)
+			}
+		}
 	}
 }

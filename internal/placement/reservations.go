@@ -25,13 +25,17 @@ import (
 // reservedFor is how long a reservation counts: longer than it takes to write the annotation that says the same, and to create any VM.
 const reservedFor = time.Hour
 
+// sweepInterval is how often those that have ended are removed.
+const sweepInterval = time.Minute
+
 // Reservations are the nodes that were chosen lately. Each counts until PVE shows the VM. They are a memory only: after a restart the
 // annotations of the objects say the same.
 type Reservations struct {
 	now func() time.Time
 
-	mu  sync.Mutex
-	all map[string]reservation
+	mu    sync.Mutex
+	all   map[string]reservation
+	swept time.Time // when those that had ended were removed last
 }
 
 type reservation struct {
@@ -45,40 +49,30 @@ func NewReservations(now func() time.Time) *Reservations {
 	return &Reservations{now: now, all: map[string]reservation{}}
 }
 
-// A Choice chooses a node, given the reservations by ID. It reports whether the choice is final.
-type Choice func(reserved map[string]Occupant) (Decision, bool, error)
-
-// Decide runs choices one at a time, so that each sees what the others have got. A final choice is reserved for the ID.
-func (r *Reservations) Decide(id string, need Occupant, choose Choice) (Decision, bool, error) {
+// Reserve reserves a node, which the need names, for an ID.
+func (r *Reservations) Reserve(id string, need Occupant) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.all, func(_ string, o reservation) bool { return r.now().After(o.until) })
-	d, final, err := choose(r.occupants())
-	if err == nil && final {
-		need.Node = d.Node
-		r.all[id] = reservation{Occupant: need, until: r.now().Add(reservedFor)}
+	if now := r.now(); now.After(r.swept.Add(sweepInterval)) {
+		r.swept = now
+		maps.DeleteFunc(r.all, func(_ string, o reservation) bool { return now.After(o.until) })
 	}
-	return d, final, err
+	r.all[id] = reservation{Occupant: need, until: r.now().Add(reservedFor)}
 }
 
-// Release ends the reservation for an ID, if there is one: what it was for is not made now.
-func (r *Reservations) Release(id string) {
+// Of returns what is reserved for an ID, if anything is.
+func (r *Reservations) Of(id string) (Occupant, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	o, ok := r.all[id]
+	return o.Occupant, ok && !r.now().After(o.until)
+}
+
+// Release ends the reservation for an ID: what it was for is not made now. It reports whether there was one.
+func (r *Reservations) Release(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, had := r.all[id]
 	delete(r.all, id)
-}
-
-// Evaluate runs a choice without reserving it.
-func (r *Reservations) Evaluate(_ string, _ Occupant, choose Choice) (Decision, bool, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return choose(r.occupants())
-}
-
-func (r *Reservations) occupants() map[string]Occupant {
-	all := make(map[string]Occupant, len(r.all))
-	for id, o := range r.all {
-		all[id] = o.Occupant
-	}
-	return all
+	return had
 }

@@ -568,11 +568,12 @@ func (p *pve) ReserveVMID(context.Context, string, int, int) (int, error) {
 	return p.next, p.call("ReserveVMID")
 }
 
-func (p *pve) RenewVMID(owner string, id int) {
+func (p *pve) HandVMID(id int, owner string) {
 	if p.reserved == nil {
 		p.reserved = map[string]int{}
 	}
 	p.reserved[owner] = id
+	p.BlockVMID(id)
 }
 
 func (p *pve) BlockVMID(id int) { p.burned = append(p.burned, id) }

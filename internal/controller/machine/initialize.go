@@ -18,6 +18,7 @@ package machine
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -83,10 +84,7 @@ func (e ownership) allocate(ctx context.Context, m Machine) (map[string]string, 
 		a[meta.AnnotationKeyExternalName] = strconv.Itoa(int(*wanted))
 		return a, nil
 	}
-	if err := e.renewVMIDs(ctx, m); err != nil {
-		return nil, err
-	}
-	id, err := e.inventory.ReserveVMID(ctx, string(m.GetUID()), int(e.vmids.Min), int(e.vmids.Max))
+	id, err := e.reserveVMID(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -95,22 +93,25 @@ func (e ownership) allocate(ctx context.Context, m Machine) (map[string]string, 
 	return a, nil
 }
 
-// renewVMIDs renews the reservations of the VMIDs of Machines that were given one and have no VM yet: they may wait for
-// a place. Annotations of other tenants' Machines keep none from a Machine.
-func (e ownership) renewVMIDs(ctx context.Context, of Machine) error {
-	members, err := e.scheduler.Members(ctx, e.sharesCluster(ctx))
-	if err != nil {
-		return err
-	}
-	for _, m := range members.Machines {
-		name := meta.GetExternalName(m)
-		id, err := strconv.Atoi(name)
-		chosen := m.GetAnnotations()[object.AnnotationAllocated] == name && !meta.WasDeleted(m)
-		if err == nil && chosen && id >= int(e.vmids.Min) && id <= int(e.vmids.Max) && !e.tenant.Hides(of, m) {
-			e.inventory.RenewVMID(string(m.GetUID()), id)
+// reserveVMID reserves a VMID that no other Machine was given, longer ago than VMIDs are remembered, or before a restart: they may wait for a
+// place. Annotations of other tenants' Machines keep none from a Machine.
+func (e ownership) reserveVMID(ctx context.Context, m Machine) (int, error) {
+	shares := e.sharesCluster(ctx)
+	for {
+		id, err := e.inventory.ReserveVMID(ctx, string(m.GetUID()), int(e.vmids.Min), int(e.vmids.Max))
+		if err != nil {
+			return 0, err
 		}
+		claimants, err := e.scheduler.OtherClaimants(ctx, m, object.ClaimOfVMID(strconv.Itoa(id)))
+		i := slices.IndexFunc(claimants, func(o Machine) bool {
+			chosen := o.GetAnnotations()[object.AnnotationAllocated] == meta.GetExternalName(o) && !meta.WasDeleted(o)
+			return chosen && shares(o) && !e.tenant.Hides(m, o)
+		})
+		if i < 0 || err != nil {
+			return id, err
+		}
+		e.inventory.HandVMID(id, string(claimants[i].GetUID()))
 	}
-	return nil
 }
 
 // replaceVMID chooses another VMID for a VM that was not created yet. The list of those

@@ -138,7 +138,7 @@ type Inventory interface {
 	Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error)
 	Follow(u proxmox.UPID, done func(proxmox.Task))
 	ReserveVMID(ctx context.Context, owner string, lowest, highest int) (int, error)
-	RenewVMID(owner string, id int)
+	HandVMID(id int, owner string)
 	BlockVMID(id int)
 }
 

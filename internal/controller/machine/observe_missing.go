@@ -99,7 +99,7 @@ func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identi
 	}
 	if err == nil {
 		if err = e.tenant.Room(ctx, m, e.creation.Desired, e.creation.sourceConfig()); err != nil {
-			e.scheduler.Reservations.Release(string(m.GetUID())) // The node is for those that are made meanwhile.
+			e.scheduler.Release(m) // The node is for those that are made meanwhile.
 		}
 	}
 	if err == nil && !e.creation.vmidTaken {

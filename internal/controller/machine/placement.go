@@ -39,7 +39,7 @@ import (
 // place chooses the node of a VM to create, or checks that the node that is
 // already chosen can take it.
 func (e creator) place(ctx context.Context, m Machine, c *creation) error {
-	d, err := e.choose(ctx, m, c, e.scheduler.Reservations.Decide)
+	d, err := e.choose(ctx, m, c, e.scheduler.Decide)
 	if err != nil {
 		return e.unschedulableError(m, c, err)
 	}
@@ -55,7 +55,7 @@ func (e creator) place(ctx context.Context, m Machine, c *creation) error {
 
 // choose chooses a node. What takes a call for each node to learn is asked of the node
 // that is chosen only; if that cannot take the VM after all, the next is chosen.
-func (e creator) choose(ctx context.Context, m Machine, c *creation, decide decideFunc) (placement.Decision, error) {
+func (e creator) choose(ctx context.Context, m Machine, c *creation, decide scheduler.DecideFunc) (placement.Decision, error) {
 	s, err := e.clusterView(ctx, m, c)
 	if err != nil {
 		return placement.Decision{}, err
@@ -65,8 +65,8 @@ func (e creator) choose(ctx context.Context, m Machine, c *creation, decide deci
 		r.Rules.Nodes, r.NodesOf = e.defaults.Nodes, "defaultNodes of the provider configuration"
 	}
 	for {
-		d, final, err := decide(string(m.GetUID()), c.demand().Requirements(), func(reserved map[string]placement.Occupant) (placement.Decision, bool, error) {
-			d, err := placement.Place(r, s.nodes, scheduler.Occupants(s.guests, s.machines, reserved, e.defaults.Storage))
+		d, final, err := decide(ctx, s.View, m, c.demand().Requirements(), func(occupants *placement.Occupancy) (placement.Decision, bool, error) {
+			d, err := placement.Place(r, s.nodes, occupants)
 			return d, err == nil && (r.Node != "" || s.known[d.Node]), err
 		})
 		if final || err != nil {
@@ -123,7 +123,7 @@ func (e creator) unschedulableError(m Machine, c *creation, err error) error {
 		if err := e.stillThere(ctx, m); err != nil {
 			return err
 		}
-		_, err := e.choose(ctx, m, c, e.scheduler.Reservations.Evaluate)
+		_, err := e.choose(ctx, m, c, e.scheduler.Evaluate)
 		return err
 	})
 	return shown
@@ -165,14 +165,11 @@ func (e creator) mayReplaceNode(m Machine) bool {
 	return failed || meta.GetExternalCreatePending(m).IsZero()
 }
 
-// A decideFunc runs a choice of a node for a VM: Decide or Evaluate of placement.Reservations.
-type decideFunc func(id string, need placement.Occupant, choose placement.Choice) (placement.Decision, bool, error)
-
 // A clusterView is what is known of a cluster when a node is chosen.
 type clusterView struct {
-	guests   []proxmox.Guest
-	machines []Machine
-	nodes    []placement.Node
+	scheduler.View
+
+	nodes []placement.Node
 
 	// known are the nodes that were inspected.
 	known map[string]bool
@@ -180,7 +177,8 @@ type clusterView struct {
 
 // clusterView reads the cluster by what all Machines share.
 func (e creator) clusterView(ctx context.Context, m Machine, c *creation) (*clusterView, error) {
-	members, err := e.scheduler.Members(ctx, e.sharesCluster(ctx))
+	shares := e.sharesCluster(context.WithoutCancel(ctx)) // Others ask it too, a little later.
+	declared, err := e.scheduler.Nodes(ctx, shares)
 	if err != nil {
 		return nil, err
 	}
@@ -196,8 +194,8 @@ func (e creator) clusterView(ctx context.Context, m Machine, c *creation) (*clus
 	if err != nil {
 		return nil, err
 	}
-	s := &clusterView{guests: guests, machines: members.Machines, known: map[string]bool{}}
-	s.nodes = slices.DeleteFunc(scheduler.NodesOf(nodes, storages, members.Nodes), func(n placement.Node) bool { return e.tenant.Node(n.Name) != nil })
+	s := &clusterView{View: scheduler.View{Guests: guests, Storage: e.defaults.Storage, Shares: shares}, known: map[string]bool{}}
+	s.nodes = slices.DeleteFunc(scheduler.NodesOf(nodes, storages, declared), func(n placement.Node) bool { return e.tenant.Node(n.Name) != nil })
 	bridges, err := e.networks.Resolve(ctx, m, e.sharesCluster, e.tenant.HidesBridge) // They may have changed since the Machine was looked at.
 	for i, n := range s.nodes {
 		s.nodes[i].Lacks = bridges.Lacks(n.Name)

@@ -18,6 +18,7 @@ package machine
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,6 +27,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -61,8 +63,8 @@ func schedulerOf(t *testing.T, objects ...runtime.Object) *scheduler.Scheduler {
 		t.Fatal(err)
 	}
 	f := scheduler.New()
-	kube := fake.NewClientBuilder().WithScheme(s).WithRuntimeObjects(objects...).Build()
-	f.Add(kube, &namespaced.MachineList{})
+	kube := fake.NewClientBuilder().WithScheme(s).WithIndex(&namespaced.Machine{}, object.ClaimIndex, object.Claims).WithRuntimeObjects(objects...).Build()
+	f.AddMachines(kube, &namespaced.MachineList{})
 	f.Add(kube, &namespaced.ProxmoxNodeList{})
 	f.Add(kube, &namespaced.ProxmoxClusterList{})
 	return f
@@ -495,11 +497,12 @@ func TestKeptVMIDs(t *testing.T) {
 		}}}
 	}
 	b := newBench(t, nil)
-	b.scheduler = schedulerOf(t, given("given", "10001", "10001"), given("adopted", "10002", ""), given("new", "", ""))
-	if _, err := (ownership{external: b.external()}).allocate(t.Context(), b.m); err != nil {
-		t.Fatal(err)
+	b.scheduler = schedulerOf(t, given("given", "10000", "10000"), given("adopted", "10001", ""), given("new", "", ""))
+	a, err := ownership{external: b.external()}.allocate(t.Context(), b.m)
+	if err != nil || a[object.AnnotationAllocated] != "10001" {
+		t.Fatalf("want the next VMID, got %v, %v", a, err)
 	}
-	if diff := cmp.Diff(map[string]int{"given": 10001}, b.reserved); diff != "" {
+	if diff := cmp.Diff(map[string]int{"given": 10000}, b.reserved); diff != "" {
 		t.Errorf("What other Machines were given is kept for them: -want, +got:\n%s", diff)
 	}
 }
@@ -509,10 +512,13 @@ func TestKeptVMIDs(t *testing.T) {
 func TestNoHerd(t *testing.T) {
 	var objects []runtime.Object
 	var benches []*bench
-	for _, id := range []string{"a", "b", "c", "d"} {
+	for i, id := range []string{"a", "b", "c", "d"} {
 		b := newBench(t, func(m *namespaced.Machine) {
 			fresh(m)
 			m.Name, m.UID, m.Spec.ForProvider.Memory = id, types.UID(id), quantity("20Gi")
+			vmid := strconv.Itoa(10_000 + i)
+			m.Annotations[meta.AnnotationKeyExternalName], m.Annotations[object.AnnotationAllocated] = vmid, vmid
+			m.Annotations[object.AnnotationUUID] = uuid.NewString()
 		})
 		benches, objects = append(benches, b), append(objects, b.m.DeepCopy())
 	}

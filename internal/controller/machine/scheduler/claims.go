@@ -19,29 +19,17 @@ package scheduler
 import (
 	"context"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 )
 
-// AddMachines adds a kind of Machines whose claims are indexed.
-func (f *Scheduler) AddMachines(reader client.Reader, list resource.ManagedList) {
-	f.mu.Lock()
-	f.claims = append(f.claims, schedulerSource{reader: reader, list: list})
-	f.mu.Unlock()
-	f.Add(reader, list)
-}
-
 // OtherClaimants returns the other Machines, of all scopes, that make a claim. They are the
 // cache's own: they must not be changed.
 func (f *Scheduler) OtherClaimants(ctx context.Context, m object.Machine, claim string) ([]object.Machine, error) {
-	f.mu.Lock()
-	sources := f.claims
-	f.mu.Unlock()
 	var all []object.Machine
-	for _, s := range sources {
+	for _, s := range f.sourcesOf(func(s schedulerSource) bool { return s.machines }) {
 		listed, err := kind.ListCached(ctx, s.reader, s.list, client.MatchingFields{object.ClaimIndex: claim})
 		if err != nil {
 			return nil, err

@@ -45,29 +45,45 @@ type Node interface {
 // A Scheduler is what all controllers of Machines share: the Machines and ProxmoxNodes of both scopes, and the nodes that were chosen
 // lately. It is safe for concurrent use.
 type Scheduler struct {
-	Reservations *placement.Reservations
-
 	mu      sync.Mutex
 	sources []schedulerSource
-	claims  []schedulerSource // Of Machines only, with their claims indexed.
+
+	now          func() time.Time
+	deciding     sync.Mutex
+	reservations *placement.Reservations
+	populations  map[populationKey]*population
 }
 
-// A schedulerSource lists one kind.
+// A schedulerSource lists one kind. Machines have their claims indexed.
 type schedulerSource struct {
-	reader client.Reader
-	list   resource.ManagedList
+	reader   client.Reader
+	list     resource.ManagedList
+	machines bool
 }
 
 // New returns a Scheduler without Machines.
 func New() *Scheduler {
-	return &Scheduler{Reservations: placement.NewReservations(time.Now)}
+	return newScheduler(time.Now)
 }
 
-// Add adds a kind of Machines, ProxmoxNodes or ProxmoxClusters. The reader, which should be a cache, lists them.
+func newScheduler(now func() time.Time) *Scheduler {
+	return &Scheduler{now: now, reservations: placement.NewReservations(now), populations: map[populationKey]*population{}}
+}
+
+// Add adds a kind of ProxmoxNodes or ProxmoxClusters. The reader, which should be a cache, lists them.
 func (f *Scheduler) Add(reader client.Reader, list resource.ManagedList) {
+	f.add(schedulerSource{reader: reader, list: list})
+}
+
+// AddMachines adds a kind of Machines, whose claims are indexed.
+func (f *Scheduler) AddMachines(reader client.Reader, list resource.ManagedList) {
+	f.add(schedulerSource{reader: reader, list: list, machines: true})
+}
+
+func (f *Scheduler) add(s schedulerSource) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.sources = append(f.sources, schedulerSource{reader: reader, list: list})
+	f.sources = append(f.sources, s)
 }
 
 // Members are the objects for one PVE cluster.
@@ -81,14 +97,16 @@ type Members struct {
 
 // Members returns the objects that share the cluster. They belong to the cache and must not be changed.
 func (f *Scheduler) Members(ctx context.Context, shares func(resource.Managed) bool) (*Members, error) {
-	f.mu.Lock()
-	sources := f.sources
-	f.mu.Unlock()
+	return f.members(ctx, shares, func(schedulerSource) bool { return true })
+}
+
+// members are those of some kinds.
+func (f *Scheduler) members(ctx context.Context, shares func(resource.Managed) bool, of func(schedulerSource) bool) (*Members, error) {
 	ms := &Members{clusters: map[types.NamespacedName]bool{}}
-	for _, s := range sources {
+	for _, s := range f.sourcesOf(of) {
 		listed, err := kind.ListCached(ctx, s.reader, s.list)
 		if err != nil {
-			return nil, err
+			return ms, err
 		}
 		for _, mg := range listed {
 			ms.add(mg, shares)

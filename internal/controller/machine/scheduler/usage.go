@@ -34,9 +34,12 @@ import (
 // ContentImages is what a storage holds that has disks.
 const ContentImages = "images"
 
+// A reservedFunc returns what was reserved for an ID, if that is so.
+type reservedFunc func(id string) (placement.Occupant, bool)
+
 // Occupants returns who uses the nodes of the cluster: the guests that PVE lists, and Machines that it does not list yet or not as they
 // are going to be. New disks are put onto the given storage unless the spec says otherwise.
-func Occupants(guests []proxmox.Guest, machines []object.Machine, reserved map[string]placement.Occupant, storage string) []placement.Occupant {
+func Occupants(guests []proxmox.Guest, machines []object.Machine, reserved reservedFunc, storage string) []placement.Occupant {
 	byID := make(map[int]proxmox.Guest, len(guests))
 	for _, g := range guests {
 		byID[g.VMID] = g
@@ -74,10 +77,10 @@ func settledGuest(g proxmox.Guest) bool {
 
 // occupantOf returns what a Machine uses, if it has a VM or a node for one.
 func occupantOf(
-	m object.Machine, g proxmox.Guest, reserved map[string]placement.Occupant, guests map[int]proxmox.Guest, storage string,
+	m object.Machine, g proxmox.Guest, reserved reservedFunc, guests map[int]proxmox.Guest, storage string,
 ) (placement.Occupant, bool) {
 	o, was := occupant(g), settledGuest(g)
-	r, booked := reserved[string(m.GetUID())]
+	r, booked := reserved(string(m.GetUID()))
 	switch {
 	case was:
 	case booked:

@@ -121,7 +121,7 @@ func TestOccupants(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Occupants(tc.guests, tc.machines, tc.reserved, "")
+			got := Occupants(tc.guests, tc.machines, func(id string) (placement.Occupant, bool) { o, ok := tc.reserved[id]; return o, ok }, "")
 			if diff := cmp.Diff(tc.want, got); diff != "" && len(tc.want)+len(got) > 0 {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}

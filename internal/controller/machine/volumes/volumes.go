@@ -102,7 +102,7 @@ func (r Reader) Resolve(ctx context.Context, m object.Machine, p *v1alpha1.Machi
 func (r Reader) leaving(ctx context.Context, m object.Machine, p *v1alpha1.MachineParameters, uuid string) ([]string, error) {
 	var volumes []string
 	for _, empty := range r.Lists {
-		all, err := kind.ListCached(ctx, r.Kube, empty)
+		all, err := kind.ListCached(ctx, r.Kube, empty, client.InNamespace(m.GetNamespace()))
 		if err != nil {
 			return nil, err
 		}

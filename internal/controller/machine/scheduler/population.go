@@ -1,0 +1,167 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scheduler
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+	"weak"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/placement"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// populationAge is how old a population may be: changes of Machines, and what other providers decide, count after that.
+const populationAge = time.Second
+
+// A View is what the node of a VM is chosen by.
+type View struct {
+	// Guests are those that PVE lists, and Storage is where new disks go unless the spec says otherwise.
+	Guests  []proxmox.Guest
+	Storage string
+
+	// Shares reports whether a resource is for the same cluster.
+	Shares func(resource.Managed) bool
+}
+
+// key names the list of guests. One without any may be any cluster's.
+func (v View) key() (k populationKey, named bool) {
+	if len(v.Guests) == 0 {
+		return k, false
+	}
+	return populationKey{storage: v.Storage, guests: weak.Make(&v.Guests[0])}, true
+}
+
+// A populationKey names the list of guests that a population is made of, which each list anew is another of.
+type populationKey struct {
+	guests  weak.Pointer[proxmox.Guest]
+	storage string
+}
+
+// A population is who uses the nodes of a cluster: all that were there when it was made, and what was decided since. To look at all Machines
+// for each one that is made would take the square of their number.
+type population struct {
+	occupancy *placement.Occupancy
+	shares    func(resource.Managed) bool
+	made      time.Time
+}
+
+// A Choice chooses a node among occupants. It reports whether the choice is final.
+type Choice func(*placement.Occupancy) (placement.Decision, bool, error)
+
+// A DecideFunc runs a choice of a node for a VM: Decide or Evaluate.
+type DecideFunc func(ctx context.Context, v View, m object.Machine, need placement.Occupant, choose Choice) (placement.Decision, bool, error)
+
+// Decide runs choices one at a time, so that each sees what the others have got. A final choice is reserved for the Machine.
+func (f *Scheduler) Decide(ctx context.Context, v View, m object.Machine, need placement.Occupant, choose Choice) (placement.Decision, bool, error) {
+	f.deciding.Lock()
+	defer f.deciding.Unlock()
+	d, final, err := f.evaluate(ctx, v, choose)
+	if err == nil && final {
+		need.Node = d.Node
+		f.reserve(m, need)
+	}
+	return d, final, err
+}
+
+// Evaluate runs a choice without reserving it.
+func (f *Scheduler) Evaluate(ctx context.Context, v View, _ object.Machine, _ placement.Occupant, choose Choice) (placement.Decision, bool, error) {
+	f.deciding.Lock()
+	defer f.deciding.Unlock()
+	return f.evaluate(ctx, v, choose)
+}
+
+func (f *Scheduler) evaluate(ctx context.Context, v View, choose Choice) (placement.Decision, bool, error) {
+	p, err := f.populationOf(ctx, v)
+	if err != nil {
+		return placement.Decision{}, false, err
+	}
+	return choose(p.occupancy)
+}
+
+// reserve a node for a Machine, in all populations of its cluster.
+func (f *Scheduler) reserve(m object.Machine, need placement.Occupant) {
+	f.reservations.Reserve(string(m.GetUID()), need)
+	o, _ := occupantOf(m, proxmox.Guest{}, f.reservations.Of, nil, "")
+	for _, p := range f.populations {
+		if p.shares(m) {
+			p.occupancy.Set(o)
+		}
+	}
+}
+
+// Release ends the reservation for a Machine, if there is one: its VM is not made now.
+func (f *Scheduler) Release(m object.Machine) {
+	f.deciding.Lock()
+	defer f.deciding.Unlock()
+	if f.reservations.Release(string(m.GetUID())) {
+		clear(f.populations)
+	}
+}
+
+// populationOf returns the population of a view, which is made anew where it is too old.
+func (f *Scheduler) populationOf(ctx context.Context, v View) (*population, error) {
+	f.dropOld()
+	key, named := v.key()
+	if p := f.populations[key]; p != nil && named {
+		return p, nil
+	}
+	now := f.now()
+	machines, err := f.machinesOf(context.WithoutCancel(ctx), v.Shares)
+	if err != nil {
+		return nil, err
+	}
+	p := &population{occupancy: placement.OccupancyOf(Occupants(v.Guests, machines, f.reservations.Of, v.Storage)), shares: v.Shares, made: now}
+	if !named {
+		return p, nil
+	}
+	f.populations[key] = p
+	time.AfterFunc(2*populationAge, func() { // It takes the memory of all Machines.
+		f.deciding.Lock()
+		defer f.deciding.Unlock()
+		f.dropOld()
+	})
+	return p, nil
+}
+
+func (f *Scheduler) dropOld() {
+	maps.DeleteFunc(f.populations, func(_ populationKey, p *population) bool { return f.now().Sub(p.made) >= populationAge })
+}
+
+// machinesOf returns the Machines that share a cluster.
+func (f *Scheduler) machinesOf(ctx context.Context, shares func(resource.Managed) bool) ([]object.Machine, error) {
+	ms, err := f.members(ctx, shares, func(s schedulerSource) bool { return s.machines })
+	return ms.Machines, err
+}
+
+// Nodes returns the ProxmoxNodes that share the cluster. They belong to the cache and must not be changed.
+func (f *Scheduler) Nodes(ctx context.Context, shares func(resource.Managed) bool) ([]Node, error) {
+	ms, err := f.members(ctx, shares, func(s schedulerSource) bool { return !s.machines })
+	return ms.Nodes, err
+}
+
+// sourcesOf returns the kinds that a function wants.
+func (f *Scheduler) sourcesOf(want func(schedulerSource) bool) []schedulerSource {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(f.sources), func(s schedulerSource) bool { return !want(s) })
+}
