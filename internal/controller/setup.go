@@ -163,7 +163,7 @@ func machines(sched *scheduler.Scheduler, watch *images.Notifier, watchBackups *
 			return err
 		}
 		if o.Metrics != nil {
-			o.Metrics.Machines(o.Shard.Client(mgr.GetClient()), id.List, mgr.Elected())
+			o.Metrics.Machines(kind.CachedLister(o.Shard.Client(mgr.GetClient()), id.List), mgr.Elected())
 		}
 		return nil
 	}
@@ -176,7 +176,7 @@ func copies(of string, setup setupKind) setupKind {
 			return err
 		}
 		if o.Metrics != nil {
-			o.Metrics.Copies(o.Shard.Client(mgr.GetClient()), s.Identity(of).List, mgr.Elected())
+			o.Metrics.Copies(kind.CachedLister(o.Shard.Client(mgr.GetClient()), s.Identity(of).List), mgr.Elected())
 		}
 		return nil
 	}

@@ -56,8 +56,8 @@ func newCopies() *copies {
 
 // Copies has resources of a kind tell of copies of Machines: Snapshots, Backups or
 // BackupJobs. They are listed as those of Machines are.
-func (m *Metrics) Copies(reader client.Reader, list resource.ManagedList, ready <-chan struct{}) {
-	m.copies.copies.add(source{reader: reader, list: list, ready: ready})
+func (m *Metrics) Copies(list ListFunc, ready <-chan struct{}) {
+	m.copies.copies.add(source{list: list, ready: ready})
 }
 
 // Describe sends the descriptions of the metrics.

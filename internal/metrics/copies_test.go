@@ -86,11 +86,11 @@ func TestCopies(t *testing.T) {
 		backupOf("web", "a", v1alpha1.BackupComplete, at(150)), backupOf("web", "b", v1alpha1.BackupGone, at(250)),
 	)
 	m := New()
-	m.Machines(c, &cluster.MachineList{}, closed())
-	m.Machines(c, &namespaced.MachineList{}, closed())
-	m.Copies(c, &namespaced.SnapshotList{}, closed())
-	m.Copies(c, &namespaced.BackupList{}, closed())
-	m.Copies(c, &namespaced.BackupJobList{}, closed())
+	m.Machines(listed(c, &cluster.MachineList{}), closed())
+	m.Machines(listed(c, &namespaced.MachineList{}), closed())
+	m.Copies(listed(c, &namespaced.SnapshotList{}), closed())
+	m.Copies(listed(c, &namespaced.BackupList{}), closed())
+	m.Copies(listed(c, &namespaced.BackupJobList{}), closed())
 	r := registered(t, m)
 	compare(t, r, lastSnapshot, snapshotHelp+lastSnapshot+`{machine="web",machine_namespace="team"} 200
 `)
@@ -119,8 +119,8 @@ func TestCopiesNotLeading(t *testing.T) {
 	web := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}
 	c := kube(t, web, snapshotOf("web", "a", true, at(100)))
 	m := New()
-	m.Machines(c, &namespaced.MachineList{}, closed())
-	m.Copies(c, &namespaced.SnapshotList{}, make(chan struct{}))
+	m.Machines(listed(c, &namespaced.MachineList{}), closed())
+	m.Copies(listed(c, &namespaced.SnapshotList{}), make(chan struct{}))
 	if n, err := testutil.GatherAndCount(registered(t, m), lastSnapshot); err != nil || n != 0 {
 		t.Errorf("%d metrics and %v, want none", n, err)
 	}
@@ -191,10 +191,10 @@ func TestCopiesThatCount(t *testing.T) {
 			web.Status.AtProvider.VMID, web.Status.AtProvider.UUID = new(int32(100)), own
 			c := kube(t, append(tc.objects, web)...)
 			m := New()
-			m.Machines(c, &namespaced.MachineList{}, closed())
-			m.Copies(c, &namespaced.SnapshotList{}, closed())
-			m.Copies(c, &namespaced.BackupList{}, closed())
-			m.Copies(c, &namespaced.BackupJobList{}, closed())
+			m.Machines(listed(c, &namespaced.MachineList{}), closed())
+			m.Copies(listed(c, &namespaced.SnapshotList{}), closed())
+			m.Copies(listed(c, &namespaced.BackupList{}), closed())
+			m.Copies(listed(c, &namespaced.BackupJobList{}), closed())
 			if n, err := testutil.GatherAndCount(registered(t, m), tc.metric); err != nil || n != tc.want {
 				t.Errorf("%s got %d and %v, want %d", tc.reason, n, err, tc.want)
 			}
@@ -207,8 +207,8 @@ func TestOldestSnapshot(t *testing.T) {
 	web := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}
 	c := kube(t, web, snapshotOf("web", "a", true, at(200)), snapshotOf("web", "b", true, at(100)), snapshotOf("web", "c", true, at(300)))
 	m := New()
-	m.Machines(c, &namespaced.MachineList{}, closed())
-	m.Copies(c, &namespaced.SnapshotList{}, closed())
+	m.Machines(listed(c, &namespaced.MachineList{}), closed())
+	m.Copies(listed(c, &namespaced.SnapshotList{}), closed())
 	compare(t, registered(t, m), oldestSnapshot, `
 # HELP proxmox_machine_oldest_snapshot_timestamp_seconds When the oldest Snapshot of a Machine was taken that no SnapshotPolicy removes, in seconds since 1970.
 # TYPE proxmox_machine_oldest_snapshot_timestamp_seconds gauge

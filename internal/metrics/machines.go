@@ -23,7 +23,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/prometheus/client_golang/prometheus"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
@@ -56,11 +55,13 @@ func (c *sources) list() []source {
 	return c.all
 }
 
+// A ListFunc lists resources from a cache. They must not be changed.
+type ListFunc func(context.Context) ([]resource.Managed, error)
+
 // A source of resources of one kind.
 type source struct {
-	reader client.Reader
-	list   resource.ManagedList
-	ready  <-chan struct{}
+	list  ListFunc
+	ready <-chan struct{}
 }
 
 // A key is the labels of one count.
@@ -74,11 +75,11 @@ func newMachines() *machines {
 	)}
 }
 
-// Machines counts the Machines of a kind from now on. They are listed with the
-// reader, which should be a cache, at every scrape after ready is closed: a
-// replica that does not lead counts nothing, so that sums over replicas are right.
-func (m *Metrics) Machines(reader client.Reader, list resource.ManagedList, ready <-chan struct{}) {
-	s := source{reader: reader, list: list, ready: ready}
+// Machines counts the Machines of a kind from now on. They are listed at every
+// scrape after ready is closed: a replica that does not lead counts nothing, so
+// that sums over replicas are right.
+func (m *Metrics) Machines(list ListFunc, ready <-chan struct{}) {
+	s := source{list: list, ready: ready}
 	m.copies.machines.add(s)
 	m.machines.add(s)
 }
@@ -123,15 +124,11 @@ func (s source) items(ctx context.Context) []resource.Managed {
 	default:
 		return nil
 	}
-	list, ok := s.list.DeepCopyObject().(resource.ManagedList)
-	if !ok {
+	all, err := s.list(ctx)
+	if err != nil {
 		return nil
 	}
-	// Thousands of Machines are only looked at: no need to copy them.
-	if err := s.reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-		return nil
-	}
-	return list.GetItems()
+	return all
 }
 
 func keyOf(o *v1alpha1.MachineObservation) key {

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -152,8 +153,8 @@ func TestMachines(t *testing.T) {
 		clusterMachine("c", "", ""),
 	)
 	m := New()
-	m.Machines(c, &cluster.MachineList{}, closed())
-	m.Machines(c, &namespaced.MachineList{}, closed())
+	m.Machines(listed(c, &cluster.MachineList{}), closed())
+	m.Machines(listed(c, &namespaced.MachineList{}), closed())
 	r := registered(t, m)
 	compare(t, r, "proxmox_operator_machines_total", machinesHelp+`
 proxmox_operator_machines_total{node="",phase="Pending"} 1
@@ -197,7 +198,7 @@ func TestMachinesNotCounted(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			m := New()
-			m.Machines(tc.reader, &cluster.MachineList{}, tc.ready)
+			m.Machines(listed(tc.reader, &cluster.MachineList{}), tc.ready)
 			n, err := testutil.GatherAndCount(registered(t, m), "proxmox_operator_machines_total")
 			if err != nil || n != 0 {
 				t.Errorf("\n%s\nGather(): want nothing and no error, got %d and %v", tc.reason, n, err)
@@ -236,4 +237,12 @@ proxmox_operator_machines_cpu_used_cores{node="pve2"} 0.5
 proxmox_operator_machines_memory_used_bytes{node="pve1"} 110
 proxmox_operator_machines_memory_used_bytes{node="pve2"} 50
 `)
+}
+
+// listed lists what a reader has.
+func listed(from client.Reader, list resource.ManagedList) ListFunc {
+	return func(ctx context.Context) ([]resource.Managed, error) {
+		err := from.List(ctx, list)
+		return list.GetItems(), err
+	}
 }

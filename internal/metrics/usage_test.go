@@ -47,7 +47,7 @@ func TestMachineUsage(t *testing.T) {
 	web := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "a"}}
 	off := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "off", UID: "b"}}
 	m := New(WithMachineUsage())
-	m.Machines(kube(t, web, off), &namespaced.MachineList{}, closed())
+	m.Machines(listed(kube(t, web, off), &namespaced.MachineList{}), closed())
 	m.Usages(func() map[types.UID]vmstate.Usage {
 		return map[types.UID]vmstate.Usage{
 			"a":    {Node: "pve1", CPU: 0.5, CPUs: 4, Memory: 100, DiskRead: 7, DiskWritten: 9},
@@ -84,7 +84,7 @@ proxmox_machine_disk_written_bytes_total{machine="web",machine_namespace="team"}
 // Without being asked for, no Machine has series of its own.
 func TestNoMachineUsage(t *testing.T) {
 	m := New()
-	m.Machines(kube(t, &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "a"}}), &namespaced.MachineList{}, closed())
+	m.Machines(listed(kube(t, &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "a"}}), &namespaced.MachineList{}), closed())
 	m.Usages(func() map[types.UID]vmstate.Usage { return map[types.UID]vmstate.Usage{"a": {Node: "pve1"}} })
 	if got := series(t, m); got != 0 {
 		t.Errorf("want no series of Machines, got %d", got)
@@ -125,7 +125,7 @@ func TestUsageCosts(t *testing.T) {
 	seen, vms := inventory.New(c, inventory.WithMaxAge(time.Hour), inventory.WithEventPollInterval(time.Hour)), vmcache.New(time.Now, time.Hour)
 	t.Cleanup(seen.Close)
 	m := New(WithMachineUsage())
-	m.Machines(kube(t, &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "a"}}), &namespaced.MachineList{}, closed())
+	m.Machines(listed(kube(t, &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "a"}}), &namespaced.MachineList{}), closed())
 	m.Usages(vms.Usages)
 	w := vmcache.Watcher{Cache: vms, UID: objectstate.UID("a"), Wake: func() {}}
 	seen.Watch(t.Context(), "a", vmid, w)

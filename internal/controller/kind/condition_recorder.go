@@ -22,7 +22,10 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/internal/metrics"
@@ -35,6 +38,7 @@ type conditionRecorder struct {
 	gvk      string
 	interval time.Duration
 	metrics  *metrics.Metrics
+	states   *statemetrics.MRStateMetrics
 	log      logging.Logger
 }
 
@@ -65,4 +69,11 @@ func (r conditionRecorder) record(ctx context.Context) {
 		}
 	}
 	r.metrics.Conditions(r.gvk, counts)
+	if r.states == nil {
+		return
+	}
+	r.states.Exists.WithLabelValues(r.gvk).Set(float64(len(all)))
+	for t, gauge := range map[xpv2.ConditionType]*prometheus.GaugeVec{xpv2.TypeReady: r.states.Ready, xpv2.TypeSynced: r.states.Synced} {
+		gauge.WithLabelValues(r.gvk).Set(float64(counts[metrics.Condition{Type: string(t), Status: string(corev1.ConditionTrue)}]))
+	}
 }

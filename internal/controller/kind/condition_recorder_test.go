@@ -22,6 +22,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -47,7 +48,10 @@ func TestConditionRecorder(t *testing.T) {
 	if err := m.Register(registry); err != nil {
 		t.Fatal(err)
 	}
-	r := conditionRecorder{reader: kube, list: &namespaced.PoolList{}, gvk: "g", metrics: m, log: logging.NewNopLogger()}
+	states := statemetrics.NewMRStateMetrics()
+	registry.MustRegister(states)
+	list := &namespaced.PoolList{}
+	r := conditionRecorder{reader: kube, list: list, gvk: "g", metrics: m, states: states, log: logging.NewNopLogger()}
 	want := `
 # HELP proxmox_operator_resources_conditions Resources by the status of a condition: Ready, Synced or UpToDate.
 # TYPE proxmox_operator_resources_conditions gauge
@@ -57,10 +61,23 @@ proxmox_operator_resources_conditions{condition="Synced",gvk="g",status="False"}
 proxmox_operator_resources_conditions{condition="Synced",gvk="g",status="True"} 1
 proxmox_operator_resources_conditions{condition="UpToDate",gvk="g",status="False"} 1
 proxmox_operator_resources_conditions{condition="UpToDate",gvk="g",status="True"} 1
+# HELP crossplane_managed_resource_exists The number of managed resources that exist
+# TYPE crossplane_managed_resource_exists gauge
+crossplane_managed_resource_exists{gvk="g"} 2
+# HELP crossplane_managed_resource_ready The number of managed resources in Ready=True state
+# TYPE crossplane_managed_resource_ready gauge
+crossplane_managed_resource_ready{gvk="g"} 1
+# HELP crossplane_managed_resource_synced The number of managed resources in Synced=True state
+# TYPE crossplane_managed_resource_synced gauge
+crossplane_managed_resource_synced{gvk="g"} 1
 `
 	r.record(t.Context())
-	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "proxmox_operator_resources_conditions"); err != nil {
+	if err := testutil.GatherAndCompare(registry, strings.NewReader(want), "proxmox_operator_resources_conditions",
+		"crossplane_managed_resource_exists", "crossplane_managed_resource_ready", "crossplane_managed_resource_synced"); err != nil {
 		t.Error(err)
+	}
+	if len(list.Items) > 0 {
+		t.Errorf("want no copies of resources to be held, got %d", len(list.Items))
 	}
 	if err := kube.Delete(t.Context(), bad); err != nil {
 		t.Fatal(err)

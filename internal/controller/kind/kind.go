@@ -34,7 +34,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/statemetrics"
 	"go.opentelemetry.io/otel/trace"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -258,25 +257,16 @@ func newCRDGuard(mgr ctrl.Manager, o Options, id Identity) crdGuard {
 	}
 }
 
-// recordState counts the resources by their state, for crossplane-runtime's
-// metrics.
+// recordState counts the resources by their state, for our metrics and crossplane-runtime's, whose own recorder would hold a copy of each
+// resource.
 func recordState(mgr ctrl.Manager, o Options, id Identity) error {
 	m := o.MetricOptions
 	if m == nil || m.MRStateMetrics == nil {
 		return nil
 	}
-	// The recorder fills its list, which must be none that others take to be empty.
-	list, ok := id.List.DeepCopyObject().(resource.ManagedList)
-	if !ok {
-		return errors.Errorf("cannot copy a %T", id.List)
-	}
-	own := conditionRecorder{
+	r := conditionRecorder{
 		reader: o.Shard.Client(mgr.GetClient()), list: id.List, gvk: id.GroupVersionKind.String(),
-		interval: m.PollStateMetricInterval, metrics: o.Metrics, log: o.Logger,
+		interval: m.PollStateMetricInterval, metrics: o.Metrics, states: m.MRStateMetrics, log: o.Logger,
 	}
-	if err := mgr.Add(own); err != nil {
-		return errors.Wrapf(err, "cannot count the conditions of %s", id.GroupVersionKind.Kind)
-	}
-	r := statemetrics.NewMRStateRecorder(o.Shard.Client(mgr.GetClient()), o.Logger, m.MRStateMetrics, list, m.PollStateMetricInterval)
-	return errors.Wrapf(mgr.Add(r), "cannot record the state of %s", id.GroupVersionKind.Kind)
+	return errors.Wrapf(mgr.Add(r), "cannot count the conditions of %s", id.GroupVersionKind.Kind)
 }

@@ -55,6 +55,11 @@ func ListCached(ctx context.Context, from client.Reader, empty resource.ManagedL
 	return List(ctx, from, empty, append(opts[:len(opts):len(opts)], client.UnsafeDisableDeepCopy)...)
 }
 
+// CachedLister returns a function that is ListCached.
+func CachedLister(from client.Reader, empty resource.ManagedList) func(context.Context) ([]resource.Managed, error) {
+	return func(ctx context.Context) ([]resource.Managed, error) { return ListCached(ctx, from, empty) }
+}
+
 // NewClient makes a client whose cached lists do not copy what is listed into a list, which with thousands of Machines is some
 // megabytes each time. It is for a manager.
 func NewClient(cfg *rest.Config, o client.Options) (client.Client, error) {
