@@ -34,10 +34,11 @@ BENCH_PROGRAM := $(CURDIR)/.cache/bin/bench
 # Tests that take minutes. make test-scale runs them.
 SCALE = ^(TestBalancedPopulation|TestChaos|TestCompetingProviders|TestImportEstate|TestManyOfHA|TestQuotasOfMany|TestRotated|TestSteadyCluster)$$
 
-# Tests of many cases without concurrency, in packages that have some. The race detector would find nothing and take eight times as long.
-TABLE_NAMES = TestEveryOption|TestManyGuests|TestPlacedWithPendingChanges|TestRemovalTakenBack|TestTinkering
+# Tests of many cases without concurrency, and of memory, in packages that have some. The race detector would find nothing, take eight times as
+# long, and take memory itself.
+TABLE_NAMES = TestCachedMemory|TestEveryOption|TestManyGuests|TestPlacedWithPendingChanges|TestRemovalTakenBack|TestTinkering
 TABLE = ^($(TABLE_NAMES))$$
-TABLE_PACKAGES = ./internal/controller/machine ./internal/simulator
+TABLE_PACKAGES = ./internal/controller/machine ./internal/simulator ./internal/vmcache
 
 # The packages whose tests run in both scopes and on both versions of Proxmox VE, beside internal/controller.
 SCOPED_PACKAGES = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./internal/controller/... | awk '/configtest/ { print $$1 }')
