@@ -119,7 +119,7 @@ test-faults: ## Crash the provider at each step, and fail each call and task of 
 test-peers: ## Run the acceptance tests of bpg's Terraform provider with the simulator. ARGS='-groups nodes,access -versions 9.2' choose. Where there is no Terraform, it says SKIP.
 	@CGO_ENABLED=0 $(GO) run -trimpath ./hack/peers $(ARGS)
 
-bench: build ## Measure cost and speed and write docs/performance.md, more than an hour. BENCH=steady,create N=100,1000 choose.
+bench: build ## Measure cost and speed and write docs/performance.md, half an hour. BENCH=steady,create N=100,1000 choose.
 	@cd cluster && $(BUILD) -o $(BENCH_PROGRAM) ./bench && \
 	$(if $(BENCH),BENCH='$(BENCH)') $(if $(N),BENCH_MACHINES='$(N)') exec $(BENCH_PROGRAM)
 

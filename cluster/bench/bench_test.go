@@ -17,9 +17,18 @@ limitations under the License.
 package main
 
 import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +36,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/vitistack/provider-proxmox/cluster/local/console"
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 	"github.com/vitistack/provider-proxmox/cluster/local/provider"
 )
@@ -324,7 +334,7 @@ func TestSites(t *testing.T) {
 		t.Fatal(err)
 	}
 	var made []string
-	for _, o := range sites[1].objects(objs) {
+	for _, o := range sites[1].objects(objs, 0) {
 		made = append(made, o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName()+" "+text(o, "spec", "credentials", "secretRef", "name"))
 	}
 	if diff := cmp.Diff([]string{"Secret crossplane-system/site-1 ", "ClusterProviderConfig /site-1 site-1"}, made); diff != "" {
@@ -367,19 +377,111 @@ func TestDeletionRow(t *testing.T) {
 
 // TestKinds sees what is made of each kind.
 func TestKinds(t *testing.T) {
-	b := &bench{options: options{Snapshots: 10, Volumes: 20}}
+	b := &bench{options: options{Snapshots: 10, Volumes: 20, Images: 30}}
 	var made []string
-	for _, k := range b.manyOf() {
-		u := k.named(3)
+	for _, k := range b.manyOf(imageFile{url: "http://a/b.iso", checksum: "sha256:0"}) {
+		u := (&group{manyOf: k, site: &site{name: "site-1"}, number: k.number}).named(3)
 		spec, _, _ := unstructured.NestedMap(u.Object, "spec", "forProvider")
-		made = append(made, fmt.Sprint(k.number, " ", u.GetAPIVersion(), " ", u.GetKind(), " ", u.GetName(), " ", spec))
+		made = append(made, fmt.Sprint(u.GetAPIVersion(), " ", u.GetKind(), " ", u.GetName(), " ", text(u, "spec", "providerConfigRef", "name"), " ", spec))
 	}
 	want := []string{
-		"10 proxmox.m.vitistack.io/v1alpha1 Snapshot snapshots-3 map[allowUnmanaged:true vmid:10003]",
-		"20 proxmox.m.vitistack.io/v1alpha1 Volume volumes-3 map[size:1G storage:ceph]",
+		"proxmox.m.vitistack.io/v1alpha1 Snapshot snapshots-10-3 site-1 map[allowUnmanaged:true vmid:10003]",
+		"proxmox.m.vitistack.io/v1alpha1 Volume volumes-20-3 site-1 map[size:1G storage:ceph]",
+		"proxmox.m.vitistack.io/v1alpha1 Image images-30-3 site-1 map[content:iso source:map[checksum:sha256:0 url:http://a/b.iso] storages:[local]]",
 	}
 	if diff := cmp.Diff(want, made); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// TestKindRows compares the many of a kind with the few of the same kind.
+func TestKindRows(t *testing.T) {
+	b := &bench{options: options{Window: 2 * time.Minute}}
+	of := func(kind string, n int) *group {
+		return &group{manyOf: manyOf{kind: kind, resource: kind}, number: n}
+	}
+	rows := b.kindRows([]*group{of("a", 1), of("a", 10), of("b", 2), of("b", 20)}, []int{20, 22, 40, 200})
+	want := [][]string{{"a", "1", "10", ""}, {"a", "10", "11", "≤ 12"}, {"b", "2", "20", ""}, {"b", "20", "100", "≤ 24"}}
+	if diff := cmp.Diff(want, rows); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+	if len(b.exceeded) != 1 {
+		t.Errorf("want one bound to be exceeded, got %v", b.exceeded)
+	}
+}
+
+// TestServeImage sees that what is downloaded is what its checksum says.
+func TestServeImage(t *testing.T) {
+	file, end, err := serveImage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	resp, err := http.Get(file.url) //nolint:gosec,noctx // It is ours.
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close() //nolint:errcheck // Only read.
+	content, err := io.ReadAll(resp.Body)
+	if sum := sha256.Sum256(content); err != nil || file.checksum != "sha256:"+hex.EncodeToString(sum[:]) {
+		t.Errorf("want %s, got %x, %v", file.checksum, sum, err)
+	}
+}
+
+// TestMeasure runs scenarios at the same time, but alone what asks for that, all of them although one fails.
+func TestMeasure(t *testing.T) {
+	b := &bench{options: options{Parallel: 3}}
+	var besides, most, done atomic.Int32
+	meet := make(chan struct{})
+	waits := func(context.Context) error {
+		return b.beside(func() error {
+			if n := besides.Add(1); n == 2 {
+				close(meet)
+			}
+			<-meet // The other one is under way too.
+			besides.Add(-1)
+			done.Add(1)
+			return nil
+		})
+	}
+	works := func(context.Context) error {
+		<-meet
+		return b.alone(func() error {
+			most.Store(max(most.Load(), besides.Load()))
+			done.Add(1)
+			return errors.New("boom")
+		})
+	}
+	ended, err := b.measure(t.Context(), []scenario{{name: "a", run: waits}, {name: "b", run: waits}, {name: "c", run: works}, {name: "d", run: works}})
+	if err == nil || strings.Count(err.Error(), "boom") != 2 {
+		t.Errorf("want both errors, got %v", err)
+	}
+	if done.Load() != 4 || most.Load() != 0 || len(ended) != 4 || slices.Min(ended) <= 0 {
+		t.Errorf("want four to have ended, and none beside what is alone, got %d, %d, %v", done.Load(), most.Load(), ended)
+	}
+}
+
+// TestTimes sees that the time of a whole run has a bound, and that of a part none.
+func TestTimes(t *testing.T) {
+	b := &bench{console: console.New(os.Stderr)}
+	all := b.scenarios()
+	ended := make([]time.Duration, len(all))
+	ended[2] = time.Hour
+	b.addTimes(all[:3], ended[:3])
+	if len(b.tables) != 0 || len(b.exceeded) != 0 {
+		t.Errorf("want no times of a part, got %v, %v", b.tables, b.exceeded)
+	}
+	b.addTimes(all, ended)
+	if len(b.tables) != 1 || len(b.exceeded) != 1 || len(b.tables[0].rows) != len(all)+2 {
+		t.Errorf("want the times of the whole, and a bound that is exceeded, got %v, %v", b.tables, b.exceeded)
+	}
+	b.Scenarios = []string{"steady", "drift"}
+	var names []string
+	for _, s := range b.plan() {
+		names = append(names, s.name)
+	}
+	if diff := cmp.Diff([]string{"scale", "drift"}, names); diff != "" {
+		t.Errorf("plan: -want, +got:\n%s", diff)
 	}
 }
 
@@ -390,7 +492,8 @@ func TestPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{
-		"create", "create-endpoints", "resources", "delete", "operations", "drift", "kinds", "connections", "steady", "steady-endpoints", "startup", "competitors",
+		"create", "create-endpoints", "resources", "delete", "operations", "drift", "kinds", "connections", "steady", "steady-endpoints", "startup",
+		"competitors", "times",
 	} {
 		if _, err := replace(document, table{name: name}, ""); err != nil {
 			t.Error(err)

@@ -27,7 +27,7 @@ func (b *bench) atMost(what string, got, most float64, unit string) string {
 		return ""
 	}
 	if got > most {
-		b.exceeded = append(b.exceeded, fmt.Errorf("%s: %s%s exceeds the bound of %s%s", what, number(got), unit, number(most), unit))
+		b.exceeds(fmt.Errorf("%s: %s%s exceeds the bound of %s%s", what, number(got), unit, number(most), unit))
 	}
 	return "≤ " + number(most) + unit
 }
@@ -35,7 +35,14 @@ func (b *bench) atMost(what string, got, most float64, unit string) string {
 // within is atMost for times.
 func (b *bench) within(what string, got, most time.Duration) string {
 	if got > most {
-		b.exceeded = append(b.exceeded, fmt.Errorf("%s: %s exceeds the bound of %s", what, round(got), round(most)))
+		b.exceeds(fmt.Errorf("%s: %s exceeds the bound of %s", what, round(got), round(most)))
 	}
 	return "≤ " + round(most).String()
+}
+
+// exceeds notes that a bound was not kept.
+func (b *bench) exceeds(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.exceeded = append(b.exceeded, err)
 }

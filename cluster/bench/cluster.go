@@ -139,8 +139,9 @@ users:
     tokens:
       - {id: bench, secret: {{ .Secret }}}
 acl:
-  - {path: /, user: crossplane@pve, roles: [PVEVMAdmin, PVEDatastoreUser, PVEAuditor, PVESDNUser, PVEPoolUser, LogReader]}
+  - {path: /, user: crossplane@pve, roles: [PVEVMAdmin, PVEDatastoreUser, PVEAuditor, PVESDNUser, PVEPoolUser, LogReader, Downloader]}
   - {path: /, user: operator@pve, roles: [Administrator]}
 roles:
   - {id: LogReader, privileges: [Sys.Syslog]}
+  - {id: Downloader, privileges: [Datastore.AllocateTemplate, Sys.AccessNetwork]}
 `

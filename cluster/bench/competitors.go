@@ -85,6 +85,15 @@ func (b *bench) resultRow(name string, results []phaseResult) []string {
 	return row
 }
 
+// measurePhase measures a phase beside what else waits.
+func (b *bench) measurePhase(ctx context.Context, w *env, phase func(context.Context) error) (r phaseResult, err error) {
+	err = b.beside(func() error {
+		r, err = w.measurePhase(ctx, phase)
+		return err
+	})
+	return r, err
+}
+
 // measurePhase runs a phase and counts the requests that the token sends meanwhile.
 func (w *env) measurePhase(ctx context.Context, phase func(context.Context) error) (phaseResult, error) {
 	if err := w.own.clearRequests(ctx); err != nil {
@@ -126,7 +135,7 @@ func (b *bench) compareOwn(ctx context.Context, t *table) (err error) {
 			return w.until(ctx, "deleting", w.machineSet.left)
 		},
 	} {
-		l, err := w.measurePhase(ctx, phase)
+		l, err := b.measurePhase(ctx, w, phase)
 		if err != nil {
 			return err
 		}
@@ -150,7 +159,7 @@ func (b *bench) compareCompetitor(ctx context.Context, name, command string, t *
 	var results []phaseResult
 	for _, phase := range []string{phaseCreate, phaseSteady, phaseDestroy} {
 		w.Console.Stepf("%s: %s", name, phase)
-		l, err := w.measurePhase(ctx, func(ctx context.Context) error { return w.competitor(ctx, command, dir, b.competitorVariables(phase)) })
+		l, err := b.measurePhase(ctx, w, func(ctx context.Context) error { return w.competitor(ctx, command, dir, b.competitorVariables(phase)) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", phase, err)
 		}

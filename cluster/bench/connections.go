@@ -56,19 +56,29 @@ func (b *bench) connections(ctx context.Context) error {
 		"connections", "Machines", "until all were looked at", "calls/connection/min", "bound", "CPU", "memory", "peak", "change by hand p50",
 		"while one is silent", "bound", "memory/connection",
 	}}}
-	var few footprint
-	for _, n := range b.Connections {
+	type measured struct {
+		row  []string
+		used footprint
+	}
+	all, err := rowsOf(ctx, b.Connections, func(ctx context.Context, n int) (measured, error) {
 		row, used, err := b.connectionsOf(ctx, n)
 		if err != nil {
-			return fmt.Errorf("with %d connections: %w", n, err)
+			err = fmt.Errorf("with %d connections: %w", n, err)
 		}
-		t.rows = append(t.rows, append(row, used.each(few)))
+		return measured{row: row, used: used}, err
+	})
+	if err != nil {
+		return err
+	}
+	var few footprint
+	for _, m := range all {
+		t.rows = append(t.rows, append(m.row, m.used.each(few)))
 		if few.connections == 0 {
-			few = used
+			few = m.used
 		}
-		b.show(t)
 	}
 	b.add(t)
+	b.show(t)
 	return nil
 }
 
@@ -95,32 +105,39 @@ func (b *bench) connectionsOf(ctx context.Context, n int) (row []string, used fo
 		return nil, used, err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	sites := make([]*site, n)
-	for i := range sites {
-		if sites[i], err = w.addSite(ctx, c, i); err != nil {
-			return nil, used, err
+	var sites []*site
+	var took time.Duration
+	err = b.alone(func() error {
+		if sites, err = w.addSites(ctx, c, n); err == nil {
+			took, err = w.lookedAtAll(ctx, machinesOf(sites, c))
 		}
+		return err
+	})
+	if err != nil {
+		return nil, used, err
 	}
 	machines := n * c.machines
-	took, err := w.lookedAtAll(ctx, machinesOf(sites, c))
-	if err != nil {
+	if err := w.wait(ctx, settle(machines)); err != nil {
 		return nil, used, err
 	}
-	calls, before, after, err := w.watchSites(ctx, sites, b.Window)
-	if err != nil {
-		return nil, used, err
-	}
-	each := float64(calls) / float64(n) / b.Window.Minutes()
-	row = []string{
-		itoa(n), itoa(machines), round(took).String(), number(each), b.atMost(itoa(n)+" connections: calls each", each, connectionCalls, ""),
-		fmt.Sprintf("%.0f m", float64(after.cpu-before.cpu)/float64(b.Window)*1000), megabytes(after.resident), megabytes(after.peak),
-	}
-	cells, err := b.changesOf(ctx, w, sites, c)
-	return append(row, cells...), footprint{connections: n, memory: after.resident}, err
+	err = b.beside(func() error {
+		calls, before, after, err := w.watchSites(ctx, sites, b.Window)
+		if err != nil {
+			return err
+		}
+		each := float64(sumOf(calls)) / float64(n) / b.Window.Minutes()
+		row = []string{
+			itoa(n), itoa(machines), round(took).String(), number(each), b.atMost(itoa(n)+" connections: calls each", each, connectionCalls, ""),
+			fmt.Sprintf("%.0f m", float64(after.cpu-before.cpu)/float64(b.Window)*1000), megabytes(after.resident), megabytes(after.peak),
+		}
+		cells, err := b.changesOf(ctx, w, sites, c)
+		row, used = append(row, cells...), footprint{connections: n, memory: after.resident}
+		return err
+	})
+	return row, used, err
 }
 
-// lookedAtAll creates Machines for VMs that are there, starts the provider, and returns how long it took until all were looked at. It
-// waits until nothing happens any more.
+// lookedAtAll creates Machines for VMs that are there, starts the provider, and returns how long it took until all were looked at.
 func (w *env) lookedAtAll(ctx context.Context, machines []*unstructured.Unstructured) (time.Duration, error) {
 	if _, err := w.machineSet.apply(ctx, machines); err != nil {
 		return 0, err
@@ -132,8 +149,7 @@ func (w *env) lookedAtAll(ctx context.Context, machines []*unstructured.Unstruct
 	if err := w.until(ctx, "looking", func() int { return w.machineSet.incomplete(n) + w.machineSet.withoutAddress() }); err != nil {
 		return 0, err
 	}
-	took := time.Since(begin)
-	return took, w.wait(ctx, settle(n))
+	return time.Since(begin), nil
 }
 
 // changesOf measures how soon changes by hand are corrected, first while all clusters answer, then while one does not.
@@ -180,11 +196,23 @@ func (w *env) addSite(ctx context.Context, c cluster, i int) (*site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, w.Kube.ApplyAll(ctx, s.objects(objs))
+	return s, w.Kube.ApplyAll(ctx, s.objects(objs, c.rate))
 }
 
-// objects are the site's Secret and ClusterProviderConfig, made from those of a connection, under its own name.
-func (s *site) objects(of []*unstructured.Unstructured) []*unstructured.Unstructured {
+// addSites adds so many that are alike.
+func (w *env) addSites(ctx context.Context, c cluster, n int) (sites []*site, err error) {
+	for i := range n {
+		s, err := w.addSite(ctx, c, i)
+		if err != nil {
+			return nil, err
+		}
+		sites = append(sites, s)
+	}
+	return sites, nil
+}
+
+// objects are the site's Secret and ClusterProviderConfig, made from those of a connection, under its own name, with a limit of requests.
+func (s *site) objects(of []*unstructured.Unstructured, rate int) []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured
 	for _, o := range of {
 		if o.GetKind() == "ClusterProviderConfig" {
@@ -192,6 +220,7 @@ func (s *site) objects(of []*unstructured.Unstructured) []*unstructured.Unstruct
 		} else if o.GetKind() != "Secret" || o.GetNamespace() != provider.SystemNamespace {
 			continue
 		}
+		limitRequests(o, rate)
 		o.SetName(s.name)
 		out = append(out, o)
 	}
@@ -211,36 +240,46 @@ func machinesOf(sites []*site, c cluster) []*unstructured.Unstructured {
 	return out
 }
 
-// watchSites counts the calls of all connections, and what the provider uses, while time passes.
-func (w *env) watchSites(ctx context.Context, sites []*site, d time.Duration) (calls int, before, after usage, err error) {
+// watchSites counts the calls of each connection, and what the provider uses, while time passes.
+func (w *env) watchSites(ctx context.Context, sites []*site, d time.Duration) (calls []int, before, after usage, err error) {
 	if before, err = usageOf(w.provider.Pid()); err != nil {
-		return 0, before, after, err
+		return nil, before, after, err
 	}
 	first, err := callsOf(ctx, sites)
 	if err != nil {
-		return 0, before, after, err
+		return nil, before, after, err
 	}
 	if err := w.wait(ctx, d); err != nil {
-		return 0, before, after, err
+		return nil, before, after, err
 	}
-	last, err := callsOf(ctx, sites)
+	calls, err = callsOf(ctx, sites)
 	if err != nil {
-		return 0, before, after, err
+		return nil, before, after, err
+	}
+	for i := range calls {
+		calls[i] -= first[i]
 	}
 	after, err = usageOf(w.provider.Pid())
-	return last - first, before, after, err
+	return calls, before, after, err
 }
 
-// callsOf counts the calls of all connections so far.
-func callsOf(ctx context.Context, sites []*site) (n int, err error) {
+// callsOf counts the calls of each connection so far.
+func callsOf(ctx context.Context, sites []*site) (all []int, err error) {
 	for _, s := range sites {
 		calls, err := s.own.counted(ctx, s.own.token.id)
 		if err != nil {
-			return n, err
+			return nil, err
 		}
-		n += calls.total()
+		all = append(all, calls.total())
 	}
-	return n, nil
+	return all, nil
+}
+
+func sumOf(all []int) (n int) {
+	for _, each := range all {
+		n += each
+	}
+	return n
 }
 
 // correct changes VMs of a site by hand, those from a number on or all again, and returns how long each correction took.

@@ -33,7 +33,10 @@ func (b *bench) create(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
+	return b.beside(func() error { return b.compareCreation(ctx, w) })
+}
 
+func (b *bench) compareCreation(ctx context.Context, w *env) error {
 	w.Console.Stepf("baseline: %d linked clones by a plain client", b.Create)
 	baseline, err := w.baseline(ctx, b.Create)
 	if err != nil {

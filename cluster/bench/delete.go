@@ -33,11 +33,16 @@ const shutdownSeconds = 120
 // delete measures how fast Machines and their VMs are deleted, and how fast a client with perfect knowledge deletes the same VMs.
 func (b *bench) delete(ctx context.Context) (err error) {
 	c := newCluster(0)
+	c.link = quickLink // What is deleted has to be made first.
 	w, ctx, err := b.open(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
+	return b.beside(func() error { return b.compareDeletion(ctx, w) })
+}
+
+func (b *bench) compareDeletion(ctx context.Context, w *env) error {
 	floor, err := w.floor(ctx, b.Delete)
 	if err != nil {
 		return fmt.Errorf("cannot measure the floor: %w", err)

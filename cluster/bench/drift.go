@@ -93,12 +93,17 @@ func (b *bench) drift(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	if err := w.populate(ctx, c); err != nil {
+	if err := b.alone(func() error { return w.populate(ctx, c) }); err != nil {
 		return err
 	}
 	if err := w.wait(ctx, quietTime); err != nil {
 		return err
 	}
+	return b.beside(func() error { return b.changeByHand(ctx, w, c) })
+}
+
+// changeByHand makes the changes and measures when they are noticed.
+func (b *bench) changeByHand(ctx context.Context, w *env, c cluster) error {
 	incidents := plan(c, b.Changes)
 	w.Console.Stepf("drift: %d changes among %d Machines", len(incidents), c.machines)
 	if err := w.own.clearRequests(ctx); err != nil {

@@ -55,8 +55,16 @@ type env struct {
 	rate       int
 }
 
-// open starts everything but the provider.
-func (b *bench) open(ctx context.Context, c cluster) (*env, context.Context, error) {
+// open starts everything but the provider, while nothing else is measured.
+func (b *bench) open(ctx context.Context, c cluster) (w *env, in context.Context, err error) {
+	err = b.alone(func() error {
+		w, in, err = b.start(ctx, c)
+		return err
+	})
+	return w, in, err
+}
+
+func (b *bench) start(ctx context.Context, c cluster) (*env, context.Context, error) {
 	dir, err := b.folder()
 	if err != nil {
 		return nil, ctx, err
@@ -126,14 +134,16 @@ func (w *env) connect(ctx context.Context) error {
 		return err
 	}
 	for _, o := range objs {
-		if _, ok := o.Object["spec"]; !ok || w.rate == 0 {
-			continue
-		}
-		if err := unstructured.SetNestedField(o.Object, int64(w.rate), "spec", "limits", "requestsPerSecond"); err != nil {
-			return err
-		}
+		limitRequests(o, w.rate)
 	}
 	return w.Kube.ApplyAll(ctx, objs)
+}
+
+// limitRequests sets the limit of requests per second in a configuration, unless it is 0.
+func limitRequests(o *unstructured.Unstructured, rate int) {
+	if _, ok := o.Object["spec"]; ok && rate > 0 {
+		_ = unstructured.SetNestedField(o.Object, int64(rate), "spec", "limits", "requestsPerSecond")
+	}
 }
 
 // prepare sets the command of the provider, with additional environment variables.

@@ -17,9 +17,14 @@ limitations under the License.
 package main
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -40,7 +45,8 @@ type manyOf struct {
 	spec           func(i int) map[string]any
 }
 
-func (b *bench) manyOf() []manyOf {
+// manyOf lists the kinds. An Image is a file that is there, which every node gets.
+func (b *bench) manyOf(file imageFile) []manyOf {
 	return []manyOf{
 		{kind: "Snapshot", resource: "snapshots", number: b.Snapshots, spec: func(i int) map[string]any {
 			return map[string]any{"vmid": int64(firstID + i), "allowUnmanaged": true}
@@ -48,89 +54,162 @@ func (b *bench) manyOf() []manyOf {
 		{kind: "Volume", resource: "volumes", number: b.Volumes, spec: func(int) map[string]any {
 			return map[string]any{"size": "1G", "storage": "ceph"}
 		}},
+		{kind: "Image", resource: "images", number: b.Images, spec: func(int) map[string]any {
+			return map[string]any{
+				"source": map[string]any{"url": file.url, "checksum": file.checksum}, "content": "iso", "storages": []any{"local"},
+			}
+		}},
 	}
 }
 
-// named is the one of a kind with a number.
-func (k manyOf) named(i int) *unstructured.Unstructured {
-	u := &unstructured.Unstructured{Object: declared(k.spec(i))}
+// A group is so many of a kind, in a cluster of their own, whose calls are counted.
+type group struct {
+	manyOf
+	*site
+
+	number int
+	ends   *ends
+}
+
+// named is the one of a group with a number.
+func (g *group) named(i int) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{Object: declared(g.spec(i))}
 	u.SetAPIVersion(machine.NamespacedGroup + "/v1alpha1")
-	u.SetKind(k.kind)
+	u.SetKind(g.kind)
 	u.SetNamespace(provider.DefaultNamespace)
-	u.SetName(fmt.Sprintf("%s-%d", k.resource, i))
+	u.SetName(fmt.Sprintf("%s-%d-%d", g.resource, g.number, i))
+	_ = unstructured.SetNestedMap(u.Object, map[string]any{"kind": "ClusterProviderConfig", "name": g.name}, "spec", "providerConfigRef")
 	return u
 }
 
-// kinds measures what many Snapshots and Volumes cost while nothing happens: as much as a few.
+// kinds measures what many Snapshots, Volumes and Images cost while nothing happens: as much as a few.
 func (b *bench) kinds(ctx context.Context) (err error) {
-	c := newCluster(max(b.Snapshots, 1) * stoppedShare / (stoppedShare - 1))
-	c.rate = resourcesRate
-	w, ctx, err := b.open(ctx, c)
+	file, closeFile, err := serveImage()
+	if err != nil {
+		return err
+	}
+	defer closeFile()
+	w, ctx, err := b.open(ctx, newCluster(0))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	if err := w.startProvider(ctx); err != nil {
-		return err
-	}
-	t := table{name: "kinds", rows: [][]string{{"kind", "number", "calls/min", "bound"}}}
-	for _, k := range b.manyOf() {
-		rows, err := b.kind(ctx, w, k)
-		if err != nil {
-			return fmt.Errorf("%s: %w", k.kind, err)
-		}
-		t.rows = append(t.rows, rows...)
-	}
-	b.add(t)
-	b.show(t)
-	return nil
-}
-
-// kind measures a few of a kind, and then many.
-func (b *bench) kind(ctx context.Context, w *env, k manyOf) (rows [][]string, err error) {
-	made, usual := 0, 0.0
-	for _, n := range []int{k.number / fewer, k.number} {
-		if err := w.makeMore(ctx, k, made, n); err != nil {
-			return nil, err
-		}
-		made = n
-		if err := w.wait(ctx, settle(n)); err != nil {
-			return nil, err
-		}
-		calls, _, _, err := w.watch(ctx, b.Window, func(context.Context) {})
-		if err != nil {
-			return nil, err
-		}
-		perMinute := float64(calls.total()) / b.Window.Minutes()
-		rows = append(rows, []string{k.kind, itoa(n), number(perMinute), b.atMost(itoa(n)+" "+k.resource+": calls per minute", perMinute, mostOf(usual), "")})
-		usual = perMinute
-	}
-	return rows, nil
-}
-
-// mostOf is how many calls many may cost where a few cost so many: a fifth more, since a minute may have one poll of each sort more.
-func mostOf(few float64) float64 { return few * 1.2 }
-
-// makeMore makes those of a kind from one number to another, and waits until all are ready.
-func (w *env) makeMore(ctx context.Context, k manyOf, from, to int) error {
-	resource := machine.Resources()[1].GroupVersion().WithResource(k.resource)
-	ready := func(u *unstructured.Unstructured) bool { return condition(u, "Ready") }
-	e := &ends{operation: operation{name: k.kind, resource: resource, done: ready}, at: map[string]time.Time{}}
-	for i := from; i < to; i++ {
-		e.at[k.named(i).GetName()] = time.Time{}
-	}
-	following, stop := context.WithCancel(ctx)
-	defer stop()
-	if err := e.follow(following, w.Kube.Config()); err != nil {
-		return err
-	}
-	w.Console.Stepf("%d %s", to, k.resource)
-	err := w.machineSet.eachOf(ctx, resource, to-from, func(ctx context.Context, client dynamic.ResourceInterface, i int) error {
-		_, err := client.Create(ctx, k.named(from+i), metav1.CreateOptions{})
+	var all []*group
+	err = b.alone(func() error {
+		all, err = b.makeKinds(ctx, w, file)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return w.until(ctx, "making "+k.resource, e.left)
+	if err := w.wait(ctx, settle(max(b.Snapshots, b.Volumes, b.Images))); err != nil {
+		return err
+	}
+	return b.beside(func() error { return b.watchKinds(ctx, w, all) })
+}
+
+// makeKinds makes a few of each kind, and many.
+func (b *bench) makeKinds(ctx context.Context, w *env, file imageFile) ([]*group, error) {
+	var all []*group
+	for _, k := range b.manyOf(file) {
+		for _, n := range []int{k.number / fewer, k.number} {
+			c := newCluster(0)
+			if c.rate = resourcesRate; k.kind == "Snapshot" {
+				c.machines = n*stoppedShare/(stoppedShare-1) + 1
+			}
+			s, err := w.addSite(ctx, c, len(all))
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, &group{manyOf: k, site: s, number: n})
+		}
+	}
+	if err := w.startProvider(ctx); err != nil {
+		return nil, err
+	}
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	for _, g := range all {
+		if err := w.makeGroup(ctx, following, g); err != nil {
+			return nil, fmt.Errorf("%s: %w", g.kind, err)
+		}
+	}
+	left := func() (n int) {
+		for _, g := range all {
+			n += g.ends.left()
+		}
+		return n
+	}
+	return all, w.until(ctx, "making Snapshots, Volumes and Images", left)
+}
+
+// makeGroup creates the resources of a group, and follows them while it may.
+func (w *env) makeGroup(ctx, following context.Context, g *group) error {
+	resource := machine.Resources()[1].GroupVersion().WithResource(g.resource)
+	ready := func(u *unstructured.Unstructured) bool { return condition(u, "Ready") }
+	g.ends = &ends{operation: operation{name: g.kind, resource: resource, done: ready}, at: map[string]time.Time{}}
+	for i := range g.number {
+		g.ends.at[g.named(i).GetName()] = time.Time{}
+	}
+	if err := g.ends.follow(following, w.Kube.Config()); err != nil {
+		return err
+	}
+	w.Console.Stepf("%d %s", g.number, g.resource)
+	return w.machineSet.eachOf(ctx, resource, g.number, func(ctx context.Context, client dynamic.ResourceInterface, i int) error {
+		_, err := client.Create(ctx, g.named(i), metav1.CreateOptions{})
+		return err
+	})
+}
+
+// watchKinds counts the calls of all groups at once.
+func (b *bench) watchKinds(ctx context.Context, w *env, all []*group) error {
+	sites := make([]*site, len(all))
+	for i, g := range all {
+		sites[i] = g.site
+	}
+	calls, _, _, err := w.watchSites(ctx, sites, b.Window)
+	if err != nil {
+		return err
+	}
+	t := table{name: "kinds", rows: append([][]string{{"kind", "number", "calls/min", "bound"}}, b.kindRows(all, calls)...)}
+	b.add(t)
+	b.show(t)
+	return nil
+}
+
+// kindRows are the rows of groups with so many calls. Of each kind there are a few, and then many.
+func (b *bench) kindRows(all []*group, calls []int) (rows [][]string) {
+	few := 0.0
+	for i, g := range all {
+		perMinute, bound := float64(calls[i])/b.Window.Minutes(), ""
+		if i%2 == 0 {
+			few = perMinute
+		} else {
+			bound = b.atMost(itoa(g.number)+" "+g.resource+": calls per minute", perMinute, mostOf(few), "")
+		}
+		rows = append(rows, []string{g.kind, itoa(g.number), number(perMinute), bound})
+	}
+	return rows
+}
+
+// mostOf is how many calls many may cost where a few cost so many: a fifth more, since a minute may have one poll of each sort more.
+func mostOf(few float64) float64 { return few * 1.2 }
+
+// An imageFile is what Images are downloaded from.
+type imageFile struct{ url, checksum string }
+
+// serveImage serves a small ISO image until the function that it returns is called.
+func serveImage() (imageFile, func(), error) {
+	content := bytes.Repeat([]byte("not bootable\n"), 1000)
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // It is closed.
+	if err != nil {
+		return imageFile{}, nil, fmt.Errorf("cannot serve an image: %w", err)
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "image.iso", time.Time{}, bytes.NewReader(content))
+	})}
+	go func() { _ = server.Serve(listener) }()
+	sum := sha256.Sum256(content)
+	file := imageFile{url: "http://" + listener.Addr().String() + "/image.iso", checksum: "sha256:" + hex.EncodeToString(sum[:])}
+	return file, func() { _ = server.Close() }, nil
 }

@@ -24,6 +24,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -45,14 +46,16 @@ type options struct {
 	Delete          int           `default:"200" env:"BENCH_DELETE" help:"How many Machines are deleted at once."`
 	Snapshots       int           `default:"1000" env:"BENCH_SNAPSHOTS" help:"Number of Snapshots, each of a VM of its own."`
 	Volumes         int           `default:"500" env:"BENCH_VOLUMES" help:"Number of Volumes."`
+	Images          int           `default:"200" env:"BENCH_IMAGES" help:"Number of Images, each with a file on every node."`
 	Connections     []int         `default:"1,10,100" env:"BENCH_CONNECTIONS" help:"Numbers of connections, each to a simulated cluster of its own."`
 	PerConnection   int           `default:"10" env:"BENCH_CONNECTION_MACHINES" help:"How many Machines each connection has."`
 	Operations      int           `default:"100" env:"BENCH_OPERATIONS" help:"Number of Machines that are changed, powered off and on, and copied as snapshots."`
 	Drift           int           `default:"1000" env:"BENCH_DRIFT" help:"Number of Machines among which things are changed."`
 	Changes         int           `default:"40" env:"BENCH_CHANGES" help:"How many changes of each sort are made."`
 	Window          time.Duration `default:"1m" env:"BENCH_WINDOW" help:"How long a steady state is watched; best a multiple of the minute between two looks."`
+	Parallel        int           `default:"4" env:"BENCH_PARALLEL" help:"How many scenarios are under way at once, most of which wait. What takes the processors is done alone."`
 	Competitors     []string      `env:"BENCH_COMPETITORS" help:"Other clients: NAME=COMMAND, separated by lines. Default: the scripts in hack/." placeholder:"NAME=COMMAND" sep:"\n"`
-	CompetitorCount int           `default:"20" env:"BENCH_COMPETITOR_MACHINES" help:"How many machines the clients create that are compared."`
+	CompetitorCount int           `default:"10" env:"BENCH_COMPETITOR_MACHINES" help:"How many machines the clients create that are compared."`
 	Output          string        `default:"docs/performance.md" env:"BENCH_OUTPUT" help:"Document whose tables are replaced." placeholder:"FILE"`
 	Profile         string        `env:"BENCH_PROFILE" help:"Folder for profiles of the provider, taken in steady state." placeholder:"FOLDER"`
 }
@@ -74,60 +77,28 @@ func main() {
 // A bench is one run.
 type bench struct {
 	options
+	gate
 
 	repo    repository.Repository
 	dir     string
 	console *console.Console
-	envs    int
-	tables  []table
+
+	mu     sync.Mutex
+	envs   int
+	tables []table
 	// exceeded are the bounds that were not kept.
 	exceeded []error
 }
 
 // run measures what was asked for and writes what was measured, also if something failed. A bound that is exceeded is an error.
 func (b *bench) run(ctx context.Context) error {
-	var errs []error
-	for _, p := range b.plan() {
-		if ctx.Err() != nil {
-			break
-		}
-		errs = append(errs, p(ctx))
+	all := b.plan()
+	ended, err := b.measure(ctx, all)
+	if ctx.Err() == nil {
+		b.addTimes(all, ended)
 	}
-	errs = append(errs, b.report(context.WithoutCancel(ctx)))
-	return errors.Join(append(errs, b.exceeded...)...)
-}
-
-// plan lists the measurements, each in an environment of its own.
-func (b *bench) plan() []func(context.Context) error {
-	var out []func(context.Context) error
-	if b.wants("create") {
-		out = append(out, b.create)
-	}
-	if b.wants("resources") {
-		out = append(out, b.resources)
-	}
-	if b.wants("delete") {
-		out = append(out, b.delete)
-	}
-	if b.wants("kinds") {
-		out = append(out, b.kinds)
-	}
-	if b.wants("connections") {
-		out = append(out, b.connections)
-	}
-	if b.wants("operations") {
-		out = append(out, b.operations)
-	}
-	if b.wants("drift") {
-		out = append(out, b.drift)
-	}
-	if b.wants("steady") || b.wants("startup") {
-		out = append(out, b.scale)
-	}
-	if b.wants("competitors") {
-		out = append(out, b.compare)
-	}
-	return out
+	err = errors.Join(err, b.report(context.WithoutCancel(ctx)))
+	return errors.Join(append([]error{err}, b.exceeded...)...)
 }
 
 func (b *bench) wants(scenario string) bool {
@@ -136,6 +107,8 @@ func (b *bench) wants(scenario string) bool {
 
 // folder makes a folder for the files of the next environment.
 func (b *bench) folder() (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.envs++
 	dir := filepath.Join(b.dir, "env-"+itoa(b.envs))
 	return dir, os.MkdirAll(dir, 0o700)

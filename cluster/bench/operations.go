@@ -209,12 +209,17 @@ func (b *bench) operations(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	if err := w.populate(ctx, c); err != nil {
+	if err := b.alone(func() error { return w.populate(ctx, c) }); err != nil {
 		return err
 	}
 	if err := w.wait(ctx, quietTime); err != nil {
 		return err
 	}
+	return b.beside(func() error { return b.operateAll(ctx, w, c) })
+}
+
+// operateAll measures one operation after the other.
+func (b *bench) operateAll(ctx context.Context, w *env, c cluster) error {
 	t := table{name: "operations", rows: [][]string{{"operation", "VMs", "p50", "p95", "per minute"}}}
 	for _, o := range operations() {
 		w.Console.Stepf("%s: %d VMs", o.name, c.running())

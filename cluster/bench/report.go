@@ -36,6 +36,8 @@ type table struct {
 
 // add tables that have results.
 func (b *bench) add(tables ...table) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	for _, t := range tables {
 		if len(t.rows) > 1 {
 			b.tables = append(b.tables, t)

@@ -68,6 +68,14 @@ func (b *bench) resourcesOf(ctx context.Context, n int) (row []string, err error
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
+	err = b.alone(func() error {
+		row, err = b.sampleCreation(ctx, w, n)
+		return err
+	})
+	return row, err
+}
+
+func (b *bench) sampleCreation(ctx context.Context, w *env, n int) ([]string, error) {
 	sampling, stop := context.WithCancel(ctx)
 	defer stop()
 	samples := make(chan load, 1)

@@ -50,6 +50,12 @@ func settle(n int) time.Duration {
 	return time.Minute + max(interval, time.Duration(n)*time.Second/50)*11/10
 }
 
+// scaleRows are what is measured with a number of Machines.
+type scaleRows struct {
+	steady, start []string
+	by            [][]string
+}
+
 // scale measures the steady state and a start for each number of Machines.
 func (b *bench) scale(ctx context.Context) error {
 	steady := table{name: "steady", rows: [][]string{{
@@ -59,45 +65,53 @@ func (b *bench) scale(ctx context.Context) error {
 	start := table{name: "startup", rows: [][]string{{
 		"Machines", "calls", "calls/Machine", "most in a second", "of these to workers", "until all were looked at", "limit of calls/s",
 	}}}
-	var errs []error
-	for _, n := range b.Machines {
-		if err := b.at(ctx, n, &steady, &by, &start); err != nil {
-			errs = append(errs, fmt.Errorf("with %d Machines: %w", n, err))
+	all, err := rowsOf(ctx, b.Machines, b.at)
+	if err != nil {
+		return err // A table without a row would lose its bounds.
+	}
+	for _, r := range all {
+		start.rows = append(start.rows, r.start)
+		if b.wants("steady") {
+			steady.rows, by.rows = append(steady.rows, r.steady), append(by.rows, r.by...)
 		}
 	}
-	if len(errs) == 0 { // A table without a row would lose its bounds.
-		b.add(steady, by, start)
+	b.add(steady, by)
+	if b.wants("startup") {
+		b.add(start)
 	}
-	return errors.Join(errs...)
+	b.show(start)
+	b.show(steady)
+	return nil
 }
 
 // at measures with so many Machines.
-func (b *bench) at(ctx context.Context, n int, steady, by, start *table) (err error) {
+func (b *bench) at(ctx context.Context, n int) (r scaleRows, err error) {
 	c := newCluster(n)
 	c.rate, c.settings = adoptingRate, adopting()
 	w, ctx, err := b.open(ctx, c)
 	if err != nil {
-		return err
+		return r, fmt.Errorf("with %d Machines: %w", n, err)
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	if err := w.populate(ctx, c); err != nil {
-		return err
+	err = b.alone(func() error {
+		if err := w.populate(ctx, c); err != nil {
+			return err
+		}
+		return w.reconfigure(ctx, 0, chartLimits())
+	})
+	if err == nil {
+		err = b.beside(func() error {
+			r.start, err = b.startup(ctx, w, n)
+			return err
+		})
 	}
-	if err := w.reconfigure(ctx, 0, chartLimits()); err != nil {
-		return err
+	if err == nil && b.wants("steady") {
+		r.steady, r.by, err = b.steady(ctx, w, n)
 	}
-	row, err := b.startup(ctx, w, n)
 	if err != nil {
-		return err
+		err = fmt.Errorf("with %d Machines: %w", n, err)
 	}
-	if b.wants("startup") {
-		start.rows = append(start.rows, row)
-		b.show(*start)
-	}
-	if b.wants("steady") {
-		return b.steady(ctx, w, n, steady, by)
-	}
-	return nil
+	return r, err
 }
 
 // chartLimits returns the memory of the provider, as the garbage collector has it in a container with the chart's limit.
@@ -124,20 +138,25 @@ func (w *env) populate(ctx context.Context, c cluster) error {
 }
 
 // steady watches while nothing happens.
-func (b *bench) steady(ctx context.Context, w *env, n int, steady, by *table) error {
+func (b *bench) steady(ctx context.Context, w *env, n int) (row []string, by [][]string, err error) {
 	w.Console.Stepf("%d Machines: watching for %s, in %s", n, b.Window, round(settle(n)))
 	if err := w.wait(ctx, settle(n)); err != nil {
-		return err
+		return nil, nil, err
 	}
-	calls, before, after, err := w.watch(ctx, b.Window, b.profiler(w, n))
-	if err != nil {
+	var calls counts
+	var before, after usage
+	err = b.beside(func() error {
+		calls, before, after, err = w.watch(ctx, b.Window, b.profiler(w, n))
 		return err
+	})
+	if err != nil {
+		return nil, nil, err
 	}
 	minutes := b.Window.Minutes()
 	perMinute := float64(calls.total()) / minutes
 	cpu := float64(after.cpu-before.cpu) / float64(b.Window) * 1000
 	what := itoa(n) + " Machines: "
-	row := []string{
+	row = []string{
 		itoa(n), number(perMinute), b.atMost(what+"calls per minute", perMinute, callBounds[n], ""), number(perMinute / float64(n)), number(perMinute / 60),
 		fmt.Sprintf("%.0f m", cpu), "", megabytes(after.resident), megabytes(after.peak), "",
 	}
@@ -145,12 +164,10 @@ func (b *bench) steady(ctx context.Context, w *env, n int, steady, by *table) er
 		row[6] = b.atMost(what+"processor", cpu, processorBound, " m")
 		row[9] = b.atMost(what+"memory", float64(after.peak)/(1<<20), memoryBound, " MiB")
 	}
-	steady.rows = append(steady.rows, row)
 	for _, k := range calls.names() {
-		by.rows = append(by.rows, []string{itoa(n), "`" + k + "`", number(float64(calls[k]) / minutes)})
+		by = append(by, []string{itoa(n), "`" + k + "`", number(float64(calls[k]) / minutes)})
 	}
-	b.show(*steady)
-	return nil
+	return row, by, nil
 }
 
 // watch counts the provider's calls, and what it uses, while time passes.

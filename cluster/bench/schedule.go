@@ -1,0 +1,108 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// wholeBound is how long a run of all scenarios may take, on two cores.
+const wholeBound = 30 * time.Minute
+
+// A scenario is a measurement, in environments of its own.
+type scenario struct {
+	name string
+	run  func(context.Context) error
+}
+
+// scenarios lists all, first those that wait longest.
+func (b *bench) scenarios() []scenario {
+	return []scenario{
+		{name: "scale", run: b.scale}, {name: "connections", run: b.connections}, {name: "kinds", run: b.kinds}, {name: "create", run: b.create},
+		{name: "resources", run: b.resources}, {name: "delete", run: b.delete}, {name: "drift", run: b.drift},
+		{name: "operations", run: b.operations}, {name: "competitors", run: b.compare},
+	}
+}
+
+// plan lists the scenarios that are asked for. A steady state and a start are measured in the same environment.
+func (b *bench) plan() []scenario {
+	return slices.DeleteFunc(b.scenarios(), func(s scenario) bool {
+		return !b.wants(s.name) && (s.name != "scale" || !b.wants("steady") && !b.wants("startup"))
+	})
+}
+
+// A gate keeps what would disturb each other apart: most of the time of a run nothing is measured, since a provider that has just started is
+// not in a steady state yet.
+type gate struct{ sync.RWMutex }
+
+// alone does what takes all processors, or is disturbed by what does.
+func (g *gate) alone(do func() error) error {
+	g.Lock()
+	defer g.Unlock()
+	return do()
+}
+
+// beside does what waits for the simulated server, or for time to pass, and may be done beside others like it.
+func (g *gate) beside(do func() error) error {
+	g.RLock()
+	defer g.RUnlock()
+	return do()
+}
+
+// measure runs scenarios, some at the same time, and returns how long each took.
+func (b *bench) measure(ctx context.Context, all []scenario) (took []time.Duration, err error) {
+	took = make([]time.Duration, len(all))
+	errs := make([]error, len(all))
+	begin := time.Now()
+	_ = parallel(context.WithoutCancel(ctx), max(b.Parallel, 1), len(all), func(_ context.Context, i int) error {
+		if ctx.Err() == nil {
+			errs[i] = all[i].run(ctx)
+		}
+		took[i] = time.Since(begin)
+		return nil
+	})
+	return took, errors.Join(errs...)
+}
+
+// addTimes adds the table of when each scenario had ended, if all were run.
+func (b *bench) addTimes(all []scenario, ended []time.Duration) {
+	if len(all) < len(b.scenarios()) {
+		return
+	}
+	t := table{name: "times", rows: [][]string{{"scenario", "ended after", "bound"}}}
+	for i, s := range all {
+		t.rows = append(t.rows, []string{s.name, round(ended[i]).String(), ""})
+	}
+	whole := slices.Max(ended)
+	t.rows = append(t.rows, []string{"all", round(whole).String(), b.within("all scenarios", whole, wholeBound)})
+	b.add(t)
+	b.show(t)
+}
+
+// rowsOf measures each of several sizes, at the same time as far as they may be, and returns the row of each.
+func rowsOf[T any](ctx context.Context, sizes []int, measure func(ctx context.Context, n int) (T, error)) ([]T, error) {
+	rows := make([]T, len(sizes))
+	err := parallel(ctx, len(sizes), len(sizes), func(ctx context.Context, i int) (err error) {
+		rows[i], err = measure(ctx, sizes[i])
+		return err
+	})
+	return rows, err
+}
