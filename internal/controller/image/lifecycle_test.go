@@ -566,6 +566,19 @@ func TestSteady(t *testing.T) {
 	}
 }
 
+// writesOfReplicas is what an Image takes on three nodes: a file, a VM, and a template of it on each.
+const writesOfReplicas = 9
+
+// writes counts the requests that have changed something.
+func (l *lab) writes() (n int) {
+	for _, r := range l.pve.Requests() {
+		if r.Method != http.MethodGet {
+			n++
+		}
+	}
+	return n
+}
+
 // TestCost looks at Images with replicas on all nodes for two minutes, with what is shared as old as it gets in use: however many there
 // are, the calls are the same.
 func TestCost(t *testing.T) {
@@ -576,7 +589,11 @@ func TestCost(t *testing.T) {
 		for i := range n {
 			name := fmt.Sprintf("image-%d", i)
 			m := l.imageNamed(name, types.UID(name), withTemplate)
+			l.pve.ClearRequests()
 			l.settle(m)
+			if writes := l.writes(); writes > writesOfReplicas {
+				t.Errorf("want an Image to be made with at most %d changes, got %d", writesOfReplicas, writes)
+			}
 			all = append(all, m)
 		}
 		inv := inventory.New(l.client, inventory.WithClock(l.clock.Now))

@@ -27,6 +27,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
+// callsToTake is what a snapshot costs that nothing is in the way of: looks, the call, and looks while it is taken.
+const callsToTake = 10
+
 // Looks at Snapshots where nothing happens cost no calls about VMs, however many VMs have one. What others do to them is seen.
 func TestCost(t *testing.T) {
 	for _, n := range []int{3, 30} {
@@ -38,8 +41,12 @@ func TestCost(t *testing.T) {
 				l.Succeeded(l.Client.Create(l.Context(), vm, proxmox.Params{
 					"memory": "64", "scsi0": "local-lvm:1", "smbios1": fmt.Sprintf("uuid=11111111-2222-4333-8444-%012d", i),
 				}))
+				before := l.GuestCalls()
 				s := l.snapshot(fmt.Sprintf("s%d", i), fmt.Sprintf("vmid: %d\nallowUnmanaged: true\n", vm.VMID))
 				l.Until(s, "it is taken", configtest.Settled(s))
+				if n := l.GuestCalls() - before; n > callsToTake {
+					t.Errorf("want a snapshot to be taken with at most %d calls about its VM, got %d", callsToTake, n)
+				}
 				all = append(all, s)
 			}
 			l.RestartBySigns()

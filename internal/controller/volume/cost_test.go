@@ -59,13 +59,20 @@ func (l *lab) lookedAt(all []volume.Volume) {
 	}
 }
 
+// callsToMake is what a Volume costs that nothing is in the way of: its VM, and looks.
+const callsToMake = 3
+
 // Looks at Volumes where nothing happens cost no calls about VMs, however many there are. What others do to them is seen.
 func TestCost(t *testing.T) {
 	for _, n := range []int{3, 30} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			l := here(t)
-			all := l.settledBySigns(n)
 			calls := configtest.Simulator{Server: l.pve}.GuestCalls
+			l.until("one is made", l.unbound(l.volume("first", "size: 1G\nstorage: local-lvm\n")))
+			if n := calls(); n > callsToMake {
+				t.Errorf("want a Volume to be made with at most %d calls about its VM, got %d", callsToMake, n)
+			}
+			all := l.settledBySigns(n)
 			before := calls()
 			for range 5 {
 				l.lookedAt(all)
