@@ -108,7 +108,7 @@ func (e *external) observe(ctx context.Context, m Volume) (managed.ExternalObser
 	if err := v.judge(ctx, e.inventory, m.GetName()); err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	if err := e.checkRoom(ctx, m); err != nil {
+	if err := (confinement{e}).checkRoom(ctx, m); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	e.show(m)

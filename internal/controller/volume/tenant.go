@@ -33,10 +33,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
+// A confinement keeps a Volume to what its tenant may have.
+type confinement struct{ *external }
+
 // confine a Volume to what its tenant has. Its annotations are for users to write: all VMs that the record names have to be the tenant's, and
 // so has the one that the disk is named after, unless the provider has signed the record and they are gone, or the Volume is being deleted. A deleted
 // Volume of others leaves nothing to remove.
-func (e *external) confine(ctx context.Context, m Volume, to *connect.Connection) (leaves bool, err error) {
+func (e confinement) confine(ctx context.Context, m Volume, to *connect.Connection) (leaves bool, err error) {
 	e.records, e.tenant = to.Records, to.Tenant
 	if _, e.trusted = to.Records.Volume(m); e.tenant == nil {
 		return false, nil
@@ -54,7 +57,7 @@ func (e *external) confine(ctx context.Context, m Volume, to *connect.Connection
 }
 
 // checkTenant is an error if the disk, or a VM that has to do with it, is not the tenant's.
-func (e *external) checkTenant(ctx context.Context, m Volume, to *connect.Connection) error {
+func (e confinement) checkTenant(ctx context.Context, m Volume, to *connect.Connection) error {
 	r := e.view.Record
 	if !e.trusted {
 		distrust(r)
@@ -138,7 +141,7 @@ func sizeOf(m Volume) proxmox.Size {
 }
 
 // checkRoom finds whether the quota keeps a disk from being made, from growing, or from being moved.
-func (e *external) checkRoom(ctx context.Context, m Volume) error {
+func (e confinement) checkRoom(ctx context.Context, m Volume) error {
 	v := e.view
 	g, _ := v.growth()
 	if g.More <= 0 || v.problem != nil || !kind.MayChange(m) {

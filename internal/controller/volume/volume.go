@@ -215,7 +215,7 @@ func (c *connector) Connect(ctx context.Context, m Volume) (managed.TypedExterna
 	if err != nil {
 		return nil, err
 	}
-	if leaves, err := e.confine(ctx, m, to); leaves || err != nil {
+	if leaves, err := (confinement{e}).confine(ctx, m, to); leaves || err != nil {
 		return e, err
 	}
 	e.room = func(ctx context.Context, wants quota.Amounts) error {
