@@ -240,8 +240,12 @@ proxmox_operator_machines_memory_used_bytes{node="pve2"} 50
 }
 
 // listed lists what a reader has.
-func listed(from client.Reader, list resource.ManagedList) ListFunc {
+func listed(from client.Reader, empty resource.ManagedList) ListFunc {
 	return func(ctx context.Context) ([]resource.Managed, error) {
+		list, ok := empty.DeepCopyObject().(resource.ManagedList) // Collectors run at the same time.
+		if !ok {
+			return nil, errors.Errorf("cannot copy a %T", empty)
+		}
 		err := from.List(ctx, list)
 		return list.GetItems(), err
 	}
