@@ -31,7 +31,7 @@ import (
 
 // TestParallel lets several users work on one cluster at once; at the end nothing of them is left.
 func TestParallel(t *testing.T) {
-	s := simulatortest.NewTest(t, simulator.Options{Speed: 1000})
+	s := simulatortest.NewTest(t, simulator.Options{Speed: 100}) // A lock is waited for ten seconds, which are not to be less than it takes here.
 	c := luthermonson.NewClient(s.URL()+"/api2/json", luthermonson.WithHTTPClient(httpClient(t, s)),
 		luthermonson.WithAPIToken(simulatortest.TestToken, simulatortest.TestSecret))
 	before := len(s.Tasks())

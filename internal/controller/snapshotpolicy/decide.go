@@ -138,6 +138,9 @@ func (p *plan) know() {
 			continue
 		}
 		e.LastScheduleTime, e.AttemptTime, e.Attempts, e.RetryTime = before.LastScheduleTime, before.AttemptTime, before.Attempts, before.RetryTime
+		if timeOf(e.RetryTime).After(p.now.Add(longestRetry)) {
+			e.RetryTime = toTime(p.now) // It is of a clock that was ahead.
+		}
 		if selected[e.Name] {
 			e.Message = before.Message
 		}
