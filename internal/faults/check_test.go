@@ -173,7 +173,8 @@ func excuses() map[string]func(*randomRun) bool {
 			p := k.m.Parameters()
 			return (p.CloudInit == nil || p.CloudInit.Storage == nil) && !strings.Contains(effective(g)["ide2"], "cloudinit")
 		},
-		`has given the VM up \(state error\)`: (*randomRun).isGivenUp,
+		`has given the VM up \(state error\)`:      (*randomRun).isGivenUp,
+		`no disk of the list can be filled by the`: (*randomRun).lacksImageDisk,
 		`the VM is paused, and its guest would not hear`: func(k *randomRun) bool {
 			g, _ := k.pve.Guest(k.vmid())
 			return g.Power == simulator.Paused && ptr.Deref(k.m.Parameters().PowerState, "") == v1alpha1.PowerStatePaused
@@ -308,6 +309,14 @@ func (k *randomRun) lacksVolume() bool {
 			}
 		})
 		return name != "" && !there && strings.Contains(k.says(), "volume "+*d.Volume+" not found on node")
+	})
+}
+
+// lacksImageDisk reports whether the spec has no entry for the disk of its image, which the VM had before it was destroyed.
+func (k *randomRun) lacksImageDisk() bool {
+	p := k.m.Parameters()
+	return p.Image != nil && !slices.ContainsFunc(p.Disks, func(d v1alpha1.MachineDisk) bool {
+		return ptr.Deref(d.Volume, "") == "" && d.VolumeRef == nil
 	})
 }
 
@@ -492,7 +501,7 @@ func (k *randomRun) check() {
 			continue
 		}
 		g, ok := k.guest()
-		if !ok && (k.lacksVolume() || k.shrinks() || k.waitsForOther() || k.isPinned()) {
+		if !ok && (k.lacksVolume() || k.lacksImageDisk() || k.shrinks() || k.waitsForOther() || k.isPinned()) {
 			mine = append(mine, k.images())
 			if made, there := k.pve.Guest(k.vmid()); there && !k.isTheirs() {
 				mine = append(mine, made) // It has its UUID when the spec can be carried out.

@@ -527,6 +527,9 @@ func (w *env) untouched(t *testing.T, s scenario, mine ...simulator.Guest) {
 		now = now.without(s.adopts)
 	}
 	for id, g := range before.Guests {
+		if _, managed := now.HA[fmt.Sprintf("vm:%d", id)]; managed {
+			g.Power = now.Guests[id].Power // High availability starts and stops it.
+		}
 		if diff := cmp.Diff(g, now.Guests[id], simulatortest.IgnoreRuntime()); diff != "" {
 			t.Errorf("somebody else's VM %d was changed: -before, +after:\n%s\n%s", id, diff, w)
 		}

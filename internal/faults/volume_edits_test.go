@@ -305,10 +305,10 @@ func (k *randomRun) holds(v *namespaced.Volume) bool {
 	return ptr.Deref(v.Observation().VMID, 0) == ptr.Deref(k.m.Observation().VMID, -1)
 }
 
-// waitsForHolder reports whether a Volume that the Machine lists cannot come to it: its storage is local, or it is in the VM of a Machine
-// that cannot be as its own spec asks for either.
+// waitsForHolder reports whether a Volume that the Machine lists cannot come to it: its storage is local, its own VM is suspended, or it is
+// in the VM of a Machine that cannot be as its own spec asks for either.
 func (k *randomRun) waitsForHolder() bool {
-	mine, held := k.m, k.isPinned()
+	mine, held := k.m, k.isPinned() || k.isSuspended()
 	for _, l := range k.subjects {
 		if k.m = l.m; l.m == mine || l.gone || !k.isHeldUp() {
 			continue

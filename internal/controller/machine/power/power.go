@@ -200,10 +200,24 @@ func (d Policy) UnreachablePower(v *vmstate.VM) string {
 	case v.Template() && power != "" && power != v1alpha1.PowerStateStopped:
 		return "the VM is a template, which cannot run: make a VM of it again in Proxmox VE, or set powerState to Stopped"
 	case v.HAFailed() && change != Keep:
-		return fmt.Sprintf("%s, and high availability has given the VM up (state error): find out why, then have it take the VM up again by "+
-			"\"ha-manager set vm:%d --state disabled\" on a node", messages[change], v.VMID)
+		return givenUp(v, change)
 	}
 	return ""
+}
+
+// givenUp says what a VM is that high availability has given up.
+func givenUp(v *vmstate.VM, needs Change) string {
+	return fmt.Sprintf("%s, and high availability has given the VM up (state error): find out why, then have it take the VM up again by "+
+		"\"ha-manager set vm:%d --state disabled\" on a node", messages[needs], v.VMID)
+}
+
+// awaitsHA says what a VM is whose power high availability is to change, which it does not once it has given the VM up.
+func awaitsHA(v *vmstate.VM, needs Change, does string) xpv2.Condition {
+	message := fmt.Sprintf("%s: high availability is to %s it", messages[needs], does)
+	if v.HAFailed() {
+		message = givenUp(v, needs)
+	}
+	return conditions.NotReady(conditions.ReasonPowerMismatch, message)
 }
 
 // UnmanagedPower is the condition Ready of a VM whose power is not for us to change.
@@ -214,9 +228,9 @@ func (d Policy) UnmanagedPower(v *vmstate.VM) xpv2.Condition {
 	}
 	switch {
 	case ha == vmstate.HAStarted && !v.On():
-		return conditions.NotReady(conditions.ReasonPowerMismatch, "the VM is not running yet: high availability is to start it")
+		return awaitsHA(v, On, "start")
 	case (ha == vmstate.HAStopped || ha == vmstate.HADisabled) && v.On():
-		return conditions.NotReady(conditions.ReasonPowerMismatch, "the VM is still running: high availability is to stop it")
+		return awaitsHA(v, Off, "stop")
 	case target == v1alpha1.PowerStatePaused && !v.On():
 		return conditions.NotReady(conditions.ReasonPowerMismatch, "the VM is "+v.PowerState()+": only a VM that runs can be paused")
 	case target == v1alpha1.PowerStatePaused && v.Paused():

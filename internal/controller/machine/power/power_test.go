@@ -17,6 +17,7 @@ limitations under the License.
 package power
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -52,6 +53,31 @@ func TestPowerChange(t *testing.T) {
 			d := Policy{Desired: qemu.Desired{MachineParameters: &v1alpha1.MachineParameters{PowerState: tc.state}, Created: !tc.adopted}}
 			if got := d.PowerChange(&tc.vm); got != tc.want {
 				t.Errorf("\n%s\nwant %d, got %d", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestUnmanagedPower(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		state  v1alpha1.PowerState
+		vm     proxmox.Status
+		want   string
+	}{
+		"Start":   {"High availability is to start the VM.", v1alpha1.PowerStateRunning, proxmox.Status{Status: "stopped"}, "is to start it"},
+		"Stop":    {"High availability is to stop the VM.", v1alpha1.PowerStateStopped, proxmox.Status{Status: "running"}, "is to stop it"},
+		"GivenUp": {"It does not start what it has given up.", v1alpha1.PowerStatePaused, proxmox.Status{Status: "stopped", HAState: "error"}, "has given the VM up"},
+		"Failed":  {"Nor does it stop that.", v1alpha1.PowerStateStopped, proxmox.Status{Status: "running", HAState: "error"}, "has given the VM up"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.vm.HAManaged = true
+			d := Policy{Desired: qemu.Desired{
+				MachineParameters: &v1alpha1.MachineParameters{PowerState: &tc.state, HighAvailability: &v1alpha1.MachineHighAvailability{}}, Created: true,
+			}}
+			if got := d.UnmanagedPower(&vmstate.VM{Status: tc.vm}).Message; !strings.Contains(got, tc.want) {
+				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, got)
 			}
 		})
 	}
