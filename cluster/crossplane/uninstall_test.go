@@ -71,6 +71,7 @@ func (s *suite) testAccident(t *testing.T) {
 	} {
 		s.letGo(t, kind)
 	}
+	s.takeRights(t)
 	s.until(t, s.isForgotten)
 
 	s.install(t, older)
@@ -197,6 +198,12 @@ func (s *suite) testUninstall(t *testing.T) {
 		}
 	}
 	s.kubectl(t, "delete", "--timeout=1m", "provider.pkg.crossplane.io/"+release)
-	s.kubectl(t, "delete", "--ignore-not-found", "-f", "examples/crossplane/definitions.yaml")
+	s.takeRights(t)
 	s.until(t, s.isForgotten)
+}
+
+// takeRights takes away what the examples let the provider do.
+func (s *suite) takeRights(t *testing.T) {
+	t.Helper()
+	s.kubectl(t, "delete", "--ignore-not-found", "-f", "examples/crossplane/definitions.yaml", "-f", "examples/crossplane/namespaces.yaml")
 }
