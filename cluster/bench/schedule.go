@@ -36,9 +36,15 @@ type scenario struct {
 // scenarios lists all, first those that wait longest.
 func (b *bench) scenarios() []scenario {
 	return []scenario{
-		{name: "scale", run: b.scale}, {name: "connections", run: b.connections}, {name: "kinds", run: b.kinds}, {name: "create", run: b.create},
-		{name: "resources", run: b.resources}, {name: "delete", run: b.delete}, {name: "drift", run: b.drift},
-		{name: "operations", run: b.operations}, {name: "competitors", run: b.compare},
+		{name: "scale", run: b.scale},
+		{name: "connections", run: b.connections},
+		{name: "kinds", run: b.kinds},
+		{name: "create", run: b.create},
+		{name: "resources", run: b.resources},
+		{name: "delete", run: b.delete},
+		{name: "drift", run: b.drift},
+		{name: "operations", run: b.operations},
+		{name: "competitors", run: b.compare},
 	}
 }
 

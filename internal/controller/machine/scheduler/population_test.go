@@ -183,8 +183,9 @@ func TestPopulations(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(3)
-			first, next := w.add("first", ""), w.add("next", "")
-			first, next = &w.cache.all[3], &w.cache.all[4] // Where they are by now.
+			w.add("first", "")
+			w.add("next", "")
+			first, next := &w.cache.all[3], &w.cache.all[4]
 			if node := place(t, w, first, w.view("", ""), w.Decide, 4096); node != "pve0" {
 				t.Fatalf("want the first node, got %s", node)
 			}
