@@ -417,7 +417,7 @@ func TestServeImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer end()
-	resp, err := http.Get(file.url) //nolint:gosec,noctx // It is ours.
+	resp, err := http.Get(file.url)
 	if err != nil {
 		t.Fatal(err)
 	}
