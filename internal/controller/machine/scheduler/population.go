@@ -39,7 +39,7 @@ type View struct {
 	Guests  []proxmox.Guest
 	Storage string
 
-	// Shares reports whether a resource is for the same cluster.
+	// Shares reports whether a resource is for the same cluster. Once the view was used to decide, only the Scheduler may ask it.
 	Shares func(resource.Managed) bool
 }
 
@@ -61,8 +61,10 @@ type populationKey struct {
 // for each one that is made would take the square of their number.
 type population struct {
 	occupancy *placement.Occupancy
-	shares    func(resource.Managed) bool
 	made      time.Time
+
+	// shares remembers configurations, so it is asked with deciding held only.
+	shares func(resource.Managed) bool
 }
 
 // A Choice chooses a node among occupants. It reports whether the choice is final.
