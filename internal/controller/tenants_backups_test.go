@@ -195,6 +195,9 @@ func (w *tenantWorld) restores(own backup.Backup) {
 		o := w.m.Observation().RestoreInPlace
 		return o != nil && o.State == v1alpha1.ActSucceeded && w.m.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue
 	})
+	if g, _ := w.pve.Guest(w.vmid()); g.Power != simulator.Running {
+		w.Errorf("want a VM that is ready to run, got one that is %s", g.Power)
+	}
 	w.forgedBackup()
 }
 

@@ -149,7 +149,7 @@ func (e actFeature) plan(ctx context.Context, m Machine) (proposal, error) {
 	if e.otherActs() {
 		return proposal{}, nil // One after the other.
 	}
-	e.actAlone()
+	e.actAlone(k)
 	return proposal{steps: []step{e.step(m, k, r)}}, nil
 }
 
@@ -167,8 +167,8 @@ func (e actFeature) otherActs() bool {
 // ended that was just seen to have.
 func (e actFeature) lookAgain(m Machine, k act.Kind, r *act.Record) proposal {
 	e.cache.Invalidate(m, vmcache.DirtyAll)
-	e.actAlone()
-	e.planned.power = power.Keep
+	e.actAlone(k)
+	e.holdPower(k)
 	return proposal{steps: []step{{
 		difference: v1alpha1.MachinePendingChange{Option: k.Texts().Field, Desired: r.Target}, tells: true,
 		call: func(context.Context) (proxmox.UPID, error) {
@@ -179,12 +179,19 @@ func (e actFeature) lookAgain(m Machine, k act.Kind, r *act.Record) proposal {
 }
 
 // actAlone takes all out of the plan that an act would undo.
-func (e actFeature) actAlone() {
+func (e actFeature) actAlone(k act.Kind) {
 	p := &e.planned
 	p.change, p.deferred, p.steps, p.staleImages = qemu.Difference{}, qemu.Difference{}, nil, nil
 	p.restart, p.action, p.laterAction = restart.Decision{Reason: p.restart.Reason}, nil, nil
 	if p.power != power.Off {
-		p.power = power.Keep
+		e.holdPower(k)
+	}
+}
+
+// holdPower has the change of power wait for an act.
+func (e actFeature) holdPower(k act.Kind) {
+	if p := &e.planned; p.power != power.Keep {
+		p.heldPower, p.heldFor, p.power = p.power, k.Texts().Field, power.Keep
 	}
 }
 
@@ -203,7 +210,7 @@ func (e actFeature) step(m Machine, k act.Kind, r *act.Record) step {
 	if e.stopping() && !asked.AllowRunning && !r.Open() {
 		return next // It waits until the VM is off.
 	}
-	e.planned.power = power.Keep
+	e.holdPower(k)
 	next.call = func(ctx context.Context) (proxmox.UPID, error) {
 		u, err := k.Next(ctx, m, r)
 		if errors.Is(err, act.ErrRuns) {

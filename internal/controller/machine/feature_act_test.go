@@ -19,8 +19,13 @@ package machine
 import (
 	"testing"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/rollback"
@@ -94,6 +99,38 @@ func TestRollbackWhilePaused(t *testing.T) {
 			f := actFeature{external: e}
 			if f.stopping() != tc.stopping || e.leavesOff() {
 				t.Errorf("%s\nstopping %t, start %t", tc.reason, f.stopping(), e.leavesOff())
+			}
+		})
+	}
+}
+
+// TestHeldPower has a VM that is to run, and is off for an act, be not ready.
+func TestHeldPower(t *testing.T) {
+	cases := map[string]struct {
+		reason   string
+		recorded *act.Record
+		want     string
+	}{
+		"Begins": {reason: "The act comes before the start.", want: "the VM is not running yet: it waits for rollback"},
+		"Done": {
+			reason: "The act was done before.", recorded: &act.Record{Token: "1", State: v1alpha1.ActSucceeded},
+			want: "the VM is not running yet",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, powerState(v1alpha1.PowerStateRunning))
+			b.vms[10000] = ourVM("stopped")
+			b.m.Spec.ForProvider.Rollback = &v1alpha1.MachineRollback{Snapshot: "s1", Token: "1"}
+			if tc.recorded != nil {
+				meta.AddAnnotations(b.m, map[string]string{object.AnnotationRollback: tc.recorded.String()})
+			}
+			if _, err := b.external().Observe(t.Context(), b.m); err != nil {
+				t.Fatal(err)
+			}
+			ready := b.m.GetCondition(xpv2.TypeReady)
+			if ready.Status != corev1.ConditionFalse || ready.Reason != conditions.ReasonPowerMismatch || ready.Message != tc.want {
+				t.Errorf("%s\nwant %q, got %+v", tc.reason, tc.want, ready)
 			}
 		})
 	}

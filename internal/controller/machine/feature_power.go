@@ -155,6 +155,8 @@ func (e powerFeature) ready(m Machine) xpv2.Condition {
 		return conditions.NotReady(conditions.ReasonPowerMismatch, e.planned.power.Message()+": "+e.guest(m).Wait())
 	case e.planned.power != power.Keep:
 		return conditions.NotReady(conditions.ReasonPowerMismatch, e.planned.power.Message())
+	case e.planned.heldPower != power.Keep:
+		return conditions.NotReady(conditions.ReasonPowerMismatch, e.planned.heldPower.Message()+": it waits for "+e.planned.heldFor)
 	}
 	if len(e.planned.awaited) > 0 {
 		return conditions.NotReady(conditions.ReasonWaitingForVolume, strings.Join(e.planned.awaited, "; "))

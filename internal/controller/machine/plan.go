@@ -81,6 +81,10 @@ type plan struct {
 	steps    []step
 	power    power.Change
 
+	// heldPower is the change of power that waits for the act of the field heldFor.
+	heldPower power.Change
+	heldFor   string
+
 	// crashes are how often in a row the VM has stopped soon after its start, if its next one
 	// waits for that, until nextStart.
 	crashes   int
