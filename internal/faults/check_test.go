@@ -161,7 +161,7 @@ func excuses() map[string]func(*randomRun) bool {
 		},
 		`is on local storage: take it out`:     (*randomRun).isTied,
 		`is on local storage, and in`:          (*randomRun).isTied,
-		`^RestartRequired \(PendingChanges\)`:  (*randomRun).waitsForStart,
+		`\bRestartRequired \(PendingChanges\)`: (*randomRun).waitsForStart,
 		`changes wait until the VM is resumed`: (*randomRun).isSuspended,
 		`it cannot become \w+, which an entry`: (*randomRun).changesDevice,
 		`but its state is paused`: func(k *randomRun) bool {
