@@ -173,19 +173,34 @@ func (c *conn) do(ctx context.Context, r request, data any) error {
 // decodeData decodes an answer's data. Writes may have none; a read that brings
 // nothing must not pass for one of an empty thing.
 func decodeData(body []byte, data any, optional bool) error {
-	var answer struct {
-		Data json.RawMessage `json:"data"`
-	}
+	answer := struct {
+		Data payload `json:"data"`
+	}{payload{into: data}}
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return err
 	}
-	if len(answer.Data) > 0 && string(answer.Data) != "null" {
-		return json.Unmarshal(answer.Data, data)
+	if !answer.Data.there && !optional {
+		return errors.New("answer has no data")
 	}
-	if optional {
+	return nil
+}
+
+// A payload is decoded into another value, which is left as it is where there is nothing to decode.
+type payload struct {
+	into  any
+	there bool
+}
+
+// UnmarshalJSON is called with valid JSON only, which those that decode themselves need not have checked again: the answer of a large
+// cluster has megabytes.
+func (p *payload) UnmarshalJSON(b []byte) error {
+	if p.there = string(b) != "null"; !p.there {
 		return nil
 	}
-	return errors.New("answer has no data")
+	if into, decodes := p.into.(json.Unmarshaler); decodes {
+		return into.UnmarshalJSON(b)
+	}
+	return json.Unmarshal(b, p.into)
 }
 
 // envelope makes a request and decodes the whole answer.

@@ -25,6 +25,7 @@ import (
 	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox/transport"
 )
@@ -94,6 +95,32 @@ func FuzzAnswer(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestDecodeData(t *testing.T) {
+	cases := map[string]struct {
+		reason, body string
+		optional     bool
+		want         []string
+		fails        bool
+	}{
+		"List":     {reason: "A list is decoded.", body: `{"data":["a"]}`, want: []string{"a"}},
+		"Later":    {reason: "What comes beside the data is passed over.", body: `{"total":1,"data":["a"],"success":1}`, want: []string{"a"}},
+		"Null":     {reason: "A read that brings nothing is no empty list.", body: `{"data":null}`, fails: true},
+		"Missing":  {reason: "A read without data is no empty list.", body: `{"success":1}`, fails: true},
+		"Optional": {reason: "A write may bring nothing.", body: `{"data":null}`, optional: true},
+		"Broken":   {reason: "What is cut off is an error.", body: `{"data":["a"`, fails: true},
+		"Other":    {reason: "What is no list is an error.", body: `{"data":"a"}`, fails: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var got list[string]
+			err := decodeData([]byte(tc.body), &got, tc.optional)
+			if diff := cmp.Diff(tc.want, []string(got)); diff != "" || (err != nil) != tc.fails {
+				t.Errorf("%s\n-want, +got:\n%s\n%v", tc.reason, diff, err)
+			}
+		})
+	}
 }
 
 // offline is a Client whose requests go to a function.

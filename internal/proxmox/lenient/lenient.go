@@ -23,6 +23,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // PVE is written in Perl: booleans arrive as 0, 1, "1", true or null, numbers as
@@ -91,6 +92,9 @@ func Scalar(b []byte) string {
 	}
 	switch b[0] {
 	case '"':
+		if inner := b[1:max(1, len(b)-1)]; len(b) > 1 && b[len(b)-1] == '"' && !bytes.ContainsAny(inner, `\"`) && utf8.Valid(inner) {
+			return string(inner)
+		}
 		var s string
 		if json.Unmarshal(b, &s) != nil {
 			return ""
