@@ -21,6 +21,7 @@ package main
 import (
 	_ "embed"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,8 +33,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-//go:embed page.md.tmpl
-var page string
+// The templates of a page, and of the list of pages.
+var (
+	//go:embed page.md.tmpl
+	page string
+
+	//go:embed index.md.tmpl
+	index string
+)
 
 func main() {
 	if len(os.Args) != 4 {
@@ -46,7 +53,7 @@ func main() {
 	}
 }
 
-// write writes a page for each kind whose definition is in a folder.
+// write writes a page for each kind whose definition is in a folder, and the list of them.
 func write(from, to string) error {
 	files, err := filepath.Glob(filepath.Join(from, "*.yaml"))
 	if err != nil {
@@ -65,24 +72,27 @@ func write(from, to string) error {
 		return errors.Wrapf(err, "cannot open %q", to)
 	}
 	defer folder.Close() //nolint:errcheck // Nothing is written through it any more.
-	for kind, served := range kinds {
-		if err := render(folder, document(kind, served)); err != nil {
+	var all []doc
+	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+		d := document(kind, kinds[kind])
+		if err := render(folder, d.File(), page, d); err != nil {
 			return err
 		}
+		all = append(all, d)
 	}
-	return nil
+	return render(folder, "README.md", index, all)
 }
 
-func render(to *os.Root, d doc) error {
-	t, err := template.New("page").Parse(page)
+// render writes a file by a template.
+func render(to *os.Root, file, text string, data any) error {
+	t, err := template.New(file).Parse(text)
 	if err != nil {
-		return errors.Wrap(err, "cannot parse the template of a page")
+		return errors.Wrapf(err, "cannot parse the template of %q", file)
 	}
 	var b strings.Builder
-	if err := t.Execute(&b, d); err != nil {
-		return errors.Wrapf(err, "cannot write the page of %s", d.Kind)
+	if err := t.Execute(&b, data); err != nil {
+		return errors.Wrapf(err, "cannot make %q", file)
 	}
-	file := strings.ToLower(d.Kind) + ".md"
 	return errors.Wrapf(to.WriteFile(file, []byte(b.String()), 0o600), "cannot write %q", file)
 }
 
@@ -124,6 +134,18 @@ type doc struct {
 	Names       extv1.CustomResourceDefinitionNames
 	Columns     []extv1.CustomResourceColumnDefinition
 	Sections    []section
+}
+
+// File returns the name of the page.
+func (d doc) File() string { return strings.ToLower(d.Kind) + ".md" }
+
+// Summary returns the first sentence of the description, without its subject.
+func (d doc) Summary() string {
+	first, _, _ := strings.Cut(strings.ReplaceAll(d.Description, "\n", " "), ". ")
+	for _, article := range []string{"A ", "An "} {
+		first = strings.TrimPrefix(first, article+d.Kind+" ")
+	}
+	return strings.TrimSuffix(first, ".")
 }
 
 // document documents a kind that is served in one API group or more.

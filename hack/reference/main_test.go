@@ -32,6 +32,23 @@ import (
 
 func raw(s string) *extv1.JSON { return &extv1.JSON{Raw: []byte(s)} }
 
+func TestSummary(t *testing.T) {
+	cases := map[string]struct {
+		reason, description, want string
+	}{
+		"Is":       {reason: "The kind is named before.", description: "A Pool is a group of VMs. It has members.", want: "is a group of VMs"},
+		"Does":     {reason: "Any verb may follow.", description: "A Pool groups\nVMs.", want: "groups VMs"},
+		"NoPrefix": {reason: "Another beginning stays.", description: "Pools group VMs.", want: "Pools group VMs"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := (doc{Kind: "Pool", Description: tc.description}).Summary(); got != tc.want {
+				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
 func TestDescribe(t *testing.T) {
 	cases := map[string]struct {
 		reason string
