@@ -44,12 +44,12 @@ func (s *suite) testClaims(t *testing.T) {
 	s.until(t, func() string { return lacksStatus(s.get(t, claims, "shop")) })
 	s.until(t, func() string { return s.lacksDetails("shop-connection") })
 
-	s.kubectl(t, "delete", "--timeout=1m", claims, "shop", "--namespace=default")
+	s.kubectl(t, "delete", patience, claims, "shop", "--namespace=default")
 	s.untilVMs(t, before)
 	secret := object("v1", "Secret", "shop-connection")
 	secret.SetNamespace("default")
 	s.untilGone(t, []*unstructured.Unstructured{secret})
 
-	s.kubectl(t, "delete", "--timeout=1m", "-f", composition)
-	s.kubectl(t, "delete", "--timeout=1m", "-f", "examples/crossplane/function.yaml")
+	s.kubectl(t, "delete", patience, "-f", composition)
+	s.kubectl(t, "delete", patience, "-f", "examples/crossplane/function.yaml")
 }

@@ -80,7 +80,7 @@ func (s *suite) testConfiguration(t *testing.T) {
 	s.checkKept(t, kept, migration)
 	s.untilVMs(t, before)
 	s.until(t, func() string { return cmp.Diff(beforeMigration, vmsOf(t, s, migration)) })
-	s.kubectl(t, "delete", "clusterproviderconfigs.proxmox.m.vitistack.io", "my-proxmox-cluster", "--timeout=1m")
+	s.kubectl(t, "delete", "clusterproviderconfigs.proxmox.m.vitistack.io", "my-proxmox-cluster", patience)
 	s.uninstallConfiguration(t)
 }
 
@@ -119,9 +119,9 @@ func (s *suite) composites(t *testing.T) []*unstructured.Unstructured {
 func (s *suite) uninstallConfiguration(t *testing.T) {
 	t.Helper()
 	definitions := s.composites(t)
-	s.kubectl(t, "delete", "configurations.pkg.crossplane.io", configuration, "--timeout=1m")
+	s.kubectl(t, "delete", "configurations.pkg.crossplane.io", configuration, patience)
 	s.untilGone(t, definitions)
-	s.kubectl(t, "delete", "functions.pkg.crossplane.io", functionObject, "--timeout=1m")
+	s.kubectl(t, "delete", "functions.pkg.crossplane.io", functionObject, patience)
 }
 
 // startMigration runs another simulated Proxmox VE, which has what the manifests of other operators name, and which the
@@ -231,7 +231,7 @@ func (s *suite) disown(t *testing.T, definition, name string) string {
 	made := s.kubectl(t, "get", definition, name, "--namespace=default", "--output="+reference)
 	s.kubectl(t, "annotate", definition, name, "crossplane.io/paused=true", "--namespace=default")
 	const paused = `--for=jsonpath={.status.conditions[?(@.type=="Synced")].reason}=ReconcilePaused`
-	s.kubectl(t, "wait", definition, name, paused, "--timeout=1m", "--namespace=default")
+	s.kubectl(t, "wait", definition, name, paused, patience, "--namespace=default")
 	s.kubectl(t, "delete", "--wait=false", "--cascade=orphan", definition, name, "--namespace=default")
 	s.until(t, func() string {
 		if slices.Contains(s.get(t, definition, name).GetFinalizers(), metav1.FinalizerOrphanDependents) {
@@ -253,8 +253,8 @@ func (s *suite) checkKept(t *testing.T, name string, sim *simulator.Simulator) {
 	if vms := strings.Join(vmsOf(t, s, sim), "\n"); !strings.Contains(vms, "multi-nic-vm") {
 		t.Errorf("there is no VM of the Machine that was to be kept among\n%s", vms)
 	}
-	s.kubectl(t, "delete", "--timeout=1m", "machines.proxmox.m.vitistack.io", name, "--namespace=default")
-	s.kubectl(t, "delete", "--timeout=1m", "--all", "vmclassuses.infra.virtrigaud.io,vmimageuses.infra.virtrigaud.io", "--namespace=default")
+	s.kubectl(t, "delete", patience, "machines.proxmox.m.vitistack.io", name, "--namespace=default")
+	s.kubectl(t, "delete", patience, "--all", "vmclassuses.infra.virtrigaud.io,vmimageuses.infra.virtrigaud.io", "--namespace=default")
 }
 
 // lacksDetails says what a connection Secret lacks. Details may come a moment after the VM is ready.

@@ -72,8 +72,8 @@ func (s *suite) testLoadTest(t *testing.T) {
 	if log := s.podLog(loadTest + "-" + loadTest); !regexp.MustCompile(`ready    8 in \S+, each p50 \S+, p95 .*\ndeleted  8 in `).MatchString(log) {
 		t.Errorf("the log of the Job does not tell of 8 Machines:\n%s", log)
 	}
-	s.kubectl(t, "delete", "--timeout=1m", "-f", job)
-	s.kubectl(t, "delete", "--timeout=1m", "-f", simulator)
+	s.kubectl(t, "delete", patience, "-f", job)
+	s.kubectl(t, "delete", patience, "-f", simulator)
 	s.untouched(t, before, last)
 }
 

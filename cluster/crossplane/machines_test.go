@@ -53,7 +53,7 @@ func (s *suite) testPolicies(t *testing.T) {
 		}
 		return ""
 	})
-	s.kubectl(t, "delete", "--timeout=2m", "-f", "cluster/crossplane/testdata/policies.yaml")
+	s.kubectl(t, "delete", patience, "-f", "cluster/crossplane/testdata/policies.yaml")
 	defer s.kubectl(t, "delete", "-f", "examples/crossplane/policies.yaml")
 	for _, group := range []string{"proxmox.vitistack.io", "proxmox.m.vitistack.io"} {
 		if left := s.kubectl(t, "get", "snapshots."+group, "--all-namespaces", "--output=name"); left != "" {
@@ -84,9 +84,9 @@ func (s *suite) testSafetyBackups(t *testing.T) {
 	})
 	for _, m := range machines {
 		safety := s.kubectl(t, "get", argument(m), "--namespace", namespaceOf(m), "--output=jsonpath={.status.atProvider.restoreInPlace.safetyBackup}")
-		s.kubectl(t, "delete", "--timeout=1m", "backups."+m.GroupVersionKind().Group, safety, "--namespace", namespaceOf(m))
+		s.kubectl(t, "delete", patience, "backups."+m.GroupVersionKind().Group, safety, "--namespace", namespaceOf(m))
 	}
-	s.kubectl(t, "delete", "--timeout=2m", "-f", manifests)
+	s.kubectl(t, "delete", patience, "-f", manifests)
 	s.untilVMs(t, before)
 }
 
@@ -115,7 +115,7 @@ func (s *suite) testImagesOfURLs(t *testing.T) {
 			t.Errorf("the Image of %s has the owners %q", group, owner)
 		}
 	}
-	s.kubectl(t, "delete", "--timeout=2m", "-f", file)
+	s.kubectl(t, "delete", patience, "-f", file)
 	s.until(t, func() string { // The Images go with their owners.
 		return s.kubectl(t, "get", "images.proxmox.vitistack.io,images.proxmox.m.vitistack.io", "--all-namespaces", "--output=name")
 	})
@@ -160,7 +160,7 @@ func (s *suite) testTenants(t *testing.T) {
 	if kept := s.kubectl(t, "get", "configmaps", "--namespace", stack.Namespace, "--output=name"); !strings.Contains(kept, "/provider-proxmox-quota-") {
 		t.Errorf("the quota is kept in none of %s", kept)
 	}
-	s.kubectl(t, "delete", "--timeout=2m", "machines.proxmox.m.vitistack.io", "--all", "--namespace", "team-a")
+	s.kubectl(t, "delete", patience, "machines.proxmox.m.vitistack.io", "--all", "--namespace", "team-a")
 	s.kubectl(t, "delete", "namespace", "team-a", "--wait=false")
 	for _, config := range []string{common, own} {
 		s.setTenants(t, config, "null")

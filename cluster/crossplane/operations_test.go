@@ -50,11 +50,11 @@ func (s *suite) testOperations(t *testing.T) {
 			t.Errorf("the %s of the Machine that no Operation selects is %q, want %q", field, got, want)
 		}
 	}
-	s.kubectl(t, "delete", "operations.ops.crossplane.io", "--all", "--timeout=1m")
+	s.kubectl(t, "delete", "operations.ops.crossplane.io", "--all", patience)
 	// In a namespace that is being deleted, the provider could not create the events of what goes.
-	s.kubectl(t, "delete", "--namespace", "shop", "machines.proxmox.m.vitistack.io,proxmoxnodes.proxmox.m.vitistack.io", "--all", "--timeout=2m")
-	s.kubectl(t, "delete", "--timeout=2m", "-f", manifests, "--ignore-not-found")
-	s.kubectl(t, "delete", "--timeout=1m", "-f", operations+"/function.yaml")
+	s.kubectl(t, "delete", "--namespace", "shop", "machines.proxmox.m.vitistack.io,proxmoxnodes.proxmox.m.vitistack.io", "--all", patience)
+	s.kubectl(t, "delete", patience, "-f", manifests, "--ignore-not-found")
+	s.kubectl(t, "delete", patience, "-f", operations+"/function.yaml")
 	s.untilVMs(t, before)
 }
 
@@ -62,12 +62,12 @@ func (s *suite) testOperations(t *testing.T) {
 func (s *suite) testSnapshotOperation(t *testing.T) {
 	s.untilTrue(t, s.apply(t, operations+"/snapshot-before-upgrade.yaml"), "Succeeded")
 	const snapshots, label = "snapshots.proxmox.m.vitistack.io", "operations.proxmox.vitistack.io/snapshot=before-upgrade"
-	s.kubectl(t, "wait", "--namespace", "shop", snapshots, "--selector", label, "--for", "condition=Ready", "--timeout=1m")
+	s.kubectl(t, "wait", "--namespace", "shop", snapshots, "--selector", label, "--for", "condition=Ready", patience)
 	names := strings.Fields(s.kubectl(t, "get", "--namespace", "shop", snapshots, "--selector", label, "--output=jsonpath={.items[*].spec.forProvider.machine}"))
 	if slices.Sort(names); !slices.Equal(names, []string{"back", "front"}) {
 		t.Errorf("there are snapshots of %q, want back and front", names)
 	}
-	s.kubectl(t, "delete", "--namespace", "shop", snapshots, "--selector", label, "--timeout=1m")
+	s.kubectl(t, "delete", "--namespace", "shop", snapshots, "--selector", label, patience)
 }
 
 // testRebootOperation sees that one Machine reboots after the other.
@@ -102,7 +102,7 @@ func (s *suite) runUntilNoneRemains(t *testing.T, manifest string) []int64 {
 	t.Helper()
 	cron := s.apply(t, manifest)[0]
 	s.untilTrue(t, []*unstructured.Unstructured{cron}, "Scheduling")
-	s.kubectl(t, "delete", "-f", manifest, "--timeout=1m")
+	s.kubectl(t, "delete", "-f", manifest, patience)
 	spec, _, err := unstructured.NestedMap(cron.Object, "spec", "operationTemplate", "spec")
 	if err != nil {
 		t.Fatal(err)

@@ -34,8 +34,11 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
 )
 
-// maxWait is how long a test waits for what takes Crossplane and the provider seconds.
-const maxWait = 90 * time.Second
+// How long a test waits for what takes Crossplane and the provider seconds, where many others compute; the second is for kubectl.
+const (
+	maxWait  = 4 * time.Minute
+	patience = "--timeout=4m"
+)
 
 // A suite is the stack that all steps share.
 type suite struct {

@@ -39,11 +39,11 @@ func (s *suite) testProtection(t *testing.T) {
 		usages := s.apply(t, file)
 		s.untilTrue(t, usages, "Ready")
 		reason, _, _ := unstructured.NestedString(usages[0].Object, "spec", "reason")
-		output, err := s.RunKubectl(s.ctx, append([]string{"delete", "--timeout=30s"}, target...)...)
+		output, err := s.RunKubectl(s.ctx, append([]string{"delete", patience}, target...)...)
 		if err == nil || !strings.Contains(output, reason) {
 			t.Errorf("%s is deleted although %s protects it (%v): %s", target[0], file, err, output)
 		}
-		s.kubectl(t, "delete", "--timeout=30s", "-f", file)
+		s.kubectl(t, "delete", patience, "-f", file)
 	}
 	s.untilTrue(t, []*unstructured.Unstructured{s.theProvider()}, "Installed", "Healthy")
 	s.untouched(t, before, last)
@@ -59,7 +59,7 @@ func (s *suite) testAccident(t *testing.T) {
 		// Crossplane 1 would make the definition anew, over what is left of the old one.
 		s.loseDefinition(t, machines[0])
 	}
-	s.kubectl(t, "delete", "--timeout=1m", "provider.pkg.crossplane.io/"+release)
+	s.kubectl(t, "delete", patience, "provider.pkg.crossplane.io/"+release)
 	for _, m := range machines {
 		s.until(t, func() string { return s.isRecord(m) })
 	}
@@ -186,7 +186,7 @@ func (s *suite) isForgotten() string {
 
 // testUninstall goes the usual way: the Machines first, whose VMs go, then the package. Nothing is left.
 func (s *suite) testUninstall(t *testing.T) {
-	s.kubectl(t, "delete", "--timeout=1m", "-f", "examples/quickstart")
+	s.kubectl(t, "delete", patience, "-f", "examples/quickstart")
 	s.untilVMs(t, s.initial)
 	objs, err := s.Connection.Objects()
 	if err != nil {
@@ -194,10 +194,10 @@ func (s *suite) testUninstall(t *testing.T) {
 	}
 	for _, obj := range objs {
 		if strings.HasSuffix(obj.GetKind(), "ProviderConfig") {
-			s.kubectl(t, "delete", "--timeout=1m", strings.ToLower(obj.GetKind())+"."+obj.GroupVersionKind().Group+"/"+obj.GetName(), "--namespace=default")
+			s.kubectl(t, "delete", patience, strings.ToLower(obj.GetKind())+"."+obj.GroupVersionKind().Group+"/"+obj.GetName(), "--namespace=default")
 		}
 	}
-	s.kubectl(t, "delete", "--timeout=1m", "provider.pkg.crossplane.io/"+release)
+	s.kubectl(t, "delete", patience, "provider.pkg.crossplane.io/"+release)
 	s.takeRights(t)
 	s.until(t, s.isForgotten)
 }

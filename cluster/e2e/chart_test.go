@@ -49,7 +49,7 @@ func (s *suite) installChart() error {
 	if err != nil {
 		return err
 	}
-	_, err = s.RunKubectl(s.ctx, "wait", "--for=condition=Established", "--timeout=30s", "customresourcedefinitions", "--all")
+	_, err = s.RunKubectl(s.ctx, "wait", "--for=condition=Established", "--timeout="+maxWait.String(), "customresourcedefinitions", "--all")
 	return err
 }
 

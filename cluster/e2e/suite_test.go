@@ -39,7 +39,7 @@ import (
 )
 
 // maxWait is how long a test waits for what takes the provider seconds.
-const maxWait = 90 * time.Second
+const maxWait = 4 * time.Minute
 
 // A suite is the control plane, the simulated cluster and the provider that all steps share.
 type suite struct {

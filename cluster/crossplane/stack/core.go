@@ -90,7 +90,7 @@ func (s *Stack) installCore(ctx context.Context) error {
 	if err := s.ApplyText(ctx, manifests); err != nil {
 		return err
 	}
-	if _, err := s.RunKubectl(ctx, "wait", "--namespace", Namespace, "--for=condition=Available", "--timeout=90s", "deployments", "--all"); err != nil {
+	if _, err := s.RunKubectl(ctx, "wait", "--namespace", Namespace, "--for=condition=Available", "--timeout=4m", "deployments", "--all"); err != nil {
 		return err
 	}
 	return s.rewriteImages(ctx)
