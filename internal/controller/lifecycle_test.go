@@ -74,10 +74,6 @@ import (
 // slowest is how long a slow computer may need for anything.
 const slowest = 5 * time.Minute
 
-// pace is how often anything is looked at that may have changed, by the tests and by the provider. In a third of the time the API
-// server would answer little else than the questions of tests that wait.
-const pace = 125 * time.Millisecond
-
 // The API server that all scenarios share: starting one takes seconds.
 var (
 	apiServer *rest.Config    //nolint:gochecknoglobals // Set once by TestMain.

@@ -18,5 +18,11 @@ limitations under the License.
 
 package controller_test
 
+import "time"
+
 // raced says that the race detector does not watch.
 const raced = false
+
+// pace is how often anything is looked at that may have changed, by the tests and by the provider. In a third of the time the API
+// server would answer little else than the questions of tests that wait.
+const pace = 125 * time.Millisecond

@@ -18,5 +18,10 @@ limitations under the License.
 
 package controller_test
 
+import "time"
+
 // raced says that the race detector watches.
 const raced = true
+
+// pace is as without the race detector, with which each look takes some times as long.
+const pace = 250 * time.Millisecond
