@@ -44,6 +44,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/bootorder"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
+	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
 // calm ends all troubles, and lets go of what was held.
@@ -320,12 +321,15 @@ func (k *randomRun) lacksImageDisk() bool {
 	})
 }
 
-// namesVolume reports whether the spec names an unused volume of the VM: another entry has come back with it, or lists it as a Volume.
+// namesVolume reports whether the spec names a volume of the VM that is unused, or that it lists as a Volume too: another entry has come back
+// with it, or lists it as a Volume.
 func (k *randomRun) namesVolume() bool {
 	g, _ := k.pve.Guest(k.vmid())
 	return slices.ContainsFunc(k.m.Parameters().Disks, func(d v1alpha1.MachineDisk) bool {
+		volume := ptr.Deref(d.Volume, "")
 		for option, value := range g.Config {
-			if d.VolumeRef == nil && strings.HasPrefix(option, "unused") && value == ptr.Deref(d.Volume, "") {
+			listed := isDrive(option) && strings.HasPrefix(value, volume+",") && volumeref.Lists(k.m.Parameters())
+			if volume != "" && d.VolumeRef == nil && (strings.HasPrefix(option, "unused") && value == volume || listed) {
 				return true
 			}
 		}

@@ -200,13 +200,15 @@ func (d Desired) attachRejections(k v1alpha1.MachineDisk, config Config) []strin
 	case owner != d.Identity.VMID:
 		return []string{fmt.Sprintf("disk %q: volume %s belongs to VM %d", k.Name, volume, owner)}
 	}
-	if device := config.holderOf(volume); BusOf(device) != "" {
-		return []string{fmt.Sprintf("disk %q: volume %s is attached as %s already", k.Name, volume, device)}
-	}
+	holder := config.holderOf(volume)
 	for _, other := range d.Disks { // PVE attaches a volume as often as it is told to, and two devices write to it.
-		if other.Name != k.Name && config[d.Devices.Disks[other.Name]] == "" && d.existingVolume(other) == volume {
+		device := d.Devices.Disks[other.Name]
+		if other.Name != k.Name && (device == holder || config[device] == "") && d.existingVolume(other) == volume {
 			return []string{fmt.Sprintf("disk %q: volume %s is that of disk %q too: take one of the two off the list", k.Name, volume, other.Name)}
 		}
+	}
+	if BusOf(holder) != "" {
+		return []string{fmt.Sprintf("disk %q: volume %s is attached as %s already", k.Name, volume, holder)}
 	}
 	return nil
 }

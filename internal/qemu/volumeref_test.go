@@ -115,7 +115,7 @@ func TestVolumeTwice(t *testing.T) {
 		"Attached": {
 			reason: "The other one has it already.",
 			first:  v1alpha1.MachineDisk{VolumeRef: ref, Volume: new(volume)}, second: v1alpha1.MachineDisk{Volume: new(volume)}, config: Config{"scsi1": volume},
-			want: []string{`disk "two": volume s:vm-100-disk-1 is attached as scsi1 already`},
+			want: []string{`disk "two": volume s:vm-100-disk-1 is that of disk "one" too: take one of the two off the list`},
 		},
 		"Former": {
 			reason: "What another disk was attached with once does not matter.",
