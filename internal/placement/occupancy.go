@@ -50,10 +50,7 @@ func OccupancyOf(all []Occupant) *Occupancy {
 
 // Set adds an occupant, or has a Machine be another one than before.
 func (o *Occupancy) Set(next Occupant) {
-	if before, ok := o.machines[next.ID]; ok {
-		o.count(before, -1)
-		o.namespaces[before.Namespace].remove(before)
-	}
+	o.Remove(next.ID)
 	o.count(next, 1)
 	if next.ID == "" {
 		return
@@ -63,6 +60,17 @@ func (o *Occupancy) Set(next Occupant) {
 		o.namespaces[next.Namespace] = &peers{all: map[string]bool{}, keepAway: map[string]bool{}, groups: map[string]map[string]bool{}}
 	}
 	o.namespaces[next.Namespace].add(next)
+}
+
+// Remove takes a Machine away, if it is there.
+func (o *Occupancy) Remove(id string) {
+	before, ok := o.machines[id]
+	if !ok {
+		return
+	}
+	o.count(before, -1)
+	o.namespaces[before.Namespace].remove(before)
+	delete(o.machines, id)
 }
 
 // count adds an occupant to the sums, or takes it away.

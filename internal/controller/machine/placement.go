@@ -118,12 +118,15 @@ func (e creator) unschedulableError(m Machine, c *creation, err error) error {
 		shown.Aspect = conditions.Networking
 	case placement.Outdone, placement.Excluded, placement.Down, placement.Missing:
 	}
+	// This reconcile goes on to decode answers of the API server into the Machine.
 	waiting, _ := m.DeepCopyObject().(Machine)
+	kept := *c
+	kept.MachineParameters = c.MachineParameters.DeepCopy()
 	e.unschedulable.Add(waiting, shown, func(ctx context.Context) error {
-		if err := e.stillThere(ctx, m); err != nil {
+		if err := e.stillThere(ctx, waiting); err != nil {
 			return err
 		}
-		_, err := e.choose(ctx, m, c, e.scheduler.Evaluate)
+		_, err := e.choose(ctx, waiting, &kept, e.scheduler.Evaluate)
 		return err
 	})
 	return shown

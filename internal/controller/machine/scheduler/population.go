@@ -100,10 +100,15 @@ func (f *Scheduler) evaluate(ctx context.Context, v View, choose Choice) (placem
 	return choose(p.occupancy)
 }
 
-// reserve a node for a Machine, in all populations of its cluster.
+// reserve a node for a Machine, in all populations of its cluster. They keep its labels and rules, and its reconcile goes on to decode answers
+// of the API server into the same maps, so they have a copy.
 func (f *Scheduler) reserve(m object.Machine, need placement.Occupant) {
 	f.reservations.Reserve(string(m.GetUID()), need)
-	o, _ := occupantOf(m, proxmox.Guest{}, f.reservations.Of, nil, "")
+	kept, _ := m.DeepCopyObject().(object.Machine)
+	o, _ := occupantOf(kept, proxmox.Guest{}, f.reservations.Of, nil, "")
+	if need.Node != m.GetAnnotations()[object.AnnotationNode] { // Where it was to go before, it does not any more.
+		o.Node = need.Node
+	}
 	for _, p := range f.populations {
 		if p.shares(m) {
 			p.occupancy.Set(o)
@@ -115,8 +120,11 @@ func (f *Scheduler) reserve(m object.Machine, need placement.Occupant) {
 func (f *Scheduler) Release(m object.Machine) {
 	f.deciding.Lock()
 	defer f.deciding.Unlock()
-	if f.reservations.Release(string(m.GetUID())) {
-		clear(f.populations)
+	if !f.reservations.Release(string(m.GetUID())) {
+		return
+	}
+	for _, p := range f.populations {
+		p.occupancy.Remove(string(m.GetUID()))
 	}
 }
 
@@ -128,7 +136,7 @@ func (f *Scheduler) populationOf(ctx context.Context, v View) (*population, erro
 		return p, nil
 	}
 	now := f.now()
-	machines, err := f.machinesOf(context.WithoutCancel(ctx), v.Shares)
+	machines, err := f.machinesOf(ctx, v.Shares)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -173,7 +174,7 @@ func TestPopulations(t *testing.T) {
 		},
 		"Later": {reason: "After a while Machines may have changed.", do: func(w *world) { w.now = w.now.Add(populationAge) }, want: "pve1", lists: 1},
 		"Released": {
-			reason: "What is not made leaves room.", want: "pve0", lists: 1,
+			reason: "What is not made leaves room.", want: "pve0",
 			do: func(w *world) { w.Release(&w.cache.all[3]); w.cache.all = slices.Delete(w.cache.all, 3, 4) },
 		},
 		"Elsewhere": {reason: "Another cluster has nodes of its own.", view: func(w *world) View {
@@ -206,6 +207,52 @@ func TestPopulations(t *testing.T) {
 				t.Errorf("%s Machines were looked at anew: %t", tc.reason, again)
 			}
 		})
+	}
+}
+
+// TestReservedLabels has the labels of a Machine count as they were when it was placed: its reconcile decodes answers of the API server into them.
+func TestReservedLabels(t *testing.T) {
+	w := newWorld(1)
+	first := w.add("first", "")
+	first.SetLabels(map[string]string{"cluster": "", "app": "db"})
+	v := w.view("", "")
+	node, err := w.place(first, v, w.Decide, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.GetLabels()["app"] = "web"
+
+	apart := v1alpha1.MachinePlacement{AntiAffinity: []v1alpha1.MachineAffinityTerm{{MatchLabels: map[string]string{"app": "db"}}}}
+	r := placement.Request{ID: "second", Namespace: "team", Runs: true, CPUs: 1, Memory: mib, Rules: apart}
+	nodes := []placement.Node{{Name: node, Status: "online", CPUs: 64, Memory: 8 << 40}}
+	_, _, err = w.Evaluate(t.Context(), v, nil, placement.Occupant{}, func(o *placement.Occupancy) (placement.Decision, bool, error) {
+		d, err := placement.Place(r, nodes, o)
+		return d, err == nil, err
+	})
+	if err == nil {
+		t.Errorf("want no place for another Machine beside the first one on %s", node)
+	}
+}
+
+// TestDecidedAnew has a Machine count where it was decided to go, not where it was to go before.
+func TestDecidedAnew(t *testing.T) {
+	w := newWorld(1)
+	m := w.add("moved", "")
+	m.SetAnnotations(map[string]string{object.AnnotationNode: "pve0", object.AnnotationTarget: "pve0"})
+	v := w.view("", "")
+	if _, _, err := w.Decide(t.Context(), v, m, placement.Occupant{Runs: true, Memory: mib}, func(*placement.Occupancy) (placement.Decision, bool, error) {
+		return placement.Decision{Node: "pve2"}, true, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	nodes := []placement.Node{{Name: "pve2", Status: "online", CPUs: 64, Memory: 2 * mib}}
+	r := placement.Request{ID: "second", Namespace: "team", Runs: true, CPUs: 1, Memory: 2 * mib}
+	_, _, err := w.Evaluate(t.Context(), v, nil, placement.Occupant{}, func(o *placement.Occupancy) (placement.Decision, bool, error) {
+		d, err := placement.Place(r, nodes, o)
+		return d, err == nil, err
+	})
+	if err == nil {
+		t.Error("want no room on pve2, where the first one is decided to go")
 	}
 }
 
