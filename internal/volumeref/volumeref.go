@@ -130,11 +130,7 @@ func (h *Handover) Words() string {
 // RecordOf reads the record of a Volume, from what its status has kept if the annotation was
 // taken away.
 func RecordOf(mg resource.Managed) (*Record, error) {
-	r := &Record{}
-	text := mg.GetAnnotations()[AnnotationRecord]
-	if v, ok := mg.(Volume); ok && text == "" {
-		text = v.Observation().Annotations[AnnotationRecord]
-	}
+	r, text := &Record{}, recorded(mg)
 	if text == "" {
 		return r, nil
 	}
@@ -142,6 +138,20 @@ func RecordOf(mg resource.Managed) (*Record, error) {
 		return nil, errors.Errorf("annotation %s is not what this provider wrote", AnnotationRecord)
 	}
 	return r, nil
+}
+
+// recorded is the record as it was written.
+func recorded(mg resource.Managed) string {
+	text := mg.GetAnnotations()[AnnotationRecord]
+	if v, ok := mg.(Volume); ok && text == "" {
+		text = v.Observation().Annotations[AnnotationRecord]
+	}
+	return text
+}
+
+// Mentions reports whether the record of a Volume, which may be none that can be read, has the UUID of a VM.
+func Mentions(mg resource.Managed, uuid string) bool {
+	return uuid != "" && strings.Contains(strings.ToLower(recorded(mg)), strings.ToLower(uuid))
 }
 
 // String returns what is kept of the record.

@@ -110,7 +110,7 @@ func (r Reader) leaving(ctx context.Context, m object.Machine, p *v1alpha1.Machi
 			if mg.GetNamespace() != m.GetNamespace() {
 				continue // What people of another namespace note in their Volumes detaches nothing here.
 			}
-			if uuid == "" || !strings.Contains(strings.ToLower(mg.GetAnnotations()[volumeref.AnnotationRecord]), strings.ToLower(uuid)) {
+			if !volumeref.Mentions(mg, uuid) {
 				continue // Most Volumes have nothing to do with this VM.
 			}
 			record, err := volumeref.RecordOf(mg)
@@ -307,6 +307,9 @@ func (r Reader) In(ctx context.Context, uuid string) ([]Disk, error) {
 		}
 		for _, mg := range all {
 			name := strings.TrimPrefix(client.ObjectKeyFromObject(mg).String(), "/")
+			if !volumeref.Mentions(mg, uuid) {
+				continue // What somebody made up of another VM, or is no record at all, holds up nothing here.
+			}
 			record, err := volumeref.RecordOf(mg)
 			if err != nil {
 				return nil, errors.Wrapf(err, "cannot tell which VM has the disk of Volume %s", name)

@@ -24,6 +24,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/vitistack/provider-proxmox/apis"
@@ -220,6 +221,36 @@ func TestCheckRemovable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			err := reader(t, tc.record).CheckRemovable(t.Context(), strings.ToUpper(uuid), 100)
 			if (err != nil) != tc.held || tc.held && !strings.Contains(err.Error(), "team/d") {
+				t.Errorf("%s\nCheckRemovable(): %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+// TestUnreadableRecord has what is no record hold up the VM alone that it names.
+func TestUnreadableRecord(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, record string
+		held           bool
+	}{
+		"Another": {reason: "Anybody may write such an annotation.", record: "x"},
+		"This":    {reason: "It may be about this VM.", record: `{"holder":{"uuid":"` + uuid + `"}`, held: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := reader(t, held())
+			v := &namespaced.Volume{}
+			if err := r.Kube.Get(t.Context(), client.ObjectKey{Namespace: "team", Name: "d"}, v); err != nil {
+				t.Fatal(err)
+			}
+			v.Annotations[volumeref.AnnotationRecord] = tc.record
+			w, writes := r.Kube.(client.Client)
+			if !writes {
+				t.Fatal("the client of the test cannot write")
+			}
+			if err := w.Update(t.Context(), v); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.CheckRemovable(t.Context(), uuid, 100); (err != nil) != tc.held {
 				t.Errorf("%s\nCheckRemovable(): %v", tc.reason, err)
 			}
 		})
