@@ -18,13 +18,115 @@ package controller_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
+
+// TestTenantsAtOnce has two teams adopt one VM at the same time, and a VM and a namespace change hands while a Machine changes.
+func TestTenantsAtOnce(t *testing.T) {
+	t.Parallel()
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorld(t, scope, "atonce", func(w *tenantWorld) {
+			w.rules = func() []v1alpha1.ProviderTenant {
+				all := w.tenants()
+				all[0].Allow = &v1alpha1.TenantPermissions{Adopt: []string{"handover"}}
+				heirs := *all[1].DeepCopy()
+				heirs.Name, heirs.NamespaceSelector.MatchLabels = "team-c", map[string]string{"team": w.name + "-c"}
+				heirs.VMIDRange, heirs.Pools, heirs.Tags = &v1alpha1.VMIDRange{Min: 40100, Max: 40199}, []string{"team-c"}, nil
+				return append(all, heirs)
+			}
+		})
+		w.adoptAtOnce()
+
+		spec := linux()
+		moved, inherited := w.of("a", "moved", spec), w.of("b", "inherited", spec)
+		for _, m := range []machine.Machine{moved, inherited} {
+			w.make(m)
+			w.becomes(m, "is ready", func() bool { return m.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue })
+		}
+		w.losesVM(moved, func(vmid int) {
+			w.pve.Edit(func(s *simulator.State) { delete(s.Pools["team-a"].VMs, vmid) })
+		}, fmt.Sprintf("VM %d, which is not the tenant's", *moved.Observation().VMID))
+		w.losesVM(inherited, func(int) { w.relabel("b", w.name+"-c") }, `tenant "team-c" may not`)
+	})
+}
+
+// adoptAtOnce has two teams that may adopt the VMs of a pool try to adopt the same one at the same time: one of them has it, and the other
+// one changes nothing of it, also when its Machine is deleted.
+func (w *tenantWorld) adoptAtOnce() {
+	w.Helper()
+	const vmid = 20050
+	var both []machine.Machine
+	for _, team := range []string{"a", "b"} {
+		m := w.of(team, "adopts-"+team, v1alpha1.MachineParameters{Description: new("that of " + team)})
+		meta.SetExternalName(m, fmt.Sprint(vmid))
+		both = append(both, m)
+	}
+	w.makeAll(both)
+	var winner, loser machine.Machine
+	w.eventually("one team has the VM, and the other one is refused", func() bool {
+		ready := w.readyOf(both)
+		if len(ready) != 1 {
+			return false
+		}
+		winner = ready[0]
+		loser = both[1-slices.Index(both, winner)]
+		return loser.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse
+	})
+	w.remove(loser)
+	g, there := w.pve.Guest(vmid)
+	if want := *winner.Parameters().Description; !there || strings.TrimSpace(g.Config["description"]) != want {
+		w.Errorf("want the VM of %s with its description, got %t, %q", winner.GetName(), there, g.Config["description"])
+	}
+	for _, r := range w.writes() {
+		if text := fmt.Sprint(r); strings.Contains(text, *loser.Parameters().Description) {
+			w.Errorf("want no write for %s, got %s", loser.GetName(), text)
+		}
+	}
+}
+
+// losesVM has a Machine change while its VM, or its namespace, becomes another tenant's. What was written by then stays; once the Machine is
+// refused, nothing more is.
+func (w *tenantWorld) losesVM(m machine.Machine, change func(vmid int), says string) {
+	w.Helper()
+	vmid := int(*m.Observation().VMID)
+	w.edit(m, func() { m.Parameters().Description = new("before") })
+	change(vmid)
+	w.edit(m, func() { m.Parameters().Description = new("meanwhile") })
+	w.refused(m, says)
+	n := len(w.writes())
+	w.edit(m, func() { m.Parameters().Description = new("after") })
+	w.refused(m, says)
+	if got := w.writes(); len(got) != n {
+		w.Errorf("want no write, got %v", got[n:])
+	}
+}
+
+// relabel the namespace of a team.
+func (w *tenantWorld) relabel(team, value string) {
+	w.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.space(team)}}
+	w.eventually("the namespace is relabelled", func() bool {
+		if err := w.kube.Get(w.Context(), client.ObjectKeyFromObject(ns), ns); err != nil {
+			w.Fatal(err)
+		}
+		ns.Labels["team"] = value
+		return w.kube.Update(w.Context(), ns) == nil
+	})
+}
 
 // swapped has team-a make Machines name the VM of team-b while they are being made, whatever the provider is about to write by then.
 func (w *tenantWorld) swapped() {

@@ -634,14 +634,7 @@ func (w *tenantWorld) forgedSnapshot() {
 // loseTenant has a namespace lose its tenant, and its Machine change then.
 func (w *tenantWorld) loseTenant(scope string) {
 	w.Helper()
-	ns := &corev1.Namespace{}
-	w.eventually("the namespace is relabelled", func() bool {
-		if err := w.kube.Get(w.Context(), client.ObjectKey{Name: w.space("b")}, ns); err != nil {
-			w.Fatal(err)
-		}
-		ns.Labels["team"] = "dissolved"
-		return w.kube.Update(w.Context(), ns) == nil
-	})
+	w.relabel("b", "dissolved")
 	w.refused(w.m, "belongs to no tenant")
 	n := len(w.writes())
 	w.change(func(p *v1alpha1.MachineParameters) { p.Description = new("changed") })

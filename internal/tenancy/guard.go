@@ -267,10 +267,12 @@ func (g Guard) join(w guarded.Write) error {
 	}
 	for id := range strings.SplitSeq(w.Form["vms"], ",") {
 		vmid, _ := strconv.Atoi(id)
-		if err := g.holds(vmid); err != nil {
+		// One that was taken out of the tenant's pool a moment ago would come back by a list that is older.
+		guest, err := g.Guest(vmid, true)
+		if err != nil {
 			return err
 		}
-		all = append(all, g.vmid(vmid)) // One that was adopted would be nobody's.
+		all = append(all, g.Holds(guest), g.vmid(vmid)) // One that was adopted would be nobody's.
 	}
 	if w.Form["delete"] == "1" {
 		all = append(all, g.pool(""))

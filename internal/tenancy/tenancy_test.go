@@ -405,8 +405,8 @@ func TestSees(t *testing.T) {
 	}
 }
 
-// inCluster are the VMs of a cluster.
-func inCluster(vmid int, _ bool) (proxmox.Guest, error) {
+// inCluster are the VMs of a cluster. VM 207 was taken out of its pool a moment ago.
+func inCluster(vmid int, fresh bool) (proxmox.Guest, error) {
 	all := map[int]proxmox.Guest{
 		205: {VMID: 205, Pool: "a"}, 206: {VMID: 206, Pool: "a"}, 305: {VMID: 305, Pool: "b"}, 405: {VMID: 405, Pool: "c"}, 406: {VMID: 406, Pool: "c"},
 		606: {VMID: 606, Pool: "handed"}, 706: {VMID: 706, Pool: "handed"},
@@ -414,6 +414,9 @@ func inCluster(vmid int, _ bool) (proxmox.Guest, error) {
 	}
 	if vmid == 299 {
 		return proxmox.Guest{}, errors.New("the list cannot be read")
+	}
+	if !fresh {
+		all[207] = proxmox.Guest{VMID: 207, Pool: "a"}
 	}
 	if g, ok := all[vmid]; ok {
 		return g, nil
@@ -574,6 +577,10 @@ func TestGuard(t *testing.T) {
 		"JoinTheirs": {of: "a", method: "PUT", path: "/pools", form: form{"poolid": "b", "vms": "205"}, want: "pool b"},
 		"TakeIntoPool": {
 			of: "a", method: "PUT", path: "/pools", form: form{"poolid": "a", "vms": "205,305", "allow-move": "1"}, want: "VMID 305",
+		},
+		"JoinAgain": {
+			reason: "A VM that was taken out of the pool is not put back by an older list.",
+			of:     "a", method: "PUT", path: "/pools", form: form{"poolid": "a", "vms": "207", "allow-move": "1"}, want: "VM 207",
 		},
 		"LeavePool":   {of: "a", method: "PUT", path: "/pools", form: form{"poolid": "a", "vms": "205", "delete": "1"}, want: "in no pool"},
 		"CommentPool": {of: "a", method: "PUT", path: "/pools", form: form{"poolid": "a", "vms": "205", "comment": "x"}, want: "kinds"},

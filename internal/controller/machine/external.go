@@ -114,7 +114,7 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 		e.settled.MarkUpToDate(m, e.wanted(m))
 	}
 	report{external: e}.announceFaults(m, before)
-	evaluation{external: e}.keep(m, seen, err)
+	evaluation{external: e}.keep(ctx, m, seen, err)
 	return seen, err
 }
 
@@ -156,7 +156,7 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 		if err := e.planVM(ctx, m, id); err != nil {
 			return managed.ExternalObservation{}, err
 		}
-		if !(lookup{external: e}).mustRead(ctx, m) {
+		if !(lookup{external: e}).mustRead(ctx, m) && e.tenant.HasVM(ctx, id.VMID) {
 			return e.observeOwned(ctx, m, id)
 		}
 	}

@@ -125,7 +125,7 @@ func (e evaluation) observe(m Machine) managed.ExternalObservation {
 }
 
 // keep keeps the evaluation, if it has found nothing to do, to show or to wait for.
-func (e evaluation) keep(m Machine, seen managed.ExternalObservation, err error) {
+func (e evaluation) keep(ctx context.Context, m Machine, seen managed.ExternalObservation, err error) {
 	if err != nil || e.vm == nil || !seen.ResourceUpToDate || meta.WasDeleted(m) || !e.lasts(m) || e.cache.Predicted(m) {
 		return
 	}
@@ -139,7 +139,7 @@ func (e evaluation) keep(m Machine, seen managed.ExternalObservation, err error)
 	}
 	id, err := object.IdentityOf(m)
 	version := e.cache.Version(m, id, e.inventory)
-	if err != nil || version == 0 {
+	if err != nil || version == 0 || !e.tenant.HasVM(ctx, id.VMID) {
 		return
 	}
 	e.settled.KeepEvaluation(m, &settled.Evaluation{

@@ -102,6 +102,12 @@ func (c Checks) Ownership(ctx context.Context, m object.Machine, v *vmstate.VM, 
 	return c.check(ctx, m, v.VMID, c.Holds)
 }
 
+// HasVM reports whether a VM is the tenant's by the cluster's list as it is known now, which may be a later one than that by which its Machine
+// was judged.
+func (c Checks) HasVM(ctx context.Context, vmid int) bool {
+	return c.Tenant == nil || connect.CheckVM(ctx, c.Inventory, vmid, c.Holds) == nil
+}
+
 // Hides reports whether the Machine is not to be told of another one: one of another namespace, or
 // of none that is known.
 func (c Checks) Hides(m, other object.Machine) bool {
