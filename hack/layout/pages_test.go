@@ -55,26 +55,29 @@ func TestPagesAreReached(t *testing.T) {
 	}
 }
 
-// Whoever lets go of what waits after the package was uninstalled comes by every kind: one that is left out keeps its definition for good.
+// Whoever uninstalls, and whoever lets go of what waits after the package was uninstalled, comes by every kind: one that is left out keeps the
+// configurations, and its definition for good.
 func TestUninstallingNamesEveryKind(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs", "uninstalling.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	loop := regexp.MustCompile(`for kind in \{([a-z,]+)\}\.proxmox\{\.m,\}\.vitistack\.io \\\n\s+(\S+);`).FindStringSubmatch(string(page))
-	if loop == nil {
-		t.Fatal("docs/uninstalling.md has no loop over the kinds")
+	loops := regexp.MustCompile(`for kind in \{([a-z,]+)\}\.proxmox\{\.m,\}\.vitistack\.io \\\n\s+(\S+);`).FindAllStringSubmatch(string(page), -1)
+	if len(loops) != 2 {
+		t.Fatalf("docs/uninstalling.md has %d loops over the kinds, want one that deletes and one that lets go", len(loops))
 	}
-	told := append(strings.Split(loop[1], ","), strings.TrimSuffix(loop[2], ".proxmox.m.vitistack.io"))
 	definitions, err := filepath.Glob(filepath.Join(root, "package", "crds", "*.yaml"))
 	if err != nil || len(definitions) == 0 {
 		t.Fatalf("package/crds has no definitions: %v", err)
 	}
 	const usages = "providerconfigusages" // They have no finalizer.
-	for _, file := range definitions {
-		_, plural, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".yaml"), "_")
-		if plural != usages && !slices.Contains(told, plural) {
-			t.Errorf("docs/uninstalling.md leaves out %s", plural)
+	for _, loop := range loops {
+		told := append(strings.Split(loop[1], ","), strings.TrimSuffix(loop[2], ".proxmox.m.vitistack.io"))
+		for _, file := range definitions {
+			_, plural, _ := strings.Cut(strings.TrimSuffix(filepath.Base(file), ".yaml"), "_")
+			if plural != usages && !slices.Contains(told, plural) {
+				t.Errorf("docs/uninstalling.md leaves out %s in %q", plural, loop[0])
+			}
 		}
 	}
 }
