@@ -23,7 +23,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -32,6 +31,21 @@ import (
 // finds in PVE::QemuServer::config_to_command, which a start begins with.
 func hardwareErrors(c qemu.Config) []startError {
 	return slices.Concat(pcieErrors(c), igdErrors(c), mediatedErrors(c), usbErrors(c), firmwareErrors(c), shareErrors(c))
+}
+
+// pcieErrors are devices on a bus that the machine does not have.
+func pcieErrors(c qemu.Config) []startError {
+	if strings.Contains(c["machine"], "q35") {
+		return nil
+	}
+	var found []startError
+	for _, option := range c.Numbered("hostpci") {
+		p, err := propertystring.Parse(c[option], "host")
+		if on, _ := propertystring.ParseFlag(p.Get("pcie")); err == nil && on {
+			found = append(found, startError{"pciDevices[].pcie (" + option + ")", "needs machineType q35"})
+		}
+	}
+	return found
 }
 
 // igdOption is a part of a PCI device that does not go with legacyIGD.
@@ -183,33 +197,4 @@ func shareErrors(c qemu.Config) []startError {
 		}
 	}
 	return found
-}
-
-// hugePageErrors are memory that huge pages cannot hold: PVE::QemuServer::Memory::hugepages_size.
-func hugePageErrors(c qemu.Config) []startError {
-	if c["hugepages"] == "" || c["numa"] != "1" || hotplugs(c, "memory") {
-		return nil
-	}
-	page, err := strconv.Atoi(c["hugepages"])
-	if err != nil {
-		page = 2 // Any size, the least of which is this one.
-	}
-	for _, has := range nodeMemory(c) {
-		if has%page != 0 {
-			return []startError{{"memoryOptions.hugePages", fmt.Sprintf("of %d MiB cannot hold a NUMA node's memory, %d MiB", page, has)}}
-		}
-	}
-	return nil
-}
-
-// nodeMemory is what each NUMA node of the VM has, in MiB. Without nodes of their own the sockets share it.
-func nodeMemory(c qemu.Config) []int {
-	var each []int
-	for _, n := range numaNodesOf(c) {
-		each = append(each, int(qemu.IntegerOr(n.Get("memory"), 0)))
-	}
-	if len(each) == 0 {
-		return []int{int(c.Memory()/int64(proxmox.MiB)) / int(max(1, c.Integer("sockets", 1)))}
-	}
-	return each
 }
