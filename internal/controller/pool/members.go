@@ -182,7 +182,7 @@ func change(ctx context.Context, v view, how func(context.Context, string, proxm
 	return how(ctx, v.Name, m)
 }
 
-// users returns the users of a pool are its members that the spec does not name, and the pools in it.
+// users returns the users of a pool: its members that the spec does not name, and the pools in it.
 func users(ctx context.Context, v view) ([]string, error) {
 	m, err := declared(ctx, v)
 	if err != nil {
