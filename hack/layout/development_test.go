@@ -31,6 +31,7 @@ var (
 	kindRow  = regexp.MustCompile("(?m)^\\| (`[^|]+`) \\| ([0-9, ]+)[^|]*\\| .+ \\|$")
 	kindPath = regexp.MustCompile("`([^`]+)`")
 	kindSum  = regexp.MustCompile(`That is (\d+) lines in (\w+) files`)
+	kindMore = regexp.MustCompile("theirs are (\\d+) lines more in `members\\.go`")
 	number   = regexp.MustCompile(`\d+`)
 )
 
@@ -41,7 +42,7 @@ func ofPool() map[string]*regexp.Regexp {
 	}
 }
 
-// TestKindTable sees that the table of the files that Pool touches has the lines that they have now.
+// TestKindTable sees that the table of the files that Pool touches has the lines that they have now, and so has what is said of its members.
 func TestKindTable(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "development.md"))
 	if err != nil {
@@ -70,6 +71,10 @@ func TestKindTable(t *testing.T) {
 	said := kindSum.FindStringSubmatch(section)
 	if files >= len(words) || said == nil || said[1] != strconv.Itoa(sum) || said[2] != words[files] {
 		t.Errorf("Pool has %d lines in %d files, and docs/development.md says: %q", sum, files, said)
+	}
+	more := poolLines(t, "internal/controller/pool/members.go")
+	if said := kindMore.FindStringSubmatch(section); said == nil || said[1] != strconv.Itoa(more) {
+		t.Errorf("members.go of Pool has %d lines, and docs/development.md says: %q", more, said)
 	}
 }
 
