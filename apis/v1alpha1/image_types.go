@@ -160,9 +160,10 @@ type ImageSource struct {
 
 	// ChecksumURL is the list of checksums that a distribution publishes beside
 	// its images, such as SHA256SUMS or CHECKSUM: the lines of sha256sum and its
-	// siblings, or of BSD's form. The entry is found by the file name of url. The
-	// provider reads the list: https, or http, which anybody on the way can
-	// change; up to 2048 characters.
+	// siblings, or of BSD's form. The entry is found by the file name of url. A
+	// list of one digest without a name, such as a file disk.qcow2.sha256, is for
+	// the file of url, whatever its name. The provider reads the list: https, or
+	// http, which anybody on the way can change; up to 2048 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:Pattern=`^https?://[^\s/?#@]+(/\S*)?$`

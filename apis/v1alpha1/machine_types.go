@@ -672,7 +672,8 @@ type MachineImage struct {
 	Checksum *string `json:"checksum,omitempty"`
 
 	// ChecksumURL is the list of checksums that a distribution publishes beside the
-	// file that url leads to, such as SHA256SUMS; up to 2048 characters.
+	// file that url leads to, such as SHA256SUMS, or a file that has its digest alone;
+	// up to 2048 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:Pattern=`^https?://[^\s/?#@]+(/\S*)?$`
