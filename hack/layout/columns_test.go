@@ -56,13 +56,13 @@ func headings(t *testing.T) []string {
 		if err := yaml.Unmarshal(content, &d); err != nil {
 			t.Fatal(err)
 		}
-		heading := "NAME"
+		heading := []string{"NAME"}
 		for _, c := range d.Spec.Versions[0].Columns {
 			if c.Priority == 0 {
-				heading += " " + c.Name
+				heading = append(heading, c.Name)
 			}
 		}
-		all = append(all, heading)
+		all = append(all, strings.Join(heading, " "))
 	}
 	return all
 }

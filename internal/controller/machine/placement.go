@@ -121,7 +121,7 @@ func (e creator) unschedulableError(m Machine, c *creation, err error) error {
 	// This reconcile goes on to decode answers of the API server into the Machine.
 	waiting, _ := m.DeepCopyObject().(Machine)
 	kept := *c
-	kept.MachineParameters = c.MachineParameters.DeepCopy()
+	kept.MachineParameters = c.DeepCopy()
 	e.unschedulable.Add(waiting, shown, func(ctx context.Context) error {
 		if err := e.stillThere(ctx, waiting); err != nil {
 			return err
