@@ -315,6 +315,8 @@ func (e *external) adopt(ctx context.Context, m Backup) (bool, error) {
 	}
 	r.VMID, r.Node, r.Adopted, r.Done = v.volume.VMID, v.node, true, true
 	r.Volume, r.Time, r.Notes = v.volume.ID, v.volume.Changed, v.volume.Notes
+	r.Tenant = "" // Whose its VM is, was not looked at.
+	e.unchecked()
 	v.target.VMID = r.VMID
 	e.Event(m, event.Normal(target.EventAdopted, "backup "+r.Volume+" is this resource's from now on"))
 	return true, e.save(ctx, m)

@@ -107,6 +107,11 @@ func (e *external) signed(m Backup, record string) map[string]string {
 	return a
 }
 
+// unchecked has a record, also one that was signed, be trusted no more if the backup that comes to it now is checked by nobody.
+func (e *external) unchecked() {
+	e.trusted = e.trusted && e.tenant != nil
+}
+
 // there is what a Backup is seen to have of a quota.
 func there(mg resource.Managed) (quota.Amounts, int) {
 	if m, ok := mg.(Backup); ok && m.Observation().Time != nil {

@@ -60,6 +60,7 @@ func (e adoption) adopt(ctx context.Context, m Volume) (*kind.Problem, error) {
 		return nil, err
 	}
 	v.Volume, v.Holder, v.Lost, v.LostAt, v.Message, v.Adopted = named, owner.holder(), false, 0, "", !v.isStub(owner)
+	e.unchecked()
 	if !kind.MayChange(m) {
 		return nil, nil
 	}

@@ -57,6 +57,7 @@ func (e adoption) recoverLost(ctx context.Context, m Volume) (*kind.Problem, err
 	}
 	e.Event(m, event.Normal(eventRecovered, fmt.Sprintf("disk %s, %s of VM %d, is this resource's again", v.Volume, v.found.Device, owner.VMID)))
 	v.Holder, v.Lost, v.LostAt, v.Message, v.Adopted, v.found = owner.holder(), false, 0, "", true, nil
+	e.unchecked()
 	return nil, e.save(ctx, m)
 }
 

@@ -115,6 +115,11 @@ func (e *external) signed(m Volume, record string) map[string]string {
 	return a
 }
 
+// unchecked has a record, also one that was signed, be trusted no more if the disk that comes to it now is checked by nobody.
+func (e *external) unchecked() {
+	e.trusted = e.trusted && e.tenant != nil
+}
+
 // stub is what the stub VM counts for in a quota, as the cluster lists it.
 func stub() quota.Amounts {
 	return quota.Amounts{quota.VMs: 1, quota.Cores: 1, quota.Memory: int64(stubMemory * proxmox.MiB)}

@@ -82,7 +82,7 @@ func start(t *testing.T, kube client.WithWatch, setup Setup, s kind.Scope, fatal
 			Logger: logging.NewNopLogger(), GlobalRateLimiter: ratelimiter.NewGlobal(1e6),
 			PollInterval: time.Minute, MaxConcurrentReconciles: 1, Features: features,
 		},
-		Connections: connect.New(mgr.GetClient(), connect.WithObserver(p.called), connect.WithInventory(options...)),
+		Connections: connect.New(mgr.GetClient(), connect.WithObserver(p.called), connect.WithInventory(options...), connect.WithRecordsIn(namespace)),
 	}
 	if err := setup(mgr, o, s); err != nil {
 		t.Fatal(err)

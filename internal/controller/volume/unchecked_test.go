@@ -1,0 +1,86 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package volume_test
+
+import (
+	"testing"
+
+	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
+	"github.com/vitistack/provider-proxmox/internal/controller/volume"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+)
+
+// recorded is what the provider has signed of a Volume.
+func (l *lab) recorded(v volume.Volume) (tenancy.VolumeRecord, bool) {
+	l.Helper()
+	return configtest.Records(l.T, l.kube).Volume(v)
+}
+
+// adoptsUnused has a Volume adopt a disk that another VM does not use.
+func (l *lab) adoptsUnused(v volume.Volume) {
+	l.Helper()
+	other := proxmox.Ref{Node: "pve1", VMID: 500}
+	l.ended(l.root.Create(l.Context(), other, proxmox.Params{
+		"memory": "64", "scsi1": "local-lvm:2", "smbios1": "uuid=11111111-2222-4333-8444-555555555555",
+	}))
+	l.must(l.root.Configure(l.Context(), other, proxmox.Change{Delete: []string{"scsi1"}}))
+	l.change(v, func() { xpmeta.SetExternalName(v, "local-lvm:vm-500-disk-0") })
+	l.until("it is adopted", func() bool { return v.Observation().Volume != "" && l.config(500)["unused0"] == "" && configtest.Settled(v)() })
+}
+
+// recovers has a Volume lose its disk, and take it again.
+func (l *lab) recovers(v volume.Volume) {
+	l.Helper()
+	stub, disk := l.stub(v), v.Observation().Volume
+	l.forgets(stub, v)
+	l.finds(stub.VMID, "unused0", disk)
+	l.seen(v, "it is found", func() bool { return shown(v) != "" })
+	l.consents(v, shown(v))
+	l.until("it is recovered", l.unbound(v))
+}
+
+// TestTenantUnchecked has nothing signed that comes to a record while no tenant is checked, though the record was signed before.
+func TestTenantUnchecked(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		change func(*lab, volume.Volume)
+	}{
+		"Adopted":   {reason: "A name is for users to write.", change: (*lab).adoptsUnused},
+		"Recovered": {reason: "A disk that is there again may be one of others.", change: (*lab).recovers},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, configtest.Scopes()["Cluster"], "9.2")
+			team := configtest.Team("a", 10000, 19999, "local-lvm")
+			configtest.SetTenants(t, l.kube, v1alpha1.TenantRefuse, team)
+			v := l.volume("data", onLVM)
+			l.until("the disk is made", l.unbound(v))
+			if _, signed := l.recorded(v); !signed {
+				t.Fatalf("want a record that is signed, got %v", v.GetAnnotations())
+			}
+			configtest.SetTenants(t, l.kube, v1alpha1.TenantWarn, team)
+			tc.change(l, v)
+			if r, signed := l.recorded(v); signed {
+				t.Errorf("\n%s\nsigned is %+v", tc.reason, r)
+			}
+		})
+	}
+}
