@@ -40,6 +40,7 @@ func (e *external) Create(ctx context.Context, m Backup) (managed.ExternalCreati
 	r := v.record
 	r.UUID, r.VMID, r.Node = v.target.UUID, v.target.VMID, v.guest.Node
 	r.Begun, r.Task, r.Notes, r.Guarded = e.Now().Unix(), "", wantedNotes(m), m.Parameters().Protected == nil
+	e.begins()
 	if err := e.save(ctx, m); err != nil {
 		return none, err
 	}

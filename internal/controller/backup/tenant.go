@@ -51,7 +51,7 @@ func (e *external) confine(ctx context.Context, m Backup, to *connect.Connection
 	switch {
 	case leaves:
 		e.leave(m, to.Tenant.AdoptsBackup(cmp.Or(e.volumeID(m), fmt.Sprintf("of VM %d", e.view.target.VMID))))
-	case err == nil && !r.Done && r.Tenant == "":
+	case err == nil && r.Begun != 0 && !r.Done && r.Tenant == "":
 		r.Tenant = to.Tenant.Name // Of a VM of the tenant's, which it was seen to be just now.
 	}
 	return leaves, err
@@ -110,6 +110,15 @@ func (e *external) signed(m Backup, record string) map[string]string {
 // unchecked has a record, also one that was signed, be trusted no more if the backup that comes to it now is checked by nobody.
 func (e *external) unchecked() {
 	e.trusted = e.trusted && e.tenant != nil
+}
+
+// begins notes whose the VM is that a backup is begun of: the tenant's, as was checked just now, or nobody's if nothing is checked.
+func (e *external) begins() {
+	e.unchecked()
+	e.view.record.Tenant = ""
+	if e.tenant != nil {
+		e.view.record.Tenant = e.tenant.Name
+	}
 }
 
 // there is what a Backup is seen to have of a quota.

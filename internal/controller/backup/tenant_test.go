@@ -30,7 +30,9 @@ import (
 )
 
 // teamOf is a tenant that has the VM.
-func teamOf(name string) v1alpha1.ProviderTenant { return configtest.Team(name, vmid-100, vmid+100, "nas") }
+func teamOf(name string) v1alpha1.ProviderTenant {
+	return configtest.Team(name, vmid-100, vmid+100, "nas")
+}
 
 // failed is a Backup of a tenant whose first attempt has failed, so that its record is signed.
 func (l *lab) failed() backup.Backup {
@@ -62,6 +64,7 @@ func TestTenantUnchecked(t *testing.T) {
 			v := l.theirs("of others")
 			l.Change(b, func() { xpmeta.SetExternalName(b, v.ID) })
 		}},
+		"Made": {reason: "The VM may be that of others.", change: func(*lab, backup.Backup) {}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -74,5 +77,16 @@ func TestTenantUnchecked(t *testing.T) {
 				t.Errorf("\n%s\nsigned is %+v", tc.reason, r)
 			}
 		})
+	}
+}
+
+// TestTenantOfVM has a record say whose the VM was when the backup was begun, and not at an attempt before.
+func TestTenantOfVM(t *testing.T) {
+	l := newLab(t, configtest.Way{Scope: configtest.Scopes()["Cluster"], Version: "9.2"})
+	b := l.failed()
+	configtest.SetTenants(t, l.Kube, v1alpha1.TenantRefuse, teamOf("b"))
+	l.Until(b, "it is made", configtest.Settled(b))
+	if r, signed := l.recorded(b); !signed || r.Tenant != "b" {
+		t.Errorf("want a record of tenant b, got %+v, %t", r, signed)
 	}
 }

@@ -43,7 +43,9 @@ func (l *lab) adoptsUnused(v volume.Volume) {
 	}))
 	l.must(l.root.Configure(l.Context(), other, proxmox.Change{Delete: []string{"scsi1"}}))
 	l.change(v, func() { xpmeta.SetExternalName(v, "local-lvm:vm-500-disk-0") })
-	l.until("it is adopted", func() bool { return v.Observation().Volume != "" && l.config(500)["unused0"] == "" && configtest.Settled(v)() })
+	l.until("it is adopted", func() bool {
+		return v.Observation().Volume != "" && l.config(500)["unused0"] == "" && configtest.Settled(v)()
+	})
 }
 
 // recovers has a Volume lose its disk, and take it again.
