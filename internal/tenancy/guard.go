@@ -38,7 +38,7 @@ type Guard struct {
 	Recorded int
 
 	// Holder is the VMID of the VM that has the disk of a Volume which is being deleted, as the provider has recorded it, or 0. The disk
-	// may go back to where it was made.
+	// may go back to where it was made, and what it goes back to comes for it, and is protected if it is to stay.
 	Holder int
 
 	// UUID of the VM that the provider has recorded to be the resource's, or empty.
@@ -451,12 +451,15 @@ func (g Guard) leaves(w guarded.Write) bool {
 		"DELETE " + vm + "/snapshot/{snapname}":
 		return vmOf(w) == g.Recorded
 	case "PUT " + vm + "/config":
-		unprotects := len(w.Form) == 1 || len(w.Form) == 2 && w.Form["digest"] != ""
-		return vmOf(w) == g.Recorded && unprotects && w.Form["protection"] == "0"
+		alone := len(w.Form) == 1 || len(w.Form) == 2 && w.Form["digest"] != ""
+		protects := g.Holder != 0 && w.Form["protection"] == "1" // A disk that is retained.
+		return vmOf(w) == g.Recorded && alone && (protects || w.Form["protection"] == "0")
 	case "DELETE /nodes/{node}/storage/{storage}/content/{volume}":
 		return OwnerOf(last(w.Args)) == g.Recorded
 	case "POST " + vm + "/move_disk":
 		return g.Holder != 0 && vmOf(w) == g.Holder && w.Form["target-vmid"] == id
+	case "POST " + vm + "/migrate":
+		return g.Holder != 0 && vmOf(w) == g.Recorded && len(w.Form) == 1 && w.Form["target"] != "" // To where the disk is.
 	case "DELETE /cluster/replication/{id}":
 		return strings.HasPrefix(last(w.Args), id+"-")
 	case "DELETE /cluster/ha/resources/{sid}":

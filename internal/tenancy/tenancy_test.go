@@ -668,6 +668,39 @@ func TestGuard(t *testing.T) {
 			reason: "A disk of a Volume goes back to where it was made.", of: "x", method: "POST", path: vm + "/move_disk", args: at("206"),
 			form: form{"disk": "scsi1", "target-vmid": "205", "target-disk": "unused0"}, recorded: 205, holder: 206,
 		},
+		"NobodyFetches": {
+			reason: "The stub VM goes where the disk is, which is handed back there.", of: "x", method: "POST", path: vm + "/migrate", args: at("205"),
+			form: form{"target": "pve3"}, recorded: 205, holder: 206,
+		},
+		"NobodyFetchesDisks": {
+			of: "x", method: "POST", path: vm + "/migrate", args: at("205"), form: form{"target": "pve3", "with-local-disks": "1"}, recorded: 205, holder: 206,
+			want: "belongs to no tenant",
+		},
+		"NobodyMigrates": {
+			reason: "A Machine that is deleted need not move.", of: "x", method: "POST", path: vm + "/migrate", args: at("205"), form: form{"target": "pve3"},
+			recorded: 205, want: "belongs to no tenant",
+		},
+		"NobodyMigratesHolder": {
+			of: "x", method: "POST", path: vm + "/migrate", args: at("206"), form: form{"target": "pve3"}, recorded: 205, holder: 206, want: "belongs to no tenant",
+		},
+		"NobodyProtects": {
+			reason: "A disk that is retained is kept from being destroyed.", of: "x", method: "PUT", path: vm + "/config", args: at("205"),
+			form: form{"protection": "1", "digest": "x"}, recorded: 205, holder: 205,
+		},
+		"NobodyProtectsMachine": {
+			of: "x", method: "PUT", path: vm + "/config", args: at("205"), form: form{"protection": "1"}, recorded: 205, want: "belongs to no tenant",
+		},
+		"NobodyProtectsMore": {
+			of: "x", method: "PUT", path: vm + "/config", args: at("205"), form: form{"protection": "1", "args": "x"}, recorded: 205, holder: 205,
+			want: "belongs to no tenant",
+		},
+		"NobodyProtectsHolder": {
+			of: "x", method: "PUT", path: vm + "/config", args: at("206"), form: form{"protection": "1"}, recorded: 205, holder: 206, want: "belongs to no tenant",
+		},
+		"NobodyFetchesToOthers": {
+			reason: "The VM that had the disk may be another tenant's by now.", of: "a", method: "POST", path: vm + "/migrate", args: at("205"),
+			form: form{"target": "pve3"}, recorded: 205, holder: 305, want: "node pve3",
+		},
 		"NobodyTakesFromThird": {
 			of: "x", method: "POST", path: vm + "/move_disk", args: at("405"), form: form{"disk": "scsi1", "target-vmid": "205"}, recorded: 205, holder: 206,
 			want: "belongs to no tenant",
