@@ -87,12 +87,22 @@ func (e *external) readVolume(ctx context.Context, id string) (*proxmox.Volume, 
 	return nil, nil
 }
 
+// slack is how much older than its task a backup may look: its name has the local time of the node, in seconds.
+const slack = 5 * time.Minute
+
+// mayHaveMade reports whether the recorded task may have made a backup: one of its VM, and not before it has begun. A log has words of users too.
+func (e *external) mayHaveMade(v *proxmox.Volume) bool {
+	return v != nil && v.VMID == e.view.target.VMID && !time.Unix(v.Changed, 0).Before(e.view.record.Task.Start().Add(-slack))
+}
+
 // findMade finds the backup that a task has made, by the log of the task, or else by the mark
 // in its notes.
 func (e *external) findMade(ctx context.Context, m Backup, log []string) (*proxmox.Volume, error) {
 	storage := m.Parameters().Storage
 	if id := backuplog.Volume(log, storage); id != "" {
-		return e.readVolume(ctx, id)
+		if v, err := e.readVolume(ctx, id); err != nil || e.mayHaveMade(v) {
+			return v, err
+		}
 	}
 	all, err := e.inventory.Volumes(ctx, e.view.node, storage, "backup", inventory.Fresh)
 	if err != nil {
