@@ -126,20 +126,21 @@ func (t *Tenant) volume(vmid int, name string, d proxmox.Disk) error {
 	return t.storage(d.Storage(), name)
 }
 
-// volumeOf has the VMID that the name of a volume has: that of its owner. Backups are not the VM's, whose
-// tenant they are kept from.
-var volumeOf = regexp.MustCompile(`(?:^|[:/])(?:vm|base|cidata)-(\d+)-[^/]*$`)
+// volumeOf has the VMID that the name of a volume has: that of its owner; before it that of the folder which a file is in, if it is in
+// one of a VM. Backups are not the VM's, whose tenant they are kept from.
+var volumeOf = regexp.MustCompile(`(?:^|[:/])(?:(\d+)/)?(?:vm|base|cidata)-(\d+)-[^/]*$`)
 
-// ownVolume reports whether a volume is the VM's by its name.
-func ownVolume(vmid int, volume string) bool { return OwnerOf(volume) == vmid }
+// ownVolume reports whether a volume is the VM's by its name. No volume is that of a VM which is not known, whose VMID is 0.
+func ownVolume(vmid int, volume string) bool { return vmid != 0 && OwnerOf(volume) == vmid }
 
-// OwnerOf a volume is the VMID in its name, or 0.
+// OwnerOf a volume is the VMID in its name, or 0. It is 0 too for a file in the folder of another VM, for which Proxmox VE holds it
+// (PVE::Storage::Plugin, parse_volname).
 func OwnerOf(volume string) int {
 	m := volumeOf.FindStringSubmatch(volume)
-	if m == nil {
+	if m == nil || m[1] != "" && m[1] != m[2] {
 		return 0
 	}
-	id, _ := strconv.Atoi(m[1])
+	id, _ := strconv.Atoi(m[2])
 	return id
 }
 

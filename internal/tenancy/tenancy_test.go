@@ -139,6 +139,14 @@ func TestOptions(t *testing.T) {
 			reason: "The disk of a template is another VM's.", name: "scsi1", value: "ceph:205/vm-205-disk-0/base-9000-disk-0",
 			want: "volume of another VM",
 		},
+		"Misplaced": {
+			reason: "Proxmox VE holds a file for the VM of its folder, whatever its name.", name: "scsi1", value: "ceph:305/vm-205-disk-0.qcow2",
+			want: "volume of another VM",
+		},
+		"MisplacedClone": {
+			reason: "That of a linked clone too.", name: "scsi1", value: "ceph:9000/base-9000-disk-0.qcow2/305/vm-205-disk-0.qcow2", want: "volume of another VM",
+		},
+		"InFolder": {reason: "A file in the folder of its VM is its own.", name: "scsi1", value: "ceph:205/vm-205-disk-0.qcow2"},
 		"Nameless": {reason: "A volume whose name tells no owner is refused.", name: "scsi1", value: "ceph:data", want: "volume of another VM"},
 		"Path":     {reason: "A device of the node is none.", name: "scsi1", value: "/dev/sdb", want: "/dev/sdb of the node"},
 		"Import": {
@@ -194,6 +202,14 @@ func TestOptions(t *testing.T) {
 			err := tenant(t, "a").Options(205, map[string]string{tc.name: tc.value})
 			compare(t, tc.reason, err, tc.want)
 		})
+	}
+}
+
+// TestOptionsOfNoVM has no volume be that of a VM which is not known yet.
+func TestOptionsOfNoVM(t *testing.T) {
+	for _, value := range []string{"ceph:data", "ceph:305/vm-205-disk-0.qcow2", "ceph:vm-205-disk-0"} {
+		compare(t, value, tenant(t, "a").Options(0, map[string]string{"scsi1": value}), "volume of another VM")
+		compare(t, value, tenant(t, "a").Options(0, map[string]string{"scsi1": "ceph:0,import-from=" + value}), "scsi1 is "+value)
 	}
 }
 
@@ -599,7 +615,11 @@ func TestGuard(t *testing.T) {
 			of: "a", method: "DELETE", path: content, args: []string{"pve1", "ceph", "ceph:iso/cidata-305-" + uuid + "-0123456789abcdef.iso"},
 			want: "VMID 305",
 		},
-		"RemoveDisk":  {of: "b", method: "DELETE", path: content, args: []string{"pve1", "ceph", "ceph:vm-405-disk-0"}, want: "VM 405"},
+		"RemoveDisk": {of: "b", method: "DELETE", path: content, args: []string{"pve1", "ceph", "ceph:vm-405-disk-0"}, want: "VM 405"},
+		"RemoveMisplaced": {
+			reason: "Proxmox VE holds a file for the VM of its folder.", of: "a", method: "DELETE", path: content,
+			args: []string{"pve1", "ceph", "ceph:305/vm-205-disk-0.qcow2"}, want: "kinds",
+		},
 		"RemoveFile":  {of: "a", method: "DELETE", path: content, args: []string{"pve1", "ceph", "ceph:iso/debian-13.iso"}, want: "kinds"},
 		"Replication": {of: "a", method: "DELETE", path: "/cluster/replication/{id}", args: []string{"305-0"}, want: "VMID 305"},
 		"HA":          {of: "a", method: "POST", path: "/cluster/ha/resources", form: form{"sid": "vm:205"}, want: "allow.highAvailability"},
