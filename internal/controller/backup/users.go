@@ -44,9 +44,10 @@ func (e *external) users(ctx context.Context, m Backup) ([]string, error) {
 	})
 }
 
-// useBy says what of a Machine uses the backup. What the Machines of other namespaces are called is not for a tenant to know.
+// useBy says what of a Machine uses the backup. What the Machines of other namespaces are called is not for a tenant to know, nor what those of none are,
+// which may be another tenant's.
 func (e *external) useBy(m Backup, x target.Machine, what string) []string {
-	if e.tenant != nil && tenancy.NamespaceOf(m) != tenancy.NamespaceOf(x) {
+	if of := tenancy.NamespaceOf(m); e.tenant != nil && (of == "" || of != tenancy.NamespaceOf(x)) {
 		return []string{what + " of a Machine of others"}
 	}
 	return target.UseBy(x, what)

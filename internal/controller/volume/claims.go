@@ -52,7 +52,14 @@ func (e *external) readClaims(ctx context.Context, m Volume, s *state) error {
 		if s.On(x.Observation().UUID) {
 			s.owned, s.leaving = !meta.WasDeleted(x), meta.WasDeleted(x)
 		}
-		if volumeref.Listed(x.Parameters(), m.GetName()) && e.reaches(x) && e.ofTenant(m, x) {
+		if !volumeref.Listed(x.Parameters(), m.GetName()) || !e.reaches(x) {
+			continue
+		}
+		of, err := e.ofTenant(ctx, m, x)
+		if err != nil {
+			return err
+		}
+		if of {
 			listing = append(listing, x)
 		}
 	}
@@ -77,9 +84,17 @@ func (e *external) reaches(x Machine) bool {
 	return e.shares(x)
 }
 
-// ofTenant reports whether a Machine is of the same namespace, or of a claim there. Others have no disk of a tenant.
-func (e *external) ofTenant(m Volume, x Machine) bool {
-	return e.tenant == nil || tenancy.NamespaceOf(m) == tenancy.NamespaceOf(x)
+// ofTenant reports whether a Machine is of the same namespace, or of a claim there, or of the same tenant if neither has a namespace. Others have no
+// disk of a tenant.
+func (e *external) ofTenant(ctx context.Context, m Volume, x Machine) (bool, error) {
+	of := tenancy.NamespaceOf(m)
+	switch {
+	case e.tenant == nil:
+		return true, nil
+	case of != "" || tenancy.NamespaceOf(x) != "":
+		return of == tenancy.NamespaceOf(x), nil
+	}
+	return e.sharesTenant(ctx, x)
 }
 
 // rank orders Machines that list the Volume: those that are going come last, and the one that the disk is kept for first.

@@ -148,7 +148,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 			Wake:   func(m Volume) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 			Now:    o.Clock(),
 		},
-		direct: mgr.GetAPIReader(), machines: k.Machine, sharing: o.Connections.Sharing,
+		direct: mgr.GetAPIReader(), machines: k.Machine, sharing: o.Connections.Sharing, isOf: o.Connections.IsOf,
 		quota: target.Quota{Keeper: k.Quotas, Kind: k.GroupVersionKind.GroupKind().String()},
 	}
 	if err := c.watch(k.Object).Start(mgr.GetCache()); err != nil {
@@ -190,6 +190,9 @@ type connector struct {
 	// sharing makes what reports whether another resource is of the cluster with these endpoints.
 	sharing func(ctx context.Context, endpoints []string) func(resource.Managed) bool
 
+	// isOf reports whether a resource is of a tenant of a provider config.
+	isOf func(ctx context.Context, mg resource.Managed, config string, tenants []v1alpha1.ProviderTenant, tenant string) (bool, error)
+
 	quota target.Quota
 }
 
@@ -225,6 +228,9 @@ func (c *connector) Connect(ctx context.Context, m Volume) (managed.TypedExterna
 	e.known = vmcache.NewReader(known{Client: to.Client, inventory: to.Inventory}, to.Inventory)
 	e.storage, e.node = ptr.Deref(to.Config.DefaultStorage, ""), ptr.Deref(to.Config.DefaultNode, "")
 	e.shares = c.sharing(ctx, to.Config.Endpoints)
+	e.sharesTenant = func(ctx context.Context, other resource.Managed) (bool, error) {
+		return c.isOf(ctx, other, to.Name, to.Config.Tenants, to.Tenant.Name)
+	}
 	e.vmids = to.Config.VMIDs()
 	return e, nil
 }
@@ -242,6 +248,9 @@ type external struct {
 
 	// shares reports whether the provider config of a resource is for the same cluster.
 	shares func(resource.Managed) bool
+
+	// sharesTenant reports whether another resource is of the tenant.
+	sharesTenant func(context.Context, resource.Managed) (bool, error)
 
 	// Defaults of the provider config.
 	storage, node string

@@ -36,13 +36,19 @@ func Team(name string, lowest, highest int32, storages ...string) v1alpha1.Provi
 	}
 }
 
-// SetTenants has the provider config of cluster-scoped resources have one tenant, whose rules are enforced or only warned of.
-func SetTenants(t *testing.T, kube client.Client, enforcement v1alpha1.TenantEnforcement, team v1alpha1.ProviderTenant) {
+// Labelled is a tenant that those cluster-scoped resources are of which have its name as the label team.
+func Labelled(t v1alpha1.ProviderTenant) v1alpha1.ProviderTenant {
+	t.ResourceSelector.MatchLabels = map[string]string{"team": t.Name}
+	return t
+}
+
+// SetTenants has the provider config of cluster-scoped resources have tenants, whose rules are enforced or only warned of.
+func SetTenants(t *testing.T, kube client.Client, enforcement v1alpha1.TenantEnforcement, teams ...v1alpha1.ProviderTenant) {
 	t.Helper()
 	c := &cluster.ProviderConfig{}
 	err := kube.Get(context.Background(), client.ObjectKey{Name: pveConfig}, c)
 	if err == nil {
-		c.Spec.Tenants, c.Spec.TenantEnforcement = []v1alpha1.ProviderTenant{team}, &enforcement
+		c.Spec.Tenants, c.Spec.TenantEnforcement = teams, &enforcement
 		err = kube.Update(context.Background(), c)
 	}
 	if err != nil {

@@ -18,8 +18,10 @@ package volume_test
 
 import (
 	"testing"
+	"time"
 
 	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
@@ -85,4 +87,29 @@ func TestTenantUnchecked(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestTenantsByLabels gives a disk to no Machine of another tenant where labels alone tell tenants.
+func TestTenantsByLabels(t *testing.T) {
+	l := newLab(t, configtest.Scopes()["Cluster"], "9.2")
+	configtest.SetTenants(t, l.kube, v1alpha1.TenantRefuse,
+		configtest.Labelled(configtest.Team("a", 10000, 10999, "local-lvm")), configtest.Labelled(configtest.Team("b", 11000, 11999, "local-lvm")))
+	of := func(team string, mg resource.Managed) {
+		l.change(mg, func() { mg.SetLabels(map[string]string{"team": team}) })
+	}
+	v, theirs := l.volume("data", onLVM), l.machine("theirs", "data")
+	of("a", v)
+	of("b", theirs)
+	l.until("the disk is made", func() bool { return v.Observation().Volume != "" })
+	for range 6 {
+		l.reconcile(theirs)
+		l.reconcile(v)
+		l.clock.Pass(time.Second)
+	}
+	if is := v.GetCondition(volume.TypeBound); v.Observation().Machine != "" || !l.unbound(v)() {
+		t.Fatalf("want a disk that no Machine of another tenant gets, got Machine %q: %+v", v.Observation().Machine, is)
+	}
+	ours := l.machine("ours", "data")
+	of("a", ours)
+	l.until("the Machine of the tenant has the disk", l.bound(v, ours))
 }

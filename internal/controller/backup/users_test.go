@@ -1,0 +1,55 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package backup
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+)
+
+// TestUseBy names no Machine to a tenant that may be another one's.
+func TestUseBy(t *testing.T) {
+	const others = "restore of a Machine of others"
+	cases := map[string]struct {
+		reason           string
+		tenant           *tenancy.Tenant
+		backups, machine string // The namespaces of their claims.
+		want             string
+	}{
+		"NoTenants": {reason: "Without tenants nothing is hidden.", machine: "b", want: "restore of Machine web"},
+		"Same":      {reason: "Those of one namespace know each other.", tenant: &tenancy.Tenant{}, backups: "a", machine: "a", want: "restore of Machine web"},
+		"Another":   {reason: "Those of others do not.", tenant: &tenancy.Tenant{}, backups: "a", machine: "b", want: others},
+		"None":      {reason: "Without a namespace labels tell the tenant, which may be another one.", tenant: &tenancy.Tenant{}, want: others},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			of := func(namespace string) metav1.ObjectMeta {
+				return metav1.ObjectMeta{Name: "web", Labels: map[string]string{tenancy.LabelClaimNamespace: namespace}}
+			}
+			e := &external{tenant: tc.tenant}
+			got := e.useBy(&cluster.Backup{ObjectMeta: of(tc.backups)}, &cluster.Machine{ObjectMeta: of(tc.machine)}, "restore")
+			if diff := cmp.Diff([]string{tc.want}, got); diff != "" {
+				t.Errorf("\n%s\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
