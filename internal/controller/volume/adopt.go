@@ -56,7 +56,7 @@ func (e adoption) adopt(ctx context.Context, m Volume) (*kind.Problem, error) {
 	if p != nil || err != nil {
 		return p, err
 	}
-	if err := e.takeStub(ctx, m, owner); err != nil {
+	if err := e.takeStub(ctx, m, owner, named); err != nil {
 		return nil, err
 	}
 	v.Volume, v.Holder, v.Lost, v.LostAt, v.Message, v.Adopted = named, owner.holder(), false, 0, "", !v.isStub(owner)
@@ -69,19 +69,29 @@ func (e adoption) adopt(ctx context.Context, m Volume) (*kind.Problem, error) {
 }
 
 // takeStub takes over a stub VM that is no Volume's any more, as that of a disk which was retained.
-func (e adoption) takeStub(ctx context.Context, m Volume, owner *vm) error {
+func (e adoption) takeStub(ctx context.Context, m Volume, owner *vm, volume string) error {
 	v := e.view
 	if v.VMID != 0 || !owner.Config.Stub() {
 		return nil
 	}
 	of, err := e.other(ctx, m, func(other resource.Managed) bool {
 		r, err := volumeref.RecordOf(other)
-		return err != nil || strings.EqualFold(r.UUID, owner.Config.UUID())
+		return err != nil && names(other, owner.Config.UUID(), volume) || err == nil && strings.EqualFold(r.UUID, owner.Config.UUID())
 	})
 	if of == "" && err == nil {
 		v.VMID, v.UUID, v.Node, v.stub = owner.VMID, owner.Config.UUID(), owner.Node, owner
 	}
 	return err
+}
+
+// names reports whether a record that cannot be read names one of these all the same: anybody may have written what is about nothing of the kind.
+func names(mg resource.Managed, all ...string) bool {
+	text := mg.GetAnnotations()[volumeref.AnnotationRecord]
+	if v, ok := mg.(Volume); ok {
+		text += v.Observation().Annotations[volumeref.AnnotationRecord]
+	}
+	text = strings.ToLower(text)
+	return slices.ContainsFunc(all, func(name string) bool { return strings.Contains(text, strings.ToLower(name)) })
 }
 
 // isStub reports whether a VM is the stub VM.

@@ -525,6 +525,39 @@ func TestStubTakenOver(t *testing.T) {
 	})
 }
 
+// TestStubBesideUnreadable takes a stub VM over though the record of another Volume cannot be read, unless that names it, or its disk.
+func TestStubBesideUnreadable(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		record func(uuid, disk string) string
+		takes  bool
+	}{
+		"Others": {reason: "It may be about anything else.", record: func(string, string) string { return "not a record" }, takes: true},
+		"VM":     {reason: "It may have the VM.", record: func(uuid, _ string) string { return "{" + strings.ToUpper(uuid) }},
+		"Disk":   {reason: "It may have the disk.", record: func(_, disk string) string { return `{"volume":"` + disk + `"` }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := here(t)
+			v := l.volume("data", onLVM+"reclaimPolicy: Retain\n")
+			l.until("the disk is made", l.unbound(v))
+			was, err := volumeref.RecordOf(v)
+			l.must(err)
+			l.delete(v)
+			l.until("the Volume is gone", l.gone(v))
+			l.object("Volume", "broken", len(l.all), "{}", map[string]string{volumeref.AnnotationRecord: tc.record(was.UUID, was.Volume)})
+			again, is := l.adopting("again", "{}", was.Volume), &volumeref.Record{}
+			l.until("another Volume adopts the disk", func() bool {
+				is, err = volumeref.RecordOf(again)
+				return err == nil && is.Made()
+			})
+			if takes := is.VMID == was.VMID; takes != tc.takes {
+				t.Errorf("\n%s\nwant %t, got %+v", tc.reason, tc.takes, is)
+			}
+		})
+	}
+}
+
 // A disk that was adopted is retained unless the spec says otherwise.
 func TestAdoptedIsRetained(t *testing.T) {
 	l := here(t)

@@ -52,7 +52,7 @@ func (e adoption) recoverLost(ctx context.Context, m Volume) (*kind.Problem, err
 	if p, err := e.unusedBut(ctx, m, v.Volume, owner); p != nil || err != nil {
 		return p, err
 	}
-	if err := e.takeStub(ctx, m, owner); err != nil {
+	if err := e.takeStub(ctx, m, owner, v.Volume); err != nil {
 		return nil, err
 	}
 	e.Event(m, event.Normal(eventRecovered, fmt.Sprintf("disk %s, %s of VM %d, is this resource's again", v.Volume, v.found.Device, owner.VMID)))
