@@ -116,7 +116,7 @@ func (e *external) signed(m Volume, record string) map[string]string {
 }
 
 // unchecked has a record, also one that was signed, be trusted no more if the disk that comes to it now is checked by nobody.
-func (e *external) unchecked() {
+func (e adoption) unchecked() {
 	e.trusted = e.trusted && e.tenant != nil
 }
 

@@ -41,7 +41,7 @@ func TestVMIDsOf(t *testing.T) {
 			reason: "That may be behind a base.", record: volumeref.Record{Volume: "nfs:100/base-100-disk-0.qcow2/300/vm-300-disk-0.qcow2"}, want: []int{300},
 		},
 		"Misplaced": {
-			reason: "What is in the folder of another VM than its name has is nobody's.", record: volumeref.Record{Volume: "nfs:400/vm-300-disk-0.qcow2"}, want: []int{0},
+			reason: "What is in the folder of another VM is nobody's.", record: volumeref.Record{Volume: "nfs:400/vm-300-disk-0.qcow2"}, want: []int{0},
 		},
 		"Unnamed": {reason: "What is named otherwise is nobody's.", record: volumeref.Record{Volume: "ceph:pvc-1"}, want: []int{0}},
 		"Handover": {
