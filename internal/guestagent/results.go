@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package guestagent remembers what guests report through the QEMU guest agent, and decides when to ask them: their addresses and the
-// host keys of their SSH server. It is a memory only. What it forgets in a restart of the provider is asked again.
+// Package guestagent remembers what guests report through the QEMU guest agent, and decides when to ask them: their addresses, the
+// host keys of their SSH server and what cloud-init has come to. It is a memory only. What it forgets in a restart of the provider is asked again.
 package guestagent
 
 import (

@@ -64,8 +64,8 @@ func (t *Tracker) Sent(m Object, d qemu.Difference) bool {
 }
 
 // A VM that stops soon after each of its starts is started ever more seldom: the first time
-// at once, and then firstStart after its last start, twice that … lastRetry. One that has
-// run for runsFor is started at once again.
+// at once, and then firstStart after its last start, twice that … LastRetry. One that has
+// run for RunsFor is started at once again.
 const (
 	firstStart = 10 * time.Second
 	RunsFor    = 10 * time.Minute
