@@ -223,10 +223,17 @@ func libraryFaults() map[string]struct {
 			reason: "The search for a free VMID takes every error for a VMID that is taken, and counts on.",
 			shows: func(l *library) bool {
 				l.pve.Inject(simulator.Fault{Path: "/cluster/nextid", Status: http.StatusForbidden, Message: "Permission check failed"})
-				ctx, cancel := context.WithTimeout(l.t.Context(), time.Second)
+				ctx, cancel := context.WithTimeout(l.t.Context(), time.Minute)
 				defer cancel()
+				many := func() bool { return l.count(http.MethodGet, "/cluster/nextid") > 20 }
+				go func() {
+					for ctx.Err() == nil && !many() {
+						<-time.After(10 * time.Millisecond)
+					}
+					cancel()
+				}()
 				_, err := l.GetNextID(ctx, new(telmate.GuestID(100)))
-				return err != nil && l.count(http.MethodGet, "/cluster/nextid") > 20
+				return err != nil && many()
 			},
 		},
 		"Panics": {
