@@ -19,6 +19,7 @@ limitations under the License.
 package volumeref
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -130,7 +131,8 @@ func (h *Handover) Words() string {
 // RecordOf reads the record of a Volume, from what its status has kept if the annotation was
 // taken away.
 func RecordOf(mg resource.Managed) (*Record, error) {
-	r, text := &Record{}, recorded(mg)
+	r := &Record{}
+	text := cmp.Or(mg.GetAnnotations()[AnnotationRecord], kept(mg))
 	if text == "" {
 		return r, nil
 	}
@@ -140,18 +142,20 @@ func RecordOf(mg resource.Managed) (*Record, error) {
 	return r, nil
 }
 
-// recorded is the record as it was written.
-func recorded(mg resource.Managed) string {
-	text := mg.GetAnnotations()[AnnotationRecord]
-	if v, ok := mg.(Volume); ok && text == "" {
-		text = v.Observation().Annotations[AnnotationRecord]
+// kept is the record that the status of a Volume has kept.
+func kept(mg resource.Managed) string {
+	v, ok := mg.(Volume)
+	if !ok {
+		return ""
 	}
-	return text
+	return v.Observation().Annotations[AnnotationRecord]
 }
 
-// Mentions reports whether the record of a Volume, which may be none that can be read, has the UUID of a VM.
-func Mentions(mg resource.Managed, uuid string) bool {
-	return uuid != "" && strings.Contains(strings.ToLower(recorded(mg)), strings.ToLower(uuid))
+// Mentions reports whether the record of a Volume, as it is or as its status has kept it, has a text such as the UUID of a VM. It takes what is
+// no record any more too: a disk that was noted once must not be lost by an annotation that somebody has spoilt.
+func Mentions(mg resource.Managed, text string) bool {
+	has := func(record string) bool { return strings.Contains(strings.ToLower(record), strings.ToLower(text)) }
+	return text != "" && (has(mg.GetAnnotations()[AnnotationRecord]) || has(kept(mg)))
 }
 
 // String returns what is kept of the record.

@@ -76,22 +76,15 @@ func (e adoption) takeStub(ctx context.Context, m Volume, owner *vm, volume stri
 	}
 	of, err := e.other(ctx, m, func(other resource.Managed) bool {
 		r, err := volumeref.RecordOf(other)
-		return err != nil && names(other, owner.Config.UUID(), volume) || err == nil && strings.EqualFold(r.UUID, owner.Config.UUID())
+		if err != nil { // Anybody may have written it, about anything.
+			return volumeref.Mentions(other, owner.Config.UUID()) || volumeref.Mentions(other, volume)
+		}
+		return strings.EqualFold(r.UUID, owner.Config.UUID())
 	})
 	if of == "" && err == nil {
 		v.VMID, v.UUID, v.Node, v.stub = owner.VMID, owner.Config.UUID(), owner.Node, owner
 	}
 	return err
-}
-
-// names reports whether a record that cannot be read names one of these all the same: anybody may have written what is about nothing of the kind.
-func names(mg resource.Managed, all ...string) bool {
-	text := mg.GetAnnotations()[volumeref.AnnotationRecord]
-	if v, ok := mg.(Volume); ok {
-		text += v.Observation().Annotations[volumeref.AnnotationRecord]
-	}
-	text = strings.ToLower(text)
-	return slices.ContainsFunc(all, func(name string) bool { return strings.Contains(text, strings.ToLower(name)) })
 }
 
 // isStub reports whether a VM is the stub VM.

@@ -230,9 +230,12 @@ func TestCheckRemovable(t *testing.T) {
 // TestUnreadableRecord has what is no record hold up the VM alone that it names.
 func TestUnreadableRecord(t *testing.T) {
 	for name, tc := range map[string]struct {
-		reason, record string
-		held           bool
+		reason, record, kept string
+		held                 bool
 	}{
+		"Spoilt": {
+			reason: "The disk that was noted before is not destroyed for it.", record: "x", kept: held().String(), held: true,
+		},
 		"Another": {reason: "Anybody may write such an annotation.", record: "x"},
 		"This":    {reason: "It may be about this VM.", record: `{"holder":{"uuid":"` + uuid + `"}`, held: true},
 	} {
@@ -243,6 +246,7 @@ func TestUnreadableRecord(t *testing.T) {
 				t.Fatal(err)
 			}
 			v.Annotations[volumeref.AnnotationRecord] = tc.record
+			v.Observation().Annotations = map[string]string{volumeref.AnnotationRecord: tc.kept}
 			w, writes := r.Kube.(client.Client)
 			if !writes {
 				t.Fatal("the client of the test cannot write")
