@@ -331,7 +331,7 @@ type (
 	// A Call describes one HTTP request that ended.
 	Call = transport.Call
 
-	// A Problem with the connection to PVE that has a cure of its own.
+	// A Problem with the connection to PVE that has a remedy of its own.
 	Problem = transport.Problem
 )
 

@@ -142,7 +142,7 @@ func (d Devices) claim(l deviceList, e listEntry, have Config) error {
 	case has == e.device:
 		return nil
 	case has != "":
-		return errors.Errorf("%s %q is device %s: it cannot become %s, which %s", l.what, e.name, has, e.device, l.cure(e))
+		return errors.Errorf("%s %q is device %s: it cannot become %s, which %s", l.what, e.name, has, e.device, l.remedy(e))
 	}
 	if owner := l.owner(e.device); owner != "" {
 		return errors.Errorf("device %s is %s %q already: %q cannot have it", e.device, l.what, owner, e.name)
@@ -166,9 +166,9 @@ func (d Devices) claim(l deviceList, e listEntry, have Config) error {
 	return nil
 }
 
-// cure says how the spec can have an entry with a device that the name does not stand for. Two names that are exchanged can be
+// remedy says how the spec can have an entry with a device that the name does not stand for. Two names that are exchanged can be
 // read in two ways: other names for both, or each of them at the other's place.
-func (l deviceList) cure(e listEntry) string {
+func (l deviceList) remedy(e listEntry) string {
 	if owner := l.owner(e.device); owner != "" {
 		return fmt.Sprintf("is %q: to exchange the names of both, give %q a third name first, then %q its name, then the third the name %q",
 			owner, e.name, owner, owner)
@@ -256,8 +256,8 @@ func move[V any](m map[string]V, from, to string) {
 }
 
 // twoWays is the error for an entry that can be read in two ways.
-func twoWays(l deviceList, e listEntry, one, other, cure string) error {
-	return errors.Errorf("%s %q can be read in two ways: as %s, or as %s; %s", l.what, e.name, one, other, cure)
+func twoWays(l deviceList, e listEntry, one, other, remedy string) error {
+	return errors.Errorf("%s %q can be read in two ways: as %s, or as %s; %s", l.what, e.name, one, other, remedy)
 }
 
 // assignListed gives a device to each entry of a list of disks or networks that has none.
@@ -375,20 +375,20 @@ func (d Devices) sourceDevice(l deviceList, e listEntry, device string, have Con
 	if device == "" {
 		return d.namedVolume(l, e, have), nil
 	}
-	asNew, came, cure := "a new "+l.what, ", with which the VM came", "set its device"
+	asNew, came, remedy := "a new "+l.what, ", with which the VM came", "set its device"
 	if e.name == l.image {
-		came, cure = ", which the image has filled", imageCure
+		came, remedy = ", which the image has filled", imageRemedy
 	}
 	if owner := l.owner(device); owner != "" {
-		return "", twoWays(l, e, device+came+" and which is "+l.what+" "+strconv.Quote(owner)+" here", asNew, cure)
+		return "", twoWays(l, e, device+came+" and which is "+l.what+" "+strconv.Quote(owner)+" here", asNew, remedy)
 	}
 	former := l.former(device)
 	if left, off := d.Left[l.key(former)]; former != "" && off && left.Policy != policyRetain {
-		return "", twoWays(l, e, device+came+" and which the removalPolicy of "+l.what+" "+strconv.Quote(former)+" takes away", asNew, cure)
+		return "", twoWays(l, e, device+came+" and which the removalPolicy of "+l.what+" "+strconv.Quote(former)+" takes away", asNew, remedy)
 	}
 	_, there := d.withLeaving(have)[device]
 	if there && e.bus != "" && BusOf(device) != e.bus {
-		return "", twoWays(l, e, device+came, asNew+" of type "+e.bus, imageCure)
+		return "", twoWays(l, e, device+came, asNew+" of type "+e.bus, imageRemedy)
 	}
 	if there {
 		return device, nil

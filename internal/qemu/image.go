@@ -27,9 +27,9 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// imageCure says how an entry is told from the disk that the image has filled. A device does not tell it: a new VM would have the image
+// imageRemedy says how an entry is told from the disk that the image has filled. A device does not tell it: a new VM would have the image
 // there.
-const imageCure = `set its volume to "" for a new one, or list the entry of the other before it`
+const imageRemedy = `set its volume to "" for a new one, or list the entry of the other before it`
 
 // ImageDisk returns the entry of disks that the image of the spec fills on a new VM: the one that the image names, or the first that
 // has no other content. It is empty if there is none.

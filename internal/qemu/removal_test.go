@@ -308,7 +308,7 @@ func TestPathIndependence(t *testing.T) {
 			want: m{"root": root, "data": data, "more": "sata0 local-lvm:vm-100-disk-2"},
 		},
 		"PutBackSmaller": {
-			reason: "A size that is too small for its data is named with the cure.",
+			reason: "A size that is too small for its data is named with the remedy.",
 			edits: []spec{
 				disksOf(disk("root"), disk("data"), sized("more", "4G")), disksOf(disk("root"), disk("data")),
 				disksOf(disk("root"), disk("data"), sized("more", "1G")),

@@ -189,7 +189,7 @@ func notChecked(err error, s subject, realms []string) []checkResult {
 		return []checkResult{passed(v1alpha1.TypeConnected, ""), refused(err, s, realms)}
 	case proxmox.ProblemOf(err) != "":
 		p := proxmox.ProblemOf(err)
-		return []checkResult{failed(v1alpha1.TypeConnected, xpv2.ConditionReason(p), sentence(err)+": "+cures()[p])}
+		return []checkResult{failed(v1alpha1.TypeConnected, xpv2.ConditionReason(p), sentence(err)+": "+remedies()[p])}
 	case proxmox.IsUnavailable(err):
 		return []checkResult{failed(v1alpha1.TypeConnected, ReasonConnectionFailed, sentence(err)+": "+
 			"see whether the node is up and pveproxy and pvedaemon run on it (systemctl status pveproxy pvedaemon)")}
@@ -332,8 +332,8 @@ func quorate(h proxmox.Health) checkResult {
 	return passed(v1alpha1.TypeQuorate, "")
 }
 
-// cures returns the cures of problems with the connection.
-func cures() map[proxmox.Problem]string {
+// remedies returns the remedies of problems with the connection.
+func remedies() map[proxmox.Problem]string {
 	return map[proxmox.Problem]string{
 		proxmox.ProblemHostNotFound: "correct the host in spec.endpoints, or add it to the DNS that the provider's pod uses",
 		proxmox.ProblemRefused:      "see whether the host and port in spec.endpoints are right and pveproxy runs there (systemctl status pveproxy)",

@@ -32,7 +32,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// A Problem with the connection to PVE that has a cure of its own.
+// A Problem with the connection to PVE that has a remedy of its own.
 type Problem string
 
 // Problems with a connection.
