@@ -158,29 +158,36 @@ func (w *env) listReads() map[string]int {
 // mostWait is how long awaitReads waits, by the wall clock. Two reads take 20 ms, and far longer on a busy computer.
 const mostWait = 10 * time.Second
 
-// recordCalls returns a line per call: method, path, and the names of the parameters of a write. A read that is repeated before the
-// next write counts once, since the provider repeats reads while it waits. The guest agent is asked in the background, so those
-// reads stand last before a write.
+// recordCalls returns a line per call: method, path, and the names of the parameters of a write. Before a write stands what was read of
+// its VM, and of no VM at all, since the last write there, sorted: in which order several Machines read is for the scheduler to say. A
+// read that is repeated counts once, since the provider repeats reads while it waits. The guest agent is asked in the background, so
+// those reads stand at the end.
 func recordCalls(requests []simulator.Request) string {
-	var lines, reads, agent []string
-	flush := func() {
-		lines = slices.Concat(lines, reads, agent)
-		reads, agent = nil, nil
+	const agent = "~" // Sorted behind the VMIDs.
+	var lines []string
+	unwritten := map[string][]string{}
+	flush := func(vm string) {
+		lines = append(lines, slices.Sorted(slices.Values(unwritten[vm]))...)
+		delete(unwritten, vm)
 	}
 	for _, r := range requests {
 		line := r.Method + " " + stablePath(r)
+		vm := r.Params["vmid"]
+		if r.Method == http.MethodGet && strings.Contains(r.Path, "/agent/") {
+			vm = agent
+		}
 		switch {
-		case slices.Contains(polled(), r.Template), slices.Contains(reads, line), slices.Contains(agent, line):
-		case strings.Contains(r.Path, "/agent/"):
-			agent = append(agent, line)
-		case r.Method == http.MethodGet:
-			reads = append(reads, line)
-		default:
-			flush()
+		case r.Method != http.MethodGet:
+			flush("")
+			flush(vm)
 			lines = append(lines, strings.TrimSpace(line+" "+strings.Join(slices.Sorted(maps.Keys(r.Params)), ",")))
+		case !slices.Contains(polled(), r.Template) && !slices.Contains(unwritten[vm], line):
+			unwritten[vm] = append(unwritten[vm], line)
 		}
 	}
-	flush()
+	for _, vm := range slices.Sorted(maps.Keys(unwritten)) {
+		flush(vm)
+	}
 	return strings.Join(lines, "\n") + "\n"
 }
 
