@@ -25,6 +25,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -36,8 +37,10 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/providerconfig"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // withQuota gives the first tenant a quota.
@@ -150,6 +153,77 @@ func usageOf(pc providerconfig.Config, tenant string) map[string]string {
 		}
 	}
 	return all
+}
+
+// TestQuotasOfDisks has a team try to have more disks than its quota lets it: by detaching one after the other, and by a Volume that nobody has
+// looked at. What is detached counts until it is destroyed, also when a Volume takes it over.
+func TestQuotasOfDisks(t *testing.T) {
+	t.Parallel()
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorld(t, scope, "quotadisk", withQuota(v1alpha1.TenantQuota{Disks: []v1alpha1.TenantStorageQuota{
+			{Storage: "ceph", Size: kresource.MustParse("12Gi")},
+		}}), func(w *tenantWorld) {
+			rules := w.rules
+			w.rules = func() []v1alpha1.ProviderTenant {
+				all := rules()
+				all[0].Allow = &v1alpha1.TenantPermissions{Adopt: []string{"team-a"}}
+				return all
+			}
+		})
+		w.m = w.of("a", "own", sized(1))
+		w.m.Parameters().Disks = listOf(data("scsi5"))
+		w.make(w.m)
+		w.well(w.m)
+		list := func(more ...v1alpha1.MachineDisk) { w.edit(w.m, func() { w.m.Parameters().Disks = listOf(more...) }) }
+		list(data("scsi6"))
+		w.becomes(w.m, "has another disk", func() bool { return w.detached("unused0") != "" && isUpToDate(w.m) })
+		list(data("scsi7"))
+		w.waitsForRoom(w.m, "disks/ceph: 3Gi more, of 12Gi 10Gi are used by 1 resource")
+		found := w.volumeOf("a", "found")
+		meta.SetExternalName(found, w.detached("unused0"))
+		found.Parameters().Size = nil
+		w.make(found)
+		w.well(found)
+		w.waitsForRoom(w.m, "disks/ceph: 3Gi more, of 12Gi 10Gi are used by 2 resources")
+		w.forgesVolume(list)
+		w.waitsForRoom(w.m, "disks/ceph: 3Gi more, of 12Gi 10Gi are used by 2 resources")
+	})
+}
+
+func isUpToDate(mg resource.Managed) bool {
+	c := mg.GetCondition(kind.TypeUpToDate)
+	return c.Status == corev1.ConditionTrue && c.ObservedGeneration == mg.GetGeneration()
+}
+
+// data is a disk at a device, and no other one by another name.
+func data(device string) v1alpha1.MachineDisk {
+	return v1alpha1.MachineDisk{Name: "at-" + device, Device: &device, Size: new("3G"), Storage: new("ceph")}
+}
+
+// listOf disks with that of the template.
+func listOf(more ...v1alpha1.MachineDisk) []v1alpha1.MachineDisk {
+	return append([]v1alpha1.MachineDisk{{Name: "root"}}, more...)
+}
+
+// detached is the volume that an option of the Machine's VM has.
+func (w *tenantWorld) detached(option string) string {
+	g, _ := w.pve.Guest(w.vmid())
+	return g.Config[option]
+}
+
+// forgesVolume has a Volume that nobody looks at have the detached disk of the Machine, so that the Machine attaches it free of charge.
+func (w *tenantWorld) forgesVolume(list func(...v1alpha1.MachineDisk)) {
+	w.Helper()
+	last := w.detached("unused1")
+	forged := w.volumeOf("a", "forged")
+	meta.AddAnnotations(forged, map[string]string{meta.AnnotationKeyReconciliationPaused: "true", tenancy.AnnotationVolume: fmt.Sprintf(
+		`{"volume":%q,"holder":{"uuid":%q},"machine":%q}`, last, w.m.GetAnnotations()[object.AnnotationUUID], w.m.GetUID(),
+	)})
+	w.make(forged)
+	list(v1alpha1.MachineDisk{Name: "free", VolumeRef: &v1alpha1.VolumeReference{Name: forged.GetName()}})
+	w.becomes(w.m, "has the disk", func() bool { return strings.Contains(fmt.Sprint(w.m.Observation().Disks), last) && isUpToDate(w.m) })
+	list(v1alpha1.MachineDisk{Name: "free", VolumeRef: &v1alpha1.VolumeReference{Name: forged.GetName()}}, data("scsi7"))
 }
 
 // TestQuotasOfSnapshots has Snapshots and Backups wait for room.

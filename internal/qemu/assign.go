@@ -181,7 +181,7 @@ func (l deviceList) remedy(e listEntry) string {
 func (d Devices) inherit(l deviceList, e listEntry, have Config) error {
 	var former []string
 	for name := range d.leftNames(l, e.device) {
-		unused := l.name == listDisks && d.Volumes[name] != "" && strings.HasPrefix(have.holderOf(d.Volumes[name]), "unused")
+		unused := l.name == listDisks && d.Volumes[name] != "" && strings.HasPrefix(have.Holder(d.Volumes[name]), "unused")
 		if unused || l.name == listNetworks && d.MACs[name] != "" && d.MACs[e.name] == "" {
 			former = append(former, name)
 		}
@@ -311,7 +311,7 @@ func (d Devices) kept(l deviceList, e listEntry, have Config) (volume, at string
 		return "", ""
 	}
 	volume = d.Volumes[e.name]
-	at = have.holderOf(volume)
+	at = have.Holder(volume)
 	if l.owner(at) != "" {
 		return "", ""
 	}
@@ -395,7 +395,7 @@ func (d Devices) sourceDevice(l deviceList, e listEntry, device string, have Con
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.leftNames(l, device))) {
 		volume := d.Volumes[name]
-		if at := have.holderOf(volume); at != "" && l.owner(at) == "" {
+		if at := have.Holder(volume); at != "" && l.owner(at) == "" {
 			return "", twoWays(l, e, volume+" at "+at+came+" as "+device, asNew, `set its volume, "" for a new one`)
 		}
 	}
@@ -405,7 +405,7 @@ func (d Devices) sourceDevice(l deviceList, e listEntry, device string, have Con
 // namedVolume is the device with which the VM came that has the volume which the spec names.
 func (d Devices) namedVolume(l deviceList, e listEntry, have Config) string {
 	volume := ptr.Deref(e.volume, "")
-	at := have.holderOf(volume)
+	at := have.Holder(volume)
 	if l.name != listDisks || volume == "" || !slices.Contains(l.source, at) || l.owner(at) != "" {
 		return ""
 	}
@@ -436,7 +436,7 @@ func (d Devices) attachAgain(config Config, p *v1alpha1.MachineParameters) {
 // it came with.
 func (d Devices) unusedValue(name, left string, config Config) string {
 	volume := d.Volumes[name]
-	if at := config.holderOf(volume); at == "" || BusOf(at) != "" {
+	if at := config.Holder(volume); at == "" || BusOf(at) != "" {
 		return ""
 	}
 	if volumeIn(left) == volume {

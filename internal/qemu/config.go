@@ -224,9 +224,9 @@ func (c Config) Volume(device string) string {
 	return d.Volume
 }
 
-// holderOf returns the device of the VM that a volume is, or the option of an unused disk;
+// Holder returns the device of the VM that a volume is, or the option of an unused disk;
 // empty if the VM has it not.
-func (c Config) holderOf(volume string) string {
+func (c Config) Holder(volume string) string {
 	options := slices.Concat(c.Drives(), c.Unused())
 	i := slices.IndexFunc(options, func(option string) bool { return volume != "" && c.Volume(option) == volume })
 	if i < 0 {

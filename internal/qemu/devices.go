@@ -268,7 +268,7 @@ const mostMACs = 32
 // forget forgets what is known of entries off the lists that nothing is left of.
 func (d Devices) forget(s State) {
 	all := s.all()
-	maps.DeleteFunc(d.Volumes, func(name, volume string) bool { return d.Disks[name] == "" && all.holderOf(volume) == "" })
+	maps.DeleteFunc(d.Volumes, func(name, volume string) bool { return d.Disks[name] == "" && all.Holder(volume) == "" })
 	d.forgetMACs()
 	known := map[string]bool{}
 	for _, l := range d.lists(&v1alpha1.MachineParameters{}) {

@@ -121,7 +121,7 @@ func (f filling) likely() string {
 	}
 	var unused []string
 	for name := range f.Volumes {
-		if left, off := f.Left[listDisks+"/"+name]; off && f.Disks[name] == "" && f.have.holderOf(f.Volumes[name]) != "" {
+		if left, off := f.Left[listDisks+"/"+name]; off && f.Disks[name] == "" && f.have.Holder(f.Volumes[name]) != "" {
 			unused = append(unused, left.Device)
 		}
 	}
@@ -160,7 +160,7 @@ func (f filling) at(device string) string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Volumes)) {
 		if f.Left[listDisks+"/"+name].Device == device || f.Disks[name] == device {
-			if at := f.have.holderOf(f.Volumes[name]); at != "" {
+			if at := f.have.Holder(f.Volumes[name]); at != "" {
 				return at
 			}
 		}

@@ -200,7 +200,7 @@ func (d Desired) attachRejections(k v1alpha1.MachineDisk, config Config) []strin
 	case owner != d.Identity.VMID:
 		return []string{fmt.Sprintf("disk %q: volume %s belongs to VM %d", k.Name, volume, owner)}
 	}
-	holder := config.holderOf(volume)
+	holder := config.Holder(volume)
 	for _, other := range d.Disks { // PVE attaches a volume as often as it is told to, and two devices write to it.
 		device := d.Devices.Disks[other.Name]
 		if other.Name != k.Name && (device == holder || config[device] == "") && d.existingVolume(other) == volume {

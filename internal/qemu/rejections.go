@@ -99,7 +99,7 @@ func (d Desired) keptRejections(k v1alpha1.MachineDisk, config Config) []string 
 	}
 	if has, known := disk.Size(); known && k.Size != nil && SizeOf(k)+rounding < has {
 		return []string{fmt.Sprintf("disk %q comes back with its volume %s (%s), which cannot shrink from %s to %s: "+
-			"set its size to %s or more, or use another name for a new disk", k.Name, disk.Volume, config.holderOf(disk.Volume), has, *k.Size, has)}
+			"set its size to %s or more, or use another name for a new disk", k.Name, disk.Volume, config.Holder(disk.Volume), has, *k.Size, has)}
 	}
 	return nil
 }

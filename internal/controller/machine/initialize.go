@@ -160,7 +160,11 @@ func (e ownership) adopt(ctx context.Context, m Machine) error {
 		claims.ShowConflict(m, err)
 		return err
 	}
-	if err := e.tenant.RoomForAdopted(ctx, m, v.Config); err != nil {
+	volumes, err := e.countedVolumes(ctx, m, id.UUID)
+	if err != nil {
+		return err
+	}
+	if err := e.tenant.RoomForAdopted(ctx, m, v, volumes); err != nil {
 		return err
 	}
 	notes := map[string]string{object.AnnotationUUID: id.UUID, object.AnnotationNode: v.Node}

@@ -32,7 +32,7 @@ type ownership struct{ *external }
 
 // claims compares what Machines claim.
 func (e *external) claims() claims.Checker {
-	return claims.Checker{Machines: e.scheduler, SharesCluster: e.sharesCluster, Hides: e.tenant.Hides}
+	return claims.Checker{Machines: e.scheduler, SharesCluster: e.sharesCluster, Hides: e.tenant.Hides, Heard: e.heard}
 }
 
 // observeConflict is the observation of a VM that is another Machine's: as if there were
@@ -60,4 +60,12 @@ func (e ownership) recordCluster(ctx context.Context, o *v1alpha1.MachineObserva
 	if err == nil && name != "" {
 		o.Cluster = name
 	}
+}
+
+// countedVolumes are the disks of the VM with a UUID that count in the quota of the tenant as Volumes, by their volume IDs.
+func (e ownership) countedVolumes(ctx context.Context, m Machine, uuid string) ([]string, error) {
+	if !e.tenant.Limited() {
+		return nil, nil
+	}
+	return e.volumes.Counted(ctx, m, uuid, e.tenant.Counts)
 }

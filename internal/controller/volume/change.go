@@ -336,6 +336,7 @@ func (e *external) give(ctx context.Context, m Volume) error {
 		From: from.VMID, Key: v.key, To: to.VMID, TargetKey: to.freeUnused(), Holder: to.holder(), Before: to.volumes(), Begun: e.Now().Unix(),
 	}
 	v.Handover = h
+	confinement{e}.unchecked()
 	if err := e.save(ctx, m); err != nil {
 		return err
 	}

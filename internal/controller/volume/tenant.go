@@ -18,6 +18,8 @@ package volume
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -26,7 +28,9 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
@@ -49,11 +53,94 @@ func (e confinement) confine(ctx context.Context, m Volume, to *connect.Connecti
 		return true, nil
 	}
 	tenancy.Show(m, err)
-	if r := e.view.Record; err != nil || e.trusted || !r.Made() {
+	if r := e.view.Record; err != nil || !r.Made() {
+		return false, err
+	}
+	if err := e.enter(ctx, m, to); err != nil || e.trusted {
 		return false, err
 	}
 	e.trusted = true
 	return false, e.save(ctx, m)
+}
+
+// enter in the quota what the Volume has, before its record is signed, from when on no Machine counts the disk, and if its quota has not counted it
+// yet. It is there, so that nobody asks whether there is room.
+func (e confinement) enter(ctx context.Context, m Volume, to *connect.Connection) error {
+	r := e.view.Record
+	if e.tenant.Limits() == nil || meta.WasDeleted(m) || e.trusted && e.quota.Entered(to.Name, e.tenant.Name, string(m.GetUID())) {
+		return nil
+	}
+	all, err := e.amounts(ctx, to.Inventory, r.Volume)
+	if err != nil {
+		return errors.Wrapf(err, "cannot tell how much of a quota %s takes", r.Volume)
+	}
+	return e.room(ctx, target.Amounts{There: all, Wants: all})
+}
+
+// amounts of a Volume that has a disk.
+func (e confinement) amounts(ctx context.Context, in lister, volume string) (quota.Amounts, error) {
+	owner := tenancy.OwnerOf(volume)
+	guests, err := in.Guests(ctx, inventory.Current)
+	if err != nil {
+		return nil, err
+	}
+	a := stub()
+	if i := slices.IndexFunc(guests, func(g proxmox.Guest) bool { return g.VMID == owner }); i >= 0 {
+		size, err := quotas.SizeOf(ctx, in, guests[i].Node, volume)
+		if err != nil {
+			return nil, err
+		}
+		a[quota.Disks(storageOf(volume))] = int64(size)
+	}
+	return a, nil
+}
+
+// A lister lists the VMs and the volumes of a cluster.
+type lister interface {
+	connect.GuestLister
+	quotas.VolumeLister
+}
+
+// roomForAdopted finds whether the quota keeps the Volume from a disk of a VM. One that a Machine of the tenant has counts already, and so does a stub VM.
+func (e confinement) roomForAdopted(ctx context.Context, m Volume, owner *vm, volume string) (*kind.Problem, error) {
+	if e.tenant == nil || e.tenant.Limits() == nil || !kind.MayChange(m) {
+		return nil, nil
+	}
+	all, err := e.amounts(ctx, e.inventory, volume)
+	if err != nil {
+		return nil, err
+	}
+	there := quota.Amounts{}
+	if owner.Config.Stub() || e.view.VMID != 0 {
+		there = stub()
+	}
+	counted, err := e.isCounted(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	if disk := quota.Disks(storageOf(volume)); counted {
+		there[disk] = all[disk]
+	}
+	return target.NoRoom(ctx, func(ctx context.Context) error {
+		return e.room(ctx, target.Amounts{There: there, Wants: all, Whole: true})
+	})
+}
+
+// isCounted reports whether a Machine of the tenant has a VM, which counts with all of its disks then.
+func (e confinement) isCounted(ctx context.Context, owner *vm) (bool, error) {
+	all, err := kind.ListCached(ctx, e.Kube, e.machines.List)
+	if err != nil {
+		return false, err
+	}
+	for _, mg := range all {
+		if vmid, uuid := e.records.Of(mg); vmid != owner.VMID || !strings.EqualFold(uuid, owner.Config.UUID()) {
+			continue
+		}
+		if is, err := e.sharesTenant(ctx, mg); is || err != nil {
+			return is, err
+		}
+	}
+	return false, nil
 }
 
 // checkTenant is an error if the disk, or a VM that has to do with it, is not the tenant's.
@@ -115,8 +202,9 @@ func (e *external) signed(m Volume, record string) map[string]string {
 	return a
 }
 
-// unchecked has a record, also one that was signed, be trusted no more if the disk that comes to it now is checked by nobody.
-func (e adoption) unchecked() {
+// unchecked has a record, also one that was signed, be trusted no more if the disk that comes to it now, or the VM that the disk goes to, is checked
+// by nobody.
+func (e confinement) unchecked() {
 	e.trusted = e.trusted && e.tenant != nil
 }
 
@@ -145,16 +233,48 @@ func sizeOf(m Volume) proxmox.Size {
 	return size
 }
 
-// checkRoom finds whether the quota keeps a disk from being made, from growing, or from being moved.
+// checkRoom finds whether the quota keeps a disk from being made, from growing, or from being moved. Of one that stays as it is, it enters what is there.
 func (e confinement) checkRoom(ctx context.Context, m Volume) error {
 	v := e.view
 	g, _ := v.growth()
-	if g.More <= 0 || v.problem != nil || !kind.MayChange(m) {
+	stays := v.action == keep && v.Made() && v.Handover == nil && v.Begun == 0
+	if e.tenant == nil || e.tenant.Limits() == nil || v.problem != nil || v.deleted || g.More <= 0 && !stays || !kind.MayChange(m) {
 		return nil
 	}
-	wants := stub()
-	wants[quota.Disks(g.Storage)] = int64(g.Size)
-	var err error
-	v.problem, err = target.NoRoom(ctx, func(ctx context.Context) error { return e.room(ctx, wants) })
+	there, known := v.amounts(m)
+	if !known && g.More <= 0 {
+		return nil // What was entered last counts.
+	}
+	wants := quota.Most(there, stub())
+	if g.More > 0 {
+		wants = quota.Most(wants, quota.Amounts{quota.Disks(g.Storage): int64(g.Size)})
+	}
+	no, err := target.NoRoom(ctx, func(ctx context.Context) error {
+		return e.room(ctx, target.Amounts{There: there, Wants: wants, Whole: !v.Made()})
+	})
+	if g.More > 0 {
+		v.problem = no
+	}
 	return err
+}
+
+// amounts are what the Volume has, and whether the size of its disk is told by the VM, and not only as it was seen last.
+func (v *view) amounts(m Volume) (there quota.Amounts, known bool) {
+	a := quota.Amounts{}
+	if v.VMID != 0 {
+		a = stub()
+	}
+	if !v.Made() || v.Lost {
+		return a, true
+	}
+	size := sizeOf(m)
+	if v.holder != nil {
+		if d, err := proxmox.ParseDisk(v.holder.Config[v.holder.attached(v.Volume)]); err == nil {
+			if is, told := d.Size(); told {
+				size, known = is, true
+			}
+		}
+	}
+	a[quota.Disks(storageOf(v.Volume))] = int64(size)
+	return a, known
 }

@@ -69,6 +69,10 @@ func TestTenantUnchecked(t *testing.T) {
 	}{
 		"Adopted":   {reason: "A name is for users to write.", change: (*lab).adoptsUnused},
 		"Recovered": {reason: "A disk that is there again may be one of others.", change: (*lab).recovers},
+		"Handed": {reason: "The VM that gets it may be one of others.", change: func(l *lab, v volume.Volume) {
+			l.Helper()
+			l.until("it is handed over", l.bound(v, l.machine("web", "data")))
+		}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -52,7 +52,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
-	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
@@ -99,6 +98,7 @@ type Inventory interface {
 	InvalidateGuest(vmid int)
 	GuestChanged(vmid int)
 	KnownOptions(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
+	Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error)
 }
 
 // known reads VMs as they were read since the last sign that they have changed.
@@ -218,11 +218,9 @@ func (c *connector) Connect(ctx context.Context, m Volume) (managed.TypedExterna
 	if err != nil {
 		return nil, err
 	}
+	e.room = func(ctx context.Context, a target.Amounts) error { return c.quota.Ask(ctx, m, to, a) }
 	if leaves, err := (confinement{e}).confine(ctx, m, to); leaves || err != nil {
 		return e, err
-	}
-	e.room = func(ctx context.Context, wants quota.Amounts) error {
-		return c.quota.Ask(ctx, m, to, wants, !r.Made())
 	}
 	e.client, e.inventory, e.reader = to.Client, to.Inventory, vmcache.NewReader(to.Client, to.Inventory)
 	e.known = vmcache.NewReader(known{Client: to.Client, inventory: to.Inventory}, to.Inventory)
@@ -262,7 +260,7 @@ type external struct {
 	trusted bool
 
 	// room is an error if the quota of the tenant has none.
-	room func(ctx context.Context, wants quota.Amounts) error
+	room func(ctx context.Context, a target.Amounts) error
 
 	// view is what Observe finds.
 	view *view

@@ -17,6 +17,7 @@ limitations under the License.
 package quota
 
 import (
+	"math"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -83,11 +84,22 @@ func Quantity(name string, n int64) resource.Quantity {
 	return *resource.NewQuantity(n, format)
 }
 
+// Add an amount. Sums end at the largest number: what users write in a status must not make much into little.
+func (a Amounts) Add(name string, n int64) { a[name] = sum(a[name], n) }
+
 // add other amounts.
 func (a Amounts) add(o Amounts) {
 	for name, n := range o {
-		a[name] += n
+		a.Add(name, n)
 	}
+}
+
+// sum of two amounts, at most the largest number.
+func sum(a, b int64) int64 {
+	if b > 0 && a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // Most of each of two amounts. Nothing is left of what is none.

@@ -52,6 +52,9 @@ type Entry struct {
 	// Has is what counts of the resource.
 	Has Amounts `json:"has,omitempty"`
 
+	// Pending is what of that was let have and was not there yet.
+	Pending Amounts `json:"pending,omitempty"`
+
 	// Wants is all that the resource is to have, if it waits for some of it.
 	Wants Amounts `json:"wants,omitempty"`
 
@@ -117,7 +120,7 @@ type Decision struct {
 
 // Decide about a request, and enter the decision.
 func (l Ledger) Decide(limits Amounts, seen Seen, r Request, now time.Time) Decision {
-	base := Most(l[r.UID].Has, r.There)
+	base := Most(l[r.UID].left(r.There), r.There)
 	d := Decision{Granted: base}
 	used := l.Used(seen, r.UID)
 	used.add(base)
@@ -131,10 +134,10 @@ func (l Ledger) Decide(limits Amounts, seen Seen, r Request, now time.Time) Deci
 	more := r.Wants.Beyond(base)
 	for _, name := range slices.Sorted(maps.Keys(more)) {
 		limit, limited := limits[name]
-		if !limited || taken[name]+more[name] <= limit {
+		if !limited || sum(taken[name], more[name]) <= limit {
 			continue
 		}
-		short := Shortage{Name: name, Limit: limit, Used: used[name], More: more[name], Turn: used[name]+more[name] <= limit}
+		short := Shortage{Name: name, Limit: limit, Used: used[name], More: more[name], Turn: sum(used[name], more[name]) <= limit}
 		short.Users, short.Most = l.users(seen, r, name)
 		d.Short = append(d.Short, short)
 	}
@@ -147,10 +150,20 @@ func (l Ledger) Decide(limits Amounts, seen Seen, r Request, now time.Time) Deci
 	return l.enter(r, d)
 }
 
+// left is what is left of what a resource was let have, by what it has now: what has gone since is asked for anew, since another resource may
+// count it by now, as a Volume does a disk that it takes over from a Machine.
+func (e Entry) left(there Amounts) Amounts {
+	left := Amounts{}
+	for name, n := range e.Has {
+		left[name] = min(n, e.Pending[name]+there[name])
+	}
+	return left
+}
+
 // enter a decision.
 func (l Ledger) enter(r Request, d Decision) Decision {
 	e := r.Entry
-	e.Has, e.Offered = d.Granted, 0
+	e.Has, e.Pending, e.Offered = d.Granted, d.Granted.Beyond(r.There), 0
 	if len(d.Short) == 0 {
 		e.Wants, e.Whole = nil, false
 	}
@@ -162,8 +175,8 @@ func (l Ledger) enter(r Request, d Decision) Decision {
 }
 
 func (e Entry) equal(o Entry) bool {
-	same := maps.Equal(e.Has, o.Has) && maps.Equal(e.Wants, o.Wants)
-	e.Has, e.Wants, o.Has, o.Wants = nil, nil, nil, nil
+	same := maps.Equal(e.Has, o.Has) && maps.Equal(e.Pending, o.Pending) && maps.Equal(e.Wants, o.Wants)
+	e.Has, e.Pending, e.Wants, o.Has, o.Pending, o.Wants = nil, nil, nil, nil, nil, nil
 	return same && reflect.DeepEqual(e, o)
 }
 
@@ -171,7 +184,7 @@ func (e Entry) equal(o Entry) bool {
 func (l Ledger) offer(limits Amounts, seen Seen, taken Amounts, uid string, now time.Time) bool {
 	e, room := l[uid], Amounts{}
 	for name, n := range e.Wants.Beyond(Most(e.Has, seen.Of[uid])) {
-		if limit, limited := limits[name]; !limited || taken[name]+n <= limit {
+		if limit, limited := limits[name]; !limited || sum(taken[name], n) <= limit {
 			room[name] = n
 		} else if e.Whole {
 			room = nil

@@ -18,6 +18,7 @@ package quota
 
 import (
 	"maps"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -44,6 +45,7 @@ func TestDecide(t *testing.T) {
 		ledger  Ledger
 	}
 	made := func(created, cores int64) Entry { return Entry{Created: created, Has: vm(cores)} }
+	pending := func(created, cores int64) Entry { return Entry{Created: created, Has: vm(cores), Pending: vm(cores)} }
 	waits := func(created, cores, offered int64) Entry {
 		return Entry{Created: created, Wants: vm(cores), Whole: true, Offered: offered}
 	}
@@ -62,7 +64,7 @@ func TestDecide(t *testing.T) {
 		"Room": {
 			reason: "What fits is granted, up to the limit.",
 			limits: limits, ledger: Ledger{"a": made(1, 4)}, ask: ask(2, 4),
-			want: want{granted: vm(4), ledger: Ledger{"a": made(1, 4), "me": made(2, 4)}},
+			want: want{granted: vm(4), ledger: Ledger{"a": made(1, 4), "me": pending(2, 4)}},
 		},
 		"None": {
 			reason: "What does not fit waits, and has nothing of what would fit.",
@@ -72,7 +74,7 @@ func TestDecide(t *testing.T) {
 		"Unlimited": {
 			reason: "What the quota does not name is not limited.",
 			limits: Amounts{VMs: 1}, ask: ask(2, 500),
-			want: want{granted: vm(500), ledger: Ledger{"me": made(2, 500)}},
+			want: want{granted: vm(500), ledger: Ledger{"me": pending(2, 500)}},
 		},
 		"SeenOnly": {
 			reason: "What is there without an entry counts.",
@@ -100,32 +102,32 @@ func TestDecide(t *testing.T) {
 		"SameSecond": {
 			reason: "Of two of the same second the UID decides.",
 			limits: limits, ledger: Ledger{"a": made(1, 4), "z": waits(3, 3, 0)}, ask: ask(3, 2),
-			want: want{granted: vm(2), ledger: Ledger{"a": made(1, 4), "z": waits(3, 3, 0), "me": made(3, 2)}},
+			want: want{granted: vm(2), ledger: Ledger{"a": made(1, 4), "z": waits(3, 3, 0), "me": pending(3, 2)}},
 		},
 		"SmallPasses": {
 			reason: "A small one passes a large one that cannot fit.",
 			limits: limits, ledger: Ledger{"a": made(1, 4), "b": waits(2, 6, 0)}, ask: ask(3, 2),
-			want: want{granted: vm(2), ledger: Ledger{"a": made(1, 4), "b": waits(2, 6, 0), "me": made(3, 2)}},
+			want: want{granted: vm(2), ledger: Ledger{"a": made(1, 4), "b": waits(2, 6, 0), "me": pending(3, 2)}},
 		},
 		"Expired": {
 			reason: "One that does not take what it may have holds up nobody for long.",
 			limits: limits, ledger: Ledger{"a": made(1, 4), "b": waits(2, 3, now().Add(-offerLasts).Unix())}, ask: ask(3, 2),
-			want: want{granted: vm(2), ledger: Ledger{"a": made(1, 4), "b": waits(2, 3, now().Add(-offerLasts).Unix()), "me": made(3, 2)}},
+			want: want{granted: vm(2), ledger: Ledger{"a": made(1, 4), "b": waits(2, 3, now().Add(-offerLasts).Unix()), "me": pending(3, 2)}},
 		},
 		"Withdrawn": {
 			reason: "An offer ends when there is no room any more.",
 			limits: limits, ledger: Ledger{"a": made(1, 7), "b": waits(2, 3, 5)}, ask: ask(3, 1),
-			want: want{granted: vm(1), offered: []string{"b"}, ledger: Ledger{"a": made(1, 7), "b": waits(2, 3, 0), "me": made(3, 1)}},
+			want: want{granted: vm(1), offered: []string{"b"}, ledger: Ledger{"a": made(1, 7), "b": waits(2, 3, 0), "me": pending(3, 1)}},
 		},
 		"Leaving": {
 			reason: "One that is being deleted waits for nothing.",
 			limits: limits, ledger: Ledger{"a": made(1, 4), "b": waits(2, 3, 0)}, seen: Seen{Leaving: map[string]bool{"b": true}}, ask: ask(3, 2),
-			want: want{granted: vm(2), ledger: Ledger{"a": made(1, 4), "b": waits(2, 3, 0), "me": made(3, 2)}},
+			want: want{granted: vm(2), ledger: Ledger{"a": made(1, 4), "b": waits(2, 3, 0), "me": pending(3, 2)}},
 		},
 		"Again": {
 			reason: "What was granted is granted again without being counted twice.",
 			limits: limits, ledger: Ledger{"a": made(1, 4), "me": made(2, 4)}, ask: ask(2, 4),
-			want: want{granted: vm(4), ledger: Ledger{"a": made(1, 4), "me": made(2, 4)}},
+			want: want{granted: vm(4), ledger: Ledger{"a": made(1, 4), "me": pending(2, 4)}},
 		},
 		"GrowsInPart": {
 			reason: "A VM that is there gets what there is room for, and waits for the rest.",
@@ -133,7 +135,7 @@ func TestDecide(t *testing.T) {
 			ask: Request{UID: "me", There: Amounts{Cores: 2, Memory: 10}, Entry: Entry{Created: 2, Wants: Amounts{Cores: 6, Memory: 20}}},
 			want: want{granted: Amounts{Cores: 2, Memory: 20}, short: "cores", ledger: Ledger{
 				"a":  made(1, 4),
-				"me": {Created: 2, Has: Amounts{Cores: 2, Memory: 20}, Wants: Amounts{Cores: 6, Memory: 20}},
+				"me": {Created: 2, Has: Amounts{Cores: 2, Memory: 20}, Pending: Amounts{Memory: 10}, Wants: Amounts{Cores: 6, Memory: 20}},
 			}},
 		},
 		"OverAlready": {
@@ -147,6 +149,36 @@ func TestDecide(t *testing.T) {
 			limits: limits, ledger: Ledger{"me": made(2, 8)},
 			ask:  Request{UID: "me", There: vm(2), Entry: Entry{Created: 2, Wants: vm(2)}},
 			want: want{granted: vm(2), ledger: Ledger{"me": made(2, 2)}},
+		},
+		"Gone": {
+			reason: "What went since, which another may count by now, is not had again without room for it.",
+			limits: limits, ledger: Ledger{"a": made(1, 4), "me": made(2, 4)},
+			ask: Request{UID: "me", There: vm(2), Entry: Entry{Created: 2, Wants: vm(5)}},
+			want: want{granted: vm(2), short: "cores", ledger: Ledger{
+				"a": made(1, 4), "me": {Created: 2, Has: vm(2), Wants: vm(5)},
+			}},
+		},
+		"UnderWay": {
+			reason: "What was let have, and is not there yet, stays granted.",
+			limits: Amounts{Cores: 4}, ledger: Ledger{"a": made(1, 4), "me": {Created: 2, Has: vm(4), Pending: Amounts{Cores: 2}}},
+			ask: Request{UID: "me", There: vm(2), Entry: Entry{Created: 2, Wants: vm(4)}},
+			want: want{granted: vm(4), ledger: Ledger{
+				"a": made(1, 4), "me": {Created: 2, Has: vm(4), Pending: Amounts{Cores: 2}},
+			}},
+		},
+		"GoneUnderWay": {
+			reason: "What went meanwhile is none of that.",
+			limits: Amounts{Cores: 4}, ledger: Ledger{"a": made(1, 4), "me": {Created: 2, Has: vm(4), Pending: Amounts{Cores: 2}}},
+			ask: Request{UID: "me", There: vm(1), Entry: Entry{Created: 2, Wants: vm(4)}},
+			want: want{granted: vm(3), short: "cores", ledger: Ledger{
+				"a": made(1, 4), "me": {Created: 2, Has: vm(3), Pending: Amounts{Cores: 2}, Wants: vm(4)},
+			}},
+		},
+		"Immense": {
+			reason: "What somebody writes in a status makes no room, however large it is.",
+			limits: limits, ask: ask(2, 4),
+			seen: Seen{Of: map[string]Amounts{"a": {Cores: math.MaxInt64 / 2}, "b": {Cores: math.MaxInt64 / 2}, "c": {Cores: math.MaxInt64 / 2}}},
+			want: want{granted: Amounts{}, short: "cores", ledger: Ledger{"me": waits(2, 4, 0)}},
 		},
 	}
 	for name, tc := range cases {

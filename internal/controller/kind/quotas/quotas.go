@@ -200,7 +200,7 @@ func (k *Keeper) Admit(ctx context.Context, a Application) (quota.Amounts, error
 
 // isEntered reports whether the resource has what is wanted, and is entered so.
 func (a Application) isEntered(e quota.Entry) bool {
-	return len(e.Wants) == 0 && len(a.Wants.Beyond(a.There)) == 0 && len(e.Has.Beyond(a.There)) == 0 && len(a.There.Beyond(e.Has)) == 0
+	return len(e.Wants) == 0 && len(e.Pending) == 0 && len(a.Wants.Beyond(a.There)) == 0 && len(e.Has.Beyond(a.There)) == 0 && len(a.There.Beyond(e.Has)) == 0
 }
 
 // attempts of a decision while others decide too.
@@ -321,6 +321,15 @@ func (k *Keeper) isGone(ctx context.Context, uid string, e quota.Entry) bool {
 		return kerrors.IsNotFound(err) || err == nil && o.GetUID() != types.UID(uid)
 	}
 	return false
+}
+
+// Entered reports whether the quota of a tenant counts a resource, by its UID, as it was read or written here last.
+func (k *Keeper) Entered(config, tenant, uid string) bool {
+	if k == nil {
+		return false
+	}
+	e, entered := k.ledger(key{config: config, tenant: tenant}).entry(uid)
+	return entered && len(e.Has) > 0
 }
 
 // Reason is why a resource waits, while it is not worth while to ask again: nothing has changed, and

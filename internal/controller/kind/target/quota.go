@@ -38,18 +38,25 @@ type Quota struct {
 
 // Room is what finds whether the quota of its tenant has room for a resource: an error if not, or if that cannot be told.
 func (q Quota) Room(m resource.Managed, to *connect.Connection) func(context.Context) error {
-	return func(ctx context.Context) error { return q.Ask(ctx, m, to, quota.Amounts{q.Name: 1}, true) }
+	return func(ctx context.Context) error {
+		return q.Ask(ctx, m, to, Amounts{Wants: quota.Amounts{q.Name: 1}, Whole: true})
+	}
 }
 
-// Ask whether the quota of its tenant has room for all that a resource is to have, which is whole if it is yet to be made: an error if not, or if
-// that cannot be told.
-func (q Quota) Ask(ctx context.Context, m resource.Managed, to *connect.Connection, wants quota.Amounts, whole bool) error {
+// Amounts are what a resource has already, which is not asked for, and all that it is to have, which is whole if it is yet to be made.
+type Amounts struct {
+	There, Wants quota.Amounts
+	Whole        bool
+}
+
+// Ask whether the quota of its tenant has room for a resource: an error if not, or if that cannot be told.
+func (q Quota) Ask(ctx context.Context, m resource.Managed, to *connect.Connection, a Amounts) error {
 	if err := q.Reason(m); err != nil {
 		return err
 	}
 	_, err := q.Admit(ctx, quotas.Application{
 		Resource: m, Kind: q.Kind, Config: to.Name, Tenants: to.Config.Tenants, Tenant: to.Tenant, Inventory: to.Inventory,
-		Wants: wants, Whole: whole,
+		There: a.There, Wants: a.Wants, Whole: a.Whole,
 	})
 	return err
 }

@@ -20,7 +20,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -74,16 +73,21 @@ func (c Checks) Room(ctx context.Context, m object.Machine, d qemu.Desired, sour
 	if !c.Limited() {
 		return nil
 	}
-	_, err := c.admit(ctx, m, nil, after(d, source), true)
+	_, err := c.admit(ctx, m, nil, disks{}.after(d, source), true)
 	return err
 }
 
-// RoomForAdopted is an error if the quota has no room for a VM that is to be taken over.
-func (c Checks) RoomForAdopted(ctx context.Context, m object.Machine, config qemu.Config) error {
+// RoomForAdopted is an error if the quota has no room for a VM that is to be taken over. Disks of it that count as Volumes are given by their
+// volume IDs.
+func (c Checks) RoomForAdopted(ctx context.Context, m object.Machine, v *vmstate.VM, volumes []string) error {
 	if !c.Limited() {
 		return nil
 	}
-	_, err := c.admit(ctx, m, nil, of(config), true)
+	disks, err := c.disksOf(ctx, v, volumes)
+	if err != nil {
+		return err
+	}
+	_, err = c.admit(ctx, m, nil, disks.of(v.Config), true)
 	if quota.IsExceeded(err) {
 		conditions.Set(m, conditions.NotUpToDate(v1alpha1.ReasonQuotaExceeded, err.Error()), conditions.NotReady(v1alpha1.ReasonQuotaExceeded, err.Error()))
 	}
@@ -92,9 +96,9 @@ func (c Checks) RoomForAdopted(ctx context.Context, m object.Machine, config qem
 
 // Grow returns what is left of a spec without that for which the quota has no room, and why; all of
 // it if there is room. Nothing that is there becomes less. What is being created was let have all, and what is not
-// managed is not changed.
+// managed is not changed. Disks of the VM that count as Volumes are given by their volume IDs.
 func (c Checks) Grow(
-	ctx context.Context, m object.Machine, d qemu.Desired, before qemu.Devices, v *vmstate.VM,
+	ctx context.Context, m object.Machine, d qemu.Desired, before qemu.Devices, v *vmstate.VM, volumes []string,
 ) (left *v1alpha1.MachineParameters, exceeded, err error) {
 	if !c.Limited() || meta.WasDeleted(m) || v.BeingCreated() {
 		return d.MachineParameters, nil, nil
@@ -103,95 +107,46 @@ func (c Checks) Grow(
 	if d.Devices, err = before.On(s, d.MachineParameters, d.Defaults, m.GetGeneration()); err != nil {
 		return d.MachineParameters, nil, nil //nolint:nilerr // The plan has it.
 	}
-	there := quota.Most(ofOwn(d, s.Config), ofOwn(d, s.Active))
-	wants := there
-	if kind.Manages(m) {
-		wants = after(d, d.Restored(s))
-	}
-	granted, err := c.admit(ctx, m, there, wants, false)
-	if !quota.IsExceeded(err) {
+	disks, unknown := c.disksOf(ctx, v, volumes)
+	granted, exceeded, err := c.grown(ctx, m, d, s, disks, unknown)
+	if exceeded == nil || err != nil {
 		return d.MachineParameters, nil, err
 	}
-	exceeded, d.MachineParameters = err, held(d, d.Restored(s), granted)
+	d.MachineParameters = disks.held(d, d.Restored(s), granted)
 	if d.Devices, err = before.On(s, d.MachineParameters, d.Defaults, m.GetGeneration()); err != nil {
 		return d.MachineParameters, exceeded, nil // The plan has it.
 	}
-	if len(after(d, d.Restored(s)).Beyond(granted)) > 0 {
+	if len(disks.after(d, d.Restored(s)).Beyond(granted)) > 0 {
 		return nil, nil, errors.Wrap(exceeded, "what grows cannot be told from the rest of the change, which waits too")
 	}
 	return d.MachineParameters, exceeded, nil
 }
 
-// of returns the amounts of a configuration: what a VM with it has.
-func of(config qemu.Config) quota.Amounts {
-	a := quota.Amounts{
-		quota.VMs: 1, quota.Cores: int64(config.Integer("cores", 1)) * int64(config.Integer("sockets", 1)), quota.Memory: config.Memory(),
+// grown returns what a VM may have, and why that is not all. While it is unknown what it has, it may have no more.
+func (c Checks) grown(
+	ctx context.Context, m object.Machine, d qemu.Desired, s qemu.State, disks disks, unknown error,
+) (granted quota.Amounts, exceeded, err error) {
+	there := quota.Most(disks.of(s.Config), disks.of(s.Active))
+	wants := there
+	if kind.Manages(m) {
+		wants = disks.after(d, d.Restored(s))
 	}
-	for _, device := range config.Disks() {
-		storage, size := diskOf(config[device])
-		a[quota.Disks(storage)] += size
+	switch {
+	case unknown == nil:
+		granted, err = c.admit(ctx, m, there, wants, false)
+	case len(wants.Beyond(there)) > 0:
+		return there, unknown, nil
 	}
-	for _, device := range config.NICs() {
-		if nic, err := proxmox.ParseNIC(config[device]); err == nil && nic.Bridge() != "" {
-			a[quota.Addresses(nic.Bridge())]++
-		}
+	if quota.IsExceeded(err) {
+		return granted, err, nil
 	}
-	return quota.Most(a, nil)
-}
-
-// diskOf returns the disk of an option: its storage and its size in bytes, also of one that is yet to be made, whose volume
-// is a storage and a number of GiB.
-func diskOf(option string) (storage string, size int64) {
-	disk, err := proxmox.ParseDisk(option)
-	if err != nil || disk.Storage() == "" {
-		return "", 0
-	}
-	if has, known := disk.Size(); known {
-		return disk.Storage(), int64(has)
-	}
-	gib, err := strconv.ParseFloat(strings.TrimPrefix(disk.Volume, disk.Storage()+":"), 64)
-	if err != nil {
-		return disk.Storage(), 0
-	}
-	return disk.Storage(), int64(gib * float64(proxmox.GiB))
-}
-
-// after is what a VM of a configuration has once it is as desired: its disks with their sizes, on the
-// storages that they move to.
-func after(d qemu.Desired, config qemu.Config) quota.Amounts {
-	wanted := d.Difference(config).After(config)
-	a := of(wanted)
-	disks := wanted.Disks()
-	for _, k := range d.Disks {
-		device := d.Devices.Disks[k.Name]
-		if !slices.Contains(disks, device) {
-			continue
-		}
-		storage, size := diskOf(wanted[device])
-		a[quota.Disks(storage)] -= size
-		if k.VolumeRef != nil {
-			continue // It counts by itself.
-		}
-		a[quota.Disks(cmp.Or(ptr.Deref(k.Storage, ""), storage))] += max(size, int64(qemu.SizeOf(k)))
-	}
-	return quota.Most(a, nil)
-}
-
-// ofOwn is what a VM has but for the disks of Volumes, which count by themselves.
-func ofOwn(d qemu.Desired, config qemu.Config) quota.Amounts {
-	a := of(config)
-	for _, k := range d.Disks {
-		if storage, size := diskOf(config[d.Devices.Disks[k.Name]]); k.VolumeRef != nil {
-			a[quota.Disks(storage)] -= size
-		}
-	}
-	return quota.Most(a, nil)
+	return granted, nil, err
 }
 
 // held is a spec without what would exceed what was granted: as the VM has it, whatever of it grows.
-func held(d qemu.Desired, config qemu.Config, granted quota.Amounts) *v1alpha1.MachineParameters {
+func (k disks) held(d qemu.Desired, config qemu.Config, granted quota.Amounts) *v1alpha1.MachineParameters {
 	p := d.DeepCopy()
-	short := after(d, config).Beyond(granted)
+	short := k.after(d, config).Beyond(granted)
 	if short[quota.Cores] > 0 && p.CPU != nil {
 		p.CPU.Cores, p.CPU.Sockets = ptr.To(config.Integer("cores", 1)), ptr.To(config.Integer("sockets", 1))
 		p.CPU.VCPUs = nil
@@ -217,8 +172,9 @@ func heldDisks(d qemu.Desired, config qemu.Config, short quota.Amounts, all []v1
 		to := cmp.Or(ptr.Deref(k.Storage, ""), storage, d.Defaults.Storage)
 		switch {
 		case short[quota.Disks(to)] == 0, k.VolumeRef != nil:
-		case config[device] == "":
+		case config[device] == "" && config.Holder(d.Devices.Volumes[k.Name]) == "":
 			continue
+		case config[device] == "":
 		case to != storage:
 			k.Storage, k.Size = &storage, nil
 		case int64(qemu.SizeOf(k)) > size:
@@ -263,7 +219,7 @@ func There(mg resource.Managed) (there quota.Amounts, vmid int) {
 		}
 		d := qemu.Desired{MachineParameters: p}
 		d.Devices, _ = qemu.Devices{}.Assign(p, nil) // What cannot be is made by nobody.
-		return after(d, nil), vmid
+		return disks{}.after(d, nil), vmid
 	}
 	a := quota.Amounts{quota.VMs: 1, quota.Memory: ptr.Deref(o.MemoryBytes, 0)}
 	if o.CPU != nil {
@@ -275,10 +231,10 @@ func There(mg resource.Managed) (there quota.Amounts, vmid int) {
 		}
 		storage, _, _ := strings.Cut(k.Volume, ":")
 		size, _ := proxmox.ParseSize(k.Size)
-		a[quota.Disks(storage)] += int64(size)
+		a.Add(quota.Disks(storage), int64(size))
 	}
 	for _, n := range o.Networks {
-		a[quota.Addresses(n.Bridge)]++
+		a.Add(quota.Addresses(n.Bridge), 1)
 	}
 	return quota.Most(a, nil), vmid
 }

@@ -108,11 +108,11 @@ func TestAfter(t *testing.T) {
 			}
 			d := desired(spec(tc.change))
 			d.Description = new("changed")
-			if diff := cmp.Diff(tc.after, after(d, before())); diff != "" {
+			if diff := cmp.Diff(tc.after, disks{}.after(d, before())); diff != "" {
 				t.Errorf("after(): %s -want, +got:\n%s", tc.reason, diff)
 			}
-			left := desired(held(d, before(), is))
-			if diff := cmp.Diff(is, after(left, before())); diff != "" {
+			left := desired(disks{}.held(d, before(), is))
+			if diff := cmp.Diff(is, disks{}.after(left, before())); diff != "" {
 				t.Errorf("held(): %s -want, +got:\n%s", tc.reason, diff)
 			}
 			if got := left.Difference(before()).Set["description"]; got != "changed" {
@@ -131,8 +131,55 @@ func TestOfNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := quota.Amounts{quota.VMs: 1, quota.Cores: 2, quota.Memory: 2 * gib, quota.Disks("ceph"): 10 * gib, quota.Addresses("vmbr1"): 1}
-	if diff := cmp.Diff(want, after(d, nil)); diff != "" {
+	if diff := cmp.Diff(want, disks{}.after(d, nil)); diff != "" {
 		t.Errorf("after(): -want, +got:\n%s", diff)
+	}
+}
+
+// TestDetached counts disks that are detached, and those that are to be: a list that another disk takes a place of has both.
+func TestDetached(t *testing.T) {
+	config := before()
+	config["scsi1"], config["unused0"] = "ceph:vm-100-disk-2,size=7G", "ceph:vm-100-disk-3"
+	k := disks{sizes: map[string]int64{"ceph:vm-100-disk-3": 4 * gib}}
+	state := qemu.State{Config: config, Active: config}
+	made := qemu.Devices{Disks: map[string]string{"root": "scsi0", "data": "scsi1"}, Networks: map[string]string{"lan": "net0"}}
+	made.Made = map[string]bool{"disks/data": true}
+	listed := spec(func(p *v1alpha1.MachineParameters) { p.Disks = append(p.Disks, v1alpha1.MachineDisk{Name: "data"}) })
+	devices, err := made.On(state, listed, qemu.Defaults{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		reason string
+		data   []v1alpha1.MachineDisk
+		want   int64
+	}{
+		"Same": {reason: "What is detached counts.", data: []v1alpha1.MachineDisk{{Name: "data"}}, want: 21 * gib},
+		"Off":  {reason: "What is taken off the list is detached.", want: 21 * gib},
+		"Replaced": {
+			reason: "A disk that another one takes the place of counts too.",
+			data:   []v1alpha1.MachineDisk{{Name: "new", Device: new("scsi2"), Size: new("5G"), Storage: new("ceph")}}, want: 26 * gib,
+		},
+		"Attached": {
+			reason: "What is attached again counts once.",
+			data:   []v1alpha1.MachineDisk{{Name: "data"}, {Name: "again", Volume: new("ceph:vm-100-disk-3")}}, want: 21 * gib,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := spec(func(p *v1alpha1.MachineParameters) { p.Disks = append(p.Disks, tc.data...) })
+			d := qemu.Desired{MachineParameters: p, Identity: qemu.Identity{VMID: 100}}
+			var err error
+			if d.Devices, err = devices.On(state, p, d.Defaults, 2); err != nil {
+				t.Fatal(err)
+			}
+			if got := k.after(d, config)[quota.Disks("ceph")]; got != tc.want {
+				t.Errorf("%s want %d, got %d", tc.reason, tc.want/gib, got/gib)
+			}
+			if got := k.of(config)[quota.Disks("ceph")]; got != 21*gib {
+				t.Errorf("now: want 21, got %d", got/gib)
+			}
+		})
 	}
 }
 
@@ -148,9 +195,12 @@ func TestOfVolumes(t *testing.T) {
 	d := qemu.Desired{MachineParameters: p, Identity: qemu.Identity{VMID: 100}}
 	d.Devices = qemu.Devices{Disks: map[string]string{"root": "scsi0", "data": "scsi1"}, Networks: map[string]string{"lan": "net0"}}
 	want := 10 * gib
-	for name, got := range map[string]quota.Amounts{"now": ofOwn(d, config), "after": after(d, config)} {
-		if got[quota.Disks("ceph")] != want {
-			t.Errorf("%s: want %d, got %v", name, want, got)
+	for volumes, want := range map[string]int64{"ceph:vm-100-disk-2": want, "": 17 * gib} {
+		k := disks{volumes: []string{volumes}}
+		for name, got := range map[string]quota.Amounts{"now": k.of(config), "after": k.after(d, config)} {
+			if got[quota.Disks("ceph")] != want {
+				t.Errorf("%s, with %q counted as a Volume: want %d, got %v", name, volumes, want, got)
+			}
 		}
 	}
 	m := &namespaced.Machine{Spec: namespaced.MachineSpec{ForProvider: *p}}

@@ -47,7 +47,7 @@ type Checks struct {
 	// Warned is the tenant that would confine it, where that is only shown.
 	Warned *tenancy.Tenant
 
-	Inventory connect.GuestLister
+	Inventory Inventory
 
 	// Records of which VM was seen to be whose.
 	Records tenancy.Records

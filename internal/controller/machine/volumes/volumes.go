@@ -100,30 +100,56 @@ func (r Reader) Resolve(ctx context.Context, m object.Machine, p *v1alpha1.Machi
 
 // leaving are the volume IDs of Volumes that are to leave the VM with the UUID.
 func (r Reader) leaving(ctx context.Context, m object.Machine, p *v1alpha1.MachineParameters, uuid string) ([]string, error) {
+	all, err := r.mentioning(ctx, m, uuid)
+	if err != nil {
+		return nil, err
+	}
 	var volumes []string
+	for _, mg := range all {
+		record, err := volumeref.RecordOf(mg)
+		if err != nil || !record.Settled(uuid) {
+			continue
+		}
+		if !volumeref.Listed(p, mg.GetName()) || record.Machine != "" && record.Machine != string(m.GetUID()) {
+			volumes = append(volumes, record.Volume)
+		}
+	}
+	slices.Sort(volumes)
+	return volumes, nil
+}
+
+// Counted are the volume IDs of Volumes that may have to do with the VM with the UUID and that count in a quota by themselves, as a function tells.
+func (r Reader) Counted(ctx context.Context, m object.Machine, uuid string, counts func(resource.Managed) bool) ([]string, error) {
+	all, err := r.mentioning(ctx, m, uuid)
+	if err != nil {
+		return nil, err
+	}
+	var volumes []string
+	for _, mg := range all {
+		if record, err := volumeref.RecordOf(mg); err == nil && record.Made() && counts(mg) {
+			volumes = append(volumes, record.Volume)
+		}
+	}
+	slices.Sort(volumes)
+	return volumes, nil
+}
+
+// mentioning are the Volumes of the Machine's namespace that have to do with the VM with the UUID, as most have not. What people of another
+// namespace note in theirs detaches nothing here.
+func (r Reader) mentioning(ctx context.Context, m object.Machine, uuid string) ([]resource.Managed, error) {
+	var found []resource.Managed
 	for _, empty := range r.Lists {
 		all, err := kind.ListCached(ctx, r.Kube, empty, client.InNamespace(m.GetNamespace()))
 		if err != nil {
 			return nil, err
 		}
 		for _, mg := range all {
-			if mg.GetNamespace() != m.GetNamespace() {
-				continue // What people of another namespace note in their Volumes detaches nothing here.
-			}
-			if !volumeref.Mentions(mg, uuid) {
-				continue // Most Volumes have nothing to do with this VM.
-			}
-			record, err := volumeref.RecordOf(mg)
-			if err != nil || !record.Settled(uuid) {
-				continue
-			}
-			if !volumeref.Listed(p, mg.GetName()) || record.Machine != "" && record.Machine != string(m.GetUID()) {
-				volumes = append(volumes, record.Volume)
+			if mg.GetNamespace() == m.GetNamespace() && volumeref.Mentions(mg, uuid) {
+				found = append(found, mg)
 			}
 		}
 	}
-	slices.Sort(volumes)
-	return volumes, nil
+	return found, nil
 }
 
 // resolve returns the parameters with the volume IDs of the Volumes that the VM has, and why it does not have the others.

@@ -1,0 +1,48 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quotas
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A VolumeLister lists the volumes of a content type on a storage of a node.
+type VolumeLister interface {
+	Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error)
+}
+
+// SizeOf returns the size of a disk that is on a storage of a node, by its volume ID; 0 if the storage does not list it. Storages are listed
+// for all who ask, anew only for a disk that an older list does not have.
+func SizeOf(ctx context.Context, in VolumeLister, node, volume string) (proxmox.Size, error) {
+	storage, _, _ := strings.Cut(volume, ":")
+	for _, age := range []time.Duration{inventory.Stable, inventory.Current} {
+		all, err := in.Volumes(ctx, node, storage, "images", age)
+		if err != nil {
+			return 0, err
+		}
+		if i := slices.IndexFunc(all, func(v proxmox.Volume) bool { return v.ID == volume }); i >= 0 {
+			return proxmox.Size(all[i].Size), nil
+		}
+	}
+	return 0, nil
+}
