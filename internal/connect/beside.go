@@ -22,7 +22,6 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-	"k8s.io/utils/ptr"
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
@@ -93,7 +92,7 @@ func (c *Connector) besideTenants(ctx context.Context, r reference, to *Connecti
 		return nil, errors.Wrap(err, "cannot list the provider configurations, of which one may have tenants")
 	}
 	for _, o := range all {
-		if o.reference == r || len(o.spec.Tenants) == 0 || ptr.Deref(o.spec.TenantEnforcement, "") == v1alpha1.TenantWarn {
+		if o.reference == r || !enforces(o.spec) {
 			continue
 		}
 		if t, err := c.beside(ctx, r, to, o); t != nil || err != nil {

@@ -278,10 +278,10 @@ func (e *external[P, O]) olderClaim(ctx context.Context, mg Resource[P, O], crea
 	if !kind.MayChange(mg) {
 		return "", nil
 	}
-	same := e.sameCluster(ctx, mg)
+	same, heard := e.sameCluster(ctx, mg), e.connections.Heard(ctx, e.to.Config.Endpoints, mg)
 	name, err := e.conflicts.Older(ctx, mg, func(other resource.Managed) bool {
 		o, ok := other.(Resource[P, O])
-		return ok && e.claims(o, creating) && same(o)
+		return ok && e.claims(o, creating) && same(o) && heard(o)
 	})
 	return strings.TrimPrefix(name, "/"), err
 }

@@ -125,6 +125,9 @@ type external[P any, O Observation] struct {
 func (e *external[P, O]) view(mg Resource[P, O], fresh bool) View[P, O] {
 	v := View[P, O]{
 		Access: e.access(e.to, fresh), Resource: mg, Name: e.name, Exists: e.seen != nil, Endpoints: e.to.Config.Endpoints,
+		Heard: func(ctx context.Context) func(resource.Managed) bool {
+			return e.connections.Heard(ctx, e.to.Config.Endpoints, mg)
+		},
 	}
 	if e.seen != nil {
 		v.Seen = e.seen.Settings

@@ -115,10 +115,11 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], wakes)
 	c := &connector{
 		kinds: k, fetcher: o.Checksums, kube: mgr.GetClient(), connect: o.Connections.Connect, sharing: o.Connections.Sharing,
-		peers:  kind.Conflicts{Reader: mgr.GetClient(), Lists: k.Lists},
-		record: event.NewAPIRecorder(mgr.GetEventRecorderFor(k.ControllerName())),
-		wake:   func(m Image) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
-		now:    o.Clock(),
+		hearing: o.Connections.Heard,
+		peers:   kind.Conflicts{Reader: mgr.GetClient(), Lists: k.Lists},
+		record:  event.NewAPIRecorder(mgr.GetEventRecorderFor(k.ControllerName())),
+		wake:    func(m Image) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
+		now:     o.Clock(),
 	}
 	return kind.Setup(mgr, o, kind.Kind[Image]{Identity: k.Identity, External: c, PollInterval: pollInterval, Wake: wake})
 }
@@ -142,6 +143,9 @@ type connector struct {
 	kube    client.Client
 	connect func(context.Context, resource.Managed) (*connect.Connection, error)
 	sharing func(context.Context, []string) func(resource.Managed) bool
+
+	// hearing makes what reports whether what another resource says of the cluster with these endpoints counts.
+	hearing func(ctx context.Context, endpoints []string, by resource.Managed) func(resource.Managed) bool
 	peers   kind.Conflicts
 	record  event.Recorder
 	wake    func(Image)
@@ -157,7 +161,10 @@ func (c *connector) Connect(ctx context.Context, m Image) (managed.TypedExternal
 	e := &external{
 		client: to.Client, inventory: to.Inventory, kube: c.kube, kinds: c.kinds, peers: c.peers, fetcher: c.fetcher,
 		record: c.record, wake: c.wake, now: c.now,
-		shares:  func(ctx context.Context) func(resource.Managed) bool { return c.sharing(ctx, to.Config.Endpoints) },
+		shares: func(ctx context.Context) func(resource.Managed) bool { return c.sharing(ctx, to.Config.Endpoints) },
+		heard: func(ctx context.Context, m Image) func(resource.Managed) bool {
+			return c.hearing(ctx, to.Config.Endpoints, m)
+		},
 		storage: ptr.Deref(to.Config.DefaultStorage, ""), bridge: ptr.Deref(to.Config.DefaultBridge, ""),
 		vmids: to.Config.VMIDs(),
 	}
@@ -176,6 +183,7 @@ type external struct {
 	wake      func(Image)
 	now       func() time.Time
 	shares    func(context.Context) func(resource.Managed) bool
+	heard     func(context.Context, Image) func(resource.Managed) bool
 
 	// Defaults of the provider config.
 	storage, bridge string

@@ -70,8 +70,11 @@ type bench struct {
 	unschedulable *placement.Queue[Machine]
 	// sharesCluster reports whether another resource is for the same cluster.
 	sharesCluster func(resource.Managed) bool
-	woken         chan Machine
-	m             *namespaced.Machine
+
+	// heard reports whether what another resource says of the cluster counts.
+	heard func(resource.Managed) bool
+	woken chan Machine
+	m     *namespaced.Machine
 
 	// defaultNode of the provider config.
 	defaultNode string
@@ -103,6 +106,7 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 	b.agents = guestagent.New(c.now, guestagent.WithBackground(func(ask func()) { b.background(ask) }),
 		guestagent.WithTimer(func(time.Duration, func()) {}), guestagent.WithInitialBootTime(0))
 	b.sharesCluster = func(resource.Managed) bool { return true }
+	b.heard = func(resource.Managed) bool { return true }
 	b.unschedulable = placement.NewQueue(func(m Machine) { b.woken <- m })
 	deleted := m.DeletionTimestamp
 	m.DeletionTimestamp = nil // The API server sets it, and so nobody may create an object that has it.
@@ -127,6 +131,7 @@ func (b *bench) external() *external {
 			wake: func(m Machine) { b.woken <- m }, record: event.NewNopRecorder(), now: b.clock.now,
 		},
 		sharesCluster: func(context.Context) func(resource.Managed) bool { return b.sharesCluster },
+		heard:         func(context.Context, Machine) func(resource.Managed) bool { return b.heard },
 		log:           logging.NewNopLogger(),
 		defaults:      defaults{Defaults: qemu.Defaults{Storage: "local-lvm", Bridge: "vmbr0"}, Node: b.defaultNode},
 		vmids:         v1alpha1.VMIDRange{Min: 10000, Max: 10010},

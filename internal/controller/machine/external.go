@@ -63,6 +63,7 @@ type external struct {
 	checks        *preflight.Checks
 	sources       source.Finder
 	sharesCluster func(context.Context) func(resource.Managed) bool
+	heard         func(context.Context, Machine) func(resource.Managed) bool
 	log           logging.Logger
 	defaults      defaults
 	endpoints     []string

@@ -197,7 +197,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 			now:       o.Clock(),
 		},
 		connect: o.Connections.Connect,
-		sharing: o.Connections.Sharing,
+		sharing: o.Connections.Sharing, hearing: o.Connections.Heard,
 		options: o.Options,
 	}
 	c.addresses.Watch = ipam.NewWatch(mgr.GetCache(), c.wakeKey)
@@ -285,6 +285,9 @@ type connector struct {
 
 	connect func(context.Context, resource.Managed) (*connect.Connection, error)
 	sharing func(context.Context, []string) func(resource.Managed) bool
+
+	// hearing makes what reports whether what another resource says of the cluster with these endpoints counts for a Machine.
+	hearing func(ctx context.Context, endpoints []string, by resource.Managed) func(resource.Managed) bool
 	follow  func(Machine)
 	leave   func(Machine)
 	options xpcontroller.Options
@@ -304,6 +307,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 	e := &external{
 		shared:        c.shared,
 		sharesCluster: c.sharesWith(to),
+		heard:         c.heardBy(to),
 		log:           c.options.Logger.WithValues("name", m.GetName(), "namespace", m.GetNamespace()),
 		endpoints:     to.Config.Endpoints,
 		vmids:         to.Config.VMIDs(),
@@ -335,6 +339,13 @@ func (c *connector) quotaOf(to *connect.Connection) tenant.Quota {
 // sharesWith makes the function that finds who else uses the cluster.
 func (c *connector) sharesWith(to *connect.Connection) func(context.Context) func(resource.Managed) bool {
 	return func(ctx context.Context) func(resource.Managed) bool { return c.sharing(ctx, to.Config.Endpoints) }
+}
+
+// heardBy makes the function that finds whether what others say of the cluster counts for a Machine.
+func (c *connector) heardBy(to *connect.Connection) func(context.Context, Machine) func(resource.Managed) bool {
+	return func(ctx context.Context, m Machine) func(resource.Managed) bool {
+		return c.hearing(ctx, to.Config.Endpoints, m)
+	}
 }
 
 // Images are what a controller of Machines knows of the Images, NodeNetworks, Volumes and Backups of its scope.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -181,7 +182,8 @@ type clusterView struct {
 // clusterView reads the cluster by what all Machines share.
 func (e creator) clusterView(ctx context.Context, m Machine, c *creation) (*clusterView, error) {
 	shares := e.sharesCluster(context.WithoutCancel(ctx)) // Others ask it too, a little later.
-	declared, err := e.scheduler.Nodes(ctx, shares)
+	heard := e.heard(ctx, m)
+	declared, err := e.scheduler.Nodes(ctx, func(mg resource.Managed) bool { return shares(mg) && heard(mg) })
 	if err != nil {
 		return nil, err
 	}

@@ -183,6 +183,14 @@ func TestPlaceMachine(t *testing.T) {
 			},
 			node: "pve1",
 		},
+		"Unheard": {
+			reason: "ProxmoxNodes of a team that may not have any do not count.",
+			setup: func(b *bench) {
+				b.scheduler = schedulerOf(t, proxmoxNode("pve1", v1alpha1.ProxmoxNodeParameters{Schedulable: new(false)}))
+				b.heard = func(resource.Managed) bool { return false }
+			},
+			node: "pve1",
+		},
 		"MaxVMs": {
 			reason: "Nobody passes a limit, not even who names the node.",
 			change: func(m *namespaced.Machine) { m.Spec.ForProvider.Node = new("pve2") },

@@ -50,6 +50,9 @@ type Checker struct {
 
 	// Hides reports whether a Machine is not to be told of another one. Nil tells of all.
 	Hides func(m, other object.Machine) bool
+
+	// Heard makes what reports whether the claims of another one count for a Machine while they are undecided. Nil has all count.
+	Heard func(ctx context.Context, m object.Machine) func(resource.Managed) bool
 }
 
 // A ConflictError is a VM that two Machines claim. The one that was made first has it.
@@ -96,6 +99,14 @@ func refused(m object.Machine) bool {
 
 func (c Checker) hides(m, other object.Machine) bool { return c.Hides != nil && c.Hides(m, other) }
 
+// heard makes what reports whether the undecided claims of others count for a Machine.
+func (c Checker) heard(ctx context.Context, m object.Machine) func(resource.Managed) bool {
+	if c.Heard == nil {
+		return func(resource.Managed) bool { return true }
+	}
+	return c.Heard(ctx, m)
+}
+
 // CheckAdoptable says why a VM cannot be adopted: another Machine has it, or an older one is
 // about to adopt it.
 func (c Checker) CheckAdoptable(ctx context.Context, m object.Machine, vmid int, uuid string) error {
@@ -121,9 +132,9 @@ func (c Checker) checkUndecided(ctx context.Context, m object.Machine, vmid int)
 	if err != nil || len(claimants) == 0 {
 		return err
 	}
-	shares := c.SharesCluster(ctx)
+	shares, heard := c.SharesCluster(ctx), c.heard(ctx, m)
 	for _, other := range claimants {
-		if other.GetAnnotations()[object.AnnotationUUID] == "" && kind.Older(other, m) && !refused(other) && shares(other) {
+		if other.GetAnnotations()[object.AnnotationUUID] == "" && kind.Older(other, m) && !refused(other) && shares(other) && heard(other) {
 			return c.conflict(m, vmid, other)
 		}
 	}

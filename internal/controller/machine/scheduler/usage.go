@@ -25,6 +25,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -85,7 +86,9 @@ func occupantOf(
 	case was:
 	case booked:
 		o = r
-	case m.GetAnnotations()[object.AnnotationNode] != "" && !meta.WasDeleted(m):
+	case !comes(m):
+		return o, false
+	case m.GetAnnotations()[object.AnnotationNode] != "":
 		o = needOf(m, sourceConfig(m, guests), storage)
 		o.Node = m.GetAnnotations()[object.AnnotationNode]
 	}
@@ -95,6 +98,13 @@ func occupantOf(
 	o.ID, o.Namespace, o.Labels = string(m.GetUID()), m.GetNamespace(), m.GetLabels()
 	o.Rules = RulesOf(m)
 	return o, o.Node != ""
+}
+
+// comes reports whether a VM may be about to be made for a Machine: one that nobody looks at takes no room from others by its annotations, nor does
+// one that its tenant may not have.
+func comes(m object.Machine) bool {
+	reason := m.GetCondition(kind.TypeUpToDate).Reason
+	return !meta.WasDeleted(m) && !meta.IsPaused(m) && reason != v1alpha1.ReasonTenantRefused && reason != v1alpha1.ReasonQuotaExceeded
 }
 
 // RulesOf returns where a Machine asks to be placed.

@@ -25,6 +25,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -67,6 +69,20 @@ func TestOccupants(t *testing.T) {
 		reserved map[string]placement.Occupant
 		want     []placement.Occupant
 	}{
+		"Paused": {
+			reason: "What nobody looks at takes no node by its annotations.",
+			machines: []object.Machine{machine(func(m *namespaced.Machine) {
+				m.Annotations[meta.AnnotationKeyReconciliationPaused] = "true"
+			})},
+			want: []placement.Occupant{},
+		},
+		"Refused": {
+			reason: "What its tenant may not have takes none either.",
+			machines: []object.Machine{machine(func(m *namespaced.Machine) {
+				m.SetConditions(conditions.NotUpToDate(v1alpha1.ReasonTenantRefused, "no"))
+			})},
+			want: []placement.Occupant{},
+		},
 		"Stranger": {
 			reason: "Every guest counts.", guests: []proxmox.Guest{listed},
 			want: []placement.Occupant{{Node: "pve1", Runs: true, CPUs: 2, Memory: 8 * gib}},

@@ -1,0 +1,67 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package connect
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// Heard returns a function that reports whether what another resource says of a cluster counts for a resource of it. Where tenants share the
+// cluster, the spec of one that its tenant may not have counts for nobody else, and neither does that of one in another namespace which brings a
+// provider configuration of its own. The function is good for one look at many resources.
+func (c *Connector) Heard(ctx context.Context, endpoints []string, by resource.Managed) func(resource.Managed) bool {
+	confined := sync.OnceValue(func() bool { return c.confined(ctx, endpoints) })
+	return func(other resource.Managed) bool {
+		if other.GetUID() == by.GetUID() || !confined() {
+			return true
+		}
+		ref, err := referenceOf(other)
+		if err != nil {
+			return false
+		}
+		if ref.namespace != "" {
+			return other.GetNamespace() == by.GetNamespace()
+		}
+		_, spec, err := c.resolve(ctx, ref)
+		switch {
+		case err != nil:
+			return false
+		case enforces(spec):
+			t, err := c.TenantAmong(ctx, other, spec.Tenants)
+			return err == nil && t.Spec(other) == nil
+		}
+		return len(spec.Tenants) > 0 // Refusals are only shown; one without tenants has no say beside one that has.
+	}
+}
+
+// confined reports whether a configuration that all teams may name has tenants for a cluster with one of the endpoints. While that cannot be read it has.
+func (c *Connector) confined(ctx context.Context, endpoints []string) bool {
+	all, err := c.commons(ctx)
+	return err != nil || slices.ContainsFunc(all, func(o common) bool { return enforces(o.spec) && overlap(o.spec.Endpoints, endpoints) })
+}
+
+// enforces reports whether a configuration has tenants, and refuses what they may not have.
+func enforces(spec *v1alpha1.ProviderConfigSpec) bool {
+	return len(spec.Tenants) > 0 && ptr.Deref(spec.TenantEnforcement, "") != v1alpha1.TenantWarn
+}

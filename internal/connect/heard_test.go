@@ -1,0 +1,85 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package connect
+
+import (
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+)
+
+// nodeIn is a ProxmoxNode, which tenants may not have, by a provider configuration.
+func nodeIn(namespace, kind, config string) resource.Managed {
+	n := &namespaced.ProxmoxNode{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "pve1", UID: "uid-node"}}
+	n.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: kind, Name: config})
+	return n
+}
+
+// TestHeard has no say for what a tenant may not have, nor for who brings a configuration along.
+func TestHeard(t *testing.T) {
+	outOfRange := func() resource.Managed {
+		m := namespacedMachine("team-a", "ClusterProviderConfig", "site")
+		meta.SetExternalName(m, "100")
+		return m
+	}
+	cases := map[string]struct {
+		reason string
+		other  resource.Managed
+		tell   v1alpha1.TenantEnforcement
+
+		free, want bool
+	}{
+		"Machine":   {reason: "What a tenant may have counts.", other: namespacedMachine("team-a", "ClusterProviderConfig", "site"), want: true},
+		"Kind":      {reason: "A kind that it may not have does not.", other: nodeIn("team-a", "ClusterProviderConfig", "site")},
+		"Claim":     {reason: "The claim to a VM that is not its own does not count.", other: outOfRange()},
+		"Nobody":    {reason: "What is nobody's does not count.", other: nodeIn("other", "ClusterProviderConfig", "site")},
+		"Operators": {reason: "Operators are heard.", other: nodeIn("ops", "ClusterProviderConfig", "site"), want: true},
+		"Own":       {reason: "A configuration of somebody's own makes nobody an operator.", other: nodeIn("team-a", "ProviderConfig", "own")},
+		"OwnHere":   {reason: "In one namespace it does.", other: nodeIn("home", "ProviderConfig", "own"), want: true},
+		"Beside":    {reason: "One without tenants has no say beside one that has.", other: nodeIn("ops", "ClusterProviderConfig", "beside")},
+		"Missing":   {reason: "One that is not there has none.", other: nodeIn("ops", "ClusterProviderConfig", "missing")},
+		"Warn": {
+			reason: "Where refusals are only shown, all count.", other: nodeIn("team-a", "ClusterProviderConfig", "site"),
+			tell: v1alpha1.TenantWarn, want: true,
+		},
+		"WithoutAny":  {reason: "Without tenants all count.", other: nodeIn("team-a", "ProviderConfig", "own"), free: true, want: true},
+		"MissingFree": {reason: "Without tenants also what cannot be read counts.", other: nodeIn("ops", "ClusterProviderConfig", "missing"), free: true, want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			site, beside, own := clusterProviderConfig("site"), clusterProviderConfig("beside"), namespacedConfigOf("team-a", "own")
+			for _, spec := range []*v1alpha1.ProviderConfigSpec{&site.Spec, &beside.Spec, &own.Spec} {
+				spec.Endpoints = []string{"https://pve1.example.com:8006"}
+			}
+			if site.Spec.TenantEnforcement = &tc.tell; !tc.free {
+				site.Spec.Tenants = teams()
+			}
+			by := namespacedMachine("home", "ClusterProviderConfig", "site")
+			by.SetUID("uid-by")
+			heard := New(kube(t, site, beside, own)).Heard(t.Context(), []string{"https://PVE1.example.com"}, by)
+			if got := heard(tc.other); got != tc.want {
+				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
