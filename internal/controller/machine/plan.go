@@ -187,7 +187,7 @@ func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) erro
 		return err
 	}
 	d.MachineParameters, d.awaited, d.Leaving = disks.Parameters, disks.Waits, disks.Leaving
-	if d.counted, err = (ownership{e.external}).countedVolumes(ctx, m, id.UUID); err != nil {
+	if d.counted, err = ownership(e).countedVolumes(ctx, m, id.UUID); err != nil {
 		return err
 	}
 	e.vm.InHA = e.vm.Status.HAManaged

@@ -56,14 +56,14 @@ func (e adoption) adopt(ctx context.Context, m Volume) (*kind.Problem, error) {
 	if p != nil || err != nil {
 		return p, err
 	}
-	if p, err := (confinement{e.external}).roomForAdopted(ctx, m, owner, named); p != nil || err != nil {
+	if p, err := confinement(e).roomForAdopted(ctx, m, owner, named); p != nil || err != nil {
 		return p, err
 	}
 	if err := e.takeStub(ctx, m, owner, named); err != nil {
 		return nil, err
 	}
 	v.Volume, v.Holder, v.Lost, v.LostAt, v.Message, v.Adopted = named, owner.holder(), false, 0, "", !v.isStub(owner)
-	confinement{e.external}.unchecked()
+	confinement(e).unchecked()
 	if !kind.MayChange(m) {
 		return nil, nil
 	}

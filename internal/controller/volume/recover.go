@@ -52,7 +52,7 @@ func (e adoption) recoverLost(ctx context.Context, m Volume) (*kind.Problem, err
 	if p, err := e.unusedBut(ctx, m, v.Volume, owner); p != nil || err != nil {
 		return p, err
 	}
-	if p, err := (confinement{e.external}).roomForAdopted(ctx, m, owner, v.Volume); p != nil || err != nil {
+	if p, err := confinement(e).roomForAdopted(ctx, m, owner, v.Volume); p != nil || err != nil {
 		return p, err
 	}
 	if err := e.takeStub(ctx, m, owner, v.Volume); err != nil {
@@ -60,7 +60,7 @@ func (e adoption) recoverLost(ctx context.Context, m Volume) (*kind.Problem, err
 	}
 	e.Event(m, event.Normal(eventRecovered, fmt.Sprintf("disk %s, %s of VM %d, is this resource's again", v.Volume, v.found.Device, owner.VMID)))
 	v.Holder, v.Lost, v.LostAt, v.Message, v.Adopted, v.found = owner.holder(), false, 0, "", true, nil
-	confinement{e.external}.unchecked()
+	confinement(e).unchecked()
 	return nil, e.save(ctx, m)
 }
 
