@@ -25,13 +25,15 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // Heard returns a function that reports whether what another resource says of a cluster counts for a resource of it. Where tenants share the
 // cluster, the spec of one that its tenant may not have counts for nobody else, and neither does that of one in another namespace which brings a
-// provider configuration of its own. The function is good for one look at many resources.
+// provider configuration of its own. One whose namespace cannot be read is heard. The function is good for one look at many resources, by one goroutine.
 func (c *Connector) Heard(ctx context.Context, endpoints []string, by resource.Managed) func(resource.Managed) bool {
 	confined := sync.OnceValue(func() bool { return c.confined(ctx, endpoints) })
+	unread := map[string]bool{} // Namespaces, each of which is waited for once.
 	return func(other resource.Managed) bool {
 		if other.GetUID() == by.GetUID() || !confined() {
 			return true
@@ -46,16 +48,18 @@ func (c *Connector) Heard(ctx context.Context, endpoints []string, by resource.M
 		_, spec, err := c.resolve(ctx, ref)
 		switch {
 		case err != nil:
-			return false
-		case enforces(spec):
+			return false // As for Sharing.
+		case enforces(spec) && !unread[tenancy.NamespaceOf(other)]:
 			t, err := c.TenantAmong(ctx, other, spec.Tenants)
-			return err == nil && t.Spec(other) == nil
+			unread[tenancy.NamespaceOf(other)] = err != nil
+			return err != nil || t.Spec(other) == nil
 		}
 		return len(spec.Tenants) > 0 // Refusals are only shown; one without tenants has no say beside one that has.
 	}
 }
 
 // confined reports whether a configuration that all teams may name has tenants for a cluster with one of the endpoints. While that cannot be read it has.
+// By another endpoint of the cluster it is not known for the same: those of one cluster belong in one configuration.
 func (c *Connector) confined(ctx context.Context, endpoints []string) bool {
 	all, err := c.commons(ctx)
 	return err != nil || slices.ContainsFunc(all, func(o common) bool { return enforces(o.spec) && overlap(o.spec.Endpoints, endpoints) })

@@ -89,7 +89,10 @@ func (e report) difference(m Machine, ready xpv2.Condition) xpv2.Condition {
 		lines, reason = append(lines, wait), cmp.Or(reason, xpv2.ReasonUpdateRequested)
 	}
 	if err := e.planned.exceeded; err != nil {
-		lines, reason = append(lines, err.Error()), v1alpha1.ReasonQuotaExceeded
+		lines, reason = append(lines, err.Error()), xpv2.ReasonUnavailable
+		if quota.IsExceeded(err) {
+			reason = v1alpha1.ReasonQuotaExceeded
+		}
 	}
 	for _, a := range e.planned.acts {
 		if why, message := act.Failure(a.kind, m, a.record); why != "" {

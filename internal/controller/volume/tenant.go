@@ -67,18 +67,23 @@ func (e confinement) confine(ctx context.Context, m Volume, to *connect.Connecti
 // yet. It is there, so that nobody asks whether there is room.
 func (e confinement) enter(ctx context.Context, m Volume, to *connect.Connection) error {
 	r := e.view.Record
-	if e.tenant.Limits() == nil || meta.WasDeleted(m) || e.trusted && e.quota.Entered(to.Name, e.tenant.Name, string(m.GetUID())) {
+	if e.tenant.Limits() == nil || meta.WasDeleted(m) {
 		return nil
 	}
-	all, err := e.amounts(ctx, to.Inventory, r.Volume)
+	has, err := e.quota.Entered(ctx, to.Name, e.tenant.Name, string(m.GetUID()))
+	if err != nil || e.trusted && len(has) > 0 {
+		return err
+	}
+	all, err := e.amountsOf(ctx, to.Inventory, r.Volume)
 	if err != nil {
 		return errors.Wrapf(err, "cannot tell how much of a quota %s takes", r.Volume)
 	}
+	all = quota.Most(all, has) // Some of that may be on its way.
 	return e.room(ctx, target.Amounts{There: all, Wants: all})
 }
 
-// amounts of a Volume that has a disk.
-func (e confinement) amounts(ctx context.Context, in lister, volume string) (quota.Amounts, error) {
+// amountsOf a Volume that has a disk.
+func (e confinement) amountsOf(ctx context.Context, in lister, volume string) (quota.Amounts, error) {
 	owner := tenancy.OwnerOf(volume)
 	guests, err := in.Guests(ctx, inventory.Current)
 	if err != nil {
@@ -106,7 +111,10 @@ func (e confinement) roomForAdopted(ctx context.Context, m Volume, owner *vm, vo
 	if e.tenant == nil || e.tenant.Limits() == nil || !kind.MayChange(m) {
 		return nil, nil
 	}
-	all, err := e.amounts(ctx, e.inventory, volume)
+	if p, err := e.keepsOther(ctx, volume); p != nil || err != nil {
+		return p, err
+	}
+	all, err := e.amountsOf(ctx, e.inventory, volume)
 	if err != nil {
 		return nil, err
 	}
@@ -124,6 +132,19 @@ func (e confinement) roomForAdopted(ctx context.Context, m Volume, owner *vm, vo
 	return target.NoRoom(ctx, func(ctx context.Context) error {
 		return e.room(ctx, target.Amounts{There: there, Wants: all, Whole: true})
 	})
+}
+
+// keepsOther is the problem that the Volume has another disk, which would count no more.
+func (e confinement) keepsOther(ctx context.Context, volume string) (*kind.Problem, error) {
+	v := e.view
+	if !v.Made() || v.Volume == volume || v.Lost {
+		return nil, nil
+	}
+	has, err := e.amountsOf(ctx, e.inventory, v.Volume)
+	if err != nil || has[quota.Disks(storageOf(v.Volume))] == 0 {
+		return nil, err
+	}
+	return notAdoptable(volume, "the Volume has %s, which would count in no quota any more: name it in another Volume", v.Volume), nil
 }
 
 // isCounted reports whether a Machine of the tenant has a VM, which counts with all of its disks then.
@@ -217,7 +238,7 @@ func stub() quota.Amounts {
 func counted(mg resource.Managed) (quota.Amounts, int) {
 	m, ok := mg.(Volume)
 	r, err := volumeref.RecordOf(mg)
-	if !ok || err != nil || r.VMID == 0 {
+	if !ok || err != nil || r.VMID == 0 && !r.Made() {
 		return nil, 0
 	}
 	a := stub()
@@ -260,14 +281,13 @@ func (e confinement) checkRoom(ctx context.Context, m Volume) error {
 
 // amounts are what the Volume has, and whether the size of its disk is told by the VM, and not only as it was seen last.
 func (v *view) amounts(m Volume) (there quota.Amounts, known bool) {
-	a := quota.Amounts{}
-	if v.VMID != 0 {
-		a = stub()
+	switch {
+	case !v.Made() && v.VMID == 0:
+		return nil, true
+	case !v.Made():
+		return stub(), true
 	}
-	if !v.Made() || v.Lost {
-		return a, true
-	}
-	size := sizeOf(m)
+	a, size := stub(), sizeOf(m) // The stub VM is made when the disk leaves the VM that it was adopted in.
 	if v.holder != nil {
 		if d, err := proxmox.ParseDisk(v.holder.Config[v.holder.attached(v.Volume)]); err == nil {
 			if is, told := d.Size(); told {

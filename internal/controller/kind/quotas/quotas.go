@@ -198,7 +198,7 @@ func (k *Keeper) Admit(ctx context.Context, a Application) (quota.Amounts, error
 	return d.Granted, err
 }
 
-// isEntered reports whether the resource has what is wanted, and is entered so.
+// isEntered reports whether the resource has what is wanted, and is entered so, with nothing pending.
 func (a Application) isEntered(e quota.Entry) bool {
 	return len(e.Wants) == 0 && len(e.Pending) == 0 && len(a.Wants.Beyond(a.There)) == 0 && len(e.Has.Beyond(a.There)) == 0 && len(a.There.Beyond(e.Has)) == 0
 }
@@ -323,13 +323,25 @@ func (k *Keeper) isGone(ctx context.Context, uid string, e quota.Entry) bool {
 	return false
 }
 
-// Entered reports whether the quota of a tenant counts a resource, by its UID, as it was read or written here last.
-func (k *Keeper) Entered(config, tenant, uid string) bool {
+// Entered is what is entered in the quota of a tenant for a resource, by its UID; nothing if it is not. What this process has not seen yet, another one
+// may have entered.
+func (k *Keeper) Entered(ctx context.Context, config, tenant, uid string) (quota.Amounts, error) {
 	if k == nil {
-		return false
+		return nil, nil
 	}
-	e, entered := k.ledger(key{config: config, tenant: tenant}).entry(uid)
-	return entered && len(e.Has) > 0
+	of := key{config: config, tenant: tenant}
+	l := k.ledger(of)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if e, entered := l.entry(uid); entered {
+		return e.Has, nil
+	}
+	_, entries, err := k.read(ctx, of)
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot read the quota of tenant %q", tenant)
+	}
+	l.seen.Store(&entries)
+	return entries[uid].Has, nil
 }
 
 // Reason is why a resource waits, while it is not worth while to ask again: nothing has changed, and

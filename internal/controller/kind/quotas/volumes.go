@@ -31,18 +31,13 @@ type VolumeLister interface {
 	Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error)
 }
 
-// SizeOf returns the size of a disk that is on a storage of a node, by its volume ID; 0 if the storage does not list it. Storages are listed
-// for all who ask, anew only for a disk that an older list does not have.
+// SizeOf returns the size of a disk that is on a storage of a node, by its volume ID; 0 if the storage does not list it. It is read now: the
+// disk may have grown a moment ago, and what is entered in a quota lasts.
 func SizeOf(ctx context.Context, in VolumeLister, node, volume string) (proxmox.Size, error) {
 	storage, _, _ := strings.Cut(volume, ":")
-	for _, age := range []time.Duration{inventory.Stable, inventory.Current} {
-		all, err := in.Volumes(ctx, node, storage, "images", age)
-		if err != nil {
-			return 0, err
-		}
-		if i := slices.IndexFunc(all, func(v proxmox.Volume) bool { return v.ID == volume }); i >= 0 {
-			return proxmox.Size(all[i].Size), nil
-		}
+	all, err := in.Volumes(ctx, node, storage, "images", inventory.Fresh)
+	if i := slices.IndexFunc(all, func(v proxmox.Volume) bool { return v.ID == volume }); i >= 0 && err == nil {
+		return proxmox.Size(all[i].Size), nil
 	}
-	return 0, nil
+	return 0, err
 }

@@ -86,9 +86,9 @@ func occupantOf(
 	case was:
 	case booked:
 		o = r
-	case !comes(m):
+	case g.VMID == 0 && !comes(m):
 		return o, false
-	case m.GetAnnotations()[object.AnnotationNode] != "":
+	case m.GetAnnotations()[object.AnnotationNode] != "" && !meta.WasDeleted(m):
 		o = needOf(m, sourceConfig(m, guests), storage)
 		o.Node = m.GetAnnotations()[object.AnnotationNode]
 	}

@@ -43,9 +43,12 @@ type Inventory interface {
 
 // Counts reports whether a Volume counts in the quota by itself: the provider has signed its record, and entered it. What others have written
 // in it does not make a disk free of charge.
-func (c Checks) Counts(volume resource.Managed) bool {
-	_, signed := c.Records.Volume(volume)
-	return signed && c.Quota.Keeper.Entered(c.Quota.Config, c.Name, string(volume.GetUID()))
+func (c Checks) Counts(ctx context.Context, volume resource.Managed) (bool, error) {
+	if _, signed := c.Records.Volume(volume); !signed {
+		return false, nil
+	}
+	has, err := c.Quota.Keeper.Entered(ctx, c.Quota.Config, c.Name, string(volume.GetUID()))
+	return len(has) > 0, err
 }
 
 // disks are what is known of the disks of a VM beside its configuration.
@@ -65,7 +68,8 @@ func (c Checks) disksOf(ctx context.Context, v *vmstate.VM, volumes []string) (d
 		for _, device := range config.Unused() {
 			volume := config.Volume(device)
 			storage, _, _ := strings.Cut(volume, ":")
-			if _, limited := limits[quota.Disks(storage)]; !limited || slices.Contains(volumes, volume) {
+			_, limited := limits[quota.Disks(storage)]
+			if _, read := k.sizes[volume]; read || !limited || slices.Contains(volumes, volume) {
 				continue
 			}
 			size, err := quotas.SizeOf(ctx, c.Inventory, v.Node, volume)

@@ -83,11 +83,11 @@ func (c Checks) RoomForAdopted(ctx context.Context, m object.Machine, v *vmstate
 	if !c.Limited() {
 		return nil
 	}
-	disks, err := c.disksOf(ctx, v, volumes)
+	k, err := c.disksOf(ctx, v, volumes)
 	if err != nil {
 		return err
 	}
-	_, err = c.admit(ctx, m, nil, disks.of(v.Config), true)
+	_, err = c.admit(ctx, m, nil, k.of(v.Config), true)
 	if quota.IsExceeded(err) {
 		conditions.Set(m, conditions.NotUpToDate(v1alpha1.ReasonQuotaExceeded, err.Error()), conditions.NotReady(v1alpha1.ReasonQuotaExceeded, err.Error()))
 	}
@@ -107,16 +107,16 @@ func (c Checks) Grow(
 	if d.Devices, err = before.On(s, d.MachineParameters, d.Defaults, m.GetGeneration()); err != nil {
 		return d.MachineParameters, nil, nil //nolint:nilerr // The plan has it.
 	}
-	disks, unknown := c.disksOf(ctx, v, volumes)
-	granted, exceeded, err := c.grown(ctx, m, d, s, disks, unknown)
+	k, unknown := c.disksOf(ctx, v, volumes)
+	granted, exceeded, err := c.grown(ctx, m, d, s, k, unknown)
 	if exceeded == nil || err != nil {
 		return d.MachineParameters, nil, err
 	}
-	d.MachineParameters = disks.held(d, d.Restored(s), granted)
+	d.MachineParameters = k.held(d, d.Restored(s), granted)
 	if d.Devices, err = before.On(s, d.MachineParameters, d.Defaults, m.GetGeneration()); err != nil {
 		return d.MachineParameters, exceeded, nil // The plan has it.
 	}
-	if len(disks.after(d, d.Restored(s)).Beyond(granted)) > 0 {
+	if len(k.after(d, d.Restored(s)).Beyond(granted)) > 0 {
 		return nil, nil, errors.Wrap(exceeded, "what grows cannot be told from the rest of the change, which waits too")
 	}
 	return d.MachineParameters, exceeded, nil
@@ -124,20 +124,17 @@ func (c Checks) Grow(
 
 // grown returns what a VM may have, and why that is not all. While it is unknown what it has, it may have no more.
 func (c Checks) grown(
-	ctx context.Context, m object.Machine, d qemu.Desired, s qemu.State, disks disks, unknown error,
+	ctx context.Context, m object.Machine, d qemu.Desired, s qemu.State, k disks, unknown error,
 ) (granted quota.Amounts, exceeded, err error) {
-	there := quota.Most(disks.of(s.Config), disks.of(s.Active))
-	wants := there
-	if kind.Manages(m) {
-		wants = disks.after(d, d.Restored(s))
-	}
-	switch {
-	case unknown == nil:
-		granted, err = c.admit(ctx, m, there, wants, false)
-	case len(wants.Beyond(there)) > 0:
+	there := quota.Most(k.of(s.Config), k.of(s.Active))
+	if unknown != nil {
 		return there, unknown, nil
 	}
-	if quota.IsExceeded(err) {
+	wants := there
+	if kind.Manages(m) {
+		wants = k.after(d, d.Restored(s))
+	}
+	if granted, err = c.admit(ctx, m, there, wants, false); quota.IsExceeded(err) {
 		return granted, err, nil
 	}
 	return granted, nil, err
@@ -158,13 +155,13 @@ func (k disks) held(d qemu.Desired, config qemu.Config, granted quota.Amounts) *
 			o.Minimum = nil
 		}
 	}
-	p.Disks = heldDisks(d, config, short, p.Disks)
+	p.Disks = k.heldDisks(d, config, short, p.Disks)
 	p.Networks = heldNetworks(d, config, short, p.Networks)
 	return p
 }
 
 // heldDisks are neither made nor larger nor moved where there is no room.
-func heldDisks(d qemu.Desired, config qemu.Config, short quota.Amounts, all []v1alpha1.MachineDisk) []v1alpha1.MachineDisk {
+func (known disks) heldDisks(d qemu.Desired, config qemu.Config, short quota.Amounts, all []v1alpha1.MachineDisk) []v1alpha1.MachineDisk {
 	var kept []v1alpha1.MachineDisk
 	for _, k := range all {
 		device := d.Devices.Disks[k.Name]
@@ -172,9 +169,11 @@ func heldDisks(d qemu.Desired, config qemu.Config, short quota.Amounts, all []v1
 		to := cmp.Or(ptr.Deref(k.Storage, ""), storage, d.Defaults.Storage)
 		switch {
 		case short[quota.Disks(to)] == 0, k.VolumeRef != nil:
-		case config[device] == "" && config.Holder(d.Devices.Volumes[k.Name]) == "":
-			continue
 		case config[device] == "":
+			if _, there := known.sizes[d.Devices.Volumes[k.Name]]; !there {
+				continue
+			}
+			k.Size = nil // It is attached again as it is.
 		case to != storage:
 			k.Storage, k.Size = &storage, nil
 		case int64(qemu.SizeOf(k)) > size:

@@ -119,14 +119,25 @@ func (r Reader) leaving(ctx context.Context, m object.Machine, p *v1alpha1.Machi
 }
 
 // Counted are the volume IDs of Volumes that may have to do with the VM with the UUID and that count in a quota by themselves, as a function tells.
-func (r Reader) Counted(ctx context.Context, m object.Machine, uuid string, counts func(resource.Managed) bool) ([]string, error) {
+// The disk of one that is lost counts with who has its name now.
+func (r Reader) Counted(
+	ctx context.Context, m object.Machine, uuid string, counts func(context.Context, resource.Managed) (bool, error),
+) ([]string, error) {
 	all, err := r.mentioning(ctx, m, uuid)
 	if err != nil {
 		return nil, err
 	}
 	var volumes []string
 	for _, mg := range all {
-		if record, err := volumeref.RecordOf(mg); err == nil && record.Made() && counts(mg) {
+		record, err := volumeref.RecordOf(mg)
+		if err != nil || !record.Made() || record.Lost {
+			continue
+		}
+		apart, err := counts(ctx, mg)
+		if err != nil {
+			return nil, err
+		}
+		if apart {
 			volumes = append(volumes, record.Volume)
 		}
 	}
