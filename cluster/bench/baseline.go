@@ -20,7 +20,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -137,8 +139,10 @@ func (f *follower) poll(ctx context.Context) {
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		var list []task
+		waiting := f.followed()
 		if err := f.call(ctx, "GET /cluster/tasks", nil, &list); err == nil {
 			f.see(list)
+			f.ask(ctx, waiting, list)
 		}
 		select {
 		case <-tick.C:
@@ -147,19 +151,44 @@ func (f *follower) poll(ctx context.Context) {
 	}
 }
 
-func (f *follower) see(list []task) {
+// followed are the tasks that are waited for.
+func (f *follower) followed() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.ended = map[string]string{}
-	for _, t := range list {
-		if t.EndTime == 0 {
+	return slices.Collect(maps.Keys(f.waiting))
+}
+
+// ask for the tasks that the list does not have: it has few of those that have ended, and more may end between two looks.
+func (f *follower) ask(ctx context.Context, waiting []string, list []task) {
+	for _, upid := range waiting {
+		if slices.ContainsFunc(list, func(t task) bool { return t.UPID == upid }) {
 			continue
 		}
-		status := strings.TrimSpace(t.Status)
-		f.ended[t.UPID] = status
-		if done, ok := f.waiting[t.UPID]; ok {
-			done <- status
-			delete(f.waiting, t.UPID)
+		var t struct{ Status, ExitStatus string }
+		if err := f.call(ctx, "GET /nodes/"+firstNode+"/tasks/"+upid+"/status", nil, &t); err == nil && t.Status == "stopped" {
+			f.end(upid, t.ExitStatus)
 		}
+	}
+}
+
+func (f *follower) see(list []task) {
+	f.mu.Lock()
+	f.ended = map[string]string{}
+	f.mu.Unlock()
+	for _, t := range list {
+		if t.EndTime != 0 {
+			f.end(t.UPID, strings.TrimSpace(t.Status))
+		}
+	}
+}
+
+// end notes that a task has ended.
+func (f *follower) end(upid, status string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ended[upid] = status
+	if done, ok := f.waiting[upid]; ok {
+		done <- status
+		delete(f.waiting, upid)
 	}
 }
