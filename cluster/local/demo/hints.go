@@ -20,8 +20,12 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
+	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
 )
 
 // A proposal is a command of kubectl with which somebody may go on.
@@ -98,20 +102,31 @@ func (d *demo) tryProposals(ctx context.Context) error {
 	return nil
 }
 
-// checkStopped waits until a Machine says that its VM is stopped, and checks that it is.
+// checkStopped waits until a Machine says that its VM is stopped, and until the list of VMs says so, which Proxmox VE makes anew every ten seconds.
 func (d *demo) checkStopped(ctx context.Context, key machine.Key) error {
 	if err := d.board.until(ctx, readyTimeout, func() bool { return d.board.machines[key].Phase == "Stopped" }); err != nil {
 		return err
 	}
-	vms, err := d.simulator.VMs(ctx)
-	if err != nil {
-		return err
+	var vm simulator.VM
+	err := wait.PollUntilContextTimeout(ctx, listedPoll, listedWithin, true, func(ctx context.Context) (bool, error) {
+		vms, err := d.simulator.VMs(ctx)
+		vm = vms[d.board.machines[key].VMID]
+		return vm.Status == "stopped", err
+	})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	if vm := vms[d.board.machines[key].VMID]; vm.Status != "stopped" {
+	if wait.Interrupted(err) {
 		return fmt.Errorf("the VM %d, %q, is %s", vm.ID, vm.Name, vm.Status)
 	}
-	return nil
+	return err
 }
+
+// The list of VMs is looked at until it has what was done, for so long, and so often.
+const (
+	listedWithin = 15 * time.Second
+	listedPoll   = 200 * time.Millisecond
+)
 
 // checkDeleted waits until a Machine is gone. That its VM is gone too is checked with those of all others.
 func (d *demo) checkDeleted(ctx context.Context, key machine.Key) error {
