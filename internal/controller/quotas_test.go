@@ -17,6 +17,7 @@ limitations under the License.
 package controller_test
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -177,11 +178,12 @@ func TestQuotasOfDisks(t *testing.T) {
 		w.well(w.m)
 		list := func(more ...v1alpha1.MachineDisk) { w.edit(w.m, func() { w.m.Parameters().Disks = listOf(more...) }) }
 		list(data("scsi6"))
-		w.becomes(w.m, "has another disk", func() bool { return w.detached("unused0") != "" && isUpToDate(w.m) })
+		w.becomes(w.m, "has another disk", func() bool { return w.detached() != "" && isUpToDate(w.m) })
 		list(data("scsi7"))
 		w.waitsForRoom(w.m, "disks/ceph: 3Gi more, of 12Gi 10Gi are used by 1 resource")
+		w.becomes(w.m, "has detached the disk before", func() bool { return w.option("scsi6") == "" })
 		found := w.volumeOf("a", "found")
-		meta.SetExternalName(found, w.detached("unused0"))
+		meta.SetExternalName(found, w.detached())
 		found.Parameters().Size = nil
 		w.make(found)
 		w.well(found)
@@ -206,16 +208,21 @@ func listOf(more ...v1alpha1.MachineDisk) []v1alpha1.MachineDisk {
 	return append([]v1alpha1.MachineDisk{{Name: "root"}}, more...)
 }
 
-// detached is the volume that an option of the Machine's VM has.
-func (w *tenantWorld) detached(option string) string {
+// option of the Machine's VM.
+func (w *tenantWorld) option(name string) string {
 	g, _ := w.pve.Guest(w.vmid())
-	return g.Config[option]
+	return g.Config[name]
+}
+
+// detached is a disk of the Machine's VM that is not attached; empty if there is none.
+func (w *tenantWorld) detached() string {
+	return cmp.Or(w.option("unused0"), w.option("unused1"))
 }
 
 // forgesVolume has a Volume that nobody looks at have the detached disk of the Machine, so that the Machine attaches it free of charge.
 func (w *tenantWorld) forgesVolume(list func(...v1alpha1.MachineDisk)) {
 	w.Helper()
-	last := w.detached("unused1")
+	last := w.detached()
 	forged := w.volumeOf("a", "forged")
 	meta.AddAnnotations(forged, map[string]string{meta.AnnotationKeyReconciliationPaused: "true", tenancy.AnnotationVolume: fmt.Sprintf(
 		`{"volume":%q,"holder":{"uuid":%q},"machine":%q}`, last, w.m.GetAnnotations()[object.AnnotationUUID], w.m.GetUID(),

@@ -58,7 +58,8 @@ func (e planner) optionsSettled(m Machine, d desired) bool {
 func (e planner) rememberSettled(m Machine) {
 	p := e.planned
 	sum, err := e.optionsSum(m, p.desired)
-	if err != nil || !p.change.Empty() || !p.deferred.Empty() || len(p.rejections) > 0 || len(p.annotations) > 0 || p.exceeded != nil || len(p.Growths(p.Restored(e.vm.State))) > 0 {
+	waits := len(p.rejections) > 0 || p.exceeded != nil || len(p.Growths(p.Restored(e.vm.State))) > 0
+	if err != nil || waits || !p.change.Empty() || !p.deferred.Empty() || len(p.annotations) > 0 {
 		e.settled.Reset(m)
 		return
 	}

@@ -161,25 +161,25 @@ func (k disks) held(d qemu.Desired, config qemu.Config, granted quota.Amounts) *
 }
 
 // heldDisks are neither made nor larger nor moved where there is no room.
-func (known disks) heldDisks(d qemu.Desired, config qemu.Config, short quota.Amounts, all []v1alpha1.MachineDisk) []v1alpha1.MachineDisk {
+func (k disks) heldDisks(d qemu.Desired, config qemu.Config, short quota.Amounts, all []v1alpha1.MachineDisk) []v1alpha1.MachineDisk {
 	var kept []v1alpha1.MachineDisk
-	for _, k := range all {
-		device := d.Devices.Disks[k.Name]
+	for _, e := range all {
+		device := d.Devices.Disks[e.Name]
 		storage, size := diskOf(config[device])
-		to := cmp.Or(ptr.Deref(k.Storage, ""), storage, d.Defaults.Storage)
+		to := cmp.Or(ptr.Deref(e.Storage, ""), storage, d.Defaults.Storage)
 		switch {
-		case short[quota.Disks(to)] == 0, k.VolumeRef != nil:
+		case short[quota.Disks(to)] == 0, e.VolumeRef != nil:
 		case config[device] == "":
-			if _, there := known.sizes[d.Devices.Volumes[k.Name]]; !there {
+			if _, there := k.sizes[d.Devices.Volumes[e.Name]]; !there {
 				continue
 			}
-			k.Size = nil // It is attached again as it is.
+			e.Size = nil // It is attached again as it is.
 		case to != storage:
-			k.Storage, k.Size = &storage, nil
-		case int64(qemu.SizeOf(k)) > size:
-			k.Size = nil
+			e.Storage, e.Size = &storage, nil
+		case int64(qemu.SizeOf(e)) > size:
+			e.Size = nil
 		}
-		kept = append(kept, k)
+		kept = append(kept, e)
 	}
 	return kept
 }
