@@ -187,6 +187,7 @@ func TestQuotasOfDisks(t *testing.T) {
 		found.Parameters().Size = nil
 		w.make(found)
 		w.well(found)
+		w.becomes(found, "has left the Machine's VM", func() bool { return w.option("unused0") == "" || w.option("unused1") == "" })
 		w.waitsForRoom(w.m, "disks/ceph: 3Gi more, of 12Gi 10Gi are used by 2 resources")
 		w.forgesVolume(list)
 		w.waitsForRoom(w.m, "disks/ceph: 3Gi more, of 12Gi 10Gi are used by 2 resources")
