@@ -282,7 +282,7 @@ func (e confinement) checkRoom(ctx context.Context, m Volume) error {
 // amounts are what the Volume has, and whether the size of its disk is told by the VM, and not only as it was seen last.
 func (v *view) amounts(m Volume) (there quota.Amounts, known bool) {
 	switch {
-	case !v.Made() && v.VMID == 0:
+	case !v.Made() && v.stub == nil: // A VMID in the record is for users to write.
 		return nil, true
 	case !v.Made():
 		return stub(), true

@@ -89,3 +89,15 @@ func TestCounted(t *testing.T) {
 		})
 	}
 }
+
+// TestAmounts takes nothing for there by a record alone: its VMID is for users to write, and what is there asks for no room.
+func TestAmounts(t *testing.T) {
+	v := &view{state: &state{Record: &volumeref.Record{VMID: 200, UUID: "u"}}}
+	if got, known := v.amounts(&namespaced.Volume{}); len(got) != 0 || !known {
+		t.Errorf("without a VM: want nothing, got %v, %v", got, known)
+	}
+	v.stub = &vm{}
+	if got, _ := v.amounts(&namespaced.Volume{}); got[quota.VMs] != 1 {
+		t.Errorf("with one: want a VM, got %v", got)
+	}
+}
