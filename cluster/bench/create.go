@@ -55,7 +55,7 @@ func (b *bench) compareCreation(ctx context.Context, w *env) error {
 		baseline.row("baseline", b.Create), own.row("provider", b.Create),
 	}}
 	t.rows[2][2] = b.within("creation", own.took, baseline.took*13/10) + " (1.3 × baseline)"
-	calls := own.endpoints(b.Create)
+	calls := own.calls.endpoints("create-endpoints", b.Create)
 	b.add(t, calls)
 	b.show(t)
 	b.show(calls)
@@ -79,26 +79,6 @@ func (r creationTime) row(name string, n int) []string {
 		number(float64(r.calls.count(forOne)-agents) / float64(n)), number(float64(agents) / float64(n)),
 		number(float64(len(r.calls.rows)) / float64(n)),
 	}
-}
-
-// endpoints counts the calls by what they are, and for whom.
-func (r creationTime) endpoints(n int) table {
-	one, all := counts{}, counts{}
-	for _, c := range r.calls.rows {
-		if forOne(c) {
-			one[c.Method+" "+c.Template]++
-		} else {
-			all[c.Method+" "+c.Template]++
-		}
-	}
-	t := table{name: "create-endpoints", rows: [][]string{{"call", "for each Machine", "for all"}}}
-	for _, k := range one.names() {
-		t.rows = append(t.rows, []string{"`" + k + "`", number(float64(one[k]) / float64(n)), ""})
-	}
-	for _, k := range all.names() {
-		t.rows = append(t.rows, []string{"`" + k + "`", "", itoa(all[k])})
-	}
-	return t
 }
 
 // createMachines creates Machines with the provider running and waits until all are ready.

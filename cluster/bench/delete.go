@@ -66,8 +66,10 @@ func (b *bench) compareDeletion(ctx context.Context, w *env) error {
 		floor.row("floor script", b.Delete), all.row("provider", b.Delete), early.row("provider, seconds after their start", deletedEarly),
 	}}
 	t.rows[2][3] = b.within("deletion", all.took, floor.took*13/10) + " (1.3 × floor)"
-	b.add(t)
+	calls := all.calls.endpoints("delete-endpoints", b.Delete)
+	b.add(t, calls)
 	b.show(t)
+	b.show(calls)
 	return nil
 }
 

@@ -101,6 +101,26 @@ func (j *requestLog) maxPerSecond(counts func(request) bool) int {
 	return most
 }
 
+// endpoints is a table of the calls about n VMs by what they are, and for whom.
+func (j *requestLog) endpoints(name string, n int) table {
+	one, all := counts{}, counts{}
+	for _, c := range j.rows {
+		if forOne(c) {
+			one[c.Method+" "+c.Template]++
+		} else {
+			all[c.Method+" "+c.Template]++
+		}
+	}
+	t := table{name: name, rows: [][]string{{"call", "for each Machine", "for all"}}}
+	for _, k := range one.names() {
+		t.rows = append(t.rows, []string{"`" + k + "`", number(float64(one[k]) / float64(n)), ""})
+	}
+	for _, k := range all.names() {
+		t.rows = append(t.rows, []string{"`" + k + "`", "", itoa(all[k])})
+	}
+	return t
+}
+
 func anything(request) bool { return true }
 
 // toAgent reports whether Proxmox VE forwards the request to a guest agent.

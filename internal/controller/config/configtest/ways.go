@@ -33,7 +33,8 @@ type Way struct {
 }
 
 // EachWay runs a test in both scopes on both versions. The race detector takes several times as long: with it, and with SCOPES=first, each
-// test runs in one way, which its name decides. SCOPES=rest selects the other ways.
+// test runs in one way, which its name decides. SCOPES=rest selects the other ways, and SCOPES=sample the one of them in the other scope on the
+// other version.
 func EachWay(t *testing.T, run func(*testing.T, Way)) {
 	t.Helper()
 	for _, w := range waysOf(t.Name(), false) {
@@ -47,8 +48,10 @@ func waysOf(test string, once bool) []Way {
 	first := int(crc32.ChecksumIEEE([]byte(test))) % len(all)
 	one, rest := all[first:first+1], append(slices.Clone(all[:first]), all[first+1:]...)
 	switch selected := os.Getenv("SCOPES"); {
-	case selected == "rest" && once:
+	case once && !isFirst():
 		return nil
+	case selected == "sample":
+		return all[len(all)-1-first:][:1]
 	case selected == "rest":
 		return rest
 	case once, Raced, selected == "first":
@@ -57,10 +60,16 @@ func waysOf(test string, once bool) []Way {
 	return all
 }
 
-// Once skips a test that is of one way where SCOPES=rest selects the others.
+// isFirst reports whether the first way of each test is run, alone or among all.
+func isFirst() bool {
+	selected := os.Getenv("SCOPES")
+	return selected != "rest" && selected != "sample"
+}
+
+// Once skips a test that is of one way where SCOPES selects others.
 func Once(t *testing.T) {
 	t.Helper()
-	if os.Getenv("SCOPES") == "rest" {
+	if !isFirst() {
 		t.Skip("it is run in one way, by SCOPES=first")
 	}
 }
