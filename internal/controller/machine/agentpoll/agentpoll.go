@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
@@ -77,7 +78,7 @@ func (p Poll) Run(m object.Machine) {
 	at := guestagent.Node{Cluster: p.Cluster, Name: p.VM.Node}
 	p.Agents.Rewire(m, boot, p.VM.AllMACs())
 	switch {
-	case p.VM.Paused(): // It answers nothing until it is resumed.
+	case p.VM.Paused(), meta.WasDeleted(m): // It answers nothing until it is resumed, and nobody needs to know what goes with the VM.
 	case p.Agents.Due(m, boot, at):
 		p.ask(m, func(ctx context.Context, p Poll, later object.Machine) bool {
 			return p.readAddresses(ctx, later, boot, at)
