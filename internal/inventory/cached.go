@@ -138,6 +138,22 @@ func (r *cached[T]) fresh(ctx, life context.Context, now func() time.Time) (T, e
 	return f.wait(ctx, p)
 }
 
+// since returns a value that was read after a time: what was read, is being read, or is read now.
+func (r *cached[T]) since(ctx, life context.Context, now func() time.Time, after time.Time) (T, error) {
+	r.mu.Lock()
+	if r.valid && r.begun.After(after) {
+		defer r.mu.Unlock()
+		return r.value, nil
+	}
+	if f := r.current; f != nil && f.stale == r.stale && f.begun.After(after) {
+		p := r.waitLimit(f, false, now)
+		r.mu.Unlock()
+		return f.wait(ctx, p)
+	}
+	r.mu.Unlock()
+	return r.fresh(ctx, life, now)
+}
+
 // poll reads the value after now, however long that takes.
 func (r *cached[T]) poll(life context.Context, now func() time.Time) (T, error) {
 	f, _ := r.following(life, now)

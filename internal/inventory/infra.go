@@ -55,6 +55,7 @@ type infra struct {
 	snapshots    *cachedBy[proxmox.Ref, proxmox.SnapshotTree]
 	options      *cachedBy[proxmox.Ref, []proxmox.PendingValue]
 	privileges   *cachedBy[string, proxmox.Privileges]
+	permissions  cached[map[string]proxmox.Privileges]
 	pools        *cachedBy[string, members]
 }
 
@@ -78,6 +79,9 @@ func newInfra(times *times, client Client) *infra {
 			all, err := client.Permissions(ctx, path)
 			return all[path], err
 		}),
+		permissions: cached[map[string]proxmox.Privileges]{read: func(ctx context.Context) (map[string]proxmox.Privileges, error) {
+			return client.Permissions(ctx, "")
+		}},
 		pools: newCachedBy(func(ctx context.Context, pool string) (members, error) {
 			vmids, exists, err := client.PoolVMs(ctx, pool)
 			return members{vmids, exists}, err
@@ -193,6 +197,13 @@ func (i *infra) PoolVMs(ctx context.Context, pool string) (vmids []int, exists b
 // Privileges returns the privileges of the user on a path. They are Relaxed.
 func (i *infra) Privileges(ctx context.Context, path string) (proxmox.Privileges, error) {
 	return read(ctx, i.times, i.privileges.of(path), Relaxed)
+}
+
+// PrivilegesOn returns the privileges on a path as Privileges does, by one call for all paths. What is not among them may be there, see
+// proxmox.PrivilegesOn.
+func (i *infra) PrivilegesOn(ctx context.Context, path string) (proxmox.Privileges, error) {
+	all, err := read(ctx, i.times, &i.permissions, Relaxed)
+	return proxmox.PrivilegesOn(all, path), err
 }
 
 // Replications returns the replication jobs of all guests.

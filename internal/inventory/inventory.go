@@ -251,6 +251,13 @@ func (c *Cluster) Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.G
 	return r.Guests, err
 }
 
+// GuestsSince is Guests of a list that was asked for after a time, such as the end of a task. Those who ask after the ends of several
+// tasks share it.
+func (c *Cluster) GuestsSince(ctx context.Context, after time.Time) ([]proxmox.Guest, error) {
+	r, err := c.resources.since(ctx, c.life, c.now, after)
+	return r.Guests, err
+}
+
 // Nodes returns the nodes of the cluster, as Current as resources.
 func (c *Cluster) Nodes(ctx context.Context) ([]proxmox.Node, error) {
 	r, err := c.Resources(ctx, Current)

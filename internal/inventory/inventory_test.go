@@ -405,6 +405,48 @@ func TestFreshReadJoinsNoOlderOne(t *testing.T) {
 	})
 }
 
+// TestGuestsSince has those who ask after the ends of several tasks share a list that was asked for after them, and no older one.
+func TestGuestsSince(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old := make(chan struct{})
+		p := &pve{gate: old}
+		c := New(p)
+		defer c.Close()
+		go func() { _, _ = c.Guests(t.Context(), Current) }()
+		synctest.Wait()
+		pass(time.Millisecond)
+		ended := time.Now()
+		pass(time.Millisecond)
+		p.set(func() { p.gate, p.guests = nil, []proxmox.Guest{{VMID: 100}} })
+		for range 3 {
+			if g, err := c.GuestsSince(t.Context(), ended); err != nil || len(g) != 1 {
+				t.Errorf("want a list that was asked for since, got %v, %v", g, err)
+			}
+		}
+		if n := p.calls.Load(); n != 2 {
+			t.Errorf("want one read beside the older one, got %d", n-1)
+		}
+		close(old)
+		if _, err := c.GuestsSince(t.Context(), time.Now()); err != nil || p.calls.Load() != 3 {
+			t.Errorf("want another read after a later end, got %v after %d reads", err, p.calls.Load())
+		}
+		gate := make(chan struct{})
+		p.set(func() { p.gate = gate })
+		ended = time.Now()
+		pass(time.Millisecond)
+		var wg sync.WaitGroup
+		for range 5 {
+			wg.Go(func() { _, _ = c.GuestsSince(t.Context(), ended) })
+		}
+		synctest.Wait()
+		close(gate)
+		wg.Wait()
+		if n := p.calls.Load(); n != 4 {
+			t.Errorf("5 callers while a read is under way that has begun since: want them to share it, got %d reads", n-3)
+		}
+	})
+}
+
 func TestReadEndsWithTheCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pve{gate: make(chan struct{})}

@@ -19,8 +19,10 @@ package proxmox
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 
@@ -197,23 +199,40 @@ type Privileges map[string]bool
 // Permissions returns the privileges of the user or token itself, by path. An empty
 // path asks for all; otherwise the path is answered even where the privileges
 // come from above it.
-func (c AccessAPI) Permissions(ctx context.Context, path string) (map[string]Privileges, error) {
+func (c AccessAPI) Permissions(ctx context.Context, at string) (map[string]Privileges, error) {
 	r := request{op: "read permissions", method: http.MethodGet, path: "/access/permissions"}
-	if path != "" {
-		r.query = url.Values{"path": {path}}
+	if at != "" {
+		r.query = url.Values{"path": {at}}
 	}
 	var data map[string]map[string]flag
 	if err := c.do(ctx, r, &data); err != nil {
 		return nil, err
 	}
 	all := make(map[string]Privileges, len(data))
-	for path, privileges := range data {
-		all[path] = make(Privileges, len(privileges))
+	for at, privileges := range data {
+		all[at] = make(Privileges, len(privileges))
 		for name, propagate := range privileges {
-			all[path][name] = bool(propagate)
+			all[at][name] = bool(propagate)
 		}
 	}
 	return all, nil
+}
+
+// PrivilegesOn are the privileges on a path by what Permissions returns for all: those of the path itself, or else those that the nearest
+// path above it has its paths inherit. Proxmox VE leaves out a path on which there are none, which is taken here for one that inherits.
+func PrivilegesOn(all map[string]Privileges, at string) Privileges {
+	if there, listed := all[at]; listed {
+		return there
+	}
+	for at != "/" {
+		at = path.Dir(at)
+		if above, listed := all[at]; listed {
+			inherited := maps.Clone(above)
+			maps.DeleteFunc(inherited, func(_ string, propagates bool) bool { return !propagates })
+			return inherited
+		}
+	}
+	return nil
 }
 
 // Realms returns the authentication realms of the cluster, which it tells anybody.

@@ -112,3 +112,30 @@ func TestDocumented(t *testing.T) {
 		}
 	}
 }
+
+// TestPrivilegesOn has a path inherit what propagates from the nearest path above it that is listed.
+func TestPrivilegesOn(t *testing.T) {
+	all := map[string]Privileges{
+		"/":        {"Sys.Audit": true},
+		"/vms":     {"VM.Audit": true, "VM.Allocate": false},
+		"/vms/100": {"VM.PowerMgmt": false},
+	}
+	cases := map[string]struct {
+		reason, path string
+		want         Privileges
+	}{
+		"Listed":    {reason: "A path that is listed has what is said of it alone.", path: "/vms/100", want: all["/vms/100"]},
+		"Inherited": {reason: "A path inherits from the nearest one what propagates.", path: "/vms/101", want: Privileges{"VM.Audit": true}},
+		"Root":      {reason: "The root is above all paths.", path: "/storage/local", want: Privileges{"Sys.Audit": true}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, PrivilegesOn(all, tc.path)); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+	if got := PrivilegesOn(nil, "/vms/1"); len(got) > 0 {
+		t.Errorf("nobody has any where none are listed, got %v", got)
+	}
+}

@@ -61,6 +61,7 @@ type record struct {
 	begun      time.Time
 	running    bool
 	last       proxmox.Task
+	ended      time.Time // When last was seen to have ended.
 	failures   int
 	until      time.Time
 	err        error
@@ -135,6 +136,9 @@ func (t *Tracker) Ended(m Object, task proxmox.Task, err error) {
 
 func (t *Tracker) note(r *record, task proxmox.Task, err error) {
 	known := !r.running
+	if r.last.UPID != task.UPID {
+		r.ended = t.now()
+	}
 	r.running, r.last = false, task
 	r.lock.Waits(err, t.now())
 	r.restAfter(task, t.now())
@@ -240,15 +244,18 @@ func (t *Tracker) RunningType(m Object) string {
 	return ""
 }
 
-// Destroyed reports whether the VM of a Machine was destroyed by a task of ours.
-func (t *Tracker) Destroyed(m Object) bool {
+// Destroyed reports whether the VM of a Machine was destroyed by a task of ours, and since when that is known.
+func (t *Tracker) Destroyed(m Object) (since time.Time, yes bool) {
 	t.gone.Lock()
 	gone := t.gone.Get(m)
 	t.gone.Unlock()
 	t.records.Lock()
 	defer t.records.Unlock()
-	last := t.records.Ensure(m).last
-	return gone != nil || last.Type == "qmdestroy" && last.OK()
+	r := t.records.Ensure(m)
+	if gone != nil {
+		return *gone, true
+	}
+	return r.ended, r.last.Type == "qmdestroy" && r.last.OK()
 }
 
 // Creates reports whether the task that was started last makes a VM.

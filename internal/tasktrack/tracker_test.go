@@ -292,6 +292,31 @@ func TestEndedAfterMachine(t *testing.T) {
 	}
 }
 
+// TestDestroyed has a VM known to be destroyed since the end of the task was seen, however often that is told.
+func TestDestroyed(t *testing.T) {
+	c := newTestClock()
+	tasks, m := New(c.now), objectOf("a", 1)
+	if _, yes := tasks.Destroyed(m); yes {
+		t.Error("want nothing destroyed yet")
+	}
+	tasks.Started(m, "u")
+	c.wait(time.Second)
+	ended := c.now()
+	for range 2 {
+		tasks.Ended(m, proxmox.Task{UPID: "u", Type: "qmdestroy", ExitStatus: "OK"}, nil)
+		if since, yes := tasks.Destroyed(m); !yes || !since.Equal(ended) {
+			t.Errorf("want it destroyed since %s, got %s, %t", ended, since, yes)
+		}
+		c.wait(time.Second)
+	}
+	forgotten := c.now()
+	tasks.Forget(m)
+	c.wait(time.Second)
+	if since, yes := tasks.Destroyed(m); !yes || !since.Equal(forgotten) {
+		t.Errorf("want it gone since it was forgotten at %s, got %s, %t", forgotten, since, yes)
+	}
+}
+
 // TestRest has a VM left alone for a reboot.
 func TestRest(t *testing.T) {
 	cases := map[string]struct {

@@ -220,7 +220,7 @@ func (e deletion) checkDeletePrivileges(ctx context.Context, m Machine) error {
 	if len(needs) == 1 {
 		return nil // PVE asks for it before it does the one thing that is left to do.
 	}
-	return e.checks.CheckPrivileges(ctx, fmt.Sprintf("delete VM %d", e.vm.VMID), needs)
+	return e.checks.CheckPrivilegesKnown(ctx, fmt.Sprintf("delete VM %d", e.vm.VMID), needs)
 }
 
 // obstacleTime is how long a Machine that is being deleted waits for an obstacle to be

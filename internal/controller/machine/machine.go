@@ -133,6 +133,7 @@ type Inventory interface {
 	InfraReader
 
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
+	GuestsSince(ctx context.Context, after time.Time) ([]proxmox.Guest, error)
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
 	Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error)
@@ -146,6 +147,7 @@ type Inventory interface {
 // user may do there.
 type ClusterInfo interface {
 	Privileges(ctx context.Context, path string) (proxmox.Privileges, error)
+	PrivilegesOn(ctx context.Context, path string) (proxmox.Privileges, error)
 	Version(ctx context.Context) (proxmox.Version, error)
 	ClusterName(ctx context.Context) (string, error)
 	ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error)

@@ -48,7 +48,8 @@ func (e *external) observeConflict(m Machine, err error) (managed.ExternalObserv
 
 // checkIdentity is an error if the VM that was found, or its absence, is not that of the Machine.
 func (e ownership) checkIdentity(ctx context.Context, m Machine, id qemu.Identity) error {
-	if err := claims.CheckUnchanged(m, id, e.vm); err != nil || e.tasks.Destroyed(m) {
+	err := claims.CheckUnchanged(m, id, e.vm)
+	if _, destroyed := e.tasks.Destroyed(m); err != nil || destroyed {
 		return err
 	}
 	return claims.CheckCluster(ctx, e.inventory, m, id, e.vm)

@@ -18,6 +18,7 @@ package machine
 
 import (
 	"context"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
@@ -141,9 +142,10 @@ func (e lookup) locate(ctx context.Context, m Machine, id qemu.Identity) (*vmsta
 		}
 	}
 	node := m.GetAnnotations()[object.AnnotationNode]
+	since, destroyed := e.tasks.Destroyed(m)
 	switch {
-	case e.tasks.Destroyed(m):
-		return e.remains(ctx, id.VMID)
+	case destroyed:
+		return e.remains(ctx, id.VMID, since)
 	case e.justCreated(m) && node != "": // The list may have it where it was made from.
 		if v, err := e.reader.GetConfig(ctx, proxmox.Ref{Node: node, VMID: id.VMID}); v != nil || err != nil {
 			return v, err
@@ -152,9 +154,9 @@ func (e lookup) locate(ctx context.Context, m Machine, id qemu.Identity) (*vmsta
 	return e.reader.Find(ctx, id.VMID, node)
 }
 
-// remains is the VM that has the VMID of one that we have destroyed, or nil.
-func (e lookup) remains(ctx context.Context, vmid int) (*vmstate.VM, error) {
-	guests, err := e.inventory.Guests(ctx, inventory.Fresh)
+// remains is the VM that has the VMID of one that we have destroyed, since a time, or nil.
+func (e lookup) remains(ctx context.Context, vmid int, since time.Time) (*vmstate.VM, error) {
+	guests, err := e.inventory.GuestsSince(ctx, since)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ limitations under the License.
 package preflight
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -41,6 +42,7 @@ type Client interface {
 type Inventory interface {
 	Version(ctx context.Context) (proxmox.Version, error)
 	Privileges(ctx context.Context, path string) (proxmox.Privileges, error)
+	PrivilegesOn(ctx context.Context, path string) (proxmox.Privileges, error)
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
 	Bridges(ctx context.Context, node string, maxAge time.Duration) ([]proxmox.Bridge, error)
@@ -108,6 +110,26 @@ func (e *Checks) CheckPrivileges(ctx context.Context, op string, needs []validat
 		return seen.err
 	}
 	return proxmox.Denial(op, missing...)
+}
+
+// CheckPrivilegesKnown is CheckPrivileges for what is done to many VMs at once: what the user may anywhere is known, and asked anew only if
+// that is not enough.
+func (e *Checks) CheckPrivilegesKnown(ctx context.Context, op string, needs []validate.PrivilegeRequirement) error {
+	if e.Superuser {
+		return nil
+	}
+	var err error
+	has := func(path, name string) bool {
+		there, failed := e.Inventory.PrivilegesOn(ctx, path)
+		err = cmp.Or(err, failed)
+		_, granted := there[name]
+		return granted
+	}
+	missing := slices.DeleteFunc(slices.Clone(needs), func(n validate.PrivilegeRequirement) bool { return n.Met(has) })
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	return e.CheckPrivileges(ctx, op, needs)
 }
 
 // CheckPrivilegesOfNew is CheckPrivileges for a VM that is not there yet. What all Machines may is known, and
