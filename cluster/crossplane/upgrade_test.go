@@ -80,14 +80,11 @@ func lookedAt(log, version, name string) string {
 // lastRequest is the number of the last request that the simulated cluster has got.
 func (s *suite) lastRequest(t *testing.T) int {
 	t.Helper()
-	requests, err := s.Simulator.Requests(s.ctx, 0)
-	if err != nil {
-		t.Fatal(err)
+	last, err := s.Simulator.LastRequest(s.ctx)
+	if err != nil || last == 0 {
+		t.Fatalf("the simulated cluster has got no request: %v", err)
 	}
-	if len(requests) == 0 {
-		t.Fatal("the simulated cluster remembers no request")
-	}
-	return requests[len(requests)-1].Number
+	return last
 }
 
 // untouched fails if the cluster's VMs are not what they were before, or if anything was written since a request.

@@ -67,6 +67,7 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("Outage", s.testOutage)
 	t.Run("Endpoints", s.testEndpoints)
 	t.Run("Records", s.testRecords)
+	t.Run("Replicas", s.testReplicas)
 	t.Run("Secrets", s.testSecrets)
 	t.Run("Rights", s.testRights)
 }

@@ -23,11 +23,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/process"
 )
 
 // testEndpoints asks the provider what a cluster's monitoring asks.
 func (s *suite) testEndpoints(t *testing.T) {
-	probes, metrics := s.variable(t, "HEALTH_PROBE_BIND_ADDRESS"), s.variable(t, "METRICS_BIND_ADDRESS")
+	probes, metrics := variable(t, s.spec, "HEALTH_PROBE_BIND_ADDRESS"), variable(t, s.spec, "METRICS_BIND_ADDRESS")
 	s.fetch(t, "http://"+probes+"/healthz")
 	s.fetch(t, "http://"+probes+"/readyz")
 	text := s.fetch(t, "http://"+metrics+"/metrics")
@@ -48,10 +50,10 @@ func (s *suite) testEndpoints(t *testing.T) {
 	}
 }
 
-// variable is the value of a variable of the provider's environment.
-func (s *suite) variable(t *testing.T, name string) string {
+// variable is the value of a variable of a provider's environment.
+func variable(t *testing.T, of process.Spec, name string) string {
 	t.Helper()
-	for _, e := range s.spec.Env {
+	for _, e := range of.Env {
 		if value, ok := strings.CutPrefix(e, name+"="); ok && value != "" {
 			return value
 		}

@@ -189,6 +189,17 @@ func (s *Simulator) Requests(ctx context.Context, after int) ([]Request, error) 
 	}
 }
 
+// LastRequest is the number of the last request that clients have made, 0 if there was none.
+func (s *Simulator) LastRequest(ctx context.Context) (int, error) {
+	var page struct {
+		Last int `json:"last"`
+	}
+	if err := s.get(ctx, "/_simulator/requests?limit=1", &page); err != nil {
+		return 0, fmt.Errorf("cannot read the number of the simulator's last request: %w", err)
+	}
+	return page.Last, nil
+}
+
 func (s *Simulator) get(ctx context.Context, path string, into any) error {
 	client, err := s.client()
 	if err != nil {
