@@ -60,6 +60,7 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("ProviderExamples", s.testProviderExamples)
 	t.Run("Examples", s.testExamples)
 	t.Run("GitOps", s.testGitOps)
+	t.Run("Neighbours", s.testNeighbours)
 	t.Run("Lists", s.testLists)
 	t.Run("Documents", s.testDocuments)
 	t.Run("Kills", s.testKills)

@@ -18,12 +18,14 @@ limitations under the License.
 package gitops
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
 	"github.com/argoproj/argo-cd/gitops-engine/pkg/health"
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
-	"github.com/google/cel-go/cel"
+	"github.com/fluxcd/pkg/apis/kustomize"
+	"github.com/fluxcd/pkg/runtime/cel"
 	lua "github.com/yuin/gopher-lua"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
@@ -93,54 +95,15 @@ func value(state *lua.LState, v any) lua.LValue {
 	return lua.LNil
 }
 
-// A HealthCheck has the expressions in CEL by which a Kustomization of Flux judges resources of a kind.
-type HealthCheck struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	InProgress string `json:"inProgress"`
-	Failed     string `json:"failed"`
-	Current    string `json:"current"`
-}
-
-// StatusOf returns the status of a resource as Flux concludes it from its expressions: in progress, failed, current, and otherwise
-// in progress, by the first that holds.
-func (h HealthCheck) StatusOf(resource *unstructured.Unstructured) (status.Status, error) {
-	for _, each := range []struct {
-		expression string
-		is         status.Status
-	}{{h.InProgress, status.InProgressStatus}, {h.Failed, status.FailedStatus}, {h.Current, status.CurrentStatus}} {
-		holds, err := evaluate(each.expression, resource.Object)
-		if err != nil {
-			return "", err
-		}
-		if holds {
-			return each.is, nil
-		}
-	}
-	return status.InProgressStatus, nil
-}
-
-// evaluate evaluates an expression whose variables are the fields of the resource.
-func evaluate(expression string, resource map[string]any) (bool, error) {
-	env, err := cel.NewEnv(cel.Variable("metadata", cel.DynType), cel.Variable("spec", cel.DynType), cel.Variable("status", cel.DynType))
+// StatusOf returns the status that Flux, by its own library, concludes of a resource from the expressions that a Kustomization has for its kind.
+func StatusOf(ctx context.Context, check kustomize.CustomHealthCheck, resource *unstructured.Unstructured) (status.Status, error) {
+	evaluator, err := cel.NewStatusEvaluator(&check.HealthCheckExpressions)
 	if err != nil {
-		return false, fmt.Errorf("cannot set up CEL: %w", err)
+		return "", fmt.Errorf("cannot read the expressions: %w", err)
 	}
-	ast, issues := env.Compile(expression)
-	if issues.Err() != nil {
-		return false, fmt.Errorf("cannot compile %q: %w", expression, issues.Err())
-	}
-	program, err := env.Program(ast)
+	result, err := evaluator.Evaluate(ctx, resource)
 	if err != nil {
-		return false, fmt.Errorf("cannot set up %q: %w", expression, err)
+		return "", fmt.Errorf("cannot evaluate the expressions: %w", err)
 	}
-	result, _, err := program.Eval(resource)
-	if err != nil {
-		return false, fmt.Errorf("cannot evaluate %q: %w", expression, err)
-	}
-	holds, ok := result.Value().(bool)
-	if !ok {
-		return false, fmt.Errorf("%q is neither true nor false", expression)
-	}
-	return holds, nil
+	return result.Status, nil
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/argoproj/argo-cd/gitops-engine/pkg/health"
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"github.com/fluxcd/pkg/apis/kustomize"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -166,7 +167,7 @@ func TestFlux(t *testing.T) {
 	t.Parallel()
 	var kustomization struct {
 		Spec struct {
-			HealthCheckExprs []HealthCheck `json:"healthCheckExprs"`
+			HealthCheckExprs []kustomize.CustomHealthCheck `json:"healthCheckExprs"`
 		} `json:"spec"`
 	}
 	data, err := os.ReadFile(filepath.Join(examples, "flux", "kustomization.yaml"))
@@ -196,7 +197,7 @@ func TestFlux(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			resource := manifest(t, filepath.Join(checks, "testdata", name+".yaml"))
-			flux, err := check.StatusOf(resource)
+			flux, err := StatusOf(t.Context(), check, resource)
 			if err != nil {
 				t.Fatal(err)
 			}

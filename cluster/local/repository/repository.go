@@ -79,6 +79,9 @@ func (r Repository) FunctionModule() string {
 	return filepath.Join(r.Module(), "crossplane", "function")
 }
 
+// NeighboursModule is the folder of the Go module that pins the projects whose definitions tests use.
+func (r Repository) NeighboursModule() string { return filepath.Join(r.Module(), "neighbours") }
+
 // CrossplaneCache is the folder of the programs of Crossplane, one folder per set of pins.
 func (r Repository) CrossplaneCache() string { return filepath.Join(r.Cache(), "crossplane") }
 
