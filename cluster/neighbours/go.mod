@@ -4,4 +4,7 @@ module github.com/vitistack/provider-proxmox/cluster/neighbours
 
 go 1.26.1
 
-require github.com/fluxcd/kustomize-controller v1.9.5
+require (
+	github.com/external-secrets/external-secrets v1.3.2
+	github.com/fluxcd/kustomize-controller v1.9.5
+)

@@ -28,8 +28,8 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 )
 
-// An externalSecret has the fields of an ExternalSecret that the example uses, as the reference of the External Secrets Operator has them. The
-// operator is no module that could be had without those of all stores that it knows, so this stands for its definition.
+// An externalSecret has the fields of an ExternalSecret that the example uses. The end-to-end tests give the example to an API server that has
+// the definition of the External Secrets Operator.
 type externalSecret struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
