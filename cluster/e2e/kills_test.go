@@ -132,11 +132,7 @@ func (s *suite) kills(t *testing.T, random *rand.Rand, remaining func() int) {
 	t.Helper()
 	for n := 0; n < mostKills && remaining() > 0; n++ {
 		life := time.Duration(random.Int64N(int64(longestLife)))
-		select {
-		case <-time.After(life):
-		case <-s.ctx.Done():
-			t.Fatal("interrupted")
-		}
+		s.pause(t, life)
 		t.Logf("killed after %s, %d Machines remain", life.Round(time.Millisecond), remaining())
 		s.kill(t)
 		// Nobody waits until it is ready: it may die while it starts.

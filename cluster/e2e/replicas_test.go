@@ -144,7 +144,7 @@ func (s *suite) stall(t *testing.T) {
 		}
 		if now != last {
 			last = now
-			time.Sleep(500 * time.Millisecond)
+			s.pause(t, 500*time.Millisecond)
 			return "requests are still being answered"
 		}
 		return ""
@@ -158,7 +158,7 @@ func (s *suite) silent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(3 * time.Second)
+	s.pause(t, 3*time.Second)
 	requests, err := s.simulator.Requests(s.ctx, last)
 	if err != nil {
 		t.Fatal(err)

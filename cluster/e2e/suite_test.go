@@ -215,6 +215,16 @@ func (s *suite) until(t *testing.T, missing func() string) {
 	}
 }
 
+// pause waits for some time.
+func (s *suite) pause(t *testing.T, d time.Duration) {
+	t.Helper()
+	select {
+	case <-time.After(d):
+	case <-s.ctx.Done():
+		t.Fatal(context.Cause(s.ctx))
+	}
+}
+
 // untilComplete waits until Machines are ready and in sync.
 func (s *suite) untilComplete(t *testing.T, keys []machine.Key) {
 	t.Helper()
