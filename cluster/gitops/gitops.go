@@ -26,8 +26,10 @@ import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"github.com/fluxcd/pkg/apis/kustomize"
 	"github.com/fluxcd/pkg/runtime/cel"
+	"github.com/gobwas/glob"
 	lua "github.com/yuin/gopher-lua"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // HealthOf returns what Argo CD shows of a resource whose kind has the health check: its library decides, of a resource that is being
@@ -40,16 +42,25 @@ func HealthOf(script string, resource *unstructured.Unstructured) (health.Health
 	return *shown, nil
 }
 
+// Covers returns whether Argo CD takes the health check with a key of its settings for a kind. It matches by the library that Argo CD uses.
+func Covers(key string, kind schema.GroupKind) (bool, error) {
+	pattern, err := glob.Compile(key)
+	if err != nil {
+		return false, fmt.Errorf("cannot read the key %q: %w", key, err)
+	}
+	return pattern.Match(kind.Group + "/" + kind.Kind), nil
+}
+
 // A Script is a health check of Argo CD, in Lua, that finds the resource in the global obj.
 type Script string
 
-// GetResourceHealth runs the health check. As in Argo CD, it has the language itself, tables and strings, and nothing that reaches
-// files or other programs.
+// GetResourceHealth runs the health check. It has the language itself and tables, which Argo CD gives to a health check in its settings, and
+// neither strings nor anything that reaches files or other programs.
 func (s Script) GetResourceHealth(resource *unstructured.Unstructured) (*health.HealthStatus, error) {
 	state := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer state.Close()
 	for name, open := range map[string]lua.LGFunction{
-		lua.BaseLibName: lua.OpenBase, lua.TabLibName: lua.OpenTable, lua.StringLibName: lua.OpenString,
+		lua.BaseLibName: lua.OpenBase, lua.TabLibName: lua.OpenTable,
 	} {
 		if err := state.CallByParam(lua.P{Fn: state.NewFunction(open), Protect: true}, lua.LString(name)); err != nil {
 			return nil, fmt.Errorf("cannot open the library %q: %w", name, err)

@@ -28,6 +28,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 )
 
@@ -36,6 +37,9 @@ const examples = "../../examples/gitops"
 
 // checks is the folder of the health check of Argo CD, in the form that its repository has.
 const checks = examples + "/argocd/resource_customizations/proxmox._vitistack.io/_"
+
+// checksKey is the key of the health check in Argo CD's settings.
+const checksKey = "proxmox.*vitistack.io/*"
 
 // manifest returns a resource, with integers as those of an API server.
 func manifest(t *testing.T, file string) *unstructured.Unstructured {
@@ -121,6 +125,7 @@ func TestArgoCDDecides(t *testing.T) {
 		},
 		"Broken":   {"A script that fails is an error.", false, "return obj.status.none.none", health.HealthStatus{}, true},
 		"No table": {"So is one that returns something else.", false, "return 'Healthy'", health.HealthStatus{}, true},
+		"Strings":  {"A script in the settings has no library of strings.", false, "return { status = string.upper('Healthy') }", health.HealthStatus{}, true},
 		"Files":    {"A script reaches no files.", false, "return { status = io.open('/etc/hostname'):read() }", health.HealthStatus{}, true},
 	}
 	for name, tc := range cases {
@@ -156,9 +161,32 @@ func TestArgoCDConfigMap(t *testing.T) {
 	if err := yaml.UnmarshalStrict([]byte(settings.Data["resource.customizations"]), &customizations); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]map[string]string{"proxmox.*vitistack.io/*": {"health.lua": script(t)}}
+	want := map[string]map[string]string{checksKey: {"health.lua": script(t)}}
 	if diff := cmp.Diff(want, customizations); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// TestArgoCDCovers matches the key of the health check with every kind of the package, and with none of others.
+func TestArgoCDCovers(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("..", "..", "package", "crds", "*.yaml"))
+	if err != nil || len(files) < 20 {
+		t.Fatalf("want the definitions of the package, got %d: %v", len(files), err)
+	}
+	kinds := map[schema.GroupKind]bool{
+		{Group: "apps", Kind: "Deployment"}: false, {Group: "pkg.crossplane.io", Kind: "Provider"}: false, {Group: "vitistack.io", Kind: "Machine"}: false,
+	}
+	for _, file := range files {
+		definition := manifest(t, file)
+		group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+		kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
+		kinds[schema.GroupKind{Group: group, Kind: kind}] = true
+	}
+	for kind, want := range kinds {
+		if got, err := Covers(checksKey, kind); err != nil || got != want {
+			t.Errorf("the health check covers %s: want %t, got %t, %v", kind, want, got, err)
+		}
 	}
 }
 
