@@ -17,13 +17,13 @@ limitations under the License.
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/vitistack/provider-proxmox/cluster/functionserver"
 )
 
 const (
@@ -33,32 +33,25 @@ const (
 
 // An input says what is to be done with the Machines: one of the three.
 type input struct {
-	APIVersion string         `json:"apiVersion"`
-	Kind       string         `json:"kind"`
-	Metadata   map[string]any `json:"metadata,omitempty"`
-	Snapshot   *snapshot      `json:"snapshot,omitempty"`
-	Reboot     *reboot        `json:"reboot,omitempty"`
-	Drain      *drain         `json:"drain,omitempty"`
+	functionserver.Header
+
+	Snapshot *snapshot `json:"snapshot,omitempty"`
+	Reboot   *reboot   `json:"reboot,omitempty"`
+	Drain    *drain    `json:"drain,omitempty"`
 }
 
-// inputOf reads an input. A field that it does not know is an error, since what was meant by it would not be done.
+// inputOf reads an input, and refuses what it cannot carry out.
 func inputOf(s *structpb.Struct) (input, error) {
-	raw, err := s.MarshalJSON()
-	if err != nil {
-		return input{}, err
-	}
 	in := input{}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&in); err != nil {
+	if err := functionserver.Read(s, &in); err != nil {
 		return input{}, err
 	}
 	return in, in.validate()
 }
 
 func (in input) validate() error {
-	if in.APIVersion != inputVersion || in.Kind != inputKind {
-		return fmt.Errorf("it is %s of %s, want %s of %s", in.Kind, in.APIVersion, inputKind, inputVersion)
+	if err := in.Check(inputVersion, inputKind); err != nil {
+		return err
 	}
 	count := 0
 	for _, set := range []bool{in.Snapshot != nil, in.Reboot != nil, in.Drain != nil} {

@@ -1,0 +1,51 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package functionserver
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// Header is what every input says of itself.
+type Header struct {
+	APIVersion string         `json:"apiVersion"`
+	Kind       string         `json:"kind"`
+	Metadata   map[string]any `json:"metadata,omitempty"`
+}
+
+// Check accepts an input of a version and kind.
+func (h Header) Check(version, kind string) error {
+	if h.APIVersion != version || h.Kind != kind {
+		return fmt.Errorf("it is %s of %s, want %s of %s", h.Kind, h.APIVersion, kind, version)
+	}
+	return nil
+}
+
+// Read reads an input. A field that it does not know is an error, since what was meant by it would not be done.
+func Read(s *structpb.Struct, input any) error {
+	raw, err := s.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(input)
+}
