@@ -1,0 +1,112 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package conditions is a function for Compositions: the composite resource and its claim get conditions of a composed resource, and the
+// condition Failed, whose reason is a category of errors. It asks nobody and keeps nothing.
+package conditions
+
+import (
+	"context"
+	"fmt"
+
+	fnv1 "github.com/crossplane/crossplane/v2/proto/fn/v1"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+const (
+	// failedType is True while something keeps the composite resource from being as asked for.
+	failedType = "Failed"
+	// noCategory is the category when nothing does.
+	noCategory = "None"
+	// reasonNotReported is why a condition is Unknown.
+	reasonNotReported = "NotReported"
+)
+
+// Function answers what Crossplane asks for a composite resource.
+type Function struct {
+	fnv1.UnimplementedFunctionRunnerServiceServer
+}
+
+// RunFunction adds conditions to what earlier steps of the pipeline want. Each condition is returned in every run: Crossplane keeps one that
+// is not returned as it was.
+func (Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	rsp := &fnv1.RunFunctionResponse{
+		Meta: &fnv1.ResponseMeta{Tag: req.GetMeta().GetTag()}, Desired: req.GetDesired(), Context: req.GetContext(),
+	}
+	in, err := inputOf(req.GetInput())
+	if err != nil {
+		message := fmt.Sprintf("cannot use the input: %v", err)
+		rsp.Results = append(rsp.GetResults(), &fnv1.Result{Severity: fnv1.Severity_SEVERITY_FATAL, Message: message})
+		return rsp, nil
+	}
+	if in.Copied != nil {
+		rsp.Conditions = append(rsp.Conditions, in.Copied.conditions(req)...)
+	}
+	if in.Failed != nil {
+		rsp.Conditions = append(rsp.Conditions, in.Failed.condition(req))
+	}
+	return rsp, nil
+}
+
+// conditions are those of the composed resource, as it has them.
+func (c copied) conditions(req *fnv1.RunFunctionRequest) []*fnv1.Condition {
+	has := map[string]map[string]*structpb.Value{}
+	status := req.GetObserved().GetResources()[c.Resource].GetResource().GetFields()["status"].GetStructValue()
+	for _, v := range status.GetFields()["conditions"].GetListValue().GetValues() {
+		fields := v.GetStructValue().GetFields()
+		has[fields["type"].GetStringValue()] = fields
+	}
+	var out []*fnv1.Condition
+	for _, t := range c.Types {
+		next := condition(t, statusOf(has[t]["status"].GetStringValue()), has[t]["reason"].GetStringValue(), has[t]["message"].GetStringValue())
+		if next.GetReason() == "" {
+			next = condition(t, fnv1.Status_STATUS_CONDITION_UNKNOWN, reasonNotReported, fmt.Sprintf("the resource %q does not report it", c.Resource))
+		}
+		out = append(out, next)
+	}
+	return out
+}
+
+// condition is Failed, by what an earlier step has found.
+func (f failed) condition(req *fnv1.RunFunctionRequest) *fnv1.Condition {
+	status := req.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue().GetFields()
+	switch category := status[f.Category].GetStringValue(); category {
+	case "":
+		return condition(failedType, fnv1.Status_STATUS_CONDITION_UNKNOWN, reasonNotReported, fmt.Sprintf("there is no status.%s yet", f.Category))
+	case noCategory:
+		return condition(failedType, fnv1.Status_STATUS_CONDITION_FALSE, noCategory, "")
+	default:
+		return condition(failedType, fnv1.Status_STATUS_CONDITION_TRUE, category, status[f.Message].GetStringValue())
+	}
+}
+
+// condition is one of the composite resource and of its claim, if it has one.
+func condition(kind string, status fnv1.Status, reason, message string) *fnv1.Condition {
+	return &fnv1.Condition{
+		Type: kind, Status: status, Reason: reason, Message: &message, Target: fnv1.Target_TARGET_COMPOSITE_AND_CLAIM.Enum(),
+	}
+}
+
+func statusOf(text string) fnv1.Status {
+	switch text {
+	case "True":
+		return fnv1.Status_STATUS_CONDITION_TRUE
+	case "False":
+		return fnv1.Status_STATUS_CONDITION_FALSE
+	default:
+		return fnv1.Status_STATUS_CONDITION_UNKNOWN
+	}
+}
