@@ -57,7 +57,7 @@ GENERATED = find apis package/crds docs/reference examples/namespaced \( -name '
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help fetch modules demo run up test test-all test-scopes test-ui test-scale test-integration test-peers test-faults test-fuzz bench e2e e2e-crossplane e2e-packages generate check-generate lint vulncheck build image xpkg configuration function simulator-image publish xpkg-program chart test-chart launcher clean clean-all
+.PHONY: help fetch modules demo run up test test-all test-scopes test-ui test-scale test-integration test-peers test-faults test-fuzz bench e2e e2e-crossplane e2e-packages generate check-generate lint vulncheck build image xpkg configuration conditions function simulator-image publish xpkg-program chart test-chart launcher clean clean-all
 
 help: ## List the targets.
 	@echo 'usage: make <target> [VARIABLE=value]'
@@ -139,7 +139,7 @@ e2e-crossplane: build launcher e2e-packages $(HELM) ## Install, use, upgrade and
 	{ $(GO) test -trimpath -count=1 -timeout=20m -p=1 -v -skip '^TestCrossplane1$$' $(ARGS) . ./composition || status=1; } && \
 	{ wait $$! || status=1; } && cat $(CURDIR)/_output/e2e/crossplane1.log && exit $$status
 
-# Two versions of the package, the function of Operations and the simulator's image, for this machine alone.
+# Two versions of the packages, the function of Operations and the simulator's image, for this machine alone.
 e2e-packages: xpkg-program
 	@$(MAKE) --no-print-directory function simulator-image PACK_ARGS="--arch=$$($(GO) env GOARCH) --output=$(CURDIR)/_output/e2e" >/dev/null
 	@for version in v0.0.1 v0.0.2; do \
@@ -217,11 +217,14 @@ build: ## Build bin/provider and bin/pve-simulator. VERSION=v1.2.3 sets the vers
 image: xpkg-program ## Build the provider's container image for amd64 and arm64 in _output/image. Needs no Docker.
 	@$(PACK) image $(PACK_FLAGS)
 
-xpkg: xpkg-program configuration ## Build the image and the Crossplane packages in _output/: OCI layouts and .xpkg files.
+xpkg: xpkg-program configuration conditions ## Build the image and the Crossplane packages in _output/: OCI layouts and .xpkg files.
 	@$(PACK) package $(PACK_FLAGS) $(PACK_ARGS)
 
 configuration: xpkg-program ## Build the Crossplane package of examples/composition in _output/, which takes a second.
 	@$(PACK) configuration $(PACK_FLAGS) $(PACK_ARGS)
+
+conditions: xpkg-program ## Build the Crossplane package of the function that gives composite resources conditions in _output/.
+	@$(PACK) conditions $(PACK_FLAGS) $(PACK_ARGS)
 
 function: xpkg-program ## Build the Crossplane package of the function of Operations in _output/.
 	@$(PACK) function $(PACK_FLAGS) $(PACK_ARGS)

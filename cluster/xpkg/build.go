@@ -58,7 +58,8 @@ func (f folder) image() string         { return filepath.Join(f.Output, "image")
 func (f folder) bundle() string        { return filepath.Join(f.Output, "package") }
 func (f folder) configuration() string { return filepath.Join(f.Output, "configuration") }
 func (f folder) simulator() string     { return filepath.Join(f.Output, simulatorName) }
-func (f folder) function() string      { return filepath.Join(f.Output, "function") }
+func (f folder) operations() string    { return filepath.Join(f.Output, "function") }
+func (f folder) conditions() string    { return filepath.Join(f.Output, "conditions") }
 
 // sbom and spdx are the bills of materials of a program for an architecture.
 func (f folder) sbom(program, arch string) string {

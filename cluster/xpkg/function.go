@@ -30,41 +30,68 @@ import (
 )
 
 const (
-	functionName = "function-proxmox-operations"
-	// operations is the folder of the function: its program and its metadata.
-	operations = "cluster/operations"
+	operationsName = "function-proxmox-operations"
+	conditionsName = "function-proxmox-conditions"
 )
 
-type functionCommand struct{ build }
+// A function is what its package is made of.
+type function struct {
+	name string
+	// folder has its metadata, and main is the package of its program; both are below the folder cluster.
+	folder, main string
+	// examples are the folders of what the package shows.
+	examples []string
+}
 
-// Run builds the package of the function of Operations, which embeds its image.
+func operationsFunction() function {
+	return function{name: operationsName, folder: "operations", main: "operations", examples: []string{"examples/operations"}}
+}
+
+func conditionsFunction() function {
+	return function{name: conditionsName, folder: "conditions", main: "conditions/program"}
+}
+
+type (
+	functionCommand   struct{ build }
+	conditionsCommand struct{ build }
+)
+
 func (c functionCommand) Run(ctx context.Context, out output) error {
-	if err := c.prepare(); err != nil {
+	return c.function(ctx, out, operationsFunction(), c.operations())
+}
+
+func (c conditionsCommand) Run(ctx context.Context, out output) error {
+	return c.function(ctx, out, conditionsFunction(), c.conditions())
+}
+
+// function builds the package of a function, which embeds its image, and keeps it in dir.
+func (b build) function(ctx context.Context, out output, f function, dir string) error {
+	if err := b.prepare(); err != nil {
 		return err
 	}
-	contents, err := c.functionContents()
+	contents, err := b.contents(f)
 	if err != nil {
 		return err
 	}
-	from := program.Source{Root: filepath.Join(c.Root, "cluster"), Package: "./operations", LinkerFlags: "-s -w"}
+	from := program.Source{Root: filepath.Join(b.Root, "cluster"), Package: "./" + f.main, LinkerFlags: "-s -w"}
 	packages := map[string]v1.Image{}
-	for _, arch := range c.Arch {
-		img, err := c.imageOf(ctx, arch, functionName, from)
+	for _, arch := range b.Arch {
+		img, err := b.imageOf(ctx, arch, f.name, from)
 		if err != nil {
 			return err
 		}
-		if packages[arch], err = bundle.Onto(img, contents, c.built()); err != nil {
+		if packages[arch], err = bundle.Onto(img, contents, b.built()); err != nil {
 			return fmt.Errorf("cannot make the function for %s: %w", arch, err)
 		}
-		path := filepath.Join(c.Output, fmt.Sprintf("%s-%s-%s.xpkg", functionName, c.Version, arch))
+		path := filepath.Join(b.Output, fmt.Sprintf("%s-%s-%s.xpkg", f.name, b.Version, arch))
 		if err := store.Tarball(path, packages[arch]); err != nil {
 			return err
 		}
 		fmt.Fprintf(out, "%-8s %s\n", arch, path)
 	}
-	return c.keep(out, "package", c.function(), packages)
+	return b.keep(out, "package", dir, packages)
 }
 
-func (b build) functionContents() (bundle.Contents, error) {
-	return bundle.Read(os.DirFS(b.Root), operations+"/package/crossplane.yaml", nil, []string{"examples/operations"})
+func (b build) contents(f function) (bundle.Contents, error) {
+	return bundle.Read(os.DirFS(b.Root), "cluster/"+f.folder+"/package/crossplane.yaml", nil, f.examples)
 }

@@ -21,28 +21,50 @@ import (
 	"testing"
 
 	pkgmetav1 "github.com/crossplane/crossplane/apis/v2/pkg/meta/v1"
+	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 )
 
-// TestFunctionContents has Crossplane run the function for Operations, and for nothing else.
-func TestFunctionContents(t *testing.T) {
-	contents, err := build{Root: "../.."}.functionContents()
-	if err != nil {
-		t.Fatal(err)
+// TestFunctions has Crossplane run each function for what it is for, and nothing else.
+func TestFunctions(t *testing.T) {
+	cases := map[string]struct {
+		reason       string
+		function     function
+		capabilities []string
+		// version is that of Crossplane that the function needs.
+		version  string
+		examples []string
+	}{
+		"Operations": {
+			reason: "Operations came with Crossplane 2", function: operationsFunction(), version: ">=v2.0.0-0",
+			capabilities: []string{pkgmetav1.FunctionCapabilityOperation}, examples: []string{"Function", "Operation", "CronOperation"},
+		},
+		"Conditions": {
+			reason: "what says nothing of capabilities is for Compositions, and Crossplane 1.17 was the first to take conditions", function: conditionsFunction(),
+			version: ">=v1.17.0-0",
+		},
 	}
-	meta := &pkgmetav1.Function{}
-	if err := yaml.UnmarshalStrict(contents.Package, meta); err != nil {
-		t.Fatal(err)
-	}
-	if got := meta.Spec.Capabilities; len(got) != 1 || got[0] != pkgmetav1.FunctionCapabilityOperation {
-		t.Errorf("the function has the capabilities %q", got)
-	}
-	if meta.Name != functionName {
-		t.Errorf("the function's name is %q, want %q", meta.Name, functionName)
-	}
-	for _, kind := range []string{"Function", "Operation", "CronOperation"} {
-		if !strings.Contains(string(contents.Examples), "\nkind: "+kind+"\n") {
-			t.Errorf("the package shows no %s", kind)
-		}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			contents, err := build{Root: "../.."}.contents(tc.function)
+			if err != nil {
+				t.Fatal(err)
+			}
+			meta := &pkgmetav1.Function{}
+			if err := yaml.UnmarshalStrict(contents.Package, meta); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.capabilities, meta.Spec.Capabilities); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+			if meta.Name != tc.function.name || meta.Spec.Crossplane.Version != tc.version {
+				t.Errorf("%s: the function is %q and needs Crossplane %s", tc.reason, meta.Name, meta.Spec.Crossplane.Version)
+			}
+			for _, kind := range tc.examples {
+				if !strings.Contains(string(contents.Examples), "\nkind: "+kind+"\n") {
+					t.Errorf("the package shows no %s", kind)
+				}
+			}
+		})
 	}
 }

@@ -32,6 +32,7 @@ type cli struct {
 	Package       packageCommand       `cmd:"" help:"Build the provider's package, which embeds the image."`
 	Configuration configurationCommand `cmd:"" help:"Build the package of definitions and Compositions."`
 	Function      functionCommand      `cmd:"" help:"Build the package of the function of Operations."`
+	Conditions    conditionsCommand    `cmd:"" help:"Build the package of the function of conditions, which the Compositions need."`
 	Simulator     simulatorCommand     `cmd:"" help:"Build the simulator's image, with the program of the load test."`
 	Publish       publishCommand       `cmd:"" help:"Push the image and the packages that were built to a registry."`
 }

@@ -49,13 +49,14 @@ type published struct {
 }
 
 // all are the package, which the Crossplane that installs it also runs; the image without the package, for the chart without Crossplane; the
-// Configuration, which runs nothing; and what is there besides.
+// Configuration, which runs nothing, and the function that it depends on; and what is there besides.
 func (c publishCommand) all() []published {
 	return []published{
 		{repository: packageName, dir: c.bundle(), programs: []string{packageName}},
 		{repository: packageName + "-controller", dir: c.image(), programs: []string{packageName}},
 		{repository: configurationName, dir: c.configuration()},
-		{repository: functionName, dir: c.function(), programs: []string{functionName}, optional: true},
+		{repository: conditionsName, dir: c.conditions(), programs: []string{conditionsName}},
+		{repository: operationsName, dir: c.operations(), programs: []string{operationsName}, optional: true},
 		{repository: simulatorName, dir: c.simulator(), programs: []string{simulatorName, loadTestName}, optional: true},
 	}
 }

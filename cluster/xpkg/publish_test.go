@@ -93,7 +93,8 @@ func TestPublish(t *testing.T) {
 	}
 	want := map[string][]string{
 		"provider-proxmox": {"provider-proxmox"}, "provider-proxmox-controller": {"provider-proxmox"}, "configuration-proxmox": nil,
-		"function-proxmox-operations": {"function-proxmox-operations"}, "pve-simulator": {"load-test", "pve-simulator"},
+		"function-proxmox-conditions": {"function-proxmox-conditions"}, "function-proxmox-operations": {"function-proxmox-operations"},
+		"pve-simulator": {"load-test", "pve-simulator"},
 	}
 	indices := map[string]v1.ImageIndex{}
 	for _, p := range c.all() {
@@ -168,6 +169,7 @@ func TestPublishLooksFirst(t *testing.T) {
 		"Function":      {reason: "The function is built apart.", remove: []string{"function"}},
 		"Simulator":     {reason: "The simulator is built apart too.", remove: []string{"pve-simulator", "sbom-load-test-amd64.spdx.json"}},
 		"Configuration": {reason: "The Configuration is always published.", remove: []string{"configuration"}, want: "configuration"},
+		"Conditions":    {reason: "The Configuration depends on its function.", remove: []string{"conditions"}, want: "conditions"},
 		"Bill": {
 			reason: "A program without a bill of materials is none of ours.",
 			remove: []string{"sbom-load-test-amd64.spdx.json"}, want: "sbom-load-test-amd64.spdx.json",
@@ -186,8 +188,8 @@ func TestPublishLooksFirst(t *testing.T) {
 			}
 			parcels, err := c.parcels()
 			if tc.want == "" {
-				if err != nil || len(parcels) != 4 {
-					t.Errorf("%s want four parcels, got %d: %v", tc.reason, len(parcels), err)
+				if err != nil || len(parcels) != 5 {
+					t.Errorf("%s want five parcels, got %d: %v", tc.reason, len(parcels), err)
 				}
 				return
 			}
