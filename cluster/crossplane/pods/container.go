@@ -127,6 +127,8 @@ func (p *pod) value(c corev1.Container, e corev1.EnvVar) (string, error) {
 		return e.Value, nil
 	case from.FieldRef != nil && from.FieldRef.FieldPath == "spec.serviceAccountName":
 		return p.template.Spec.ServiceAccountName, nil
+	case from.FieldRef != nil && from.FieldRef.FieldPath == "status.podIP":
+		return p.address, nil
 	case from.FieldRef != nil:
 		return fieldpath.ExtractFieldPathAsString(p.object(), from.FieldRef.FieldPath)
 	case from.ResourceFieldRef != nil:
@@ -174,5 +176,5 @@ func address(c corev1.Container, port intstr.IntOrString) string {
 			number = int(p.ContainerPort)
 		}
 	}
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(number))
+	return net.JoinHostPort(loopback, strconv.Itoa(number))
 }

@@ -39,6 +39,7 @@ type pod struct {
 	runner     *Runner
 	deployment *appsv1.Deployment
 	template   corev1.PodTemplateSpec
+	address    string
 	cancel     context.CancelFunc
 	ended      chan struct{}
 	ready      atomic.Bool
@@ -47,7 +48,9 @@ type pod struct {
 
 func (r *Runner) begin(d *appsv1.Deployment) *pod {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &pod{runner: r, deployment: d.DeepCopy(), template: *d.Spec.Template.DeepCopy(), cancel: cancel, ended: make(chan struct{})}
+	p := &pod{
+		runner: r, deployment: d.DeepCopy(), template: *d.Spec.Template.DeepCopy(), address: r.addresses[d.Name], cancel: cancel, ended: make(chan struct{}),
+	}
 	go func() {
 		defer close(p.ended)
 		p.run(ctx)

@@ -56,6 +56,7 @@ func TestEnvironment(t *testing.T) {
 		Args: []string{"--namespace=$(NS)", "--certs=$(DIR)", "$(MISSING)"},
 		Env: []corev1.EnvVar{
 			{Name: "NS", ValueFrom: field("metadata.namespace")},
+			{Name: "ADDRESS", ValueFrom: field("status.podIP")},
 			{Name: "ACCOUNT", ValueFrom: field("spec.serviceAccountName")},
 			{Name: "REVISION", ValueFrom: field("metadata.labels['pkg.crossplane.io/revision']")},
 			{Name: "CPUS", ValueFrom: &corev1.EnvVarSource{ResourceFieldRef: &corev1.ResourceFieldSelector{Resource: "limits.cpu", Divisor: resource.MustParse("1")}}},
@@ -67,13 +68,14 @@ func TestEnvironment(t *testing.T) {
 	}
 	img := v1.Config{Entrypoint: []string{"/provider"}, Env: []string{"SSL_CERT_FILE=/etc/ssl", "A=b"}}
 	p := newPod(template)
+	p.address = "127.0.1.1"
 	env, err := p.environment(c, img)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{
 		"HOSTNAME": "provider-1", "KUBERNETES_SERVICE_HOST": "127.0.0.1", "KUBERNETES_SERVICE_PORT": "6443",
-		"A": "b", "NS": "system", "ACCOUNT": "account", "REVISION": "provider-1", "CPUS": "1",
+		"A": "b", "NS": "system", "ADDRESS": "127.0.1.1", "ACCOUNT": "account", "REVISION": "provider-1", "CPUS": "1",
 		"TLS": "/tls", "DIR": "/tls/server", "SSL_CERT_FILE": "/other",
 	}
 	if diff := cmp.Diff(want, env); diff != "" {
@@ -113,6 +115,37 @@ func TestUser(t *testing.T) {
 			got, err := p.user(corev1.Container{SecurityContext: &corev1.SecurityContext{RunAsUser: tc.ofContainer}}, v1.Config{User: tc.image})
 			if got != tc.want || (err != nil) != tc.refused {
 				t.Errorf("%s: got %d, %v", tc.reason, got, err)
+			}
+		})
+	}
+}
+
+// TestAddresses has a Service mean the address of the Pod that it selects, and each Pod keep its own.
+func TestAddresses(t *testing.T) {
+	deployment := func(name string) appsv1.Deployment {
+		d := appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		d.Spec.Template.Labels = map[string]string{"pkg.crossplane.io/function": name, "pkg.crossplane.io/revision": name + "-1"}
+		return d
+	}
+	r := &Runner{addresses: map[string]string{}}
+	for _, name := range []string{"a", "b", "a"} {
+		r.give(name)
+	}
+	cases := map[string]struct {
+		reason   string
+		selector map[string]string
+		want     string
+	}{
+		"First":   {"the first Pod has the first address, also when it comes again", map[string]string{"pkg.crossplane.io/function": "a"}, "127.0.1.1"},
+		"Second":  {"the next Pod has another address", map[string]string{"pkg.crossplane.io/function": "b"}, "127.0.1.2"},
+		"Unknown": {"a Pod that has not come has no address", map[string]string{"pkg.crossplane.io/function": "c"}, loopback},
+		"Every":   {"a Service without a selector means no Pod", nil, loopback},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := corev1.Service{Spec: corev1.ServiceSpec{Selector: tc.selector}}
+			if got := r.addressOf(s, []appsv1.Deployment{deployment("a"), deployment("b"), deployment("c")}); got != tc.want {
+				t.Errorf("%s: want %s, got %s", tc.reason, tc.want, got)
 			}
 		})
 	}

@@ -16,8 +16,9 @@ limitations under the License.
 
 // Package pods runs the Pods of Deployments as processes of this machine: from the files of their images, and as
 // the user and with the arguments, environment, token and volumes that their templates say. So what a cluster would
-// run is run, where there is neither a kubelet nor a container runtime. All Pods share the machine's network: a
-// Service is the loopback address, and two Pods cannot listen on the same port.
+// run is run, where there is neither a kubelet nor a container runtime. All Pods share the machine's network. Each has
+// a loopback address of its own, which its Services are named by: two Pods can listen on the same port only if both
+// listen at their own addresses.
 package pods
 
 import (
@@ -35,6 +36,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -46,6 +48,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
+// loopback is the address of what is no Pod.
+const loopback = "127.0.0.1"
+
 // Runner runs the Pods of all Deployments of one namespace, one Pod each.
 type Runner struct {
 	Options
@@ -54,8 +59,10 @@ type Runner struct {
 
 	changed chan event.TypedGenericEvent[*appsv1.Deployment]
 	pods    map[string]*pod
-	cancel  context.CancelFunc
-	ended   chan struct{}
+	// addresses are those of Pods, by the names of their Deployments. Nobody gets that of another later.
+	addresses map[string]string
+	cancel    context.CancelFunc
+	ended     chan struct{}
 }
 
 // Options say which Pods are run, and how.
@@ -88,6 +95,8 @@ func Start(ctx context.Context, o Options) (*Runner, error) {
 		changed: make(chan event.TypedGenericEvent[*appsv1.Deployment], 100),
 		pods:    map[string]*pod{},
 		ended:   make(chan struct{}),
+
+		addresses: map[string]string{},
 	}
 	if err := r.setup(mgr); err != nil {
 		return nil, fmt.Errorf("cannot run Pods: %w", err)
@@ -152,6 +161,7 @@ func (r *Runner) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	r.give(d.Name)
 	if err := r.nameServices(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
@@ -202,15 +212,26 @@ func (r *Runner) tell(ctx context.Context, d *appsv1.Deployment, ready bool) err
 
 func (r *Runner) hosts() string { return filepath.Join(r.Dir, "hosts") }
 
-// nameServices has the names of all Services mean the loopback address, for Pods that have started already too.
+// give gives the Pod of a Deployment an address, unless it has one: 127.0.1.1 and so on.
+func (r *Runner) give(deployment string) {
+	if r.addresses[deployment] == "" {
+		r.addresses[deployment] = fmt.Sprintf("127.0.1.%d", len(r.addresses)+1)
+	}
+}
+
+// nameServices has the name of each Service mean the address of the Pod that it selects, for Pods that have started already too.
 func (r *Runner) nameServices(ctx context.Context) error {
 	services := &corev1.ServiceList{}
 	if err := r.client.List(ctx, services, client.InNamespace(r.Namespace)); err != nil {
 		return err
 	}
-	lines := []string{"127.0.0.1 localhost " + strings.Join(r.Names, " ") + "\n"}
+	deployments := &appsv1.DeploymentList{}
+	if err := r.client.List(ctx, deployments, client.InNamespace(r.Namespace)); err != nil {
+		return err
+	}
+	lines := []string{loopback + " localhost " + strings.Join(r.Names, " ") + "\n"}
 	for _, s := range services.Items {
-		lines = append(lines, fmt.Sprintf("127.0.0.1 %[1]s.%[2]s %[1]s.%[2]s.svc\n", s.Name, s.Namespace))
+		lines = append(lines, fmt.Sprintf("%[3]s %[1]s.%[2]s %[1]s.%[2]s.svc\n", s.Name, s.Namespace, r.addressOf(s, deployments.Items)))
 	}
 	slices.Sort(lines)
 	text := strings.Join(lines, "")
@@ -218,4 +239,15 @@ func (r *Runner) nameServices(ctx context.Context) error {
 		return nil
 	}
 	return os.WriteFile(r.hosts(), []byte(text), 0o644) //nolint:gosec // Programs of other users read it.
+}
+
+// addressOf is that of the Pod that a Service selects, or else the loopback address.
+func (r *Runner) addressOf(s corev1.Service, deployments []appsv1.Deployment) string {
+	for _, d := range deployments {
+		selected := len(s.Spec.Selector) > 0 && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(d.Spec.Template.Labels))
+		if address := r.addresses[d.Name]; selected && address != "" {
+			return address
+		}
+	}
+	return loopback
 }

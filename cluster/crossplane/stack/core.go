@@ -33,12 +33,13 @@ import (
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
 )
 
-// The ports of Crossplane. All Pods share one network here, and a function cannot be configured to listen elsewhere than where
-// Crossplane's webhooks would, nor the RBAC manager to leave port 8080.
+// The ports of Crossplane. All Pods share one network here, and Crossplane asks functions at the port where its webhooks would be, nor can
+// the RBAC manager be configured to leave port 8080.
 const (
-	webhookPort = 9444
-	healthPort  = 8082
-	metricsPort = 8083
+	webhookPort  = 9444
+	healthPort   = 8082
+	metricsPort  = 8083
+	functionPort = 9443
 )
 
 // A Core is a version of Crossplane, without packages.
@@ -93,7 +94,28 @@ func (s *Stack) installCore(ctx context.Context) error {
 	if _, err := s.RunKubectl(ctx, "wait", "--namespace", Namespace, "--for=condition=Available", "--timeout=4m", "deployments", "--all"); err != nil {
 		return err
 	}
+	if err := s.separateFunctions(ctx); err != nil {
+		return err
+	}
 	return s.rewriteImages(ctx)
+}
+
+// separateFunctions has functions listen at the addresses of their Pods alone, since all listen on one port. A provider has a runtime
+// configuration of its own.
+func (s *Stack) separateFunctions(ctx context.Context) error {
+	return s.Kube.Apply(ctx, &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "pkg.crossplane.io/v1beta1", "kind": "DeploymentRuntimeConfig", "metadata": map[string]any{"name": "default"},
+		"spec": map[string]any{"deploymentTemplate": map[string]any{"spec": map[string]any{
+			"selector": map[string]any{},
+			"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{
+				"name": "package-runtime",
+				"args": []any{fmt.Sprintf("--address=$(POD_IP):%d", functionPort)},
+				"env": []any{map[string]any{
+					"name": "POD_IP", "valueFrom": map[string]any{"fieldRef": map[string]any{"apiVersion": "v1", "fieldPath": "status.podIP"}},
+				}},
+			}}}},
+		}}},
+	}})
 }
 
 // rewriteImages has Crossplane pull from the registry here what is to come from others.
