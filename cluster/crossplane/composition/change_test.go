@@ -503,6 +503,13 @@ func TestErrorCategories(t *testing.T) {
 			if got, _, _ := unstructured.NestedString(xr.Object, "status", "message"); got != tc.want {
 				t.Errorf("%s: want the message %q, got %q", tc.reason, tc.want, got)
 			}
+			want := "True " + tc.category + " " + tc.want
+			if tc.category == "None" {
+				want = "False None"
+			}
+			if got := conditionOf(xr, "Failed"); got != want {
+				t.Errorf("%s: want the condition Failed %q, got %q", tc.reason, want, got)
+			}
 		})
 	}
 }

@@ -18,6 +18,7 @@ package composition
 
 import (
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -168,11 +169,22 @@ func (w *world) tree(xr *unstructured.Unstructured) map[string]any {
 	status, _ := xr.Object["status"].(map[string]any)
 	shown := map[string]any{}
 	for key, value := range status {
-		if key != "conditions" {
-			shown[key] = value
+		if shown[key] = value; key == "conditions" {
+			shown[key] = withoutTimes(value.([]any))
 		}
 	}
 	return map[string]any{"resources": out, "status": shown}
+}
+
+// withoutTimes are conditions without what differs from run to run.
+func withoutTimes(conditions []any) []any {
+	var out []any
+	for _, c := range conditions {
+		c := maps.Clone(c.(map[string]any))
+		delete(c, "lastTransitionTime")
+		out = append(out, c)
+	}
+	return out
 }
 
 // compare compares with the file of testdata.

@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package composition tests the Configuration of examples/composition: what its Compositions make, with the real
-// function, of each example, as a real API server accepts it.
+// functions, of each example, as a real API server accepts it.
 package composition
 
 import (
@@ -37,6 +37,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/vitistack/provider-proxmox/cluster/conditions"
 	"github.com/vitistack/provider-proxmox/cluster/local/assets"
 	"github.com/vitistack/provider-proxmox/cluster/local/commands"
 	"github.com/vitistack/provider-proxmox/cluster/local/repository"
@@ -44,10 +45,13 @@ import (
 
 // What all tests of this package share: starting it takes seconds.
 var (
-	checkout repository.Repository            //nolint:gochecknoglobals // Set once by TestMain.
-	kube     client.Client                    //nolint:gochecknoglobals // Set once by TestMain.
-	function fnv1.FunctionRunnerServiceClient //nolint:gochecknoglobals // Set once by TestMain.
+	checkout  repository.Repository //nolint:gochecknoglobals // Set once by TestMain.
+	kube      client.Client         //nolint:gochecknoglobals // Set once by TestMain.
+	functions map[string]runner     //nolint:gochecknoglobals // Set once by TestMain.
 )
+
+// A runner is what Crossplane asks of a function.
+type runner func(context.Context, *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error)
 
 func TestMain(m *testing.M) {
 	ctrllog.SetLogger(logr.Discard())
@@ -98,7 +102,7 @@ func run(m *testing.M) (code int, err error) {
 	return m.Run(), nil
 }
 
-// startFunction runs the function of the Compositions without certificates.
+// startFunction runs the function of the Compositions without certificates. That of conditions runs in the tests themselves.
 func startFunction(ctx context.Context) (func(), error) {
 	dir, err := commands.FunctionAssets(checkout).Build(ctx, assets.PatchAndTransform())
 	if err != nil {
@@ -118,7 +122,14 @@ func startFunction(ctx context.Context) (func(), error) {
 		stop()
 		return nil, fmt.Errorf("cannot reach the function: %w", err)
 	}
-	function = fnv1.NewFunctionRunnerServiceClient(conn)
+	patches := fnv1.NewFunctionRunnerServiceClient(conn)
+	// By the names that Crossplane gives functions on which a Configuration depends.
+	functions = map[string]runner{
+		"crossplane-contrib-" + assets.Function: func(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+			return patches.RunFunction(ctx, req, grpc.WaitForReady(true))
+		},
+		"vitistack-function-proxmox-conditions": conditions.Function{}.RunFunction,
+	}
 	return stop, nil
 }
 

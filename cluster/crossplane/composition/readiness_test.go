@@ -81,7 +81,10 @@ func checkMachine(t *testing.T, composition *unstructured.Unstructured, checks a
 	t.Helper()
 	steps, _, _ := unstructured.NestedSlice(composition.Object, "spec", "pipeline")
 	for _, step := range steps {
-		resources, _, _ := unstructured.NestedSlice(step.(map[string]any), "input", "resources")
+		resources, found, _ := unstructured.NestedSlice(step.(map[string]any), "input", "resources")
+		if !found {
+			continue
+		}
 		for _, r := range resources {
 			if resource := r.(map[string]any); resource["name"] == "machine" {
 				resource["readinessChecks"] = checks

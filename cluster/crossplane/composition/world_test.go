@@ -28,12 +28,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource/unstructured/composite"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/xcrd"
 	xpextv1 "github.com/crossplane/crossplane/apis/v2/apiextensions/v1"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	fnv1 "github.com/crossplane/crossplane/v2/proto/fn/v1"
-	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/structpb"
+	corev1 "k8s.io/api/core/v1"
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -235,19 +238,27 @@ func (w *world) reconcile(xr *unstructured.Unstructured) bool {
 		made = map[string]*unstructured.Unstructured{}
 		w.made[string(xr.GetUID())] = made
 	}
-	desired := w.pipeline(xr, composition, made)
+	desired, conditions := w.pipeline(xr, composition, made)
 	ready := desired.GetComposite().GetReady() != fnv1.Ready_READY_FALSE
 	for _, name := range slices.Sorted(maps.Keys(desired.GetResources())) {
 		resource := desired.GetResources()[name]
 		made[name] = w.apply(xr, name, made[name], resource.GetResource().AsMap())
 		ready = ready && resource.GetReady() == fnv1.Ready_READY_TRUE
 	}
-	w.setStatus(xr, desired.GetComposite().GetResource().AsMap()["status"])
+	w.setStatus(xr, desired.GetComposite().GetResource().AsMap()["status"], append(conditions, ofReadiness(ready)))
 	return ready
 }
 
-// pipeline runs the steps of a Composition.
-func (w *world) pipeline(xr, composition *unstructured.Unstructured, made map[string]*unstructured.Unstructured) *fnv1.State {
+// ofReadiness is the condition that Crossplane sets by itself.
+func ofReadiness(ready bool) xpv2.Condition {
+	if ready {
+		return xpv2.Available()
+	}
+	return xpv2.Creating()
+}
+
+// pipeline runs the steps of a Composition, and returns what they want, and the conditions that they set.
+func (w *world) pipeline(xr, composition *unstructured.Unstructured, made map[string]*unstructured.Unstructured) (*fnv1.State, []xpv2.Condition) {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(w.t.Context(), callTimeout)
 	defer cancel()
@@ -257,15 +268,20 @@ func (w *world) pipeline(xr, composition *unstructured.Unstructured, made map[st
 	}
 	desired, known := &fnv1.State{}, &structpb.Struct{}
 	w.warnings = nil
+	var conditions []xpv2.Condition
 	steps, _, _ := unstructured.NestedSlice(composition.Object, "spec", "pipeline")
 	for _, step := range steps {
 		input, _, _ := unstructured.NestedMap(step.(map[string]any), "input")
-		rsp, err := function.RunFunction(ctx, &fnv1.RunFunctionRequest{
-			Input: w.message(input), Observed: observed, Desired: desired, Context: known,
-		}, grpc.WaitForReady(true))
+		name, _, _ := unstructured.NestedString(step.(map[string]any), "functionRef", "name")
+		run, ok := functions[name]
+		if !ok {
+			w.t.Fatalf("%s %q: there is no function %q", xr.GetKind(), xr.GetName(), name)
+		}
+		rsp, err := run(ctx, &fnv1.RunFunctionRequest{Input: w.message(input), Observed: observed, Desired: desired, Context: known})
 		if err != nil {
 			w.t.Fatal(err)
 		}
+		conditions = append(conditions, w.conditions(rsp.GetConditions())...)
 		for _, r := range rsp.GetResults() {
 			if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
 				w.t.Fatalf("%s %q: %s", xr.GetKind(), xr.GetName(), r.GetMessage())
@@ -274,14 +290,35 @@ func (w *world) pipeline(xr, composition *unstructured.Unstructured, made map[st
 		}
 		desired, known = rsp.GetDesired(), rsp.GetContext()
 	}
-	return desired
+	return desired, conditions
+}
+
+// conditions are those that a function has returned, which Crossplane takes unless they are its own.
+func (w *world) conditions(returned []*fnv1.Condition) []xpv2.Condition {
+	w.t.Helper()
+	statuses := map[fnv1.Status]corev1.ConditionStatus{
+		fnv1.Status_STATUS_CONDITION_TRUE: corev1.ConditionTrue, fnv1.Status_STATUS_CONDITION_FALSE: corev1.ConditionFalse,
+		fnv1.Status_STATUS_CONDITION_UNKNOWN: corev1.ConditionUnknown,
+	}
+	var out []xpv2.Condition
+	for _, c := range returned {
+		next := xpv2.Condition{
+			Type: xpv2.ConditionType(c.GetType()), Status: statuses[c.GetStatus()], Reason: xpv2.ConditionReason(c.GetReason()), Message: c.GetMessage(),
+			LastTransitionTime: metav1.Now(),
+		}
+		if xpextv1.IsSystemConditionType(next.Type) || next.Status == "" || next.Reason == "" || c.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM {
+			w.t.Fatalf("a function returns the condition %v", c)
+		}
+		out = append(out, next)
+	}
+	return out
 }
 
 // asSeen is a composite resource with the name of its Composition, which Crossplane notes. What is made by claims is as it
 // was in Crossplane 1, and has it elsewhere.
 func asSeen(xr, composition *unstructured.Unstructured) map[string]any {
 	seen := xr.DeepCopy().Object
-	if xr.GetKind() != "XVirtualMachine" {
+	if schemaOf(xr) == composite.SchemaModern {
 		_ = unstructured.SetNestedField(seen, composition.GetName(), "spec", "crossplane", "compositionRef", "name")
 	}
 	return seen
@@ -312,22 +349,33 @@ func (w *world) apply(xr *unstructured.Unstructured, name string, now *unstructu
 	case obj.GetKind() == "Composition":
 		w.learn(obj)
 	case w.compositionOf(obj) != nil:
-		if ready := w.reconcile(obj); ready {
-			obj.Object["status"] = withReady(obj.Object["status"])
-		}
+		w.reconcile(obj)
 	default:
 		w.observe(obj)
 	}
 	return obj
 }
 
-// setStatus writes the status as Crossplane does, so that the schema has a say.
-func (w *world) setStatus(xr *unstructured.Unstructured, status any) {
+// setStatus writes the status as Crossplane does, so that the schema has a say. Conditions that nobody sets again stay as they were.
+func (w *world) setStatus(xr *unstructured.Unstructured, status any, conditions []xpv2.Condition) {
 	w.t.Helper()
+	seen := composite.New(composite.WithSchema(schemaOf(xr)))
+	seen.SetUnstructuredContent(xr.DeepCopy().Object)
+	before, claimed := seen.GetConditions(), seen.GetClaimConditionTypes()
 	next := xr.DeepCopy()
 	delete(next.Object, "status")
 	if status != nil {
 		next.Object["status"] = integers(w.t, status.(map[string]any))
+	}
+	seen.SetUnstructuredContent(next.Object)
+	seen.SetConditions(append(before, conditions...)...)
+	for _, c := range conditions {
+		if !xpextv1.IsSystemConditionType(c.Type) {
+			claimed = append(claimed, c.Type)
+		}
+	}
+	if err := seen.SetClaimConditionTypes(claimed...); err != nil {
+		w.t.Fatal(err)
 	}
 	want := text(w.t, next.Object["status"])
 	if err := kube.Status().Update(w.t.Context(), next); err != nil {
@@ -337,6 +385,14 @@ func (w *world) setStatus(xr *unstructured.Unstructured, status any) {
 		w.t.Errorf("%s %q: of its status %s the schema keeps %s", xr.GetKind(), xr.GetName(), want, got)
 	}
 	next.DeepCopyInto(xr)
+}
+
+// schemaOf is the form of a composite resource: only XVirtualMachines are as in Crossplane 1, and have claims.
+func schemaOf(xr *unstructured.Unstructured) composite.Schema {
+	if xr.GetKind() == "XVirtualMachine" {
+		return composite.SchemaLegacy
+	}
+	return composite.SchemaModern
 }
 
 // running is a VM that runs, as the provider shows it, and anything else that is ready.
