@@ -29,7 +29,10 @@ const (
 
 // testOffer offers claims without a package, long before they are made: see testDependencies.
 func (s *suite) testOffer(t *testing.T) {
-	s.untilTrue(t, s.apply(t, "examples/crossplane/function.yaml"), "Installed", "Healthy")
+	s.pushConditions(t)
+	for _, function := range functionsOfClaims() {
+		s.untilTrue(t, s.apply(t, function), "Installed", "Healthy")
+	}
 	s.apply(t, composition)
 	s.untilTrue(t, []*unstructured.Unstructured{
 		object("apiextensions.crossplane.io/v1", "CompositeResourceDefinition", "xvirtualmachines.platform.vitistack.io"),
@@ -40,7 +43,8 @@ func (s *suite) testOffer(t *testing.T) {
 func (s *suite) testClaims(t *testing.T) {
 	before := s.vmNames(t)
 	claim := s.apply(t, compositions+"/examples/virtualmachineclaim.yaml")
-	s.untilTrue(t, claim, "Ready", "Synced")
+	s.untilTrue(t, claim, "Ready", "Synced", "VMCreated", "ResourcesAllocated", "NetworkConfigured")
+	t.Run("Failed", s.testFailedClaim)
 	s.until(t, func() string { return lacksStatus(s.get(t, claims, "shop")) })
 	s.until(t, func() string { return s.lacksDetails("shop-connection") })
 
@@ -51,5 +55,12 @@ func (s *suite) testClaims(t *testing.T) {
 	s.untilGone(t, []*unstructured.Unstructured{secret})
 
 	s.kubectl(t, "delete", patience, "-f", composition)
-	s.kubectl(t, "delete", patience, "-f", "examples/crossplane/function.yaml")
+	for _, function := range functionsOfClaims() {
+		s.kubectl(t, "delete", patience, "-f", function)
+	}
+}
+
+// functionsOfClaims are the manifests of the functions that the Composition of claims is made of.
+func functionsOfClaims() []string {
+	return []string{"examples/crossplane/function.yaml", "examples/crossplane/function-conditions.yaml"}
 }

@@ -65,6 +65,8 @@ func (s *suite) testConfiguration(t *testing.T) {
 		return o.GetKind() == "Secret" || o.GetKind() == "ClusterProviderConfig"
 	})
 	s.untilTrue(t, composites, "Ready", "Synced")
+	s.untilTrue(t, conditioned(composites), "VMCreated", "ResourcesAllocated", "NetworkConfigured")
+	t.Run("Failed", s.testFailed)
 	t.Run("Examples", s.checkExamples)
 	t.Run("Migration", func(t *testing.T) { s.checkMigration(t, migration) })
 
@@ -91,13 +93,16 @@ func (s *suite) testDependencies(t *testing.T) {
 	if err := s.PushLayout(s.ctx, configurationName, older, dir); err != nil {
 		t.Fatal(err)
 	}
+	s.pushConditions(t)
 	c := object("pkg.crossplane.io/v1", "Configuration", configuration)
 	c.Object["spec"] = map[string]any{"package": "ghcr.io/" + configurationName + ":" + older}
 	if err := s.Kube.Apply(s.ctx, c); err != nil {
 		t.Fatal(err)
 	}
 	s.untilTrue(t, []*unstructured.Unstructured{c}, "Installed", "Healthy")
-	s.untilTrue(t, []*unstructured.Unstructured{object("pkg.crossplane.io/v1", "Function", functionObject)}, "Installed", "Healthy")
+	for _, name := range []string{functionObject, conditionsObject} {
+		s.untilTrue(t, []*unstructured.Unstructured{object("pkg.crossplane.io/v1", "Function", name)}, "Installed", "Healthy")
+	}
 	s.untilTrue(t, s.composites(t), "Established")
 }
 
@@ -121,7 +126,7 @@ func (s *suite) uninstallConfiguration(t *testing.T) {
 	definitions := s.composites(t)
 	s.kubectl(t, "delete", "configurations.pkg.crossplane.io", configuration, patience)
 	s.untilGone(t, definitions)
-	s.kubectl(t, "delete", "functions.pkg.crossplane.io", functionObject, patience)
+	s.kubectl(t, "delete", "functions.pkg.crossplane.io", functionObject, conditionsObject, patience)
 }
 
 // startMigration runs another simulated Proxmox VE, which has what the manifests of other operators name, and which the

@@ -30,8 +30,7 @@ import (
 // operations is the folder of the examples of Operations.
 const operations = "examples/operations"
 
-// testOperations has the examples of Operations do what they say with two Machines of a team, and nothing with another. All Pods share
-// one network here and functions listen on one port, so it comes when the function of Compositions has gone.
+// testOperations has the examples of Operations do what they say with two Machines of a team, and nothing with another.
 func (s *suite) testOperations(t *testing.T) {
 	before := s.vmNames(t)
 	if err := s.PushLayout(s.ctx, "vitistack/function-proxmox-operations", "v0.1.0", checkout.Resolve("_output/e2e/function")); err != nil {

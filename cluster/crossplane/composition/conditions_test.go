@@ -105,7 +105,7 @@ func TestConditions(t *testing.T) {
 		before []string
 		file   string
 	}{
-		"vitistack.io Machine":  {file: "migration/proxmox-operator/machine.yaml"},
+		"Machine":               {file: "migration/proxmox-operator/machine.yaml"},
 		"ProxmoxVirtualMachine": {file: "migration/proxmox-operator/my-vm.yaml"},
 		"ProxmoxVM":             {file: "migration/sankofa/web-server-01.yaml"},
 		"VirtRigaud": {

@@ -1,0 +1,104 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crossplane
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// conditionsObject is the name that Crossplane gives the function of conditions when a Configuration depends on it.
+	conditionsObject = "vitistack-" + conditionsName
+	conditionsName   = "function-proxmox-conditions"
+	// bridgeMissing is what a Machine says of a bridge that is not there.
+	bridgeMissing = "bridge 'vmbr999' not found on node"
+)
+
+// pushConditions pushes the function of conditions, in the version of the example.
+func (s *suite) pushConditions(t *testing.T) {
+	t.Helper()
+	if err := s.PushLayout(s.ctx, "vitistack/"+conditionsName, "v0.1.0", built(older, "conditions")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testFailed has a ProxmoxVM show by the reason of a condition why it has no VM.
+func (s *suite) testFailed(t *testing.T) {
+	vm := read(t, compositions+"/migration/sankofa/web-server-01.yaml")[0]
+	vm.SetName("no-bridge")
+	s.create(t, vm, "vmbr999", "spec", "forProvider", "network")
+	s.untilCondition(t, vm, "Failed", "True ValidationFailed", "network bridge 'vmbr999' does not exist on node 'pve1'")
+	s.untilCondition(t, vm, "NetworkConfigured", "False NetworkError", bridgeMissing)
+	s.kubectl(t, "delete", patience, argument(vm))
+}
+
+// testFailedClaim has a claim show by the reason of a condition why it has no VM.
+func (s *suite) testFailedClaim(t *testing.T) {
+	claim := read(t, compositions+"/examples/virtualmachineclaim.yaml")[0]
+	claim.SetName("no-bridge")
+	s.create(t, claim, "vmbr999", "spec", "network", "bridge")
+	s.untilCondition(t, claim, "NetworkConfigured", "False NetworkError", bridgeMissing)
+	s.untilCondition(t, claim, "VMCreated", "False CreationFailed", "")
+	s.kubectl(t, "delete", patience, argument(claim), "--namespace=default")
+}
+
+// create applies an object with another value in a field.
+func (s *suite) create(t *testing.T, obj *unstructured.Unstructured, value string, field ...string) {
+	t.Helper()
+	if err := unstructured.SetNestedField(obj.Object, value, field...); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Kube.Apply(s.ctx, obj); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// untilCondition waits until an object has a condition with a status and reason, and with a text in its message.
+func (s *suite) untilCondition(t *testing.T, obj *unstructured.Unstructured, kind, want, message string) {
+	t.Helper()
+	s.until(t, func() string {
+		now := obj.DeepCopy()
+		if err := s.Kube.Get(s.ctx, client.ObjectKeyFromObject(obj), now); err != nil {
+			return err.Error()
+		}
+		conditions, _, _ := unstructured.NestedSlice(now.Object, "status", "conditions")
+		for _, c := range conditions {
+			c, ok := c.(map[string]any)
+			if ok && c["type"] == kind && fmt.Sprint(c["status"], " ", c["reason"]) == want && strings.Contains(fmt.Sprint(c["message"]), message) {
+				return ""
+			}
+		}
+		return fmt.Sprintf("%s %q has no %s that is %s and says %q: %v", obj.GetKind(), obj.GetName(), kind, want, message, conditions)
+	})
+}
+
+// conditioned are the composite resources that stand for a Machine each, and so have its conditions.
+func conditioned(composites []*unstructured.Unstructured) []*unstructured.Unstructured {
+	var out []*unstructured.Unstructured
+	for _, obj := range composites {
+		switch obj.GetKind() {
+		case "Machine", "ProxmoxVirtualMachine", "ProxmoxVM", "VirtualMachine", "VirtualMachineClaim", "VMClone":
+			out = append(out, obj)
+		}
+	}
+	return out
+}
