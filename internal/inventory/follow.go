@@ -17,6 +17,7 @@ limitations under the License.
 package inventory
 
 import (
+	"cmp"
 	"maps"
 	"sync"
 	"time"
@@ -39,11 +40,25 @@ type follower struct {
 	begun  time.Time
 	misses int
 
+	// listed is true once the task was listed: one that is listed no more has ended, and many others after it.
+	listed bool
+
 	// looks is how often the task was asked for by itself, next when it is asked for
 	// again, and looking is true meanwhile.
 	looks   int
 	next    time.Time
 	looking bool
+}
+
+// compare tells which of two followed tasks is looked at first: one that has ended, or else the one that has waited longer.
+func (f *follower) compare(o *follower) int {
+	if f.listed != o.listed {
+		if f.listed {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(f.next.Compare(o.next), f.begun.Compare(o.begun))
 }
 
 // Follow calls done once the task has ended. It returns at once; done must not

@@ -523,6 +523,34 @@ func TestFollow(t *testing.T) {
 	})
 }
 
+// TestFollowDropped has tasks that a list has dropped, since many others have ended after them, looked at without delay.
+func TestFollowDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &pve{task: proxmox.Task{ExitStatus: "OK"}}
+		c := New(p, WithPollInterval(time.Second))
+		defer c.Close()
+		f := make(followed, 3*mostEnds)
+		for i := range 2 * mostEnds {
+			u := proxmox.UPID(fmt.Sprint("task ", i))
+			p.set(func() { p.tasks = append(p.tasks, proxmox.Task{UPID: u, Running: true}) })
+			c.Follow(u, f.done)
+		}
+		pass(2 * time.Second)
+		synctest.Wait()
+		if n := p.looks.Load(); n != 0 {
+			t.Errorf("want no look at tasks that are listed, got %d", n)
+		}
+		p.set(func() { p.tasks = nil })
+		for round := 1; round <= 2; round++ {
+			pass(time.Second)
+			synctest.Wait()
+			if n, ends := p.looks.Load(), len(f); n != int64(round*mostEnds) || ends != round*mostEnds {
+				t.Errorf("round %d: want %d looks and ends, got %d and %d", round, round*mostEnds, n, ends)
+			}
+		}
+	})
+}
+
 func TestFollowUnlisted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pve{task: proxmox.Task{UPID: "a", Running: true}}

@@ -32,8 +32,10 @@ const (
 	firstLook = time.Second
 	lastLook  = 5 * time.Second
 
-	// mostLooks is how many single tasks are looked at in one round.
+	// mostLooks is how many single tasks are looked at in one round, and mostEnds how many of which the list shows that they have ended:
+	// each of these is looked at once.
 	mostLooks = 10
+	mostEnds  = 30
 
 	// visibleWithin is how long PVE may need to show a task that has just started.
 	visibleWithin = time.Minute
@@ -66,23 +68,25 @@ func (c *Cluster) due(listed map[proxmox.UPID]proxmox.Task, begun time.Time, hid
 	defer c.mu.Unlock()
 	now := c.now()
 	var all []proxmox.UPID
+	ends := 0
 	for u, f := range c.followed {
 		if _, ok := listed[u]; ok {
-			f.misses = 0
+			f.misses, f.listed = 0, true
 			continue
 		}
 		if f.begun.After(begun) {
 			continue
 		}
 		f.misses++
-		if (hidden || f.misses >= missesBeforeLook) && !f.looking && !now.Before(f.next) {
+		if (hidden || f.listed || f.misses >= missesBeforeLook) && !f.looking && !now.Before(f.next) {
 			all = append(all, u)
+			if f.listed {
+				ends++
+			}
 		}
 	}
-	slices.SortFunc(all, func(a, b proxmox.UPID) int {
-		return cmp.Or(c.followed[a].next.Compare(c.followed[b].next), c.followed[a].begun.Compare(c.followed[b].begun), cmp.Compare(a, b))
-	})
-	all = all[:min(len(all), mostLooks)]
+	slices.SortFunc(all, func(a, b proxmox.UPID) int { return cmp.Or(c.followed[a].compare(c.followed[b]), cmp.Compare(a, b)) })
+	all = all[:min(len(all), max(mostLooks, min(ends, mostEnds)))]
 	for _, u := range all {
 		c.followed[u].looking = true
 	}
