@@ -34,7 +34,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
-	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
@@ -76,25 +75,10 @@ func (c Checker) Ready(ctx context.Context, p *v1alpha1.MachineParameters, ready
 	if missing := c.knownMissingBridges(ctx); missing != "" {
 		return conditions.NotReady(conditions.ReasonBridgeMissing, missing)
 	}
-	if c.VM.Status.Running() && !boots(c.VM.Active) {
-		return ready.WithMessage(nothingToBoot)
+	if why := c.nothingBoots(p); why != "" {
+		return ready.WithMessage(why)
 	}
 	return ready
-}
-
-// nothingToBoot says what a VM lacks that was declared without anything to boot from.
-const nothingToBoot = "the VM has nothing to boot from: it was made without template, templateRef, image, iso, restore or clone, and lists neither disks " +
-	"nor networks; a source counts at creation only, so delete the Machine and create it with one"
-
-// boots reports whether a VM has a device that it may boot from: a disk or a drive, a network, or a device of the node.
-func boots(c qemu.Config) bool {
-	for option := range c {
-		stem, _ := fields.Stem(option)
-		if qemu.BusOf(option) != "" || slices.Contains([]string{"hostpci", "usb", "args"}, stem) {
-			return true
-		}
-	}
-	return false
 }
 
 // missingDevices are entries of the spec's lists whose device the VM does not have, and that neither a

@@ -24,6 +24,7 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
@@ -98,7 +99,7 @@ func TestPendingDisks(t *testing.T) {
 }
 
 func TestReady(t *testing.T) {
-	disks := []v1alpha1.MachineDisk{{Name: "data"}}
+	disks, drive := []v1alpha1.MachineDisk{{Name: "data"}}, []v1alpha1.MachineCDROM{{Name: "empty"}}
 	cases := map[string]struct {
 		reason  string
 		before  corev1.ConditionStatus
@@ -107,6 +108,8 @@ func TestReady(t *testing.T) {
 		config  qemu.Config
 		adds    bool
 		runs    bool
+		idle    time.Duration
+		written int64
 		has     proxmox.Privileges
 		nowhere string
 		want    xpv2.ConditionReason
@@ -128,6 +131,41 @@ func TestReady(t *testing.T) {
 		},
 		"Passthrough": {reason: "A VM may boot from a device of the node.", config: qemu.Config{"hostpci0": "0000:01:00"}, runs: true},
 		"Network":     {reason: "A VM may boot from the network.", config: qemu.Config{"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0"}, runs: true},
+		"NewDisks": {
+			reason: "A VM whose disks are new and empty boots nothing from them, and says so.", spec: v1alpha1.MachineParameters{Disks: disks, CDROMs: drive},
+			config: qemu.Config{"scsi1": "lvm:vm-100-disk-1", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0", "ide0": "none,media=cdrom"},
+			runs:   true, idle: bootTime, message: emptyDisks,
+		},
+		"JustStarted": {
+			reason: "A guest has its time to begin.", spec: v1alpha1.MachineParameters{Disks: disks}, config: qemu.Config{"scsi1": "lvm:vm-100-disk-1"},
+			runs: true, idle: bootTime - time.Second,
+		},
+		"Installed": {
+			reason: "What writes to the disks runs.", spec: v1alpha1.MachineParameters{Disks: disks}, config: qemu.Config{"scsi1": "lvm:vm-100-disk-1"},
+			runs: true, idle: time.Hour, written: 512,
+		},
+		"Medium": {
+			reason: "A medium in another drive boots.", spec: v1alpha1.MachineParameters{Disks: disks, CDROMs: drive}, runs: true, idle: time.Hour,
+			config: qemu.Config{"scsi1": "lvm:vm-100-disk-1", "ide0": "local:iso/debian.iso,media=cdrom"},
+		},
+		"OtherDisk": {
+			reason: "A disk that is not of the spec may hold a system.", spec: v1alpha1.MachineParameters{Disks: disks}, runs: true, idle: time.Hour,
+			config: qemu.Config{"scsi1": "lvm:vm-100-disk-1", "virtio0": "lvm:vm-100-disk-0"},
+		},
+		"Attached": {
+			reason: "A volume that is attached may hold a system.", spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "data", Volume: new("a:b")}}},
+			config: qemu.Config{"scsi1": "lvm:vm-100-disk-1"}, runs: true, idle: time.Hour,
+		},
+		"Template": {
+			reason: "A template fills disks.", spec: v1alpha1.MachineParameters{Disks: disks, Template: new(intstr.FromString("debian"))},
+			config: qemu.Config{"scsi1": "lvm:vm-100-disk-1"}, runs: true, idle: time.Hour,
+		},
+		"NetworkBoot": {
+			reason: "A network that is to boot the VM may be slow.", runs: true, idle: time.Hour,
+			spec:    v1alpha1.MachineParameters{Disks: disks, BootOrder: []string{"data", "lan"}, Networks: []v1alpha1.MachineNetwork{{Name: "lan"}}},
+			config:  qemu.Config{"scsi1": "lvm:vm-100-disk-1", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0"},
+			devices: qemu.Devices{Networks: map[string]string{"lan": "net0"}},
+		},
 		"Off": {
 			reason: "Of a VM that is not in its power state nothing else is said.", before: corev1.ConditionFalse,
 			spec: v1alpha1.MachineParameters{Disks: disks}, want: conditions.ReasonPowerMismatch,
@@ -161,7 +199,8 @@ func TestReady(t *testing.T) {
 			c.Devices, c.Adds = tc.devices, func(string) bool { return tc.adds }
 			c.Devices.Disks = map[string]string{"data": "scsi1"}
 			if tc.runs {
-				c.VM.Status = proxmox.Status{Status: "running"}
+				c.VM.Status = proxmox.Status{Status: "running", Uptime: tc.idle}
+				c.VM.Usage = &vmstate.Usage{DiskWritten: tc.written}
 			}
 			before := xpv2.Available()
 			if tc.before != "" {

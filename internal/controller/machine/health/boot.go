@@ -1,0 +1,114 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package health
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
+)
+
+const (
+	// nothingToBoot says what a VM lacks that was declared without anything to boot from.
+	nothingToBoot = "the VM has nothing to boot from: it was made without template, templateRef, image, iso, restore or clone, and lists neither disks " +
+		"nor networks; a source counts at creation only, so delete the Machine and create it with one"
+
+	// emptyDisks says so of one whose disks nobody has filled.
+	emptyDisks = "the VM seems to have nothing to boot from: the spec has no template, templateRef, image, iso, restore or clone, and nothing was written to " +
+		"the disks since the VM started; install a system by iso or by a network in bootOrder, or delete the Machine and create it with a source"
+)
+
+// bootTime is within what a guest that boots has written to its disks.
+const bootTime = time.Minute
+
+// nothingBoots says why a VM that runs has no guest that runs, and is empty where one may.
+func (c Checker) nothingBoots(p *v1alpha1.MachineParameters) string {
+	if !c.VM.Status.Running() {
+		return ""
+	}
+	if !boots(c.VM.Active) {
+		return nothingToBoot
+	}
+	u := c.VM.Usage
+	idle := u != nil && u.DiskWritten == 0 && c.VM.Status.Uptime >= bootTime
+	if idle && !hasSource(p) && !bootsFromNetwork(p) && c.onlyNewDisks(p) {
+		return emptyDisks
+	}
+	return ""
+}
+
+// boots reports whether a VM has a device that it may boot from: a disk or a drive, a network, or a device of the node.
+func boots(c qemu.Config) bool {
+	for option := range c {
+		if qemu.BusOf(option) != "" || passesThrough(option) {
+			return true
+		}
+	}
+	return false
+}
+
+// passesThrough reports whether an option gives the VM a device that only the node knows.
+func passesThrough(option string) bool {
+	stem, _ := fields.Stem(option)
+	return slices.Contains([]string{"hostpci", "usb", "args"}, stem)
+}
+
+// hasSource reports whether a spec says what the disks were filled with.
+func hasSource(p *v1alpha1.MachineParameters) bool {
+	return p.Template != nil || p.TemplateRef != nil || p.TemplateSelector != nil || p.Clone != nil || p.Image != nil || p.Restore != nil ||
+		ptr.Deref(p.ISO, "") != ""
+}
+
+// bootsFromNetwork reports whether a spec lists a network among what the VM boots from.
+func bootsFromNetwork(p *v1alpha1.MachineParameters) bool {
+	return slices.ContainsFunc(p.BootOrder, func(entry string) bool {
+		return entry == "network" || qemu.BusOf(entry) == "net" ||
+			slices.ContainsFunc(p.Networks, func(n v1alpha1.MachineNetwork) bool { return n.Name == entry })
+	})
+}
+
+// onlyNewDisks reports whether all that the VM may boot from, networks apart, are disks that entries of the spec have made empty.
+func (c Checker) onlyNewDisks(p *v1alpha1.MachineParameters) bool {
+	made := map[string]bool{}
+	for i := range p.Disks {
+		if d := &p.Disks[i]; d.ImportFrom == nil && ptr.Deref(d.Volume, "") == "" && d.VolumeRef == nil {
+			made[c.Devices.Disks[d.Name]] = true
+		}
+	}
+	for option, value := range c.VM.Active {
+		switch bus := qemu.BusOf(option); {
+		case passesThrough(option):
+			return false
+		case bus == "", bus == "net", made[option]:
+		case !emptyDrive(value):
+			return false
+		}
+	}
+	return len(made) > 0
+}
+
+// emptyDrive reports whether a drive has no medium that boots.
+func emptyDrive(value string) bool {
+	d, err := proxmox.ParseDisk(value)
+	return err == nil && d.CDROM() && (d.Volume == "none" || d.CloudInit())
+}
