@@ -43,13 +43,13 @@ var (
 )
 
 // TestMain runs the tests under a supervisor, in a network namespace of their own, because some programs listen on every
-// address and on fixed ports. The tests are skipped unless they run as root.
+// address and on fixed ports. Unless they run as root, the tests fail and say so.
 func TestMain(m *testing.M) {
 	// What the Kubernetes libraries log is of no use; errors are returned.
 	klog.SetLogger(logr.Discard())
 	ctrllog.SetLogger(logr.Discard())
 	if os.Geteuid() != 0 {
-		os.Exit(m.Run())
+		os.Exit(m.Run()) // Each test says what it lacks.
 	}
 	var err error
 	if checkout, err = repository.Find("."); err != nil {

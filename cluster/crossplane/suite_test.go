@@ -56,7 +56,7 @@ type suite struct {
 func start(t *testing.T, name string, core func(repository.Repository) stack.Core) *suite {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("this needs the rights of root: for a network of its own, and to run programs of images as their users")
+		t.Fatal("this needs the rights of root, for a network of its own and to run programs of images as their users: run \"make e2e-crossplane\" as root")
 	}
 	helm := os.Getenv("HELM")
 	if helm == "" {

@@ -94,8 +94,8 @@ func (c coveringTests) checkTest(t *testing.T, folder, test, of string) string {
 	switch d := tests[test]; {
 	case d == nil || !d.isTest:
 		return folder + " has no " + test
-	case d.skips:
-		return test + " may be skipped"
+	case tests.skips(test) != "":
+		return test + " may be skipped by " + tests.skips(test)
 	case of != "" && !tests.texts(test)[of]:
 		return test + " has no case " + strconv.Quote(of)
 	}
@@ -176,11 +176,29 @@ func (p testPackage) declare(name string, node ast.Node) {
 
 // texts are the strings of a test and of what it uses, among which are the names of its cases.
 func (p testPackage) texts(test string) map[string]bool {
-	found, seen, next := map[string]bool{}, map[string]bool{test: true}, []string{test}
+	found := map[string]bool{}
+	for name := range p.with(test) {
+		maps.Copy(found, p[name].texts)
+	}
+	return found
+}
+
+// skips is the test or what it uses that may skip it, or empty if nothing does.
+func (p testPackage) skips(test string) string {
+	for name := range p.with(test) {
+		if p[name].skips {
+			return name
+		}
+	}
+	return ""
+}
+
+// with are the names of a test and of all that it uses.
+func (p testPackage) with(test string) map[string]bool {
+	seen, next := map[string]bool{test: true}, []string{test}
 	for len(next) > 0 {
 		d := p[next[0]]
 		next = next[1:]
-		maps.Copy(found, d.texts)
 		for name := range d.uses {
 			if p[name] != nil && !seen[name] {
 				seen[name] = true
@@ -188,7 +206,7 @@ func (p testPackage) texts(test string) map[string]bool {
 			}
 		}
 	}
-	return found
+	return seen
 }
 
 // conditional reports whether a file is left out of some builds.
@@ -201,4 +219,27 @@ func conditional(file *ast.File) bool {
 		}
 	}
 	return false
+}
+
+// TestSkips sees that a test which a helper may skip is one that may be skipped.
+func TestSkips(t *testing.T) {
+	cases := map[string]struct{ reason, source, want string }{
+		"Itself": {"A test may skip itself.", `func TestX(t *testing.T) { t.Skip("no") }`, "TestX"},
+		"Helper": {"A helper skips the test that calls it.", `func TestX(t *testing.T) { start(t) }; func start(t *testing.T) { t.Skipf("no") }`, "start"},
+		"Below":  {"So does one that the helper calls.", `func TestX(t *testing.T) { a(t) }; func a(t *testing.T) { b(t) }; func b(t *testing.T) { t.SkipNow() }`, "b"},
+		"Other":  {"What another test calls skips that one.", `func TestX(t *testing.T) {}; func TestY(t *testing.T) { t.Skip("no") }`, ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			file, err := parser.ParseFile(token.NewFileSet(), "x_test.go", "package x\nimport \"testing\"\n"+tc.source, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := testPackage{}
+			p.add(file)
+			if got := p.skips("TestX"); got != tc.want {
+				t.Errorf("%s\nwant %q to skip it, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
 }
