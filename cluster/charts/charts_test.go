@@ -200,6 +200,9 @@ func pods(t *testing.T, values string) map[string]corev1.PodTemplateSpec {
 func TestResources(t *testing.T) {
 	cases := map[string]struct{ reason, values, requests, limits string }{
 		"Default": {"The least that is needed.", "", "50m 128Mi", "200m 256Mi"},
+		"Recommended": {
+			"As much as the reference recommends.", "resources.requests.cpu=200m,resources.requests.memory=256Mi", "200m 256Mi", "200m 256Mi",
+		},
 		"More": {
 			"As much as one likes.", "resources.requests.cpu=100m,resources.requests.memory=256Mi,resources.limits.cpu=500m,resources.limits.memory=512Mi",
 			"100m 256Mi", "500m 512Mi",
@@ -271,6 +274,22 @@ func TestVariablesOfOthers(t *testing.T) {
 	for form, pod := range pods(t, values) {
 		if diff := cmp.Diff(want, pod.Spec.Containers[0].EnvFrom); diff != "" {
 			t.Errorf("%s: -want, +got:\n%s", form, diff)
+		}
+	}
+}
+
+// A variable may be a key of a Secret, in both forms of the chart.
+func TestVariablesOfKeys(t *testing.T) {
+	const variable = "provider.extraEnv[0]."
+	const values = variable + "name=PVE_TOKEN_SECRET," + variable + "valueFrom.secretKeyRef.name=proxmox-credentials," +
+		variable + "valueFrom.secretKeyRef.key=PVE_TOKEN_SECRET"
+	want := corev1.EnvVar{Name: "PVE_TOKEN_SECRET", ValueFrom: &corev1.EnvVarSource{SecretKeyRef: &corev1.SecretKeySelector{
+		LocalObjectReference: corev1.LocalObjectReference{Name: "proxmox-credentials"}, Key: "PVE_TOKEN_SECRET",
+	}}}
+	for form, pod := range pods(t, values) {
+		env := pod.Spec.Containers[0].Env
+		if i := slices.IndexFunc(env, func(v corev1.EnvVar) bool { return v.Name == want.Name }); i < 0 || !cmp.Equal(want, env[i]) {
+			t.Errorf("%s: want the variable of the Secret, got %+v", form, env)
 		}
 	}
 }

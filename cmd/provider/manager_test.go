@@ -19,6 +19,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -33,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 )
@@ -48,6 +50,13 @@ func TestSynced(t *testing.T) {
 	}
 	if err := synced(syncedCaches(false))(r); err == nil {
 		t.Error("synced(): want an error with empty caches")
+	}
+	for filled, want := range map[syncedCaches]int{true: http.StatusOK, false: http.StatusInternalServerError} {
+		answer := httptest.NewRecorder()
+		healthz.CheckHandler{Checker: synced(filled)}.ServeHTTP(answer, r)
+		if answer.Code != want {
+			t.Errorf("/readyz: want %d with caches that are filled: %t, got %d", want, filled, answer.Code)
+		}
 	}
 }
 
