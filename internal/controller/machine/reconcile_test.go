@@ -210,6 +210,11 @@ func TestReconcileCreation(t *testing.T) {
 			pve:  func(b *bench) { b.nodes[0].Status = "offline" },
 			want: failed(outcome{Created: conditions.ReasonCreationFailed}), err: `node "pve1" is offline`,
 		},
+		"WantedNodeUnknown": {
+			reason:  "A node that the cluster does not have is named, and nothing is created.",
+			machine: func(m *namespaced.Machine) { m.Spec.ForProvider.Node = new("pve9") },
+			want:    failed(outcome{Allocated: conditions.ReasonAllocationFailed}), err: "pve9",
+		},
 		"OtherNode": {
 			reason: "A node that was changed before there is a VM counts.", machine: func(m *namespaced.Machine) { m.Spec.ForProvider.Node = new("pve2") },
 			want: outcome{Phase: v1alpha1.MachinePending, Writes: []string{"Create pve2/10000"}},
