@@ -115,6 +115,14 @@ func TestRefusedAtAdmission(t *testing.T) {
 			"so is what the reference refuses", strings.Replace(proxmoxVM("", "8Gi", "8Gi"), "image: a", "image: "+strings.Repeat("a", 256), 1),
 			"spec.forProvider.image",
 		},
+		"SankofaVolume": {
+			"a volume is that of an image", strings.Replace(proxmoxVM("", "8Gi", "8Gi"), "image: a", "image: 'local:vztmpl/debian.tar.zst'", 1),
+			"image local:vztmpl/debian.tar.zst is neither a template (its VMID or its name)",
+		},
+		"SankofaPath": {
+			"a file is in no folder of its content", strings.Replace(proxmoxVM("", "8Gi", "8Gi"), "image: a", "image: 'local:path/to/image'", 1),
+			"storage:iso/file for an ISO image or storage:import/file for a cloud image",
+		},
 		"ClusterHalfACertificate": {
 			"a certificate has a key", "{apiVersion: vitistack.io/v1alpha1, kind: ProxmoxCluster, metadata: {name: refused}, spec: {endpoint: 'https://a:8006', " +
 				"clientCertificate: x, credentials: {username: a@pve, password: {secretRef: {name: x, key: k}}}}}",
@@ -201,6 +209,10 @@ func TestImagesOfProxmoxVM(t *testing.T) {
 		"VMID": {
 			"the VMID of a template; no units", `"9000"`, "4096", "100",
 			map[string]any{"template": "9000", "clone": clone, "memory": "4096Mi", "disks": disk("100Gi")},
+		},
+		"OtherEnding": {
+			"a name without an ending of images is that of a template", "ubuntu-22.04.img", "8Gi", "50Gi",
+			map[string]any{"template": "ubuntu-22.04.img", "clone": clone, "memory": "8Gi", "disks": disk("50Gi")},
 		},
 		"ISO": {
 			"an ISO image; units in any case", "local:iso/ubuntu-22.04.iso", "4gi", "50GI",

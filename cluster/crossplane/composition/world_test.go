@@ -190,6 +190,12 @@ func (w *world) compositionOf(xr *unstructured.Unstructured) *unstructured.Unstr
 	return w.kinds[xr.GetAPIVersion()+" "+xr.GetKind()]
 }
 
+// composite reports whether an object names its Composition, whether or not it is there.
+func (w *world) composite(obj *unstructured.Unstructured) bool {
+	_, named, _ := unstructured.NestedString(obj.Object, "spec", "crossplane", "compositionRef", "name")
+	return named
+}
+
 // create makes a composite resource in the world's namespace, if its kind has one.
 func (w *world) create(xr *unstructured.Unstructured) error {
 	if xr.GetNamespace() != "" || w.namespaced(xr) {
@@ -350,6 +356,7 @@ func (w *world) apply(xr *unstructured.Unstructured, name string, now *unstructu
 		w.learn(obj)
 	case w.compositionOf(obj) != nil:
 		w.reconcile(obj)
+	case w.composite(obj): // As it was: without its Composition it is not reconciled.
 	default:
 		w.observe(obj)
 	}

@@ -1,0 +1,219 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package composition
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// makes composes a resource that is written in YAML, with the others that it needs before it, until it is ready.
+func (w *world) makes(xr string, before ...string) *unstructured.Unstructured {
+	w.t.Helper()
+	for _, obj := range load(w.t, before...) {
+		if err := w.create(obj); err != nil {
+			w.t.Fatal(err)
+		}
+		w.settle(obj)
+	}
+	obj := parse(w.t, xr)
+	if err := w.create(obj); err != nil {
+		w.t.Fatal(err)
+	}
+	if !w.settle(obj) {
+		w.t.Errorf("%s %q is not ready: %v", obj.GetKind(), obj.GetName(), w.warnings)
+	}
+	return obj
+}
+
+// asked is a part of what is asked of a composed resource, or nil.
+func (w *world) asked(xr *unstructured.Unstructured, name string, path ...string) any {
+	w.t.Helper()
+	obj := w.made[string(xr.GetUID())][name]
+	if obj == nil {
+		w.t.Fatalf("%s %q is composed of no %s", xr.GetKind(), xr.GetName(), name)
+	}
+	value, _, err := unstructured.NestedFieldNoCopy(obj.Object, path...)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return value
+}
+
+// TestProviderVariables sees what the variables of a Provider's runtime come to.
+func TestProviderVariables(t *testing.T) {
+	cases := map[string]struct {
+		reason, env string
+		insecure    any
+		nodes       any
+	}{
+		"None":     {"Certificates are verified, and no node is preferred, where no variable says otherwise.", "[]", false, nil},
+		"Insecure": {"The reference has true.", `[{name: PVE_INSECURE_SKIP_VERIFY, value: "true"}]`, true, nil},
+		"One":      {"A flag of the environment may be written as 1.", `[{name: PVE_INSECURE_SKIP_VERIFY, value: "1"}]`, true, nil},
+		"Secure":   {"The reference has false too.", `[{name: PVE_INSECURE_SKIP_VERIFY, value: "false"}]`, false, nil},
+		"Other":    {"Another variable that is true says nothing of certificates.", `[{name: OTHER, value: "true"}]`, false, nil},
+		"Nodes": {
+			"Both count, whatever stands between them.",
+			`[{name: PVE_NODE_SELECTOR, value: "pve-1, pve-2"}, {name: OTHER, value: x}, {name: PVE_INSECURE_SKIP_VERIFY, value: "true"}]`,
+			true, []any{"pve-1", "pve-2"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			xr := w.makes("{apiVersion: infra.virtrigaud.io/v1beta1, kind: Provider, metadata: {name: variables, namespace: x}, spec: " +
+				"{endpoint: 'https://pve.example.com:8006', runtime: {env: " + tc.env + "}}}")
+			if got := w.asked(xr, "connection", "spec", "tls", "insecureSkipTLSVerify"); got != tc.insecure {
+				t.Errorf("%s\nwant insecureSkipTLSVerify %v, got %v", tc.reason, tc.insecure, got)
+			}
+			if diff := cmp.Diff(tc.nodes, w.asked(xr, "connection", "spec", "defaultNodes")); diff != "" {
+				t.Errorf("%s\nnodes: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestTenantsOfProxmoxVM sees that either label makes the Machine one of the tenant, and that user-data reach it.
+func TestTenantsOfProxmoxVM(t *testing.T) {
+	cases := map[string]struct {
+		reason, labels string
+		want           any
+	}{
+		"None":   {"A VM is no tenant's unless it says so.", "{}", nil},
+		"Short":  {"The reference has this label.", "{tenant-id: customer-123}", "customer-123"},
+		"Long":   {"The reference has this label as well.", "{tenant.sankofa.nexus/id: customer-456}", "customer-456"},
+		"Both":   {"The label with a domain counts where there are both.", "{tenant-id: customer-123, tenant.sankofa.nexus/id: customer-456}", "customer-456"},
+		"Others": {"Other labels stay on the ProxmoxVM.", "{app: web}", nil},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			xr := w.makes("{apiVersion: proxmox.sankofa.nexus/v1alpha1, kind: ProxmoxVM, metadata: {name: tenants, labels: " + tc.labels + "}, " +
+				"spec: {providerConfigRef: {name: x}, forProvider: {node: a, name: a, cpu: 1, memory: 8Gi, disk: 8Gi, image: a, site: a, " +
+				`userData: "#cloud-config\npackages: [nginx]\n"}}}`)
+			if got := w.asked(xr, "machine", "metadata", "labels", "tenant-id"); got != tc.want {
+				t.Errorf("%s\nwant the label %v, got %v", tc.reason, tc.want, got)
+			}
+			want := "#cloud-config\npackages: [nginx]\n"
+			if got := w.asked(xr, "machine", "spec", "forProvider", "cloudInit", "userData", "inline"); got != want {
+				t.Errorf("%s\nwant user-data %q, got %q", tc.reason, want, got)
+			}
+		})
+	}
+}
+
+// TestPowerAndNetworks sees what powerState and the names of networks of a VirtualMachine come to.
+func TestPowerAndNetworks(t *testing.T) {
+	cases := map[string]struct{ reason, power, network, state, bridge string }{
+		"On":         {"The reference has On, which is a truth value in YAML.", "On", "lan", "Running", "vmbr0"},
+		"Off":        {"The reference has Off, which is a truth value in YAML.", "Off", "default", "Stopped", "vmbr0"},
+		"Quoted":     {"A text is no other state.", `"Off"`, "dmz", "Stopped", "vmbr1"},
+		"Management": {"Both names of the network lead to one bridge.", "On", "management", "Running", "vmbr2"},
+		"Mgmt":       {"Both names of the network lead to one bridge.", "On", "mgmt", "Running", "vmbr2"},
+		"Bridge":     {"A bridge may be named itself.", "On", "vmbr7", "Running", "vmbr7"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			xr := w.makes(fmt.Sprintf("{apiVersion: infra.virtrigaud.io/v1beta1, kind: VirtualMachine, metadata: {name: power, namespace: x}, spec: "+
+				"{providerRef: {name: x}, classRef: {name: small}, imageRef: {name: ubuntu-22}, powerState: %s, networks: [{name: %s}]}}", tc.power, tc.network),
+				"migration/virtrigaud/class-small.yaml", "migration/virtrigaud/image-ubuntu-22.yaml")
+			if got := w.machine(xr)["powerState"]; got != tc.state {
+				t.Errorf("%s\nwant %s, got %v", tc.reason, tc.state, got)
+			}
+			if diff := cmp.Diff([]any{map[string]any{"name": tc.network, "bridge": tc.bridge}}, w.machine(xr)["networks"]); diff != "" {
+				t.Errorf("%s\nnetworks: -want, +got:\n%s", tc.reason, diff)
+			}
+			if got, _, _ := unstructured.NestedString(xr.Object, "status", "phase"); got != "Running" {
+				t.Errorf("%s\nwant the phase of the Machine, Running, got %q", tc.reason, got)
+			}
+		})
+	}
+}
+
+// TestClassGone sees that the Machines of a VMClass stay as they are once it is deleted, and with it the Composition that it is.
+func TestClassGone(t *testing.T) {
+	w := newWorld(t)
+	for _, obj := range load(t, "migration/virtrigaud/class-small.yaml", "migration/virtrigaud/image-ubuntu-22.yaml") {
+		if err := w.create(obj); err != nil {
+			t.Fatal(err)
+		}
+		w.settle(obj)
+	}
+	vm := load(t, "migration/virtrigaud/web-server.yaml")[0]
+	vm.SetName("outlives")
+	if err := w.create(vm); err != nil {
+		t.Fatal(err)
+	}
+	w.want(vm, "the class is there", "4Gi", "ubuntu-22-template")
+	before := w.machine(vm)
+	delete(w.names, "vmclass-small")
+	w.settle(vm)
+	if diff := cmp.Diff(before, w.machine(vm)); diff != "" {
+		t.Errorf("the class is gone: -before, +now:\n%s", diff)
+	}
+}
+
+// TestPolicyChanged sees that a changed VMPlacementPolicy changes the placement that Machines are asked for, and not where their VMs are.
+func TestPolicyChanged(t *testing.T) {
+	w := newWorld(t)
+	objs := load(t, "migration/virtrigaud/placement-policy.yaml", "migration/virtrigaud/class-standard.yaml", "testdata/any-image.yaml", "testdata/placed.yaml")
+	for _, obj := range objs {
+		if err := w.create(obj); err != nil {
+			t.Fatal(err)
+		}
+		w.settle(obj)
+	}
+	policy, vm := objs[0], objs[3]
+	if err := w.set(policy, []any{"pve-node-3"}, "spec", "nodeSelector"); err != nil {
+		t.Fatal(err)
+	}
+	w.settle(policy)
+	w.settle(vm)
+	if diff := cmp.Diff([]any{"pve-node-3"}, w.asked(vm, "machine", "spec", "forProvider", "placement", "nodes")); diff != "" {
+		t.Errorf("nodes: -want, +got:\n%s", diff)
+	}
+	if node := w.machine(vm)["node"]; node != nil {
+		t.Errorf("the Machine is to be on %v, which would move its VM", node)
+	}
+}
+
+// TestTakenOver sees that a ProviderConfig with the name of a Provider becomes the Provider's, and keeps what only its list of endpoints has.
+func TestTakenOver(t *testing.T) {
+	w := newWorld(t)
+	old := parse(t, "{apiVersion: proxmox.m.vitistack.io/v1alpha1, kind: ProviderConfig, metadata: {name: taken, namespace: x}, spec: "+
+		"{endpoints: ['https://old.example.com:8006'], credentials: {secretRef: {name: old}}}}")
+	if err := w.create(old); err != nil {
+		t.Fatal(err)
+	}
+	xr := w.makes("{apiVersion: infra.virtrigaud.io/v1beta1, kind: Provider, metadata: {name: taken, namespace: x}, spec: " +
+		"{endpoint: 'https://pve.example.com:8006', credentialSecretRef: {name: new}}}")
+	now := w.made[string(xr.GetUID())]["connection"]
+	if now.GetUID() != old.GetUID() {
+		t.Errorf("the ProviderConfig %q is another one than that which was there", now.GetName())
+	}
+	want := []any{"https://old.example.com:8006", "https://pve.example.com:8006"}
+	if diff := cmp.Diff(want, w.asked(xr, "connection", "spec", "endpoints")); diff != "" {
+		t.Errorf("endpoints: -want, +got:\n%s", diff)
+	}
+	if got := w.asked(xr, "connection", "spec", "credentials", "secretRef", "name"); got != "new" {
+		t.Errorf("want the Secret of the Provider, got %v", got)
+	}
+}
