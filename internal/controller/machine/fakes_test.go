@@ -274,6 +274,10 @@ func (p *pve) Privileges(_ context.Context, path string) (proxmox.Privileges, er
 	return p.permitted(path), nil
 }
 
+func (p *pve) PrivilegesOn(_ context.Context, path string) (proxmox.Privileges, error) {
+	return p.permitted(path), nil
+}
+
 // permitted are all privileges but those that the guest agent needs and those that are
 // missing.
 func (p *pve) permitted(path string) proxmox.Privileges {
@@ -514,6 +518,10 @@ func (p *pve) Task(_ context.Context, u proxmox.UPID) (proxmox.Task, error) {
 
 func (p *pve) Delete(_ context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error) {
 	return upid(ref.Node, "qmdestroy", ref.VMID), p.write("Delete", "%d purge %t", ref.VMID, o.Purge)
+}
+
+func (p *pve) GuestsSince(ctx context.Context, _ time.Time) ([]proxmox.Guest, error) {
+	return p.Guests(ctx, inventory.Fresh)
 }
 
 func (p *pve) Guests(_ context.Context, maxAge time.Duration) ([]proxmox.Guest, error) {
