@@ -153,6 +153,11 @@ func editAttempts() map[string]attempt {
 		"vmstate":    {spec: extra("vmstatestorage", "local-lvm"), says: "(allow.extraConfig)"},
 		"ivshmem":    {spec: extra("ivshmem", "size=16"), says: "(allow.extraConfig)"},
 		"parallel":   {spec: extra("parallel0", "/dev/parport0"), says: "(allow.extraConfig)"},
+		"startup": {
+			spec: func(p *p) { p.Startup = &v1alpha1.MachineStartup{Order: new(int32(0)), UpSeconds: new(int32(2147483647))} },
+			says: "(allow.extraConfig): option startup",
+		},
+		"importdisk": {spec: disk(func(d *v1alpha1.MachineDisk) { d.ImportFrom = new("ceph:vm-30001-disk-0") }), says: "(images)"},
 		"hookscript": {spec: func(p *p) { p.Hookscript = new("local:snippets/hook.pl") }, says: "hookscript"},
 		"affinity":   {spec: func(p *p) { p.CPU = &v1alpha1.MachineCPU{Affinity: new("0-3")} }, says: "cpu.affinity"},
 		"hugepages":  {spec: func(p *p) { p.MemoryOptions = &v1alpha1.MachineMemoryOptions{HugePages: new("2")} }, says: "memoryOptions.hugePages"},

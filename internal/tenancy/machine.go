@@ -282,6 +282,9 @@ func (t *Tenant) reserved(p *v1alpha1.MachineParameters) []error {
 	if p.CPU != nil {
 		root(slices.ContainsFunc(p.CPU.NUMANodes, func(n v1alpha1.MachineNUMANode) bool { return n.HostNodes != nil }), "cpu.numaNodes[].hostNodes")
 	}
+	if p.Startup != nil && ptr.Deref(p.Startup.Enabled, true) {
+		all = append(all, t.option(0, "startup", "any"))
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.ExtraConfig)) {
 		if value := string(p.ExtraConfig[name]); value != "" && !plain.MatchString(name) {
 			all = append(all, t.option(0, name, value))
@@ -336,6 +339,8 @@ func (t *Tenant) Inherits(config map[string]string, storages []string) error {
 			all = append(all, t.nic(name, config[name]))
 		case mappedOption.MatchString(name):
 			all = append(all, t.mapped(name, config[name]))
+		case name == "startup":
+			all = append(all, t.option(0, name, config[name]))
 		}
 	}
 	for _, storage := range storages {

@@ -46,10 +46,10 @@ func (t *Tenant) Options(vmid int, set map[string]string) error {
 	return join(all)
 }
 
-// plain are the options whose values stay within the VM, or say how it is run.
+// plain are the options whose values stay within the VM, or say how it is run. What startup has delays the VMs of others when a node boots.
 var plain = regexp.MustCompile(`^(acpi|agent|allow-ksm|audio0|balloon|bios|boot|bootdisk|cipassword|citype|ciupgrade|ciuser|` +
 	`cores|cpu|cpulimit|cpuunits|description|digest|hotplug|ipconfig\d+|kvm|localtime|machine|memory|meta|name|nameserver|` +
-	`numa|onboot|ostype|protection|scsihw|searchdomain|shares|smbios1|sockets|sshkeys|startup|tablet|template|vcpus|vga|watchdog)$`)
+	`numa|onboot|ostype|protection|scsihw|searchdomain|shares|smbios1|sockets|sshkeys|tablet|template|vcpus|vga|watchdog)$`)
 
 // Options of devices, each with a number.
 var (

@@ -354,6 +354,8 @@ func (t admission) optionRules() []admissionv1.Validation {
 	all := []admissionv1.Validation{
 		t.validation("allow.extraConfig", "options of extraConfig that are not allowed", unset("variables.vm.extraConfig",
 			"variables.vm.extraConfig.all(k, size(variables.vm.extraConfig[k]) == 0 || k in "+options+")")),
+		t.validation("allow.extraConfig", "startup, which delays the VMs of others when a node boots", unset("variables.vm.startup",
+			"has(variables.vm.startup.enabled) && !variables.vm.startup.enabled || 'startup' in "+options)),
 		t.validation("root options", "hookscript, cpu.affinity, cpu.numaNodes[].hostNodes and huge pages", strings.Join([]string{
 			"(" + unset("variables.vm.hookscript", "size(variables.vm.hookscript) == 0") + ")",
 			"(!has(variables.vm.cpu) || " + unset("variables.vm.cpu.numaNodes", "variables.vm.cpu.numaNodes.all(n, !has(n.hostNodes))") + ")",

@@ -36,6 +36,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -278,9 +279,9 @@ func (t *Tenant) storage(name, of string) error {
 	return t.refuse("storages", "%s on storage %s", of, name)
 }
 
-// image refuses a volume that disks may not be filled from.
+// image refuses a volume that disks may not be filled from. An image for cloud-init is that of one VM, whatever the patterns say.
 func (t *Tenant) image(volume, of string) error {
-	if matchesAny(t.Images, volume) {
+	if matchesAny(t.Images, volume) && !nocloud.IsImage(volume) {
 		return nil
 	}
 	return t.refuse("images", "%s is %s", of, volume)
@@ -373,13 +374,18 @@ func (t *Tenant) isOthers(g proxmox.Guest) bool {
 	return slices.ContainsFunc(t.others, func(o v1alpha1.ProviderTenant) bool { return territory(o, g) })
 }
 
+// othersAdopt reports whether another tenant may have made a VM what it is: one that it may take over stays in its pool.
+func (t *Tenant) othersAdopt(g proxmox.Guest) bool {
+	return slices.ContainsFunc(t.others, func(o v1alpha1.ProviderTenant) bool { return (&Tenant{ProviderTenant: o}).mayAdopt(g) })
+}
+
 // Sees reports whether a VM or template may be cloned, and so may be seen: the tenant's own, and
 // templates that are for it and no other tenant's.
 func (t *Tenant) Sees(g proxmox.Guest) bool {
 	if t == nil || t.Holds(g) == nil {
 		return true
 	}
-	if t.nobody != "" || !g.Template || t.isOthers(g) {
+	if t.nobody != "" || !g.Template || t.isOthers(g) || t.othersAdopt(g) {
 		return false
 	}
 	return matchesAny(t.Templates, g.Name)

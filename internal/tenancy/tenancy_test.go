@@ -193,6 +193,8 @@ func TestOptions(t *testing.T) {
 		"Tags":           {reason: "Own tags and others.", name: "tags", value: "a;web"},
 		"TagsCase":       {reason: "Case does not count in tags.", name: "tags", value: "B", want: "tag b"},
 		"OthersTags":     {reason: "Those of other tenants' VMs say that a VM is theirs.", name: "tags", value: "web;b", want: "tag b"},
+		"Startup":        {reason: "Proxmox VE waits for it with the VMs of others too.", name: "startup", value: "order=0,up=9", want: "option startup"},
+		"NoStartup":      {reason: "What has none is no harm.", name: "startup"},
 		"Hookscript":     {reason: "A script runs on the node.", name: "hookscript", value: "local:snippets/x.pl", want: "option hookscript"},
 		"UnreadableDisk": {reason: "What cannot be read is refused.", name: "scsi0", value: ",", want: "cannot be read"},
 		"UnreadableNIC":  {reason: "What cannot be read is refused.", name: "net0", value: "bridge=vmbr0", want: "cannot be read"},
@@ -396,6 +398,9 @@ func TestSees(t *testing.T) {
 		"OutOfRange": {reason: "A VM out of the range is not the tenant's, though it is in the pool.", of: "a", guest: proxmox.Guest{VMID: 300, Pool: "a"}},
 		"Template": {
 			reason: "A template for all may be cloned, not changed.", of: "a", guest: proxmox.Guest{VMID: 9000, Name: "base-1", Template: true}, sees: true,
+		},
+		"AdoptableByOthers": {
+			reason: "What another tenant may adopt may be its work.", of: "a", guest: proxmox.Guest{VMID: 9000, Name: "base-1", Template: true, Pool: "old"},
 		},
 		"VM":            {reason: "A VM of such a name may not.", of: "a", guest: proxmox.Guest{VMID: 9000, Name: "base-1"}},
 		"OtherTemplate": {reason: "A template of another name may not.", of: "a", guest: proxmox.Guest{VMID: 9000, Name: "office", Template: true}},

@@ -73,7 +73,7 @@ func (there) Privileges(context.Context, string) (proxmox.Privileges, error) {
 // TestInstead has messages name nothing that is another tenant's: the name of an image for cloud-init has the UUID of its VM.
 func TestInstead(t *testing.T) {
 	of, err := tenancy.Of([]v1alpha1.ProviderTenant{{
-		Name: "a", Namespaces: []string{"a"}, Pools: []string{"a"}, Images: []string{"local:iso/debian-*.iso"}, Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1"}},
+		Name: "a", Namespaces: []string{"a"}, Pools: []string{"a"}, Images: []string{"local:iso/*"}, Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1"}},
 	}}, tenancy.Subject{Namespace: "a"})
 	if err != nil {
 		t.Fatal(err)
