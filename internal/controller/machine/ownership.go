@@ -32,7 +32,11 @@ type ownership struct{ *external }
 
 // claims compares what Machines claim.
 func (e *external) claims() claims.Checker {
-	return claims.Checker{Machines: e.scheduler, SharesCluster: e.sharesCluster, Hides: e.tenant.Hides, Heard: e.heard}
+	signed := func(other Machine) string {
+		_, uuid := e.tenant.Records.Of(other)
+		return uuid
+	}
+	return claims.Checker{Machines: e.scheduler, SharesCluster: e.sharesCluster, Hides: e.tenant.Hides, Signed: signed, Heard: e.heard}
 }
 
 // observeConflict is the observation of a VM that is another Machine's: as if there were

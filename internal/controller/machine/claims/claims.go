@@ -51,6 +51,9 @@ type Checker struct {
 	// Hides reports whether a Machine is not to be told of another one. Nil tells of all.
 	Hides func(m, other object.Machine) bool
 
+	// Signed returns the UUID that the provider has signed to be that of another Machine's VM, or empty. Nil has all that a status says count.
+	Signed func(other object.Machine) string
+
 	// Heard makes what reports whether the claims of another one count for a Machine while they are undecided. Nil has all count.
 	Heard func(ctx context.Context, m object.Machine) func(resource.Managed) bool
 }
@@ -80,16 +83,22 @@ func (c Checker) CheckUUID(ctx context.Context, m object.Machine, id qemu.Identi
 		return err
 	}
 	for _, other := range claimants {
-		if kind.Older(other, m) && (hasVM(other, id.UUID) || !c.hides(m, other) && !refused(other)) {
+		if kind.Older(other, m) && (c.hasVM(m, other, id.UUID) || !c.hides(m, other) && !refused(other)) {
 			return c.conflict(m, id.VMID, other)
 		}
 	}
 	return nil
 }
 
-// hasVM reports whether the provider has seen that a Machine has the VM with the UUID. What its
-// annotations say is for users to write.
-func hasVM(m object.Machine, uuid string) bool { return strings.EqualFold(m.Observation().UUID, uuid) }
+// hasVM reports whether the provider has seen that another Machine has the VM with the UUID. What its
+// annotations say is for users to write, and so may be what the status of one says that is hidden.
+func (c Checker) hasVM(m, other object.Machine, uuid string) bool {
+	has := other.Observation().UUID
+	if c.Signed != nil && c.hides(m, other) {
+		has = c.Signed(other)
+	}
+	return uuid != "" && strings.EqualFold(has, uuid)
+}
 
 // refused reports whether a Machine asks for what its tenant may not have: what its annotations claim
 // is not kept from those who may have it.
@@ -118,7 +127,7 @@ func (c Checker) CheckAdoptable(ctx context.Context, m object.Machine, vmid int,
 		return err
 	}
 	for _, other := range owners {
-		if hasVM(other, uuid) || !refused(other) {
+		if c.hasVM(m, other, uuid) || !refused(other) {
 			return c.conflict(m, vmid, other)
 		}
 	}

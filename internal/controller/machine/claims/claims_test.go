@@ -107,12 +107,15 @@ func TestClaimsOfTenants(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason           string
 		other            *namespaced.Machine
-		hidden           bool
+		hidden, unsigned bool
 		uuid, adopt, vid bool
 	}{
 		"Refused": {reason: "What is refused claims nothing.", other: refused},
 		"Hidden":  {reason: "Annotations of others prove nothing.", other: machine("hidden", 1, uuid), hidden: true, adopt: true},
 		"Has":     {reason: "What was seen counts.", other: has, hidden: true, uuid: true, adopt: true},
+		"Hidden, forged status": {
+			reason: "A status that the provider has not signed proves nothing to others.", other: has, hidden: true, unsigned: true, adopt: true,
+		},
 		"Own":     {reason: "Within a tenant they count.", other: machine("own", 1, uuid), uuid: true, adopt: true, vid: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,6 +123,12 @@ func TestClaimsOfTenants(t *testing.T) {
 				Machines:      others{tc.other},
 				SharesCluster: func(context.Context) func(resource.Managed) bool { return func(resource.Managed) bool { return true } },
 				Hides:         func(object.Machine, object.Machine) bool { return tc.hidden },
+				Signed: func(other object.Machine) string {
+					if tc.unsigned {
+						return ""
+					}
+					return other.Observation().UUID
+				},
 			}
 			m := machine("mine", 2, uuid)
 			m.Spec.ForProvider.VMID = new(int32(500))
