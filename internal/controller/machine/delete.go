@@ -81,7 +81,7 @@ func (e deletion) deletionWait(m Machine) string {
 // deleteNext does the next thing that leads to the end of the VM.
 func (e deletion) deleteNext(ctx context.Context, m Machine) error {
 	if len(e.planned.orphanedRules) > 0 {
-		return e.rules().ApplyStep(ctx, e.planned.orphanedRules[0])
+		return e.rules(m).ApplyStep(ctx, e.planned.orphanedRules[0])
 	}
 	if e.planned.waitReason != nil {
 		return e.planned.waitReason
@@ -145,7 +145,7 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 	if err := kind.Annotate(ctx, e.kube, m, e.noCloud().Annotation(m)); err != nil {
 		return err
 	}
-	if err := e.rules().Leave(ctx, m); err != nil {
+	if err := e.rules(m).Leave(ctx, m); err != nil {
 		return err
 	}
 	replicas := e.replicas()

@@ -41,7 +41,7 @@ type haFeature struct {
 
 func (e haFeature) observe(ctx context.Context, m Machine, d *desired) error {
 	var err error
-	if d.haRules, err = e.rules().Read(ctx, m, d.Identity, e.vm); err != nil {
+	if d.haRules, err = e.rules(m).Read(ctx, m, d.Identity, e.vm); err != nil {
 		return err
 	}
 	err = d.ha().Read(ctx, e.inventory, e.vm)
@@ -55,7 +55,7 @@ func (e haFeature) observe(ctx context.Context, m Machine, d *desired) error {
 func (e haFeature) plan(ctx context.Context, m Machine) (proposal, error) {
 	unknown, err := e.checks.UnmetRequirements(ctx, e.planned.ha().VersionRequirements(e.vm))
 	resource := e.haSteps()
-	before, after := e.ruleSteps(len(resource) == 0)
+	before, after := e.ruleSteps(m, len(resource) == 0)
 	return proposal{
 		steps:       slices.Concat(before, resource, after),
 		rejections:  slices.Concat(unknown, e.planned.ha().Rejections(e.vm), e.planned.haRules.Rejections),
@@ -128,16 +128,20 @@ func (e haFeature) addToHA() step {
 }
 
 // rules returns what keeps the rules of high availability.
-func (e *external) rules() rules.Keeper {
+func (e *external) rules(m Machine) rules.Keeper {
 	members := func(ctx context.Context) (*scheduler.Members, error) {
-		return e.scheduler.Members(ctx, e.sharesCluster(ctx))
+		shares, heard := e.sharesCluster(ctx), e.heard(ctx, m)
+		return e.scheduler.Members(ctx, func(mg resource.Managed) bool {
+			_, machine := mg.(Machine)
+			return shares(mg) && (machine || heard(mg))
+		})
 	}
 	return rules.Keeper{Client: e.client, Inventory: e.inventory, Members: members}
 }
 
 // ruleSteps returns the calls before and after the HA resource is changed, if that is not as it is to be. A rule can only name resources
 // that HA manages. A group must exist before a resource names it, and as long as one does.
-func (e haFeature) ruleSteps(resourceKept bool) (before, after []step) {
+func (e haFeature) ruleSteps(m Machine, resourceKept bool) (before, after []step) {
 	r := e.planned.haRules
 	for _, s := range r.Steps {
 		if r.Grouped && s.Action != harules.Remove {
@@ -148,12 +152,12 @@ func (e haFeature) ruleSteps(resourceKept bool) (before, after []step) {
 	}
 	if len(before) > 0 {
 		before[0].call = func(ctx context.Context) (proxmox.UPID, error) {
-			return "", e.rules().Apply(ctx, r.Desired, func(s harules.Step) bool { return s.Action != harules.Remove })
+			return "", e.rules(m).Apply(ctx, r.Desired, func(s harules.Step) bool { return s.Action != harules.Remove })
 		}
 	}
 	if len(after) > 0 {
 		after[0].call = func(ctx context.Context) (proxmox.UPID, error) {
-			return "", e.rules().Apply(ctx, r.Desired, func(harules.Step) bool { return true })
+			return "", e.rules(m).Apply(ctx, r.Desired, func(harules.Step) bool { return true })
 		}
 	}
 	return before, after

@@ -65,7 +65,7 @@ func (e *external) observeMissing(ctx context.Context, m Machine, id qemu.Identi
 // is there now: it may be the same one with another UUID, and would not start without.
 func (e *external) observeCleanup(ctx context.Context, m Machine, there qemu.Config) (managed.ExternalObservation, error) {
 	var err error
-	if e.planned.orphanedRules, err = e.rules().Orphaned(ctx, m); err != nil || len(e.planned.orphanedRules) > 0 {
+	if e.planned.orphanedRules, err = e.rules(m).Orphaned(ctx, m); err != nil || len(e.planned.orphanedRules) > 0 {
 		return managed.ExternalObservation{ResourceExists: true}, err
 	}
 	all, err := e.noCloud().Stale(ctx, m, e.planned.image)
