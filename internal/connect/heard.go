@@ -58,6 +58,27 @@ func (c *Connector) Heard(ctx context.Context, endpoints []string, by resource.M
 	}
 }
 
+// Believed returns a function that reports whether the annotations of a resource of a cluster count for everybody there. Where tenants share the
+// cluster, only those of operators do: what a tenant writes there is judged by nothing. It is to be used as the one of Heard.
+func (c *Connector) Believed(ctx context.Context, endpoints []string) func(resource.Managed) bool {
+	confined := sync.OnceValue(func() bool { return c.confined(ctx, endpoints) })
+	return func(other resource.Managed) bool {
+		if !confined() {
+			return true
+		}
+		ref, err := referenceOf(other)
+		if err != nil || ref.namespace != "" {
+			return false
+		}
+		_, spec, err := c.resolve(ctx, ref)
+		if err != nil || !enforces(spec) {
+			return err == nil && len(spec.Tenants) > 0
+		}
+		t, err := c.TenantAmong(ctx, other, spec.Tenants)
+		return err == nil && t == nil
+	}
+}
+
 // confined reports whether a configuration that all teams may name has tenants for a cluster with one of the endpoints. While that cannot be read it has.
 // By another endpoint of the cluster it is not known for the same: those of one cluster belong in one configuration.
 func (c *Connector) confined(ctx context.Context, endpoints []string) bool {

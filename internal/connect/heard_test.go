@@ -48,22 +48,24 @@ func TestHeard(t *testing.T) {
 		tell   v1alpha1.TenantEnforcement
 
 		free, want bool
+
+		believed bool // Its annotations count for everybody.
 	}{
 		"Machine":   {reason: "What a tenant may have counts.", other: namespacedMachine("team-a", "ClusterProviderConfig", "site"), want: true},
 		"Kind":      {reason: "A kind that it may not have does not.", other: nodeIn("team-a", "ClusterProviderConfig", "site")},
 		"Claim":     {reason: "The claim to a VM that is not its own does not count.", other: outOfRange()},
 		"Nobody":    {reason: "What is nobody's does not count.", other: nodeIn("other", "ClusterProviderConfig", "site")},
-		"Operators": {reason: "Operators are heard.", other: nodeIn("ops", "ClusterProviderConfig", "site"), want: true},
+		"Operators": {reason: "Operators are heard.", other: nodeIn("ops", "ClusterProviderConfig", "site"), want: true, believed: true},
 		"Own":       {reason: "A configuration of somebody's own makes nobody an operator.", other: nodeIn("team-a", "ProviderConfig", "own")},
 		"OwnHere":   {reason: "In one namespace it does.", other: nodeIn("home", "ProviderConfig", "own"), want: true},
 		"Beside":    {reason: "One without tenants has no say beside one that has.", other: nodeIn("ops", "ClusterProviderConfig", "beside")},
 		"Missing":   {reason: "One that is not there has none.", other: nodeIn("ops", "ClusterProviderConfig", "missing")},
 		"Warn": {
 			reason: "Where refusals are only shown, all count.", other: nodeIn("team-a", "ClusterProviderConfig", "site"),
-			tell: v1alpha1.TenantWarn, want: true,
+			tell: v1alpha1.TenantWarn, want: true, believed: true,
 		},
-		"WithoutAny":  {reason: "Without tenants all count.", other: nodeIn("team-a", "ProviderConfig", "own"), free: true, want: true},
-		"MissingFree": {reason: "Without tenants also what cannot be read counts.", other: nodeIn("ops", "ClusterProviderConfig", "missing"), free: true, want: true},
+		"WithoutAny":  {reason: "Without tenants all count.", other: nodeIn("team-a", "ProviderConfig", "own"), free: true, want: true, believed: true},
+		"MissingFree": {reason: "Without tenants also what cannot be read counts.", other: nodeIn("ops", "ClusterProviderConfig", "missing"), free: true, want: true, believed: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -79,6 +81,10 @@ func TestHeard(t *testing.T) {
 			heard := New(kube(t, site, beside, own)).Heard(t.Context(), []string{"https://PVE1.example.com"}, by)
 			if got := heard(tc.other); got != tc.want {
 				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
+			}
+			believed := New(kube(t, site, beside, own)).Believed(t.Context(), []string{"https://PVE1.example.com"})
+			if got := believed(tc.other); got != tc.believed {
+				t.Errorf("annotations: want %t, got %t", tc.believed, got)
 			}
 		})
 	}

@@ -467,6 +467,29 @@ func (w *tenantWorld) cordons() {
 	w.remove(placed)
 }
 
+// floods has team-a write into annotations that a large VM, which is not its own, goes to each node, while team-b makes one.
+func (w *tenantWorld) floods() {
+	w.Helper()
+	resize := func(memory string) {
+		w.pve.Edit(func(s *simulator.State) { s.Guests[strayVM].Config["memory"] = memory })
+	}
+	var before string
+	w.pve.Edit(func(s *simulator.State) { before = s.Guests[strayVM].Config["memory"] })
+	resize("4000000")
+	for _, node := range []string{"pve1", "pve2", "pve3"} {
+		m := w.of("a", "flood-"+node, linux())
+		meta.AddAnnotations(m, map[string]string{
+			meta.AnnotationKeyExternalName: "40001", object.AnnotationTarget: node, meta.AnnotationKeyReconciliationPaused: "true",
+		})
+		w.make(m)
+	}
+	placed := w.of("b", "beside", linux())
+	w.make(placed)
+	w.well(placed)
+	w.remove(placed)
+	resize(before)
+}
+
 func TestTenantsKinds(t *testing.T) {
 	t.Parallel()
 	eachScope(t, func(t *testing.T, scope string) {
@@ -480,6 +503,7 @@ func TestTenantsKinds(t *testing.T) {
 		w.volumeAttempts()
 		w.ownVolume()
 		w.cordons()
+		w.floods()
 		n := len(w.writes())
 		for _, kind := range slices.Sorted(maps.Keys(administrators())) {
 			o := w.example(kind, administrators()[kind])

@@ -64,6 +64,7 @@ type external struct {
 	sources       source.Finder
 	sharesCluster func(context.Context) func(resource.Managed) bool
 	heard         func(context.Context, Machine) func(resource.Managed) bool
+	believed      func(context.Context) func(resource.Managed) bool
 	log           logging.Logger
 	defaults      defaults
 	endpoints     []string

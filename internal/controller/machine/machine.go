@@ -199,7 +199,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 			now:       o.Clock(),
 		},
 		connect: o.Connections.Connect,
-		sharing: o.Connections.Sharing, hearing: o.Connections.Heard,
+		sharing: o.Connections.Sharing, hearing: o.Connections.Heard, believing: o.Connections.Believed,
 		options: o.Options,
 	}
 	c.addresses.Watch = ipam.NewWatch(mgr.GetCache(), c.wakeKey)
@@ -290,6 +290,9 @@ type connector struct {
 
 	// hearing makes what reports whether what another resource says of the cluster with these endpoints counts for a Machine.
 	hearing func(ctx context.Context, endpoints []string, by resource.Managed) func(resource.Managed) bool
+
+	// believing makes what reports whether the annotations of Machines count for all that place a VM in the cluster.
+	believing func(ctx context.Context, endpoints []string) func(resource.Managed) bool
 	follow  func(Machine)
 	leave   func(Machine)
 	options xpcontroller.Options
@@ -310,6 +313,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		shared:        c.shared,
 		sharesCluster: c.sharesWith(to),
 		heard:         c.heardBy(to),
+		believed:      c.believedBy(to),
 		log:           c.options.Logger.WithValues("name", m.GetName(), "namespace", m.GetNamespace()),
 		endpoints:     to.Config.Endpoints,
 		vmids:         to.Config.VMIDs(),
@@ -348,6 +352,11 @@ func (c *connector) heardBy(to *connect.Connection) func(context.Context, Machin
 	return func(ctx context.Context, m Machine) func(resource.Managed) bool {
 		return c.hearing(ctx, to.Config.Endpoints, m)
 	}
+}
+
+// believedBy makes the function that finds whether the annotations of Machines count for all that place a VM in the cluster.
+func (c *connector) believedBy(to *connect.Connection) func(context.Context) func(resource.Managed) bool {
+	return func(ctx context.Context) func(resource.Managed) bool { return c.believing(ctx, to.Config.Endpoints) }
 }
 
 // Images are what a controller of Machines knows of the Images, NodeNetworks, Volumes and Backups of its scope.

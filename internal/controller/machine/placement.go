@@ -199,7 +199,9 @@ func (e creator) clusterView(ctx context.Context, m Machine, c *creation) (*clus
 	if err != nil {
 		return nil, err
 	}
-	s := &clusterView{View: scheduler.View{Guests: guests, Storage: e.defaults.Storage, Shares: shares}, known: map[string]bool{}}
+	s := &clusterView{View: scheduler.View{
+		Guests: guests, Storage: e.defaults.Storage, Shares: shares, Believes: e.believed(context.WithoutCancel(ctx)),
+	}, known: map[string]bool{}}
 	s.nodes = slices.DeleteFunc(scheduler.NodesOf(nodes, storages, declared), func(n placement.Node) bool { return e.tenant.Node(n.Name) != nil })
 	bridges, err := e.networks.Resolve(ctx, m, e.sharesCluster, e.tenant.HidesBridge) // They may have changed since the Machine was looked at.
 	for i, n := range s.nodes {

@@ -41,6 +41,9 @@ type View struct {
 
 	// Shares reports whether a resource is for the same cluster. Once the view was used to decide, only the Scheduler may ask it.
 	Shares func(resource.Managed) bool
+
+	// Believes reports whether the annotations of a Machine tell where its VM is to be, whoever asks. Nil believes all. It is asked as Shares is.
+	Believes func(resource.Managed) bool
 }
 
 // key names the list of guests. One without any may be any cluster's.
@@ -105,7 +108,7 @@ func (f *Scheduler) evaluate(ctx context.Context, v View, choose Choice) (placem
 func (f *Scheduler) reserve(m object.Machine, need placement.Occupant) {
 	f.reservations.Reserve(string(m.GetUID()), need)
 	kept, _ := m.DeepCopyObject().(object.Machine)
-	o, _ := occupantOf(kept, proxmox.Guest{}, f.reservations.Of, nil, "")
+	o, _ := occupantOf(kept, proxmox.Guest{}, f.reservations.Of, nil, nil, "")
 	if need.Node != m.GetAnnotations()[object.AnnotationNode] { // Where it was to go before, it does not any more.
 		o.Node = need.Node
 	}
@@ -140,7 +143,8 @@ func (f *Scheduler) populationOf(ctx context.Context, v View) (*population, erro
 	if err != nil {
 		return nil, err
 	}
-	p := &population{occupancy: placement.OccupancyOf(Occupants(v.Guests, machines, f.reservations.Of, v.Storage)), shares: v.Shares, made: now}
+	occupants := Occupants(v.Guests, machines, f.reservations.Of, v.Believes, v.Storage)
+	p := &population{occupancy: placement.OccupancyOf(occupants), shares: v.Shares, made: now}
 	if !named {
 		return p, nil
 	}

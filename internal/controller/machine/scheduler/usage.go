@@ -22,6 +22,7 @@ import (
 	"strconv"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -38,32 +39,66 @@ const ContentImages = "images"
 // A reservedFunc returns what was reserved for an ID, if that is so.
 type reservedFunc func(id string) (placement.Occupant, bool)
 
-// Occupants returns who uses the nodes of the cluster: the guests that PVE lists, and Machines that it does not list yet or not as they
-// are going to be. New disks are put onto the given storage unless the spec says otherwise.
-func Occupants(guests []proxmox.Guest, machines []object.Machine, reserved reservedFunc, storage string) []placement.Occupant {
+// A believedFunc reports whether the annotations of a Machine tell where its VM is to be. Nil believes all.
+type believedFunc func(resource.Managed) bool
+
+func (b believedFunc) of(m object.Machine) bool { return b == nil || b(m) }
+
+// Occupants returns who uses the nodes of the cluster: the guests that PVE lists, each once, and Machines that it does not list yet or not as
+// they are going to be. New disks are put onto the given storage unless the spec says otherwise.
+func Occupants(guests []proxmox.Guest, machines []object.Machine, reserved reservedFunc, believed believedFunc, storage string) []placement.Occupant {
 	byID := make(map[int]proxmox.Guest, len(guests))
 	for _, g := range guests {
 		byID[g.VMID] = g
 	}
-	owned := make(map[int]bool, len(machines))
+	owned := make(map[int]object.Machine, len(machines))
 	out := make([]placement.Occupant, 0, len(guests)+len(machines))
 	for _, m := range machines {
 		vmid, _ := strconv.Atoi(meta.GetExternalName(m)) // Zero is no guest's.
-		g, listed := byID[vmid]
-		if listed && g.Template {
+		if _, listed := byID[vmid]; listed {
+			if has := owned[vmid]; has == nil || claimsMore(m, has, reserved, believed) {
+				owned[vmid] = m
+			}
 			continue
 		}
-		if o, ok := occupantOf(m, g, reserved, byID, storage); ok {
-			owned[vmid] = true
+		if o, ok := occupantOf(m, proxmox.Guest{}, reserved, believed, byID, storage); ok {
 			out = append(out, o)
 		}
 	}
 	for _, g := range guests {
-		if !g.Template && !owned[g.VMID] {
-			out = append(out, occupant(g))
+		if g.Template {
+			continue
 		}
+		o := occupant(g)
+		if m := owned[g.VMID]; m != nil {
+			if its, ok := occupantOf(m, g, reserved, believed, byID, storage); ok {
+				o = its
+			}
+		}
+		out = append(out, o)
 	}
 	return out
+}
+
+// claimsMore reports whether one Machine rather than another has a VM that both name.
+func claimsMore(m, than object.Machine, reserved reservedFunc, believed believedFunc) bool {
+	proof := func(m object.Machine) int {
+		_, booked := reserved(string(m.GetUID()))
+		uuid := m.Observation().UUID
+		switch {
+		case booked:
+			return 3
+		case uuid != "" && uuid == m.GetAnnotations()[object.AnnotationUUID] && believed.of(m):
+			return 2
+		case comes(m):
+			return 1
+		}
+		return 0
+	}
+	if has, other := proof(m), proof(than); has != other {
+		return has > other
+	}
+	return kind.Older(m, than)
 }
 
 func occupant(g proxmox.Guest) placement.Occupant {
@@ -76,24 +111,28 @@ func settledGuest(g proxmox.Guest) bool {
 	return g.VMID != 0 && g.Status != "unknown" && g.MaxMemory > 0 && !slices.Contains([]string{"clone", "create", "migrate"}, g.Lock)
 }
 
-// occupantOf returns what a Machine uses, if it has a VM or a node for one.
+// occupantOf returns what a Machine uses, if it has a VM or a node for one. Where its annotations are not believed, what was reserved for it and what
+// PVE lists tell that alone.
 func occupantOf(
-	m object.Machine, g proxmox.Guest, reserved reservedFunc, guests map[int]proxmox.Guest, storage string,
+	m object.Machine, g proxmox.Guest, reserved reservedFunc, believed believedFunc, guests map[int]proxmox.Guest, storage string,
 ) (placement.Occupant, bool) {
 	o, was := occupant(g), settledGuest(g)
 	r, booked := reserved(string(m.GetUID()))
+	told := booked || believed.of(m)
 	switch {
 	case was:
 	case booked:
 		o = r
-	case g.VMID == 0 && !comes(m):
+	case g.VMID == 0 && !(comes(m) && told):
 		return o, false
-	case m.GetAnnotations()[object.AnnotationNode] != "" && !meta.WasDeleted(m):
+	case told && m.GetAnnotations()[object.AnnotationNode] != "" && !meta.WasDeleted(m):
 		o = needOf(m, sourceConfig(m, guests), storage)
 		o.Node = m.GetAnnotations()[object.AnnotationNode]
 	}
-	o.Node = cmp.Or(m.GetAnnotations()[object.AnnotationTarget], o.Node)
-	o.Runs = o.Runs || !meta.WasDeleted(m) && Runs(m.Parameters())
+	if told {
+		o.Node = cmp.Or(m.GetAnnotations()[object.AnnotationTarget], o.Node)
+	}
+	o.Runs = o.Runs || (told || comes(m)) && !meta.WasDeleted(m) && Runs(m.Parameters())
 	o.Coming = o.Runs && (!was || g.Status == "stopped")
 	o.ID, o.Namespace, o.Labels = string(m.GetUID()), m.GetNamespace(), m.GetLabels()
 	o.Rules = RulesOf(m)

@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpresource "github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -67,6 +68,7 @@ func TestOccupants(t *testing.T) {
 		guests   []proxmox.Guest
 		machines []object.Machine
 		reserved map[string]placement.Occupant
+		doubted  bool
 		want     []placement.Occupant
 	}{
 		"Paused": {
@@ -82,6 +84,37 @@ func TestOccupants(t *testing.T) {
 				m.SetConditions(conditions.NotUpToDate(v1alpha1.ReasonTenantRefused, "no"))
 			})},
 			want: []placement.Occupant{},
+		},
+		"Twice": {
+			reason: "A guest counts once, whoever names it.", guests: []proxmox.Guest{listed},
+			machines: []object.Machine{machine(nil), machine(func(m *namespaced.Machine) {
+				m.UID, m.Annotations[object.AnnotationTarget] = "second", "pve2"
+				m.SetConditions(conditions.NotUpToDate(v1alpha1.ReasonTenantRefused, "no"))
+			})},
+			want: at("pve1", 2, 8*gib),
+		},
+		"DoubtedTarget": {
+			reason: "Where tenants share a cluster no annotation moves a guest.", guests: []proxmox.Guest{listed}, doubted: true,
+			machines: []object.Machine{machine(func(m *namespaced.Machine) { m.Annotations[object.AnnotationTarget] = "pve2" })},
+			want:     at("pve1", 2, 8*gib),
+		},
+		"DoubtedPaused": {
+			reason: "What nobody looks at starts nothing.", guests: with(func(g *proxmox.Guest) { g.Status = "stopped" }), doubted: true,
+			machines: []object.Machine{machine(func(m *namespaced.Machine) {
+				m.Annotations[meta.AnnotationKeyReconciliationPaused] = "true"
+			})},
+			want: func() []placement.Occupant { o := at("pve1", 2, 8*gib); o[0].Runs = false; return o }(),
+		},
+		"DoubtedNode": {
+			reason: "There no annotation takes a node either.", doubted: true, machines: []object.Machine{machine(nil)}, want: []placement.Occupant{},
+		},
+		"DoubtedCopied": {
+			reason: "There a clone counts where Proxmox VE lists it.", doubted: true, machines: []object.Machine{machine(nil)},
+			guests: with(func(g *proxmox.Guest) { g.Lock = "clone" }), want: comes("pve1", 2, 8*gib),
+		},
+		"DoubtedBooked": {
+			reason: "What was chosen just now counts there.", doubted: true, machines: []object.Machine{machine(nil)},
+			reserved: map[string]placement.Occupant{"web": {Node: "pve3", CPUs: 4, Memory: gib}}, want: comes("pve3", 4, gib),
 		},
 		"Stranger": {
 			reason: "Every guest counts.", guests: []proxmox.Guest{listed},
@@ -137,7 +170,9 @@ func TestOccupants(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got := Occupants(tc.guests, tc.machines, func(id string) (placement.Occupant, bool) { o, ok := tc.reserved[id]; return o, ok }, "")
+			reserved := func(id string) (placement.Occupant, bool) { o, ok := tc.reserved[id]; return o, ok }
+			believed := func(xpresource.Managed) bool { return !tc.doubted }
+			got := Occupants(tc.guests, tc.machines, reserved, believed, "")
 			if diff := cmp.Diff(tc.want, got); diff != "" && len(tc.want)+len(got) > 0 {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
