@@ -148,13 +148,15 @@ func editAttempts() map[string]attempt {
 			spec: network(v1alpha1.MachineNetwork{NetworkRef: &v1alpha1.MachineNetworkReference{Name: new("vmbr1")}, VLAN: new(int32(20))}),
 			says: "(bridges): networks[extra] in VLAN 20 of bridge vmbr1",
 		},
-		"args":       {spec: extra("args", "-device x"), says: "(allow.extraConfig): option args"},
-		"cicustom":   {spec: extra("cicustom", "user=local:snippets/x.yaml"), says: "(allow.extraConfig): option cicustom"},
-		"vmstate":    {spec: extra("vmstatestorage", "local-lvm"), says: "(allow.extraConfig)"},
-		"ivshmem":    {spec: extra("ivshmem", "size=16"), says: "(allow.extraConfig)"},
-		"parallel":   {spec: extra("parallel0", "/dev/parport0"), says: "(allow.extraConfig)"},
+		"args":     {spec: extra("args", "-device x"), says: "(allow.extraConfig): option args"},
+		"cicustom": {spec: extra("cicustom", "user=local:snippets/x.yaml"), says: "(allow.extraConfig): option cicustom"},
+		"vmstate":  {spec: extra("vmstatestorage", "local-lvm"), says: "(allow.extraConfig)"},
+		"ivshmem":  {spec: extra("ivshmem", "size=16"), says: "(allow.extraConfig)"},
+		"parallel": {spec: extra("parallel0", "/dev/parport0"), says: "(allow.extraConfig)"},
 		"startup": {
-			spec: func(p *p) { p.Startup = &v1alpha1.MachineStartup{Order: new(int32(0)), UpSeconds: new(int32(2147483647))} },
+			spec: func(p *p) {
+				p.Startup = &v1alpha1.MachineStartup{Order: new(int32(0)), UpSeconds: new(int32(2147483647))}
+			},
 			says: "(allow.extraConfig): option startup",
 		},
 		"importdisk": {spec: disk(func(d *v1alpha1.MachineDisk) { d.ImportFrom = new("ceph:vm-30001-disk-0") }), says: "(images)"},

@@ -293,9 +293,9 @@ type connector struct {
 
 	// believing makes what reports whether the annotations of Machines count for all that place a VM in the cluster.
 	believing func(ctx context.Context, endpoints []string) func(resource.Managed) bool
-	follow  func(Machine)
-	leave   func(Machine)
-	options xpcontroller.Options
+	follow    func(Machine)
+	leave     func(Machine)
+	options   xpcontroller.Options
 }
 
 // Connect connects to the cluster of a Machine.

@@ -116,7 +116,7 @@ func TestClaimsOfTenants(t *testing.T) {
 		"Hidden, forged status": {
 			reason: "A status that the provider has not signed proves nothing to others.", other: has, hidden: true, unsigned: true, adopt: true,
 		},
-		"Own":     {reason: "Within a tenant they count.", other: machine("own", 1, uuid), uuid: true, adopt: true, vid: true},
+		"Own": {reason: "Within a tenant they count.", other: machine("own", 1, uuid), uuid: true, adopt: true, vid: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Checker{
