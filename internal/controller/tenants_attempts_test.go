@@ -159,7 +159,6 @@ func editAttempts() map[string]attempt {
 			},
 			says: "(allow.extraConfig): option startup",
 		},
-		"importdisk": {spec: disk(func(d *v1alpha1.MachineDisk) { d.ImportFrom = new("ceph:vm-30001-disk-0") }), says: "(images)"},
 		"hookscript": {spec: func(p *p) { p.Hookscript = new("local:snippets/hook.pl") }, says: "hookscript"},
 		"affinity":   {spec: func(p *p) { p.CPU = &v1alpha1.MachineCPU{Affinity: new("0-3")} }, says: "cpu.affinity"},
 		"hugepages":  {spec: func(p *p) { p.MemoryOptions = &v1alpha1.MachineMemoryOptions{HugePages: new("2")} }, says: "memoryOptions.hugePages"},
