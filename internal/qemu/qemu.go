@@ -59,6 +59,9 @@ type Desired struct {
 	// Leaving are volumes that are detached wherever they are attached: those of Volumes that the spec does not list.
 	Leaving []string
 
+	// Counted are volumes that count in a quota as Volumes, not as disks of the VM.
+	Counted []string
+
 	// EjectStorages are the storages whose ISO images are kept out of the VM's drives for now:
 	// those that a VM cannot migrate with.
 	EjectStorages map[string]bool

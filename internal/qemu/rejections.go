@@ -83,11 +83,25 @@ func (d Desired) diskRejections(k v1alpha1.MachineDisk, config Config) []string 
 	if disk.CDROM() {
 		return []string{fmt.Sprintf("disk %q is device %s, which is a CD-ROM drive", k.Name, device)}
 	}
-	var no []string
+	no := d.volumeRejections(k, disk)
 	if has, known := disk.Size(); known && k.Size != nil && SizeOf(k)+rounding < has {
 		no = append(no, fmt.Sprintf("disk %q (%s) cannot shrink from %s to %s", k.Name, device, has, *k.Size))
 	}
 	return no
+}
+
+// volumeRejections are why the disk of a Volume cannot be as an entry has it that does not name the Volume: the Volume is what its size and its
+// storage are counted by.
+func (d Desired) volumeRejections(k v1alpha1.MachineDisk, disk proxmox.Disk) []string {
+	if k.VolumeRef != nil || !slices.Contains(d.Leaving, disk.Volume) && !slices.Contains(d.Counted, disk.Volume) {
+		return nil
+	}
+	has, _ := disk.Size()
+	if SizeOf(k) <= has && ptr.Deref(k.Storage, disk.Storage()) == disk.Storage() {
+		return nil
+	}
+	return []string{fmt.Sprintf("disk %q (%s) is that of a Volume (%s), which alone has its size and storage: leave these out, or name the Volume in volumeRef",
+		k.Name, d.Devices.Disks[k.Name], disk.Volume)}
 }
 
 // keptRejections are why a disk that comes back cannot have the volume that it had.

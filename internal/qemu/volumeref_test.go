@@ -196,3 +196,31 @@ func TestVolumesLeaving(t *testing.T) {
 		})
 	}
 }
+
+// TestVolumesByOtherEntry has an entry that does not name a Volume have its disk: it changes neither the size nor the storage.
+func TestVolumesByOtherEntry(t *testing.T) {
+	const volume = "s:vm-100-disk-1"
+	config := Config{"scsi1": volume + ",size=1G"}
+	entry := v1alpha1.MachineDisk{Name: "again", Device: new("scsi1")}
+	for name, tc := range map[string]struct {
+		reason string
+		change func(*Desired, *v1alpha1.MachineDisk)
+		no     bool
+	}{
+		"As it is":     {reason: "What it has may be said.", change: func(_ *Desired, k *v1alpha1.MachineDisk) { k.Size, k.Storage = new("1G"), new("s") }},
+		"Grows":        {reason: "The Volume alone grows it.", change: func(_ *Desired, k *v1alpha1.MachineDisk) { k.Size = new("2G") }, no: true},
+		"Moves":        {reason: "It stays on its storage.", change: func(_ *Desired, k *v1alpha1.MachineDisk) { k.Storage = new("t") }, no: true},
+		"Counted":      {reason: "So it is if the Volume is listed too.", change: func(d *Desired, k *v1alpha1.MachineDisk) { d.Leaving, d.Counted, k.Size = nil, d.Leaving, new("2G") }, no: true},
+		"Of no Volume": {reason: "A disk of the VM itself grows.", change: func(d *Desired, k *v1alpha1.MachineDisk) { d.Leaving, k.Size = nil, new("2G") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, k := Desired{Identity: Identity{VMID: 100}, Leaving: []string{volume}}, entry
+			tc.change(&d, &k)
+			d.MachineParameters = &v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{k}}
+			d.Devices = Devices{Disks: map[string]string{"again": "scsi1"}}
+			if got := d.Rejections(config); (len(got) > 0) != tc.no {
+				t.Errorf("%s\nRejections(): %q, want some: %t", tc.reason, got, tc.no)
+			}
+		})
+	}
+}

@@ -187,7 +187,7 @@ func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) erro
 		return err
 	}
 	d.MachineParameters, d.awaited, d.Leaving = disks.Parameters, disks.Waits, disks.Leaving
-	if d.counted, err = ownership(e).countedVolumes(ctx, m, id.UUID); err != nil {
+	if d.Counted, err = ownership(e).countedVolumes(ctx, m, id.UUID); err != nil {
 		return err
 	}
 	e.vm.InHA = e.vm.Status.HAManaged
@@ -212,7 +212,7 @@ func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) erro
 		e.planned.Devices = before
 		return e.planFeatures(ctx, m, features)
 	}
-	if d.MachineParameters, d.exceeded, err = e.tenant.Grow(ctx, m, d.Desired, before, e.vm, d.counted); err != nil {
+	if d.MachineParameters, d.exceeded, err = e.tenant.Grow(ctx, m, d.Desired, before, e.vm, d.Counted); err != nil {
 		return err
 	}
 	if d.Devices, err = before.On(e.vm.State, d.MachineParameters, d.Defaults, m.GetGeneration()); err != nil {
@@ -350,9 +350,6 @@ type desired struct {
 
 	// awaited is why the VM does not have Volumes that the spec lists.
 	awaited []string
-
-	// counted are the disks that count in a quota as Volumes, by their volume IDs.
-	counted []string
 
 	// exceeded is why the VM does not grow, if the quota of its tenant has no room.
 	exceeded error

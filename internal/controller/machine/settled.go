@@ -70,7 +70,7 @@ func (e planner) rememberSettled(m Machine) {
 func (e planner) optionsSum(m Machine, d desired) (uint64, error) {
 	return e.settled.Sum(
 		d.MachineParameters, d.Identity, d.Tenant, d.CarriedTags, d.Defaults, d.Created, m.GetGeneration(), m.GetAnnotations()[object.AnnotationDevices],
-		e.checks.Superuser, d.Leaving, e.vm.Values, e.vm.VMID, e.vm.Node, e.vm.Status.Running(), e.tenant.Limited(), d.counted,
+		e.checks.Superuser, d.Leaving, e.vm.Values, e.vm.VMID, e.vm.Node, e.vm.Status.Running(), e.tenant.Limited(), d.Counted,
 	)
 }
 

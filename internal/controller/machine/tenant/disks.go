@@ -27,6 +27,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/utils/ptr"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -151,8 +152,22 @@ func (k disks) after(d qemu.Desired, config qemu.Config) quota.Amounts {
 			continue
 		}
 		storage, size := k.disk(wanted[device])
+		if storage == "" { // The Volume counts what the disk has, and not what it is to have by another entry.
+			addGrowth(a, e, wanted[device])
+			continue
+		}
 		a.Add(quota.Disks(storage), -size)
 		a.Add(quota.Disks(cmp.Or(ptr.Deref(e.Storage, ""), storage)), max(size, int64(qemu.SizeOf(e))))
 	}
 	return quota.Most(a, nil)
+}
+
+// addGrowth adds what the disk of a Volume is to have that it does not have yet on its storage.
+func addGrowth(a quota.Amounts, e v1alpha1.MachineDisk, option string) {
+	storage, size := diskOf(option)
+	to, wants := cmp.Or(ptr.Deref(e.Storage, ""), storage), max(size, int64(qemu.SizeOf(e)))
+	if to == storage {
+		wants -= size
+	}
+	a.Add(quota.Disks(to), wants)
 }

@@ -203,6 +203,33 @@ func TestOfVolumes(t *testing.T) {
 			}
 		}
 	}
+	for name, tc := range map[string]struct {
+		reason string
+		entry  v1alpha1.MachineDisk
+		want   map[string]int64
+	}{
+		"Same":  {reason: "The disk alone counts as the Volume.", want: map[string]int64{"ceph": 10 * gib}},
+		"Grows": {reason: "What it grows by counts.", entry: v1alpha1.MachineDisk{Size: new("100G")}, want: map[string]int64{"ceph": 103 * gib}},
+		"Moves": {
+			reason: "All of it counts where it moves to.", entry: v1alpha1.MachineDisk{Storage: new("other")},
+			want: map[string]int64{"ceph": 10 * gib, "other": 7 * gib},
+		},
+		"Both": {
+			reason: "So it does when it grows there.", entry: v1alpha1.MachineDisk{Size: new("100G"), Storage: new("other")},
+			want: map[string]int64{"ceph": 10 * gib, "other": 100 * gib},
+		},
+	} {
+		tc.entry.Name, tc.entry.Device = "again", new("scsi1")
+		d := d
+		d.MachineParameters = spec(func(p *v1alpha1.MachineParameters) { p.Disks = append(p.Disks, tc.entry) })
+		d.Devices = qemu.Devices{Disks: map[string]string{"root": "scsi0", "again": "scsi1"}, Networks: map[string]string{"lan": "net0"}}
+		got := disks{volumes: []string{"ceph:vm-100-disk-2"}}.after(d, config)
+		for storage, want := range map[string]int64{"ceph": tc.want["ceph"], "other": tc.want["other"], "": 0} {
+			if got[quota.Disks(storage)] != want {
+				t.Errorf("%s: %s want %d on storage %q, got %v", name, tc.reason, want, storage, got)
+			}
+		}
+	}
 	m := &namespaced.Machine{Spec: namespaced.MachineSpec{ForProvider: *p}}
 	m.Observation().UUID = "u"
 	m.Observation().Disks = []v1alpha1.MachineDiskObservation{
