@@ -78,6 +78,9 @@ type Request struct {
 
 	// There is what the resource has now, which is not asked for.
 	There Amounts
+
+	// Beside is true if the VM that the resource names is not its own, and is there beside what is asked for.
+	Beside bool
 }
 
 // A Shortage is that of one limit.
@@ -124,6 +127,7 @@ func (l Ledger) Decide(limits Amounts, seen Seen, r Request, now time.Time) Deci
 	d := Decision{Granted: base}
 	used := l.Used(seen, r.UID)
 	used.add(base)
+	used.add(l.beside(seen, r))
 	taken := maps.Clone(used)
 	for _, uid := range l.ahead(seen, r) {
 		if l.offer(limits, seen, taken, uid, now) {
@@ -148,6 +152,21 @@ func (l Ledger) Decide(limits Amounts, seen Seen, r Request, now time.Time) Deci
 		}
 	}
 	return l.enter(r, d)
+}
+
+// beside is what the VM has that a resource names though it is not its own, so that it counts with no other one: unless that has what it was
+// let have already, and so does not wait for another VM.
+func (l Ledger) beside(seen Seen, r Request) Amounts {
+	vmid, named := seen.Named[r.UID]
+	if !r.Beside || !named {
+		return nil
+	}
+	for uid, other := range seen.Named {
+		if e := l[uid]; uid != r.UID && other == vmid && len(e.Has) > 0 && len(e.Pending) == 0 {
+			return nil
+		}
+	}
+	return seen.Listed[vmid]
 }
 
 // left is what is left of what a resource was let have, by what it has now: what has gone since is asked for anew, since another resource may

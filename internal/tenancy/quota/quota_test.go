@@ -19,6 +19,7 @@ package quota
 import (
 	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,18 @@ func TestDecide(t *testing.T) {
 	}
 	ask := func(created, cores int64) Request {
 		return Request{UID: "me", Entry: Entry{Created: created, Wants: vm(cores), Whole: true}}
+	}
+	beside := func(cores int64) Request {
+		r := ask(2, cores)
+		r.Beside = true
+		return r
+	}
+	names := func(cores int64, uids ...string) Seen {
+		var all []Resource
+		for _, uid := range uids {
+			all = append(all, Resource{UID: uid, VMID: 100})
+		}
+		return See(all, []proxmox.Guest{{VMID: 100, Type: "qemu", MaxCPU: int(cores)}}, func(proxmox.Guest) bool { return true })
 	}
 	limits := Amounts{VMs: 10, Cores: 8}
 	cases := map[string]struct {
@@ -90,6 +103,35 @@ func TestDecide(t *testing.T) {
 			reason: "VMs that no Machine manages count.",
 			limits: limits, seen: Seen{Others: vm(6), OtherNumber: 1}, ask: ask(2, 4),
 			want: want{granted: Amounts{}, short: "cores", ledger: Ledger{"me": waits(2, 4, 0)}},
+		},
+		"Beside": {
+			reason: "A VM that is named by who is yet to have one, and is no one's, counts beside what is asked for.",
+			limits: limits, seen: names(4, "me"), ask: beside(5),
+			want: want{granted: Amounts{}, short: "cores", ledger: Ledger{"me": waits(2, 5, 0)}},
+		},
+		"BesideRoom": {
+			reason: "It may have what there is room for.",
+			limits: limits, seen: names(4, "me"), ask: beside(4), want: want{granted: vm(4), ledger: Ledger{"me": pending(2, 4)}},
+		},
+		"BesideAgain": {
+			reason: "It counts beside what was let have and is not there yet.",
+			limits: limits, ledger: Ledger{"me": pending(2, 4)}, seen: names(4, "me"),
+			ask:  beside(5),
+			want: want{granted: vm(4), short: "cores", ledger: Ledger{"me": {Created: 2, Has: vm(4), Pending: vm(4), Wants: vm(5), Whole: true}}},
+		},
+		"BesideWaiting": {
+			reason: "Another one that waits too does not have it.",
+			limits: limits, ledger: Ledger{"a": pending(1, 1)}, seen: names(4, "me", "a"), ask: beside(4),
+			want: want{granted: Amounts{}, short: "cores", ledger: Ledger{"a": pending(1, 1), "me": waits(2, 4, 0)}},
+		},
+		"BesideOther": {
+			reason: "It counts with another one that has it.",
+			limits: limits, ledger: Ledger{"a": made(1, 4)}, seen: names(4, "me", "a"), ask: beside(4),
+			want: want{granted: vm(4), ledger: Ledger{"a": made(1, 4), "me": pending(2, 4)}},
+		},
+		"Adopted": {
+			reason: "A VM that is taken over counts once.",
+			limits: limits, seen: names(4, "me"), ask: ask(2, 8), want: want{granted: vm(8), ledger: Ledger{"me": pending(2, 8)}},
 		},
 		"OlderFirst": {
 			reason: "What is left is for one that came before, which is told.",
@@ -263,9 +305,11 @@ func TestSee(t *testing.T) {
 	}, []proxmox.Guest{guest(100, "mine", 4), guest(101, "mine", 4), guest(102, "mine", 3), guest(103, "other", 4), template, container},
 		func(g proxmox.Guest) bool { return g.Pool == "mine" })
 	want := Seen{
-		Of: map[string]Amounts{"more": vm(4), "less": vm(8)}, Others: Amounts{VMs: 1, Cores: 3}, OtherNumber: 1, Leaving: map[string]bool{"goes": true},
+		Of:     map[string]Amounts{"more": vm(4), "less": vm(8)},
+		Listed: map[int]Amounts{100: vm(4), 101: vm(4), 102: vm(3)}, Named: map[string]int{"more": 100, "less": 101},
+		Others: Amounts{VMs: 1, Cores: 3}, OtherNumber: 1, Leaving: map[string]bool{"goes": true},
 	}
-	for _, a := range []Amounts{got.Others} {
+	for _, a := range append(slices.Collect(maps.Values(got.Listed)), got.Others) {
 		delete(a, Memory) // The list above says nothing of it.
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -23,12 +23,22 @@ type Seen struct {
 	// Of each resource, by its UID.
 	Of map[string]Amounts
 
+	// Listed is what the VMs have that are the tenant's, by their VMIDs, and Named are the VMIDs of those that resources name, by the UIDs
+	// of these.
+	Listed map[int]Amounts
+	Named  map[string]int
+
 	// Others is what VMs have that are the tenant's and no resource's, and their number.
 	Others      Amounts
 	OtherNumber int
 
 	// Leaving are the UIDs of resources that are being deleted: they wait for nothing.
 	Leaving map[string]bool
+}
+
+// Unsure reports whether the list of VMs may be what leaves a resource no room: of one that is gone it may be too old.
+func (s Seen) Unsure(r Request, name string) bool {
+	return s.Others[name] > 0 || r.Beside && s.Listed[s.Named[r.UID]][name] > 0
 }
 
 // A Resource is one of the tenant, as it is known.
@@ -48,8 +58,8 @@ type Resource struct {
 // See what resources have, by what is known of them and by the cluster's list of VMs. A VM where the
 // tenant's are counts also if no resource names it: one whose Machine was deleted without it.
 func See(all []Resource, guests []proxmox.Guest, owns func(proxmox.Guest) bool) Seen {
-	s := Seen{Of: map[string]Amounts{}, Others: Amounts{}, Leaving: map[string]bool{}}
 	listed := map[int]Amounts{}
+	s := Seen{Of: map[string]Amounts{}, Listed: listed, Named: map[string]int{}, Others: Amounts{}, Leaving: map[string]bool{}}
 	for _, g := range guests {
 		if g.Type == "qemu" && !g.Template && owns(g) {
 			listed[g.VMID] = Amounts{VMs: 1, Cores: int64(g.MaxCPU), Memory: g.MaxMemory}
@@ -63,7 +73,9 @@ func See(all []Resource, guests []proxmox.Guest, owns func(proxmox.Guest) bool) 
 		if r.Leaves {
 			s.Leaving[r.UID] = true
 		}
-		named[r.VMID] = true
+		if named[r.VMID] = true; listed[r.VMID] != nil {
+			s.Named[r.UID] = r.VMID
+		}
 	}
 	for vmid, there := range listed {
 		if !named[vmid] {

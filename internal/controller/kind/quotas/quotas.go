@@ -152,8 +152,8 @@ type Application struct {
 	// There is what it has now, and Wants all that it is to have.
 	There, Wants quota.Amounts
 
-	// Whole is true for what is yet to be made.
-	Whole bool
+	// Whole is true for what is yet to be made, and Beside if a VM that the resource names is not its own.
+	Whole, Beside bool
 
 	// Wake the resource when there may be room. Nil for one that looks often enough by itself.
 	Wake func()
@@ -165,7 +165,7 @@ func (a Application) uid() string { return string(a.Resource.GetUID()) }
 
 func (a Application) request() quota.Request {
 	r := a.Resource
-	return quota.Request{UID: a.uid(), There: a.There, Entry: quota.Entry{
+	return quota.Request{UID: a.uid(), There: a.There, Beside: a.Beside, Entry: quota.Entry{
 		Kind: a.Kind, Namespace: r.GetNamespace(), Name: r.GetName(), Created: r.GetCreationTimestamp().Unix(), Wants: a.Wants, Whole: a.Whole,
 	}}
 }
@@ -229,7 +229,7 @@ func (k *Keeper) try(ctx context.Context, l *ledger, limits quota.Amounts, a App
 	}
 	freed = k.prune(ctx, entries, known)
 	d = entries.Decide(limits, seen, a.request(), k.now())
-	if !fresh && slices.ContainsFunc(d.Short, func(s quota.Shortage) bool { return seen.Others[s.Name] > 0 }) {
+	if !fresh && slices.ContainsFunc(d.Short, func(s quota.Shortage) bool { return seen.Unsure(a.request(), s.Name) }) {
 		return k.try(ctx, l, limits, a, true) // One that is gone may still be listed.
 	}
 	if d.Changed || freed {

@@ -59,21 +59,20 @@ type Quota struct {
 func (c Checks) Limited() bool { return c.Limits() != nil }
 
 // admit admits what a Machine is to have.
-func (c Checks) admit(ctx context.Context, m object.Machine, there, wants quota.Amounts, whole bool) (quota.Amounts, error) {
+func (c Checks) admit(ctx context.Context, m object.Machine, a quotas.Application) (quota.Amounts, error) {
 	q, key := c.Quota, client.ObjectKeyFromObject(m)
-	return q.Keeper.Admit(ctx, quotas.Application{
-		Resource: m, Kind: q.Kind, Config: q.Config, Tenants: q.Tenants, Tenant: c.Tenant, Inventory: c.Inventory,
-		There: there, Wants: wants, Whole: whole, Wake: func() { q.Wake(key) },
-	})
+	a.Resource, a.Kind, a.Config, a.Tenants, a.Tenant, a.Inventory = m, q.Kind, q.Config, q.Tenants, c.Tenant, c.Inventory
+	a.Wake = func() { q.Wake(key) }
+	return q.Keeper.Admit(ctx, a)
 }
 
 // Room is an error if the quota has no room for a VM that is to be made, with what its source brings
-// along.
+// along. Whatever VM the Machine names is not its own, and counts beside that.
 func (c Checks) Room(ctx context.Context, m object.Machine, d qemu.Desired, source qemu.Config) error {
 	if !c.Limited() {
 		return nil
 	}
-	_, err := c.admit(ctx, m, nil, disks{}.after(d, source), true)
+	_, err := c.admit(ctx, m, quotas.Application{Wants: disks{}.after(d, source), Whole: true, Beside: true})
 	return err
 }
 
@@ -87,7 +86,7 @@ func (c Checks) RoomForAdopted(ctx context.Context, m object.Machine, v *vmstate
 	if err != nil {
 		return err
 	}
-	_, err = c.admit(ctx, m, nil, k.of(v.Config), true)
+	_, err = c.admit(ctx, m, quotas.Application{Wants: k.of(v.Config), Whole: true})
 	if quota.IsExceeded(err) {
 		conditions.Set(m, conditions.NotUpToDate(v1alpha1.ReasonQuotaExceeded, err.Error()), conditions.NotReady(v1alpha1.ReasonQuotaExceeded, err.Error()))
 	}
@@ -134,7 +133,7 @@ func (c Checks) grown(
 	if kind.Manages(m) {
 		wants = k.after(d, d.Restored(s))
 	}
-	if granted, err = c.admit(ctx, m, there, wants, false); quota.IsExceeded(err) {
+	if granted, err = c.admit(ctx, m, quotas.Application{There: there, Wants: wants}); quota.IsExceeded(err) {
 		return granted, err, nil
 	}
 	return granted, nil, err
