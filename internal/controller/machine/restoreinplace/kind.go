@@ -34,6 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A Client does to PVE what a restore in place needs done.
@@ -60,6 +61,9 @@ type Kind struct {
 	Finder    restore.Finder
 	Holds     kind.Holds
 	Volumes   volumes.Reader
+
+	// Room says why a quota has no room for a configuration that the VM is to go back to; empty if it has.
+	Room func(context.Context, qemu.Config) (string, error)
 
 	// Labels that a resource has to have to be looked after by the same provider.
 	Labels func(client.Object) map[string]string

@@ -40,7 +40,7 @@ import (
 // preflight returns why the restore cannot be done; empty if it can.
 func (a *restoring) preflight(ctx context.Context) (string, error) {
 	for _, check := range []func(context.Context) (string, error){
-		a.checkBackup, a.checkRunning, a.checkOptions, a.checkSnapshots, a.checkReplication, a.checkVolumes, a.checkDisks, a.checkStorages, a.checkPrivileges,
+		a.checkBackup, a.checkRunning, a.checkOptions, a.checkSnapshots, a.checkReplication, a.checkVolumes, a.checkDisks, a.checkStorages, a.checkPrivileges, a.checkRoom,
 	} {
 		if no, err := check(ctx); no != "" || err != nil {
 			return no, err
@@ -253,4 +253,9 @@ func (a *restoring) checkPrivileges(ctx context.Context) (string, error) {
 		needs = append(needs, validate.On(vm, "VM.PowerMgmt"))
 	}
 	return refusal(a.kind.Finder.Checks.CheckPrivileges(ctx, fmt.Sprintf("restore VM %d in place", a.Ref.VMID), needs))
+}
+
+// checkRoom asks the quota for what the backup has more than the VM, after all else: what it lets have is taken from others.
+func (a *restoring) checkRoom(ctx context.Context) (string, error) {
+	return a.kind.Room(ctx, a.archive.Config)
 }

@@ -43,6 +43,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
@@ -98,7 +99,7 @@ func newLab(t *testing.T) *lab {
 	l.kind = Kind{
 		Volumes: volumes.Reader{Direct: l.kube, Lists: []resource.ManagedList{&namespaced.VolumeList{}}},
 		Env:     act.Env{Kube: l.kube, GroupVersion: namespaced.SchemeGroupVersion, VM: &vmstate.VM{Ref: ref}, Now: time.Now(), Save: l.save},
-		Client:  c, Inventory: in, Labels: kind.Shard{}.Labels,
+		Client:  c, Inventory: in, Labels: kind.Shard{}.Labels, Room: func(context.Context, qemu.Config) (string, error) { return "", nil },
 		Finder: restore.Finder{Backups: backups, Client: c, Inventory: in, Checks: checks, SharesCluster: func(resource.Managed) bool { return true }},
 	}
 	return l
@@ -222,6 +223,14 @@ func TestRefused(t *testing.T) {
 		"UUID": {
 			reason:  "The VM must stay this Machine's.",
 			prepare: func(l *lab) { l.backup(func(v *simulator.Volume) { v.Backup.Config["smbios1"] = "uuid=" + other }) }, words: []string{other, "another Machine"},
+		},
+		"Room": {
+			reason: "The quota has no room for what the VM had in the backup.",
+			prepare: func(l *lab) {
+				l.kind.Room = func(_ context.Context, to qemu.Config) (string, error) {
+					return "no room for memory " + to["memory"], nil
+				}
+			}, words: []string{"no room for memory 64"},
 		},
 		"TemplateBackup": {
 			reason:  "A template does not become a VM in place.",

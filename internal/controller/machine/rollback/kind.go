@@ -35,6 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A Kind does the rollbacks of a Machine.
@@ -43,6 +44,9 @@ type Kind struct {
 
 	Client   Client
 	Storages func(context.Context) ([]proxmox.Storage, error)
+
+	// Room says why a quota has no room for a configuration that the VM is to go back to; empty if it has.
+	Room func(context.Context, qemu.Config) (string, error)
 }
 
 // Texts returns the texts of rollbacks.
@@ -99,7 +103,7 @@ func (k Kind) Next(ctx context.Context, m object.Machine, r *act.Record) (proxmo
 }
 
 func (k Kind) on(m object.Machine, r *act.Record) *rollback {
-	return &rollback{Act: k.On(m, k.Client, r), pve: k.Client, storages: k.Storages}
+	return &rollback{Act: k.On(m, k.Client, r), pve: k.Client, storages: k.Storages, room: k.Room}
 }
 
 // request is what the spec asks for.

@@ -29,7 +29,9 @@ import (
 
 // preflight returns why the rollback cannot be done; empty if it can.
 func (a *rollback) preflight(ctx context.Context, q Request) (string, error) {
-	for _, check := range []func(context.Context, Request) (string, error){a.checkSnapshot, a.checkRunning, a.checkStorages, a.checkSafety, a.checkPrivileges} {
+	for _, check := range []func(context.Context, Request) (string, error){
+		a.checkSnapshot, a.checkRunning, a.checkStorages, a.checkSafety, a.checkPrivileges, a.checkRoom,
+	} {
 		if no, err := check(ctx, q); no != "" || err != nil {
 			return no, err
 		}
@@ -175,3 +177,8 @@ func (a *rollback) checkPrivileges(ctx context.Context, q Request) (string, erro
 // starts reports whether the call asks for a start: of a VM that ran, unless PVE starts it
 // anyway.
 func (a *rollback) starts(q Request) bool { return q.Start && a.running && !a.snapshot.Memory }
+
+// checkRoom asks the quota for what the snapshot has more than the VM, after all else: what it lets have is taken from others.
+func (a *rollback) checkRoom(ctx context.Context, _ Request) (string, error) {
+	return a.room(ctx, a.config)
+}

@@ -28,6 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
@@ -63,7 +64,7 @@ func newLab(t *testing.T, version string) *lab {
 	c := l.connect(proxmox.Credentials{TokenID: simulatortest.TestToken, TokenSecret: simulatortest.TestSecret})
 	l.ended(l.root.Create(t.Context(), ref, proxmox.Params{"name": "web", "memory": "64", "scsi0": "local-lvm:1", "smbios1": "uuid=" + uuid}))
 	l.taken("s1", false)
-	l.act = &rollback{pve: c, storages: c.Storages, Act: act.Act{
+	l.act = &rollback{pve: c, storages: c.Storages, room: func(context.Context, qemu.Config) (string, error) { return "", nil }, Act: act.Act{
 		PVE: c, Ref: ref, UUID: uuid, Record: act.New("1", time.Now()), Now: time.Now(),
 		Save: func(context.Context, *act.Record) error { l.saves++; return nil },
 	}}
@@ -199,6 +200,14 @@ func TestRefused(t *testing.T) {
 		"Time": {
 			reason:  "Another snapshot of the name is not the one.",
 			request: func(q *Request) { q.Taken = time.Unix(1, 0) }, words: []string{"another time"},
+		},
+		"Room": {
+			reason: "The quota has no room for what the VM had at the snapshot.",
+			prepare: func(l *lab) {
+				l.act.room = func(_ context.Context, to qemu.Config) (string, error) {
+					return "no room for memory " + to["memory"], nil
+				}
+			}, words: []string{"no room for memory 64"},
 		},
 		"Running": {reason: "A VM that runs is not stopped unasked.", prepare: (*lab).started, words: []string{"would be stopped hard", "allowRunning"}},
 		"Newest": {

@@ -55,6 +55,9 @@ type Quota struct {
 	Wake func(client.ObjectKey)
 }
 
+// lockRollback locks a VM that goes back to a snapshot.
+const lockRollback = "rollback"
+
 // Limited reports whether the tenant has a quota.
 func (c Checks) Limited() bool { return c.Limits() != nil }
 
@@ -93,13 +96,31 @@ func (c Checks) RoomForAdopted(ctx context.Context, m object.Machine, v *vmstate
 	return err
 }
 
+// RoomToReturn says why the quota has no room for a VM that is to go back to a configuration, beside what it has now; empty if there is room. Disks
+// of it that count as Volumes are given by their volume IDs.
+func (c Checks) RoomToReturn(ctx context.Context, m object.Machine, v *vmstate.VM, to qemu.Config, volumes []string) (string, error) {
+	if !c.Limited() {
+		return "", nil
+	}
+	k, err := c.disksOf(ctx, v, volumes)
+	if err != nil {
+		return "", err
+	}
+	there := quota.Most(k.of(v.Config), k.of(v.Active))
+	_, err = c.admit(ctx, m, quotas.Application{There: there, Wants: quota.Most(there, k.of(to)), Whole: true})
+	if quota.IsExceeded(err) {
+		return err.Error(), nil
+	}
+	return "", err
+}
+
 // Grow returns what is left of a spec without that for which the quota has no room, and why; all of
-// it if there is room. Nothing that is there becomes less. What is being created was let have all, and what is not
+// it if there is room. Nothing that is there becomes less. What is being created, or goes back to a snapshot, was let have all, and what is not
 // managed is not changed. Disks of the VM that count as Volumes are given by their volume IDs.
 func (c Checks) Grow(
 	ctx context.Context, m object.Machine, d qemu.Desired, before qemu.Devices, v *vmstate.VM, volumes []string,
 ) (left *v1alpha1.MachineParameters, exceeded, err error) {
-	if !c.Limited() || meta.WasDeleted(m) || v.BeingCreated() {
+	if !c.Limited() || meta.WasDeleted(m) || v.BeingCreated() || v.Lock() == lockRollback {
 		return d.MachineParameters, nil, nil
 	}
 	s := v.State

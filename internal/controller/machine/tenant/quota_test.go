@@ -17,15 +17,25 @@ limitations under the License.
 package tenant
 
 import (
+	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 const gib = int64(1) << 30
@@ -237,5 +247,47 @@ func TestOfVolumes(t *testing.T) {
 	}
 	if got, _ := There(m); got[quota.Disks("ceph")] != want {
 		t.Errorf("seen: want %d, got %v", want, got)
+	}
+}
+
+// nothing is an inventory of a cluster without VMs.
+type nothing struct{}
+
+func (nothing) Guests(context.Context, time.Duration) ([]proxmox.Guest, error) { return nil, nil }
+
+func (nothing) Volumes(context.Context, string, string, string, time.Duration) ([]proxmox.Volume, error) {
+	return nil, nil
+}
+
+// TestRoomToReturn has a VM go back to a configuration: what that has more has to fit.
+func TestRoomToReturn(t *testing.T) {
+	kube := fake.NewClientBuilder().Build()
+	keeper := quotas.New()
+	keeper.Use(kube, connect.New(kube, connect.WithRecordsIn("system")))
+	tenants := []v1alpha1.ProviderTenant{{Name: "a", Quota: &v1alpha1.TenantQuota{
+		Cores: new(int32(4)), Disks: []v1alpha1.TenantStorageQuota{{Storage: "ceph", Size: resource.MustParse("20Gi")}},
+	}}}
+	c := Checks{Tenant: tenancy.TenantNamed(tenants, "a"), Inventory: nothing{}, Quota: Quota{
+		Keeper: keeper, Config: "ClusterProviderConfig/shared", Tenants: tenants, Kind: "Machine", Wake: func(client.ObjectKey) {},
+	}}
+	for name, tc := range map[string]struct {
+		reason string
+		change func(qemu.Config)
+		want   string
+	}{
+		"Room":  {reason: "What fits may come back.", change: func(to qemu.Config) { to["cores"] = "4" }},
+		"Cores": {reason: "More cores have to fit.", change: func(to qemu.Config) { to["cores"] = "5" }, want: "cores: 3 more"},
+		"Disks": {reason: "So have disks that are larger.", change: func(to qemu.Config) { to["scsi0"] = "ceph:vm-100-disk-0,size=50G" }, want: "disks/ceph: 40Gi more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v, to := &vmstate.VM{State: qemu.State{Config: before(), Active: before()}}, before()
+			tc.change(to)
+			m := &namespaced.Machine{}
+			m.SetUID("u")
+			got, err := c.RoomToReturn(t.Context(), m, v, to, nil)
+			if err != nil || (got != "") != (tc.want != "") || !strings.Contains(got, tc.want) {
+				t.Errorf("%s\nRoomToReturn(): %q, %v; want %q", tc.reason, got, err, tc.want)
+			}
+		})
 	}
 }
