@@ -40,7 +40,8 @@ import (
 // preflight returns why the restore cannot be done; empty if it can.
 func (a *restoring) preflight(ctx context.Context) (string, error) {
 	for _, check := range []func(context.Context) (string, error){
-		a.checkBackup, a.checkRunning, a.checkOptions, a.checkSnapshots, a.checkReplication, a.checkVolumes, a.checkDisks, a.checkStorages, a.checkPrivileges, a.checkRoom,
+		a.checkBackup, a.checkRunning, a.checkOptions, a.checkSnapshots, a.checkReplication, a.checkVolumes, a.checkDisks, a.checkStorages,
+		a.checkPrivileges, a.checkRoom,
 	} {
 		if no, err := check(ctx); no != "" || err != nil {
 			return no, err

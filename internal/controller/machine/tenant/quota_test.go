@@ -277,7 +277,10 @@ func TestRoomToReturn(t *testing.T) {
 	}{
 		"Room":  {reason: "What fits may come back.", change: func(to qemu.Config) { to["cores"] = "4" }},
 		"Cores": {reason: "More cores have to fit.", change: func(to qemu.Config) { to["cores"] = "5" }, want: "cores: 3 more"},
-		"Disks": {reason: "So have disks that are larger.", change: func(to qemu.Config) { to["scsi0"] = "ceph:vm-100-disk-0,size=50G" }, want: "disks/ceph: 40Gi more"},
+		"Disks": {
+			reason: "So have disks that are larger.", change: func(to qemu.Config) { to["scsi0"] = "ceph:vm-100-disk-0,size=50G" },
+			want: "disks/ceph: 40Gi more",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v, to := &vmstate.VM{State: qemu.State{Config: before(), Active: before()}}, before()
