@@ -261,14 +261,11 @@ func (nothing) Volumes(context.Context, string, string, string, time.Duration) (
 
 // TestRoomToReturn has a VM go back to a configuration: what that has more has to fit.
 func TestRoomToReturn(t *testing.T) {
-	kube := fake.NewClientBuilder().Build()
-	keeper := quotas.New()
-	keeper.Use(kube, connect.New(kube, connect.WithRecordsIn("system")))
 	tenants := []v1alpha1.ProviderTenant{{Name: "a", Quota: &v1alpha1.TenantQuota{
 		Cores: new(int32(4)), Disks: []v1alpha1.TenantStorageQuota{{Storage: "ceph", Size: resource.MustParse("20Gi")}},
 	}}}
 	c := Checks{Tenant: tenancy.TenantNamed(tenants, "a"), Inventory: nothing{}, Quota: Quota{
-		Keeper: keeper, Config: "ClusterProviderConfig/shared", Tenants: tenants, Kind: "Machine", Wake: func(client.ObjectKey) {},
+		Config: "ClusterProviderConfig/shared", Tenants: tenants, Kind: "Machine", Wake: func(client.ObjectKey) {},
 	}}
 	for name, tc := range map[string]struct {
 		reason string
@@ -283,6 +280,10 @@ func TestRoomToReturn(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			kube := fake.NewClientBuilder().Build()
+			c := c
+			c.Quota.Keeper = quotas.New()
+			c.Quota.Keeper.Use(kube, connect.New(kube, connect.WithRecordsIn("system")))
 			v, to := &vmstate.VM{State: qemu.State{Config: before(), Active: before()}}, before()
 			tc.change(to)
 			m := &namespaced.Machine{}
