@@ -64,8 +64,11 @@ func TestHeard(t *testing.T) {
 			reason: "Where refusals are only shown, all count.", other: nodeIn("team-a", "ClusterProviderConfig", "site"),
 			tell: v1alpha1.TenantWarn, want: true, believed: true,
 		},
-		"WithoutAny":  {reason: "Without tenants all count.", other: nodeIn("team-a", "ProviderConfig", "own"), free: true, want: true, believed: true},
-		"MissingFree": {reason: "Without tenants also what cannot be read counts.", other: nodeIn("ops", "ClusterProviderConfig", "missing"), free: true, want: true, believed: true},
+		"WithoutAny": {reason: "Without tenants all count.", other: nodeIn("team-a", "ProviderConfig", "own"), free: true, want: true, believed: true},
+		"MissingFree": {
+			reason: "Without tenants also what cannot be read counts.", other: nodeIn("ops", "ClusterProviderConfig", "missing"),
+			free: true, want: true, believed: true,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -83,7 +83,7 @@ func (d Desired) diskRejections(k v1alpha1.MachineDisk, config Config) []string 
 	if disk.CDROM() {
 		return []string{fmt.Sprintf("disk %q is device %s, which is a CD-ROM drive", k.Name, device)}
 	}
-	no := d.volumeRejections(k, disk)
+	no := volumeRejections(d, k, disk)
 	if has, known := disk.Size(); known && k.Size != nil && SizeOf(k)+rounding < has {
 		no = append(no, fmt.Sprintf("disk %q (%s) cannot shrink from %s to %s", k.Name, device, has, *k.Size))
 	}
@@ -92,7 +92,7 @@ func (d Desired) diskRejections(k v1alpha1.MachineDisk, config Config) []string 
 
 // volumeRejections are why the disk of a Volume cannot be as an entry has it that does not name the Volume: the Volume is what its size and its
 // storage are counted by.
-func (d Desired) volumeRejections(k v1alpha1.MachineDisk, disk proxmox.Disk) []string {
+func volumeRejections(d Desired, k v1alpha1.MachineDisk, disk proxmox.Disk) []string {
 	if k.VolumeRef != nil || !slices.Contains(d.Leaving, disk.Volume) && !slices.Contains(d.Counted, disk.Volume) {
 		return nil
 	}

@@ -210,7 +210,7 @@ func TestVolumesByOtherEntry(t *testing.T) {
 		"As it is": {reason: "What it has may be said.", change: func(_ *Desired, k *v1alpha1.MachineDisk) { k.Size, k.Storage = new("1G"), new("s") }},
 		"Grows":    {reason: "The Volume alone grows it.", change: func(_ *Desired, k *v1alpha1.MachineDisk) { k.Size = new("2G") }, no: true},
 		"Moves":    {reason: "It stays on its storage.", change: func(_ *Desired, k *v1alpha1.MachineDisk) { k.Storage = new("t") }, no: true},
-		"Counted": {reason: "So it is if the Volume is listed too.", change: func(d *Desired, k *v1alpha1.MachineDisk) {
+		"Counted": {reason: "The disk of a Volume that is listed beside the entry cannot grow by it.", change: func(d *Desired, k *v1alpha1.MachineDisk) {
 			d.Leaving, d.Counted, k.Size = nil, d.Leaving, new("2G")
 		}, no: true},
 		"Of no Volume": {reason: "A disk of the VM itself grows.", change: func(d *Desired, k *v1alpha1.MachineDisk) { d.Leaving, k.Size = nil, new("2G") }},

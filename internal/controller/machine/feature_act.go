@@ -47,7 +47,7 @@ type actFeature struct {
 }
 
 // roomToReturn says why the quota of the tenant has no room for a configuration that the VM of a Machine is to go back to; empty if it has.
-func (e *external) roomToReturn(m Machine) func(context.Context, qemu.Config) (string, error) {
+func roomToReturn(e *external, m Machine) func(context.Context, qemu.Config) (string, error) {
 	return func(ctx context.Context, to qemu.Config) (string, error) {
 		return e.tenant.RoomToReturn(ctx, m, e.vm, to, e.planned.Counted)
 	}
@@ -55,14 +55,14 @@ func (e *external) roomToReturn(m Machine) func(context.Context, qemu.Config) (s
 
 // rollbacks go back to snapshots.
 func rollbacks(_ context.Context, e *external, m Machine) act.Kind {
-	return rollback.Kind{Env: e.actEnv(m, rollback.Kind{}), Client: e.client, Storages: e.inventory.Storages, Room: e.roomToReturn(m)}
+	return rollback.Kind{Env: e.actEnv(m, rollback.Kind{}), Client: e.client, Storages: e.inventory.Storages, Room: roomToReturn(e, m)}
 }
 
 // restoresInPlace put VMs back to backups.
 func restoresInPlace(ctx context.Context, e *external, m Machine) act.Kind {
 	return restoreinplace.Kind{
 		Env: e.actEnv(m, restoreinplace.Kind{}), Client: e.client, Inventory: e.inventory, Finder: e.backupFinder(ctx), Holds: e.holds, Labels: e.labels,
-		Volumes: e.volumes, Lost: restore.Unfinished(e.vm.Config), Room: e.roomToReturn(m),
+		Volumes: e.volumes, Lost: restore.Unfinished(e.vm.Config), Room: roomToReturn(e, m),
 	}
 }
 

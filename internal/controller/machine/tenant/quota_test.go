@@ -225,8 +225,9 @@ func TestOfVolumes(t *testing.T) {
 			want: map[string]int64{"ceph": 10 * gib, "other": 7 * gib},
 		},
 		"Both": {
-			reason: "So it does when it grows there.", entry: v1alpha1.MachineDisk{Size: new("100G"), Storage: new("other")},
-			want: map[string]int64{"ceph": 10 * gib, "other": 100 * gib},
+			reason: "A disk that moves and grows counts whole where it goes, as large as it gets.",
+			entry:  v1alpha1.MachineDisk{Size: new("100G"), Storage: new("other")},
+			want:   map[string]int64{"ceph": 10 * gib, "other": 100 * gib},
 		},
 	} {
 		tc.entry.Name, tc.entry.Device = "again", new("scsi1")
@@ -275,7 +276,7 @@ func TestRoomToReturn(t *testing.T) {
 		"Room":  {reason: "What fits may come back.", change: func(to qemu.Config) { to["cores"] = "4" }},
 		"Cores": {reason: "More cores have to fit.", change: func(to qemu.Config) { to["cores"] = "5" }, want: "cores: 3 more"},
 		"Disks": {
-			reason: "So have disks that are larger.", change: func(to qemu.Config) { to["scsi0"] = "ceph:vm-100-disk-0,size=50G" },
+			reason: "Larger disks have to fit.", change: func(to qemu.Config) { to["scsi0"] = "ceph:vm-100-disk-0,size=50G" },
 			want: "disks/ceph: 40Gi more",
 		},
 	} {
