@@ -374,9 +374,9 @@ func (t *Tenant) isOthers(g proxmox.Guest) bool {
 	return slices.ContainsFunc(t.others, func(o v1alpha1.ProviderTenant) bool { return territory(o, g) })
 }
 
-// adoptable reports whether one of these tenants may have made a VM what it is: one that it may take over stays in its pool.
-func adoptable(by []v1alpha1.ProviderTenant, g proxmox.Guest) bool {
-	return slices.ContainsFunc(by, func(o v1alpha1.ProviderTenant) bool { return (&Tenant{ProviderTenant: o}).mayAdopt(g) })
+// adoptableBy reports whether one of these tenants may have made a VM what it is: one that it may take over stays in its pool.
+func adoptableBy(tenants []v1alpha1.ProviderTenant, g proxmox.Guest) bool {
+	return slices.ContainsFunc(tenants, func(o v1alpha1.ProviderTenant) bool { return (&Tenant{ProviderTenant: o}).mayAdopt(g) })
 }
 
 // Sees reports whether a VM or template may be cloned, and so may be seen: the tenant's own, and
@@ -385,7 +385,7 @@ func (t *Tenant) Sees(g proxmox.Guest) bool {
 	if t == nil || t.Holds(g) == nil {
 		return true
 	}
-	if t.nobody != "" || !g.Template || t.isOthers(g) || adoptable(t.others, g) {
+	if t.nobody != "" || !g.Template || t.isOthers(g) || adoptableBy(t.others, g) {
 		return false
 	}
 	return matchesAny(t.Templates, g.Name)
