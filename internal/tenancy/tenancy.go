@@ -279,6 +279,14 @@ func (t *Tenant) storage(name, of string) error {
 	return t.refuse("storages", "%s on storage %s", of, name)
 }
 
+// SavesMemory refuses a storage that the memory of a VM would be saved on for a snapshot, or to suspend it.
+func (t *Tenant) SavesMemory(on string) error {
+	if t.Stores(on) {
+		return nil
+	}
+	return t.refuse("storages", "the memory of the VM would be saved on storage %s: give the VM a disk, or name a storage in extraConfig.vmstatestorage", on)
+}
+
 // image refuses a volume that disks may not be filled from. An image for cloud-init is that of one VM, whatever the patterns say.
 func (t *Tenant) image(volume, of string) error {
 	if matchesAny(t.Images, volume) && !nocloud.IsImage(volume) {

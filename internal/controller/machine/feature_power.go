@@ -19,6 +19,7 @@ package machine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,6 +27,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/capacity"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
@@ -66,10 +68,22 @@ func (e powerFeature) observe(ctx context.Context, m Machine, d *desired) error 
 	return err
 }
 
-func (e powerFeature) plan(context.Context, Machine) (proposal, error) {
+func (e powerFeature) plan(ctx context.Context, _ Machine) (proposal, error) {
 	p := proposal{annotations: e.planned.RunningAnnotation(e.vm, e.now())}
-	if e.planned.power == power.Suspend {
-		p.rejections = e.planned.PowerRejections(e.vm)
+	if e.planned.power != power.Suspend {
+		return p, nil
+	}
+	p.rejections = e.planned.PowerRejections(e.vm)
+	if e.tenant.Tenant == nil {
+		return p, nil
+	}
+	storages, err := e.inventory.Storages(ctx)
+	if err != nil {
+		return p, err
+	}
+	there := slices.DeleteFunc(slices.Clone(storages), func(s proxmox.Storage) bool { return s.Node != e.vm.Node })
+	if err := e.tenant.SavesMemory(capacity.StateStorage(e.vm.Active, there)); err != nil {
+		p.rejections = append(p.rejections, err.Error())
 	}
 	return p, nil
 }

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/vitistack/provider-proxmox/internal/capacity"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -33,40 +34,6 @@ const driverState = 500 * int64(proxmox.MiB)
 // stateSize is the size of the volume that the memory of a VM is saved in.
 func stateSize(config qemu.Config) int64 { return 2*config.Memory() + driverState }
 
-// stateStorage returns where PVE saves the memory of a VM (PVE::QemuConfig, find_vmstate_storage): on the storage that the VM names, or
-// else on one of its disks: a shared one rather than a local one, and the last that has files rather than the first.
-func stateStorage(config qemu.Config, there []proxmox.Storage) string {
-	if named := config["vmstatestorage"]; named != "" {
-		return named
-	}
-	chosen := map[bool]string{}
-	for _, name := range storagesOf(config) {
-		i := slices.IndexFunc(there, func(s proxmox.Storage) bool { return s.Name == name })
-		if i < 0 {
-			continue
-		}
-		if s := there[i]; chosen[s.Shared] == "" || slices.Contains([]string{"dir", "nfs", "cifs", "cephfs", "btrfs"}, s.Type) {
-			chosen[s.Shared] = name
-		}
-	}
-	if chosen[true] != "" {
-		return chosen[true]
-	}
-	return chosen[false]
-}
-
-// storagesOf returns the storages of the disks of a VM, by name.
-func storagesOf(config qemu.Config) []string {
-	var names []string
-	for _, device := range append(config.Drives(), "efidisk0", "tpmstate0") {
-		if d, err := proxmox.ParseDisk(config[device]); err == nil && !d.CDROM() && d.Storage() != "" {
-			names = append(names, d.Storage())
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
 // roomForMemory returns the problem that a storage has no room for the memory of the VM. Thick LVM takes all of it when the volume is made; others
 // take what is written, so that only the task finds out.
 func (e *external) roomForMemory(ctx context.Context, config qemu.Config) (*kind.Problem, error) {
@@ -76,7 +43,10 @@ func (e *external) roomForMemory(ctx context.Context, config qemu.Config) (*kind
 	}
 	node := e.view.guest.Node
 	all = slices.DeleteFunc(slices.Clone(all), func(s proxmox.Storage) bool { return s.Node != node })
-	name, size := stateStorage(config, all), stateSize(config)
+	name, size := capacity.StateStorage(config, all), stateSize(config)
+	if err := e.tenant.SavesMemory(name); err != nil {
+		return nil, err
+	}
 	i := slices.IndexFunc(all, func(s proxmox.Storage) bool { return s.Name == name && s.Type == "lvm" && s.MaxDisk > 0 })
 	if i < 0 || all[i].MaxDisk-all[i].Disk >= size {
 		return nil, nil

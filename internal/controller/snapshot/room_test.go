@@ -17,40 +17,50 @@ limitations under the License.
 package snapshot
 
 import (
+	"context"
+	"strings"
 	"testing"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-func TestStateStorage(t *testing.T) {
-	there := []proxmox.Storage{
-		{Name: "ceph", Type: "rbd", Shared: true},
-		{Name: "local", Type: "dir"},
-		{Name: "lvm", Type: "lvm"},
-		{Name: "nas", Type: "nfs", Shared: true},
-		{Name: "thin", Type: "lvmthin"},
+func TestStateSize(t *testing.T) {
+	if got := stateSize(qemu.Config{"memory": "1024"}); got != (2*1024+500)<<20 {
+		t.Errorf("want twice the memory and 500 MiB, got %d", got)
 	}
+}
+
+// storages are what an inventory has.
+type storages struct{ Inventory }
+
+func (storages) Storages(context.Context) ([]proxmox.Storage, error) {
+	return []proxmox.Storage{{Name: "ceph", Node: "pve1", Type: "rbd", Shared: true}}, nil
+}
+
+// TestMemoryOfTenants has a snapshot of a tenant's VM save the memory where the tenant may store, or not be taken.
+func TestMemoryOfTenants(t *testing.T) {
+	confined := tenancy.TenantNamed([]v1alpha1.ProviderTenant{{Name: "team-a", Namespaces: []string{"team-a"}, Storages: []string{"ceph"}}}, "team-a")
+	diskless := qemu.Config{"ide2": "nas:iso/a.iso,media=cdrom"}
 	cases := map[string]struct {
 		reason string
+		tenant *tenancy.Tenant
 		config qemu.Config
 		want   string
 	}{
-		"Named":  {reason: "What the VM names counts.", config: qemu.Config{"vmstatestorage": "lvm", "scsi0": "nas:1/vm-1-disk-0.qcow2"}, want: "lvm"},
-		"Shared": {reason: "Shared storage is preferred.", config: qemu.Config{"scsi0": "local:1/vm-1-disk-0.qcow2", "scsi1": "ceph:vm-1-disk-1"}, want: "ceph"},
-		"Files":  {reason: "One with files is preferred.", config: qemu.Config{"scsi0": "ceph:vm-1-disk-0", "scsi1": "nas:1/vm-1-disk-1.qcow2"}, want: "nas"},
-		"First":  {reason: "Otherwise it is the first.", config: qemu.Config{"scsi0": "thin:vm-1-disk-0", "efidisk0": "lvm:vm-1-disk-1"}, want: "lvm"},
-		"Media":  {reason: "Media are no disks.", config: qemu.Config{"ide2": "nas:iso/a.iso,media=cdrom", "scsi0": "thin:vm-1-disk-0"}, want: "thin"},
-		"Hidden": {reason: "What may not be seen is not judged.", config: qemu.Config{"scsi0": "theirs:vm-1-disk-0"}},
+		"Disk":   {reason: "The memory goes to the storage of a disk.", tenant: confined, config: qemu.Config{"scsi0": "ceph:vm-100-disk-0"}},
+		"NoDisk": {reason: "Without disks it goes to the node's own storage.", tenant: confined, config: diskless, want: "storage local"},
+		"Free":   {reason: "Who is no tenant may save it anywhere.", config: diskless},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := stateStorage(tc.config, there); got != tc.want {
-				t.Errorf("%s want %q, got %q", tc.reason, tc.want, got)
+			e := &external{inventory: storages{}, tenant: tc.tenant, view: &view{guest: &proxmox.Guest{Node: "pve1"}}}
+			problem, err := e.roomForMemory(t.Context(), tc.config)
+			if problem != nil || (err != nil) != (tc.want != "") || err != nil && !(tenancy.IsRefusal(err) && strings.Contains(err.Error(), tc.want)) {
+				t.Errorf("%s\nwant %q refused, got %v, %v", tc.reason, tc.want, problem, err)
 			}
 		})
-	}
-	if got := stateSize(qemu.Config{"memory": "1024"}); got != (2*1024+500)<<20 {
-		t.Errorf("want twice the memory and 500 MiB, got %d", got)
 	}
 }

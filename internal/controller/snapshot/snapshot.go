@@ -160,7 +160,7 @@ func (c *connector) Connect(ctx context.Context, m Snapshot) (managed.TypedExter
 	if leaves, err := target.CheckTenant(ctx, to, m, e.view.target); leaves || err != nil {
 		return e, err
 	}
-	e.client, e.inventory, e.records = to.Client, to.Inventory, to.Records
+	e.client, e.inventory, e.records, e.tenant = to.Client, to.Inventory, to.Records, to.Tenant
 	e.room = c.quota.Room(m, to)
 	return e, nil
 }
@@ -174,6 +174,7 @@ type external struct {
 	client    Client // Nil if nothing will be asked.
 	inventory Inventory
 	records   tenancy.Records
+	tenant    *tenancy.Tenant // Nil if nothing is refused.
 
 	// room is an error if the quota of the tenant has none; nil if nothing is asked.
 	room func(context.Context) error
