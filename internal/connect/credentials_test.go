@@ -155,6 +155,12 @@ func TestCredentialForms(t *testing.T) {
 			data:   map[string]string{"PROXMOX_USERNAME": "root@pam", "PROXMOX_PASSWORD": hidden},
 			want:   password,
 		},
+		"PVEPassword": {
+			reason: "The names that begin with PVE_ may be those of a user and a password.",
+			spec:   whole(),
+			data:   map[string]string{"PVE_ENDPOINT": "https://pve:8006", "PVE_USERNAME": "root@pam", "PVE_PASSWORD": hidden},
+			want:   password,
+		},
 		"WholeTokenAsID": {
 			reason: "A token given whole as its ID is split.",
 			spec:   whole(),
