@@ -85,6 +85,16 @@ func TestConfigOfEnvironment(t *testing.T) {
 			},
 			keys: map[string]string{"tokenID": "virtrigaud@pve!vrtg-token", "tokenSecret": hidden},
 		},
+		"PVEPassword": {
+			reason: "The other names do as well for a user and a password, and where certificates are not verified.",
+			vars: map[string]string{
+				"PVE_ENDPOINT": "https://192.168.1.100:8006/api2", "PVE_USERNAME": "root@pam", "PVE_PASSWORD": hidden, "PVE_INSECURE_SKIP_VERIFY": "true",
+			},
+			want: &v1alpha1.ProviderConfigSpec{
+				Endpoints: []string{"https://192.168.1.100:8006/api2"}, Credentials: ref, TLS: &v1alpha1.ProviderTLS{InsecureSkipTLSVerify: new(true)},
+			},
+			keys: map[string]string{"username": "root@pam", "password": hidden},
+		},
 		"NoSecret": {
 			reason: "What is missing is named.", vars: map[string]string{"PROXMOX_ENDPOINT": "https://a:8006", "PROXMOX_TOKEN_ID": "a@pve!bc"},
 			err: "the environment has a tokenID but no tokenSecret",
