@@ -55,6 +55,10 @@ func nobody(reconcile.Request) {}
 func TestPaced(t *testing.T) {
 	again := reconcile.Result{Requeue: true}
 	after := func(d time.Duration) reconcile.Result { return reconcile.Result{RequeueAfter: d} }
+	upToFiveMinutes := []reconcile.Result{
+		after(15 * time.Second), after(30 * time.Second), after(time.Minute), after(2 * time.Minute), after(4 * time.Minute), after(5 * time.Minute),
+		after(5 * time.Minute),
+	}
 	cases := map[string]struct {
 		reason  string
 		err     error
@@ -67,11 +71,11 @@ func TestPaced(t *testing.T) {
 		"Conflict":    {reason: "Another VMID may be free at once.", err: said(500, "VM 100 already exists"), want: []reconcile.Result{again}},
 		"Authentication": {
 			reason: "PVE logs each attempt.", err: said(401, "no"),
-			want: []reconcile.Result{after(15 * time.Second), after(30 * time.Second), after(time.Minute)},
+			want: upToFiveMinutes,
 		},
 		"Authorization": {
 			reason: "Privileges do not come by themselves.", err: said(403, "no"),
-			want: []reconcile.Result{after(15 * time.Second), after(30 * time.Second)},
+			want: upToFiveMinutes,
 		},
 		"Validation": {
 			reason: "The same request is as wrong the next time.", err: said(400, "no"),
