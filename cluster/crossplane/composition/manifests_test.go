@@ -195,6 +195,35 @@ func TestPolicyChanged(t *testing.T) {
 	}
 }
 
+// TestChangedVirtualMachine sees that what is changed of a ProxmoxVirtualMachine reaches its Machine, and nothing else changes there.
+func TestChangedVirtualMachine(t *testing.T) {
+	w := newWorld(t)
+	vm := load(t, "migration/proxmox-operator/my-vm.yaml")[0]
+	vm.SetName("changed")
+	if err := w.create(vm); err != nil {
+		t.Fatal(err)
+	}
+	w.settle(vm)
+	want := w.machine(vm)
+	want["cpu"], want["memory"] = map[string]any{"cores": int64(4)}, "8Gi"
+	want["disks"] = []any{map[string]any{"name": "system", "size": "40Gi"}}
+	want["networks"] = []any{map[string]any{"name": "net0", "bridge": "vmbr1", "model": "virtio"}}
+	for field, value := range map[string]any{
+		"resources": map[string]any{"cpu": int64(4), "memory": "8Gi", "disk": "40Gi"},
+		"network":   []any{map[string]any{"bridge": "vmbr1", "model": "virtio"}},
+	} {
+		if err := w.set(vm, value, "spec", field); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !w.settle(vm) {
+		t.Error("it is not ready after the change")
+	}
+	if diff := cmp.Diff(want, w.machine(vm)); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
 // TestTakenOver sees that a ProviderConfig with the name of a Provider becomes the Provider's, and keeps what only its list of endpoints has.
 func TestTakenOver(t *testing.T) {
 	w := newWorld(t)
