@@ -224,7 +224,7 @@ func TestResources(t *testing.T) {
 // Where pods run is set by values of the usual names, and what selects them by labels too.
 func TestScheduling(t *testing.T) {
 	const term = "affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0]."
-	const values = "replicaCount=2,nodeSelector.disk=ssd,tolerations[0].key=infra,tolerations[0].operator=Exists," +
+	const values = "replicaCount=2,podLabels.environment=development,nodeSelector.disk=ssd,tolerations[0].key=infra,tolerations[0].operator=Exists," +
 		term + "weight=100," + term + "podAffinityTerm.topologyKey=kubernetes.io/hostname," +
 		term + "podAffinityTerm.labelSelector.matchLabels.app=provider-proxmox"
 	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"app": "provider-proxmox"}}
@@ -240,7 +240,7 @@ func TestScheduling(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: -want, +got:\n%s", form, diff)
 		}
-		if pod.Labels["app"] != "provider-proxmox" {
+		if pod.Labels["app"] != "provider-proxmox" || pod.Labels["environment"] != "development" {
 			t.Errorf("%s: the labels are %v", form, pod.Labels)
 		}
 	}
