@@ -195,7 +195,8 @@ func TestPolicyChanged(t *testing.T) {
 	}
 }
 
-// TestChangedVirtualMachine sees that what is changed of a ProxmoxVirtualMachine reaches its Machine, and nothing else changes there.
+// TestChangedVirtualMachine sees that what is changed of a ProxmoxVirtualMachine reaches its Machine, with nothing else, and that an earlier
+// spec brings back what it had. Its disk keeps the size: disks do not shrink.
 func TestChangedVirtualMachine(t *testing.T) {
 	w := newWorld(t)
 	vm := load(t, "migration/proxmox-operator/my-vm.yaml")[0]
@@ -205,22 +206,31 @@ func TestChangedVirtualMachine(t *testing.T) {
 	}
 	w.settle(vm)
 	want := w.machine(vm)
-	want["cpu"], want["memory"] = map[string]any{"cores": int64(4)}, "8Gi"
-	want["disks"] = []any{map[string]any{"name": "system", "size": "40Gi"}}
-	want["networks"] = []any{map[string]any{"name": "net0", "bridge": "vmbr1", "model": "virtio"}}
-	for field, value := range map[string]any{
-		"resources": map[string]any{"cpu": int64(4), "memory": "8Gi", "disk": "40Gi"},
-		"network":   []any{map[string]any{"bridge": "vmbr1", "model": "virtio"}},
+	for _, to := range []struct {
+		reason         string
+		cores          int64
+		memory, bridge string
+	}{
+		{reason: "The new spec counts.", cores: 4, memory: "8Gi", bridge: "vmbr1"},
+		{reason: "The first spec counts again.", cores: 2, memory: "4Gi", bridge: "vmbr0"},
 	} {
-		if err := w.set(vm, value, "spec", field); err != nil {
-			t.Fatal(err)
+		want["cpu"], want["memory"] = map[string]any{"cores": to.cores}, to.memory
+		want["disks"] = []any{map[string]any{"name": "system", "size": "40Gi"}}
+		want["networks"] = []any{map[string]any{"name": "net0", "bridge": to.bridge, "model": "virtio"}}
+		for field, value := range map[string]any{
+			"resources": map[string]any{"cpu": to.cores, "memory": to.memory, "disk": "40Gi"},
+			"network":   []any{map[string]any{"bridge": to.bridge, "model": "virtio"}},
+		} {
+			if err := w.set(vm, value, "spec", field); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if !w.settle(vm) {
-		t.Error("it is not ready after the change")
-	}
-	if diff := cmp.Diff(want, w.machine(vm)); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
+		if !w.settle(vm) {
+			t.Errorf("%s\nit is not ready after the change", to.reason)
+		}
+		if diff := cmp.Diff(want, w.machine(vm)); diff != "" {
+			t.Errorf("%s\n-want, +got:\n%s", to.reason, diff)
+		}
 	}
 }
 
