@@ -18,7 +18,6 @@ package tenancy
 
 import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
@@ -29,9 +28,6 @@ func (t *Tenant) Limits() quota.Amounts {
 	}
 	return quota.Limits(t.Quota)
 }
-
-// Owns reports whether a VM is where the tenant's VMs are. Those that it may take over are not its own yet.
-func (t *Tenant) Owns(g proxmox.Guest) bool { return t.owns(g) }
 
 // TenantNamed returns the tenant of a name, or nil.
 func TenantNamed(tenants []v1alpha1.ProviderTenant, name string) *Tenant {

@@ -330,7 +330,7 @@ func (t *Tenant) tags(all []string) error {
 // Holds refuses a VM that is not the tenant's. The message says nothing of the VM but its VMID.
 func (t *Tenant) Holds(g proxmox.Guest) error {
 	switch {
-	case t == nil, t.nobody == "" && t.owns(g), t.nobody == "" && t.mayAdopt(g):
+	case t == nil, t.nobody == "" && t.Owns(g), t.nobody == "" && t.mayAdopt(g):
 		return nil
 	case t.nobody != "":
 		return &RefusedError{What: t.nobody}
@@ -361,9 +361,9 @@ func (t *Tenant) mayAdopt(g proxmox.Guest) bool {
 	return g.Pool != "" && slices.Contains(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Adopt }), g.Pool)
 }
 
-// owns reports whether a VM is the tenant's. A range without pools does not reach into another
-// tenant's pools, whose VMs may have any VMID.
-func (t *Tenant) owns(g proxmox.Guest) bool {
+// Owns reports whether a VM is where the tenant's VMs are: one that it may take over is not its own yet. A range without pools does not reach
+// into another tenant's pools, whose VMs may have any VMID.
+func (t *Tenant) Owns(g proxmox.Guest) bool {
 	pooled := len(t.Pools) == 0 && slices.ContainsFunc(t.others, func(o v1alpha1.ProviderTenant) bool { return slices.Contains(o.Pools, g.Pool) })
 	return territory(t.ProviderTenant, g) && !pooled
 }
