@@ -135,10 +135,16 @@ func (w *tenantWorld) swapped() {
 	for i := range 2 {
 		m := w.of("a", fmt.Sprintf("swapped%d", i), linux())
 		w.make(m)
-		w.edit(m, func() {
+		swap := func() {
 			meta.AddAnnotations(m, map[string]string{meta.AnnotationKeyExternalName: fmt.Sprint(victim), object.AnnotationUUID: victimUUID})
+		}
+		w.edit(m, swap)
+		w.becomes(m, fmt.Sprintf("is refused with VMID %d", victim), func() bool {
+			if meta.GetExternalName(m) != fmt.Sprint(victim) {
+				w.edit(m, swap) // The provider wrote its own at the same time, which came last.
+			}
+			return isRefused(m, fmt.Sprintf("VMID %d", victim))
 		})
-		w.refused(m, fmt.Sprintf("VMID %d", victim))
 		w.remove(m)
 	}
 	for _, r := range w.writes()[n:] {
