@@ -58,7 +58,7 @@ func TestMemoryOfTenants(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := &external{inventory: storages{}, tenant: tc.tenant, view: &view{guest: &proxmox.Guest{Node: "pve1"}}}
 			problem, err := e.roomForMemory(t.Context(), tc.config)
-			if problem != nil || (err != nil) != (tc.want != "") || err != nil && !(tenancy.IsRefusal(err) && strings.Contains(err.Error(), tc.want)) {
+			if problem != nil || (err != nil) != (tc.want != "") || err != nil && (!tenancy.IsRefusal(err) || !strings.Contains(err.Error(), tc.want)) {
 				t.Errorf("%s\nwant %q refused, got %v, %v", tc.reason, tc.want, problem, err)
 			}
 		})

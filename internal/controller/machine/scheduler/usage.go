@@ -123,7 +123,7 @@ func occupantOf(
 	case was:
 	case booked:
 		o = r
-	case g.VMID == 0 && !(comes(m) && told):
+	case g.VMID == 0 && (!comes(m) || !told):
 		return o, false
 	case told && m.GetAnnotations()[object.AnnotationNode] != "" && !meta.WasDeleted(m):
 		o = needOf(m, sourceConfig(m, guests), storage)
