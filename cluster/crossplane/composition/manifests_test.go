@@ -70,9 +70,10 @@ func TestProviderVariables(t *testing.T) {
 		"Secure":   {"The reference has false too.", `[{name: PVE_INSECURE_SKIP_VERIFY, value: "false"}]`, false, nil},
 		"Other":    {"Another variable that is true says nothing of certificates.", `[{name: OTHER, value: "true"}]`, false, nil},
 		"Nodes": {
-			"Both count, whatever stands between them.",
-			`[{name: PVE_NODE_SELECTOR, value: "pve-1, pve-2"}, {name: OTHER, value: x}, {name: PVE_INSECURE_SKIP_VERIFY, value: "true"}]`,
-			true, []any{"pve-1", "pve-2"},
+			reason:   "Both count, whatever stands between them.",
+			env:      `[{name: PVE_NODE_SELECTOR, value: "pve-1, pve-2"}, {name: OTHER, value: x}, {name: PVE_INSECURE_SKIP_VERIFY, value: "true"}]`,
+			insecure: true,
+			nodes:    []any{"pve-1", "pve-2"},
 		},
 	}
 	for name, tc := range cases {
