@@ -266,6 +266,9 @@ func (r Reader) get(ctx context.Context, gk schema.GroupKind, key client.ObjectK
 // version returns the version of a kind that the API server prefers.
 func (r Reader) version(gk schema.GroupKind) (schema.GroupVersionKind, error) {
 	mapping, err := r.Kube.RESTMapper().RESTMapping(gk)
+	if gk == claimKind {
+		r.Watch.serves(!apimeta.IsNoMatchError(err))
+	}
 	if err != nil {
 		return schema.GroupVersionKind{}, err
 	}
@@ -352,7 +355,7 @@ func has(config qemu.Config, address string) bool {
 
 // Release releases the addresses of a Machine whose VM with the UUID is gone, but for those of a VM that is there under its VMID.
 func (r Reader) Release(ctx context.Context, m object.Machine, uuid string, there qemu.Config) error {
-	if r.Watch == nil || uuid == "" {
+	if r.Watch == nil || uuid == "" || r.Watch.servedNone() {
 		return nil // Nothing was claimed.
 	}
 	gvk, err := r.version(claimKind)

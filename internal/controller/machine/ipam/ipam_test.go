@@ -240,6 +240,45 @@ func TestRelease(t *testing.T) {
 	}
 }
 
+// askedKinds counts how often the API server is asked which kinds it serves.
+type askedKinds struct {
+	client.Client
+	asked int
+	kinds *apimeta.DefaultRESTMapper
+}
+
+func (a *askedKinds) RESTMapper() apimeta.RESTMapper {
+	a.asked++
+	return a.kinds
+}
+
+// TestReleaseUnserved has many Machines deleted where there are no claims, which are made afterwards.
+func TestReleaseUnserved(t *testing.T) {
+	r := reader(t, nil)
+	kinds := &askedKinds{Client: r.Kube, kinds: apimeta.NewDefaultRESTMapper(nil)}
+	r.Kube = kinds
+	for range 10 {
+		if err := r.Release(t.Context(), pooled(), uuid, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if kinds.asked != 1 {
+		t.Errorf("the deletion of ten Machines asked %d times for a kind that is not there", kinds.asked)
+	}
+
+	kinds.kinds.Add(v1beta2.GroupVersion.WithKind("IPAddressClaim"), apimeta.RESTScopeNamespace)
+	if _, err := r.Resolve(t.Context(), pooled(), uuid); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Release(t.Context(), pooled(), uuid, nil); err != nil {
+		t.Fatal(err)
+	}
+	key := client.ObjectKey{Namespace: "team", Name: nameOf(t, pooled())}
+	if err := r.Kube.Get(t.Context(), key, &v1beta2.IPAddressClaim{}); !kerrors.IsNotFound(err) {
+		t.Errorf("a claim that was made since is not released: %v", err)
+	}
+}
+
 func TestChanged(t *testing.T) {
 	var woken []client.ObjectKey
 	w := NewWatch(nil, func(key client.ObjectKey) { woken = append(woken, key) })

@@ -19,6 +19,7 @@ package ipam
 import (
 	"context"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,6 +27,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
+
+// unservedFor is how long claims that the API server does not serve are not looked for by a Machine that is being deleted. One that asks
+// for an address looks each time.
+const unservedFor = 30 * time.Second
 
 // A Watch tells of changed claims and addresses. It begins with the first Machine that asks for one: the kinds may be installed later than
 // the provider, or never.
@@ -37,6 +42,7 @@ type Watch struct {
 	read func(context.Context, client.ObjectKey, client.Object, ...client.GetOption) error
 
 	mu       sync.Mutex
+	unserved time.Time // When the API server was seen to serve no claims.
 	started  map[schema.GroupVersionKind]bool
 	machines map[client.ObjectKey]client.ObjectKey // by claim
 }
@@ -66,6 +72,24 @@ func (w *Watch) get(ctx context.Context, key client.ObjectKey, o client.Object, 
 		return err
 	}
 	return w.cache.Get(ctx, key, o, opts...)
+}
+
+// serves notes whether the API server serves claims.
+func (w *Watch) serves(is bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.unserved = time.Time{}
+	if !is {
+		w.unserved = time.Now()
+	}
+}
+
+// servedNone reports whether the API server was seen to serve no claims a moment ago. To ask it costs three requests, since a
+// kind that is not there is looked for anew each time.
+func (w *Watch) servedNone() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Since(w.unserved) < unservedFor
 }
 
 // watches reports whether a kind is watched.
