@@ -121,9 +121,7 @@ func (c *Cluster) settle(tasks []proxmox.Task, begun time.Time) {
 	for _, t := range tasks {
 		listed[t.UPID] = t
 	}
-	for _, u := range c.due(listed, begun, !c.client.ListsOwnTasks(tasks)) {
-		go c.look(u)
-	}
+	c.lookAt(c.due(listed, begun, !c.client.ListsOwnTasks(tasks)))
 	for _, end := range c.ended(listed) {
 		end()
 	}

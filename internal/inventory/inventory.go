@@ -55,6 +55,7 @@ type Client interface {
 	Tasks(ctx context.Context) ([]proxmox.Task, error)
 	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
 	OwnTasks(ctx context.Context, node string) ([]proxmox.Task, error)
+	EndedTasks(ctx context.Context, node string, since time.Time) ([]proxmox.Task, error)
 	ListsOwnTasks(list []proxmox.Task) bool
 	TraceEnd(t proxmox.Task)
 	Log(ctx context.Context, most int) ([]proxmox.LogLine, error)

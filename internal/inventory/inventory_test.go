@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -48,6 +49,10 @@ type pve struct {
 	nodeLists                 atomic.Int64
 	own                       map[string][]proxmox.Task
 	hidesOwn, runsAll, noTask bool
+
+	// archive has the ended tasks of nodes, whose lists archives counts.
+	archive  []proxmox.Task
+	archives atomic.Int64
 
 	// deniesTask has single tasks denied, and hangs is the node that does not list its tasks.
 	deniesTask bool
@@ -271,6 +276,16 @@ func (p *pve) OwnTasks(_ context.Context, node string) ([]proxmox.Task, error) {
 		return nil, &proxmox.Error{Status: 595, Message: "No route to host"}
 	}
 	return slices.Clone(p.own[node]), p.err
+}
+
+func (p *pve) EndedTasks(_ context.Context, node string, since time.Time) ([]proxmox.Task, error) {
+	p.archives.Add(1)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if node == p.hangs {
+		return nil, &proxmox.Error{Status: 595, Message: "No route to host"}
+	}
+	return slices.DeleteFunc(slices.Clone(p.archive), func(t proxmox.Task) bool { return t.UPID.Node() != node || t.UPID.Start().Before(since) }), p.err
 }
 
 func (p *pve) ListsOwnTasks([]proxmox.Task) bool { return !p.hidesOwn }
@@ -525,30 +540,50 @@ func TestFollow(t *testing.T) {
 
 // TestFollowDropped has tasks that a list has dropped, since many others have ended after them, looked at without delay.
 func TestFollowDropped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := &pve{task: proxmox.Task{ExitStatus: "OK"}}
-		c := New(p, WithPollInterval(time.Second))
-		defer c.Close()
-		f := make(followed, 3*mostEnds)
-		for i := range 2 * mostEnds {
-			u := proxmox.UPID(fmt.Sprint("task ", i))
-			p.set(func() { p.tasks = append(p.tasks, proxmox.Task{UPID: u, Running: true}) })
-			c.Follow(u, f.done)
-		}
-		pass(2 * time.Second)
-		synctest.Wait()
-		if n := p.looks.Load(); n != 0 {
-			t.Errorf("want no look at tasks that are listed, got %d", n)
-		}
-		p.set(func() { p.tasks = nil })
-		for round := 1; round <= 2; round++ {
-			pass(time.Second)
-			synctest.Wait()
-			if n, ends := p.looks.Load(), len(f); n != int64(round*mostEnds) || ends != round*mostEnds {
-				t.Errorf("round %d: want %d looks and ends, got %d and %d", round, round*mostEnds, n, ends)
-			}
-		}
-	})
+	const many = 2 * mostEnds
+	cases := map[string]struct {
+		reason         string
+		tasks, unsaved int
+		hangs          string
+		archives       int64 // lists of the node
+		looks, ends    int   // at single tasks, and what they tell, within the next second
+	}{
+		"Few":     {reason: "A few tasks are asked for one by one.", tasks: fewEnds, looks: fewEnds, ends: fewEnds},
+		"Many":    {reason: "One list of their node tells of many.", tasks: many, archives: 1, ends: many},
+		"Unsaved": {reason: "What that list lacks is asked for.", tasks: 10, unsaved: 4, archives: 1, looks: 4, ends: 10},
+		"Hangs":   {reason: "A node that does not answer is asked again later.", tasks: 10, hangs: "pve1", archives: 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &pve{task: proxmox.Task{ExitStatus: "OK"}, hangs: tc.hangs}
+				c := New(p, WithPollInterval(time.Second))
+				defer c.Close()
+				f := make(followed, many)
+				for i := range tc.tasks {
+					u := upidOf(strconv.Itoa(i), "qmstart", "100", "root@pam")
+					p.set(func() {
+						p.tasks = append(p.tasks, proxmox.Task{UPID: u, Running: true})
+						if i >= tc.unsaved {
+							p.archive = append(p.archive, proxmox.Task{UPID: u, ExitStatus: "OK"})
+						}
+					})
+					c.Follow(u, f.done)
+				}
+				pass(2 * time.Second)
+				synctest.Wait()
+				if n := p.looks.Load() + p.archives.Load(); n != 0 {
+					t.Errorf("want no look at tasks that are listed, got %d", n)
+				}
+				p.set(func() { p.tasks = nil })
+				pass(time.Second)
+				synctest.Wait()
+				if looks, lists, ends := p.looks.Load(), p.archives.Load(), len(f); looks != int64(tc.looks) || lists != tc.archives || ends != tc.ends {
+					t.Errorf("%s\nwant %d looks, %d lists and %d ends, got %d, %d and %d", tc.reason, tc.looks, tc.archives, tc.ends, looks, lists, ends)
+				}
+			})
+		})
+	}
 }
 
 func TestFollowUnlisted(t *testing.T) {

@@ -37,6 +37,9 @@ const (
 	mostLooks = 10
 	mostEnds  = 30
 
+	// fewEnds is how many tasks of one node that have ended are looked at one by one. One list has the ends of more.
+	fewEnds = 3
+
 	// visibleWithin is how long PVE may need to show a task that has just started.
 	visibleWithin = time.Minute
 
@@ -93,11 +96,60 @@ func (c *Cluster) due(listed map[proxmox.UPID]proxmox.Task, begun time.Time, hid
 	return all
 }
 
-// look looks at a single task. Its node may be slow to answer, which holds up nothing else.
+// lookAt looks at followed tasks, which nobody waits for. Nodes may be slow to answer.
+func (c *Cluster) lookAt(all []proxmox.UPID) {
+	ended := map[string][]proxmox.UPID{}
+	c.mu.Lock()
+	for _, u := range all {
+		if f, ok := c.followed[u]; ok && f.listed {
+			ended[u.Node()] = append(ended[u.Node()], u)
+		} else {
+			go c.look(u)
+		}
+	}
+	c.mu.Unlock()
+	for node, some := range ended {
+		if len(some) > fewEnds {
+			go c.lookAtNode(node, some)
+			continue
+		}
+		for _, u := range some {
+			go c.look(u)
+		}
+	}
+}
+
+// lookAtNode looks for the ends of many tasks in the list of their node, and looks by itself at each that the list lacks.
+func (c *Cluster) lookAtNode(node string, all []proxmox.UPID) {
+	ctx, cancel := context.WithTimeout(c.life, readTimeout)
+	defer cancel()
+	first := slices.MinFunc(all, func(a, b proxmox.UPID) int { return a.Start().Compare(b.Start()) })
+	tasks, err := c.client.EndedTasks(ctx, node, first.Start())
+	listed := map[proxmox.UPID]bool{}
+	for _, t := range tasks {
+		listed[t.UPID] = true
+		c.looked(t.UPID, t, nil)
+	}
+	for _, u := range all {
+		switch {
+		case err != nil:
+			c.looked(u, proxmox.Task{}, err)
+		case !listed[u]:
+			go c.look(u)
+		}
+	}
+}
+
+// look looks at a single task.
 func (c *Cluster) look(u proxmox.UPID) {
 	ctx, cancel := context.WithTimeout(c.life, readTimeout)
 	defer cancel()
 	t, err := c.client.Task(ctx, u)
+	c.looked(u, t, err)
+}
+
+// looked notes what a look at a task has told.
+func (c *Cluster) looked(u proxmox.UPID, t proxmox.Task, err error) {
 	known := err == nil
 	c.mu.Lock()
 	f, ok := c.followed[u]

@@ -23,6 +23,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-cmp/cmp"
@@ -57,9 +58,13 @@ func everyCall() map[string]func(context.Context, *Client) error {
 		"Interfaces":     func(ctx context.Context, c *Client) error { _, err := c.Interfaces(ctx, vm100); return err },
 		"Task":           func(ctx context.Context, c *Client) error { _, err := c.Task(ctx, startUPID); return err },
 		"TaskLog":        func(ctx context.Context, c *Client) error { _, err := c.TaskLog(ctx, startUPID, 5); return err },
-		"OwnTasks":       func(ctx context.Context, c *Client) error { _, err := c.OwnTasks(ctx, "pve1"); return err },
-		"Tasks":          func(ctx context.Context, c *Client) error { _, err := c.Tasks(ctx); return err },
-		"Start":          func(ctx context.Context, c *Client) error { _, err := c.Start(ctx, vm100); return err },
+		"EndedTasks": func(ctx context.Context, c *Client) error {
+			_, err := c.EndedTasks(ctx, "pve1", time.Time{})
+			return err
+		},
+		"OwnTasks": func(ctx context.Context, c *Client) error { _, err := c.OwnTasks(ctx, "pve1"); return err },
+		"Tasks":    func(ctx context.Context, c *Client) error { _, err := c.Tasks(ctx); return err },
+		"Start":    func(ctx context.Context, c *Client) error { _, err := c.Start(ctx, vm100); return err },
 		"Configure": func(ctx context.Context, c *Client) error {
 			return c.Configure(ctx, vm100, Change{Set: Params{"cores": "1"}})
 		},

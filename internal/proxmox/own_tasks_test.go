@@ -18,6 +18,7 @@ package proxmox_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
@@ -48,6 +49,28 @@ func TestOwnTasks(t *testing.T) {
 			}
 			if want == 1 && (own[0].UPID != u || own[0].ID != "100" || !own[0].Running) {
 				t.Errorf("want the task %s, got %v", u, own[0])
+			}
+		}
+	})
+}
+
+// TestEndedTasks lists the tasks of a node that have ended, as a token that may not see the tasks of others.
+func TestEndedTasks(t *testing.T) {
+	releases(t, func(t *testing.T, o simulator.Options) {
+		t.Helper()
+		l := newLab(t, o)
+		l.pve.Edit(func(s *simulator.State) {
+			s.ACL = []simulator.Grant{{Path: "/vms", Kind: "user", ID: "crossplane@pve", Role: "PVEVMAdmin", Propagate: true}}
+		})
+		u, err := l.Shutdown(t.Context(), proxmox.Ref{Node: "pve1", VMID: 100}, proxmox.ShutdownOptions{})
+		l.done(u, err)
+		for since, want := range map[time.Time]int{u.Start(): 1, u.Start().Add(time.Second): 0} {
+			ended, err := l.EndedTasks(t.Context(), "pve1", since)
+			if err != nil || len(ended) != want {
+				t.Fatalf("since %s: want %d tasks, got %v, error %v", since, want, ended, err)
+			}
+			if want == 1 && (ended[0].UPID != u || !ended[0].OK() || ended[0].End.IsZero()) {
+				t.Errorf("want the end of %s, got %+v", u, ended[0])
 			}
 		}
 	})

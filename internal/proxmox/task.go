@@ -184,7 +184,7 @@ func (c TaskAPI) Tasks(ctx context.Context) ([]Task, error) {
 // with Sys.Audit on /, or none, not even its own.
 func (c TaskAPI) ListsOwnTasks(list []Task) bool { return !c.identity.Token || len(list) > 0 }
 
-// mostOwnTasks is how many running tasks of a node are read.
+// mostOwnTasks is how many tasks of a node are read.
 const mostOwnTasks = 5000
 
 // OwnTasks returns the tasks of this Client's user that run on a node, which must be online.
@@ -234,6 +234,30 @@ func (c TaskAPI) NodeTasks(ctx context.Context, node, taskType string) ([]Task, 
 		running := d.Status == "" || strings.EqualFold(string(d.Status), "running")
 		tasks = append(tasks, d.task(running, d.Status))
 	}
+	return tasks, nil
+}
+
+// EndedTasks returns the tasks on a node, which must be online, that were started since then and have ended, as far as the user may see
+// them: a token sees its own. PVE reads them from the whole archive of the node, whatever the limit.
+func (c TaskAPI) EndedTasks(ctx context.Context, node string, since time.Time) ([]Task, error) {
+	r := request{
+		op: "list the ended tasks of node " + strconv.Quote(node), method: http.MethodGet, path: "/nodes/{node}/tasks", args: []string{node},
+		query: url.Values{"source": {"archive"}, "since": {strconv.FormatInt(since.Unix(), 10)}, "limit": {strconv.Itoa(mostOwnTasks)}},
+	}
+	if !validNode(node) {
+		return nil, r.refuse("node name is not valid")
+	}
+	var data list[taskData]
+	if err := c.do(ctx, r, &data); err != nil {
+		return nil, err
+	}
+	var tasks []Task
+	for _, d := range data {
+		if d.Status != "" { // Without it nothing tells how the task ended.
+			tasks = append(tasks, d.task(false, d.Status))
+		}
+	}
+	c.observeTasks(tasks, false)
 	return tasks, nil
 }
 
