@@ -32,6 +32,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -44,6 +45,9 @@ const AnnotationOrphaned = "proxmox.vitistack.io/orphaned-by-crd"
 func FormerAnnotations() map[string]string {
 	return map[string]string{"proxmox.vitistack.io/outlived-definition": AnnotationOrphaned}
 }
+
+// mostRequested is how many deletions that were asked for are remembered. Of others the definition is read again.
+const mostRequested = 4096
 
 // settlingTime is how long the discovery of an API server may take to tell that a
 // definition is being deleted, after it was told that a resource is. It follows
@@ -58,6 +62,10 @@ type crdGuard struct {
 	// resource before that of its definition. May be nil.
 	reader client.Reader
 	mapper meta.RESTMapper
+
+	// requested has the UIDs of resources that were deleted while their definition was there and not being deleted: that stays so. The
+	// definition of a large kind costs an API server as much as several writes. May be nil.
+	requested *lru.Cache
 	// discovery stands in for the reader, for those who may not read definitions.
 	// Without either nothing is known.
 	discovery discovery.ServerResourcesInterface
@@ -73,12 +81,27 @@ func (d crdGuard) deletedWithCRD(ctx context.Context, mg resource.Managed) error
 	switch {
 	case asked == nil:
 		return nil
+	case d.reader != nil && d.isRequested(mg):
+		return nil
 	case d.reader != nil:
-		return d.isDeleted(ctx, asked)
+		err := d.isDeleted(ctx, asked)
+		if err == nil && d.requested != nil {
+			d.requested.Add(mg.GetUID(), nil)
+		}
+		return err
 	case d.discovery != nil:
 		return d.isWithdrawn(ctx, mg)
 	}
 	return nil
+}
+
+// isRequested reports whether somebody is known to have asked for the deletion of a resource.
+func (d crdGuard) isRequested(mg resource.Managed) bool {
+	if d.requested == nil || mg.GetUID() == "" {
+		return false
+	}
+	_, is := d.requested.Get(mg.GetUID())
+	return is
 }
 
 // isDeleted reads the definition.

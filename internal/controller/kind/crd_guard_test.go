@@ -28,6 +28,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
@@ -120,6 +122,47 @@ func TestDepartures(t *testing.T) {
 				t.Errorf("\n%s\nDelete() has asked for %q", tc.reason, asked)
 			}
 		})
+	}
+}
+
+// TestDefinitionReadOnce sees that the definition is read once for each resource, and again for one that is to be kept.
+func TestDefinitionReadOnce(t *testing.T) {
+	noon := metav1.NewTime(time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC))
+	reads, goes := 0, (*metav1.Time)(nil)
+	reader := interceptor.NewClient(nil, interceptor.Funcs{
+		Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+			reads++
+			obj.SetDeletionTimestamp(goes)
+			return nil
+		},
+	})
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(cluster.MachineGroupVersionKind, meta.RESTScopeRoot)
+	guard := crdGuard{reader: reader, mapper: mapper, kind: cluster.MachineGroupVersionKind, requested: lru.New(mostRequested)}
+	deleted := func(uid types.UID) *cluster.Machine {
+		m := &cluster.Machine{}
+		m.SetUID(uid)
+		m.SetDeletionTimestamp(&noon)
+		return m
+	}
+	for _, step := range []struct {
+		reason string
+		uid    types.UID
+		goes   *metav1.Time
+		reads  int
+		kept   bool
+	}{
+		{reason: "Of a deletion that nothing is known of the definition is read.", uid: "a", reads: 1},
+		{reason: "One that was asked for stays so.", uid: "a", reads: 1},
+		{reason: "Also when the kind goes afterwards.", uid: "a", goes: &noon, reads: 1},
+		{reason: "That says nothing of another resource.", uid: "b", goes: &noon, reads: 2, kept: true},
+		{reason: "What is kept is looked at again each time.", uid: "b", goes: &noon, reads: 3, kept: true},
+		{reason: "Nothing is remembered of what has no UID.", goes: &noon, reads: 4, kept: true},
+	} {
+		goes = step.goes
+		if err := guard.deletedWithCRD(t.Context(), deleted(step.uid)); (err != nil) != step.kept || reads != step.reads {
+			t.Errorf("%s\nwant %d reads, got %d and error %v", step.reason, step.reads, reads, err)
+		}
 	}
 }
 
