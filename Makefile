@@ -167,7 +167,7 @@ check-generate: ## Generate and fail if that changes anything.
 
 # Each entry is a fuzz test, its number of inputs, and its package. With a time instead of a number, Go before 1.27 may report the end as a failure.
 # The tests of a package are built once for all of them; what they found interesting stays where `go test -fuzz` keeps it.
-FUZZ = FuzzAnswer:20000x:proxmox FuzzProperties:20000x:proxmox FuzzNIC:10000x:proxmox FuzzDisk:10000x:proxmox FuzzSize:10000x:proxmox FuzzDifference:2000x:qemu
+FUZZ = FuzzAnswer:5000x:proxmox FuzzProperties:5000x:proxmox FuzzNIC:5000x:proxmox FuzzDisk:5000x:proxmox FuzzSize:5000x:proxmox FuzzDifference:1000x:qemu
 FUZZ_PACKAGES = $(sort $(foreach each,$(FUZZ),$(lastword $(subst :, ,$(each)))))
 
 test-fuzz: ## Fuzz the decoders of Proxmox VE's answers and property strings, and the difference, with thousands of inputs each, or FUZZTIME=10m.
