@@ -194,6 +194,44 @@ func TestQuotasOfDisks(t *testing.T) {
 	})
 }
 
+// TestQuotasOfLeft has a team try to have more disks than its quota lets it, by Volumes that go and leave their disks: in the VM of a Machine that nobody
+// looks at, or retained.
+func TestQuotasOfLeft(t *testing.T) {
+	t.Parallel()
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorld(t, scope, "quotaleft", withQuota(v1alpha1.TenantQuota{Disks: []v1alpha1.TenantStorageQuota{
+			{Storage: "ceph", Size: kresource.MustParse("12Gi")},
+		}}))
+		w.m = w.of("a", "own", sized(1))
+		bound, kept, more := w.volumeOf("a", "bound"), w.volumeOf("a", "kept"), w.volumeOf("a", "more")
+		bound.Parameters().Size, kept.Parameters().Size, more.Parameters().Size = new("3G"), new("2G"), new("4G")
+		kept.Parameters().ReclaimPolicy = new(v1alpha1.VolumeRetain)
+		w.m.Parameters().Disks = listOf(v1alpha1.MachineDisk{Name: "data", VolumeRef: &v1alpha1.VolumeReference{Name: bound.GetName()}})
+		for _, mg := range []resource.Managed{bound, w.m, kept} {
+			w.make(mg)
+			w.well(mg)
+		}
+		w.becomes(bound, "is the Machine's", func() bool { return isSynced(bound) && bound.GetCondition("Bound").Status == corev1.ConditionTrue })
+		pause := func(value string) {
+			w.edit(w.m, func() { meta.AddAnnotations(w.m, map[string]string{meta.AnnotationKeyReconciliationPaused: value}) })
+		}
+		pause("true")
+		w.edit(bound, func() {
+			meta.AddAnnotations(bound, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
+			bound.SetFinalizers(nil)
+		})
+		w.remove(bound)
+		w.remove(kept)
+		w.make(more)
+		w.waitsForRoom(more, "disks/ceph: 4Gi more, of 12Gi 9Gi are used by 3 resources")
+		pause("false")
+		w.waitsForRoom(more, "disks/ceph: 4Gi more, of 12Gi 9Gi are used by 2 resources")
+		w.delete()
+		w.well(more)
+	})
+}
+
 func isUpToDate(mg resource.Managed) bool {
 	c := mg.GetCondition(kind.TypeUpToDate)
 	return c.Status == corev1.ConditionTrue && c.ObservedGeneration == mg.GetGeneration()

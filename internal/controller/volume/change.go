@@ -229,6 +229,11 @@ func (e *external) makeStub(ctx context.Context, m Volume) error {
 	if err := e.allocate(ctx, m); err != nil {
 		return err
 	}
+	if !v.Made() {
+		if err := (confinement{e}).follow(ctx, m, v.VMID); err != nil {
+			return err
+		}
+	}
 	v.Node, v.Begun, v.Task = v.node, e.Now().Unix(), ""
 	if err := e.save(ctx, m); err != nil {
 		return err
@@ -337,6 +342,9 @@ func (e *external) give(ctx context.Context, m Volume) error {
 	}
 	v.Handover = h
 	confinement{e}.unchecked()
+	if err := (confinement{e}).follow(ctx, m, h.To); err != nil {
+		return err
+	}
 	if err := e.save(ctx, m); err != nil {
 		return err
 	}

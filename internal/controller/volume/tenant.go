@@ -70,16 +70,46 @@ func (e confinement) enter(ctx context.Context, m Volume, to *connect.Connection
 	if e.tenant.Limits() == nil || meta.WasDeleted(m) {
 		return nil
 	}
-	has, err := e.quota.Entered(ctx, to.Name, e.tenant.Name, string(m.GetUID()))
-	if err != nil || e.trusted && len(has) > 0 {
+	was, err := e.entered(ctx)
+	if err != nil || e.trusted && len(was.Has) > 0 {
 		return err
 	}
 	all, err := e.amountsOf(ctx, to.Inventory, r.Volume)
 	if err != nil {
 		return errors.Wrapf(err, "cannot tell how much of a quota %s takes", r.Volume)
 	}
-	all = quota.Most(all, has) // Some of that may be on its way.
-	return e.room(ctx, target.Amounts{There: all, Wants: all})
+	if was.Volume == r.Volume {
+		all = quota.Most(all, was.Has) // Some of that may be on its way.
+	}
+	return e.room(ctx, e.at(target.Amounts{There: all, Wants: all}))
+}
+
+// at says which disk the Volume is, and in which VM.
+func (e confinement) at(a target.Amounts) target.Amounts {
+	if a.VMID = e.view.VMID; e.view.Made() {
+		a.VMID, a.Volume = tenancy.OwnerOf(e.view.Volume), e.view.Volume
+	}
+	return a
+}
+
+// follow enters in which VM that is which was let have, or will be, unless that is entered: it counts there if the Volume goes before it is looked at again.
+func (e confinement) follow(ctx context.Context, m Volume, vmid int) error {
+	if e.tenant == nil || e.tenant.Limits() == nil || !kind.MayChange(m) {
+		return nil
+	}
+	v := e.view
+	was, err := e.entered(ctx)
+	if err != nil || len(was.Has) == 0 || was.VMID == vmid && was.Volume == v.Volume {
+		return err
+	}
+	a := target.Amounts{There: was.Has.Beyond(was.Pending), Wants: was.Has, Whole: !v.Made(), VMID: vmid, Volume: v.Volume}
+	if was.Volume != v.Volume { // The record may be one of its earlier ones, which names another disk.
+		if a.There, err = e.amountsOf(ctx, e.inventory, v.Volume); err != nil {
+			return err
+		}
+		a.Wants = a.There
+	}
+	return e.room(ctx, a)
 }
 
 // amountsOf a Volume that has a disk.
@@ -130,7 +160,7 @@ func (e confinement) roomForAdopted(ctx context.Context, m Volume, owner *vm, vo
 		there[disk] = all[disk]
 	}
 	return target.NoRoom(ctx, func(ctx context.Context) error {
-		return e.room(ctx, target.Amounts{There: there, Wants: all, Whole: true})
+		return e.room(ctx, target.Amounts{There: there, Wants: all, Whole: true, VMID: owner.VMID, Volume: volume})
 	})
 }
 
@@ -259,19 +289,22 @@ func (e confinement) checkRoom(ctx context.Context, m Volume) error {
 	v := e.view
 	g, _ := v.growth()
 	stays := v.action == keep && v.Made() && v.Handover == nil && v.Begun == 0
-	if e.tenant == nil || e.tenant.Limits() == nil || v.problem != nil || v.deleted || g.More <= 0 && !stays || !kind.MayChange(m) {
+	if e.tenant == nil || e.tenant.Limits() == nil || !kind.MayChange(m) {
 		return nil
 	}
 	there, known := v.amounts(m)
-	if !known && g.More <= 0 {
-		return nil // What was entered last counts.
+	if v.problem != nil || v.deleted || g.More <= 0 && (!stays || !known) { // What was entered last counts, where the disk is now.
+		if !v.Made() || v.Lost || v.Handover != nil {
+			return nil
+		}
+		return e.follow(ctx, m, tenancy.OwnerOf(v.Volume))
 	}
 	wants := quota.Most(there, stub())
 	if g.More > 0 {
 		wants = quota.Most(wants, quota.Amounts{quota.Disks(g.Storage): int64(g.Size)})
 	}
 	no, err := target.NoRoom(ctx, func(ctx context.Context) error {
-		return e.room(ctx, target.Amounts{There: there, Wants: wants, Whole: !v.Made()})
+		return e.room(ctx, e.at(target.Amounts{There: there, Wants: wants, Whole: !v.Made()}))
 	})
 	if g.More > 0 {
 		v.problem = no

@@ -52,6 +52,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
@@ -219,6 +220,9 @@ func (c *connector) Connect(ctx context.Context, m Volume) (managed.TypedExterna
 		return nil, err
 	}
 	e.room = func(ctx context.Context, a target.Amounts) error { return c.quota.Ask(ctx, m, to, a) }
+	e.entered = func(ctx context.Context) (quota.Entry, error) {
+		return c.quota.Entered(ctx, to.Name, to.Tenant.Name, string(m.GetUID()))
+	}
 	if leaves, err := (confinement{e}).confine(ctx, m, to); leaves || err != nil {
 		return e, err
 	}
@@ -259,8 +263,9 @@ type external struct {
 	records tenancy.Records
 	trusted bool
 
-	// room is an error if the quota of the tenant has none.
-	room func(ctx context.Context, a target.Amounts) error
+	// room is an error if the quota of the tenant has none, and entered is what it has entered for the Volume.
+	room    func(ctx context.Context, a target.Amounts) error
+	entered func(context.Context) (quota.Entry, error)
 
 	// view is what Observe finds.
 	view *view

@@ -64,6 +64,13 @@ type Entry struct {
 
 	// Offered is since when there is room for it, in seconds since 1970; 0 if there is none.
 	Offered int64 `json:"offered,omitempty"`
+
+	// VMID of the VM that has what counts, or is to have it; 0 if none is known. Volume is the disk that a Volume is.
+	VMID   int    `json:"vmid,omitempty"`
+	Volume string `json:"volume,omitempty"`
+
+	// Left is true if the resource is gone, or has another VM or disk by now.
+	Left bool `json:"left,omitempty"`
 }
 
 // A Ledger has the entries of a tenant, by the UIDs of their resources.
@@ -81,6 +88,9 @@ type Request struct {
 
 	// Beside is true if the VM that the resource names is not its own, and is there beside what is asked for.
 	Beside bool
+
+	// Volumes are the disks that count with the resource, where that is a VM which was seen.
+	Volumes []string
 }
 
 // A Shortage is that of one limit.
@@ -125,7 +135,9 @@ type Decision struct {
 func (l Ledger) Decide(limits Amounts, seen Seen, r Request, now time.Time) Decision {
 	base := Most(l[r.UID].left(r.There), r.There)
 	d := Decision{Granted: base}
-	used := l.Used(seen, r.UID)
+	heirs := maps.Clone(l)
+	maps.DeleteFunc(heirs, func(_ string, e Entry) bool { return r.inherits(e) })
+	used := heirs.Used(seen, r.UID)
 	used.add(base)
 	used.add(l.beside(seen, r))
 	taken := maps.Clone(used)
@@ -149,6 +161,10 @@ func (l Ledger) Decide(limits Amounts, seen Seen, r Request, now time.Time) Deci
 		d.Granted = Most(r.There, r.Wants)
 		for _, s := range d.Short {
 			d.Granted[s.Name] = min(base[s.Name], d.Granted[s.Name])
+		}
+		if l.Inherits(r) {
+			maps.DeleteFunc(l, func(_ string, e Entry) bool { return r.inherits(e) })
+			d.Changed = true
 		}
 	}
 	return l.enter(r, d)

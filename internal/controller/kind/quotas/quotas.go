@@ -147,10 +147,15 @@ type Application struct {
 	Config    string
 	Tenants   []v1alpha1.ProviderTenant
 	Tenant    *tenancy.Tenant
-	Inventory connect.GuestLister
+	Inventory Lister
 
 	// There is what it has now, and Wants all that it is to have.
 	There, Wants quota.Amounts
+
+	// VMID of the VM that it is in, or will be; 0 for none. Volume is the disk that it is, and Volumes are those that a VM which was seen has.
+	VMID    int
+	Volume  string
+	Volumes []string
 
 	// Whole is true for what is yet to be made, and Beside if a VM that the resource names is not its own.
 	Whole, Beside bool
@@ -165,8 +170,9 @@ func (a Application) uid() string { return string(a.Resource.GetUID()) }
 
 func (a Application) request() quota.Request {
 	r := a.Resource
-	return quota.Request{UID: a.uid(), There: a.There, Beside: a.Beside, Entry: quota.Entry{
+	return quota.Request{UID: a.uid(), There: a.There, Beside: a.Beside, Volumes: a.Volumes, Entry: quota.Entry{
 		Kind: a.Kind, Namespace: r.GetNamespace(), Name: r.GetName(), Created: r.GetCreationTimestamp().Unix(), Wants: a.Wants, Whole: a.Whole,
+		VMID: a.VMID, Volume: a.Volume,
 	}}
 }
 
@@ -181,7 +187,7 @@ func (k *Keeper) Admit(ctx context.Context, a Application) (quota.Amounts, error
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before, entered := l.entry(a.uid())
-	if entered && a.isEntered(before) {
+	if entered && a.isEntered(before) && !l.seen.Load().Inherits(a.request()) {
 		k.waiters.remove(a.Resource)
 		return a.Wants, nil
 	}
@@ -200,7 +206,8 @@ func (k *Keeper) Admit(ctx context.Context, a Application) (quota.Amounts, error
 
 // isEntered reports whether the resource has what is wanted, and is entered so, with nothing pending.
 func (a Application) isEntered(e quota.Entry) bool {
-	return len(e.Wants) == 0 && len(e.Pending) == 0 && len(a.Wants.Beyond(a.There)) == 0 && len(e.Has.Beyond(a.There)) == 0 && len(a.There.Beyond(e.Has)) == 0
+	same := e.VMID == a.VMID && e.Volume == a.Volume && len(e.Has.Beyond(a.There)) == 0 && len(a.There.Beyond(e.Has)) == 0
+	return same && len(e.Wants) == 0 && len(e.Pending) == 0 && len(a.Wants.Beyond(a.There)) == 0
 }
 
 // attempts of a decision while others decide too.
@@ -227,9 +234,12 @@ func (k *Keeper) try(ctx context.Context, l *ledger, limits quota.Amounts, a App
 	if err != nil {
 		return d, false, err
 	}
-	freed = k.prune(ctx, entries, known)
+	p := pruning{Keeper: k, entries: entries, seen: seen, fresh: fresh, in: a.Inventory}
+	freed = p.prune(ctx, known)
+	p.replace(ctx, a.request())
 	d = entries.Decide(limits, seen, a.request(), k.now())
-	if !fresh && slices.ContainsFunc(d.Short, func(s quota.Shortage) bool { return seen.Unsure(a.request(), s.Name) }) {
+	unsure := func(s quota.Shortage) bool { return seen.Unsure(a.request(), s.Name) || entries.Leaves(s.Name) }
+	if !fresh && (p.unsure || slices.ContainsFunc(d.Short, unsure)) {
 		return k.try(ctx, l, limits, a, true) // One that is gone may still be listed.
 	}
 	if d.Changed || freed {
@@ -291,22 +301,6 @@ func (k *Keeper) ledger(of key) *ledger {
 	return k.ledgers[of]
 }
 
-// prune entries of resources that are gone, which is asked of the API server: no cache is trusted
-// with that. One of another tenant by now keeps what it has, which its VM still uses. It reports whether an entry went.
-func (k *Keeper) prune(ctx context.Context, entries quota.Ledger, known others) bool {
-	before := len(entries)
-	for uid, e := range entries {
-		is, listed := known[uid]
-		if listed && (is || len(e.Has) > 0) {
-			continue
-		}
-		if listed || k.isGone(ctx, uid, e) {
-			delete(entries, uid)
-		}
-	}
-	return len(entries) < before
-}
-
 // isGone reports whether a resource is not there any more. In doubt it is.
 func (k *Keeper) isGone(ctx context.Context, uid string, e quota.Entry) bool {
 	for _, of := range k.all() {
@@ -325,23 +319,36 @@ func (k *Keeper) isGone(ctx context.Context, uid string, e quota.Entry) bool {
 
 // Entered is what is entered in the quota of a tenant for a resource, by its UID; nothing if it is not. What this process has not seen yet, another one
 // may have entered.
-func (k *Keeper) Entered(ctx context.Context, config, tenant, uid string) (quota.Amounts, error) {
+func (k *Keeper) Entered(ctx context.Context, config, tenant, uid string) (quota.Entry, error) {
+	return k.enteredAs(ctx, config, tenant, uid, func(quota.Entry) bool { return true })
+}
+
+// Counts reports whether a Volume counts in the quota of a tenant as a disk. What its record says is not enough: that may be one of its earlier ones,
+// which somebody has put back.
+func (k *Keeper) Counts(ctx context.Context, config, tenant, uid, volume string) (bool, error) {
+	counts := func(e quota.Entry) bool { return len(e.Has) > 0 && e.Volume == volume }
+	e, err := k.enteredAs(ctx, config, tenant, uid, counts)
+	return counts(e), err
+}
+
+// enteredAs is what is entered for a resource, as it was seen last if that will do.
+func (k *Keeper) enteredAs(ctx context.Context, config, tenant, uid string, do func(quota.Entry) bool) (quota.Entry, error) {
 	if k == nil {
-		return nil, nil
+		return quota.Entry{}, nil
 	}
 	of := key{config: config, tenant: tenant}
 	l := k.ledger(of)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if e, entered := l.entry(uid); entered {
-		return e.Has, nil
+	if e, entered := l.entry(uid); entered && do(e) {
+		return e, nil
 	}
 	_, entries, err := k.read(ctx, of)
 	if err != nil {
-		return nil, errors.Wrapf(err, "cannot read the quota of tenant %q", tenant)
+		return quota.Entry{}, errors.Wrapf(err, "cannot read the quota of tenant %q", tenant)
 	}
 	l.seen.Store(&entries)
-	return entries[uid].Has, nil
+	return entries[uid], nil
 }
 
 // Reason is why a resource waits, while it is not worth while to ask again: nothing has changed, and
@@ -354,14 +361,14 @@ func (k *Keeper) Reason(mg resource.Managed) error {
 }
 
 // Usage returns the usage of the tenants of a configuration that have a quota.
-func (k *Keeper) Usage(ctx context.Context, config string, tenants []v1alpha1.ProviderTenant, in connect.GuestLister) ([]v1alpha1.TenantObservation, error) {
+func (k *Keeper) Usage(ctx context.Context, config string, tenants []v1alpha1.ProviderTenant, in Lister) ([]v1alpha1.TenantObservation, error) {
 	var all []v1alpha1.TenantObservation
 	for _, t := range tenants {
 		if t.Quota == nil {
 			continue
 		}
 		a := Application{Config: config, Tenants: tenants, Tenant: tenancy.TenantNamed(tenants, t.Name), Inventory: in}
-		usage, err := k.usage(ctx, a)
+		usage, err := k.usage(ctx, a, false)
 		if err != nil {
 			return nil, err
 		}
@@ -371,16 +378,21 @@ func (k *Keeper) Usage(ctx context.Context, config string, tenants []v1alpha1.Pr
 }
 
 // usage returns the usage of a tenant. Entries of resources that are gone go too, as of those that went while no provider ran.
-func (k *Keeper) usage(ctx context.Context, a Application) ([]v1alpha1.TenantUsage, error) {
+func (k *Keeper) usage(ctx context.Context, a Application, fresh bool) ([]v1alpha1.TenantUsage, error) {
 	o, entries, err := k.read(ctx, a.key())
 	if err != nil {
 		return nil, err
 	}
-	seen, known, err := k.see(ctx, a, entries, false)
+	seen, known, err := k.see(ctx, a, entries, fresh)
 	if err != nil {
 		return nil, err
 	}
-	if k.prune(ctx, entries, known) {
+	p := pruning{Keeper: k, entries: entries, seen: seen, fresh: fresh, in: a.Inventory}
+	pruned := p.prune(ctx, known)
+	if p.unsure {
+		return k.usage(ctx, a, true)
+	}
+	if pruned {
 		if err := k.write(ctx, o, entries); err != nil && !kerrors.IsConflict(err) { // Others have removed them, or will.
 			return nil, err
 		}

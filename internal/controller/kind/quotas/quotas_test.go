@@ -59,6 +59,10 @@ type guests []proxmox.Guest
 
 func (g guests) Guests(context.Context, time.Duration) ([]proxmox.Guest, error) { return g, nil }
 
+func (g guests) Volumes(context.Context, string, string, string, time.Duration) ([]proxmox.Volume, error) {
+	return nil, nil
+}
+
 // An api is what several providers share, with the number of their calls about ConfigMaps.
 type api struct {
 	client.WithWatch

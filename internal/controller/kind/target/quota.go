@@ -47,6 +47,10 @@ func (q Quota) Room(m resource.Managed, to *connect.Connection) func(context.Con
 type Amounts struct {
 	There, Wants quota.Amounts
 	Whole        bool
+
+	// VMID of the VM that has the resource, or is to have it, and Volume, the disk that it is.
+	VMID   int
+	Volume string
 }
 
 // Ask whether the quota of its tenant has room for a resource: an error if not, or if that cannot be told.
@@ -56,7 +60,7 @@ func (q Quota) Ask(ctx context.Context, m resource.Managed, to *connect.Connecti
 	}
 	_, err := q.Admit(ctx, quotas.Application{
 		Resource: m, Kind: q.Kind, Config: to.Name, Tenants: to.Config.Tenants, Tenant: to.Tenant, Inventory: to.Inventory,
-		There: a.There, Wants: a.Wants, Whole: a.Whole,
+		There: a.There, Wants: a.Wants, Whole: a.Whole, VMID: a.VMID, Volume: a.Volume,
 	})
 	return err
 }

@@ -28,7 +28,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -37,19 +36,16 @@ import (
 )
 
 // An Inventory lists the VMs and the volumes of a cluster.
-type Inventory interface {
-	connect.GuestLister
-	quotas.VolumeLister
-}
+type Inventory = quotas.Lister
 
 // Counts reports whether a Volume counts in the quota by itself: the provider has signed its record, and entered it. What others have written
 // in it does not make a disk free of charge.
 func (c Checks) Counts(ctx context.Context, volume resource.Managed) (bool, error) {
-	if _, signed := c.Records.Volume(volume); !signed {
+	v, signed := c.Records.Volume(volume)
+	if !signed {
 		return false, nil
 	}
-	has, err := c.Quota.Keeper.Entered(ctx, c.Quota.Config, c.Name, string(volume.GetUID()))
-	return len(has) > 0, err
+	return c.Quota.Keeper.Counts(ctx, c.Quota.Config, c.Name, string(volume.GetUID()), v.Volume)
 }
 
 // disks are what is known of the disks of a VM beside its configuration.
@@ -82,6 +78,12 @@ func (c Checks) disksOf(ctx context.Context, v *vmstate.VM, volumes []string) (d
 		}
 	}
 	return k, nil
+}
+
+// counted are the volume IDs of the disks of a VM that count with it.
+func (k disks) counted(v *vmstate.VM) []string {
+	all := append(v.Config.OwnVolumes(v.VMID), v.Active.OwnVolumes(v.VMID)...)
+	return slices.DeleteFunc(all, func(volume string) bool { return slices.Contains(k.volumes, volume) })
 }
 
 // of returns the amounts of a configuration: what a VM with it has, but for what counts as Volumes.

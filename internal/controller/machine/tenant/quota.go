@@ -75,7 +75,7 @@ func (c Checks) Room(ctx context.Context, m object.Machine, d qemu.Desired, sour
 	if !c.Limited() {
 		return nil
 	}
-	_, err := c.admit(ctx, m, quotas.Application{Wants: disks{}.after(d, source), Whole: true, Beside: true})
+	_, err := c.admit(ctx, m, quotas.Application{Wants: disks{}.after(d, source), Whole: true, Beside: true, VMID: d.Identity.VMID})
 	return err
 }
 
@@ -89,7 +89,7 @@ func (c Checks) RoomForAdopted(ctx context.Context, m object.Machine, v *vmstate
 	if err != nil {
 		return err
 	}
-	_, err = c.admit(ctx, m, quotas.Application{Wants: k.of(v.Config), Whole: true})
+	_, err = c.admit(ctx, m, quotas.Application{Wants: k.of(v.Config), Whole: true, VMID: v.VMID, Volumes: k.counted(v)})
 	if quota.IsExceeded(err) {
 		conditions.Set(m, conditions.NotUpToDate(v1alpha1.ReasonQuotaExceeded, err.Error()), conditions.NotReady(v1alpha1.ReasonQuotaExceeded, err.Error()))
 	}
@@ -107,7 +107,9 @@ func (c Checks) RoomToReturn(ctx context.Context, m object.Machine, v *vmstate.V
 		return "", err
 	}
 	there := quota.Most(k.of(v.Config), k.of(v.Active))
-	_, err = c.admit(ctx, m, quotas.Application{There: there, Wants: quota.Most(there, k.of(to)), Whole: true})
+	_, err = c.admit(ctx, m, quotas.Application{
+		There: there, Wants: quota.Most(there, k.of(to)), Whole: true, VMID: v.VMID, Volumes: k.counted(v),
+	})
 	if quota.IsExceeded(err) {
 		return err.Error(), nil
 	}
@@ -128,7 +130,7 @@ func (c Checks) Grow(
 		return d.MachineParameters, nil, nil //nolint:nilerr // The plan has it.
 	}
 	k, unknown := c.disksOf(ctx, v, volumes)
-	granted, exceeded, err := c.grown(ctx, m, d, s, k, unknown)
+	granted, exceeded, err := c.grown(ctx, m, d, v, k, unknown)
 	if exceeded == nil || err != nil {
 		return d.MachineParameters, nil, err
 	}
@@ -144,8 +146,9 @@ func (c Checks) Grow(
 
 // grown returns what a VM may have, and why that is not all. While it is unknown what it has, it may have no more.
 func (c Checks) grown(
-	ctx context.Context, m object.Machine, d qemu.Desired, s qemu.State, k disks, unknown error,
+	ctx context.Context, m object.Machine, d qemu.Desired, v *vmstate.VM, k disks, unknown error,
 ) (granted quota.Amounts, exceeded, err error) {
+	s := v.State
 	there := quota.Most(k.of(s.Config), k.of(s.Active))
 	if unknown != nil {
 		return there, unknown, nil
@@ -154,7 +157,8 @@ func (c Checks) grown(
 	if kind.Manages(m) {
 		wants = k.after(d, d.Restored(s))
 	}
-	if granted, err = c.admit(ctx, m, quotas.Application{There: there, Wants: wants}); quota.IsExceeded(err) {
+	a := quotas.Application{There: there, Wants: wants, VMID: v.VMID, Volumes: k.counted(v)}
+	if granted, err = c.admit(ctx, m, a); quota.IsExceeded(err) {
 		return granted, err, nil
 	}
 	return granted, nil, err

@@ -1,0 +1,110 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quotas
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
+)
+
+// A Lister lists the VMs and the volumes of a cluster.
+type Lister interface {
+	connect.GuestLister
+	VolumeLister
+}
+
+// A pruning removes what counts no more from the entries of a tenant.
+type pruning struct {
+	*Keeper
+
+	entries quota.Ledger
+	seen    quota.Seen
+	in      Lister
+
+	// fresh is true if the VMs were listed just now. It is unsure whether some count if they were not.
+	fresh, unsure bool
+}
+
+// prune entries of resources that are gone, which is asked of the API server: no cache is trusted with that. What they have left in a VM counts
+// as long as that is there. One of another tenant by now keeps what it has, which its VM still uses. It reports whether the entries have changed.
+func (p *pruning) prune(ctx context.Context, known others) bool {
+	before := maps.Clone(p.entries)
+	for uid, e := range before {
+		is, listed := known[uid]
+		if e.Left || listed && (is || len(e.Has) > 0) || !listed && !p.isGone(ctx, uid, e) {
+			continue
+		}
+		if !p.fresh && len(e.Pending) > 0 && e.VMID != 0 && !p.lists(e.VMID) {
+			p.unsure = true // Its VM may be there since the VMs were listed.
+			continue
+		}
+		p.entries.Leave(uid)
+	}
+	p.settle(ctx, before)
+	return !maps.EqualFunc(before, p.entries, func(a, b quota.Entry) bool { return a.Left == b.Left && a.Volume == b.Volume })
+}
+
+// replace what a resource has no more to do with, as its record says now, by what it has left of it.
+func (p *pruning) replace(ctx context.Context, r quota.Request) {
+	if !p.entries.Replaces(r) {
+		return
+	}
+	before := maps.Clone(p.entries)
+	p.entries.Leave(r.UID)
+	p.settle(ctx, before)
+}
+
+// settle removes what was left and is there no more. Whether a storage has a disk is read when something is left, and if the VMs were read.
+func (p *pruning) settle(ctx context.Context, before quota.Ledger) {
+	for uid, e := range maps.Clone(p.entries) {
+		if !e.Left {
+			continue
+		}
+		_, settled := before[uid]
+		owner := tenancy.OwnerOf(e.Volume)
+		switch {
+		case e.Volume == "" && p.lists(e.VMID):
+		case e.Volume != "" && p.lists(owner) && (settled && !p.fresh || p.has(ctx, owner, e.Volume)):
+		case e.Volume != "" && e.VMID != owner && p.lists(e.VMID): // It was on its way there, where it has another name.
+			e.Volume = ""
+			p.entries[uid] = e
+		default:
+			delete(p.entries, uid)
+		}
+	}
+}
+
+// lists reports whether the cluster lists a VM as one of the tenant's.
+func (p *pruning) lists(vmid int) bool { return p.seen.Listed[vmid] != nil }
+
+// has reports whether a VM has a disk by its storage. In doubt it has.
+func (p *pruning) has(ctx context.Context, vmid int, volume string) bool {
+	guests, err := p.in.Guests(ctx, inventory.Current)
+	i := slices.IndexFunc(guests, func(g proxmox.Guest) bool { return g.VMID == vmid })
+	if err != nil || i < 0 {
+		return err != nil
+	}
+	size, err := SizeOf(ctx, p.in, guests[i].Node, volume)
+	return size > 0 || err != nil
+}

@@ -1,0 +1,244 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quotas
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	kresource "k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
+)
+
+// A site is a cluster with VMs of the tenant, and disks.
+type site struct {
+	vmids, late []int // The latter are in a list that is read now alone.
+	disks       []string
+	fails       error
+}
+
+func (s *site) Guests(_ context.Context, maxAge time.Duration) ([]proxmox.Guest, error) {
+	if maxAge == inventory.Fresh {
+		s.vmids = append(s.vmids, s.late...)
+		s.late = nil
+	}
+	var all []proxmox.Guest
+	for _, id := range s.vmids {
+		all = append(all, proxmox.Guest{VMID: id, Type: "qemu", Pool: "team-a", Node: "pve1"})
+	}
+	return all, nil
+}
+
+func (s *site) Volumes(context.Context, string, string, string, time.Duration) ([]proxmox.Volume, error) {
+	var all []proxmox.Volume
+	for _, id := range s.disks {
+		all = append(all, proxmox.Volume{ID: id, Size: 6})
+	}
+	return all, s.fails
+}
+
+// disk of a Volume, by the VM that has it.
+const (
+	stubDisk = "ceph:vm-100-disk-0"
+	vmDisk   = "ceph:vm-200-disk-1"
+)
+
+// withVolumes is a provider that counts Volumes too.
+func withVolumes(a *api) *Keeper {
+	k := provider(a, "system")
+	k.kinds = append(k.kinds, counted{
+		Identity: kind.Identity{GroupVersionKind: namespaced.VolumeGroupVersionKind, Object: &namespaced.Volume{}, List: &namespaced.VolumeList{}},
+		reader:   a, direct: a, there: func(resource.Managed) (quota.Amounts, int) { return nil, 0 },
+	})
+	return k
+}
+
+func disks(n int64) quota.Amounts { return quota.Amounts{quota.Disks("ceph"): n} }
+
+// of the tenant, whose quota has room for two disks of the tests.
+func (s *site) of(mg resource.Managed, there quota.Amounts, vmid int, volume string) Application {
+	a := ask(machine("any"), &v1alpha1.TenantQuota{}, 1)
+	a.Tenant.Quota.Disks = []v1alpha1.TenantStorageQuota{{Storage: "ceph", Size: *kresource.NewQuantity(12, kresource.BinarySI)}}
+	a.Resource, a.Inventory, a.There, a.Wants, a.Whole, a.VMID, a.Volume = mg, s, there, disks(6), there == nil, vmid, volume
+	a.Kind = namespaced.MachineGroupVersionKind.GroupKind().String()
+	if _, is := mg.(*namespaced.Volume); is {
+		a.Kind = namespaced.VolumeGroupVersionKind.GroupKind().String()
+	}
+	return a
+}
+
+func volume(name string) *namespaced.Volume {
+	v := &namespaced.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: name, UID: types.UID(name), CreationTimestamp: metav1.Unix(1000, 0)}}
+	v.SetProviderConfigReference(machine(name).GetProviderConfigReference())
+	return v
+}
+
+// TestLeft has the disk of a Volume that is gone count as long as it is there, also where nobody looks at the Machine whose VM has it.
+func TestLeft(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		site   site
+		vmid   int // That the disk was last known to be in, or on its way to.
+		volume string
+		seen   bool
+		counts bool
+	}{
+		"Destroyed":   {reason: "The stub VM went with it.", vmid: 100, volume: stubDisk, seen: true},
+		"Retained":    {reason: "The stub VM has it.", site: site{vmids: []int{100}, disks: []string{stubDisk}}, vmid: 100, volume: stubDisk, seen: true, counts: true},
+		"Attached":    {reason: "The VM of a Machine has it.", site: site{vmids: []int{200}, disks: []string{vmDisk}}, vmid: 200, volume: vmDisk, seen: true, counts: true},
+		"Removed":     {reason: "The VM has it no more.", site: site{vmids: []int{200}}, vmid: 200, volume: vmDisk, seen: true},
+		"OnItsWay":    {reason: "It has another name where it goes to.", site: site{vmids: []int{100, 200}}, vmid: 200, volume: stubDisk, seen: true, counts: true},
+		"NotGone":     {reason: "It has not left yet.", site: site{vmids: []int{100, 200}, disks: []string{stubDisk}}, vmid: 200, volume: stubDisk, seen: true, counts: true},
+		"Unknown":     {reason: "What cannot be read counts.", site: site{vmids: []int{200}, fails: errors.New("no answer")}, vmid: 200, volume: vmDisk, seen: true, counts: true},
+		"BeingMade":   {reason: "The stub VM is there, and its disk not known yet.", site: site{vmids: []int{100}}, vmid: 100, counts: true},
+		"JustMade":    {reason: "The list of VMs may be older than it.", site: site{late: []int{100}}, vmid: 100, counts: true},
+		"NeverMade":   {reason: "There is no VM.", vmid: 100},
+		"Elsewhere":   {reason: "The VM is none of the tenant's.", site: site{vmids: []int{300}, disks: []string{vmDisk}}, vmid: 200, volume: vmDisk, seen: true},
+		"NeverBegun":  {reason: "It was let have a disk, and is in no VM.", site: site{vmids: []int{100}}},
+		"NotYetKnown": {reason: "Its VM is not known.", site: site{vmids: []int{100}, disks: []string{stubDisk}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			v, next := volume("data"), volume("next")
+			a := newAPI(t, v, next)
+			k, s := withVolumes(a), &tc.site
+			var there quota.Amounts
+			if tc.seen {
+				there = disks(6)
+			}
+			if _, err := k.Admit(t.Context(), s.of(v, there, tc.vmid, tc.volume)); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Delete(t.Context(), v); err != nil {
+				t.Fatal(err)
+			}
+			more := s.of(next, nil, 0, "")
+			more.Wants = disks(12)
+			if _, err := k.Admit(t.Context(), more); quota.IsExceeded(err) != tc.counts || err != nil && !tc.counts {
+				t.Errorf("%s\nwant that it counts: %v, got %v, %v", tc.reason, tc.counts, err, k.entriesOf(t))
+			}
+		})
+	}
+}
+
+// TestLeftGoes has what was left count no more once it is gone, or counts with who has it.
+func TestLeftGoes(t *testing.T) {
+	v, m := volume("data"), machine("web")
+	a := newAPI(t, v, m)
+	k, s := withVolumes(a), &site{vmids: []int{200}, disks: []string{vmDisk}}
+	for _, a := range []Application{s.of(v, disks(6), 200, vmDisk), s.of(m, quota.Amounts{quota.VMs: 1}, 200, "")} {
+		if a.Wants = a.There; a.Wants == nil {
+			t.Fatal("want something that is there")
+		}
+		if _, err := k.Admit(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Delete(t.Context(), v); err != nil {
+		t.Fatal(err)
+	}
+	used := func() string {
+		all, err := k.Usage(t.Context(), config, s.of(m, nil, 0, "").Tenants, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all[0].Usage[0].Used.String()
+	}
+	if got := used(); got != "6" {
+		t.Errorf("of a Machine that nobody looks at: want its disk counted, got %s", got)
+	}
+	looked := s.of(m, quota.Amounts{quota.VMs: 1, quota.Disks("ceph"): 6}, 200, "")
+	looked.Wants, looked.Volumes = looked.There, []string{vmDisk}
+	for range 2 {
+		if _, err := k.Admit(t.Context(), looked); err != nil {
+			t.Fatal(err)
+		}
+		if got := used(); got != "6" {
+			t.Errorf("of one that counts it: want it counted once, got %s of %v", got, k.entriesOf(t))
+		}
+	}
+	if err := a.Delete(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	if got := used(); got != "6" {
+		t.Errorf("of a VM that no Machine has: want its disk counted, got %s", got)
+	}
+	s.vmids = nil
+	if got := used(); got != "0" {
+		t.Errorf("of a VM that is gone: want nothing counted, got %s of %v", got, k.entriesOf(t))
+	}
+}
+
+// TestPutBack has a record that was taken away, or is one of the earlier ones, make no disk free of charge.
+func TestPutBack(t *testing.T) {
+	v := volume("data")
+	a := newAPI(t, v)
+	k, s := withVolumes(a), &site{vmids: []int{100, 200}, disks: []string{stubDisk, vmDisk}}
+	if _, err := k.Admit(t.Context(), s.of(v, disks(6), 100, stubDisk)); err != nil {
+		t.Fatal(err)
+	}
+	for volume, want := range map[string]bool{stubDisk: true, vmDisk: false, "": false} {
+		if got, err := k.Counts(t.Context(), config, "team-a", "data", volume); got != want || err != nil {
+			t.Errorf("Counts(%q): want %v, got %v, %v", volume, want, got, err)
+		}
+	}
+	again := s.of(v, nil, 0, "")
+	again.Wants = disks(12)
+	if _, err := k.Admit(t.Context(), again); !quota.IsExceeded(err) {
+		t.Errorf("want no room beside the disk that its record was about, got %v", err)
+	}
+	if _, err := k.Admit(t.Context(), s.of(v, nil, 0, "")); err != nil {
+		t.Errorf("want what there is room for, got %v", err)
+	}
+	if _, err := k.Admit(t.Context(), s.of(v, disks(6), 100, stubDisk)); err != nil {
+		t.Error(err)
+	}
+	if entries := k.entriesOf(t); len(entries) != 1 || entries["data"].Volume != stubDisk {
+		t.Errorf("want one entry once the record is put back, got %v", entries)
+	}
+}
+
+// TestCountsElsewhere asks what another replica has entered if what was seen last does not tell.
+func TestCountsElsewhere(t *testing.T) {
+	v := volume("data")
+	a := newAPI(t, v)
+	s := &site{vmids: []int{100, 200}, disks: []string{vmDisk}}
+	first, second := withVolumes(a), withVolumes(a)
+	if _, err := first.Admit(t.Context(), s.of(v, disks(6), 100, stubDisk)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := second.Admit(t.Context(), s.of(v, disks(6), 200, vmDisk)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := first.Counts(t.Context(), config, "team-a", "data", vmDisk); !got || err != nil {
+		t.Errorf("Counts(): want the entry of the other replica, got %v, %v", got, err)
+	}
+	if entries := first.entriesOf(t); len(entries) != 1 {
+		t.Errorf("want the disk entered once under its new name, got %v", entries)
+	}
+}

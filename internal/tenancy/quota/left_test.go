@@ -1,0 +1,148 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package quota
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// disksOf is what a VM with disks of some GiB has.
+func disksOf(gib int64) Amounts {
+	return Amounts{VMs: 1, Cores: 1, Disks("ceph"): gib, Addresses("vmbr0"): 1}
+}
+
+// onlyDisks is what the list of VMs does not tell of it.
+func onlyDisks(gib int64) Amounts { return Amounts{Disks("ceph"): gib, Addresses("vmbr0"): 1} }
+
+// TestLeave leaves of an entry what the cluster's list of VMs does not tell.
+func TestLeave(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		entry  Entry
+		want   Ledger
+	}{
+		"Nowhere": {reason: "What was in no VM leaves nothing.", entry: Entry{Has: disksOf(4)}, want: Ledger{}},
+		"Nothing": {reason: "VMs without disks are listed.", entry: Entry{Has: vm(4), VMID: 100}, want: Ledger{}},
+		"Waited":  {reason: "What was wanted is not there.", entry: Entry{Wants: disksOf(4), VMID: 100, Whole: true}, want: Ledger{}},
+		"Disks": {
+			reason: "Disks and interfaces are left, also those that were yet to come.",
+			entry:  Entry{Name: "web", Has: disksOf(4), Pending: disksOf(4), VMID: 100},
+			want:   Ledger{"me/100/": {Name: "web", Has: onlyDisks(4), VMID: 100, Left: true}},
+		},
+		"Volume": {
+			reason: "The disk of a Volume is known by its name.",
+			entry:  Entry{Has: Amounts{VMs: 1, Disks("ceph"): 4}, VMID: 100, Volume: "ceph:vm-100-disk-1"},
+			want: Ledger{"me/100/ceph:vm-100-disk-1": {
+				Has: Amounts{Disks("ceph"): 4}, VMID: 100, Volume: "ceph:vm-100-disk-1", Left: true,
+			}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := Ledger{"me": tc.entry}
+			l.Leave("me")
+			if diff := cmp.Diff(tc.want, l); diff != "" {
+				t.Errorf("Leave(): %s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestReplaces tells when a resource asks for something beside what it was let have before.
+func TestReplaces(t *testing.T) {
+	seen := Entry{Has: disksOf(4), VMID: 100}
+	disk := Entry{Has: disksOf(4), VMID: 100, Volume: "ceph:vm-100-disk-1"}
+	cases := map[string]struct {
+		reason string
+		entry  Entry
+		ask    Request
+		want   bool
+	}{
+		"First":      {reason: "Who has nothing replaces nothing.", ask: Request{Entry: Entry{VMID: 100, Whole: true}}},
+		"Same":       {reason: "It is the same VM.", entry: seen, ask: Request{Entry: Entry{VMID: 100}, There: disksOf(4)}},
+		"Other":      {reason: "It is another VM.", entry: seen, ask: Request{Entry: Entry{VMID: 101, Whole: true}}, want: true},
+		"Anew":       {reason: "The VM is to be made again.", entry: seen, ask: Request{Entry: Entry{VMID: 100, Whole: true}}, want: true},
+		"Unseen":     {reason: "There was no VM yet.", entry: Entry{Has: disksOf(4), Pending: disksOf(4), VMID: 100}, ask: Request{Entry: Entry{VMID: 101, Whole: true}}},
+		"SameDisk":   {reason: "The disk has gone to another VM.", entry: disk, ask: Request{Entry: Entry{VMID: 101, Volume: "ceph:vm-100-disk-1"}}},
+		"OtherDisk":  {reason: "It is another disk, or has another name.", entry: disk, ask: Request{Entry: Entry{Volume: "ceph:vm-101-disk-0"}}, want: true},
+		"RecordGone": {reason: "It does not know of its disk.", entry: disk, ask: Request{Entry: Entry{Whole: true}}, want: true},
+		"FirstDisk":  {reason: "The disk has just been made.", entry: seen, ask: Request{Entry: Entry{VMID: 100, Volume: "ceph:vm-100-disk-1"}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.ask.UID = "me"
+			if got := (Ledger{"me": tc.entry}).Replaces(tc.ask); got != tc.want {
+				t.Errorf("Replaces(): %s: want %v, got %v", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestDecideLeft has what was left behind count once: until somebody has it who counts it.
+func TestDecideLeft(t *testing.T) {
+	const left = "gone/100/"
+	const disk = "ceph:vm-100-disk-1"
+	entry := Entry{Has: Amounts{Disks("ceph"): 6}, VMID: 100, Left: true}
+	named := entry
+	named.Volume = disk
+	want := Amounts{Disks("ceph"): 6}
+	cases := map[string]struct {
+		reason string
+		left   Entry
+		ask    Request
+		short  string
+		stays  bool
+	}{
+		"Other": {
+			reason: "It takes the room of others.", left: entry, ask: Request{Entry: Entry{Wants: want, Whole: true, VMID: 101}}, short: Disks("ceph"), stays: true,
+		},
+		"Adopted": {reason: "Who takes the VM over counts it.", left: entry, ask: Request{Entry: Entry{Wants: want, Whole: true, VMID: 100}}},
+		"Beside": {
+			reason: "Who only names the VM does not.", left: entry, ask: Request{Entry: Entry{Wants: want, Whole: true, VMID: 100}, Beside: true},
+			short: Disks("ceph"), stays: true,
+		},
+		"TooLarge": {
+			reason: "Who has no room for the VM does not have it.", left: entry,
+			ask: Request{Entry: Entry{Wants: Amounts{Disks("ceph"): 12}, Whole: true, VMID: 100}}, short: Disks("ceph"), stays: true,
+		},
+		"Attached": {reason: "The Machine of the VM counts the disk.", left: named, ask: Request{Entry: Entry{Wants: want, VMID: 100}, There: want, Volumes: []string{disk}}},
+		"Detached": {
+			reason: "A Machine that has not seen it does not.", left: named, ask: Request{Entry: Entry{Wants: want, VMID: 100}}, short: Disks("ceph"), stays: true,
+		},
+		"Volume": {reason: "Another Volume takes it over.", left: named, ask: Request{Entry: Entry{Wants: want, Whole: true, VMID: 100, Volume: disk}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.ask.UID = "me"
+			l := Ledger{left: tc.left}
+			d := l.Decide(Amounts{Disks("ceph"): 10}, Seen{}, tc.ask, now())
+			var short []string
+			for _, s := range d.Short {
+				short = append(short, s.Name)
+			}
+			_, stays := l[left]
+			if got := strings.Join(short, " "); got != tc.short || stays != tc.stays || !d.Changed {
+				t.Errorf("Decide(): %s\nshort: want %q, got %q; it counts on: want %v, got %v, of %v", tc.reason, tc.short, got, tc.stays, stays, slices.Collect(maps.Keys(l)))
+			}
+		})
+	}
+}
