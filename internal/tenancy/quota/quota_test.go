@@ -306,8 +306,8 @@ func TestSee(t *testing.T) {
 		func(g proxmox.Guest) bool { return g.Pool == "mine" })
 	want := Seen{
 		Of:     map[string]Amounts{"more": vm(4), "less": vm(8)},
-		Listed: map[int]Amounts{100: vm(4), 101: vm(4), 102: vm(3)}, Named: map[string]int{"more": 100, "less": 101},
-		Others: Amounts{VMs: 1, Cores: 3}, OtherNumber: 1, Leaving: map[string]bool{"goes": true},
+		Listed: map[int]Amounts{100: vm(4), 101: vm(4), 102: vm(3), 104: vm(4)}, Named: map[string]int{"more": 100, "less": 101},
+		Others: Amounts{VMs: 2, Cores: 7}, OtherNumber: 2, Leaving: map[string]bool{"goes": true},
 	}
 	for _, a := range append(slices.Collect(maps.Values(got.Listed)), got.Others) {
 		delete(a, Memory) // The list above says nothing of it.

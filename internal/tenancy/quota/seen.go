@@ -55,13 +55,13 @@ type Resource struct {
 	Leaves bool
 }
 
-// See what resources have, by what is known of them and by the cluster's list of VMs. A VM where the
+// See what resources have, by what is known of them and by the cluster's list of VMs. A VM, or a template, where the
 // tenant's are counts also if no resource names it: one whose Machine was deleted without it.
 func See(all []Resource, guests []proxmox.Guest, owns func(proxmox.Guest) bool) Seen {
 	listed := map[int]Amounts{}
 	s := Seen{Of: map[string]Amounts{}, Listed: listed, Named: map[string]int{}, Others: Amounts{}, Leaving: map[string]bool{}}
 	for _, g := range guests {
-		if g.Type == "qemu" && !g.Template && owns(g) {
+		if g.Type == "qemu" && owns(g) {
 			listed[g.VMID] = Amounts{VMs: 1, Cores: int64(g.MaxCPU), Memory: g.MaxMemory}
 		}
 	}
