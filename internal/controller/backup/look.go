@@ -96,6 +96,11 @@ func (e *external) observe(ctx context.Context, m Backup) (managed.ExternalObser
 		}
 	}
 	if v.action == start && v.problem == nil && kind.MayChange(m) {
+		if err := e.recall(ctx, m); err != nil {
+			return managed.ExternalObservation{}, err
+		}
+	}
+	if v.action == start && v.problem == nil && kind.MayChange(m) {
 		if err := e.checkRoom(ctx); err != nil {
 			return managed.ExternalObservation{}, err
 		}

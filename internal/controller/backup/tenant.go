@@ -97,6 +97,29 @@ func (e *external) prove(ctx context.Context, m Backup, s state) error {
 	return e.tenant.AdoptsBackup(id)
 }
 
+// recall the backup of a Backup that knows of none, before one is made for a tenant: whoever takes its record away would have any number of them, of which
+// one counts. The VM is proven, and nothing works on it.
+func (e *external) recall(ctx context.Context, m Backup) error {
+	v, r := e.view, e.view.record
+	if e.tenant == nil {
+		return nil
+	}
+	var err error
+	if v.node, err = e.findNode(ctx, m.Parameters().Storage); v.node == "" || err != nil {
+		return err
+	}
+	if v.volume, err = e.findMade(ctx, m, nil); v.volume == nil || err != nil {
+		return err
+	}
+	r.UUID, r.VMID, r.Node, r.Begun, r.Guarded = v.target.UUID, v.target.VMID, v.node, v.volume.Changed, m.Parameters().Protected == nil
+	e.begins()
+	if _, err := e.settle(ctx, m, state{}); err != nil {
+		return err
+	}
+	v.decision = decision{action: keep}
+	return nil
+}
+
 // signed is a record with its signature. Where nothing is checked, as while refusals are only shown, what somebody has made up would be
 // signed too.
 func (e *external) signed(m Backup, record string) map[string]string {

@@ -90,3 +90,27 @@ func TestTenantOfVM(t *testing.T) {
 		t.Errorf("want a record of tenant b, got %+v, %t", r, signed)
 	}
 }
+
+// TestTenantForgetful has a Backup of a tenant whose record was taken away have the backup that it has made, and make none beside it.
+func TestTenantForgetful(t *testing.T) {
+	l := newLab(t, configtest.Way{Scope: configtest.Scopes()["Cluster"], Version: "9.2"})
+	configtest.SetTenants(t, l.Kube, v1alpha1.TenantRefuse, teamOf("a"))
+	l.Machine(uuid)
+	b := l.backup("b1", removed+"notes: of web\n")
+	l.Until(b, "it is made", configtest.Settled(b))
+	had := l.only()
+	*b.Observation() = v1alpha1.BackupObservation{}
+	l.Must(l.Kube.Status().Update(l.Context(), b))
+	l.ChangeSpec(b, func() { b.SetAnnotations(nil) })
+	l.Until(b, "it is known again", configtest.Settled(b))
+	if is := l.only(); is.ID != had.ID {
+		t.Errorf("want the same backup, got %v", is)
+	}
+	if r, signed := l.recorded(b); !signed || r.Volume != had.ID || r.Tenant != "a" || r.VMID != vmid || r.UUID != uuid {
+		t.Errorf("want its record signed, got %+v, %t", r, signed)
+	}
+	l.Delete(b)
+	if len(l.volumes("nas")) > 0 {
+		t.Error("what was made is removed with the resource")
+	}
+}
