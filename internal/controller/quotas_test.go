@@ -32,6 +32,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kresource "k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/cluster-api/api/ipam/v1beta2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -445,4 +446,39 @@ func (w *tenantWorld) withinQuotas(teams, each int) {
 			w.Fatalf("team %d has %d VMs with %d cores, of %d and %d", i, vms, cores, each/2, each)
 		}
 	}
+}
+
+// TestQuotasOfAddresses has no Machine take an address of a pool, of which others have some too, while it waits for room.
+func TestQuotasOfAddresses(t *testing.T) {
+	installIPAM(t)
+	t.Parallel()
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorld(t, scope, "quotapool", withQuota(v1alpha1.TenantQuota{Cores: new(int32(2))}))
+		first := w.of("a", "first", sized(2))
+		w.m = w.of("a", "pooled", sized(2))
+		w.m.Parameters().Networks = fromPools("lan", "").Networks
+		w.m.Parameters().Networks[0].Bridge, w.m.Parameters().Networks[0].VLAN = new("vmbr1"), new(int32(100))
+		w.m.Parameters().Networks[0].IPConfig.PoolRef.Namespace = new(w.space("a"))
+		claims := func() []v1beta2.IPAddressClaim {
+			var list v1beta2.IPAddressClaimList
+			if err := w.kube.List(w.Context(), &list, client.InNamespace(w.space("a"))); err != nil {
+				t.Fatal(err)
+			}
+			return list.Items
+		}
+		w.make(first)
+		w.well(first)
+		w.make(w.m)
+		w.waitsForRoom(w.m, "cores: 2 more, of 2 2 are used by 1 resource")
+		if all := claims(); len(all) > 0 {
+			t.Errorf("want no claim of a Machine that waits for room, got %+v", all)
+		}
+		w.remove(first)
+		w.becomes(w.m, "waits for its address", func() bool {
+			return len(claims()) == 1 && strings.Contains(w.m.GetCondition(kind.TypeUpToDate).Message, "has no address yet")
+		})
+		w.allocate(&claims()[0], "192.0.2.10", 24, "192.0.2.1")
+		w.well(w.m)
+	})
 }

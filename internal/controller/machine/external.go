@@ -145,7 +145,10 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 	if err := e.claims().CheckUUID(ctx, m, id); err != nil {
 		return e.observeConflict(m, err)
 	}
-	if e.pooled, err = e.addresses.Resolve(ctx, m, id.UUID); err != nil {
+	if e.pooled, err = e.addresses.Resolve(ctx, m, id.UUID); err == nil && !e.tenant.Limited() {
+		err = e.addresses.Claim(ctx, m, e.pooled, m.Parameters().Networks)
+	}
+	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	if kind.ReconcileRequested(m) {

@@ -98,7 +98,7 @@ func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identi
 		e.creation.vmidTaken = true // The task found out: somebody has it whom we may not see.
 	}
 	if err == nil {
-		if err = e.tenant.Room(ctx, m, e.creation.Desired, e.creation.sourceConfig()); err != nil {
+		if err = (creator{external: e}).admit(ctx, m); err != nil {
 			e.scheduler.Release(m) // The node is for those that are made meanwhile.
 		}
 	}
@@ -121,6 +121,17 @@ func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identi
 	m.Observation().Phase = v1alpha1.MachineError
 	conditions.SetRejection(m, err)
 	return err
+}
+
+// admit finds whether there is room in the quota for the VM, and claims its addresses if so: a Machine that waits for room takes none from others.
+func (e creator) admit(ctx context.Context, m Machine) error {
+	if err := e.tenant.Room(ctx, m, e.creation.Desired, e.creation.sourceConfig()); err != nil {
+		return err
+	}
+	if err := e.addresses.Claim(ctx, m, e.pooled, m.Parameters().Networks); err != nil {
+		return err
+	}
+	return e.pooled.Wait()
 }
 
 // reserveTask keeps the turn of the task that is about to make the VM.

@@ -215,6 +215,11 @@ func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) erro
 	if d.MachineParameters, d.exceeded, err = e.tenant.Grow(ctx, m, d.Desired, before, e.vm, d.Counted); err != nil {
 		return err
 	}
+	if e.vm.Lock() == "" { // Then all was judged that is left.
+		if err := e.addresses.Claim(ctx, m, e.pooled, d.Networks); err != nil {
+			return err
+		}
+	}
 	if d.Devices, err = before.On(e.vm.State, d.MachineParameters, d.Defaults, m.GetGeneration()); err != nil {
 		e.planned.Devices, e.planned.rejections = before, []string{err.Error()}
 		return nil //nolint:nilerr // The plan has it.

@@ -74,6 +74,9 @@ type taken struct {
 
 	// address with its prefix length, and the gateway or empty, or else why there is none yet.
 	address, gateway, wait string
+
+	// unmade is the claim that is yet to be made; nil if it is there.
+	unmade *claim
 }
 
 // A family of addresses.
@@ -94,7 +97,7 @@ func Asks(p *v1alpha1.MachineParameters) bool {
 	})
 }
 
-// Resolve claims what the networks of a Machine take from pools for its VM with the UUID, and returns what is allocated.
+// Resolve reads what the networks of a Machine have from pools for its VM with the UUID. What is not claimed yet, Claim does.
 func (r Reader) Resolve(ctx context.Context, m object.Machine, uuid string) (*Addresses, error) {
 	if !Asks(m.Parameters()) || uuid == "" || meta.WasDeleted(m) {
 		return nil, nil
@@ -119,7 +122,28 @@ func (r Reader) Resolve(ctx context.Context, m object.Machine, uuid string) (*Ad
 	return a, nil
 }
 
-// take takes the address of a claim, which is made if there is none.
+// Claim claims the addresses of networks that have none. They may be some of those that the spec has: a pool may be that of others too.
+func (r Reader) Claim(ctx context.Context, m object.Machine, a *Addresses, networks []v1alpha1.MachineNetwork) error {
+	if a == nil {
+		return nil
+	}
+	for i, t := range a.taken {
+		if t.unmade == nil || !slices.ContainsFunc(networks, func(n v1alpha1.MachineNetwork) bool { return n.Name == t.network }) {
+			continue
+		}
+		key, err := t.unmade.key(m)
+		if err == nil {
+			err = r.make(ctx, m, *t.unmade, key)
+		}
+		if err != nil {
+			return errors.Wrapf(err, "network %q", t.network)
+		}
+		a.taken[i].unmade = nil
+	}
+	return nil
+}
+
+// take takes the address of a claim, if there is one.
 func (r Reader) take(ctx context.Context, m object.Machine, c claim) (taken, error) {
 	t := taken{network: c.network, family: c.family}
 	key, err := c.key(m)
@@ -138,8 +162,8 @@ func (r Reader) take(ctx context.Context, m object.Machine, c claim) (taken, err
 		t.wait = fmt.Sprintf("there is no IPAddressClaim '%s', and managementPolicies leave out Create and Update", key.Name)
 		return t, nil
 	case there == nil:
-		t.wait = waits(key, "has no address yet")
-		return t, r.make(ctx, m, c, key)
+		t.wait, t.unmade = waits(key, "has no address yet"), &c
+		return t, nil
 	case there.GetLabels()[LabelUUID] != c.uuid:
 		t.wait = fmt.Sprintf("IPAddressClaim '%s' is not this Machine's: it has no label %s with the UUID of its VM", key.Name, LabelUUID)
 		return t, nil
@@ -275,22 +299,24 @@ func (r Reader) version(gk schema.GroupKind) (schema.GroupVersionKind, error) {
 	return mapping.GroupVersionKind, nil
 }
 
-// Wait is why the VM of a Machine cannot be made yet, or nil.
+// Wait is why the VM of a Machine cannot be made yet, or nil. Nothing is waited for that is yet to be claimed.
 func (a *Addresses) Wait() error {
-	if all := a.Waits(); len(all) > 0 {
+	if all := a.waits(func(t taken) bool { return t.unmade == nil }); len(all) > 0 {
 		return conditions.WaitForIPAddress("%s", strings.Join(all, "; "))
 	}
 	return nil
 }
 
 // Waits are why addresses are not there yet.
-func (a *Addresses) Waits() []string {
+func (a *Addresses) Waits() []string { return a.waits(func(taken) bool { return true }) }
+
+func (a *Addresses) waits(which func(taken) bool) []string {
 	var all []string
 	if a == nil {
 		return nil
 	}
 	for _, t := range a.taken {
-		if t.wait != "" {
+		if t.wait != "" && which(t) {
 			all = append(all, fmt.Sprintf("network %q: %s", t.network, t.wait))
 		}
 	}

@@ -129,6 +129,9 @@ func TestResolve(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := reader(t, nil, tc.objects...)
 			a, err := r.Resolve(t.Context(), m, uuid)
+			if err == nil {
+				err = r.Claim(t.Context(), m, a, m.Parameters().Networks)
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -140,6 +143,34 @@ func TestResolve(t *testing.T) {
 				t.Errorf("%s: want %q, got %q", tc.reason, tc.want, got)
 			}
 		})
+	}
+}
+
+// TestClaim claims addresses for the networks that it is told of alone. Nothing is waited for that is not claimed.
+func TestClaim(t *testing.T) {
+	m := pooled()
+	key := client.ObjectKey{Namespace: m.GetNamespace(), Name: nameOf(t, m)}
+	r := reader(t, nil)
+	a, err := r.Resolve(t.Context(), m, uuid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		reason   string
+		networks []v1alpha1.MachineNetwork
+		claimed  bool
+	}{
+		{reason: "Nothing is claimed for a network that the VM does not get yet."},
+		{reason: "It is claimed once the VM gets it.", networks: m.Parameters().Networks, claimed: true},
+		{reason: "It is claimed once.", networks: m.Parameters().Networks, claimed: true},
+	} {
+		if err := r.Claim(t.Context(), m, a, tc.networks); err != nil {
+			t.Fatal(err)
+		}
+		there, err := r.get(t.Context(), claimKind, key)
+		if claimed := there != nil; claimed != tc.claimed || (a.Wait() != nil) != tc.claimed || len(a.Waits()) != 1 || err != nil {
+			t.Errorf("%s: want it claimed: %v, got %v, that waits for %v of %v, %v", tc.reason, tc.claimed, claimed, a.Wait(), a.Waits(), err)
+		}
 	}
 }
 
