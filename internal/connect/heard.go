@@ -79,6 +79,31 @@ func (c *Connector) Believed(ctx context.Context, endpoints []string) func(resou
 	}
 }
 
+// Recorded returns a function that reports whether what a Volume says in its annotations to have counts for a resource of a cluster. Where tenants share
+// the cluster, it does if the provider has signed it, if it is that of operators, or of somebody in the same namespace: others may have made it up. It
+// is to be used as the one of Heard.
+func (c *Connector) Recorded(ctx context.Context, endpoints []string, by resource.Managed) func(resource.Managed) bool {
+	believed := c.Believed(ctx, endpoints)
+	return func(other resource.Managed) bool {
+		of := tenancy.NamespaceOf(by)
+		return believed(other) || of != "" && of == tenancy.NamespaceOf(other) || c.signed(ctx, other)
+	}
+}
+
+// signed reports whether the provider has signed the record of a Volume by the configuration that this names.
+func (c *Connector) signed(ctx context.Context, mg resource.Managed) bool {
+	ref, err := referenceOf(mg)
+	if err == nil {
+		ref, _, err = c.resolve(ctx, ref)
+	}
+	if err != nil {
+		return false
+	}
+	key, err := c.records.get(ctx, c.kube)
+	_, signed := tenancy.Records{Key: key, Config: ref.path()}.Volume(mg)
+	return err == nil && signed
+}
+
 // confined reports whether a configuration that all teams may name has tenants for a cluster with one of the endpoints. While that cannot be read it has.
 // By another endpoint of the cluster it is not known for the same: those of one cluster belong in one configuration.
 func (c *Connector) confined(ctx context.Context, endpoints []string) bool {

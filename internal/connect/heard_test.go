@@ -17,15 +17,18 @@ limitations under the License.
 package connect
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // nodeIn is a ProxmoxNode, which tenants may not have, by a provider configuration.
@@ -88,6 +91,59 @@ func TestHeard(t *testing.T) {
 			believed := New(kube(t, site, beside, own)).Believed(t.Context(), []string{"https://PVE1.example.com"})
 			if got := believed(tc.other); got != tc.believed {
 				t.Errorf("annotations: want %t, got %t", tc.believed, got)
+			}
+		})
+	}
+}
+
+// TestRecorded believes of what Volumes say to have what the provider has signed, and not what somebody else may have made up.
+func TestRecorded(t *testing.T) {
+	const record = `{"volume":"ceph:vm-100-disk-0"}`
+	key := []byte(strings.Repeat("k", recordKeySize))
+	volume := func(namespace, kind, config string) *namespaced.Volume {
+		v := &namespaced.Volume{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "data", UID: "uid-volume"}}
+		v.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: kind, Name: config})
+		v.SetAnnotations(map[string]string{tenancy.AnnotationVolume: record})
+		return v
+	}
+	signed := func(v *namespaced.Volume, config string) *namespaced.Volume {
+		meta.AddAnnotations(v, map[string]string{
+			tenancy.AnnotationVolumeSignature: tenancy.Records{Key: key, Config: config}.SignVolume(v, record),
+		})
+		return v
+	}
+	edited := signed(volume("team-a", "ClusterProviderConfig", "site"), "ClusterProviderConfig/site")
+	edited.Annotations[tenancy.AnnotationVolume] = `{"volume":"ceph:vm-200-disk-0"}`
+	cases := map[string]struct {
+		reason     string
+		other      *namespaced.Volume
+		free, want bool
+	}{
+		"MadeUp": {reason: "A team may write anything.", other: volume("team-a", "ClusterProviderConfig", "site")},
+		"Signed": {
+			reason: "The provider has seen it.", want: true,
+			other: signed(volume("team-a", "ClusterProviderConfig", "site"), "ClusterProviderConfig/site"),
+		},
+		"Edited":    {reason: "It is another record than was signed.", other: edited},
+		"Elsewhere": {reason: "It was signed for another configuration.", other: signed(volume("team-a", "ClusterProviderConfig", "site"), "ClusterProviderConfig/x")},
+		"Own":       {reason: "A configuration of its own makes nobody an operator.", other: volume("team-a", "ProviderConfig", "own")},
+		"Home":      {reason: "In one namespace all are of one team.", other: volume("home", "ClusterProviderConfig", "site"), want: true},
+		"Operators": {reason: "Operators are believed.", other: volume("ops", "ClusterProviderConfig", "site"), want: true},
+		"Free":      {reason: "Without tenants all are.", other: volume("team-a", "ClusterProviderConfig", "site"), free: true, want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			site, own := clusterProviderConfig("site"), namespacedConfigOf("team-a", "own")
+			for _, spec := range []*v1alpha1.ProviderConfigSpec{&site.Spec, &own.Spec} {
+				spec.Endpoints = []string{"https://pve1.example.com:8006"}
+			}
+			if !tc.free {
+				site.Spec.Tenants = teams()
+			}
+			s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: recordSecret}, Data: map[string][]byte{recordDataKey: key}}
+			c := New(kube(t, site, own, s), WithRecordsIn("system"))
+			if got := c.Recorded(t.Context(), site.Spec.Endpoints, namespacedMachine("home", "ClusterProviderConfig", "site"))(tc.other); got != tc.want {
+				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}

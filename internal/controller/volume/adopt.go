@@ -26,9 +26,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
@@ -132,7 +134,7 @@ func (e adoption) ownerOf(ctx context.Context, m Volume, volume string) (*vm, *k
 		return no("CSI drivers keep their volumes under VMID %d: leave it to them", ofDrivers)
 	}
 	if older, err := e.sameVolume(ctx, m, volume); older != "" || err != nil {
-		p := kind.OwnershipConflict("volume", volume, strings.TrimPrefix(older, "/"))
+		p := kind.OwnershipConflict("volume", volume, older)
 		return nil, &p, err
 	}
 	v, err := e.readVM(ctx, owner, "")
@@ -162,7 +164,7 @@ func (e *external) sameVolume(ctx context.Context, m Volume, volume string) (str
 	})
 }
 
-// other returns the name of another Volume of the cluster that is as asked for.
+// other returns the name of another Volume of the cluster that is as asked for, as far as its user may know that, and as what it says is believed.
 func (e *external) other(ctx context.Context, m Volume, is func(resource.Managed) bool) (string, error) {
 	for _, empty := range e.Peers.Lists {
 		all, err := kind.ListCached(ctx, e.Kube, empty)
@@ -170,10 +172,14 @@ func (e *external) other(ctx context.Context, m Volume, is func(resource.Managed
 			return "", err
 		}
 		i := slices.IndexFunc(all, func(other resource.Managed) bool {
-			return other.GetUID() != m.GetUID() && e.sharesCluster(other) && is(other)
+			return other.GetUID() != m.GetUID() && e.sharesCluster(other) && is(other) && e.counts(other)
 		})
-		if i >= 0 {
-			return all[i].GetNamespace() + "/" + all[i].GetName(), nil
+		switch of := tenancy.NamespaceOf(m); {
+		case i < 0:
+		case e.tenant != nil && (of == "" || of != tenancy.NamespaceOf(all[i])):
+			return "another Volume", nil
+		default:
+			return strings.TrimPrefix(client.ObjectKeyFromObject(all[i]).String(), "/"), nil
 		}
 	}
 	return "", nil

@@ -36,6 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
@@ -68,6 +69,7 @@ func (e *external) Observe(ctx context.Context, m Volume) (managed.ExternalObser
 	o, err := e.observe(ctx, m)
 	if err != nil {
 		target.ShowError(m, err)
+		tenancy.Show(m, err)
 		showBound(m, e.view)
 	}
 	return o, err

@@ -49,6 +49,9 @@ func (e adoption) recoverLost(ctx context.Context, m Volume) (*kind.Problem, err
 		v.hint = v.found.words()
 		return nil, nil
 	}
+	if err := confinement(e).recovers(ctx, owner); err != nil {
+		return nil, err
+	}
 	if p, err := e.unusedBut(ctx, m, v.Volume, owner); p != nil || err != nil {
 		return p, err
 	}

@@ -220,6 +220,15 @@ func (e confinement) checkTenant(ctx context.Context, m Volume, to *connect.Conn
 	return connect.CheckVM(ctx, to.Inventory, tenancy.OwnerOf(named), func(g proxmox.Guest) error { return e.tenant.AdoptsDisk(named, g) })
 }
 
+// recovers is an error if the disk of a VM may not be taken over in place of one that was lost: that VM is another one than had it, and the record may
+// be made up.
+func (e confinement) recovers(ctx context.Context, owner *vm) error {
+	if e.tenant == nil || e.view.holds(owner) {
+		return nil
+	}
+	return connect.CheckVM(ctx, e.inventory, owner.VMID, func(g proxmox.Guest) error { return e.tenant.AdoptsDisk(e.view.Volume, g) })
+}
+
 // distrust a record that somebody may have made up: no task is looked at that it names.
 func distrust(r *volumeref.Record) {
 	r.Task = ""

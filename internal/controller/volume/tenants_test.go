@@ -17,16 +17,19 @@ limitations under the License.
 package volume_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/volume"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
@@ -116,4 +119,67 @@ func TestTenantsByLabels(t *testing.T) {
 	ours := l.machine("ours", "data")
 	of("a", ours)
 	l.until("the Machine of the tenant has the disk", l.bound(v, ours))
+}
+
+// replaces has another VM have the VMID of the stub VM of a Volume, with a disk by the name of the one that was lost.
+func (l *lab) replaces(v volume.Volume) {
+	l.Helper()
+	stub, disk := l.stub(v), v.Observation().Volume
+	l.forgets(stub, v)
+	l.pve.Edit(func(s *state.State) {
+		c := s.Guests[stub.VMID].Config
+		c["unused0"], c["smbios1"], c["description"] = disk, "uuid=33333333-2222-4333-8444-555555555555", ""
+	})
+	l.seen(v, "it is found", configtest.Says(v, xpv2.TypeReady, "Lost", "another one than had it"))
+}
+
+// TestTenantRecovers gives a tenant the disk of no other VM than the one that had it for one that was lost, unless it may adopt that: a record that says so
+// may be made up.
+func TestTenantRecovers(t *testing.T) {
+	l := newLab(t, configtest.Scopes()["Cluster"], "9.2")
+	configtest.SetTenants(t, l.kube, v1alpha1.TenantRefuse, configtest.Team("a", 10000, 19999, "local-lvm"))
+	v := l.volume("data", onLVM)
+	l.until("the disk is made", l.unbound(v))
+	l.recovers(v)
+	stub := l.stub(v).VMID
+	l.replaces(v)
+	l.consents(v, shown(v))
+	l.seen(v, "it is refused", configtest.Says(v, xpv2.TypeUpToDate, v1alpha1.ReasonTenantRefused, "(allow.adopt)"))
+	if l.config(stub)["unused0"] == "" {
+		t.Error("want the disk left where it is")
+	}
+}
+
+// TestTenantsRecords lets nobody keep a disk from others, or a stub VM, by what he has written into a Volume of his.
+func TestTenantsRecords(t *testing.T) {
+	l := newLab(t, configtest.Scopes()["Cluster"], "9.2")
+	a, b := configtest.Labelled(configtest.Team("a", 10000, 10999, "local-lvm")), configtest.Labelled(configtest.Team("b", 11000, 11999, "local-lvm"))
+	a.Allow = &v1alpha1.TenantPermissions{Adopt: []string{"free"}}
+	configtest.SetTenants(t, l.kube, v1alpha1.TenantRefuse, a, b)
+	other := proxmox.Ref{Node: "pve1", VMID: 500}
+	l.pve.Edit(func(s *state.State) { s.Pools["free"] = &state.Pool{VMs: map[int]bool{}, Storages: map[string]bool{}} })
+	l.ended(l.root.Create(l.Context(), other, proxmox.Params{
+		"memory": "64", "scsi1": "local-lvm:2", "smbios1": "uuid=11111111-2222-4333-8444-555555555555", "pool": "free",
+	}))
+	l.must(l.root.Configure(l.Context(), other, proxmox.Change{Delete: []string{"scsi1"}}))
+	const disk = "local-lvm:vm-500-disk-0"
+	forged, named := l.adopting("forged", onLVM, ""), l.adopting("named", onLVM, disk)
+	for _, v := range []volume.Volume{forged, named} {
+		l.change(v, func() {
+			v.SetLabels(map[string]string{"team": "b"})
+			xpmeta.AddAnnotations(v, map[string]string{xpmeta.AnnotationKeyReconciliationPaused: "true"})
+		})
+	}
+	l.change(forged, func() {
+		xpmeta.AddAnnotations(forged, map[string]string{tenancy.AnnotationVolume: `{"volume":"` + disk + `","holder":{"uuid":"11111111-2222-4333-8444-555555555555"}}`})
+	})
+	v := l.adopting("data", onLVM, disk)
+	l.change(v, func() { v.SetLabels(map[string]string{"team": "a"}) })
+	l.until("it is adopted", func() bool { return v.Observation().Volume != "" && configtest.Settled(v)() })
+	late := l.adopting("late", onLVM, v.Observation().Volume)
+	l.change(late, func() { late.SetLabels(map[string]string{"team": "a"}) })
+	l.seen(late, "what the provider has signed counts", func() bool { return late.GetCondition(xpv2.TypeReady).Message != "" })
+	if is := late.GetCondition(xpv2.TypeUpToDate); is.Status == "True" || strings.Contains(is.Message, "data") {
+		t.Errorf("want it refused, and nobody named, got %+v", is)
+	}
 }
