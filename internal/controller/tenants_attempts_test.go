@@ -248,9 +248,13 @@ func newAttempts() map[string]attempt {
 	}
 	volume := "nfs:backup/vzdump-qemu-30001-2026_11_22-17_00_00.vma.zst"
 	return map[string]attempt{
-		"vmid":            {spec: func(p *p) { p.VMID = new(int32(30005)) }, says: "VMID 30005 is not within 20000 and 20099"},
-		"vmidvictim":      {spec: func(p *p) { p.VMID = new(int32(victim)) }, says: "VMID 30001"},
-		"vmidhidden":      {spec: func(p *p) { p.VMID = new(int32(hidden)) }, says: "VM 20052 already exists and is not this resource's", late: true},
+		"vmid":       {spec: func(p *p) { p.VMID = new(int32(30005)) }, says: "VMID 30005 is not within 20000 and 20099"},
+		"vmidvictim": {spec: func(p *p) { p.VMID = new(int32(victim)) }, says: "VMID 30001"},
+		"vmidhidden": {spec: func(p *p) { p.VMID = new(int32(hidden)) }, says: "VM 20052 already exists and is not this resource's", late: true},
+		"restorehidden": {object: annotated(map[string]string{
+			meta.AnnotationKeyExternalName: "20052", object.AnnotationUUID: "d0d0d0d0-0000-4000-8000-000000020052",
+			object.AnnotationRestoreInPlace: `{"token":"t","state":"Pending","at":1,"node":"pve3","call":{"begun":9999999999}}`,
+		}), says: "VM 20052 already exists and is not this resource's", late: true},
 		"adopthidden":     {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "20052"}), says: "(allow.adopt): to adopt VM 20052", late: true},
 		"adoptown":        {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "20051"}), says: "(allow.adopt): to adopt VM 20051", late: true},
 		"adopthandover":   {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "20050"}), says: "(allow.adopt): to adopt VM 20050", late: true},

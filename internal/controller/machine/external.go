@@ -172,11 +172,14 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	e.vm, e.planned = nil, plan{}
 	if e.creating(m) {
-		return e.observeCreating(m, id)
+		return e.observeCreating(ctx, m, id)
 	}
 	g := lookup{external: e}.beginRead(ctx, m, id)
 	var err error
 	if e.vm, err = (lookup{external: e}).locate(ctx, m, id); err != nil {
+		if hidden := e.tenant.Hidden(ctx, m, id.VMID); hidden != nil {
+			return managed.ExternalObservation{}, hidden
+		}
 		return e.recreator(m).Observe(ctx, m, id, err)
 	}
 	if err := (ownership{external: e}).checkIdentity(ctx, m, id); err != nil {
@@ -185,7 +188,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 	if e.vm == nil {
 		return e.observeMissing(ctx, m, id)
 	}
-	proof, err := restoring{external: e}.tracker().Prove(ctx, m, id, e.vm)
+	proof, err := restoring{external: e}.prove(ctx, m, id)
 	e.vm = proof.VM
 	if err == nil {
 		err = e.tenant.Ownership(ctx, m, e.vm, proof.Proof)
@@ -195,7 +198,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 		return e.observeRefused(ctx, m, id, err)
 	case err != nil:
 		return managed.ExternalObservation{}, err
-	case e.vm.Config.Remains() && !object.MayReplaceVMID(m):
+	case e.vm.Config.Remains() && !object.MayReplaceVMID(m) && e.tenant.Tells(ctx, id.VMID):
 		return e.observePartialDestroy(m)
 	case proof.Unfinished && proof.InPlace:
 		return restoring{external: e}.observeLost(ctx, m, id)
@@ -204,7 +207,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 	case proof.Proof == qemu.Foreign:
 		return e.observeForeign(ctx, m, id)
 	case proof.Proof == qemu.Unproven:
-		return e.observeCreating(m, id)
+		return e.observeCreating(ctx, m, id)
 	}
 	e.ownershipProven = true
 	if err := (lookup{external: e}).readStatus(ctx, m, g); err != nil {
@@ -260,7 +263,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	}
 	e.recordTask(m)
 	if e.vm.BeingCreated() {
-		return e.observeCreating(m, id)
+		return e.observeCreating(ctx, m, id)
 	}
 	if o.PendingDisks = nil; e.planned.Created && kind.Manages(m) {
 		o.PendingDisks = health.PendingDisks(m.Parameters(), before, e.planned.Devices)
@@ -332,11 +335,14 @@ func (e *external) checkBackoff(m Machine, seen managed.ExternalObservation) (ma
 
 // observeCreating is the observation of a VM that is being created, or seems to be: the
 // lock of a task that died with its node stays.
-func (e *external) observeCreating(m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
+func (e *external) observeCreating(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	m.Observation().Annotations = object.PersistedAnnotations(m)
 	busy, err := e.mayBeCreating(m, id.VMID)
 	if err != nil {
 		return managed.ExternalObservation{}, err
+	}
+	if e.vm != nil && !e.ownershipProven && !e.tenant.Tells(ctx, id.VMID) {
+		e.vm = nil // A task that annotations name does not make it the Machine's.
 	}
 	if !meta.WasDeleted(m) {
 		e.setCreating(m, busy)

@@ -139,6 +139,9 @@ func (e ownership) adopt(ctx context.Context, m Machine) error {
 	if err != nil {
 		return err
 	}
+	if err := e.tenant.Adoptable(ctx, m, id.VMID); err != nil {
+		return err
+	}
 	v, err := e.reader.Find(ctx, id.VMID, ptr.Deref(m.Parameters().Node, ""))
 	if err == nil && v != nil {
 		err = e.tenant.Adoption(ctx, m, v)

@@ -46,7 +46,7 @@ func (e *external) observeMissing(ctx context.Context, m Machine, id qemu.Identi
 	e.recordTask(m)
 	if id.VMID != 0 {
 		if busy, err := e.mayBeCreating(m, id.VMID); busy || err != nil {
-			return e.observeCreating(m, id)
+			return e.observeCreating(ctx, m, id)
 		}
 	}
 	if meta.WasDeleted(m) {
@@ -165,7 +165,7 @@ func (e *external) observePartialDestroy(m Machine) (managed.ExternalObservation
 // conflict.
 func (e *external) observeForeign(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	busy, err := e.tasksBefore.Busy(id.VMID)
-	if why := restore.Overwritten(m, id, e.vm, busy); why != "" {
+	if why := restore.Overwritten(m, id, e.vm, busy); why != "" && e.tenant.Tells(ctx, id.VMID) {
 		return restoring{external: e}.observeOverwritten(m, why, err)
 	}
 	node, there := e.vm.Node, e.vm.Config

@@ -259,7 +259,7 @@ func (e planner) addChange(ctx context.Context, m Machine, d desired, features [
 	e.planned.move, _ = d.migration(e.vm, m.GetAnnotations()[object.AnnotationNode])
 	config := d.Restored(e.vm.State)
 	forbidden, err := e.checks.ForbiddenChanges(ctx, change, config)
-	e.planned.rejections = slices.Concat(d.Rejections(config), unfilled, rejections, forbidden, e.tenant.Change(e.vm.VMID, change))
+	e.planned.rejections = slices.Concat(d.Rejections(config), unfilled, rejections, forbidden, e.tenant.Change(e.vm, change))
 	if err != nil || meta.WasDeleted(m) {
 		return err
 	}

@@ -73,6 +73,14 @@ func (e restoring) tracker() restore.Tracker {
 	return restore.Tracker{Kube: e.kube, Client: e.client, Reader: e.reader, Now: e.now()}
 }
 
+// prove finds out whose the VM is. No task is asked for it of which the user may not be told: annotations name any, of any VM.
+func (e restoring) prove(ctx context.Context, m Machine, id qemu.Identity) (restore.Proof, error) {
+	if p := id.ProveState(e.vm.State); p == qemu.Foreign && !e.tenant.Tells(ctx, id.VMID) {
+		return restore.Proof{Proof: p, VM: e.vm}, nil
+	}
+	return e.tracker().Prove(ctx, m, id, e.vm)
+}
+
 // noteTask notes that the call has started. What cannot be written now is found by what was noted before.
 func (e restoring) noteTask(ctx context.Context, m Machine, u proxmox.UPID) {
 	if err := e.tracker().NoteTask(ctx, m, u); err != nil {
@@ -85,7 +93,7 @@ func (e restoring) noteTask(ctx context.Context, m Machine, u proxmox.UPID) {
 func (e restoring) observeUnfinished(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	busy, err := e.tasksBefore.Busy(id.VMID)
 	if busy || err != nil {
-		return e.observeCreating(m, id)
+		return e.observeCreating(ctx, m, id)
 	}
 	if meta.WasDeleted(m) {
 		e.ownershipProven = true

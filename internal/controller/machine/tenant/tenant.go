@@ -94,12 +94,56 @@ func (c Checks) OnNode(node string) string {
 // Ownership is an error if a VM that is proven to be the Machine's is not the tenant's. It may be
 // deleted all the same if it was seen to be the Machine's before.
 func (c Checks) Ownership(ctx context.Context, m object.Machine, v *vmstate.VM, proof qemu.Proof) error {
-	vmid, uuid := c.Records.Of(m)
-	recorded := vmid == v.VMID && strings.EqualFold(uuid, m.GetAnnotations()[object.AnnotationUUID])
-	if proof == qemu.Foreign || proof == qemu.Unproven || v.BeingCreated() || meta.WasDeleted(m) && recorded {
+	if proof == qemu.Foreign || proof == qemu.Unproven || v.BeingCreated() || meta.WasDeleted(m) && c.recorded(m, v.VMID) {
 		return nil
 	}
 	return c.check(ctx, m, v.VMID, c.Holds)
+}
+
+// recorded reports whether a VM was seen to be the Machine's.
+func (c Checks) recorded(m object.Machine, vmid int) bool {
+	is, uuid := c.Records.Of(m)
+	return is == vmid && strings.EqualFold(uuid, m.GetAnnotations()[object.AnnotationUUID])
+}
+
+// Hidden is an error if nothing may be told of a VM that a Machine names, as where it is, and it was not seen to be the Machine's. It is none if there is
+// no such VM.
+func (c Checks) Hidden(ctx context.Context, m object.Machine, vmid int) error {
+	if c.recorded(m, vmid) {
+		return nil
+	}
+	return c.check(ctx, m, vmid, unlisted(c.knows))
+}
+
+// Tells reports whether a VM that is not proven to be a Machine's is one of which its user may be told.
+func (c Checks) Tells(ctx context.Context, vmid int) bool {
+	return c.Tenant == nil || connect.CheckVM(ctx, c.Inventory, vmid, c.knows) == nil
+}
+
+// knows refuses a VM of which nothing may be told: it is not the tenant's, and none that is being made for it, which has a VMID of the range and is in no
+// pool yet.
+func (c Checks) knows(g proxmox.Guest) error {
+	err, r := c.Holds(g), c.VMIDRange
+	making := g.Pool == "" && (g.Lock == "create" || g.Lock == "clone")
+	if err != nil && making && r != nil && g.VMID >= int(r.Min) && g.VMID <= int(r.Max) {
+		return nil
+	}
+	return err
+}
+
+// Adoptable is an error if a VM may not be taken over, by the cluster's list alone: it is not looked at before.
+func (c Checks) Adoptable(ctx context.Context, m object.Machine, vmid int) error {
+	return c.check(ctx, m, vmid, unlisted(c.Adopts))
+}
+
+// unlisted is a check that what is not listed passes.
+func unlisted(check func(proxmox.Guest) error) func(proxmox.Guest) error {
+	return func(g proxmox.Guest) error {
+		if g.Type == "" {
+			return nil
+		}
+		return check(g)
+	}
 }
 
 // HasVM reports whether a VM is the tenant's by the cluster's list as it is known now, which may be a later one than that by which its Machine
@@ -137,6 +181,11 @@ func (c Checks) Creation(d qemu.Desired, source qemu.Config, node string) error 
 	}
 	if err := c.Node(node); err != nil {
 		return err
+	}
+	if source["onboot"] == "1" { // A node would start what nobody has come to configure, with all that its source has.
+		if err := c.Inherits(source, nil); err != nil {
+			return err
+		}
 	}
 	return c.Inherits(change.After(source), append(d.Storages(source), clonedStorages(d, source)...))
 }
@@ -184,9 +233,14 @@ func clonedStorages(d qemu.Desired, source qemu.Config) []string {
 	return names
 }
 
-// Change returns why a change of a VM's options cannot be made for the tenant.
-func (c Checks) Change(vmid int, change qemu.Difference) []string {
-	if err := c.Options(vmid, change.Set); err != nil {
+// Change returns why a change of a VM's options cannot be made for the tenant. A VM that gets its first ones has those of its source, which the spec was
+// to replace when the VM was made.
+func (c Checks) Change(v *vmstate.VM, change qemu.Difference) []string {
+	err := c.Options(v.VMID, change.Set)
+	if err == nil && v.IdentityPending {
+		err = c.Inherits(change.After(v.Config), nil)
+	}
+	if err != nil {
 		return []string{err.Error()}
 	}
 	return nil

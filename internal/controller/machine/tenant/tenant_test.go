@@ -17,19 +17,74 @@ limitations under the License.
 package tenant
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // checks of a tenant that may use some images.
 func checks() Checks {
 	return Checks{Tenant: tenancy.TenantNamed([]v1alpha1.ProviderTenant{{Name: "a", Images: []string{"nas:import/debian-*.qcow2"}}}, "a")}
+}
+
+// guests of a cluster.
+type guests []proxmox.Guest
+
+func (g guests) Guests(context.Context, time.Duration) ([]proxmox.Guest, error) { return g, nil }
+
+func (g guests) Volumes(context.Context, string, string, string, time.Duration) ([]proxmox.Volume, error) {
+	return nil, nil
+}
+
+// TestTold tells nothing of a VM that is none of the tenant's: where it is, and what is done to it, are not for its users to know.
+func TestTold(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		guests guests
+		told   bool
+		hidden bool // Also what is in the way of reading it.
+		adopts bool
+	}{
+		"Own":       {reason: "It is the tenant's.", guests: guests{{VMID: 150, Type: "qemu", Pool: "a"}}, told: true},
+		"Adoptable": {reason: "It may be taken over.", guests: guests{{VMID: 150, Type: "qemu", Pool: "free"}}, told: true, adopts: true},
+		"Foreign":   {reason: "It is somebody else's.", guests: guests{{VMID: 150, Type: "qemu", Pool: "b"}}, hidden: true},
+		"Locked":    {reason: "It is being made for somebody else.", guests: guests{{VMID: 150, Type: "qemu", Pool: "b", Lock: "create"}}, hidden: true},
+		"Making":    {reason: "It comes to a pool when it is made.", guests: guests{{VMID: 150, Type: "qemu", Lock: "create"}}, told: true},
+		"Cloning":   {reason: "So does a clone.", guests: guests{{VMID: 150, Type: "qemu", Lock: "clone"}}, told: true},
+		"Nobody's":  {reason: "It is in no pool, and nobody makes it.", guests: guests{{VMID: 150, Type: "qemu"}}, hidden: true},
+		"Missing":   {reason: "What is not there is in no way.", adopts: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := Checks{Inventory: tc.guests, Tenant: tenancy.TenantNamed([]v1alpha1.ProviderTenant{{
+				Name: "a", Pools: []string{"a"}, VMIDRange: &v1alpha1.VMIDRange{Min: 100, Max: 199}, Allow: &v1alpha1.TenantPermissions{Adopt: []string{"free"}},
+			}}, "a")}
+			m := &namespaced.Machine{}
+			if got := c.Tells(t.Context(), 150); got != tc.told {
+				t.Errorf("Tells(): %s Want %v, got %v", tc.reason, tc.told, got)
+			}
+			if err := c.Hidden(t.Context(), m, 150); (err != nil) != tc.hidden {
+				t.Errorf("Hidden(): %s Want %v, got %v", tc.reason, tc.hidden, err)
+			}
+			if err := c.Adoptable(t.Context(), m, 150); (err == nil) != tc.adopts {
+				t.Errorf("Adoptable(): %s Want %v, got %v", tc.reason, tc.adopts, err)
+			}
+		})
+	}
+	if free := (Checks{}); !free.Tells(t.Context(), 150) || free.Hidden(t.Context(), &namespaced.Machine{}, 150) != nil {
+		t.Error("want all told where there are no tenants")
+	}
 }
 
 func TestImports(t *testing.T) {
@@ -81,5 +136,49 @@ func TestBrief(t *testing.T) {
 	}
 	if other := errors.New("boom: a: b"); !errors.Is(checks().Brief(other), other) {
 		t.Error("want other errors as they are")
+	}
+}
+
+// TestInherited has no VM run in a network of its source that is not for the tenant, also if nobody comes to configure it, or the spec is another one
+// by then.
+func TestInherited(t *testing.T) {
+	const own, others = "virtio,bridge=vmbr1", "virtio,bridge=vmbr0"
+	cases := map[string]struct {
+		reason       string
+		source, spec string // Networks.
+		onboot       string
+		made         bool
+		configured   bool
+	}{
+		"Own":      {reason: "It is the tenant's.", source: own, made: true, configured: true},
+		"Kept":     {reason: "It stays as the source has it.", source: others},
+		"Replaced": {reason: "The spec replaces it before the VM is started.", source: others, spec: "vmbr1", made: true, configured: true},
+		"Onboot":   {reason: "The node would start it before.", source: others, spec: "vmbr1", onboot: "1", configured: true},
+		"OwnBoot":  {reason: "What the node starts is the tenant's.", source: own, onboot: "1", made: true, configured: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := Checks{Tenant: tenancy.TenantNamed([]v1alpha1.ProviderTenant{{Name: "a", Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1"}}}}, "a")}
+			source := qemu.Config{"net0": tc.source, "onboot": tc.onboot}
+			d := qemu.Desired{MachineParameters: &v1alpha1.MachineParameters{}, Identity: qemu.Identity{VMID: 150}, Created: true}
+			if tc.spec != "" {
+				d.Networks = []v1alpha1.MachineNetwork{{Name: "lan", Device: new("net0"), Bridge: &tc.spec}}
+			}
+			var err error
+			if d.Devices, err = (qemu.Devices{}).Assign(d.MachineParameters, source); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Creation(d, source, "pve1"); (err == nil) != tc.made {
+				t.Errorf("Creation(): %s Want it made: %v, got %v", tc.reason, tc.made, err)
+			}
+			clone := &vmstate.VM{State: qemu.State{Config: source, Active: source}, IdentityPending: true}
+			if no := c.Change(clone, d.Difference(source)); (len(no) == 0) != tc.configured {
+				t.Errorf("Change(): %s Want it configured: %v, got %v", tc.reason, tc.configured, no)
+			}
+			clone.IdentityPending = false
+			if no := c.Change(clone, d.Difference(source)); len(no) > 0 {
+				t.Errorf("Change(): what a VM had before is not taken away: got %v", no)
+			}
+		})
 	}
 }
