@@ -61,6 +61,19 @@ func (c *Connector) ClusterOf(ctx context.Context, mg resource.Managed) string {
 	return slices.Min(all)
 }
 
+// A Sharer is who shares what the provider has for all: a cluster by its name in ClusterOf, or a namespace with all provider configurations of its own,
+// whatever clusters these are for.
+type Sharer struct{ Cluster, Namespace string }
+
+// SharerOf tells with whom a resource has its share in common. It is empty for a resource without a configuration.
+func (c *Connector) SharerOf(ctx context.Context, mg resource.Managed) Sharer {
+	s := Sharer{Cluster: c.ClusterOf(ctx, mg)}
+	if ref, err := referenceOf(mg); err == nil && ref.namespace != "" && s.Cluster != "" {
+		return Sharer{Namespace: ref.namespace}
+	}
+	return s
+}
+
 // overlap reports whether two lists of endpoints have one in common.
 func overlap(a, b []string) bool {
 	known := hosts(a)

@@ -60,9 +60,14 @@ func TestClusterOf(t *testing.T) {
 		reason   string
 		resource resource.Managed
 		want     string
+
+		namespace string // That it has its share in common with.
 	}{
-		"Same":    {reason: "It is named by an endpoint.", resource: clusterMachine("same"), want: "pve1.example.com:8006"},
-		"Order":   {reason: "In whichever order they are written.", resource: namespacedMachine("team", "ProviderConfig", "order"), want: "pve1.example.com:8006"},
+		"Same": {reason: "It is named by an endpoint.", resource: clusterMachine("same"), want: "pve1.example.com:8006"},
+		"Order": {
+			reason: "In whichever order they are written.", resource: namespacedMachine("team", "ProviderConfig", "order"), want: "pve1.example.com:8006",
+			namespace: "team",
+		},
 		"Other":   {reason: "Another one has another name.", resource: namespacedMachine("team", "ClusterProviderConfig", "other"), want: "pve3.example.com:8006"},
 		"Missing": {reason: "A configuration that does not exist is for no cluster.", resource: clusterMachine("missing")},
 		"Unknown": {reason: "What is of no known kind has none.", resource: namespacedMachine("team", "Secret", "same")},
@@ -71,6 +76,13 @@ func TestClusterOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := c.ClusterOf(t.Context(), tc.resource); got != tc.want {
 				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
+			}
+			want := Sharer{Cluster: tc.want}
+			if tc.namespace != "" {
+				want = Sharer{Namespace: tc.namespace}
+			}
+			if got := c.SharerOf(t.Context(), tc.resource); got != want {
+				t.Errorf("%s\nwant the share of %+v, got %+v", tc.reason, want, got)
 			}
 		})
 	}

@@ -41,32 +41,36 @@ const (
 )
 
 // workers are those of one controller, which the resources of all clusters share. The last free one is only for a
-// cluster that has none: a cluster that does not answer would have all of them wait.
+// cluster that has none: a cluster that does not answer would have all of them wait. The provider configurations of a namespace count as one cluster, and
+// have half of the workers at most: whoever may make one may make many, for clusters that are none.
 type workers struct {
 	all int
 	now func() time.Time
 
 	mu   sync.Mutex
 	busy int
-	held map[string]int       // by cluster
-	seen map[string]time.Time // when a resource of the cluster was reconciled last
-	turn map[string]time.Time // when the last resource that waits is tried again, by cluster
+	held map[connect.Sharer]int       // by cluster
+	seen map[connect.Sharer]time.Time // when a resource of the cluster was reconciled last
+	turn map[connect.Sharer]time.Time // when the last resource that waits is tried again, by cluster
 }
 
 func newWorkers(all int, now func() time.Time) *workers {
-	return &workers{all: max(all, 1), now: now, held: map[string]int{}, seen: map[string]time.Time{}, turn: map[string]time.Time{}}
+	return &workers{
+		all: max(all, 1), now: now, held: map[connect.Sharer]int{}, seen: map[connect.Sharer]time.Time{}, turn: map[connect.Sharer]time.Time{},
+	}
 }
 
 // take takes a worker for a resource of a cluster, or returns how long the resource has to wait.
-// Resources of unknown clusters, named "", do not wait.
-func (w *workers) take(cluster string) time.Duration {
+// Resources of unknown clusters do not wait.
+func (w *workers) take(cluster connect.Sharer) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.now()
-	if cluster != "" {
+	if cluster != (connect.Sharer{}) {
 		w.seen[cluster] = now
-		maps.DeleteFunc(w.seen, func(_ string, at time.Time) bool { return now.Sub(at) > clusterSeenFor })
-		if w.held[cluster] > 0 && w.busy >= w.all-1 && len(w.seen) > 1 {
+		maps.DeleteFunc(w.seen, func(_ connect.Sharer, at time.Time) bool { return now.Sub(at) > clusterSeenFor })
+		held := w.held[cluster]
+		if held > 0 && len(w.seen) > 1 && (w.busy >= w.all-1 || cluster.Namespace != "" && held >= w.all/2) {
 			return w.wait(cluster, now)
 		}
 	}
@@ -76,7 +80,7 @@ func (w *workers) take(cluster string) time.Duration {
 }
 
 // wait returns how long one more resource of a cluster waits. It must be called with the lock held.
-func (w *workers) wait(cluster string, now time.Time) time.Duration {
+func (w *workers) wait(cluster connect.Sharer, now time.Time) time.Duration {
 	turn := w.turn[cluster].Add(busyStep)
 	if first := now.Add(busyPause); turn.Before(first) {
 		turn = first
@@ -86,7 +90,7 @@ func (w *workers) wait(cluster string, now time.Time) time.Duration {
 }
 
 // release releases a worker that was taken.
-func (w *workers) release(cluster string) {
+func (w *workers) release(cluster connect.Sharer) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.busy--
@@ -109,20 +113,28 @@ func (w *workers) reconciler(cluster namesCluster, keep func(reconcile.Request),
 	})
 }
 
+// ByNamespace reconciles provider configurations of namespaces, each of which has half of the workers at most: one that does not answer takes its time.
+func ByNamespace(all int, now func() time.Time, next reconcile.Reconciler) reconcile.Reconciler {
+	of := func(_ context.Context, r reconcile.Request) connect.Sharer {
+		return connect.Sharer{Namespace: r.Namespace}
+	}
+	return newWorkers(all, now).reconciler(of, func(reconcile.Request) {}, next)
+}
+
 // A namesCluster function names the cluster of a resource.
-type namesCluster func(context.Context, reconcile.Request) string
+type namesCluster func(context.Context, reconcile.Request) connect.Sharer
 
 // clusterOf returns the function for the resources of a kind.
 func clusterOf(kube client.Reader, to *connect.Connector, empty client.Object) namesCluster {
-	return func(ctx context.Context, r reconcile.Request) string {
+	return func(ctx context.Context, r reconcile.Request) (none connect.Sharer) {
 		mg, ok := empty.DeepCopyObject().(resource.Managed)
 		if !ok || to == nil {
-			return ""
+			return none
 		}
 		// It is only looked at, and need not be a copy.
 		if err := kube.Get(ctx, r.NamespacedName, mg, client.UnsafeDisableDeepCopy); err != nil {
-			return ""
+			return none
 		}
-		return to.ClusterOf(ctx, mg)
+		return to.SharerOf(ctx, mg)
 	}
 }

@@ -19,6 +19,11 @@ package kind
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +37,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
 )
@@ -108,6 +114,84 @@ func TestSilentCluster(t *testing.T) {
 	}
 }
 
+// sharerOf a name: of a namespace if it begins with a slash, or else of a cluster.
+func sharerOf(name string) connect.Sharer {
+	if namespace, is := strings.CutPrefix(name, "/"); is {
+		return connect.Sharer{Namespace: namespace}
+	}
+	return connect.Sharer{Cluster: name}
+}
+
+// TestSilentTeam measures what a team takes from others with many configurations of its own, whose server never answers.
+func TestSilentTeam(t *testing.T) {
+	const configs, all = 20, 5
+	gate, asked := make(chan struct{}), make(chan string, configs)
+	open := sync.OnceFunc(func() { close(gate) })
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- r.URL.Path
+		<-gate
+	}))
+	defer silent.Close()
+	defer open()
+	machineIn := func(namespace, name, endpoint string) []client.Object {
+		m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+		m.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ProviderConfig", Name: name})
+		return []client.Object{m, &namespaced.ProviderConfig{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: v1alpha1.ProviderConfigSpec{Endpoints: []string{endpoint}},
+		}}
+	}
+	objects := machineIn("living", "m", "https://pve1.example.org")
+	for i := range configs {
+		objects = append(objects, machineIn("silent", fmt.Sprint(i), fmt.Sprintf("https://pve%d.silent.example.org", i))...)
+	}
+	c := kube(t, objects...)
+	r := newWorkers(all, time.Now).reconciler(clusterOf(c, connect.New(c), &namespaced.Machine{}), func(reconcile.Request) {},
+		reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
+			if r.Namespace == "silent" {
+				q, err := http.NewRequestWithContext(ctx, http.MethodGet, silent.URL+"/"+r.Name, nil)
+				if err != nil {
+					return reconcile.Result{}, err
+				}
+				answer, err := http.DefaultClient.Do(q)
+				if err != nil {
+					return reconcile.Result{}, err
+				}
+				return reconcile.Result{}, answer.Body.Close()
+			}
+			return reconcile.Result{}, nil
+		}))
+	living := func() time.Duration {
+		result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "living", Name: "m"}})
+		if err != nil {
+			t.Error(err)
+		}
+		return result.RequeueAfter
+	}
+	living()
+	var done sync.WaitGroup
+	var puts atomic.Int64
+	for i := range configs {
+		done.Go(func() {
+			result, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "silent", Name: fmt.Sprint(i)}})
+			if err != nil {
+				t.Error(err)
+			}
+			if result.RequeueAfter > 0 {
+				puts.Add(1)
+			}
+		})
+	}
+	for range all / 2 {
+		await(t, asked)
+	}
+	eventually(t, "all others are put off", func() bool { return puts.Load() == configs-all/2 || len(asked) > 0 })
+	if wait := living(); wait > 0 || len(asked) > 0 {
+		t.Errorf("want the other team wait for nobody, got %s, and %d workers more for the one whose server does not answer", wait, len(asked))
+	}
+	open()
+	done.Wait()
+}
+
 func TestWorkers(t *testing.T) {
 	type step struct {
 		take, release string
@@ -139,7 +223,12 @@ func TestWorkers(t *testing.T) {
 			reason: "Many wait one after the other.", all: 2,
 			steps: append(take("b"), step{release: "b"}, step{take: "a"}, step{take: "a", wait: busyPause}, step{take: "a", wait: busyPause + busyStep}),
 		},
-		"Unknown": {reason: "What fails at once waits for nobody.", all: 3, steps: take("b", "a", "")},
+		"Namespace": {
+			reason: "The configurations of a namespace have half of the workers, beside which others have theirs.", all: 5,
+			steps: append(take("b", "/a", "/a"), step{take: "/a", wait: busyPause}, step{take: "/c"}, step{take: "b", wait: busyPause}),
+		},
+		"NamespaceAlone": {reason: "A namespace alone has all workers.", all: 3, steps: take("/a", "/a", "/a")},
+		"Unknown":        {reason: "What fails at once waits for nobody.", all: 3, steps: take("b", "a", "")},
 		"Gone": {
 			reason: "A cluster without resources keeps no worker free.", all: 2,
 			steps: []step{{take: "b"}, {release: "b"}, {pass: clusterSeenFor + time.Second}, {take: "a"}, {take: "a"}},
@@ -153,9 +242,9 @@ func TestWorkers(t *testing.T) {
 				now = now.Add(s.pass)
 				switch {
 				case s.release != "":
-					w.release(s.release)
+					w.release(sharerOf(s.release))
 				case s.pass == 0:
-					if got := w.take(s.take); got != s.wait {
+					if got := w.take(sharerOf(s.take)); got != s.wait {
 						t.Errorf("%s\nstep %d: want to wait for %s, got %s", tc.reason, i, s.wait, got)
 					}
 				}
@@ -168,9 +257,9 @@ func TestWorkers(t *testing.T) {
 func TestPutOff(t *testing.T) {
 	w, limiter := newWorkers(1, time.Now), newBackoff(always(0.5))
 	r := reconcile.Request{NamespacedName: types.NamespacedName{Name: "m"}}
-	w.seen["b"], w.held["a"] = time.Now(), 1
+	w.seen[sharerOf("b")], w.held[sharerOf("a")] = time.Now(), 1
 	next := reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil })
-	p := w.reconciler(func(context.Context, reconcile.Request) string { return "a" }, limiter.keep, next)
+	p := w.reconciler(func(context.Context, reconcile.Request) connect.Sharer { return sharerOf("a") }, limiter.keep, next)
 	delays := []time.Duration{limiter.When(r), limiter.When(r)}
 	result, err := p.Reconcile(t.Context(), r)
 	if err != nil || result.RequeueAfter < busyPause {
@@ -178,7 +267,7 @@ func TestPutOff(t *testing.T) {
 	}
 	limiter.Forget(r) // As the controller does.
 	delays = append(delays, limiter.When(r))
-	delete(w.held, "a")
+	delete(w.held, sharerOf("a"))
 	if result, err := p.Reconcile(t.Context(), r); err != nil || result.RequeueAfter > 0 {
 		t.Errorf("Reconcile(): want that it has a worker, got %v, %v", result, err)
 	}

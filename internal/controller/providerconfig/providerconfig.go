@@ -115,6 +115,6 @@ func setupCheck(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 		WithOptions(options).
 		For(k.Object, builder.WithPredicates(predicate.GenerationChangedPredicate{}, o.Shard.ConfigurationPredicate())).
 		WatchesRawSource(changes).
-		Complete(ratelimiter.NewReconciler(name, c, o.GlobalRateLimiter))
+		Complete(kind.ByNamespace(checksAtOnce, o.Clock(), ratelimiter.NewReconciler(name, c, o.GlobalRateLimiter)))
 	return errors.Wrapf(err, "cannot add controller %q", name)
 }
