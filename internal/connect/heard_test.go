@@ -124,8 +124,11 @@ func TestRecorded(t *testing.T) {
 			reason: "The provider has seen it.", want: true,
 			other: signed(volume("team-a", "ClusterProviderConfig", "site"), "ClusterProviderConfig/site"),
 		},
-		"Edited":    {reason: "It is another record than was signed.", other: edited},
-		"Elsewhere": {reason: "It was signed for another configuration.", other: signed(volume("team-a", "ClusterProviderConfig", "site"), "ClusterProviderConfig/x")},
+		"Edited": {reason: "It is another record than was signed.", other: edited},
+		"Elsewhere": {
+			reason: "It was signed for another configuration.",
+			other:  signed(volume("team-a", "ClusterProviderConfig", "site"), "ClusterProviderConfig/x"),
+		},
 		"Own":       {reason: "A configuration of its own makes nobody an operator.", other: volume("team-a", "ProviderConfig", "own")},
 		"Home":      {reason: "In one namespace all are of one team.", other: volume("home", "ClusterProviderConfig", "site"), want: true},
 		"Operators": {reason: "Operators are believed.", other: volume("ops", "ClusterProviderConfig", "site"), want: true},

@@ -457,7 +457,7 @@ func TestQuotasOfAddresses(t *testing.T) {
 		w := newTenantWorld(t, scope, "quotapool", withQuota(v1alpha1.TenantQuota{Cores: new(int32(2))}))
 		first := w.of("a", "first", sized(2))
 		w.m = w.of("a", "pooled", sized(2))
-		w.m.Parameters().Networks = fromPools("lan", "").Networks
+		w.m.Parameters().Networks, w.m.Parameters().CloudInit = fromPools("lan", "").Networks, &v1alpha1.MachineCloudInit{Storage: new("ceph")}
 		w.m.Parameters().Networks[0].Bridge, w.m.Parameters().Networks[0].VLAN = new("vmbr1"), new(int32(100))
 		w.m.Parameters().Networks[0].IPConfig.PoolRef.Namespace = new(w.space("a"))
 		claims := func() []v1beta2.IPAddressClaim {

@@ -171,7 +171,8 @@ func TestTenantsRecords(t *testing.T) {
 		})
 	}
 	l.change(forged, func() {
-		xpmeta.AddAnnotations(forged, map[string]string{tenancy.AnnotationVolume: `{"volume":"` + disk + `","holder":{"uuid":"11111111-2222-4333-8444-555555555555"}}`})
+		record := `{"volume":"` + disk + `","holder":{"uuid":"11111111-2222-4333-8444-555555555555"}}`
+		xpmeta.AddAnnotations(forged, map[string]string{tenancy.AnnotationVolume: record})
 	})
 	v := l.adopting("data", onLVM, disk)
 	l.change(v, func() { v.SetLabels(map[string]string{"team": "a"}) })

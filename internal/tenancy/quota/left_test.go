@@ -77,11 +77,13 @@ func TestReplaces(t *testing.T) {
 		ask    Request
 		want   bool
 	}{
-		"First":      {reason: "Who has nothing replaces nothing.", ask: Request{Entry: Entry{VMID: 100, Whole: true}}},
-		"Same":       {reason: "It is the same VM.", entry: seen, ask: Request{Entry: Entry{VMID: 100}, There: disksOf(4)}},
-		"Other":      {reason: "It is another VM.", entry: seen, ask: Request{Entry: Entry{VMID: 101, Whole: true}}, want: true},
-		"Anew":       {reason: "The VM is to be made again.", entry: seen, ask: Request{Entry: Entry{VMID: 100, Whole: true}}, want: true},
-		"Unseen":     {reason: "There was no VM yet.", entry: Entry{Has: disksOf(4), Pending: disksOf(4), VMID: 100}, ask: Request{Entry: Entry{VMID: 101, Whole: true}}},
+		"First": {reason: "Who has nothing replaces nothing.", ask: Request{Entry: Entry{VMID: 100, Whole: true}}},
+		"Same":  {reason: "It is the same VM.", entry: seen, ask: Request{Entry: Entry{VMID: 100}, There: disksOf(4)}},
+		"Other": {reason: "It is another VM.", entry: seen, ask: Request{Entry: Entry{VMID: 101, Whole: true}}, want: true},
+		"Anew":  {reason: "The VM is to be made again.", entry: seen, ask: Request{Entry: Entry{VMID: 100, Whole: true}}, want: true},
+		"Unseen": {
+			reason: "There was no VM yet.", entry: Entry{Has: disksOf(4), Pending: disksOf(4), VMID: 100}, ask: Request{Entry: Entry{VMID: 101, Whole: true}},
+		},
 		"SameDisk":   {reason: "The disk has gone to another VM.", entry: disk, ask: Request{Entry: Entry{VMID: 101, Volume: "ceph:vm-100-disk-1"}}},
 		"OtherDisk":  {reason: "It is another disk, or has another name.", entry: disk, ask: Request{Entry: Entry{Volume: "ceph:vm-101-disk-0"}}, want: true},
 		"RecordGone": {reason: "It does not know of its disk.", entry: disk, ask: Request{Entry: Entry{Whole: true}}, want: true},
@@ -124,7 +126,10 @@ func TestDecideLeft(t *testing.T) {
 			reason: "Who has no room for the VM does not have it.", left: entry,
 			ask: Request{Entry: Entry{Wants: Amounts{Disks("ceph"): 12}, Whole: true, VMID: 100}}, short: Disks("ceph"), stays: true,
 		},
-		"Attached": {reason: "The Machine of the VM counts the disk.", left: named, ask: Request{Entry: Entry{Wants: want, VMID: 100}, There: want, Volumes: []string{disk}}},
+		"Attached": {
+			reason: "The Machine of the VM counts the disk.", left: named,
+			ask: Request{Entry: Entry{Wants: want, VMID: 100}, There: want, Volumes: []string{disk}},
+		},
 		"Detached": {
 			reason: "A Machine that has not seen it does not.", left: named, ask: Request{Entry: Entry{Wants: want, VMID: 100}}, short: Disks("ceph"), stays: true,
 		},
@@ -141,7 +146,8 @@ func TestDecideLeft(t *testing.T) {
 			}
 			_, stays := l[left]
 			if got := strings.Join(short, " "); got != tc.short || stays != tc.stays || !d.Changed {
-				t.Errorf("Decide(): %s\nshort: want %q, got %q; it counts on: want %v, got %v, of %v", tc.reason, tc.short, got, tc.stays, stays, slices.Collect(maps.Keys(l)))
+				t.Errorf("Decide(): %s\nshort: want %q, got %q; it counts on: want %v, got %v, of %v",
+					tc.reason, tc.short, got, tc.stays, stays, slices.Collect(maps.Keys(l)))
 			}
 		})
 	}

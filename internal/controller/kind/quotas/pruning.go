@@ -71,6 +71,10 @@ func (p *pruning) replace(ctx context.Context, r quota.Request) {
 		return
 	}
 	before := maps.Clone(p.entries)
+	if e := p.entries[r.UID]; e.Volume != "" && e.VMID == r.VMID { // It has arrived there.
+		e.VMID = tenancy.OwnerOf(e.Volume)
+		p.entries[r.UID] = e
+	}
 	p.entries.Leave(r.UID)
 	p.settle(ctx, before)
 }

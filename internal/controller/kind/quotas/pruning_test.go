@@ -108,17 +108,35 @@ func TestLeft(t *testing.T) {
 		seen   bool
 		counts bool
 	}{
-		"Destroyed":   {reason: "The stub VM went with it.", vmid: 100, volume: stubDisk, seen: true},
-		"Retained":    {reason: "The stub VM has it.", site: site{vmids: []int{100}, disks: []string{stubDisk}}, vmid: 100, volume: stubDisk, seen: true, counts: true},
-		"Attached":    {reason: "The VM of a Machine has it.", site: site{vmids: []int{200}, disks: []string{vmDisk}}, vmid: 200, volume: vmDisk, seen: true, counts: true},
-		"Removed":     {reason: "The VM has it no more.", site: site{vmids: []int{200}}, vmid: 200, volume: vmDisk, seen: true},
-		"OnItsWay":    {reason: "It has another name where it goes to.", site: site{vmids: []int{100, 200}}, vmid: 200, volume: stubDisk, seen: true, counts: true},
-		"NotGone":     {reason: "It has not left yet.", site: site{vmids: []int{100, 200}, disks: []string{stubDisk}}, vmid: 200, volume: stubDisk, seen: true, counts: true},
-		"Unknown":     {reason: "What cannot be read counts.", site: site{vmids: []int{200}, fails: errors.New("no answer")}, vmid: 200, volume: vmDisk, seen: true, counts: true},
-		"BeingMade":   {reason: "The stub VM is there, and its disk not known yet.", site: site{vmids: []int{100}}, vmid: 100, counts: true},
-		"JustMade":    {reason: "The list of VMs may be older than it.", site: site{late: []int{100}}, vmid: 100, counts: true},
-		"NeverMade":   {reason: "There is no VM.", vmid: 100},
-		"Elsewhere":   {reason: "The VM is none of the tenant's.", site: site{vmids: []int{300}, disks: []string{vmDisk}}, vmid: 200, volume: vmDisk, seen: true},
+		"Destroyed": {reason: "The stub VM went with it.", vmid: 100, volume: stubDisk, seen: true},
+		"Retained": {
+			reason: "The stub VM has it.",
+			site:   site{vmids: []int{100}, disks: []string{stubDisk}}, vmid: 100, volume: stubDisk, seen: true, counts: true,
+		},
+		"Attached": {
+			reason: "The VM of a Machine has it.",
+			site:   site{vmids: []int{200}, disks: []string{vmDisk}}, vmid: 200, volume: vmDisk, seen: true, counts: true,
+		},
+		"Removed": {reason: "The VM has it no more.", site: site{vmids: []int{200}}, vmid: 200, volume: vmDisk, seen: true},
+		"OnItsWay": {
+			reason: "It has another name where it goes to.",
+			site:   site{vmids: []int{100, 200}}, vmid: 200, volume: stubDisk, seen: true, counts: true,
+		},
+		"NotGone": {
+			reason: "It has not left yet.",
+			site:   site{vmids: []int{100, 200}, disks: []string{stubDisk}}, vmid: 200, volume: stubDisk, seen: true, counts: true,
+		},
+		"Unknown": {
+			reason: "What cannot be read counts.",
+			site:   site{vmids: []int{200}, fails: errors.New("no answer")}, vmid: 200, volume: vmDisk, seen: true, counts: true,
+		},
+		"BeingMade": {reason: "The stub VM is there, and its disk not known yet.", site: site{vmids: []int{100}}, vmid: 100, counts: true},
+		"JustMade":  {reason: "The list of VMs may be older than it.", site: site{late: []int{100}}, vmid: 100, counts: true},
+		"NeverMade": {reason: "There is no VM.", vmid: 100},
+		"Elsewhere": {
+			reason: "The VM is none of the tenant's.",
+			site:   site{vmids: []int{300}, disks: []string{vmDisk}}, vmid: 200, volume: vmDisk, seen: true,
+		},
 		"NeverBegun":  {reason: "It was let have a disk, and is in no VM.", site: site{vmids: []int{100}}},
 		"NotYetKnown": {reason: "Its VM is not known.", site: site{vmids: []int{100}, disks: []string{stubDisk}}},
 	}
@@ -240,5 +258,31 @@ func TestCountsElsewhere(t *testing.T) {
 	}
 	if entries := first.entriesOf(t); len(entries) != 1 {
 		t.Errorf("want the disk entered once under its new name, got %v", entries)
+	}
+}
+
+// TestHandedOver counts a disk once that goes from one VM to another, under another name.
+func TestHandedOver(t *testing.T) {
+	v := volume("data")
+	k := withVolumes(newAPI(t, v))
+	for _, at := range []struct {
+		reason string
+		vmid   int
+		volume string
+		disks  []string
+	}{
+		{reason: "A VM has it.", vmid: 200, volume: vmDisk, disks: []string{vmDisk}},
+		{reason: "It is on its way.", vmid: 100, volume: vmDisk, disks: []string{vmDisk}},
+		{reason: "It has arrived.", vmid: 100, volume: stubDisk, disks: []string{stubDisk}},
+		{reason: "It goes back.", vmid: 200, volume: stubDisk, disks: []string{stubDisk}},
+		{reason: "It is back.", vmid: 200, volume: vmDisk, disks: []string{vmDisk}},
+	} {
+		s := &site{vmids: []int{100, 200}, disks: at.disks}
+		if _, err := k.Admit(t.Context(), s.of(v, disks(6), at.vmid, at.volume)); err != nil {
+			t.Fatal(err)
+		}
+		if entries := k.entriesOf(t); len(entries) != 1 || entries["data"].VMID != at.vmid || entries["data"].Volume != at.volume {
+			t.Errorf("%s\nwant one entry, got %v", at.reason, entries)
+		}
 	}
 }

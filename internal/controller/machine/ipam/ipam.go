@@ -75,8 +75,8 @@ type taken struct {
 	// address with its prefix length, and the gateway or empty, or else why there is none yet.
 	address, gateway, wait string
 
-	// unmade is the claim that is yet to be made; nil if it is there.
-	unmade *claim
+	// missing is the claim that is yet to be made; nil if it is there.
+	missing *claim
 }
 
 // A family of addresses.
@@ -128,17 +128,17 @@ func (r Reader) Claim(ctx context.Context, m object.Machine, a *Addresses, netwo
 		return nil
 	}
 	for i, t := range a.taken {
-		if t.unmade == nil || !slices.ContainsFunc(networks, func(n v1alpha1.MachineNetwork) bool { return n.Name == t.network }) {
+		if t.missing == nil || !slices.ContainsFunc(networks, func(n v1alpha1.MachineNetwork) bool { return n.Name == t.network }) {
 			continue
 		}
-		key, err := t.unmade.key(m)
+		key, err := t.missing.key(m)
 		if err == nil {
-			err = r.make(ctx, m, *t.unmade, key)
+			err = r.make(ctx, m, *t.missing, key)
 		}
 		if err != nil {
 			return errors.Wrapf(err, "network %q", t.network)
 		}
-		a.taken[i].unmade = nil
+		a.taken[i].missing = nil
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func (r Reader) take(ctx context.Context, m object.Machine, c claim) (taken, err
 		t.wait = fmt.Sprintf("there is no IPAddressClaim '%s', and managementPolicies leave out Create and Update", key.Name)
 		return t, nil
 	case there == nil:
-		t.wait, t.unmade = waits(key, "has no address yet"), &c
+		t.wait, t.missing = waits(key, "has no address yet"), &c
 		return t, nil
 	case there.GetLabels()[LabelUUID] != c.uuid:
 		t.wait = fmt.Sprintf("IPAddressClaim '%s' is not this Machine's: it has no label %s with the UUID of its VM", key.Name, LabelUUID)
@@ -301,7 +301,7 @@ func (r Reader) version(gk schema.GroupKind) (schema.GroupVersionKind, error) {
 
 // Wait is why the VM of a Machine cannot be made yet, or nil. Nothing is waited for that is yet to be claimed.
 func (a *Addresses) Wait() error {
-	if all := a.waits(func(t taken) bool { return t.unmade == nil }); len(all) > 0 {
+	if all := a.waits(func(t taken) bool { return t.missing == nil }); len(all) > 0 {
 		return conditions.WaitForIPAddress("%s", strings.Join(all, "; "))
 	}
 	return nil

@@ -61,7 +61,7 @@ func TestTold(t *testing.T) {
 		"Foreign":   {reason: "It is somebody else's.", guests: guests{{VMID: 150, Type: "qemu", Pool: "b"}}, hidden: true},
 		"Locked":    {reason: "It is being made for somebody else.", guests: guests{{VMID: 150, Type: "qemu", Pool: "b", Lock: "create"}}, hidden: true},
 		"Making":    {reason: "It comes to a pool when it is made.", guests: guests{{VMID: 150, Type: "qemu", Lock: "create"}}, told: true},
-		"Cloning":   {reason: "So does a clone.", guests: guests{{VMID: 150, Type: "qemu", Lock: "clone"}}, told: true},
+		"Cloning":   {reason: "A clone comes to a pool when it is made.", guests: guests{{VMID: 150, Type: "qemu", Lock: "clone"}}, told: true},
 		"Nobody's":  {reason: "It is in no pool, and nobody makes it.", guests: guests{{VMID: 150, Type: "qemu"}}, hidden: true},
 		"Missing":   {reason: "What is not there is in no way.", adopts: true},
 	}
