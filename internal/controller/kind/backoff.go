@@ -184,7 +184,7 @@ func (p backoffReconciler) Reconcile(ctx context.Context, r reconcile.Request) (
 		go p.await(turn, r)
 		return reconcile.Result{RequeueAfter: jitter(slotWithin, p.random)}, nil
 	}
-	if o.created && (denied(o.err) || proxmox.IsInvalid(o.err)) {
+	if o.created && (denied(o.err) || wrong(o.err)) {
 		return reconcile.Result{RequeueAfter: jitter(shortestBackoff, p.random)}, nil
 	}
 	if d := p.delay(r, o.err); d > 0 {
@@ -196,12 +196,15 @@ func (p backoffReconciler) Reconcile(ctx context.Context, r reconcile.Request) (
 // denied reports whether PVE accepts no credentials of ours, or lets us not do it.
 func denied(err error) bool { return proxmox.IsAuthentication(err) || proxmox.IsAuthorization(err) }
 
+// wrong reports whether PVE finds the request wrong, and not because of something that is not there: that may come.
+func wrong(err error) bool { return proxmox.IsInvalid(err) && !proxmox.IsUnknownReference(err) }
+
 // delay returns the delay until what failed is tried again, zero for the back-off.
 func (p backoffReconciler) delay(r reconcile.Request, err error) time.Duration {
 	switch {
 	case denied(err):
 		return p.denied.When(r)
-	case proxmox.IsInvalid(err):
+	case wrong(err):
 		return invalidEvery
 	case proxmox.IsLocked(err):
 		return lockedEvery

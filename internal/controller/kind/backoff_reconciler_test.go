@@ -67,6 +67,13 @@ func TestPaced(t *testing.T) {
 	}{
 		"Nothing":     {reason: "What went well is left to the poll interval.", want: []reconcile.Result{{}}},
 		"Unavailable": {reason: "The back-off is for what passes.", err: said(596, "broken"), want: []reconcile.Result{again, again}},
+		"Error":       {reason: "So it is for what the server cannot say.", err: said(500, "internal error"), want: []reconcile.Result{again, again}},
+		"BadGateway":  {reason: "A proxy may have its server again.", err: said(502, "bad gateway"), want: []reconcile.Result{again, again}},
+		"Busy":        {reason: "A server may be there again.", err: said(503, "service unavailable"), want: []reconcile.Result{again, again}},
+		"NotFound":    {reason: "What is not found may come.", err: said(404, "not found"), want: []reconcile.Result{again, again}},
+		"NoStorage":   {reason: "So may a storage.", err: said(500, "storage 'nvme' does not exist"), want: []reconcile.Result{again, again}},
+		"NoPool":      {reason: "So may a pool.", err: said(403, "Permission check failed (pool 'web' does not exist)"), want: []reconcile.Result{again, again}},
+		"HTTP409":     {reason: "A state that conflicts may be another one later.", err: said(409, "conflict"), want: []reconcile.Result{again, again}},
 		"Unknown":     {reason: "What is not known may pass.", err: errors.New("what?"), want: []reconcile.Result{again}},
 		"Conflict":    {reason: "Another VMID may be free at once.", err: said(500, "VM 100 already exists"), want: []reconcile.Result{again}},
 		"Authentication": {
@@ -91,7 +98,11 @@ func TestPaced(t *testing.T) {
 				after(time.Second), after(2 * time.Second), after(4 * time.Second), after(8 * time.Second), after(15 * time.Second), after(15 * time.Second),
 			},
 		},
-		"Created":      {reason: "The next look shows why.", err: said(400, "no"), created: true, want: []reconcile.Result{after(shortestBackoff)}},
+		"Created": {reason: "The next look shows why.", err: said(400, "no"), created: true, want: []reconcile.Result{after(shortestBackoff)}},
+		"CreatedMissing": {
+			reason: "A creation that lacks a storage has its back-off too.", err: said(500, "storage 'nvme' does not exist"), created: true,
+			want: []reconcile.Result{again, again},
+		},
 		"CreatedLater": {reason: "A creation that may yet work has its back-off.", err: said(596, "broken"), created: true, want: []reconcile.Result{again}},
 	}
 	for name, tc := range cases {
