@@ -344,19 +344,22 @@ func TestCases(t *testing.T) {
 		"Keys": {
 			"The keys of a map are names, and no other strings.",
 			`func TestX(t *testing.T) { for name := range map[string]string{"A b": "C"} { t.Run(name, func(t *testing.T) {}) } }`,
-			[]string{"A_b"}, []string{"C", "A_b/C"},
+			[]string{"A_b"},
+			[]string{"C", "A_b/C"},
 		},
 		"Returned": {
 			"So are those of what a function returns, below the names of a loop around.",
 			`func TestX(t *testing.T) { for g, all := range map[string]map[string]int{"G": ones()} { for n := range all { t.Run(g+"/"+n, nil) } } }
 			func ones() map[string]int { return map[string]int{"N": 1} }`,
-			[]string{"G/N"}, []string{"N", "G", "N/G"},
+			[]string{"G/N"},
+			[]string{"N", "G", "N/G"},
 		},
 		"Helper": {
 			"A helper runs what it is given, below what it runs itself.",
 			`func TestX(t *testing.T) { each(t, func(t *testing.T) { t.Run("C", nil) }) }
 			func each(t *testing.T, run func(*testing.T)) { for _, v := range []string{"A", "B"} { t.Run(v, func(t *testing.T) { run(t) }) } }`,
-			[]string{"A", "B/C"}, []string{"C", "C/A"},
+			[]string{"A", "B/C"},
+			[]string{"C", "C/A"},
 		},
 		"Pairs": {
 			"Each key of two maps is named with each of the other.",
@@ -364,18 +367,21 @@ func TestCases(t *testing.T) {
 			func all(t *testing.T, of map[string]int) { for s, n := range pairs(scopes(), of) { of[n].runIn(t, s, n) } }
 			func (x y) runIn(t *testing.T, s, n string) { t.Run(s+"/"+n, func(t *testing.T) {}) }
 			func scopes() map[string]int { return map[string]int{"S": 1} }`,
-			[]string{"S/N"}, []string{"N", "N/S"},
+			[]string{"S/N"},
+			[]string{"N", "N/S"},
 		},
 		"Fields": {
 			"A field of the elements has names.",
 			`func TestX(t *testing.T) { for _, tc := range []c{{name: "A", other: "B"}} { t.Run(tc.name, tc.run) } }
 			func (c) run(t *testing.T) { t.Run("D", nil) }`,
-			[]string{"A", "A/D"}, []string{"B", "D"},
+			[]string{"A", "A/D"},
+			[]string{"B", "D"},
 		},
 		"Elsewhere": {
 			"A name that comes from elsewhere is a string of the test, at its level.",
 			`func TestX(t *testing.T) { for _, f := range list("A") { t.Run(f, nil) } }`,
-			[]string{"A"}, []string{"B", "A/A"},
+			[]string{"A"},
+			[]string{"B", "A/A"},
 		},
 	}
 	for name, tc := range cases {

@@ -62,6 +62,7 @@ func scenarios() map[string]scenario {
 	return map[string]scenario{
 		"template":   {reason: "A template and a name are enough for a running VM.", run: fromTemplate},
 		"change":     {reason: "Changes are made to the running VM.", run: change},
+		"plug":       {reason: "Processors and memory are plugged in and out while the VM runs, if its hotplug has them.", run: plug},
 		"grow":       {reason: "A disk grows where it is.", run: grow},
 		"networks":   {reason: "A network that is added changes no other.", run: networks},
 		"power":      {reason: "The VM is kept in the power state of the spec.", run: power},
@@ -249,6 +250,33 @@ func change(w *world) {
 	w.ready()
 	if got := w.writes(); len(got) != n {
 		w.Errorf("the order of tags was changed and %v was written", got[n:])
+	}
+	w.finish()
+}
+
+func plug(w *world) {
+	size := func(p *v1alpha1.MachineParameters, vcpus int32, memory string) {
+		p.Hotplug = []string{"network", "disk", "usb", "cpu", "memory"}
+		p.CPU, p.Memory = &v1alpha1.MachineCPU{Cores: new(int32(4)), VCPUs: &vcpus, NUMA: new(true)}, new(resource.MustParse(memory))
+	}
+	params := ubuntu()
+	size(&params, 2, "2Gi")
+	w.create(params)
+	w.ready()
+	for _, to := range []struct {
+		vcpus             int32
+		memory, vcpu, mib string
+	}{{4, "4Gi", "4", "4096"}, {2, "2Gi", "2", "2048"}} {
+		w.change(func(p *v1alpha1.MachineParameters) { size(p, to.vcpus, to.memory) })
+		w.eventually("the running VM has "+to.vcpu+" processors and "+to.memory, func() bool {
+			v := w.vm()
+			return v.Config["vcpus"] == to.vcpu && v.Config["memory"] == to.mib && len(v.Pending) == 0
+		})
+		w.ready()
+		w.says(conditions.TypeRestartRequired, conditions.ReasonUpToDate, "")
+	}
+	if w.tasks("qmstart") != 1 || w.tasks("qmstop")+w.tasks("qmshutdown")+w.tasks("qmreboot")+w.tasks("qmreset") > 0 {
+		w.Errorf("the VM was restarted:\n%s", w)
 	}
 	w.finish()
 }
