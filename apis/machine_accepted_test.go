@@ -84,6 +84,22 @@ func TestMachineAccepted(t *testing.T) {
 			reason: "PVE has four buses.",
 			spec:   `{disks: [{name: a, type: ide, size: 1G}, {name: b, type: sata, size: 1G}, {name: c, type: scsi, size: 1G}, {name: d, type: virtio, size: 1G}]}`,
 		},
+		"DiskCaches": {
+			reason: "Each of these modes is one of PVE's.",
+			spec:   `{disks: [{name: a, size: 1G, cache: none}, {name: b, size: 1G, cache: writethrough}, {name: c, size: 1G, cache: writeback}]}`,
+		},
+		"DiskFormats": {
+			reason: "PVE has three formats.",
+			spec:   `{disks: [{name: a, size: 1G, format: raw}, {name: b, size: 1G, format: qcow2}, {name: c, size: 1G, format: vmdk}]}`,
+		},
+		"NetworkModels": {
+			reason: "Each of these models is one of PVE's.",
+			spec:   `{networks: [{name: a, model: virtio}, {name: b, model: e1000}, {name: c, model: rtl8139}]}`,
+		},
+		"OSTypeLinux":   {reason: "PVE is told which guest it is.", spec: `{osType: linux}`},
+		"OSTypeWindows": {reason: "PVE is told which guest it is.", spec: `{osType: windows}`},
+		"OSTypeSolaris": {reason: "PVE is told which guest it is.", spec: `{osType: solaris}`},
+		"OSTypeOther":   {reason: "A guest may be none of these.", spec: `{osType: other}`},
 		"DiskAndNetworkOfOneName": {
 			reason: "Disks and networks are different lists.",
 			spec:   `{disks: [{name: main, size: 1G}], networks: [{name: main}]}`,

@@ -50,6 +50,16 @@ func TestCheck(t *testing.T) {
 			reason: "The secret is another one.", set: map[string]string{"PROXMOX_TOKEN": simulatortest.TestToken + "=x"},
 			want: "True False Unknown Unknown Unknown True", has: "TokenRefused", err: errNotReady,
 		},
+		"Password": {
+			reason: "A password gets a ticket.",
+			set:    map[string]string{"PROXMOX_TOKEN": "", "PROXMOX_USERNAME": "root@pam", "PROXMOX_PASSWORD": simulatortest.RootPassword},
+			want:   "True True True True True True", has: "9.2",
+		},
+		"PasswordRefused": {
+			reason: "The password is another one.",
+			set:    map[string]string{"PROXMOX_TOKEN": "", "PROXMOX_USERNAME": "root@pam", "PROXMOX_PASSWORD": "x"},
+			want:   "True False Unknown Unknown Unknown True", has: "PasswordRefused", err: errNotReady,
+		},
 		"CA": {
 			reason: "Nobody knows the CA.", set: map[string]string{"PROXMOX_CA_FILE": ""},
 			want: "False Unknown Unknown Unknown Unknown True", has: "UnknownAuthority", err: errNotReady,

@@ -146,6 +146,9 @@ func TestManagerOptions(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("leader election: -want, +got:\n%s", diff)
 	}
+	if o.Metrics.BindAddress != ":8080" || o.HealthProbeBindAddress != ":8081" {
+		t.Errorf("metrics are served at %q and probes at %q", o.Metrics.BindAddress, o.HealthProbeBindAddress)
+	}
 }
 
 func TestLease(t *testing.T) {

@@ -163,6 +163,18 @@ func text(err error) string {
 	return err.Error()
 }
 
+// TestStandInForCluster has the stand-in used for the ClusterProviderConfig default, where that is not there.
+func TestStandInForCluster(t *testing.T) {
+	c := New(kube(t, tokenSecretOf("system", "pve"), clusterProviderConfig("site")), WithDefault("site"))
+	got, err := c.Connect(t.Context(), namespacedMachine("team", "ClusterProviderConfig", "default"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Name != "ClusterProviderConfig/site" {
+		t.Errorf("want the stand-in, got %s", got.Name)
+	}
+}
+
 func TestUsage(t *testing.T) {
 	c := kube(t, tokenSecretOf("system", "pve"), clusterConfig("site"), clusterProviderConfig("site"))
 	connector := New(c, WithDefault("site"))

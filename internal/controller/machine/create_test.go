@@ -75,6 +75,13 @@ func TestParams(t *testing.T) {
 			spec:   v1alpha1.MachineParameters{Name: new("web"), Pool: new("p"), Disks: []v1alpha1.MachineDisk{{Name: "a", Size: new("1G")}}},
 			want:   proxmox.Params{"name": "web", "pool": "p", "smbios1": "uuid=" + ourUUID, "scsi0": "local-lvm:1", "scsihw": "virtio-scsi-single"},
 		},
+		"DiskOptions": {
+			reason: "A disk has its storage, its size, and the options that are declared.",
+			spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{
+				Name: "a", Storage: new("fast"), Size: new("20G"), Type: new("sata"), Cache: new("writeback"), Format: new("raw"),
+			}}},
+			want: proxmox.Params{"name": "resource", "smbios1": "uuid=" + ourUUID, "sata0": "fast:20,format=raw,cache=writeback"},
+		},
 		"Controller": {
 			reason: "A declared controller stands, PVE's default too.",
 			spec:   v1alpha1.MachineParameters{SCSIController: new("lsi"), Disks: []v1alpha1.MachineDisk{{Name: "a", Size: new("1G")}}},

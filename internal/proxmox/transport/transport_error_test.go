@@ -19,6 +19,10 @@ package transport
 import (
 	"net"
 	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -47,6 +51,17 @@ func TestExplainClosed(t *testing.T) {
 		}
 		if got, text := transportError(err); got != ProblemClosed {
 			t.Fatalf("explain(%v): got %q %q, want %q", err, got, text, ProblemClosed)
+		}
+	}
+}
+
+// TestExplainNoRoute sees what is said where no way leads to the host.
+func TestExplainNoRoute(t *testing.T) {
+	for _, errno := range []syscall.Errno{syscall.EHOSTUNREACH, syscall.ENETUNREACH} {
+		dial := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", errno)}
+		err := &url.Error{Op: "Get", URL: "https://pve.example.com:8006", Err: dial}
+		if got, text := transportError(err); got != ProblemUnreachable || !strings.Contains(text, errno.Error()) {
+			t.Errorf("%v: got %q %q, want %q with the reason", err, got, text, ProblemUnreachable)
 		}
 	}
 }
