@@ -19,6 +19,7 @@ package charts
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -156,10 +157,11 @@ func TestRightsOfExamples(t *testing.T) {
 }
 
 func TestDeployment(t *testing.T) {
-	got := one[appsv1.Deployment](t, render(t, "image.tag=v9.9.9,replicaCount=2,provider.logLevel=debug,provider.defaultCluster=lab"), "Deployment")
+	got := one[appsv1.Deployment](t, render(t,
+		"image.repository=registry.example.com/pve,image.tag=v9.9.9,replicaCount=2,provider.logLevel=debug,provider.defaultCluster=lab"), "Deployment")
 	container := got.Spec.Template.Spec.Containers[0]
-	if !strings.HasSuffix(container.Image, "/provider-proxmox-controller:v9.9.9") {
-		t.Errorf("the image is %q", container.Image)
+	if container.Image != "registry.example.com/pve:v9.9.9" || *got.Spec.Replicas != 2 {
+		t.Errorf("the image is %q, and there are %d replicas", container.Image, *got.Spec.Replicas)
 	}
 	for _, want := range []string{"--log-level=debug", "--reconcile-interval=30s", "--max-concurrent-reconciles=5", "--leader-election"} {
 		if !slices.Contains(container.Args, want) {
@@ -174,6 +176,15 @@ func TestDeployment(t *testing.T) {
 	}
 	if diff := cmp.Diff(got.Spec.Selector.MatchLabels, selected(got.Spec.Template.Labels, got.Spec.Selector.MatchLabels)); diff != "" {
 		t.Errorf("the Deployment does not select its own pods:\n%s", diff)
+	}
+}
+
+// One replica runs the image of the chart's own version unless values say otherwise.
+func TestDeploymentDefaults(t *testing.T) {
+	got := one[appsv1.Deployment](t, render(t, ""), "Deployment")
+	image := got.Spec.Template.Spec.Containers[0].Image
+	if image != "ghcr.io/vitistack/provider-proxmox-controller:v0.0.0-dev" || *got.Spec.Replicas != 1 {
+		t.Errorf("the image is %q, and there are %d replicas", image, *got.Spec.Replicas)
 	}
 }
 
@@ -297,16 +308,25 @@ func TestVariablesOfKeys(t *testing.T) {
 // The network policy lets the provider reach Proxmox VE, on the ports of its API and of what stands beside it.
 func TestPortsOfProxmox(t *testing.T) {
 	policy := one[networkingv1.NetworkPolicy](t, render(t, "networkPolicy.enabled=true,networkPolicy.proxmox[0].ipBlock.cidr=192.0.2.0/24"), "NetworkPolicy")
-	var got []int
+	var got []string
 	for _, rule := range policy.Spec.Egress {
-		if len(rule.To) == 0 {
-			continue
+		to := "everywhere"
+		if len(rule.To) == 1 {
+			to = rule.To[0].IPBlock.CIDR
 		}
 		for _, p := range rule.Ports {
-			got = append(got, p.Port.IntValue())
+			protocol := corev1.ProtocolTCP
+			if p.Protocol != nil {
+				protocol = *p.Protocol
+			}
+			got = append(got, fmt.Sprintf("%d/%s %s", p.Port.IntValue(), protocol, to))
 		}
 	}
-	if diff := cmp.Diff([]int{8006, 8007}, got); diff != "" {
+	want := []string{
+		"53/UDP everywhere", "53/TCP everywhere", "443/TCP everywhere", "6443/TCP everywhere", "443/TCP everywhere",
+		"8006/TCP 192.0.2.0/24", "8007/TCP 192.0.2.0/24",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("ports: -want, +got:\n%s", diff)
 	}
 }
