@@ -72,6 +72,20 @@ func proxmoxVM(name, memory, disk string) string {
 		"forProvider: {node: a, name: %q, cpu: 1, memory: %s, disk: %s, image: a, site: a}}}", stdcmp.Or(name, "vm"), memory, disk)
 }
 
+// ofImage is a ProxmoxVM that is made from an image.
+func ofImage(image string) string {
+	return strings.Replace(proxmoxVM("", "8Gi", "8Gi"), "image: a", "image: "+image, 1)
+}
+
+// nine are as many items of a list, which have their number.
+func nine(item string) string {
+	items := make([]string, 9)
+	for n := range items {
+		items[n] = fmt.Sprintf(item, n)
+	}
+	return strings.Join(items, ", ")
+}
+
 // virtrigaud is a VirtualMachine with an interface of static addresses.
 func virtrigaud(static string) string {
 	return "{apiVersion: infra.virtrigaud.io/v1beta1, kind: VirtualMachine, metadata: {name: refused, namespace: x}, spec: " +
@@ -112,16 +126,36 @@ func TestRefusedAtAdmission(t *testing.T) {
 			"so is what the reference refuses", strings.Replace(proxmoxVM("", "8Gi", "8Gi"), "cpu: 1", "cpu: 1, network: br.1", 1), "spec.forProvider.network",
 		},
 		"SankofaImage": {
-			"so is what the reference refuses", strings.Replace(proxmoxVM("", "8Gi", "8Gi"), "image: a", "image: "+strings.Repeat("a", 256), 1),
-			"spec.forProvider.image",
+			"so is what the reference refuses", ofImage(strings.Repeat("a", 256)), "spec.forProvider.image",
 		},
+		"SankofaVMID":  {"VMIDs begin at 100", ofImage("'99'"), "image 99 is not the VMID of a template, which is 100 to 999999999"},
+		"SankofaVMIDs": {"VMIDs end at 999999999", ofImage("'1000000000'"), "image 1000000000 is not the VMID of a template"},
 		"SankofaVolume": {
-			"a volume is that of an image", strings.Replace(proxmoxVM("", "8Gi", "8Gi"), "image: a", "image: 'local:vztmpl/debian.tar.zst'", 1),
+			"a volume is that of an image", ofImage("'local:vztmpl/debian.tar.zst'"),
 			"image local:vztmpl/debian.tar.zst is neither a template (its VMID or its name)",
 		},
 		"SankofaPath": {
-			"a file is in no folder of its content", strings.Replace(proxmoxVM("", "8Gi", "8Gi"), "image: a", "image: 'local:path/to/image'", 1),
+			"a file is in no folder of its content", ofImage("'local:path/to/image'"),
 			"storage:iso/file for an ISO image or storage:import/file for a cloud image",
+		},
+		"SankofaNinth": {
+			"there is a place for eight sites", "{apiVersion: proxmox.sankofa.nexus/v1alpha1, kind: ProviderConfig, metadata: {name: refused}, spec: " +
+				"{credentials: {source: Secret, secretRef: {name: x, namespace: x, key: x}}, sites: [" +
+				nine("{name: s%d, endpoint: 'https://a:8006'}") + "]}}", "spec.sites: Too many: 9: must have at most 8 items",
+		},
+		"MachineCores": {
+			"the reference says so", "{apiVersion: vitistack.io/v1alpha1, kind: Machine, metadata: {name: refused, namespace: x}, spec: {cpu: {cores: 129}}}",
+			"spec.cpu.cores in body should be less than or equal to 128",
+		},
+		"ProxmoxVirtualMachineNinth": {
+			"there is a place for eight interfaces", "{apiVersion: proxmox.vitistack.io/v1alpha1, kind: ProxmoxVirtualMachine, " +
+				"metadata: {name: refused, namespace: x}, spec: {network: [" + nine("{bridge: vmbr%d}") + "]}}",
+			"spec.network: Too many: 9: must have at most 8 items",
+		},
+		"VirtRigaudNinth": {
+			"there is a place for eight interfaces", "{apiVersion: infra.virtrigaud.io/v1beta1, kind: VirtualMachine, metadata: {name: refused, namespace: x}, " +
+				"spec: {providerRef: {name: x}, classRef: {name: x}, imageRef: {name: x}, networks: [" + nine("{name: vmbr%d}") + "]}}",
+			"spec.networks: Too many: 9: must have at most 8 items",
 		},
 		"ClusterHalfACertificate": {
 			"a certificate has a key", "{apiVersion: vitistack.io/v1alpha1, kind: ProxmoxCluster, metadata: {name: refused}, spec: {endpoint: 'https://a:8006', " +
@@ -146,6 +180,24 @@ func TestRefusedAtAdmission(t *testing.T) {
 			err := newWorld(t).create(parse(t, tc.object))
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: want an error with %q, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
+
+// TestRequiredFields sees that a ProxmoxVM is refused without a field that the reference requires.
+func TestRequiredFields(t *testing.T) {
+	for field, path := range map[string][]string{
+		"node": {"spec", "forProvider", "node"}, "name": {"spec", "forProvider", "name"}, "memory": {"spec", "forProvider", "memory"},
+		"disk": {"spec", "forProvider", "disk"}, "image": {"spec", "forProvider", "image"}, "site": {"spec", "forProvider", "site"},
+		"providerConfigRef": {"spec", "providerConfigRef"},
+	} {
+		t.Run(field, func(t *testing.T) {
+			obj := parse(t, proxmoxVM("", "8Gi", "8Gi"))
+			unstructured.RemoveNestedField(obj.Object, path...)
+			want := strings.Join(path, ".") + ": Required value"
+			if err := newWorld(t).create(obj); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("want an error with %q, got %v", want, err)
 			}
 		})
 	}
@@ -239,6 +291,18 @@ func TestImagesOfProxmoxVM(t *testing.T) {
 		"Largest": {
 			"the most that is allowed", "ubuntu-22.04-cloud", "2048G", "100T",
 			map[string]any{"template": "ubuntu-22.04-cloud", "clone": clone, "memory": "2048Gi", "disks": disk("100Ti")},
+		},
+		"Kibibytes": {
+			"the least memory, in the smallest unit; a disk in megabytes", "ubuntu-22.04-cloud", "131072Ki", "1024M",
+			map[string]any{"template": "ubuntu-22.04-cloud", "clone": clone, "memory": "131072Ki", "disks": disk("1024Mi")},
+		},
+		"Kilobytes": {
+			"units of one letter are binary too", "ubuntu-22.04-cloud", "1048576K", "50G",
+			map[string]any{"template": "ubuntu-22.04-cloud", "clone": clone, "memory": "1048576Ki", "disks": disk("50Gi")},
+		},
+		"Megabytes": {
+			"memory in megabytes; the smallest disk, in the smallest unit", "ubuntu-22.04-cloud", "1024M", "1024Mi",
+			map[string]any{"template": "ubuntu-22.04-cloud", "clone": clone, "memory": "1024Mi", "disks": disk("1024Mi")},
 		},
 		"Huge": {
 			"numbers of many digits stay numbers", "ubuntu-22.04-cloud", "2097152", "50Gi",

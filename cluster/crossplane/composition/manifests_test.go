@@ -22,6 +22,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // makes composes a resource that is written in YAML, with the others that it needs before it, until it is ready.
@@ -149,10 +150,12 @@ func TestPowerAndNetworks(t *testing.T) {
 	}
 }
 
-// TestClassGone sees that the Machines of a VMClass stay as they are once it is deleted, and with it the Composition that it is.
+// TestClassGone sees that the Machines of a VMClass stay as they are once it is deleted, and with it the Composition that it is, and follow it again
+// once it is back.
 func TestClassGone(t *testing.T) {
 	w := newWorld(t)
-	for _, obj := range load(t, "migration/virtrigaud/class-small.yaml", "migration/virtrigaud/image-ubuntu-22.yaml") {
+	objs := load(t, "migration/virtrigaud/class-small.yaml", "migration/virtrigaud/image-ubuntu-22.yaml")
+	for _, obj := range objs {
 		if err := w.create(obj); err != nil {
 			t.Fatal(err)
 		}
@@ -170,6 +173,11 @@ func TestClassGone(t *testing.T) {
 	if diff := cmp.Diff(before, w.machine(vm)); diff != "" {
 		t.Errorf("the class is gone: -before, +now:\n%s", diff)
 	}
+	if err := w.set(objs[0], "6Gi", "spec", "memory"); err != nil {
+		t.Fatal(err)
+	}
+	w.settle(objs[0])
+	w.want(vm, "the class is back, with more memory", "6Gi", "ubuntu-22-template")
 }
 
 // TestPolicyChanged sees that a changed VMPlacementPolicy changes the placement that Machines are asked for, and not where their VMs are.
@@ -235,25 +243,145 @@ func TestChangedVirtualMachine(t *testing.T) {
 	}
 }
 
-// TestTakenOver sees that a ProviderConfig with the name of a Provider becomes the Provider's, and keeps what only its list of endpoints has.
+// TestTakenOver sees that a ProviderConfig with the name of a Provider, or of a site, becomes that of this one, and keeps what only its list of
+// endpoints has.
 func TestTakenOver(t *testing.T) {
+	cases := map[string]struct{ reason, old, xr, made string }{
+		"Provider": {
+			reason: "A Provider has the ProviderConfig of its name, in its namespace.",
+			old: "{apiVersion: proxmox.m.vitistack.io/v1alpha1, kind: ProviderConfig, metadata: {name: taken, namespace: x}, spec: " +
+				"{endpoints: ['https://old.example.com:8006'], credentials: {secretRef: {name: old}}}}",
+			xr: "{apiVersion: infra.virtrigaud.io/v1beta1, kind: Provider, metadata: {name: taken, namespace: x}, spec: " +
+				"{endpoint: 'https://pve.example.com:8006', credentialSecretRef: {name: new}}}",
+			made: "connection",
+		},
+		"Site": {
+			reason: "A site has the ProviderConfig of its name and that of the site.",
+			old: "{apiVersion: proxmox.vitistack.io/v1alpha1, kind: ProviderConfig, metadata: {name: taken-east}, spec: " +
+				"{endpoints: ['https://old.example.com:8006'], credentials: {secretRef: {name: old, namespace: secrets}}}}",
+			xr: "{apiVersion: proxmox.sankofa.nexus/v1alpha1, kind: ProviderConfig, metadata: {name: taken}, spec: {credentials: {source: Secret, " +
+				"secretRef: {name: new, namespace: secrets, key: k}}, sites: [{name: east, endpoint: 'https://pve.example.com:8006'}]}}",
+			made: "site-0",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			old := parse(t, tc.old)
+			if err := w.create(old); err != nil {
+				t.Fatal(err)
+			}
+			xr := w.makes(tc.xr)
+			if now := w.made[string(xr.GetUID())][tc.made]; now == nil || now.GetUID() != old.GetUID() {
+				t.Fatalf("%s\nwant the ProviderConfig that was there, got %v", tc.reason, w.made[string(xr.GetUID())])
+			}
+			want := []any{"https://old.example.com:8006", "https://pve.example.com:8006"}
+			if diff := cmp.Diff(want, w.asked(xr, tc.made, "spec", "endpoints")); diff != "" {
+				t.Errorf("%s\nendpoints: -want, +got:\n%s", tc.reason, diff)
+			}
+			if got := w.asked(xr, tc.made, "spec", "credentials", "secretRef", "name"); got != "new" {
+				t.Errorf("%s\nwant the new Secret, got %v", tc.reason, got)
+			}
+		})
+	}
+}
+
+// TestSecretsOfCluster sees where the Secret of a ProxmoxCluster is.
+func TestSecretsOfCluster(t *testing.T) {
+	cases := map[string]struct{ reason, ref, want string }{
+		"Default": {"Without a namespace it is in that of Crossplane.", "{name: pve, key: password}", "crossplane-system"},
+		"Named":   {"The field says which one it is in.", "{name: pve, namespace: secrets, key: password}", "secrets"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			xr := w.makes("{apiVersion: vitistack.io/v1alpha1, kind: ProxmoxCluster, metadata: {name: secrets}, spec: " +
+				"{endpoint: 'https://pve.example.com:8006', credentials: {username: a@pve, password: {secretRef: " + tc.ref + "}}}}")
+			if got := w.asked(xr, "connection", "spec", "credentials", "password", "secretRef", "namespace"); got != tc.want {
+				t.Errorf("%s\nwant the namespace %s, got %v", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestClusterOfMachine sees which ClusterProviderConfig a Machine of the Proxmox Operator is made by.
+func TestClusterOfMachine(t *testing.T) {
+	cases := map[string]struct{ reason, labels, want string }{
+		"Label": {"The label names the cluster.", "{cluster.vitistack.io/cluster-name: site}", "site"},
+		"None":  {"Without it the default is named, for which the provider has a stand-in by PROXMOX_DEFAULT_CLUSTER.", "{}", "default"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			xr := w.makes("{apiVersion: vitistack.io/v1alpha1, kind: Machine, metadata: {name: located, namespace: x, labels: " + tc.labels + "}, spec: {}}")
+			want := map[string]any{"kind": "ClusterProviderConfig", "name": tc.want}
+			if diff := cmp.Diff(want, w.asked(xr, "machine", "spec", "providerConfigRef")); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestColumns sees what kubectl get shows of the kinds of the Proxmox Operator.
+func TestColumns(t *testing.T) {
+	for name, want := range map[string][]string{
+		"machines.vitistack.io":                       {"PHASE", "VMID", "NODE", "ADDRESS", "SYNCED", "READY", "COMPOSITION", "AGE"},
+		"proxmoxclusters.vitistack.io":                {"HEALTHY", "VERSION", "ENDPOINT", "SYNCED", "READY", "COMPOSITION", "AGE"},
+		"proxmoxnodes.vitistack.io":                   {"ONLINE", "NODE", "VMS", "SYNCED", "READY", "COMPOSITION", "AGE"},
+		"proxmoxvirtualmachines.proxmox.vitistack.io": {"PHASE", "VMID", "NODE", "ADDRESS", "SYNCED", "READY", "COMPOSITION", "AGE"},
+	} {
+		crd := &unstructured.Unstructured{}
+		crd.SetAPIVersion("apiextensions.k8s.io/v1")
+		crd.SetKind("CustomResourceDefinition")
+		if err := kube.Get(t.Context(), client.ObjectKey{Name: name}, crd); err != nil {
+			t.Fatal(err)
+		}
+		versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+		columns, _, _ := unstructured.NestedSlice(versions[0].(map[string]any), "additionalPrinterColumns")
+		var got []string
+		for _, c := range columns {
+			if c := c.(map[string]any); c["priority"] == nil { // Others are shown by -o wide.
+				got = append(got, c["name"].(string))
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s", name, diff)
+		}
+	}
+}
+
+// TestUserDataOfVirtualMachine sees that user-data with a file of netplan's, as VirtRigaud documents it, reach the Machine as they are.
+func TestUserDataOfVirtualMachine(t *testing.T) {
+	const inline = `#cloud-config
+write_files:
+  - path: /etc/netplan/01-static.yaml
+    content: |
+      network:
+        version: 2
+        ethernets:
+          ens18:
+            addresses: [192.168.1.100/24]
+            gateway4: 192.168.1.1
+            nameservers:
+              addresses: [8.8.8.8, 1.1.1.1]
+`
 	w := newWorld(t)
-	old := parse(t, "{apiVersion: proxmox.m.vitistack.io/v1alpha1, kind: ProviderConfig, metadata: {name: taken, namespace: x}, spec: "+
-		"{endpoints: ['https://old.example.com:8006'], credentials: {secretRef: {name: old}}}}")
-	if err := w.create(old); err != nil {
+	for _, obj := range load(t, "migration/virtrigaud/class-small.yaml", "migration/virtrigaud/image-ubuntu-22.yaml") {
+		if err := w.create(obj); err != nil {
+			t.Fatal(err)
+		}
+		w.settle(obj)
+	}
+	vm := load(t, "migration/virtrigaud/web-server.yaml")[0]
+	vm.SetName("netplan")
+	if err := unstructured.SetNestedField(vm.Object, inline, "spec", "userData", "cloudInit", "inline"); err != nil {
 		t.Fatal(err)
 	}
-	xr := w.makes("{apiVersion: infra.virtrigaud.io/v1beta1, kind: Provider, metadata: {name: taken, namespace: x}, spec: " +
-		"{endpoint: 'https://pve.example.com:8006', credentialSecretRef: {name: new}}}")
-	now := w.made[string(xr.GetUID())]["connection"]
-	if now.GetUID() != old.GetUID() {
-		t.Errorf("the ProviderConfig %q is another one than that which was there", now.GetName())
+	if err := w.create(vm); err != nil {
+		t.Fatal(err)
 	}
-	want := []any{"https://old.example.com:8006", "https://pve.example.com:8006"}
-	if diff := cmp.Diff(want, w.asked(xr, "connection", "spec", "endpoints")); diff != "" {
-		t.Errorf("endpoints: -want, +got:\n%s", diff)
-	}
-	if got := w.asked(xr, "connection", "spec", "credentials", "secretRef", "name"); got != "new" {
-		t.Errorf("want the Secret of the Provider, got %v", got)
+	w.settle(vm)
+	if diff := cmp.Diff(inline, w.asked(vm, "machine", "spec", "forProvider", "cloudInit", "userData", "inline")); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
