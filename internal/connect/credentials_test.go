@@ -17,11 +17,15 @@ limitations under the License.
 package connect
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/yaml"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -77,6 +81,48 @@ func testCredentials(t *testing.T, cases map[string]credentialsCase) {
 			}
 			if strings.Contains(text, hidden) {
 				t.Errorf("\n%s\ncredentials(): the error has a secret in it: %s", tc.reason, text)
+			}
+		})
+	}
+}
+
+// TestSecretsOfOthers reads the Secrets that the documentation of other operators has.
+func TestSecretsOfOthers(t *testing.T) {
+	const secret = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
+	cases := map[string]struct {
+		reason string
+		want   plain
+	}{
+		"others/proxmox-operator/secret.yaml": {
+			reason: "Of a password and a token the token counts.", want: plain{Username: "operator@pve", TokenID: "operator-token", TokenSecret: "token-secret-value"},
+		},
+		"others/virtrigaud/secret-password.yaml": {
+			reason: "A user has a password.", want: plain{Username: "virtrigaud@pve", Password: "secure-password"},
+		},
+		"others/virtrigaud/secret-variables.yaml": {
+			reason: "Variables are keys.", want: plain{TokenID: "virtrigaud@pve!automation", TokenSecret: secret},
+		},
+		"others/virtrigaud/secret-variables-of-namespace.yaml": {
+			reason: "Variables are keys, beside others that say where the API is.", want: plain{TokenID: "virtrigaud@pve!vrtg-token", TokenSecret: secret},
+		},
+		"migration/virtrigaud/secret-token.yaml": {
+			reason: "A token is named with its user.", want: plain{TokenID: "virtrigaud@pve!vrtg-token", TokenSecret: secret},
+		},
+	}
+	for file, tc := range cases {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".yaml"), func(t *testing.T) {
+			raw, err := os.ReadFile(filepath.Join("..", "..", "examples", "composition", file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var secret corev1.Secret
+			if err := yaml.UnmarshalStrict(raw, &secret); err != nil {
+				t.Fatal(err)
+			}
+			in := newReader(newObjects(kube(t, secretOf("ns", "pve", secret.StringData))), reference{})
+			got, err := in.credentials(t.Context(), whole())
+			if diff := cmp.Diff(tc.want, plainOf(got)); diff != "" || err != nil {
+				t.Errorf("\n%s\ncredentials(): %v\n-want, +got:\n%s", tc.reason, err, diff)
 			}
 		})
 	}

@@ -91,13 +91,13 @@ func TestExamples(t *testing.T) {
 			reason: "a manifest written for another operator is taken without a change", files: []string{"testdata/snapshot.yaml"},
 		},
 		"virtrigaud-snapshot-memory": {
-			reason: "the memory is saved if that is asked for", files: []string{"testdata/snapshot-memory.yaml"},
+			reason: "the memory is saved if that is asked for", files: []string{"others/virtrigaud/before-upgrade-memory.yaml"},
 		},
 		"virtrigaud-snapshot-provider": {
 			reason: "the Provider of the VirtualMachine is that of its snapshot", files: []string{"testdata/snapshot-provider.yaml"},
 		},
 		"virtrigaud-clone": {
-			reason: "a clone is linked unless it says otherwise", files: []string{"testdata/clone.yaml"},
+			reason: "a clone is linked unless it says otherwise", files: []string{"others/virtrigaud/web-clone.yaml"},
 		},
 		"virtrigaud-clone-full": {
 			reason: "a full clone is one of any VM", files: []string{"testdata/clone-full.yaml"},

@@ -112,7 +112,7 @@ func TestConditions(t *testing.T) {
 			before: []string{"migration/virtrigaud/class-small.yaml", "migration/virtrigaud/image-ubuntu-22.yaml"},
 			file:   "migration/virtrigaud/web-server.yaml",
 		},
-		"VMClone":         {file: "testdata/clone.yaml"},
+		"VMClone":         {file: "others/virtrigaud/web-clone.yaml"},
 		"VirtualMachine":  {file: "examples/virtualmachine.yaml"},
 		"XVirtualMachine": {file: "testdata/xvirtualmachine.yaml"},
 	}
