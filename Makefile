@@ -67,6 +67,7 @@ help: ## List the targets.
 fetch: modules build launcher xpkg-program $(HELM) $(LINTER) ## Download all modules and build all tools. After this, only test-peers and vulncheck need the network.
 	@cd cluster && $(LAUNCHER) assets --crossplane >/dev/null
 	@hack/chromium >/dev/null
+	@hack/backstage/install >/dev/null
 
 modules: ## Download the modules of each go.mod in the repository. With GOPROXY=off: check that they have been downloaded.
 	@for module in $(MODULES); do (cd $$module && $(GO) mod download) || exit 1; done
@@ -86,7 +87,7 @@ test test-scopes test-scale test-faults test-fuzz lint: export GOGC ?= 400
 # Where make test has vetted a package, or make lint does, -vet=off leaves out that a second build of it is vetted again.
 test: launcher ## Run the unit and lifecycle tests. PACKAGES=./internal/... and ARGS='-run X -v' choose some.
 	@$(if $(RACE),,echo 'note: there is no C compiler, so the tests run without the race detector' >&2)
-	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
+	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && BACKSTAGE="$$(hack/backstage/install)" && export KUBEBUILDER_ASSETS BACKSTAGE && \
 	$(if $(PACKAGES),set -x && $(GO) test -trimpath -timeout=20m $(RACE) -skip '$(SCALE)|$(TABLE)' $(ARGS) $(PACKAGES),\
 	status=0 && log=$$(mktemp) && trap 'rm -f "$$log"' EXIT && set -x && \
 	{ SCOPES=first CGO_ENABLED=0 $(GO) test -trimpath -timeout=20m -skip '$(SCALE)' $(ARGS) $(SERIAL_PACKAGES) >"$$log" 2>&1 & } && \

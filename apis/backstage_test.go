@@ -17,12 +17,16 @@ limitations under the License.
 package apis_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,7 +37,8 @@ import (
 // backstage is the folder of the example for Backstage.
 const backstage = "backstage"
 
-// TestBackstage fills the skeleton with the defaults of the template, as Backstage's scaffolder does: the API server would create the Machine.
+// TestBackstage fills the skeleton with the defaults of the template: the API server would create the Machine. Where Backstage's packages are
+// installed, they take template and entity, and their scaffolder's engine writes the same Machine.
 func TestBackstage(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile(filepath.Join("..", "examples", backstage, "template.yaml"))
@@ -62,8 +67,9 @@ func TestBackstage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	machine := fill(t, "values", string(text), values)
 	filled := filepath.Join(t.TempDir(), "machine.yaml")
-	if err := os.WriteFile(filled, []byte(fill(t, "values", string(text), values)), 0o600); err != nil {
+	if err := os.WriteFile(filled, []byte(machine), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range objects(t, filled) {
@@ -77,6 +83,63 @@ func TestBackstage(t *testing.T) {
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(values)), used); diff != "" {
 		t.Errorf("the template gives the skeleton what that uses: -given, +used:\n%s", diff)
 	}
+	if packages := os.Getenv("BACKSTAGE"); packages != "" {
+		testScaffolder(t, packages, machine)
+	}
+}
+
+// testScaffolder has Backstage's packages, which are in a folder, fill in the example, and refuse it with mistakes.
+func testScaffolder(t *testing.T, packages, machine string) {
+	t.Helper()
+	example := filepath.Join("..", "examples", backstage)
+	written, err := scaffold(t, packages, example)
+	if err != nil {
+		t.Fatalf("Backstage refuses the example: %v", err)
+	}
+	if diff := cmp.Diff(machine, written["machine.yaml"]); diff != "" {
+		t.Errorf("the scaffolder writes another Machine: -want, +got:\n%s", diff)
+	}
+	for reason, mistake := range map[string]struct{ file, from, to, says string }{
+		"A step has an action.":                            {"template.yaml", "action: ", "act: ", "must have required property 'action'"},
+		"The form takes its defaults.":                     {"template.yaml", "default: 2\n", "default: 99\n", "refuses its defaults"},
+		"The skeleton uses values that there are.":         {"skeleton/machine.yaml", "values.cores", "values.core", "undefined"},
+		"The entity of the catalog has a kind.":            {"skeleton/catalog-info.yaml", "kind: Resource", "kind: Resources", "kind"},
+		"The entity of the catalog says what its type is.": {"skeleton/catalog-info.yaml", "type: virtual-machine", "type: ''", "/spec/type"},
+	} {
+		copied := t.TempDir()
+		if err := os.CopyFS(copied, os.DirFS(example)); err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(copied, mistake.file)
+		text, err := os.ReadFile(file)
+		if err == nil {
+			err = os.WriteFile(file, bytes.Replace(text, []byte(mistake.from), []byte(mistake.to), 1), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := scaffold(t, packages, copied); err == nil || !strings.Contains(err.Error(), mistake.says) {
+			t.Errorf("%s Backstage says of the mistake: %v", reason, err)
+		}
+	}
+}
+
+// scaffold returns the files that Backstage's scaffolder makes of the template in a folder, by their names.
+func scaffold(t *testing.T, packages, folder string) (map[string]string, error) {
+	t.Helper()
+	script, err := os.Open(filepath.Join("..", "hack", "backstage", "render.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer script.Close() //nolint:errcheck // It is only read.
+	cmd := exec.CommandContext(t.Context(), "node", "-", packages, filepath.Join(folder, "template.yaml"))
+	var out, said bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = script, &out, &said
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("%w: %s", err, said.String())
+	}
+	files := map[string]string{}
+	return files, json.Unmarshal(out.Bytes(), &files)
 }
 
 // expression of the scaffolder that names an entry of a group.
