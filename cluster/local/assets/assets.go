@@ -14,9 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package assets provides the programs of the control plane and of Crossplane. Those of the control plane come from
-// KUBEBUILDER_ASSETS or from a release of setup-envtest. All others, and those that cannot be downloaded, are built once
-// from the pinned Go modules.
+// Package assets provides the programs of the control plane, of Crossplane and of others that tests run beside the provider.
+// Those of the control plane come from KUBEBUILDER_ASSETS or from a release of setup-envtest. All others, and those that
+// cannot be downloaded, are built once from the pinned Go modules.
 package assets
 
 import (
@@ -36,6 +36,7 @@ const (
 	Kubectl    = "kubectl"
 	Crossplane = "crossplane"
 	Function   = "function-patch-and-transform"
+	IPAM       = "cluster-api-ipam-provider-in-cluster"
 )
 
 // Modules whose sources hold more than programs: charts, definitions, descriptions of packages.
@@ -43,6 +44,8 @@ const (
 	CrossplaneModule  = "github.com/crossplane/crossplane/v2"
 	Crossplane1Module = "github.com/crossplane/crossplane"
 	FunctionModule    = "github.com/crossplane-contrib/" + Function
+	IPAMModule        = "sigs.k8s.io/" + IPAM
+	ClusterAPIModule  = "sigs.k8s.io/cluster-api"
 )
 
 // Paths holds the file of each program.

@@ -76,6 +76,13 @@ func PatchAndTransform() Set {
 	}}
 }
 
+// InClusterIPAM is Cluster API's provider of IPAM whose pools are objects of the same cluster.
+func InClusterIPAM() Set {
+	return Set{name: IPAM, pin: IPAMModule, programs: []program{
+		{name: IPAM, pkg: IPAMModule, cold: 75 * time.Second},
+	}}
+}
+
 // pins determine the content of the programs.
 type pins struct {
 	module    string

@@ -97,6 +97,11 @@ func FunctionAssets(repo repository.Repository) assets.Provider {
 	return assets.Provider{Module: repo.FunctionModule(), Cache: repo.FunctionCache(), Report: Assets(repo).Report}
 }
 
+// IPAMAssets returns the provider of the program of Cluster API's provider of IPAM, which reports on standard error.
+func IPAMAssets(repo repository.Repository) assets.Provider {
+	return assets.Provider{Module: repo.IPAMModule(), Cache: repo.IPAMCache(), Report: Assets(repo).Report}
+}
+
 // PrepareCrossplane downloads and builds what tests with Crossplane use, because they run in a network namespace from
 // which no module proxy can be reached.
 func PrepareCrossplane(ctx context.Context, repo repository.Repository) error {
@@ -108,6 +113,7 @@ func PrepareCrossplane(ctx context.Context, repo repository.Repository) error {
 		{CrossplaneAssets(repo), assets.CrossplaneCore(), assets.CrossplaneModule},
 		{Crossplane1Assets(repo), assets.Crossplane1Core(), assets.Crossplane1Module},
 		{FunctionAssets(repo), assets.PatchAndTransform(), assets.FunctionModule},
+		{IPAMAssets(repo), assets.InClusterIPAM(), assets.IPAMModule},
 	} {
 		if _, err := each.provider.Build(ctx, each.set); err != nil {
 			return err
@@ -116,7 +122,7 @@ func PrepareCrossplane(ctx context.Context, repo repository.Repository) error {
 			return err
 		}
 	}
-	return nil
+	return assets.Provider{Module: repo.Root()}.Download(ctx, assets.ClusterAPIModule)
 }
 
 // StartControlPlane provides the programs of the control plane, starts it and connects the environment to it.

@@ -82,6 +82,12 @@ func (r Repository) FunctionModule() string {
 // NeighboursModule is the folder of the Go module that pins the projects whose definitions tests use.
 func (r Repository) NeighboursModule() string { return filepath.Join(r.Module(), "neighbours") }
 
+// IPAMModule is the folder of the Go module that pins Cluster API's provider of IPAM.
+func (r Repository) IPAMModule() string { return filepath.Join(r.NeighboursModule(), "ipam") }
+
+// IPAMCache is the folder of that provider's program, one folder per set of pins.
+func (r Repository) IPAMCache() string { return filepath.Join(r.Cache(), "ipam") }
+
 // CrossplaneCache is the folder of the programs of Crossplane, one folder per set of pins.
 func (r Repository) CrossplaneCache() string { return filepath.Join(r.Cache(), "crossplane") }
 

@@ -1,0 +1,86 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package ipam runs Cluster API's in-cluster provider of IPAM beside what else runs.
+package ipam
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/assets"
+	"github.com/vitistack/provider-proxmox/cluster/local/commands"
+	"github.com/vitistack/provider-proxmox/cluster/local/process"
+)
+
+// Start gives the API server the definitions of Cluster API that the provider of IPAM watches and those of its pools, and starts the program.
+func Start(ctx context.Context, e *commands.Environment) error {
+	programs := commands.IPAMAssets(e.Repo)
+	dir, err := programs.Build(ctx, assets.InClusterIPAM())
+	if err != nil {
+		return err
+	}
+	files, err := definitions(ctx, e, programs)
+	if err != nil {
+		return err
+	}
+	if _, err := e.RunKubectl(ctx, append([]string{"apply", "--server-side"}, files...)...); err != nil {
+		return err
+	}
+	if _, err := e.RunKubectl(ctx, append([]string{"wait", "--for=condition=Established", "--timeout=1m"}, files...)...); err != nil {
+		return err
+	}
+	address, err := process.FreeAddress()
+	if err != nil {
+		return err
+	}
+	_, err = e.Run(ctx, process.Spec{
+		Name: "ipam",
+		Path: filepath.Join(dir, assets.IPAM),
+		// Its webhooks check pools only, and would need certificates.
+		Args:  []string{"--kubeconfig=" + e.Kubeconfig, "--webhook-port=0", "--metrics-bind-address=0", "--health-probe-bind-address=" + address},
+		Env:   os.Environ(),
+		Ready: process.HTTP("http://" + address + "/readyz"),
+	})
+	return err
+}
+
+// definitions are kubectl's arguments for their files. Those of Cluster API are of the version that the provider's tests use, and convert an
+// object to another version without a webhook, by its name alone.
+func definitions(ctx context.Context, e *commands.Environment, programs assets.Provider) ([]string, error) {
+	var files []string
+	for _, of := range []struct {
+		provider assets.Provider
+		module   string
+		names    []string
+	}{
+		{
+			assets.Provider{Module: e.Repo.Root()}, assets.ClusterAPIModule,
+			[]string{"cluster.x-k8s.io_clusters", "ipam.cluster.x-k8s.io_ipaddressclaims", "ipam.cluster.x-k8s.io_ipaddresses"},
+		},
+		{programs, assets.IPAMModule, []string{"ipam.cluster.x-k8s.io_inclusterippools", "ipam.cluster.x-k8s.io_globalinclusterippools"}},
+	} {
+		source, err := of.provider.Source(ctx, of.module)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range of.names {
+			files = append(files, "-f", filepath.Join(source, "config", "crd", "bases", name+".yaml"))
+		}
+	}
+	return files, nil
+}
