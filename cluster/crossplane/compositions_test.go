@@ -104,6 +104,7 @@ func (s *suite) testDependencies(t *testing.T) {
 		s.untilTrue(t, []*unstructured.Unstructured{object("pkg.crossplane.io/v1", "Function", name)}, "Installed", "Healthy")
 	}
 	s.untilTrue(t, s.composites(t), "Established")
+	s.prepareExternalDNS(t)
 }
 
 // composites are the definitions of the Configuration.

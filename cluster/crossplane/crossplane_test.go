@@ -78,6 +78,7 @@ func TestCrossplane(t *testing.T) {
 	t.Run("SafetyBackups", s.testSafetyBackups)
 	t.Run("ImagesOfURLs", s.testImagesOfURLs)
 	t.Run("Tenants", s.testTenants)
+	t.Run("IPAM", s.testIPAM)
 	t.Run("ExternalDNS", s.testExternalDNS)
 	t.Run("Configuration", s.testConfiguration)
 	t.Run("Operations", s.testOperations)

@@ -208,7 +208,7 @@ func (s *suite) untilServed(t *testing.T, names []string) {
 	s.untilTrue(t, definitions, "Established")
 }
 
-// testActivation activates one kind, which the running provider then serves, and later the others.
+// testActivation activates one kind, which the running provider then serves, then those of the example, and later all of them.
 func (s *suite) testActivation(t *testing.T) {
 	const machines = "machines.proxmox.m.vitistack.io"
 	revision := s.activeRevision(t)
@@ -225,6 +225,13 @@ func (s *suite) testActivation(t *testing.T) {
 			t.Error(missing)
 		}
 	}
+	const example, inactive = "examples/crossplane/activation.yaml", "machines.proxmox.vitistack.io"
+	s.kubectl(t, "apply", "-f", example)
+	s.untilServed(t, slices.DeleteFunc(definitions(), func(name string) bool { return name == inactive }))
+	if missing := s.isInactive(inactive); missing != "" {
+		t.Error(missing)
+	}
+	s.kubectl(t, "delete", "-f", example)
 	s.serveAll(t)
 	if got := s.activeRevision(t); got != revision {
 		t.Errorf("revision %q has become %q", revision, got)

@@ -123,22 +123,6 @@ func (s *suite) testImagesOfURLs(t *testing.T) {
 	s.untilVMs(t, before)
 }
 
-// testExternalDNS gives Crossplane the right of the example for external-dns, which its own ClusterRole takes over by the label.
-func (s *suite) testExternalDNS(t *testing.T) {
-	const rights, group, resource = "examples/external-dns/rbac.yaml", "externaldns.k8s.io", "dnsendpoints"
-	verbs := []string{"get", "list", "watch", "create", "update", "patch", "delete"}
-	for _, verb := range verbs {
-		if s.deniedTo(t, "crossplane", verb, group, resource) == "" {
-			t.Errorf("Crossplane may %s %s without the example", verb, resource)
-		}
-	}
-	s.kubectl(t, "apply", "-f", rights)
-	for _, verb := range verbs {
-		s.until(t, func() string { return s.deniedTo(t, "crossplane", verb, group, resource) })
-	}
-	s.kubectl(t, "delete", "-f", rights)
-}
-
 // deniedTo tells that an account of Crossplane's namespace may not do something, and is empty if it may.
 func (s *suite) deniedTo(t *testing.T, account, verb, group, resource string) string {
 	t.Helper()

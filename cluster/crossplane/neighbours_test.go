@@ -1,0 +1,127 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crossplane
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	externaldns "sigs.k8s.io/external-dns/apis/v1alpha1"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/assets"
+	"github.com/vitistack/provider-proxmox/cluster/local/ipam"
+)
+
+// The example for external-dns.
+const (
+	dnsRights      = "examples/external-dns/rbac.yaml"
+	dnsDefinition  = "examples/external-dns/definition.yaml"
+	dnsComposition = "examples/external-dns/composition.yaml"
+	dnsHost        = "examples/external-dns/host.yaml"
+)
+
+// prepareExternalDNS serves the kinds of the example for external-dns long before they are used: Kubernetes' garbage collector learns of new
+// kinds every half minute.
+func (s *suite) prepareExternalDNS(t *testing.T) {
+	t.Helper()
+	source, err := assets.Provider{Module: checkout.Module()}.Source(s.ctx, "sigs.k8s.io/external-dns")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.kubectl(t, "apply", "--server-side", "-f", filepath.Join(source, "config", "crd", "standard"))
+	s.kubectl(t, "apply", "-f", dnsDefinition, "-f", dnsComposition)
+	s.untilTrue(t, read(t, dnsDefinition), "Established")
+}
+
+// testExternalDNS has Crossplane compose the example for external-dns: a VM and the record of its address. The right to write records, which its
+// own ClusterRole takes over by a label, is a part of the example.
+func (s *suite) testExternalDNS(t *testing.T) {
+	const group, resource = "externaldns.k8s.io", "dnsendpoints"
+	before := s.vmNames(t)
+	verbs := []string{"get", "list", "watch", "create", "update", "patch", "delete"}
+	for _, verb := range verbs {
+		if s.deniedTo(t, "crossplane", verb, group, resource) == "" {
+			t.Errorf("Crossplane may %s %s without the example", verb, resource)
+		}
+	}
+	s.kubectl(t, "apply", "-f", dnsRights)
+	for _, verb := range verbs {
+		s.until(t, func() string { return s.deniedTo(t, "crossplane", verb, group, resource) })
+	}
+	hosts := s.apply(t, dnsHost)
+	s.untilTrue(t, hosts, "Ready", "Synced")
+	s.until(t, func() string { return cmp.Diff([]string{s.addressOf(t, hosts[0])}, s.records(t)) })
+
+	s.kubectl(t, "delete", patience, "-f", dnsHost)
+	s.untilVMs(t, before)
+	s.until(t, func() string { return cmp.Diff([]string(nil), s.records(t)) })
+	s.kubectl(t, "delete", patience, "-f", dnsDefinition, "-f", dnsComposition, "-f", dnsRights)
+}
+
+// addressOf is a record of a Host as external-dns writes one itself, of the address that the guest of its Machine reports.
+func (s *suite) addressOf(t *testing.T, host *unstructured.Unstructured) string {
+	t.Helper()
+	name, _, _ := unstructured.NestedString(host.Object, "spec", "dnsName")
+	address := s.kubectl(t, "get", "machines.proxmox.m.vitistack.io", "--namespace", namespaceOf(host),
+		"--selector=crossplane.io/composite="+host.GetName(), "--output=jsonpath={.items[*].status.atProvider.ipAddresses[0]}")
+	return name + " A " + address
+}
+
+// records are the names, types and targets in all DNSEndpoints, as external-dns's own type has them.
+func (s *suite) records(t *testing.T) []string {
+	t.Helper()
+	var list externaldns.DNSEndpointList
+	if err := json.Unmarshal([]byte(s.kubectl(t, "get", "dnsendpoints", "--all-namespaces", "--output=json")), &list); err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, item := range list.Items {
+		for _, e := range item.Spec.Endpoints {
+			all = append(all, e.DNSName+" "+e.RecordType+" "+e.Targets.String())
+		}
+	}
+	return all
+}
+
+// testIPAM has Machines of both scopes take their addresses from pools of Cluster API's provider of IPAM, by the rights of the example.
+func (s *suite) testIPAM(t *testing.T) {
+	const rights, group = "examples/crossplane/ipam.yaml", "ipam.cluster.x-k8s.io"
+	before := s.vmNames(t)
+	if err := ipam.Start(s.ctx, s.Environment); err != nil {
+		t.Fatal(err)
+	}
+	if s.deniedTo(t, "x", "create", group, "ipaddressclaims") == "" {
+		t.Error("the provider may claim addresses without the example")
+	}
+	s.kubectl(t, "apply", "-f", rights) // They stay: what is watched is denied without them.
+	s.until(t, func() string { return s.deniedTo(t, "x", "create", group, "ipaddressclaims") })
+
+	machines := slices.DeleteFunc(s.apply(t, "examples/ipam"), func(o *unstructured.Unstructured) bool { return o.GetKind() != "Machine" })
+	s.untilTrue(t, machines, "Ready", "Synced")
+	for _, m := range machines {
+		s.kubectl(t, "delete", patience, argument(m), "--namespace", namespaceOf(m))
+	}
+	s.untilVMs(t, before)
+	s.until(t, func() string {
+		return s.kubectl(t, "get", "ipaddressclaims,ipaddresses."+group, "--all-namespaces", "--output=name")
+	})
+	s.kubectl(t, "delete", patience, "-f", "examples/ipam/pools.yaml")
+}
