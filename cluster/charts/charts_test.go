@@ -123,8 +123,9 @@ func TestObjectsHaveNoUnknownFields(t *testing.T) {
 	}
 }
 
-// TestRightsOfExamples sees that what is applied beside Crossplane grants what the chart grants for the same, which the end-to-end tests
-// need, and to whom Crossplane has the provider run as.
+// TestRightsOfExamples sees that what is applied beside Crossplane grants what the chart grants for the same, and to whom Crossplane has the
+// provider run as. That this is what the provider needs, the end-to-end tests see: with the chart the step IPAM of cluster/e2e, with Crossplane
+// the steps IPAM and Tenants of cluster/crossplane.
 func TestRightsOfExamples(t *testing.T) {
 	granted := one[rbacv1.ClusterRole](t, render(t, ""), "ClusterRole").Rules
 	for name, group := range map[string]string{"ipam": "ipam.cluster.x-k8s.io", "namespaces": ""} {

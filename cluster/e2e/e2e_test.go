@@ -61,6 +61,7 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("Examples", s.testExamples)
 	t.Run("GitOps", s.testGitOps)
 	t.Run("Neighbours", s.testNeighbours)
+	t.Run("IPAM", s.testIPAM)
 	t.Run("Lists", s.testLists)
 	t.Run("Documents", s.testDocuments)
 	t.Run("Kills", s.testKills)
