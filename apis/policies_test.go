@@ -22,8 +22,11 @@ import (
 	"testing"
 	"time"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 )
 
@@ -37,6 +40,7 @@ func TestPolicies(t *testing.T) {
 	if err := kube.Create(t.Context(), namespace); err != nil {
 		t.Fatal(err)
 	}
+	before := violating(t)
 	for _, file := range examples(t, "policies") {
 		for _, o := range objects(t, file) {
 			create(t, o)
@@ -71,6 +75,20 @@ func TestPolicies(t *testing.T) {
 			reason: "No image from anywhere.",
 			spec:   "pool: shop\nimage: {url: 'https://example.com/a.qcow2'}\ndisks: [{name: root, storage: ceph}]", refused: "must name debian-13",
 		},
+		"ISO":    {reason: "No system is installed from a medium.", spec: "pool: shop\niso: local:iso/own.iso", refused: "must name debian-13"},
+		"Clone":  {reason: "No other VM is cloned.", spec: "pool: shop\nclone: {vm: 100}", refused: "must name debian-13"},
+		"Tags":   {reason: "No template is found by tags.", spec: "pool: shop\ntemplateTags: [own]", refused: "must name debian-13"},
+		"Backup": {reason: "No backup is restored.", spec: "pool: shop\nrestore: {backupRef: {name: own}}", refused: "must name debian-13"},
+		"Import": {
+			reason: "A disk beside the approved template is not filled from another image.",
+			spec:   least + "disks: [{name: own, storage: ceph, importFrom: 'local:import/own.qcow2'}]\nbootOrder: [own]", refused: "importFrom",
+		},
+		"Medium": {
+			reason: "A drive beside the approved template has no medium to boot from.",
+			spec:   least + "cdroms: [{name: own, iso: 'local:iso/own.iso'}]\nbootOrder: [own]", refused: "cannot have a medium",
+		},
+		"Drive": {reason: "Nor the node's own drive.", spec: least + "cdroms: [{name: own, physical: true}]", refused: "cannot have a medium"},
+		"Empty": {reason: "A drive without a medium does no harm.", spec: least + "cdroms: [{name: tray}]"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -84,6 +102,86 @@ func TestPolicies(t *testing.T) {
 		})
 	}
 	t.Run("Identity", testIdentity)
+	for name, m := range before {
+		t.Run("Before/"+name, func(t *testing.T) { testBefore(t, m, violations()[name].refused) })
+	}
+}
+
+// violations are specs that violate one policy each, and what its refusal says.
+func violations() map[string]struct{ spec, refused string } {
+	return map[string]struct{ spec, refused string }{
+		"pool":    {spec: "pool: bank\ntemplate: debian-13", refused: "must be shop"},
+		"vmid":    {spec: "pool: shop\ntemplate: debian-13\nvmid: 100", refused: "from 10000 to 19999"},
+		"destroy": {spec: "pool: shop\ntemplate: debian-13\ndisks: [{name: a, size: 1G, removalPolicy: Destroy}]", refused: "removalPolicy"},
+		"size":    {spec: "pool: shop\ntemplate: debian-13\ncpu: {cores: 17}", refused: "at most 16 cores"},
+		"image":   {spec: "pool: shop\ntemplate: own", refused: "must name debian-13"},
+	}
+}
+
+// violating makes Machines before there are policies.
+func violating(t *testing.T) map[string]*unstructured.Unstructured {
+	t.Helper()
+	all := map[string]*unstructured.Unstructured{}
+	for name, v := range violations() {
+		m := machineOf(t, v.spec)
+		m.SetName("before-" + name)
+		m.SetFinalizers([]string{"finalizer.managedresource.crossplane.io"})
+		if err := kube.Create(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		all[name] = m
+	}
+	return all
+}
+
+// testBefore writes what users and the provider write of a Machine that violates a policy and was there before it, and deletes it.
+func testBefore(t *testing.T, m *unstructured.Unstructured, refused string) {
+	provider := asProvider(t)
+	m.SetLabels(map[string]string{"tier": "web"})
+	if err := kube.Update(t.Context(), m); err != nil {
+		t.Errorf("Labels of a Machine from before the policies are free: %v", err)
+	}
+	m.SetAnnotations(map[string]string{"crossplane.io/external-name": "100", "crossplane.io/external-create-pending": "2026-11-22T17:00:00Z"})
+	if err := provider.Update(t.Context(), m); err != nil {
+		t.Errorf("The provider annotates a Machine from before the policies: %v", err)
+	}
+	changed := m.DeepCopy()
+	if err := unstructured.SetNestedField(changed.Object, "2Gi", "spec", "forProvider", "memory"); err != nil {
+		t.Fatal(err)
+	}
+	if err := kube.Update(t.Context(), changed); err == nil || !strings.Contains(err.Error(), refused) {
+		t.Errorf("A new spec of a Machine from before the policies is judged: want a refusal with %q, got %v", refused, err)
+	}
+	if err := kube.Delete(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(m), m); err != nil {
+		t.Fatal(err)
+	}
+	other := m.DeepCopy()
+	other.SetAnnotations(map[string]string{"crossplane.io/external-name": "101"})
+	if err := kube.Update(t.Context(), other); err == nil || !strings.Contains(err.Error(), "are the provider's") {
+		t.Errorf("A Machine whose deletion has begun is pointed at no other VM: want a refusal, got %v", err)
+	}
+	m.SetFinalizers(nil)
+	if err := provider.Update(t.Context(), m); err != nil {
+		t.Errorf("The provider ends the deletion of a Machine from before the policies: %v", err)
+	}
+	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(m), m); !kerrors.IsNotFound(err) {
+		t.Errorf("A Machine from before the policies can be deleted, got %v", err)
+	}
+}
+
+// asProvider returns a client with the name that the provider has in Crossplane.
+func asProvider(t *testing.T) client.Client {
+	t.Helper()
+	cfg := rest.CopyConfig(restConfig)
+	cfg.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:crossplane-system:provider-proxmox", Groups: []string{"system:masters"}}
+	c, err := client.New(cfg, client.Options{Scheme: kube.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // policyRefusal returns why the API server does not create a Machine. It takes a moment to learn of a policy.
