@@ -114,6 +114,9 @@ const (
 	ReasonBridgeMissing   xpv2.ConditionReason = "BridgeMissing"
 )
 
+// NothingToBoot is part of the message of Ready of a VM that runs as declared, and has no system as far as can be seen.
+const NothingToBoot = "nothing to boot from"
+
 // New returns a condition that has changed now.
 func New(t xpv2.ConditionType, s corev1.ConditionStatus, r xpv2.ConditionReason, message string) xpv2.Condition {
 	return xpv2.Condition{Type: t, Status: s, Reason: r, Message: message, LastTransitionTime: metav1.Now()}

@@ -61,6 +61,9 @@ const (
 	// left.
 	ReasonStorageOvercommitted xpevent.Reason = "StorageOvercommitted"
 
+	// reasonNothingToBoot says that a VM which runs has nothing to boot from, as far as can be seen.
+	reasonNothingToBoot xpevent.Reason = "NothingToBoot"
+
 	// reasonDeviceRetained says that a device stays although its entry has left its list.
 	reasonDeviceRetained xpevent.Reason = "DeviceRetained"
 )

@@ -18,6 +18,7 @@ package events
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -70,12 +71,27 @@ func (a *Announced) Faults(m object.Machine, before map[xpv2.ConditionType]xpv2.
 			fault = after.Message
 		case in == xpv2.TypeReady && after.Reason == conditions.ReasonPowerMismatch && power.Fault != "":
 			fault = power.Fault
+		case in == xpv2.TypeReady && saysNothingToBoot(after):
+			fault = conditions.NothingToBoot
 		case in == xpv2.TypeReady && power.Lasts:
 			continue
 		}
 		if a.Fault(m, in, fault) && (before[in].Reason != after.Reason || before[in].Message != after.Message) {
-			all = append(all, xpevent.Warning(xpevent.Reason(after.Reason), errors.New(after.Message)))
+			all = append(all, xpevent.Warning(reasonOf(after), errors.New(after.Message)))
 		}
 	}
 	return all
+}
+
+// saysNothingToBoot reports whether Ready is true of a VM that runs as declared, and has nothing to boot from.
+func saysNothingToBoot(ready xpv2.Condition) bool {
+	return ready.Reason == xpv2.ReasonAvailable && strings.Contains(ready.Message, conditions.NothingToBoot)
+}
+
+// reasonOf the event that tells what a condition shows.
+func reasonOf(c xpv2.Condition) xpevent.Reason {
+	if saysNothingToBoot(c) {
+		return reasonNothingToBoot
+	}
+	return xpevent.Reason(c.Reason)
 }

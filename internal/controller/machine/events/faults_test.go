@@ -56,6 +56,14 @@ func TestFaults(t *testing.T) {
 				shows: conditions.New(conditions.TypeGuestProvisioned, corev1.ConditionFalse, conditions.ReasonCloudInitFailed, "no network"), want: 1,
 			}},
 		},
+		"NothingToBoot": {
+			reason: "A VM that runs with nothing to boot from is told of once, whatever else Ready says.",
+			looks: []look{
+				{shows: xpv2.Available().WithMessage("the VM has " + conditions.NothingToBoot), want: 1},
+				{shows: xpv2.Available().WithMessage("the VM has " + conditions.NothingToBoot + "; it waits")},
+				{shows: xpv2.Available()},
+			},
+		},
 		"Starting": {reason: "A VM that is about to be started has no fault.", looks: []look{{shows: off}}},
 		"Template": {
 			reason: "One that cannot be started has one.",

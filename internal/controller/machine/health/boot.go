@@ -23,19 +23,26 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
+// source is what fills the disks of a VM at its creation.
+const source = "template, templateTags, templateRef, templateSelector, image, iso, restore or clone"
+
 const (
 	// nothingToBoot says what a VM lacks that was declared without anything to boot from.
-	nothingToBoot = "the VM has nothing to boot from: it was made without template, templateRef, image, iso, restore or clone, and lists neither disks " +
-		"nor networks; a source counts at creation only, so delete the Machine and create it with one"
+	nothingToBoot = "the VM has " + conditions.NothingToBoot + ": it was made without " + source + ", and lists neither disks nor networks; a source counts " +
+		"at creation only, so delete the Machine and create it with one"
+
+	// nothingLeft says so of one whose source has left nothing on it.
+	nothingLeft = "the VM has " + conditions.NothingToBoot + ": no disk, CD-ROM drive or network is attached to it; list one in the spec"
 
 	// emptyDisks says so of one whose disks nobody has filled.
-	emptyDisks = "the VM seems to have nothing to boot from: the spec has no template, templateRef, image, iso, restore or clone, and nothing was written to " +
-		"the disks since the VM started; install a system by iso or by a network in bootOrder, or delete the Machine and create it with a source"
+	emptyDisks = "the VM seems to have " + conditions.NothingToBoot + ": the spec has no " + source + ", and nothing was written to the disks since the VM " +
+		"started; install a system by iso or by a network in bootOrder, or delete the Machine and create it with a source"
 )
 
 // bootTime is within what a guest that boots has written to its disks.
@@ -46,7 +53,11 @@ func (c Checker) nothingBoots(p *v1alpha1.MachineParameters) string {
 	if !c.VM.Status.Running() {
 		return ""
 	}
-	if !boots(c.VM.Active) {
+	switch {
+	case boots(c.VM.Active):
+	case hasSource(p):
+		return nothingLeft
+	default:
 		return nothingToBoot
 	}
 	u := c.VM.Usage
@@ -75,8 +86,8 @@ func passesThrough(option string) bool {
 
 // hasSource reports whether a spec says what the disks were filled with.
 func hasSource(p *v1alpha1.MachineParameters) bool {
-	return p.Template != nil || p.TemplateRef != nil || p.TemplateSelector != nil || p.Clone != nil || p.Image != nil || p.Restore != nil ||
-		ptr.Deref(p.ISO, "") != ""
+	return p.Template != nil || len(p.TemplateTags) > 0 || p.TemplateRef != nil || p.TemplateSelector != nil || p.Clone != nil || p.Image != nil ||
+		p.Restore != nil || ptr.Deref(p.ISO, "") != ""
 }
 
 // bootsFromNetwork reports whether a spec lists a network among what the VM boots from.

@@ -160,6 +160,10 @@ func TestReady(t *testing.T) {
 			reason: "A template fills disks.", spec: v1alpha1.MachineParameters{Disks: disks, Template: new(intstr.FromString("debian"))},
 			config: qemu.Config{"scsi1": "lvm:vm-100-disk-1"}, runs: true, idle: time.Hour,
 		},
+		"NothingLeft": {
+			reason: "A VM with a source is not told that it was made without one.", spec: v1alpha1.MachineParameters{TemplateTags: []string{"debian"}},
+			config: qemu.Config{"cores": "2"}, runs: true, message: nothingLeft,
+		},
 		"NetworkBoot": {
 			reason: "A network that is to boot the VM may be slow.", runs: true, idle: time.Hour,
 			spec:    v1alpha1.MachineParameters{Disks: disks, BootOrder: []string{"data", "lan"}, Networks: []v1alpha1.MachineNetwork{{Name: "lan"}}},
@@ -212,6 +216,40 @@ func TestReady(t *testing.T) {
 			}
 			if got := c.Ready(t.Context(), &tc.spec, before); got.Reason != want || got.Message != tc.message {
 				t.Errorf("%s Want %s: %q, got %s: %q", tc.reason, want, tc.message, got.Reason, got.Message)
+			}
+		})
+	}
+}
+
+// TestSources has a VM with its root disk listed, and of each source nothing written to it.
+func TestSources(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		source v1alpha1.MachineParameters
+		told   bool
+	}{
+		"None":             {reason: "Without a source there is nothing to boot from.", told: true},
+		"Ejected":          {reason: "An ejected medium is no source.", source: v1alpha1.MachineParameters{ISO: new("")}, told: true},
+		"BootsFromDisk":    {reason: "A boot order of disks is no source.", source: v1alpha1.MachineParameters{BootOrder: []string{"root"}}, told: true},
+		"Template":         {reason: "A template is a source.", source: v1alpha1.MachineParameters{Template: new(intstr.FromInt32(9000))}},
+		"TemplateTags":     {reason: "A template found by tags is a source.", source: v1alpha1.MachineParameters{TemplateTags: []string{"debian"}}},
+		"TemplateRef":      {reason: "An Image's template is a source.", source: v1alpha1.MachineParameters{TemplateRef: &v1alpha1.Reference{Name: "debian"}}},
+		"TemplateSelector": {reason: "An Image's template found by labels is a source.", source: v1alpha1.MachineParameters{TemplateSelector: &v1alpha1.Selector{}}},
+		"Clone":            {reason: "A VM that is cloned is a source.", source: v1alpha1.MachineParameters{Clone: &v1alpha1.MachineClone{Machine: new("web")}}},
+		"Image":            {reason: "An image is a source.", source: v1alpha1.MachineParameters{Image: &v1alpha1.MachineImage{Volume: "local:import/a.qcow2"}}},
+		"Restore":          {reason: "A backup is a source.", source: v1alpha1.MachineParameters{Restore: &v1alpha1.MachineRestore{}}},
+		"ISO":              {reason: "An installer is a source.", source: v1alpha1.MachineParameters{ISO: new("local:iso/debian.iso")}},
+		"NetworkOrder":     {reason: "So is a network among what the VM boots from.", source: v1alpha1.MachineParameters{BootOrder: []string{"disk", "network"}}},
+		"NetworkDevice":    {reason: "So is one by its device.", source: v1alpha1.MachineParameters{BootOrder: []string{"net0"}}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := newChecker(cluster{bridges: []proxmox.Bridge{{Name: "vmbr0"}}}, qemu.Config{"scsi0": "lvm:vm-100-disk-0"})
+			c.Devices.Disks, c.Adds = map[string]string{"root": "scsi0"}, func(string) bool { return false }
+			c.VM.Status, c.VM.Usage = proxmox.Status{Status: "running", Uptime: time.Hour}, &vmstate.Usage{}
+			tc.source.Disks = []v1alpha1.MachineDisk{{Name: "root"}}
+			if got := c.Ready(t.Context(), &tc.source, xpv2.Available()); (got.Message == emptyDisks) != tc.told || got.Message != "" && !tc.told {
+				t.Errorf("%s Want it told: %t, got %q", tc.reason, tc.told, got.Message)
 			}
 		})
 	}
