@@ -87,7 +87,7 @@ func TestPolicies(t *testing.T) {
 			reason: "A drive beside the approved template has no medium to boot from.",
 			spec:   least + "cdroms: [{name: own, iso: 'local:iso/own.iso'}]\nbootOrder: [own]", refused: "cannot have a medium",
 		},
-		"Drive": {reason: "Nor the node's own drive.", spec: least + "cdroms: [{name: own, physical: true}]", refused: "cannot have a medium"},
+		"Drive": {reason: "The drive of the node is refused too.", spec: least + "cdroms: [{name: own, physical: true}]", refused: "cannot have a medium"},
 		"Empty": {reason: "A drive without a medium does no harm.", spec: least + "cdroms: [{name: tray}]"},
 	}
 	for name, tc := range cases {
