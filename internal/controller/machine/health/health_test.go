@@ -239,8 +239,8 @@ func TestSources(t *testing.T) {
 		"Image":            {reason: "An image is a source.", source: v1alpha1.MachineParameters{Image: &v1alpha1.MachineImage{Volume: "local:import/a.qcow2"}}},
 		"Restore":          {reason: "A backup is a source.", source: v1alpha1.MachineParameters{Restore: &v1alpha1.MachineRestore{}}},
 		"ISO":              {reason: "An installer is a source.", source: v1alpha1.MachineParameters{ISO: new("local:iso/debian.iso")}},
-		"NetworkOrder":     {reason: "A network among what the VM boots from is something to boot from.", source: v1alpha1.MachineParameters{BootOrder: []string{"disk", "network"}}},
-		"NetworkDevice":    {reason: "A network that is named by its device is something to boot from.", source: v1alpha1.MachineParameters{BootOrder: []string{"net0"}}},
+		"NetworkOrder":     {reason: "A network in bootOrder is a source.", source: v1alpha1.MachineParameters{BootOrder: []string{"disk", "network"}}},
+		"NetworkDevice":    {reason: "A network device in bootOrder is a source.", source: v1alpha1.MachineParameters{BootOrder: []string{"net0"}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
