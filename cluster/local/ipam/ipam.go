@@ -69,7 +69,8 @@ func definitions(ctx context.Context, e *commands.Environment, programs assets.P
 		names    []string
 	}{
 		{
-			assets.Provider{Module: e.Repo.Root()}, assets.ClusterAPIModule,
+			assets.Provider{Module: e.Repo.Root()},
+			assets.ClusterAPIModule,
 			[]string{"cluster.x-k8s.io_clusters", "ipam.cluster.x-k8s.io_ipaddressclaims", "ipam.cluster.x-k8s.io_ipaddresses"},
 		},
 		{programs, assets.IPAMModule, []string{"ipam.cluster.x-k8s.io_inclusterippools", "ipam.cluster.x-k8s.io_globalinclusterippools"}},
