@@ -434,6 +434,7 @@ func shuttingDown(t *testing.T) *bench {
 	})))
 	b.ended = map[proxmox.UPID]proxmox.Task{}
 	b.vms[10000] = ourVM("running")
+	b.vms[10000].config["scsi0"] = "local-lvm:vm-10000-disk-0,size=8G"
 	b.vms[10000].now.Uptime = time.Second
 	return b
 }

@@ -71,27 +71,30 @@ func (a *Announced) Faults(m object.Machine, before map[xpv2.ConditionType]xpv2.
 			fault = after.Message
 		case in == xpv2.TypeReady && after.Reason == conditions.ReasonPowerMismatch && power.Fault != "":
 			fault = power.Fault
-		case in == xpv2.TypeReady && saysNothingToBoot(after):
-			fault = conditions.NothingToBoot
 		case in == xpv2.TypeReady && power.Lasts:
 			continue
 		}
 		if a.Fault(m, in, fault) && (before[in].Reason != after.Reason || before[in].Message != after.Message) {
-			all = append(all, xpevent.Warning(reasonOf(after), errors.New(after.Message)))
+			all = append(all, xpevent.Warning(xpevent.Reason(after.Reason), errors.New(after.Message)))
 		}
 	}
-	return all
+	return append(all, a.nothingToBoot(m, before[xpv2.TypeReady], there)...)
 }
 
-// saysNothingToBoot reports whether Ready is true of a VM that runs as declared, and has nothing to boot from.
-func saysNothingToBoot(ready xpv2.Condition) bool {
-	return ready.Reason == xpv2.ReasonAvailable && strings.Contains(ready.Message, conditions.NothingToBoot)
-}
+// emptiness is under which it is kept that a VM was said to have nothing to boot from. No condition has this type.
+const emptiness xpv2.ConditionType = conditions.NothingToBoot
 
-// reasonOf the event that tells what a condition shows.
-func reasonOf(c xpv2.Condition) xpevent.Reason {
-	if saysNothingToBoot(c) {
-		return reasonNothingToBoot
+// nothingToBoot returns the event of a VM that runs with nothing to boot from: once until it has something, however often it starts.
+func (a *Announced) nothingToBoot(m object.Machine, before xpv2.Condition, there bool) []xpevent.Event {
+	ready, fault := m.GetCondition(xpv2.TypeReady), ""
+	switch {
+	case there && ready.Reason != xpv2.ReasonAvailable:
+		return nil // A VM that is off does not show it.
+	case there && strings.Contains(ready.Message, conditions.NothingToBoot):
+		fault = conditions.NothingToBoot
 	}
-	return xpevent.Reason(c.Reason)
+	if !a.Fault(m, emptiness, fault) || strings.Contains(before.Message, conditions.NothingToBoot) {
+		return nil
+	}
+	return []xpevent.Event{xpevent.Warning(reasonNothingToBoot, errors.New(ready.Message))}
 }

@@ -61,7 +61,10 @@ func TestFaults(t *testing.T) {
 			looks: []look{
 				{shows: xpv2.Available().WithMessage("the VM has " + conditions.NothingToBoot), want: 1},
 				{shows: xpv2.Available().WithMessage("the VM has " + conditions.NothingToBoot + "; it waits")},
+				{shows: off},
+				{shows: xpv2.Available().WithMessage("the VM has " + conditions.NothingToBoot)},
 				{shows: xpv2.Available()},
+				{shows: xpv2.Available().WithMessage("the VM has " + conditions.NothingToBoot), want: 1},
 			},
 		},
 		"Starting": {reason: "A VM that is about to be started has no fault.", looks: []look{{shows: off}}},
