@@ -440,56 +440,6 @@ func (w *tenantWorld) example(kind, file string) *unstructured.Unstructured {
 	return nil
 }
 
-// cordons has team-a say that no node takes a VM any more, which it may not have, while team-b makes one.
-func (w *tenantWorld) cordons() {
-	w.Helper()
-	for _, node := range []string{"pve1", "pve2", "pve3"} {
-		o := w.example("ProxmoxNode", administrators()["ProxmoxNode"])
-		o.SetName(w.name + "-" + node)
-		spec := map[string]any{"nodeName": node, "schedulable": false, "maxVMs": int64(0)}
-		if err := unstructured.SetNestedMap(o.Object, spec, "spec", "forProvider"); err != nil {
-			w.Fatal(err)
-		}
-		if err := w.kube.Create(w.Context(), o); err != nil {
-			w.Fatal(err)
-		}
-		w.eventually("the ProxmoxNode is refused", func() bool {
-			if err := w.kube.Get(w.Context(), client.ObjectKeyFromObject(o), o); err != nil {
-				w.Fatal(err)
-			}
-			all, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-			return strings.Contains(fmt.Sprint(all), "(kinds): to have a resource of kind ProxmoxNode")
-		})
-	}
-	placed := w.of("b", "placed", linux())
-	w.make(placed)
-	w.well(placed)
-	w.remove(placed)
-}
-
-// floods has team-a write into annotations that a large VM, which is not its own, goes to each node, while team-b makes one.
-func (w *tenantWorld) floods() {
-	w.Helper()
-	resize := func(memory string) {
-		w.pve.Edit(func(s *simulator.State) { s.Guests[strayVM].Config["memory"] = memory })
-	}
-	var before string
-	w.pve.Edit(func(s *simulator.State) { before = s.Guests[strayVM].Config["memory"] })
-	resize("4000000")
-	for _, node := range []string{"pve1", "pve2", "pve3"} {
-		m := w.of("a", "flood-"+node, linux())
-		meta.AddAnnotations(m, map[string]string{
-			meta.AnnotationKeyExternalName: "40001", object.AnnotationTarget: node, meta.AnnotationKeyReconciliationPaused: "true",
-		})
-		w.make(m)
-	}
-	placed := w.of("b", "beside", linux())
-	w.make(placed)
-	w.well(placed)
-	w.remove(placed)
-	resize(before)
-}
-
 func TestTenantsKinds(t *testing.T) {
 	t.Parallel()
 	eachScope(t, func(t *testing.T, scope string) {
@@ -502,8 +452,6 @@ func TestTenantsKinds(t *testing.T) {
 		w.ownBackup()
 		w.volumeAttempts()
 		w.ownVolume()
-		w.cordons()
-		w.floods()
 		n := len(w.writes())
 		for _, kind := range slices.Sorted(maps.Keys(administrators())) {
 			o := w.example(kind, administrators()[kind])
