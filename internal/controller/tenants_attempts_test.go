@@ -23,12 +23,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
-	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
-	"github.com/vitistack/provider-proxmox/internal/imageref"
 )
 
 // An attempt of team-a to have what is not for it, and what it is told.
@@ -43,31 +40,16 @@ type attempt struct {
 	// clusterScoped resources alone can try it: labels tell no tenant of others, which read their own namespace.
 	clusterScoped bool
 
-	// edited is true for what only a Machine with a VM can try.
-	edited bool
+	// edited is true for what only a Machine with a VM can try, and fresh for what only one without can.
+	edited, fresh bool
 }
 
-// forgedImage is an Image whose status a team has written itself.
-const forgedImage = "redteam-forged"
+// forged is the name of what team-a has made up itself, and theirs that of what team-b has: each of its kind.
+func (w *tenantWorld) forged() string { return w.name + "-forged" }
+func (w *tenantWorld) theirs() string { return w.name + "-theirs" }
 
-// forgeImage has team-a write the status of an Image, so that it has a file and a template that are not for it.
-func (w *tenantWorld) forgeImage() {
-	w.Helper()
-	var image imageref.Image = &cluster.Image{}
-	if w.namespaced {
-		image = &namespaced.Image{}
-	}
-	w.give(image, "a", forgedImage)
-	image.Parameters().Source.URL, image.Parameters().Storages = new("http://127.0.0.1:1/x.qcow2"), []string{"local"}
-	w.make(image)
-	w.forge(image, func() {
-		*image.Observation() = v1alpha1.ImageObservation{
-			Revision:  1,
-			Replicas:  []v1alpha1.ImageReplica{{Node: "pve1", Storage: "nfs", Shared: true, Volume: "nfs:import/secret.qcow2", Ready: true}},
-			Templates: []v1alpha1.ImageTemplateObservation{{Node: "pve1", Storage: "ceph", Shared: true, VMID: new(int32(victimTemplate)), Ready: true}},
-		}
-	})
-}
+// redteam is a label by which what is forged, and what is theirs, can be selected.
+const redteam = "example.org/redteam"
 
 func disk(change func(*v1alpha1.MachineDisk)) func(*v1alpha1.MachineParameters) {
 	return func(p *v1alpha1.MachineParameters) {
@@ -110,9 +92,10 @@ func pooledBy(kind string, namespace *string) v1alpha1.MachineNetwork {
 }
 
 // editAttempts are attempts that can be made with a Machine that is there as well as with a new one.
-func editAttempts() map[string]attempt {
+func (w *tenantWorld) editAttempts() map[string]attempt {
 	type p = v1alpha1.MachineParameters
-	return map[string]attempt{
+	all := secretAttempts()
+	maps.Copy(all, map[string]attempt{
 		"node":       {spec: func(p *p) { p.Node = new("pve3") }, says: "(nodes): no VM on node pve3"},
 		"placement":  {spec: func(p *p) { p.Placement = &v1alpha1.MachinePlacement{Nodes: []string{"pve1", "pve3"}} }, says: "(nodes)"},
 		"pool":       {spec: func(p *p) { p.Pool = new("team-b") }, says: "(pools): a VM in pool team-b"},
@@ -148,6 +131,13 @@ func editAttempts() map[string]attempt {
 			spec: network(v1alpha1.MachineNetwork{NetworkRef: &v1alpha1.MachineNetworkReference{Name: new("vmbr1")}, VLAN: new(int32(20))}),
 			says: "(bridges): networks[extra] in VLAN 20 of bridge vmbr1",
 		},
+		"networkrefselector": {spec: network(v1alpha1.MachineNetwork{NetworkRef: &v1alpha1.MachineNetworkReference{
+			Selector: &v1alpha1.NodeNetworkSelector{MatchLabels: map[string]string{redteam: "forged"}},
+		}}), says: "networkRef.selector matches no NodeNetwork", late: true},
+		"trunks": {
+			spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr1"), VLAN: new(int32(100)), Trunks: new("20-29")}),
+			says: "in VLAN 20-29 of bridge vmbr1", late: true,
+		},
 		"args":     {spec: extra("args", "-device x"), says: "(allow.extraConfig): option args"},
 		"cicustom": {spec: extra("cicustom", "user=local:snippets/x.yaml"), says: "(allow.extraConfig): option cicustom"},
 		"vmstate":  {spec: extra("vmstatestorage", "local-lvm"), says: "(allow.extraConfig)"},
@@ -155,13 +145,21 @@ func editAttempts() map[string]attempt {
 		"parallel": {spec: extra("parallel0", "/dev/parport0"), says: "(allow.extraConfig)"},
 		"startup": {
 			spec: func(p *p) {
-				p.Startup = &v1alpha1.MachineStartup{Order: new(int32(0)), UpSeconds: new(int32(2147483647))}
+				p.Startup = &v1alpha1.MachineStartup{Order: new(int32(0)), UpSeconds: new(int32(2147483647)), DownSeconds: new(int32(2147483647))}
 			},
 			says: "(allow.extraConfig): option startup",
 		},
 		"hookscript": {spec: func(p *p) { p.Hookscript = new("local:snippets/hook.pl") }, says: "hookscript"},
 		"affinity":   {spec: func(p *p) { p.CPU = &v1alpha1.MachineCPU{Affinity: new("0-3")} }, says: "cpu.affinity"},
 		"hugepages":  {spec: func(p *p) { p.MemoryOptions = &v1alpha1.MachineMemoryOptions{HugePages: new("2")} }, says: "memoryOptions.hugePages"},
+		"keephuge": {
+			spec: func(p *p) { p.MemoryOptions = &v1alpha1.MachineMemoryOptions{HugePages: new("2"), KeepHugePages: new(true)} },
+			says: "memoryOptions.keepHugePages",
+		},
+		"romfile": {
+			spec: func(p *p) { p.PCIDevices = []v1alpha1.MachinePCIDevice{{Name: "x", Mapping: new("gpu"), ROMFile: new("vbios.bin")}} },
+			says: "pciDevices[x] is a device of the node",
+		},
 		"pcihost": {
 			spec: func(p *p) { p.PCIDevices = []v1alpha1.MachinePCIDevice{{Name: "x", Host: new("0000:01:00.0")}} },
 			says: "(allow.passthrough)",
@@ -178,6 +176,19 @@ func editAttempts() map[string]attempt {
 		"ha": {
 			spec: func(p *p) { p.HighAvailability = &v1alpha1.MachineHighAvailability{MaxRestart: new(int32(1))} },
 			says: "(allow.highAvailability)",
+		},
+		"hagroup": {
+			spec: func(p *p) { p.HighAvailability = &v1alpha1.MachineHighAvailability{Group: new("operators")} },
+			says: "(allow.highAvailability)",
+		},
+		"volumeref": {
+			spec: disk(func(d *v1alpha1.MachineDisk) {
+				d.Size, d.Storage, d.VolumeRef = nil, nil, &v1alpha1.VolumeReference{Name: w.theirs()}
+			}), says: "Volume", late: true, clusterScoped: true,
+		},
+		"nodeselector": {
+			spec: func(p *p) { p.Placement = &v1alpha1.MachinePlacement{NodeSelector: map[string]string{redteam: "forged"}} },
+			says: "no node", late: true, fresh: true,
 		},
 		"restoreplace": {spec: func(p *p) {
 			p.RestoreInPlace = &v1alpha1.MachineRestoreInPlace{Token: "1", Volume: new("nfs:backup/vzdump-qemu-30001-2026_11_22-17_00_00.vma.zst")}
@@ -196,26 +207,12 @@ func editAttempts() map[string]attempt {
 			says:   "VMID 30001",
 		},
 		"adoptrouter": {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "100"}), says: "VMID 100"},
-		"othersecret": {
-			spec: func(p *p) {
-				p.CloudInit = &v1alpha1.MachineCloudInit{PasswordSecretRef: &v1alpha1.SecretKeyReference{Namespace: new("kube-system"), Name: "x", Key: "x"}}
-			},
-			says: "(namespaces): cloudInit.passwordSecretRef", clusterScoped: true,
-		},
-		"sshsecret": {
-			spec: func(p *p) {
-				p.CloudInit = &v1alpha1.MachineCloudInit{SSHKeySecretRefs: []v1alpha1.SecretKeyReference{{Namespace: new("kube-system"), Name: "x", Key: "x"}}}
-			},
-			says: "(namespaces): cloudInit.sshKeySecretRefs", clusterScoped: true,
-		},
-		"userdata": {
-			spec: func(p *p) {
-				p.CloudInit = &v1alpha1.MachineCloudInit{UserData: &v1alpha1.CloudInitData{
-					SecretRef: &v1alpha1.SecretKeyReference{Namespace: new("kube-system"), Name: "x", Key: "x"},
-				}}
-			},
-			says: "(namespaces): cloudInit.userData", clusterScoped: true,
-		},
+		"ippoolgroup": {spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr1"), VLAN: new(int32(100)), IPConfig: &v1alpha1.MachineIPConfig{
+			PoolRef: &v1alpha1.MachineIPPoolReference{APIGroup: "example.org", Kind: "InClusterIPPool", Name: "lan", Namespace: new(w.space("a"))},
+		}}), says: "(ipPools): networks[extra].ipConfig.poolRef InClusterIPPool.example.org/lan"},
+		"ippool6": {spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr1"), VLAN: new(int32(100)), IPConfig: &v1alpha1.MachineIPConfig{
+			PoolRef6: &v1alpha1.MachineIPPoolReference{APIGroup: "example.org", Kind: "GlobalInClusterIPPool", Name: "lan", Namespace: new("kube-system")},
+		}}), says: "(ipPools): networks[extra].ipConfig.poolRef6 GlobalInClusterIPPool.example.org/lan"},
 		"ippool":   {spec: network(pooledBy("GlobalInClusterIPPool", nil)), says: "(ipPools): networks[extra].ipConfig.poolRef GlobalInClusterIPPool/lan"},
 		"ipclaims": {spec: network(pooledBy("InClusterIPPool", new("kube-system"))), says: "(namespaces): networks[extra].ipConfig.poolRef", clusterScoped: true},
 		"hostnodes": {spec: func(p *p) {
@@ -230,11 +227,32 @@ func editAttempts() map[string]attempt {
 		"relabelled": {object: func(m machine.Machine) {
 			m.SetLabels(map[string]string{"crossplane.io/claim-namespace": "elsewhere", label: m.GetLabels()[label]})
 		}, says: "tenant", clusterScoped: true},
+	})
+	return all
+}
+
+// secretAttempts are to read what is kept for others in Kubernetes, which resources that are namespaced cannot name.
+func secretAttempts() map[string]attempt {
+	ref := v1alpha1.SecretKeyReference{Namespace: new("kube-system"), Name: "x", Key: "x"}
+	all := map[string]attempt{}
+	add := func(name, field string, c v1alpha1.MachineCloudInit) {
+		all[name] = attempt{
+			spec: func(p *v1alpha1.MachineParameters) { p.CloudInit = &c }, says: "(namespaces): cloudInit." + field, clusterScoped: true,
+		}
 	}
+	add("password", "passwordSecretRef", v1alpha1.MachineCloudInit{PasswordSecretRef: &ref})
+	add("sshsecret", "sshKeySecretRefs", v1alpha1.MachineCloudInit{SSHKeySecretRefs: []v1alpha1.SecretKeyReference{ref}})
+	add("sshmap", "sshKeyConfigMapRefs", v1alpha1.MachineCloudInit{SSHKeyConfigMapRefs: []v1alpha1.SecretKeyReference{ref}})
+	for kind, data := range map[string]v1alpha1.CloudInitData{"secret": {SecretRef: &ref}, "map": {ConfigMapRef: &ref}} {
+		add("user"+kind, "userData, vendorData or networkConfig", v1alpha1.MachineCloudInit{UserData: &data})
+		add("vendor"+kind, "userData, vendorData or networkConfig", v1alpha1.MachineCloudInit{VendorData: &data})
+		add("network"+kind, "userData, vendorData or networkConfig", v1alpha1.MachineCloudInit{NetworkConfig: &data})
+	}
+	return all
 }
 
 // newAttempts are those that only a new Machine can make.
-func newAttempts() map[string]attempt {
+func (w *tenantWorld) newAttempts() map[string]attempt {
 	type p = v1alpha1.MachineParameters
 	template := func(name string) func(*p) {
 		return func(p *p) { p.Template = new(intstr.FromString(name)) }
@@ -273,16 +291,29 @@ func newAttempts() map[string]attempt {
 		"clonevm":       {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim))}), says: "not found", late: true},
 		"clonevmname":   {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromString("victim"))}), says: "not found", late: true},
 		"clonesnapshot": {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim)), Snapshot: new("before")}), says: "not found", late: true},
+		"clonemachine": {spec: clone(v1alpha1.MachineClone{Machine: new(w.theirs())}), says: "(templates): a clone of VM ", late: true, clusterScoped: true},
+		"cloneref": {
+			spec: clone(v1alpha1.MachineClone{MachineRef: &v1alpha1.Reference{Name: w.theirs()}}), says: "(templates): a clone of VM ",
+			late: true, clusterScoped: true,
+		},
+		"cloneselector": {
+			spec: clone(v1alpha1.MachineClone{MachineSelector: &v1alpha1.Selector{MatchLabels: map[string]string{redteam: "theirs"}}}),
+			says: "(templates): a clone of VM ", late: true, clusterScoped: true,
+		},
 		"clonestorage": {
 			spec: func(p *p) { p.Clone = &v1alpha1.MachineClone{Full: new(true), Storage: new("local-lvm")} },
 			says: "(storages): clone.storage",
 		},
 		"templateref": {
-			spec: none(func(p *p) { p.TemplateRef = &v1alpha1.Reference{Name: forgedImage} }), says: "no template of image 'redteam-forged' found", late: true,
+			spec: none(func(p *p) { p.TemplateRef = &v1alpha1.Reference{Name: w.forged()} }), says: "no template of image '" + w.forged() + "' found", late: true,
+		},
+		"templateselector": {
+			spec: none(func(p *p) { p.TemplateSelector = &v1alpha1.Selector{MatchLabels: map[string]string{redteam: "forged"}} }),
+			says: "no template of image '" + w.forged() + "' found", late: true,
 		},
 		"imageref": {spec: none(func(p *p) {
 			disk(func(*v1alpha1.MachineDisk) {})(p)
-			p.Image = &v1alpha1.MachineImage{Ref: &v1alpha1.Reference{Name: forgedImage}}
+			p.Image = &v1alpha1.MachineImage{Ref: &v1alpha1.Reference{Name: w.forged()}}
 		}), says: "(images): image.ref is nfs:import/secret.qcow2", late: true},
 		"iso": {spec: none(func(p *p) { p.ISO = new("nfs:iso/windows-11.iso") }), says: "(images): iso"},
 		"imagevolume": {spec: none(func(p *p) {
@@ -291,12 +322,23 @@ func newAttempts() map[string]attempt {
 		}), says: "(images): image.volume"},
 		"imageurl": {spec: none(func(p *p) {
 			disk(func(*v1alpha1.MachineDisk) {})(p)
-			p.Image = &v1alpha1.MachineImage{URL: new("http://169.254.169.254/x.qcow2")}
+			p.Image = &v1alpha1.MachineImage{
+				URL: new("http://169.254.169.254/x.qcow2"), ChecksumURL: new("http://169.254.169.254/sums"), Storages: []string{"nfs"},
+			}
 		}), says: "(kinds): an Image, which image.url makes"},
 		"restore": {spec: none(func(p *p) { p.Restore = &v1alpha1.MachineRestore{Volume: &volume} }), says: "(kinds): to restore a backup"},
 		"restorestorage": {spec: none(func(p *p) {
 			p.Restore = &v1alpha1.MachineRestore{BackupRef: &v1alpha1.Reference{Name: "x"}, Storage: new("nfs")}
 		}), says: "(storages): restore.storage on storage nfs"},
+		"restoreref": {
+			spec: none(func(p *p) { p.Restore = &v1alpha1.MachineRestore{BackupRef: &v1alpha1.Reference{Name: w.theirs()}} }),
+			says: "Backup " + w.theirs() + ", whose backup is not proven to be of a VM of the tenant", late: true, clusterScoped: true,
+		},
+		"restorelatestof": {spec: none(func(p *p) {
+			p.Restore = &v1alpha1.MachineRestore{LatestOf: &v1alpha1.MachineRestoreLatest{
+				StorageRef: &v1alpha1.Reference{Name: w.forged()}, MachineRef: &v1alpha1.Reference{Name: w.theirs()},
+			}}
+		}), says: "(kinds): to restore a backup"},
 		"restorelatest": {spec: none(func(p *p) {
 			p.Restore = &v1alpha1.MachineRestore{LatestOf: &v1alpha1.MachineRestoreLatest{Storage: "nfs", VMID: new(int32(victim))}}
 		}), says: "(kinds): to restore a backup"},

@@ -141,9 +141,7 @@ func (w *tenantWorld) backupAttempts() {
 		}
 		w.remove(b)
 	}
-	if got := w.writes(); len(got) != n {
-		w.Errorf("want no write, got %v", got[n:])
-	}
+	w.wroteNothing(n)
 	if got := w.backedUp(); !slices.Equal(got, before) {
 		w.Errorf("want the backups %v, got %v", before, got)
 	}
@@ -209,7 +207,7 @@ func (w *tenantWorld) forgedBackup() {
 	recordedf(forged, `{"uuid":%q,"vmid":%d,"node":"pve1","done":true,"volume":%q,"time":1700000000,"tenant":"team-a"}`, w.m.Observation().UUID, id, victimBackup)
 	w.make(forged)
 	w.refused(forged, "(allow.adopt): backup "+victimBackup)
-	w.forge(forged, func() {
+	w.forgeStatus(forged, func() {
 		*forged.Observation() = v1alpha1.BackupObservation{State: v1alpha1.BackupComplete, Volume: victimBackup}
 	})
 	says := "(pools and vmidRange): Backup " + forged.GetName() + ", whose backup is not proven to be of a VM of the tenant"
@@ -226,9 +224,7 @@ func (w *tenantWorld) forgedBackup() {
 		return o != nil && o.Token == "2" && o.State == v1alpha1.ActRefused && strings.Contains(o.Message, says)
 	})
 	w.remove(forged)
-	if got := w.writes(); len(got) != n {
-		w.Errorf("want no write, got %v", got[n:])
-	}
+	w.wroteNothing(n)
 }
 
 // ownBackupOf has team-b make a backup of its Machine, which a Machine of team-a cannot be made of by its name.
@@ -245,8 +241,6 @@ func (w *tenantWorld) ownBackupOf(scope string) backup.Backup {
 	w.make(m)
 	w.refused(m, "Backup "+b.GetName()+", whose backup is not proven to be of a VM of the tenant")
 	w.remove(m)
-	if got := w.writes(); len(got) != n {
-		w.Errorf("want no write, got %v", got[n:])
-	}
+	w.wroteNothing(n)
 	return b
 }

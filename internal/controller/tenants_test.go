@@ -225,6 +225,14 @@ func (w *tenantWorld) allRefused(made map[string]machine.Machine, all map[string
 	}
 }
 
+// wroteNothing sees that nothing was written beside the first n writes.
+func (w *tenantWorld) wroteNothing(n int) {
+	w.Helper()
+	if got := w.writes(); len(got) != n {
+		w.Errorf("want no write, got %v", got[n:])
+	}
+}
+
 // isRefused reports whether a resource is shown to be refused.
 func isRefused(mg resource.Managed, text string) bool {
 	s, u := mg.GetCondition(xpv2.TypeSynced), mg.GetCondition(kind.TypeUpToDate)
@@ -242,9 +250,10 @@ func TestTenantsAttempts(t *testing.T) {
 	eachScope(t, func(t *testing.T, scope string) {
 		t.Helper()
 		w := newTenantWorld(t, scope, "redteam")
-		w.forgeImage()
-		all := newAttempts()
-		maps.Copy(all, editAttempts())
+		w.forge()
+		w.haveTheirs()
+		all, n := w.newAttempts(), len(w.writes())
+		maps.Copy(all, w.editAttempts())
 		made := map[string]machine.Machine{}
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			if scope == "Namespaced" && all[name].clusterScoped || all[name].edited {
@@ -265,9 +274,7 @@ func TestTenantsAttempts(t *testing.T) {
 			made[name] = m
 		}
 		w.allRefused(made, all)
-		if got := w.writes(); len(got) > 0 {
-			t.Errorf("want no write, got %v", got)
-		}
+		w.wroteNothing(n)
 		for name, m := range made {
 			text := m.GetCondition(xpv2.TypeSynced).Message
 			if names := name == "node" || name == "placement"; strings.Contains(text, "pve3") && !names {
@@ -280,9 +287,7 @@ func TestTenantsAttempts(t *testing.T) {
 		for _, m := range made {
 			w.remove(m)
 		}
-		if got := w.writes(); len(got) > 0 {
-			t.Errorf("want no write by deletions, got %v", got)
-		}
+		w.wroteNothing(n)
 	})
 }
 
@@ -306,11 +311,13 @@ func TestTenantsEdits(t *testing.T) {
 				t.Errorf("want the VM in pool team-a: %+v", s.Pools["team-a"])
 			}
 		})
+		w.forge()
+		w.haveTheirs()
 		before := w.m.DeepCopyObject().(machine.Machine)
-		n := len(w.writes())
-		for _, name := range slices.Sorted(maps.Keys(editAttempts())) {
-			a := editAttempts()[name]
-			if scope == "Namespaced" && a.clusterScoped {
+		n, all := len(w.writes()), w.editAttempts()
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			a := all[name]
+			if scope == "Namespaced" && a.clusterScoped || a.fresh {
 				continue
 			}
 			w.rewrite(func() {
@@ -472,9 +479,7 @@ func TestTenantsKinds(t *testing.T) {
 				return strings.Contains(fmt.Sprint(all), "(kinds): to have a resource of kind "+kind)
 			})
 		}
-		if got := w.writes(); len(got) != n {
-			t.Errorf("want no write, got %v", got[n:])
-		}
+		w.wroteNothing(n)
 	})
 }
 
@@ -546,9 +551,7 @@ func (w *tenantWorld) refusedAdoptions() {
 		w.refused(m, says)
 		w.remove(m)
 	}
-	if got := w.writes(); len(got) != n {
-		w.Errorf("want no write, got %v", got[n:])
-	}
+	w.wroteNothing(n)
 }
 
 // clonesOfOthers has team-a clone, back up and take snapshots of the Machine of team-b by its name, which namespaced resources cannot.
@@ -577,9 +580,7 @@ func (w *tenantWorld) clonesOfOthers(scope string) {
 	w.make(b)
 	w.refused(b, "VM 30000, which is not the tenant's")
 	w.remove(b)
-	if got := w.writes(); len(got) != n {
-		w.Errorf("want no write, got %v", got[n:])
-	}
+	w.wroteNothing(n)
 }
 
 // stolenClone has team-a clone a Machine of its own that is made to name a VM of team-b.
@@ -595,9 +596,7 @@ func (w *tenantWorld) stolenClone() {
 	w.refused(copied, "")
 	w.remove(copied)
 	w.remove(thief)
-	if got := w.writes(); len(got) != n {
-		w.Errorf("want no write, got %v", got[n:])
-	}
+	w.wroteNothing(n)
 	if _, there := w.pve.Guest(victim); !there {
 		w.Error("the VM of team-b is gone")
 	}
@@ -621,9 +620,7 @@ func (w *tenantWorld) forgedSnapshot() {
 		w.Errorf("want nothing recorded of the VM of team-b, got %d, %q", vmid, uuid)
 	}
 	w.remove(forged)
-	if got := w.writes(); len(got) != n {
-		w.Errorf("want no write, got %v", got[n:])
-	}
+	w.wroteNothing(n)
 	w.pve.Edit(func(s *simulator.State) {
 		if s.Guests[victim].Snapshots["before"] == nil {
 			w.Error("the snapshot of team-b is gone")
@@ -687,7 +684,7 @@ func TestTenantsForgedStatus(t *testing.T) {
 			meta.AddAnnotations(forged, map[string]string{meta.AnnotationKeyExternalName: "40001", object.AnnotationUUID: strayUUID})
 			meta.AddFinalizer(forged, managed.FinalizerName)
 			w.make(forged)
-			w.forge(forged, func() {
+			w.forgeStatus(forged, func() {
 				*forged.Observation() = v1alpha1.MachineObservation{VMID: new(int32(strayVM)), UUID: strayUUID, RecordSignature: signature}
 			})
 			w.remove(forged)
@@ -696,9 +693,7 @@ func TestTenantsForgedStatus(t *testing.T) {
 				return len(told) == 1 && strings.HasPrefix(told[0], "VM 40001 is left where it is: tenant \"team-a\" may not")
 			})
 		}
-		if got := w.writes(); len(got) != n {
-			t.Errorf("want no write, got %v", got[n:])
-		}
+		w.wroteNothing(n)
 		if g, there := w.pve.Guest(strayVM); !there || g.Snapshots["before"] == nil {
 			t.Error("what is not the team's is gone")
 		}
@@ -720,14 +715,14 @@ func (w *tenantWorld) forgedStatusOfSnapshot() {
 	if !is {
 		w.Fatalf("a %T is no Snapshot", forged)
 	}
-	w.forge(forged, func() {
+	w.forgeStatus(forged, func() {
 		*s.Observation() = v1alpha1.SnapshotObservation{Name: "before", VMID: new(int32(strayVM)), VMUUID: strayUUID}
 	})
 	w.remove(forged)
 }
 
-// forge the status of a resource. The provider writes none that has it lose that while the resource is refused.
-func (w *tenantWorld) forge(mg resource.Managed, status func()) {
+// forgeStatus forges the status of a resource. The provider writes none that has it lose that while the resource is refused.
+func (w *tenantWorld) forgeStatus(mg resource.Managed, status func()) {
 	w.Helper()
 	w.eventually("the status is forged", func() bool {
 		if !w.show(mg) {
@@ -807,9 +802,7 @@ func TestTenantsMovedVM(t *testing.T) {
 		n := len(w.writes())
 		w.change(func(p *v1alpha1.MachineParameters) { p.Description = new("changed") })
 		w.refused(w.m, "VM 20000, which is not the tenant's")
-		if got := w.writes(); len(got) != n {
-			t.Errorf("want no write, got %v", got[n:])
-		}
+		w.wroteNothing(n)
 	})
 }
 
@@ -872,8 +865,8 @@ func TestTenantPolicies(t *testing.T) {
 	w.eventually("all of them", func() bool {
 		return refused(try("node", w.of("a", "node", v1alpha1.MachineParameters{Node: new("pve3")})))
 	})
-	attempts := newAttempts()
-	maps.Copy(attempts, editAttempts())
+	attempts := w.newAttempts()
+	maps.Copy(attempts, w.editAttempts())
 	for _, name := range slices.Sorted(maps.Keys(attempts)) {
 		a := attempts[name]
 		if a.clusterScoped || a.edited {
