@@ -36,6 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // A Config is what a controller of such a kind is made of.
@@ -195,6 +196,7 @@ func ShowError(m resource.Managed, err error) {
 		ready, upToDate = kind.Ready(p.Problem), kind.UpToDate(nil, p.Problem)
 	}
 	m.SetConditions(ready.WithObservedGeneration(m.GetGeneration()), upToDate.WithObservedGeneration(m.GetGeneration()))
+	tenancy.Show(m, err)
 }
 
 // ShowDeleting shows that a resource is being deleted, with what that waits for: a problem, or a removal that has failed. The reconciler sets Ready anew,
