@@ -43,7 +43,17 @@ func (e disksFeature) plan(ctx context.Context, m Machine) (proposal, error) {
 		return proposal{}, nil
 	}
 	moves, rejections, err := e.moveSteps(ctx, m, &e.planned.move)
-	return proposal{steps: slices.Concat(e.destroySteps(), moves, e.resizeSteps(m)), rejections: rejections}, err
+	return proposal{steps: slices.Concat(e.destroySteps(), moves, e.resizeSteps(m)), rejections: slices.Concat(rejections, e.refusedResizes())}, err
+}
+
+// refusedResizes says which disks that are to be larger are not for the tenant, such as those of other VMs: Proxmox VE asks for nothing but rights on
+// the VM that has them.
+func (e disksFeature) refusedResizes() []string {
+	disks := map[string]string{}
+	for _, r := range e.planned.Resizes(e.vm.Config) {
+		disks[r.Device] = e.vm.Config[r.Device]
+	}
+	return e.tenant.Change(e.vm.VMID, qemu.Difference{Set: disks})
 }
 
 // moveSteps move disks, one after the other, or say why one cannot go. A disk
