@@ -107,6 +107,38 @@ func eachScope(t *testing.T, run func(t *testing.T, scopeName string)) {
 	}
 }
 
+// A pairing of a scope and a version of Proxmox VE.
+type pairing struct{ scope, version string }
+
+// eachPairing runs a test in both scopes on both versions of Proxmox VE: with SCOPES=first, and with the race detector without SCOPES, on one version
+// in each scope, and with rest and sample on the other one, so that the two runs together leave out none.
+func eachPairing(t *testing.T, run func(t *testing.T, p pairing)) {
+	t.Helper()
+	for version, scopeName := range versions() {
+		for other := range versions() {
+			p := pairing{scope: scopeName, version: other}
+			if !runsPairing(other == version) {
+				continue
+			}
+			t.Run(p.scope+"/"+p.version, func(t *testing.T) {
+				t.Parallel()
+				run(t, p)
+			})
+		}
+	}
+}
+
+// runsPairing reports whether a pairing runs that is one of the first, or one of the others.
+func runsPairing(first bool) bool {
+	switch os.Getenv("SCOPES") {
+	case "first":
+		return first
+	case "sample", "rest":
+		return !first
+	}
+	return first || !raced
+}
+
 // runAll scenarios in both scopes.
 func runAll(t *testing.T, all map[string]scenario) {
 	t.Helper()

@@ -42,6 +42,9 @@ type attempt struct {
 
 	// edited is true for what only a Machine with a VM can try, and fresh for what only one without can.
 	edited, fresh bool
+
+	// act is true for what is done once, and refused by what the status shows of it.
+	act bool
 }
 
 // forged is the name of what team-a has made up itself, and theirs that of what team-b has: each of its kind.
@@ -153,11 +156,15 @@ func (w *tenantWorld) editAttempts() map[string]attempt {
 		"affinity":   {spec: func(p *p) { p.CPU = &v1alpha1.MachineCPU{Affinity: new("0-3")} }, says: "cpu.affinity"},
 		"hugepages":  {spec: func(p *p) { p.MemoryOptions = &v1alpha1.MachineMemoryOptions{HugePages: new("2")} }, says: "memoryOptions.hugePages"},
 		"keephuge": {
-			spec: func(p *p) { p.MemoryOptions = &v1alpha1.MachineMemoryOptions{HugePages: new("2"), KeepHugePages: new(true)} },
+			spec: func(p *p) {
+				p.MemoryOptions = &v1alpha1.MachineMemoryOptions{HugePages: new("2"), KeepHugePages: new(true)}
+			},
 			says: "memoryOptions.keepHugePages",
 		},
 		"romfile": {
-			spec: func(p *p) { p.PCIDevices = []v1alpha1.MachinePCIDevice{{Name: "x", Mapping: new("gpu"), ROMFile: new("vbios.bin")}} },
+			spec: func(p *p) {
+				p.PCIDevices = []v1alpha1.MachinePCIDevice{{Name: "x", Mapping: new("gpu"), ROMFile: new("vbios.bin")}}
+			},
 			says: "pciDevices[x] is a device of the node",
 		},
 		"pcihost": {
@@ -187,7 +194,9 @@ func (w *tenantWorld) editAttempts() map[string]attempt {
 			}), says: "Volume", late: true, clusterScoped: true,
 		},
 		"nodeselector": {
-			spec: func(p *p) { p.Placement = &v1alpha1.MachinePlacement{NodeSelector: map[string]string{redteam: "forged"}} },
+			spec: func(p *p) {
+				p.Placement = &v1alpha1.MachinePlacement{NodeSelector: map[string]string{redteam: "forged"}}
+			},
 			says: "no node", late: true, fresh: true,
 		},
 		"restoreplace": {spec: func(p *p) {
@@ -291,7 +300,7 @@ func (w *tenantWorld) newAttempts() map[string]attempt {
 		"clonevm":       {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim))}), says: "not found", late: true},
 		"clonevmname":   {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromString("victim"))}), says: "not found", late: true},
 		"clonesnapshot": {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim)), Snapshot: new("before")}), says: "not found", late: true},
-		"clonemachine": {spec: clone(v1alpha1.MachineClone{Machine: new(w.theirs())}), says: "(templates): a clone of VM ", late: true, clusterScoped: true},
+		"clonemachine":  {spec: clone(v1alpha1.MachineClone{Machine: new(w.theirs())}), says: "(templates): a clone of VM ", late: true, clusterScoped: true},
 		"cloneref": {
 			spec: clone(v1alpha1.MachineClone{MachineRef: &v1alpha1.Reference{Name: w.theirs()}}), says: "(templates): a clone of VM ",
 			late: true, clusterScoped: true,

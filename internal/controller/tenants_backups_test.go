@@ -94,21 +94,29 @@ func recordedf(b backup.Backup, format string, words ...any) {
 	meta.AddFinalizer(b, managed.FinalizerName)
 }
 
-// backupAttempts has team-a try to have a backup of team-b, or one made where and as it may not, and delete it.
-func (w *tenantWorld) backupAttempts() {
-	w.Helper()
-	w.pve.Edit(func(s *simulator.State) {
-		s.Volumes[state.VolumeKey{Storage: "vault", Name: strings.TrimPrefix(victimBackup, "vault:")}] = &state.Volume{
-			VMID: victim, Format: "vma.zst", Content: "backup", Size: 1 << 30, Notes: "hidden-notes", Created: time.Unix(1_700_000_000, 0),
-			Backup: &state.Backup{Config: map[string]string{}},
-		}
-	})
+// backupAttempts are of team-a to have a backup of team-b, or one made where and as it may not, and to delete it.
+func (w *tenantWorld) backupAttempts() map[string]tried[backup.Backup] {
 	own := fmt.Sprintf(`"uuid":%q,"vmid":%d,"node":"pve1"`, w.m.Observation().UUID, w.vmid())
 	const seen = `"done":true,"volume":"` + victimBackup + `","time":1700000000`
-	attempts := map[string]struct {
-		change func(b backup.Backup)
-		says   string
-	}{
+	theirs, forged := &v1alpha1.Reference{Name: w.theirs()}, &v1alpha1.Reference{Name: w.forged()}
+	selected := func(labels string) *v1alpha1.Selector {
+		return &v1alpha1.Selector{MatchLabels: map[string]string{redteam: labels}}
+	}
+	const notTheirs = "which is not the tenant's"
+	return map[string]tried[backup.Backup]{
+		"machine": {change: func(b backup.Backup) { b.Parameters().Machine = new(w.theirs()) }, says: notTheirs, clusterScoped: true},
+		"machineref": {change: func(b backup.Backup) {
+			b.Parameters().Machine, b.Parameters().MachineRef = nil, theirs
+		}, says: notTheirs, clusterScoped: true},
+		"machineselector": {change: func(b backup.Backup) {
+			b.Parameters().Machine, b.Parameters().MachineSelector = nil, selected("theirs")
+		}, says: notTheirs, clusterScoped: true},
+		"storageref": {change: func(b backup.Backup) {
+			b.Parameters().Storage, b.Parameters().StorageRef = "", forged
+		}, says: "(storages): a backup on storage nfs"},
+		"storageselector": {change: func(b backup.Backup) {
+			b.Parameters().Storage, b.Parameters().StorageSelector = "", selected("forged")
+		}, says: "(storages): a backup on storage nfs"},
 		"elsewhere": {change: func(b backup.Backup) { b.Parameters().Storage = "nfs" }, says: "(storages): a backup on storage nfs"},
 		"fast":      {change: func(b backup.Backup) { b.Parameters().BandwidthLimit = new(int64(0)) }, says: "(kinds): bandwidthLimit"},
 		"adopted":   {change: func(b backup.Backup) { meta.SetExternalName(b, victimBackup) }, says: "(allow.adopt): backup " + victimBackup},
@@ -127,8 +135,22 @@ func (w *tenantWorld) backupAttempts() {
 			recordedf(b, `{"uuid":%q,"vmid":%d,"node":"pve1",%s}`, victimUUID, victim, seen)
 		}, says: "VM 30001, which is not the tenant's"},
 	}
-	n, before, made := len(w.writes()), w.backedUp(), map[string]backup.Backup{}
+}
+
+// tryBackups has team-a try to have the backup that team-b has of its VM.
+func (w *tenantWorld) tryBackups() {
+	w.Helper()
+	w.pve.Edit(func(s *simulator.State) {
+		s.Volumes[state.VolumeKey{Storage: "vault", Name: strings.TrimPrefix(victimBackup, "vault:")}] = &state.Volume{
+			VMID: victim, Format: "vma.zst", Content: "backup", Size: 1 << 30, Notes: "hidden-notes", Created: time.Unix(1_700_000_000, 0),
+			Backup: &state.Backup{Config: map[string]string{}},
+		}
+	})
+	n, before, made, attempts := len(w.writes()), w.backedUp(), map[string]backup.Backup{}, w.backupAttempts()
 	for _, name := range slices.Sorted(maps.Keys(attempts)) {
+		if w.namespaced && attempts[name].clusterScoped {
+			continue
+		}
 		b := w.backupOf("a", name, w.m.GetName())
 		attempts[name].change(b)
 		w.make(b)
@@ -186,6 +208,15 @@ func (w *tenantWorld) restores(own backup.Backup) {
 		w.Errorf("want a VM of the tenant, got %d in pool %q", id, made.Observation().Pool)
 	}
 	w.remove(made)
+	n, all := len(w.writes()), w.restoreAttempts()
+	for name, a := range all {
+		m := w.of("a", name, v1alpha1.MachineParameters{})
+		a.spec(m.Parameters())
+		w.make(m)
+		w.refused(m, a.says)
+		w.remove(m)
+	}
+	w.wroteNothing(n)
 	w.edit(w.m, func() {
 		w.m.Parameters().RestoreInPlace = &v1alpha1.MachineRestoreInPlace{Token: "1", BackupRef: from, AllowRunning: new(true)}
 	})
@@ -197,6 +228,15 @@ func (w *tenantWorld) restores(own backup.Backup) {
 		w.Errorf("want a VM that is ready to run, got one that is %s", g.Power)
 	}
 	w.forgedBackup()
+}
+
+// restoreAttempts are to have what is in a backup of the team's own made where it may not.
+func (w *tenantWorld) restoreAttempts() map[string]attempt {
+	return map[string]attempt{
+		"restorestorageref": {spec: func(p *v1alpha1.MachineParameters) {
+			p.Restore = &v1alpha1.MachineRestore{BackupRef: &v1alpha1.Reference{Name: w.ownOf()}, StorageRef: &v1alpha1.Reference{Name: w.forged()}}
+		}, says: "(storages)"},
+	}
 }
 
 // forgedBackup has team-a write the record and the status of a Backup itself, and restore it.
@@ -228,12 +268,12 @@ func (w *tenantWorld) forgedBackup() {
 }
 
 // ownBackupOf has team-b make a backup of its Machine, which a Machine of team-a cannot be made of by its name.
-func (w *tenantWorld) ownBackupOf(scope string) backup.Backup {
+func (w *tenantWorld) ownBackupOf() backup.Backup {
 	w.Helper()
 	b := w.backupOf("b", "own", w.m.GetName())
 	w.make(b)
 	w.becomes(b, "is made", func() bool { return b.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue })
-	if scope == "Namespaced" {
+	if w.namespaced {
 		return b
 	}
 	n := len(w.writes())

@@ -28,7 +28,6 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -153,9 +152,22 @@ func newTenantWorldOf(
 	t *testing.T, scope, name string, enforcement v1alpha1.TenantEnforcement, options func(ctrl.Manager) kind.Options, changes ...func(*tenantWorld),
 ) *tenantWorld {
 	t.Helper()
-	w := &tenantWorld{namespaced: scope == "Namespaced", teams: []string{"a", "b", "none"}}
+	return newTenantWorldIn(t, pairing{scope, versionOf(scope)}, name, enforcement, options, changes...)
+}
+
+// newPairedWorld is one of those of a test that runs in all pairings.
+func newPairedWorld(t *testing.T, p pairing, name string) *tenantWorld {
+	t.Helper()
+	return newTenantWorldIn(t, p, name+p.version[:1], v1alpha1.TenantRefuse, nil)
+}
+
+func newTenantWorldIn(
+	t *testing.T, p pairing, name string, enforcement v1alpha1.TenantEnforcement, options func(ctrl.Manager) kind.Options, changes ...func(*tenantWorld),
+) *tenantWorld {
+	t.Helper()
+	w := &tenantWorld{namespaced: p.scope == "Namespaced", teams: []string{"a", "b", "none"}}
 	w.rules = w.tenants
-	w.world = worldOf(t, scopes()[scope], strings.ToLower(scope)+"-"+name, tenantLab(t), nil, versionOf(scope))
+	w.world = worldOf(t, scopes()[p.scope], strings.ToLower(p.scope)+"-"+name, tenantLab(t), nil, p.version)
 	w.config, w.options = w.name, options
 	for _, change := range changes {
 		change(w)
@@ -247,16 +259,16 @@ func linux() v1alpha1.MachineParameters {
 
 func TestTenantsAttempts(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	eachPairing(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "redteam")
+		w := newPairedWorld(t, p, "redteam")
 		w.forge()
 		w.haveTheirs()
 		all, n := w.newAttempts(), len(w.writes())
 		maps.Copy(all, w.editAttempts())
 		made := map[string]machine.Machine{}
 		for _, name := range slices.Sorted(maps.Keys(all)) {
-			if scope == "Namespaced" && all[name].clusterScoped || all[name].edited {
+			if w.namespaced && all[name].clusterScoped || all[name].edited {
 				continue
 			}
 			spec := linux()
@@ -293,9 +305,9 @@ func TestTenantsAttempts(t *testing.T) {
 
 func TestTenantsEdits(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	eachPairing(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "redits")
+		w := newPairedWorld(t, p, "redits")
 		w.m = w.of("a", "own", linux())
 		w.make(w.m)
 		w.ready()
@@ -317,28 +329,14 @@ func TestTenantsEdits(t *testing.T) {
 		n, all := len(w.writes()), w.editAttempts()
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			a := all[name]
-			if scope == "Namespaced" && a.clusterScoped || a.fresh {
+			if w.namespaced && a.clusterScoped || a.fresh {
 				continue
 			}
-			w.rewrite(func() {
-				if a.spec != nil {
-					a.spec(w.m.Parameters())
-				}
-				if a.object != nil {
-					a.object(w.m)
-				}
-			})
-			w.refused(w.m, a.says)
+			w.tries(a)
 			if got := w.writes(); len(got) != n {
 				t.Fatalf("%s: want no write, got %v", name, got[n:])
 			}
-			w.rewrite(func() {
-				w.m.SetLabels(before.GetLabels())
-				a := w.m.GetAnnotations()
-				a[meta.AnnotationKeyExternalName], a[object.AnnotationUUID] = meta.GetExternalName(before), before.GetAnnotations()[object.AnnotationUUID]
-				w.m.SetAnnotations(a)
-				*w.m.Parameters() = *before.Parameters().DeepCopy()
-			})
+			w.isAgain(before)
 		}
 		w.ready()
 		w.delete()
@@ -346,6 +344,36 @@ func TestTenantsEdits(t *testing.T) {
 		if _, there := w.pve.Guest(20000); there {
 			t.Error("the tenant's own VM is left")
 		}
+	})
+}
+
+// tries an attempt with a Machine that has a VM, until it is refused.
+func (w *tenantWorld) tries(a attempt) {
+	w.Helper()
+	w.rewrite(func() {
+		if a.spec != nil {
+			a.spec(w.m.Parameters())
+		}
+		if a.object != nil {
+			a.object(w.m)
+		}
+	})
+	if a.act {
+		w.becomes(w.m, "has an act refused with "+a.says, func() bool { return w.refusedAct(a.says) })
+		return
+	}
+	w.refused(w.m, a.says)
+}
+
+// isAgain has the Machine be as it was before an attempt.
+func (w *tenantWorld) isAgain(before machine.Machine) {
+	w.Helper()
+	w.rewrite(func() {
+		w.m.SetLabels(before.GetLabels())
+		a := w.m.GetAnnotations()
+		a[meta.AnnotationKeyExternalName], a[object.AnnotationUUID] = meta.GetExternalName(before), before.GetAnnotations()[object.AnnotationUUID]
+		w.m.SetAnnotations(a)
+		*w.m.Parameters() = *before.Parameters().DeepCopy()
 	})
 }
 
@@ -449,21 +477,25 @@ func (w *tenantWorld) example(kind, file string) *unstructured.Unstructured {
 
 func TestTenantsKinds(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	eachPairing(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "kinds")
+		w := newPairedWorld(t, p, "kinds")
 		w.m = w.of("a", "own", linux())
 		w.make(w.m)
 		w.ready()
-		w.backupAttempts()
+		w.forge()
+		w.haveTheirs()
+		w.trySnapshots()
+		w.tryBackups()
 		w.ownBackup()
-		w.volumeAttempts()
+		w.tryVolumes()
 		w.ownVolume()
 		n := len(w.writes())
 		for _, kind := range slices.Sorted(maps.Keys(administrators())) {
 			o := w.example(kind, administrators()[kind])
+			o.SetName(o.GetName() + "-own")
 			if _, there, _ := unstructured.NestedString(o.Object, "spec", "forProvider", "clusterRef", "name"); there {
-				if err := unstructured.SetNestedField(o.Object, w.name+"-proxmoxcluster", "spec", "forProvider", "clusterRef", "name"); err != nil {
+				if err := unstructured.SetNestedField(o.Object, w.name+"-proxmoxcluster-own", "spec", "forProvider", "clusterRef", "name"); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -485,9 +517,9 @@ func TestTenantsKinds(t *testing.T) {
 
 func TestTenantsOwnVMs(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	eachPairing(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "own")
+		w := newPairedWorld(t, p, "own")
 		nobody := w.of("none", "nobody", linux())
 		w.make(nobody)
 		w.refused(nobody, "belongs to no tenant")
@@ -513,15 +545,15 @@ func TestTenantsOwnVMs(t *testing.T) {
 		}
 		w.stolenClone()
 		w.swapped()
-		w.clonesOfOthers(scope)
+		w.clonesOfOthers()
 		w.forgedSnapshot()
 		taken := w.snapshotOf("b", w.m.GetName())
 		w.make(taken)
 		w.becomes(taken, "is taken", func() bool { return taken.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue })
-		stored, kept := w.ownBackupOf(scope), w.ownVolumeOf("b")
+		stored, kept := w.ownBackupOf(), w.ownVolumeOf("b")
 		late := w.of("b", "late", linux())
 		w.make(late)
-		w.loseTenant(scope)
+		w.loseTenant()
 		w.leaves(late)
 		w.remove(taken)
 		w.remove(stored)
@@ -554,10 +586,10 @@ func (w *tenantWorld) refusedAdoptions() {
 	w.wroteNothing(n)
 }
 
-// clonesOfOthers has team-a clone, back up and take snapshots of the Machine of team-b by its name, which namespaced resources cannot.
-func (w *tenantWorld) clonesOfOthers(scope string) {
+// clonesOfOthers has team-a clone the Machine of team-b by its name, which namespaced resources cannot.
+func (w *tenantWorld) clonesOfOthers() {
 	w.Helper()
-	if scope == "Namespaced" {
+	if w.namespaced {
 		return
 	}
 	n := len(w.writes())
@@ -571,15 +603,6 @@ func (w *tenantWorld) clonesOfOthers(scope string) {
 		w.refused(m, "(templates): a clone of VM ")
 		w.remove(m)
 	}
-	s := w.snapshotOf("a", name)
-	s.SetName(w.name + "-theirs")
-	w.make(s)
-	w.refused(s, "VM 30000, which is not the tenant's")
-	w.remove(s)
-	b := w.backupOf("a", "theirs", name)
-	w.make(b)
-	w.refused(b, "VM 30000, which is not the tenant's")
-	w.remove(b)
 	w.wroteNothing(n)
 }
 
@@ -629,7 +652,7 @@ func (w *tenantWorld) forgedSnapshot() {
 }
 
 // loseTenant has a namespace lose its tenant, and its Machine change then.
-func (w *tenantWorld) loseTenant(scope string) {
+func (w *tenantWorld) loseTenant() {
 	w.Helper()
 	w.relabel("b", "dissolved")
 	w.refused(w.m, "belongs to no tenant")
@@ -638,7 +661,7 @@ func (w *tenantWorld) loseTenant(scope string) {
 	w.refused(w.m, "belongs to no tenant")
 	for _, r := range w.writes()[n:] { // Another creation may have been judged before.
 		if strings.Contains(r.Path+"/", fmt.Sprintf("/qemu/%d/", w.vmid())) {
-			w.Errorf("%s: want no write to the VM, got %v", scope, r)
+			w.Errorf("want no write to the VM, got %v", r)
 		}
 	}
 }
@@ -660,67 +683,6 @@ func (w *tenantWorld) snapshotOf(team, name string) resource.Managed {
 	return s
 }
 
-// TestTenantsForgedStatus has a team write the status of its resources itself, as Crossplane's own roles let it, so that a
-// VM in no tenant's pools and ranges seems to be its own, and delete them.
-func TestTenantsForgedStatus(t *testing.T) {
-	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
-		t.Helper()
-		w := newTenantWorld(t, scope, "forgedstatus")
-		w.pve.Edit(func(s *simulator.State) {
-			s.Guests[strayVM].Snapshots["before"] = &simulator.Snapshot{Config: maps.Clone(s.Guests[strayVM].Config), Time: time.Unix(1_700_000_000, 0)}
-		})
-		w.m = w.of("a", "own", linux())
-		w.make(w.m)
-		w.ready()
-		signed := w.m.Observation().RecordSignature
-		if signed == "" {
-			t.Fatal("want what is the tenant's own signed")
-		}
-		n := len(w.writes())
-		w.forgedStatusOfSnapshot()
-		for name, signature := range map[string]string{"unsigned": "", "copied": signed} {
-			forged := w.of("a", name, linux())
-			meta.AddAnnotations(forged, map[string]string{meta.AnnotationKeyExternalName: "40001", object.AnnotationUUID: strayUUID})
-			meta.AddFinalizer(forged, managed.FinalizerName)
-			w.make(forged)
-			w.forgeStatus(forged, func() {
-				*forged.Observation() = v1alpha1.MachineObservation{VMID: new(int32(strayVM)), UUID: strayUUID, RecordSignature: signature}
-			})
-			w.remove(forged)
-			w.eventually("it is told that the VM stays", func() bool {
-				told := w.toldOf(forged.GetName(), "LeftBehind")
-				return len(told) == 1 && strings.HasPrefix(told[0], "VM 40001 is left where it is: tenant \"team-a\" may not")
-			})
-		}
-		w.wroteNothing(n)
-		if g, there := w.pve.Guest(strayVM); !there || g.Snapshots["before"] == nil {
-			t.Error("what is not the team's is gone")
-		}
-	})
-}
-
-// forgedStatusOfSnapshot has team-a write the record and the status of a Snapshot of a VM that is nobody's, and delete it.
-func (w *tenantWorld) forgedStatusOfSnapshot() {
-	w.Helper()
-	forged := w.snapshotOf("a", w.m.GetName())
-	meta.AddAnnotations(forged, map[string]string{kind.AnnotationSnapshot: fmt.Sprintf(
-		`{"uuid":%q,"begun":1700000000,"done":true,"vmid":%d,"node":"pve1","name":"before","time":1700000000}`, strayUUID, strayVM,
-	)})
-	meta.AddFinalizer(forged, managed.FinalizerName)
-	w.make(forged)
-	s, is := forged.(interface {
-		Observation() *v1alpha1.SnapshotObservation
-	})
-	if !is {
-		w.Fatalf("a %T is no Snapshot", forged)
-	}
-	w.forgeStatus(forged, func() {
-		*s.Observation() = v1alpha1.SnapshotObservation{Name: "before", VMID: new(int32(strayVM)), VMUUID: strayUUID}
-	})
-	w.remove(forged)
-}
-
 // forgeStatus forges the status of a resource. The provider writes none that has it lose that while the resource is refused.
 func (w *tenantWorld) forgeStatus(mg resource.Managed, status func()) {
 	w.Helper()
@@ -739,9 +701,9 @@ func (w *tenantWorld) forgeStatus(mg resource.Managed, status func()) {
 
 func TestTenantsOtherConfigurations(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	eachPairing(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "otherconfig")
+		w := newPairedWorld(t, p, "otherconfig")
 		site, is := w.scope.config(w.meta(), v1alpha1.ProviderConfigSpec{}).(interface {
 			client.Object
 			Settings() *v1alpha1.ProviderConfigSpec

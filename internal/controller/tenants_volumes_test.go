@@ -48,9 +48,8 @@ func (w *tenantWorld) volumeOf(team, name string) volumeref.Volume {
 	return v
 }
 
-// volumeAttempts has team-a try to have a disk of team-b, or one made where it may not, and delete it.
-func (w *tenantWorld) volumeAttempts() {
-	w.Helper()
+// volumeAttempts are of team-a to have a disk of team-b, or one made where it may not, and to delete it.
+func (w *tenantWorld) volumeAttempts() map[string]tried[volumeref.Volume] {
 	record := func(format string, words ...any) func(v volumeref.Volume) {
 		return func(v volumeref.Volume) {
 			meta.AddAnnotations(v, map[string]string{tenancy.AnnotationVolume: fmt.Sprintf(format, words...)})
@@ -58,10 +57,14 @@ func (w *tenantWorld) volumeAttempts() {
 		}
 	}
 	const foreign = "VM 30001, which is not the tenant's"
-	attempts := map[string]struct {
-		change func(v volumeref.Volume)
-		says   string
-	}{
+	return map[string]tried[volumeref.Volume]{
+		"storageref": {change: func(v volumeref.Volume) {
+			v.Parameters().Storage, v.Parameters().StorageRef = nil, &v1alpha1.Reference{Name: w.forged()}
+		}, says: "(storages): a disk on storage nfs"},
+		"storageselector": {change: func(v volumeref.Volume) {
+			v.Parameters().Storage = nil
+			v.Parameters().StorageSelector = &v1alpha1.Selector{MatchLabels: map[string]string{redteam: "forged"}}
+		}, says: "(storages): a disk on storage nfs"},
 		"elsewhere": {change: func(v volumeref.Volume) { v.Parameters().Storage = new("nfs") }, says: "(storages): a disk on storage nfs"},
 		"node":      {change: func(v volumeref.Volume) { v.Parameters().Node = new("pve3") }, says: "(nodes): no VM on node pve3"},
 		"adopted":   {change: func(v volumeref.Volume) { meta.SetExternalName(v, victimDisk) }, says: "(allow.adopt): disk " + victimDisk},
@@ -78,7 +81,12 @@ func (w *tenantWorld) volumeAttempts() {
 			`{"volume":"ceph:vm-20000-disk-0","handover":{"from":20000,"key":"scsi0","to":%d,"targetKey":"unused0","holder":{"uuid":%q}}}`, victim, victimUUID,
 		), says: foreign},
 	}
-	n, made := len(w.writes()), map[string]volumeref.Volume{}
+}
+
+// tryVolumes has team-a try to have the disk of team-b.
+func (w *tenantWorld) tryVolumes() {
+	w.Helper()
+	n, made, attempts := len(w.writes()), map[string]volumeref.Volume{}, w.volumeAttempts()
 	for _, name := range slices.Sorted(maps.Keys(attempts)) {
 		v := w.volumeOf("a", name)
 		attempts[name].change(v)
