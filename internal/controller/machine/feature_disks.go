@@ -53,7 +53,7 @@ func (e disksFeature) refusedResizes() []string {
 	for _, r := range e.planned.Resizes(e.vm.Config) {
 		disks[r.Device] = e.vm.Config[r.Device]
 	}
-	return e.tenant.Change(e.vm.VMID, qemu.Difference{Set: disks})
+	return e.tenant.Change(e.vm, qemu.Difference{Set: disks})
 }
 
 // moveSteps move disks, one after the other, or say why one cannot go. A disk
