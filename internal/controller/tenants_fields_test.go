@@ -33,6 +33,7 @@ import (
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 )
 
 // named are the fields by which a resource of a tenant names something outside of it, by the kind, each with an attempt that has it.
@@ -143,11 +144,11 @@ func exempt() map[string]map[string]string {
 func exemptAnnotations() map[string]string {
 	return map[string]string{
 		"It is about the Machine's own VM, which is judged before.": "" +
-			`devices|password-version|power-action|rollback|running-since|last-restart|ran-since|restarted-for|last-restart-hash`,
+			`devices|password-version|power-action|rollback|running-since|last-restart`,
 		"It names the cluster that a Machine goes on in, of a configuration that is judged.":    `cluster`,
 		"It is signed, and its attempts are those of the record that it is the signature of.":   `(backup|volume)-record-signature`,
 		"It is of kinds that tenants may not have.":                                             `image-record|shared-image|staged-interface|create-intent|removed`,
-		"It is of what Crossplane keeps of a resource whose definition is gone.":                `orphaned-by-crd|outlived-definition`,
+		"It is of what Crossplane keeps of a resource whose definition is gone.":                `orphaned-by-crd`,
 		"It tells a Snapshot of a policy, which has to own it by its UID too.":                  `snapshot-policy|scheduled-time`,
 		"It is on objects of Cluster API's IPAM, each of which has to be of the Machine's own.": `vm-uuid|network`,
 		"It is on what tenants cannot write.":                                                   `tenants-of|from-environment`,
@@ -297,6 +298,9 @@ func annotationsOf(t *testing.T) map[string]bool {
 		}
 		return err
 	})
+	for former := range object.FormerAnnotations() {
+		delete(all, strings.TrimPrefix(former, "proxmox.vitistack.io/"))
+	}
 	if err != nil || len(all) == 0 {
 		t.Fatalf("found %d annotations: %v", len(all), err)
 	}
