@@ -43,6 +43,9 @@ type attempt struct {
 	// edited is true for what only a Machine with a VM can try, and fresh for what only one without can.
 	edited, fresh bool
 
+	// waits is true for what a Machine with a VM waits for, as for what is yet to be given to it: nobody gives it.
+	waits bool
+
 	// act is true for what is done once, and refused by what the status shows of it.
 	act bool
 }
@@ -191,7 +194,7 @@ func (w *tenantWorld) editAttempts() map[string]attempt {
 		"volumeref": {
 			spec: disk(func(d *v1alpha1.MachineDisk) {
 				d.Size, d.Storage, d.VolumeRef = nil, nil, &v1alpha1.VolumeReference{Name: w.theirs()}
-			}), says: "Volume", late: true, clusterScoped: true,
+			}), says: "Volume '" + w.theirs() + "' is", late: true, clusterScoped: true, waits: true,
 		},
 		"nodeselector": {
 			spec: func(p *p) {

@@ -47,6 +47,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
@@ -360,6 +361,10 @@ func (w *tenantWorld) tries(a attempt) {
 	})
 	if a.act {
 		w.becomes(w.m, "has an act refused with "+a.says, func() bool { return w.refusedAct(a.says) })
+		return
+	}
+	if a.waits {
+		w.waitNotReady(w.m, conditions.ReasonWaitingForVolume, a.says)
 		return
 	}
 	w.refused(w.m, a.says)
