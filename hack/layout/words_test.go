@@ -56,7 +56,6 @@ func migrates() []string {
 		"cmd/provider/options.go", "cmd/provider/options_test.go",
 		"internal/controller/kind/crd_guard.go", "internal/controller/kind/crd_guard_test.go",
 		"internal/controller/machine/object/annotations.go", "internal/controller/machine/annotation_recovery_test.go",
-		"internal/controller/tenants_fields_test.go",
 	}
 }
 
