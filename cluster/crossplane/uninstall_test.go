@@ -205,5 +205,9 @@ func (s *suite) testUninstall(t *testing.T) {
 // takeRights takes away what the examples let the provider do.
 func (s *suite) takeRights(t *testing.T) {
 	t.Helper()
-	s.kubectl(t, "delete", "--ignore-not-found", "-f", "examples/crossplane/definitions.yaml", "-f", "examples/crossplane/namespaces.yaml")
+	args := []string{"delete", "--ignore-not-found"}
+	for _, file := range []string{"definitions", "ipam", "namespaces"} {
+		args = append(args, "-f", "examples/crossplane/"+file+".yaml")
+	}
+	s.kubectl(t, args...)
 }
