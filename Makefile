@@ -103,18 +103,18 @@ test-all: ## Run everything that a change must pass, as .ci/run does.
 test-scopes: launcher ## Run each life of a resource in both scopes and on both versions of Proxmox VE. SCOPES=rest: those that make test does not run, with the race detector; SCOPES=sample: some of those.
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
 	set -x && export SCOPES=$(SCOPES) && \
-	$(if $(filter rest sample,$(SCOPES)),,CGO_ENABLED=0) $(GO) test -trimpath -vet=off -count=1 -timeout=30m $(if $(filter rest sample,$(SCOPES)),$(RACE)) \
+	$(if $(filter rest sample,$(SCOPES)),,CGO_ENABLED=0) $(GO) test -trimpath -vet=off -timeout=30m $(if $(filter rest sample,$(SCOPES)),$(RACE)) \
 		-skip '$(SCALE)' $(ARGS) ./internal/controller && \
-	CGO_ENABLED=0 $(GO) test -trimpath -vet=off -count=1 -timeout=20m $(ARGS) $(SCOPED_PACKAGES)
+	CGO_ENABLED=0 $(GO) test -trimpath -vet=off -timeout=20m $(ARGS) $(SCOPED_PACKAGES)
 
 test-scale: launcher ## Run the tests with hundreds of Machines, several providers, and connections that change meanwhile.
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
-	set -x && CGO_ENABLED=0 $(GO) test -trimpath -vet=off -count=1 -timeout=20m -run '$(SCALE)' $(ARGS) ./internal/controller/
+	set -x && CGO_ENABLED=0 $(GO) test -trimpath -vet=off -timeout=20m -run '$(SCALE)' $(ARGS) ./internal/controller/
 
 # The sample of the faults of Volumes is a part of make test.
 test-faults: ## Crash the provider at each step, and fail each call and task of Proxmox VE. FAULTS=many: a sample. RANDOM_RUNS=n: n random runs; RANDOM_RUN='…': repeat one.
 	@set -x && $(if $(RANDOM_RUNS),RANDOM_RUNS='$(RANDOM_RUNS)') $(if $(RANDOM_RUN),RANDOM_RUN='$(RANDOM_RUN)' SHORTEN='$(SHORTEN)') FAULTS=$(or $(FAULTS),all) \
-	CGO_ENABLED=0 $(GO) test -trimpath -vet=off -count=1 -timeout=90m -parallel=4 $(if $(RANDOM_RUNS)$(RANDOM_RUN),-run=TestRandomRuns -v) $(ARGS) ./internal/faults/ \
+	CGO_ENABLED=0 $(GO) test -trimpath -vet=off -timeout=90m -parallel=4 $(if $(RANDOM_RUNS)$(RANDOM_RUN),-count=1 -run=TestRandomRuns -v) $(ARGS) ./internal/faults/ \
 	$(if $(filter many,$(FAULTS)),,./internal/controller/volume/)
 
 test-peers: ## Run the acceptance tests of bpg's Terraform provider with the simulator. ARGS='-groups nodes,access -versions 9.2' choose. Where there is no Terraform, it says SKIP.
