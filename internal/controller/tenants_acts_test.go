@@ -54,6 +54,12 @@ func (w *tenantWorld) actAttempts() map[string]attempt {
 			},
 			says: `VM 20000 has no snapshot "before"`, act: true,
 		},
+		"rollbackhas": {
+			spec: func(p *p) {
+				p.Rollback = &v1alpha1.MachineRollback{Snapshot: "adopted", Token: "has", AllowRunning: new(true)}
+			},
+			says: "option args; (bridges): net9 on bridge vmbr0", act: true,
+		},
 		"rollbackref": {
 			spec: func(p *p) {
 				p.Rollback = &v1alpha1.MachineRollback{Snapshot: w.theirs(), Token: "theirs", AllowRunning: new(true)}
@@ -109,6 +115,9 @@ func TestTenantsActs(t *testing.T) {
 		w.forge()
 		w.haveTheirs()
 		w.pve.Edit(func(s *simulator.State) {
+			had := maps.Clone(s.Guests[20000].Config)
+			had["args"], had["net9"] = "-device vfio-pci", "virtio=BC:24:11:00:00:99,bridge=vmbr0"
+			s.Guests[20000].Snapshots["adopted"] = &simulator.Snapshot{Config: had, Time: time.Unix(1_700_000_000, 0)}
 			s.Guests[victim].Snapshots["before"] = &simulator.Snapshot{Config: maps.Clone(s.Guests[victim].Config), Time: time.Unix(1_700_000_000, 0)}
 		})
 		before := w.m.DeepCopyObject().(machine.Machine)

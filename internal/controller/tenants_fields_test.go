@@ -93,7 +93,7 @@ func exempt() map[string]map[string]string {
 			"It is how the VM's own hardware works.": "" +
 				`(acpi|kvm|tablet|localTime|hotplug|bios|machineType|scsiController|balloon|osType|memory)|(machineOptions|vga|audio|` +
 				`watchdog)\..*|agent|agentOptions\..*`,
-			"It is how much of a node the VM has, which a quota limits.": "" +
+			"It is how much of a node the VM has, which a quota limits but for the weights, which the documentation leaves free.": "" +
 				`cpu\.(cores|sockets|threadsPerCore|vcpus|limit|units)|memoryOptions\.(minimum|shares|allowKSM)`,
 			"It is what the processor of the VM is like.": "" +
 				`cpu\.(type|flags|hidden|hvVendorID|physBits|guestPhysBits|level|numa)|cpu\.numaNodes\.(cpus|memory|policy)`,

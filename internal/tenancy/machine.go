@@ -326,20 +326,15 @@ func (t *Tenant) secrets(c *v1alpha1.MachineCloudInit) []error {
 	return all
 }
 
-// Inherits refuses what a VM has of the source that it is made of: networks, devices of nodes, and
-// the storages that its disks are on.
+// Inherits refuses what a VM has of the source that it is made of: what reaches out of it, but for the disks, of which it is
+// the storages that count.
 func (t *Tenant) Inherits(config map[string]string, storages []string) error {
 	if t == nil {
 		return nil
 	}
 	var all []error
 	for _, name := range slices.Sorted(maps.Keys(config)) {
-		switch {
-		case nicOption.MatchString(name):
-			all = append(all, t.nic(name, config[name]))
-		case mappedOption.MatchString(name):
-			all = append(all, t.mapped(name, config[name]))
-		case name == "startup":
+		if !diskOption.MatchString(name) && !known.MatchString(name) {
 			all = append(all, t.option(0, name, config[name]))
 		}
 	}
@@ -368,17 +363,15 @@ func (t *Tenant) All(mg resource.Managed, g proxmox.Guest, config map[string]str
 	return join(all)
 }
 
-// Has refuses what a VM has: disks, networks and devices of nodes that are not for the tenant.
+// Has refuses what a VM has: disks, networks, devices of nodes and other options that are not for the tenant.
 func (t *Tenant) Has(vmid int, config map[string]string) error {
+	if t == nil {
+		return nil
+	}
 	var all []error
 	for _, name := range slices.Sorted(maps.Keys(config)) {
-		switch {
-		case diskOption.MatchString(name):
-			all = append(all, t.disk(vmid, name, config[name]))
-		case nicOption.MatchString(name):
-			all = append(all, t.nic(name, config[name]))
-		case mappedOption.MatchString(name):
-			all = append(all, t.mapped(name, config[name]))
+		if !known.MatchString(name) {
+			all = append(all, t.option(vmid, name, config[name]))
 		}
 	}
 	return join(all)

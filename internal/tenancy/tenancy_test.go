@@ -365,6 +365,18 @@ func TestAll(t *testing.T) {
 					`(storages): scsi0 is a volume of another VM, ceph:vm-305-disk-0`,
 			},
 		},
+		"Options": {
+			reason: "Options that reach out of the VM count like devices, and what PVE writes of its state does not.", of: "a",
+			guest: proxmox.Guest{VMID: 205, Pool: "a", Node: "pve1"},
+			config: map[string]string{
+				"args": "-device vfio-pci", "hookscript": "local:snippets/x", "serial0": "/dev/ttyS0", "rng0": "source=/dev/hwrng", "tags": "b;c", "lock": "backup",
+				"parent": "s1", "vmgenid": "1", "runningmachine": "q35", "running-nets-host-mtu": "net0=1500", "serial1": "socket", "memory": "512",
+			},
+			want: []string{
+				`tenant "a" may not (allow.extraConfig): option args; (allow.extraConfig): option hookscript; ` +
+					`(allow.extraConfig): option rng0; (allow.extraConfig): option serial0`,
+			},
+		},
 		"Nobody": {reason: "Nobody is told once.", of: "x", guest: proxmox.Guest{VMID: 205}, want: []string{
 			`namespace "x" belongs to no tenant of the provider configuration`,
 		}},

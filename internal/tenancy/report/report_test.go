@@ -18,6 +18,7 @@ package report
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +48,10 @@ func (l lab) Config(_ context.Context, ref proxmox.Ref) (proxmox.VMConfig, error
 	if l[ref.VMID]["lost"] != "" {
 		return proxmox.VMConfig{}, errors.New("no answer")
 	}
-	return proxmox.VMConfig{Values: l[ref.VMID]}, nil
+	values := maps.Clone(l[ref.VMID])
+	delete(values, "node")
+	delete(values, "pool")
+	return proxmox.VMConfig{Values: values}, nil
 }
 
 func machine(name string, vmid int32, spec v1alpha1.MachineParameters) resource.Managed {
@@ -104,8 +108,10 @@ func TestOf(t *testing.T) {
 		},
 		"Config": {
 			reason: "The networks and disks that the VM has are reported.", tenants: rules, machine: machine("m", 200, v1alpha1.MachineParameters{}),
-			vm:   map[string]string{"pool": "a", "node": "pve1", "net0": "virtio,bridge=vmbr0", "scsi0": "nfs:vm-200-disk-0"},
-			want: []string{"net0 on bridge vmbr0", "scsi0 on storage nfs"},
+			vm: map[string]string{
+				"pool": "a", "node": "pve1", "net0": "virtio,bridge=vmbr0", "scsi0": "nfs:vm-200-disk-0", "args": "-device vfio-pci",
+			},
+			want: []string{"net0 on bridge vmbr0", "scsi0 on storage nfs", "option args"},
 		},
 		"Nobody": {
 			reason:  "Who has no tenant is told.",

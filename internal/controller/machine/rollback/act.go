@@ -62,6 +62,7 @@ type rollback struct {
 	act.Act
 	pve      Client
 	storages func(context.Context) ([]proxmox.Storage, error)
+	allows   func(qemu.Config) error
 	room     func(context.Context, qemu.Config) (string, error)
 
 	// What preflight has found.

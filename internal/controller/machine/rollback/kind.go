@@ -45,6 +45,9 @@ type Kind struct {
 	Client   Client
 	Storages func(context.Context) ([]proxmox.Storage, error)
 
+	// Allows is an error if the VM may not have a configuration that it is to go back to.
+	Allows func(qemu.Config) error
+
 	// Room says why a quota has no room for a configuration that the VM is to go back to; empty if it has.
 	Room func(context.Context, qemu.Config) (string, error)
 }
@@ -103,7 +106,7 @@ func (k Kind) Next(ctx context.Context, m object.Machine, r *act.Record) (proxmo
 }
 
 func (k Kind) on(m object.Machine, r *act.Record) *rollback {
-	return &rollback{Act: k.On(m, k.Client, r), pve: k.Client, storages: k.Storages, room: k.Room}
+	return &rollback{Act: k.On(m, k.Client, r), pve: k.Client, storages: k.Storages, allows: k.Allows, room: k.Room}
 }
 
 // request is what the spec asks for.

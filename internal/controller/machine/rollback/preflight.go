@@ -64,6 +64,9 @@ func (a *rollback) checkSnapshot(ctx context.Context, q Request) (string, error)
 	if uuid := a.config.UUID(); !strings.EqualFold(uuid, a.UUID) {
 		return fmt.Sprintf("the VM had the UUID %q at snapshot %q, and has %q: it would no longer be this Machine's", uuid, q.Snapshot, a.UUID), nil
 	}
+	if err := a.allows(a.config); err != nil {
+		return fmt.Sprintf("at snapshot %q the VM had what it may not have: %v", q.Snapshot, err), nil
+	}
 	return "", nil
 }
 

@@ -18,6 +18,7 @@ package rollback
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -64,7 +65,8 @@ func newLab(t *testing.T, version string) *lab {
 	c := l.connect(proxmox.Credentials{TokenID: simulatortest.TestToken, TokenSecret: simulatortest.TestSecret})
 	l.ended(l.root.Create(t.Context(), ref, proxmox.Params{"name": "web", "memory": "64", "scsi0": "local-lvm:1", "smbios1": "uuid=" + uuid}))
 	l.taken("s1", false)
-	l.act = &rollback{pve: c, storages: c.Storages, room: func(context.Context, qemu.Config) (string, error) { return "", nil }, Act: act.Act{
+	allows, room := func(qemu.Config) error { return nil }, func(context.Context, qemu.Config) (string, error) { return "", nil }
+	l.act = &rollback{pve: c, storages: c.Storages, allows: allows, room: room, Act: act.Act{
 		PVE: c, Ref: ref, UUID: uuid, Record: act.New("1", time.Now()), Now: time.Now(),
 		Save: func(context.Context, *act.Record) error { l.saves++; return nil },
 	}}
@@ -200,6 +202,12 @@ func TestRefused(t *testing.T) {
 		"Time": {
 			reason:  "Another snapshot of the name is not the one.",
 			request: func(q *Request) { q.Taken = time.Unix(1, 0) }, words: []string{"another time"},
+		},
+		"Allowed": {
+			reason: "A VM does not go back to what its tenant may not have.",
+			prepare: func(l *lab) {
+				l.act.allows = func(to qemu.Config) error { return errors.New("no memory of " + to["memory"]) }
+			}, words: []string{`at snapshot "s1"`, "no memory of 64"},
 		},
 		"Room": {
 			reason: "The quota has no room for what the VM had at the snapshot.",

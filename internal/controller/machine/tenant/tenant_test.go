@@ -126,6 +126,24 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// TestInheritedOptions has no VM made of a source whose options reach out of it.
+func TestInheritedOptions(t *testing.T) {
+	for option, value := range map[string]string{
+		"args": "-device vfio-pci", "hookscript": "local:snippets/x", "parallel0": "/dev/parport0", "cicustom": "user=local:snippets/x", "affinity": "0-3",
+	} {
+		source := qemu.Config{option: value, "memory": "512"}
+		d := qemu.Desired{MachineParameters: &v1alpha1.MachineParameters{}, Identity: qemu.Identity{VMID: 150}, Created: true}
+		err := checks().Creation(d, source, "pve1")
+		if err == nil || !strings.Contains(err.Error(), "option "+option) {
+			t.Errorf("want %s of a source refused, got %v", option, err)
+		}
+		delete(source, option)
+		if err := checks().Creation(d, source, "pve1"); err != nil {
+			t.Errorf("want a source without %s accepted, got %v", option, err)
+		}
+	}
+}
+
 func TestBrief(t *testing.T) {
 	waits := &imageref.NotReadyError{Message: "image 'x' is not ready: StorageNotFound: storage 'ssd' not found on nodes pve3"}
 	if got := (Checks{}).Brief(waits); !errors.Is(got, waits) {
