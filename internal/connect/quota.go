@@ -18,7 +18,10 @@ package connect
 
 import (
 	"context"
+	"maps"
+	"slices"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -27,8 +30,58 @@ import (
 // RecordsNamespace is the namespace of what the provider keeps for itself; empty if it has none.
 func (c *Connector) RecordsNamespace() string { return c.records.namespace }
 
-// IsOf reports whether a resource is of a tenant of a provider configuration, by the configuration's
-// name with its kind and the tenant's.
+// An Account is what a tenant of one cluster has together. All configurations share it that resources of all teams may name, that have an endpoint
+// in common, be it by others, and that have a tenant of its name with a quota. So a team has its quota once, whichever scope it uses.
+type Account struct {
+	// Config is the first of the configurations, by name with kind, and Tenant the name of the tenant.
+	Config, Tenant string
+
+	// tenants of each of the configurations.
+	tenants map[string][]v1alpha1.ProviderTenant
+}
+
+// AccountOf returns the account that a tenant of a configuration, by its name with its kind, has a share in.
+func (c *Connector) AccountOf(ctx context.Context, config string, tenants []v1alpha1.ProviderTenant, tenant string) (Account, error) {
+	a := Account{Config: config, Tenant: tenant, tenants: map[string][]v1alpha1.ProviderTenant{config: tenants}}
+	all, err := c.commons(ctx)
+	if err != nil {
+		return a, errors.Wrap(err, "cannot list the provider configurations, of which another may share the quota")
+	}
+	i := slices.IndexFunc(all, func(o common) bool { return o.path() == config })
+	if i < 0 {
+		return a, nil
+	}
+	found := []common{all[i]}
+	for len(found) > 0 {
+		next := found[0]
+		found = found[1:]
+		for _, o := range all {
+			if a.tenants[o.path()] == nil && hasQuota(o.spec, tenant) && overlap(o.spec.Endpoints, next.spec.Endpoints) {
+				a.tenants[o.path()] = o.spec.Tenants
+				found = append(found, o)
+			}
+		}
+	}
+	a.Config = slices.Min(slices.Collect(maps.Keys(a.tenants)))
+	return a, nil
+}
+
+// hasQuota reports whether a configuration keeps a quota of a tenant.
+func hasQuota(spec *v1alpha1.ProviderConfigSpec, tenant string) bool {
+	return enforces(spec) && slices.ContainsFunc(spec.Tenants, func(t v1alpha1.ProviderTenant) bool { return t.Name == tenant && t.Quota != nil })
+}
+
+// IsIn reports whether a resource counts in an account.
+func (c *Connector) IsIn(ctx context.Context, mg resource.Managed, a Account) (bool, error) {
+	for config, tenants := range a.tenants {
+		if is, err := c.IsOf(ctx, mg, config, tenants, a.Tenant); is || err != nil {
+			return is, err
+		}
+	}
+	return false, nil
+}
+
+// IsOf reports whether a resource is of a tenant of a provider configuration, by the configuration's name with its kind and the tenant's.
 func (c *Connector) IsOf(ctx context.Context, mg resource.Managed, config string, tenants []v1alpha1.ProviderTenant, tenant string) (bool, error) {
 	r, err := referenceOf(mg)
 	if err != nil {

@@ -17,9 +17,17 @@ limitations under the License.
 package connect
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
 // TestIsOf tells whose resources count in the quota of a tenant.
@@ -46,6 +54,54 @@ func TestIsOf(t *testing.T) {
 			got, err := c.IsOf(t.Context(), namespacedMachine(tc.namespace, kind, tc.names), kind+"/site", teams()[:1], "a")
 			if got != tc.want || err != nil {
 				t.Errorf("IsOf(): %s: want %t, got %t, %v", tc.reason, tc.want, got, err)
+			}
+		})
+	}
+}
+
+// TestAccountOf tells which configurations have the quota of a tenant together.
+func TestAccountOf(t *testing.T) {
+	limited := []v1alpha1.ProviderTenant{{Name: "a", Quota: &v1alpha1.TenantQuota{VMs: new(int32(1))}}}
+	config := func(name, endpoint string, edits ...func(*v1alpha1.ProviderConfigSpec)) *cluster.ProviderConfig {
+		pc := &cluster.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ProviderConfigSpec{Tenants: limited}}
+		pc.Spec.Endpoints = strings.Fields(endpoint)
+		for _, edit := range edits {
+			edit(&pc.Spec)
+		}
+		return pc
+	}
+	cases := map[string]struct {
+		reason string
+		there  []client.Object
+		want   []string
+	}{
+		"Alone":     {reason: "A configuration that is alone has an account of its own.", want: []string{"ProviderConfig/own"}},
+		"Elsewhere": {reason: "Another cluster has another account.", there: []client.Object{config("a", "https://c")}, want: []string{"ProviderConfig/own"}},
+		"Same": {
+			reason: "One with the endpoint shares it.", there: []client.Object{config("a", "https://A:8006/")}, want: []string{"ProviderConfig/a", "ProviderConfig/own"},
+		},
+		"Others": {
+			reason: "One shares it by the endpoint of another.", there: []client.Object{config("b", "https://a https://b"), config("z", "https://b")},
+			want: []string{"ProviderConfig/b", "ProviderConfig/own", "ProviderConfig/z"},
+		},
+		"Unlimited": {
+			reason: "One without a quota of the tenant shares nothing.", want: []string{"ProviderConfig/own"},
+			there: []client.Object{config("a", "https://a", func(s *v1alpha1.ProviderConfigSpec) { s.Tenants = []v1alpha1.ProviderTenant{{Name: "a"}} })},
+		},
+		"Warned": {
+			reason: "One that only warns keeps no quota.", want: []string{"ProviderConfig/own"},
+			there: []client.Object{config("a", "https://a", func(s *v1alpha1.ProviderConfigSpec) { s.TenantEnforcement = new(v1alpha1.TenantWarn) })},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := New(kube(t, append(tc.there, config("own", "https://a"))...))
+			got, err := c.AccountOf(t.Context(), "ProviderConfig/own", limited, "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, slices.Sorted(maps.Keys(got.tenants))); diff != "" || got.Config != tc.want[0] {
+				t.Errorf("\n%s\nwant the account of %s, got %s; -want, +got:\n%s", tc.reason, tc.want[0], got.Config, diff)
 			}
 		})
 	}

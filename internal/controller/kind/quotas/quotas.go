@@ -69,8 +69,10 @@ type Keeper struct {
 	ledgers map[key]*ledger
 }
 
-// A key is that of the ledger of a tenant.
+// A key is that of the ledger of an account.
 type key struct{ config, tenant string }
+
+func keyOf(a connect.Account) key { return key{config: a.Config, tenant: a.Tenant} }
 
 // A ledger of a tenant.
 type ledger struct {
@@ -162,9 +164,11 @@ type Application struct {
 
 	// Wake the resource when there may be room. Nil for one that looks often enough by itself.
 	Wake func()
+
+	account connect.Account
 }
 
-func (a Application) key() key { return key{config: a.Config, tenant: a.Tenant.Name} }
+func (a Application) key() key { return keyOf(a.account) }
 
 func (a Application) uid() string { return string(a.Resource.GetUID()) }
 
@@ -182,6 +186,10 @@ func (k *Keeper) Admit(ctx context.Context, a Application) (quota.Amounts, error
 	limits := a.Tenant.Limits()
 	if limits == nil {
 		return a.Wants, nil
+	}
+	var err error
+	if a.account, err = k.connections.AccountOf(ctx, a.Config, a.Tenants, a.Tenant.Name); err != nil {
+		return nil, err
 	}
 	l := k.ledger(a.key())
 	l.mu.Lock()
@@ -254,7 +262,7 @@ func (k *Keeper) try(ctx context.Context, l *ledger, limits quota.Amounts, a App
 // others are the resources that are known, and whether they are the tenant's, by their UIDs.
 type others map[string]bool
 
-// see records what the resources of a tenant have, and those of others by now that still have entries.
+// see records what the resources of an account have, and those of others by now that still have entries.
 func (k *Keeper) see(ctx context.Context, a Application, entries quota.Ledger, fresh bool) (quota.Seen, others, error) {
 	age := inventory.Current
 	if fresh {
@@ -271,7 +279,7 @@ func (k *Keeper) see(ctx context.Context, a Application, entries quota.Ledger, f
 			return quota.Seen{}, nil, err
 		}
 		for _, mg := range listed {
-			is, err := k.connections.IsOf(ctx, mg, a.Config, a.Tenants, a.Tenant.Name)
+			is, err := k.connections.IsIn(ctx, mg, a.account)
 			if err != nil {
 				return quota.Seen{}, nil, err
 			}
@@ -336,7 +344,11 @@ func (k *Keeper) enteredAs(ctx context.Context, config, tenant, uid string, do f
 	if k == nil {
 		return quota.Entry{}, nil
 	}
-	of := key{config: config, tenant: tenant}
+	account, err := k.connections.AccountOf(ctx, config, nil, tenant)
+	if err != nil {
+		return quota.Entry{}, err
+	}
+	of := keyOf(account)
 	l := k.ledger(of)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -367,7 +379,11 @@ func (k *Keeper) Usage(ctx context.Context, config string, tenants []v1alpha1.Pr
 		if t.Quota == nil {
 			continue
 		}
-		a := Application{Config: config, Tenants: tenants, Tenant: tenancy.TenantNamed(tenants, t.Name), Inventory: in}
+		account, err := k.connections.AccountOf(ctx, config, tenants, t.Name)
+		if err != nil {
+			return nil, err
+		}
+		a := Application{Config: config, Tenants: tenants, Tenant: tenancy.TenantNamed(tenants, t.Name), Inventory: in, account: account}
 		usage, err := k.usage(ctx, a, false)
 		if err != nil {
 			return nil, err

@@ -42,6 +42,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/vitistack/provider-proxmox/apis"
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
@@ -166,6 +167,61 @@ func TestAtOnce(t *testing.T) {
 	if admitted.Load() != 8 || waits.Load() != n-8 {
 		t.Errorf("want 8 of %d admitted and the others waiting, got %d and %d", n, admitted.Load(), waits.Load())
 	}
+}
+
+// TestScopes has Machines of both scopes apply, whose configurations are of one cluster: they have the quota once, in one account, and each with
+// its own limit. With configurations of two clusters each scope has one of its own.
+func TestScopes(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, endpoint, want string
+		used                   int64
+	}{
+		"OneCluster": {
+			reason: "Both scopes have the quota of one cluster together.", endpoint: "https://pve1.example.com:8006",
+			want: "cores: 4 more, of 5 2 are used by 1 resource", used: 2,
+		},
+		"Two": {reason: "Each scope has the quota of its own cluster.", endpoint: "https://other.example.com:8006", used: 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q := &v1alpha1.TenantQuota{VMs: new(int32(3)), Cores: new(int32(5))}
+			first, second := machine("first"), clusterMachine("second")
+			spec := v1alpha1.ProviderConfigSpec{Endpoints: []string{"https://pve1.example.com"}, Tenants: ask(first, q, 2).Tenants}
+			other := v1alpha1.ProviderConfigSpec{Endpoints: []string{tc.endpoint}, Tenants: spec.Tenants}
+			a := newAPI(t, first, second,
+				&namespaced.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "shared"}, Spec: spec},
+				&cluster.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "claims"}, Spec: other})
+			k := provider(a, "system")
+			k.kinds = append(k.kinds, counted{
+				Identity: kind.Identity{GroupVersionKind: cluster.MachineGroupVersionKind, Object: &cluster.Machine{}, List: &cluster.MachineList{}},
+				reader:   a, direct: a, there: func(resource.Managed) (quota.Amounts, int) { return nil, 0 },
+			})
+			if _, err := k.Admit(t.Context(), ask(first, q, 2)); err != nil {
+				t.Fatal(err)
+			}
+			application := ask(first, q, 4)
+			application.Resource, application.Kind, application.Config = second, cluster.MachineGroupVersionKind.GroupKind().String(), "ProviderConfig/claims"
+			_, err := k.Admit(t.Context(), application)
+			if quota.IsExceeded(err) != (tc.want != "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s Want %q, got %v", tc.reason, tc.want, err)
+			}
+			shown, err := k.Usage(t.Context(), "ProviderConfig/claims", spec.Tenants, guests{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := shown[0].Usage[0]; got.Used.Value() != tc.used {
+				t.Errorf("%s Want %d cores shown in the other scope, got %v", tc.reason, tc.used, got)
+			}
+		})
+	}
+}
+
+// clusterMachine is the Machine of a claim of the team.
+func clusterMachine(name string) *cluster.Machine {
+	m := &cluster.Machine{ObjectMeta: metav1.ObjectMeta{
+		Name: name, UID: types.UID(name), CreationTimestamp: metav1.Unix(1001, 0), Labels: map[string]string{tenancy.LabelClaimNamespace: "team-a"},
+	}}
+	m.SetProviderConfigReference(&xpv2.Reference{Name: "claims"})
+	return m
 }
 
 // TestGone has what a Machine had go with it, and only then.
