@@ -112,4 +112,10 @@ func (s *suite) testRights(t *testing.T) {
 			}
 		}
 	}
+	for _, verb := range []string{"get", "list", "watch"} {
+		account := fmt.Sprintf("--as=system:serviceaccount:%s:%s", releaseNamespace, release)
+		if got := s.kubectl(t, "auth", "can-i", verb, "namespaces", account); got != "yes" {
+			t.Errorf("the provider may not %s the labels of namespaces that select tenants: %s", verb, got)
+		}
+	}
 }

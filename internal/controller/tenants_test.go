@@ -382,17 +382,19 @@ func (w *tenantWorld) isAgain(before machine.Machine) {
 	})
 }
 
-// TestTenantsBudgets has tenants cost no calls for a Machine: whose its VM is, the lists tell that are read for all of them together.
+// TestTenantsBudgets has tenants and quotas cost no calls for a Machine: whose its VM is, the lists tell that are read for all of them together.
 func TestTenantsBudgets(t *testing.T) {
 	t.Parallel()
 	eachScope(t, func(t *testing.T, scope string) {
 		t.Helper()
-		w := newTenantWorldOf(t, scope, "budget", v1alpha1.TenantRefuse, leisurely)
+		w := newTenantWorldOf(t, scope, "budget", v1alpha1.TenantRefuse, leisurely, withQuota(v1alpha1.TenantQuota{VMs: new(int32(9)), Cores: new(int32(99))}))
 		spec := linux()
 		spec.Agent = new(false)
 		w.m = w.of("a", "first", spec)
-		w.make(w.m)
-		w.ready()
+		w.costs(4, "create from an image", func() {
+			w.make(w.m)
+			w.ready()
+		})
 		w.costs(4, "delete", func() {
 			w.delete()
 			w.gone()
