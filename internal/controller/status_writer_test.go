@@ -24,12 +24,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/prometheus/client_golang/prometheus"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/metrics"
 )
 
@@ -166,4 +174,68 @@ func (w *world) repaired() {
 		return w.kube.Status().Update(w.Context(), w.m) == nil
 	})
 	w.eventually("the status is right again", func() bool { w.exists(); return w.m.Observation().Phase == was })
+}
+
+// TestPausedFromTheStart has resources paused before anybody has looked at them: by the annotation, and by management policies that allow
+// nothing. Nothing of them is blank, and nothing is done.
+func TestPausedFromTheStart(t *testing.T) {
+	t.Parallel()
+	eachScope(t, func(t *testing.T, scopeName string) {
+		t.Helper()
+		w := emptyWorld(t, scopes()[scopeName], strings.ToLower(scopeName)+"-paused", nil, "")
+		w.begin()
+		pause := map[string]string{meta.AnnotationKeyReconciliationPaused: "true"}
+		w.create(calm(), func(m machine.Machine) { meta.AddAnnotations(m, pause) })
+		n, p := w.node("", v1alpha1.ProxmoxNodeParameters{NodeName: new("pve1")}), policyIn(scopeName, w.name)
+		all := []resource.Managed{w.m, n, p}
+		for _, mg := range all[1:] {
+			w.makeWithout(mg)
+		}
+		for _, mg := range all {
+			w.becomes(mg, "shown as paused", func() bool { return mg.GetCondition(xpv2.TypeSynced).Reason == xpv2.ReasonReconcilePaused })
+			for _, c := range []xpv2.ConditionType{xpv2.TypeReady, kind.TypeUpToDate} {
+				if got := mg.GetCondition(c); got.Status != corev1.ConditionUnknown || got.Reason != kind.ReasonPaused || got.Message == "" {
+					t.Errorf("%s: want it unknown and paused, got %v", mg.GetName(), got)
+				}
+			}
+		}
+		if got := w.m.Observation().Phase; got != v1alpha1.MachinePending {
+			t.Errorf("want a phase of the Machine, got %q", got)
+		}
+		if got := w.writes(); len(got) > 0 {
+			t.Errorf("want nothing done, got %v", got)
+		}
+		w.edit(w.m, func() { meta.RemoveAnnotations(w.m, meta.AnnotationKeyReconciliationPaused) })
+		for _, mg := range all[1:] {
+			w.edit(mg, func() { mg.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll}) })
+		}
+		for _, mg := range all {
+			w.well(mg)
+			w.becomes(mg, "compared", func() bool { return isUpToDate(mg) })
+		}
+		w.remove(n)
+		w.remove(p)
+		w.finish()
+	})
+}
+
+// makeWithout makes a resource whose management policies allow nothing, which its type cannot say.
+func (w *world) makeWithout(mg resource.Managed) {
+	w.Helper()
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(mg)
+	if err != nil {
+		w.Fatal(err)
+	}
+	u := &unstructured.Unstructured{Object: fields}
+	gvk, err := apiutil.GVKForObject(mg, w.kube.Scheme())
+	if err != nil {
+		w.Fatal(err)
+	}
+	u.SetGroupVersionKind(gvk)
+	if err := unstructured.SetNestedSlice(u.Object, []any{}, "spec", "managementPolicies"); err != nil {
+		w.Fatal(err)
+	}
+	if err := w.kube.Create(w.Context(), u); err != nil {
+		w.Fatal(err)
+	}
 }

@@ -16,15 +16,28 @@ limitations under the License.
 
 package metrics
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 // A Condition of resources and its status.
 type Condition struct{ Type, Status string }
 
+// StatusPaused is what counts as the status of the conditions of paused resources that are not True, and as the phase of a paused Machine
+// in phase Error, so that nobody is alerted of what is left alone on purpose.
+const StatusPaused = "Paused"
+
+// Paused reports whether a resource was paused when its status was written.
+func Paused(mg resource.Managed) bool {
+	return mg.GetCondition(xpv2.TypeSynced).Reason == xpv2.ReasonReconcilePaused
+}
+
 func newConditions() *prometheus.GaugeVec {
 	return prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "proxmox_operator_resources_conditions",
-		Help: "Resources by the status of a condition: Ready, Synced or UpToDate.",
+		Help: "Resources by the status of a condition: Ready, Synced or UpToDate. Paused, if that of a paused resource is not True.",
 	}, []string{"gvk", "condition", "status"})
 }
 

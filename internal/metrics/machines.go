@@ -70,7 +70,7 @@ type key struct{ phase, node string }
 func newMachines() *machines {
 	return &machines{desc: prometheus.NewDesc(
 		"proxmox_operator_machines_total",
-		"Machines by phase and node.",
+		"Machines by phase and node. Paused, if a paused one is in phase Error.",
 		[]string{"phase", "node"}, nil,
 	)}
 }
@@ -104,7 +104,7 @@ func (c *machines) Collect(ch chan<- prometheus.Metric) {
 func (s source) count(ctx context.Context, into map[key]int) {
 	for _, mg := range s.items(ctx) {
 		if m, ok := mg.(machine); ok {
-			into[keyOf(m.Observation())]++
+			into[keyOf(m)]++
 		}
 	}
 }
@@ -131,9 +131,15 @@ func (s source) items(ctx context.Context) []resource.Managed {
 	return all
 }
 
-func keyOf(o *v1alpha1.MachineObservation) key {
-	if o.Phase == "" {
-		return key{phase: string(v1alpha1.MachinePending), node: o.Node}
+func keyOf(m machine) key {
+	k := key{phase: string(m.Observation().Phase), node: m.Observation().Node}
+	switch m.Observation().Phase {
+	case "":
+		k.phase = string(v1alpha1.MachinePending)
+	case v1alpha1.MachineError:
+		if Paused(m) {
+			k.phase = StatusPaused
+		}
 	}
-	return key{phase: string(o.Phase), node: o.Node}
+	return k
 }

@@ -24,6 +24,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -140,16 +141,20 @@ func closed() <-chan struct{} {
 }
 
 const machinesHelp = `
-# HELP proxmox_operator_machines_total Machines by phase and node.
+# HELP proxmox_operator_machines_total Machines by phase and node. Paused, if a paused one is in phase Error.
 # TYPE proxmox_operator_machines_total gauge
 `
 
 func TestMachines(t *testing.T) {
 	inNamespace := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "d"}}
 	inNamespace.Status.AtProvider.Phase, inNamespace.Status.AtProvider.Node = v1alpha1.MachineRunning, "pve1"
-	c := kube(t, inNamespace,
+	paused, idle := clusterMachine("e", v1alpha1.MachineError, "pve2"), clusterMachine("f", v1alpha1.MachineStopped, "pve2")
+	for _, m := range []*cluster.Machine{paused, idle} {
+		m.SetConditions(xpv2.ReconcilePaused())
+	}
+	c := kube(t, inNamespace, paused, idle,
 		clusterMachine("a", v1alpha1.MachineRunning, "pve1"),
-		clusterMachine("b", v1alpha1.MachineStopped, "pve2"),
+		clusterMachine("b", v1alpha1.MachineError, "pve2"),
 		clusterMachine("c", "", ""),
 	)
 	m := New()
@@ -159,6 +164,8 @@ func TestMachines(t *testing.T) {
 	compare(t, r, "proxmox_operator_machines_total", machinesHelp+`
 proxmox_operator_machines_total{node="",phase="Pending"} 1
 proxmox_operator_machines_total{node="pve1",phase="Running"} 2
+proxmox_operator_machines_total{node="pve2",phase="Error"} 1
+proxmox_operator_machines_total{node="pve2",phase="Paused"} 1
 proxmox_operator_machines_total{node="pve2",phase="Stopped"} 1
 `)
 
@@ -168,6 +175,8 @@ proxmox_operator_machines_total{node="pve2",phase="Stopped"} 1
 	compare(t, r, "proxmox_operator_machines_total", machinesHelp+`
 proxmox_operator_machines_total{node="",phase="Pending"} 1
 proxmox_operator_machines_total{node="pve1",phase="Running"} 1
+proxmox_operator_machines_total{node="pve2",phase="Error"} 1
+proxmox_operator_machines_total{node="pve2",phase="Paused"} 1
 proxmox_operator_machines_total{node="pve2",phase="Stopped"} 1
 `)
 }

@@ -65,7 +65,7 @@ func (r conditionRecorder) record(ctx context.Context) {
 	counts := map[metrics.Condition]int{}
 	for _, mg := range all {
 		for _, t := range []xpv2.ConditionType{xpv2.TypeReady, xpv2.TypeSynced, TypeUpToDate} {
-			counts[metrics.Condition{Type: string(t), Status: string(mg.GetCondition(t).Status)}]++
+			counts[metrics.Condition{Type: string(t), Status: statusFor(mg, t)}]++
 		}
 	}
 	r.metrics.Conditions(r.gvk, counts)
@@ -76,4 +76,13 @@ func (r conditionRecorder) record(ctx context.Context) {
 	for t, gauge := range map[xpv2.ConditionType]*prometheus.GaugeVec{xpv2.TypeReady: r.states.Ready, xpv2.TypeSynced: r.states.Synced} {
 		gauge.WithLabelValues(r.gvk).Set(float64(counts[metrics.Condition{Type: string(t), Status: string(corev1.ConditionTrue)}]))
 	}
+}
+
+// statusFor is the status of a condition as it is counted: what a paused resource lacks is its owner's wish, and no fault.
+func statusFor(mg resource.Managed, t xpv2.ConditionType) string {
+	status := mg.GetCondition(t).Status
+	if status != corev1.ConditionTrue && metrics.Paused(mg) {
+		return metrics.StatusPaused
+	}
+	return string(status)
 }

@@ -43,7 +43,10 @@ func TestConditionRecorder(t *testing.T) {
 	good, bad := &namespaced.Pool{ObjectMeta: metav1.ObjectMeta{Name: "good"}}, &namespaced.Pool{ObjectMeta: metav1.ObjectMeta{Name: "bad"}}
 	good.SetConditions(xpv2.Available(), xpv2.ReconcileSuccess(), UpToDate(nil))
 	bad.SetConditions(xpv2.ReconcileError(errors.New("boom")), UpToDate([]v1alpha1.OptionDifference{{Option: "comment", Desired: "a"}}))
-	kube := fake.NewClientBuilder().WithScheme(s).WithObjects(good, bad).Build()
+	worked, never := &namespaced.Pool{ObjectMeta: metav1.ObjectMeta{Name: "worked"}}, &namespaced.Pool{ObjectMeta: metav1.ObjectMeta{Name: "never"}}
+	worked.SetConditions(xpv2.Available(), xpv2.ReconcilePaused(), UpToDate([]v1alpha1.OptionDifference{{Option: "comment", Desired: "a"}}))
+	never.SetConditions(xpv2.ReconcilePaused())
+	kube := fake.NewClientBuilder().WithScheme(s).WithObjects(good, bad, worked, never).Build()
 	m, registry := metrics.New(), prometheus.NewRegistry()
 	if err := m.Register(registry); err != nil {
 		t.Fatal(err)
@@ -53,20 +56,23 @@ func TestConditionRecorder(t *testing.T) {
 	list := &namespaced.PoolList{}
 	r := conditionRecorder{reader: kube, list: list, gvk: "g", metrics: m, states: states, log: logging.NewNopLogger()}
 	want := `
-# HELP proxmox_operator_resources_conditions Resources by the status of a condition: Ready, Synced or UpToDate.
+# HELP proxmox_operator_resources_conditions Resources by the status of a condition: Ready, Synced or UpToDate. Paused, if that of a paused resource is not True.
 # TYPE proxmox_operator_resources_conditions gauge
-proxmox_operator_resources_conditions{condition="Ready",gvk="g",status="True"} 1
+proxmox_operator_resources_conditions{condition="Ready",gvk="g",status="Paused"} 1
+proxmox_operator_resources_conditions{condition="Ready",gvk="g",status="True"} 2
 proxmox_operator_resources_conditions{condition="Ready",gvk="g",status="Unknown"} 1
 proxmox_operator_resources_conditions{condition="Synced",gvk="g",status="False"} 1
+proxmox_operator_resources_conditions{condition="Synced",gvk="g",status="Paused"} 2
 proxmox_operator_resources_conditions{condition="Synced",gvk="g",status="True"} 1
 proxmox_operator_resources_conditions{condition="UpToDate",gvk="g",status="False"} 1
+proxmox_operator_resources_conditions{condition="UpToDate",gvk="g",status="Paused"} 2
 proxmox_operator_resources_conditions{condition="UpToDate",gvk="g",status="True"} 1
 # HELP crossplane_managed_resource_exists The number of managed resources that exist
 # TYPE crossplane_managed_resource_exists gauge
-crossplane_managed_resource_exists{gvk="g"} 2
+crossplane_managed_resource_exists{gvk="g"} 4
 # HELP crossplane_managed_resource_ready The number of managed resources in Ready=True state
 # TYPE crossplane_managed_resource_ready gauge
-crossplane_managed_resource_ready{gvk="g"} 1
+crossplane_managed_resource_ready{gvk="g"} 2
 # HELP crossplane_managed_resource_synced The number of managed resources in Synced=True state
 # TYPE crossplane_managed_resource_synced gauge
 crossplane_managed_resource_synced{gvk="g"} 1
@@ -83,7 +89,7 @@ crossplane_managed_resource_synced{gvk="g"} 1
 		t.Fatal(err)
 	}
 	r.record(t.Context())
-	if n, err := testutil.GatherAndCount(registry, "proxmox_operator_resources_conditions"); n != 3 || err != nil {
+	if n, err := testutil.GatherAndCount(registry, "proxmox_operator_resources_conditions"); n != 6 || err != nil {
 		t.Errorf("what no resource has any more must go, got %d series, %v", n, err)
 	}
 }

@@ -21,6 +21,9 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/feature"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -51,6 +54,9 @@ type Parts struct {
 	// Recorder of the events.
 	Recorder event.Recorder
 
+	// Paused reports whether a resource is not to be reconciled.
+	Paused func(resource.Managed) bool
+
 	// Interval is how often a resource is looked at.
 	Interval func(resource.Managed) time.Duration
 
@@ -79,10 +85,17 @@ func SetupStandalone(mgr ctrl.Manager, o Options, k Standalone) error {
 		Client:         statusManager{Manager: mgr}.GetClient(),
 		Direct:         mgr.GetAPIReader(),
 		Recorder:       record,
+		Paused:         o.paused,
 		Interval:       func(mg resource.Managed) time.Duration { return interval(mg, o.PollInterval) },
 		Failed:         func(err error) { o.Metrics.Error(typeOf(err), name) },
 		Fault:          newToldFaults(o.Clock()).reporter(record),
 		DeletedWithCRD: newCRDGuard(mgr, o, k.Identity).deletedWithCRD,
 	})
 	return complete(mgr, o, k.Identity, newBuilder(mgr, o, k.Identity).Owns(k.Owned), &waker{}, r)
+}
+
+// paused reports whether the managed reconciler would take a resource for paused: by the annotation, or by management policies that allow nothing.
+func (o Options) paused(mg resource.Managed) bool {
+	policies := managed.NewManagementPoliciesResolver(o.Features.Enabled(feature.EnableBetaManagementPolicies), mg.GetManagementPolicies())
+	return meta.IsPaused(mg) || policies.IsPaused()
 }

@@ -96,7 +96,7 @@ type statusWriter struct {
 func (s statusWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
 	explainDeletion(o)
 	observeGeneration(o)
-	explainFailure(o)
+	explainBlanks(o)
 	s.faults.concluded(o)
 	if len(opts) == 0 && s.holds(ctx, o) {
 		return nil
@@ -160,31 +160,48 @@ func observeGeneration(o client.Object) {
 // observeFailed is what the reconciler puts before every error of an Observe, also before those of a spec that cannot be carried out.
 const observeFailed = "observe failed: "
 
-// explainFailure has the condition Synced of a failed reconcile begin with what is wrong, and leaves nothing blank that the reconcile did
-// not come to evaluate.
-func explainFailure(o client.Object) {
+// explainBlanks has the condition Synced of a failed reconcile begin with what is wrong, and leaves nothing blank that was not evaluated
+// yet, because a reconcile failed or the resource is paused.
+func explainBlanks(o client.Object) {
 	c, ok := o.(resource.Conditioned)
-	if !ok || c.GetCondition(xpv2.TypeSynced).Reason != xpv2.ReasonReconcileError {
+	if !ok {
 		return
 	}
-	synced := c.GetCondition(xpv2.TypeSynced)
-	if cause, found := strings.CutPrefix(synced.Message, observeFailed); found {
-		c.SetConditions(synced.WithMessage(cause))
-	}
-	for _, t := range []xpv2.ConditionType{xpv2.TypeReady, TypeUpToDate} {
-		if c.GetCondition(t).Reason == "" {
-			c.SetConditions(xpv2.Condition{
-				Type: t, Status: corev1.ConditionUnknown, Reason: ReasonNotObserved, LastTransitionTime: metav1.Now(),
-				Message: "The reconcile failed before this could be evaluated: see the condition Synced",
-			}.WithObservedGeneration(o.GetGeneration()))
+	switch synced := c.GetCondition(xpv2.TypeSynced); synced.Reason {
+	case xpv2.ReasonReconcileError:
+		if cause, found := strings.CutPrefix(synced.Message, observeFailed); found {
+			c.SetConditions(synced.WithMessage(cause))
 		}
-	}
-	if m, ok := o.(interface {
-		Observation() *v1alpha1.MachineObservation
-	}); ok && m.Observation().Phase == "" {
-		m.Observation().Phase = v1alpha1.MachineError
+		fillBlanks(o, c, v1alpha1.MachineError, xpv2.Condition{
+			Reason: ReasonNotObserved, Message: "The reconcile failed before this could be evaluated: see the condition Synced",
+		})
+	case xpv2.ReasonReconcilePaused:
+		fillBlanks(o, c, v1alpha1.MachinePending, xpv2.Condition{
+			Reason: ReasonPaused, Message: "The resource is paused and was not looked at before: see the condition Synced",
+		})
 	}
 }
+
+// fillBlanks has the conditions that were never evaluated be unknown for the reason, and a Machine without a phase be in this one.
+func fillBlanks(o client.Object, c resource.Conditioned, phase v1alpha1.MachinePhase, unknown xpv2.Condition) {
+	blank := func(t xpv2.ConditionType) bool { return slices.Contains([]xpv2.ConditionReason{"", ReasonPaused}, c.GetCondition(t).Reason) }
+	m, ok := o.(interface {
+		Observation() *v1alpha1.MachineObservation
+	})
+	if ok && (m.Observation().Phase == "" || c.GetCondition(xpv2.TypeReady).Reason == ReasonPaused) {
+		m.Observation().Phase = phase
+	}
+	unknown.Status, unknown.LastTransitionTime = corev1.ConditionUnknown, metav1.Now()
+	for _, t := range []xpv2.ConditionType{xpv2.TypeReady, TypeUpToDate} {
+		if blank(t) {
+			unknown.Type = t
+			c.SetConditions(unknown.WithObservedGeneration(o.GetGeneration()))
+		}
+	}
+}
+
+// ReasonPaused of the conditions Ready and UpToDate: the resource is paused, and nobody has looked at it before. Synced has it while it is.
+const ReasonPaused = xpv2.ReasonReconcilePaused
 
 // ReasonNotObserved of the conditions Ready and UpToDate: they were not evaluated for this spec, and the last reconcile failed.
 const ReasonNotObserved xpv2.ConditionReason = "NotObserved"

@@ -190,13 +190,19 @@ func TestObservedGeneration(t *testing.T) {
 	}
 }
 
-// TestFailureExplained has a reconcile that failed say what is wrong, and nothing blank.
-func TestFailureExplained(t *testing.T) {
+// TestBlanksExplained has a reconcile that failed say what is wrong, and nothing blank after it nor of a resource that is paused.
+func TestBlanksExplained(t *testing.T) {
 	t.Parallel()
 	notObserved := func(t xpv2.ConditionType) xpv2.Condition {
 		return xpv2.Condition{
 			Type: t, Status: corev1.ConditionUnknown, Reason: ReasonNotObserved,
 			Message: "The reconcile failed before this could be evaluated: see the condition Synced",
+		}
+	}
+	paused := func(t xpv2.ConditionType) xpv2.Condition {
+		return xpv2.Condition{
+			Type: t, Status: corev1.ConditionUnknown, Reason: ReasonPaused,
+			Message: "The resource is paused and was not looked at before: see the condition Synced",
 		}
 	}
 	cases := map[string]struct {
@@ -222,9 +228,24 @@ func TestFailureExplained(t *testing.T) {
 			wantPhase:  v1alpha1.MachinePending,
 		},
 		"Paused": {
-			reason:     "A resource that is paused has not failed.",
+			reason:     "A resource that is paused from the start has not failed, and says why nothing is known of it.",
 			conditions: []xpv2.Condition{xpv2.ReconcilePaused()},
-			want:       []xpv2.Condition{xpv2.ReconcilePaused(), {Type: xpv2.TypeReady, Status: corev1.ConditionUnknown}},
+			want:       []xpv2.Condition{xpv2.ReconcilePaused(), paused(xpv2.TypeReady), paused(TypeUpToDate)},
+			wantPhase:  v1alpha1.MachinePending,
+		},
+		"PausedLater": {
+			reason:     "A resource that is paused keeps what was seen of it.",
+			conditions: []xpv2.Condition{xpv2.ReconcilePaused(), xpv2.Available(), UpToDate(nil)},
+			phase:      v1alpha1.MachineRunning,
+			want:       []xpv2.Condition{xpv2.ReconcilePaused(), xpv2.Available(), UpToDate(nil)},
+			wantPhase:  v1alpha1.MachineRunning,
+		},
+		"Resumed": {
+			reason:     "What was paused and fails at once does not seem to be paused still.",
+			conditions: []xpv2.Condition{xpv2.ReconcileError(errors.New("boom")), paused(xpv2.TypeReady), paused(TypeUpToDate)},
+			phase:      v1alpha1.MachinePending,
+			want:       []xpv2.Condition{xpv2.ReconcileError(errors.New("boom")), notObserved(xpv2.TypeReady), notObserved(TypeUpToDate)},
+			wantPhase:  v1alpha1.MachineError,
 		},
 	}
 	for name, tc := range cases {

@@ -57,7 +57,7 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err := r.Client.Get(ctx, req.NamespacedName, p); err != nil {
 		return reconcile.Result{}, errors.Wrap(client.IgnoreNotFound(err), "cannot get the policy")
 	}
-	if meta.IsPaused(p) {
+	if r.Paused(p) {
 		conditions(p, xpv2.ReconcilePaused())
 		return reconcile.Result{}, r.write(ctx, p)
 	}

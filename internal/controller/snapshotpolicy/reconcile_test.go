@@ -187,6 +187,7 @@ func (l *lab) restart() {
 		Parts: kind.Parts{
 			Client: c, Direct: l.kube, Recorder: event.NewNopRecorder(), Failed: func(error) {},
 			Fault:          func(_ resource.Managed, err error) { l.faults = append(l.faults, err) },
+			Paused:         func(mg resource.Managed) bool { return meta.IsPaused(mg) },
 			Interval:       func(resource.Managed) time.Duration { return time.Minute },
 			DeletedWithCRD: func(context.Context, resource.Managed) error { return l.withCRD },
 		},
