@@ -43,7 +43,8 @@ func TestConditionRecorder(t *testing.T) {
 	good, bad := &namespaced.Pool{ObjectMeta: metav1.ObjectMeta{Name: "good"}}, &namespaced.Pool{ObjectMeta: metav1.ObjectMeta{Name: "bad"}}
 	good.SetConditions(xpv2.Available(), xpv2.ReconcileSuccess(), UpToDate(nil))
 	bad.SetConditions(xpv2.ReconcileError(errors.New("boom")), UpToDate([]v1alpha1.OptionDifference{{Option: "comment", Desired: "a"}}))
-	worked, never := &namespaced.Pool{ObjectMeta: metav1.ObjectMeta{Name: "worked"}}, &namespaced.Pool{ObjectMeta: metav1.ObjectMeta{Name: "never"}}
+	worked := &namespaced.Pool{ObjectMeta: metav1.ObjectMeta{Name: "worked"}}
+	never := &namespaced.Pool{ObjectMeta: metav1.ObjectMeta{Name: "never"}}
 	worked.SetConditions(xpv2.Available(), xpv2.ReconcilePaused(), UpToDate([]v1alpha1.OptionDifference{{Option: "comment", Desired: "a"}}))
 	never.SetConditions(xpv2.ReconcilePaused())
 	kube := fake.NewClientBuilder().WithScheme(s).WithObjects(good, bad, worked, never).Build()
