@@ -28,7 +28,6 @@ import (
 
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
-	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql/parser"
 	"sigs.k8s.io/yaml"
 )
@@ -207,26 +206,16 @@ func without(has []string, names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(has), func(name string) bool { return slices.Contains(names, name) })
 }
 
-// alerts are the queries of the rules, which Prometheus reads as those of a rule file.
+// alerts are the queries of the rules.
 func alerts(t *testing.T) []query {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(chart, "rules", chart+".yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	groups, errs := rulefmt.Parse(text, false, model.UTF8Validation)
-	if len(errs) > 0 {
-		t.Fatal(errs)
-	}
 	var found []query
-	for _, group := range groups.Groups {
-		for _, rule := range group.Rules {
-			q := query{name: rule.Alert, expr: rule.Expr}
-			for _, text := range rule.Annotations {
-				q.shown = append(q.shown, names(`\$labels\.(\w+)`, text)...)
-			}
-			found = append(found, q)
+	for _, rule := range ruleFile(t) {
+		q := query{name: rule.Alert, expr: rule.Expr}
+		for _, text := range rule.Annotations {
+			q.shown = append(q.shown, names(`\$labels\.(\w+)`, text)...)
 		}
+		found = append(found, q)
 	}
 	return found
 }
