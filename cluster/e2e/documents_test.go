@@ -18,6 +18,7 @@ package e2e
 
 import (
 	"bufio"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -189,15 +190,67 @@ func (s *suite) deleteAll(t *testing.T) {
 
 // TestMarks finds commands that nobody has decided about: what stands in a document is run, or marked as not run.
 func TestMarks(t *testing.T) {
-	fences := regexp.MustCompile("(?m)^ *```(?:sh|bash|shell|console)(?: +(\\S+))?$")
-	marks := []string{"e2e", "manual", "crossplane"}
 	for _, document := range documents(t) {
-		for _, m := range fences.FindAllStringSubmatch(content(t, document), -1) {
-			if !slices.Contains(marks, m[1]) {
-				t.Errorf("%s: a block of commands is marked %q, want one of %q", document, m[1], marks)
-			}
+		for _, finding := range undecided(content(t, document)) {
+			t.Errorf("%s: %s", document, finding)
 		}
 	}
+	cases := map[string]struct {
+		reason, text string
+		want         int
+	}{
+		"Marked":     {"Commands that are run, and ones that are not.", "```sh e2e\nls\n```\n\n   ```console manual\n   $ ls\n   ```\n", 0},
+		"Others":     {"What is no command needs no mark.", "```yaml\na: 1\n```\n\n```text\nlater\n\n    on\n```\n", 0},
+		"Unmarked":   {"Nobody knows whether these commands run.", "```sh\nls\n```\n\n```bash now\nls\n```\n", 2},
+		"Unlabelled": {"A block without a language may have commands.", "```\n$ ls\n```\n\n   ```\n   $ ls\n   ```\n", 2},
+		"Indented":   {"So may one that is only indented.", "Do:\n\n    ls\n    ls\n\n\tls\n", 2},
+		"List":       {"The text of a list is indented too.", "- One\n\n  - two\n\n    three\n", 0},
+	}
+	for name, tc := range cases {
+		if got := undecided(tc.text); len(got) != tc.want {
+			t.Errorf("%s: %s\nwant %d findings, got %q", name, tc.reason, tc.want, got)
+		}
+	}
+}
+
+// undecided returns what is wrong with the blocks of a document: fences without a language, commands without a mark, and blocks without a fence.
+func undecided(text string) []string {
+	fence := regexp.MustCompile("^ *```(\\S*) *(.*)$")
+	item := regexp.MustCompile(`^(?:[-*]|\d+\.) `)
+	inside, list, before := false, false, ""
+	var found []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		opening := fence.FindStringSubmatch(line)
+		switch {
+		case opening != nil:
+			if finding := ofFence(opening[1], opening[2]); !inside && finding != "" {
+				found = append(found, finding)
+			}
+			inside = !inside
+		case inside || line == "":
+		case item.MatchString(line):
+			list = true
+		case !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "\t"):
+			list = list && before != ""
+		case before == "" && !list && (strings.HasPrefix(line, "    ") || strings.HasPrefix(line, "\t")):
+			found = append(found, "a block is indented and has no fence, and so no language and no mark: "+line)
+		}
+		before = line
+	}
+	return found
+}
+
+// ofFence returns what is wrong with a fence.
+func ofFence(language, mark string) string {
+	commands, marks := []string{"sh", "bash", "shell", "console"}, []string{"e2e", "manual"}
+	switch {
+	case language == "":
+		return "a block names no language: text, if it is none"
+	case slices.Contains(commands, language) && !slices.Contains(marks, mark):
+		return fmt.Sprintf("a block of commands is marked %q, want one of %q", mark, marks)
+	}
+	return ""
 }
 
 // TestLinks looks for what the documents link to in this checkout.
