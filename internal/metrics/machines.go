@@ -133,13 +133,11 @@ func (s source) items(ctx context.Context) []resource.Managed {
 
 func keyOf(m machine) key {
 	k := key{phase: string(m.Observation().Phase), node: m.Observation().Node}
-	switch m.Observation().Phase {
-	case "":
+	switch {
+	case k.phase == "":
 		k.phase = string(v1alpha1.MachinePending)
-	case v1alpha1.MachineError:
-		if Paused(m) {
-			k.phase = StatusPaused
-		}
+	case k.phase == string(v1alpha1.MachineError) && Paused(m):
+		k.phase = StatusPaused
 	}
 	return k
 }

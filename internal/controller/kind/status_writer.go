@@ -167,19 +167,21 @@ func explainBlanks(o client.Object) {
 	if !ok {
 		return
 	}
-	switch synced := c.GetCondition(xpv2.TypeSynced); synced.Reason {
-	case xpv2.ReasonReconcileError:
-		if cause, found := strings.CutPrefix(synced.Message, observeFailed); found {
-			c.SetConditions(synced.WithMessage(cause))
-		}
-		fillBlanks(o, c, v1alpha1.MachineError, xpv2.Condition{
-			Reason: ReasonNotObserved, Message: "The reconcile failed before this could be evaluated: see the condition Synced",
-		})
-	case xpv2.ReasonReconcilePaused:
+	synced := c.GetCondition(xpv2.TypeSynced)
+	if synced.Reason == xpv2.ReasonReconcilePaused {
 		fillBlanks(o, c, v1alpha1.MachinePending, xpv2.Condition{
 			Reason: ReasonPaused, Message: "The resource is paused and was not looked at before: see the condition Synced",
 		})
 	}
+	if synced.Reason != xpv2.ReasonReconcileError {
+		return
+	}
+	if cause, found := strings.CutPrefix(synced.Message, observeFailed); found {
+		c.SetConditions(synced.WithMessage(cause))
+	}
+	fillBlanks(o, c, v1alpha1.MachineError, xpv2.Condition{
+		Reason: ReasonNotObserved, Message: "The reconcile failed before this could be evaluated: see the condition Synced",
+	})
 }
 
 // fillBlanks has the conditions that were never evaluated be unknown for the reason, and a Machine without a phase be in this one.
