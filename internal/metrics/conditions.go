@@ -37,7 +37,7 @@ func Paused(mg resource.Managed) bool {
 func newConditions() *prometheus.GaugeVec {
 	return prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "proxmox_operator_resources_conditions",
-		Help: "Resources by the status of a condition: Ready, Synced or UpToDate. Paused, if that of a paused resource is not True.",
+		Help: "Resources by the status of a condition: Ready, Synced or UpToDate. Paused, if a paused resource's is not True.",
 	}, []string{"gvk", "condition", "status"})
 }
 

@@ -57,7 +57,7 @@ func TestConditionRecorder(t *testing.T) {
 	list := &namespaced.PoolList{}
 	r := conditionRecorder{reader: kube, list: list, gvk: "g", metrics: m, states: states, log: logging.NewNopLogger()}
 	want := `
-# HELP proxmox_operator_resources_conditions Resources by the status of a condition: Ready, Synced or UpToDate. Paused, if that of a paused resource is not True.
+# HELP proxmox_operator_resources_conditions Resources by the status of a condition: Ready, Synced or UpToDate. Paused, if a paused resource's is not True.
 # TYPE proxmox_operator_resources_conditions gauge
 proxmox_operator_resources_conditions{condition="Ready",gvk="g",status="Paused"} 1
 proxmox_operator_resources_conditions{condition="Ready",gvk="g",status="True"} 2
