@@ -189,10 +189,11 @@ lint: $(LINTER) ## Lint all modules; the rules are in .golangci.yml.
 			$(LINTER) run --config $(CURDIR)/.golangci.yml --allow-serial-runners $(ARGS) ./...) || status=1; \
 	done; exit $$status
 
-# The programs keep their symbols for it, which tell which functions of a module they have.
+# The programs are those that images and packages have. They keep their symbols for it, which tell which functions of a module they have.
 vulncheck: ## Look for known vulnerabilities in what the programs are built of. Where vuln.go.dev cannot be reached, it says SKIP.
 	@hack/vulncheck/reachable || exit 0; programs=$$(mktemp -d) && trap 'rm -rf "$$programs"' EXIT && $(BUILD) -o "$$programs/" ./cmd/provider ./cmd/pve-simulator && \
-	hack/vulncheck/run "$$programs"/*
+	cd cluster && $(BUILD) -o "$$programs/function-proxmox-operations" ./operations && $(BUILD) -o "$$programs/function-proxmox-conditions" ./conditions/program && \
+	$(BUILD) -o "$$programs/load-test" ./loadtest && ../hack/vulncheck/run "$$programs"/*
 
 test-chart: $(HELM) ## Test the Helm chart: lint it and compare what it renders.
 	cd cluster && HELM=$(HELM) CGO_ENABLED=0 $(GO) test -trimpath $(ARGS) ./charts/...

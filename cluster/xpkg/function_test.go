@@ -17,6 +17,8 @@ limitations under the License.
 package main
 
 import (
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,5 +68,20 @@ func TestFunctions(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestVulncheckKnowsPrograms has make vulncheck look at each program that an image or a package has.
+func TestVulncheckKnowsPrograms(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), "make", "--dry-run", "vulncheck")
+	cmd.Dir = "../.."
+	recipe, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, recipe)
+	}
+	for _, program := range []string{"cmd/" + programName, "cmd/" + simulatorName, "loadtest", operationsFunction().main, conditionsFunction().main} {
+		if !slices.Contains(strings.Fields(string(recipe)), "./"+program) {
+			t.Errorf("%s is not looked at by\n%s", program, recipe)
+		}
 	}
 }

@@ -19,6 +19,7 @@ package layout
 import (
 	"encoding/base64"
 	"encoding/xml"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,7 +30,18 @@ import (
 
 // What a marketplace of packages shows.
 func TestPackageAnnotations(t *testing.T) {
-	for _, file := range []string{"package/crossplane.yaml", "examples/composition/crossplane.yaml"} {
+	packages := []string{"package/crossplane.yaml"}
+	for _, pattern := range []string{"examples/*/crossplane.yaml", "cluster/*/package/crossplane.yaml"} {
+		more, err := fs.Glob(os.DirFS(root), pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		packages = append(packages, more...)
+	}
+	if len(packages) < 4 {
+		t.Errorf("want the provider, the configuration and two functions, got %q", packages)
+	}
+	for _, file := range packages {
 		t.Run(file, func(t *testing.T) {
 			content, err := os.ReadFile(filepath.Join(root, file))
 			if err != nil {
