@@ -80,10 +80,11 @@ type listCommand struct {
 type writeCommand struct {
 	guestOptions
 
-	Output string `help:"Folder to write a file for each VM into. Default: all to the standard output." placeholder:"FOLDER" short:"o"`
-	Force  bool   `help:"Overwrite files in the folder that have something else."`
-	Manage bool   `help:"Let the Machines manage their VMs, instead of looking at them only. Deleting such a Machine deletes its VM."`
-	Report string `help:"File to write the report to, too: what the manifests do not say, as JSON if its name ends so, otherwise as YAML." placeholder:"FILE"`
+	Output   string `help:"Folder to write a file for each VM into. Default: all to the standard output." placeholder:"FOLDER" short:"o"`
+	Force    bool   `help:"Overwrite files in the folder that have something else."`
+	Manage   bool   `help:"Let the Machines manage their VMs, instead of looking at them only. Deleting such a Machine deletes its VM."`
+	Existing bool   `help:"Write the manifests of Machines that there are already, too. Applied, they undo what was changed in their specs since."`
+	Report   string `help:"File to write the report to, too: what the manifests do not say, as JSON if its name ends so, otherwise as YAML." placeholder:"FILE"`
 }
 
 // importVMs runs the command of the arguments.
@@ -140,7 +141,7 @@ func (o *writeCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rules := importer.Rules{Refuses: schema.Refuses, Namespace: o.Namespace, Managed: managed, Each: importer.Progress(os.Stderr, len(finds))}
+	rules := importer.Rules{Refuses: schema.Refuses, Namespace: o.Namespace, Managed: managed, Existing: o.Existing, Each: importer.Progress(os.Stderr, len(finds))}
 	if err := importer.Describe(ctx, source, finds, rules); err != nil {
 		return err
 	}

@@ -275,7 +275,21 @@ func TestImportByProviderConfig(t *testing.T) {
 	if files["router.yaml"] != "" || !strings.Contains(report, "skipped: it is Machine default/gateway already") {
 		t.Errorf("a VM that has a Machine: got\n%s\nand the report\n%s", files["router.yaml"], report)
 	}
-	if got := listed(t, "--kubeconfig", o.Kubeconfig); !strings.Contains(got, "machine: default/gateway\n") || strings.Count(got, "machine:") != 1 {
+	again := []string{"--kubeconfig", o.Kubeconfig, "-n", "default", "--vmid", "100"}
+	if err := kube.Delete(t.Context(), router); err != nil {
+		t.Fatal(err)
+	}
+	router.ObjectMeta = metav1.ObjectMeta{Namespace: "default", Name: "router", Annotations: router.Annotations}
+	if err := kube.Create(t.Context(), router); err != nil {
+		t.Fatal(err)
+	}
+	if files, report := imported(t, again...); len(files) != 0 || !strings.Contains(report, "already: --existing writes its manifest again") {
+		t.Errorf("a VM that its own Machine has: got %v and the report\n%s", files, report)
+	}
+	if files, _ := imported(t, append(again, "--existing")...); files["router.yaml"] == "" {
+		t.Errorf("want the manifest that is asked for again, got %v", files)
+	}
+	if got := listed(t, "--kubeconfig", o.Kubeconfig); !strings.Contains(got, "machine: default/router\n") || strings.Count(got, "machine:") != 1 {
 		t.Errorf("the list must name the Machine of the VM alone, got\n%s", got)
 	}
 }

@@ -133,8 +133,25 @@ type Rules struct {
 	// Managed are the Machines that there are.
 	Managed Machines
 
+	// Existing has VMs be described that have a Machine already, of the name and namespace that its manifest has.
+	Existing bool
+
 	// Each is called for every guest that is done.
 	Each func()
+}
+
+// managed returns the Machine that has the VM with a UUID, and why it gets no manifest therefore.
+func (r Rules) managed(uuid, resource string) (machine, skipped string) {
+	m := r.Managed.ByUUID[uuid]
+	switch {
+	case m == "":
+		return "", ""
+	case m != path.Join(r.Namespace, resource):
+		return m, "it is Machine " + m + " already"
+	case !r.Existing:
+		return m, "it is Machine " + m + " already: --existing writes its manifest again"
+	}
+	return m, ""
 }
 
 // Describe describes the guests that can be Machines and are none yet. The error is that of
@@ -179,8 +196,7 @@ func (f Find) described(ctx context.Context, c Cluster, nodes []proxmox.Node, r 
 		f.Skipped = err.Error()
 		return f
 	}
-	if m := r.Managed.ByUUID[d.UUID]; m != "" && m != path.Join(r.Namespace, f.Resource) {
-		f.Machine, f.Skipped = m, "it is Machine "+m+" already"
+	if f.Machine, f.Skipped = r.managed(d.UUID, f.Resource); f.Skipped != "" {
 		return f
 	}
 	if noHA != nil {

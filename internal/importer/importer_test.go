@@ -147,7 +147,7 @@ func (c cluster) HAResource(_ context.Context, vmid int) (proxmox.HASettings, er
 
 const uuid = "smbios1"
 
-func describe(t *testing.T, c cluster, managed map[string]string) []Find {
+func describe(t *testing.T, c cluster, managed map[string]string, existing bool) []Find {
 	t.Helper()
 	finds, err := Guests(t.Context(), c, Filter{})
 	if err != nil {
@@ -158,7 +158,7 @@ func describe(t *testing.T, c cluster, managed map[string]string) []Find {
 		t.Fatal(err)
 	}
 	if err := Describe(t.Context(), c, finds, Rules{
-		Refuses: schema.Refuses, Namespace: "team-a", Managed: Machines{ByUUID: managed}, Each: func() {},
+		Refuses: schema.Refuses, Namespace: "team-a", Managed: Machines{ByUUID: managed}, Existing: existing, Each: func() {},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -174,9 +174,11 @@ func TestDescribe(t *testing.T) {
 		cluster cluster
 		managed map[string]string
 		guest   proxmox.Guest
-		skipped string
-		err     string
-		omitted []export.Omission
+
+		existing bool
+		skipped  string
+		err      string
+		omitted  []export.Omission
 	}{
 		"VM":        {reason: "A VM is described.", cluster: cluster{options: map[int]map[string]string{100: id}}, guest: vm},
 		"Container": {reason: "A container is no Machine.", guest: proxmox.Guest{VMID: 100, Node: "pve1", Type: "lxc"}, skipped: "container"},
@@ -191,8 +193,16 @@ func TestDescribe(t *testing.T) {
 			managed: map[string]string{"aaaaaaaa-0000-4000-8000-000000000001": "default/a"}, guest: vm, skipped: "Machine default/a already",
 		},
 		"Own": {
-			reason: "The Machine of its manifest is no other.", cluster: cluster{options: map[int]map[string]string{100: id}},
+			reason: "What was done to a Machine since is not undone by its first manifest.", cluster: cluster{options: map[int]map[string]string{100: id}},
+			managed: map[string]string{"aaaaaaaa-0000-4000-8000-000000000001": "team-a/a"}, guest: vm, skipped: "Machine team-a/a already: --existing",
+		},
+		"Existing": {
+			reason: "Who asks for it gets it.", cluster: cluster{options: map[int]map[string]string{100: id}}, existing: true,
 			managed: map[string]string{"aaaaaaaa-0000-4000-8000-000000000001": "team-a/a"}, guest: vm,
+		},
+		"ExistingElsewhere": {
+			reason: "Nobody gets a second Machine of a VM.", cluster: cluster{options: map[int]map[string]string{100: id}}, existing: true,
+			managed: map[string]string{"aaaaaaaa-0000-4000-8000-000000000001": "default/a"}, guest: vm, skipped: "Machine default/a already",
 		},
 		"Offline": {reason: "A node that is offline is not asked.", guest: proxmox.Guest{VMID: 100, Node: "pve2", Type: "qemu"}, err: `node "pve2" is offline`},
 		"Unread":  {reason: "What goes wrong with a VM is noted.", cluster: cluster{err: errors.New("boom")}, guest: vm, err: "boom"},
@@ -205,7 +215,7 @@ func TestDescribe(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tc.cluster.guests, tc.cluster.nodes = []proxmox.Guest{tc.guest}, up
-			got := describe(t, tc.cluster, tc.managed)[0]
+			got := describe(t, tc.cluster, tc.managed, tc.existing)[0]
 			message := ""
 			if got.Err != nil {
 				message = got.Err.Error()
@@ -301,7 +311,7 @@ func form() Form {
 
 func TestManifest(t *testing.T) {
 	var got bytes.Buffer
-	if err := form().WriteStream(&got, describe(t, rich(), nil)); err != nil {
+	if err := form().WriteStream(&got, describe(t, rich(), nil, false)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(manifestOfRich, got.String()); diff != "" {
@@ -310,7 +320,7 @@ func TestManifest(t *testing.T) {
 }
 
 func TestStream(t *testing.T) {
-	finds := describe(t, rich(), nil)
+	finds := describe(t, rich(), nil, false)
 	var got bytes.Buffer
 	if err := form().WriteStream(&got, []Find{finds[0], {Skipped: "no"}, finds[0]}); err != nil {
 		t.Fatal(err)
@@ -336,7 +346,7 @@ func TestPlainYAML(t *testing.T) {
 }
 
 func TestWriteFiles(t *testing.T) {
-	folder, finds := t.TempDir(), describe(t, rich(), nil)
+	folder, finds := t.TempDir(), describe(t, rich(), nil, false)
 	name := filepath.Join(folder, "web.yaml")
 	write := func(force bool) (string, error) {
 		err := form().WriteFiles(folder, finds, force)
@@ -361,7 +371,7 @@ func TestWriteFiles(t *testing.T) {
 
 func TestLists(t *testing.T) {
 	machines := Machines{ByUUID: map[string]string{"aaaaaaaa-0000-4000-8000-000000000001": "team-a/web"}, VMIDs: map[int]bool{100: true}}
-	finds := append(describe(t, rich(), machines.ByUUID), Find{Guest: proxmox.Guest{VMID: 101, Type: "lxc", Node: "pve1"}, Skipped: "it is a container"},
+	finds := append(describe(t, rich(), machines.ByUUID, true), Find{Guest: proxmox.Guest{VMID: 101, Type: "lxc", Node: "pve1"}, Skipped: "it is a container"},
 		Find{Guest: proxmox.Guest{VMID: 102, Type: "qemu", Node: "pve2"}, Resource: "vm-102", Err: errors.New("boom")})
 	if err := machines.Find(t.Context(), rich(), finds); err != nil {
 		t.Fatal(err)
@@ -503,7 +513,7 @@ func TestDescribeFound(t *testing.T) {
 				guests: []proxmox.Guest{{VMID: 100, Name: name, Node: "pve1", Type: "qemu"}}, nodes: []proxmox.Node{{Name: "pve1", Status: "online"}},
 				options: map[int]map[string]string{100: config},
 			}
-			f := describe(t, c, nil)[0]
+			f := describe(t, c, nil, false)[0]
 			if f.Description == nil {
 				t.Fatalf("it has no description: %q, %v", f.Skipped, f.Err)
 			}
