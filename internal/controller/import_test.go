@@ -250,7 +250,7 @@ func TestImportEstate(t *testing.T) {
 			c.stop()
 			i.restore()
 			c.start()
-			i.settled("after they were restored into a new cluster")
+			i.settled("after they were restored")
 		})
 	}
 }
