@@ -210,16 +210,17 @@ func TestFlux(t *testing.T) {
 		reason    string
 		flux, own status.Status
 	}{
-		"new":            {"Nobody has reconciled a new Machine.", status.InProgressStatus, status.InProgressStatus},
-		"edited":         {"The status is that of the spec before.", status.InProgressStatus, status.InProgressStatus},
-		"creating":       {"A VM is created.", status.InProgressStatus, status.InProgressStatus},
-		"ready":          {"All is as declared.", status.CurrentStatus, status.CurrentStatus},
-		"differs":        {"kstatus does not know the condition UpToDate.", status.InProgressStatus, status.CurrentStatus},
-		"refused":        {"kstatus does not know the condition Synced.", status.FailedStatus, status.CurrentStatus},
-		"paused":         {"A paused Machine is not compared with its spec.", status.InProgressStatus, status.CurrentStatus},
-		"restart":        {"A change waits for a restart.", status.InProgressStatus, status.CurrentStatus},
-		"device-missing": {"A disk is missing.", status.InProgressStatus, status.InProgressStatus},
-		"unknown":        {"The reconcile of a new spec failed before Ready was evaluated.", status.InProgressStatus, status.InProgressStatus},
+		"new":                   {"Nobody has reconciled a new Machine.", status.InProgressStatus, status.InProgressStatus},
+		"edited":                {"The status is that of the spec before.", status.InProgressStatus, status.InProgressStatus},
+		"creating":              {"A VM is created.", status.InProgressStatus, status.InProgressStatus},
+		"ready":                 {"All is as declared.", status.CurrentStatus, status.CurrentStatus},
+		"differs":               {"kstatus does not know the condition UpToDate.", status.InProgressStatus, status.CurrentStatus},
+		"refused":               {"kstatus does not know the condition Synced.", status.FailedStatus, status.CurrentStatus},
+		"paused":                {"A paused Machine is not compared with its spec.", status.InProgressStatus, status.CurrentStatus},
+		"paused-from-the-start": {"A Machine that is paused from the start was never looked at.", status.InProgressStatus, status.InProgressStatus},
+		"restart":               {"A change waits for a restart.", status.InProgressStatus, status.CurrentStatus},
+		"device-missing":        {"A disk is missing.", status.InProgressStatus, status.InProgressStatus},
+		"unknown":               {"The reconcile of a new spec failed before Ready was evaluated.", status.InProgressStatus, status.InProgressStatus},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
