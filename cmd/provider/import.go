@@ -141,7 +141,10 @@ func (o *writeCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rules := importer.Rules{Refuses: schema.Refuses, Namespace: o.Namespace, Managed: managed, Existing: o.Existing, Each: importer.Progress(os.Stderr, len(finds))}
+	rules := importer.Rules{
+		Refuses: schema.Refuses, Namespace: o.Namespace, Managed: managed, Existing: o.Existing,
+		Each: importer.Progress(os.Stderr, len(finds)),
+	}
 	if err := importer.Describe(ctx, source, finds, rules); err != nil {
 		return err
 	}
