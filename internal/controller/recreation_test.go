@@ -52,6 +52,14 @@ func (w *world) losesCreation(spec v1alpha1.MachineParameters, task, node string
 	w.Helper()
 	w.pve.Inject(simulator.Fault{Task: task, Count: 1, Hold: true})
 	w.create(spec)
+	half = w.diesCreating(node)
+	w.says(xpv2.TypeReady, conditions.ReasonNodeOffline, "name it in recreation.lostNode")
+	return half
+}
+
+// diesCreating has a node die while a VM is being created.
+func (w *world) diesCreating(node string) (half int) {
+	w.Helper()
 	w.eventually("the VM is being created", func() bool {
 		half = 0
 		w.pve.Edit(func(s *simulator.State) {
@@ -64,7 +72,6 @@ func (w *world) losesCreation(spec v1alpha1.MachineParameters, task, node string
 		return half != 0
 	})
 	w.pve.PowerOff(node)
-	w.says(xpv2.TypeReady, conditions.ReasonNodeOffline, "name it in recreation.lostNode")
 	return half
 }
 

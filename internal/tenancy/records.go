@@ -83,6 +83,16 @@ func (r Records) sign(mg resource.Managed, text string) string {
 	return base64.StdEncoding.EncodeToString(h.Sum(nil))
 }
 
+// SignCreation returns the signature of that the provider makes a VM for a resource on a node, where nobody had its VMID; empty if nothing is signed.
+func (r Records) SignCreation(mg resource.Managed, vmid int, uuid, node string) string {
+	return r.sign(mg, fmt.Sprintf("creation\n%d\n%s\n%s", vmid, strings.ToLower(uuid), node))
+}
+
+// Creates reports whether a signature is that of the creation of a VM for a resource on a node.
+func (r Records) Creates(mg resource.Managed, vmid int, uuid, node, signature string) bool {
+	return signature != "" && hmac.Equal([]byte(signature), []byte(r.SignCreation(mg, vmid, uuid, node)))
+}
+
 // The annotations of a Backup that have its record and the signature of that. The record names tasks and a volume, of which none may be
 // looked at that the provider has not begun itself.
 const (

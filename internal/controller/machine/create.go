@@ -109,6 +109,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 		e.recordRejection(m, err)
 		return managed.ExternalCreation{}, err
 	}
+	e.tenant.Creates(m, c.Identity, u.Node())
 	e.tasks.Kept(m, true) // What was changed before was another VM, and so
 	e.passwords.Forget(m) // was what has got the password.
 	e.log.Debug("Creating VM", "vmid", c.Identity.VMID, "node", c.node)

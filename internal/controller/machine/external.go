@@ -198,7 +198,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 		return e.observeRefused(ctx, m, id, err)
 	case err != nil:
 		return managed.ExternalObservation{}, err
-	case e.vm.Config.Remains() && !object.MayReplaceVMID(m) && e.tenant.Tells(ctx, id.VMID):
+	case e.vm.Config.Remains() && !object.MayReplaceVMID(m) && e.tenant.Tells(ctx, m, id.VMID):
 		return e.observePartialDestroy(m)
 	case proof.Unfinished && proof.InPlace:
 		return restoring{external: e}.observeLost(ctx, m, id)
@@ -341,7 +341,7 @@ func (e *external) observeCreating(ctx context.Context, m Machine, id qemu.Ident
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	if e.vm != nil && !e.ownershipProven && !e.tenant.Tells(ctx, id.VMID) {
+	if e.vm != nil && !e.ownershipProven && !e.tenant.Tells(ctx, m, id.VMID) {
 		e.vm = nil // A task that annotations name does not make it the Machine's.
 	}
 	if !meta.WasDeleted(m) {

@@ -78,7 +78,13 @@ func recreations(_ context.Context, e *external, m Machine) act.Kind {
 func (e *external) recreator(m Machine) recreation.Recreator {
 	return recreation.Recreator{
 		Kube: e.kube, Inventory: e.inventory, Reader: e.reader, Client: e.client, Machines: e.scheduler, Record: e.record, Now: e.now(), Forget: e.forget,
-		Wake: e.waker(m), Busy: e.tasksBefore.Busy, Removable: e.volumes.CheckRemovable,
+		Wake: e.waker(m), Busy: e.tasksBefore.Busy, Tells: e.tenant.TellsRemains,
+		Removable: func(ctx context.Context, uuid string, vmid int) error {
+			if err := e.tenant.Removable(ctx, vmid); err != nil {
+				return err
+			}
+			return e.volumes.CheckRemovable(ctx, uuid, vmid)
+		},
 		Save:     func(ctx context.Context, r *act.Record) error { return e.saveAct(ctx, m, recreation.Kind{}, r) },
 		Allocate: func(ctx context.Context) (map[string]string, error) { return ownership{external: e}.allocate(ctx, m) },
 		Check: func(ctx context.Context, m Machine, id qemu.Identity) (*source.Source, error) {

@@ -81,6 +81,9 @@ type Remains struct {
 	VMID int    `json:"vmid"`
 	UUID string `json:"uuid"`
 	Node string `json:"node"`
+
+	// Signature that proves that the provider began to make it for the Machine, of which a tenant may be told.
+	Signature string `json:"signature,omitempty"`
 }
 
 // A Leaving is a call on a node that has left a VM unfinished.

@@ -57,6 +57,10 @@ const (
 	// goes on in whose VM is in another one.
 	AnnotationCluster = annotationPrefix + "cluster"
 
+	// AnnotationCreation is the signature of that the provider has begun to make the VM of a tenant, where it did. It tells that VM from
+	// those of others while it is in no pool yet.
+	AnnotationCreation = annotationPrefix + "creation-signature"
+
 	// AnnotationPlacement is why the VM is created on its node, as JSON.
 	AnnotationPlacement = annotationPrefix + "placement"
 

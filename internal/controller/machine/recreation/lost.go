@@ -190,7 +190,7 @@ func (l Recreator) refusal(m object.Machine, id qemu.Identity, guest proxmox.Gue
 func lost() []string {
 	return []string{
 		object.AnnotationNode, object.AnnotationSource, object.AnnotationTarget, object.AnnotationPlacement, object.AnnotationDevices,
-		object.AnnotationPassword, object.AnnotationRestore,
+		object.AnnotationPassword, object.AnnotationRestore, object.AnnotationCreation,
 		meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded, meta.AnnotationKeyExternalCreateFailed,
 	}
 }
@@ -210,7 +210,9 @@ func renamed(m object.Machine, identity map[string]string) object.Machine {
 // rename renames the Machine. Identity and record are one write: a provider that ends before it has changed nothing, and one that
 // starts after it finds the token used.
 func (l Recreator) rename(ctx context.Context, m object.Machine, id qemu.Identity, r *act.Record, identity map[string]string) error {
-	r.Remains = append(r.Remains, act.Remains{VMID: id.VMID, UUID: id.UUID, Node: r.Target})
+	r.Remains = append(r.Remains, act.Remains{
+		VMID: id.VMID, UUID: id.UUID, Node: r.Target, Signature: m.GetAnnotations()[object.AnnotationCreation],
+	})
 	r.Enter(v1alpha1.ActSucceeded, "", l.Now)
 	identity[object.AnnotationRecreation] = r.String()
 	for _, name := range lost() {

@@ -56,6 +56,7 @@ type pve struct {
 	err     error
 	off     bool
 	running bool
+	hidden  bool
 	others  []object.Machine
 	deleted []proxmox.Ref
 }
@@ -124,6 +125,7 @@ func recreator(t *testing.T, m *namespaced.Machine, p *pve) Recreator {
 	}
 	return Recreator{
 		Kube: fake.NewClientBuilder().WithScheme(scheme).WithObjects(m.DeepCopy()).Build(), Inventory: p, Reader: p, Client: p, Machines: p,
+		Tells:  func(context.Context, object.Machine, act.Remains) bool { return !p.hidden },
 		Record: xpevent.NewNopRecorder(), Now: time.Now(), Forget: func(object.Machine) {}, Wake: func() {},
 		Save: func(_ context.Context, r *act.Record) error {
 			meta.AddAnnotations(m, map[string]string{object.AnnotationRecreation: r.String()})
@@ -273,6 +275,10 @@ func TestRemains(t *testing.T) {
 		says          string
 		gone, removed bool
 	}{
+		"Hidden": {
+			reason: "Of what may be somebody else's nothing is told.",
+			pve:    &pve{guests: listed, config: with("lock", "create"), hidden: true}, change: consent,
+		},
 		"Away": {reason: "While its node is off nothing is known of it.", pve: &pve{guests: listed, off: true}},
 		"NotListed": {
 			reason: "A list that lacks it for a moment does not make it gone.",

@@ -81,6 +81,9 @@ type Recreator struct {
 	// Busy reports whether a task works on a VM.
 	Busy func(vmid int) (bool, error)
 
+	// Tells reports whether the user of a Machine may be told of what is left: annotations name any VM.
+	Tells func(ctx context.Context, m object.Machine, r act.Remains) bool
+
 	// Removable returns an error while something else needs a VM.
 	Removable func(ctx context.Context, uuid string, vmid int) error
 }

@@ -30,6 +30,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
@@ -112,23 +113,53 @@ func (c Checks) Hidden(ctx context.Context, m object.Machine, vmid int) error {
 	if c.recorded(m, vmid) {
 		return nil
 	}
-	return c.check(ctx, m, vmid, unlisted(c.knows))
+	return c.check(ctx, m, vmid, unlisted(c.known(m)))
 }
 
 // Tells reports whether a VM that is not proven to be a Machine's is one of which its user may be told.
-func (c Checks) Tells(ctx context.Context, vmid int) bool {
-	return c.Tenant == nil || connect.CheckVM(ctx, c.Inventory, vmid, c.knows) == nil
+func (c Checks) Tells(ctx context.Context, m object.Machine, vmid int) bool {
+	return c.Tenant == nil || connect.CheckVM(ctx, c.Inventory, vmid, c.known(m)) == nil
 }
 
-// knows refuses a VM of which nothing may be told: it is not the tenant's, and none that is being made for it, which has a VMID of the range and is in no
-// pool yet.
-func (c Checks) knows(g proxmox.Guest) error {
-	err, r := c.Holds(g), c.VMIDRange
-	making := g.Pool == "" && (g.Lock == "create" || g.Lock == "clone")
-	if err != nil && making && r != nil && g.VMID >= int(r.Min) && g.VMID <= int(r.Max) {
+// known is the check that refuses a VM of which nothing may be told: it is not the tenant's, and none that is being made for it, which is in no pool yet.
+// Such a one has a VMID of the range or, where there is none, is proven to be made for this Machine.
+func (c Checks) known(m object.Machine) func(proxmox.Guest) error {
+	return func(g proxmox.Guest) error {
+		err, r := c.Holds(g), c.VMIDRange
+		switch making := g.Pool == "" && (g.Lock == "create" || g.Lock == "clone"); {
+		case err == nil || !making:
+			return err
+		case r != nil && g.VMID >= int(r.Min) && g.VMID <= int(r.Max), c.creates(m, g):
+			return nil
+		}
+		return err
+	}
+}
+
+// creates reports whether the provider has begun to make a VM for the Machine where it is.
+func (c Checks) creates(m object.Machine, g proxmox.Guest) bool {
+	a := m.GetAnnotations()
+	return c.Records.Creates(m, g.VMID, a[object.AnnotationUUID], g.Node, a[object.AnnotationCreation])
+}
+
+// TellsRemains reports whether the user of a Machine may be told of what the creation of a VM has left that was lost, by whom it was made for.
+func (c Checks) TellsRemains(ctx context.Context, m object.Machine, r act.Remains) bool {
+	return c.Records.Creates(m, r.VMID, r.UUID, r.Node, r.Signature) || c.HasVM(ctx, r.VMID)
+}
+
+// Removable is an error if a VM that a lost creation has left is not where the tenant's VMs are, so that nothing but its UUID tells whose it is.
+func (c Checks) Removable(ctx context.Context, vmid int) error {
+	if c.HasVM(ctx, vmid) {
 		return nil
 	}
-	return err
+	return errors.New("it is not where the tenant's VMs are, and is left to be removed by an operator")
+}
+
+// Creates notes that the provider has begun to make a VM for the Machine on a node, where nobody had its VMID.
+func (c Checks) Creates(m object.Machine, id qemu.Identity, node string) {
+	if s := c.Records.SignCreation(m, id.VMID, id.UUID, node); s != "" && c.Tenant != nil {
+		meta.AddAnnotations(m, map[string]string{object.AnnotationCreation: s})
+	}
 }
 
 // Adoptable is an error if a VM may not be taken over, by the cluster's list alone: it is not looked at before.

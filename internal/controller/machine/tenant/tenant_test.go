@@ -26,6 +26,8 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -71,7 +73,7 @@ func TestTold(t *testing.T) {
 				Name: "a", Pools: []string{"a"}, VMIDRange: &v1alpha1.VMIDRange{Min: 100, Max: 199}, Allow: &v1alpha1.TenantPermissions{Adopt: []string{"free"}},
 			}}, "a")}
 			m := &namespaced.Machine{}
-			if got := c.Tells(t.Context(), 150); got != tc.told {
+			if got := c.Tells(t.Context(), m, 150); got != tc.told {
 				t.Errorf("Tells(): %s Want %v, got %v", tc.reason, tc.told, got)
 			}
 			if err := c.Hidden(t.Context(), m, 150); (err != nil) != tc.hidden {
@@ -82,8 +84,72 @@ func TestTold(t *testing.T) {
 			}
 		})
 	}
-	if free := (Checks{}); !free.Tells(t.Context(), 150) || free.Hidden(t.Context(), &namespaced.Machine{}, 150) != nil {
+	if free := (Checks{}); !free.Tells(t.Context(), &namespaced.Machine{}, 150) || free.Hidden(t.Context(), &namespaced.Machine{}, 150) != nil {
 		t.Error("want all told where there are no tenants")
+	}
+}
+
+// TestCreations has a tenant that pools alone tell be told of a VM that is in no pool yet if it is proven to be made for its Machine.
+func TestCreations(t *testing.T) {
+	const uuid = "11111111-2222-4333-8444-555555555555"
+	making := proxmox.Guest{VMID: 150, Type: "qemu", Node: "pve1", Lock: "create"}
+	cases := map[string]struct {
+		reason string
+		change func(m *namespaced.Machine)
+		guest  func(g *proxmox.Guest)
+		told   bool
+	}{
+		"Own":      {reason: "It is made for this Machine.", told: true},
+		"Clone":    {reason: "It is made as a clone.", guest: func(g *proxmox.Guest) { g.Lock = "clone" }, told: true},
+		"Unsigned": {reason: "Nothing proves it.", change: func(m *namespaced.Machine) { delete(m.Annotations, object.AnnotationCreation) }},
+		"OtherMachine": {
+			reason: "A signature is of one Machine, whoever copies it.", change: func(m *namespaced.Machine) { m.UID = "2" },
+		},
+		"OtherUUID": {
+			reason: "It is of one UUID.", change: func(m *namespaced.Machine) {
+				m.Annotations[object.AnnotationUUID] = "99999999-2222-4333-8444-555555555555"
+			},
+		},
+		"OtherVMID": {reason: "It is of one VMID.", guest: func(g *proxmox.Guest) { g.VMID = 151 }},
+		"Elsewhere": {reason: "It is of one node.", guest: func(g *proxmox.Guest) { g.Node = "pve2" }},
+		"Complete":  {reason: "One that is complete is in a pool of its tenant.", guest: func(g *proxmox.Guest) { g.Lock = "" }},
+		"Theirs":    {reason: "It is in a pool of others.", guest: func(g *proxmox.Guest) { g.Pool = "b" }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			g := making
+			if tc.guest != nil {
+				tc.guest(&g)
+			}
+			c := Checks{
+				Inventory: guests{g}, Records: tenancy.Records{Key: []byte("a key"), Config: "ClusterProviderConfig/shared"},
+				Tenant: tenancy.TenantNamed([]v1alpha1.ProviderTenant{{Name: "a", Pools: []string{"a"}}}, "a"),
+			}
+			m := &namespaced.Machine{}
+			m.UID, m.Annotations = "1", map[string]string{object.AnnotationUUID: uuid}
+			c.Creates(m, qemu.Identity{VMID: making.VMID, UUID: uuid}, making.Node)
+			if tc.change != nil {
+				tc.change(m)
+			}
+			if got := c.Tells(t.Context(), m, g.VMID); got != tc.told {
+				t.Errorf("Tells(): %s Want %v, got %v", tc.reason, tc.told, got)
+			}
+			if err := c.Hidden(t.Context(), m, g.VMID); (err == nil) != tc.told {
+				t.Errorf("Hidden(): %s Want it told: %v, got %v", tc.reason, tc.told, err)
+			}
+			left := act.Remains{VMID: g.VMID, UUID: m.Annotations[object.AnnotationUUID], Node: g.Node, Signature: m.Annotations[object.AnnotationCreation]}
+			if got, want := c.TellsRemains(t.Context(), m, left), tc.told || name == "Complete" || name == "Theirs"; got != want {
+				t.Errorf("TellsRemains(): %s Want %v, got %v", tc.reason, want, got)
+			}
+			if err := c.Removable(t.Context(), g.VMID); err == nil {
+				t.Errorf("Removable(): what is in no pool of the tenant is not removed for it")
+			}
+		})
+	}
+	m := &namespaced.Machine{}
+	(Checks{Records: tenancy.Records{Key: []byte("a key")}}).Creates(m, qemu.Identity{VMID: 150, UUID: uuid}, "pve1")
+	if len(m.Annotations) > 0 {
+		t.Errorf("want nothing signed for a Machine of no tenant, got %v", m.Annotations)
 	}
 }
 
