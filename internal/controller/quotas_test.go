@@ -41,6 +41,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/providerconfig"
+	"github.com/vitistack/provider-proxmox/internal/controller/snapshot"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
@@ -295,6 +296,7 @@ func TestQuotasOfSnapshots(t *testing.T) {
 		w.well(kept)
 		w.make(waits)
 		w.waitsForRoom(waits, "backups: 1 more, of 1 1 are used by 1 resource")
+		w.takesAnother(first)
 		w.remove(first)
 		w.remove(kept)
 		w.well(second)
@@ -304,6 +306,33 @@ func TestQuotasOfSnapshots(t *testing.T) {
 		w.delete()
 		w.gone()
 	})
+}
+
+// takesAnother has a Snapshot name another snapshot, and nothing tell that it has taken one.
+func (w *tenantWorld) takesAnother(mg resource.Managed) {
+	w.Helper()
+	s, n := mg.(snapshot.Snapshot), len(w.writes())
+	for _, name := range []string{"another", "more"} {
+		w.edit(s, func() {
+			a := s.GetAnnotations()
+			delete(a, kind.AnnotationSnapshot)
+			a[meta.AnnotationKeyExternalName], a[meta.AnnotationKeyReconciliationPaused] = name, "true"
+			s.SetAnnotations(a)
+		})
+		w.becomes(s, "is paused", func() bool { return s.GetCondition(xpv2.TypeSynced).Reason == xpv2.ReasonReconcilePaused })
+		w.forgeStatus(s, func() { *s.Observation() = v1alpha1.SnapshotObservation{} })
+		w.edit(s, func() {
+			a := s.GetAnnotations()
+			delete(a, meta.AnnotationKeyReconciliationPaused)
+			delete(a, kind.AnnotationSnapshot)
+			s.SetAnnotations(a)
+		})
+		w.waitNotReady(s, v1alpha1.ReasonQuotaExceeded, "has taken snapshot")
+	}
+	w.wroteNothing(n)
+	if g, _ := w.pve.Guest(w.vmid()); len(g.Snapshots) != 1 {
+		w.Errorf("want one snapshot, got %v", g.Snapshots)
+	}
 }
 
 // TestQuotasAtOnce has teams ask for twice of what they may have, all at once, from two providers.

@@ -161,7 +161,7 @@ func (c *connector) Connect(ctx context.Context, m Snapshot) (managed.TypedExter
 		return e, err
 	}
 	e.client, e.inventory, e.records, e.tenant = to.Client, to.Inventory, to.Records, to.Tenant
-	e.room = c.quota.Room(m, to)
+	e.room = c.roomFor(m, to)
 	return e, nil
 }
 
@@ -176,8 +176,8 @@ type external struct {
 	records   tenancy.Records
 	tenant    *tenancy.Tenant // Nil if nothing is refused.
 
-	// room is an error if the quota of the tenant has none; nil if nothing is asked.
-	room func(context.Context) error
+	// room of the quota of the tenant.
+	room room
 
 	// waits is the problem that there is no VM yet, or nil.
 	waits *kind.Problem

@@ -69,8 +69,17 @@ type Entry struct {
 	VMID   int    `json:"vmid,omitempty"`
 	Volume string `json:"volume,omitempty"`
 
+	// Taken is the snapshot that a Snapshot was let take last, or waits for.
+	Taken Taken `json:"taken,omitzero"`
+
 	// Left is true if the resource is gone, or has another VM or disk by now.
 	Left bool `json:"left,omitempty"`
+}
+
+// Taken is a snapshot of a VM.
+type Taken struct {
+	VMID int    `json:"vmid"`
+	Name string `json:"name"`
 }
 
 // A Ledger has the entries of a tenant, by the UIDs of their resources.

@@ -159,6 +159,9 @@ type Application struct {
 	Volume  string
 	Volumes []string
 
+	// Taken is the snapshot that it is to take, of a Snapshot.
+	Taken quota.Taken
+
 	// Whole is true for what is yet to be made, and Beside if a VM that the resource names is not its own.
 	Whole, Beside bool
 
@@ -176,7 +179,7 @@ func (a Application) request() quota.Request {
 	r := a.Resource
 	return quota.Request{UID: a.uid(), There: a.There, Beside: a.Beside, Volumes: a.Volumes, Entry: quota.Entry{
 		Kind: a.Kind, Namespace: r.GetNamespace(), Name: r.GetName(), Created: r.GetCreationTimestamp().Unix(), Wants: a.Wants, Whole: a.Whole,
-		VMID: a.VMID, Volume: a.Volume,
+		VMID: a.VMID, Volume: a.Volume, Taken: a.Taken,
 	}}
 }
 

@@ -51,6 +51,9 @@ type Amounts struct {
 	// VMID of the VM that has the resource, or is to have it, and Volume, the disk that it is.
 	VMID   int
 	Volume string
+
+	// Taken is the snapshot that it is to take.
+	Taken quota.Taken
 }
 
 // Ask whether the quota of its tenant has room for a resource: an error if not, or if that cannot be told.
@@ -60,7 +63,7 @@ func (q Quota) Ask(ctx context.Context, m resource.Managed, to *connect.Connecti
 	}
 	_, err := q.Admit(ctx, quotas.Application{
 		Resource: m, Kind: q.Kind, Config: to.Name, Tenants: to.Config.Tenants, Tenant: to.Tenant, Inventory: to.Inventory,
-		There: a.There, Wants: a.Wants, Whole: a.Whole, VMID: a.VMID, Volume: a.Volume,
+		There: a.There, Wants: a.Wants, Whole: a.Whole, VMID: a.VMID, Volume: a.Volume, Taken: a.Taken,
 	})
 	return err
 }
