@@ -741,6 +741,7 @@ func TestTenantsOtherConfigurations(t *testing.T) {
 			}
 			w.make(s)
 			w.refused(s, "(allow.adopt): a snapshot of VM 30001")
+			w.namesTheirSecrets(*site.Settings())
 		}
 		if got := w.writes(); len(got) > 0 {
 			t.Errorf("want no write, got %v", got)
