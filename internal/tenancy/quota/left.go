@@ -66,14 +66,63 @@ func (r Request) inherits(e Entry) bool {
 	return e.VMID == r.VMID && r.Volume == ""
 }
 
+// takes reports whether a resource is a disk of a VM that another one has left, and that counts with that VM so far.
+func (l Ledger) takes(r Request, e Entry) bool {
+	if !e.Left || e.Volume != "" || r.Volume == "" || e.VMID != r.VMID {
+		return false
+	}
+	for _, other := range l {
+		if other.Volume == r.Volume && len(disksAmong(other.Has)) > 0 {
+			return false // It counted beside the VM before.
+		}
+	}
+	return true
+}
+
 // Inherits reports whether a resource counts what others have left in these entries.
 func (l Ledger) Inherits(r Request) bool {
 	for _, e := range l {
-		if r.inherits(e) {
+		if r.inherits(e) || l.takes(r, e) {
 			return true
 		}
 	}
 	return false
+}
+
+// heirs are the entries without what others have left and a resource counts, once it is let have what it asks for.
+func (l Ledger) heirs(r Request) Ledger {
+	all := make(Ledger, len(l))
+	for uid, e := range l {
+		switch {
+		case r.inherits(e):
+		case l.takes(r, e):
+			if e.Has = e.Has.Beyond(r.disks()); len(e.Has) > 0 {
+				all[uid] = e
+			}
+		default:
+			all[uid] = e
+		}
+	}
+	return all
+}
+
+// disks of a resource as they are, without what it grows by.
+func (r Request) disks() Amounts {
+	if r.Whole {
+		return disksAmong(r.Wants)
+	}
+	return disksAmong(r.There)
+}
+
+// disksAmong are the disks among amounts.
+func disksAmong(a Amounts) Amounts {
+	all := Amounts{}
+	for name, n := range a {
+		if _, is := StorageOf(name); is && n > 0 {
+			all[name] = n
+		}
+	}
+	return all
 }
 
 // Leaves reports whether something counts that a resource has left: when it goes, nobody tells.

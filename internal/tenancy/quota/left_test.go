@@ -152,3 +152,59 @@ func TestDecideLeft(t *testing.T) {
 		})
 	}
 }
+
+// TestDecideTaken has the disk of a VM that was left count once when it is a Volume's, and the rest of the VM on.
+func TestDecideTaken(t *testing.T) {
+	const vm, disk = "gone/100/", "ceph:vm-100-disk-1"
+	has := func(gib int64) Amounts { return Amounts{Disks("ceph"): gib} }
+	cases := map[string]struct {
+		reason string
+		others Ledger
+		ask    Request
+		left   int64 // Of the VM that was left.
+		short  bool
+	}{
+		"Adopted": {reason: "It is the Volume's.", ask: Request{Entry: Entry{Wants: has(4), Whole: true, VMID: 100, Volume: disk}}, left: 2},
+		"Found": {
+			reason: "The record of the Volume has it already.", ask: Request{Entry: Entry{Wants: has(4), VMID: 100, Volume: disk}, There: has(4)}, left: 2,
+		},
+		"Grows": {
+			reason: "What it grows by is no part of the VM.",
+			ask:    Request{Entry: Entry{Wants: has(5), VMID: 100, Volume: disk}, There: has(4)}, left: 2,
+		},
+		"All": {reason: "The VM has no other disk.", ask: Request{Entry: Entry{Wants: has(6), Whole: true, VMID: 100, Volume: disk}}},
+		"NoRoom": {
+			reason: "Without room it stays the VM's.", others: Ledger{"other": {Has: has(6), VMID: 101}},
+			ask: Request{Entry: Entry{Wants: has(6), Whole: true, VMID: 100, Volume: disk}}, left: 6, short: true,
+		},
+		"Elsewhere": {
+			reason: "It is a disk of another VM.", ask: Request{Entry: Entry{Wants: has(2), Whole: true, VMID: 101, Volume: "ceph:vm-101-disk-1"}}, left: 6,
+		},
+		"Again": {
+			reason: "It counted beside the VM before.", others: Ledger{"me": {Has: has(2), VMID: 100, Volume: disk}},
+			ask: Request{Entry: Entry{Wants: has(2), VMID: 100, Volume: disk}, There: has(2)}, left: 6,
+		},
+		"PutBack": {
+			reason: "So did it by a record that was taken away.",
+			others: Ledger{"me/100/" + disk: {Has: has(2), VMID: 100, Volume: disk, Left: true}},
+			ask:    Request{Entry: Entry{Wants: has(2), VMID: 100, Volume: disk}, There: has(2)}, left: 6,
+		},
+		"Theirs": {
+			reason: "Another Volume says that it has it.", others: Ledger{"other": {Has: has(2), VMID: 100, Volume: disk}},
+			ask: Request{Entry: Entry{Wants: has(2), Whole: true, VMID: 100, Volume: disk}}, left: 6,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := Ledger{vm: {Has: has(6), VMID: 100, Left: true}}
+			maps.Copy(l, tc.others)
+			tc.ask.UID = "me"
+			for range 2 { // It is the same when it asks again.
+				d := l.Decide(Amounts{Disks("ceph"): 10}, Seen{}, tc.ask, now())
+				if short := len(d.Short) > 0; short != tc.short || l[vm].Has[Disks("ceph")] != tc.left {
+					t.Errorf("Decide(): %s\nwant %d left and short: %v, got %v, %v", tc.reason, tc.left, tc.short, l, d.Short)
+				}
+			}
+		})
+	}
+}

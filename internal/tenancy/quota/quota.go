@@ -144,8 +144,7 @@ type Decision struct {
 func (l Ledger) Decide(limits Amounts, seen Seen, r Request, now time.Time) Decision {
 	base := Most(l[r.UID].left(r.There), r.There)
 	d := Decision{Granted: base}
-	heirs := maps.Clone(l)
-	maps.DeleteFunc(heirs, func(_ string, e Entry) bool { return r.inherits(e) })
+	heirs := l.heirs(r)
 	used := heirs.Used(seen, r.UID)
 	used.add(base)
 	used.add(l.beside(seen, r))
@@ -172,7 +171,8 @@ func (l Ledger) Decide(limits Amounts, seen Seen, r Request, now time.Time) Deci
 			d.Granted[s.Name] = min(base[s.Name], d.Granted[s.Name])
 		}
 		if l.Inherits(r) {
-			maps.DeleteFunc(l, func(_ string, e Entry) bool { return r.inherits(e) })
+			clear(l)
+			maps.Copy(l, heirs)
 			d.Changed = true
 		}
 	}
