@@ -750,7 +750,7 @@ func TestTenantsOtherConfigurations(t *testing.T) {
 }
 
 // TestTenantsMovedVM has somebody move a VM out of the pool of its tenant, and change what it has: a warning tells of both, and
-// nothing is written to what is not the tenant's.
+// nothing is written to what is seen not to be the tenant's any more.
 func TestTenantsMovedVM(t *testing.T) {
 	t.Parallel()
 	eachScope(t, func(t *testing.T, scope string) {
@@ -765,14 +765,12 @@ func TestTenantsMovedVM(t *testing.T) {
 			c := w.m.GetCondition(v1alpha1.TypeTenantAllowed)
 			return c.Status == corev1.ConditionFalse && strings.Contains(c.Message, "(bridges): net1 on bridge vmbr0")
 		})
-		w.pve.Edit(func(s *simulator.State) {
-			delete(s.Guests[20000].Config, "net1")
-			delete(s.Pools["team-a"].VMs, 20000)
-		})
-		n := len(w.writes())
-		w.change(func(p *v1alpha1.MachineParameters) { p.Description = new("changed") })
-		w.refused(w.m, "VM 20000, which is not the tenant's")
-		w.wroteNothing(n)
+		w.losesVM(w.m, func(vmid int) {
+			w.pve.Edit(func(s *simulator.State) {
+				delete(s.Guests[vmid].Config, "net1")
+				delete(s.Pools["team-a"].VMs, vmid)
+			})
+		}, "VM 20000, which is not the tenant's")
 	})
 }
 
