@@ -185,7 +185,7 @@ func TestDecideTaken(t *testing.T) {
 			ask: Request{Entry: Entry{Wants: has(2), VMID: 100, Volume: disk}, There: has(2)}, left: 6,
 		},
 		"PutBack": {
-			reason: "So did it by a record that was taken away.",
+			reason: "The disk of a record that was taken away counted beside the VM before.",
 			others: Ledger{"me/100/" + disk: {Has: has(2), VMID: 100, Volume: disk, Left: true}},
 			ask:    Request{Entry: Entry{Wants: has(2), VMID: 100, Volume: disk}, There: has(2)}, left: 6,
 		},
