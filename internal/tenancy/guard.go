@@ -417,7 +417,7 @@ func (g Guard) mayLeave(w guarded.Write) (bool, error) {
 		return false, nil
 	}
 	for _, vmid := range []int{g.Recorded, cmp.Or(g.Holder, g.Recorded)} {
-		if vm, err := g.Guest(vmid, false); err != nil || g.isOthers(vm) {
+		if vm, err := g.Guest(vmid, false); err != nil || handedOn(g.others, vm) {
 			return false, err
 		}
 	}

@@ -66,6 +66,9 @@ func TestOverlaps(t *testing.T) {
 			reason: "Once, if both may.", a: adopts(team("a", 200, 299, "a"), "p"), b: adopts(team("b", 300, 399, "b"), "p"),
 			want: "tenants a and b both have VMs of pool p",
 		},
+		"AdoptsFromRange": {
+			reason: "A range alone does not reach into pools that another tenant may adopt from.", a: team("a", 200, 299), b: adopts(team("b", 300, 399, "b"), "p"),
+		},
 		"Namespace": {reason: "A namespace of two may do nothing.", a: team("a", 200, 299), b: operators, want: "tenants a and ops both have namespace of-a"},
 	}
 	for name, tc := range cases {

@@ -361,11 +361,19 @@ func (t *Tenant) mayAdopt(g proxmox.Guest) bool {
 	return g.Pool != "" && slices.Contains(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Adopt }), g.Pool)
 }
 
+// Removes refuses a VM from which a resource that was seen to have it removes nothing any more: another tenant may have it by now.
+func (t *Tenant) Removes(g proxmox.Guest) error {
+	if t == nil || !handedOn(t.others, g) {
+		return nil
+	}
+	return t.Holds(g)
+}
+
 // Owns reports whether a VM is where the tenant's VMs are: one that it may take over is not its own yet. A range without pools does not reach
-// into another tenant's pools, whose VMs may have any VMID.
+// into pools of another tenant or that it may adopt from, whose VMs may have any VMID.
 func (t *Tenant) Owns(g proxmox.Guest) bool {
-	pooled := len(t.Pools) == 0 && slices.ContainsFunc(t.others, func(o v1alpha1.ProviderTenant) bool { return slices.Contains(o.Pools, g.Pool) })
-	return territory(t.ProviderTenant, g) && !pooled
+	pooled := slices.ContainsFunc(t.others, func(o v1alpha1.ProviderTenant) bool { return slices.Contains(o.Pools, g.Pool) })
+	return territory(t.ProviderTenant, g) && (len(t.Pools) > 0 || !pooled && !adoptableBy(t.others, g))
 }
 
 // territory reports whether a VM is where the VMs of a tenant are.
@@ -377,9 +385,9 @@ func territory(t v1alpha1.ProviderTenant, g proxmox.Guest) bool {
 	return inRange && (len(t.Pools) == 0 || slices.Contains(t.Pools, g.Pool))
 }
 
-// isOthers reports whether a VM is where the VMs of another tenant are.
-func (t *Tenant) isOthers(g proxmox.Guest) bool {
-	return slices.ContainsFunc(t.others, func(o v1alpha1.ProviderTenant) bool { return territory(o, g) })
+// handedOn reports whether a VM is where the VMs of one of these tenants are, or where one may have taken it over.
+func handedOn(to []v1alpha1.ProviderTenant, g proxmox.Guest) bool {
+	return adoptableBy(to, g) || slices.ContainsFunc(to, func(o v1alpha1.ProviderTenant) bool { return territory(o, g) })
 }
 
 // adoptableBy reports whether one of these tenants may have made a VM what it is: one that it may take over stays in its pool.
@@ -393,7 +401,7 @@ func (t *Tenant) Sees(g proxmox.Guest) bool {
 	if t == nil || t.Holds(g) == nil {
 		return true
 	}
-	if t.nobody != "" || !g.Template || t.isOthers(g) || adoptableBy(t.others, g) {
+	if t.nobody != "" || !g.Template || handedOn(t.others, g) {
 		return false
 	}
 	return matchesAny(t.Templates, g.Name)

@@ -426,6 +426,9 @@ func TestSees(t *testing.T) {
 			reason: "A VM of its range in a pool of nobody is the tenant's.", of: "d", guest: proxmox.Guest{VMID: 505, Pool: "nightly"}, sees: true, has: true,
 		},
 		"RangeTheirPool": {reason: "Not one in another tenant's pool.", of: "d", guest: proxmox.Guest{VMID: 505, Pool: "b"}},
+		"RangeAdoptable": {
+			reason: "A VM of its range in a pool that another tenant may adopt from may be that one's.", of: "d", guest: proxmox.Guest{VMID: 505, Pool: "old"},
+		},
 		"Nobody":         {reason: "Nobody sees nothing.", of: "x", guest: proxmox.Guest{VMID: 200, Pool: "a"}},
 	}
 	for name, tc := range cases {
@@ -761,6 +764,13 @@ func TestGuard(t *testing.T) {
 		"LeavesOthers": {
 			reason: "What another tenant has by now is left.", of: "a", method: "DELETE", path: vm, args: at("305"), recorded: 305,
 			want: "VMID 305",
+		},
+		"LeavesAdoptable": {
+			reason: "What another tenant may have taken over by now is left.", of: "a", method: "DELETE", path: vm, args: at("606"), recorded: 606,
+			want: "VMID 606",
+		},
+		"LeavesAdopted": {
+			reason: "What is in its own pool of that kind is its own.", of: "e", method: "DELETE", path: vm, args: at("606"), recorded: 606,
 		},
 		"Outside": {
 			reason: "A VM from before there were tenants may be deleted.", of: "a", method: "DELETE", path: vm, args: at("105"), recorded: 105,
