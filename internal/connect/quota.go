@@ -83,6 +83,15 @@ func (c *Connector) IsIn(ctx context.Context, mg resource.Managed, a Account) (b
 
 // IsOf reports whether a resource is of a tenant of a provider configuration, by the configuration's name with its kind and the tenant's.
 func (c *Connector) IsOf(ctx context.Context, mg resource.Managed, config string, tenants []v1alpha1.ProviderTenant, tenant string) (bool, error) {
+	if names, err := c.namesConfig(ctx, mg, config); !names || err != nil {
+		return false, err
+	}
+	t, err := c.TenantAmong(ctx, mg, tenants)
+	return err == nil && t != nil && t.Name == tenant, err
+}
+
+// namesConfig reports whether a resource names a provider configuration.
+func (c *Connector) namesConfig(ctx context.Context, mg resource.Managed, config string) (bool, error) {
 	r, err := referenceOf(mg)
 	if err != nil {
 		return false, nil //nolint:nilerr // One that names none is of none.
@@ -93,9 +102,5 @@ func (c *Connector) IsOf(ctx context.Context, mg resource.Managed, config string
 			return false, err
 		}
 	}
-	if r.path() != config {
-		return false, nil
-	}
-	t, err := c.TenantAmong(ctx, mg, tenants)
-	return err == nil && t != nil && t.Name == tenant, err
+	return r.path() == config, nil
 }

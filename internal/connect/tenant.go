@@ -163,6 +163,21 @@ func (c *Connector) TenantAmong(ctx context.Context, mg resource.Managed, tenant
 	return tenancy.Of(tenants, s)
 }
 
+// Judged returns the tenant of another resource by the provider configuration of a connection, or nil if it may do everything. It is judged if the
+// configuration refuses anything, and if the resource names it or has a record of it.
+func (c *Connector) Judged(ctx context.Context, mg resource.Managed, to *Connection) (t *tenancy.Tenant, judged bool, err error) {
+	if !enforces(to.Config) {
+		return nil, false, nil
+	}
+	if _, uuid := to.Records.Of(mg); uuid == "" {
+		if names, err := c.namesConfig(ctx, mg, to.Name); !names || err != nil {
+			return nil, false, err
+		}
+	}
+	t, err = c.TenantAmong(ctx, mg, to.Config.Tenants)
+	return t, err == nil, err
+}
+
 // A GuestLister lists the VMs of a cluster.
 type GuestLister interface {
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)

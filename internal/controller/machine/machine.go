@@ -82,6 +82,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
@@ -200,6 +201,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 		},
 		connect: o.Connections.Connect,
 		sharing: o.Connections.Sharing, hearing: o.Connections.Heard, believing: o.Connections.Believed,
+		judged:  o.Connections.Judged,
 		options: o.Options,
 	}
 	c.addresses.Watch = ipam.NewWatch(mgr.GetCache(), c.wakeKey)
@@ -293,9 +295,13 @@ type connector struct {
 
 	// believing makes what reports whether the annotations of Machines count for all that place a VM in the cluster.
 	believing func(ctx context.Context, endpoints []string) func(resource.Managed) bool
-	follow    func(Machine)
-	leave     func(Machine)
-	options   xpcontroller.Options
+
+	// judged finds the tenant of another Machine.
+	judged func(ctx context.Context, other resource.Managed, to *connect.Connection) (t *tenancy.Tenant, judged bool, err error)
+
+	follow  func(Machine)
+	leave   func(Machine)
+	options xpcontroller.Options
 }
 
 // Connect connects to the cluster of a Machine.
@@ -317,7 +323,9 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		log:           c.options.Logger.WithValues("name", m.GetName(), "namespace", m.GetNamespace()),
 		endpoints:     to.Config.Endpoints,
 		vmids:         to.Config.VMIDs(),
-		tenant:        tenant.Checks{Tenant: to.Tenant, Warned: to.Warned, Inventory: to.Inventory, Records: to.Records, Quota: c.quotaOf(to)},
+		tenant: tenant.Checks{
+			Tenant: to.Tenant, Warned: to.Warned, Inventory: to.Inventory, Records: to.Records, Quota: c.quotaOf(to), Judged: c.judgedBy(to),
+		},
 		defaults: defaults{
 			Defaults: qemu.Defaults{Storage: ptr.Deref(to.Config.DefaultStorage, ""), Bridge: ptr.Deref(to.Config.DefaultBridge, "")},
 			Node:     ptr.Deref(to.Config.DefaultNode, ""),
@@ -357,6 +365,13 @@ func (c *connector) heardBy(to *connect.Connection) func(context.Context, Machin
 // believedBy makes the function that finds whether the annotations of Machines count for all that place a VM in the cluster.
 func (c *connector) believedBy(to *connect.Connection) func(context.Context) func(resource.Managed) bool {
 	return func(ctx context.Context) func(resource.Managed) bool { return c.believing(ctx, to.Config.Endpoints) }
+}
+
+// judgedBy makes the function that finds the tenant of another Machine.
+func (c *connector) judgedBy(to *connect.Connection) func(context.Context, Machine) (*tenancy.Tenant, bool, error) {
+	return func(ctx context.Context, other Machine) (*tenancy.Tenant, bool, error) {
+		return c.judged(ctx, other, to)
+	}
 }
 
 // Images are what a controller of Machines knows of the Images, NodeNetworks, Volumes and Backups of its scope.

@@ -19,11 +19,13 @@ package machine
 import (
 	"context"
 
+	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/claims"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
@@ -36,13 +38,18 @@ func (e *external) claims() claims.Checker {
 		_, uuid := e.tenant.Records.Of(other)
 		return uuid
 	}
-	return claims.Checker{Machines: e.scheduler, SharesCluster: e.sharesCluster, Hides: e.tenant.Hides, Signed: signed, Heard: e.heard}
+	return claims.Checker{
+		Machines: e.scheduler, SharesCluster: e.sharesCluster, Hides: e.tenant.Hides, Signed: signed, Heard: e.heard, Holders: e.tenant.Holders,
+	}
 }
 
 // observeConflict is the observation of a VM that is another Machine's: as if there were
 // none, which is not to be created either.
 func (e *external) observeConflict(m Machine, err error) (managed.ExternalObservation, error) {
 	if claims.IsConflict(err) && meta.WasDeleted(m) {
+		if claims.IsHandedOn(err) {
+			e.record.Event(m, xpevent.Warning(events.ReasonLeftBehind, err))
+		}
 		e.forget(m)
 		return managed.ExternalObservation{}, nil
 	}

@@ -205,8 +205,11 @@ func (e confinement) checkTenant(ctx context.Context, m Volume, to *connect.Conn
 	}
 	for _, vmid := range vmidsOf(r) {
 		if err := connect.CheckVM(ctx, to.Inventory, vmid, func(g proxmox.Guest) error {
-			if e.trusted && (g.Type == "" || meta.WasDeleted(m)) {
-				return nil // It is not there, which is told, or was the tenant's when the disk came there.
+			switch {
+			case e.trusted && g.Type == "":
+				return nil // It is not there, which is told.
+			case e.trusted && meta.WasDeleted(m):
+				return e.tenant.Removes(g) // It was the tenant's when the disk came there.
 			}
 			return e.tenant.Holds(g)
 		}); err != nil {

@@ -30,19 +30,19 @@ import (
 
 // CheckTenant is an error if the VM is not one of the tenant of a resource: its annotations, which
 // tell of which VM it is, are for users to write. A resource that is deleted may remove what was
-// seen to be its own before; with any other VM it has nothing to do, and leaves is true.
+// seen to be its own before, unless another tenant may have the VM by now; with any other VM it has nothing to do, and leaves is true.
 func CheckTenant(ctx context.Context, to *connect.Connection, m resource.Managed, vm VM) (leaves bool, err error) {
 	if to.Tenant == nil {
 		return false, nil
 	}
 	vmid, uuid := to.Records.Of(m)
 	recorded := vmid == vm.VMID && strings.EqualFold(uuid, vm.UUID)
-	if recorded && meta.WasDeleted(m) {
-		return false, nil
-	}
 	err = connect.CheckVM(ctx, to.Inventory, vm.VMID, func(g proxmox.Guest) error {
-		if recorded && g.Type == "" {
+		switch {
+		case recorded && g.Type == "":
 			return nil // It is not there any more, which is told.
+		case recorded && meta.WasDeleted(m):
+			return to.Tenant.Removes(g)
 		}
 		return to.Tenant.Holds(g)
 	})

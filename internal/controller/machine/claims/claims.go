@@ -54,40 +54,107 @@ type Checker struct {
 	// Signed returns the UUID that the provider has signed to be that of another Machine's VM, or empty. Nil has all that a status says count.
 	Signed func(other object.Machine) string
 
+	// Holders makes what reports whether the tenants of Machines hold the VM with a VMID, which one of them is about. Nil has all hold it.
+	Holders func(ctx context.Context, m object.Machine, vmid int) (func(object.Machine) (bool, error), error)
+
 	// Heard makes what reports whether the claims of another one count for a Machine while they are undecided. Nil has all count.
 	Heard func(ctx context.Context, m object.Machine) func(resource.Managed) bool
 }
 
 // A ConflictError is a VM that two Machines claim. The one that was made first has it.
-type ConflictError struct{ error }
+type ConflictError struct {
+	error
+
+	// handedOn is true for a VM that was the Machine's, and is the other one's by now.
+	handedOn bool
+}
 
 func (c Checker) conflict(m object.Machine, vmid int, by object.Machine) error {
 	whose := fmt.Sprintf("the older Machine %q", client.ObjectKeyFromObject(by))
 	if c.hides(m, by) {
 		whose = "another, older Machine"
 	}
-	return ConflictError{errors.Errorf("VM %d belongs to %s, so this Machine does not touch it: delete this Machine", vmid, whose)}
+	return ConflictError{error: errors.Errorf("VM %d belongs to %s, so this Machine does not touch it: delete this Machine", vmid, whose)}
+}
+
+// heir is the error of a Machine whose VM is another one's by now.
+func (c Checker) heir(m object.Machine, vmid int, by object.Machine) error {
+	whose := fmt.Sprintf("Machine %q", client.ObjectKeyFromObject(by))
+	if c.hides(m, by) {
+		whose = "another Machine"
+	}
+	return ConflictError{error: errors.Errorf("VM %d is left where it is: it is that of %s by now", vmid, whose), handedOn: true}
+}
+
+// IsHandedOn reports whether an error is a ConflictError about a VM that was the Machine's.
+func IsHandedOn(err error) bool {
+	var c ConflictError
+	return errors.As(err, &c) && c.handedOn
 }
 
 // IsConflict reports whether an error is a ConflictError.
 func IsConflict(err error) bool { return errors.As(err, &ConflictError{}) }
 
 // CheckUUID looks whether an older Machine has the UUID of this one, as after its
-// annotations were copied.
+// annotations were copied, or whether the VM of one that is being deleted was handed on.
 func (c Checker) CheckUUID(ctx context.Context, m object.Machine, id qemu.Identity) error {
 	if id.UUID == "" || !object.MayClaim(m) {
 		return nil
 	}
-	claimants, err := c.Machines.OtherClaimants(ctx, m, object.ClaimOfUUID(id.UUID))
+	claimants, err := c.claimants(ctx, m, id)
 	if err != nil {
 		return err
 	}
 	for _, other := range claimants {
-		if kind.Older(other, m) && (c.hasVM(m, other, id.UUID) || !c.hides(m, other) && !refused(other)) {
-			return c.conflict(m, id.VMID, other)
+		switch {
+		case kind.Older(other.Machine, m) && (c.hasVM(m, other.Machine, id.UUID) || !c.hides(m, other.Machine) && !refused(other.Machine)):
+			return c.conflict(m, id.VMID, other.Machine)
+		case meta.WasDeleted(m) && c.inherits(other, id.UUID):
+			return c.heir(m, id.VMID, other.Machine)
 		}
 	}
 	return nil
+}
+
+// A claimant is another Machine that claims a VM. It holdsAlone if its tenant holds the VM, and that of the Machine which asks does not.
+type claimant struct {
+	object.Machine
+
+	holdsAlone bool
+}
+
+// claimants are the other Machines that claim a VM by its UUID, without those whose tenants do not hold the VM any more, if the one that asks does.
+func (c Checker) claimants(ctx context.Context, m object.Machine, id qemu.Identity) ([]claimant, error) {
+	others, err := c.Machines.OtherClaimants(ctx, m, object.ClaimOfUUID(id.UUID))
+	if err != nil || len(others) == 0 {
+		return nil, err
+	}
+	holds, does := func(object.Machine) (bool, error) { return true, nil }, true
+	if c.Holders != nil {
+		if holds, err = c.Holders(ctx, m, id.VMID); err != nil {
+			return nil, err
+		}
+	}
+	if does, err = holds(m); err != nil {
+		return nil, err
+	}
+	var all []claimant
+	for _, other := range others {
+		is, err := holds(other)
+		if err != nil {
+			return nil, err
+		}
+		if is || !does {
+			all = append(all, claimant{Machine: other, holdsAlone: is && !does})
+		}
+	}
+	return all, nil
+}
+
+// inherits reports whether the VM with the UUID stays for another Machine when one is deleted that has it too, whichever is older.
+func (c Checker) inherits(other claimant, uuid string) bool {
+	signed := c.Signed != nil && strings.EqualFold(c.Signed(other.Machine), uuid)
+	return other.holdsAlone || signed && !meta.WasDeleted(other.Machine)
 }
 
 // hasVM reports whether the provider has seen that another Machine has the VM with the UUID. What its
@@ -122,13 +189,13 @@ func (c Checker) CheckAdoptable(ctx context.Context, m object.Machine, vmid int,
 	if !object.MayClaim(m) {
 		return nil
 	}
-	owners, err := c.Machines.OtherClaimants(ctx, m, object.ClaimOfUUID(uuid))
+	owners, err := c.claimants(ctx, m, qemu.Identity{VMID: vmid, UUID: uuid})
 	if err != nil {
 		return err
 	}
 	for _, other := range owners {
-		if c.hasVM(m, other, uuid) || !refused(other) {
-			return c.conflict(m, vmid, other)
+		if c.hasVM(m, other.Machine, uuid) || !refused(other.Machine) {
+			return c.conflict(m, vmid, other.Machine)
 		}
 	}
 	return c.checkUndecided(ctx, m, vmid)

@@ -147,3 +147,60 @@ func TestClaimsOfTenants(t *testing.T) {
 		})
 	}
 }
+
+// TestClaimsHandedOn has a VM be the Machine's whose tenant holds it, and be left to it.
+func TestClaimsHandedOn(t *testing.T) {
+	const all, mine, theirs, none = "mine other", "mine", "other", ""
+	id := qemu.Identity{VMID: 500, UUID: uuid}
+	for name, tc := range map[string]struct {
+		reason           string
+		at               int64 // When the other Machine was made; this one was at 2.
+		holds            string
+		deleted, leaving bool // This one, and the other one.
+		unsigned         bool
+		conflict, left   bool
+	}{
+		"Heir":            {reason: "What the tenant of the older one does not hold any more, that one does not claim.", at: 1, holds: mine},
+		"Both":            {reason: "Of two that hold it, the older one has it.", at: 1, holds: all, conflict: true},
+		"Neither":         {reason: "While no tenant holds the VM, the older Machine has it.", at: 1, holds: none, conflict: true},
+		"Old":             {reason: "The one whose VM it was is refused by its tenant.", at: 3, holds: theirs},
+		"OldDeleted":      {reason: "It is left to the one whose VM it is.", at: 3, holds: theirs, deleted: true, conflict: true, left: true},
+		"OldFirst":        {reason: "A new Machine need not have been seen.", at: 3, holds: theirs, deleted: true, unsigned: true, conflict: true, left: true},
+		"OldBoth":         {reason: "A Machine that leaves may remove it.", at: 3, holds: theirs, deleted: true, leaving: true, conflict: true, left: true},
+		"HeirDeleted":     {reason: "The one whose VM it is may remove it.", at: 1, holds: mine, deleted: true},
+		"Shared":          {reason: "What both hold stays as long as one of them is there.", at: 3, holds: all, deleted: true, conflict: true, left: true},
+		"SharedLast":      {reason: "The last one removes it.", at: 3, holds: all, deleted: true, leaving: true},
+		"SharedUnsigned":  {reason: "A younger one that nobody has seen to have it only says so.", at: 3, holds: all, deleted: true, unsigned: true},
+		"NobodysUnsigned": {reason: "A Machine that names a VM which no tenant holds does not keep it.", at: 3, holds: none, deleted: true, unsigned: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m, other := machine("mine", 2, uuid), machine("other", tc.at, uuid)
+			other.Observation().UUID = uuid
+			now := metav1.Now()
+			if tc.deleted {
+				m.DeletionTimestamp = &now
+			}
+			if tc.leaving {
+				other.DeletionTimestamp = &now
+			}
+			err := Checker{
+				Machines: others{other}, Hides: func(object.Machine, object.Machine) bool { return true },
+				Signed: func(object.Machine) string {
+					if tc.unsigned {
+						return ""
+					}
+					return uuid
+				},
+				Holders: func(context.Context, object.Machine, int) (func(object.Machine) (bool, error), error) {
+					return func(of object.Machine) (bool, error) { return strings.Contains(tc.holds, of.GetName()), nil }, nil
+				},
+			}.CheckUUID(t.Context(), m, id)
+			if IsConflict(err) != tc.conflict || IsHandedOn(err) != tc.left {
+				t.Errorf("%s Want a conflict %t, and the VM left %t, got %v", tc.reason, tc.conflict, tc.left, err)
+			}
+			if tc.left && strings.Contains(err.Error(), `"other"`) {
+				t.Errorf("want the other one not named, got %v", err)
+			}
+		})
+	}
+}

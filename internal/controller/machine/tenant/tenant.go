@@ -55,6 +55,9 @@ type Checks struct {
 
 	// Quota of the tenant.
 	Quota Quota
+
+	// Judged finds the tenant of a Machine, be it another one, if that is judged by the same provider configuration. Nil judges none.
+	Judged func(ctx context.Context, of object.Machine) (t *tenancy.Tenant, judged bool, err error)
 }
 
 // Adoption is an error if a VM may not be taken over: by its pool, or by where it is and what it has.
@@ -93,10 +96,13 @@ func (c Checks) OnNode(node string) string {
 }
 
 // Ownership is an error if a VM that is proven to be the Machine's is not the tenant's. It may be
-// deleted all the same if it was seen to be the Machine's before.
+// deleted all the same if it was seen to be the Machine's before, and no other tenant may have it by now.
 func (c Checks) Ownership(ctx context.Context, m object.Machine, v *vmstate.VM, proof qemu.Proof) error {
-	if proof == qemu.Foreign || proof == qemu.Unproven || v.BeingCreated() || meta.WasDeleted(m) && c.recorded(m, v.VMID) {
+	switch {
+	case proof == qemu.Foreign, proof == qemu.Unproven, v.BeingCreated():
 		return nil
+	case meta.WasDeleted(m) && c.recorded(m, v.VMID):
+		return c.check(ctx, m, v.VMID, c.Removes)
 	}
 	return c.check(ctx, m, v.VMID, c.Holds)
 }
@@ -181,6 +187,26 @@ func unlisted(check func(proxmox.Guest) error) func(proxmox.Guest) error {
 // was judged.
 func (c Checks) HasVM(ctx context.Context, vmid int) bool {
 	return c.Tenant == nil || connect.CheckVM(ctx, c.Inventory, vmid, c.Holds) == nil
+}
+
+// Holders returns what reports whether the tenants of Machines hold a VM. Before the VM of a Machine is removed that is told by a list which is read now.
+func (c Checks) Holders(ctx context.Context, m object.Machine, vmid int) (func(object.Machine) (bool, error), error) {
+	if c.Judged == nil {
+		return func(object.Machine) (bool, error) { return true, nil }, nil
+	}
+	age := inventory.Current
+	if meta.WasDeleted(m) {
+		age = inventory.Fresh
+	}
+	guests, err := c.Inventory.Guests(ctx, age)
+	vm := proxmox.Guest{VMID: vmid}
+	if i := slices.IndexFunc(guests, func(g proxmox.Guest) bool { return g.VMID == vmid }); i >= 0 {
+		vm = guests[i]
+	}
+	return func(of object.Machine) (bool, error) {
+		t, judged, err := c.Judged(ctx, of)
+		return err == nil && (!judged || t.Holds(vm) == nil), err
+	}, err
 }
 
 // Hides reports whether the Machine is not to be told of another one: one of another namespace, or

@@ -1,0 +1,141 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// withOperators adds a tenant that may do everything.
+func withOperators(w *tenantWorld) {
+	w.teams = append(w.teams, "ops")
+	rules := w.rules
+	w.rules = func() []v1alpha1.ProviderTenant {
+		return append(rules(), v1alpha1.ProviderTenant{Name: "ops", Namespaces: []string{w.space("ops")}, Unrestricted: new(true)})
+	}
+}
+
+// TestTenantsHandedOn has operators hand VMs of team-a on, to team-b by a pool that it may adopt from and to themselves, where they stay. The Machines
+// that team-a still has keep them from nobody, and do not remove them when they are deleted, nor do Snapshots where team-b may adopt.
+func TestTenantsHandedOn(t *testing.T) {
+	t.Parallel()
+	eachPairing(t, func(t *testing.T, p pairing) {
+		t.Helper()
+		w := newTenantWorldIn(t, p, "handed"+p.version[:1], v1alpha1.TenantRefuse, nil, withOperators)
+		for name, to := range map[string]struct{ team, pool string }{
+			"team": {team: "b", pool: "handover"}, "operators": {team: "ops"}, "nobody": {pool: "handover"},
+		} {
+			old, vmid := w.handsOn(name, to.pool)
+			var heir machine.Machine
+			if to.team != "" {
+				heir = w.adopts(to.team, vmid)
+			}
+			w.edit(old, func() { old.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll}) })
+			w.refused(old, fmt.Sprintf("VM %d, which is not the tenant's", vmid))
+			if heir != nil {
+				w.edit(heir, func() { heir.Parameters().Description = new("of the heir") })
+				w.becomes(heir, "manages the VM", func() bool { return w.described(heir) == "of the heir" && isUpToDate(heir) })
+			}
+			n, snapshots := len(w.writes()), 1
+			w.remove(w.snapshotOf("a", old.GetName()))
+			if to.pool == "" { // What a team has taken, and no other team may have by now, goes.
+				n, snapshots = n+1, 0
+			}
+			w.remove(old)
+			w.wroteNothing(n)
+			if g, there := w.pve.Guest(vmid); !there || len(g.Snapshots) != snapshots {
+				t.Errorf("want VM %d left to team %q with %d snapshots in pool %q, got %v", vmid, to.team, snapshots, to.pool, g)
+			}
+			if told := w.toldOf(old.GetName(), "LeftBehind"); len(told) != 1 || !strings.HasPrefix(told[0], fmt.Sprintf("VM %d is left where it is", vmid)) {
+				t.Errorf("want it told that the VM stays, got %q", told)
+			}
+			if heir != nil {
+				w.remove(heir)
+			}
+		}
+	})
+}
+
+// handsOn has team-a have a VM with a Snapshot, which its Machine comes to observe only, and puts it into another pool, or into none.
+func (w *tenantWorld) handsOn(name, pool string) (machine.Machine, int) {
+	w.Helper()
+	old := w.of("a", name, linux())
+	w.make(old)
+	w.well(old)
+	taken := w.snapshotOf("a", old.GetName())
+	w.make(taken)
+	w.well(taken)
+	vmid := int(*old.Observation().VMID)
+	w.edit(old, func() { old.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve}) })
+	w.well(old)
+	w.pve.Edit(func(s *simulator.State) {
+		delete(s.Guests[vmid].Config, "tags")
+		for _, p := range s.Pools {
+			delete(p.VMs, vmid)
+		}
+		if pool != "" {
+			s.Pools[pool].VMs[vmid] = true
+		}
+	})
+	return old, vmid
+}
+
+// adopts has a team take over a VM.
+func (w *tenantWorld) adopts(team string, vmid int) machine.Machine {
+	w.Helper()
+	heir := w.of(team, "heir-"+team, v1alpha1.MachineParameters{})
+	meta.SetExternalName(heir, fmt.Sprint(vmid))
+	w.make(heir)
+	w.well(heir)
+	return heir
+}
+
+// TestTenantsRange has a team whose VMs are told by their range alone clone, and have, a VM with such a VMID that another team may adopt.
+func TestTenantsRange(t *testing.T) {
+	t.Parallel()
+	eachPairing(t, func(t *testing.T, p pairing) {
+		t.Helper()
+		w := newTenantWorldIn(t, p, "ranged"+p.version[:1], v1alpha1.TenantRefuse, nil, func(w *tenantWorld) {
+			w.rules = func() []v1alpha1.ProviderTenant {
+				all := w.tenants()
+				all[0].Pools = nil
+				return all
+			}
+		})
+		const uuid = "a0a0a0a0-0000-4000-8000-000000020050"
+		w.pve.Edit(func(s *simulator.State) { s.Guests[20050].Config["smbios1"] = "uuid=" + uuid })
+		clone := w.of("a", "clone", v1alpha1.MachineParameters{Clone: &v1alpha1.MachineClone{VM: new(intstr.FromInt32(20050))}})
+		named := w.of("a", "named", linux())
+		meta.AddAnnotations(named, map[string]string{meta.AnnotationKeyExternalName: "20050", object.AnnotationUUID: uuid})
+		w.make(clone)
+		w.refused(clone, "not found")
+		w.make(named)
+		w.refused(named, "VM 20050")
+		w.wroteNothing(0)
+	})
+}
