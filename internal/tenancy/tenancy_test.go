@@ -429,7 +429,7 @@ func TestSees(t *testing.T) {
 		"RangeAdoptable": {
 			reason: "A VM of its range in a pool that another tenant may adopt from may be that one's.", of: "d", guest: proxmox.Guest{VMID: 505, Pool: "old"},
 		},
-		"Nobody":         {reason: "Nobody sees nothing.", of: "x", guest: proxmox.Guest{VMID: 200, Pool: "a"}},
+		"Nobody": {reason: "Nobody sees nothing.", of: "x", guest: proxmox.Guest{VMID: 200, Pool: "a"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

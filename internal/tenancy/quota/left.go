@@ -22,8 +22,8 @@ import (
 )
 
 // Leave has an entry stand for what its resource has left behind in a VM, as far as the list of VMs does not tell that: disks and interfaces. It goes
-// if there is nothing.
-func (l Ledger) Leave(uid string) {
+// if there is nothing, unless the VM is outside of where the tenant's are, and so listed only because of an entry.
+func (l Ledger) Leave(uid string, outside bool) {
 	e := l[uid]
 	delete(l, uid)
 	has := Amounts{}
@@ -34,11 +34,11 @@ func (l Ledger) Leave(uid string) {
 			has[name] = n
 		}
 	}
-	if e.VMID == 0 || len(has) == 0 {
+	if e.VMID == 0 || len(has) == 0 && !outside {
 		return
 	}
 	l[fmt.Sprintf("%s/%d/%s", uid, e.VMID, e.Volume)] = Entry{
-		Kind: e.Kind, Namespace: e.Namespace, Name: e.Name, Created: e.Created, Has: has, VMID: e.VMID, Volume: e.Volume, Left: true,
+		Kind: e.Kind, Namespace: e.Namespace, Claim: e.Claim, Name: e.Name, Created: e.Created, Has: has, VMID: e.VMID, Volume: e.Volume, Left: true,
 	}
 }
 

@@ -36,9 +36,10 @@ func onlyDisks(gib int64) Amounts { return Amounts{Disks("ceph"): gib, Addresses
 // TestLeave leaves of an entry what the cluster's list of VMs does not tell.
 func TestLeave(t *testing.T) {
 	cases := map[string]struct {
-		reason string
-		entry  Entry
-		want   Ledger
+		reason  string
+		entry   Entry
+		outside bool
+		want    Ledger
 	}{
 		"Nowhere": {reason: "What was in no VM leaves nothing.", entry: Entry{Has: disksOf(4)}, want: Ledger{}},
 		"Nothing": {reason: "VMs without disks are listed.", entry: Entry{Has: vm(4), VMID: 100}, want: Ledger{}},
@@ -47,6 +48,10 @@ func TestLeave(t *testing.T) {
 			reason: "Disks and interfaces are left, also those that were yet to come.",
 			entry:  Entry{Name: "web", Has: disksOf(4), Pending: disksOf(4), VMID: 100},
 			want:   Ledger{"me/100/": {Name: "web", Has: onlyDisks(4), VMID: 100, Left: true}},
+		},
+		"Adopted": {
+			reason: "A VM that stays where it was adopted is listed only as long as an entry names it.", entry: Entry{Claim: "a", Has: vm(4), VMID: 100},
+			outside: true, want: Ledger{"me/100/": {Claim: "a", Has: Amounts{}, VMID: 100, Left: true}},
 		},
 		"Volume": {
 			reason: "The disk of a Volume is known by its name.",
@@ -59,7 +64,7 @@ func TestLeave(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			l := Ledger{"me": tc.entry}
-			l.Leave("me")
+			l.Leave("me", tc.outside)
 			if diff := cmp.Diff(tc.want, l); diff != "" {
 				t.Errorf("Leave(): %s: -want, +got:\n%s", tc.reason, diff)
 			}

@@ -46,6 +46,9 @@ type Entry struct {
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 
+	// Claim is the namespace of the claim that a cluster-scoped resource is made for.
+	Claim string `json:"claim,omitempty"`
+
 	// Created is when the resource came, in seconds since 1970.
 	Created int64 `json:"created"`
 
@@ -81,6 +84,9 @@ type Taken struct {
 	VMID int    `json:"vmid"`
 	Name string `json:"name"`
 }
+
+// whose is the namespace of those who may know of the resource; empty if that is not known.
+func (e Entry) whose() string { return cmp.Or(e.Namespace, e.Claim) }
 
 // A Ledger has the entries of a tenant, by the UIDs of their resources.
 type Ledger map[string]Entry
@@ -299,7 +305,7 @@ func (l Ledger) users(seen Seen, r Request, name string) (n int, named []Use) {
 			continue
 		}
 		n++
-		if e := l[uid]; r.Namespace != "" && e.Namespace == r.Namespace {
+		if e := l[uid]; r.whose() != "" && e.whose() == r.whose() {
 			named = append(named, Use{Name: e.Name, Amount: has[name]})
 		}
 	}

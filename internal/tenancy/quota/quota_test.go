@@ -251,6 +251,7 @@ func TestMessage(t *testing.T) {
 	cases := map[string]struct {
 		reason    string
 		namespace string
+		claim     string
 		ledger    Ledger
 		want      string
 	}{
@@ -267,8 +268,16 @@ func TestMessage(t *testing.T) {
 			},
 			want: "7Gi are used by 5 resources (b: 1Gi, c: 1Gi, d: 1Gi, …)",
 		},
+		"Claims": {
+			reason: "Cluster-scoped ones are named if their claims are in the same namespace.", claim: "mine",
+			ledger: Ledger{
+				"a": {Claim: "mine", Name: "web", Has: Amounts{Memory: 4 << 30}}, "b": {Claim: "other", Name: "secret", Has: Amounts{Memory: 2 << 30}},
+				"c": entry("", "nobodys", 1),
+			},
+			want: "7Gi are used by 3 resources (web: 4Gi, …)",
+		},
 		"None": {
-			reason: "No cluster-scoped one is named: it may be that of a claim in another namespace.",
+			reason: "No cluster-scoped one without a claim is named: it may be anybody's.",
 			ledger: Ledger{"a": entry("", "secret", 7)},
 			want:   "7Gi are used by 1 resource",
 		},
@@ -276,7 +285,7 @@ func TestMessage(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			d := tc.ledger.Decide(Amounts{Memory: 8 << 30}, Seen{}, Request{UID: "me", Entry: Entry{
-				Namespace: tc.namespace, Created: 3, Wants: Amounts{Memory: 2 << 30}, Whole: true,
+				Namespace: tc.namespace, Claim: tc.claim, Created: 3, Wants: Amounts{Memory: 2 << 30}, Whole: true,
 			}}, now())
 			got := (&ExceededError{Tenant: "team-a", Short: d.Short}).Error()
 			want := `the quota of tenant "team-a" has no room: memory: 2Gi more, of 8Gi ` + tc.want

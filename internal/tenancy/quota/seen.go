@@ -28,12 +28,26 @@ type Seen struct {
 	Listed map[int]Amounts
 	Named  map[string]int
 
+	// Outside are the VMIDs of those listed that were adopted and stay outside of where the tenant's are.
+	Outside map[int]bool
+
 	// Others is what VMs have that are the tenant's and no resource's, and their number.
 	Others      Amounts
 	OtherNumber int
 
 	// Leaving are the UIDs of resources that are being deleted: they wait for nothing.
 	Leaving map[string]bool
+}
+
+// Adopted are the VMIDs of VMs that may have been adopted: Machines were let have them, or have left them.
+func (l Ledger) Adopted() map[int]bool {
+	all := map[int]bool{}
+	for _, e := range l {
+		if e.VMID != 0 && e.Volume == "" && (e.Left || e.Has[VMs] > 0) {
+			all[e.VMID] = true
+		}
+	}
+	return all
 }
 
 // Unsure reports whether the list of VMs may be what leaves a resource no room: of one that is gone it may be too old.

@@ -59,7 +59,7 @@ func (p *pruning) prune(ctx context.Context, known others) bool {
 			p.unsure = true // Its VM may be there since the VMs were listed.
 			continue
 		}
-		p.entries.Leave(uid)
+		p.entries.Leave(uid, p.seen.Outside[e.VMID])
 	}
 	p.settle(ctx, before)
 	return !maps.EqualFunc(before, p.entries, func(a, b quota.Entry) bool { return a.Left == b.Left && a.Volume == b.Volume })
@@ -75,7 +75,7 @@ func (p *pruning) replace(ctx context.Context, r quota.Request) {
 		e.VMID = tenancy.OwnerOf(e.Volume)
 		p.entries[r.UID] = e
 	}
-	p.entries.Leave(r.UID)
+	p.entries.Leave(r.UID, p.seen.Outside[p.entries[r.UID].VMID])
 	p.settle(ctx, before)
 }
 

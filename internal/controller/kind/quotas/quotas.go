@@ -179,8 +179,16 @@ func (a Application) request() quota.Request {
 	r := a.Resource
 	return quota.Request{UID: a.uid(), There: a.There, Beside: a.Beside, Volumes: a.Volumes, Entry: quota.Entry{
 		Kind: a.Kind, Namespace: r.GetNamespace(), Name: r.GetName(), Created: r.GetCreationTimestamp().Unix(), Wants: a.Wants, Whole: a.Whole,
-		VMID: a.VMID, Volume: a.Volume, Taken: a.Taken,
+		Claim: claimOf(r), VMID: a.VMID, Volume: a.Volume, Taken: a.Taken,
 	}}
+}
+
+// claimOf is the namespace of the claim of a cluster-scoped resource.
+func claimOf(mg resource.Managed) string {
+	if mg.GetNamespace() != "" {
+		return ""
+	}
+	return tenancy.NamespaceOf(mg)
 }
 
 // Admit decides about an application. An error that quota.IsExceeded knows says what it waits for,
@@ -294,7 +302,13 @@ func (k *Keeper) see(ctx context.Context, a Application, entries quota.Ledger, f
 			}
 		}
 	}
-	return quota.See(all, guests, func(g proxmox.Guest) bool { return a.Tenant.Owns(g) }), known, nil
+	adopted, outside := entries.Adopted(), map[int]bool{}
+	seen := quota.See(all, guests, func(g proxmox.Guest) bool {
+		outside[g.VMID] = adopted[g.VMID] && !a.Tenant.Owns(g) && a.Tenant.Holds(g) == nil
+		return outside[g.VMID] || a.Tenant.Owns(g)
+	})
+	seen.Outside = outside
+	return seen, known, nil
 }
 
 func (k *Keeper) all() []counted {

@@ -300,6 +300,36 @@ func TestStray(t *testing.T) {
 	}
 }
 
+// TestAdopted counts a VM that stays where it was adopted, also when its Machine is gone, until it is gone too or taken elsewhere.
+func TestAdopted(t *testing.T) {
+	first, second := machine("first"), machine("second")
+	api := newAPI(t, first, second)
+	k, pool := provider(api, "system"), "free"
+	adopt := func(m *namespaced.Machine, vmid int) error {
+		a := ask(m, &v1alpha1.TenantQuota{Cores: new(int32(6))}, 4)
+		a.Tenants[0].Allow = &v1alpha1.TenantPermissions{Adopt: []string{"free"}}
+		a.Tenant, a.VMID = tenancy.TenantNamed(a.Tenants, "team-a"), vmid
+		a.Inventory = guests{{VMID: 100, Type: "qemu", Pool: pool, MaxCPU: 4}, {VMID: 101, Type: "qemu", Pool: "free", MaxCPU: 4}}
+		_, err := k.Admit(t.Context(), a)
+		return err
+	}
+	if err := adopt(first, 100); err != nil {
+		t.Fatalf("want what nobody has adopted not counted, got %v", err)
+	}
+	if err := api.Delete(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := adopt(second, 101); err == nil || !strings.Contains(err.Error(), "cores: 4 more, of 6 4 are used by 1 resource") {
+			t.Errorf("want the VM that is left counted, once, got %v", err)
+		}
+	}
+	pool = "elsewhere"
+	if err := adopt(second, 101); err != nil {
+		t.Errorf("want room when the VM was taken elsewhere, got %v", err)
+	}
+}
+
 // entriesOf the tenant, as the ConfigMap has them.
 func (k *Keeper) entriesOf(t *testing.T) quota.Ledger {
 	t.Helper()
