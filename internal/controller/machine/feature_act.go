@@ -56,7 +56,7 @@ func roomToReturn(e *external, m Machine) func(context.Context, qemu.Config) (st
 // rollbacks go back to snapshots.
 func rollbacks(_ context.Context, e *external, m Machine) act.Kind {
 	return rollback.Kind{
-		Env: e.actEnv(m, rollback.Kind{}), Client: e.client, Storages: e.inventory.Storages, Room: roomToReturn(e, m),
+		Env: e.actEnv(m, rollback.Kind{}), Client: e.client, Storages: e.inventory.Storages, Room: roomToReturn(e, m), NoSafety: e.tenant.NoSafetySnapshot(),
 		Allows: func(to qemu.Config) error { return e.tenant.Has(e.vm.VMID, to) },
 	}
 }

@@ -50,6 +50,9 @@ type Kind struct {
 
 	// Room says why a quota has no room for a configuration that the VM is to go back to; empty if it has.
 	Room func(context.Context, qemu.Config) (string, error)
+
+	// NoSafety is why no safety snapshot may be taken; empty if one may.
+	NoSafety string
 }
 
 // Texts returns the texts of rollbacks.
@@ -115,6 +118,9 @@ func (k Kind) request(ctx context.Context, m object.Machine, r *act.Record) (Req
 	q := Request{
 		Token: s.Token, AllowRunning: ptr.Deref(s.AllowRunning, false), Safety: ptr.Deref(s.SafetySnapshot, false), Start: k.Start,
 	}
+	if q.Safety && !r.Taken {
+		q.Problem = k.NoSafety
+	}
 	return q, k.resolve(ctx, m, s.Snapshot, &q)
 }
 
@@ -128,7 +134,9 @@ type snapshotResource interface {
 // resolve finds the name in PVE of a Snapshot of the Machine's scope and namespace. What is
 // none is the name itself.
 func (k Kind) resolve(ctx context.Context, m object.Machine, name string, q *Request) error {
-	q.Snapshot = name
+	if q.Snapshot = name; q.Problem != "" {
+		return nil
+	}
 	empty, err := k.Kube.Scheme().New(k.GroupVersion.WithKind("Snapshot"))
 	if err != nil {
 		return errors.Wrap(err, "cannot make a Snapshot")

@@ -19,6 +19,7 @@ package tenant
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -114,6 +115,14 @@ func (c Checks) RoomToReturn(ctx context.Context, m object.Machine, v *vmstate.V
 		return err.Error(), nil
 	}
 	return "", err
+}
+
+// NoSafetySnapshot says why no snapshot is taken that is no Snapshot, and so counts in no quota; empty if one may be.
+func (c Checks) NoSafetySnapshot() string {
+	if _, limited := c.Limits()[quota.Snapshots]; !limited {
+		return ""
+	}
+	return fmt.Sprintf("the quota of tenant %q limits snapshots, and does not count a safety snapshot: make a Snapshot instead of safetySnapshot", c.Name)
 }
 
 // Grow returns what is left of a spec without that for which the quota has no room, and why; all of
