@@ -42,6 +42,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/providerconfig"
 	"github.com/vitistack/provider-proxmox/internal/controller/snapshot"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
@@ -85,6 +86,20 @@ func (w *tenantWorld) cores(lowest, highest int) (vms, cores int) {
 		}
 	})
 	return vms, cores
+}
+
+// gib that the disks have of VMs within a range of VMIDs.
+func (w *tenantWorld) gib(lowest, highest int) int {
+	var all int64
+	w.pve.Edit(func(s *simulator.State) {
+		for id, g := range s.Guests {
+			if disk, err := proxmox.ParseDisk(g.Config["scsi0"]); err == nil && id >= lowest && id <= highest {
+				size, _ := disk.Size()
+				all += int64(size)
+			}
+		}
+	})
+	return int(all >> 30)
 }
 
 // provider configuration of the world.
@@ -291,6 +306,7 @@ func TestQuotasOfSnapshots(t *testing.T) {
 		w.make(second)
 		w.waitsForRoom(second, "snapshots: 1 more, of 1 1 are used by 1 resource")
 		w.waitNotReady(second, v1alpha1.ReasonQuotaExceeded)
+		w.takesSafety(first.GetName())
 		kept, waits := w.backupOf("a", "first", w.m.GetName()), w.backupOf("a", "second", w.m.GetName())
 		w.make(kept)
 		w.well(kept)
@@ -335,6 +351,21 @@ func (w *tenantWorld) takesAnother(mg resource.Managed) {
 	}
 }
 
+// takesSafety has a team ask for a safety snapshot, which is no Snapshot that a quota counts.
+func (w *tenantWorld) takesSafety(snapshot string) {
+	w.Helper()
+	w.change(func(p *v1alpha1.MachineParameters) {
+		p.Rollback = &v1alpha1.MachineRollback{Snapshot: snapshot, Token: "1", AllowRunning: new(true), SafetySnapshot: new(true)}
+	})
+	w.becomes(w.m, "has an act that has ended", func() bool {
+		o := w.m.Observation().Rollback
+		return o != nil && (o.State == v1alpha1.ActRefused || o.State == v1alpha1.ActSucceeded)
+	})
+	if n := len(w.vm().Snapshots); n != 1 || !w.refusedAct("limits snapshots") {
+		w.Errorf("want no snapshot beside the one that counts, got %d and %+v", n, w.m.Observation().Rollback)
+	}
+}
+
 // TestQuotasAtOnce has teams ask for twice of what they may have, all at once, from two providers.
 func TestQuotasAtOnce(t *testing.T) {
 	t.Parallel()
@@ -375,13 +406,12 @@ func madeAtOnce(t *testing.T, scope string, teams, each int) (*tenantWorld, []ma
 			return o
 		}
 	}
-	quota := v1alpha1.TenantQuota{VMs: new(int32(each / 2)), Cores: new(int32(each))}
 	w := newTenantWorld(t, scope, fmt.Sprintf("many%d", teams), func(w *tenantWorld) {
 		w.options, w.teams = which("0"), nil
 		for i := range teams {
 			w.teams = append(w.teams, "t"+strconv.Itoa(i))
 		}
-		w.rules = func() []v1alpha1.ProviderTenant { return w.teamRules(quota) }
+		w.rules = func() []v1alpha1.ProviderTenant { return w.teamRules(each) }
 	})
 	stop := w.stop
 	w.options = which("1")
@@ -398,10 +428,16 @@ func madeAtOnce(t *testing.T, scope string, teams, each int) (*tenantWorld, []ma
 	return w, made
 }
 
-// teamRules is as many tenants as there are teams, with a quota each.
-func (w *tenantWorld) teamRules(q v1alpha1.TenantQuota) []v1alpha1.ProviderTenant {
+// teamRules is as many tenants as there are teams, with a quota each that has room for half of their Machines: by their number, their cores or their disks.
+func (w *tenantWorld) teamRules(each int) []v1alpha1.ProviderTenant {
+	quotas := []v1alpha1.TenantQuota{
+		{VMs: new(int32(each / 2))}, {Cores: new(int32(each / 2 * 2))}, {Disks: []v1alpha1.TenantStorageQuota{
+			{Storage: "ceph", Size: kresource.MustParse(fmt.Sprintf("%dGi", each/2*4))},
+		}},
+	}
 	all := make([]v1alpha1.ProviderTenant, 0, len(w.teams))
 	for i, team := range w.teams {
+		q := quotas[i%len(quotas)]
 		lowest := int32(21000 + 100*i)
 		all = append(all, v1alpha1.ProviderTenant{
 			Name: team, Namespaces: []string{w.space(team)}, VMIDRange: &v1alpha1.VMIDRange{Min: lowest + 60, Max: lowest + 99}, Storages: []string{"ceph"},
@@ -472,8 +508,9 @@ func (w *tenantWorld) quotasAreKept(teams, each int, all []machine.Machine) {
 func (w *tenantWorld) withinQuotas(teams, each int) {
 	w.Helper()
 	for i := range teams {
-		if vms, cores := w.cores(21000+100*i+60, 21000+100*i+99); vms > each/2 || cores > each {
-			w.Fatalf("team %d has %d VMs with %d cores, of %d and %d", i, vms, cores, each/2, each)
+		lowest, highest := 21000+100*i+60, 21000+100*i+99
+		if vms, cores := w.cores(lowest, highest); vms > each/2 || cores > each || w.gib(lowest, highest) > each/2*4 {
+			w.Fatalf("team %d has %d VMs with %d cores and %d GiB, of room for %d", i, vms, cores, w.gib(lowest, highest), each/2)
 		}
 	}
 }
