@@ -250,6 +250,36 @@ func TestQuotasOfLeft(t *testing.T) {
 	})
 }
 
+// TestQuotasOfAdopted has a team try to have more VMs than its quota lets it, by one that stays in the pool where it was adopted, and whose Machine goes
+// without it.
+func TestQuotasOfAdopted(t *testing.T) {
+	t.Parallel()
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorld(t, scope, "quotaadopt", func(w *tenantWorld) {
+			w.rules = func() []v1alpha1.ProviderTenant {
+				all := w.tenants()
+				all[1].Quota = &v1alpha1.TenantQuota{VMs: new(int32(3))} // It has two.
+				return all
+			}
+		})
+		const next = 20060
+		w.pve.Edit(func(s *simulator.State) { s.Guests[next].Config["net0"] = s.Guests[20050].Config["net0"] })
+		first := w.adopts("b", 20050)
+		w.edit(first, func() {
+			first.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate})
+		})
+		w.well(first)
+		w.remove(first)
+		second := w.of("b", "next", v1alpha1.MachineParameters{})
+		meta.SetExternalName(second, strconv.Itoa(next))
+		w.make(second)
+		w.waitsForRoom(second, "vms: 1 more, of 3 3 are used by 3 resources")
+		w.pve.Edit(func(s *simulator.State) { delete(s.Pools["handover"].VMs, 20050) })
+		w.well(second)
+	})
+}
+
 func isUpToDate(mg resource.Managed) bool {
 	c := mg.GetCondition(kind.TypeUpToDate)
 	return c.Status == corev1.ConditionTrue && c.ObservedGeneration == mg.GetGeneration()
