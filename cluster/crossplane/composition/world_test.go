@@ -52,7 +52,8 @@ const rounds = 8
 // manager is who applies what is composed, as Crossplane does.
 const manager = client.FieldOwner("composition-test")
 
-// install gives the API server the provider's definitions, Crossplane's own, and those of the XRDs.
+// install gives the API server the provider's definitions, Crossplane's own, and those of the XRDs. Crossplane's are those of
+// this module's requirement, which need not be the version of the program that crossplane/core2 pins.
 func install(cfg *rest.Config) error {
 	core, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/crossplane/crossplane/v2").Output()
 	if err != nil {
