@@ -39,6 +39,7 @@ const formerIdentifiers = `
 	AnnotationSeeds AnnotationRan AnnotationOutlived ReasonNetworkPending
 	Doom mortal posthumous SurroundingsHold
 	clash clashes unfit flaw flaws outdate unmade meddled bark veil
+	infer ruling survey sows sight blur travels booking Births Surroundings Crowd Rival departure contest Placing Inherit born Unborn Halfborn
 `
 
 // formerStrings are what users saw before the first release: reasons, events and
