@@ -39,10 +39,12 @@ var (
 func ofPool() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
 		"internal/controller/register.go": regexp.MustCompile(`(?m)controller/pool"$|kind: "Pool"`),
+		"docs/least-privilege.md":         regexp.MustCompile("(?m)^\\| `Pools` \\|"),
 	}
 }
 
-// TestKindTable sees that the table of the files that Pool touches has the lines that they have now, and so has what is said of its members.
+// TestKindTable sees that both tables of the files that Pool touches have the lines that they have now, and so has what is said of its
+// members. The sum is that of the first table.
 func TestKindTable(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "docs", "development.md"))
 	if err != nil {
@@ -52,8 +54,10 @@ func TestKindTable(t *testing.T) {
 	if !found {
 		t.Fatal("docs/development.md does not say which files Pool touches")
 	}
+	byHand, _, _ := strings.Cut(section, "That is ")
+	rows := len(kindRow.FindAllString(byHand, -1))
 	sum, files := 0, 0
-	for _, row := range kindRow.FindAllStringSubmatch(section, -1) {
+	for at, row := range kindRow.FindAllStringSubmatch(section, -1) {
 		want := number.FindAllString(row[2], -1)
 		paths := kindPath.FindAllStringSubmatch(row[1], -1)
 		if len(want) != len(paths) {
@@ -64,7 +68,9 @@ func TestKindTable(t *testing.T) {
 			if want[i] != strconv.Itoa(n) {
 				t.Errorf("%s has %d lines for Pool, and docs/development.md says %s", path[1], n, want[i])
 			}
-			sum, files = sum+n, files+1
+			if at < rows {
+				sum, files = sum+n, files+1
+			}
 		}
 	}
 	words := []string{"no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
