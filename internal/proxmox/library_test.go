@@ -236,6 +236,16 @@ func libraryFaults() map[string]struct {
 				return err != nil && many()
 			},
 		},
+		"PanicsOnErrors": {
+			reason: "An error of another shape than the expected one ends in a panic, also in a call whose answer is not read.",
+			shows: func(l *library) (panicked bool) {
+				l.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: "/pools", Status: http.StatusBadRequest, Message: "no"})
+				l.answer["/pools"] = `{"errors":"x","message":"no"}`
+				defer func() { panicked = recover() != nil }()
+				_ = l.New().Pool.CreateNoCheck(l.t.Context(), telmate.ConfigPool{Name: "odd"})
+				return false
+			},
+		},
 		"Panics": {
 			reason: "An answer of another shape than the expected one ends in a panic.",
 			shows: func(l *library) (panicked bool) {

@@ -26,24 +26,36 @@ import (
 )
 
 // TestLibraryBehindTransport calls a typed interface of the library, which sends a write again that failed without an
-// answer. Behind the transport it does not, and the call has the error as it was.
+// answer, and panics at an error of an unexpected shape. Behind the transport it does neither, and the call has the error as it was.
 func TestLibraryBehindTransport(t *testing.T) {
-	pve := fixed(t, reply{cut: true})
-	c := pve.client(t)
-	r := request{op: "make a pool", method: http.MethodPost, path: "/pools"}
-	x := newCall(r, nil)
-	lib, err := telmate.NewClient(transport.Root().String(), c.http, "", nil, "", 1, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lib.Username = "tester@pve"
-	if err := lib.New().Pool.Create(transport.With(t.Context(), x.sent), telmate.ConfigPool{Name: "lost"}); err == nil {
-		t.Error("want an error of the library")
-	}
-	if n := pve.count(http.MethodPost, "/api2/json/pools"); n != 1 {
-		t.Errorf("want one request, got %d", n)
-	}
-	if err := x.failed(); !IsOutcomeUnknown(err) {
-		t.Errorf("want an outcome that is not known, got %v", err)
+	for name, tc := range map[string]struct {
+		reason  string
+		reply   reply
+		unknown bool
+	}{
+		"Lost":    {reason: "A write without an answer is sent once.", reply: reply{cut: true}, unknown: true},
+		"Errors":  {reason: "The errors may be of any shape.", reply: reply{status: "400 Parameter verification failed", body: `{"errors":"x"}`}},
+		"Message": {reason: "The message may be of any shape.", reply: reply{status: "400 Parameter verification failed", body: `{"message":5}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pve := fixed(t, tc.reply)
+			c := pve.client(t)
+			r := request{op: "make a pool", method: http.MethodPost, path: "/pools"}
+			x := newCall(r, nil)
+			lib, err := telmate.NewClient(transport.Root().String(), c.http, "", nil, "", 1, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lib.Username = "tester@pve"
+			if err := lib.New().Pool.Create(transport.With(t.Context(), x.sent), telmate.ConfigPool{Name: "lost"}); err == nil {
+				t.Errorf("%s\nwant an error of the library", tc.reason)
+			}
+			if n := pve.count(http.MethodPost, "/api2/json/pools"); n != 1 {
+				t.Errorf("%s\nwant one request, got %d", tc.reason, n)
+			}
+			if err := x.failed(); err == nil || IsOutcomeUnknown(err) != tc.unknown {
+				t.Errorf("%s\nwant an error whose outcome is unknown: %t, got %v", tc.reason, tc.unknown, err)
+			}
+		})
 	}
 }
