@@ -242,8 +242,8 @@ func fromSnapshot(w *world) {
 	w.finish()
 }
 
-// seeds are the NoCloud images on a storage of a node.
-func (w *world) seeds(node, storage string) []string {
+// images returns the NoCloud images on a storage of a node.
+func (w *world) images(node, storage string) []string {
 	w.Helper()
 	volumes, err := w.admin.Volumes(w.Context(), node, storage, "iso")
 	if err != nil {
@@ -282,7 +282,7 @@ func (w *world) withUserData() v1alpha1.MachineParameters {
 func userData(w *world) {
 	w.create(w.withUserData())
 	w.ready()
-	first := w.seeds("pve1", "nfs")
+	first := w.images("pve1", "nfs")
 	if len(first) != 1 || !strings.HasPrefix(w.vm().Config["ide2"], first[0]) {
 		w.Errorf("the images are %v, and the drive has %s", first, w.vm().Config["ide2"])
 	}
@@ -292,7 +292,7 @@ func userData(w *world) {
 	w.unchanged()
 	w.change(func(p *v1alpha1.MachineParameters) { p.CloudInit.User = new("root") })
 	w.eventually("the image is replaced, and the old one gone", func() bool {
-		now := w.seeds("pve1", "nfs")
+		now := w.images("pve1", "nfs")
 		return len(now) == 1 && now[0] != first[0] && strings.HasPrefix(w.vm().Config["ide2"], now[0])
 	})
 	w.ready()
@@ -300,7 +300,7 @@ func userData(w *world) {
 		w.Errorf("the secret is shown:\n%s", w)
 	}
 	w.finish()
-	if left := w.seeds("pve1", "nfs"); len(left) > 0 {
+	if left := w.images("pve1", "nfs"); len(left) > 0 {
 		w.Errorf("images %v are left", left)
 	}
 }
@@ -311,7 +311,7 @@ func localUserData(w *world) {
 	w.create(spec)
 	w.ready()
 	node := w.vm().Node
-	first := w.seeds(node, "local")
+	first := w.images(node, "local")
 	if len(first) != 1 || !strings.HasPrefix(w.vm().Config["ide2"], first[0]) {
 		w.Errorf("the images are %v, and the drive has %s", first, w.vm().Config["ide2"])
 	}
@@ -323,7 +323,7 @@ func localUserData(w *world) {
 		w.Errorf("want nothing of cloud-init written, got %v", got)
 	}
 	w.finish()
-	if left := w.seeds(node, "local"); len(left) > 0 {
+	if left := w.images(node, "local"); len(left) > 0 {
 		w.Errorf("images %v are left", left)
 	}
 }

@@ -548,8 +548,8 @@ func (k *randomRun) allowResets() {
 // images of a Machine whose VM has not all of them, as if a VM had them: they go with the Machine.
 func (k *randomRun) images() simulator.Guest {
 	g := simulator.Guest{Config: map[string]string{}}
-	for i, seed := range strings.Fields(k.m.GetAnnotations()[object.AnnotationImages]) {
-		node, rest, _ := strings.Cut(seed, "=")
+	for i, image := range strings.Fields(k.m.GetAnnotations()[object.AnnotationImages]) {
+		node, rest, _ := strings.Cut(image, "=")
 		volume, _, _ := strings.Cut(rest, "@")
 		g.Node, g.Config[fmt.Sprint(i)] = node, volume
 	}

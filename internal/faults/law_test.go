@@ -238,8 +238,8 @@ func (k *randomRun) oneSystem(g simulator.Guest) {
 // keepsMACs checks that no entry of the spec has got another MAC address while no other interface has got its own.
 func (k *randomRun) keepsMACs(l *subject, g simulator.Guest) {
 	k.t.Helper()
-	if l.rewired || l.born != g.Config["meta"] {
-		l.macs, l.born = nil, g.Config["meta"]
+	if l.rewired || l.created != g.Config["meta"] {
+		l.macs, l.created = nil, g.Config["meta"]
 	}
 	if l.macs == nil {
 		l.macs = map[string]string{}

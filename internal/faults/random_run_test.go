@@ -124,9 +124,9 @@ type subject struct {
 	// volumes that the disks had last, by name.
 	volumes map[string]string
 
-	// macs that the networks had last, by name, on the VM that was born so.
-	macs map[string]string
-	born string
+	// macs that the networks had last, by name, on the VM that was created at that time.
+	macs    map[string]string
+	created string
 
 	// Entries that were taken off their lists.
 	disksOff    []v1alpha1.MachineDisk

@@ -93,7 +93,7 @@ func (f *taskFeed) take(list []proxmox.Task, by ownershipOracle, now time.Time) 
 	return out
 }
 
-// observe observes a task and says whether it is news: one that has begun or ended, and that
+// observe observes a task and reports whether it is news: one that has begun or ended, and that
 // is not ours. One that may be ours is met again.
 func (f *taskFeed) observe(u proxmox.UPID, ended bool, by ownershipOracle, now time.Time) bool {
 	before, known := f.seen[u]

@@ -213,10 +213,10 @@ func (s *Cache) next(first bool) time.Time {
 	return s.now().Add(s.fullResync + rand.N(jitter+1)) //nolint:gosec // Jitter needs no secrecy.
 }
 
-// Inherit takes over a VM that was seen where it was watched before: through another connection
+// Handover takes over a VM that was seen where it was watched before: through another connection
 // to the cluster. The list of this one must say the same of it, for it may lead to
 // another cluster, or not be let see the VM.
-func (s *Cache) Inherit(m objectstate.Object, at inventoryWatch, g proxmox.Guest) {
+func (s *Cache) Handover(m objectstate.Object, at inventoryWatch, g proxmox.Guest) {
 	s.at(m, func(r *entry) {
 		if r.values != nil && drift(r.cachedVM(s.now()), g) == 0 {
 			r.at = at

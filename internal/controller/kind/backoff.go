@@ -180,8 +180,8 @@ func (p backoffReconciler) Reconcile(ctx context.Context, r reconcile.Request) (
 	if err != nil || o.err == nil {
 		return result, err
 	}
-	if turn, ok := proxmox.Waiting(o.err); ok {
-		go p.await(turn, r)
+	if free, ok := proxmox.Waiting(o.err); ok {
+		go p.await(free, r)
 		return reconcile.Result{RequeueAfter: jitter(slotWithin, p.random)}, nil
 	}
 	if o.created && (denied(o.err) || wrong(o.err)) {
@@ -214,12 +214,12 @@ func (p backoffReconciler) delay(r reconcile.Request, err error) time.Duration {
 	return 0
 }
 
-// await waits for the turn of what may not start a task yet, and wakes it then.
-func (p backoffReconciler) await(turn <-chan struct{}, r reconcile.Request) {
+// await waits until a task may start, and wakes the resource that waits for it.
+func (p backoffReconciler) await(free <-chan struct{}, r reconcile.Request) {
 	late := time.NewTimer(slotWithin)
 	defer late.Stop()
 	select {
-	case <-turn:
+	case <-free:
 		p.wake(r)
 	case <-late.C:
 	}

@@ -121,26 +121,26 @@ func TestPaced(t *testing.T) {
 	}
 }
 
-// TestAwait sees that what has to wait for its turn is woken then, and that
+// TestAwait sees that what has to wait for a task is woken once it may start, and that
 // nothing waits for ever.
 func TestAwait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		woken := 0
 		p := newBackoffReconciler(repeats(nil, false), func(reconcile.Request) { woken++ }, nobody, even)
-		turn := make(chan struct{})
-		go p.await(turn, reconcile.Request{})
+		free := make(chan struct{})
+		go p.await(free, reconcile.Request{})
 		synctest.Wait()
 		if woken != 0 {
-			t.Error("its turn has not come")
+			t.Error("the task may not start yet")
 		}
-		close(turn)
+		close(free)
 		synctest.Wait()
 		if woken != 1 {
 			t.Errorf("woken %d times, want 1", woken)
 		}
 		p.await(make(chan struct{}), reconcile.Request{})
 		if woken != 1 {
-			t.Error("a turn that never comes wakes nobody")
+			t.Error("a task that may never start wakes nobody")
 		}
 	})
 }

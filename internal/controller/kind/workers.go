@@ -51,12 +51,12 @@ type workers struct {
 	busy int
 	held map[connect.Sharer]int       // by cluster
 	seen map[connect.Sharer]time.Time // when a resource of the cluster was reconciled last
-	turn map[connect.Sharer]time.Time // when the last resource that waits is tried again, by cluster
+	next map[connect.Sharer]time.Time // when the last resource that waits is tried again, by cluster
 }
 
 func newWorkers(all int, now func() time.Time) *workers {
 	return &workers{
-		all: max(all, 1), now: now, held: map[connect.Sharer]int{}, seen: map[connect.Sharer]time.Time{}, turn: map[connect.Sharer]time.Time{},
+		all: max(all, 1), now: now, held: map[connect.Sharer]int{}, seen: map[connect.Sharer]time.Time{}, next: map[connect.Sharer]time.Time{},
 	}
 }
 
@@ -81,12 +81,12 @@ func (w *workers) take(cluster connect.Sharer) time.Duration {
 
 // wait returns how long one more resource of a cluster waits. It must be called with the lock held.
 func (w *workers) wait(cluster connect.Sharer, now time.Time) time.Duration {
-	turn := w.turn[cluster].Add(busyStep)
-	if first := now.Add(busyPause); turn.Before(first) {
-		turn = first
+	next := w.next[cluster].Add(busyStep)
+	if first := now.Add(busyPause); next.Before(first) {
+		next = first
 	}
-	w.turn[cluster] = turn
-	return turn.Sub(now)
+	w.next[cluster] = next
+	return next.Sub(now)
 }
 
 // release releases a worker that was taken.
@@ -96,7 +96,7 @@ func (w *workers) release(cluster connect.Sharer) {
 	w.busy--
 	if w.held[cluster]--; w.held[cluster] == 0 {
 		delete(w.held, cluster)
-		delete(w.turn, cluster)
+		delete(w.next, cluster)
 	}
 }
 

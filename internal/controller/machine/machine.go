@@ -117,8 +117,8 @@ type Agent interface {
 	ReadFile(ctx context.Context, ref proxmox.Ref, path string) (string, error)
 }
 
-// VMCreator is the part of a Client that makes VMs, and keeps turns for the tasks
-// that do.
+// VMCreator is the part of a Client that creates VMs, and reserves the places of the tasks that
+// do so in the limit of a node.
 type VMCreator interface {
 	VMIDTaken(ctx context.Context, vmid int) (bool, error)
 	Create(ctx context.Context, ref proxmox.Ref, p proxmox.Params) (proxmox.UPID, error)

@@ -72,7 +72,7 @@ func (e lookup) adoptCached(ctx context.Context, m Machine, id qemu.Identity) {
 	}
 	if g, listed := vmcache.GuestOf(guests, id.VMID); listed {
 		before := e.cache.SeenAt(m)
-		if e.cache.Inherit(m, e.inventory, g); e.cache.SeenAt(m) != before {
+		if e.cache.Handover(m, e.inventory, g); e.cache.SeenAt(m) != before {
 			before.Unwatch(string(m.GetUID()))
 		}
 	}

@@ -98,8 +98,8 @@ func (l *listing) Guests(context.Context, time.Duration) ([]proxmox.Guest, error
 	return l.guests, nil
 }
 
-// TestInherit has a Machine connect in another way, with another token, say.
-func TestInherit(t *testing.T) {
+// TestHandover has a Machine connect in another way, with another token, say.
+func TestHandover(t *testing.T) {
 	listed := proxmox.Guest{VMID: 10000, Node: "pve1", Name: "web", Status: "running", MaxCPU: 1, MaxMemory: 512 << 20}
 	cases := map[string]struct {
 		reason string

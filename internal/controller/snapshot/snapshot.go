@@ -73,7 +73,7 @@ type Client interface {
 
 // An Inventory answers what all Snapshots of a cluster ask.
 type Inventory interface {
-	target.Watching
+	target.ChangeWatcher
 
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
 	Nodes(ctx context.Context) ([]proxmox.Node, error)

@@ -89,7 +89,7 @@ type Client interface {
 // An Inventory answers what all Volumes of a cluster ask.
 type Inventory interface {
 	target.Inventory
-	target.Watching
+	target.ChangeWatcher
 
 	ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)

@@ -132,15 +132,15 @@ func (p Parts[T]) Follow(in Inventory, m T, u proxmox.UPID) {
 	in.Follow(u, func(proxmox.Task) { go p.Wake(c) })
 }
 
-// A Watching is the part of an Inventory that tells of VMs to which others have done something.
-type Watching interface {
+// ChangeWatcher is the part of an Inventory that tells of VMs to which others have done something.
+type ChangeWatcher interface {
 	Watch(ctx context.Context, key string, vmid int, w inventory.Watcher) bool
 	Unwatch(key string)
 }
 
 // Watch has the resource looked at when others have done something to a VM, unless it is deleted or there is no VMID. While anybody
 // watches, signs of changes are looked for.
-func (p Parts[T]) Watch(ctx context.Context, in Watching, m T, vmid int) {
+func (p Parts[T]) Watch(ctx context.Context, in ChangeWatcher, m T, vmid int) {
 	c, ok := m.DeepCopyObject().(T)
 	if !ok || vmid == 0 || p.Wake == nil || meta.WasDeleted(m) {
 		in.Unwatch(string(m.GetUID()))

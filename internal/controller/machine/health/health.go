@@ -150,9 +150,8 @@ func (c Checker) knownMissingBridges(ctx context.Context) string {
 	return sentences(wanted, "bridge '%s' not found on node "+c.VM.Node)
 }
 
-// Conditions returns the conditions of a VM, with those replaced that its surroundings put
-// in doubt: a bridge or a storage that has gone, or is full. What cannot be read
-// now is in no doubt.
+// Conditions returns the conditions of a VM, with those replaced that no longer hold since a
+// bridge or a storage has gone, or is full. Where that cannot be read now, they stay.
 func (c Checker) Conditions(ctx context.Context, all ...xpv2.Condition) []xpv2.Condition {
 	for i, now := range all {
 		if now.Type == conditions.TypeNetworkConfigured {

@@ -51,11 +51,11 @@ func TestRecalled(t *testing.T) {
 			reason: "The name is lost.", has: map[string]string{AnnotationUUID: uuid}, seen: seen,
 			want: map[string]string{meta.AnnotationKeyExternalName: "10000"},
 		},
-		"Unborn": {
+		"NotCreated": {
 			reason: "It is lost before the VM is seen.", has: map[string]string{AnnotationUUID: uuid, AnnotationAllocated: "10001"},
 			want: map[string]string{meta.AnnotationKeyExternalName: "10001"},
 		},
-		"Halfborn": {
+		"HalfCloned": {
 			reason: "A clone has not got its own UUID yet.", has: map[string]string{AnnotationUUID: other}, seen: seen,
 			want: map[string]string{meta.AnnotationKeyExternalName: "10000"},
 		},
