@@ -76,17 +76,21 @@ func TestFormerAnnotationsAreRenamed(t *testing.T) {
 
 // A VM that was restarted for its pending changes by a release before is not restarted again.
 func TestFormerRestartIsNotRepeated(t *testing.T) {
-	b := newBench(t, spec(restarting))
-	b.vms[10000] = pendingVM()
-	b.reconcile(t.Context())
-	b.end(t, upid("pve1", "qmreboot", 10000), "VM quit/powerdown failed - got timeout")
-	former := restart.Last(b.m).Changes
-	b.m.Annotations[object.AnnotationLastRestart], b.m.Status.AtProvider.Annotations[object.AnnotationLastRestart] = former, former
-	b.upgrade(t, "proxmox.vitistack.io/restarted-for", object.AnnotationLastRestart)
-	b.clock.wait(time.Hour)
-	b.reconcile(t.Context())
-	if c := b.m.GetCondition(conditions.TypeRestartRequired); c.Reason != conditions.ReasonRestartIneffective || len(b.writes) != 1 {
-		t.Errorf("want no second restart, got %q with %s: %s", b.writes, c.Reason, c.Message)
+	for _, name := range []string{"proxmox.vitistack.io/restarted-for", "proxmox.vitistack.io/last-restart-hash"} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, spec(restarting))
+			b.vms[10000] = pendingVM()
+			b.reconcile(t.Context())
+			b.end(t, upid("pve1", "qmreboot", 10000), "VM quit/powerdown failed - got timeout")
+			former := restart.Last(b.m).Changes
+			b.m.Annotations[object.AnnotationLastRestart], b.m.Status.AtProvider.Annotations[object.AnnotationLastRestart] = former, former
+			b.upgrade(t, name, object.AnnotationLastRestart)
+			b.clock.wait(time.Hour)
+			b.reconcile(t.Context())
+			if c := b.m.GetCondition(conditions.TypeRestartRequired); c.Reason != conditions.ReasonRestartIneffective || len(b.writes) != 1 {
+				t.Errorf("want no second restart, got %q with %s: %s", b.writes, c.Reason, c.Message)
+			}
+		})
 	}
 }
 
@@ -157,10 +161,10 @@ func TestImagesAreRecalled(t *testing.T) {
 	cases := map[string]struct {
 		reason, has, drive, want string
 	}{
-		"Lost":      {reason: "It is lost.", drive: image, want: "pve1=" + image},
-		"Known":     {reason: "It is known.", has: "pve1=" + image, drive: image, want: "pve1=" + image},
-		"Elsewhere": {reason: "It came by another node.", has: "pve2=" + shared, drive: shared, want: "pve2=" + shared},
-		"Theirs":    {reason: "It is somebody else's.", drive: theirs},
+		"Lost":      {reason: "The annotation of the image is lost.", drive: image, want: "pve1=" + image},
+		"Known":     {reason: "The image is known.", has: "pve1=" + image, drive: image, want: "pve1=" + image},
+		"Elsewhere": {reason: "The image came by another node.", has: "pve2=" + shared, drive: shared, want: "pve2=" + shared},
+		"Theirs":    {reason: "The image is somebody else's.", drive: theirs},
 	}
 	for name, tc := range cases {
 		for _, state := range []string{"running", "stopped"} {
