@@ -246,6 +246,21 @@ func TestOptionMistakes(t *testing.T) {
 			env:    map[string]string{"SAFETY_INTERVAL": "1h"},
 			want:   `--safety-interval (SAFETY_INTERVAL) was renamed: use --full-resync-interval (FULL_RESYNC_INTERVAL)`,
 		},
+		"FormerVariableOfFeed": {
+			reason: "The environment variable of a former flag names the present one.",
+			env:    map[string]string{"FEED_INTERVAL": "5s"},
+			want:   `--feed-interval (FEED_INTERVAL) was renamed: use --event-poll-interval (EVENT_POLL_INTERVAL)`,
+		},
+		"FormerVariableOfSelector": {
+			reason: "The environment variable of a former flag names the present one.",
+			env:    map[string]string{"SELECTOR": "shard=a"},
+			want:   `--selector (SELECTOR) was renamed: use --watch-label-selector (WATCH_LABEL_SELECTOR)`,
+		},
+		"FormerVariableOfProviderConfig": {
+			reason: "The environment variable of a former flag names the present one.",
+			env:    map[string]string{"PROVIDER_CONFIG": "a,b"},
+			want:   `--provider-config (PROVIDER_CONFIG) was renamed: use --watch-provider-configs (WATCH_PROVIDER_CONFIGS)`,
+		},
 		"Argument": {
 			reason: "What means nothing is refused.",
 			args:   []string{"start"},
