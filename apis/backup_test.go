@@ -57,19 +57,19 @@ func TestBackupRefused(t *testing.T) {
 func TestBackupChange(t *testing.T) {
 	cases := map[string]change{
 		"Machine": {
-			reason: "It stays that of its VM.",
+			reason: "A backup stays that of its VM.",
 			before: `{machine: web, storage: nas}`, after: `{machine: db, storage: nas}`, want: []string{"machine cannot change"},
 		},
 		"Storage": {
-			reason: "It is not moved.",
+			reason: "A backup is not moved.",
 			before: `{machine: web, storage: nas}`, after: `{machine: web, storage: pbs}`, want: []string{"storage cannot change"},
 		},
 		"Mode": {
-			reason: "It is made once.",
+			reason: "A backup is made once, in one mode.",
 			before: `{machine: web, storage: nas}`, after: `{machine: web, storage: nas, mode: stop}`, want: []string{"mode cannot"},
 		},
 		"Compression": {
-			reason: "It is made once.",
+			reason: "A backup is made once, with one compression.",
 			before: `{machine: web, storage: nas}`, after: `{machine: web, storage: nas, compression: none}`, want: []string{"compression cannot"},
 		},
 		"Default": {

@@ -105,11 +105,11 @@ func TestMachineAccepted(t *testing.T) {
 			spec:   `{disks: [{name: main, size: 1G}], networks: [{name: main}]}`,
 		},
 		"VMIDRangeEnds": {
-			reason: "Both ends of the range are VMIDs.",
+			reason: "The lower and the upper end of the range are VMIDs.",
 			spec:   `{vmid: 100, template: 999999999}`,
 		},
 		"CPUMost": {
-			reason: "Both upper ends are allowed.",
+			reason: "The upper ends of all ranges are allowed.",
 			spec:   `{cpu: {cores: 1024, sockets: 4, vcpus: 4096, threadsPerCore: 2, limit: 128, units: 262144}}`,
 		},
 		"CPULimitOff": {
@@ -117,7 +117,7 @@ func TestMachineAccepted(t *testing.T) {
 			spec:   `{cpu: {limit: 0}}`,
 		},
 		"VLANRangeEnds": {
-			reason: "Both ends of the range are VLANs.",
+			reason: "The lower and the upper end of the range are VLANs.",
 			spec:   `{networks: [{name: a, vlan: 1}, {name: b, vlan: 4094}]}`,
 		},
 		"VLANAndTrunks": {

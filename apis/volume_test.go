@@ -50,10 +50,17 @@ func TestVolumeRefused(t *testing.T) {
 
 func TestVolumeChange(t *testing.T) {
 	cases := map[string]change{
-		"Format": {reason: "It is made once.", before: `{size: 1G, format: raw}`, after: `{size: 1G, format: qcow2}`, want: []string{"format cannot change"}},
-		"Node":   {reason: "It is made once.", before: `{size: 1G, node: pve1}`, after: `{size: 1G, node: pve2}`, want: []string{"node cannot change"}},
+		"Format": {
+			reason: "A disk is made in one format, once.",
+			before: `{size: 1G, format: raw}`, after: `{size: 1G, format: qcow2}`, want: []string{"format cannot change"},
+		},
+		"Node": {
+			reason: "A disk is made on one node, once.",
+			before: `{size: 1G, node: pve1}`, after: `{size: 1G, node: pve2}`, want: []string{"node cannot change"},
+		},
 		"Reference": {
-			reason: "It would mean nothing.", before: `{size: 1G, storage: nas, storageRef: {name: a}}`, after: `{size: 1G, storage: nas, storageRef: {name: b}}`,
+			reason: "A reference that was resolved would mean nothing if it changed.",
+			before: `{size: 1G, storage: nas, storageRef: {name: a}}`, after: `{size: 1G, storage: nas, storageRef: {name: b}}`,
 			want: []string{"storageRef was resolved into storage"},
 		},
 		"ReferenceWithStorage": {
@@ -61,11 +68,14 @@ func TestVolumeChange(t *testing.T) {
 			before: `{size: 1G, storage: nas, storageRef: {name: a}}`, after: `{size: 1G, storage: ceph, storageRef: {name: b}}`,
 		},
 		"Resolved": {
-			reason: "It is resolved, and what a selector means is named.",
+			reason: "A selector is resolved, and what it means is named.",
 			before: `{size: 1G, storageSelector: {matchLabels: {for: data}}}`,
 			after:  `{size: 1G, storage: nas, storageRef: {name: a}, storageSelector: {matchLabels: {for: data}}}`,
 		},
-		"OtherReference": {reason: "It is not resolved yet.", before: `{size: 1G, storageRef: {name: a}}`, after: `{size: 1G, storageRef: {name: b}}`},
+		"OtherReference": {
+			reason: "A reference that is not resolved yet may change.",
+			before: `{size: 1G, storageRef: {name: a}}`, after: `{size: 1G, storageRef: {name: b}}`,
+		},
 		"Rest": {
 			reason: "Size, storage and policy may change, and what is left out may be said.",
 			before: `{size: 1G, storage: nas}`, after: `{size: 2G, storage: ceph, node: pve1, format: raw, reclaimPolicy: Retain}`,
@@ -106,18 +116,18 @@ func TestVolumeRefChange(t *testing.T) {
 	const cannot = "volumeRef of disk data cannot change"
 	cases := map[string]change{
 		"Another": {
-			reason: "It would be another disk.",
+			reason: "Another Volume would be another disk.",
 			before: `{disks: [{name: data, volumeRef: {name: d}}]}`, after: `{disks: [{name: data, volumeRef: {name: e}}]}`, want: []string{cannot},
 		},
 		"Gone": {
-			reason: "It would be made anew.",
+			reason: "A disk in place of a Volume would be made anew.",
 			before: `{disks: [{name: data, volumeRef: {name: d}}]}`, after: `{disks: [{name: data, size: 1G}]}`, want: []string{cannot},
 		},
 		"Options": {
-			reason: "Its options may change.",
+			reason: "Options of a disk of a Volume may change.",
 			before: `{disks: [{name: data, volumeRef: {name: d}}]}`, after: `{disks: [{name: data, volumeRef: {name: d}, cache: none}]}`,
 		},
-		"Off": {reason: "It may be taken off.", before: `{disks: [{name: data, volumeRef: {name: d}}]}`, after: `{disks: []}`},
+		"Off": {reason: "A disk of a Volume may be taken off.", before: `{disks: [{name: data, volumeRef: {name: d}}]}`, after: `{disks: []}`},
 	}
 	for name, tc := range cases {
 		for in, s := range scopes() {

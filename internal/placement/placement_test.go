@@ -292,9 +292,9 @@ func namedCases() map[string]testCase {
 	}
 	return map[string]testCase{
 		"Chosen":   {reason: "The node that the spec names is taken.", change: named(func(*situation) {}), node: "pve2", says: "the spec names it"},
-		"NotFound": {reason: "It must exist.", change: func(s *situation) { s.Node = "pve9" }, kind: Missing, err: "node 'pve9' not found"},
+		"NotFound": {reason: "The node that the spec names must exist.", change: func(s *situation) { s.Node = "pve9" }, kind: Missing, err: "node 'pve9' not found"},
 		"Offline": {
-			reason: "It must be on.", change: named(func(s *situation) { s.node("pve2").Status = "offline" }), kind: Down,
+			reason: "The node that the spec names must be on.", change: named(func(s *situation) { s.node("pve2").Status = "offline" }), kind: Down,
 			err: `node "pve2" is offline`,
 		},
 		"Cordoned": {
@@ -317,14 +317,17 @@ func namedCases() map[string]testCase {
 			kind: Resources, err: "insufficient resources on node pve2: 0 VMs of maxVMs 0",
 		},
 		"NoStorage": {
-			reason: "Its storages must exist.", change: named(func(s *situation) { s.Disks = []Disk{{Storage: "fast", Content: "images"}} }),
+			reason: "The node that the spec names must have the storages.", change: named(func(s *situation) { s.Disks = []Disk{{Storage: "fast", Content: "images"}} }),
 			kind: Missing, err: "storage 'fast' not found on node pve2",
 		},
 		"NoBridge": {
-			reason: "Its bridges must exist.", change: named(func(s *situation) { s.Bridges = []string{"vmbr7"} }), kind: Network,
+			reason: "The node that the spec names must have the bridges.", change: named(func(s *situation) { s.Bridges = []string{"vmbr7"} }), kind: Network,
 			err: "bridge 'vmbr7' not found on node pve2",
 		},
-		"OtherCurrent": {reason: "It counts more than what was chosen before.", change: named(func(s *situation) { s.Current = "pve1" }), node: "pve2"},
+		"OtherCurrent": {
+			reason: "The node that the spec names counts more than the one that was chosen before.",
+			change: named(func(s *situation) { s.Current = "pve1" }), node: "pve2",
+		},
 	}
 }
 
@@ -437,7 +440,7 @@ func storageCases() map[string]testCase {
 			err: "no node can take the VM: pve1, pve2, pve3: storage 'fast' not found",
 		},
 		"WrongContent": {
-			reason: "It must take what is put there.", change: disk("iso", 1), kind: Missing,
+			reason: "The storage must take what is put there.", change: disk("iso", 1), kind: Missing,
 			err: "storage 'iso' does not take images: its content is iso",
 		},
 		"ISO": {
@@ -445,7 +448,7 @@ func storageCases() map[string]testCase {
 			change: func(s *situation) { s.Disks = []Disk{{Storage: "iso", Content: "iso"}}; used("pve1", "iso", 10)(s) }, node: "pve1",
 		},
 		"Inactive": {
-			reason: "It must be available.",
+			reason: "The storage must be available.",
 			change: with(disk("local-lvm", 1), func(s *situation) { s.storage("pve1", "local-lvm", func(v *Storage) { v.Active = false }) }),
 			node:   "pve2", others: map[string]string{"pve1": "storage 'local-lvm' is not available"},
 		},
@@ -635,7 +638,7 @@ func affinityCases() map[string]testCase {
 			s.Rules.Affinity = terms(v1alpha1.MachineAffinityTerm{Group: new("db")})
 			s.occupy("pve3", 1, machine("a", nil, inGroup("db")))
 		}, node: "pve3"},
-		"ByGroupAndLabel": {reason: "Both must match then.", change: func(s *situation) {
+		"ByGroupAndLabel": {reason: "Group and label must both match.", change: func(s *situation) {
 			t := byLabel("app", "db")
 			t.Group = new("db")
 			s.Rules.Affinity = terms(t)
@@ -705,7 +708,7 @@ func preferenceCases() map[string]testCase {
 			s.Rules.AntiAffinity = preferred(byLabel("app", "db"))
 			s.occupy("pve1", 1, machine("a", db, none))
 		}, node: "pve2"},
-		"ApartFull": {reason: "It is broken if it must be.", change: func(s *situation) {
+		"ApartFull": {reason: "A wish to be apart is broken if there is no other way.", change: func(s *situation) {
 			s.Rules.AntiAffinity = preferred(byLabel("app", "db"))
 			s.Rules.Nodes = []string{"pve1"}
 			s.occupy("pve1", 1, machine("a", db, none))

@@ -49,13 +49,13 @@ func TestVolumeRef(t *testing.T) {
 			spec:   listed(""), config: Config{"scsi5": other, "boot": "order=scsi5"},
 		},
 		"Unused": {
-			reason: "It is attached.",
+			reason: "A disk that the VM has unused is attached.",
 			spec:   listed(has), config: Config{"unused0": has}, want: Difference{Set: proxmox.Params{"scsi5": has + ",ssd=1", "boot": "order=scsi5"}, Allocates: true},
 		},
-		"Attached":   {reason: "It is there.", spec: listed(has), config: Config{"scsi5": has + ",size=1G,ssd=1", "boot": "order=scsi5"}},
+		"Attached":   {reason: "The disk is attached as the spec asks.", spec: listed(has), config: Config{"scsi5": has + ",size=1G,ssd=1", "boot": "order=scsi5"}},
 		"Other":      {reason: "Another disk is in its place.", spec: listed(has), config: Config{"scsi5": other}, no: "detach that"},
-		"OtherPlace": {reason: "It is another device already.", spec: listed(has), config: Config{"scsi7": has}, no: "is attached as scsi7"},
-		"Foreign":    {reason: "It is another VM's.", spec: listed("s:vm-101-disk-1"), config: Config{}, no: "belongs to VM 101"},
+		"OtherPlace": {reason: "The disk is attached as another device already.", spec: listed(has), config: Config{"scsi7": has}, no: "is attached as scsi7"},
+		"Foreign":    {reason: "The disk is another VM's.", spec: listed("s:vm-101-disk-1"), config: Config{}, no: "belongs to VM 101"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -62,10 +62,10 @@ func TestPlacedWithPendingChanges(t *testing.T) {
 		want   string
 	}{
 		"GrowsAtOnce":    {reason: "A disk grows with a change that waits.", specs: []string{plain, larger}, want: "VOL,cache=writeback,size=2G"},
-		"GrowsLater":     {reason: "It grows with one that waits already.", specs: []string{plain, cached, larger}, want: "VOL,cache=writeback,size=2G"},
-		"MovesAtOnce":    {reason: "It moves with a change that waits.", specs: []string{plain, elsewhere}, want: "VOL,cache=writeback,size=1G"},
-		"MovesLater":     {reason: "It moves with one that waits already.", specs: []string{plain, cached, elsewhere}, want: "VOL,cache=writeback,size=1G"},
-		"MovesAndGrows":  {reason: "It does both at once.", specs: []string{plain, all}, want: "VOL,cache=writeback,size=2G"},
+		"GrowsLater":     {reason: "A disk grows with a change that waits already.", specs: []string{plain, cached, larger}, want: "VOL,cache=writeback,size=2G"},
+		"MovesAtOnce":    {reason: "A disk moves with a change that waits.", specs: []string{plain, elsewhere}, want: "VOL,cache=writeback,size=1G"},
+		"MovesLater":     {reason: "A disk moves with a change that waits already.", specs: []string{plain, cached, elsewhere}, want: "VOL,cache=writeback,size=1G"},
+		"MovesAndGrows":  {reason: "A disk moves and grows at once.", specs: []string{plain, all}, want: "VOL,cache=writeback,size=2G"},
 		"MovesThenGrows": {reason: "A disk moves and then grows, one after the other.", specs: []string{plain, elsewhere, all}, want: "VOL,cache=writeback,size=2G"},
 		"WaitsAndReverts": {
 			reason: "What waits is taken back by a spec without it.", specs: []string{plain, cached, strings.Replace(all, "writeback", "none", 1)},

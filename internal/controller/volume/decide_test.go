@@ -86,15 +86,15 @@ func TestDecideHeld(t *testing.T) {
 			reason: "On shared storage the stub VM goes.",
 			state:  there(atStub, stub, stub, far), change: func(s *state) { s.shared = true }, want: migrate,
 		},
-		"Bound": {reason: "It is there.", state: there(atA, a, empty, claim{name: "a", vm: a}), want: keep},
+		"Bound": {reason: "The disk is attached to the VM of its Machine.", state: there(atA, a, empty, claim{name: "a", vm: a}), want: keep},
 		"Off": {
-			reason: "Its Machine detaches it.",
+			reason: "The Machine that has the disk detaches it.",
 			state:  there(atA, a, empty), change: func(s *state) { s.owned = true }, want: wait, says: "is to detach it",
 		},
 		"NobodysVM": {reason: "Nobody detaches it.", state: there(atA, a, empty), want: wait, says: "no Machine manages"},
-		"Detached":  {reason: "It goes back.", state: there(atA, loose, empty), change: func(s *state) { s.owned = true }, want: give},
+		"Detached":  {reason: "A detached disk goes back to the stub VM.", state: there(atA, loose, empty), change: func(s *state) { s.owned = true }, want: give},
 		"LeavingRuns": {
-			reason: "Its VM is shut down first.",
+			reason: "The VM of a disk that leaves is shut down first.",
 			state:  there(atA, a, empty), change: func(s *state) { s.leaving, a.running = true, true }, want: wait,
 		},
 		"NoStub":  {reason: "The stub VM was destroyed.", state: there(atA, loose, nil), want: makeStub},
@@ -113,11 +113,11 @@ func TestDecideHeld(t *testing.T) {
 			change: func(s *state) { s.Lost, s.Message = true, "gone" }, want: stuck, says: "gone",
 		},
 		"Grow": {
-			reason: "It is smaller than asked for.",
+			reason: "A disk that is smaller than asked for grows.",
 			state:  there(atStub, stub, stub), change: func(s *state) { s.size = 3 * proxmox.GiB }, want: grow,
 		},
 		"Move": {
-			reason: "It is to be elsewhere.",
+			reason: "A disk whose spec names another storage moves.",
 			state:  there(atA, a, empty, claim{name: "a", vm: a}), change: func(s *state) { s.storage, s.hasStorage = "nas", true }, want: move,
 		},
 		"MoveWithChange": {
@@ -133,7 +133,7 @@ func TestDecideHeld(t *testing.T) {
 			change: func(s *state) { s.stub, s.storage, s.hasStorage = s.holder, "nas", true }, want: attach,
 		},
 		"NoStorage": {
-			reason: "It is not there.",
+			reason: "The storage that the spec names is not there.",
 			state:  there(atStub, stub, stub), change: func(s *state) { s.storage = "nas" }, want: stuck, says: "has no storage nas",
 		},
 		"LostStubOff": {
@@ -141,16 +141,19 @@ func TestDecideHeld(t *testing.T) {
 			change: func(s *state) { s.Lost, s.deleted = true, true }, want: wait, says: "off",
 		},
 		"Shrink": {
-			reason: "It is larger.",
+			reason: "A disk that is larger than asked for is not shrunk.",
 			state:  there(atStub, stub, stub), change: func(s *state) { s.size = proxmox.GiB }, want: stuck, says: "cannot shrink",
 		},
 		"Rounded": {
 			reason: "LVM rounds.",
 			state:  there(atStub, stub, stub), change: func(s *state) { s.size = 2*proxmox.GiB - 4*proxmox.MiB }, want: keep,
 		},
-		"Deleted": {reason: "It goes.", state: there(atStub, stub, stub), change: func(s *state) { s.deleted = true }, want: destroy},
+		"Deleted": {
+			reason: "The disk of a deleted Volume is destroyed.",
+			state:  there(atStub, stub, stub), change: func(s *state) { s.deleted = true }, want: destroy,
+		},
 		"Retained": {
-			reason: "It stays.",
+			reason: "The disk of a deleted Volume that is to be retained stays.",
 			state:  there(atStub, safe, safe), change: func(s *state) { s.deleted, s.retain = true, true }, want: release,
 		},
 		"RetainedUnprotected": {
@@ -202,12 +205,15 @@ func TestDecideHandover(t *testing.T) {
 		task   *proxmox.Task
 		want   action
 	}{
-		"Runs":     {reason: "Its task runs.", h: begun("u", 60), holder: stub, target: target, task: &proxmox.Task{Running: true}, want: wait},
+		"Runs":     {reason: "The task of the handover runs.", h: begun("u", 60), holder: stub, target: target, task: &proxmox.Task{Running: true}, want: wait},
 		"MayCome":  {reason: "The answer was lost just now.", h: begun("", 1), holder: stub, target: target, want: wait},
 		"Seen":     {reason: "A task of its sort runs.", h: begun("", 60), holder: stub, target: target, moving: true, want: wait},
 		"NotBegun": {reason: "Nothing has come of it.", h: begun("", 60), holder: stub, target: target, want: forget},
-		"Failed":   {reason: "It has failed.", h: begun("u", 1), holder: stub, target: target, task: &proxmox.Task{ExitStatus: "no"}, want: forget},
-		"Arrived":  {reason: "The target has it.", h: begun("", 1), holder: seen(stubID, "n1"), target: has("unused0=" + atA), want: arrive},
+		"Failed": {
+			reason: "The task of the handover has failed.",
+			h:      begun("u", 1), holder: stub, target: target, task: &proxmox.Task{ExitStatus: "no"}, want: forget,
+		},
+		"Arrived": {reason: "The target has it.", h: begun("", 1), holder: seen(stubID, "n1"), target: has("unused0=" + atA), want: arrive},
 		"Attached": {
 			reason: "The target has attached the disk meanwhile.",
 			h:      begun("", 1), holder: seen(stubID, "n1"), target: has("scsi5=" + atA), want: arrive,
@@ -220,7 +226,7 @@ func TestDecideHandover(t *testing.T) {
 			reason: "A new one of another storage is not it.",
 			h:      begun("", 1), holder: seen(stubID, "n1"), target: has("scsi5=nas:vm-10001-disk-1"), want: stuck,
 		},
-		"Refused": {reason: "It was not carried out.", h: begun("", 1000), holder: stub, target: target, want: forget},
+		"Refused": {reason: "The call of the handover was not carried out.", h: begun("", 1000), holder: stub, target: target, want: forget},
 		"LateRefusal": {
 			reason: "A call that was given up was carried out after all, so that the next one was refused.",
 			h:      begun("", 1000), holder: seen(stubID, "n1"), target: has("unused0=" + atA), want: arrive,
@@ -254,11 +260,13 @@ func TestDecideSameName(t *testing.T) {
 		want   action
 	}{
 		"Moved": {
-			reason: "It has moved, and another one has come.", h: moved, a: seen(ofA, "n1", "scsi5=nas:vm-10001-disk-0", "unused0="+atA), stub: empty, want: arrive,
+			reason: "The disk has moved, and another one has come.",
+			h:      moved, a: seen(ofA, "n1", "scsi5=nas:vm-10001-disk-0", "unused0="+atA), stub: empty, want: arrive,
 		},
-		"NotMoved": {reason: "It has not moved.", h: moved, a: seen(ofA, "n1", "scsi5="+atA), stub: empty, want: forget},
+		"NotMoved": {reason: "The disk has not moved.", h: moved, a: seen(ofA, "n1", "scsi5="+atA), stub: empty, want: forget},
 		"MovedOff": {
-			reason: "It has moved, and was detached.", h: moved, a: seen(ofA, "n1", "unused0=nas:vm-10001-disk-0", "scsi5="+atA), stub: empty, task: ok, want: arrive,
+			reason: "The disk has moved, and was detached.",
+			h:      moved, a: seen(ofA, "n1", "unused0=nas:vm-10001-disk-0", "scsi5="+atA), stub: empty, task: ok, want: arrive,
 		},
 		"Returned": {
 			reason: "The stub VM has it, and the VM another one.", h: returned, a: seen(ofA, "n1", "scsi7="+atA),
@@ -292,29 +300,29 @@ func TestDecideMaking(t *testing.T) {
 		"New":     {reason: "Nothing was begun.", state: state{Record: &volumeref.Record{}}, want: makeStub},
 		"Deleted": {reason: "Nothing is left.", state: state{Record: &volumeref.Record{}, deleted: true}, want: release},
 		"Runs": {
-			reason: "Its task runs.",
+			reason: "The task that creates the stub VM runs.",
 			state:  state{Record: &volumeref.Record{Begun: 1, Task: "u"}, task: &proxmox.Task{Running: true}}, want: wait,
 		},
 		"MayCome":  {reason: "The answer was lost just now.", state: state{Record: &volumeref.Record{Begun: 995}}, want: wait},
 		"NotBegun": {reason: "Nothing has come of it.", state: state{Record: &volumeref.Record{Begun: 1}}, want: forget},
 		"Foreign":  {reason: "Somebody else has the VMID.", state: state{Record: &volumeref.Record{Begun: 995}, foreign: true}, want: forget},
-		"There":    {reason: "It is there.", state: state{Record: &volumeref.Record{Begun: 995}, stub: stub}, want: settle},
-		"Late":     {reason: "It has come later than was waited.", state: state{Record: &volumeref.Record{}, stub: stub}, want: settle},
+		"There":    {reason: "The stub VM is there.", state: state{Record: &volumeref.Record{Begun: 995}, stub: stub}, want: settle},
+		"Late":     {reason: "The stub VM has come later than was waited.", state: state{Record: &volumeref.Record{}, stub: stub}, want: settle},
 		"Locked": {
-			reason: "It is being made.",
+			reason: "The stub VM is being made.",
 			state:  state{Record: &volumeref.Record{Begun: 1}, stub: seen(stubID, "n1", "lock=create")}, want: wait,
 		},
 		"Failed": {
-			reason: "It has failed.",
+			reason: "The task that creates the stub VM has failed.",
 			state:  state{Record: &volumeref.Record{Begun: 1, Task: "u"}, task: &proxmox.Task{ExitStatus: "no"}}, want: forget,
 		},
-		"Removing": {reason: "It is gone.", state: state{Record: &volumeref.Record{Volume: atStub, Removing: true}, deleted: true}, want: release},
+		"Removing": {reason: "The disk to remove is gone.", state: state{Record: &volumeref.Record{Volume: atStub, Removing: true}, deleted: true}, want: release},
 		"NotRemoved": {
-			reason: "It is to be retained after all.",
+			reason: "A disk to remove is to be retained after all.",
 			state:  state{Record: &volumeref.Record{Volume: atStub, Removing: true}, stub: stub, deleted: true, retain: true}, want: forget,
 		},
 		"BeingRemoved": {
-			reason: "It is too late to retain it.", want: wait,
+			reason: "A disk that is being removed cannot be retained any more.", want: wait,
 			state: state{Record: &volumeref.Record{Volume: atStub, Removing: true}, stub: busy, deleted: true, retain: true},
 		},
 		"Undone": {

@@ -120,7 +120,7 @@ func TestSettle(t *testing.T) {
 			tasks: []proxmox.Task{before}, want: Nothing,
 		},
 		"Theirs": {
-			reason: "That of somebody else is not.", record: Record{Call: act.Call{Begun: 0x0f00}},
+			reason: "Somebody else's task is not ours.", record: Record{Call: act.Call{Begun: 0x0f00}},
 			tasks: []proxmox.Task{task("00000f01", "200", "root@pam", "")}, want: Nothing,
 		},
 		"OtherVM": {
@@ -201,12 +201,12 @@ func TestUnfinished(t *testing.T) {
 		config qemu.Config
 		want   bool
 	}{
-		"Empty":  {reason: "It failed before the head of the backup was read.", want: true},
-		"Memory": {reason: "It failed later.", config: qemu.Config{"memory": "128"}, want: true},
+		"Empty":  {reason: "The restore failed before the head of the backup was read.", want: true},
+		"Memory": {reason: "The restore failed after the head of the backup was read.", config: qemu.Config{"memory": "128"}, want: true},
 		"Grown":  {reason: "Somebody has given it memory.", config: qemu.Config{"memory": "256"}},
 		"Named":  {reason: "Somebody has given it a name.", config: qemu.Config{"memory": "128", "name": "a"}},
 		"Locked": {reason: "Something works on it.", config: qemu.Config{"memory": "128", "lock": "create"}},
-		"Disk":   {reason: "It has a disk.", config: qemu.Config{"scsi0": "local-lvm:vm-200-disk-0"}},
+		"Disk":   {reason: "The VM has a disk.", config: qemu.Config{"scsi0": "local-lvm:vm-200-disk-0"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -236,7 +236,7 @@ func TestNodes(t *testing.T) {
 		"Shared":    {reason: "All nodes that are up reach it.", stores: on(true), volumes: map[string][]string{"pve1": {volume}}, want: []string{"pve1", "pve2"}},
 		"Local":     {reason: "One node has it.", stores: on(false), volumes: map[string][]string{"pve2": {volume}}, want: []string{"pve2"}},
 		"Off":       {reason: "The node that has it is off.", stores: on(false), volumes: map[string][]string{"pve3": {volume}}, err: "not found"},
-		"Gone":      {reason: "It was removed.", stores: on(true), err: "backup '" + volume + "' not found"},
+		"Gone":      {reason: "The backup was removed.", stores: on(true), err: "backup '" + volume + "' not found"},
 		"NoStorage": {reason: "There is no such storage.", err: "storage 'nas'"},
 	}
 	for name, tc := range cases {
@@ -351,10 +351,13 @@ func TestLatest(t *testing.T) {
 			reason: "The backup of a Machine has its UUID.", of: ofMachine, machine: web, stores: nas,
 			volumes: map[string][]string{"pve1": {older, newer}}, want: newer, uuid: "of-web",
 		},
-		"NoBackup":  {reason: "It is waited for.", of: ofVMID, stores: nas, volumes: map[string][]string{"pve1": {others}}, err: "no backup of VM 100 yet"},
+		"NoBackup": {
+			reason: "A backup that does not exist yet is waited for.",
+			of:     ofVMID, stores: nas, volumes: map[string][]string{"pve1": {others}}, err: "no backup of VM 100 yet",
+		},
 		"NoStorage": {reason: "There has to be one.", of: ofVMID, err: "storage 'nas' not found"},
-		"NoMachine": {reason: "It is waited for.", of: ofMachine, err: "Machine 'web' of restore.latestOf not found", kubeOnly: true},
-		"NoVM":      {reason: "It is waited for.", of: ofMachine, machine: none, err: "has no VM yet", kubeOnly: true},
+		"NoMachine": {reason: "A Machine that does not exist yet is waited for.", of: ofMachine, err: "Machine 'web' of restore.latestOf not found", kubeOnly: true},
+		"NoVM":      {reason: "A Machine without a VM is waited for.", of: ofMachine, machine: none, err: "has no VM yet", kubeOnly: true},
 		"StorageRef": {
 			reason: "A Storage stands for the storage in PVE.", of: byStorage, storage: storage("nas"), stores: nas,
 			volumes: map[string][]string{"pve1": {newer}}, want: newer,
@@ -362,7 +365,7 @@ func TestLatest(t *testing.T) {
 		"StorageUnmade": {
 			reason: "One that is not there in PVE yet is waited for.", of: byStorage, storage: storage(""), err: "not there in Proxmox VE yet", kubeOnly: true,
 		},
-		"StorageGone": {reason: "It is waited for.", of: byStorage, err: "Storage 'backups' not found", kubeOnly: true},
+		"StorageGone": {reason: "A Storage that does not exist yet is waited for.", of: byStorage, err: "Storage 'backups' not found", kubeOnly: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

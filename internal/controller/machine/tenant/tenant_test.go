@@ -58,13 +58,13 @@ func TestTold(t *testing.T) {
 		hidden bool // Also what is in the way of reading it.
 		adopts bool
 	}{
-		"Own":       {reason: "It is the tenant's.", guests: guests{{VMID: 150, Type: "qemu", Pool: "a"}}, told: true},
-		"Adoptable": {reason: "It may be taken over.", guests: guests{{VMID: 150, Type: "qemu", Pool: "free"}}, told: true, adopts: true},
-		"Foreign":   {reason: "It is somebody else's.", guests: guests{{VMID: 150, Type: "qemu", Pool: "b"}}, hidden: true},
-		"Locked":    {reason: "It is being made for somebody else.", guests: guests{{VMID: 150, Type: "qemu", Pool: "b", Lock: "create"}}, hidden: true},
-		"Making":    {reason: "It comes to a pool when it is made.", guests: guests{{VMID: 150, Type: "qemu", Lock: "create"}}, told: true},
+		"Own":       {reason: "The VM is the tenant's.", guests: guests{{VMID: 150, Type: "qemu", Pool: "a"}}, told: true},
+		"Adoptable": {reason: "The VM may be taken over.", guests: guests{{VMID: 150, Type: "qemu", Pool: "free"}}, told: true, adopts: true},
+		"Foreign":   {reason: "The VM is somebody else's.", guests: guests{{VMID: 150, Type: "qemu", Pool: "b"}}, hidden: true},
+		"Locked":    {reason: "The VM is being made for somebody else.", guests: guests{{VMID: 150, Type: "qemu", Pool: "b", Lock: "create"}}, hidden: true},
+		"Making":    {reason: "A VM comes to a pool when it is made.", guests: guests{{VMID: 150, Type: "qemu", Lock: "create"}}, told: true},
 		"Cloning":   {reason: "A clone comes to a pool when it is made.", guests: guests{{VMID: 150, Type: "qemu", Lock: "clone"}}, told: true},
-		"Nobody's":  {reason: "It is in no pool, and nobody makes it.", guests: guests{{VMID: 150, Type: "qemu"}}, hidden: true},
+		"Nobody's":  {reason: "The VM is in no pool, and nobody makes it.", guests: guests{{VMID: 150, Type: "qemu"}}, hidden: true},
 		"Missing":   {reason: "What is not there is in no way.", adopts: true},
 	}
 	for name, tc := range cases {
@@ -234,8 +234,8 @@ func TestInherited(t *testing.T) {
 		made         bool
 		configured   bool
 	}{
-		"Own":      {reason: "It is the tenant's.", source: own, made: true, configured: true},
-		"Kept":     {reason: "It stays as the source has it.", source: others},
+		"Own":      {reason: "The source's network is the tenant's.", source: own, made: true, configured: true},
+		"Kept":     {reason: "The network stays as the source has it.", source: others},
 		"Replaced": {reason: "The spec replaces it before the VM is started.", source: others, spec: "vmbr1", made: true, configured: true},
 		"Onboot":   {reason: "The node would start it before.", source: others, spec: "vmbr1", onboot: "1", configured: true},
 		"OwnBoot":  {reason: "What the node starts is the tenant's.", source: own, onboot: "1", made: true, configured: true},

@@ -84,9 +84,9 @@ func TestResolve(t *testing.T) {
 	}{
 		"Has":     {reason: "The VM has it.", record: held()},
 		"None":    {reason: "There is none.", want: "Volume 'd' not found"},
-		"NotMade": {reason: "It is on its way.", record: &volumeref.Record{}, want: "yet to be made"},
+		"NotMade": {reason: "The disk of the Volume is on its way.", record: &volumeref.Record{}, want: "yet to be made"},
 		"Another": {
-			reason: "It is kept for another one.",
+			reason: "The Volume is kept for another Machine.",
 			record: held(), change: func(r *volumeref.Record) { r.Machine, r.MachineName = "x", "db" }, want: "kept for Machine db",
 		},
 		"Other VM": {
@@ -94,11 +94,11 @@ func TestResolve(t *testing.T) {
 			record: held(), change: func(r *volumeref.Record) { r.Holder.UUID = "x" }, want: "yet to be handed over",
 		},
 		"Leaves": {
-			reason: "It is about to leave.",
+			reason: "The disk is about to leave the VM.",
 			record: held(), change: func(r *volumeref.Record) { r.Handover = &volumeref.Handover{} }, want: "yet to be handed over",
 		},
 		"Lost": {
-			reason: "It is gone.",
+			reason: "The disk is gone.",
 			record: held(), change: func(r *volumeref.Record) { r.Lost, r.Message = true, "destroyed" }, want: "lost: destroyed",
 		},
 	}
@@ -154,12 +154,12 @@ func TestLeaving(t *testing.T) {
 		change func(*volumeref.Record)
 		want   bool
 	}{
-		"Listed":   {reason: "It stays.", lists: []string{"d"}},
-		"Unlisted": {reason: "It leaves, whoever has attached it.", want: true},
-		"Another":  {reason: "It is kept for another Machine.", lists: []string{"d"}, change: func(r *volumeref.Record) { r.Machine = "x" }, want: true},
-		"NotNoted": {reason: "It is yet to be noted that it is kept for this one.", lists: []string{"d"}, change: func(r *volumeref.Record) { r.Machine = "" }},
+		"Listed":   {reason: "A Volume that the spec lists stays.", lists: []string{"d"}},
+		"Unlisted": {reason: "A Volume that the spec does not list leaves, whoever has attached it.", want: true},
+		"Another":  {reason: "A Volume is kept for another Machine.", lists: []string{"d"}, change: func(r *volumeref.Record) { r.Machine = "x" }, want: true},
+		"NotNoted": {reason: "A Volume is yet to be noted as kept for this Machine.", lists: []string{"d"}, change: func(r *volumeref.Record) { r.Machine = "" }},
 		"OtherVM":  {reason: "Another VM has it.", change: func(r *volumeref.Record) { r.Holder.UUID = "x" }},
-		"Moving":   {reason: "It may have left already.", change: func(r *volumeref.Record) { r.Handover = &volumeref.Handover{} }},
+		"Moving":   {reason: "A Volume that moves may have left already.", change: func(r *volumeref.Record) { r.Handover = &volumeref.Handover{} }},
 		"Lost":     {reason: "Another disk may have its name.", change: func(r *volumeref.Record) { r.Lost = true }},
 	}
 	for name, tc := range cases {
@@ -213,7 +213,7 @@ func TestCheckRemovable(t *testing.T) {
 		held   bool
 	}{
 		"Has":    {reason: "The disk is in the VM.", record: held(), held: true},
-		"Coming": {reason: "It may be about to be.", record: coming, held: true},
+		"Coming": {reason: "The disk may be about to come to the VM.", record: coming, held: true},
 		"Lost":   {reason: "Somebody may have moved it.", record: gone, held: true},
 		"None":   {reason: "There is none."},
 	}
@@ -237,7 +237,7 @@ func TestUnreadableRecord(t *testing.T) {
 			reason: "The disk that was noted before is not destroyed for it.", record: "x", kept: held().String(), held: true,
 		},
 		"Another": {reason: "Anybody may write such an annotation.", record: "x"},
-		"This":    {reason: "It may be about this VM.", record: `{"holder":{"uuid":"` + uuid + `"}`, held: true},
+		"This":    {reason: "A record that cannot be read may be about this VM.", record: `{"holder":{"uuid":"` + uuid + `"}`, held: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := reader(t, held())
@@ -281,7 +281,7 @@ func TestInSnapshot(t *testing.T) {
 		disk    proxmox.LocalDisk
 		want    string
 	}{
-		"None":   {reason: "It is copied.", running: true, disk: proxmox.LocalDisk{Volume: "thin:vm-1-disk-0"}},
+		"None":   {reason: "A disk without snapshots is copied.", running: true, disk: proxmox.LocalDisk{Volume: "thin:vm-1-disk-0"}},
 		"Medium": {reason: "Others look at media.", running: true, disk: proxmox.LocalDisk{Volume: "files:iso/a.iso", CDROM: true, Snapshots: in}},
 		"LVM": {
 			reason: "LVM sends no snapshots.", disk: proxmox.LocalDisk{Volume: "thin:vm-1-disk-0", Snapshots: in},
@@ -291,8 +291,11 @@ func TestInSnapshot(t *testing.T) {
 			reason: "QEMU's mirror copies none.", running: true, disk: proxmox.LocalDisk{Volume: "files:1/vm-1-disk-0.qcow2", Snapshots: in},
 			want: "disk files:1/vm-1-disk-0.qcow2 is on local storage, and in the VM's snapshot one, two: remove the snapshot or stop the VM before it migrates",
 		},
-		"Off":        {reason: "A file has them in it.", disk: proxmox.LocalDisk{Volume: "files:1/vm-1-disk-0.qcow2", Snapshots: in}},
-		"Replicated": {reason: "It may be replicated with them.", running: true, disk: proxmox.LocalDisk{Volume: "pool:vm-1-disk-0", Snapshots: in}},
+		"Off": {reason: "A file has them in it.", disk: proxmox.LocalDisk{Volume: "files:1/vm-1-disk-0.qcow2", Snapshots: in}},
+		"Replicated": {
+			reason:  "A replicated disk may have the snapshots on the target.",
+			running: true, disk: proxmox.LocalDisk{Volume: "pool:vm-1-disk-0", Snapshots: in},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -315,9 +318,9 @@ func TestCheckReplaceable(t *testing.T) {
 		devices []string
 		want    string
 	}{
-		"Has":    {reason: "It would be destroyed.", record: held(), devices: []string{"scsi0", "scsi1"}, want: "scsi1 is the disk of Volume team/d"},
+		"Has":    {reason: "The Volume's disk would be destroyed.", record: held(), devices: []string{"scsi0", "scsi1"}, want: "scsi1 is the disk of Volume team/d"},
 		"Other":  {reason: "The backup does not have it.", record: held(), devices: []string{"scsi0"}},
-		"Moving": {reason: "Its name may be another one by now.", record: moving, devices: []string{"scsi0"}, want: "on its way"},
+		"Moving": {reason: "A disk that moves may have another name by now.", record: moving, devices: []string{"scsi0"}, want: "on its way"},
 		"None":   {reason: "There is none.", devices: []string{"scsi0", "scsi1"}},
 	}
 	for name, tc := range cases {
