@@ -64,7 +64,7 @@ func TestBudgets(t *testing.T) {
 func leisurely(mgr ctrl.Manager) kind.Options {
 	begun, o := time.Now(), kindOptions(mgr)
 	o.Now = func() time.Time { return begun.Add(time.Since(begun) / 10) }
-	o.Connections = connect.New(mgr.GetClient(), connect.WithInventory(append(quick(), inventory.WithClock(o.Now))...))
+	o.Connections = connect.New(mgr.GetClient(), connect.WithRecordsIn("default"), connect.WithInventory(append(quick(), inventory.WithClock(o.Now))...))
 	return o
 }
 
