@@ -23,10 +23,13 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/vitistack/provider-proxmox/apis"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
@@ -46,6 +49,18 @@ func before() qemu.Config {
 		"cores": "2", "sockets": "1", "memory": "2048", "scsi0": "ceph:vm-100-disk-0,size=10G", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr1",
 		"efidisk0": "ceph:vm-100-disk-1,size=4M", "ide2": "local:iso/debian.iso,media=cdrom,size=600M",
 	}
+}
+
+// scheme of what the provider keeps and reads.
+func scheme(t *testing.T) *runtime.Scheme {
+	t.Helper()
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, apis.AddToScheme} {
+		if err := add(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
 }
 
 // spec of the VM.
@@ -281,7 +296,7 @@ func TestRoomToReturn(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kube := fake.NewClientBuilder().Build()
+			kube := fake.NewClientBuilder().WithScheme(scheme(t)).Build()
 			c := c
 			c.Quota.Keeper = quotas.New()
 			c.Quota.Keeper.Use(kube, connect.New(kube, connect.WithRecordsIn("system")))
