@@ -69,7 +69,7 @@ func TestBackupJobRefused(t *testing.T) {
 			want: []string{"allowPruningOthers"},
 		},
 		"NoConsent": {
-			reason: "It is refused.", spec: `{schedule: daily, all: true, storage: nas, allowPruningOthers: false, pruneBackups: {keepDaily: 3}}`,
+			reason: "Pruning without consent is refused.", spec: `{schedule: daily, all: true, storage: nas, allowPruningOthers: false, pruneBackups: {keepDaily: 3}}`,
 			want: []string{"allowPruningOthers"},
 		},
 		"Mode":     {reason: "There are three modes.", spec: `{schedule: daily, all: true, storage: nas, mode: live}`, want: []string{"mode", "suspend"}},

@@ -170,7 +170,8 @@ func TestImageChange(t *testing.T) {
 			want: []string{"the kind of source cannot change"},
 		},
 		"ToOCI": {
-			reason: "It does not become one of a registry.", before: `{source: {url: "https://example.com/a.tar.gz"}, content: vztmpl, storages: [local]}`, after: oci,
+			reason: "An image of a URL does not become one of a registry.",
+			before: `{source: {url: "https://example.com/a.tar.gz"}, content: vztmpl, storages: [local]}`, after: oci,
 			want: []string{"the kind of source cannot change"},
 		},
 		"Tag": {
@@ -190,7 +191,7 @@ func TestImageChange(t *testing.T) {
 			reason: "The default may be written.", before: url,
 			after: `{source: {url: "https://example.com/a.qcow2"}, content: import, storages: [local]}`,
 		},
-		"Storages": {reason: "It may go to other storages.", before: oci, after: `{source: {oci: "debian:13"}, content: vztmpl, storages: [local, nfs]}`},
+		"Storages": {reason: "An image may go to further storages.", before: oci, after: `{source: {oci: "debian:13"}, content: vztmpl, storages: [local, nfs]}`},
 	}
 	for name, tc := range cases {
 		for in, s := range scopes() {

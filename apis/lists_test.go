@@ -115,7 +115,7 @@ func TestListsThatAreLeftOut(t *testing.T) {
 		}{
 			"Empty": {reason: "An empty list is one.", spec: emptyLists, want: empty},
 			"Update": {
-				reason: "It stays when the provider writes the whole object.", spec: emptyLists,
+				reason: "An empty list stays when the provider writes the whole object.", spec: emptyLists,
 				do: []func(*testing.T, *unstructured.Unstructured) error{update}, want: empty,
 			},
 			"UpdateAbsent": {

@@ -852,7 +852,7 @@ func networkRefusals() map[string]refusal {
 			want:   []string{"spec.forProvider.networks[0].ipConfig", "poolRef excludes address and gateway"},
 		},
 		"PoolBesideGateway6": {
-			reason: "It gives the gateway too, as that of the other family does.",
+			reason: "A pool of IPv6 gives the gateway too, as one of IPv4 does.",
 			spec:   `{networks: [{name: lan, ipConfig: {gateway6: "", poolRef6: {apiGroup: example.org, kind: Pool, name: a}}}]}`,
 			want:   []string{"spec.forProvider.networks[0].ipConfig", "poolRef6 excludes address6 and gateway6"},
 		},
@@ -1192,7 +1192,7 @@ func lifecycleRefusals() map[string]refusal {
 			want:   []string{"spec.forProvider.restoreInPlace", "one of backupRef and volume"},
 		},
 		"RestoreInPlaceOfNone": {
-			reason: "It is put back to something.",
+			reason: "A VM is put back to a backup that is named.",
 			spec:   `{restoreInPlace: {token: a}}`,
 			want:   []string{"spec.forProvider.restoreInPlace", "one of backupRef and volume"},
 		},
@@ -1227,7 +1227,7 @@ func lifecycleRefusals() map[string]refusal {
 			want:   []string{"spec.forProvider.maintenanceWindow.timeZone"},
 		},
 		"WindowZoneLocal": {
-			reason: "That of the provider's own machine is none.",
+			reason: "Local means the zone of the provider's own machine, and names none.",
 			spec:   `{maintenanceWindow: {schedule: "0 2 * * *", durationMinutes: 60, timeZone: Local}}`,
 			want:   []string{"spec.forProvider.maintenanceWindow.timeZone", "unknown time zone"},
 		},

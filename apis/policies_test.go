@@ -61,7 +61,7 @@ func TestPolicies(t *testing.T) {
 		},
 		"NoPool":    {reason: "The pool is the team's.", spec: "template: debian-13", refused: "must be shop"},
 		"OtherPool": {reason: "No other team's.", spec: "pool: bank\ntemplate: debian-13", refused: "must be shop"},
-		"VMID":      {reason: "Its range of VMIDs.", spec: least + "vmid: 100", refused: "from 10000 to 19999"},
+		"VMID":      {reason: "A VM of the team has a VMID of the team's range.", spec: least + "vmid: 100", refused: "from 10000 to 19999"},
 		"Adopted": {
 			reason: "No VM that is there.", spec: least, annotations: map[string]string{"crossplane.io/external-name": "100"},
 			refused: "cannot adopt",

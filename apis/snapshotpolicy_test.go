@@ -38,7 +38,7 @@ func TestSnapshotPolicyRefused(t *testing.T) {
 		"Minute":     {reason: "No minute is 60.", spec: `{schedule: "60 3 * * *", ` + rest + `}`, want: []string{"spec.forProvider.schedule"}},
 		"Hour":       {reason: "No hour is 24.", spec: `{schedule: "0 24 * * *", ` + rest + `}`, want: []string{"spec.forProvider.schedule"}},
 		"Day":        {reason: "No day is 0.", spec: `{schedule: "0 3 0 * *", ` + rest + `}`, want: []string{"spec.forProvider.schedule"}},
-		"Every":      {reason: "It would begin when the provider does.", spec: `{schedule: "@every 12h", ` + rest + `}`, want: []string{"schedule"}},
+		"Every":      {reason: "An interval would begin when the provider does.", spec: `{schedule: "@every 12h", ` + rest + `}`, want: []string{"schedule"}},
 		"Zone": {
 			reason: "There is no such zone.", spec: `{schedule: "0 3 * * *", timeZone: Europe/Nowhere, ` + rest + `}`,
 			want: []string{"spec.forProvider.timeZone"},

@@ -81,25 +81,25 @@ func TestResolveStorage(t *testing.T) {
 		want     string
 	}{
 		"Reference": {
-			reason:   "It is what the Storage stands for.",
+			reason:   "A reference is resolved to what the Storage stands for.",
 			storages: []runtime.Object{storage("team", "nas")}, declared: v1alpha1.BackupParameters{StorageRef: ref}, want: "nas",
 		},
 		"Selector": {
-			reason:   "It is found by its labels.",
+			reason:   "A Storage is found by its labels.",
 			storages: []runtime.Object{storage("team", "nas")}, declared: v1alpha1.BackupParameters{StorageSelector: selector}, want: "nas",
 		},
 		"Named": {
 			reason:   "What is named stays.",
 			storages: []runtime.Object{storage("team", "nas")}, declared: v1alpha1.BackupParameters{Storage: "pbs", StorageRef: ref}, want: "pbs",
 		},
-		"Later":         {reason: "It is waited for.", declared: v1alpha1.BackupParameters{StorageRef: ref}},
+		"Later":         {reason: "A Storage that is not there yet is waited for.", declared: v1alpha1.BackupParameters{StorageRef: ref}},
 		"SelectedLater": {reason: "A Storage with the labels is waited for.", declared: v1alpha1.BackupParameters{StorageSelector: selector}},
 		"Unready": {
 			reason:   "A Storage without its storage is waited for.",
 			storages: []runtime.Object{storage("team", "")}, declared: v1alpha1.BackupParameters{StorageRef: ref},
 		},
 		"Elsewhere": {
-			reason:   "That of another namespace is not meant.",
+			reason:   "A Storage of another namespace is not meant.",
 			storages: []runtime.Object{storage("other", "nas")}, declared: v1alpha1.BackupParameters{StorageSelector: selector},
 		},
 	}

@@ -203,7 +203,7 @@ func TestMarks(t *testing.T) {
 		"Others":     {"What is no command needs no mark.", "```yaml\na: 1\n```\n\n```text\nlater\n\n    on\n```\n", 0},
 		"Unmarked":   {"Nobody knows whether these commands run.", "```sh\nls\n```\n\n```bash now\nls\n```\n", 2},
 		"Unlabelled": {"A block without a language may have commands.", "```\n$ ls\n```\n\n   ```\n   $ ls\n   ```\n", 2},
-		"Indented":   {"So may one that is only indented.", "Do:\n\n    ls\n    ls\n\n\tls\n", 2},
+		"Indented":   {"A block that is only indented may have commands.", "Do:\n\n    ls\n    ls\n\n\tls\n", 2},
 		"List":       {"The text of a list is indented too.", "- One\n\n  - two\n\n    three\n", 0},
 	}
 	for name, tc := range cases {

@@ -119,12 +119,12 @@ func TestArgoCDDecides(t *testing.T) {
 	}{
 		"Ready": {"The health check is asked.", false, script(t), health.HealthStatus{Status: health.HealthStatusHealthy}, false},
 		"Deleted": {
-			"It is not asked about what goes away.", true, script(t),
+			"The health check is not asked about what goes away.", true, script(t),
 			health.HealthStatus{Status: health.HealthStatusProgressing, Message: "Pending deletion"},
 			false,
 		},
 		"Broken":   {"A script that fails is an error.", false, "return obj.status.none.none", health.HealthStatus{}, true},
-		"No table": {"So is one that returns something else.", false, "return 'Healthy'", health.HealthStatus{}, true},
+		"No table": {"A script that returns no table is an error.", false, "return 'Healthy'", health.HealthStatus{}, true},
 		"Strings":  {"A script in the settings has no library of strings.", false, "return { status = string.upper('Healthy') }", health.HealthStatus{}, true},
 		"Files":    {"A script reaches no files.", false, "return { status = io.open('/etc/hostname'):read() }", health.HealthStatus{}, true},
 	}

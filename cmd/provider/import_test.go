@@ -118,11 +118,11 @@ func TestImportDirectly(t *testing.T) {
 			has: "apiVersion: proxmox.m.vitistack.io/v1alpha1\nkind: Machine\nmetadata:\n  namespace: team-a\n  name: router\n",
 		},
 		"Manage": {
-			reason: "They may manage.", args: []string{"--vmid", "100", "--manage"}, files: []string{"router.yaml"},
+			reason: "Machines manage their VMs on request.", args: []string{"--vmid", "100", "--manage"}, files: []string{"router.yaml"},
 			has: "managementPolicies:\n    - \"*\"\n  forProvider:\n",
 		},
 		"Config": {
-			reason: "They name the provider configuration.", args: []string{"--vmid", "100", "--provider-config", "site"},
+			reason: "Manifests name the provider configuration.", args: []string{"--vmid", "100", "--provider-config", "site"},
 			files: []string{"router.yaml"}, has: "providerConfigRef:\n    name: site\n",
 		},
 		"Kind": {
@@ -193,7 +193,7 @@ func TestImportFails(t *testing.T) {
 		},
 		"Namespace": {reason: "Names of manifests are those that Kubernetes takes.", args: []string{"list", "-n", "Team A"}, want: "is not a name of a namespace"},
 		"Config": {
-			reason: "That of the provider configuration, too.", args: []string{"list", "--provider-config", "a b"},
+			reason: "The name of a provider configuration is one that Kubernetes takes.", args: []string{"list", "--provider-config", "a b"},
 			want: "is not a name of a provider configuration",
 		},
 		"Folder": {reason: "Manifests go into a folder.", args: []string{"write", "-o", "/dev/null/x"}, want: "cannot make the folder"},

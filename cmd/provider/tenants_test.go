@@ -121,7 +121,8 @@ func TestTenantsCheck(t *testing.T) {
 			broken:  []string{`a Machine web - tenant "team-a" may not (nodes): no VM on node pve3`}, says: "  pools:\n  - team-a",
 		},
 		"VM": {
-			reason: "It tells where a VM is.", tenants: []v1alpha1.ProviderTenant{teamA()}, objects: []client.Object{of("site", there)},
+			reason:  "The VM of a Machine is checked for the node that it is on.",
+			tenants: []v1alpha1.ProviderTenant{teamA()}, objects: []client.Object{of("site", there)},
 			broken: []string{`a Machine there 20001 tenant "team-a" may not (nodes): no VM on node pve2`},
 		},
 		"Kinds": {

@@ -71,7 +71,7 @@ func TestProviderVariables(t *testing.T) {
 		"Secure":   {"The reference has false too.", `[{name: PVE_INSECURE_SKIP_VERIFY, value: "false"}]`, false, nil},
 		"Other":    {"Another variable that is true says nothing of certificates.", `[{name: OTHER, value: "true"}]`, false, nil},
 		"Nodes": {
-			reason:   "Both count, whatever stands between them.",
+			reason:   "The variables of nodes and of certificates count, whatever stands between them.",
 			env:      `[{name: PVE_NODE_SELECTOR, value: "pve-1, pve-2"}, {name: OTHER, value: x}, {name: PVE_INSECURE_SKIP_VERIFY, value: "true"}]`,
 			insecure: true,
 			nodes:    []any{"pve-1", "pve-2"},
@@ -127,8 +127,8 @@ func TestPowerAndNetworks(t *testing.T) {
 		"On":         {"The reference has On, which is a truth value in YAML.", "On", "lan", "Running", "vmbr0"},
 		"Off":        {"The reference has Off, which is a truth value in YAML.", "Off", "default", "Stopped", "vmbr0"},
 		"Quoted":     {"A text is no other state.", `"Off"`, "dmz", "Stopped", "vmbr1"},
-		"Management": {"Both names of the network lead to one bridge.", "On", "management", "Running", "vmbr2"},
-		"Mgmt":       {"Both names of the network lead to one bridge.", "On", "mgmt", "Running", "vmbr2"},
+		"Management": {"The names management and mgmt lead to one bridge.", "On", "management", "Running", "vmbr2"},
+		"Mgmt":       {"The names management and mgmt lead to one bridge.", "On", "mgmt", "Running", "vmbr2"},
 		"Bridge":     {"A bridge may be named itself.", "On", "vmbr7", "Running", "vmbr7"},
 	}
 	for name, tc := range cases {
