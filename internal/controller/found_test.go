@@ -50,7 +50,7 @@ func TestAdoptFound(t *testing.T) {
 	all := map[string]scenario{}
 	for name, config := range configs {
 		described := describedBy(t, config, admission)
-		all["found-"+name] = scenario{reason: "It is left as it is, and observed.", run: func(w *world) { adoptFound(w, config, described) }}
+		all["found-"+name] = scenario{reason: "A VM that is found is left as it is, and observed.", run: func(w *world) { adoptFound(w, config, described) }}
 	}
 	runVersions(t, all)
 }

@@ -36,22 +36,27 @@ func TestReasonsAreExplained(t *testing.T) {
 		in     []string
 		shares []string // Packages, or files, whose reasons are its own too.
 	}{
-		"machine/conditions": {reason: "Those of Machines.", in: []string{"troubleshooting", "machine-lifecycle"}},
-		"providerconfig":     {reason: "Those of provider configurations.", in: []string{"troubleshooting", "connection"}},
-		"cluster":            {reason: "Those of ProxmoxClusters.", in: []string{"clusters-and-nodes"}, shares: []string{"config/singleton.go"}},
-		"image":              {reason: "Those of Images.", in: []string{"image"}},
-		"backup":             {reason: "Those of Backups.", in: []string{"backup"}, shares: []string{"kind/target"}},
-		"backupjob":          {reason: "Those of BackupJobs.", in: []string{"backup-job"}},
-		"snapshot":           {reason: "Those of Snapshots.", in: []string{"snapshot"}, shares: []string{"kind/target"}},
-		"snapshotpolicy":     {reason: "Those of SnapshotPolicies.", in: []string{"snapshot-policy"}},
-		"volume":             {reason: "Those of Volumes.", in: []string{"volume"}},
-		"node":               {reason: "Those of ProxmoxNodes.", in: []string{"clusters-and-nodes"}, shares: []string{"config/singleton.go"}},
-		"pool":               {reason: "Those of Pools.", in: []string{"pool"}, shares: []string{"kind/ownership.go"}},
-		"storage":            {reason: "Those of Storages.", in: []string{"storage", "pool"}, shares: []string{"kind/ownership.go", "config/plan.go"}},
-		"nodenetwork":        {reason: "Those of NodeNetworks.", in: []string{"node-network", "pool"}, shares: []string{"kind/ownership.go", "config/plan.go"}},
-		"kind":               {reason: "Those of several kinds.", in: documents(t)},
-		"machine":            {reason: "Those of the parts of Machines.", in: []string{"troubleshooting", "machine-lifecycle"}},
-		"../tenancy":         {reason: "Those of tenants.", in: []string{"tenancy"}},
+		"machine/conditions": {reason: "Reasons of Machines are explained.", in: []string{"troubleshooting", "machine-lifecycle"}},
+		"providerconfig":     {reason: "Reasons of provider configurations are explained.", in: []string{"troubleshooting", "connection"}},
+		"cluster":            {reason: "Reasons of ProxmoxClusters are explained.", in: []string{"clusters-and-nodes"}, shares: []string{"config/singleton.go"}},
+		"image":              {reason: "Reasons of Images are explained.", in: []string{"image"}},
+		"backup":             {reason: "Reasons of Backups are explained.", in: []string{"backup"}, shares: []string{"kind/target"}},
+		"backupjob":          {reason: "Reasons of BackupJobs are explained.", in: []string{"backup-job"}},
+		"snapshot":           {reason: "Reasons of Snapshots are explained.", in: []string{"snapshot"}, shares: []string{"kind/target"}},
+		"snapshotpolicy":     {reason: "Reasons of SnapshotPolicies are explained.", in: []string{"snapshot-policy"}},
+		"volume":             {reason: "Reasons of Volumes are explained.", in: []string{"volume"}},
+		"node":               {reason: "Reasons of ProxmoxNodes are explained.", in: []string{"clusters-and-nodes"}, shares: []string{"config/singleton.go"}},
+		"pool":               {reason: "Reasons of Pools are explained.", in: []string{"pool"}, shares: []string{"kind/ownership.go"}},
+		"storage": {
+			reason: "Reasons of Storages are explained.", in: []string{"storage", "pool"}, shares: []string{"kind/ownership.go", "config/plan.go"},
+		},
+		"nodenetwork": {
+			reason: "Reasons of NodeNetworks are explained.",
+			in:     []string{"node-network", "pool"}, shares: []string{"kind/ownership.go", "config/plan.go"},
+		},
+		"kind":       {reason: "Reasons of several kinds are explained.", in: documents(t)},
+		"machine":    {reason: "Reasons of the parts of Machines are explained.", in: []string{"troubleshooting", "machine-lifecycle"}},
+		"../tenancy": {reason: "Reasons of tenants are explained.", in: []string{"tenancy"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -66,7 +66,7 @@ func mishaps() map[string]mishap {
 			says:   xpv2.TypeReady, because: conditions.ReasonNodeOffline, text: `node "pve1" is offline`, against: "it is offline",
 		},
 		"full": {
-			reason: "Its storage has filled up.", node: "pve2", online: 3,
+			reason: "The storage of the node has filled up.", node: "pve2", online: 3,
 			fail: func(s *simulator.State) {
 				s.Volumes[filling] = &simulator.Volume{VMID: 999, Format: "raw", Content: "images", Size: 1 << 40, Used: 480 << 30}
 			},
@@ -75,7 +75,7 @@ func mishaps() map[string]mishap {
 			text: "storage 'local-lvm' on node pve2 is full", against: "storage 'local-lvm': 1024 MiB requested, 0 MiB available",
 		},
 		"bridge": {
-			reason: "Its bridge is gone.", node: "pve3", online: 3,
+			reason: "The bridge of the node is gone.", node: "pve3", online: 3,
 			fail: func(s *simulator.State) {
 				bridge = s.Nodes["pve3"].Interfaces["vmbr0"]
 				delete(s.Nodes["pve3"].Interfaces, "vmbr0")

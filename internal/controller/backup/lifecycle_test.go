@@ -513,7 +513,7 @@ func TestInUseByRestore(t *testing.T) {
 			},
 		},
 		"Other": {
-			reason: "It is made from another backup.",
+			reason: "The VM is made from another backup.",
 			use: func(m target.Machine, _ string) {
 				m.Parameters().Restore = &v1alpha1.MachineRestore{BackupRef: &v1alpha1.Reference{Name: "b1"}}
 				m.SetAnnotations(noted("nas:backup/another"))

@@ -36,8 +36,8 @@ func TestUseBy(t *testing.T) {
 		want             string
 	}{
 		"NoTenants": {reason: "Without tenants nothing is hidden.", machine: "b", want: "restore of Machine web"},
-		"Same":      {reason: "Those of one namespace know each other.", tenant: &tenancy.Tenant{}, backups: "a", machine: "a", want: "restore of Machine web"},
-		"Another":   {reason: "Those of others do not.", tenant: &tenancy.Tenant{}, backups: "a", machine: "b", want: others},
+		"Same":      {reason: "A Machine of the same namespace is named.", tenant: &tenancy.Tenant{}, backups: "a", machine: "a", want: "restore of Machine web"},
+		"Another":   {reason: "A Machine of another namespace is not named.", tenant: &tenancy.Tenant{}, backups: "a", machine: "b", want: others},
 		"None":      {reason: "Without a namespace labels tell the tenant, which may be another one.", tenant: &tenancy.Tenant{}, want: others},
 	}
 	for name, tc := range cases {

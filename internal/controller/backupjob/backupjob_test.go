@@ -100,7 +100,7 @@ func TestChecks(t *testing.T) {
 			want: backupjob.ReasonStorageNotFound, words: `storage "none" does not exist`,
 		},
 		"Content": {
-			reason: "It holds no backups.", spec: `{name: nightly, schedule: daily, all: true, storage: local-lvm}`,
+			reason: "The storage holds no backups.", spec: `{name: nightly, schedule: daily, all: true, storage: local-lvm}`,
 			want: backupjob.ReasonNotSupported, words: `no "backup"`,
 		},
 		"Fleecing": {
@@ -368,8 +368,11 @@ func TestCountedBackups(t *testing.T) {
 		"Unverified": {reason: "Most backups are never verified.", want: true},
 		"Verified":   {reason: "One that was verified is whole.", verified: "ok", want: true},
 		"Damaged":    {reason: "One that a backup server has found to be damaged is no way back.", verified: "failed"},
-		"Own":        {reason: "It was made of the VM.", created: time.Now().Add(-time.Hour).Format(time.RFC3339), want: true},
-		"Former":     {reason: "It was made before the VM was created, of another one with its VMID.", created: time.Now().Add(time.Hour).Format(time.RFC3339)},
+		"Own":        {reason: "The backup was made of the VM.", created: time.Now().Add(-time.Hour).Format(time.RFC3339), want: true},
+		"Former": {
+			reason:  "The backup was made before the VM was created, of another one with its VMID.",
+			created: time.Now().Add(time.Hour).Format(time.RFC3339),
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -401,8 +404,8 @@ func TestCountedBackups(t *testing.T) {
 // TestKeptInStep has a job follow its Machines.
 func TestKeptInStep(t *testing.T) {
 	cases := map[string]struct{ reason, spec, option string }{
-		"Selected": {reason: "Those with the label are backed up.", option: "vmid", spec: `machineSelector: {matchLabels: {team: web}}`},
-		"Excluded": {reason: "Those with the label are left out.", option: "exclude", spec: `all: true, excludeMachineSelector: {matchLabels: {team: web}}`},
+		"Selected": {reason: "Machines with the label are backed up.", option: "vmid", spec: `machineSelector: {matchLabels: {team: web}}`},
+		"Excluded": {reason: "Machines with the label are left out.", option: "exclude", spec: `all: true, excludeMachineSelector: {matchLabels: {team: web}}`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

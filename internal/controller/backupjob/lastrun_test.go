@@ -76,8 +76,8 @@ func TestLastRun(t *testing.T) {
 		run    func(*configtest.Life, resource.Managed)
 		want   string
 	}{
-		"Never": {reason: "It has not run yet.", run: func(*configtest.Life, resource.Managed) {}, want: "none, none"},
-		"OK":    {reason: "Both are backed up.", run: func(l *configtest.Life, _ resource.Managed) { run(l, "nightly") }, want: "OK, OK"},
+		"Never": {reason: "The job has not run yet.", run: func(*configtest.Life, resource.Managed) {}, want: "none, none"},
+		"OK":    {reason: "Each guest of the job is backed up.", run: func(l *configtest.Life, _ resource.Managed) { run(l, "nightly") }, want: "OK, OK"},
 		"ByHand": {
 			reason: "What others have backed up by hand was no run of the job.",
 			run:    func(l *configtest.Life, _ resource.Managed) { backUp(l) }, want: "none, none",

@@ -155,7 +155,7 @@ func TestDefinitionReadOnce(t *testing.T) {
 		{reason: "Of a deletion that nothing is known of the definition is read.", uid: "a", reads: 1},
 		{reason: "A deletion that was asked for is not looked at again.", uid: "a", reads: 1},
 		{reason: "A deletion that was asked for stays so when the kind goes afterwards.", uid: "a", goes: &noon, reads: 1},
-		{reason: "That says nothing of another resource.", uid: "b", goes: &noon, reads: 2, kept: true},
+		{reason: "What was read for one resource says nothing of another.", uid: "b", goes: &noon, reads: 2, kept: true},
 		{reason: "What is kept is looked at again each time.", uid: "b", goes: &noon, reads: 3, kept: true},
 		{reason: "Nothing is remembered of what has no UID.", goes: &noon, reads: 4, kept: true},
 	} {

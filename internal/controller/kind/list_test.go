@@ -124,12 +124,15 @@ func TestListStored(t *testing.T) {
 		opts   []client.ListOption
 		want   []string
 	}{
-		"All":       {reason: "The store is listed.", from: kube, want: []string{"p0", "p1", "p2", "p3"}},
-		"Namespace": {reason: "That of one namespace is.", from: kube, opts: []client.ListOption{client.InNamespace("b")}, want: []string{"p1", "p3"}},
-		"Empty":     {reason: "A namespace may have none.", from: kube, opts: []client.ListOption{client.InNamespace("c")}},
-		"Labels":    {reason: "Whatever else is asked for the client answers.", from: kube, opts: []client.ListOption{client.MatchingLabels{"a": "b"}}},
-		"Share":     {reason: "Of a share that has none of them there are none.", from: shard.Client(kube)},
-		"Whole":     {reason: "The whole is all.", from: Shard{}.Client(kube), want: []string{"p0", "p1", "p2", "p3"}},
+		"All": {reason: "The store is listed.", from: kube, want: []string{"p0", "p1", "p2", "p3"}},
+		"Namespace": {
+			reason: "What is stored in one namespace is listed.",
+			from:   kube, opts: []client.ListOption{client.InNamespace("b")}, want: []string{"p1", "p3"},
+		},
+		"Empty":  {reason: "A namespace may have none.", from: kube, opts: []client.ListOption{client.InNamespace("c")}},
+		"Labels": {reason: "Whatever else is asked for the client answers.", from: kube, opts: []client.ListOption{client.MatchingLabels{"a": "b"}}},
+		"Share":  {reason: "Of a share that has none of them there are none.", from: shard.Client(kube)},
+		"Whole":  {reason: "The whole is all.", from: Shard{}.Client(kube), want: []string{"p0", "p1", "p2", "p3"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -48,7 +48,7 @@ func TestUnhurried(t *testing.T) {
 		},
 		"Thousands": {reason: "More are looked at less often.", limiter: hundred, size: 10_000, want: 200 * time.Second},
 		"Asked": {
-			reason:  "Those that ask for an interval are looked at as often as configured.",
+			reason:  "Machines that ask for an interval are looked at as often as configured.",
 			limiter: hundred, size: 10_000, asked: "1m", want: 30 * time.Second,
 		},
 		"Nonsense":  {reason: "What cannot be read asks for nothing.", limiter: hundred, size: 10_000, asked: "soon", want: 200 * time.Second},

@@ -80,7 +80,7 @@ func TestShare(t *testing.T) {
 		"NoConfig":      {reason: "What names none uses the one called default.", share: site, object: labelled("m", "", "")},
 		"Default":       {reason: "Which may be ours.", share: Shard{Configurations: []string{"default"}}, object: labelled("m", "", ""), want: true},
 		"Namespaced":    {reason: "Namespaced resources name theirs too.", share: site, object: modern, want: true},
-		"Both":          {reason: "Both have to match.", share: both, object: labelled("m", "a", "site"), want: true},
+		"Both":          {reason: "The label and the configuration both have to match.", share: both, object: labelled("m", "a", "site"), want: true},
 		"HalfOfBoth":    {reason: "One alone does not do.", share: both, object: labelled("m", "b", "site")},
 	}
 	for name, tc := range cases {

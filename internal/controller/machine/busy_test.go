@@ -40,7 +40,7 @@ func TestBusy(t *testing.T) {
 	}{
 		"Backup": {reason: "A task that works on the VM is waited for.", task: runs("vzdump", "pve1")},
 		"Console": {
-			reason: "That of a console is not: it runs while somebody has it open.", task: runs("vncproxy", "pve1"),
+			reason: "The task of a console is not waited for: it runs while somebody has it open.", task: runs("vncproxy", "pve1"),
 			writes: []string{"Configure 10000 set onboot delete  digest d1"},
 		},
 		"Dead": {

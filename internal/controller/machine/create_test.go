@@ -216,7 +216,7 @@ func TestUnstartableIsNotMade(t *testing.T) {
 			reason: "A device needs another machine.", change: func(m *namespaced.Machine) { m.Spec.ForProvider.PCIDevices = gpu },
 			want: "pciDevices[].pcie (hostpci0) needs machineType q35",
 		},
-		"Fit": {reason: "This is the machine.", change: func(m *namespaced.Machine) {
+		"Fit": {reason: "The machine type q35 is what the device needs.", change: func(m *namespaced.Machine) {
 			m.Spec.ForProvider.PCIDevices, m.Spec.ForProvider.MachineType = gpu, new("q35")
 		}},
 		"Stopped": {reason: "A VM that is not started may be what it likes.", change: func(m *namespaced.Machine) {

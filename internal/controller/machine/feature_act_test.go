@@ -84,9 +84,9 @@ func TestRollbackWhilePaused(t *testing.T) {
 		power    v1alpha1.PowerState
 		stopping bool
 	}{
-		"Stopped": {reason: "It is resumed to be shut down.", power: v1alpha1.PowerStateStopped, stopping: true},
-		"Running": {reason: "It is resumed to run.", power: v1alpha1.PowerStateRunning},
-		"Paused":  {reason: "It stays as it is.", power: v1alpha1.PowerStatePaused},
+		"Stopped": {reason: "A paused VM is resumed to be shut down.", power: v1alpha1.PowerStateStopped, stopping: true},
+		"Running": {reason: "A paused VM is resumed to run.", power: v1alpha1.PowerStateRunning},
+		"Paused":  {reason: "A VM that is to be paused stays as it is.", power: v1alpha1.PowerStatePaused},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

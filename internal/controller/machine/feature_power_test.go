@@ -164,7 +164,7 @@ func TestLife(t *testing.T) {
 			ready: conditions.ReasonPowerMismatch,
 		},
 		"ResumeFirst": {
-			reason: "Its options cannot change before.", machine: spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) }),
+			reason: "Options of a suspended VM cannot change before it is started.", machine: spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) }),
 			vm: suspendedVM(), writes: []string{"Start 10000"}, ready: conditions.ReasonPowerMismatch,
 		},
 		"ChangeSuspended": {
@@ -490,7 +490,7 @@ func TestShutdownActionEnds(t *testing.T) {
 			writes: []string{"Shutdown 10000 10s force false"},
 		},
 		"Spent": {
-			reason: "It stops the VM hard when the time is spent.", after: func(b *bench) { b.runOn(20 * time.Second) },
+			reason: "A shutdown stops the VM hard when the time is spent.", after: func(b *bench) { b.runOn(20 * time.Second) },
 			writes: []string{"Shutdown 10000 1s force true"},
 		},
 		"Started": {
@@ -637,7 +637,7 @@ func TestRebootWaitsForGuest(t *testing.T) {
 		vm     func(*bench)
 		writes []string
 	}{
-		"Booting": {reason: "It was just started.", action: "Reboot"},
+		"Booting": {reason: "The guest was just started.", action: "Reboot"},
 		"Agent": {reason: "The agent answers.", action: "Reboot", vm: func(b *bench) {
 			b.vms[10000].config["agent"], b.vms[10000].agent = "1", []proxmox.Interface{{Name: "eth0"}}
 		}, writes: []string{"Reboot 10000 0s"}},

@@ -111,11 +111,14 @@ func TestAnswersTooLate(t *testing.T) {
 		then   func(*bench)
 		want   int
 	}{
-		"GoneWhileAsked":        {reason: "An answer about addresses is dropped.", during: "Interfaces", then: gone},
-		"GoneWhilePermitted":    {reason: "An answer about what the token may do is dropped.", during: "Permissions", then: gone},
-		"GoneWhileRead":         {reason: "A key that was read is dropped.", during: "ReadFile " + ed25519, then: gone},
-		"StartedAgain":          {reason: "What is known since the last start is kept.", during: "Interfaces", then: startedAgain, want: 1},
-		"StartedAgainWhileRead": {reason: "It is kept too while keys are read.", during: "ReadFile " + ed25519, then: startedAgain, want: 1},
+		"GoneWhileAsked":     {reason: "An answer about addresses is dropped.", during: "Interfaces", then: gone},
+		"GoneWhilePermitted": {reason: "An answer about what the token may do is dropped.", during: "Permissions", then: gone},
+		"GoneWhileRead":      {reason: "A key that was read is dropped.", during: "ReadFile " + ed25519, then: gone},
+		"StartedAgain":       {reason: "What is known since the last start is kept.", during: "Interfaces", then: startedAgain, want: 1},
+		"StartedAgainWhileRead": {
+			reason: "What is known since the last start is kept also while keys are read.",
+			during: "ReadFile " + ed25519, then: startedAgain, want: 1,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

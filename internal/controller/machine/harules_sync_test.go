@@ -259,7 +259,7 @@ func TestHARules(t *testing.T) {
 			pve: all2(grouped(ownGroup), haIs(proxmox.HASettings{"group": ownRule})),
 		},
 		"GroupNone": {
-			reason: "It goes when no resource names it.", machine: all(joined, off),
+			reason: "A group goes when no resource names it.", machine: all(joined, off),
 			pve:    all2(grouped(ownGroup), haIs(proxmox.HASettings{"group": ownRule})),
 			writes: []string{"ChangeHAResource 10000 map[group:]", "RemoveHARule " + ownRule},
 		},

@@ -191,7 +191,7 @@ func TestImageAsSource(t *testing.T) {
 			before: func(b *bench) { b.vms[200] = goldenVM() },
 		},
 		"NoVM": {
-			reason: "It must be there.", err: "VM 'golden' to clone not found",
+			reason: "A VM that is to be cloned must be there.", err: "VM 'golden' to clone not found",
 			change: func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Clone = &v1alpha1.MachineClone{VM: new(intstr.FromString("golden"))}
 			},
@@ -262,7 +262,7 @@ func TestWaitForImage(t *testing.T) {
 			want: "waiting: image 'debian' is not ready: ChecksumMismatch: another file",
 		},
 		"Later": {
-			reason: "It is the same once the Machine has its VMID.", image: unready("Downloading", "40%"), named: true,
+			reason: "An image is waited for also once the Machine has its VMID.", image: unready("Downloading", "40%"), named: true,
 			want: "waiting: image 'debian' is not ready: Downloading",
 		},
 	}

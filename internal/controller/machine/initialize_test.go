@@ -99,7 +99,7 @@ func TestAdopt(t *testing.T) {
 			vm:     &guest{node: "pve2", config: map[string]string{"smbios1": "uuid=" + otherUUID}}, want: otherUUID,
 		},
 		"ThereToObserve": {
-			reason: "It is adopted to be observed, too.", machine: observed,
+			reason: "A VM that the user names is adopted to be observed, too.", machine: observed,
 			vm: &guest{node: "pve2", config: map[string]string{"smbios1": "uuid=" + otherUUID}}, want: otherUUID,
 		},
 		"WithoutUUID": {

@@ -438,7 +438,7 @@ func TestReconcileIdentity(t *testing.T) {
 			want: outcome{Exists: true, UpToDate: true, Ready: conditions.ReasonLocked},
 		},
 		"OverwrittenDeleted": {
-			reason: "Its deletion waits as well, and leaves nothing behind.", machine: all(named(10000), known, deleted),
+			reason: "The deletion of a VM that is overwritten waits as well, and leaves nothing behind.", machine: all(named(10000), known, deleted),
 			pve:  func(b *bench) { b.vms[10000], b.pve.tasks = overwritten(), restores() },
 			want: outcome{Exists: true, UpToDate: true, Ready: xpv2.ReasonDeleting}, err: "it is waited for",
 		},

@@ -69,7 +69,7 @@ func TestMachineAsSource(t *testing.T) {
 			other: otherMachine(), vm: goldenVM(), err: "snapshot 'after' of VM 200 (golden) not found; the snapshots of it are before",
 		},
 		"NoMachine": {reason: "The Machine must be there.", err: "machine 'golden' to clone not found"},
-		"NoVM":      {reason: "It must have its VM.", other: otherMachine(), err: "machine 'golden' to clone has no VM yet"},
+		"NoVM":      {reason: "The Machine must have its VM.", other: otherMachine(), err: "machine 'golden' to clone has no VM yet"},
 		"NoIdentity": {
 			reason: "A Machine that is not initialized has none.",
 			other:  &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "golden"}}, err: "has no VM yet",
@@ -180,7 +180,8 @@ func TestMedia(t *testing.T) {
 			set: map[string]string{"ide2": "files:iso/debian.iso,media=cdrom", "ide0": "files:iso/drivers.iso,media=cdrom", "boot": "order=scsi0;ide2"},
 		},
 		"NoDrivers": {
-			reason: "They have to be there too.", spec: windows, at: map[string][]string{"pve1": {"files:iso/debian.iso"}, "pve2": {"files:iso/drivers.iso"}},
+			reason: "Images for further drives have to be there too.",
+			spec:   windows, at: map[string][]string{"pve1": {"files:iso/debian.iso"}, "pve2": {"files:iso/drivers.iso"}},
 			err: "iso 'files:iso/drivers.iso' not found on node pve1; the volumes there are files:iso/debian.iso",
 		},
 		"NoStorage": {

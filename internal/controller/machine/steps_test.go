@@ -101,7 +101,7 @@ func TestSteps(t *testing.T) {
 			writes: []string{`Migrate 10000 to pve2 online false disks false storage ""`}, differ: []string{"node"},
 		},
 		"MigrateLocal": {
-			reason: "Its local disks go with it.", machine: spec(onNode2), vm: ourVM("running"),
+			reason: "Local disks of a VM go with it.", machine: spec(onNode2), vm: ourVM("running"),
 			pve:    migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local-lvm:vm-10000-disk-0"}}}),
 			writes: []string{`Migrate 10000 to pve2 online true disks true storage ""`}, differ: []string{"node"},
 		},
@@ -224,7 +224,7 @@ func TestSteps(t *testing.T) {
 			writes: []string{`MoveDisk 10000 scsi1 to "ceph" "" delete true digest d1`}, differ: []string{"scsi1 storage"},
 		},
 		"MoveFirst": {
-			reason:  "It is moved before it grows.",
+			reason:  "A disk is moved before it grows.",
 			machine: all(known, dataDisk(func(k *v1alpha1.MachineDisk) { k.Storage, k.Size = new("ceph"), new("2G") })), vm: lvm,
 			writes: []string{`MoveDisk 10000 scsi1 to "ceph" "" delete true digest d1`}, differ: []string{"scsi1 storage", "scsi1 size"},
 		},
@@ -233,7 +233,7 @@ func TestSteps(t *testing.T) {
 			err: "volume local-lvm:vm-200-disk-1 is not this VM's own",
 		},
 		"MoveLater": {
-			reason:  "It is moved as it was looked at: not after a change of options, which wakes the Machine.",
+			reason:  "A disk is moved as it was looked at: not after a change of options, which wakes the Machine.",
 			machine: all(known, onCeph, spec(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) })), vm: lvm,
 			writes: []string{"Configure 10000 set onboot delete  digest d1"}, differ: []string{"onboot", "scsi1 storage"},
 		},
@@ -499,7 +499,7 @@ func TestHAGivenUp(t *testing.T) {
 		writes int
 	}{
 		"Changed":  {reason: "Proxmox VE would refuse it."},
-		"Disabled": {reason: "That is what takes it out of the error.", state: new("disabled"), writes: 1},
+		"Disabled": {reason: "The state disabled is what takes a VM out of the error.", state: new("disabled"), writes: 1},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -120,8 +120,8 @@ func TestName(t *testing.T) {
 		"Own":      {reason: "A resource has the name of its node.", want: "pve1"},
 		"NodeName": {reason: "Unless it says another.", wanted: "pve2", want: "pve2"},
 		"External": {reason: "An external name is kept.", external: "pve3", want: "pve3"},
-		"Both":     {reason: "Both may say the same.", external: "pve3", wanted: "pve3", want: "pve3"},
-		"Differ":   {reason: "Both may not say different things.", external: "pve3", wanted: "pve4", want: "pve3", fails: true},
+		"Both":     {reason: "The external name and nodeName may say the same.", external: "pve3", wanted: "pve3", want: "pve3"},
+		"Differ":   {reason: "The external name and nodeName may not say different things.", external: "pve3", wanted: "pve4", want: "pve3", fails: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := &cluster.ProxmoxNode{ObjectMeta: metav1.ObjectMeta{Name: "pve1"}}
@@ -227,7 +227,7 @@ func TestUsers(t *testing.T) {
 		"Own":       {reason: "Once for each bridge.", node: ownNode("team"), m: web("pve1", "lab", 100), want: named},
 		"Cluster":   {reason: "A cluster-scoped resource shows all.", node: ownNode(""), m: web("pve1", "lab", 100), want: named},
 		"Foreign":   {reason: "Who is in another namespace is not told.", node: ownNode("other"), m: web("pve1", "lab", 100), count: 1},
-		"OtherNode": {reason: "Its VM is elsewhere.", node: ownNode("team"), m: web("pve2", "lab", 101)},
+		"OtherNode": {reason: "The VM of the Machine is on another node.", node: ownNode("team"), m: web("pve2", "lab", 101)},
 		"OtherLab":  {reason: "Nodes of other clusters have the same names.", node: ownNode("team"), m: web("pve1", "den", 100)},
 		"Gone":      {reason: "There is no such VM on the node.", node: ownNode("team"), m: web("pve1", "lab", 102)},
 	}

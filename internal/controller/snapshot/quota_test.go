@@ -54,12 +54,12 @@ func TestTakenBefore(t *testing.T) {
 		busy   string
 		waits  bool
 	}{
-		"First":     {reason: "It was let take none yet."},
-		"Same":      {reason: "It is the one that it was let take.", before: quota.Taken{VMID: 100, Name: "next"}},
-		"There":     {reason: "The one that it was let take is there.", before: quota.Taken{VMID: 100, Name: "first"}, waits: true},
-		"OtherVM":   {reason: "It is there in another VM.", before: quota.Taken{VMID: 101, Name: "first"}, waits: true},
-		"NotTaken":  {reason: "It has come to nothing, as with a name that was taken.", before: quota.Taken{VMID: 100, Name: "failed"}},
-		"BeingMade": {reason: "It may be about to be there.", before: quota.Taken{VMID: 100, Name: "failed"}, busy: "100", waits: true},
+		"First":     {reason: "The Snapshot was let take none yet."},
+		"Same":      {reason: "The Snapshot takes the one that it was let take.", before: quota.Taken{VMID: 100, Name: "next"}},
+		"There":     {reason: "What the Snapshot was let take is there.", before: quota.Taken{VMID: 100, Name: "first"}, waits: true},
+		"OtherVM":   {reason: "What the Snapshot was let take is there in another VM.", before: quota.Taken{VMID: 101, Name: "first"}, waits: true},
+		"NotTaken":  {reason: "What the Snapshot was let take has come to nothing, as with a name that was taken.", before: quota.Taken{VMID: 100, Name: "failed"}},
+		"BeingMade": {reason: "What the Snapshot was let take may be about to be there.", before: quota.Taken{VMID: 100, Name: "failed"}, busy: "100", waits: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -483,7 +483,7 @@ func TestEnd(t *testing.T) {
 		left   int
 	}{
 		"Removed":  {reason: "All go.", change: func(*lab) {}},
-		"Retained": {reason: "Those that are retained stay.", change: func(l *lab) { l.retain() }, left: 1},
+		"Retained": {reason: "Snapshots that are retained stay.", change: func(l *lab) { l.retain() }, left: 1},
 		"Orphaned": {
 			reason: "kubectl delete --cascade=orphan keeps them.", left: 3,
 			change: func(l *lab) { meta.AddFinalizer(l.policy, metav1.FinalizerOrphanDependents) },
@@ -535,7 +535,7 @@ func TestTold(t *testing.T) {
 		ready  xpv2.ConditionReason
 	}{
 		"Zone": {
-			reason: "It is no time zone.", synced: "unknown timeZone", ready: reasonInvalidSchedule,
+			reason: "Europe/Nowhere is no time zone.", synced: "unknown timeZone", ready: reasonInvalidSchedule,
 			change: func(l *lab) { l.policy.Parameters().TimeZone = ptr.To("Europe/Nowhere") },
 		},
 		"Never": {

@@ -532,9 +532,12 @@ func TestStubBesideUnreadable(t *testing.T) {
 		record func(uuid, disk string) string
 		takes  bool
 	}{
-		"Others": {reason: "It may be about anything else.", record: func(string, string) string { return "not a record" }, takes: true},
-		"VM":     {reason: "It may have the VM.", record: func(uuid, _ string) string { return "{" + strings.ToUpper(uuid) }},
-		"Disk":   {reason: "It may have the disk.", record: func(_, disk string) string { return `{"volume":"` + disk + `"` }},
+		"Others": {reason: "A record that cannot be read may be about anything else.", record: func(string, string) string { return "not a record" }, takes: true},
+		"VM":     {reason: "The Volume of a record with the VM's UUID may have the VM.", record: func(uuid, _ string) string { return "{" + strings.ToUpper(uuid) }},
+		"Disk": {
+			reason: "The Volume of a record with the name of the disk may have the disk.",
+			record: func(_, disk string) string { return `{"volume":"` + disk + `"` },
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -38,14 +38,15 @@ func TestVMIDsOf(t *testing.T) {
 		"Stub":    {reason: "The stub VM is destroyed with its disk.", record: volumeref.Record{VMID: 200}, want: []int{200}},
 		"Disk":    {reason: "A disk is of the VM that it is named after.", record: volumeref.Record{Volume: "ceph:vm-300-disk-0"}, want: []int{300}},
 		"Linked": {
-			reason: "That may be behind a base.", record: volumeref.Record{Volume: "nfs:100/base-100-disk-0.qcow2/300/vm-300-disk-0.qcow2"}, want: []int{300},
+			reason: "The name of the VM may be behind that of a base.",
+			record: volumeref.Record{Volume: "nfs:100/base-100-disk-0.qcow2/300/vm-300-disk-0.qcow2"}, want: []int{300},
 		},
 		"Misplaced": {
 			reason: "What is in the folder of another VM is nobody's.", record: volumeref.Record{Volume: "nfs:400/vm-300-disk-0.qcow2"}, want: []int{0},
 		},
 		"Unnamed": {reason: "What is named otherwise is nobody's.", record: volumeref.Record{Volume: "ceph:pvc-1"}, want: []int{0}},
 		"Handover": {
-			reason: "Both VMs of a handover are changed.",
+			reason: "The two VMs of a handover are changed.",
 			record: volumeref.Record{VMID: 200, Volume: "ceph:vm-200-disk-0", Handover: &volumeref.Handover{From: 200, To: 300}}, want: []int{200, 200, 200, 300},
 		},
 	}

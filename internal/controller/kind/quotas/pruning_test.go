@@ -119,11 +119,11 @@ func TestLeft(t *testing.T) {
 		},
 		"Removed": {reason: "The VM has it no more.", site: site{vmids: []int{200}}, vmid: 200, volume: vmDisk, seen: true},
 		"OnItsWay": {
-			reason: "It has another name where it goes to.",
+			reason: "A disk on its way has another name where it goes to.",
 			site:   site{vmids: []int{100, 200}}, vmid: 200, volume: stubDisk, seen: true, counts: true,
 		},
 		"NotGone": {
-			reason: "It has not left yet.",
+			reason: "The disk has not left its stub VM yet.",
 			site:   site{vmids: []int{100, 200}, disks: []string{stubDisk}}, vmid: 200, volume: stubDisk, seen: true, counts: true,
 		},
 		"Unknown": {
@@ -137,8 +137,8 @@ func TestLeft(t *testing.T) {
 			reason: "The VM is none of the tenant's.",
 			site:   site{vmids: []int{300}, disks: []string{vmDisk}}, vmid: 200, volume: vmDisk, seen: true,
 		},
-		"NeverBegun":  {reason: "It was let have a disk, and is in no VM.", site: site{vmids: []int{100}}},
-		"NotYetKnown": {reason: "Its VM is not known.", site: site{vmids: []int{100}, disks: []string{stubDisk}}},
+		"NeverBegun":  {reason: "The Volume was let have a disk, and is in no VM.", site: site{vmids: []int{100}}},
+		"NotYetKnown": {reason: "The VM of the Volume is not known.", site: site{vmids: []int{100}, disks: []string{stubDisk}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -271,11 +271,11 @@ func TestHandedOver(t *testing.T) {
 		volume string
 		disks  []string
 	}{
-		{reason: "A VM has it.", vmid: 200, volume: vmDisk, disks: []string{vmDisk}},
-		{reason: "It is on its way.", vmid: 100, volume: vmDisk, disks: []string{vmDisk}},
-		{reason: "It has arrived.", vmid: 100, volume: stubDisk, disks: []string{stubDisk}},
-		{reason: "It goes back.", vmid: 200, volume: stubDisk, disks: []string{stubDisk}},
-		{reason: "It is back.", vmid: 200, volume: vmDisk, disks: []string{vmDisk}},
+		{reason: "A VM has the disk.", vmid: 200, volume: vmDisk, disks: []string{vmDisk}},
+		{reason: "The disk is on its way to the stub VM.", vmid: 100, volume: vmDisk, disks: []string{vmDisk}},
+		{reason: "The disk has arrived in the stub VM.", vmid: 100, volume: stubDisk, disks: []string{stubDisk}},
+		{reason: "The disk goes back to the first VM.", vmid: 200, volume: stubDisk, disks: []string{stubDisk}},
+		{reason: "The disk is back in the first VM.", vmid: 200, volume: vmDisk, disks: []string{vmDisk}},
 	} {
 		s := &site{vmids: []int{100, 200}, disks: at.disks}
 		if _, err := k.Admit(t.Context(), s.of(v, disks(6), at.vmid, at.volume)); err != nil {

@@ -177,7 +177,7 @@ func TestScopes(t *testing.T) {
 		used                   int64
 	}{
 		"OneCluster": {
-			reason: "Both scopes have the quota of one cluster together.", endpoint: "https://pve1.example.com:8006",
+			reason: "Machines of both scopes have the quota of one cluster together.", endpoint: "https://pve1.example.com:8006",
 			want: "cores: 4 more, of 5 2 are used by 1 resource", used: 2,
 		},
 		"Two": {reason: "Each scope has the quota of its own cluster.", endpoint: "https://other.example.com:8006", used: 4},

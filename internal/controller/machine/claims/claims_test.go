@@ -164,7 +164,7 @@ func TestClaimsHandedOn(t *testing.T) {
 		"Both":            {reason: "Of two that hold it, the older one has it.", at: 1, holds: all, conflict: true},
 		"Neither":         {reason: "While no tenant holds the VM, the older Machine has it.", at: 1, holds: none, conflict: true},
 		"Old":             {reason: "The one whose VM it was is refused by its tenant.", at: 3, holds: theirs},
-		"OldDeleted":      {reason: "It is left to the one whose VM it is.", at: 3, holds: theirs, deleted: true, conflict: true, left: true},
+		"OldDeleted":      {reason: "The VM is left to the Machine whose VM it is.", at: 3, holds: theirs, deleted: true, conflict: true, left: true},
 		"OldFirst":        {reason: "A new Machine need not have been seen.", at: 3, holds: theirs, deleted: true, unsigned: true, conflict: true, left: true},
 		"OldBoth":         {reason: "A Machine that leaves may remove it.", at: 3, holds: theirs, deleted: true, leaving: true, conflict: true, left: true},
 		"HeirDeleted":     {reason: "The one whose VM it is may remove it.", at: 1, holds: mine, deleted: true},

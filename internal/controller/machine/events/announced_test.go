@@ -40,11 +40,11 @@ func TestRetainedOnce(t *testing.T) {
 		want          int
 	}{
 		{"Nothing is retained.", none, none, 0},
-		{"It is.", none, root, 1},
+		{"A device is retained.", none, root, 1},
 		{"The status is older than that.", none, root, 0},
 		{"The status is of then.", root, root, 0},
-		{"It is managed again.", root, none, 0},
-		{"It is retained again.", none, root, 1},
+		{"The device is managed again.", root, none, 0},
+		{"The device is retained again.", none, root, 1},
 	} {
 		if got := told.Retained(m, step.before, step.after); len(got) != step.want {
 			t.Errorf("step %d: %s\nwant %d events, got %v", i, step.reason, step.want, got)

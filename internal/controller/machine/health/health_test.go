@@ -76,7 +76,7 @@ func TestPendingDisks(t *testing.T) {
 		"Nothing": {reason: "A VM whose disks are not known has had none.", want: []string{"root", "data"}},
 		"Whole":   {reason: "A VM that is made with all its disks lacks none.", seen: map[string]bool{"root": true, "data": true}},
 		"Coming": {
-			reason: "It goes on to lack what is yet to come.", before: v1alpha1.MachineObservation{UUID: "u", PendingDisks: []string{"root", "data"}},
+			reason: "A VM that lacks disks goes on to lack what is yet to come.", before: v1alpha1.MachineObservation{UUID: "u", PendingDisks: []string{"root", "data"}},
 			seen: map[string]bool{"root": true}, want: []string{"data"},
 		},
 		"Come": {

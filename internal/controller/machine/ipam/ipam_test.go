@@ -161,8 +161,8 @@ func TestClaim(t *testing.T) {
 		claimed  bool
 	}{
 		{reason: "Nothing is claimed for a network that the VM does not get yet."},
-		{reason: "It is claimed once the VM gets it.", networks: m.Parameters().Networks, claimed: true},
-		{reason: "It is claimed once.", networks: m.Parameters().Networks, claimed: true},
+		{reason: "An address is claimed once the VM gets the network.", networks: m.Parameters().Networks, claimed: true},
+		{reason: "An address that is claimed is not claimed again.", networks: m.Parameters().Networks, claimed: true},
 	} {
 		if err := r.Claim(t.Context(), m, a, tc.networks); err != nil {
 			t.Fatal(err)
@@ -225,7 +225,7 @@ func TestRelease(t *testing.T) {
 		"Gone":          {reason: "The address of a VM that is gone is free.", m: pooled()},
 		"ClusterScoped": {reason: "In any namespace.", m: clusterScoped("web")},
 		"InUse": {
-			reason: "That of a VM that may be the same one is not.",
+			reason: "The address of a VM that may be the same one is not free.",
 			m:      pooled(), there: qemu.Config{"ipconfig0": "gw=192.0.2.1,ip=192.0.2.10/24"}, stays: true,
 		},
 		"Elsewhere": {

@@ -52,7 +52,7 @@ func TestRecalled(t *testing.T) {
 			want: map[string]string{meta.AnnotationKeyExternalName: "10000"},
 		},
 		"NotCreated": {
-			reason: "It is lost before the VM is seen.", has: map[string]string{AnnotationUUID: uuid, AnnotationAllocated: "10001"},
+			reason: "The name is lost before the VM is seen.", has: map[string]string{AnnotationUUID: uuid, AnnotationAllocated: "10001"},
 			want: map[string]string{meta.AnnotationKeyExternalName: "10001"},
 		},
 		"HalfCloned": {

@@ -65,10 +65,16 @@ func TestUnmanagedPower(t *testing.T) {
 		vm     proxmox.Status
 		want   string
 	}{
-		"Start":   {"High availability is to start the VM.", v1alpha1.PowerStateRunning, proxmox.Status{Status: "stopped"}, "is to start it"},
-		"Stop":    {"High availability is to stop the VM.", v1alpha1.PowerStateStopped, proxmox.Status{Status: "running"}, "is to stop it"},
-		"GivenUp": {"It does not start what it has given up.", v1alpha1.PowerStatePaused, proxmox.Status{Status: "stopped", HAState: "error"}, "has given the VM up"},
-		"Failed":  {"Nor does it stop that.", v1alpha1.PowerStateStopped, proxmox.Status{Status: "running", HAState: "error"}, "has given the VM up"},
+		"Start": {"High availability is to start the VM.", v1alpha1.PowerStateRunning, proxmox.Status{Status: "stopped"}, "is to start it"},
+		"Stop":  {"High availability is to stop the VM.", v1alpha1.PowerStateStopped, proxmox.Status{Status: "running"}, "is to stop it"},
+		"GivenUp": {
+			"High availability does not start what it has given up.",
+			v1alpha1.PowerStatePaused, proxmox.Status{Status: "stopped", HAState: "error"}, "has given the VM up",
+		},
+		"Failed": {
+			"High availability does not stop what it has given up.",
+			v1alpha1.PowerStateStopped, proxmox.Status{Status: "running", HAState: "error"}, "has given the VM up",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -56,7 +56,7 @@ func TestShow(t *testing.T) {
 			status: corev1.ConditionTrue, want: conditions.ReasonCloudInitFinished,
 		},
 		"Failed": {
-			reason: "It has finished with errors.", told: guestagent.Provisioning{State: guestagent.ProvisioningFailed},
+			reason: "cloud-init has finished with errors.", told: guestagent.Provisioning{State: guestagent.ProvisioningFailed},
 			status: corev1.ConditionFalse, want: conditions.ReasonCloudInitFailed,
 		},
 		"Unknown": {
@@ -76,7 +76,7 @@ func TestShow(t *testing.T) {
 			status: corev1.ConditionTrue, want: conditions.ReasonCloudInitFinished, asked: true,
 		},
 		"Again": {
-			reason: "Its last start counts.", before: &done, told: guestagent.Provisioning{State: guestagent.ProvisioningFailed},
+			reason: "The last start of the guest counts.", before: &done, told: guestagent.Provisioning{State: guestagent.ProvisioningFailed},
 			status: corev1.ConditionFalse, want: conditions.ReasonCloudInitFailed,
 		},
 		"Creating": {

@@ -285,7 +285,7 @@ func TestRemains(t *testing.T) {
 			pve:    &pve{config: ours()}, says: "set recreation.removeRemains",
 		},
 		"NotShown": {reason: "A list that may not be read does not make a VM gone.", pve: &pve{err: &proxmox.Error{Status: http.StatusForbidden}}},
-		"Gone":     {reason: "Its node says that there is none, too.", pve: &pve{}, gone: true},
+		"Gone":     {reason: "The node of the VM says that there is none, as the list does.", pve: &pve{}, gone: true},
 		"Listed":   {reason: "The node alone does not say so.", pve: &pve{guests: listed}},
 		"Container": {
 			reason: "A container has its VMID.",
@@ -300,7 +300,7 @@ func TestRemains(t *testing.T) {
 			pve:    &pve{guests: listed, config: qemu.Config{"lock": "clone"}}, says: "shows no UUID", change: consent,
 		},
 		"NoConsent": {
-			reason: "It is left alone without consent.",
+			reason: "What is left of a VM stays without consent.",
 			pve:    &pve{guests: listed, config: ours()}, says: "set recreation.removeRemains",
 		},
 		"Locked": {
@@ -312,7 +312,7 @@ func TestRemains(t *testing.T) {
 			pve:    &pve{guests: listed, config: with("protection", "1")}, says: "protected", change: consent,
 		},
 		"Running": {
-			reason: "It is never stopped.",
+			reason: "A VM that runs is never stopped.",
 			pve:    &pve{guests: listed, config: ours(), running: true}, says: "it runs", change: consent,
 		},
 		"Adopted": {
@@ -324,7 +324,7 @@ func TestRemains(t *testing.T) {
 			pve:    &pve{guests: listed, config: ours()}, says: "it is to be removed", removed: true, change: consent,
 		},
 		"MovedThere": {
-			reason: "It is removed where it is.",
+			reason: "What is left of a VM is removed where it is.",
 			pve:    &pve{guests: []proxmox.Guest{{VMID: 100, Node: "pve3", Type: "qemu"}}, config: ours()}, says: "on node pve3", removed: true, change: consent,
 		},
 	}

@@ -45,10 +45,13 @@ func TestRollbackTarget(t *testing.T) {
 		"Name":  {reason: "What is no Snapshot is a name of PVE.", want: Request{Snapshot: "before"}},
 		"Ready": {reason: "A Snapshot has a name and a time.", snapshot: &ready, want: Request{Snapshot: "s1", Taken: at.Time}},
 		"Foreign": {
-			reason: "It is of the VM.", snapshot: &foreign,
+			reason: "A Snapshot has to be of the VM.", snapshot: &foreign,
 			want: Request{Snapshot: "before", Problem: `Snapshot "before" is not of the VM of this Machine`},
 		},
-		"Begun": {reason: "It is there.", snapshot: &begun, want: Request{Snapshot: "before", Problem: `Snapshot "before" is not ready to use`}},
+		"Begun": {
+			reason:   "A Snapshot has to be there in Proxmox VE.",
+			snapshot: &begun, want: Request{Snapshot: "before", Problem: `Snapshot "before" is not ready to use`},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

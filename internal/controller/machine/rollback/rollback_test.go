@@ -374,7 +374,7 @@ func TestPower(t *testing.T) {
 		want          bool
 	}{
 		"Off":    {reason: "Proxmox VE stops it."},
-		"Start":  {reason: "It is started if asked for.", start: true, want: true},
+		"Start":  {reason: "The VM is started if asked for.", start: true, want: true},
 		"Memory": {reason: "With its memory it runs.", memory: true, want: true},
 	}
 	for name, tc := range cases {
@@ -495,8 +495,8 @@ func TestWaitsForLock(t *testing.T) {
 		lock   string
 		want   v1alpha1.MachineActState
 	}{
-		"Rollback": {reason: "It has done nothing.", task: taskRollback, exit: noLock, want: v1alpha1.ActPending},
-		"Safety":   {reason: "It has taken nothing.", task: taskSnapshot, exit: noLock, want: v1alpha1.ActPending},
+		"Rollback": {reason: "A rollback that got no lock has done nothing.", task: taskRollback, exit: noLock, want: v1alpha1.ActPending},
+		"Safety":   {reason: "A safety snapshot that got no lock was not taken.", task: taskSnapshot, exit: noLock, want: v1alpha1.ActPending},
 		"Half":     {reason: "Disks may have gone back.", task: taskRollback, exit: noLock, lock: taskLock, want: v1alpha1.ActFailed},
 		"Late":     {reason: "Somebody may have unlocked the VM since.", task: taskRollback, exit: noLock, held: seenSoon, want: v1alpha1.ActFailed},
 		"Held": {

@@ -166,8 +166,11 @@ func TestPopulations(t *testing.T) {
 		want   string // node of the next Machine
 		lists  int
 	}{
-		"Same":    {reason: "What was decided counts.", want: "pve1"},
-		"Storage": {reason: "It counts wherever others have their disks made.", view: func(w *world) View { return w.view("", "ceph") }, want: "pve1", lists: 1},
+		"Same": {reason: "What was decided counts.", want: "pve1"},
+		"Storage": {
+			reason: "What was decided counts wherever others have their disks made.",
+			view:   func(w *world) View { return w.view("", "ceph") }, want: "pve1", lists: 1,
+		},
 		"Listed": {
 			reason: "What PVE lists anew is looked at anew.", want: "pve1", lists: 1,
 			do: func(w *world) { w.guests = slices.Clone(w.guests) },

@@ -99,21 +99,21 @@ func TestCreations(t *testing.T) {
 		guest  func(g *proxmox.Guest)
 		told   bool
 	}{
-		"Own":      {reason: "It is made for this Machine.", told: true},
-		"Clone":    {reason: "It is made as a clone.", guest: func(g *proxmox.Guest) { g.Lock = "clone" }, told: true},
+		"Own":      {reason: "The VM is made for this Machine.", told: true},
+		"Clone":    {reason: "The VM is made as a clone for this Machine.", guest: func(g *proxmox.Guest) { g.Lock = "clone" }, told: true},
 		"Unsigned": {reason: "Nothing proves it.", change: func(m *namespaced.Machine) { delete(m.Annotations, object.AnnotationCreation) }},
 		"OtherMachine": {
 			reason: "A signature is of one Machine, whoever copies it.", change: func(m *namespaced.Machine) { m.UID = "2" },
 		},
 		"OtherUUID": {
-			reason: "It is of one UUID.", change: func(m *namespaced.Machine) {
+			reason: "A signature is of one UUID.", change: func(m *namespaced.Machine) {
 				m.Annotations[object.AnnotationUUID] = "99999999-2222-4333-8444-555555555555"
 			},
 		},
-		"OtherVMID": {reason: "It is of one VMID.", guest: func(g *proxmox.Guest) { g.VMID = 151 }},
-		"Elsewhere": {reason: "It is of one node.", guest: func(g *proxmox.Guest) { g.Node = "pve2" }},
+		"OtherVMID": {reason: "A signature is of one VMID.", guest: func(g *proxmox.Guest) { g.VMID = 151 }},
+		"Elsewhere": {reason: "A signature is of one node.", guest: func(g *proxmox.Guest) { g.Node = "pve2" }},
 		"Complete":  {reason: "One that is complete is in a pool of its tenant.", guest: func(g *proxmox.Guest) { g.Lock = "" }},
-		"Theirs":    {reason: "It is in a pool of others.", guest: func(g *proxmox.Guest) { g.Pool = "b" }},
+		"Theirs":    {reason: "The VM is in a pool of others.", guest: func(g *proxmox.Guest) { g.Pool = "b" }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
