@@ -99,7 +99,7 @@ func TestConnectByReference(t *testing.T) {
 			want:     "ProviderConfig/team/site",
 		},
 		"NamespacedElsewhere": {
-			reason:   "It does not use one of another namespace.",
+			reason:   "A namespaced resource does not use a ProviderConfig of another namespace.",
 			resource: namespacedMachine("other", "ProviderConfig", "site"),
 			err:      `ProviderConfig "other/site" does not exist`,
 		},

@@ -124,9 +124,9 @@ func TestRecorded(t *testing.T) {
 			reason: "The provider has seen it.", want: true,
 			other: signed(volume("team-a", "ClusterProviderConfig", "site"), "ClusterProviderConfig/site"),
 		},
-		"Edited": {reason: "It is another record than was signed.", other: edited},
+		"Edited": {reason: "A record that was edited is another one than was signed.", other: edited},
 		"Elsewhere": {
-			reason: "It was signed for another configuration.",
+			reason: "The record was signed for another configuration.",
 			other:  signed(volume("team-a", "ClusterProviderConfig", "site"), "ClusterProviderConfig/x"),
 		},
 		"Own":       {reason: "A configuration of its own makes nobody an operator.", other: volume("team-a", "ProviderConfig", "own")},

@@ -48,7 +48,7 @@ func TestDeletedTogether(t *testing.T) {
 		"All":       {reason: "What the resource stands for can be removed.", resource: true, config: true, want: true},
 		"Held":      {reason: "A configuration that is held back by its finalizer goes all the same.", resource: true, config: true, held: true, want: true},
 		"Namespace": {reason: "Nothing can be recorded in a namespace that is deleted.", resource: true, config: true, terminating: true, want: true},
-		"Late":      {reason: "It may take some tries.", resource: true, config: true, wait: 9 * time.Minute, want: true},
+		"Late":      {reason: "A deletion may take some tries.", resource: true, config: true, wait: 9 * time.Minute, want: true},
 		"Kept":      {reason: "Credentials that were taken away alone are not used any more.", resource: true},
 		"Living":    {reason: "Nothing else can be done to what stays.", config: true},
 		"Forgotten": {reason: "Nothing is kept for ever.", resource: true, config: true, wait: 11 * time.Minute},

@@ -63,7 +63,7 @@ func TestClusterOf(t *testing.T) {
 
 		namespace string // That it has its share in common with.
 	}{
-		"Same": {reason: "It is named by an endpoint.", resource: clusterMachine("same"), want: "pve1.example.com:8006"},
+		"Same": {reason: "A cluster is named by an endpoint.", resource: clusterMachine("same"), want: "pve1.example.com:8006"},
 		"Order": {
 			reason: "In whichever order they are written.", resource: namespacedMachine("team", "ProviderConfig", "order"), want: "pve1.example.com:8006",
 			namespace: "team",

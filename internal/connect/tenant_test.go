@@ -205,7 +205,7 @@ func TestTenantZones(t *testing.T) {
 		deleted        bool
 		refused, fails string
 	}{
-		"Own": {reason: "Those of its zone.", answer: `{"data":[{"vnet":"vn1","zone":"za"},{"vnet":"vn2","zone":"zb"}]}`, vnet: "vn1"},
+		"Own": {reason: "VNets of a zone of the tenant are its own.", answer: `{"data":[{"vnet":"vn1","zone":"za"},{"vnet":"vn2","zone":"zb"}]}`, vnet: "vn1"},
 		"Theirs": {
 			reason: "VNets of other zones are not its own.", answer: `{"data":[{"vnet":"vn1","zone":"za"},{"vnet":"vn2","zone":"zb"}]}`,
 			vnet: "vn2", refused: "(bridges)",

@@ -260,10 +260,10 @@ func TestOnRepair(t *testing.T) {
 		mg     resource.Managed
 		want   bool
 	}{
-		"Named":     {reason: "It names the configuration.", mg: clusterMachine("main"), want: true},
-		"StandsIn":  {reason: "It names none, and the configuration stands in for that.", mg: clusterMachine(""), want: true},
-		"Other":     {reason: "It names another.", mg: clusterMachine("other")},
-		"OtherKind": {reason: "It names one of the same name, of another kind.", mg: namespacedMachine("team", "ProviderConfig", "main")},
+		"Named":     {reason: "The resource names the configuration.", mg: clusterMachine("main"), want: true},
+		"StandsIn":  {reason: "The resource names none, and the configuration stands in for that.", mg: clusterMachine(""), want: true},
+		"Other":     {reason: "The resource names another configuration.", mg: clusterMachine("other")},
+		"OtherKind": {reason: "The resource names a configuration of the same name, of another kind.", mg: namespacedMachine("team", "ProviderConfig", "main")},
 	}
 	for name, tc := range cases {
 		if got := used(tc.mg); got != tc.want {

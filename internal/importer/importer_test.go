@@ -51,7 +51,7 @@ func TestFilter(t *testing.T) {
 			want:   true,
 		},
 		"Tenant":    {reason: "The tag of a tenant finds its guests.", filter: Filter{Tags: []string{"tenant_customer-123"}}, want: true},
-		"Others":    {reason: "They are no other tenant's.", filter: Filter{Tags: []string{"tenant_customer-1"}}},
+		"Others":    {reason: "The guests of one tenant are no other tenant's.", filter: Filter{Tags: []string{"tenant_customer-1"}}},
 		"Node":      {reason: "Another node is not kept.", filter: Filter{Nodes: []string{"pve2"}}},
 		"Pool":      {reason: "Another pool is not kept.", filter: Filter{Pools: []string{"test"}}},
 		"Tag":       {reason: "A part of a tag is no tag.", filter: Filter{Tags: []string{"blu"}}},

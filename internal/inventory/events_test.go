@@ -57,7 +57,7 @@ func TestTaskFeed(t *testing.T) {
 		"Runs":    {reason: "A task that goes on does not again.", lists: [][]proxmox.Task{{}, {running(theirs)}, {running(theirs)}}},
 		"Ends":    {reason: "A task that ends does.", lists: [][]proxmox.Task{{running(theirs)}, {over(theirs)}}, want: changes{100: ChangeAll}},
 		"Short":   {reason: "A task that was over before the next look is seen once.", lists: [][]proxmox.Task{{}, {over(theirs)}}, want: changes{100: ChangeAll}},
-		"Over":    {reason: "Its end is told once.", lists: [][]proxmox.Task{{}, {over(theirs)}, {over(theirs)}}},
+		"Over":    {reason: "The end of a task is told once.", lists: [][]proxmox.Task{{}, {over(theirs)}, {over(theirs)}}},
 		"Late":    {reason: "A list that is older than what is known says nothing.", lists: [][]proxmox.Task{{}, {over(theirs)}, {running(theirs)}}},
 		"Away":    {reason: "What a node lists again that was away is no news.", lists: [][]proxmox.Task{{}, {over(theirs)}, {}, {over(theirs)}}},
 		"Ours":    {reason: "Our own task is no sign.", ours: map[proxmox.UPID]string{ours: "sure"}, lists: [][]proxmox.Task{{}, {running(ours)}, {over(ours)}}},

@@ -81,14 +81,14 @@ func TestSigns(t *testing.T) {
 			sign:   nodeIs(proxmox.Node{Name: "pve1", Status: "online", Uptime: time.Second}), again: []string{"NodeStatus"},
 		},
 		"Networks":  {reason: "Networks of the node were reloaded.", sign: ended("srvreload", "pve1", "networking"), again: []string{"Bridges"}},
-		"Elsewhere": {reason: "Those of another node do not matter.", sign: ended("srvreload", "pve2", "networking")},
-		"SDN":       {reason: "Those of all nodes were.", sign: ended("reloadnetworkall", "pve2", ""), again: []string{"Bridges", "VNets", "Zones"}},
+		"Elsewhere": {reason: "Networks of another node do not matter.", sign: ended("srvreload", "pve2", "networking")},
+		"SDN":       {reason: "Networks of all nodes were reloaded.", sign: ended("reloadnetworkall", "pve2", ""), again: []string{"Bridges", "VNets", "Zones"}},
 		"Options":   {reason: "We have changed options of the cluster.", sign: func(_ *pve, c *Cluster) { c.InvalidateOptions() }, again: []string{"ClusterOptions"}},
 		"Settings": {
 			reason: "We have changed settings of the node.", sign: func(_ *pve, c *Cluster) { c.InvalidateNode("pve1") },
 			again: []string{"NodeConfig", "NodeDNS", "NodeTimeZone"},
 		},
-		"OtherNode": {reason: "Those of another node do not matter.", sign: func(_ *pve, c *Cluster) { c.InvalidateNode("pve2") }},
+		"OtherNode": {reason: "Settings of another node do not matter.", sign: func(_ *pve, c *Cluster) { c.InvalidateNode("pve2") }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

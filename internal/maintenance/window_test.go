@@ -29,10 +29,16 @@ func TestWindow(t *testing.T) {
 		open                        bool
 		start                       string
 	}{
-		"Before":    {reason: "A window that has not opened is closed.", schedule: "0 2 * * 6", now: "2026-11-21T01:59:59Z", start: "2026-11-21T02:00:00Z"},
-		"First":     {reason: "It is open from its first second.", schedule: "0 2 * * 6", now: "2026-11-21T02:00:00Z", open: true, start: "2026-11-21T02:00:00Z"},
-		"Last":      {reason: "It is open until its last second.", schedule: "0 2 * * 6", now: "2026-11-21T03:59:59Z", open: true, start: "2026-11-21T02:00:00Z"},
-		"Afterward": {reason: "It ends when its time is over.", schedule: "0 2 * * 6", now: "2026-11-21T04:00:00Z", start: "2026-11-28T02:00:00Z"},
+		"Before": {reason: "A window that has not opened is closed.", schedule: "0 2 * * 6", now: "2026-11-21T01:59:59Z", start: "2026-11-21T02:00:00Z"},
+		"First": {
+			reason:   "A window is open from its first second.",
+			schedule: "0 2 * * 6", now: "2026-11-21T02:00:00Z", open: true, start: "2026-11-21T02:00:00Z",
+		},
+		"Last": {
+			reason:   "A window is open until its last second.",
+			schedule: "0 2 * * 6", now: "2026-11-21T03:59:59Z", open: true, start: "2026-11-21T02:00:00Z",
+		},
+		"Afterward": {reason: "A window ends when its time is over.", schedule: "0 2 * * 6", now: "2026-11-21T04:00:00Z", start: "2026-11-28T02:00:00Z"},
 		"Summer": {
 			reason: "A zone has summer time.", schedule: "0 2 * * 6", zone: "Europe/Oslo", now: "2026-07-18T00:00:00Z", open: true,
 			start: "2026-07-18T02:00:00+02:00",

@@ -180,7 +180,7 @@ func TestCopiesThatCount(t *testing.T) {
 		"Old":            {reason: "A Snapshot that nobody removes is told of.", metric: oldestSnapshot, want: 1, objects: []client.Object{old}},
 		"Policy":         {reason: "What a policy keeps is not.", metric: oldestSnapshot, objects: []client.Object{kept}},
 		"Guests": {
-			reason: "That there is a job with guests is told.", metric: jobGuests, want: 1,
+			reason: "A job with guests is told of.", metric: jobGuests, want: 1,
 			objects: []client.Object{job("ops", v1alpha1.BackupJobObservation{Guests: []v1alpha1.BackupJobGuest{{VMID: 7}}})},
 		},
 		"NoGuests": {reason: "A job without any backs nothing up.", metric: jobGuests, objects: []client.Object{job("ops", v1alpha1.BackupJobObservation{})}},

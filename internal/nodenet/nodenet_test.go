@@ -312,7 +312,7 @@ func TestRefuse(t *testing.T) {
 			after:  set(plain(), "vmbr0", options{"bridge_ports": ""}), refused: "no network card",
 		},
 		"UnknownBeforeNoAutostart": {
-			reason: "It would be gone after a restart.",
+			reason: "An interface that is not started with the node would be gone after a restart.",
 			after:  set(plain(), "vmbr0", options{"autostart": ""}), refused: "not started with the node",
 		},
 	}
@@ -469,8 +469,8 @@ func TestAsStaged(t *testing.T) {
 		"Changed":  {reason: "Somebody has changed one.", staged: bridge, seen: with("cidr", "10.77.0.2/24")},
 		"Stopped":  {reason: "Autostart is off.", staged: bridge, seen: with("autostart", "")},
 		"Gone":     {reason: "Somebody has removed the interface.", staged: bridge},
-		"NotGone":  {reason: "It was to be removed.", seen: shown},
-		"BothGone": {reason: "It is removed as it was to be.", want: true},
+		"NotGone":  {reason: "The interface was to be removed.", seen: shown},
+		"BothGone": {reason: "The interface is removed as it was to be.", want: true},
 		"Form": {
 			reason: "An address has several forms.", want: true,
 			staged: options{"type": "vlan", "cidr6": "2001:DB8::1/64"}, seen: options{"type": "vlan", "cidr6": "2001:db8::1/64", "vlan-id": "5"},

@@ -71,7 +71,7 @@ func TestBonds(t *testing.T) {
 	}{
 		"None": {reason: "Who has no rules is free.", all: []Occupant{machine("a", "x", "n1", none), machine("b", "x", "n1", none)}},
 		"Group": {
-			reason: "Those of a group that require its spreading are one bond.",
+			reason: "Machines of a group that require its spreading are one bond.",
 			all: []Occupant{
 				machine("a", "x", "n1", spread("g", must)), machine("b", "x", "n2", spread("g", must)), machine("c", "x", "n3", spread("g", must)),
 				machine("d", "x", "n3", spread("h", must)),
@@ -93,7 +93,7 @@ func TestBonds(t *testing.T) {
 			reason: "What is no Machine does not count.", all: []Occupant{machine("a", "x", "n1", spread("g", must)), {Namespace: "team", Rules: spread("g", must)}},
 		},
 		"Apart": {
-			reason: "Those that keep away from each other by the same term are one bond.",
+			reason: "Machines that keep away from each other by the same term are one bond.",
 			all:    []Occupant{machine("a", "x", "n1", away(app("x"))), machine("b", "x", "n2", away(app("x"))), machine("c", "y", "n2", none)},
 			want:   map[string][]string{"a": {"apart a b"}, "b": {"apart a b"}},
 		},
@@ -117,7 +117,7 @@ func TestBonds(t *testing.T) {
 			all:    []Occupant{machine("a", "x", "n1", away(preferred(app("x")))), machine("b", "x", "n2", away(preferred(app("x"))))},
 		},
 		"Held": {
-			reason: "Those that a bond of more holds need none of their own.",
+			reason: "Machines that a bond of more holds need none of their own.",
 			all: []Occupant{
 				machine("a", "x", "n1", v1alpha1.MachinePlacement{Group: new("g"), Spread: must, AntiAffinity: []v1alpha1.MachineAffinityTerm{app("y")}}),
 				machine("b", "y", "n2", spread("g", must)),
@@ -125,7 +125,7 @@ func TestBonds(t *testing.T) {
 			want: map[string][]string{"a": {"apart a b"}, "b": {"apart a b"}},
 		},
 		"Together": {
-			reason: "Those that attract each other by the same term are one bond.",
+			reason: "Machines that attract each other by the same term are one bond.",
 			all:    []Occupant{machine("a", "x", "n1", with(app("x"))), machine("b", "x", "n1", with(app("x"))), machine("c", "x", "n2", with(app("x")))},
 			want:   map[string][]string{"a": {"together a b c"}, "b": {"together a b c"}, "c": {"together a b c"}},
 		},
@@ -224,11 +224,11 @@ func TestAllowed(t *testing.T) {
 			rules:  v1alpha1.MachinePlacement{NodeSelector: map[string]string{"zone": "1"}}, want: []string{"a", "c"}, limited: true,
 		},
 		"Both": {
-			reason: "Both have to hold.",
+			reason: "The list and the selector both have to hold.",
 			rules:  v1alpha1.MachinePlacement{Nodes: []string{"b", "c"}, NodeSelector: map[string]string{"zone": "1"}}, want: []string{"c"},
 			limited: true,
 		},
-		"Nothing": {reason: "It may leave none.", rules: v1alpha1.MachinePlacement{Nodes: []string{"x"}}, want: []string{}, limited: true},
+		"Nothing": {reason: "A list may leave no node.", rules: v1alpha1.MachinePlacement{Nodes: []string{"x"}}, want: []string{}, limited: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

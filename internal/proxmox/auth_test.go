@@ -122,7 +122,7 @@ func TestTicket(t *testing.T) {
 	}{
 		{reason: "The first call logs in.", before: func() {}, logins: 1},
 		{reason: "The next has a ticket.", before: func() {}, logins: 1},
-		{reason: "It is good for an hour.", before: func() { clock.Add(59 * time.Minute) }, logins: 1},
+		{reason: "A ticket is good for an hour.", before: func() { clock.Add(59 * time.Minute) }, logins: 1},
 		{reason: "A ticket is renewed long before it ends.", before: func() { clock.Add(2 * time.Minute) }, logins: 2},
 		{reason: "A ticket that is not accepted is replaced once.", before: pve.revoke, logins: 3},
 		{reason: "The new ticket is kept.", before: func() {}, logins: 3},

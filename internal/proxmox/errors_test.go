@@ -145,7 +145,10 @@ func TestErrorsOfPVE(t *testing.T) {
 			reason: "A missing storage is not a missing VM.", reply: refused500("storage 'nostore' does not exist"), class: ClassValidation,
 			is: set("UnknownReference"),
 		},
-		"NoStorage400": {reason: "It has two forms.", reply: invalid400("storage", "No such storage."), class: ClassValidation, is: set("UnknownReference")},
+		"NoStorage400": {
+			reason: "The error of a missing storage has two forms.",
+			reply:  invalid400("storage", "No such storage."), class: ClassValidation, is: set("UnknownReference"),
+		},
 		"StorageOff": {
 			reason: "A disabled storage is as good as none.", reply: refused500("storage 'btr1' is disabled"), class: ClassValidation,
 			is: set("UnknownReference"),
@@ -184,7 +187,7 @@ func TestErrorsOfPVE(t *testing.T) {
 			class: ClassConflict, is: set("AlreadyExists"),
 		},
 		"ExistsNextID": {
-			reason: "That a VMID is taken is a 400 from nextid.", reply: invalid400("vmid", "VM 100 already exists"), class: ClassConflict, is: set("AlreadyExists"),
+			reason: "A VMID that is taken is a 400 from nextid.", reply: invalid400("vmid", "VM 100 already exists"), class: ClassConflict, is: set("AlreadyExists"),
 		},
 		"UserExists": {reason: "Other things may exist too.", reply: refused500("create pool failed: pool 'p1' already exists"), class: ClassUnknown},
 		"Locked":     {reason: "Something runs.", reply: refused500("VM is locked (backup)"), class: ClassConflict, is: set("Locked")},
@@ -315,8 +318,14 @@ func TestErrorsOfPVE(t *testing.T) {
 			reason: "A reverse proxy lost the answer.", reply: reply{status: "502 Bad Gateway", body: "<html>"}, class: ClassUnavailable,
 			is: set("OutcomeUnknown"),
 		},
-		"GatewayOut": {reason: "It got tired.", reply: reply{status: "504 Gateway Timeout", body: "<html>"}, class: ClassUnavailable, is: set("OutcomeUnknown")},
-		"Proxy":      {reason: "It did not pass it on.", reply: reply{status: "503 Service Unavailable", body: "<html>"}, class: ClassUnavailable},
+		"GatewayOut": {
+			reason: "A reverse proxy did not wait for the answer.",
+			reply:  reply{status: "504 Gateway Timeout", body: "<html>"}, class: ClassUnavailable, is: set("OutcomeUnknown"),
+		},
+		"Proxy": {
+			reason: "A reverse proxy did not pass the request on.",
+			reply:  reply{status: "503 Service Unavailable", body: "<html>"}, class: ClassUnavailable,
+		},
 		"Moved": {
 			reason: "A redirect is not followed.", reply: reply{status: "301 Moved Permanently", header: "Location: https://elsewhere/\r\n"},
 			class: ClassUnknown,
@@ -543,7 +552,7 @@ func TestRefusedLocally(t *testing.T) {
 			_, err := c.Delete(ctx, Ref{Node: "pve1", VMID: -100}, DeleteOptions{})
 			return err
 		}},
-		"VMIDLarge": {reason: "It ends at nine digits.", call: func(ctx context.Context, c *Client) error {
+		"VMIDLarge": {reason: "VMIDs end at nine digits.", call: func(ctx context.Context, c *Client) error {
 			_, err := c.Interfaces(ctx, Ref{Node: "pve1", VMID: 1000000000})
 			return err
 		}},

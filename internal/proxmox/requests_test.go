@@ -176,7 +176,7 @@ func TestRequests(t *testing.T) {
 			want: want{http.MethodPost, qemu + "/100/move_disk", "", map[string]string{"disk": "scsi0", "storage": "st", "format": "raw", "delete": "0"}},
 		},
 		"ReassignDisk": {
-			reason: "Both configurations are what was looked at.",
+			reason: "The configurations of both VMs are what was looked at.",
 			call: func(ctx context.Context, c *Client) error {
 				return task(c.ReassignDisk(ctx, vm100, ReassignOptions{Disk: "unused0", Target: 101, TargetDisk: "unused1", Digest: "abc", TargetDigest: "def"}))
 			},

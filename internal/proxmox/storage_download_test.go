@@ -87,7 +87,7 @@ func TestDownloadFailure(t *testing.T) {
 			want: DownloadAnswer, text: "the registry answered: manifest unknown",
 		},
 		"PullDenied": {
-			reason: "That a registry wants a login is told.", exit: pull,
+			reason: "The answer of a registry that wants a login is told.", exit: pull,
 			log: []string{`time="2025-11-20T10:00:00Z" level=fatal msg="initializing source docker://ghcr.io/a/b:1: ` +
 				`reading manifest 1 in ghcr.io/a/b: requested access to the resource is denied"`},
 			want: DownloadAnswer, text: "the registry answered: requested access to the resource is denied",

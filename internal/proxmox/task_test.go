@@ -63,7 +63,7 @@ func TestUPID(t *testing.T) {
 			want: parts{"pve1", "aptupdate", "", "root@pam"}, valid: true,
 		},
 		"Short":     {reason: "A part is missing.", upid: "UPID:pve1:00000EF8:000629DA:6B00B985:qmclone:501:"},
-		"Open":      {reason: "It ends with a colon.", upid: "UPID:pve1:00000EF8:000629DA:6B00B985:qmclone:501:root@pam:x"},
+		"Open":      {reason: "A UPID ends with a colon.", upid: "UPID:pve1:00000EF8:000629DA:6B00B985:qmclone:501:root@pam:x"},
 		"Hex":       {reason: "Numbers are hexadecimal.", upid: "UPID:pve1:0000XXXX:000629DA:6B00B985:qmclone:501:root@pam:"},
 		"Path":      {reason: "A node is no path.", upid: "UPID:../..:00000EF8:000629DA:6B00B985:qmclone:501:root@pam:"},
 		"Empty":     {reason: "Nothing is no UPID.", upid: ""},

@@ -47,7 +47,7 @@ func TestParseSize(t *testing.T) {
 		"Plus":     {reason: "Not a relative size.", in: "+1G"},
 		"Minus":    {reason: "A negative size is none.", in: "-1G"},
 		"GB":       {reason: "One letter.", in: "1GB"},
-		"Gi":       {reason: "This is not Kubernetes.", in: "1Gi"},
+		"Gi":       {reason: "Units of Kubernetes are none of PVE's.", in: "1Gi"},
 		"Lower":    {reason: "PVE writes capitals.", in: "1g"},
 		"Space":    {reason: "No space.", in: " 1G"},
 		"Empty":    {reason: "Nothing.", in: ""},
@@ -405,7 +405,7 @@ func TestTolerantTypes(t *testing.T) {
 		"Object":    {reason: "What makes no sense is nothing.", in: `{"a":1}`, want: values{}},
 		"List":      {reason: "What makes no sense is nothing.", in: `[1]`, want: values{}},
 		"Infinite":  {reason: "What is no finite number is nothing.", in: `"inf"`, want: values{"inf", 0, 0, true}},
-		"TooLarge":  {reason: "It does not fit.", in: `1e30`, want: values{"1000000000000000000000000000000", 0, 1e30, true}},
+		"TooLarge":  {reason: "A number that does not fit is no integer.", in: `1e30`, want: values{"1000000000000000000000000000000", 0, 1e30, true}},
 		"Undefined": {reason: "Not a number.", in: `"nan"`, want: values{"nan", 0, 0, false}},
 	}
 	for name, tc := range cases {

@@ -50,7 +50,10 @@ func TestBootOrder(t *testing.T) {
 			reason: "Names of entries stand for their devices.", order: []string{"lan", "root"}, config: templateConfig(),
 			want: want{"order=net1;scsi1", true},
 		},
-		"Drives":  {reason: "Those of CD-ROM drives too.", order: []string{"drivers", "root"}, config: templateConfig(), want: want{"order=ide0;scsi1", true}},
+		"Drives": {
+			reason: "Names of CD-ROM drives stand for their devices too.",
+			order:  []string{"drivers", "root"}, config: templateConfig(), want: want{"order=ide0;scsi1", true},
+		},
 		"Devices": {reason: "Devices may be named as PVE does.", order: []string{"ide2", "scsi0"}, config: templateConfig(), want: want{"order=ide2;scsi0", true}},
 		"Once":    {reason: "A device is in the order once.", order: []string{"root", "disk"}, config: templateConfig(), want: want{"order=scsi1;scsi0", true}},
 	}
@@ -121,7 +124,8 @@ func TestTakeTurns(t *testing.T) {
 			want: proxmox.Params{"scsi0": "a:b", "boot": "order=scsi0;net0"},
 		},
 		"Both": {
-			reason: "That does not name it.", now: "order=net0", set: proxmox.Params{"ide2": cd, "scsi0": "a:b", "boot": "order=scsi0;ide2;net0"},
+			reason: "The order that is sent first does not name the drive.",
+			now:    "order=net0", set: proxmox.Params{"ide2": cd, "scsi0": "a:b", "boot": "order=scsi0;ide2;net0"},
 			want: proxmox.Params{"scsi0": "a:b", "boot": "order=scsi0;net0"},
 		},
 	}

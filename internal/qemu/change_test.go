@@ -72,7 +72,7 @@ func TestChange(t *testing.T) {
 		},
 		"Other": {reason: "Another volume is another disk.", spec: v1alpha1.MachineParameters{Disks: other}, want: proxmox.Params{"sata1": "s:vm-100-disk-7"}},
 		"Change": {
-			reason: "It may come back as another.",
+			reason: "A network may come back as another.",
 			spec:   v1alpha1.MachineParameters{Disks: disks("root"), Networks: []v1alpha1.MachineNetwork{{Name: "lan", VLAN: new(int32(7))}}},
 			want:   proxmox.Params{"net0": lan + ",tag=7", "boot": "order=sata0;net0"},
 		},
@@ -285,8 +285,8 @@ func TestFirmwareGone(t *testing.T) {
 		{reason: "A VM without one gets one.", spec: on, vm: gone},
 		{reason: "One that it has is seen.", spec: on, vm: there},
 		{reason: "No empty one takes its place.", spec: on, vm: gone, want: "tpm is no longer at tpmstate0 of the VM"},
-		{reason: "It may be attached again.", spec: on, vm: there},
-		{reason: "It may be given up.", spec: off, vm: gone},
+		{reason: "The state of a TPM may be attached again.", spec: on, vm: there},
+		{reason: "The state of a TPM may be given up.", spec: off, vm: gone},
 		{reason: "Another one is made when it is wanted again.", spec: on, vm: gone},
 	} {
 		var err error

@@ -34,7 +34,7 @@ func TestDevicesOfConfig(t *testing.T) {
 	}{
 		"Disks":    {reason: "What is booted from comes first.", of: Config.Disks, want: []string{"scsi2", "sata0", "scsi10"}},
 		"CDROMs":   {reason: "A drive needs no medium.", of: Config.CDROMs, want: []string{"ide2"}},
-		"Drives":   {reason: "Both are drives, whatever the order to boot from.", of: Config.Drives, want: []string{"ide2", "sata0", "scsi2", "scsi10"}},
+		"Drives":   {reason: "Disks and CD-ROMs are drives, whatever the order to boot from.", of: Config.Drives, want: []string{"ide2", "sata0", "scsi2", "scsi10"}},
 		"NICs":     {reason: "Networks are by number.", of: Config.NICs, want: []string{"net0", "net1"}},
 		"Firmware": {reason: "What is not there is none.", of: Config.Firmware, want: []string{"efidisk0"}},
 		"Unused":   {reason: "Numbers are compared, not their digits.", of: Config.Unused, want: []string{"unused2", "unused10"}},

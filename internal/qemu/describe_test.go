@@ -229,7 +229,7 @@ func TestChangeOfFound(t *testing.T) {
 		}, change: func(p *v1alpha1.MachineParameters) {
 			p.Watchdog.Action = new("none")
 		}},
-		"Agent": {reason: "It is on already.", vm: "cloud", want: proxmox.Params{}, change: func(p *v1alpha1.MachineParameters) {
+		"Agent": {reason: "The agent is on already.", vm: "cloud", want: proxmox.Params{}, change: func(p *v1alpha1.MachineParameters) {
 			p.Agent = new(true)
 		}},
 	}

@@ -118,7 +118,7 @@ func TestVolumeOwner(t *testing.T) {
 		owner          int
 	}{
 		"Block":       {reason: "A name says whose it is.", volume: "local-lvm:vm-100-disk-0", owner: 100},
-		"Template":    {reason: "That of a template too.", volume: "local-lvm:base-100-disk-0", owner: 100},
+		"Template":    {reason: "The name of a template's disk says whose it is, too.", volume: "local-lvm:base-100-disk-0", owner: 100},
 		"File":        {reason: "A file is whose its directory is.", volume: "dir:100/vm-100-disk-0.qcow2", owner: 100},
 		"FileForeign": {reason: "Whatever its own name says.", volume: "dir:200/vm-100-disk-0.qcow2", owner: 200},
 		"FileNamed":   {reason: "A file may have any name.", volume: "dir:100/data.raw", owner: 100},

@@ -144,7 +144,7 @@ func TestGuestData(t *testing.T) {
 			want: nocloud.Data{Nameservers: []string{"192.0.2.53"}, Networks: []nocloud.Network{{MAC: "BC:24:11:00:00:01", Address: "192.0.2.2/24"}}},
 		},
 		"Nothing": {
-			reason: "That may be nothing.", config: config, spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{none}},
+			reason: "An address that is declared may be none.", config: config, spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{none}},
 			want: nocloud.Data{Networks: []nocloud.Network{{MAC: "BC:24:11:00:00:01"}}},
 		},
 		"Unknown": {
@@ -157,7 +157,7 @@ func TestGuestData(t *testing.T) {
 			want: nocloud.Data{Nameservers: []string{"192.0.2.53"}, Networks: []nocloud.Network{{MAC: "BC:24:11:00:00:01", Address: "dhcp"}}},
 		},
 		"ServersSoon": {
-			reason: "That may be yet to come.", config: Config{},
+			reason: "The first network may be yet to come.", config: Config{},
 			spec: v1alpha1.MachineParameters{CloudInit: servers, Networks: []v1alpha1.MachineNetwork{network("lan")}},
 			want: nocloud.Data{Nameservers: []string{"192.0.2.53"}}, later: true,
 		},

@@ -300,7 +300,7 @@ func TestPathIndependence(t *testing.T) {
 			config: m{"scsi0": "local-lvm:vm-100-disk-0,discard=on,size=8G"},
 		},
 		"PutBackOtherBus": {
-			reason: "It is attached where the spec asks for it.",
+			reason: "A disk that is put back is attached where the spec asks for it.",
 			edits: []spec{
 				disksOf(disk("root"), disk("data"), sized("more", "1G")), disksOf(disk("root"), disk("data")),
 				disksOf(disk("root"), disk("data"), v1alpha1.MachineDisk{Name: "more", Type: new("sata"), Size: new("1G")}),
@@ -379,7 +379,7 @@ func TestPathIndependence(t *testing.T) {
 			want:   m{"root": root, "files": data},
 		},
 		"RenameDestroyed": {
-			reason: "It is not destroyed then.",
+			reason: "A disk that gets another name is not destroyed.",
 			vm:     Config{},
 			edits:  []spec{disksOf(sized("root", "8G"), leaving(sized("data", "1G"), "Destroy")), disksOf(sized("root", "8G"), diskOn("files", "scsi1"))},
 			want:   m{"root": root, "files": data},
@@ -400,7 +400,7 @@ func TestPathIndependence(t *testing.T) {
 			want:   m{"lan": "net0 BC:24:11:00:00:01", "dmz": "net1 BC:24:11:00:00:02", "y": "net2 BC:24:11:99:00:02"},
 		},
 		"NetworkBack": {
-			reason: "It has it again when it is put back.",
+			reason: "A network that is put back has its MAC address again.",
 			edits: []spec{
 				networksOf(network("lan"), network("dmz"), network("x")), networksOf(network("lan"), network("dmz")),
 				networksOf(network("lan"), network("dmz"), network("x")),
@@ -495,7 +495,7 @@ func TestPathIndependence(t *testing.T) {
 				`set its volume to "" for a new one, or list the entry of the other before it`,
 		},
 		"ImageInFrontByDevice": {
-			reason: "Its device does not tell which it is: a new VM would have the image there.",
+			reason: "The device of an entry does not tell which disk it is: a new VM would have the image there.",
 			vm:     Config{},
 			edits:  []spec{imageOf("", sized("root", "8G")), imageOf("", sizedOn("data", "scsi5"), sized("root", "8G"))},
 			err:    `disk "data" can be read in two ways: as scsi0, which the image has filled, or as a new disk at scsi5; set its device to scsi0, or its volume to ""`,
@@ -600,7 +600,7 @@ func TestPathIndependence(t *testing.T) {
 				`or as a new drive; set its device, or list it after that`,
 		},
 		"DriveInFrontByDevice": {
-			reason: "Its device says which.",
+			reason: "The device of a drive says which one it is.",
 			edits: []spec{
 				{CDROMs: []v1alpha1.MachineCDROM{{Name: "old"}}}, {CDROMs: []v1alpha1.MachineCDROM{{Name: "new", Device: new("ide0")}, {Name: "old"}}},
 			},

@@ -81,7 +81,7 @@ func TestTagged(t *testing.T) {
 		want   bool
 	}{
 		"None":   {reason: "A VM without tags has none.", want: true},
-		"Order":  {reason: "Their order does not count, nor how they are separated.", tags: "c,a b", given: []string{"b", "c", "a"}, want: true},
+		"Order":  {reason: "The order of tags does not count, nor how they are separated.", tags: "c,a b", given: []string{"b", "c", "a"}, want: true},
 		"Twice":  {reason: "How often a tag is said does not count.", tags: "a;a;b", given: []string{"a", "b", "b"}, want: true},
 		"Fewer":  {reason: "All of them count.", tags: "a;b", given: []string{"a"}},
 		"More":   {reason: "No others may be there.", tags: "a", given: []string{"a", "b"}},

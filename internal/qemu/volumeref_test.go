@@ -97,7 +97,7 @@ func TestVolumeTwice(t *testing.T) {
 		want          []string
 	}{
 		"Named": {
-			reason: "Both name it.",
+			reason: "Two entries name the volume.",
 			first:  v1alpha1.MachineDisk{Volume: new(volume)}, second: v1alpha1.MachineDisk{Volume: new(volume)}, config: Config{"unused0": volume},
 			want: []string{
 				`disk "one": volume s:vm-100-disk-1 is that of disk "two" too: take one of the two off the list`,
@@ -174,7 +174,7 @@ func TestVolumesLeaving(t *testing.T) {
 		"NoList":   {reason: "A spec without disks lists none.", want: []string{"scsi5"}},
 		"Unlisted": {reason: "Another disk is listed.", disks: []v1alpha1.MachineDisk{{Name: "root", Device: new("scsi0")}}, want: []string{"scsi5"}},
 		"Awaited": {
-			reason: "It is listed, and kept for another Machine.",
+			reason: "The disk is listed, and kept for another Machine.",
 			disks:  []v1alpha1.MachineDisk{{Name: "data", Device: new("scsi5"), VolumeRef: &v1alpha1.VolumeReference{Name: "d"}}}, want: []string{"scsi5"},
 		},
 		"Named": {reason: "The user names it.", disks: []v1alpha1.MachineDisk{{Name: "data", Device: new("scsi5"), Volume: new(leaves)}}},
@@ -209,7 +209,7 @@ func TestVolumesByOtherEntry(t *testing.T) {
 	}{
 		"As it is": {reason: "What it has may be said.", change: func(_ *Desired, k *v1alpha1.MachineDisk) { k.Size, k.Storage = new("1G"), new("s") }},
 		"Grows":    {reason: "The Volume alone grows it.", change: func(_ *Desired, k *v1alpha1.MachineDisk) { k.Size = new("2G") }, no: true},
-		"Moves":    {reason: "It stays on its storage.", change: func(_ *Desired, k *v1alpha1.MachineDisk) { k.Storage = new("t") }, no: true},
+		"Moves":    {reason: "The disk of a Volume stays on its storage.", change: func(_ *Desired, k *v1alpha1.MachineDisk) { k.Storage = new("t") }, no: true},
 		"Counted": {reason: "The disk of a Volume that is listed beside the entry cannot grow by it.", change: func(d *Desired, k *v1alpha1.MachineDisk) {
 			d.Leaving, d.Counted, k.Size = nil, d.Leaving, new("2G")
 		}, no: true},

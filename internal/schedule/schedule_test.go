@@ -59,7 +59,7 @@ func TestNext(t *testing.T) {
 			want: []string{"2026-03-29T03:00:00+02:00", "2026-03-30T02:30:00+02:00"},
 		},
 		"LeftOutBesides": {
-			reason: "It is one run with what comes at that moment anyway.", fields: "0,30 2,3 * * *", zone: oslo, after: "2026-03-28T12:00:00Z",
+			reason: "What the clock leaves out is one run with what comes at that moment anyway.", fields: "0,30 2,3 * * *", zone: oslo, after: "2026-03-28T12:00:00Z",
 			want: []string{"2026-03-29T03:00:00+02:00", "2026-03-29T03:30:00+02:00", "2026-03-30T02:00:00+02:00"},
 		},
 		"Twice": {
@@ -108,7 +108,7 @@ func TestNext(t *testing.T) {
 
 func TestParse(t *testing.T) {
 	cases := map[string]struct{ reason, fields, zone string }{
-		"Zone":    {"It is no zone.", "0 0 * * *", "Europe/Nowhere"},
+		"Zone":    {"Europe/Nowhere is no zone.", "0 0 * * *", "Europe/Nowhere"},
 		"Local":   {"The provider's machine has no say.", "0 0 * * *", "Local"},
 		"Fields":  {"There are five.", "0 0 * *", ""},
 		"Range":   {"No minute is 61.", "61 0 * * *", ""},
@@ -129,11 +129,11 @@ func TestBetween(t *testing.T) {
 		reason, fields, after, until, last string
 		count                              int
 	}{
-		"None":    {"It is yet to come.", "0 3 * * *", "2026-01-01T03:00:00Z", "2026-01-02T02:59:59Z", "", 0},
-		"One":     {"It is now.", "0 3 * * *", "2026-01-01T03:00:00Z", "2026-01-02T03:00:00Z", "2026-01-02T03:00:00Z", 1},
+		"None":    {"The next run is yet to come.", "0 3 * * *", "2026-01-01T03:00:00Z", "2026-01-02T02:59:59Z", "", 0},
+		"One":     {"A run that is due now counts.", "0 3 * * *", "2026-01-01T03:00:00Z", "2026-01-02T03:00:00Z", "2026-01-02T03:00:00Z", 1},
 		"Some":    {"All are counted.", "0 3 * * *", "2026-01-01T03:00:00Z", "2026-01-11T12:00:00Z", "2026-01-11T03:00:00Z", 10},
 		"Many":    {"Not all are counted.", "* * * * *", "2016-01-01T00:00:00Z", "2026-01-01T00:00:30Z", "2026-01-01T00:00:00Z", Most + 1},
-		"Crowded": {"They are far back and many.", "* * * 1 *", "2020-01-01T00:00:00Z", "2026-12-01T00:00:00Z", "2026-01-31T23:59:00Z", Most + 1},
+		"Crowded": {"The runs are far back and many.", "* * * 1 *", "2020-01-01T00:00:00Z", "2026-12-01T00:00:00Z", "2026-01-31T23:59:00Z", Most + 1},
 		"Back":    {"The clock was set back.", "0 3 * * *", "2026-01-01T03:00:00Z", "2025-01-01T03:00:00Z", "", 0},
 	}
 	for name, tc := range cases {

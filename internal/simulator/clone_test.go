@@ -86,7 +86,7 @@ func TestClone(t *testing.T) {
 			line: "500 unable to create VM 900: config file already exists",
 		},
 		"TakenElsewhere": {
-			reason: "That another node has the VMID is noticed by the task only.", request: "POST " + vm + "/clone", params: []string{"newid=600"},
+			reason: "A VMID that another node has is noticed by the task only.", request: "POST " + vm + "/clone", params: []string{"newid=600"},
 			exit: "close (rename) atomic file '/etc/pve/nodes/pve1/qemu-server/600.conf' failed: File exists",
 		},
 		"LinkedPlain": {

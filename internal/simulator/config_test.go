@@ -384,7 +384,7 @@ func TestPending(t *testing.T) {
 		want   map[string]any
 	}{
 		{reason: "Cores wait.", params: []string{"cores=2"}, want: map[string]any{"cores": 2.0}},
-		{reason: "They can be taken back.", params: []string{"revert=cores"}, want: map[string]any{}},
+		{reason: "Cores that wait can be taken back.", params: []string{"revert=cores"}, want: map[string]any{}},
 		{reason: "The value in force takes back too.", params: []string{"memory=96"}, want: map[string]any{"memory": "96"}},
 		{reason: "The value in force takes back too.", params: []string{"memory=64"}, want: map[string]any{}},
 		{

@@ -281,10 +281,13 @@ func TestMayControl(t *testing.T) {
 		"Page":        {reason: "The page shows nothing by itself.", remote: "192.0.2.1:5", path: "/"},
 		"Certificate": {reason: "The certificate is public.", remote: "192.0.2.1:5", path: "/_simulator/" + "ca.crt"},
 		"Token":       {reason: "With the token they may.", remote: "192.0.2.1:5", token: "secret", header: "Bearer secret", path: "/_simulator/" + "state"},
-		"WrongToken":  {reason: "It must be the token.", remote: "192.0.2.1:5", token: "secret", header: "Bearer other", path: "/_simulator/" + "state", want: 403},
+		"WrongToken": {
+			reason: "The token must be the right one.",
+			remote: "192.0.2.1:5", token: "secret", header: "Bearer other", path: "/_simulator/" + "state", want: 403,
+		},
 		"TokenForAll": {reason: "If there is a token, all need it.", remote: "127.0.0.1:5", token: "secret", path: "/_simulator/" + "state", want: 403},
 		"Origin":      {reason: "Pages of other sites may not.", remote: "127.0.0.1:5", origin: "https://example.org", path: "/_simulator/" + "state", want: 403},
-		"OwnOrigin":   {reason: "Its own page may.", remote: "127.0.0.1:5", origin: "https://pve:8006", path: "/_simulator/" + "state"},
+		"OwnOrigin":   {reason: "The simulator's own page may send requests.", remote: "127.0.0.1:5", origin: "https://pve:8006", path: "/_simulator/" + "state"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := simulator.New(simulator.Options{ControlToken: tc.token})

@@ -40,7 +40,7 @@ func TestParseFault(t *testing.T) {
 			words:  `POST /nodes/*/qemu/*/clone after=2 count=1 status=500 message="no space left"`,
 		},
 		"Named": {
-			reason: "They may be named.", text: `method=GET path=/version delay=1500ms`,
+			reason: "A method and a path may be named.", text: `method=GET path=/version delay=1500ms`,
 			want: simulator.Fault{Method: "GET", Path: "/version", Delay: 1500 * time.Millisecond}, words: "GET /version delay=1.5s",
 		},
 		"Regexp": {

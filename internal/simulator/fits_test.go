@@ -36,7 +36,7 @@ func TestFits(t *testing.T) {
 			reason: "Memory is plugged into NUMA nodes.", config: map[string]string{"hotplug": "disk,memory"},
 			want: "NUMA needs to be enabled for memory hotplug",
 		},
-		"PluggedNUMA": {reason: "These are some.", config: map[string]string{"hotplug": "disk,memory", "numa": "1"}},
+		"PluggedNUMA": {reason: "Memory is plugged in where there are NUMA nodes.", config: map[string]string{"hotplug": "disk,memory", "numa": "1"}},
 		"HugePages": {
 			reason: "Huge pages are too.", config: map[string]string{"hugepages": "2"},
 			want: "numa needs to be enabled to use hugepages at /usr/share/perl5/PVE/QemuServer/Memory.pm line 388.",
@@ -68,7 +68,7 @@ func TestFits(t *testing.T) {
 			reason: "Trust domains need OVMF.", config: map[string]string{"intel-tdx": "tdx"},
 			want: "To use Intel TDX, you need to change the BIOS to OVMF.",
 		},
-		"TDXOVMF": {reason: "This is it.", config: map[string]string{"intel-tdx": "tdx", "bios": "ovmf"}},
+		"TDXOVMF": {reason: "Trust domains start with OVMF.", config: map[string]string{"intel-tdx": "tdx", "bios": "ovmf"}},
 		"Clipboard": {
 			reason: "There is none without a display.", config: map[string]string{"vga": "serial0,clipboard=vnc"},
 			want: "vga type serial0 is not compatible with VNC clipboard",

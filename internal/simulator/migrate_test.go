@@ -77,7 +77,7 @@ func TestMigrate(t *testing.T) {
 			create: []string{"scsi0=nfs:1", "tpmstate0=local:1"}, running: true, params: []string{"online=1"}, exit: "OK", disk: "nfs:100/vm-100-disk-0.raw,size=1G",
 		},
 		"Storage": {
-			reason: "They may go to another storage.", create: []string{"scsi0=local:1"}, params: []string{"targetstorage=data2"}, exit: "OK",
+			reason: "Local disks may go to another storage.", create: []string{"scsi0=local:1"}, params: []string{"targetstorage=data2"}, exit: "OK",
 			disk: "data2:100/vm-100-disk-0.raw,size=1G",
 		},
 		"Mapped": {

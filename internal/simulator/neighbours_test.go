@@ -234,8 +234,8 @@ func TestTasksOfNeighbours(t *testing.T) {
 		{"The way back keeps the description and the disk.", "POST " + one + "/snapshot/s1/rollback", nil, "OK"},
 		{"A snapshot is looked for before the lock.", "DELETE " + one + "/snapshot/none", nil, "snapshot 'none' does not exist"},
 		{"A running VM.", "POST " + one + "/status/start", nil, "OK"},
-		{"Its memory on another storage.", "POST " + one + "/status/suspend", []string{"todisk=1", "statestorage=data2"}, "OK"},
-		{"It goes on from there.", "POST " + one + "/status/resume", nil, "OK"},
+		{"The memory of a VM is saved on another storage.", "POST " + one + "/status/suspend", []string{"todisk=1", "statestorage=data2"}, "OK"},
+		{"The VM goes on from the memory that was saved.", "POST " + one + "/status/resume", nil, "OK"},
 	} {
 		if got := c.task(step.request, step.params...); got != step.exit {
 			t.Errorf("%s got %q, want %q", step.reason, got, step.exit)

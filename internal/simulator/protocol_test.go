@@ -313,7 +313,7 @@ func TestHeaderBounds(t *testing.T) {
 		"TooManyLines": {reason: "One more is not.", version: "1.1", header: lines(63)},
 		"Bytes":        {reason: "8191 bytes are read.", version: "1.1", header: "X: " + strings.Repeat("a", 8188) + "\r\n", answer: "HTTP/1.1 401 No ticket"},
 		"TooManyBytes": {reason: "8192 are not.", version: "1.1", header: "X: " + strings.Repeat("a", 8189) + "\r\n"},
-		"Endless":      {reason: "It does not wait for the end.", version: "1.1", header: strings.Repeat("a", 100_000)},
+		"Endless":      {reason: "The simulator does not wait for the end of a line.", version: "1.1", header: strings.Repeat("a", 100_000)},
 		"Version": {
 			reason: "There is no such version.", version: "9.9", answer: "HTTP/1.1 506 http protocol version 9.9 not supported",
 		},

@@ -80,7 +80,7 @@ func TestReplication(t *testing.T) {
 			volumes: []string{here, there}, jobs: `"remove_job":"full"`,
 		},
 		"Back": {
-			reason: "It is when the target is back.", do: list(edit(off), do("DELETE "+job), pass(time.Minute), edit(func(st *state.State) {
+			reason: "A job is removed when its target is back.", do: list(edit(off), do("DELETE "+job), pass(time.Minute), edit(func(st *state.State) {
 				st.Nodes["pve2"].Offline = false
 			})),
 			volumes: []string{here},

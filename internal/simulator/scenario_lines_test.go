@@ -46,7 +46,7 @@ func TestScenarioLines(t *testing.T) {
 			want: `line 3: cannot add guest 100: cannot find the node "b"`,
 		},
 		"Option": {
-			reason: "Their options are those of the API.", text: "nodes: [{name: a}]\nguests:\n- {vmid: 100, node: a, config: {cores: x}}\n",
+			reason: "Options of guests are those of the API.", text: "nodes: [{name: a}]\nguests:\n- {vmid: 100, node: a, config: {cores: x}}\n",
 			want: `line 3: cannot add guest 100: cannot use the option "cores"`,
 		},
 		"Alias": {reason: "Aliases stand for what they name.", text: "nodes:\n- &n {name: a}\n- {<<: *n, name: b, x: 1}\n", want: `line 3: there is no field "x"`},

@@ -50,9 +50,9 @@ func TestGotNoLock(t *testing.T) {
 		then   func(*Tracker, *testClock)
 		want   bool
 	}{
-		"NoLock": {reason: "It has done nothing.", exit: noLock, want: true},
+		"NoLock": {reason: "A task that got no lock has done nothing.", exit: noLock, want: true},
 		"Failed": {reason: "The guest did not act on it.", exit: "VM quit/powerdown failed - got timeout"},
-		"Done":   {reason: "It was done.", exit: "OK"},
+		"Done":   {reason: "The task was done.", exit: "OK"},
 		"Storage": {
 			reason: "Another lock was not got, at any time of the task.", exit: "can't lock file '/var/lock/pve-manager/pve-storage-lvm' - got timeout",
 		},
@@ -61,7 +61,7 @@ func TestGotNoLock(t *testing.T) {
 			then: func(tasks *Tracker, c *testClock) { c.wait(time.Second); tasks.RecordUnknownOutcome(objectOf("a", 1)) },
 		},
 		"Again": {
-			reason: "It was asked for again.", exit: noLock,
+			reason: "The reboot was asked for again.", exit: noLock,
 			then: func(tasks *Tracker, _ *testClock) { tasks.Started(objectOf("a", 1), u+"2") },
 		},
 		"Long": {

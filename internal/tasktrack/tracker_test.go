@@ -325,9 +325,9 @@ func TestRest(t *testing.T) {
 		rests  bool
 	}{
 		"Asked":   {reason: "Proxmox VE is about to stop and start it.", happen: func(*testClock, *Tracker) {}, rests: true},
-		"Expired": {reason: "It does not take longer than that.", happen: func(c *testClock, _ *Tracker) { c.wait(RestTime) }},
+		"Expired": {reason: "A reboot does not take longer than the VM is left alone.", happen: func(c *testClock, _ *Tracker) { c.wait(RestTime) }},
 		"NewSpec": {
-			reason: "That of the spec which changes is not the VM.", rests: true,
+			reason: "A spec that changes does not end the reboot of the VM.", rests: true,
 			happen: func(_ *testClock, k *Tracker) { k.Started(objectOf("a", 2), "v") },
 		},
 		"Withdrawn": {
@@ -335,18 +335,18 @@ func TestRest(t *testing.T) {
 			happen: func(_ *testClock, k *Tracker) { k.WithdrawAsked(objectOf("a", 1)) },
 		},
 		"Started": {
-			reason: "It was started after the request.",
+			reason: "The VM was started after the request.",
 			happen: func(c *testClock, k *Tracker) { c.wait(time.Second); k.EndRest(objectOf("a", 1), c.now()) },
 		},
 		"StartedUnderNewSpec": {
-			reason: "That is known of whatever spec.",
+			reason: "A start after the request is known of whatever spec.",
 			happen: func(c *testClock, k *Tracker) {
 				c.wait(time.Second)
 				k.Started(objectOf("a", 2), "v")
 				k.EndRest(objectOf("a", 2), c.now())
 			},
 		},
-		"Before": {reason: "It has not stopped yet.", rests: true, happen: func(c *testClock, k *Tracker) { k.EndRest(objectOf("a", 1), c.now()) }},
+		"Before": {reason: "The VM has not stopped yet.", rests: true, happen: func(c *testClock, k *Tracker) { k.EndRest(objectOf("a", 1), c.now()) }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

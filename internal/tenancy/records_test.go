@@ -59,7 +59,7 @@ func TestRecords(t *testing.T) {
 			change: func(m *namespaced.Machine) { m.Status.AtProvider.UUID = "cc" },
 		},
 		"OtherResource": {
-			reason: "It is of one resource, also among those of one name.", signer: mine, by: mine,
+			reason: "A signature is of one resource, also among those of one name.", signer: mine, by: mine,
 			change: func(m *namespaced.Machine) { m.UID = "2" },
 		},
 		"OtherConfig": {
@@ -100,7 +100,7 @@ func TestBackupRecords(t *testing.T) {
 			b.Annotations[AnnotationBackup] = strings.Replace(record, "/a", "/b", 1)
 		}},
 		"Unsigned":      {reason: "What has none is the user's.", by: mine, change: func(b *namespaced.Backup) { delete(b.Annotations, AnnotationBackupSignature) }},
-		"OtherResource": {reason: "It is of one resource.", by: mine, change: func(b *namespaced.Backup) { b.UID = "2" }},
+		"OtherResource": {reason: "A signature is of one resource.", by: mine, change: func(b *namespaced.Backup) { b.UID = "2" }},
 		"OtherConfig":   {reason: "A record is of one configuration.", by: Records{Key: mine.Key, Config: "ProviderConfig/a/own"}},
 		"NoKey": {reason: "Without a key nothing holds.", change: func(b *namespaced.Backup) {
 			b.Annotations[AnnotationBackupSignature] = Records{}.SignBackup(b, record)
@@ -133,11 +133,14 @@ func TestVolumeRecords(t *testing.T) {
 		by     Records
 		want   VolumeRecord
 	}{
-		"Signed":        {reason: "What the provider has written holds.", by: mine, want: VolumeRecord{VMID: 200, UUID: "u", Volume: "ceph:vm-200-disk-0"}},
-		"Unsigned":      {reason: "What has none is the user's.", by: mine, change: func(v *namespaced.Volume) { delete(v.Annotations, AnnotationVolumeSignature) }},
-		"OtherRecord":   {reason: "It is of the whole record.", by: mine, change: func(v *namespaced.Volume) { v.Annotations[AnnotationVolume] = `{"vmid":201}` }},
-		"OtherResource": {reason: "It is of one resource.", by: mine, change: func(v *namespaced.Volume) { v.UID = "2" }},
-		"OfBackup": {reason: "That of another annotation is no use.", by: mine, change: func(v *namespaced.Volume) {
+		"Signed":   {reason: "What the provider has written holds.", by: mine, want: VolumeRecord{VMID: 200, UUID: "u", Volume: "ceph:vm-200-disk-0"}},
+		"Unsigned": {reason: "What has none is the user's.", by: mine, change: func(v *namespaced.Volume) { delete(v.Annotations, AnnotationVolumeSignature) }},
+		"OtherRecord": {
+			reason: "A signature is of the whole record.",
+			by:     mine, change: func(v *namespaced.Volume) { v.Annotations[AnnotationVolume] = `{"vmid":201}` },
+		},
+		"OtherResource": {reason: "A signature is of one resource.", by: mine, change: func(v *namespaced.Volume) { v.UID = "2" }},
+		"OfBackup": {reason: "A signature of another annotation is no use.", by: mine, change: func(v *namespaced.Volume) {
 			v.Annotations[AnnotationVolumeSignature] = mine.SignBackup(v, record)
 		}},
 	}

@@ -106,7 +106,7 @@ func TestCheckUnused(t *testing.T) {
 			reason: "All that is in the way is told at once.", storage: "ceph", offline: "pve1 pve2",
 			want: `VMs 101, 102 use the volume: node "pve1" is offline; node "pve2" is offline`,
 		},
-		"LocalOffline": {reason: "It cannot use local storage of another node.", storage: "local-lvm", offline: "pve2", read: []int{101}},
+		"LocalOffline": {reason: "A VM cannot use local storage of another node.", storage: "local-lvm", offline: "pve2", read: []int{101}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -26,7 +26,7 @@ func TestVolume(t *testing.T) {
 	}{
 		"File": {"The name of a file.", "INFO: creating vzdump archive '/mnt/pve/nas/dump/vzdump-qemu-100-x.vma.zst'", "nas:backup/vzdump-qemu-100-x.vma.zst"},
 		"Server": {
-			"That on a backup server.", "INFO: creating Proxmox Backup Server archive 'vm/100/2026-11-22T17:00:00Z'",
+			"The name of a backup on a backup server.", "INFO: creating Proxmox Backup Server archive 'vm/100/2026-11-22T17:00:00Z'",
 			"nas:backup/vm/100/2026-11-22T17:00:00Z",
 		},
 		"None": {"Not told yet.", "INFO: Starting Backup of VM 100 (qemu)", ""},

@@ -125,14 +125,14 @@ func TestRunFailure(t *testing.T) {
 		log                   []string
 		want                  Problem
 	}{
-		"OK":       {reason: "It has ended well.", exit: "OK"},
+		"OK":       {reason: "The run has ended well.", exit: "OK"},
 		"Warnings": {reason: "Warnings are no failure.", exit: "WARNINGS: 2"},
 		"Guests":   {reason: "Guests have failed, not the run.", exit: jobErrors},
 		"Storage": {
 			reason: "The storage cannot be used.", exit: "could not activate storage 'nas': storage 'nas' is not online", storage: "nas", want: StorageUnavailable,
 		},
 		"Content": {
-			reason: "It takes no backups.", exit: "could not get storage information for 'nas': can't use storage 'nas' for backups - wrong content type",
+			reason: "The storage takes no backups.", exit: "could not get storage information for 'nas': can't use storage 'nas' for backups - wrong content type",
 			storage: "nas", want: NotSupported,
 		},
 		"Busy": {

@@ -41,11 +41,11 @@ func TestSnapshot(t *testing.T) {
 		"Frozen":   {"Silence means that it was done.", Snapshot{Power: Ran, Agent: "1", Version: v9}, volume, FileSystem},
 		"Aliases":  {"A flag has several words.", Snapshot{Power: Ran, Agent: "enabled=on,freeze-fs=yes", Version: v9}, volume, FileSystem},
 		"Silent":   {"PVE 8 ignores errors of the agent.", Snapshot{Power: Ran, Agent: "1", Version: v8}, volume, Unknown},
-		"Early9":   {"And so does 9.0.", Snapshot{Power: Ran, Agent: "1", Version: proxmox.Version{Version: "9.0.3"}}, volume, Unknown},
+		"Early9":   {"PVE 9.0 ignores errors of the agent too.", Snapshot{Power: Ran, Agent: "1", Version: proxmox.Version{Version: "9.0.3"}}, volume, Unknown},
 		"No agent": {"Nobody freezes.", Snapshot{Power: Ran, Version: v8}, volume, Crash},
-		"Disabled": {"Nor does a disabled agent.", Snapshot{Power: Ran, Agent: "0", Version: v8}, volume, Crash},
+		"Disabled": {"A disabled agent freezes nothing.", Snapshot{Power: Ran, Agent: "0", Version: v8}, volume, Crash},
 		"Unclear":  {"Silence of a VM that may have been off.", Snapshot{Agent: "1", Version: v9}, volume, Unknown},
-		"Told":     {"But the log tells that it ran.", Snapshot{Version: v9}, "skipping guest filesystem freeze - disabled in VM options", Crash},
+		"Told":     {"The log tells that the VM ran.", Snapshot{Version: v9}, "skipping guest filesystem freeze - disabled in VM options", Crash},
 		"Not there": {
 			"The agent does not run.",
 			Snapshot{Power: Ran, Agent: "1", Version: v9},
@@ -65,7 +65,7 @@ func TestSnapshot(t *testing.T) {
 		},
 		"Refused": {"The agent would not.", Snapshot{Power: Ran, Agent: "1", Version: v9}, "unable to freeze guest fs - The command is disabled", Crash},
 		"Thawed": {
-			"It may have thawed too early.",
+			"The agent may have thawed too early.",
 			Snapshot{Power: Ran, Agent: "1", Version: v9},
 			"guest-fsfreeze-thaw problems - Agent error: fsfreeze is limited up to 10 seconds.", Unknown,
 		},
@@ -93,13 +93,13 @@ func TestBackup(t *testing.T) {
 		want   Level
 	}{
 		"Off":      {"The VM was off.", []string{"INFO: status = stopped", "INFO: backup mode: stop"}, v8, Offline},
-		"Stopped":  {"It was shut down.", []string{"INFO: status = running", "INFO: backup mode: stop"}, v8, Offline},
+		"Stopped":  {"The VM was shut down.", []string{"INFO: status = running", "INFO: backup mode: stop"}, v8, Offline},
 		"Frozen":   {"The agent has frozen.", append(running, issued, thaw), v9, FileSystem},
 		"Silent":   {"PVE 8 ignores errors of the agent.", append(running, issued, thaw), v8, Unknown},
 		"No agent": {"Without an agent PVE 8 says nothing.", running, v8, Crash},
 		"Disabled": {"PVE 9 does.", append(running, "INFO: skipping guest filesystem freeze - disabled in VM options"), v9, Crash},
-		"Missing":  {"It does not run.", append(running, "INFO: skipping guest-agent 'fs-freeze', agent configured but not running?"), v8, Crash},
-		"Failed":   {"It could not.", append(running, issued, "ERROR: unable to freeze guest fs - unknown", thaw), v9, Crash},
+		"Missing":  {"The agent does not run.", append(running, "INFO: skipping guest-agent 'fs-freeze', agent configured but not running?"), v8, Crash},
+		"Failed":   {"The agent could not freeze.", append(running, issued, "ERROR: unable to freeze guest fs - unknown", thaw), v9, Crash},
 		"Thawed":   {"Too early.", append(running, issued, thaw, "ERROR: Agent error: unable to thaw guest filesystem"), v9, Unknown},
 		"Suspend": {
 			"The agent of a suspended guest is silent.",

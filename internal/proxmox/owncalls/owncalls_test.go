@@ -50,8 +50,8 @@ func TestCalls(t *testing.T) {
 	}{
 		"None":  {reason: "Without a call there is no line of ours.", traces: traced(), user: "x@pve!t"},
 		"Made":  {reason: "A call has its line.", traces: traced(enter(configure), leave(configure, true)), user: "x@pve!t", want: true},
-		"Early": {reason: "Its line may come before its answer.", traces: traced(enter(configure)), user: "x@pve!t", want: true},
-		"Once":  {reason: "It has one line.", traces: traced(enter(configure), leave(configure, true), ask), user: "x@pve!t"},
+		"Early": {reason: "The line of a call may come before its answer.", traces: traced(enter(configure)), user: "x@pve!t", want: true},
+		"Once":  {reason: "A call has one line.", traces: traced(enter(configure), leave(configure, true), ask), user: "x@pve!t"},
 		"Was":   {reason: "One that came early does not come again.", traces: traced(enter(configure), ask, leave(configure, true)), user: "x@pve!t"},
 		"Twice": {
 			reason: "Two calls have two lines.",

@@ -217,8 +217,11 @@ func TestLeaveCutOff(t *testing.T) {
 		asked   []string
 		order   []string
 	}{
-		"Alone":  {reason: "Nobody else can be asked.", hosts: []string{"a"}, quorate: map[string]bool{"a": false}, order: []string{"a"}},
-		"Quorum": {reason: "It has quorum.", hosts: []string{"a", "b"}, quorate: map[string]bool{"a": true, "b": true}, asked: []string{"a"}, order: []string{"a"}},
+		"Alone": {reason: "Nobody else can be asked.", hosts: []string{"a"}, quorate: map[string]bool{"a": false}, order: []string{"a"}},
+		"Quorum": {
+			reason: "The endpoint has quorum.",
+			hosts:  []string{"a", "b"}, quorate: map[string]bool{"a": true, "b": true}, asked: []string{"a"}, order: []string{"a"},
+		},
 		"CutOff": {
 			reason: "Another one has quorum.", hosts: []string{"a", "b", "c"}, quorate: map[string]bool{"a": false, "b": false, "c": true}, want: true,
 			asked: []string{"a", "b", "c"}, order: []string{"c"},
@@ -230,7 +233,10 @@ func TestLeaveCutOff(t *testing.T) {
 			reason: "The other one does not answer.",
 			hosts:  []string{"a", "b"}, quorate: map[string]bool{"a": false}, asked: []string{"a", "b"}, order: []string{"a"},
 		},
-		"Forbidden": {reason: "It may not be asked.", hosts: []string{"a", "b"}, quorate: map[string]bool{"b": true}, asked: []string{"a"}, order: []string{"a"}},
+		"Forbidden": {
+			reason: "Whether the endpoint has quorum may not be asked.",
+			hosts:  []string{"a", "b"}, quorate: map[string]bool{"b": true}, asked: []string{"a"}, order: []string{"a"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -149,7 +149,7 @@ func TestFailoverRemembers(t *testing.T) {
 		want   []string
 	}{
 		{reason: "The first is down.", before: func() {}, want: []string{first, second}},
-		{reason: "That is remembered.", before: func() { clock.Add(retryDown - time.Second) }, want: []string{second}},
+		{reason: "An endpoint that is down is remembered.", before: func() { clock.Add(retryDown - time.Second) }, want: []string{second}},
 		{reason: "For a while.", before: func() { clock.Add(time.Second) }, want: []string{first, second}},
 		{reason: "When it is back, it is the first again.", before: func() { down.Store(false); clock.Add(retryDown) }, want: []string{first}},
 	}

@@ -56,11 +56,14 @@ func TestNameFields(t *testing.T) {
 			reason: "All fields that need it are named.", err: denied("/vms/7", "VM.Config.CPU"), want: "needed for cpu.cores (cores), cpu.limit (cpulimit)",
 		},
 		"Any": {
-			reason: "It is one of some.", err: denied("/vms/7", "VM.Config.Network", "VM.Config.Cloudinit"),
+			reason: "A field that needs one of several privileges is named.", err: denied("/vms/7", "VM.Config.Network", "VM.Config.Cloudinit"),
 			want: "needed for cloudInit (ide2), networks[dmz] (net1), networks[dmz].ipConfig (ipconfig1)",
 		},
-		"Value":  {reason: "It depends on the value.", err: denied("/storage/fast", "Datastore.AllocateSpace"), want: "needed for disks[data] (scsi1)"},
-		"Root":   {reason: "It is not on the VM.", err: denied("/", "Sys.Modify"), want: "needed for startup"},
+		"Value": {
+			reason: "Whether a disk needs a storage's privilege depends on its value.",
+			err:    denied("/storage/fast", "Datastore.AllocateSpace"), want: "needed for disks[data] (scsi1)",
+		},
+		"Root":   {reason: "A privilege may be needed elsewhere than on the VM.", err: denied("/", "Sys.Modify"), want: "needed for startup"},
 		"Bridge": {reason: "A bridge has a VLAN.", err: denied("/sdn/zones/localnetwork/vmbr1/7", "SDN.Use"), want: "needed for networks[dmz] (net1)"},
 		"Media": {
 			reason: "Drives are told apart.", err: denied("/vms/7", "VM.Config.CDROM"), want: "needed for cdroms[tools] (ide3), cloudInit (ide2), iso (ide0)",
@@ -75,7 +78,7 @@ func TestNameFields(t *testing.T) {
 			want: "needed for extraConfig[keyboard], powerState, startup",
 		},
 		"Other":  {reason: "No field needs it.", err: denied("/vms/7", "VM.Clone"), want: "VM.Clone)"},
-		"Failed": {reason: "It is another error.", err: os.ErrNotExist, want: os.ErrNotExist.Error()},
+		"Failed": {reason: "An error that is no refusal stays as it is.", err: os.ErrNotExist, want: os.ErrNotExist.Error()},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -140,7 +143,8 @@ func TestNeeds(t *testing.T) {
 			want: "/vms/7 VM.Config.HWType; /mapping/pci/gpu Mapping.Use",
 		},
 		"USB": {
-			reason: "Both the mapping that a device had and the new one need a privilege.", change: set("usb0", "mapping=b"), config: qemu.Config{"usb0": "mapping=a"},
+			reason: "The mapping that a device had needs a privilege, and the new one needs one.",
+			change: set("usb0", "mapping=b"), config: qemu.Config{"usb0": "mapping=a"},
 			want: "/vms/7 VM.Config.HWType; /mapping/usb/a Mapping.Use; /mapping/usb/b Mapping.Use",
 		},
 		"Directory": {
@@ -178,7 +182,7 @@ func TestNetworkNeeds(t *testing.T) {
 		want   string
 	}{
 		"Bridge": {reason: "The use of the bridge.", change: set("net0", "virtio,bridge=vmbr0"), want: "/sdn/zones/localnetwork/vmbr0 SDN.Use"},
-		"VLAN":   {reason: "That of the VLAN is enough.", change: set("net0", "virtio,bridge=vmbr0,tag=7"), want: "/sdn/zones/localnetwork/vmbr0/7 SDN.Use"},
+		"VLAN":   {reason: "The use of the VLAN is enough.", change: set("net0", "virtio,bridge=vmbr0,tag=7"), want: "/sdn/zones/localnetwork/vmbr0/7 SDN.Use"},
 		"Old": {
 			reason: "The privilege for the bridge that a network leaves is needed too.", change: set("net0", "virtio,bridge=vmbr0"),
 			config: qemu.Config{"net0": "virtio,bridge=vmbr1"},

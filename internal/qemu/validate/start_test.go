@@ -76,9 +76,9 @@ func TestUnstartable(t *testing.T) {
 			reason: "The machine has the bus of its devices.", config: qemu.Config{"hostpci0": "mapping=gpu,pcie=1", "machine": "pc"},
 			want: "hostpci0) needs machineType q35",
 		},
-		"PCIeQ35": {reason: "This one has it.", config: qemu.Config{"hostpci0": "mapping=gpu,pcie=on", "machine": "pc-q35-9.2"}},
+		"PCIeQ35": {reason: "A machine of type q35 has the bus of PCIe devices.", config: qemu.Config{"hostpci0": "mapping=gpu,pcie=on", "machine": "pc-q35-9.2"}},
 		"HugePagesFit": {
-			reason: "They make up the memory of each node.",
+			reason: "Huge pages make up the memory of each node.",
 			config: qemu.Config{"hugepages": "1024", "numa": "1", "memory": "3072", "sockets": "2"},
 			want:   "memoryOptions.hugePages of 1024 MiB cannot hold a NUMA node's memory, 1536 MiB",
 		},
@@ -88,7 +88,7 @@ func TestUnstartable(t *testing.T) {
 			want:   "memoryOptions.hugePages of 2 MiB",
 		},
 		"IGD": {
-			reason: "It is the only display.", config: qemu.Config{"hostpci0": "0000:00:02.0,legacy-igd=1", "vga": "std"},
+			reason: "A legacy integrated GPU is the only display.", config: qemu.Config{"hostpci0": "0000:00:02.0,legacy-igd=1", "vga": "std"},
 			want: "legacyIGD (hostpci0) needs vga.type none",
 		},
 		"IGDFits": {reason: "Which this one is.", config: qemu.Config{"hostpci0": "0000:00:02.0,legacy-igd=1", "vga": "none"}},
@@ -100,7 +100,7 @@ func TestUnstartable(t *testing.T) {
 			reason: "With its ROM.", config: qemu.Config{"hostpci0": "0000:00:02.0,legacy-igd=1,rombar=0", "vga": "none"}, want: "needs romBar",
 		},
 		"IGDOfVGA": {
-			reason: "It is not a display twice.", config: qemu.Config{"hostpci0": "0000:00:02.0,legacy-igd=1,x-vga=on", "vga": "none"},
+			reason: "A legacy integrated GPU is not a display twice.", config: qemu.Config{"hostpci0": "0000:00:02.0,legacy-igd=1,x-vga=on", "vga": "none"},
 			want: "does not go with primaryGPU",
 		},
 		"IGDMediated": {
@@ -133,7 +133,7 @@ func TestUnstartable(t *testing.T) {
 		},
 		"SEVFits": {reason: "Which is this one.", config: qemu.Config{"amd-sev": "std", "bios": "ovmf"}},
 		"Narrow": {
-			reason: "It has 64 bits.", config: qemu.Config{"bios": "ovmf", "cpu": "cputype=kvm32,flags=+pcid"},
+			reason: "The firmware OVMF has 64 bits.", config: qemu.Config{"bios": "ovmf", "cpu": "cputype=kvm32,flags=+pcid"},
 			want: "bios ovmf does not go with cpu.type kvm32",
 		},
 		"NarrowFits": {reason: "As this CPU has.", config: qemu.Config{"bios": "ovmf", "cpu": "kvm64"}},

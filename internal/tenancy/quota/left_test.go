@@ -83,15 +83,15 @@ func TestReplaces(t *testing.T) {
 		want   bool
 	}{
 		"First": {reason: "Who has nothing replaces nothing.", ask: Request{Entry: Entry{VMID: 100, Whole: true}}},
-		"Same":  {reason: "It is the same VM.", entry: seen, ask: Request{Entry: Entry{VMID: 100}, There: disksOf(4)}},
-		"Other": {reason: "It is another VM.", entry: seen, ask: Request{Entry: Entry{VMID: 101, Whole: true}}, want: true},
+		"Same":  {reason: "The VM is the same.", entry: seen, ask: Request{Entry: Entry{VMID: 100}, There: disksOf(4)}},
+		"Other": {reason: "The VM is another one.", entry: seen, ask: Request{Entry: Entry{VMID: 101, Whole: true}}, want: true},
 		"Anew":  {reason: "The VM is to be made again.", entry: seen, ask: Request{Entry: Entry{VMID: 100, Whole: true}}, want: true},
 		"Unseen": {
 			reason: "There was no VM yet.", entry: Entry{Has: disksOf(4), Pending: disksOf(4), VMID: 100}, ask: Request{Entry: Entry{VMID: 101, Whole: true}},
 		},
 		"SameDisk":   {reason: "The disk has gone to another VM.", entry: disk, ask: Request{Entry: Entry{VMID: 101, Volume: "ceph:vm-100-disk-1"}}},
-		"OtherDisk":  {reason: "It is another disk, or has another name.", entry: disk, ask: Request{Entry: Entry{Volume: "ceph:vm-101-disk-0"}}, want: true},
-		"RecordGone": {reason: "It does not know of its disk.", entry: disk, ask: Request{Entry: Entry{Whole: true}}, want: true},
+		"OtherDisk":  {reason: "The disk is another one, or has another name.", entry: disk, ask: Request{Entry: Entry{Volume: "ceph:vm-101-disk-0"}}, want: true},
+		"RecordGone": {reason: "A resource without its record does not know of its disk.", entry: disk, ask: Request{Entry: Entry{Whole: true}}, want: true},
 		"FirstDisk":  {reason: "The disk has just been made.", entry: seen, ask: Request{Entry: Entry{VMID: 100, Volume: "ceph:vm-100-disk-1"}}},
 	}
 	for name, tc := range cases {
@@ -120,7 +120,8 @@ func TestDecideLeft(t *testing.T) {
 		stays  bool
 	}{
 		"Other": {
-			reason: "It takes the room of others.", left: entry, ask: Request{Entry: Entry{Wants: want, Whole: true, VMID: 101}}, short: Disks("ceph"), stays: true,
+			reason: "The VM that was left takes the room of others.",
+			left:   entry, ask: Request{Entry: Entry{Wants: want, Whole: true, VMID: 101}}, short: Disks("ceph"), stays: true,
 		},
 		"Adopted": {reason: "Who takes the VM over counts it.", left: entry, ask: Request{Entry: Entry{Wants: want, Whole: true, VMID: 100}}},
 		"Beside": {
@@ -169,7 +170,7 @@ func TestDecideTaken(t *testing.T) {
 		left   int64 // Of the VM that was left.
 		short  bool
 	}{
-		"Adopted": {reason: "It is the Volume's.", ask: Request{Entry: Entry{Wants: has(4), Whole: true, VMID: 100, Volume: disk}}, left: 2},
+		"Adopted": {reason: "The disk is the Volume's.", ask: Request{Entry: Entry{Wants: has(4), Whole: true, VMID: 100, Volume: disk}}, left: 2},
 		"Found": {
 			reason: "The record of the Volume has it already.", ask: Request{Entry: Entry{Wants: has(4), VMID: 100, Volume: disk}, There: has(4)}, left: 2,
 		},
@@ -183,10 +184,10 @@ func TestDecideTaken(t *testing.T) {
 			ask: Request{Entry: Entry{Wants: has(6), Whole: true, VMID: 100, Volume: disk}}, left: 6, short: true,
 		},
 		"Elsewhere": {
-			reason: "It is a disk of another VM.", ask: Request{Entry: Entry{Wants: has(2), Whole: true, VMID: 101, Volume: "ceph:vm-101-disk-1"}}, left: 6,
+			reason: "The disk is one of another VM.", ask: Request{Entry: Entry{Wants: has(2), Whole: true, VMID: 101, Volume: "ceph:vm-101-disk-1"}}, left: 6,
 		},
 		"Again": {
-			reason: "It counted beside the VM before.", others: Ledger{"me": {Has: has(2), VMID: 100, Volume: disk}},
+			reason: "The Volume counted beside the VM before.", others: Ledger{"me": {Has: has(2), VMID: 100, Volume: disk}},
 			ask: Request{Entry: Entry{Wants: has(2), VMID: 100, Volume: disk}, There: has(2)}, left: 6,
 		},
 		"PutBack": {

@@ -110,11 +110,11 @@ func TestDecide(t *testing.T) {
 			want: want{granted: Amounts{}, short: "cores", ledger: Ledger{"me": waits(2, 5, 0)}},
 		},
 		"BesideRoom": {
-			reason: "It may have what there is room for.",
+			reason: "Who only names a VM may have what there is room for beside it.",
 			limits: limits, seen: names(4, "me"), ask: beside(4), want: want{granted: vm(4), ledger: Ledger{"me": pending(2, 4)}},
 		},
 		"BesideAgain": {
-			reason: "It counts beside what was let have and is not there yet.",
+			reason: "A VM that is only named counts beside what was let have and is not there yet.",
 			limits: limits, ledger: Ledger{"me": pending(2, 4)}, seen: names(4, "me"),
 			ask:  beside(5),
 			want: want{granted: vm(4), short: "cores", ledger: Ledger{"me": {Created: 2, Has: vm(4), Pending: vm(4), Wants: vm(5), Whole: true}}},
@@ -125,7 +125,7 @@ func TestDecide(t *testing.T) {
 			want: want{granted: Amounts{}, short: "cores", ledger: Ledger{"a": pending(1, 1), "me": waits(2, 4, 0)}},
 		},
 		"BesideOther": {
-			reason: "It counts with another one that has it.",
+			reason: "A VM that is only named counts with another resource that has it.",
 			limits: limits, ledger: Ledger{"a": made(1, 4)}, seen: names(4, "me", "a"), ask: beside(4),
 			want: want{granted: vm(4), ledger: Ledger{"a": made(1, 4), "me": pending(2, 4)}},
 		},
@@ -256,7 +256,7 @@ func TestMessage(t *testing.T) {
 		want      string
 	}{
 		"All": {
-			reason: "Those of the same namespace are named, the largest first.", namespace: "mine",
+			reason: "Resources of the same namespace are named, the largest first.", namespace: "mine",
 			ledger: Ledger{"a": entry("mine", "small", 1), "b": entry("mine", "large", 6)},
 			want:   "7Gi are used by 2 resources (large: 6Gi, small: 1Gi)",
 		},
