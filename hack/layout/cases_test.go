@@ -348,7 +348,7 @@ func TestCases(t *testing.T) {
 			[]string{"C", "A_b/C"},
 		},
 		"Returned": {
-			"So are those of what a function returns, below the names of a loop around.",
+			"The keys of what a function returns are names, below those of a loop around.",
 			`func TestX(t *testing.T) { for g, all := range map[string]map[string]int{"G": ones()} { for n := range all { t.Run(g+"/"+n, nil) } } }
 			func ones() map[string]int { return map[string]int{"N": 1} }`,
 			[]string{"G/N"},

@@ -239,8 +239,11 @@ func TestSkips(t *testing.T) {
 	cases := map[string]struct{ reason, source, want string }{
 		"Itself": {"A test may skip itself.", `func TestX(t *testing.T) { t.Skip("no") }`, "TestX"},
 		"Helper": {"A helper skips the test that calls it.", `func TestX(t *testing.T) { start(t) }; func start(t *testing.T) { t.Skipf("no") }`, "start"},
-		"Below":  {"So does another below.", `func TestX(t *testing.T) { a(t) }; func a(t *testing.T) { b(t) }; func b(t *testing.T) { t.SkipNow() }`, "b"},
-		"Other":  {"What another test calls skips that one.", `func TestX(t *testing.T) {}; func TestY(t *testing.T) { t.Skip("no") }`, ""},
+		"Below": {
+			"A helper skips the test whose helper calls it.",
+			`func TestX(t *testing.T) { a(t) }; func a(t *testing.T) { b(t) }; func b(t *testing.T) { t.SkipNow() }`, "b",
+		},
+		"Other": {"What another test calls skips that one.", `func TestX(t *testing.T) {}; func TestY(t *testing.T) { t.Skip("no") }`, ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -118,8 +118,10 @@ func texts(t *testing.T) map[string]string {
 	return all
 }
 
-// leaning matches the reason of a test case that leans on the one before it, which may be another one: maps have no order.
-var leaning = regexp.MustCompile(`\breason:\s*["` + "`" + `](And|But|So|Nor|Also|Neither|Or|Then|Yet)\b[^"` + "`" + `]*`)
+// leaning matches the reason of a test case, written with its name or as the first field, that leans on another one, which may not be the one before it:
+// maps have no order. It begins with a conjunction, or with a word for a subject that it does not name.
+var leaning = regexp.MustCompile(`(?m)(?:\breason:\s*|^\s*(?:"[^"\n]*":\s*)?\{\s*)["\x60]` +
+	`(?:And|But|So|Nor|Also|Neither|Or|Then|Yet|It|Its|They|Their|This|That|These|Those|Both)\b[^"\x60]*["\x60]\s*(?:[,}+]|$)`)
 
 func TestReasonsStandAlone(t *testing.T) {
 	for path, text := range texts(t) {
@@ -127,7 +129,39 @@ func TestReasonsStandAlone(t *testing.T) {
 			continue
 		}
 		for _, reason := range leaning.FindAllString(text, -1) {
-			t.Errorf("%s: %s: write what holds so that it can be read without the case before it", path, reason)
+			t.Errorf("%s: %s: name what holds, and of what, so that it can be read without another case", path, strings.TrimSpace(reason))
 		}
+	}
+}
+
+func TestLeaning(t *testing.T) {
+	cases := map[string]struct {
+		reason, source string
+		leans          bool
+	}{
+		"Subject":     {reason: "A reason that names its subject stands alone.", source: `"A": {reason: "A VM stays.", want: true},`},
+		"Within":      {reason: "A word for a subject that the reason has named is no matter.", source: `"A": {reason: "A VM stays as it is."},`},
+		"Longer":      {reason: "A word that only begins like one of them is another one.", source: `"A": {reason: "Items stay."},`},
+		"Pronoun":     {reason: "A pronoun has its subject elsewhere.", source: `"A": {reason: "It stays.", want: true},`, leans: true},
+		"Possessive":  {reason: "A possessive has its owner elsewhere.", source: `"A": {reason: "Its disks stay."},`, leans: true},
+		"Several":     {reason: "A plural pronoun has its subject elsewhere.", source: `{reason: "They stay."},`, leans: true},
+		"Pointing":    {reason: "A word that points has its subject elsewhere.", source: `{reason: "That of a clone is kept."},`, leans: true},
+		"Both":        {reason: "Two that are meant are named elsewhere.", source: `{reason: "Both stay."},`, leans: true},
+		"Conjunction": {reason: "A conjunction goes on with another sentence.", source: `{reason: "And nothing else."},`, leans: true},
+		"NextLine":    {reason: "A case may be written in several lines.", source: "\"A\": {\n\treason: \"It stays.\",\n},", leans: true},
+		"Raw":         {reason: "A reason may be a raw string.", source: "\"A\": {reason: `It stays.`},", leans: true},
+		"Joined":      {reason: "A reason may be made of several strings.", source: `"A": {reason: "It is " + name},`, leans: true},
+		"First":       {reason: "A reason may be the first field of a case without its name.", source: `"A": {"It stays.", true},`, leans: true},
+		"FirstBelow":  {reason: "The first field may be on a line of its own.", source: "\"A\": {\n\t\"They stay.\", true,\n},", leans: true},
+		"Unkeyed":     {reason: "A step of a list has no key.", source: `{"It is.", none, 1},`, leans: true},
+		"Key":         {reason: "The key of a map in a map is no reason.", source: `"A": {"It is of a disk.": "size|format"},`},
+		"Message":     {reason: "A message of a test is no reason.", source: `t.Error("It stays.")`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := leaning.MatchString(tc.source); got != tc.leans {
+				t.Errorf("%s\nwant that it leans: %t, got %t", tc.reason, tc.leans, got)
+			}
+		})
 	}
 }
