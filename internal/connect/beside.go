@@ -92,7 +92,7 @@ func (c *Connector) besideTenants(ctx context.Context, r reference, to *Connecti
 		return nil, errors.Wrap(err, "cannot list the provider configurations, of which one may have tenants")
 	}
 	for _, o := range all {
-		if o.reference == r || !enforces(o.spec) {
+		if o.reference == r || !Enforces(o.spec) {
 			continue
 		}
 		if t, err := c.beside(ctx, r, to, o); t != nil || err != nil {

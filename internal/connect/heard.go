@@ -49,7 +49,7 @@ func (c *Connector) Heard(ctx context.Context, endpoints []string, by resource.M
 		switch {
 		case err != nil:
 			return false // As for Sharing.
-		case enforces(spec) && !unread[tenancy.NamespaceOf(other)]:
+		case Enforces(spec) && !unread[tenancy.NamespaceOf(other)]:
 			t, err := c.TenantAmong(ctx, other, spec.Tenants)
 			unread[tenancy.NamespaceOf(other)] = err != nil
 			return err != nil || t.Spec(other) == nil
@@ -71,7 +71,7 @@ func (c *Connector) Believed(ctx context.Context, endpoints []string) func(resou
 			return false
 		}
 		_, spec, err := c.resolve(ctx, ref)
-		if err != nil || !enforces(spec) {
+		if err != nil || !Enforces(spec) {
 			return err == nil && len(spec.Tenants) > 0
 		}
 		t, err := c.TenantAmong(ctx, other, spec.Tenants)
@@ -108,10 +108,10 @@ func (c *Connector) signed(ctx context.Context, mg resource.Managed) bool {
 // By another endpoint of the cluster it is not known for the same: those of one cluster belong in one configuration.
 func (c *Connector) confined(ctx context.Context, endpoints []string) bool {
 	all, err := c.commons(ctx)
-	return err != nil || slices.ContainsFunc(all, func(o common) bool { return enforces(o.spec) && overlap(o.spec.Endpoints, endpoints) })
+	return err != nil || slices.ContainsFunc(all, func(o common) bool { return Enforces(o.spec) && overlap(o.spec.Endpoints, endpoints) })
 }
 
-// enforces reports whether a configuration has tenants, and refuses what they may not have.
-func enforces(spec *v1alpha1.ProviderConfigSpec) bool {
+// Enforces reports whether a configuration has tenants, and refuses what they may not have.
+func Enforces(spec *v1alpha1.ProviderConfigSpec) bool {
 	return len(spec.Tenants) > 0 && ptr.Deref(spec.TenantEnforcement, "") != v1alpha1.TenantWarn
 }

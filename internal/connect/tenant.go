@@ -49,6 +49,9 @@ func (c *Connector) confine(ctx context.Context, mg resource.Managed, r referenc
 		return err
 	}
 	t, err := c.tenantOf(ctx, mg, r, to)
+	if t != nil {
+		t, to.Records.Tenant = tenancy.Formerly(t, to.Config.Tenants, to.Records.TenantOf(mg)), t.Name
+	}
 	warns := len(to.Config.Tenants) > 0 && ptr.Deref(to.Config.TenantEnforcement, "") == v1alpha1.TenantWarn
 	refused := err
 	if err == nil {
@@ -166,7 +169,7 @@ func (c *Connector) TenantAmong(ctx context.Context, mg resource.Managed, tenant
 // Judged returns the tenant of another resource by the provider configuration of a connection, or nil if it may do everything. It is judged if the
 // configuration refuses anything, and if the resource names it or has a record of it.
 func (c *Connector) Judged(ctx context.Context, mg resource.Managed, to *Connection) (t *tenancy.Tenant, judged bool, err error) {
-	if !enforces(to.Config) {
+	if !Enforces(to.Config) {
 		return nil, false, nil
 	}
 	if _, uuid := to.Records.Of(mg); uuid == "" {

@@ -81,6 +81,33 @@ func TestTenantsHandedOn(t *testing.T) {
 	})
 }
 
+// TestTenantsHandedOnOfNobody has a namespace without its tenant delete a VM that is in another team's pool by then, which stays, and another one, which goes.
+func TestTenantsHandedOnOfNobody(t *testing.T) {
+	t.Parallel()
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorld(t, scope, "dissolved")
+		own := w.of("a", "own", linux())
+		w.make(own)
+		w.well(own)
+		handed, vmid := w.handsOn("handed", "team-b")
+		w.edit(handed, func() { handed.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll}) })
+		w.refused(handed, fmt.Sprintf("VM %d, which is not the tenant's", vmid))
+		w.relabel("a", "dissolved")
+		w.refused(own, "belongs to no tenant")
+		w.remove(w.snapshotOf("a", handed.GetName()))
+		w.remove(handed)
+		if g, there := w.pve.Guest(vmid); !there || len(g.Snapshots) != 1 {
+			t.Errorf("want VM %d left to team-b with its snapshot, got %v", vmid, g)
+		}
+		id := int(*own.Observation().VMID)
+		w.remove(own)
+		if _, there := w.pve.Guest(id); there {
+			t.Errorf("want VM %d removed, which nobody else has", id)
+		}
+	})
+}
+
 // handsOn has team-a have a VM with a Snapshot, which its Machine comes to observe only, and puts it into another pool, or into none.
 func (w *tenantWorld) handsOn(name, pool string) (machine.Machine, int) {
 	w.Helper()

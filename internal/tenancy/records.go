@@ -17,6 +17,7 @@ limitations under the License.
 package tenancy
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -39,6 +40,9 @@ type Records struct {
 
 	// Config is the provider configuration by which a VM was seen.
 	Config string
+
+	// Tenant of the resource by now; empty if it has none.
+	Tenant string
 }
 
 // Of returns the VMID and the UUID of the VM that a resource is about, if the provider has recorded
@@ -50,27 +54,58 @@ func (r Records) Of(mg resource.Managed) (vmid int, uuid string) {
 	if v, signed := r.Volume(mg); signed {
 		return v.VMID, v.UUID
 	}
-	kept := signatureOf(mg)
-	if kept == nil || *kept == "" || !hmac.Equal([]byte(*kept), []byte(r.signature(mg))) {
+	if _, signed := r.signed(mg); !signed {
 		return 0, ""
 	}
 	return Recorded(mg)
 }
 
 // Sign what the status of a resource says of its VM, which has to be proven to be the resource's and
-// to be its tenant's.
+// to be its tenant's. Of one that has lost its tenant it stays signed which it had.
 func (r Records) Sign(mg resource.Managed) {
 	if kept := signatureOf(mg); kept != nil {
-		*kept = r.signature(mg)
+		*kept = r.signature(mg, cmp.Or(r.Tenant, r.TenantOf(mg)))
 	}
 }
 
-func (r Records) signature(mg resource.Managed) string {
+// TenantOf is the tenant that a resource had when its VM was seen last; empty if that is not signed.
+func (r Records) TenantOf(mg resource.Managed) string {
+	tenant, _ := r.signed(mg)
+	return tenant
+}
+
+// signed is whether the status of a resource is signed, and with which tenant: signatures of earlier versions have none.
+func (r Records) signed(mg resource.Managed) (tenant string, is bool) {
+	kept := signatureOf(mg)
+	if kept == nil || *kept == "" {
+		return "", false
+	}
+	if before, _, has := strings.Cut(*kept, tenantEnds); has {
+		name, err := base64.StdEncoding.DecodeString(before)
+		if err != nil {
+			return "", false
+		}
+		tenant = string(name)
+	}
+	if !hmac.Equal([]byte(*kept), []byte(r.signature(mg, tenant))) {
+		return "", false
+	}
+	return tenant, true
+}
+
+// tenantEnds is what is between the name of a tenant and the signature, of which neither has it.
+const tenantEnds = "."
+
+func (r Records) signature(mg resource.Managed, tenant string) string {
 	vmid, uuid := Recorded(mg)
-	if vmid == 0 {
+	if vmid == 0 || len(r.Key) == 0 {
 		return ""
 	}
-	return r.sign(mg, fmt.Sprintf("%d\n%s", vmid, strings.ToLower(uuid)))
+	text := fmt.Sprintf("%d\n%s", vmid, strings.ToLower(uuid))
+	if tenant == "" {
+		return r.sign(mg, text)
+	}
+	return base64.StdEncoding.EncodeToString([]byte(tenant)) + tenantEnds + r.sign(mg, fmt.Sprintf("tenant %q\n%s", tenant, text))
 }
 
 // sign a text for a resource.
@@ -83,7 +118,8 @@ func (r Records) sign(mg resource.Managed, text string) string {
 	return base64.StdEncoding.EncodeToString(h.Sum(nil))
 }
 
-// SignCreation returns the signature of that the provider makes a VM for a resource on a node, where nobody had its VMID; empty if nothing is signed.
+// SignCreation returns what proves that the provider has begun to make a VM for a resource on a node, where nobody had its VMID; empty if nothing is
+// signed.
 func (r Records) SignCreation(mg resource.Managed, vmid int, uuid, node string) string {
 	return r.sign(mg, fmt.Sprintf("creation\n%d\n%s\n%s", vmid, strings.ToLower(uuid), node))
 }

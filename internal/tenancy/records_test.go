@@ -81,6 +81,20 @@ func TestRecords(t *testing.T) {
 			}
 		})
 	}
+	m := seen()
+	of := mine
+	of.Tenant = "team-a"
+	of.Sign(m)
+	if vmid, _ := mine.Of(m); vmid != 200 || mine.TenantOf(m) != "team-a" {
+		t.Errorf("want VM 200 of team-a, got VM %d of %q", vmid, mine.TenantOf(m))
+	}
+	if mine.Sign(m); mine.TenantOf(m) != "team-a" {
+		t.Errorf("want the former tenant kept by one that is nobody's, got %q", mine.TenantOf(m))
+	}
+	m.Status.AtProvider.RecordSignature = strings.Replace(m.Status.AtProvider.RecordSignature, "dGVhbS1h", "dGVhbS1i", 1) // team-b
+	if vmid, _ := mine.Of(m); vmid != 0 || mine.TenantOf(m) != "" {
+		t.Errorf("want nothing of a record with another tenant, got VM %d of %q", vmid, mine.TenantOf(m))
+	}
 	if vmid, _ := mine.Of(&namespaced.Image{}); vmid != 0 {
 		t.Error("an Image has no VM")
 	}

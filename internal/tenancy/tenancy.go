@@ -128,6 +128,17 @@ func among(tenants []v1alpha1.ProviderTenant, i int, s Subject) *Tenant {
 // Nobody is the tenant of a resource that may do nothing, and why.
 func Nobody(why string) *Tenant { return &Tenant{nobody: why} }
 
+// Formerly returns the tenant of a resource, which keeps what others may have by now from one that was of another tenant and is nobody's. Where it is
+// not known whose it was, what was seen to be its own counts for its own.
+func Formerly(t *Tenant, tenants []v1alpha1.ProviderTenant, was string) *Tenant {
+	if t == nil || t.nobody == "" || was == "" {
+		return t
+	}
+	lost := *t
+	lost.others = slices.DeleteFunc(slices.Clone(tenants), func(o v1alpha1.ProviderTenant) bool { return o.Name == was })
+	return &lost
+}
+
 // SelectsByLabels reports whether the labels of namespaces have to be known to tell tenants.
 func SelectsByLabels(tenants []v1alpha1.ProviderTenant) bool {
 	return slices.ContainsFunc(tenants, func(t v1alpha1.ProviderTenant) bool { return t.NamespaceSelector != nil })

@@ -367,8 +367,11 @@ func (c *connector) believedBy(to *connect.Connection) func(context.Context) fun
 	return func(ctx context.Context) func(resource.Managed) bool { return c.believing(ctx, to.Config.Endpoints) }
 }
 
-// judgedBy makes the function that finds the tenant of another Machine.
+// judgedBy makes the function that finds the tenant of another Machine; nil where nothing is refused.
 func (c *connector) judgedBy(to *connect.Connection) func(context.Context, Machine) (*tenancy.Tenant, bool, error) {
+	if !connect.Enforces(to.Config) {
+		return nil
+	}
 	return func(ctx context.Context, other Machine) (*tenancy.Tenant, bool, error) {
 		return c.judged(ctx, other, to)
 	}

@@ -38,7 +38,8 @@ func (l Ledger) Leave(uid string, outside bool) {
 		return
 	}
 	l[fmt.Sprintf("%s/%d/%s", uid, e.VMID, e.Volume)] = Entry{
-		Kind: e.Kind, Namespace: e.Namespace, Claim: e.Claim, Name: e.Name, Created: e.Created, Has: has, VMID: e.VMID, Volume: e.Volume, Left: true,
+		Kind: e.Kind, Namespace: e.Namespace, Claim: e.Claim, Name: e.Name, Config: e.Config, Created: e.Created, Has: has,
+		VMID: e.VMID, Volume: e.Volume, Left: true,
 	}
 }
 
@@ -71,8 +72,8 @@ func (l Ledger) takes(r Request, e Entry) bool {
 	if !e.Left || e.Volume != "" || r.Volume == "" || e.VMID != r.VMID {
 		return false
 	}
-	for _, other := range l {
-		if other.Volume == r.Volume && len(disksAmong(other.Has)) > 0 {
+	for uid, other := range l {
+		if (uid == r.UID || other.Volume == r.Volume) && len(disksAmong(other.Has)) > 0 {
 			return false // It counted beside the VM before.
 		}
 	}

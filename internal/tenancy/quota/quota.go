@@ -49,6 +49,9 @@ type Entry struct {
 	// Claim is the namespace of the claim that a cluster-scoped resource is made for.
 	Claim string `json:"claim,omitempty"`
 
+	// Config is the provider configuration of the resource, whose lists tell which VMs there are.
+	Config string `json:"config,omitempty"`
+
 	// Created is when the resource came, in seconds since 1970.
 	Created int64 `json:"created"`
 

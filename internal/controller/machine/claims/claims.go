@@ -54,14 +54,15 @@ type Checker struct {
 	// Signed returns the UUID that the provider has signed to be that of another Machine's VM, or empty. Nil has all that a status says count.
 	Signed func(other object.Machine) string
 
-	// Holders makes what reports whether the tenants of Machines hold the VM with a VMID, which one of them is about. Nil has all hold it.
-	Holders func(ctx context.Context, m object.Machine, vmid int) (func(object.Machine) (bool, error), error)
+	// Holders makes what reports whether the tenants of Machines hold the VM with a VMID, which one of them is about, and whether that was
+	// judged. Nil has all hold it.
+	Holders func(ctx context.Context, m object.Machine, vmid int) (func(object.Machine) (holds, judged bool, err error), error)
 
 	// Heard makes what reports whether the claims of another one count for a Machine while they are undecided. Nil has all count.
 	Heard func(ctx context.Context, m object.Machine) func(resource.Managed) bool
 }
 
-// A ConflictError is a VM that two Machines claim. The one that was made first has it.
+// A ConflictError is a VM that two Machines claim. The one that was made first has it, unless the VM was handed on to the other one's tenant.
 type ConflictError struct {
 	error
 
@@ -116,7 +117,10 @@ func (c Checker) CheckUUID(ctx context.Context, m object.Machine, id qemu.Identi
 	return nil
 }
 
-// A claimant is another Machine that claims a VM. It holdsAlone if its tenant holds the VM, and that of the Machine which asks does not.
+// AllHold is what Holders makes where no tenant is judged.
+func AllHold(object.Machine) (holds, judged bool, err error) { return true, false, nil }
+
+// A claimant is another Machine that claims a VM. It holdsAlone if its tenant is judged to hold the VM, and that of the Machine which asks does not.
 type claimant struct {
 	object.Machine
 
@@ -129,23 +133,24 @@ func (c Checker) claimants(ctx context.Context, m object.Machine, id qemu.Identi
 	if err != nil || len(others) == 0 {
 		return nil, err
 	}
-	holds, does := func(object.Machine) (bool, error) { return true, nil }, true
+	holds := AllHold
 	if c.Holders != nil {
 		if holds, err = c.Holders(ctx, m, id.VMID); err != nil {
 			return nil, err
 		}
 	}
-	if does, err = holds(m); err != nil {
+	mine, _, err := holds(m)
+	if err != nil {
 		return nil, err
 	}
 	var all []claimant
 	for _, other := range others {
-		is, err := holds(other)
+		theirs, judged, err := holds(other)
 		if err != nil {
 			return nil, err
 		}
-		if is || !does {
-			all = append(all, claimant{Machine: other, holdsAlone: is && !does})
+		if theirs || !mine {
+			all = append(all, claimant{Machine: other, holdsAlone: theirs && judged && !mine})
 		}
 	}
 	return all, nil

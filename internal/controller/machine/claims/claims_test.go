@@ -158,14 +158,18 @@ func TestClaimsHandedOn(t *testing.T) {
 		holds            string
 		deleted, leaving bool // This one, and the other one.
 		unsigned         bool
+		unjudged         bool
 		conflict, left   bool
 	}{
-		"Heir":            {reason: "What the tenant of the older one does not hold any more, that one does not claim.", at: 1, holds: mine},
-		"Both":            {reason: "Of two that hold it, the older one has it.", at: 1, holds: all, conflict: true},
-		"Neither":         {reason: "While no tenant holds the VM, the older Machine has it.", at: 1, holds: none, conflict: true},
-		"Old":             {reason: "The one whose VM it was is refused by its tenant.", at: 3, holds: theirs},
-		"OldDeleted":      {reason: "The VM is left to the Machine whose VM it is.", at: 3, holds: theirs, deleted: true, conflict: true, left: true},
-		"OldFirst":        {reason: "A new Machine need not have been seen.", at: 3, holds: theirs, deleted: true, unsigned: true, conflict: true, left: true},
+		"Heir":       {reason: "What the tenant of the older one does not hold any more, that one does not claim.", at: 1, holds: mine},
+		"Both":       {reason: "Of two that hold it, the older one has it.", at: 1, holds: all, conflict: true},
+		"Neither":    {reason: "While no tenant holds the VM, the older Machine has it.", at: 1, holds: none, conflict: true},
+		"Old":        {reason: "The one whose VM it was is refused by its tenant.", at: 3, holds: theirs},
+		"OldDeleted": {reason: "The VM is left to the Machine whose VM it is.", at: 3, holds: theirs, deleted: true, conflict: true, left: true},
+		"OldFirst":   {reason: "A new Machine need not have been seen.", at: 3, holds: theirs, deleted: true, unsigned: true, conflict: true, left: true},
+		"OldUnjudged": {
+			reason: "A Machine whose tenant nobody judges keeps no VM by only naming it.", at: 3, holds: theirs, deleted: true, unsigned: true, unjudged: true,
+		},
 		"OldBoth":         {reason: "A Machine that leaves may remove it.", at: 3, holds: theirs, deleted: true, leaving: true, conflict: true, left: true},
 		"HeirDeleted":     {reason: "The one whose VM it is may remove it.", at: 1, holds: mine, deleted: true},
 		"Shared":          {reason: "What both hold stays as long as one of them is there.", at: 3, holds: all, deleted: true, conflict: true, left: true},
@@ -191,8 +195,10 @@ func TestClaimsHandedOn(t *testing.T) {
 					}
 					return uuid
 				},
-				Holders: func(context.Context, object.Machine, int) (func(object.Machine) (bool, error), error) {
-					return func(of object.Machine) (bool, error) { return strings.Contains(tc.holds, of.GetName()), nil }, nil
+				Holders: func(context.Context, object.Machine, int) (func(object.Machine) (holds, judged bool, err error), error) {
+					return func(of object.Machine) (holds, judged bool, err error) {
+						return strings.Contains(tc.holds, of.GetName()), !tc.unjudged, nil
+					}, nil
 				},
 			}.CheckUUID(t.Context(), m, id)
 			if IsConflict(err) != tc.conflict || IsHandedOn(err) != tc.left {

@@ -31,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/claims"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
@@ -189,10 +190,10 @@ func (c Checks) HasVM(ctx context.Context, vmid int) bool {
 	return c.Tenant == nil || connect.CheckVM(ctx, c.Inventory, vmid, c.Holds) == nil
 }
 
-// Holders returns what reports whether the tenants of Machines hold a VM. Before the VM of a Machine is removed that is told by a list which is read now.
-func (c Checks) Holders(ctx context.Context, m object.Machine, vmid int) (func(object.Machine) (bool, error), error) {
+// Holders returns what reports whether the tenants of Machines hold a VM, and whether that was judged. Before the VM of a Machine is removed that is told by a list which is read now.
+func (c Checks) Holders(ctx context.Context, m object.Machine, vmid int) (func(object.Machine) (holds, judged bool, err error), error) {
 	if c.Judged == nil {
-		return func(object.Machine) (bool, error) { return true, nil }, nil
+		return claims.AllHold, nil
 	}
 	age := inventory.Current
 	if meta.WasDeleted(m) {
@@ -203,9 +204,9 @@ func (c Checks) Holders(ctx context.Context, m object.Machine, vmid int) (func(o
 	if i := slices.IndexFunc(guests, func(g proxmox.Guest) bool { return g.VMID == vmid }); i >= 0 {
 		vm = guests[i]
 	}
-	return func(of object.Machine) (bool, error) {
+	return func(of object.Machine) (holds, judged bool, err error) {
 		t, judged, err := c.Judged(ctx, of)
-		return err == nil && (!judged || t.Holds(vm) == nil), err
+		return err == nil && (!judged || t.Holds(vm) == nil), judged, err
 	}, err
 }
 
