@@ -25,33 +25,57 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
 // RecordsNamespace is the namespace of what the provider keeps for itself; empty if it has none.
 func (c *Connector) RecordsNamespace() string { return c.records.namespace }
 
-// An Account is what a tenant of one cluster has together. All configurations share it that resources of all teams may name, that have an endpoint
-// in common, be it by others, and that have a tenant of its name with a quota. So a team has its quota once, whichever scope it uses.
+// An Account is what a tenant of one cluster has together. All configurations share it that resources of all teams may name, that have a tenant of
+// its name with a quota, and that have an endpoint in common, or each one with a third. So a team has its quota once, whichever scope it uses.
 type Account struct {
 	// Config is the first of the configurations, by name with kind, and Tenant the name of the tenant.
 	Config, Tenant string
 
-	// tenants of each of the configurations.
+	// tenants of each of the configurations, and those among them that share the account.
 	tenants map[string][]v1alpha1.ProviderTenant
+	shares  []*tenancy.Tenant
 }
 
-// AccountOf returns the account that a tenant of a configuration, by its name with its kind, has a share in.
+// Owns reports whether a VM is where the tenant's are by one of the configurations.
+func (a Account) Owns(g proxmox.Guest) bool {
+	return slices.ContainsFunc(a.shares, func(t *tenancy.Tenant) bool { return t.Owns(g) })
+}
+
+// Holds reports whether a VM is the tenant's by one of the configurations.
+func (a Account) Holds(g proxmox.Guest) bool {
+	return slices.ContainsFunc(a.shares, func(t *tenancy.Tenant) bool { return t.Holds(g) == nil })
+}
+
+// Limits of the account: of each limit the least.
+func (a Account) Limits() quota.Amounts {
+	all := quota.Amounts{}
+	for _, t := range a.shares {
+		for name, n := range t.Limits() {
+			if least, limited := all[name]; !limited || n < least {
+				all[name] = n
+			}
+		}
+	}
+	return all
+}
+
+// AccountOf returns the account that a tenant of a configuration, by its name with its kind, has a share in. The tenants of the configuration may be nil
+// where only its name counts.
 func (c *Connector) AccountOf(ctx context.Context, config string, tenants []v1alpha1.ProviderTenant, tenant string) (Account, error) {
 	a := Account{Config: config, Tenant: tenant, tenants: map[string][]v1alpha1.ProviderTenant{config: tenants}}
 	all, err := c.commons(ctx)
 	if err != nil {
 		return a, errors.Wrap(err, "cannot list the provider configurations, of which another may share the quota")
 	}
-	i := slices.IndexFunc(all, func(o common) bool { return o.path() == config })
-	if i < 0 {
-		return a, nil
-	}
-	found := []common{all[i]}
+	found := slices.DeleteFunc(slices.Clone(all), func(o common) bool { return o.path() != config })
 	for len(found) > 0 {
 		next := found[0]
 		found = found[1:]
@@ -63,12 +87,17 @@ func (c *Connector) AccountOf(ctx context.Context, config string, tenants []v1al
 		}
 	}
 	a.Config = slices.Min(slices.Collect(maps.Keys(a.tenants)))
+	for _, tenants := range a.tenants {
+		if t := tenancy.TenantNamed(tenants, tenant); t != nil {
+			a.shares = append(a.shares, t)
+		}
+	}
 	return a, nil
 }
 
 // hasQuota reports whether a configuration keeps a quota of a tenant.
 func hasQuota(spec *v1alpha1.ProviderConfigSpec, tenant string) bool {
-	return enforces(spec) && slices.ContainsFunc(spec.Tenants, func(t v1alpha1.ProviderTenant) bool { return t.Name == tenant && t.Quota != nil })
+	return Enforces(spec) && slices.ContainsFunc(spec.Tenants, func(t v1alpha1.ProviderTenant) bool { return t.Name == tenant && t.Quota != nil })
 }
 
 // IsIn reports whether a resource counts in an account.

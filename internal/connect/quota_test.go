@@ -62,6 +62,7 @@ func TestIsOf(t *testing.T) {
 // TestAccountOf tells which configurations have the quota of a tenant together.
 func TestAccountOf(t *testing.T) {
 	limited := []v1alpha1.ProviderTenant{{Name: "a", Quota: &v1alpha1.TenantQuota{VMs: new(int32(1))}}}
+	more := []v1alpha1.ProviderTenant{{Name: "a", Quota: &v1alpha1.TenantQuota{VMs: new(int32(2))}}}
 	config := func(name, endpoint string, edits ...func(*v1alpha1.ProviderConfigSpec)) *cluster.ProviderConfig {
 		pc := &cluster.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ProviderConfigSpec{Tenants: limited}}
 		pc.Spec.Endpoints = strings.Fields(endpoint)
@@ -78,7 +79,8 @@ func TestAccountOf(t *testing.T) {
 		"Alone":     {reason: "A configuration that is alone has an account of its own.", want: []string{"ProviderConfig/own"}},
 		"Elsewhere": {reason: "Another cluster has another account.", there: []client.Object{config("a", "https://c")}, want: []string{"ProviderConfig/own"}},
 		"Same": {
-			reason: "One with the endpoint shares it.", there: []client.Object{config("a", "https://A:8006/")}, want: []string{"ProviderConfig/a", "ProviderConfig/own"},
+			reason: "One with the endpoint shares it.", there: []client.Object{config("a", "https://A:8006/", func(s *v1alpha1.ProviderConfigSpec) { s.Tenants = more })},
+			want: []string{"ProviderConfig/a", "ProviderConfig/own"},
 		},
 		"Others": {
 			reason: "One shares it by the endpoint of another.", there: []client.Object{config("b", "https://a https://b"), config("z", "https://b")},
@@ -102,6 +104,9 @@ func TestAccountOf(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, slices.Sorted(maps.Keys(got.tenants))); diff != "" || got.Config != tc.want[0] {
 				t.Errorf("\n%s\nwant the account of %s, got %s; -want, +got:\n%s", tc.reason, tc.want[0], got.Config, diff)
+			}
+			if n := got.Limits()["vms"]; n != 1 {
+				t.Errorf("\n%s\nwant the lowest limit, 1, got %d", tc.reason, n)
 			}
 		})
 	}

@@ -1,3 +1,19 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
 package snapshot
 
 import (
@@ -32,16 +48,18 @@ type room struct {
 }
 
 func (c *connector) roomFor(m Snapshot, to *connect.Connection) room {
-	if to.Tenant.Limits() == nil {
+	limits := to.Tenant.Limits()
+	if limits == nil {
 		return room{}
 	}
+	_, limited := limits[quota.Snapshots]
 	return room{
 		ask: func(ctx context.Context, s quota.Taken) error {
 			return c.quota.Ask(ctx, m, to, target.Amounts{Wants: quota.Amounts{quota.Snapshots: 1}, Whole: true, Taken: s})
 		},
 		taken: func(ctx context.Context) (quota.Taken, error) {
 			e, err := c.quota.Entered(ctx, to.Name, to.Tenant.Name, string(m.GetUID()))
-			if e.Has[quota.Snapshots] == 0 {
+			if e.Has[quota.Snapshots] == 0 || !limited {
 				e.Taken = quota.Taken{}
 			}
 			return e.Taken, err
@@ -80,8 +98,8 @@ func (e *external) takenBefore(ctx context.Context, s quota.Taken) (*kind.Proble
 	tree := e.view.tree
 	if before.VMID != s.VMID {
 		guest, err := target.Locate(ctx, e.inventory, e.client, before.VMID)
-		if guest == nil || err != nil {
-			return nil, err
+		if guest == nil || guest.Type != "qemu" || err != nil {
+			return nil, err // A container may have the VMID by now.
 		}
 		if tree, err = e.inventory.Snapshots(ctx, guest.Ref(), inventory.Fresh); err != nil {
 			return nil, err

@@ -38,6 +38,8 @@ type Lister interface {
 type pruning struct {
 	*Keeper
 
+	// config is the provider configuration that asks, in whose lists the VMs are.
+	config  string
 	entries quota.Ledger
 	seen    quota.Seen
 	in      Lister
@@ -55,7 +57,7 @@ func (p *pruning) prune(ctx context.Context, known others) bool {
 		if e.Left || listed && (is || len(e.Has) > 0) || !listed && !p.isGone(ctx, uid, e) {
 			continue
 		}
-		if !p.fresh && len(e.Pending) > 0 && e.VMID != 0 && !p.lists(e.VMID) {
+		if !p.fresh && len(e.Pending) > 0 && e.VMID != 0 && p.judges(e) && !p.lists(e.VMID) {
 			p.unsure = true // Its VM may be there since the VMs were listed.
 			continue
 		}
@@ -82,7 +84,7 @@ func (p *pruning) replace(ctx context.Context, r quota.Request) {
 // settle removes what was left and is there no more. Whether a storage has a disk is read when something is left, and if the VMs were read.
 func (p *pruning) settle(ctx context.Context, before quota.Ledger) {
 	for uid, e := range maps.Clone(p.entries) {
-		if !e.Left {
+		if !e.Left || !p.judges(e) {
 			continue
 		}
 		_, settled := before[uid]
@@ -98,6 +100,9 @@ func (p *pruning) settle(ctx context.Context, before quota.Ledger) {
 		}
 	}
 }
+
+// judges reports whether the lists of the configuration tell what became of an entry: another one that shares the account may see other VMs.
+func (p *pruning) judges(e quota.Entry) bool { return e.Config == "" || e.Config == p.config }
 
 // lists reports whether the cluster lists a VM as one of the tenant's.
 func (p *pruning) lists(vmid int) bool { return p.seen.Listed[vmid] != nil }

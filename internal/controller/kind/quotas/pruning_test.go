@@ -286,3 +286,17 @@ func TestHandedOver(t *testing.T) {
 		}
 	}
 }
+
+// TestLeftOfAnother has what is left in VMs that another configuration lists stay until that one asks.
+func TestLeftOfAnother(t *testing.T) {
+	p := pruning{Keeper: New(), config: "ProviderConfig/a", fresh: true, entries: quota.Ledger{
+		"gone/100/": {Config: "ProviderConfig/b", VMID: 100, Has: quota.Amounts{"disks/ceph": 1}, Left: true},
+	}}
+	if p.settle(t.Context(), p.entries); len(p.entries) != 1 {
+		t.Error("want what another configuration lists kept")
+	}
+	p.config = "ProviderConfig/b"
+	if p.settle(t.Context(), p.entries); len(p.entries) != 0 {
+		t.Errorf("want what is listed no more removed, got %v", p.entries)
+	}
+}

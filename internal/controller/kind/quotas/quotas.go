@@ -179,7 +179,7 @@ func (a Application) request() quota.Request {
 	r := a.Resource
 	return quota.Request{UID: a.uid(), There: a.There, Beside: a.Beside, Volumes: a.Volumes, Entry: quota.Entry{
 		Kind: a.Kind, Namespace: r.GetNamespace(), Name: r.GetName(), Created: r.GetCreationTimestamp().Unix(), Wants: a.Wants, Whole: a.Whole,
-		Claim: claimOf(r), VMID: a.VMID, Volume: a.Volume, Taken: a.Taken,
+		Claim: claimOf(r), Config: a.Config, VMID: a.VMID, Volume: a.Volume, Taken: a.Taken,
 	}}
 }
 
@@ -194,8 +194,7 @@ func claimOf(mg resource.Managed) string {
 // Admit decides about an application. An error that quota.IsExceeded knows says what it waits for,
 // and Granted is what it may have nevertheless. Without a quota nothing is asked and all is granted.
 func (k *Keeper) Admit(ctx context.Context, a Application) (quota.Amounts, error) {
-	limits := a.Tenant.Limits()
-	if limits == nil {
+	if a.Tenant.Limits() == nil {
 		return a.Wants, nil
 	}
 	var err error
@@ -210,7 +209,7 @@ func (k *Keeper) Admit(ctx context.Context, a Application) (quota.Amounts, error
 		k.waiters.remove(a.Resource)
 		return a.Wants, nil
 	}
-	d, freed, err := k.decide(ctx, l, limits, a)
+	d, freed, err := k.decide(ctx, l, a.account.Limits(), a)
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot tell whether there is room in the quota of tenant %q", a.Tenant.Name)
 	}
@@ -253,7 +252,7 @@ func (k *Keeper) try(ctx context.Context, l *ledger, limits quota.Amounts, a App
 	if err != nil {
 		return d, false, err
 	}
-	p := pruning{Keeper: k, entries: entries, seen: seen, fresh: fresh, in: a.Inventory}
+	p := pruning{Keeper: k, config: a.Config, entries: entries, seen: seen, fresh: fresh, in: a.Inventory}
 	freed = p.prune(ctx, known)
 	p.replace(ctx, a.request())
 	d = entries.Decide(limits, seen, a.request(), k.now())
@@ -304,8 +303,9 @@ func (k *Keeper) see(ctx context.Context, a Application, entries quota.Ledger, f
 	}
 	adopted, outside := entries.Adopted(), map[int]bool{}
 	seen := quota.See(all, guests, func(g proxmox.Guest) bool {
-		outside[g.VMID] = adopted[g.VMID] && !a.Tenant.Owns(g) && a.Tenant.Holds(g) == nil
-		return outside[g.VMID] || a.Tenant.Owns(g)
+		owns := a.account.Owns(g)
+		outside[g.VMID] = adopted[g.VMID] && !owns && a.account.Holds(g)
+		return outside[g.VMID] || owns
 	})
 	seen.Outside = outside
 	return seen, known, nil
@@ -420,7 +420,7 @@ func (k *Keeper) usage(ctx context.Context, a Application, fresh bool) ([]v1alph
 	if err != nil {
 		return nil, err
 	}
-	p := pruning{Keeper: k, entries: entries, seen: seen, fresh: fresh, in: a.Inventory}
+	p := pruning{Keeper: k, config: a.Config, entries: entries, seen: seen, fresh: fresh, in: a.Inventory}
 	pruned := p.prune(ctx, known)
 	if p.unsure {
 		return k.usage(ctx, a, true)
@@ -431,5 +431,5 @@ func (k *Keeper) usage(ctx context.Context, a Application, fresh bool) ([]v1alph
 		}
 		k.waiters.wake(a.key(), nil, true)
 	}
-	return entries.Usage(a.Tenant.Limits(), seen), nil
+	return entries.Usage(a.account.Limits(), seen), nil
 }

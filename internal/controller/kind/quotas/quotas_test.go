@@ -250,7 +250,7 @@ func TestGone(t *testing.T) {
 	}
 	_, entries, err := k.read(t.Context(), key{config: config, tenant: "team-a"})
 	want := quota.Ledger{"second": {
-		Kind: namespaced.MachineGroupVersionKind.GroupKind().String(), Namespace: "team-a", Name: "second", Created: 1000,
+		Kind: namespaced.MachineGroupVersionKind.GroupKind().String(), Namespace: "team-a", Name: "second", Config: config, Created: 1000,
 		Has: quota.Amounts{quota.VMs: 1, quota.Cores: 1}, Pending: quota.Amounts{quota.VMs: 1, quota.Cores: 1},
 	}}
 	if diff := cmp.Diff(want, entries); diff != "" || err != nil {
