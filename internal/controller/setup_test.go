@@ -109,7 +109,7 @@ func TestSetup(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `
-# HELP proxmox_operator_machines_total Machines by phase and node.
+# HELP proxmox_operator_machines_total Machines by phase and node. Paused, if a paused one is in phase Error.
 # TYPE proxmox_operator_machines_total gauge
 proxmox_operator_machines_total{node="",phase="Pending"} 2
 `

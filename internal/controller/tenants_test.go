@@ -391,7 +391,7 @@ func TestTenantsBudgets(t *testing.T) {
 		spec := linux()
 		spec.Agent = new(false)
 		w.m = w.of("a", "first", spec)
-		w.costs(4, "create from an image", func() {
+		w.costs(5, "clone, and read the template", func() {
 			w.make(w.m)
 			w.ready()
 		})

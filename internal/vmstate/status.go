@@ -266,15 +266,20 @@ func (v *VM) pendingChanges() []v1alpha1.MachinePendingChange {
 //nolint:gochecknoglobals // A constant.
 var secretOptions = []string{"args", "cipassword", "sshkeys"}
 
-// Masked hides the values that are secret, and the :0 of a new disk that gets its size from what fills it.
+// Masked hides the values that are secret, and the :0 of a new disk that has no size, or gets it from what fills it.
 func Masked(option, value string) string {
 	if slices.Contains(secretOptions, option) && value != "" {
 		return "**********"
 	}
-	if volume, rest, _ := strings.Cut(value, ","); qemu.IsDisk(option) && strings.HasSuffix(volume, ":0") {
-		return strings.TrimSuffix(volume, ":0") + "," + rest
+	volume, rest, filled := strings.Cut(value, ",")
+	storage, sizeless := strings.CutSuffix(volume, ":0")
+	switch {
+	case !sizeless || !qemu.IsDisk(option):
+		return value
+	case filled:
+		return storage + "," + rest
 	}
-	return value
+	return strings.TrimSpace(storage + " (no size)")
 }
 
 // addresses returns the addresses of the guest: those of the VM's networks before those that the guest has

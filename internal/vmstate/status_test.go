@@ -150,6 +150,8 @@ func TestMasked(t *testing.T) {
 	cases := map[string]struct{ reason, option, value, want string }{
 		"Secret":   {reason: "Nobody sees it.", option: "cipassword", value: "x", want: "**********"},
 		"Imported": {reason: "The disk gets the size of the image.", option: "scsi1", value: "l:0,import-from=l:import/a.raw", want: "l,import-from=l:import/a.raw"},
+		"Sizeless": {reason: "A new disk to which the spec gives no size is shown so.", option: "scsi1", value: "local-lvm:0", want: "local-lvm (no size)"},
+		"Nowhere":  {reason: "A new disk may have neither a size nor a storage.", option: "scsi1", value: ":0", want: "(no size)"},
 		"New":      {reason: "20 GiB are what was asked for.", option: "scsi1", value: "ceph:20,discard=on", want: "ceph:20,discard=on"},
 		"Volume":   {reason: "A volume that is there.", option: "scsi1", value: "ceph:vm-100-disk-0", want: "ceph:vm-100-disk-0"},
 		"Other":    {reason: "Options that are no disks may end so.", option: "net0", value: "virtio=BC:24:11:00:00:0,tag=7", want: "virtio=BC:24:11:00:00:0,tag=7"},
