@@ -50,7 +50,7 @@ func TestTenantsHandedOn(t *testing.T) {
 		for name, to := range map[string]struct{ team, pool string }{
 			"team": {team: "b", pool: "handover"}, "operators": {team: "ops"}, "nobody": {pool: "handover"},
 		} {
-			old, vmid := w.handsOn(name, to.pool)
+			old, vmid := w.handsOn("a", name, to.pool)
 			var heir machine.Machine
 			if to.team != "" {
 				heir = w.adopts(to.team, vmid)
@@ -81,24 +81,31 @@ func TestTenantsHandedOn(t *testing.T) {
 	})
 }
 
-// TestTenantsHandedOnOfNobody has a namespace without its tenant delete a VM that is in another team's pool by then, which stays, and another one, which goes.
+// TestTenantsHandedOnOfNobody has a namespace that has lost its tenant delete a VM that another team may adopt by then, which stays, and another one,
+// which goes.
 func TestTenantsHandedOnOfNobody(t *testing.T) {
 	t.Parallel()
 	eachScope(t, func(t *testing.T, scope string) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "dissolved")
-		own := w.of("a", "own", linux())
+		w := newTenantWorld(t, scope, "dissolved", func(w *tenantWorld) {
+			w.rules = func() []v1alpha1.ProviderTenant {
+				all := w.tenants()
+				all[0].Allow, all[1].Allow = all[1].Allow, nil
+				return all
+			}
+		})
+		own := w.of("b", "own", linux())
 		w.make(own)
 		w.well(own)
-		handed, vmid := w.handsOn("handed", "team-b")
+		handed, vmid := w.handsOn("b", "handed", "handover")
 		w.edit(handed, func() { handed.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll}) })
 		w.refused(handed, fmt.Sprintf("VM %d, which is not the tenant's", vmid))
-		w.relabel("a", "dissolved")
+		w.relabel("b", "dissolved")
 		w.refused(own, "belongs to no tenant")
-		w.remove(w.snapshotOf("a", handed.GetName()))
+		w.remove(w.snapshotOf("b", handed.GetName()))
 		w.remove(handed)
 		if g, there := w.pve.Guest(vmid); !there || len(g.Snapshots) != 1 {
-			t.Errorf("want VM %d left to team-b with its snapshot, got %v", vmid, g)
+			t.Errorf("want VM %d left to team-a with its snapshot, got %v", vmid, g)
 		}
 		id := int(*own.Observation().VMID)
 		w.remove(own)
@@ -108,13 +115,13 @@ func TestTenantsHandedOnOfNobody(t *testing.T) {
 	})
 }
 
-// handsOn has team-a have a VM with a Snapshot, which its Machine comes to observe only, and puts it into another pool, or into none.
-func (w *tenantWorld) handsOn(name, pool string) (machine.Machine, int) {
+// handsOn has a team have a VM with a Snapshot, which its Machine comes to observe only, and puts it into another pool, or into none.
+func (w *tenantWorld) handsOn(team, name, pool string) (machine.Machine, int) {
 	w.Helper()
-	old := w.of("a", name, linux())
+	old := w.of(team, name, linux())
 	w.make(old)
 	w.well(old)
-	taken := w.snapshotOf("a", old.GetName())
+	taken := w.snapshotOf(team, old.GetName())
 	w.make(taken)
 	w.well(taken)
 	vmid := int(*old.Observation().VMID)
