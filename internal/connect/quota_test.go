@@ -76,15 +76,18 @@ func TestAccountOf(t *testing.T) {
 		there  []client.Object
 		want   []string
 	}{
-		"Alone":     {reason: "A configuration that is alone has an account of its own.", want: []string{"ProviderConfig/own"}},
-		"Elsewhere": {reason: "Another cluster has another account.", there: []client.Object{config("a", "https://c")}, want: []string{"ProviderConfig/own"}},
+		"Alone": {reason: "A configuration that is alone has an account of its own.", want: []string{"ProviderConfig/own"}},
+		"Elsewhere": {
+			reason: "Another cluster has another account.", there: []client.Object{config("a", "https://c")}, want: []string{"ProviderConfig/own"},
+		},
 		"Same": {
-			reason: "One with the endpoint shares it.", there: []client.Object{config("a", "https://A:8006/", func(s *v1alpha1.ProviderConfigSpec) { s.Tenants = more })},
-			want: []string{"ProviderConfig/a", "ProviderConfig/own"},
+			reason: "A configuration with the same endpoint shares the account.", want: []string{"ProviderConfig/a", "ProviderConfig/own"},
+			there: []client.Object{config("a", "https://A:8006/", func(s *v1alpha1.ProviderConfigSpec) { s.Tenants = more })},
 		},
 		"Others": {
-			reason: "One shares it by the endpoint of another.", there: []client.Object{config("b", "https://a https://b"), config("z", "https://b")},
-			want: []string{"ProviderConfig/b", "ProviderConfig/own", "ProviderConfig/z"},
+			reason: "A configuration shares the account by the endpoint of another.",
+			there:  []client.Object{config("b", "https://a https://b"), config("z", "https://b")},
+			want:   []string{"ProviderConfig/b", "ProviderConfig/own", "ProviderConfig/z"},
 		},
 		"Unlimited": {
 			reason: "One without a quota of the tenant shares nothing.", want: []string{"ProviderConfig/own"},

@@ -190,7 +190,8 @@ func (c Checks) HasVM(ctx context.Context, vmid int) bool {
 	return c.Tenant == nil || connect.CheckVM(ctx, c.Inventory, vmid, c.Holds) == nil
 }
 
-// Holders returns what reports whether the tenants of Machines hold a VM, and whether that was judged. Before the VM of a Machine is removed that is told by a list which is read now.
+// Holders returns what reports whether the tenants of Machines hold a VM, and whether that was judged. Before the VM of a Machine is removed that is
+// told by a list which is read now.
 func (c Checks) Holders(ctx context.Context, m object.Machine, vmid int) (func(object.Machine) (holds, judged bool, err error), error) {
 	if c.Judged == nil {
 		return claims.AllHold, nil
