@@ -136,6 +136,7 @@ func violating(t *testing.T) map[string]*unstructured.Unstructured {
 
 // testBefore writes what users and the provider write of a Machine that violates a policy and was there before it, and deletes it.
 func testBefore(t *testing.T, m *unstructured.Unstructured, refused string) {
+	t.Helper()
 	provider := asProvider(t)
 	m.SetLabels(map[string]string{"tier": "web"})
 	if err := kube.Update(t.Context(), m); err != nil {

@@ -331,8 +331,8 @@ func eachField(of reflect.Type, path string, found func(path string)) {
 	case of.Kind() == reflect.Pointer, of.Kind() == reflect.Slice:
 		eachField(of.Elem(), path, found)
 	case isOurs(of):
-		for i := range of.NumField() {
-			eachField(of.Field(i).Type, join(path, of.Field(i)), found)
+		for f := range of.Fields() {
+			eachField(f.Type, join(path, f), found)
 		}
 	default:
 		found(path)
@@ -366,7 +366,7 @@ func eachValue(v reflect.Value, path string, found func(path string, v reflect.V
 
 // isOurs reports whether a type is a structure of this API.
 func isOurs(of reflect.Type) bool {
-	return of.Kind() == reflect.Struct && of.PkgPath() == reflect.TypeOf(v1alpha1.MachineParameters{}).PkgPath()
+	return of.Kind() == reflect.Struct && of.PkgPath() == reflect.TypeFor[v1alpha1.MachineParameters]().PkgPath()
 }
 
 // join a path and the name of a field.

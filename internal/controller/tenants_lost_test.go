@@ -122,7 +122,7 @@ func (w *tenantWorld) takesLost(half int, node string) {
 			w.make(m)
 			w.becomes(m, "is refused", func() bool { return m.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse })
 			w.toldNothing(m, node)
-			w.forgeStatus(m, func() { m.Observation().VMID, m.Observation().UUID = new(int32(half)), uuid }) //nolint:gosec // A VMID.
+			w.forgeStatus(m, func() { m.Observation().VMID, m.Observation().UUID = new(int32(half)), uuid })
 			w.edit(m, func() { meta.AddAnnotations(m, map[string]string{meta.AnnotationKeyReconcileRequestedAt: "1"}) })
 			w.becomes(m, "is refused again", func() bool { return m.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse })
 			w.toldNothing(m, node)

@@ -50,14 +50,9 @@ import (
 // A Client reads what the inventory shares.
 type Client interface {
 	ownershipOracle
+	taskClient
 
 	Resources(ctx context.Context) (proxmox.Resources, error)
-	Tasks(ctx context.Context) ([]proxmox.Task, error)
-	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
-	OwnTasks(ctx context.Context, node string) ([]proxmox.Task, error)
-	EndedTasks(ctx context.Context, node string, since time.Time) ([]proxmox.Task, error)
-	ListsOwnTasks(list []proxmox.Task) bool
-	TraceEnd(t proxmox.Task)
 	Log(ctx context.Context, most int) ([]proxmox.LogLine, error)
 	Permissions(ctx context.Context, path string) (map[string]proxmox.Privileges, error)
 	Version(ctx context.Context) (proxmox.Version, error)
@@ -67,6 +62,16 @@ type Client interface {
 	haClient
 	settingsClient
 	objectsClient
+}
+
+// A taskClient reads tasks.
+type taskClient interface {
+	Tasks(ctx context.Context) ([]proxmox.Task, error)
+	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
+	OwnTasks(ctx context.Context, node string) ([]proxmox.Task, error)
+	EndedTasks(ctx context.Context, node string, since time.Time) ([]proxmox.Task, error)
+	ListsOwnTasks(list []proxmox.Task) bool
+	TraceEnd(t proxmox.Task)
 }
 
 // Defaults of the options.
