@@ -267,7 +267,8 @@ func (c *conn) checkGuard(r request) error {
 }
 
 // call runs fn, which makes one call, with a deadline. What the chain noted
-// of it counts, not what the library made of that.
+// of it counts, not what the library made of that; a panic of the library is an
+// unexpected answer.
 func (c *conn) call(ctx context.Context, r request, fn func(context.Context) error) (err error) {
 	if err := c.checkGuard(r); err != nil {
 		return err
@@ -277,6 +278,11 @@ func (c *conn) call(ctx context.Context, r request, fn func(context.Context) err
 	x := newCall(r, c.secrets)
 	c.ownCalls.Enter(r.own())
 	defer func() { c.ownCalls.Leave(r.own(), err == nil || IsOutcomeUnknown(err)) }()
+	defer func() {
+		if p := recover(); p != nil {
+			err = x.unexpected()
+		}
+	}()
 	err = fn(transport.With(ctx, x.sent))
 	if f := x.failed(); f != nil {
 		return f

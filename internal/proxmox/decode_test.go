@@ -139,6 +139,19 @@ func offline(t testing.TB, answer func(*http.Request) (*http.Response, error)) *
 	return c
 }
 
+func TestPanicsBecomeErrors(t *testing.T) {
+	for name, call := range everyCall() {
+		t.Run(name, func(t *testing.T) {
+			c := offline(t, func(*http.Request) (*http.Response, error) { panic("boom " + tokenSecret) })
+			err := call(background(), c)
+			if ClassOf(err) != ClassUnknown {
+				t.Errorf("got %v, want an error of no particular class", err)
+			}
+			hides(t, err.Error())
+		})
+	}
+}
+
 func TestConcurrentUse(t *testing.T) {
 	pve := newTicketPVE(t)
 	c := pve.client(t, withPassword(newManualClock()))

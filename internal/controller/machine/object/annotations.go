@@ -57,7 +57,7 @@ const (
 	// goes on in whose VM is in another one.
 	AnnotationCluster = annotationPrefix + "cluster"
 
-	// AnnotationCreation is the signature of that the provider has begun to make the VM of a tenant, where it did. It tells that VM from
+	// AnnotationCreation proves that the provider has begun to make the VM of a tenant, where it did. It tells that VM from
 	// those of others while it is in no pool yet.
 	AnnotationCreation = annotationPrefix + "creation-signature"
 
