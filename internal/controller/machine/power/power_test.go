@@ -69,11 +69,15 @@ func TestUnmanagedPower(t *testing.T) {
 		"Stop":  {"High availability is to stop the VM.", v1alpha1.PowerStateStopped, proxmox.Status{Status: "running"}, "is to stop it"},
 		"GivenUp": {
 			"High availability does not start what it has given up.",
-			v1alpha1.PowerStatePaused, proxmox.Status{Status: "stopped", HAState: "error"}, "has given the VM up",
+			v1alpha1.PowerStatePaused,
+			proxmox.Status{Status: "stopped", HAState: "error"},
+			"has given the VM up",
 		},
 		"Failed": {
 			"High availability does not stop what it has given up.",
-			v1alpha1.PowerStateStopped, proxmox.Status{Status: "running", HAState: "error"}, "has given the VM up",
+			v1alpha1.PowerStateStopped,
+			proxmox.Status{Status: "running", HAState: "error"},
+			"has given the VM up",
 		},
 	}
 	for name, tc := range cases {
