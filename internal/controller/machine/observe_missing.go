@@ -199,8 +199,8 @@ func (e *external) observeRefused(ctx context.Context, m Machine, id qemu.Identi
 }
 
 // How long after our last attempt a running clone of the same template may be
-// the one that we started: shortly if we know how the attempt went, since the
-// VM shows soon, and longer if we do not.
+// the one that we started: shortly if this process has its task, since the VM
+// shows soon, and longer if it does not, as after a restart.
 const (
 	cloneGrace        = time.Minute
 	cloneGraceUnknown = 10 * time.Minute
@@ -213,9 +213,9 @@ func (e *external) mayBeCreating(m Machine, vmid int) (bool, error) {
 		return busy, err
 	}
 	source, begun := m.GetAnnotations()[object.AnnotationSource], meta.GetExternalCreatePending(m)
-	grace := cloneGrace
-	if meta.ExternalCreateIncomplete(m) {
-		grace = cloneGraceUnknown
+	grace := cloneGraceUnknown
+	if e.tasks.Creates(m) && !meta.ExternalCreateIncomplete(m) {
+		grace = cloneGrace
 	}
 	if source == "" || begun.IsZero() || e.now().Sub(begun) > grace {
 		return false, nil

@@ -312,9 +312,17 @@ func TestReconcileClone(t *testing.T) {
 				m.Annotations[object.AnnotationSource] = "9000"
 				meta.SetExternalCreatePending(m, newClock().now().Add(-time.Hour))
 			}),
+			pve:  clonesTemplate,
+			want: outcome{Phase: v1alpha1.MachinePending, Writes: []string{"Clone pve1/9000 to 10000"}},
+		},
+		"CloneEnded": {
+			reason:  "The clone whose task this process knows to have ended is sent again, although others clone the same template.",
+			machine: all(fromTemplate, sentClone),
 			pve: func(b *bench) {
-				b.vms[9000] = templateVM()
-				b.pve.tasks = []proxmox.Task{{UPID: "u", Type: "qmclone", ID: "9000", Running: true}}
+				clonesTemplate(b)
+				const u = proxmox.UPID("UPID:pve1:1:2:3:qmclone:9000:u@pve:")
+				b.tasks.Started(b.m, u)
+				b.tasks.Ended(b.m, proxmox.Task{UPID: u, Type: "qmclone", ID: "9000", ExitStatus: "OK"}, nil)
 			},
 			want: outcome{Phase: v1alpha1.MachinePending, Writes: []string{"Clone pve1/9000 to 10000"}},
 		},
@@ -335,6 +343,20 @@ func TestReconcileClone(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, tc.test)
 	}
+}
+
+// sentClone has the Machine's VM cloned two minutes ago, by a call that was answered.
+func sentClone(m *namespaced.Machine) {
+	m.Annotations[object.AnnotationSource] = "9000"
+	sent := newClock().now().Add(-2 * time.Minute)
+	meta.SetExternalCreatePending(m, sent)
+	meta.SetExternalCreateSucceeded(m, sent)
+}
+
+// clonesTemplate has somebody clone the template.
+func clonesTemplate(b *bench) {
+	b.vms[9000] = templateVM()
+	b.pve.tasks = []proxmox.Task{{UPID: "u", Type: "qmclone", ID: "9000", Running: true}}
 }
 
 // TestReconcileUnderWay looks at a VM before it is there as a whole.
@@ -368,11 +390,14 @@ func TestReconcileUnderWay(t *testing.T) {
 				m.Annotations[object.AnnotationSource] = "9000"
 				meta.SetExternalCreatePending(m, newClock().now().Add(-time.Minute))
 			}),
-			pve: func(b *bench) {
-				b.vms[9000] = templateVM()
-				b.pve.tasks = []proxmox.Task{{UPID: "u", Type: "qmclone", ID: "9000", Running: true}}
-			},
+			pve:  clonesTemplate,
 			want: waiting(),
+		},
+		"CloneUnseenAfterRestart": {
+			reason:  "A provider that was restarted after the clone was sent knows no task, and does not send it again while a clone of the template runs.",
+			machine: all(fromTemplate, sentClone),
+			pve:     clonesTemplate,
+			want:    waiting(),
 		},
 		"UnknownOutcome": {
 			reason: "A creation whose answer was lost is found by its identity, on the node where it was to be.",
