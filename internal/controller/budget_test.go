@@ -47,7 +47,7 @@ func TestBudgets(t *testing.T) {
 		"changed":  {reason: "Changed: look, change, look.", run: budgetOfChanges},
 		"repaired": {reason: "Repaired: look, change, look.", run: budgetOfRepair},
 		"powered":  {reason: "Stopped and started: look and do.", run: budgetOfPower},
-		"deleted":  {reason: "Deleted while it runs: look, shut down, look, destroy.", run: budgetOfDelete},
+		"deleted":  {reason: "Deleted while it runs: shut down, look, destroy.", run: budgetOfDelete},
 		"adopted":  {reason: "Adopted: two looks.", run: budgetOfAdoption},
 		"highly":   {reason: "Created for HA: told once, and looked at while HA acts.", run: budgetOfHA},
 		"idle":     {reason: "Nothing happens: nothing.", run: budgetOfNothing},
@@ -188,7 +188,7 @@ func budgetOfPower(w *world) {
 func budgetOfDelete(w *world) {
 	w.create(calm())
 	w.ready()
-	w.costs(4, "delete", w.finish)
+	w.costs(3, "delete", w.finish)
 }
 
 func budgetOfAdoption(w *world) {

@@ -395,7 +395,7 @@ func TestTenantsBudgets(t *testing.T) {
 			w.make(w.m)
 			w.ready()
 		})
-		w.costs(4, "delete", func() {
+		w.costs(3, "delete", func() {
 			w.delete()
 			w.gone()
 		})

@@ -663,12 +663,16 @@ func TestCatchUp(t *testing.T) {
 	cases := map[string]struct {
 		reason     string
 		privileges proxmox.Privileges
+		maxAge     time.Duration
 		err        error
 		want       bool
 		told       []string
 	}{
 		"Tasks": {reason: "Who may see all tasks is told of them.", privileges: proxmox.Privileges{audit: true}, want: true, told: []string{"all"}},
 		"Log":   {reason: "Who may read the log is too.", privileges: proxmox.Privileges{syslog: true}, want: true, told: []string{"all"}},
+		"Recent": {
+			reason: "A list that was read just now is read again by nobody for whom that is enough.", privileges: proxmox.Privileges{audit: true}, maxAge: Recent, want: true,
+		},
 		"None":  {reason: "Who may neither is not."},
 		"Error": {reason: "Who gets no answer is told of nothing.", privileges: proxmox.Privileges{audit: true}, err: errors.New("no answer")},
 	}
@@ -686,7 +690,7 @@ func TestCatchUp(t *testing.T) {
 					}
 					p.log = append([]proxmox.LogLine{line("2", "root@pam", "end task "+string(u)+" OK")}, p.log...)
 				})
-				got := c.CatchUp(t.Context())
+				got := c.CatchUp(t.Context(), tc.maxAge)
 				if diff := cmp.Diff(tc.told, w.told()); got != tc.want || diff != "" {
 					t.Errorf("%s\nCatchUp(): want %t, got %t, told -want, +got:\n%s", tc.reason, tc.want, got, diff)
 				}

@@ -203,12 +203,11 @@ func (c *Cluster) privileges(ctx context.Context) (proxmox.Privileges, error) {
 	return all["/"], err
 }
 
-// CatchUp has whoever watches told of the tasks of others until now, and reports whether it
-// could: PVE lists them to who has Sys.Audit on / only, and has them in the log for who
-// may read that.
-func (c *Cluster) CatchUp(ctx context.Context) bool {
+// CatchUp has whoever watches told of the tasks of others until now, or until maxAge ago at most where they are listed, and reports
+// whether it could: PVE lists them to who has Sys.Audit on / only, and has them in the log for who may read that.
+func (c *Cluster) CatchUp(ctx context.Context, maxAge time.Duration) bool {
 	if may, err := c.hasPrivilege(ctx, audit); err == nil && may {
-		_, err := c.Tasks(ctx, Fresh)
+		_, err := read(ctx, c.times, &c.tasks, maxAge)
 		return err == nil
 	}
 	if !c.mayReadLog(ctx) {

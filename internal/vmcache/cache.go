@@ -273,6 +273,12 @@ func (s *Cache) Proven(m objectstate.Object) (yes bool) {
 	return yes
 }
 
+// Unbroken reports whether the VM was read since it is watched, no sign of a change by others has come since, and none was missed.
+func (s *Cache) Unbroken(m objectstate.Object) (yes bool) {
+	s.at(m, func(r *entry) { yes = r.dirty == 0 && !r.read.IsZero() })
+	return yes
+}
+
 // Fresh reports whether the VM was read just now.
 func (s *Cache) Fresh(m objectstate.Object) (yes bool) {
 	s.at(m, func(r *entry) { yes = !r.predicted && r.dirty == 0 && s.now().Sub(r.read) < freshFor })

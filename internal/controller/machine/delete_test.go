@@ -25,12 +25,15 @@ import (
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
@@ -56,6 +59,60 @@ func TestDelete(t *testing.T) {
 	reconcile("It is gone", false, 2)
 	if _, ok := b.tasks.Last(b.m); ok {
 		t.Error("A Machine that is gone must be forgotten")
+	}
+}
+
+// TestDeleteUnread has a VM deleted that is watched and was read before.
+func TestDeleteUnread(t *testing.T) {
+	shutdown := []string{"Shutdown 10000 0s force true"}
+	exchanged := func(b *bench) {
+		b.vms[10000] = theirVM()
+		b.watchers[string(b.m.GetUID())].Changed(inventory.ChangeAll)
+	}
+	cases := map[string]struct {
+		reason string
+		vm     *guest
+		before func(*bench)
+		reads  int
+		writes []string
+	}{
+		"Runs": {reason: "The guest of a VM that has run all the time is asked to shut down without another read.", vm: ourVM("running"), writes: shutdown},
+		"Off":  {reason: "A VM that is off is read before it is destroyed.", vm: ourVM("stopped"), reads: 1, writes: []string{"Delete 10000 purge true"}},
+		"Exchanged": {
+			reason: "A VM that is another one by the time that others' tasks are listed is left alone.", vm: ourVM("running"), reads: 1,
+			before: func(b *bench) { b.on["CatchUp"] = func() { exchanged(b) } },
+		},
+		"Changed": {
+			reason: "A VM with a sign of a change is read.", vm: ourVM("running"), reads: 1, writes: shutdown,
+			before: func(b *bench) { b.watchers[string(b.m.GetUID())].Changed(inventory.ChangeConfig) },
+		},
+		"Missed": {
+			reason: "A VM is read where signs of changes were missed.", vm: ourVM("running"), reads: 1, writes: shutdown,
+			before: func(b *bench) { b.watchers[string(b.m.GetUID())].Missed() },
+		},
+		"Unseen": {
+			reason: "A VM is read by who does not see the tasks of others.", vm: ourVM("running"), reads: 1, writes: shutdown,
+			before: func(b *bench) { b.errs["CatchUp"] = refused(403, "Permission check failed (/, Sys.Audit)") },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			if tc.vm.status == "stopped" {
+				b.m.Spec.ForProvider.PowerState = new(v1alpha1.PowerStateStopped)
+			}
+			b.vms[10000] = tc.vm
+			b.reconcile(t.Context())
+			b.m.DeletionTimestamp = &metav1.Time{Time: b.clock.now()}
+			if tc.before != nil {
+				tc.before(b)
+			}
+			reads := b.reads()
+			b.reconcile(t.Context())
+			if diff := cmp.Diff(tc.writes, b.writes, cmpopts.EquateEmpty()); diff != "" || *reads != tc.reads {
+				t.Errorf("%s\nwant %d reads, got %d; -want, +got:\n%s", tc.reason, tc.reads, *reads, diff)
+			}
+		})
 	}
 }
 

@@ -43,7 +43,7 @@ type ChangeWatcher interface {
 	Watches(key string, vmid int) bool
 	Unwatch(key string)
 	InvalidateGuest(vmid int)
-	CatchUp(ctx context.Context) bool
+	CatchUp(ctx context.Context, maxAge time.Duration) bool
 }
 
 // cachedVM returns the VM as it was seen last, unless there is a reason to look at it.
@@ -86,7 +86,11 @@ func (e lookup) mustRead(ctx context.Context, m Machine) bool {
 	}
 	switch {
 	case meta.WasDeleted(m):
-		return !e.tasks.BackoffError(m)
+		if e.tasks.BackoffError(m) {
+			return false
+		}
+		e.ownershipProven = e.sameProcess(ctx, m)
+		return !e.ownershipProven
 	case e.due(m).empty(), !kind.Manages(m), e.tasks.BackoffError(m), !e.planned.proceeds(e.vm):
 		return false
 	}
@@ -97,7 +101,13 @@ func (e lookup) mustRead(ctx context.Context, m Machine) bool {
 // ownershipCurrent reports whether the VM was proven ours lately, and nobody else has done anything
 // to it until now.
 func (e lookup) ownershipCurrent(ctx context.Context, m Machine) bool {
-	return e.cache.Proven(m) && e.inventory.CatchUp(ctx) && e.cache.Proven(m)
+	return e.cache.Proven(m) && e.inventory.CatchUp(ctx, inventory.Fresh) && e.cache.Proven(m)
+}
+
+// sameProcess reports whether the VM has run since it was proven ours: nobody can replace one that runs, and until a second ago nobody
+// has stopped it. That is enough to ask its guest to shut down, after which it is read before it is removed.
+func (e lookup) sameProcess(ctx context.Context, m Machine) bool {
+	return e.vm.Status.Running() && e.cache.Unbroken(m) && e.inventory.CatchUp(ctx, inventory.Recent) && e.cache.Unbroken(m)
 }
 
 // onlyStarts reports whether the VM is as it is to be, and is to be started.
