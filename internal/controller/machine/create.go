@@ -113,7 +113,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 	e.tasks.Kept(m, true) // What was changed before was another VM, and so
 	e.passwords.Forget(m) // was what has got the password.
 	e.log.Debug("Creating VM", "vmid", c.Identity.VMID, "node", c.node)
-	taskWatch{external: e}.follow(m, u, c.node)
+	e.watch().Follow(m, u, c.node)
 	if c.archive != nil {
 		restoring{external: e}.noteTask(ctx, m, u)
 	}

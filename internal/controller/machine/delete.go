@@ -89,7 +89,7 @@ func (e deletion) deleteNext(ctx context.Context, m Machine) error {
 	if e.vm == nil {
 		u, err := e.noCloud().RemoveStale(ctx, m, e.planned.staleImages)
 		if err == nil && u != "" {
-			taskWatch(e).follow(m, u, u.Node())
+			e.watch().Follow(m, u, u.Node())
 		}
 		return err
 	}
@@ -103,12 +103,12 @@ func (e deletion) deleteNext(ctx context.Context, m Machine) error {
 		return errors.New(vmstate.Locked(e.vm.VMID, lock))
 	}
 	if err := e.tasks.BackoffReason(m); err != nil || !e.ownershipProven {
-		return e.waitForLock(m, err)
+		return e.watch().WaitForLock(m, err)
 	}
 	err := e.destroy(ctx, m)
 	e.recordCallError(m, err)
-	e.invalidateAfterWrite(m, err)
-	return e.waitForLock(m, err)
+	e.watch().AfterWrite(m, e.dirty, err)
+	return e.watch().WaitForLock(m, err)
 }
 
 // taskRunning reports whether a task works on the VM, or creates it.

@@ -324,7 +324,7 @@ func (e *external) checkBackoff(m Machine, seen managed.ExternalObservation) (ma
 		return seen, nil
 	}
 	if err := e.tasks.BackoffReason(m); e.tasks.WaitsForLock(m, err) {
-		return managed.ExternalObservation{}, e.waitForLock(m, err)
+		return managed.ExternalObservation{}, e.watch().WaitForLock(m, err)
 	} else if err != nil {
 		m.Observation().Phase = v1alpha1.MachineError
 		return managed.ExternalObservation{}, err

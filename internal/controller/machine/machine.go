@@ -30,7 +30,7 @@ limitations under the License.
 // ask Kubernetes and the cluster, preflight, power and restart decide, rules and replication
 // act, and events has the events.
 //
-// No call waits for a task of PVE: task_watch.go wakes the Machine when its task has
+// No call waits for a task of PVE: package taskwatch wakes the Machine when its task has
 // ended, and package tasktrack remembers the outcome. A reconcile does not always read
 // the VM either: vmcache_read.go decides from what package vmcache holds. Package agentpoll
 // asks the guests, and package guestagent keeps what they answer and when they are asked next. All of that is
@@ -74,6 +74,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/secretref"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/settled"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/taskwatch"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
@@ -108,6 +109,13 @@ type Client interface {
 	RenewCloudInit(ctx context.Context, ref proxmox.Ref) error
 	Resize(ctx context.Context, ref proxmox.Ref, disk, size, digest string) (proxmox.UPID, error)
 	Delete(ctx context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error)
+}
+
+// Tasks is the part of a Client that tells of tasks.
+type Tasks interface {
+	taskwatch.Client
+
+	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
 }
 
 // An Agent is the part of a Client that asks guests, and for what it may ask.

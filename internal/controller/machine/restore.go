@@ -152,6 +152,6 @@ func (e restoring) removeUnfinished(ctx context.Context, m Machine, ref proxmox.
 		e.recordCallError(m, err)
 		return errors.Wrap(err, "cannot remove what a restore has left that failed")
 	}
-	taskWatch(e).follow(m, u, ref.Node)
+	e.watch().Follow(m, u, ref.Node)
 	return nil
 }

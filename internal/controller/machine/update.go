@@ -35,6 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/poweraction"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/secretref"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/taskwatch"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
@@ -56,8 +57,8 @@ func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdat
 		err = validate.NameFields(err, validate.Change{Difference: e.planned.change, Config: e.vm.Config, Devices: e.planned.Devices, At: at})
 	}
 	e.recordCallError(m, err)
-	e.invalidateAfterWrite(m, err)
-	err = e.waitForLock(m, err)
+	e.watch().AfterWrite(m, e.dirty, err)
+	err = e.watch().WaitForLock(m, err)
 	if err != nil {
 		conditions.Set(m, conditions.NotUpToDate(xpv2.ReasonUpdateFailed, err.Error()))
 	}
@@ -197,6 +198,21 @@ func (e *external) rebooting(m Machine) func(proxmox.UPID, error) error {
 		}
 		return e.start(m)(u, err)
 	}
+}
+
+// start follows the task that a call to PVE has started.
+func (e *external) start(m Machine) func(proxmox.UPID, error) error {
+	return func(u proxmox.UPID, err error) error {
+		if err == nil && u != "" {
+			e.watch().Follow(m, u, e.vm.Node)
+		}
+		return err
+	}
+}
+
+// watch returns what follows the tasks of calls.
+func (e *external) watch() taskwatch.Watch {
+	return taskwatch.Watch{Client: e.client, Inventory: e.inventory, Tasks: e.tasks, Cache: e.cache, Record: e.record, Log: e.log, Wake: e.wake}
 }
 
 func (e *external) change() proxmox.Change {

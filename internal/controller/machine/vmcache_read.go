@@ -235,24 +235,3 @@ func (e lookup) predictChange(m Machine) {
 	}
 	e.cache.Predict(m, values)
 }
-
-// invalidateInventory has others read anew what they know of the VM.
-func (e *external) invalidateInventory(m Machine) {
-	if id, err := object.IdentityOf(m); err == nil {
-		e.inventory.InvalidateGuest(id.VMID)
-	}
-}
-
-// invalidateAfterWrite has the VM read again after something was done to it, unless it is
-// known what it is like now, or a task goes on whose end tells.
-func (e *external) invalidateAfterWrite(m Machine, err error) {
-	e.cache.RecordWrite(m)
-	e.invalidateInventory(m)
-	_, waits := proxmox.Waiting(err)
-	if err != nil && !waits {
-		e.dirty = vmcache.DirtyAll
-	}
-	if e.dirty != 0 {
-		e.cache.Invalidate(m, e.dirty)
-	}
-}

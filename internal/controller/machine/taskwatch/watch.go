@@ -1,0 +1,155 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package taskwatch follows the tasks that were started for Machines to their ends, tells of these, and has read anew what a call may have
+// changed. What is remembered of the tasks is in package tasktrack.
+package taskwatch
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
+)
+
+// A Client reads the logs of tasks.
+type Client interface {
+	TaskLog(ctx context.Context, u proxmox.UPID, lastLines int) ([]string, error)
+}
+
+// An Inventory sees tasks end, and has others read anew what they know of a VM.
+type Inventory interface {
+	Follow(u proxmox.UPID, done func(proxmox.Task))
+	InvalidateGuest(vmid int)
+}
+
+// A Watch follows tasks to their ends.
+type Watch struct {
+	Client    Client
+	Inventory Inventory
+	Tasks     *tasktrack.Tracker
+	Cache     *vmcache.Cache
+	Record    event.Recorder
+	Log       logging.Logger
+	Wake      func(object.Machine)
+}
+
+// lastLines of a failed task's log are shown, and in the warningLines last ones of a task
+// that has ended well it is looked for warnings.
+const (
+	lastLines    = 3
+	warningLines = 50
+)
+
+// Follow wakes the Machine when its task has ended.
+func (w Watch) Follow(m object.Machine, u proxmox.UPID, node string) {
+	m, _ = m.DeepCopyObject().(object.Machine)
+	w.Tasks.Started(m, u)
+	w.Cache.RecordWrite(m)
+	w.Inventory.Follow(u, func(t proxmox.Task) {
+		go w.onTaskDone(m, t, node) // It reads the log of a task that failed.
+	})
+}
+
+func (w Watch) onTaskDone(m object.Machine, t proxmox.Task, node string) {
+	defer w.Wake(m)
+	vmid := meta.GetExternalName(m)
+	w.invalidateInventory(m)
+	if t.OK() {
+		w.Cache.OnTaskDone(m, t) // Before nothing runs any more: what was before the task would be acted upon.
+		w.Tasks.Ended(m, t, nil)
+		if tasktrack.CreatesVM(t.Type) {
+			w.Log.Info("Successfully created VM", "vmid", vmid, "node", node)
+		}
+		if !events.Told(t.Type) {
+			w.Record.Event(m, events.OfTask(t, vmid))
+		}
+		w.emitTaskWarnings(m, t)
+		return
+	}
+	lines := w.taskLog(t, lastLines)
+	failure := t.Err(lines...)
+	w.Cache.OnTaskDone(m, t)
+	w.Tasks.Ended(m, t, failure)
+	w.Log.Info("Task failed", "vmid", vmid, "node", node, "type", t.Type, "error", failure)
+	if !w.Tasks.WaitsForLock(m, failure) && !w.Tasks.RepeatsShutdown(m, t, failure) {
+		w.Record.Event(m, event.Warning(events.ReasonTaskFailed, events.WithLog(failure, lines)))
+	}
+}
+
+// taskLog returns the last lines of its log, if that can be read.
+func (w Watch) taskLog(t proxmox.Task, most int) []string {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	lines, err := w.Client.TaskLog(ctx, t.UPID, most)
+	if err != nil {
+		w.Log.Debug("Cannot read task log", "vmid", t.ID, "error", err)
+	}
+	return lines
+}
+
+// emitTaskWarnings tells of what a task that has ended well warns, such as disks that it has
+// left.
+func (w Watch) emitTaskWarnings(m object.Machine, t proxmox.Task) {
+	if t.Warnings() == 0 {
+		return
+	}
+	if warned := events.Warnings(w.taskLog(t, warningLines)); len(warned) > 0 {
+		w.Record.Event(m, event.Warning(events.ReasonTaskWarning, errors.Errorf("task %s: %s", t.Type, strings.Join(warned, " | "))))
+	}
+}
+
+// invalidateInventory has others read anew what they know of the VM.
+func (w Watch) invalidateInventory(m object.Machine) {
+	if id, err := object.IdentityOf(m); err == nil {
+		w.Inventory.InvalidateGuest(id.VMID)
+	}
+}
+
+// AfterWrite has what is dirty of the VM read again after a call that may have failed: all of it, unless it is
+// known what it is like now, or a task goes on whose end tells.
+func (w Watch) AfterWrite(m object.Machine, dirty vmcache.Dirty, err error) {
+	w.Cache.RecordWrite(m)
+	w.invalidateInventory(m)
+	_, waits := proxmox.Waiting(err)
+	if err != nil && !waits {
+		dirty = vmcache.DirtyAll
+	}
+	if dirty != 0 {
+		w.Cache.Invalidate(m, dirty)
+	}
+}
+
+// WaitForLock returns an error as a wait as long as PVE may be cleaning up.
+func (w Watch) WaitForLock(m object.Machine, err error) error {
+	if !w.Tasks.WaitsForLock(m, err) {
+		return err
+	}
+	conditions.AppendReady(m, tasktrack.HoldsLock+": the change is tried again")
+	return kind.Wait(err)
+}
