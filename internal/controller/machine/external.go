@@ -37,6 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/health"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/ipam"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/lookup"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/networks"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
@@ -157,11 +158,11 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 	if (evaluation{external: e}).holds(ctx, m, id) {
 		return evaluation{external: e}.observe(m), nil
 	}
-	if (lookup{external: e}).cachedVM(ctx, m, id) {
+	if e.vm = e.lookup().Cached(ctx, m, id); e.vm != nil {
 		if err := e.planVM(ctx, m, id); err != nil {
 			return managed.ExternalObservation{}, err
 		}
-		if !(lookup{external: e}).mustRead(ctx, m) && e.tenant.HasVM(ctx, id.VMID) {
+		if !e.mustRead(ctx, m) && e.tenant.HasVM(ctx, id.VMID) {
 			return e.observeOwned(ctx, m, id)
 		}
 	}
@@ -171,12 +172,13 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 // readVM reads the VM as it is now, and plans.
 func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	e.vm, e.planned = nil, plan{}
-	if e.creating(m) {
+	find := e.lookup()
+	if find.Creating(m) {
 		return e.observeCreating(ctx, m, id)
 	}
-	g := lookup{external: e}.beginRead(ctx, m, id)
+	read := find.Begin(ctx, m, id)
 	var err error
-	if e.vm, err = (lookup{external: e}).locate(ctx, m, id); err != nil {
+	if e.vm, err = find.Find(ctx, m, id); err != nil {
 		if hidden := e.tenant.Hidden(ctx, m, id.VMID); hidden != nil {
 			return managed.ExternalObservation{}, hidden
 		}
@@ -210,10 +212,10 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 		return e.observeCreating(ctx, m, id)
 	}
 	e.ownershipProven = true
-	if err := (lookup{external: e}).readStatus(ctx, m, g); err != nil {
+	if e.vm.Status, err = find.Status(ctx, m, e.vm, read); err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	e.cache.Keep(m, e.vm, g)
+	e.cache.Keep(m, e.vm, read)
 	if !kind.ReconcileRequested(m) && (evaluation{external: e}).holds(ctx, m, id) {
 		return evaluation{external: e}.observe(m), nil
 	}
@@ -221,6 +223,34 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 		return managed.ExternalObservation{}, err
 	}
 	return e.observeOwned(ctx, m, id)
+}
+
+// lookup returns what finds the VM.
+func (e *external) lookup() lookup.Lookup {
+	return lookup.Lookup{
+		Client: e.client, Inventory: e.inventory, Reader: e.reader, Cache: e.cache, Tasks: e.tasks, Before: e.tasksBefore, Waker: e.waker,
+	}
+}
+
+// mustRead reports whether what is planned for the VM, as it is remembered, needs a
+// look before. Before anything is done to a VM it is proven ours.
+func (e *external) mustRead(ctx context.Context, m Machine) bool {
+	if busy, err := e.tasksBefore.Busy(e.vm.VMID); busy || err != nil {
+		return false
+	}
+	find := e.lookup()
+	switch {
+	case meta.WasDeleted(m):
+		if e.tasks.BackoffError(m) {
+			return false
+		}
+		e.ownershipProven = find.SameProcess(ctx, m, e.vm)
+		return !e.ownershipProven
+	case e.due(m).empty(), !kind.Manages(m), e.tasks.BackoffError(m), !e.planned.proceeds(e.vm):
+		return false
+	}
+	e.ownershipProven = find.JustCreated(m) && e.cache.Fresh(m) || e.planned.onlyStarts() && find.OwnershipCurrent(ctx, m)
+	return !e.ownershipProven
 }
 
 // planVM plans what is to be done to a VM that is ours.

@@ -32,7 +32,7 @@ limitations under the License.
 //
 // No call waits for a task of PVE: package taskwatch wakes the Machine when its task has
 // ended, and package tasktrack remembers the outcome. A reconcile does not always read
-// the VM either: vmcache_read.go decides from what package vmcache holds. Package agentpoll
+// the VM either: package lookup decides from what package vmcache holds. Package agentpoll
 // asks the guests, and package guestagent keeps what they answer and when they are asked next. All of that is
 // a cache only. What must survive a restart of the provider is in annotations, written before
 // the call that they are about; package object restores those that were removed.
@@ -62,6 +62,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/ipam"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/lookup"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/networks"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
@@ -137,16 +138,14 @@ type VMCreator interface {
 
 // An Inventory answers what all Machines of a cluster ask.
 type Inventory interface {
-	ChangeWatcher
+	lookup.Inventory
+	taskwatch.Inventory
 	ClusterInfo
 	InfraReader
 
-	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
-	GuestsSince(ctx context.Context, after time.Time) ([]proxmox.Guest, error)
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
 	Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error)
-	Follow(u proxmox.UPID, done func(proxmox.Task))
 	ReserveVMID(ctx context.Context, owner string, lowest, highest int) (int, error)
 	HandVMID(id int, owner string)
 	BlockVMID(id int)
@@ -289,6 +288,17 @@ func (s *shared) forget(m Machine) {
 	s.cache.Forget(m)
 	s.settled.Forget(m)
 	s.told.Forget(m)
+}
+
+// waker wakes a Machine. Each is kept as long as its Machine is, and so holds on to its
+// name only.
+func (s *shared) waker(m Machine) func() {
+	wake := s.wake
+	named, _ := s.object.DeepCopyObject().(Machine)
+	named.SetUID(m.GetUID())
+	named.SetNamespace(m.GetNamespace())
+	named.SetName(m.GetName())
+	return func() { go wake(named) }
 }
 
 // A connector makes the external of each reconcile.

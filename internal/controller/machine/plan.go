@@ -173,6 +173,13 @@ func (p plan) proceeds(v *vmstate.VM) bool {
 	return p.allowedDuringLock(v) || v.Suspended() && (len(p.staleImages) > 0 || p.onlyNotes())
 }
 
+// onlyStarts reports whether the VM is as it is to be, and is to be started.
+func (p plan) onlyStarts() bool {
+	started := p.power == power.On
+	p.power = power.Keep
+	return started && p.empty()
+}
+
 // onlyNotes reports whether the VM is as it is to be, beside what is noted of it.
 func (p plan) onlyNotes() bool {
 	p.annotations = nil

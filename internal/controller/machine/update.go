@@ -246,7 +246,7 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 	if e.tasks.Send(m, e.planned.change) > 1 {
 		e.dirty |= vmcache.DirtyConfig // It did not hold, or not for long.
 	} else {
-		lookup{external: e}.predictChange(m)
+		e.dirty |= e.lookup().Predict(m, e.vm, e.planned.change)
 	}
 	e.waker(m)()
 	return e.noCloud().RegenerateDrive(ctx, m)

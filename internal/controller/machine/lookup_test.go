@@ -98,10 +98,11 @@ func TestEnrich(t *testing.T) {
 			}
 			calls := 0
 			b.on["Status"] = func() { calls++ }
-			if err := (lookup{external: e}).readStatus(t.Context(), b.m, tc.token); err != nil {
+			got, err := e.lookup().Status(t.Context(), b.m, e.vm, tc.token)
+			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, e.vm.Status); diff != "" || calls != tc.calls {
+			if diff := cmp.Diff(tc.want, got); diff != "" || calls != tc.calls {
 				t.Errorf("%s\nwant %d questions, got %d; -want, +got:\n%s", tc.reason, tc.calls, calls, diff)
 			}
 		})

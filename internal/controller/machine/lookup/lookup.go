@@ -1,0 +1,217 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package lookup finds the VM of a Machine, and decides when it is read and when what is cached of it will do. What was seen of VMs last is
+// in package vmcache.
+package lookup
+
+import (
+	"context"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/objectstate"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
+)
+
+// A Client reads the status of a VM.
+type Client interface {
+	Status(ctx context.Context, ref proxmox.Ref) (proxmox.Status, error)
+}
+
+// ChangeWatcher is the part of an Inventory that tells of signs of change.
+type ChangeWatcher interface {
+	Watch(ctx context.Context, key string, vmid int, w inventory.Watcher) bool
+	Watches(key string, vmid int) bool
+	Unwatch(key string)
+	CatchUp(ctx context.Context, maxAge time.Duration) bool
+}
+
+// An Inventory lists the VMs of a cluster, and tells of signs that one has changed.
+type Inventory interface {
+	ChangeWatcher
+
+	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
+	GuestsSince(ctx context.Context, after time.Time) ([]proxmox.Guest, error)
+}
+
+// A Lookup finds the VM, as it is or as it was seen last.
+type Lookup struct {
+	Client    Client
+	Inventory Inventory
+	Reader    *vmcache.Reader
+	Cache     *vmcache.Cache
+	Tasks     *tasktrack.Tracker
+	Before    tasktrack.View              // The tasks as they were before the VM is looked at.
+	Waker     func(object.Machine) func() // returns what has the Machine reconciled
+}
+
+// Cached returns the VM as it was seen last, or nil if there is a reason to look at it.
+func (l Lookup) Cached(ctx context.Context, m object.Machine, id qemu.Identity) *vmstate.VM {
+	if !l.Inventory.Watches(string(m.GetUID()), id.VMID) {
+		return nil
+	}
+	if at := l.Cache.SeenAt(m); at != nil && at != l.Inventory {
+		l.adoptCached(ctx, m, id)
+	}
+	v := l.Cache.Cached(m, id, l.Inventory, l.taskRuns())
+	if v == nil {
+		return nil
+	}
+	if off, err := l.Reader.NodeUnreachable(ctx, v.Node); off || err != nil {
+		return nil
+	}
+	return v
+}
+
+// taskRuns reports whether a task of ours is known to run.
+func (l Lookup) taskRuns() bool { return l.Before.Err == nil && l.Before.Ours }
+
+// adoptCached takes over what is known of the VM through another connection to the cluster, as far as
+// this one shows the same. To read all VMs because of a new token would be in vain.
+func (l Lookup) adoptCached(ctx context.Context, m object.Machine, id qemu.Identity) {
+	guests, err := l.Inventory.Guests(ctx, inventory.Current)
+	if err != nil {
+		return
+	}
+	if g, listed := vmcache.GuestOf(guests, id.VMID); listed {
+		before := l.Cache.SeenAt(m)
+		if l.Cache.Handover(m, l.Inventory, g); l.Cache.SeenAt(m) != before {
+			before.Unwatch(string(m.GetUID()))
+		}
+	}
+}
+
+// OwnershipCurrent reports whether the VM was proven ours lately, and nobody else has done anything
+// to it until now.
+func (l Lookup) OwnershipCurrent(ctx context.Context, m object.Machine) bool {
+	return l.Cache.Proven(m) && l.Inventory.CatchUp(ctx, inventory.Fresh) && l.Cache.Proven(m)
+}
+
+// SameProcess reports whether the VM, as it was seen last, has run since it was proven ours: nobody can replace one that runs, and until
+// a second ago nobody has stopped it. That is enough to ask its guest to shut down, after which it is read before it is removed.
+func (l Lookup) SameProcess(ctx context.Context, m object.Machine, v *vmstate.VM) bool {
+	return v.Status.Running() && l.Cache.Unbroken(m) && l.Inventory.CatchUp(ctx, inventory.Recent) && l.Cache.Unbroken(m)
+}
+
+// Begin begins a read of the VM: from now on the VM is watched.
+func (l Lookup) Begin(ctx context.Context, m object.Machine, id qemu.Identity) vmcache.ReadToken {
+	key := string(m.GetUID())
+	l.Cache.Leave(m, l.Inventory)
+	unbroken := l.Inventory.Watch(ctx, key, id.VMID, vmcache.Watcher{Cache: l.Cache, UID: objectstate.UID(m.GetUID()), Wake: l.Waker(m)})
+	return l.Cache.BeginRead(m, id, l.Inventory, unbroken)
+}
+
+// Creating reports whether a task of ours creates the VM, which has nothing to show
+// before that ends.
+func (l Lookup) Creating(m object.Machine) bool { return l.taskRuns() && l.Tasks.Creates(m) }
+
+// Find finds the VM, or returns nil if there is none. Where nothing was begun, the cluster's list
+// is good enough: PVE refuses to make a VM whose VMID is taken.
+func (l Lookup) Find(ctx context.Context, m object.Machine, id qemu.Identity) (*vmstate.VM, error) {
+	if m.GetAnnotations()[object.AnnotationNode] == "" && meta.GetExternalCreatePending(m).IsZero() && !meta.WasDeleted(m) {
+		guests, err := l.Inventory.Guests(ctx, inventory.Recent)
+		if _, listed := vmcache.GuestOf(guests, id.VMID); err != nil || !listed {
+			return nil, err
+		}
+	}
+	node := m.GetAnnotations()[object.AnnotationNode]
+	since, destroyed := l.Tasks.Destroyed(m)
+	switch {
+	case destroyed:
+		return l.remains(ctx, id.VMID, since)
+	case l.JustCreated(m) && node != "": // The list may have it where it was made from.
+		if v, err := l.Reader.GetConfig(ctx, proxmox.Ref{Node: node, VMID: id.VMID}); v != nil || err != nil {
+			return v, err
+		}
+	}
+	return l.Reader.Find(ctx, id.VMID, node)
+}
+
+// remains is the VM that has the VMID of one that we have destroyed, since a time, or nil.
+func (l Lookup) remains(ctx context.Context, vmid int, since time.Time) (*vmstate.VM, error) {
+	guests, err := l.Inventory.GuestsSince(ctx, since)
+	if err != nil {
+		return nil, err
+	}
+	g, ok := vmcache.GuestOf(guests, vmid)
+	if !ok {
+		return nil, nil
+	}
+	return l.Reader.GetListed(ctx, g)
+}
+
+// Status returns the status of the VM, which is read if it has to be. Of a VM that we have just created
+// it is known, unless HA was told of it since, and of one that nobody has touched
+// lately the cluster's list has it.
+func (l Lookup) Status(ctx context.Context, m object.Machine, v *vmstate.VM, read vmcache.ReadToken) (proxmox.Status, error) {
+	if read.Status != nil {
+		return *read.Status, nil
+	}
+	if t, _ := l.Tasks.Last(m); l.JustCreated(m) && (l.Cache.First(m) || !power.HAEnabled(m.Parameters())) && !l.Before.HasRecentTask(v.VMID, t.UPID) {
+		return proxmox.Status{Status: "stopped", QMPStatus: "stopped"}, nil
+	}
+	if s, ok := l.listedStatus(ctx, m, v); ok {
+		return s, nil
+	}
+	return l.Client.Status(ctx, v.Ref)
+}
+
+// JustCreated reports whether the last that was done to the VM is that we have made it, not
+// long ago.
+func (l Lookup) JustCreated(m object.Machine) bool {
+	t, ok := l.Tasks.Last(m)
+	return ok && t.OK() && tasktrack.CreatesVM(t.Type) && l.Tasks.Active(m)
+}
+
+// listedStatus is the status as the cluster lists it, which is good enough for a VM
+// that is seen for the first time, unless something has happened to it lately.
+func (l Lookup) listedStatus(ctx context.Context, m object.Machine, v *vmstate.VM) (proxmox.Status, bool) {
+	if !l.Cache.First(m) || l.Before.HasRecentTask(v.VMID, "") {
+		return proxmox.Status{}, false
+	}
+	guests, err := l.Inventory.Guests(ctx, inventory.Current)
+	if err != nil {
+		return proxmox.Status{}, false
+	}
+	g, ok := vmcache.GuestOf(guests, v.VMID)
+	if !ok || g.Node != v.Node || vmcache.StateInHA(g) != "" || g.Lock != v.Lock() || g.Status == "unknown" || g.Name != v.ListedName() {
+		return proxmox.Status{}, false
+	}
+	s := proxmox.Status{Status: "running", QMPStatus: g.Status, Uptime: g.Uptime}
+	if g.Status == "stopped" {
+		s.Status = g.Status
+	}
+	return s, true
+}
+
+// Predict keeps what the VM is like after a change of options that was made, or returns what has to be read for that.
+func (l Lookup) Predict(m object.Machine, v *vmstate.VM, change qemu.Difference) vmcache.Dirty {
+	values, known := change.Predict(v.Values)
+	if !known || v.Status.Running() || v.Lock() != "" {
+		return vmcache.DirtyConfig
+	}
+	l.Cache.Predict(m, values)
+	return 0
+}
