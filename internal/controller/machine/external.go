@@ -111,12 +111,15 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 	if e.evaluated {
 		return seen, nil
 	}
-	upToDate := report{external: e}.upToDate(m, seen, err)
+	found := e.report()
+	upToDate := found.upToDate(m, seen, err)
 	conditions.Set(m, upToDate)
 	if upToDate.Status == corev1.ConditionTrue {
 		e.settled.MarkUpToDate(m, e.wanted(m))
 	}
-	report{external: e}.announceFaults(m, before)
+	for _, fault := range e.told.Faults(m, before, e.vm != nil, found.powerFault(m)) {
+		e.record.Event(m, fault)
+	}
 	evaluation{external: e}.keep(ctx, m, seen, err)
 	return seen, err
 }
@@ -298,7 +301,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	if o.PendingDisks = nil; e.planned.Created && kind.Manages(m) {
 		o.PendingDisks = health.PendingDisks(m.Parameters(), before, e.planned.Devices)
 	}
-	checks, ready := report{external: e}.health(m), powerFeature{external: e}.ready(m)
+	checks, ready := e.health(m), powerFeature{external: e}.ready(m)
 	if !meta.WasDeleted(m) {
 		ready = checks.Ready(ctx, m.Parameters(), ready)
 	}
@@ -320,6 +323,13 @@ func (e *external) details(m Machine, o *v1alpha1.MachineObservation) managed.Co
 		return nil
 	}
 	return agentOf(e).WithHostKeys(m, passwordFeature{external: e}.withGenerated(e.vm.ConnectionDetails(o, e.endpoints)))
+}
+
+// health returns what finds out what the VM lacks.
+func (e *external) health(m Machine) health.Checker {
+	found := e.report()
+	adds := func(device string) bool { return found.adds(m, device) }
+	return health.Checker{Inventory: e.inventory, Checks: e.checks, VM: e.vm, Devices: e.planned.Devices, Adds: adds}
 }
 
 // agentOf returns what asks the guest agent of the VM.

@@ -30,6 +30,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/shutdown"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // An actionFeature does what the spec asks for once: a reboot, a reset, a stop.
@@ -86,11 +88,9 @@ func (e actionFeature) startAction(ctx context.Context, m Machine, a *v1alpha1.M
 	return u, nil
 }
 
-// guest is that of the VM, which an action shuts down.
-func (e actionFeature) guest(m Machine) shutdown.Guest {
-	g := e.external.guest(m)
-	g.Begun = poweraction.Begun(m)
-	return g
+// guestOfAction is the guest of a VM that an action shuts down.
+func guestOfAction(m Machine, v *vmstate.VM, t *tasktrack.Tracker) shutdown.Guest {
+	return shutdown.Guest{Machine: m, VM: v, Tasks: t, Begun: poweraction.Begun(m)}
 }
 
 func (e actionFeature) callAction(ctx context.Context, m Machine, action string) (proxmox.UPID, error) {
@@ -100,7 +100,7 @@ func (e actionFeature) callAction(ctx context.Context, m Machine, action string)
 	case "Reset":
 		return e.client.Reset(ctx, ref)
 	case poweraction.Shutdown:
-		return e.client.Shutdown(ctx, ref, e.guest(m).Request())
+		return e.client.Shutdown(ctx, ref, guestOfAction(m, e.vm, e.tasks).Request())
 	case "Stop":
 		// HA stops a VM itself, whatever runs, and takes no such option.
 		return e.client.Stop(ctx, ref, proxmox.StopOptions{OverruleShutdown: !e.vm.Status.HAManaged})

@@ -112,7 +112,7 @@ func (e evaluation) dependenciesHold(ctx context.Context, m Machine, id qemu.Ide
 	if e.vm == nil {
 		e.vm = e.cache.Cached(m, id, e.inventory, false)
 	}
-	if e.vm == nil || !report(e).health(m).DependenciesHold(ctx) {
+	if e.vm == nil || !e.health(m).DependenciesHold(ctx) {
 		return false
 	}
 	agentOf(e.external).Run(m)

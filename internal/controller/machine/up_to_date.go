@@ -33,76 +33,87 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/health"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/poweraction"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // A report tells in conditions what separates the VM from the spec, and what that waits for.
-type report struct{ *external }
+type report struct {
+	tasks       *tasktrack.Tracker
+	tasksBefore tasktrack.View
+	now         time.Time
+	vm          *vmstate.VM // nil if there is none
+	planned     plan
+}
+
+// report returns what tells of what this reconcile has found.
+func (e *external) report() report {
+	return report{tasks: e.tasks, tasksBefore: e.tasksBefore, now: e.now(), vm: e.vm, planned: e.planned}
+}
 
 // upToDate is the condition UpToDate after a look at the VM: False while anything differs from
 // the spec or waits, with what that is and what it waits for.
-func (e report) upToDate(m Machine, seen managed.ExternalObservation, err error) xpv2.Condition {
+func (r report) upToDate(m Machine, seen managed.ExternalObservation, err error) xpv2.Condition {
 	ready := m.GetCondition(xpv2.TypeReady)
 	switch {
 	case meta.WasDeleted(m):
 		return conditions.NotUpToDate(xpv2.ReasonDeleting, "the Machine is being deleted")
-	case err != nil && e.vm == nil && proxmox.IsUnavailable(err):
+	case err != nil && r.vm == nil && proxmox.IsUnavailable(err):
 		return conditions.New(kind.TypeUpToDate, corev1.ConditionUnknown, xpv2.ReasonUnavailable, err.Error())
 	case tenancy.IsRefusal(err):
 		return conditions.NotUpToDate(v1alpha1.ReasonTenantRefused, err.Error())
 	case quota.IsExceeded(err):
 		return conditions.NotUpToDate(v1alpha1.ReasonQuotaExceeded, err.Error())
 	case err != nil:
-		return conditions.NotUpToDate(xpv2.ReasonUpdateFailed, err.Error()+e.retry(m, err))
-	case e.vm == nil && ready.Status == corev1.ConditionFalse, e.vm != nil && e.vm.BeingCreated():
+		return conditions.NotUpToDate(xpv2.ReasonUpdateFailed, err.Error()+r.retry(m, err))
+	case r.vm == nil && ready.Status == corev1.ConditionFalse, r.vm != nil && r.vm.BeingCreated():
 		return conditions.NotUpToDate(ready.Reason, ready.Message)
-	case e.vm == nil || !seen.ResourceExists:
+	case r.vm == nil || !seen.ResourceExists:
 		return conditions.NotUpToDate(xpv2.ReasonCreating, "the VM does not exist")
-	case len(e.planned.rejections) > 0:
-		return conditions.NotUpToDate(xpv2.ReasonUpdateFailed, strings.Join(e.planned.rejections, "; "))
+	case len(r.planned.rejections) > 0:
+		return conditions.NotUpToDate(xpv2.ReasonUpdateFailed, strings.Join(r.planned.rejections, "; "))
 	}
-	return e.difference(m, ready)
+	return r.difference(m, ready)
 }
 
 // difference is the condition UpToDate of a VM that is there and of a spec that can be carried
 // out.
-func (e report) difference(m Machine, ready xpv2.Condition) xpv2.Condition {
+func (r report) difference(m Machine, ready xpv2.Condition) xpv2.Condition {
 	var reason xpv2.ConditionReason
-	lines := e.differences(m)
+	lines := r.differences(m)
 	if len(lines) > 0 {
 		reason = xpv2.ReasonUpdateRequested
-		if wait := e.updateWait(m); wait != "" {
+		if wait := r.updateWait(m); wait != "" {
 			lines = append(lines, wait)
 		}
 		if !kind.Manages(m) {
 			reason = xpv2.ReasonUpdateRestricted
 		}
 	}
-	if wait := e.shutsDown(m); wait != "" {
+	if wait := r.shutsDown(m); wait != "" {
 		lines, reason = append(lines, wait), cmp.Or(reason, xpv2.ReasonUpdateRequested)
 	}
-	if err := e.planned.exceeded; err != nil {
+	if err := r.planned.exceeded; err != nil {
 		lines, reason = append(lines, err.Error()), xpv2.ReasonUnavailable
 		if quota.IsExceeded(err) {
 			reason = v1alpha1.ReasonQuotaExceeded
 		}
 	}
-	for _, a := range e.planned.acts {
+	for _, a := range r.planned.acts {
 		if why, message := act.Failure(a.kind, m, a.record); why != "" {
 			lines = append(lines, message)
 			reason = cmp.Or(reason, why)
 		}
 	}
-	if pending := e.pendingLines(); len(pending) > 0 {
+	if pending := r.pendingLines(); len(pending) > 0 {
 		lines = append(lines, pending...)
-		reason = cmp.Or(reason, e.planned.restart.Reason)
+		reason = cmp.Or(reason, r.planned.restart.Reason)
 	}
 	if ready.Status == corev1.ConditionFalse {
 		if !slices.Contains(lines, ready.Message) {
@@ -117,8 +128,8 @@ func (e report) difference(m Machine, ready xpv2.Condition) xpv2.Condition {
 }
 
 // retry says when is tried again what has failed; empty if that is not known.
-func (e report) retry(m Machine, err error) string {
-	at := e.tasks.RetryAt(m, err)
+func (r report) retry(m Machine, err error) string {
+	at := r.tasks.RetryAt(m, err)
 	if at.IsZero() {
 		return ""
 	}
@@ -126,48 +137,48 @@ func (e report) retry(m Machine, err error) string {
 }
 
 // differences are what separates the VM from the spec, in a line each.
-func (e report) differences(m Machine) []string {
+func (r report) differences(m Machine) []string {
 	var lines []string
 	for _, d := range m.Observation().Difference {
 		lines = append(lines, kind.Changes(d.Option, d.Current, d.Desired)...)
 	}
-	if a := e.planned.action; a != nil && e.shutsDown(m) == "" {
+	if a := r.planned.action; a != nil && r.shutsDown(m) == "" {
 		lines = append(lines, "powerAction "+a.Action+" is to be done")
 	}
-	if a := e.planned.laterAction; a != nil {
+	if a := r.planned.laterAction; a != nil {
 		lines = append(lines, poweraction.WaitsForGuest(m, a, restart.BootTime))
 	}
-	if len(e.planned.staleImages) > 0 {
+	if len(r.planned.staleImages) > 0 {
 		lines = append(lines, "an image of cloud-init data that is no longer used is to be removed")
 	}
 	return lines
 }
 
 // shutsDown says what a power action waits for that shuts the guest down; empty if none does.
-func (e report) shutsDown(m Machine) string {
-	guest := actionFeature{external: e.external}.guest(m)
-	if !poweraction.UnderWay(m) || !e.vm.Status.Running() || !guest.HardStop().After(e.now()) {
+func (r report) shutsDown(m Machine) string {
+	guest := guestOfAction(m, r.vm, r.tasks)
+	if !poweraction.UnderWay(m) || !r.vm.Status.Running() || !guest.HardStop().After(r.now) {
 		return ""
 	}
 	return "powerAction Shutdown: " + guest.Wait()
 }
 
 // updateWait says what a change waits for; empty if it is about to be made.
-func (e report) updateWait(m Machine) string {
-	busy, err := e.tasksBefore.Busy(e.vm.VMID)
-	_, locking := e.planned.splitByLock()
+func (r report) updateWait(m Machine) string {
+	busy, err := r.tasksBefore.Busy(r.vm.VMID)
+	_, locking := r.planned.splitByLock()
 	switch {
 	case !kind.Manages(m):
 		return "managementPolicies leave out Update"
-	case e.tasks.Resting(m) && (!locking.empty() || locking.laterAction != nil):
-		return "waits for a reboot of the VM to end, until " + e.tasks.RestsUntil(m).UTC().Format(time.RFC3339) + " at most"
+	case r.tasks.Resting(m) && (!locking.empty() || locking.laterAction != nil):
+		return "waits for a reboot of the VM to end, until " + r.tasks.RestsUntil(m).UTC().Format(time.RFC3339) + " at most"
 	case err == nil && busy:
-		return strings.TrimSpace("waits for a task of Proxmox VE to end " + e.tasks.RunningType(m))
-	case !e.planned.allowedDuringLock(e.vm):
-		return e.vm.WaitsFor()
-	case e.planned.ha().Refuses(e.vm):
+		return strings.TrimSpace("waits for a task of Proxmox VE to end " + r.tasks.RunningType(m))
+	case !r.planned.allowedDuringLock(r.vm):
+		return r.vm.WaitsFor()
+	case r.planned.ha().Refuses(r.vm):
 		return "high availability has given the VM up (state error), and takes no change of it"
-	case e.planned.empty() && e.planned.laterAction == nil:
+	case r.planned.empty() && r.planned.laterAction == nil:
 		return "waits for the next start of the VM"
 	}
 	return ""
@@ -175,18 +186,18 @@ func (e report) updateWait(m Machine) string {
 
 // pendingLines are what a restart of the VM brings of what the spec declares, and what the
 // restart waits for.
-func (e report) pendingLines() []string {
-	if !e.vm.Status.Running() || len(e.vm.Pending) == 0 {
+func (r report) pendingLines() []string {
+	if !r.vm.Status.Running() || len(r.vm.Pending) == 0 {
 		return nil
 	}
 	var lines []string
-	for _, p := range e.planned.Pending(e.vm.State) {
+	for _, p := range r.planned.Pending(r.vm.State) {
 		lines = append(lines, kind.Changes(p.Key, vmstate.Masked(p.Key, ptr.Deref(p.Value, "")), vmstate.Masked(p.Key, ptr.Deref(p.Pending, "")))...)
 	}
 	if len(lines) == 0 {
 		return nil
 	}
-	if why := e.planned.restart.Why; why != "" {
+	if why := r.planned.restart.Why; why != "" {
 		return append(lines, "waits for a restart of the VM: "+why)
 	}
 	return append(lines, "waits for a restart of the VM")
@@ -194,35 +205,22 @@ func (e report) pendingLines() []string {
 
 // adds reports whether a device comes with the change that is made next, or whose task runs. After a failure nothing is known to bring
 // it.
-func (e report) adds(m Machine, device string) bool {
-	failed := m.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse || e.tasks.BackoffError(m)
-	if failed || len(e.planned.rejections) > 0 || !kind.Manages(m) || !e.planned.allowedDuringLock(e.vm) {
+func (r report) adds(m Machine, device string) bool {
+	failed := m.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse || r.tasks.BackoffError(m)
+	if failed || len(r.planned.rejections) > 0 || !kind.Manages(m) || !r.planned.allowedDuringLock(r.vm) {
 		return false
 	}
-	return e.planned.change.Set[device] != "" || e.planned.deferred.Set[device] != ""
-}
-
-// health returns what finds out what the VM lacks.
-func (e report) health(m Machine) health.Checker {
-	adds := func(device string) bool { return e.adds(m, device) }
-	return health.Checker{Inventory: e.inventory, Checks: e.checks, VM: e.vm, Devices: e.planned.Devices, Adds: adds}
-}
-
-// announceFaults tells of what a VM lacks or cannot do, once.
-func (e report) announceFaults(m Machine, before map[xpv2.ConditionType]xpv2.Condition) {
-	for _, event := range e.told.Faults(m, before, e.vm != nil, e.powerFault(m)) {
-		e.record.Event(m, event)
-	}
+	return r.planned.change.Set[device] != "" || r.planned.deferred.Set[device] != ""
 }
 
 // powerFault is why the VM does not get into the power state of the spec by itself.
-func (e report) powerFault(m Machine) events.PowerFault {
-	switch p := e.planned; {
-	case e.vm == nil || p.MachineParameters == nil || p.power != power.Keep:
-		return events.PowerFault{Lasts: e.tasks.CrashLoops(m)}
+func (r report) powerFault(m Machine) events.PowerFault {
+	switch p := r.planned; {
+	case r.vm == nil || p.MachineParameters == nil || p.power != power.Keep:
+		return events.PowerFault{Lasts: r.tasks.CrashLoops(m)}
 	case p.crashes > 0:
 		return events.PowerFault{Fault: "stops after each start", Lasts: true}
 	default:
-		return events.PowerFault{Fault: p.UnreachablePower(e.vm), Lasts: e.tasks.CrashLoops(m)}
+		return events.PowerFault{Fault: p.UnreachablePower(r.vm), Lasts: r.tasks.CrashLoops(m)}
 	}
 }
