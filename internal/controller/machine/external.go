@@ -40,6 +40,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/lookup"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/networks"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
@@ -83,8 +84,8 @@ type external struct {
 	// tenant of the Machine, and what it may not have.
 	tenant tenant.Checks
 
-	// generated is the password of the connection Secret, if one is asked for.
-	generated string
+	// password of cloud-init's user.
+	password *password.Source
 
 	// dirty is what has to be read of the VM after what was done to it.
 	dirty vmcache.Dirty
@@ -322,7 +323,7 @@ func (e *external) details(m Machine, o *v1alpha1.MachineObservation) managed.Co
 	if object.ConnectionSecret(m).Name == "" {
 		return nil
 	}
-	return agentOf(e).WithHostKeys(m, passwordFeature{external: e}.withGenerated(e.vm.ConnectionDetails(o, e.endpoints)))
+	return agentOf(e).WithHostKeys(m, e.password.Publish(e.vm.ConnectionDetails(o, e.endpoints)))
 }
 
 // health returns what finds out what the VM lacks.

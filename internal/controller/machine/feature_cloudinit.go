@@ -124,6 +124,6 @@ func (e cloudInitFeature) checkImage(ctx context.Context, m Machine, c *creation
 func (e *external) noCloud() cloudinit.Keeper {
 	return cloudinit.Keeper{
 		Client: e.client, Inventory: e.inventory, Nodes: e.reader, Checks: e.checks, Kube: e.kube, Tasks: e.tasks, Record: e.record, Log: e.log, Now: e.now,
-		Password: passwordFeature{external: e}.passwordOf, VM: e.vm, Stores: e.tenant.Stores, OwnershipProven: e.ownershipProven, ObstacleTime: obstacleTime,
+		Password: e.password.Of, VM: e.vm, Stores: e.tenant.Stores, OwnershipProven: e.ownershipProven, ObstacleTime: obstacleTime,
 	}
 }

@@ -20,46 +20,13 @@ import (
 	"context"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
-	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"k8s.io/utils/ptr"
 
-	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
-
-// passwordOf returns the password of the user of cloud-init, or nil if none is declared.
-func (e passwordFeature) passwordOf(ctx context.Context, m Machine, c *v1alpha1.MachineCloudInit) (*password.Password, error) {
-	switch {
-	case c == nil:
-		return nil, nil
-	case ptr.Deref(c.GeneratePassword, false):
-		p, err := password.Generated(ctx, e.kube, m, e.generated)
-		if err == nil {
-			e.generated = p.Text
-		}
-		return p, err
-	case c.PasswordSecretRef == nil:
-		return nil, nil
-	}
-	return password.Read(ctx, e.kube, m, *c.PasswordSecretRef)
-}
-
-// withGenerated adds the password to connection details.
-func (e passwordFeature) withGenerated(d managed.ConnectionDetails) managed.ConnectionDetails {
-	if e.generated == "" {
-		return d
-	}
-	if d == nil {
-		d = managed.ConnectionDetails{}
-	}
-	d[xpv2.CredentialsSecretPasswordKey] = []byte(e.generated)
-	return d
-}
 
 // A passwordFeature sends the password of cloud-init's user.
 type passwordFeature struct {
@@ -86,7 +53,7 @@ func (e passwordFeature) addPassword(ctx context.Context, m Machine, d *desired)
 	if c == nil || meta.WasDeleted(m) || e.vm.BeingCreated() || d.CloudInitFrozen && !ptr.Deref(c.GeneratePassword, false) {
 		return nil, nil
 	}
-	p, err := passwordFeature{external: e.external}.passwordOf(ctx, m, c)
+	p, err := e.password.Of(ctx, m, c)
 	if p == nil || err != nil || d.CloudInitFrozen || d.CustomData() {
 		return conditions.Rejections(err) // Custom data have the hash of it, and PVE's drive is not there.
 	}
@@ -123,7 +90,7 @@ func (e passwordFeature) keepPassword(ctx context.Context, m Machine) error {
 // preparePassword looks for the password before anything is created. A VM that is
 // made from nothing has it from the start.
 func (e passwordFeature) preparePassword(ctx context.Context, m Machine, c *creation) error {
-	p, err := e.passwordOf(ctx, m, c.CloudInit)
+	p, err := e.password.Of(ctx, m, c.CloudInit)
 	if err == nil && c.source == nil && c.archive == nil && !c.CustomData() {
 		c.password = p
 	}

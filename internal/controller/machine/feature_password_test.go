@@ -87,7 +87,7 @@ func TestPassword(t *testing.T) {
 				}
 			}
 			e := b.external()
-			got, err := passwordFeature{external: e}.passwordOf(t.Context(), b.m, tc.spec)
+			got, err := e.password.Of(t.Context(), b.m, tc.spec)
 			if tc.refused != "" {
 				if err == nil || err.Error() != tc.refused {
 					t.Errorf("%s Got error %v", tc.reason, err)
@@ -97,10 +97,10 @@ func TestPassword(t *testing.T) {
 			if err != nil || got.Text == "" || (got.Text == tc.in) != tc.kept {
 				t.Fatalf("%s Got %+v and error %v", tc.reason, got, err)
 			}
-			if tc.spec == generate && (!nocloud.IsGenerated(got.Text) || string((passwordFeature{external: e}).withGenerated(nil)["password"]) != got.Text) {
+			if tc.spec == generate && (!nocloud.IsGenerated(got.Text) || string(e.password.Publish(nil)["password"]) != got.Text) {
 				t.Errorf("%s Got %q, which is not published", tc.reason, got.Text)
 			}
-			again, err := passwordFeature{external: b.external()}.passwordOf(t.Context(), b.m, tc.spec)
+			again, err := b.external().password.Of(t.Context(), b.m, tc.spec)
 			if err != nil || tc.kept && *again != *got {
 				t.Errorf("%s Then got %+v and error %v", tc.reason, again, err)
 			}

@@ -57,7 +57,7 @@ func (e *external) observeMissing(ctx context.Context, m Machine, id qemu.Identi
 		return managed.ExternalObservation{ResourceUpToDate: true}, nil // There is nothing to change.
 	}
 	err := e.checkCreatable(ctx, m, id)
-	return managed.ExternalObservation{ConnectionDetails: passwordFeature{external: e}.withGenerated(nil)}, err
+	return managed.ExternalObservation{ConnectionDetails: e.password.Publish(nil)}, err
 }
 
 // observeCleanup is the observation of a Machine that is being deleted and has no VM.
@@ -178,7 +178,7 @@ func (e *external) observeForeign(ctx context.Context, m Machine, id qemu.Identi
 		if e.creation != nil {
 			e.creation.vmidTaken = true
 		}
-		return managed.ExternalObservation{ConnectionDetails: passwordFeature{external: e}.withGenerated(nil)}, err
+		return managed.ExternalObservation{ConnectionDetails: e.password.Publish(nil)}, err
 	}
 	err = errors.Errorf("VM %d already exists%s and is not this resource's: it is left alone. "+
 		"Delete this resource, which leaves that VM alone too, and create one without vmid or with another, or with the annotation %s: \"%d\" to adopt it",

@@ -109,7 +109,7 @@ func (e restoring) observeUnfinished(ctx context.Context, m Machine, id qemu.Ide
 	if e.creation != nil {
 		e.creation.unfinished = &ref
 	}
-	return managed.ExternalObservation{ConnectionDetails: passwordFeature{external: e.external}.withGenerated(nil)}, err
+	return managed.ExternalObservation{ConnectionDetails: e.password.Publish(nil)}, err
 }
 
 // observeLost is the observation of what a restore in place has left that failed. It is this Machine's still, and
