@@ -77,7 +77,7 @@ func (e creator) preferredNode(m Machine) string {
 // prepareFrom prepares a VM that is made from an Image, if the spec names one, with the template on a node, if there are
 // several.
 func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, image *imageref.Choice, from string) (*creation, error) {
-	c := &creation{desired: planner(e).desired(m, id)}
+	c := &creation{desired: e.spec().desired(m, id)}
 	c.Created = true
 	var err error
 	if err = (cloudInitFeature{external: e.external}).addSSHKeys(ctx, m, &c.desired); err != nil {

@@ -122,7 +122,7 @@ func (e disksFeature) resizeSteps(m Machine) []step {
 			call: func(ctx context.Context) (proxmox.UPID, error) {
 				e.cache.PredictResize(m, r.Device, r.To.String())
 				e.warn(m, e.planned.capacity, r.Name)
-				return e.client.Resize(ctx, e.vm.Ref, r.Device, r.To.String(), planner{external: e.external}.currentDigest())
+				return e.client.Resize(ctx, e.vm.Ref, r.Device, r.To.String(), e.planned.currentDigest(e.vm))
 			},
 		}))
 	}

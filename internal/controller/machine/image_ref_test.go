@@ -400,7 +400,7 @@ func TestPinnedVolume(t *testing.T) {
 		imageref.AnnotationPin: imageref.Pin{Name: "debian", Revision: 1, Volume: "files:import/one.qcow2"}.String(),
 	}}}
 	byImage(m)
-	p := (planner{external: (&external{})}).desired(m, qemu.Identity{VMID: 10000, UUID: ourUUID}).MachineParameters
+	p := specReader{}.desired(m, qemu.Identity{VMID: 10000, UUID: ourUUID}).MachineParameters
 	if got := p.Disks[0].ImportFrom; got == nil || *got != "files:import/one.qcow2" {
 		t.Errorf("want the pinned file, got %v", got)
 	}

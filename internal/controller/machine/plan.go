@@ -32,12 +32,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/ipam"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/migration"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/networks"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/rules"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
 	"github.com/vitistack/provider-proxmox/internal/harules"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -188,7 +190,7 @@ func (p plan) onlyNotes() bool {
 
 // makePlan finds what separates the VM from the spec.
 func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) error {
-	d := e.desired(m, id)
+	d := e.spec().desired(m, id)
 	disks, err := e.volumes.Resolve(ctx, m, d.MachineParameters, id.UUID, e.sharesCluster(ctx))
 	if err != nil {
 		return err
@@ -284,30 +286,44 @@ func (e planner) addChange(ctx context.Context, m Machine, d desired, features [
 
 // currentDigest is the digest of the VM's configuration, or empty if that was changed since
 // it was looked at.
-func (e planner) currentDigest() string {
-	if e.planned.change.Empty() {
-		return e.vm.Digest
+func (p plan) currentDigest(v *vmstate.VM) string {
+	if p.change.Empty() {
+		return v.Digest
 	}
 	return ""
 }
 
-// desired is the spec with what else decides how it is carried out.
-func (e planner) desired(m Machine, id qemu.Identity) desired {
+// A specReader reads a spec with what else decides how it is carried out.
+type specReader struct {
+	vm       *vmstate.VM // nil if there is none
+	bridges  *networks.Bridges
+	pooled   *ipam.Addresses
+	tenant   tenant.Checks
+	defaults qemu.Defaults
+}
+
+// spec returns what reads the spec.
+func (e *external) spec() specReader {
+	return specReader{vm: e.vm, bridges: e.bridges, pooled: e.pooled, tenant: e.tenant, defaults: e.defaults.Defaults}
+}
+
+// desired is the VM that a spec asks for.
+func (r specReader) desired(m Machine, id qemu.Identity) desired {
 	p := m.Parameters()
-	if e.vm == nil {
+	if r.vm == nil {
 		p = qemu.WithImage(p, images.PinnedVolume(m))
 	}
-	p = e.pooled.Parameters(e.bridges.Parameters(p), func(network string) *v1alpha1.MachineIPConfig { return e.ipConfig(m, id, network) })
-	if e.vm == nil {
-		p = e.tenant.Parameters(p)
+	p = r.pooled.Parameters(r.bridges.Parameters(p), func(network string) *v1alpha1.MachineIPConfig { return r.ipConfig(m, id, network) })
+	if r.vm == nil {
+		p = r.tenant.Parameters(p)
 	}
 	return desired{
 		Policy: power.Policy{Desired: qemu.Desired{
 			MachineParameters: p,
 			Identity:          id,
 			Tenant:            object.TenantOf(m.GetLabels()),
-			CarriedTags:       e.tenant.CarriedTags(),
-			Defaults:          e.defaults.Defaults,
+			CarriedTags:       r.tenant.CarriedTags(),
+			Defaults:          r.defaults,
 			Created:           !meta.GetExternalCreatePending(m).IsZero(),
 		}},
 		name:       m.GetName(),
@@ -316,12 +332,12 @@ func (e planner) desired(m Machine, id qemu.Identity) desired {
 }
 
 // ipConfig returns the IP configuration of a network as the VM has it; nil where it is not known which device that is.
-func (e planner) ipConfig(m Machine, id qemu.Identity, network string) *v1alpha1.MachineIPConfig {
+func (r specReader) ipConfig(m Machine, id qemu.Identity, network string) *v1alpha1.MachineIPConfig {
 	before, err := object.RecordedDevices(m, id)
-	if err != nil || e.vm == nil || before.Networks[network] == "" {
+	if err != nil || r.vm == nil || before.Networks[network] == "" {
 		return nil
 	}
-	return ipam.Configured(e.vm.Config[qemu.IPConfigName(before.Networks[network])])
+	return ipam.Configured(r.vm.Config[qemu.IPConfigName(before.Networks[network])])
 }
 
 // recordPlan writes what is planned into the observation.

@@ -118,7 +118,7 @@ func (e restoring) observeLost(ctx context.Context, m Machine, id qemu.Identity)
 	if busy, err := e.tasksBefore.Busy(id.VMID); busy || err != nil || meta.WasDeleted(m) {
 		return e.observeUnfinished(ctx, m, id)
 	}
-	e.ownershipProven, e.planned = true, plan{desired: planner(e).desired(m, id)}
+	e.ownershipProven, e.planned = true, plan{desired: e.spec().desired(m, id)}
 	next, err := actFeature{external: e.external, kind: restoresInPlace}.plan(ctx, m)
 	if err != nil {
 		return managed.ExternalObservation{}, err
