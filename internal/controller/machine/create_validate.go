@@ -23,29 +23,87 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/cloudinit"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/ipam"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/secretref"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
 // A creator decides how a VM is created, and checks that it can be.
-type creator struct{ *external }
+type creator struct {
+	checker creationChecks
+	placer  placer
+	spec    specReader
+
+	client    VMCreator
+	inventory Inventory
+	reader    *vmcache.Reader
+	tasks     *tasktrack.Tracker
+	kube      client.Client
+	sources   source.Finder
+	backups   restore.Finder
+	images    images.Reader
+	volumes   volumes.Reader
+	addresses ipam.Reader
+	password  *password.Source
+	checks    *preflight.Checks
+	tenant    tenant.Checks
+	defaults  defaults
+
+	sharesCluster func(context.Context) func(resource.Managed) bool
+}
+
+// creationChecks find whether what a VM needs is there, and whether the user may make the VM of it.
+type creationChecks struct {
+	inventory Inventory
+	checks    *preflight.Checks
+	tenant    tenant.Checks
+	noCloud   cloudinit.Keeper
+	log       logging.Logger
+}
+
+// creator returns what decides how a VM is created.
+func (e *external) creator(ctx context.Context) creator {
+	return creator{
+		checker: creationChecks{inventory: e.inventory, checks: e.checks, tenant: e.tenant, noCloud: e.noCloud(), log: e.log},
+		placer: placer{
+			scheduler: e.scheduler, unschedulable: e.unschedulable, inventory: e.inventory, networks: e.networks, checks: e.checks, tenant: e.tenant,
+			defaults: e.defaults, sharesCluster: e.sharesCluster, heard: e.heard, believed: e.believed, kube: e.kube, object: e.object, log: e.log,
+		},
+		spec:   e.spec(),
+		client: e.client, inventory: e.inventory, reader: e.reader, tasks: e.tasks, kube: e.kube,
+		sources: e.sources, backups: e.backupFinder(ctx), images: e.images, volumes: e.volumes, addresses: e.addresses, password: e.password,
+		checks: e.checks, tenant: e.tenant, defaults: e.defaults, sharesCluster: e.sharesCluster,
+	}
+}
 
 // prepare decides how a VM is created, and checks that it can be. It is decided once more
 // if placement has chosen a node that has another template which will do.
 func (e creator) prepare(ctx context.Context, m Machine, id qemu.Identity) (*creation, error) {
-	if err := e.pooled.Wait(); err != nil {
+	if err := e.spec.pooled.Wait(); err != nil {
 		return nil, err
 	}
 	image, err := e.chooseImage(ctx, m)
@@ -65,7 +123,7 @@ func (e creator) prepare(ctx context.Context, m Machine, id qemu.Identity) (*cre
 // preferredNode is the node whose template is cloned if several nodes have one.
 func (e creator) preferredNode(m Machine) string {
 	node := ptr.Deref(m.Parameters().Node, "")
-	if node == "" && !e.mayReplaceNode(m) {
+	if node == "" && !mayReplaceNode(e.tasks, m) {
 		node = m.GetAnnotations()[object.AnnotationNode]
 	}
 	if node == "" && m.Parameters().Placement == nil {
@@ -77,10 +135,10 @@ func (e creator) preferredNode(m Machine) string {
 // prepareFrom prepares a VM that is made from an Image, if the spec names one, with the template on a node, if there are
 // several.
 func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, image *imageref.Choice, from string) (*creation, error) {
-	c := &creation{desired: e.spec().desired(m, id)}
+	c := &creation{desired: e.spec.desired(m, id)}
 	c.Created = true
 	var err error
-	if err = (cloudInitFeature{external: e.external}).addSSHKeys(ctx, m, &c.desired); err != nil {
+	if c.MachineParameters, err = secretref.WithSSHKeys(ctx, e.kube, m, c.MachineParameters); err != nil {
 		return nil, err
 	}
 	if err = e.importFrom(ctx, c, image); err != nil {
@@ -92,7 +150,7 @@ func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, i
 	if c.node, err = e.chooseNode(ctx, m, c.source); err != nil {
 		return nil, err
 	}
-	if err := restoring(e).find(ctx, m, c); err != nil {
+	if err := c.findBackup(ctx, m, e.backups); err != nil {
 		return nil, err
 	}
 	if c.node, err = c.nodeWithImage(m); err != nil {
@@ -111,19 +169,19 @@ func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, i
 		return nil, err
 	}
 	c.settleImage()
-	if err := (passwordFeature{external: e.external}).preparePassword(ctx, m, c); err != nil {
+	if err := c.findPassword(ctx, m, e.password); err != nil {
 		return nil, err
 	}
-	if err := (cloudInitFeature{external: e.external}).checkImage(ctx, m, c); err != nil {
+	if err := c.checkNoCloud(ctx, m, e.checker.noCloud); err != nil {
 		return nil, err
 	}
 	if err := e.tenant.Creation(c.Desired, c.sourceConfig(), c.node); err != nil {
 		return nil, err
 	}
-	if err := e.check(ctx, c); err != nil {
+	if err := e.checker.check(ctx, c); err != nil {
 		return nil, err
 	}
-	return c, e.checkCreatePrivileges(ctx, m, c)
+	return c, e.checker.checkCreatePrivileges(ctx, m, c)
 }
 
 // preparePlace checks what does not depend on the node of a VM, and chooses that.
@@ -132,7 +190,7 @@ func (e creator) preparePlace(ctx context.Context, m Machine, c *creation) (err 
 	if c.Devices, err = (qemu.Devices{}).Assign(m.Parameters(), c.sourceConfig()); err != nil {
 		return conditions.ValidationError{Aspect: conditions.Allocating, Message: err.Error()}
 	}
-	if err := e.checkStoragesVisible(ctx, c); err != nil {
+	if err := e.checker.checkStoragesVisible(ctx, c); err != nil {
 		return err
 	}
 	prohibited, err := e.checks.ForbiddenChanges(ctx, c.Difference(c.sourceConfig()), c.sourceConfig(), c.ha().VersionRequirements(&vmstate.VM{})...)
@@ -142,7 +200,7 @@ func (e creator) preparePlace(ctx context.Context, m Machine, c *creation) (err 
 	if no := slices.Concat(c.Rejections(c.sourceConfig()), prohibited, c.startError()); len(no) > 0 {
 		return conditions.Reject(conditions.Allocating, "%s", strings.Join(no, "; "))
 	}
-	return e.place(ctx, m, c)
+	return e.placer.place(ctx, m, c)
 }
 
 // startError says why a VM that is to run would not start. What its source has no better is not for us to judge.
@@ -164,7 +222,7 @@ func (e creator) chooseNode(ctx context.Context, m Machine, s *source.Source) (s
 	off, err := e.reader.NodeUnreachable(ctx, before)
 	local := s != nil && !s.Shared
 	moved := local && before != s.Node
-	if err != nil || before != "" && !off && !moved && (wanted == before || wanted == "" && !e.mayReplaceNode(m)) {
+	if err != nil || before != "" && !off && !moved && (wanted == before || wanted == "" && !mayReplaceNode(e.tasks, m)) {
 		return before, err
 	}
 	nodes, err := e.inventory.Nodes(ctx)
@@ -185,7 +243,7 @@ func (e creator) chooseNode(ctx context.Context, m Machine, s *source.Source) (s
 }
 
 // check looks whether what the spec names exists where the VM is to be.
-func (e creator) check(ctx context.Context, c *creation) error {
+func (e creationChecks) check(ctx context.Context, c *creation) error {
 	if err := e.checkStorages(ctx, c); err != nil {
 		return err
 	}
@@ -206,7 +264,7 @@ func (e creator) check(ctx context.Context, c *creation) error {
 
 // checkStorages looks at the node that the VM is created on, and at the one that
 // it goes to from there.
-func (e creator) checkStorages(ctx context.Context, c *creation) error {
+func (e creationChecks) checkStorages(ctx context.Context, c *creation) error {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return err
@@ -245,7 +303,7 @@ func (c *creation) targetStorages() []string {
 }
 
 // checkBridges does without the check if the user may not list bridges.
-func (e creator) checkBridges(ctx context.Context, c *creation) error {
+func (e creationChecks) checkBridges(ctx context.Context, c *creation) error {
 	names := c.Bridges(c.sourceConfig())
 	if len(names) == 0 {
 		return nil
@@ -259,7 +317,7 @@ func (e creator) checkBridges(ctx context.Context, c *creation) error {
 	}
 	for _, name := range names {
 		if !slices.Contains(preflight.BridgeNames(bridges), name) {
-			e.logBridge(name, c.node)
+			logBridge(e.log, name, c.node)
 			return conditions.Reject(conditions.Networking, "%s", e.checks.BridgeNotFound(ctx, name, c.node, bridges))
 		}
 	}
@@ -268,7 +326,7 @@ func (e creator) checkBridges(ctx context.Context, c *creation) error {
 
 // checkStoragesVisible checks the privilege to see the storages that a VM is to be on: those that may not be seen would not be
 // found.
-func (e creator) checkStoragesVisible(ctx context.Context, c *creation) error {
+func (e creationChecks) checkStoragesVisible(ctx context.Context, c *creation) error {
 	storages, err := e.inventory.Storages(ctx)
 	if err != nil {
 		return err
@@ -289,7 +347,7 @@ func (e creator) checkStoragesVisible(ctx context.Context, c *creation) error {
 
 // checkCreatePrivileges checks the privileges for the creation of a VM and what is to be done to it from then on, if it is to be changed
 // at all. What PVE checks itself before it makes anything is left to it.
-func (e creator) checkCreatePrivileges(ctx context.Context, m Machine, c *creation) error {
+func (e creationChecks) checkCreatePrivileges(ctx context.Context, m Machine, c *creation) error {
 	if !kind.Manages(m) {
 		return nil
 	}
@@ -301,7 +359,7 @@ func (e creator) checkCreatePrivileges(ctx context.Context, m Machine, c *creati
 		return err
 	}
 	needs = append(needs, cloned...)
-	more, err := e.creationNeeds(ctx, c, at)
+	more, err := c.featureNeeds(ctx, e.noCloud, at)
 	if err != nil {
 		return err
 	}
@@ -314,7 +372,7 @@ func (e creator) checkCreatePrivileges(ctx context.Context, m Machine, c *creati
 
 // clonePrivileges are those of what makes a clone the VM that is wanted: it gets its UUID, and
 // loses the mark in its description.
-func (e creator) clonePrivileges(ctx context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
+func (e creationChecks) clonePrivileges(ctx context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
 	if c.source == nil && c.archive == nil {
 		return preflight.ImportPrivileges(c.MachineParameters, at), nil
 	}
@@ -370,12 +428,12 @@ func (e creator) nodeWithMedia(ctx context.Context, m Machine, chosen string) (s
 // nodeWithNetworks is the chosen node if the bridges that networks name by NodeNetworks are applied there. Otherwise placement is to
 // choose one, unless the spec names the node.
 func (e creator) nodeWithNetworks(m Machine, chosen string) (string, error) {
-	if no := e.bridges.Problems(); len(no) > 0 {
+	if no := e.spec.bridges.Problems(); len(no) > 0 {
 		return "", conditions.Reject(conditions.Networking, "%s", strings.Join(no, "; "))
 	}
-	why := e.bridges.Lacks(chosen)
+	why := e.spec.bridges.Lacks(chosen)
 	switch {
-	case chosen == "", why == "", chosen == m.GetAnnotations()[object.AnnotationNode] && !e.mayReplaceNode(m):
+	case chosen == "", why == "", chosen == m.GetAnnotations()[object.AnnotationNode] && !mayReplaceNode(e.tasks, m):
 		return chosen, nil
 	case m.Parameters().Node != nil:
 		return "", conditions.Reject(conditions.Networking, "the VM cannot be made on node %s: %s", chosen, why)

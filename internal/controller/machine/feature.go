@@ -23,6 +23,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/cloudinit"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
@@ -41,9 +42,6 @@ type feature interface {
 	// plan returns what brings the VM nearer to the spec, once the change of options is
 	// planned.
 	plan(ctx context.Context, m Machine) (proposal, error)
-
-	// needs returns the privileges that the feature takes on a VM that is yet to be created.
-	needs(ctx context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error)
 }
 
 // A proposal is what a feature has to do.
@@ -66,10 +64,6 @@ func (passive) observe(context.Context, Machine, *desired) error { return nil }
 func (passive) complete(context.Context, Machine, *desired) ([]string, error) { return nil, nil }
 
 func (passive) plan(context.Context, Machine) (proposal, error) { return proposal{}, nil }
-
-func (passive) needs(context.Context, *creation, validate.Place) ([]validate.PrivilegeRequirement, error) {
-	return nil, nil
-}
 
 // features returns the features that the spec, or what the provider keeps of the VM, has
 // anything to do for, in the order in which their steps are taken.
@@ -103,25 +97,15 @@ func (e *external) features(m Machine) []feature {
 	return all
 }
 
-// creationNeeds returns the privileges that features take on a VM that is yet to be created.
-func (e creator) creationNeeds(ctx context.Context, c *creation, at validate.Place) ([]validate.FieldRequirement, error) {
-	var all []validate.FieldRequirement
-	for _, row := range []struct {
-		field string
-		feature
-	}{
-		{"cloudInit", cloudInitFeature{external: e.external}},
-		{"highAvailability", haFeature{external: e.external}},
-		{"powerState", powerFeature{external: e.external}},
-		{"node or placement", migrateFeature{external: e.external}},
-	} {
-		needs, err := row.needs(ctx, c, at)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, validate.FieldRequirement{Field: row.field, Needs: needs})
-	}
-	return all, nil
+// featureNeeds returns the privileges that features take on a VM that is yet to be created.
+func (c *creation) featureNeeds(ctx context.Context, k cloudinit.Keeper, at validate.Place) ([]validate.FieldRequirement, error) {
+	noCloud, err := c.noCloudNeeds(ctx, k, at)
+	return []validate.FieldRequirement{
+		{Field: "cloudInit", Needs: noCloud},
+		{Field: "highAvailability", Needs: c.haNeeds()},
+		{Field: "powerState", Needs: c.powerNeeds(at)},
+		{Field: "node or placement", Needs: c.migrationNeeds(at)},
+	}, err
 }
 
 // planFeatures adds to the plan what features have to do. A VM that is being deleted takes no

@@ -88,7 +88,7 @@ func (e *external) recreator(m Machine) recreation.Recreator {
 		Save:     func(ctx context.Context, r *act.Record) error { return e.saveAct(ctx, m, recreation.Kind{}, r) },
 		Allocate: func(ctx context.Context) (map[string]string, error) { return ownership{external: e}.allocate(ctx, m) },
 		Check: func(ctx context.Context, m Machine, id qemu.Identity) (*source.Source, error) {
-			c, err := creator{external: e}.prepare(ctx, m, id)
+			c, err := e.creator(ctx).prepare(ctx, m, id)
 			if err != nil {
 				return nil, err
 			}

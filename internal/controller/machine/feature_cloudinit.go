@@ -95,12 +95,12 @@ func (e cloudInitFeature) driveSteps(m Machine) []step {
 	}}
 }
 
-// needs are those of an image of cloud-init data, from its upload to its removal.
-func (e cloudInitFeature) needs(ctx context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
+// noCloudNeeds are the privileges that an image of cloud-init data takes, from its upload to its removal.
+func (c *creation) noCloudNeeds(ctx context.Context, k cloudinit.Keeper, at validate.Place) ([]validate.PrivilegeRequirement, error) {
 	if !c.CustomData() {
 		return nil, nil
 	}
-	storage, err := e.noCloud().Storage(ctx, c.Desired, cmp.Or(ptr.Deref(c.Node, ""), c.node), "")
+	storage, err := k.Storage(ctx, c.Desired, cmp.Or(ptr.Deref(c.Node, ""), c.node), "")
 	if err != nil {
 		return nil, err
 	}
@@ -109,12 +109,11 @@ func (e cloudInitFeature) needs(ctx context.Context, c *creation, at validate.Pl
 	return append(validate.RequiredPrivileges(attached, c.sourceConfig(), at), preflight.UploadPrivileges(storage)...), nil
 }
 
-// checkImage looks, before anything is created, whether the image can be made.
-func (e cloudInitFeature) checkImage(ctx context.Context, m Machine, c *creation) error {
+// checkNoCloud looks, before anything is created, whether the image of cloud-init data can be made.
+func (c *creation) checkNoCloud(ctx context.Context, m Machine, k cloudinit.Keeper) error {
 	if !c.CustomData() {
 		return nil
 	}
-	k := e.noCloud()
 	at := proxmox.Ref{Node: cmp.Or(ptr.Deref(c.Node, ""), c.node), VMID: c.Identity.VMID}
 	k.VM = &vmstate.VM{Ref: at, State: qemu.State{Config: c.sourceConfig()}}
 	return k.Check(ctx, m, c.Desired)

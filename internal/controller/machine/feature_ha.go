@@ -63,11 +63,12 @@ func (e haFeature) plan(ctx context.Context, m Machine) (proposal, error) {
 	}, err
 }
 
-func (e haFeature) needs(_ context.Context, c *creation, _ validate.Place) ([]validate.PrivilegeRequirement, error) {
+// haNeeds are the privileges that high availability takes.
+func (c *creation) haNeeds() []validate.PrivilegeRequirement {
 	if !c.HAEnabled() {
-		return nil, nil
+		return nil
 	}
-	return []validate.PrivilegeRequirement{validate.On("/", "Sys.Audit"), validate.On("/", "Sys.Console")}, nil
+	return []validate.PrivilegeRequirement{validate.On("/", "Sys.Audit"), validate.On("/", "Sys.Console")}
 }
 
 // ha is what HA is to be told.

@@ -76,11 +76,12 @@ func (e migrateFeature) plan(ctx context.Context, m Machine) (proposal, error) {
 	return p, err
 }
 
-func (e migrateFeature) needs(_ context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
+// migrationNeeds are the privileges that a VM takes which goes to another node once it is made.
+func (c *creation) migrationNeeds(at validate.Place) []validate.PrivilegeRequirement {
 	if to := cmp.Or(ptr.Deref(c.Node, ""), c.placedNode, c.node); to != c.node {
-		return []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.Migrate")}, nil
+		return []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.Migrate")}
 	}
-	return nil, nil
+	return nil
 }
 
 // migration returns the migration that a changed node of the spec asks for. The node that was acted on

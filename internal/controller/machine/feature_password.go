@@ -25,6 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
@@ -87,10 +88,10 @@ func (e passwordFeature) keepPassword(ctx context.Context, m Machine) error {
 	return kind.Annotate(ctx, e.kube, m, map[string]string{object.AnnotationPassword: e.planned.password.Version})
 }
 
-// preparePassword looks for the password before anything is created. A VM that is
+// findPassword looks for the password before anything is created. A VM that is
 // made from nothing has it from the start.
-func (e passwordFeature) preparePassword(ctx context.Context, m Machine, c *creation) error {
-	p, err := e.password.Of(ctx, m, c.CloudInit)
+func (c *creation) findPassword(ctx context.Context, m Machine, from *password.Source) error {
+	p, err := from.Of(ctx, m, c.CloudInit)
 	if err == nil && c.source == nil && c.archive == nil && !c.CustomData() {
 		c.password = p
 	}

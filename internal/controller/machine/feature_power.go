@@ -88,11 +88,12 @@ func (e powerFeature) plan(ctx context.Context, _ Machine) (proposal, error) {
 	return p, nil
 }
 
-func (e powerFeature) needs(_ context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
+// powerNeeds are the privileges that the power state of the spec takes.
+func (c *creation) powerNeeds(at validate.Place) []validate.PrivilegeRequirement {
 	if c.SpecPower() != v1alpha1.PowerStateRunning {
-		return nil, nil
+		return nil
 	}
-	return []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.PowerMgmt")}, nil
+	return []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.PowerMgmt")}
 }
 
 // stopUnresumable stops a VM hard that is to be off and cannot be resumed to react to that.

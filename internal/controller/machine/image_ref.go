@@ -73,7 +73,7 @@ func (e creator) chooseImage(ctx context.Context, m Machine) (*imageref.Choice, 
 		return nil, nil
 	}
 	var pinned *imageref.Pin
-	if p, ok := imageref.PinOf(m); ok && !e.mayReplaceNode(m) {
+	if p, ok := imageref.PinOf(m); ok && !mayReplaceNode(e.tasks, m) {
 		pinned = &p
 	}
 	c, image, err := e.images.Choose(ctx, m, ref, pinned)

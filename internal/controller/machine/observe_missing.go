@@ -91,19 +91,20 @@ func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identi
 	if err == nil || lost {
 		err = e.claims().CheckVMID(ctx, m, id)
 	}
+	create := e.creator(ctx)
 	if err == nil {
-		e.creation, err = creator{external: e}.prepare(ctx, m, id)
+		e.creation, err = create.prepare(ctx, m, id)
 	}
 	if err == nil && lost {
 		e.creation.vmidTaken = true // The task found out: somebody has it whom we may not see.
 	}
 	if err == nil {
-		if err = (creator{external: e}).admit(ctx, m); err != nil {
+		if err = create.admit(ctx, m, e.creation); err != nil {
 			e.scheduler.Release(m) // The node is for those that are made meanwhile.
 		}
 	}
 	if err == nil && !e.creation.vmidTaken {
-		err = creator{external: e}.reserveTask(e.creation)
+		err = create.reserveTask(e.creation)
 	}
 	if err == nil {
 		m.Observation().Phase = v1alpha1.MachinePending
@@ -124,14 +125,14 @@ func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identi
 }
 
 // admit finds whether there is room in the quota for the VM, and claims its addresses if so: a Machine that waits for room takes none from others.
-func (e creator) admit(ctx context.Context, m Machine) error {
-	if err := e.tenant.Room(ctx, m, e.creation.Desired, e.creation.sourceConfig()); err != nil {
+func (e creator) admit(ctx context.Context, m Machine, c *creation) error {
+	if err := e.tenant.Room(ctx, m, c.Desired, c.sourceConfig()); err != nil {
 		return err
 	}
-	if err := e.addresses.Claim(ctx, m, e.pooled, m.Parameters().Networks); err != nil {
+	if err := e.addresses.Claim(ctx, m, e.spec.pooled, m.Parameters().Networks); err != nil {
 		return err
 	}
-	return e.pooled.Wait()
+	return e.spec.pooled.Wait()
 }
 
 // reserveTask keeps the turn of the task that is about to make the VM.

@@ -21,6 +21,7 @@ import (
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/utils/ptr"
@@ -28,21 +29,43 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/demand"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/networks"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
+// A placer chooses the node of a VM to create.
+type placer struct {
+	scheduler     *scheduler.Scheduler
+	unschedulable *placement.Queue[Machine]
+	inventory     Inventory
+	networks      networks.Reader
+	checks        *preflight.Checks
+	tenant        tenant.Checks
+	defaults      defaults
+
+	// What counts of other resources, as in external.
+	sharesCluster func(context.Context) func(resource.Managed) bool
+	heard         func(context.Context, Machine) func(resource.Managed) bool
+	believed      func(context.Context) func(resource.Managed) bool
+
+	kube   client.Client
+	object client.Object // An empty Machine of the same scope.
+	log    logging.Logger
+}
+
 // place chooses the node of a VM to create, or checks that the node that is
 // already chosen can take it.
-func (e creator) place(ctx context.Context, m Machine, c *creation) error {
-	d, err := e.choose(ctx, m, c, e.scheduler.Decide)
+func (p placer) place(ctx context.Context, m Machine, c *creation) error {
+	d, err := p.choose(ctx, m, c, p.scheduler.Decide)
 	if err != nil {
-		return e.unschedulableError(m, c, err)
+		return p.unschedulableError(m, c, err)
 	}
 	if c.node != "" && c.node == m.GetAnnotations()[object.AnnotationNode] {
 		return nil // It goes on as it was begun.
@@ -56,14 +79,14 @@ func (e creator) place(ctx context.Context, m Machine, c *creation) error {
 
 // choose chooses a node. What takes a call for each node to learn is asked of the node
 // that is chosen only; if that cannot take the VM after all, the next is chosen.
-func (e creator) choose(ctx context.Context, m Machine, c *creation, decide scheduler.DecideFunc) (placement.Decision, error) {
-	s, err := e.clusterView(ctx, m, c)
+func (p placer) choose(ctx context.Context, m Machine, c *creation, decide scheduler.DecideFunc) (placement.Decision, error) {
+	s, err := p.clusterView(ctx, m, c)
 	if err != nil {
 		return placement.Decision{}, err
 	}
-	r := c.demand().Request(m, c.node, e.nodeChosenBy(m, c))
+	r := c.demand().Request(m, c.node, p.nodeChosenBy(m, c))
 	if len(r.Rules.Nodes) == 0 {
-		r.Rules.Nodes, r.NodesOf = e.defaults.Nodes, "defaultNodes of the provider configuration"
+		r.Rules.Nodes, r.NodesOf = p.defaults.Nodes, "defaultNodes of the provider configuration"
 	}
 	for {
 		d, final, err := decide(ctx, s.View, m, c.demand().Requirements(), func(occupants *placement.Occupancy) (placement.Decision, bool, error) {
@@ -73,14 +96,14 @@ func (e creator) choose(ctx context.Context, m Machine, c *creation, decide sche
 		if final || err != nil {
 			return d, err
 		}
-		if err := e.inspectNode(ctx, m, s, d.Node, r.Bridges); err != nil {
+		if err := p.inspectNode(ctx, m, s, d.Node, r.Bridges); err != nil {
 			return d, err
 		}
 	}
 }
 
 // nodeChosenBy returns who has chosen the node, or empty if nobody has.
-func (e creator) nodeChosenBy(m Machine, c *creation) string {
+func (p placer) nodeChosenBy(m Machine, c *creation) string {
 	switch {
 	case c.node == "":
 		return ""
@@ -88,7 +111,7 @@ func (e creator) nodeChosenBy(m Machine, c *creation) string {
 		return "the spec names it"
 	case c.node == m.GetAnnotations()[object.AnnotationNode]:
 		return "it was chosen before"
-	case c.node == e.defaults.Node:
+	case c.node == p.defaults.Node:
 		return "it is the provider config's default"
 	case c.source == nil || c.source.Shared:
 		return "its Volumes are on local storage there"
@@ -105,12 +128,12 @@ func (c *creation) demand() demand.VM {
 
 // unschedulableError returns why there is no node for a VM, with the condition that shows it. The Machine waits in the queue until
 // something has changed.
-func (e creator) unschedulableError(m Machine, c *creation, err error) error {
+func (p placer) unschedulableError(m Machine, c *creation, err error) error {
 	var no *placement.NoFitError
 	if !errors.As(err, &no) {
 		return err
 	}
-	e.logRejections(no.Rejections)
+	p.logRejections(no.Rejections)
 	shown := conditions.ValidationError{Aspect: conditions.Allocating, Message: err.Error()}
 	switch no.Kind() {
 	case placement.Resources:
@@ -123,11 +146,11 @@ func (e creator) unschedulableError(m Machine, c *creation, err error) error {
 	waiting, _ := m.DeepCopyObject().(Machine)
 	kept := *c
 	kept.MachineParameters = c.DeepCopy()
-	e.unschedulable.Add(waiting, shown, func(ctx context.Context) error {
-		if err := e.stillThere(ctx, waiting); err != nil {
+	p.unschedulable.Add(waiting, shown, func(ctx context.Context) error {
+		if err := p.stillThere(ctx, waiting); err != nil {
 			return err
 		}
-		_, err := e.choose(ctx, waiting, &kept, e.scheduler.Evaluate)
+		_, err := p.choose(ctx, waiting, &kept, p.scheduler.Evaluate)
 		return err
 	})
 	return shown
@@ -135,9 +158,9 @@ func (e creator) unschedulableError(m Machine, c *creation, err error) error {
 
 // stillThere is an error if the Machine is gone: one that never had a place has nothing
 // that would keep it until it was looked at once more.
-func (e creator) stillThere(ctx context.Context, m Machine) error {
-	now, _ := e.object.DeepCopyObject().(Machine)
-	err := e.kube.Get(ctx, client.ObjectKeyFromObject(m), now)
+func (p placer) stillThere(ctx context.Context, m Machine) error {
+	now, _ := p.object.DeepCopyObject().(Machine)
+	err := p.kube.Get(ctx, client.ObjectKeyFromObject(m), now)
 	if err == nil && now.GetUID() != m.GetUID() {
 		err = errors.Errorf("Machine %q was deleted and created again meanwhile", m.GetName())
 	}
@@ -145,26 +168,26 @@ func (e creator) stillThere(ctx context.Context, m Machine) error {
 }
 
 // logRejections logs the words that operators search for.
-func (e creator) logRejections(all []placement.Rejection) {
+func (p placer) logRejections(all []placement.Rejection) {
 	for _, r := range all {
 		if r.Memory > 0 {
-			e.log.Info("Insufficient resources", "node", r.Node, "requested_memory", r.Memory/int64(proxmox.MiB), "available", r.Available/int64(proxmox.MiB))
+			p.log.Info("Insufficient resources", "node", r.Node, "requested_memory", r.Memory/int64(proxmox.MiB), "available", r.Available/int64(proxmox.MiB))
 		}
 		if r.Bridge != "" {
-			e.logBridge(r.Bridge, r.Node)
+			logBridge(p.log, r.Bridge, r.Node)
 		}
 	}
 }
 
-func (e creator) logBridge(bridge, node string) {
-	e.log.Info("Bridge not found", "bridge", bridge, "node", node)
+func logBridge(log logging.Logger, bridge, node string) {
+	log.Info("Bridge not found", "bridge", bridge, "node", node)
 }
 
 // mayReplaceNode reports whether a node that was chosen before may be given up: a creation
 // was never started there, or is known to have failed. One whose outcome is not
 // known has to be looked for where it was started.
-func (e creator) mayReplaceNode(m Machine) bool {
-	t, ok := e.tasks.Last(m)
+func mayReplaceNode(tasks *tasktrack.Tracker, m Machine) bool {
+	t, ok := tasks.Last(m)
 	failed := ok && !t.OK() && tasktrack.CreatesVM(t.Type)
 	return failed || meta.GetExternalCreatePending(m).IsZero()
 }
@@ -180,37 +203,37 @@ type clusterView struct {
 }
 
 // clusterView reads the cluster by what all Machines share.
-func (e creator) clusterView(ctx context.Context, m Machine, c *creation) (*clusterView, error) {
-	shares := e.sharesCluster(context.WithoutCancel(ctx)) // Others ask it too, a little later.
-	heard := e.heard(ctx, m)
-	declared, err := e.scheduler.Nodes(ctx, func(mg resource.Managed) bool { return shares(mg) && heard(mg) })
+func (p placer) clusterView(ctx context.Context, m Machine, c *creation) (*clusterView, error) {
+	shares := p.sharesCluster(context.WithoutCancel(ctx)) // Others ask it too, a little later.
+	heard := p.heard(ctx, m)
+	declared, err := p.scheduler.Nodes(ctx, func(mg resource.Managed) bool { return shares(mg) && heard(mg) })
 	if err != nil {
 		return nil, err
 	}
-	guests, err := e.inventory.Guests(ctx, inventory.Current)
+	guests, err := p.inventory.Guests(ctx, inventory.Current)
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := e.inventory.Nodes(ctx)
+	nodes, err := p.inventory.Nodes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	storages, err := e.inventory.Storages(ctx)
+	storages, err := p.inventory.Storages(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s := &clusterView{View: scheduler.View{
-		Guests: guests, Storage: e.defaults.Storage, Shares: shares, Believes: e.believed(context.WithoutCancel(ctx)),
+		Guests: guests, Storage: p.defaults.Storage, Shares: shares, Believes: p.believed(context.WithoutCancel(ctx)),
 	}, known: map[string]bool{}}
-	s.nodes = slices.DeleteFunc(scheduler.NodesOf(nodes, storages, declared), func(n placement.Node) bool { return e.tenant.Node(n.Name) != nil })
-	bridges, err := e.networks.Resolve(ctx, m, e.sharesCluster, e.tenant.HidesBridge) // They may have changed since the Machine was looked at.
+	s.nodes = slices.DeleteFunc(scheduler.NodesOf(nodes, storages, declared), func(n placement.Node) bool { return p.tenant.Node(n.Name) != nil })
+	bridges, err := p.networks.Resolve(ctx, m, p.sharesCluster, p.tenant.HidesBridge) // They may have changed since the Machine was looked at.
 	for i, n := range s.nodes {
 		s.nodes[i].Lacks = bridges.Lacks(n.Name)
 	}
 	if len(c.demand().Mappings()) == 0 || err != nil {
 		return s, err
 	}
-	mappings, err := e.inventory.PCIMappings(ctx, inventory.Relaxed)
+	mappings, err := p.inventory.PCIMappings(ctx, inventory.Relaxed)
 	if proxmox.IsAuthorization(err) {
 		return s, nil
 	}
@@ -232,17 +255,17 @@ func (s *clusterView) assign(mappings []proxmox.PCIMapping) {
 
 // inspectNode reads what takes calls to learn of a node. Where the user may not look,
 // nothing is held against the node.
-func (e creator) inspectNode(ctx context.Context, m Machine, s *clusterView, node string, wanted []string) error {
+func (p placer) inspectNode(ctx context.Context, m Machine, s *clusterView, node string, wanted []string) error {
 	s.known[node] = true
 	n := &s.nodes[slices.IndexFunc(s.nodes, func(n placement.Node) bool { return n.Name == node })]
-	bridges, err := e.checks.BridgesWith(ctx, wanted, node)
+	bridges, err := p.checks.BridgesWith(ctx, wanted, node)
 	if err != nil && !proxmox.IsAuthorization(err) {
 		return err
 	}
 	if err == nil {
 		n.Bridges = preflight.BridgeNames(bridges)
 	}
-	missing, err := e.checks.MissingMedium(ctx, preflight.Media(m.Parameters()), node)
+	missing, err := p.checks.MissingMedium(ctx, preflight.Media(m.Parameters()), node)
 	if missing != nil {
 		n.Lacks = missing.Error()
 	}

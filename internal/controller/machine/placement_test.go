@@ -384,8 +384,7 @@ func (l lines) Info(msg string, args ...any) {
 // TestNodeChosenBy has the event of a placement name what has settled the node.
 func TestNodeChosenBy(t *testing.T) {
 	t.Parallel()
-	e := creator{external: &external{}}
-	e.defaults.Node = "pve1"
+	p := placer{defaults: defaults{Node: "pve1"}}
 	cases := map[string]struct {
 		reason, node, named, before string
 		source                      *source.Source
@@ -407,7 +406,7 @@ func TestNodeChosenBy(t *testing.T) {
 				m.Spec.ForProvider.Node = &tc.named
 			}
 			meta.AddAnnotations(m, map[string]string{object.AnnotationNode: tc.before})
-			if got := e.nodeChosenBy(m, &creation{node: tc.node, source: tc.source}); got != tc.want {
+			if got := p.nodeChosenBy(m, &creation{node: tc.node, source: tc.source}); got != tc.want {
 				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
 			}
 		})

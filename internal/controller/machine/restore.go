@@ -50,13 +50,13 @@ func (e *external) backupFinder(ctx context.Context) restore.Finder {
 	}
 }
 
-// find finds the backup that the spec names, if it names one, and has the VM made on a node that has it.
-func (e restoring) find(ctx context.Context, m Machine, c *creation) error {
+// findBackup finds the backup that the spec names, if it names one, and has the VM made on a node that has it.
+func (c *creation) findBackup(ctx context.Context, m Machine, backups restore.Finder) error {
 	if c.Restore == nil {
 		return nil
 	}
 	var err error
-	if c.archive, err = e.backupFinder(ctx).Find(ctx, m, restore.SourceOf(m)); err != nil || c.node == "" {
+	if c.archive, err = backups.Find(ctx, m, restore.SourceOf(m)); err != nil || c.node == "" {
 		return err
 	}
 	if no := c.archive.Lacks(c.node); no != nil {
