@@ -217,7 +217,8 @@ func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) erro
 	e.planned = plan{desired: d, power: d.PowerChange(e.vm), restart: restart.Decision{Reason: conditions.ReasonPendingChanges}, annotations: map[string]string{}}
 	powerFeature{external: e.external}.stopUnresumable(m)
 	powerFeature{external: e.external}.delayStart(m)
-	if e.optionsSettled(m, d) {
+	options := e.settledOptions()
+	if options.hold(m, d) {
 		e.planned.Devices = before
 		return e.planFeatures(ctx, m, features)
 	}
@@ -240,7 +241,7 @@ func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) erro
 	if err := e.addChange(ctx, m, d, features); err != nil {
 		return err
 	}
-	e.rememberSettled(m)
+	options.keep(m, e.planned)
 	return e.planFeatures(ctx, m, features)
 }
 

@@ -35,42 +35,55 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// optionsSettled reports whether the options of the VM were found to be as the spec has them,
+// settledOptions know for which VMs the options were found to be as their specs have them.
+type settledOptions struct {
+	store     *settled.Store
+	vm        *vmstate.VM
+	superuser bool // The connection is that of root.
+	limited   bool // The tenant has a quota.
+}
+
+// settledOptions returns what knows whether the options of the VM are settled.
+func (e *external) settledOptions() settledOptions {
+	return settledOptions{store: e.settled, vm: e.vm, superuser: e.checks.Superuser, limited: e.tenant.Limited()}
+}
+
+// hold reports whether the options of the VM were found to be as the spec has them,
 // and neither has changed since. What cloud-init is given and what a migration takes out of
 // drives depend on more than that.
-func (e planner) optionsSettled(m Machine, d desired) bool {
+func (o settledOptions) hold(m Machine, d desired) bool {
 	if d.CloudInit != nil || meta.WasDeleted(m) {
 		return false
 	}
 	if d.Node != nil || d.placedNode != "" {
-		if _, goes := d.migration(e.vm, m.GetAnnotations()[object.AnnotationNode]); goes {
+		if _, goes := d.migration(o.vm, m.GetAnnotations()[object.AnnotationNode]); goes {
 			return false
 		}
 	}
-	sum, err := e.optionsSum(m, d)
-	return err == nil && e.settled.Is(m, sum)
+	sum, err := o.sum(m, d)
+	return err == nil && o.store.Is(m, sum)
 }
 
-// rememberSettled remembers that the options are as the spec has them, if they are.
-func (e planner) rememberSettled(m Machine) {
-	p := e.planned
-	sum, err := e.optionsSum(m, p.desired)
-	waits := len(p.rejections) > 0 || p.exceeded != nil || len(p.Growths(p.Restored(e.vm.State))) > 0
+// keep remembers that the options are as the spec has them, if the plan has nothing to do for them.
+func (o settledOptions) keep(m Machine, p plan) {
+	sum, err := o.sum(m, p.desired)
+	waits := len(p.rejections) > 0 || p.exceeded != nil || len(p.Growths(p.Restored(o.vm.State))) > 0
 	if err != nil || waits || !p.change.Empty() || !p.deferred.Empty() || len(p.annotations) > 0 {
-		e.settled.Reset(m)
+		o.store.Reset(m)
 		return
 	}
-	e.settled.Keep(m, sum)
+	o.store.Keep(m, sum)
 }
 
-// optionsSum returns a checksum of all that the difference of options depends on.
-func (e planner) optionsSum(m Machine, d desired) (uint64, error) {
-	return e.settled.Sum(
+// sum returns a checksum of all that the difference of options depends on.
+func (o settledOptions) sum(m Machine, d desired) (uint64, error) {
+	return o.store.Sum(
 		d.MachineParameters, d.Identity, d.Tenant, d.CarriedTags, d.Defaults, d.Created, m.GetGeneration(), m.GetAnnotations()[object.AnnotationDevices],
-		e.checks.Superuser, d.Leaving, e.vm.Values, e.vm.VMID, e.vm.Node, e.vm.Status.Running(), e.tenant.Limited(), d.Counted,
+		o.superuser, d.Leaving, o.vm.Values, o.vm.VMID, o.vm.Node, o.vm.Status.Running(), o.limited, d.Counted,
 	)
 }
 
