@@ -154,7 +154,8 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 	case err != nil:
 		return err
 	case running && e.vm.HAFailed():
-		return haFeature{external: e.external}.removeFromHA(ctx) // It would not stop the VM.
+		e.dirty |= vmcache.DirtyAll
+		return e.haFeature(m).removeFromHA(ctx) // It would not stop the VM.
 	case running:
 		e.planned.power = power.Off
 		return powerFeature{external: e.external}.setPower(ctx, m)

@@ -40,8 +40,8 @@ type feature interface {
 	complete(ctx context.Context, m Machine, d *desired) (rejections []string, err error)
 
 	// plan returns what brings the VM nearer to the spec, once the change of options is
-	// planned.
-	plan(ctx context.Context, m Machine) (proposal, error)
+	// planned. Some of what it decides is a part of the plan itself.
+	plan(ctx context.Context, m Machine, p *plan) (proposal, error)
 }
 
 // A proposal is what a feature has to do.
@@ -63,7 +63,7 @@ func (passive) observe(context.Context, Machine, *desired) error { return nil }
 
 func (passive) complete(context.Context, Machine, *desired) ([]string, error) { return nil, nil }
 
-func (passive) plan(context.Context, Machine) (proposal, error) { return proposal{}, nil }
+func (passive) plan(context.Context, Machine, *plan) (proposal, error) { return proposal{}, nil }
 
 // features returns the features that the spec, or what the provider keeps of the VM, has
 // anything to do for, in the order in which their steps are taken.
@@ -76,14 +76,14 @@ func (e *external) features(m Machine) []feature {
 	}{
 		{p.CloudInit != nil || a[object.AnnotationImages] != "" || e.vm.HasImage() || e.tasks.DriveStale(m), cloudInitFeature{external: e}},
 		{p.CloudInit != nil, passwordFeature{external: e}},
-		{true, poolFeature{external: e}}, // The status shows the pool, declared or not.
-		{p.HighAvailability != nil || a[object.AnnotationHARules] != "", haFeature{external: e}},
+		{true, poolFeature{client: e.client, inventory: e.inventory, vm: e.vm}}, // The status shows the pool, declared or not.
+		{p.HighAvailability != nil || a[object.AnnotationHARules] != "", e.haFeature(m)},
 		{true, powerFeature{external: e}},
 		{len(e.vm.Pending) > 0 || a[object.AnnotationLastRestart] != "" || p.MaintenanceWindow != nil, restartFeature{external: e}},
 		{p.PowerAction != nil, actionFeature{external: e}},
 		// Entries that have left their list are known by the annotation alone.
-		{hasDisks(p) || a[object.AnnotationDevices] != "{}", disksFeature{external: e}},
-		{p.Node != nil || a[object.AnnotationTarget] != "", migrateFeature{external: e}},
+		{hasDisks(p) || a[object.AnnotationDevices] != "{}", e.disksFeature()},
+		{p.Node != nil || a[object.AnnotationTarget] != "", e.migrateFeature()},
 		// They are the last, since they drop what the others plan.
 		{p.Rollback != nil || a[object.AnnotationRollback] != "", actFeature{external: e, kind: rollbacks}},
 		{a[object.AnnotationRecreation] != "", remainsFeature{external: e}},
@@ -112,14 +112,14 @@ func (c *creation) featureNeeds(ctx context.Context, k cloudinit.Keeper, at vali
 // steps.
 func (e planner) planFeatures(ctx context.Context, m Machine, all []feature) error {
 	for _, f := range all {
-		p, err := f.plan(ctx, m)
+		next, err := f.plan(ctx, m, &e.planned)
 		if err != nil {
 			return err
 		}
-		e.planned.rejections = append(e.planned.rejections, p.rejections...)
-		maps.Copy(e.planned.annotations, p.annotations)
+		e.planned.rejections = append(e.planned.rejections, next.rejections...)
+		maps.Copy(e.planned.annotations, next.annotations)
 		if !meta.WasDeleted(m) {
-			e.planned.steps = append(e.planned.steps, p.steps...)
+			e.planned.steps = append(e.planned.steps, next.steps...)
 		}
 	}
 	return nil

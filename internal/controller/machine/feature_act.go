@@ -103,7 +103,7 @@ type remainsFeature struct {
 	passive
 }
 
-func (e remainsFeature) plan(ctx context.Context, m Machine) (p proposal, err error) {
+func (e remainsFeature) plan(ctx context.Context, m Machine, _ *plan) (p proposal, err error) {
 	removals, err := e.recreator(m).Removals(ctx, m)
 	for _, r := range removals {
 		p.steps = append(p.steps, step{difference: r.Difference, call: r.Call})
@@ -138,7 +138,7 @@ func (e *external) leavesOff() bool {
 
 // plan finds out what became of an act that was begun. While one is to be done, nothing
 // else is done to the VM, which would be lost by it: only a VM that is to be off is stopped.
-func (e actFeature) plan(ctx context.Context, m Machine) (proposal, error) {
+func (e actFeature) plan(ctx context.Context, m Machine, _ *plan) (proposal, error) {
 	k := e.kind(ctx, e.external, m)
 	r, err := act.Recorded(k, m)
 	if err != nil || meta.WasDeleted(m) {

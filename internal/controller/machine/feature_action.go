@@ -40,7 +40,7 @@ type actionFeature struct {
 	passive
 }
 
-func (e actionFeature) plan(_ context.Context, m Machine) (proposal, error) {
+func (e actionFeature) plan(_ context.Context, m Machine, _ *plan) (proposal, error) {
 	e.planAction(m)
 	return proposal{}, nil
 }

@@ -71,7 +71,7 @@ func (e cloudInitFeature) addSSHKeys(ctx context.Context, m Machine, d *desired)
 	return err
 }
 
-func (e cloudInitFeature) plan(ctx context.Context, m Machine) (proposal, error) {
+func (e cloudInitFeature) plan(ctx context.Context, m Machine, _ *plan) (proposal, error) {
 	p := proposal{steps: e.driveSteps(m), annotations: e.noCloud().Annotation(m)}
 	var err error
 	e.planned.staleImages, err = e.noCloud().Stale(ctx, m, e.planned.image)

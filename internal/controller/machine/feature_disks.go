@@ -25,45 +25,64 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/migration"
+	"github.com/vitistack/provider-proxmox/internal/capacity"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // A disksFeature makes disks larger, moves them to other storages, and deletes those that the
 // spec no longer lists if it says so.
 type disksFeature struct {
-	*external
 	passive
+
+	client    Client
+	inventory Inventory
+	checks    *preflight.Checks
+	tenant    tenant.Checks
+	tasks     *tasktrack.Tracker
+	cache     *vmcache.Cache
+	warn      func(m Machine, c capacity.Fit, disks ...string)
+	vm        *vmstate.VM
 }
 
-func (e disksFeature) plan(ctx context.Context, m Machine) (proposal, error) {
+// disksFeature returns what works on the disks of the VM.
+func (e *external) disksFeature() disksFeature {
+	return disksFeature{
+		client: e.client, inventory: e.inventory, checks: e.checks, tenant: e.tenant, tasks: e.tasks, cache: e.cache, warn: e.shared.warn, vm: e.vm,
+	}
+}
+
+func (f disksFeature) plan(ctx context.Context, m Machine, p *plan) (proposal, error) {
 	if meta.WasDeleted(m) {
 		return proposal{}, nil
 	}
-	moves, rejections, err := e.moveSteps(ctx, m, &e.planned.move)
-	return proposal{steps: slices.Concat(e.destroySteps(), moves, e.resizeSteps(m)), rejections: slices.Concat(rejections, e.refusedResizes())}, err
+	moves, rejections, err := f.moveSteps(ctx, m, p)
+	return proposal{steps: slices.Concat(f.destroySteps(p.desired), moves, f.resizeSteps(m, p)), rejections: slices.Concat(rejections, f.refusedResizes(p.desired))}, err
 }
 
 // refusedResizes says which disks that are to be larger are not for the tenant, such as those of other VMs: Proxmox VE asks for nothing but rights on
 // the VM that has them.
-func (e disksFeature) refusedResizes() []string {
+func (f disksFeature) refusedResizes(d desired) []string {
 	disks := map[string]string{}
-	for _, r := range e.planned.Resizes(e.vm.Config) {
-		disks[r.Device] = e.vm.Config[r.Device]
+	for _, r := range d.Resizes(f.vm.Config) {
+		disks[r.Device] = f.vm.Config[r.Device]
 	}
-	return e.tenant.Change(e.vm, qemu.Difference{Set: disks})
+	return f.tenant.Change(f.vm, qemu.Difference{Set: disks})
 }
 
 // moveSteps move disks, one after the other, or say why one cannot go. A disk
 // whose storage is only where the VM is to migrate goes there with it.
-func (e disksFeature) moveSteps(ctx context.Context, m Machine, j *migration.Migration) ([]step, []string, error) {
-	moves := e.planned.Moves(e.vm.Config)
+func (f disksFeature) moveSteps(ctx context.Context, m Machine, p *plan) ([]step, []string, error) {
+	moves, j := p.Moves(f.vm.Config), &p.move
 	if len(moves) == 0 {
 		return nil, nil, nil
 	}
-	storages, err := e.inventory.Storages(ctx)
+	storages, err := f.inventory.Storages(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -72,19 +91,19 @@ func (e disksFeature) moveSteps(ctx context.Context, m Machine, j *migration.Mig
 		no    []string
 	)
 	for _, d := range moves {
-		here, there := preflight.StorageProblem(d.Storage, storages, e.vm.Node), preflight.StorageProblem(d.Storage, storages, j.Target)
+		here, there := preflight.StorageProblem(d.Storage, storages, f.vm.Node), preflight.StorageProblem(d.Storage, storages, j.Target)
 		switch {
-		case !d.OwnedBy(e.vm.VMID):
+		case !d.OwnedBy(f.vm.VMID):
 			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: volume %s is not this VM's own, and its source would be deleted", d.Name, d.Device, d.Disk.Volume))
-		case here == "" && d.OnlyStopped() && e.vm.Status.Running():
+		case here == "" && d.OnlyStopped() && f.vm.Status.Running():
 			no = append(no, "tpm cannot move while the VM runs: Proxmox VE moves its state of a stopped VM only")
 		case here == "":
-			steps = append(steps, e.onceInForce(d.Device, e.moveStep(m, d)))
+			steps = append(steps, f.onceInForce(d.Device, f.moveStep(m, p, d)))
 		case j.Target != "" && there == "":
 			j.AddDisk(d)
 		default:
 			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: %s%s",
-				d.Name, d.Device, here, e.checks.MissingReadPrivilege(ctx, preflight.StorageReadPrivilege(d.Storage))))
+				d.Name, d.Device, here, f.checks.MissingReadPrivilege(ctx, preflight.StorageReadPrivilege(d.Storage))))
 		}
 	}
 	return steps, no, nil
@@ -92,21 +111,21 @@ func (e disksFeature) moveSteps(ctx context.Context, m Machine, j *migration.Mig
 
 // moveStep moves one disk. What it leaves is deleted when all has been copied,
 // whosever PVE holds it to be: it has to be the VM's own.
-func (e disksFeature) moveStep(m Machine, d qemu.Move) step {
-	o := proxmox.MoveOptions{Disk: d.Device, Storage: d.Storage, Format: d.Format, Delete: true, Digest: e.vm.Digest}
+func (f disksFeature) moveStep(m Machine, p *plan, d qemu.Move) step {
+	o := proxmox.MoveOptions{Disk: d.Device, Storage: d.Storage, Format: d.Format, Delete: true, Digest: f.vm.Digest}
 	return step{
 		needsDigest: true, specAlone: true,
 		difference: v1alpha1.MachinePendingChange{Option: d.Device + " storage", Current: d.From(), Desired: d.To()},
 		call: func(ctx context.Context) (proxmox.UPID, error) {
 			what := "move " + d.Device + " to " + d.To()
-			if err := e.tasks.RefusedAt(m, what, o.Digest); err != nil {
+			if err := f.tasks.RefusedAt(m, what, o.Digest); err != nil {
 				return "", err
 			}
-			e.warn(m, e.planned.capacity, d.Name)
-			u, err := e.client.MoveDisk(ctx, e.vm.Ref, o)
+			f.warn(m, p.capacity, d.Name)
+			u, err := f.client.MoveDisk(ctx, f.vm.Ref, o)
 			if proxmox.IsInSnapshot(err) {
 				err = errors.Wrapf(err, "disk %q (%s) cannot move while a snapshot of the VM has it: remove the snapshot", d.Name, d.Device)
-				e.tasks.RefuseAt(m, what, o.Digest, err)
+				f.tasks.RefuseAt(m, what, o.Digest, err)
 			}
 			return u, err
 		},
@@ -114,15 +133,15 @@ func (e disksFeature) moveStep(m Machine, d qemu.Move) step {
 }
 
 // resizeSteps make disks larger.
-func (e disksFeature) resizeSteps(m Machine) []step {
+func (f disksFeature) resizeSteps(m Machine, p *plan) []step {
 	var steps []step
-	for _, r := range e.planned.Resizes(e.vm.Config) {
-		steps = append(steps, e.onceInForce(r.Device, step{
+	for _, r := range p.Resizes(f.vm.Config) {
+		steps = append(steps, f.onceInForce(r.Device, step{
 			difference: v1alpha1.MachinePendingChange{Option: r.Device + " size", Current: r.From.String(), Desired: r.To.String()},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
-				e.cache.PredictResize(m, r.Device, r.To.String())
-				e.warn(m, e.planned.capacity, r.Name)
-				return e.client.Resize(ctx, e.vm.Ref, r.Device, r.To.String(), e.planned.currentDigest(e.vm))
+				f.cache.PredictResize(m, r.Device, r.To.String())
+				f.warn(m, p.capacity, r.Name)
+				return f.client.Resize(ctx, f.vm.Ref, r.Device, r.To.String(), p.currentDigest(f.vm))
 			},
 		}))
 	}
@@ -131,23 +150,23 @@ func (e disksFeature) resizeSteps(m Machine) []step {
 
 // onceInForce is a step for a disk, which PVE does only with one that the VM has
 // already: another one that is pending waits for the restart.
-func (e disksFeature) onceInForce(disk string, o step) step {
-	if !e.vm.InForce(disk) {
+func (f disksFeature) onceInForce(disk string, o step) step {
+	if !f.vm.InForce(disk) {
 		o.call, o.atNextStart = nil, true
 	}
 	return o
 }
 
 // destroySteps delete disks that the list has asked to be destroyed.
-func (e disksFeature) destroySteps() []step {
+func (f disksFeature) destroySteps(d desired) []step {
 	var steps []step
-	for _, device := range e.planned.Devices.Destroyed(e.planned.MachineParameters, e.vm.Config) {
-		change := proxmox.Change{Delete: []string{device}, Destroy: true, Digest: e.vm.Digest}
+	for _, device := range d.Devices.Destroyed(d.MachineParameters, f.vm.Config) {
+		change := proxmox.Change{Delete: []string{device}, Destroy: true, Digest: f.vm.Digest}
 		steps = append(steps, step{
 			needsDigest: true,
-			difference:  v1alpha1.MachinePendingChange{Option: device, Current: e.vm.Config[device]},
+			difference:  v1alpha1.MachinePendingChange{Option: device, Current: f.vm.Config[device]},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
-				return e.client.ConfigureAsync(ctx, e.vm.Ref, change)
+				return f.client.ConfigureAsync(ctx, f.vm.Ref, change)
 			},
 		})
 	}

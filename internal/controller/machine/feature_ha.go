@@ -25,41 +25,54 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/ha"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/rules"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/harules"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // A haFeature has high availability manage the VM, with the rules that placement asks for.
 type haFeature struct {
-	*external
 	passive
+
+	client    Mover
+	inventory Inventory
+	checks    *preflight.Checks
+	cache     *vmcache.Cache
+	rules     rules.Keeper
+	vm        *vmstate.VM
 }
 
-func (e haFeature) observe(ctx context.Context, m Machine, d *desired) error {
+// haFeature returns what has high availability manage the VM.
+func (e *external) haFeature(m Machine) haFeature {
+	return haFeature{client: e.client, inventory: e.inventory, checks: e.checks, cache: e.cache, rules: e.rules(m), vm: e.vm}
+}
+
+func (f haFeature) observe(ctx context.Context, m Machine, d *desired) error {
 	var err error
-	if d.haRules, err = e.rules(m).Read(ctx, m, d.Identity, e.vm); err != nil {
+	if d.haRules, err = f.rules.Read(ctx, m, d.Identity, f.vm); err != nil {
 		return err
 	}
-	err = d.ha().Read(ctx, e.inventory, e.vm)
+	err = d.ha().Read(ctx, f.inventory, f.vm)
 	if errors.As(err, &ha.UnlistedError{}) {
-		e.cache.Invalidate(m, vmcache.DirtyStatus)
+		f.cache.Invalidate(m, vmcache.DirtyStatus)
 	}
 	return err
 }
 
 // plan has the VM in HA after a group that it names, and before a rule that names it.
-func (e haFeature) plan(ctx context.Context, m Machine) (proposal, error) {
-	unknown, err := e.checks.UnmetRequirements(ctx, e.planned.ha().VersionRequirements(e.vm))
-	resource := e.haSteps()
-	before, after := e.ruleSteps(m, len(resource) == 0)
+func (f haFeature) plan(ctx context.Context, m Machine, p *plan) (proposal, error) {
+	unknown, err := f.checks.UnmetRequirements(ctx, p.ha().VersionRequirements(f.vm))
+	resource := f.haSteps(p.desired)
+	before, after := f.ruleSteps(p.haRules, len(resource) == 0)
 	return proposal{
 		steps:       slices.Concat(before, resource, after),
-		rejections:  slices.Concat(unknown, e.planned.ha().Rejections(e.vm), e.planned.haRules.Rejections),
-		annotations: e.planned.haRules.Annotation(m, e.vm),
+		rejections:  slices.Concat(unknown, p.ha().Rejections(f.vm), p.haRules.Rejections),
+		annotations: p.haRules.Annotation(m, f.vm),
 	}, err
 }
 
@@ -75,14 +88,14 @@ func (c *creation) haNeeds() []validate.PrivilegeRequirement {
 func (d desired) ha() ha.Settings { return ha.Settings{Policy: d.Policy, Rules: d.haRules} }
 
 // invalidateHA has what HA was told read anew, whatever came of the call.
-func (e haFeature) invalidateHA(err error) error {
-	e.inventory.InvalidateHA()
+func (f haFeature) invalidateHA(err error) error {
+	f.inventory.InvalidateHA()
 	return err
 }
 
 // haSteps change what HA is told of the VM.
-func (e haFeature) haSteps() []step {
-	d, v := e.planned.desired, e.vm
+func (f haFeature) haSteps(d desired) []step {
+	v := f.vm
 	switch {
 	case d.HighAvailability == nil || v.HAUnavailable != "":
 		return nil
@@ -90,13 +103,13 @@ func (e haFeature) haSteps() []step {
 		return []step{{
 			difference: v1alpha1.MachinePendingChange{Option: "high availability", Current: v.Status.HAState},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
-				return "", e.removeFromHA(ctx)
+				return "", f.removeFromHA(ctx)
 			},
 		}}
 	case !d.HAEnabled() || v.Template():
 		return nil
 	case !v.InHA:
-		return []step{e.addToHA()}
+		return []step{f.addToHA(d.ha().First(v))}
 	}
 	change := d.ha().Change(v)
 	steps := make([]step, 0, len(change))
@@ -105,25 +118,23 @@ func (e haFeature) haSteps() []step {
 	}
 	if len(steps) > 0 && !d.ha().Refuses(v) {
 		steps[0].call = func(ctx context.Context) (proxmox.UPID, error) {
-			return "", e.invalidateHA(e.client.ChangeHAResource(ctx, v.VMID, change))
+			return "", f.invalidateHA(f.client.ChangeHAResource(ctx, v.VMID, change))
 		}
 	}
 	return steps
 }
 
 // removeFromHA lets HA forget the VM, which goes on as it is.
-func (e haFeature) removeFromHA(ctx context.Context) error {
-	e.dirty |= vmcache.DirtyAll
-	return e.invalidateHA(resource.Ignore(proxmox.IsNotInHA, e.client.RemoveHAResource(ctx, e.vm.VMID)))
+func (f haFeature) removeFromHA(ctx context.Context) error {
+	return f.invalidateHA(resource.Ignore(proxmox.IsNotInHA, f.client.RemoveHAResource(ctx, f.vm.VMID)))
 }
 
 // addToHA lets HA manage the VM.
-func (e haFeature) addToHA() step {
-	r := e.planned.ha().First(e.vm)
+func (f haFeature) addToHA(r proxmox.HASettings) step {
 	return step{
 		difference: v1alpha1.MachinePendingChange{Option: "high availability", Desired: r["state"]},
 		call: func(ctx context.Context) (proxmox.UPID, error) {
-			return "", e.invalidateHA(e.client.AddHAResource(ctx, e.vm.VMID, r))
+			return "", f.invalidateHA(f.client.AddHAResource(ctx, f.vm.VMID, r))
 		},
 	}
 }
@@ -142,8 +153,7 @@ func (e *external) rules(m Machine) rules.Keeper {
 
 // ruleSteps returns the calls before and after the HA resource is changed, if that is not as it is to be. A rule can only name resources
 // that HA manages. A group must exist before a resource names it, and as long as one does.
-func (e haFeature) ruleSteps(m Machine, resourceKept bool) (before, after []step) {
-	r := e.planned.haRules
+func (f haFeature) ruleSteps(r rules.Rules, resourceKept bool) (before, after []step) {
 	for _, s := range r.Steps {
 		if r.Grouped && s.Action != harules.Remove {
 			before = append(before, step{difference: s.Difference(), lockFree: true})
@@ -153,12 +163,12 @@ func (e haFeature) ruleSteps(m Machine, resourceKept bool) (before, after []step
 	}
 	if len(before) > 0 {
 		before[0].call = func(ctx context.Context) (proxmox.UPID, error) {
-			return "", e.rules(m).Apply(ctx, r.Desired, func(s harules.Step) bool { return s.Action != harules.Remove })
+			return "", f.rules.Apply(ctx, r.Desired, func(s harules.Step) bool { return s.Action != harules.Remove })
 		}
 	}
 	if len(after) > 0 {
 		after[0].call = func(ctx context.Context) (proxmox.UPID, error) {
-			return "", e.rules(m).Apply(ctx, r.Desired, func(harules.Step) bool { return true })
+			return "", f.rules.Apply(ctx, r.Desired, func(harules.Step) bool { return true })
 		}
 	}
 	return before, after

@@ -27,11 +27,13 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/migration"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/networks"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
@@ -56,24 +58,35 @@ type Mover interface {
 
 // A migrateFeature moves the VM to another node.
 type migrateFeature struct {
-	*external
 	passive
+
+	client    Mover
+	inventory Inventory
+	checks    *preflight.Checks
+	tasks     *tasktrack.Tracker
+	bridges   *networks.Bridges
+	vm        *vmstate.VM
 }
 
-func (e migrateFeature) complete(ctx context.Context, m Machine, d *desired) ([]string, error) {
+// migrateFeature returns what moves the VM to another node.
+func (e *external) migrateFeature() migrateFeature {
+	return migrateFeature{client: e.client, inventory: e.inventory, checks: e.checks, tasks: e.tasks, bridges: e.bridges, vm: e.vm}
+}
+
+func (f migrateFeature) complete(ctx context.Context, m Machine, d *desired) ([]string, error) {
 	var err error
-	d.EjectStorages, err = e.ejectStorages(ctx, m, *d)
+	d.EjectStorages, err = f.ejectStorages(ctx, m, *d)
 	return nil, err
 }
 
-func (e migrateFeature) plan(ctx context.Context, m Machine) (proposal, error) {
-	p := proposal{annotations: e.planned.nodeAnnotation(e.vm, m.GetAnnotations()[object.AnnotationNode])}
-	if e.planned.move.Target == "" || meta.WasDeleted(m) {
-		return p, nil
+func (f migrateFeature) plan(ctx context.Context, m Machine, p *plan) (proposal, error) {
+	next := proposal{annotations: p.nodeAnnotation(f.vm, m.GetAnnotations()[object.AnnotationNode])}
+	if p.move.Target == "" || meta.WasDeleted(m) {
+		return next, nil
 	}
 	var err error
-	p.steps, p.rejections, err = e.migrateSteps(ctx, m, &e.planned.move)
-	return p, err
+	next.steps, next.rejections, err = f.migrateSteps(ctx, m, p)
+	return next, err
 }
 
 // migrationNeeds are the privileges that a VM takes which goes to another node once it is made.
@@ -96,12 +109,12 @@ func (d desired) migration(v *vmstate.VM, acted string) (migration.Migration, bo
 
 // ejectStorages are the storages whose ISO images a VM that is to migrate has to leave behind,
 // and finds again where it goes. One that runs keeps them.
-func (e migrateFeature) ejectStorages(ctx context.Context, m Machine, d desired) (map[string]bool, error) {
-	_, goes := d.migration(e.vm, m.GetAnnotations()[object.AnnotationNode])
-	if !goes || e.vm.Status.Running() || meta.WasDeleted(m) {
+func (f migrateFeature) ejectStorages(ctx context.Context, m Machine, d desired) (map[string]bool, error) {
+	_, goes := d.migration(f.vm, m.GetAnnotations()[object.AnnotationNode])
+	if !goes || f.vm.Status.Running() || meta.WasDeleted(m) {
 		return nil, nil
 	}
-	storages, err := e.inventory.Storages(ctx)
+	storages, err := f.inventory.Storages(ctx)
 	local := map[string]bool{}
 	for _, s := range storages {
 		local[s.Name] = !s.Shared
@@ -131,49 +144,51 @@ func (d desired) targetNode(v *vmstate.VM, acted string) string {
 }
 
 // migrateSteps move the VM to the node of the spec, or say why it cannot go.
-func (e migrateFeature) migrateSteps(ctx context.Context, m Machine, j *migration.Migration) ([]step, []string, error) {
-	shown := v1alpha1.MachinePendingChange{Option: "node", Current: e.vm.Node, Desired: j.Target}
-	if e.vm.Lock() != "" {
+func (f migrateFeature) migrateSteps(ctx context.Context, m Machine, p *plan) ([]step, []string, error) {
+	j := p.move
+	shown := v1alpha1.MachinePendingChange{Option: "node", Current: f.vm.Node, Desired: j.Target}
+	if f.vm.Lock() != "" {
 		return []step{{difference: shown}}, nil, nil // PVE does not even check then.
 	}
-	no, err := e.targetProblem(ctx, m, j.Target)
+	no, err := f.targetProblem(ctx, m, p)
 	if err != nil || no != "" {
 		return nil, []string{no}, err
 	}
-	check, err := e.client.CheckMigration(ctx, e.vm.Ref)
+	check, err := f.client.CheckMigration(ctx, f.vm.Ref)
 	if proxmox.IsAuthorization(err) {
 		return nil, []string{err.Error()}, nil // All else goes on being seen.
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if no := j.Rejections(check, e.vm, e.planned.change.After(e.vm.Config)); len(no) > 0 {
+	if no := j.Rejections(check, f.vm, p.change.After(f.vm.Config)); len(no) > 0 {
 		return nil, no, nil
 	}
-	storages, err := e.inventory.Storages(ctx)
+	storages, err := f.inventory.Storages(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	no = cmp.Or(volumes.Pinned(e.planned.MachineParameters, check.LocalDisks), volumes.InSnapshot(check, storages))
+	no = cmp.Or(volumes.Pinned(p.MachineParameters, check.LocalDisks), volumes.InSnapshot(check, storages))
 	if no != "" {
 		return nil, []string{no}, nil
 	}
-	o := proxmox.MigrateOptions{Target: j.Target, Online: e.vm.Status.Running(), TargetStorage: j.TargetStorage()}
+	o := proxmox.MigrateOptions{Target: j.Target, Online: f.vm.Status.Running(), TargetStorage: j.TargetStorage()}
 	o.WithLocalDisks = slices.ContainsFunc(check.LocalDisks, func(d proxmox.LocalDisk) bool { return !d.CDROM })
 	return []step{{
 		difference: shown,
 		call: func(ctx context.Context) (proxmox.UPID, error) {
-			if e.vm.Status.HAManaged && e.tasks.Asked(m, "node "+j.Target, haDelay) {
+			if f.vm.Status.HAManaged && f.tasks.Asked(m, "node "+j.Target, haDelay) {
 				return "", nil
 			}
-			return e.client.Migrate(ctx, e.vm.Ref, o)
+			return f.client.Migrate(ctx, f.vm.Ref, o)
 		},
 	}}, nil, nil
 }
 
 // targetProblem says why a VM cannot go to a node, or would miss something there.
-func (e migrateFeature) targetProblem(ctx context.Context, m Machine, node string) (string, error) {
-	nodes, err := e.inventory.Nodes(ctx)
+func (f migrateFeature) targetProblem(ctx context.Context, m Machine, p *plan) (string, error) {
+	node := p.move.Target
+	nodes, err := f.inventory.Nodes(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -184,13 +199,13 @@ func (e migrateFeature) targetProblem(ctx context.Context, m Machine, node strin
 	case !nodes[i].Online():
 		return fmt.Sprintf("node %q is %s: the VM cannot migrate to it now", node, nodes[i].Status), nil
 	}
-	if why := e.bridges.Lacks(node); why != "" {
+	if why := f.bridges.Lacks(node); why != "" {
 		return fmt.Sprintf("the VM cannot migrate to node %s: %s", node, why), nil
 	}
 	isos := slices.DeleteFunc(preflight.Media(m.Parameters()), func(v preflight.Medium) bool {
-		return !e.planned.EjectStorages[v.Storage()] || v.Content != preflight.ContentISO
+		return !p.EjectStorages[v.Storage()] || v.Content != preflight.ContentISO
 	})
-	missing, err := e.checks.MissingMedium(ctx, isos, node)
+	missing, err := f.checks.MissingMedium(ctx, isos, node)
 	if missing != nil {
 		return missing.Error(), err
 	}

@@ -40,11 +40,11 @@ func (e passwordFeature) complete(ctx context.Context, m Machine, d *desired) ([
 }
 
 // plan notes another version of the password that was sent already.
-func (e passwordFeature) plan(context.Context, Machine) (proposal, error) {
-	if e.planned.unchangedPassword == "" {
+func (e passwordFeature) plan(_ context.Context, _ Machine, p *plan) (proposal, error) {
+	if p.unchangedPassword == "" {
 		return proposal{}, nil
 	}
-	return proposal{annotations: map[string]string{object.AnnotationPassword: e.planned.unchangedPassword}}, nil
+	return proposal{annotations: map[string]string{object.AnnotationPassword: p.unchangedPassword}}, nil
 }
 
 // addPassword adds the password of the user to what is desired unless it was sent

@@ -32,82 +32,85 @@ import (
 // A poolFeature keeps the VM in the pool of the spec. Without one the status shows the pool
 // that it is in.
 type poolFeature struct {
-	*external
 	passive
+
+	client    Mover
+	inventory Inventory
+	vm        *vmstate.VM
 }
 
-func (e poolFeature) observe(ctx context.Context, _ Machine, d *desired) error {
-	return e.readPool(ctx, *d)
+func (f poolFeature) observe(ctx context.Context, _ Machine, d *desired) error {
+	return f.readPool(ctx, *d)
 }
 
-func (e poolFeature) plan(context.Context, Machine) (proposal, error) {
-	if e.planned.Pool == nil {
+func (f poolFeature) plan(_ context.Context, _ Machine, p *plan) (proposal, error) {
+	if p.Pool == nil {
 		return proposal{}, nil
 	}
-	return proposal{steps: e.poolSteps(), rejections: e.planned.poolRejections(e.vm)}, nil
+	return proposal{steps: f.poolSteps(*p.Pool), rejections: p.poolRejections(f.vm)}, nil
 }
 
 // readPool adds the pool that the VM is a member of. A list that may be out of
 // date is read again before it is found to differ. It names no pool to who may not audit
 // that, which then tells itself whom it has.
-func (e poolFeature) readPool(ctx context.Context, d desired) error {
+func (f poolFeature) readPool(ctx context.Context, d desired) error {
 	for _, maxAge := range []time.Duration{inventory.Current, inventory.Fresh} {
-		guests, err := e.inventory.Guests(ctx, maxAge)
+		guests, err := f.inventory.Guests(ctx, maxAge)
 		if err != nil {
 			return err
 		}
-		g, listed := vmcache.GuestOf(guests, e.vm.VMID)
-		e.vm.Pool = g.Pool
+		g, listed := vmcache.GuestOf(guests, f.vm.VMID)
+		f.vm.Pool = g.Pool
 		if d.Pool == nil || listed && g.Pool == *d.Pool {
 			return nil
 		}
-		if listed && g.Pool == "" && e.recentlyPooled(ctx, *d.Pool) {
-			e.vm.Pool = *d.Pool
+		if listed && g.Pool == "" && f.recentlyPooled(ctx, *d.Pool) {
+			f.vm.Pool = *d.Pool
 			return nil
 		}
-		e.vm.PoolVisibility = vmstate.PoolKnown
+		f.vm.PoolVisibility = vmstate.PoolKnown
 		if !listed {
-			e.vm.PoolVisibility = vmstate.PoolHidden
+			f.vm.PoolVisibility = vmstate.PoolHidden
 		}
 	}
 	if *d.Pool == "" {
 		return nil
 	}
-	vmids, exists, err := e.client.PoolVMs(ctx, *d.Pool)
+	vmids, exists, err := f.client.PoolVMs(ctx, *d.Pool)
 	switch {
-	case slices.Contains(vmids, e.vm.VMID):
-		e.vm.Pool, e.vm.PoolVisibility = *d.Pool, vmstate.PoolKnown
+	case slices.Contains(vmids, f.vm.VMID):
+		f.vm.Pool, f.vm.PoolVisibility = *d.Pool, vmstate.PoolKnown
 	case proxmox.IsAuthorization(err):
-		e.vm.PoolVisibility = vmstate.PoolHidden
+		f.vm.PoolVisibility = vmstate.PoolHidden
 	case err != nil:
 		return err
 	case !exists:
-		e.vm.PoolVisibility = vmstate.PoolAbsent
+		f.vm.PoolVisibility = vmstate.PoolAbsent
 	}
 	return nil
 }
 
 // recentlyPooled reports whether the VM was in a pool not long ago that the list may not name. What
 // is not known here is asked for.
-func (e poolFeature) recentlyPooled(ctx context.Context, pool string) bool {
-	vmids, _, err := e.inventory.PoolVMs(ctx, pool)
-	return err == nil && slices.Contains(vmids, e.vm.VMID)
+func (f poolFeature) recentlyPooled(ctx context.Context, pool string) bool {
+	vmids, _, err := f.inventory.PoolVMs(ctx, pool)
+	return err == nil && slices.Contains(vmids, f.vm.VMID)
 }
 
 // poolSteps move the VM to the pool of the spec.
-func (e poolFeature) poolSteps() []step {
-	want, has := e.planned.Pool, e.vm.Pool
-	if want == nil || *want == has || e.vm.PoolVisibility != vmstate.PoolKnown {
+func (f poolFeature) poolSteps(want string) []step {
+	has := f.vm.Pool
+	if want == has || f.vm.PoolVisibility != vmstate.PoolKnown {
 		return nil
 	}
 	return []step{{
 		lockFree: true, specAlone: true,
-		difference: v1alpha1.MachinePendingChange{Option: "pool", Current: has, Desired: *want},
+		difference: v1alpha1.MachinePendingChange{Option: "pool", Current: has, Desired: want},
 		call: func(ctx context.Context) (proxmox.UPID, error) {
-			if *want == "" {
-				return "", e.client.LeavePool(ctx, has, e.vm.VMID)
+			if want == "" {
+				return "", f.client.LeavePool(ctx, has, f.vm.VMID)
 			}
-			return "", e.client.JoinPool(ctx, *want, e.vm.VMID)
+			return "", f.client.JoinPool(ctx, want, f.vm.VMID)
 		},
 	}}
 }

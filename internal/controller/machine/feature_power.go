@@ -68,7 +68,7 @@ func (e powerFeature) observe(ctx context.Context, m Machine, d *desired) error 
 	return err
 }
 
-func (e powerFeature) plan(ctx context.Context, _ Machine) (proposal, error) {
+func (e powerFeature) plan(ctx context.Context, _ Machine, _ *plan) (proposal, error) {
 	p := proposal{annotations: e.planned.RunningAnnotation(e.vm, e.now())}
 	if e.planned.power != power.Suspend {
 		return p, nil

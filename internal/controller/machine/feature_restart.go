@@ -36,7 +36,7 @@ type restartFeature struct {
 	passive
 }
 
-func (e restartFeature) plan(_ context.Context, m Machine) (proposal, error) {
+func (e restartFeature) plan(_ context.Context, m Machine, _ *plan) (proposal, error) {
 	last := restart.Last(m)
 	e.planned.restart = e.restart(m, last)
 	target := e.planned.DesiredPower(e.vm)

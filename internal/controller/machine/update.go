@@ -289,10 +289,10 @@ func (e *external) emitStep(m Machine, s step, u proxmox.UPID) {
 }
 
 // warn tells that disks may fill their storages: those given, or all.
-func (e *external) warn(m Machine, c capacity.Fit, disks ...string) {
+func (s *shared) warn(m Machine, c capacity.Fit, disks ...string) {
 	for _, name := range slices.Sorted(maps.Keys(c.Warnings)) {
-		if (len(disks) == 0 || slices.Contains(disks, name)) && e.told.Overcommitted(m, m.GetGeneration(), name) {
-			e.record.Event(m, xpevent.Warning(events.ReasonStorageOvercommitted, errors.New(c.Warnings[name])))
+		if (len(disks) == 0 || slices.Contains(disks, name)) && s.told.Overcommitted(m, m.GetGeneration(), name) {
+			s.record.Event(m, xpevent.Warning(events.ReasonStorageOvercommitted, errors.New(c.Warnings[name])))
 		}
 	}
 }
