@@ -71,7 +71,7 @@ func (e deletion) deletionWait(m Machine) string {
 	case e.vm.Suspended() && (task == "" || task == "qmstart"):
 		return "the VM is resumed, since no protection of a suspended one can be lifted, and no disk of a Volume handed back"
 	case task == "qmshutdown", task == "" && e.vm.Status.Running():
-		return e.guest(m).Wait()
+		return e.powerFeature().guest(m).Wait()
 	case task != "":
 		return "a task works on the VM: " + task
 	}
@@ -158,7 +158,7 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 		return e.haFeature(m).removeFromHA(ctx) // It would not stop the VM.
 	case running:
 		e.planned.power = power.Off
-		return powerFeature{external: e.external}.setPower(ctx, m)
+		return e.setPower(ctx, m)
 	case waits != nil:
 		return waits
 	}
@@ -190,7 +190,7 @@ func (e deletion) resume(ctx context.Context, m Machine, flagged bool) (bool, er
 		return false, err
 	}
 	e.planned.power = power.On
-	return true, powerFeature{external: e.external}.setPower(ctx, m)
+	return true, e.setPower(ctx, m)
 }
 
 // unprotect lifts the protection of a VM whose spec no longer has it: a resource

@@ -286,7 +286,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 		e.record.Event(m, event)
 	}
 	if o.PowerAction != nil || m.Parameters().PowerAction != nil {
-		actionFeature{external: e}.observeAction(ctx, m)
+		e.actionFeature().observeAction(ctx, m, &e.planned)
 	}
 	e.showActs(m)
 	if o.Difference = nil; !e.planned.empty() || len(e.planned.steps) > 0 {
@@ -302,7 +302,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	if o.PendingDisks = nil; e.planned.Created && kind.Manages(m) {
 		o.PendingDisks = health.PendingDisks(m.Parameters(), before, e.planned.Devices)
 	}
-	checks, ready := e.health(m), powerFeature{external: e}.ready(m)
+	checks, ready := e.health(m), e.powerFeature().ready(m, e.planned)
 	if !meta.WasDeleted(m) {
 		ready = checks.Ready(ctx, m.Parameters(), ready)
 	}

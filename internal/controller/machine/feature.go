@@ -74,19 +74,22 @@ func (e *external) features(m Machine) []feature {
 		declared bool
 		feature  feature
 	}{
-		{p.CloudInit != nil || a[object.AnnotationImages] != "" || e.vm.HasImage() || e.tasks.DriveStale(m), cloudInitFeature{external: e}},
-		{p.CloudInit != nil, passwordFeature{external: e}},
+		{
+			p.CloudInit != nil || a[object.AnnotationImages] != "" || e.vm.HasImage() || e.tasks.DriveStale(m),
+			cloudInitFeature{noCloud: e.noCloud(), kube: e.kube, tasks: e.tasks, vm: e.vm},
+		},
+		{p.CloudInit != nil, e.passwordFeature()},
 		{true, poolFeature{client: e.client, inventory: e.inventory, vm: e.vm}}, // The status shows the pool, declared or not.
 		{p.HighAvailability != nil || a[object.AnnotationHARules] != "", e.haFeature(m)},
-		{true, powerFeature{external: e}},
-		{len(e.vm.Pending) > 0 || a[object.AnnotationLastRestart] != "" || p.MaintenanceWindow != nil, restartFeature{external: e}},
-		{p.PowerAction != nil, actionFeature{external: e}},
+		{true, e.powerFeature()},
+		{len(e.vm.Pending) > 0 || a[object.AnnotationLastRestart] != "" || p.MaintenanceWindow != nil, e.restartFeature()},
+		{p.PowerAction != nil, e.actionFeature()},
 		// Entries that have left their list are known by the annotation alone.
 		{hasDisks(p) || a[object.AnnotationDevices] != "{}", e.disksFeature()},
 		{p.Node != nil || a[object.AnnotationTarget] != "", e.migrateFeature()},
 		// They are the last, since they drop what the others plan.
 		{p.Rollback != nil || a[object.AnnotationRollback] != "", actFeature{external: e, kind: rollbacks}},
-		{a[object.AnnotationRecreation] != "", remainsFeature{external: e}},
+		{a[object.AnnotationRecreation] != "", remainsFeature{recreator: e.recreator}},
 		{p.Recreation != nil, actFeature{external: e, kind: recreations}},
 		{p.RestoreInPlace != nil || a[object.AnnotationRestoreInPlace] != "", actFeature{external: e, kind: restoresInPlace}},
 	} {

@@ -99,16 +99,17 @@ func (e *external) recreator(m Machine) recreation.Recreator {
 
 // A remainsFeature removes what lost creations have left, if the spec consents.
 type remainsFeature struct {
-	*external
 	passive
+
+	recreator func(Machine) recreation.Recreator
 }
 
-func (e remainsFeature) plan(ctx context.Context, m Machine, _ *plan) (p proposal, err error) {
-	removals, err := e.recreator(m).Removals(ctx, m)
+func (f remainsFeature) plan(ctx context.Context, m Machine, _ *plan) (next proposal, err error) {
+	removals, err := f.recreator(m).Removals(ctx, m)
 	for _, r := range removals {
-		p.steps = append(p.steps, step{difference: r.Difference, call: r.Call})
+		next.steps = append(next.steps, step{difference: r.Difference, call: r.Call})
 	}
-	return p, err
+	return next, err
 }
 
 // actKinds are all kinds of acts, without what they need to be done.
@@ -231,7 +232,7 @@ func (e actFeature) step(m Machine, k act.Kind, r *act.Record) step {
 		u, err := k.Next(ctx, m, r)
 		if errors.Is(err, act.ErrRuns) {
 			e.planned.power = power.Off
-			return "", powerFeature{external: e.external}.setPower(ctx, m)
+			return "", e.setPower(ctx, m)
 		}
 		return u, err
 	}

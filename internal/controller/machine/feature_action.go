@@ -19,8 +19,10 @@ package machine
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -36,42 +38,54 @@ import (
 
 // An actionFeature does what the spec asks for once: a reboot, a reset, a stop.
 type actionFeature struct {
-	*external
 	passive
+
+	client Client
+	kube   client.Client
+	calls  notedCalls
+	tasks  *tasktrack.Tracker
+	vm     *vmstate.VM
+	now    time.Time
+	log    logging.Logger
 }
 
-func (e actionFeature) plan(_ context.Context, m Machine, _ *plan) (proposal, error) {
-	e.planAction(m)
+// actionFeature returns what does power actions.
+func (e *external) actionFeature() actionFeature {
+	return actionFeature{client: e.client, kube: e.kube, calls: notedCalls{e.kube}, tasks: e.tasks, vm: e.vm, now: e.now(), log: e.log}
+}
+
+func (f actionFeature) plan(_ context.Context, m Machine, p *plan) (proposal, error) {
+	f.planAction(m, p)
 	return proposal{}, nil
 }
 
 // planAction finds the power action that is to be done. A reboot waits for a guest that may still be booting, and would not react to the
 // request: the action would fail, and is not repeated.
-func (e actionFeature) planAction(m Machine) {
-	e.planned.action, e.planned.laterAction = poweraction.Due(m), nil
-	if a := e.planned.action; a != nil && a.Action == poweraction.Reboot && restart.Booting(e.vm) {
-		e.planned.action, e.planned.laterAction = nil, a
+func (f actionFeature) planAction(m Machine, p *plan) {
+	p.action, p.laterAction = poweraction.Due(m), nil
+	if a := p.action; a != nil && a.Action == poweraction.Reboot && restart.Booting(f.vm) {
+		p.action, p.laterAction = nil, a
 	}
 }
 
 // showEarly shows that the power action of a Machine that takes over a VM is not done: it was asked for before the Machine had a VM.
 // It writes the status at once, because the write of the finalizer, which comes next, would drop it.
-func (e actionFeature) showEarly(ctx context.Context, m Machine) error {
+func (f actionFeature) showEarly(ctx context.Context, m Machine) error {
 	a := m.Parameters().PowerAction
 	before, ok := m.DeepCopyObject().(Machine)
 	if a == nil || !ok {
 		return nil
 	}
 	m.Observation().PowerAction = poweraction.Result(a, "", errors.New("not done: it was asked for before the Machine had its VM"))
-	return errors.Wrap(e.kube.Status().Patch(ctx, m, client.MergeFrom(before)), "cannot show that the power action is not done")
+	return errors.Wrap(f.kube.Status().Patch(ctx, m, client.MergeFrom(before)), "cannot show that the power action is not done")
 }
 
 // startAction does a power action, or asks the guest again to shut down. What PVE refuses is its result: it is not
 // repeated. What waits for its turn was not sent, and is done later.
-func (e actionFeature) startAction(ctx context.Context, m Machine, a *v1alpha1.MachinePowerAction) (proxmox.UPID, error) {
+func (f actionFeature) startAction(ctx context.Context, m Machine, a *v1alpha1.MachinePowerAction) (proxmox.UPID, error) {
 	var refused error
-	u, err := e.callOnce(ctx, m, object.AnnotationPowerAction, poweraction.Done(m, a.Token, e.now()), func() (proxmox.UPID, error) {
-		u, err := e.callAction(ctx, m, a.Action)
+	u, err := f.calls.once(ctx, m, object.AnnotationPowerAction, poweraction.Done(m, a.Token, f.now), func() (proxmox.UPID, error) {
+		u, err := f.callAction(ctx, m, a.Action)
 		if _, waits := proxmox.Waiting(err); waits {
 			return "", err
 		}
@@ -83,7 +97,7 @@ func (e actionFeature) startAction(ctx context.Context, m Machine, a *v1alpha1.M
 	}
 	m.Observation().PowerAction = poweraction.Result(a, u, refused)
 	if refused != nil {
-		e.log.Info("Power action failed", "action", a.Action, "token", a.Token, "error", refused)
+		f.log.Info("Power action failed", "action", a.Action, "token", a.Token, "error", refused)
 	}
 	return u, nil
 }
@@ -93,58 +107,58 @@ func guestOfAction(m Machine, v *vmstate.VM, t *tasktrack.Tracker) shutdown.Gues
 	return shutdown.Guest{Machine: m, VM: v, Tasks: t, Begun: poweraction.Begun(m)}
 }
 
-func (e actionFeature) callAction(ctx context.Context, m Machine, action string) (proxmox.UPID, error) {
-	switch ref := e.vm.Ref; action {
+func (f actionFeature) callAction(ctx context.Context, m Machine, action string) (proxmox.UPID, error) {
+	switch ref := f.vm.Ref; action {
 	case poweraction.Reboot:
-		return e.client.Reboot(ctx, ref, proxmox.RebootOptions{Timeout: shutdown.Timeout(m)})
+		return f.client.Reboot(ctx, ref, proxmox.RebootOptions{Timeout: shutdown.Timeout(m)})
 	case "Reset":
-		return e.client.Reset(ctx, ref)
+		return f.client.Reset(ctx, ref)
 	case poweraction.Shutdown:
-		return e.client.Shutdown(ctx, ref, guestOfAction(m, e.vm, e.tasks).Request())
+		return f.client.Shutdown(ctx, ref, guestOfAction(m, f.vm, f.tasks).Request())
 	case "Stop":
 		// HA stops a VM itself, whatever runs, and takes no such option.
-		return e.client.Stop(ctx, ref, proxmox.StopOptions{OverruleShutdown: !e.vm.Status.HAManaged})
+		return f.client.Stop(ctx, ref, proxmox.StopOptions{OverruleShutdown: !f.vm.Status.HAManaged})
 	default:
-		return e.client.Start(ctx, ref)
+		return f.client.Start(ctx, ref)
 	}
 }
 
 // observeAction brings the result of the last power action up to date.
-func (e actionFeature) observeAction(ctx context.Context, m Machine) {
+func (f actionFeature) observeAction(ctx context.Context, m Machine, p *plan) {
 	poweraction.Show(m)
 	seen := m.Observation().PowerAction
 	if seen == nil || seen.UPID == "" || seen.Result != "" {
 		return
 	}
-	t, err := e.actionTask(ctx, m, proxmox.UPID(seen.UPID))
+	t, err := f.actionTask(ctx, m, proxmox.UPID(seen.UPID))
 	switch {
 	case proxmox.IsNoSuchTask(err):
 		seen.Result = poweraction.Unknown
 	case err != nil || t.Running:
-	case e.tasks.WaitsForLock(m, t.Err()):
-		e.repeatAction(ctx, m)
-	case poweraction.GoesOn(m, e.vm, t, e.now()):
-		e.planned.action = m.Parameters().PowerAction
+	case f.tasks.WaitsForLock(m, t.Err()):
+		f.repeatAction(ctx, m, p)
+	case poweraction.GoesOn(m, f.vm, t, f.now):
+		p.action = m.Parameters().PowerAction
 	default:
 		seen.Result = strings.TrimSpace(t.ExitStatus)
 	}
 }
 
 // actionTask is the task of a power action, as it was seen last or is now.
-func (e actionFeature) actionTask(ctx context.Context, m Machine, u proxmox.UPID) (proxmox.Task, error) {
-	if last, ok := e.tasks.Last(m); ok && last.UPID == u {
+func (f actionFeature) actionTask(ctx context.Context, m Machine, u proxmox.UPID) (proxmox.Task, error) {
+	if last, ok := f.tasks.Last(m); ok && last.UPID == u {
 		return last, nil
 	}
-	return e.client.Task(ctx, u)
+	return f.client.Task(ctx, u)
 }
 
 // repeatAction has a power action done again whose task did nothing, because it did not get the
 // VM's lock.
-func (e actionFeature) repeatAction(ctx context.Context, m Machine) {
-	if err := kind.Annotate(ctx, e.kube, m, map[string]string{object.AnnotationPowerAction: poweraction.Undone(m)}); err != nil {
-		e.log.Debug("Cannot repeat power action", "error", err) // The next look does.
+func (f actionFeature) repeatAction(ctx context.Context, m Machine, p *plan) {
+	if err := kind.Annotate(ctx, f.kube, m, map[string]string{object.AnnotationPowerAction: poweraction.Undone(m)}); err != nil {
+		f.log.Debug("Cannot repeat power action", "error", err) // The next look does.
 		return
 	}
 	m.Observation().PowerAction = nil
-	e.planAction(m)
+	f.planAction(m, p)
 }

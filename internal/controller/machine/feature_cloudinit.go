@@ -22,6 +22,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/cloudinit"
@@ -32,65 +33,70 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // A cloudInitFeature gives the guest data that PVE's own cloud-init drive cannot hold, and
 // keeps that drive current.
 type cloudInitFeature struct {
-	*external
 	passive
+
+	noCloud cloudinit.Keeper
+	kube    client.Client
+	tasks   *tasktrack.Tracker
+	vm      *vmstate.VM
 }
 
 // complete adds the image to what is desired, or says why it cannot be made. A VM
 // that is to go to another node gets it there, and leaves one behind that is on
 // local storage.
-func (e cloudInitFeature) complete(ctx context.Context, m Machine, d *desired) ([]string, error) {
-	if meta.WasDeleted(m) || e.vm.BeingCreated() {
+func (f cloudInitFeature) complete(ctx context.Context, m Machine, d *desired) ([]string, error) {
+	if meta.WasDeleted(m) || f.vm.BeingCreated() {
 		return nil, nil
 	}
-	if err := e.addSSHKeys(ctx, m, d); err != nil || !d.CustomData() {
+	if err := f.addSSHKeys(ctx, m, d); err != nil || !d.CustomData() {
 		return conditions.Rejections(err)
 	}
 	var err error
-	if _, goes := d.migration(e.vm, m.GetAnnotations()[object.AnnotationNode]); goes {
-		d.image, err = e.noCloud().EjectForMigration(ctx, d.Desired)
+	if _, goes := d.migration(f.vm, m.GetAnnotations()[object.AnnotationNode]); goes {
+		d.image, err = f.noCloud.EjectForMigration(ctx, d.Desired)
 	} else {
-		d.image, err = e.noCloud().Build(ctx, m, d.Desired)
+		d.image, err = f.noCloud.Build(ctx, m, d.Desired)
 	}
 	d.NoCloudImage = d.image.Drive()
 	return conditions.Rejections(err)
 }
 
 // addSSHKeys adds the SSH keys of Secrets and ConfigMaps to what is desired, unless the guest is told nothing any more.
-func (e cloudInitFeature) addSSHKeys(ctx context.Context, m Machine, d *desired) (err error) {
-	if d.CloudInitFrozen && (!d.CustomData() || e.vm.HasImage()) {
+func (f cloudInitFeature) addSSHKeys(ctx context.Context, m Machine, d *desired) (err error) {
+	if d.CloudInitFrozen && (!d.CustomData() || f.vm.HasImage()) {
 		return nil
 	}
-	d.MachineParameters, err = secretref.WithSSHKeys(ctx, e.kube, m, d.MachineParameters)
+	d.MachineParameters, err = secretref.WithSSHKeys(ctx, f.kube, m, d.MachineParameters)
 	return err
 }
 
-func (e cloudInitFeature) plan(ctx context.Context, m Machine, _ *plan) (proposal, error) {
-	p := proposal{steps: e.driveSteps(m), annotations: e.noCloud().Annotation(m)}
+func (f cloudInitFeature) plan(ctx context.Context, m Machine, p *plan) (proposal, error) {
+	next := proposal{steps: f.driveSteps(m), annotations: f.noCloud.Annotation(m)}
 	var err error
-	e.planned.staleImages, err = e.noCloud().Stale(ctx, m, e.planned.image)
-	return p, err
+	p.staleImages, err = f.noCloud.Stale(ctx, m, p.image)
+	return next, err
 }
 
 // driveSteps renew PVE's cloud-init drive where that has failed after a change.
-func (e cloudInitFeature) driveSteps(m Machine) []step {
-	if !e.tasks.DriveStale(m) {
+func (f cloudInitFeature) driveSteps(m Machine) []step {
+	if !f.tasks.DriveStale(m) {
 		return nil
 	}
-	if !e.vm.Status.Running() {
-		e.tasks.MarkDriveFresh(m)
+	if !f.vm.Status.Running() {
+		f.tasks.MarkDriveFresh(m)
 		return nil
 	}
 	return []step{{
 		difference: v1alpha1.MachinePendingChange{Option: "cloudinit", Current: "old data on the drive", Desired: "new data"},
 		call: func(ctx context.Context) (proxmox.UPID, error) {
-			return "", e.noCloud().RegenerateDrive(ctx, m)
+			return "", f.noCloud.RegenerateDrive(ctx, m)
 		},
 	}}
 }

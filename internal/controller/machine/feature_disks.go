@@ -62,7 +62,10 @@ func (f disksFeature) plan(ctx context.Context, m Machine, p *plan) (proposal, e
 		return proposal{}, nil
 	}
 	moves, rejections, err := f.moveSteps(ctx, m, p)
-	return proposal{steps: slices.Concat(f.destroySteps(p.desired), moves, f.resizeSteps(m, p)), rejections: slices.Concat(rejections, f.refusedResizes(p.desired))}, err
+	return proposal{
+		steps:      slices.Concat(f.destroySteps(p.desired), moves, f.resizeSteps(m, p)),
+		rejections: slices.Concat(rejections, f.refusedResizes(p.desired)),
+	}, err
 }
 
 // refusedResizes says which disks that are to be larger are not for the tenant, such as those of other VMs: Proxmox VE asks for nothing but rights on

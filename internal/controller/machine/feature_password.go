@@ -21,26 +21,37 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // A passwordFeature sends the password of cloud-init's user.
 type passwordFeature struct {
-	*external
 	passive
+
+	kube   client.Client
+	source *password.Source
+	sent   *password.Sent
+	vm     *vmstate.VM
 }
 
-func (e passwordFeature) complete(ctx context.Context, m Machine, d *desired) ([]string, error) {
-	return e.addPassword(ctx, m, d)
+// passwordFeature returns what sends the password.
+func (e *external) passwordFeature() passwordFeature {
+	return passwordFeature{kube: e.kube, source: e.password, sent: e.passwords, vm: e.vm}
+}
+
+func (f passwordFeature) complete(ctx context.Context, m Machine, d *desired) ([]string, error) {
+	return f.addPassword(ctx, m, d)
 }
 
 // plan notes another version of the password that was sent already.
-func (e passwordFeature) plan(_ context.Context, _ Machine, p *plan) (proposal, error) {
+func (f passwordFeature) plan(_ context.Context, _ Machine, p *plan) (proposal, error) {
 	if p.unchangedPassword == "" {
 		return proposal{}, nil
 	}
@@ -49,20 +60,20 @@ func (e passwordFeature) plan(_ context.Context, _ Machine, p *plan) (proposal, 
 
 // addPassword adds the password of the user to what is desired unless it was sent
 // already, or says why it cannot be read.
-func (e passwordFeature) addPassword(ctx context.Context, m Machine, d *desired) ([]string, error) {
+func (f passwordFeature) addPassword(ctx context.Context, m Machine, d *desired) ([]string, error) {
 	c := d.CloudInit
-	if c == nil || meta.WasDeleted(m) || e.vm.BeingCreated() || d.CloudInitFrozen && !ptr.Deref(c.GeneratePassword, false) {
+	if c == nil || meta.WasDeleted(m) || f.vm.BeingCreated() || d.CloudInitFrozen && !ptr.Deref(c.GeneratePassword, false) {
 		return nil, nil
 	}
-	p, err := e.password.Of(ctx, m, c)
+	p, err := f.source.Of(ctx, m, c)
 	if p == nil || err != nil || d.CloudInitFrozen || d.CustomData() {
 		return conditions.Rejections(err) // Custom data have the hash of it, and PVE's drive is not there.
 	}
 	sent := m.GetAnnotations()[object.AnnotationPassword]
 	switch {
 	case sent == p.Version:
-		e.passwords.Record(m, *p)
-	case e.passwords.Has(m, *p): // As another version, or its note is not seen yet.
+		f.sent.Record(m, *p)
+	case f.sent.Has(m, *p): // As another version, or its note is not seen yet.
 		d.unchangedPassword = p.Version
 	default:
 		d.password = p
@@ -80,12 +91,12 @@ func (d desired) withPassword(change qemu.Difference) qemu.Difference {
 }
 
 // keepPassword notes that the password was sent.
-func (e passwordFeature) keepPassword(ctx context.Context, m Machine) error {
-	if e.planned.password == nil || e.planned.change.Set["cipassword"] == "" {
+func (f passwordFeature) keepPassword(ctx context.Context, m Machine, p plan) error {
+	if p.password == nil || p.change.Set["cipassword"] == "" {
 		return nil
 	}
-	e.passwords.Record(m, *e.planned.password)
-	return kind.Annotate(ctx, e.kube, m, map[string]string{object.AnnotationPassword: e.planned.password.Version})
+	f.sent.Record(m, *p.password)
+	return kind.Annotate(ctx, f.kube, m, map[string]string{object.AnnotationPassword: p.password.Version})
 }
 
 // findPassword looks for the password before anything is created. A VM that is

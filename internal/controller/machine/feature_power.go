@@ -29,11 +29,15 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/capacity"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/ipam"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/shutdown"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // Power is the part of a Client that starts and stops VMs.
@@ -49,43 +53,55 @@ type Power interface {
 
 // A powerFeature keeps the VM in the power state that the spec asks for.
 type powerFeature struct {
-	*external
 	passive
+
+	client    Power
+	inventory Inventory
+	tenant    tenant.Checks
+	tasks     *tasktrack.Tracker
+	pooled    *ipam.Addresses
+	vm        *vmstate.VM
+	now       time.Time
+}
+
+// powerFeature returns what keeps the VM in its power state.
+func (e *external) powerFeature() powerFeature {
+	return powerFeature{client: e.client, inventory: e.inventory, tenant: e.tenant, tasks: e.tasks, pooled: e.pooled, vm: e.vm, now: e.now()}
 }
 
 // observe reads since when the VM and its node run, for the strategy that depends on it.
-func (e powerFeature) observe(ctx context.Context, m Machine, d *desired) error {
+func (f powerFeature) observe(ctx context.Context, m Machine, d *desired) error {
 	if ptr.Deref(d.RunStrategy, "") != power.RerunOnFailure {
 		return nil
 	}
 	d.RunningSince, _ = time.Parse(time.RFC3339, m.GetAnnotations()[object.AnnotationRunningSince]) // Zero if never.
-	nodes, err := e.inventory.Nodes(ctx)
+	nodes, err := f.inventory.Nodes(ctx)
 	for _, n := range nodes {
-		if n.Name == e.vm.Node && n.Uptime > 0 {
-			d.NodeBooted = e.now().Add(-n.Uptime)
+		if n.Name == f.vm.Node && n.Uptime > 0 {
+			d.NodeBooted = f.now.Add(-n.Uptime)
 		}
 	}
 	return err
 }
 
-func (e powerFeature) plan(ctx context.Context, _ Machine, _ *plan) (proposal, error) {
-	p := proposal{annotations: e.planned.RunningAnnotation(e.vm, e.now())}
-	if e.planned.power != power.Suspend {
-		return p, nil
+func (f powerFeature) plan(ctx context.Context, _ Machine, p *plan) (proposal, error) {
+	next := proposal{annotations: p.RunningAnnotation(f.vm, f.now)}
+	if p.power != power.Suspend {
+		return next, nil
 	}
-	p.rejections = e.planned.PowerRejections(e.vm)
-	if e.tenant.Tenant == nil {
-		return p, nil
+	next.rejections = p.PowerRejections(f.vm)
+	if f.tenant.Tenant == nil {
+		return next, nil
 	}
-	storages, err := e.inventory.Storages(ctx)
+	storages, err := f.inventory.Storages(ctx)
 	if err != nil {
-		return p, err
+		return next, err
 	}
-	there := slices.DeleteFunc(slices.Clone(storages), func(s proxmox.Storage) bool { return s.Node != e.vm.Node })
-	if err := e.tenant.SavesMemory(capacity.StateStorage(e.vm.Active, there)); err != nil {
-		p.rejections = append(p.rejections, err.Error())
+	there := slices.DeleteFunc(slices.Clone(storages), func(s proxmox.Storage) bool { return s.Node != f.vm.Node })
+	if err := f.tenant.SavesMemory(capacity.StateStorage(f.vm.Active, there)); err != nil {
+		next.rejections = append(next.rejections, err.Error())
 	}
-	return p, nil
+	return next, nil
 }
 
 // powerNeeds are the privileges that the power state of the spec takes.
@@ -97,25 +113,25 @@ func (c *creation) powerNeeds(at validate.Place) []validate.PrivilegeRequirement
 }
 
 // stopUnresumable stops a VM hard that is to be off and cannot be resumed to react to that.
-func (e powerFeature) stopUnresumable(m Machine) {
-	t, known := e.tasks.Last(m)
-	failed := known && t.Type == "qmresume" && !t.OK() && !e.tasks.WaitsForLock(m, t.Err())
-	if failed && e.planned.power == power.Resume && e.planned.DesiredPower(e.vm) == v1alpha1.PowerStateStopped {
-		e.planned.power = power.Off
+func (f powerFeature) stopUnresumable(m Machine, p *plan) {
+	t, known := f.tasks.Last(m)
+	failed := known && t.Type == "qmresume" && !t.OK() && !f.tasks.WaitsForLock(m, t.Err())
+	if failed && p.power == power.Resume && p.DesiredPower(f.vm) == v1alpha1.PowerStateStopped {
+		p.power = power.Off
 	}
 }
 
 // delayStart delays the start of a VM that stops soon after each of its starts.
-func (e powerFeature) delayStart(m Machine) {
-	if e.planned.power != power.On || e.vm.Suspended() {
+func (f powerFeature) delayStart(m Machine, p *plan) {
+	if p.power != power.On || f.vm.Suspended() {
 		return
 	}
-	if len(e.planned.awaited) > 0 {
-		e.planned.power = power.Keep
+	if len(p.awaited) > 0 {
+		p.power = power.Keep
 		return
 	}
-	if e.planned.crashes, e.planned.nextStart = e.tasks.Crashes(m); e.planned.crashes > 0 {
-		e.planned.power = power.Keep
+	if p.crashes, p.nextStart = f.tasks.Crashes(m); p.crashes > 0 {
+		p.power = power.Keep
 	}
 }
 
@@ -123,69 +139,67 @@ func (e powerFeature) delayStart(m Machine) {
 // the task that asks it has ended.
 const haDelay = 2 * time.Minute
 
-// setPower makes the change of power that is planned.
-func (e powerFeature) setPower(ctx context.Context, m Machine) error {
-	if e.planned.power == power.Keep {
-		return nil
-	}
-	if e.vm.Status.HAManaged && e.planned.power.LeftToHA() && e.tasks.Asked(m, fmt.Sprintf("power %d", e.planned.power), haDelay) {
-		return nil
-	}
-	return e.start(m)(e.power(ctx, m))
+// setPower makes the change of power that is planned, and follows its task.
+func (e *external) setPower(ctx context.Context, m Machine) error {
+	return e.start(m)(e.powerFeature().set(ctx, m, e.planned.power))
 }
 
-func (e powerFeature) power(ctx context.Context, m Machine) (proxmox.UPID, error) {
-	switch ref := e.vm.Ref; e.planned.power {
+// set makes a change of power, unless HA was just asked for it.
+func (f powerFeature) set(ctx context.Context, m Machine, change power.Change) (proxmox.UPID, error) {
+	if change == power.Keep || f.vm.Status.HAManaged && change.LeftToHA() && f.tasks.Asked(m, fmt.Sprintf("power %d", change), haDelay) {
+		return "", nil
+	}
+	switch ref := f.vm.Ref; change {
 	case power.On:
-		return e.client.Start(ctx, ref)
+		return f.client.Start(ctx, ref)
 	case power.Off:
-		return e.client.Shutdown(ctx, ref, e.guest(m).Request())
+		return f.client.Shutdown(ctx, ref, f.guest(m).Request())
 	case power.Suspend:
-		return e.client.Suspend(ctx, ref, proxmox.SuspendOptions{ToDisk: true})
+		return f.client.Suspend(ctx, ref, proxmox.SuspendOptions{ToDisk: true})
 	case power.Pause:
-		return e.client.Suspend(ctx, ref, proxmox.SuspendOptions{})
+		return f.client.Suspend(ctx, ref, proxmox.SuspendOptions{})
 	case power.Resume:
-		return e.client.Resume(ctx, ref)
+		return f.client.Resume(ctx, ref)
 	case power.Kill:
-		return e.client.Stop(ctx, ref, proxmox.StopOptions{})
+		return f.client.Stop(ctx, ref, proxmox.StopOptions{})
 	case power.Keep:
 	}
 	return "", nil
 }
 
 // guest is that of the VM, to be shut down.
-func (e *external) guest(m Machine) shutdown.Guest {
-	return shutdown.Guest{Machine: m, VM: e.vm, Tasks: e.tasks}
+func (f powerFeature) guest(m Machine) shutdown.Guest {
+	return shutdown.Guest{Machine: m, VM: f.vm, Tasks: f.tasks}
 }
 
 // ready reports whether the VM is in the power state that the spec wants, with
 // its identity in place.
-func (e powerFeature) ready(m Machine) xpv2.Condition {
-	switch lock := e.vm.Lock(); {
-	case e.vm.IdentityPending:
+func (f powerFeature) ready(m Machine, p plan) xpv2.Condition {
+	switch lock := f.vm.Lock(); {
+	case f.vm.IdentityPending:
 		return xpv2.Creating()
-	case e.planned.power != power.Keep && lock != "" && lock != "suspended":
+	case p.power != power.Keep && lock != "" && lock != "suspended":
 		return conditions.NotReady(conditions.ReasonLocked, fmt.Sprintf("the VM is not in the desired power state, and is locked (%s)", lock))
-	case e.planned.power == power.Off && e.guest(m).HardStop().After(e.now()):
-		return conditions.NotReady(conditions.ReasonPowerMismatch, e.planned.power.Message()+": "+e.guest(m).Wait())
-	case e.planned.power != power.Keep:
-		return conditions.NotReady(conditions.ReasonPowerMismatch, e.planned.power.Message())
-	case e.planned.heldPower != power.Keep:
-		return conditions.NotReady(conditions.ReasonPowerMismatch, e.planned.heldPower.Message()+": it waits for "+e.planned.heldFor)
+	case p.power == power.Off && f.guest(m).HardStop().After(f.now):
+		return conditions.NotReady(conditions.ReasonPowerMismatch, p.power.Message()+": "+f.guest(m).Wait())
+	case p.power != power.Keep:
+		return conditions.NotReady(conditions.ReasonPowerMismatch, p.power.Message())
+	case p.heldPower != power.Keep:
+		return conditions.NotReady(conditions.ReasonPowerMismatch, p.heldPower.Message()+": it waits for "+p.heldFor)
 	}
-	if len(e.planned.awaited) > 0 {
-		return conditions.NotReady(conditions.ReasonWaitingForVolume, strings.Join(e.planned.awaited, "; "))
+	if len(p.awaited) > 0 {
+		return conditions.NotReady(conditions.ReasonWaitingForVolume, strings.Join(p.awaited, "; "))
 	}
-	if waits := e.pooled.Waits(); len(waits) > 0 {
+	if waits := f.pooled.Waits(); len(waits) > 0 {
 		return conditions.NotReady(conditions.ReasonWaitingForIPAddress, strings.Join(waits, "; "))
 	}
-	if n := e.planned.crashes; n > 0 {
+	if n := p.crashes; n > 0 {
 		return conditions.NotReady(conditions.ReasonPowerMismatch,
 			fmt.Sprintf("the VM has stopped soon after each of its last %d starts: its next start waits until %s, longer each time",
-				n, e.planned.nextStart.UTC().Format(time.RFC3339)))
+				n, p.nextStart.UTC().Format(time.RFC3339)))
 	}
-	if why := e.planned.UnreachablePower(e.vm); why != "" {
+	if why := p.UnreachablePower(f.vm); why != "" {
 		return conditions.NotReady(conditions.ReasonPowerMismatch, why)
 	}
-	return e.planned.UnmanagedPower(e.vm)
+	return p.UnmanagedPower(f.vm)
 }

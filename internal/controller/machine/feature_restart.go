@@ -19,6 +19,9 @@ package machine
 import (
 	"cmp"
 	"context"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
@@ -28,70 +31,85 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/maintenance"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // A restartFeature restarts the VM for changes that take effect at its next start only.
 type restartFeature struct {
-	*external
 	passive
+
+	client      Power
+	calls       notedCalls
+	tasks       *tasktrack.Tracker
+	tasksBefore tasktrack.View
+	vm          *vmstate.VM
+	now         time.Time
 }
 
-func (e restartFeature) plan(_ context.Context, m Machine, _ *plan) (proposal, error) {
+// restartFeature returns what restarts the VM.
+func (e *external) restartFeature() restartFeature {
+	return restartFeature{client: e.client, calls: notedCalls{e.kube}, tasks: e.tasks, tasksBefore: e.tasksBefore, vm: e.vm, now: e.now()}
+}
+
+func (f restartFeature) plan(_ context.Context, m Machine, p *plan) (proposal, error) {
 	last := restart.Last(m)
-	e.planned.restart = e.restart(m, last)
-	target := e.planned.DesiredPower(e.vm)
-	if e.planned.power == power.Keep && last.Starts(e.vm, e.now()) && (target == "" || target == v1alpha1.PowerStateRunning) {
-		e.planned.power = power.On
+	p.restart = f.decide(m, p, last)
+	target := p.DesiredPower(f.vm)
+	if p.power == power.Keep && last.Starts(f.vm, f.now) && (target == "" || target == v1alpha1.PowerStateRunning) {
+		p.power = power.On
 	}
-	return proposal{rejections: maintenance.Rejections(e.planned.MaintenanceWindow), annotations: e.restartAnnotation(m, last)}, nil
+	return proposal{rejections: maintenance.Rejections(p.MaintenanceWindow), annotations: f.restartAnnotation(m, last)}, nil
 }
 
-// restart decides whether the VM is restarted for its pending changes now.
-func (e restartFeature) restart(m Machine, last restart.Request) restart.Decision {
-	if !e.planned.change.Empty() { // It may take back what is pending.
+// decide decides whether the VM is restarted for its pending changes now.
+func (f restartFeature) decide(m Machine, p *plan, last restart.Request) restart.Decision {
+	if !p.change.Empty() { // It may take back what is pending.
 		return restart.Decision{Reason: conditions.ReasonPendingChanges}
 	}
-	r := restart.Policy{Desired: e.planned.Desired, GotNoLock: e.tasks.GotNoLock(m, restart.TaskTypes()...)}.Decide(e.vm, last, e.now())
+	r := restart.Policy{Desired: p.Desired, GotNoLock: f.tasks.GotNoLock(m, restart.TaskTypes()...)}.Decide(f.vm, last, f.now)
 	if last.Changes == "" || last.Changes != r.Request.Changes {
 		return r
 	}
-	if busy, err := e.tasksBefore.Busy(e.vm.VMID); err == nil && (busy || e.tasks.Resting(m)) {
+	if busy, err := f.tasksBefore.Busy(f.vm.VMID); err == nil && (busy || f.tasks.Resting(m)) {
 		return restart.Decision{Reason: conditions.ReasonRestarting, Why: restart.UnderWay}
 	}
-	e.tasks.MarkShown(m)
-	t, _ := e.tasks.Last(m)
+	f.tasks.MarkShown(m)
+	t, _ := f.tasks.Last(m)
 	return r.After(t)
 }
 
 // reboot restarts the VM for its pending changes.
-func (e restartFeature) reboot(ctx context.Context, m Machine) (proxmox.UPID, error) {
-	r := e.planned.restart
-	return e.callOnce(ctx, m, object.AnnotationLastRestart, r.Request.String(), func() (proxmox.UPID, error) {
+func (f restartFeature) reboot(ctx context.Context, m Machine, r restart.Decision) (proxmox.UPID, error) {
+	return f.calls.once(ctx, m, object.AnnotationLastRestart, r.Request.String(), func() (proxmox.UPID, error) {
 		if r.Hard {
-			return e.client.Stop(ctx, e.vm.Ref, proxmox.StopOptions{})
+			return f.client.Stop(ctx, f.vm.Ref, proxmox.StopOptions{})
 		}
-		return e.client.Reboot(ctx, e.vm.Ref, proxmox.RebootOptions{Timeout: r.Timeout})
+		return f.client.Reboot(ctx, f.vm.Ref, proxmox.RebootOptions{Timeout: r.Timeout})
 	})
 }
 
-// callOnce makes a call that is noted before, so that it is never made twice. The note is taken
+// notedCalls are calls to PVE that are noted at their Machines.
+type notedCalls struct{ kube client.Client }
+
+// once makes a call that is noted before, so that it is never made twice. The note is taken
 // back if the call is known to have begun nothing, and may be made later.
-func (e *external) callOnce(ctx context.Context, m Machine, annotation, note string, call func() (proxmox.UPID, error)) (proxmox.UPID, error) {
+func (c notedCalls) once(ctx context.Context, m Machine, annotation, note string, call func() (proxmox.UPID, error)) (proxmox.UPID, error) {
 	before := m.GetAnnotations()[annotation]
-	if err := kind.Annotate(ctx, e.kube, m, map[string]string{annotation: note}); err != nil {
+	if err := kind.Annotate(ctx, c.kube, m, map[string]string{annotation: note}); err != nil {
 		return "", err
 	}
 	u, err := call()
 	if err == nil || proxmox.IsOutcomeUnknown(err) {
 		return u, err
 	}
-	return "", cmp.Or(kind.Annotate(ctx, e.kube, m, map[string]string{annotation: before}), err)
+	return "", cmp.Or(kind.Annotate(ctx, c.kube, m, map[string]string{annotation: before}), err)
 }
 
 // restartAnnotation forgets what the VM was restarted for once nothing is pending and the VM
 // need not be started for it.
-func (e restartFeature) restartAnnotation(m Machine, last restart.Request) map[string]string {
-	if m.GetAnnotations()[object.AnnotationLastRestart] == "" || len(e.vm.Pending) > 0 || last.Starts(e.vm, e.now()) {
+func (f restartFeature) restartAnnotation(m Machine, last restart.Request) map[string]string {
+	if m.GetAnnotations()[object.AnnotationLastRestart] == "" || len(f.vm.Pending) > 0 || last.Starts(f.vm, f.now) {
 		return nil
 	}
 	return map[string]string{object.AnnotationLastRestart: ""}

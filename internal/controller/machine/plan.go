@@ -215,8 +215,9 @@ func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) erro
 	}
 	e.vm.IdentityPending = !e.vm.HasUUID(id)
 	e.planned = plan{desired: d, power: d.PowerChange(e.vm), restart: restart.Decision{Reason: conditions.ReasonPendingChanges}, annotations: map[string]string{}}
-	powerFeature{external: e.external}.stopUnresumable(m)
-	powerFeature{external: e.external}.delayStart(m)
+	starts := e.powerFeature()
+	starts.stopUnresumable(m, &e.planned)
+	starts.delayStart(m, &e.planned)
 	options := e.settledOptions()
 	if options.hold(m, d) {
 		e.planned.Devices = before

@@ -53,7 +53,7 @@ func TestSuspendOfTenants(t *testing.T) {
 			e.vm.Config, e.vm.Active = tc.config, tc.config
 			e.planned.Policy = power.Policy{Desired: qemu.Desired{MachineParameters: b.m.Parameters()}}
 			e.planned.power = power.Suspend
-			p, err := powerFeature{external: e}.plan(t.Context(), b.m, &e.planned)
+			p, err := e.powerFeature().plan(t.Context(), b.m, &e.planned)
 			if got := strings.Join(p.rejections, ", "); err != nil || (tc.want == "") != (got == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("%s\nwant %q refused, got %q, %v", tc.reason, tc.want, got, err)
 			}

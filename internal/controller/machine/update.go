@@ -177,15 +177,15 @@ func (e *external) afterChanges(ctx context.Context, m Machine) error {
 	p := e.planned
 	switch {
 	case p.power != power.Keep:
-		return powerFeature{external: e}.setPower(ctx, m)
+		return e.setPower(ctx, m)
 	case p.restart.Due && p.restart.Hard:
-		return e.start(m)(restartFeature{external: e}.reboot(ctx, m))
+		return e.start(m)(e.restartFeature().reboot(ctx, m, p.restart))
 	case p.restart.Due:
-		return e.rebooting(m)(restartFeature{external: e}.reboot(ctx, m))
+		return e.rebooting(m)(e.restartFeature().reboot(ctx, m, p.restart))
 	case p.action != nil && p.action.Action == poweraction.Reboot:
-		return e.rebooting(m)(actionFeature{external: e}.startAction(ctx, m, p.action))
+		return e.rebooting(m)(e.actionFeature().startAction(ctx, m, p.action))
 	case p.action != nil:
-		return e.start(m)(actionFeature{external: e}.startAction(ctx, m, p.action))
+		return e.start(m)(e.actionFeature().startAction(ctx, m, p.action))
 	}
 	return nil
 }
@@ -240,7 +240,7 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 	if err != nil {
 		e.log.Debug("VM takes a change at its next start only", "vmid", e.vm.VMID, "error", err)
 	}
-	if err := (passwordFeature{external: e}).keepPassword(ctx, m); err != nil {
+	if err := e.passwordFeature().keepPassword(ctx, m, e.planned); err != nil {
 		return err
 	}
 	if e.tasks.Send(m, e.planned.change) > 1 {
