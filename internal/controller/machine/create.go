@@ -97,7 +97,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 		e.record.Event(m, events.OfPlacement(*c.decision))
 	}
 	e.warn(m, c.capacity)
-	u, err := e.create(ctx, c)
+	u, err := c.call(ctx, e.client)
 	if c.source == nil {
 		err = validate.NameFields(err, c.change())
 	}
@@ -105,8 +105,10 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 		return managed.ExternalCreation{}, e.vmidTaken(ctx, m, c, err)
 	}
 	if err != nil {
-		e.recordCallError(m, err)
-		e.recordRejection(m, err)
+		e.watch().RecordError(m, err)
+		if lastingRejection(err) {
+			e.tasks.Refused(m, err) // The next look shows it: conditions that are set here are lost when the reconciler writes annotations.
+		}
 		return managed.ExternalCreation{}, err
 	}
 	e.tenant.Creates(m, c.Identity, u.Node())
@@ -120,13 +122,9 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 	return managed.ExternalCreation{}, nil
 }
 
-// recordRejection has a refusal of PVE shown by the next look: conditions that are set
-// here are lost when the reconciler writes annotations.
-func (e *external) recordRejection(m Machine, err error) {
-	lasting := []proxmox.Class{proxmox.ClassValidation, proxmox.ClassAuthorization, proxmox.ClassUnknown}
-	if slices.Contains(lasting, proxmox.ClassOf(err)) {
-		e.tasks.Refused(m, err)
-	}
+// lastingRejection reports whether PVE refuses a call in a way that lasts.
+func lastingRejection(err error) bool {
+	return slices.Contains([]proxmox.Class{proxmox.ClassValidation, proxmox.ClassAuthorization, proxmox.ClassUnknown}, proxmox.ClassOf(err))
 }
 
 // annotations returns the annotations that have to be kept before the VM is created.
@@ -153,11 +151,12 @@ func (c *creation) annotations(m Machine) map[string]string {
 	return a
 }
 
-func (e *external) create(ctx context.Context, c *creation) (proxmox.UPID, error) {
+// call has PVE start to create the VM.
+func (c *creation) call(ctx context.Context, to VMCreator) (proxmox.UPID, error) {
 	if c.source == nil {
-		return e.client.Create(ctx, proxmox.Ref{Node: c.node, VMID: c.Identity.VMID}, c.params())
+		return to.Create(ctx, proxmox.Ref{Node: c.node, VMID: c.Identity.VMID}, c.params())
 	}
-	return e.client.Clone(ctx, c.source.Ref(), c.cloneOptions())
+	return to.Clone(ctx, c.source.Ref(), c.cloneOptions())
 }
 
 // vmidTaken deals with a VMID that somebody else was faster to take, or has where we

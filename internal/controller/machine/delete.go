@@ -106,7 +106,7 @@ func (e deletion) deleteNext(ctx context.Context, m Machine) error {
 		return e.watch().WaitForLock(m, err)
 	}
 	err := e.destroy(ctx, m)
-	e.recordCallError(m, err)
+	e.watch().RecordError(m, err)
 	e.watch().AfterWrite(m, e.dirty, err)
 	return e.watch().WaitForLock(m, err)
 }
@@ -114,7 +114,7 @@ func (e deletion) deleteNext(ctx context.Context, m Machine) error {
 // taskRunning reports whether a task works on the VM, or creates it.
 func (e deletion) taskRunning(m Machine) (bool, error) {
 	if e.vm.BeingCreated() {
-		return e.mayBeCreating(m, e.vm.VMID)
+		return e.lookup().MayBeCreating(m, e.vm.VMID)
 	}
 	return e.tasksBefore.Busy(e.vm.VMID)
 }

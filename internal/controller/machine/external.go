@@ -47,7 +47,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
-	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
@@ -139,7 +138,7 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 	if e.bridges, err = e.networks.Resolve(ctx, m, e.sharesCluster, e.tenant.HidesBridge); err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	e.tasksBefore = e.lookAtTasks(ctx, m)
+	e.tasksBefore = e.lookup().Running(ctx, m)
 	if meta.GetExternalName(m) == "" {
 		return e.observeMissing(ctx, m, qemu.Identity{})
 	}
@@ -233,6 +232,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 func (e *external) lookup() lookup.Lookup {
 	return lookup.Lookup{
 		Client: e.client, Inventory: e.inventory, Reader: e.reader, Cache: e.cache, Tasks: e.tasks, Before: e.tasksBefore, Waker: e.waker,
+		Now: e.now(),
 	}
 }
 
@@ -250,7 +250,7 @@ func (e *external) mustRead(ctx context.Context, m Machine) bool {
 		}
 		e.ownershipProven = find.SameProcess(ctx, m, e.vm)
 		return !e.ownershipProven
-	case e.due(m).empty(), !kind.Manages(m), e.tasks.BackoffError(m), !e.planned.proceeds(e.vm):
+	case e.planned.due(e.tasks, m).empty(), !kind.Manages(m), e.tasks.BackoffError(m), !e.planned.proceeds(e.vm):
 		return false
 	}
 	e.ownershipProven = find.JustCreated(m) && e.cache.Fresh(m) || e.planned.onlyStarts() && find.OwnershipCurrent(ctx, m)
@@ -288,14 +288,14 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	if o.PowerAction != nil || m.Parameters().PowerAction != nil {
 		e.actionFeature().observeAction(ctx, m, &e.planned)
 	}
-	e.showActs(m)
+	e.planned.showActs(m)
 	if o.Difference = nil; !e.planned.empty() || len(e.planned.steps) > 0 {
 		e.planned.recordPlan(o, e.vm.Config)
 	}
 	if e.planned.change.Empty() {
 		e.tasks.Kept(m, !e.cache.Predicted(m))
 	}
-	e.recordTask(m)
+	recordTask(m, e.tasks)
 	if e.vm.BeingCreated() {
 		return e.observeCreating(ctx, m, id)
 	}
@@ -341,8 +341,8 @@ func agentOf(e *external) agentpoll.Poll {
 }
 
 // recordTask records the task that was last seen to end.
-func (e *external) recordTask(m Machine) {
-	if t, ok := e.tasks.Last(m); ok {
+func recordTask(m Machine, tasks *tasktrack.Tracker) {
+	if t, ok := tasks.Last(m); ok {
 		m.Observation().LastTask = &v1alpha1.MachineTask{UPID: string(t.UPID), Type: t.Type, Result: t.ExitStatus}
 	}
 }
@@ -360,7 +360,7 @@ func (e *external) checkBackoff(m Machine, seen managed.ExternalObservation) (ma
 	if !e.tasksBefore.Ours && !e.planned.allowedDuringLock(e.vm) && e.planned.power == power.Keep {
 		conditions.AppendReady(m, e.vm.WaitsFor())
 	}
-	if busy || e.due(m).empty() || !e.planned.proceeds(e.vm) {
+	if busy || e.planned.due(e.tasks, m).empty() || !e.planned.proceeds(e.vm) {
 		seen.ResourceUpToDate = true
 		return seen, nil
 	}
@@ -378,7 +378,7 @@ func (e *external) checkBackoff(m Machine, seen managed.ExternalObservation) (ma
 // lock of a task that died with its node stays.
 func (e *external) observeCreating(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	m.Observation().Annotations = object.PersistedAnnotations(m)
-	busy, err := e.mayBeCreating(m, id.VMID)
+	busy, err := e.lookup().MayBeCreating(m, id.VMID)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
@@ -386,46 +386,27 @@ func (e *external) observeCreating(ctx context.Context, m Machine, id qemu.Ident
 		e.vm = nil // A task that annotations name does not make it the Machine's.
 	}
 	if !meta.WasDeleted(m) {
-		e.setCreating(m, busy)
+		setCreating(m, e.vm, busy)
 	}
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 }
 
-func (e *external) setCreating(m Machine, busy bool) {
+// setCreating shows that the VM is being created; v is nil before it is seen.
+func setCreating(m Machine, v *vmstate.VM, busy bool) {
 	o := m.Observation()
 	o.Phase = v1alpha1.MachineCreating
 	message := "the VM is being created"
-	if e.vm != nil {
-		o.VMID, o.Node, o.Lock = vmstate.Int32Pointer(e.vm.VMID), e.vm.Node, e.vm.Lock()
-		message = fmt.Sprintf("VM %d is being created on node %s", e.vm.VMID, e.vm.Node)
+	if v != nil {
+		o.VMID, o.Node, o.Lock = vmstate.Int32Pointer(v.VMID), v.Node, v.Lock()
+		message = fmt.Sprintf("VM %d is being created on node %s", v.VMID, v.Node)
 		if !busy {
-			message = restore.Stuck(m, e.vm)
+			message = restore.Stuck(m, v)
 		}
 	}
 	conditions.Set(m,
 		xpv2.Creating().WithMessage(message),
 		conditions.New(conditions.TypeVMCreated, corev1.ConditionFalse, conditions.ReasonCreating, message),
 	)
-}
-
-// lookAtTasks must come before the VM is looked at. In the other order, a task that
-// ends between the two is missed: the VM would be as it was before the task, which
-// would then be started once more. After a call whose outcome is not known, the
-// tasks are read anew.
-func (e *external) lookAtTasks(ctx context.Context, m Machine) tasktrack.View {
-	maxAge := inventory.Current
-	switch ago := e.tasks.SinceUnknownOutcome(m); {
-	case ago < tasktrack.Arrival:
-		return tasktrack.View{Ours: true}
-	case ago < tasktrack.VisibleWithin:
-		maxAge = inventory.Fresh
-	}
-	listed, err := e.inventory.Tasks(ctx, maxAge)
-	listed = tasktrack.WithoutDead(listed, func(node string) bool {
-		silent, err := e.reader.NodeUnreachable(ctx, node)
-		return silent && err == nil
-	})
-	return tasktrack.View{Listed: listed, Err: err, Ours: e.tasks.Running(m, listed)}
 }
 
 // Disconnect does nothing: connections are shared.

@@ -36,6 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // An actFeature does what throws data away: at most once for each token.
@@ -120,19 +121,19 @@ func actKinds() []act.Kind {
 // actEnv is this reconcile for an act.
 func (e *external) actEnv(m Machine, of act.Kind) act.Env {
 	return act.Env{
-		Kube: e.kube, GroupVersion: e.images.MachineKind.GroupVersion(), VM: e.vm, Now: e.now(), Start: e.leavesOff(),
+		Kube: e.kube, GroupVersion: e.images.MachineKind.GroupVersion(), VM: e.vm, Now: e.now(), Start: e.planned.leavesOff(e.vm),
 		Save: func(ctx context.Context, r *act.Record) error { return e.saveAct(ctx, m, of, r) },
 	}
 }
 
 // leavesOff reports whether the run strategy leaves a VM off that an act has stopped, so that PVE is to
 // start it.
-func (e *external) leavesOff() bool {
-	switch e.planned.DesiredPower(e.vm) {
+func (p plan) leavesOff(v *vmstate.VM) bool {
+	switch p.DesiredPower(v) {
 	case v1alpha1.PowerStateStopped, v1alpha1.PowerStatePaused, v1alpha1.PowerStateSuspended:
 		return false
 	case v1alpha1.PowerStateRunning:
-		return ptr.Deref(e.planned.RunStrategy, "") == power.RerunOnFailure
+		return ptr.Deref(p.RunStrategy, "") == power.RerunOnFailure
 	}
 	return true
 }
@@ -245,15 +246,15 @@ func (e actFeature) stopping() bool {
 }
 
 // saveAct keeps the record of an act where it outlives the provider.
-func (e *external) saveAct(ctx context.Context, m Machine, k act.Kind, r *act.Record) error {
+func (s *shared) saveAct(ctx context.Context, m Machine, k act.Kind, r *act.Record) error {
 	if m.GetAnnotations()[k.Texts().Annotation] == r.String() {
 		return nil
 	}
-	if err := act.Keep(ctx, e.kube, e.record, k, m, r); err != nil {
+	if err := act.Keep(ctx, s.kube, s.record, k, m, r); err != nil {
 		return err
 	}
 	if r.Final() {
-		e.waker(m)()
+		s.waker(m)()
 	}
 	return nil
 }
@@ -265,8 +266,8 @@ type actRecord struct {
 }
 
 // showActs shows what became of the acts in the status.
-func (e *external) showActs(m Machine) {
-	for _, a := range e.planned.acts {
+func (p plan) showActs(m Machine) {
+	for _, a := range p.acts {
 		a.kind.Show(m, a.record)
 	}
 }

@@ -69,7 +69,7 @@ func TestRollbackStart(t *testing.T) {
 			if _, err := e.Observe(t.Context(), b.m); err != nil {
 				t.Fatal(err)
 			}
-			if got := e.leavesOff(); got != tc.want {
+			if got := e.planned.leavesOff(e.vm); got != tc.want {
 				t.Errorf("start: got %t, want %t", got, tc.want)
 			}
 		})
@@ -97,8 +97,8 @@ func TestRollbackWhilePaused(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := actFeature{external: e}
-			if f.stopping() != tc.stopping || e.leavesOff() {
-				t.Errorf("%s\nstopping %t, start %t", tc.reason, f.stopping(), e.leavesOff())
+			if f.stopping() != tc.stopping || e.planned.leavesOff(e.vm) {
+				t.Errorf("%s\nstopping %t, start %t", tc.reason, f.stopping(), e.planned.leavesOff(e.vm))
 			}
 		})
 	}

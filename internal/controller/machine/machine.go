@@ -145,7 +145,6 @@ type Inventory interface {
 
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
-	Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error)
 	ReserveVMID(ctx context.Context, owner string, lowest, highest int) (int, error)
 	HandVMID(id int, owner string)
 	BlockVMID(id int)

@@ -20,7 +20,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -43,9 +42,9 @@ import (
 // decided and checked here, where conditions can be shown.
 func (e *external) observeMissing(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	e.vm = nil
-	e.recordTask(m)
+	recordTask(m, e.tasks)
 	if id.VMID != 0 {
-		if busy, err := e.mayBeCreating(m, id.VMID); busy || err != nil {
+		if busy, err := e.lookup().MayBeCreating(m, id.VMID); busy || err != nil {
 			return e.observeCreating(ctx, m, id)
 		}
 	}
@@ -197,31 +196,4 @@ func (e *external) observeRefused(ctx context.Context, m Machine, id qemu.Identi
 		e.record.Event(m, xpevent.Warning(events.ReasonLeftBehind, errors.Wrapf(why, "VM %d is left where it is", id.VMID)))
 	}
 	return seen, err
-}
-
-// How long after our last attempt a running clone of the same template may be
-// the one that we started: shortly if this process has its task, since the VM
-// shows soon, and longer if it does not, as after a restart.
-const (
-	cloneGrace        = time.Minute
-	cloneGraceUnknown = 10 * time.Minute
-)
-
-// mayBeCreating reports whether a task may be creating the VM although it cannot be seen
-// yet. The task of a clone names its source only.
-func (e *external) mayBeCreating(m Machine, vmid int) (bool, error) {
-	if busy, err := e.tasksBefore.Busy(vmid); busy || err != nil {
-		return busy, err
-	}
-	source, begun := m.GetAnnotations()[object.AnnotationSource], meta.GetExternalCreatePending(m)
-	grace := cloneGraceUnknown
-	if e.tasks.Creates(m) && !meta.ExternalCreateIncomplete(m) {
-		grace = cloneGrace
-	}
-	if source == "" || begun.IsZero() || e.now().Sub(begun) > grace {
-		return false, nil
-	}
-	return slices.ContainsFunc(e.tasksBefore.Listed, func(t proxmox.Task) bool {
-		return t.Running && t.ID == source && t.Type == "qmclone"
-	}), nil
 }

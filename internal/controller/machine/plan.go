@@ -44,6 +44,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
@@ -155,12 +156,17 @@ func (p plan) splitByLock() (lockFree, locking plan) {
 }
 
 // due returns what of the plan may be done now.
-func (e *external) due(m Machine) plan {
-	if !e.tasks.Resting(m) {
-		return e.planned
+func (p plan) due(tasks *tasktrack.Tracker, m Machine) plan {
+	if !tasks.Resting(m) {
+		return p
 	}
-	lockFree, _ := e.planned.splitByLock()
+	lockFree, _ := p.splitByLock()
 	return lockFree
+}
+
+// call is the call that changes the options.
+func (p plan) call(v *vmstate.VM) proxmox.Change {
+	return proxmox.Change{Set: p.change.Set, Delete: p.change.Delete, Digest: v.Digest}
 }
 
 // allowedDuringLock reports whether the lock of a VM lets the plan be carried out. One that is

@@ -103,7 +103,7 @@ func (e restoring) observeUnfinished(ctx context.Context, m Machine, id qemu.Ide
 		return e.observeForeign(ctx, m, id)
 	}
 	ref := e.vm.Ref
-	e.recordTask(m)
+	recordTask(m, e.tasks)
 	e.vm = nil
 	err = e.checkCreatable(ctx, m, id)
 	if e.creation != nil {
@@ -131,8 +131,8 @@ func (e restoring) observeLost(ctx context.Context, m Machine, id qemu.Identity)
 		}
 	}
 	o.Phase, o.Difference, o.Annotations = v1alpha1.MachineError, nil, object.PersistedAnnotations(m)
-	e.showActs(m)
-	e.recordTask(m)
+	e.planned.showActs(m)
+	recordTask(m, e.tasks)
 	conditions.Set(m, conditions.NotReady(conditions.ReasonRestoreFailed, message))
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: len(next.steps) == 0 || !kind.Manages(m)}, nil
 }
@@ -149,7 +149,7 @@ func (e restoring) observeOverwritten(m Machine, why string, err error) (managed
 func (e restoring) removeUnfinished(ctx context.Context, m Machine, ref proxmox.Ref) error {
 	u, err := e.client.Delete(ctx, ref, proxmox.DeleteOptions{})
 	if err != nil {
-		e.recordCallError(m, err)
+		e.watch().RecordError(m, err)
 		return errors.Wrap(err, "cannot remove what a restore has left that failed")
 	}
 	e.watch().Follow(m, u, ref.Node)

@@ -47,7 +47,7 @@ import (
 // Update does the next thing that brings the VM nearer to the spec. What takes a
 // task is started, and the rest waits for its end.
 func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdate, error) {
-	e.planned = e.due(m)
+	e.planned = e.planned.due(e.tasks, m)
 	if err := e.saveAnnotations(ctx, m); err != nil {
 		return managed.ExternalUpdate{}, err // Nothing was done to the VM, which is known as it was.
 	}
@@ -56,7 +56,7 @@ func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdat
 		at := validate.Place{VMID: e.vm.VMID}
 		err = validate.NameFields(err, validate.Change{Difference: e.planned.change, Config: e.vm.Config, Devices: e.planned.Devices, At: at})
 	}
-	e.recordCallError(m, err)
+	e.watch().RecordError(m, err)
 	e.watch().AfterWrite(m, e.dirty, err)
 	err = e.watch().WaitForLock(m, err)
 	if err != nil {
@@ -72,19 +72,6 @@ func (e *external) saveAnnotations(ctx context.Context, m Machine) error {
 		return nil
 	}
 	return kind.Annotate(ctx, e.kube, m, e.planned.annotations)
-}
-
-// recordCallError records the error of a call: that its outcome is not known, or that it waits for its
-// turn. Then what was noted of it is taken back, and shown that it waits.
-func (e *external) recordCallError(m Machine, err error) {
-	if proxmox.IsOutcomeUnknown(err) {
-		e.tasks.RecordUnknownOutcome(m)
-	}
-	if _, ok := proxmox.Waiting(err); !ok {
-		return
-	}
-	e.tasks.WithdrawAsked(m)
-	conditions.AppendReady(m, "the next task of the VM is yet to start: "+conditions.WaitReason(err))
 }
 
 func (e *external) update(ctx context.Context, m Machine) error {
@@ -115,7 +102,7 @@ func (e *external) update(ctx context.Context, m Machine) error {
 	}
 	if p.change.Allocates {
 		e.warn(m, p.capacity)
-		u, err := e.client.ConfigureAsync(ctx, e.vm.Ref, e.change())
+		u, err := e.client.ConfigureAsync(ctx, e.vm.Ref, e.planned.call(e.vm))
 		if err == nil {
 			e.emitChange(m, p.change)
 		}
@@ -215,10 +202,6 @@ func (e *external) watch() taskwatch.Watch {
 	return taskwatch.Watch{Client: e.client, Inventory: e.inventory, Tasks: e.tasks, Cache: e.cache, Record: e.record, Log: e.log, Wake: e.wake}
 }
 
-func (e *external) change() proxmox.Change {
-	return proxmox.Change{Set: e.planned.change.Set, Delete: e.planned.change.Delete, Digest: e.vm.Digest}
-}
-
 // configure changes options, and has the VM looked at again soon: some may have
 // become pending, also of those that the running VM has refused. A change that
 // fails is tried again no sooner than the back-off says.
@@ -232,7 +215,7 @@ func (e *external) configure(ctx context.Context, m Machine) error {
 	if e.vm.Status.Running() && e.planned.change.NeedsCloudInitRegen(e.vm.State) {
 		e.tasks.MarkDriveStale(m)
 	}
-	err := e.client.Configure(ctx, e.vm.Ref, e.change())
+	err := e.client.Configure(ctx, e.vm.Ref, e.planned.call(e.vm))
 	if err != nil && !proxmox.IsHotplugRefused(err) {
 		return err
 	}

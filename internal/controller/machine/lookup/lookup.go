@@ -20,6 +20,7 @@ package lookup
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -54,6 +55,7 @@ type Inventory interface {
 
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
 	GuestsSince(ctx context.Context, after time.Time) ([]proxmox.Guest, error)
+	Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error)
 }
 
 // A Lookup finds the VM, as it is or as it was seen last.
@@ -65,6 +67,27 @@ type Lookup struct {
 	Tasks     *tasktrack.Tracker
 	Before    tasktrack.View              // The tasks as they were before the VM is looked at.
 	Waker     func(object.Machine) func() // returns what has the Machine reconciled
+	Now       time.Time
+}
+
+// Running returns the tasks as they are. It must come before the VM is looked at. In the other order, a task that
+// ends between the two is missed: the VM would be as it was before the task, which
+// would then be started once more. After a call whose outcome is not known, the
+// tasks are read anew.
+func (l Lookup) Running(ctx context.Context, m object.Machine) tasktrack.View {
+	maxAge := inventory.Current
+	switch ago := l.Tasks.SinceUnknownOutcome(m); {
+	case ago < tasktrack.Arrival:
+		return tasktrack.View{Ours: true}
+	case ago < tasktrack.VisibleWithin:
+		maxAge = inventory.Fresh
+	}
+	listed, err := l.Inventory.Tasks(ctx, maxAge)
+	listed = tasktrack.WithoutDead(listed, func(node string) bool {
+		silent, err := l.Reader.NodeUnreachable(ctx, node)
+		return silent && err == nil
+	})
+	return tasktrack.View{Listed: listed, Err: err, Ours: l.Tasks.Running(m, listed)}
 }
 
 // Cached returns the VM as it was seen last, or nil if there is a reason to look at it.
@@ -214,4 +237,31 @@ func (l Lookup) Predict(m object.Machine, v *vmstate.VM, change qemu.Difference)
 	}
 	l.Cache.Predict(m, values)
 	return 0
+}
+
+// How long after our last attempt a running clone of the same template may be
+// the one that we started: shortly if this process has its task, since the VM
+// shows soon, and longer if it does not, as after a restart.
+const (
+	cloneGrace        = time.Minute
+	cloneGraceUnknown = 10 * time.Minute
+)
+
+// MayBeCreating reports whether a task may be creating the VM although it cannot be seen
+// yet. The task of a clone names its source only.
+func (l Lookup) MayBeCreating(m object.Machine, vmid int) (bool, error) {
+	if busy, err := l.Before.Busy(vmid); busy || err != nil {
+		return busy, err
+	}
+	source, begun := m.GetAnnotations()[object.AnnotationSource], meta.GetExternalCreatePending(m)
+	grace := cloneGraceUnknown
+	if l.Tasks.Creates(m) && !meta.ExternalCreateIncomplete(m) {
+		grace = cloneGrace
+	}
+	if source == "" || begun.IsZero() || l.Now.Sub(begun) > grace {
+		return false, nil
+	}
+	return slices.ContainsFunc(l.Before.Listed, func(t proxmox.Task) bool {
+		return t.Running && t.ID == source && t.Type == "qmclone"
+	}), nil
 }

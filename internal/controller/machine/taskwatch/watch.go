@@ -145,6 +145,19 @@ func (w Watch) AfterWrite(m object.Machine, dirty vmcache.Dirty, err error) {
 	}
 }
 
+// RecordError records the error of a call: that its outcome is not known, or that it waits for its
+// turn. Then what was noted of it is taken back, and shown that it waits.
+func (w Watch) RecordError(m object.Machine, err error) {
+	if proxmox.IsOutcomeUnknown(err) {
+		w.Tasks.RecordUnknownOutcome(m)
+	}
+	if _, ok := proxmox.Waiting(err); !ok {
+		return
+	}
+	w.Tasks.WithdrawAsked(m)
+	conditions.AppendReady(m, "the next task of the VM is yet to start: "+conditions.WaitReason(err))
+}
+
 // WaitForLock returns an error as a wait as long as PVE may be cleaning up.
 func (w Watch) WaitForLock(m object.Machine, err error) error {
 	if !w.Tasks.WaitsForLock(m, err) {
