@@ -115,7 +115,7 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 	upToDate := found.upToDate(m, seen, err)
 	conditions.Set(m, upToDate)
 	if upToDate.Status == corev1.ConditionTrue {
-		e.settled.MarkUpToDate(m, e.wanted(m))
+		e.settled.MarkUpToDate(m, e.planned.wanted(m, e.settled))
 	}
 	for _, fault := range e.told.Faults(m, before, e.vm != nil, found.powerFault(m)) {
 		e.record.Event(m, fault)

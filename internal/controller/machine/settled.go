@@ -88,9 +88,8 @@ func (o settledOptions) sum(m Machine, d desired) (uint64, error) {
 }
 
 // wanted is a checksum of what a Machine asks for, with what other objects add to that; 0 if there is none.
-func (e *external) wanted(m Machine) uint64 {
-	p := e.planned
-	sum, err := e.settled.Sum(p.MachineParameters, p.Tenant, p.CarriedTags, p.Defaults, m.GetGeneration())
+func (p plan) wanted(m Machine, store *settled.Store) uint64 {
+	sum, err := store.Sum(p.MachineParameters, p.Tenant, p.CarriedTags, p.Defaults, m.GetGeneration())
 	if err != nil {
 		return 0
 	}

@@ -244,7 +244,7 @@ func (e *external) emitChange(m Machine, change qemu.Difference) {
 	if e.vm.IdentityPending {
 		return
 	}
-	drift := e.settled.WasUpToDate(m, e.wanted(m))
+	drift := e.settled.WasUpToDate(m, e.planned.wanted(m, e.settled))
 	for _, option := range change.Options() {
 		current, desired := e.vm.Config[option], change.Set[option]
 		why := ""
@@ -263,7 +263,7 @@ func (e *external) emitStep(m Machine, s step, u proxmox.UPID) {
 		return
 	}
 	why := ""
-	if s.specAlone && e.settled.WasUpToDate(m, e.wanted(m)) {
+	if s.specAlone && e.settled.WasUpToDate(m, e.planned.wanted(m, e.settled)) {
 		why = setByOthers
 	}
 	for _, line := range kind.Changes(s.difference.Option, s.difference.Current, s.difference.Desired) {
