@@ -416,12 +416,26 @@ func (g Guard) mayLeave(w guarded.Write) (bool, error) {
 	if !g.leaves(w) {
 		return false, nil
 	}
-	for _, vmid := range []int{g.Recorded, cmp.Or(g.Holder, g.Recorded)} {
-		if vm, err := g.Guest(vmid, false); err != nil || handedOn(g.others, vm) {
+	for _, vmid := range slices.Compact([]int{g.Recorded, cmp.Or(g.Holder, g.Recorded)}) {
+		if was, err := g.wasHandedOn(vmid); was || err != nil {
 			return false, err
 		}
 	}
 	return true, nil
+}
+
+// wasHandedOn reports whether another tenant may have a VM by now. Of one that the resource's tenant does not hold, a list tells that is read now: an
+// older one may be from before it was moved.
+func (g Guard) wasHandedOn(vmid int) (bool, error) {
+	vm, err := g.Guest(vmid, false)
+	if err != nil || handedOn(g.others, vm) {
+		return err == nil, err
+	}
+	if len(g.others) == 0 || g.Holds(vm) == nil {
+		return false, nil
+	}
+	vm, err = g.Guest(vmid, true)
+	return err == nil && handedOn(g.others, vm), err
 }
 
 // leavesBackup reports whether a write removes the backup of a resource that is being deleted, or makes way for that.

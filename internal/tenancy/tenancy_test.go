@@ -805,3 +805,41 @@ func TestGuard(t *testing.T) {
 		})
 	}
 }
+
+// TestGuardReadsAnew has a list that is read now tell whether a VM which is not where the tenant's are was handed on, and no other deletion read one.
+func TestGuardReadsAnew(t *testing.T) {
+	const vm = "/nodes/{node}/qemu/{vmid}"
+	cases := map[string]struct {
+		reason      string
+		of          string
+		was         string // The tenant that a namespace without one had.
+		listed, now string // The pool of the VM.
+		want        string
+		lists       int
+	}{
+		"Own":           {reason: "A VM where the tenant's are is removed by the list that there is.", of: "a", listed: "a", now: "b"},
+		"Nobody":        {reason: "A VM that was not moved goes with a namespace that lost its tenant.", of: "x", was: "a", listed: "a", now: "a", lists: 1},
+		"NobodysMoved":  {reason: "A VM of a lost namespace that was moved a moment ago stays.", of: "x", was: "a", listed: "a", now: "b", want: "no tenant", lists: 1},
+		"NobodyUnknown": {reason: "Where the former tenant is unknown, no list could tell more.", of: "x", listed: "a", now: "b"},
+		"Outside":       {reason: "A VM in no pool may be deleted as long as it is there.", of: "a", lists: 1},
+		"OutsideMoved":  {reason: "A VM in no pool that was handed on a moment ago stays.", of: "a", now: "b", want: "VM 205, which is not the tenant's", lists: 2},
+		"Listed":        {reason: "A VM that the list shows to be handed on need not be read for that.", of: "a", listed: "b", now: "b", want: "VM 205", lists: 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			lists := 0
+			g := Guard{Tenant: Formerly(tenant(t, tc.of), tenants(), tc.was), Recorded: 205, Deleted: true, Guest: func(vmid int, fresh bool) (proxmox.Guest, error) {
+				if fresh {
+					lists++
+					return proxmox.Guest{VMID: vmid, Pool: tc.now}, nil
+				}
+				return proxmox.Guest{VMID: vmid, Pool: tc.listed}, nil
+			}}
+			err := g.Check(guarded.Write{Op: name, Method: "DELETE", Path: vm, Args: []string{"pve1", "205"}})
+			compare(t, tc.reason, err, tc.want)
+			if lists != tc.lists {
+				t.Errorf("\n%s\nwant %d lists read, got %d", tc.reason, tc.lists, lists)
+			}
+		})
+	}
+}
