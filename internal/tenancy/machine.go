@@ -334,7 +334,7 @@ func (t *Tenant) Inherits(config map[string]string, storages []string) error {
 	}
 	var all []error
 	for _, name := range slices.Sorted(maps.Keys(config)) {
-		if !diskOption.MatchString(name) && !known.MatchString(name) {
+		if !diskOption.MatchString(name) && !unchecked.MatchString(name) {
 			all = append(all, t.option(0, name, config[name]))
 		}
 	}
@@ -370,7 +370,7 @@ func (t *Tenant) Has(vmid int, config map[string]string) error {
 	}
 	var all []error
 	for _, name := range slices.Sorted(maps.Keys(config)) {
-		if !known.MatchString(name) {
+		if !unchecked.MatchString(name) {
 			all = append(all, t.option(vmid, name, config[name]))
 		}
 	}

@@ -51,12 +51,12 @@ var plain = regexp.MustCompile(`^(acpi|agent|allow-ksm|audio0|balloon|bios|boot|
 	`cores|cpu|cpulimit|cpuunits|description|digest|hotplug|ipconfig\d+|kvm|localtime|machine|memory|meta|name|nameserver|` +
 	`numa|onboot|ostype|protection|scsihw|searchdomain|shares|smbios1|sockets|sshkeys|tablet|template|vcpus|vga|watchdog)$`)
 
-// harmless are options that only a restore or PVE itself sets, and that reach out of no VM.
-const harmless = `arch|autostart|freeze|keyboard|migrate_(downtime|speed)|parent|reboot|smp|spice_enhancements|startdate|tdf|vmgenid`
+// inert are options that only a restore or PVE itself sets, and that reach out of no VM.
+const inert = `arch|autostart|freeze|keyboard|migrate_(downtime|speed)|parent|reboot|smp|spice_enhancements|startdate|tdf|vmgenid`
 
-// known are options that a VM or a snapshot has and that say nothing of what it reaches: harmless ones, what PVE writes of the state, and
-// tags, which a Machine replaces.
-var known = regexp.MustCompile(`^(` + harmless + `|lock|running(cpu|machine|-nets-host-mtu)|snap(state|time)|tags|vmstate)$`)
+// unchecked are options that a VM or a snapshot may have whatever their values are: those that restores bring, what PVE writes of the state,
+// and tags, which a Machine replaces.
+var unchecked = regexp.MustCompile(`^(` + inert + `|lock|running(cpu|machine|-nets-host-mtu)|snap(state|time)|tags|vmstate)$`)
 
 // Options of devices, each with a number.
 var (

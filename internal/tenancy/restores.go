@@ -47,7 +47,7 @@ func (t *Tenant) Restores(r Records, mg resource.Managed, volume string) (Backup
 }
 
 // restored are the options that a VM gets by a restore alone, and that reach out of no VM.
-var restored = regexp.MustCompile(`^(` + harmless + `)$`)
+var restored = regexp.MustCompile(`^(` + inert + `)$`)
 
 // Restored refuses what a VM has by a restore: the configuration in the backup, with new volumes for some of its devices. The VM may have
 // got it from somebody who may have more than the tenant.
