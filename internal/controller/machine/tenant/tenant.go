@@ -146,12 +146,32 @@ func (c Checks) known(m object.Machine) func(proxmox.Guest) error {
 // creates reports whether the provider has begun to make a VM for the Machine where it is.
 func (c Checks) creates(m object.Machine, g proxmox.Guest) bool {
 	a := m.GetAnnotations()
-	return c.Records.Creates(m, g.VMID, a[object.AnnotationUUID], g.Node, a[object.AnnotationCreation])
+	return c.incomplete(m, act.Remains{VMID: g.VMID, UUID: a[object.AnnotationUUID], Node: g.Node, Signature: a[object.AnnotationCreation]})
 }
 
-// TellsRemains reports whether the user of a Machine may be told of what the creation of a VM has left that was lost, by whom it was made for.
+// incomplete reports whether the provider has begun to make a VM for the Machine, and has not seen it complete: its signature remains, and may be
+// that of a VM which others have by now.
+func (c Checks) incomplete(m object.Machine, r act.Remains) bool {
+	vmid, uuid := c.Records.Of(m)
+	complete := vmid == r.VMID && strings.EqualFold(uuid, r.UUID)
+	return !complete && c.Records.Creates(m, r.VMID, r.UUID, r.Node, r.Signature)
+}
+
+// TellsRemains reports whether the user of a Machine may be told of what the creation of a VM has left that was lost, by whom it was made for. That is
+// in no pool, which a VM gets when it is complete.
 func (c Checks) TellsRemains(ctx context.Context, m object.Machine, r act.Remains) bool {
-	return c.Records.Creates(m, r.VMID, r.UUID, r.Node, r.Signature) || c.HasVM(ctx, r.VMID)
+	if c.incomplete(m, r) {
+		return connect.CheckVM(ctx, c.Inventory, r.VMID, c.inNoPool) == nil
+	}
+	return c.HasVM(ctx, r.VMID)
+}
+
+// inNoPool refuses a VM that is in a pool, and not the tenant's.
+func (c Checks) inNoPool(g proxmox.Guest) error {
+	if g.Pool == "" {
+		return nil
+	}
+	return c.Holds(g)
 }
 
 // Removable is an error if a VM that a lost creation has left is not where the tenant's VMs are, so that nothing but its UUID tells whose it is.

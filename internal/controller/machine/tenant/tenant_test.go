@@ -93,14 +93,17 @@ func TestTold(t *testing.T) {
 func TestCreations(t *testing.T) {
 	const uuid = "11111111-2222-4333-8444-555555555555"
 	making := proxmox.Guest{VMID: 150, Type: "qemu", Node: "pve1", Lock: "create"}
+	records := tenancy.Records{Key: []byte("a key"), Config: "ClusterProviderConfig/shared"}
 	cases := map[string]struct {
 		reason string
 		change func(m *namespaced.Machine)
 		guest  func(g *proxmox.Guest)
 		told   bool
+		left   bool // If it is what a lost creation has left.
+		seen   bool // Whether it was seen to be the Machine's.
 	}{
-		"Own":      {reason: "The VM is made for this Machine.", told: true},
-		"Clone":    {reason: "The VM is made as a clone for this Machine.", guest: func(g *proxmox.Guest) { g.Lock = "clone" }, told: true},
+		"Own":      {reason: "The VM is made for this Machine.", told: true, left: true},
+		"Clone":    {reason: "The VM is made as a clone for this Machine.", guest: func(g *proxmox.Guest) { g.Lock = "clone" }, told: true, left: true},
 		"Unsigned": {reason: "Nothing proves it.", change: func(m *namespaced.Machine) { delete(m.Annotations, object.AnnotationCreation) }},
 		"OtherMachine": {
 			reason: "A signature is of one Machine, whoever copies it.", change: func(m *namespaced.Machine) { m.UID = "2" },
@@ -112,8 +115,19 @@ func TestCreations(t *testing.T) {
 		},
 		"OtherVMID": {reason: "A signature is of one VMID.", guest: func(g *proxmox.Guest) { g.VMID = 151 }},
 		"Elsewhere": {reason: "A signature is of one node.", guest: func(g *proxmox.Guest) { g.Node = "pve2" }},
-		"Complete":  {reason: "One that is complete is in a pool of its tenant.", guest: func(g *proxmox.Guest) { g.Lock = "" }},
+		"Complete":  {reason: "One that is complete is in a pool of its tenant.", guest: func(g *proxmox.Guest) { g.Lock = "" }, left: true},
 		"Theirs":    {reason: "The VM is in a pool of others.", guest: func(g *proxmox.Guest) { g.Pool = "b" }},
+		"HandedOn": {
+			reason: "A VM that was seen to be complete is no creation any more.", change: func(m *namespaced.Machine) {
+				m.Status.AtProvider.VMID, m.Status.AtProvider.UUID = new(int32(150)), strings.ToUpper(uuid)
+				records.Sign(m)
+			}, seen: true,
+		},
+		"Forged": {
+			reason: "A status that nobody has signed ends no creation.", change: func(m *namespaced.Machine) {
+				m.Status.AtProvider.VMID, m.Status.AtProvider.UUID = new(int32(150)), uuid
+			}, told: true, left: true,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +136,7 @@ func TestCreations(t *testing.T) {
 				tc.guest(&g)
 			}
 			c := Checks{
-				Inventory: guests{g}, Records: tenancy.Records{Key: []byte("a key"), Config: "ClusterProviderConfig/shared"},
+				Inventory: guests{g}, Records: records,
 				Tenant: tenancy.TenantNamed([]v1alpha1.ProviderTenant{{Name: "a", Pools: []string{"a"}}}, "a"),
 			}
 			m := &namespaced.Machine{}
@@ -134,12 +148,12 @@ func TestCreations(t *testing.T) {
 			if got := c.Tells(t.Context(), m, g.VMID); got != tc.told {
 				t.Errorf("Tells(): %s Want %v, got %v", tc.reason, tc.told, got)
 			}
-			if err := c.Hidden(t.Context(), m, g.VMID); (err == nil) != tc.told {
+			if err := c.Hidden(t.Context(), m, g.VMID); (err == nil) != (tc.told || tc.seen) {
 				t.Errorf("Hidden(): %s Want it told: %v, got %v", tc.reason, tc.told, err)
 			}
 			left := act.Remains{VMID: g.VMID, UUID: m.Annotations[object.AnnotationUUID], Node: g.Node, Signature: m.Annotations[object.AnnotationCreation]}
-			if got, want := c.TellsRemains(t.Context(), m, left), tc.told || name == "Complete" || name == "Theirs"; got != want {
-				t.Errorf("TellsRemains(): %s Want %v, got %v", tc.reason, want, got)
+			if got := c.TellsRemains(t.Context(), m, left); got != tc.left {
+				t.Errorf("TellsRemains(): %s Want %v, got %v", tc.reason, tc.left, got)
 			}
 			if err := c.Removable(t.Context(), g.VMID); err == nil {
 				t.Errorf("Removable(): what is in no pool of the tenant is not removed for it")
