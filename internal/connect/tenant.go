@@ -166,19 +166,56 @@ func (c *Connector) TenantAmong(ctx context.Context, mg resource.Managed, tenant
 	return tenancy.Of(tenants, s)
 }
 
-// Judged returns the tenant of another resource by the provider configuration of a connection, or nil if it may do everything. It is judged if the
-// configuration refuses anything, and if the resource names it or has a record of it.
+// Judged returns the tenant of another resource of the cluster of a connection, or nil if it may do everything. It is judged by the connection's provider
+// configuration if it names that or has a record of it, and otherwise by the one that it names, if both have an endpoint in common. Nothing is
+// judged by a configuration that refuses nothing.
 func (c *Connector) Judged(ctx context.Context, mg resource.Managed, to *Connection) (t *tenancy.Tenant, judged bool, err error) {
 	if !Enforces(to.Config) {
 		return nil, false, nil
 	}
+	by := to.Config
 	if _, uuid := to.Records.Of(mg); uuid == "" {
-		if names, err := c.namesConfig(ctx, mg, to.Name); !names || err != nil {
-			return nil, false, err
+		if _, by = c.inCluster(ctx, mg, to); by == nil || !Enforces(by) {
+			return nil, false, nil
 		}
 	}
-	t, err = c.TenantAmong(ctx, mg, to.Config.Tenants)
+	t, err = c.TenantAmong(ctx, mg, by.Tenants)
 	return t, err == nil, err
+}
+
+// Signed returns the UUID of the VM that the provider has signed to be that of another resource of the cluster of a connection, by the provider
+// configuration of the connection, or by the one that the resource names, if both have an endpoint in common. It is empty if none is signed.
+func (c *Connector) Signed(ctx context.Context, mg resource.Managed, to *Connection) string {
+	if _, uuid := to.Records.Of(mg); uuid != "" {
+		return uuid
+	}
+	r, spec := c.inCluster(ctx, mg, to)
+	if spec == nil || len(spec.Tenants) == 0 {
+		return ""
+	}
+	key, err := c.records.get(ctx, c.kube)
+	if err != nil {
+		return "" // Who connects has read it before.
+	}
+	_, uuid := tenancy.Records{Key: key, Config: r.path()}.Of(mg)
+	return uuid
+}
+
+// inCluster finds the provider configuration that another resource names, if it is that of a connection or has an endpoint in common with it. It has no
+// spec otherwise, as for Sharing.
+func (c *Connector) inCluster(ctx context.Context, mg resource.Managed, to *Connection) (reference, *v1alpha1.ProviderConfigSpec) {
+	r, err := referenceOf(mg)
+	if err != nil {
+		return r, nil
+	}
+	r, spec, err := c.resolve(ctx, r)
+	switch {
+	case r.path() == to.Name:
+		return r, to.Config
+	case err != nil || !overlap(spec.Endpoints, to.Config.Endpoints):
+		return r, nil
+	}
+	return r, spec
 }
 
 // A GuestLister lists the VMs of a cluster.

@@ -115,6 +115,59 @@ func TestTenantsHandedOnOfNobody(t *testing.T) {
 	})
 }
 
+// TestTenantsHandedOnBeside has a VM of team-a handed on to a team of another configuration for the cluster, where it stays, and that team try to adopt
+// what a Machine of team-a still has, which is refused at the time.
+func TestTenantsHandedOnBeside(t *testing.T) {
+	t.Parallel()
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorld(t, scope, "beside", func(w *tenantWorld) {
+			w.rules = func() []v1alpha1.ProviderTenant {
+				all := w.tenants()
+				all[1].Allow = nil // Nobody of it may have what is handed on.
+				return all
+			}
+		})
+		site := w.beside([]v1alpha1.ProviderTenant{{
+			Name: "team-c", Namespaces: []string{w.space("none")}, Pools: []string{"handover"}, Storages: []string{"ceph"},
+			Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1"}}, Allow: &v1alpha1.TenantPermissions{Adopt: []string{"handover", "team-a"}},
+		}})
+		old, vmid := w.handsOn("a", "old", "handover")
+		heir := w.ofConfig(site.GetName(), "none", "heir", v1alpha1.MachineParameters{})
+		meta.SetExternalName(heir, fmt.Sprint(vmid))
+		w.make(heir)
+		w.well(heir)
+		w.edit(old, func() { old.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll}) })
+		w.refused(old, fmt.Sprintf("VM %d, which is not the tenant's", vmid))
+		n := len(w.writes())
+		w.remove(old)
+		w.wroteNothing(n)
+		if _, there := w.pve.Guest(vmid); !there {
+			t.Errorf("want VM %d left to the Machine of the other configuration", vmid)
+		}
+		if told := w.toldOf(old.GetName(), "LeftBehind"); len(told) != 1 || !strings.HasPrefix(told[0], fmt.Sprintf("VM %d is left where it is", vmid)) {
+			t.Errorf("want it told that the VM stays, got %q", told)
+		}
+		kept := w.of("a", "kept", linux())
+		w.make(kept)
+		w.well(kept)
+		vmid = int(*kept.Observation().VMID)
+		w.edit(kept, func() {
+			kept.Parameters().Networks = []v1alpha1.MachineNetwork{{Name: "office", Bridge: new("vmbr0")}}
+		})
+		w.refused(kept, "bridge vmbr0")
+		n = len(w.writes())
+		thief := w.ofConfig(site.GetName(), "none", "thief", v1alpha1.MachineParameters{})
+		meta.SetExternalName(thief, fmt.Sprint(vmid))
+		w.make(thief)
+		w.becomes(thief, "is kept from the VM", func() bool {
+			return strings.Contains(thief.GetCondition(xpv2.TypeSynced).Message, fmt.Sprintf("VM %d belongs to another", vmid))
+		})
+		w.wroteNothing(n)
+		w.remove(thief)
+	})
+}
+
 // handsOn has a team have a VM with a Snapshot, which its Machine comes to observe only, and puts it into another pool, or into none.
 func (w *tenantWorld) handsOn(team, name, pool string) (machine.Machine, int) {
 	w.Helper()

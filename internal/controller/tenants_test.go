@@ -706,32 +706,48 @@ func (w *tenantWorld) forgeStatus(mg resource.Managed, status func()) {
 	})
 }
 
+// A setting is a provider configuration.
+type setting interface {
+	client.Object
+
+	Settings() *v1alpha1.ProviderConfigSpec
+}
+
+// beside makes another configuration for the cluster, with other tenants.
+func (w *tenantWorld) beside(tenants []v1alpha1.ProviderTenant) setting {
+	w.Helper()
+	site, is := w.scope.config(w.meta(), v1alpha1.ProviderConfigSpec{}).(setting)
+	if !is {
+		w.Fatal("it is no configuration")
+	}
+	if err := w.kube.Get(w.Context(), client.ObjectKey{Name: w.config}, site); err != nil {
+		w.Fatal(err)
+	}
+	site.SetName(w.name + "-beside")
+	site.SetResourceVersion("")
+	site.SetUID("")
+	site.Settings().Tenants = tenants
+	if err := w.kube.Create(w.Context(), site); err != nil {
+		w.Fatal(err)
+	}
+	return site
+}
+
+// ofConfig makes a Machine of a team that names another configuration.
+func (w *tenantWorld) ofConfig(config, team, name string, spec v1alpha1.MachineParameters) machine.Machine {
+	own := w.config
+	defer func() { w.config = own }()
+	w.config = config
+	return w.of(team, name, spec)
+}
+
 func TestTenantsOtherConfigurations(t *testing.T) {
 	t.Parallel()
 	eachPairing(t, func(t *testing.T, p pairing) {
 		t.Helper()
 		w := newPairedWorld(t, p, "otherconfig")
-		site, is := w.scope.config(w.meta(), v1alpha1.ProviderConfigSpec{}).(interface {
-			client.Object
-			Settings() *v1alpha1.ProviderConfigSpec
-		})
-		if !is {
-			t.Fatal("it is no configuration")
-		}
-		if err := w.kube.Get(w.Context(), client.ObjectKey{Name: w.config}, site); err != nil {
-			t.Fatal(err)
-		}
-		site.SetName(w.name + "-beside")
-		site.SetResourceVersion("")
-		site.SetUID("")
-		site.Settings().Tenants = nil
-		if err := w.kube.Create(w.Context(), site); err != nil {
-			t.Fatal(err)
-		}
-		own := w.config
-		w.config = site.GetName()
-		m := w.of("a", "beside", linux())
-		w.config = own
+		site := w.beside(nil)
+		m := w.ofConfig(site.GetName(), "a", "beside", linux())
 		w.make(m)
 		w.refused(m, "has no tenants, while another of the same cluster has")
 		if w.namespaced {

@@ -207,7 +207,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 		},
 		connect: o.Connections.Connect,
 		sharing: o.Connections.Sharing, hearing: o.Connections.Heard, believing: o.Connections.Believed,
-		judged:  o.Connections.Judged,
+		judged: o.Connections.Judged, signed: o.Connections.Signed,
 		options: o.Options,
 	}
 	c.addresses.Watch = ipam.NewWatch(mgr.GetCache(), c.wakeKey)
@@ -313,8 +313,9 @@ type connector struct {
 	// believing makes what reports whether the annotations of Machines count for all that place a VM in the cluster.
 	believing func(ctx context.Context, endpoints []string) func(resource.Managed) bool
 
-	// judged finds the tenant of another Machine.
+	// judged finds the tenant of another Machine, and signed the UUID that is signed to be that of its VM.
 	judged func(ctx context.Context, other resource.Managed, to *connect.Connection) (t *tenancy.Tenant, judged bool, err error)
+	signed func(ctx context.Context, other resource.Managed, to *connect.Connection) string
 
 	follow  func(Machine)
 	leave   func(Machine)
@@ -341,7 +342,8 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		endpoints:     to.Config.Endpoints,
 		vmids:         to.Config.VMIDs(),
 		tenant: tenant.Checks{
-			Tenant: to.Tenant, Warned: to.Warned, Inventory: to.Inventory, Records: to.Records, Quota: c.quotaOf(to), Judged: c.judgedBy(to),
+			Tenant: to.Tenant, Warned: to.Warned, Inventory: to.Inventory, Records: to.Records, Quota: c.quotaOf(to),
+			Judged: c.judgedBy(to), Signed: c.signedBy(to),
 		},
 		defaults: defaults{
 			Defaults: qemu.Defaults{Storage: ptr.Deref(to.Config.DefaultStorage, ""), Bridge: ptr.Deref(to.Config.DefaultBridge, "")},
@@ -393,6 +395,11 @@ func (c *connector) judgedBy(to *connect.Connection) func(context.Context, Machi
 	return func(ctx context.Context, other Machine) (*tenancy.Tenant, bool, error) {
 		return c.judged(ctx, other, to)
 	}
+}
+
+// signedBy makes the function that finds the UUID which is signed to be that of another Machine's VM.
+func (c *connector) signedBy(to *connect.Connection) func(context.Context, Machine) string {
+	return func(ctx context.Context, other Machine) string { return c.signed(ctx, other, to) }
 }
 
 // Images are what a controller of Machines knows of the Images, NodeNetworks, Volumes and Backups of its scope.

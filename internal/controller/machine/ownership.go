@@ -34,12 +34,8 @@ type ownership struct{ *external }
 
 // claims compares what Machines claim.
 func (e *external) claims() claims.Checker {
-	signed := func(other Machine) string {
-		_, uuid := e.tenant.Records.Of(other)
-		return uuid
-	}
 	return claims.Checker{
-		Machines: e.scheduler, SharesCluster: e.sharesCluster, Hides: e.tenant.Hides, Signed: signed, Heard: e.heard, Holders: e.tenant.Holders,
+		Machines: e.scheduler, SharesCluster: e.sharesCluster, Hides: e.tenant.Hides, Signed: e.tenant.Signed, Heard: e.heard, Holders: e.tenant.Holders,
 	}
 }
 

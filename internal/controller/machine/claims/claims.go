@@ -52,7 +52,7 @@ type Checker struct {
 	Hides func(m, other object.Machine) bool
 
 	// Signed returns the UUID that the provider has signed to be that of another Machine's VM, or empty. Nil has all that a status says count.
-	Signed func(other object.Machine) string
+	Signed func(ctx context.Context, other object.Machine) string
 
 	// Holders makes what reports whether the tenants of Machines hold the VM with a VMID, which one of them is about, and whether that was
 	// judged. Nil has all hold it.
@@ -108,9 +108,9 @@ func (c Checker) CheckUUID(ctx context.Context, m object.Machine, id qemu.Identi
 	}
 	for _, other := range claimants {
 		switch {
-		case kind.Older(other.Machine, m) && (c.hasVM(m, other.Machine, id.UUID) || !c.hides(m, other.Machine) && !refused(other.Machine)):
+		case kind.Older(other.Machine, m) && (c.hasVM(ctx, m, other.Machine, id.UUID) || !c.hides(m, other.Machine) && !refused(other.Machine)):
 			return c.conflict(m, id.VMID, other.Machine)
-		case meta.WasDeleted(m) && c.inherits(other, id.UUID):
+		case meta.WasDeleted(m) && c.inherits(ctx, other, id.UUID):
 			return c.heir(m, id.VMID, other.Machine)
 		}
 	}
@@ -157,17 +157,17 @@ func (c Checker) claimants(ctx context.Context, m object.Machine, id qemu.Identi
 }
 
 // inherits reports whether the VM with the UUID stays for another Machine when one is deleted that has it too, whichever is older.
-func (c Checker) inherits(other claimant, uuid string) bool {
-	signed := c.Signed != nil && strings.EqualFold(c.Signed(other.Machine), uuid)
+func (c Checker) inherits(ctx context.Context, other claimant, uuid string) bool {
+	signed := c.Signed != nil && strings.EqualFold(c.Signed(ctx, other.Machine), uuid)
 	return other.holdsAlone || signed && !meta.WasDeleted(other.Machine)
 }
 
 // hasVM reports whether the provider has seen that another Machine has the VM with the UUID. What its
 // annotations say is for users to write, and so may be what the status of one says that is hidden.
-func (c Checker) hasVM(m, other object.Machine, uuid string) bool {
+func (c Checker) hasVM(ctx context.Context, m, other object.Machine, uuid string) bool {
 	has := other.Observation().UUID
 	if c.Signed != nil && c.hides(m, other) {
-		has = c.Signed(other)
+		has = c.Signed(ctx, other)
 	}
 	return uuid != "" && strings.EqualFold(has, uuid)
 }
@@ -199,7 +199,7 @@ func (c Checker) CheckAdoptable(ctx context.Context, m object.Machine, vmid int,
 		return err
 	}
 	for _, other := range owners {
-		if c.hasVM(m, other.Machine, uuid) || !refused(other.Machine) {
+		if c.hasVM(ctx, m, other.Machine, uuid) || !refused(other.Machine) {
 			return c.conflict(m, vmid, other.Machine)
 		}
 	}

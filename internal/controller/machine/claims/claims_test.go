@@ -123,7 +123,7 @@ func TestClaimsOfTenants(t *testing.T) {
 				Machines:      others{tc.other},
 				SharesCluster: func(context.Context) func(resource.Managed) bool { return func(resource.Managed) bool { return true } },
 				Hides:         func(object.Machine, object.Machine) bool { return tc.hidden },
-				Signed: func(other object.Machine) string {
+				Signed: func(_ context.Context, other object.Machine) string {
 					if tc.unsigned {
 						return ""
 					}
@@ -189,7 +189,7 @@ func TestClaimsHandedOn(t *testing.T) {
 			}
 			err := Checker{
 				Machines: others{other}, Hides: func(object.Machine, object.Machine) bool { return true },
-				Signed: func(object.Machine) string {
+				Signed: func(context.Context, object.Machine) string {
 					if tc.unsigned {
 						return ""
 					}

@@ -57,8 +57,11 @@ type Checks struct {
 	// Quota of the tenant.
 	Quota Quota
 
-	// Judged finds the tenant of a Machine, be it another one, if that is judged by the same provider configuration. Nil judges none.
+	// Judged finds the tenant of a Machine, be it another one, if a provider configuration of the same cluster judges that. Nil judges none.
 	Judged func(ctx context.Context, of object.Machine) (t *tenancy.Tenant, judged bool, err error)
+
+	// Signed returns the UUID that the provider has signed to be that of another Machine's VM in the same cluster, or empty.
+	Signed func(ctx context.Context, other object.Machine) string
 }
 
 // Adoption is an error if a VM may not be taken over: by its pool, or by where it is and what it has.

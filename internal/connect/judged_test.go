@@ -1,0 +1,121 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package connect
+
+import (
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+)
+
+// A machine is a Machine of either scope.
+type machine interface {
+	resource.Managed
+
+	Observation() *v1alpha1.MachineObservation
+}
+
+// TestJudged tells by which configuration another Machine of a cluster is judged, and by which the record of its VM may be signed.
+func TestJudged(t *testing.T) {
+	const kind, uuid = "ClusterProviderConfig", "11111111-2222-4333-8444-555555555555"
+	limited := func(name, tenant string, endpoints ...string) *namespaced.ClusterProviderConfig {
+		pc := clusterProviderConfig(name)
+		pc.Spec.Endpoints, pc.Spec.Tenants = endpoints, []v1alpha1.ProviderTenant{{Name: tenant, Namespaces: []string{"team-a"}, Pools: []string{tenant}}}
+		return pc
+	}
+	site, beside, elsewhere := limited("site", "a", "https://a"), limited("beside", "b", "https://b", "https://A:8006"), limited("elsewhere", "c", "https://c")
+	warned := clusterProviderConfig("warned")
+	warned.Spec.Endpoints, warned.Spec.Tenants, warned.Spec.TenantEnforcement = []string{"https://a"}, teams(), new(v1alpha1.TenantWarn)
+	none := clusterProviderConfig("none")
+	none.Spec.Endpoints = []string{"https://a"}
+	own := namespacedConfigOf("team-a", "own")
+	own.Spec.Endpoints = []string{"https://a"}
+	scope := clusterConfig("site") // Of cluster-scoped resources.
+	scope.Spec.Endpoints = []string{"https://a"}
+	scope.Spec.Tenants = []v1alpha1.ProviderTenant{{Name: "all", ResourceSelector: &metav1.LabelSelector{}, Pools: []string{"all"}}}
+	has := func(m machine) resource.Managed {
+		m.Observation().VMID, m.Observation().UUID = new(int32(200)), uuid
+		return m
+	}
+	cases := map[string]struct {
+		reason   string
+		other    resource.Managed
+		signedBy string // The configuration that was used when the record was signed.
+		tenant   string // By which it is judged; none if it is not.
+		signed   bool
+	}{
+		"Same": {
+			reason: "One of the same configuration is judged by that.",
+			other:  has(namespacedMachine("team-a", kind, "site")), signedBy: kind + "/site", tenant: "a", signed: true,
+		},
+		"Recorded": {
+			reason: "One with a record of the configuration is judged by that.", other: has(namespacedMachine("team-a", kind, "elsewhere")), signedBy: kind + "/site",
+			tenant: "a", signed: true,
+		},
+		"Beside": {
+			reason: "One of another configuration for the cluster is judged by its own.", other: has(namespacedMachine("team-a", kind, "beside")),
+			signedBy: kind + "/beside", tenant: "b", signed: true,
+		},
+		"Scope": {
+			reason: "One of the other scope is judged by its own.", other: has(clusterMachine("site")), signedBy: "ProviderConfig/site", tenant: "all", signed: true,
+		},
+		"Unsigned": {reason: "One that is not signed is judged all the same.", other: has(namespacedMachine("team-a", kind, "beside")), tenant: "b"},
+		"Third": {
+			reason: "A record by a third configuration is none.", other: has(namespacedMachine("team-a", kind, "beside")), signedBy: kind + "/none", tenant: "b",
+		},
+		"Elsewhere": {reason: "One of another cluster has another VM.", other: has(namespacedMachine("team-a", kind, "elsewhere")), signedBy: kind + "/elsewhere"},
+		"Warned": {
+			reason: "A configuration that only warns judges nothing, and signs.",
+			other:  has(namespacedMachine("team-a", kind, "warned")), signedBy: kind + "/warned", signed: true,
+		},
+		"None": {reason: "One without tenants neither judges nor signs.", other: has(namespacedMachine("team-a", kind, "none")), signedBy: kind + "/none"},
+		"Own": {
+			reason: "A team's own neither judges nor signs.", other: has(namespacedMachine("team-a", "ProviderConfig", "own")), signedBy: "ProviderConfig/team-a/own",
+		},
+		"Missing": {reason: "One that is gone judges nothing.", other: has(namespacedMachine("team-a", kind, "gone")), signedBy: kind + "/gone"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := New(kube(t, site.DeepCopy(), beside.DeepCopy(), elsewhere.DeepCopy(), warned.DeepCopy(), none.DeepCopy(), own.DeepCopy(), scope.DeepCopy()),
+				WithRecordsIn("system"))
+			key, err := c.records.get(t.Context(), c.kube)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tc.signedBy != "" {
+				tenancy.Records{Key: key, Config: tc.signedBy}.Sign(tc.other)
+			}
+			to := &Connection{Config: &site.DeepCopy().Spec, Name: kind + "/site", Records: tenancy.Records{Key: key, Config: kind + "/site"}}
+			got, judged, err := c.Judged(t.Context(), tc.other, to)
+			if err != nil || judged != (tc.tenant != "") || judged && got.Name != tc.tenant {
+				t.Errorf("\n%s\nwant it judged as of tenant %q, got %v, %t, %v", tc.reason, tc.tenant, got, judged, err)
+			}
+			if uuidOf := c.Signed(t.Context(), tc.other, to); (uuidOf == uuid) != tc.signed {
+				t.Errorf("\n%s\nwant it signed: %t, got %q", tc.reason, tc.signed, uuidOf)
+			}
+			to.Config.Tenants = nil
+			if _, judged, err := c.Judged(t.Context(), tc.other, to); judged || err != nil {
+				t.Errorf("\n%s\nwant a configuration without tenants to judge nothing, got %t, %v", tc.reason, judged, err)
+			}
+		})
+	}
+}
