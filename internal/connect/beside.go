@@ -22,6 +22,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
@@ -31,11 +33,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// A common configuration is one that resources of all teams may name.
+// A common configuration is one that resources of all teams may name. It is the cache's own, and must not be changed.
 type common struct {
 	reference
 
 	spec *v1alpha1.ProviderConfigSpec
+
+	// version is another one after each change.
+	version string
 
 	// cluster is the name of its cluster that was seen with this spec; empty if none was, or for a node of no cluster.
 	cluster string
@@ -47,13 +52,15 @@ type common struct {
 // commonOf is what counts of a configuration. What its status says was seen with another spec, which may be
 // of another cluster, does not.
 func commonOf(r reference, o interface {
+	GetUID() types.UID
+	GetResourceVersion() string
 	GetGeneration() int64
 	GetCondition(ct xpv2.ConditionType) xpv2.Condition
 	Settings() *v1alpha1.ProviderConfigSpec
 	Observation() *v1alpha1.ProviderConfigStatus
 },
 ) common {
-	c := common{reference: r, spec: o.Settings(), reached: o.Observation().Version != ""}
+	c := common{reference: r, spec: o.Settings(), version: string(o.GetUID()) + "/" + o.GetResourceVersion(), reached: o.Observation().Version != ""}
 	if o.GetCondition(xpv2.TypeReady).ObservedGeneration == o.GetGeneration() {
 		c.cluster = o.Observation().Cluster
 	}
@@ -63,10 +70,10 @@ func commonOf(r reference, o interface {
 // commons are all configurations that resources of all teams may name.
 func (c *Connector) commons(ctx context.Context) ([]common, error) {
 	ofNamespaces, ofCluster := &namespaced.ClusterProviderConfigList{}, &cluster.ProviderConfigList{}
-	if err := c.kube.List(ctx, ofNamespaces); err != nil {
+	if err := c.kube.List(ctx, ofNamespaces, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
-	if err := c.kube.List(ctx, ofCluster); err != nil {
+	if err := c.kube.List(ctx, ofCluster, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
 	all := make([]common, 0, len(ofNamespaces.Items)+len(ofCluster.Items))

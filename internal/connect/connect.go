@@ -90,6 +90,8 @@ type Connector struct {
 	records recordKey
 	names   names
 
+	accounts accounts
+
 	// followed are those of resources other than configurations, which read them
 	// themselves.
 	followed *watches

@@ -18,8 +18,11 @@ package connect
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -42,6 +45,12 @@ type Account struct {
 	// tenants of each of the configurations, and those among them that share the account.
 	tenants map[string][]v1alpha1.ProviderTenant
 	shares  []*tenancy.Tenant
+}
+
+// Shares reports whether a provider configuration, by its name with its kind, has a share in the account.
+func (a Account) Shares(config string) bool {
+	_, shares := a.tenants[config]
+	return shares
 }
 
 // Owns reports whether a VM is where the tenant's are by one of the configurations.
@@ -75,16 +84,8 @@ func (c *Connector) AccountOf(ctx context.Context, config string, tenants []v1al
 	if err != nil {
 		return a, errors.Wrap(err, "cannot list the provider configurations, of which another may share the quota")
 	}
-	found := slices.DeleteFunc(slices.Clone(all), func(o common) bool { return o.path() != config })
-	for len(found) > 0 {
-		next := found[0]
-		found = found[1:]
-		for _, o := range all {
-			if a.tenants[o.path()] == nil && hasQuota(o.spec, tenant) && overlap(o.spec.Endpoints, next.spec.Endpoints) {
-				a.tenants[o.path()] = o.spec.Tenants
-				found = append(found, o)
-			}
-		}
+	for _, o := range c.accounts.sharing(all, config, tenant) {
+		a.tenants[o.path()] = o.spec.Tenants
 	}
 	a.Config = slices.Min(slices.Collect(maps.Keys(a.tenants)))
 	for _, tenants := range a.tenants {
@@ -93,6 +94,54 @@ func (c *Connector) AccountOf(ctx context.Context, config string, tenants []v1al
 		}
 	}
 	return a, nil
+}
+
+// accounts remember which configurations share an account, for as long as none of all changes: a configuration asks for each of its resources.
+type accounts struct {
+	mu       sync.Mutex
+	versions string
+	shared   map[key][]common
+}
+
+// A key is that of a tenant of a configuration.
+type key struct{ config, tenant string }
+
+// sharing returns those among all configurations that share an account of a tenant with one of them, which is none of the others.
+func (s *accounts) sharing(all []common, config, tenant string) []common {
+	var versions strings.Builder
+	for _, o := range all {
+		_, _ = fmt.Fprintf(&versions, "%s %s\n", o.path(), o.version) // It never fails.
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shared == nil || s.versions != versions.String() {
+		s.versions, s.shared = versions.String(), map[key][]common{}
+	}
+	of := key{config: config, tenant: tenant}
+	others, known := s.shared[of]
+	if !known {
+		others = sharing(all, config, tenant)
+		s.shared[of] = others
+	}
+	return others
+}
+
+// sharing finds those that share an endpoint with a configuration, or each one with a third, and keep a quota of the tenant.
+func sharing(all []common, config, tenant string) []common {
+	found := slices.DeleteFunc(slices.Clone(all), func(o common) bool { return o.path() != config })
+	known := map[string]bool{config: true}
+	var others []common
+	for len(found) > 0 {
+		next := found[0]
+		found = found[1:]
+		for _, o := range all {
+			if !known[o.path()] && hasQuota(o.spec, tenant) && overlap(o.spec.Endpoints, next.spec.Endpoints) {
+				known[o.path()] = true
+				found, others = append(found, o), append(others, o)
+			}
+		}
+	}
+	return others
 }
 
 // hasQuota reports whether a configuration keeps a quota of a tenant.

@@ -17,8 +17,11 @@ limitations under the License.
 package connect
 
 import (
+	"fmt"
 	"maps"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -112,5 +115,81 @@ func TestAccountOf(t *testing.T) {
 				t.Errorf("\n%s\nwant the lowest limit, 1, got %d", tc.reason, n)
 			}
 		})
+	}
+}
+
+// TestAccountsRemembered has the account of a tenant be found once, and anew as soon as a configuration has changed.
+func TestAccountsRemembered(t *testing.T) {
+	quota := []v1alpha1.ProviderTenant{{Name: "a", Quota: &v1alpha1.TenantQuota{VMs: new(int32(1))}}}
+	own, other := clusterProviderConfig("own"), clusterProviderConfig("other")
+	own.Spec.Tenants, other.Spec.Tenants = quota, quota
+	k := kube(t, own, other)
+	c := New(k)
+	shares := func() int {
+		t.Helper()
+		a, err := c.AccountOf(t.Context(), "ClusterProviderConfig/own", quota, "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(a.tenants)
+	}
+	if n := shares(); n != 2 {
+		t.Fatalf("want an account of 2 configurations, got %d", n)
+	}
+	found := c.accounts.shared
+	if shares(); len(found) != 1 || len(c.accounts.shared) != 1 || reflect.ValueOf(found).Pointer() != reflect.ValueOf(c.accounts.shared).Pointer() {
+		t.Errorf("want what was found kept, got %v, then %v", found, c.accounts.shared)
+	}
+	third := clusterProviderConfig("third")
+	for _, step := range []struct {
+		reason string
+		change func() error
+		want   int
+	}{
+		{reason: "A configuration that is new counts.", want: 3, change: func() error {
+			third.Spec.Tenants = quota
+			return k.Create(t.Context(), third)
+		}},
+		{reason: "A configuration that leads elsewhere by now does not count.", want: 2, change: func() error {
+			third.Spec.Endpoints = []string{"https://elsewhere"}
+			return k.Update(t.Context(), third)
+		}},
+		{reason: "A configuration without the quota by now does not count.", want: 1, change: func() error {
+			if err := k.Get(t.Context(), client.ObjectKeyFromObject(other), other); err != nil {
+				return err
+			}
+			other.Spec.Tenants = []v1alpha1.ProviderTenant{{Name: "a"}}
+			return k.Update(t.Context(), other)
+		}},
+		{reason: "A configuration that is gone counts no more, nor does one of its name that is made anew count for it.", want: 2, change: func() error {
+			if err := k.Delete(t.Context(), other); err != nil {
+				return err
+			}
+			other.ResourceVersion, other.UID, other.Spec.Tenants = "", "new", quota
+			return k.Create(t.Context(), other)
+		}},
+	} {
+		if err := step.change(); err != nil {
+			t.Fatal(err)
+		}
+		if n := shares(); n != step.want {
+			t.Errorf("%s Want an account of %d configurations, got %d", step.reason, step.want, n)
+		}
+	}
+}
+
+// BenchmarkAccountOf finds the account of a tenant among those of fifty configurations.
+func BenchmarkAccountOf(b *testing.B) {
+	quota := []v1alpha1.ProviderTenant{{Name: "a", Quota: &v1alpha1.TenantQuota{VMs: new(int32(1))}}}
+	all := make([]common, 0, 50)
+	for i := range cap(all) {
+		all = append(all, common{
+			reference: reference{kind: cluster.ProviderConfigGroupVersionKind.GroupKind(), name: strconv.Itoa(i)}, version: "1",
+			spec: &v1alpha1.ProviderConfigSpec{Endpoints: []string{fmt.Sprintf("https://pve%d", i/5), fmt.Sprintf("https://pve%d-b", i/5)}, Tenants: quota},
+		})
+	}
+	var s accounts
+	for b.Loop() {
+		s.sharing(all, "ProviderConfig/7", "a")
 	}
 }
