@@ -19,6 +19,7 @@ package quotas
 import (
 	"context"
 	"errors"
+	"maps"
 	"testing"
 	"time"
 
@@ -287,16 +288,80 @@ func TestHandedOver(t *testing.T) {
 	}
 }
 
-// TestLeftOfAnother has what is left in VMs that another configuration lists stay until that one asks.
-func TestLeftOfAnother(t *testing.T) {
-	p := pruning{Keeper: New(), config: "ProviderConfig/a", fresh: true, entries: quota.Ledger{
-		"gone/100/": {Config: "ProviderConfig/b", VMID: 100, Has: quota.Amounts{"disks/ceph": 1}, Left: true},
-	}}
-	if p.settle(t.Context(), p.entries); len(p.entries) != 1 {
-		t.Error("want what another configuration lists kept")
+// TestSettle has each entry of what was left stay, change or go by what the lists of VMs and storages say.
+func TestSettle(t *testing.T) {
+	const another = "ProviderConfig/another"
+	left := func(vmid int, volume, of string) quota.Entry {
+		return quota.Entry{Config: of, VMID: vmid, Volume: volume, Has: disks(6), Left: true}
 	}
-	p.config = "ProviderConfig/b"
-	if p.settle(t.Context(), p.entries); len(p.entries) != 0 {
-		t.Errorf("want what is listed no more removed, got %v", p.entries)
+	cases := map[string]struct {
+		reason string
+		entry  quota.Entry
+		listed []int // The VMs of the tenant.
+		disks  []string
+		fails  bool
+		fresh  bool // If the VMs were listed just now.
+		just   bool // If it was left just now.
+		stays  bool
+		volume string // Of what stays.
+	}{
+		"Alive":   {reason: "The entry of a resource that is there is not looked at.", entry: quota.Entry{Config: config, VMID: 100, Has: disks(6)}, stays: true},
+		"Another": {reason: "What another configuration lists is left to that one.", entry: left(100, "", another), fresh: true, stays: true},
+		"Former":  {reason: "An entry that tells no configuration is anybody's.", entry: left(100, "", ""), fresh: true},
+		"VM":      {reason: "What a VM has counts while the VM is there.", entry: left(100, "", config), listed: []int{100}, stays: true},
+		"VMGone":  {reason: "What a VM had goes with the VM.", entry: left(100, "", config), listed: []int{200}},
+		"Disk": {
+			reason: "A disk that the storage lists counts.", entry: left(100, stubDisk, config), listed: []int{100}, disks: []string{stubDisk}, fresh: true,
+			stays: true, volume: stubDisk,
+		},
+		"DiskGone": {reason: "A disk that the storage does not list is gone.", entry: left(100, stubDisk, config), listed: []int{100}, fresh: true},
+		"DiskJust": {reason: "A disk is looked for when it is left.", entry: left(100, stubDisk, config), listed: []int{100}, just: true},
+		"DiskJustThere": {
+			reason: "A disk that was just left and is there counts.", entry: left(100, stubDisk, config), listed: []int{100}, disks: []string{stubDisk}, just: true,
+			stays: true, volume: stubDisk,
+		},
+		"DiskOld": {
+			reason: "A disk that was looked for is not looked for again by an old list.", entry: left(100, stubDisk, config), listed: []int{100}, stays: true,
+			volume: stubDisk,
+		},
+		"DiskUnknown": {
+			reason: "A disk of a storage that cannot be read counts.", entry: left(100, stubDisk, config), listed: []int{100}, fails: true, fresh: true,
+			stays: true, volume: stubDisk,
+		},
+		"DiskVMGone": {reason: "A disk goes with its VM.", entry: left(100, stubDisk, config), listed: []int{200}, disks: []string{stubDisk}, fresh: true},
+		"Arrives": {
+			reason: "A disk on its way has another name in the VM that gets it.", entry: left(200, stubDisk, config), listed: []int{100, 200}, fresh: true, stays: true,
+		},
+		"ArrivesAlone": {
+			reason: "A disk on its way counts with the VM that gets it where its former VM is gone.", entry: left(200, stubDisk, config), listed: []int{200},
+			stays: true,
+		},
+		"NotLeft": {
+			reason: "A disk that has not left its former VM keeps its name.", entry: left(200, stubDisk, config), listed: []int{100, 200},
+			disks: []string{stubDisk}, fresh: true,
+			stays: true, volume: stubDisk,
+		},
+		"Lost": {reason: "A disk on its way is gone where neither VM is there.", entry: left(200, stubDisk, config), listed: []int{300}, fresh: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			in := &site{vmids: tc.listed, disks: tc.disks}
+			if tc.fails {
+				in.fails = errors.New("no answer")
+			}
+			p := pruning{Keeper: New(), config: config, in: in, fresh: tc.fresh, entries: quota.Ledger{"gone": tc.entry}}
+			p.seen.Listed = map[int]quota.Amounts{}
+			for _, id := range tc.listed {
+				p.seen.Listed[id] = quota.Amounts{}
+			}
+			before := maps.Clone(p.entries)
+			if tc.just {
+				before = nil
+			}
+			p.settle(t.Context(), before)
+			if e, stays := p.entries["gone"]; stays != tc.stays || e.Volume != tc.volume {
+				t.Errorf("%s\nwant it to stay: %t, as disk %q, got %t, %q", tc.reason, tc.stays, tc.volume, stays, e.Volume)
+			}
+		})
 	}
 }

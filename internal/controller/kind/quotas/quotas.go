@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package quotas keeps the quotas of tenants: it reads what their resources have, asks package quota
-// whether there is room, and keeps what was let have in a ConfigMap for each tenant, which all
+// whether there is room, and keeps what was let have in a ConfigMap for each name of a tenant, which all
 // replicas and shards of the provider share. An admission is a write of it by the version that was
 // read, so that of two at the same time one is decided anew.
 package quotas
@@ -244,7 +244,7 @@ func (k *Keeper) decide(ctx context.Context, l *ledger, limits quota.Amounts, a 
 
 // try tries to decide and to enter the decision.
 func (k *Keeper) try(ctx context.Context, l *ledger, limits quota.Amounts, a Application, fresh bool) (d quota.Decision, freed bool, err error) {
-	o, entries, err := k.read(ctx, a.key())
+	o, entries, err := k.read(ctx, a.account)
 	if err != nil {
 		return d, false, err
 	}
@@ -372,7 +372,7 @@ func (k *Keeper) enteredAs(ctx context.Context, config, tenant, uid string, do f
 	if e, entered := l.entry(uid); entered && do(e) {
 		return e, nil
 	}
-	_, entries, err := k.read(ctx, of)
+	_, entries, err := k.read(ctx, account)
 	if err != nil {
 		return quota.Entry{}, errors.Wrapf(err, "cannot read the quota of tenant %q", tenant)
 	}
@@ -412,7 +412,7 @@ func (k *Keeper) Usage(ctx context.Context, config string, tenants []v1alpha1.Pr
 
 // usage returns the usage of a tenant. Entries of resources that are gone go too, as of those that went while no provider ran.
 func (k *Keeper) usage(ctx context.Context, a Application, fresh bool) ([]v1alpha1.TenantUsage, error) {
-	o, entries, err := k.read(ctx, a.key())
+	o, entries, err := k.read(ctx, a.account)
 	if err != nil {
 		return nil, err
 	}

@@ -17,11 +17,15 @@ limitations under the License.
 package quotas
 
 import (
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"io"
+	"maps"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	corev1 "k8s.io/api/core/v1"
@@ -29,15 +33,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
-// The ConfigMap of a tenant: what its name begins with, and the keys of its data.
+// The ConfigMap of a tenant: what its name begins with, and the keys of its data. Many entries are packed.
 const (
 	configMapPrefix = "provider-proxmox-quota-"
-	configDataKey   = "providerConfig"
 	tenantDataKey   = "tenant"
 	entriesDataKey  = "entries"
+	packedDataKey   = "entries.gz"
+	packedFrom      = 256 << 10
 )
 
 // errNoNamespace says what quotas need.
@@ -47,45 +53,111 @@ var errNoNamespace = errors.New("the provider runs in no pod and POD_NAMESPACE i
 // errNoEntries says what somebody has written in their place.
 var errNoEntries = errors.New("there are none")
 
-// name returns the name of the ConfigMap, which no two tenants of any two configurations share.
-func (k key) name() string {
-	sum := sha256.Sum256([]byte(k.config + "\n" + k.tenant))
+// nameOf returns the name of the ConfigMap of all tenants with a name, which those of no other name have. It is one for all provider configurations, so that
+// what was let have stays entered whichever of them have an account together.
+func nameOf(tenant string) string {
+	sum := sha256.Sum256([]byte(tenant))
 	return configMapPrefix + hex.EncodeToString(sum[:8])
 }
 
-// read reads the entries of a tenant as they are now, and the ConfigMap that has them.
-func (k *Keeper) read(ctx context.Context, of key) (*corev1.ConfigMap, quota.Ledger, error) {
-	o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: k.connections.RecordsNamespace(), Name: of.name()}}
-	if o.Namespace == "" {
-		return nil, nil, errNoNamespace
-	}
-	entries := quota.Ledger{}
-	err := k.kube.Get(ctx, client.ObjectKeyFromObject(o), o)
-	if kerrors.IsNotFound(err) {
-		o.Data = map[string]string{configDataKey: of.config, tenantDataKey: of.tenant}
-		return o, entries, nil
-	}
-	if err != nil {
-		return nil, nil, errors.Wrapf(err, "cannot read ConfigMap %q in namespace %q", o.Name, o.Namespace)
-	}
-	if err := json.Unmarshal([]byte(o.Data[entriesDataKey]), &entries); err != nil || entries == nil {
-		return nil, nil, errors.Wrapf(cmp.Or(err, errNoEntries),
-			"cannot read the entries of ConfigMap %q in namespace %q: delete it, and it is made anew of what is there", o.Name, o.Namespace)
-	}
-	return o, entries, nil
+// A book is the ConfigMap that has the entries of an account, and those of other accounts of tenants with the same name.
+type book struct {
+	*corev1.ConfigMap
+
+	others quota.Ledger
 }
 
-// write writes the entries, if nobody has written others since they were read.
-func (k *Keeper) write(ctx context.Context, o *corev1.ConfigMap, entries quota.Ledger) error {
-	text, err := json.Marshal(entries)
+// read reads the entries of an account as they are now, and the ConfigMap that has them.
+func (k *Keeper) read(ctx context.Context, of connect.Account) (book, quota.Ledger, error) {
+	b := book{ConfigMap: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: k.connections.RecordsNamespace(), Name: nameOf(of.Tenant)}}}
+	if b.Namespace == "" {
+		return b, nil, errNoNamespace
+	}
+	err := k.kube.Get(ctx, client.ObjectKeyFromObject(b.ConfigMap), b.ConfigMap)
+	if kerrors.IsNotFound(err) {
+		b.Data = map[string]string{tenantDataKey: of.Tenant}
+		return b, quota.Ledger{}, nil
+	}
+	if err != nil {
+		return b, nil, errors.Wrapf(err, "cannot read ConfigMap %q in namespace %q", b.Name, b.Namespace)
+	}
+	all, err := b.entries()
+	if err != nil {
+		return b, nil, errors.Wrapf(err, "cannot read the entries of ConfigMap %q in namespace %q: delete it, and it is made anew of what is there", b.Name,
+			b.Namespace)
+	}
+	b.others = quota.Ledger{}
+	for uid, e := range all {
+		if e.Config != "" && !of.Shares(e.Config) {
+			b.others[uid] = e
+			delete(all, uid)
+		}
+	}
+	return b, all, nil
+}
+
+// entries are those of all accounts.
+func (b book) entries() (quota.Ledger, error) {
+	text := []byte(b.Data[entriesDataKey])
+	if packed, is := b.BinaryData[packedDataKey]; is {
+		r, err := gzip.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			return nil, err
+		}
+		if text, err = io.ReadAll(r); err != nil {
+			return nil, err
+		}
+	}
+	all := quota.Ledger{}
+	if err := json.Unmarshal(text, &all); err != nil || all == nil {
+		return nil, cmp.Or(err, errNoEntries)
+	}
+	return all, nil
+}
+
+// write writes the entries of an account, if nobody has written others since they were read. A resource that was of another account before has left there
+// what it had.
+func (k *Keeper) write(ctx context.Context, b book, entries quota.Ledger) error {
+	all := quota.Ledger{}
+	maps.Copy(all, b.others)
+	for uid := range entries {
+		if _, was := all[uid]; was {
+			all.Leave(uid, false)
+		}
+	}
+	maps.Copy(all, entries)
+	if err := b.enter(all); err != nil {
+		return err
+	}
+	var err error
+	if b.ResourceVersion == "" {
+		err = k.kube.Create(ctx, b.ConfigMap)
+	} else {
+		err = k.kube.Update(ctx, b.ConfigMap)
+	}
+	return errors.Wrapf(err, "cannot write ConfigMap %q in namespace %q", b.Name, b.Namespace)
+}
+
+// enter has the ConfigMap have these entries, packed if they are many: an object has at most 1 MiB.
+func (b book) enter(all quota.Ledger) error {
+	text, err := json.Marshal(all)
 	if err != nil {
 		return err
 	}
-	o.Data[entriesDataKey] = string(text)
-	if o.ResourceVersion == "" {
-		err = k.kube.Create(ctx, o)
-	} else {
-		err = k.kube.Update(ctx, o)
+	delete(b.BinaryData, packedDataKey)
+	if len(text) < packedFrom {
+		b.Data = map[string]string{tenantDataKey: b.Data[tenantDataKey], entriesDataKey: string(text)}
+		return nil
 	}
-	return errors.Wrapf(err, "cannot write ConfigMap %q in namespace %q", o.Name, o.Namespace)
+	delete(b.Data, entriesDataKey)
+	packed := &bytes.Buffer{}
+	w := gzip.NewWriter(packed)
+	if _, err := w.Write(text); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	b.BinaryData = map[string][]byte{packedDataKey: packed.Bytes()}
+	return nil
 }
