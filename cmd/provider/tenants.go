@@ -81,17 +81,32 @@ func tenants(ctx context.Context, args []string, out io.Writer) error {
 type tenantsPolicies struct {
 	Name string `arg:"" help:"Name of the ClusterProviderConfig."`
 
+	DefaultCluster string `env:"PROXMOX_DEFAULT_CLUSTER" help:"ClusterProviderConfig where there is none named default, as the provider's option." placeholder:"NAME"`
+
 	File       string `help:"Manifest of a ClusterProviderConfig whose tenants are taken instead of those that are there." placeholder:"FILE" short:"f"`
 	Kubeconfig string `help:"Path of the kubeconfig. Default: that of KUBECONFIG, the pod's account or ~/.kube/config." placeholder:"PATH"`
 }
 
 // Run writes policies.
 func (o *tenantsPolicies) Run(ctx context.Context, out io.Writer) error {
-	among, err := o.tenants(ctx)
+	var kube client.Reader
+	if o.File == "" {
+		c, err := kubeClient(o.Kubeconfig)
+		if err != nil {
+			return err
+		}
+		kube = c
+	}
+	return o.write(ctx, kube, out)
+}
+
+// write writes policies for the tenants of the manifest, or for those that a client reads.
+func (o *tenantsPolicies) write(ctx context.Context, kube client.Reader, out io.Writer) error {
+	among, names, err := o.tenants(ctx, kube)
 	if err != nil {
 		return err
 	}
-	policies, bindings := tenancy.Policies(o.Name, among)
+	policies, bindings := tenancy.Policies(o.Name, names, among)
 	all := make([]any, 0, len(policies)+len(bindings))
 	for i := range policies {
 		all = append(all, &policies[i])
@@ -111,18 +126,29 @@ func (o *tenantsPolicies) Run(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// tenants returns the tenants of the manifest, or of the configuration that is there.
-func (o *tenantsPolicies) tenants(ctx context.Context) ([]v1alpha1.ProviderTenant, error) {
-	if o.File != "" {
-		return tenantsOf(o.File)
+// tenants returns the tenants of the manifest, or of the configuration that is there, and the names by which resources come to use it. With a manifest it
+// is not known whether there is a configuration named default.
+func (o *tenantsPolicies) tenants(ctx context.Context, kube client.Reader) ([]v1alpha1.ProviderTenant, []string, error) {
+	names := []string{o.Name}
+	if o.DefaultCluster == o.Name && o.Name != connect.DefaultName {
+		names = append(names, connect.DefaultName)
 	}
-	kube, err := kubeClient(o.Kubeconfig)
-	if err != nil {
-		return nil, err
+	if o.File != "" {
+		among, err := tenantsOf(o.File)
+		return among, names, err
 	}
 	pc := &namespaced.ClusterProviderConfig{}
-	err = kube.Get(ctx, client.ObjectKey{Name: o.Name}, pc)
-	return pc.Spec.Tenants, errors.Wrap(err, "cannot read the provider configuration")
+	if err := kube.Get(ctx, client.ObjectKey{Name: o.Name}, pc); err != nil {
+		return nil, nil, errors.Wrap(err, "cannot read the provider configuration")
+	}
+	if len(names) == 1 {
+		return pc.Spec.Tenants, names, nil
+	}
+	err := kube.Get(ctx, client.ObjectKey{Name: connect.DefaultName}, &namespaced.ClusterProviderConfig{})
+	if err == nil {
+		names = names[:1]
+	}
+	return pc.Spec.Tenants, names, errors.Wrap(client.IgnoreNotFound(err), "cannot tell whether there is a provider configuration named default")
 }
 
 // kubeClient returns a client of the API server of a kubeconfig.

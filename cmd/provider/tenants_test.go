@@ -218,3 +218,38 @@ func TestTenantsPoliciesCommand(t *testing.T) {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
+
+// TestTenantsPoliciesOfDefault has policies be about resources that name default where the configuration stands in for that.
+func TestTenantsPoliciesOfDefault(t *testing.T) {
+	const own, both = `name in ["site"] : false)`, `name in ["site", "default"] : true)`
+	for name, tc := range map[string]struct {
+		reason, standIn, want string
+		file                  bool
+		objects               []client.Object
+	}{
+		"None":    {reason: "Nothing stands in for a default.", want: own},
+		"StandIn": {reason: "It stands in for a default that is not there.", standIn: "site", want: both},
+		"Another": {reason: "Another one stands in.", standIn: "other", want: own},
+		"Default": {
+			reason: "There is a default, which nothing stands in for.", standIn: "site", want: own,
+			objects: []client.Object{&namespaced.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}}},
+		},
+		"File": {reason: "A manifest does not tell of others.", standIn: "site", file: true, want: both},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kube, _ := tenantsLab(t, []v1alpha1.ProviderTenant{teamA()}, tc.objects...)
+			o := tenantsPolicies{Name: "site", DefaultCluster: tc.standIn}
+			if tc.file {
+				o.File = manifestOf(t, []v1alpha1.ProviderTenant{teamA()})
+			}
+			var out bytes.Buffer
+			if err := o.write(t.Context(), kube, &out); err != nil {
+				t.Fatal(err)
+			}
+			text := strings.Join(strings.Fields(out.String()), " ") // Long lines are folded.
+			if n := strings.Count(text, tc.want); n != 2 {
+				t.Errorf("%s Want %q in both policies, got it in %d:\n%s", tc.reason, tc.want, n, out.String())
+			}
+		})
+	}
+}

@@ -824,7 +824,7 @@ func TestTenantsWarned(t *testing.T) {
 func TestTenantPolicies(t *testing.T) {
 	t.Parallel()
 	w := newTenantWorld(t, "Namespaced", "policies")
-	policies, bindings := tenancy.Policies(w.config, w.tenants())
+	policies, bindings := tenancy.Policies(w.config, []string{w.config, "default"}, w.tenants())
 	policies, bindings = policies[:len(policies)-1], bindings[:len(bindings)-1] // The last is about the status, of everybody's.
 	var all []client.Object
 	for i := range policies {
@@ -871,6 +871,15 @@ func TestTenantPolicies(t *testing.T) {
 	if err := try("fine", w.of("a", "fine", linux())); err != nil {
 		t.Errorf("what a tenant may have is refused: %v", err)
 	}
+	for name, want := range map[string]bool{"default": true, "elsewhere": false} { // It stands in for the default.
+		m := w.ofConfig(name, "a", name, v1alpha1.MachineParameters{Node: new("pve3")})
+		if err := try(name, m); refused(err) != want || err != nil && !want {
+			t.Errorf("by the configuration %q: want refused %t, got %v", name, want, err)
+		}
+	}
+	if err := try("unnamed", namesNone(w.of("a", "unnamed", v1alpha1.MachineParameters{Node: new("pve3")}))); !refused(err) {
+		t.Errorf("what names no configuration, and so the default, is not refused: %v", err)
+	}
 	unmanaged := &namespaced.Snapshot{ObjectMeta: w.meta(), Spec: namespaced.SnapshotSpec{ForProvider: v1alpha1.SnapshotParameters{
 		VMID: new(int32(victim)), AllowUnmanaged: new(true),
 	}}}
@@ -885,6 +894,14 @@ func TestTenantPolicies(t *testing.T) {
 	if err := try("others", w.of("none", "others", v1alpha1.MachineParameters{Node: new("pve3")})); err != nil {
 		t.Errorf("a policy of a tenant is about other namespaces: %v", err)
 	}
+}
+
+// namesNone is a Machine that names no configuration.
+func namesNone(m machine.Machine) machine.Machine {
+	if n, is := m.(*namespaced.Machine); is {
+		n.SetProviderConfigReference(nil)
+	}
+	return m
 }
 
 // TestTenantStatusPolicy has the API server keep the status from a team that has all rights in its namespace, as by Crossplane's
@@ -920,7 +937,7 @@ func TestTenantStatusPolicy(t *testing.T) {
 		return kube.Status().Patch(w.Context(), all, client.RawPatch(types.MergePatchType, []byte(`{"status":{"atProvider":{"name":"forged"}}}`)), client.DryRunAll)
 	}
 	w.eventually("the team has its rights", func() bool { return write(team) == nil })
-	policies, bindings := tenancy.Policies(w.config, w.tenants())
+	policies, bindings := tenancy.Policies(w.config, []string{w.config}, w.tenants())
 	for _, o := range []client.Object{&policies[len(policies)-1], &bindings[len(bindings)-1]} {
 		if err := w.kube.Create(w.Context(), o); err != nil {
 			t.Fatal(err)

@@ -41,15 +41,15 @@ const LabelTenantsOf = "proxmox.vitistack.io/tenants-of"
 // Policies are ValidatingAdmissionPolicies, with their bindings, by which the API server refuses what
 // the tenants of a ClusterProviderConfig may not ask for. They have the rules about Machines that a
 // spec tells by itself, and those about kinds; the provider judges all the others. What was there
-// before is refused only if its spec changes.
-func Policies(config string, tenants []v1alpha1.ProviderTenant) ([]admissionv1.ValidatingAdmissionPolicy, []admissionv1.ValidatingAdmissionPolicyBinding) {
+// before is refused only if its spec changes. The names are those by which resources come to use it: its own, and default where it stands in for that.
+func Policies(config string, names []string, tenants []v1alpha1.ProviderTenant) ([]admissionv1.ValidatingAdmissionPolicy, []admissionv1.ValidatingAdmissionPolicyBinding) {
 	var policies []admissionv1.ValidatingAdmissionPolicy
 	var bindings []admissionv1.ValidatingAdmissionPolicyBinding
 	for i, t := range tenants {
 		if ptr.Deref(t.Unrestricted, false) {
 			continue
 		}
-		of := admission{among(tenants, i, Subject{})}
+		of := admission{Tenant: among(tenants, i, Subject{}), names: names}
 		for _, p := range []admissionv1.ValidatingAdmissionPolicy{of.machinePolicy(config), of.kindPolicy(config)} {
 			policies = append(policies, p)
 			bindings = append(bindings, of.bindings(p.Name)...)
@@ -69,7 +69,15 @@ func Policies(config string, tenants []v1alpha1.ProviderTenant) ([]admissionv1.V
 }
 
 // An admission has the rules of a tenant as the API server reads them.
-type admission struct{ *Tenant }
+type admission struct {
+	*Tenant
+
+	// names by which resources come to use the configuration.
+	names []string
+}
+
+// defaultConfig is the name of the provider configuration of resources that name none.
+const defaultConfig = "default"
 
 // labelOf is the value of a label for a name.
 func labelOf(name string) string {
@@ -142,9 +150,8 @@ func (t admission) bindings(policy string) []admissionv1.ValidatingAdmissionPoli
 
 // policy of the tenant for some kinds.
 func (t admission) policy(config, suffix string, resources []string, validations []admissionv1.Validation) admissionv1.ValidatingAdmissionPolicy {
-	// What names no configuration uses the one called default.
 	uses := fmt.Sprintf("(has(object.spec.providerConfigRef) ? object.spec.providerConfigRef.kind == 'ClusterProviderConfig' && "+
-		"object.spec.providerConfigRef.name == %s : %t)", quote(config), config == "default")
+		"object.spec.providerConfigRef.name in %s : %t)", list(t.names), slices.Contains(t.names, defaultConfig))
 	// A tenant's name has no dots, so that no two have the same policy.
 	p := policyOf("provider-proxmox-"+config+"."+t.Name+"-"+suffix, resources, admissionv1.Create, admissionv1.Update)
 	p.Spec.MatchConditions = []admissionv1.MatchCondition{
