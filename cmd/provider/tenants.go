@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -41,6 +42,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 	"github.com/vitistack/provider-proxmox/internal/tenancy/report"
 )
 
@@ -211,7 +213,54 @@ func (o *tenantsCheck) check(ctx context.Context, kube client.Client, out io.Wri
 	if err != nil {
 		return err
 	}
-	return printTenants(out, among, findings)
+	used, err := usedOf(ctx, kube, key)
+	if err != nil {
+		return err
+	}
+	return printTenants(out, among, o.usage(among, used), findings)
+}
+
+// usedOf is what the status of a provider configuration says of the usage of its tenants.
+func usedOf(ctx context.Context, kube client.Reader, key connect.Key) ([]v1alpha1.TenantObservation, error) {
+	var pc interface {
+		client.Object
+		Observation() *v1alpha1.ProviderConfigStatus
+	} = &namespaced.ClusterProviderConfig{}
+	if key.Kind == cluster.ProviderConfigGroupVersionKind.GroupKind() {
+		pc = &cluster.ProviderConfig{}
+	}
+	err := kube.Get(ctx, key.ObjectKey, pc)
+	return pc.Observation().Tenants, errors.Wrap(err, "cannot read the usage of the tenants")
+}
+
+// usage are the rows of a table with what the tenants use of their quotas, as far as that is known, and the limits: those that the provider keeps, or
+// those of the manifest.
+func (o *tenantsCheck) usage(tenants []v1alpha1.ProviderTenant, used []v1alpha1.TenantObservation) []string {
+	var rows []string
+	for _, t := range tenants {
+		limits := tenancy.TenantNamed(tenants, t.Name).Limits()
+		i := slices.IndexFunc(used, func(u v1alpha1.TenantObservation) bool { return u.Name == t.Name })
+		for _, name := range slices.Sorted(maps.Keys(limits)) {
+			row := []string{t.Name, name, "-", ptr.To(quota.Quantity(name, limits[name])).String(), "-"}
+			if i >= 0 {
+				o.fill(row, used[i].Usage)
+			}
+			rows = append(rows, strings.Join(row, "\t"))
+		}
+	}
+	return rows
+}
+
+// fill a row with what is used of a resource.
+func (o *tenantsCheck) fill(row []string, all []v1alpha1.TenantUsage) {
+	i := slices.IndexFunc(all, func(u v1alpha1.TenantUsage) bool { return u.Resource == row[1] })
+	if i < 0 {
+		return
+	}
+	if row[2] = all[i].Used.String(); o.File == "" {
+		row[3] = all[i].Limit.String()
+	}
+	row[4] = strconv.Itoa(int(ptr.Deref(all[i].Waiting, 0)))
 }
 
 // key returns the key of the provider configuration.
@@ -260,8 +309,8 @@ func (o *tenantsCheck) resources(ctx context.Context, kube client.Client, uses f
 	return all, nil
 }
 
-// printTenants writes the rules, and a line for each resource that breaks one.
-func printTenants(out io.Writer, tenants []v1alpha1.ProviderTenant, findings []report.Finding) error {
+// printTenants writes the rules, what is used of the quotas, and a line for each resource that breaks a rule.
+func printTenants(out io.Writer, tenants []v1alpha1.ProviderTenant, usage []string, findings []report.Finding) error {
 	if len(tenants) == 0 {
 		fmt.Fprintln(out, "The provider configuration has no tenants: every resource may do all that the credentials may.")
 	}
@@ -278,6 +327,12 @@ func printTenants(out io.Writer, tenants []v1alpha1.ProviderTenant, findings []r
 		fmt.Fprintf(out, "%s\n  %s\n", name, strings.ReplaceAll(strings.TrimSpace(rules), "\n", "\n  "))
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	if len(usage) > 0 {
+		fmt.Fprintln(w, "\nTENANT\tQUOTA OF\tUSED\tLIMIT\tWAITING\n"+strings.Join(usage, "\n"))
+		if err := w.Flush(); err != nil {
+			return errors.Wrap(err, "cannot print the usage")
+		}
+	}
 	broken := 0
 	for _, f := range findings {
 		for _, b := range f.Breaks {

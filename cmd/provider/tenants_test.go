@@ -28,7 +28,9 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	kresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/yaml"
@@ -177,6 +179,73 @@ func TestTenantsCheck(t *testing.T) {
 			}
 			if w := written(pve); len(w) > 0 {
 				t.Errorf("a check writes: %v", w)
+			}
+		})
+	}
+}
+
+// TestTenantsUsage shows what is used of a quota and its limits: those that the provider keeps, or those of a manifest.
+func TestTenantsUsage(t *testing.T) {
+	limited := func(cores int32) []v1alpha1.ProviderTenant {
+		a := teamA()
+		a.Quota = &v1alpha1.TenantQuota{Cores: new(cores), Memory: ptr.To(kresource.MustParse("64Gi"))}
+		return []v1alpha1.ProviderTenant{a}
+	}
+	used := []v1alpha1.TenantObservation{{Name: "team-a", Usage: []v1alpha1.TenantUsage{
+		{Resource: "cores", Used: kresource.MustParse("6"), Limit: kresource.MustParse("8"), Waiting: new(int32(2))},
+		{Resource: "memory", Used: kresource.MustParse("3Gi"), Limit: kresource.MustParse("64Gi")},
+	}}}
+	for name, tc := range map[string]struct {
+		reason string
+		check  tenantsCheck
+		file   []v1alpha1.ProviderTenant
+		used   []v1alpha1.TenantObservation
+		want   []string
+	}{
+		"Kept": { // Another configuration has the lower limit of cores.
+			reason: "The limit is that which the provider keeps.", used: used, want: []string{"team-a cores 6 8 2", "team-a memory 3Gi 64Gi 0"},
+		},
+		"ClusterScoped": {
+			reason: "Cluster-scoped resources have a configuration of their own.", check: tenantsCheck{ClusterScoped: true}, used: used,
+			want: []string{"team-a cores 6 8 2", "team-a memory 3Gi 64Gi 0"},
+		},
+		"File": {
+			reason: "The limit is that of the manifest.", used: used, file: limited(20), want: []string{"team-a cores 6 20 2", "team-a memory 3Gi 64Gi 0"},
+		},
+		"Unknown": {
+			reason: "What the provider has not counted yet is not known.", want: []string{"team-a cores - 10 -", "team-a memory - 64Gi -"},
+		},
+		"None": {reason: "A tenant without a quota has no usage.", file: []v1alpha1.ProviderTenant{teamA()}, used: used},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kube, _ := tenantsLab(t, limited(10))
+			for _, pc := range []interface {
+				client.Object
+				Observation() *v1alpha1.ProviderConfigStatus
+			}{&namespaced.ClusterProviderConfig{}, &cluster.ProviderConfig{}} {
+				if err := kube.Get(t.Context(), client.ObjectKey{Name: "site"}, pc); err != nil {
+					t.Fatal(err)
+				}
+				pc.Observation().Tenants = tc.used
+				if err := kube.Update(t.Context(), pc); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tc.check.Name = "site"; tc.file != nil {
+				tc.check.File = manifestOf(t, tc.file)
+			}
+			var out bytes.Buffer
+			if err := tc.check.check(t.Context(), kube, &out); err != nil {
+				t.Fatal(err)
+			}
+			_, table, _ := strings.Cut(out.String(), "WAITING\n")
+			table, _, _ = strings.Cut(table, "\n\n")
+			var rows []string
+			for row := range strings.Lines(table) {
+				rows = append(rows, strings.Join(strings.Fields(row), " "))
+			}
+			if diff := cmp.Diff(tc.want, rows); diff != "" {
+				t.Errorf("%s -want, +got:\n%s\n%s", tc.reason, diff, out.String())
 			}
 		})
 	}
