@@ -54,6 +54,9 @@ type attempt struct {
 func (w *tenantWorld) forged() string { return w.name + "-forged" }
 func (w *tenantWorld) theirs() string { return w.name + "-theirs" }
 
+// within is what is said of a source that is not found by which rule of team-a.
+const within = ` among what tenant "team-a" may have (templates)`
+
 // redteam is a label by which what is forged, and what is theirs, can be selected.
 const redteam = "example.org/redteam"
 
@@ -139,7 +142,7 @@ func (w *tenantWorld) editAttempts() map[string]attempt {
 		},
 		"networkrefselector": {spec: network(v1alpha1.MachineNetwork{NetworkRef: &v1alpha1.MachineNetworkReference{
 			Selector: &v1alpha1.NodeNetworkSelector{MatchLabels: map[string]string{redteam: "forged"}},
-		}}), says: "networkRef.selector matches no NodeNetwork", late: true},
+		}}), says: "matches no NodeNetwork of a bridge of this cluster among what tenant \"team-a\" may have (bridges)", late: true},
 		"trunks": {
 			spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr1"), VLAN: new(int32(100)), Trunks: new("20-29")}),
 			says: "in VLAN 20-29 of bridge vmbr1", late: true,
@@ -288,10 +291,10 @@ func (w *tenantWorld) newAttempts() map[string]attempt {
 		"adopthidden":     {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "20052"}), says: "(allow.adopt): to adopt VM 20052", late: true},
 		"adoptown":        {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "20051"}), says: "(allow.adopt): to adopt VM 20051", late: true},
 		"adopthandover":   {object: annotated(map[string]string{meta.AnnotationKeyExternalName: "20050"}), says: "(allow.adopt): to adopt VM 20050", late: true},
-		"secret":          {spec: template("base-secret"), says: "template 'base-secret' not found", late: true},
-		"secretvmid":      {spec: template("30002"), says: "template '30002' not found", late: true},
-		"foreign":         {spec: template("ubuntu-24.04"), says: "template 'ubuntu-24.04' not found", late: true},
-		"templatetags":    {spec: func(p *p) { p.Template, p.TemplateTags = nil, []string{"template"} }, says: "not found", late: true},
+		"secret":          {spec: template("base-secret"), says: "template 'base-secret' not found" + within, late: true},
+		"secretvmid":      {spec: template("30002"), says: "template '30002' not found" + within, late: true},
+		"foreign":         {spec: template("ubuntu-24.04"), says: "template 'ubuntu-24.04' not found" + within, late: true},
+		"templatetags":    {spec: func(p *p) { p.Template, p.TemplateTags = nil, []string{"template"} }, says: "not found" + within, late: true},
 		"inheritsbridge":  {spec: template("base-office"), says: "net0 on bridge vmbr0", late: true},
 		"templatestorage": {spec: template("base-local"), says: "(storages): a disk on storage local-lvm", late: true},
 		"templatefull": {
@@ -300,9 +303,9 @@ func (w *tenantWorld) newAttempts() map[string]attempt {
 			},
 			says: "(storages): a disk on storage local-lvm", late: true,
 		},
-		"clonevm":       {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim))}), says: "not found", late: true},
-		"clonevmname":   {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromString("victim"))}), says: "not found", late: true},
-		"clonesnapshot": {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim)), Snapshot: new("before")}), says: "not found", late: true},
+		"clonevm":       {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim))}), says: "not found" + within, late: true},
+		"clonevmname":   {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromString("victim"))}), says: "not found" + within, late: true},
+		"clonesnapshot": {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim)), Snapshot: new("before")}), says: "not found" + within, late: true},
 		"clonemachine":  {spec: clone(v1alpha1.MachineClone{Machine: new(w.theirs())}), says: "(templates): a clone of VM ", late: true, clusterScoped: true},
 		"cloneref": {
 			spec: clone(v1alpha1.MachineClone{MachineRef: &v1alpha1.Reference{Name: w.theirs()}}), says: "(templates): a clone of VM ",
@@ -317,11 +320,12 @@ func (w *tenantWorld) newAttempts() map[string]attempt {
 			says: "(storages): clone.storage",
 		},
 		"templateref": {
-			spec: none(func(p *p) { p.TemplateRef = &v1alpha1.Reference{Name: w.forged()} }), says: "no template of image '" + w.forged() + "' found", late: true,
+			spec: none(func(p *p) { p.TemplateRef = &v1alpha1.Reference{Name: w.forged()} }),
+			says: "no template of image '" + w.forged() + "' found" + within, late: true,
 		},
 		"templateselector": {
 			spec: none(func(p *p) { p.TemplateSelector = &v1alpha1.Selector{MatchLabels: map[string]string{redteam: "forged"}} }),
-			says: "no template of image '" + w.forged() + "' found", late: true,
+			says: "no template of image '" + w.forged() + "' found" + within, late: true,
 		},
 		"imageref": {spec: none(func(p *p) {
 			disk(func(*v1alpha1.MachineDisk) {})(p)

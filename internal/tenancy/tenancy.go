@@ -60,6 +60,14 @@ func (r *RefusedError) Error() string {
 	return fmt.Sprintf("tenant %q may not (%s): %s", r.Tenant, r.Rule, r.What)
 }
 
+// Within says of what was not found by which rule a tenant does not find what others may have; nothing for none.
+func (t *Tenant) Within(rule string) string {
+	if t == nil || t.nobody != "" {
+		return ""
+	}
+	return fmt.Sprintf(" among what tenant %q may have (%s)", t.Name, rule)
+}
+
 // IsRefusal reports whether an error is a refusal.
 func IsRefusal(err error) bool {
 	var r *RefusedError

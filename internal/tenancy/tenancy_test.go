@@ -442,6 +442,18 @@ func TestSees(t *testing.T) {
 	}
 }
 
+// TestWithin says which tenant's rule it is by which nothing is found.
+func TestWithin(t *testing.T) {
+	if got := tenant(t, "a").Within("templates"); got != ` among what tenant "a" may have (templates)` {
+		t.Errorf("want the tenant and the rule, got %q", got)
+	}
+	for _, of := range []string{"ops", "x"} {
+		if got := tenant(t, of).Within("templates"); got != "" {
+			t.Errorf("want nothing of a resource of no tenant, got %q", got)
+		}
+	}
+}
+
 // inCluster are the VMs of a cluster. VM 207 was taken out of its pool a moment ago.
 func inCluster(vmid int, fresh bool) (proxmox.Guest, error) {
 	all := map[int]proxmox.Guest{

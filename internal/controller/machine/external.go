@@ -135,7 +135,7 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 		}
 	}
 	var err error
-	if e.bridges, err = e.networks.Resolve(ctx, m, e.sharesCluster, e.tenant.HidesBridge); err != nil {
+	if e.bridges, err = e.networks.Resolve(ctx, m, e.sharesCluster, e.tenant); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	e.tasksBefore = e.lookup().Running(ctx, m)

@@ -226,7 +226,7 @@ func (p placer) clusterView(ctx context.Context, m Machine, c *creation) (*clust
 		Guests: guests, Storage: p.defaults.Storage, Shares: shares, Believes: p.believed(context.WithoutCancel(ctx)),
 	}, known: map[string]bool{}}
 	s.nodes = slices.DeleteFunc(scheduler.NodesOf(nodes, storages, declared), func(n placement.Node) bool { return p.tenant.Node(n.Name) != nil })
-	bridges, err := p.networks.Resolve(ctx, m, p.sharesCluster, p.tenant.HidesBridge) // They may have changed since the Machine was looked at.
+	bridges, err := p.networks.Resolve(ctx, m, p.sharesCluster, p.tenant) // They may have changed since the Machine was looked at.
 	for i, n := range s.nodes {
 		s.nodes[i].Lacks = bridges.Lacks(n.Name)
 	}

@@ -66,10 +66,16 @@ type reference struct {
 	nodes map[string]string
 }
 
+// A Confinement is the tenant of a Machine, or none: which bridges it does not find, and by which rule.
+type Confinement interface {
+	HidesBridge(name string) bool
+	Within(rule string) string
+}
+
 // Resolve finds what the networks of a Machine name, among the NodeNetworks of its namespace that share its cluster. Bridges that are
-// hidden from it, since they are not for its tenant, are none.
+// not for its tenant are none.
 func (r Reader) Resolve(
-	ctx context.Context, m object.Machine, shares func(context.Context) func(resource.Managed) bool, hides func(bridge string) bool,
+	ctx context.Context, m object.Machine, shares func(context.Context) func(resource.Managed) bool, tenant Confinement,
 ) (*Bridges, error) {
 	refers := func(n v1alpha1.MachineNetwork) bool { return n.NetworkRef != nil }
 	if !slices.ContainsFunc(m.Parameters().Networks, refers) {
@@ -82,14 +88,18 @@ func (r Reader) Resolve(
 	var all []NodeNetwork
 	same := shares(ctx)
 	for _, mg := range listed {
-		if n, ok := mg.(NodeNetwork); ok && !hides(n.Parameters().Interface) && same(mg) {
+		if n, ok := mg.(NodeNetwork); ok && !tenant.HidesBridge(n.Parameters().Interface) && same(mg) {
 			all = append(all, n)
 		}
 	}
 	b := &Bridges{}
 	for _, n := range m.Parameters().Networks {
 		if refers(n) {
-			b.refs = append(b.refs, resolve(n.Name, n.NetworkRef, all))
+			ref := resolve(n.Name, n.NetworkRef, all)
+			if ref.problem == noneSelected {
+				ref.problem += tenant.Within("bridges")
+			}
+			b.refs = append(b.refs, ref)
 		}
 	}
 	return b, nil
@@ -126,6 +136,9 @@ func isBridge(n NodeNetwork) bool {
 	return slices.Contains([]string{"bridge", "OVSBridge"}, n.Parameters().Type)
 }
 
+// noneSelected is the problem of a selector that finds nothing.
+const noneSelected = "networkRef.selector matches no NodeNetwork of a bridge of this cluster"
+
 // sharedName is the name of the interfaces of NodeNetworks, or why there is not just one.
 func sharedName(meant []NodeNetwork) (name, problem string) {
 	names := map[string]string{}
@@ -137,7 +150,7 @@ func sharedName(meant []NodeNetwork) (name, problem string) {
 	sorted := slices.Sorted(maps.Keys(names))
 	switch len(sorted) {
 	case 0:
-		return "", "networkRef.selector matches no NodeNetwork of a bridge of this cluster"
+		return "", noneSelected
 	case 1:
 		return sorted[0], ""
 	}

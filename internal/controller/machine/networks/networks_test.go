@@ -61,6 +61,18 @@ func all() []client.Object {
 	}
 }
 
+// A confinement hides one bridge, or none.
+type confinement string
+
+func (c confinement) HidesBridge(name string) bool { return string(c) == name }
+
+func (c confinement) Within(rule string) string {
+	if c == "" {
+		return ""
+	}
+	return " within " + rule
+}
+
 func TestResolve(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
@@ -96,8 +108,8 @@ func TestResolve(t *testing.T) {
 			lacks: map[string]string{"pve1": "", "pve2": "no NodeNetwork has the interface 'vmbr30' of node pve2"},
 		},
 		"AllHidden": {
-			reason: "Alone it is as none.", ref: selected("new"), hidden: "vmbr40",
-			problems: []string{`network "lan": networkRef.selector matches no NodeNetwork of a bridge of this cluster`},
+			reason: "Where all that it matches are not for the tenant it is told by which rule.", ref: selected("new"), hidden: "vmbr40",
+			problems: []string{`network "lan": networkRef.selector matches no NodeNetwork of a bridge of this cluster within bridges`},
 		},
 		"New": {
 			reason: "One that was not looked at is not applied.", ref: selected("new"), bridge: "vmbr40",
@@ -120,7 +132,7 @@ func TestResolve(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}
 			m.Spec.ForProvider.Networks = []v1alpha1.MachineNetwork{{Name: "admin", Bridge: new("vmbr0")}, {Name: "lan", NetworkRef: &tc.ref}}
-			b, err := r.Resolve(t.Context(), m, same, func(bridge string) bool { return bridge == tc.hidden })
+			b, err := r.Resolve(t.Context(), m, same, confinement(tc.hidden))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +166,7 @@ func selected(label string) v1alpha1.MachineNetworkReference {
 func TestNoReferences(t *testing.T) {
 	m := &namespaced.Machine{}
 	m.Spec.ForProvider.Networks = []v1alpha1.MachineNetwork{{Name: "lan", Bridge: new("vmbr0")}}
-	b, err := Reader{}.Resolve(t.Context(), m, nil, nil)
+	b, err := Reader{}.Resolve(t.Context(), m, nil, confinement(""))
 	if err != nil || b.Parameters(m.Parameters()) != m.Parameters() || b.Lacks("pve1") != "" || b.Problems() != nil ||
 		b.Missing("pve1", []string{"vmbr0"}) != nil {
 		t.Errorf("who names no NodeNetwork asks nobody, got %+v, %v", b, err)

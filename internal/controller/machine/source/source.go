@@ -217,11 +217,11 @@ func (e Finder) sourceOf(ctx context.Context, m object.Machine, image *imageref.
 		return e.namedTemplate(ctx, p, node)
 	case image != nil && image.Pin.Template:
 		return e.listedSource(ctx, node, validate.On("/vms", "VM.Audit"), func(all []proxmox.Guest) ([]proxmox.Guest, error) {
-			return templatesOf(all, *image)
+			return templatesOf(all, *image, e.Tenant.Within("templates"))
 		})
 	case p.Clone != nil && p.Clone.VM != nil:
 		return e.listedSource(ctx, node, validate.On(templatePath(p.Clone.VM), "VM.Audit"), func(all []proxmox.Guest) ([]proxmox.Guest, error) {
-			return matchVM(all, p.Clone.VM.String())
+			return matchVM(all, p.Clone.VM.String(), e.Tenant.Within("templates"))
 		})
 	case p.Clone != nil && p.Clone.Machine != nil:
 		return e.machineSource(ctx, m, *p.Clone.Machine)
@@ -317,8 +317,8 @@ func (e Finder) noSnapshot(ctx context.Context, s *Source, snapshot string) erro
 		snapshot, s.VMID, s.Name, conditions.Instead("snapshots of it", there))
 }
 
-// matchVM finds a VM by its VMID or name.
-func matchVM(guests []proxmox.Guest, vm string) ([]proxmox.Guest, error) {
+// matchVM finds a VM by its VMID or name, within what there is for a tenant.
+func matchVM(guests []proxmox.Guest, vm, within string) ([]proxmox.Guest, error) {
 	id, err := strconv.Atoi(vm)
 	byID := err == nil
 	var found []proxmox.Guest
@@ -329,15 +329,15 @@ func matchVM(guests []proxmox.Guest, vm string) ([]proxmox.Guest, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return nil, conditions.Reject(conditions.Creating, "VM '%s' to clone not found", vm)
+		return nil, conditions.Reject(conditions.Creating, "VM '%s' to clone not found%s", vm, within)
 	case len(found) > 1:
 		return nil, conditions.Reject(conditions.Creating, "clone.vm '%s' is the name of %d VMs (VMID %s): name it by its VMID", vm, len(found), vmids(found))
 	}
 	return found, nil
 }
 
-// templatesOf returns the templates of an Image that are there.
-func templatesOf(guests []proxmox.Guest, image imageref.Choice) ([]proxmox.Guest, error) {
+// templatesOf returns the templates of an Image that are there, within what there is for a tenant.
+func templatesOf(guests []proxmox.Guest, image imageref.Choice, within string) ([]proxmox.Guest, error) {
 	var found []proxmox.Guest
 	for _, g := range guests {
 		if g.Template && slices.ContainsFunc(image.Replicas, func(r imageref.Replica) bool { return r.VMID == g.VMID }) {
@@ -345,7 +345,7 @@ func templatesOf(guests []proxmox.Guest, image imageref.Choice) ([]proxmox.Guest
 		}
 	}
 	if len(found) == 0 {
-		return nil, conditions.Reject(conditions.Creating, "no template of image '%s' found", image.Pin.Name)
+		return nil, conditions.Reject(conditions.Creating, "no template of image '%s' found%s", image.Pin.Name, within)
 	}
 	return found, nil
 }

@@ -36,7 +36,7 @@ import (
 // namedTemplate is a template that the spec names by its name, VMID or tags: of those on the
 // node, or else of all, the newest.
 func (e Finder) namedTemplate(ctx context.Context, p *v1alpha1.MachineParameters, node string) (*Source, error) {
-	w := wantedTemplate{name: p.Template, tags: p.TemplateTags}
+	w := wantedTemplate{name: p.Template, tags: p.TemplateTags, within: e.Tenant.Within("templates")}
 	found, err := e.matched(ctx, w.among)
 	if err != nil {
 		return nil, e.Checks.HintMissingPrivilege(ctx, err, validate.On(templatePath(p.Template), "VM.Audit"))
@@ -82,6 +82,8 @@ func templatePath(template *intstr.IntOrString) string {
 type wantedTemplate struct {
 	name *intstr.IntOrString
 	tags []string
+
+	within string // What there is for a tenant, in a message.
 }
 
 // vmid returns the VMID that it has to have, if it is named by that.
@@ -110,7 +112,7 @@ func (w wantedTemplate) among(guests []proxmox.Guest) ([]proxmox.Guest, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, conditions.Reject(conditions.Creating, "template %snot found%s", w, conditions.Instead("templates", templateNames(guests)))
+		return nil, conditions.Reject(conditions.Creating, "template %snot found%s%s", w, w.within, conditions.Instead("templates", templateNames(guests)))
 	}
 	return found, nil
 }

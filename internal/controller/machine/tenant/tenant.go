@@ -179,10 +179,14 @@ func (c Checks) inNoPool(g proxmox.Guest) error {
 
 // Removable is an error if a VM that a lost creation has left is not where the tenant's VMs are, so that nothing but its UUID tells whose it is.
 func (c Checks) Removable(ctx context.Context, vmid int) error {
-	if c.HasVM(ctx, vmid) {
+	if c.Tenant == nil {
 		return nil
 	}
-	return errors.New("it is not where the tenant's VMs are, and is left to be removed by an operator")
+	err := connect.CheckVM(ctx, c.Inventory, vmid, c.Holds)
+	if tenancy.IsRefusal(err) {
+		return errors.Errorf("%s, and is left to be removed by an operator", err)
+	}
+	return err
 }
 
 // Creates notes that the provider has begun to make a VM for the Machine on a node, where nobody had its VMID.

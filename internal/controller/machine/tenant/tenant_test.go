@@ -155,8 +155,9 @@ func TestCreations(t *testing.T) {
 			if got := c.TellsRemains(t.Context(), m, left); got != tc.left {
 				t.Errorf("TellsRemains(): %s Want %v, got %v", tc.reason, tc.left, got)
 			}
-			if err := c.Removable(t.Context(), g.VMID); err == nil {
-				t.Errorf("Removable(): what is in no pool of the tenant is not removed for it")
+			err := c.Removable(t.Context(), g.VMID)
+			if err == nil || !strings.Contains(err.Error(), `tenant "a" may not (pools and vmidRange)`) || !strings.Contains(err.Error(), "by an operator") {
+				t.Errorf("Removable(): want what is in no pool of the tenant left to operators, by its rule, got %v", err)
 			}
 		})
 	}
