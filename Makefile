@@ -107,7 +107,7 @@ test-scopes: launcher ## Run each life of a resource in both scopes and on both 
 		-skip '$(SCALE)' $(ARGS) ./internal/controller && \
 	CGO_ENABLED=0 $(GO) test -trimpath -vet=off -timeout=20m $(ARGS) $(SCOPED_PACKAGES)
 
-test-scale: launcher ## Run the tests with hundreds of Machines, several providers, and connections that change meanwhile.
+test-scale: launcher ## Run the tests with hundreds of Machines, several providers, and connections that change meanwhile. SCOPES=all: quotas of many teams in both scopes.
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
 	set -x && CGO_ENABLED=0 $(GO) test -trimpath -vet=off -timeout=20m -run '$(SCALE)' $(ARGS) ./internal/controller/
 

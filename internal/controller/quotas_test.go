@@ -19,6 +19,8 @@ package controller_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -405,12 +407,21 @@ func TestQuotasAtOnce(t *testing.T) {
 	})
 }
 
-// TestQuotasOfMany is the same with many teams.
+// TestQuotasOfMany is the same with 500 Machines of twenty teams, which are namespaced, and with SCOPES=all as many cluster-scoped ones.
 func TestQuotasOfMany(t *testing.T) {
 	t.Parallel()
-	w, made := madeAtOnce(t, "Namespaced", 20, 25)
-	w.quotasAreKept(20, 25, made)
-	w.removeAll(made)
+	among := []string{"Namespaced"}
+	if os.Getenv("SCOPES") == "all" {
+		among = slices.Sorted(maps.Keys(scopes()))
+	}
+	for _, scope := range among {
+		t.Run(scope, func(t *testing.T) {
+			t.Parallel()
+			w, made := madeAtOnce(t, scope, 20, 25)
+			w.quotasAreKept(20, 25, made)
+			w.removeAll(made)
+		})
+	}
 }
 
 // atOnce has teams make Machines at once, of which half have room, and the others once those have gone.
