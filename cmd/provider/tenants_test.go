@@ -297,10 +297,10 @@ func TestTenantsPoliciesOfDefault(t *testing.T) {
 		objects               []client.Object
 	}{
 		"None":    {reason: "Nothing stands in for a default.", want: own},
-		"StandIn": {reason: "It stands in for a default that is not there.", standIn: "site", want: both},
-		"Another": {reason: "Another one stands in.", standIn: "other", want: own},
+		"StandIn": {reason: "A configuration stands in for a default that is not there.", standIn: "site", want: both},
+		"Another": {reason: "Another configuration stands in for the default.", standIn: "other", want: own},
 		"Default": {
-			reason: "There is a default, which nothing stands in for.", standIn: "site", want: own,
+			reason: "A default that is there needs no stand-in.", standIn: "site", want: own,
 			objects: []client.Object{&namespaced.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}}},
 		},
 		"File": {reason: "A manifest does not tell of others.", standIn: "site", file: true, want: both},

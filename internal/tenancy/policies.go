@@ -42,7 +42,9 @@ const LabelTenantsOf = "proxmox.vitistack.io/tenants-of"
 // the tenants of a ClusterProviderConfig may not ask for. They have the rules about Machines that a
 // spec tells by itself, and those about kinds; the provider judges all the others. What was there
 // before is refused only if its spec changes. The names are those by which resources come to use it: its own, and default where it stands in for that.
-func Policies(config string, names []string, tenants []v1alpha1.ProviderTenant) ([]admissionv1.ValidatingAdmissionPolicy, []admissionv1.ValidatingAdmissionPolicyBinding) {
+func Policies(config string, names []string, tenants []v1alpha1.ProviderTenant) (
+	[]admissionv1.ValidatingAdmissionPolicy, []admissionv1.ValidatingAdmissionPolicyBinding,
+) {
 	var policies []admissionv1.ValidatingAdmissionPolicy
 	var bindings []admissionv1.ValidatingAdmissionPolicyBinding
 	for i, t := range tenants {

@@ -61,7 +61,7 @@ func (r *RefusedError) Error() string {
 }
 
 // Within says of what was not found by which rule a tenant does not find what others may have; nothing for none.
-func (t *Tenant) Within(rule string) string {
+func Within(t *Tenant, rule string) string {
 	if t == nil || t.nobody != "" {
 		return ""
 	}

@@ -444,11 +444,11 @@ func TestSees(t *testing.T) {
 
 // TestWithin says which tenant's rule it is by which nothing is found.
 func TestWithin(t *testing.T) {
-	if got := tenant(t, "a").Within("templates"); got != ` among what tenant "a" may have (templates)` {
+	if got := Within(tenant(t, "a"), "templates"); got != ` among what tenant "a" may have (templates)` {
 		t.Errorf("want the tenant and the rule, got %q", got)
 	}
 	for _, of := range []string{"ops", "x"} {
-		if got := tenant(t, of).Within("templates"); got != "" {
+		if got := Within(tenant(t, of), "templates"); got != "" {
 			t.Errorf("want nothing of a resource of no tenant, got %q", got)
 		}
 	}
@@ -831,7 +831,7 @@ func TestGuardReadsAnew(t *testing.T) {
 	}{
 		"Own":           {reason: "A VM where the tenant's are is removed by the list that there is.", of: "a", listed: "a", now: "b"},
 		"Nobody":        {reason: "A VM that was not moved goes with a namespace that lost its tenant.", of: "x", was: "a", listed: "a", now: "a", lists: 1},
-		"NobodysMoved":  {reason: "A VM of a lost namespace that was moved a moment ago stays.", of: "x", was: "a", listed: "a", now: "b", want: "no tenant", lists: 1},
+		"NobodysMoved":  {reason: "A VM of nobody that was moved a moment ago stays.", of: "x", was: "a", listed: "a", now: "b", want: "no tenant", lists: 1},
 		"NobodyUnknown": {reason: "Where the former tenant is unknown, no list could tell more.", of: "x", listed: "a", now: "b"},
 		"Outside":       {reason: "A VM in no pool may be deleted as long as it is there.", of: "a", lists: 1},
 		"OutsideMoved":  {reason: "A VM in no pool that was handed on a moment ago stays.", of: "a", now: "b", want: "VM 205, which is not the tenant's", lists: 2},

@@ -217,11 +217,11 @@ func (e Finder) sourceOf(ctx context.Context, m object.Machine, image *imageref.
 		return e.namedTemplate(ctx, p, node)
 	case image != nil && image.Pin.Template:
 		return e.listedSource(ctx, node, validate.On("/vms", "VM.Audit"), func(all []proxmox.Guest) ([]proxmox.Guest, error) {
-			return templatesOf(all, *image, e.Tenant.Within("templates"))
+			return templatesOf(all, *image, tenancy.Within(e.Tenant, "templates"))
 		})
 	case p.Clone != nil && p.Clone.VM != nil:
 		return e.listedSource(ctx, node, validate.On(templatePath(p.Clone.VM), "VM.Audit"), func(all []proxmox.Guest) ([]proxmox.Guest, error) {
-			return matchVM(all, p.Clone.VM.String(), e.Tenant.Within("templates"))
+			return matchVM(all, p.Clone.VM.String(), tenancy.Within(e.Tenant, "templates"))
 		})
 	case p.Clone != nil && p.Clone.Machine != nil:
 		return e.machineSource(ctx, m, *p.Clone.Machine)

@@ -31,12 +31,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // namedTemplate is a template that the spec names by its name, VMID or tags: of those on the
 // node, or else of all, the newest.
 func (e Finder) namedTemplate(ctx context.Context, p *v1alpha1.MachineParameters, node string) (*Source, error) {
-	w := wantedTemplate{name: p.Template, tags: p.TemplateTags, within: e.Tenant.Within("templates")}
+	w := wantedTemplate{name: p.Template, tags: p.TemplateTags, within: tenancy.Within(e.Tenant, "templates")}
 	found, err := e.matched(ctx, w.among)
 	if err != nil {
 		return nil, e.Checks.HintMissingPrivilege(ctx, err, validate.On(templatePath(p.Template), "VM.Audit"))

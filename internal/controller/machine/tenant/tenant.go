@@ -64,6 +64,9 @@ type Checks struct {
 	Signed func(ctx context.Context, other object.Machine) string
 }
 
+// Within says of what was not found by which rule the tenant does not find what others may have; nothing for none.
+func (c Checks) Within(rule string) string { return tenancy.Within(c.Tenant, rule) }
+
 // Adoption is an error if a VM may not be taken over: by its pool, or by where it is and what it has.
 func (c Checks) Adoption(ctx context.Context, m object.Machine, v *vmstate.VM) error {
 	if err := c.check(ctx, m, v.VMID, c.Adopts); err != nil || c.Tenant == nil {
