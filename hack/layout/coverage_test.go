@@ -106,6 +106,11 @@ func (c coveringTests) checkTest(t *testing.T, folder, test, of string) string {
 	case of != "" && !tests.cases(test).MatchString(of):
 		return test + " has no case " + strconv.Quote(of)
 	}
+	if folder == scenarioFolder {
+		if problem := tests.missesTurn(test, of); problem != "" {
+			return problem
+		}
+	}
 	return c.runs.check(folder, test)
 }
 
