@@ -27,6 +27,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	quantities "k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/vitistack/provider-proxmox/internal/harules"
@@ -101,7 +102,6 @@ type pve struct {
 	// created are the parameters of the VM that was created last.
 	created proxmox.Params
 
-	next     int
 	watchers map[string]inventory.Watcher
 	ends     map[proxmox.UPID]func(proxmox.Task)
 }
@@ -141,7 +141,7 @@ func newPVE() *pve {
 		},
 		bridges: []proxmox.Bridge{{Name: "vmbr0"}},
 		hidden:  map[int]bool{}, errs: map[string]error{}, on: map[string]func(){},
-		ends: map[proxmox.UPID]func(proxmox.Task){}, next: 10000, watchers: map[string]inventory.Watcher{},
+		ends: map[proxmox.UPID]func(proxmox.Task){}, watchers: map[string]inventory.Watcher{},
 	}
 }
 
@@ -569,11 +569,13 @@ func (p *pve) Tasks(_ context.Context, maxAge time.Duration) ([]proxmox.Task, er
 
 func (p *pve) Follow(u proxmox.UPID, done func(proxmox.Task)) { p.ends[u] = done }
 
-func (p *pve) ReserveVMID(context.Context, string, int, int) (int, error) {
-	for slices.Contains(p.burned, p.next) {
-		p.next++
+func (p *pve) ReserveVMID(_ context.Context, _ string, lowest, highest int) (int, error) {
+	for id := lowest; id <= highest; id++ {
+		if !slices.Contains(p.burned, id) {
+			return id, p.call("ReserveVMID")
+		}
 	}
-	return p.next, p.call("ReserveVMID")
+	return 0, errors.Errorf("no free VMID from %d to %d", lowest, highest)
 }
 
 func (p *pve) HandVMID(id int, owner string) {

@@ -47,12 +47,25 @@ func TestAllocate(t *testing.T) {
 		burned    []int
 		want      string
 		allocated string
+		err       string
 	}{
 		"Chosen": {reason: "If none is asked for, the lowest free VMID is chosen.", want: "10000", allocated: "10000"},
 		"Taken":  {reason: "A VMID that was lost is not chosen again.", burned: []int{10000, 10001}, want: "10002", allocated: "10002"},
 		"Wanted": {
 			reason:  "A VMID that the user names is not ours to exchange.",
-			machine: func(m *namespaced.Machine) { m.Spec.ForProvider.VMID = new(int32(777)) }, want: "777",
+			machine: func(m *namespaced.Machine) { m.Spec.ForProvider.VMID = new(int32(7777)) }, want: "7777",
+		},
+		"Template": {
+			reason:  "A VMID below those of VMs, where others keep templates, is had by who names it.",
+			machine: func(m *namespaced.Machine) { m.Spec.ForProvider.VMID = new(int32(999)) }, want: "999",
+		},
+		"Reserved": {
+			reason:  "A VMID above the range is had by who names it.",
+			machine: func(m *namespaced.Machine) { m.Spec.ForProvider.VMID = new(int32(100000)) }, want: "100000",
+		},
+		"Exhausted": {
+			reason: "A VMID outside the range is not chosen, however many there are.",
+			burned: []int{10000, 10001, 10002, 10003, 10004, 10005, 10006, 10007, 10008, 10009, 10010}, err: "no free VMID",
 		},
 	}
 	for name, tc := range cases {
@@ -65,8 +78,11 @@ func TestAllocate(t *testing.T) {
 			})
 			b.burned = tc.burned
 			a, err := ownership{external: b.external()}.allocate(t.Context(), b.m)
+			if (err != nil) != (tc.err != "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Fatalf("\n%s\nwant error %q, got %v", tc.reason, tc.err, err)
+			}
 			if err != nil {
-				t.Fatal(err)
+				return
 			}
 			if _, err := uuid.Parse(a[object.AnnotationUUID]); err != nil {
 				t.Errorf("\n%s\nwant a UUID, got %q", tc.reason, a[object.AnnotationUUID])
