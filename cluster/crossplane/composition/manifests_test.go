@@ -350,9 +350,10 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// TestUserDataOfVirtualMachine sees that user-data with a file of netplan's, as VirtRigaud documents it, reach the Machine as they are.
+// TestUserDataOfVirtualMachine sees that user-data reach the Machine as they are: with a file of netplan's, as VirtRigaud documents it, or by the
+// Secret that holds them.
 func TestUserDataOfVirtualMachine(t *testing.T) {
-	const inline = `#cloud-config
+	const netplan = `#cloud-config
 write_files:
   - path: /etc/netplan/01-static.yaml
     content: |
@@ -365,23 +366,41 @@ write_files:
             nameservers:
               addresses: [8.8.8.8, 1.1.1.1]
 `
-	w := newWorld(t)
-	for _, obj := range load(t, "migration/virtrigaud/class-small.yaml", "migration/virtrigaud/image-ubuntu-22.yaml") {
-		if err := w.create(obj); err != nil {
-			t.Fatal(err)
-		}
-		w.settle(obj)
+	cases := map[string]struct {
+		reason      string
+		given, want map[string]any
+	}{
+		"Inline": {"User-data of the spec are passed on word for word.", map[string]any{"inline": netplan}, map[string]any{"inline": netplan}},
+		"Secret": {
+			"A Secret without a key has user-data under a key of their name.",
+			map[string]any{"secretRef": map[string]any{"name": "web"}}, map[string]any{"secretRef": map[string]any{"name": "web", "key": "userData"}},
+		},
+		"Key": {
+			"The key of a Secret may be named.",
+			map[string]any{"secretRef": map[string]any{"name": "web", "key": "k"}}, map[string]any{"secretRef": map[string]any{"name": "web", "key": "k"}},
+		},
 	}
-	vm := load(t, "migration/virtrigaud/web-server.yaml")[0]
-	vm.SetName("netplan")
-	if err := unstructured.SetNestedField(vm.Object, inline, "spec", "userData", "cloudInit", "inline"); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.create(vm); err != nil {
-		t.Fatal(err)
-	}
-	w.settle(vm)
-	if diff := cmp.Diff(inline, w.asked(vm, "machine", "spec", "forProvider", "cloudInit", "userData", "inline")); diff != "" {
-		t.Errorf("-want, +got:\n%s", diff)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			for _, obj := range load(t, "migration/virtrigaud/class-small.yaml", "migration/virtrigaud/image-ubuntu-22.yaml") {
+				if err := w.create(obj); err != nil {
+					t.Fatal(err)
+				}
+				w.settle(obj)
+			}
+			vm := load(t, "migration/virtrigaud/web-server.yaml")[0]
+			vm.SetName("netplan")
+			if err := unstructured.SetNestedMap(vm.Object, tc.given, "spec", "userData", "cloudInit"); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.create(vm); err != nil {
+				t.Fatal(err)
+			}
+			w.settle(vm)
+			if diff := cmp.Diff(tc.want, w.asked(vm, "machine", "spec", "forProvider", "cloudInit", "userData")); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }
