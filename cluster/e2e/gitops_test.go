@@ -34,21 +34,34 @@ import (
 // healthCheck is the one that users give Argo CD.
 const healthCheck = "gitops/argocd/resource_customizations/proxmox._vitistack.io/_/health.lua"
 
-// testGitOps follows a Machine through creation, changes, a failure and deletion as tools that wait for resources see it: at no
-// time do they take the status of another spec for that of this one.
+// testGitOps follows a Machine, and a Volume, which has the conditions of kinds that are no VM, through their lives.
 func (s *suite) testGitOps(t *testing.T) {
-	m := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "proxmox.m.vitistack.io/v1alpha1", "kind": "Machine",
-		"metadata": map[string]any{"namespace": "default", "name": "gitops"},
-		"spec":     map[string]any{"forProvider": map[string]any{"template": "ubuntu-24.04", "description": "first"}},
-	}}
+	cases := map[string]struct{ spec, change map[string]any }{
+		"Machine": {map[string]any{"template": "ubuntu-24.04", "description": "first"}, map[string]any{"description": "second"}},
+		"Volume":  {map[string]any{"storage": "ceph", "size": "1Gi"}, map[string]any{"size": "2Gi"}},
+	}
+	for kind, tc := range cases {
+		t.Run(kind, func(t *testing.T) {
+			s.followLife(t, &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "proxmox.m.vitistack.io/v1alpha1", "kind": kind,
+				"metadata": map[string]any{"namespace": "default", "name": "gitops"},
+				"spec":     map[string]any{"forProvider": tc.spec},
+			}}, tc.change)
+		})
+	}
+}
+
+// followLife takes a resource through creation, a change, a failure and deletion as tools that wait for resources see it: at no time do they take
+// the status of another spec for that of this one.
+func (s *suite) followLife(t *testing.T, m *unstructured.Unstructured, change map[string]any) {
+	t.Helper()
 	if err := s.Kube.Create(s.ctx, m); err != nil {
 		t.Fatal(err)
 	}
 	s.sees(t, m, status.InProgressStatus, "Progressing")
 	s.untilSees(t, m, status.CurrentStatus, "Healthy")
 
-	s.edit(t, m, map[string]any{"spec": map[string]any{"forProvider": map[string]any{"description": "second"}}})
+	s.edit(t, m, map[string]any{"spec": map[string]any{"forProvider": change}})
 	s.sees(t, m, status.InProgressStatus, "Progressing")
 	s.untilSees(t, m, status.CurrentStatus, "Healthy")
 
@@ -82,7 +95,7 @@ func (s *suite) testGitOps(t *testing.T) {
 		if err == nil {
 			s.sees(t, m, status.TerminatingStatus, "Progressing")
 		}
-		return "the Machine still exists"
+		return m.GetKind() + " " + m.GetName() + " still exists"
 	})
 }
 
@@ -114,7 +127,7 @@ func (s *suite) untilSees(t *testing.T, resource *unstructured.Unstructured, wan
 			return err.Error()
 		}
 		if is, shown := s.judge(t, resource); is != want || shown != health {
-			return "the Machine is " + string(is) + " and " + shown
+			return resource.GetKind() + " " + resource.GetName() + " is " + string(is) + " and " + shown
 		}
 		return ""
 	})
