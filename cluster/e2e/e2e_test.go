@@ -57,6 +57,8 @@ func TestMain(m *testing.M) {
 // at what all of them left behind.
 func TestEndToEnd(t *testing.T) {
 	s := start(t)
+	t.Run("Check", s.testCheck)
+	t.Run("Variables", s.testVariables)
 	t.Run("ProviderExamples", s.testProviderExamples)
 	t.Run("Examples", s.testExamples)
 	t.Run("GitOps", s.testGitOps)
