@@ -69,6 +69,7 @@ func (s *suite) testConfiguration(t *testing.T) {
 	t.Run("Failed", s.testFailed)
 	t.Run("Examples", s.checkExamples)
 	t.Run("Migration", func(t *testing.T) { s.checkMigration(t, migration) })
+	t.Run("Others", func(t *testing.T) { s.testOthers(t, migration) })
 
 	const disowned = "multi-nic-vm"
 	kept := s.disown(t, "virtualmachines.infra.virtrigaud.io", disowned)

@@ -1,0 +1,149 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crossplane
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/vitistack/provider-proxmox/cluster/crossplane/stack"
+	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
+)
+
+// compositionTestdata has manifests with fields that no operator's documentation has together.
+const compositionTestdata = "cluster/crossplane/composition/testdata"
+
+// testOthers has Crossplane make what the manifests of the migration leave out: a VMClone, a VirtualMachine that a policy places, with eight
+// interfaces and IPv6, and a ProxmoxCluster with a client certificate of its own.
+func (s *suite) testOthers(t *testing.T, migration *simulator.Simulator) {
+	image := s.apply(t, compositionTestdata+"/any-image.yaml")
+	s.untilTrue(t, inDefault(image), "Ready", "Synced")
+	placed := inDefault(s.apply(t, compositionTestdata+"/placed.yaml"))[0]
+	clone := inDefault(read(t, compositions+"/others/virtrigaud/web-clone.yaml"))[0]
+	s.create(t, clone, "ubuntu-24.04", "spec", "sourceVMRef", "name") // A template of the cluster by which a clone without providerRef is made.
+	cluster := s.ownCertificates(t, migration)
+
+	vms := []*unstructured.Unstructured{placed, clone}
+	all := []*unstructured.Unstructured{placed, clone, cluster, image[0]}
+	s.untilTrue(t, all, "Ready", "Synced")
+	s.untilTrue(t, vms, "VMCreated", "ResourcesAllocated", "NetworkConfigured")
+	if id := statusOf(clone, "id"); id == "" {
+		t.Errorf("the VMClone shows no VMID: %v", clone.Object["status"])
+	}
+	s.checkPlaced(t, placed, migration)
+
+	for _, obj := range all {
+		s.kubectl(t, "delete", "--wait=false", argument(obj), "--namespace", namespaceOf(obj))
+	}
+	s.untilGone(t, all)
+}
+
+// inDefault has objects without a namespace in that of kubectl.
+func inDefault(objs []*unstructured.Unstructured) []*unstructured.Unstructured {
+	for _, obj := range objs {
+		obj.SetNamespace("default")
+	}
+	return objs
+}
+
+// statusOf is a value of an object's status, empty if there is none.
+func statusOf(obj *unstructured.Unstructured, field string) string {
+	value, found, _ := unstructured.NestedFieldNoCopy(obj.Object, "status", field)
+	if !found {
+		return ""
+	}
+	return fmt.Sprint(value)
+}
+
+// checkPlaced sees that the VM is on a node of the policy, with its interfaces and addresses.
+func (s *suite) checkPlaced(t *testing.T, placed *unstructured.Unstructured, migration *simulator.Simulator) {
+	t.Helper()
+	node := statusOf(placed, "node")
+	if node != "pve-node-1" && node != "pve-node-2" {
+		t.Errorf("want the VM on a node of the policy, got %q", node)
+	}
+	var answer struct {
+		Data map[string]any `json:"data"`
+	}
+	if err := migration.Get(s.ctx, "/nodes/"+node+"/qemu/"+statusOf(placed, "id")+"/config", &answer); err != nil {
+		t.Fatal(err)
+	}
+	for option, want := range map[string]string{
+		"net0": "bridge=vmbr0", "net1": "bridge=vmbr1", "net2": "bridge=vmbr2", "net3": "bridge=vmbr3", "net4": "bridge=vmbr4", "net5": "bridge=vmbr5",
+		"net6": "bridge=vmbr6", "net7": "bridge=vmbr7,", "ipconfig0": "ip6=2001:db8::100/64", "ipconfig1": "ip6=auto",
+		"ipconfig7": "ip=10.0.7.50/24",
+	} {
+		if got := fmt.Sprint(answer.Data[option]); !strings.Contains(got, want) {
+			t.Errorf("%s: want %q, got %q", option, want, got)
+		}
+	}
+}
+
+// ownCertificates applies the ProxmoxCluster with certificates that are some: that of the simulator's authority, and one for the client.
+func (s *suite) ownCertificates(t *testing.T, sim *simulator.Simulator) *unstructured.Unstructured {
+	t.Helper()
+	connection, err := sim.Connection()
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := object("v1", "Secret", "own-certificates")
+	secret.SetNamespace(stack.Namespace)
+	secret.Object["stringData"] = map[string]any{"password": "secure-password"}
+	if err := s.Kube.Apply(s.ctx, secret); err != nil {
+		t.Fatal(err)
+	}
+	cluster := read(t, compositionTestdata+"/cluster-password.yaml")[0]
+	certificate, key := clientCertificate(t)
+	for field, value := range map[string]string{"caCertificate": connection.CA, "clientCertificate": certificate, "clientKey": key} {
+		if err := unstructured.SetNestedField(cluster.Object, value, "spec", field); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.create(t, cluster, secret.GetName(), "spec", "credentials", "password", "secretRef", "name")
+	return cluster
+}
+
+// clientCertificate is one that signs itself, with its key, in PEM.
+func clientCertificate(t *testing.T) (certificate, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encode := func(kind string, der []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+	}
+	return encode("CERTIFICATE", der), encode("PRIVATE KEY", secret)
+}
