@@ -270,6 +270,14 @@ func TestImagesOfProxmoxVM(t *testing.T) {
 			"an ISO image; units in any case", "local:iso/ubuntu-22.04.iso", "4gi", "50GI",
 			map[string]any{"iso": "local:iso/ubuntu-22.04.iso", "memory": "4Gi", "disks": disk("50Gi")},
 		},
+		"ISOOtherEnding": {
+			"an ISO image whose file ends otherwise", "local:iso/UBUNTU.IMG", "4Gi", "50Gi",
+			map[string]any{"iso": "local:iso/UBUNTU.IMG", "memory": "4Gi", "disks": disk("50Gi")},
+		},
+		"UpperCase": {
+			"a name whose ending is in capitals is that of a template", "ubuntu-22.04.ISO", "8Gi", "50Gi",
+			map[string]any{"template": "ubuntu-22.04.ISO", "clone": clone, "memory": "8Gi", "disks": disk("50Gi")},
+		},
 		"CloudImage": {
 			"a cloud image; units of one letter", "local:import/ubuntu-22.04.qcow2", "8192m", "1t",
 			map[string]any{

@@ -92,3 +92,44 @@ func TestWrongChecksum(t *testing.T) {
 		t.Error("there is no revision that Machines may be made from")
 	}
 }
+
+// TestExtensionOf sees which extension a file has in Proxmox VE, which takes images to import in lower case only, and none as .img.
+func TestExtensionOf(t *testing.T) {
+	const iso, container = v1alpha1.ImageContentISO, v1alpha1.ImageContentContainer
+	cases := map[string]struct {
+		reason  string
+		content v1alpha1.ImageContent
+		url     string
+		format  string
+		want    string
+	}{
+		"Import":        {reason: "The extension of the address counts.", url: "https://a/debian.raw", want: "raw"},
+		"Img":           {reason: "Distributions name qcow2 images .img.", url: "https://a/noble.img", want: "qcow2"},
+		"ImgOfRaw":      {reason: "The format says what an .img is.", url: "https://a/noble.img", format: "raw", want: "raw"},
+		"UpperCase":     {reason: "An image in capitals gets the extension that PVE takes.", url: "https://a/DEBIAN.QCOW2", want: "qcow2"},
+		"UpperCaseImg":  {reason: "An .IMG is a qcow2 image too.", url: "https://a/NOBLE.IMG", want: "qcow2"},
+		"ISO":           {reason: "An ISO image has its extension.", content: iso, url: "https://a/b.iso?x=1", want: "iso"},
+		"UpperCaseISO":  {reason: "An ISO image in capitals is stored in lower case.", content: iso, url: "https://a/WIN.ISO", want: "iso"},
+		"ImgOfISO":      {reason: "An .img among ISO images stays one, as PVE takes it there.", content: iso, url: "https://a/boot.img", want: "img"},
+		"Container":     {reason: "A container template has an extension of two parts.", content: container, url: "https://a/d.tar.zst", want: "tar.zst"},
+		"ISOToImport":   {reason: "An ISO image is nothing to import.", url: "https://a/b.iso"},
+		"ImportAsISO":   {reason: "A disk image is no ISO image.", content: iso, url: "https://a/debian.qcow2"},
+		"NoneAtTheEnd":  {reason: "An address without an extension says nothing.", url: "https://a/latest"},
+		"SaidByFormats": {reason: "The format stands in for an extension that is missing.", url: "https://a/latest", format: "vmdk", want: "vmdk"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := &v1alpha1.ImageParameters{Source: v1alpha1.ImageSource{URL: &tc.url}}
+			if tc.content != "" {
+				p.Content = &tc.content
+			}
+			if tc.format != "" {
+				p.Source.Format = &tc.format
+			}
+			got, err := extensionOf(p)
+			if got != tc.want || (err != nil) != (tc.want == "") {
+				t.Errorf("%s\nwant %q, got %q, %v", tc.reason, tc.want, got, err)
+			}
+		})
+	}
+}
