@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -51,6 +52,7 @@ func TestBudgets(t *testing.T) {
 		"adopted":  {reason: "Adopted: two looks.", run: budgetOfAdoption},
 		"highly":   {reason: "Created for HA: told once, and looked at while HA acts.", run: budgetOfHA},
 		"idle":     {reason: "Nothing happens: nothing.", run: budgetOfNothing},
+		"looked":   {reason: "A look that is asked for reads the VM.", run: budgetOfLooks},
 	}
 	for name, sc := range all {
 		sc.options = leisurely
@@ -209,4 +211,24 @@ func budgetOfNothing(w *world) {
 		}
 		w.says(xpv2.TypeReady, xpv2.ReasonAvailable, "")
 	})
+}
+
+// budgetOfLooks asks for a reconcile of a VM without a sign of change, which is read for that, once for each request.
+func budgetOfLooks(w *world) {
+	w.create(calm())
+	w.ready()
+	w.says(conditions.TypeRestartRequired, conditions.ReasonUpToDate, "")
+	for _, token := range []string{"first", "second"} {
+		before := len(w.calls())
+		w.costs(2, "a look that is asked for", func() {
+			w.annotate(meta.AnnotationKeyReconcileRequestedAt, token)
+			w.eventually("the status shows that the look was done", func() bool {
+				handled, ok := w.m.(interface{ GetLastHandledReconcileAt() string })
+				return w.exists() && ok && handled.GetLastHandledReconcileAt() == token
+			})
+		})
+		if len(w.calls()) == before {
+			w.Errorf("the request %q has read nothing of the VM", token)
+		}
+	}
 }
