@@ -19,6 +19,7 @@ package gitops
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -40,6 +41,11 @@ const checks = examples + "/argocd/resource_customizations/proxmox._vitistack.io
 
 // checksKey is the key of the health check in Argo CD's settings.
 const checksKey = "proxmox.*vitistack.io/*"
+
+// compositeKeys are those of the same check for the composite resources of examples/composition.
+func compositeKeys() []string {
+	return []string{"vitistack.io/*", "platform.vitistack.io/*", "infra.virtrigaud.io/*", "proxmox.sankofa.nexus/*"}
+}
 
 // manifest returns a resource, with integers as those of an API server.
 func manifest(t *testing.T, file string) *unstructured.Unstructured {
@@ -162,6 +168,9 @@ func TestArgoCDConfigMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]map[string]string{checksKey: {"health.lua": script(t)}}
+	for _, key := range compositeKeys() {
+		want[key] = want[checksKey]
+	}
 	if diff := cmp.Diff(want, customizations); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
@@ -187,6 +196,85 @@ func TestArgoCDCovers(t *testing.T) {
 		if got, err := Covers(checksKey, kind); err != nil || got != want {
 			t.Errorf("the health check covers %s: want %t, got %t, %v", kind, want, got, err)
 		}
+	}
+}
+
+// TestArgoCDCoversComposites matches one of the keys with every kind of examples/composition.
+func TestArgoCDCoversComposites(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "composition", "apis", "*", "*definition.yaml"))
+	if err != nil || len(files) < 15 {
+		t.Fatalf("want the definitions of the Configuration, got %d: %v", len(files), err)
+	}
+	for _, file := range files {
+		definition := manifest(t, file)
+		group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+		kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
+		if !slices.ContainsFunc(append(compositeKeys(), checksKey), func(key string) bool {
+			covers, err := Covers(key, schema.GroupKind{Group: group, Kind: kind})
+			return err == nil && covers
+		}) {
+			t.Errorf("no key covers %s of %s", kind, group)
+		}
+	}
+}
+
+// TestArgoCDComposites has the health check judge composite resources by the conditions that Crossplane sets.
+func TestArgoCDComposites(t *testing.T) {
+	t.Parallel()
+	condition := func(kind, status, reason, message string, generation int64) any {
+		return map[string]any{"type": kind, "status": status, "reason": reason, "message": message, "observedGeneration": generation}
+	}
+	synced := condition("Synced", "True", "ReconcileSuccess", "", 2)
+	cases := map[string]struct {
+		reason     string
+		conditions []any
+		want       health.HealthStatus
+	}{
+		"New": {
+			"Crossplane has not reconciled a new one.", nil,
+			health.HealthStatus{Status: health.HealthStatusProgressing, Message: "The provider has not reported whether this is ready"},
+		},
+		"Creating": {
+			"What it is composed of is not ready.", []any{synced, condition("Ready", "False", "Creating", "Unready resources: machine", 2)},
+			health.HealthStatus{Status: health.HealthStatusProgressing, Message: "Unready resources: machine"},
+		},
+		"Ready": {
+			"What it is composed of is ready.", []any{synced, condition("Ready", "True", "Available", "", 2)},
+			health.HealthStatus{Status: health.HealthStatusHealthy},
+		},
+		"Refused": {
+			"Its Composition cannot be carried out.",
+			[]any{condition("Synced", "False", "ReconcileError", "cannot compose", 2), condition("Ready", "True", "Available", "", 1)},
+			health.HealthStatus{Status: health.HealthStatusDegraded, Message: "cannot compose"},
+		},
+		"Edited": {
+			"The conditions are about the spec before.",
+			[]any{condition("Synced", "True", "ReconcileSuccess", "", 1), condition("Ready", "True", "Available", "", 1)},
+			health.HealthStatus{Status: health.HealthStatusProgressing, Message: "The provider has not reconciled the spec yet"},
+		},
+		"Paused": {
+			"Somebody has paused it.", []any{condition("Synced", "False", "ReconcilePaused", "", 2)},
+			health.HealthStatus{Status: health.HealthStatusSuspended, Message: "Reconciliation is paused"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			composite := &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "vitistack.io/v1alpha1", "kind": "Machine", "metadata": map[string]any{"name": "my-vm", "generation": int64(2)},
+			}}
+			if tc.conditions != nil {
+				composite.Object["status"] = map[string]any{"conditions": tc.conditions}
+			}
+			got, err := HealthOf(script(t), composite)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
 	}
 }
 
