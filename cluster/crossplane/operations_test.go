@@ -23,6 +23,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 )
@@ -69,9 +70,11 @@ func (s *suite) testSnapshotOperation(t *testing.T) {
 	s.kubectl(t, "delete", "--namespace", "shop", snapshots, "--selector", label, patience)
 }
 
-// testRebootOperation sees that one Machine reboots after the other.
+// testRebootOperation sees that one Machine reboots after the other: the first when the CronOperation comes due, at a full minute.
 func (s *suite) testRebootOperation(t *testing.T) {
-	applied := s.runUntilNoneRemains(t, operations+"/rolling-reboot.yaml")
+	cron := s.schedule(t, operations+"/rolling-reboot.yaml")
+	due := outputOf(t, s.untilDue(t, cron))
+	applied := append(s.runUntilNoneRemains(t, cron), due["applied"])
 	if slices.Max(applied) != 1 {
 		t.Errorf("the runs have rebooted %v Machines, want one in each", applied)
 	}
@@ -84,7 +87,7 @@ func (s *suite) testRebootOperation(t *testing.T) {
 
 // testDrainOperation sees that the Machines are spread over the other nodes, and that placement leaves out the drained one.
 func (s *suite) testDrainOperation(t *testing.T) {
-	s.runUntilNoneRemains(t, operations+"/drain-node.yaml")
+	s.runUntilNoneRemains(t, s.schedule(t, operations+"/drain-node.yaml"))
 	nodes := []string{s.field(t, "front", "status.atProvider.node"), s.field(t, "back", "status.atProvider.node")}
 	if slices.Sort(nodes); !slices.Equal(nodes, []string{"pve2", "pve3"}) {
 		t.Errorf("the Machines are on %q, want pve2 and pve3", nodes)
@@ -95,13 +98,19 @@ func (s *suite) testDrainOperation(t *testing.T) {
 	}
 }
 
-// runUntilNoneRemains has Crossplane schedule a CronOperation, and then runs its template again and again without waiting for the minute.
-// It returns how many objects each of these runs has applied, of those that applied any.
-func (s *suite) runUntilNoneRemains(t *testing.T, manifest string) []int64 {
+// schedule has Crossplane schedule a CronOperation.
+func (s *suite) schedule(t *testing.T, manifest string) *unstructured.Unstructured {
 	t.Helper()
 	cron := s.apply(t, manifest)[0]
 	s.untilTrue(t, []*unstructured.Unstructured{cron}, "Scheduling")
-	s.kubectl(t, "delete", "-f", manifest, patience)
+	return cron
+}
+
+// runUntilNoneRemains deletes a CronOperation, and runs its template again and again without waiting for the minute. It returns how many objects
+// each of these runs has applied, of those that applied any.
+func (s *suite) runUntilNoneRemains(t *testing.T, cron *unstructured.Unstructured) []int64 {
+	t.Helper()
+	s.kubectl(t, "delete", "cronoperations.ops.crossplane.io", cron.GetName(), patience)
 	spec, _, err := unstructured.NestedMap(cron.Object, "spec", "operationTemplate", "spec")
 	if err != nil {
 		t.Fatal(err)
@@ -129,6 +138,25 @@ func (s *suite) runUntilNoneRemains(t *testing.T, manifest string) []int64 {
 		t.Fatal("no run has applied anything")
 	}
 	return applied
+}
+
+// untilDue waits until a CronOperation has made an Operation by itself, and that has succeeded.
+func (s *suite) untilDue(t *testing.T, cron *unstructured.Unstructured) *unstructured.Unstructured {
+	t.Helper()
+	made := &unstructured.UnstructuredList{}
+	made.SetAPIVersion(cron.GetAPIVersion())
+	made.SetKind("OperationList")
+	s.until(t, func() string {
+		if err := s.Kube.List(s.ctx, made, client.MatchingLabels{"ops.crossplane.io/cronoperation": cron.GetName()}); err != nil {
+			return err.Error()
+		}
+		if len(made.Items) == 0 {
+			return fmt.Sprintf("CronOperation %q has made no Operation", cron.GetName())
+		}
+		return ""
+	})
+	s.untilTrue(t, []*unstructured.Unstructured{&made.Items[0]}, "Succeeded")
+	return &made.Items[0]
 }
 
 // outputOf is what the only step of an Operation has returned.
