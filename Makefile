@@ -36,7 +36,7 @@ SCALE = ^(TestBalancedPopulation|TestChaos|TestCompetingProviders|TestImportEsta
 
 # Tests of many cases without concurrency, and of memory, in packages that have some. The race detector would find nothing, take eight times as
 # long, and take memory itself.
-TABLE_NAMES = TestCachedMemory|TestEveryOption|TestManyGuests|TestPlacedWithPendingChanges|TestRemovalTakenBack|TestTinkering
+TABLE_NAMES = TestCachedMemory|TestEveryOption|TestManyGuests|TestPlacedWithPendingChanges|TestRemovalReverted|TestSpecFuzz
 TABLE = ^($(TABLE_NAMES))$$
 TABLE_PACKAGES = ./internal/controller/machine ./internal/simulator ./internal/vmcache
 

@@ -61,8 +61,8 @@ func (c publishCommand) all() []published {
 	}
 }
 
-// A parcel is what is pushed, as it was built.
-type parcel struct {
+// An artifact is what is pushed, as it was built.
+type artifact struct {
 	repository  string
 	index       v1.ImageIndex
 	attachments []store.Attachment
@@ -74,20 +74,20 @@ func (c publishCommand) Run(ctx context.Context, out output) error {
 	if err != nil {
 		return err
 	}
-	parcels, err := c.parcels()
+	artifacts, err := c.artifacts()
 	if err != nil {
 		return err
 	}
-	for _, p := range parcels {
-		if err := c.push(ctx, out, signer, p); err != nil {
+	for _, built := range artifacts {
+		if err := c.push(ctx, out, signer, built); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c publishCommand) parcels() ([]parcel, error) {
-	var out []parcel
+func (c publishCommand) artifacts() ([]artifact, error) {
+	var out []artifact
 	for _, p := range slices.DeleteFunc(c.all(), published.isAbsent) {
 		index, err := store.Open(p.dir)
 		if err != nil {
@@ -97,7 +97,7 @@ func (c publishCommand) parcels() ([]parcel, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, parcel{repository: p.repository, index: index, attachments: attachments})
+		out = append(out, artifact{repository: p.repository, index: index, attachments: attachments})
 	}
 	return out, nil
 }
@@ -116,13 +116,13 @@ func (c publishCommand) signer() (*signature.Signer, error) {
 	return &signer, err
 }
 
-func (c publishCommand) push(ctx context.Context, out output, signer *signature.Signer, p parcel) error {
-	pushed, err := store.Push(ctx, strings.TrimSuffix(c.Registry, "/")+"/"+p.repository+":"+c.Tag, p.index, p.attachments)
+func (c publishCommand) push(ctx context.Context, out output, signer *signature.Signer, built artifact) error {
+	pushed, err := store.Push(ctx, strings.TrimSuffix(c.Registry, "/")+"/"+built.repository+":"+c.Tag, built.index, built.attachments)
 	if err != nil {
 		return err
 	}
 	if signer != nil {
-		if err := sign(ctx, *signer, pushed, p); err != nil {
+		if err := sign(ctx, *signer, pushed, built); err != nil {
 			return err
 		}
 	}
@@ -131,16 +131,16 @@ func (c publishCommand) push(ctx context.Context, out output, signer *signature.
 }
 
 // sign signs what was pushed, and attests the SPDX documents of its images.
-func sign(ctx context.Context, signer signature.Signer, pushed string, p parcel) error {
+func sign(ctx context.Context, signer signature.Signer, pushed string, built artifact) error {
 	if err := signer.Sign(ctx, pushed); err != nil {
 		return err
 	}
 	repository, _, _ := strings.Cut(pushed, "@")
-	for _, a := range p.attachments {
+	for _, a := range built.attachments {
 		if a.MediaType != sbom.SPDXMediaType {
 			continue
 		}
-		digest, err := store.Digest(p.index, a.Arch)
+		digest, err := store.Digest(built.index, a.Arch)
 		if err != nil {
 			return fmt.Errorf("cannot attest to %q: %w", pushed, err)
 		}

@@ -186,10 +186,10 @@ func TestPublishLooksFirst(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			parcels, err := c.parcels()
+			artifacts, err := c.artifacts()
 			if tc.want == "" {
-				if err != nil || len(parcels) != 5 {
-					t.Errorf("%s want five parcels, got %d: %v", tc.reason, len(parcels), err)
+				if err != nil || len(artifacts) != 5 {
+					t.Errorf("%s want five artifacts, got %d: %v", tc.reason, len(artifacts), err)
 				}
 				return
 			}

@@ -71,7 +71,7 @@ func (o *options) run(ctx context.Context, out io.Writer) error {
 	if err := s.Start(); err != nil {
 		return err
 	}
-	o.greet(out, s, saved)
+	o.printAddresses(out, s, saved)
 	k := &keeper{path: o.State, server: s, out: out}
 	k.keep(ctx, time.NewTicker(saveEvery))
 	fmt.Fprintln(out, "pve-simulator stops")
@@ -90,8 +90,8 @@ func (o *options) origin(saved bool) string {
 	return "cannot start"
 }
 
-// greet writes how the server is reached.
-func (o *options) greet(out io.Writer, s *simulator.Server, saved bool) {
+// printAddresses prints how the server is reached.
+func (o *options) printAddresses(out io.Writer, s *simulator.Server, saved bool) {
 	fmt.Fprintf(out, "pve-simulator listens on %s\n", s.URL())
 	fmt.Fprintf(out, "  page     %s/\n", s.URL())
 	if o.TLSDir == "" {

@@ -26,10 +26,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 )
 
-// formerIdentifiers are names that code had and that a reader could not guess. Names that
-// are also ordinary words in use elsewhere are not listed.
+// formerIdentifiers are names that code had and that a reader could not guess, as words of their own or as parts of longer names.
+// Names that are also ordinary words in use elsewhere are not listed.
 const formerIdentifiers = `
 	BurnVMID KeepVMID KeepCreate OursLine OnRepair OutdatesDrive JoinsBoot takenBack settleSight relook inVain
 	aimless takeAim ruleBond haRuling founder uprooted unsown sow sown weed weeds plots errand errands newborn
@@ -39,6 +40,8 @@ const formerIdentifiers = `
 	AnnotationSeeds AnnotationRan AnnotationOutlived ReasonNetworkPending
 	Doom mortal posthumous SurroundingsHold
 	clash clashes unfit flaw flaws outdate unmade meddled bark veil
+	KnownOptions KnownSnapshots lowPriorityPace restAfter RestTime EndRest RestsUntil rested joinsBoot Tinkering
+	distrust greet parcel parcels park recall Survey stranded unpark whereabouts
 	infer ruling survey sows sight blur travels booking Births Surroundings Crowd Rival departure contest Placing Inherit born Unborn Halfborn
 `
 
@@ -60,13 +63,31 @@ func migrates() []string {
 	}
 }
 
+// formerFlag matches the former flag --selector of the provider, which kubectl has too: so it counts in documents and manifests, in lines
+// that do not name kubectl. Of --provider-config, check and import still have one.
+var formerFlag = regexp.MustCompile(`--selector\b`)
+
+// namedInCoverage is a test with a former name that docs/coverage.md knows.
+const namedInCoverage = "TestOnRepair"
+
 func TestFormerNames(t *testing.T) {
-	identifiers, seen := wordsOf(formerIdentifiers), wordsOf(formerStrings)
-	migrated := map[string]bool{}
+	identifiers, seen := partsOf(formerIdentifiers), wordsOf(formerStrings)
+	migrated, former := map[string]bool{}, map[string]bool{}
 	for path, text := range texts(t) {
-		for _, word := range identifiers.FindAllString(text, -1) {
-			if filepath.Ext(path) == ".go" {
-				t.Errorf("%s has the former name %q: use the standard term", path, word)
+		if filepath.Ext(path) == ".go" {
+			for _, word := range strings.FieldsFunc(text, separates) {
+				if _, known := former[word]; !known {
+					former[word] = identifiers.MatchString(word) && word != namedInCoverage
+				}
+				if former[word] {
+					t.Errorf("%s has the former name %q: use the standard term", path, word)
+				}
+			}
+		}
+		for line := range strings.Lines(text) {
+			document := (filepath.Ext(path) == ".md" || filepath.Ext(path) == ".yaml") && path != "CHANGELOG.md"
+			if document && formerFlag.MatchString(line) && !strings.Contains(line, "kubectl") {
+				t.Errorf("%s has the former flag --selector, which is --watch-label-selector now: %s", path, line)
 			}
 		}
 		for _, word := range seen.FindAllString(text, -1) {
@@ -80,6 +101,42 @@ func TestFormerNames(t *testing.T) {
 		if !migrated[path] {
 			t.Errorf("%s migrates nothing any more: take it off the list", path)
 		}
+	}
+}
+
+// separates reports whether a character belongs to no identifier.
+func separates(r rune) bool { return r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+
+// partsOf returns an expression for each word of a list, as it is written, and for those that it begins or ends or is in the middle of:
+// Survey is a part of SurveyNodes and of nodeSurvey.
+func partsOf(list string) *regexp.Regexp {
+	words := strings.Fields(list)
+	within := make([]string, 0, len(words))
+	for _, w := range words {
+		within = append(within, strings.ToUpper(w[:1])+w[1:])
+	}
+	return regexp.MustCompile(`(?:\b(?:` + strings.Join(words, "|") + `)|[a-z0-9](?:` + strings.Join(within, "|") + `))(?:[A-Z0-9_]|\b)`)
+}
+
+func TestPartsOf(t *testing.T) {
+	cases := map[string]struct {
+		reason, source string
+		want           bool
+	}{
+		"Whole":   {reason: "A former name as a word of its own is found.", source: "t.Survey(ctx)", want: true},
+		"First":   {reason: "A former name at the beginning of a longer one is found.", source: "t.SurveyNodes(ctx)", want: true},
+		"Last":    {reason: "A former name at the end of a longer one is found.", source: "nodeSurvey := 1", want: true},
+		"Middle":  {reason: "A former name that is written small is found in the middle of a longer one, with a capital.", source: "anHaRulingOf()", want: true},
+		"Longer":  {reason: "A word that only begins like a former name is another word.", source: "Surveyor(ctx)"},
+		"Written": {reason: "An ordinary word that is written otherwise is not a former name.", source: "// a survey of nodes"},
+		"Inside":  {reason: "A word that has a former name inside without a capital is another word.", source: "a scruling of"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := partsOf("Survey ruling").MatchString(tc.source); got != tc.want {
+				t.Errorf("%s\nwant it found: %t, got %t", tc.reason, tc.want, got)
+			}
+		})
 	}
 }
 

@@ -70,7 +70,7 @@ func TestByHand(t *testing.T) {
 		"silenced":   {reason: "A guest that may not be asked is said to be.", run: silenced},
 		"expelled":   {reason: "A VM that was lost with its node is made anew on another.", run: expelled},
 		"together":   {reason: "A Machine goes together with all that it needs to be deleted.", run: together},
-		"acted":      {reason: "An action that PVE refuses is done, and so is the next.", run: actedInVain},
+		"acted":      {reason: "An action that PVE refuses is done, and so is the next.", run: actedRefused},
 		"ignored":    {reason: "HA is told once to ignore a VM, which is powered as ever.", run: ignored},
 		"error":      {reason: "A VM that HA has given up is not asked for in vain, and can be deleted.", run: givenUp},
 	})
@@ -575,7 +575,7 @@ func (w *world) action(name, token string) string {
 	return result
 }
 
-func actedInVain(w *world) {
+func actedRefused(w *world) {
 	spec := ubuntu()
 	spec.RunStrategy = new("Manual")
 	w.create(spec)

@@ -103,20 +103,20 @@ func (k *randomRun) isBlank(l *subject) bool {
 // How many looks it may take until all Machines are settled, and after how many one
 // that is not may have a good reason.
 const (
-	maxLooks    = 400
-	looksInVain = 30
+	maxLooks          = 400
+	looksBeforeExcuse = 30
 )
 
 // rest until each Machine is settled, or says why it cannot be, and still is at the
 // next look: what was just done is seen then.
 func (k *randomRun) rest() {
 	k.t.Helper()
-	rested := false
+	settled := false
 	for n := range maxLooks {
 		k.round()
-		before := rested
-		rested = k.all(func() bool { return k.tidy() && k.noticed() || n > looksInVain && k.excused() }) && k.volumesRest(n > looksInVain)
-		if before && rested {
+		before := settled
+		settled = k.all(func() bool { return k.tidy() && k.noticed() || n > looksBeforeExcuse && k.excused() }) && k.volumesRest(n > looksBeforeExcuse)
+		if before && settled {
 			return
 		}
 	}

@@ -101,8 +101,8 @@ func (p *Provisionings) Of(o objectstate.Object, boot time.Time) Provisioning {
 	return p.at(o, boot).Provisioning
 }
 
-// Recall notes what a guest that was started at boot had reported before the provider was started, unless it was asked since.
-func (p *Provisionings) Recall(o objectstate.Object, boot time.Time, reported Provisioning) {
+// RecordEarlier notes what a guest that was started at boot had reported before the provider was started, unless it was asked since.
+func (p *Provisionings) RecordEarlier(o objectstate.Object, boot time.Time, reported Provisioning) {
 	p.guests.Lock()
 	defer p.guests.Unlock()
 	if r := p.at(o, boot); r.State == ProvisioningUnasked {

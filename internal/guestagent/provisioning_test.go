@@ -127,7 +127,7 @@ func TestProvisionings(t *testing.T) {
 	if p.Ask(t.Context(), guestFile{content: `{"v1": {"errors": []}}`}, m, ref, late, func() {}) || p.Of(m, boot).Ended() {
 		t.Error("An answer from before the start counts no more")
 	}
-	p.Recall(m, boot, Provisioning{State: ProvisioningDone})
+	p.RecordEarlier(m, boot, Provisioning{State: ProvisioningDone})
 	if !p.Of(m, boot).Ended() {
 		t.Error("What the guest had reported is known after a restart of the provider")
 	}

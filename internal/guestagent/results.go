@@ -53,8 +53,8 @@ const (
 	// knownPollDelay is how soon a guest is asked again that has reported its addresses.
 	knownPollDelay = 30 * time.Minute
 
-	// lowPriorityPace is the least time between such calls, and calls to guests that stay silent, of one cluster.
-	lowPriorityPace = 10 * time.Second
+	// lowPriorityInterval is the least time between such calls, and calls to guests that stay silent, of one cluster.
+	lowPriorityInterval = 10 * time.Second
 )
 
 // A Machine has a VM whose guest is asked.
@@ -80,10 +80,10 @@ type Results struct {
 	// Provisionings are what guests have reported of cloud-init.
 	Provisionings *Provisionings
 
-	guests objectstate.Store[guest] // Its lock is that of all fields below.
-	boots  bootTimes
-	slots  map[Node]int
-	paced  map[any]time.Time
+	guests       objectstate.Store[guest] // Its lock is that of all fields below.
+	boots        bootTimes
+	slots        map[Node]int
+	delayedUntil map[any]time.Time
 }
 
 // A guest is what is known of a guest since a start.
@@ -118,7 +118,7 @@ func WithInitialBootTime(d time.Duration) Option { return func(r *Results) { r.b
 func New(now func() time.Time, opts ...Option) *Results {
 	r := &Results{
 		now: now, background: func(ask func()) { go ask() }, later: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
-		boots: newBootTimes(), slots: map[Node]int{}, paced: map[any]time.Time{},
+		boots: newBootTimes(), slots: map[Node]int{}, delayedUntil: map[any]time.Time{},
 	}
 	for _, o := range opts {
 		o(r)
@@ -263,11 +263,11 @@ func (r *Results) Due(m Machine, boot time.Time, at Node) bool {
 	defer r.guests.Unlock()
 	g, now := r.of(m, boot), r.now()
 	low := g.lowPriority()
-	if g.asking || now.Before(r.nextPoll(g)) || r.slots[at] >= maxParallelPolls || low && now.Before(r.paced[at.Cluster]) {
+	if g.asking || now.Before(r.nextPoll(g)) || r.slots[at] >= maxParallelPolls || low && now.Before(r.delayedUntil[at.Cluster]) {
 		return false
 	}
 	if low {
-		r.pace(at.Cluster, lowPriorityPace)
+		r.delaySlot(at.Cluster, lowPriorityInterval)
 	}
 	g.asking = true
 	r.slots[at]++
@@ -305,17 +305,17 @@ func (r *Results) WakeForPoll(m Machine, boot time.Time, wake func()) {
 func (r *Results) TakeSlot(cluster any, period time.Duration) bool {
 	r.guests.Lock()
 	defer r.guests.Unlock()
-	if r.now().Before(r.paced[cluster]) {
+	if r.now().Before(r.delayedUntil[cluster]) {
 		return false
 	}
-	r.pace(cluster, period)
+	r.delaySlot(cluster, period)
 	return true
 }
 
-// pace delays the next slot of a cluster. It drops clusters whose delay is over: they may be in use no more.
-func (r *Results) pace(cluster any, period time.Duration) {
-	maps.DeleteFunc(r.paced, func(_ any, until time.Time) bool { return !r.now().Before(until) })
-	r.paced[cluster] = r.now().Add(period)
+// delaySlot delays the next slot of a cluster. It drops clusters whose delay is over: they may be in use no more.
+func (r *Results) delaySlot(cluster any, period time.Duration) {
+	maps.DeleteFunc(r.delayedUntil, func(_ any, until time.Time) bool { return !r.now().Before(until) })
+	r.delayedUntil[cluster] = r.now().Add(period)
 }
 
 // Record records what a guest has reported, nil if it did not answer. It reports whether that is news.

@@ -314,8 +314,8 @@ func TestPacesLetGo(t *testing.T) {
 		t.Error("The first has a turn.")
 	}
 	c.wait(time.Minute)
-	if !g.TakeSlot(new(int), time.Minute) || len(g.paced) != 1 {
-		t.Errorf("Views that are used no more are kept: %d", len(g.paced))
+	if !g.TakeSlot(new(int), time.Minute) || len(g.delayedUntil) != 1 {
+		t.Errorf("Views that are used no more are kept: %d", len(g.delayedUntil))
 	}
 }
 

@@ -415,7 +415,7 @@ func TestLogTooShort(t *testing.T) {
 	})
 }
 
-func TestInheritWatches(t *testing.T) {
+func TestHandoverWatches(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		others bool
@@ -454,8 +454,8 @@ func TestInheritWatches(t *testing.T) {
 	}
 }
 
-// TestInheritFollowed has both views see the end of a task.
-func TestInheritFollowed(t *testing.T) {
+// TestHandoverFollowed has both views see the end of a task.
+func TestHandoverFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pve{tasks: []proxmox.Task{{UPID: "a", Running: true}}}
 		from, to := New(p), New(p)

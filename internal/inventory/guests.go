@@ -23,33 +23,30 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Unchanged is how old what was read of a VM may be while there is no sign that it has changed. It is up to a third less, by the VMID, so
-// that what was read at once is not read again at once.
+// Unchanged is for what was read of a VM since the last sign that it has changed: a task, a line of the log, another entry in the list of
+// resources, or a change of ours. It is a reason to do nothing, never to do something. What was read longer ago is read again.
 const Unchanged = 30 * time.Minute
 
-// unchanged is how old what was read of a VM may be: Unchanged while signs of its change would be seen, and otherwise Current.
-func (c *Cluster) unchanged(ctx context.Context, vmid int) time.Duration {
-	if !c.watching() || !c.mayReadLog(ctx) {
+// guestAge returns how old what was read of a VM may be. Unchanged is Current without anybody who watches, or without Sys.Syslog on /. It is
+// up to a third less, by the VMID, so that what was read at once is not read again at once.
+func (c *Cluster) guestAge(ctx context.Context, vmid int, maxAge time.Duration) time.Duration {
+	switch {
+	case maxAge != Unchanged:
+		return maxAge
+	case !c.watching() || !c.mayReadLog(ctx):
 		return Current
 	}
 	return Unchanged - Unchanged/3*time.Duration(vmid%100)/100
 }
 
-// KnownOptions returns the options of a VM as they were read since the last sign that it has changed: a task, a line of the log, another
-// entry in the list of resources, or a change of ours. It is a reason to do nothing, never to do something. They must not be changed.
-// Without anybody who watches, or without Sys.Syslog on /, they are Current.
-func (c *Cluster) KnownOptions(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error) {
-	return read(ctx, c.times, c.infra.options.of(ref), c.unchanged(ctx, ref.VMID))
-}
-
-// KnownSnapshots returns the snapshots of a VM as KnownOptions does its options.
-func (c *Cluster) KnownSnapshots(ctx context.Context, ref proxmox.Ref) (proxmox.SnapshotTree, error) {
-	return read(ctx, c.times, c.snapshots.of(ref), c.unchanged(ctx, ref.VMID))
+// Options returns the options of a VM. They must not be changed.
+func (c *Cluster) Options(ctx context.Context, ref proxmox.Ref, maxAge time.Duration) ([]proxmox.PendingValue, error) {
+	return read(ctx, c.times, c.infra.options.of(ref), c.guestAge(ctx, ref.VMID, maxAge))
 }
 
 // Snapshots returns the snapshots of a VM. They must not be changed.
-func (i *infra) Snapshots(ctx context.Context, ref proxmox.Ref, maxAge time.Duration) (proxmox.SnapshotTree, error) {
-	return read(ctx, i.times, i.snapshots.of(ref), maxAge)
+func (c *Cluster) Snapshots(ctx context.Context, ref proxmox.Ref, maxAge time.Duration) (proxmox.SnapshotTree, error) {
+	return read(ctx, c.times, c.infra.snapshots.of(ref), c.guestAge(ctx, ref.VMID, maxAge))
 }
 
 // forgetGuests forgets what was read of the guests that a function picks by their VMIDs.

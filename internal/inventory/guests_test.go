@@ -24,8 +24,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// TestKnownOptions has the options of a VM read again after a sign that it has changed, be it ours, and else once in half an hour.
-func TestKnownOptions(t *testing.T) {
+// TestUnchanged has the options of a VM read again after a sign that it has changed, be it ours, and else once in half an hour.
+func TestUnchanged(t *testing.T) {
 	ours := upidOf("1", "qmmove", "101-scsi1>100-unused0", "we@pve")
 	listed := func(t proxmox.Task) func(*pve, *Cluster) {
 		return func(p *pve, _ *Cluster) { p.set(func() { p.tasks = []proxmox.Task{t} }) }
@@ -71,7 +71,7 @@ func TestKnownOptions(t *testing.T) {
 				c.Watch(t.Context(), "a", 100, OnChange(func() {}))
 				read := func() {
 					t.Helper()
-					if _, err := c.KnownOptions(t.Context(), proxmox.Ref{Node: "pve1", VMID: 100}); err != nil {
+					if _, err := c.Options(t.Context(), proxmox.Ref{Node: "pve1", VMID: 100}, Unchanged); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -89,15 +89,15 @@ func TestKnownOptions(t *testing.T) {
 	}
 }
 
-// TestKnownOptionsUnseen has them read at each look by who cannot see what others do.
-func TestKnownOptionsUnseen(t *testing.T) {
+// TestUnchangedUnseen has them read at each look by who cannot see what others do.
+func TestUnchangedUnseen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pve{}
 		c := New(p)
 		defer c.Close()
 		c.Watch(t.Context(), "a", 100, OnChange(func() {}))
 		for range 3 {
-			if _, err := c.KnownOptions(t.Context(), proxmox.Ref{Node: "pve1", VMID: 100}); err != nil {
+			if _, err := c.Options(t.Context(), proxmox.Ref{Node: "pve1", VMID: 100}, Unchanged); err != nil {
 				t.Fatal(err)
 			}
 			pass(Current + time.Second)

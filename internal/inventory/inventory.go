@@ -34,7 +34,7 @@ limitations under the License.
 // A sign is a reason to look, never what is acted upon. What we do ourselves is no
 // sign: the client knows its own tasks, and the lines that its calls make. Only what
 // was read of guests for those who look at them seldom is forgotten after it, too:
-// see KnownOptions.
+// see Unchanged.
 //
 // The readers run only while somebody watches, or follows a task.
 package inventory
@@ -287,7 +287,7 @@ func (c *Cluster) Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Ta
 		}
 		return c.withFollowed(tasks), err
 	}
-	tasks, err := c.tasks.get(ctx, c.life, c.now, c.maxReadAge(c.pace()))
+	tasks, err := c.tasks.get(ctx, c.life, c.now, c.maxReadAge(c.taskPollInterval()))
 	if err == nil && !c.client.ListsOwnTasks(tasks) {
 		err = c.knownOwn(ctx)
 	}
@@ -296,8 +296,8 @@ func (c *Cluster) Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Ta
 	return c.withFollowed(c.taskFeed.corrected(tasks, c.client)), err
 }
 
-// pace returns the pace of looking at tasks now.
-func (c *Cluster) pace() time.Duration {
+// taskPollInterval returns how often tasks are read now.
+func (c *Cluster) taskPollInterval() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.followed) > 0 || len(c.watches) == 0 {

@@ -207,7 +207,7 @@ func (c *Cluster) compare(guests []proxmox.Guest, begun time.Time) {
 		}
 		g, to := listed[w.vmid], w.Watcher // Another may take its place once the lock is free.
 		used = append(used, usage{watcher: to, guest: g})
-		if w.news(g, begun, c.lag) {
+		if w.toTell(g, begun, c.lag) {
 			tell = append(tell, func() { to.Listed(g) })
 		}
 	}
@@ -226,20 +226,20 @@ type usage struct {
 	guest   *proxmox.Guest
 }
 
-// news reports whether a list is to be told: it says something new of the guest, or is
+// toTell reports whether the watcher is to be told of a list: it says something new of the guest, or is
 // the first that shows how the guest was left. One that may be older than that says
 // nothing.
-func (w *watch) news(g *proxmox.Guest, begun time.Time, lag time.Duration) bool {
+func (w *watch) toTell(g *proxmox.Guest, begun time.Time, lag time.Duration) bool {
 	since, until := w.Since()
 	if since.After(begun.Add(-lag)) {
 		return false
 	}
 	s := summaryOf(g)
-	news := w.listed && s.differs(w.notified)
-	if !news && w.listed && until.After(begun.Add(-lag)) {
+	changed := w.listed && s.differs(w.notified)
+	if !changed && w.listed && until.After(begun.Add(-lag)) {
 		return false
 	}
-	news = news || since.After(w.checked)
+	changed = changed || since.After(w.checked)
 	w.notified, w.checked, w.listed = s.merge(w.notified), begun, true
-	return news
+	return changed
 }

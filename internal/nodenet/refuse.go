@@ -83,7 +83,7 @@ func Refuse(r Request) []string {
 	all, reasons := r.protect(basis)
 	for _, p := range all {
 		if r.Before == nil {
-			reasons = append(reasons, r.stranded(p)...)
+			reasons = append(reasons, r.carrier(p)...)
 			continue
 		}
 		reasons = append(reasons, r.address(p)...)
@@ -329,9 +329,9 @@ func (r Request) removed() []string {
 	return reasons
 }
 
-// stranded checks a configuration of which it is not known what it was before: an address
+// carrier checks a configuration of which it is not known what it was before: an address
 // stands upon a network card, and comes back after a restart of the node.
-func (r Request) stranded(p protected) []string {
+func (r Request) carrier(p protected) []string {
 	var reasons []string
 	card := false
 	for _, name := range p.path {

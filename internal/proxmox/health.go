@@ -72,7 +72,7 @@ func (c *Client) Check(ctx context.Context) (Health, error) {
 	h.StatusKnown = true
 	c.transport.See(e, h.Status.transportNodes())
 	c.transport.Learn(h.Status.transportNodes())
-	h.Down, h.CutOff = c.transport.Survey(ctx, e, h.Status.Quorate, c.membership)
+	h.Down, h.CutOff = c.transport.AskDoubtful(ctx, e, h.Status.Quorate, c.membership)
 	return h, nil
 }
 

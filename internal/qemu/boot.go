@@ -150,12 +150,12 @@ func (d Devices) BootDiskGone(s State) string {
 // (PVE::API2::Qemu::update_vm_api, which takes the options in no order). Its own cloud-init
 // drive it leaves out.
 func (d Difference) AddsBootDevice(s State) bool {
-	joins := func(device string) bool { return joinsBoot(device, d.Set[device], s) }
-	return slices.ContainsFunc(Config(d.Set).Drives(), joins)
+	adds := func(device string) bool { return addsBootDevice(device, d.Set[device], s) }
+	return slices.ContainsFunc(Config(d.Set).Drives(), adds)
 }
 
-// joinsBoot reports whether PVE puts a device at the end of the boot order that is set so.
-func joinsBoot(device, value string, s State) bool {
+// addsBootDevice reports whether PVE puts a device at the end of the boot order that is set so.
+func addsBootDevice(device, value string, s State) bool {
 	order := bootorder.Devices(s.Active["boot"])
 	return IsDisk(device) && bootorder.HoldsMedia(value) && len(order) > 0 && !slices.Contains(order, device)
 }

@@ -76,7 +76,7 @@ func TestBootOrderOfNothing(t *testing.T) {
 	}
 }
 
-func TestJoinsBoot(t *testing.T) {
+func TestAddsBootDevice(t *testing.T) {
 	in := func(order string) State { return State{Active: Config{"boot": order}} }
 	cases := map[string]struct {
 		reason string
@@ -100,7 +100,7 @@ func TestJoinsBoot(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if got := (Difference{Set: tc.set}).AddsBootDevice(tc.state); got != tc.want {
-				t.Errorf("\n%s\nJoinsBoot: got %t, want %t", tc.reason, got, tc.want)
+				t.Errorf("\n%s\nAddsBootDevice: got %t, want %t", tc.reason, got, tc.want)
 			}
 		})
 	}

@@ -90,14 +90,14 @@ func (d Desired) Change(s State) Difference {
 // takeTurns leaves one of what cannot be set at once: drives that PVE puts at the end of the boot order itself, and an order, which names
 // none of them until it is there.
 func (d Difference) takeTurns(s State) {
-	joins := func(device string) bool { return joinsBoot(device, d.Set[device], s) }
-	order := slices.DeleteFunc(bootorder.Devices(d.Set["boot"]), joins)
+	adds := func(device string) bool { return addsBootDevice(device, d.Set[device], s) }
+	order := slices.DeleteFunc(bootorder.Devices(d.Set["boot"]), adds)
 	if len(order) == 0 || slices.Equal(order, bootorder.Devices(s.Active["boot"])) {
 		delete(d.Set, "boot")
 		return
 	}
 	d.Set["boot"] = bootorder.Of(order)
-	maps.DeleteFunc(d.Set, func(device, value string) bool { return joinsBoot(device, value, s) })
+	maps.DeleteFunc(d.Set, func(device, value string) bool { return addsBootDevice(device, value, s) })
 }
 
 func (d Desired) changed(s State) Difference {

@@ -131,8 +131,8 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
-// TestFirmwareTakenBack has disks of the firmware come back before the VM has let them go.
-func TestFirmwareTakenBack(t *testing.T) {
+// TestFirmwareReverted has disks of the firmware come back before the VM has let them go.
+func TestFirmwareReverted(t *testing.T) {
 	const efi, tpm = "s:vm-100-disk-0,efitype=4m,size=4M", "s:vm-100-disk-1,size=4M,version=v2.0"
 	s := Read([]proxmox.PendingValue{
 		{Key: "smbios1", Value: new("uuid=" + ourUUID)}, {Key: EFIDevice, Value: new(efi), Delete: 1}, {Key: TPMDevice, Value: new(tpm), Delete: 1},
@@ -149,8 +149,8 @@ func TestFirmwareTakenBack(t *testing.T) {
 	}
 }
 
-// TestTakenBack has pending values that somebody else has set.
-func TestTakenBack(t *testing.T) {
+// TestReverted has pending values that somebody else has set.
+func TestReverted(t *testing.T) {
 	const (
 		disk = "s:vm-100-disk-0,size=1G"
 		nic  = "virtio=BC:24:11:00:00:01,bridge=vmbr0"

@@ -257,7 +257,7 @@ func TestLegacyBootDisk(t *testing.T) {
 	}
 }
 
-func TestOutdatesDrive(t *testing.T) {
+func TestNeedsCloudInitRegen(t *testing.T) {
 	drive, set := Config{"ide2": "s:vm-100-cloudinit,media=cdrom"}, proxmox.Params{"ciuser": "a"}
 	cases := map[string]struct {
 		reason string

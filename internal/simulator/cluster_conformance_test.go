@@ -630,7 +630,7 @@ func maskLike(masked, v any) any {
 		}
 	case []any:
 		if list, ok := v.([]any); ok {
-			return veilList(m, list)
+			return maskList(m, list)
 		}
 	}
 	return v
@@ -666,8 +666,8 @@ func unmonitored(v any) any {
 	return v
 }
 
-// veilList masks the entries of a list by those entries of the masked one that they match, or else by the one of the same name.
-func veilList(masked, list []any) []any {
+// maskList masks the entries of a list by those entries of the masked one that they match, or else by the one of the same name.
+func maskList(masked, list []any) []any {
 	out, left := []any{}, append([]any{}, list...)
 	for _, m := range masked {
 		want, name := encoded(m), named(m)

@@ -53,8 +53,8 @@ func (w *LockWait) Waits(err error, now time.Time) bool {
 	return now.Sub(w.First) < LockHeld
 }
 
-// Rests reports whether what got no lock is not to be tried again yet.
-func (w *LockWait) Rests(now time.Time) bool {
+// BacksOff reports whether what got no lock is not to be tried again yet.
+func (w *LockWait) BacksOff(now time.Time) bool {
 	return w.Last.Sub(w.First) < LockHeld && now.Sub(w.Last) < lockRetry
 }
 

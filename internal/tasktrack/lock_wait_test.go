@@ -28,11 +28,11 @@ func TestLockHeldAgain(t *testing.T) {
 	w, now := LockWait{}, time.Unix(1, 0)
 	held := proxmox.Task{ExitStatus: "can't lock file '/var/lock/qemu-server/lock-100.conf' - got timeout"}.Err()
 	for _, at := range []time.Duration{0, 20 * time.Second, time.Hour} {
-		if !w.Waits(held, now.Add(at)) || !w.Rests(now.Add(at)) || w.Rests(now.Add(at+lockRetry)) {
+		if !w.Waits(held, now.Add(at)) || !w.BacksOff(now.Add(at)) || w.BacksOff(now.Add(at+lockRetry)) {
 			t.Errorf("after %s the lock is not held for long, and soon tried again", at)
 		}
 	}
-	if late := now.Add(time.Hour + LockHeld); w.Waits(held, late) || w.Rests(late) {
+	if late := now.Add(time.Hour + LockHeld); w.Waits(held, late) || w.BacksOff(late) {
 		t.Error("the lock is held for too long")
 	}
 	if w.Waits(proxmox.Task{ExitStatus: "no space left"}.Err(), now.Add(2*time.Hour)) {

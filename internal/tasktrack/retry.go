@@ -131,19 +131,19 @@ func (t *Tracker) WithdrawAsked(m Object) {
 	r.asking = ""
 }
 
-// RestTime is how long a VM that reboots is left alone after the call, and again after
+// RebootTime is how long a VM that reboots is left alone after the call, and again after
 // its task: PVE starts it some time after that has ended.
-const RestTime = time.Minute
+const RebootTime = time.Minute
 
-// restAfter leaves a VM alone for a while whose reboot has ended well: PVE is yet to start
+// awaitBoot leaves a VM alone for a while whose reboot has ended well: PVE is yet to start
 // it. One that was not stopped goes on.
-func (r *record) restAfter(task proxmox.Task, now time.Time) {
+func (r *record) awaitBoot(task proxmox.Task, now time.Time) {
 	switch {
 	case task.Type != "qmreboot":
 	case task.OK():
-		r.resting = now.Add(RestTime)
+		r.rebootUntil = now.Add(RebootTime)
 	default:
-		r.resting = time.Time{}
+		r.rebootUntil = time.Time{}
 	}
 }
 
@@ -154,21 +154,21 @@ func (t *Tracker) MarkShown(m Object) {
 	t.records.Ensure(m).shown = true
 }
 
-// Rest leaves a VM alone for a while, for a reboot that was asked for.
-func (t *Tracker) Rest(m Object, d time.Duration) {
+// AwaitReboot leaves a VM alone for a while, for a reboot that was asked for.
+func (t *Tracker) AwaitReboot(m Object, d time.Duration) {
 	t.records.Lock()
 	defer t.records.Unlock()
 	r := t.attempt(m)
-	r.resting, r.rebooted = t.now().Add(d), t.now()
+	r.rebootUntil, r.rebooted = t.now().Add(d), t.now()
 }
 
-// EndRest ends that time once the VM was started after the reboot was asked for: PVE has nothing
+// EndReboot ends that time once the VM was started after the reboot was asked for: PVE has nothing
 // more to do then.
-func (t *Tracker) EndRest(m Object, started time.Time) {
+func (t *Tracker) EndReboot(m Object, started time.Time) {
 	t.records.Lock()
 	defer t.records.Unlock()
 	if r := t.records.Ensure(m); !r.rebooted.IsZero() && started.After(r.rebooted) {
-		r.resting = time.Time{}
+		r.rebootUntil = time.Time{}
 	}
 }
 
@@ -229,16 +229,16 @@ func (t *Tracker) ShutdownBegun(m Object) time.Time {
 	return t.records.Ensure(m).shutdown.first
 }
 
-// RestsUntil returns until when a VM is left alone at most; the time may have gone by.
-func (t *Tracker) RestsUntil(m Object) time.Time {
+// RebootsUntil returns until when a VM is left alone at most; the time may have gone by.
+func (t *Tracker) RebootsUntil(m Object) time.Time {
 	t.records.Lock()
 	defer t.records.Unlock()
-	return t.records.Ensure(m).resting
+	return t.records.Ensure(m).rebootUntil
 }
 
-// Resting reports whether a VM is left alone.
-func (t *Tracker) Resting(m Object) bool {
+// Rebooting reports whether a VM is left alone, since it reboots.
+func (t *Tracker) Rebooting(m Object) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
-	return t.now().Before(t.records.Ensure(m).resting)
+	return t.now().Before(t.records.Ensure(m).rebootUntil)
 }

@@ -76,9 +76,9 @@ type record struct {
 
 	// asked is what PVE was asked for that it does later, and when; and until
 	// when the VM is left alone.
-	asked   map[string]time.Time
-	asking  string // the last of it
-	resting time.Time
+	asked       map[string]time.Time
+	asking      string // the last of it
+	rebootUntil time.Time
 
 	// rebooted is when a reboot was asked for last, and shutdown the requests to shut down.
 	rebooted time.Time
@@ -110,7 +110,7 @@ func (t *Tracker) attempt(m Object) *record {
 	r := t.records.Ensure(m)
 	if r.generation != m.GetGeneration() {
 		*r = record{
-			generation: m.GetGeneration(), outcomeUnknown: r.outcomeUnknown, driveStale: r.driveStale, resting: r.resting, rebooted: r.rebooted,
+			generation: m.GetGeneration(), outcomeUnknown: r.outcomeUnknown, driveStale: r.driveStale, rebootUntil: r.rebootUntil, rebooted: r.rebooted,
 		}
 	}
 	return r
@@ -141,7 +141,7 @@ func (t *Tracker) note(r *record, task proxmox.Task, err error) {
 	}
 	r.running, r.last = false, task
 	r.lock.Waits(err, t.now())
-	r.restAfter(task, t.now())
+	r.awaitBoot(task, t.now())
 	switch {
 	case err == nil:
 		r.failures, r.err, r.shutdown = 0, nil, shutdownRequests{}
@@ -340,7 +340,7 @@ func (t *Tracker) Active(m Object) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
 	r := t.records.Ensure(m)
-	return r.running || t.now().Sub(r.begun) < recently || t.now().Before(r.resting)
+	return r.running || t.now().Sub(r.begun) < recently || t.now().Before(r.rebootUntil)
 }
 
 // Len returns the number of Machines that something is remembered of.

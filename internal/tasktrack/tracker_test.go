@@ -317,45 +317,45 @@ func TestDestroyed(t *testing.T) {
 	}
 }
 
-// TestRest has a VM left alone for a reboot.
-func TestRest(t *testing.T) {
+// TestAwaitReboot has a VM left alone for a reboot.
+func TestAwaitReboot(t *testing.T) {
 	cases := map[string]struct {
-		reason string
-		happen func(*testClock, *Tracker)
-		rests  bool
+		reason    string
+		happen    func(*testClock, *Tracker)
+		rebooting bool
 	}{
-		"Asked":   {reason: "Proxmox VE is about to stop and start it.", happen: func(*testClock, *Tracker) {}, rests: true},
-		"Expired": {reason: "A reboot does not take longer than the VM is left alone.", happen: func(c *testClock, _ *Tracker) { c.wait(RestTime) }},
+		"Asked":   {reason: "Proxmox VE is about to stop and start it.", happen: func(*testClock, *Tracker) {}, rebooting: true},
+		"Expired": {reason: "A reboot does not take longer than the VM is left alone.", happen: func(c *testClock, _ *Tracker) { c.wait(RebootTime) }},
 		"NewSpec": {
-			reason: "A spec that changes does not end the reboot of the VM.", rests: true,
+			reason: "A spec that changes does not end the reboot of the VM.", rebooting: true,
 			happen: func(_ *testClock, k *Tracker) { k.Started(objectOf("a", 2), "v") },
 		},
 		"Withdrawn": {
-			reason: "Another call that was not sent is another one.", rests: true,
+			reason: "Another call that was not sent is another one.", rebooting: true,
 			happen: func(_ *testClock, k *Tracker) { k.WithdrawAsked(objectOf("a", 1)) },
 		},
 		"Started": {
 			reason: "The VM was started after the request.",
-			happen: func(c *testClock, k *Tracker) { c.wait(time.Second); k.EndRest(objectOf("a", 1), c.now()) },
+			happen: func(c *testClock, k *Tracker) { c.wait(time.Second); k.EndReboot(objectOf("a", 1), c.now()) },
 		},
 		"StartedUnderNewSpec": {
 			reason: "A start after the request is known of whatever spec.",
 			happen: func(c *testClock, k *Tracker) {
 				c.wait(time.Second)
 				k.Started(objectOf("a", 2), "v")
-				k.EndRest(objectOf("a", 2), c.now())
+				k.EndReboot(objectOf("a", 2), c.now())
 			},
 		},
-		"Before": {reason: "The VM has not stopped yet.", rests: true, happen: func(c *testClock, k *Tracker) { k.EndRest(objectOf("a", 1), c.now()) }},
+		"Before": {reason: "The VM has not stopped yet.", rebooting: true, happen: func(c *testClock, k *Tracker) { k.EndReboot(objectOf("a", 1), c.now()) }},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := newTestClock()
 			k := New(c.now)
-			k.Rest(objectOf("a", 1), RestTime)
+			k.AwaitReboot(objectOf("a", 1), RebootTime)
 			tc.happen(c, k)
-			if got := k.Resting(objectOf("a", 1)); got != tc.rests {
-				t.Errorf("%s\nwant it left alone: %t, got %t", tc.reason, tc.rests, got)
+			if got := k.Rebooting(objectOf("a", 1)); got != tc.rebooting {
+				t.Errorf("%s\nwant it left alone: %t, got %t", tc.reason, tc.rebooting, got)
 			}
 		})
 	}

@@ -111,7 +111,7 @@ func (r *record) decide(s state, now, generation int64) decision {
 		return because(stuck, kind.Problem{Reason: target.ReasonNotFound, Message: noneNamed})
 	case s.named:
 		return decision{action: adopt}
-	case target.Rests(r.Failures, now, generation, firstRetry):
+	case target.BacksOff(r.Failures, now, generation, firstRetry):
 		return because(wait, r.failure())
 	}
 	return decision{action: start}

@@ -96,7 +96,7 @@ func (e *external) observe(ctx context.Context, m Backup) (managed.ExternalObser
 		}
 	}
 	if v.action == start && v.problem == nil && kind.MayChange(m) {
-		if err := e.recall(ctx, m); err != nil {
+		if err := e.findEarlier(ctx, m); err != nil {
 			return managed.ExternalObservation{}, err
 		}
 	}

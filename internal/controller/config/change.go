@@ -56,7 +56,7 @@ func (e *external[P, O]) Create(ctx context.Context, mg Resource[P, O]) (managed
 	case err != nil:
 		return none, errors.Join(err, kind.DropIntent(ctx, e.kube, mg))
 	}
-	if err := kind.Own(ctx, e.kube, mg, e.name, e.whereabouts(mg, versions(e.plan.secrets))); err != nil {
+	if err := kind.Own(ctx, e.kube, mg, e.name, e.ownAnnotations(mg, versions(e.plan.secrets))); err != nil {
 		return none, err
 	}
 	e.record.Event(mg, event.Normal("Created", e.table.Collection.Noun+" "+e.name+" is created in Proxmox VE"))

@@ -251,7 +251,7 @@ func (e *external[P, O]) own(ctx context.Context, mg Resource[P, O], named bool)
 	if err != nil {
 		return err
 	}
-	if err := kind.Own(ctx, e.kube, mg, e.name, e.whereabouts(mg, versions)); err != nil {
+	if err := kind.Own(ctx, e.kube, mg, e.name, e.ownAnnotations(mg, versions)); err != nil {
 		return err
 	}
 	if named && !intends {
@@ -260,8 +260,8 @@ func (e *external[P, O]) own(ctx context.Context, mg Resource[P, O], named bool)
 	return nil
 }
 
-// whereabouts returns the annotations of a resource whose own the object is.
-func (e *external[P, O]) whereabouts(mg Resource[P, O], further map[string]string) map[string]string {
+// ownAnnotations returns the annotations of a resource whose own the object is.
+func (e *external[P, O]) ownAnnotations(mg Resource[P, O], further map[string]string) map[string]string {
 	all := maps.Clone(further)
 	if all == nil {
 		all = map[string]string{}

@@ -50,10 +50,10 @@ func (v View[P, O]) Referenced(ctx context.Context, of string, refs []v1alpha1.R
 		}
 	}
 	for _, mg := range all {
-		name, elsewhere := standsFor(mg), v.elsewhere(mg)
+		name, other := standsFor(mg), v.inOtherCluster(mg)
 		switch {
-		case !v.means(mg, refs, s) || elsewhere && !named(mg, refs):
-		case name == "" || elsewhere:
+		case !v.means(mg, refs, s) || other && !named(mg, refs):
+		case name == "" || other:
 			pending = append(pending, mg.GetName())
 		default:
 			names = append(names, name)
@@ -112,16 +112,16 @@ func (v View[P, O]) MachineVMs(ctx context.Context) (map[int]MachineVM, error) {
 	}
 	vms := map[int]MachineVM{}
 	for _, mg := range all {
-		if id, err := strconv.Atoi(standsFor(mg)); err == nil && !v.elsewhere(mg) {
+		if id, err := strconv.Atoi(standsFor(mg)); err == nil && !v.inOtherCluster(mg) {
 			vms[id] = MachineVM{Machine: mg.GetName(), Created: meta.GetExternalCreatePending(mg)}
 		}
 	}
 	return vms, nil
 }
 
-// elsewhere reports whether a resource is known to stand for something in another cluster,
+// inOtherCluster reports whether a resource is known to stand for something in another cluster,
 // where its VMID or its name means something else.
-func (v View[P, O]) elsewhere(mg resource.Managed) bool {
+func (v View[P, O]) inOtherCluster(mg resource.Managed) bool {
 	in := mg.GetAnnotations()[kind.AnnotationCluster]
 	if m, ok := mg.(machine); ok {
 		in = m.Observation().Cluster

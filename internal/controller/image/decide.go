@@ -102,7 +102,7 @@ func (f *file) decide(s fileState, verifiable bool, now, generation int64) decis
 		return decision{action: stuck, foreign: true, message: fmt.Sprintf("%s exists and was not made for this Image: adopt it, remove it, or set fileName",
 			s.volume.ID)}
 	}
-	if seconds := f.Rest(now, generation, firstRetry); seconds > 0 {
+	if seconds := f.RetryIn(now, generation, firstRetry); seconds > 0 {
 		return decision{action: wait, message: f.Message}
 	}
 	return decision{action: start, message: f.Message}
@@ -195,7 +195,7 @@ func (t *template) decide(s vmState, now, generation int64) decision {
 	case t.Task == "" && t.Begun != 0 && now-t.Begun < arrival:
 		return decision{action: wait, message: "waiting for the VM of the template to appear, since the answer to its creation was lost"}
 	}
-	if seconds := t.Rest(now, generation, firstRetry); seconds > 0 {
+	if seconds := t.RetryIn(now, generation, firstRetry); seconds > 0 {
 		return decision{action: wait, message: t.Message}
 	}
 	return decision{action: start, message: t.Message}

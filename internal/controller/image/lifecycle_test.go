@@ -522,7 +522,7 @@ func TestVolume(t *testing.T) {
 	}
 }
 
-func TestUnmadeTemplate(t *testing.T) {
+func TestTemplateNotMade(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	m := l.image(withTemplate)
 	l.settle(m)

@@ -68,9 +68,9 @@ func (f *Failures) Fail(now, generation int64, problem, message string) {
 // lastRetry bounds the delay before an attempt that failed is repeated, in seconds.
 const lastRetry = 3600
 
-// Rest returns for how many seconds an attempt that failed is not repeated. The delay begins with the first one, in
+// RetryIn returns for how many seconds an attempt that failed is not repeated. The delay begins with the first one, in
 // seconds, and doubles. A changed spec is tried at once.
-func (f *Failures) Rest(now, generation, first int64) int64 {
+func (f *Failures) RetryIn(now, generation, first int64) int64 {
 	if f.Count == 0 || f.Generation != generation {
 		return 0
 	}

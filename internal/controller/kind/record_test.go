@@ -50,23 +50,23 @@ func TestRecord(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	var f Failures
-	if s := f.Rest(100, 0, 15); s != 0 {
-		t.Errorf("what never failed rests %d seconds", s)
+	if s := f.RetryIn(100, 0, 15); s != 0 {
+		t.Errorf("what never failed waits %d seconds", s)
 	}
 	for i, want := range []int64{15, 30, 60} {
 		f.Fail(100, 1, "Locked", "by another")
-		if s := f.Rest(100, 1, 15); s != want {
+		if s := f.RetryIn(100, 1, 15); s != want {
 			t.Errorf("failure %d: want %d seconds, got %d", i+1, want, s)
 		}
 	}
-	if s := f.Rest(100+60, 1, 15); s != 0 {
+	if s := f.RetryIn(100+60, 1, 15); s != 0 {
 		t.Errorf("%d seconds are left after all of them", s)
 	}
-	if s := f.Rest(100, 2, 15); s != 0 {
-		t.Errorf("a changed spec rests %d seconds", s)
+	if s := f.RetryIn(100, 2, 15); s != 0 {
+		t.Errorf("a changed spec waits %d seconds", s)
 	}
 	f.Count = 100
-	if s := f.Rest(100, 1, 15); s != lastRetry {
+	if s := f.RetryIn(100, 1, 15); s != lastRetry {
 		t.Errorf("want an hour at the most, got %d seconds", s)
 	}
 	if f.Fail(200, 2, "", ""); f.Count != 1 {

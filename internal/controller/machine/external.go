@@ -261,7 +261,7 @@ func (e *external) mustRead(ctx context.Context, m Machine) bool {
 func (e *external) planVM(ctx context.Context, m Machine, id qemu.Identity) error {
 	agentOf(e).Run(m)
 	if e.vm.Status.Running() {
-		e.tasks.EndRest(m, e.now().Add(-e.vm.Status.Uptime))
+		e.tasks.EndReboot(m, e.now().Add(-e.vm.Status.Uptime))
 	}
 	return planner{external: e}.makePlan(ctx, m, id)
 }

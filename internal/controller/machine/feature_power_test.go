@@ -500,7 +500,7 @@ func TestShutdownActionEnds(t *testing.T) {
 			}, result: notHeard,
 		},
 		"Stopped": {reason: "A VM that is off is asked nothing.", after: func(b *bench) { b.vms[10000].status = "stopped" }, result: notHeard},
-		"TakenBack": {
+		"Reverted": {
 			reason: "Nobody asks for it any more.", after: func(b *bench) { b.m.Spec.ForProvider.PowerAction = nil }, result: notHeard,
 		},
 		"Failed": {
@@ -574,13 +574,13 @@ func TestLongRebootRests(t *testing.T) {
 	b := newBench(t, action("Reboot", "1"))
 	b.vms[10000] = hasBooted(ourVM("running"))
 	b.reconcile(t.Context())
-	b.clock.wait(tasktrack.RestTime)
+	b.clock.wait(tasktrack.RebootTime)
 	b.end(t, upid("pve1", "qmreboot", 10000), "OK")
 	b.vms[10000].status = "stopped"
 	if b.reconcile(t.Context()); len(b.writes) != 1 {
 		t.Errorf("want the VM left alone until PVE has started it, got %q", b.writes)
 	}
-	b.clock.wait(tasktrack.RestTime)
+	b.clock.wait(tasktrack.RebootTime)
 	if b.reconcile(t.Context()); len(b.writes) != 2 {
 		t.Errorf("want it started if PVE does not, got %q", b.writes)
 	}
@@ -596,7 +596,7 @@ func TestRebootRests(t *testing.T) {
 	if b.reconcile(t.Context()); len(b.writes) != 1 {
 		t.Errorf("want the VM left alone until PVE has started it, got %q", b.writes)
 	}
-	b.clock.wait(tasktrack.RestTime)
+	b.clock.wait(tasktrack.RebootTime)
 	if b.reconcile(t.Context()); len(b.writes) != 2 {
 		t.Errorf("want it started if PVE does not, got %q", b.writes)
 	}

@@ -71,7 +71,7 @@ func (f restartFeature) decide(m Machine, p *plan, last restart.Request) restart
 	if last.Changes == "" || last.Changes != r.Request.Changes {
 		return r
 	}
-	if busy, err := f.tasksBefore.Busy(f.vm.VMID); err == nil && (busy || f.tasks.Resting(m)) {
+	if busy, err := f.tasksBefore.Busy(f.vm.VMID); err == nil && (busy || f.tasks.Rebooting(m)) {
 		return restart.Decision{Reason: conditions.ReasonRestarting, Why: restart.UnderWay}
 	}
 	f.tasks.MarkShown(m)

@@ -135,9 +135,9 @@ func (r *rig) macs() map[string]string {
 	return found
 }
 
-// TestTinkering changes the spec of a VM that runs again and again, and the VM by hand,
+// TestSpecFuzz changes the spec of a VM that runs again and again, and the VM by hand,
 // with much of it waiting for a restart that comes at the end.
-func TestTinkering(t *testing.T) {
+func TestSpecFuzz(t *testing.T) {
 	const running, stopped = "powerState: Running", "powerState: Stopped"
 	c := newCluster(t, "9.2")
 	for seed := range uint64(8) {

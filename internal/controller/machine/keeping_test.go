@@ -115,7 +115,7 @@ func TestActsOnLooks(t *testing.T) {
 	b.reconcile(t.Context()) // It is left alone after a reboot, and remembered as it is.
 	before, reads := len(b.writes), b.reads()
 	b.vms[10000].config["smbios1"] = "uuid=" + otherUUID
-	b.clock.wait(tasktrack.RestTime + time.Second)
+	b.clock.wait(tasktrack.RebootTime + time.Second)
 	for range 3 {
 		if b.reconcile(t.Context()); len(b.writes) > before {
 			t.Fatalf("A VM that is somebody else's by now was written to: %q", b.writes[before:])
@@ -126,9 +126,9 @@ func TestActsOnLooks(t *testing.T) {
 	}
 }
 
-// TestNotesInVain has somebody else change the Machine while its VM is looked at: nothing
+// TestLostNotes has somebody else change the Machine while its VM is looked at: nothing
 // was done to the VM, which is acted upon without another look.
-func TestNotesInVain(t *testing.T) {
+func TestLostNotes(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) {
 		m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "root", Size: new("1G")}}
 	})

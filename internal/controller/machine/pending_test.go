@@ -92,8 +92,8 @@ func TestPlacedWithPendingChanges(t *testing.T) {
 	}
 }
 
-// TestRemovalTakenBack has entries come back while their removal waits for a restart.
-func TestRemovalTakenBack(t *testing.T) {
+// TestRemovalReverted has entries come back while their removal waits for a restart.
+func TestRemovalReverted(t *testing.T) {
 	cases := map[string]struct{ reason, option, with, without, again, added string }{
 		"Network": {
 			reason:  "A network keeps its MAC address.",
@@ -236,9 +236,9 @@ func TestDiskToCome(t *testing.T) {
 	}
 }
 
-// TestHandEditTakenBack has people edit what waits for a restart then, of what the spec
+// TestHandEditReverted has people edit what waits for a restart then, of what the spec
 // declares: taking that back leaves nothing to restart the VM for.
-func TestHandEditTakenBack(t *testing.T) {
+func TestHandEditReverted(t *testing.T) {
 	const spec = "powerState: Running\nhotplug: []\nagent: true\ncpu: {cores: 2, numa: false}\nkvm: true\nserialPorts: []\n" +
 		"disks: [{name: root, size: 1G, cache: none}]\nnetworks: [{name: lan, model: virtio}]\nextraConfig: {freeze: '0'}"
 	for _, version := range []string{"8.4", "9.2"} {

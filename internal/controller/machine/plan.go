@@ -157,7 +157,7 @@ func (p plan) splitByLock() (lockFree, locking plan) {
 
 // due returns what of the plan may be done now.
 func (p plan) due(tasks *tasktrack.Tracker, m Machine) plan {
-	if !tasks.Resting(m) {
+	if !tasks.Rebooting(m) {
 		return p
 	}
 	lockFree, _ := p.splitByLock()

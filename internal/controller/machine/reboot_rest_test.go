@@ -126,7 +126,7 @@ func TestRebootHoldsUp(t *testing.T) {
 				t.Errorf("\n%s\nwant the wait told: %t, got %+v", tc.reason, tc.waits, b.m.GetCondition(kind.TypeUpToDate))
 			}
 			b.writes = nil
-			b.clock.wait(tasktrack.RestTime)
+			b.clock.wait(tasktrack.RebootTime)
 			b.lookTwice(t, tc.err)
 			if diff := cmp.Diff(tc.after, b.writes); diff != "" {
 				t.Errorf("\n%s\nafter the wait: -want, +got:\n%s", tc.reason, diff)

@@ -467,7 +467,7 @@ func TestReconcileIdentity(t *testing.T) {
 			pve:  func(b *bench) { b.vms[10000], b.pve.tasks = overwritten(), restores() },
 			want: outcome{Exists: true, UpToDate: true, Ready: xpv2.ReasonDeleting}, err: "it is waited for",
 		},
-		"OverwrittenInVain": {
+		"OverwrittenAgain": {
 			reason: "What such a restore has left that failed is not destroyed unasked.", machine: all(named(10000), known, deleted),
 			pve:  func(b *bench) { b.vms[10000] = overwritten() },
 			want: outcome{Exists: true, UpToDate: true, Ready: xpv2.ReasonDeleting}, err: "restore a backup over VM 10000 once more, or remove the VM",

@@ -32,7 +32,7 @@ import (
 )
 
 // A change that PVE does not keep is said to be in vain, and seldom made again.
-func TestChangeInVain(t *testing.T) {
+func TestIneffectiveChange(t *testing.T) {
 	b := newBench(t, func(m *namespaced.Machine) { m.Spec.ForProvider.MachineType = new("q35") })
 	b.vms[10000] = ourVM("running")
 	for range 3 {

@@ -170,8 +170,8 @@ func (r report) updateWait(m Machine) string {
 	switch {
 	case !kind.Manages(m):
 		return "managementPolicies leave out Update"
-	case r.tasks.Resting(m) && (!locking.empty() || locking.laterAction != nil):
-		return "waits for a reboot of the VM to end, until " + r.tasks.RestsUntil(m).UTC().Format(time.RFC3339) + " at most"
+	case r.tasks.Rebooting(m) && (!locking.empty() || locking.laterAction != nil):
+		return "waits for a reboot of the VM to end, until " + r.tasks.RebootsUntil(m).UTC().Format(time.RFC3339) + " at most"
 	case err == nil && busy:
 		return strings.TrimSpace("waits for a task of Proxmox VE to end " + r.tasks.RunningType(m))
 	case !r.planned.allowedDuringLock(r.vm):

@@ -87,7 +87,7 @@ func (e *external) update(ctx context.Context, m Machine) error {
 		return e.afterChanges(ctx, m)
 	case e.vm.Suspended():
 		return e.start(m)(e.noCloud().RemoveStale(ctx, m, p.staleImages))
-	case e.tasks.Resting(m):
+	case e.tasks.Rebooting(m):
 		return e.runSteps(ctx, m)
 	}
 	if err := e.checkVolumes(ctx, m); err != nil {
@@ -181,7 +181,7 @@ func (e *external) afterChanges(ctx context.Context, m Machine) error {
 func (e *external) rebooting(m Machine) func(proxmox.UPID, error) error {
 	return func(u proxmox.UPID, err error) error {
 		if err == nil || proxmox.IsOutcomeUnknown(err) {
-			e.tasks.Rest(m, tasktrack.RestTime)
+			e.tasks.AwaitReboot(m, tasktrack.RebootTime)
 		}
 		return e.start(m)(u, err)
 	}

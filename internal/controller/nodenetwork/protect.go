@@ -187,7 +187,10 @@ func (s *stager) users(ctx context.Context, v view) ([]string, error) {
 	}
 	before := configOf(now, p.Node)
 	// What is known says nothing more than that it is in use: what stages the removal reads all guests again.
-	users, err := usersOf(ctx, v, nodenet.Config{p.Interface: before[p.Interface]}, v.Inventory.KnownOptions)
+	known := func(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error) {
+		return v.Inventory.Options(ctx, ref, inventory.Unchanged)
+	}
+	users, err := usersOf(ctx, v, nodenet.Config{p.Interface: before[p.Interface]}, known)
 	if err != nil {
 		return nil, err
 	}

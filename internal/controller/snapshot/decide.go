@@ -114,9 +114,9 @@ func (r *record) decide(s state, now, generation int64) decision {
 		return r.decideLost(s, now)
 	case s.entry != nil:
 		return r.decideThere(s)
-	case r.Lock.Rests(time.Unix(now, 0)):
+	case r.Lock.BacksOff(time.Unix(now, 0)):
 		return because(wait, target.HeldLock("taken"))
-	case target.Rests(r.Failures, now, generation, firstRetry):
+	case target.BacksOff(r.Failures, now, generation, firstRetry):
 		return because(wait, r.failure())
 	}
 	return decision{action: start}

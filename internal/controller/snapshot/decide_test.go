@@ -129,9 +129,9 @@ func TestDecide(t *testing.T) {
 			reason: "A removal that died is told.",
 			record: done, seen: state{entry: &proxmox.Snapshot{Name: "s1", Time: at, State: stateDelete}}, want: stuck, problem: reasonIncomplete,
 		},
-		"OnlyLooks":       {reason: "What is there is looked at.", seen: state{entry: whole, looks: true}, want: keep},
-		"OnlyLooksNone":   {reason: "What is not there cannot be looked at.", seen: state{looks: true}, want: start, problem: target.ReasonNotFound},
-		"OnlyLooksUnmade": {reason: "What is not whole is told.", seen: state{entry: half, looks: true}, want: stuck, problem: reasonIncomplete},
+		"OnlyLooks":           {reason: "What is there is looked at.", seen: state{entry: whole, looks: true}, want: keep},
+		"OnlyLooksNone":       {reason: "What is not there cannot be looked at.", seen: state{looks: true}, want: start, problem: target.ReasonNotFound},
+		"OnlyLooksIncomplete": {reason: "What is not whole is told.", seen: state{entry: half, looks: true}, want: stuck, problem: reasonIncomplete},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -215,7 +215,7 @@ func (e *external) takingTasks(ctx context.Context, node string) ([]proxmox.Task
 func (e *external) readEntry(ctx context.Context) error {
 	v := e.view
 	if v.record.Done && !v.requested {
-		tree, err := e.inventory.KnownSnapshots(ctx, v.ref())
+		tree, err := e.inventory.Snapshots(ctx, v.ref(), inventory.Unchanged)
 		if err != nil {
 			return err
 		}

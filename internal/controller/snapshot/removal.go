@@ -74,7 +74,7 @@ func (v *view) leaves() bool {
 func (e *external) removing(ctx context.Context, m Snapshot) (bool, error) {
 	r := e.view.record
 	if r.Removal == "" {
-		return e.rests(), nil
+		return e.waitsForLock(), nil
 	}
 	t, err := target.Task(ctx, e.client, r.Removal)
 	if err != nil {
@@ -90,12 +90,12 @@ func (e *external) removing(ctx context.Context, m Snapshot) (bool, error) {
 		e.Event(m, event.Warning(target.EventRemovalFailed, errors.New(r.Message)))
 	}
 	e.inventory.InvalidateGuest(e.view.target.VMID)
-	return e.rests(), e.save(ctx, m)
+	return e.waitsForLock(), e.save(ctx, m)
 }
 
-// rests reports whether the removal waits since PVE held the lock of the VM a moment ago.
-func (e *external) rests() bool {
-	if !e.view.record.Lock.Rests(e.Now()) {
+// waitsForLock reports whether the removal waits because PVE held the lock of the VM a moment ago.
+func (e *external) waitsForLock() bool {
+	if !e.view.record.Lock.BacksOff(e.Now()) {
 		return false
 	}
 	e.view.decision = because(wait, target.HeldLock("removed"))

@@ -79,7 +79,6 @@ type Inventory interface {
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
 	Snapshots(ctx context.Context, ref proxmox.Ref, maxAge time.Duration) (proxmox.SnapshotTree, error)
-	KnownSnapshots(ctx context.Context, ref proxmox.Ref) (proxmox.SnapshotTree, error)
 	Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error)
 	Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error)
 	ClusterName(ctx context.Context) (string, error)

@@ -348,7 +348,7 @@ func (e *external) give(ctx context.Context, m Volume) error {
 	if err := e.save(ctx, m); err != nil {
 		return err
 	}
-	if w := v.winner(); w != nil && w.vm == to {
+	if w := v.firstClaim(); w != nil && w.vm == to {
 		if err := e.stillListed(ctx, m, w); err != nil {
 			v.Handover = nil
 			return errors.Join(err, e.save(ctx, m))

@@ -261,7 +261,7 @@ func (s *state) decide() *decision {
 	case !s.Made() && s.deleted:
 		return &decision{action: release}
 	case !s.Made():
-		return s.rested(&decision{action: makeStub})
+		return s.afterBackoff(&decision{action: makeStub})
 	case s.Lost:
 		return s.decideLost("")
 	}
@@ -299,9 +299,9 @@ func (s *state) decideRemoval() *decision {
 // backoff returns the back-off in seconds after so many failures.
 func backoff(failures int) int64 { return int64(min(10<<min(failures, 10), 600)) }
 
-// rested is the decision, or else to wait after a failure, or for a lock that PVE holds for a moment.
-func (s *state) rested(d *decision) *decision {
-	if s.Lock.Rests(time.Unix(s.now, 0)) {
+// afterBackoff returns the decision, or else one to wait after a failure, or for a lock that PVE holds for a moment.
+func (s *state) afterBackoff(d *decision) *decision {
+	if s.Lock.BacksOff(time.Unix(s.now, 0)) {
 		return &decision{action: wait, problem: new(target.HeldLock("tried again"))}
 	}
 	if s.Failures > 0 && s.now < s.FailedAt+backoff(s.Failures) {
@@ -434,7 +434,7 @@ func (s *state) decideHeld() *decision {
 	case s.deleted:
 		return s.decideReclaim()
 	}
-	w := s.winner()
+	w := s.firstClaim()
 	waits := w == nil || w.vm == nil
 	switch {
 	case !waits && w.vm.VMID == v.VMID, waits && s.heldByStub():
@@ -448,8 +448,8 @@ func (s *state) decideHeld() *decision {
 // heldByStub reports whether the stub VM has the disk.
 func (s *state) heldByStub() bool { return s.stub != nil && s.holder.VMID == s.stub.VMID }
 
-// winner is the Machine that is to have the disk; nil for none.
-func (s *state) winner() *claim {
+// firstClaim returns the claim of the Machine that is to have the disk; nil for none.
+func (s *state) firstClaim() *claim {
 	if len(s.claims) == 0 || s.claims[0].deleted {
 		return nil
 	}
@@ -458,7 +458,7 @@ func (s *state) winner() *claim {
 
 // decideReclaim decides about a Volume that is deleted.
 func (s *state) decideReclaim() *decision {
-	if w := s.winner(); w != nil {
+	if w := s.firstClaim(); w != nil {
 		return because(stuck, xpv2.ReasonDeleting, "Machine %s lists the Volume: take it off its disks, which keeps the data, then the Volume goes", w.name)
 	}
 	switch {
@@ -480,7 +480,7 @@ func (s *state) decideRetain() *decision {
 	if d := s.stub.waits(); d != nil {
 		return d
 	}
-	return s.rested(&decision{action: protect, from: s.stub})
+	return s.afterBackoff(&decision{action: protect, from: s.stub})
 }
 
 // decideDestroy decides about the stub VM, with what it has.
@@ -496,7 +496,7 @@ func (s *state) decideDestroy() *decision {
 	if d := s.stub.waits(); d != nil {
 		return d
 	}
-	return s.rested(&decision{action: destroy, from: s.stub})
+	return s.afterBackoff(&decision{action: destroy, from: s.stub})
 }
 
 // decideReturn decides about a disk that goes back to the stub VM.
@@ -531,7 +531,7 @@ func (v *vm) inForceAt(device, volume string) bool { return v.Active.Volume(devi
 func (s *state) stubAt(v *vm) *decision {
 	switch {
 	case s.stub == nil:
-		return s.rested(&decision{action: makeStub, node: v.Node})
+		return s.afterBackoff(&decision{action: makeStub, node: v.Node})
 	case s.stub.Node == v.Node:
 		return nil
 	}
@@ -543,7 +543,7 @@ func (s *state) stubAt(v *vm) *decision {
 			"VM %d, the stub VM, is on node %s and cannot go to node %s with these disks: move them to another VM, or remove them: %s",
 			s.stub.VMID, s.stub.Node, v.Node, strings.Join(left, ", "))
 	}
-	return s.rested(&decision{action: migrate, from: s.stub, node: v.Node})
+	return s.afterBackoff(&decision{action: migrate, from: s.stub, node: v.Node})
 }
 
 // decideBind decides about a disk in the stub VM that a Machine is to have.
@@ -577,7 +577,7 @@ func (s *state) given(d *decision) *decision {
 			return w
 		}
 	}
-	return s.rested(d)
+	return s.afterBackoff(d)
 }
 
 // decideSize decides about a disk that is where it is to be.
@@ -603,7 +603,7 @@ func (s *state) decideSize(v *vm) *decision {
 	if d := v.waits(); d != nil {
 		return d
 	}
-	return s.rested(&decision{action: grow, from: v, key: device})
+	return s.afterBackoff(&decision{action: grow, from: v, key: device})
 }
 
 // decideAttach decides about a disk that is an unused one of the stub VM: PVE changes attached ones only.
@@ -611,7 +611,7 @@ func (s *state) decideAttach(v *vm) *decision {
 	if d := v.waits(); d != nil {
 		return d
 	}
-	return s.rested(&decision{action: attach, from: v, key: v.unused(s.Volume)})
+	return s.afterBackoff(&decision{action: attach, from: v, key: v.unused(s.Volume)})
 }
 
 // decideMove decides about a disk that is to be on another storage.
@@ -630,7 +630,7 @@ func (s *state) decideMove(v *vm, device string) *decision {
 	if d := v.waits(); d != nil {
 		return d
 	}
-	return s.rested(&decision{action: move, from: v, key: device, to: v})
+	return s.afterBackoff(&decision{action: move, from: v, key: device, to: v})
 }
 
 // rounding is how much larger than asked for a storage may make a disk: LVM, for one, allocates whole extents.

@@ -207,7 +207,7 @@ func (e *external) stillSettled(ctx context.Context, m Volume) bool {
 	}
 	v.decision = *v.decide()
 	uid := ""
-	if w := v.winner(); w != nil {
+	if w := v.firstClaim(); w != nil {
 		uid = w.uid
 	}
 	return v.action == keep && v.problem == nil && v.Machine == uid
@@ -403,7 +403,7 @@ func (e *external) note(ctx context.Context, m Volume) (bool, error) {
 func (e *external) noteMachine(ctx context.Context, m Volume) (bool, error) {
 	v := e.view
 	uid, name := "", ""
-	if w := v.winner(); w != nil {
+	if w := v.firstClaim(); w != nil {
 		uid, name = w.uid, w.name
 	}
 	if v.Machine == uid && v.MachineName == name || !v.Made() || !kind.MayChange(m) || meta.WasDeleted(m) {

@@ -151,7 +151,7 @@ func showBound(m Volume, v *view) {
 		m.SetConditions(bound(m, corev1.ConditionFalse, reasonLost, v.Message))
 		return
 	}
-	w := v.winner()
+	w := v.firstClaim()
 	switch {
 	case v.holder == nil || v.holder.offline != "":
 		if m.GetCondition(TypeBound).Status != corev1.ConditionTrue {

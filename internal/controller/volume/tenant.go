@@ -198,7 +198,7 @@ func (e confinement) isCounted(ctx context.Context, owner *vm) (bool, error) {
 func (e confinement) checkTenant(ctx context.Context, m Volume, to *connect.Connection) error {
 	r := e.view.Record
 	if !e.trusted {
-		distrust(r)
+		clearTasks(r)
 		if r.Made() && !e.tenant.Stores(storageOf(r.Volume)) {
 			return e.tenant.AdoptsVolume(r.Volume)
 		}
@@ -232,8 +232,8 @@ func (e confinement) recovers(ctx context.Context, owner *vm) error {
 	return connect.CheckVM(ctx, e.inventory, owner.VMID, func(g proxmox.Guest) error { return e.tenant.AdoptsDisk(e.view.Volume, g) })
 }
 
-// distrust a record that somebody may have made up: no task is looked at that it names.
-func distrust(r *volumeref.Record) {
+// clearTasks drops the tasks that a record names which somebody may have made up, so that none is looked at.
+func clearTasks(r *volumeref.Record) {
 	r.Task = ""
 	if r.Handover != nil {
 		r.Handover.Task = ""

@@ -50,6 +50,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
@@ -98,7 +99,7 @@ type Inventory interface {
 	BlockVMID(id int)
 	InvalidateGuest(vmid int)
 	GuestChanged(vmid int)
-	KnownOptions(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
+	Options(ctx context.Context, ref proxmox.Ref, maxAge time.Duration) ([]proxmox.PendingValue, error)
 	Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error)
 }
 
@@ -111,7 +112,7 @@ type known struct {
 
 // Pending returns the options of a VM.
 func (k known) Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error) {
-	return k.inventory.KnownOptions(ctx, ref)
+	return k.inventory.Options(ctx, ref, inventory.Unchanged)
 }
 
 // Kinds are what a controller of Volumes has to know.

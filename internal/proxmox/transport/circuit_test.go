@@ -267,11 +267,11 @@ func TestCutOffEndpoint(t *testing.T) {
 	f.fate["b"] = refused
 	f.wants(t, "Nobody else answers.", "", "b", "a")
 	delete(f.fate, "b")
-	if down, cutOff := tr.Survey(t.Context(), f.endpoints[1], true, m.ask); len(down) > 0 || !slices.Equal(cutOff, []string{f.endpoints[0].String()}) {
+	if down, cutOff := tr.AskDoubtful(t.Context(), f.endpoints[1], true, m.ask); len(down) > 0 || !slices.Equal(cutOff, []string{f.endpoints[0].String()}) {
 		t.Errorf("it is told, got %v and %v", down, cutOff)
 	}
 	m.quorate["a"] = true
-	if down, cutOff := tr.Survey(t.Context(), f.endpoints[1], true, m.ask); len(down)+len(cutOff) > 0 {
+	if down, cutOff := tr.AskDoubtful(t.Context(), f.endpoints[1], true, m.ask); len(down)+len(cutOff) > 0 {
 		t.Errorf("it has quorum again, got %v and %v", down, cutOff)
 	}
 	f.clock.Add(retryDown)

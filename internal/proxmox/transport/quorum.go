@@ -83,9 +83,9 @@ func (t *Transport) LeaveCutOff(ctx context.Context, e *Endpoint, ask Ask) bool 
 	return false
 }
 
-// Survey asks the endpoints beside the one in use that are in doubt. It returns those that do not answer, and those without
+// AskDoubtful asks the endpoints beside the one in use that are in doubt. It returns those that do not answer, and those without
 // quorum if the one in use has it: they are not used.
-func (t *Transport) Survey(ctx context.Context, used *Endpoint, quorate bool, ask Ask) (down []DownEndpoint, cutOff []string) {
+func (t *Transport) AskDoubtful(ctx context.Context, used *Endpoint, quorate bool, ask Ask) (down []DownEndpoint, cutOff []string) {
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for _, e := range t.failover.others(used) {

@@ -131,15 +131,15 @@ func (s *Server) Close() {
 	s.running.Wait()
 }
 
-// park marks a connection as idle; it reports false when the server is closing.
-func (s *Server) park(c net.Conn) bool {
+// markIdle marks a connection as idle; it reports false when the server is closing.
+func (s *Server) markIdle(c net.Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.idle[c] = true
 	return !s.closing
 }
 
-func (s *Server) unpark(c net.Conn) {
+func (s *Server) markBusy(c net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.idle, c)
@@ -148,8 +148,8 @@ func (s *Server) unpark(c net.Conn) {
 func (s *Server) serve(raw net.Conn, endpoint string) {
 	defer s.running.Done()
 	defer raw.Close() //nolint:errcheck // Nothing can be done about it.
-	defer s.unpark(raw)
-	if !s.park(raw) {
+	defer s.markBusy(raw)
+	if !s.markIdle(raw) {
 		return
 	}
 	_ = raw.SetDeadline(time.Now().Add(readTimeout))
@@ -193,12 +193,12 @@ func (s *Server) redirect(raw net.Conn, r *bufio.Reader) {
 }
 
 func (s *Server) requests(c *conn) {
-	for s.park(c.raw) {
+	for s.markIdle(c.raw) {
 		_ = c.raw.SetDeadline(time.Now().Add(idleTimeout))
 		if _, err := c.reader.Peek(1); err != nil {
 			return
 		}
-		s.unpark(c.raw)
+		s.markBusy(c.raw)
 		_ = c.raw.SetDeadline(time.Now().Add(readTimeout))
 		if !c.request() {
 			return

@@ -210,12 +210,12 @@ func HeldLock(done string) kind.Problem {
 	return kind.Problem{Reason: ReasonLocked, Message: tasktrack.HoldsLock + ": it is " + done + " then"}
 }
 
-// Rests reports whether an attempt that failed is not to be repeated yet, as kind.Failures has it. What waits for a lock is repeated soon.
-func Rests(f kind.Failures, now, generation, first int64) bool {
+// BacksOff reports whether an attempt that failed is not to be repeated yet, as kind.Failures has it. What waits for a lock is repeated soon.
+func BacksOff(f kind.Failures, now, generation, first int64) bool {
 	if f.Problem == string(ReasonLocked) {
 		f.Count = min(f.Count, 1)
 	}
-	return f.Rest(now, generation, first) > 0
+	return f.RetryIn(now, generation, first) > 0
 }
 
 // Task returns a task, or nil if PVE does not know it.

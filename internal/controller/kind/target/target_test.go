@@ -253,11 +253,11 @@ func TestLooksAgain(t *testing.T) {
 
 func TestRests(t *testing.T) {
 	f := kind.Failures{Count: 3, FailedAt: 100, Generation: 1, Problem: string(ReasonStorageFull)}
-	if !Rests(f, 100+59, 1, 15) || Rests(f, 100+60, 1, 15) {
+	if !BacksOff(f, 100+59, 1, 15) || BacksOff(f, 100+60, 1, 15) {
 		t.Error("want the third failure to rest for a minute")
 	}
 	f.Problem = string(ReasonLocked)
-	if !Rests(f, 100+14, 1, 15) || Rests(f, 100+15, 1, 15) {
+	if !BacksOff(f, 100+14, 1, 15) || BacksOff(f, 100+15, 1, 15) {
 		t.Error("want what is locked to be tried again soon")
 	}
 }

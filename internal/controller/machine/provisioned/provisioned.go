@@ -45,7 +45,7 @@ func Show(m object.Machine, v *vmstate.VM, all *guestagent.Provisionings, boot t
 	}
 	known := reported(before)
 	if at := m.Observation().StartedAt; at != nil && boot.Sub(at.Time).Abs() <= time.Minute && known.Ended() {
-		all.Recall(m, boot, known) // The provider was started after the guest had reported it.
+		all.RecordEarlier(m, boot, known) // The provider was started after the guest had reported it.
 	}
 	now := all.Of(m, boot)
 	switch {

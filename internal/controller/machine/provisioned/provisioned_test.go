@@ -109,7 +109,7 @@ func TestShow(t *testing.T) {
 				tc.vm(v)
 			}
 			all := guestagent.New(func() time.Time { return boot }).Provisionings
-			all.Recall(m, boot, tc.told)
+			all.RecordEarlier(m, boot, tc.told)
 			Show(m, v, all, boot)
 			if got := m.GetCondition(conditions.TypeGuestProvisioned); got.Status != tc.status || got.Reason != tc.want {
 				t.Errorf("%s: want %s %s, got %s %s (%s)", tc.reason, tc.status, tc.want, got.Status, got.Reason, got.Message)

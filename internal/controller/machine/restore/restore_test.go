@@ -362,7 +362,7 @@ func TestLatest(t *testing.T) {
 			reason: "A Storage stands for the storage in PVE.", of: byStorage, storage: storage("nas"), stores: nas,
 			volumes: map[string][]string{"pve1": {newer}}, want: newer,
 		},
-		"StorageUnmade": {
+		"StorageMissing": {
 			reason: "One that is not there in PVE yet is waited for.", of: byStorage, storage: storage(""), err: "not there in Proxmox VE yet", kubeOnly: true,
 		},
 		"StorageGone": {reason: "A Storage that does not exist yet is waited for.", of: byStorage, err: "Storage 'backups' not found", kubeOnly: true},

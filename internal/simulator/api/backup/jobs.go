@@ -160,7 +160,7 @@ func backupOptions(c *engine.Call) (map[string]string, error) {
 			return nil, apierr.Param(key, "option conflicts with option 'vmid'")
 		}
 	}
-	if why := templateFlaw(job["notes-template"]); why != "" {
+	if why := templateError(job["notes-template"]); why != "" {
 		return nil, apierr.Param("notes-template", "%s", why)
 	}
 	if _, excludes := job["exclude"]; excludes && job["pool"] == "" {

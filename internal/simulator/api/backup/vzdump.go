@@ -117,7 +117,7 @@ func checkOptions(c *engine.Call) error {
 			return err
 		}
 	}
-	if why := templateFlaw(c.Str("notes-template")); why != "" {
+	if why := templateError(c.Str("notes-template")); why != "" {
 		return apierr.Param("notes-template", "%s", why)
 	}
 	if !c.Has("vmid") && !c.Has("pool") && !c.Flag("all") {
@@ -131,8 +131,8 @@ var (
 	reVariable = regexp.MustCompile(`\{\{([^\s{}]+)\}\}`)
 )
 
-// templateFlaw returns what is wrong with a template for notes.
-func templateFlaw(template string) string {
+// templateError returns what is wrong with a template for notes.
+func templateError(template string) string {
 	if strings.Contains(template, "\n") {
 		return "contains a line feed"
 	}
