@@ -25,6 +25,7 @@ import (
 	"testing"
 	"time"
 
+	telmate "github.com/Telmate/proxmox-api-go/proxmox"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-cmp/cmp"
 
@@ -150,6 +151,28 @@ func TestPanicsBecomeErrors(t *testing.T) {
 			hides(t, err.Error())
 		})
 	}
+}
+
+// TestLibraryPanicBecomesError has the library itself panic in a call, as it does at errors of an unexpected shape. No answer is known that
+// makes it do so behind our transport, so it gets one that has not passed there.
+func TestLibraryPanicBecomesError(t *testing.T) {
+	answered := false
+	c := offline(t, func(*http.Request) (*http.Response, error) { return nil, errors.New("not asked") })
+	lib, err := telmate.NewClient(transport.Root().String(), &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		answered = true
+		body := `{"errors":"` + tokenSecret + `"}`
+		return &http.Response{Status: "400 Bad Request", StatusCode: http.StatusBadRequest, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+	})}, "", nil, "", 0, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib.Username = "tester@pve"
+	c.library = lib.New()
+	err = c.CreateObject(background(), Collection{Noun: "pool", Path: poolsPath, Key: "poolid"}, "a", nil)
+	if !answered || ClassOf(err) != ClassUnknown {
+		t.Fatalf("got %v, want an error of no particular class after an answer, which was given: %t", err, answered)
+	}
+	hides(t, err.Error())
 }
 
 func TestConcurrentUse(t *testing.T) {

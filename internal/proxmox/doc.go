@@ -50,16 +50,24 @@ limitations under the License.
 //	ConfigSDNZone.Create             leaves out the name and the type of the zone
 //	Client.Login, a second time      the requests still have the first ticket
 //	Client.GetNextID with a start    takes every error for a VMID that is taken, and counts on
-//	whatever reads an answer         panics when the answer has another shape, and so does every
-//	                                 call when an error has one: behind our transport it does not
+//	whatever reads an answer         panics when the answer has another shape: nothing of it is used
+//	every call                       panics when an error has another shape: behind our transport,
+//	                                 which writes each error anew, it does not
 //	                                 (TestLibraryBehindTransport)
 //
 //	not used, since nothing of it is wanted
 //	Snapshot of ClientNew            waits for the task of each write, as StartVm does
+//	                                 (TestLibraryFaults)
 //	ApiToken, Group and User of      the provider makes no tokens, groups and users: its own are
 //	ClientNew                        made by who sets it up
 //
 // A typed interface is used where it sends exactly what is wanted and waits for no task.
+//
+// No answer of a server is known with which what is used of the library panics behind our
+// transport. Each call recovers from panics all the same, and returns an error
+// (TestLibraryPanicBecomesError, TestPanicsBecomeErrors): calls are made in goroutines
+// that have no recovery, where a panic that is not known yet, of the library, the
+// transport or a decoder, would end the provider, and with it the work for all clusters.
 //
 // # What a caller must know
 //

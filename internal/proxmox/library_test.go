@@ -23,6 +23,7 @@ import (
 	"crypto/x509"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,6 +142,16 @@ func libraryFaults() map[string]struct {
 				begun := time.Now()
 				_, err := l.StartVm(ctx, vm) //nolint:staticcheck // It is what others use.
 				return err != nil && time.Since(begun) >= telmate.TaskStatusCheckInterval*time.Second
+			},
+		},
+		"SnapshotWaits": {
+			reason: "A snapshot that is taken returns when its task has ended, whose state is asked for until then.",
+			shows: func(l *library) bool {
+				err := l.New().Snapshot.CreateQemu(l.t.Context(), *l.running(100), "before", "", false)
+				asks := func(r simulator.Request) bool { return strings.Contains(r.Path, "/tasks/") && strings.HasSuffix(r.Path, "/status") }
+				taken := false
+				l.pve.Edit(func(s *simulator.State) { taken = len(s.Guests[100].Snapshots) > 0 })
+				return err == nil && taken && slices.ContainsFunc(l.pve.Requests(), asks)
 			},
 		},
 		"RestartInverted": {
