@@ -74,7 +74,7 @@ func (d Devices) Assign(p *v1alpha1.MachineParameters, have Config) (Devices, er
 	return out, out.assignPassthroughs(p, have)
 }
 
-// releaseISO is the drive of iso, unless an entry takes it over.
+// releaseISO returns the drive of iso, unless an entry takes it over.
 func (d Devices) releaseISO(p *v1alpha1.MachineParameters, have Config) string {
 	takes := func(c v1alpha1.MachineCDROM) bool {
 		return ptr.Deref(c.Device, "") == d.ISO || d.CDROMs[c.Name] == "" && mediumOf(c) == have.Volume(d.ISO)
@@ -105,7 +105,7 @@ func (d Devices) claimDrives(p *v1alpha1.MachineParameters, have Config) error {
 	return d.deviceConflict()
 }
 
-// deviceConflict is an error if a CD-ROM drive is to be what a disk is, or the drive of
+// deviceConflict returns an error if a CD-ROM drive is to be what a disk is, or the drive of
 // iso.
 func (d Devices) deviceConflict() error {
 	for _, name := range slices.Sorted(maps.Keys(d.CDROMs)) {
@@ -196,7 +196,7 @@ func (d Devices) inherit(l deviceList, e listEntry, have Config) error {
 	return nil
 }
 
-// leftNames are the entries that have left a list and were a device that they no longer
+// leftNames returns the entries that have left a list and were a device that they no longer
 // have.
 func (d Devices) leftNames(l deviceList, device string) map[string]bool {
 	found := map[string]bool{}
@@ -255,7 +255,7 @@ func move[V any](m map[string]V, from, to string) {
 	}
 }
 
-// twoWays is the error for an entry that can be read in two ways.
+// twoWays returns the error for an entry that can be read in two ways.
 func twoWays(l deviceList, e listEntry, one, other, remedy string) error {
 	return errors.Errorf("%s %q can be read in two ways: as %s, or as %s; %s", l.what, e.name, one, other, remedy)
 }
@@ -288,14 +288,14 @@ func (d Devices) assignListed(l deviceList, have Config) error {
 	return nil
 }
 
-// withLeaving is a configuration with what the VM has until its next start.
+// withLeaving returns a configuration with what the VM has until its next start.
 func (d Devices) withLeaving(have Config) Config {
 	all := cloned(d.leaving)
 	maps.Copy(all, have)
 	return all
 }
 
-// free is the lowest device for a new entry that neither another entry nor the VM has.
+// free returns the lowest device for a new entry that neither another entry nor the VM has.
 func (d Devices) free(l deviceList, e listEntry, have Config) string {
 	have = d.withLeaving(have)
 	if l.name == listNetworks {
@@ -304,7 +304,7 @@ func (d Devices) free(l deviceList, e listEntry, have Config) string {
 	return lowestFree(d.drives(), have, cmp.Or(e.bus, defaultBus))
 }
 
-// kept is the volume that an entry had before it left the list, and where the VM has it;
+// kept returns the volume that an entry had before it left the list, and where the VM has it;
 // empty if it has it no longer, or if the spec names another one.
 func (d Devices) kept(l deviceList, e listEntry, have Config) (volume, at string) {
 	if l.name != listDisks || e.volume != nil || d.Volumes[e.name] == "" || l.devices[e.name] != "" {
@@ -368,7 +368,7 @@ func (d Devices) forgetEntry(l deviceList, name string) {
 	}
 }
 
-// sourceDevice is the device that the VM came with and that the entry would be of a new
+// sourceDevice returns the device that the VM came with and that the entry would be of a new
 // VM; empty if it would be a new one. It is an error if that device is another entry's, or
 // is not what it was.
 func (d Devices) sourceDevice(l deviceList, e listEntry, device string, have Config) (string, error) {
@@ -402,7 +402,7 @@ func (d Devices) sourceDevice(l deviceList, e listEntry, device string, have Con
 	return "", nil
 }
 
-// namedVolume is the device with which the VM came that has the volume which the spec names.
+// namedVolume returns the device with which the VM came that has the volume which the spec names.
 func (d Devices) namedVolume(l deviceList, e listEntry, have Config) string {
 	volume := ptr.Deref(e.volume, "")
 	at := have.Holder(volume)
@@ -431,7 +431,7 @@ func (d Devices) attachAgain(config Config, p *v1alpha1.MachineParameters) {
 	}
 }
 
-// unusedValue is the value that a disk is attached with again whose volume is an unused
+// unusedValue returns the value that a disk is attached with again whose volume is an unused
 // one of the VM; empty if it is none. What was not made for the list has the options that
 // it came with.
 func (d Devices) unusedValue(name, left string, config Config) string {
@@ -470,7 +470,7 @@ func (d Devices) assignPassthroughs(p *v1alpha1.MachineParameters, have Config) 
 	return nil
 }
 
-// firstFree is the first of the VM's devices, of that bus if one is named, that
+// firstFree returns the first of the VM's devices, of that bus if one is named, that
 // no entry has.
 func firstFree(taken map[string]string, existing []string, bus string) string {
 	for _, device := range existing {
@@ -484,7 +484,7 @@ func firstFree(taken map[string]string, existing []string, bus string) string {
 	return ""
 }
 
-// lowestFree is the lowest device of a bus that neither an entry nor the VM has.
+// lowestFree returns the lowest device of a bus that neither an entry nor the VM has.
 func lowestFree(taken, have Config, bus string) string {
 	for i := range busSizes[bus] {
 		device := bus + strconv.Itoa(i)

@@ -41,7 +41,7 @@ func (d Desired) boot(config Config, diff *Difference) {
 	}
 }
 
-// keptBoot is the boot order with devices that a change brings back, and with the first
+// keptBoot returns the boot order with devices that a change brings back, and with the first
 // disk of the list in the place of the disk that the VM has booted from, or before all others of a VM
 // that has had none. Where the change brings neither, the order is left as it is, unless PVE has lost
 // one that waited for the next start.
@@ -94,7 +94,7 @@ func (d Devices) successor(disks []v1alpha1.MachineDisk, device string, after Co
 	return d.firstDisk(disks)
 }
 
-// firstDisk is the device of the first entry of disks; empty if there is none.
+// firstDisk returns the device of the first entry of disks; empty if there is none.
 func (d Devices) firstDisk(disks []v1alpha1.MachineDisk) string {
 	if len(disks) == 0 {
 		return ""
@@ -118,7 +118,7 @@ func (c Config) bootsFromDisk() bool {
 	return slices.ContainsFunc(bootorder.Devices(c["boot"]), func(device string) bool { return slices.Contains(disks, device) })
 }
 
-// lastBoot is the boot order to remember: that of the VM, unless a device of the one before has
+// lastBoot returns the boot order to remember: that of the VM, unless a device of the one before has
 // left it and nothing has taken its place, or PVE has lost that one.
 func (d Devices) lastBoot(config Config, p *v1alpha1.MachineParameters) []string {
 	now := bootorder.Devices(config["boot"])
@@ -132,7 +132,7 @@ func (d Devices) lastBoot(config Config, p *v1alpha1.MachineParameters) []string
 	return now
 }
 
-// BootDiskGone is the disk that a VM has booted from and no longer has, if no other disk is in its
+// BootDiskGone returns the disk that a VM has booted from and no longer has, if no other disk is in its
 // boot order; empty if there is one.
 func (d Devices) BootDiskGone(s State) string {
 	if s.Config.bootsFromDisk() {
@@ -160,7 +160,7 @@ func addsBootDevice(device, value string, s State) bool {
 	return IsDisk(device) && bootorder.HoldsMedia(value) && len(order) > 0 && !slices.Contains(order, device)
 }
 
-// bootOrder is the boot option that the spec wants of a configuration which has
+// bootOrder returns the boot option that the spec wants of a configuration which has
 // the devices given.
 func bootOrder(p *v1alpha1.MachineParameters, d Devices, config Config) (string, bool) {
 	if p.BootOrder == nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/bootorder"
 )
 
-// Restored is the configuration of a VM with its pending changes, but for devices of
+// Restored returns the configuration of a VM with its pending changes, but for devices of
 // the spec that wait to be removed: they are there still, with their MAC addresses
 // and data, and stay.
 func (d Desired) Restored(s State) Config {
@@ -45,7 +45,7 @@ func (d Desired) Restored(s State) Config {
 	return config
 }
 
-// listed are the devices that the spec has.
+// listed returns the devices that the spec has.
 func (d Desired) listed() []string {
 	devices := d.Devices.listed(d.MachineParameters)
 	for _, f := range firmware(d.MachineParameters) {
@@ -122,7 +122,7 @@ func (d Desired) changed(s State) Difference {
 	return d.revertPending(s, diff)
 }
 
-// revertPending is the change with options whose pending value is not wanted as they are in
+// revertPending returns the change with options whose pending value is not wanted as they are in
 // force, where that is what the spec asks for. In other words, such as a default that
 // is spelled out, PVE would keep them pending, and nothing but a restart would end that.
 func (d Desired) revertPending(s State, diff Difference) Difference {
@@ -151,7 +151,7 @@ func (o Option) satisfied(now, pending string) bool {
 	return declared && o.Equal(now, want) && (o.others == nil || o.others(now) == o.others(pending))
 }
 
-// restoredBoot is the boot order in force, for devices that the VM still has: PVE takes a
+// restoredBoot returns the boot order in force, for devices that the VM still has: PVE takes a
 // device out of it that is to be removed, and does not put it back.
 func (s State) restoredBoot(config Config) string {
 	order := slices.DeleteFunc(bootorder.Devices(s.Active["boot"]), func(device string) bool { return config[device] == "" })
@@ -163,7 +163,7 @@ func (s State) restoredBoot(config Config) string {
 	return bootorder.Of(order)
 }
 
-// PendingDiskOps are the disks of a VM that have yet to move or to grow.
+// PendingDiskOps returns the disks of a VM that have yet to move or to grow.
 func (d Desired) PendingDiskOps(config Config) []string {
 	var devices []string
 	for _, m := range d.Moves(config) {
@@ -175,7 +175,7 @@ func (d Desired) PendingDiskOps(config Config) []string {
 	return slices.Compact(slices.Sorted(slices.Values(devices)))
 }
 
-// SplitAroundDiskOps is the part of the change that can be made before disks of a running VM are
+// SplitAroundDiskOps returns the part of the change that can be made before disks of a running VM are
 // moved or grow, and the part that comes afterwards. PVE moves and resizes what is in
 // force, and leaves a pending value of the disk as it is, with the volume and the
 // size that it had: what is pending is taken back first.
@@ -203,7 +203,7 @@ func (s State) InForce(disk string) bool {
 	return v != "" && v == s.Config.Volume(disk)
 }
 
-// With is the change and one that comes after it.
+// With returns the change and one that comes after it.
 func (d Difference) With(later Difference) Difference {
 	both := Difference{Set: proxmox.Params{}, Delete: d.Delete, Allocates: d.Allocates}
 	maps.Copy(both.Set, d.Set)

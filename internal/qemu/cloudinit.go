@@ -41,7 +41,7 @@ func (d Desired) usesDrive() bool {
 		(d.CloudInit != nil || slices.ContainsFunc(d.Networks, func(n v1alpha1.MachineNetwork) bool { return n.IPConfig != nil }))
 }
 
-// cloudInit are the options that PVE's cloud-init drive is made of.
+// cloudInit returns the options that PVE's cloud-init drive is made of.
 func (d Desired) cloudInit() []Option {
 	if d.CloudInitFrozen {
 		return nil
@@ -49,7 +49,7 @@ func (d Desired) cloudInit() []Option {
 	return CloudInitOptions(d.MachineParameters)
 }
 
-// CloudInitOptions are the options of PVE's cloud-init drive.
+// CloudInitOptions returns the options of PVE's cloud-init drive.
 func CloudInitOptions(p *v1alpha1.MachineParameters) []Option {
 	ci := p.CloudInit
 	if ci == nil {
@@ -64,7 +64,7 @@ func CloudInitOptions(p *v1alpha1.MachineParameters) []Option {
 	)
 }
 
-// cloudInitStorage is where PVE makes its cloud-init drive if the VM has none.
+// cloudInitStorage returns where PVE makes its cloud-init drive if the VM has none.
 // The drive of a clone is that of its source; of a VM that is made from an image
 // or from nothing it goes to where its disks are.
 func (d Desired) cloudInitStorage() string {
@@ -150,7 +150,7 @@ func (d Difference) NeedsCloudInitRegen(s State) bool {
 		slices.ContainsFunc(d.Options(), onDrive)
 }
 
-// OnDrive is the part of the change that is written to PVE's cloud-init drive.
+// OnDrive returns the part of the change that is written to PVE's cloud-init drive.
 func (d Difference) OnDrive() Difference {
 	part := Difference{Set: proxmox.Params{}}
 	for option, v := range d.Set {

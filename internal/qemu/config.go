@@ -49,7 +49,7 @@ func (c Config) UUID() string {
 // Template reports whether it is one, of which VMs are cloned.
 func (c Config) Template() bool { return c["template"] == "1" }
 
-// CreatedAt is when the VM was created, or the one that it is a clone of, in seconds; 0 if PVE has not noted it.
+// CreatedAt returns when the VM was created, or the one that it is a clone of, in seconds; 0 if PVE has not noted it.
 func (c Config) CreatedAt() int64 {
 	p, err := propertystring.Parse(c["meta"], "")
 	if err != nil {
@@ -102,7 +102,7 @@ func (c Config) Memory() int64 {
 	return int64(IntegerOr(strings.TrimPrefix(c["memory"], codec.CurrentMemory), defaultMemory)) * int64(proxmox.MiB)
 }
 
-// Disks are the devices that hold disks: what the VM boots from first, then by bus
+// Disks returns the devices that hold disks: what the VM boots from first, then by bus
 // and number. Those of the firmware are not among them.
 func (c Config) Disks() []string {
 	disks := c.drives(func(d proxmox.Disk) bool { return !d.CDROM() })
@@ -121,10 +121,10 @@ func rank(order []string, device string) int {
 	return len(order)
 }
 
-// CDROMs are the drives of removable media, by bus and number.
+// CDROMs returns the drives of removable media, by bus and number.
 func (c Config) CDROMs() []string { return c.drives(proxmox.Disk.CDROM) }
 
-// mediaDrives are the drives of removable media that nothing of cloud-init's is in.
+// mediaDrives returns the drives of removable media that nothing of cloud-init's is in.
 func (c Config) mediaDrives() []string { return slices.DeleteFunc(c.CDROMs(), c.forCloudInit) }
 
 // takesMedia reports whether a device is a drive of removable media that nothing of
@@ -140,7 +140,7 @@ func (c Config) forCloudInit(device string) bool {
 	return err == nil && (d.CloudInit() || nocloud.IsImage(d.Volume))
 }
 
-// Drives are the devices of disks and of removable media, by bus and number.
+// Drives returns the devices of disks and of removable media, by bus and number.
 func (c Config) Drives() []string { return c.drives(func(proxmox.Disk) bool { return true }) }
 
 func (c Config) drives(keep func(proxmox.Disk) bool) []string {
@@ -150,7 +150,7 @@ func (c Config) drives(keep func(proxmox.Disk) bool) []string {
 	})
 }
 
-// NICs are the network devices, by number.
+// NICs returns the network devices, by number.
 func (c Config) NICs() []string {
 	return c.devices(func(device string) bool { return BusOf(device) == "net" })
 }
@@ -181,12 +181,12 @@ func (c Config) devices(keep func(device string) bool) []string {
 	return found
 }
 
-// Firmware are the devices of the disks that the VM's firmware has.
+// Firmware returns the devices of the disks that the VM's firmware has.
 func (c Config) Firmware() []string {
 	return slices.DeleteFunc([]string{EFIDevice, TPMDevice}, func(device string) bool { return c[device] == "" })
 }
 
-// Unused are the options of disks that are detached, by number.
+// Unused returns the options of disks that are detached, by number.
 func (c Config) Unused() []string { return c.Numbered("unused") }
 
 // Numbered returns the options that are a name with a number, by number.
@@ -201,7 +201,7 @@ func (c Config) Numbered(name string) []string {
 	return found
 }
 
-// OwnVolumes are the volumes that go when the VM is destroyed: those of its disks, attached
+// OwnVolumes returns the volumes that go when the VM is destroyed: those of its disks, attached
 // or not, of its firmware and of its saved memory that PVE holds for its VMID.
 func (c Config) OwnVolumes(vmid int) []string {
 	var found []string
@@ -235,7 +235,7 @@ func (c Config) Holder(volume string) string {
 	return options[i]
 }
 
-// bootDisk is the disk that the VM boots from, or empty.
+// bootDisk returns the disk that the VM boots from, or empty.
 func (c Config) bootDisk() string {
 	disks := c.Disks()
 	if len(disks) == 0 {
@@ -244,7 +244,7 @@ func (c Config) bootDisk() string {
 	return disks[0]
 }
 
-// Medium is the volume in a CD-ROM drive, or empty.
+// Medium returns the volume in a CD-ROM drive, or empty.
 func (c Config) Medium(device string) string {
 	if v := c.Volume(device); v != noMedium {
 		return v
@@ -252,7 +252,7 @@ func (c Config) Medium(device string) string {
 	return ""
 }
 
-// CloudInitDrive is the device of PVE's own drive for cloud-init, or empty.
+// CloudInitDrive returns the device of PVE's own drive for cloud-init, or empty.
 func (c Config) CloudInitDrive() string {
 	for _, device := range c.CDROMs() {
 		if d, err := proxmox.ParseDisk(c[device]); err == nil && d.CloudInit() {
@@ -262,7 +262,7 @@ func (c Config) CloudInitDrive() string {
 	return ""
 }
 
-// Uses is the volume of those given that the VM has, or empty.
+// Uses returns the volume of those given that the VM has, or empty.
 func (c Config) Uses(volumes ...string) string {
 	for _, v := range c {
 		d, err := proxmox.ParseDisk(v)
@@ -275,7 +275,7 @@ func (c Config) Uses(volumes ...string) string {
 	return ""
 }
 
-// ClonedTo is the configuration of a clone whose disks are put on a storage, where
+// ClonedTo returns the configuration of a clone whose disks are put on a storage, where
 // their volumes have yet to get their names.
 func (c Config) ClonedTo(storage string) Config {
 	clone := maps.Clone(c)
@@ -326,14 +326,14 @@ func Read(values []proxmox.PendingValue) State {
 	return s
 }
 
-// leaving are the options that are in force and are to go.
+// leaving returns the options that are in force and are to go.
 func (s State) leaving() Config {
 	leaving := maps.Clone(s.Active)
 	maps.DeleteFunc(leaving, func(name, _ string) bool { _, stays := s.Config[name]; return stays })
 	return leaving
 }
 
-// all are the options that are in force or are to be.
+// all returns the options that are in force or are to be.
 func (s State) all() Config {
 	all := maps.Clone(s.Active)
 	maps.Copy(all, s.Config)

@@ -75,7 +75,7 @@ func (d Devices) declarations(p *v1alpha1.MachineParameters, config Config, defa
 	return all
 }
 
-// details are the parts but those that say which device it is.
+// details returns the parts but those that say which device it is.
 func (h hostDevice) details() []part {
 	return slices.DeleteFunc(slices.Clone(h.parts), func(d part) bool { return d.key == h.defaultKey || d.key == "mapping" })
 }
@@ -138,7 +138,7 @@ func (d Devices) recordDeclared(p *v1alpha1.MachineParameters, config Config, de
 	}
 }
 
-// withdrawn are parts with those that an entry has declared and no longer does: they become
+// withdrawn returns parts with those that an entry has declared and no longer does: they become
 // what they are without it.
 func withdrawn(parts []part, before map[string]string) []part {
 	for i, d := range parts {
@@ -154,7 +154,7 @@ func isDeclared(parts []part, key string) bool {
 	return slices.ContainsFunc(parts, func(d part) bool { return d.key == key && d.Value != nil })
 }
 
-// beforeNIC are the parts that the entry of an interface has declared. An interface without a
+// beforeNIC returns the parts that the entry of an interface has declared. An interface without a
 // bridge, or with one that another object names, is left where it is.
 func beforeNIC(n v1alpha1.MachineNetwork, d Devices) map[string]string {
 	before := maps.Clone(d.Declared[listNetworks+"/"+n.Name])

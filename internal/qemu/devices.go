@@ -312,10 +312,10 @@ func (d Devices) forgetMACs() {
 	}
 }
 
-// FirmwareKey is by what Seen has a disk of the firmware: no disk of a spec is called so.
+// FirmwareKey returns the name by which Seen has a disk of the firmware: no disk of a spec is called so.
 func FirmwareKey(device string) string { return "/" + device }
 
-// drives are the devices of disks and of removable media that entries have.
+// drives returns the devices of disks and of removable media that entries have.
 func (d Devices) drives() map[string]string {
 	all := map[string]string{"iso": d.ISO}
 	for name, device := range d.Disks {
@@ -332,7 +332,7 @@ func (d Devices) all() []map[string]string {
 	return []map[string]string{d.Disks, d.CDROMs, d.Networks, d.PCI, d.USB, d.VirtioFS}
 }
 
-// Retained are the devices of entries that have left their list and that stay
+// Retained returns the devices of entries that have left their list and that stay
 // attached.
 func (d Devices) Retained() []Retained {
 	var found []Retained

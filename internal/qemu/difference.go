@@ -55,7 +55,7 @@ func (d Difference) Within(whole Difference) bool {
 // Empty reports whether nothing differs.
 func (d Difference) Empty() bool { return len(d.Set) == 0 && len(d.Delete) == 0 }
 
-// After is a configuration with the change made as it is sent.
+// After returns a configuration with the change made as it is sent.
 func (d Difference) After(config Config) Config {
 	after := Config{}
 	maps.Copy(after, config)
@@ -91,7 +91,7 @@ func (d Desired) Difference(config Config) Difference {
 	return diff
 }
 
-// detached are the devices of entries that the spec no longer lists. PVE keeps
+// detached returns the devices of entries that the spec no longer lists. PVE keeps
 // the disks as unused ones.
 func (d Desired) detached(config Config) []string {
 	gone := d.Devices.removed(d.MachineParameters)
@@ -118,7 +118,7 @@ func (d Desired) detached(config Config) []string {
 	return options
 }
 
-// leaving are the disks that are volumes which are to leave the VM. One that the spec names by its volume stays.
+// leaving returns the disks that are volumes which are to leave the VM. One that the spec names by its volume stays.
 func (d Desired) leaving(config Config) []string {
 	return slices.DeleteFunc(config.Drives(), func(device string) bool {
 		volume := config.Volume(device)
@@ -128,7 +128,7 @@ func (d Desired) leaving(config Config) []string {
 	})
 }
 
-// Pending are the changes of what the spec declares that are yet to take effect.
+// Pending returns the changes of what the spec declares that are yet to take effect.
 // Those that others have made are not among them.
 func (d Desired) Pending(s State) []proxmox.PendingValue {
 	declared := map[string]bool{}

@@ -30,7 +30,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 )
 
-// diskParts are the properties of a disk besides its volume and size.
+// diskParts returns the properties of a disk besides its volume and size.
 func diskParts(k *v1alpha1.MachineDisk) []part {
 	return slices.Concat([]part{
 		{key: "cache", Codec: codec.Texts(&k.Cache), absent: "none"},
@@ -64,7 +64,7 @@ var onBuses = map[string][]string{
 	"scsiblock": {"scsi"}, "ssd": {"ide", "sata", "scsi"}, "vendor": {"scsi"}, "wwn": {"ide", "sata", "scsi"},
 }
 
-// busRejections are properties that the disk is to get and that none on its bus has.
+// busRejections rejects properties that the disk is to get and that none on its bus has.
 func busRejections(device, now string, k v1alpha1.MachineDisk) []string {
 	disk, err := proxmox.ParseDisk(now)
 	if err != nil {
@@ -115,7 +115,7 @@ func limitParts(l *v1alpha1.MachineDiskLimits) []part {
 	}
 }
 
-// diskOption is the option of a disk. A disk that is not there is attached or made.
+// diskOption returns the option of a disk. A disk that is not there is attached or made.
 func diskOption(device string, k v1alpha1.MachineDisk, before map[string]string, missing func() proxmox.Disk) Option {
 	parts := withdrawn(diskParts(&k), before)
 	others := undeclaredParts("file", parts)
@@ -132,7 +132,7 @@ func diskOption(device string, k v1alpha1.MachineDisk, before map[string]string,
 	}}
 }
 
-// newDisk is a disk to attach, or to allocate on its storage or the default one:
+// newDisk returns a disk to attach, or to allocate on its storage or the default one:
 // storage:GiB, or storage:0 for one that gets the size of what it is filled from.
 func (d Desired) newDisk(k v1alpha1.MachineDisk) proxmox.Disk {
 	if volume := d.existingVolume(k); volume != "" {
@@ -159,7 +159,7 @@ func AwaitsVolume(k v1alpha1.MachineDisk) bool {
 	return k.VolumeRef != nil && ptr.Deref(k.Volume, "") == ""
 }
 
-// existingVolume is the volume that a disk is attached with: the one that it had before,
+// existingVolume returns the volume that a disk is attached with: the one that it had before,
 // or that the spec names. It is empty for a disk that is made anew. That of a Volume is never one
 // which it had before: the name may be another disk's by now.
 func (d Desired) existingVolume(k v1alpha1.MachineDisk) string {

@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
-// extraOptions are the options of the spec that have no field.
+// extraOptions returns the options of the spec that have no field.
 func extraOptions(p *v1alpha1.MachineParameters) []Option {
 	var options []Option
 	for _, name := range slices.Sorted(maps.Keys(p.ExtraConfig)) {

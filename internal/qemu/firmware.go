@@ -138,7 +138,7 @@ func sameFirmware(a, b string) bool {
 	return x.Equal(y)
 }
 
-// rejections are what cannot be had of a disk that is there, or that is not.
+// rejections returns what cannot be had of a disk that is there, or that is not.
 func (f firmwareDisk) rejections(now, defaultStorage string) []string {
 	d, err := proxmox.ParseDisk(now)
 	switch {

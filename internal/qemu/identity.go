@@ -56,7 +56,7 @@ const (
 	markerEnd   = " -->"
 )
 
-// marker is what proves a clone ours before it has its UUID.
+// marker returns what proves a clone ours before it has its UUID.
 func (id Identity) marker() string { return markerStart + id.UUID + markerEnd }
 
 // longestDescription that PVE takes, in bytes.

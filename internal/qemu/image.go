@@ -86,7 +86,7 @@ func (f filling) due() bool {
 	return device != "" && f.Source.Image && slices.Index(f.Source.Disks, device) == 0 && f.have[device] == ""
 }
 
-// imageRejections are why the image cannot fill a disk.
+// imageRejections returns why the image cannot fill a disk.
 func imageRejections(d Desired, config Config) []string {
 	name, filled := ImageDisk(d.MachineParameters), filling{Devices: &d.Devices, p: d.MachineParameters, have: config}
 	i := slices.IndexFunc(d.Disks, func(k v1alpha1.MachineDisk) bool { return k.Name == name })
@@ -112,7 +112,7 @@ func (f filling) follow() {
 	}
 }
 
-// likely is the disk that the image has most likely filled, of a VM that nothing is noted of: that of the entry which the image names,
+// likely returns the disk that the image has most likely filled, of a VM that nothing is noted of: that of the entry which the image names,
 // the one that the VM boots from, or that of the first entry. It is empty if none is left.
 func (f filling) likely() string {
 	boot := f.have.bootDisk()
@@ -153,7 +153,7 @@ func (f filling) note(before Devices) {
 	}
 }
 
-// at is where the VM has a disk that it came with, or the option of an unused disk; empty if it is gone.
+// at returns where the VM has a disk that it came with, or the option of an unused disk; empty if it is gone.
 func (f filling) at(device string) string {
 	if _, there := f.withLeaving(f.have)[device]; there {
 		return device
@@ -168,7 +168,7 @@ func (f filling) at(device string) string {
 	return ""
 }
 
-// besideImage is an error for an entry that names the device of a new disk, and that the image would fill on a new VM: here it has
+// besideImage returns an error for an entry that names the device of a new disk, and that the image would fill on a new VM: here it has
 // filled another one.
 func (l deviceList) besideImage(e listEntry, d Devices, have Config) error {
 	if l.name != listDisks || e.name != l.image || len(l.source) == 0 || l.source[0] == e.device || d.Volumes[e.name] != "" {

@@ -104,7 +104,7 @@ func (l deviceList) former(device string) string {
 	return ""
 }
 
-// fromSource are the devices that the VM came with as a list means them that declares a
+// fromSource returns the devices that the VM came with as a list means them that declares a
 // VM for the first time: the first ones, in the order of the list, unless an entry names
 // its device or its volume.
 func (l deviceList) fromSource() map[string]string {

@@ -38,7 +38,7 @@ const cdromDrive = "CD-ROM drive"
 //nolint:gochecknoglobals // A constant.
 var freeDrives = []string{"ide2", "ide0", "ide1", "ide3", "sata0", "sata1", "sata2", "sata3", "sata4", "sata5"}
 
-// freeDrive is the first drive on a bus, or on any but scsi if none is named, that
+// freeDrive returns the first drive on a bus, or on any but scsi if none is named, that
 // neither the VM nor an entry of the spec has.
 func (d Devices) freeDrive(have Config, bus string) string {
 	if bus == "scsi" {
@@ -55,14 +55,14 @@ func (d Devices) freeDrive(have Config, bus string) string {
 	return freeDrives[i]
 }
 
-// isoDrive is the drive for iso: one of the VM that no entry has, rather one with the
+// isoDrive returns the drive for iso: one of the VM that no entry has, rather one with the
 // image in it already, or a new one.
 func (d Devices) isoDrive(image string, have Config) string {
 	there := have.mediaDrives()
 	return cmp.Or(d.holding(image, there, have, ""), firstFree(d.drives(), there, ""), d.freeDrive(d.withLeaving(have), ""))
 }
 
-// holding is the drive among those given, on a bus if one is named, that has the
+// holding returns the drive among those given, on a bus if one is named, that has the
 // medium in it and that no entry has.
 func (d Devices) holding(medium string, drives []string, have Config, bus string) string {
 	taken := d.drives()
@@ -104,7 +104,7 @@ func (d Devices) assignCDROMs(p *v1alpha1.MachineParameters, have Config) error 
 	return nil
 }
 
-// compareDrives is an error if a new entry that asks for no medium would be, on a new VM, the drive with which the VM came and which an
+// compareDrives returns an error if a new entry that asks for no medium would be, on a new VM, the drive with which the VM came and which an
 // entry before it is, that asks for none either. What a new VM would be is known only while it has all drives that it came with.
 func compareDrives(l deviceList, before Devices, p *v1alpha1.MachineParameters, have Config) error {
 	source := Config{}
@@ -125,7 +125,7 @@ func compareDrives(l deviceList, before Devices, p *v1alpha1.MachineParameters, 
 	return nil
 }
 
-// sourceDrive is the first drive that the VM came with, among those that it has, that no
+// sourceDrive returns the first drive that the VM came with, among those that it has, that no
 // other entry has and that stays.
 func (d Devices) sourceDrive(l deviceList, e listEntry, there []string) string {
 	for _, device := range l.source {
@@ -155,7 +155,7 @@ func fits(c v1alpha1.MachineCDROM, device string, have Config) bool {
 	return mediumOf(c) != "" && mediumOf(c) == have.Volume(device) && (c.Type == nil || *c.Type == BusOf(device))
 }
 
-// mediumOptions are the CD-ROM drives of the spec.
+// mediumOptions returns the CD-ROM drives of the spec.
 func (d Desired) mediumOptions() []Option {
 	var options []Option
 	if d.ISO != nil && d.Devices.ISO != "" {
@@ -175,7 +175,7 @@ const (
 	physicalDrive = "cdrom"
 )
 
-// cdromOption is a drive with what it is to have in it. Other options of a drive that
+// cdromOption returns a drive with what it is to have in it. Other options of a drive that
 // is there stay, but for the size, which PVE adds to images.
 func (d Desired) cdromOption(device string, c v1alpha1.MachineCDROM) Option {
 	return Option{Name: device, same: sameMedium, Want: func(now string) (string, bool) {
@@ -214,7 +214,7 @@ func (d Desired) medium(c v1alpha1.MachineCDROM, now string, before map[string]s
 
 func storageOf(volume string) string { return proxmox.Disk{Volume: volume}.Storage() }
 
-// cdrom is the option of a drive with a volume in it.
+// cdrom returns the option of a drive with a volume in it.
 func cdrom(device, volume string) Option {
 	return Option{Name: device, same: sameMedium, Want: func(string) (string, bool) { return volume + ",media=cdrom", true }}
 }
@@ -226,7 +226,7 @@ func sameMedium(a, b string) bool {
 	return errX == nil && errY == nil && x.Volume == y.Volume
 }
 
-// cdromRejections are devices that no CD-ROM drive can be, since the VM has something
+// cdromRejections rejects devices that no CD-ROM drive can be, since the VM has something
 // else there.
 func (d Desired) cdromRejections(config Config) []string {
 	var no []string
@@ -243,7 +243,7 @@ func (d Desired) cdromRejections(config Config) []string {
 	return no
 }
 
-// firstMedium is the drive whose medium a new VM boots from, or empty.
+// firstMedium returns the drive whose medium a new VM boots from, or empty.
 func (d Desired) firstMedium() string {
 	if ptr.Deref(d.ISO, "") != "" {
 		return d.Devices.ISO
@@ -256,7 +256,7 @@ func (d Desired) firstMedium() string {
 	return ""
 }
 
-// bootOrderOfNew is the order for a new VM where that of PVE would name another
+// bootOrderOfNew returns the order for a new VM where that of PVE would name another
 // CD-ROM drive than that of the first medium. It has one only: the first by its
 // device.
 func (d Desired) bootOrderOfNew(config Config) (order string, needed bool) {

@@ -53,7 +53,7 @@ func (m Move) OwnedBy(vmid int) bool {
 // of a TPM does.
 func (m Move) OnlyStopped() bool { return m.Device == TPMDevice }
 
-// From is where the disk is, with its format if that changes.
+// From returns where the disk is, with its format if that changes.
 func (m Move) From() string {
 	if m.Format == "" {
 		return m.Disk.Storage()
@@ -61,12 +61,12 @@ func (m Move) From() string {
 	return place(m.Disk.Storage(), formatOf(m.Disk.Volume))
 }
 
-// To is where the disk goes, with its format if that changes.
+// To returns where the disk goes, with its format if that changes.
 func (m Move) To() string { return place(m.Storage, m.Format) }
 
 func place(storage, format string) string { return strings.TrimSuffix(storage+" "+format, " ") }
 
-// Moves are the disks that are on another storage than they should be, or in
+// Moves returns the disks that are on another storage than they should be, or in
 // another format.
 func (d Desired) Moves(config Config) []Move {
 	var out []Move
@@ -92,7 +92,7 @@ func (d Desired) Moves(config Config) []Move {
 	return append(out, d.firmwareMoves(config)...)
 }
 
-// firmwareMoves are the disks of the firmware that are on another storage than
+// firmwareMoves returns the disks of the firmware that are on another storage than
 // they should be.
 func (d Desired) firmwareMoves(config Config) []Move {
 	var out []Move
@@ -124,7 +124,7 @@ type Resize struct {
 	From, To proxmox.Size
 }
 
-// Resizes are the disks that are smaller than they should be.
+// Resizes returns the disks that are smaller than they should be.
 func (d Desired) Resizes(config Config) []Resize {
 	var out []Resize
 	for _, k := range d.Disks {
@@ -149,7 +149,7 @@ type Growth struct {
 	Size, More proxmox.Size
 }
 
-// Growths are the disks that are to be made, to grow, or to move to another storage, which takes all of them.
+// Growths returns the disks that are to be made, to grow, or to move to another storage, which takes all of them.
 func (d Desired) Growths(config Config) []Growth {
 	var all []Growth
 	for _, k := range d.Disks {
@@ -179,7 +179,7 @@ func (d Desired) Growths(config Config) []Growth {
 // its template before its own.
 var reOwner = regexp.MustCompile(`^(?:(?:[0-9]+/[^/]+/)?([0-9]+)/[^/]+|(?:base-[^/]+/)?(?:vm|base)-([0-9]+)-[^/]+)$`)
 
-// VolumeOwner is the VMID that PVE holds a volume for.
+// VolumeOwner returns the VMID that PVE holds a volume for.
 func VolumeOwner(volume string) (int, bool) {
 	_, name, _ := strings.Cut(volume, ":")
 	m := reOwner.FindStringSubmatch(name)
@@ -190,7 +190,7 @@ func VolumeOwner(volume string) (int, bool) {
 	return id, err == nil
 }
 
-// attachRejections are why an existing volume cannot become a disk of the VM.
+// attachRejections returns why an existing volume cannot become a disk of the VM.
 func (d Desired) attachRejections(k v1alpha1.MachineDisk, config Config) []string {
 	volume := d.existingVolume(k)
 	owner, known := VolumeOwner(volume)
@@ -213,7 +213,7 @@ func (d Desired) attachRejections(k v1alpha1.MachineDisk, config Config) []strin
 	return nil
 }
 
-// Attached are the existing volumes that a change of the VM's configuration attaches: those that the spec names or that come back, and those
+// Attached returns the existing volumes that a change of the VM's configuration attaches: those that the spec names or that come back, and those
 // of Volumes. Those were handed over to the VM, under a name that no other VM has.
 func (d Desired) Attached(change Difference, config Config) (named, handedOver []string) {
 	for _, k := range d.Disks {

@@ -29,7 +29,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 )
 
-// nicParts are the properties of a network interface besides its model and MAC
+// nicParts returns the properties of a network interface besides its model and MAC
 // address.
 func nicParts(n *v1alpha1.MachineNetwork) []part {
 	return []part{
@@ -48,7 +48,7 @@ func nicParts(n *v1alpha1.MachineNetwork) []part {
 // defaultModel is the model of a new network interface whose spec names none.
 const defaultModel = "virtio"
 
-// nicOption is the option of a network interface. It always carries the MAC
+// nicOption returns the option of a network interface. It always carries the MAC
 // address that the interface has, or had before it went missing, since PVE makes up
 // a new one otherwise.
 func nicOption(device string, n v1alpha1.MachineNetwork, before map[string]string, missing func() proxmox.NIC) Option {
@@ -67,7 +67,7 @@ func nicOption(device string, n v1alpha1.MachineNetwork, before map[string]strin
 	}}
 }
 
-// newNIC is an interface to add, with the MAC address that it had if there was one.
+// newNIC returns an interface to add, with the MAC address that it had if there was one.
 func (d Desired) newNIC(n v1alpha1.MachineNetwork) proxmox.NIC {
 	nic, err := proxmox.ParseNIC(d.Devices.returning[listNetworks+"/"+n.Name])
 	if err != nil {
@@ -78,7 +78,7 @@ func (d Desired) newNIC(n v1alpha1.MachineNetwork) proxmox.NIC {
 	return nic
 }
 
-// besideNIC is what a network interface has that the spec leaves open.
+// besideNIC returns what a network interface has that the spec leaves open.
 func besideNIC(n v1alpha1.MachineNetwork, parts []part) func(string) string {
 	return func(value string) string {
 		nic, err := proxmox.ParseNIC(value)
@@ -101,7 +101,7 @@ func sameNIC(a, b string) bool {
 	return errX == nil && errY == nil && x.Equal(y)
 }
 
-// IPConfigName is the option of cloud-init for a network device.
+// IPConfigName returns the option of cloud-init for a network device.
 func IPConfigName(device string) string { return "ipconfig" + strings.TrimPrefix(device, "net") }
 
 func ipParts(c *v1alpha1.MachineIPConfig) []part {
@@ -113,7 +113,7 @@ func ipParts(c *v1alpha1.MachineIPConfig) []part {
 	}
 }
 
-// ipConfigOption is what cloud-init configures on a network interface.
+// ipConfigOption returns what cloud-init configures on a network interface.
 func ipConfigOption(device string, c *v1alpha1.MachineIPConfig, before map[string]string) Option {
 	name := IPConfigName(device)
 	c = cmp.Or(c, &v1alpha1.MachineIPConfig{})

@@ -45,12 +45,12 @@ func (id Identity) NoCloudImageName(sum string) string {
 	return nocloud.ImageName(id.VMID, id.UUID, sum)
 }
 
-// noCloudImageDrive is the drive that has an image of the VM's own; empty if none has.
+// noCloudImageDrive returns the drive that has an image of the VM's own; empty if none has.
 func (id Identity) noCloudImageDrive(config Config) string {
 	return cmp.Or(config.drives(func(d proxmox.Disk) bool { return d.CDROM() && id.OwnsNoCloudImage(d.Volume) })...)
 }
 
-// NoCloudDrive is the drive for the image: the one that has an image of the VM's own,
+// NoCloudDrive returns the drive for the image: the one that has an image of the VM's own,
 // that of PVE's, or a free one; empty if there is none.
 func (d Desired) NoCloudDrive(config Config) string {
 	ofSource := config.drives(func(d proxmox.Disk) bool { return d.CDROM() && nocloud.IsImage(d.Volume) })
@@ -65,7 +65,7 @@ func (d Desired) NoCloudDrive(config Config) string {
 	return cmp.Or(config.CloudInitDrive(), d.Devices.freeDrive(config, ""))
 }
 
-// noCloudOption is the drive with the image.
+// noCloudOption returns the drive with the image.
 func (d Desired) noCloudOption() []Option {
 	if d.NoCloudImage == nil {
 		return nil
@@ -73,7 +73,7 @@ func (d Desired) noCloudOption() []Option {
 	return []Option{cdrom(d.NoCloudImage.Device, cmp.Or(d.NoCloudImage.Volume, noMedium))}
 }
 
-// GuestData are what the guest is told by options of the VM, as PVE's own drive would
+// GuestData returns what the guest is told by options of the VM, as PVE's own drive would
 // tell it: what the spec says, and what the VM has of what the spec leaves open. It
 // also reports whether the MAC addresses of all networks are known: PVE makes up those
 // that the spec leaves open.
@@ -98,7 +98,7 @@ func (d Desired) GuestData(config Config) (nocloud.Data, bool) {
 	return data, known
 }
 
-// guestNetworks are the networks that the guest configures.
+// guestNetworks returns the networks that the guest configures.
 func (d Desired) guestNetworks(config Config) ([]nocloud.Network, bool) {
 	var networks []nocloud.Network
 	for _, device := range config.NICs() {
@@ -129,7 +129,7 @@ func (d Desired) configures(device string) bool {
 	})
 }
 
-// namedNetwork is the one that has the name servers where none is configured: the
+// namedNetwork returns the one that has the name servers where none is configured: the
 // first, configured as the guest would by itself.
 func namedNetwork(config Config) ([]nocloud.Network, bool) {
 	nics := config.NICs()

@@ -76,7 +76,7 @@ func (o Option) Equal(now, want string) bool {
 	return now == want
 }
 
-// Scalars are the options that one field each sets.
+// Scalars returns the options that one field each sets.
 func Scalars(p *v1alpha1.MachineParameters) []Option {
 	cpu, mem := cmp.Or(p.CPU, &v1alpha1.MachineCPU{}), cmp.Or(p.MemoryOptions, &v1alpha1.MachineMemoryOptions{})
 	return codecOptions(
@@ -126,7 +126,7 @@ func codecOptions(options ...Option) []Option {
 
 func undeclared(string) (string, bool) { return "", false }
 
-// balloon is 0 without the device, otherwise the least memory in MiB. Without
+// balloon returns 0 without the device, otherwise the least memory in MiB. Without
 // a minimum, only a device that was turned off is turned on again.
 func balloon(on *bool, minimum *resource.Quantity) func(string) (string, bool) {
 	return func(now string) (string, bool) {
@@ -142,7 +142,7 @@ func balloon(on *bool, minimum *resource.Quantity) func(string) (string, bool) {
 	}
 }
 
-// readBalloon is what balloon writes.
+// readBalloon reads what balloon writes.
 func readBalloon(on **bool, minimum **resource.Quantity) codec.Codec {
 	return codec.Codec{Read: func(now string, same func(now, want string) bool) bool {
 		if now == "0" {

@@ -39,7 +39,7 @@ type hostDevice struct {
 	parts []part
 }
 
-// withdrawn is the device with what its entry no longer declares.
+// withdrawn returns the device with what its entry no longer declares.
 func (h hostDevice) withdrawn(before map[string]string) hostDevice {
 	h.parts = withdrawn(h.parts, before)
 	return h
@@ -131,7 +131,7 @@ type passthrough struct {
 	hosts []hostDevice
 }
 
-// passthroughs are all lists of devices of the node.
+// passthroughs returns all lists of devices of the node.
 func (d Devices) passthroughs(p *v1alpha1.MachineParameters) []passthrough {
 	pci := newPassthrough(deviceList{name: listPCI, what: "PCI device", declared: p.PCIDevices != nil, devices: d.PCI}, "hostpci", pciDevices(p))
 	for i, k := range p.PCIDevices {
@@ -157,7 +157,7 @@ func newPassthrough(l deviceList, prefix string, hosts []hostDevice) passthrough
 	return passthrough{deviceList: l, prefix: prefix, hosts: hosts}
 }
 
-// existing is a device of the VM that is what an entry asks for and that no
+// existing returns a device of the VM that is what an entry asks for and that no
 // other entry has.
 func (t passthrough) existing(h hostDevice, have Config) string {
 	for i := range busSizes[t.prefix] {

@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/codec"
 )
 
-// Composed are the options that several fields set a part of each.
+// Composed returns the options that several fields set a part of each.
 func Composed(p *v1alpha1.MachineParameters) []Option {
 	startup, audio := cmp.Or(p.Startup, &v1alpha1.MachineStartup{}), cmp.Or(p.Audio, &v1alpha1.MachineAudio{})
 	rng, watchdog := cmp.Or(p.RNG, &v1alpha1.MachineRNG{}), cmp.Or(p.Watchdog, &v1alpha1.MachineWatchdog{})
@@ -148,7 +148,7 @@ const (
 	MaxNUMANodes = 8
 )
 
-// serials are the serial ports. Those beyond the list are removed.
+// serials returns the serial ports. Those beyond the list are removed.
 func serials(p *v1alpha1.MachineParameters) []Option {
 	if p.SerialPorts == nil {
 		return nil
@@ -164,7 +164,7 @@ func serials(p *v1alpha1.MachineParameters) []Option {
 	return options
 }
 
-// numaNodes are the NUMA nodes. Those beyond the list are removed.
+// numaNodes returns the NUMA nodes. Those beyond the list are removed.
 func numaNodes(c *v1alpha1.MachineCPU) []Option {
 	if c == nil || c.NUMANodes == nil {
 		return nil
@@ -195,7 +195,7 @@ func numaParts(n *v1alpha1.MachineNUMANode) []part {
 	}
 }
 
-// smbiosTexts are the fields of SMBIOS that are text, in base64 where the string
+// smbiosTexts returns the fields of SMBIOS that are text, in base64 where the string
 // says so.
 func smbiosTexts(s *v1alpha1.MachineSMBIOS) []part {
 	if s == nil {
@@ -231,7 +231,7 @@ func smbiosOption(uuid string, s *v1alpha1.MachineSMBIOS) Option {
 	}}
 }
 
-// besideSMBIOS is what SMBIOS says that the spec leaves open.
+// besideSMBIOS returns what SMBIOS says that the spec leaves open.
 func besideSMBIOS(s *v1alpha1.MachineSMBIOS) func(string) string {
 	return func(value string) string {
 		p, err := propertystring.Parse(value, "uuid")
@@ -274,7 +274,7 @@ func encodedSMBIOS(p propertystring.Properties) string {
 // longestSMBIOS that PVE takes, in bytes.
 const longestSMBIOS = 512
 
-// platformRejections are values that no schema can check.
+// platformRejections rejects values that no schema can check.
 func (d Desired) platformRejections(config Config) []string {
 	var no []string
 	smbios, _ := smbiosOption(d.Identity.UUID, d.SMBIOS).Want(config["smbios1"])
@@ -295,7 +295,7 @@ func (d Desired) platformRejections(config Config) []string {
 	return no
 }
 
-// vcpuRejections are fewer cores than the VM is to start with, though nobody asks for
+// vcpuRejections rejects fewer cores than the VM is to start with, though nobody asks for
 // that: QEMU would not start.
 func (d Desired) vcpuRejections(config Config) []string {
 	plugged, cores, sockets := config.Integer("vcpus", 0), config.Integer("cores", 1), config.Integer("sockets", 1)
@@ -306,7 +306,7 @@ func (d Desired) vcpuRejections(config Config) []string {
 	return []string{fmt.Sprintf("cpu has %d cores in all, and the VM is to start with %d: set cpu.vcpus, 0 for all", most, plugged)}
 }
 
-// machineRejections are options of the machine that PVE does not take together.
+// machineRejections rejects options of the machine that PVE does not take together.
 func (d Desired) machineRejections(now string) []string {
 	want, declared := properties("type", "", machineParts(d.MachineParameters)...)(now)
 	p, err := propertystring.Parse(want, "type")
@@ -330,7 +330,7 @@ func (d Desired) machineRejections(now string) []string {
 // noClipboard are the displays that PVE has no clipboard for: PVE::QemuServer::assert_clipboard_config.
 var noClipboard = regexp.MustCompile(`^(none|serial\d)$`)
 
-// displayRejections are a clipboard for a display that the VM has without the spec naming it, or the other way round.
+// displayRejections rejects a clipboard for a display that the VM has without the spec naming it, or the other way round.
 func (d Desired) displayRejections(now string) []string {
 	want, declared := properties("type", "std", vgaParts(d.VGA)...)(now)
 	p, err := propertystring.Parse(want, "type")
@@ -363,7 +363,7 @@ func HASettings(h *v1alpha1.MachineHighAvailability) proxmox.HASettings {
 	return settings
 }
 
-// haParts are the settings that have a field.
+// haParts returns the settings that have a field.
 func haParts(h *v1alpha1.MachineHighAvailability) []part {
 	return []part{
 		{key: "state", Codec: codec.Texts(&h.State)},

@@ -163,7 +163,7 @@ func (c composite) want(now string) (string, bool) {
 	return want, declared
 }
 
-// undeclaredParts are what a property string has beside the declared parts.
+// undeclaredParts returns what a property string has beside the declared parts.
 func undeclaredParts(defaultKey string, parts []part) func(string) string {
 	return func(value string) string {
 		p, err := propertystring.Parse(value, defaultKey)
@@ -234,7 +234,7 @@ func sameProperties(defaultKey string) func(a, b string) bool {
 	}
 }
 
-// nonEmpty is a string if it is not empty.
+// nonEmpty returns a string if it is not empty.
 func nonEmpty(s string) *string {
 	if s == "" {
 		return nil

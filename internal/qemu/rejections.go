@@ -31,7 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
 )
 
-// Rejections are the changes that the spec asks for and that cannot be made to a
+// Rejections returns the changes that the spec asks for and that cannot be made to a
 // VM with this configuration. They are found before anything is sent.
 func (d Desired) Rejections(config Config) []string {
 	no := slices.Concat(fields.ExtraRejections(d.ExtraConfig), d.platformRejections(config), imageRejections(d, config))
@@ -90,7 +90,7 @@ func (d Desired) diskRejections(k v1alpha1.MachineDisk, config Config) []string 
 	return no
 }
 
-// volumeRejections are why the disk of a Volume cannot be as an entry has it that does not name the Volume: the Volume is what its size and its
+// volumeRejections returns why the disk of a Volume cannot be as an entry has it that does not name the Volume: the Volume is what its size and its
 // storage are counted by.
 func volumeRejections(d Desired, k v1alpha1.MachineDisk, disk proxmox.Disk) []string {
 	if k.VolumeRef != nil || !slices.Contains(d.Leaving, disk.Volume) && !slices.Contains(d.Counted, disk.Volume) {
@@ -104,7 +104,7 @@ func volumeRejections(d Desired, k v1alpha1.MachineDisk, disk proxmox.Disk) []st
 		k.Name, d.Devices.Disks[k.Name], disk.Volume)}
 }
 
-// keptRejections are why a disk that comes back cannot have the volume that it had.
+// keptRejections returns why a disk that comes back cannot have the volume that it had.
 func (d Desired) keptRejections(k v1alpha1.MachineDisk, config Config) []string {
 	value := d.Devices.returning[listDisks+"/"+k.Name]
 	disk, err := proxmox.ParseDisk(value)
@@ -141,7 +141,7 @@ func (d Desired) networkRejections(n v1alpha1.MachineNetwork, config Config) []s
 	return nil
 }
 
-// protectedRejections are disks that PVE does not let go while the VM is protected.
+// protectedRejections rejects disks that PVE does not let go while the VM is protected.
 func (d Desired) protectedRejections(config Config) []string {
 	if !config.protected() || !ptr.Deref(d.Protection, true) {
 		return nil
@@ -190,7 +190,7 @@ func (d Desired) keepsMemory(config Config) bool {
 	return d.Memory != nil && config["memory"] != "" && config.Memory() == d.Memory.Value()
 }
 
-// memoryRejections are sizes of memory that PVE does not take, or not for long.
+// memoryRejections rejects sizes of memory that PVE does not take, or not for long.
 func (d Desired) memoryRejections(config Config) []string {
 	if d.keepsMemory(config) {
 		return nil
@@ -216,7 +216,7 @@ const (
 	moduleSizes = 8
 )
 
-// hotplugRejections are sizes of memory that are not made of whole modules. PVE rounds
+// hotplugRejections rejects sizes of memory that are not made of whole modules. PVE rounds
 // them up, and takes a module out again when it is asked for less.
 func (d Desired) hotplugRejections(config Config) []string {
 	features := SplitHotplug(cmp.Or(config["hotplug"], DefaultHotplug))
@@ -237,7 +237,7 @@ func (d Desired) hotplugRejections(config Config) []string {
 	return []string{fmt.Sprintf("memory %s cannot be plugged in: with memory in hotplug, Proxmox VE has %d MiB after %d MiB", d.Memory, size, below)}
 }
 
-// sshKeyRejections are keys that PVE would refuse, which has ssh-keygen read each of them
+// sshKeyRejections rejects keys that PVE would refuse, which has ssh-keygen read each of them
 // (PVE::Tools::validate_ssh_public_keys). The VM would be half made by then.
 func (d Desired) sshKeyRejections(config Config) []string {
 	if d.CloudInit == nil || sameKeys(config["sshkeys"], joinKeys(d.CloudInit.SSHKeys)) {

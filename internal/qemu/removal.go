@@ -86,7 +86,7 @@ func (d Devices) leave(s State, p *v1alpha1.MachineParameters, generation int64)
 	}
 }
 
-// removalOf is the policy for an entry that leaves its list with a generation of the
+// removalOf returns the policy for an entry that leaves its list with a generation of the
 // spec, and the reason to retain its device. To take away what the VM boots from, or
 // what was not made for the list, takes a policy that was declared up to this generation.
 func (d Devices) removalOf(l deviceList, name string, s State, generation int64) (policy, reason string) {
@@ -104,7 +104,7 @@ func (d Devices) removalOf(l deviceList, name string, s State, generation int64)
 	return policyRetain, why
 }
 
-// whyRetained is the reason to retain a device whose entry declares no policy.
+// whyRetained returns the reason to retain a device whose entry declares no policy.
 func (d Devices) whyRetained(l deviceList, name string, s State) string {
 	device := l.devices[name]
 	switch {
@@ -122,7 +122,7 @@ func (d Devices) sameVolume(l deviceList, name string, s State) bool {
 	return l.name != listDisks || s.Config.Volume(l.devices[name]) == d.Volumes[name]
 }
 
-// removed are the devices of entries that have left their lists and that go.
+// removed returns the devices of entries that have left their lists and that go.
 func (d Devices) removed(p *v1alpha1.MachineParameters) Devices {
 	gone := d.clone()
 	all := gone.lists(p)
@@ -137,7 +137,7 @@ func (d Devices) removed(p *v1alpha1.MachineParameters) Devices {
 	return gone
 }
 
-// listed are the devices of entries that the spec lists.
+// listed returns the devices of entries that the spec lists.
 func (d Devices) listed(p *v1alpha1.MachineParameters) []string {
 	var devices []string
 	for _, l := range d.lists(p) {
@@ -148,7 +148,7 @@ func (d Devices) listed(p *v1alpha1.MachineParameters) []string {
 	return devices
 }
 
-// Destroyed are the devices of disks off the list whose data is to be deleted.
+// Destroyed returns the devices of disks off the list whose data is to be deleted.
 func (d Devices) Destroyed(p *v1alpha1.MachineParameters, config Config) []string {
 	var found []string
 	for name, device := range d.removed(p).Disks {

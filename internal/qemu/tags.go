@@ -30,7 +30,7 @@ const tenantPrefix = "tenant_"
 
 func isTenantTag(tag string) bool { return strings.HasPrefix(strings.ToLower(tag), tenantPrefix) }
 
-// tenantTag is the tag of a tenant: in lower case, as PVE's tags are.
+// tenantTag returns the tag of a tenant: in lower case, as PVE's tags are.
 func tenantTag(tenant string) string {
 	return tenantPrefix + notInTag.ReplaceAllString(strings.ToLower(tenant), "_")
 }
@@ -52,7 +52,7 @@ func sameTags(a, b string) bool {
 	return joinTags(splitList(strings.ToLower(a))) == joinTags(splitList(strings.ToLower(b)))
 }
 
-// tagsOption are the tags of the spec, and the tenant's. If the spec declares none,
+// tagsOption returns the tags of the spec, and the tenant's. If the spec declares none,
 // those that the VM has stay, but for that of another tenant.
 func tagsOption(tags []string, tenant string, carried ...string) Option {
 	return Option{Name: "tags", same: sameTags, Want: func(now string) (string, bool) {

@@ -95,7 +95,7 @@ func Describe(s Subject, refuses func(v1alpha1.MachineParameters) []string) (Des
 	return Description{UUID: strings.ToLower(config.UUID()), Parameters: *w.p, Omissions: w.omissions}, nil
 }
 
-// blank are parameters whose every struct is there to be written to.
+// blank returns parameters whose every struct is there to be written to.
 func blank() *v1alpha1.MachineParameters {
 	return &v1alpha1.MachineParameters{
 		CPU: &v1alpha1.MachineCPU{}, MemoryOptions: &v1alpha1.MachineMemoryOptions{}, AgentOptions: &v1alpha1.MachineAgentOptions{},

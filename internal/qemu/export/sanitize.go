@@ -154,7 +154,7 @@ func onLink(gateway, address string) bool {
 	return p.Contains(g) || p.Bits() >= p.Addr().BitLen()-1 || g.Is6() && g.IsLinkLocalUnicast()
 }
 
-// disagreement is what parameters ask for that the VM is not.
+// disagreement returns what parameters ask for that the VM is not.
 func (w *writer) disagreement(p *v1alpha1.MachineParameters) []string {
 	var err error
 	d := qemu.Desired{MachineParameters: p, Identity: qemu.Identity{UUID: w.config.UUID()}}
@@ -198,7 +198,7 @@ func parentOf(path string) string {
 	return path[:max(0, strings.LastIndexAny(path, ".["))]
 }
 
-// withoutField is a copy of parameters that has no value at a path.
+// withoutField returns a copy of parameters that has no value at a path.
 func withoutField(p *v1alpha1.MachineParameters, path string) (*v1alpha1.MachineParameters, error) {
 	tree, err := runtime.DefaultUnstructuredConverter.ToUnstructured(p)
 	if err != nil {

@@ -70,7 +70,7 @@ var extras = map[string]Extra{
 	"vmstatestorage":     {form: oneOf(`[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]`)},
 }
 
-// oneOf is a form of which each alternative is a pattern for the whole of a value.
+// oneOf returns a form of which each alternative is a pattern for the whole of a value.
 func oneOf(patterns ...string) *regexp.Regexp {
 	return regexp.MustCompile("^(" + strings.Join(patterns, "|") + ")$")
 }
@@ -104,7 +104,7 @@ func IsExtra(option string) bool {
 	return known
 }
 
-// ExtraRejections are names and values that extraConfig does not take.
+// ExtraRejections rejects names and values that extraConfig does not take.
 func ExtraRejections[V ~string](extra map[string]V) []string {
 	var no []string
 	for _, name := range slices.Sorted(maps.Keys(extra)) {

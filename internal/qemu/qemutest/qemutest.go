@@ -33,7 +33,7 @@ var files embed.FS
 
 var reLine = regexp.MustCompile(`(?m)^(?:#(.*)|([a-z][a-z_-]*[0-9]*): (.*))$`)
 
-// Configs are the VMs by name, as PVE keeps their options: it is an error if the files
+// Configs returns the VMs by name, as PVE keeps their options: it is an error if the files
 // cannot be read.
 func Configs() (map[string]map[string]string, error) {
 	entries, err := files.ReadDir(".")
@@ -67,7 +67,7 @@ func parse(text string) map[string]string {
 	return config
 }
 
-// decoded is what PVE makes of a line: what is not encoded stays as it is.
+// decoded returns what PVE makes of a line: what is not encoded stays as it is.
 func decoded(line string) string {
 	if text, err := url.PathUnescape(line); err == nil {
 		return text

@@ -38,10 +38,10 @@ func (n PrivilegeRequirement) Met(has func(path, privilege string) bool) bool {
 	})
 }
 
-// Named is the privilege that PVE names when the need is not met.
+// Named returns the privilege that PVE names when the need is not met.
 func (n PrivilegeRequirement) Named() proxmox.Privilege { return n[len(n)-1] }
 
-// On is the need of a privilege on one path.
+// On returns the need of a privilege on one path.
 func On(path, privilege string) PrivilegeRequirement {
 	return PrivilegeRequirement{{Path: path, Names: []string{privilege}}}
 }
@@ -54,7 +54,7 @@ type Place struct {
 	Pool string
 }
 
-// RequiredPrivileges is any of the privileges on the VM.
+// RequiredPrivileges returns the need of any of the privileges on the VM.
 func (p Place) RequiredPrivileges(privileges ...string) PrivilegeRequirement {
 	there := PrivilegeRequirement{{Path: fmt.Sprintf("/vms/%d", p.VMID), Names: privileges}}
 	if p.Pool == "" {
@@ -150,7 +150,7 @@ func privilegesOf(option, value string, at Place) []PrivilegeRequirement {
 	return append([]PrivilegeRequirement{at.RequiredPrivileges("VM.Config.Disk")}, newDiskPrivileges(k)...)
 }
 
-// privilegesOfValue are those beside the privilege on the VM.
+// privilegesOfValue returns those beside the privilege on the VM.
 func privilegesOfValue(stem, value string) []PrivilegeRequirement {
 	p, err := propertystring.Parse(value, map[string]string{"virtiofs": "dirid", "cpu": "cputype"}[stem])
 	switch {

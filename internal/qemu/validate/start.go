@@ -59,7 +59,7 @@ func hotplugs(c qemu.Config, feature string) bool {
 	return slices.Contains(qemu.SplitHotplug(cmp.Or(c["hotplug"], qemu.DefaultHotplug)), feature)
 }
 
-// hotplugErrors are what memory that can be plugged in does not go with.
+// hotplugErrors finds what memory that can be plugged in does not go with.
 func hotplugErrors(c qemu.Config) []startError {
 	if !hotplugs(c, "memory") {
 		return nil
@@ -80,7 +80,7 @@ func hotplugErrors(c qemu.Config) []startError {
 	return found
 }
 
-// numaErrors are what needs NUMA, and nodes that are not made of what the VM has.
+// numaErrors finds what needs NUMA, and nodes that are not made of what the VM has.
 func numaErrors(c qemu.Config) []startError {
 	switch nodes := c.Numbered("numa"); {
 	case c["numa"] != "1" && c["hugepages"] != "":
@@ -109,7 +109,7 @@ func numaNodesOf(c qemu.Config) map[string]propertystring.Properties {
 	return all
 }
 
-// numaNodeErrors are nodes of NUMA that lack something.
+// numaNodeErrors finds nodes of NUMA that lack something.
 func numaNodeErrors(c qemu.Config) []startError {
 	if c["numa"] != "1" {
 		return nil
@@ -130,7 +130,7 @@ func numaNodeErrors(c qemu.Config) []startError {
 	return found
 }
 
-// hugePageErrors are memory that huge pages cannot hold: PVE::QemuServer::Memory::hugepages_size.
+// hugePageErrors finds memory that huge pages cannot hold: PVE::QemuServer::Memory::hugepages_size.
 func hugePageErrors(c qemu.Config) []startError {
 	if c["hugepages"] == "" || c["numa"] != "1" || hotplugs(c, "memory") {
 		return nil
@@ -147,7 +147,7 @@ func hugePageErrors(c qemu.Config) []startError {
 	return nil
 }
 
-// nodeMemory is what each NUMA node of the VM has, in MiB. Without nodes of their own the sockets share it.
+// nodeMemory returns what each NUMA node of the VM has, in MiB. Without nodes of their own the sockets share it.
 func nodeMemory(c qemu.Config) []int {
 	var each []int
 	for _, n := range numaNodesOf(c) {

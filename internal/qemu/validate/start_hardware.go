@@ -27,13 +27,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
-// hardwareErrors are devices that do not go with what else the VM is. Each of them PVE
+// hardwareErrors finds devices that do not go with what else the VM is. Each of them PVE
 // finds in PVE::QemuServer::config_to_command, which a start begins with.
 func hardwareErrors(c qemu.Config) []startError {
 	return slices.Concat(pcieErrors(c), igdErrors(c), mediatedErrors(c), usbErrors(c), firmwareErrors(c), shareErrors(c))
 }
 
-// pcieErrors are devices on a bus that the machine does not have.
+// pcieErrors finds devices on a bus that the machine does not have.
 func pcieErrors(c qemu.Config) []startError {
 	if strings.Contains(c["machine"], "q35") {
 		return nil
@@ -62,7 +62,7 @@ func igdOptions() []igdOption {
 	}
 }
 
-// igdErrors are those of an Intel display that is passed on: PVE::QemuServer::PCI::parse_hostpci_devices.
+// igdErrors finds those of an Intel display that is passed on: PVE::QemuServer::PCI::parse_hostpci_devices.
 func igdErrors(c qemu.Config) []startError {
 	var found []startError
 	for i, d := range legacyIGDs(c) {
@@ -114,7 +114,7 @@ func legacyIGDs(c qemu.Config) []passed {
 	return slices.DeleteFunc(passedDevices(c), func(p passed) bool { return !p.has(igdOption{key: "legacy-igd", value: "1"}) })
 }
 
-// mediatedErrors are those of several devices that are one: PVE::QemuServer::PCI::parse_hostpci.
+// mediatedErrors finds those of several devices that are one: PVE::QemuServer::PCI::parse_hostpci.
 func mediatedErrors(c qemu.Config) []startError {
 	var found []startError
 	for _, p := range passedDevices(c) {
@@ -150,7 +150,7 @@ func olderThan(c qemu.Config, r release) bool {
 	return major < r.major || major == r.major && minor < r.minor
 }
 
-// usbErrors are devices too many for the guest: PVE::QemuServer::USB::assert_usb_index_is_useable.
+// usbErrors finds devices too many for the guest: PVE::QemuServer::USB::assert_usb_index_is_useable.
 func usbErrors(c qemu.Config) []startError {
 	if manyUSB.MatchString(c["ostype"]) && !olderThan(c, release{7, 1}) {
 		return nil
@@ -168,7 +168,7 @@ func usbErrors(c qemu.Config) []startError {
 // narrow are the CPUs of 32 bits: $cputypes_32bit in PVE::QemuServer::CPUConfig.
 var narrow = regexp.MustCompile(`^(486|pentium[23]?|coreduo|athlon|kvm32|qemu32)$`)
 
-// firmwareErrors are what does not go with the firmware.
+// firmwareErrors finds what does not go with the firmware.
 func firmwareErrors(c qemu.Config) []startError {
 	ovmf := c["bios"] == "ovmf"
 	var found []startError
@@ -184,7 +184,7 @@ func firmwareErrors(c qemu.Config) []startError {
 	return found
 }
 
-// shareErrors are shares as Windows cannot mount them: PVE::QemuServer::Virtiofs::assert_virtiofs_config.
+// shareErrors finds shares as Windows cannot mount them: PVE::QemuServer::Virtiofs::assert_virtiofs_config.
 func shareErrors(c qemu.Config) []startError {
 	if !strings.HasPrefix(c["ostype"], "w") {
 		return nil

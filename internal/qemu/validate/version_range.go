@@ -73,7 +73,7 @@ var (
 	geometry = []string{"cyls", "heads", "secs", "trans"}
 )
 
-// versionRangesOf are all bounds of an option.
+// versionRangesOf returns all bounds of an option.
 func versionRangesOf(option string) []versionRange {
 	var all []versionRange
 	s, _ := fields.Stem(option)

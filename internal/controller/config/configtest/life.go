@@ -39,7 +39,7 @@ func RunIn(t *testing.T, k Kind, run func(*Life)) {
 	})
 }
 
-// Other is the same cluster and Kubernetes API with resources, and a provider, of the other scope.
+// Other returns the same cluster and Kubernetes API with resources, and a provider, of the other scope.
 func (l *Life) Other() *Life {
 	r := &Runner{Simulator: l.Simulator, Kube: l.Kube, Clock: l.Clock, setup: l.setup}
 	for _, s := range scopes() {

@@ -98,7 +98,7 @@ func (r *Runner) Restart() {
 	}
 }
 
-// BySigns are the options of a provider to which what was read is never too old: it reads again what a sign says that it has changed.
+// BySigns returns the options of a provider to which what was read is never too old: it reads again what a sign says that it has changed.
 func BySigns() []inventory.Option {
 	return []inventory.Option{inventory.WithPollInterval(maxAge), inventory.WithEventPollInterval(maxAge), inventory.WithMaxAge(time.Hour)}
 }

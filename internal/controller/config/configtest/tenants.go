@@ -29,14 +29,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// Team is a tenant that all cluster-scoped resources are of, with the VMs of a range.
+// Team returns a tenant that all cluster-scoped resources are of, with the VMs of a range.
 func Team(name string, lowest, highest int32, storages ...string) v1alpha1.ProviderTenant {
 	return v1alpha1.ProviderTenant{
 		Name: name, ResourceSelector: &metav1.LabelSelector{}, VMIDRange: &v1alpha1.VMIDRange{Min: lowest, Max: highest}, Storages: storages,
 	}
 }
 
-// Labelled is a tenant that those cluster-scoped resources are of which have its name as the label team.
+// Labelled returns a tenant that those cluster-scoped resources are of which have its name as the label team.
 func Labelled(t v1alpha1.ProviderTenant) v1alpha1.ProviderTenant {
 	t.ResourceSelector.MatchLabels = map[string]string{"team": t.Name}
 	return t
