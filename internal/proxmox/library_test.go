@@ -148,7 +148,9 @@ func libraryFaults() map[string]struct {
 			reason: "A snapshot that is taken returns when its task has ended, whose state is asked for until then.",
 			shows: func(l *library) bool {
 				err := l.New().Snapshot.CreateQemu(l.t.Context(), *l.running(100), "before", "", false)
-				asks := func(r simulator.Request) bool { return strings.Contains(r.Path, "/tasks/") && strings.HasSuffix(r.Path, "/status") }
+				asks := func(r simulator.Request) bool {
+					return strings.Contains(r.Path, "/tasks/") && strings.HasSuffix(r.Path, "/status")
+				}
 				taken := false
 				l.pve.Edit(func(s *simulator.State) { taken = len(s.Guests[100].Snapshots) > 0 })
 				return err == nil && taken && slices.ContainsFunc(l.pve.Requests(), asks)
