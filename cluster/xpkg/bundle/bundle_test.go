@@ -117,6 +117,46 @@ func TestOntoMarksItsLayersTwice(t *testing.T) {
 	}
 }
 
+// TestOntoKeepsFilesAndTimes has a package hold what stands in the files, comments and fields that Crossplane's Go types do not know among it,
+// and each of its layers the time of the commit, so that two builds of it are equal.
+func TestOntoKeepsFilesAndTimes(t *testing.T) {
+	const text = "# What it is.\nkind: Provider\nmetadata: {name: a}\nspec:\n  later: true\n"
+	var digests []string
+	for range 2 {
+		base, err := Empty("amd64", built())
+		if err != nil {
+			t.Fatal(err)
+		}
+		img, err := Onto(base, Contents{Package: []byte(text), Examples: []byte("kind: A\n")}, built())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := contents(t, img); !strings.Contains(got, text) {
+			t.Errorf("want the file in the package as it is, got %q", got)
+		}
+		config, err := img.ConfigFile()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(config.History) != 2 || config.Created.Time != built() {
+			t.Errorf("want two layers in a history, made at %v, got %+v of %v", built(), config.History, config.Created)
+		}
+		for _, h := range config.History {
+			if h.Created.Time != built() || h.CreatedBy == "" {
+				t.Errorf("want the time and the file of each layer, got %+v", h)
+			}
+		}
+		digest, err := img.Digest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		digests = append(digests, digest.String())
+	}
+	if digests[0] != digests[1] {
+		t.Errorf("two builds of one package differ: %v", digests)
+	}
+}
+
 func contents(t *testing.T, img v1.Image) string {
 	t.Helper()
 	all, err := io.ReadAll(mutate.Extract(img))
