@@ -28,14 +28,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestRecreations has nodes die while they create VMs, in both scopes and on all versions.
+// TestRecreations has nodes lost while they create VMs, in both scopes and on all versions.
 func TestRecreations(t *testing.T) {
 	t.Parallel()
 	runVersions(t, map[string]scenario{
 		"lostanew":   {reason: "A VM whose creation was lost is made anew once, and what comes back is removed with consent.", run: madeAnew},
 		"losthalf":   {reason: "A half clone that shows no UUID is left alone, whatever the spec consents to.", run: halfClone},
 		"notlost":    {reason: "A VM that is complete is never made anew, and neither is one of an old manifest.", run: notLost},
-		"lostaway":   {reason: "A clone for a node that has died is complete: it is set up once it is elsewhere.", run: lostAway},
+		"lostaway":   {reason: "A clone for a node that is lost is complete: it is set up once it is elsewhere.", run: lostAway},
 		"lostsource": {reason: "What a VM is made from must be elsewhere.", run: lostSource},
 	})
 }
@@ -47,7 +47,7 @@ func nothing() v1alpha1.MachineParameters {
 	}
 }
 
-// losesCreation creates a VM on a node that dies meanwhile.
+// losesCreation creates a VM on a node that is lost meanwhile.
 func (w *world) losesCreation(spec v1alpha1.MachineParameters, task, node string) (half int) {
 	w.Helper()
 	w.pve.Inject(simulator.Fault{Task: task, Count: 1, Hold: true})
@@ -57,7 +57,7 @@ func (w *world) losesCreation(spec v1alpha1.MachineParameters, task, node string
 	return half
 }
 
-// diesCreating has a node die while a VM is being created.
+// diesCreating has a node lost while a VM is being created.
 func (w *world) diesCreating(node string) (half int) {
 	w.Helper()
 	w.eventually("the VM is being created", func() bool {

@@ -33,7 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestTenantsLostCreations has nodes die while they make VMs of team-a, which pools alone tell from others: such a VM is in no pool yet. It is made
+// TestTenantsLostCreations has nodes lost while they make VMs of team-a, which pools alone tell from others: such a VM is in no pool yet. It is made
 // anew for the Machine that it is proven to be made for, and nobody else is told of it.
 func TestTenantsLostCreations(t *testing.T) {
 	t.Parallel()
@@ -56,7 +56,7 @@ func TestTenantsLostCreations(t *testing.T) {
 	})
 }
 
-// losesMachine has a node die while it makes the VM of a Machine of team-a.
+// losesMachine has a node lost while it makes the VM of a Machine of team-a.
 func (w *tenantWorld) losesMachine(name, task, node string, spec v1alpha1.MachineParameters) {
 	w.Helper()
 	w.pve.Edit(func(s *simulator.State) { s.Guests[9002].Node = node })

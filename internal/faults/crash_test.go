@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package faults lets everything fail that can: the provider dies at each of its
+// Package faults lets everything fail that can: the provider is killed at each of its
 // steps, and Proxmox VE fails at each of its calls. In the end there is what the
 // Machine asks for, once, or a clear reason why not, and what is somebody else's
 // is as it was.
@@ -65,7 +65,7 @@ func share() error {
 	return err
 }
 
-// TestCrashes lets the provider die at each step of a Machine's life: after each
+// TestCrashes has the provider killed at each step of a Machine's life: after each
 // call of PVE's API, and before and after each write to the API server.
 func TestCrashes(t *testing.T) {
 	t.Parallel()
@@ -93,7 +93,7 @@ const (
 	fewDeaths  = 5
 )
 
-// deathsOf returns the steps of which the provider dies, counted from 1. A sample leaves out reads that follow a read, since nothing has
+// deathsOf returns the steps at which the provider is killed, counted from 1. A sample leaves out reads that follow a read, since nothing has
 // changed in between.
 func deathsOf(steps []sideEffect) []int {
 	most := fewDeaths

@@ -200,7 +200,7 @@ func (w *env) redirect(t *testing.T) {
 	}
 }
 
-// alive is the provider: a new one if the last has died.
+// alive is the provider: a new one if the last was killed.
 func (w *env) alive(t *testing.T) *process {
 	t.Helper()
 	if w.process == nil {
@@ -332,7 +332,7 @@ func (w *env) pause(result reconcile.Result, failures int) time.Duration {
 	return max(result.RequeueAfter, time.Second)
 }
 
-// running are the tasks that run, without those that PVE lists although they have died with their node.
+// running are the tasks that run, without those that PVE lists although they have ended with their node.
 func (w *env) running() []simulator.Task {
 	return slices.DeleteFunc(w.pve.Tasks(), func(t simulator.Task) bool { return !t.Running() || t.Lost })
 }

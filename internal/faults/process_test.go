@@ -59,7 +59,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A sideEffect is a step after or before which a provider can die: the answer to a
+// A sideEffect is a step after or before which a provider can be killed: the answer to a
 // call of PVE's API has come, or something is about to be written to the API
 // server, or has been.
 type sideEffect string
@@ -197,7 +197,7 @@ func (p *process) called(c proxmox.Call) {
 	}
 }
 
-// wrote notes a write to PVE that was begun after the death. One that was under way is answered after it, if the process died of a read in
+// wrote notes a write to PVE that was begun after the death. One that was under way is answered after it, if the process was killed at a read in
 // the background, such as of the state of a task.
 func (p *process) wrote(d sideEffect, begun time.Time) {
 	p.mu.Lock()

@@ -76,7 +76,7 @@ type scenario struct {
 	// meanwhile is done after each reconcile.
 	meanwhile func(*testing.T, *env)
 
-	// once is the path of a call that is made at most once, whoever dies.
+	// once is the path of a call that is made at most once, whoever is killed.
 	once string
 
 	// holds checks the VM when all changes are made.

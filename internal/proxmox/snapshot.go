@@ -44,7 +44,7 @@ type Snapshot struct {
 	Memory bool
 
 	// State is prepare while the snapshot is being taken, delete while it is being
-	// removed, and empty for a complete one. It stays if the task dies.
+	// removed, and empty for a complete one. It stays if the task is killed.
 	State string
 }
 

@@ -46,7 +46,7 @@ func TestSnapshotTree(t *testing.T) {
 			}},
 		},
 		"Unfinished": {
-			reason: "A snapshot that is being taken, or whose task has died, says so.",
+			reason: "A snapshot that is being taken, or whose task was killed, says so.",
 			data: `[{"description":"","name":"s1","snaptime":1795209830,"vmstate":0,"snapstate":"prepare"},
 				{"description":"You are here!","name":"current","running":0}]`,
 			want: SnapshotTree{Snapshots: []Snapshot{{Name: "s1", Time: time.Unix(1795209830, 0), State: "prepare"}}},

@@ -196,7 +196,7 @@ func TestLeastPrivilege(t *testing.T) {
 	}
 }
 
-// TestCreationDiesWithNode lets a node die that creates a VM: nobody cleans up, and the lock is seen elsewhere.
+// TestCreationDiesWithNode has a node lost that creates a VM: nobody cleans up, and the lock is seen elsewhere.
 func TestCreationDiesWithNode(t *testing.T) {
 	s := simulatortest.NewTest(t, simulator.Options{Speed: 1000})
 	c := connect(t, s)

@@ -378,13 +378,13 @@ func (v View) HasRecentTask(vmid int, but proxmox.UPID) bool {
 // WithoutDead returns a list of tasks in which none runs whose node cannot be asked: PVE goes on
 // listing what ran there when the node went down, until that is back.
 func WithoutDead(listed []proxmox.Task, unreachable func(node string) bool) []proxmox.Task {
-	died := func(t proxmox.Task) bool { return t.Running && unreachable(t.Node) }
-	if !slices.ContainsFunc(listed, died) {
+	lost := func(t proxmox.Task) bool { return t.Running && unreachable(t.Node) }
+	if !slices.ContainsFunc(listed, lost) {
 		return listed
 	}
 	listed = slices.Clone(listed)
 	for i, t := range listed {
-		if died(t) {
+		if lost(t) {
 			listed[i].Running, listed[i].ExitStatus = false, "its node went down"
 		}
 	}

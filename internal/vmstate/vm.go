@@ -96,7 +96,7 @@ func (v *VM) BeingCreated() bool { return v.Config.BeingCreated() }
 
 // Stuck returns what to do about a VM that is locked for its creation for ever.
 func (v *VM) Stuck() string {
-	return fmt.Sprintf("VM %d on node %s is locked (%s), but no task works on it: if that lasts, its creation died, "+
+	return fmt.Sprintf("VM %d on node %s is locked (%s), but no task works on it: if that lasts, its creation was interrupted, "+
 		"and its remains are removed on the node by \"qm unlock %d && qm destroy %d\"", v.VMID, v.Node, v.Lock(), v.VMID, v.VMID)
 }
 

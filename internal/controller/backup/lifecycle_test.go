@@ -688,7 +688,7 @@ func TestLostAnnotations(t *testing.T) {
 	})
 }
 
-// TestKilled has the provider die at each side effect from the creation to the removal.
+// TestKilled has the provider killed at each side effect from the creation to the removal.
 func TestKilled(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)

@@ -119,7 +119,7 @@ func (m *mirror) publish(image []byte) {
 	m.image = image
 }
 
-// errKilled is what a provider that has died gets of each call.
+// errKilled is what a provider that was killed gets of each call.
 var errKilled = errors.New("killed")
 
 // A fuse is a client that ends the provider after so many writes: the last one is

@@ -375,7 +375,7 @@ func (e *external) checkBackoff(m Machine, seen managed.ExternalObservation) (ma
 }
 
 // observeCreating is the observation of a VM that is being created, or seems to be: the
-// lock of a task that died with its node stays.
+// lock of a task that ended with its node stays.
 func (e *external) observeCreating(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	m.Observation().Annotations = object.PersistedAnnotations(m)
 	busy, err := e.lookup().MayBeCreating(m, id.VMID)

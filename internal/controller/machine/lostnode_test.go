@@ -96,7 +96,7 @@ func TestUnknownNode(t *testing.T) {
 	}
 }
 
-// A node that dies takes the creation of a VM along: the condition says what comes of it.
+// A node that is lost takes the creation of a VM along: the condition says what comes of it.
 func TestCreationLostWithNode(t *testing.T) {
 	const creating, complete = "the VM was being created there", "the VM is complete, and is set up when the node is back"
 	cases := map[string]struct {

@@ -723,7 +723,7 @@ func TestReconcileDeletion(t *testing.T) {
 			want: outcome{Exists: true, UpToDate: true, Ready: xpv2.ReasonDeleting},
 		},
 		"CreationDied": {
-			reason: "A VM whose creation died with its node is not waited for in silence.", machine: deleted,
+			reason: "A VM whose creation ended with its node is not waited for in silence.", machine: deleted,
 			pve: func(b *bench) {
 				b.vms[10000] = &guest{node: "pve1", status: "stopped", config: map[string]string{"lock": "create"}}
 			},

@@ -102,7 +102,7 @@ func TestHAMigrationDoesNothing(t *testing.T) {
 	}
 }
 
-// For minutes after a node has died the cluster lists its VMs as running, and high availability theirs as started: that of the node counts.
+// For minutes after a node was lost the cluster lists its VMs as running, and high availability theirs as started: that of the node counts.
 func TestStaleRunning(t *testing.T) {
 	cases := map[string]struct {
 		reason string

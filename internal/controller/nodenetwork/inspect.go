@@ -275,7 +275,7 @@ func (l *look) started() bool {
 }
 
 // reload returns the reload that puts the interface into force, and shows its result. It is
-// not known if the provider has died, or the answer was lost, when it was started.
+// not known if the provider was killed, or the answer was lost, when it was started.
 func (l *look) reload(ctx context.Context) (t proxmox.Task, known bool, err error) {
 	n, noted := noteOf(l.Resource)
 	if !noted || !kind.MayChange(l.Resource) {

@@ -203,8 +203,8 @@ func (r *record) intended(s proxmox.Snapshot) bool {
 	return sameText(s.Description, r.Description) && (r.Memory || !s.Memory)
 }
 
-// incomplete is the problem with a snapshot that a task takes or removes, or did when it
-// died.
+// incomplete returns the problem with a snapshot that a task takes or removes, or did when it
+// was killed.
 func (r *record) incomplete(s state) kind.Problem {
 	doing, undone := "being taken", "taken"
 	if s.entry.State == stateDelete {

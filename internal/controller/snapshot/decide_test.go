@@ -108,7 +108,7 @@ func TestDecide(t *testing.T) {
 			record: begun, seen: state{entry: &proxmox.Snapshot{Name: "s1", Memory: true}, others: ours}, want: fail,
 		},
 		"LostHalf": {
-			reason: "What died half-way is told.",
+			reason: "What was killed half-way is told.",
 			record: begun, seen: state{entry: half, others: ours}, want: stuck, problem: reasonIncomplete,
 		},
 		"LostBusy": {
@@ -126,7 +126,7 @@ func TestDecide(t *testing.T) {
 			record: done, seen: state{entry: &proxmox.Snapshot{Name: "s1", Time: at.Add(time.Second)}}, want: stuck, problem: kind.ReasonAlreadyExists,
 		},
 		"RemovedHalf": {
-			reason: "A removal that died is told.",
+			reason: "A removal that was killed is told.",
 			record: done, seen: state{entry: &proxmox.Snapshot{Name: "s1", Time: at, State: stateDelete}}, want: stuck, problem: reasonIncomplete,
 		},
 		"OnlyLooks":           {reason: "What is there is looked at.", seen: state{entry: whole, looks: true}, want: keep},
@@ -147,7 +147,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// What died half-way is told with the commands that help, what is under way is not.
+// What was killed half-way is told with the commands that help, what is under way is not.
 func TestIncomplete(t *testing.T) {
 	r := record{VMID: 500}
 	half := proxmox.Snapshot{Name: "s1", State: stateDelete}

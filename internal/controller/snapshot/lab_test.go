@@ -35,7 +35,7 @@ const (
 
 var ref = configtest.GuestRef() //nolint:gochecknoglobals // It is a constant.
 
-// lab is a simulated cluster with a VM, a Kubernetes API, and a provider that lives and dies.
+// lab is a simulated cluster with a VM, a Kubernetes API, and a provider that is started and killed.
 type lab struct{ *configtest.Guest }
 
 // everywhere runs a test in its ways.

@@ -423,7 +423,7 @@ func TestFullStorage(t *testing.T) {
 	})
 }
 
-// TestLeftHalfWay has a task that takes or removes a snapshot die: that is told, with what to do, and nothing is tried meanwhile.
+// TestLeftHalfWay has a task that takes or removes a snapshot be killed: that is told, with what to do, and nothing is tried meanwhile.
 func TestLeftHalfWay(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		s := l.snapshot("s1", ofVMID)
@@ -691,7 +691,7 @@ func TestLostAnnotationsGone(t *testing.T) {
 	})
 }
 
-// TestKilled has the provider die at each side effect from the creation to the removal.
+// TestKilled has the provider killed at each side effect from the creation to the removal.
 func TestKilled(t *testing.T) {
 	everywhere(t, func(l *lab) {
 		l.Machine(uuid)

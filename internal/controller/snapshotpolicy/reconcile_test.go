@@ -53,7 +53,7 @@ const (
 	snapshotter = "example.org/snapshotter" // the finalizer of the tests' controller of Snapshots
 )
 
-// A lab is a Kubernetes API with a policy and its Machines, and a provider that lives and dies.
+// A lab is a Kubernetes API with a policy and its Machines, and a provider that is started and killed.
 type lab struct {
 	*testing.T
 
@@ -67,7 +67,7 @@ type lab struct {
 	stale  bool
 	cached client.ObjectList
 
-	writes, fatal int            // of the provider, and that which it dies of
+	writes, fatal int            // of the provider, and that at which it is killed
 	created       map[string]int // Snapshots, by name
 	most          int            // Snapshots that were busy at a time
 	refused       error          // of deletions
@@ -142,7 +142,7 @@ func (l *lab) must(err error) {
 
 var errDead = errors.New("the provider is dead")
 
-// write counts a write of the provider, which dies before or after it.
+// write counts a write of the provider, which is killed before or after it.
 func (l *lab) write(do func() error) error {
 	l.writes++
 	if l.fatal > 0 && l.writes*2-1 >= l.fatal {
@@ -360,7 +360,7 @@ func TestNights(t *testing.T) {
 	})
 }
 
-// A provider that dies at any write takes each snapshot once.
+// A provider that is killed at any write takes each snapshot once.
 func TestPolicyKilled(t *testing.T) {
 	for fatal := 1; ; fatal++ {
 		l := newLab(t, configtest.Scopes()["Namespaced"], 2)

@@ -49,7 +49,7 @@ func TestTwoHundredMachines(t *testing.T) {
 	}
 }
 
-// A year of a policy whose provider is restarted in every run, and dies at a write in every tenth, leaves the snapshots that one leaves
+// A year of a policy whose provider is restarted in every run, and is killed at a write in every tenth, leaves the snapshots that one leaves
 // which runs on.
 func TestYearOfRestarts(t *testing.T) {
 	end := time.Date(2027, 1, 1, 12, 0, 0, 0, time.UTC)

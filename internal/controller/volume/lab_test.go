@@ -48,11 +48,11 @@ import (
 type side struct {
 	setup    configtest.Setup
 	provider *configtest.Provider
-	fatal    int // The side effect that the next provider dies of.
+	fatal    int // The side effect at which the next provider is killed.
 	deaths   int
 }
 
-// restart the provider, which dies of a side effect.
+// restart the provider, which is killed at a side effect.
 func (s *side) restart(fatal int) {
 	if s.provider != nil {
 		s.provider.Stop()

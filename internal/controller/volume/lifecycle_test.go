@@ -121,7 +121,7 @@ func TestKilled(t *testing.T) {
 // thorough reports whether all is to be tried.
 func thorough() bool { return os.Getenv("FAULTS") == "all" }
 
-// killed has a provider die at each so many of its side effects.
+// killed has a provider killed at each so many of its side effects.
 func (l *lab) killed(s *side, step int) {
 	l.Helper()
 	a, b := l.machine("a"), l.machine("b")
@@ -173,7 +173,7 @@ func (l *lab) handedOnce(a, b object.Machine) {
 	l.until("the Volume is gone", l.gone(v))
 }
 
-// TestHandovers hands a disk to and fro between two Machines that run while the providers die at random, ten times, and with FAULTS=all a
+// TestHandovers hands a disk to and fro between two Machines that run while the providers are killed at random, ten times, and with FAULTS=all a
 // hundred times in both scopes and on both versions.
 func TestHandovers(t *testing.T) {
 	if thorough() {

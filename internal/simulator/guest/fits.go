@@ -26,7 +26,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/schema"
 )
 
-// Fits fails for a configuration that PVE takes and starts no VM with: what PVE::QemuServer::config_to_command dies of
+// Fits fails for a configuration that PVE takes and starts no VM with: what PVE::QemuServer::config_to_command fails for
 // that depends on the configuration alone.
 func Fits(s *engine.Engine, config map[string]string) error {
 	for _, check := range []func(*engine.Engine, map[string]string) error{memoryFits, devicesFit, firmwareFits, clipboardFits} {

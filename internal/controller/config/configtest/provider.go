@@ -29,7 +29,7 @@ import (
 // own.
 type Provider struct{ process *process }
 
-// Start starts a provider that dies of a side effect: after the answer to a write to Proxmox VE
+// Start starts a provider that is killed at a side effect: after the answer to a write to Proxmox VE
 // has come, and before and after each write to the Kubernetes API. 0 means none.
 func Start(t *testing.T, kube client.WithWatch, setup Setup, s kind.Scope, fatal int, options ...inventory.Option) Provider {
 	t.Helper()
@@ -38,10 +38,10 @@ func Start(t *testing.T, kube client.WithWatch, setup Setup, s kind.Scope, fatal
 	return p
 }
 
-// Reconcile reconciles a resource once. A death in between is no error.
+// Reconcile reconciles a resource once. That it is killed in between is no error.
 func (p Provider) Reconcile(key client.ObjectKey) error { return p.process.reconcile(key) }
 
-// Dead reports whether the provider has died.
+// Dead reports whether the provider was killed.
 func (p Provider) Dead() bool { return p.process.isDead() }
 
 // Stop stops the provider.

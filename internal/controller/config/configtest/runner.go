@@ -68,12 +68,12 @@ type Runner struct {
 	Kube  client.WithWatch
 	Clock *Clock
 
-	// Deaths are how often a provider has died of a side effect.
+	// Deaths are how often a provider was killed at a side effect.
 	Deaths int
 
 	setup   Setup
 	process *process
-	fatal   int // The side effect that the next provider dies of.
+	fatal   int // The side effect at which the next provider is killed.
 	last    error
 }
 

@@ -56,7 +56,7 @@ type Singleton struct {
 }
 
 // RunSingleton runs the tests of a kind: its settings are changed, drift and are only looked
-// at, privileges are missing, answers are lost, and the provider dies at each side effect.
+// at, privileges are missing, answers are lost, and the provider is killed at each side effect.
 func RunSingleton(t *testing.T, k Singleton) {
 	t.Helper()
 	lives := map[string]func(*singletonEnv){
@@ -158,7 +158,7 @@ func singletonLostAnswer(e *singletonEnv) {
 	}
 }
 
-// singletonKilled has the provider die at each step of the life of a resource.
+// singletonKilled has the provider killed at each step of the life of a resource.
 func singletonKilled(e *singletonEnv) {
 	for fatal := 1; ; fatal++ {
 		e.KillAfter(fatal)

@@ -49,7 +49,7 @@ func SafetyName(m resource.Managed, token string) string {
 	return strings.TrimRight(name[:min(len(name), longestObject-len(end))], "-.") + end
 }
 
-// makeSafety has the safety backup made, by a Backup, and reports whether it is there. A provider that dies
+// makeSafety has the safety backup made, by a Backup, and reports whether it is there. A provider that is killed
 // meanwhile finds it again by its name, which was noted before.
 func (a *restoring) makeSafety(ctx context.Context) (bool, error) {
 	r, name := a.Record, SafetyName(a.machine, a.Record.Token)

@@ -139,7 +139,7 @@ func create(w *engine.Worker, cr *guest.Creation) error {
 		return w.Do(func(st *state.State) error { return guest.Build(w.Op(st), cr) })
 	})
 	if err != nil {
-		return w.Do(func(st *state.State) error { // What has died with its node removes nothing.
+		return w.Do(func(st *state.State) error { // What has ended with its node removes nothing.
 			delete(st.Guests, cr.VMID)
 			return apierr.Errorf("unable to create VM %d - %s", cr.VMID, err)
 		})

@@ -112,7 +112,7 @@ func restore(w *engine.Worker, r *guest.Restoration) error {
 }
 
 // unfinished ends a restore that has failed: the lock goes, the rest of the VM stays. The
-// worker of a node that has died does not even do that.
+// worker of a node that is lost does not even do that.
 func unfinished(w *engine.Worker, vmid int, err error) error {
 	done := w.Do(func(st *state.State) error {
 		if g := st.Guests[vmid]; g != nil && g.Config["lock"] == "create" {

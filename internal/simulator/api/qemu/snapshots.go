@@ -144,7 +144,7 @@ func begin(w *engine.Worker, kind, node string, vmid int, fn func(*engine.Op, *s
 	return failed
 }
 
-// withGuest changes a guest while its configuration is locked. A worker whose node has died changes nothing any more.
+// withGuest changes a guest while its configuration is locked. A worker whose node is lost changes nothing any more.
 func withGuest(w *engine.Worker, node string, vmid int, fn func(*engine.Op, *state.Guest) error) error {
 	return w.Locked(vmid, engine.Exclusive, engine.ConfigLockWait, func() error {
 		return w.Do(func(st *state.State) error {

@@ -138,7 +138,7 @@ func createZone(c *engine.Call) (any, error) {
 	return nil, nil //nolint:nilnil // The answer is null.
 }
 
-// evpnLine is the line of EvpnPlugin.pm that dies.
+// evpnLine is the line of EvpnPlugin.pm that fails.
 const evpnLine = 354
 
 // checkZone checks what a zone names. No controller can be made here, and the built-in IPAM is the only one.
