@@ -64,7 +64,7 @@ help: ## List the targets.
 	@echo
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-fetch: modules build launcher xpkg-program $(HELM) $(LINTER) ## Download all modules and build all tools. After this, only test-peers and vulncheck need the network.
+fetch: modules build launcher xpkg-program $(HELM) $(LINTER) ## Download all modules, and download or build what commands run. After this, only test-peers and vulncheck need the network.
 	@cd cluster && $(LAUNCHER) assets --crossplane >/dev/null
 	@hack/chromium >/dev/null
 	@hack/backstage/install >/dev/null
@@ -107,9 +107,10 @@ test-scopes: launcher ## Run each life of a resource in both scopes and on both 
 		-skip '$(SCALE)' $(ARGS) ./internal/controller && \
 	CGO_ENABLED=0 $(GO) test -trimpath -vet=off -timeout=20m $(ARGS) $(SCOPED_PACKAGES)
 
-test-scale: launcher ## Run the tests with hundreds of Machines, several providers, and connections that change meanwhile. SCOPES=all: quotas of many teams in both scopes.
+test-scale: launcher ## Run the tests with hundreds of Machines, several providers, and connections that change meanwhile, and count what an unchanged VM costs. SCOPES=all: quotas of many teams in both scopes.
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
 	set -x && CGO_ENABLED=0 $(GO) test -trimpath -vet=off -timeout=20m -run '$(SCALE)' $(ARGS) ./internal/controller/
+	@$(if $(ARGS),,hack/noop-cost)
 
 # The sample of the faults of Volumes is a part of make test.
 test-faults: ## Crash the provider at each step, and fail each call and task of Proxmox VE. FAULTS=many: a sample. RANDOM_RUNS=n: n random runs; RANDOM_RUN='…': repeat one.
