@@ -39,6 +39,7 @@ const compositionTestdata = "cluster/crossplane/composition/testdata"
 // testOthers has Crossplane make what the manifests of the migration leave out: a VMClone, a VirtualMachine that a policy places, with eight
 // interfaces and IPv6, and a ProxmoxCluster with a client certificate of its own.
 func (s *suite) testOthers(t *testing.T, migration *simulator.Simulator) {
+	t.Helper()
 	image := s.apply(t, compositionTestdata+"/any-image.yaml")
 	s.untilTrue(t, inDefault(image), "Ready", "Synced")
 	placed := inDefault(s.apply(t, compositionTestdata+"/placed.yaml"))[0]

@@ -53,7 +53,7 @@ func (s *suite) testCheck(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			check := exec.CommandContext(s.ctx, s.spec.Path, "check") //nolint:gosec // The program that was built.
+			check := exec.CommandContext(s.ctx, s.spec.Path, "check")
 			check.Env = append(slices.DeleteFunc(s.variables(), func(v string) bool { return strings.HasPrefix(v, "PVE_TOKEN_SECRET=") }), "PVE_TOKEN_SECRET="+tc.secret)
 			output, err := check.CombinedOutput()
 			if (err != nil) != tc.fails {

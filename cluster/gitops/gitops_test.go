@@ -236,15 +236,17 @@ func TestArgoCDComposites(t *testing.T) {
 			health.HealthStatus{Status: health.HealthStatusProgressing, Message: "The provider has not reported whether this is ready"},
 		},
 		"Creating": {
-			"What it is composed of is not ready.", []any{synced, condition("Ready", "False", "Creating", "Unready resources: machine", 2)},
+			"What a resource is composed of is not ready.",
+			[]any{synced, condition("Ready", "False", "Creating", "Unready resources: machine", 2)},
 			health.HealthStatus{Status: health.HealthStatusProgressing, Message: "Unready resources: machine"},
 		},
 		"Ready": {
-			"What it is composed of is ready.", []any{synced, condition("Ready", "True", "Available", "", 2)},
+			"What a resource is composed of is ready.",
+			[]any{synced, condition("Ready", "True", "Available", "", 2)},
 			health.HealthStatus{Status: health.HealthStatusHealthy},
 		},
 		"Refused": {
-			"Its Composition cannot be carried out.",
+			"The Composition of a resource cannot be carried out.",
 			[]any{condition("Synced", "False", "ReconcileError", "cannot compose", 2), condition("Ready", "True", "Available", "", 1)},
 			health.HealthStatus{Status: health.HealthStatusDegraded, Message: "cannot compose"},
 		},
@@ -254,7 +256,8 @@ func TestArgoCDComposites(t *testing.T) {
 			health.HealthStatus{Status: health.HealthStatusProgressing, Message: "The provider has not reconciled the spec yet"},
 		},
 		"Paused": {
-			"Somebody has paused it.", []any{condition("Synced", "False", "ReconcilePaused", "", 2)},
+			"Somebody has paused a composite resource.",
+			[]any{condition("Synced", "False", "ReconcilePaused", "", 2)},
 			health.HealthStatus{Status: health.HealthStatusSuspended, Message: "Reconciliation is paused"},
 		},
 	}

@@ -27,13 +27,21 @@ import (
 // scenarioFolder has tests whose scenarios .ci/run does not run in each scope: inMatrix there chooses.
 const scenarioFolder = "internal/controller"
 
-// turnFile has inMatrix, and turnRules are its lines that ran repeats.
+// turnFile has inMatrix.
 const turnFile = scenarioFolder + "/scenarios_test.go"
 
-var turnRules = []string{"first := name%2 == way\n", "case \"first\":\n\t\treturn first\n", "case \"sample\":\n\t\treturn !first && name%3 == 0\n"}
+// turnRules are the lines of inMatrix that ran repeats.
+func turnRules() []string {
+	return []string{"first := name%2 == way\n", "case \"first\":\n\t\treturn first\n", "case \"sample\":\n\t\treturn !first && name%3 == 0\n"}
+}
 
-// scenarioScopes are the first level of a scenario's name, by turns, with what ends it where each is of one version of Proxmox VE.
-var scenarioScopes = []struct{ name, ending string }{{"Cluster", "-8"}, {"Namespaced", "-9"}}
+// A scenarioScope is the first level of a scenario's name, with what ends the name where each is of one version of Proxmox VE.
+type scenarioScope struct{ name, ending string }
+
+// scenarioScopes are those that scenarios run in by turns.
+func scenarioScopes() []scenarioScope {
+	return []scenarioScope{{"Cluster", "-8"}, {"Namespaced", "-9"}}
+}
 
 // ran reports whether make test or make test-scopes SCOPES=sample runs the scenario at a place among those of its test in a scope.
 func ran(place, scope int) bool {
@@ -42,8 +50,9 @@ func ran(place, scope int) bool {
 
 // missesTurn says why no step runs a case of a test of scenarioFolder, or returns nothing if it is no scenario.
 func (p testPackage) missesTurn(test, of string) string {
+	scopes := scenarioScopes()
 	scopeName, name, _ := strings.Cut(of, "/")
-	scope := slices.IndexFunc(scenarioScopes, func(s struct{ name, ending string }) bool { return s.name == scopeName })
+	scope := slices.IndexFunc(scopes, func(s scenarioScope) bool { return s.name == scopeName })
 	if scope < 0 {
 		return ""
 	}
@@ -51,7 +60,7 @@ func (p testPackage) missesTurn(test, of string) string {
 	names := p.scenarios(test)
 	place, ending := slices.Index(names, name), ""
 	if place < 0 {
-		ending = scenarioScopes[scope].ending
+		ending = scopes[scope].ending
 		place = slices.Index(names, strings.TrimSuffix(name, ending))
 	}
 	switch {
@@ -60,7 +69,7 @@ func (p testPackage) missesTurn(test, of string) string {
 	case ran(place, scope):
 		return ""
 	}
-	other := scenarioScopes[1-scope]
+	other := scopes[1-scope]
 	if ending != "" {
 		ending = other.ending
 	}
@@ -96,7 +105,7 @@ func (p testPackage) scenarios(test string) []string {
 // TestTurns sees that a scenario which no step runs in the scope that is named is found, by the rules that inMatrix has.
 func TestTurns(t *testing.T) {
 	text := readText(t, turnFile)
-	for _, rule := range turnRules {
+	for _, rule := range turnRules() {
 		if !strings.Contains(text, rule) {
 			t.Errorf("%s has no longer %q: change what repeats it here", turnFile, rule)
 		}

@@ -373,11 +373,13 @@ write_files:
 		"Inline": {"User-data of the spec are passed on word for word.", map[string]any{"inline": netplan}, map[string]any{"inline": netplan}},
 		"Secret": {
 			"A Secret without a key has user-data under a key of their name.",
-			map[string]any{"secretRef": map[string]any{"name": "web"}}, map[string]any{"secretRef": map[string]any{"name": "web", "key": "userData"}},
+			map[string]any{"secretRef": map[string]any{"name": "web"}},
+			map[string]any{"secretRef": map[string]any{"name": "web", "key": "userData"}},
 		},
 		"Key": {
 			"The key of a Secret may be named.",
-			map[string]any{"secretRef": map[string]any{"name": "web", "key": "k"}}, map[string]any{"secretRef": map[string]any{"name": "web", "key": "k"}},
+			map[string]any{"secretRef": map[string]any{"name": "web", "key": "k"}},
+			map[string]any{"secretRef": map[string]any{"name": "web", "key": "k"}},
 		},
 	}
 	for name, tc := range cases {
