@@ -671,7 +671,8 @@ func TestCatchUp(t *testing.T) {
 		"Tasks": {reason: "Who may see all tasks is told of them.", privileges: proxmox.Privileges{audit: true}, want: true, told: []string{"all"}},
 		"Log":   {reason: "Who may read the log is too.", privileges: proxmox.Privileges{syslog: true}, want: true, told: []string{"all"}},
 		"Recent": {
-			reason: "A list that was read just now is read again by nobody for whom that is enough.", privileges: proxmox.Privileges{audit: true}, maxAge: Recent, want: true,
+			reason:     "A list that was read just now is read again by nobody for whom that is enough.",
+			privileges: proxmox.Privileges{audit: true}, maxAge: Recent, want: true,
 		},
 		"None":  {reason: "Who may neither is not."},
 		"Error": {reason: "Who gets no answer is told of nothing.", privileges: proxmox.Privileges{audit: true}, err: errors.New("no answer")},
