@@ -53,7 +53,7 @@ type disksFeature struct {
 // disksFeature returns what works on the disks of the VM.
 func (e *external) disksFeature() disksFeature {
 	return disksFeature{
-		client: e.client, inventory: e.inventory, checks: e.checks, tenant: e.tenant, tasks: e.tasks, cache: e.cache, warn: e.shared.warn, vm: e.vm,
+		client: e.client, inventory: e.inventory, checks: e.checks, tenant: e.tenant, tasks: e.tasks, cache: e.cache, warn: e.warn, vm: e.vm,
 	}
 }
 
