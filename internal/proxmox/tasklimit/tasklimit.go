@@ -15,7 +15,8 @@ limitations under the License.
 */
 
 // Package tasklimit decides when a call may start a task, so that no more tasks of ours run at once than the limits of a provider
-// configuration allow.
+// configuration allow. Without it clones of one template fail on the lock of their storage (TestClonesOfOneSource of package proxmox), and new VMs
+// are made out of turn (TestCreationsWaitInOrder there).
 package tasklimit
 
 import (

@@ -16,7 +16,7 @@ limitations under the License.
 
 // Package configtest gives each kind of the engine of configuration objects the same
 // life: it is created, drifts, is adopted, is fought over, is in use, is deleted, lacks
-// privileges, loses answers and its provider dies at each step, in both scopes and on
+// privileges, loses answers and its provider is killed at each step, in both scopes and on
 // both versions of Proxmox VE.
 package configtest
 
@@ -31,6 +31,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/discovery"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
@@ -121,7 +123,7 @@ func Run(t *testing.T, k Kind) {
 	if !k.OptionsOnly {
 		maps.Copy(lives, map[string]func(*env){
 			"Conflict": conflicting, "InUse": inUse, "Denied": denied, "RightsRemoved": rightsRemoved, "LostAnswer": lostAnswer, "LostToOthers": lostToOthers,
-			"Mismatch": mismatched, "Cost": cost, "Killed": killed,
+			"Mismatch": mismatched, "Cost": cost, "Killed": killed, "Upgraded": upgraded,
 		})
 	}
 	for name, live := range lives {
@@ -267,6 +269,42 @@ func conflicting(e *env) {
 	e.untouched()
 }
 
+// offered is the discovery of an API server that offers to create resources of every kind.
+type offered struct {
+	discovery.ServerResourcesInterface
+
+	kind string
+}
+
+func (o offered) ServerResourcesForGroupVersion(version string) (*metav1.APIResourceList, error) {
+	return &metav1.APIResourceList{GroupVersion: version, APIResources: []metav1.APIResource{{Kind: o.kind, Verbs: metav1.Verbs{"create"}}}}, nil
+}
+
+// upgraded has a release before have marked a resource whose definition was deleted: the mark gets its present name, and counts.
+func upgraded(e *env) {
+	setup := e.setup
+	e.setup = func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
+		o.Discovery = offered{kind: e.kind.Kind}
+		return setup(mgr, o, s)
+	}
+	marks := map[string]string{}
+	for former := range kind.FormerAnnotations() {
+		marks[former] = "true"
+	}
+	mg := e.resource(1, e.kind.Spec, marks)
+	e.Until(mg, "the object is as the spec asks", Settled(mg))
+	for former, present := range kind.FormerAnnotations() {
+		if a := mg.GetAnnotations(); a[former] != "" || a[present] != "true" {
+			e.Fatalf("%s is not renamed to %s: %v", former, present, a)
+		}
+	}
+	e.StartDelete(mg)
+	e.Until(mg, "the deletion is refused", Says(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, "was deleted while this resource was there"))
+	if e.object() == nil {
+		e.Error("the object is gone although nobody has asked for that")
+	}
+}
+
 func inUse(e *env) {
 	if e.kind.Use == nil {
 		e.Skip("nobody uses such an object")
@@ -379,7 +417,7 @@ func cost(e *env) {
 	}
 }
 
-// killed has the provider die at each step from the creation to the removal.
+// killed has the provider killed at each step from the creation to the removal.
 func killed(e *env) {
 	for fatal := 1; ; fatal++ {
 		e.KillAfter(fatal)
