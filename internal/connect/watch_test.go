@@ -244,7 +244,7 @@ func keyOf(name string) Key {
 	return Key{Kind: cluster.SchemeGroupVersion.WithKind("ProviderConfig").GroupKind(), ObjectKey: client.ObjectKey{Name: name}}
 }
 
-func TestOnRepair(t *testing.T) {
+func TestOnRecovered(t *testing.T) {
 	c := New(kube(t), WithDefault("main"))
 	var used func(resource.Managed) bool
 	calls := 0
