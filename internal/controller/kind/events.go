@@ -17,10 +17,8 @@ limitations under the License.
 package kind
 
 import (
-	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -28,8 +26,9 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/internal/objectstate"
 )
 
 // reasonUpdated is what the managed reconciler calls its events of updates.
@@ -66,8 +65,7 @@ const rememberFault = time.Hour
 type toldFaults struct {
 	now func() time.Time
 
-	mu   sync.Mutex
-	last map[types.UID]toldFault
+	last objectstate.Store[toldFault]
 }
 
 type toldFault struct {
@@ -76,7 +74,7 @@ type toldFault struct {
 }
 
 func newToldFaults(now func() time.Time) *toldFaults {
-	return &toldFaults{now: now, last: map[types.UID]toldFault{}}
+	return &toldFaults{now: now}
 }
 
 // needless reports whether an event of the managed reconciler tells nothing: that an update was
@@ -94,13 +92,13 @@ func (f *toldFaults) toldBefore(obj runtime.Object, e event.Event) bool {
 	if !ok || e.Type != event.TypeWarning || e.Message == "" {
 		return false
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.last.Lock()
+	defer f.last.Unlock()
 	now := f.now()
-	maps.DeleteFunc(f.last, func(_ types.UID, t toldFault) bool { return now.Sub(t.at) > rememberFault })
-	before, found := f.last[mg.GetUID()]
-	f.last[mg.GetUID()] = toldFault{message: e.Message, at: now}
-	if found {
+	f.last.DeleteFunc(func(t *toldFault) bool { return now.Sub(t.at) > rememberFault })
+	before := f.last.Get(mg)
+	f.last.Set(mg, &toldFault{message: e.Message, at: now})
+	if before != nil {
 		return before.message == e.Message
 	}
 	shown := mg.GetCondition(xpv2.TypeSynced)
@@ -117,9 +115,9 @@ func (f *toldFaults) concluded(obj client.Object) {
 }
 
 func (f *toldFaults) forget(mg resource.Managed) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.last, mg.GetUID())
+	f.last.Lock()
+	defer f.last.Unlock()
+	f.last.Delete(mg)
 }
 
 // reasonCannotReconcile is the reason of events of faults of kinds without the managed reconciler.

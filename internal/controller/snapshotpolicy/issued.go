@@ -18,18 +18,17 @@ package snapshotpolicy
 
 import (
 	"slices"
-	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/vitistack/provider-proxmox/internal/objectstate"
 )
 
 // issued is what was done for each policy of which the cache does not know yet: with a cache that
 // is behind, more would be begun than is allowed.
 type issued struct {
-	mu       sync.Mutex
-	policies map[types.UID]*changes
+	policies objectstate.Store[changes]
 }
 
 // changes are the Snapshots that were created and deleted.
@@ -37,30 +36,27 @@ type changes struct{ created, deleted map[string]bool }
 
 // begin reports whether nothing is known of the policy yet.
 func (i *issued) begin(p Policy) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.policies[p.GetUID()] != nil {
+	i.policies.Lock()
+	defer i.policies.Unlock()
+	if i.policies.Get(p) != nil {
 		return false
 	}
-	if i.policies == nil {
-		i.policies = map[types.UID]*changes{}
-	}
-	i.policies[p.GetUID()] = &changes{created: map[string]bool{}, deleted: map[string]bool{}}
+	i.policies.Set(p, &changes{created: map[string]bool{}, deleted: map[string]bool{}})
 	return true
 }
 
 // forget forgets what was done for the policy.
 func (i *issued) forget(p Policy) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	delete(i.policies, p.GetUID())
+	i.policies.Lock()
+	defer i.policies.Unlock()
+	i.policies.Delete(p)
 }
 
 // of calls a function with what was done for the policy, if anything was.
 func (i *issued) of(p Policy, change func(*changes)) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if c := i.policies[p.GetUID()]; c != nil {
+	i.policies.Lock()
+	defer i.policies.Unlock()
+	if c := i.policies.Get(p); c != nil {
 		change(c)
 	}
 }

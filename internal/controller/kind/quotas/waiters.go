@@ -19,11 +19,12 @@ package quotas
 import (
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/internal/objectstate"
 )
 
 // askAgain is how long a resource that waits is not decided anew, unless it is woken. What other
@@ -32,8 +33,7 @@ const askAgain = 30 * time.Second
 
 // waiters are the resources of this process that wait for room.
 type waiters struct {
-	mu  sync.Mutex
-	all map[types.UID]waiter
+	objectstate.Store[waiter]
 }
 
 // A waiter is as it was when it was decided to wait.
@@ -47,31 +47,28 @@ type waiter struct {
 }
 
 func (w *waiters) add(a Application, err error, now time.Time) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.all == nil {
-		w.all = map[types.UID]waiter{}
-	}
+	w.Lock()
+	defer w.Unlock()
 	r := a.Resource
-	was := waiter{key: a.key(), generation: r.GetGeneration(), labels: maps.Clone(r.GetLabels()), err: err, wake: a.Wake}
+	was := &waiter{key: a.key(), generation: r.GetGeneration(), labels: maps.Clone(r.GetLabels()), err: err, wake: a.Wake}
 	if a.Whole { // What is there is looked at all the same.
 		was.until = now.Add(askAgain)
 	}
-	w.all[r.GetUID()] = was
+	w.Set(r, was)
 }
 
 func (w *waiters) remove(o client.Object) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	delete(w.all, o.GetUID())
+	w.Lock()
+	defer w.Unlock()
+	w.Delete(o)
 }
 
 // reason returns the reason why a resource waits, unless that may be otherwise by now.
 func (w *waiters) reason(o client.Object, now time.Time) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	was, ok := w.all[o.GetUID()]
-	if !ok || now.After(was.until) || was.generation != o.GetGeneration() || o.GetDeletionTimestamp() != nil || !maps.Equal(was.labels, o.GetLabels()) {
+	w.Lock()
+	defer w.Unlock()
+	was := w.Get(o)
+	if was == nil || now.After(was.until) || was.generation != o.GetGeneration() || o.GetDeletionTimestamp() != nil || !maps.Equal(was.labels, o.GetLabels()) {
 		return nil
 	}
 	return was.err
@@ -79,26 +76,25 @@ func (w *waiters) reason(o client.Object, now time.Time) error {
 
 // wake wakes some of those of a tenant, or all.
 func (w *waiters) wake(of key, uids []string, all bool) {
-	w.wakeMatching(func(uid types.UID, was waiter) bool {
+	w.wakeMatching(func(uid types.UID, was *waiter) bool {
 		return was.key == of && (all || slices.Contains(uids, string(uid)))
 	})
 }
 
 // wakeMatching wakes some, which are decided anew. Those that are not woken in time ask again by themselves.
-func (w *waiters) wakeMatching(which func(types.UID, waiter) bool) {
-	w.mu.Lock()
+func (w *waiters) wakeMatching(which func(types.UID, *waiter) bool) {
+	w.Lock()
 	var found []func()
-	for uid, was := range w.all {
+	for uid, was := range w.All() {
 		if !which(uid, was) {
 			continue
 		}
 		was.until = time.Time{}
-		w.all[uid] = was
 		if was.wake != nil {
 			found = append(found, was.wake)
 		}
 	}
-	w.mu.Unlock()
+	w.Unlock()
 	for _, wake := range found {
 		wake()
 	}
