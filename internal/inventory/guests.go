@@ -46,7 +46,7 @@ func (c *Cluster) Options(ctx context.Context, ref proxmox.Ref, maxAge time.Dura
 
 // Snapshots returns the snapshots of a VM. They must not be changed.
 func (c *Cluster) Snapshots(ctx context.Context, ref proxmox.Ref, maxAge time.Duration) (proxmox.SnapshotTree, error) {
-	return read(ctx, c.times, c.infra.snapshots.of(ref), c.guestAge(ctx, ref.VMID, maxAge))
+	return read(ctx, c.times, c.snapshots.of(ref), c.guestAge(ctx, ref.VMID, maxAge))
 }
 
 // forgetGuests forgets what was read of the guests that a function picks by their VMIDs.

@@ -97,8 +97,8 @@ func (e *external) prove(ctx context.Context, m Backup, s state) error {
 	return e.tenant.AdoptsBackup(id)
 }
 
-// findEarlier finds the backup of a Backup that knows of none, before one is made for a tenant: whoever takes its record away would have any number of them, of which
-// one counts. The VM is proven, and nothing works on it.
+// findEarlier finds the backup of a Backup that knows of none, before one is made for a tenant: whoever takes its record away would have
+// any number of them, of which one counts. The VM is proven, and nothing works on it.
 func (e *external) findEarlier(ctx context.Context, m Backup) error {
 	v, r := e.view, e.view.record
 	if e.tenant == nil {
