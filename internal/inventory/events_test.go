@@ -659,6 +659,39 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
+func TestCatchUpEdits(t *testing.T) {
+	cases := map[string]struct {
+		reason     string
+		privileges proxmox.Privileges
+		err        error
+		want       bool
+		told       []string
+	}{
+		"Log":   {reason: "Who may read the log is told of an edit.", privileges: proxmox.Privileges{syslog: true}, want: true, told: []string{"all"}},
+		"Audit": {reason: "Who may see tasks only is not: an edit has none.", privileges: proxmox.Privileges{audit: true}},
+		"Error": {reason: "Who gets no answer is told of no edit.", privileges: proxmox.Privileges{syslog: true}, err: errors.New("no answer")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, w := &pve{privileges: tc.privileges, log: []proxmox.LogLine{line("1", "root@pam", "else")}}, &witness{}
+				c := New(p, WithEventPollInterval(time.Hour))
+				defer c.Close()
+				c.Watch(t.Context(), "a", 100, w)
+				p.set(func() {
+					p.err = tc.err
+					u := upidOf("1", "qmstop", "100", "root@pam")
+					p.log = append([]proxmox.LogLine{line("2", "root@pam", "end task "+string(u)+" OK")}, p.log...)
+				})
+				got := c.CatchUpEdits(t.Context(), Fresh)
+				if diff := cmp.Diff(tc.told, w.told()); got != tc.want || diff != "" {
+					t.Errorf("%s\nCatchUpEdits(): want %t, got %t, told -want, +got:\n%s", tc.reason, tc.want, got, diff)
+				}
+			})
+		})
+	}
+}
+
 func TestCatchUp(t *testing.T) {
 	cases := map[string]struct {
 		reason     string

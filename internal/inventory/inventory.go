@@ -137,6 +137,7 @@ type Cluster struct {
 
 	resources cached[proxmox.Resources]
 	tasks     cached[[]proxmox.Task]
+	edits     cached[bool]               // whether reading the log has missed lines
 	permitted cached[proxmox.Privileges] // on /
 	primed    cached[struct{}]           // whether what has been so far was read
 	own       cached[[]string]           // nodes on which our tasks could not be looked for
@@ -193,7 +194,7 @@ func New(client Client, opts ...Option) *Cluster {
 		o(c)
 	}
 	c.life, c.end = context.WithCancel(context.Background())
-	c.resources.read, c.tasks.read, c.permitted.read = c.resourcesRead, c.tasksRead, c.privileges
+	c.resources.read, c.tasks.read, c.edits.read, c.permitted.read = c.resourcesRead, c.tasksRead, c.readLog, c.privileges
 	c.primed.read, c.own.read = c.readFirst, c.followOwn
 	c.resources.joined, c.tasks.joined, c.primed.joined = "list resources", "list tasks", "list tasks"
 	c.infra, c.ha, c.settings, c.objects = newInfra(c.times, client), newHA(c.times, client), newSettings(c.times, client), newObjects(c.times, client)

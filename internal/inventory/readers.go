@@ -177,6 +177,16 @@ func (c *Cluster) readLog(ctx context.Context) (missed bool, err error) {
 	return missed, nil
 }
 
+// CatchUpEdits has whoever watches told of what others have edited, with tasks and without, until maxAge ago at most, and reports whether it
+// could: only who may read the log sees an edit of options.
+func (c *Cluster) CatchUpEdits(ctx context.Context, maxAge time.Duration) bool {
+	if !c.mayReadLog(ctx) {
+		return false
+	}
+	missed, err := read(ctx, c.times, &c.edits, maxAge)
+	return err == nil && !missed
+}
+
 // readFirst reads what has been so far.
 func (c *Cluster) readFirst(ctx context.Context) (struct{}, error) {
 	_, failed := c.Tasks(ctx, Current)

@@ -90,6 +90,19 @@ func TestDeleteUnread(t *testing.T) {
 			reason: "A VM is read where signs of changes were missed.", vm: ourVM("running"), reads: 1, writes: shutdown,
 			before: func(b *bench) { b.watchers[string(b.m.GetUID())].Missed() },
 		},
+		"Edited": {
+			reason: "A VM that was protected a moment ago is left alone.", vm: ourVM("running"), reads: 1,
+			before: func(b *bench) {
+				b.on["CatchUpEdits"] = func() {
+					b.vms[10000].config["protection"] = "1"
+					b.watchers[string(b.m.GetUID())].Changed(inventory.ChangeConfig)
+				}
+			},
+		},
+		"Unlogged": {
+			reason: "A VM is read by who does not see the edits of others.", vm: ourVM("running"), reads: 1, writes: shutdown,
+			before: func(b *bench) { b.errs["CatchUpEdits"] = refused(403, "Permission check failed (/, Sys.Syslog)") },
+		},
 		"Unseen": {
 			reason: "A VM is read by who does not see the tasks of others.", vm: ourVM("running"), reads: 1, writes: shutdown,
 			before: func(b *bench) { b.errs["CatchUp"] = refused(403, "Permission check failed (/, Sys.Audit)") },

@@ -323,6 +323,8 @@ func (p *pve) Watch(_ context.Context, key string, _ int, w inventory.Watcher) b
 
 func (p *pve) Watches(key string, _ int) bool { return p.watchers[key] != nil }
 
+func (p *pve) CatchUpEdits(context.Context, time.Duration) bool { return p.call("CatchUpEdits") == nil }
+
 func (p *pve) CatchUp(context.Context, time.Duration) bool { return p.call("CatchUp") == nil }
 
 func (p *pve) InvalidateGuest(vmid int) {

@@ -47,6 +47,7 @@ type ChangeWatcher interface {
 	Watches(key string, vmid int) bool
 	Unwatch(key string)
 	CatchUp(ctx context.Context, maxAge time.Duration) bool
+	CatchUpEdits(ctx context.Context, maxAge time.Duration) bool
 }
 
 // An Inventory lists the VMs of a cluster, and tells of signs that one has changed.
@@ -133,9 +134,11 @@ func (l Lookup) OwnershipCurrent(ctx context.Context, m object.Machine) bool {
 }
 
 // SameProcess reports whether the VM, as it was seen last, has run since it was proven ours: nobody can replace one that runs, and until
-// a second ago nobody has stopped it. That is enough to ask its guest to shut down, after which it is read before it is removed.
+// a second ago nobody has stopped it or edited its options, such as its protection. That is enough to ask its guest to shut down, after
+// which it is read before it is removed.
 func (l Lookup) SameProcess(ctx context.Context, m object.Machine, v *vmstate.VM) bool {
-	return v.Status.Running() && l.Cache.Unbroken(m) && l.Inventory.CatchUp(ctx, inventory.Recent) && l.Cache.Unbroken(m)
+	return v.Status.Running() && l.Cache.Unbroken(m) &&
+		l.Inventory.CatchUpEdits(ctx, inventory.Recent) && l.Inventory.CatchUp(ctx, inventory.Recent) && l.Cache.Unbroken(m)
 }
 
 // Begin begins a read of the VM: from now on the VM is watched.
