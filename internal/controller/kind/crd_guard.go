@@ -66,6 +66,9 @@ type crdGuard struct {
 	// requested has the UIDs of resources that were deleted while their definition was there and not being deleted: that stays so. The
 	// definition of a large kind costs an API server as much as several writes. May be nil.
 	requested *lru.Cache
+	// listed returns the resources of the kind in the cache, which must not be changed: one read of the definition tells of all that were
+	// deleted before. May be nil without requested.
+	listed func(context.Context) ([]resource.Managed, error)
 	// discovery stands in for the reader, for those who may not read definitions.
 	// Without either nothing is known.
 	discovery discovery.ServerResourcesInterface
@@ -84,11 +87,13 @@ func (d crdGuard) deletedWithCRD(ctx context.Context, mg resource.Managed) error
 	case d.reader != nil && d.isRequested(mg):
 		return nil
 	case d.reader != nil:
-		err := d.isDeleted(ctx, asked)
-		if err == nil && d.requested != nil {
-			d.requested.Add(mg.GetUID(), nil)
+		others := d.deleted(ctx)
+		crd, err := d.read(ctx)
+		if err != nil {
+			return err
 		}
-		return err
+		d.remember(crd, append(others, mg))
+		return isDeletedWith(crd, asked)
 	case d.discovery != nil:
 		return d.isWithdrawn(ctx, mg)
 	}
@@ -104,29 +109,62 @@ func (d crdGuard) isRequested(mg resource.Managed) bool {
 	return is
 }
 
-// isDeleted reads the definition.
-func (d crdGuard) isDeleted(ctx context.Context, asked *metav1.Time) error {
+// deleted returns the resources of which the cache shows that they are deleted.
+func (d crdGuard) deleted(ctx context.Context) []resource.Managed {
+	if d.requested == nil {
+		return nil
+	}
+	all, err := d.listed(ctx)
+	if err != nil {
+		// Each has the definition read for itself then.
+		return nil
+	}
+	var deleted []resource.Managed
+	for _, mg := range all {
+		if mg.GetDeletionTimestamp() != nil {
+			deleted = append(deleted, mg)
+		}
+	}
+	return deleted
+}
+
+// remember keeps which resources, deleted before the definition was read, were deleted because somebody has asked for it.
+func (d crdGuard) remember(crd *metav1.PartialObjectMetadata, deleted []resource.Managed) {
+	if d.requested == nil {
+		return
+	}
+	for _, mg := range deleted {
+		if isDeletedWith(crd, mg.GetDeletionTimestamp()) == nil {
+			d.requested.Add(mg.GetUID(), nil)
+		}
+	}
+}
+
+// read reads the definition.
+func (d crdGuard) read(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
 	mapping, err := d.mapper.RESTMapping(d.kind.GroupKind(), d.kind.Version)
 	if err != nil {
-		return errors.Wrap(err, errDeletionCauseUnknown)
+		return nil, errors.Wrap(err, errDeletionCauseUnknown)
 	}
 	crd := &metav1.PartialObjectMetadata{}
 	crd.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
 	name := mapping.Resource.GroupResource().String()
 	err = d.reader.Get(ctx, client.ObjectKey{Name: name}, crd)
 	if kerrors.IsNotFound(err) {
-		return errors.Errorf("cannot find the definition %q", name)
+		return nil, errors.Errorf("cannot find the definition %q", name)
 	}
-	if err != nil {
-		return errors.Wrap(err, errDeletionCauseUnknown)
-	}
+	return crd, errors.Wrap(err, errDeletionCauseUnknown)
+}
+
+// isDeletedWith returns an error if a resource that was deleted at a time was deleted because its definition is, or was.
+func isDeletedWith(crd *metav1.PartialObjectMetadata, asked *metav1.Time) error {
 	switch {
 	case !crd.CreationTimestamp.Before(asked):
-		return errKept(name, "is younger than the deletion of this resource")
+		return errKept(crd.GetName(), "is younger than the deletion of this resource")
 	case crd.DeletionTimestamp == nil || asked.Before(crd.DeletionTimestamp):
 		return nil
 	}
-	return errKept(name, "is being deleted")
+	return errKept(crd.GetName(), "is being deleted")
 }
 
 // isWithdrawn asks which verbs the API server offers for the kind: while a

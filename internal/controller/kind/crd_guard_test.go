@@ -25,6 +25,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -125,7 +126,8 @@ func TestDepartures(t *testing.T) {
 	}
 }
 
-// TestDefinitionReadOnce sees that the definition is read once for each resource, and again for one that is to be kept.
+// TestDefinitionReadOnce sees that the definition is read once for all resources that the cache shows as deleted, and again for one that
+// is to be kept.
 func TestDefinitionReadOnce(t *testing.T) {
 	noon := metav1.NewTime(time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC))
 	reads, goes := 0, (*metav1.Time)(nil)
@@ -138,16 +140,28 @@ func TestDefinitionReadOnce(t *testing.T) {
 	})
 	mapper := meta.NewDefaultRESTMapper(nil)
 	mapper.Add(cluster.MachineGroupVersionKind, meta.RESTScopeRoot)
-	guard := crdGuard{reader: reader, mapper: mapper, kind: cluster.MachineGroupVersionKind, requested: lru.New(mostRequested)}
 	deleted := func(uid types.UID) *cluster.Machine {
 		m := &cluster.Machine{}
 		m.SetUID(uid)
 		m.SetDeletionTimestamp(&noon)
 		return m
 	}
+	present := &cluster.Machine{}
+	present.SetUID("e")
+	var cached []resource.Managed
+	guard := crdGuard{
+		reader: reader, mapper: mapper, kind: cluster.MachineGroupVersionKind, requested: lru.New(mostRequested),
+		listed: func(context.Context) ([]resource.Managed, error) {
+			if cached == nil {
+				return nil, errors.New("boom")
+			}
+			return cached, nil
+		},
+	}
 	for _, step := range []struct {
 		reason string
 		uid    types.UID
+		cached []resource.Managed
 		goes   *metav1.Time
 		reads  int
 		kept   bool
@@ -158,8 +172,13 @@ func TestDefinitionReadOnce(t *testing.T) {
 		{reason: "What was read for one resource says nothing of another.", uid: "b", goes: &noon, reads: 2, kept: true},
 		{reason: "What is kept is looked at again each time.", uid: "b", goes: &noon, reads: 3, kept: true},
 		{reason: "Nothing is remembered of what has no UID.", goes: &noon, reads: 4, kept: true},
+		{reason: "What the cache shows as deleted is judged too.", uid: "c", cached: []resource.Managed{deleted("d"), present}, reads: 5},
+		{reason: "What was judged with another is not looked at again.", uid: "d", goes: &noon, reads: 5},
+		{reason: "What was not deleted when the definition was read is not judged by it.", uid: "e", goes: &noon, reads: 6, kept: true},
+		{reason: "What goes with its definition is not remembered.", uid: "f", cached: []resource.Managed{deleted("g")}, goes: &noon, reads: 7, kept: true},
+		{reason: "What the cache shows as deleted with its definition is not remembered.", uid: "g", goes: &noon, reads: 8, kept: true},
 	} {
-		goes = step.goes
+		goes, cached = step.goes, step.cached
 		if err := guard.deletedWithCRD(t.Context(), deleted(step.uid)); (err != nil) != step.kept || reads != step.reads {
 			t.Errorf("%s\nwant %d reads, got %d and error %v", step.reason, step.reads, reads, err)
 		}

@@ -255,7 +255,7 @@ func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T
 func newCRDGuard(mgr ctrl.Manager, o Options, id Identity) crdGuard {
 	return crdGuard{
 		reader: o.Definitions, mapper: mgr.GetRESTMapper(), discovery: o.Discovery, writer: mgr.GetClient(), kind: id.GroupVersionKind,
-		requested: lru.New(mostRequested),
+		requested: lru.New(mostRequested), listed: CachedLister(mgr.GetClient(), id.List),
 	}
 }
 
