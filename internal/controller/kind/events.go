@@ -26,6 +26,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
@@ -33,6 +34,9 @@ import (
 
 // reasonUpdated is what the managed reconciler calls its events of updates.
 const reasonUpdated event.Reason = "UpdatedExternalResource"
+
+// reasonDeleted is what it calls its events of each step of a deletion.
+const reasonDeleted event.Reason = "DeletedExternalResource"
 
 // textOfConflict is what the API server says of an object that has changed since it was read.
 const textOfConflict = "the object has been modified"
@@ -54,6 +58,20 @@ func (r filteringRecorder) Event(obj runtime.Object, e event.Event) {
 
 func (r filteringRecorder) WithAnnotations(keysAndValues ...string) event.Recorder {
 	return filteringRecorder{next: r.next.WithAnnotations(keysAndValues...), filters: r.filters}
+}
+
+// tellOnce returns a filter that drops what tells of a resource again that its deletion was requested: each step of a deletion does.
+func tellOnce() event.FilterFn {
+	told := lru.New(mostRequested)
+	return func(obj runtime.Object, e event.Event) bool {
+		mg, ok := obj.(client.Object)
+		if !ok || e.Reason != reasonDeleted {
+			return false
+		}
+		_, before := told.Get(mg.GetUID())
+		told.Add(mg.GetUID(), nil)
+		return before
+	}
 }
 
 // rememberFault is for how long the last fault of a resource is known that is not seen again. What Synced shows lasts longer: this is

@@ -41,6 +41,31 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 )
 
+func TestDeletionToldOnce(t *testing.T) {
+	drops := tellOnce()
+	of := func(uid types.UID) client.Object {
+		pool := &cluster.Pool{}
+		pool.SetUID(uid)
+		return pool
+	}
+	deleted := event.Normal("DeletedExternalResource", "Successfully requested deletion of external resource")
+	for _, step := range []struct {
+		reason string
+		obj    client.Object
+		event  event.Event
+		want   bool
+	}{
+		{reason: "The first step of a deletion is told.", obj: of("a"), event: deleted},
+		{reason: "A deletion of several steps is told once.", obj: of("a"), event: deleted, want: true},
+		{reason: "The deletion of another resource is told.", obj: of("b"), event: deleted},
+		{reason: "Other events of a resource whose deletion was told are told.", obj: of("a"), event: event.Normal("TaskEnded", "shutdown")},
+	} {
+		if got := drops(step.obj, step.event); got != step.want {
+			t.Errorf("%s\nwant dropped %t, got %t", step.reason, step.want, got)
+		}
+	}
+}
+
 func TestNeedless(t *testing.T) {
 	conflict := kerrors.NewConflict(
 		schema.GroupResource{Resource: "machines"}, "web",

@@ -216,7 +216,7 @@ func newReconciler[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) r
 	faults := newToldFaults(o.Clock())
 	opts := append(reconcilerOptions(mgr, o, k), managed.WithRecorder(filteringRecorder{
 		next:    event.NewAPIRecorder(mgr.GetEventRecorderFor(k.ControllerName())),
-		filters: append(slices.Clone(o.EventFilterFunctions), faults.needless(k.TellsChanges)),
+		filters: append(slices.Clone(o.EventFilterFunctions), faults.needless(k.TellsChanges), tellOnce()),
 	}))
 	return managed.NewReconciler(statusManager{Manager: mgr, faults: faults}, resource.ManagedKind(k.GroupVersionKind), opts...)
 }
