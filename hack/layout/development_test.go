@@ -84,6 +84,10 @@ var (
 	// named are the files and folders that docs/development.md names in full.
 	named = regexp.MustCompile("`((?:internal|apis|cmd|cluster|docs|hack|examples|package)/[^`<*{ ]*)`")
 
+	// filesOf are files and the folder that docs/development.md says they are of, and fileName is one of them.
+	filesOf  = regexp.MustCompile("((?:`[a-z_0-9]+\\.go`(?:, | and )?)+) of `([a-z/_-]+)`")
+	fileName = regexp.MustCompile("`([a-z_0-9]+\\.go)`")
+
 	// anyName is what stands between backquotes.
 	anyName = regexp.MustCompile("`[^`]+`")
 )
@@ -109,6 +113,35 @@ func TestFolders(t *testing.T) {
 			t.Errorf("docs/development.md does not name %s", dir)
 		}
 	}
+}
+
+// TestFilesOf sees that the files exist which docs/development.md names together with their folder, which it may shorten.
+func TestFilesOf(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs", "development.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs := filesOf.FindAllStringSubmatch(string(text), -1)
+	if len(pairs) < 50 {
+		t.Errorf("docs/development.md names the folder of files %d times, and 50 at least are expected", len(pairs))
+	}
+	for _, pair := range pairs {
+		for _, name := range fileName.FindAllStringSubmatch(pair[1], -1) {
+			if !isIn(pair[2], name[1]) {
+				t.Errorf("docs/development.md names %s of %s, which does not exist", name[1], pair[2])
+			}
+		}
+	}
+}
+
+// isIn reports whether a file is in a folder of which the first part of the path may be left out.
+func isIn(folder, name string) bool {
+	for _, parent := range []string{"", "internal", "internal/controller", "internal/controller/machine", "internal/simulator"} {
+		if _, err := os.Stat(filepath.Join(root, parent, folder, name)); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // poolLines are the lines of a file that are for Pool.
