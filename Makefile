@@ -44,7 +44,7 @@ TABLE_PACKAGES = ./internal/controller/machine ./internal/simulator ./internal/v
 SCOPED_PACKAGES = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./internal/controller/... | awk '/configtest/ { print $$1 }')
 
 # The packages that share state between goroutines are tested with the race detector, but for those that reconcile one object after the
-# other and take ten times as long with it. Of the scenarios of internal/controller, which run in a manager, SCOPES=rest runs its half with it, and SCOPES=sample a third of that.
+# other and take ten times as long with it. Of the scenarios of internal/controller, which run in a manager, SCOPES=rest runs its half with it, and SCOPES=sample a third of that half without.
 # make test-faults runs internal/faults, and the tests in hack/ read the tree.
 CONCURRENT = $$($(GO) list $$(grep -rlE '^\s+go (func|\w)|"sync(/atomic)?"|/sync/errgroup"' --include='*.go' ./cmd ./internal | xargs -n1 dirname | sort -u))
 PACKAGES_WITH_RACE = $$(echo "$(CONCURRENT)" | grep -vxF "$(SCOPED_PACKAGES)" | grep -vE '/internal/(faults|controller)$$')
@@ -100,10 +100,10 @@ test: launcher ## Run the unit and lifecycle tests. PACKAGES=./internal/... and 
 test-all: ## Run everything that a change must pass, as .ci/run does.
 	@.ci/run
 
-test-scopes: launcher ## Run each life of a resource in both scopes and on both versions of Proxmox VE. SCOPES=rest: those that make test does not run, with the race detector; SCOPES=sample: some of those.
+test-scopes: launcher ## Run each life of a resource in both scopes and on both versions of Proxmox VE. SCOPES=rest: those that make test does not run, with the race detector; SCOPES=sample: some of those, without it.
 	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
 	set -x && export SCOPES=$(SCOPES) && \
-	$(if $(filter rest sample,$(SCOPES)),,CGO_ENABLED=0) $(GO) test -trimpath -vet=off -timeout=30m $(if $(filter rest sample,$(SCOPES)),$(RACE)) \
+	$(if $(filter rest,$(SCOPES)),,CGO_ENABLED=0) $(GO) test -trimpath -vet=off -timeout=30m $(if $(filter rest,$(SCOPES)),$(RACE)) \
 		-skip '$(SCALE)' $(ARGS) ./internal/controller && \
 	CGO_ENABLED=0 $(GO) test -trimpath -vet=off -timeout=20m $(ARGS) $(SCOPED_PACKAGES)
 
