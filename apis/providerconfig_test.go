@@ -274,6 +274,31 @@ func TestTenantsRefused(t *testing.T) {
 			reason: "Images are volumes of two contents.", spec: `{name: a, namespaces: [a], pools: [a], images: ["local:snippets/x"]}`,
 			want: []string{"images[0]", "should match"},
 		},
+		"ImageHostOfURL": {
+			reason: "A host is no URL.", spec: `{name: a, namespaces: [a], pools: [a], imageHosts: ["https://images.example.org"]}`,
+			want: []string{"imageHosts[0]", "should match"},
+		},
+		"ImageHostWildcard": {
+			reason: "A wildcard stands for the first label alone.", spec: `{name: a, namespaces: [a], pools: [a], imageHosts: ["images.*.example.org"]}`,
+			want: []string{"imageHosts[0]", "should match"},
+		},
+		"ImageHostOfAll": {
+			reason: "A wildcard stands for no addresses.", spec: `{name: a, namespaces: [a], pools: [a], imageHosts: ["*.0.2.1", "*"]}`,
+			want: []string{"imageHosts[0]", "imageHosts[1]", "should match"},
+		},
+		"ImageHostDot": {
+			reason: "A name ends without a dot, and is in lower case.",
+			spec:   `{name: a, namespaces: [a], pools: [a], imageHosts: ["images.example.org.", "Images.example.org"]}`,
+			want:   []string{"imageHosts[0]", "imageHosts[1]", "should match"},
+		},
+		"ImageHostsOfAll": {
+			reason: "Who may do everything has no hosts.", spec: `{name: a, namespaces: [a], unrestricted: true, imageHosts: [images.example.org]}`,
+			want: []string{"tenant a is unrestricted"},
+		},
+		"AdoptTag": {
+			reason: "Tags are as PVE writes them.", spec: `{name: a, namespaces: [a], pools: [a], allow: {adoptTags: [To-A]}}`,
+			want: []string{"allow.adoptTags[0]", "should match"},
+		},
 		"NoName": {reason: "Refusals name the tenant.", spec: `{namespaces: [a], pools: [a]}`, want: []string{"name", "Required value"}},
 		"NoNamespaces": {
 			reason: "A list that is empty names nobody.", spec: `{name: a, namespaces: [], pools: [a]}`,
@@ -310,6 +335,9 @@ func TestTenantsRefused(t *testing.T) {
 			continue
 		}
 		wantAccepted(t, "A tenant is told by its namespaces.", err)
+		hosts := `{name: a, namespaces: [a], pools: [a], imageHosts: [images.example.org, "*.mirror.example.org:8443", "192.0.2.7", "[2001:db8::7]:80", local], ` +
+			`allow: {adoptTags: [to-a], rootOptions: true}}`
+		wantAccepted(t, "Hosts are names and addresses, with ports.", k.try(t, strings.Replace(base, "TENANTS", hosts, 1)))
 		all := `{name: a, namespaces: [a], pools: [a], quota: {vms: 5, cores: 20, memory: 64Gi, disks: [{storage: ceph, size: 500Gi}, ` +
 			`{storage: nfs, size: 0}], snapshots: 0, publicAddresses: [{bridge: vmbr0, count: 2}]}}`
 		wantAccepted(t, "A quota limits what it names.", k.try(t, strings.Replace(base, "TENANTS", all, 1)))

@@ -44,7 +44,7 @@ const ReasonTenantRefused xpv2.ConditionReason = "TenantRefused"
 //
 // +kubebuilder:validation:XValidation:rule="has(self.namespaces) || has(self.namespaceSelector) || has(self.resourceSelector)",messageExpression="'tenant %s is nobody: set namespaces, namespaceSelector or resourceSelector'.format([self.name])"
 // +kubebuilder:validation:XValidation:rule="has(self.unrestricted) && self.unrestricted || has(self.vmidRange) || has(self.pools)",messageExpression="'tenant %s needs vmidRange or pools, by which its VMs are told from those of others'.format([self.name])"
-// +kubebuilder:validation:XValidation:rule="!has(self.unrestricted) || !self.unrestricted || !(has(self.vmidRange) || has(self.pools) || has(self.tags) || has(self.nodes) || has(self.storages) || has(self.bridges) || has(self.sdnZones) || has(self.images) || has(self.templates) || has(self.ipPools) || has(self.allow) || has(self.quota))",messageExpression="'tenant %s is unrestricted: leave out what it may use and do'.format([self.name])"
+// +kubebuilder:validation:XValidation:rule="!has(self.unrestricted) || !self.unrestricted || !(has(self.vmidRange) || has(self.pools) || has(self.tags) || has(self.nodes) || has(self.storages) || has(self.bridges) || has(self.sdnZones) || has(self.images) || has(self.imageHosts) || has(self.templates) || has(self.ipPools) || has(self.allow) || has(self.quota))",messageExpression="'tenant %s is unrestricted: leave out what it may use and do'.format([self.name])"
 type ProviderTenant struct {
 	// Name of the tenant, which refusals name, 1 to 63 characters.
 	// +kubebuilder:validation:MinLength=1
@@ -152,6 +152,22 @@ type ProviderTenant struct {
 	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:(iso|import)/[^/,\s?\\\[\]]+$`
 	Images []string `json:"images,omitempty"`
 
+	// ImageHosts that image.url of Machines, and source.url and source.checksumURL of Images,
+	// may name, up to 64, in lower case: a name, an IPv4 address, or an IPv6 address in
+	// brackets, with a port where the URL has one: images.example.org,
+	// mirror.example.org:8443. A name that begins with *. stands for all that have any one
+	// label in its place. With it a namespace may have Images by URL, whose files are on
+	// storages of the tenant and begin with the name of the namespace and a dot; VMs of the
+	// namespace may use these. A node follows redirects to any other host: list only hosts
+	// whose redirects are trusted. Of no meaning for cluster-scoped resources. Default: none.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=261
+	// +kubebuilder:validation:items:Pattern=`^(\[[0-9a-f:.]+\]|([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]*[a-z0-9])?|\*\.([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)*[a-z]([a-z0-9-]*[a-z0-9])?)(:[1-9][0-9]{0,4})?$`
+	ImageHosts []string `json:"imageHosts,omitempty"`
+
 	// Templates that VMs may be cloned from beside the tenant's own, by their names, up to
 	// 64; * stands for any characters: debian-*. Templates of other tenants are never among
 	// them. Default: none.
@@ -230,6 +246,19 @@ type TenantPermissions struct {
 	// +kubebuilder:validation:items:Pattern=`^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+){0,2}$`
 	Adopt []string `json:"adopt,omitempty"`
 
+	// AdoptTags lets VMs be taken over too that have one of these tags, up to 16, unless they
+	// are where another tenant's VMs are, or in a pool that another one may adopt from. Such a
+	// VM is the tenant's while it has the tag, which its Machine keeps. No tenant may set these
+	// tags. Whoever may change the options of a VM in Proxmox VE sets its tags: let none
+	// but operators do. Default: none.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=124
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9_][a-z0-9_+.-]*$`
+	AdoptTags []string `json:"adoptTags,omitempty"`
+
 	// Passthrough lets devices and directories of nodes be handed to VMs that come from
 	// these resource mappings, up to 32. Default: none.
 	// +optional
@@ -247,6 +276,14 @@ type TenantPermissions struct {
 	// +kubebuilder:validation:items:MaxLength=40
 	// +kubebuilder:validation:items:Pattern=`^[a-z][a-z0-9_-]*$`
 	ExtraConfig []string `json:"extraConfig,omitempty"`
+
+	// RootOptions lets options be set that Proxmox VE lets root@pam alone set, with its
+	// password: hookscript, cpu.affinity, huge pages, args and the others of extraConfig, PCI
+	// and USB devices and serial ports of nodes by their addresses; and
+	// cpu.numaNodes[].hostNodes. Whoever may set them reaches the node, whatever else is said
+	// here. Default: false.
+	// +optional
+	RootOptions *bool `json:"rootOptions,omitempty"`
 
 	// HighAvailability lets VMs be handed to PVE's HA manager, with rules between VMs of the
 	// tenant. Default: false.

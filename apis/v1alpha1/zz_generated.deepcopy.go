@@ -4456,6 +4456,11 @@ func (in *ProviderTenant) DeepCopyInto(out *ProviderTenant) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.ImageHosts != nil {
+		in, out := &in.ImageHosts, &out.ImageHosts
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Templates != nil {
 		in, out := &in.Templates, &out.Templates
 		*out = make([]string, len(*in))
@@ -6201,6 +6206,11 @@ func (in *TenantPermissions) DeepCopyInto(out *TenantPermissions) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.AdoptTags != nil {
+		in, out := &in.AdoptTags, &out.AdoptTags
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Passthrough != nil {
 		in, out := &in.Passthrough, &out.Passthrough
 		*out = make([]string, len(*in))
@@ -6210,6 +6220,11 @@ func (in *TenantPermissions) DeepCopyInto(out *TenantPermissions) {
 		in, out := &in.ExtraConfig, &out.ExtraConfig
 		*out = make([]string, len(*in))
 		copy(*out, *in)
+	}
+	if in.RootOptions != nil {
+		in, out := &in.RootOptions, &out.RootOptions
+		*out = new(bool)
+		**out = **in
 	}
 	if in.HighAvailability != nil {
 		in, out := &in.HighAvailability, &out.HighAvailability
