@@ -54,6 +54,9 @@ type Fetcher struct {
 	// AllowLocal permits addresses of this machine, of its link, and of services
 	// that clouds offer to their machines alone.
 	AllowLocal bool
+
+	// Permit returns an error for a URL that must not be read, be it one that another leads to. Nil for none.
+	Permit func(url string) error
 }
 
 // Fetch reads the list at an address.
@@ -142,6 +145,16 @@ func (f Fetcher) client(insecure bool) *http.Client {
 // permit returns an error for an address that must not be read from. Where a name
 // leads is checked when it is connected to.
 func (f Fetcher) permit(u *url.URL) error {
+	if f.Permit != nil {
+		if err := f.Permit(u.String()); err != nil {
+			return err
+		}
+	}
+	return f.permitHost(u)
+}
+
+// permitHost returns an error for a scheme or a host that nobody may have read from.
+func (f Fetcher) permitHost(u *url.URL) error {
 	if u.Scheme != "https" && u.Scheme != "http" {
 		return errors.Errorf("the scheme %q is neither https nor http", u.Scheme)
 	}

@@ -23,6 +23,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
 // files serves a list, a file that is too large, redirects and a fault.
@@ -69,6 +71,15 @@ func TestFetch(t *testing.T) {
 		"Elsewhere": {
 			reason: "A redirect leads to no other.", fetcher: Fetcher{AllowLocal: true, Hosts: []string{"127.0.0.1"}}, url: url + "/metadata",
 			want: "--checksum-hosts",
+		},
+		"Judged": {
+			reason: "A redirect leads to no URL that is not permitted.", url: url + "/once", want: "not that one",
+			fetcher: Fetcher{AllowLocal: true, Permit: func(u string) error {
+				if u == url+"/once" {
+					return nil
+				}
+				return errors.New("not that one")
+			}},
 		},
 		"File": {reason: "A URL of a file is not read.", fetcher: Fetcher{AllowLocal: true}, url: url + "/file", want: "neither https nor http"},
 	}
