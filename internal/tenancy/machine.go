@@ -235,9 +235,17 @@ func (t *Tenant) devices(p *v1alpha1.MachineParameters) []error {
 	host := func(field string) {
 		all = append(all, t.refuse("allow.passthrough", "%s is a device of the node", field))
 	}
+	byAddress := func(field string) {
+		if !rootOptions(t) {
+			host(field)
+		}
+	}
 	for _, d := range p.PCIDevices {
 		field := "pciDevices[" + d.Name + "]"
-		if d.Host != nil || ptr.Deref(d.ROMFile, "") != "" {
+		switch {
+		case d.Host != nil:
+			byAddress(field)
+		case ptr.Deref(d.ROMFile, "") != "":
 			host(field)
 		}
 		if d.Mapping != nil {
@@ -247,7 +255,7 @@ func (t *Tenant) devices(p *v1alpha1.MachineParameters) []error {
 	for _, d := range p.USBDevices {
 		field := "usbDevices[" + d.Name + "]"
 		if d.Host != nil && *d.Host != "spice" {
-			host(field)
+			byAddress(field)
 		}
 		if d.Mapping != nil {
 			all = append(all, t.mapping(field, *d.Mapping))
@@ -258,7 +266,7 @@ func (t *Tenant) devices(p *v1alpha1.MachineParameters) []error {
 	}
 	for _, port := range p.SerialPorts {
 		if port != "socket" {
-			host("serialPorts " + port)
+			byAddress("serialPorts " + port)
 		}
 	}
 	if p.RNG != nil && ptr.Deref(p.RNG.Source, "") == "/dev/hwrng" {
@@ -271,8 +279,8 @@ func (t *Tenant) devices(p *v1alpha1.MachineParameters) []error {
 func (t *Tenant) reserved(p *v1alpha1.MachineParameters) []error {
 	var all []error
 	root := func(set bool, field string) {
-		if set {
-			all = append(all, t.refuse("root options", "%s", field))
+		if set && !rootOptions(t) {
+			all = append(all, t.refuse("allow.rootOptions", "%s", field))
 		}
 	}
 	root(ptr.Deref(p.Hookscript, "") != "", "hookscript")

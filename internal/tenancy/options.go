@@ -27,6 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/propertystring"
+	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
 // Options refuses options of a VM, as they are written to its configuration: those given by
@@ -69,7 +70,7 @@ var (
 
 func (t *Tenant) option(vmid int, name, value string) error {
 	switch {
-	case plain.MatchString(name), value == "":
+	case plain.MatchString(name), value == "", rootOptions(t) && validate.RootOnly(name, value):
 		return nil
 	case diskOption.MatchString(name):
 		return t.disk(vmid, name, value)
@@ -83,7 +84,7 @@ func (t *Tenant) option(vmid int, name, value string) error {
 		return nil
 	case name == "rng0" && !strings.Contains(value, "hwrng"):
 		return nil
-	case numaNodeOption.MatchString(name) && !strings.Contains(value, "hostnodes"):
+	case numaNodeOption.MatchString(name) && (rootOptions(t) || !strings.Contains(value, "hostnodes")):
 		return nil
 	case slices.Contains(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.ExtraConfig }), name):
 		if name == "vmstatestorage" {
@@ -92,6 +93,11 @@ func (t *Tenant) option(vmid int, name, value string) error {
 		return nil
 	}
 	return t.refuse("allow.extraConfig", "option %s", name)
+}
+
+// rootOptions reports whether options of root alone may be set.
+func rootOptions(t *Tenant) bool {
+	return t.may(func(a *v1alpha1.TenantPermissions) *bool { return a.RootOptions })
 }
 
 func splitTags(value string) []string {

@@ -30,6 +30,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
 // The group of namespaced resources, which a ClusterProviderConfig is for.
@@ -344,11 +345,15 @@ func (t admission) deviceRules() []admissionv1.Validation {
 		return "(" + unset("variables.vm."+field, "variables.vm."+field+".all(d, "+expression+")") + ")"
 	}
 	mapped := "(!has(d.mapping) || d.mapping in " + mappings + ")"
+	pci, usb, serial := "!has(d.host) && (!has(d.romFile) || size(d.romFile) == 0)", "(!has(d.host) || d.host == 'spice')", "d == 'socket'"
+	if rootOptions(t.Tenant) {
+		pci, usb, serial = "(has(d.host) || !has(d.romFile) || size(d.romFile) == 0)", "true", "true"
+	}
 	return []admissionv1.Validation{t.validation("allow.passthrough", "devices and directories of nodes but those of its mappings", strings.Join([]string{
-		each("pciDevices", "!has(d.host) && (!has(d.romFile) || size(d.romFile) == 0) && "+mapped),
-		each("usbDevices", "(!has(d.host) || d.host == 'spice') && "+mapped),
+		each("pciDevices", pci+" && "+mapped),
+		each("usbDevices", usb+" && "+mapped),
 		each("virtiofs", mapped),
-		each("serialPorts", "d == 'socket'"),
+		each("serialPorts", serial),
 		each("cdroms", "!has(d.physical) || !d.physical"),
 		each("disks", "!has(d.scsiBlock) || !d.scsiBlock"),
 		"(!has(variables.vm.rng) || " + unset("variables.vm.rng.source", "variables.vm.rng.source != '/dev/hwrng'") + ")",
@@ -357,20 +362,18 @@ func (t admission) deviceRules() []admissionv1.Validation {
 
 func (t admission) optionRules() []admissionv1.Validation {
 	options := list(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.ExtraConfig }))
-	empty := func(parent, field string) string {
-		return "(!has(" + parent + ") || " + unset(parent+"."+field, "size("+parent+"."+field+") == 0") + ")"
+	extra := "k in " + options
+	if rootOptions(t.Tenant) {
+		extra += " || k.matches(" + quote(validate.RootOnlyOptions()) + ")"
 	}
 	all := []admissionv1.Validation{
 		t.validation("allow.extraConfig", "options of extraConfig that are not allowed", unset("variables.vm.extraConfig",
-			"variables.vm.extraConfig.all(k, size(variables.vm.extraConfig[k]) == 0 || k in "+options+")")),
+			"variables.vm.extraConfig.all(k, size(variables.vm.extraConfig[k]) == 0 || "+extra+")")),
 		t.validation("allow.extraConfig", "startup, which delays the VMs of others when a node boots", unset("variables.vm.startup",
 			"has(variables.vm.startup.enabled) && !variables.vm.startup.enabled || 'startup' in "+options)),
-		t.validation("root options", "hookscript, cpu.affinity, cpu.numaNodes[].hostNodes and huge pages", strings.Join([]string{
-			"(" + unset("variables.vm.hookscript", "size(variables.vm.hookscript) == 0") + ")",
-			"(!has(variables.vm.cpu) || " + unset("variables.vm.cpu.numaNodes", "variables.vm.cpu.numaNodes.all(n, !has(n.hostNodes))") + ")",
-			empty("variables.vm.cpu", "affinity"), empty("variables.vm.memoryOptions", "hugePages"),
-			"(!has(variables.vm.memoryOptions) || " + unset("variables.vm.memoryOptions.keepHugePages", "!variables.vm.memoryOptions.keepHugePages") + ")",
-		}, " && ")),
+	}
+	if !rootOptions(t.Tenant) {
+		all = append(all, t.rootRule())
 	}
 	const off = "has(variables.vm.highAvailability.enabled) && !variables.vm.highAvailability.enabled"
 	switch may := t.may(func(a *v1alpha1.TenantPermissions) *bool { return a.HighAvailability }); {
@@ -381,6 +384,19 @@ func (t admission) optionRules() []admissionv1.Validation {
 			off+" || "+unset("variables.vm.highAvailability.group", "size(variables.vm.highAvailability.group) == 0"))))
 	}
 	return append(all, t.validation("allow.highAvailability", "high availability", unset("variables.vm.highAvailability", "("+off+")")))
+}
+
+// rootRule refuses the fields of options of root alone.
+func (t admission) rootRule() admissionv1.Validation {
+	empty := func(parent, field string) string {
+		return "(!has(" + parent + ") || " + unset(parent+"."+field, "size("+parent+"."+field+") == 0") + ")"
+	}
+	return t.validation("allow.rootOptions", "hookscript, cpu.affinity, cpu.numaNodes[].hostNodes and huge pages", strings.Join([]string{
+		"(" + unset("variables.vm.hookscript", "size(variables.vm.hookscript) == 0") + ")",
+		"(!has(variables.vm.cpu) || " + unset("variables.vm.cpu.numaNodes", "variables.vm.cpu.numaNodes.all(n, !has(n.hostNodes))") + ")",
+		empty("variables.vm.cpu", "affinity"), empty("variables.vm.memoryOptions", "hugePages"),
+		"(!has(variables.vm.memoryOptions) || " + unset("variables.vm.memoryOptions.keepHugePages", "!variables.vm.memoryOptions.keepHugePages") + ")",
+	}, " && "))
 }
 
 // list of strings in CEL.

@@ -55,6 +55,12 @@ func tenants() []v1alpha1.ProviderTenant {
 			Bridges: []v1alpha1.TenantBridge{{Name: "vmbr2", VLANs: []v1alpha1.VLANRange{{Min: 20, Max: 20}}}},
 			IPPools: []string{"InClusterIPPool/lan-*", "*.ipam.example.org/dmz-*"}, Allow: &v1alpha1.TenantPermissions{Adopt: []string{"handed"}},
 		},
+		{
+			Name: "f", Namespaces: []string{"f"}, VMIDRange: &v1alpha1.VMIDRange{Min: 800, Max: 899}, Pools: []string{"f"}, Storages: []string{"nfs"},
+			Nodes:      []string{"pve1"},
+			ImageHosts: []string{"images.example.org", "local.example.org:8443", "*.mirror.example.org", "192.0.2.7", "[2001:db8::7]", "links.example.com"},
+			Allow:      &v1alpha1.TenantPermissions{RootOptions: new(true), AdoptTags: []string{"handover"}, Passthrough: []string{"gpu"}},
+		},
 		{Name: "operators", Namespaces: []string{"ops"}, Unrestricted: new(true)},
 	}
 }

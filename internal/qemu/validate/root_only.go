@@ -49,6 +49,12 @@ func reserved(option, value string) string {
 	return ""
 }
 
+// RootOnly reports whether root@pam alone may give an option a value.
+func RootOnly(option, value string) bool { return reserved(option, value) != "" }
+
+// RootOnlyOptions returns the regular expression of the options to which root@pam alone may give any value.
+func RootOnlyOptions() string { return rootOnly.String() }
+
 // Forbidden returns the changes of a configuration that only root@pam may make, and
 // why.
 func Forbidden(d qemu.Difference, config qemu.Config) []string {
