@@ -125,7 +125,7 @@ func checks() map[string]check {
 
 // holds refuses a VMID whose VM is not the tenant's.
 func (g Guard) holds(vmid int) error {
-	if err := g.vmid(vmid); err != nil && len(g.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Adopt })) == 0 {
+	if err := g.vmid(vmid); err != nil && !adopts(g.Tenant) {
 		return err
 	}
 	return Seen(vmid, g.Guest, g.Holds)
@@ -171,6 +171,9 @@ func (g Guard) create(w guarded.Write) error {
 	if w.Form["archive"] != "" || w.Form["force"] != "" {
 		return g.restore(w, options)
 	}
+	if err := g.retag(vmid, w.Form["tags"]); err != nil {
+		return err
+	}
 	return join([]error{g.newVMID(vmid), g.Node(w.Args[0]), g.pool(w.Form["pool"]), g.Options(vmid, options)})
 }
 
@@ -199,6 +202,9 @@ func (g Guard) clone(w guarded.Write) error {
 // configure refuses options that are not for the tenant, and that disks are destroyed.
 func (g Guard) configure(w guarded.Write) error {
 	if err := g.own(w); err != nil {
+		return err
+	}
+	if err := g.retag(vmOf(w), w.Form["tags"]); err != nil {
 		return err
 	}
 	options := map[string]string{}

@@ -47,16 +47,16 @@ func (t *Tenant) machine(p *v1alpha1.MachineParameters, externalName string) err
 
 // place refuses a VMID, a pool or nodes.
 func (t *Tenant) place(p *v1alpha1.MachineParameters, externalName string) []error {
-	all := []error{t.tags(p.Tags)}
-	adopts := len(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Adopt })) > 0
+	all := []error{namesTags(t, p.Tags)}
 	if p.VMID != nil {
 		all = append(all, t.vmid(int(*p.VMID)))
 	}
-	joins := p.Pool != nil && t.pool(*p.Pool) == nil && !t.mayAdopt(proxmox.Guest{Pool: *p.Pool})
-	if id := VMIDOf(externalName); id != 0 && (!adopts || joins) {
+	stays := p.Pool != nil && pooledFor(t.ProviderTenant, proxmox.Guest{Pool: *p.Pool})
+	joins := p.Pool != nil && !stays && t.pool(*p.Pool) == nil
+	if id := VMIDOf(externalName); id != 0 && (!adopts(t) || joins) {
 		all = append(all, t.vmid(id)) // One that was adopted would be nobody's in an own pool.
 	}
-	if p.Pool != nil && (!adopts || !t.mayAdopt(proxmox.Guest{Pool: *p.Pool})) {
+	if p.Pool != nil && !stays {
 		all = append(all, t.pool(*p.Pool))
 	}
 	if p.Node != nil {

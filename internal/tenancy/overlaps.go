@@ -53,7 +53,7 @@ func overlap(a, b v1alpha1.ProviderTenant, other v1alpha1.VMIDRange) []string {
 	if low, high := max(ofA.Min, ofB.Min), min(ofA.Max, ofB.Max); low <= high {
 		all = append(all, fmt.Sprintf("VMIDs %d to %d", low, high))
 	}
-	pools := slices.Concat(common(adoptable(a), slices.Concat(b.Pools, adoptable(b))), common(a.Pools, adoptable(b)))
+	pools := slices.Concat(common(adoptPools(a), slices.Concat(b.Pools, adoptPools(b))), common(a.Pools, adoptPools(b)))
 	if a.VMIDRange == nil || b.VMIDRange == nil || ofA.Min <= ofB.Max && ofB.Min <= ofA.Max {
 		pools = append(pools, common(a.Pools, b.Pools)...)
 	}
@@ -61,12 +61,12 @@ func overlap(a, b v1alpha1.ProviderTenant, other v1alpha1.VMIDRange) []string {
 	if pools = slices.Compact(pools); len(pools) > 0 {
 		all = append(all, "VMs of pool "+strings.Join(pools, ", "))
 	}
+	tags := slices.Concat(common(adoptTags(a), slices.Concat(b.Tags, adoptTags(b))), common(a.Tags, adoptTags(b)))
+	slices.Sort(tags)
+	if tags = slices.Compact(tags); len(tags) > 0 {
+		all = append(all, "VMs with tag "+strings.Join(tags, ", "))
+	}
 	return all
-}
-
-// adoptable are the pools whose VMs a tenant may take over.
-func adoptable(t v1alpha1.ProviderTenant) []string {
-	return (&Tenant{ProviderTenant: t}).allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Adopt })
 }
 
 // common are the names that two lists have.

@@ -35,6 +35,10 @@ func TestOverlaps(t *testing.T) {
 		of.Allow = &v1alpha1.TenantPermissions{Adopt: pools}
 		return of
 	}
+	tagged := func(of v1alpha1.ProviderTenant, carried []string, adopted ...string) v1alpha1.ProviderTenant {
+		of.Tags, of.Allow = carried, &v1alpha1.TenantPermissions{AdoptTags: adopted}
+		return of
+	}
 	operators := v1alpha1.ProviderTenant{Name: "ops", Namespaces: []string{"of-a"}, Unrestricted: new(true)}
 	cases := map[string]struct {
 		reason string
@@ -65,6 +69,22 @@ func TestOverlaps(t *testing.T) {
 		"BothAdopt": {
 			reason: "Once, if both may.", a: adopts(team("a", 200, 299, "a"), "p"), b: adopts(team("b", 300, 399, "b"), "p"),
 			want: "tenants a and b both have VMs of pool p",
+		},
+		"BothAdoptTag": {
+			reason: "What both may take over by a tag is both's.",
+			a:      tagged(team("a", 200, 299, "a"), nil, "x", "y"), b: tagged(team("b", 300, 399, "b"), nil, "z", "x"), want: "VMs with tag x",
+		},
+		"AdoptsCarried": {
+			reason: "A tag that all VMs of a tenant carry hands over none.", a: tagged(team("a", 200, 299, "a"), nil, "b"),
+			b: tagged(team("b", 300, 399, "b"), []string{"b"}), want: "VMs with tag b",
+		},
+		"CarriedAdopted": {
+			reason: "Whoever comes first.", a: tagged(team("a", 200, 299, "a"), []string{"a"}), b: tagged(team("b", 300, 399, "b"), nil, "a"),
+			want: "VMs with tag a",
+		},
+		"AdoptTags": {
+			reason: "Tags of their own keep apart.",
+			a:      tagged(team("a", 200, 299, "a"), []string{"a"}, "to-a"), b: tagged(team("b", 300, 399, "b"), []string{"b"}, "to-b"),
 		},
 		"AdoptsFromRange": {
 			reason: "A range alone does not reach into pools that another tenant may adopt from.", a: team("a", 200, 299), b: adopts(team("b", 300, 399, "b"), "p"),

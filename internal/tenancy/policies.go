@@ -198,7 +198,7 @@ func (t admission) kindPolicy(config string) admissionv1.ValidatingAdmissionPoli
 	if len(t.Nodes) > 0 {
 		all = append(all, t.validation("nodes", "a disk made on a node but "+listed(t.Nodes), spec(volume, "node", " in "+list(t.Nodes))))
 	}
-	if len(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Adopt })) == 0 {
+	if !adopts(t.Tenant) {
 		all = append(all, t.validation("allow.adopt", "a disk that was not made for this resource",
 			"!("+volume+") || request.operation != 'CREATE' || size("+externalName("object")+") == 0"))
 	}
@@ -231,11 +231,11 @@ func (t admission) placeRules() []admissionv1.Validation {
 		all = append(all, t.validation("vmidRange", fmt.Sprintf("a vmid that is not within %d and %d", r.Min, r.Max),
 			unset("variables.vm.vmid", fmt.Sprintf("(variables.vm.vmid >= %d && variables.vm.vmid <= %d)", r.Min, r.Max))))
 	}
-	if r := t.VMIDRange; r != nil && len(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Adopt })) == 0 {
+	if r := t.VMIDRange; r != nil && !adopts(t.Tenant) {
 		all = append(all, t.validation("vmidRange", fmt.Sprintf("an external name that is not within %d and %d", r.Min, r.Max),
 			fmt.Sprintf("!variables.externalName.matches('^[0-9]{1,9}$') || int(variables.externalName) >= %d && int(variables.externalName) <= %d", r.Min, r.Max)))
 	}
-	pools := slices.Concat(t.Pools, t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Adopt }))
+	pools := slices.Concat(t.Pools, adoptPools(t.ProviderTenant))
 	if len(t.Pools) == 0 {
 		pools = append(pools, "")
 	}
@@ -245,16 +245,8 @@ func (t admission) placeRules() []admissionv1.Validation {
 			"("+unset("variables.vm.node", "variables.vm.node in "+list(t.Nodes))+") && (!has(variables.vm.placement) || "+
 				unset("variables.vm.placement.nodes", "variables.vm.placement.nodes.all(n, n in "+list(t.Nodes)+")")+")"))
 	}
-	var reserved []string
-	for _, o := range t.others {
-		for _, tag := range o.Tags {
-			if !slices.Contains(t.Tags, tag) {
-				reserved = append(reserved, tag)
-			}
-		}
-	}
-	if len(reserved) > 0 {
-		all = append(all, t.validation("tags", "tags that are for other tenants",
+	if reserved := unwantedTags(t.Tenant); len(reserved) > 0 {
+		all = append(all, t.validation("tags", "tags that are for other tenants, or that operators set",
 			unset("variables.vm.tags", "!variables.vm.tags.exists(t, t.lowerAscii() in "+list(reserved)+")")))
 	}
 	return all

@@ -333,14 +333,13 @@ func (t *Tenant) vmid(id int) error {
 	return nil
 }
 
-// tags refuses tags that other tenants' VMs carry.
+// tags refuses tags that other tenants' VMs carry, or are adopted by.
 func (t *Tenant) tags(all []string) error {
-	for _, o := range t.others {
-		for _, tag := range all {
-			tag = strings.ToLower(tag) // As Proxmox VE compares them.
-			if slices.Contains(o.Tags, tag) && !slices.Contains(t.Tags, tag) {
-				return t.refuse("tags", "tag %s, which is for another tenant", tag)
-			}
+	reserved := reservedTags(t)
+	for _, tag := range all {
+		tag = strings.ToLower(tag) // As Proxmox VE compares them.
+		if slices.Contains(reserved, tag) {
+			return t.refuse("tags", "tag %s, which is for another tenant", tag)
 		}
 	}
 	return nil
@@ -376,10 +375,6 @@ func (t *Tenant) AdoptsBackup(volume string) error {
 	return t.refuse("allow.adopt", "backup %s, which was not made for this resource", volume)
 }
 
-func (t *Tenant) mayAdopt(g proxmox.Guest) bool {
-	return g.Pool != "" && slices.Contains(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Adopt }), g.Pool)
-}
-
 // Removes refuses a VM from which a resource that was seen to have it removes nothing any more: another tenant may have it by now.
 func (t *Tenant) Removes(g proxmox.Guest) error {
 	if t == nil || !handedOn(t.others, g) {
@@ -391,8 +386,8 @@ func (t *Tenant) Removes(g proxmox.Guest) error {
 // Owns reports whether a VM is where the tenant's VMs are: one that it may take over is not its own yet. A range without pools does not reach
 // into pools of another tenant or that it may adopt from, whose VMs may have any VMID.
 func (t *Tenant) Owns(g proxmox.Guest) bool {
-	pooled := slices.ContainsFunc(t.others, func(o v1alpha1.ProviderTenant) bool { return slices.Contains(o.Pools, g.Pool) })
-	return territory(t.ProviderTenant, g) && (len(t.Pools) > 0 || !pooled && !adoptableBy(t.others, g))
+	pooled := slices.ContainsFunc(t.others, func(o v1alpha1.ProviderTenant) bool { return slices.Contains(o.Pools, g.Pool) || pooledFor(o, g) })
+	return territory(t.ProviderTenant, g) && (len(t.Pools) > 0 || !pooled)
 }
 
 // territory reports whether a VM is where the VMs of a tenant are.
@@ -407,11 +402,6 @@ func territory(t v1alpha1.ProviderTenant, g proxmox.Guest) bool {
 // handedOn reports whether a VM is where the VMs of one of these tenants are, or where one may have taken it over.
 func handedOn(to []v1alpha1.ProviderTenant, g proxmox.Guest) bool {
 	return adoptableBy(to, g) || slices.ContainsFunc(to, func(o v1alpha1.ProviderTenant) bool { return territory(o, g) })
-}
-
-// adoptableBy reports whether one of these tenants may have made a VM what it is: one that it may take over stays in its pool.
-func adoptableBy(tenants []v1alpha1.ProviderTenant, g proxmox.Guest) bool {
-	return slices.ContainsFunc(tenants, func(o v1alpha1.ProviderTenant) bool { return (&Tenant{ProviderTenant: o}).mayAdopt(g) })
 }
 
 // Sees reports whether a VM or template may be cloned, and so may be seen: the tenant's own, and

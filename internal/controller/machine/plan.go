@@ -330,7 +330,7 @@ func (r specReader) desired(m Machine, id qemu.Identity) desired {
 			MachineParameters: p,
 			Identity:          id,
 			Tenant:            object.TenantOf(m.GetLabels()),
-			CarriedTags:       r.tenant.CarriedTags(),
+			CarriedTags:       r.tenant.WantedTags(r.vm),
 			Defaults:          r.defaults,
 			Created:           !meta.GetExternalCreatePending(m).IsZero(),
 		}},

@@ -67,6 +67,14 @@ type Checks struct {
 // Within says of what was not found by which rule the tenant does not find what others may have; nothing for none.
 func (c Checks) Within(rule string) string { return tenancy.Within(c.Tenant, rule) }
 
+// WantedTags are those that a VM, or one that is made if it is nil, is to have whatever the spec says.
+func (c Checks) WantedTags(v *vmstate.VM) []string {
+	if v == nil {
+		return c.CarriedTags()
+	}
+	return tenancy.KeptTags(c.Tenant, v.Config)
+}
+
 // Adoption is an error if a VM may not be taken over: by its pool, or by where it is and what it has.
 func (c Checks) Adoption(ctx context.Context, m object.Machine, v *vmstate.VM) error {
 	if err := c.check(ctx, m, v.VMID, c.Adopts); err != nil || c.Tenant == nil {

@@ -1,0 +1,131 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// allows team-a some more.
+func allows(p v1alpha1.TenantPermissions) func(*tenantWorld) {
+	return func(w *tenantWorld) {
+		w.rules = func() []v1alpha1.ProviderTenant {
+			all := w.tenants()
+			all[0].Allow = &p
+			return all
+		}
+	}
+}
+
+// TestTenantsAdoptTags has team-a take over the VM that has a tag, and none that is not for it.
+func TestTenantsAdoptTags(t *testing.T) {
+	t.Parallel()
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorld(t, scope, "adopttags", allows(v1alpha1.TenantPermissions{AdoptTags: []string{"to-team-a"}}))
+		w.pve.Edit(func(s *simulator.State) {
+			for _, vmid := range []int{strayVM, victim, victimTemplate, 20050} {
+				s.Guests[vmid].Config["tags"] = "to-team-a;web"
+			}
+		})
+		adopts := func(name, vmid string, spec v1alpha1.MachineParameters) machine.Machine {
+			m := w.of("a", name, spec)
+			meta.SetExternalName(m, vmid)
+			w.make(m)
+			return m
+		}
+		w.m = adopts("adopted", "40001", v1alpha1.MachineParameters{Tags: []string{"mine"}})
+		w.ready()
+		w.eventually("the tag that tells whose it is stays", func() bool {
+			tags := strings.Split(w.vm().Config["tags"], ";")
+			return len(tags) == 3 && tags[0] == "mine" && tags[1] == "team-a" && tags[2] == "to-team-a"
+		})
+		w.ready()
+		n := len(w.writes())
+		for name, vmid := range map[string]string{"theirs": "30001", "template": "30002", "pooled": "20050", "untagged": "20051"} {
+			m := adopts(name, vmid, v1alpha1.MachineParameters{})
+			w.refused(m, "(allow.adopt): to adopt VM "+vmid)
+			w.remove(m)
+		}
+		for team, says := range map[string]string{"a": "(allow.adoptTags): tag to-team-a", "b": "(tags): tag to-team-a"} {
+			m := w.of(team, "retagged-"+team, linux())
+			m.Parameters().Tags = []string{"to-team-a"}
+			w.make(m)
+			w.refused(m, says)
+		}
+		w.wroteNothing(n)
+		w.losesVM(w.m, func(vmid int) {
+			w.pve.Edit(func(s *simulator.State) { s.Guests[vmid].Config["tags"] = "mine" })
+		}, "VM 40001, which is not the tenant's")
+	})
+}
+
+// TestTenantsPlantedTemplates has no template be cloned that another tenant may take over by a tag, which may have made it what it is.
+func TestTenantsPlantedTemplates(t *testing.T) {
+	t.Parallel()
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorld(t, scope, "planted", allows(v1alpha1.TenantPermissions{AdoptTags: []string{"to-team-a"}}))
+		w.pve.Edit(func(s *simulator.State) { s.Guests[9002].Config["tags"] = "to-team-a" })
+		m := w.of("b", "clones", linux())
+		w.make(m)
+		w.refused(m, `template 'base-linux' not found among what tenant "team-b" may have (templates)`)
+		w.wroteNothing(0)
+	})
+}
+
+// TestTenantsRootOptions has a tenant that may set options of root alone be told by Proxmox VE's own rule, since the provider uses a token.
+func TestTenantsRootOptions(t *testing.T) {
+	t.Parallel()
+	eachScope(t, func(t *testing.T, scope string) {
+		t.Helper()
+		w := newTenantWorld(t, scope, "rootoptions", allows(v1alpha1.TenantPermissions{RootOptions: new(true)}))
+		attempts := w.editAttempts()
+		for _, name := range []string{"hookscript", "affinity", "hugepages", "args", "parallel", "pcihost", "usbhost", "serial"} {
+			spec := linux()
+			attempts[name].spec(&spec)
+			m := w.of("a", name, spec)
+			w.make(m)
+			w.becomes(m, "is refused by Proxmox VE's own rule", func() bool {
+				c := m.GetCondition(kind.TypeUpToDate)
+				return c.Status == corev1.ConditionFalse && strings.Contains(c.Message, "lets root@pam alone set")
+			})
+		}
+		for name, says := range map[string]string{
+			"cicustom": attempts["cicustom"].says, "romfile": attempts["romfile"].says, "physical": attempts["physical"].says, "startup": attempts["startup"].says,
+		} {
+			spec := linux()
+			attempts[name].spec(&spec)
+			m := w.of("a", name, spec)
+			w.make(m)
+			w.refused(m, says)
+			if m.GetCondition(xpv2.TypeReady).Status == corev1.ConditionTrue {
+				t.Errorf("%s is ready", name)
+			}
+		}
+	})
+}

@@ -1,0 +1,133 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tenancy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// adopts reports whether a tenant may take over any VM.
+func adopts(t *Tenant) bool {
+	return len(adoptPools(t.ProviderTenant))+len(adoptTags(t.ProviderTenant)) > 0
+}
+
+// adoptPools are the pools whose VMs a tenant may take over.
+func adoptPools(t v1alpha1.ProviderTenant) []string {
+	if t.Allow == nil {
+		return nil
+	}
+	return t.Allow.Adopt
+}
+
+// adoptTags are the tags whose VMs a tenant may take over.
+func adoptTags(t v1alpha1.ProviderTenant) []string {
+	if t.Allow == nil {
+		return nil
+	}
+	return t.Allow.AdoptTags
+}
+
+// pooledFor reports whether a VM is in a pool that a tenant may adopt from.
+func pooledFor(t v1alpha1.ProviderTenant, g proxmox.Guest) bool {
+	return g.Pool != "" && slices.Contains(adoptPools(t), g.Pool)
+}
+
+// taggedFor reports whether a VM has a tag by which a tenant may adopt it.
+func taggedFor(t v1alpha1.ProviderTenant, g proxmox.Guest) bool {
+	return slices.ContainsFunc(g.Tags, func(tag string) bool { return slices.Contains(adoptTags(t), strings.ToLower(tag)) })
+}
+
+// mayAdopt reports whether a VM may be taken over. A tag, which may be on any VM, takes none from another tenant.
+func (t *Tenant) mayAdopt(g proxmox.Guest) bool {
+	return pooledFor(t.ProviderTenant, g) || taggedFor(t.ProviderTenant, g) && !slices.ContainsFunc(t.others, func(o v1alpha1.ProviderTenant) bool {
+		return territory(o, g) || pooledFor(o, g)
+	})
+}
+
+// adoptableBy reports whether one of these tenants may have made a VM what it is: one that it may take over stays where it is.
+func adoptableBy(tenants []v1alpha1.ProviderTenant, g proxmox.Guest) bool {
+	return slices.ContainsFunc(tenants, func(o v1alpha1.ProviderTenant) bool { return pooledFor(o, g) || taggedFor(o, g) })
+}
+
+// reservedTags are tags that others' VMs carry, or by which others may adopt VMs.
+func reservedTags(t *Tenant) []string {
+	var all []string
+	for _, o := range t.others {
+		for _, tag := range o.Tags {
+			if !slices.Contains(t.Tags, tag) {
+				all = append(all, tag)
+			}
+		}
+		for _, tag := range adoptTags(o) {
+			if !slices.Contains(t.Tags, tag) && !slices.Contains(adoptTags(t.ProviderTenant), tag) {
+				all = append(all, tag)
+			}
+		}
+	}
+	return all
+}
+
+// unwantedTags are those that no spec of the tenant may name: those of others, and those by which it adopts VMs, which it would hold on to when operators
+// hand them on.
+func unwantedTags(t *Tenant) []string { return append(reservedTags(t), adoptTags(t.ProviderTenant)...) }
+
+// namesTags refuses tags in a spec.
+func namesTags(t *Tenant, all []string) error {
+	for _, tag := range all {
+		if slices.Contains(adoptTags(t.ProviderTenant), strings.ToLower(tag)) {
+			return t.refuse("allow.adoptTags", "tag %s, which operators set", tag)
+		}
+	}
+	return t.tags(all)
+}
+
+// retag refuses a tag by which the tenant adopts VMs for one that has it not. A list that is read now tells, since one that was taken from the tenant
+// a moment ago would come back by an older one.
+func (g Guard) retag(vmid int, tags string) error {
+	for _, tag := range splitTags(tags) {
+		if !slices.Contains(adoptTags(g.ProviderTenant), strings.ToLower(tag)) {
+			continue
+		}
+		guest, err := g.Guest(vmid, true)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(guest.Tags, func(has string) bool { return strings.EqualFold(has, tag) }) {
+			return g.refuse("allow.adoptTags", "tag %s, which operators set", tag)
+		}
+	}
+	return nil
+}
+
+// KeptTags are tags that a VM is to have whatever its spec says: those of all VMs of a tenant, and those that it has and was taken over by. The
+// configuration is that of the VM, or nil for none.
+func KeptTags(t *Tenant, config map[string]string) []string {
+	all := t.CarriedTags()
+	if t == nil {
+		return all
+	}
+	for _, tag := range splitTags(config["tags"]) {
+		if slices.Contains(adoptTags(t.ProviderTenant), strings.ToLower(tag)) && !slices.Contains(all, tag) {
+			all = append(all[:len(all):len(all)], tag)
+		}
+	}
+	return all
+}
