@@ -102,6 +102,13 @@ func guard(ctx context.Context, mg resource.Managed, t *tenancy.Tenant, to *Conn
 		}
 		return g
 	}
+	if tenancy.IsImage(mg) {
+		g.Image = func() tenancy.ImageRecord {
+			r, _ := to.Records.Image(mg)
+			return r
+		}
+		return g
+	}
 	var vmid int
 	if vmid, g.UUID = to.Records.Of(mg); g.Deleted {
 		g.Recorded = vmid

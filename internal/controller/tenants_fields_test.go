@@ -78,6 +78,11 @@ func named() map[string]map[string]string {
 			"machine": "machine", "machineRef.name": "machineref", "machineSelector.matchLabels": "machineselector", "storage": "elsewhere",
 			"storageRef.name": "storageref", "storageSelector.matchLabels": "storageselector", "bandwidthLimit": "fast",
 		},
+		"Image": {
+			"source.url": "url", "source.checksumURL": "sums", "source.oci": "oci", "source.volume": "volume", "source.machine": "machine",
+			"source.machineRef.name": "machineref", "source.machineSelector.matchLabels": "machineselector", "content": "content", "fileName": "filename",
+			"storages": "storages", "storageSelector.shared": "storageselector", "nodes": "nodes", "template.name": "template",
+		},
 		"Volume": {"storage": "elsewhere", "storageRef.name": "storageref", "storageSelector.matchLabels": "storageselector", "node": "node"},
 	}
 }
@@ -136,6 +141,13 @@ func exempt() map[string]map[string]string {
 			"It is how a backup is made, of a VM and on a storage that are judged.": "" +
 				`mode|compression|notes|protected|removalPolicy|(machine|storage)Selector\.matchControllerRef`,
 		},
+		"Image": {
+			"It is how a file is fetched whose host is judged.":            `source\.(checksum|decompression|format|insecureSkipTLSVerify)`,
+			"It is when files are fetched, and which of its own are kept.": `refresh\.schedule|keep`,
+			"A selector is refused as a whole.":                            `storageSelector\.types|source\.machineSelector\.matchControllerRef`,
+			"A template is refused as a whole.": `template\.(storage|cpu\..*|memory|diskType|diskFormat|agent|cloudInit|osType|bios|` +
+				`machineType|scsiController|serialConsole|bridge|tags|description|pool)`,
+		},
 		"Volume": {"It is of a disk that is the Volume's own.": `size|format|reclaimPolicy|recoverLost|storageSelector\.matchControllerRef`},
 	}
 }
@@ -146,8 +158,8 @@ func exemptAnnotations() map[string]string {
 		"It is about the Machine's own VM, which is judged before.": "" +
 			`devices|password-version|power-action|rollback|running-since|last-restart`,
 		"It names the cluster that a Machine goes on in, of a configuration that is judged.":    `cluster`,
-		"It is signed, and its attempts are those of the record that it is the signature of.":   `(backup|volume)-record-signature`,
-		"It is of kinds that tenants may not have.":                                             `image-record|shared-image|staged-interface|create-intent|removed`,
+		"It is signed, and its attempts are those of the record that it is the signature of.":   `(backup|volume|image)-record-signature`,
+		"It is of kinds that tenants may not have, or tells an Image that Machines share.":      `shared-image|staged-interface|create-intent|removed`,
 		"It is of what Crossplane keeps of a resource whose definition is gone.":                `orphaned-by-crd`,
 		"It tells a Snapshot of a policy, which has to own it by its UID too.":                  `snapshot-policy|scheduled-time`,
 		"It is on objects of Cluster API's IPAM, each of which has to be of the Machine's own.": `vm-uuid|network`,
@@ -208,7 +220,13 @@ func (w *tenantWorld) attempts() map[string]map[string]attempted {
 		a.change(v)
 		volumes[name] = attempted{base: w.volumeOf("a", name), with: v}
 	}
-	return map[string]map[string]attempted{"Machine": machines, "Snapshot": snapshots, "Backup": backups, "Volume": volumes}
+	images := map[string]attempted{}
+	for name, a := range w.imageAttempts() {
+		i := w.imageOf("a", name)
+		a.change(i)
+		images[name] = attempted{base: w.imageOf("a", name), with: i}
+	}
+	return map[string]map[string]attempted{"Machine": machines, "Snapshot": snapshots, "Backup": backups, "Volume": volumes, "Image": images}
 }
 
 // TestTenantsFields has each field of the kinds that tenants may have be one of an attempt, or exempt with a reason, so that a new one by which something

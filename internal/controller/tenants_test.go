@@ -117,7 +117,7 @@ func (w *tenantWorld) tenants() []v1alpha1.ProviderTenant {
 			Nodes: []string{"pve1", "pve2"}, Storages: []string{"ceph", "vault"},
 			Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1", VLANs: []v1alpha1.VLANRange{{Min: 100, Max: 199}}}},
 			Images:  []string{"local:iso/debian-*.iso", "local:import/debian-*.qcow2"}, Templates: []string{"base-*"},
-			IPPools: []string{"InClusterIPPool/*"},
+			IPPools: []string{"InClusterIPPool/*"}, ImageHosts: []string{"images.example.org", "*.mirror.example.org:8443"},
 		},
 		{
 			Name: "team-b", NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": w.name + "-b"}},
@@ -439,7 +439,7 @@ func (w *tenantWorld) rewrite(change func()) {
 // administrators are examples of the kinds that tenants may not have, by their files.
 func administrators() map[string]string {
 	return map[string]string{
-		"Image": "image", "BackupJob": "backupjob", "Pool": "pool", "Storage": "storage",
+		"BackupJob": "backupjob", "Pool": "pool", "Storage": "storage",
 		"NodeNetwork": "node-network", "ProxmoxNode": "node", "ProxmoxCluster": "cluster",
 	}
 }
@@ -497,6 +497,7 @@ func TestTenantsKinds(t *testing.T) {
 		w.ownBackup()
 		w.tryVolumes()
 		w.ownVolume()
+		w.tryImages()
 		n := len(w.writes())
 		for _, kind := range slices.Sorted(maps.Keys(administrators())) {
 			o := w.example(kind, administrators()[kind])
@@ -891,6 +892,7 @@ func TestTenantPolicies(t *testing.T) {
 	if err := try("snapshot", w.snapshotOf("a", "own")); err != nil {
 		t.Errorf("a Snapshot that a tenant may have is refused: %v", err)
 	}
+	w.triesImages(try, refused)
 	if err := try("others", w.of("none", "others", v1alpha1.MachineParameters{Node: new("pve3")})); err != nil {
 		t.Errorf("a policy of a tenant is about other namespaces: %v", err)
 	}

@@ -49,6 +49,9 @@ type Guard struct {
 	Backup  func() string
 	Deleted bool
 
+	// Image is what the provider has recorded to be of the Image that the resource is. Nil for other kinds.
+	Image func() ImageRecord
+
 	// Archive is an error if a backup is not one that the VM of the resource may be restored from. Nil for other kinds than Machines.
 	Archive func(volume string) error
 
@@ -105,6 +108,8 @@ func checks() map[string]check {
 		"DELETE /nodes/{node}/storage/{storage}/content/{volume}": Guard.removeVolume,
 		"PUT /nodes/{node}/storage/{storage}/content/{volume}":    Guard.changeBackup,
 		"POST /nodes/{node}/vzdump":                               Guard.backUp,
+		"POST /nodes/{node}/storage/{storage}/download-url":       Guard.download,
+		"DELETE /nodes/{node}/tasks/{upid}":                       Guard.stop,
 		"DELETE /cluster/replication/{id}":                        Guard.removeReplication,
 		"POST /cluster/ha/rules":                                  Guard.rule,
 		"PUT /cluster/ha/rules/{rule}":                            Guard.rule,
@@ -324,9 +329,9 @@ func (g Guard) changeBackup(w guarded.Write) error {
 	return nil
 }
 
-// removeVolume refuses a volume that is not of a VM of the tenant, by its name, nor the backup of the resource.
+// removeVolume refuses a volume that is not of a VM of the tenant, by its name, nor the backup or a file of the resource.
 func (g Guard) removeVolume(w guarded.Write) error {
-	if g.isBackup(w) {
+	if g.isBackup(w) || g.isOfImage(w) {
 		return nil
 	}
 	vmid := OwnerOf(last(w.Args))
@@ -416,8 +421,8 @@ func last(args []string) string {
 
 // mayLeave reports whether a write removes what the resource has, and what no other tenant has by now.
 func (g Guard) mayLeave(w guarded.Write) (bool, error) {
-	if g.leavesBackup(w) {
-		return true, nil // Whosever its VM is by now.
+	if g.leavesBackup(w) || g.Deleted && g.isOfImage(w) {
+		return true, nil // Whosever its VM, or its namespace, is by now.
 	}
 	if !g.leaves(w) {
 		return false, nil

@@ -49,6 +49,10 @@ type (
 		Parameters() *v1alpha1.VolumeParameters
 		Observation() *v1alpha1.VolumeObservation
 	}
+	image interface {
+		Parameters() *v1alpha1.ImageParameters
+		Observation() *v1alpha1.ImageObservation
+	}
 	snapshotPolicy interface {
 		Parameters() *v1alpha1.SnapshotPolicyParameters
 	}
@@ -75,6 +79,8 @@ func (t *Tenant) Spec(mg resource.Managed) error {
 		return t.backup(m.Parameters())
 	case volume:
 		return t.ofVolume(m.Parameters())
+	case image:
+		return ImagesOf(t).spec(mg, m.Parameters(), m.Observation())
 	case snapshotPolicy:
 		return nil
 	}
@@ -85,7 +91,7 @@ func (t *Tenant) Spec(mg resource.Managed) error {
 // of the kinds that tenants may have. Of the others even a look would show what is not the tenant's.
 func MayEnd(mg resource.Managed) bool {
 	switch mg.(type) {
-	case machine, snapshot, snapshotPolicy, backup, volume:
+	case machine, snapshot, snapshotPolicy, backup, volume, image:
 		return true
 	}
 	return false

@@ -74,7 +74,7 @@ func (t *Tenant) place(p *v1alpha1.MachineParameters, externalName string) []err
 func (t *Tenant) source(p *v1alpha1.MachineParameters) []error {
 	all := t.restores(p)
 	if p.Image != nil && p.Image.URL != nil {
-		all = append(all, t.refuse("kinds", "an Image, which image.url makes"))
+		all = append(all, ImagesOf(t).shared(p.Image)...)
 	}
 	if p.Image != nil && p.Image.URL == nil && p.Image.Ref == nil { // Which file or template an Image has is checked when that is known.
 		all = append(all, t.image(p.Image.Volume, "image.volume"))

@@ -173,36 +173,45 @@ func externalName(object string) string {
 	return "(has(" + annotations + ") && " + name + " in " + annotations + " ? " + annotations + "[" + name + "] : '')"
 }
 
-// kindPolicy refuses the kinds that tenants may not have, Snapshots of VMs that no Machine manages, and Backups elsewhere.
+// Kinds of resources in CEL, of those that tenants may have.
+const (
+	ofSnapshots = "request.resource.resource == 'snapshots'"
+	ofBackups   = "request.resource.resource == 'backups'"
+	ofVolumes   = "request.resource.resource == 'volumes'"
+	ofImages    = "request.resource.resource == 'images'"
+)
+
+// ofKind holds for other kinds, and for those whose field is not set or meets the expression that follows it.
+func ofKind(kind, field, expression string) string {
+	field = "object.spec.forProvider." + field
+	return "!(" + kind + ") || !has(object.spec.forProvider) || " + unset(field, field+expression)
+}
+
+// kindPolicy refuses the kinds that tenants may not have, Snapshots of VMs that no Machine manages, and Backups, Volumes and Images elsewhere.
 func (t admission) kindPolicy(config string) admissionv1.ValidatingAdmissionPolicy {
-	others := []string{
-		"backupjobs", "images", "nodenetworks", "pools", "proxmoxclusters", "proxmoxnodes", "storages",
-	}
-	const snapshot, backup = "request.resource.resource == 'snapshots'", "request.resource.resource == 'backups'"
-	const volume = "request.resource.resource == 'volumes'"
-	spec := func(kind, field, expression string) string {
-		field = "object.spec.forProvider." + field
-		return "!(" + kind + ") || !has(object.spec.forProvider) || " + unset(field, field+expression)
+	others := []string{"backupjobs", "nodenetworks", "pools", "proxmoxclusters", "proxmoxnodes", "storages"}
+	kinds := []string{ofSnapshots, ofBackups, ofVolumes}
+	if len(t.ImageHosts) > 0 {
+		kinds = append(kinds, ofImages)
 	}
 	all := []admissionv1.Validation{
-		t.validation("kinds", "to have a resource of this kind", snapshot+" || "+backup+" || "+volume),
-		t.validation("allow.adopt", "a snapshot of a VM that no Machine manages", "!("+snapshot+") || !has(object.spec.forProvider.vmid)"),
+		t.validation("kinds", "to have a resource of this kind", strings.Join(kinds, " || ")),
+		t.validation("allow.adopt", "a snapshot of a VM that no Machine manages", "!("+ofSnapshots+") || !has(object.spec.forProvider.vmid)"),
 		t.validation("allow.adopt", "a backup that was not made for this resource",
-			"!("+backup+") || request.operation != 'CREATE' || size("+externalName("object")+") == 0"),
+			"!("+ofBackups+") || request.operation != 'CREATE' || size("+externalName("object")+") == 0"),
 		t.validation("kinds", "bandwidthLimit, by which a backup takes more than nodes let others have",
-			"!("+backup+") || !has(object.spec.forProvider.bandwidthLimit)"),
-		t.validation("storages", "a backup on a storage but "+listed(t.Storages),
-			spec(backup, "storage", " in "+list(t.Storages))),
-		t.validation("storages", "a disk on a storage but "+listed(t.Storages), spec(volume, "storage", " in "+list(t.Storages))),
+			"!("+ofBackups+") || !has(object.spec.forProvider.bandwidthLimit)"),
+		t.validation("storages", "a backup on a storage but "+listed(t.Storages), ofKind(ofBackups, "storage", " in "+list(t.Storages))),
+		t.validation("storages", "a disk on a storage but "+listed(t.Storages), ofKind(ofVolumes, "storage", " in "+list(t.Storages))),
 	}
 	if len(t.Nodes) > 0 {
-		all = append(all, t.validation("nodes", "a disk made on a node but "+listed(t.Nodes), spec(volume, "node", " in "+list(t.Nodes))))
+		all = append(all, t.validation("nodes", "a disk made on a node but "+listed(t.Nodes), ofKind(ofVolumes, "node", " in "+list(t.Nodes))))
 	}
 	if !adopts(t.Tenant) {
 		all = append(all, t.validation("allow.adopt", "a disk that was not made for this resource",
-			"!("+volume+") || request.operation != 'CREATE' || size("+externalName("object")+") == 0"))
+			"!("+ofVolumes+") || request.operation != 'CREATE' || size("+externalName("object")+") == 0"))
 	}
-	return t.policy(config, "kinds", append(others, "snapshots", "backups", "volumes"), all)
+	return t.policy(config, "kinds", append(others, "snapshots", "backups", "volumes", "images"), slices.Concat(all, t.imageRules()))
 }
 
 // machinePolicy refuses what the spec of a Machine tells by itself.
@@ -222,11 +231,11 @@ func unset(field, expression string) string { return fmt.Sprintf("!has(%s) || %s
 
 func (t admission) placeRules() []admissionv1.Validation {
 	all := []admissionv1.Validation{
-		t.validation("kinds", "to restore a backup but that of a Backup, nor to use images by URL",
+		t.validation("kinds", "to restore a backup but that of a Backup",
 			"("+unset("variables.vm.restore", "has(variables.vm.restore.backupRef)")+") && "+
-				"("+unset("variables.vm.restoreInPlace", "has(variables.vm.restoreInPlace.backupRef)")+") && "+
-				"("+unset("variables.vm.image", "!has(variables.vm.image.url)")+")"),
+				"("+unset("variables.vm.restoreInPlace", "has(variables.vm.restoreInPlace.backupRef)")+")"),
 	}
+	all = append(all, t.imageURLRules()...)
 	if r := t.VMIDRange; r != nil {
 		all = append(all, t.validation("vmidRange", fmt.Sprintf("a vmid that is not within %d and %d", r.Min, r.Max),
 			unset("variables.vm.vmid", fmt.Sprintf("(variables.vm.vmid >= %d && variables.vm.vmid <= %d)", r.Min, r.Max))))
@@ -256,9 +265,9 @@ func (t admission) storageRules() []admissionv1.Validation {
 	storages, images := list(t.Storages), quote(expressionOf(t.Images))
 	may := func(field string) string {
 		if len(t.Images) == 0 {
-			return ""
+			return t.ownFile(field)
 		}
-		return " || " + field + ".matches(" + images + ")"
+		return " || " + field + ".matches(" + images + ")" + t.ownFile(field)
 	}
 	on := func(field string) string { return "(" + unset(field, field+" in "+storages) + ")" }
 	from := func(field string) string { return unset(field, "size("+field+") == 0"+may(field)) }

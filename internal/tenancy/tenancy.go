@@ -308,7 +308,7 @@ func (t *Tenant) SavesMemory(on string) error {
 
 // image refuses a volume that disks may not be filled from. An image for cloud-init is that of one VM, whatever the patterns say.
 func (t *Tenant) image(volume, of string) error {
-	if matchesAny(t.Images, volume) && !nocloud.IsImage(volume) {
+	if matchesAny(t.Images, volume) && !nocloud.IsImage(volume) || ImagesOf(t).has(volume) {
 		return nil
 	}
 	return t.refuse("images", "%s is %s", of, volume)

@@ -56,7 +56,7 @@ func adoptedFile(m Image) string {
 // adopt takes over what the user has named by the external name. It writes nothing in
 // PVE. Files that are missing are made later.
 func (e *external) adopt(ctx context.Context, m Image, v *view) error {
-	if v.record.latest() != nil || meta.GetExternalName(m) == "" || m.Parameters().Source.Volume != nil {
+	if e.tenant != nil || v.record.latest() != nil || meta.GetExternalName(m) == "" || m.Parameters().Source.Volume != nil {
 		return nil
 	}
 	name, vmids := adopted(m)

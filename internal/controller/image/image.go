@@ -21,7 +21,7 @@ limitations under the License.
 //   - look.go: what is there and what is to be there, and decide.go: what follows from
 //     that for one file or template, without asking anybody.
 //   - update.go, which carries it out, by file.go, template.go and removal.go.
-//   - show.go: status and conditions.
+//   - show.go: status and conditions, and tenant.go: what the Image of a tenant has.
 package image
 
 import (
@@ -39,9 +39,11 @@ import (
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/checksum"
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // An Image is an Image of either scope.
@@ -139,7 +141,7 @@ func pollInterval(mg resource.Managed, configured time.Duration) time.Duration {
 // A connector makes the external of each reconcile.
 type connector struct {
 	kinds   Kinds
-	fetcher Fetcher
+	fetcher checksum.Fetcher
 	kube    client.Client
 	connect func(context.Context, resource.Managed) (*connect.Connection, error)
 	sharing func(context.Context, []string) func(resource.Managed) bool
@@ -158,15 +160,19 @@ func (c *connector) Connect(ctx context.Context, m Image) (managed.TypedExternal
 	if err != nil {
 		return nil, err
 	}
+	fetcher := c.fetcher
+	if to.Tenant != nil {
+		fetcher.Permit = func(url string) error { return tenancy.ImagesOf(to.Tenant).URL("source.checksumURL", url) }
+	}
 	e := &external{
-		client: to.Client, inventory: to.Inventory, kube: c.kube, kinds: c.kinds, peers: c.peers, fetcher: c.fetcher,
+		client: to.Client, inventory: to.Inventory, kube: c.kube, kinds: c.kinds, peers: c.peers, fetcher: fetcher,
 		record: c.record, wake: c.wake, now: c.now,
 		shares: func(ctx context.Context) func(resource.Managed) bool { return c.sharing(ctx, to.Config.Endpoints) },
 		heard: func(ctx context.Context, m Image) func(resource.Managed) bool {
 			return c.hearing(ctx, to.Config.Endpoints, m)
 		},
 		storage: ptr.Deref(to.Config.DefaultStorage, ""), bridge: ptr.Deref(to.Config.DefaultBridge, ""),
-		vmids: to.Config.VMIDs(),
+		vmids: to.Config.VMIDs(), confinement: confinement{tenant: to.Tenant, warned: to.Warned, records: to.Records},
 	}
 	return e, nil
 }
@@ -184,6 +190,8 @@ type external struct {
 	now       func() time.Time
 	shares    func(context.Context) func(resource.Managed) bool
 	heard     func(context.Context, Image) func(resource.Managed) bool
+
+	confinement
 
 	// Defaults of the provider config.
 	storage, bridge string

@@ -102,6 +102,9 @@ func (e *external) Observe(ctx context.Context, m Image) (managed.ExternalObserv
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
+	if err := e.confine(m, r); err != nil {
+		return managed.ExternalObservation{}, err
+	}
 	v := &view{record: r, users: map[int32][]string{}}
 	e.view = v
 	if err := e.read(ctx, v); err != nil {
@@ -206,7 +209,7 @@ func (e *external) look(ctx context.Context, m Image, v *view) error {
 		v.problems = append(v.problems, kind.Problem{Reason: reasonInvalid, Message: err.Error()})
 	}
 	if fetches(p) {
-		v.files = filePlaces(p, v.storages, v.nodes)
+		v.files = filePlaces(p, e.usable(v.storages), v.nodes)
 		if err := e.checkVersion(ctx, p, v); err != nil {
 			return err
 		}

@@ -24,12 +24,13 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // AnnotationRecord has what was made for an Image: its revisions with their files and
 // templates, and what is being made. A file on a storage has nothing else that proves
 // whose it is.
-const AnnotationRecord = "proxmox.vitistack.io/image-record"
+const AnnotationRecord = tenancy.AnnotationImage
 
 // A record is what was made for an Image.
 type record struct {
@@ -134,7 +135,9 @@ type template struct {
 }
 
 // persisted returns the annotations of an Image that its status keeps a copy of.
-func persisted() kind.Persisted { return kind.Persisted{Record: AnnotationRecord} }
+func persisted() kind.Persisted {
+	return kind.Persisted{Record: AnnotationRecord, Others: []string{tenancy.AnnotationImageSignature}}
+}
 
 // recordOf reads the record of an Image.
 func recordOf(m resource.Managed) (*record, error) {

@@ -328,7 +328,7 @@ func (e removal) machineUsers(ctx context.Context, m Image, rev *revision) ([]st
 // namespace.
 func needs(x Machine, m Image, rev *revision) bool {
 	pin, ok := imageref.PinOf(x)
-	if !ok || pin.UID != string(m.GetUID()) || pin.Revision != rev.Number {
+	if !ok || pin.UID != string(m.GetUID()) || pin.Revision != rev.Number || x.GetNamespace() != m.GetNamespace() {
 		return false
 	}
 	making := x.Observation().UUID == "" && !meta.WasDeleted(x)

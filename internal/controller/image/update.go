@@ -77,7 +77,7 @@ func (e *external) begin(m Image, r *record, c checksum.Checksum) error {
 
 // save keeps the record, with the external name that belongs to it.
 func (e *external) save(ctx context.Context, m Image, v *view) error {
-	a := map[string]string{AnnotationRecord: v.record.String()}
+	a := e.signed(m, v.record.String())
 	if last := v.record.latest(); last != nil && meta.GetExternalName(m) == "" {
 		a[meta.AnnotationKeyExternalName] = m.GetName()
 		if last.File != "" {

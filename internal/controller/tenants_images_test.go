@@ -1,0 +1,279 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller_test
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/checksum"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/imageref"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+)
+
+// imageOf a team, by a URL that team-a may name.
+func (w *tenantWorld) imageOf(team, name string) imageref.Image {
+	var i imageref.Image = &cluster.Image{}
+	if w.namespaced {
+		i = &namespaced.Image{}
+	}
+	w.give(i, team, w.name+"-image-"+name)
+	*i.Parameters() = v1alpha1.ImageParameters{
+		Source: v1alpha1.ImageSource{URL: new("https://images.example.org/x.qcow2")}, Storages: []string{"ceph"},
+	}
+	return i
+}
+
+// imageAttempts are of team-a to have nodes fetch from elsewhere or to storages of others, and to have, replace or remove files that others have.
+func (w *tenantWorld) imageAttempts() map[string]tried[imageref.Image] {
+	from := func(s v1alpha1.ImageSource) func(imageref.Image) {
+		return func(i imageref.Image) {
+			*i.Parameters() = v1alpha1.ImageParameters{Source: s, Template: &v1alpha1.ImageTemplate{}}
+		}
+	}
+	by := func(url string) func(imageref.Image) {
+		return func(i imageref.Image) { i.Parameters().Source.URL = &url }
+	}
+	record := func(format string, words ...any) func(imageref.Image) {
+		return func(i imageref.Image) {
+			meta.AddAnnotations(i, map[string]string{tenancy.AnnotationImage: fmt.Sprintf(format, words...)})
+			meta.AddFinalizer(i, managed.FinalizerName)
+		}
+	}
+	const hosts, source, file = "(imageHosts): source.url of a host but", "(kinds): an Image of anything but source.url", "(imageHosts): file "
+	return map[string]tried[imageref.Image]{
+		"url":      {change: by("http://169.254.169.254/x.qcow2"), says: hosts},
+		"user":     {change: by("https://images.example.org:x@169.254.169.254/x.qcow2"), says: hosts},
+		"port":     {change: by("https://images.example.org:22/x.qcow2"), says: hosts},
+		"wildcard": {change: by("https://mirror.example.org:8443/x.qcow2"), says: hosts},
+		"sums": {
+			change: func(i imageref.Image) { i.Parameters().Source.ChecksumURL = new("https://kubernetes.default/api") },
+			says:   "(imageHosts): source.checksumURL of a host but",
+		},
+		"oci": {change: func(i imageref.Image) {
+			*i.Parameters() = v1alpha1.ImageParameters{
+				Source: v1alpha1.ImageSource{OCI: new("docker.io/library/debian:trixie")}, Content: new(v1alpha1.ImageContentContainer), Storages: []string{"ceph"},
+			}
+		}, says: source},
+		"volume":     {change: from(v1alpha1.ImageSource{Volume: new("nfs:import/secret.qcow2")}), says: source},
+		"machine":    {change: from(v1alpha1.ImageSource{Machine: new(w.m.GetName())}), says: source},
+		"machineref": {change: from(v1alpha1.ImageSource{MachineRef: &v1alpha1.Reference{Name: w.m.GetName()}}), says: source},
+		"machineselector": {
+			change: from(v1alpha1.ImageSource{MachineSelector: &v1alpha1.Selector{MatchLabels: map[string]string{label: w.name}}}), says: source,
+		},
+		"content": {change: func(i imageref.Image) {
+			i.Parameters().Source.URL, i.Parameters().Content = new("https://images.example.org/x.tar.gz"), new(v1alpha1.ImageContentContainer)
+		}, says: "(kinds): an Image with a container template"},
+		"template": {
+			change: func(i imageref.Image) { i.Parameters().Template = &v1alpha1.ImageTemplate{Name: new("base-linux")} },
+			says:   "(kinds): the template of an Image",
+		},
+		"storages": {change: func(i imageref.Image) { i.Parameters().Storages = []string{"nfs"} }, says: "(storages): an Image on storage nfs"},
+		"storageselector": {change: func(i imageref.Image) {
+			i.Parameters().Storages, i.Parameters().StorageSelector = nil, &v1alpha1.ImageStorageSelector{Shared: new(true)}
+		}, says: "(storages): an Image by storageSelector"},
+		"nodes":    {change: func(i imageref.Image) { i.Parameters().Nodes = []string{"pve3"} }, says: "(nodes): no VM on node pve3"},
+		"filename": {change: func(i imageref.Image) { i.Parameters().FileName = new("debian-13") }, says: file + "debian-13, whose name does not begin with"},
+		"adopted":  {change: func(i imageref.Image) { meta.SetExternalName(i, "secret.qcow2") }, says: file + "secret.qcow2"},
+		"adoptedtemplate": {
+			change: func(i imageref.Image) {
+				meta.SetExternalName(i, fmt.Sprintf("%s.x.qcow2,%d", w.space("a"), victimTemplate))
+			}, says: file,
+		},
+		"recorded": {change: record(`{"revisions":[{"revision":1,"file":"secret.qcow2","complete":true,"files":{"nfs":{"node":"pve1","storage":"nfs",` +
+			`"shared":true,"done":true,"size":1}}}]}`), says: file + "secret.qcow2"},
+		"recordedtemplate": {change: record(`{"revisions":[{"revision":1,"templates":{"ceph":{"node":"pve1","storage":"ceph","shared":true,"done":true,`+
+			`"vmid":%d,"uuid":%q}}}]}`, victimTemplate, victimUUID), says: "(kinds): the template of an Image"},
+	}
+}
+
+// tryImages has team-a try to have Images that are not for it.
+func (w *tenantWorld) tryImages() {
+	w.Helper()
+	n, made, attempts := len(w.writes()), map[string]imageref.Image{}, w.imageAttempts()
+	for _, name := range slices.Sorted(maps.Keys(attempts)) {
+		i := w.imageOf("a", name)
+		attempts[name].change(i)
+		w.make(i)
+		made[name] = i
+	}
+	for name, i := range made {
+		says := attempts[name].says
+		if !w.namespaced {
+			says = "(kinds): to have a resource of kind Image"
+		}
+		w.refused(i, says)
+		w.remove(i)
+	}
+	w.wroteNothing(n)
+}
+
+// triesImages has the API server refuse Images that team-a may not have, but for what the spec and the external name do not tell, and let it have others.
+func (w *tenantWorld) triesImages(try func(string, client.Object) error, refused func(error) bool) {
+	w.Helper()
+	w.m = w.of("a", "own", linux())
+	late := []string{"adoptedtemplate", "recorded", "recordedtemplate"}
+	for name, a := range w.imageAttempts() {
+		i := w.imageOf("a", name)
+		a.change(i)
+		if err := try("image-"+name, i); refused(err) == slices.Contains(late, name) || err != nil && !refused(err) {
+			w.Errorf("Image %s: want refused %t, got %v", name, !slices.Contains(late, name), err)
+		}
+	}
+	if err := try("image", w.imageOf("a", "fine")); err != nil {
+		w.Errorf("an Image that a tenant may have is refused: %v", err)
+	}
+	fine := w.of("a", "fine", linux())
+	fine.Parameters().Template = nil
+	fine.Parameters().CDROMs = []v1alpha1.MachineCDROM{{Name: "x", ISO: new("ceph:iso/" + w.space("a") + ".x.iso")}}
+	if err := try("ownfile", fine); err != nil {
+		w.Errorf("a file of the namespace is refused: %v", err)
+	}
+}
+
+// files are those for imports on the storage nfs.
+func (w *tenantWorld) files() []string {
+	var all []string
+	w.pve.Edit(func(s *simulator.State) {
+		for key, v := range s.Volumes {
+			if key.Storage == "nfs" && v.Content == "import" {
+				all = append(all, strings.TrimPrefix(key.Name, "import/"))
+			}
+		}
+	})
+	slices.Sort(all)
+	return all
+}
+
+// newMirrorWorld is one whose team-a may have Images of a mirror, on the storage nfs.
+func newMirrorWorld(t *testing.T, name string) (*tenantWorld, *mirror) {
+	t.Helper()
+	m := newMirror(t)
+	options := func(mgr ctrl.Manager) kind.Options {
+		o := kindOptions(mgr)
+		o.Checksums = checksum.Fetcher{AllowLocal: true}
+		return o
+	}
+	return newTenantWorldOf(t, "Namespaced", name, v1alpha1.TenantRefuse, options, func(w *tenantWorld) {
+		w.rules = func() []v1alpha1.ProviderTenant {
+			all := w.tenants()
+			all[0].ImageHosts, all[0].Storages = []string{strings.TrimPrefix(m.URL, "http://")}, append(all[0].Storages, "nfs")
+			return all
+		}
+	}), m
+}
+
+// TestTenantsImages has a team make a VM of the image of a host that it may name, and remove what it has made, and nothing else.
+func TestTenantsImages(t *testing.T) {
+	t.Parallel()
+	w, mirror := newMirrorWorld(t, "ownimages")
+	w.m = w.of("a", "own", v1alpha1.MachineParameters{
+		Image: &v1alpha1.MachineImage{
+			URL: new(mirror.URL + "/debian-13.qcow2"), ChecksumURL: new(mirror.URL + "/SHA256SUMS"), Storages: []string{"nfs"},
+		},
+		Disks:    []v1alpha1.MachineDisk{{Name: "root", Storage: new("ceph"), Size: new("2G")}},
+		Networks: []v1alpha1.MachineNetwork{{Name: "lan", Bridge: new("vmbr1"), VLAN: new(int32(100))}},
+	})
+	w.make(w.m)
+	w.ready()
+	all := w.files()
+	if len(all) != 1 || !strings.HasPrefix(all[0], w.space("a")+".debian-13-") {
+		t.Fatalf("want one file that is named after the namespace, got %q", all)
+	}
+	theirs := w.of("b", "theirs", v1alpha1.MachineParameters{
+		Image: &v1alpha1.MachineImage{Volume: "nfs:import/" + all[0]},
+		Disks: []v1alpha1.MachineDisk{{Name: "root", Storage: new("ceph"), Size: new("2G")}},
+	})
+	w.make(theirs)
+	w.refused(theirs, "(images): image.volume")
+	image := &namespaced.Image{}
+	if err := w.kube.Get(w.Context(), client.ObjectKey{Namespace: w.space("a"), Name: w.m.Observation().Image.Name}, image); err != nil {
+		t.Fatal(err)
+	}
+	if image.GetAnnotations()[tenancy.AnnotationImageSignature] == "" {
+		t.Error("the record of the Image is not signed")
+	}
+	for _, r := range image.Observation().Replicas {
+		if r.Node == "pve3" {
+			t.Errorf("a node that is not the team's has fetched the file: %+v", r)
+		}
+	}
+	w.forgesImage(all[0])
+	w.delete()
+	w.gone()
+	w.remove(image)
+	w.eventually("the file is removed", func() bool { return len(w.files()) == 0 })
+}
+
+// forgesImage has team-a write the record of an Image itself, so that a file that is there seems to be its own, and delete it. The file of another Image
+// of the same namespace has to stay.
+func (w *tenantWorld) forgesImage(file string) {
+	w.Helper()
+	n := len(w.writes())
+	forged := w.imageOf("a", "forged")
+	forged.Parameters().Source.URL = new("http://127.0.0.1:1/x.qcow2")
+	meta.AddAnnotations(forged, map[string]string{tenancy.AnnotationImage: fmt.Sprintf(
+		`{"revisions":[{"revision":1,"file":%q,"complete":true,"files":{"nfs":{"node":"pve1","storage":"nfs","shared":true,"task":%q}}}]}`,
+		file, "UPID:pve1:00000001:00000001:65000000:download:"+file+":crossplane@pve!demo:",
+	)})
+	meta.AddFinalizer(forged, managed.FinalizerName)
+	w.make(forged)
+	w.refused(forged, "(imageHosts): source.url")
+	w.remove(forged)
+	w.eventually("it is told that the file stays", func() bool { return len(w.toldOf(forged.GetName(), "LeftBehind")) > 0 })
+	w.wroteNothing(n)
+	if !slices.Contains(w.files(), file) {
+		w.Errorf("the file of another Image is gone: %q", w.files())
+	}
+}
+
+// TestTenantsLostImages has a namespace that has lost its tenant remove the files that it has, and make no others.
+func TestTenantsLostImages(t *testing.T) {
+	t.Parallel()
+	w, mirror := newMirrorWorld(t, "lostimages")
+	image := w.imageOf("a", "own")
+	image.Parameters().Source.URL, image.Parameters().Storages = new(mirror.URL+"/debian-13.qcow2"), []string{"nfs"}
+	w.make(image)
+	w.well(image)
+	site, is := w.scope.config(w.meta(), v1alpha1.ProviderConfigSpec{}).(setting)
+	if !is {
+		t.Fatal("it is no configuration")
+	}
+	w.eventually("the namespace loses its tenant", func() bool {
+		if err := w.kube.Get(w.Context(), client.ObjectKey{Name: w.config}, site); err != nil {
+			t.Fatal(err)
+		}
+		site.Settings().Tenants[0].Namespaces = []string{w.space("elsewhere")}
+		return w.kube.Update(w.Context(), site) == nil
+	})
+	w.refused(image, "belongs to no tenant")
+	w.remove(image)
+	w.eventually("the file is removed", func() bool { return len(w.files()) == 0 })
+}

@@ -1,0 +1,266 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package tenancy
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/imageref"
+	"github.com/vitistack/provider-proxmox/internal/nocloud"
+	"github.com/vitistack/provider-proxmox/internal/proxmox/guarded"
+)
+
+// Images are what a tenant may have of Images: those by URL, of its hosts and on its storages. Their files begin with the name of their namespace,
+// which tells them from those of others: whoever makes a file chooses its name, and nothing else is known of it.
+type Images struct{ of *Tenant }
+
+// ImagesOf returns what a tenant may have of Images.
+func ImagesOf(t *Tenant) Images { return Images{of: t} }
+
+// None reports whether the resources of the tenant name no URL at all. Names of cluster-scoped ones tell no namespace.
+func (i Images) None() bool {
+	return i.of.nobody != "" || len(i.of.ImageHosts) == 0 || i.of.subject.Labels != nil || i.of.subject.Namespace == ""
+}
+
+// URL refuses a URL of a host that is not one of the tenant's.
+func (i Images) URL(field, url string) error {
+	if len(i.of.ImageHosts) > 0 && regexp.MustCompile(urlPattern(i.of.ImageHosts)).MatchString(url) {
+		return nil
+	}
+	return i.of.refuse("imageHosts", "%s of a host but %s", field, listed(i.of.ImageHosts))
+}
+
+// urlPattern is the regular expression of the URLs of these hosts. It takes nothing but the scheme before the host, and nothing but a path after it and
+// the port that is listed with it, so that all who read such a URL find the same host in it.
+func urlPattern(hosts []string) string {
+	all := make([]string, 0, len(hosts))
+	for _, h := range hosts {
+		name, wildcard := strings.CutPrefix(h, "*.")
+		pattern := eachLetter.ReplaceAllStringFunc(regexp.QuoteMeta(name), func(c string) string { return "[" + c + strings.ToUpper(c) + "]" })
+		if wildcard {
+			pattern = `[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?\.` + pattern
+		}
+		all = append(all, pattern)
+	}
+	return `^https?://(` + strings.Join(all, "|") + `)(/\S*)?$`
+}
+
+// eachLetter is replaced by one that stands for both cases: an expression without case would take letters of other alphabets too.
+var eachLetter = regexp.MustCompile(`[a-z]`)
+
+// prefix is what the names of files begin with that are the namespace's.
+func (i Images) prefix() string { return i.of.subject.Namespace + "." }
+
+// owns reports whether the name of a file, or what an Image is called by from outside, is the namespace's.
+func (i Images) owns(file string) bool {
+	return strings.HasPrefix(file, i.prefix()) && !strings.ContainsAny(file, "/,")
+}
+
+// has reports whether a volume is a file that Images of the namespace have, or the disk in one, which VMs of the namespace may use.
+func (i Images) has(volume string) bool {
+	storage, rest, _ := strings.Cut(volume, ":")
+	content, file, _ := strings.Cut(rest, "/")
+	file, disk, _ := strings.Cut(file, "/")
+	return !i.None() && slices.Contains(i.of.Storages, storage) && slices.Contains([]string{"import", "iso"}, content) && i.owns(file) &&
+		!strings.ContainsAny(disk, "/,") && disk != ".." && !nocloud.IsImage(volume)
+}
+
+// shared refuses the URL of a Machine's image, by the Image that is made of it.
+func (i Images) shared(m *v1alpha1.MachineImage) []error {
+	if i.None() {
+		return []error{i.of.refuse("kinds", "an Image, which image.url makes")}
+	}
+	p := imageref.SharedParameters(m)
+	return i.parameters("image.", &p)
+}
+
+// spec refuses an Image that is not for the tenant, by its spec, the file that it names from outside, and the files of its record.
+func (i Images) spec(mg resource.Managed, p *v1alpha1.ImageParameters, o *v1alpha1.ImageObservation) error {
+	if i.None() {
+		return i.of.refuse("kinds", "to have a resource of kind %s", KindOf(mg))
+	}
+	all := i.parameters("source.", p)
+	names := []string{meta.GetExternalName(mg), ptr.Deref(p.FileName, "")}
+	for _, text := range []string{mg.GetAnnotations()[AnnotationImage], o.Annotations[AnnotationImage]} {
+		r := readImage(text)
+		names = append(names, r.files()...)
+		if r.templates() {
+			all = append(all, i.of.refuse("kinds", "the template of an Image"))
+		}
+	}
+	for _, name := range names {
+		if name != "" && !i.owns(name) {
+			all = append(all, i.of.refuse("imageHosts", "file %s, whose name does not begin with %s", name, i.prefix()))
+		}
+	}
+	return join(all)
+}
+
+// parameters refuses sources, storages and nodes of an Image. The fields of the source begin with a prefix.
+func (i Images) parameters(source string, p *v1alpha1.ImageParameters) []error {
+	t, all := i.of, []error{}
+	if p.Source.URL == nil {
+		all = append(all, t.refuse("kinds", "an Image of anything but source.url"))
+	}
+	if p.Source.URL != nil {
+		all = append(all, i.URL(source+"url", *p.Source.URL))
+	}
+	if p.Source.ChecksumURL != nil {
+		all = append(all, i.URL(source+"checksumURL", *p.Source.ChecksumURL))
+	}
+	if p.Template != nil {
+		all = append(all, t.refuse("kinds", "the template of an Image"))
+	}
+	if ptr.Deref(p.Content, "") == v1alpha1.ImageContentContainer {
+		all = append(all, t.refuse("kinds", "an Image with a container template"))
+	}
+	if p.StorageSelector != nil {
+		all = append(all, t.refuse("storages", "an Image by storageSelector: name its storages"))
+	}
+	for _, name := range p.Storages {
+		all = append(all, t.storage(name, "an Image"))
+	}
+	for _, node := range p.Nodes {
+		all = append(all, t.Node(node))
+	}
+	return all
+}
+
+// The annotations of an Image that have its record and the signature of that. The record names tasks and files, of which none may be stopped or
+// removed that the provider has not begun itself.
+const (
+	AnnotationImage          = "proxmox.vitistack.io/image-record"
+	AnnotationImageSignature = "proxmox.vitistack.io/image-record-signature"
+)
+
+// An ImageRecord is what the record of an Image has of files and tasks.
+type ImageRecord struct {
+	Revisions []struct {
+		File  string `json:"file"`
+		Files map[string]struct {
+			Storage string `json:"storage"`
+			Task    string `json:"task"`
+		} `json:"files"`
+		Templates map[string]json.RawMessage `json:"templates"`
+	} `json:"revisions"`
+}
+
+// readImage reads the record of an Image. What cannot be read has nothing.
+func readImage(text string) ImageRecord {
+	r := ImageRecord{}
+	if text == "" || json.Unmarshal([]byte(text), &r) != nil {
+		return ImageRecord{}
+	}
+	return r
+}
+
+// files are the names of all files.
+func (r ImageRecord) files() []string {
+	var all []string
+	for _, rev := range r.Revisions {
+		all = append(all, rev.File)
+	}
+	return all
+}
+
+// templates reports whether there are template VMs.
+func (r ImageRecord) templates() bool {
+	for _, rev := range r.Revisions {
+		if len(rev.Templates) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether a volume, or a task that makes one, is in the record.
+func (r ImageRecord) has(volume, task string) bool {
+	for _, rev := range r.Revisions {
+		for _, f := range rev.Files {
+			storage, rest, _ := strings.Cut(volume, ":")
+			_, file, _ := strings.Cut(rest, "/")
+			if volume != "" && storage == f.Storage && file == rev.File || task != "" && task == f.Task {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// SignImage returns the signature of the record of an Image; empty if nothing is signed.
+func (r Records) SignImage(mg resource.Managed, record string) string {
+	return r.sign(mg, AnnotationImage+"\n"+record)
+}
+
+// Image returns what the record of an Image has, if the provider has written it with this provider configuration.
+func (r Records) Image(mg resource.Managed) (i ImageRecord, signed bool) {
+	if !IsImage(mg) || !r.read(mg, AnnotationImage, AnnotationImageSignature, &i) {
+		return ImageRecord{}, false
+	}
+	return i, true
+}
+
+// IsImage reports whether a resource is an Image.
+func IsImage(mg resource.Managed) bool {
+	_, is := mg.(image)
+	return is
+}
+
+// download refuses a file that is not the namespace's, or of a host, on a storage or by a node that is not for the tenant.
+func (g Guard) download(w guarded.Write) error {
+	i := ImagesOf(g.Tenant)
+	if g.Image == nil || i.None() || !i.owns(w.Form["filename"]) || !slices.Contains([]string{"import", "iso"}, w.Form["content"]) {
+		return g.unknown(w)
+	}
+	for name := range w.Form {
+		if !slices.Contains([]string{"url", "content", "filename", "checksum-algorithm", "checksum", "compression", "verify-certificates"}, name) {
+			return g.unknown(w)
+		}
+	}
+	return join([]error{i.URL("a download", w.Form["url"]), g.Node(w.Args[0]), g.storage(w.Args[1], "an Image")})
+}
+
+// stop refuses a task that the Image of the resource has not begun.
+func (g Guard) stop(w guarded.Write) error {
+	if g.isOfImage(w) {
+		return nil
+	}
+	return g.unknown(w)
+}
+
+// isOfImage reports whether a write removes a file of the Image that the resource is, or stops a task that makes one.
+func (g Guard) isOfImage(w guarded.Write) bool {
+	if g.Image == nil || w.Method != http.MethodDelete || len(w.Args) == 0 {
+		return false
+	}
+	switch w.Path {
+	case "/nodes/{node}/storage/{storage}/content/{volume}":
+		return g.Image().has(last(w.Args), "")
+	case "/nodes/{node}/tasks/{upid}":
+		return g.Image().has("", last(w.Args))
+	}
+	return false
+}
