@@ -69,20 +69,6 @@ func forProvider(t *testing.T, s scope) schema {
 	return schema{}
 }
 
-// TestUnobserved sees that each kind with a status says so of a resource that nobody has looked at: tools that wait for it would take it for
-// one that has all that they wait for.
-func TestUnobserved(t *testing.T) {
-	for _, crd := range definitions(t) {
-		status, ok := root(crd).Properties["status"]
-		if !ok {
-			continue
-		}
-		if status.Default == nil || string(status.Default.Raw) != `{"observedGeneration":-1}` {
-			t.Errorf("status of %s has the default %+v", crd.Name, status.Default)
-		}
-	}
-}
-
 func TestEveryFieldHasADescription(t *testing.T) {
 	for _, crd := range definitions(t) {
 		t.Run(crd.Name, func(t *testing.T) {

@@ -24,7 +24,12 @@ package v1alpha1
 
 import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 )
+
+// ReasonNotReconciled is the reason of the conditions Ready and UpToDate of an object that no reconcile of a provider has written a status
+// of. It is in the default of the status in the definitions, beside observedGeneration -1.
+const ReasonNotReconciled xpv2.ConditionReason = "NotReconciled"
 
 // A Kind of managed resources in one API group: an empty object and an empty list of
 // them. That they are managed resources cannot be known where their methods are yet

@@ -24,7 +24,7 @@ import (
 
 // A Machine is a QEMU virtual machine of Proxmox VE.
 //
-// +proxmox:kind=Machine,shortName=pvm,forProvider=default
+// +proxmox:kind=Machine,shortName=pvm,forProvider=default,phase=Pending
 // +proxmox:rule="!has(self.spec.forProvider.vmid) || has(oldSelf.spec.forProvider.vmid) || !has(oldSelf.status) || !has(oldSelf.status.atProvider) || !has(oldSelf.status.atProvider.vmid) || self.spec.forProvider.vmid == oldSelf.status.atProvider.vmid",messageExpression="'vmid cannot be %d: this Machine is VM %d'.format([self.spec.forProvider.vmid, oldSelf.status.atProvider.vmid])"
 // +kubebuilder:printcolumn:name="PHASE",type="string",JSONPath=".status.atProvider.phase"
 // +kubebuilder:printcolumn:name="VMID",type="integer",JSONPath=".status.atProvider.vmid"

@@ -27,9 +27,11 @@ import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"github.com/fluxcd/pkg/apis/kustomize"
 	"github.com/google/go-cmp/cmp"
+	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 )
 
@@ -110,6 +112,22 @@ func TestArgoCD(t *testing.T) {
 				t.Errorf("-want, +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestNew sees that the tests about new resources have the status that the API server gives these.
+func TestNew(t *testing.T) {
+	t.Parallel()
+	for file, kind := range map[string]string{"new": "machines", "connection-new": "providerconfigs"} {
+		var crd extv1.CustomResourceDefinition
+		read(t, "../../package/crds/proxmox.m.vitistack.io_"+kind+".yaml", &crd)
+		want := map[string]any{}
+		if err := utiljson.Unmarshal(crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"].Default.Raw, &want); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, manifest(t, filepath.Join(checks, "testdata", file+".yaml")).Object["status"]); diff != "" {
+			t.Errorf("%s.yaml: -want, +got:\n%s", file, diff)
+		}
 	}
 }
 

@@ -83,6 +83,7 @@ type kind struct {
 	Name        string
 	ShortName   string
 	ForProvider string // optional, default, or empty for a required one
+	Phase       string // before the first reconcile; empty for a kind without phases
 	Doc         []string
 	Markers     []string
 	Resolves    bool // The parameters have a method ResolveReferences.
@@ -246,6 +247,8 @@ func parseArguments(k *kind, arguments string) {
 			k.ShortName = value
 		case key == "forProvider":
 			k.ForProvider = value
+		case key == "phase":
+			k.Phase = value
 		}
 	}
 }

@@ -30,7 +30,7 @@ const shared = `package v1alpha1
 // An Orchard is a group of trees.
 // It has a fence.
 //
-// +proxmox:kind=Orchard,shortName=orc,forProvider=default
+// +proxmox:kind=Orchard,shortName=orc,forProvider=default,phase=Bare
 // +kubebuilder:printcolumn:name="TREES",type="integer",JSONPath=".status.atProvider.trees"
 
 // OrchardParameters describe an orchard.
@@ -55,7 +55,7 @@ func TestKindsIn(t *testing.T) {
 	}
 	want := []kind{
 		{
-			Name: "Orchard", ShortName: "orc", ForProvider: "default", Doc: []string{"An Orchard is a group of trees.", "It has a fence."},
+			Name: "Orchard", ShortName: "orc", ForProvider: "default", Phase: "Bare", Doc: []string{"An Orchard is a group of trees.", "It has a fence."},
 			Markers: []string{`+kubebuilder:printcolumn:name="TREES",type="integer",JSONPath=".status.atProvider.trees"`},
 		},
 		{Name: "Tree", Doc: []string{"A Tree stands alone."}, Resolves: true},
@@ -93,11 +93,14 @@ func TestRun(t *testing.T) {
 	}{
 		"Cluster": {
 			reason: "A cluster-scoped kind embeds the spec of its scope and has a default.", file: "cluster/v1alpha1/zz_generated.kind.orchard.go",
-			want: []string{"// License.", "scope=Cluster", "xpv2.ClusterManagedResourceSpec", "+kubebuilder:default={}", `name="TREES"`, "an Orchard.\n"},
+			want: []string{
+				"// License.", "scope=Cluster", "xpv2.ClusterManagedResourceSpec", "+kubebuilder:default={}", `name="TREES"`, "an Orchard.\n",
+				`00:00Z"}],"atProvider":{"phase":"Bare"}}`,
+			},
 		},
 		"Namespaced": {
 			reason: "A namespaced kind with references resolves them among its group.", file: "namespaced/v1alpha1/zz_generated.kind.tree.go",
-			want: []string{"scope=Namespaced", "xpv2.ManagedResourceSpec", `json:"forProvider"`, "ResolveReferences(ctx, c, mg, Kinds())"},
+			want: []string{"scope=Namespaced", "xpv2.ManagedResourceSpec", `json:"forProvider"`, "ResolveReferences(ctx, c, mg, Kinds())", `00:00Z"}]}`},
 		},
 		"List": {
 			reason: "All kinds are listed.", file: "namespaced/v1alpha1/zz_generated.kinds.go",

@@ -45,6 +45,7 @@ var notFaults = map[string]string{ //nolint:gochecknoglobals // A table of the t
 	"either of the two, which the message tells": "Incomplete",
 	"Suspended":                                         "OutsideMaintenanceWindow PendingChanges",
 	"Ready is unknown, and Synced says why":             "NotObserved",
+	"Ready is unknown, and there was no reconcile":      "NotReconciled",
 	"Synced has it, and is a fault whatever its reason": "Protected",
 	"another condition has it, which Argo CD is not told by": `
 		Adopted AllocationFailed AllocationSucceeded Allowed Applied Bound CloudInitFailed CloudInitFinished CloudInitRunning

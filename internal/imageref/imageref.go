@@ -187,7 +187,7 @@ func reason(image Image, r Reference) string {
 	switch {
 	case !r.Template && len(image.Observation().Templates) > 0 && ready.Status == "True":
 		return "it has no file to import: use templateRef"
-	case ready.Reason == "":
+	case ready.Reason == "", ready.Reason == v1alpha1.ReasonNotReconciled:
 		return "nothing was done about it yet"
 	case slices.Contains(underWay(), string(ready.Reason)):
 		return string(ready.Reason)

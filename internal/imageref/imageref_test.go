@@ -101,6 +101,13 @@ func TestChoose(t *testing.T) {
 			reason: "An Image that nobody has looked at yet is waited for.", ask: file, err: "nothing was done about it yet",
 			image: func(i *namespaced.Image) { i.Status = namespaced.ImageStatus{} },
 		},
+		"NotReconciled": {
+			reason: "An Image that has the status of its definition is waited for.", ask: file, err: "nothing was done about it yet",
+			image: func(i *namespaced.Image) {
+				i.Status = namespaced.ImageStatus{}
+				i.SetConditions(reasoned(string(v1alpha1.ReasonNotReconciled), "not reconciled yet"))
+			},
+		},
 		"NoTemplate": {
 			reason: "An Image without a template is told from one that has none yet.", ask: template, err: "has no template",
 			image: func(i *namespaced.Image) { i.Spec.ForProvider.Template, i.Status.AtProvider.Templates = nil, nil },

@@ -51,7 +51,7 @@ type ProviderConfig struct {
 
 	Spec v1alpha1.ProviderConfigSpec `json:"spec"`
 
-	// +kubebuilder:default={"observedGeneration":-1}
+	// +default={"observedGeneration":-1,"conditions":[{"type":"Ready","status":"Unknown","reason":"NotReconciled","message":"The provider has not reconciled this yet. If that lasts, check that it runs and watches this resource","lastTransitionTime":"1970-01-01T00:00:00Z"}]}
 	Status v1alpha1.ProviderConfigStatus `json:"status,omitempty"`
 }
 

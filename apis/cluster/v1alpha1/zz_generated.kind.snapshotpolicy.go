@@ -69,7 +69,7 @@ type SnapshotPolicy struct {
 
 	Spec SnapshotPolicySpec `json:"spec"`
 
-	// +kubebuilder:default={"observedGeneration":-1}
+	// +default={"observedGeneration":-1,"conditions":[{"type":"Ready","status":"Unknown","reason":"NotReconciled","message":"The provider has not reconciled this yet. If that lasts, check that it runs and watches this resource","lastTransitionTime":"1970-01-01T00:00:00Z"},{"type":"UpToDate","status":"Unknown","reason":"NotReconciled","message":"The provider has not reconciled this yet. If that lasts, check that it runs and watches this resource","lastTransitionTime":"1970-01-01T00:00:00Z"}]}
 	Status SnapshotPolicyStatus `json:"status,omitempty"`
 }
 

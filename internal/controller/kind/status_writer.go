@@ -187,12 +187,12 @@ func explainBlanks(o client.Object) {
 // fillBlanks has the conditions that were never evaluated be unknown for the reason, and a Machine without a phase be in this one.
 func fillBlanks(o client.Object, c resource.Conditioned, phase v1alpha1.MachinePhase, unknown xpv2.Condition) {
 	blank := func(t xpv2.ConditionType) bool {
-		return slices.Contains([]xpv2.ConditionReason{"", ReasonPaused}, c.GetCondition(t).Reason)
+		return slices.Contains([]xpv2.ConditionReason{"", v1alpha1.ReasonNotReconciled, ReasonPaused}, c.GetCondition(t).Reason)
 	}
 	m, ok := o.(interface {
 		Observation() *v1alpha1.MachineObservation
 	})
-	if ok && (m.Observation().Phase == "" || c.GetCondition(xpv2.TypeReady).Reason == ReasonPaused) {
+	if ok && (m.Observation().Phase == "" || blank(xpv2.TypeReady)) {
 		m.Observation().Phase = phase
 	}
 	unknown.Status, unknown.LastTransitionTime = corev1.ConditionUnknown, metav1.Now()

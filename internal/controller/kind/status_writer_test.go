@@ -205,6 +205,9 @@ func TestBlanksExplained(t *testing.T) {
 			Message: "The resource is paused and was not looked at before: see the condition Synced",
 		}
 	}
+	notReconciled := func(t xpv2.ConditionType) xpv2.Condition {
+		return xpv2.Condition{Type: t, Status: corev1.ConditionUnknown, Reason: v1alpha1.ReasonNotReconciled, LastTransitionTime: metav1.Unix(0, 0)}
+	}
 	cases := map[string]struct {
 		reason     string
 		conditions []xpv2.Condition
@@ -218,6 +221,15 @@ func TestBlanksExplained(t *testing.T) {
 			want: []xpv2.Condition{
 				xpv2.ReconcileError(errors.New("cannot adopt VM 100: there is none")), notObserved(xpv2.TypeReady), notObserved(TypeUpToDate),
 			},
+			wantPhase: v1alpha1.MachineError,
+		},
+		"Default": {
+			reason: "What the definition says before the first reconcile was not evaluated either.",
+			conditions: []xpv2.Condition{
+				xpv2.ReconcileError(errors.New("boom")), notReconciled(xpv2.TypeReady), notReconciled(TypeUpToDate),
+			},
+			phase:     v1alpha1.MachinePending,
+			want:      []xpv2.Condition{xpv2.ReconcileError(errors.New("boom")), notObserved(xpv2.TypeReady), notObserved(TypeUpToDate)},
 			wantPhase: v1alpha1.MachineError,
 		},
 		"Observe": {
