@@ -27,6 +27,8 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 func endpoints(urls ...string) func(*Config) {
@@ -193,7 +195,7 @@ func TestTransportTexts(t *testing.T) {
 }
 
 func TestClientCertificate(t *testing.T) {
-	certificate, key := newKeyPair(t)
+	certificate, key := simulatortest.KeyPair(t)
 	pve := newMutualTLS(t, certificate)
 	cfg := func(c *Config) { c.TLS.Certificate, c.TLS.Key = certificate, key }
 	if _, err := pve.client(t, cfg).Version(background()); err != nil {
