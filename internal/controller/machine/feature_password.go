@@ -75,6 +75,9 @@ func (f passwordFeature) addPassword(ctx context.Context, m Machine, d *desired)
 		f.sent.Record(m, *p)
 	case f.sent.Has(m, *p): // As another version, or its note is not seen yet.
 		d.unchangedPassword = p.Version
+	case p.IsRestored(m, sent):
+		f.sent.Record(m, *p)
+		d.unchangedPassword = p.Version
 	default:
 		d.password = p
 	}

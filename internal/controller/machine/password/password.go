@@ -26,8 +26,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -60,6 +62,18 @@ func Read(ctx context.Context, kube client.Reader, m object.Machine, ref v1alpha
 	return &Password{Text: text, Version: fmt.Sprintf("%s/%s", from.Object.GetUID(), from.Object.GetResourceVersion())}, nil
 }
 
+// IsRestored reports whether the version that was sent counts as this one. It does where both the Secret and the Machine are others than when it was
+// sent, as in a cluster into which a backup was restored: the VM was made before the Machine, and was not seen for it. No version tells what the
+// password is, which somebody could guess from that.
+func (p Password) IsRestored(m object.Machine, sent string) bool {
+	was, _, _ := strings.Cut(sent, "/")
+	is, _, _ := strings.Cut(p.Version, "/")
+	if was == "" || was == is || was == generated || is == generated {
+		return false
+	}
+	return m.Observation().UUID == "" && meta.GetExternalCreatePending(m).Before(m.GetCreationTimestamp().Time)
+}
+
 // Generated returns the password in the connection Secret, or the given one, or a new one, which
 // the reconciler puts there before anything is done with it.
 func Generated(ctx context.Context, kube client.Reader, m object.Machine, given string) (*Password, error) {
@@ -72,11 +86,25 @@ func Generated(ctx context.Context, kube client.Reader, m object.Machine, given 
 		return nil, errors.Wrapf(err, "cannot read the connection Secret %s", at)
 	}
 	text := string(s.Data[xpv2.CredentialsSecretPasswordKey])
-	if !nocloud.IsGenerated(text) || !metav1.IsControlledBy(s, m) {
+	if !nocloud.IsGenerated(text) || !isOwn(s, m, text) {
 		text = cmp.Or(given, nocloud.GeneratePassword())
 	}
+	return &Password{Text: text, Version: generatedVersion(m, text)}, nil
+}
+
+// isOwn reports whether a connection Secret is the Machine's own: it is controlled by it, or has lost its owner, as one that was restored from a
+// backup, and has the password that was sent. Nobody who does not know that can make the annotation say so.
+func isOwn(s *corev1.Secret, m object.Machine, text string) bool {
+	return metav1.IsControlledBy(s, m) || metav1.GetControllerOf(s) == nil && m.GetAnnotations()[object.AnnotationPassword] == generatedVersion(m, text)
+}
+
+// generated begins the versions of passwords that were generated.
+const generated = "generated"
+
+// generatedVersion is the version of a password that was generated, which nobody can guess from it.
+func generatedVersion(m object.Machine, text string) string {
 	sum := sha256.Sum256([]byte(m.GetAnnotations()[object.AnnotationUUID] + text))
-	return &Password{Text: text, Version: "generated/" + hex.EncodeToString(sum[:16])}, nil
+	return generated + "/" + hex.EncodeToString(sum[:16])
 }
 
 // Sent remembers the passwords that were sent for Machines, sealed with a key of this process alone, so that nobody can guess

@@ -17,10 +17,13 @@ limitations under the License.
 package password
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -102,6 +105,19 @@ func TestGenerated(t *testing.T) {
 	if got := read(t.Context(), "given", secret("team", "web", kept)); got.Text != "given" {
 		t.Error("the password of a Secret that is not the Machine's own is not taken")
 	}
+	version := read(t.Context(), "given", secret("team", "web", kept, ours)).Version
+	m.Annotations[object.AnnotationPassword] = version
+	if got := read(t.Context(), "given", secret("team", "web", kept)); got.Text != kept || got.Version != version {
+		t.Error("the password of a Secret that was restored without its owner, and that was sent, is kept")
+	}
+	if got := read(t.Context(), "given", secret("team", "web", nocloud.GeneratePassword())); got.Text != "given" {
+		t.Error("another password of a Secret without an owner is not taken")
+	}
+	theirs := metav1.OwnerReference{APIVersion: "v1", Kind: "Machine", Name: "web", UID: "theirs", Controller: new(true)}
+	if got := read(t.Context(), "given", secret("team", "web", kept, theirs)); got.Text != "given" {
+		t.Error("the password of a Secret that is another Machine's is not taken")
+	}
+	delete(m.Annotations, object.AnnotationPassword)
 	if got := read(t.Context(), "given", secret("team", "web", "chosen", ours)); got.Text != "given" {
 		t.Error("a text that was not generated is not taken")
 	}
@@ -116,6 +132,47 @@ func TestGenerated(t *testing.T) {
 	if _, err := Generated(t.Context(), kube(t), m, "given"); err == nil || !strings.Contains(err.Error(), "writeConnectionSecretToRef") {
 		t.Errorf("a password that is kept nowhere is refused, got %v", err)
 	}
+}
+
+func TestIsRestored(t *testing.T) {
+	restored := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
+	cases := map[string]struct {
+		reason, sent, version string
+		change                func(*namespaced.Machine)
+		want                  bool
+	}{
+		"Restored":  {reason: "Secret and Machine are those of another cluster.", sent: "before/3", want: true},
+		"Adopted":   {reason: "Of a VM that was adopted nobody notes when it was made.", sent: "before/3", change: adopted, want: true},
+		"Changed":   {reason: "The Secret has changed.", sent: "secret/3"},
+		"Seen":      {reason: "Somebody has made the Secret anew, perhaps with another password.", sent: "before/3", change: seen},
+		"NotMade":   {reason: "The VM was made for this Machine, and the Secret is another one already.", sent: "before/3", change: madeHere},
+		"Given":     {reason: "A password was generated before.", sent: "generated/00ff"},
+		"Generated": {reason: "A password is generated in place of that of a Secret.", sent: "before/3", version: "generated/00ff"},
+		"NeverSent": {reason: "No password was sent."},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := machine()
+			m.CreationTimestamp = metav1.NewTime(restored)
+			meta.SetExternalCreatePending(m, restored.Add(-time.Hour))
+			if tc.change != nil {
+				tc.change(m)
+			}
+			if got := (Password{Version: cmp.Or(tc.version, "secret/7")}).IsRestored(m, tc.sent); got != tc.want {
+				t.Errorf("%s\nwant %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func adopted(m *namespaced.Machine) {
+	meta.RemoveAnnotations(m, meta.AnnotationKeyExternalCreatePending)
+}
+
+func seen(m *namespaced.Machine) { m.Observation().UUID = "u" }
+
+func madeHere(m *namespaced.Machine) {
+	meta.SetExternalCreatePending(m, m.CreationTimestamp.Add(time.Second))
 }
 
 func TestSent(t *testing.T) {
