@@ -39,7 +39,7 @@ type lab map[int]map[string]string
 func (l lab) Guests(context.Context, time.Duration) ([]proxmox.Guest, error) {
 	var all []proxmox.Guest
 	for id, config := range l {
-		all = append(all, proxmox.Guest{VMID: id, Node: config["node"], Pool: config["pool"]})
+		all = append(all, proxmox.Guest{VMID: id, Node: config["node"], Pool: config["pool"], Tags: strings.Fields(config["tags"])})
 	}
 	return all, nil
 }
@@ -74,6 +74,8 @@ func TestOf(t *testing.T) {
 		Name: "a", Namespaces: []string{"a"}, Pools: []string{"a"}, Nodes: []string{"pve1"}, Storages: []string{"ceph"},
 		Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1"}},
 	}}
+	permitted := []v1alpha1.ProviderTenant{*rules[0].DeepCopy()}
+	permitted[0].ImageHosts, permitted[0].Allow = []string{"images.example.org"}, &v1alpha1.TenantPermissions{AdoptTags: []string{"to-a"}}
 	cases := map[string]struct {
 		reason  string
 		tenants []v1alpha1.ProviderTenant
@@ -127,6 +129,25 @@ func TestOf(t *testing.T) {
 		"Kind": {
 			reason: "A kind that tenants may not have is refused.", tenants: rules,
 			machine: &namespaced.Image{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "v"}}, want: []string{"(kinds): to have a resource of kind Image"},
+		},
+		"Image": {
+			reason: "An Image of a host that is not listed is reported.", tenants: permitted,
+			machine: &namespaced.Image{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "v"}, Spec: namespaced.ImageSpec{ForProvider: v1alpha1.ImageParameters{
+				Source: v1alpha1.ImageSource{URL: new("https://example.org/x.qcow2")}, Storages: []string{"ceph"},
+			}}},
+			want: []string{"(imageHosts): source.url of a host but images.example.org"},
+		},
+		"RootOption": {
+			reason: "An option of root alone is reported.", tenants: rules, machine: machine("m", 0, v1alpha1.MachineParameters{Hookscript: new("local:snippets/x")}),
+			want: []string{"(allow.rootOptions): hookscript"},
+		},
+		"AdoptedByTag": {
+			reason: "A VM that was adopted by its tag is the tenant's.", tenants: permitted, machine: machine("m", 200, v1alpha1.MachineParameters{}),
+			vm: map[string]string{"node": "pve1", "tags": "to-a"},
+		},
+		"Untagged": {
+			reason: "A VM that has lost the tag by which it was adopted is reported.", tenants: permitted, machine: machine("m", 200, v1alpha1.MachineParameters{}),
+			vm: map[string]string{"node": "pve1", "tags": "to-b"}, want: []string{"VM 200, which is not the tenant's"},
 		},
 		"Lost": {
 			reason: "What cannot be read is not passed over.", tenants: rules,
