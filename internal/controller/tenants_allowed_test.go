@@ -129,3 +129,33 @@ func TestTenantsRootOptions(t *testing.T) {
 		}
 	})
 }
+
+// TestTenantPoliciesAllow has the API server let a tenant ask for what its permissions give it, and for nothing else.
+func TestTenantPoliciesAllow(t *testing.T) {
+	t.Parallel()
+	w := newTenantWorld(t, "Namespaced", "policiesallow", allows(v1alpha1.TenantPermissions{RootOptions: new(true), AdoptTags: []string{"to-team-a"}}))
+	try, attempts := w.admit(), w.editAttempts()
+	allowed := []string{
+		"hookscript", "affinity", "hugepages", "keephuge", "hostnodes", "args", "parallel", "ivshmem", "pcihost", "usbhost", "serial", "adoptvictim",
+	}
+	refused := []string{"cicustom", "vmstate", "startup", "romfile", "pcimapping", "usbmapping", "virtiofs", "physical", "scsiblock", "hwrng", "tags"}
+	for want, names := range map[bool][]string{false: allowed, true: refused} {
+		for _, name := range names {
+			m, a := w.of("a", name, linux()), attempts[name]
+			if a.spec != nil {
+				a.spec(m.Parameters())
+			}
+			if a.object != nil {
+				a.object(m)
+			}
+			if err := try(name, m); refusedAtAdmission(err) != want || err != nil && !want {
+				t.Errorf("%s: want refused %t, got %v", name, want, err)
+			}
+		}
+	}
+	m := w.of("a", "tagged", linux())
+	m.Parameters().Tags = []string{"to-team-a"}
+	if err := try("tagged", m); !refusedAtAdmission(err) {
+		t.Errorf("a tag by which VMs are adopted is not refused: %v", err)
+	}
+}

@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
@@ -136,14 +137,15 @@ func (w *tenantWorld) tryImages() {
 }
 
 // triesImages has the API server refuse Images that team-a may not have, but for what the spec and the external name do not tell, and let it have others.
-func (w *tenantWorld) triesImages(try func(string, client.Object) error, refused func(error) bool) {
+func (w *tenantWorld) triesImages(try func(string, client.Object) error) {
 	w.Helper()
 	w.m = w.of("a", "own", linux())
 	late := []string{"adoptedtemplate", "recorded", "recordedtemplate"}
 	for name, a := range w.imageAttempts() {
 		i := w.imageOf("a", name)
 		a.change(i)
-		if err := try("image-"+name, i); refused(err) == slices.Contains(late, name) || err != nil && !refused(err) {
+		err := try("image-"+name, i)
+		if refused := refusedAtAdmission(err); refused == slices.Contains(late, name) || err != nil && !refused {
 			w.Errorf("Image %s: want refused %t, got %v", name, !slices.Contains(late, name), err)
 		}
 	}
@@ -226,10 +228,38 @@ func TestTenantsImages(t *testing.T) {
 		}
 	}
 	w.forgesImage(all[0])
+	w.claimsFile(*image.Spec.ForProvider.Source.URL, image.GetAnnotations()[tenancy.AnnotationImageSignature])
 	w.delete()
 	w.gone()
 	w.remove(image)
-	w.eventually("the file is removed", func() bool { return len(w.files()) == 0 })
+	w.eventually("the file is removed", func() bool { return !slices.Contains(w.files(), all[0]) })
+}
+
+// claimsFile has team-a make an Image that it may have, and write into its record, with the signature of another, that a file is its own which somebody
+// has put there. The Image makes one of its own, and removes that alone.
+func (w *tenantWorld) claimsFile(url, signature string) {
+	w.Helper()
+	planted, made := w.space("a")+".planted.qcow2", time.Unix(1_700_000_000, 0)
+	w.pve.Edit(func(s *simulator.State) {
+		s.Volumes[s.Storages["nfs"].Key("pve1", "import/"+planted)] = &simulator.Volume{Format: "qcow2", Content: "import", Size: 4096, Used: 4096, Created: made}
+	})
+	claims := w.imageOf("a", "claims")
+	claims.Parameters().Source.URL, claims.Parameters().Storages = &url, []string{"nfs"}
+	meta.AddAnnotations(claims, map[string]string{tenancy.AnnotationImageSignature: signature, tenancy.AnnotationImage: fmt.Sprintf(
+		`{"revisions":[{"revision":1,"file":%q,"complete":true,"files":{"nfs":{"node":"pve1","storage":"nfs","shared":true,"done":true,`+
+			`"size":4096,"changed":%d}}}]}`, planted, made.Unix(),
+	)})
+	w.make(claims)
+	w.well(claims)
+	own := w.space("a") + "." + claims.GetName() + ".qcow2"
+	if got := w.files(); claims.Observation().File != own || !slices.Contains(got, own) || !slices.Contains(got, planted) {
+		w.Errorf("want a file of its own, got %q of %q", claims.Observation().File, got)
+	}
+	w.remove(claims)
+	w.eventually("its file is removed", func() bool { return !slices.Contains(w.files(), own) })
+	if !slices.Contains(w.files(), planted) {
+		w.Errorf("what somebody has put there is gone: %q", w.files())
+	}
 }
 
 // forgesImage has team-a write the record of an Image itself, so that a file that is there seems to be its own, and delete it. The file of another Image

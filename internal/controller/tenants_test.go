@@ -821,11 +821,15 @@ func TestTenantsWarned(t *testing.T) {
 	})
 }
 
-// TestTenantPolicies has the API server refuse what the specs of Machines tell by themselves, and what has none of it pass.
-func TestTenantPolicies(t *testing.T) {
-	t.Parallel()
-	w := newTenantWorld(t, "Namespaced", "policies")
-	policies, bindings := tenancy.Policies(w.config, []string{w.config, "default"}, w.tenants())
+// refusedAtAdmission reports whether the API server has refused something by a policy of team-a.
+func refusedAtAdmission(err error) bool {
+	return err != nil && strings.Contains(err.Error(), `tenant "team-a" may not`)
+}
+
+// admit has the API server judge by policies for the tenants, and waits until these are in force. It returns what tries to make an object.
+func (w *tenantWorld) admit() func(name string, o client.Object) error {
+	w.Helper()
+	policies, bindings := tenancy.Policies(w.config, []string{w.config, "default"}, w.rules())
 	policies, bindings = policies[:len(policies)-1], bindings[:len(bindings)-1] // The last is about the status, of everybody's.
 	var all []client.Object
 	for i := range policies {
@@ -836,20 +840,27 @@ func TestTenantPolicies(t *testing.T) {
 	}
 	for _, o := range all {
 		if err := w.kube.Create(w.Context(), o); err != nil {
-			t.Fatal(err)
+			w.Fatal(err)
 		}
-		t.Cleanup(func() { _ = w.kube.Delete(context.WithoutCancel(t.Context()), o) })
+		w.Cleanup(func() { _ = w.kube.Delete(context.WithoutCancel(w.Context()), o) })
 	}
 	try := func(name string, o client.Object) error {
 		o.SetName(w.name + "-" + name)
 		return w.kube.Create(w.Context(), o, client.DryRunAll)
 	}
-	refused := func(err error) bool { return err != nil && strings.Contains(err.Error(), `tenant "team-a" may not`) }
 	pool := w.example("Pool", "pool")
-	w.eventually("the policies are in force", func() bool { return refused(try("pool", pool.DeepCopy())) })
+	w.eventually("the policies are in force", func() bool { return refusedAtAdmission(try("pool", pool.DeepCopy())) })
 	w.eventually("all of them", func() bool {
-		return refused(try("node", w.of("a", "node", v1alpha1.MachineParameters{Node: new("pve3")})))
+		return refusedAtAdmission(try("node", w.of("a", "node", v1alpha1.MachineParameters{Node: new("pve3")})))
 	})
+	return try
+}
+
+// TestTenantPolicies has the API server refuse what the specs of Machines tell by themselves, and what has none of it pass.
+func TestTenantPolicies(t *testing.T) {
+	t.Parallel()
+	w := newTenantWorld(t, "Namespaced", "policies")
+	try, refused := w.admit(), refusedAtAdmission
 	attempts := w.newAttempts()
 	maps.Copy(attempts, w.editAttempts())
 	for _, name := range slices.Sorted(maps.Keys(attempts)) {
@@ -892,7 +903,7 @@ func TestTenantPolicies(t *testing.T) {
 	if err := try("snapshot", w.snapshotOf("a", "own")); err != nil {
 		t.Errorf("a Snapshot that a tenant may have is refused: %v", err)
 	}
-	w.triesImages(try, refused)
+	w.triesImages(try)
 	if err := try("others", w.of("none", "others", v1alpha1.MachineParameters{Node: new("pve3")})); err != nil {
 		t.Errorf("a policy of a tenant is about other namespaces: %v", err)
 	}
