@@ -109,20 +109,31 @@ func run(m *testing.M) (int, error) {
 			return 1, fmt.Errorf("cannot build the scheme: %w", err)
 		}
 	}
+	var stop func() error
+	var err error
+	if apiServer, stop, err = startServer(); err != nil {
+		return 1, err
+	}
+	code := m.Run()
+	return code, stop()
+}
+
+// startServer starts an API server with the definitions.
+func startServer() (to *rest.Config, stop func() error, err error) {
 	server := &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "package", "crds")},
 		ErrorIfCRDPathMissing: true,
 	}
-	var err error
-	if apiServer, err = server.Start(); err != nil {
-		return 1, fmt.Errorf("cannot start an API server with the CRDs of package/crds: %w", err)
+	if to, err = server.Start(); err != nil {
+		return nil, nil, fmt.Errorf("cannot start an API server with the CRDs of package/crds: %w", err)
 	}
-	apiServer.QPS, apiServer.Burst = -1, -1
-	code := m.Run()
-	if err := server.Stop(); err != nil {
-		return 1, fmt.Errorf("cannot stop the API server: %w", err)
-	}
-	return code, nil
+	to.QPS, to.Burst = -1, -1
+	return to, func() error {
+		if err := server.Stop(); err != nil {
+			return fmt.Errorf("cannot stop the API server: %w", err)
+		}
+		return nil
+	}, nil
 }
 
 // A scope is one of the two that Machines come in.

@@ -17,6 +17,7 @@ limitations under the License.
 package controller_test
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -57,7 +58,7 @@ func watched(w *world) *witness {
 	if err := m.Register(seen.registry); err != nil {
 		w.Fatal(err)
 	}
-	w.server = rest.CopyConfig(apiServer)
+	w.server = rest.CopyConfig(cmp.Or(w.server, apiServer))
 	w.server.Wrap(func(next http.RoundTripper) http.RoundTripper { return witnessed{next: next, by: seen} })
 	options := w.options
 	if options == nil {
