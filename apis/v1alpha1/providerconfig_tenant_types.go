@@ -44,7 +44,7 @@ const ReasonTenantRefused xpv2.ConditionReason = "TenantRefused"
 //
 // +kubebuilder:validation:XValidation:rule="has(self.namespaces) || has(self.namespaceSelector) || has(self.resourceSelector)",messageExpression="'tenant %s is nobody: set namespaces, namespaceSelector or resourceSelector'.format([self.name])"
 // +kubebuilder:validation:XValidation:rule="has(self.unrestricted) && self.unrestricted || has(self.vmidRange) || has(self.pools)",messageExpression="'tenant %s needs vmidRange or pools, by which its VMs are told from those of others'.format([self.name])"
-// +kubebuilder:validation:XValidation:rule="!has(self.unrestricted) || !self.unrestricted || !(has(self.vmidRange) || has(self.pools) || has(self.tags) || has(self.nodes) || has(self.storages) || has(self.bridges) || has(self.sdnZones) || has(self.images) || has(self.imageHosts) || has(self.templates) || has(self.ipPools) || has(self.allow) || has(self.quota))",messageExpression="'tenant %s is unrestricted: leave out what it may use and do'.format([self.name])"
+// +kubebuilder:validation:XValidation:rule="!has(self.unrestricted) || !self.unrestricted || !(has(self.vmidRange) || has(self.pools) || has(self.tags) || has(self.nodes) || has(self.storages) || has(self.bridges) || has(self.sdnZones) || has(self.images) || has(self.imageHosts) || has(self.templates) || has(self.ipPools) || has(self.connectionSecretNamespaces) || has(self.allow) || has(self.quota))",messageExpression="'tenant %s is unrestricted: leave out what it may use and do'.format([self.name])"
 type ProviderTenant struct {
 	// Name of the tenant, which refusals name, 1 to 63 characters.
 	// +kubebuilder:validation:MinLength=1
@@ -190,6 +190,16 @@ type ProviderTenant struct {
 	// +kubebuilder:validation:items:MaxLength=320
 	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z0-9*-]+(\.[a-z0-9.*-]+)?/[a-z0-9.*-]+$`
 	IPPools []string `json:"ipPools,omitempty"`
+
+	// ConnectionSecretNamespaces are further namespaces in which cluster-scoped resources may
+	// have their connection Secrets, up to 64, such as the one where Compositions keep them.
+	// Default: those of the claim and of namespaces alone.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`
+	ConnectionSecretNamespaces []string `json:"connectionSecretNamespaces,omitempty"`
 
 	// Allow what is not allowed by itself.
 	// +optional

@@ -4471,6 +4471,11 @@ func (in *ProviderTenant) DeepCopyInto(out *ProviderTenant) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.ConnectionSecretNamespaces != nil {
+		in, out := &in.ConnectionSecretNamespaces, &out.ConnectionSecretNamespaces
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Allow != nil {
 		in, out := &in.Allow, &out.Allow
 		*out = new(TenantPermissions)

@@ -19,6 +19,7 @@ package tenancy
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,6 +68,11 @@ func (t *Tenant) Spec(mg resource.Managed) error {
 	case t.nobody != "":
 		return &RefusedError{What: t.nobody}
 	}
+	return join([]error{t.ofKind(mg), t.connectionSecret(mg)})
+}
+
+// ofKind refuses a resource by what those of its kind name.
+func (t *Tenant) ofKind(mg resource.Managed) error {
 	switch m := mg.(type) {
 	case machine:
 		return t.machine(m.Parameters(), meta.GetExternalName(mg))
@@ -85,6 +91,22 @@ func (t *Tenant) Spec(mg resource.Managed) error {
 		return nil
 	}
 	return t.refuse("kinds", "to have a resource of kind %s", KindOf(mg))
+}
+
+// connectionSecret refuses a connection Secret where others have theirs: it would take a name there, with values that the resource chooses. A
+// namespaced resource has it in its own namespace.
+func (t *Tenant) connectionSecret(mg resource.Managed) error {
+	o, anywhere := mg.(interface {
+		GetWriteConnectionSecretToReference() *xpv2.SecretReference
+	})
+	if !anywhere {
+		return nil
+	}
+	r := o.GetWriteConnectionSecretToReference()
+	if r == nil || t.reaches(r.Namespace) || slices.Contains(t.ConnectionSecretNamespaces, r.Namespace) {
+		return nil
+	}
+	return t.refuse("namespaces", "writeConnectionSecretToRef of namespace %q", r.Namespace)
 }
 
 // MayEnd reports whether a resource that is being deleted gets a connection though it is refused: one

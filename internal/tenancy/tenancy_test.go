@@ -23,6 +23,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -322,6 +323,11 @@ func TestSpec(t *testing.T) {
 			reason: "A file is told by itself.", spec: &v1alpha1.MachineParameters{Image: &v1alpha1.MachineImage{Volume: "local:import/x.qcow2"}},
 			want: "(images): image.volume is local:import/x.qcow2",
 		},
+		"ImportDisk": {
+			reason: "A disk of another VM is no image.", spec: &v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{
+				{Name: "data", ImportFrom: new("ceph:vm-101-disk-0")},
+			}}, want: "(images): disks[data].importFrom is ceph:vm-101-disk-0",
+		},
 		"NetworkSome": {reason: "What a selector comes to is not known yet.", spec: &v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{
 			{Name: "lan", NetworkRef: &v1alpha1.MachineNetworkReference{Selector: &v1alpha1.NodeNetworkSelector{MatchLabels: map[string]string{"a": "b"}}}},
 		}}},
@@ -347,6 +353,49 @@ func TestSpec(t *testing.T) {
 			compare(t, tc.reason, of.Spec(mg), tc.want)
 		})
 	}
+}
+
+// TestConnectionSecrets has resources of all kinds that tenants may have keep their connection Secrets in some namespace.
+func TestConnectionSecrets(t *testing.T) {
+	all := tenants()
+	all[4].ConnectionSecretNamespaces = []string{"kept"}
+	cases := map[string]struct {
+		reason, namespace string
+		selected          bool // The resource is told by its labels.
+		want              string
+	}{
+		"Claim":    {reason: "The namespace of the claim.", namespace: "e"},
+		"Listed":   {reason: "The namespace where Compositions keep them is one that is listed.", namespace: "kept"},
+		"Others":   {reason: "Another team's namespace is refused.", namespace: "b", want: `(namespaces): writeConnectionSecretToRef of namespace "b"`},
+		"System":   {reason: "The namespace of the operators is refused.", namespace: "ops", want: `of namespace "ops"`},
+		"Nowhere":  {reason: "No namespace is nobody's.", want: `of namespace ""`},
+		"Selected": {reason: "One that its labels tell has no namespace of a claim.", namespace: "f", selected: true, want: `of namespace "f"`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			subject := Subject{Namespace: "e", Labels: map[string]string{}}
+			if tc.selected {
+				all[4].ResourceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "e"}}
+				subject = Subject{Labels: map[string]string{"team": "e"}}
+			}
+			of, err := Of(all, subject)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, mg := range []interface {
+				resource.Managed
+				SetWriteConnectionSecretToReference(r *xpv2.SecretReference)
+			}{&cluster.Machine{}, &cluster.Snapshot{}, &cluster.Backup{}, &cluster.Volume{}, &cluster.SnapshotPolicy{}} {
+				compare(t, "Nothing is kept.", of.Spec(mg), "")
+				mg.SetWriteConnectionSecretToReference(&xpv2.SecretReference{Namespace: tc.namespace, Name: "login"})
+				compare(t, tc.reason, of.Spec(mg), tc.want)
+			}
+		})
+	}
+	of := tenant(t, "e")
+	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "e"}}
+	m.SetWriteConnectionSecretToReference(&xpv2.LocalSecretReference{Name: "login"})
+	compare(t, "A namespaced one has it in its own namespace.", of.Spec(m), "")
 }
 
 // TestAll has what a Machine asks for and what its VM is like refused together.
