@@ -29,11 +29,11 @@ import (
 )
 
 // Heard returns a function that reports whether what another resource says of a cluster counts for a resource of it. Where tenants share the
-// cluster, the spec of one that its tenant may not have counts for nobody else, and neither does that of one in another namespace which brings a
-// provider configuration of its own. One whose namespace cannot be read is heard. The function is good for one look at many resources, by one goroutine.
+// cluster, the spec of one that its tenant may not have counts for nobody else, be it only warned of that, and neither does that of one in another
+// namespace which brings a provider configuration of its own. The function is good for one look at many resources, by one goroutine.
 func (c *Connector) Heard(ctx context.Context, endpoints []string, by resource.Managed) func(resource.Managed) bool {
 	confined := sync.OnceValue(func() bool { return c.confined(ctx, endpoints) })
-	unread := map[string]bool{} // Namespaces, each of which is waited for once.
+	unread := map[string]bool{}
 	return func(other resource.Managed) bool {
 		if other.GetUID() == by.GetUID() || !confined() {
 			return true
@@ -46,16 +46,28 @@ func (c *Connector) Heard(ctx context.Context, endpoints []string, by resource.M
 			return other.GetNamespace() == by.GetNamespace()
 		}
 		_, spec, err := c.resolve(ctx, ref)
-		switch {
-		case err != nil:
-			return false // As for Sharing.
-		case Enforces(spec) && !unread[tenancy.NamespaceOf(other)]:
-			t, err := c.TenantAmong(ctx, other, spec.Tenants)
-			unread[tenancy.NamespaceOf(other)] = err != nil
-			return err != nil || t.Spec(other) == nil
+		if err != nil || len(spec.Tenants) == 0 {
+			return false // As for Sharing; and one without tenants has no say beside one that has.
 		}
-		return len(spec.Tenants) > 0 // Refusals are only shown; one without tenants has no say beside one that has.
+		return c.presumed(ctx, other, spec.Tenants, unread).Spec(other) == nil
 	}
+}
+
+// presumed is the tenant of a resource by what can be read. Labels of a namespace that cannot be tell nothing, so that whom names tell are heard, and
+// nobody else. Each such namespace is waited for once, and noted.
+func (c *Connector) presumed(ctx context.Context, mg resource.Managed, tenants []v1alpha1.ProviderTenant, unread map[string]bool) *tenancy.Tenant {
+	if of := tenancy.NamespaceOf(mg); !unread[of] {
+		t, err := c.TenantAmong(ctx, mg, tenants)
+		if err == nil {
+			return t
+		}
+		unread[of] = true
+	}
+	t, err := tenancy.Of(tenants, subjectOf(mg))
+	if err != nil {
+		return tenancy.Nobody(err.Error())
+	}
+	return t
 }
 
 // Believed returns a function that reports whether the annotations of a resource of a cluster count for everybody there. Where tenants share the
@@ -71,8 +83,8 @@ func (c *Connector) Believed(ctx context.Context, endpoints []string) func(resou
 			return false
 		}
 		_, spec, err := c.resolve(ctx, ref)
-		if err != nil || !Enforces(spec) {
-			return err == nil && len(spec.Tenants) > 0
+		if err != nil || len(spec.Tenants) == 0 {
+			return false
 		}
 		t, err := c.TenantAmong(ctx, other, spec.Tenants)
 		return err == nil && t == nil

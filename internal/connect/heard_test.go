@@ -17,14 +17,18 @@ limitations under the License.
 package connect
 
 import (
+	"context"
 	"strings"
 	"testing"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -38,6 +42,18 @@ func nodeIn(namespace, kind, config string) resource.Managed {
 	return n
 }
 
+// namespacesOf reads with a client, by which no namespace can be read if they are unread.
+func namespacesOf(kube client.WithWatch, unread bool) client.Client {
+	return interceptor.NewClient(kube, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if _, is := o.(*metav1.PartialObjectMetadata); is && unread {
+				return errors.New("forbidden")
+			}
+			return c.Get(ctx, key, o, opts...)
+		},
+	})
+}
+
 // TestHeard has no say for what a tenant may not have, nor for who brings a configuration along.
 func TestHeard(t *testing.T) {
 	outOfRange := func() resource.Managed {
@@ -49,6 +65,7 @@ func TestHeard(t *testing.T) {
 		reason string
 		other  resource.Managed
 		tell   v1alpha1.TenantEnforcement
+		unread bool // No namespace can be read.
 
 		free, want bool
 
@@ -67,6 +84,30 @@ func TestHeard(t *testing.T) {
 			reason: "Where refusals are only shown, all count.", other: nodeIn("team-a", "ClusterProviderConfig", "site"),
 			tell: v1alpha1.TenantWarn, want: true, believed: true,
 		},
+		"WarnBeside": {
+			reason: "Where another configuration refuses it, what is only warned of does not count.",
+			other:  nodeIn("team-a", "ClusterProviderConfig", "warns"),
+		},
+		"WarnBesideOperators": {
+			reason: "Operators are heard by any configuration with tenants.",
+			other:  nodeIn("ops", "ClusterProviderConfig", "warns"), want: true, believed: true,
+		},
+		"Unread": {
+			reason: "Labels that cannot be read make nobody an operator.",
+			other:  nodeIn("labelled", "ClusterProviderConfig", "selects"), unread: true,
+		},
+		"UnreadTenant": {
+			reason: "What a tenant may not have counts no more while labels cannot be read.",
+			other:  nodeIn("team-a", "ClusterProviderConfig", "site"), unread: true,
+		},
+		"UnreadOperators": {
+			reason: "Operators that are told by their name are heard.",
+			other:  nodeIn("ops", "ClusterProviderConfig", "site"), unread: true, want: true,
+		},
+		"Selected": {
+			reason: "Operators that are told by labels are heard.",
+			other:  nodeIn("labelled", "ClusterProviderConfig", "selects"), want: true, believed: true,
+		},
 		"WithoutAny": {reason: "Without tenants all count.", other: nodeIn("team-a", "ProviderConfig", "own"), free: true, want: true, believed: true},
 		"MissingFree": {
 			reason: "Without tenants also what cannot be read counts.", other: nodeIn("ops", "ClusterProviderConfig", "missing"),
@@ -76,19 +117,30 @@ func TestHeard(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			site, beside, own := clusterProviderConfig("site"), clusterProviderConfig("beside"), namespacedConfigOf("team-a", "own")
-			for _, spec := range []*v1alpha1.ProviderConfigSpec{&site.Spec, &beside.Spec, &own.Spec} {
+			warns, selects := clusterProviderConfig("warns"), clusterProviderConfig("selects")
+			for _, spec := range []*v1alpha1.ProviderConfigSpec{&site.Spec, &beside.Spec, &own.Spec, &warns.Spec, &selects.Spec} {
 				spec.Endpoints = []string{"https://pve1.example.com:8006"}
+			}
+			warns.Spec.Tenants, warns.Spec.TenantEnforcement = teams(), new(v1alpha1.TenantWarn)
+			selects.Spec.Tenants = []v1alpha1.ProviderTenant{{
+				Name: "operators", NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "ops"}}, Unrestricted: new(true),
+			}}
+			if tc.free || tc.tell == v1alpha1.TenantWarn {
+				selects.Spec.TenantEnforcement = new(v1alpha1.TenantWarn)
 			}
 			if site.Spec.TenantEnforcement = &tc.tell; !tc.free {
 				site.Spec.Tenants = teams()
 			}
 			by := namespacedMachine("home", "ClusterProviderConfig", "site")
 			by.SetUID("uid-by")
-			heard := New(kube(t, site, beside, own)).Heard(t.Context(), []string{"https://PVE1.example.com"}, by)
+			from := namespacesOf(kube(t, site, beside, own, warns, selects, &corev1.Namespace{
+				ObjectMeta: metav1.ObjectMeta{Name: "labelled", Labels: map[string]string{"team": "ops"}},
+			}), tc.unread)
+			heard := New(from).Heard(t.Context(), []string{"https://PVE1.example.com"}, by)
 			if got := heard(tc.other); got != tc.want {
 				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
 			}
-			believed := New(kube(t, site, beside, own)).Believed(t.Context(), []string{"https://PVE1.example.com"})
+			believed := New(from).Believed(t.Context(), []string{"https://PVE1.example.com"})
 			if got := believed(tc.other); got != tc.believed {
 				t.Errorf("annotations: want %t, got %t", tc.believed, got)
 			}

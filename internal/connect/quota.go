@@ -144,9 +144,9 @@ func sharing(all []common, config, tenant string) []common {
 	return others
 }
 
-// hasQuota reports whether a configuration keeps a quota of a tenant.
+// hasQuota reports whether a configuration has a quota of a tenant. One that only warns keeps it beside one that refuses, as it refuses then too.
 func hasQuota(spec *v1alpha1.ProviderConfigSpec, tenant string) bool {
-	return Enforces(spec) && slices.ContainsFunc(spec.Tenants, func(t v1alpha1.ProviderTenant) bool { return t.Name == tenant && t.Quota != nil })
+	return slices.ContainsFunc(spec.Tenants, func(t v1alpha1.ProviderTenant) bool { return t.Name == tenant && t.Quota != nil })
 }
 
 // IsIn reports whether a resource counts in an account.

@@ -97,7 +97,7 @@ func TestAccountOf(t *testing.T) {
 			there: []client.Object{config("a", "https://a", func(s *v1alpha1.ProviderConfigSpec) { s.Tenants = []v1alpha1.ProviderTenant{{Name: "a"}} })},
 		},
 		"Warned": {
-			reason: "One that only warns keeps no quota.", want: []string{"ProviderConfig/own"},
+			reason: "One that only warns shares the account, since it refuses beside one that refuses.", want: []string{"ProviderConfig/a", "ProviderConfig/own"},
 			there: []client.Object{config("a", "https://a", func(s *v1alpha1.ProviderConfigSpec) { s.TenantEnforcement = new(v1alpha1.TenantWarn) })},
 		},
 	}

@@ -52,7 +52,7 @@ func (c *Connector) confine(ctx context.Context, mg resource.Managed, r referenc
 	if t != nil {
 		t, to.Records.Tenant = tenancy.Formerly(t, to.Config.Tenants, to.Records.TenantOf(mg)), t.Name
 	}
-	warns := len(to.Config.Tenants) > 0 && ptr.Deref(to.Config.TenantEnforcement, "") == v1alpha1.TenantWarn
+	warns := c.warns(ctx, r, to)
 	refused := err
 	if err == nil {
 		refused = t.Spec(mg)
@@ -78,6 +78,20 @@ func (c *Connector) confine(ctx context.Context, mg resource.Managed, r referenc
 	g.VMIDs = ptr.To(to.Config.VMIDs())
 	to.Tenant, to.Client, to.Config = t, to.Client.Guarded(g.Check), t.Config(to.Config)
 	return nil
+}
+
+// warns reports whether what the tenants of a connection may not have is only shown. Where another configuration of the same cluster refuses it, this
+// one does too: who is refused by the one names the other. So it does while it is not known whether they are of the same.
+func (c *Connector) warns(ctx context.Context, r reference, to *Connection) bool {
+	if len(to.Config.Tenants) == 0 || Enforces(to.Config) {
+		return false
+	}
+	if beside, err := c.besideTenants(ctx, r, to); beside == nil && err == nil {
+		return true
+	}
+	to.Config = to.Config.DeepCopy()
+	to.Config.TenantEnforcement = ptr.To(v1alpha1.TenantRefuse)
+	return false
 }
 
 // recordsOf sets the records of a connection whose configuration has tenants.
@@ -150,12 +164,7 @@ func WithVNets(ctx context.Context, in VNetLister, t *tenancy.Tenant) (*tenancy.
 
 // TenantAmong returns the tenant of a resource among those given, or nil if it may do everything.
 func (c *Connector) TenantAmong(ctx context.Context, mg resource.Managed, tenants []v1alpha1.ProviderTenant) (*tenancy.Tenant, error) {
-	s := tenancy.Subject{Namespace: tenancy.NamespaceOf(mg)}
-	if mg.GetNamespace() == "" {
-		if s.Labels = mg.GetLabels(); s.Labels == nil {
-			s.Labels = map[string]string{}
-		}
-	}
+	s := subjectOf(mg)
 	if s.Namespace != "" && tenancy.SelectsByLabels(tenants) {
 		ns := &metav1.PartialObjectMetadata{}
 		ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
@@ -171,6 +180,15 @@ func (c *Connector) TenantAmong(ctx context.Context, mg resource.Managed, tenant
 		}
 	}
 	return tenancy.Of(tenants, s)
+}
+
+// subjectOf a resource, without the labels of its namespace.
+func subjectOf(mg resource.Managed) tenancy.Subject {
+	s := tenancy.Subject{Namespace: tenancy.NamespaceOf(mg)}
+	if mg.GetNamespace() == "" {
+		s.Labels = labels.Merge(mg.GetLabels(), nil)
+	}
+	return s
 }
 
 // Judged returns the tenant of another resource of the cluster of a connection, or nil if it may do everything. It is judged by the connection's provider

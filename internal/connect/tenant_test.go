@@ -60,6 +60,14 @@ func poolIn(namespace string) resource.Managed {
 	return p
 }
 
+// keeping has a cluster-scoped Machine have its connection Secret in a namespace.
+func keeping(m resource.Managed, namespace string) resource.Managed {
+	if m, is := m.(*cluster.Machine); is {
+		m.SetWriteConnectionSecretToReference(&xpv2.SecretReference{Namespace: namespace, Name: "login"})
+	}
+	return m
+}
+
 // wanting has a Machine ask for a pool that no tenant may use.
 func wanting(m resource.Managed) resource.Managed {
 	switch m := m.(type) {
@@ -139,6 +147,11 @@ func TestTenant(t *testing.T) {
 			resource: clusterMachine("beside"), refused: "has no tenants, while another of the same cluster has",
 		},
 		"Own": {reason: "A namespace's own configuration has no tenants.", resource: namespacedMachine("team-a", "ProviderConfig", "site")},
+		"Secret": {
+			reason: "A connection Secret in the namespace of others is refused.", resource: keeping(claimed("team-a"), "kube-system"),
+			refused: `tenant "a" may not (namespaces): writeConnectionSecretToRef of namespace "kube-system"`,
+		},
+		"SecretHere": {reason: "One in the namespace of the claim is fine.", resource: keeping(claimed("team-a"), "team-a"), tenant: "a"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -194,6 +207,49 @@ func wantRefusal(t *testing.T, reason string, mg resource.Managed, err error, wa
 		if c.Status != corev1.ConditionFalse || c.Reason != v1alpha1.ReasonTenantRefused || c.Message != err.Error() {
 			t.Errorf("\n%s\n%s: %+v", reason, of, c)
 		}
+	}
+}
+
+// TestTenantWarnedBeside has a resource name a configuration that only warns, of the cluster of one that refuses: it refuses as well.
+func TestTenantWarnedBeside(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, endpoint string
+		of               v1alpha1.TenantEnforcement // The configuration beside.
+		reached          bool
+		refused          string
+	}{
+		"Refuses": {
+			reason: "Who is refused by one names no other.", of: v1alpha1.TenantRefuse, endpoint: "https://pve1.example.org",
+			refused: `tenant "a" may not (pools): a VM in pool elsewhere`,
+		},
+		"Unknown": {
+			reason: "While it is not known whether both are of one cluster, they are.", of: v1alpha1.TenantRefuse, endpoint: "https://127.0.0.1:1", reached: true,
+			refused: `tenant "a" may not (pools): a VM in pool elsewhere`,
+		},
+		"Warns": {reason: "Two that warn refuse nothing.", of: v1alpha1.TenantWarn, endpoint: "https://pve1.example.org"},
+		"Other": {reason: "One of a cluster that was never reached changes nothing.", of: v1alpha1.TenantRefuse, endpoint: "https://127.0.0.1:1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			site, warns := clusterProviderConfig("site"), clusterProviderConfig("warns")
+			site.Spec.Tenants, site.Spec.TenantEnforcement, site.Spec.Endpoints = teams(), &tc.of, []string{tc.endpoint}
+			if tc.reached {
+				site.Status.Version = "9.2.11"
+			}
+			warns.Spec.Tenants, warns.Spec.TenantEnforcement = teams(), new(v1alpha1.TenantWarn)
+			if tc.reached {
+				warns.Spec.Endpoints = []string{"https://127.0.0.1:2"}
+			}
+			c := New(kube(t, tokenSecretOf("system", "pve"), site, warns))
+			m := wanting(namespacedMachine("team-a", "ClusterProviderConfig", "warns"))
+			to, err := c.Connect(t.Context(), m)
+			if tc.refused != "" {
+				wantRefusal(t, tc.reason, m, err, tc.refused)
+				return
+			}
+			if err != nil || to.Warned == nil {
+				t.Errorf("\n%s\nwant a warning, got %+v, %v", tc.reason, to, err)
+			}
+		})
 	}
 }
 
