@@ -37,11 +37,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestBudgets counts the calls that each life of a Machine costs, apart from what is
-// read for all Machines together.
-func TestBudgets(t *testing.T) {
-	t.Parallel()
-	all := map[string]scenario{
+// budgets of each life of a Machine.
+func budgets() map[string]scenario {
+	return map[string]scenario{
 		"image":    {reason: "Created from an image: create, look, start, look.", run: budgetOfImage},
 		"linked":   {reason: "Cloned with other hardware: clone, look, change, start.", run: budgetOfClone},
 		"resized":  {reason: "Cloned with a larger disk: one call more.", run: budgetOfResize},
@@ -54,6 +52,13 @@ func TestBudgets(t *testing.T) {
 		"idle":     {reason: "Nothing happens: nothing.", run: budgetOfNothing},
 		"looked":   {reason: "A look that is asked for reads the VM.", run: budgetOfLooks},
 	}
+}
+
+// TestBudgets counts the calls that each life of a Machine costs, apart from what is
+// read for all Machines together.
+func TestBudgets(t *testing.T) {
+	t.Parallel()
+	all := budgets()
 	for name, sc := range all {
 		sc.options = leisurely
 		all[name] = sc

@@ -32,10 +32,9 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	kresource "k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/cluster-api/api/ipam/v1beta2"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -118,9 +117,9 @@ func (w *tenantWorld) providerConfig() providerconfig.Config {
 // is room. What is there grows while there is room, and is changed otherwise all the same.
 func TestQuotas(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	rarePairings(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "quota", withQuota(v1alpha1.TenantQuota{Cores: new(int32(5)), Memory: new(kresource.MustParse("8Gi"))}))
+		w := newPairedWorld(t, p, "quota", withQuota(v1alpha1.TenantQuota{Cores: new(int32(5)), Memory: new(kresource.MustParse("8Gi"))}))
 		first, large, small := w.of("a", "first", sized(2)), w.of("a", "large", sized(4)), w.of("a", "small", sized(1))
 		w.make(first)
 		w.well(first)
@@ -180,9 +179,9 @@ func usageOf(pc providerconfig.Config, tenant string) map[string]string {
 // looked at. What is detached counts until it is destroyed, also when a Volume takes it over.
 func TestQuotasOfDisks(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	rarePairings(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "quotadisk", withQuota(v1alpha1.TenantQuota{Disks: []v1alpha1.TenantStorageQuota{
+		w := newPairedWorld(t, p, "quotadisk", withQuota(v1alpha1.TenantQuota{Disks: []v1alpha1.TenantStorageQuota{
 			{Storage: "ceph", Size: kresource.MustParse("12Gi")},
 		}}), func(w *tenantWorld) {
 			rules := w.rules
@@ -218,9 +217,9 @@ func TestQuotasOfDisks(t *testing.T) {
 // looks at, or retained.
 func TestQuotasOfLeft(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	rarePairings(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "quotaleft", withQuota(v1alpha1.TenantQuota{Disks: []v1alpha1.TenantStorageQuota{
+		w := newPairedWorld(t, p, "quotaleft", withQuota(v1alpha1.TenantQuota{Disks: []v1alpha1.TenantStorageQuota{
 			{Storage: "ceph", Size: kresource.MustParse("12Gi")},
 		}}))
 		w.m = w.of("a", "own", sized(1))
@@ -256,9 +255,9 @@ func TestQuotasOfLeft(t *testing.T) {
 // without it.
 func TestQuotasOfAdopted(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	rarePairings(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "quotaadopt", func(w *tenantWorld) {
+		w := newPairedWorld(t, p, "quotaadopt", func(w *tenantWorld) {
 			w.rules = func() []v1alpha1.ProviderTenant {
 				all := w.tenants()
 				all[1].Quota = &v1alpha1.TenantQuota{VMs: new(int32(3))} // It has two.
@@ -325,9 +324,9 @@ func (w *tenantWorld) forgesVolume(list func(...v1alpha1.MachineDisk)) {
 // TestQuotasOfSnapshots has Snapshots and Backups wait for room.
 func TestQuotasOfSnapshots(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	rarePairings(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "quotasnap", withQuota(v1alpha1.TenantQuota{Snapshots: new(int32(1)), Backups: new(int32(1))}))
+		w := newPairedWorld(t, p, "quotasnap", withQuota(v1alpha1.TenantQuota{Snapshots: new(int32(1)), Backups: new(int32(1))}))
 		w.m = w.of("a", "own", sized(1))
 		w.make(w.m)
 		w.ready()
@@ -401,9 +400,18 @@ func (w *tenantWorld) takesSafety(snapshot string) {
 // TestQuotasAtOnce has teams ask for twice of what they may have, all at once, from two providers.
 func TestQuotasAtOnce(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	rarePairings(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		atOnce(t, scope, 3, 6)
+		atOnce(t, p, 3, 6)
+	})
+}
+
+// TestQuotasOfBothScopes has a team ask in both scopes for twice of what it may have for one cluster, all at once, from two providers.
+func TestQuotasOfBothScopes(t *testing.T) {
+	t.Parallel()
+	rarePairings(t, func(t *testing.T, p pairing) {
+		t.Helper()
+		atOnce(t, p, 1, 12, inBothScopes)
 	})
 }
 
@@ -417,18 +425,22 @@ func TestQuotasOfMany(t *testing.T) {
 	for _, scope := range among {
 		t.Run(scope, func(t *testing.T) {
 			t.Parallel()
-			w, made := madeAtOnce(t, scope, 20, 25)
-			w.quotasAreKept(20, 25, made)
-			w.removeAll(made)
+			all, made := madeAtOnce(t, pairing{scope, versionOf(scope)}, 20, 25)
+			all[0].quotasAreKept(20, 25, made)
+			all[0].removeAll(made)
 		})
 	}
 }
 
 // atOnce has teams make Machines at once, of which half have room, and the others once those have gone.
-func atOnce(t *testing.T, scope string, teams, each int) {
+func atOnce(t *testing.T, p pairing, teams, each int, in ...func(*tenantWorld) []*tenantWorld) {
 	t.Helper()
-	w, made := madeAtOnce(t, scope, teams, each)
+	all, made := madeAtOnce(t, p, teams, each, in...)
+	w := all[0]
 	w.quotasAreKept(teams, each, made)
+	for _, w := range all {
+		w.shows("t0", map[string]string{"vms": fmt.Sprintf("%d/%[1]d", each/2)})
+	}
 	half := w.readyOf(made)
 	w.removeAll(half)
 	left := slices.DeleteFunc(slices.Clone(made), func(m machine.Machine) bool { return slices.Contains(half, m) })
@@ -436,37 +448,58 @@ func atOnce(t *testing.T, scope string, teams, each int) {
 	w.removeAll(left)
 }
 
-// madeAtOnce are Machines of teams, which two providers look after, a shard each.
-func madeAtOnce(t *testing.T, scope string, teams, each int) (*tenantWorld, []machine.Machine) {
-	t.Helper()
-	const shard = "example.org/shard"
-	which := func(name string) func(ctrl.Manager) kind.Options {
-		return func(mgr ctrl.Manager) kind.Options {
-			o := kindOptions(mgr)
-			o.Shard = kind.Shard{Selector: labels.SelectorFromSet(labels.Set{shard: name})}
-			return o
+// shows waits until the configuration shows what a tenant uses of its limits.
+func (w *tenantWorld) shows(tenant string, want map[string]string) {
+	w.Helper()
+	asked := 0
+	w.eventually(fmt.Sprintf("%s shows that %s uses %v", w.config, tenant, want), func() bool {
+		pc := w.providerConfig()
+		if maps.Equal(usageOf(pc, tenant), want) {
+			return true
 		}
+		if asked++; asked%80 == 1 { // It counts once a minute, and after each change.
+			w.recounts(pc)
+		}
+		return false
+	})
+}
+
+// recounts changes a configuration in what no tenant needs, so that it counts anew.
+func (w *tenantWorld) recounts(pc providerconfig.Config) {
+	w.Helper()
+	if s := pc.Settings(); s.DefaultBridge == nil {
+		s.DefaultBridge = new("vmbr0")
+	} else {
+		s.DefaultBridge = nil
 	}
-	w := newTenantWorld(t, scope, fmt.Sprintf("many%d", teams), func(w *tenantWorld) {
-		w.options, w.teams = which("0"), nil
+	if err := w.kube.Update(w.Context(), pc); err != nil && !kerrors.IsConflict(err) {
+		w.Fatal(err)
+	}
+}
+
+// madeAtOnce are Machines of teams, which two providers look after, a shard each, with the worlds that they are of by turns.
+func madeAtOnce(t *testing.T, p pairing, teams, each int, in ...func(*tenantWorld) []*tenantWorld) ([]*tenantWorld, []machine.Machine) {
+	t.Helper()
+	w := newPairedWorld(t, p, fmt.Sprintf("many%d-", teams), func(w *tenantWorld) {
+		w.options, w.teams = sharded("0"), nil
 		for i := range teams {
 			w.teams = append(w.teams, "t"+strconv.Itoa(i))
 		}
 		w.rules = func() []v1alpha1.ProviderTenant { return w.teamRules(each) }
 	})
-	stop := w.stop
-	w.options = which("1")
-	w.start()
-	other := w.stop
-	w.stop = func() { stop(); other() }
+	all := []*tenantWorld{w}
+	for _, worlds := range in {
+		all = worlds(w)
+	}
+	w.another(sharded("1"))
 	var made []machine.Machine
 	for i := range teams * each {
-		m := w.of(w.teams[i%teams], strconv.Itoa(i), sized(2))
+		m := all[i/teams/2%len(all)].of(w.teams[i%teams], strconv.Itoa(i), sized(2))
 		m.GetLabels()[shard] = strconv.Itoa(i / teams % 2)
 		made = append(made, m)
 	}
 	w.makeAll(made)
-	return w, made
+	return all, made
 }
 
 // teamRules is as many tenants as there are teams, with a quota each that has room for half of their Machines: by their number, their cores or their disks.
@@ -560,9 +593,9 @@ func (w *tenantWorld) withinQuotas(teams, each int) {
 func TestQuotasOfAddresses(t *testing.T) {
 	installIPAM(t)
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	rarePairings(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "quotapool", withQuota(v1alpha1.TenantQuota{Cores: new(int32(2))}))
+		w := newPairedWorld(t, p, "quotapool", withQuota(v1alpha1.TenantQuota{Cores: new(int32(2))}))
 		first := w.of("a", "first", sized(2))
 		w.m = w.of("a", "pooled", sized(2))
 		w.m.Parameters().Networks, w.m.Parameters().CloudInit = fromPools("lan", "").Networks, &v1alpha1.MachineCloudInit{Storage: new("ceph")}

@@ -139,6 +139,35 @@ func runsPairing(first bool) bool {
 	return first || !raced
 }
 
+// rarePairings runs a test as eachScope does, and where SCOPES leaves out no more, as with rest and all, also on the other version in each scope.
+func rarePairings(t *testing.T, run func(t *testing.T, p pairing)) {
+	t.Helper()
+	turn := int(crc32.ChecksumIEEE([]byte(t.Name())))
+	for i, scopeName := range slices.Sorted(maps.Keys(scopes())) {
+		for version, of := range versions() {
+			if of == scopeName && !inMatrix(turn, i) || of != scopeName && !runsRare() {
+				continue
+			}
+			p := pairing{scope: scopeName, version: version}
+			t.Run(p.scope+"/"+p.version, func(t *testing.T) {
+				t.Parallel()
+				run(t, p)
+			})
+		}
+	}
+}
+
+// runsRare reports whether to run what no shorter run needs.
+func runsRare() bool {
+	switch os.Getenv("SCOPES") {
+	case "first", "sample":
+		return false
+	case "rest":
+		return true
+	}
+	return !raced
+}
+
 // runAll scenarios in both scopes.
 func runAll(t *testing.T, all map[string]scenario) {
 	t.Helper()

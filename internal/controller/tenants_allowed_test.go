@@ -44,9 +44,9 @@ func allows(p v1alpha1.TenantPermissions) func(*tenantWorld) {
 // TestTenantsAdoptTags has team-a take over the VM that has a tag, and none that is not for it.
 func TestTenantsAdoptTags(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	eachPairing(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "adopttags", allows(v1alpha1.TenantPermissions{AdoptTags: []string{"to-team-a"}}))
+		w := newPairedWorld(t, p, "adopttags", allows(v1alpha1.TenantPermissions{AdoptTags: []string{"to-team-a"}}))
 		w.pve.Edit(func(s *simulator.State) {
 			for _, vmid := range []int{strayVM, victim, victimTemplate, 20050} {
 				s.Guests[vmid].Config["tags"] = "to-team-a;web"
@@ -87,9 +87,9 @@ func TestTenantsAdoptTags(t *testing.T) {
 // TestTenantsPlantedTemplates has no template be cloned that another tenant may take over by a tag, which may have made it what it is.
 func TestTenantsPlantedTemplates(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	eachPairing(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "planted", allows(v1alpha1.TenantPermissions{AdoptTags: []string{"to-team-a"}}))
+		w := newPairedWorld(t, p, "planted", allows(v1alpha1.TenantPermissions{AdoptTags: []string{"to-team-a"}}))
 		w.pve.Edit(func(s *simulator.State) { s.Guests[9002].Config["tags"] = "to-team-a" })
 		m := w.of("b", "clones", linux())
 		w.make(m)
@@ -101,9 +101,9 @@ func TestTenantsPlantedTemplates(t *testing.T) {
 // TestTenantsRootOptions has a tenant that may set options of root alone be told by Proxmox VE's own rule, since the provider uses a token.
 func TestTenantsRootOptions(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	eachPairing(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "rootoptions", allows(v1alpha1.TenantPermissions{RootOptions: new(true)}))
+		w := newPairedWorld(t, p, "rootoptions", allows(v1alpha1.TenantPermissions{RootOptions: new(true)}))
 		attempts := w.editAttempts()
 		for _, name := range []string{"hookscript", "affinity", "hugepages", "args", "parallel", "pcihost", "usbhost", "serial"} {
 			spec := linux()
@@ -133,7 +133,8 @@ func TestTenantsRootOptions(t *testing.T) {
 // TestTenantPoliciesAllow has the API server let a tenant ask for what its permissions give it, and for nothing else.
 func TestTenantPoliciesAllow(t *testing.T) {
 	t.Parallel()
-	w := newTenantWorld(t, "Namespaced", "policiesallow", allows(v1alpha1.TenantPermissions{RootOptions: new(true), AdoptTags: []string{"to-team-a"}}))
+	permissions := v1alpha1.TenantPermissions{RootOptions: new(true), AdoptTags: []string{"to-team-a"}}
+	w := newPairedWorld(t, pairing{"Namespaced", "9.2"}, "policiesallow", allows(permissions))
 	try, attempts := w.admit(), w.editAttempts()
 	allowed := []string{
 		"hookscript", "affinity", "hugepages", "keephuge", "hostnodes", "args", "parallel", "ivshmem", "pcihost", "usbhost", "serial", "adoptvictim",

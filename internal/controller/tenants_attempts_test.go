@@ -21,6 +21,8 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -48,6 +50,9 @@ type attempt struct {
 
 	// act is true for what is done once, and refused by what the status shows of it.
 	act bool
+
+	// invalid is true for what the definition of the kind does not let anybody write.
+	invalid bool
 }
 
 // forged is the name of what team-a has made up itself, and theirs that of what team-b has: each of its kind.
@@ -109,6 +114,19 @@ func (w *tenantWorld) ofURL(says string) string {
 	return "(kinds): an Image, which image.url makes"
 }
 
+// keptIn has a cluster-scoped resource have its connection Secret in a namespace.
+func keptIn(mg resource.Managed, namespace string) {
+	if o, anywhere := mg.(secretKeeper); anywhere {
+		o.SetWriteConnectionSecretToReference(&xpv2.SecretReference{Namespace: namespace, Name: mg.GetName() + "-kept"})
+	}
+}
+
+// A secretKeeper is a resource that names the namespace of its connection Secret.
+type secretKeeper interface {
+	GetWriteConnectionSecretToReference() *xpv2.SecretReference
+	SetWriteConnectionSecretToReference(r *xpv2.SecretReference)
+}
+
 // pooledBy is a network whose address is of a pool, and claimed in a namespace.
 func pooledBy(kind string, namespace *string) v1alpha1.MachineNetwork {
 	return v1alpha1.MachineNetwork{Bridge: new("vmbr1"), VLAN: new(int32(100)), IPConfig: &v1alpha1.MachineIPConfig{
@@ -129,10 +147,18 @@ func (w *tenantWorld) editAttempts() map[string]attempt {
 		"storage":    {spec: disk(func(d *v1alpha1.MachineDisk) { d.Storage = new("local-lvm") }), says: "(storages)"},
 		"default":    {spec: disk(func(d *v1alpha1.MachineDisk) { d.Storage = nil }), says: "storage", late: true},
 		"importfrom": {spec: disk(func(d *v1alpha1.MachineDisk) { d.ImportFrom = new("nfs:import/secret.qcow2") }), says: "(images)"},
-		"volume":     {spec: disk(func(d *v1alpha1.MachineDisk) { d.Volume = new("ceph:vm-30001-disk-0") }), says: "belongs to VM", late: true},
-		"ownrange":   {spec: disk(func(d *v1alpha1.MachineDisk) { d.Volume = new("ceph:vm-20051-disk-0") }), says: "belongs to VM", late: true},
-		"destroy":    {spec: disk(func(d *v1alpha1.MachineDisk) { d.RemovalPolicy = new("Destroy") }), says: "(allow.destroyDisks)"},
-		"scsiblock":  {spec: disk(func(d *v1alpha1.MachineDisk) { d.SCSIBlock = new(true) }), says: "(allow.passthrough)"},
+		"importdisk": {spec: disk(func(d *v1alpha1.MachineDisk) { d.ImportFrom = new("ceph:vm-101-disk-0") }), says: "importFrom", invalid: true},
+		"importvictim": {
+			spec: disk(func(d *v1alpha1.MachineDisk) { d.ImportFrom = new(victimDisk) }), says: "importFrom", invalid: true,
+		},
+		"importlike": {
+			spec: disk(func(d *v1alpha1.MachineDisk) { d.ImportFrom = new("ceph:import/vm-30001-disk-0.qcow2") }),
+			says: "(images): disks[data].importFrom is ceph:import/vm-30001-disk-0.qcow2",
+		},
+		"volume":    {spec: disk(func(d *v1alpha1.MachineDisk) { d.Volume = new("ceph:vm-30001-disk-0") }), says: "belongs to VM", late: true},
+		"ownrange":  {spec: disk(func(d *v1alpha1.MachineDisk) { d.Volume = new("ceph:vm-20051-disk-0") }), says: "belongs to VM", late: true},
+		"destroy":   {spec: disk(func(d *v1alpha1.MachineDisk) { d.RemovalPolicy = new("Destroy") }), says: "(allow.destroyDisks)"},
+		"scsiblock": {spec: disk(func(d *v1alpha1.MachineDisk) { d.SCSIBlock = new(true) }), says: "(allow.passthrough)"},
 		"cdrom": {
 			spec: func(p *p) { p.CDROMs = []v1alpha1.MachineCDROM{{Name: "x", ISO: new("nfs:iso/windows-11.iso")}} },
 			says: "(images): cdroms[x].iso",
@@ -163,11 +189,12 @@ func (w *tenantWorld) editAttempts() map[string]attempt {
 			spec: network(v1alpha1.MachineNetwork{Bridge: new("vmbr1"), VLAN: new(int32(100)), Trunks: new("20-29")}),
 			says: "in VLAN 20-29 of bridge vmbr1", late: true,
 		},
-		"args":     {spec: extra("args", "-device x"), says: "(allow.extraConfig): option args"},
-		"cicustom": {spec: extra("cicustom", "user=local:snippets/x.yaml"), says: "(allow.extraConfig): option cicustom"},
-		"vmstate":  {spec: extra("vmstatestorage", "local-lvm"), says: "(allow.extraConfig)"},
-		"ivshmem":  {spec: extra("ivshmem", "size=16"), says: "(allow.extraConfig)"},
-		"parallel": {spec: extra("parallel0", "/dev/parport0"), says: "(allow.extraConfig)"},
+		"args":      {spec: extra("args", "-device x"), says: "(allow.extraConfig): option args"},
+		"cicustom":  {spec: extra("cicustom", "user=local:snippets/x.yaml"), says: "(allow.extraConfig): option cicustom"},
+		"vmstate":   {spec: extra("vmstatestorage", "local-lvm"), says: "(allow.extraConfig)"},
+		"extrahook": {spec: extra("hookscript", "local:snippets/hook.pl"), says: "(allow.extraConfig): option hookscript"},
+		"ivshmem":   {spec: extra("ivshmem", "size=16"), says: "(allow.extraConfig)"},
+		"parallel":  {spec: extra("parallel0", "/dev/parport0"), says: "(allow.extraConfig)"},
 		"startup": {
 			spec: func(p *p) {
 				p.Startup = &v1alpha1.MachineStartup{Order: new(int32(0)), UpSeconds: new(int32(2147483647)), DownSeconds: new(int32(2147483647))}
@@ -252,8 +279,18 @@ func (w *tenantWorld) editAttempts() map[string]attempt {
 		"tenantlabel": {object: labelledAs("tenant-id", "b"), says: "(tags): tag tenant_b", late: true},
 		"otherteam": {object: func(m machine.Machine) {
 			const claim = "crossplane.io/claim-namespace"
-			labelledAs(claim, strings.TrimSuffix(m.GetLabels()[claim], "-a")+"-b")(m)
+			theirs := strings.TrimSuffix(m.GetLabels()[claim], "-a") + "-b"
+			labelledAs(claim, theirs)(m)
+			keptIn(m, theirs)
 		}, says: "VM 20000, which is not the tenant's", clusterScoped: true, edited: true},
+		"secretsystem": {
+			object: func(m machine.Machine) { keptIn(m, "kube-system") },
+			says:   `(namespaces): writeConnectionSecretToRef of namespace "kube-system"`, clusterScoped: true,
+		},
+		"secrettheirs": {
+			object: func(m machine.Machine) { keptIn(m, w.space("b")) },
+			says:   `(namespaces): writeConnectionSecretToRef of namespace "` + w.space("b"), clusterScoped: true,
+		},
 		"uuidalone": {object: annotated(map[string]string{object.AnnotationUUID: victimUUID}), says: "is left alone: set the annotation back", edited: true},
 		"relabelled": {object: func(m machine.Machine) {
 			m.SetLabels(map[string]string{"crossplane.io/claim-namespace": "elsewhere", label: m.GetLabels()[label]})

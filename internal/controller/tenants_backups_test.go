@@ -119,7 +119,10 @@ func (w *tenantWorld) backupAttempts() map[string]tried[backup.Backup] {
 		}, says: "(storages): a backup on storage nfs"},
 		"elsewhere": {change: func(b backup.Backup) { b.Parameters().Storage = "nfs" }, says: "(storages): a backup on storage nfs"},
 		"fast":      {change: func(b backup.Backup) { b.Parameters().BandwidthLimit = new(int64(0)) }, says: "(kinds): bandwidthLimit"},
-		"adopted":   {change: func(b backup.Backup) { meta.SetExternalName(b, victimBackup) }, says: "(allow.adopt): backup " + victimBackup},
+		"secret": {
+			change: func(b backup.Backup) { keptIn(b, w.space("b")) }, says: "(namespaces): writeConnectionSecretToRef", clusterScoped: true,
+		},
+		"adopted": {change: func(b backup.Backup) { meta.SetExternalName(b, victimBackup) }, says: "(allow.adopt): backup " + victimBackup},
 		"observed": {change: func(b backup.Backup) {
 			meta.SetExternalName(b, victimBackup)
 			b.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve})

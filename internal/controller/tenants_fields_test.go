@@ -32,6 +32,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 )
@@ -256,6 +257,57 @@ func TestTenantsFields(t *testing.T) {
 	if n := len(all["Machine"]) + len(all["Snapshot"]) + len(all["Backup"]) + len(all["Volume"]); n < 60 {
 		t.Errorf("want at least 60 attempts, got %d", n)
 	}
+}
+
+// beside are the fields of specs beside forProvider, with the tests that have them name what is not for a team, or why they name nothing outside.
+func beside() map[string]string {
+	return map[string]string{
+		"providerConfigRef":          "TestTenantsElsewhere and TestTenantsOtherConfigurations",
+		"writeConnectionSecretToRef": "attempts secretsystem and secrettheirs, and those called secret of other kinds",
+		"managementPolicies":         "attempts called observed; it says what is done of all that is judged",
+		"deletionPolicy":             "it is about what is the resource's own",
+	}
+}
+
+// TestTenantsSpecs has each field of specs in both scopes, beside those of Proxmox VE, be one that is known here.
+func TestTenantsSpecs(t *testing.T) {
+	found := map[string]bool{}
+	for _, kinds := range []v1alpha1.Kinds{cluster.Kinds(), namespaced.Kinds()} {
+		for kind, k := range kinds {
+			for _, field := range specFields(reflect.TypeOf(k.Object).Elem()) {
+				if found[field] = true; field != "forProvider" && beside()[field] == "" {
+					t.Errorf("%s: spec.%s has no test that names what is not for a team by it", kind, field)
+				}
+			}
+		}
+	}
+	for field := range beside() {
+		if !found[field] {
+			t.Errorf("no spec has the field %s", field)
+		}
+	}
+}
+
+// specFields are the names of the fields of a kind's spec.
+func specFields(of reflect.Type) []string {
+	spec, has := of.FieldByName("Spec")
+	if !has {
+		return nil
+	}
+	return inlined(spec.Type)
+}
+
+// inlined are the names of fields, with those of structures that are inline.
+func inlined(of reflect.Type) []string {
+	var all []string
+	for f := range of.Fields() {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			all = append(all, name)
+		} else {
+			all = append(all, inlined(f.Type)...)
+		}
+	}
+	return all
 }
 
 // checkField sees that a field has an attempt that sets it, or else a reason to have none.

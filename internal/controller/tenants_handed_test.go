@@ -46,7 +46,7 @@ func TestTenantsHandedOn(t *testing.T) {
 	t.Parallel()
 	eachPairing(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorldIn(t, p, "handed"+p.version[:1], v1alpha1.TenantRefuse, nil, withOperators)
+		w := newPairedWorld(t, p, "handed", withOperators)
 		for name, to := range map[string]struct{ team, pool string }{
 			"team": {team: "b", pool: "handover"}, "operators": {team: "ops"}, "nobody": {pool: "handover"},
 		} {
@@ -85,9 +85,9 @@ func TestTenantsHandedOn(t *testing.T) {
 // which goes.
 func TestTenantsHandedOnOfNobody(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	rarePairings(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "dissolved", func(w *tenantWorld) {
+		w := newPairedWorld(t, p, "dissolved", func(w *tenantWorld) {
 			w.rules = func() []v1alpha1.ProviderTenant {
 				all := w.tenants()
 				all[0].Allow, all[1].Allow = all[1].Allow, nil
@@ -119,9 +119,9 @@ func TestTenantsHandedOnOfNobody(t *testing.T) {
 // what a Machine of team-a still has, which is refused at the time.
 func TestTenantsHandedOnBeside(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	rarePairings(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "beside", func(w *tenantWorld) {
+		w := newPairedWorld(t, p, "beside", func(w *tenantWorld) {
 			w.rules = func() []v1alpha1.ProviderTenant {
 				all := w.tenants()
 				all[1].Allow = nil // Nobody of it may have what is handed on.
@@ -207,7 +207,7 @@ func TestTenantsRange(t *testing.T) {
 	t.Parallel()
 	eachPairing(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorldIn(t, p, "ranged"+p.version[:1], v1alpha1.TenantRefuse, nil, func(w *tenantWorld) {
+		w := newPairedWorld(t, p, "ranged", func(w *tenantWorld) {
 			w.rules = func() []v1alpha1.ProviderTenant {
 				all := w.tenants()
 				all[0].Pools = nil

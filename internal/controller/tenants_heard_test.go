@@ -38,16 +38,16 @@ import (
 // TestTenantsHeard has team-a say of nodes what it may not say, and write into annotations what is not so, while team-b makes VMs.
 func TestTenantsHeard(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	rarePairings(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "heard", func(w *tenantWorld) {
+		w := newPairedWorld(t, p, "heard", func(w *tenantWorld) {
 			w.teams = append(w.teams, "ops")
 			w.rules = func() []v1alpha1.ProviderTenant {
 				return append(w.tenants(), v1alpha1.ProviderTenant{Name: "ops", Namespaces: []string{w.space("ops")}, Unrestricted: new(true)})
 			}
 			w.pve.Edit(func(s *simulator.State) { s.Guests[strayVM].Config["memory"] = "4000000" })
 		})
-		w.ruled(scope)
+		w.ruled(p.version)
 		w.cordons()
 		w.floods()
 	})
@@ -55,7 +55,7 @@ func TestTenantsHeard(t *testing.T) {
 
 // ruled has team-a give a node a label by a ProxmoxNode, which it may not have: the rules of high availability of team-b are about the nodes
 // alone that operators have labelled so.
-func (w *tenantWorld) ruled(scope string) {
+func (w *tenantWorld) ruled(version string) {
 	w.Helper()
 	zone := map[string]string{"zone": "red"}
 	w.well(w.labelled("ops", "pve1", zone))
@@ -68,7 +68,7 @@ func (w *tenantWorld) ruled(scope string) {
 	w.make(ruled)
 	w.well(ruled)
 	want := "node-affinity vm:30000 pve1 1 "
-	if versionOf(scope) == "8.4" {
+	if version == "8.4" {
 		want = "group vm:30000 pve1 1"
 	}
 	if got := (&population{world: w.world}).rules(); !slices.Equal(got, []string{want}) {

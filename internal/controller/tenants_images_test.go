@@ -183,7 +183,7 @@ func newMirrorWorld(t *testing.T, name string) (*tenantWorld, *mirror) {
 		o.Checksums = checksum.Fetcher{AllowLocal: true}
 		return o
 	}
-	return newTenantWorldOf(t, "Namespaced", name, v1alpha1.TenantRefuse, options, func(w *tenantWorld) {
+	return newTenantWorldIn(t, pairing{"Namespaced", "9.2"}, name, v1alpha1.TenantRefuse, options, func(w *tenantWorld) {
 		w.rules = func() []v1alpha1.ProviderTenant {
 			all := w.tenants()
 			all[0].ImageHosts, all[0].Storages = []string{strings.TrimPrefix(m.URL, "http://")}, append(all[0].Storages, "nfs")

@@ -39,7 +39,7 @@ func TestTenantsLostCreations(t *testing.T) {
 	t.Parallel()
 	eachPairing(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorldIn(t, p, "lost"+p.version[:1], v1alpha1.TenantRefuse, nil, func(w *tenantWorld) {
+		w := newPairedWorld(t, p, "lost", func(w *tenantWorld) {
 			w.rules = func() []v1alpha1.ProviderTenant {
 				all := w.tenants()
 				for i := range all {

@@ -25,8 +25,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine"
@@ -37,9 +35,9 @@ import (
 // TestTenantsAtOnce has two teams adopt one VM at the same time, and a VM and a namespace change hands while a Machine changes.
 func TestTenantsAtOnce(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	rarePairings(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "atonce", func(w *tenantWorld) {
+		w := newPairedWorld(t, p, "atonce", func(w *tenantWorld) {
 			w.rules = func() []v1alpha1.ProviderTenant {
 				all := w.tenants()
 				all[0].Allow = &v1alpha1.TenantPermissions{Adopt: []string{"handover"}}
@@ -116,14 +114,7 @@ func (w *tenantWorld) losesVM(m machine.Machine, change func(vmid int), says str
 // relabel the namespace of a team.
 func (w *tenantWorld) relabel(team, value string) {
 	w.Helper()
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: w.space(team)}}
-	w.eventually("the namespace is relabelled", func() bool {
-		if err := w.kube.Get(w.Context(), client.ObjectKeyFromObject(ns), ns); err != nil {
-			w.Fatal(err)
-		}
-		ns.Labels["team"] = value
-		return w.kube.Update(w.Context(), ns) == nil
-	})
+	w.label(team, map[string]string{"team": value})
 }
 
 // swapped has team-a make Machines name the VM of team-b while they are being made, whatever the provider is about to write by then.

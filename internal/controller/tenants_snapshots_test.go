@@ -71,6 +71,9 @@ func (w *tenantWorld) snapshotAttempts() map[string]tried[snapshot.Snapshot] {
 			s.Parameters().Description = new("that of team-a")
 		}, says: "VM 30001, " + notTheirs},
 		"begun": {change: record(`{"uuid":%q,"begun":1700000000,"vmid":%d,"node":"pve1","name":"before"}`, victimUUID, victim), says: "VM 30001, " + notTheirs},
+		"secret": {
+			change: func(s snapshot.Snapshot) { keptIn(s, w.space("b")) }, says: "(namespaces): writeConnectionSecretToRef", clusterScoped: true,
+		},
 		"removed": {change: record(
 			`{"uuid":%q,"begun":1700000000,"done":true,"vmid":%d,"node":"pve1","name":"before","time":1700000000,"removal":%q}`,
 			strayUUID, strayVM, "UPID:pve1:00000001:00000001:65000000:qmdelsnapshot:40001:crossplane@pve!demo:",

@@ -33,6 +33,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	kresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -143,25 +144,13 @@ type tenantWorld struct {
 // space is the namespace of a team.
 func (w *tenantWorld) space(team string) string { return w.name + "-" + team }
 
-func newTenantWorld(t *testing.T, scope, name string, changes ...func(*tenantWorld)) *tenantWorld {
+// newPairedWorld is that of a pairing, where what tenants may not have is refused.
+func newPairedWorld(t *testing.T, p pairing, name string, changes ...func(*tenantWorld)) *tenantWorld {
 	t.Helper()
-	return newTenantWorldOf(t, scope, name, v1alpha1.TenantRefuse, nil, changes...)
+	return newTenantWorldIn(t, p, name+p.version[:1], v1alpha1.TenantRefuse, nil, changes...)
 }
 
-// newTenantWorldOf has another enforcement, or a provider with other options.
-func newTenantWorldOf(
-	t *testing.T, scope, name string, enforcement v1alpha1.TenantEnforcement, options func(ctrl.Manager) kind.Options, changes ...func(*tenantWorld),
-) *tenantWorld {
-	t.Helper()
-	return newTenantWorldIn(t, pairing{scope, versionOf(scope)}, name, enforcement, options, changes...)
-}
-
-// newPairedWorld is one of those of a test that runs in all pairings.
-func newPairedWorld(t *testing.T, p pairing, name string) *tenantWorld {
-	t.Helper()
-	return newTenantWorldIn(t, p, name+p.version[:1], v1alpha1.TenantRefuse, nil)
-}
-
+// newTenantWorldIn has another enforcement, or a provider with other options.
 func newTenantWorldIn(
 	t *testing.T, p pairing, name string, enforcement v1alpha1.TenantEnforcement, options func(ctrl.Manager) kind.Options, changes ...func(*tenantWorld),
 ) *tenantWorld {
@@ -280,14 +269,18 @@ func TestTenantsAttempts(t *testing.T) {
 			if all[name].object != nil {
 				all[name].object(m)
 			}
-			if err := w.kube.Create(w.Context(), m); err != nil {
+			switch err := w.kube.Create(w.Context(), m); {
+			case all[name].invalid:
+				w.isInvalid(name, err, all[name].says)
+			case err != nil:
 				t.Errorf("%s: %v", name, err)
-				continue
+			default:
+				made[name] = m
 			}
-			made[name] = m
 		}
 		w.allRefused(made, all)
 		w.wroteNothing(n)
+		w.keptNothing()
 		for name, m := range made {
 			text := m.GetCondition(xpv2.TypeSynced).Message
 			if names := name == "node" || name == "placement"; strings.Contains(text, "pve3") && !names {
@@ -304,12 +297,37 @@ func TestTenantsAttempts(t *testing.T) {
 	})
 }
 
+// isInvalid sees that the API server has not taken what nobody may write.
+func (w *tenantWorld) isInvalid(name string, err error, says string) {
+	w.Helper()
+	if !kerrors.IsInvalid(err) || !strings.Contains(err.Error(), says) {
+		w.Errorf("%s: want it refused by the API server with %q, got %v", name, says, err)
+	}
+}
+
+// keptNothing sees that there is no connection Secret of the world's where team-a may have none.
+func (w *tenantWorld) keptNothing() {
+	w.Helper()
+	for _, namespace := range []string{"kube-system", w.space("b")} {
+		all := &corev1.SecretList{}
+		if err := w.kube.List(w.Context(), all, client.InNamespace(namespace)); err != nil {
+			w.Fatal(err)
+		}
+		for _, s := range all.Items {
+			if strings.HasPrefix(s.Name, w.name) {
+				w.Errorf("Secret %s/%s was made", namespace, s.Name)
+			}
+		}
+	}
+}
+
 func TestTenantsEdits(t *testing.T) {
 	t.Parallel()
 	eachPairing(t, func(t *testing.T, p pairing) {
 		t.Helper()
 		w := newPairedWorld(t, p, "redits")
 		w.m = w.of("a", "own", linux())
+		keptIn(w.m, w.space("a"))
 		w.make(w.m)
 		w.ready()
 		own := w.vm()
@@ -340,6 +358,8 @@ func TestTenantsEdits(t *testing.T) {
 			w.isAgain(before)
 		}
 		w.ready()
+		w.keptNothing()
+		w.keptOwn()
 		w.delete()
 		w.gone()
 		if _, there := w.pve.Guest(20000); there {
@@ -348,17 +368,42 @@ func TestTenantsEdits(t *testing.T) {
 	})
 }
 
+// keptOwn sees that a cluster-scoped Machine has its connection Secret in the namespace of its team.
+func (w *tenantWorld) keptOwn() {
+	w.Helper()
+	if w.namespaced {
+		return
+	}
+	s := &corev1.Secret{}
+	key := client.ObjectKey{Namespace: w.space("a"), Name: w.m.GetName() + "-kept"}
+	if err := w.kube.Get(w.Context(), key, s); err != nil || string(s.Data["vmid"]) != "20000" {
+		w.Errorf("want the connection Secret of VM 20000, got %q, %v", s.Data["vmid"], err)
+	}
+}
+
 // tries an attempt with a Machine that has a VM, until it is refused.
 func (w *tenantWorld) tries(a attempt) {
 	w.Helper()
-	w.rewrite(func() {
+	change := func() {
 		if a.spec != nil {
 			a.spec(w.m.Parameters())
 		}
 		if a.object != nil {
 			a.object(w.m)
 		}
-	})
+	}
+	if a.invalid {
+		var err error
+		w.eventually("the change is judged", func() bool {
+			w.exists()
+			change()
+			err = w.kube.Update(w.Context(), w.m)
+			return !kerrors.IsConflict(err)
+		})
+		w.isInvalid("edited", err, a.says)
+		return
+	}
+	w.rewrite(change)
 	if a.act {
 		w.becomes(w.m, "has an act refused with "+a.says, func() bool { return w.refusedAct(a.says) })
 		return
@@ -378,47 +423,61 @@ func (w *tenantWorld) isAgain(before machine.Machine) {
 		a := w.m.GetAnnotations()
 		a[meta.AnnotationKeyExternalName], a[object.AnnotationUUID] = meta.GetExternalName(before), before.GetAnnotations()[object.AnnotationUUID]
 		w.m.SetAnnotations(a)
+		if o, anywhere := w.m.(secretKeeper); anywhere {
+			o.SetWriteConnectionSecretToReference(before.(secretKeeper).GetWriteConnectionSecretToReference())
+		}
 		*w.m.Parameters() = *before.Parameters().DeepCopy()
 	})
 }
 
-// TestTenantsBudgets has tenants and quotas cost no calls for a Machine: whose its VM is, the lists tell that are read for all of them together.
+// TestTenantsBudgets has a Machine of a tenant with a quota cost what one without tenants does, call by call: whose its VM is, the lists tell that are read
+// for all of them together. A refusal costs nothing.
 func TestTenantsBudgets(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	rarePairings(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorldOf(t, scope, "budget", v1alpha1.TenantRefuse, leisurely, withQuota(v1alpha1.TenantQuota{VMs: new(int32(9)), Cores: new(int32(99))}))
-		spec := linux()
-		spec.Agent = new(false)
-		w.m = w.of("a", "first", spec)
-		w.costs(5, "clone, and read the template", func() {
-			w.make(w.m)
-			w.ready()
-		})
-		w.costs(3, "delete", func() {
-			w.delete()
-			w.gone()
-		})
-		w.m = w.of("a", "own", spec)
-		w.make(w.m)
-		w.ready()
-		w.costs(3, "change of cores", func() {
-			w.change(func(p *v1alpha1.MachineParameters) { p.CPU = &v1alpha1.MachineCPU{Cores: new(int32(4))} })
-			w.eventually("the change is shown", func() bool { w.exists(); return len(w.m.Observation().PendingChanges) > 0 })
-			w.ready()
-		})
-		w.costs(0, "nothing", func() {
-			for i := range 3 {
-				w.annotate("example.org/nothing", fmt.Sprint(i))
-				w.ready()
+		w := newTenantWorldIn(t, p, "budget"+p.version[:1], v1alpha1.TenantRefuse, leisurely, withBudget)
+		w.scope.machine = func(_ metav1.ObjectMeta, spec v1alpha1.MachineParameters) machine.Machine {
+			return w.of("a", "own", spec)
+		}
+		for _, name := range slices.Sorted(maps.Keys(budgets())) {
+			if budgets()[name].run(w.world); w.exists() {
+				w.delete()
+				w.gone()
 			}
-		})
+		}
+		w.create(calm())
+		w.ready()
 		w.costs(0, "a refusal", func() {
 			w.change(func(p *v1alpha1.MachineParameters) { p.Pool = new("team-b") })
 			w.refused(w.m, "(pools)")
 			w.change(func(p *v1alpha1.MachineParameters) { p.Pool = nil })
 			w.ready()
 		})
+	})
+}
+
+// withBudget gives the first tenant all that the lives of Machines in budgets need, within a quota, and takes the VMs of others that are in their way.
+func withBudget(w *tenantWorld) {
+	w.rules = func() []v1alpha1.ProviderTenant {
+		all := w.tenants()
+		all[0].Nodes, all[0].Tags, all[0].Storages = nil, nil, []string{"local-lvm", "ceph"}
+		all[0].Bridges, all[0].Images, all[0].Templates = []v1alpha1.TenantBridge{{Name: "vmbr0"}, {Name: "vmbr1"}}, []string{cloudImage}, []string{"ubuntu-*"}
+		all[0].Allow = &v1alpha1.TenantPermissions{Adopt: []string{"handover"}, HighAvailability: new(true), ExtraConfig: []string{"startup"}}
+		all[0].Quota = &v1alpha1.TenantQuota{VMs: new(int32(9)), Cores: new(int32(99)), Memory: new(kresource.MustParse("99Gi"))}
+		return all
+	}
+	w.pve.Edit(func(s *simulator.State) {
+		for _, id := range slices.Collect(maps.Keys(s.Guests)) {
+			if id < 10000 {
+				continue
+			}
+			delete(s.Guests, id)
+			for _, p := range s.Pools {
+				delete(p.VMs, id)
+			}
+		}
+		s.Pools["handover"].VMs[router] = true
 	})
 }
 
@@ -717,6 +776,12 @@ type setting interface {
 // beside makes another configuration for the cluster, with other tenants.
 func (w *tenantWorld) beside(tenants []v1alpha1.ProviderTenant) setting {
 	w.Helper()
+	return w.besideAs("beside", func(s *v1alpha1.ProviderConfigSpec) { s.Tenants = tenants })
+}
+
+// besideAs makes another configuration for the cluster.
+func (w *tenantWorld) besideAs(name string, change func(*v1alpha1.ProviderConfigSpec)) setting {
+	w.Helper()
 	site, is := w.scope.config(w.meta(), v1alpha1.ProviderConfigSpec{}).(setting)
 	if !is {
 		w.Fatal("it is no configuration")
@@ -724,10 +789,10 @@ func (w *tenantWorld) beside(tenants []v1alpha1.ProviderTenant) setting {
 	if err := w.kube.Get(w.Context(), client.ObjectKey{Name: w.config}, site); err != nil {
 		w.Fatal(err)
 	}
-	site.SetName(w.name + "-beside")
+	site.SetName(w.name + "-" + name)
 	site.SetResourceVersion("")
 	site.SetUID("")
-	site.Settings().Tenants = tenants
+	change(site.Settings())
 	if err := w.kube.Create(w.Context(), site); err != nil {
 		w.Fatal(err)
 	}
@@ -770,9 +835,9 @@ func TestTenantsOtherConfigurations(t *testing.T) {
 // nothing is written to what is seen not to be the tenant's any more.
 func TestTenantsMovedVM(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	rarePairings(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorld(t, scope, "moved")
+		w := newPairedWorld(t, p, "moved")
 		w.m = w.of("a", "own", linux())
 		w.make(w.m)
 		w.ready()
@@ -794,9 +859,9 @@ func TestTenantsMovedVM(t *testing.T) {
 // TestTenantsWarned has a warning tell all that would be refused: what a spec asks for, and what VMs have and where they are.
 func TestTenantsWarned(t *testing.T) {
 	t.Parallel()
-	eachScope(t, func(t *testing.T, scope string) {
+	rarePairings(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newTenantWorldOf(t, scope, "warned", v1alpha1.TenantWarn, nil)
+		w := newTenantWorldIn(t, p, "warned"+p.version[:1], v1alpha1.TenantWarn, nil)
 		cases := map[string]struct {
 			spec v1alpha1.MachineParameters
 			says string
@@ -859,13 +924,13 @@ func (w *tenantWorld) admit() func(name string, o client.Object) error {
 // TestTenantPolicies has the API server refuse what the specs of Machines tell by themselves, and what has none of it pass.
 func TestTenantPolicies(t *testing.T) {
 	t.Parallel()
-	w := newTenantWorld(t, "Namespaced", "policies")
+	w := newPairedWorld(t, pairing{"Namespaced", "9.2"}, "policies")
 	try, refused := w.admit(), refusedAtAdmission
 	attempts := w.newAttempts()
 	maps.Copy(attempts, w.editAttempts())
 	for _, name := range slices.Sorted(maps.Keys(attempts)) {
 		a := attempts[name]
-		if a.clusterScoped || a.edited {
+		if a.clusterScoped || a.edited || a.invalid {
 			continue
 		}
 		spec := linux()
@@ -921,7 +986,7 @@ func namesNone(m machine.Machine) machine.Machine {
 // own roles, and from nobody else.
 func TestTenantStatusPolicy(t *testing.T) {
 	t.Parallel()
-	w := newTenantWorld(t, "Namespaced", "statuspolicy")
+	w := newPairedWorld(t, pairing{"Namespaced", "9.2"}, "statuspolicy")
 	m := w.of("a", "own", linux())
 	w.make(m)
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: w.name}, Rules: []rbacv1.PolicyRule{{

@@ -75,6 +75,9 @@ func (w *tenantWorld) volumeAttempts() map[string]tried[volumeref.Volume] {
 			meta.SetExternalName(v, victimDisk)
 			v.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve})
 		}, says: "(allow.adopt): disk " + victimDisk},
+		"secret": {
+			change: func(v volumeref.Volume) { keptIn(v, w.space("b")) }, says: "(namespaces): writeConnectionSecretToRef", clusterScoped: true,
+		},
 		"recorded": {change: record(`{"volume":%q,"holder":{"uuid":%q}}`, victimDisk, victimUUID), says: foreign},
 		"stub":     {change: record(`{"vmid":%d,"uuid":%q,"node":"pve1","removing":true}`, victim, victimUUID), says: foreign},
 		"handover": {change: record(
@@ -88,6 +91,9 @@ func (w *tenantWorld) tryVolumes() {
 	w.Helper()
 	n, made, attempts := len(w.writes()), map[string]volumeref.Volume{}, w.volumeAttempts()
 	for _, name := range slices.Sorted(maps.Keys(attempts)) {
+		if w.namespaced && attempts[name].clusterScoped {
+			continue
+		}
 		v := w.volumeOf("a", name)
 		attempts[name].change(v)
 		w.make(v)
