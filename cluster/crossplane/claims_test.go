@@ -17,6 +17,7 @@ limitations under the License.
 package crossplane
 
 import (
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -47,6 +48,7 @@ func (s *suite) testClaims(t *testing.T) {
 	t.Run("Failed", s.testFailedClaim)
 	s.until(t, func() string { return lacksStatus(s.get(t, claims, "shop")) })
 	s.until(t, func() string { return s.lacksDetails("shop-connection") })
+	t.Run("Tenants", s.testTenantsOfClaims)
 
 	s.kubectl(t, "delete", patience, claims, "shop", "--namespace=default")
 	s.untilVMs(t, before)
@@ -57,6 +59,42 @@ func (s *suite) testClaims(t *testing.T) {
 	s.kubectl(t, "delete", patience, "-f", composition)
 	for _, function := range functionsOfClaims() {
 		s.kubectl(t, "delete", patience, "-f", function)
+	}
+}
+
+// testTenantsOfClaims has the namespace of a claim tell whose the claim's Machine is: it is refused a connection Secret where Compositions keep them until its
+// tenant may have some there, and gets a VM of the tenant's then.
+func (s *suite) testTenantsOfClaims(t *testing.T) {
+	const (
+		common, own = "clusterproviderconfigs.proxmox.m.vitistack.io/default", "providerconfigs.proxmox.vitistack.io/default"
+		operators   = `{"name": "operators", "unrestricted": true, `
+		tenants     = `[` + operators + `"resourceSelector": {"matchExpressions": [{"key": "crossplane.io/claim-namespace", "operator": "DoesNotExist"}]}},
+			{"name": "shop", "namespaces": ["default"], "vmidRange": {"min": 21000, "max": 21009}, "storages": ["local-lvm", "ceph"],
+			"bridges": [{"name": "vmbr0"}], "templates": ["ubuntu-*"]`
+	)
+	s.setTenants(t, common, `[`+operators+`"namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}}]`)
+	s.setTenants(t, own, tenants+`}]`)
+	claim := read(t, compositions+"/examples/virtualmachineclaim.yaml")[0]
+	claim.SetName("of-tenant")
+	s.create(t, claim, "of-tenant-connection", "spec", "writeConnectionSecretToRef", "name")
+	of := func(path string) string {
+		return s.kubectl(t, "get", "machines.proxmox.vitistack.io", "--selector=crossplane.io/claim-name=of-tenant", "--output=jsonpath={.items[*].status."+path+"}")
+	}
+	s.until(t, func() string {
+		if got := of(`conditions[?(@.type=="UpToDate")].message`); !strings.Contains(got, `tenant "shop" may not (namespaces): writeConnectionSecretToRef`) {
+			return "the connection Secret in the namespace of others is not refused: " + got
+		}
+		return ""
+	})
+	s.setTenants(t, own, tenants+`, "connectionSecretNamespaces": ["crossplane-system"]}]`)
+	s.untilTrue(t, []*unstructured.Unstructured{claim}, "Ready", "Synced")
+	if id := of("atProvider.vmid"); id != "21000" {
+		t.Errorf("the Machine of the tenant's claim has VM %q", id)
+	}
+	s.until(t, func() string { return s.lacksDetails("of-tenant-connection") })
+	s.kubectl(t, "delete", patience, argument(claim), "--namespace=default")
+	for _, config := range []string{common, own} {
+		s.setTenants(t, config, "null")
 	}
 }
 
