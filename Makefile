@@ -32,7 +32,7 @@ LINTER = $(CURDIR)/.cache/bin/golangci-lint-$(TOOLS_KEY)
 BENCH_PROGRAM := $(CURDIR)/.cache/bin/bench
 
 # Tests that take minutes. make test-scale runs them.
-SCALE = ^(TestBalancedPopulation|TestChaos|TestCompetingProviders|TestImportEstate|TestManyOfHA|TestQuotasOfMany|TestRotated|TestSteadyCluster|TestVelero)$$
+SCALE = ^(TestBalancedPopulation|TestChaos|TestCompetingProviders|TestImportEstate|TestManyOfHA|TestPermitted|TestQuotasOfMany|TestRotated|TestSteadyCluster|TestVelero)$$
 
 # Tests of many cases without concurrency, and of memory, in packages that have some. The race detector would find nothing, take eight times as
 # long, and take memory itself.
