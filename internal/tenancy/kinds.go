@@ -68,11 +68,11 @@ func (t *Tenant) Spec(mg resource.Managed) error {
 	case t.nobody != "":
 		return &RefusedError{What: t.nobody}
 	}
-	return join([]error{t.ofKind(mg), t.connectionSecret(mg)})
+	return join([]error{byKind(t, mg), connectionSecret(t, mg)})
 }
 
-// ofKind refuses a resource by what those of its kind name.
-func (t *Tenant) ofKind(mg resource.Managed) error {
+// byKind refuses a resource by what those of its kind name.
+func byKind(t *Tenant, mg resource.Managed) error {
 	switch m := mg.(type) {
 	case machine:
 		return t.machine(m.Parameters(), meta.GetExternalName(mg))
@@ -95,7 +95,7 @@ func (t *Tenant) ofKind(mg resource.Managed) error {
 
 // connectionSecret refuses a connection Secret where others have theirs: it would take a name there, with values that the resource chooses. A
 // namespaced resource has it in its own namespace.
-func (t *Tenant) connectionSecret(mg resource.Managed) error {
+func connectionSecret(t *Tenant, mg resource.Managed) error {
 	o, anywhere := mg.(interface {
 		GetWriteConnectionSecretToReference() *xpv2.SecretReference
 	})
