@@ -309,13 +309,14 @@ func TestSee(t *testing.T) {
 		{UID: "more", VMID: 100, There: vm(2)},
 		{UID: "less", VMID: 101, There: vm(8)},
 		{UID: "waits", VMID: 199},
+		{UID: "ahead", VMID: 100},
 		{UID: "theirs", VMID: 103},
 		{UID: "goes", VMID: 198, Leaves: true},
 	}, []proxmox.Guest{guest(100, "mine", 4), guest(101, "mine", 4), guest(102, "mine", 3), guest(103, "other", 4), template, container},
 		func(g proxmox.Guest) bool { return g.Pool == "mine" })
 	want := Seen{
 		Of:     map[string]Amounts{"more": vm(4), "less": vm(8)},
-		Listed: map[int]Amounts{100: vm(4), 101: vm(4), 102: vm(3), 104: vm(4)}, Named: map[string]int{"more": 100, "less": 101},
+		Listed: map[int]Amounts{100: vm(4), 101: vm(4), 102: vm(3), 104: vm(4)}, Named: map[string]int{"more": 100, "less": 101, "ahead": 100},
 		Others: Amounts{VMs: 2, Cores: 7}, OtherNumber: 2, Leaving: map[string]bool{"goes": true},
 	}
 	for _, a := range append(slices.Collect(maps.Values(got.Listed)), got.Others) {

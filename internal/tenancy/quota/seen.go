@@ -69,6 +69,23 @@ type Resource struct {
 	Leaves bool
 }
 
+// holdersOf VMs are the UIDs of the resources that VMs count with, by their VMIDs: of several that name one, such as Machines of both scopes of which only one
+// can have it, the one whose status shows what it has.
+func holdersOf(all []Resource) map[int]string {
+	holders := map[int]Resource{}
+	for _, r := range all {
+		h, named := holders[r.VMID]
+		if shows := len(r.There) > 0; !named || shows && len(h.There) == 0 || shows == (len(h.There) > 0) && r.UID < h.UID {
+			holders[r.VMID] = r
+		}
+	}
+	uids := make(map[int]string, len(holders))
+	for vmid, r := range holders {
+		uids[vmid] = r.UID
+	}
+	return uids
+}
+
 // See what resources have, by what is known of them and by the cluster's list of VMs. A VM, or a template, where the
 // tenant's are counts also if no resource names it: one whose Machine was deleted without it.
 func See(all []Resource, guests []proxmox.Guest, owns func(proxmox.Guest) bool) Seen {
@@ -79,9 +96,13 @@ func See(all []Resource, guests []proxmox.Guest, owns func(proxmox.Guest) bool) 
 			listed[g.VMID] = Amounts{VMs: 1, Cores: int64(g.MaxCPU), Memory: g.MaxMemory}
 		}
 	}
-	named := map[int]bool{}
+	named, holders := map[int]bool{}, holdersOf(all)
 	for _, r := range all {
-		if there := Most(r.There, listed[r.VMID]); len(there) > 0 {
+		there := r.There
+		if holders[r.VMID] == r.UID {
+			there = Most(there, listed[r.VMID])
+		}
+		if len(there) > 0 {
 			s.Of[r.UID] = there
 		}
 		if r.Leaves {
