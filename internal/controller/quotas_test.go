@@ -439,7 +439,7 @@ func atOnce(t *testing.T, p pairing, teams, each int, in ...func(*tenantWorld) [
 	w := all[0]
 	w.quotasAreKept(teams, each, made)
 	for _, w := range all {
-		w.shows("t0", map[string]string{"vms": fmt.Sprintf("%d/%[1]d", each/2)})
+		w.shows(w.space("t0"), map[string]string{"vms": fmt.Sprintf("%d/%[1]d", each/2)})
 	}
 	half := w.readyOf(made)
 	w.removeAll(half)
@@ -503,6 +503,7 @@ func madeAtOnce(t *testing.T, p pairing, teams, each int, in ...func(*tenantWorl
 }
 
 // teamRules is as many tenants as there are teams, with a quota each that has room for half of their Machines: by their number, their cores or their disks.
+// No other world has tenants of these names, which would be in one ConfigMap with these.
 func (w *tenantWorld) teamRules(each int) []v1alpha1.ProviderTenant {
 	quotas := []v1alpha1.TenantQuota{
 		{VMs: new(int32(each / 2))}, {Cores: new(int32(each / 2 * 2))}, {Disks: []v1alpha1.TenantStorageQuota{
@@ -514,7 +515,7 @@ func (w *tenantWorld) teamRules(each int) []v1alpha1.ProviderTenant {
 		q := quotas[i%len(quotas)]
 		lowest := int32(21000 + 100*i)
 		all = append(all, v1alpha1.ProviderTenant{
-			Name: team, Namespaces: []string{w.space(team)}, VMIDRange: &v1alpha1.VMIDRange{Min: lowest + 60, Max: lowest + 99}, Storages: []string{"ceph"},
+			Name: w.space(team), Namespaces: []string{w.space(team)}, VMIDRange: &v1alpha1.VMIDRange{Min: lowest + 60, Max: lowest + 99}, Storages: []string{"ceph"},
 			Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1"}}, Templates: []string{"base-*"}, Quota: q.DeepCopy(),
 		})
 	}
