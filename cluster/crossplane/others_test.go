@@ -20,12 +20,20 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	"io"
+	"log"
 	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -103,7 +111,7 @@ func (s *suite) checkPlaced(t *testing.T, placed *unstructured.Unstructured, mig
 	}
 }
 
-// ownCertificates applies the ProxmoxCluster with certificates that are some: that of the simulator's authority, and one for the client.
+// ownCertificates applies the ProxmoxCluster with certificates that are some: one for the client, and that of a proxy which lets in this client alone.
 func (s *suite) ownCertificates(t *testing.T, sim *simulator.Simulator) *unstructured.Unstructured {
 	t.Helper()
 	connection, err := sim.Connection()
@@ -118,7 +126,10 @@ func (s *suite) ownCertificates(t *testing.T, sim *simulator.Simulator) *unstruc
 	}
 	cluster := read(t, compositionTestdata+"/cluster-password.yaml")[0]
 	certificate, key := clientCertificate(t)
-	for field, value := range map[string]string{"caCertificate": connection.CA, "clientCertificate": certificate, "clientKey": key} {
+	proxy := guarded(t, sim, connection.CA, certificate)
+	for field, value := range map[string]string{
+		"endpoint": proxy.URL, "caCertificate": encode("CERTIFICATE", proxy.Certificate().Raw), "clientCertificate": certificate, "clientKey": key,
+	} {
 		if err := unstructured.SetNestedField(cluster.Object, value, "spec", field); err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +145,10 @@ func clientCertificate(t *testing.T) (certificate, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}, IsCA: true, BasicConstraintsValid: true,
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	if err != nil {
 		t.Fatal(err)
@@ -143,8 +157,36 @@ func clientCertificate(t *testing.T) (certificate, key string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	encode := func(kind string, der []byte) string {
-		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
-	}
 	return encode("CERTIFICATE", der), encode("PRIVATE KEY", secret)
+}
+
+// encode encodes in PEM.
+func encode(kind string, der []byte) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+}
+
+// guarded returns a proxy before a simulator, as one may stand before Proxmox VE, that lets in clients with the certificate alone.
+func guarded(t *testing.T, sim *simulator.Simulator, authority, certificate string) *httptest.Server {
+	t.Helper()
+	behind, err := url.Parse(sim.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	servers, clients := x509.NewCertPool(), x509.NewCertPool()
+	if !servers.AppendCertsFromPEM([]byte(authority)) || !clients.AppendCertsFromPEM([]byte(certificate)) {
+		t.Fatal("a certificate is none")
+	}
+	proxy := httptest.NewUnstartedServer(&httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(behind) },
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: servers, MinVersion: tls.VersionTLS12}},
+	})
+	proxy.TLS = &tls.Config{ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients, MinVersion: tls.VersionTLS12}
+	proxy.Config.ErrorLog = log.New(io.Discard, "", 0)
+	proxy.StartTLS()
+	t.Cleanup(proxy.Close)
+	if answer, err := proxy.Client().Get(proxy.URL + "/api2/json/version"); err == nil {
+		_ = answer.Body.Close()
+		t.Error("the proxy lets in a client without a certificate")
+	}
+	return proxy
 }
