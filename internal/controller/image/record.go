@@ -146,7 +146,18 @@ func recordOf(m resource.Managed) (*record, error) {
 	if i, ok := m.(Image); ok {
 		text = persisted().Text(i, i.Observation().Annotations)
 	}
-	return r, kind.ReadRecord(AnnotationRecord, text, r)
+	err := kind.ReadRecord(AnnotationRecord, text, r)
+	r.omitEmpty()
+	return r, err
+}
+
+// omitEmpty leaves out entries without content, which whoever writes annotations may have written: the record of each Image is read for others too.
+func (r *record) omitEmpty() {
+	r.Revisions = slices.DeleteFunc(r.Revisions, func(rev *revision) bool { return rev == nil })
+	for _, rev := range r.Revisions {
+		maps.DeleteFunc(rev.Files, func(_ string, f *file) bool { return f == nil })
+		maps.DeleteFunc(rev.Templates, func(_ string, t *template) bool { return t == nil })
+	}
 }
 
 // String returns what is kept of the record, or nothing of an empty one.
