@@ -84,8 +84,8 @@ func TestJudged(t *testing.T) {
 		},
 		"Elsewhere": {reason: "One of another cluster has another VM.", other: has(namespacedMachine("team-a", kind, "elsewhere")), signedBy: kind + "/elsewhere"},
 		"Warned": {
-			reason: "A configuration that only warns judges nothing, and signs.",
-			other:  has(namespacedMachine("team-a", kind, "warned")), signedBy: kind + "/warned", signed: true,
+			reason: "A configuration that only warns judges beside one that refuses, and signs.",
+			other:  has(namespacedMachine("team-a", kind, "warned")), signedBy: kind + "/warned", tenant: "a", signed: true,
 		},
 		"None": {reason: "One without tenants neither judges nor signs.", other: has(namespacedMachine("team-a", kind, "none")), signedBy: kind + "/none"},
 		"Own": {

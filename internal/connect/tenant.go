@@ -192,15 +192,15 @@ func subjectOf(mg resource.Managed) tenancy.Subject {
 }
 
 // Judged returns the tenant of another resource of the cluster of a connection, or nil if it may do everything. It is judged by the connection's provider
-// configuration if it names that or has a record of it, and otherwise by the one that it names, if both have an endpoint in common. Nothing is
-// judged by a configuration that refuses nothing.
+// configuration if it names that or has a record of it, and otherwise by the one that it names, if both have an endpoint in common. One
+// that only warns judges too beside one that refuses, and nothing is judged where none refuses.
 func (c *Connector) Judged(ctx context.Context, mg resource.Managed, to *Connection) (t *tenancy.Tenant, judged bool, err error) {
 	if !Enforces(to.Config) {
 		return nil, false, nil
 	}
 	by := to.Config
 	if _, uuid := to.Records.Of(mg); uuid == "" {
-		if _, by = c.inCluster(ctx, mg, to); by == nil || !Enforces(by) {
+		if _, by = c.inCluster(ctx, mg, to); by == nil || len(by.Tenants) == 0 {
 			return nil, false, nil
 		}
 	}
