@@ -299,6 +299,11 @@ func TestTenantsRefused(t *testing.T) {
 			reason: "Tags are as PVE writes them.", spec: `{name: a, namespaces: [a], pools: [a], allow: {adoptTags: [To-A]}}`,
 			want: []string{"allow.adoptTags[0]", "should match"},
 		},
+		"AdoptOwnTag": {
+			reason: "What all VMs carry tells none of them to be handed over.",
+			spec:   `{name: a, namespaces: [a], pools: [a], tags: [to-a], allow: {adoptTags: [to-b, to-a]}}`,
+			want:   []string{"tenant a has a tag in tags and in allow.adoptTags"},
+		},
 		"NoName": {reason: "Refusals name the tenant.", spec: `{namespaces: [a], pools: [a]}`, want: []string{"name", "Required value"}},
 		"NoNamespaces": {
 			reason: "A list that is empty names nobody.", spec: `{name: a, namespaces: [], pools: [a]}`,

@@ -45,6 +45,7 @@ const ReasonTenantRefused xpv2.ConditionReason = "TenantRefused"
 // +kubebuilder:validation:XValidation:rule="has(self.namespaces) || has(self.namespaceSelector) || has(self.resourceSelector)",messageExpression="'tenant %s is nobody: set namespaces, namespaceSelector or resourceSelector'.format([self.name])"
 // +kubebuilder:validation:XValidation:rule="has(self.unrestricted) && self.unrestricted || has(self.vmidRange) || has(self.pools)",messageExpression="'tenant %s needs vmidRange or pools, by which its VMs are told from those of others'.format([self.name])"
 // +kubebuilder:validation:XValidation:rule="!has(self.unrestricted) || !self.unrestricted || !(has(self.vmidRange) || has(self.pools) || has(self.tags) || has(self.nodes) || has(self.storages) || has(self.bridges) || has(self.sdnZones) || has(self.images) || has(self.imageHosts) || has(self.templates) || has(self.ipPools) || has(self.connectionSecretNamespaces) || has(self.allow) || has(self.quota))",messageExpression="'tenant %s is unrestricted: leave out what it may use and do'.format([self.name])"
+// +kubebuilder:validation:XValidation:rule="!has(self.tags) || !has(self.allow) || !has(self.allow.adoptTags) || self.tags.all(t, !(t in self.allow.adoptTags))",messageExpression="'tenant %s has a tag in tags and in allow.adoptTags: the one is on all of its VMs, the other tells which are handed over to it'.format([self.name])"
 type ProviderTenant struct {
 	// Name of the tenant, which refusals name, 1 to 63 characters.
 	// +kubebuilder:validation:MinLength=1

@@ -81,6 +81,15 @@ func TestTenantsAdoptTags(t *testing.T) {
 		w.losesVM(w.m, func(vmid int) {
 			w.pve.Edit(func(s *simulator.State) { s.Guests[vmid].Config["tags"] = "mine" })
 		}, "VM 40001, which is not the tenant's")
+		n = len(w.writes())
+		w.remove(w.m)
+		w.wroteNothing(n)
+		if _, there := w.pve.Guest(strayVM); !there {
+			t.Error("a VM that operators have taken back is removed with its former Machine")
+		}
+		if told := w.toldOf(w.m.GetName(), "LeftBehind"); len(told) != 1 {
+			t.Errorf("want it told that the VM stays, got %q", told)
+		}
 	})
 }
 

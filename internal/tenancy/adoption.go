@@ -62,6 +62,16 @@ func (t *Tenant) mayAdopt(g proxmox.Guest) bool {
 	})
 }
 
+// byTag reports whether a VM is the tenant's for its tags alone, which operators take away to take it back.
+func byTag(t *Tenant, g proxmox.Guest) bool {
+	return !t.Owns(g) && !pooledFor(t.ProviderTenant, g) && taggedFor(t.ProviderTenant, g)
+}
+
+// mayBeTakenBack reports whether operators may have taken a VM back, which the tenant had for a tag: one that adopts by tags does not hold it any more.
+func mayBeTakenBack(t *Tenant, g proxmox.Guest) bool {
+	return len(adoptTags(t.ProviderTenant)) > 0 && t.Holds(g) != nil
+}
+
 // adoptableBy reports whether one of these tenants may have made a VM what it is: one that it may take over stays where it is.
 func adoptableBy(tenants []v1alpha1.ProviderTenant, g proxmox.Guest) bool {
 	return slices.ContainsFunc(tenants, func(o v1alpha1.ProviderTenant) bool { return pooledFor(o, g) || taggedFor(o, g) })
@@ -117,11 +127,11 @@ func (g Guard) retag(vmid int, tags string) error {
 	return nil
 }
 
-// KeptTags are tags that a VM is to have whatever its spec says: those of all VMs of a tenant, and those that it has and was taken over by. The
-// configuration is that of the VM, or nil for none.
-func KeptTags(t *Tenant, config map[string]string) []string {
+// KeptTags are tags that a VM with a configuration is to have whatever its spec says: those of all VMs of a tenant, and those that it has and was taken
+// over by. One that is where the tenant's VMs are needs none, be it that a restore or a rollback has brought it.
+func KeptTags(t *Tenant, g proxmox.Guest, config map[string]string) []string {
 	all := t.CarriedTags()
-	if t == nil {
+	if t == nil || t.Owns(g) {
 		return all
 	}
 	for _, tag := range splitTags(config["tags"]) {

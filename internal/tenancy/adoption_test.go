@@ -27,11 +27,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/guarded"
 )
 
+// tagged is a VM in a pool with tags.
+func tagged(vmid int, pool string, tags ...string) proxmox.Guest {
+	return proxmox.Guest{VMID: vmid, Pool: pool, Tags: tags}
+}
+
 // TestAdoptTags has a tag hand a VM over to tenant f, unless it is where another tenant's VMs are.
 func TestAdoptTags(t *testing.T) {
-	tagged := func(vmid int, pool string, tags ...string) proxmox.Guest {
-		return proxmox.Guest{VMID: vmid, Pool: pool, Tags: tags}
-	}
 	template := tagged(9000, "", "handover")
 	template.Name, template.Template = "base-1", true
 	cases := map[string]struct {
@@ -131,20 +133,68 @@ func TestGuardRetags(t *testing.T) {
 	}
 }
 
+// TestTakenBack has a VM stay that operators have taken back, whoever had it before.
+func TestTakenBack(t *testing.T) {
+	const vmid = 40001
+	path, args := "/nodes/{node}/qemu/{vmid}", []string{"pve1", strconv.Itoa(vmid)}
+	cases := map[string]struct {
+		reason, of  string
+		listed, now proxmox.Guest
+		want        string
+	}{
+		"Has":     {reason: "A VM with the tag goes with its resource.", of: "f", listed: tagged(vmid, "", "handover"), now: tagged(vmid, "", "handover")},
+		"Taken":   {reason: "A VM without it stays.", of: "f", listed: tagged(vmid, ""), now: tagged(vmid, ""), want: "which is not the tenant's"},
+		"JustNow": {
+			reason: "A list that is read now tells.", of: "f", listed: tagged(vmid, "", "handover"), now: tagged(vmid, ""), want: "which is not the tenant's",
+		},
+		"Made":    {reason: "A VM of a tenant that adopts none by tags goes.", of: "a", listed: tagged(vmid, ""), now: tagged(vmid, "")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			of := tenant(t, tc.of)
+			compare(t, tc.reason, of.Removes(tc.now), tc.want)
+			g := Guard{Tenant: of, Recorded: vmid, Deleted: true, Guest: func(_ int, fresh bool) (proxmox.Guest, error) {
+				if fresh {
+					return tc.now, nil
+				}
+				return tc.listed, nil
+			}}
+			left, err := g.mayLeave(guarded.Write{Method: "DELETE", Path: path, Args: args})
+			if err != nil || left != (tc.want == "") {
+				t.Errorf("%s\nwant removed %t, got %t, error %v", tc.reason, tc.want == "", left, err)
+			}
+		})
+	}
+}
+
+// TestTaggedStaysInPool has a VM that is a tenant's for its tag stay in its pool.
+func TestTaggedStaysInPool(t *testing.T) {
+	for pool, want := range map[string]string{"": "(allow.adoptTags): another pool of VM 805", "nightly": "(allow.adoptTags): another pool of VM 805", "f": ""} {
+		g := Guard{Tenant: tenant(t, "f"), Guest: func(int, bool) (proxmox.Guest, error) { return tagged(805, pool, "handover"), nil }}
+		form := map[string]string{"poolid": "f", "vms": "805", "allow-move": "1"}
+		compare(t, "A tag hands over no VM for good: "+pool, g.Check(guarded.Write{Op: "join", Method: "PUT", Path: "/pools", Form: form}), want)
+	}
+}
+
 func TestKeptTags(t *testing.T) {
 	cases := map[string]struct {
 		reason, of string
+		guest      proxmox.Guest
 		config     map[string]string
 		want       []string
 	}{
 		"Adopted": {reason: "The tag that tells whose a VM is stays.", of: "f", config: map[string]string{"tags": "handover;web"}, want: []string{"handover"}},
+		"InPool": {
+			reason: "A VM in the tenant's pool is its own without a tag, and loses one.",
+			of:     "f", guest: tagged(805, "f"), config: map[string]string{"tags": "handover"},
+		},
 		"Own":     {reason: "Who has no such tag does not get it.", of: "f", config: map[string]string{"tags": "web"}},
 		"Carried": {reason: "A tenant's own tags are on all of its VMs.", of: "a", config: map[string]string{"tags": "handover"}, want: []string{"a"}},
 		"Free":    {reason: "Operators keep none.", of: "ops", config: map[string]string{"tags": "handover"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, KeptTags(tenant(t, tc.of), tc.config)); diff != "" {
+			if diff := cmp.Diff(tc.want, KeptTags(tenant(t, tc.of), tc.guest, tc.config)); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})

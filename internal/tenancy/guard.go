@@ -284,6 +284,9 @@ func (g Guard) join(w guarded.Write) error {
 			return err
 		}
 		all = append(all, g.Holds(guest), g.vmid(vmid)) // One that was adopted would be nobody's.
+		if byTag(g.Tenant, guest) {
+			all = append(all, g.refuse("allow.adoptTags", "another pool of VM %d, which its tag tells to be the tenant's", vmid))
+		}
 	}
 	if w.Form["delete"] == "1" {
 		all = append(all, g.pool(""))
@@ -435,18 +438,18 @@ func (g Guard) mayLeave(w guarded.Write) (bool, error) {
 	return true, nil
 }
 
-// wasHandedOn reports whether another tenant may have a VM by now. Of one that the resource's tenant does not hold, a list tells that is read now: an
-// older one may be from before it was moved.
+// wasHandedOn reports whether another tenant may have a VM by now, or operators have taken it back. Of one that the resource's tenant does not hold, or
+// holds for a tag, a list tells that is read now: an older one may be from before it was moved.
 func (g Guard) wasHandedOn(vmid int) (bool, error) {
 	vm, err := g.Guest(vmid, false)
 	if err != nil || handedOn(g.others, vm) {
 		return err == nil, err
 	}
-	if len(g.others) == 0 || g.Holds(vm) == nil {
+	if g.Holds(vm) == nil && !byTag(g.Tenant, vm) || len(g.others) == 0 && len(adoptTags(g.ProviderTenant)) == 0 {
 		return false, nil
 	}
 	vm, err = g.Guest(vmid, true)
-	return err == nil && handedOn(g.others, vm), err
+	return err == nil && (handedOn(g.others, vm) || mayBeTakenBack(g.Tenant, vm)), err
 }
 
 // leavesBackup reports whether a write removes the backup of a resource that is being deleted, or makes way for that.

@@ -375,9 +375,10 @@ func (t *Tenant) AdoptsBackup(volume string) error {
 	return t.refuse("allow.adopt", "backup %s, which was not made for this resource", volume)
 }
 
-// Removes refuses a VM from which a resource that was seen to have it removes nothing any more: another tenant may have it by now.
+// Removes refuses a VM from which a resource that was seen to have it removes nothing any more: another tenant may have it by now, or operators have
+// taken it back.
 func (t *Tenant) Removes(g proxmox.Guest) error {
-	if t == nil || !handedOn(t.others, g) {
+	if t == nil || !handedOn(t.others, g) && !mayBeTakenBack(t, g) {
 		return nil
 	}
 	return t.Holds(g)

@@ -72,7 +72,7 @@ func (c Checks) WantedTags(v *vmstate.VM) []string {
 	if v == nil {
 		return c.CarriedTags()
 	}
-	return tenancy.KeptTags(c.Tenant, v.Config)
+	return tenancy.KeptTags(c.Tenant, proxmox.Guest{VMID: v.VMID, Pool: v.Pool}, v.Config)
 }
 
 // Adoption is an error if a VM may not be taken over: by its pool, or by where it is and what it has.
