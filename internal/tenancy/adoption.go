@@ -67,8 +67,8 @@ func byTag(t *Tenant, g proxmox.Guest) bool {
 	return !t.Owns(g) && !pooledFor(t.ProviderTenant, g) && taggedFor(t.ProviderTenant, g)
 }
 
-// mayBeTakenBack reports whether operators may have taken a VM back, which the tenant had for a tag: one that adopts by tags does not hold it any more.
-func mayBeTakenBack(t *Tenant, g proxmox.Guest) bool {
+// mayBeWithdrawn reports whether operators may have taken a VM back, which the tenant had for a tag: one that adopts by tags does not hold it any more.
+func mayBeWithdrawn(t *Tenant, g proxmox.Guest) bool {
 	return len(adoptTags(t.ProviderTenant)) > 0 && t.Holds(g) != nil
 }
 

@@ -133,8 +133,8 @@ func TestGuardRetags(t *testing.T) {
 	}
 }
 
-// TestTakenBack has a VM stay that operators have taken back, whoever had it before.
-func TestTakenBack(t *testing.T) {
+// TestWithdrawn has a VM stay that operators have taken back, whoever had it before.
+func TestWithdrawn(t *testing.T) {
 	const vmid = 40001
 	path, args := "/nodes/{node}/qemu/{vmid}", []string{"pve1", strconv.Itoa(vmid)}
 	cases := map[string]struct {
@@ -142,12 +142,12 @@ func TestTakenBack(t *testing.T) {
 		listed, now proxmox.Guest
 		want        string
 	}{
-		"Has":     {reason: "A VM with the tag goes with its resource.", of: "f", listed: tagged(vmid, "", "handover"), now: tagged(vmid, "", "handover")},
-		"Taken":   {reason: "A VM without it stays.", of: "f", listed: tagged(vmid, ""), now: tagged(vmid, ""), want: "which is not the tenant's"},
+		"Has":   {reason: "A VM with the tag goes with its resource.", of: "f", listed: tagged(vmid, "", "handover"), now: tagged(vmid, "", "handover")},
+		"Taken": {reason: "A VM without it stays.", of: "f", listed: tagged(vmid, ""), now: tagged(vmid, ""), want: "which is not the tenant's"},
 		"JustNow": {
 			reason: "A list that is read now tells.", of: "f", listed: tagged(vmid, "", "handover"), now: tagged(vmid, ""), want: "which is not the tenant's",
 		},
-		"Made":    {reason: "A VM of a tenant that adopts none by tags goes.", of: "a", listed: tagged(vmid, ""), now: tagged(vmid, "")},
+		"Made": {reason: "A VM of a tenant that adopts none by tags goes.", of: "a", listed: tagged(vmid, ""), now: tagged(vmid, "")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

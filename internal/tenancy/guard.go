@@ -449,7 +449,7 @@ func (g Guard) wasHandedOn(vmid int) (bool, error) {
 		return false, nil
 	}
 	vm, err = g.Guest(vmid, true)
-	return err == nil && (handedOn(g.others, vm) || mayBeTakenBack(g.Tenant, vm)), err
+	return err == nil && (handedOn(g.others, vm) || mayBeWithdrawn(g.Tenant, vm)), err
 }
 
 // leavesBackup reports whether a write removes the backup of a resource that is being deleted, or makes way for that.

@@ -378,7 +378,7 @@ func (t *Tenant) AdoptsBackup(volume string) error {
 // Removes refuses a VM from which a resource that was seen to have it removes nothing any more: another tenant may have it by now, or operators have
 // taken it back.
 func (t *Tenant) Removes(g proxmox.Guest) error {
-	if t == nil || !handedOn(t.others, g) && !mayBeTakenBack(t, g) {
+	if t == nil || !handedOn(t.others, g) && !mayBeWithdrawn(t, g) {
 		return nil
 	}
 	return t.Holds(g)
