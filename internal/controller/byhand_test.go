@@ -372,7 +372,10 @@ func lockedAtDeletion(w *world) {
 	w.create(ubuntu())
 	w.ready()
 	n := len(w.writes())
-	w.tamper(func(g *simulator.Guest) { g.Config["lock"] = "backup" })
+	// As by qm set, which the cluster's log tells: the VM is not read before its guest is asked to shut down unless something is told of it.
+	if err := w.admin.Configure(w.Context(), w.ref(), proxmox.Change{Set: proxmox.Params{"lock": "backup"}}); err != nil {
+		w.Fatal(err)
+	}
 	w.delete()
 	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "VM 10000 is locked (backup)")
 	if got := w.writes(); len(got) != n {
