@@ -54,6 +54,10 @@ const mostRequested = 4096
 // both in milliseconds, each by a watch of its own.
 const settlingTime = 2 * time.Second
 
+// clockSkew is how far the clocks of two API servers of a cluster may be apart: the one that deletes the resources of a definition need not
+// be the one that was asked to delete the definition.
+const clockSkew = 30 * time.Second
+
 // A crdGuard of a kind. When it is deleted, as it is when the package is
 // uninstalled, Kubernetes deletes all resources of the kind. Nobody has asked then
 // to destroy what they stand for.
@@ -156,12 +160,13 @@ func (d crdGuard) read(ctx context.Context) (*metav1.PartialObjectMetadata, erro
 	return crd, errors.Wrap(err, errDeletionCauseUnknown)
 }
 
-// isDeletedWith returns an error if a resource that was deleted at a time was deleted because its definition is, or was.
+// isDeletedWith returns an error if a resource that was deleted at a time was deleted because its definition is, or was. What was deleted
+// shortly before its definition is kept too, by the times of both.
 func isDeletedWith(crd *metav1.PartialObjectMetadata, asked *metav1.Time) error {
 	switch {
 	case !crd.CreationTimestamp.Before(asked):
 		return errKept(crd.GetName(), "is younger than the deletion of this resource")
-	case crd.DeletionTimestamp == nil || asked.Before(crd.DeletionTimestamp):
+	case crd.DeletionTimestamp == nil || asked.Add(clockSkew).Before(crd.DeletionTimestamp.Time):
 		return nil
 	}
 	return errKept(crd.GetName(), "is being deleted")

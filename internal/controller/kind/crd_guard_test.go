@@ -85,7 +85,8 @@ func TestDepartures(t *testing.T) {
 		destroyed  int
 	}{
 		"Stays":     {reason: "A kind that stays is no reason to keep anything.", asked: at(0), destroyed: 1},
-		"Before":    {reason: "What somebody has deleted before the kind went is to be destroyed.", asked: at(0), definition: at(1), destroyed: 1},
+		"Before":    {reason: "What somebody has deleted before the kind went is to be destroyed.", asked: at(0), definition: at(31), destroyed: 1},
+		"Skewed":    {reason: "The clock of the API server that deletes the resources may be behind.", asked: at(0), definition: at(30)},
 		"SameTime":  {reason: "Times are whole seconds, and the definition is marked first.", asked: at(1), definition: at(1)},
 		"After":     {reason: "What was deleted later was deleted by Kubernetes.", asked: at(2), definition: at(1)},
 		"Replaced":  {reason: "What was deleted before the kind came is from the time of an earlier definition.", asked: at(0), made: at(1)},
