@@ -51,7 +51,7 @@ func (b *bench) compareCreation(ctx context.Context, w *env) error {
 		return err
 	}
 	t := table{name: "create", rows: [][]string{
-		{"", "all ready after", "bound", "per minute", "ready p50", "ready p99", "calls each", "to agents", "with shared polls"},
+		{"", "all ready after", "bound", "per minute", "ready p50", "ready p95", "ready p99", "calls each", "to agents", "with shared polls"},
 		baseline.row("baseline", b.Create), own.row("provider", b.Create),
 	}}
 	t.rows[2][2] = b.within("creation", own.took, baseline.took*13/10) + " (1.3 × baseline)"
@@ -75,7 +75,7 @@ func (r creationTime) row(name string, n int) []string {
 	agents := r.calls.count(toAgent)
 	return []string{
 		name, round(r.took).String(), "", number(float64(n) / r.took.Minutes()),
-		round(percentile.Of(r.each, 50)).String(), round(percentile.Of(r.each, 99)).String(),
+		round(percentile.Of(r.each, 50)).String(), round(percentile.Of(r.each, 95)).String(), round(percentile.Of(r.each, 99)).String(),
 		number(float64(r.calls.count(forOne)-agents) / float64(n)), number(float64(agents) / float64(n)),
 		number(float64(len(r.calls.rows)) / float64(n)),
 	}
