@@ -176,7 +176,7 @@ func excuses() map[string]func(*randomRun) bool {
 		},
 		`has given the VM up \(state error\)`:      (*randomRun).isGivenUp,
 		`no disk of the list can be filled by the`: (*randomRun).lacksImageDisk,
-		`the VM is paused, and its guest would not hear`: func(k *randomRun) bool {
+		`the VM is paused, and its guest would not react`: func(k *randomRun) bool {
 			g, _ := k.pve.Guest(k.vmid())
 			return g.Power == simulator.Paused && ptr.Deref(k.m.Parameters().PowerState, "") == v1alpha1.PowerStatePaused
 		},

@@ -53,7 +53,7 @@ func (m *Members) SetTargets(d *Desired) (rejections []string) {
 	switch {
 	case !limited:
 	case len(allowed) == 0:
-		return []string{"no node of the cluster is one that placement.nodes and placement.nodeSelector allow: high availability cannot be told any"}
+		return []string{"no node of the cluster is one that placement.nodes and placement.nodeSelector allow: high availability has no node to keep the VM on"}
 	default:
 		d.Nodes, rejections = m.ownNodes(d.Managed, bonds, allowed)
 	}

@@ -78,7 +78,7 @@ func (r conditionRecorder) record(ctx context.Context) {
 	}
 }
 
-// statusFor is the status of a condition as it is counted: what a paused resource lacks is its owner's wish, and no fault.
+// statusFor is the status of a condition as it is counted: what a paused resource lacks, its user has asked for: that is no fault.
 func statusFor(mg resource.Managed, t xpv2.ConditionType) string {
 	status := mg.GetCondition(t).Status
 	if status != corev1.ConditionTrue && metrics.Paused(mg) {

@@ -74,7 +74,7 @@ func (c statusClient) Update(ctx context.Context, o client.Object, opts ...clien
 		return err
 	}
 	if held.GetUID() != o.GetUID() {
-		return kerrors.NewConflict(schema.GroupResource{}, o.GetName(), errors.New("the object is another one by now"))
+		return kerrors.NewConflict(schema.GroupResource{}, o.GetName(), errors.New("the object was deleted and another one of this name was created"))
 	}
 	held.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
 	held.SetResourceVersion(o.GetResourceVersion()) // The patch is for this version alone.

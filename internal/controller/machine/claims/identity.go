@@ -92,7 +92,7 @@ func CheckCluster(ctx context.Context, i Inventory, m object.Machine, id qemu.Id
 	case name == o.Cluster, stated && name == agreed:
 		return nil
 	}
-	err = errors.Errorf("VM %d is in the cluster %q, and not looked for in %q, where the provider configuration leads now: "+
+	err = errors.Errorf("VM %d is in the cluster %q, and not looked for in %q, the cluster that the provider configuration connects to now: "+
 		"set the configuration right or, to go on there without that VM, the annotation %s to %q", id.VMID, o.Cluster, name, object.AnnotationCluster, name)
 	o.Phase = v1alpha1.MachineError
 	conditions.Set(m, conditions.NotReady(conditions.ReasonClusterMismatch, err.Error()))

@@ -124,7 +124,7 @@ func GoesOn(m object.Machine, v *vmstate.VM, t proxmox.Task, now time.Time) bool
 
 // WaitsForGuest says that an action waits until the guest has booted, which takes it this long at most.
 func WaitsForGuest(m object.Machine, a *v1alpha1.MachinePowerAction, boot time.Duration) string {
-	wait := "powerAction " + a.Action + " waits for the guest, which may still be booting and would not hear the request"
+	wait := "powerAction " + a.Action + " waits for the guest, which may still be booting and would not react to the request"
 	if started := m.Observation().StartedAt; started != nil {
 		wait += ", until " + started.Add(boot).UTC().Format(time.RFC3339) + " at most"
 	}

@@ -156,7 +156,7 @@ func (p Policy) Decide(v *vmstate.VM, last Request, now time.Time) Decision {
 		return Decision{Reason: conditions.ReasonRestartIneffective, Why: "a restart was made for them and did not apply them, and is not repeated", Request: last}
 	}
 	if v.Paused() {
-		return Decision{Reason: conditions.ReasonWaitingForGuest, Why: "the VM is paused, and its guest would not hear the request"}
+		return Decision{Reason: conditions.ReasonWaitingForGuest, Why: "the VM is paused, and its guest would not react to the request"}
 	}
 	if no := validate.StartError(v.State); len(no) > 0 {
 		return Decision{Reason: conditions.ReasonStartBlocked, Why: "Proxmox VE would not start it again: " + strings.Join(no, "; ")}
@@ -171,7 +171,7 @@ func (p Policy) Decide(v *vmstate.VM, last Request, now time.Time) Decision {
 	case again && !last.First.Before(maintenance.Opened(p.MaintenanceWindow, now)):
 		return p.again(last, now)
 	case !Booted(v):
-		return Decision{Reason: conditions.ReasonWaitingForGuest, Why: "the guest may still be booting, and would not hear the request"}
+		return Decision{Reason: conditions.ReasonWaitingForGuest, Why: "the guest may still be booting, and would not react to the request"}
 	}
 	return p.due(last.next(changes, maintenance.Opened(p.MaintenanceWindow, now), now))
 }

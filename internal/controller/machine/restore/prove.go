@@ -164,6 +164,6 @@ func Stuck(m object.Machine, v *vmstate.VM) string {
 	if m.GetAnnotations()[object.AnnotationRestoreInPlace] == "" {
 		return v.Stuck()
 	}
-	return fmt.Sprintf("VM %d on node %s is locked (%s), but no task works on it: if that lasts, its restore in place could not begin or has died, "+
+	return fmt.Sprintf("VM %d on node %s is locked (%s), but no task works on it: if that lasts, its restore in place could not begin or was interrupted, "+
 		"and \"qm unlock %d\" on the node lifts the lock", v.VMID, v.Node, v.Lock(), v.VMID)
 }
