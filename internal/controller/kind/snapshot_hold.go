@@ -94,16 +94,14 @@ func (h Holds) Uncached() Holds {
 // Of returns the names of the Snapshots that keep a snapshot of the VM with the UUID:
 // those with the removal policy Retain, which are not being deleted.
 func (h Holds) Of(ctx context.Context, uuid string) ([]string, error) {
+	all, err := ListAll(ctx, h.Reader, h.Lists)
+	if err != nil {
+		return nil, err
+	}
 	var names []string
-	for _, empty := range h.Lists {
-		all, err := ListCached(ctx, h.Reader, empty)
-		if err != nil {
-			return nil, err
-		}
-		for _, mg := range all {
-			if s, ok := mg.(snapshot); ok && retained(s, uuid) {
-				names = append(names, strings.TrimPrefix(client.ObjectKeyFromObject(s).String(), "/"))
-			}
+	for _, mg := range all {
+		if s, ok := mg.(snapshot); ok && retained(s, uuid) {
+			names = append(names, strings.TrimPrefix(client.ObjectKeyFromObject(s).String(), "/"))
 		}
 	}
 	slices.Sort(names)

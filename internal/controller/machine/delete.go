@@ -17,10 +17,12 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -157,8 +159,7 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 		e.dirty |= vmcache.DirtyAll
 		return e.haFeature(m).removeFromHA(ctx) // It would not stop the VM.
 	case running:
-		e.planned.power = power.Off
-		return e.setPower(ctx, m)
+		return e.setPower(ctx, m, power.Off)
 	case waits != nil:
 		return waits
 	}
@@ -166,10 +167,8 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 	if waits != nil {
 		return waits
 	}
-	for _, check := range []func(context.Context, string, int) error{e.volumes.CheckRemovable, e.holds.Uncached().CheckRemovable} {
-		if err := check(ctx, e.vm.Config.UUID(), e.vm.VMID); err != nil {
-			return err
-		}
+	if err := e.checkUnused(ctx); err != nil {
+		return err
 	}
 	if err := e.start(m)(e.client.Delete(ctx, e.vm.Ref, proxmox.DeleteOptions{Purge: true})); err != nil {
 		return err
@@ -177,6 +176,17 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 	replicas.EmitOrphaned(m, left)
 	e.emitOrphanedDisks(m, disks)
 	return nil
+}
+
+// checkUnused returns an error if a Volume has its disk in the VM, or a Snapshot is to be retained. It asks the API server, both at the same
+// time, since either may have been changed a moment ago.
+func (e deletion) checkUnused(ctx context.Context) error {
+	var volumes, snapshots error
+	var wait sync.WaitGroup
+	wait.Go(func() { volumes = e.volumes.CheckRemovable(ctx, e.vm.Config.UUID(), e.vm.VMID) })
+	wait.Go(func() { snapshots = e.holds.Uncached().CheckRemovable(ctx, e.vm.Config.UUID(), e.vm.VMID) })
+	wait.Wait()
+	return cmp.Or(volumes, snapshots)
 }
 
 // resume resumes a suspended VM that is protected or has disks of Volumes. Its lock lets Proxmox VE lift no protection, which in turn keeps
@@ -189,8 +199,7 @@ func (e deletion) resume(ctx context.Context, m Machine, flagged bool) (bool, er
 	if err != nil || !flagged && len(disks) == 0 {
 		return false, err
 	}
-	e.planned.power = power.On
-	return true, e.setPower(ctx, m)
+	return true, e.setPower(ctx, m, power.On)
 }
 
 // unprotect lifts the protection of a VM whose spec no longer has it: a resource

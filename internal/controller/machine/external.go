@@ -286,7 +286,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 		e.record.Event(m, event)
 	}
 	if o.PowerAction != nil || m.Parameters().PowerAction != nil {
-		e.actionFeature().observeAction(ctx, m, &e.planned)
+		e.powerActionFeature().observeAction(ctx, m, &e.planned)
 	}
 	e.planned.showActs(m)
 	if o.Difference = nil; !e.planned.empty() || len(e.planned.steps) > 0 {

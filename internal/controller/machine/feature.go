@@ -42,6 +42,10 @@ type feature interface {
 	// plan returns what brings the VM nearer to the spec, once the change of options is
 	// planned. Some of what it decides is a part of the plan itself.
 	plan(ctx context.Context, m Machine, p *plan) (proposal, error)
+
+	// lasts reports whether what the feature has found holds until the Machine, its VM or what an evaluation compares of the cluster
+	// changes. Those that read Secrets or other resources, or depend on the time, have to look each time.
+	lasts(m Machine) bool
 }
 
 // A proposal is what a feature has to do.
@@ -65,6 +69,8 @@ func (passive) complete(context.Context, Machine, *desired) ([]string, error) { 
 
 func (passive) plan(context.Context, Machine, *plan) (proposal, error) { return proposal{}, nil }
 
+func (passive) lasts(Machine) bool { return false }
+
 // features returns the features that the spec, or what the provider keeps of the VM, has
 // anything to do for, in the order in which their steps are taken.
 func (e *external) features(m Machine) []feature {
@@ -83,15 +89,15 @@ func (e *external) features(m Machine) []feature {
 		{p.HighAvailability != nil || a[object.AnnotationHARules] != "", e.haFeature(m)},
 		{true, e.powerFeature()},
 		{len(e.vm.Pending) > 0 || a[object.AnnotationLastRestart] != "" || p.MaintenanceWindow != nil, e.restartFeature()},
-		{p.PowerAction != nil, e.actionFeature()},
+		{p.PowerAction != nil, e.powerActionFeature()},
 		// Entries that have left their list are known by the annotation alone.
 		{hasDisks(p) || a[object.AnnotationDevices] != "{}", e.disksFeature()},
 		{p.Node != nil || a[object.AnnotationTarget] != "", e.migrateFeature()},
 		// They are the last, since they drop what the others plan.
-		{p.Rollback != nil || a[object.AnnotationRollback] != "", actFeature{external: e, kind: rollbacks}},
+		{p.Rollback != nil || a[object.AnnotationRollback] != "", e.actFeature(rollbacks)},
 		{a[object.AnnotationRecreation] != "", remainsFeature{recreator: e.recreator}},
-		{p.Recreation != nil, actFeature{external: e, kind: recreations}},
-		{p.RestoreInPlace != nil || a[object.AnnotationRestoreInPlace] != "", actFeature{external: e, kind: restoresInPlace}},
+		{p.Recreation != nil, e.actFeature(recreations)},
+		{p.RestoreInPlace != nil || a[object.AnnotationRestoreInPlace] != "", e.actFeature(restoresInPlace)},
 	} {
 		if row.declared {
 			all = append(all, row.feature)

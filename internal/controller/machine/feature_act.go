@@ -18,6 +18,8 @@ package machine
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -35,44 +37,67 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // An actFeature does what throws data away: at most once for each token.
 type actFeature struct {
-	*external
 	passive
 
-	kind func(ctx context.Context, e *external, m Machine) act.Kind
+	// kind returns the kind of act, with what this reconcile does it with.
+	kind func(ctx context.Context, m Machine, p *plan) act.Kind
+
+	tasksBefore tasktrack.View
+	cache       *vmcache.Cache
+	vm          *vmstate.VM
+	now         time.Time
+
+	save     func(ctx context.Context, m Machine, k act.Kind, r *act.Record) error
+	wake     func(Machine)
+	shutDown func(context.Context, Machine) error
+}
+
+// An actMaker returns a kind of act, with what a reconcile does it with.
+type actMaker func(ctx context.Context, e *external, m Machine, p *plan) act.Kind
+
+// actFeature returns what does acts of a kind.
+func (e *external) actFeature(of actMaker) actFeature {
+	return actFeature{
+		kind:        func(ctx context.Context, m Machine, p *plan) act.Kind { return of(ctx, e, m, p) },
+		tasksBefore: e.tasksBefore, cache: e.cache, vm: e.vm, now: e.now(), save: e.saveAct,
+		wake:     func(m Machine) { e.waker(m)() },
+		shutDown: func(ctx context.Context, m Machine) error { return e.setPower(ctx, m, power.Off) },
+	}
 }
 
 // roomToReturn says why the quota of the tenant has no room for a configuration that the VM of a Machine is to go back to; empty if it has.
-func roomToReturn(e *external, m Machine) func(context.Context, qemu.Config) (string, error) {
+func roomToReturn(e *external, m Machine, p *plan) func(context.Context, qemu.Config) (string, error) {
 	return func(ctx context.Context, to qemu.Config) (string, error) {
-		return e.tenant.RoomToReturn(ctx, m, e.vm, to, e.planned.Counted)
+		return e.tenant.RoomToReturn(ctx, m, e.vm, to, p.Counted)
 	}
 }
 
 // rollbacks go back to snapshots.
-func rollbacks(_ context.Context, e *external, m Machine) act.Kind {
+func rollbacks(_ context.Context, e *external, m Machine, p *plan) act.Kind {
 	return rollback.Kind{
-		Env: e.actEnv(m, rollback.Kind{}), Client: e.client, Storages: e.inventory.Storages, Room: roomToReturn(e, m), NoSafety: e.tenant.NoSafetySnapshot(),
-		Allows: func(to qemu.Config) error { return e.tenant.Has(e.vm.VMID, to) },
+		Env: actEnv(e, m, p, rollback.Kind{}), Client: e.client, Storages: e.inventory.Storages, Room: roomToReturn(e, m, p),
+		NoSafety: e.tenant.NoSafetySnapshot(), Allows: func(to qemu.Config) error { return e.tenant.Has(e.vm.VMID, to) },
 	}
 }
 
 // restoresInPlace put VMs back to backups.
-func restoresInPlace(ctx context.Context, e *external, m Machine) act.Kind {
+func restoresInPlace(ctx context.Context, e *external, m Machine, p *plan) act.Kind {
 	return restoreinplace.Kind{
-		Env: e.actEnv(m, restoreinplace.Kind{}), Client: e.client, Inventory: e.inventory, Finder: e.backupFinder(ctx), Holds: e.holds, Labels: e.labels,
-		Volumes: e.volumes, Lost: restore.Unfinished(e.vm.Config), Room: roomToReturn(e, m),
+		Env: actEnv(e, m, p, restoreinplace.Kind{}), Client: e.client, Inventory: e.inventory, Finder: e.backupFinder(ctx), Holds: e.holds, Labels: e.labels,
+		Volumes: e.volumes, Lost: restore.Unfinished(e.vm.Config), Room: roomToReturn(e, m, p),
 	}
 }
 
 // recreations refuse what the spec asks for where the VM can be read.
-func recreations(_ context.Context, e *external, m Machine) act.Kind {
-	return recreation.Kind{Env: e.actEnv(m, recreation.Kind{})}
+func recreations(_ context.Context, e *external, m Machine, p *plan) act.Kind {
+	return recreation.Kind{Env: actEnv(e, m, p, recreation.Kind{})}
 }
 
 // recreator makes the VM anew if its creation was lost.
@@ -119,9 +144,9 @@ func actKinds() []act.Kind {
 }
 
 // actEnv is this reconcile for an act.
-func (e *external) actEnv(m Machine, of act.Kind) act.Env {
+func actEnv(e *external, m Machine, p *plan, of act.Kind) act.Env {
 	return act.Env{
-		Kube: e.kube, GroupVersion: e.images.MachineKind.GroupVersion(), VM: e.vm, Now: e.now(), Start: e.planned.leavesOff(e.vm),
+		Kube: e.kube, GroupVersion: e.images.MachineKind.GroupVersion(), VM: e.vm, Now: e.now(), Start: p.leavesOff(e.vm),
 		Save: func(ctx context.Context, r *act.Record) error { return e.saveAct(ctx, m, of, r) },
 	}
 }
@@ -140,109 +165,98 @@ func (p plan) leavesOff(v *vmstate.VM) bool {
 
 // plan finds out what became of an act that was begun. While one is to be done, nothing
 // else is done to the VM, which would be lost by it: only a VM that is to be off is stopped.
-func (e actFeature) plan(ctx context.Context, m Machine, _ *plan) (proposal, error) {
-	k := e.kind(ctx, e.external, m)
+func (f actFeature) plan(ctx context.Context, m Machine, p *plan) (proposal, error) {
+	k := f.kind(ctx, m, p)
 	r, err := act.Recorded(k, m)
 	if err != nil || meta.WasDeleted(m) {
 		return proposal{}, err
 	}
 	open := r.Open()
-	if busy, err := e.tasksBefore.Busy(e.vm.VMID); !busy && err == nil && kind.Manages(m) {
+	if busy, err := f.tasksBefore.Busy(f.vm.VMID); !busy && err == nil && kind.Manages(m) {
 		if err := k.Settle(ctx, m, r); err != nil {
 			return proposal{}, err
 		}
 	}
-	e.planned.acts = append(e.planned.acts, actRecord{k, r})
+	others := p.acts
+	p.acts = append(p.acts, actRecord{k, r})
 	if open && !r.Open() {
-		return e.lookAgain(m, k, r), nil
+		return f.readAgain(m, k, r, p), nil
 	}
 	asked := k.Asked(m)
 	if !r.Open() && (asked == nil || asked.Token == r.Token && r.Final()) {
 		return proposal{}, nil
 	}
 	if !r.Open() && asked.Token != r.Token {
-		r = r.Next(asked.Token, e.now())
-		e.planned.acts[len(e.planned.acts)-1].record = r
+		r = r.Next(asked.Token, f.now)
+		p.acts[len(p.acts)-1].record = r
 	}
-	if e.otherActs() {
+	if slices.ContainsFunc(others, actRecord.toBeDone) {
 		return proposal{}, nil // One after the other.
 	}
-	e.actAlone(k)
-	return proposal{steps: []step{e.step(m, k, r)}}, nil
+	p.clearFor(k)
+	return proposal{steps: []step{f.step(m, k, r, p)}}, nil
 }
 
-// otherActs reports whether another act is still to be done.
-func (e actFeature) otherActs() bool {
-	for _, a := range e.planned.acts[:len(e.planned.acts)-1] {
-		if a.record.Token != "" && !a.record.Final() {
-			return true
-		}
-	}
-	return false
-}
-
-// lookAgain plans nothing but to read the VM anew: it may have been read before the task has
+// readAgain plans nothing but to read the VM anew: it may have been read before the task has
 // ended that was just seen to have.
-func (e actFeature) lookAgain(m Machine, k act.Kind, r *act.Record) proposal {
-	e.cache.Invalidate(m, vmcache.DirtyAll)
-	e.actAlone(k)
-	e.holdPower(k)
+func (f actFeature) readAgain(m Machine, k act.Kind, r *act.Record, p *plan) proposal {
+	f.cache.Invalidate(m, vmcache.DirtyAll)
+	p.clearFor(k)
+	p.holdPower(k)
 	return proposal{steps: []step{{
 		difference: v1alpha1.MachinePendingChange{Option: k.Texts().Field, Desired: r.Target}, tells: true,
 		call: func(context.Context) (proxmox.UPID, error) {
-			e.waker(m)()
+			f.wake(m)
 			return "", nil
 		},
 	}}}
 }
 
-// actAlone takes all out of the plan that an act would undo.
-func (e actFeature) actAlone(k act.Kind) {
-	p := &e.planned
+// clearFor takes all out of the plan that an act would undo.
+func (p *plan) clearFor(k act.Kind) {
 	p.change, p.deferred, p.steps, p.staleImages = qemu.Difference{}, qemu.Difference{}, nil, nil
 	p.restart, p.action, p.laterAction = restart.Decision{Reason: p.restart.Reason}, nil, nil
 	if p.power != power.Off {
-		e.holdPower(k)
+		p.holdPower(k)
 	}
 }
 
 // holdPower has the change of power wait for an act.
-func (e actFeature) holdPower(k act.Kind) {
-	if p := &e.planned; p.power != power.Keep {
+func (p *plan) holdPower(k act.Kind) {
+	if p.power != power.Keep {
 		p.heldPower, p.heldFor, p.power = p.power, k.Texts().Field, power.Keep
 	}
 }
 
 // step goes on with an act.
-func (e actFeature) step(m Machine, k act.Kind, r *act.Record) step {
+func (f actFeature) step(m Machine, k act.Kind, r *act.Record, p *plan) step {
 	asked := ptr.Deref(k.Asked(m), act.Asked{Target: r.Target})
 	next := step{difference: v1alpha1.MachinePendingChange{Option: k.Texts().Field, Desired: asked.Target}, tells: true}
 	if r.Repeated() {
 		next.call = func(ctx context.Context) (proxmox.UPID, error) {
 			r.Target = asked.Target
-			r.Enter(v1alpha1.ActRefused, "this token was asked for before", e.now())
-			return "", e.saveAct(ctx, m, k, r)
+			r.Enter(v1alpha1.ActRefused, "this token was asked for before", f.now)
+			return "", f.save(ctx, m, k, r)
 		}
 		return next
 	}
-	if e.stopping() && !asked.AllowRunning && !r.Open() {
+	if p.stops(f.vm) && !asked.AllowRunning && !r.Open() {
 		return next // It waits until the VM is off.
 	}
-	e.holdPower(k)
+	p.holdPower(k)
 	next.call = func(ctx context.Context) (proxmox.UPID, error) {
 		u, err := k.Next(ctx, m, r)
 		if errors.Is(err, act.ErrRuns) {
-			e.planned.power = power.Off
-			return "", e.setPower(ctx, m)
+			return "", f.shutDown(ctx, m)
 		}
 		return u, err
 	}
 	return next
 }
 
-// stopping reports whether the VM is about to be stopped. One that is paused is resumed for that first.
-func (e actFeature) stopping() bool {
-	return e.planned.power == power.Off || e.planned.power == power.Resume && e.planned.DesiredPower(e.vm) == v1alpha1.PowerStateStopped
+// stops reports whether the VM is about to be stopped. One that is paused is resumed for that first.
+func (p plan) stops(v *vmstate.VM) bool {
+	return p.power == power.Off || p.power == power.Resume && p.DesiredPower(v) == v1alpha1.PowerStateStopped
 }
 
 // saveAct keeps the record of an act where it outlives the provider.
@@ -264,6 +278,9 @@ type actRecord struct {
 	kind   act.Kind
 	record *act.Record
 }
+
+// toBeDone reports whether an act is still to be done.
+func (a actRecord) toBeDone() bool { return a.record.Token != "" && !a.record.Final() }
 
 // showActs shows what became of the acts in the status.
 func (p plan) showActs(m Machine) {

@@ -96,9 +96,8 @@ func TestRollbackWhilePaused(t *testing.T) {
 			if _, err := e.Observe(t.Context(), b.m); err != nil {
 				t.Fatal(err)
 			}
-			f := actFeature{external: e}
-			if f.stopping() != tc.stopping || e.planned.leavesOff(e.vm) {
-				t.Errorf("%s\nstopping %t, start %t", tc.reason, f.stopping(), e.planned.leavesOff(e.vm))
+			if p := e.planned; p.stops(e.vm) != tc.stopping || p.leavesOff(e.vm) {
+				t.Errorf("%s\nstopping %t, start %t", tc.reason, p.stops(e.vm), p.leavesOff(e.vm))
 			}
 		})
 	}

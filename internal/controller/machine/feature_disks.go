@@ -57,6 +57,8 @@ func (e *external) disksFeature() disksFeature {
 	}
 }
 
+func (disksFeature) lasts(Machine) bool { return true }
+
 func (f disksFeature) plan(ctx context.Context, m Machine, p *plan) (proposal, error) {
 	if meta.WasDeleted(m) {
 		return proposal{}, nil

@@ -73,6 +73,8 @@ func (e *external) migrateFeature() migrateFeature {
 	return migrateFeature{client: e.client, inventory: e.inventory, checks: e.checks, tasks: e.tasks, bridges: e.bridges, vm: e.vm}
 }
 
+func (migrateFeature) lasts(Machine) bool { return true }
+
 func (f migrateFeature) complete(ctx context.Context, m Machine, d *desired) ([]string, error) {
 	var err error
 	d.EjectStorages, err = f.ejectStorages(ctx, m, *d)

@@ -50,6 +50,8 @@ func (f poolFeature) plan(_ context.Context, _ Machine, p *plan) (proposal, erro
 	return proposal{steps: f.poolSteps(*p.Pool), rejections: p.poolRejections(f.vm)}, nil
 }
 
+func (poolFeature) lasts(Machine) bool { return true }
+
 // readPool adds the pool that the VM is a member of. A list that may be out of
 // date is read again before it is found to differ. It names no pool to who may not audit
 // that, which then tells itself whom it has.

@@ -104,6 +104,11 @@ func (f powerFeature) plan(ctx context.Context, _ Machine, p *plan) (proposal, e
 	return next, nil
 }
 
+// lasts reports whether the power state depends on nothing but the VM: the strategy RerunOnFailure depends on when its node has booted too.
+func (powerFeature) lasts(m Machine) bool {
+	return ptr.Deref(m.Parameters().RunStrategy, "") != power.RerunOnFailure
+}
+
 // powerNeeds are the privileges that the power state of the spec takes.
 func (c *creation) powerNeeds(at validate.Place) []validate.PrivilegeRequirement {
 	if c.SpecPower() != v1alpha1.PowerStateRunning {
@@ -139,9 +144,9 @@ func (f powerFeature) delayStart(m Machine, p *plan) {
 // the task that asks it has ended.
 const haDelay = 2 * time.Minute
 
-// setPower makes the change of power that is planned, and follows its task.
-func (e *external) setPower(ctx context.Context, m Machine) error {
-	return e.start(m)(e.powerFeature().set(ctx, m, e.planned.power))
+// setPower makes a change of power, and follows its task.
+func (e *external) setPower(ctx context.Context, m Machine, change power.Change) error {
+	return e.start(m)(e.powerFeature().set(ctx, m, change))
 }
 
 // set makes a change of power, unless HA was just asked for it.

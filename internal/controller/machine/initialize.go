@@ -177,5 +177,5 @@ func (e ownership) adopt(ctx context.Context, m Machine) error {
 	if err := kind.Annotate(ctx, e.kube, m, notes); err != nil {
 		return err
 	}
-	return e.actionFeature().showEarly(ctx, m)
+	return e.powerActionFeature().showEarly(ctx, m)
 }

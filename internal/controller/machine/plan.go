@@ -379,7 +379,7 @@ type desired struct {
 	// image is the NoCloud image that the VM is to have, if any.
 	image *cloudinit.Image
 
-	// password of cloud-init's user, if it is to be sent; resealed is the version
+	// password of cloud-init's user, if it is to be sent; unchangedPassword is the version
 	// of the one that was sent, if only its Secret has changed since.
 	password          *password.Password
 	unchangedPassword string

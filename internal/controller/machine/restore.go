@@ -119,7 +119,7 @@ func (e restoring) observeLost(ctx context.Context, m Machine, id qemu.Identity)
 		return e.observeUnfinished(ctx, m, id)
 	}
 	e.ownershipProven, e.planned = true, plan{desired: e.spec().desired(m, id)}
-	next, err := actFeature{external: e.external, kind: restoresInPlace}.plan(ctx, m, &e.planned)
+	next, err := e.actFeature(restoresInPlace).plan(ctx, m, &e.planned)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}

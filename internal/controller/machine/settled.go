@@ -19,6 +19,7 @@ package machine
 import (
 	"context"
 	"reflect"
+	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -30,7 +31,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/settled"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
@@ -162,22 +162,13 @@ func (e evaluation) keep(ctx context.Context, m Machine, seen managed.ExternalOb
 	})
 }
 
-// lasts reports whether the evaluation depends on nothing but what holds checks. Other features read Secrets, other resources, or what
-// more the cluster has of the VM, or depend on the time.
+// lasts reports whether the evaluation depends on nothing but what holds checks.
 func (e evaluation) lasts(m Machine) bool {
 	p := m.Parameters()
-	if e.bridges != nil || e.pooled != nil || volumeref.Lists(p) ||
-		ptr.Deref(p.ReportProvisioning, false) || ptr.Deref(p.RunStrategy, "") == power.RerunOnFailure {
+	if e.bridges != nil || e.pooled != nil || volumeref.Lists(p) || ptr.Deref(p.ReportProvisioning, false) {
 		return false
 	}
-	for _, f := range e.features(m) {
-		switch f.(type) {
-		case poolFeature, powerFeature, disksFeature, migrateFeature:
-		default:
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(e.features(m), func(f feature) bool { return !f.lasts(m) })
 }
 
 // sumOf returns a checksum of a Machine with its status, and of what of its connection decides about its VM.

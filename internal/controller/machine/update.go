@@ -164,15 +164,15 @@ func (e *external) afterChanges(ctx context.Context, m Machine) error {
 	p := e.planned
 	switch {
 	case p.power != power.Keep:
-		return e.setPower(ctx, m)
+		return e.setPower(ctx, m, p.power)
 	case p.restart.Due && p.restart.Hard:
 		return e.start(m)(e.restartFeature().reboot(ctx, m, p.restart))
 	case p.restart.Due:
 		return e.rebooting(m)(e.restartFeature().reboot(ctx, m, p.restart))
 	case p.action != nil && p.action.Action == poweraction.Reboot:
-		return e.rebooting(m)(e.actionFeature().startAction(ctx, m, p.action))
+		return e.rebooting(m)(e.powerActionFeature().startAction(ctx, m, p.action))
 	case p.action != nil:
-		return e.start(m)(e.actionFeature().startAction(ctx, m, p.action))
+		return e.start(m)(e.powerActionFeature().startAction(ctx, m, p.action))
 	}
 	return nil
 }

@@ -336,24 +336,22 @@ type Disk struct {
 // In returns the disks of Volumes that the VM with the UUID has, or may be about to have. It reads from the API server: a handover is
 // noted there before it begins, and begins only if its Machine is not being deleted by then.
 func (r Reader) In(ctx context.Context, uuid string) ([]Disk, error) {
+	all, err := kind.ListAll(ctx, r.Direct, r.Lists)
+	if err != nil {
+		return nil, err
+	}
 	var disks []Disk
-	for _, empty := range r.Lists {
-		all, err := kind.List(ctx, r.Direct, empty)
-		if err != nil {
-			return nil, err
+	for _, mg := range all {
+		name := strings.TrimPrefix(client.ObjectKeyFromObject(mg).String(), "/")
+		if !volumeref.Mentions(mg, uuid) {
+			continue // What somebody made up of another VM, or is no record at all, holds up nothing here.
 		}
-		for _, mg := range all {
-			name := strings.TrimPrefix(client.ObjectKeyFromObject(mg).String(), "/")
-			if !volumeref.Mentions(mg, uuid) {
-				continue // What somebody made up of another VM, or is no record at all, holds up nothing here.
-			}
-			record, err := volumeref.RecordOf(mg)
-			if err != nil {
-				return nil, errors.Wrapf(err, "cannot tell which VM has the disk of Volume %s", name)
-			}
-			if record.Touches(uuid) {
-				disks = append(disks, Disk{Volume: name, ID: record.Volume, Moving: record.Handover != nil})
-			}
+		record, err := volumeref.RecordOf(mg)
+		if err != nil {
+			return nil, errors.Wrapf(err, "cannot tell which VM has the disk of Volume %s", name)
+		}
+		if record.Touches(uuid) {
+			disks = append(disks, Disk{Volume: name, ID: record.Volume, Moving: record.Handover != nil})
 		}
 	}
 	slices.SortFunc(disks, func(a, b Disk) int { return strings.Compare(a.Volume, b.Volume) })

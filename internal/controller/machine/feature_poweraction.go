@@ -36,8 +36,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// An actionFeature does what the spec asks for once: a reboot, a reset, a stop.
-type actionFeature struct {
+// An powerActionFeature does what the spec asks for once: a reboot, a reset, a stop.
+type powerActionFeature struct {
 	passive
 
 	client Client
@@ -49,19 +49,19 @@ type actionFeature struct {
 	log    logging.Logger
 }
 
-// actionFeature returns what does power actions.
-func (e *external) actionFeature() actionFeature {
-	return actionFeature{client: e.client, kube: e.kube, calls: notedCalls{e.kube}, tasks: e.tasks, vm: e.vm, now: e.now(), log: e.log}
+// powerActionFeature returns what does power actions.
+func (e *external) powerActionFeature() powerActionFeature {
+	return powerActionFeature{client: e.client, kube: e.kube, calls: notedCalls{e.kube}, tasks: e.tasks, vm: e.vm, now: e.now(), log: e.log}
 }
 
-func (f actionFeature) plan(_ context.Context, m Machine, p *plan) (proposal, error) {
+func (f powerActionFeature) plan(_ context.Context, m Machine, p *plan) (proposal, error) {
 	f.planAction(m, p)
 	return proposal{}, nil
 }
 
 // planAction finds the power action that is to be done. A reboot waits for a guest that may still be booting, and would not react to the
 // request: the action would fail, and is not repeated.
-func (f actionFeature) planAction(m Machine, p *plan) {
+func (f powerActionFeature) planAction(m Machine, p *plan) {
 	p.action, p.laterAction = poweraction.Due(m), nil
 	if a := p.action; a != nil && a.Action == poweraction.Reboot && restart.Booting(f.vm) {
 		p.action, p.laterAction = nil, a
@@ -70,7 +70,7 @@ func (f actionFeature) planAction(m Machine, p *plan) {
 
 // showEarly shows that the power action of a Machine that takes over a VM is not done: it was asked for before the Machine had a VM.
 // It writes the status at once, because the write of the finalizer, which comes next, would drop it.
-func (f actionFeature) showEarly(ctx context.Context, m Machine) error {
+func (f powerActionFeature) showEarly(ctx context.Context, m Machine) error {
 	a := m.Parameters().PowerAction
 	before, ok := m.DeepCopyObject().(Machine)
 	if a == nil || !ok {
@@ -82,7 +82,7 @@ func (f actionFeature) showEarly(ctx context.Context, m Machine) error {
 
 // startAction does a power action, or asks the guest again to shut down. What PVE refuses is its result: it is not
 // repeated. What waits for its turn was not sent, and is done later.
-func (f actionFeature) startAction(ctx context.Context, m Machine, a *v1alpha1.MachinePowerAction) (proxmox.UPID, error) {
+func (f powerActionFeature) startAction(ctx context.Context, m Machine, a *v1alpha1.MachinePowerAction) (proxmox.UPID, error) {
 	var refused error
 	u, err := f.calls.once(ctx, m, object.AnnotationPowerAction, poweraction.Done(m, a.Token, f.now), func() (proxmox.UPID, error) {
 		u, err := f.callAction(ctx, m, a.Action)
@@ -107,7 +107,7 @@ func guestOfAction(m Machine, v *vmstate.VM, t *tasktrack.Tracker) shutdown.Gues
 	return shutdown.Guest{Machine: m, VM: v, Tasks: t, Begun: poweraction.Begun(m)}
 }
 
-func (f actionFeature) callAction(ctx context.Context, m Machine, action string) (proxmox.UPID, error) {
+func (f powerActionFeature) callAction(ctx context.Context, m Machine, action string) (proxmox.UPID, error) {
 	switch ref := f.vm.Ref; action {
 	case poweraction.Reboot:
 		return f.client.Reboot(ctx, ref, proxmox.RebootOptions{Timeout: shutdown.Timeout(m)})
@@ -124,7 +124,7 @@ func (f actionFeature) callAction(ctx context.Context, m Machine, action string)
 }
 
 // observeAction brings the result of the last power action up to date.
-func (f actionFeature) observeAction(ctx context.Context, m Machine, p *plan) {
+func (f powerActionFeature) observeAction(ctx context.Context, m Machine, p *plan) {
 	poweraction.Show(m)
 	seen := m.Observation().PowerAction
 	if seen == nil || seen.UPID == "" || seen.Result != "" {
@@ -145,7 +145,7 @@ func (f actionFeature) observeAction(ctx context.Context, m Machine, p *plan) {
 }
 
 // actionTask is the task of a power action, as it was seen last or is now.
-func (f actionFeature) actionTask(ctx context.Context, m Machine, u proxmox.UPID) (proxmox.Task, error) {
+func (f powerActionFeature) actionTask(ctx context.Context, m Machine, u proxmox.UPID) (proxmox.Task, error) {
 	if last, ok := f.tasks.Last(m); ok && last.UPID == u {
 		return last, nil
 	}
@@ -154,7 +154,7 @@ func (f actionFeature) actionTask(ctx context.Context, m Machine, u proxmox.UPID
 
 // repeatAction has a power action done again whose task did nothing, because it did not get the
 // VM's lock.
-func (f actionFeature) repeatAction(ctx context.Context, m Machine, p *plan) {
+func (f powerActionFeature) repeatAction(ctx context.Context, m Machine, p *plan) {
 	if err := kind.Annotate(ctx, f.kube, m, map[string]string{object.AnnotationPowerAction: poweraction.Undone(m)}); err != nil {
 		f.log.Debug("Cannot repeat power action", "error", err) // The next look does.
 		return
