@@ -187,7 +187,7 @@ func (w *env) stopProvider() error {
 }
 
 // progressTimeout is how long something may take without progress. With many Machines, whole rounds end at once.
-const progressTimeout = 6 * time.Minute
+const progressTimeout = 15 * time.Minute
 
 // until waits until left returns 0. It fails if the number does not decrease for progressTimeout.
 func (w *env) until(ctx context.Context, what string, left func() int) error {
