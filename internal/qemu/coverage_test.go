@@ -19,7 +19,6 @@ package qemu
 import (
 	"maps"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -127,9 +126,8 @@ func TestEveryParameterHasAPlace(t *testing.T) {
 					name += "0"
 				}
 				s, _ := fields.Stem(name)
-				_, isExtra := fields.Extras()[name]
 				places := slices.DeleteFunc([]string{fields.Of(name), fields.WhyNone(name)}, func(s string) bool { return s == "" })
-				if isExtra {
+				if fields.IsExtra(name) {
 					places = append(places, "extraConfig")
 				}
 				if len(places) != 1 {
@@ -148,7 +146,7 @@ func TestEveryFieldIsNamed(t *testing.T) {
 	p := everyField(t)
 	p.ExtraConfig = nil
 	for _, o := range desiredOf(t, p, Devices{}, nil).options() {
-		if _, isExtra := fields.Extras()[o.Name]; isExtra || fields.Of(o.Name) == "" {
+		if fields.IsExtra(o.Name) || fields.Of(o.Name) == "" {
 			t.Errorf("a field sets %s: it belongs into package fields, and not into extras", o.Name)
 		}
 	}
@@ -165,63 +163,6 @@ func checkKeys(t *testing.T, facts *schema.Facts, option string, property *schem
 		if !excused && !served[name] && !first {
 			t.Errorf("no field sets %s, and there is no reason why not", name)
 		}
-	}
-}
-
-// The guide tells where each option has its place.
-func TestGuideHasEveryOption(t *testing.T) {
-	b, err := os.ReadFile("../../docs/machine-options.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	names := slices.Concat(fields.Names(), slices.Collect(maps.Keys(fields.Extras())))
-	guide := regexp.MustCompile("`([a-z_-]+)[0-9]*`")
-	told := map[string]bool{}
-	for _, m := range guide.FindAllStringSubmatch(string(b), -1) {
-		told[m[1]] = true
-	}
-	for _, name := range names {
-		s, _ := fields.Stem(name)
-		if !told[s] {
-			t.Errorf("docs/machine-options.md does not tell of %s", name)
-		}
-	}
-}
-
-// The values that extraConfig takes are those of PVE's descriptions.
-func TestExtraValues(t *testing.T) {
-	known := map[string]bool{}
-	for _, version := range []string{"8.4", "9.2"} {
-		facts, err := schema.Load(version)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parameters := facts.Parameters("POST", "/nodes/{node}/qemu")
-		for name, x := range fields.Extras() {
-			property := parameters[name]
-			if s, numbered := fields.Stem(name); property == nil && numbered {
-				property = parameters[s+"[n]"]
-			}
-			if property == nil {
-				continue // Of the other version.
-			}
-			known[name] = true
-			for _, value := range property.Enum {
-				if why := x.Rejection(value); why != "" {
-					t.Errorf("%s: %s %s, which PVE %s takes", name, name, why, version)
-				}
-			}
-			closed := property.Type != "string" || len(property.Enum) > 0 || property.Pattern != "" || len(facts.Format(property.Format)) > 0
-			if closed && x.Rejection("no=such") == "" {
-				t.Errorf("%s takes anything, and PVE %s does not", name, version)
-			}
-			if keys := slices.Sorted(maps.Keys(facts.Format(property.Format))); len(keys) > 0 && !slices.Equal(keys, slices.Sorted(slices.Values(x.Keys))) {
-				t.Errorf("%s has the keys %q in PVE %s, not %q", name, keys, version, x.Keys)
-			}
-		}
-	}
-	if len(known) != len(fields.Extras()) {
-		t.Errorf("PVE describes %d of the options without a field, want %d", len(known), len(fields.Extras()))
 	}
 }
 

@@ -89,9 +89,6 @@ func (x Extra) Rejection(value string) string {
 	return ""
 }
 
-// Extras returns the options that have no field, by name.
-func Extras() map[string]Extra { return maps.Clone(extras) }
-
 // ExtraOf returns what is known of an option that has no field; nothing of one that is not known.
 func ExtraOf(name string) Extra { return extras[name] }
 

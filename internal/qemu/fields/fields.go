@@ -17,11 +17,7 @@ limitations under the License.
 // Package fields knows which field of a Machine's spec sets which option of a VM, and which parameters of PVE are no option.
 package fields
 
-import (
-	"maps"
-	"slices"
-	"strings"
-)
+import "strings"
 
 // single are the fields of the spec that set options; indexed those that
 // set options with a number, such as net0.
@@ -141,8 +137,3 @@ func WhyNone(option string) string {
 // IsOption reports whether an option is one that somebody sets, and not what PVE keeps
 // for itself or what says how a call is carried out.
 func IsOption(option string) bool { return WhyNone(option) == "" }
-
-// Names returns the options that fields of the spec set, those with a number without it.
-func Names() []string {
-	return slices.Concat(slices.Collect(maps.Keys(single)), slices.Collect(maps.Keys(indexed)))
-}
