@@ -25,7 +25,6 @@ import (
 	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/simulator/apierr"
-	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
 	"github.com/vitistack/provider-proxmox/internal/simulator/wire"
 )
 
@@ -70,8 +69,6 @@ type ArmedFault struct {
 
 // faults are the faults in force.
 type faults struct {
-	clock engine.Clock
-
 	mu   sync.Mutex
 	list []*armed
 	// last is the number of the fault that was added last.
@@ -84,8 +81,6 @@ type armed struct {
 	// removed is closed when the fault is taken away.
 	removed chan struct{}
 }
-
-func newFaults(clock engine.Clock) *faults { return &faults{clock: clock} }
 
 // Inject adds a fault. It returns a function that takes it away. Of several faults that match, the oldest that is not
 // used up hits.

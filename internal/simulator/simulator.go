@@ -100,7 +100,7 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		options: o, faults: newFaults(o.Clock), requests: &requestLog{}, certs: o.Certificates, address: map[string]string{},
+		options: o, faults: &faults{}, requests: &requestLog{}, certs: o.Certificates, address: map[string]string{},
 		tokens: map[string]string{},
 	}
 	s.Engine = engine.New(engine.Pace{Clock: o.Clock, Speed: o.Speed}, facts, s.faults)

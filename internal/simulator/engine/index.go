@@ -25,9 +25,6 @@ func Subdirs(names ...string) []map[string]any {
 	return out
 }
 
-// Empty answers with an empty list.
-func (c *Call) Empty() (any, error) { return []any{}, nil }
-
 // Null answers with null.
 func (c *Call) Null() (any, error) { return nil, nil } //nolint:nilnil // The answer is null.
 
