@@ -163,7 +163,6 @@ func (e *external) stillListed(ctx context.Context, m Volume, c *claim) error {
 
 // A machineWatch wakes the Volumes that a Machine lists, or has listed, when it changes.
 type machineWatch struct {
-	kube    client.Reader
 	machine client.Object
 	volume  client.Object
 	wake    func(Volume)
@@ -171,7 +170,7 @@ type machineWatch struct {
 
 // watch returns the watch of the Machines.
 func (c *connector) watch(volume client.Object) machineWatch {
-	return machineWatch{kube: c.Kube, machine: c.Machine, volume: volume, wake: c.Wake}
+	return machineWatch{machine: c.Machine, volume: volume, wake: c.Wake}
 }
 
 // Start begins to watch. Without the kind Machine there is nothing to watch.
