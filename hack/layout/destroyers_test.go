@@ -29,14 +29,13 @@ import (
 
 // Ways to throw data away in Proxmox VE.
 const (
-	destroysVM       = "destroys a VM"
-	destroysDisk     = "destroys a disk"
-	destroysSource   = "moves a disk and destroys the source"
-	deletesVolume    = "deletes a volume"
-	removesSnapshot  = "removes a snapshot"
-	goesBack         = "goes back to a snapshot"
-	restores         = "makes or replaces a VM from a backup"
-	destroysByUnlink = "unlinks a disk"
+	destroysVM      = "destroys a VM"
+	destroysDisk    = "destroys a disk"
+	destroysSource  = "moves a disk and destroys the source"
+	deletesVolume   = "deletes a volume"
+	removesSnapshot = "removes a snapshot"
+	goesBack        = "goes back to a snapshot"
+	restores        = "makes or replaces a VM from a backup"
 )
 
 // destroyers are the packages that throw data away, or may, and how. Besides deletions, of what is deleted, is not wanted any more, or was made
@@ -101,7 +100,7 @@ func destruction(n ast.Node) string {
 	case *ast.CallExpr:
 		if method, ok := n.Fun.(*ast.SelectorExpr); ok {
 			return map[string]string{
-				"RollbackSnapshot": goesBack, "RemoveSnapshot": removesSnapshot, "DeleteVolume": deletesVolume, "Unlink": destroysByUnlink,
+				"RollbackSnapshot": goesBack, "RemoveSnapshot": removesSnapshot, "DeleteVolume": deletesVolume,
 			}[method.Sel.Name]
 		}
 	case *ast.CompositeLit:

@@ -196,7 +196,7 @@ func detached(w *world) {
 	w.create(spec)
 	w.ready()
 	before, _, _ := strings.Cut(w.vm().Config["scsi1"], ",")
-	if err := w.admin.Unlink(w.Context(), w.ref(), proxmox.UnlinkOptions{Disks: []string{"scsi1"}}); err != nil {
+	if err := w.admin.Configure(w.Context(), w.ref(), proxmox.Change{Delete: []string{"scsi1"}}); err != nil {
 		w.Fatal(err)
 	}
 	w.eventually("the same volume is attached again", func() bool {

@@ -40,9 +40,9 @@ type Interface struct {
 	Addresses []netip.Addr
 }
 
-// Interfaces asks the guest agent for the guest's network interfaces. If nobody
-// answers there, or the agent does not tell, IsAgentUnavailable holds for the
-// error. Each node does this for few VMs at a time.
+// Interfaces asks the guest agent for the guest's network interfaces. It is an error
+// if nobody answers there, or the agent does not tell. Each node does this for few VMs
+// at a time.
 func (c GuestAPI) Interfaces(ctx context.Context, ref Ref) ([]Interface, error) {
 	var data struct {
 		Result agentInterfaces `json:"result"`
@@ -109,7 +109,7 @@ func plainMAC(s string) string {
 }
 
 // ReadFile asks the guest agent for a file of the guest, such as /etc/ssh/ssh_host_ed25519_key.pub. PVE 9 wants VM.GuestAgent.FileRead for
-// it, PVE 8 VM.Monitor. If nobody answers there, or the file cannot be read, IsAgentUnavailable holds for the error.
+// it, PVE 8 VM.Monitor. It is an error if nobody answers there, or the file cannot be read.
 func (c GuestAPI) ReadFile(ctx context.Context, ref Ref, path string) (string, error) {
 	r := machine("read a file of the guest of", http.MethodGet, ref, "/agent/file-read")
 	r.query = url.Values{"file": {path}}

@@ -314,28 +314,6 @@ func (c GuestAPI) ReassignDisk(ctx context.Context, ref Ref, o ReassignOptions) 
 	return c.start(ctx, ref, r)
 }
 
-// UnlinkOptions say which disks are to be detached.
-type UnlinkOptions struct {
-	// Disks to detach, such as scsi1. Unused disks are destroyed.
-	Disks []string
-
-	// Destroy the disks instead of keeping them as unused ones.
-	Destroy bool
-}
-
-// Unlink detaches disks, and returns when that is done.
-func (c GuestAPI) Unlink(ctx context.Context, ref Ref, o UnlinkOptions) error {
-	r := machine("unlink disks of", http.MethodPut, ref, "/unlink")
-	if len(o.Disks) == 0 {
-		return r.refuse("no disk given")
-	}
-	r.form = map[string]string{"idlist": strings.Join(o.Disks, ",")}
-	if o.Destroy {
-		r.form["force"] = "1"
-	}
-	return c.vm(ctx, ref, r, nil)
-}
-
 // MigrateOptions say where a VM is to go.
 type MigrateOptions struct {
 	// Target node.
@@ -386,7 +364,7 @@ type DeleteOptions struct {
 }
 
 // Delete starts to destroy a VM and the disks in its configuration. The VM must
-// be stopped and not protected: IsRunning, IsProtected. Disks that no
+// be stopped and not protected: IsProtected. Disks that no
 // configuration mentions are never touched, for they may be somebody else's.
 func (c GuestAPI) Delete(ctx context.Context, ref Ref, o DeleteOptions) (UPID, error) {
 	r := machine("delete", http.MethodDelete, ref, "")

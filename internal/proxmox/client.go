@@ -267,8 +267,9 @@ func (c *conn) checkGuard(r request) error {
 }
 
 // call runs fn, which makes one call, with a deadline. What the chain noted
-// of it counts, not what the library made of that; a panic of the library is an
-// unexpected answer.
+// of it counts, not what the library made of that. A panic, of the library or of a decoder
+// at an answer that nobody has foreseen, is an unexpected answer: in the goroutine of a
+// caller it would end the provider, with its work for all clusters.
 func (c *conn) call(ctx context.Context, r request, fn func(context.Context) error) (err error) {
 	if err := c.checkGuard(r); err != nil {
 		return err

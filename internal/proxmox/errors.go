@@ -164,9 +164,6 @@ func (e *TaskError) Error() string {
 	return fmt.Sprintf("task %s%s failed: %s", e.Task.Type, on, scrub(e.Task.ExitStatus, nil))
 }
 
-// IsTaskFailed reports whether a task ended with an error.
-func IsTaskFailed(err error) bool { return ClassOf(err) == ClassTaskFailed }
-
 // IsAuthentication reports whether PVE did not accept the credentials.
 func IsAuthentication(err error) bool { return ClassOf(err) == ClassAuthentication }
 

@@ -66,12 +66,6 @@ func (c GuestAPI) Config(ctx context.Context, ref Ref) (VMConfig, error) {
 	return c.config(ctx, ref, nil)
 }
 
-// ActiveConfig returns the configuration that the running VM was started with, and
-// hot-plugged since: without the pending changes.
-func (c GuestAPI) ActiveConfig(ctx context.Context, ref Ref) (VMConfig, error) {
-	return c.config(ctx, ref, url.Values{"current": {"1"}})
-}
-
 // SnapshotConfig returns the configuration that a VM had at a snapshot. Without that
 // snapshot IsUnknownReference holds for the error.
 func (c GuestAPI) SnapshotConfig(ctx context.Context, ref Ref, snapshot string) (VMConfig, error) {
@@ -194,10 +188,6 @@ type Status struct {
 
 	// Memory used and MaxMemory assigned, in bytes.
 	Memory, MaxMemory int64
-
-	// RunningMachine and RunningQEMU are the machine type and the QEMU version
-	// that the VM was started with.
-	RunningMachine, RunningQEMU string
 }
 
 // Running reports whether the VM has a process, paused or not.
@@ -219,8 +209,6 @@ func (c GuestAPI) Status(ctx context.Context, ref Ref) (Status, error) {
 		CPUs      float    `json:"cpus"`
 		Memory    integer  `json:"mem"`
 		MaxMemory integer  `json:"maxmem"`
-		Machine   text     `json:"running-machine"`
-		QEMU      text     `json:"running-qemu"`
 	}
 	r := machine("read the status of", http.MethodGet, ref, "/status/current")
 	if err := c.vm(ctx, ref, r, &d); err != nil {
@@ -231,7 +219,6 @@ func (c GuestAPI) Status(ctx context.Context, ref Ref) (Status, error) {
 		Agent: bool(d.Agent), PID: int(d.PID), HAManaged: bool(d.HA.Managed), HAState: string(d.HA.State),
 		Name: string(d.Name), Template: bool(d.Template), CPUs: int(d.CPUs),
 		Memory: int64(d.Memory), MaxMemory: int64(d.MaxMemory),
-		RunningMachine: string(d.Machine), RunningQEMU: string(d.QEMU),
 	}, nil
 }
 

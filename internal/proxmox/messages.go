@@ -43,7 +43,6 @@ var (
 	reHotplug       = regexp.MustCompile(`^hotplug problem\b`)
 	reNoSuchTask    = regexp.MustCompile(`^no such task$`)
 	reNoHA          = regexp.MustCompile(`^cannot delete service '[^']*', not HA managed`)
-	reAgent         = regexp.MustCompile(`QEMU guest agent is not running|No QEMU guest agent configured|qga command '[^']*' failed|^` + agentError)
 	reNoSuchFile    = regexp.MustCompile(`: No such file or directory$`)
 	reRootOnly      = regexp.MustCompile(`(?i)\bonly root (can|may)\b`)
 	rePrivilege     = regexp.MustCompile(`\((/[^,]*), ([^)]+)\)`)
@@ -183,12 +182,6 @@ func IsShutdownTimeout(err error) bool { return says(err, reNotShutDown) }
 // read.
 func IsDigestMismatch(err error) bool { return says(err, reDigest) }
 
-// IsRunning reports whether the call was refused because the VM runs.
-func IsRunning(err error) bool { return says(err, reRunning) }
-
-// IsNotRunning reports whether the call was refused because the VM does not run.
-func IsNotRunning(err error) bool { return says(err, reNotRunning) }
-
 // IsProtected reports whether the VM's protection forbids the call.
 func IsProtected(err error) bool { return says(err, reProtected) }
 
@@ -205,15 +198,8 @@ func IsNoSuchTask(err error) bool { return says(err, reNoSuchTask) }
 // IsNotInHA reports whether HA cannot forget the VM since it does not know it.
 func IsNotInHA(err error) bool { return says(err, reNoHA) }
 
-// IsAgentUnavailable reports whether the guest agent is not configured, not running or not answering, or the VM is not running.
-func IsAgentUnavailable(err error) bool { return says(err, reAgent) || IsNotRunning(err) }
-
 // IsNoSuchFile reports whether the guest agent was asked for a file that the guest does not have.
 func IsNoSuchFile(err error) bool { return says(err, reNoSuchFile) }
-
-// IsRootOnly reports whether the call has an option that only root@pam, and no API
-// token, may use.
-func IsRootOnly(err error) bool { return says(err, reRootOnly) }
 
 // IsUnknownReference reports whether the call names a storage, node, pool, volume,
 // disk or snapshot that does not exist or is disabled.

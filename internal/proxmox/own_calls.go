@@ -41,7 +41,7 @@ func (r request) target() string {
 // task.
 func (r request) logged() bool {
 	_, what, _ := strings.Cut(r.path, "{vmid}")
-	return slices.Contains([]string{"/config", "/resize", "/move_disk", "/unlink"}, what)
+	return slices.Contains([]string{"/config", "/resize", "/move_disk"}, what)
 }
 
 // StartedByUs reports whether this Client has started a task. While a call is under way

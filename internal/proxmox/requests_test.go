@@ -184,20 +184,6 @@ func TestRequests(t *testing.T) {
 				"disk": "unused0", "target-vmid": "101", "target-disk": "unused1", "digest": "abc", "target-digest": "def",
 			}},
 		},
-		"Unlink": {
-			reason: "Disks are kept as unused.",
-			call: func(ctx context.Context, c *Client) error {
-				return c.Unlink(ctx, vm100, UnlinkOptions{Disks: []string{"scsi1", "scsi2"}})
-			},
-			want: want{http.MethodPut, qemu + "/100/unlink", "", map[string]string{"idlist": "scsi1,scsi2"}},
-		},
-		"UnlinkDestroy": {
-			reason: "Unless they are to go.",
-			call: func(ctx context.Context, c *Client) error {
-				return c.Unlink(ctx, vm100, UnlinkOptions{Disks: []string{"unused0"}, Destroy: true})
-			},
-			want: want{http.MethodPut, qemu + "/100/unlink", "", map[string]string{"idlist": "unused0", "force": "1"}},
-		},
 		"Migrate": {
 			reason: "Offline on shared storage.",
 			call: func(ctx context.Context, c *Client) error {

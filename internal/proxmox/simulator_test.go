@@ -248,8 +248,8 @@ func TestAgentOfSimulator(t *testing.T) {
 	if diff := cmp.Diff([]string{"192.0.2.100", "198.51.100.1", "2001:db8:20::1"}, addresses); diff != "" {
 		t.Errorf("addresses: -want, +got:\n%s", diff)
 	}
-	if _, err := l.Interfaces(t.Context(), proxmox.Ref{Node: "pve3", VMID: 101}); !proxmox.IsAgentUnavailable(err) {
-		t.Errorf("a VM that does not run: got %v, want no agent", err)
+	if _, err := l.Interfaces(t.Context(), proxmox.Ref{Node: "pve3", VMID: 101}); err == nil || proxmox.ClassOf(err) != proxmox.ClassUnknown {
+		t.Errorf("a VM without an agent: got %v, want an error of no particular class", err)
 	}
 }
 
@@ -289,7 +289,7 @@ func TestRefusalsOfSimulator(t *testing.T) {
 				_, err := l.Delete(ctx, router, proxmox.DeleteOptions{})
 				return err
 			},
-			is: proxmox.IsRunning,
+			is: func(err error) bool { return proxmox.ClassOf(err) == proxmox.ClassConflict },
 		},
 		"Protected": {
 			reason: "A protected VM is not deleted.",
@@ -318,7 +318,7 @@ func TestRefusalsOfSimulator(t *testing.T) {
 			call: func(ctx context.Context, l lab) error {
 				return l.Configure(ctx, archive, proxmox.Change{Set: proxmox.Params{"args": "-foo"}})
 			},
-			is: proxmox.IsRootOnly,
+			is: proxmox.IsInvalid,
 		},
 		"Storage": {
 			reason: "A storage must exist.",
@@ -347,7 +347,7 @@ func TestRefusalsOfSimulator(t *testing.T) {
 		"Shrink": {
 			reason: "Disks do not shrink.",
 			call:   func(ctx context.Context, l lab) error { return l.end(l.Resize(ctx, archive, "scsi0", "1G", "")).Err() },
-			is:     proxmox.IsTaskFailed,
+			is:     func(err error) bool { return proxmox.ClassOf(err) == proxmox.ClassTaskFailed },
 		},
 		"StartMissing": {
 			reason: "PVE starts a task to find that nothing is there.",

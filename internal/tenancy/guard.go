@@ -100,7 +100,6 @@ func checks() map[string]check {
 		"POST " + vm + "/clone":                       Guard.clone,
 		"PUT " + vm + "/config":                       Guard.configure,
 		"POST " + vm + "/config":                      Guard.configure,
-		"PUT " + vm + "/unlink":                       Guard.unlink,
 		"POST " + vm + "/move_disk":                   Guard.move,
 		"POST " + vm + "/migrate":                     Guard.migrate,
 		"PUT /pools":                                  Guard.join,
@@ -218,23 +217,15 @@ func (g Guard) configure(w guarded.Write) error {
 			options[name] = value
 		}
 	}
-	if destroys(w, "delete") {
+	if destroys(w) {
 		return join([]error{g.destroy(w), g.Options(vmOf(w), options)})
 	}
 	return g.Options(vmOf(w), options)
 }
 
-// destroys reports whether disks are destroyed that are listed in a parameter. Detached ones always are.
-func destroys(w guarded.Write, list string) bool {
-	return w.Form["force"] == "1" || strings.Contains(w.Form[list], "unused")
-}
-
-// unlink refuses that disks are destroyed.
-func (g Guard) unlink(w guarded.Write) error {
-	if err := g.own(w); err != nil || !destroys(w, "idlist") {
-		return err
-	}
-	return g.destroy(w)
+// destroys reports whether a change of the configuration destroys disks. Detached ones that it deletes always are.
+func destroys(w guarded.Write) bool {
+	return w.Form["force"] == "1" || strings.Contains(w.Form["delete"], "unused")
 }
 
 func (g Guard) destroy(w guarded.Write) error {

@@ -568,12 +568,8 @@ func TestGuard(t *testing.T) {
 			of: "a", method: "POST", path: vm + "/config", args: at("205"), form: form{"delete": "scsi1", "force": "1"},
 			want: "allow.destroyDisks",
 		},
-		"MayDestroyDisk": {of: "c", method: "PUT", path: vm + "/unlink", args: at("405"), form: form{"idlist": "unused0", "force": "1"}},
-		"Unlink":         {of: "a", method: "PUT", path: vm + "/unlink", args: at("205"), form: form{"idlist": "scsi1"}},
-		"UnlinkForce": {
-			of: "a", method: "PUT", path: vm + "/unlink", args: at("205"), form: form{"idlist": "scsi1", "force": "1"},
-			want: "allow.destroyDisks",
-		},
+		"MayDestroyDisk": {of: "c", method: "PUT", path: vm + "/config", args: at("405"), form: form{"delete": "unused0", "force": "1"}},
+		"Detach":         {of: "a", method: "PUT", path: vm + "/config", args: at("205"), form: form{"delete": "scsi1"}},
 		"Create": {
 			of: "a", method: "POST", path: "/nodes/{node}/qemu", args: []string{"pve1"},
 			form: form{"vmid": "210", "pool": "a", "scsi0": "ceph:4"},
@@ -658,9 +654,6 @@ func TestGuard(t *testing.T) {
 		"DestroyDetached": {
 			reason: "A detached disk that is deleted is destroyed, force or not.",
 			of:     "a", method: "PUT", path: vm + "/config", args: at("205"), form: form{"delete": "unused0"}, want: "allow.destroyDisks",
-		},
-		"UnlinkDetached": {
-			of: "a", method: "PUT", path: vm + "/unlink", args: at("205"), form: form{"idlist": "scsi1,unused0"}, want: "allow.destroyDisks",
 		},
 		"RemoveBackup": {
 			reason: "A backup is not its VM's.",

@@ -77,7 +77,6 @@ func vmAsRead(t *testing.T, i int) *vmstate.VM {
 		Status: proxmox.Status{
 			Status: strings.Clone("running"), QMPStatus: strings.Clone("running"), Uptime: time.Hour, Agent: true, PID: 1000 + i,
 			Name: number.Replace("vm-NUMBER"), CPUs: 2, Memory: 1 << 30, MaxMemory: 2 << 30,
-			RunningMachine: strings.Clone("pc-i440fx-10.1+pve0"), RunningQEMU: strings.Clone("10.1.2"),
 		},
 	}
 	v.Read(values)

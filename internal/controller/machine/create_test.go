@@ -329,7 +329,7 @@ func TestCreationFails(t *testing.T) {
 		t.Errorf("While the task runs nothing is done: %+v, %q", s, b.writes)
 	}
 	b.end(t, upid("pve1", "qmcreate", 10000), "no space left")
-	if s := b.reconcile(t.Context()); !proxmox.IsTaskFailed(s.err) || len(b.writes) != 1 {
+	if s := b.reconcile(t.Context()); proxmox.ClassOf(s.err) != proxmox.ClassTaskFailed || len(b.writes) != 1 {
 		t.Errorf("A failure is shown and held back: %v, %q", s.err, b.writes)
 	}
 	if c := b.m.GetCondition(conditions.TypeVMCreated); c.Reason != conditions.ReasonCreationFailed || !strings.Contains(c.Message, "no space left") {

@@ -227,7 +227,7 @@ func TestDeleteFails(t *testing.T) {
 	b.vms[10000] = ourVM("stopped")
 	b.reconcile(t.Context())
 	b.end(t, upid("pve1", "qmdestroy", 10000), "base volume is in use by linked clones")
-	if s := b.reconcile(t.Context()); !proxmox.IsTaskFailed(s.err) || len(b.writes) != 1 {
+	if s := b.reconcile(t.Context()); proxmox.ClassOf(s.err) != proxmox.ClassTaskFailed || len(b.writes) != 1 {
 		t.Errorf("A failure is shown and held back: %v, %q", s.err, b.writes)
 	}
 }

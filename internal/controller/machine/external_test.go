@@ -60,7 +60,7 @@ func TestTaskFails(t *testing.T) {
 	if p := b.m.Observation().Phase; p != v1alpha1.MachineError {
 		t.Errorf("The phase after a failure is %s", p)
 	}
-	if s := b.reconcile(t.Context()); !proxmox.IsTaskFailed(s.err) || !strings.Contains(s.err.Error(), "KVM virtualisation") {
+	if s := b.reconcile(t.Context()); proxmox.ClassOf(s.err) != proxmox.ClassTaskFailed || !strings.Contains(s.err.Error(), "KVM virtualisation") {
 		t.Errorf("Want the task's own message, got %v", s.err)
 	}
 	if l := b.m.Observation().LastTask; l == nil || l.Type != "qmstart" || !strings.Contains(l.Result, "KVM") {
