@@ -37,27 +37,28 @@ limitations under the License.
 //	not used, and what was seen wrong (TestLibraryFaults shows each against the simulator)
 //	typed interfaces with a plain    a POST whose answer is lost is sent again; behind our
 //	http.Client                      transport it is not (TestLibraryBehindTransport)
-//	StartVm and the other functions  the wait goes on when its context has ended, and the call is
-//	that wait for a task             made three times
+//	StartVm, as others that wait     the wait goes on when its context has ended, and a call that
+//	for a task                       PVE refuses is made three times
 //	QemuGuest.Update                 the flag for a restart is inverted: with it the update is
 //	                                 refused, without it the VM is restarted
 //	QemuGuest.UpdateNoCheck          returns no error, whatever PVE answered
 //	Guest.ShutdownForce              sends a parameter that PVE does not have
-//	Pool.Update, Pool.Set            sends just what is wanted for a comment alone, and otherwise
-//	                                 takes out members that it is not given: the session sends both
+//	Pool.Update, Pool.Set            have the pool in the path, where PVE knows no nested pools, and
+//	                                 take out members that they are not given
 //	Pool.AddMembers                  takes a VM out of the pool that it is in, unasked
 //	Pool.Delete                      takes the members out of a pool that PVE refuses to delete
 //	ConfigSDNZone.Create             leaves out the name and the type of the zone
 //	Client.Login, a second time      the requests still have the first ticket
 //	Client.GetNextID with a start    takes every error for a VMID that is taken, and counts on
-//	whatever reads an answer         panics when the answer has another shape: nothing of it is used
-//	every call                       panics when an error has another shape: behind our transport,
-//	                                 which writes each error anew, it does not
-//	                                 (TestLibraryBehindTransport)
+//	GetVersion, Pool.Read,           panic when the answer has another shape, as others may that
+//	GetVmInfo                        read one: nothing of it is used
+//	Pool.CreateNoCheck and all       panics when an error has another shape, which the session reads
+//	other calls                      for each call: behind our transport, which writes each error
+//	                                 anew, it does not (TestLibraryBehindTransport)
 //
 //	not used, since nothing of it is wanted
-//	Snapshot of ClientNew            waits for the task of each write, as StartVm does
-//	                                 (TestLibraryFaults)
+//	Snapshot of ClientNew            taking and removing one wait for their tasks, as StartVm does,
+//	                                 and going back does not tell its task (TestLibraryFaults)
 //	ApiToken, Group and User of      the provider makes no tokens, groups and users: its own are
 //	ClientNew                        made by who sets it up
 //

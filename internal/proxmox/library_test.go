@@ -92,6 +92,29 @@ func (l *library) count(method, path string) int {
 	return n
 }
 
+// params returns the parameters of the last call of a method on a path.
+func (l *library) params(method, path string) map[string]string {
+	var sent map[string]string
+	for _, r := range l.pve.Requests() {
+		if r.Method == method && r.Path == path {
+			sent = r.Params
+		}
+	}
+	return sent
+}
+
+// asksForTask reports whether a request asks for the state of a task.
+func asksForTask(r simulator.Request) bool {
+	return strings.Contains(r.Path, "/tasks/") && strings.HasSuffix(r.Path, "/status")
+}
+
+// panics reports whether a call panics.
+func panics(call func()) (panicked bool) {
+	defer func() { panicked = recover() != nil }()
+	call()
+	return false
+}
+
 // pool makes a pool with a VM in it.
 func (l *library) pool(name telmate.PoolName, vmid telmate.GuestID) error {
 	pools := l.New().Pool
@@ -131,7 +154,7 @@ func libraryFaults() map[string]struct {
 			},
 		},
 		"WaitsOn": {
-			reason: "A wait for a task goes on sleeping when its context has ended, and the call is made three times.",
+			reason: "A wait for a task goes on sleeping when its context has ended.",
 			shows: func(l *library) bool {
 				const task = "UPID:pve1:00000001:00000001:00000001:qmstart:100:root@pam:"
 				l.answer["/nodes/pve1/qemu/100/status/start"] = `{"data":"` + task + `"}`
@@ -144,16 +167,40 @@ func libraryFaults() map[string]struct {
 				return err != nil && time.Since(begun) >= telmate.TaskStatusCheckInterval*time.Second
 			},
 		},
-		"SnapshotWaits": {
-			reason: "A snapshot that is taken returns when its task has ended, whose state is asked for until then.",
+		"StartsAgain": {
+			reason: "A start that PVE refuses is called three times.",
 			shows: func(l *library) bool {
-				err := l.New().Snapshot.CreateQemu(l.t.Context(), *l.running(100), "before", "", false)
-				asks := func(r simulator.Request) bool {
-					return strings.Contains(r.Path, "/tasks/") && strings.HasSuffix(r.Path, "/status")
+				const start = "/nodes/pve1/qemu/100/status/start"
+				l.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: start, Status: http.StatusInternalServerError, Message: "no"})
+				_, err := l.StartVm(l.t.Context(), l.running(100)) //nolint:staticcheck // It is what others use.
+				return err != nil && l.count(http.MethodPost, start) == 3
+			},
+		},
+		"SnapshotWaits": {
+			reason: "Taking a snapshot and removing it return when their tasks have ended, whose states are asked for until then.",
+			shows: func(l *library) bool {
+				ctx, vm, snapshots := l.t.Context(), *l.running(100), l.New().Snapshot
+				for _, write := range []func() error{
+					func() error { return snapshots.CreateQemu(ctx, vm, "before", "", false) },
+					func() error { _, err := snapshots.Delete(ctx, vm, "before"); return err },
+				} {
+					l.pve.ClearRequests()
+					if err := write(); err != nil || !slices.ContainsFunc(l.pve.Requests(), asksForTask) {
+						return false
+					}
 				}
-				taken := false
-				l.pve.Edit(func(s *simulator.State) { taken = len(s.Guests[100].Snapshots) > 0 })
-				return err == nil && taken && slices.ContainsFunc(l.pve.Requests(), asks)
+				return true
+			},
+		},
+		"RollbackUntold": {
+			reason: "Going back to a snapshot returns while its task runs, and does not tell which one that is.",
+			shows: func(l *library) bool {
+				ctx, vm, snapshots := l.t.Context(), *l.running(100), l.New().Snapshot
+				if snapshots.CreateQemu(ctx, vm, "before", "", false) != nil {
+					return false
+				}
+				l.pve.ClearRequests()
+				return snapshots.Rollback(ctx, vm, "before", false) == nil && !slices.ContainsFunc(l.pve.Requests(), asksForTask)
 			},
 		},
 		"RestartInverted": {
@@ -184,21 +231,41 @@ func libraryFaults() map[string]struct {
 		"ShutdownForce": {
 			reason: "The forced shutdown sends a parameter that PVE does not have: it is called forceStop.",
 			shows: func(l *library) bool {
-				err := l.New().Guest.ShutdownForceNoCheck(l.t.Context(), *l.running(100))
-				return err != nil && strings.Contains(err.Error(), "Parameter verification failed")
+				err := l.New().Guest.ShutdownForce(l.t.Context(), *l.running(100))
+				sent := l.params(http.MethodPost, "/nodes/pve1/qemu/100/status/shutdown")
+				return err != nil && strings.Contains(err.Error(), "Parameter verification failed") && sent["force"] == "1"
 			},
 		},
 		"ZoneWithoutType": {
 			reason: "The creation of an SDN zone leaves out its name and type, which PVE requires.",
 			shows: func(l *library) bool {
 				err := (&telmate.ConfigSDNZone{Type: "simple"}).Create(l.t.Context(), "z1", l.Client)
-				return err != nil && strings.Contains(err.Error(), "Parameter verification failed")
+				_, named := l.params(http.MethodPost, "/cluster/sdn/zones")["zone"]
+				_, typed := l.params(http.MethodPost, "/cluster/sdn/zones")["type"]
+				return err != nil && strings.Contains(err.Error(), "Parameter verification failed") && !named && !typed
+			},
+		},
+		"NoNestedPools": {
+			reason: "A change of a pool's comment has the pool in its path, where PVE knows no nested ones.",
+			shows: func(l *library) bool {
+				const nested = "crossplane/nested"
+				pools := l.New().Pool
+				if pools.CreateNoCheck(l.t.Context(), telmate.ConfigPool{Name: nested}) != nil {
+					return false
+				}
+				err := pools.UpdateNoCheck(l.t.Context(), telmate.ConfigPool{Name: nested, Comment: new("x")})
+				return err != nil && l.count(http.MethodPut, "/pools/"+nested) == 1
 			},
 		},
 		"TakesMembers": {
 			reason: "A VM that is added to a pool is taken out of the one that it is in, which PVE does not do unasked.",
 			shows: func(l *library) bool {
-				return l.pool("from", 100) == nil && l.pool("to", 100) == nil
+				if l.pool("from", 100) != nil || l.pool("to", 100) != nil {
+					return false
+				}
+				left, joined := 0, 0
+				l.pve.Edit(func(s *simulator.State) { left, joined = len(s.Pools["from"].VMs), len(s.Pools["to"].VMs) })
+				return left == 0 && joined == 1
 			},
 		},
 		"SetsMembers": {
@@ -251,21 +318,21 @@ func libraryFaults() map[string]struct {
 		},
 		"PanicsOnErrors": {
 			reason: "An error of another shape than the expected one ends in a panic, also in a call whose answer is not read.",
-			shows: func(l *library) (panicked bool) {
+			shows: func(l *library) bool {
 				l.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: "/pools", Status: http.StatusBadRequest, Message: "no"})
 				l.answer["/pools"] = `{"errors":"x","message":"no"}`
-				defer func() { panicked = recover() != nil }()
-				_ = l.New().Pool.CreateNoCheck(l.t.Context(), telmate.ConfigPool{Name: "odd"})
-				return false
+				return panics(func() { _ = l.New().Pool.CreateNoCheck(l.t.Context(), telmate.ConfigPool{Name: "odd"}) })
 			},
 		},
 		"Panics": {
 			reason: "An answer of another shape than the expected one ends in a panic.",
-			shows: func(l *library) (panicked bool) {
+			shows: func(l *library) bool {
 				l.answer["/version"] = `{"data":["9.2"]}`
-				defer func() { panicked = recover() != nil }()
-				_, _ = l.GetVersion(l.t.Context())
-				return false
+				l.answer["/pools/crossplane"] = `{"data":["x"]}`
+				l.answer["/cluster/resources"] = `{"data":[{"vmid":"100"}]}`
+				return panics(func() { _, _ = l.GetVersion(l.t.Context()) }) &&
+					panics(func() { _, _ = l.New().Pool.Read(l.t.Context(), "crossplane") }) &&
+					panics(func() { _, _ = l.GetVmInfo(l.t.Context(), telmate.NewVmRef(100)) })
 			},
 		},
 	}
