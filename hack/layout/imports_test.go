@@ -20,6 +20,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -31,9 +32,9 @@ import (
 func notListed() map[string]map[string]string {
 	const (
 		above     = "it is above"
-		ownRule   = "the rule no-kubernetes keeps it from all that is above it"
+		ownRule   = "a rule of its own says what it may import"
 		reads     = "it reads from Proxmox VE, from the Kubernetes API or from servers of files"
-		knowsKube = "it writes or reads objects of Crossplane"
+		knowsKube = "it writes or reads objects of Crossplane, and is in the rule decides-on-resources"
 	)
 	controllers := map[string]string{
 		"controller": above, "faults": "it has tests only, which run controllers", "proxmox": ownRule, "simulator": ownRule,
@@ -56,31 +57,12 @@ type depguardRule struct {
 // TestImportRules sees that the rules about imports that name packages one by one name each package of internal/, so that a new one is kept
 // to them or has a reason.
 func TestImportRules(t *testing.T) {
-	source, err := os.ReadFile(filepath.Join(root, ".golangci.yml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var config struct {
-		Linters struct {
-			Settings struct {
-				Depguard struct {
-					Rules map[string]depguardRule `json:"rules"`
-				} `json:"depguard"`
-			} `json:"settings"`
-		} `json:"linters"`
-	}
-	if err := yaml.Unmarshal(source, &config); err != nil {
-		t.Fatal(err)
-	}
-	dirs := map[string]bool{}
-	for path := range sources(t, "internal") {
-		dirs[filepath.ToSlash(filepath.Dir(path))] = true
-	}
+	rules, dirs := depguardRules(t), folders(t, "internal")
 	if len(dirs) < 50 {
 		t.Fatalf("there are %d packages, want all of internal/", len(dirs))
 	}
 	for name, exempt := range notListed() {
-		rule, used := config.Linters.Settings.Depguard.Rules[name], map[string]bool{}
+		rule, used := rules[name], map[string]bool{}
 		for _, dir := range slices.Sorted(maps.Keys(dirs)) {
 			first, _, _ := strings.Cut(strings.TrimPrefix(dir, "internal/"), "/")
 			why, has := exempt[first]
@@ -98,6 +80,71 @@ func TestImportRules(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestImportRuleOfCluster sees that the rule about the module cluster lists each of its folders.
+func TestImportRuleOfCluster(t *testing.T) {
+	rule, dirs := depguardRules(t)["cluster"], folders(t, "cluster")
+	if len(dirs) < 15 {
+		t.Fatalf("there are %d folders with code in cluster/, want all of the module", len(dirs))
+	}
+	for dir := range dirs {
+		if !rule.covers(dir) {
+			t.Errorf("the rule cluster of .golangci.yml does not list %s", dir)
+		}
+	}
+}
+
+// TestPureImportNothingThatCalls sees that what docs/development.md calls pure is kept from contexts and clients by a rule.
+func TestPureImportNothingThatCalls(t *testing.T) {
+	source, err := os.ReadFile(filepath.Join(root, "docs", "development.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, pure := depguardRules(t), 0
+	for _, row := range regexp.MustCompile(`(?m)^\| (`+"`[^|]*`"+`) \|.*\bpure\b.*\|$`).FindAllStringSubmatch(string(source), -1) {
+		for _, dir := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[1], -1) {
+			pure++
+			if !rules["decides"].covers(dir[1]) && !rules["decides-on-resources"].covers(dir[1]) {
+				t.Errorf("docs/development.md calls %s pure: list it in decides or decides-on-resources of .golangci.yml", dir[1])
+			}
+		}
+	}
+	if pure < 30 {
+		t.Errorf("docs/development.md calls %d packages pure, want all that are", pure)
+	}
+}
+
+// depguardRules returns the rules about imports by their names.
+func depguardRules(t *testing.T) map[string]depguardRule {
+	t.Helper()
+	source, err := os.ReadFile(filepath.Join(root, ".golangci.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config struct {
+		Linters struct {
+			Settings struct {
+				Depguard struct {
+					Rules map[string]depguardRule `json:"rules"`
+				} `json:"depguard"`
+			} `json:"settings"`
+		} `json:"linters"`
+	}
+	if err := yaml.Unmarshal(source, &config); err != nil {
+		t.Fatal(err)
+	}
+	return config.Linters.Settings.Depguard.Rules
+}
+
+// folders returns the folders of a tree that have Go files, by their paths from the root of the repository.
+func folders(t *testing.T, tree string) map[string]bool {
+	t.Helper()
+	dirs := map[string]bool{}
+	for path := range sources(t, tree) {
+		dirs[filepath.ToSlash(filepath.Dir(path))] = true
+	}
+	return dirs
 }
 
 // covers reports whether a rule is about a folder.
