@@ -63,11 +63,12 @@ type env struct {
 	metrics     *metrics.Metrics
 	conflicts   kind.Conflicts
 	record      event.Recorder
+	now         func() time.Time
 }
 
 // access returns the access over a connection, if there is one.
 func (e env) access(to *connect.Connection, fresh bool) Access {
-	a := Access{Fresh: fresh, Kube: e.kube, Scope: e.scope, Metrics: e.metrics}
+	a := Access{Fresh: fresh, Kube: e.kube, Scope: e.scope, Metrics: e.metrics, Now: e.now}
 	if to != nil {
 		a.Client, a.Inventory = to.Client, to.Inventory
 	}
@@ -82,6 +83,7 @@ func newEnv(mgr ctrl.Manager, o kind.Options, s kind.Scope, id kind.Identity) en
 		kube: mgr.GetClient(), scope: s, connections: o.Connections, metrics: o.Metrics,
 		conflicts: kind.Conflicts{Reader: mgr.GetClient(), Lists: s.Lists(id.GroupVersionKind.Kind)},
 		record:    event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())),
+		now:       o.Clock(),
 	}
 }
 

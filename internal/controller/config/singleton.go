@@ -20,7 +20,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -144,7 +143,7 @@ const ReasonConflict xpv2.ConditionReason = "Conflict"
 func SetupSingleton[R Singular[O], S, O any](t Singleton[R, S, O]) func(ctrl.Manager, kind.Options, kind.Scope) error {
 	return func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		id := s.Identity(t.Kind)
-		c := &singletonConnector[R, S, O]{table: t, env: newEnv(mgr, o, s, id), now: time.Now}
+		c := &singletonConnector[R, S, O]{table: t, env: newEnv(mgr, o, s, id)}
 		k := kind.Kind[R]{Identity: id, External: c}
 		if t.Initialize != nil {
 			k.Initializers = []managed.Initializer{managed.InitializerFn(c.initialize)}
@@ -158,7 +157,6 @@ type singletonConnector[R Singular[O], S, O any] struct {
 	env
 
 	table Singleton[R, S, O]
-	now   func() time.Time
 }
 
 func (c *singletonConnector[R, S, O]) initialize(ctx context.Context, mg resource.Managed) error {
@@ -171,7 +169,7 @@ func (c *singletonConnector[R, S, O]) initialize(ctx context.Context, mg resourc
 
 // Connect connects to the cluster. A resource whose deletion changes nothing needs no connection.
 func (c *singletonConnector[R, S, O]) Connect(ctx context.Context, r R) (managed.TypedExternalClient[R], error) {
-	e := &singleton[R, S, O]{env: c.env, table: c.table, now: c.now, to: c.access(nil, false)}
+	e := &singleton[R, S, O]{env: c.env, table: c.table, to: c.access(nil, false)}
 	if meta.WasDeleted(r) && !slices.ContainsFunc(e.undeclared(r), func(d settings.Declared) bool { return len(d) > 0 }) {
 		return e, nil
 	}

@@ -44,7 +44,6 @@ type singleton[R Singular[O], S, O any] struct {
 
 	table Singleton[R, S, O]
 	to    Access // Without a Client if nothing will be asked.
-	now   func() time.Time
 
 	// What Observe has found to be done.
 	edits      []edit[R, S]

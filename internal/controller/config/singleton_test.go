@@ -72,7 +72,7 @@ func TestSettle(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			now, mg := at, &thing{}
-			e := &singleton[*thing, observed, observed]{table: table, now: func() time.Time { return now }}
+			e := &singleton[*thing, observed, observed]{table: table, env: env{now: func() time.Time { return now }}}
 			e.settle(mg, observed{Name: "a", Load: 1})
 			if !mg.seen.At.Time.Equal(at.Truncate(time.Second)) {
 				t.Fatalf("want the time of the look, got %v", mg.seen.At)

@@ -155,6 +155,9 @@ type Access struct {
 
 	// Metrics of the provider.
 	Metrics *metrics.Metrics
+
+	// Now tells the time.
+	Now func() time.Time
 }
 
 // A View is what the functions of a Table may look at.

@@ -57,7 +57,7 @@ func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
 	if meta.GetExternalName(m) == "" && !object.MayCreate(m) {
 		return nil
 	}
-	if err := act.RefuseEarly(ctx, c.kube, m, actKinds()...); err != nil {
+	if err := act.RefuseEarly(ctx, c.kube, m, c.now(), actKinds()...); err != nil {
 		return err
 	}
 	if waits, err := c.awaitSource(ctx, m); waits || err != nil {

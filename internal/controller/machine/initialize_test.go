@@ -21,6 +21,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	xpcontroller "github.com/crossplane/crossplane-runtime/v2/pkg/controller"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -192,7 +193,7 @@ func TestInitializeDoesNotConnect(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			boom := errors.New("boom")
 			c := &connector{
-				shared:  &shared{},
+				shared:  &shared{now: time.Now},
 				options: xpcontroller.Options{Logger: logging.NewNopLogger()},
 				connect: func(context.Context, resource.Managed) (*connect.Connection, error) { return nil, boom },
 			}

@@ -210,7 +210,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 		judged: o.Connections.Judged, signed: o.Connections.Signed,
 		options: o.Options,
 	}
-	c.addresses.Watch = ipam.NewWatch(mgr.GetCache(), c.wakeKey)
+	c.addresses.Watch = ipam.NewWatch(mgr.GetCache(), c.now, c.wakeKey)
 	c.follow, c.leave = c.followWith(o.Connections, id.GroupVersionKind.GroupKind())
 	c.unschedulable = placement.NewQueue(c.wake)
 	if err := mgr.Add(manager.RunnableFunc(c.unschedulable.Start)); err != nil {

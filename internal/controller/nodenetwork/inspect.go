@@ -252,7 +252,7 @@ func (l *look) inForce(ctx context.Context) (config.Findings, error) {
 		f := l.waiting(kind.Problem{
 			Reason: ReasonReloadFailed, Message: "the network could not be reloaded, which is tried again after five minutes: " + task.ExitStatus,
 		})
-		if time.Since(task.Start) > again {
+		if l.Now().Sub(task.Start) > again {
 			f = l.apply(f, "failed")
 		}
 		return f, nil

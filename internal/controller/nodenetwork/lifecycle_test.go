@@ -522,7 +522,7 @@ func TestReload(t *testing.T) {
 	}
 }
 
-// TestReloadFails shows a reload that has failed after it took what was staged.
+// TestReloadFails shows a reload that has failed after it took what was staged, and has it done again five minutes later.
 func TestReloadFails(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		l.Inject(simulator.Fault{Task: "srvreload", TaskExit: "command 'ifreload -a' failed: exit code 1", Count: 1})
@@ -536,6 +536,14 @@ func TestReloadFails(t *testing.T) {
 		})
 		l.Until(mg, nodenetwork.TypeApplied, nodenetwork.ReasonReloadFailed, "ifreload")
 		l.Until(mg, xpv2.TypeReady, nodenetwork.ReasonReloadFailed)
+		if n := reloads(l); n != 1 {
+			l.Errorf("want no other reload at once, got %d", n)
+		}
+		l.Clock.Pass(5 * time.Minute)
+		applied(l, mg)
+		if n := reloads(l); n != 2 {
+			l.Errorf("want another reload after five minutes, got %d", n)
+		}
 	})
 }
 

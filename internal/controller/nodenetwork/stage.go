@@ -74,9 +74,9 @@ func (n note) takes(ip netip.Addr) bool {
 	return slices.Contains(n.Taken, ip) || slices.Contains(n.Former.Addresses(), ip)
 }
 
-// noteNow returns the note of what a resource stages now, which had another one.
-func noteNow(former note, now pending, name string, next nodenet.Config) note {
-	n := note{At: time.Now().Unix(), Before: now.before, Interface: next[name], Former: now.config[name]}
+// noteNow returns the note of what a resource stages at a time, which had another one.
+func noteNow(at time.Time, former note, now pending, name string, next nodenet.Config) note {
+	n := note{At: at.Unix(), Before: now.before, Interface: next[name], Former: now.config[name]}
 	if now.changes != "" {
 		n.Taken = slices.Concat(former.Taken, former.Former.Addresses())
 	}
@@ -286,7 +286,7 @@ func (s *stager) write(ctx context.Context, v view, verb config.Verb, c proxmox.
 		return err
 	}
 	former, noted := noteOf(v.Resource)
-	if err := keepNote(ctx, v, noteNow(former, now, p.Interface, next)); err != nil {
+	if err := keepNote(ctx, v, noteNow(v.Now(), former, now, p.Interface, next)); err != nil {
 		return err
 	}
 	err = do(ctx)
@@ -405,7 +405,7 @@ func (s *stager) start(ctx context.Context, v view) error {
 		return err
 	}
 	s.mu.Lock()
-	s.reloads[keyOf(v)] = reload{upid: upid, at: time.Now().Unix()}
+	s.reloads[keyOf(v)] = reload{upid: upid, at: v.Now().Unix()}
 	s.mu.Unlock()
 	v.Resource.Observation().Reload = &v1alpha1.NodeNetworkReload{UPID: string(upid)}
 	n, noted := noteOf(v.Resource)
@@ -481,7 +481,7 @@ const longestWait = 30 * time.Second
 // so that one reload applies both: one that was not looked at yet as its spec is now.
 func (s *stager) waitsFor(ctx context.Context, v view) (string, error) {
 	n, staged := noteOf(v.Resource)
-	if !staged || time.Since(time.Unix(n.At, 0)) > longestWait {
+	if !staged || v.Now().Sub(time.Unix(n.At, 0)) > longestWait {
 		return "", nil
 	}
 	name := ""

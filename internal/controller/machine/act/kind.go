@@ -142,13 +142,13 @@ func Keep(ctx context.Context, kube client.Client, record xpevent.Recorder, k Ki
 
 // RefuseEarly refuses for good what the manifest of a Machine without a VM asks for. It is an old request: the
 // manifest was applied anew, to take over a VM that has gone on since.
-func RefuseEarly(ctx context.Context, kube client.Client, m object.Machine, kinds ...Kind) error {
+func RefuseEarly(ctx context.Context, kube client.Client, m object.Machine, now time.Time, kinds ...Kind) error {
 	for _, k := range kinds {
 		asked, annotation := k.Asked(m), k.Texts().Annotation
 		if asked == nil || m.GetAnnotations()[annotation] != "" {
 			continue
 		}
-		r := Refuse(asked.Token, asked.Target, "it was asked for before the Machine had a VM", time.Now())
+		r := Refuse(asked.Token, asked.Target, "it was asked for before the Machine had a VM", now)
 		if err := kind.Annotate(ctx, kube, m, map[string]string{annotation: r.String()}); err != nil {
 			return err
 		}

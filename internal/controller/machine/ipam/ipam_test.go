@@ -20,6 +20,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -61,7 +62,7 @@ func reader(t *testing.T, denied error, objects ...client.Object) Reader {
 			return c.List(ctx, list, opts...)
 		},
 	}).Build()
-	w := NewWatch(nil, func(client.ObjectKey) {})
+	w := NewWatch(nil, time.Now, func(client.ObjectKey) {})
 	w.read = kube.Get
 	return Reader{Kube: kube, Watch: w}
 }
@@ -310,9 +311,29 @@ func TestReleaseUnserved(t *testing.T) {
 	}
 }
 
+// TestServedNone has claims that the API server does not serve looked for again after a while.
+func TestServedNone(t *testing.T) {
+	now := time.Now()
+	w := NewWatch(nil, func() time.Time { return now }, nil)
+	w.serves(false)
+	now = now.Add(unservedFor - time.Second)
+	if !w.servedNone() {
+		t.Errorf("want none to be looked for within %s", unservedFor)
+	}
+	now = now.Add(time.Second)
+	if w.servedNone() {
+		t.Errorf("want claims to be looked for again after %s", unservedFor)
+	}
+	w.serves(false)
+	w.serves(true)
+	if w.servedNone() {
+		t.Error("want claims to be looked for that are served")
+	}
+}
+
 func TestChanged(t *testing.T) {
 	var woken []client.ObjectKey
-	w := NewWatch(nil, func(key client.ObjectKey) { woken = append(woken, key) })
+	w := NewWatch(nil, time.Now, func(key client.ObjectKey) { woken = append(woken, key) })
 	web := client.ObjectKey{Namespace: "team", Name: "web"}
 	w.follow(client.ObjectKey{Namespace: "team", Name: "web-1"}, web)
 	for _, o := range append(claimed("web-1", uuid, ""), claimed("other-1", uuid, "")...) {

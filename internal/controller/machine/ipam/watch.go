@@ -36,6 +36,7 @@ const unservedFor = 30 * time.Second
 // the provider, or never.
 type Watch struct {
 	cache cache.Cache
+	now   func() time.Time
 	wake  func(client.ObjectKey)
 
 	// read an object from the cache, which watches its kind from now on.
@@ -47,9 +48,9 @@ type Watch struct {
 	machines map[client.ObjectKey]client.ObjectKey // by claim
 }
 
-// NewWatch returns one that wakes Machines by their keys.
-func NewWatch(all cache.Cache, wake func(client.ObjectKey)) *Watch {
-	w := &Watch{cache: all, wake: wake, started: map[schema.GroupVersionKind]bool{}, machines: map[client.ObjectKey]client.ObjectKey{}}
+// NewWatch returns one that tells the time by a clock and wakes Machines by their keys.
+func NewWatch(all cache.Cache, now func() time.Time, wake func(client.ObjectKey)) *Watch {
+	w := &Watch{cache: all, now: now, wake: wake, started: map[schema.GroupVersionKind]bool{}, machines: map[client.ObjectKey]client.ObjectKey{}}
 	w.read = w.get
 	return w
 }
@@ -80,7 +81,7 @@ func (w *Watch) serves(is bool) {
 	defer w.mu.Unlock()
 	w.unserved = time.Time{}
 	if !is {
-		w.unserved = time.Now()
+		w.unserved = w.now()
 	}
 }
 
@@ -89,7 +90,7 @@ func (w *Watch) serves(is bool) {
 func (w *Watch) servedNone() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return time.Since(w.unserved) < unservedFor
+	return w.now().Sub(w.unserved) < unservedFor
 }
 
 // watches reports whether a kind is watched.
