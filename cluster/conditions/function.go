@@ -24,6 +24,8 @@ import (
 
 	fnv1 "github.com/crossplane/crossplane/v2/proto/fn/v1"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/vitistack/provider-proxmox/cluster/functionserver"
 )
 
 const (
@@ -46,7 +48,7 @@ func (Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*f
 	rsp := &fnv1.RunFunctionResponse{
 		Meta: &fnv1.ResponseMeta{Tag: req.GetMeta().GetTag()}, Desired: req.GetDesired(), Context: req.GetContext(),
 	}
-	in, err := inputOf(req.GetInput())
+	in, err := functionserver.Read[input](req.GetInput())
 	if err != nil {
 		message := fmt.Sprintf("cannot use the input: %v", err)
 		rsp.Results = append(rsp.GetResults(), &fnv1.Result{Severity: fnv1.Severity_SEVERITY_FATAL, Message: message})

@@ -23,7 +23,6 @@ import (
 
 	xpextv1 "github.com/crossplane/crossplane/apis/v2/apiextensions/v1"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/vitistack/provider-proxmox/cluster/functionserver"
 )
@@ -59,16 +58,8 @@ type failed struct {
 // conditionType is what Kubernetes takes as a type of conditions.
 var conditionType = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
 
-// inputOf reads an input, and refuses what it cannot carry out.
-func inputOf(s *structpb.Struct) (input, error) {
-	in := input{}
-	if err := functionserver.Read(s, &in); err != nil {
-		return input{}, err
-	}
-	return in, in.validate()
-}
-
-func (in input) validate() error {
+// Validate refuses what is contradictory or missing.
+func (in input) Validate() error {
 	if err := in.Check(inputVersion, inputKind); err != nil {
 		return err
 	}

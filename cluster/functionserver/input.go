@@ -39,13 +39,18 @@ func (h Header) Check(version, kind string) error {
 	return nil
 }
 
-// Read reads an input. A field that it does not know is an error, since what was meant by it would not be done.
-func Read(s *structpb.Struct, input any) error {
+// Read reads an input that can tell whether it is valid. A field that it does not know is an error, since what was meant by it would not be
+// done.
+func Read[T interface{ Validate() error }](s *structpb.Struct) (T, error) {
+	var in, none T
 	raw, err := s.MarshalJSON()
 	if err != nil {
-		return err
+		return none, err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()
-	return decoder.Decode(input)
+	if err := decoder.Decode(&in); err != nil {
+		return none, err
+	}
+	return in, in.Validate()
 }

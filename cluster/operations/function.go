@@ -22,6 +22,8 @@ import (
 
 	fnv1 "github.com/crossplane/crossplane/v2/proto/fn/v1"
 	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/vitistack/provider-proxmox/cluster/functionserver"
 )
 
 // The names of the requirements that an Operation gives.
@@ -61,7 +63,7 @@ func (function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*f
 }
 
 func planned(req *fnv1.RunFunctionRequest) (plan, error) {
-	in, err := inputOf(req.GetInput())
+	in, err := functionserver.Read[input](req.GetInput())
 	if err != nil {
 		return plan{}, fmt.Errorf("cannot use the input: %w", err)
 	}

@@ -30,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/vitistack/provider-proxmox/cluster/functionserver"
 	"github.com/vitistack/provider-proxmox/cluster/local/kube"
 )
 
@@ -341,7 +342,7 @@ func TestExamples(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := inputOf(s); err != nil {
+				if _, err := functionserver.Read[input](s); err != nil {
 					t.Errorf("%s: %v", file, err)
 				}
 				seen++

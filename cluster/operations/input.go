@@ -21,8 +21,6 @@ import (
 	"fmt"
 	"slices"
 
-	"google.golang.org/protobuf/types/known/structpb"
-
 	"github.com/vitistack/provider-proxmox/cluster/functionserver"
 )
 
@@ -40,16 +38,8 @@ type input struct {
 	Drain    *drain    `json:"drain,omitempty"`
 }
 
-// inputOf reads an input, and refuses what it cannot carry out.
-func inputOf(s *structpb.Struct) (input, error) {
-	in := input{}
-	if err := functionserver.Read(s, &in); err != nil {
-		return input{}, err
-	}
-	return in, in.validate()
-}
-
-func (in input) validate() error {
+// Validate refuses what is contradictory or missing.
+func (in input) Validate() error {
 	if err := in.Check(inputVersion, inputKind); err != nil {
 		return err
 	}
