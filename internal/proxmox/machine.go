@@ -23,6 +23,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // VMConfig is the configuration of a VM.
@@ -59,6 +60,15 @@ func unblank(v text) string {
 		return ""
 	}
 	return string(v)
+}
+
+// SameText ignores what PVE does not keep of a text, such as a description: white space at its
+// end, and the sort of line ends.
+func SameText(a, b string) bool {
+	kept := func(s string) string {
+		return strings.TrimRightFunc(strings.ReplaceAll(s, "\r\n", "\n"), unicode.IsSpace)
+	}
+	return kept(a) == kept(b)
 }
 
 // Config returns the configuration of a VM with its pending changes applied.

@@ -18,9 +18,9 @@ package qemu
 
 import (
 	"strings"
-	"unicode"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // An Identity is what makes a VM a resource's: the VMID says where to look, the UUID
@@ -121,20 +121,11 @@ func (c Config) Stub() bool { return strings.Contains(c["description"], stubMark
 func (id Identity) options(description *string, smbios *v1alpha1.MachineSMBIOS) []Option {
 	return []Option{
 		smbiosOption(id.UUID, smbios),
-		{Name: "description", same: sameText, Want: func(now string) (string, bool) {
+		{Name: "description", same: proxmox.SameText, Want: func(now string) (string, bool) {
 			if description != nil {
 				return *description, true
 			}
 			return Unmark(now), Unmark(now) != now
 		}},
 	}
-}
-
-// sameText ignores what PVE does not keep of a text: white space at its end, and
-// the sort of line ends.
-func sameText(a, b string) bool {
-	kept := func(s string) string {
-		return strings.TrimRightFunc(strings.ReplaceAll(s, "\r\n", "\n"), unicode.IsSpace)
-	}
-	return kept(a) == kept(b)
 }

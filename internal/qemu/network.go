@@ -72,7 +72,7 @@ func (d Desired) newNIC(n v1alpha1.MachineNetwork) proxmox.NIC {
 	nic, err := proxmox.ParseNIC(d.Devices.returning[listNetworks+"/"+n.Name])
 	if err != nil {
 		nic = proxmox.NIC{Model: defaultModel}
-		overlay(&nic.Options, part{key: "bridge", Codec: codec.Fixed(nonEmpty(d.Defaults.Bridge))})
+		overlay(&nic.Options, part{key: "bridge", Codec: codec.Fixed(NonEmpty(d.Defaults.Bridge))})
 	}
 	nic.MAC = d.Devices.MACs[n.Name]
 	return nic

@@ -234,8 +234,8 @@ func sameProperties(defaultKey string) func(a, b string) bool {
 	}
 }
 
-// nonEmpty returns a string if it is not empty.
-func nonEmpty(s string) *string {
+// NonEmpty returns a text as a field has it, which is left out if it is empty.
+func NonEmpty(s string) *string {
 	if s == "" {
 		return nil
 	}

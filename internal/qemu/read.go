@@ -57,7 +57,7 @@ func ReadSMBIOS(p *v1alpha1.MachineParameters, name, now string) (Option, []stri
 
 // ReadDescription reads the description, without markers of providers.
 func ReadDescription(p *v1alpha1.MachineParameters, _, now string) (Option, []string) {
-	p.Description = nonEmpty(strings.TrimRight(Unmark(now), " \t\r\n"))
+	p.Description = NonEmpty(strings.TrimRight(Unmark(now), " \t\r\n"))
 	return Identity{}.options(p.Description, nil)[1], nil
 }
 

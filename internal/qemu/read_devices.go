@@ -28,7 +28,7 @@ func ReadDisk(p *v1alpha1.MachineParameters, device, now string) (Option, []stri
 	if err != nil {
 		return unreadable()
 	}
-	k.Storage, k.Format, k.Size = nonEmpty(disk.Storage()), nonEmpty(formatOf(disk.Volume)), declaredSize(disk)
+	k.Storage, k.Format, k.Size = NonEmpty(disk.Storage()), NonEmpty(formatOf(disk.Volume)), declaredSize(disk)
 	left := readParts(disk.Options, diskParts(&k))
 	p.Disks = append(p.Disks, k)
 	return diskOption(device, k, nil, func() proxmox.Disk { return Desired{}.newDisk(k) }), without(left, "size", "format", "media")
@@ -62,7 +62,7 @@ func readFirmware(now string, storage, format **string, of func() firmwareDisk) 
 	if err != nil {
 		return unreadable()
 	}
-	*storage, *format = nonEmpty(disk.Storage()), nonEmpty(formatOf(disk.Volume))
+	*storage, *format = NonEmpty(disk.Storage()), NonEmpty(formatOf(disk.Volume))
 	parts := of().changeable
 	for _, m := range of().made {
 		parts = append(parts, m.part)
@@ -77,7 +77,7 @@ func ReadNIC(p *v1alpha1.MachineParameters, device, now string) (Option, []strin
 	if err != nil {
 		return unreadable()
 	}
-	n := v1alpha1.MachineNetwork{Name: device, Device: &device, Model: &nic.Model, MACAddress: nonEmpty(nic.MAC)}
+	n := v1alpha1.MachineNetwork{Name: device, Device: &device, Model: &nic.Model, MACAddress: NonEmpty(nic.MAC)}
 	left := readParts(nic.Options, nicParts(&n))
 	p.Networks = append(p.Networks, n)
 	return nicOption(device, n, nil, func() proxmox.NIC { return Desired{}.newNIC(n) }), left

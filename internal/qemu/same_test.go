@@ -18,6 +18,8 @@ package qemu
 
 import (
 	"testing"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // What PVE stores otherwise than it was sent is no difference for ever.
@@ -36,9 +38,9 @@ func TestSame(t *testing.T) {
 		"MachineOptions": {reason: "Options of the machine count.", same: sameMachine, now: "pc-q35-9.2,viommu=intel", want: "q35"},
 		"MachineOther":   {reason: "Another family is another machine.", same: sameMachine, now: "pc-i440fx-9.2", want: "q35"},
 		"MachineVersion": {reason: "A version that is asked for is meant.", same: sameMachine, now: "pc-q35-9.0", want: "pc-q35-9.2"},
-		"TextEnd":        {reason: "PVE cuts white space at the end.", same: sameText, now: "a", want: "a \t\n\n", equal: true},
-		"TextLines":      {reason: "Line ends are of no meaning.", same: sameText, now: "a\nb", want: "a\r\nb", equal: true},
-		"TextDiffers":    {reason: "Another text is another text.", same: sameText, now: "a", want: "b"},
+		"TextEnd":        {reason: "PVE cuts white space at the end.", same: proxmox.SameText, now: "a", want: "a \t\n\n", equal: true},
+		"TextLines":      {reason: "Line ends are of no meaning.", same: proxmox.SameText, now: "a\nb", want: "a\r\nb", equal: true},
+		"TextDiffers":    {reason: "Another text is another text.", same: proxmox.SameText, now: "a", want: "b"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

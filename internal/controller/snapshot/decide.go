@@ -18,9 +18,7 @@ package snapshot
 
 import (
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
@@ -200,7 +198,7 @@ func (r *record) decideThere(s state) decision {
 // intended reports whether a snapshot is as this one was to be. PVE leaves out the memory of
 // a VM that has stopped.
 func (r *record) intended(s proxmox.Snapshot) bool {
-	return sameText(s.Description, r.Description) && (r.Memory || !s.Memory)
+	return proxmox.SameText(s.Description, r.Description) && (r.Memory || !s.Memory)
 }
 
 // incomplete returns the problem with a snapshot that a task takes or removes, or did when it
@@ -228,13 +226,4 @@ func (r *record) gone() kind.Problem {
 // failure is the problem of an attempt that has failed.
 func (r *record) failure() kind.Problem {
 	return kind.Problem{Reason: conditionReason(r.Problem), Message: "the snapshot could not be taken: " + r.Message}
-}
-
-// sameText ignores what PVE does not keep of a text: white space at its end, and the sort of
-// line ends.
-func sameText(a, b string) bool {
-	kept := func(s string) string {
-		return strings.TrimRightFunc(strings.ReplaceAll(s, "\r\n", "\n"), unicode.IsSpace)
-	}
-	return kept(a) == kept(b)
 }

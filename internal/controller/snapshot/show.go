@@ -28,6 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // Reasons of the condition Ready of a Snapshot, beside those that every kind has.
@@ -69,7 +70,7 @@ func (e *external) compare(m Snapshot) {
 
 func (e *external) compareOptions(p *v1alpha1.SnapshotParameters) {
 	v := e.view
-	if d := p.Description; d != nil && !sameText(*d, v.entry.Description) {
+	if d := p.Description; d != nil && !proxmox.SameText(*d, v.entry.Description) {
 		v.difference = append(v.difference, v1alpha1.OptionDifference{Option: "description", Current: v.entry.Description, Desired: *d})
 	}
 	if p.IncludeMemory != nil && *p.IncludeMemory != v.entry.Memory {

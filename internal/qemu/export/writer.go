@@ -136,7 +136,7 @@ func (w *writer) cloudInit() {
 		w.noDrive()
 		return
 	}
-	w.p.CloudInit.Storage = declared(drive.Storage())
+	w.p.CloudInit.Storage = qemu.NonEmpty(drive.Storage())
 	w.table(qemu.CloudInitOptions)
 	for i, n := range w.p.Networks {
 		w.try(qemu.IPConfigName(*n.Device), qemu.ReadIPConfig(i))
@@ -259,7 +259,7 @@ func (w *writer) extra(name string) {
 
 // poolAndHA are what Proxmox VE keeps elsewhere.
 func (w *writer) poolAndHA(s Subject) {
-	w.p.Pool = declared(s.Pool)
+	w.p.Pool = qemu.NonEmpty(s.Pool)
 	var settings propertystring.Properties
 	for _, key := range slices.Sorted(maps.Keys(s.HA)) {
 		if s.HA[key] != "" {
@@ -272,12 +272,4 @@ func (w *writer) poolAndHA(s Subject) {
 	if s.HA != nil && *w.p.HighAvailability == (v1alpha1.MachineHighAvailability{}) {
 		w.p.HighAvailability.Enabled = new(true)
 	}
-}
-
-// declared returns a text as a field has it, which is left out if it is empty.
-func declared(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
 }
