@@ -34,7 +34,6 @@ type infraClient interface {
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
 	PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error)
-	PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error)
 	Replications(ctx context.Context) ([]proxmox.Replication, error)
 	SnapshotTree(ctx context.Context, ref proxmox.Ref) (proxmox.SnapshotTree, error)
 	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
@@ -56,7 +55,6 @@ type infra struct {
 	options      *cachedBy[proxmox.Ref, []proxmox.PendingValue]
 	privileges   *cachedBy[string, proxmox.Privileges]
 	permissions  cached[map[string]proxmox.Privileges]
-	pools        *cachedBy[string, members]
 }
 
 // A storageKey is where volumes are.
@@ -82,20 +80,10 @@ func newInfra(times *times, client Client) *infra {
 		permissions: cached[map[string]proxmox.Privileges]{read: func(ctx context.Context) (map[string]proxmox.Privileges, error) {
 			return client.Permissions(ctx, "")
 		}},
-		pools: newCachedBy(func(ctx context.Context, pool string) (members, error) {
-			vmids, exists, err := client.PoolVMs(ctx, pool)
-			return members{vmids, exists}, err
-		}),
 		volumes: newCachedBy(func(ctx context.Context, p storageKey) ([]proxmox.Volume, error) {
 			return client.Volumes(ctx, p.node, p.storage, p.content)
 		}),
 	}
-}
-
-// members are the guests of a pool that may exist.
-type members struct {
-	vmids  []int
-	exists bool
 }
 
 // cachedBy are of several things of one kind.
@@ -186,12 +174,6 @@ func (i *infra) ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmo
 func (i *infra) ClusterName(ctx context.Context) (string, error) {
 	s, err := granted(ctx, i.times, &i.status, 24*time.Hour, i.times.scale(Stable))
 	return s.Name, err
-}
-
-// PoolVMs returns the VMIDs of the guests in a pool, and whether the pool exists. Both are Relaxed.
-func (i *infra) PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error) {
-	m, err := read(ctx, i.times, i.pools.of(pool), Relaxed)
-	return m.vmids, m.exists, err
 }
 
 // Privileges returns the privileges of the user on a path. They are Relaxed.

@@ -155,7 +155,9 @@ func (p *pve) Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error
 	return []proxmox.Bridge{{Name: "vmbr-" + node}}, p.wait(ctx)
 }
 
-func (p *pve) PoolVMs(context.Context, string) ([]int, bool, error) { return []int{100}, true, nil }
+func (p *pve) PoolMembers(context.Context, string) (proxmox.PoolMembers, error) {
+	return proxmox.PoolMembers{VMIDs: []int{100}}, nil
+}
 
 func (p *pve) PCIMappings(ctx context.Context) ([]proxmox.PCIMapping, error) {
 	return []proxmox.PCIMapping{{Name: "gpu"}}, p.wait(ctx)

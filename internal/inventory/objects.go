@@ -75,5 +75,10 @@ func (o *objects) PoolMembers(ctx context.Context, pool string, maxAge time.Dura
 	return read(ctx, o.times, o.members.of(pool), maxAge)
 }
 
+// PoolVMs returns the VMIDs of the guests in a pool, and whether the pool exists. Both are Relaxed.
+func (o *objects) PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error) {
+	return proxmox.PoolVMs(o.PoolMembers(ctx, pool, Relaxed))
+}
+
 // InvalidatePoolMembers invalidates what was read of the members of a pool, since we have changed them.
 func (o *objects) InvalidatePoolMembers(pool string) { o.members.of(pool).invalidate() }

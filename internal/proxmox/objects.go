@@ -205,6 +205,21 @@ func (c ObjectAPI) PoolMembers(ctx context.Context, pool string) (PoolMembers, e
 	return m, nil
 }
 
+// PoolVMs returns the VMIDs of the guests among the members of a pool that were read, and
+// whether the pool exists.
+func PoolVMs(m PoolMembers, err error) (vmids []int, exists bool, _ error) {
+	if IsUnknownReference(err) {
+		return nil, false, nil
+	}
+	return m.VMIDs, err == nil, err
+}
+
+// PoolVMs returns the VMIDs of the guests in a pool, which PVE tells anybody, whatever else of
+// the pool may be seen. It says too whether the pool exists.
+func (c ObjectAPI) PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error) {
+	return PoolVMs(c.PoolMembers(ctx, pool))
+}
+
 // AddPoolMembers adds VMs and storages to a pool. PVE refuses VMs of another pool, and
 // what is a member already.
 func (c ObjectAPI) AddPoolMembers(ctx context.Context, pool string, m PoolMembers) error {
@@ -216,8 +231,14 @@ func (c ObjectAPI) RemovePoolMembers(ctx context.Context, pool string, m PoolMem
 	return c.changePoolMembers(ctx, "take members out of", pool, m, Params{"delete": "1"})
 }
 
+// changePoolMembers uses the form of the call that knows nested pools.
 func (c ObjectAPI) changePoolMembers(ctx context.Context, op, pool string, m PoolMembers, options Params) error {
 	r := request{op: op + " pool " + strconv.Quote(pool), method: http.MethodPut, path: poolsPath, form: Change{Set: options}.form()}
+	for _, vmid := range m.VMIDs {
+		if why := validVMID(vmid); why != "" {
+			return r.refuse(why)
+		}
+	}
 	r.form[poolKey] = pool
 	if len(m.VMIDs) > 0 {
 		r.form["vms"] = joinNumbers(m.VMIDs)
@@ -236,35 +257,13 @@ func joinNumbers(all []int) string {
 	return strings.Join(texts, ",")
 }
 
-// PoolVMs returns the VMIDs of the guests in a pool, which PVE tells anybody, whatever else of
-// the pool may be seen. It says too whether the pool exists.
-func (c ObjectAPI) PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error) {
-	m, err := c.PoolMembers(ctx, pool)
-	if IsUnknownReference(err) {
-		return nil, false, nil
-	}
-	return m.VMIDs, err == nil, err
-}
-
 // JoinPool makes a VM a member of a pool and takes it out of the one that it is
 // in. Other members stay. It needs Pool.Allocate on both pools.
 func (c ObjectAPI) JoinPool(ctx context.Context, pool string, vmid int) error {
-	return c.updatePool(ctx, "add VM to", pool, vmid, "allow-move")
+	return c.changePoolMembers(ctx, "add VM to", pool, PoolMembers{VMIDs: []int{vmid}}, Params{"allow-move": "1"})
 }
 
 // LeavePool takes a VM out of a pool. Other members stay.
 func (c ObjectAPI) LeavePool(ctx context.Context, pool string, vmid int) error {
-	return c.updatePool(ctx, "take VM out of", pool, vmid, "delete")
-}
-
-// updatePool uses the form of the call that knows nested pools.
-func (c ObjectAPI) updatePool(ctx context.Context, op, pool string, vmid int, option string) error {
-	r := request{
-		op: op + " pool " + strconv.Quote(pool), method: http.MethodPut, path: poolsPath,
-		form: map[string]string{poolKey: pool, "vms": strconv.Itoa(vmid), option: "1"},
-	}
-	if why := validVMID(vmid); why != "" {
-		return r.refuse(why)
-	}
-	return c.do(ctx, r, nil)
+	return c.changePoolMembers(ctx, "take VM out of", pool, PoolMembers{VMIDs: []int{vmid}}, Params{"delete": "1"})
 }
