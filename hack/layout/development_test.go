@@ -37,10 +37,62 @@ var (
 // ofPool matches the lines of Pool in files that have more than that.
 func ofPool() map[string]*regexp.Regexp {
 	return map[string]*regexp.Regexp{
-		"internal/controller/register.go": regexp.MustCompile(`(?m)^.*(?:controller/pool"|kind: "Pool").*\n`),
-		"docs/least-privilege.md":         regexp.MustCompile("(?m)^\\| `Pools` \\|.*\n"),
-		"internal/proxmox/objects.go": regexp.MustCompile(`(?ms)^// (?:createPool|PoolMembers|AddPoolMembers|RemovePoolMembers)\b.*?^}\n|` +
-			`^func \(c ObjectAPI\) changePoolMembers.*?^}\n|^\tif of\.Path == poolsPath \{\n.*?^\t}\n`),
+		"internal/controller/register.go":      regexp.MustCompile(`(?m)^.*(?:controller/pool"|kind: "Pool").*\n`),
+		"internal/controller/reasons_test.go":  regexp.MustCompile(`(?m)^\t+"pool": .*\n`),
+		"internal/controller/tenants_test.go":  regexp.MustCompile(`(?m)^.*"Pool"[,:] "pool".*\n`),
+		"internal/inventory/inventory_test.go": regexp.MustCompile(`(?ms)^func \(p \*pve\) PoolMembers.*?^}\n`),
+		"internal/inventory/objects.go": regexp.MustCompile(`(?m)^\t(?:PoolMembers|members) ?[(*].*\n|^// PoolMembers .*\nfunc .*\n.*\n}\n|` +
+			`^// InvalidatePoolMembers .*\n.*\n`),
+		"internal/proxmox/access.go": regexp.MustCompile(`(?m)^.*\bFeaturePools\b.*\n`),
+		"internal/proxmox/objects.go": regexp.MustCompile(`(?ms)^// (?:createPool|PoolMembers|AddPoolMembers|RemovePoolMembers|changePoolMembers)\b.*?^}\n|` +
+			`^// The path of pools.*?^\)\n|^func joinNumbers.*?^}\n|^\tif of\.Path == poolsPath \{\n.*?^\t}\n`),
+		"internal/proxmox/objects_test.go": regexp.MustCompile(`(?ms)^func (?:poolCollection|TestCreatePoolOnce|TestPoolMembers)\(.*?^}\n|` +
+			`^\t\t"Pool(?:Reset)?": \{\n.*?^\t\t\},\n`),
+		"README.md":               regexp.MustCompile(`(?m)^.*\[Pool\]\(.*\n`),
+		"docs/development.md":     regexp.MustCompile("(?m)^\\| (?:members of a Pool|`internal/controller/config` \\|).*\n"),
+		"docs/files.md":           regexp.MustCompile("(?m)^\\| `pool_types\\.go` \\|.*\n"),
+		"docs/from-terraform.md":  regexp.MustCompile(`(?m)^.*\[Pool\]\(.*\n`),
+		"docs/least-privilege.md": regexp.MustCompile("(?m)^\\| `Pools` \\|.*\n"),
+		"docs/uninstalling.md":    regexp.MustCompile(`(?m)^\| Pool \|.*\n`),
+	}
+}
+
+// ofKindPool matches what files have of the kind Pool, and not of the pools that Machines and others name.
+var ofKindPool = regexp.MustCompile(`\bPool(?:Members|Parameters|Observation)\b|\bFeaturePools\b|controller/pool\b|\bpool_types\b|\[Pool\]\(|` +
+	"(?m:^\\| (?:Pool|`Pools`) \\|)|" + `(?m:^kind: Pool$)|\b[kK]ind: "Pool"|"Pool"[,:] "(?:pool|\{\})"|(?m:^\t+"pool": +\{reason)`)
+
+// notOfPool are files that have something of the kind Pool, and are not made for it, each with its reason.
+func notOfPool() map[string]string {
+	const example = "the kind is an example there"
+	return map[string]string{
+		"hack/reference/main_test.go":                     example,
+		"hack/wrappers/main.go":                           example,
+		"internal/controller/kind/list_test.go":           example,
+		"internal/controller/backupjob/backupjob_test.go": "a BackupJob names Pools",
+		"internal/faults/denied_test.go":                  "a Machine names a pool",
+	}
+}
+
+// madeOfPool are the files that are generated.
+var madeOfPool = regexp.MustCompile(`^(?:apis/(?:cluster|namespaced)/|docs/reference/|examples/namespaced/|package/)|/zz_generated`)
+
+// TestKindFiles sees that both tables have all files that have something of the kind Pool.
+func TestKindFiles(t *testing.T) {
+	all := texts(t)
+	_, section, _ := strings.Cut(all["docs/development.md"], "These are the files that Pool touches, by hand:")
+	listed, exempt := map[string]bool{}, notOfPool()
+	for _, row := range kindRow.FindAllStringSubmatch(section, -1) {
+		for _, path := range kindPath.FindAllStringSubmatch(row[1], -1) {
+			listed[path[1]] = true
+		}
+	}
+	for path, text := range all {
+		switch has := ofKindPool.MatchString(text) && !madeOfPool.MatchString(path); {
+		case has && !listed[path] && exempt[path] == "":
+			t.Errorf("%s has something of the kind Pool, and the tables of docs/development.md do not name it", path)
+		case !has && exempt[path] != "":
+			t.Errorf("%s has nothing of the kind Pool: take it off the exempt ones", path)
+		}
 	}
 }
 
