@@ -38,7 +38,8 @@ func (s *suite) variables() []string {
 	}
 }
 
-// testCheck has the program check a connection that variables alone name, with the token and with a wrong one.
+// testCheck has the program check a connection that variables alone name, with the token and with a wrong one, and that of a provider
+// configuration with what the provider's pod has: its rights and its environment.
 func (s *suite) testCheck(t *testing.T) {
 	cases := map[string]struct {
 		reason, secret string
@@ -50,11 +51,17 @@ func (s *suite) testCheck(t *testing.T) {
 			[]string{"Connected True", "Authenticated True", "Permitted True"},
 		},
 		"WrongToken": {"A wrong token is refused, by a cluster that is reached.", wrongToken, true, []string{"Connected True", "Authenticated False"}},
+		"Configuration": {
+			"The provider may read what the configuration and its Secret say.", "", false, []string{"Connected True", "Authenticated True", "Permitted True"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			check := exec.CommandContext(s.ctx, s.spec.Path, "check")
 			check.Env = append(slices.DeleteFunc(s.variables(), func(v string) bool { return strings.HasPrefix(v, "PVE_TOKEN_SECRET=") }), "PVE_TOKEN_SECRET="+tc.secret)
+			if tc.secret == "" {
+				check.Args, check.Env = append(check.Args, "--provider-config", "default"), s.spec.Env
+			}
 			output, err := check.CombinedOutput()
 			if (err != nil) != tc.fails {
 				t.Errorf("%s\nwant it to fail: %t, got %v", tc.reason, tc.fails, err)

@@ -18,6 +18,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +26,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 	"github.com/vitistack/provider-proxmox/package"
@@ -97,6 +101,80 @@ func TestCheck(t *testing.T) {
 			}
 			if w := written(pve); len(w) > 0 {
 				t.Errorf("a check writes: %v", w)
+			}
+		})
+	}
+}
+
+// TestCheckByProviderConfig checks what a configuration of Kubernetes says, of whichever kind it is.
+func TestCheckByProviderConfig(t *testing.T) {
+	env, o := apiServer(t)
+	kube := install(t, env)
+	pve := simulatortest.NewTest(t, simulator.Options{})
+	all := configured(pve)
+	secret, own, shared, team := all[0], all[1], all[2], all[3]
+	strict := shared.DeepCopyObject().(*namespaced.ClusterProviderConfig) //nolint:forcetypeassert // It is a copy.
+	strict.Spec.Features = []v1alpha1.ProviderFeature{"Nodes"}            // The token lacks a privilege for that.
+	lab := strict.DeepCopy()
+	lab.Name = "lab"
+	const both = "there are ProviderConfig/default and ClusterProviderConfig/default, which differ: name one with --provider-config,"
+	cases := map[string]struct {
+		reason  string
+		objects []client.Object
+		standIn string
+		args    []string
+		has     string
+		err     string
+	}{
+		"ClusterProviderConfig": {reason: "The configuration of the guides is found by its name.", objects: []client.Object{secret, shared}, has: "Permitted True"},
+		"ProviderConfig":        {reason: "That of cluster-scoped resources is found.", objects: []client.Object{secret, own}, has: "Permitted True"},
+		"Same":                  {reason: "Two that say the same are as good as one.", objects: []client.Object{secret, own, shared}, has: "Permitted True"},
+		"Both":                  {reason: "Of two that differ, one has to be named.", objects: []client.Object{secret, own, strict}, err: both},
+		"OfBoth": {
+			reason: "The kind names one of two.", objects: []client.Object{secret, own, strict},
+			args: []string{"--provider-config-kind", "ProviderConfig"}, has: "Permitted True",
+		},
+		"OtherOfBoth": {
+			reason: "The kind names the other one of two.", objects: []client.Object{secret, own, strict},
+			args: []string{"--provider-config-kind", "ClusterProviderConfig"}, has: "Permitted False", err: errNotReady.Error(),
+		},
+		"Namespace": {
+			reason: "Resources with a namespace use the ClusterProviderConfig unless they say otherwise.", objects: []client.Object{secret, own, strict},
+			args: []string{"-n", "default"}, has: "Permitted False", err: errNotReady.Error(),
+		},
+		"Own": {
+			reason: "A namespace may have one of its own.", objects: []client.Object{secret, strict, team},
+			args: []string{"-n", "default", "--provider-config-kind", "ProviderConfig", "--provider-config", "own"}, has: "Permitted True",
+		},
+		"StandIn": {
+			reason: "Another one stands in for a missing default.", objects: []client.Object{secret, lab}, standIn: "lab",
+			has: "Permitted False", err: errNotReady.Error(),
+		},
+		"Missing": {
+			reason: "What there is instead is told.", objects: []client.Object{secret, lab, team},
+			err: "there is no ProviderConfig/default and no ClusterProviderConfig/default, " +
+				"but ClusterProviderConfig/lab, ProviderConfig/default/own: name one with --provider-config,",
+		},
+		"Nothing":  {reason: "It is told that there is nothing.", err: "no ClusterProviderConfig/default, nor any other provider configuration"},
+		"NoSecret": {reason: "A missing Secret is named.", objects: []client.Object{shared}, err: `Secret "default/pve": it does not exist`},
+	}
+	t.Setenv("PROXMOX_ENDPOINT", "")
+	t.Setenv("PVE_ENDPOINT", "")
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("PROXMOX_DEFAULT_CLUSTER", tc.standIn)
+			for _, object := range tc.objects {
+				object = object.DeepCopyObject().(client.Object) //nolint:forcetypeassert // It is a copy.
+				create(t, kube, object)
+				t.Cleanup(func() { _ = kube.Delete(context.Background(), object) })
+			}
+			var out bytes.Buffer
+			err := checkConnection(t.Context(), append([]string{"--kubeconfig", o.Kubeconfig, "--provider-config", "default"}, tc.args...), &out)
+			if (err != nil) != (tc.err != "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("\n%s\nwant an error with %q, got %v", tc.reason, tc.err, err)
+			}
+			if text := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(text, tc.has) || strings.Contains(text, simulatortest.TestSecret) {
+				t.Errorf("\n%s\nwant %q and no secret, got\n%s", tc.reason, tc.has, out.String())
 			}
 		})
 	}

@@ -26,7 +26,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
@@ -42,9 +41,9 @@ type connectionOptions struct {
 	Insecure        bool     `env:"PROXMOX_INSECURE_SKIP_TLS_VERIFY,PVE_INSECURE_SKIP_VERIFY,PROXMOX_INSECURE" group:"direct" help:"Trust any certificate." name:"insecure-skip-tls-verify"`
 
 	Kubeconfig         string `group:"config" help:"Path of the kubeconfig. Default: that of KUBECONFIG, the pod's account or ~/.kube/config." placeholder:"PATH"`
-	Namespace          string `group:"config" help:"Namespace of the Machines. Without, they are cluster-scoped." placeholder:"NAME" short:"n"`
+	Namespace          string `group:"config" help:"Namespace of the Machines and of their ProviderConfig. Default: none, as of cluster-scoped Machines." placeholder:"NAME" short:"n"`
 	ProviderConfig     string `group:"config" help:"Name of the provider configuration. Default: default." placeholder:"NAME"`
-	ProviderConfigKind string `default:"ClusterProviderConfig" enum:"ClusterProviderConfig,ProviderConfig" group:"config" help:"Kind of the provider configuration of Machines with a namespace: ClusterProviderConfig or ProviderConfig."`
+	ProviderConfigKind string `default:"" enum:",ClusterProviderConfig,ProviderConfig" group:"config" help:"Kind of the provider configuration: ClusterProviderConfig, or ProviderConfig, which is that of the namespace or of cluster-scoped resources. Default: ClusterProviderConfig with a namespace, the one that there is without." placeholder:"KIND"`
 
 	// endpointOfVariables is for a command that names a provider configuration where there is no Kubernetes.
 	endpointOfVariables []string
@@ -74,6 +73,9 @@ func (o *connectionOptions) complete(getenv func(string) string) {
 		o.endpointOfVariables = variables
 	}
 	o.ProviderConfig = cmp.Or(o.ProviderConfig, connect.DefaultName)
+	if o.Namespace != "" {
+		o.ProviderConfigKind = cmp.Or(o.ProviderConfigKind, namespaced.ClusterProviderConfigKind)
+	}
 }
 
 // validate validates the names that the manifests get, which nobody else may see before
@@ -105,30 +107,34 @@ func (o *connectionOptions) connect(ctx context.Context) (*connect.Connection, c
 	if err != nil {
 		return nil, nil, errors.Wrap(err, "there is no --endpoint to connect to, and no Kubernetes with a provider configuration")
 	}
-	scheme, err := newScheme()
+	kube, err := kubeClientOf(cfg)
 	if err != nil {
 		return nil, nil, err
 	}
-	kube, err := client.New(cfg, client.Options{Scheme: scheme})
+	connections := newConnections(kube)
+	key, err := o.choice().find(ctx, connections, kube)
 	if err != nil {
-		return nil, nil, errors.Wrap(err, "cannot make a client of the Kubernetes API")
+		return nil, nil, err
 	}
-	connections := connect.New(kube, connect.WithUserAgent(userAgent()), connect.WithDefault(os.Getenv("PROXMOX_DEFAULT_CLUSTER")))
-	conn, err := connections.Open(ctx, o.key())
+	conn, err := connections.Open(ctx, key)
 	return conn, kube, err
 }
 
-// key returns the key of the provider configuration.
-func (o *connectionOptions) key() connect.Key {
-	k := connect.Key{ObjectKey: client.ObjectKey{Name: o.ProviderConfig}, Kind: cluster.ProviderConfigGroupVersionKind.GroupKind()}
-	if o.Namespace == "" {
-		return k
+// choice returns which provider configurations the flags may mean.
+func (o *connectionOptions) choice() choice {
+	c := choice{hint: "name one with --provider-config, --provider-config-kind and --namespace"}
+	own := o.ProviderConfigKind == namespaced.ProviderConfigKind
+	switch {
+	case own && o.Namespace != "":
+		c.meant = []connect.Key{ofNamespace(o.Namespace, o.ProviderConfig)}
+	case own:
+		c.meant = []connect.Key{clusterScoped(o.ProviderConfig)}
+	case o.ProviderConfigKind == namespaced.ClusterProviderConfigKind:
+		c.meant = []connect.Key{forAllNamespaces(o.ProviderConfig)}
+	default:
+		c.meant = []connect.Key{clusterScoped(o.ProviderConfig), forAllNamespaces(o.ProviderConfig)}
 	}
-	k.Kind = namespaced.SchemeGroupVersion.WithKind(o.ProviderConfigKind).GroupKind()
-	if o.ProviderConfigKind == namespaced.ProviderConfigKind {
-		k.Namespace = o.Namespace
-	}
-	return k
+	return c
 }
 
 func userAgent() string { return "provider-proxmox/" + version.String() }

@@ -156,6 +156,12 @@ func (o *writeCommand) Run(ctx context.Context) error {
 
 // prepare prepares what is written to, before minutes are spent on reading.
 func (o *writeCommand) prepare() error {
+	if o.Namespace == "" {
+		if o.ProviderConfigKind == namespaced.ClusterProviderConfigKind {
+			return errors.New("cluster-scoped Machines use a ProviderConfig: only those of a --namespace can use a ClusterProviderConfig")
+		}
+		o.ProviderConfigKind = cluster.ProviderConfigKind
+	}
 	if o.Output != "" {
 		if err := os.MkdirAll(o.Output, 0o750); err != nil {
 			return errors.Wrap(err, "cannot make the folder for manifests")

@@ -21,6 +21,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -196,6 +197,10 @@ func TestImportFails(t *testing.T) {
 			reason: "The name of a provider configuration is one that Kubernetes takes.", args: []string{"list", "--provider-config", "a b"},
 			want: "is not a name of a provider configuration",
 		},
+		"ConfigKind": {
+			reason: "Cluster-scoped Machines cannot use it.", args: []string{"write", "--provider-config-kind", "ClusterProviderConfig"},
+			want: "cluster-scoped Machines use a ProviderConfig",
+		},
 		"Folder": {reason: "Manifests go into a folder.", args: []string{"write", "-o", "/dev/null/x"}, want: "cannot make the folder"},
 		"Report": {
 			reason: "A report that cannot be written is told.",
@@ -235,12 +240,20 @@ func TestImportByProviderConfig(t *testing.T) {
 	env, o := apiServer(t)
 	kube := install(t, env)
 	pve := simulatortest.NewTest(t, simulator.Options{})
-	for _, object := range configured(pve) {
-		if err := kube.Create(t.Context(), object); err != nil {
-			t.Fatal(err)
-		}
+	all := configured(pve)
+	own := all[1] // Of cluster-scoped Machines, which use no other kind.
+	for _, object := range slices.Delete(slices.Clone(all), 1, 2) {
+		create(t, kube, object)
 	}
 	t.Setenv("PROXMOX_DEFAULT_CLUSTER", "own")
+	err := importVMs(t.Context(), []string{"write", "--kubeconfig", o.Kubeconfig})
+	if want := "there is no ProviderConfig/default, but ClusterProviderConfig/default"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("want %q for cluster-scoped Machines, got %v", want, err)
+	}
+	if got := listed(t, "--kubeconfig", o.Kubeconfig); !strings.Contains(got, "name: router\n") {
+		t.Errorf("a list is good for Machines of any scope, got\n%s", got)
+	}
+	create(t, kube, own)
 	for name, args := range map[string][]string{
 		"Cluster":        nil,
 		"StandIn":        {"-n", "default", "--provider-config-kind", "ProviderConfig"},

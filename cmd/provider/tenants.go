@@ -31,6 +31,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -159,6 +160,11 @@ func kubeClient(kubeconfig string) (client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	return kubeClientOf(cfg)
+}
+
+// kubeClientOf returns a client of an API server.
+func kubeClientOf(cfg *rest.Config) (client.Client, error) {
 	scheme, err := newScheme()
 	if err != nil {
 		return nil, err
@@ -178,8 +184,12 @@ func (o *tenantsCheck) Run(ctx context.Context, out io.Writer) error {
 
 // check checks the resources that use the configuration.
 func (o *tenantsCheck) check(ctx context.Context, kube client.Client, out io.Writer) error {
-	connections := connect.New(kube, connect.WithUserAgent(userAgent()), connect.WithDefault(os.Getenv("PROXMOX_DEFAULT_CLUSTER")))
-	conn, err := connections.Open(ctx, o.key())
+	connections := newConnections(kube)
+	key, err := o.choice().find(ctx, connections, kube)
+	if err != nil {
+		return err
+	}
+	conn, err := connections.Open(ctx, key)
 	if err != nil {
 		return err
 	}
@@ -188,10 +198,6 @@ func (o *tenantsCheck) check(ctx context.Context, kube client.Client, out io.Wri
 		if among, err = tenantsOf(o.File); err != nil {
 			return err
 		}
-	}
-	key, err := connections.Resolve(ctx, o.key())
-	if err != nil {
-		return err
 	}
 	all, err := o.resources(ctx, kube, func(mg resource.Managed) bool {
 		k, err := connect.KeyOf(mg)
@@ -263,13 +269,13 @@ func (o *tenantsCheck) fill(row []string, all []v1alpha1.TenantUsage) {
 	row[4] = strconv.Itoa(int(ptr.Deref(all[i].Waiting, 0)))
 }
 
-// key returns the key of the provider configuration.
-func (o *tenantsCheck) key() connect.Key {
-	k := connect.Key{ObjectKey: client.ObjectKey{Name: o.Name}, Kind: namespaced.ClusterProviderConfigGroupVersionKind.GroupKind()}
+// choice returns which provider configuration the flags mean.
+func (o *tenantsCheck) choice() choice {
+	c := choice{meant: []connect.Key{forAllNamespaces(o.Name)}, hint: "--cluster-scoped means a ProviderConfig of cluster-scoped resources"}
 	if o.ClusterScoped {
-		k.Kind = cluster.ProviderConfigGroupVersionKind.GroupKind()
+		c.meant = []connect.Key{clusterScoped(o.Name)}
 	}
-	return k
+	return c
 }
 
 // tenantsOf returns the tenants of a manifest.

@@ -184,6 +184,16 @@ func TestTenantsCheck(t *testing.T) {
 	}
 }
 
+// TestTenantsCheckMissing tells which configurations there are.
+func TestTenantsCheckMissing(t *testing.T) {
+	kube, _ := tenantsLab(t, nil)
+	err := (&tenantsCheck{Name: "lab"}).check(t.Context(), kube, &bytes.Buffer{})
+	if want := "there is no ClusterProviderConfig/lab, but ProviderConfig/site, ClusterProviderConfig/site: --cluster-scoped"; err == nil ||
+		!strings.HasPrefix(err.Error(), want) {
+		t.Errorf("want %q, got %v", want, err)
+	}
+}
+
 // TestTenantsUsage shows what is used of a quota and its limits: those that the provider keeps, or those of a manifest.
 func TestTenantsUsage(t *testing.T) {
 	limited := func(cores int32) []v1alpha1.ProviderTenant {

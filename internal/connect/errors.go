@@ -38,3 +38,9 @@ func asConfiguration(err error) error {
 	}
 	return configurationError{err}
 }
+
+// A missingError is about a provider configuration that does not exist.
+type missingError struct{ reference }
+
+// Error says which it is.
+func (e missingError) Error() string { return e.String() + " does not exist" }

@@ -68,6 +68,31 @@ func (c *Connector) Resolve(ctx context.Context, k Key) (Key, error) {
 	return Key{ObjectKey: r.key(), Kind: r.kind}, err
 }
 
+// A Configuration is a provider configuration that exists.
+type Configuration struct {
+	Key
+
+	// Spec is what it says.
+	Spec *v1alpha1.ProviderConfigSpec
+}
+
+// Existing returns the provider configurations that are used for those that are named, as Resolve does, without those that do
+// not exist.
+func (c *Connector) Existing(ctx context.Context, named ...Key) ([]Configuration, error) {
+	var found []Configuration
+	for _, k := range named {
+		r, spec, err := c.resolve(ctx, k.reference())
+		if missing := (missingError{}); errors.As(err, &missing) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, Configuration{Key: Key{ObjectKey: r.key(), Kind: r.kind}, Spec: spec})
+	}
+	return found, nil
+}
+
 func namespacedReference(mg resource.ModernManaged) (reference, error) {
 	ref := mg.GetProviderConfigReference()
 	if ref == nil {
@@ -120,7 +145,7 @@ func (r reference) empty() (client.Object, *v1alpha1.ProviderConfigSpec) {
 // explain explains an error of get.
 func (r reference) explain(err error) error {
 	if kerrors.IsNotFound(err) {
-		return errors.Errorf("%s does not exist", r)
+		return missingError{r}
 	}
 	return errors.Wrapf(err, "cannot get %s", r)
 }
