@@ -161,15 +161,15 @@ func TestRightsOfExamples(t *testing.T) {
 
 func TestDeployment(t *testing.T) {
 	got := one[appsv1.Deployment](t, render(t,
-		"image.repository=registry.example.com/pve,image.tag=v9.9.9,replicaCount=2,provider.logLevel=debug,provider.defaultCluster=lab"), "Deployment")
+		"image.repository=registry.example.com/pve,image.tag=v9.9.9,replicaCount=2,provider.logLevel=debug,provider.logFormat=console,"+
+			"provider.reconcileInterval=1m,provider.maxConcurrentReconciles=7,provider.defaultCluster=lab"), "Deployment")
 	container := got.Spec.Template.Spec.Containers[0]
 	if container.Image != "registry.example.com/pve:v9.9.9" || *got.Spec.Replicas != 2 {
 		t.Errorf("the image is %q, and there are %d replicas", container.Image, *got.Spec.Replicas)
 	}
-	for _, want := range []string{"--log-level=debug", "--reconcile-interval=30s", "--max-concurrent-reconciles=5", "--leader-election"} {
-		if !slices.Contains(container.Args, want) {
-			t.Errorf("the arguments %q lack %s", container.Args, want)
-		}
+	want := []string{"--log-level=debug", "--log-format=console", "--reconcile-interval=1m", "--max-concurrent-reconciles=7", "--leader-election"}
+	if diff := cmp.Diff(want, container.Args); diff != "" {
+		t.Errorf("arguments: -want, +got:\n%s", diff)
 	}
 	if !slices.Contains(container.Env, corev1.EnvVar{Name: "PROXMOX_DEFAULT_CLUSTER", Value: "lab"}) {
 		t.Errorf("the environment is %+v", container.Env)
@@ -278,7 +278,8 @@ func TestChangeLogs(t *testing.T) {
 	}
 }
 
-// A ConfigMap and a Secret may hold the variables, in both forms of the chart.
+// A ConfigMap and a Secret may hold the variables, in both forms of the chart, and all of them count: a flag goes before the variable of its setting, and a
+// variable of the pod before one of a ConfigMap, so that there is neither unless values ask for it.
 func TestVariablesOfOthers(t *testing.T) {
 	const values = "provider.envFrom[0].configMapRef.name=settings,provider.envFrom[1].secretRef.name=proxmox-credentials"
 	want := []corev1.EnvFromSource{
@@ -288,6 +289,14 @@ func TestVariablesOfOthers(t *testing.T) {
 	for form, pod := range pods(t, values) {
 		if diff := cmp.Diff(want, pod.Spec.Containers[0].EnvFrom); diff != "" {
 			t.Errorf("%s: -want, +got:\n%s", form, diff)
+		}
+		if args := pod.Spec.Containers[0].Args; len(args) > 0 {
+			t.Errorf("%s: the arguments %q go before variables", form, args)
+		}
+		for _, v := range pod.Spec.Containers[0].Env {
+			if v.Name != "POD_NAMESPACE" {
+				t.Errorf("%s: the variable %s goes before that of a ConfigMap", form, v.Name)
+			}
 		}
 	}
 }
@@ -384,6 +393,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"Typo":        {"a value that nothing reads is a mistake", "replicas=2", "replicas"},
 		"LogLevel":    {"the program would not start", "provider.logLevel=loud", "/provider/logLevel"},
 		"Interval":    {"the program would not start", "provider.reconcileInterval=30", "/provider/reconcileInterval"},
+		"Concurrency": {"nothing would be reconciled", "provider.maxConcurrentReconciles=0", "/provider/maxConcurrentReconciles"},
 		"NoAccount":   {"pods would run with the namespace's own account, without rights", "serviceAccount.create=false", "serviceAccount.name is needed"},
 		"NoSidecar":   {"the provider would wait for a change log service that is not there", "provider.changeLogs.enabled=true", "provider.changeLogs.image"},
 		"NoRatio":     {"there is no more than all", "provider.tracing.ratio=2", "/provider/tracing/ratio"},

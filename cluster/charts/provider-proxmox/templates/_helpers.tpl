@@ -32,12 +32,20 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | 
 {{- end }}
 {{- end }}
 
-{{/* The arguments that both the Deployment and the DeploymentRuntimeConfig give the program. */}}
+{{/* The arguments that both the Deployment and the DeploymentRuntimeConfig give the program: none by default, since one goes before its variable. */}}
 {{- define "provider-proxmox.args" -}}
-- --log-level={{ .Values.provider.logLevel }}
-- --log-format={{ .Values.provider.logFormat }}
-- --reconcile-interval={{ .Values.provider.reconcileInterval }}
-- --max-concurrent-reconciles={{ .Values.provider.maxConcurrentReconciles }}
+{{- with .Values.provider.logLevel }}
+- --log-level={{ . }}
+{{- end }}
+{{- with .Values.provider.logFormat }}
+- --log-format={{ . }}
+{{- end }}
+{{- with .Values.provider.reconcileInterval }}
+- --reconcile-interval={{ . }}
+{{- end }}
+{{- with .Values.provider.maxConcurrentReconciles }}
+- --max-concurrent-reconciles={{ . }}
+{{- end }}
 {{- if gt (int .Values.replicaCount) 1 }}
 - --leader-election
 {{- end }}
