@@ -260,6 +260,23 @@ func TestScheduling(t *testing.T) {
 	}
 }
 
+// What is installed as the guide says, with the package alone, has the label of the chart's pods, by which other guides find the log.
+func TestLabelOfPackage(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "installation.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, manifest, found := strings.Cut(string(text), "\nkind: DeploymentRuntimeConfig\n")
+	manifest, _, ended := strings.Cut(manifest, "```")
+	var config runtimeConfig
+	if err := yaml.Unmarshal([]byte(manifest), &config); err != nil || !found || !ended {
+		t.Fatalf("the guide has no DeploymentRuntimeConfig: %v\n%s", err, manifest)
+	}
+	if got := config.Spec.DeploymentTemplate.Spec.Template.Labels["app"]; got != "provider-proxmox" {
+		t.Errorf("the label app is %q in\n%s", got, manifest)
+	}
+}
+
 // The sidecar and the provider share the folder of the socket, whoever makes the pods.
 func TestChangeLogs(t *testing.T) {
 	for name, made := range pods(t, "provider.changeLogs.enabled=true,provider.changeLogs.image=changelogs-sidecar:v1") {

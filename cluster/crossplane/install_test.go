@@ -23,6 +23,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -64,6 +65,7 @@ func (s *suite) testInstall(t *testing.T) {
 		}
 	}
 	s.install(t, older)
+	s.testLabels(t)
 	if s.activation {
 		s.testInactive(t)
 	} else {
@@ -83,6 +85,21 @@ func (s *suite) testInactive(t *testing.T) {
 		crd := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", name)
 		if err := s.Kube.Get(s.ctx, client.ObjectKey{Name: name}, crd); client.IgnoreNotFound(err) != nil || err == nil {
 			t.Errorf("%s is served before it is activated (%v)", name, err)
+		}
+	}
+}
+
+// testLabels sees that Pods have the labels by which the guides find their logs and run commands in them: that of the chart, and that of Crossplane
+// with the name of the Provider.
+func (s *suite) testLabels(t *testing.T) {
+	t.Helper()
+	d := &appsv1.Deployment{}
+	if err := s.Kube.Get(s.ctx, client.ObjectKey{Namespace: stack.Namespace, Name: s.activeRevision(t)}, d); err != nil {
+		t.Fatal(err)
+	}
+	for label, want := range map[string]string{"app": "provider-proxmox", "pkg.crossplane.io/provider": release} {
+		if got := d.Spec.Template.Labels[label]; got != want {
+			t.Errorf("the label %s is %q, want %q", label, got, want)
 		}
 	}
 }
