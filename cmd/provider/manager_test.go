@@ -31,6 +31,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -138,11 +139,15 @@ func TestManagerOptions(t *testing.T) {
 		t.Errorf("what must never be cached: -want, +got:\n%s", diff)
 	}
 	type lease struct {
-		On              bool
+		On, Released    bool
 		ID, Name, Locks string
+		Lasts, Renewed  time.Duration
 	}
-	want := lease{true, "crossplane-leader-election-provider-proxmox", "ns", "leases"}
-	got := lease{o.LeaderElection, o.LeaderElectionID, o.LeaderElectionNamespace, o.LeaderElectionResourceLock}
+	want := lease{true, true, "crossplane-leader-election-provider-proxmox", "ns", "leases", time.Minute, 50 * time.Second} // As docs/high-availability.md says.
+	got := lease{
+		o.LeaderElection, o.LeaderElectionReleaseOnCancel, o.LeaderElectionID, o.LeaderElectionNamespace, o.LeaderElectionResourceLock,
+		ptr.Deref(o.LeaseDuration, 0), ptr.Deref(o.RenewDeadline, 0),
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("leader election: -want, +got:\n%s", diff)
 	}
