@@ -105,6 +105,7 @@ func TestRefusedAtAdmission(t *testing.T) {
 		"TwoWays": {"either the node is said or it is chosen", vm("{node: pve1, placement: {nodes: [pve2]}}"), "leave one of them out"},
 		"Gateway": {"DHCP brings the gateway", vm("{network: {address: dhcp, gateway: 192.0.2.1}}"), "gateway needs a static address"},
 		"Address": {"an address has a prefix length", vm("{network: {address: 192.0.2.10}}"), "neither dhcp nor an IPv4 address with prefix length"},
+		"Pool":    {"a pool has a name that Proxmox VE takes", vm("{pool: 'of the team'}"), "spec.pool"},
 		"Spread":  {"a group is what is spread", vm("{placement: {spread: Required}}"), "placement.spread needs placement.group"},
 		"SankofaUnit": {
 			"the unit is one of the reference's", "{apiVersion: proxmox.sankofa.nexus/v1alpha1, kind: ProxmoxVM, metadata: {name: refused}, spec: " +
