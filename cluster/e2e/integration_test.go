@@ -17,6 +17,7 @@ limitations under the License.
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"net/http"
@@ -27,7 +28,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -70,12 +73,113 @@ func testerPrivileges() []string {
 }
 
 // TestIntegration runs the tests for a real server with the simulator: what they create is in their range and their pool, and nothing of
-// it is left.
+// it is left, however they end.
 func TestIntegration(t *testing.T) {
 	if len(testerPrivileges()) == 0 {
 		t.Fatal("docs/TESTING.md has no role ProviderTests")
 	}
-	dir := filepath.Join(runDir, "integration")
+	program := filepath.Join(runDir, "integration.test")
+	build := exec.CommandContext(runContext, "go", "test", "-c", "-trimpath", "-tags=integration", "-o", program, "./integration")
+	build.Dir = checkout.Module()
+	if output, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, output)
+	}
+	for name, test := range map[string]func(*testing.T, string){
+		"Whole": testWhole, "Interrupted": testInterrupted, "Failed": testFailed, "Occupied": testOccupied,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, program)
+		})
+	}
+}
+
+// testWhole runs all tests.
+func testWhole(t *testing.T, program string) {
+	t.Helper()
+	r := newTester(t, program, "whole")
+	r.start(t, "9900-9949", "TestServer", maxWait)
+	r.ends(t, 0)
+	for _, name := range []string{"Namespaced", "ClusterScoped", "Snapshot", "Clone"} {
+		if !strings.Contains(r.output.String(), "--- PASS: TestServer/"+name+" ") {
+			t.Errorf("TestServer/%s has not run:\n%s", name, r.output.String())
+		}
+	}
+	if !strings.Contains(r.output.String(), starting) {
+		t.Errorf("the tests do not say that they start anything:\n%s", r.output.String())
+	}
+	r.leavesNothing(t)
+}
+
+// testInterrupted presses Ctrl-C once there is a VM.
+func testInterrupted(t *testing.T, program string) {
+	t.Helper()
+	r := newTester(t, program, "interrupted")
+	r.start(t, "9900-9949", "TestServer/Namespaced", maxWait)
+	deadline := time.Now().Add(maxWait)
+	for !slices.ContainsFunc(listed(r.ctx, t, r.sim), func(vmid int64) bool { return 9900 <= vmid && vmid <= 9949 }) {
+		if time.Now().After(deadline) {
+			t.Errorf("there is no VM after %s", maxWait)
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	if err := syscall.Kill(-r.run.Process.Pid, syscall.SIGINT); err != nil {
+		t.Error(err)
+	}
+	r.ends(t, 130)
+	r.leavesNothing(t)
+}
+
+// testFailed has a test fail once there is a VM.
+func testFailed(t *testing.T, program string) {
+	t.Helper()
+	r := newTester(t, program, "failed", `task=qmstart exit="no more memory"`)
+	r.start(t, "9900-9949", "TestServer/Namespaced", 30*time.Second)
+	r.ends(t, 1)
+	if !strings.Contains(r.output.String(), "no more memory") {
+		t.Errorf("the tests do not tell why they failed:\n%s", r.output.String())
+	}
+	r.leavesNothing(t)
+}
+
+// testOccupied gives the tests a range with a guest in it: they end before they start anything or write anything.
+func testOccupied(t *testing.T, program string) {
+	t.Helper()
+	r := newTester(t, program, "occupied")
+	r.start(t, "9000-9009", "TestServer", maxWait)
+	r.ends(t, 1)
+	if text := r.output.String(); !strings.Contains(text, "guest 9000 is in the range 9000-9009") || strings.Contains(text, starting) {
+		t.Errorf("want an end before anything is started, got:\n%s", text)
+	}
+	requests, err := r.sim.Requests(r.ctx, 0)
+	if err != nil || len(requests) == 0 {
+		t.Errorf("the tests have asked nothing: %v", err)
+	}
+	for _, q := range requests {
+		if q.Method != http.MethodGet {
+			t.Errorf("the tests have sent %s %s", q.Method, q.Path)
+		}
+	}
+}
+
+// starting is in the output of tests that start something.
+const starting = "control plane: starting"
+
+// A tester runs the tests for a real server with a simulator of its own.
+type tester struct {
+	ctx     context.Context //nolint:containedctx // It ends when the simulator does.
+	sim     *simulator.Simulator
+	program string
+	before  []int64
+	run     *exec.Cmd
+	output  bytes.Buffer
+}
+
+// newTester starts a simulator with faults, whose token is that of the integration tests.
+func newTester(t *testing.T, program, name string, faults ...string) *tester {
+	t.Helper()
+	dir := filepath.Join(runDir, "integration-"+name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -85,34 +189,7 @@ func TestIntegration(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	sim := startForTester(ctx, t, env)
-	before := listed(ctx, t, sim)
-
-	run := exec.CommandContext(ctx, "go", "test", "-trimpath", "-tags=integration", "-count=1", "-v", "-run=TestServer", "./integration")
-	run.Dir = checkout.Module()
-	run.Env = append(os.Environ(),
-		"PROXMOX_ENDPOINT="+sim.URL(), "PROXMOX_CA_FILE="+sim.CAFile(), "PROXMOX_TOKEN="+testToken+"="+testSecret,
-		"PROXMOX_TEST_VMIDS=9900-9949", "PROXMOX_TEST_POOL="+testPool, "PROXMOX_TEST_STORAGE=ceph", "PROXMOX_TEST_BRIDGE=vmbr0",
-		"PROXMOX_TEST_TEMPLATE=9000", "PROXMOX_TEST_TIMEOUT="+maxWait.String())
-	output, err := run.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, output)
-	}
-	for _, name := range []string{"Namespaced", "ClusterScoped", "Snapshot", "Clone"} {
-		if !strings.Contains(string(output), "--- PASS: TestServer/"+name+" ") {
-			t.Errorf("TestServer/%s has not run:\n%s", name, output)
-		}
-	}
-	if diff := cmp.Diff(before, listed(ctx, t, sim)); diff != "" {
-		t.Errorf("the cluster is not as it was: -before, +after:\n%s", diff)
-	}
-	checkWrites(ctx, t, sim)
-}
-
-// startForTester starts a simulator whose token is that of the integration tests.
-func startForTester(ctx context.Context, t *testing.T, env *commands.Environment) *simulator.Simulator {
-	t.Helper()
-	sim, err := simulator.New(env.Dir)
+	sim, err := simulator.New(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,14 +197,72 @@ func startForTester(ctx context.Context, t *testing.T, env *commands.Environment
 	if err != nil {
 		t.Fatal(err)
 	}
-	scenario, err := checkout.ScenarioWith(env.Dir, testerRights())
+	scenario, err := checkout.ScenarioWith(dir, testerRights())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := env.Run(ctx, sim.Spec(path, scenario)); err != nil {
+	spec := sim.Spec(path, scenario)
+	for _, f := range faults {
+		spec.Args = append(spec.Args, "--fault", f)
+	}
+	if _, err := env.Run(ctx, spec); err != nil {
 		t.Fatal(err)
 	}
-	return sim
+	return &tester{ctx: ctx, sim: sim, program: program, before: listed(ctx, t, sim)}
+}
+
+// start starts tests as a terminal does: in a process group of their own, which Ctrl-C interrupts as a whole.
+func (r *tester) start(t *testing.T, vmids, tests string, timeout time.Duration) {
+	t.Helper()
+	r.run = exec.CommandContext(r.ctx, r.program, "-test.v", "-test.timeout=15m", "-test.run=^"+strings.ReplaceAll(tests, "/", "$/^")+"$")
+	r.run.Dir = filepath.Join(checkout.Module(), "integration")
+	r.run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	r.run.Stdout, r.run.Stderr = &r.output, &r.output
+	r.run.Env = append(os.Environ(),
+		"PROXMOX_ENDPOINT="+r.sim.URL(), "PROXMOX_CA_FILE="+r.sim.CAFile(), "PROXMOX_TOKEN="+testToken+"="+testSecret,
+		"PROXMOX_TEST_VMIDS="+vmids, "PROXMOX_TEST_POOL="+testPool, "PROXMOX_TEST_STORAGE=ceph", "PROXMOX_TEST_BRIDGE=vmbr0",
+		"PROXMOX_TEST_TEMPLATE=9000", "PROXMOX_TEST_TIMEOUT="+timeout.String())
+	if err := r.run.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ends waits until the tests have ended, and checks their exit code.
+func (r *tester) ends(t *testing.T, code int) {
+	t.Helper()
+	err := r.run.Wait()
+	if got := r.run.ProcessState.ExitCode(); got != code {
+		t.Fatalf("the tests have ended with %d, want %d: %v\n%s", got, code, err, r.output.String())
+	}
+}
+
+// leavesNothing checks that the VMs are those that there were before, that all requests that change a VM were for one of the range, but for the clone
+// of the template, and that there was one, which is removed.
+func (r *tester) leavesNothing(t *testing.T) {
+	t.Helper()
+	if diff := cmp.Diff(r.before, listed(r.ctx, t, r.sim)); diff != "" {
+		t.Errorf("the cluster is not as it was: -before, +after:\n%s\n%s", diff, r.output.String())
+	}
+	requests, err := r.sim.Requests(r.ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	removed := 0
+	for _, q := range requests {
+		m := regexp.MustCompile(`^/nodes/[^/]+/qemu/(\d+)(/.*)?$`).FindStringSubmatch(q.Path)
+		if q.Method == http.MethodGet || m == nil || m[1] == "9000" && m[2] == "/clone" {
+			continue
+		}
+		if vmid, err := strconv.Atoi(m[1]); err != nil || vmid < 9900 || vmid > 9949 {
+			t.Errorf("%s %s changes a VM outside the range", q.Method, q.Path)
+		}
+		if q.Method == http.MethodDelete && m[2] == "" {
+			removed++
+		}
+	}
+	if removed == 0 {
+		t.Error("no request has removed a VM")
+	}
 }
 
 // listed are the VMs of the cluster by their VMIDs, as its administrator sees them.
@@ -138,27 +273,4 @@ func listed(ctx context.Context, t *testing.T, sim *simulator.Simulator) []int64
 		t.Fatal(err)
 	}
 	return slices.Sorted(maps.Keys(vms))
-}
-
-// checkWrites checks that all requests that change a VM were for one of the range, but for the clone of the template.
-func checkWrites(ctx context.Context, t *testing.T, sim *simulator.Simulator) {
-	t.Helper()
-	requests, err := sim.Requests(ctx, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	written := 0
-	for _, r := range requests {
-		m := regexp.MustCompile(`^/nodes/[^/]+/qemu/(\d+)(/.*)?$`).FindStringSubmatch(r.Path)
-		if r.Method == http.MethodGet || m == nil || m[1] == "9000" && m[2] == "/clone" {
-			continue
-		}
-		written++
-		if vmid, err := strconv.Atoi(m[1]); err != nil || vmid < 9900 || vmid > 9949 {
-			t.Errorf("%s %s changes a VM outside the range", r.Method, r.Path)
-		}
-	}
-	if written == 0 {
-		t.Error("no request has changed a VM")
-	}
 }

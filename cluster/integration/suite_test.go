@@ -77,7 +77,7 @@ type suite struct {
 	machines []*unstructured.Unstructured
 }
 
-// start checks that the range and the pool are empty, then starts the provider. The end of the test removes what the suite has created.
+// start checks that the range is empty and the pool is there, then starts the provider. The end of the test removes what the suite has created.
 func start(t *testing.T) *suite {
 	t.Helper()
 	settings, err := FromEnvironment(os.Getenv)
@@ -95,6 +95,9 @@ func start(t *testing.T) *suite {
 	existing, err := s.server.guests(runContext)
 	if err == nil {
 		err = s.Unused(existing)
+	}
+	if err == nil {
+		_, err = s.server.members(runContext, s.Pool) // What is in the pool stays there.
 	}
 	if err != nil {
 		t.Fatal(err)
