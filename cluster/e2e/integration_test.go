@@ -75,6 +75,7 @@ func testerPrivileges() []string {
 // TestIntegration runs the tests for a real server with the simulator: what they create is in their range and their pool, and nothing of
 // it is left, however they end.
 func TestIntegration(t *testing.T) {
+	t.Parallel()
 	if len(testerPrivileges()) == 0 {
 		t.Fatal("docs/TESTING.md has no role ProviderTests")
 	}
