@@ -127,9 +127,11 @@ func TestCheckByProviderConfig(t *testing.T) {
 		err     string
 	}{
 		"ClusterProviderConfig": {reason: "The configuration of the guides is found by its name.", objects: []client.Object{secret, shared}, has: "Permitted True"},
-		"ProviderConfig":        {reason: "That of cluster-scoped resources is found.", objects: []client.Object{secret, own}, has: "Permitted True"},
-		"Same":                  {reason: "Two that say the same are as good as one.", objects: []client.Object{secret, own, shared}, has: "Permitted True"},
-		"Both":                  {reason: "Of two that differ, one has to be named.", objects: []client.Object{secret, own, strict}, err: both},
+		"ProviderConfig": {
+			reason: "A ProviderConfig of cluster-scoped resources is found by its name.", objects: []client.Object{secret, own}, has: "Permitted True",
+		},
+		"Same": {reason: "Two that say the same are as good as one.", objects: []client.Object{secret, own, shared}, has: "Permitted True"},
+		"Both": {reason: "Of two that differ, one has to be named.", objects: []client.Object{secret, own, strict}, err: both},
 		"OfBoth": {
 			reason: "The kind names one of two.", objects: []client.Object{secret, own, strict},
 			args: []string{"--provider-config-kind", "ProviderConfig"}, has: "Permitted True",
@@ -147,15 +149,18 @@ func TestCheckByProviderConfig(t *testing.T) {
 			args: []string{"-n", "default", "--provider-config-kind", "ProviderConfig", "--provider-config", "own"}, has: "Permitted True",
 		},
 		"StandIn": {
-			reason: "Another one stands in for a missing default.", objects: []client.Object{secret, lab}, standIn: "lab",
+			reason: "Another configuration stands in for a missing default.", objects: []client.Object{secret, lab}, standIn: "lab",
 			has: "Permitted False", err: errNotReady.Error(),
 		},
 		"Missing": {
-			reason: "What there is instead is told.", objects: []client.Object{secret, lab, team},
+			reason: "Configurations that there are instead are named.", objects: []client.Object{secret, lab, team},
 			err: "there is no ProviderConfig/default and no ClusterProviderConfig/default, " +
 				"but ClusterProviderConfig/lab, ProviderConfig/default/own: name one with --provider-config,",
 		},
-		"Nothing":  {reason: "It is told that there is nothing.", err: "no ClusterProviderConfig/default, nor any other provider configuration"},
+		"Nothing": {
+			reason: "A cluster without any configuration is said to have none.",
+			err:    "no ClusterProviderConfig/default, nor any other provider configuration",
+		},
 		"NoSecret": {reason: "A missing Secret is named.", objects: []client.Object{shared}, err: `Secret "default/pve": it does not exist`},
 	}
 	t.Setenv("PROXMOX_ENDPOINT", "")
