@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/vitistack/provider-proxmox/cluster/local/commands"
 	"github.com/vitistack/provider-proxmox/cluster/local/simulator"
@@ -117,13 +118,10 @@ func testInterrupted(t *testing.T, program string) {
 	t.Helper()
 	r := newTester(t, program, "interrupted")
 	r.start(t, "9900-9949", "TestServer/Namespaced", maxWait)
-	deadline := time.Now().Add(maxWait)
-	for !slices.ContainsFunc(listed(r.ctx, t, r.sim), func(vmid int64) bool { return 9900 <= vmid && vmid <= 9949 }) {
-		if time.Now().After(deadline) {
-			t.Errorf("there is no VM after %s", maxWait)
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
+	if err := wait.PollUntilContextTimeout(r.ctx, 100*time.Millisecond, maxWait, true, func(ctx context.Context) (bool, error) {
+		return len(listed(ctx, t, r.sim)) > len(r.before), nil
+	}); err != nil {
+		t.Errorf("there is no VM: %v", err)
 	}
 	if err := syscall.Kill(-r.run.Process.Pid, syscall.SIGINT); err != nil {
 		t.Error(err)

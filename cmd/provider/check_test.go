@@ -113,8 +113,8 @@ func TestCheckByProviderConfig(t *testing.T) {
 	pve := simulatortest.NewTest(t, simulator.Options{})
 	all := configured(pve)
 	secret, own, shared, team := all[0], all[1], all[2], all[3]
-	strict := shared.DeepCopyObject().(*namespaced.ClusterProviderConfig) //nolint:forcetypeassert // It is a copy.
-	strict.Spec.Features = []v1alpha1.ProviderFeature{"Nodes"}            // The token lacks a privilege for that.
+	strict := shared.DeepCopyObject().(*namespaced.ClusterProviderConfig)
+	strict.Spec.Features = []v1alpha1.ProviderFeature{"Nodes"} // The token lacks a privilege for that.
 	lab := strict.DeepCopy()
 	lab.Name = "lab"
 	const both = "there are ProviderConfig/default and ClusterProviderConfig/default, which differ: name one with --provider-config,"
@@ -161,7 +161,7 @@ func TestCheckByProviderConfig(t *testing.T) {
 			reason: "A cluster without any configuration is said to have none.",
 			err:    "no ClusterProviderConfig/default, nor any other provider configuration",
 		},
-		"NoSecret": {reason: "A missing Secret is named.", objects: []client.Object{shared}, err: `Secret "default/pve": it does not exist`},
+		"NoSecret": {reason: "A missing Secret is named.", objects: []client.Object{shared}, err: `cannot read secret "default/pve": it does not exist`},
 	}
 	t.Setenv("PROXMOX_ENDPOINT", "")
 	t.Setenv("PVE_ENDPOINT", "")
@@ -169,7 +169,7 @@ func TestCheckByProviderConfig(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("PROXMOX_DEFAULT_CLUSTER", tc.standIn)
 			for _, object := range tc.objects {
-				object = object.DeepCopyObject().(client.Object) //nolint:forcetypeassert // It is a copy.
+				object = object.DeepCopyObject().(client.Object)
 				create(t, kube, object)
 				t.Cleanup(func() { _ = kube.Delete(context.Background(), object) })
 			}
