@@ -15,7 +15,8 @@ limitations under the License.
 */
 
 // Package conditions is a function for Compositions: the composite resource and its claim get conditions of a composed resource, and the
-// condition Failed, whose reason is a category of errors. It asks nobody and keeps nothing.
+// condition Failed, whose reason is a category of errors. Composite resources that were there before their definition, as those of another
+// operator, are refused. It asks nobody and keeps nothing.
 package conditions
 
 import (
@@ -50,9 +51,10 @@ func (Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*f
 	}
 	in, err := functionserver.Read[input](req.GetInput())
 	if err != nil {
-		message := fmt.Sprintf("cannot use the input: %v", err)
-		rsp.Results = append(rsp.GetResults(), &fnv1.Result{Severity: fnv1.Severity_SEVERITY_FATAL, Message: message})
-		return rsp, nil
+		return fatal(rsp, fmt.Sprintf("cannot use the input: %v", err)), nil
+	}
+	if refusal := in.predates(req); refusal != "" {
+		return fatal(rsp, refusal), nil
 	}
 	if in.Copied != nil {
 		rsp.Conditions = append(rsp.Conditions, in.Copied.conditions(req)...)
@@ -61,6 +63,12 @@ func (Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (*f
 		rsp.Conditions = append(rsp.Conditions, in.Failed.condition(req))
 	}
 	return rsp, nil
+}
+
+// fatal is an answer after which nothing is composed.
+func fatal(rsp *fnv1.RunFunctionResponse, message string) *fnv1.RunFunctionResponse {
+	rsp.Results = append(rsp.GetResults(), &fnv1.Result{Severity: fnv1.Severity_SEVERITY_FATAL, Message: message})
+	return rsp
 }
 
 // conditions are those of the composed resource, as it has them.

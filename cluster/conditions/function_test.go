@@ -162,7 +162,7 @@ func TestKept(t *testing.T) {
 func TestInput(t *testing.T) {
 	cases := map[string]struct{ reason, input, want string }{
 		"Kind":    {"an input of another function is refused", "apiVersion: v1\nkind: Other\n", "it is Other of v1, want Conditions of " + inputVersion},
-		"Nothing": {"an input that asks for nothing is a mistake", header, "set copy, failed, or both"},
+		"Nothing": {"an input that asks for nothing is a mistake", header, "set copy, failed or notOlderThan"},
 		"Field":   {"a field that is not known would do nothing", header + "from: machine", `unknown field "from"`},
 		"Types":   {"types are needed", header + "copy: {resource: machine}", "copy needs resource and types"},
 		"Source":  {"a resource is needed", header + "copy: {types: [VMCreated]}", "copy needs resource and types"},

@@ -32,12 +32,14 @@ const (
 	inputKind    = "Conditions"
 )
 
-// An input says which conditions the composite resource gets.
+// An input says which conditions the composite resource gets, and which composite resources are refused.
 type input struct {
 	functionserver.Header
 
 	Copied *copied `json:"copy,omitempty"`
 	Failed *failed `json:"failed,omitempty"`
+	// NotOlderThan is the name of a requirement of the step, which is for the definition of the composite resource.
+	NotOlderThan string `json:"notOlderThan,omitempty"`
 }
 
 // What is copied is of a composed resource.
@@ -64,8 +66,8 @@ func (in input) Validate() error {
 		return err
 	}
 	switch {
-	case in.Copied == nil && in.Failed == nil:
-		return errors.New("set copy, failed, or both")
+	case in.Copied == nil && in.Failed == nil && in.NotOlderThan == "":
+		return errors.New("set copy, failed or notOlderThan")
 	case in.Failed != nil && in.Failed.Category == "":
 		return errors.New("failed.category is empty")
 	case in.Copied != nil:

@@ -87,8 +87,8 @@ func (s *suite) testConfiguration(t *testing.T) {
 	s.uninstallConfiguration(t)
 }
 
-// testDependencies installs the Configuration, whose dependencies Crossplane finds. That is long before its kinds are used:
-// Kubernetes' garbage collector learns of new kinds every half minute.
+// testDependencies installs the Configuration, whose dependencies Crossplane finds, where another operator has been. That is long before its kinds
+// are used: Kubernetes' garbage collector learns of new kinds every half minute.
 func (s *suite) testDependencies(t *testing.T) {
 	dir := built(older, "configuration")
 	if err := s.PushLayout(s.ctx, configurationName, older, dir); err != nil {
@@ -104,6 +104,7 @@ func (s *suite) testDependencies(t *testing.T) {
 	for _, name := range []string{functionObject, conditionsObject} {
 		s.untilTrue(t, []*unstructured.Unstructured{object("pkg.crossplane.io/v1", "Function", name)}, "Installed", "Healthy")
 	}
+	s.checkPredecessors(t)
 	s.untilTrue(t, s.composites(t), "Established")
 	s.prepareExternalDNS(t)
 }

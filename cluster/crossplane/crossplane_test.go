@@ -70,6 +70,7 @@ func TestCrossplane(t *testing.T) {
 	s := start(t, "2", stack.Crossplane2)
 	s.activation = true
 	t.Run("Install", s.testInstall)
+	t.Run("Predecessors", s.testPredecessors)
 	t.Run("Dependencies", s.testDependencies)
 	t.Run("Activation", s.testActivation)
 	t.Run("Machines", s.testMachines)

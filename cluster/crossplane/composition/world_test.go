@@ -27,6 +27,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource/unstructured/composite"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/xcrd"
@@ -137,6 +138,11 @@ type world struct {
 	// connections are the connection details of composed resources.
 	connections map[string][]byte
 	warnings    []string
+	// defined is when the definitions of composite resources were made.
+	defined time.Time
+	// refusable says that a step may refuse a composite resource; refusal is its message.
+	refusable bool
+	refusal   string
 }
 
 func newWorld(t *testing.T) *world {
@@ -152,6 +158,7 @@ func newWorld(t *testing.T) *world {
 		t: t, namespace: ns.GetName(), observe: running, kinds: map[string]*unstructured.Unstructured{},
 		names: map[string]*unstructured.Unstructured{}, made: map[string]map[string]*unstructured.Unstructured{},
 		connections: map[string][]byte{"endpoint": []byte("192.0.2.7"), "port": []byte("22"), "vmid": []byte("10000")},
+		defined:     time.Unix(0, 0),
 	}
 	objs, err := apis()
 	if err != nil {
@@ -246,6 +253,9 @@ func (w *world) reconcile(xr *unstructured.Unstructured) bool {
 		w.made[string(xr.GetUID())] = made
 	}
 	desired, conditions := w.pipeline(xr, composition, made)
+	if w.refusal != "" {
+		return false
+	}
 	ready := desired.GetComposite().GetReady() != fnv1.Ready_READY_FALSE
 	for _, name := range slices.Sorted(maps.Keys(desired.GetResources())) {
 		resource := desired.GetResources()[name]
@@ -274,7 +284,7 @@ func (w *world) pipeline(xr, composition *unstructured.Unstructured, made map[st
 		observed.Resources[name] = &fnv1.Resource{Resource: w.message(obj.Object), ConnectionDetails: w.connections}
 	}
 	desired, known := &fnv1.State{}, &structpb.Struct{}
-	w.warnings = nil
+	w.warnings, w.refusal = nil, ""
 	var conditions []xpv2.Condition
 	steps, _, _ := unstructured.NestedSlice(composition.Object, "spec", "pipeline")
 	for _, step := range steps {
@@ -284,20 +294,54 @@ func (w *world) pipeline(xr, composition *unstructured.Unstructured, made map[st
 		if !ok {
 			w.t.Fatalf("%s %q: there is no function %q", xr.GetKind(), xr.GetName(), name)
 		}
-		rsp, err := run(ctx, &fnv1.RunFunctionRequest{Input: w.message(input), Observed: observed, Desired: desired, Context: known})
+		rsp, err := run(ctx, &fnv1.RunFunctionRequest{
+			Input: w.message(input), Observed: observed, Desired: desired, Context: known, RequiredResources: w.required(xr, step.(map[string]any)),
+		})
 		if err != nil {
 			w.t.Fatal(err)
 		}
 		conditions = append(conditions, w.conditions(rsp.GetConditions())...)
 		for _, r := range rsp.GetResults() {
 			if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
-				w.t.Fatalf("%s %q: %s", xr.GetKind(), xr.GetName(), r.GetMessage())
+				return w.refused(xr, r.GetMessage()), conditions
 			}
 			w.warnings = append(w.warnings, r.GetMessage())
 		}
 		desired, known = rsp.GetDesired(), rsp.GetContext()
 	}
 	return desired, conditions
+}
+
+// refused ends the test, or has nothing made of a composite resource if the test expects that.
+func (w *world) refused(xr *unstructured.Unstructured, message string) *fnv1.State {
+	w.t.Helper()
+	if !w.refusable {
+		w.t.Fatalf("%s %q: %s", xr.GetKind(), xr.GetName(), message)
+	}
+	w.refusal = message
+	return &fnv1.State{}
+}
+
+// required are the objects that a step of a Composition asks for: the definition of the composite resource, which is all that any asks for.
+func (w *world) required(xr *unstructured.Unstructured, step map[string]any) map[string]*fnv1.Resources {
+	w.t.Helper()
+	out := map[string]*fnv1.Resources{}
+	requirements, _, _ := unstructured.NestedSlice(step, "requirements", "requiredResources")
+	for _, r := range requirements {
+		r := r.(map[string]any)
+		mapping, err := kube.RESTMapper().RESTMapping(xr.GroupVersionKind().GroupKind())
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		if name := mapping.Resource.GroupResource().String(); r["kind"] != "CompositeResourceDefinition" || r["name"] != name {
+			w.t.Fatalf("the Composition of %s requires %v, want the definition %q", xr.GetKind(), r, name)
+		}
+		out[r["requirementName"].(string)] = &fnv1.Resources{Items: []*fnv1.Resource{{Resource: w.message(map[string]any{
+			"apiVersion": r["apiVersion"], "kind": r["kind"],
+			"metadata": map[string]any{"name": r["name"], "creationTimestamp": w.defined.UTC().Format(time.RFC3339)},
+		})}}}
+	}
+	return out
 }
 
 // conditions are those that a function has returned, which Crossplane takes unless they are its own.
