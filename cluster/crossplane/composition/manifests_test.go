@@ -18,6 +18,8 @@ package composition
 
 import (
 	"fmt"
+	"maps"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -240,6 +242,110 @@ func TestChangedVirtualMachine(t *testing.T) {
 		if diff := cmp.Diff(want, w.machine(vm)); diff != "" {
 			t.Errorf("%s\n-want, +got:\n%s", to.reason, diff)
 		}
+	}
+}
+
+// TestChangedProxmoxVM sees that what is changed of a ProxmoxVM reaches its Machine, with nothing else, and that another image is refused. A smaller
+// disk is refused by the Machine, which has what is asked for here in its spec.
+func TestChangedProxmoxVM(t *testing.T) {
+	disk := func(size, storage string) []any {
+		return []any{map[string]any{"name": "system", "size": size, "storage": storage}}
+	}
+	cases := map[string]struct {
+		reason  string
+		set     map[string]any
+		want    map[string]any
+		refused string
+	}{
+		"Grow": {
+			reason: "Cores, memory and the size of the disk are those of the new spec.",
+			set:    map[string]any{"cpu": int64(8), "memory": "16Gi", "disk": "200Gi"},
+			want:   map[string]any{"cpu": map[string]any{"cores": int64(8)}, "memory": "16Gi", "disks": disk("200Gi", "local-lvm")},
+		},
+		"Shrink": {
+			reason: "Fewer cores and less memory are taken, and the size of the disk is refused by what knows how large it is.",
+			set:    map[string]any{"cpu": int64(1), "memory": "2Gi", "disk": "50Gi"},
+			want:   map[string]any{"cpu": map[string]any{"cores": int64(1)}, "memory": "2Gi", "disks": disk("50Gi", "local-lvm")},
+		},
+		"Storage": {
+			reason: "The disk moves to another storage.", set: map[string]any{"storage": "ceph"},
+			want: map[string]any{"disks": disk("100Gi", "ceph"), "clone": map[string]any{"full": true, "storage": "ceph"}},
+		},
+		"Node": {reason: "The VM moves to another node.", set: map[string]any{"node": "pve2"}, want: map[string]any{"node": "pve2"}},
+		"Bridge": {
+			reason: "The VM is plugged into another bridge.", set: map[string]any{"network": "vmbr1"},
+			want: map[string]any{"networks": []any{map[string]any{"name": "net0", "bridge": "vmbr1"}}},
+		},
+		"Name": {
+			reason: "The VM is renamed, and has the name that Proxmox VE does not take in its description.", set: map[string]any{"name": "web_2"},
+			want: map[string]any{"name": "web-2", "description": "web_2"},
+		},
+		"Image": {
+			reason: "The VM cannot be made anew.", set: map[string]any{"image": "debian-13"},
+			refused: "image cannot change: the VM was made from ubuntu-22.04-cloud",
+		},
+		"SameImage": {reason: "A spec with the image that it has is applied again.", set: map[string]any{"image": "ubuntu-22.04-cloud"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			vm := load(t, "migration/sankofa/web-server-01.yaml")[0]
+			vm.SetName("changed-" + strings.ToLower(name))
+			if err := w.create(vm); err != nil {
+				t.Fatal(err)
+			}
+			w.settle(vm)
+			want := w.machine(vm)
+			spec, _, _ := unstructured.NestedMap(vm.Object, "spec", "forProvider")
+			maps.Copy(spec, tc.set)
+			switch err := w.set(vm, spec, "spec", "forProvider"); {
+			case tc.refused != "" && (err == nil || !strings.Contains(err.Error(), tc.refused)):
+				t.Fatalf("%s\nwant an error with %q, got %v", tc.reason, tc.refused, err)
+			case tc.refused == "" && err != nil:
+				t.Fatalf("%s\n%v", tc.reason, err)
+			}
+			if !w.settle(vm) {
+				t.Errorf("%s\nit is not ready after the change: %v", tc.reason, w.warnings)
+			}
+			maps.Copy(want, tc.want)
+			if diff := cmp.Diff(want, w.machine(vm)); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestTemplateStays sees that VMs of the Proxmox Operator stay those of their template.
+func TestTemplateStays(t *testing.T) {
+	kinds := map[string]string{"vitistack.io/v1alpha1": "Machine", "proxmox.vitistack.io/v1alpha1": "ProxmoxVirtualMachine"}
+	cases := map[string]struct {
+		reason, want string
+		before, now  any
+	}{
+		"Other":   {"A VM is not cloned anew.", "template cannot change: the VM was cloned from 9000", int64(9000), "debian-13"},
+		"Text":    {"A VMID may be a number or a text.", "", int64(9000), "9000"},
+		"Removed": {"A VM stays a clone.", "template can be neither added nor removed", "debian-13", nil},
+		"Added":   {"A VM that was made from nothing becomes no clone.", "template can be neither added nor removed", nil, "debian-13"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for apiVersion, kind := range kinds {
+				w := newWorld(t)
+				xr := parse(t, fmt.Sprintf("{apiVersion: %s, kind: %s, metadata: {name: stays, namespace: x}, spec: {}}", apiVersion, kind))
+				if tc.before != nil {
+					if err := unstructured.SetNestedField(xr.Object, tc.before, "spec", "template"); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := w.create(xr); err != nil {
+					t.Fatal(err)
+				}
+				err := w.set(xr, tc.now, "spec", "template")
+				if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+					t.Errorf("%s\n%s: want an error with %q, got %v", tc.reason, kind, tc.want, err)
+				}
+			}
+		})
 	}
 }
 
