@@ -92,6 +92,17 @@ func TestParams(t *testing.T) {
 			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "a", Size: new("1G"), Type: new("virtio")}}},
 			want:   proxmox.Params{"name": "resource", "smbios1": "uuid=" + ourUUID, "virtio0": "local-lvm:1"},
 		},
+		"Network": {
+			reason: "An interface has its model, its MAC address and its bridge, and the options that are declared.",
+			spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{{
+				Name: "a", Bridge: new("vmbr1"), Model: new("e1000"), MACAddress: new("aa:bb:cc:dd:ee:ff"), VLAN: new(int32(100)), Firewall: new(true),
+			}}},
+			want: proxmox.Params{"name": "resource", "smbios1": "uuid=" + ourUUID, "net0": "e1000=aa:bb:cc:dd:ee:ff,bridge=vmbr1,tag=100,firewall=1"},
+		},
+		"Agent": {
+			reason: "A declared agent is turned on.", spec: v1alpha1.MachineParameters{Agent: new(true)},
+			want: proxmox.Params{"name": "resource", "smbios1": "uuid=" + ourUUID, "agent": "1"},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

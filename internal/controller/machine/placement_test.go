@@ -134,6 +134,11 @@ func TestPlaceMachine(t *testing.T) {
 			change: func(m *namespaced.Machine) { m.Spec.ForProvider.Node = new("pve2") },
 			node:   "pve2", says: `{"node":"pve2","reason":"the spec names it"}`,
 		},
+		"Default": {
+			reason: "The node of the provider configuration is taken for a spec that names none.",
+			setup:  func(b *bench) { b.defaultNode = "pve2" },
+			node:   "pve2", says: `{"node":"pve2","reason":"it is the provider config's default"}`,
+		},
 		"Rules": {
 			reason: "The rules of the user count.",
 			change: func(m *namespaced.Machine) {
