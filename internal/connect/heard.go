@@ -25,6 +25,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
@@ -89,6 +90,55 @@ func (c *Connector) Believed(ctx context.Context, endpoints []string) func(resou
 		t, err := c.TenantAmong(ctx, other, spec.Tenants)
 		return err == nil && t == nil
 	}
+}
+
+// Has returns a function that reports whether a guest of the cluster of a connection counts for everybody there as the VM of a Machine that names its
+// VMID, which anybody can write. Where tenants share the cluster it does if it is where the VMs of the Machine's tenant are, if the provider has signed
+// that it is the Machine's and nobody else may have it by now, or if the provider makes it. It is to be used as the one of Heard.
+func (c *Connector) Has(ctx context.Context, to *Connection) func(resource.Managed, proxmox.Guest) bool {
+	confined := sync.OnceValue(func() bool { return c.confined(ctx, to.Config.Endpoints) })
+	unread := map[string]bool{}
+	return func(mg resource.Managed, g proxmox.Guest) bool {
+		if !confined() {
+			return true
+		}
+		ref, err := referenceOf(mg)
+		if err != nil {
+			return false
+		}
+		if ref.namespace != "" {
+			return ref.path() == to.Name || c.heldBeside(ctx, mg, g, to, unread)
+		}
+		ref, spec, err := c.resolve(ctx, ref)
+		if err != nil || len(spec.Tenants) == 0 {
+			return false
+		}
+		t := c.presumed(ctx, mg, spec.Tenants, unread)
+		return t.Holds(g) == nil || c.signedToHave(ctx, mg, g, t, tenancy.Records{Config: ref.path()}, spec.Tenants)
+	}
+}
+
+// heldBeside reports whether a configuration that all teams may name has a guest where the VMs of a resource's tenant are, whose own configuration has no
+// tenants.
+func (c *Connector) heldBeside(ctx context.Context, mg resource.Managed, g proxmox.Guest, to *Connection, unread map[string]bool) bool {
+	all, err := c.commons(ctx)
+	return err == nil && slices.ContainsFunc(all, func(o common) bool {
+		return Enforces(o.spec) && overlap(o.spec.Endpoints, to.Config.Endpoints) && c.presumed(ctx, mg, o.spec.Tenants, unread).Holds(g) == nil
+	})
+}
+
+// signedToHave reports whether the provider has signed, by some records, that a guest is a Machine's whose tenant does not hold it, or that it makes it.
+func (c *Connector) signedToHave(
+	ctx context.Context, mg resource.Managed, g proxmox.Guest, t *tenancy.Tenant, by tenancy.Records, tenants []v1alpha1.ProviderTenant,
+) bool {
+	var err error
+	if by.Key, err = c.records.get(ctx, c.kube); err != nil {
+		return false
+	}
+	if vmid, uuid := by.Of(mg); uuid != "" && vmid == g.VMID {
+		return tenancy.Formerly(t, tenants, by.TenantOf(mg)).Removes(g) == nil
+	}
+	return by.Makes(mg, g)
 }
 
 // Recorded returns a function that reports whether what a Volume says in its annotations to have counts for a resource of a cluster. Where tenants share

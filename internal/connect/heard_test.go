@@ -17,6 +17,7 @@ limitations under the License.
 package connect
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"testing"
@@ -32,6 +33,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
@@ -143,6 +145,105 @@ func TestHeard(t *testing.T) {
 			believed := New(from).Believed(t.Context(), []string{"https://PVE1.example.com"})
 			if got := believed(tc.other); got != tc.believed {
 				t.Errorf("annotations: want %t, got %t", tc.believed, got)
+			}
+		})
+	}
+}
+
+// TestHas counts a VM for a Machine whose tenant holds it, or of which the provider has signed that it is its own, and not for one that only names it.
+func TestHas(t *testing.T) {
+	const uuid = "21111111-2222-4333-8444-555555555555"
+	key := []byte(strings.Repeat("k", recordKeySize))
+	in := func(namespace, kind, config string) *namespaced.Machine {
+		return namespacedMachine(namespace, kind, config)
+	}
+	site := func(namespace string) *namespaced.Machine { return in(namespace, "ClusterProviderConfig", "site") }
+	signed := func(m *namespaced.Machine, by string, tenant string) *namespaced.Machine {
+		m.Status.AtProvider.VMID, m.Status.AtProvider.UUID = new(int32(600)), uuid
+		tenancy.Records{Key: key, Config: "ClusterProviderConfig/" + by, Tenant: tenant}.Sign(m)
+		return m
+	}
+	made := func(m *namespaced.Machine, node string) *namespaced.Machine {
+		m.SetAnnotations(map[string]string{
+			tenancy.AnnotationUUID:     uuid,
+			tenancy.AnnotationCreation: tenancy.Records{Key: key, Config: "ClusterProviderConfig/site"}.SignCreation(m, 250, uuid, node),
+		})
+		return m
+	}
+	own, others := proxmox.Guest{VMID: 250, Pool: "a"}, proxmox.Guest{VMID: 600, Pool: "b"}
+	cases := map[string]struct {
+		reason  string
+		machine *namespaced.Machine
+		guest   proxmox.Guest
+		by      string // The configuration by which guests are listed; site by default.
+		free    bool
+		want    bool
+	}{
+		"Own":       {reason: "A VM of the tenant counts.", machine: site("team-a"), guest: own, want: true},
+		"Named":     {reason: "A VM of others does not, whoever names it.", machine: site("team-a"), guest: others},
+		"Operators": {reason: "Operators may have all.", machine: site("ops"), guest: others, want: true},
+		"Nobody":    {reason: "What is nobody's has no VM.", machine: site("other"), guest: others},
+		"Signed": {
+			reason:  "A VM that was the Machine's counts also if the rules have changed.",
+			machine: signed(site("team-a"), "site", "a"), guest: proxmox.Guest{VMID: 600}, want: true,
+		},
+		"Lost": {
+			reason:  "One of a namespace that has lost its tenant counts where it is.",
+			machine: signed(site("other"), "site", "a"), guest: proxmox.Guest{VMID: 600}, want: true,
+		},
+		"HandedOn": {reason: "One that was handed on is the other's.", machine: signed(site("team-a"), "site", "a"), guest: others},
+		"LostOn":   {reason: "So is one of a namespace that has lost its tenant.", machine: signed(site("other"), "site", "a"), guest: others},
+		"SignedOf": {
+			reason:  "A signature counts for its VM.",
+			machine: signed(site("team-a"), "site", "a"), guest: proxmox.Guest{VMID: 601},
+		},
+		"SignedBy": {
+			reason:  "A signature of another configuration proves nothing.",
+			machine: signed(site("team-a"), "beside", "a"), guest: proxmox.Guest{VMID: 600},
+		},
+		"Made": {
+			reason:  "A VM that the provider makes is in no pool yet.",
+			machine: made(site("team-a"), "pve1"), guest: proxmox.Guest{VMID: 250, Node: "pve1"}, want: true,
+		},
+		"MadeOn": {
+			reason:  "On another node it is another one.",
+			machine: made(site("team-a"), "pve1"), guest: proxmox.Guest{VMID: 250, Node: "pve2"},
+		},
+		"MadePooled": {
+			reason:  "One in a pool of others is theirs.",
+			machine: made(site("team-a"), "pve1"), guest: proxmox.Guest{VMID: 250, Node: "pve1", Pool: "b"},
+		},
+		"Beside":  {reason: "One without tenants has no say beside one that has.", machine: in("ops", "ClusterProviderConfig", "beside"), guest: own},
+		"Missing": {reason: "One that is not there has none.", machine: in("ops", "ClusterProviderConfig", "missing"), guest: own},
+		"OwnConfig": {
+			reason:  "A configuration of somebody's own gives nobody a VM of others.",
+			machine: in("team-a", "ProviderConfig", "own"), guest: others,
+		},
+		"OwnConfigHeld": {
+			reason:  "By one, what is the tenant's counts.",
+			machine: in("team-a", "ProviderConfig", "own"), guest: own, want: true,
+		},
+		"OwnConfigAlone": {
+			reason:  "Those who list VMs by it are told by it whose they are.",
+			machine: in("team-a", "ProviderConfig", "own"), guest: others, by: "ProviderConfig/team-a/own", want: true,
+		},
+		"Free": {reason: "Without tenants all count.", machine: site("team-a"), guest: others, free: true, want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			shared, beside, own := clusterProviderConfig("site"), clusterProviderConfig("beside"), namespacedConfigOf("team-a", "own")
+			for _, spec := range []*v1alpha1.ProviderConfigSpec{&shared.Spec, &beside.Spec, &own.Spec} {
+				spec.Endpoints = []string{"https://pve1.example.com:8006"}
+			}
+			if !tc.free {
+				shared.Spec.Tenants = teams()
+			}
+			c := New(kube(t, shared, beside, own, &corev1.Secret{
+				ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: recordSecret}, Data: map[string][]byte{recordDataKey: key},
+			}), WithRecordsIn("system"))
+			has := c.Has(t.Context(), &Connection{Name: cmp.Or(tc.by, "ClusterProviderConfig/site"), Config: &shared.Spec})
+			if got := has(tc.machine, tc.guest); got != tc.want {
+				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}

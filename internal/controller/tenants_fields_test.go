@@ -115,7 +115,8 @@ func exempt() map[string]map[string]string {
 			"It is a name in a namespace that is judged.": `cloudInit\..*(SecretRef|SecretRefs|ConfigMapRefs|secretRef|configMapRef)\.(name|key)`,
 			"It chooses among what is judged.": `placement\.(strategy|maxVMsPerNode|minFreeMemory|minFreeStorage|cpuOvercommitPercent)|` +
 				`(templateSelector|clone\.machineSelector)\.matchControllerRef|image\.(checksum|format)`,
-			"Cluster-scoped Machines are one group for it, as the documentation says.": `placement\.(group|spread)|placement\.(affinity|antiAffinity)\..*`,
+			"It counts Machines by VMs that are their tenants', as TestTenantsPlaced tries; cluster-scoped ones are one group, as the documentation says.": "" +
+				`placement\.(group|spread)|placement\.(affinity|antiAffinity)\..*`,
 			"It is how a device works that is judged.": "" +
 				`pciDevices\.(pcie|primaryGPU|legacyIGD|romBar|mediatedDevice|driver|vendorID|deviceID|subVendorID|subDeviceID)|` +
 				`usbDevices\.usb3|virtiofs\.(cache|directIO|exposeACL|exposeXattr)|rng\.(enabled|maxBytes|periodMilliseconds)`,

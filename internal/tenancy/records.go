@@ -28,6 +28,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // Records tells what the provider itself has recorded in the status of resources, which Crossplane's own
@@ -127,6 +128,18 @@ func (r Records) SignCreation(mg resource.Managed, vmid int, uuid, node string) 
 // Creates reports whether a signature is that of the creation of a VM for a resource on a node.
 func (r Records) Creates(mg resource.Managed, vmid int, uuid, node, signature string) bool {
 	return signature != "" && hmac.Equal([]byte(signature), []byte(r.SignCreation(mg, vmid, uuid, node)))
+}
+
+// The annotations of a Machine that have the UUID of its VM, and what proves that the provider has begun to make that.
+const (
+	AnnotationUUID     = "proxmox.vitistack.io/uuid"
+	AnnotationCreation = "proxmox.vitistack.io/creation-signature"
+)
+
+// Makes reports whether the provider makes a VM for a Machine that is in no pool yet, as far as its annotations prove that.
+func (r Records) Makes(mg resource.Managed, g proxmox.Guest) bool {
+	a := mg.GetAnnotations()
+	return g.Pool == "" && r.Creates(mg, g.VMID, a[AnnotationUUID], g.Node, a[AnnotationCreation])
 }
 
 // The annotations of a Backup that have its record and the signature of that. The record names tasks and a volume, of which none may be

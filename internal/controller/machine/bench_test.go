@@ -133,6 +133,7 @@ func (b *bench) external() *external {
 		sharesCluster: func(context.Context) func(resource.Managed) bool { return b.sharesCluster },
 		heard:         func(context.Context, Machine) func(resource.Managed) bool { return b.heard },
 		believed:      func(context.Context) func(resource.Managed) bool { return nil },
+		has:           func(context.Context) func(resource.Managed, proxmox.Guest) bool { return nil },
 		log:           logging.NewNopLogger(),
 		defaults:      defaults{Defaults: qemu.Defaults{Storage: "local-lvm", Bridge: "vmbr0"}, Node: b.defaultNode},
 		vmids:         v1alpha1.VMIDRange{Min: 10000, Max: 10010},

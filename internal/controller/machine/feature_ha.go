@@ -148,7 +148,7 @@ func (e *external) rules(m Machine) rules.Keeper {
 			return shares(mg) && (machine || heard(mg))
 		})
 	}
-	return rules.Keeper{Client: e.client, Inventory: e.inventory, Members: members}
+	return rules.Keeper{Client: e.client, Inventory: e.inventory, Members: members, Has: e.has}
 }
 
 // ruleSteps returns the calls before and after the HA resource is changed, if that is not as it is to be. A rule can only name resources

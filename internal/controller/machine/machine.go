@@ -206,7 +206,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 			now:       o.Clock(),
 		},
 		connect: o.Connections.Connect,
-		sharing: o.Connections.Sharing, hearing: o.Connections.Heard, believing: o.Connections.Believed,
+		sharing: o.Connections.Sharing, hearing: o.Connections.Heard, believing: o.Connections.Believed, having: o.Connections.Has,
 		judged: o.Connections.Judged, signed: o.Connections.Signed,
 		options: o.Options,
 	}
@@ -313,6 +313,9 @@ type connector struct {
 	// believing makes what reports whether the annotations of Machines count for all that place a VM in the cluster.
 	believing func(ctx context.Context, endpoints []string) func(resource.Managed) bool
 
+	// having makes what reports whether a guest of the cluster of a connection counts as the VM of a Machine for all that place a VM there.
+	having func(ctx context.Context, to *connect.Connection) func(resource.Managed, proxmox.Guest) bool
+
 	// judged finds the tenant of another Machine, and signed the UUID that is signed to be that of its VM.
 	judged func(ctx context.Context, other resource.Managed, to *connect.Connection) (t *tenancy.Tenant, judged bool, err error)
 	signed func(ctx context.Context, other resource.Managed, to *connect.Connection) string
@@ -338,6 +341,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		sharesCluster: c.sharesWith(to),
 		heard:         c.heardBy(to),
 		believed:      c.believedBy(to),
+		has:           c.hasBy(to),
 		log:           c.options.Logger.WithValues("name", m.GetName(), "namespace", m.GetNamespace()),
 		endpoints:     to.Config.Endpoints,
 		vmids:         to.Config.VMIDs(),
@@ -385,6 +389,11 @@ func (c *connector) heardBy(to *connect.Connection) func(context.Context, Machin
 // believedBy makes the function that finds whether the annotations of Machines count for all that place a VM in the cluster.
 func (c *connector) believedBy(to *connect.Connection) func(context.Context) func(resource.Managed) bool {
 	return func(ctx context.Context) func(resource.Managed) bool { return c.believing(ctx, to.Config.Endpoints) }
+}
+
+// hasBy makes the function that finds whether a guest counts as the VM of a Machine for all that place a VM in the cluster.
+func (c *connector) hasBy(to *connect.Connection) func(context.Context) func(resource.Managed, proxmox.Guest) bool {
+	return func(ctx context.Context) func(resource.Managed, proxmox.Guest) bool { return c.having(ctx, to) }
 }
 
 // judgedBy makes the function that finds the tenant of another Machine; nil where nothing is refused.

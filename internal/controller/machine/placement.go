@@ -54,6 +54,7 @@ type placer struct {
 	sharesCluster func(context.Context) func(resource.Managed) bool
 	heard         func(context.Context, Machine) func(resource.Managed) bool
 	believed      func(context.Context) func(resource.Managed) bool
+	has           func(context.Context) func(resource.Managed, proxmox.Guest) bool
 
 	kube   client.Client
 	object client.Object // An empty Machine of the same scope.
@@ -224,6 +225,7 @@ func (p placer) clusterView(ctx context.Context, m Machine, c *creation) (*clust
 	}
 	s := &clusterView{View: scheduler.View{
 		Guests: guests, Storage: p.defaults.Storage, Shares: shares, Believes: p.believed(context.WithoutCancel(ctx)),
+		Has: p.has(context.WithoutCancel(ctx)),
 	}, known: map[string]bool{}}
 	s.nodes = slices.DeleteFunc(scheduler.NodesOf(nodes, storages, declared), func(n placement.Node) bool { return p.tenant.Node(n.Name) != nil })
 	bridges, err := p.networks.Resolve(ctx, m, p.sharesCluster, p.tenant) // They may have changed since the Machine was looked at.

@@ -16,7 +16,10 @@ limitations under the License.
 
 package object
 
-import "github.com/vitistack/provider-proxmox/internal/controller/kind"
+import (
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+)
 
 // annotationPrefix is that of all annotations of this provider.
 const annotationPrefix = "proxmox.vitistack.io/"
@@ -36,7 +39,7 @@ func FormerAnnotations() map[string]string {
 const (
 	// AnnotationUUID is the SMBIOS UUID of the VM that is this Machine's. It is
 	// what proves that a VM is ours: VMIDs get reused.
-	AnnotationUUID = annotationPrefix + "uuid"
+	AnnotationUUID = tenancy.AnnotationUUID
 
 	// AnnotationAllocated is the VMID that this provider has chosen, and may
 	// choose again if somebody else was faster. A VMID that the user named is
@@ -59,7 +62,7 @@ const (
 
 	// AnnotationCreation proves that the provider has begun to make the VM of a tenant, where it did. It tells that VM from
 	// those of others while it is in no pool yet.
-	AnnotationCreation = annotationPrefix + "creation-signature"
+	AnnotationCreation = tenancy.AnnotationCreation
 
 	// AnnotationPlacement is why the VM is created on its node, as JSON.
 	AnnotationPlacement = annotationPrefix + "placement"

@@ -26,6 +26,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -61,6 +62,19 @@ type Keeper struct {
 
 	// Members returns what shares the cluster.
 	Members func(ctx context.Context) (*scheduler.Members, error)
+
+	// Has makes what reports whether a guest counts as the VM of a Machine that names its VMID. Nil has all count.
+	Has func(ctx context.Context) func(resource.Managed, proxmox.Guest) bool
+}
+
+// has makes what reports whether a guest counts as the VM of a Machine that names its VMID.
+func (k Keeper) has(ctx context.Context) func(resource.Managed, proxmox.Guest) bool {
+	if k.Has != nil {
+		if has := k.Has(ctx); has != nil {
+			return has
+		}
+	}
+	return func(resource.Managed, proxmox.Guest) bool { return true }
 }
 
 // Rules is what is to be done about the rules of HA for a VM.
@@ -148,13 +162,15 @@ func (k Keeper) desiredFor(ctx context.Context, m object.Machine, vmid int, node
 		}
 	}
 	c := harules.NewMembers(self, vmid, scheduler.NodesOf(nodes, nil, members.Nodes))
-	addMembers(c, members.Machines, guests, self.ID, r.Machines)
+	addMembers(c, members.Machines, guests, self.ID, r.Machines, k.has(ctx))
 	r.Rejections = append(r.Rejections, c.SetTargets(&r.Desired)...)
 	return nil
 }
 
 // addMembers adds the Machines but one whose VMs may be put into rules, and notes the VMs of all.
-func addMembers(c *harules.Members, machines []object.Machine, guests []proxmox.Guest, self string, ours map[string]bool) {
+func addMembers(
+	c *harules.Members, machines []object.Machine, guests []proxmox.Guest, self string, ours map[string]bool, has func(resource.Managed, proxmox.Guest) bool,
+) {
 	for _, o := range machines {
 		vmid, err := strconv.Atoi(meta.GetExternalName(o))
 		if err != nil || string(o.GetUID()) == self {
@@ -165,7 +181,10 @@ func addMembers(c *harules.Members, machines []object.Machine, guests []proxmox.
 		if !proven || meta.WasDeleted(o) || !wantsRules(o.Parameters()) {
 			continue
 		}
-		g, _ := vmcache.GuestOf(guests, vmid)
+		g, listed := vmcache.GuestOf(guests, vmid)
+		if listed && !has(o, g) {
+			continue
+		}
 		c.Add(placement.Occupant{ID: string(o.GetUID()), Namespace: o.GetNamespace(), Labels: o.GetLabels(), Rules: scheduler.RulesOf(o), Node: g.Node}, vmid)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -180,6 +181,36 @@ func TestRead(t *testing.T) {
 				t.Errorf("%s Steps: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestReadOthers has a rule name the VMs of those Machines alone that have them.
+func TestReadOthers(t *testing.T) {
+	for reason, tc := range map[string]struct {
+		has  bool
+		want int
+	}{
+		"The rule is about the VMs of both Machines.":   {has: true, want: 1},
+		"Of a Machine that only names a VM no rule is.": {},
+	} {
+		apart := func(m *namespaced.Machine) *namespaced.Machine {
+			m.Labels = map[string]string{"app": "web"}
+			m.Spec.ForProvider.Placement = &v1alpha1.MachinePlacement{AntiAffinity: []v1alpha1.MachineAffinityTerm{{MatchLabels: m.Labels}}}
+			return m
+		}
+		m, other := apart(machine(v1alpha1.HARulesPlacement, nil)), apart(machine(v1alpha1.HARulesPlacement, nil))
+		other.Name, other.UID = "other", "uid-other"
+		other.Annotations[meta.AnnotationKeyExternalName], other.Annotations[object.AnnotationHARules] = "101", "101"
+		k := keeper(&pve{}, m, other)
+		k.Has = func(context.Context) func(resource.Managed, proxmox.Guest) bool {
+			return func(mg resource.Managed, g proxmox.Guest) bool {
+				return tc.has || mg.GetUID() != "uid-other" || g.VMID != 101
+			}
+		}
+		r, err := k.Read(t.Context(), m, qemu.Identity{UUID: uuid, VMID: 100}, vm())
+		if err != nil || len(r.Affinities) != tc.want {
+			t.Errorf("%s Want %d rules, got %+v, %v", reason, tc.want, r.Affinities, err)
+		}
 	}
 }
 

@@ -44,6 +44,9 @@ type View struct {
 
 	// Believes reports whether the annotations of a Machine tell where its VM is to be, whoever asks. Nil believes all. It is asked as Shares is.
 	Believes func(resource.Managed) bool
+
+	// Has reports whether a guest counts as the VM of a Machine that names its VMID, whoever asks. Nil has all count. It is asked as Shares is.
+	Has func(resource.Managed, proxmox.Guest) bool
 }
 
 // key names the list of guests. One without any may be any cluster's.
@@ -143,7 +146,7 @@ func (f *Scheduler) populationOf(ctx context.Context, v View) (*population, erro
 	if err != nil {
 		return nil, err
 	}
-	occupants := Occupants(v.Guests, machines, f.reservations.Of, v.Believes, v.Storage)
+	occupants := Occupants(v, machines, f.reservations.Of)
 	p := &population{occupancy: placement.OccupancyOf(occupants), shares: v.Shares, made: now}
 	if !named {
 		return p, nil

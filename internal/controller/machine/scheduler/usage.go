@@ -45,33 +45,33 @@ type believedFunc func(resource.Managed) bool
 func (b believedFunc) of(m object.Machine) bool { return b == nil || b(m) }
 
 // Occupants returns who uses the nodes of the cluster: the guests that PVE lists, each once, and Machines that it does not list yet or not as
-// they are going to be. New disks are put onto the given storage unless the spec says otherwise.
-func Occupants(guests []proxmox.Guest, machines []object.Machine, reserved reservedFunc, believed believedFunc, storage string) []placement.Occupant {
-	byID := make(map[int]proxmox.Guest, len(guests))
-	for _, g := range guests {
+// they are going to be. What a Machine says counts for no guest that it does not have: that one is nobody's.
+func Occupants(v View, machines []object.Machine, reserved reservedFunc) []placement.Occupant {
+	byID := make(map[int]proxmox.Guest, len(v.Guests))
+	for _, g := range v.Guests {
 		byID[g.VMID] = g
 	}
 	owned := make(map[int]object.Machine, len(machines))
-	out := make([]placement.Occupant, 0, len(guests)+len(machines))
+	out := make([]placement.Occupant, 0, len(v.Guests)+len(machines))
 	for _, m := range machines {
 		vmid, _ := strconv.Atoi(meta.GetExternalName(m)) // Zero is no guest's.
-		if _, listed := byID[vmid]; listed {
-			if has := owned[vmid]; has == nil || claimsMore(m, has, reserved, believed) {
+		if g, listed := byID[vmid]; listed && (v.Has == nil || v.Has(m, g)) {
+			if has := owned[vmid]; has == nil || claimsMore(m, has, reserved, v.Believes) {
 				owned[vmid] = m
 			}
 			continue
 		}
-		if o, ok := occupantOf(m, proxmox.Guest{}, reserved, believed, byID, storage); ok {
+		if o, ok := occupantOf(m, proxmox.Guest{}, reserved, v.Believes, byID, v.Storage); ok {
 			out = append(out, o)
 		}
 	}
-	for _, g := range guests {
+	for _, g := range v.Guests {
 		if g.Template {
 			continue
 		}
 		o := occupant(g)
 		if m := owned[g.VMID]; m != nil {
-			if its, ok := occupantOf(m, g, reserved, believed, byID, storage); ok {
+			if its, ok := occupantOf(m, g, reserved, v.Believes, byID, v.Storage); ok {
 				o = its
 			}
 		}

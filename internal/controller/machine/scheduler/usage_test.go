@@ -17,6 +17,7 @@ limitations under the License.
 package scheduler
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -69,6 +70,7 @@ func TestOccupants(t *testing.T) {
 		machines []object.Machine
 		reserved map[string]placement.Occupant
 		doubted  bool
+		without  []string // UIDs of Machines that do not have the guests which they name.
 		want     []placement.Occupant
 	}{
 		"Paused": {
@@ -115,6 +117,24 @@ func TestOccupants(t *testing.T) {
 		"DoubtedBooked": {
 			reason: "What was chosen just now counts there.", doubted: true, machines: []object.Machine{machine(nil)},
 			reserved: map[string]placement.Occupant{"web": {Node: "pve3", CPUs: 4, Memory: gib}}, want: comes("pve3", 4, gib),
+		},
+		"Claimed": {
+			reason: "A guest is no member of anything for a Machine that only names it.", guests: []proxmox.Guest{listed}, without: []string{"web"},
+			machines: []object.Machine{machine(func(m *namespaced.Machine) {
+				m.SetConditions(conditions.NotUpToDate(v1alpha1.ReasonTenantRefused, "no"))
+			})},
+			want: []placement.Occupant{{Node: "pve1", Runs: true, CPUs: 2, Memory: 8 * gib}}, doubted: true,
+		},
+		"ClaimedBefore": {
+			reason: "Who has the guest keeps it from an older Machine that only names it.", guests: []proxmox.Guest{listed}, without: []string{"older"},
+			machines: []object.Machine{machine(nil), machine(func(m *namespaced.Machine) { m.UID, m.CreationTimestamp = "older", metav1.Unix(-1, 0) })},
+			want:     at("pve1", 2, 8*gib), doubted: true,
+		},
+		"ClaimedBooked": {
+			reason: "What was chosen just now for a Machine counts where it goes, not where the guest is which it names.", guests: []proxmox.Guest{listed},
+			machines: []object.Machine{machine(nil)}, without: []string{"web"}, doubted: true,
+			reserved: map[string]placement.Occupant{"web": {Node: "pve3", CPUs: 4, Memory: gib}},
+			want:     append(comes("pve3", 4, gib), placement.Occupant{Node: "pve1", Runs: true, CPUs: 2, Memory: 8 * gib}),
 		},
 		"Stranger": {
 			reason: "Every guest counts.", guests: []proxmox.Guest{listed},
@@ -172,7 +192,10 @@ func TestOccupants(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			reserved := func(id string) (placement.Occupant, bool) { o, ok := tc.reserved[id]; return o, ok }
 			believed := func(xpresource.Managed) bool { return !tc.doubted }
-			got := Occupants(tc.guests, tc.machines, reserved, believed, "")
+			has := func(mg xpresource.Managed, _ proxmox.Guest) bool {
+				return !slices.Contains(tc.without, string(mg.GetUID()))
+			}
+			got := Occupants(View{Guests: tc.guests, Believes: believed, Has: has}, tc.machines, reserved)
 			if diff := cmp.Diff(tc.want, got); diff != "" && len(tc.want)+len(got) > 0 {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
