@@ -227,6 +227,18 @@ func (t *Tenant) Node(node string) error {
 	return t.refuse("nodes", "no VM on node %s", node)
 }
 
+// Tells returns what reports whether messages for a tenant may name a VM, and its node: its own VMs with their nodes, and of others only nodes that it may
+// use. It is nil for no tenant, who is told of all.
+func Tells(t *Tenant) func(proxmox.Guest) (vm, node bool) {
+	if t == nil {
+		return nil
+	}
+	return func(g proxmox.Guest) (vm, node bool) {
+		vm = t.Holds(g) == nil
+		return vm, vm || t.nobody == "" && t.Node(g.Node) == nil
+	}
+}
+
 // Stores reports whether disks and images may be on a storage.
 func (t *Tenant) Stores(storage string) bool { return t == nil || slices.Contains(t.Storages, storage) }
 

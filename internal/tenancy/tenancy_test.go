@@ -903,3 +903,34 @@ func TestGuardReadsAnew(t *testing.T) {
 		})
 	}
 }
+
+// TestTells names one's own VMs with their nodes, and of others the nodes that one may use.
+func TestTells(t *testing.T) {
+	a := v1alpha1.ProviderTenant{Name: "a", Namespaces: []string{"a"}, Pools: []string{"a"}, Nodes: []string{"pve1"}}
+	of := func(namespace string) func(proxmox.Guest) (vm, node bool) {
+		found, err := Of([]v1alpha1.ProviderTenant{a}, Subject{Namespace: namespace})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return Tells(found)
+	}
+	for name, tc := range map[string]struct {
+		reason, of string
+		guest      proxmox.Guest
+		vm, node   bool
+	}{
+		"Own":    {reason: "Where one's own VM is, one knows.", of: "a", guest: proxmox.Guest{VMID: 1, Pool: "a", Node: "pve3"}, vm: true, node: true},
+		"Node":   {reason: "One's own node may be named.", of: "a", guest: proxmox.Guest{VMID: 1, Node: "pve1"}, node: true},
+		"Others": {reason: "Nothing is told of others elsewhere.", of: "a", guest: proxmox.Guest{VMID: 1, Pool: "b", Node: "pve3"}},
+		"Nobody": {reason: "What is nobody's is told nothing.", of: "b", guest: proxmox.Guest{VMID: 1, Pool: "a", Node: "pve1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if vm, node := of(tc.of)(tc.guest); vm != tc.vm || node != tc.node {
+				t.Errorf("%s Want %t and %t, got %t and %t", tc.reason, tc.vm, tc.node, vm, node)
+			}
+		})
+	}
+	if Tells(nil) != nil {
+		t.Error("who has no tenant is told of all")
+	}
+}

@@ -36,6 +36,17 @@ type Disks struct {
 	Volumes  []string
 	Node     string
 	Storages []proxmox.Storage
+
+	// Tells reports whether messages may name a VM, and its node. Nil has all named.
+	Tells func(g proxmox.Guest) (vm, node bool)
+}
+
+// tells reports whether messages may name a VM, and its node.
+func (d Disks) tells(g proxmox.Guest) (vm, node bool) {
+	if d.Tells == nil {
+		return true, true
+	}
+	return d.Tells(g)
 }
 
 // on are the volumes that VMs of a node can use.
@@ -50,10 +61,33 @@ func (d Disks) on(node string) []string {
 // A UsedError says which VM uses a volume.
 type UsedError struct {
 	Volume string
-	VMID   int
+
+	// VMID of the VM, or 0 for one that is not to be named.
+	VMID int
 }
 
-func (e UsedError) Error() string { return fmt.Sprintf("volume %s is used by VM %d", e.Volume, e.VMID) }
+func (e UsedError) Error() string { return fmt.Sprintf("volume %s is used by %s", e.Volume, e.User()) }
+
+// User is what the VM is called in a sentence.
+func (e UsedError) User() string {
+	if e.VMID == 0 {
+		return "another VM"
+	}
+	return fmt.Sprintf("VM %d", e.VMID)
+}
+
+// A withheldError is one of a VM or a node that is not to be named.
+type withheldError struct {
+	error
+
+	text string
+}
+
+// Error tells of nobody.
+func (e withheldError) Error() string { return e.text }
+
+// Unwrap is the whole error, for who tells errors apart.
+func (e withheldError) Unwrap() error { return e.error }
 
 // CheckUnused returns an error if a VM uses one of the volumes, other than the VM that may: a UsedError, or an OfflineError if that cannot be
 // seen, because a VM that could is on a node which cannot be asked. PVE does not look: it attaches a volume to two VMs, and renames or
@@ -66,7 +100,7 @@ func (e *Reader) CheckUnused(ctx context.Context, disks Disks, may int) error {
 	guests = slices.DeleteFunc(slices.Clone(guests), func(g proxmox.Guest) bool {
 		return g.VMID == may || g.Type != "qemu" || len(disks.on(g.Node)) == 0
 	})
-	if err := e.checkNodesOnline(ctx, guests); err != nil {
+	if err := e.checkNodesOnline(ctx, disks, guests); err != nil {
 		return err
 	}
 	all, ctx := errgroup.WithContext(ctx)
@@ -78,8 +112,8 @@ func (e *Reader) CheckUnused(ctx context.Context, disks Disks, may int) error {
 }
 
 // checkNodesOnline returns an error that names the guests whose nodes cannot be asked, and these nodes, so that somebody sees all that is in the way.
-func (e *Reader) checkNodesOnline(ctx context.Context, guests []proxmox.Guest) error {
-	var unasked []int
+func (e *Reader) checkNodesOnline(ctx context.Context, disks Disks, guests []proxmox.Guest) error {
+	var unasked []proxmox.Guest
 	var why []string
 	for _, g := range guests {
 		err := e.checkNodeOnline(ctx, g.Node)
@@ -87,16 +121,21 @@ func (e *Reader) checkNodesOnline(ctx context.Context, guests []proxmox.Guest) e
 		case err == nil:
 			continue
 		case !errors.As(err, &OfflineError{}):
-			return unseen(err, g.VMID)
-		case !slices.Contains(why, err.Error()):
-			why = append(why, err.Error())
+			return disks.unseen(err, g)
 		}
-		unasked = append(unasked, g.VMID)
+		unasked = append(unasked, g)
+		text := err.Error()
+		if _, node := disks.tells(g); !node {
+			text = unnamedNode
+		}
+		if !slices.Contains(why, text) {
+			why = append(why, text)
+		}
 	}
 	if len(unasked) == 0 {
 		return nil
 	}
-	return unseen(OfflineError{errors.New(strings.Join(why, "; "))}, unasked...)
+	return errors.Wrap(OfflineError{errors.New(strings.Join(why, "; "))}, disks.whether(unasked...))
 }
 
 // mostReads is how many VMs are read at the same time, at most: a cluster may have thousands.
@@ -117,10 +156,13 @@ func (e *Reader) checkUnusedBy(ctx context.Context, disks Disks, g proxmox.Guest
 		}
 	}
 	if err != nil {
-		return unseen(err, g.VMID)
+		return disks.unseen(err, g)
 	}
 	for _, c := range []qemu.Config{v.Config, v.Active} {
 		if volume := c.Uses(disks.on(v.Node)...); volume != "" {
+			if vm, _ := disks.tells(g); !vm {
+				return UsedError{Volume: volume}
+			}
 			return UsedError{Volume: volume, VMID: g.VMID}
 		}
 	}
@@ -130,10 +172,28 @@ func (e *Reader) checkUnusedBy(ctx context.Context, disks Disks, g proxmox.Guest
 // mostNamed is how many guests a message names.
 const mostNamed = 10
 
-// unseen is why it is not known whether guests use a volume.
-func unseen(err error, vmids ...int) error {
-	if len(vmids) == 1 {
-		return errors.Wrapf(err, "cannot see whether VM %d uses the volume", vmids[0])
+// unnamedNode is why a VM cannot be seen whose node is not to be named.
+const unnamedNode = "a node cannot be asked"
+
+// unseen is why it is not known whether a guest uses a volume. What PVE says of a guest has its node.
+func (d Disks) unseen(err error, g proxmox.Guest) error {
+	vm, node := d.tells(g)
+	switch off := errors.As(err, &OfflineError{}); {
+	case off && !node:
+		err = withheldError{error: err, text: unnamedNode}
+	case !off && (!vm || !node):
+		err = withheldError{error: err, text: "it cannot be read"}
+	}
+	return errors.Wrap(err, d.whether(g))
+}
+
+// whether names guests of which it is not known whether they use a volume, but those that are not to be named.
+func (d Disks) whether(guests ...proxmox.Guest) string {
+	var vmids []int
+	for _, g := range guests {
+		if vm, _ := d.tells(g); vm {
+			vmids = append(vmids, g.VMID)
+		}
 	}
 	slices.Sort(vmids)
 	var names []string
@@ -143,5 +203,14 @@ func unseen(err error, vmids ...int) error {
 	if more := len(vmids) - mostNamed; more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	return errors.Wrapf(err, "cannot see whether VMs %s use the volume", strings.Join(names, ", "))
+	all, others := strings.Join(names, ", "), len(vmids) < len(guests)
+	switch {
+	case len(vmids) == 0:
+		return "cannot see whether another VM uses the volume"
+	case others:
+		return fmt.Sprintf("cannot see whether VM %s or another one uses the volume", all)
+	case len(vmids) == 1:
+		return fmt.Sprintf("cannot see whether VM %s uses the volume", all)
+	}
+	return fmt.Sprintf("cannot see whether VMs %s use the volume", all)
 }

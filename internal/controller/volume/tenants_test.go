@@ -184,3 +184,25 @@ func TestTenantsRecords(t *testing.T) {
 		t.Errorf("want it refused, and nobody named, got %+v", is)
 	}
 }
+
+// TestTenantsUnseen tells a tenant of VMs that cannot be seen, and of one that uses its disk too, neither which they are nor where.
+func TestTenantsUnseen(t *testing.T) {
+	l := newLab(t, configtest.Scopes()["Cluster"], "9.2")
+	team := configtest.Team("a", 10000, 19999, "local-lvm", "ceph")
+	team.Nodes = []string{"pve1", "pve2"}
+	configtest.SetTenants(t, l.kube, v1alpha1.TenantRefuse, team)
+	v := l.volume("data", "size: 2G\nstorage: ceph\nnode: pve1\n")
+	l.until("the disk is made", l.unbound(v))
+	l.pve.Edit(func(s *state.State) { s.Nodes["pve3"].Offline = true }) // It has VM 101.
+	web := l.machine("web", "data")
+	l.until("it waits", configtest.Says(v, xpv2.TypeReady, "Failed", "cannot see whether another VM uses the volume: a node cannot be asked"))
+	if is := v.GetCondition(xpv2.TypeReady); strings.Contains(is.Message, "101") || strings.Contains(is.Message, "pve3") {
+		t.Errorf("it tells of others: %s", is.Message)
+	}
+	l.pve.Edit(func(s *state.State) { s.Nodes["pve3"].Offline = false })
+	borrower := proxmox.Ref{Node: "pve1", VMID: 600}
+	l.borrows(borrower, v.Observation().Volume)
+	l.until("it is not handed over", configtest.Says(v, xpv2.TypeReady, "Failed", "is left alone: another VM uses it too: detach it there"))
+	l.returns(borrower)
+	l.until("the Machine gets it", l.bound(v, web))
+}

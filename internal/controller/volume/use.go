@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
@@ -34,11 +35,12 @@ func (e *external) used(ctx context.Context, volume string, owner *vm) (string, 
 	if err != nil {
 		return "", err
 	}
-	err = e.reader.CheckUnused(ctx, vmcache.Disks{Volumes: []string{volume}, Node: owner.Node, Storages: storages}, owner.VMID)
+	disks := vmcache.Disks{Volumes: []string{volume}, Node: owner.Node, Storages: storages, Tells: tenancy.Tells(e.tenant)}
+	err = e.reader.CheckUnused(ctx, disks, owner.VMID)
 	user, off := vmcache.UsedError{}, vmcache.OfflineError{}
 	switch {
 	case errors.As(err, &user):
-		return fmt.Sprintf("VM %d uses it too: detach it there", user.VMID), nil
+		return user.User() + " uses it too: detach it there", nil
 	case errors.As(err, &off):
 		return err.Error() + ": bring the node back, or move the configurations of its VMs to another node once it is known to be dead", nil
 	}

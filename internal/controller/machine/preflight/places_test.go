@@ -28,6 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
 func TestMustTake(t *testing.T) {
@@ -93,5 +94,48 @@ func TestInstead(t *testing.T) {
 				t.Errorf("want others shown %t, got %s", tc.sees, text)
 			}
 		})
+	}
+}
+
+// unseen is a cluster in which a VM of others is on a node that is off.
+type unseen struct{ Inventory }
+
+func (unseen) Storages(context.Context) ([]proxmox.Storage, error) {
+	return []proxmox.Storage{{Name: "ceph", Node: "a", Shared: true}}, nil
+}
+
+func (unseen) Guests(context.Context, time.Duration) ([]proxmox.Guest, error) {
+	return []proxmox.Guest{{VMID: 100, Node: "a", Type: "qemu", Pool: "a"}, {VMID: 200, Node: "b", Type: "qemu", Pool: "b"}}, nil
+}
+
+func (unseen) Nodes(context.Context) ([]proxmox.Node, error) {
+	return []proxmox.Node{{Name: "a", Status: "online"}, {Name: "b", Status: "offline"}}, nil
+}
+
+func (unseen) ClusterStatus(context.Context, time.Duration) (proxmox.ClusterStatus, error) {
+	return proxmox.ClusterStatus{}, nil
+}
+
+func (unseen) Pending(context.Context, proxmox.Ref) ([]proxmox.PendingValue, error) { return nil, nil }
+
+func (unseen) VMIDTaken(context.Context, int) (bool, error) { return true, nil }
+
+// TestVolumesUnseen names neither a VM of others that may use a volume, nor its node.
+func TestVolumesUnseen(t *testing.T) {
+	of, err := tenancy.Of([]v1alpha1.ProviderTenant{
+		{Name: "a", Namespaces: []string{"a"}, Pools: []string{"a"}, Nodes: []string{"a"}},
+	}, tenancy.Subject{Namespace: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, tenant := range map[string]*tenancy.Tenant{
+		"nothing is attached: cannot see whether another VM uses the volume: a node cannot be asked": of,
+		`nothing is attached: cannot see whether VM 200 uses the volume: node "b" is offline`:        nil,
+	} {
+		e := &Checks{Inventory: unseen{}, Reader: vmcache.NewReader(unseen{}, unseen{}), Tenant: tenant}
+		err := e.CheckVolumesUnused(t.Context(), proxmox.Ref{Node: "a", VMID: 100}, []string{"ceph:vm-100-disk-1"})
+		if err == nil || err.Error() != want {
+			t.Errorf("want %q, got %v", want, err)
+		}
 	}
 }

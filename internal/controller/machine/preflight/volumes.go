@@ -23,6 +23,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
@@ -52,6 +53,7 @@ func (e *Checks) CheckVolumesUnused(ctx context.Context, vm proxmox.Ref, volumes
 	if err != nil {
 		return err
 	}
-	err = e.Reader.CheckUnused(ctx, vmcache.Disks{Volumes: volumes, Node: vm.Node, Storages: storages}, vm.VMID)
+	disks := vmcache.Disks{Volumes: volumes, Node: vm.Node, Storages: storages, Tells: tenancy.Tells(e.Tenant)}
+	err = e.Reader.CheckUnused(ctx, disks, vm.VMID)
 	return errors.Wrap(err, "nothing is attached")
 }
