@@ -141,6 +141,53 @@ func (c *Connector) signedToHave(
 	return by.Makes(mg, g)
 }
 
+// A Kin reports whether a resource may be told of a Machine, or an Image: whether both are of the same tenant, or nothing keeps them apart, and whether the
+// other one is that of operators. It is good for one look at many resources, by one goroutine.
+type Kin func(mg, other resource.Managed) (own, operators bool)
+
+// Kin tells cluster-scoped resources of one tenant from those of others, by the configuration that the other one names: namespaced ones name nothing
+// of other namespaces. Whose labels cannot be read is nobody's.
+func (c *Connector) Kin(ctx context.Context) Kin {
+	apart := sync.OnceValue(func() bool {
+		all, err := c.commons(ctx)
+		return err != nil || slices.ContainsFunc(all, func(o common) bool { return Enforces(o.spec) })
+	})
+	unread, rules := map[string]bool{}, map[reference]func() (tenants []v1alpha1.ProviderTenant, apart bool){}
+	return func(mg, other resource.Managed) (own, operators bool) {
+		if mg.GetNamespace() != "" || !apart() {
+			return true, false
+		}
+		ref, err := referenceOf(other)
+		if err != nil {
+			return false, false
+		}
+		if rules[ref] == nil {
+			rules[ref] = sync.OnceValues(func() ([]v1alpha1.ProviderTenant, bool) { return c.keepApart(ctx, ref) })
+		}
+		tenants, apart := rules[ref]()
+		switch {
+		case !apart:
+			return true, false
+		case len(tenants) == 0:
+			return false, false
+		}
+		by, of := c.presumed(ctx, mg, tenants, unread), c.presumed(ctx, other, tenants, unread)
+		if by == nil || of == nil {
+			return by == nil, of == nil
+		}
+		return by.Name != "" && by.Name == of.Name, false
+	}
+}
+
+// keepApart returns the tenants of a configuration, and whether tenants are kept apart in its cluster, as they are while it cannot be read.
+func (c *Connector) keepApart(ctx context.Context, r reference) (tenants []v1alpha1.ProviderTenant, apart bool) {
+	_, spec, err := c.resolve(ctx, r)
+	if err != nil {
+		return nil, true
+	}
+	return spec.Tenants, c.confined(ctx, spec.Endpoints)
+}
+
 // Recorded returns a function that reports whether what a Volume says in its annotations to have counts for a resource of a cluster. Where tenants share
 // the cluster, it does if the provider has signed it, if it is that of operators, or of somebody in the same namespace: others may have made it up. It
 // is to be used as the one of Heard.

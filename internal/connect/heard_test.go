@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -244,6 +245,57 @@ func TestHas(t *testing.T) {
 			has := c.Has(t.Context(), &Connection{Name: cmp.Or(tc.by, "ClusterProviderConfig/site"), Config: &shared.Spec})
 			if got := has(tc.machine, tc.guest); got != tc.want {
 				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestKin tells cluster-scoped resources of Machines of their own tenant.
+func TestKin(t *testing.T) {
+	of := func(team, config string) resource.Managed {
+		m := clusterMachine(config)
+		if team != "" {
+			m.SetLabels(map[string]string{tenancy.LabelClaimNamespace: team})
+		}
+		return m
+	}
+	cases := map[string]struct {
+		reason         string
+		by, other      resource.Managed
+		tell           v1alpha1.TenantEnforcement
+		own, operators bool
+	}{
+		"Own":        {reason: "Both are of one tenant.", by: of("team-a", "site"), other: of("team-a", "site"), own: true},
+		"OwnByLabel": {reason: "Labels tell tenants too.", by: labelled(of("", "site"), map[string]string{"team": "b"}), other: of("labelled", "site"), own: true},
+		"Others":     {reason: "It is that of another tenant.", by: of("team-a", "site"), other: of("labelled", "site")},
+		"Operators":  {reason: "It is that of operators.", by: of("team-a", "site"), other: of("ops", "site"), operators: true},
+		"OfAll":      {reason: "Operators are told of all.", by: of("ops", "site"), other: of("team-a", "site"), own: true},
+		"Nobody":     {reason: "What is nobody's has nothing in common.", by: of("other", "site"), other: of("another", "site")},
+		"Beside": {
+			reason: "By a configuration without tenants all are nobody's, where another one has some.", by: of("team-a", "site"), other: of("team-a", "beside"),
+		},
+		"Elsewhere": {reason: "In another cluster nobody is kept apart.", by: of("team-a", "site"), other: of("labelled", "elsewhere"), own: true},
+		"Missing":   {reason: "Whose a Machine is that names no configuration, nobody knows.", by: of("team-a", "site"), other: of("team-a", "missing")},
+		"Warn": {
+			reason: "Where refusals are only shown, nobody is kept apart.", by: of("team-a", "site"), other: of("labelled", "site"),
+			tell: v1alpha1.TenantWarn, own: true,
+		},
+		"Namespaced": {
+			reason: "Namespaced resources name those of their namespaces alone.", by: namespacedMachine("team-a", "ClusterProviderConfig", "site"),
+			other: namespacedMachine("team-a", "ClusterProviderConfig", "site"), own: true,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			site, beside, elsewhere := clusterConfig("site"), clusterConfig("beside"), clusterConfig("elsewhere")
+			for _, c := range []*cluster.ProviderConfig{site, beside, elsewhere} {
+				c.Spec.Endpoints = []string{"https://pve1.example.com:8006"}
+			}
+			elsewhere.Spec.Endpoints = []string{"https://pve9.example.com:8006"}
+			site.Spec.Tenants, site.Spec.TenantEnforcement = teams(), &tc.tell
+			k := kube(t, site, beside, elsewhere, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "labelled", Labels: map[string]string{"team": "b"}}})
+			if own, operators := New(k).Kin(t.Context())(tc.by, tc.other); own != tc.own || operators != tc.operators {
+				t.Errorf("\n%s\nwant %t and %t, got %t and %t", tc.reason, tc.own, tc.operators, own, operators)
 			}
 		})
 	}

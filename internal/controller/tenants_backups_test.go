@@ -102,15 +102,14 @@ func (w *tenantWorld) backupAttempts() map[string]tried[backup.Backup] {
 	selected := func(labels string) *v1alpha1.Selector {
 		return &v1alpha1.Selector{MatchLabels: map[string]string{redteam: labels}}
 	}
-	const notTheirs = "which is not the tenant's"
 	return map[string]tried[backup.Backup]{
-		"machine": {change: func(b backup.Backup) { b.Parameters().Machine = new(w.theirs()) }, says: notTheirs, clusterScoped: true},
+		"machine": {change: func(b backup.Backup) { b.Parameters().Machine = new(w.theirs()) }, says: w.noMachine(), clusterScoped: true, waits: true},
 		"machineref": {change: func(b backup.Backup) {
 			b.Parameters().Machine, b.Parameters().MachineRef = nil, theirs
-		}, says: notTheirs, clusterScoped: true},
+		}, says: w.noMachine(), clusterScoped: true, waits: true},
 		"machineselector": {change: func(b backup.Backup) {
 			b.Parameters().Machine, b.Parameters().MachineSelector = nil, selected("theirs")
-		}, says: notTheirs, clusterScoped: true},
+		}, says: "no Machine has the labels of machineSelector", clusterScoped: true, waits: true},
 		"storageref": {change: func(b backup.Backup) {
 			b.Parameters().Storage, b.Parameters().StorageRef = "", forged
 		}, says: "(storages): a backup on storage nfs"},
@@ -160,7 +159,7 @@ func (w *tenantWorld) tryBackups() {
 		made[name] = b
 	}
 	for name, b := range made {
-		w.refused(b, attempts[name].says)
+		told(w, b, attempts[name])
 		if text, err := yaml.Marshal(b); err != nil || strings.Contains(string(text), "hidden-notes") {
 			w.Errorf("%s tells of the backup of others: %v\n%s", name, err, text)
 		}

@@ -135,7 +135,8 @@ func exempt() map[string]map[string]string {
 			"Its test is savesMemory, by a VM.": `includeMemory`,
 		},
 		"SnapshotPolicy": {
-			"The Snapshots that it makes are those of its own tenant, and are judged.": `machineSelector|snapshotTemplate\.(description|includeMemory|removalPolicy)`,
+			"It selects Machines of its own tenant alone, and the Snapshots that it makes are judged.": "" +
+				`machineSelector|snapshotTemplate\.(description|includeMemory|removalPolicy)`,
 			"It is when Snapshots are made, and which of its own are kept.": "" +
 				`schedule|timeZone|maxConcurrent|startingDeadlineMinutes|suspend|retention\.(last|hourly|daily|weekly|monthly)`,
 		},

@@ -39,6 +39,19 @@ type tried[T resource.Managed] struct {
 
 	// clusterScoped resources alone can try it.
 	clusterScoped bool
+
+	// waits is true for what is waited for as if it were not there.
+	waits bool
+}
+
+// told waits until a resource is shown to be refused what an attempt is for, or to wait for it.
+func told[T resource.Managed](w *tenantWorld, mg T, a tried[T]) {
+	w.Helper()
+	if !a.waits {
+		w.refused(mg, a.says)
+		return
+	}
+	w.waitNotReady(mg, "MachineNotFound", a.says)
 }
 
 // snapshotAttempts are of team-a to take snapshots of VMs of others, and to have, change or remove those that others have.
@@ -56,12 +69,14 @@ func (w *tenantWorld) snapshotAttempts() map[string]tried[snapshot.Snapshot] {
 		}, says: "(allow.adopt): a snapshot of VM 30001"},
 		"machine": {change: func(s snapshot.Snapshot) {
 			s.Parameters().MachineRef, s.Parameters().Machine = nil, new(w.theirs())
-		}, says: notTheirs, clusterScoped: true},
-		"machineref": {change: func(s snapshot.Snapshot) { s.Parameters().MachineRef.Name = w.theirs() }, says: notTheirs, clusterScoped: true},
+		}, says: w.noMachine(), clusterScoped: true, waits: true},
+		"machineref": {change: func(s snapshot.Snapshot) {
+			s.Parameters().MachineRef.Name = w.theirs()
+		}, says: w.noMachine(), clusterScoped: true, waits: true},
 		"machineselector": {change: func(s snapshot.Snapshot) {
 			s.Parameters().MachineRef = nil
 			s.Parameters().MachineSelector = &v1alpha1.Selector{MatchLabels: map[string]string{redteam: "theirs"}}
-		}, says: notTheirs, clusterScoped: true},
+		}, says: "no Machine has the labels of machineSelector", clusterScoped: true, waits: true},
 		"recorded": {change: record(
 			`{"uuid":%q,"begun":1700000000,"done":true,"vmid":%d,"node":"pve1","name":"before","time":1700000000}`, victimUUID, victim,
 		), says: "VM 30001, " + notTheirs},
@@ -81,6 +96,9 @@ func (w *tenantWorld) snapshotAttempts() map[string]tried[snapshot.Snapshot] {
 	}
 }
 
+// noMachine is said of the Machine of team-b, as of one that is not there.
+func (w *tenantWorld) noMachine() string { return fmt.Sprintf("Machine %q does not exist", w.theirs()) }
+
 // trySnapshots has team-a try to have the snapshots of VMs that are not its own.
 func (w *tenantWorld) trySnapshots() {
 	w.Helper()
@@ -89,7 +107,7 @@ func (w *tenantWorld) trySnapshots() {
 			s.Guests[vmid].Snapshots["before"] = &simulator.Snapshot{Config: maps.Clone(s.Guests[vmid].Config), Time: time.Unix(1_700_000_000, 0)}
 		}
 	})
-	n, made, attempts := len(w.writes()), map[string]resource.Managed{}, w.snapshotAttempts()
+	n, made, attempts := len(w.writes()), map[string]snapshot.Snapshot{}, w.snapshotAttempts()
 	for _, name := range slices.Sorted(maps.Keys(attempts)) {
 		if w.namespaced && attempts[name].clusterScoped {
 			continue
@@ -100,7 +118,7 @@ func (w *tenantWorld) trySnapshots() {
 		made[name] = s
 	}
 	for name, s := range made {
-		w.refused(s, attempts[name].says)
+		told(w, s, attempts[name])
 		w.remove(s)
 	}
 	w.wroteNothing(n)

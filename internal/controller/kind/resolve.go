@@ -18,17 +18,38 @@ package kind
 
 import (
 	"context"
+	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/apimachinery/pkg/api/equality"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
 )
 
 // A resolver resolves references and writes what that has changed, as a change of the resource as it was read. crossplane-runtime's
 // applies what each time has brought as all that it has to say, so that what is resolved in two steps, first the Machine and once that is
 // there its provider configuration, would go back and forth.
-type resolver struct{ kube client.Client }
+type resolver struct {
+	kube client.Client
+
+	// kin tells which Machines and Images are of one tenant. Nil has all be.
+	kin func(context.Context) connect.Kin
+}
+
+// Kin tells which Machines and Images are of one tenant; nil without connections.
+func (o Options) Kin() func(context.Context) connect.Kin {
+	if o.Connections == nil {
+		return nil
+	}
+	return o.Connections.Kin
+}
 
 // ResolveReferences resolves the references of the resource, if it has any that are not resolved yet.
 func (r resolver) ResolveReferences(ctx context.Context, mg resource.Managed) error {
@@ -40,7 +61,11 @@ func (r resolver) ResolveReferences(ctx context.Context, mg resource.Managed) er
 	if !ok {
 		return errors.Errorf("cannot copy a %T", mg)
 	}
-	if err := refers.ResolveReferences(ctx, r.kube); err != nil {
+	var from client.Reader = r.kube
+	if r.kin != nil && mg.GetNamespace() == "" {
+		from = kinReader{Client: r.kube, of: mg, kin: r.kin(ctx)}
+	}
+	if err := refers.ResolveReferences(ctx, from); err != nil {
 		return errors.Wrap(err, "cannot resolve references")
 	}
 	if equality.Semantic.DeepEqual(before, mg) {
@@ -48,4 +73,70 @@ func (r resolver) ResolveReferences(ctx context.Context, mg resource.Managed) er
 	}
 	err := r.kube.Patch(ctx, mg, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	return errors.Wrap(err, "cannot write what is resolved")
+}
+
+// A kinReader finds Machines and Images of other tenants nowhere, so that nothing of them comes into a resource that refers to one.
+type kinReader struct {
+	client.Client
+
+	of  resource.Managed
+	kin connect.Kin
+}
+
+// Get reads an object, which is not there if it is that of others. A Machine may name one of operators, which may have a template for all.
+func (r kinReader) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+	if err := r.Client.Get(ctx, key, o, opts...); err != nil {
+		return err
+	}
+	of := keptApart(o)
+	if of == nil {
+		return nil
+	}
+	own, operators := r.kin(r.of, of)
+	if own || operators && keptApart(r.of) != nil {
+		return nil
+	}
+	gvk, err := r.GroupVersionKindFor(o)
+	if err != nil {
+		return err
+	}
+	return kerrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
+}
+
+// List lists the objects without those of others. Images of operators are for all.
+func (r kinReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if err := r.Client.List(ctx, list, opts...); err != nil {
+		return err
+	}
+	all, err := apimeta.ExtractList(list)
+	if err != nil {
+		return errors.Wrapf(err, "cannot read a %T", list)
+	}
+	return errors.Wrapf(apimeta.SetList(list, slices.DeleteFunc(all, func(o runtime.Object) bool {
+		of := keptApart(o)
+		if of == nil {
+			return false
+		}
+		own, operators := r.kin(r.of, of)
+		return !own && (!operators || isMachine(of))
+	})), "cannot leave those of others out of a %T", list)
+}
+
+// keptApart is a Machine or an Image, of which tenants have some each; nil for other objects.
+func keptApart(o runtime.Object) resource.Managed {
+	mg, managed := o.(resource.Managed)
+	_, image := o.(interface {
+		Observation() *v1alpha1.ImageObservation
+	})
+	if !managed || !image && !isMachine(mg) {
+		return nil
+	}
+	return mg
+}
+
+func isMachine(mg resource.Managed) bool {
+	_, is := mg.(interface {
+		Observation() *v1alpha1.MachineObservation
+	})
+	return is
 }

@@ -17,9 +17,11 @@ limitations under the License.
 package kind
 
 import (
+	"context"
 	"strings"
 	"testing"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,6 +30,7 @@ import (
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
 )
 
 // TestResolver resolves a Snapshot in two steps: its Machine, and once that is there its provider configuration.
@@ -87,5 +90,85 @@ func TestResolverBroken(t *testing.T) {
 	}
 	if err := (resolver{}).ResolveReferences(t.Context(), &namespaced.ProxmoxNode{}); err != nil {
 		t.Errorf("a kind without references has nothing to resolve: %v", err)
+	}
+}
+
+// TestResolverApart has what refers to Machines and Images find those of its own tenant, and of operators what may be for all.
+func TestResolverApart(t *testing.T) {
+	web := map[string]string{"app": "web"}
+	machine := func(name string) *cluster.Machine {
+		m := labelled(name, "", "site")
+		m.Labels = web
+		return m
+	}
+	image := func(name string) *cluster.Image {
+		return &cluster.Image{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: web}}
+	}
+	kin := func(context.Context) connect.Kin {
+		return func(_, other resource.Managed) (own, operators bool) {
+			return strings.HasPrefix(other.GetName(), "own"), strings.HasPrefix(other.GetName(), "ops")
+		}
+	}
+	cases := map[string]struct {
+		reason string
+		there  []client.Object
+		ref    *v1alpha1.Reference // By labels without one.
+		image  bool
+		want   string // Empty if nothing is found.
+	}{
+		"Own":            {reason: "Of all that have the labels it is one's own.", there: []client.Object{machine("a"), machine("own"), machine("ops")}, want: "own"},
+		"Others":         {reason: "Those of others are not found by labels.", there: []client.Object{machine("a")}},
+		"Operators":      {reason: "Neither are those of operators.", there: []client.Object{machine("ops")}},
+		"Named":          {reason: "One's own is found by its name.", there: []client.Object{machine("own")}, ref: &v1alpha1.Reference{Name: "own"}, want: "own"},
+		"NamedOthers":    {reason: "That of others is not there.", there: []client.Object{machine("a")}, ref: &v1alpha1.Reference{Name: "a"}},
+		"NamedOperators": {reason: "A template of operators is.", there: []client.Object{machine("ops")}, ref: &v1alpha1.Reference{Name: "ops"}, want: "ops"},
+		"Image":          {reason: "Images of operators are for all.", there: []client.Object{image("a"), image("ops")}, image: true, want: "ops"},
+		"ImageOthers":    {reason: "Those of others are not.", there: []client.Object{image("a")}, image: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := &cluster.Machine{ObjectMeta: metav1.ObjectMeta{Name: "m"}}
+			p := &m.Spec.ForProvider
+			if p.Clone = (&v1alpha1.MachineClone{MachineRef: tc.ref}); tc.ref == nil {
+				p.Clone.MachineSelector = &v1alpha1.Selector{MatchLabels: web}
+			}
+			if tc.image {
+				p.Clone, p.TemplateSelector = nil, &v1alpha1.Selector{MatchLabels: web}
+			}
+			c := kube(t, append(tc.there, m)...)
+			if err := c.Get(t.Context(), client.ObjectKey{Name: "m"}, m); err != nil {
+				t.Fatal(err)
+			}
+			err := resolver{kube: c, kin: kin}.ResolveReferences(t.Context(), m)
+			got := ""
+			switch {
+			case p.TemplateRef != nil:
+				got = p.TemplateRef.Name
+			case p.Clone != nil && p.Clone.Machine != nil:
+				got = *p.Clone.Machine
+			}
+			if got != tc.want || (err == nil) != (tc.want != "") {
+				t.Errorf("\n%s\nwant %q, got %q, %v", tc.reason, tc.want, got, err)
+			}
+		})
+	}
+}
+
+// TestResolverTakes has a Snapshot take nothing from the Machine of another tenant.
+func TestResolverTakes(t *testing.T) {
+	s := &cluster.Snapshot{ObjectMeta: metav1.ObjectMeta{Name: "s"}}
+	s.Spec.ForProvider.MachineRef = &v1alpha1.Reference{Name: "web"}
+	kin := func(context.Context) connect.Kin {
+		return func(_, _ resource.Managed) (own, operators bool) { return false, false }
+	}
+	c := kube(t, s, labelled("web", "", "site"))
+	if err := c.Get(t.Context(), client.ObjectKey{Name: "s"}, s); err != nil {
+		t.Fatal(err)
+	}
+	if err := (resolver{kube: c, kin: kin}).ResolveReferences(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if p := s.Spec.ForProvider; p.Machine == nil || *p.Machine != "web" || configurationOf(s) != defaultConfiguration {
+		t.Errorf("want what the Snapshot says itself, got %+v of %q", p, configurationOf(s))
 	}
 }

@@ -70,6 +70,11 @@ func (r *reconciler) machines(ctx context.Context, p Policy, v *view) error {
 		return errors.Wrap(err, "cannot list Machines")
 	}
 	v.goBack = map[string]bool{}
+	own := func(resource.Managed) bool { return true }
+	if r.kin != nil {
+		kin := r.kin(ctx)
+		own = func(m resource.Managed) bool { is, _ := kin(p, m); return is }
+	}
 	for _, mg := range list {
 		m, ok := mg.(Machine)
 		if !ok {
@@ -78,7 +83,7 @@ func (r *reconciler) machines(ctx context.Context, p Policy, v *view) error {
 		if goesBack(m) {
 			v.goBack[m.GetName()] = true
 		}
-		if !meta.WasDeleted(m) && selector.Matches(labels.Set(m.GetLabels())) {
+		if !meta.WasDeleted(m) && selector.Matches(labels.Set(m.GetLabels())) && own(m) {
 			o := m.Observation()
 			v.machines = append(v.machines, machine{
 				name: m.GetName(), created: m.GetCreationTimestamp().Time, hasVM: o.VMID != nil, pending: o.PendingDisks,

@@ -45,6 +45,9 @@ type reconciler struct {
 	labels    func(client.Object) map[string]string // that Snapshots need to belong to this provider
 	finalizer resource.Finalizer
 	issued    *issued
+
+	// kin tells which Machines are of the same tenant. Nil has all be.
+	kin func(context.Context) connect.Kin
 }
 
 // Reconcile reconciles a policy: look, decide, write the status, act. Nothing is begun of which the status

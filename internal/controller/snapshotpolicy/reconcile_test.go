@@ -44,6 +44,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 )
@@ -358,6 +359,22 @@ func TestNights(t *testing.T) {
 			l.Errorf("%d were busy at a time", l.most)
 		}
 	})
+}
+
+// Machines of other tenants are not the policy's, whatever their labels.
+func TestMachinesOfOthers(t *testing.T) {
+	l := newLab(t, configtest.Scopes()["Cluster"], 3)
+	l.provider.kin = func(context.Context) connect.Kin {
+		return func(p, m resource.Managed) (own, operators bool) {
+			return p.GetName() == "nightly" && m.GetName() != "m001", false
+		}
+	}
+	l.now = night(2)
+	l.rest(20)
+	l.makes(objectName("nightly", "m000", night(2)), objectName("nightly", "m002", night(2)))
+	if o := l.policy.Observation(); o.Machines != 2 || len(o.MachineStatuses) != 2 {
+		t.Errorf("want two Machines, got %+v", o)
+	}
 }
 
 // A provider that is killed at any write takes each snapshot once.

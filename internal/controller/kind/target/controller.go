@@ -72,6 +72,9 @@ type Parts[T resource.Managed] struct {
 	Wake       func(T)
 	Now        func() time.Time
 
+	// Kin tells which Machines are of the same tenant. Nil has all be.
+	Kin func(context.Context) connect.Kin
+
 	Machine    client.Object
 	Noun, Made string
 }
@@ -88,6 +91,7 @@ func Setup[T resource.Managed](mgr ctrl.Manager, o kind.Options, c Config[T]) er
 		Record: event.NewAPIRecorder(mgr.GetEventRecorderFor(c.Identity.ControllerName())),
 		Wake:   func(m T) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 		Now:    o.Clock(),
+		Kin:    o.Kin(),
 	}
 	if err := c.watch(p).Start(mgr.GetCache()); err != nil {
 		return errors.Wrapf(err, "cannot watch the Machines of %ss", c.Identity.GroupVersionKind.Kind)

@@ -33,6 +33,7 @@ import (
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -82,6 +83,7 @@ func TestVMOf(t *testing.T) {
 		namespace string
 		has       v1alpha1.MachineObservation
 		deleted   bool
+		others    bool // It is of another tenant.
 		want      VM
 		problem   xpv2.ConditionReason
 		message   string
@@ -102,6 +104,10 @@ func TestVMOf(t *testing.T) {
 			message: `Machine "web" does not have all of its disks yet, and the backup is made once it does: it lacks data, logs; ` +
 				`see its condition UpToDate, or take them off its disks`,
 		},
+		"Others": {
+			reason: "Of a Machine of another tenant nothing is told.", namespace: "team", has: has, deleted: true, others: true, problem: ReasonMachineNotFound,
+			message: `Machine "web" does not exist: the backup is made once it has its VM`,
+		},
 		"Deleted": {
 			reason: "A Machine that is being deleted gives no VM.", namespace: "team", has: has, deleted: true, problem: ReasonMachineNotReady,
 			message: `Machine "web" is being deleted: no backup is made`,
@@ -120,6 +126,9 @@ func TestVMOf(t *testing.T) {
 			}
 			p := Parts[*namespaced.Backup]{
 				Kube: fake.NewClientBuilder().WithScheme(s).WithObjects(m).Build(), Machine: &namespaced.Machine{}, Noun: "backup", Made: "made",
+			}
+			p.Kin = func(context.Context) connect.Kin {
+				return func(_, _ resource.Managed) (own, operators bool) { return !tc.others, false }
 			}
 			got, problem, err := p.VMOf(t.Context(), &namespaced.Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "team"}}, "web")
 			if err != nil || got != tc.want {
