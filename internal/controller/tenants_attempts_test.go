@@ -51,6 +51,9 @@ type attempt struct {
 	// act is true for what is done once, and refused by what the status shows of it.
 	act bool
 
+	// unresolved is true for a reference that leads nowhere.
+	unresolved bool
+
 	// invalid is true for what the definition of the kind does not let anybody write.
 	invalid bool
 }
@@ -359,14 +362,18 @@ func (w *tenantWorld) newAttempts() map[string]attempt {
 		"clonevm":       {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim))}), says: "not found" + within, late: true},
 		"clonevmname":   {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromString("victim"))}), says: "not found" + within, late: true},
 		"clonesnapshot": {spec: clone(v1alpha1.MachineClone{VM: new(intstr.FromInt32(victim)), Snapshot: new("before")}), says: "not found" + within, late: true},
-		"clonemachine":  {spec: clone(v1alpha1.MachineClone{Machine: new(w.theirs())}), says: "(templates): a clone of VM ", late: true, clusterScoped: true},
-		"cloneref": {
-			spec: clone(v1alpha1.MachineClone{MachineRef: &v1alpha1.Reference{Name: w.theirs()}}), says: "(templates): a clone of VM ",
+		"clonemachine": {
+			spec: clone(v1alpha1.MachineClone{Machine: new(w.theirs())}), says: "'" + w.theirs() + "' to clone not found" + within,
 			late: true, clusterScoped: true,
+		},
+		"clonebait": {spec: clone(v1alpha1.MachineClone{Machine: new(w.forged())}), says: "(templates): a clone of VM 30001", late: true},
+		"cloneref": {
+			spec: clone(v1alpha1.MachineClone{MachineRef: &v1alpha1.Reference{Name: w.theirs()}}), says: `"` + w.theirs() + `" not found`,
+			late: true, clusterScoped: true, unresolved: true,
 		},
 		"cloneselector": {
 			spec: clone(v1alpha1.MachineClone{MachineSelector: &v1alpha1.Selector{MatchLabels: map[string]string{redteam: "theirs"}}}),
-			says: "(templates): a clone of VM ", late: true, clusterScoped: true,
+			says: "no resources matched selector", late: true, clusterScoped: true, unresolved: true,
 		},
 		"clonestorage": {
 			spec: func(p *p) { p.Clone = &v1alpha1.MachineClone{Full: new(true), Storage: new("local-lvm")} },

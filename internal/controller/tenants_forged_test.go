@@ -43,7 +43,7 @@ import (
 )
 
 // forge has team-a make resources that it may not have and write their status and names, so that they seem to be an image and a template of others, a
-// storage, a bridge and a node that are not for it.
+// storage, a bridge, a node and a VM that are not for it.
 func (w *tenantWorld) forge() {
 	w.Helper()
 	var image imageref.Image = &cluster.Image{}
@@ -77,6 +77,11 @@ func (w *tenantWorld) forge() {
 	storage.Parameters().Dir = &v1alpha1.StorageDir{Path: "/srv/forged"}
 	w.make(storage)
 	w.labelled("a", "pve3", map[string]string{redteam: "forged"})
+	bait := w.of("a", "forged", linux())
+	meta.AddAnnotations(bait, map[string]string{
+		meta.AnnotationKeyExternalName: fmt.Sprint(victim), object.AnnotationUUID: strayUUID, meta.AnnotationKeyReconciliationPaused: "true",
+	})
+	w.make(bait)
 }
 
 // haveTheirs has team-b have one of each kind that others could name. Resources that are namespaced name none of other namespaces.

@@ -217,7 +217,7 @@ func (w *tenantWorld) allRefused(made map[string]machine.Machine, all map[string
 	w.Helper()
 	left := slices.Sorted(maps.Keys(made))
 	for late := time.Now().Add(slowest); len(left) > 0; <-time.After(pace) {
-		left = slices.DeleteFunc(left, func(name string) bool { return w.show(made[name]) && isRefused(made[name], all[name].says) })
+		left = slices.DeleteFunc(left, func(name string) bool { return w.show(made[name]) && all[name].isTold(made[name]) })
 		if time.Now().After(late) {
 			break
 		}
@@ -412,7 +412,16 @@ func (w *tenantWorld) tries(a attempt) {
 		w.waitNotReady(w.m, conditions.ReasonWaitingForVolume, a.says)
 		return
 	}
-	w.refused(w.m, a.says)
+	w.becomes(w.m, "is refused with "+a.says, func() bool { return a.isTold(w.m) })
+}
+
+// isTold reports whether a Machine is shown to be refused as an attempt is to be.
+func (a attempt) isTold(m machine.Machine) bool {
+	if !a.unresolved {
+		return isRefused(m, a.says)
+	}
+	s := m.GetCondition(xpv2.TypeSynced)
+	return s.Status == corev1.ConditionFalse && strings.Contains(s.Message, "cannot resolve references") && strings.Contains(s.Message, a.says)
 }
 
 // isAgain has the Machine be as it was before an attempt.

@@ -206,7 +206,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 			now:       o.Clock(),
 		},
 		connect: o.Connections.Connect,
-		sharing: o.Connections.Sharing, hearing: o.Connections.Heard, believing: o.Connections.Believed, having: o.Connections.Has,
+		sharing: o.Connections.Sharing, hearing: o.Connections.Heard, believing: o.Connections.Believed, having: o.Connections.Has, kin: o.Kin(),
 		judged: o.Connections.Judged, signed: o.Connections.Signed,
 		options: o.Options,
 	}
@@ -316,6 +316,9 @@ type connector struct {
 	// having makes what reports whether a guest of the cluster of a connection counts as the VM of a Machine for all that place a VM there.
 	having func(ctx context.Context, to *connect.Connection) func(resource.Managed, proxmox.Guest) bool
 
+	// kin tells which Machines are of one tenant.
+	kin func(ctx context.Context) connect.Kin
+
 	// judged finds the tenant of another Machine, and signed the UUID that is signed to be that of its VM.
 	judged func(ctx context.Context, other resource.Managed, to *connect.Connection) (t *tenancy.Tenant, judged bool, err error)
 	signed func(ctx context.Context, other resource.Managed, to *connect.Connection) string
@@ -356,6 +359,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		},
 	}
 	e.connectTo(to.Client, to.Inventory)
+	e.sources.Kin = c.kin
 	e.checks.Superuser = to.Client.Superuser()
 	return e, nil
 }
@@ -366,7 +370,10 @@ func (e *external) connectTo(client Client, inventory Inventory) {
 	e.password = &password.Source{Kube: e.kube}
 	e.reader = vmcache.NewReader(client, inventory)
 	e.checks = &preflight.Checks{Client: client, Inventory: inventory, Reader: e.reader, Tenant: e.tenant.Tenant}
-	e.sources = source.Finder{Client: client, Inventory: inventory, Reader: e.reader, Checks: e.checks, Kube: e.kube, Object: e.object, Tenant: e.tenant.Tenant}
+	e.sources = source.Finder{
+		Client: client, Inventory: inventory, Reader: e.reader, Checks: e.checks, Kube: e.kube, Object: e.object, Tenant: e.tenant.Tenant,
+		Records: e.tenant.Records,
+	}
 }
 
 // quotaOf returns the quota of the tenant of a Machine.

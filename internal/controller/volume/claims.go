@@ -128,6 +128,9 @@ func (e *external) vmOf(ctx context.Context, x Machine, s *state) (*vm, error) {
 	if h := s.holder; h != nil && h.VMID == int(*o.VMID) && h.offline == "" && strings.EqualFold(h.Config.UUID(), o.UUID) {
 		return h, nil
 	}
+	if is, err := (confinement{e}).has(ctx, int(*o.VMID)); !is || err != nil {
+		return nil, err
+	}
 	v, err := e.readVM(ctx, int(*o.VMID), o.Node)
 	if v == nil || err != nil {
 		return nil, err

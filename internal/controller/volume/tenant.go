@@ -223,6 +223,18 @@ func (e confinement) checkTenant(ctx context.Context, m Volume, to *connect.Conn
 	return connect.CheckVM(ctx, to.Inventory, tenancy.OwnerOf(named), func(g proxmox.Guest) error { return e.tenant.AdoptsDisk(named, g) })
 }
 
+// has reports whether the VM that a Machine's status names is the tenant's: users may write it, and of a VM of others not even its node is told.
+func (e confinement) has(ctx context.Context, vmid int) (bool, error) {
+	if e.tenant == nil {
+		return true, nil
+	}
+	err := connect.CheckVM(ctx, e.inventory, vmid, e.tenant.Holds)
+	if tenancy.IsRefusal(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // recovers is an error if the disk of a VM may not be taken over in place of one that was lost: that VM is another one than had it, and the record may
 // be made up.
 func (e confinement) recovers(ctx context.Context, owner *vm) error {

@@ -206,3 +206,25 @@ func TestTenantsUnseen(t *testing.T) {
 	l.returns(borrower)
 	l.until("the Machine gets it", l.bound(v, web))
 }
+
+// TestTenantsBait tells nothing of a VM that the status of a Machine names, which users may write.
+func TestTenantsBait(t *testing.T) {
+	l := newLab(t, configtest.Scopes()["Cluster"], "9.2")
+	configtest.SetTenants(t, l.kube, v1alpha1.TenantRefuse, configtest.Team("a", 10000, 19999, "local-lvm", "ceph"))
+	v := l.volume("data", "size: 2G\nstorage: ceph\nnode: pve1\n")
+	l.until("the disk is made", l.unbound(v))
+	l.pve.Edit(func(s *state.State) { s.Nodes["pve3"].Offline = true }) // It has VM 101.
+	bait := l.machine("bait", "data")
+	l.change(bait, func() {
+		xpmeta.AddAnnotations(bait, map[string]string{xpmeta.AnnotationKeyReconciliationPaused: "true"})
+	})
+	*bait.Observation() = v1alpha1.MachineObservation{VMID: new(int32(101)), UUID: "11111111-2222-4333-8444-555555555555", Phase: v1alpha1.MachineRunning}
+	l.must(l.kube.Status().Update(t.Context(), bait))
+	for range 3 {
+		l.reconcile(v)
+		l.clock.Pass(time.Second)
+	}
+	if is := v.GetCondition(xpv2.TypeReady); is.Reason == "NodeOffline" || strings.Contains(is.Message, "pve3") {
+		t.Errorf("it tells of others: %+v", is)
+	}
+}

@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
@@ -115,6 +116,12 @@ type Finder struct {
 
 	// Tenant whose own VMs and templates are found, and those that are for it; all for nil.
 	Tenant *tenancy.Tenant
+
+	// Records of which VM the provider makes for whom.
+	Records tenancy.Records
+
+	// Kin tells which Machines are of the same tenant. Nil has all be.
+	Kin func(ctx context.Context) connect.Kin
 }
 
 // guests returns the guests of the cluster that may be cloned.
@@ -269,12 +276,15 @@ func (e Finder) machineSource(ctx context.Context, m object.Machine, name string
 	}
 	err := e.Kube.Get(ctx, types.NamespacedName{Namespace: m.GetNamespace(), Name: name}, other)
 	if kerrors.IsNotFound(err) {
-		return nil, conditions.Reject(conditions.Creating, "machine '%s' to clone not found", name)
+		return nil, e.noMachine(name)
 	}
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot read machine %q to clone", name)
 	}
 	id, err := object.IdentityOf(other)
+	if err := e.checkMachine(ctx, m, other, id.VMID); err != nil {
+		return nil, err
+	}
 	if err != nil || id.UUID == "" {
 		return nil, conditions.Reject(conditions.Creating, "machine '%s' to clone has no VM yet", name)
 	}
@@ -289,6 +299,34 @@ func (e Finder) machineSource(ctx context.Context, m object.Machine, name string
 		Guest:  proxmox.Guest{VMID: v.VMID, Node: v.Node, Name: v.Config["name"], Type: "qemu", Template: v.Template()},
 		Config: v.Config,
 	}, nil
+}
+
+// noMachine is the refusal of a Machine that is not there, or is not for the tenant.
+func (e Finder) noMachine(name string) error {
+	return conditions.Reject(conditions.Creating, "machine '%s' to clone not found%s", name, tenancy.Within(e.Tenant, "templates"))
+}
+
+// checkMachine is an error if the VM that a Machine names may not be cloned. It is looked for only then: its annotations are for users to write, and what is
+// found, or why nothing is, would tell of VMs of others. Machines of others are not found but for templates that are for the tenant.
+func (e Finder) checkMachine(ctx context.Context, m, other object.Machine, vmid int) error {
+	if e.Tenant == nil {
+		return nil
+	}
+	own := true
+	if e.Kin != nil {
+		own, _ = e.Kin(ctx)(m, other)
+	}
+	err := connect.CheckVM(ctx, e.Inventory, vmid, func(g proxmox.Guest) error {
+		err := e.Tenant.Clones(g)
+		if err != nil && own && (g.Type == "" || e.Records.Makes(other, g)) {
+			return nil // That it has no VM yet is told.
+		}
+		return err
+	})
+	if !own && tenancy.IsRefusal(err) {
+		return e.noMachine(other.GetName())
+	}
+	return err
 }
 
 // atSnapshot takes the configuration that the source had at a snapshot. What is

@@ -17,6 +17,7 @@ limitations under the License.
 package source
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -26,14 +27,24 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
 // guests of a cluster, with when they were created, if that was noted.
@@ -196,3 +207,101 @@ func TestUnreported(t *testing.T) {
 		})
 	}
 }
+
+// machines has one Machine.
+type machines struct {
+	client.Reader
+
+	one *namespaced.Machine
+}
+
+func (m machines) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+	if into, is := o.(*namespaced.Machine); is && key.Name == m.one.Name {
+		m.one.DeepCopyInto(into)
+		return nil
+	}
+	return kerrors.NewNotFound(schema.GroupResource{Resource: "machines"}, key.Name)
+}
+
+// TestMachineOfOthers tells nothing of the VM that a Machine names, unless the tenant may clone it.
+func TestMachineOfOthers(t *testing.T) {
+	const uuid = "21111111-2222-4333-8444-555555555555"
+	key := []byte("key")
+	records := tenancy.Records{Key: key, Config: "site"}
+	own := v1alpha1.ProviderTenant{Name: "a", Namespaces: []string{"team"}, Pools: []string{"a"}, Templates: []string{"base-*"}}
+	team, err := tenancy.Of([]v1alpha1.ProviderTenant{own}, tenancy.Subject{Namespace: "team"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []proxmox.Guest{
+		{VMID: 100, Node: "pve3", Type: "qemu", Pool: "b"}, {VMID: 101, Node: "pve3", Type: "qemu", Lock: "create"},
+		{VMID: 9000, Node: "pve3", Type: "qemu", Template: true, Name: "base-linux"},
+	}
+	const notFound = `machine 'source' to clone not found among what tenant "a" may have (templates)`
+	cases := map[string]struct {
+		reason string
+		named  string
+		vmid   string
+		made   bool
+		others bool
+		want   string // Empty if it is looked for.
+	}{
+		"Missing": {
+			reason: "It is not there.", named: "missing", vmid: "100",
+			want: `machine 'missing' to clone not found among what tenant "a" may have (templates)`,
+		},
+		"Bait":      {reason: "What it says of a VM of others is for users to write.", vmid: "100", want: "(templates): a clone of VM 100"},
+		"Unlisted":  {reason: "There is no such VM.", vmid: "102"},
+		"Making":    {reason: "A VM that somebody makes is not its own.", vmid: "101", want: "(templates): a clone of VM 101"},
+		"Made":      {reason: "One that the provider makes for it is.", vmid: "101", made: true},
+		"Others":    {reason: "A Machine of others is not there.", vmid: "100", others: true, want: notFound},
+		"OthersNew": {reason: "Neither is one that has no VM.", vmid: "", others: true, want: notFound},
+		"Template":  {reason: "A template that is for the tenant is, whose ever.", vmid: "9000", others: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			other := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Name: "source", Namespace: "team", UID: "uid"}}
+			if tc.vmid != "" {
+				other.Annotations = map[string]string{meta.AnnotationKeyExternalName: tc.vmid, object.AnnotationUUID: uuid}
+			}
+			if tc.made {
+				other.Annotations[object.AnnotationCreation] = records.SignCreation(other, 101, uuid, "pve3")
+			}
+			looked := &looks{guests: guests{all: all}}
+			e := Finder{
+				Inventory: looked, Reader: vmcache.NewReader(looked, looked), Kube: machines{one: other}, Object: &namespaced.Machine{}, Tenant: team, Records: records,
+				Kin: func(context.Context) connect.Kin {
+					return func(_, _ resource.Managed) (own, operators bool) { return !tc.others, false }
+				},
+			}
+			m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Name: "clone", Namespace: "team"}}
+			_, err := e.machineSource(t.Context(), m, cmp.Or(tc.named, "source"))
+			switch {
+			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want) || looked.at > 0 || strings.Contains(err.Error(), "pve3")):
+				t.Errorf("\n%s\nwant %q before anything is looked for, got %v", tc.reason, tc.want, err)
+			case tc.want == "" && err != nil && (tenancy.IsRefusal(err) || strings.Contains(err.Error(), "not found")):
+				t.Errorf("\n%s\nwant it looked for, got %v", tc.reason, err)
+			}
+		})
+	}
+}
+
+// looks counts how often a VM is looked for. No node answers.
+type looks struct {
+	guests
+
+	at int
+}
+
+func (l *looks) Nodes(context.Context) ([]proxmox.Node, error) {
+	l.at++
+	return []proxmox.Node{{Name: "pve3", Status: "offline"}}, nil
+}
+
+func (*looks) ClusterStatus(context.Context, time.Duration) (proxmox.ClusterStatus, error) {
+	return proxmox.ClusterStatus{}, nil
+}
+
+func (*looks) VMIDTaken(context.Context, int) (bool, error) { return false, nil }
+
+func (*looks) Pending(context.Context, proxmox.Ref) ([]proxmox.PendingValue, error) { return nil, nil }
