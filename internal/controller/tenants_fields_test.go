@@ -159,7 +159,7 @@ func exempt() map[string]map[string]string {
 func exemptAnnotations() map[string]string {
 	return map[string]string{
 		"It is about the Machine's own VM, which is judged before.": "" +
-			`devices|password-version|power-action|rollback|running-since|last-restart`,
+			`devices|password-version|power-action|running-since|last-restart`,
 		"It names the cluster that a Machine goes on in, of a configuration that is judged.":    `cluster`,
 		"It is signed, and its attempts are those of the record that it is the signature of.":   `(backup|volume|image)-record-signature`,
 		"It is of kinds that tenants may not have, or tells an Image that Machines share.":      `shared-image|staged-interface|create-intent|removed`,

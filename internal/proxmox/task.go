@@ -364,6 +364,11 @@ func (u UPID) Type() string { return u.part(upidType) }
 // ID returns what the task works on: the VMID for tasks of VMs. It may be empty.
 func (u UPID) ID() string { return u.part(upidID) }
 
+// Is reports whether the task is one of a type that works on a VM.
+func (u UPID) Is(taskType string, vmid int) bool {
+	return u.Type() == taskType && u.ID() == strconv.Itoa(vmid)
+}
+
 // User returns the user or the API token that started the task.
 func (u UPID) User() string { return u.part(upidUser) }
 

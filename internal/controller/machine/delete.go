@@ -95,7 +95,7 @@ func (e deletion) deleteNext(ctx context.Context, m Machine) error {
 		}
 		return err
 	}
-	if busy, err := e.taskRunning(m); busy || err != nil {
+	if busy, err := e.taskRunning(ctx, m); busy || err != nil {
 		return err
 	}
 	if e.vm.BeingCreated() {
@@ -114,9 +114,9 @@ func (e deletion) deleteNext(ctx context.Context, m Machine) error {
 }
 
 // taskRunning reports whether a task works on the VM, or creates it.
-func (e deletion) taskRunning(m Machine) (bool, error) {
+func (e deletion) taskRunning(ctx context.Context, m Machine) (bool, error) {
 	if e.vm.BeingCreated() {
-		return e.lookup().MayBeCreating(m, e.vm.VMID)
+		return e.lookup().MayBeCreating(ctx, m, e.vm.VMID)
 	}
 	return e.tasksBefore.Busy(e.vm.VMID)
 }

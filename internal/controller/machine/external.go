@@ -234,7 +234,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 func (e *external) lookup() lookup.Lookup {
 	return lookup.Lookup{
 		Client: e.client, Inventory: e.inventory, Reader: e.reader, Cache: e.cache, Tasks: e.tasks, Before: e.tasksBefore, Waker: e.waker,
-		Now: e.now(),
+		Now: e.now(), Clones: e.tenant.MayClone,
 	}
 }
 
@@ -380,7 +380,7 @@ func (e *external) checkBackoff(m Machine, seen managed.ExternalObservation) (ma
 // lock of a task that ended with its node stays.
 func (e *external) observeCreating(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	m.Observation().Annotations = object.PersistedAnnotations(m)
-	busy, err := e.lookup().MayBeCreating(m, id.VMID)
+	busy, err := e.lookup().MayBeCreating(ctx, m, id.VMID)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}

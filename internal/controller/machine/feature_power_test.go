@@ -552,7 +552,14 @@ func TestPowerActionResult(t *testing.T) {
 			want:   "VM is locked (backup)",
 		},
 		"Forgets": {reason: "What nobody knows is unknown.", see: func(_ *testing.T, b *bench) { b.errs["Task"] = refused(400, "no such task") }, want: "unknown"},
-		"Loses":   {reason: "A status that was lost is unknown.", see: func(_ *testing.T, b *bench) { b.m.Observation().PowerAction = nil }, want: "unknown"},
+		"Others": {
+			reason: "The task of another VM is not looked at, whoever has written it into the status.", want: "unknown",
+			see: func(_ *testing.T, b *bench) {
+				theirs := upid("pve1", "qmreset", 10001)
+				b.m.Observation().PowerAction.UPID, b.ended[theirs] = string(theirs), proxmox.Task{UPID: theirs, ExitStatus: "hidden"}
+			},
+		},
+		"Loses": {reason: "A status that was lost is unknown.", see: func(_ *testing.T, b *bench) { b.m.Observation().PowerAction = nil }, want: "unknown"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

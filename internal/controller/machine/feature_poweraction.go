@@ -18,6 +18,7 @@ package machine
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"time"
 
@@ -130,7 +131,12 @@ func (f powerActionFeature) observeAction(ctx context.Context, m Machine, p *pla
 	if seen == nil || seen.UPID == "" || seen.Result != "" {
 		return
 	}
-	t, err := f.actionTask(ctx, m, proxmox.UPID(seen.UPID))
+	u := proxmox.UPID(seen.UPID)
+	if u.ID() != strconv.Itoa(f.vm.VMID) {
+		seen.Result = poweraction.Unknown // A status may be made up, and tasks of other VMs are not looked at.
+		return
+	}
+	t, err := f.actionTask(ctx, m, u)
 	switch {
 	case proxmox.IsNoSuchTask(err):
 		seen.Result = poweraction.Unknown

@@ -17,14 +17,19 @@ limitations under the License.
 package machine
 
 import (
+	"context"
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/lookup"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
@@ -104,6 +109,35 @@ func TestEnrich(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" || calls != tc.calls {
 				t.Errorf("%s\nwant %d questions, got %d; -want, +got:\n%s", tc.reason, tc.calls, calls, diff)
+			}
+		})
+	}
+}
+
+// TestMayBeCreatingOfOthers tells of no clone of a VM that the Machine may not clone, though its annotations name that.
+func TestMayBeCreatingOfOthers(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		clones func(context.Context, int) (bool, error)
+		want   bool
+	}{
+		"Free": {reason: "Where nobody is confined all count.", want: true},
+		"Own": {
+			reason: "A clone of what it may clone may be its own.", want: true,
+			clones: func(_ context.Context, vmid int) (bool, error) { return vmid == 9000, nil },
+		},
+		"Others": {reason: "That others clone a VM of theirs is not told.", clones: func(context.Context, int) (bool, error) { return false, nil }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			now := time.Now()
+			b.m.SetAnnotations(map[string]string{object.AnnotationSource: "9000"})
+			meta.SetExternalCreatePending(b.m, now)
+			l := lookup.Lookup{
+				Tasks: b.tasks, Now: now, Clones: tc.clones, Before: tasktrack.View{Listed: []proxmox.Task{{ID: "9000", Type: "qmclone", Running: true}}},
+			}
+			if got, err := l.MayBeCreating(t.Context(), b.m, 10000); err != nil || got != tc.want {
+				t.Errorf("%s Want %t, got %t, %v", tc.reason, tc.want, got, err)
 			}
 		})
 	}

@@ -44,7 +44,7 @@ func (e *external) observeMissing(ctx context.Context, m Machine, id qemu.Identi
 	e.vm = nil
 	recordTask(m, e.tasks)
 	if id.VMID != 0 {
-		if busy, err := e.lookup().MayBeCreating(m, id.VMID); busy || err != nil {
+		if busy, err := e.lookup().MayBeCreating(ctx, m, id.VMID); busy || err != nil {
 			return e.observeCreating(ctx, m, id)
 		}
 	}

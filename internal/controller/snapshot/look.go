@@ -191,7 +191,7 @@ func (e *external) readTasks(ctx context.Context, s *state) error {
 	var err error
 	switch {
 	case r.Task != "":
-		s.task, err = target.Task(ctx, e.client, r.Task)
+		s.task, err = e.taskOf(ctx, r.Task, "qmsnapshot")
 	case r.Begun != 0 && !r.Done:
 		if s.busy, err = target.Busy(ctx, e.inventory, e.view.target.VMID); err != nil {
 			return err
@@ -201,6 +201,14 @@ func (e *external) readTasks(ctx context.Context, s *state) error {
 		s.others = slices.DeleteFunc(tasktrack.Since(all, r.Before), func(t proxmox.Task) bool { return t.UPID.User() != e.client.Identity().ID })
 	}
 	return err
+}
+
+// taskOf returns a task of a type that works on the VM, or nil if PVE does not know it. A record is for users to write, so that no other task is looked at.
+func (e *external) taskOf(ctx context.Context, u proxmox.UPID, taskType string) (*proxmox.Task, error) {
+	if !u.Is(taskType, e.view.target.VMID) {
+		return nil, nil
+	}
+	return target.Task(ctx, e.client, u)
 }
 
 // takingTasks returns the tasks on a node that take snapshots of the VM, or have done so.

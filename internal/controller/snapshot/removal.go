@@ -76,7 +76,7 @@ func (e *external) removing(ctx context.Context, m Snapshot) (bool, error) {
 	if r.Removal == "" {
 		return e.waitsForLock(), nil
 	}
-	t, err := target.Task(ctx, e.client, r.Removal)
+	t, err := e.taskOf(ctx, r.Removal, "qmdelsnapshot")
 	if err != nil {
 		return false, err
 	}

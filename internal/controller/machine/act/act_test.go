@@ -17,11 +17,13 @@ limitations under the License.
 package act
 
 import (
+	"context"
 	"strconv"
 	"testing"
 	"time"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 func TestRecord(t *testing.T) {
@@ -93,5 +95,43 @@ func TestRepeated(t *testing.T) {
 	}
 	if len(r.Used) != mostUsed || r.Next(strconv.Itoa(10+2*mostUsed), now).Repeated() == false {
 		t.Errorf("the last %d are known, got %d", mostUsed, len(r.Used))
+	}
+}
+
+// tasks of a cluster, all of which have failed.
+type tasks struct{ asked []proxmox.UPID }
+
+func (*tasks) NodeTasks(context.Context, string, string) ([]proxmox.Task, error) { return nil, nil }
+
+func (t *tasks) Task(_ context.Context, u proxmox.UPID) (proxmox.Task, error) {
+	t.asked = append(t.asked, u)
+	return proxmox.Task{UPID: u, ExitStatus: "hidden"}, nil
+}
+
+func (*tasks) Identity() proxmox.Identity { return proxmox.Identity{} }
+
+// TestFind looks at no task but one of the type that works on the VM, whatever a record names.
+func TestFind(t *testing.T) {
+	upid := func(taskType, id string) proxmox.UPID {
+		return proxmox.UPID("UPID:pve1:00000001:00000001:65000000:" + taskType + ":" + id + ":crossplane@pve!demo:")
+	}
+	for name, tc := range map[string]struct {
+		reason string
+		task   proxmox.UPID
+		found  bool
+	}{
+		"Own":     {reason: "It is that of the call.", task: upid("qmrollback", "100"), found: true},
+		"Others":  {reason: "It works on another VM.", task: upid("qmrollback", "101")},
+		"Another": {reason: "It does something else.", task: upid("qmstart", "100")},
+		"Node":    {reason: "It works on no VM.", task: upid("qmrollback", "")},
+		"Invalid": {reason: "It is none.", task: "UPID:qmrollback:100"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pve := &tasks{}
+			found, err := (&Call{Begun: 1, Task: tc.task}).Find(t.Context(), pve, proxmox.Ref{Node: "pve1", VMID: 100}, "qmrollback")
+			if err != nil || (found != nil) != tc.found || (len(pve.asked) > 0) != tc.found {
+				t.Errorf("%s Want it looked at %t, got %v, %v", tc.reason, tc.found, found, err)
+			}
+		})
 	}
 }

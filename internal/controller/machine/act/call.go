@@ -55,8 +55,12 @@ func Note(ctx context.Context, t Tasks, ref proxmox.Ref, taskType string, now ti
 	return Call{Begun: now.Unix(), Before: tasktrack.Latest(before)}, err
 }
 
-// Find finds the task that the call has started, or nil if none is known.
+// Find finds the task that the call has started, or nil if none is known. Records are for users to write: a task of another type, or of another VM, is not
+// looked at.
 func (c *Call) Find(ctx context.Context, t Tasks, ref proxmox.Ref, taskType string) (*proxmox.Task, error) {
+	if c.Task != "" && !c.Task.Is(taskType, ref.VMID) {
+		return nil, nil
+	}
 	if c.Task != "" {
 		found, err := t.Task(ctx, c.Task)
 		if proxmox.IsNoSuchTask(err) {

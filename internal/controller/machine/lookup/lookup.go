@@ -21,6 +21,7 @@ package lookup
 import (
 	"context"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -69,6 +70,9 @@ type Lookup struct {
 	Before    tasktrack.View              // The tasks as they were before the VM is looked at.
 	Waker     func(object.Machine) func() // returns what has the Machine reconciled
 	Now       time.Time
+
+	// Clones reports whether a Machine may be told of clones of a VM. Nil has all be told.
+	Clones func(ctx context.Context, vmid int) (bool, error)
 }
 
 // Running returns the tasks as they are. It must come before the VM is looked at. In the other order, a task that
@@ -252,7 +256,7 @@ const (
 
 // MayBeCreating reports whether a task may be creating the VM although it cannot be seen
 // yet. The task of a clone names its source only.
-func (l Lookup) MayBeCreating(m object.Machine, vmid int) (bool, error) {
+func (l Lookup) MayBeCreating(ctx context.Context, m object.Machine, vmid int) (bool, error) {
 	if busy, err := l.Before.Busy(vmid); busy || err != nil {
 		return busy, err
 	}
@@ -264,7 +268,12 @@ func (l Lookup) MayBeCreating(m object.Machine, vmid int) (bool, error) {
 	if source == "" || begun.IsZero() || l.Now.Sub(begun) > grace {
 		return false, nil
 	}
-	return slices.ContainsFunc(l.Before.Listed, func(t proxmox.Task) bool {
+	cloned, err := strconv.Atoi(source)
+	runs := slices.ContainsFunc(l.Before.Listed, func(t proxmox.Task) bool {
 		return t.Running && t.ID == source && t.Type == "qmclone"
-	}), nil
+	})
+	if !runs || err != nil || l.Clones == nil {
+		return runs && err == nil, nil
+	}
+	return l.Clones(ctx, cloned)
 }

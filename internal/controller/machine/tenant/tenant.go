@@ -228,6 +228,18 @@ func (c Checks) HasVM(ctx context.Context, vmid int) bool {
 	return c.Tenant == nil || connect.CheckVM(ctx, c.Inventory, vmid, c.Holds) == nil
 }
 
+// MayClone reports whether the tenant may clone a VM, and so be told of its clones.
+func (c Checks) MayClone(ctx context.Context, vmid int) (bool, error) {
+	if c.Tenant == nil {
+		return true, nil
+	}
+	err := connect.CheckVM(ctx, c.Inventory, vmid, c.Clones)
+	if tenancy.IsRefusal(err) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // Holders returns what reports whether the tenants of Machines hold a VM, and whether that was judged. Before the VM of a Machine is removed that is
 // told by a list which is read now.
 func (c Checks) Holders(ctx context.Context, m object.Machine, vmid int) (func(object.Machine) (holds, judged bool, err error), error) {
