@@ -19,6 +19,7 @@ package connect
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -196,6 +197,15 @@ func (c *Connector) Recorded(ctx context.Context, endpoints []string, by resourc
 	return func(other resource.Managed) bool {
 		of := tenancy.NamespaceOf(by)
 		return believed(other) || of != "" && of == tenancy.NamespaceOf(other) || c.signed(ctx, other)
+	}
+}
+
+// Stands returns a function that reports whether what another resource says to have of the VM with a UUID counts for a resource of the cluster of a
+// connection: where tenants share it, as the one of Recorded does, by what the provider has signed of that VM. It is to be used as the one of Heard.
+func (c *Connector) Stands(ctx context.Context, to *Connection, by resource.Managed) func(other resource.Managed, uuid string) bool {
+	believed, of := c.Believed(ctx, to.Config.Endpoints), tenancy.NamespaceOf(by)
+	return func(other resource.Managed, uuid string) bool {
+		return believed(other) || of != "" && of == tenancy.NamespaceOf(other) || uuid != "" && strings.EqualFold(c.Signed(ctx, other, to), uuid)
 	}
 }
 

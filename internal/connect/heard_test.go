@@ -356,3 +356,45 @@ func TestRecorded(t *testing.T) {
 		})
 	}
 }
+
+// TestStands believes of what Snapshots say to have of a VM what the provider has signed of that VM.
+func TestStands(t *testing.T) {
+	const uuid = "21111111-2222-4333-8444-555555555555"
+	key := []byte(strings.Repeat("k", recordKeySize))
+	of := func(namespace, config, seen string) *namespaced.Snapshot {
+		s := &namespaced.Snapshot{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "s", UID: "uid-snapshot"}}
+		s.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: config})
+		s.Status.AtProvider.VMID, s.Status.AtProvider.VMUUID = new(int32(250)), seen
+		return s
+	}
+	signed := func(s *namespaced.Snapshot) *namespaced.Snapshot {
+		tenancy.Records{Key: key, Config: "ClusterProviderConfig/site", Tenant: "a"}.Sign(s)
+		return s
+	}
+	cases := map[string]struct {
+		reason     string
+		other      *namespaced.Snapshot
+		free, want bool
+	}{
+		"MadeUp":    {reason: "A team may write any status.", other: of("team-a", "site", uuid)},
+		"Signed":    {reason: "The provider has seen it.", other: signed(of("team-a", "site", uuid)), want: true},
+		"Another":   {reason: "It has seen it to be of another VM.", other: signed(of("team-a", "site", "b"+uuid[1:]))},
+		"Home":      {reason: "In one namespace all are of one team.", other: of("home", "site", ""), want: true},
+		"Operators": {reason: "Operators are believed.", other: of("ops", "site", ""), want: true},
+		"Free":      {reason: "Without tenants all are.", other: of("team-a", "site", ""), free: true, want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			site := clusterProviderConfig("site")
+			if site.Spec.Endpoints = []string{"https://pve1.example.com:8006"}; !tc.free {
+				site.Spec.Tenants = teams()
+			}
+			s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: recordSecret}, Data: map[string][]byte{recordDataKey: key}}
+			to := &Connection{Name: "ClusterProviderConfig/site", Config: &site.Spec, Records: tenancy.Records{Key: key, Config: "ClusterProviderConfig/site"}}
+			by := namespacedMachine("home", "ClusterProviderConfig", "site")
+			if got := New(kube(t, site, s), WithRecordsIn("system")).Stands(t.Context(), to, by)(tc.other, uuid); got != tc.want {
+				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

@@ -36,6 +36,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
@@ -153,7 +154,7 @@ func (c *connector) Connect(ctx context.Context, m Backup) (managed.TypedExterna
 	if leaves, err := e.confine(ctx, m, to); leaves || err != nil {
 		return e, err
 	}
-	e.client, e.inventory = to.Client, to.Inventory
+	e.to, e.client, e.inventory = to, to.Client, to.Inventory
 	e.room = c.quota.Room(m, to)
 	return e, nil
 }
@@ -164,6 +165,7 @@ type external struct {
 
 	machines []resource.ManagedList
 
+	to        *connect.Connection
 	client    Client // Nil if nothing will be asked.
 	inventory Inventory
 	records   tenancy.Records

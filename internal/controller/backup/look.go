@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -307,15 +306,15 @@ func (e *external) consistency(ctx context.Context, s state) v1alpha1.Consistenc
 // nothing in PVE.
 func (e *external) adopt(ctx context.Context, m Backup) (bool, error) {
 	v, r := e.view, e.view.record
-	owner, err := e.Peers.Older(ctx, m, func(other resource.Managed) bool {
+	owner, err := e.Older(ctx, m, e.to, func(other resource.Managed) (string, bool) {
 		o, err := recordOf(other)
-		return err == nil && o.Done && o.Volume == v.volume.ID
+		return o.UUID, err == nil && o.Done && o.Volume == v.volume.ID
 	})
 	if err != nil {
 		return false, err
 	}
 	if owner != "" {
-		v.decision = because(stuck, kind.OwnershipConflict("backup", v.volume.ID, strings.TrimPrefix(owner, "/")))
+		v.decision = because(stuck, kind.OwnershipConflict("backup", v.volume.ID, owner))
 		return false, nil
 	}
 	r.VMID, r.Node, r.Adopted, r.Done = v.volume.VMID, v.node, true, true

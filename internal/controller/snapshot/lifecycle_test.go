@@ -17,6 +17,7 @@ limitations under the License.
 package snapshot_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ import (
 	"time"
 
 	xpmeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -252,6 +254,28 @@ func TestConflict(t *testing.T) {
 		l.Delete(younger)
 		l.untouched("theirs")
 	})
+}
+
+// TestConflictOfOthers has what another tenant has made up keep no snapshot from one, and what has it name nothing of others.
+func TestConflictOfOthers(t *testing.T) {
+	l := newLab(t, configtest.Way{Scope: configtest.Scopes()["Cluster"], Version: "9.2"})
+	a, b := configtest.Labelled(configtest.Team("a", vmid, vmid, "local-lvm")), configtest.Labelled(configtest.Team("b", 30000, 30099, "local-lvm"))
+	configtest.SetTenants(t, l.Kube, v1alpha1.TenantRefuse, a, b)
+	of := func(team string, mg resource.Managed) {
+		l.Change(mg, func() { mg.SetLabels(map[string]string{"team": team}) })
+	}
+	forged := l.Object("Snapshot", "forged", 1, "machine: web\nname: before\n", map[string]string{
+		xpmeta.AnnotationKeyReconciliationPaused: "true",
+		kind.AnnotationSnapshot:                  fmt.Sprintf(`{"uuid":%q,"vmid":%d,"begun":1,"done":true,"name":"before","time":1}`, uuid, vmid),
+	})
+	of("b", forged)
+	of("a", l.Machine(uuid))
+	own := l.snapshot("own", "machine: web\nname: before\n")
+	of("a", own)
+	l.Until(own, "it is taken", configtest.Settled(own))
+	if !own.Observation().ReadyToUse {
+		t.Errorf("want a snapshot, got %+v", own.Observation())
+	}
 }
 
 func TestProblems(t *testing.T) {

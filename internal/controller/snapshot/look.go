@@ -336,14 +336,14 @@ func (e *external) adopt(ctx context.Context, m Snapshot) (bool, error) {
 
 // conflict returns the problem that an older resource stands for the snapshot.
 func (e *external) conflict(ctx context.Context, m Snapshot, uuid string) (*kind.Problem, error) {
-	owner, err := e.Peers.Older(ctx, m, func(other resource.Managed) bool {
+	owner, err := e.Older(ctx, m, e.to, func(other resource.Managed) (string, bool) {
 		r, err := recordOf(other)
-		return err == nil && r.made() && strings.EqualFold(r.UUID, uuid) && r.Name == e.view.name
+		return uuid, err == nil && r.made() && strings.EqualFold(r.UUID, uuid) && r.Name == e.view.name
 	})
 	if owner == "" || err != nil {
 		return nil, err
 	}
-	p := kind.OwnershipConflict("snapshot", e.view.name, strings.TrimPrefix(owner, "/"))
+	p := kind.OwnershipConflict("snapshot", e.view.name, owner)
 	return &p, nil
 }
 

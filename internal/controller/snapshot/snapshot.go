@@ -37,6 +37,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
@@ -159,7 +160,7 @@ func (c *connector) Connect(ctx context.Context, m Snapshot) (managed.TypedExter
 	if leaves, err := target.CheckTenant(ctx, to, m, e.view.target); leaves || err != nil {
 		return e, err
 	}
-	e.client, e.inventory, e.records, e.tenant = to.Client, to.Inventory, to.Records, to.Tenant
+	e.to, e.client, e.inventory, e.records, e.tenant = to, to.Client, to.Inventory, to.Records, to.Tenant
 	e.room = c.roomFor(m, to)
 	return e, nil
 }
@@ -170,6 +171,7 @@ type external struct {
 
 	machines []resource.ManagedList
 
+	to        *connect.Connection
 	client    Client // Nil if nothing will be asked.
 	inventory Inventory
 	records   tenancy.Records

@@ -18,6 +18,7 @@ package target
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -75,6 +76,9 @@ type Parts[T resource.Managed] struct {
 	// Kin tells which Machines are of the same tenant. Nil has all be.
 	Kin func(context.Context) connect.Kin
 
+	// Stands makes what reports whether what another resource says to have of the VM with a UUID counts for a resource. Nil has all count.
+	Stands func(ctx context.Context, to *connect.Connection, by resource.Managed) func(other resource.Managed, uuid string) bool
+
 	Machine    client.Object
 	Noun, Made string
 }
@@ -91,7 +95,7 @@ func Setup[T resource.Managed](mgr ctrl.Manager, o kind.Options, c Config[T]) er
 		Record: event.NewAPIRecorder(mgr.GetEventRecorderFor(c.Identity.ControllerName())),
 		Wake:   func(m T) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 		Now:    o.Clock(),
-		Kin:    o.Kin(),
+		Kin:    o.Kin(), Stands: o.Connections.Stands,
 	}
 	if err := c.watch(p).Start(mgr.GetCache()); err != nil {
 		return errors.Wrapf(err, "cannot watch the Machines of %ss", c.Identity.GroupVersionKind.Kind)
@@ -151,6 +155,30 @@ func (p Parts[T]) Watch(ctx context.Context, in ChangeWatcher, m T, vmid int) {
 		return
 	}
 	in.Watch(ctx, string(m.GetUID()), vmid, inventory.OnChange(func() { go p.Wake(c) }))
+}
+
+// Older returns the name of an older resource that stands for what one is to stand for, as far as its user may know that; empty if there is none. A claim is
+// the UUID of the VM that another one says to have it of. Where tenants share the cluster, what others have made up does not count.
+func (p Parts[T]) Older(
+	ctx context.Context, m T, to *connect.Connection, claim func(other resource.Managed) (uuid string, claims bool),
+) (string, error) {
+	stands := func(resource.Managed, string) bool { return true }
+	if p.Stands != nil {
+		stands = p.Stands(ctx, to, m)
+	}
+	var found resource.Managed
+	owner, err := p.Peers.Older(ctx, m, func(other resource.Managed) bool {
+		uuid, claims := claim(other)
+		found = other
+		return claims && stands(other, uuid)
+	})
+	if owner == "" || err != nil {
+		return "", err
+	}
+	if of := tenancy.NamespaceOf(m); to.Tenant != nil && (of == "" || of != tenancy.NamespaceOf(found)) {
+		return "another " + strings.ToUpper(p.Noun[:1]) + p.Noun[1:], nil
+	}
+	return strings.TrimPrefix(owner, "/"), nil
 }
 
 // Save keeps a record, which is in the annotations, with the external name, unless that is empty, and the cluster, if it is known.
