@@ -35,7 +35,7 @@ func TestBackupRefused(t *testing.T) {
 	cases := map[string]refusal{
 		"NoMachine": {reason: "A backup is of a Machine.", spec: `{storage: nas}`, want: []string{"a backup is of one Machine"}},
 		"NoStorage": {reason: "A backup goes to a storage.", spec: `{machine: web}`, want: []string{"a backup goes to a storage"}},
-		"Storage":   {reason: "Of a name that PVE takes.", spec: `{machine: web, storage: "-x"}`, want: []string{"spec.forProvider.storage"}},
+		"Storage":   {reason: "A storage has a name that PVE takes.", spec: `{machine: web, storage: "-x"}`, want: []string{"spec.forProvider.storage"}},
 		"Mode":      {reason: "There are three modes.", spec: `{machine: web, storage: nas, mode: live}`, want: []string{"mode", "suspend"}},
 		"Notes":     {reason: "PVE would replace variables.", spec: `{machine: web, storage: nas, notes: "of {{vmid}}"}`, want: []string{"variables"}},
 		"Limit":     {reason: "Limits are not negative.", spec: `{machine: web, storage: nas, bandwidthLimit: -1}`, want: []string{"bandwidthLimit"}},

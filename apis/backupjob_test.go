@@ -40,7 +40,7 @@ func TestBackupJobRefused(t *testing.T) {
 		"Excluded": {
 			reason: "PVE would drop them.", spec: `{schedule: daily, storage: nas, pool: a, excludeVMIDs: [100]}`, want: []string{"exclusions are for all"},
 		},
-		"NoStorage": {reason: "Backups go somewhere.", spec: `{schedule: daily, all: true}`, want: []string{"set one of storage"}},
+		"NoStorage": {reason: "Backups need a storage to go to.", spec: `{schedule: daily, all: true}`, want: []string{"set one of storage"}},
 		"Storages": {
 			reason: "There is one storage.", spec: `{schedule: daily, all: true, storage: nas, storageRef: {name: b}}`, want: []string{"set one of storage"},
 		},

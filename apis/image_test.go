@@ -51,7 +51,7 @@ func TestImageAccepted(t *testing.T) {
 			spec:   `{source: {oci: "registry.example.com:5000/a/b_c/d--e:v1.2"}, content: vztmpl, storages: [local]}`,
 		},
 		"Container": {
-			reason: "Container templates are downloaded too.",
+			reason: "A template of containers may be downloaded.",
 			spec:   `{source: {url: "https://example.com/a.tar.zst"}, content: vztmpl, storages: [local]}`,
 		},
 		"Refresh": {
@@ -88,7 +88,7 @@ func TestImageRefused(t *testing.T) {
 			want:   []string{"a download needs storages or storageSelector"},
 		},
 		"OCINowhere": {
-			reason: "What is pulled goes somewhere too.", spec: `{source: {oci: "debian:13"}, content: vztmpl}`,
+			reason: "What is pulled needs a storage to go to.", spec: `{source: {oci: "debian:13"}, content: vztmpl}`,
 			want: []string{"a download needs storages or storageSelector"},
 		},
 		"VolumeTo": {
@@ -108,7 +108,7 @@ func TestImageRefused(t *testing.T) {
 			want: []string{"a template is made of a disk image"},
 		},
 		"OCIChecksum": {
-			reason: "PVE compares nothing.",
+			reason: "PVE compares no checksum of what it pulls.",
 			spec:   `{source: {oci: "debian:13", checksum: "md5:d41d8cd98f00b204e9800998ecf8427e"}, content: vztmpl, storages: [local]}`,
 			want:   []string{"checksum, checksumURL, decompression, format and insecureSkipTLSVerify need url"},
 		},
@@ -134,7 +134,7 @@ func TestImageRefused(t *testing.T) {
 			want: []string{"source.decompression is for content iso only"},
 		},
 		"Checksums": {
-			reason: "One checksum counts.",
+			reason: "A file has one checksum only.",
 			spec: `{source: {url: "https://example.com/a.qcow2", checksum: "md5:d41d8cd98f00b204e9800998ecf8427e", checksumURL: "https://example.com/S"}, ` +
 				`storages: [local]}`,
 			want: []string{"set one of checksum and checksumURL"},

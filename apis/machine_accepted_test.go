@@ -177,7 +177,7 @@ func TestMachineAccepted(t *testing.T) {
 			spec:   `{cloudInit: {userData: {inline: "#cloud-config"}, passwordSecretRef: {namespace: team, name: web, key: password}}}`,
 		},
 		"GeneratedPasswordBesideVendorData": {
-			reason: "Of one that is generated, too.",
+			reason: "A password may be generated beside vendor data.",
 			spec:   `{cloudInit: {vendorData: {inline: "#cloud-config"}, generatePassword: true}}`,
 		},
 		"SSHKeys": {

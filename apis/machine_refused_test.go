@@ -216,7 +216,7 @@ func sourceRefusals() map[string]refusal {
 			want:   []string{"spec.forProvider.image", "need url"},
 		},
 		"TwoChecksums": {
-			reason: "One checksum counts.",
+			reason: "An image has one checksum only.",
 			spec: `{image: {url: "https://example.org/a.raw", checksum: "md5:d41d8cd98f00b204e9800998ecf8427e", checksumURL: ` +
 				`"https://example.org/SUMS"}, disks: [{name: root}]}`,
 			want: []string{"spec.forProvider.image", "one of checksum and checksumURL"},
@@ -362,7 +362,7 @@ func cpuRefusals() map[string]refusal {
 			want:   []string{"spec.forProvider.cpu", "vcpus 5", "4", "cores * sockets"},
 		},
 		"VCPUsWithoutCores": {
-			reason: "Without cores it is unknown how many can be plugged in.",
+			reason: "How many CPUs can be plugged in is unknown without cores.",
 			spec:   `{cpu: {vcpus: 1}}`,
 			want:   []string{"spec.forProvider.cpu", "vcpus 1", "cores"},
 		},
@@ -942,7 +942,7 @@ func optionRefusals() map[string]refusal {
 			want:   []string{"spec.forProvider.description", "Too long", "8000"},
 		},
 		"UnknownBIOS": {
-			reason: "PVE has two.",
+			reason: "PVE has two kinds of firmware.",
 			spec:   `{bios: coreboot}`,
 			want:   []string{"spec.forProvider.bios", `"coreboot"`, `"seabios", "ovmf"`},
 		},
@@ -1052,7 +1052,7 @@ func optionRefusals() map[string]refusal {
 			want:   []string{"spec.forProvider.serialPorts[0]", `"ttyS0"`, "should match"},
 		},
 		"TooManySerialPorts": {
-			reason: "PVE has four.",
+			reason: "A VM has four serial ports at most.",
 			spec:   `{serialPorts: [socket, socket, socket, socket, socket]}`,
 			want:   []string{"spec.forProvider.serialPorts", "5", "at most 4"},
 		},
@@ -1157,7 +1157,7 @@ func lifecycleRefusals() map[string]refusal {
 			want:   []string{"spec.forProvider.powerAction.action", `"Explode"`, `"Reboot", "Reset", "Shutdown", "Stop", "Start"`},
 		},
 		"RollbackToken": {
-			reason: "Without a token nobody knows whether it was done.",
+			reason: "Nobody knows without a token whether a rollback was done.",
 			spec:   `{rollback: {snapshot: s1, token: ""}}`,
 			want:   []string{"spec.forProvider.rollback.token", "at least 1 chars long"},
 		},
@@ -1182,7 +1182,7 @@ func lifecycleRefusals() map[string]refusal {
 			want:   []string{"spec.forProvider", "vmid must be left out"},
 		},
 		"RestoreInPlaceToken": {
-			reason: "Without a token nobody knows whether it was done.",
+			reason: "Nobody knows without a token whether a restore was done.",
 			spec:   `{restoreInPlace: {backupRef: {name: nightly}, token: ""}}`,
 			want:   []string{"spec.forProvider.restoreInPlace.token", "at least 1 chars long"},
 		},

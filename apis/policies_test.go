@@ -60,7 +60,7 @@ func TestPolicies(t *testing.T) {
 				"disks: [{name: root, size: 500G, storage: ceph, removalPolicy: Detach}]",
 		},
 		"NoPool":    {reason: "The pool is the team's.", spec: "template: debian-13", refused: "must be shop"},
-		"OtherPool": {reason: "No other team's.", spec: "pool: bank\ntemplate: debian-13", refused: "must be shop"},
+		"OtherPool": {reason: "A team joins no other team's pool.", spec: "pool: bank\ntemplate: debian-13", refused: "must be shop"},
 		"VMID":      {reason: "A VM of the team has a VMID of the team's range.", spec: least + "vmid: 100", refused: "from 10000 to 19999"},
 		"Adopted": {
 			reason: "No VM that is there.", spec: least, annotations: map[string]string{"crossplane.io/external-name": "100"},
@@ -70,7 +70,7 @@ func TestPolicies(t *testing.T) {
 		"Cores":    {reason: "At most 16 cores.", spec: least + "cpu: {cores: 9, sockets: 2}", refused: "at most 16 cores"},
 		"Memory":   {reason: "At most 64 GiB.", spec: least + "memory: 65Gi", refused: "at most 64Gi"},
 		"Disk":     {reason: "At most 500 GB.", spec: least + "disks: [{name: a, size: 1T, storage: ceph}]", refused: "at most 500G"},
-		"Template": {reason: "No other template.", spec: "pool: shop\ntemplate: mine", refused: "must name debian-13"},
+		"Template": {reason: "A team names no other template.", spec: "pool: shop\ntemplate: mine", refused: "must name debian-13"},
 		"URL": {
 			reason: "No image from anywhere.",
 			spec:   "pool: shop\nimage: {url: 'https://example.com/a.qcow2'}\ndisks: [{name: root, storage: ceph}]", refused: "must name debian-13",
@@ -87,7 +87,7 @@ func TestPolicies(t *testing.T) {
 			reason: "A drive beside the approved template has no medium to boot from.",
 			spec:   least + "cdroms: [{name: own, iso: 'local:iso/own.iso'}]\nbootOrder: [own]", refused: "cannot have a medium",
 		},
-		"Drive": {reason: "The drive of the node is refused too.", spec: least + "cdroms: [{name: own, physical: true}]", refused: "cannot have a medium"},
+		"Drive": {reason: "The drive of the node is no medium of a team.", spec: least + "cdroms: [{name: own, physical: true}]", refused: "cannot have a medium"},
 		"Empty": {reason: "A drive without a medium does no harm.", spec: least + "cdroms: [{name: tray}]"},
 	}
 	for name, tc := range cases {

@@ -35,7 +35,7 @@ func TestPoolRefused(t *testing.T) {
 	cases := map[string]refusal{
 		"NameEmpty":    {reason: "A pool has a name.", spec: `{name: ""}`, want: []string{"spec.forProvider.name"}},
 		"NameBegin":    {reason: "A name begins with a letter.", spec: `{name: 1a}`, want: []string{"spec.forProvider.name"}},
-		"NameInner":    {reason: "A name within a pool begins with a letter too.", spec: `{name: a/-b}`, want: []string{"spec.forProvider.name"}},
+		"NameInner":    {reason: "Each part of a nested name begins with a letter.", spec: `{name: a/-b}`, want: []string{"spec.forProvider.name"}},
 		"NameDeep":     {reason: "PVE nests pools in three levels.", spec: `{name: a/b/c/d}`, want: []string{"spec.forProvider.name"}},
 		"NameLong":     {reason: "A name has 128 characters.", spec: `{name: ` + strings.Repeat("a", 129) + `}`, want: []string{"spec.forProvider.name"}},
 		"VMIDLow":      {reason: "The VMIDs below 100 are reserved.", spec: `{vmids: [99]}`, want: []string{"vmids"}},

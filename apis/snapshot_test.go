@@ -56,7 +56,7 @@ func TestSnapshotRefused(t *testing.T) {
 		"NoConsent": {reason: "Another VM needs consent.", spec: `{vmid: 100}`, want: []string{"allowUnmanaged"}},
 		"Consent":   {reason: "A Machine needs none.", spec: `{machine: web, allowUnmanaged: true}`, want: []string{"allowUnmanaged"}},
 		"VMID":      {reason: "VMIDs begin at 100.", spec: `{vmid: 99, allowUnmanaged: true}`, want: []string{"spec.forProvider.vmid"}},
-		"Current":   {reason: "PVE reserves it.", spec: `{machine: web, name: current}`, want: []string{"reserves"}},
+		"Current":   {reason: "PVE reserves the name current.", spec: `{machine: web, name: current}`, want: []string{"reserves"}},
 		"Pending":   {reason: "PVE reserves it, however it is written.", spec: `{machine: web, name: Pending}`, want: []string{"reserves"}},
 		"Short":     {reason: "PVE takes two characters at least.", spec: `{machine: web, name: a}`, want: []string{"spec.forProvider.name"}},
 		"Digit":     {reason: "The first is a letter.", spec: `{machine: web, name: 1a}`, want: []string{"spec.forProvider.name"}},

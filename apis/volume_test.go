@@ -64,7 +64,7 @@ func TestVolumeChange(t *testing.T) {
 			want: []string{"storageRef was resolved into storage"},
 		},
 		"ReferenceWithStorage": {
-			reason: "With another storage it may be another one.",
+			reason: "A reference may change along with its storage.",
 			before: `{size: 1G, storage: nas, storageRef: {name: a}}`, after: `{size: 1G, storage: ceph, storageRef: {name: b}}`,
 		},
 		"Resolved": {

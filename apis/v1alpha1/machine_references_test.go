@@ -43,7 +43,7 @@ func TestResolveReferences(t *testing.T) {
 		want   string
 	}{
 		"Other": {reason: "Another Machine is meant.", others: []runtime.Object{named("team", "z")}, want: "z"},
-		"None":  {reason: "Without another one, nothing is found.", others: []runtime.Object{named("other", "z")}},
+		"None":  {reason: "Nothing is found where no other Machine has the label.", others: []runtime.Object{named("other", "z")}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -106,10 +106,10 @@ func TestForOne(t *testing.T) {
 		want         bool
 	}{
 		"Own":      {reason: "What is about a VM is for it.", method: "GET", path: "/nodes/pve1/qemu/10000/pending", want: true},
-		"VM":       {reason: "What is about a VM is for it at the path of the VM itself too.", method: "DELETE", path: "/nodes/pve1/qemu/10000", want: true},
+		"VM":       {reason: "A call at the path of the VM itself is about the VM.", method: "DELETE", path: "/nodes/pve1/qemu/10000", want: true},
 		"Clone":    {reason: "A clone is made for one.", method: "POST", path: "/nodes/pve1/qemu/9000/clone", want: true},
 		"Template": {reason: "The template is read for all.", method: "GET", path: "/nodes/pve1/qemu/9000/config"},
-		"Shared":   {reason: "As the cluster is.", method: "GET", path: "/cluster/resources"},
+		"Shared":   {reason: "What tells of the whole cluster is shared.", method: "GET", path: "/cluster/resources"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

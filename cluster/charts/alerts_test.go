@@ -155,7 +155,7 @@ func TestAlerts(t *testing.T) {
 				`proxmox_operator_reconciliation_duration_seconds_bucket{controller="machine",le="60"} 0+10x60`,
 				`proxmox_operator_reconciliation_duration_seconds_bucket{controller="machine",le="+Inf"} 0+10x60`,
 			}, []string{"A tenth of all looks at a resource takes more than 30 seconds"}},
-			{"All are fast.", []string{
+			{"Nothing is told while all looks are fast.", []string{
 				`proxmox_operator_reconciliation_duration_seconds_bucket{controller="machine",le="30"} 0+10x60`,
 				`proxmox_operator_reconciliation_duration_seconds_bucket{controller="machine",le="60"} 0+10x60`,
 				`proxmox_operator_reconciliation_duration_seconds_bucket{controller="machine",le="+Inf"} 0+10x60`,
@@ -187,7 +187,7 @@ func TestAlerts(t *testing.T) {
 				`proxmox_machine_oldest_snapshot_timestamp_seconds{machine_namespace="shop",machine="web"} ` + day5 + `x70`,
 				`proxmox_machine_oldest_snapshot_timestamp_seconds{machine_namespace="shop",machine="db"} ` + day36 + `x70`,
 			}, []string{"A snapshot of Machine shop/web is older than 30 days, and no policy removes it"}},
-			{"There is none.", nil, nil},
+			{"Nothing is told where there are no snapshots.", nil, nil},
 		},
 	}
 	for _, rule := range ruleFile(t) {

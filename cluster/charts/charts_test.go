@@ -215,10 +215,11 @@ func TestResources(t *testing.T) {
 	cases := map[string]struct{ reason, values, requests, limits string }{
 		"Default": {"The least that is needed.", "", "50m 128Mi", "200m 256Mi"},
 		"Recommended": {
-			"As much as the reference recommends.", "resources.requests.cpu=200m,resources.requests.memory=256Mi", "200m 256Mi", "200m 256Mi",
+			"Resources may be those that the reference recommends.", "resources.requests.cpu=200m,resources.requests.memory=256Mi", "200m 256Mi", "200m 256Mi",
 		},
 		"More": {
-			"As much as one likes.", "resources.requests.cpu=100m,resources.requests.memory=256Mi,resources.limits.cpu=500m,resources.limits.memory=512Mi",
+			"Resources may be any that one likes.",
+			"resources.requests.cpu=100m,resources.requests.memory=256Mi,resources.limits.cpu=500m,resources.limits.memory=512Mi",
 			"100m 256Mi", "500m 512Mi",
 		},
 	}

@@ -204,7 +204,7 @@ func TestMarks(t *testing.T) {
 		"Unmarked":   {"Nobody knows whether these commands run.", "```sh\nls\n```\n\n```bash now\nls\n```\n", 2},
 		"Unlabelled": {"A block without a language may have commands.", "```\n$ ls\n```\n\n   ```\n   $ ls\n   ```\n", 2},
 		"Indented":   {"A block that is only indented may have commands.", "Do:\n\n    ls\n    ls\n\n\tls\n", 2},
-		"List":       {"The text of a list is indented too.", "- One\n\n  - two\n\n    three\n", 0},
+		"List":       {"An indented text of a list is no code.", "- One\n\n  - two\n\n    three\n", 0},
 	}
 	for name, tc := range cases {
 		if got := undecided(tc.text); len(got) != tc.want {

@@ -35,10 +35,10 @@ func TestOf(t *testing.T) {
 		want    time.Duration
 	}{
 		"None":   {reason: "Nothing took no time.", percent: 99},
-		"One":    {reason: "Of one it is that.", all: []time.Duration{7}, percent: 50, want: 7},
+		"One":    {reason: "Every percentile of one value is that value.", all: []time.Duration{7}, percent: 50, want: 7},
 		"Median": {reason: "Half of them are not longer.", all: hundred, percent: 50, want: 50},
 		"High":   {reason: "All but one in a hundred are not longer.", all: hundred, percent: 99, want: 99},
-		"Few":    {reason: "Of a few it is the longest.", all: []time.Duration{3, 1, 2}, percent: 99, want: 3},
+		"Few":    {reason: "The highest percentile of a few values is the longest.", all: []time.Duration{3, 1, 2}, percent: 99, want: 3},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -167,7 +167,7 @@ func TestPublishLooksFirst(t *testing.T) {
 		want   string
 	}{
 		"Function":      {reason: "The function is built apart.", remove: []string{"function"}},
-		"Simulator":     {reason: "The simulator is built apart too.", remove: []string{"pve-simulator", "sbom-load-test-amd64.spdx.json"}},
+		"Simulator":     {reason: "A build of the provider alone needs no simulator.", remove: []string{"pve-simulator", "sbom-load-test-amd64.spdx.json"}},
 		"Configuration": {reason: "The Configuration is always published.", remove: []string{"configuration"}, want: "configuration"},
 		"Conditions":    {reason: "The Configuration depends on its function.", remove: []string{"conditions"}, want: "conditions"},
 		"Bill": {

@@ -69,7 +69,7 @@ func TestCheck(t *testing.T) {
 			want: "False Unknown Unknown Unknown Unknown True", has: "UnknownAuthority", err: errNotReady,
 		},
 		"Insecure": {
-			reason: "Nobody needs to.", set: map[string]string{"PROXMOX_CA_FILE": "", "PROXMOX_INSECURE": "true"},
+			reason: "Nobody needs the CA where certificates are not verified.", set: map[string]string{"PROXMOX_CA_FILE": "", "PROXMOX_INSECURE": "true"},
 			want: "True True True True True False", has: "InsecureSkipTLSVerify",
 		},
 	}

@@ -179,7 +179,10 @@ func TestImportFails(t *testing.T) {
 			env:    map[string]string{"PROXMOX_TOKEN": "crossplane@pve!demo=11111111-1111-4111-8111-111111111111"}, args: []string{"list"},
 			want: "Authentication failed",
 		},
-		"CA": {reason: "The certificate counts.", env: map[string]string{"PROXMOX_CA_FILE": ""}, args: []string{"list"}, want: "unknown authority"},
+		"CA": {
+			reason: "The certificate of the server is verified.",
+			env:    map[string]string{"PROXMOX_CA_FILE": ""}, args: []string{"list"}, want: "unknown authority",
+		},
 		"NoFile": {
 			reason: "A file of certificates has to be there.", env: map[string]string{"PROXMOX_CA_FILE": "/does/not/exist"},
 			args: []string{"list"}, want: "cannot read the certificates",

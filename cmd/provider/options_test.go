@@ -202,7 +202,7 @@ func TestOptionMistakes(t *testing.T) {
 			want:   `--sync is 0s: it must be at least 1s`,
 		},
 		"StateMetric": {
-			reason: "Counting has a cost too.",
+			reason: "Counting states has a cost, so it is not done all the time.",
 			args:   []string{"--poll-state-metric=0s"},
 			want:   `--poll-state-metric is 0s: it must be at least 1s`,
 		},

@@ -74,7 +74,7 @@ func TestRun(t *testing.T) {
 		want   int
 	}{
 		"Health":    {reason: "Health needs no credentials.", path: "/healthz", want: 200},
-		"NoTicket":  {reason: "Everything else does.", path: "/api2/json/version", want: 401},
+		"NoTicket":  {reason: "Everything but the ticket needs credentials.", path: "/api2/json/version", want: 401},
 		"Overrides": {reason: "The token file replaces the scenario's secret.", path: "/api2/json/version", token: "crossplane@pve!demo=other", want: 200},
 		"Adds":      {reason: "The token file adds tokens.", path: "/api2/json/version", token: "root@pam!mine=secret", want: 200},
 	} {

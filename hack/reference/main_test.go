@@ -38,7 +38,7 @@ func TestSummary(t *testing.T) {
 	}{
 		"Is":       {reason: "The kind is named before.", description: "A Pool is a group of VMs. It has members.", want: "is a group of VMs"},
 		"Does":     {reason: "Any verb may follow.", description: "A Pool groups\nVMs.", want: "groups VMs"},
-		"NoPrefix": {reason: "Another beginning stays.", description: "Pools group VMs.", want: "Pools group VMs"},
+		"NoPrefix": {reason: "A text that does not begin with the kind stays as it is.", description: "Pools group VMs.", want: "Pools group VMs"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -119,7 +119,7 @@ func TestCapacity(t *testing.T) {
 			reason:  "Unless they are allocated at once.",
 			growths: []qemu.Growth{grow("files-full", 60, 60)}, no: "storage 'files-full' on node pve1 has 50G left", reads: 1,
 		},
-		"Unknown": {reason: "Of a storage that tells nothing nothing is known.", growths: []qemu.Growth{grow("unknown", 900, 900), grow("nowhere", 9, 9)}},
+		"Unknown": {reason: "Nothing is known of a storage that tells nothing.", growths: []qemu.Growth{grow("unknown", 900, 900), grow("nowhere", 9, 9)}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -42,7 +42,10 @@ func TestStateStorage(t *testing.T) {
 		"First":  {reason: "Otherwise it is the first.", config: qemu.Config{"scsi0": "thin:vm-1-disk-0", "efidisk0": "lvm:vm-1-disk-1"}, want: "lvm"},
 		"Media":  {reason: "Media are no disks.", config: qemu.Config{"ide2": "nas:iso/a.iso,media=cdrom", "scsi0": "thin:vm-1-disk-0"}, want: "thin"},
 		"Hidden": {reason: "The storage of a disk may be one that may not be seen.", config: qemu.Config{"scsi0": "theirs:vm-1-disk-0"}, want: "theirs"},
-		"None":   {reason: "Without disks it is on the node's root file system.", config: qemu.Config{"ide2": "nas:iso/a.iso,media=cdrom"}, want: "local"},
+		"None": {
+			reason: "The memory of a VM without disks is saved on the node's root file system.",
+			config: qemu.Config{"ide2": "nas:iso/a.iso,media=cdrom"}, want: "local",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

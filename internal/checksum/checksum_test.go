@@ -75,7 +75,7 @@ func TestFind(t *testing.T) {
 		},
 		"Alone": {reason: "A sum that stands alone is the file's.", list: "Alone", url: "https://example.org/disk.qcow2", want: "sha512:" + sum("5", 128)},
 		"Folders": {
-			reason: "Of equal names the one of the URL's folder counts.", list: "Folders", url: "https://example.org/arm64/disk.qcow2",
+			reason: "The name in the URL's folder counts among equal names.", list: "Folders", url: "https://example.org/arm64/disk.qcow2",
 			want: "sha256:" + sum("7", 64),
 		},
 		"OtherFolders": {reason: "Which of equal names is meant is not guessed.", list: "Folders", url: "https://example.org/x/disk.qcow2"},

@@ -52,7 +52,7 @@ func TestFetch(t *testing.T) {
 	}{
 		"Fine":     {reason: "A list is read.", fetcher: Fetcher{AllowLocal: true}, url: url + "/SHA256SUMS", want: "the list"},
 		"Redirect": {reason: "A mirror is followed.", fetcher: Fetcher{AllowLocal: true}, url: url + "/once", want: "the list"},
-		"Forever":  {reason: "Redirects end.", fetcher: Fetcher{AllowLocal: true}, url: url + "/forever", want: "redirects"},
+		"Forever":  {reason: "Redirects are not followed for ever.", fetcher: Fetcher{AllowLocal: true}, url: url + "/forever", want: "redirects"},
 		"Large":    {reason: "A list is never that large.", fetcher: Fetcher{AllowLocal: true}, url: url + "/large", want: "more than 4 MiB"},
 		"Missing":  {reason: "A list that is missing is told.", fetcher: Fetcher{AllowLocal: true}, url: url + "/nosuch", want: "404 Not Found"},
 		"Loopback": {reason: "The pod itself is not asked.", url: url + "/SHA256SUMS", want: "127.0.0.1 is an address of the machine"},

@@ -337,7 +337,7 @@ func TestTLSMistakes(t *testing.T) {
 			err:    `cannot use ProviderConfig "site": cannot use TLS settings: CA bundle has no PEM certificate`,
 		},
 		"Key": {
-			reason: "A Secret with a client certificate needs its key too.",
+			reason: "A Secret with a client certificate needs the key of it.",
 			tls: v1alpha1.ProviderTLS{
 				ClientCertificateSecretRef: &v1alpha1.SecretReference{Namespace: ptr.To("system"), Name: "half"},
 			},

@@ -94,13 +94,14 @@ func TestSecretsOfOthers(t *testing.T) {
 		want   plain
 	}{
 		"others/proxmox-operator/secret.yaml": {
-			reason: "Of a password and a token the token counts.", want: plain{Username: "operator@pve", TokenID: "operator-token", TokenSecret: "token-secret-value"},
+			reason: "The token counts where there is a password beside it.",
+			want:   plain{Username: "operator@pve", TokenID: "operator-token", TokenSecret: "token-secret-value"},
 		},
 		"others/virtrigaud/secret-password.yaml": {
 			reason: "A user has a password.", want: plain{Username: "virtrigaud@pve", Password: "secure-password"},
 		},
 		"others/virtrigaud/secret-variables.yaml": {
-			reason: "Variables are keys.", want: plain{TokenID: "virtrigaud@pve!automation", TokenSecret: secret},
+			reason: "Names of variables are keys of a Secret.", want: plain{TokenID: "virtrigaud@pve!automation", TokenSecret: secret},
 		},
 		"others/virtrigaud/secret-variables-of-namespace.yaml": {
 			reason: "Variables are keys, beside others that say where the API is.", want: plain{TokenID: "virtrigaud@pve!vrtg-token", TokenSecret: secret},

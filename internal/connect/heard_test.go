@@ -78,9 +78,9 @@ func TestHeard(t *testing.T) {
 		"Kind":      {reason: "A kind that it may not have does not.", other: nodeIn("team-a", "ClusterProviderConfig", "site")},
 		"Claim":     {reason: "The claim to a VM that is not its own does not count.", other: outOfRange()},
 		"Nobody":    {reason: "What is nobody's does not count.", other: nodeIn("other", "ClusterProviderConfig", "site")},
-		"Operators": {reason: "Operators are heard.", other: nodeIn("ops", "ClusterProviderConfig", "site"), want: true, believed: true},
+		"Operators": {reason: "What operators say counts for all.", other: nodeIn("ops", "ClusterProviderConfig", "site"), want: true, believed: true},
 		"Own":       {reason: "A configuration of somebody's own makes nobody an operator.", other: nodeIn("team-a", "ProviderConfig", "own")},
-		"OwnHere":   {reason: "In one namespace it does.", other: nodeIn("home", "ProviderConfig", "own"), want: true},
+		"OwnHere":   {reason: "A configuration of its own namespace counts within that namespace.", other: nodeIn("home", "ProviderConfig", "own"), want: true},
 		"Beside":    {reason: "One without tenants has no say beside one that has.", other: nodeIn("ops", "ClusterProviderConfig", "beside")},
 		"Missing":   {reason: "One that is not there has none.", other: nodeIn("ops", "ClusterProviderConfig", "missing")},
 		"Warn": {
@@ -111,7 +111,10 @@ func TestHeard(t *testing.T) {
 			reason: "Operators that are told by labels are heard.",
 			other:  nodeIn("labelled", "ClusterProviderConfig", "selects"), want: true, believed: true,
 		},
-		"WithoutAny": {reason: "Without tenants all count.", other: nodeIn("team-a", "ProviderConfig", "own"), free: true, want: true, believed: true},
+		"WithoutAny": {
+			reason: "What all say counts where there are no tenants.",
+			other:  nodeIn("team-a", "ProviderConfig", "own"), free: true, want: true, believed: true,
+		},
 		"MissingFree": {
 			reason: "Without tenants also what cannot be read counts.", other: nodeIn("ops", "ClusterProviderConfig", "missing"),
 			free: true, want: true, believed: true,
@@ -335,9 +338,9 @@ func TestRecorded(t *testing.T) {
 			other:  signed(volume("team-a", "ClusterProviderConfig", "site"), "ClusterProviderConfig/x"),
 		},
 		"Own":       {reason: "A configuration of its own makes nobody an operator.", other: volume("team-a", "ProviderConfig", "own")},
-		"Home":      {reason: "In one namespace all are of one team.", other: volume("home", "ClusterProviderConfig", "site"), want: true},
-		"Operators": {reason: "Operators are believed.", other: volume("ops", "ClusterProviderConfig", "site"), want: true},
-		"Free":      {reason: "Without tenants all are.", other: volume("team-a", "ClusterProviderConfig", "site"), free: true, want: true},
+		"Home":      {reason: "All in one namespace are of one team.", other: volume("home", "ClusterProviderConfig", "site"), want: true},
+		"Operators": {reason: "Operators are believed by all teams.", other: volume("ops", "ClusterProviderConfig", "site"), want: true},
+		"Free":      {reason: "All are believed where there are no tenants.", other: volume("team-a", "ClusterProviderConfig", "site"), free: true, want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -65,7 +65,7 @@ func TestClusterOf(t *testing.T) {
 	}{
 		"Same": {reason: "A cluster is named by an endpoint.", resource: clusterMachine("same"), want: "pve1.example.com:8006"},
 		"Order": {
-			reason: "In whichever order they are written.", resource: namespacedMachine("team", "ProviderConfig", "order"), want: "pve1.example.com:8006",
+			reason: "Endpoints may be written in any order.", resource: namespacedMachine("team", "ProviderConfig", "order"), want: "pve1.example.com:8006",
 			namespace: "team",
 		},
 		"Other":   {reason: "Another one has another name.", resource: namespacedMachine("team", "ClusterProviderConfig", "other"), want: "pve3.example.com:8006"},

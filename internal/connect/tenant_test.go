@@ -116,13 +116,16 @@ func TestTenant(t *testing.T) {
 		"Deleted":       {reason: "A deletion is not held up by what was asked for.", resource: deleted(wanting(in("team-a"))), tenant: "a"},
 		"DeletedNobody": {reason: "A deletion is not held up by a tenant that was lost.", resource: deleted(in("other")), tenant: "nobody"},
 		"DeletedKind": {
-			reason:   "Of other kinds even a look would show what is not the tenant's.",
+			reason:   "A resource of a refused kind is not looked at, which would show what is not the tenant's.",
 			resource: deleted(poolIn("team-a")), refused: "(kinds): to have a resource of kind Pool",
 		},
-		"DeletedKindOfNobody": {reason: "To nobody too.", resource: deleted(poolIn("other")), refused: "belongs to no tenant"},
-		"Claim":               {reason: "A claim's namespace tells the tenant.", resource: claimed("team-a"), tenant: "a"},
-		"ClaimLabels":         {reason: "By its labels too.", resource: claimed("labelled"), tenant: "b"},
-		"ClaimOfNobody":       {reason: "A claim may belong to no tenant.", resource: claimed("other"), refused: "belongs to no tenant"},
+		"DeletedKindOfNobody": {
+			reason:   "A resource of a refused kind that is nobody's is not looked at.",
+			resource: deleted(poolIn("other")), refused: "belongs to no tenant",
+		},
+		"Claim":         {reason: "A claim's namespace tells the tenant.", resource: claimed("team-a"), tenant: "a"},
+		"ClaimLabels":   {reason: "Labels of a namespace tell its tenant.", resource: claimed("labelled"), tenant: "b"},
+		"ClaimOfNobody": {reason: "A claim may belong to no tenant.", resource: claimed("other"), refused: "belongs to no tenant"},
 		"Resource": {
 			reason:   "The labels of a cluster-scoped resource tell the tenant.",
 			resource: labelled(clusterMachine("site"), map[string]string{"team": "b"}),
@@ -130,7 +133,7 @@ func TestTenant(t *testing.T) {
 		},
 		"Unlabelled": {reason: "One without any is nobody's.", resource: clusterMachine("site"), refused: "this resource belongs to no tenant"},
 		"Warn":       {reason: "A warning refuses nothing.", resource: wanting(in("team-a")), warn: true},
-		"WarnNobody": {reason: "Of nobody too.", resource: in("other"), warn: true},
+		"WarnNobody": {reason: "A warning refuses nothing that is nobody's.", resource: in("other"), warn: true},
 		"Beside": {
 			reason:   "A configuration beside one with tenants needs tenants.",
 			resource: namespacedMachine("team-a", "ClusterProviderConfig", "beside"),
@@ -350,7 +353,7 @@ func TestTenantBesideByName(t *testing.T) {
 			reason: "One whose credentials were never right does not either.", answer: ofLab, theirs: "403", never: true,
 		},
 		"Unreadable": {
-			reason: "As is a name that its token may not read.", answer: ofLab, theirs: "403",
+			reason: "The name of a cluster that a token may not read is told as the cause.", answer: ofLab, theirs: "403",
 			want: "the name of the cluster of ClusterProviderConfig \"site\", which has tenants, cannot be read",
 		},
 		"Outdated": {
@@ -402,7 +405,7 @@ func TestTenantBesideEdited(t *testing.T) {
 		want, fails  string
 	}{
 		"Kept":  {reason: "What an endpoint led to, it leads to.", seen: "office", endpoints: []string{other, down}},
-		"Moved": {reason: "With other endpoints it may be any cluster.", seen: "office", endpoints: []string{other}, fails: "cannot tell whether"},
+		"Moved": {reason: "Other endpoints may be those of any cluster.", seen: "office", endpoints: []string{other}, fails: "cannot tell whether"},
 		"Again": {
 			reason: "An endpoint that never answered is not trusted after the next edit either.", seen: "office",
 			endpoints: []string{other, down}, then: []string{other}, fails: "cannot tell whether",

@@ -257,9 +257,9 @@ func TestOtherRequests(t *testing.T) {
 		"moves":    {reason: "A disk is moved, attached and destroyed.", run: moves},
 		"migrates": {reason: "A VM migrates to the node of the spec.", run: migrates},
 		"pooled":   {reason: "A VM is moved between pools.", run: pooled},
-		"pooled8":  {reason: "On PVE 8 too.", run: pooled, version: "8.4"},
+		"pooled8":  {reason: "A VM is moved between pools of PVE 8.", run: pooled, version: "8.4"},
 		"ha":       {reason: "A VM is handed to HA and taken back.", run: handed},
-		"ha8":      {reason: "On PVE 8 too.", run: handed, version: "8.4"},
+		"ha8":      {reason: "A VM is handed to HA of PVE 8 and taken back.", run: handed, version: "8.4"},
 	})
 }
 

@@ -47,9 +47,9 @@ func budgets() map[string]scenario {
 		"repaired": {reason: "Repaired: look, change, look.", run: budgetOfRepair},
 		"powered":  {reason: "Stopped and started: look and do.", run: budgetOfPower},
 		"deleted":  {reason: "Deleted while it runs: shut down, look, destroy.", run: budgetOfDelete},
-		"adopted":  {reason: "Adopted: two looks.", run: budgetOfAdoption},
+		"adopted":  {reason: "Adopted: look at the VM twice.", run: budgetOfAdoption},
 		"highly":   {reason: "Created for HA: told once, and looked at while HA acts.", run: budgetOfHA},
-		"idle":     {reason: "Nothing happens: nothing.", run: budgetOfNothing},
+		"idle":     {reason: "Nothing happens: do not look at all.", run: budgetOfNothing},
 		"looked":   {reason: "A look that is asked for reads the VM.", run: budgetOfLooks},
 	}
 }

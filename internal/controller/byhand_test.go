@@ -51,7 +51,7 @@ func TestByHand(t *testing.T) {
 	runVersions(t, map[string]scenario{
 		"stripped":   {reason: "A Machine whose annotations were taken away keeps its VM, and does nothing twice.", run: stripped},
 		"early":      {reason: "A Machine whose VM is being made keeps it without annotations.", run: strippedEarly, durations: map[string]string{"qmclone": "3s"}},
-		"unnamed":    {reason: "One whose external name was taken away does, too.", run: unnamed},
+		"unnamed":    {reason: "A Machine whose external name was taken away keeps its VM.", run: unnamed},
 		"misnamed":   {reason: "One whose external name was changed makes no other VM, and leaves none behind.", run: misnamed},
 		"misdeleted": {reason: "One that has lost its annotations while it is deleted leaves no VM behind.", run: misdeleted},
 		"unplugged":  {reason: "A network that was taken out comes back with its MAC address.", run: unplugged},

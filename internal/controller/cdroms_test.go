@@ -33,7 +33,7 @@ func TestCDROMs(t *testing.T) {
 	t.Parallel()
 	runVersions(t, map[string]scenario{
 		"windows":     {reason: "A setup has its image and that of drivers.", run: windows},
-		"cdrom-local": {reason: "A VM that is off goes where its images are too.", run: goesWithMedia},
+		"cdrom-local": {reason: "A VM that is off goes only where its images are.", run: goesWithMedia},
 		"cdrom-clone": {reason: "A clone that is made elsewhere goes where its images are.", run: clonedWithMedia},
 	})
 }

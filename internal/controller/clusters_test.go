@@ -53,7 +53,7 @@ func clusterScenarios() map[string]scenario {
 		"denied":   {reason: "Who may not change options is told what is missing.", run: optionsDenied},
 		"secret":   {reason: "A proxy with a password is kept in a Secret, and shown nowhere.", run: proxyOfSecret},
 		"wrong":    {reason: "If the connection leads to another cluster, nothing is changed there.", run: wrongCluster},
-		"managers": {reason: "Of two that manage the same the older one does.", run: managers},
+		"managers": {reason: "The older one of two that manage the same does.", run: managers},
 		"node":     {reason: "A node shows what it has.", run: nodeShown},
 		"settings": {reason: "Settings that are declared are kept, and no others.", run: nodeSettings},
 		"nonode":   {reason: "A node that does not exist is said to.", run: noNode},

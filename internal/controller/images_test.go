@@ -116,7 +116,7 @@ func TestImages(t *testing.T) {
 		run    func(*imageWorld)
 	}{
 		"image-nothing": {reason: "One file makes an Image and Machines of it on a fresh cluster.", run: fromNothing},
-		"image-wrong":   {reason: "Of an image with another checksum nothing is used.", run: wrongChecksum},
+		"image-wrong":   {reason: "Nothing is used of an image with another checksum.", run: wrongChecksum},
 		"image-refresh": {reason: "A newer image changes no Machine.", run: newRevision},
 		"image-url":     {reason: "Machines that ask for one URL share an Image.", run: sharedURL},
 		"image-wait":    {reason: "Machines that wait for an Image cost no call.", poll: 10 * time.Second, run: waitsWithoutCalls},

@@ -39,7 +39,7 @@ func TestNetworkRefs(t *testing.T) {
 	runVersions(t, map[string]scenario{
 		"netref":       {reason: "A Machine waits until the bridge that it names is applied on a node, and is made there.", run: awaitsBridge},
 		"netref-later": {reason: "A network that is added waits for the node of the VM.", run: addsNetworkLater},
-		"netref-which": {reason: "Of bridges of several names none is guessed.", run: ambiguousBridge},
+		"netref-which": {reason: "No bridge is guessed where there are several names.", run: ambiguousBridge},
 	})
 }
 

@@ -53,7 +53,7 @@ func TestSources(t *testing.T) {
 		"iso":      {reason: "A VM is installed by its user.", run: fromISO},
 		"machine":  {reason: "A VM is a clone of another Machine's.", run: fromMachine},
 		"snapshot": {reason: "A VM is a clone of what a snapshot has.", run: fromSnapshot},
-		"newest":   {reason: "Of templates of one name the newest is cloned.", run: fromNewest},
+		"newest":   {reason: "The newest of several templates of one name is cloned.", run: fromNewest},
 		"tagged":   {reason: "A tag chooses the template.", run: fromTagged},
 	})
 }

@@ -60,7 +60,10 @@ func TestProvisioningOf(t *testing.T) {
 	}{
 		"Missing":   {reason: "The file is written at the end.", err: missingFile(), want: ProvisioningRuns},
 		"Forbidden": {reason: "A guest that may not be asked says nothing.", err: errors.New("403"), want: ProvisioningUnknown, message: "403"},
-		"Done":      {reason: "No errors.", content: `{"v1": {"datasource": "DataSourceNoCloud", "errors": []}}`, want: ProvisioningDone},
+		"Done": {
+			reason:  "Cloud-init has finished without errors.",
+			content: `{"v1": {"datasource": "DataSourceNoCloud", "errors": []}}`, want: ProvisioningDone,
+		},
 		"Failed": {
 			reason: "Errors are told in one line.", content: `{"v1": {"errors": ["('runcmd', Error())", "line\nbreak\u0007"]}}`,
 			want: ProvisioningFailed, message: "('runcmd', Error()); line break",

@@ -188,7 +188,10 @@ func TestQuestions(t *testing.T) {
 			reason: "Usual ones cost one question or two.", needs: func(int) time.Duration { return 15 * time.Second }, first: 5, each: 2,
 			late: 2 * time.Second,
 		},
-		"Slow": {reason: "Slow ones do too.", needs: func(int) time.Duration { return 30 * time.Second }, first: 7, each: 2, late: 3 * time.Second},
+		"Slow": {
+			reason: "Guests that boot slowly cost two questions each.",
+			needs:  func(int) time.Duration { return 30 * time.Second }, first: 7, each: 2, late: 3 * time.Second,
+		},
 		"Varying": {
 			reason: "Agents that take now more and now less time are waited for.",
 			needs:  func(i int) time.Duration { return time.Duration(10+i*7%20) * time.Second }, first: 5, each: 2, late: 16 * time.Second,

@@ -137,7 +137,7 @@ func TestSetTargets(t *testing.T) {
 		rejected string
 	}{
 		"First": {
-			reason: "Of VMs that are kept together the one with the lowest ID has the rule about nodes.",
+			reason: "The VM with the lowest ID among those kept together has the rule about nodes.",
 			self:   attracted("a", "pve1"), other: attracted("b", "pve1"), nodes: []string{"pve1"},
 		},
 		"Second": {reason: "The other has none.", self: attracted("b", "pve1"), other: attracted("a", "pve1")},

@@ -180,8 +180,8 @@ func TestChanged(t *testing.T) {
 		want   bool
 	}{
 		"Nothing":  {reason: "The same Image wakes nobody.", change: func(*namespaced.Image) {}},
-		"Progress": {reason: "Progress wakes nobody.", change: func(i *namespaced.Image) { i.Status.AtProvider.Progress = new(int32(7)) }},
-		"Revision": {reason: "A revision does.", change: func(i *namespaced.Image) { i.Status.AtProvider.Revision = 3 }, want: true},
+		"Progress": {reason: "The progress of a download wakes nobody.", change: func(i *namespaced.Image) { i.Status.AtProvider.Progress = new(int32(7)) }},
+		"Revision": {reason: "A new revision wakes who waits.", change: func(i *namespaced.Image) { i.Status.AtProvider.Revision = 3 }, want: true},
 		"Replica":  {reason: "A replica wakes who waits.", change: func(i *namespaced.Image) { i.Status.AtProvider.Replicas[1].Ready = true }, want: true},
 		"Failure":  {reason: "A failure wakes who waits.", change: func(i *namespaced.Image) { i.SetConditions(reasoned("ServerError", "404")) }, want: true},
 	}

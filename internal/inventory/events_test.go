@@ -117,7 +117,7 @@ func TestLogFeed(t *testing.T) {
 			lines:  []proxmox.LogLine{line("2:pve1", "root@pam", "delete snapshot VM 102: before"), old}, want: changes{102: ChangeAll},
 		},
 		"Task": {
-			reason: "A task counts.", lines: []proxmox.LogLine{line("2:pve1", "root@pam", "starting task "+string(task)), old},
+			reason: "A task that was started is a change of its VM.", lines: []proxmox.LogLine{line("2:pve1", "root@pam", "starting task "+string(task)), old},
 			want: changes{100: ChangeAll},
 		},
 		"Ours": {
@@ -168,12 +168,12 @@ func TestSummary(t *testing.T) {
 			change: func(g *proxmox.Guest) { *g = proxmox.Guest{VMID: 100, Node: "pve1", Status: "unknown", Tags: g.Tags} },
 		},
 		"Restarted": {reason: "An uptime that goes backwards is a start.", change: func(g *proxmox.Guest) { g.Uptime = time.Minute }, want: true},
-		"Stopped":   {reason: "The status counts.", change: func(g *proxmox.Guest) { g.Status, g.Uptime = "stopped", 0 }, want: true},
-		"Moved":     {reason: "The node counts.", change: func(g *proxmox.Guest) { g.Node = "pve2" }, want: true},
-		"Locked":    {reason: "The lock counts.", change: func(g *proxmox.Guest) { g.Lock = "backup" }, want: true},
-		"Tagged":    {reason: "Tags count.", change: func(g *proxmox.Guest) { g.Tags = []string{"a"} }, want: true},
-		"Pooled":    {reason: "The pool counts.", change: func(g *proxmox.Guest) { g.Pool = "p" }, want: true},
-		"Resized":   {reason: "The size counts.", change: func(g *proxmox.Guest) { g.MaxDisk = 2 }, want: true},
+		"Stopped":   {reason: "A change of the status counts.", change: func(g *proxmox.Guest) { g.Status, g.Uptime = "stopped", 0 }, want: true},
+		"Moved":     {reason: "A change of the node counts.", change: func(g *proxmox.Guest) { g.Node = "pve2" }, want: true},
+		"Locked":    {reason: "A change of the lock counts.", change: func(g *proxmox.Guest) { g.Lock = "backup" }, want: true},
+		"Tagged":    {reason: "A change of tags counts.", change: func(g *proxmox.Guest) { g.Tags = []string{"a"} }, want: true},
+		"Pooled":    {reason: "A change of the pool counts.", change: func(g *proxmox.Guest) { g.Pool = "p" }, want: true},
+		"Resized":   {reason: "A change of the size counts.", change: func(g *proxmox.Guest) { g.MaxDisk = 2 }, want: true},
 		"HA":        {reason: "The state of HA counts.", change: func(g *proxmox.Guest) { g.HAState = "started" }, want: true},
 	}
 	for name, tc := range cases {
@@ -702,7 +702,7 @@ func TestCatchUp(t *testing.T) {
 		told       []string
 	}{
 		"Tasks": {reason: "Who may see all tasks is told of them.", privileges: proxmox.Privileges{audit: true}, want: true, told: []string{"all"}},
-		"Log":   {reason: "Who may read the log is too.", privileges: proxmox.Privileges{syslog: true}, want: true, told: []string{"all"}},
+		"Log":   {reason: "Who may read the log is told of all tasks.", privileges: proxmox.Privileges{syslog: true}, want: true, told: []string{"all"}},
 		"Recent": {
 			reason:     "A list that was read just now is read again by nobody for whom that is enough.",
 			privileges: proxmox.Privileges{audit: true}, maxAge: Recent, want: true,

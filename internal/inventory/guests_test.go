@@ -39,7 +39,7 @@ func TestUnchanged(t *testing.T) {
 		pass   time.Duration
 		reads  int64
 	}{
-		"Nothing":  {reason: "Nothing happens.", sign: func(*pve, *Cluster) {}, pass: 15 * time.Minute, reads: 1},
+		"Nothing":  {reason: "A list is kept while nothing happens.", sign: func(*pve, *Cluster) {}, pass: 15 * time.Minute, reads: 1},
 		"TooOld":   {reason: "What is not told is seen some time.", sign: func(*pve, *Cluster) {}, pass: Unchanged + time.Second, reads: 2},
 		"Task":     {reason: "A task of somebody else has begun.", sign: listed(running(upidOf("1", "qmstart", "100", "root@pam"))), reads: 2},
 		"OwnTask":  {reason: "A task of ours has ended.", sign: listed(over(ours)), reads: 2},

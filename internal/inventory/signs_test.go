@@ -64,7 +64,7 @@ func TestSigns(t *testing.T) {
 		sign   func(*pve, *Cluster)
 		again  []string
 	}{
-		"Nothing": {reason: "Without a sign all is as it was.", sign: func(*pve, *Cluster) {}},
+		"Nothing": {reason: "Everything is kept while there is no sign.", sign: func(*pve, *Cluster) {}},
 		"ToldHA":  {reason: "What we have told HA is read.", sign: func(_ *pve, c *Cluster) { c.InvalidateHA() }, again: []string{"HAResources", "HAStatus"}},
 		"HAActs": {reason: "HA does something else with a guest.", sign: func(p *pve, _ *Cluster) {
 			p.set(func() { p.guests = []proxmox.Guest{{VMID: 100, HAState: "stopped"}} })

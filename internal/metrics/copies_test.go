@@ -163,7 +163,7 @@ func TestCopiesThatCount(t *testing.T) {
 			objects: []client.Object{backup(func(o *v1alpha1.BackupObservation) { o.VMUUID = other })},
 		},
 		"Named": {
-			reason: "A job names the Machine, in no cluster too.", metric: lastBackup, want: 1,
+			reason: "A job names the Machine where the cluster has no name.", metric: lastBackup, want: 1,
 			objects: []client.Object{job("team", v1alpha1.BackupJobObservation{Guests: []v1alpha1.BackupJobGuest{{VMID: 100, Machine: "web", LastBackup: at(1)}}})},
 		},
 		"Standalone": {

@@ -95,7 +95,7 @@ func TestImage(t *testing.T) {
 		want   map[string]string
 	}{
 		"Fields": {
-			reason: "Without user-data, the fields are it.",
+			reason: "The fields make the user-data where none is given.",
 			data:   Data{InstanceID: "i-1", Hostname: "web", User: "admin", SSHKeys: []string{"ssh-ed25519 AAAA a"}},
 			want: map[string]string{
 				"meta-data":   "instance-id: i-1\nlocal-hostname: web\n",

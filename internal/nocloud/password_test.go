@@ -33,7 +33,7 @@ func TestPasswordHash(t *testing.T) {
 			want: "$6$19b25856e1c150ca$h74y6uAPt04OumDCibQ.eaf3/mgta2CKaYpRpgRjDxeIvXBD8s/df.XAYFrJU3NsBNJ6CwvU6SplAzpHfrj/90",
 		},
 		"SHA256":   {reason: "A hash is left as it is.", password: "$5$salt$hash", seed: "seed", want: "$5$salt$hash"},
-		"Bcrypt":   {reason: "Of any kind that PVE takes for one.", password: "$2y$10$salthash", seed: "seed", want: "$2y$10$salthash"},
+		"Bcrypt":   {reason: "A hash of any kind that PVE takes stays.", password: "$2y$10$salthash", seed: "seed", want: "$2y$10$salthash"},
 		"Yescrypt": {reason: "A password is not hashed in a way that PVE does not take.", password: "$y$j9T$salt$hash", seed: "seed"},
 	}
 	for name, tc := range cases {

@@ -57,7 +57,7 @@ func TestOutsideOf(t *testing.T) {
 		reason, diff string
 		want         []string
 	}{
-		"Nothing":   {reason: "Nothing is staged."},
+		"Nothing":   {reason: "No line is outside of interfaces where nothing is staged."},
 		"Rewritten": {reason: "PVE writes lines in its own form and order, and comments are no lines.", diff: rewritten},
 		"Source":    {reason: "Somebody has added a line by hand.", diff: rewritten + "+source /tmp/mine\n", want: []string{"+source /tmp/mine"}},
 		"Removed": {
@@ -91,7 +91,7 @@ func TestGone(t *testing.T) {
 		reason, diff string
 		want         []string
 	}{
-		"Nothing":   {reason: "Nothing is staged."},
+		"Nothing":   {reason: "No address goes where nothing is staged."},
 		"Rewritten": {reason: "PVE keeps the last address of an interface, in its own form.", diff: rewritten, want: []string{"192.0.2.50"}},
 		"Moved": {
 			reason: "Another interface has it then.",

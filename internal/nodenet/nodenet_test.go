@@ -202,7 +202,7 @@ func TestRefuse(t *testing.T) {
 			before: bonded(), after: set(bonded(), "bond0", options{"slaves": "eno1"}), refused: "slaves of bond0",
 		},
 		"SlaveAdded": {
-			reason: "The others stay.",
+			reason: "A bond may get a card more while the others stay.",
 			before: bonded(), after: set(bonded(), "bond0", options{"slaves": "eno1 eno2 eno3"}), endpoints: six,
 		},
 		"BondMode": {
@@ -252,7 +252,7 @@ func TestRefuse(t *testing.T) {
 			refused: "no known address",
 		},
 		"CorosyncLink": {
-			reason: "The second link of corosync stays too.",
+			reason: "The second link of corosync is kept as the first is.",
 			before: switched(), after: set(switched(), "storage", options{"cidr": "10.9.0.12/24"}), cluster: twice, refused: "corosync link 1",
 		},
 		"DHCP": {
@@ -422,7 +422,7 @@ func withPort() config {
 func TestChanges(t *testing.T) {
 	files := "--- /etc/network/interfaces\t2026-11-20 21:16:34 +0000\n+++ /etc/network/interfaces.new\t2026-11-20 21:26:02 +0000\n"
 	tests := map[string]struct{ reason, diff, want string }{
-		"Nothing": {reason: "Nothing is staged.", diff: "", want: ""},
+		"Nothing": {reason: "Nothing is staged without a difference.", diff: "", want: ""},
 		"Head":    {reason: "Only the head of the file is new.", diff: files + head, want: ""},
 		"Bridge": {
 			reason: "Times do not count, and the head is left out.", diff: files + head + "@@ -11,4 +22,5 @@\n \n+auto vmbr9\n",
@@ -467,7 +467,7 @@ func TestAsStaged(t *testing.T) {
 		"Added":    {reason: "Somebody has set a further option.", staged: bridge, seen: with("mtu", "1400")},
 		"Removed":  {reason: "Somebody has removed one.", staged: bridge, seen: with("comments", "")},
 		"Changed":  {reason: "Somebody has changed one.", staged: bridge, seen: with("cidr", "10.77.0.2/24")},
-		"Stopped":  {reason: "Autostart is off.", staged: bridge, seen: with("autostart", "")},
+		"Stopped":  {reason: "Somebody has switched autostart off.", staged: bridge, seen: with("autostart", "")},
 		"Gone":     {reason: "Somebody has removed the interface.", staged: bridge},
 		"NotGone":  {reason: "The interface was to be removed.", seen: shown},
 		"BothGone": {reason: "The interface is removed as it was to be.", want: true},

@@ -216,7 +216,7 @@ func TestAllowed(t *testing.T) {
 	}{
 		"All": {reason: "Without a rule there is no limit."},
 		"List": {
-			reason: "Of a list those count that exist.", rules: v1alpha1.MachinePlacement{Nodes: []string{"b", "a", "x"}},
+			reason: "A list counts by those of its nodes that exist.", rules: v1alpha1.MachinePlacement{Nodes: []string{"b", "a", "x"}},
 			want: []string{"a", "b"}, limited: true,
 		},
 		"Selector": {

@@ -239,7 +239,7 @@ func nodeCases() map[string]testCase {
 			reason: "A node that is not schedulable gets nothing.", change: func(s *situation) { s.node("pve1").Cordoned = true }, node: "pve2",
 			others: map[string]string{"pve1": "not schedulable"},
 		},
-		"Selected": {reason: "Labels select.", change: func(s *situation) {
+		"Selected": {reason: "Labels select the nodes that are allowed.", change: func(s *situation) {
 			s.Rules.NodeSelector = map[string]string{"zone": "b"}
 			s.node("pve3").Labels = map[string]string{"zone": "b"}
 			s.node("pve1").Labels = map[string]string{"zone": "a"}
@@ -606,7 +606,7 @@ func affinityCases() map[string]testCase {
 			}}})
 			s.occupy("pve1", 1)
 		}, node: "pve1"},
-		"Apart": {reason: "Anti-affinity keeps away.", change: func(s *situation) {
+		"Apart": {reason: "Anti-affinity keeps a Machine from a node.", change: func(s *situation) {
 			s.Rules.AntiAffinity = terms(byLabel("app", "db"))
 			s.occupy("pve1", 1, machine("a", db, none))
 		}, node: "pve2", others: map[string]string{"pve1": "anti-affinity keeps away (app=db)"}},
@@ -616,7 +616,7 @@ func affinityCases() map[string]testCase {
 				s.occupy(n, 1, machine(string(rune('a'+i)), db, none))
 			}
 		}, kind: Excluded, err: "pve1, pve2, pve3: a Machine is there that anti-affinity keeps away"},
-		"ApartBothWays": {reason: "The anti-affinity of those there counts too.", change: func(s *situation) {
+		"ApartBothWays": {reason: "The anti-affinity of Machines that are there keeps others away.", change: func(s *situation) {
 			s.Labels = web
 			s.occupy("pve1", 1, machine("a", db, v1alpha1.MachinePlacement{AntiAffinity: terms(byLabel("app", "web"))}))
 		}, node: "pve2", others: map[string]string{"pve1": "the anti-affinity of a Machine there"}},
@@ -713,7 +713,7 @@ func preferenceCases() map[string]testCase {
 			s.Rules.Nodes = []string{"pve1"}
 			s.occupy("pve1", 1, machine("a", db, none))
 		}, node: "pve1", says: "1 times against a preference"},
-		"ApartFewest": {reason: "As little as possible.", change: func(s *situation) {
+		"ApartFewest": {reason: "A Machine shares a node with as few as possible.", change: func(s *situation) {
 			s.Rules.AntiAffinity = preferred(byLabel("app", "db"))
 			for i, n := range []string{"pve1", "pve1", "pve2", "pve3", "pve3"} {
 				s.occupy(n, 1, machine(string(rune('a'+i)), db, none))

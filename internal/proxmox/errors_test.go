@@ -93,9 +93,9 @@ func TestErrorsOfPVE(t *testing.T) {
 		class  Class
 		is     map[string]bool
 	}{
-		"NoTicket": {reason: "Without credentials.", reply: reply{status: "401 No ticket"}, class: ClassAuthentication},
-		"BadToken": {reason: "Wrong token.", reply: reply{status: "401 Authentication failed!"}, class: ClassAuthentication},
-		"CSRF":     {reason: "Wrong CSRF token.", reply: reply{status: "401 Permission denied - invalid csrf token"}, class: ClassAuthentication},
+		"NoTicket": {reason: "Credentials were not sent.", reply: reply{status: "401 No ticket"}, class: ClassAuthentication},
+		"BadToken": {reason: "The token is wrong.", reply: reply{status: "401 Authentication failed!"}, class: ClassAuthentication},
+		"CSRF":     {reason: "The CSRF token is wrong.", reply: reply{status: "401 Permission denied - invalid csrf token"}, class: ClassAuthentication},
 		"Forbidden": {
 			reason: "A privilege is named.",
 			reply:  reply{status: "403 Permission check failed (/vms/100, VM.PowerMgmt)", body: message("Permission check failed (/vms/100, VM.PowerMgmt)")},
@@ -185,8 +185,8 @@ func TestErrorsOfPVE(t *testing.T) {
 		"ExistsNextID": {
 			reason: "A VMID that is taken is a 400 from nextid.", reply: invalid400("vmid", "VM 100 already exists"), class: ClassConflict, is: set("AlreadyExists"),
 		},
-		"UserExists": {reason: "Other things may exist too.", reply: refused500("create pool failed: pool 'p1' already exists"), class: ClassUnknown},
-		"Locked":     {reason: "Something runs.", reply: refused500("VM is locked (backup)"), class: ClassConflict, is: set("Locked")},
+		"UserExists": {reason: "Only a VM that exists is told as such.", reply: refused500("create pool failed: pool 'p1' already exists"), class: ClassUnknown},
+		"Locked":     {reason: "Something else runs on the VM.", reply: refused500("VM is locked (backup)"), class: ClassConflict, is: set("Locked")},
 		"LockFile": {
 			reason: "Something else has the file.", reply: refused500("can't lock file '/var/lock/qemu-server/lock-100.conf' - got timeout"),
 			class: ClassConflict, is: set("Locked"),
@@ -196,7 +196,7 @@ func TestErrorsOfPVE(t *testing.T) {
 			is: set("Locked"),
 		},
 		"Digest": {
-			reason: "The config changed.", reply: refused500("checksum mismatch (file change by other user?)"), class: ClassConflict,
+			reason: "The configuration has changed since.", reply: refused500("checksum mismatch (file change by other user?)"), class: ClassConflict,
 			is: set("DigestMismatch"),
 		},
 		"DigestOther": {
@@ -204,9 +204,9 @@ func TestErrorsOfPVE(t *testing.T) {
 			reply:  refused500("detected modified configuration - file changed by other user? Try again."), class: ClassConflict,
 			is: set("DigestMismatch"),
 		},
-		"Running": {reason: "Stop it first.", reply: refused500("VM 100 is running - destroy failed"), class: ClassConflict},
+		"Running": {reason: "A running VM is not deleted.", reply: refused500("VM 100 is running - destroy failed"), class: ClassConflict},
 		"RunningConvert": {
-			reason: "Stop it first.", reply: refused500("you can't convert a VM to template if VM is running"), class: ClassConflict,
+			reason: "A running VM becomes no template.", reply: refused500("you can't convert a VM to template if VM is running"), class: ClassConflict,
 		},
 		"NotRunning": {
 			reason: "There is nothing to reboot, and no agent.", reply: refused500("VM 100 not running"), class: ClassConflict,
@@ -214,10 +214,10 @@ func TestErrorsOfPVE(t *testing.T) {
 		"NotRunningIs": {
 			reason: "The agent's calls say it in other words.", reply: refused500("VM 100 is not running"), class: ClassConflict,
 		},
-		"AgentOff":  {reason: "No agent answers.", reply: refused500("QEMU guest agent is not running"), class: ClassUnknown},
+		"AgentOff":  {reason: "No agent answers a call.", reply: refused500("QEMU guest agent is not running"), class: ClassUnknown},
 		"AgentNone": {reason: "No agent is configured.", reply: refused500("No QEMU guest agent configured"), class: ClassUnknown},
 		"AgentSlow": {
-			reason: "The agent hangs.", reply: refused500("VM 100 qga command 'guest-network-get-interfaces' failed - got timeout"),
+			reason: "The agent hangs until PVE gives up.", reply: refused500("VM 100 qga command 'guest-network-get-interfaces' failed - got timeout"),
 			class: ClassUnknown,
 		},
 		"AgentError": {
@@ -233,10 +233,13 @@ func TestErrorsOfPVE(t *testing.T) {
 			class: ClassValidation, is: set("InSnapshot"),
 		},
 		"Protected": {
-			reason: "Protection forbids it.", reply: refused500("can't remove VM 100 - protection mode enabled"), class: ClassConflict,
+			reason: "A protected VM is not deleted.", reply: refused500("can't remove VM 100 - protection mode enabled"), class: ClassConflict,
 			is: set("Protected"),
 		},
-		"NotInHA": {reason: "Somebody was faster.", reply: refused500("cannot delete service 'vm:100', not HA managed!"), class: ClassUnknown, is: set("NotInHA")},
+		"NotInHA": {
+			reason: "HA does not know the VM any more.",
+			reply:  refused500("cannot delete service 'vm:100', not HA managed!"), class: ClassUnknown, is: set("NotInHA"),
+		},
 		"Hotplug8": {
 			reason: "8.4's guest did not let go.", reply: invalid400("net1", "hotplug problem - error on hot-unplugging device 'net1'\n"),
 			class: ClassConflict, is: set("HotplugRefused"),
@@ -246,7 +249,7 @@ func TestErrorsOfPVE(t *testing.T) {
 			reply:  invalid400("net1", "hotplug problem - error on hot-unplugging device 'net1' - still busy in guest?\n"), class: ClassConflict,
 			is: set("HotplugRefused"),
 		},
-		"NoTask": {reason: "Not visible yet.", reply: invalid400("upid", "no such task"), class: ClassConflict, is: set("NoSuchTask")},
+		"NoTask": {reason: "The task is not visible yet.", reply: invalid400("upid", "no such task"), class: ClassConflict, is: set("NoSuchTask")},
 
 		"BadValue": {reason: "A value out of range.", reply: invalid400("cores", "value must have a minimum value of 1"), class: ClassValidation},
 		"BadOption": {
@@ -254,22 +257,25 @@ func TestErrorsOfPVE(t *testing.T) {
 			reply:  invalid400("foo", "property is not defined in schema and the schema does not allow additional properties"),
 			class:  ClassValidation,
 		},
-		"RootOnly": {reason: "Not for us.", reply: refused500("only root can set 'args' config"), class: ClassValidation},
+		"RootOnly": {reason: "Only root may set an option.", reply: refused500("only root can set 'args' config"), class: ClassValidation},
 		"RootOnlyPath": {
-			reason: "Not for us.",
+			reason: "Only root may name a path.",
 			reply:  refused500("Only root can pass arbitrary filesystem paths. at /usr/share/perl5/PVE/Storage.pm line 651."),
 			class:  ClassValidation,
 		},
-		"RootOnly400": {reason: "Not for us.", reply: invalid400("skiplock", "Only root may use this option."), class: ClassValidation},
+		"RootOnly400": {reason: "Only root may skip a lock.", reply: invalid400("skiplock", "Only root may use this option."), class: ClassValidation},
 		"NoLinkedClone": {
-			reason: "The storage cannot.", reply: refused500("Linked clone feature is not supported for 'local:501/vm-501-disk-0.raw' (scsi0)"),
+			reason: "The storage has no linked clones.", reply: refused500("Linked clone feature is not supported for 'local:501/vm-501-disk-0.raw' (scsi0)"),
 			class: ClassValidation,
 		},
-		"LinkedStorage": {reason: "Full clones only.", reply: refused500("parameter 'storage' not allowed for linked clones"), class: ClassValidation},
-		"BadKey":        {reason: "Not a key.", reply: refused500("SSH public key validation error"), class: ClassValidation},
-		"Volume":        {reason: "Not a volume.", reply: refused500("unable to parse directory volume name '1G'"), class: ClassValidation},
+		"LinkedStorage": {
+			reason: "A linked clone stays on its storage.",
+			reply:  refused500("parameter 'storage' not allowed for linked clones"), class: ClassValidation,
+		},
+		"BadKey": {reason: "The value is no SSH key.", reply: refused500("SSH public key validation error"), class: ClassValidation},
+		"Volume": {reason: "The value is no volume.", reply: refused500("unable to parse directory volume name '1G'"), class: ClassValidation},
 		"HASwitch": {
-			reason: "Purge is needed.", reply: refused500("unable to remove VM 100 - used in HA resources and purge parameter not set."),
+			reason: "A VM that HA has must be purged.", reply: refused500("unable to remove VM 100 - used in HA resources and purge parameter not set."),
 			class: ClassValidation,
 		},
 		"Unimplemented": {
@@ -287,7 +293,7 @@ func TestErrorsOfPVE(t *testing.T) {
 			reason: "Where a file cannot be written nothing ran.", class: ClassUnavailable,
 			reply: refused500("unable to open file '/etc/pve/nodes/pve1/qemu-server/711.conf.tmp.4711' - Permission denied"),
 		},
-		"NoWorker": {reason: "Nothing was started.", reply: refused500("got no worker upid - start worker failed"), class: ClassUnavailable},
+		"NoWorker": {reason: "No worker of a task was started.", reply: refused500("got no worker upid - start worker failed"), class: ClassUnavailable},
 		"NoName": {
 			reason: "The cluster's DNS fails.",
 			reply:  refused500("hostname lookup 'pve2' failed - failed to get address info for: pve2: Temporary failure in name resolution"),
@@ -323,7 +329,7 @@ func TestErrorsOfPVE(t *testing.T) {
 			class: ClassUnknown,
 		},
 		"Other": {
-			reason: "What nobody foresaw.", reply: refused500("volume_size_info on 'st1:500/vm-500-disk-0.qcow2' failed - no format"),
+			reason: "An error that nobody foresaw has no class.", reply: refused500("volume_size_info on 'st1:500/vm-500-disk-0.qcow2' failed - no format"),
 			class: ClassUnknown,
 		},
 		"Nonsense": {
@@ -337,7 +343,7 @@ func TestErrorsOfPVE(t *testing.T) {
 			is: set("OutcomeUnknown"),
 		},
 		"ShortError": {reason: "A refusal remains one.", reply: reply{status: "403 Permission check failed", body: `{"data`, short: true}, class: ClassAuthorization},
-		"Cut":        {reason: "The connection broke.", reply: reply{cut: true}, class: ClassUnavailable, is: set("OutcomeUnknown")},
+		"Cut":        {reason: "The connection broke before an answer.", reply: reply{cut: true}, class: ClassUnavailable, is: set("OutcomeUnknown")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -396,10 +402,13 @@ func TestTaskErrors(t *testing.T) {
 		"NotFound": {reason: "Start of a missing VM.", exit: "Configuration file 'nodes/pve1/qemu-server/999.conf' does not exist", is: set("NotFound")},
 		"Locked":   {reason: "Start of a locked VM.", exit: "VM is locked (migrate)", is: set("Locked")},
 		"LockFile": {reason: "9.2 right after a stop.", exit: "can't lock file '/var/lock/qemu-server/lock-810.conf' - got timeout", is: set("Locked")},
-		"Digest":   {reason: "Resize.", exit: "checksum mismatch (file change by other user?)", is: set("DigestMismatch")},
+		"Digest":   {reason: "A disk is resized after a change.", exit: "checksum mismatch (file change by other user?)", is: set("DigestMismatch")},
 		"Download": {reason: "A wrong file is not a changed configuration.", exit: "checksum mismatch: got 'ede' != expect '000'", is: set()},
 		"Running":  {reason: "Start of a running VM.", exit: "VM 810 already running", is: set()},
-		"Storage":  {reason: "Create.", exit: "unable to create VM 262 - storage 'btr1' is disabled", is: set("UnknownReference")},
+		"Storage": {
+			reason: "A VM is created on a storage that is disabled.",
+			exit:   "unable to create VM 262 - storage 'btr1' is disabled", is: set("UnknownReference"),
+		},
 		"Shutdown": {reason: "A guest that does not listen.", exit: "VM quit/powerdown failed - got timeout", is: set()},
 	}
 	for name, tc := range cases {
@@ -423,19 +432,19 @@ func TestMissingPrivilege(t *testing.T) {
 		ok     bool
 	}{
 		"One": {
-			reason: "One privilege.", text: "Permission check failed (/vms/100, VM.Audit)",
+			reason: "One privilege on a path is missing.", text: "Permission check failed (/vms/100, VM.Audit)",
 			want: Privilege{Path: "/vms/100", Names: []string{"VM.Audit"}}, ok: true,
 		},
 		"Any": {
-			reason: "Any of some.", text: "Permission check failed (/storage/local, Datastore.Audit|Datastore.AllocateSpace)",
+			reason: "Any of some privileges is enough.", text: "Permission check failed (/storage/local, Datastore.Audit|Datastore.AllocateSpace)",
 			want: Privilege{Path: "/storage/local", Names: []string{"Datastore.Audit", "Datastore.AllocateSpace"}}, ok: true,
 		},
 		"Deep": {
-			reason: "Paths have depth.", text: "Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)",
+			reason: "The path of a privilege may be deep.", text: "Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)",
 			want: Privilege{Path: "/sdn/zones/localnetwork/vmbr0", Names: []string{"SDN.Use"}}, ok: true,
 		},
-		"Unnamed": {reason: "Not named.", text: "Permission check failed"},
-		"Pool":    {reason: "Not a privilege.", text: "Permission check failed (pool 'nopool' does not exist)"},
+		"Unnamed": {reason: "No privilege is named in the text.", text: "Permission check failed"},
+		"Pool":    {reason: "What is named is no privilege.", text: "Permission check failed (pool 'nopool' does not exist)"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

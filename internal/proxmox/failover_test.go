@@ -179,7 +179,7 @@ func TestTransportTexts(t *testing.T) {
 			want: `server certificate is not valid for "pve.invalid"`,
 		},
 		"NotTLS": {
-			reason: "Something else listens.", change: func(c *Config) { c.Endpoints = []string{"https://" + plain.Addr().String()} },
+			reason: "Something else listens at the endpoint.", change: func(c *Config) { c.Endpoints = []string{"https://" + plain.Addr().String()} },
 			want: "server does not speak TLS",
 		},
 		"NoHost": {reason: "There is no such name.", change: func(c *Config) { c.Endpoints = []string{"https://pve.invalid"} }, want: "host \"pve.invalid\""},

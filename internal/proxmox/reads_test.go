@@ -69,7 +69,7 @@ func TestReads(t *testing.T) {
 			},
 		},
 		"PoolVMs": {
-			reason: "A pool is asked for by parameter, and has storages too.",
+			reason: "A pool is asked for by parameter, and storages among its members are no VMs.",
 			data:   `[{"comment":"hello","members":[{"id":"storage/pve1/local","type":"storage"},{"id":"qemu/100","vmid":100,"type":"qemu"}],"poolid":"a/b"}]`,
 			call: func(ctx context.Context, c *Client) (any, error) {
 				vmids, _, err := c.PoolVMs(ctx, "a/b")
@@ -377,9 +377,9 @@ func TestVersionAtLeast(t *testing.T) {
 		major, minor int
 		want         bool
 	}{
-		"Same":      {reason: "Itself.", version: "8.4.21", major: 8, minor: 4, want: true},
-		"Later":     {reason: "Later minor.", version: "8.10.1", major: 8, minor: 4, want: true},
-		"Earlier":   {reason: "Earlier minor.", version: "8.3.5", major: 8, minor: 4},
+		"Same":      {reason: "A version is at least itself.", version: "8.4.21", major: 8, minor: 4, want: true},
+		"Later":     {reason: "A later minor version is enough.", version: "8.10.1", major: 8, minor: 4, want: true},
+		"Earlier":   {reason: "An earlier minor version is not enough.", version: "8.3.5", major: 8, minor: 4},
 		"Major":     {reason: "A major counts more.", version: "9.0.3", major: 8, minor: 4, want: true},
 		"Before":    {reason: "A major counts more.", version: "7.9.1", major: 8, minor: 0},
 		"Beta":      {reason: "A beta has its release.", version: "9.0~beta1", major: 9, minor: 0, want: true},

@@ -113,7 +113,7 @@ func TestRequests(t *testing.T) {
 			want: want{http.MethodPut, "/api2/json/cluster/ha/resources/vm:100", "", map[string]string{"state": "started", "delete": "group"}},
 		},
 		"RemoveHAResource": {
-			reason: "No parameters.",
+			reason: "Removing a resource of HA has no parameters.",
 			call:   func(ctx context.Context, c *Client) error { return c.RemoveHAResource(ctx, 100) },
 			want:   want{http.MethodDelete, "/api2/json/cluster/ha/resources/vm:100", "", map[string]string{}},
 		},
@@ -145,7 +145,7 @@ func TestRequests(t *testing.T) {
 			},
 		},
 		"RemoveHARule": {
-			reason: "No parameters.",
+			reason: "Removing a rule has no parameters.",
 			call: func(ctx context.Context, c *Client) error {
 				return c.RemoveHARule(ctx, HARule{Name: "r", Type: HANodeAffinity})
 			},
@@ -192,14 +192,14 @@ func TestRequests(t *testing.T) {
 			want: want{http.MethodPost, qemu + "/100/migrate", "", map[string]string{"target": "pve2"}},
 		},
 		"MigrateOnline": {
-			reason: "Online with disks.",
+			reason: "A VM that runs moves online with its disks.",
 			call: func(ctx context.Context, c *Client) error {
 				return task(c.Migrate(ctx, vm100, MigrateOptions{Target: "pve2", Online: true, WithLocalDisks: true, TargetStorage: "st"}))
 			},
 			want: want{http.MethodPost, qemu + "/100/migrate", "", map[string]string{"target": "pve2", "online": "1", "with-local-disks": "1", "targetstorage": "st"}},
 		},
 		"Template": {
-			reason: "No parameters.",
+			reason: "Making a template has no parameters.",
 			call:   func(ctx context.Context, c *Client) error { return task(c.ConvertToTemplate(ctx, vm100)) },
 			want:   want{http.MethodPost, qemu + "/100/template", "", map[string]string{}},
 		},
@@ -212,12 +212,12 @@ func TestRequests(t *testing.T) {
 			want: want{http.MethodGet, "/api2/json/cluster/nextid", "vmid=100", map[string]string{}},
 		},
 		"Start": {
-			reason: "No parameters.",
+			reason: "A start has no parameters.",
 			call:   func(ctx context.Context, c *Client) error { return task(c.Start(ctx, vm100)) },
 			want:   want{http.MethodPost, qemu + "/100/status/start", "", map[string]string{}},
 		},
 		"Stop": {
-			reason: "No parameters.",
+			reason: "A stop has no parameters by itself.",
 			call:   func(ctx context.Context, c *Client) error { return task(c.Stop(ctx, vm100, StopOptions{})) },
 			want:   want{http.MethodPost, qemu + "/100/status/stop", "", map[string]string{}},
 		},
@@ -236,26 +236,26 @@ func TestRequests(t *testing.T) {
 			want: want{http.MethodPost, qemu + "/100/status/shutdown", "", map[string]string{"timeout": "60", "forceStop": "1"}},
 		},
 		"Reboot": {
-			reason: "Seconds.",
+			reason: "The timeout of a reboot is in seconds.",
 			call: func(ctx context.Context, c *Client) error {
 				return task(c.Reboot(ctx, vm100, RebootOptions{Timeout: time.Minute}))
 			},
 			want: want{http.MethodPost, qemu + "/100/status/reboot", "", map[string]string{"timeout": "60"}},
 		},
 		"Reset": {
-			reason: "No parameters.",
+			reason: "A reset has no parameters.",
 			call:   func(ctx context.Context, c *Client) error { return task(c.Reset(ctx, vm100)) },
 			want:   want{http.MethodPost, qemu + "/100/status/reset", "", map[string]string{}},
 		},
 		"Suspend": {
-			reason: "To disk.",
+			reason: "A VM may be suspended to disk.",
 			call: func(ctx context.Context, c *Client) error {
 				return task(c.Suspend(ctx, vm100, SuspendOptions{ToDisk: true}))
 			},
 			want: want{http.MethodPost, qemu + "/100/status/suspend", "", map[string]string{"todisk": "1"}},
 		},
 		"Resume": {
-			reason: "No parameters.",
+			reason: "Resuming a VM has no parameters.",
 			call:   func(ctx context.Context, c *Client) error { return task(c.Resume(ctx, vm100)) },
 			want:   want{http.MethodPost, qemu + "/100/status/resume", "", map[string]string{}},
 		},

@@ -96,7 +96,7 @@ func TestSettingsRead(t *testing.T) {
 			want: NodeStatus{Version: "9.2.11", Kernel: "6.14.8-2-pve", CPU: 0.5, CPUs: 16, Memory: 40, MaxMemory: 100, Uptime: time.Minute},
 		},
 		"Fingerprints": {
-			reason: "By name.",
+			reason: "Fingerprints are told by the names of nodes.",
 			data:   `[{"node":"pve1","ssl_fingerprint":"AA:BB","status":"online"},{"node":"pve2","status":"offline"}]`,
 			call:   func(ctx context.Context, c *Client) (any, error) { return read(c.Fingerprints(ctx)) },
 			path:   "/nodes",
@@ -211,7 +211,7 @@ func TestSettingsWritten(t *testing.T) {
 			form: map[string]string{"search": "", "dns1": "192.0.2.1", "dns2": "192.0.2.2"},
 		},
 		"NodeTimeZone": {
-			reason: "A name.",
+			reason: "A time zone is a name.",
 			call:   func(ctx context.Context, c *Client) error { return c.SetNodeTimeZone(ctx, "pve1", "Europe/Oslo") },
 			path:   "/nodes/pve1/time",
 			form:   map[string]string{"timezone": "Europe/Oslo"},

@@ -269,7 +269,7 @@ func TestRefusalsOfSimulator(t *testing.T) {
 			is: proxmox.IsAlreadyExists,
 		},
 		"TakenClone": {
-			reason: "By a clone too.",
+			reason: "A VMID that is taken is no clone's.",
 			call: func(ctx context.Context, l lab) error {
 				_, err := l.Clone(ctx, proxmox.Ref{Node: "pve1", VMID: 9000}, proxmox.CloneOptions{NewID: 100})
 				return err
@@ -307,7 +307,7 @@ func TestRefusalsOfSimulator(t *testing.T) {
 			is: proxmox.IsDigestMismatch,
 		},
 		"Value": {
-			reason: "Values have ranges.",
+			reason: "Values of options have ranges.",
 			call: func(ctx context.Context, l lab) error {
 				return l.Configure(ctx, archive, proxmox.Change{Set: proxmox.Params{"cores": "0"}})
 			},

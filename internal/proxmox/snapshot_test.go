@@ -108,7 +108,7 @@ func TestSnapshotRequests(t *testing.T) {
 			want:   want{http.MethodPut, snapshots + "/s1/config", map[string]string{"description": ""}},
 		},
 		"Remove": {
-			reason: "Nothing is forced.",
+			reason: "A snapshot is not removed by force.",
 			call:   func(ctx context.Context, c *Client) error { return task(c.RemoveSnapshot(ctx, vm100, "s1")) },
 			want:   want{http.MethodDelete, snapshots + "/s1", map[string]string{}},
 		},
@@ -179,11 +179,11 @@ func TestSnapshotFailure(t *testing.T) {
 			exit:   "snapshot name 's1' already used", want: SnapshotExists, text: "another snapshot has the name",
 		},
 		"Feature": {
-			reason: "A raw disk.",
+			reason: "A raw disk has no snapshots.",
 			exit:   "snapshot feature is not available", want: SnapshotNotSupported, text: "the storage of a disk of the VM has no snapshots",
 		},
 		"Template": {
-			reason: "A template.",
+			reason: "A template takes no snapshots.",
 			exit:   "you can't take a snapshot if it's a template", want: SnapshotNotSupported, text: "the VM is a template",
 		},
 		"Full": {
@@ -202,11 +202,11 @@ func TestSnapshotFailure(t *testing.T) {
 				"replication first", want: SnapshotInUse, text: "a replication job needs the snapshot until it has run again",
 		},
 		"Locked": {
-			reason: "A backup.",
+			reason: "A backup locks the VM.",
 			exit:   "VM is locked (backup)", want: SnapshotLocked, text: "the VM is locked by something else that works on it",
 		},
 		"LockFile": {
-			reason: "A clone.",
+			reason: "A clone locks the file of the VM.",
 			exit: "can't lock file '/var/lock/qemu-server/lock-500.conf' - " +
 				"got timeout", want: SnapshotLocked, text: "the VM is locked by something else that works on it",
 		},

@@ -70,8 +70,9 @@ func TestDownloadFailure(t *testing.T) {
 			want: DownloadCertificate, text: "the certificate of files.example.org is not trusted by the node",
 		},
 		"Insecure": {
-			reason: "Where the log is short, too.", exit: "download failed: To connect to files.example.org insecurely, use `--no-check-certificate'.",
-			want: DownloadCertificate, text: "the certificate of files.example.org is not trusted by the node",
+			reason: "A certificate that is not trusted is told by a short log.",
+			exit:   "download failed: To connect to files.example.org insecurely, use `--no-check-certificate'.",
+			want:   DownloadCertificate, text: "the certificate of files.example.org is not trusted by the node",
 		},
 		"Stopped": {
 			reason: "A stopped task is no fault of the file.", exit: "got interrupted by signal",

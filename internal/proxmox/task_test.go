@@ -64,10 +64,10 @@ func TestUPID(t *testing.T) {
 		},
 		"Short":     {reason: "A part is missing.", upid: "UPID:pve1:00000EF8:000629DA:6B00B985:qmclone:501:"},
 		"Open":      {reason: "A UPID ends with a colon.", upid: "UPID:pve1:00000EF8:000629DA:6B00B985:qmclone:501:root@pam:x"},
-		"Hex":       {reason: "Numbers are hexadecimal.", upid: "UPID:pve1:0000XXXX:000629DA:6B00B985:qmclone:501:root@pam:"},
+		"Hex":       {reason: "Numbers of a UPID are hexadecimal.", upid: "UPID:pve1:0000XXXX:000629DA:6B00B985:qmclone:501:root@pam:"},
 		"Path":      {reason: "A node is no path.", upid: "UPID:../..:00000EF8:000629DA:6B00B985:qmclone:501:root@pam:"},
 		"Empty":     {reason: "Nothing is no UPID.", upid: ""},
-		"Anonymous": {reason: "Somebody started it.", upid: "UPID:pve1:00000EF8:000629DA:6B00B985:qmclone:501::"},
+		"Anonymous": {reason: "A UPID says who started the task.", upid: "UPID:pve1:00000EF8:000629DA:6B00B985:qmclone:501::"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -100,18 +100,18 @@ func TestTask(t *testing.T) {
 			want:   Task{Running: true},
 		},
 		"OK": {
-			reason: "Success.",
+			reason: "A task that ends with OK has succeeded.",
 			data: `{"exitstatus":"OK","id":"100","node":"pve1","starttime":1795209830,"endtime":1795209831,"status":"stopped","type":"qmstart","upid":"` + startUPID +
 				`","user":"tester@pve"}`,
 			want: Task{ExitStatus: "OK", End: time.Unix(1795209831, 0)}, ok: true,
 		},
 		"Warnings": {
-			reason: "Warnings are success.",
+			reason: "A task with warnings has succeeded.",
 			data:   `{"exitstatus":"WARNINGS: 3","id":"100","node":"pve1","starttime":"1795209830","status":"stopped","type":"qmstart","user":"tester@pve"}`,
 			want:   Task{ExitStatus: "WARNINGS: 3"}, ok: true, warnings: 3,
 		},
 		"Failed": {
-			reason: "Failure.",
+			reason: "A task that ends with an error has failed.",
 			data:   `{"exitstatus":"VM is locked (backup)","id":100,"node":"pve1","starttime":1795209830,"status":"stopped","type":"qmstart","user":"tester@pve"}`,
 			want:   Task{ExitStatus: "VM is locked (backup)"},
 		},
@@ -194,7 +194,7 @@ func TestTaskLog(t *testing.T) {
 		"Short": {reason: "All of a short log.", answer: logOf(t, 2), want: []string{"line 1", "line 2"}},
 		"Exact": {reason: "All of one that just fits.", answer: logOf(t, 3), want: []string{"line 1", "line 2", "line 3"}},
 		"Long":  {reason: "The end of a long one.", answer: logOf(t, 11), want: []string{"line 9", "line 10", "line 11"}},
-		"Empty": {reason: "Nothing yet.", answer: logOf(t, 0)},
+		"Empty": {reason: "A log may have no lines yet.", answer: logOf(t, 0)},
 		"Unknown": {reason: "9.2 has no such log.", answer: func(asked) reply {
 			return reply{status: "200 OK", body: `{"data":[{"n":1,"t":"unable to open file - No such file or directory"}],"total":1}`}
 		}},

@@ -33,24 +33,24 @@ func TestParseSize(t *testing.T) {
 		want   Size
 		text   string // what PVE would write; empty: refused
 	}{
-		"G":        {reason: "GiB.", in: "32G", want: 32 * GiB, text: "32G"},
+		"G":        {reason: "A size may be in GiB.", in: "32G", want: 32 * GiB, text: "32G"},
 		"M":        {reason: "The largest letter that fits.", in: "2048M", want: 2 * GiB, text: "2G"},
-		"K":        {reason: "An EFI disk.", in: "528K", want: 528 * KiB, text: "528K"},
-		"T":        {reason: "TiB.", in: "1T", want: TiB, text: "1T"},
+		"K":        {reason: "An EFI disk has a size in KiB.", in: "528K", want: 528 * KiB, text: "528K"},
+		"T":        {reason: "A size may be in TiB.", in: "1T", want: TiB, text: "1T"},
 		"Bytes":    {reason: "No letter is bytes.", in: "350001", want: 350001, text: "350001"},
-		"Fraction": {reason: "PVE accepts fractions.", in: "0.5G", want: 512 * MiB, text: "512M"},
-		"Zero":     {reason: "An empty disk.", in: "0", want: 0, text: "0"},
-		"Max":      {reason: "The largest.", in: "8388607T", want: 8388607 * TiB, text: "8388607T"},
-		"Over":     {reason: "Too large.", in: "8388608T"},
-		"OverFrac": {reason: "Too large.", in: "8388608.0T"},
-		"OverInt":  {reason: "Too large.", in: "99999999999999999999"},
+		"Fraction": {reason: "PVE accepts fractions of a unit.", in: "0.5G", want: 512 * MiB, text: "512M"},
+		"Zero":     {reason: "A disk may be empty.", in: "0", want: 0, text: "0"},
+		"Max":      {reason: "The largest size is accepted.", in: "8388607T", want: 8388607 * TiB, text: "8388607T"},
+		"Over":     {reason: "A size may be too large.", in: "8388608T"},
+		"OverFrac": {reason: "A fraction may be too large.", in: "8388608.0T"},
+		"OverInt":  {reason: "A number may be too large.", in: "99999999999999999999"},
 		"Plus":     {reason: "Not a relative size.", in: "+1G"},
 		"Minus":    {reason: "A negative size is none.", in: "-1G"},
-		"GB":       {reason: "One letter.", in: "1GB"},
+		"GB":       {reason: "A unit has one letter.", in: "1GB"},
 		"Gi":       {reason: "Units of Kubernetes are none of PVE's.", in: "1Gi"},
-		"Lower":    {reason: "PVE writes capitals.", in: "1g"},
-		"Space":    {reason: "No space.", in: " 1G"},
-		"Empty":    {reason: "Nothing.", in: ""},
+		"Lower":    {reason: "PVE writes units in capitals.", in: "1g"},
+		"Space":    {reason: "A size has no spaces.", in: " 1G"},
+		"Empty":    {reason: "An empty text is no size.", in: ""},
 		"Dot":      {reason: "Digits after a dot.", in: "1.G"},
 	}
 	for name, tc := range cases {
@@ -101,10 +101,10 @@ func TestProperties(t *testing.T) {
 			want: map[string]string{"flags": "+aes", "cputype": "host"},
 		},
 		"NoDefault": {
-			reason: "Without a default key it has the empty one.", in: "1,fstrim_cloned_disks=1",
+			reason: "The value without a key has the empty key where no default key is known.", in: "1,fstrim_cloned_disks=1",
 			want: map[string]string{"": "1", "fstrim_cloned_disks": "1"},
 		},
-		"Empty":   {reason: "Nothing is nothing.", in: "", want: map[string]string{}},
+		"Empty":   {reason: "An empty text has no properties.", in: "", want: map[string]string{}},
 		"NoValue": {reason: "A value may be empty.", in: "a=", want: map[string]string{"a": ""}},
 		"Twice":   {reason: "Not one key twice.", in: "a=1,a=2"},
 		"TwoBare": {reason: "Two values without a key are too many.", in: "a,b"},
@@ -142,12 +142,24 @@ func TestPropertiesChange(t *testing.T) {
 		change func(*propertystring.Properties)
 		want   string
 	}{
-		"Replace":    {reason: "In its place.", change: func(p *propertystring.Properties) { p.Set("size", "2G") }, want: "local:1,size=2G,ssd=1"},
-		"Bare":       {reason: "A bare part stays bare.", change: func(p *propertystring.Properties) { p.Set("file", "local:2") }, want: "local:2,size=1G,ssd=1"},
-		"Add":        {reason: "At the end.", change: func(p *propertystring.Properties) { p.Set("cache", "none") }, want: "local:1,size=1G,ssd=1,cache=none"},
-		"Delete":     {reason: "Gone.", change: func(p *propertystring.Properties) { p.Delete("size") }, want: "local:1,ssd=1"},
-		"DeleteNone": {reason: "Nothing to do.", change: func(p *propertystring.Properties) { p.Delete("x") }, want: "local:1,size=1G,ssd=1"},
-		"Default":    {reason: "To the front.", change: func(p *propertystring.Properties) { p.SetDefault("size", "3G") }, want: "3G,local:1,ssd=1"},
+		"Replace": {
+			reason: "A new value takes the place of the old one.",
+			change: func(p *propertystring.Properties) { p.Set("size", "2G") }, want: "local:1,size=2G,ssd=1",
+		},
+		"Bare": {reason: "A bare part stays bare.", change: func(p *propertystring.Properties) { p.Set("file", "local:2") }, want: "local:2,size=1G,ssd=1"},
+		"Add": {
+			reason: "A new key comes at the end.",
+			change: func(p *propertystring.Properties) { p.Set("cache", "none") }, want: "local:1,size=1G,ssd=1,cache=none",
+		},
+		"Delete": {reason: "A key that is deleted is gone.", change: func(p *propertystring.Properties) { p.Delete("size") }, want: "local:1,ssd=1"},
+		"DeleteNone": {
+			reason: "Deleting an unknown key changes nothing.",
+			change: func(p *propertystring.Properties) { p.Delete("x") }, want: "local:1,size=1G,ssd=1",
+		},
+		"Default": {
+			reason: "The value without a key comes first.",
+			change: func(p *propertystring.Properties) { p.SetDefault("size", "3G") }, want: "3G,local:1,ssd=1",
+		},
 	}
 	for name, tc := range steps {
 		t.Run(name, func(t *testing.T) {
@@ -171,9 +183,9 @@ func TestPropertiesEqual(t *testing.T) {
 	}{
 		"Order": {reason: "Order does not count.", a: "x,a=1,b=2", b: "b=2,a=1,x", want: true},
 		"Form":  {reason: "The form does not count.", a: "x,a=1", b: "a=1,file=x", want: true},
-		"Value": {reason: "Values do.", a: "x,a=1", b: "x,a=2"},
-		"Key":   {reason: "Keys do.", a: "x,a=1", b: "x,b=1"},
-		"More":  {reason: "All of them.", a: "x,a=1", b: "x"},
+		"Value": {reason: "Values of a key may differ.", a: "x,a=1", b: "x,a=2"},
+		"Key":   {reason: "Keys may differ at the same place.", a: "x,a=1", b: "x,b=1"},
+		"More":  {reason: "One may have more keys.", a: "x,a=1", b: "x"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -238,12 +250,12 @@ func TestDisk(t *testing.T) {
 			volume: "local:700/base-700-disk-0.qcow2/801/vm-801-disk-0.qcow2", storage: "local", size: GiB, sized: true,
 		},
 		"ISO": {
-			reason: "A medium.", in: "local:iso/tiny.iso,media=cdrom,size=350K", volume: "local:iso/tiny.iso", storage: "local", size: 350 * KiB,
+			reason: "A CD-ROM drive has a medium.", in: "local:iso/tiny.iso,media=cdrom,size=350K", volume: "local:iso/tiny.iso", storage: "local", size: 350 * KiB,
 			sized: true, cdrom: true,
 		},
 		"None":   {reason: "An empty drive is on no storage.", in: "none,media=cdrom", volume: "none", cdrom: true},
 		"Device": {reason: "A device of the node is on no storage.", in: "/dev/disk/by-id/x:y,size=1T", volume: "/dev/disk/by-id/x:y", size: TiB, sized: true},
-		"Comma":  {reason: "Written by hand.", in: "local:1,,size=1G,", volume: "local:1", storage: "local", size: GiB, sized: true},
+		"Comma":  {reason: "A value written by hand may have empty parts.", in: "local:1,,size=1G,", volume: "local:1", storage: "local", size: GiB, sized: true},
 		"Empty":  {reason: "There must be a volume.", in: ""},
 		"NoFile": {reason: "There must be a volume.", in: "size=1G"},
 		"Blank":  {reason: "There must be a volume.", in: ","},
@@ -288,14 +300,14 @@ func TestNIC(t *testing.T) {
 		text       string
 	}{
 		"Stored": {
-			reason: "As PVE stores it.", in: "virtio=bc:24:11:aa:bb:cc,bridge=vmbr0,firewall=1,tag=10", model: "virtio", mac: "bc:24:11:aa:bb:cc",
+			reason: "PVE stores a model with its MAC address.", in: "virtio=bc:24:11:aa:bb:cc,bridge=vmbr0,firewall=1,tag=10", model: "virtio", mac: "bc:24:11:aa:bb:cc",
 			text: "virtio=bc:24:11:aa:bb:cc,bridge=vmbr0,firewall=1,tag=10",
 		},
 		"NoBridge": {
 			reason: "9.2 stores one without a bridge.", in: "virtio=BC:24:11:00:00:01", model: "virtio", mac: "BC:24:11:00:00:01",
 			text: "virtio=BC:24:11:00:00:01",
 		},
-		"NoMAC": {reason: "As a request may have it.", in: "e1000e,bridge=vmbr0", model: "e1000e", text: "e1000e,bridge=vmbr0"},
+		"NoMAC": {reason: "A request may leave out the MAC address.", in: "e1000e,bridge=vmbr0", model: "e1000e", text: "e1000e,bridge=vmbr0"},
 		"Long": {
 			reason: "PVE accepts the long form.", in: "model=virtio,macaddr=bc:24:11:00:00:01,bridge=vmbr0", model: "virtio",
 			mac: "bc:24:11:00:00:01", text: "virtio=bc:24:11:00:00:01,bridge=vmbr0",
@@ -307,9 +319,9 @@ func TestNIC(t *testing.T) {
 		"NoModel":  {reason: "There must be a model.", in: "bridge=vmbr0"},
 		"Unknown":  {reason: "One that PVE knows.", in: "model=tulip,bridge=vmbr0"},
 		"Two":      {reason: "A NIC has one model.", in: "virtio=BC:24:11:00:00:01,e1000=BC:24:11:00:00:02"},
-		"TwoForms": {reason: "In one form.", in: "model=virtio,virtio=BC:24:11:00:00:01"},
+		"TwoForms": {reason: "A model is written in one form only.", in: "model=virtio,virtio=BC:24:11:00:00:01"},
 		"Comma": {
-			reason: "Written by hand.", in: "virtio=BC:24:11:00:00:01,,bridge=vmbr0,", model: "virtio", mac: "BC:24:11:00:00:01",
+			reason: "A value written by hand may have empty parts.", in: "virtio=BC:24:11:00:00:01,,bridge=vmbr0,", model: "virtio", mac: "BC:24:11:00:00:01",
 			text: "virtio=BC:24:11:00:00:01,,bridge=vmbr0,",
 		},
 		"Broken": {reason: "What is broken is refused.", in: "virtio,=vmbr0"},
@@ -389,24 +401,24 @@ func TestTolerantTypes(t *testing.T) {
 		in     string
 		want   values
 	}{
-		"Int":       {reason: "A number.", in: `5`, want: values{"5", 5, 5, true}},
+		"Int":       {reason: "A number is a text, an integer and true.", in: `5`, want: values{"5", 5, 5, true}},
 		"String":    {reason: "A number in a string.", in: `"5"`, want: values{"5", 5, 5, true}},
-		"Fraction":  {reason: "A fraction.", in: `0.5`, want: values{"0.5", 0, 0.5, true}},
-		"Exponent":  {reason: "Perl writes these.", in: `1e3`, want: values{"1000", 1000, 1000, true}},
+		"Fraction":  {reason: "A fraction is cut to an integer.", in: `0.5`, want: values{"0.5", 0, 0.5, true}},
+		"Exponent":  {reason: "Perl writes numbers with exponents.", in: `1e3`, want: values{"1000", 1000, 1000, true}},
 		"Large":     {reason: "No digit is lost.", in: `9007199254740993`, want: values{"9007199254740993", 9007199254740993, 9007199254740992, true}},
-		"Zero":      {reason: "Zero is false.", in: `0`, want: values{"0", 0, 0, false}},
-		"ZeroText":  {reason: "In a string too.", in: `"0"`, want: values{"0", 0, 0, false}},
-		"True":      {reason: "A boolean.", in: `true`, want: values{"1", 1, 1, true}},
-		"False":     {reason: "A boolean.", in: `false`, want: values{"0", 0, 0, false}},
-		"Null":      {reason: "Nothing.", in: `null`, want: values{}},
-		"Word":      {reason: "A word.", in: `"abc"`, want: values{"abc", 0, 0, false}},
+		"Zero":      {reason: "The number zero is false.", in: `0`, want: values{"0", 0, 0, false}},
+		"ZeroText":  {reason: "A zero is false in a string as well.", in: `"0"`, want: values{"0", 0, 0, false}},
+		"True":      {reason: "The boolean true is 1.", in: `true`, want: values{"1", 1, 1, true}},
+		"False":     {reason: "The boolean false is 0.", in: `false`, want: values{"0", 0, 0, false}},
+		"Null":      {reason: "Null is no value at all.", in: `null`, want: values{}},
+		"Word":      {reason: "A word is a text and no number.", in: `"abc"`, want: values{"abc", 0, 0, false}},
 		"On":        {reason: "PVE's property strings say on.", in: `"on"`, want: values{"on", 0, 0, true}},
-		"Empty":     {reason: "Perl's false.", in: `""`, want: values{"", 0, 0, false}},
+		"Empty":     {reason: "Perl writes false as an empty string.", in: `""`, want: values{"", 0, 0, false}},
 		"Object":    {reason: "What makes no sense is nothing.", in: `{"a":1}`, want: values{}},
 		"List":      {reason: "What makes no sense is nothing.", in: `[1]`, want: values{}},
 		"Infinite":  {reason: "What is no finite number is nothing.", in: `"inf"`, want: values{"inf", 0, 0, true}},
 		"TooLarge":  {reason: "A number that does not fit is no integer.", in: `1e30`, want: values{"1000000000000000000000000000000", 0, 1e30, true}},
-		"Undefined": {reason: "Not a number.", in: `"nan"`, want: values{"nan", 0, 0, false}},
+		"Undefined": {reason: "Perl's nan is no number.", in: `"nan"`, want: values{"nan", 0, 0, false}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

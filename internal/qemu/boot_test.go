@@ -51,7 +51,7 @@ func TestBootOrder(t *testing.T) {
 			want: want{"order=net1;scsi1", true},
 		},
 		"Drives": {
-			reason: "Names of CD-ROM drives stand for their devices too.",
+			reason: "Names of CD-ROM drives stand for their devices.",
 			order:  []string{"drivers", "root"}, config: templateConfig(), want: want{"order=ide0;scsi1", true},
 		},
 		"Devices": {reason: "Devices may be named as PVE does.", order: []string{"ide2", "scsi0"}, config: templateConfig(), want: want{"order=ide2;scsi0", true}},

@@ -185,7 +185,7 @@ func TestReverted(t *testing.T) {
 			option: "cores", now: new("1"), pending: new("2"), want: Difference{Set: proxmox.Params{"cores": "3"}},
 		},
 		"Disk": {
-			reason: "A property of a disk too.",
+			reason: "A property of a disk that is spelled out stays so.",
 			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "root", Cache: new("none")}}}, option: "scsi0", now: new(disk),
 			pending: new(disk + ",cache=unsafe"), want: Difference{Set: proxmox.Params{"scsi0": disk}},
 		},

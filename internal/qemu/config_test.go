@@ -69,7 +69,7 @@ func TestMemory(t *testing.T) {
 		want           int64
 	}{
 		"Absent":  {reason: "PVE gives a VM 512 MiB.", want: 512 << 20},
-		"Plain":   {reason: "Numbers are MiB.", memory: "2048", want: 2 << 30},
+		"Plain":   {reason: "A plain number is in MiB.", memory: "2048", want: 2 << 30},
 		"Current": {reason: "The value may have its key.", memory: "current=1024", want: 1 << 30},
 	}
 	for name, tc := range cases {

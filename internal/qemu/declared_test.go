@@ -56,15 +56,15 @@ func TestWithdrawn(t *testing.T) {
 		edits  []spec
 		want   map[string]string
 	}{
-		"VLAN":    {reason: "A tag goes.", edits: []spec{lan(vlan), lan()}, want: map[string]string{"net0": made("bridge=vmbr0")}},
-		"Changed": {reason: "Other parts stay.", edits: []spec{lan(vlan, bridge), lan(bridge)}, want: map[string]string{"net0": made("bridge=vmbr7")}},
-		"Bridge":  {reason: "The default bridge.", edits: []spec{lan(bridge), lan()}, want: map[string]string{"net0": made("bridge=vmbr0")}},
+		"VLAN":    {reason: "A VLAN that is declared no more goes.", edits: []spec{lan(vlan), lan()}, want: map[string]string{"net0": made("bridge=vmbr0")}},
+		"Changed": {reason: "Other parts stay when one goes.", edits: []spec{lan(vlan, bridge), lan(bridge)}, want: map[string]string{"net0": made("bridge=vmbr7")}},
+		"Bridge":  {reason: "A bridge becomes the default one again.", edits: []spec{lan(bridge), lan()}, want: map[string]string{"net0": made("bridge=vmbr0")}},
 		"BridgeOfReference": {
 			reason: "What another object names is not told by its absence.", edits: []spec{lan(bridge), lan(ref)},
 			want: map[string]string{"net0": made("bridge=vmbr7")},
 		},
 		"Model": {
-			reason: "The default model.", edits: []spec{lan(model), lan()},
+			reason: "A model becomes the default one again.", edits: []spec{lan(model), lan()},
 			want: map[string]string{"net0": made("bridge=vmbr0")},
 		},
 		"Source": {

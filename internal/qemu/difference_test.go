@@ -103,7 +103,7 @@ func TestDifference(t *testing.T) {
 			want:   Difference{Set: proxmox.Params{}},
 		},
 		"NetworkRemoved": {
-			reason: "With a network goes what cloud-init was to configure on it.",
+			reason: "What cloud-init was to configure on a network goes with it.",
 			before: Devices{Networks: m{"lan": "net1"}, assigned: true},
 			spec:   v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{}},
 			config: our(m{"net1": "virtio=BC:24:11:00:00:01,bridge=vmbr0", "ipconfig1": "ip=dhcp"}),

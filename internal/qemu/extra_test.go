@@ -39,7 +39,7 @@ func TestSameExtra(t *testing.T) {
 		"DefaultKey":   {reason: "The first value may have its key.", option: "amd-sev", a: "type=std,no-debug=1", b: "std,no-debug=1", want: true},
 		"OtherValue":   {reason: "Another value is a difference.", option: "amd-sev", a: "std", b: "es"},
 		"Generated":    {reason: "PVE makes up what 1 asks for.", option: "vmgenid", a: otherUUID, b: "1", want: true},
-		"NotGenerated": {reason: "0 is none.", option: "vmgenid", a: "0", b: "1"},
+		"NotGenerated": {reason: "The value 0 is no identifier that PVE makes up.", option: "vmgenid", a: "0", b: "1"},
 		"Unknown":      {reason: "An option that is not known is text.", option: "no-such", a: "a=1,b=2", b: "b=2,a=1"},
 	}
 	for name, tc := range cases {

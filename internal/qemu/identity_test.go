@@ -43,9 +43,9 @@ func TestProveState(t *testing.T) {
 			reason: "The marker in force proves a clone ours.", want: Ours,
 			state: State{Config: other, Active: Config{"smbios1": "uuid=" + otherUUID, "description": marked}},
 		},
-		"Foreign": {reason: "Without one it is somebody else's.", want: Foreign, state: State{Config: other, Active: other}},
+		"Foreign": {reason: "A VM without a proof is somebody else's.", want: Foreign, state: State{Config: other, Active: other}},
 		"Pending": {
-			reason: "What is pending proves it, too.", want: Ours,
+			reason: "A UUID that is pending proves a VM ours.", want: Ours,
 			state: State{Config: Config{"smbios1": "uuid=" + ourUUID}, Active: other},
 		},
 	}
@@ -81,7 +81,7 @@ func TestProve(t *testing.T) {
 		},
 		"OtherUUID": {reason: "A VM of another UUID is somebody else's.", id: id, config: map[string]string{"smbios1": "uuid=" + otherUUID}, want: Foreign},
 		"OtherUUIDLocked": {
-			reason: "A VM of another UUID is somebody else's while it is created too.", id: id,
+			reason: "A VM of another UUID is somebody else's, also while it is created.", id: id,
 			config: map[string]string{"smbios1": "uuid=" + otherUUID, "lock": "clone"}, want: Foreign,
 		},
 		"OtherMarker": {
@@ -127,9 +127,9 @@ func TestMark(t *testing.T) {
 		want        string
 	}{
 		"Empty":   {reason: "No description stays none."},
-		"Line":    {reason: "The text stays.", description: "A template", want: "A template"},
+		"Line":    {reason: "A text without a marker stays.", description: "A template", want: "A template"},
 		"LineEnd": {reason: "The line end that PVE adds does not pile up.", description: "A template\n", want: "A template"},
-		"Lines":   {reason: "All lines stay.", description: "# A\n\ntemplate", want: "# A\n\ntemplate"},
+		"Lines":   {reason: "All lines of a text stay.", description: "# A\n\ntemplate", want: "# A\n\ntemplate"},
 		"OtherMarker": {
 			reason: "The marker of a template that was cloned itself is not inherited.", description: Identity{UUID: otherUUID}.Mark("A template"),
 			want: "A template",
@@ -162,7 +162,7 @@ func TestUnmark(t *testing.T) {
 		"Edited": {reason: "What a person wrote below the marker stays.", description: "a\n" + marker + "\nb", want: "a\nb"},
 		"Alone":  {reason: "A marker alone leaves nothing.", description: marker},
 		"Cut":    {reason: "A marker without its end is removed.", description: "a\n" + markerStart + "xyz", want: "a"},
-		"Twice":  {reason: "All markers go.", description: "a\n" + marker + "\n" + marker, want: "a"},
+		"Twice":  {reason: "All markers of a text go.", description: "a\n" + marker + "\n" + marker, want: "a"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

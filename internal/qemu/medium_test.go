@@ -146,8 +146,8 @@ func TestBootOrderOfNew(t *testing.T) {
 		spec   v1alpha1.MachineParameters
 		want   string
 	}{
-		"Windows": {reason: "Of two drives PVE would have the VM boot from ide0, in which the drivers are.", spec: windows, want: "order=scsi0;ide2;net0"},
-		"One":     {reason: "With one drive PVE is right.", spec: with(func(p *v1alpha1.MachineParameters) { p.CDROMs = nil })},
+		"Windows": {reason: "PVE would boot from ide0, which has the drivers and is one of two drives.", spec: windows, want: "order=scsi0;ide2;net0"},
+		"One":     {reason: "PVE is right where there is one drive.", spec: with(func(p *v1alpha1.MachineParameters) { p.CDROMs = nil })},
 		"Later": {
 			reason: "The order of PVE is right if the installer comes first.",
 			spec:   with(func(p *v1alpha1.MachineParameters) { p.CDROMs[0].Type = new("sata") }),

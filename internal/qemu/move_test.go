@@ -41,7 +41,7 @@ func TestResizes(t *testing.T) {
 		},
 		"Equal":      {reason: "Units are binary in all spellings.", spec: sized("2252Mi")},
 		"Smaller":    {reason: "A disk never shrinks.", spec: sized("1G")},
-		"Undeclared": {reason: "Without a size the disk keeps what it has.", spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{diskOn("a", "scsi0")}}},
+		"Undeclared": {reason: "A disk without a size keeps what it has.", spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{diskOn("a", "scsi0")}}},
 		"Unknown": {
 			reason: "A disk whose size PVE does not tell is left alone.",
 			spec:   v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{{Name: "a", Device: new("scsi1"), Size: new("9G")}}},
@@ -118,7 +118,7 @@ func TestVolumeOwner(t *testing.T) {
 		owner          int
 	}{
 		"Block":       {reason: "A name says whose it is.", volume: "local-lvm:vm-100-disk-0", owner: 100},
-		"Template":    {reason: "The name of a template's disk says whose it is, too.", volume: "local-lvm:base-100-disk-0", owner: 100},
+		"Template":    {reason: "The name of a template's disk says whose it is.", volume: "local-lvm:base-100-disk-0", owner: 100},
 		"File":        {reason: "A file is whose its directory is.", volume: "dir:100/vm-100-disk-0.qcow2", owner: 100},
 		"FileForeign": {reason: "Whatever its own name says.", volume: "dir:200/vm-100-disk-0.qcow2", owner: 200},
 		"FileNamed":   {reason: "A file may have any name.", volume: "dir:100/data.raw", owner: 100},

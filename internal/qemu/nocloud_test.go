@@ -60,7 +60,7 @@ func TestSeedDrive(t *testing.T) {
 			reason: "PVE's own drive gives way.",
 			config: map[string]string{"ide0": "none,media=cdrom", "ide2": "local-lvm:vm-10000-cloudinit,media=cdrom"}, want: "ide2",
 		},
-		"None":    {reason: "Without any there is a new one.", config: map[string]string{}, want: "ide2"},
+		"None":    {reason: "A new drive is made where there is none.", config: map[string]string{}, want: "ide2"},
 		"Foreign": {reason: "Somebody's own medium stays where it is.", config: map[string]string{"ide2": "files:iso/debian.iso,media=cdrom"}, want: "ide0"},
 	}
 	for name, tc := range cases {
@@ -148,7 +148,7 @@ func TestGuestData(t *testing.T) {
 			want: nocloud.Data{Networks: []nocloud.Network{{MAC: "BC:24:11:00:00:01"}}},
 		},
 		"Unknown": {
-			reason: "Without its MAC address nothing can be said yet.", config: Config{},
+			reason: "Nothing can be said yet of a network without its MAC address.", config: Config{},
 			spec: v1alpha1.MachineParameters{Networks: []v1alpha1.MachineNetwork{static}}, later: true,
 		},
 		"Servers": {
@@ -166,7 +166,7 @@ func TestGuestData(t *testing.T) {
 			want: nocloud.Data{Nameservers: []string{"192.0.2.53"}},
 		},
 		"Template": {
-			reason: "What the spec leaves open is as the template has it, which PVE's own drive would tell too.", config: template,
+			reason: "What the spec leaves open is as the template has it, as PVE's own drive would tell it.", config: template,
 			spec: v1alpha1.MachineParameters{CloudInit: &v1alpha1.MachineCloudInit{}},
 			want: nocloud.Data{
 				User: "debian", SSHKeys: []string{

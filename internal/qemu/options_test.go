@@ -120,7 +120,7 @@ func TestOptions(t *testing.T) {
 			want:   none,
 		},
 		"MemoryDiffers": {
-			reason: "Memory in its long form is compared too.",
+			reason: "Memory in its long form is compared by its value.",
 			spec:   v1alpha1.MachineParameters{Memory: quantity("4Gi")},
 			config: map[string]string{"memory": "current=2048"},
 			want:   set("memory", "4096"),

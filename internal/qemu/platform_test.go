@@ -46,7 +46,10 @@ func TestPlatformRefusals(t *testing.T) {
 			reason: "The type of the store is decided once.", spec: "efiDisk: {type: 4m}", config: map[string]string{"efidisk0": "a:b,efitype=2m"},
 			want: "efiDisk has efitype=2m and cannot change to 4m",
 		},
-		"EFIDefault": {reason: "PVE's old default is a type too.", spec: "efiDisk: {type: 4m}", config: map[string]string{"efidisk0": "a:b"}, want: "efitype=2m"},
+		"EFIDefault": {
+			reason: "PVE's old default is a type that cannot change.",
+			spec:   "efiDisk: {type: 4m}", config: map[string]string{"efidisk0": "a:b"}, want: "efitype=2m",
+		},
 		"EFISame": {
 			reason: "What is so already is fine.", spec: "efiDisk: {type: 4m, preEnrolledKeys: false}",
 			config: map[string]string{"efidisk0": "a:b,efitype=4m"},

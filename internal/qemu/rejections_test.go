@@ -169,10 +169,10 @@ func TestPublicKeys(t *testing.T) {
 		want   bool
 	}{
 		"ED25519":      {reason: "A type and a blob are a key.", key: ed25519Key, want: true},
-		"ECDSA":        {reason: "Of any type.", key: ecdsaKey, want: true},
+		"ECDSA":        {reason: "A key may be of any type.", key: ecdsaKey, want: true},
 		"Comment":      {reason: "A comment may follow.", key: ed25519Key + " me at home", want: true},
 		"Options":      {reason: "Options may come first.", key: `from="192.0.2.1",command="a b" ` + ed25519Key + " me", want: true},
-		"Tabs":         {reason: "Tabs part words too.", key: strings.ReplaceAll(ed25519Key, " ", "\t"), want: true},
+		"Tabs":         {reason: "Tabs may part the words of a key.", key: strings.ReplaceAll(ed25519Key, " ", "\t"), want: true},
 		"Cut":          {reason: "A key whose end is missing is none.", key: ed25519Key[:len(ed25519Key)-1]},
 		"Padded":       {reason: "Padding does not mend it.", key: ed25519Key[:len(ed25519Key)-4]},
 		"Long":         {reason: "A key with something after its end is none.", key: ed25519Key + "AAAA"},

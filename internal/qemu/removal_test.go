@@ -294,7 +294,7 @@ func TestPathIndependence(t *testing.T) {
 			config: m{"unused0": ""},
 		},
 		"PutBackSource": {
-			reason: "One of the source has the options that it came with, too.",
+			reason: "A disk of the source that is put back has the options that it came with.",
 			edits:  []spec{disksOf(leaving(disk("root"), "Detach")), disksOf(), disksOf(disk("root"))},
 			want:   m{"root": root},
 			config: m{"scsi0": "local-lvm:vm-100-disk-0,discard=on,size=8G"},
@@ -365,7 +365,7 @@ func TestPathIndependence(t *testing.T) {
 				`give "root" a third name first, then "data" its name, then the third the name "data"`,
 		},
 		"RenameByThird": {
-			reason: "By way of a third name both keep their data.",
+			reason: "Two disks keep their data if their names are exchanged by a third.",
 			edits: []spec{
 				disksOf(disk("root"), disk("data")), disksOf(diskOn("third", "scsi0"), diskOn("data", "scsi1")),
 				disksOf(diskOn("third", "scsi0"), diskOn("root", "scsi1")), disksOf(diskOn("data", "scsi0"), diskOn("root", "scsi1")),
@@ -390,7 +390,7 @@ func TestPathIndependence(t *testing.T) {
 			want:   m{"system": root},
 		},
 		"RenameSource": {
-			reason: "A disk of the source needs no device for that: a new VM would mean it too.",
+			reason: "A disk of the source gets another name without a device, as a new VM would mean it so.",
 			edits:  []spec{disksOf(disk("root")), disksOf(disk("system"))},
 			want:   m{"system": root},
 		},
@@ -439,12 +439,12 @@ func TestPathIndependence(t *testing.T) {
 			want:   m{"root": root, "more": "scsi2 local-lvm:vm-100-disk-2"},
 		},
 		"TwoWaysInFront": {
-			reason: "In front of an entry that has the source's disk, a new VM would mean that.",
+			reason: "An entry in front of that with the source's disk would mean this disk in a new VM.",
 			edits:  []spec{disksOf(disk("root"), disk("data")), disksOf(sized("more", "9G"), disk("root"), disk("data"))},
 			err:    `disk "more" can be read in two ways: as scsi0, with which the VM came and which is disk "root" here, or as a new disk; set its device`,
 		},
 		"InFrontByDevice": {
-			reason: "With its device it can be read in one way.",
+			reason: "An entry in front that names its device can be read in one way.",
 			edits: []spec{
 				disksOf(disk("root"), disk("data")),
 				disksOf(v1alpha1.MachineDisk{Name: "more", Device: new("scsi2"), Size: new("1G")}, disk("root"), disk("data")),
@@ -488,7 +488,7 @@ func TestPathIndependence(t *testing.T) {
 			filled: []string{"local-lvm:vm-100-disk-0"},
 		},
 		"ImageInFront": {
-			reason: "In front of it, a new VM would have the image in it.",
+			reason: "An entry in front of that with the image would have the image in a new VM.",
 			vm:     Config{},
 			edits:  []spec{imageOf("", sized("root", "8G")), imageOf("", sized("data", "1G"), sized("root", "8G"))},
 			err: `disk "data" can be read in two ways: as scsi0, which the image has filled and which is disk "root" here, or as a new disk; ` +
@@ -594,7 +594,7 @@ func TestPathIndependence(t *testing.T) {
 			config: m{"ide2": "local:iso/tools.iso,media=cdrom", "ide0": "none,media=cdrom"},
 		},
 		"DriveInFront": {
-			reason: "In front of one that asks for no medium either, it could be that drive, or a new one.",
+			reason: "A drive in front of another that asks for no medium could be that one, or a new one.",
 			edits:  []spec{{CDROMs: []v1alpha1.MachineCDROM{{Name: "old"}}}, {CDROMs: []v1alpha1.MachineCDROM{{Name: "new"}, {Name: "old"}}}},
 			err: `CD-ROM drive "new" can be read in two ways: as ide2, with which the VM came and which is CD-ROM drive "old" here, ` +
 				`or as a new drive; set its device, or list it after that`,
@@ -607,7 +607,7 @@ func TestPathIndependence(t *testing.T) {
 			config: m{"ide2": "local:iso/tools.iso,media=cdrom", "ide0": "none,media=cdrom"},
 		},
 		"DriveInFrontOfMade": {
-			reason: "In front of one that was made for the list, it is a new one either way.",
+			reason: "A drive in front of one that was made for the list is new in either reading.",
 			vm:     Config{},
 			edits:  []spec{{CDROMs: []v1alpha1.MachineCDROM{{Name: "old"}}}, {CDROMs: []v1alpha1.MachineCDROM{{Name: "new"}, {Name: "old"}}}},
 			config: m{"ide2": "none,media=cdrom", "ide0": "none,media=cdrom"},
@@ -627,7 +627,7 @@ func TestPathIndependence(t *testing.T) {
 			config: m{"usb0": "host=spice", "usb1": ""},
 		},
 		"USBRenamed": {
-			reason: "By another name it is the same one if it asks for the same.",
+			reason: "A USB device with another name is the same if it asks for the same.",
 			vm:     Config{},
 			edits:  []spec{{USBDevices: usb("a")}, {USBDevices: usb("b")}},
 			config: m{"usb0": "spice", "usb1": ""},

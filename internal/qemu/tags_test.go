@@ -37,7 +37,7 @@ func TestTagsOption(t *testing.T) {
 		want   want
 	}{
 		"Undeclared":  {reason: "Tags of a VM whose spec declares none are left alone.", now: "b;a", want: want{set: proxmox.Params{}}},
-		"Order":       {reason: "PVE sorts tags.", tags: []string{"b", "a"}, now: "a;b", want: want{set: proxmox.Params{}}},
+		"Order":       {reason: "PVE sorts tags by itself.", tags: []string{"b", "a"}, now: "a;b", want: want{set: proxmox.Params{}}},
 		"Case":        {reason: "PVE keeps the case of tags given at creation.", tags: []string{"web"}, now: "Web", want: want{set: proxmox.Params{}}},
 		"Separators":  {reason: "Clients separate tags in several ways.", tags: []string{"a", "b", "c"}, now: "c,a b", want: want{set: proxmox.Params{}}},
 		"Replaced":    {reason: "Declared tags replace all others.", tags: []string{"b", "a", "b"}, now: "c", want: want{set: proxmox.Params{"tags": "a;b"}}},

@@ -142,7 +142,7 @@ func TestNotTogether(t *testing.T) {
 			config: m{"protection": "1", "ide0": "s:vm-100-cloudinit,media=cdrom"},
 		},
 		"ProtectedEFI": {
-			reason: "The firmware's disks are protected too.",
+			reason: "The disks of the firmware are protected.",
 			spec:   v1alpha1.MachineParameters{EFIDisk: &v1alpha1.MachineEFIDisk{Enabled: new(false)}}, config: kept,
 			want: "efiDisk cannot be detached",
 		},

@@ -110,9 +110,9 @@ func TestParse(t *testing.T) {
 	cases := map[string]struct{ reason, fields, zone string }{
 		"Zone":    {"Europe/Nowhere is no zone.", "0 0 * * *", "Europe/Nowhere"},
 		"Local":   {"The provider's machine has no say.", "0 0 * * *", "Local"},
-		"Fields":  {"There are five.", "0 0 * *", ""},
+		"Fields":  {"A schedule has five fields.", "0 0 * *", ""},
 		"Range":   {"No minute is 61.", "61 0 * * *", ""},
-		"Reverse": {"Ranges go up.", "0 5-3 * * *", ""},
+		"Reverse": {"A range goes from low to high.", "0 5-3 * * *", ""},
 		"Never":   {"No February has 30 days.", "0 0 30 2 *", ""},
 		"Every":   {"@every begins when the provider does.", "@every 1h", ""},
 		"InIt":    {"The zone has a field.", "TZ=Europe/Oslo 0 0 * * *", ""},
@@ -131,7 +131,7 @@ func TestBetween(t *testing.T) {
 	}{
 		"None":    {"The next run is yet to come.", "0 3 * * *", "2026-01-01T03:00:00Z", "2026-01-02T02:59:59Z", "", 0},
 		"One":     {"A run that is due now counts.", "0 3 * * *", "2026-01-01T03:00:00Z", "2026-01-02T03:00:00Z", "2026-01-02T03:00:00Z", 1},
-		"Some":    {"All are counted.", "0 3 * * *", "2026-01-01T03:00:00Z", "2026-01-11T12:00:00Z", "2026-01-11T03:00:00Z", 10},
+		"Some":    {"All runs since the last are counted.", "0 3 * * *", "2026-01-01T03:00:00Z", "2026-01-11T12:00:00Z", "2026-01-11T03:00:00Z", 10},
 		"Many":    {"Not all are counted.", "* * * * *", "2016-01-01T00:00:00Z", "2026-01-01T00:00:30Z", "2026-01-01T00:00:00Z", Most + 1},
 		"Crowded": {"The runs are far back and many.", "* * * 1 *", "2020-01-01T00:00:00Z", "2026-12-01T00:00:00Z", "2026-01-31T23:59:00Z", Most + 1},
 		"Back":    {"The clock was set back.", "0 3 * * *", "2026-01-01T03:00:00Z", "2025-01-01T03:00:00Z", "", 0},

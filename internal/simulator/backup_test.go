@@ -133,14 +133,14 @@ func TestBackupFails(t *testing.T) {
 		},
 		"NoVM": {reason: "A VM that is nowhere.", params: []string{"vmid=999", "storage=local"}, exit: "job errors", log: "unable to find VM '999'"},
 		"Limit": {
-			reason: "As many as the storage keeps.", prepare: func(_ *simulator.Server, c *client) {
+			reason: "A storage has as many backups as it keeps.", prepare: func(_ *simulator.Server, c *client) {
 				c.task("POST /nodes/pve1/vzdump", "vmid=100", "storage=local")
 				c.ok("PUT /storage/local", "prune-backups=keep-last=1")
 			}, params: []string{"vmid=100", "storage=local", "remove=0"},
 			exit: "job errors", log: "There is a max backup limit of 1 enforced by the target storage",
 		},
 		"Protected": {
-			reason: "As many protected ones as the storage keeps.", prepare: func(_ *simulator.Server, c *client) {
+			reason: "A storage has as many protected backups as it keeps.", prepare: func(_ *simulator.Server, c *client) {
 				c.ok("PUT /storage/local", "max-protected-backups=0")
 			},
 			params: []string{"vmid=100", "storage=local", "protected=1"}, exit: "job errors", log: "limited to 0 on storage 'local'",

@@ -47,7 +47,7 @@ func TestFullStorages(t *testing.T) {
 			exit: "unable to create VM 101 - not enough free space (10737418240 < 11811160064)",
 		},
 		"ZFS": {
-			reason: "ZFS too.", request: "POST " + qemu, params: []string{"vmid=101", "scsi0=tank:11"},
+			reason: "ZFS sets aside the whole size.", request: "POST " + qemu, params: []string{"vmid=101", "scsi0=tank:11"},
 			exit: "unable to create VM 101 - zfs error: cannot create 'tank/vm-101-disk-0': out of space",
 		},
 		"Thin":   {reason: "A thin pool may hold more than it has.", request: "POST " + qemu, params: []string{"vmid=101", "scsi0=thin:11"}, exit: "OK"},

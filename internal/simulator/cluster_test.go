@@ -94,7 +94,7 @@ func testPermissions(t *testing.T, version string) {
 			params: []string{"vmid=556", "net0=virtio,bridge=vmbr0"}, line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)",
 		},
 		"BridgeChange": {
-			reason: "A changed NIC too.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"net0=virtio,bridge=vmbr0"},
+			reason: "A NIC that is changed needs the bridge.", client: vmuser, request: "PUT /nodes/pve1/qemu/100/config", params: []string{"net0=virtio,bridge=vmbr0"},
 			line: "403 Permission check failed (/sdn/zones/localnetwork/vmbr0, SDN.Use)",
 		},
 		"BridgeRemoved": {
@@ -452,16 +452,19 @@ func TestScenarioErrors(t *testing.T) {
 		"NoNodes": {reason: "There is a node at least.", yaml: "cluster: x", want: "without nodes"},
 		"Node":    {reason: "Guests are on a node.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: x}]", want: `"x"`},
 		"Twice":   {reason: "VMIDs are taken once.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: pve1},{vmid: 100, node: pve1}]", want: "twice"},
-		"Option":  {reason: "Options are known.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: pve1, config: {foo: x}}]", want: `"foo"`},
+		"Option":  {reason: "Options of VMs are known.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: pve1, config: {foo: x}}]", want: `"foo"`},
 		"Storage": {
 			reason: "Disks are on a storage.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: pve1, config: {scsi0: 'nostore:1'}}]",
 			want: "storage 'nostore' does not exist",
 		},
-		"Value":    {reason: "Values are checked.", yaml: "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: pve1, config: {cores: none}}]", want: `"cores"`},
-		"Role":     {reason: "Roles exist.", yaml: "nodes: [{name: pve1}]\nacl: [{path: /, user: a@pve, roles: [x]}]", want: `"x"`},
+		"Value": {
+			reason: "Values of options are checked.",
+			yaml:   "nodes: [{name: pve1}]\nguests: [{vmid: 100, node: pve1, config: {cores: none}}]", want: `"cores"`,
+		},
+		"Role":     {reason: "A role must be there.", yaml: "nodes: [{name: pve1}]\nacl: [{path: /, user: a@pve, roles: [x]}]", want: `"x"`},
 		"Duration": {reason: "Durations have a unit.", yaml: "nodes: [{name: pve1}]\ndurations: {qmclone: 3}", want: "qmclone"},
 		"Size":     {reason: "Sizes are as PVE writes them.", yaml: "nodes: [{name: pve1, memory: lots}]", want: `"lots"`},
-		"Version":  {reason: "Versions are known.", yaml: "version: '7.4'\nnodes: [{name: pve1}]", want: `"7.4"`},
+		"Version":  {reason: "A version must be known.", yaml: "version: '7.4'\nnodes: [{name: pve1}]", want: `"7.4"`},
 		"FileNames": {
 			reason: "Files are in a folder of their kind.",
 			yaml:   "nodes: [{name: pve1}]\nstorages: [{id: s, type: dir, content: [iso], files: {x: 1G}}]", want: "'x'",

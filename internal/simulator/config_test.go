@@ -111,7 +111,7 @@ func TestCreate(t *testing.T) {
 			config: map[string]any{"boot": "order=ide2", "ide2": "local:iso/tiny.iso,media=cdrom,size=350K"},
 		},
 		"CDROM": {
-			reason: "cdrom is ide2.", params: []string{"cdrom=local:iso/tiny.iso"}, exit: "OK",
+			reason: "The option cdrom stands for ide2.", params: []string{"cdrom=local:iso/tiny.iso"}, exit: "OK",
 			config: map[string]any{"boot": "order=ide2", "ide2": "local:iso/tiny.iso,media=cdrom,size=350K"},
 		},
 		"NoDisc": {
@@ -383,10 +383,10 @@ func TestPending(t *testing.T) {
 		params []string
 		want   map[string]any
 	}{
-		{reason: "Cores wait.", params: []string{"cores=2"}, want: map[string]any{"cores": 2.0}},
+		{reason: "Cores wait for a restart.", params: []string{"cores=2"}, want: map[string]any{"cores": 2.0}},
 		{reason: "Cores that wait can be taken back.", params: []string{"revert=cores"}, want: map[string]any{}},
-		{reason: "The value in force takes back too.", params: []string{"memory=96"}, want: map[string]any{"memory": "96"}},
-		{reason: "The value in force takes back too.", params: []string{"memory=64"}, want: map[string]any{}},
+		{reason: "Memory waits for a restart.", params: []string{"memory=96"}, want: map[string]any{"memory": "96"}},
+		{reason: "Memory that is set to the value in force waits no more.", params: []string{"memory=64"}, want: map[string]any{}},
 		{
 			reason: "Memory waits, names and notes do not.",
 			params: []string{"memory=96", "name=newname", "description=x", "onboot=0", "tags=live", "protection=0"},
@@ -395,13 +395,16 @@ func TestPending(t *testing.T) {
 		{reason: "A NIC changes its bridge while it runs.", params: []string{"net0=virtio=BC:24:11:00:04:00,bridge=vmbr1"}, want: map[string]any{"memory": "96"}},
 		{reason: "SCSI disks come and go.", params: []string{"scsi1=local:1"}, want: map[string]any{"memory": "96"}},
 		{reason: "SCSI disks come and go.", params: []string{"delete=scsi1"}, want: map[string]any{"memory": "96"}},
-		{reason: "IDE disks wait.", params: []string{"ide0=local:1"}, want: map[string]any{"memory": "96", "ide0": "local:400/vm-400-disk-2.raw,size=1G"}},
+		{
+			reason: "A new IDE disk waits for a restart.", params: []string{"ide0=local:1"},
+			want: map[string]any{"memory": "96", "ide0": "local:400/vm-400-disk-2.raw,size=1G"},
+		},
 		{
 			reason: "A disk that waits is changed.", params: []string{"ide0=local:400/vm-400-disk-2.raw,cache=unsafe"},
 			want: map[string]any{"memory": "96", "ide0": "local:400/vm-400-disk-2.raw,cache=unsafe,size=1G"},
 		},
 		{
-			reason: "The agent waits.", params: []string{"agent=0", "delete=cores"},
+			reason: "The option agent waits for a restart.", params: []string{"agent=0", "delete=cores"},
 			want: map[string]any{"memory": "96", "ide0": "local:400/vm-400-disk-2.raw,cache=unsafe,size=1G", "agent": "0"},
 		},
 		{

@@ -277,10 +277,13 @@ func TestMayControl(t *testing.T) {
 	}{
 		"Loopback":    {reason: "Clients of this machine need nothing.", remote: "127.0.0.1:5", path: "/_simulator/" + "state"},
 		"Loopback6":   {reason: "Clients of this machine need nothing by IPv6.", remote: "[::1]:5", path: "/_simulator/" + "state"},
-		"Outside":     {reason: "Others are refused.", remote: "192.0.2.1:5", path: "/_simulator/" + "state", want: 403},
+		"Outside":     {reason: "Clients of other machines are refused.", remote: "192.0.2.1:5", path: "/_simulator/" + "state", want: 403},
 		"Page":        {reason: "The page shows nothing by itself.", remote: "192.0.2.1:5", path: "/"},
 		"Certificate": {reason: "The certificate is public.", remote: "192.0.2.1:5", path: "/_simulator/" + "ca.crt"},
-		"Token":       {reason: "With the token they may.", remote: "192.0.2.1:5", token: "secret", header: "Bearer secret", path: "/_simulator/" + "state"},
+		"Token": {
+			reason: "Clients of other machines need the token.",
+			remote: "192.0.2.1:5", token: "secret", header: "Bearer secret", path: "/_simulator/" + "state",
+		},
 		"WrongToken": {
 			reason: "The token must be the right one.",
 			remote: "192.0.2.1:5", token: "secret", header: "Bearer other", path: "/_simulator/" + "state", want: 403,

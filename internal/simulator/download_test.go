@@ -53,7 +53,7 @@ func TestDownload(t *testing.T) {
 		log    string // that a line begins or ends with
 	}{
 		"Fine":     {reason: "A file that is there is fetched.", params: []string{"url=/debian.iso"}, exit: "OK"},
-		"Redirect": {reason: "Redirects are followed.", params: []string{"url=/once"}, exit: "OK"},
+		"Redirect": {reason: "Redirects of a download are followed.", params: []string{"url=/once"}, exit: "OK"},
 		"Checked": {
 			reason: "What came is compared.", params: append(md5(sum), "url=/debian.iso"), exit: "OK",
 			log: "calculating checksum...OK, checksum verified",
@@ -76,7 +76,7 @@ func TestDownload(t *testing.T) {
 			exit: "checksum mismatch: got '" + sum + "' != expect '00', aborting",
 		},
 		"Unchecked": {
-			reason: "Without a checksum it is in the way.", before: []string{"url=/debian.iso"}, params: []string{"url=/debian.iso"},
+			reason: "A file that is there is not replaced without a checksum.", before: []string{"url=/debian.iso"}, params: []string{"url=/debian.iso"},
 			exit: "refusing to override existing file '/var/lib/vz/template/iso/d.iso'",
 		},
 		"Progress": {
@@ -129,7 +129,10 @@ func TestDownloadRefused(t *testing.T) {
 			reason: "An image to import has the extension of its format.", params: []string{"content=import", "filename=a.img"},
 			line: "400 Parameter verification failed.",
 		},
-		"Upper": {reason: "In lower case.", params: []string{"content=import", "filename=a.QCOW2"}, line: "400 Parameter verification failed."},
+		"Upper": {
+			reason: "The ending of a file is in lower case.",
+			params: []string{"content=import", "filename=a.QCOW2"}, line: "400 Parameter verification failed.",
+		},
 		"Storage": {
 			reason: "A storage of volumes takes no files.", params: []string{"content=iso", "filename=a.iso"},
 			line: "500 can't upload to storage type 'lvmthin', not a file based storage!",

@@ -40,7 +40,7 @@ func TestMigrateAll(t *testing.T) {
 		"Workers": {reason: "Somebody has to say how many at a time.", params: []string{"target=pve2"}, line: "500 either 'max-workers' parameter or max_workers"},
 		"Missing": {reason: "There is no such node.", params: []string{"target=pve9", "max-workers=1"}, line: "500 no such cluster node 'pve9'"},
 		"Named": {
-			reason: "The others stay.", params: []string{"target=pve2", "maxworkers=1", "vms=301"}, line: "200 OK",
+			reason: "VMs that are not named stay.", params: []string{"target=pve2", "maxworkers=1", "vms=301"}, line: "200 OK",
 			nodes: map[string]string{"300": "pve1", "301": "pve2", "302": "pve1"},
 		},
 		"All": {

@@ -28,14 +28,14 @@ func TestFaultPaths(t *testing.T) {
 	}{
 		"Any":       {reason: "No path is every path.", pattern: "", path: clone, want: true},
 		"Star":      {reason: "A star is one segment.", pattern: "/nodes/*/qemu/*/clone", path: clone, want: true},
-		"Part":      {reason: "A star is a part of a segment too.", pattern: "/nodes/pve*/qemu/9*/clone", path: clone, want: true},
+		"Part":      {reason: "A star may stand for a part of a segment.", pattern: "/nodes/pve*/qemu/9*/clone", path: clone, want: true},
 		"NotAcross": {reason: "A star ends at a slash.", pattern: "/nodes/*/clone", path: clone},
 		"Across":    {reason: "Two stars go on.", pattern: "/nodes/**/clone", path: clone, want: true},
 		"Whole":     {reason: "A pattern is the whole path.", pattern: "/nodes/*", path: clone},
 		"Template":  {reason: "Names in braces are one segment.", pattern: "/nodes/{node}/qemu/{vmid}/clone", path: clone, want: true},
 		"Prefix":    {reason: "The API's prefix may be there.", pattern: "/api2/json/nodes/*/qemu/*/clone", path: clone, want: true},
 		"Regexp":    {reason: "A regular expression may match a part.", pattern: "^/nodes/pve[12]/", path: clone, want: true},
-		"Literal":   {reason: "Dots are dots.", pattern: "/nodes/pve.", path: "/nodes/pve1"},
+		"Literal":   {reason: "A dot stands for a dot.", pattern: "/nodes/pve.", path: "/nodes/pve1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			re, err := compile(tc.pattern)

@@ -84,7 +84,7 @@ func TestParseFaultRefuses(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, text string }{
 		"Nothing":     {reason: "A fault does something.", text: "GET /version"},
 		"Empty":       {reason: "A fault says something.", text: ""},
-		"Unknown":     {reason: "Settings have names.", text: "status=500 colour=red"},
+		"Unknown":     {reason: "Settings have names that are known.", text: "status=500 colour=red"},
 		"LowerCase":   {reason: "Methods are in upper case.", text: "post status=500"},
 		"Method":      {reason: "Methods are those of the API.", text: "PATCH status=500"},
 		"Twice":       {reason: "Nothing is said twice.", text: "GET POST status=500"},
@@ -92,7 +92,7 @@ func TestParseFaultRefuses(t *testing.T) {
 		"Word":        {reason: "A status is a number.", text: "status=bad"},
 		"Negative":    {reason: "A count is not negative.", text: "status=500 count=-1"},
 		"Delay":       {reason: "A delay has a unit.", text: "delay=5"},
-		"Quote":       {reason: "Quotes are closed.", text: `status=500 message="x`},
+		"Quote":       {reason: "A quote has to be closed.", text: `status=500 message="x`},
 		"Mixed":       {reason: "A fault is of requests or of tasks.", text: "GET /version task=qmclone exit=x"},
 		"TaskDelay":   {reason: "Delays are of requests.", text: "task=qmclone delay=5s"},
 		"TaskNothing": {reason: "A fault of tasks does something.", text: "task=qmclone"},
@@ -117,7 +117,7 @@ func TestFaultAnswers(t *testing.T) {
 			body: `{"data":null,"message":"broken\n"}`,
 		},
 		"Usual": {
-			reason: "Without a message it is a usual one.", fault: "status=595", line: "595 No route to host",
+			reason: "A fault without a message has the usual one.", fault: "status=595", line: "595 No route to host",
 			body: `{"data":null,"message":"No route to host\n"}`,
 		},
 		"Other": {

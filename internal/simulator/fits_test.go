@@ -38,7 +38,7 @@ func TestFits(t *testing.T) {
 		},
 		"PluggedNUMA": {reason: "Memory is plugged in where there are NUMA nodes.", config: map[string]string{"hotplug": "disk,memory", "numa": "1"}},
 		"HugePages": {
-			reason: "Huge pages are too.", config: map[string]string{"hugepages": "2"},
+			reason: "Huge pages need NUMA nodes.", config: map[string]string{"hugepages": "2"},
 			want: "numa needs to be enabled to use hugepages at /usr/share/perl5/PVE/QemuServer/Memory.pm line 388.",
 		},
 		"PCIe": {
@@ -55,7 +55,7 @@ func TestFits(t *testing.T) {
 			want: "legacy IGD assignment is not compatible with q35",
 		},
 		"MTU": {
-			reason: "IP needs more.", config: map[string]string{"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,mtu=575"},
+			reason: "IP needs an MTU of 576 at least.", config: map[string]string{"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,mtu=575"},
 			want: "netdev net0: MTU '575' is smaller than the IP minimum MTU '576'",
 		},
 		"MTUOfBridge":  {reason: "1 stands for that of the bridge.", config: map[string]string{"net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0,mtu=1"}},

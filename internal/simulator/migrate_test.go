@@ -60,7 +60,7 @@ func TestMigrate(t *testing.T) {
 		"Shared": {reason: "Shared disks stay where they are.", create: []string{"scsi0=nfs:1"}, exit: "OK", disk: "nfs:100/vm-100-disk-0.raw,size=1G"},
 		"Local":  {reason: "Local ones go with a VM that is off.", create: []string{"scsi0=local:1"}, exit: "OK", disk: "local:100/vm-100-disk-0.raw,size=1G"},
 		"Live": {
-			reason: "With one that runs only on request.", create: []string{"scsi0=local:1"}, running: true, params: []string{"online=1"},
+			reason: "Local disks go with a VM that runs only on request.", create: []string{"scsi0=local:1"}, running: true, params: []string{"online=1"},
 			exit: "migration aborted",
 		},
 		"LiveLocal": {

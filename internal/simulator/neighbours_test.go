@@ -229,11 +229,11 @@ func TestTasksOfNeighbours(t *testing.T) {
 		exit            string
 	}{
 		{"An empty drive has no volume.", "PUT " + one + "/resize", []string{"disk=ide2", "size=1G"}, "unable to parse volume ID 'none'"},
-		{"A snapshot.", "POST " + one + "/snapshot", []string{"snapname=s1"}, "OK"},
+		{"A snapshot of the VM is taken.", "POST " + one + "/snapshot", []string{"snapname=s1"}, "OK"},
 		{"A disk that the snapshot does not know.", "POST " + one + "/config", []string{"scsi1=local:1", "description=new"}, "OK"},
 		{"The way back keeps the description and the disk.", "POST " + one + "/snapshot/s1/rollback", nil, "OK"},
 		{"A snapshot is looked for before the lock.", "DELETE " + one + "/snapshot/none", nil, "snapshot 'none' does not exist"},
-		{"A running VM.", "POST " + one + "/status/start", nil, "OK"},
+		{"The VM is started before it is suspended.", "POST " + one + "/status/start", nil, "OK"},
 		{"The memory of a VM is saved on another storage.", "POST " + one + "/status/suspend", []string{"todisk=1", "statestorage=data2"}, "OK"},
 		{"The VM goes on from the memory that was saved.", "POST " + one + "/status/resume", nil, "OK"},
 	} {
@@ -404,12 +404,12 @@ func TestRestore(t *testing.T) {
 	}{
 		{"A drive of one's own.", []string{"vmid=200", "archive=" + archive, "scsi0=local:1"}, wrong, ""},
 		{
-			"No such backup.",
+			"A backup that is restored must exist.",
 			[]string{"vmid=200", "archive=local:backup/vzdump-qemu-1-2020_01_01-00_00_00.vma.zst"},
 			"500 volume 'local:backup/vzdump-qemu-1-2020_01_01-00_00_00.vma.zst' does not exist", "",
 		},
 		{"A VMID that is taken.", []string{"vmid=100", "archive=" + archive}, "500 unable to restore VM 100 - VM 100 already exists on node 'pve1'", ""},
-		{"Another VM, elsewhere.", []string{"vmid=200", "archive=" + archive, "storage=data2", "unique=1", "name=b", "pool=testpool"}, "", "OK"},
+		{"Another VM is made on another storage.", []string{"vmid=200", "archive=" + archive, "storage=data2", "unique=1", "name=b", "pool=testpool"}, "", "OK"},
 		{"The VM as it was.", []string{"vmid=100", "archive=" + archive, "force=1"}, "", "OK"},
 	} {
 		if step.line != "" {

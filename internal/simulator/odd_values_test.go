@@ -42,7 +42,7 @@ func TestOddValues(t *testing.T) {
 			reason: "Nothing may stand behind the object.", verb: "POST", path: "/access/groups", body: `{"groupid":"g9"} x`,
 			line: "500 garbage after JSON object, at character offset 17 (before \"x\") at /usr/share/perl5/PVE/APIServer/AnyEvent.pm line 934.",
 		},
-		"Blank": {reason: "Blanks may.", verb: "POST", path: "/access/groups", body: "{\"groupid\":\"g8\"} \n", line: "200 OK"},
+		"Blank": {reason: "Blanks may stand behind the object.", verb: "POST", path: "/access/groups", body: "{\"groupid\":\"g8\"} \n", line: "200 OK"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := c.send(tc.verb, tc.path, kind, tc.body); got.Line != tc.line || !strings.Contains(got.Body, tc.has) {

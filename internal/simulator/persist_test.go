@@ -99,8 +99,8 @@ func TestStateRefuses(t *testing.T) {
 			want: `it is of version "2", and this program knows version 1`,
 		},
 		"Cut":     {reason: "Half a file is damaged.", text: good[:len(good)/2], want: "it is damaged"},
-		"Changed": {reason: "A changed file too.", text: strings.Replace(good, "pve1", "pve9", 1), want: "it is damaged"},
-		"Release": {reason: "The release stays.", text: good, version: "8.4", want: "it is of Proxmox VE 9.2, not 8.4"},
+		"Changed": {reason: "A file that was changed is damaged.", text: strings.Replace(good, "pve1", "pve9", 1), want: "it is damaged"},
+		"Release": {reason: "A state stays with its release of PVE.", text: good, version: "8.4", want: "it is of Proxmox VE 9.2, not 8.4"},
 		"NoObject": {
 			reason: "The content must be a state.",
 			text:   "pve-simulator-state 1 " + "4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945" + "\n[]\n", want: "it is damaged",

@@ -75,16 +75,16 @@ func TestStatusLines(t *testing.T) {
 			line: "200 OK", body: `{"data":{"release":"9.2","repoid":"14a22df35955d97d","version":"9.2.11"}}`,
 		},
 		"BadTicket": {
-			reason: "Tickets are signed.", client: none.with("Cookie", "PVEAuthCookie=PVE:root@pam:66::x"), request: "GET /version",
+			reason: "A ticket has to be signed.", client: none.with("Cookie", "PVEAuthCookie=PVE:root@pam:66::x"), request: "GET /version",
 			line: "401 Authentication failed!",
 		},
 		"UnknownPath": {
 			reason: "Unknown paths are 501.", client: c, request: "GET /nope", line: "501 Method 'GET /nope' not implemented",
 			body: `{"data":null,"message":"Method 'GET /nope' not implemented"}`,
 		},
-		"WrongMethod": {reason: "Unknown methods too.", client: c, request: "DELETE /version", line: "501 Method 'DELETE /version' not implemented"},
+		"WrongMethod": {reason: "Unknown methods of a path are 501.", client: c, request: "DELETE /version", line: "501 Method 'DELETE /version' not implemented"},
 		"UnknownParam": {
-			reason: "Unknown parameters are refused on reads too.", client: c, request: "GET /version", params: []string{"foo=1"},
+			reason: "Unknown parameters of reads are refused.", client: c, request: "GET /version", params: []string{"foo=1"},
 			line: "400 Parameter verification failed.",
 			body: `{"data":null,"errors":{"foo":"property is not defined in schema and the schema does not allow additional properties"},` +
 				`"message":"Parameter verification failed.\n"}`,
@@ -312,7 +312,7 @@ func TestHeaderBounds(t *testing.T) {
 		"Lines":        {reason: "62 lines and an empty one are read.", version: "1.1", header: lines(62), answer: "HTTP/1.1 401 No ticket"},
 		"TooManyLines": {reason: "One more is not.", version: "1.1", header: lines(63)},
 		"Bytes":        {reason: "8191 bytes are read.", version: "1.1", header: "X: " + strings.Repeat("a", 8188) + "\r\n", answer: "HTTP/1.1 401 No ticket"},
-		"TooManyBytes": {reason: "8192 are not.", version: "1.1", header: "X: " + strings.Repeat("a", 8189) + "\r\n"},
+		"TooManyBytes": {reason: "A header of 8192 bytes is not read.", version: "1.1", header: "X: " + strings.Repeat("a", 8189) + "\r\n"},
 		"Endless":      {reason: "The simulator does not wait for the end of a line.", version: "1.1", header: strings.Repeat("a", 100_000)},
 		"Version": {
 			reason: "There is no such version.", version: "9.9", answer: "HTTP/1.1 506 http protocol version 9.9 not supported",

@@ -76,7 +76,7 @@ func TestReplication(t *testing.T) {
 		"Forced":   {reason: "What a job has made stays if the job is not to clean up.", do: list(do("DELETE "+job, "force=1")), volumes: []string{here, there}},
 		"Disabled": {reason: "A job that is off is removed all the same.", do: list(do("PUT "+job, "disable=1"), do("DELETE "+job)), volumes: []string{here}},
 		"Offline": {
-			reason: "Without its target it cannot be.", do: list(edit(off), do("DELETE "+job)),
+			reason: "A job cannot be removed without its target.", do: list(edit(off), do("DELETE "+job)),
 			volumes: []string{here, there}, jobs: `"remove_job":"full"`,
 		},
 		"Back": {
@@ -86,7 +86,7 @@ func TestReplication(t *testing.T) {
 			volumes: []string{here},
 		},
 		"Purged": {
-			reason: "With its guest a job is forgotten, and what it has made stays.", do: list(do("DELETE "+vm, "purge=1"), pass(time.Minute)),
+			reason: "A job is forgotten with its guest, and what it has made stays.", do: list(do("DELETE "+vm, "purge=1"), pass(time.Minute)),
 			volumes: []string{there},
 		},
 		"Destroyed": {

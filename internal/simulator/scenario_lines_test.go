@@ -31,14 +31,14 @@ func TestScenarioLines(t *testing.T) {
 			reason: "Fields are known by their names.", text: "nodes:\n- name: pve1\n  cpu: 4\n",
 			want: `line 3: there is no field "cpu" here, want one of address, cpus,`,
 		},
-		"Number": {reason: "Numbers are numbers.", text: "nodes:\n- name: pve1\n  cpus: many\n", want: "line 3: want a whole number"},
+		"Number": {reason: "A number has to be a number.", text: "nodes:\n- name: pve1\n  cpus: many\n", want: "line 3: want a whole number"},
 		"Bool":   {reason: "A switch is true or false.", text: "nodes:\n- name: pve1\n  offline: 1\n", want: "line 3: want true or false"},
-		"List":   {reason: "Lists are lists.", text: "nodes: pve1\n", want: "line 1: want a list"},
-		"Object": {reason: "Entries have fields.", text: "nodes:\n- pve1\n", want: "line 2: want fields with values"},
+		"List":   {reason: "A list has to be a list.", text: "nodes: pve1\n", want: "line 1: want a list"},
+		"Object": {reason: "An entry has to have fields.", text: "nodes:\n- pve1\n", want: "line 2: want fields with values"},
 		"Text":   {reason: "A text is no list.", text: "nodes:\n- name: [a]\n", want: "line 2: want a text"},
 		"Size":   {reason: "Sizes have their form.", text: "nodes:\n- name: pve1\n- name: pve2\n  memory: lots\n", want: `line 3: cannot parse the size "lots"`},
 		"Storage": {
-			reason: "Storages too.", text: "nodes: [{name: a}]\nstorages:\n- {id: x, type: dir, content: [iso], total: lots}\n",
+			reason: "A line of a storage is told.", text: "nodes: [{name: a}]\nstorages:\n- {id: x, type: dir, content: [iso], total: lots}\n",
 			want: `line 3: cannot parse the size "lots"`,
 		},
 		"Guest": {

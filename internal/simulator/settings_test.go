@@ -91,7 +91,7 @@ func TestSettings(t *testing.T) {
 			{request: "POST " + node + "/hosts", params: []string{"data=127.0.0.1 localhost\n"}},
 			{request: "GET " + node + "/hosts", has: `"data":"127.0.0.1 localhost\n"`},
 		}},
-		"Mapping": {reason: "Devices are mapped.", steps: []step{
+		"Mapping": {reason: "A device has a mapping of its own.", steps: []step{
 			{request: "POST /cluster/mapping/pci", params: []string{"id=gpu", "map=node=pve1,path=0000:01:00.0,id=10de:1234", "description=card"}},
 			{
 				request: "POST /cluster/mapping/pci", params: []string{"id=gpu", "map=node=pve1,path=0000:01:00.0,id=10de:1234"},

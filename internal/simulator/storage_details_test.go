@@ -141,7 +141,7 @@ func TestFirmwareEnrolled(t *testing.T) {
 	c := connect(t, simulatortest.NewTest(t, simulator.Options{Scenario: lab()}))
 	for vmid, tc := range map[string]struct{ reason, keys, set, want string }{
 		"301": {reason: "All certificates are added.", keys: "1", set: "2023w", want: "2023k"},
-		"302": {reason: "Without keys nothing is.", keys: "0", set: "2023k"},
+		"302": {reason: "No certificates are added without keys.", keys: "0", set: "2023k"},
 		"303": {reason: "An older marker is taken as it is.", keys: "1", set: "2011", want: "2011"},
 	} {
 		t.Run(vmid, func(t *testing.T) {

@@ -33,7 +33,7 @@ func TestWatchdog(t *testing.T) {
 		reset  bool
 	}{
 		"NoQuorum": {reason: "Alone it cannot renew its lock.", off: []string{"pve2", "pve3"}, reset: true},
-		"Quorum":   {reason: "With another one it can.", off: []string{"pve2"}},
+		"Quorum":   {reason: "A node with another one renews its lock.", off: []string{"pve2"}},
 		"CutOff":   {reason: "The others have quorum, and it has none.", cutOff: true, reset: true},
 	}
 	for name, tc := range cases {

@@ -253,7 +253,7 @@ func TestSend(t *testing.T) {
 		"Part": {reason: "What is left of what was made is held back.", do: func(k *Tracker, m Object) { k.Send(m, both) }, ask: a, held: true, times: 2},
 		"More": {reason: "More than it is not.", do: func(k *Tracker, m Object) { k.Send(m, a) }, ask: both, times: 1},
 		"Removal": {
-			reason: "A removal that is left counts too.", do: func(k *Tracker, m Object) { k.Send(m, both) },
+			reason: "A removal that is left of what was made is held back.", do: func(k *Tracker, m Object) { k.Send(m, both) },
 			ask: qemu.Difference{Delete: []string{"tags"}}, held: true, times: 2,
 		},
 		"Other": {reason: "Another value is not held back.", do: func(k *Tracker, m Object) { k.Send(m, a) }, ask: other, times: 1},

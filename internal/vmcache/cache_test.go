@@ -53,10 +53,10 @@ func TestDrift(t *testing.T) {
 		"Restarted": {reason: "A VM that was started again is read.", change: func(g *proxmox.Guest) { g.Uptime = time.Minute }, want: DirtyAll},
 		"HA":        {reason: "A VM that HA manages now is read.", change: func(g *proxmox.Guest) { g.HAState = "started" }, want: DirtyAll},
 		"HAIgnored": {reason: "One that HA is to ignore says nothing of it itself.", change: func(g *proxmox.Guest) { g.HAState = "ignored" }},
-		"Tagged":    {reason: "Tags are options.", change: func(g *proxmox.Guest) { g.Tags = nil }, want: DirtyConfig},
+		"Tagged":    {reason: "Tags are options of a VM.", change: func(g *proxmox.Guest) { g.Tags = nil }, want: DirtyConfig},
 		"Locked":    {reason: "A lock is an option.", change: func(g *proxmox.Guest) { g.Lock = "backup" }, want: DirtyConfig},
 		"Renamed":   {reason: "The name is an option.", change: func(g *proxmox.Guest) { g.Name = "db" }, want: DirtyConfig},
-		"Grown":     {reason: "Cores are options.", change: func(g *proxmox.Guest) { g.MaxCPU = 4 }, want: DirtyConfig},
+		"Grown":     {reason: "Cores are options of a VM.", change: func(g *proxmox.Guest) { g.MaxCPU = 4 }, want: DirtyConfig},
 		"Disk":      {reason: "A disk that is not known is.", change: func(g *proxmox.Guest) { g.MaxDisk = 1 << 30 }, want: DirtyConfig},
 		"Unknown": {
 			reason: "A node that does not tell puts nothing in doubt.",

@@ -148,7 +148,7 @@ func TestPhase(t *testing.T) {
 func TestMasked(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct{ reason, option, value, want string }{
-		"Secret":   {reason: "Nobody sees it.", option: "cipassword", value: "x", want: "**********"},
+		"Secret":   {reason: "A password is shown to nobody.", option: "cipassword", value: "x", want: "**********"},
 		"Imported": {reason: "The disk gets the size of the image.", option: "scsi1", value: "l:0,import-from=l:import/a.raw", want: "l,import-from=l:import/a.raw"},
 		"Sizeless": {reason: "A new disk to which the spec gives no size is shown so.", option: "scsi1", value: "local-lvm:0", want: "local-lvm (no size)"},
 		"Nowhere":  {reason: "A new disk may have neither a size nor a storage.", option: "scsi1", value: ":0", want: "(no size)"},

@@ -82,7 +82,7 @@ func reports() []report {
 			},
 		},
 		{
-			reason: "The VM runs.",
+			reason: "The VM runs and has all that it needs.",
 			machine: []string{
 				"Ready True Available", "VMCreated True CreationSucceeded", "ResourcesAllocated True AllocationSucceeded", "NetworkConfigured True NetworkReady",
 			},

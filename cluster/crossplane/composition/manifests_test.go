@@ -70,7 +70,7 @@ func TestProviderVariables(t *testing.T) {
 		"None":     {"Certificates are verified, and no node is preferred, where no variable says otherwise.", "[]", false, nil},
 		"Insecure": {"The reference has true.", `[{name: PVE_INSECURE_SKIP_VERIFY, value: "true"}]`, true, nil},
 		"One":      {"A flag of the environment may be written as 1.", `[{name: PVE_INSECURE_SKIP_VERIFY, value: "1"}]`, true, nil},
-		"Secure":   {"The reference has false too.", `[{name: PVE_INSECURE_SKIP_VERIFY, value: "false"}]`, false, nil},
+		"Secure":   {"A variable may say false, as in the reference.", `[{name: PVE_INSECURE_SKIP_VERIFY, value: "false"}]`, false, nil},
 		"Other":    {"Another variable that is true says nothing of certificates.", `[{name: OTHER, value: "true"}]`, false, nil},
 		"Nodes": {
 			reason:   "The variables of nodes and of certificates count, whatever stands between them.",
@@ -395,7 +395,7 @@ func TestTakenOver(t *testing.T) {
 // TestSecretsOfCluster sees where the Secret of a ProxmoxCluster is.
 func TestSecretsOfCluster(t *testing.T) {
 	cases := map[string]struct{ reason, ref, want string }{
-		"Default": {"Without a namespace it is in that of Crossplane.", "{name: pve, key: password}", "crossplane-system"},
+		"Default": {"A Secret without a namespace is in that of Crossplane.", "{name: pve, key: password}", "crossplane-system"},
 		"Named":   {"The field says which one it is in.", "{name: pve, namespace: secrets, key: password}", "secrets"},
 	}
 	for name, tc := range cases {
@@ -414,7 +414,7 @@ func TestSecretsOfCluster(t *testing.T) {
 func TestClusterOfMachine(t *testing.T) {
 	cases := map[string]struct{ reason, labels, want string }{
 		"Label": {"The label names the cluster.", "{cluster.vitistack.io/cluster-name: site}", "site"},
-		"None":  {"Without it the default is named, for which the provider has a stand-in by PROXMOX_DEFAULT_CLUSTER.", "{}", "default"},
+		"None":  {"A claim that names no cluster has the default one, for which the provider has a stand-in by PROXMOX_DEFAULT_CLUSTER.", "{}", "default"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -61,9 +61,9 @@ func TestGuestProvisioned(t *testing.T) {
 		want                    bool
 	}{
 		{reason: "Nobody has asked the guest."},
-		{reason: "Cloud-init runs.", status: "False", because: "CloudInitRunning"},
-		{reason: "Cloud-init had errors.", status: "False", because: "CloudInitFailed"},
-		{reason: "Cloud-init has finished.", status: "True", because: "CloudInitFinished", want: true},
+		{reason: "Cloud-init has not finished yet.", status: "False", because: "CloudInitRunning"},
+		{reason: "Cloud-init has ended with errors.", status: "False", because: "CloudInitFailed"},
+		{reason: "Cloud-init has finished without errors.", status: "True", because: "CloudInitFinished", want: true},
 	} {
 		if conditions = nil; step.status != "" {
 			conditions = []any{map[string]any{

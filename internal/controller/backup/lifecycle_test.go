@@ -316,7 +316,7 @@ func TestDenied(t *testing.T) {
 		spec   string
 		words  []string
 	}{
-		"All":       {reason: "All are named.", spec: spec, words: []string{"(/storage/nas, Datastore.AllocateSpace)", "(/vms/500, VM.Backup)"}},
+		"All":       {reason: "All privileges that lack are named.", spec: spec, words: []string{"(/storage/nas, Datastore.AllocateSpace)", "(/vms/500, VM.Backup)"}},
 		"Bandwidth": {reason: "A limit needs more.", spec: spec + "bandwidthLimit: 0", words: []string{"(/, Sys.Modify)"}},
 	}
 	for name, tc := range cases {

@@ -52,7 +52,7 @@ func TestFindMade(t *testing.T) {
 		volume proxmox.Volume
 		want   string
 	}{
-		"Named":   {reason: "The log tells.", volume: proxmox.Volume{VMID: 500, Changed: begun + 1}, want: named},
+		"Named":   {reason: "The log tells which backup was made.", volume: proxmox.Volume{VMID: 500, Changed: begun + 1}, want: named},
 		"Slack":   {reason: "Names have the local time, in seconds.", volume: proxmox.Volume{VMID: 500, Changed: begun - 1}, want: named},
 		"OtherVM": {reason: "The task makes a backup of one VM.", volume: proxmox.Volume{VMID: 501, Changed: begun + 1}, want: ours.ID},
 		"Older":   {reason: "What was there before is not what it has made.", volume: proxmox.Volume{VMID: 500, Changed: begun - 3600}, want: ours.ID},

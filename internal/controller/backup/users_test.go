@@ -38,7 +38,7 @@ func TestUseBy(t *testing.T) {
 		"NoTenants": {reason: "Without tenants nothing is hidden.", machine: "b", want: "restore of Machine web"},
 		"Same":      {reason: "A Machine of the same namespace is named.", tenant: &tenancy.Tenant{}, backups: "a", machine: "a", want: "restore of Machine web"},
 		"Another":   {reason: "A Machine of another namespace is not named.", tenant: &tenancy.Tenant{}, backups: "a", machine: "b", want: others},
-		"None":      {reason: "Without a namespace labels tell the tenant, which may be another one.", tenant: &tenancy.Tenant{}, want: others},
+		"None":      {reason: "A Machine without a namespace may be another tenant's, by its labels.", tenant: &tenancy.Tenant{}, want: others},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -104,7 +104,7 @@ func TestChecks(t *testing.T) {
 			want: backupjob.ReasonNotSupported, words: `no "backup"`,
 		},
 		"Fleecing": {
-			reason: "Fleecing needs a storage too.", words: `storage "none" does not exist`, want: backupjob.ReasonStorageNotFound,
+			reason: "The storage for fleecing must be there.", words: `storage "none" does not exist`, want: backupjob.ReasonStorageNotFound,
 			spec: `{name: nightly, schedule: daily, all: true, storage: local, fleecing: {enabled: true, storage: none}}`,
 		},
 		"StorageRef": {

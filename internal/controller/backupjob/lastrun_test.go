@@ -90,7 +90,7 @@ func TestLastRun(t *testing.T) {
 			}, want: "none, none",
 		},
 		"Locked": {
-			reason: "One is locked.", want: "OK, Failed Locked",
+			reason: "The backup of a locked VM fails.", want: "OK, Failed Locked",
 			run: func(l *configtest.Life, _ resource.Managed) {
 				l.Edit(func(s *state.State) { s.Guests[9100].Config["lock"] = "migrate" })
 				run(l, "nightly")

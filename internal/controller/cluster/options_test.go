@@ -140,13 +140,17 @@ func TestKnown(t *testing.T) {
 			reason: "A value may be new.", options: v1alpha1.ProxmoxClusterOptions{CRS: &v1alpha1.CRSOptions{HA: new("dynamic")}},
 			version: "8.4.21", want: "options.crs.ha dynamic needs",
 		},
-		"Static": {reason: "Others are not.", options: v1alpha1.ProxmoxClusterOptions{CRS: &v1alpha1.CRSOptions{HA: new("static")}}, version: "8.4.21"},
+		"Static": {
+			reason:  "A value that an old version knows may be set there.",
+			options: v1alpha1.ProxmoxClusterOptions{CRS: &v1alpha1.CRSOptions{HA: new("static")}}, version: "8.4.21",
+		},
 		"Rebalance": {
 			reason: "A part may be new.", options: v1alpha1.ProxmoxClusterOptions{CRS: &v1alpha1.CRSOptions{AutoRebalance: new(false)}},
 			version: "8.4.21", want: "options.crs.autoRebalance needs",
 		},
 		"RebalanceStart": {
-			reason: "Others are not.", options: v1alpha1.ProxmoxClusterOptions{CRS: &v1alpha1.CRSOptions{RebalanceOnStart: new(true)}},
+			reason:  "A part that an old version knows may be set there.",
+			options: v1alpha1.ProxmoxClusterOptions{CRS: &v1alpha1.CRSOptions{RebalanceOnStart: new(true)}},
 			version: "8.0.2",
 		},
 	}

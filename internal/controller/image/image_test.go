@@ -107,7 +107,7 @@ func TestExtensionOf(t *testing.T) {
 		"Img":           {reason: "Distributions name qcow2 images .img.", url: "https://a/noble.img", want: "qcow2"},
 		"ImgOfRaw":      {reason: "The format says what an .img is.", url: "https://a/noble.img", format: "raw", want: "raw"},
 		"UpperCase":     {reason: "An image in capitals gets the extension that PVE takes.", url: "https://a/DEBIAN.QCOW2", want: "qcow2"},
-		"UpperCaseImg":  {reason: "An .IMG is a qcow2 image too.", url: "https://a/NOBLE.IMG", want: "qcow2"},
+		"UpperCaseImg":  {reason: "An .IMG is a qcow2 image as an .img is.", url: "https://a/NOBLE.IMG", want: "qcow2"},
 		"ISO":           {reason: "An ISO image has its extension.", content: iso, url: "https://a/b.iso?x=1", want: "iso"},
 		"UpperCaseISO":  {reason: "An ISO image in capitals is stored in lower case.", content: iso, url: "https://a/WIN.ISO", want: "iso"},
 		"ImgOfISO":      {reason: "An .img among ISO images stays one, as PVE takes it there.", content: iso, url: "https://a/boot.img", want: "img"},

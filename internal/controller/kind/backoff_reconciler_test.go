@@ -103,7 +103,7 @@ func TestPaced(t *testing.T) {
 		},
 		"Created": {reason: "The next look shows why.", err: said(400, "no"), created: true, want: []reconcile.Result{after(shortestBackoff)}},
 		"CreatedMissing": {
-			reason: "A creation that lacks a storage has its back-off too.", err: said(500, "storage 'nvme' does not exist"), created: true,
+			reason: "A creation that lacks a storage has a back-off of its own.", err: said(500, "storage 'nvme' does not exist"), created: true,
 			want: []reconcile.Result{again, again},
 		},
 		"CreatedLater": {reason: "A creation that may yet work has its back-off.", err: said(596, "broken"), created: true, want: []reconcile.Result{again}},

@@ -73,7 +73,7 @@ func TestJittered(t *testing.T) {
 		want   time.Duration
 	}{
 		"None": {
-			reason: "Without a hook it is the configured interval.",
+			reason: "The configured interval holds where there is no hook.",
 			random: 0.5,
 			want:   time.Minute,
 		},

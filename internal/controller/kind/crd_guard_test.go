@@ -167,13 +167,13 @@ func TestDefinitionReadOnce(t *testing.T) {
 		reads  int
 		kept   bool
 	}{
-		{reason: "Of a deletion that nothing is known of the definition is read.", uid: "a", reads: 1},
+		{reason: "The definition is read for a deletion that nothing is known of.", uid: "a", reads: 1},
 		{reason: "A deletion that was asked for is not looked at again.", uid: "a", reads: 1},
 		{reason: "A deletion that was asked for stays so when the kind goes afterwards.", uid: "a", goes: &noon, reads: 1},
 		{reason: "What was read for one resource says nothing of another.", uid: "b", goes: &noon, reads: 2, kept: true},
 		{reason: "What is kept is looked at again each time.", uid: "b", goes: &noon, reads: 3, kept: true},
 		{reason: "Nothing is remembered of what has no UID.", goes: &noon, reads: 4, kept: true},
-		{reason: "What the cache shows as deleted is judged too.", uid: "c", cached: []resource.Managed{deleted("d"), present}, reads: 5},
+		{reason: "What the cache shows as deleted is judged at the same time.", uid: "c", cached: []resource.Managed{deleted("d"), present}, reads: 5},
 		{reason: "What was judged with another is not looked at again.", uid: "d", goes: &noon, reads: 5},
 		{reason: "What was not deleted when the definition was read is not judged by it.", uid: "e", goes: &noon, reads: 6, kept: true},
 		{reason: "What goes with its definition is not remembered.", uid: "f", cached: []resource.Managed{deleted("g")}, goes: &noon, reads: 7, kept: true},

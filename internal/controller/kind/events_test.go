@@ -90,9 +90,9 @@ func TestNeedless(t *testing.T) {
 			reason: "A conflict is read again and is no fault.",
 			event:  event.Warning("CannotUpdateExternalResource", errors.Wrap(conflict, "cannot write annotations")), want: true,
 		},
-		"Fault": {reason: "Faults are told.", tells: true, event: event.Warning("CannotUpdateExternalResource", errors.New("boom"))},
+		"Fault": {reason: "An event about a fault is emitted.", tells: true, event: event.Warning("CannotUpdateExternalResource", errors.New("boom"))},
 		"Again": {
-			reason: "Each once.", before: xpv2.ReconcileError(errors.New("update failed: boom")),
+			reason: "An event about the same fault is emitted once.", before: xpv2.ReconcileError(errors.New("update failed: boom")),
 			event: event.Warning("CannotUpdateExternalResource", errors.New("boom")), want: true,
 		},
 		"Another": {

@@ -131,7 +131,7 @@ func TestListStored(t *testing.T) {
 		},
 		"Empty":  {reason: "A namespace may have none.", from: kube, opts: []client.ListOption{client.InNamespace("c")}},
 		"Labels": {reason: "Whatever else is asked for the client answers.", from: kube, opts: []client.ListOption{client.MatchingLabels{"a": "b"}}},
-		"Share":  {reason: "Of a share that has none of them there are none.", from: shard.Client(kube)},
+		"Share":  {reason: "A share that has no resources lists none.", from: shard.Client(kube)},
 		"Whole":  {reason: "The whole is all.", from: Shard{}.Client(kube), want: []string{"p0", "p1", "p2", "p3"}},
 	}
 	for name, tc := range cases {

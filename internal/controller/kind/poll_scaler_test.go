@@ -43,7 +43,7 @@ func TestUnhurried(t *testing.T) {
 	}{
 		"Alone": {reason: "A few are looked at as often as configured.", limiter: hundred, size: 1, want: 30 * time.Second},
 		"Enough": {
-			reason:  "As many as half of all reconciles are enough for are looked at as often as configured.",
+			reason:  "Resources are looked at as often as configured while half of all reconciles are enough for that.",
 			limiter: hundred, size: 1500, want: 30 * time.Second,
 		},
 		"Thousands": {reason: "More are looked at less often.", limiter: hundred, size: 10_000, want: 200 * time.Second},

@@ -40,7 +40,7 @@ func TestDesiredStateChanged(t *testing.T) {
 		"Adopted":     {reason: "A user writes the external name.", new: annotated("crossplane.io/external-name", "a"), want: true},
 		"Asked":       {reason: "A user may ask for a reconcile.", new: annotated("crossplane.io/reconcile-requested-at", "a"), want: true},
 		"Taken":       {reason: "A record that is taken away is restored.", old: annotated("proxmox.vitistack.io/uuid", "a"), want: true},
-		"Intent":      {reason: "An attempt begins.", new: annotated(AnnotationIntent, "a")},
+		"Intent":      {reason: "An attempt of the provider begins.", new: annotated(AnnotationIntent, "a")},
 		"Refused":     {reason: "An attempt was refused.", old: annotated(AnnotationIntent, "a")},
 		"Staged":      {reason: "A change is noted again.", old: annotated(AnnotationStaged, "a"), new: annotated(AnnotationStaged, "b")},
 		"Status":      {reason: "The status is no declaration.", old: metav1.ObjectMeta{ResourceVersion: "1"}, new: metav1.ObjectMeta{ResourceVersion: "2"}},

@@ -111,8 +111,8 @@ func TestUpToDateWithoutConnection(t *testing.T) {
 		was, want xpv2.Condition
 		err       error
 	}{
-		"Connected": {reason: "With a connection it is looked at.", was: UpToDate(nil), want: UpToDate(nil)},
-		"Lost":      {reason: "Without one that cannot be said.", was: UpToDate(nil), err: boom, want: unknown},
+		"Connected": {reason: "The condition stays while a connection lets the resource be looked at.", was: UpToDate(nil), want: UpToDate(nil)},
+		"Lost":      {reason: "Nobody can tell without a connection whether a resource is up to date.", was: UpToDate(nil), err: boom, want: unknown},
 		"Waits":     {reason: "What is not up to date keeps its reason.", was: waits, err: boom, want: waits},
 	}
 	for name, tc := range cases {

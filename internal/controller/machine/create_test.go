@@ -83,7 +83,7 @@ func TestParams(t *testing.T) {
 			want: proxmox.Params{"name": "resource", "smbios1": "uuid=" + ourUUID, "sata0": "fast:20,format=raw,cache=writeback"},
 		},
 		"Controller": {
-			reason: "A declared controller stands, PVE's default too.",
+			reason: "A declared controller stands, also if it is PVE's default.",
 			spec:   v1alpha1.MachineParameters{SCSIController: new("lsi"), Disks: []v1alpha1.MachineDisk{{Name: "a", Size: new("1G")}}},
 			want:   proxmox.Params{"name": "resource", "smbios1": "uuid=" + ourUUID, "scsi0": "local-lvm:1"},
 		},

@@ -113,7 +113,7 @@ func TestLife(t *testing.T) {
 		},
 		"BackedUpManual": {reason: "What people start is off as well.", machine: runStrategy("Manual"), vm: backedUp(), ready: xpv2.ReasonAvailable},
 		"Prelaunch": {
-			reason: "Without a backup it is resumed like a VM that was paused.", vm: qmp("prelaunch"), writes: []string{"Resume 10000"},
+			reason: "A VM in prelaunch without a backup is resumed like a VM that was paused.", vm: qmp("prelaunch"), writes: []string{"Resume 10000"},
 			ready: conditions.ReasonPowerMismatch,
 		},
 		"PrelaunchOff": {
@@ -645,7 +645,7 @@ func TestRebootWaitsForGuest(t *testing.T) {
 		writes []string
 	}{
 		"Booting": {reason: "The guest was just started.", action: "Reboot"},
-		"Agent": {reason: "The agent answers.", action: "Reboot", vm: func(b *bench) {
+		"Agent": {reason: "The agent of the guest answers.", action: "Reboot", vm: func(b *bench) {
 			b.vms[10000].config["agent"], b.vms[10000].agent = "1", []proxmox.Interface{{Name: "eth0"}}
 		}, writes: []string{"Reboot 10000 0s"}},
 		"Booted": {

@@ -95,7 +95,7 @@ func TestRestart(t *testing.T) {
 			shown: conditions.ReasonRestarting,
 		},
 		"WindowOpen": {
-			reason: "In the window it is restarted.", machine: all(spec(restarting), window("30 7 * * 5")), writes: reboot,
+			reason: "A VM is restarted within its window.", machine: all(spec(restarting), window("30 7 * * 5")), writes: reboot,
 			shown: conditions.ReasonRestarting,
 		},
 		"WindowClosed": {

@@ -200,7 +200,7 @@ func TestHARules(t *testing.T) {
 			writes: []string{"RemoveHARule " + shared("0badcafe").Name},
 		},
 		"TwoOfThem": {
-			reason: "Of two rules for the same one is enough.", machine: all(joined, ruled(spread)),
+			reason: "One of two rules for the same VMs is enough.", machine: all(joined, ruled(spread)),
 			others: []runtime.Object{neighbour("b", "10001", spread)}, managed: []int{10001},
 			pve:    rulesAre(shared("0badcafe", "vm:10000", "vm:10001"), shared("1badcafe", "vm:10000", "vm:10001")),
 			writes: []string{"RemoveHARule " + shared("1badcafe").Name},
@@ -223,7 +223,7 @@ func TestHARules(t *testing.T) {
 			writes: []string{"RemoveHARule " + ownRule, "AddHARule " + together + " positive: vm:10000, vm:10001"},
 		},
 		"TogetherApart": {
-			reason: "With other nodes they cannot be kept together.", machine: ruled(attracted("pve1")),
+			reason: "VMs that may run on different nodes cannot be kept together.", machine: ruled(attracted("pve1")),
 			others: []runtime.Object{neighbour("b", "10001", attracted("pve2"))}, managed: []int{10001},
 			err: "together with vm:10001, which may run on other nodes (pve2, not pve1)",
 		},

@@ -136,18 +136,18 @@ func TestImageAsSource(t *testing.T) {
 			pin: imageref.Pin{Name: "debian", UID: "image-uid", Revision: 1, Volume: "files:import/one.qcow2"},
 		},
 		"Template": {
-			reason: "Of the templates, the one on the chosen node is cloned.", change: byTemplate, write: "Clone pve1/9001 to 10000",
+			reason: "The template on the chosen node is cloned.", change: byTemplate, write: "Clone pve1/9001 to 10000",
 			pin: imageref.Pin{Name: "debian", UID: "image-uid", Revision: 2, Digest: "sha256:2", Template: true, VMID: 9001},
 		},
 		"TemplateOnNode": {
-			reason: "Of the templates, the one on the node of the spec is cloned.", write: "Clone pve2/9002 to 10000",
+			reason: "The template on the node of the spec is cloned.", write: "Clone pve2/9002 to 10000",
 			change: func(m *namespaced.Machine) {
 				byTemplate(m)
 				m.Spec.ForProvider.Node = new("pve2")
 			},
 		},
 		"TemplateDefault": {
-			reason: "Of the templates, the one on the default node is cloned.",
+			reason: "The template on the default node is cloned.",
 			change: byTemplate, before: func(b *bench) { b.defaultNode = "pve2" }, write: "Clone pve2/9002 to 10000",
 		},
 		"TemplatePlaced": {
@@ -425,10 +425,10 @@ func TestImageOfVM(t *testing.T) {
 		err    string
 	}{
 		"Same":    {reason: "The disk that is there stays.", disks: []v1alpha1.MachineDisk{disk("root")}},
-		"Renamed": {reason: "By another name it is the same.", disks: []v1alpha1.MachineDisk{disk("system")}},
+		"Renamed": {reason: "A disk with another name is the same.", disks: []v1alpha1.MachineDisk{disk("system")}},
 		"Behind":  {reason: "An entry behind it is an empty disk.", disks: []v1alpha1.MachineDisk{disk("root"), disk("data")}, want: "local-lvm:8"},
 		"Front": {
-			reason: "In front of it, it can be read in two ways.", disks: []v1alpha1.MachineDisk{disk("data"), disk("root")},
+			reason: "An entry in front of the disk can be read in two ways.", disks: []v1alpha1.MachineDisk{disk("data"), disk("root")},
 			err: `disk "data" can be read in two ways: as scsi0, which the image has filled and which is disk "root" here, or as a new disk`,
 		},
 		"Blank": {reason: "Unless it asks for an empty one.", disks: []v1alpha1.MachineDisk{blank, disk("root")}, want: "local-lvm:8"},

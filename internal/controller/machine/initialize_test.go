@@ -116,7 +116,7 @@ func TestAdopt(t *testing.T) {
 			vm:     &guest{node: "pve2", config: map[string]string{"smbios1": "uuid=" + otherUUID}}, want: otherUUID,
 		},
 		"ThereToObserve": {
-			reason: "A VM that the user names is adopted to be observed, too.", machine: observed,
+			reason: "A VM that the user names is adopted, also if it is only observed.", machine: observed,
 			vm: &guest{node: "pve2", config: map[string]string{"smbios1": "uuid=" + otherUUID}}, want: otherUUID,
 		},
 		"WithoutUUID": {
@@ -125,7 +125,7 @@ func TestAdopt(t *testing.T) {
 		},
 		"Absent": {reason: "A VM that is not seen may be there all the same.", err: "cannot adopt VM 777"},
 		"AbsentWanted": {
-			reason:  "Without a VM there, one is created if vmid asks for it.",
+			reason:  "A VM is created where none has the VMID that is asked for.",
 			machine: func(m *namespaced.Machine) { m.Spec.ForProvider.VMID = new(int32(777)) }, want: "any",
 		},
 		"AbsentToObserve": {reason: "What may not be created is waited for.", machine: observed, err: "cannot adopt VM 777"},

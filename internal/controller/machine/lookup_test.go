@@ -65,7 +65,7 @@ func TestEnrich(t *testing.T) {
 		"AgainHA": {reason: "HA may have been told of it since the first.", setup: []func(*bench, *external){justCreated, ofHA, seen}, want: asked, calls: 1},
 		"Touched": {reason: "Somebody may have started it.", setup: []func(*bench, *external){justCreated, happened}, want: asked, calls: 1},
 		"Listed": {
-			reason: "Of a VM that is seen for the first time the list is good enough.",
+			reason: "The list is good enough for a VM that is seen for the first time.",
 			want:   proxmox.Status{Status: "running", QMPStatus: "running", Uptime: time.Minute},
 		},
 		"Paused": {

@@ -45,7 +45,7 @@ func TestGoneWithNode(t *testing.T) {
 			err: "cannot tell whether VM 10000 is gone",
 		},
 		"CutOff": {
-			reason: "Without quorum a node lists what it knew last.", pve: func(b *bench) { b.nodes[0].Status, b.cutOff = "offline", true },
+			reason: "A node that is cut off lists what it knew last.", pve: func(b *bench) { b.nodes[0].Status, b.cutOff = "offline", true },
 			err: "cannot tell whether VM 10000 is gone",
 		},
 		"Forbidden": {reason: "Who may not ask takes its word.", pve: func(b *bench) { b.nodes, b.errs["ClusterStatus"] = b.nodes[1:], forbidden }},

@@ -43,7 +43,7 @@ func TestClusterMismatch(t *testing.T) {
 		err     string
 	}{
 		"Same":    {reason: "A VM that is gone is made anew.", writes: []string{"Create pve1/10000"}},
-		"Other":   {reason: "In another cluster it is not.", pve: other, err: `VM 10000 is in the cluster "lab", and not looked for in "prod"`},
+		"Other":   {reason: "A VM that is gone is not made in another cluster.", pve: other, err: `VM 10000 is in the cluster "lab", and not looked for in "prod"`},
 		"Deleted": {reason: "A Machine does not go and leave its VM.", machine: deleted, pve: other, err: "is in the cluster"},
 		"Agreed": {
 			reason: "Unless somebody says so.", machine: func(m *namespaced.Machine) { m.Annotations[object.AnnotationCluster] = "prod" },

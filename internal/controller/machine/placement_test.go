@@ -255,7 +255,7 @@ func TestPlaceMachine(t *testing.T) {
 			node: "pve2", says: "storage 'local-lvm': 8192 MiB requested, 5120 MiB available",
 		},
 		"FirmwareStorage": {
-			reason: "The drives of firmware need their storage too.",
+			reason: "The drives of firmware need their storage on the node.",
 			change: func(m *namespaced.Machine) {
 				m.Spec.ForProvider.TPM = &v1alpha1.MachineTPM{Storage: new("fast")}
 			},
@@ -322,7 +322,7 @@ func TestPlaceMachine(t *testing.T) {
 			node:  "pve2",
 		},
 		"StaysWithoutRules": {
-			reason: "Without rules it stays there.",
+			reason: "A VM without rules stays where its template is.",
 			change: func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Template, m.Spec.ForProvider.Clone = template("debian"), &v1alpha1.MachineClone{Full: new(true)}
 			},
@@ -395,7 +395,7 @@ func TestNodeChosenBy(t *testing.T) {
 		source                      *source.Source
 		want                        string
 	}{
-		"Open":     {reason: "Placement chooses.", want: ""},
+		"Open":     {reason: "Placement chooses the node where nothing else does.", want: ""},
 		"Spec":     {reason: "The spec comes first.", node: "pve2", named: "pve2", want: "the spec names it"},
 		"Before":   {reason: "What was begun goes on.", node: "pve2", before: "pve2", want: "it was chosen before"},
 		"Default":  {reason: "The configuration has one.", node: "pve1", want: "it is the provider config's default"},
@@ -473,12 +473,12 @@ func TestHome(t *testing.T) {
 		"None": {reason: "A VM without a place of its own is left where it is.", on: "a", acted: "a", notes: map[string]string{}},
 		"Made": {reason: "A VM that was made elsewhere goes to its place.", target: "b", on: "a", acted: "a", moveTo: "b", notes: map[string]string{}},
 		"Arrived": {
-			reason: "There it stays.", target: "b", on: "b", acted: "a",
+			reason: "A VM that has arrived at its place stays there.", target: "b", on: "b", acted: "a",
 			notes: map[string]string{object.AnnotationNode: "b", object.AnnotationTarget: ""},
 		},
 		"MovedLater": {reason: "If it is moved later it is followed.", on: "a", acted: "b", notes: map[string]string{}},
 		"MovedBefore": {
-			reason: "If it is moved on its way it is followed too.", target: "b", on: "c", acted: "a",
+			reason: "A VM that is moved elsewhere on its way is followed.", target: "b", on: "c", acted: "a",
 			notes: map[string]string{object.AnnotationTarget: ""},
 		},
 		"Named": {
@@ -581,7 +581,7 @@ func TestWaitingEnds(t *testing.T) {
 		held   bool
 		woken  bool
 	}{
-		"Same":    {reason: "Nothing has changed.", change: func(*bench) {}, held: true},
+		"Same":    {reason: "A Machine is held back while nothing has changed.", change: func(*bench) {}, held: true},
 		"Spec":    {reason: "Another spec may have a place.", change: func(b *bench) { b.m.Generation++ }},
 		"Labels":  {reason: "A Machine with other labels may have a place.", change: func(b *bench) { b.m.Labels = map[string]string{"a": "b"} }},
 		"Deleted": {reason: "What is deleted needs none.", change: func(b *bench) { b.m.DeletionTimestamp = new(metav1.Now()) }},

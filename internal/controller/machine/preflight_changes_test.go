@@ -77,7 +77,10 @@ func TestProhibited(t *testing.T) {
 			reason: "Unless its machine is of an old version.", change: qemu.Difference{Set: proxmox.Params{"scsi0": "a:b,snapshot=1"}},
 			config: map[string]string{"machine": "pc-q35-9.2+pve1"},
 		},
-		"TemporaryOf8": {reason: "PVE 8 does.", change: qemu.Difference{Set: proxmox.Params{"scsi0": "a:b,snapshot=1"}}, version: "8.4.1"},
+		"TemporaryOf8": {
+			reason: "PVE 8 takes temporary disks of any machine.",
+			change: qemu.Difference{Set: proxmox.Params{"scsi0": "a:b,snapshot=1"}}, version: "8.4.1",
+		},
 		"TemporaryNot": {reason: "What does not throw it away is fine.", change: qemu.Difference{Set: proxmox.Params{"scsi0": "a:b,snapshot=0"}}},
 		"Unknown": {
 			reason: "Options of 9.2 are known, and so is what is none.", change: qemu.Difference{Set: proxmox.Params{"no-such": "1"}},

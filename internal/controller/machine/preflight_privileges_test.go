@@ -101,7 +101,7 @@ func TestPermit(t *testing.T) {
 			lacks: []proxmox.Privilege{lacking("/storage/files", "Datastore.Allocate")}, want: "(/storage/files, Datastore.Allocate)",
 		},
 		"Off": {
-			reason: "Of one that is off, PVE says so itself.", machine: deleted, there: ourVM("stopped"),
+			reason: "PVE itself refuses to delete a VM that is off.", machine: deleted, there: ourVM("stopped"),
 			lacks: []proxmox.Privilege{lacking("/vms/10000", "VM.Allocate")},
 		},
 	}

@@ -52,7 +52,7 @@ func TestRebootHoldsUp(t *testing.T) {
 	}{
 		"Nothing": {reason: "Proxmox VE starts the VM.", edit: func(*namespaced.Machine) {}, after: []string{"Start 10000"}},
 		"Pool":    {reason: "A pool takes no lock.", edit: pooled, during: []string{"JoinPool a 10000"}, after: []string{"Start 10000"}},
-		"Options": {reason: "Options do.", edit: onBoot, after: []string{configured, "Start 10000"}, waits: true},
+		"Options": {reason: "Options wait for the lock of a start.", edit: onBoot, after: []string{configured, "Start 10000"}, waits: true},
 		"Both": {
 			reason: "The pool does not wait for the options.", edit: all(pooled, onBoot),
 			during: []string{"JoinPool a 10000"}, after: []string{configured, "Start 10000"}, waits: true,

@@ -168,7 +168,7 @@ func TestReconcileCreation(t *testing.T) {
 			want:   outcome{Phase: v1alpha1.MachinePending, Writes: []string{"Create pve1/10000"}},
 		},
 		"NoStorage": {
-			reason: "Without its storage a VM is not created.",
+			reason: "A VM is not created without its storage.",
 			machine: func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "a", Size: new("1G"), Storage: new("nowhere")}}
 			},
@@ -182,7 +182,7 @@ func TestReconcileCreation(t *testing.T) {
 			want: failed(outcome{Allocated: conditions.ReasonAllocationFailed}), err: "storage 'iso' does not hold disks: its content is iso",
 		},
 		"NoBridge": {
-			reason: "Without its bridge a VM is not created.",
+			reason: "A VM is not created without its bridge.",
 			machine: func(m *namespaced.Machine) {
 				m.Spec.ForProvider.Networks = []v1alpha1.MachineNetwork{{Name: "a", Bridge: new("vmbr9")}}
 			},
@@ -303,7 +303,7 @@ func TestReconcileClone(t *testing.T) {
 			}), err: "storage 'local-lvm' not found on node pve2; the storages for disks there are ceph",
 		},
 		"NoTemplate": {
-			reason: "Without its template a VM is not created.", machine: fromTemplate,
+			reason: "A VM is not created without its template.", machine: fromTemplate,
 			want: failed(outcome{Created: conditions.ReasonCreationFailed}), err: "template 'debian' not found",
 		},
 		"CloneOfOthers": {

@@ -81,7 +81,7 @@ func TestEvaluationHolds(t *testing.T) {
 		"Spec": {reason: "The VM differs from the new spec.", want: is(kind.TypeUpToDate, corev1.ConditionFalse), change: func(b *bench) {
 			b.m.Generation, b.m.Spec.ForProvider.OnBoot = 2, new(false)
 		}},
-		"Label":      {reason: "Labels become tags.", change: func(b *bench) { b.m.Labels = map[string]string{"a": "b"} }},
+		"Label":      {reason: "Labels of a Machine become tags.", change: func(b *bench) { b.m.Labels = map[string]string{"a": "b"} }},
 		"Annotation": {reason: "Annotations may ask for something.", change: func(b *bench) { b.m.Annotations["a"] = "b" }},
 		"Status":     {reason: "A status that was lost is written again.", change: func(b *bench) { b.m.Status.AtProvider.Node = "" }},
 		"Option": {reason: "Somebody changed an option of the VM.", want: is(kind.TypeUpToDate, corev1.ConditionFalse), change: func(b *bench) {

@@ -162,7 +162,7 @@ func TestMedia(t *testing.T) {
 			set: map[string]string{"ide2": "files:iso/debian.iso,media=cdrom"},
 		},
 		"Elsewhere": {
-			reason: "Without a node in the spec, the node is one that has the image.", spec: image,
+			reason: "The image decides the node where the spec names none.", spec: image,
 			at: map[string][]string{"pve2": {"files:import/debian.qcow2"}}, want: "pve2",
 		},
 		"NotThere": {
@@ -180,7 +180,7 @@ func TestMedia(t *testing.T) {
 			set: map[string]string{"ide2": "files:iso/debian.iso,media=cdrom", "ide0": "files:iso/drivers.iso,media=cdrom", "boot": "order=scsi0;ide2"},
 		},
 		"NoDrivers": {
-			reason: "Images for further drives have to be there too.",
+			reason: "Images for further drives have to be on the same node.",
 			spec:   windows, at: map[string][]string{"pve1": {"files:iso/debian.iso"}, "pve2": {"files:iso/drivers.iso"}},
 			err: "iso 'files:iso/drivers.iso' not found on node pve1; the volumes there are files:iso/debian.iso",
 		},

@@ -355,7 +355,7 @@ func TestSteps(t *testing.T) {
 		},
 		"HAError": {reason: "HA refuses to start what it has given up.", vm: managedByHA(ourVM("stopped"), "error")},
 		"HALeft": {
-			reason: "A VM that HA is to ignore is taken out of it too.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}),
+			reason: "A VM that HA is to ignore is taken out of HA.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}),
 			vm: ourVM("running"), pve: haIs(proxmox.HASettings{"state": "ignored"}), writes: []string{"RemoveHAResource 10000"},
 			differ: []string{"high availability"},
 		},

@@ -38,10 +38,13 @@ func TestSuspendOfTenants(t *testing.T) {
 		config qemu.Config
 		want   string
 	}{
-		"Disk":   {reason: "The memory goes to the storage of a disk.", tenant: confined, config: qemu.Config{"scsi0": "ceph:vm-100-disk-0,size=1G"}},
-		"Named":  {reason: "A storage that is named counts.", tenant: confined, config: qemu.Config{"vmstatestorage": "nas", "scsi0": "ceph:x"}, want: "nas"},
-		"NoDisk": {reason: "Without disks it goes to the node's own storage.", tenant: confined, config: qemu.Config{"ide2": "none,media=cdrom"}, want: "local"},
-		"Free":   {reason: "Who is no tenant may save it anywhere.", config: qemu.Config{"ide2": "none,media=cdrom"}},
+		"Disk":  {reason: "The memory goes to the storage of a disk.", tenant: confined, config: qemu.Config{"scsi0": "ceph:vm-100-disk-0,size=1G"}},
+		"Named": {reason: "A storage that is named counts.", tenant: confined, config: qemu.Config{"vmstatestorage": "nas", "scsi0": "ceph:x"}, want: "nas"},
+		"NoDisk": {
+			reason: "The memory of a VM without disks goes to the node's own storage.",
+			tenant: confined, config: qemu.Config{"ide2": "none,media=cdrom"}, want: "local",
+		},
+		"Free": {reason: "Who is no tenant may save it anywhere.", config: qemu.Config{"ide2": "none,media=cdrom"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -73,12 +73,12 @@ func TestUpToDate(t *testing.T) {
 			message: "memory (none) → 8192; waits for a task of Proxmox VE to end",
 		},
 		"Restart": {
-			reason:  "What waits for a restart differs too.",
+			reason:  "What waits for a restart is a difference.",
 			machine: spec(func(p *v1alpha1.MachineParameters) { restarting(p); p.RestartPolicy = nil }), vm: pendingVM(),
 			status: corev1.ConditionFalse, want: conditions.ReasonPendingChanges, message: "cores 1 → 2; waits for a restart of the VM",
 		},
 		"Window": {
-			reason: "With what the restart waits for.", machine: all(spec(restarting), window), vm: pendingVM(), status: corev1.ConditionFalse,
+			reason: "What the restart waits for is told.", machine: all(spec(restarting), window), vm: pendingVM(), status: corev1.ConditionFalse,
 			want:    conditions.ReasonOutsideMaintenanceWindow,
 			message: "cores 1 → 2; waits for a restart of the VM: the next maintenance window opens at 2027-01-15T09:00:00Z",
 		},

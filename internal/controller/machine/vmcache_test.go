@@ -218,7 +218,7 @@ func TestFollows(t *testing.T) {
 		read   bool
 	}{
 		"Started":  {reason: "A VM that was started runs.", task: proxmox.Task{Type: "qmstart", ExitStatus: "OK"}, status: "running"},
-		"Warned":   {reason: "With warnings too.", task: proxmox.Task{Type: "qmstart", ExitStatus: "WARNINGS: 1"}, status: "running"},
+		"Warned":   {reason: "A VM that was started with warnings runs.", task: proxmox.Task{Type: "qmstart", ExitStatus: "WARNINGS: 1"}, status: "running"},
 		"Stopped":  {reason: "A VM that was stopped does not.", task: proxmox.Task{Type: "qmstop", ExitStatus: "OK"}, status: "stopped"},
 		"ShutDown": {reason: "A VM that was shut down does not run.", task: proxmox.Task{Type: "qmshutdown", ExitStatus: "OK"}, status: "stopped"},
 		"Failed":   {reason: "After a failure nobody knows.", task: proxmox.Task{Type: "qmstart", ExitStatus: "boom"}, read: true},
@@ -226,7 +226,7 @@ func TestFollows(t *testing.T) {
 			reason: "A disk has the size that was asked for.", task: proxmox.Task{Type: "resize", ExitStatus: "OK"}, resize: "20G",
 			status: "stopped", config: map[string]string{"scsi0": "local-lvm:vm-10000-disk-0,size=20G"},
 		},
-		"Unasked": {reason: "Without that it is read.", task: proxmox.Task{Type: "resize", ExitStatus: "OK"}, read: true},
+		"Unasked": {reason: "A disk is read again where no size was asked for.", task: proxmox.Task{Type: "resize", ExitStatus: "OK"}, read: true},
 		"Other":   {reason: "Other tasks change what they like.", task: proxmox.Task{Type: "qmmove", ExitStatus: "OK"}, read: true},
 		"Locked": {
 			reason: "What is locked is on its way somewhere.", vm: func(g *guest) { g.config["lock"] = "suspended" },

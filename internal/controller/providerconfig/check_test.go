@@ -115,7 +115,7 @@ func unconnected() map[string]failure {
 			says: []string{`host "pve.invalid"`, "DNS"},
 		},
 		"Refused": {
-			reason: "Nobody listens.", do: func(b *bench) { b.endpoint(closed(b.T)) }, kind: kind, want: "ConnectionRefused",
+			reason: "Nobody listens at the endpoint.", do: func(b *bench) { b.endpoint(closed(b.T)) }, kind: kind, want: "ConnectionRefused",
 			says: []string{"connection refused", "pveproxy"},
 		},
 		"Silent": {
@@ -127,7 +127,7 @@ func unconnected() map[string]failure {
 			want: "Timeout", says: []string{"no answer in time", "requestTimeoutSeconds"},
 		},
 		"Closed": {
-			reason: "The connection ends.", do: func(b *bench) { b.secure(func(*tls.Config) {}, handshake) }, kind: kind, want: "ConnectionClosed",
+			reason: "The connection ends before an answer.", do: func(b *bench) { b.secure(func(*tls.Config) {}, handshake) }, kind: kind, want: "ConnectionClosed",
 			says: []string{"closed before the answer", "journalctl"},
 		},
 		"Cut": {
@@ -161,7 +161,7 @@ func unconnected() map[string]failure {
 			says: []string{"is not valid before 20", "clocks"},
 		},
 		"SSH": {
-			reason: "Something else listens.", category: categorytest.Configuration,
+			reason: "Something else listens at the endpoint.", category: categorytest.Configuration,
 			do: func(b *bench) { b.plain(say("SSH-2.0-OpenSSH_9.2\r\n")) }, kind: kind, want: "NotTLS",
 			says: []string{"does not speak TLS", "8006"},
 		},
@@ -207,7 +207,7 @@ func unconnected() map[string]failure {
 			says: []string{"unable to open database", "journalctl"},
 		},
 		"AllOfThem": {
-			reason: "No endpoint answers.", do: func(b *bench) { b.pc.Spec.Endpoints = []string{closed(b.T), closed(b.T)} }, kind: kind,
+			reason: "No endpoint of several answers.", do: func(b *bench) { b.pc.Spec.Endpoints = []string{closed(b.T), closed(b.T)} }, kind: kind,
 			want: "ConnectionRefused", says: []string{"connection refused"},
 		},
 	}
@@ -431,7 +431,7 @@ func TestObservedGeneration(t *testing.T) {
 		edit   func(b *bench)
 		want   corev1.ConditionStatus
 	}{
-		"Works":   {"The other spec works too.", func(b *bench) { b.pc.Spec.RequestTimeoutSeconds = ptr.To[int32](3) }, corev1.ConditionTrue},
+		"Works":   {"The other spec works as the first did.", func(b *bench) { b.pc.Spec.RequestTimeoutSeconds = ptr.To[int32](3) }, corev1.ConditionTrue},
 		"Refused": {"Nobody listens at the other endpoint.", func(b *bench) { b.endpoint(closed(b.T)) }, corev1.ConditionFalse},
 		"Invalid": {"The other spec is not even tried.", func(b *bench) { b.pc.Spec.Credentials.SecretRef.Key = ptr.To("none") }, corev1.ConditionFalse},
 	}

@@ -98,7 +98,7 @@ func TestDecide(t *testing.T) {
 		},
 		"UnknownTask":  {reason: "A task that PVE does not know is forgotten.", record: tasked, seen: state{entry: whole}, want: forget},
 		"LostFound":    {reason: "What our task has taken is ours.", record: begun, seen: state{entry: whole, others: ours}, want: settle},
-		"LostToOthers": {reason: "Without a task of ours it is somebody else's.", record: begun, seen: state{entry: whole}, want: fail},
+		"LostToOthers": {reason: "A snapshot without a task of ours is somebody else's.", record: begun, seen: state{entry: whole}, want: fail},
 		"LostDifferent": {
 			reason: "What is not as intended is somebody else's.",
 			record: begun, seen: state{entry: &proxmox.Snapshot{Name: "s1", Description: "x"}, others: ours}, want: fail,

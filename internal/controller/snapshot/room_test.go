@@ -51,7 +51,7 @@ func TestMemoryOfTenants(t *testing.T) {
 		want   string
 	}{
 		"Disk":   {reason: "The memory goes to the storage of a disk.", tenant: confined, config: qemu.Config{"scsi0": "ceph:vm-100-disk-0"}},
-		"NoDisk": {reason: "Without disks it goes to the node's own storage.", tenant: confined, config: diskless, want: "storage local"},
+		"NoDisk": {reason: "The memory of a VM without disks goes to the node's own storage.", tenant: confined, config: diskless, want: "storage local"},
 		"Free":   {reason: "Who is no tenant may save it anywhere.", config: diskless},
 	}
 	for name, tc := range cases {

@@ -59,7 +59,7 @@ func TestDecide(t *testing.T) {
 			reason: "What is too late is told and left.", now: night(2).Add(2 * time.Hour), problem: "was missed", events: []string{"(1)", "was missed"},
 			change: func(v *view) { v.spec.StartingDeadlineMinutes = ptr.To(int32(60)) },
 		},
-		"Suspended": {reason: "Nothing begins.", now: night(1), change: func(v *view) { v.spec.Suspend = ptr.To(true) }},
+		"Suspended": {reason: "Nothing begins while a policy is suspended.", now: night(1), change: func(v *view) { v.spec.Suspend = ptr.To(true) }},
 		"Observed":  {reason: "Nothing is done that the policies do not allow.", now: night(1), change: func(v *view) { v.takes = false }},
 		"Suspension": {
 			reason: "What it has left out is not made up for.", now: night(5).Add(time.Hour),

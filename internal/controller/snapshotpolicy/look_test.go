@@ -39,8 +39,8 @@ func TestGoesBack(t *testing.T) {
 		"Locked":    {reason: "Others have the VM go back.", lock: "rollback", want: true},
 		"Asked":     {reason: "Nobody has looked at what is asked for.", spec: asked, want: true},
 		"AnotherOf": {reason: "The former rollback is done, and the next is not.", spec: asked, seen: of("1", v1alpha1.ActSucceeded), want: true},
-		"Pending":   {reason: "The rollback waits.", spec: asked, seen: of("2", v1alpha1.ActPending), want: true},
-		"Runs":      {reason: "The rollback runs.", spec: asked, seen: of("2", v1alpha1.ActRollingBack), want: true},
+		"Pending":   {reason: "A rollback that waits is under way.", spec: asked, seen: of("2", v1alpha1.ActPending), want: true},
+		"Runs":      {reason: "A rollback that runs is under way.", spec: asked, seen: of("2", v1alpha1.ActRollingBack), want: true},
 		"Done":      {reason: "The rollback is done.", spec: asked, seen: of("2", v1alpha1.ActSucceeded)},
 		"Refused":   {reason: "The rollback is never done.", spec: asked, seen: of("2", v1alpha1.ActRefused)},
 	}

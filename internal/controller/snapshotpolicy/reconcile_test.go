@@ -499,7 +499,7 @@ func TestEnd(t *testing.T) {
 		change func(*lab)
 		left   int
 	}{
-		"Removed":  {reason: "All go.", change: func(*lab) {}},
+		"Removed":  {reason: "All Snapshots of the policy go.", change: func(*lab) {}},
 		"Retained": {reason: "Snapshots that are retained stay.", change: func(l *lab) { l.retain() }, left: 1},
 		"Orphaned": {
 			reason: "kubectl delete --cascade=orphan keeps them.", left: 3,
@@ -572,7 +572,7 @@ func TestTold(t *testing.T) {
 			},
 		},
 		"Paused": {
-			reason: "Nothing is done.", ready: "", synced: "",
+			reason: "Nothing is done while a policy is paused.", ready: "", synced: "",
 			change: func(l *lab) {
 				meta.AddAnnotations(l.policy, map[string]string{meta.AnnotationKeyReconciliationPaused: "true"})
 			},

@@ -139,7 +139,7 @@ func TestOthers(t *testing.T) {
 			},
 		},
 		"Notes": {
-			reason: "Notes are words.",
+			reason: "Notes are words and use no storage.",
 			edit:   func(s *simulator.State) { s.Guests[9000].Config["description"] = "files: see the wiki, user=files:x" },
 		},
 		"Address": {

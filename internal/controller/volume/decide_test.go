@@ -78,10 +78,13 @@ func TestDecideHeld(t *testing.T) {
 		want   action
 		says   string
 	}{
-		"Unbound":   {reason: "No Machine lists it.", state: there(atStub, stub, stub), want: keep},
-		"NoVM":      {reason: "The Machine has no VM yet.", state: there(atStub, stub, stub, claim{name: "a"}), want: keep},
-		"Bind":      {reason: "The Machine gets it.", state: there(atStub, stub, stub, claim{name: "a", vm: seen(ofA, "n1")}), want: give},
-		"WrongNode": {reason: "Local storage stays.", state: there(atStub, stub, stub, far), want: stuck, says: "set node of the Machine to n1"},
+		"Unbound": {reason: "No Machine lists it.", state: there(atStub, stub, stub), want: keep},
+		"NoVM":    {reason: "The Machine has no VM yet.", state: there(atStub, stub, stub, claim{name: "a"}), want: keep},
+		"Bind":    {reason: "The Machine gets it.", state: there(atStub, stub, stub, claim{name: "a", vm: seen(ofA, "n1")}), want: give},
+		"WrongNode": {
+			reason: "A disk on local storage stays on its node.",
+			state:  there(atStub, stub, stub, far), want: stuck, says: "set node of the Machine to n1",
+		},
 		"OtherNode": {
 			reason: "On shared storage the stub VM goes.",
 			state:  there(atStub, stub, stub, far), change: func(s *state) { s.shared = true }, want: migrate,
@@ -91,7 +94,7 @@ func TestDecideHeld(t *testing.T) {
 			reason: "The Machine that has the disk detaches it.",
 			state:  there(atA, a, empty), change: func(s *state) { s.owned = true }, want: wait, says: "is to detach it",
 		},
-		"NobodysVM": {reason: "Nobody detaches it.", state: there(atA, a, empty), want: wait, says: "no Machine manages"},
+		"NobodysVM": {reason: "Nobody detaches a disk from a VM without a Machine.", state: there(atA, a, empty), want: wait, says: "no Machine manages"},
 		"Detached":  {reason: "A detached disk goes back to the stub VM.", state: there(atA, loose, empty), change: func(s *state) { s.owned = true }, want: give},
 		"LeavingRuns": {
 			reason: "The VM of a disk that leaves is shut down first.",
@@ -99,7 +102,7 @@ func TestDecideHeld(t *testing.T) {
 		},
 		"NoStub":  {reason: "The stub VM was destroyed.", state: there(atA, loose, nil), want: makeStub},
 		"Gone":    {reason: "The VM was destroyed.", state: there(atA, nil, empty), want: lose, says: "was destroyed"},
-		"Removed": {reason: "The disk was.", state: there(atA, seen(ofA, "n1"), empty), want: lose, says: "no longer has"},
+		"Removed": {reason: "The disk was removed from its VM.", state: there(atA, seen(ofA, "n1"), empty), want: lose, says: "no longer has"},
 		"Anew": {
 			reason: "A VM that is made anew has another disk of the name.", state: there(atA, a, empty),
 			change: func(s *state) { s.Holder.Created = "ctime=0" }, want: lose, says: "made anew",
@@ -145,7 +148,7 @@ func TestDecideHeld(t *testing.T) {
 			state:  there(atStub, stub, stub), change: func(s *state) { s.size = proxmox.GiB }, want: stuck, says: "cannot shrink",
 		},
 		"Rounded": {
-			reason: "LVM rounds.",
+			reason: "LVM rounds a size up to whole extents.",
 			state:  there(atStub, stub, stub), change: func(s *state) { s.size = 2*proxmox.GiB - 4*proxmox.MiB }, want: keep,
 		},
 		"Deleted": {
@@ -169,7 +172,7 @@ func TestDecideHeld(t *testing.T) {
 			change: func(s *state) { s.holder, s.deleted = s.stub, true }, want: stuck, says: "disks of others",
 		},
 		"Rests": {
-			reason: "After a failure.", state: there(atStub, stub, stub, claim{name: "a", vm: seen(ofA, "n1")}),
+			reason: "Nothing is done just after a failure.", state: there(atStub, stub, stub, claim{name: "a", vm: seen(ofA, "n1")}),
 			change: func(s *state) { s.Failures, s.FailedAt, s.Message = 1, 990, "no" }, want: wait, says: "no",
 		},
 	}
@@ -219,7 +222,7 @@ func TestDecideHandover(t *testing.T) {
 			h:      begun("", 1), holder: seen(stubID, "n1"), target: has("scsi5=" + atA), want: arrive,
 		},
 		"Ambiguous": {
-			reason: "Another disk has come too.",
+			reason: "Another disk has come to the target as well.",
 			h:      begun("", 1), holder: seen(stubID, "n1"), target: has("scsi5="+atA, "scsi6=lvm:vm-10001-disk-2"), want: stuck,
 		},
 		"Elsewhere": {
@@ -297,8 +300,8 @@ func TestDecideMaking(t *testing.T) {
 		state  state
 		want   action
 	}{
-		"New":     {reason: "Nothing was begun.", state: state{Record: &volumeref.Record{}}, want: makeStub},
-		"Deleted": {reason: "Nothing is left.", state: state{Record: &volumeref.Record{}, deleted: true}, want: release},
+		"New":     {reason: "Nothing was begun for a new Volume.", state: state{Record: &volumeref.Record{}}, want: makeStub},
+		"Deleted": {reason: "Nothing is left of a deleted Volume.", state: state{Record: &volumeref.Record{}, deleted: true}, want: release},
 		"Runs": {
 			reason: "The task that creates the stub VM runs.",
 			state:  state{Record: &volumeref.Record{Begun: 1, Task: "u"}, task: &proxmox.Task{Running: true}}, want: wait,

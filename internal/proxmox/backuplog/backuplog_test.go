@@ -29,7 +29,7 @@ func TestVolume(t *testing.T) {
 			"The name of a backup on a backup server.", "INFO: creating Proxmox Backup Server archive 'vm/100/2026-11-22T17:00:00Z'",
 			"nas:backup/vm/100/2026-11-22T17:00:00Z",
 		},
-		"None": {"Not told yet.", "INFO: Starting Backup of VM 100 (qemu)", ""},
+		"None": {"The log does not tell it yet.", "INFO: Starting Backup of VM 100 (qemu)", ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -68,11 +68,11 @@ func TestFailure(t *testing.T) {
 			"HA would start what the backup stops.", "job errors", log("Cannot execute a backup with stop mode on a HA managed and enabled Service."),
 			NotSupported, "mode stop is not for a VM that HA keeps running",
 		},
-		"Full":    {"No room.", "job errors", log("vma_queue_write: write error - Broken pipe"), StorageFull, "no space is left on the storage"},
-		"Locked":  {"A lock.", "job errors", log("VM is locked (snapshot)"), Locked, "the VM is locked by something else that works on it"},
-		"NoVM":    {"No VM.", "job errors", log("unable to find VM '100'"), NoVM, "VM 100 does not exist"},
-		"Stopped": {"Stopped.", "interrupted by signal", nil, Stopped, "the task was stopped"},
-		"Kept":    {"Protected.", "cannot remove protected volume 'x' on 'nas'", nil, IsProtected, "the backup is protected in Proxmox VE"},
+		"Full":    {"The storage has no room left.", "job errors", log("vma_queue_write: write error - Broken pipe"), StorageFull, "no space is left on the storage"},
+		"Locked":  {"A lock of the VM is named.", "job errors", log("VM is locked (snapshot)"), Locked, "the VM is locked by something else that works on it"},
+		"NoVM":    {"The VM does not exist any more.", "job errors", log("unable to find VM '100'"), NoVM, "VM 100 does not exist"},
+		"Stopped": {"Somebody has stopped the task.", "interrupted by signal", nil, Stopped, "the task was stopped"},
+		"Kept":    {"The older backup is protected.", "cannot remove protected volume 'x' on 'nas'", nil, IsProtected, "the backup is protected in Proxmox VE"},
 		"Other":   {"Any other is told as it is.", "job errors", log("some new reason"), Failed, "some new reason"},
 		"NoLog":   {"Without a log there is the exit status.", "job errors", nil, Failed, "job errors"},
 	}

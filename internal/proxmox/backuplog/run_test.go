@@ -42,8 +42,8 @@ func TestCommand(t *testing.T) {
 		"Guests":    {reason: "A guest is new since.", log: "vzdump 100 --quiet 1" + options, alike: true, scheduled: true},
 		"All":       {reason: "All are others than some.", log: "vzdump --all 1 --quiet 1" + options, scheduled: true},
 		"Excluded":  {reason: "All but one are others than some.", log: "vzdump --exclude 102 --quiet 1" + options, scheduled: true},
-		"Other":     {reason: "Another mode.", log: "vzdump 100 101 --quiet 1" + strings.Replace(options, "snapshot", "stop", 1), scheduled: true},
-		"More":      {reason: "An option more.", log: "vzdump 100 101 --quiet 1 --protected 1" + options, scheduled: true},
+		"Other":     {reason: "Another mode is another run's.", log: "vzdump 100 101 --quiet 1" + strings.Replace(options, "snapshot", "stop", 1), scheduled: true},
+		"More":      {reason: "An option more is another run's.", log: "vzdump 100 101 --quiet 1 --protected 1" + options, scheduled: true},
 		"Fewer":     {reason: "A backup of one guest by hand.", log: "vzdump 100 --storage nas --mode snapshot --remove 0"},
 	}
 	for name, tc := range cases {

@@ -37,12 +37,12 @@ func TestSnapshot(t *testing.T) {
 		want   Level
 	}{
 		"Memory":   {"The memory tells all.", Snapshot{Memory: true, Version: v8}, volume, Memory},
-		"Off":      {"Nobody writes.", Snapshot{Power: Off, Agent: "1", Version: v8}, volume, Offline},
+		"Off":      {"Nobody writes to the disks of a VM that is off.", Snapshot{Power: Off, Agent: "1", Version: v8}, volume, Offline},
 		"Frozen":   {"Silence means that it was done.", Snapshot{Power: Ran, Agent: "1", Version: v9}, volume, FileSystem},
 		"Aliases":  {"A flag has several words.", Snapshot{Power: Ran, Agent: "enabled=on,freeze-fs=yes", Version: v9}, volume, FileSystem},
 		"Silent":   {"PVE 8 ignores errors of the agent.", Snapshot{Power: Ran, Agent: "1", Version: v8}, volume, Unknown},
-		"Early9":   {"PVE 9.0 ignores errors of the agent too.", Snapshot{Power: Ran, Agent: "1", Version: proxmox.Version{Version: "9.0.3"}}, volume, Unknown},
-		"No agent": {"Nobody freezes.", Snapshot{Power: Ran, Version: v8}, volume, Crash},
+		"Early9":   {"PVE 9.0 ignores errors of the agent.", Snapshot{Power: Ran, Agent: "1", Version: proxmox.Version{Version: "9.0.3"}}, volume, Unknown},
+		"No agent": {"Nobody freezes the file systems without an agent.", Snapshot{Power: Ran, Version: v8}, volume, Crash},
 		"Disabled": {"A disabled agent freezes nothing.", Snapshot{Power: Ran, Agent: "0", Version: v8}, volume, Crash},
 		"Unclear":  {"Silence of a VM that may have been off.", Snapshot{Agent: "1", Version: v9}, volume, Unknown},
 		"Told":     {"The log tells that the VM ran.", Snapshot{Version: v9}, "skipping guest filesystem freeze - disabled in VM options", Crash},
@@ -52,7 +52,7 @@ func TestSnapshot(t *testing.T) {
 			"skipping guest filesystem freeze - agent configured but not running?", Crash,
 		},
 		"Not in 8": {
-			"In the words of PVE 8.",
+			"PVE 8 says it in its own words.",
 			Snapshot{Power: Ran, Agent: "1", Version: v8},
 			"QEMU Guest Agent is not running - VM 100 qga command 'guest-ping' failed - got timeout", Crash,
 		},
@@ -97,16 +97,16 @@ func TestBackup(t *testing.T) {
 		"Frozen":   {"The agent has frozen.", append(running, issued, thaw), v9, FileSystem},
 		"Silent":   {"PVE 8 ignores errors of the agent.", append(running, issued, thaw), v8, Unknown},
 		"No agent": {"Without an agent PVE 8 says nothing.", running, v8, Crash},
-		"Disabled": {"PVE 9 does.", append(running, "INFO: skipping guest filesystem freeze - disabled in VM options"), v9, Crash},
+		"Disabled": {"PVE 9 says that freezing is disabled.", append(running, "INFO: skipping guest filesystem freeze - disabled in VM options"), v9, Crash},
 		"Missing":  {"The agent does not run.", append(running, "INFO: skipping guest-agent 'fs-freeze', agent configured but not running?"), v8, Crash},
 		"Failed":   {"The agent could not freeze.", append(running, issued, "ERROR: unable to freeze guest fs - unknown", thaw), v9, Crash},
-		"Thawed":   {"Too early.", append(running, issued, thaw, "ERROR: Agent error: unable to thaw guest filesystem"), v9, Unknown},
+		"Thawed":   {"The file systems were thawed too early.", append(running, issued, thaw, "ERROR: Agent error: unable to thaw guest filesystem"), v9, Unknown},
 		"Suspend": {
 			"The agent of a suspended guest is silent.",
 			[]string{running[1], "INFO: backup mode: suspend", "INFO: skipping guest filesystem freeze - agent configured but not running?"},
 			v9, Crash,
 		},
-		"No log": {"Nothing is known.", nil, v9, Unknown},
+		"No log": {"Nothing is known without a log.", nil, v9, Unknown},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -35,7 +35,7 @@ func TestText(t *testing.T) {
 		"Broken":  {reason: "A byte that is no UTF-8 is replaced.", json: "\"a\xff\"", want: "a\ufffd"},
 		"Number":  {reason: "A number is taken as text, without a needless fraction.", json: `1.50e1`, want: "15"},
 		"True":    {reason: "Perl's true is 1.", json: `true`, want: "1"},
-		"Null":    {reason: "Null is nothing.", json: `null`},
+		"Null":    {reason: "Null is no value at all.", json: `null`},
 		"Object":  {reason: "What is no scalar is nothing.", json: `{"a":1}`},
 	}
 	for name, tc := range cases {

@@ -58,7 +58,7 @@ func TestCalls(t *testing.T) {
 			traces: traced(enter(configure), leave(configure, true), enter(configure), leave(configure, true), ask), user: "x@pve!t", want: true,
 		},
 		"Power": {reason: "A line that comes while the VM is started is another's, who uses the same token.", traces: traced(enter(start)), user: "x@pve!t"},
-		"Both":  {reason: "Of two lines that come early one is another's.", traces: traced(enter(configure), ask), user: "x@pve!t"},
+		"Both":  {reason: "One of two lines that come early is another's.", traces: traced(enter(configure), ask), user: "x@pve!t"},
 		"Failed": {
 			reason: "What came early of a call that was refused does not stand for the next.",
 			traces: traced(enter(configure), ask, leave(configure, false), enter(configure), leave(configure, true)), user: "x@pve!t", want: true,

@@ -61,7 +61,7 @@ func TestLimitsOfTasks(t *testing.T) {
 		ask    []Request
 		want   []bool
 	}{
-		"None": {reason: "Without limits nothing waits.", ask: []Request{starts("a", 1), starts("a", 2)}, want: []bool{true, true}},
+		"None": {reason: "Nothing waits without limits.", ask: []Request{starts("a", 1), starts("a", 2)}, want: []bool{true, true}},
 		"All":  {reason: "Tasks of all nodes count.", limits: Limits{All: 1}, ask: []Request{starts("a", 1), starts("b", 2)}, want: []bool{true, false}},
 		"PerNode": {
 			reason: "Other nodes are free.", limits: Limits{PerNode: 1}, ask: []Request{starts("a", 1), starts("a", 2), starts("b", 3)},

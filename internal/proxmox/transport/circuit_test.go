@@ -227,7 +227,8 @@ func TestLeaveCutOff(t *testing.T) {
 			asked: []string{"a", "b", "c"}, order: []string{"c"},
 		},
 		"Nobody": {
-			reason: "None has quorum.", hosts: []string{"a", "b"}, quorate: map[string]bool{"a": false, "b": false}, asked: []string{"a", "b"}, order: []string{"a"},
+			reason: "No endpoint has a quorum.",
+			hosts:  []string{"a", "b"}, quorate: map[string]bool{"a": false, "b": false}, asked: []string{"a", "b"}, order: []string{"a"},
 		},
 		"Silent": {
 			reason: "The other one does not answer.",

@@ -39,7 +39,7 @@ func TestParseEndpoint(t *testing.T) {
 	}{
 		"Host":        {reason: "The port has a default.", in: "https://pve", want: "https://pve:8006/api2/json"},
 		"Slash":       {reason: "A slash is no path.", in: "https://pve/", want: "https://pve:8006/api2/json"},
-		"Port":        {reason: "A port stays.", in: "https://pve:443", want: "https://pve:443/api2/json"},
+		"Port":        {reason: "A port that is given stays.", in: "https://pve:443", want: "https://pve:443/api2/json"},
 		"API2":        {reason: "A part of the path is completed.", in: "https://pve:8006/api2", want: "https://pve:8006/api2/json"},
 		"JSON":        {reason: "The whole path is kept.", in: "https://pve:8006/api2/json", want: "https://pve:8006/api2/json"},
 		"JSONSlash":   {reason: "A last slash does not matter.", in: "https://pve:8006/api2/json/", want: "https://pve:8006/api2/json"},
@@ -95,8 +95,8 @@ func TestNormaliseAlwaysAnswers(t *testing.T) {
 			resp:   func(r *http.Request) (*http.Response, error) { return answer(r, 301, nil), nil }, status: 301,
 		},
 		"NotJSON": {reason: "Nonsense is no success.", resp: func(r *http.Request) (*http.Response, error) { return answer(r, 200, []byte("x")), nil }, status: 599},
-		"Success": {reason: "Success passes.", resp: func(r *http.Request) (*http.Response, error) { return answer(r, 200, []byte("{}")), nil }, status: 200},
-		"Refusal": {reason: "A refusal passes.", resp: func(r *http.Request) (*http.Response, error) { return answer(r, 403, nil), nil }, status: 403},
+		"Success": {reason: "A success is passed on.", resp: func(r *http.Request) (*http.Response, error) { return answer(r, 200, []byte("{}")), nil }, status: 200},
+		"Refusal": {reason: "A refusal is passed on.", resp: func(r *http.Request) (*http.Response, error) { return answer(r, 403, nil), nil }, status: 403},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestFailoverRemembers(t *testing.T) {
 	}{
 		{reason: "The first is down.", before: func() {}, want: []string{first, second}},
 		{reason: "An endpoint that is down is remembered.", before: func() { clock.Add(retryDown - time.Second) }, want: []string{second}},
-		{reason: "For a while.", before: func() { clock.Add(time.Second) }, want: []string{first, second}},
+		{reason: "The next endpoint answers for a while.", before: func() { clock.Add(time.Second) }, want: []string{first, second}},
 		{reason: "When it is back, it is the first again.", before: func() { down.Store(false); clock.Add(retryDown) }, want: []string{first}},
 	}
 	for _, s := range steps {

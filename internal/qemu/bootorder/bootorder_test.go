@@ -52,7 +52,7 @@ func TestOverwritten(t *testing.T) {
 		want   bool
 	}{
 		"None": {
-			reason: "Nothing waits.", force: "order=net0", next: map[string]string{"boot": "order=net0", "net0": "virtio"},
+			reason: "An order without pending changes stays.", force: "order=net0", next: map[string]string{"boot": "order=net0", "net0": "virtio"},
 		},
 		"Left": {
 			reason: "What has left is gone from it.", force: "order=net0", next: map[string]string{"scsi0": disk, "boot": " "}, want: true,

@@ -68,7 +68,7 @@ func TestNameFields(t *testing.T) {
 		"Media": {
 			reason: "Drives are told apart.", err: denied("/vms/7", "VM.Config.CDROM"), want: "needed for cdroms[tools] (ide3), cloudInit (ide2), iso (ide0)",
 		},
-		"Device":  {reason: "Devices have names too.", err: denied("/mapping/pci/gpu", "Mapping.Use"), want: "needed for pciDevices[graphics] (hostpci0)"},
+		"Device":  {reason: "The name of a device is told.", err: denied("/mapping/pci/gpu", "Mapping.Use"), want: "needed for pciDevices[graphics] (hostpci0)"},
 		"Extra":   {reason: "Some options have no field.", err: denied("/vms/7", "VM.Config.Options"), want: "needed for extraConfig[keyboard], startup"},
 		"Feature": {reason: "Some fields set no option.", err: denied("/vms/7", "VM.PowerMgmt"), want: "needed for powerState"},
 		"All": {
@@ -126,7 +126,7 @@ func TestNeeds(t *testing.T) {
 		},
 		"CDROM": {reason: "A medium is no disk.", change: set("ide2", "local:iso/a.iso,media=cdrom"), want: "/vms/7 VM.Config.CDROM"},
 		"Drive": {
-			reason: "What was in the drive counts too.", change: set("ide2", "none,media=cdrom"),
+			reason: "The privilege for what was in the drive is needed.", change: set("ide2", "none,media=cdrom"),
 			config: qemu.Config{"ide2": "ceph:vm-7-cloudinit,media=cdrom"}, want: "/vms/7 VM.Config.Cloudinit; /vms/7 VM.Config.CDROM",
 		},
 		"Detach": {
@@ -184,7 +184,7 @@ func TestNetworkNeeds(t *testing.T) {
 		"Bridge": {reason: "The use of the bridge.", change: set("net0", "virtio,bridge=vmbr0"), want: "/sdn/zones/localnetwork/vmbr0 SDN.Use"},
 		"VLAN":   {reason: "The use of the VLAN is enough.", change: set("net0", "virtio,bridge=vmbr0,tag=7"), want: "/sdn/zones/localnetwork/vmbr0/7 SDN.Use"},
 		"Old": {
-			reason: "The privilege for the bridge that a network leaves is needed too.", change: set("net0", "virtio,bridge=vmbr0"),
+			reason: "The privilege for the bridge that a network leaves is needed.", change: set("net0", "virtio,bridge=vmbr0"),
 			config: qemu.Config{"net0": "virtio,bridge=vmbr1"},
 			want:   "/sdn/zones/localnetwork/vmbr1 SDN.Use; /sdn/zones/localnetwork/vmbr0 SDN.Use",
 		},

@@ -28,7 +28,7 @@ func TestReserved(t *testing.T) {
 		want   bool
 	}{
 		"Args":         {reason: "Whoever sets arguments of QEMU may do anything.", option: "args", value: "-s", want: true},
-		"ArgsRemoved":  {reason: "Removing is setting.", option: "args", want: true},
+		"ArgsRemoved":  {reason: "To remove an option is to set it.", option: "args", want: true},
 		"Hookscript":   {reason: "Scripts run as root.", option: "hookscript", value: "local:snippets/a", want: true},
 		"Cores":        {reason: "Most options need a privilege only.", option: "cores", value: "4"},
 		"Socket":       {reason: "A socket is nobody's device.", option: "serial0", value: "socket"},

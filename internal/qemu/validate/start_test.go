@@ -34,7 +34,10 @@ func TestUnstartable(t *testing.T) {
 			reason: "Memory is plugged into nodes of NUMA.", config: qemu.Config{"hotplug": "disk,memory", "memory": "2048"},
 			want: "hotplug memory needs cpu.numa",
 		},
-		"PluggedNUMA": {reason: "With it the VM starts.", config: qemu.Config{"hotplug": "disk,memory", "memory": "2048", "numa": "1"}},
+		"PluggedNUMA": {
+			reason: "A VM with NUMA starts with memory that is plugged in.",
+			config: qemu.Config{"hotplug": "disk,memory", "memory": "2048", "numa": "1"},
+		},
 		"PluggedNodes": {
 			reason: "The nodes are not made by hand then.",
 			config: qemu.Config{"hotplug": "memory", "memory": "2048", "numa": "1", "numa0": "cpus=0,memory=2048"},
@@ -64,7 +67,7 @@ func TestUnstartable(t *testing.T) {
 			want:   "have 2048 MiB in all, and the VM has 4096 MiB",
 		},
 		"NodeEmpty": {
-			reason: "Each has some.", config: qemu.Config{"numa": "1", "numa0": "cpus=0,memory=512", "numa1": "cpus=1"},
+			reason: "Each node of NUMA has some memory.", config: qemu.Config{"numa": "1", "numa0": "cpus=0,memory=512", "numa1": "cpus=1"},
 			want: "cpu.numaNodes[1] needs memory",
 		},
 		"NodePolicy": {
@@ -93,11 +96,11 @@ func TestUnstartable(t *testing.T) {
 		},
 		"IGDFits": {reason: "Which this one is.", config: qemu.Config{"hostpci0": "0000:00:02.0,legacy-igd=1", "vga": "none"}},
 		"IGDOfQ35": {
-			reason: "Of an old machine.", config: qemu.Config{"hostpci0": "0000:00:02.0,legacy-igd=1", "vga": "none", "machine": "q35"},
+			reason: "A legacy integrated GPU needs a machine of type pc.", config: qemu.Config{"hostpci0": "0000:00:02.0,legacy-igd=1", "vga": "none", "machine": "q35"},
 			want: "needs machineType pc",
 		},
 		"IGDNoROM": {
-			reason: "With its ROM.", config: qemu.Config{"hostpci0": "0000:00:02.0,legacy-igd=1,rombar=0", "vga": "none"}, want: "needs romBar",
+			reason: "A legacy integrated GPU needs its ROM.", config: qemu.Config{"hostpci0": "0000:00:02.0,legacy-igd=1,rombar=0", "vga": "none"}, want: "needs romBar",
 		},
 		"IGDOfVGA": {
 			reason: "A legacy integrated GPU is not a display twice.", config: qemu.Config{"hostpci0": "0000:00:02.0,legacy-igd=1,x-vga=on", "vga": "none"},
@@ -108,7 +111,7 @@ func TestUnstartable(t *testing.T) {
 			want: "does not go with mediatedDevice",
 		},
 		"IGDTwice": {
-			reason: "There is one.",
+			reason: "There is one legacy integrated GPU only.",
 			config: qemu.Config{"hostpci0": "0000:00:02.0,legacy-igd=1", "hostpci1": "mapping=gpu,legacy-igd=1", "vga": "none"},
 			want:   "legacyIGD (hostpci1) is for one device only",
 		},
@@ -136,18 +139,18 @@ func TestUnstartable(t *testing.T) {
 			reason: "The firmware OVMF has 64 bits.", config: qemu.Config{"bios": "ovmf", "cpu": "cputype=kvm32,flags=+pcid"},
 			want: "bios ovmf does not go with cpu.type kvm32",
 		},
-		"NarrowFits": {reason: "As this CPU has.", config: qemu.Config{"bios": "ovmf", "cpu": "kvm64"}},
+		"NarrowFits": {reason: "OVMF goes with a CPU of 64 bits.", config: qemu.Config{"bios": "ovmf", "cpu": "kvm64"}},
 		"Shares": {
 			reason: "Windows cannot mount a share with ACLs.", config: qemu.Config{"ostype": "win11", "virtiofs0": "data,expose-acl=1"},
 			want: "virtiofs[].exposeACL (virtiofs0) does not go with Windows",
 		},
-		"SharesOfLinux": {reason: "Linux can.", config: qemu.Config{"ostype": "l26", "virtiofs0": "data,expose-acl=1"}},
+		"SharesOfLinux": {reason: "Linux can mount a share with ACLs.", config: qemu.Config{"ostype": "l26", "virtiofs0": "data,expose-acl=1"}},
 		"AlreadyIncompatible": {
 			reason: "What the VM has run with is not for us to judge.", active: qemu.Config{"hugepages": "2"},
 			config: qemu.Config{"hugepages": "any", "cores": "2"},
 		},
 		"OtherwiseIncompatible": {
-			reason: "Another fault is.", active: qemu.Config{"hugepages": "2"},
+			reason: "A fault that the VM has not run with is judged.", active: qemu.Config{"hugepages": "2"},
 			config: qemu.Config{"hugepages": "2", "hostpci1": "mapping=gpu,pcie=1"}, want: "hostpci1",
 		},
 		"MachineOfDevice": {

@@ -26,7 +26,7 @@ func TestCalendar(t *testing.T) {
 	cases := map[string]struct {
 		reason, event, want string
 	}{
-		"Daily":     {reason: "Daily is midnight.", event: "daily", want: "2026-11-22T00:00:00Z"},
+		"Daily":     {reason: "The word daily means midnight.", event: "daily", want: "2026-11-22T00:00:00Z"},
 		"Weekly":    {reason: "Weekly is the night to Monday.", event: "weekly", want: "2026-11-23T00:00:00Z"},
 		"Monthly":   {reason: "Monthly is the first of the month.", event: "monthly", want: "2026-12-01T00:00:00Z"},
 		"Time":      {reason: "A time is that of the day.", event: "02:30", want: "2026-11-22T02:30:00Z"},
@@ -41,7 +41,7 @@ func TestCalendar(t *testing.T) {
 		"Unused":    {reason: "Nothing may stand behind the time.", event: "mon 0 0"},
 		"SpanSteps": {reason: "A range may go in steps.", event: "6..21/5:00", want: "2026-11-21T11:00:00Z"},
 		"Wrong":     {reason: "A range ends in its bounds.", event: "0..80"},
-		"List":      {reason: "Lists hold several.", event: "sat 5,12:00", want: "2026-11-21T12:00:00Z"},
+		"List":      {reason: "A list holds several times.", event: "sat 5,12:00", want: "2026-11-21T12:00:00Z"},
 		"Upper":     {reason: "Weekdays may be in any letters.", event: "Mon 02:00", want: "2026-11-23T02:00:00Z"},
 		"Full":      {reason: "Weekdays may be written in full.", event: "monday", want: "2026-11-23T00:00:00Z"},
 		"Half":      {reason: "Weekdays are not written in part.", event: "mond 02:00"},

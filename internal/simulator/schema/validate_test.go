@@ -75,7 +75,7 @@ func TestCheck(t *testing.T) {
 			want: Errors{"memory": inFormat + "memory.current: value must have a minimum value of 16\n"},
 		},
 		"MemoryType": {
-			reason: "Nested types too.", request: create, params: "vmid=201 memory=abc",
+			reason: "A nested value has a type.", request: create, params: "vmid=201 memory=abc",
 			want: Errors{"memory": inFormat + "memory.current: type check ('integer') failed - got 'abc'\n"},
 		},
 		"CoresRange": {
@@ -140,11 +140,11 @@ func TestCheck(t *testing.T) {
 			want: Errors{"ipconfig0": inFormat + "ipconfig0.ip: missing property - 'ipconfig0.gw' requires this property\n"},
 		},
 		"RequiresParam": {
-			reason: "Parameters need each other too.", request: create, params: "vmid=319 unique=1",
+			reason: "A parameter may need another one.", request: create, params: "vmid=319 unique=1",
 			want: Errors{"archive": "missing property required by 'unique'"},
 		},
 		"SSHKeys": {
-			reason: "Keys are URL-encoded.", request: create, params: "vmid=289 sshkeys=ssh-rsa%20AAAA",
+			reason: "Keys of SSH are URL-encoded.", request: create, params: "vmid=289 sshkeys=ssh-rsa%20AAAA",
 			want: Errors{"sshkeys": "invalid format - invalid urlencoded string: ssh-rsa AAAA\n"},
 		},
 		"Boot": {
@@ -185,7 +185,7 @@ func TestCheck(t *testing.T) {
 			want: Errors{"hotplug": "invalid format - invalid hotplug feature 'bogus'\n"},
 		},
 		"CPULimit": {
-			reason: "Numbers have ranges.", request: create, params: "vmid=316 cpulimit=1000",
+			reason: "A number has a range.", request: create, params: "vmid=316 cpulimit=1000",
 			want: Errors{"cpulimit": "value must have a maximum value of 128"},
 		},
 		"Description": {
@@ -214,14 +214,14 @@ func TestCheck(t *testing.T) {
 			want: Errors{"poolid": "invalid format - pool name 'bad/pool/too/deep/x' nested too deeply (max levels = 3)\n"},
 		},
 		"Privilege": {
-			reason: "Privileges are known.", request: "POST /access/roles", params: "roleid=r2 privs=Bogus.Priv",
+			reason: "A privilege has to be known.", request: "POST /access/roles", params: "roleid=r2 privs=Bogus.Priv",
 			want: Errors{"privs": "invalid format - invalid privilege 'Bogus.Priv'\n"},
 		},
 		"MonitorPrivilege": {
 			reason: "PVE 9 dropped VM.Monitor.", request: "POST /access/roles", params: "roleid=r2 privs=VM.Monitor",
 			want: Errors{"privs": "invalid format - invalid privilege 'VM.Monitor'\n"},
 		},
-		"Monitor84": {reason: "8.4 has it.", version: "8.4", request: "POST /access/roles", params: "roleid=r2 privs=VM.Monitor"},
+		"Monitor84": {reason: "PVE 8.4 has the privilege VM.Monitor.", version: "8.4", request: "POST /access/roles", params: "roleid=r2 privs=VM.Monitor"},
 		"StorageID": {
 			reason: "Storage IDs begin with a letter.", request: "POST /storage", params: "storage=1bad type=dir path=/x",
 			want: Errors{"storage": "invalid format - storage ID '1bad' contains illegal characters\n"},
@@ -286,7 +286,7 @@ func TestFind(t *testing.T) {
 	}{
 		"Literal": {reason: "A path without parameters.", verb: "GET", path: "/version", want: "/version", values: map[string]string{}},
 		"Param": {
-			reason: "Segments become parameters.", verb: "GET", path: "/nodes/pve1/qemu/100/config", want: "/nodes/{node}/qemu/{vmid}/config",
+			reason: "Segments of a path become parameters.", verb: "GET", path: "/nodes/pve1/qemu/100/config", want: "/nodes/{node}/qemu/{vmid}/config",
 			values: map[string]string{"node": "pve1", "vmid": "100"},
 		},
 		"Slashes": {
@@ -338,7 +338,7 @@ func TestFormatProperties(t *testing.T) {
 		},
 		"NoMAC": {reason: "A model without address stays alone.", option: "net1", in: "e1000,bridge=vmbr1", want: "e1000,bridge=vmbr1"},
 		"Drive": {
-			reason: "Options are sorted.", option: "scsi0", in: "local:1/x.raw,size=1G,ssd=on,discard=ignore",
+			reason: "Options of a drive are sorted.", option: "scsi0", in: "local:1/x.raw,size=1G,ssd=on,discard=ignore",
 			want: "local:1/x.raw,discard=ignore,size=1G,ssd=1",
 		},
 		"FileKey": {reason: "The key of the default may be named.", option: "scsi0", in: "file=local:1/x.raw", want: "local:1/x.raw"},

@@ -162,7 +162,7 @@ func TestClaimsHandedOn(t *testing.T) {
 		conflict, left   bool
 	}{
 		"Heir":       {reason: "What the tenant of the older one does not hold any more, that one does not claim.", at: 1, holds: mine},
-		"Both":       {reason: "Of two that hold it, the older one has it.", at: 1, holds: all, conflict: true},
+		"Both":       {reason: "The older of two that hold a VM has it.", at: 1, holds: all, conflict: true},
 		"Neither":    {reason: "While no tenant holds the VM, the older Machine has it.", at: 1, holds: none, conflict: true},
 		"Old":        {reason: "The one whose VM it was is refused by its tenant.", at: 3, holds: theirs},
 		"OldDeleted": {reason: "The VM is left to the Machine whose VM it is.", at: 3, holds: theirs, deleted: true, conflict: true, left: true},

@@ -39,7 +39,7 @@ func TestRetainedOnce(t *testing.T) {
 		before, after *v1alpha1.MachineObservation
 		want          int
 	}{
-		{"Nothing is retained.", none, none, 0},
+		{"No device is retained at first.", none, none, 0},
 		{"A device is retained.", none, root, 1},
 		{"The status is older than that.", none, root, 0},
 		{"The status is of then.", root, root, 0},

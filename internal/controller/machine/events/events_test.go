@@ -36,7 +36,7 @@ func TestTaskEvent(t *testing.T) {
 			words: "Successfully created VM 100",
 		},
 		"Warned": {
-			reason: "Warnings are told.", task: proxmox.Task{Type: "qmigrate", ExitStatus: "WARNINGS: 2"}, event: "Migrated",
+			reason: "Warnings of a task are told.", task: proxmox.Task{Type: "qmigrate", ExitStatus: "WARNINGS: 2"}, event: "Migrated",
 			words: "Migrated VM 100, with 2 warnings in the log of its task",
 		},
 		"Other": {reason: "Any task is told.", task: proxmox.Task{Type: "qmtemplate", ExitStatus: "OK"}, event: "TaskEnded", words: "qmtemplate of VM 100 has ended"},
@@ -74,7 +74,7 @@ func TestChanged(t *testing.T) {
 		want          []string
 	}{
 		"First": {reason: "What is seen first has not changed.", after: off},
-		"Same":  {reason: "Nothing changed.", before: seen, after: seen},
+		"Same":  {reason: "A VM that is as it was tells nothing.", before: seen, after: seen},
 		"Moved": {
 			reason: "A VM that was moved is told of.", before: seen, after: there,
 			want: []string{"VM 100 was moved from node pve1 to node pve2 in Proxmox VE"},

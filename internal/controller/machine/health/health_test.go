@@ -171,7 +171,7 @@ func TestReady(t *testing.T) {
 			devices: qemu.Devices{Networks: map[string]string{"lan": "net0"}},
 		},
 		"Off": {
-			reason: "Of a VM that is not in its power state nothing else is said.", before: corev1.ConditionFalse,
+			reason: "Nothing else is said of a VM that is not in its power state.", before: corev1.ConditionFalse,
 			spec: v1alpha1.MachineParameters{Disks: disks}, want: conditions.ReasonPowerMismatch,
 		},
 		"BootDisk": {

@@ -87,7 +87,7 @@ func TestEnsure(t *testing.T) {
 		err     string
 	}{
 		"New":     {reason: "The Image of a URL is made.", owners: []string{"web"}},
-		"Shared":  {reason: "An Image of another Machine stays for this one too.", has: image(url, true, "db"), owners: []string{"db", "web"}},
+		"Shared":  {reason: "An Image that another Machine owns stays and gets this owner.", has: image(url, true, "db"), owners: []string{"db", "web"}},
 		"Unowned": {reason: "An Image without owners stays for this one.", has: image(url, true), owners: []string{"web"}},
 		"Owned":   {reason: "An Image that stays already is not changed.", has: image(url, true, "web"), owners: []string{"web"}},
 		"Own":     {reason: "An Image that somebody has made is not to go with Machines.", has: image(url, false), owners: []string{}},

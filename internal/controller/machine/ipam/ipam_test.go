@@ -224,7 +224,7 @@ func TestRelease(t *testing.T) {
 		fails  bool
 	}{
 		"Gone":          {reason: "The address of a VM that is gone is free.", m: pooled()},
-		"ClusterScoped": {reason: "In any namespace.", m: clusterScoped("web")},
+		"ClusterScoped": {reason: "A cluster-scoped Machine may claim in any namespace.", m: clusterScoped("web")},
 		"InUse": {
 			reason: "The address of a VM that may be the same one is not free.",
 			m:      pooled(), there: qemu.Config{"ipconfig0": "gw=192.0.2.1,ip=192.0.2.10/24"}, stays: true,
@@ -235,7 +235,7 @@ func TestRelease(t *testing.T) {
 		},
 		"Denied": {reason: "An address that cannot be released is not forgotten.", m: pooled(), denied: forbidden, stays: true, fails: true},
 		"Unasked": {
-			reason: "Without the right a Machine without pools goes as any other.", denied: forbidden, stays: true,
+			reason: "A Machine without pools needs no right to use IPAM.", denied: forbidden, stays: true,
 			m: &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web"}}, of: pooled(),
 		},
 		"ForgedUUID": {reason: "The UUID of another's VM, which anybody may write, releases nothing.", m: other, of: pooled(), stays: true},

@@ -95,7 +95,7 @@ func TestResolve(t *testing.T) {
 			lacks: map[string]string{"pve1": "", "pve2": "NodeNetwork 'pve2-vmbr20' is not applied yet (Staged)"},
 		},
 		"Ambiguous": {
-			reason: "Of bridges of several names none is guessed.", ref: selected("mixed"),
+			reason: "No bridge is guessed where there are several names.", ref: selected("mixed"),
 			problems: []string{`network "lan": networkRef.selector matches NodeNetworks of several interfaces: ` +
 				`vmbr30 (NodeNetwork 'pve1-vmbr30'), vmbr31 (NodeNetwork 'pve2-vmbr31')`},
 		},

@@ -30,10 +30,13 @@ func TestMayCreate(t *testing.T) {
 		policies xpv2.ManagementPolicies
 		want     bool
 	}{
-		"None":    {reason: "Without policies all is allowed.", want: true},
-		"All":     {reason: "* allows all.", policies: xpv2.ManagementPolicies{xpv2.ManagementActionAll}, want: true},
-		"Create":  {reason: "Create allows it.", policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate}, want: true},
-		"Observe": {reason: "Observe does not.", policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve}},
+		"None": {reason: "Without policies all is allowed.", want: true},
+		"All":  {reason: "The policy * allows everything.", policies: xpv2.ManagementPolicies{xpv2.ManagementActionAll}, want: true},
+		"Create": {
+			reason:   "The policy Create allows a creation.",
+			policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate}, want: true,
+		},
+		"Observe": {reason: "The policy Observe allows no creation.", policies: xpv2.ManagementPolicies{xpv2.ManagementActionObserve}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -40,9 +40,12 @@ func TestRecalled(t *testing.T) {
 		seen   v1alpha1.MachineObservation
 		want   map[string]string
 	}{
-		"New":      {reason: "Nothing is known of a Machine that is new."},
-		"Complete": {reason: "Nothing is lost.", has: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid}, seen: seen},
-		"Stripped": {reason: "All is lost.", seen: seen, want: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid}},
+		"New": {reason: "Nothing is known of a Machine that is new."},
+		"Complete": {
+			reason: "Nothing is restored where nothing is lost.",
+			has:    map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid}, seen: seen,
+		},
+		"Stripped": {reason: "All annotations are lost at once.", seen: seen, want: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid}},
 		"Unproven": {
 			reason: "The proof is lost.", has: map[string]string{meta.AnnotationKeyExternalName: "10000"}, seen: seen,
 			want: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: uuid},
@@ -71,7 +74,10 @@ func TestRecalled(t *testing.T) {
 		},
 		"AllThere": {reason: "Nothing is put back that is there.", has: all.Annotations, seen: all},
 		"Renamed":  {reason: "What belongs to another VM is not.", has: map[string]string{meta.AnnotationKeyExternalName: "200"}, seen: all},
-		"Rekeyed":  {reason: "Whatever says so.", has: map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: other}, seen: all},
+		"Rekeyed": {
+			reason: "What belongs to a VM with another proof is not put back.",
+			has:    map[string]string{meta.AnnotationKeyExternalName: "10000", AnnotationUUID: other}, seen: all,
+		},
 		"Nameless": {reason: "Nothing says which VM it was.", has: map[string]string{AnnotationUUID: uuid}},
 	}
 	for name, tc := range cases {

@@ -142,7 +142,7 @@ func TestIsRestored(t *testing.T) {
 		want                  bool
 	}{
 		"Restored":  {reason: "Secret and Machine are those of another cluster.", sent: "before/3", want: true},
-		"Adopted":   {reason: "Of a VM that was adopted nobody notes when it was made.", sent: "before/3", change: adopted, want: true},
+		"Adopted":   {reason: "Nobody notes when an adopted VM was made.", sent: "before/3", change: adopted, want: true},
 		"Changed":   {reason: "The Secret has changed.", sent: "secret/3"},
 		"Seen":      {reason: "Somebody has made the Secret anew, perhaps with another password.", sent: "before/3", change: seen},
 		"NotMade":   {reason: "The VM was made for this Machine, and the Secret is another one already.", sent: "before/3", change: madeHere},

@@ -48,11 +48,11 @@ func TestShow(t *testing.T) {
 	}{
 		"Unasked": {reason: "The agent has yet to answer.", status: corev1.ConditionFalse, want: conditions.ReasonWaitingForAgent, asked: true},
 		"Runs": {
-			reason: "cloud-init runs.", told: guestagent.Provisioning{State: guestagent.ProvisioningRuns},
+			reason: "cloud-init has not finished yet.", told: guestagent.Provisioning{State: guestagent.ProvisioningRuns},
 			status: corev1.ConditionFalse, want: conditions.ReasonCloudInitRunning, asked: true,
 		},
 		"Done": {
-			reason: "cloud-init has finished.", told: guestagent.Provisioning{State: guestagent.ProvisioningDone},
+			reason: "cloud-init has finished without errors.", told: guestagent.Provisioning{State: guestagent.ProvisioningDone},
 			status: corev1.ConditionTrue, want: conditions.ReasonCloudInitFinished,
 		},
 		"Failed": {

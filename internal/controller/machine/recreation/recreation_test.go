@@ -195,7 +195,7 @@ func TestRecreate(t *testing.T) {
 			},
 		},
 		"SourceLost": {
-			reason: "What it is cloned from is lost, too.", state: v1alpha1.ActPending, words: "is on node pve2",
+			reason: "The VM that it is cloned from is lost with the same node.", state: v1alpha1.ActPending, words: "is on node pve2",
 			change: func(_ *namespaced.Machine, _ *pve, l *Recreator) {
 				l.Check = func(context.Context, object.Machine, qemu.Identity) (*source.Source, error) {
 					return &source.Source{Guest: proxmox.Guest{Node: "pve2", VMID: 9000}}, nil
@@ -276,7 +276,7 @@ func TestRemains(t *testing.T) {
 		gone, removed bool
 	}{
 		"Hidden": {
-			reason: "Of what may be somebody else's nothing is told.",
+			reason: "Nothing is told of what may be somebody else's.",
 			pve:    &pve{guests: listed, config: with("lock", "create"), hidden: true}, change: consent,
 		},
 		"Away": {reason: "While its node is off nothing is known of it.", pve: &pve{guests: listed, off: true}},
@@ -320,7 +320,7 @@ func TestRemains(t *testing.T) {
 			pve:    &pve{guests: listed, config: ours(), others: []object.Machine{nil}}, gone: true, change: consent,
 		},
 		"Removed": {
-			reason: "With consent it is removed.",
+			reason: "What is left is removed with consent.",
 			pve:    &pve{guests: listed, config: ours()}, says: "it is to be removed", removed: true, change: consent,
 		},
 		"MovedThere": {

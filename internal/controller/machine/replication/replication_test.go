@@ -141,7 +141,7 @@ func TestRemove(t *testing.T) {
 			pve: pve{nodes: two, storages: zfs, old: []proxmox.Replication{marked}, fresh: []proxmox.Replication{marked}},
 		},
 		"Forgotten": {
-			reason: "In the end the copies are left.", later: QueueTime, left: 1,
+			reason: "Copies are left once nobody waits any more.", later: QueueTime, left: 1,
 			pve: pve{nodes: two, storages: zfs, old: []proxmox.Replication{marked}, fresh: []proxmox.Replication{marked}},
 		},
 		"Off": {

@@ -115,7 +115,7 @@ func TestDecide(t *testing.T) {
 			reason: "The VM is restarted in its window only.", spec: window("0 9 * * *"), want: conditions.ReasonOutsideMaintenanceWindow,
 			why: "opens at 2027-01-15T09:00:00Z",
 		},
-		"Open": {reason: "In its window the VM is restarted.", spec: window("30 7 * * *"), due: true, count: 1, want: conditions.ReasonRestarting},
+		"Open": {reason: "The VM is restarted within its window.", spec: window("30 7 * * *"), due: true, count: 1, want: conditions.ReasonRestarting},
 		"ClosedAgain": {
 			reason: "A request of an earlier window waits for the next one.", spec: window("0 9 * * *"), last: askedFor(1, 22*time.Hour, nil),
 			vm: func(v *vmstate.VM) { v.Status.Uptime = 48 * time.Hour }, want: conditions.ReasonRestartFailed, why: "opens at 2027-01-15T09:00:00Z",

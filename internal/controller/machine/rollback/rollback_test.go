@@ -375,7 +375,7 @@ func TestPower(t *testing.T) {
 	}{
 		"Off":    {reason: "Proxmox VE stops it."},
 		"Start":  {reason: "The VM is started if asked for.", start: true, want: true},
-		"Memory": {reason: "With its memory it runs.", memory: true, want: true},
+		"Memory": {reason: "A VM that goes back with its memory runs.", memory: true, want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -462,7 +462,7 @@ func TestFails(t *testing.T) {
 			fault:  simulator.Fault{Method: http.MethodPost, Path: path + "/s1/rollback", Status: 403}, words: []string{"Permission"},
 		},
 		"Safety": {
-			reason: "Without its safety snapshot nothing goes back.", fault: simulator.Fault{Task: "qmsnapshot", TaskExit: "No space left on device"},
+			reason: "Nothing goes back before its safety snapshot is taken.", fault: simulator.Fault{Task: "qmsnapshot", TaskExit: "No space left on device"},
 			safety: true, words: []string{"safety snapshot could not be taken", "no space", "nothing was rolled back"},
 		},
 	}

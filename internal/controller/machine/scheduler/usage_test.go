@@ -137,14 +137,14 @@ func TestOccupants(t *testing.T) {
 			want:     append(comes("pve3", 4, gib), placement.Occupant{Node: "pve1", Runs: true, CPUs: 2, Memory: 8 * gib}),
 		},
 		"Stranger": {
-			reason: "Every guest counts.", guests: []proxmox.Guest{listed},
+			reason: "A guest without a Machine counts.", guests: []proxmox.Guest{listed},
 			want: []placement.Occupant{{Node: "pve1", Runs: true, CPUs: 2, Memory: 8 * gib}},
 		},
 		"Stopped": {
 			reason: "What is stopped does not run.", guests: with(func(g *proxmox.Guest) { g.Status = "stopped" }),
 			want: []placement.Occupant{{Node: "pve1", CPUs: 2, Memory: 8 * gib}},
 		},
-		"Template": {reason: "Templates never run.", guests: with(func(g *proxmox.Guest) { g.Template = true })},
+		"Template": {reason: "A template never runs, so it uses nothing.", guests: with(func(g *proxmox.Guest) { g.Template = true })},
 		"Ours": {
 			reason: "A Machine's VM is where it is, whatever was chosen once.", guests: []proxmox.Guest{listed},
 			machines: []object.Machine{machine(nil)}, want: at("pve1", 2, 8*gib),
@@ -154,7 +154,7 @@ func TestOccupants(t *testing.T) {
 			machines: []object.Machine{machine(nil)}, want: comes("pve1", 2, 8*gib),
 		},
 		"NotListed": {
-			reason: "A Machine counts before PVE shows its VM, after a restart too.", machines: []object.Machine{machine(nil)},
+			reason: "A Machine counts before PVE shows its VM, also after a restart of the provider.", machines: []object.Machine{machine(nil)},
 			want: comes("pve2", 1, 4*gib),
 		},
 		"Undecided": {

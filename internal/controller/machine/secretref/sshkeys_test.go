@@ -65,7 +65,7 @@ func TestWithSSHKeys(t *testing.T) {
 		refused string
 	}{
 		"None":      {reason: "What refers to nothing keeps the keys of the spec.", m: inNamespace, inline: []string{keyA}, want: []string{keyA}},
-		"Undefined": {reason: "Without any field no keys are declared.", m: inNamespace},
+		"Undefined": {reason: "No keys are declared where no field is set.", m: inNamespace},
 		"Merged": {
 			reason: "Keys come in order, each once.",
 			m:      inNamespace, inline: []string{keyA},
@@ -73,7 +73,7 @@ func TestWithSSHKeys(t *testing.T) {
 		},
 		"Elsewhere": {reason: "A Machine of a namespace reads that alone.", m: inNamespace, secrets: refs("other", "keys"), text: keyA, want: []string{keyA}},
 		"Cluster":   {reason: "One of the cluster names a namespace.", m: ofCluster, secrets: refs("team", "keys"), text: keyA, want: []string{keyA}},
-		"Nameless":  {reason: "Without it nothing is read.", m: ofCluster, secrets: refs("", "keys"), text: keyA, refused: "has no namespace"},
+		"Nameless":  {reason: "Nothing is read without a namespace.", m: ofCluster, secrets: refs("", "keys"), text: keyA, refused: "has no namespace"},
 		"Missing": {
 			reason: "What is missing is named.",
 			m:      inNamespace, inline: []string{keyA},

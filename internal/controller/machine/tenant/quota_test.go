@@ -84,14 +84,17 @@ func TestAfter(t *testing.T) {
 		change func(*v1alpha1.MachineParameters)
 		after  amounts
 	}{
-		"Same":  {reason: "What is as declared stays.", change: func(*v1alpha1.MachineParameters) {}, after: is},
-		"Cores": {reason: "Cores count.", change: func(p *v1alpha1.MachineParameters) { p.CPU.Cores = new(int32(8)) }, after: with(amounts{quota.Cores: 8})},
+		"Same": {reason: "What is as declared stays.", change: func(*v1alpha1.MachineParameters) {}, after: is},
+		"Cores": {
+			reason: "A change of cores counts at once.",
+			change: func(p *v1alpha1.MachineParameters) { p.CPU.Cores = new(int32(8)) }, after: with(amounts{quota.Cores: 8}),
+		},
 		"Sockets": {
 			reason: "Each socket has as many.", change: func(p *v1alpha1.MachineParameters) { p.CPU.Sockets = new(int32(2)) },
 			after: with(amounts{quota.Cores: 4}),
 		},
 		"Memory": {
-			reason: "Memory counts.", change: func(p *v1alpha1.MachineParameters) { p.Memory = new(resource.MustParse("4Gi")) },
+			reason: "A change of memory counts at once.", change: func(p *v1alpha1.MachineParameters) { p.Memory = new(resource.MustParse("4Gi")) },
 			after: with(amounts{quota.Memory: 4 * gib}),
 		},
 		"Larger": {
@@ -110,7 +113,7 @@ func TestAfter(t *testing.T) {
 			after: amounts{quota.VMs: 1, quota.Cores: 2, quota.Memory: 2 * gib, quota.Disks("nfs"): 10 * gib, quota.Addresses("vmbr1"): 1},
 		},
 		"Interface": {
-			reason: "Another interface counts.",
+			reason: "Another network interface counts at once.",
 			change: func(p *v1alpha1.MachineParameters) {
 				p.Networks = append(p.Networks, v1alpha1.MachineNetwork{Name: "wan", Bridge: new("vmbr1")})
 			},
@@ -182,7 +185,7 @@ func TestDetached(t *testing.T) {
 		"Same": {reason: "What is detached counts.", data: []v1alpha1.MachineDisk{{Name: "data"}}, want: 21 * gib},
 		"Off":  {reason: "What is taken off the list is detached.", want: 21 * gib},
 		"Replaced": {
-			reason: "A disk that another one takes the place of counts too.",
+			reason: "A disk that takes the place of another one counts beside that.",
 			data:   []v1alpha1.MachineDisk{{Name: "new", Device: new("scsi2"), Size: new("5G"), Storage: new("ceph")}}, want: 26 * gib,
 		},
 		"Attached": {

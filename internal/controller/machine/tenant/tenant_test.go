@@ -104,7 +104,7 @@ func TestCreations(t *testing.T) {
 	}{
 		"Own":      {reason: "The VM is made for this Machine.", told: true, left: true},
 		"Clone":    {reason: "The VM is made as a clone for this Machine.", guest: func(g *proxmox.Guest) { g.Lock = "clone" }, told: true, left: true},
-		"Unsigned": {reason: "Nothing proves it.", change: func(m *namespaced.Machine) { delete(m.Annotations, object.AnnotationCreation) }},
+		"Unsigned": {reason: "Nothing proves whose the VM is.", change: func(m *namespaced.Machine) { delete(m.Annotations, object.AnnotationCreation) }},
 		"OtherMachine": {
 			reason: "A signature is of one Machine, whoever copies it.", change: func(m *namespaced.Machine) { m.UID = "2" },
 		},
@@ -182,7 +182,7 @@ func TestImports(t *testing.T) {
 			want: []string{"nas:import/debian-13.qcow2"},
 		},
 		"None": {
-			reason: "Without any there is nothing to make it of.", checks: checks(), files: []string{"nas:import/x.qcow2"},
+			reason: "There is nothing that a tenant without images may make a VM of.", checks: checks(), files: []string{"nas:import/x.qcow2"},
 			err: `tenant "a" may not (images): image.ref is nas:import/x.qcow2`,
 		},
 	}

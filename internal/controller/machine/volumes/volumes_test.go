@@ -83,7 +83,7 @@ func TestResolve(t *testing.T) {
 		want   string
 	}{
 		"Has":     {reason: "The VM has it.", record: held()},
-		"None":    {reason: "There is none.", want: "Volume 'd' not found"},
+		"None":    {reason: "There is no such Volume.", want: "Volume 'd' not found"},
 		"NotMade": {reason: "The disk of the Volume is on its way.", record: &volumeref.Record{}, want: "yet to be made"},
 		"Another": {
 			reason: "The Volume is kept for another Machine.",
@@ -215,7 +215,7 @@ func TestCheckRemovable(t *testing.T) {
 		"Has":    {reason: "The disk is in the VM.", record: held(), held: true},
 		"Coming": {reason: "The disk may be about to come to the VM.", record: coming, held: true},
 		"Lost":   {reason: "Somebody may have moved it.", record: gone, held: true},
-		"None":   {reason: "There is none."},
+		"None":   {reason: "There is no record of a disk."},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -321,7 +321,7 @@ func TestCheckReplaceable(t *testing.T) {
 		"Has":    {reason: "The Volume's disk would be destroyed.", record: held(), devices: []string{"scsi0", "scsi1"}, want: "scsi1 is the disk of Volume team/d"},
 		"Other":  {reason: "The backup does not have it.", record: held(), devices: []string{"scsi0"}},
 		"Moving": {reason: "A disk that moves may have another name by now.", record: moving, devices: []string{"scsi0"}, want: "on its way"},
-		"None":   {reason: "There is none.", devices: []string{"scsi0", "scsi1"}},
+		"None":   {reason: "There is no Volume that a restore would destroy.", devices: []string{"scsi0", "scsi1"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
