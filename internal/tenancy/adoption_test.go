@@ -59,7 +59,7 @@ func TestAdoptTags(t *testing.T) {
 		},
 		"ForOthers":   {reason: "A tag takes no VM out of a pool that another tenant may adopt from.", of: "f", guest: tagged(9, "old", "handover")},
 		"ByPool":      {reason: "The pool tells who may adopt it.", of: "c", guest: tagged(9, "old", "handover"), adopts: true, has: true, see: true},
-		"Template":    {reason: "A template with the tag may be taken over too.", of: "f", guest: template, adopts: true, has: true, see: true},
+		"Template":    {reason: "A template with the tag may be taken over.", of: "f", guest: template, adopts: true, has: true, see: true},
 		"Planted":     {reason: "What another tenant may take over may be its work, and is no template for all.", of: "a", guest: template},
 		"NobodyTells": {reason: "Nobody takes anything over.", of: "x", guest: tagged(9, "", "handover")},
 	}
@@ -190,7 +190,7 @@ func TestKeptTags(t *testing.T) {
 		},
 		"Own":     {reason: "Who has no such tag does not get it.", of: "f", config: map[string]string{"tags": "web"}},
 		"Carried": {reason: "A tenant's own tags are on all of its VMs.", of: "a", config: map[string]string{"tags": "handover"}, want: []string{"a"}},
-		"Free":    {reason: "Operators keep none.", of: "ops", config: map[string]string{"tags": "handover"}},
+		"Free":    {reason: "Operators keep no tag of a VM that is adopted.", of: "ops", config: map[string]string{"tags": "handover"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

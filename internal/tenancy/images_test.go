@@ -124,7 +124,7 @@ func TestImageSpecs(t *testing.T) {
 		},
 		"ISO":      {reason: "An Image may be an ISO image.", change: func(p *p) { p.Content = new(v1alpha1.ImageContentISO) }},
 		"Hostless": {reason: "Who has no hosts has no Images.", of: "a", want: "(kinds): to have a resource of kind Image"},
-		"Nobody":   {reason: "Nobody has any.", of: "x", want: "belongs to no tenant"},
+		"Nobody":   {reason: "A namespace of nobody has no images.", of: "x", want: "belongs to no tenant"},
 		"Claimed":  {reason: "The names of cluster-scoped resources tell no namespace.", claimed: true, want: "(kinds): to have a resource of kind Image"},
 		"Host": {
 			reason: "Another host is refused.", change: func(p *p) { p.Source.URL = new("https://evil.example/x.qcow2") },
@@ -173,7 +173,7 @@ func TestImageSpecs(t *testing.T) {
 			reason: "A record of files of others is refused.", record: `{"revisions":[{"file":"debian.qcow2"}]}`, want: "(imageHosts): file debian.qcow2",
 		},
 		"Kept": {
-			reason: "A record of files of others is refused in the status too.",
+			reason: "A record of files of others is refused in the status.",
 			status: `{"revisions":[{"file":"debian.qcow2"}]}`, want: "(imageHosts): file debian.qcow2",
 		},
 		"RecordedTemplate": {
@@ -216,7 +216,7 @@ func TestImagesOfMachines(t *testing.T) {
 		image  *v1alpha1.MachineImage
 		want   string
 	}{
-		"URL":   {reason: "A URL of an own host is for a Machine too.", image: url("nfs")},
+		"URL":   {reason: "A URL of an own host may be for a Machine.", image: url("nfs")},
 		"Local": {reason: "Without a storage the file would be on local.", image: url(), want: "(storages): an Image on storage local"},
 		"Sums":  {reason: "A list of checksums of another host is refused to a Machine.", image: sums, want: "(imageHosts): image.checksumURL of a host but"},
 		"Host": {

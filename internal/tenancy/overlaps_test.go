@@ -46,7 +46,7 @@ func TestOverlaps(t *testing.T) {
 		want   string // Empty for nothing.
 	}{
 		"Apart":       {reason: "Ranges and pools of their own keep apart.", a: team("a", 200, 299, "a"), b: team("b", 300, 399, "b")},
-		"SharedPool":  {reason: "In one pool the VMIDs tell whose a VM is.", a: team("a", 200, 299, "p"), b: team("b", 300, 399, "p")},
+		"SharedPool":  {reason: "VMIDs tell whose a VM in a shared pool is.", a: team("a", 200, 299, "p"), b: team("b", 300, 399, "p")},
 		"SharedRange": {reason: "Disks that were left go with the VMID.", a: team("a", 200, 299, "a"), b: team("b", 299, 399, "b"), want: "VMIDs 299 to 299"},
 		"SharedVMs": {
 			reason: "VMs in one pool and both ranges are both's.", a: team("a", 200, 299, "p"), b: team("b", 250, 399, "p"),
@@ -64,7 +64,8 @@ func TestOverlaps(t *testing.T) {
 			a:      adopts(team("a", 200, 299, "a"), "b"), b: team("b", 300, 399, "b"), want: "VMs of pool b",
 		},
 		"AdoptedByTheOther": {
-			reason: "Whoever comes first.", a: team("a", 200, 299, "a"), b: adopts(team("b", 300, 399, "b"), "a"), want: "VMs of pool a",
+			reason: "Two tenants may adopt the same VM, whoever comes first.",
+			a:      team("a", 200, 299, "a"), b: adopts(team("b", 300, 399, "b"), "a"), want: "VMs of pool a",
 		},
 		"BothAdopt": {
 			reason: "Once, if both may.", a: adopts(team("a", 200, 299, "a"), "p"), b: adopts(team("b", 300, 399, "b"), "p"),
@@ -79,7 +80,8 @@ func TestOverlaps(t *testing.T) {
 			b: tagged(team("b", 300, 399, "b"), []string{"b"}), want: "VMs with tag b",
 		},
 		"CarriedAdopted": {
-			reason: "Whoever comes first.", a: tagged(team("a", 200, 299, "a"), []string{"a"}), b: tagged(team("b", 300, 399, "b"), nil, "a"),
+			reason: "Two tenants may adopt by the same tag, whoever comes first.",
+			a:      tagged(team("a", 200, 299, "a"), []string{"a"}), b: tagged(team("b", 300, 399, "b"), nil, "a"),
 			want: "VMs with tag a",
 		},
 		"AdoptTags": {

@@ -55,7 +55,7 @@ func TestRecords(t *testing.T) {
 			change: func(m *namespaced.Machine) { m.Status.AtProvider.VMID = new(int32(201)) },
 		},
 		"OtherUUID": {
-			reason: "By its UUID too.", signer: mine, by: mine,
+			reason: "A signature is of one UUID.", signer: mine, by: mine,
 			change: func(m *namespaced.Machine) { m.Status.AtProvider.UUID = "cc" },
 		},
 		"OtherResource": {

@@ -90,7 +90,7 @@ func TestRestored(t *testing.T) {
 			},
 		},
 		"Storage": {reason: "Disks go where they were.", config: map[string]string{"scsi0": "nfs:205/vm-205-disk-0.qcow2"}, want: "(storages): scsi0 on storage nfs"},
-		"Bridge":  {reason: "Networks come back too.", config: map[string]string{"net0": "virtio,bridge=vmbr9"}, want: "net0 on bridge vmbr9"},
+		"Bridge":  {reason: "Networks come back with a backup.", config: map[string]string{"net0": "virtio,bridge=vmbr9"}, want: "net0 on bridge vmbr9"},
 		"Options": {
 			reason: "Operators may have given it more.", config: map[string]string{"args": "-x", "hookscript": "local:snippets/x", "affinity": "0"},
 			want: "option affinity; (allow.extraConfig): option args; (allow.extraConfig): option hookscript",

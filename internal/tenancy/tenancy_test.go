@@ -98,7 +98,8 @@ func TestOf(t *testing.T) {
 			want: "several tenants of the provider configuration, a and also",
 		},
 		"Unlabelled": {
-			reason: "Labels tell by what is missing too.", tenants: byMissing, subject: Subject{Namespace: "x", NamespaceLabels: map[string]string{}}, want: "rest",
+			reason:  "A label that is missing may tell the tenant.",
+			tenants: byMissing, subject: Subject{Namespace: "x", NamespaceLabels: map[string]string{}}, want: "rest",
 		},
 		"UnknownLabels": {
 			reason: "Labels that are not known tell nothing.", tenants: byMissing, subject: Subject{Namespace: "x"},
@@ -140,7 +141,7 @@ func TestOptions(t *testing.T) {
 		"CloudInit":      {reason: "A drive for cloud-init may be made on an own storage.", name: "ide2", value: "ceph:cloudinit"},
 		"Own":            {reason: "A disk of the VM is its own.", name: "scsi1", value: "ceph:vm-205-disk-1,size=1G"},
 		"Linked":         {reason: "A disk of a linked clone is the VM's own.", name: "scsi1", value: "ceph:base-9000-disk-0/vm-205-disk-0,size=1G"},
-		"LinkedFile":     {reason: "In files too.", name: "scsi1", value: "ceph:9000/base-9000-disk-0.qcow2/205/vm-205-disk-0.qcow2"},
+		"LinkedFile":     {reason: "A linked clone may be a file.", name: "scsi1", value: "ceph:9000/base-9000-disk-0.qcow2/205/vm-205-disk-0.qcow2"},
 		"Others":         {reason: "A disk of another VM is not.", name: "scsi1", value: "ceph:vm-105-disk-0", want: "volume of another VM"},
 		"OthersBase": {
 			reason: "The disk of a template is another VM's.", name: "scsi1", value: "ceph:205/vm-205-disk-0/base-9000-disk-0",
@@ -151,7 +152,7 @@ func TestOptions(t *testing.T) {
 			want: "volume of another VM",
 		},
 		"MisplacedClone": {
-			reason: "Proxmox VE holds a linked clone in a file for the VM of its folder too.",
+			reason: "A linked clone whose file is in another VM's folder is held for that VM.",
 			name:   "scsi1", value: "ceph:9000/base-9000-disk-0.qcow2/305/vm-205-disk-0.qcow2", want: "volume of another VM",
 		},
 		"InFolder": {reason: "A file in the folder of its VM is its own.", name: "scsi1", value: "ceph:205/vm-205-disk-0.qcow2"},
@@ -178,22 +179,22 @@ func TestOptions(t *testing.T) {
 		"Physical":       {reason: "The node's own is not the tenant's.", name: "ide0", value: "cdrom,media=cdrom", want: "cdrom of the node"},
 		"Passthrough":    {reason: "SCSI commands that are passed through are refused.", name: "scsi1", value: "ceph:4,scsiblock=1", want: "SCSI commands"},
 		"Bridge":         {reason: "A bridge without VLANs is whole.", name: "net0", value: "virtio,bridge=vmbr0"},
-		"Trunk":          {reason: "With all its VLANs.", name: "net0", value: "virtio,bridge=vmbr0,trunks=1-4094"},
+		"Trunk":          {reason: "A network may have all VLANs of its bridge.", name: "net0", value: "virtio,bridge=vmbr0,trunks=1-4094"},
 		"OtherBridge":    {reason: "Another bridge is not.", name: "net0", value: "virtio,bridge=vmbr9", want: "on bridge vmbr9"},
-		"NoBridge":       {reason: "Without a bridge the network is that of the node.", name: "net0", value: "virtio=BC:24:11:00:00:01", want: "no bridge"},
+		"NoBridge":       {reason: "The network without a bridge is that of the node.", name: "net0", value: "virtio=BC:24:11:00:00:01", want: "no bridge"},
 		"VLAN":           {reason: "A VLAN of the range will do.", name: "net0", value: "virtio,bridge=vmbr1,tag=30"},
 		"OtherVLAN":      {reason: "Another one will not.", name: "net0", value: "virtio,bridge=vmbr1,tag=20", want: "VLAN 20"},
 		"Untagged":       {reason: "One without a tag hears all of them.", name: "net0", value: "virtio,bridge=vmbr1", want: "without a VLAN"},
 		"Trunks":         {reason: "Trunks count one by one.", name: "net0", value: "virtio,bridge=vmbr1,tag=10,trunks=11;12-25", want: "VLAN 12-25"},
 		"TrunksInside":   {reason: "Trunks within the range are fine.", name: "net0", value: "virtio,bridge=vmbr1,tag=10,trunks=11;12-19"},
 		"Mapping":        {reason: "A device of an own mapping.", name: "hostpci0", value: "mapping=gpu,pcie=1"},
-		"OtherMapping":   {reason: "Not of another.", name: "hostpci0", value: "mapping=nic", want: "of mapping nic"},
+		"OtherMapping":   {reason: "A mapping of another tenant is refused.", name: "hostpci0", value: "mapping=nic", want: "of mapping nic"},
 		"Host":           {reason: "A device of the node may not be named by its address.", name: "hostpci0", value: "0000:01:00.0", want: "device of the node"},
 		"ROM":            {reason: "A file of the node is no ROM.", name: "hostpci0", value: "mapping=gpu,romfile=x.bin", want: "device of the node"},
 		"SPICE":          {reason: "A port for the console is the VM's.", name: "usb0", value: "host=spice"},
 		"USB":            {reason: "A device is not.", name: "usb0", value: "host=046d:c52b", want: "device of the node"},
 		"Directory":      {reason: "A directory that is allowed.", name: "virtiofs0", value: "dirid=share"},
-		"OtherDirectory": {reason: "Another one.", name: "virtiofs0", value: "etc", want: "of mapping etc"},
+		"OtherDirectory": {reason: "A directory of another tenant is refused.", name: "virtiofs0", value: "etc", want: "of mapping etc"},
 		"Socket":         {reason: "A serial port may be a socket.", name: "serial0", value: "socket"},
 		"Serial":         {reason: "A serial port may be no device of the node.", name: "serial0", value: "/dev/ttyS0", want: "option serial0"},
 		"HardwareRNG":    {reason: "The node's generator is its own.", name: "rng0", value: "source=/dev/hwrng", want: "option rng0"},
@@ -201,7 +202,7 @@ func TestOptions(t *testing.T) {
 		"Tags":           {reason: "Own tags and others.", name: "tags", value: "a;web"},
 		"TagsCase":       {reason: "Case does not count in tags.", name: "tags", value: "B", want: "tag b"},
 		"OthersTags":     {reason: "Tags of other tenants' VMs say that a VM is theirs.", name: "tags", value: "web;b", want: "tag b"},
-		"Startup":        {reason: "Proxmox VE waits for it with the VMs of others too.", name: "startup", value: "order=0,up=9", want: "option startup"},
+		"Startup":        {reason: "The VMs of others wait for a delay of a start.", name: "startup", value: "order=0,up=9", want: "option startup"},
 		"NoStartup":      {reason: "What has none is no harm.", name: "startup"},
 		"Hookscript":     {reason: "A script runs on the node.", name: "hookscript", value: "local:snippets/x.pl", want: "option hookscript"},
 		"UnreadableDisk": {reason: "What cannot be read is refused.", name: "scsi0", value: ",", want: "cannot be read"},
@@ -281,9 +282,12 @@ func TestSpec(t *testing.T) {
 		claimed      bool
 		want         string
 	}{
-		"Pool":      {reason: "A pool of addresses that is listed.", spec: pool("InClusterIPPool", "lan-1", nil)},
-		"OtherPool": {reason: "Not another.", spec: pool("InClusterIPPool", "office", nil), want: "(ipPools): networks[lan].ipConfig.poolRef InClusterIPPool/office"},
-		"PoolKind":  {reason: "A pool of another kind is refused.", spec: pool("GlobalInClusterIPPool", "lan-1", nil), want: "GlobalInClusterIPPool/lan-1"},
+		"Pool": {reason: "A pool of addresses that is listed.", spec: pool("InClusterIPPool", "lan-1", nil)},
+		"OtherPool": {
+			reason: "A pool of addresses that is not listed is refused.",
+			spec:   pool("InClusterIPPool", "office", nil), want: "(ipPools): networks[lan].ipConfig.poolRef InClusterIPPool/office",
+		},
+		"PoolKind": {reason: "A pool of another kind is refused.", spec: pool("GlobalInClusterIPPool", "lan-1", nil), want: "GlobalInClusterIPPool/lan-1"},
 		"PoolGroup": {
 			reason: "A pool of another API group is refused.", spec: of("ipam.example.org", "InClusterIPPool", "lan-1"),
 			want: "(ipPools): networks[lan].ipConfig.poolRef InClusterIPPool.ipam.example.org/lan-1",
@@ -294,7 +298,10 @@ func TestSpec(t *testing.T) {
 			reason: "A pool of the default API group is refused where only the same name of another group is listed.",
 			spec:   pool("Pool", "dmz-1", nil), want: "(ipPools): networks[lan].ipConfig.poolRef Pool/dmz-1",
 		},
-		"Pool6":    {reason: "For both families.", spec: six, want: "(ipPools): networks[lan].ipConfig.poolRef6 InClusterIPPool/office"},
+		"Pool6": {
+			reason: "A pool of IPv6 addresses is judged as one of IPv4.",
+			spec:   six, want: "(ipPools): networks[lan].ipConfig.poolRef6 InClusterIPPool/office",
+		},
 		"PoolHere": {reason: "A claim is made in its claim's namespace.", spec: pool("InClusterIPPool", "lan-1", new("e")), claimed: true},
 		"PoolThere": {
 			reason: "A claim may not be made in the namespace of others.", spec: pool("InClusterIPPool", "lan-1", new("b")), claimed: true,
@@ -305,7 +312,7 @@ func TestSpec(t *testing.T) {
 			want: `(namespaces): networks[lan].ipConfig.poolRef of namespace ""`,
 		},
 		"Network":      {reason: "A bridge that is listed may be named by its NodeNetworks.", spec: by("vmbr2", 20)},
-		"NetworkOther": {reason: "Not another.", spec: by("vmbr0", 0), want: "(bridges): networks[lan].networkRef vmbr0"},
+		"NetworkOther": {reason: "A bridge of a NodeNetwork that is not listed is refused.", spec: by("vmbr0", 0), want: "(bridges): networks[lan].networkRef vmbr0"},
 		"NetworkVLAN": {
 			reason: "A VLAN that is not listed for the bridge is refused.",
 			spec:   by("vmbr2", 21), want: "(bridges): networks[lan] in VLAN 21 of bridge vmbr2",
@@ -477,7 +484,7 @@ func TestSees(t *testing.T) {
 		},
 		"PoolOnly":  {reason: "A tenant may be told by its pool.", of: "b", guest: proxmox.Guest{VMID: 9, Pool: "b"}, sees: true, has: true},
 		"Adopted":   {reason: "What was adopted stays.", of: "c", guest: proxmox.Guest{VMID: 9, Pool: "old"}, sees: true, has: true},
-		"RangeOnly": {reason: "A range may tell too.", of: "d", guest: proxmox.Guest{VMID: 505}, sees: true, has: true},
+		"RangeOnly": {reason: "A range of VMIDs alone may tell the tenant.", of: "d", guest: proxmox.Guest{VMID: 505}, sees: true, has: true},
 		"RangeInPool": {
 			reason: "A VM of its range in a pool of nobody is the tenant's.", of: "d", guest: proxmox.Guest{VMID: 505, Pool: "nightly"}, sees: true, has: true,
 		},
@@ -485,7 +492,7 @@ func TestSees(t *testing.T) {
 		"RangeAdoptable": {
 			reason: "A VM of its range in a pool that another tenant may adopt from may be that one's.", of: "d", guest: proxmox.Guest{VMID: 505, Pool: "old"},
 		},
-		"Nobody": {reason: "Nobody sees nothing.", of: "x", guest: proxmox.Guest{VMID: 200, Pool: "a"}},
+		"Nobody": {reason: "A namespace of nobody sees no VM.", of: "x", guest: proxmox.Guest{VMID: 200, Pool: "a"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -643,7 +650,7 @@ func TestGuard(t *testing.T) {
 			want: "VMID 305",
 		},
 		"CloneStays": {
-			reason: "Without a target it is made where its source is.",
+			reason: "A clone without a target is made where its source is.",
 			of:     "a", method: "POST", path: vm + "/clone", args: []string{"pve3", "9000"}, form: form{"newid": "210", "pool": "a"}, want: "node pve3",
 		},
 		"CloneVMID": {

@@ -180,7 +180,7 @@ func TestDecideTaken(t *testing.T) {
 		},
 		"All": {reason: "The VM has no other disk.", ask: Request{Entry: Entry{Wants: has(6), Whole: true, VMID: 100, Volume: disk}}},
 		"NoRoom": {
-			reason: "Without room it stays the VM's.", others: Ledger{"other": {Has: has(6), VMID: 101}},
+			reason: "A disk for which there is no room stays the VM's.", others: Ledger{"other": {Has: has(6), VMID: 101}},
 			ask: Request{Entry: Entry{Wants: has(6), Whole: true, VMID: 100, Volume: disk}}, left: 6, short: true,
 		},
 		"Elsewhere": {

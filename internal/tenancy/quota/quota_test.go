@@ -142,7 +142,7 @@ func TestDecide(t *testing.T) {
 			},
 		},
 		"SameSecond": {
-			reason: "Of two of the same second the UID decides.",
+			reason: "The UID decides between two of the same second.",
 			limits: limits, ledger: Ledger{"a": made(1, 4), "z": waits(3, 3, 0)}, ask: ask(3, 2),
 			want: want{granted: vm(2), ledger: Ledger{"a": made(1, 4), "z": waits(3, 3, 0), "me": pending(3, 2)}},
 		},

@@ -104,7 +104,7 @@ func TestOf(t *testing.T) {
 			want: []string{"VM 200, which is not the tenant's"},
 		},
 		"Node": {
-			reason: "On which node.", tenants: rules, machine: machine("m", 200, v1alpha1.MachineParameters{}),
+			reason: "The node of a VM has to be the tenant's.", tenants: rules, machine: machine("m", 200, v1alpha1.MachineParameters{}),
 			vm:   map[string]string{"pool": "a", "node": "pve2"},
 			want: []string{"no VM on node pve2"},
 		},
@@ -123,7 +123,7 @@ func TestOf(t *testing.T) {
 			want:    []string{"belongs to no tenant"},
 		},
 		"Snapshot": {
-			reason: "Of a Snapshot, whose its VM is counts, and not what that has.", tenants: rules, machine: snapshot("s", 200),
+			reason: "A Snapshot counts by whose its VM is, and not by what the VM has.", tenants: rules, machine: snapshot("s", 200),
 			vm: map[string]string{"pool": "b", "node": "pve2", "lost": "1"}, want: []string{"VM 200, which is not the tenant's"}, not: "node",
 		},
 		"Kind": {
