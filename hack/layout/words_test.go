@@ -173,9 +173,15 @@ func texts(t *testing.T) map[string]string {
 }
 
 // leaning matches the reason of a test case, written with its name or as the first field, that leans on another one, which may not be the one before it:
-// maps have no order. It begins with a conjunction, or with a word for a subject that it does not name.
+// maps have no order. It begins with a conjunction, or with a word for a subject that it does not name; or it is a part of a sentence: it begins with
+// Of, By or As, or with another preposition and has no subject of its own, it ends with too, or it has fewer than four words.
 var leaning = regexp.MustCompile(`(?m)(?:\breason:\s*|^\s*(?:"[^"\n]*":\s*)?\{\s*)["\x60]` +
-	`(?:And|But|So|Nor|Also|Neither|Or|Then|Yet|It|Its|They|Their|This|That|These|Those|Both)\b[^"\x60]*["\x60]\s*(?:[,}+]|$)`)
+	`(?:(?:And|But|So|Nor|Also|Neither|Or|Then|Yet|It|Its|They|Their|This|That|These|Those|Both)\b[^"\x60]*["\x60]\s*(?:[,}+]|$)|` +
+	`(?:(?:Of|By|As)\b[^"\x60]*|` +
+	`(?:In|With|Without)\b[^"\x60]*\b(?:it|its|they|them|one|ones|any|that)\b[^"\x60]*|` +
+	`(?:In|With|Without)(?: [^"\x60\s]+){0,3}\.|` +
+	`[A-Z][^"\x60]*\btoo\.|` +
+	`[A-Z][^"\x60\s\\]*(?: [^"\x60\s\\]+){0,2}\.)["\x60]\s*(?:[,}]|$))`)
 
 func TestReasonsStandAlone(t *testing.T) {
 	for path, text := range texts(t) {
@@ -193,9 +199,9 @@ func TestLeaning(t *testing.T) {
 		reason, source string
 		leans          bool
 	}{
-		"Subject":     {reason: "A reason that names its subject stands alone.", source: `"A": {reason: "A VM stays.", want: true},`},
+		"Subject":     {reason: "A reason that names its subject stands alone.", source: `"A": {reason: "A VM stays off.", want: true},`},
 		"Within":      {reason: "A word for a subject that the reason has named is no matter.", source: `"A": {reason: "A VM stays as it is."},`},
-		"Longer":      {reason: "A word that only begins like one of them is another one.", source: `"A": {reason: "Items stay."},`},
+		"Longer":      {reason: "A word that only begins like one of them is another one.", source: `"A": {reason: "Items stay as they are."},`},
 		"Pronoun":     {reason: "A pronoun has its subject elsewhere.", source: `"A": {reason: "It stays.", want: true},`, leans: true},
 		"Possessive":  {reason: "A possessive has its owner elsewhere.", source: `"A": {reason: "Its disks stay."},`, leans: true},
 		"Several":     {reason: "A plural pronoun has its subject elsewhere.", source: `{reason: "They stay."},`, leans: true},
@@ -208,6 +214,14 @@ func TestLeaning(t *testing.T) {
 		"First":       {reason: "A reason may be the first field of a case without its name.", source: `"A": {"It stays.", true},`, leans: true},
 		"FirstBelow":  {reason: "The first field may be on a line of its own.", source: "\"A\": {\n\t\"They stay.\", true,\n},", leans: true},
 		"Unkeyed":     {reason: "A step of a list has no key.", source: `{"It is.", none, 1},`, leans: true},
+		"Fragment":    {reason: "A part of a sentence has its verb elsewhere.", source: `"A": {reason: "As the other one is by itself."},`, leans: true},
+		"Preposition": {reason: "A preposition and a pronoun have their subject elsewhere.", source: `{reason: "Without one all VMs stay."},`, leans: true},
+		"Place":       {reason: "A place alone is a part of a sentence.", source: `{reason: "In any namespace."},`, leans: true},
+		"Whole":       {reason: "A sentence may begin with a preposition.", source: `{reason: "Without tenants nothing is hidden."},`},
+		"Too":         {reason: "A sentence that ends with too adds to another one.", source: `{reason: "A VM that is off stays, too."},`, leans: true},
+		"Short":       {reason: "Three words say too little.", source: `{reason: "Disks are large."},`, leans: true},
+		"Long":        {reason: "Four words may be a sentence.", source: `{reason: "A disk is large."},`},
+		"Path":        {reason: "A path is no reason.", source: "\t\t{\"cluster/...\", 1},"},
 		"Key":         {reason: "The key of a map in a map is no reason.", source: `"A": {"It is of a disk.": "size|format"},`},
 		"Message":     {reason: "A message of a test is no reason.", source: `t.Error("It stays.")`},
 	}
