@@ -37,7 +37,7 @@ func (t *Tracker) RefuseAt(m Object, what, digest string, err error) {
 func (t *Tracker) RefusedAt(m Object, what, digest string) error {
 	t.records.Lock()
 	defer t.records.Unlock()
-	if r := t.records.Ensure(m).refusals[what]; digest != "" && r.digest == digest {
+	if r := t.known(m).refusals[what]; digest != "" && r.digest == digest {
 		return r.err
 	}
 	return nil

@@ -48,7 +48,7 @@ func (t *Tracker) Send(m Object, d qemu.Difference) int {
 func (t *Tracker) Kept(m Object, seen bool) {
 	t.records.Lock()
 	defer t.records.Unlock()
-	r := t.records.Ensure(m)
+	r := t.known(m)
 	if r.assumed = !seen && r.changes > 0; seen {
 		r.change, r.changes = qemu.Difference{}, 0
 	}
@@ -59,7 +59,7 @@ func (t *Tracker) Kept(m Object, seen bool) {
 func (t *Tracker) Sent(m Object, d qemu.Difference) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
-	r := t.records.Ensure(m)
+	r := t.known(m)
 	return !d.Empty() && !r.assumed && d.Within(r.change) && t.now().Before(r.changed)
 }
 
@@ -87,7 +87,7 @@ func (r *record) countStart(task proxmox.Task, now time.Time) {
 func (t *Tracker) Crashes(m Object) (n int, until time.Time) {
 	t.records.Lock()
 	defer t.records.Unlock()
-	r := t.records.Ensure(m)
+	r := t.known(m)
 	if r.starts < 2 || r.generation != m.GetGeneration() {
 		return 0, time.Time{}
 	}
@@ -102,7 +102,7 @@ func (t *Tracker) Crashes(m Object) (n int, until time.Time) {
 func (t *Tracker) CrashLoops(m Object) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
-	r := t.records.Ensure(m)
+	r := t.known(m)
 	return r.starts > 1 && r.generation == m.GetGeneration() && t.now().Sub(r.started) <= RunsFor
 }
 
@@ -126,7 +126,7 @@ func (t *Tracker) Asked(m Object, what string, period time.Duration) bool {
 func (t *Tracker) WithdrawAsked(m Object) {
 	t.records.Lock()
 	defer t.records.Unlock()
-	r := t.records.Ensure(m)
+	r := t.known(m)
 	delete(r.asked, r.asking)
 	r.asking = ""
 }
@@ -167,7 +167,7 @@ func (t *Tracker) AwaitReboot(m Object, d time.Duration) {
 func (t *Tracker) EndReboot(m Object, started time.Time) {
 	t.records.Lock()
 	defer t.records.Unlock()
-	if r := t.records.Ensure(m); !r.rebooted.IsZero() && started.After(r.rebooted) {
+	if r := t.known(m); !r.rebooted.IsZero() && started.After(r.rebooted) {
 		r.rebootUntil = time.Time{}
 	}
 }
@@ -201,7 +201,7 @@ func (s shutdownRequests) repeats(task proxmox.Task, err error) bool {
 func (t *Tracker) RepeatsShutdown(m Object, task proxmox.Task, err error) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
-	return t.records.Ensure(m).shutdown.repeats(task, err)
+	return t.known(m).shutdown.repeats(task, err)
 }
 
 // RequestShutdown returns the next request to shut a guest down that has this much time in all, since the given time or, if that is
@@ -226,19 +226,19 @@ func (t *Tracker) RequestShutdown(m Object, since time.Time, total, round time.D
 func (t *Tracker) ShutdownBegun(m Object) time.Time {
 	t.records.Lock()
 	defer t.records.Unlock()
-	return t.records.Ensure(m).shutdown.first
+	return t.known(m).shutdown.first
 }
 
 // RebootsUntil returns until when a VM is left alone at most; the time may have gone by.
 func (t *Tracker) RebootsUntil(m Object) time.Time {
 	t.records.Lock()
 	defer t.records.Unlock()
-	return t.records.Ensure(m).rebootUntil
+	return t.known(m).rebootUntil
 }
 
 // Rebooting reports whether a VM is left alone, since it reboots.
 func (t *Tracker) Rebooting(m Object) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
-	return t.now().Before(t.records.Ensure(m).rebootUntil)
+	return t.now().Before(t.known(m).rebootUntil)
 }

@@ -42,7 +42,9 @@ const (
 type Tracker struct {
 	now func() time.Time
 
+	// records of Machines, and one for those that have none. Both need the lock.
 	records objectstate.Store[record]
+	empty   record
 
 	// gone is when Machines were forgotten, lately.
 	gone objectstate.Store[time.Time]
@@ -104,6 +106,15 @@ type record struct {
 
 // New returns a Tracker that knows no tasks.
 func New(now func() time.Time) *Tracker { return &Tracker{now: now} }
+
+// known returns what is remembered of a Machine; an empty record, which is not kept, if that is nothing. Most Machines have no task for days.
+func (t *Tracker) known(m Object) *record {
+	if r := t.records.Get(m); r != nil {
+		return r
+	}
+	t.empty = record{}
+	return &t.empty
+}
 
 // attempt returns the record of a Machine, made anew for a changed spec but for what is known of the VM.
 func (t *Tracker) attempt(m Object) *record {
@@ -185,7 +196,7 @@ func (t *Tracker) MarkDriveStale(m Object) {
 func (t *Tracker) MarkDriveFresh(m Object) {
 	t.records.Lock()
 	defer t.records.Unlock()
-	t.records.Ensure(m).driveStale = false
+	t.known(m).driveStale = false
 }
 
 // DriveStale reports whether PVE's cloud-init drive may have old data.
@@ -214,7 +225,7 @@ func (t *Tracker) RecordUnknownOutcome(m Object) {
 func (t *Tracker) SinceUnknownOutcome(m Object) time.Duration {
 	t.records.Lock()
 	defer t.records.Unlock()
-	return t.now().Sub(t.records.Ensure(m).outcomeUnknown)
+	return t.now().Sub(t.known(m).outcomeUnknown)
 }
 
 // Running reports whether a task runs for a Machine. One of some time ago has to be
@@ -223,7 +234,7 @@ func (t *Tracker) SinceUnknownOutcome(m Object) time.Duration {
 func (t *Tracker) Running(m Object, listed []proxmox.Task) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
-	r := t.records.Ensure(m)
+	r := t.known(m)
 	i := slices.IndexFunc(listed, func(l proxmox.Task) bool { return l.UPID == r.upid })
 	if r.running && i >= 0 && !listed[i].Running && !listed[i].OK() {
 		t.note(r, listed[i], listed[i].Err())
@@ -238,7 +249,7 @@ func (t *Tracker) Running(m Object, listed []proxmox.Task) bool {
 func (t *Tracker) RunningType(m Object) string {
 	t.records.Lock()
 	defer t.records.Unlock()
-	if r := t.records.Ensure(m); r.running {
+	if r := t.known(m); r.running {
 		return r.upid.Type()
 	}
 	return ""
@@ -251,7 +262,7 @@ func (t *Tracker) Destroyed(m Object) (since time.Time, yes bool) {
 	t.gone.Unlock()
 	t.records.Lock()
 	defer t.records.Unlock()
-	r := t.records.Ensure(m)
+	r := t.known(m)
 	if gone != nil {
 		return *gone, true
 	}
@@ -262,7 +273,7 @@ func (t *Tracker) Destroyed(m Object) (since time.Time, yes bool) {
 func (t *Tracker) Creates(m Object) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
-	return CreatesVM(t.records.Ensure(m).upid.Type())
+	return CreatesVM(t.known(m).upid.Type())
 }
 
 // BackoffReason returns why the next attempt has to wait: the last one failed, for the same spec,
@@ -270,7 +281,7 @@ func (t *Tracker) Creates(m Object) bool {
 func (t *Tracker) BackoffReason(m Object) error {
 	t.records.Lock()
 	defer t.records.Unlock()
-	r := t.records.Ensure(m)
+	r := t.known(m)
 	if !t.holds(r, m) {
 		return nil
 	}
@@ -282,7 +293,7 @@ func (t *Tracker) BackoffReason(m Object) error {
 func (t *Tracker) RetryAt(m Object, err error) time.Time {
 	t.records.Lock()
 	defer t.records.Unlock()
-	if r := t.records.Ensure(m); t.holds(r, m) && errors.Is(err, r.err) && t.now().Before(r.until) {
+	if r := t.known(m); t.holds(r, m) && errors.Is(err, r.err) && t.now().Before(r.until) {
 		return r.until
 	}
 	return time.Time{}
@@ -292,7 +303,7 @@ func (t *Tracker) RetryAt(m Object, err error) time.Time {
 func (t *Tracker) BackoffError(m Object) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
-	return t.holds(t.records.Ensure(m), m)
+	return t.holds(t.known(m), m)
 }
 
 func (t *Tracker) holds(r *record, m Object) bool {
@@ -303,7 +314,7 @@ func (t *Tracker) holds(r *record, m Object) bool {
 func (t *Tracker) Last(m Object) (proxmox.Task, bool) {
 	t.records.Lock()
 	defer t.records.Unlock()
-	r := t.records.Ensure(m)
+	r := t.known(m)
 	return r.last, r.last.UPID != ""
 }
 
@@ -339,7 +350,7 @@ const recently = time.Minute
 func (t *Tracker) Active(m Object) bool {
 	t.records.Lock()
 	defer t.records.Unlock()
-	r := t.records.Ensure(m)
+	r := t.known(m)
 	return r.running || t.now().Sub(r.begun) < recently || t.now().Before(r.rebootUntil)
 }
 

@@ -292,12 +292,14 @@ func (s *shared) forget(m Machine) {
 // waker wakes a Machine. Each is kept as long as its Machine is, and so holds on to its
 // name only.
 func (s *shared) waker(m Machine) func() {
-	wake := s.wake
-	named, _ := s.object.DeepCopyObject().(Machine)
-	named.SetUID(m.GetUID())
-	named.SetNamespace(m.GetNamespace())
-	named.SetName(m.GetName())
-	return func() { go wake(named) }
+	wake, object, uid, name := s.wake, s.object, m.GetUID(), client.ObjectKeyFromObject(m)
+	return func() {
+		named, _ := object.DeepCopyObject().(Machine)
+		named.SetUID(uid)
+		named.SetNamespace(name.Namespace)
+		named.SetName(name.Name)
+		go wake(named)
+	}
 }
 
 // A connector makes the external of each reconcile.
