@@ -131,7 +131,7 @@ func TestCheckByProviderConfig(t *testing.T) {
 			reason: "A ProviderConfig of cluster-scoped resources is found by its name.", objects: []client.Object{secret, own}, has: "Permitted True",
 		},
 		"Same": {reason: "Two that say the same are as good as one.", objects: []client.Object{secret, own, shared}, has: "Permitted True"},
-		"Both": {reason: "Of two that differ, one has to be named.", objects: []client.Object{secret, own, strict}, err: both},
+		"Both": {reason: "One of two that differ has to be named.", objects: []client.Object{secret, own, strict}, err: both},
 		"OfBoth": {
 			reason: "The kind names one of two.", objects: []client.Object{secret, own, strict},
 			args: []string{"--provider-config-kind", "ProviderConfig"}, has: "Permitted True",

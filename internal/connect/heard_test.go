@@ -196,7 +196,10 @@ func TestHas(t *testing.T) {
 			machine: signed(site("other"), "site", "a"), guest: proxmox.Guest{VMID: 600}, want: true,
 		},
 		"HandedOn": {reason: "One that was handed on is the other's.", machine: signed(site("team-a"), "site", "a"), guest: others},
-		"LostOn":   {reason: "So is one of a namespace that has lost its tenant.", machine: signed(site("other"), "site", "a"), guest: others},
+		"LostOn": {
+			reason:  "A VM that was handed on is not that of a namespace which has lost its tenant.",
+			machine: signed(site("other"), "site", "a"), guest: others,
+		},
 		"SignedOf": {
 			reason:  "A signature counts for its VM.",
 			machine: signed(site("team-a"), "site", "a"), guest: proxmox.Guest{VMID: 601},
@@ -224,14 +227,14 @@ func TestHas(t *testing.T) {
 			machine: in("team-a", "ProviderConfig", "own"), guest: others,
 		},
 		"OwnConfigHeld": {
-			reason:  "By one, what is the tenant's counts.",
+			reason:  "A configuration of a namespace gives a team the VMs of its tenant.",
 			machine: in("team-a", "ProviderConfig", "own"), guest: own, want: true,
 		},
 		"OwnConfigAlone": {
-			reason:  "Those who list VMs by it are told by it whose they are.",
+			reason:  "A configuration that lists VMs tells whose they are.",
 			machine: in("team-a", "ProviderConfig", "own"), guest: others, by: "ProviderConfig/team-a/own", want: true,
 		},
-		"Free": {reason: "Without tenants all count.", machine: site("team-a"), guest: others, free: true, want: true},
+		"Free": {reason: "All VMs count where there are no tenants.", machine: site("team-a"), guest: others, free: true, want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -268,14 +271,17 @@ func TestKin(t *testing.T) {
 		tell           v1alpha1.TenantEnforcement
 		own, operators bool
 	}{
-		"Own":        {reason: "Both are of one tenant.", by: of("team-a", "site"), other: of("team-a", "site"), own: true},
-		"OwnByLabel": {reason: "Labels tell tenants too.", by: labelled(of("", "site"), map[string]string{"team": "b"}), other: of("labelled", "site"), own: true},
-		"Others":     {reason: "It is that of another tenant.", by: of("team-a", "site"), other: of("labelled", "site")},
-		"Operators":  {reason: "It is that of operators.", by: of("team-a", "site"), other: of("ops", "site"), operators: true},
-		"OfAll":      {reason: "Operators are told of all.", by: of("ops", "site"), other: of("team-a", "site"), own: true},
-		"Nobody":     {reason: "What is nobody's has nothing in common.", by: of("other", "site"), other: of("another", "site")},
+		"Own": {reason: "Two Machines of one tenant know of each other.", by: of("team-a", "site"), other: of("team-a", "site"), own: true},
+		"OwnByLabel": {
+			reason: "Tenants are told by labels as by names.",
+			by:     labelled(of("", "site"), map[string]string{"team": "b"}), other: of("labelled", "site"), own: true,
+		},
+		"Others":    {reason: "A Machine of another tenant is not one's own.", by: of("team-a", "site"), other: of("labelled", "site")},
+		"Operators": {reason: "A Machine of operators is not a tenant's own.", by: of("team-a", "site"), other: of("ops", "site"), operators: true},
+		"OfAll":     {reason: "Operators are told of all.", by: of("ops", "site"), other: of("team-a", "site"), own: true},
+		"Nobody":    {reason: "What is nobody's has nothing in common.", by: of("other", "site"), other: of("another", "site")},
 		"Beside": {
-			reason: "By a configuration without tenants all are nobody's, where another one has some.", by: of("team-a", "site"), other: of("team-a", "beside"),
+			reason: "A configuration without tenants makes its Machines nobody's where another one has some.", by: of("team-a", "site"), other: of("team-a", "beside"),
 		},
 		"Elsewhere": {reason: "In another cluster nobody is kept apart.", by: of("team-a", "site"), other: of("labelled", "elsewhere"), own: true},
 		"Missing":   {reason: "Whose a Machine is that names no configuration, nobody knows.", by: of("team-a", "site"), other: of("team-a", "missing")},
@@ -381,10 +387,10 @@ func TestStands(t *testing.T) {
 	}{
 		"MadeUp":    {reason: "A team may write any status.", other: of("team-a", "site", uuid)},
 		"Signed":    {reason: "The provider has seen it.", other: signed(of("team-a", "site", uuid)), want: true},
-		"Another":   {reason: "It has seen it to be of another VM.", other: signed(of("team-a", "site", "b"+uuid[1:]))},
-		"Home":      {reason: "In one namespace all are of one team.", other: of("home", "site", ""), want: true},
-		"Operators": {reason: "Operators are believed.", other: of("ops", "site", ""), want: true},
-		"Free":      {reason: "Without tenants all are.", other: of("team-a", "site", ""), free: true, want: true},
+		"Another":   {reason: "A record that was signed for another VM does not count.", other: signed(of("team-a", "site", "b"+uuid[1:]))},
+		"Home":      {reason: "All resources in one namespace are of one team.", other: of("home", "site", ""), want: true},
+		"Operators": {reason: "The status of operators' resources counts.", other: of("ops", "site", ""), want: true},
+		"Free":      {reason: "The status of all resources counts where there are no tenants.", other: of("team-a", "site", ""), free: true, want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -113,7 +113,7 @@ func TestCheckUnused(t *testing.T) {
 			tells: ofOne, want: "volume ceph:vm-100-disk-1 is used by another VM", read: []int{101, 102},
 		},
 		"OthersOffline": {
-			reason: "Neither is one that cannot be read, nor its node.", storage: "ceph", offline: "pve2", tells: ofOne,
+			reason: "A VM of others that cannot be read is not named, nor is its node.", storage: "ceph", offline: "pve2", tells: ofOne,
 			want: "cannot see whether another VM uses the volume: a node cannot be asked",
 		},
 		"BothOffline": {

@@ -116,14 +116,20 @@ func TestResolverApart(t *testing.T) {
 		image  bool
 		want   string // Empty if nothing is found.
 	}{
-		"Own":            {reason: "Of all that have the labels it is one's own.", there: []client.Object{machine("a"), machine("own"), machine("ops")}, want: "own"},
-		"Others":         {reason: "Those of others are not found by labels.", there: []client.Object{machine("a")}},
-		"Operators":      {reason: "Neither are those of operators.", there: []client.Object{machine("ops")}},
-		"Named":          {reason: "One's own is found by its name.", there: []client.Object{machine("own")}, ref: &v1alpha1.Reference{Name: "own"}, want: "own"},
-		"NamedOthers":    {reason: "That of others is not there.", there: []client.Object{machine("a")}, ref: &v1alpha1.Reference{Name: "a"}},
-		"NamedOperators": {reason: "A template of operators is.", there: []client.Object{machine("ops")}, ref: &v1alpha1.Reference{Name: "ops"}, want: "ops"},
-		"Image":          {reason: "Images of operators are for all.", there: []client.Object{image("a"), image("ops")}, image: true, want: "ops"},
-		"ImageOthers":    {reason: "Those of others are not.", there: []client.Object{image("a")}, image: true},
+		"Own": {
+			reason: "Labels find one's own Machine among all that have them.",
+			there:  []client.Object{machine("a"), machine("own"), machine("ops")}, want: "own",
+		},
+		"Others":      {reason: "Labels find no Machine of another tenant.", there: []client.Object{machine("a")}},
+		"Operators":   {reason: "Labels find no Machine of operators.", there: []client.Object{machine("ops")}},
+		"Named":       {reason: "One's own is found by its name.", there: []client.Object{machine("own")}, ref: &v1alpha1.Reference{Name: "own"}, want: "own"},
+		"NamedOthers": {reason: "A name finds no Machine of another tenant.", there: []client.Object{machine("a")}, ref: &v1alpha1.Reference{Name: "a"}},
+		"NamedOperators": {
+			reason: "A name finds a template of operators.",
+			there:  []client.Object{machine("ops")}, ref: &v1alpha1.Reference{Name: "ops"}, want: "ops",
+		},
+		"Image":       {reason: "Images of operators are for all.", there: []client.Object{image("a"), image("ops")}, image: true, want: "ops"},
+		"ImageOthers": {reason: "Images of another tenant are not found.", there: []client.Object{image("a")}, image: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

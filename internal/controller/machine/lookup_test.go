@@ -126,7 +126,7 @@ func TestMayBeCreatingOfOthers(t *testing.T) {
 			reason: "A clone of what it may clone may be its own.", want: true,
 			clones: func(_ context.Context, vmid int) (bool, error) { return vmid == 9000, nil },
 		},
-		"Others": {reason: "That others clone a VM of theirs is not told.", clones: func(context.Context, int) (bool, error) { return false, nil }},
+		"Others": {reason: "A clone that others make of their VM is not told of.", clones: func(context.Context, int) (bool, error) { return false, nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, nil)

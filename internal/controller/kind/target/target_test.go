@@ -105,7 +105,7 @@ func TestVMOf(t *testing.T) {
 				`see its condition UpToDate, or take them off its disks`,
 		},
 		"Others": {
-			reason: "Of a Machine of another tenant nothing is told.", namespace: "team", has: has, deleted: true, others: true, problem: ReasonMachineNotFound,
+			reason: "A Machine of another tenant is as if it were not there.", namespace: "team", has: has, deleted: true, others: true, problem: ReasonMachineNotFound,
 			message: `Machine "web" does not exist: the backup is made once it has its VM`,
 		},
 		"Deleted": {

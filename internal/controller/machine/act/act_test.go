@@ -120,11 +120,11 @@ func TestFind(t *testing.T) {
 		task   proxmox.UPID
 		found  bool
 	}{
-		"Own":     {reason: "It is that of the call.", task: upid("qmrollback", "100"), found: true},
-		"Others":  {reason: "It works on another VM.", task: upid("qmrollback", "101")},
-		"Another": {reason: "It does something else.", task: upid("qmstart", "100")},
-		"Node":    {reason: "It works on no VM.", task: upid("qmrollback", "")},
-		"Invalid": {reason: "It is none.", task: "UPID:qmrollback:100"},
+		"Own":     {reason: "The task is that of the call.", task: upid("qmrollback", "100"), found: true},
+		"Others":  {reason: "The task works on another VM.", task: upid("qmrollback", "101")},
+		"Another": {reason: "The task does something else.", task: upid("qmstart", "100")},
+		"Node":    {reason: "The task works on no VM.", task: upid("qmrollback", "")},
+		"Invalid": {reason: "The text is no UPID of a task.", task: "UPID:qmrollback:100"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pve := &tasks{}

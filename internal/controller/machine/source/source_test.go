@@ -250,15 +250,15 @@ func TestMachineOfOthers(t *testing.T) {
 		want   string // Empty if it is looked for.
 	}{
 		"Missing": {
-			reason: "It is not there.", named: "missing", vmid: "100",
+			reason: "A Machine that is not there is not found.", named: "missing", vmid: "100",
 			want: `machine 'missing' to clone not found among what tenant "a" may have (templates)`,
 		},
 		"Bait":      {reason: "What it says of a VM of others is for users to write.", vmid: "100", want: "(templates): a clone of VM 100"},
 		"Unlisted":  {reason: "There is no such VM.", vmid: "102"},
 		"Making":    {reason: "A VM that somebody makes is not its own.", vmid: "101", want: "(templates): a clone of VM 101"},
-		"Made":      {reason: "One that the provider makes for it is.", vmid: "101", made: true},
+		"Made":      {reason: "A VM that the provider makes for it is its own.", vmid: "101", made: true},
 		"Others":    {reason: "A Machine of others is not there.", vmid: "100", others: true, want: notFound},
-		"OthersNew": {reason: "Neither is one that has no VM.", vmid: "", others: true, want: notFound},
+		"OthersNew": {reason: "A Machine of others without a VM is not found.", vmid: "", others: true, want: notFound},
 		"Template":  {reason: "A template that is for the tenant is, whose ever.", vmid: "9000", others: true},
 	}
 	for name, tc := range cases {
