@@ -72,12 +72,13 @@ func TestPredates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := ""
+			var messages []string
 			for _, r := range rsp.GetResults() {
-				if got += r.GetMessage(); r.GetSeverity() != fnv1.Severity_SEVERITY_FATAL {
+				if messages = append(messages, r.GetMessage()); r.GetSeverity() != fnv1.Severity_SEVERITY_FATAL {
 					t.Errorf("%s\nthe severity is %s", tc.reason, r.GetSeverity())
 				}
 			}
+			got := strings.Join(messages, "; ")
 			if refused := got != ""; refused != (tc.want != "") || !strings.Contains(got, tc.want) {
 				t.Errorf("%s\nwant the refusal %q, got %q", tc.reason, tc.want, got)
 			}
