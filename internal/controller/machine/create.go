@@ -33,6 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -64,8 +65,9 @@ type creation struct {
 	// capacity of storages for the disks that are made.
 	capacity capacity.Fit
 
-	// vmidTaken is true when somebody else has the VMID that was allocated.
+	// vmidTaken is true when somebody else has the VMID that was allocated, and rejected is that VMID if Proxmox VE has refused to make the VM for that reason.
 	vmidTaken bool
+	rejected  int
 }
 
 // Create starts to create the VM. The task goes on after it returns.
@@ -76,7 +78,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 	}
 	if c.vmidTaken {
 		e.inventory.BlockVMID(c.Identity.VMID)
-		if err := (ownership{external: e}).replaceVMID(ctx, m, c); err != nil {
+		if err := (ownership{external: e}).moveVMID(ctx, m, c); err != nil {
 			return managed.ExternalCreation{}, err
 		}
 	}
@@ -151,6 +153,15 @@ func (c *creation) annotations(m Machine) map[string]string {
 	return a
 }
 
+// place is where the VM is to be made, as far as quotas go.
+func (c *creation) place() tenant.Place {
+	at := tenant.Place{VMID: c.Identity.VMID, Rejected: c.rejected}
+	if c.vmidTaken {
+		at.VMID = 0
+	}
+	return at
+}
+
 // call has PVE start to create the VM.
 func (c *creation) call(ctx context.Context, to VMCreator) (proxmox.UPID, error) {
 	if c.source == nil {
@@ -170,7 +181,8 @@ func (e *external) vmidTaken(ctx context.Context, m Machine, c *creation, taken 
 		return errors.Wrapf(taken, "VM %d already exists", c.Identity.VMID)
 	}
 	e.inventory.BlockVMID(c.Identity.VMID)
-	return errors.Wrapf(errors.Join(taken, ownership{external: e}.replaceVMID(ctx, m, c)), "VM %d already exists: another VMID is taken", c.Identity.VMID)
+	c.rejected = c.Identity.VMID
+	return errors.Wrapf(errors.Join(taken, ownership{external: e}.moveVMID(ctx, m, c)), "VM %d already exists: another VMID is taken", c.Identity.VMID)
 }
 
 // params returns the parameters of a VM that is created from nothing.

@@ -131,6 +131,15 @@ func (e ownership) replaceVMID(ctx context.Context, m Machine, c *creation) erro
 	return err
 }
 
+// moveVMID chooses another VMID for a VM that was not created yet, and has what the quota let it have count there, before anything is made.
+func (e ownership) moveVMID(ctx context.Context, m Machine, c *creation) error {
+	if err := e.replaceVMID(ctx, m, c); err != nil {
+		return err
+	}
+	c.vmidTaken = false
+	return e.tenant.Room(ctx, m, c.Desired, c.sourceConfig(), c.place())
+}
+
 // adopt takes over the VM that the user named by its VMID: what proves it ours
 // from now on is the UUID that it has. Without a VM there, one is created only
 // if vmid asks for it: the one that is meant may merely not be visible.

@@ -55,7 +55,7 @@ func (e *external) observeMissing(ctx context.Context, m Machine, id qemu.Identi
 		conditions.SetMissing(m, id)
 		return managed.ExternalObservation{ResourceUpToDate: true}, nil // There is nothing to change.
 	}
-	err := e.checkCreatable(ctx, m, id)
+	err := e.checkCreatable(ctx, m, id, false)
 	return managed.ExternalObservation{ConnectionDetails: e.password.Publish(nil)}, err
 }
 
@@ -83,8 +83,8 @@ func (e *external) observeCleanup(ctx context.Context, m Machine, there qemu.Con
 	return managed.ExternalObservation{}, nil
 }
 
-// checkCreatable decides how the VM is created and shows why it cannot be.
-func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identity) error {
+// checkCreatable decides how the VM is created and shows why it cannot be. The VMID is taken if a VM was seen that has it and is somebody else's.
+func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identity, taken bool) error {
 	err := e.tasks.BackoffReason(m)
 	lost := proxmox.IsAlreadyExists(err) && object.MayReplaceVMID(m)
 	if err == nil || lost {
@@ -94,15 +94,18 @@ func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identi
 	if err == nil {
 		e.creation, err = create.prepare(ctx, m, id)
 	}
+	if err == nil {
+		e.creation.vmidTaken = taken || lost
+	}
 	if err == nil && lost {
-		e.creation.vmidTaken = true // The task found out: somebody has it whom we may not see.
+		e.creation.rejected = id.VMID // The task found out: somebody has it whom we may not see.
 	}
 	if err == nil {
 		if err = create.admit(ctx, m, e.creation); err != nil {
 			e.scheduler.Release(m) // The node is for those that are made meanwhile.
 		}
 	}
-	if err == nil && !e.creation.vmidTaken {
+	if err == nil && !lost {
 		err = create.reserveTask(e.creation)
 	}
 	if err == nil {
@@ -125,7 +128,7 @@ func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identi
 
 // admit finds whether there is room in the quota for the VM, and claims its addresses if so: a Machine that waits for room takes none from others.
 func (e creator) admit(ctx context.Context, m Machine, c *creation) error {
-	if err := e.tenant.Room(ctx, m, c.Desired, c.sourceConfig()); err != nil {
+	if err := e.tenant.Room(ctx, m, c.Desired, c.sourceConfig(), c.place()); err != nil {
 		return err
 	}
 	if err := e.addresses.Claim(ctx, m, e.spec.pooled, m.Parameters().Networks); err != nil {
@@ -174,10 +177,7 @@ func (e *external) observeForeign(ctx context.Context, m Machine, id qemu.Identi
 		return e.observeCleanup(ctx, m, there)
 	}
 	if object.MayReplaceVMID(m) && object.MayCreate(m) {
-		err := e.checkCreatable(ctx, m, id)
-		if e.creation != nil {
-			e.creation.vmidTaken = true
-		}
+		err := e.checkCreatable(ctx, m, id, true)
 		return managed.ExternalObservation{ConnectionDetails: e.password.Publish(nil)}, err
 	}
 	err = errors.Errorf("VM %d already exists%s and is not this resource's: it is left alone. "+

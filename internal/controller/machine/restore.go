@@ -105,7 +105,7 @@ func (e restoring) observeUnfinished(ctx context.Context, m Machine, id qemu.Ide
 	ref := e.vm.Ref
 	recordTask(m, e.tasks)
 	e.vm = nil
-	err = e.checkCreatable(ctx, m, id)
+	err = e.checkCreatable(ctx, m, id, false)
 	if e.creation != nil {
 		e.creation.unfinished = &ref
 	}

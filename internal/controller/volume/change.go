@@ -279,8 +279,9 @@ func (e *external) otherVMID(ctx context.Context, m Volume) error {
 		return err
 	}
 	e.inventory.BlockVMID(v.VMID)
+	vmid := v.VMID
 	v.VMID, v.UUID, v.Begun = 0, "", 0
-	return e.save(ctx, m)
+	return errors.Join((confinement{e}).rejected(ctx, m, vmid), e.save(ctx, m))
 }
 
 // The stub VM is never started: it has as little memory as PVE takes.

@@ -112,6 +112,18 @@ func (e confinement) follow(ctx context.Context, m Volume, vmid int) error {
 	return e.room(ctx, a)
 }
 
+// rejected has what was let have for a stub VM, which Proxmox VE has refused to make since somebody else has its VMID, be for the next one.
+func (e confinement) rejected(ctx context.Context, m Volume, vmid int) error {
+	if e.tenant == nil || e.tenant.Limits() == nil || e.view.Made() || !kind.MayChange(m) {
+		return nil
+	}
+	was, err := e.entered(ctx)
+	if err != nil || was.VMID != vmid {
+		return err
+	}
+	return e.room(ctx, target.Amounts{There: was.Has.Beyond(was.Pending), Wants: was.Has, Whole: true, Rejected: vmid})
+}
+
 // amountsOf a Volume that has a disk.
 func (e confinement) amountsOf(ctx context.Context, in lister, volume string) (quota.Amounts, error) {
 	owner := tenancy.OwnerOf(volume)

@@ -19,41 +19,80 @@ package quota
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
-// Leave has an entry stand for what its resource has left behind in a VM, as far as the list of VMs does not tell that: disks and interfaces. It goes
-// if there is nothing, unless the VM is outside of where the tenant's are, and so listed only because of an entry.
-func (l Ledger) Leave(uid string, outside bool) {
+// Leave has an entry stand for what its resource has left behind in a VM. Of one that was seen, that is what the list of VMs does not tell: disks and
+// interfaces. It goes if there is nothing, unless the VM is outside of where the tenant's are, and so listed only because of an entry. A VM that nobody
+// has seen may be being made, and counts with all that was let have.
+func (l Ledger) Leave(uid string, outside bool, now time.Time) {
 	e := l[uid]
 	delete(l, uid)
-	has := Amounts{}
-	for name, n := range e.Has {
-		_, isDisk := StorageOf(name)
-		_, isAddress := BridgeOf(name)
-		if (isDisk || isAddress) && n > 0 {
-			has[name] = n
-		}
-	}
-	if e.VMID == 0 || len(has) == 0 && !outside {
+	if e.VMID == 0 {
 		return
 	}
-	l[fmt.Sprintf("%s/%d/%s", uid, e.VMID, e.Volume)] = Entry{
-		Kind: e.Kind, Namespace: e.Namespace, Claim: e.Claim, Name: e.Name, Config: e.Config, Created: e.Created, Has: has,
-		VMID: e.VMID, Volume: e.Volume, Left: true,
+	name := fmt.Sprintf("%s/%d/%s", uid, e.VMID, e.Volume)
+	was := l[name] // It had the same VM before.
+	left := Entry{
+		Kind: e.Kind, Namespace: e.Namespace, Claim: e.Claim, Name: e.Name, Config: e.Config, Created: e.Created, VMID: e.VMID, Volume: e.Volume,
+		Left: true, Has: Most(was.Has, unlisted(e.Has)), Creating: was.Creating,
+	}
+	if e.unseen() {
+		left.Has, left.Creating = Most(was.Has, e.Has), now.Unix()
+	}
+	if len(left.Has) > 0 || outside {
+		l[name] = left
 	}
 }
 
-// Replaces reports whether a resource asks with another VM, or another disk, than it had: its record was taken away, or is another one. What it had
-// may be there.
+// Complete has an entry stand for what the list of VMs does not tell of a VM that is complete by now.
+func (l Ledger) Complete(uid string, outside bool) {
+	e := l[uid]
+	e.Has, e.Creating = unlisted(e.Has), 0
+	if l[uid] = e; len(e.Has) == 0 && !outside {
+		delete(l, uid)
+	}
+}
+
+// unlisted are those among amounts that the list of VMs does not tell.
+func unlisted(a Amounts) Amounts {
+	all := Amounts{}
+	for name, n := range a {
+		_, isDisk := StorageOf(name)
+		_, isAddress := BridgeOf(name)
+		if (isDisk || isAddress) && n > 0 {
+			all[name] = n
+		}
+	}
+	return all
+}
+
+// unseen reports whether a resource was let have a VM that nobody has seen since.
+func (e Entry) unseen() bool {
+	return e.Volume == "" && e.VMID != 0 && len(e.Has) > 0 && len(e.Has.Beyond(e.Pending)) == 0
+}
+
+// Rejects reports whether what a resource was let have is for another VM: the one that it was for was not made, since somebody else has the VMID.
+func (l Ledger) Rejects(r Request) bool {
+	e := l[r.UID]
+	return r.Rejected != 0 && e.VMID == r.Rejected && e.unseen()
+}
+
+// Replaces reports whether a resource asks with another VM, or another disk, than it had, or was let have: its record was taken away, or is another
+// one. What it had may be there, also if nobody has seen it yet.
 func (l Ledger) Replaces(r Request) bool {
 	e := l[r.UID]
 	switch {
-	case e.Volume != "" || r.Volume != "":
-		return e.Volume != "" && e.Volume != r.Volume
-	case e.VMID == 0 || len(e.Has.Beyond(e.Pending)) == 0: // It was not seen.
+	case e.Volume != "":
+		return e.Volume != r.Volume
+	case e.VMID == 0 || len(e.Has) == 0:
 		return false
+	case r.Volume != "" && r.Owner == e.VMID: // The disk has just been made there.
+		return false
+	case e.VMID != r.VMID:
+		return true
 	}
-	return e.VMID != r.VMID || r.Whole && len(r.There) == 0
+	return r.Volume == "" && !e.unseen() && r.Whole && len(r.There) == 0
 }
 
 // inherits reports whether a resource counts what another one has left: it was seen to have the VM, or the disk.

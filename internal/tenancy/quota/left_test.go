@@ -23,6 +23,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
 // disksOf is what a VM with disks of some GiB has.
@@ -46,9 +48,15 @@ func TestLeave(t *testing.T) {
 		"Waited":  {reason: "What was wanted is not there.", entry: Entry{Wants: disksOf(4), VMID: 100, Whole: true}, want: Ledger{}},
 		"Disks": {
 			reason: "Disks and interfaces are left, also those that were yet to come.",
-			entry:  Entry{Name: "web", Has: disksOf(4), Pending: disksOf(4), VMID: 100},
+			entry:  Entry{Name: "web", Has: disksOf(4), Pending: onlyDisks(4), VMID: 100},
 			want:   Ledger{"me/100/": {Name: "web", Has: onlyDisks(4), VMID: 100, Left: true}},
 		},
+		"Unseen": {
+			reason: "A VM that nobody has seen counts with all that it is to have.",
+			entry:  Entry{Name: "web", Has: disksOf(4), Pending: disksOf(4), VMID: 100},
+			want:   Ledger{"me/100/": {Name: "web", Has: disksOf(4), VMID: 100, Left: true, Creating: now().Unix()}},
+		},
+		"Unplaced": {reason: "A VM without a VMID was not begun.", entry: Entry{Has: disksOf(4), Pending: disksOf(4)}, want: Ledger{}},
 		"Adopted": {
 			reason: "A VM that stays where it was adopted is listed only as long as an entry names it.", entry: Entry{Claim: "a", Has: vm(4), VMID: 100},
 			outside: true, want: Ledger{"me/100/": {Claim: "a", Has: Amounts{}, VMID: 100, Left: true}},
@@ -64,7 +72,7 @@ func TestLeave(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			l := Ledger{"me": tc.entry}
-			l.Leave("me", tc.outside)
+			l.Leave("me", tc.outside, now())
 			if diff := cmp.Diff(tc.want, l); diff != "" {
 				t.Errorf("Leave(): %s: -want, +got:\n%s", tc.reason, diff)
 			}
@@ -75,6 +83,7 @@ func TestLeave(t *testing.T) {
 // TestReplaces tells when a resource asks for something beside what it was let have before.
 func TestReplaces(t *testing.T) {
 	seen := Entry{Has: disksOf(4), VMID: 100}
+	unseen := Entry{Has: disksOf(4), Pending: disksOf(4), VMID: 100}
 	disk := Entry{Has: disksOf(4), VMID: 100, Volume: "ceph:vm-100-disk-1"}
 	cases := map[string]struct {
 		reason string
@@ -82,12 +91,24 @@ func TestReplaces(t *testing.T) {
 		ask    Request
 		want   bool
 	}{
-		"First": {reason: "Who has nothing replaces nothing.", ask: Request{Entry: Entry{VMID: 100, Whole: true}}},
-		"Same":  {reason: "The VM is the same.", entry: seen, ask: Request{Entry: Entry{VMID: 100}, There: disksOf(4)}},
-		"Other": {reason: "The VM is another one.", entry: seen, ask: Request{Entry: Entry{VMID: 101, Whole: true}}, want: true},
-		"Anew":  {reason: "The VM is to be made again.", entry: seen, ask: Request{Entry: Entry{VMID: 100, Whole: true}}, want: true},
-		"Unseen": {
-			reason: "There was no VM yet.", entry: Entry{Has: disksOf(4), Pending: disksOf(4), VMID: 100}, ask: Request{Entry: Entry{VMID: 101, Whole: true}},
+		"First":  {reason: "Who has nothing replaces nothing.", ask: Request{Entry: Entry{VMID: 100, Whole: true}}},
+		"Same":   {reason: "The VM is the same.", entry: seen, ask: Request{Entry: Entry{VMID: 100}, There: disksOf(4)}},
+		"Other":  {reason: "The VM is another one.", entry: seen, ask: Request{Entry: Entry{VMID: 101, Whole: true}}, want: true},
+		"Anew":   {reason: "The VM is to be made again.", entry: seen, ask: Request{Entry: Entry{VMID: 100, Whole: true}}, want: true},
+		"Unseen": {reason: "The VM may be being made.", entry: unseen, ask: Request{Entry: Entry{VMID: 101, Whole: true}}, want: true},
+		"Unsaid": {reason: "The VM may be being made, and its VMID is taken.", entry: unseen, ask: Request{Entry: Entry{Whole: true}}, want: true},
+		"Still":  {reason: "The VM is the one that was let have.", entry: unseen, ask: Request{Entry: Entry{VMID: 100, Whole: true}}},
+		"Waits": {
+			reason: "Who waits was let have nothing.", entry: Entry{Wants: disksOf(4), VMID: 100, Whole: true}, ask: Request{Entry: Entry{VMID: 101, Whole: true}},
+		},
+		"Placed": {reason: "The VM was not begun.", entry: Entry{Has: disksOf(4), Pending: disksOf(4)}, ask: Request{Entry: Entry{VMID: 101, Whole: true}}},
+		"UnseenDisk": {
+			reason: "The disk is another one than that of the VM which may be being made.", entry: unseen,
+			ask: Request{Entry: Entry{VMID: 101, Volume: "ceph:vm-101-disk-0"}, Owner: 101}, want: true,
+		},
+		"DiskGiven": {
+			reason: "The disk has just been made, and goes to another VM.", entry: unseen,
+			ask: Request{Entry: Entry{VMID: 101, Volume: "ceph:vm-100-disk-0"}, Owner: 100},
 		},
 		"SameDisk":   {reason: "The disk has gone to another VM.", entry: disk, ask: Request{Entry: Entry{VMID: 101, Volume: "ceph:vm-100-disk-1"}}},
 		"OtherDisk":  {reason: "The disk is another one, or has another name.", entry: disk, ask: Request{Entry: Entry{Volume: "ceph:vm-101-disk-0"}}, want: true},
@@ -101,6 +122,90 @@ func TestReplaces(t *testing.T) {
 				t.Errorf("Replaces(): %s: want %v, got %v", tc.reason, tc.want, got)
 			}
 		})
+	}
+}
+
+// TestLeaveTwice has a VM that a resource leaves twice count with the most that it was let have there.
+func TestLeaveTwice(t *testing.T) {
+	l := Ledger{}
+	for _, gib := range []int64{4, 9, 2} {
+		l["me"] = Entry{Has: disksOf(gib), Pending: disksOf(gib), VMID: 100}
+		l.Leave("me", false, now())
+	}
+	l["me"] = Entry{Has: disksOf(3), VMID: 100}
+	l.Leave("me", false, now())
+	want := Ledger{"me/100/": {Has: disksOf(9), VMID: 100, Left: true, Creating: now().Unix()}}
+	if diff := cmp.Diff(want, l); diff != "" {
+		t.Errorf("Leave(): -want, +got:\n%s", diff)
+	}
+}
+
+// TestComplete has a VM that is complete count as one that was seen.
+func TestComplete(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason  string
+		has     Amounts
+		outside bool
+		want    Ledger
+	}{
+		"Disks":   {reason: "The list of VMs tells all but disks and interfaces.", has: disksOf(4), want: Ledger{"left": {Has: onlyDisks(4), VMID: 100, Left: true}}},
+		"Nothing": {reason: "A VM without disks is listed.", has: vm(4), want: Ledger{}},
+		"Adopted": {
+			reason: "A VM outside of the tenant's is listed because of its entry.", has: vm(4), outside: true,
+			want: Ledger{"left": {Has: Amounts{}, VMID: 100, Left: true}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := Ledger{"left": {Has: tc.has, VMID: 100, Left: true, Creating: 1}}
+			l.Complete("left", tc.outside)
+			if diff := cmp.Diff(tc.want, l); diff != "" {
+				t.Errorf("Complete(): %s -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestRejects has what was let have be for another VM if the one that it was for was refused.
+func TestRejects(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason   string
+		entry    Entry
+		rejected int
+		want     bool
+	}{
+		"Rejected": {reason: "Somebody else has the VMID.", entry: Entry{Has: vm(4), Pending: vm(4), VMID: 100}, rejected: 100, want: true},
+		"Another":  {reason: "The VM of the entry is another one.", entry: Entry{Has: vm(4), Pending: vm(4), VMID: 101}, rejected: 100},
+		"Seen":     {reason: "A VM that was seen is there.", entry: Entry{Has: vm(4), VMID: 100}, rejected: 100},
+		"None":     {reason: "Nothing was refused.", entry: Entry{Has: vm(4), Pending: vm(4), VMID: 100}},
+		"Unsaid":   {reason: "Nothing was refused, and no VM is known.", entry: Entry{Has: vm(4), Pending: vm(4)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := (Ledger{"me": tc.entry}).Rejects(Request{UID: "me", Rejected: tc.rejected}); got != tc.want {
+				t.Errorf("Rejects(): %s want %v, got %v", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestWith counts a VM that is being made once: with the entry that stands for it, as much as it was let have or has, whichever is more.
+func TestWith(t *testing.T) {
+	guests := []proxmox.Guest{
+		{VMID: 100, Type: "qemu", MaxCPU: 1, MaxMemory: 9}, {VMID: 101, Type: "qemu", MaxCPU: 2, MaxMemory: 1}, {VMID: 102, Type: "qemu", MaxCPU: 4, MaxMemory: 2},
+	}
+	owns := func(proxmox.Guest) bool { return true }
+	seen := See([]Resource{{UID: "other", VMID: 102}}, guests, owns)
+	l := Ledger{
+		"gone/100/": {Has: Amounts{VMs: 1, Cores: 8, Memory: 4, Disks("ceph"): 5}, VMID: 100, Left: true, Creating: 1},
+		"gone/102/": {Has: Amounts{VMs: 1, Cores: 8}, VMID: 102, Left: true, Creating: 1},
+		"gone/103/": {Has: Amounts{VMs: 1}, VMID: 103, Left: true, Creating: 1},
+	}
+	with := seen.With(l)
+	want := Amounts{VMs: 5, Cores: 22, Memory: 12, Disks("ceph"): 5}
+	if diff := cmp.Diff(want, l.Used(with, "")); diff != "" || with.OtherNumber != 1 {
+		t.Errorf("With(): %d others, -want, +got:\n%s", with.OtherNumber, diff)
+	}
+	if seen.OtherNumber != 2 || seen.Others[VMs] != 2 || len(seen.Named) != 1 {
+		t.Errorf("With(): want what was seen left as it was, got %+v", seen)
 	}
 }
 

@@ -80,6 +80,10 @@ type Entry struct {
 
 	// Left is true if the resource is gone, or has another VM or disk by now.
 	Left bool `json:"left,omitempty"`
+
+	// Creating is since when that was left, in seconds since 1970, if nobody had seen the VM by then: it may be being made. All of it
+	// counts until the VM is complete, and then Creating is 0.
+	Creating int64 `json:"creating,omitempty"`
 }
 
 // Taken is a snapshot of a VM.
@@ -107,8 +111,13 @@ type Request struct {
 	// Beside is true if the VM that the resource names is not its own, and is there beside what is asked for.
 	Beside bool
 
-	// Volumes are the disks that count with the resource, where that is a VM which was seen.
+	// Volumes are the disks that count with the resource, where that is a VM which was seen, and Owner is the VMID that its own disk is named
+	// after, if it is one.
 	Volumes []string
+	Owner   int
+
+	// Rejected is the VMID of the VM that the resource was let have, if Proxmox VE has refused to make it since somebody else was faster.
+	Rejected int
 }
 
 // A Shortage is that of one limit.

@@ -16,7 +16,12 @@ limitations under the License.
 
 package quota
 
-import "github.com/vitistack/provider-proxmox/internal/proxmox"
+import (
+	"maps"
+	"slices"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
 
 // Seen is what the resources of a tenant are seen to have now.
 type Seen struct {
@@ -30,6 +35,10 @@ type Seen struct {
 
 	// Outside are the VMIDs of those listed that were adopted and stay outside of where the tenant's are.
 	Outside map[int]bool
+
+	// Creating tells of each VMID that is listed whether a VM is being made that may be the tenant's: one of its own that is not complete, or one in no
+	// pool, as VMs are until they are complete, that is not where the tenant's are.
+	Creating map[int]bool
 
 	// Others is what VMs have that are the tenant's and no resource's, and their number.
 	Others      Amounts
@@ -53,6 +62,36 @@ func (l Ledger) Adopted() map[int]bool {
 // Unsure reports whether the list of VMs may be what leaves a resource no room: of one that is gone it may be too old.
 func (s Seen) Unsure(r Request, name string) bool {
 	return s.Others[name] > 0 || r.Beside && s.Listed[s.Named[r.UID]][name] > 0
+}
+
+// With returns what is seen once VMs count with the entries that stand for them while they are being made, and not beside these.
+func (s Seen) With(l Ledger) Seen {
+	var creating []string
+	for uid, e := range l {
+		if e.Creating != 0 && s.Listed[e.VMID] != nil {
+			creating = append(creating, uid)
+		}
+	}
+	if len(creating) == 0 {
+		return s
+	}
+	slices.Sort(creating)
+	named := map[int]bool{}
+	for _, vmid := range s.Named {
+		named[vmid] = true
+	}
+	s.Of, s.Named = maps.Clone(s.Of), maps.Clone(s.Named)
+	for _, uid := range creating {
+		vmid := l[uid].VMID
+		there := s.Listed[vmid]
+		if s.Named[uid] = vmid; named[vmid] {
+			continue
+		}
+		named[vmid], s.Of[uid] = true, there
+		s.Others = s.Others.Beyond(there)
+		s.OtherNumber--
+	}
+	return s
 }
 
 // A Resource is one of the tenant, as it is known.

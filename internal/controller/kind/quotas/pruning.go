@@ -20,6 +20,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
@@ -61,23 +62,32 @@ func (p *pruning) prune(ctx context.Context, known others) bool {
 			p.unsure = true // Its VM may be there since the VMs were listed.
 			continue
 		}
-		p.entries.Leave(uid, p.seen.Outside[e.VMID])
+		p.entries.Leave(uid, p.seen.Outside[e.VMID], p.now())
 	}
 	p.settle(ctx, before)
-	return !maps.EqualFunc(before, p.entries, func(a, b quota.Entry) bool { return a.Left == b.Left && a.Volume == b.Volume })
+	return !maps.EqualFunc(before, p.entries, func(a, b quota.Entry) bool {
+		return a.Left == b.Left && a.Volume == b.Volume && a.Creating == b.Creating
+	})
 }
 
-// replace what a resource has no more to do with, as its record says now, by what it has left of it.
+// replace what a resource has no more to do with, as its record says now, by what it has left of it. What was let have for a VM that was not made is for
+// the next one.
 func (p *pruning) replace(ctx context.Context, r quota.Request) {
-	if !p.entries.Replaces(r) {
+	e := p.entries[r.UID]
+	switch {
+	case p.entries.Rejects(r):
+		e.VMID = 0
+		p.entries[r.UID] = e
+		return
+	case !p.entries.Replaces(r):
 		return
 	}
 	before := maps.Clone(p.entries)
-	if e := p.entries[r.UID]; e.Volume != "" && e.VMID == r.VMID { // It has arrived there.
+	if e.Volume != "" && e.VMID == r.VMID { // It has arrived there.
 		e.VMID = tenancy.OwnerOf(e.Volume)
 		p.entries[r.UID] = e
 	}
-	p.entries.Leave(r.UID, p.seen.Outside[p.entries[r.UID].VMID])
+	p.entries.Leave(r.UID, p.seen.Outside[e.VMID], p.now())
 	p.settle(ctx, before)
 }
 
@@ -90,6 +100,8 @@ func (p *pruning) settle(ctx context.Context, before quota.Ledger) {
 		_, settled := before[uid]
 		owner := tenancy.OwnerOf(e.Volume)
 		switch {
+		case e.Creating != 0:
+			p.settleCreating(uid, e)
 		case e.Volume == "" && p.lists(e.VMID):
 		case e.Volume != "" && p.lists(owner) && (settled && !p.fresh || p.has(ctx, owner, e.Volume)):
 		case e.Volume != "" && e.VMID != owner && p.lists(e.VMID): // It was on its way there, where it has another name.
@@ -98,6 +110,24 @@ func (p *pruning) settle(ctx context.Context, before quota.Ledger) {
 		default:
 			delete(p.entries, uid)
 		}
+	}
+}
+
+// appears is how long after its Machine or Volume has gone, or names another one, a VM may come to be listed. A request that was under way has been sent by
+// then, and the task of a clone has begun.
+const appears = time.Minute
+
+// settleCreating has a VM that was not seen before count as others do once it is complete, and no more if there is none.
+func (p *pruning) settleCreating(uid string, e quota.Entry) {
+	switch creating, there := p.seen.Creating[e.VMID]; {
+	case creating:
+	case p.lists(e.VMID):
+		p.entries.Complete(uid, p.seen.Outside[e.VMID])
+	case !there && p.now().Sub(time.Unix(e.Creating, 0)) < appears:
+	case !p.fresh:
+		p.unsure = true
+	default:
+		delete(p.entries, uid)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,6 +42,9 @@ type site struct {
 	vmids, late []int // The latter are in a list that is read now alone.
 	disks       []string
 	fails       error
+
+	// guests beside those of the tenant's pool.
+	guests []proxmox.Guest
 }
 
 func (s *site) Guests(_ context.Context, maxAge time.Duration) ([]proxmox.Guest, error) {
@@ -48,7 +52,7 @@ func (s *site) Guests(_ context.Context, maxAge time.Duration) ([]proxmox.Guest,
 		s.vmids = append(s.vmids, s.late...)
 		s.late = nil
 	}
-	var all []proxmox.Guest
+	all := slices.Clone(s.guests)
 	for _, id := range s.vmids {
 		all = append(all, proxmox.Guest{VMID: id, Type: "qemu", Pool: "team-a", Node: "pve1"})
 	}
@@ -133,7 +137,7 @@ func TestLeft(t *testing.T) {
 		},
 		"BeingMade": {reason: "The stub VM is there, and its disk not known yet.", site: site{vmids: []int{100}}, vmid: 100, counts: true},
 		"JustMade":  {reason: "The list of VMs may be older than it.", site: site{late: []int{100}}, vmid: 100, counts: true},
-		"NeverMade": {reason: "There is no VM.", vmid: 100},
+		"NotBegun":  {reason: "A call that makes the VM may be under way.", vmid: 100, counts: true},
 		"Elsewhere": {
 			reason: "The VM is none of the tenant's.",
 			site:   site{vmids: []int{300}, disks: []string{vmDisk}}, vmid: 200, volume: vmDisk, seen: true,
@@ -160,6 +164,147 @@ func TestLeft(t *testing.T) {
 			more.Wants = disks(12)
 			if _, err := k.Admit(t.Context(), more); quota.IsExceeded(err) != tc.counts || err != nil && !tc.counts {
 				t.Errorf("%s\nwant that it counts: %v, got %v, %v", tc.reason, tc.counts, err, k.entriesOf(t))
+			}
+		})
+	}
+}
+
+// An outcome is what becomes of VM 100, which a resource was let have and leaves before anybody has seen it, and what counts then.
+type outcome struct {
+	reason            string
+	site              site
+	after             time.Duration
+	vms, cores, disks int64 // The VMs of a site have no cores by the list.
+}
+
+func outcomes() map[string]outcome {
+	all := map[string]outcome{
+		"NotListed": {reason: "The call that makes the VM may be under way.", vms: 1, cores: 8, disks: 6},
+		"Never":     {reason: "There is no VM after a minute.", after: 2 * time.Minute},
+		"Late":      {reason: "A list that is older than the VM is read anew.", site: site{late: []int{100}}, after: 2 * time.Minute, vms: 1, disks: 6},
+		"Complete":  {reason: "The list tells what a VM has, but for its disks.", site: site{vmids: []int{100}}, vms: 1, disks: 6},
+	}
+	for name, g := range map[string]proxmox.Guest{
+		"Cloned": {Lock: "clone"}, "Created": {Lock: "create"}, "Unlocked": {}, "Own": {Lock: "clone", Pool: "team-a"},
+	} {
+		g.VMID, g.Type = 100, "qemu"
+		all[name] = outcome{
+			reason: "A VM that is being made counts with all that it is to have.", site: site{guests: []proxmox.Guest{g}}, after: time.Hour,
+			vms: 1, cores: 8, disks: 6,
+		}
+	}
+	for name, g := range map[string]proxmox.Guest{"Theirs": {Type: "qemu", Pool: "team-b"}, "Container": {Type: "lxc"}} {
+		g.VMID = 100
+		all[name] = outcome{reason: "Somebody else has the VMID.", site: site{guests: []proxmox.Guest{g}}}
+	}
+	return all
+}
+
+// TestCreating has a VM count that is being made when its resource goes, or comes to name another VM, or none.
+func TestCreating(t *testing.T) {
+	for name, tc := range outcomes() {
+		for how, leave := range map[string]func(*api, *Keeper, Application) (more int64, err error){
+			"Gone": func(a *api, _ *Keeper, first Application) (int64, error) {
+				return 0, a.Delete(t.Context(), first.Resource)
+			},
+			"Named": func(_ *api, k *Keeper, first Application) (int64, error) {
+				first.VMID, first.Beside = 101, true
+				_, err := k.Admit(t.Context(), first)
+				return 1, err
+			},
+			"Unnamed": func(_ *api, k *Keeper, first Application) (int64, error) {
+				first.VMID = 0
+				_, err := k.Admit(t.Context(), first)
+				return 1, err
+			},
+		} {
+			t.Run(how+name, func(t *testing.T) {
+				m, at := machine("first"), time.Unix(5000, 0)
+				a := newAPI(t, m)
+				k, s := withVolumes(a), tc.site
+				k.now = func() time.Time { return at }
+				first := s.of(m, nil, 100, "")
+				first.Tenant.Quota.VMs, first.Tenant.Quota.Cores = new(int32(2)), new(int32(99))
+				first.Wants = quota.Amounts{quota.VMs: 1, quota.Cores: 8, quota.Disks("ceph"): 6}
+				if _, err := k.Admit(t.Context(), first); err != nil {
+					t.Fatal(err)
+				}
+				more, err := leave(a, k, first)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, later := range []time.Duration{0, tc.after} {
+					at = at.Add(later)
+					all, err := k.Usage(t.Context(), config, first.Tenants, &s)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if later < tc.after {
+						continue
+					}
+					for i, want := range []int64{tc.cores + 8*more, tc.disks + 6*more, tc.vms + more} {
+						if u := all[0].Usage[i]; u.Used.Value() != want {
+							t.Errorf("%s\n%s: want %d, got %s, of %v", tc.reason, u.Resource, want, u.Used.String(), k.entriesOf(t))
+						}
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestIdentityChanges has a resource that was let have a VM get no other one beside that, by whatever its record says, unless Proxmox VE has refused to
+// make the first.
+func TestIdentityChanges(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		mg     resource.Managed
+		ask    func(*Application)
+		waits  bool
+	}{
+		"Same":    {reason: "The VM that it was let have is asked for again.", mg: machine("first"), ask: func(*Application) {}},
+		"Another": {reason: "The Machine names another VM.", mg: machine("first"), ask: func(a *Application) { a.VMID = 101 }, waits: true},
+		"None":    {reason: "The VM that the Machine names is somebody else's.", mg: machine("first"), ask: func(a *Application) { a.VMID = 0 }, waits: true},
+		"Rejected": {
+			reason: "Proxmox VE has told that somebody else has the VMID.", mg: machine("first"), ask: func(a *Application) { a.VMID, a.Rejected = 101, 100 },
+		},
+		"RejectedAnother": {
+			reason: "What was refused is not what it was let have.", mg: machine("first"), ask: func(a *Application) { a.VMID, a.Rejected = 102, 101 }, waits: true,
+		},
+		"Record": {reason: "The record of the Volume was taken away.", mg: volume("first"), ask: func(a *Application) { a.VMID = 0 }, waits: true},
+		"Disk": {
+			reason: "The record of the Volume names another disk.", mg: volume("first"),
+			ask: func(a *Application) { a.VMID, a.Volume = 200, vmDisk }, waits: true,
+		},
+		"Made": {reason: "The record of the Volume names the disk that was made.", mg: volume("first"), ask: func(a *Application) { a.Volume = stubDisk }},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			k := withVolumes(newAPI(t, tc.mg))
+			s := &site{guests: []proxmox.Guest{{VMID: 100, Type: "qemu", Lock: "create"}}}
+			a := s.of(tc.mg, nil, 100, "")
+			a.Wants = disks(12)
+			a.Wants[quota.VMs] = 1
+			if _, err := k.Admit(t.Context(), a); err != nil {
+				t.Fatal(err)
+			}
+			again := a
+			tc.ask(&again)
+			for range 2 {
+				if _, err := k.Admit(t.Context(), again); quota.IsExceeded(err) != tc.waits || err != nil && !tc.waits {
+					t.Errorf("%s\nwant that it waits: %v, got %v, of %v", tc.reason, tc.waits, err, k.entriesOf(t))
+				}
+			}
+			if !tc.waits {
+				return
+			}
+			a.There = a.Wants // Its record is set back, and the VM is complete.
+			s.guests, s.vmids, a.Whole = nil, []int{100}, false
+			if _, err := k.Admit(t.Context(), a); err != nil {
+				t.Error(err)
+			}
+			if entries := k.entriesOf(t); len(entries) != 1 || entries["first"].VMID != 100 {
+				t.Errorf("want one entry once its record is set back, got %v", entries)
 			}
 		})
 	}

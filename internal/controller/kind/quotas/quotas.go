@@ -165,6 +165,9 @@ type Application struct {
 	// Whole is true for what is yet to be made, and Beside if a VM that the resource names is not its own.
 	Whole, Beside bool
 
+	// Rejected is the VMID of the VM that it was let have, if Proxmox VE has refused to make it since somebody else was faster; 0 for none.
+	Rejected int
+
 	// Wake the resource when there may be room. Nil for one that looks often enough by itself.
 	Wake func()
 
@@ -177,10 +180,13 @@ func (a Application) uid() string { return string(a.Resource.GetUID()) }
 
 func (a Application) request() quota.Request {
 	r := a.Resource
-	return quota.Request{UID: a.uid(), There: a.There, Beside: a.Beside, Volumes: a.Volumes, Entry: quota.Entry{
+	e := quota.Entry{
 		Kind: a.Kind, Namespace: r.GetNamespace(), Name: r.GetName(), Created: r.GetCreationTimestamp().Unix(), Wants: a.Wants, Whole: a.Whole,
 		Claim: claimOf(r), Config: a.Config, VMID: a.VMID, Volume: a.Volume, Taken: a.Taken,
-	}}
+	}
+	return quota.Request{
+		UID: a.uid(), Entry: e, There: a.There, Beside: a.Beside, Volumes: a.Volumes, Owner: tenancy.OwnerOf(a.Volume), Rejected: a.Rejected,
+	}
 }
 
 // claimOf is the namespace of the claim of a cluster-scoped resource.
@@ -255,6 +261,7 @@ func (k *Keeper) try(ctx context.Context, l *ledger, limits quota.Amounts, a App
 	p := pruning{Keeper: k, config: a.Config, entries: entries, seen: seen, fresh: fresh, in: a.Inventory}
 	freed = p.prune(ctx, known)
 	p.replace(ctx, a.request())
+	seen = seen.With(entries)
 	d = entries.Decide(limits, seen, a.request(), k.now())
 	unsure := func(s quota.Shortage) bool { return seen.Unsure(a.request(), s.Name) || entries.Leaves(s.Name) }
 	if !fresh && (p.unsure || slices.ContainsFunc(d.Short, unsure)) {
@@ -307,8 +314,18 @@ func (k *Keeper) see(ctx context.Context, a Application, entries quota.Ledger, f
 		outside[g.VMID] = adopted[g.VMID] && !owns && a.account.Holds(g)
 		return outside[g.VMID] || owns
 	})
-	seen.Outside = outside
+	seen.Outside, seen.Creating = outside, creating(guests, seen)
 	return seen, known, nil
+}
+
+// creating tells of the guests, by their VMIDs, which of them are VMs that are being made and may be the tenant's.
+func creating(guests []proxmox.Guest, seen quota.Seen) map[int]bool {
+	all := map[int]bool{}
+	for _, g := range guests {
+		owned, locked := seen.Listed[g.VMID] != nil, g.Lock == "create" || g.Lock == "clone"
+		all[g.VMID] = g.Type == "qemu" && (owned && locked || !owned && g.Pool == "")
+	}
+	return all
 }
 
 func (k *Keeper) all() []counted {
@@ -431,5 +448,5 @@ func (k *Keeper) usage(ctx context.Context, a Application, fresh bool) ([]v1alph
 		}
 		k.waiters.wake(a.key(), nil, true)
 	}
-	return entries.Usage(a.account.Limits(), seen), nil
+	return entries.Usage(a.account.Limits(), seen.With(entries)), nil
 }

@@ -122,7 +122,7 @@ func (k *Keeper) write(ctx context.Context, b book, entries quota.Ledger) error 
 	maps.Copy(all, b.others)
 	for uid := range entries {
 		if _, was := all[uid]; was {
-			all.Leave(uid, false)
+			all.Leave(uid, false, k.now())
 		}
 	}
 	maps.Copy(all, entries)

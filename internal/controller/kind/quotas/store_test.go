@@ -104,6 +104,22 @@ func TestLeftAccount(t *testing.T) {
 	}
 }
 
+// TestCreatingAccount has a Machine that names another configuration while its VM is being made leave all that it was let have to the account of the former
+// one.
+func TestCreatingAccount(t *testing.T) {
+	k := provider(newAPI(t), "system")
+	b, _ := k.bookOf(t)
+	has := quota.Amounts{quota.Cores: 2}
+	b.others = quota.Ledger{"first": {Name: "first", Config: "ProviderConfig/former", VMID: 100, Has: has, Pending: has}}
+	if err := k.write(t.Context(), b, quota.Ledger{"first": {Name: "first", Config: config}}); err != nil {
+		t.Fatal(err)
+	}
+	b, _ = k.bookOf(t)
+	if e := b.others["first/100/"]; e.Has[quota.Cores] != 2 || e.Creating == 0 {
+		t.Errorf("want the VM counted on, got %v", b.others)
+	}
+}
+
 // TestPacked has the entries of thousands of Machines fit into an object, and be read by anybody while they are few.
 func TestPacked(t *testing.T) {
 	k := provider(newAPI(t), "system")

@@ -54,6 +54,9 @@ type Amounts struct {
 
 	// Taken is the snapshot that it is to take.
 	Taken quota.Taken
+
+	// Rejected is the VMID of the VM that it was let have, if Proxmox VE has refused to make it since somebody else was faster.
+	Rejected int
 }
 
 // Ask whether the quota of its tenant has room for a resource: an error if not, or if that cannot be told.
@@ -63,7 +66,7 @@ func (q Quota) Ask(ctx context.Context, m resource.Managed, to *connect.Connecti
 	}
 	_, err := q.Admit(ctx, quotas.Application{
 		Resource: m, Kind: q.Kind, Config: to.Name, Tenants: to.Config.Tenants, Tenant: to.Tenant, Inventory: to.Inventory,
-		There: a.There, Wants: a.Wants, Whole: a.Whole, VMID: a.VMID, Volume: a.Volume, Taken: a.Taken,
+		There: a.There, Wants: a.Wants, Whole: a.Whole, VMID: a.VMID, Volume: a.Volume, Taken: a.Taken, Rejected: a.Rejected,
 	})
 	return err
 }

@@ -70,13 +70,22 @@ func (c Checks) admit(ctx context.Context, m object.Machine, a quotas.Applicatio
 	return q.Keeper.Admit(ctx, a)
 }
 
+// A Place is where a VM is to be made, as far as quotas go.
+type Place struct {
+	// VMID that the VM is to have; 0 while another one is yet to be chosen.
+	VMID int
+
+	// Rejected is the VMID of which Proxmox VE has said that somebody else has it when the VM was to be made; 0 for none.
+	Rejected int
+}
+
 // Room is an error if the quota has no room for a VM that is to be made, with what its source brings
 // along. Whatever VM the Machine names is not its own, and counts beside that.
-func (c Checks) Room(ctx context.Context, m object.Machine, d qemu.Desired, source qemu.Config) error {
+func (c Checks) Room(ctx context.Context, m object.Machine, d qemu.Desired, source qemu.Config, at Place) error {
 	if !c.Limited() {
 		return nil
 	}
-	_, err := c.admit(ctx, m, quotas.Application{Wants: disks{}.after(d, source), Whole: true, Beside: true, VMID: d.Identity.VMID})
+	_, err := c.admit(ctx, m, quotas.Application{Wants: disks{}.after(d, source), Whole: true, Beside: true, VMID: at.VMID, Rejected: at.Rejected})
 	return err
 }
 
