@@ -191,6 +191,7 @@ func TestRejects(t *testing.T) {
 func TestWith(t *testing.T) {
 	guests := []proxmox.Guest{
 		{VMID: 100, Type: "qemu", MaxCPU: 1, MaxMemory: 9}, {VMID: 101, Type: "qemu", MaxCPU: 2, MaxMemory: 1}, {VMID: 102, Type: "qemu", MaxCPU: 4, MaxMemory: 2},
+		{VMID: 104, Type: "qemu", MaxCPU: 1, MaxMemory: 3},
 	}
 	owns := func(proxmox.Guest) bool { return true }
 	seen := See([]Resource{{UID: "other", VMID: 102}}, guests, owns)
@@ -198,13 +199,15 @@ func TestWith(t *testing.T) {
 		"gone/100/": {Has: Amounts{VMs: 1, Cores: 8, Memory: 4, Disks("ceph"): 5}, VMID: 100, Left: true, Creating: 1},
 		"gone/102/": {Has: Amounts{VMs: 1, Cores: 8}, VMID: 102, Left: true, Creating: 1},
 		"gone/103/": {Has: Amounts{VMs: 1}, VMID: 103, Left: true, Creating: 1},
+		"edited":    {Has: Amounts{VMs: 1, Cores: 4}, Pending: Amounts{VMs: 1, Cores: 4}, VMID: 104},
+		"seen":      {Has: Amounts{VMs: 1, Cores: 4}, VMID: 101},
 	}
 	with := seen.With(l)
-	want := Amounts{VMs: 5, Cores: 22, Memory: 12, Disks("ceph"): 5}
+	want := Amounts{VMs: 7, Cores: 30, Memory: 15, Disks("ceph"): 5}
 	if diff := cmp.Diff(want, l.Used(with, "")); diff != "" || with.OtherNumber != 1 {
 		t.Errorf("With(): %d others, -want, +got:\n%s", with.OtherNumber, diff)
 	}
-	if seen.OtherNumber != 2 || seen.Others[VMs] != 2 || len(seen.Named) != 1 {
+	if seen.OtherNumber != 3 || seen.Others[VMs] != 3 || len(seen.Named) != 1 {
 		t.Errorf("With(): want what was seen left as it was, got %+v", seen)
 	}
 }

@@ -64,11 +64,12 @@ func (s Seen) Unsure(r Request, name string) bool {
 	return s.Others[name] > 0 || r.Beside && s.Listed[s.Named[r.UID]][name] > 0
 }
 
-// With returns what is seen once VMs count with the entries that stand for them while they are being made, and not beside these.
+// With returns what is seen once VMs count with the entries that stand for them while they are being made, and not beside these: also where the resource
+// of an entry names another VM by now, and has not asked for that yet.
 func (s Seen) With(l Ledger) Seen {
 	var creating []string
 	for uid, e := range l {
-		if e.Creating != 0 && s.Listed[e.VMID] != nil {
+		if (e.Creating != 0 || e.unseen()) && s.Listed[e.VMID] != nil && s.Named[uid] != e.VMID {
 			creating = append(creating, uid)
 		}
 	}
@@ -87,7 +88,7 @@ func (s Seen) With(l Ledger) Seen {
 		if s.Named[uid] = vmid; named[vmid] {
 			continue
 		}
-		named[vmid], s.Of[uid] = true, there
+		named[vmid], s.Of[uid] = true, Most(s.Of[uid], there)
 		s.Others = s.Others.Beyond(there)
 		s.OtherNumber--
 	}
