@@ -69,11 +69,14 @@ func sized(cores int32) v1alpha1.MachineParameters {
 // waitsForRoom waits until a resource is shown to wait, and for what.
 func (w *tenantWorld) waitsForRoom(mg resource.Managed, parts ...string) {
 	w.Helper()
-	w.becomes(mg, "waits for "+strings.Join(parts, ", "), func() bool {
-		c := mg.GetCondition(kind.TypeUpToDate)
-		return c.Status == corev1.ConditionFalse && c.Reason == v1alpha1.ReasonQuotaExceeded && c.ObservedGeneration == mg.GetGeneration() &&
-			!slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(c.Message, p) })
-	})
+	w.becomes(mg, "waits for "+strings.Join(parts, ", "), func() bool { return isShort(mg, parts...) })
+}
+
+// isShort reports whether a resource is shown to wait for room, and for what.
+func isShort(mg resource.Managed, parts ...string) bool {
+	c := mg.GetCondition(kind.TypeUpToDate)
+	return c.Status == corev1.ConditionFalse && c.Reason == v1alpha1.ReasonQuotaExceeded && c.ObservedGeneration == mg.GetGeneration() &&
+		!slices.ContainsFunc(parts, func(p string) bool { return !strings.Contains(c.Message, p) })
 }
 
 // cores that the VMs of Machines have within a range of VMIDs, and their number.
@@ -485,6 +488,11 @@ func madeAtOnce(t *testing.T, p pairing, teams, each int, in ...func(*tenantWorl
 		for i := range teams {
 			w.teams = append(w.teams, "t"+strconv.Itoa(i))
 		}
+		w.pve.Edit(func(s *simulator.State) {
+			for _, team := range w.teams {
+				s.Pools[w.space(team)] = &simulator.Pool{VMs: map[int]bool{}}
+			}
+		})
 		w.rules = func() []v1alpha1.ProviderTenant { return w.teamRules(each) }
 	})
 	all := []*tenantWorld{w}
@@ -503,7 +511,7 @@ func madeAtOnce(t *testing.T, p pairing, teams, each int, in ...func(*tenantWorl
 }
 
 // teamRules is as many tenants as there are teams, with a quota each that has room for half of their Machines: by their number, their cores or their disks.
-// No other world has tenants of these names, which would be in one ConfigMap with these.
+// Every other one has a pool, where no VM is while it is being made. No other world has tenants of these names, which would be in one ConfigMap with these.
 func (w *tenantWorld) teamRules(each int) []v1alpha1.ProviderTenant {
 	quotas := []v1alpha1.TenantQuota{
 		{VMs: new(int32(each / 2))}, {Cores: new(int32(each / 2 * 2))}, {Disks: []v1alpha1.TenantStorageQuota{
@@ -513,10 +521,14 @@ func (w *tenantWorld) teamRules(each int) []v1alpha1.ProviderTenant {
 	all := make([]v1alpha1.ProviderTenant, 0, len(w.teams))
 	for i, team := range w.teams {
 		q := quotas[i%len(quotas)]
-		lowest := int32(21000 + 100*i)
+		lowest, pools := int32(21000+100*i), []string{w.space(team)}
+		if i%2 == 0 {
+			pools = nil
+		}
 		all = append(all, v1alpha1.ProviderTenant{
-			Name: w.space(team), Namespaces: []string{w.space(team)}, VMIDRange: &v1alpha1.VMIDRange{Min: lowest + 60, Max: lowest + 99}, Storages: []string{"ceph"},
-			Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1"}}, Templates: []string{"base-*"}, Quota: q.DeepCopy(),
+			Name: w.space(team), Namespaces: []string{w.space(team)}, VMIDRange: &v1alpha1.VMIDRange{Min: lowest + 60, Max: lowest + 99}, Pools: pools,
+			Storages: []string{"ceph"},
+			Bridges:  []v1alpha1.TenantBridge{{Name: "vmbr1"}}, Templates: []string{"base-*"}, Quota: q.DeepCopy(),
 		})
 	}
 	return all
