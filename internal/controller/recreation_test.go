@@ -60,6 +60,14 @@ func (w *world) losesCreation(spec v1alpha1.MachineParameters, task, node string
 // diesCreating has a node lost while a VM is being created.
 func (w *world) diesCreating(node string) (half int) {
 	w.Helper()
+	half = w.halfMade()
+	w.pve.PowerOff(node)
+	return half
+}
+
+// halfMade waits until a VM is being created.
+func (w *world) halfMade() (half int) {
+	w.Helper()
 	w.eventually("the VM is being created", func() bool {
 		half = 0
 		w.pve.Edit(func(s *simulator.State) {
@@ -71,7 +79,6 @@ func (w *world) diesCreating(node string) (half int) {
 		})
 		return half != 0
 	})
-	w.pve.PowerOff(node)
 	return half
 }
 
