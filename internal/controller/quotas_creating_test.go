@@ -49,7 +49,7 @@ type creatingAttempt struct {
 	leave func(mg resource.Managed, vmid int)
 	done  func(mg resource.Managed, vmid int) bool
 
-	// cores that the VM was let have, disk, the size of its disk, and more, what is said of that when the resource asks for another one.
+	// cores that the VM was granted, disk, the size of its disk, and more, what is said of that when the resource asks for another one.
 	cores, disk, more string
 
 	// back has the resource have its own VM again, by the annotations that it had; nil for one that cannot.

@@ -92,7 +92,7 @@ func (e confinement) at(a target.Amounts) target.Amounts {
 	return a
 }
 
-// follow enters in which VM that is which was let have, or will be, unless that is entered: it counts there if the Volume goes before it is looked at again.
+// follow enters in which VM that is which was granted, or will be, unless that is entered: it counts there if the Volume goes before it is looked at again.
 func (e confinement) follow(ctx context.Context, m Volume, vmid int) error {
 	if e.tenant == nil || e.tenant.Limits() == nil || !kind.MayChange(m) {
 		return nil
@@ -112,7 +112,7 @@ func (e confinement) follow(ctx context.Context, m Volume, vmid int) error {
 	return e.room(ctx, a)
 }
 
-// rejected has what was let have for a stub VM, which Proxmox VE has refused to make since somebody else has its VMID, be for the next one.
+// rejected has what was granted for a stub VM, which Proxmox VE has refused to make since somebody else has its VMID, be for the next one.
 func (e confinement) rejected(ctx context.Context, m Volume, vmid int) error {
 	if e.tenant == nil || e.tenant.Limits() == nil || e.view.Made() || !kind.MayChange(m) {
 		return nil
@@ -300,7 +300,7 @@ func stub() quota.Amounts {
 	return quota.Amounts{quota.VMs: 1, quota.Cores: 1, quota.Memory: int64(stubMemory * proxmox.MiB)}
 }
 
-// counted is what a Volume is seen to have of a quota. The size of an unused disk is not known: what it was let have counts.
+// counted is what a Volume is seen to have of a quota. The size of an unused disk is not known: what it was granted counts.
 func counted(mg resource.Managed) (quota.Amounts, int) {
 	m, ok := mg.(Volume)
 	r, err := volumeref.RecordOf(mg)

@@ -24,7 +24,7 @@ import (
 
 // Leave has an entry stand for what its resource has left behind in a VM. Of one that was seen, that is what the list of VMs does not tell: disks and
 // interfaces. It goes if there is nothing, unless the VM is outside of where the tenant's are, and so listed only because of an entry. A VM that nobody
-// has seen may be being made, and counts with all that was let have.
+// has seen may be being made, and counts with all that was granted.
 func (l Ledger) Leave(uid string, outside bool, now time.Time) {
 	e := l[uid]
 	delete(l, uid)
@@ -67,18 +67,18 @@ func unlisted(a Amounts) Amounts {
 	return all
 }
 
-// unseen reports whether a resource was let have a VM that nobody has seen since.
+// unseen reports whether a resource was granted a VM that nobody has seen since.
 func (e Entry) unseen() bool {
 	return e.Volume == "" && e.VMID != 0 && len(e.Has) > 0 && len(e.Has.Beyond(e.Pending)) == 0
 }
 
-// Rejects reports whether what a resource was let have is for another VM: the one that it was for was not made, since somebody else has the VMID.
+// Rejects reports whether what a resource was granted is for another VM: the one that it was for was not made, since somebody else has the VMID.
 func (l Ledger) Rejects(r Request) bool {
 	e := l[r.UID]
 	return r.Rejected != 0 && e.VMID == r.Rejected && e.unseen()
 }
 
-// Replaces reports whether a resource asks with another VM, or another disk, than it had, or was let have: its record was taken away, or is another
+// Replaces reports whether a resource asks with another VM, or another disk, than it had, or was granted: its record was taken away, or is another
 // one. What it had may be there, also if nobody has seen it yet.
 func (l Ledger) Replaces(r Request) bool {
 	e := l[r.UID]
@@ -129,7 +129,7 @@ func (l Ledger) Inherits(r Request) bool {
 	return false
 }
 
-// heirs are the entries without what others have left and a resource counts, once it is let have what it asks for.
+// heirs are the entries without what others have left and a resource counts, once it is granted what it asks for.
 func (l Ledger) heirs(r Request) Ledger {
 	all := make(Ledger, len(l))
 	for uid, e := range l {

@@ -80,7 +80,7 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// TestReplaces tells when a resource asks for something beside what it was let have before.
+// TestReplaces tells when a resource asks for something beside what it was granted before.
 func TestReplaces(t *testing.T) {
 	seen := Entry{Has: disksOf(4), VMID: 100}
 	unseen := Entry{Has: disksOf(4), Pending: disksOf(4), VMID: 100}
@@ -97,9 +97,9 @@ func TestReplaces(t *testing.T) {
 		"Anew":   {reason: "The VM is to be made again.", entry: seen, ask: Request{Entry: Entry{VMID: 100, Whole: true}}, want: true},
 		"Unseen": {reason: "The VM may be being made.", entry: unseen, ask: Request{Entry: Entry{VMID: 101, Whole: true}}, want: true},
 		"Unsaid": {reason: "The VM may be being made, and its VMID is taken.", entry: unseen, ask: Request{Entry: Entry{Whole: true}}, want: true},
-		"Still":  {reason: "The VM is the one that was let have.", entry: unseen, ask: Request{Entry: Entry{VMID: 100, Whole: true}}},
+		"Still":  {reason: "The VM is the one that was granted.", entry: unseen, ask: Request{Entry: Entry{VMID: 100, Whole: true}}},
 		"Waits": {
-			reason: "Who waits was let have nothing.", entry: Entry{Wants: disksOf(4), VMID: 100, Whole: true}, ask: Request{Entry: Entry{VMID: 101, Whole: true}},
+			reason: "Who waits was granted nothing.", entry: Entry{Wants: disksOf(4), VMID: 100, Whole: true}, ask: Request{Entry: Entry{VMID: 101, Whole: true}},
 		},
 		"Placed": {reason: "The VM was not begun.", entry: Entry{Has: disksOf(4), Pending: disksOf(4)}, ask: Request{Entry: Entry{VMID: 101, Whole: true}}},
 		"UnseenDisk": {
@@ -125,7 +125,7 @@ func TestReplaces(t *testing.T) {
 	}
 }
 
-// TestLeaveTwice has a VM that a resource leaves twice count with the most that it was let have there.
+// TestLeaveTwice has a VM that a resource leaves twice count with the most that it was granted there.
 func TestLeaveTwice(t *testing.T) {
 	l := Ledger{}
 	for _, gib := range []int64{4, 9, 2} {
@@ -165,7 +165,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestRejects has what was let have be for another VM if the one that it was for was refused.
+// TestRejects has what was granted be for another VM if the one that it was for was refused.
 func TestRejects(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason   string
@@ -176,7 +176,7 @@ func TestRejects(t *testing.T) {
 		"Rejected": {reason: "Somebody else has the VMID.", entry: Entry{Has: vm(4), Pending: vm(4), VMID: 100}, rejected: 100, want: true},
 		"Another":  {reason: "The VM of the entry is another one.", entry: Entry{Has: vm(4), Pending: vm(4), VMID: 101}, rejected: 100},
 		"Seen":     {reason: "A VM that was seen is there.", entry: Entry{Has: vm(4), VMID: 100}, rejected: 100},
-		"None":     {reason: "Nothing was refused.", entry: Entry{Has: vm(4), Pending: vm(4), VMID: 100}},
+		"None":     {reason: "Proxmox VE has refused no VMID.", entry: Entry{Has: vm(4), Pending: vm(4), VMID: 100}},
 		"Unsaid":   {reason: "Nothing was refused, and no VM is known.", entry: Entry{Has: vm(4), Pending: vm(4)}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestRejects(t *testing.T) {
 	}
 }
 
-// TestWith counts a VM that is being made once: with the entry that stands for it, as much as it was let have or has, whichever is more.
+// TestWith counts a VM that is being made once: with the entry that stands for it, as much as it was granted or has, whichever is more.
 func TestWith(t *testing.T) {
 	guests := []proxmox.Guest{
 		{VMID: 100, Type: "qemu", MaxCPU: 1, MaxMemory: 9}, {VMID: 101, Type: "qemu", MaxCPU: 2, MaxMemory: 1}, {VMID: 102, Type: "qemu", MaxCPU: 4, MaxMemory: 2},

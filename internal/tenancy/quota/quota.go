@@ -17,7 +17,7 @@ limitations under the License.
 // Package quota decides what there is room for in the quota of a tenant: what its resources have
 // together, and who is next. It is arithmetic, and calls nobody.
 //
-// A Ledger has an entry for each resource that was let have something, and for each that waits.
+// A Ledger has an entry for each resource that was granted something, and for each that waits.
 // The entry stays until its resource is gone, so that the sum of the entries is never less than
 // what there is or will be, whatever any cache shows. What is there without an entry, since it was
 // there before the quota, counts as it is seen.
@@ -39,7 +39,7 @@ import (
 // paused, or cannot be made for another reason, does not take it.
 const offerLasts = 2 * time.Minute
 
-// An Entry is what a resource was let have, and what it waits for.
+// An Entry is what a resource was granted, and what it waits for.
 type Entry struct {
 	// Kind of the resource with its group, its namespace if it has one, and its name.
 	Kind      string `json:"kind"`
@@ -58,7 +58,7 @@ type Entry struct {
 	// Has is what counts of the resource.
 	Has Amounts `json:"has,omitempty"`
 
-	// Pending is what of that was let have and was not there yet.
+	// Pending is what of that was granted and was not there yet.
 	Pending Amounts `json:"pending,omitempty"`
 
 	// Wants is all that the resource is to have, if it waits for some of it.
@@ -116,7 +116,7 @@ type Request struct {
 	Volumes []string
 	Owner   int
 
-	// Rejected is the VMID of the VM that the resource was let have, if Proxmox VE has refused to make it since somebody else was faster.
+	// Rejected is the VMID of the VM that the resource was granted, if Proxmox VE has refused to make it since somebody else was faster.
 	Rejected int
 }
 
@@ -198,7 +198,7 @@ func (l Ledger) Decide(limits Amounts, seen Seen, r Request, now time.Time) Deci
 }
 
 // beside is what the VM has that a resource names though it is not its own, so that it counts with no other one: unless that has what it was
-// let have already, and so does not wait for another VM.
+// granted already, and so does not wait for another VM.
 func (l Ledger) beside(seen Seen, r Request) Amounts {
 	vmid, named := seen.Named[r.UID]
 	if !r.Beside || !named {
@@ -212,7 +212,7 @@ func (l Ledger) beside(seen Seen, r Request) Amounts {
 	return seen.Listed[vmid]
 }
 
-// left is what is left of what a resource was let have, by what it has now: what has gone since is asked for anew, since another resource may
+// left is what is left of what a resource was granted, by what it has now: what has gone since is asked for anew, since another resource may
 // count it by now, as a Volume does a disk that it takes over from a Machine.
 func (e Entry) left(there Amounts) Amounts {
 	left := Amounts{}

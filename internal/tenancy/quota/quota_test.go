@@ -114,7 +114,7 @@ func TestDecide(t *testing.T) {
 			limits: limits, seen: names(4, "me"), ask: beside(4), want: want{granted: vm(4), ledger: Ledger{"me": pending(2, 4)}},
 		},
 		"BesideAgain": {
-			reason: "A VM that is only named counts beside what was let have and is not there yet.",
+			reason: "A VM that is only named counts beside what was granted and is not there yet.",
 			limits: limits, ledger: Ledger{"me": pending(2, 4)}, seen: names(4, "me"),
 			ask:  beside(5),
 			want: want{granted: vm(4), short: "cores", ledger: Ledger{"me": {Created: 2, Has: vm(4), Pending: vm(4), Wants: vm(5), Whole: true}}},
@@ -201,7 +201,7 @@ func TestDecide(t *testing.T) {
 			}},
 		},
 		"UnderWay": {
-			reason: "What was let have, and is not there yet, stays granted.",
+			reason: "What was granted, and is not there yet, stays granted.",
 			limits: Amounts{Cores: 4}, ledger: Ledger{"a": made(1, 4), "me": {Created: 2, Has: vm(4), Pending: Amounts{Cores: 2}}},
 			ask: Request{UID: "me", There: vm(2), Entry: Entry{Created: 2, Wants: vm(4)}},
 			want: want{granted: vm(4), ledger: Ledger{

@@ -48,7 +48,7 @@ type Seen struct {
 	Leaving map[string]bool
 }
 
-// Adopted are the VMIDs of VMs that may have been adopted: Machines were let have them, or have left them.
+// Adopted are the VMIDs of VMs that may have been adopted: Machines were granted them, or have left them.
 func (l Ledger) Adopted() map[int]bool {
 	all := map[int]bool{}
 	for _, e := range l {

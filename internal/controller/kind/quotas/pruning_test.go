@@ -142,7 +142,7 @@ func TestLeft(t *testing.T) {
 			reason: "The VM is none of the tenant's.",
 			site:   site{vmids: []int{300}, disks: []string{vmDisk}}, vmid: 200, volume: vmDisk, seen: true,
 		},
-		"NeverBegun":  {reason: "The Volume was let have a disk, and is in no VM.", site: site{vmids: []int{100}}},
+		"NeverBegun":  {reason: "The Volume was granted a disk, and is in no VM.", site: site{vmids: []int{100}}},
 		"NotYetKnown": {reason: "The VM of the Volume is not known.", site: site{vmids: []int{100}, disks: []string{stubDisk}}},
 	}
 	for name, tc := range cases {
@@ -169,7 +169,7 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// An outcome is what becomes of VM 100, which a resource was let have and leaves before anybody has seen it, and what counts then.
+// An outcome is what becomes of VM 100, which a resource was granted and leaves before anybody has seen it, and what counts then.
 type outcome struct {
 	reason            string
 	site              site
@@ -253,7 +253,7 @@ func TestCreating(t *testing.T) {
 	}
 }
 
-// TestIdentityChanges has a resource that was let have a VM get no other one beside that, by whatever its record says, unless Proxmox VE has refused to
+// TestIdentityChanges has a resource that was granted a VM get no other one beside that, by whatever its record says, unless Proxmox VE has refused to
 // make the first.
 func TestIdentityChanges(t *testing.T) {
 	cases := map[string]struct {
@@ -262,14 +262,14 @@ func TestIdentityChanges(t *testing.T) {
 		ask    func(*Application)
 		waits  bool
 	}{
-		"Same":    {reason: "The VM that it was let have is asked for again.", mg: machine("first"), ask: func(*Application) {}},
+		"Same":    {reason: "The VM that it was granted is asked for again.", mg: machine("first"), ask: func(*Application) {}},
 		"Another": {reason: "The Machine names another VM.", mg: machine("first"), ask: func(a *Application) { a.VMID = 101 }, waits: true},
 		"None":    {reason: "The VM that the Machine names is somebody else's.", mg: machine("first"), ask: func(a *Application) { a.VMID = 0 }, waits: true},
 		"Rejected": {
 			reason: "Proxmox VE has told that somebody else has the VMID.", mg: machine("first"), ask: func(a *Application) { a.VMID, a.Rejected = 101, 100 },
 		},
 		"RejectedAnother": {
-			reason: "What was refused is not what it was let have.", mg: machine("first"), ask: func(a *Application) { a.VMID, a.Rejected = 102, 101 }, waits: true,
+			reason: "What was refused is not what it was granted.", mg: machine("first"), ask: func(a *Application) { a.VMID, a.Rejected = 102, 101 }, waits: true,
 		},
 		"Record": {reason: "The record of the Volume was taken away.", mg: volume("first"), ask: func(a *Application) { a.VMID = 0 }, waits: true},
 		"Disk": {

@@ -15,7 +15,7 @@ limitations under the License.
 */
 
 // Package quotas keeps the quotas of tenants: it reads what their resources have, asks package quota
-// whether there is room, and keeps what was let have in a ConfigMap for each name of a tenant, which all
+// whether there is room, and keeps what was granted in a ConfigMap for each name of a tenant, which all
 // replicas and shards of the provider share. An admission is a write of it by the version that was
 // read, so that of two at the same time one is decided anew.
 package quotas
@@ -165,7 +165,7 @@ type Application struct {
 	// Whole is true for what is yet to be made, and Beside if a VM that the resource names is not its own.
 	Whole, Beside bool
 
-	// Rejected is the VMID of the VM that it was let have, if Proxmox VE has refused to make it since somebody else was faster; 0 for none.
+	// Rejected is the VMID of the VM that it was granted, if Proxmox VE has refused to make it since somebody else was faster; 0 for none.
 	Rejected int
 
 	// Wake the resource when there may be room. Nil for one that looks often enough by itself.
@@ -245,7 +245,7 @@ func (k *Keeper) decide(ctx context.Context, l *ledger, limits quota.Amounts, a 
 			return d, freed, err
 		}
 	}
-	return d, false, errors.Errorf("others have been faster %d times in a row", attempts)
+	return d, false, errors.Errorf("the account of the quota was changed by others %d times in a row", attempts)
 }
 
 // try tries to decide and to enter the decision.
@@ -343,7 +343,7 @@ func (k *Keeper) ledger(of key) *ledger {
 	return k.ledgers[of]
 }
 
-// isGone reports whether a resource is not there any more. In doubt it is.
+// isGone reports whether a resource is known not to be there any more.
 func (k *Keeper) isGone(ctx context.Context, uid string, e quota.Entry) bool {
 	for _, of := range k.all() {
 		if of.GroupVersionKind.GroupKind().String() != e.Kind {

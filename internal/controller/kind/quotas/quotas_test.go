@@ -437,7 +437,7 @@ func TestEdited(t *testing.T) {
 		"None":     {reason: "Where there are no entries they were removed.", want: "delete it, and it is made anew"},
 		"Empty":    {reason: "What is there counts without entries.", entries: "{}", want: "cores: 2 more, of 3 2 are used by 1 resource"},
 		"Negative": {reason: "Nobody has less than nothing.", entries: `{"first":{"name":"first","has":{"cores":-5}}}`, want: "of 3 2 are used by 1 resource"},
-		"More":     {reason: "What was let have counts.", entries: `{"first":{"name":"first","has":{"cores":3}}}`, want: "of 3 3 are used by 1 resource"},
+		"More":     {reason: "What was granted counts.", entries: `{"first":{"name":"first","has":{"cores":3}}}`, want: "of 3 3 are used by 1 resource"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

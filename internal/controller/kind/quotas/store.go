@@ -48,13 +48,13 @@ const (
 
 // errNoNamespace says what quotas need.
 var errNoNamespace = errors.New("the provider runs in no pod and POD_NAMESPACE is not set, so that there is no namespace for the ConfigMap " +
-	"with what was let have: set POD_NAMESPACE")
+	"with what was granted: set POD_NAMESPACE")
 
 // errNoEntries says what somebody has written in their place.
 var errNoEntries = errors.New("there are none")
 
 // nameOf returns the name of the ConfigMap of all tenants with a name, which those of no other name have. It is one for all provider configurations, so that
-// what was let have stays entered whichever of them have an account together.
+// what was granted stays entered whichever of them have an account together.
 func nameOf(tenant string) string {
 	sum := sha256.Sum256([]byte(tenant))
 	return configMapPrefix + hex.EncodeToString(sum[:8])

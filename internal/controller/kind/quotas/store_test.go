@@ -34,7 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
-// TestAccountsChange has configurations come to share a cluster, and share it no more: what their Machines were let have, of which nothing is there yet,
+// TestAccountsChange has configurations come to share a cluster, and share it no more: what their Machines were granted, of which nothing is there yet,
 // counts all the time.
 func TestAccountsChange(t *testing.T) {
 	const here, elsewhere = "https://pve1.example.com", "https://pve2.example.com"
@@ -104,7 +104,7 @@ func TestLeftAccount(t *testing.T) {
 	}
 }
 
-// TestCreatingAccount has a Machine that names another configuration while its VM is being made leave all that it was let have to the account of the former
+// TestCreatingAccount has a Machine that names another configuration while its VM is being made leave all that it was granted to the account of the former
 // one.
 func TestCreatingAccount(t *testing.T) {
 	k := provider(newAPI(t), "system")

@@ -55,7 +55,7 @@ type Amounts struct {
 	// Taken is the snapshot that it is to take.
 	Taken quota.Taken
 
-	// Rejected is the VMID of the VM that it was let have, if Proxmox VE has refused to make it since somebody else was faster.
+	// Rejected is the VMID of the VM that it was granted, if Proxmox VE has refused to make it since somebody else was faster.
 	Rejected int
 }
 

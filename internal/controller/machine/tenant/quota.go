@@ -135,7 +135,7 @@ func (c Checks) NoSafetySnapshot() string {
 }
 
 // Grow returns what is left of a spec without that for which the quota has no room, and why; all of
-// it if there is room. Nothing that is there becomes less. What is being created, or goes back to a snapshot, was let have all, and what is not
+// it if there is room. Nothing that is there becomes less. What is being created, or goes back to a snapshot, was granted all, and what is not
 // managed is not changed. Disks of the VM that count as Volumes are given by their volume IDs.
 func (c Checks) Grow(
 	ctx context.Context, m object.Machine, d qemu.Desired, before qemu.Devices, v *vmstate.VM, volumes []string,
