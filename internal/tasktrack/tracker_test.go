@@ -292,6 +292,33 @@ func TestEndedAfterMachine(t *testing.T) {
 	}
 }
 
+// TestNothingRemembered asks about a Machine that has no tasks: nothing is remembered of it, since there may be ten thousand of them.
+func TestNothingRemembered(t *testing.T) {
+	tasks, m, boom := New(newTestClock().now), objectOf("a", 1), errors.New("boom")
+	tasks.SinceUnknownOutcome(m)
+	tasks.Running(m, nil)
+	tasks.RunningType(m)
+	tasks.Destroyed(m)
+	tasks.Creates(m)
+	tasks.RetryAt(m, boom)
+	tasks.Last(m)
+	tasks.Active(m)
+	tasks.Kept(m, true)
+	tasks.Sent(m, qemu.Difference{})
+	tasks.Crashes(m)
+	tasks.CrashLoops(m)
+	tasks.WithdrawAsked(m)
+	tasks.EndReboot(m, time.Time{})
+	tasks.RepeatsShutdown(m, taskOf("u"), boom)
+	tasks.ShutdownBegun(m)
+	tasks.RebootsUntil(m)
+	tasks.RefusedAt(m, "resize", "digest")
+	tasks.GotNoLock(m, "qmstart")
+	if tasks.Rebooting(m) || tasks.BackoffError(m) || tasks.BackoffReason(m) != nil || tasks.Len() != 0 {
+		t.Errorf("want nothing remembered, got %d", tasks.Len())
+	}
+}
+
 // TestDestroyed has a VM known to be destroyed since the end of the task was seen, however often that is told.
 func TestDestroyed(t *testing.T) {
 	c := newTestClock()

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -59,6 +60,7 @@ func TestGoneIsForgotten(t *testing.T) {
 	}
 	c.follow(b.m)
 	b.reconcile(t.Context())
+	b.tasks.Refused(b.m, errors.New("a task was refused")) // Of a Machine without tasks nothing is remembered.
 	ctx := <-watched
 	if ctx.Err() != nil || b.tasks.Len() != 1 || b.cache.Len() != 1 {
 		t.Fatalf("nothing is known of the Machine: %v", ctx.Err())
