@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -97,7 +98,7 @@ func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identi
 	if err == nil {
 		e.creation.vmidTaken = taken || lost
 	}
-	if err == nil && lost {
+	if err == nil && (lost || taken && create.wasRejected(m, id)) {
 		e.creation.rejected = id.VMID // The task found out: somebody has it whom we may not see.
 	}
 	if err == nil {
@@ -124,6 +125,12 @@ func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identi
 	m.Observation().Phase = v1alpha1.MachineError
 	conditions.SetRejection(m, err)
 	return err
+}
+
+// wasRejected reports whether the last task of ours has failed since somebody else has the VMID.
+func (e creator) wasRejected(m Machine, id qemu.Identity) bool {
+	t, ended := e.tasks.Last(m)
+	return ended && proxmox.IsAlreadyExists(t.Err()) && strings.Contains(t.ExitStatus, fmt.Sprintf("/%d.conf'", id.VMID))
 }
 
 // admit finds whether there is room in the quota for the VM, and claims its addresses if so: a Machine that waits for room takes none from others.

@@ -78,6 +78,13 @@ func (l Ledger) Rejects(r Request) bool {
 	return r.Rejected != 0 && e.VMID == r.Rejected && e.unseen()
 }
 
+// Unmade removes what a resource has left of a VM that was not made, since somebody else has its VMID: it asked for another one before that was told.
+func (l Ledger) Unmade(r Request) {
+	if name := fmt.Sprintf("%s/%d/", r.UID, r.Rejected); l[name].Creating != 0 {
+		delete(l, name)
+	}
+}
+
 // Replaces reports whether a resource asks with another VM, or another disk, than it had, or was granted: its record was taken away, or is another
 // one. What it had may be there, also if nobody has seen it yet.
 func (l Ledger) Replaces(r Request) bool {

@@ -73,6 +73,7 @@ func (p *pruning) prune(ctx context.Context, known others) bool {
 // replace what a resource has no more to do with, as its record says now, by what it has left of it. What was granted for a VM that was not made is for
 // the next one.
 func (p *pruning) replace(ctx context.Context, r quota.Request) {
+	p.entries.Unmade(r)
 	e := p.entries[r.UID]
 	switch {
 	case p.entries.Rejects(r):

@@ -298,6 +298,13 @@ func TestIdentityChanges(t *testing.T) {
 			if !tc.waits {
 				return
 			}
+			if late := again; again.VMID != 0 && again.Volume == "" { // It is told late that somebody else has the VMID.
+				late.Rejected = 100
+				if _, err := k.Admit(t.Context(), late); err != nil {
+					t.Errorf("want room once Proxmox VE has told, got %v", err)
+				}
+				return
+			}
 			a.There = a.Wants // Its record is set back, and the VM is complete.
 			s.guests, s.vmids, a.Whole = nil, []int{100}, false
 			if _, err := k.Admit(t.Context(), a); err != nil {
