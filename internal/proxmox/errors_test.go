@@ -601,3 +601,25 @@ func TestRefusedLocally(t *testing.T) {
 		})
 	}
 }
+
+func TestTakenVMID(t *testing.T) {
+	const taken = "close (rename) atomic file '/etc/pve/nodes/pve1/qemu-server/100.conf' failed: File exists"
+	cases := map[string]struct {
+		reason string
+		err    error
+		want   int
+	}{
+		"Task":    {reason: "A task of a clone names the file of the VM that is there.", err: &TaskError{Task: Task{ExitStatus: taken}}, want: 100},
+		"Wrapped": {reason: "An error that adds to it is about the same VM.", err: errors.Wrap(&TaskError{Task: Task{ExitStatus: taken}}, "x"), want: 100},
+		"Other":   {reason: "Other failures of tasks are about no other VM.", err: &TaskError{Task: Task{ExitStatus: "no space left"}}},
+		"Reply":   {reason: "The reply to a call is about no task.", err: errors.New(taken)},
+		"None":    {reason: "No failure is about no other VM."},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := TakenVMID(tc.err); got != tc.want {
+				t.Errorf("\n%s\nTakenVMID(): want %d, got %d", tc.reason, tc.want, got)
+			}
+		})
+	}
+}

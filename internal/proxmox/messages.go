@@ -20,6 +20,7 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -32,6 +33,7 @@ var (
 	// storages, volumes, pools, disks and snapshots too.
 	reNotFound = regexp.MustCompile(`[Cc]onfiguration file '[^']*' does not exist|unable to find configuration file for (VM|CT) \d+`)
 
+	reTakenFile     = regexp.MustCompile(`atomic file '[^']*/(\d+)\.conf' failed: File exists`)
 	reAlreadyExists = regexp.MustCompile(`\b(VM|CT) \d+ already exists|config file already exists|atomic file '[^']*/\d+\.conf' failed: File exists`)
 	reLocked        = regexp.MustCompile(`\b(VM|CT) is locked\b|can't lock file '[^']*'|cfs-lock '[^']*' error: got |got lock (request )?timeout`)
 	reLockTimeout   = regexp.MustCompile(`can't lock file '/var/lock/qemu-server/lock-\d+\.conf' - got timeout`)
@@ -165,6 +167,21 @@ func IsNotFound(err error) bool { return says(err, reNotFound) }
 
 // IsAlreadyExists reports whether the VMID is taken.
 func IsAlreadyExists(err error) bool { return says(err, reAlreadyExists) }
+
+// TakenVMID returns the VMID of which a task has found that another VM has it, by the file of its configuration in
+// pve-cluster; 0 if the error is not about that.
+func TakenVMID(err error) int {
+	var task *TaskError
+	if !errors.As(err, &task) {
+		return 0
+	}
+	found := reTakenFile.FindStringSubmatch(task.Task.ExitStatus)
+	if found == nil {
+		return 0
+	}
+	vmid, _ := strconv.Atoi(found[1]) // 0 if it is none.
+	return vmid
+}
 
 // IsLocked reports whether the VM, its configuration file or a file of the cluster
 // is locked by something else that runs.

@@ -20,7 +20,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -130,7 +129,7 @@ func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identi
 // wasRejected reports whether the last task of ours has failed since somebody else has the VMID.
 func (e creator) wasRejected(m Machine, id qemu.Identity) bool {
 	t, ended := e.tasks.Last(m)
-	return ended && proxmox.IsAlreadyExists(t.Err()) && strings.Contains(t.ExitStatus, fmt.Sprintf("/%d.conf'", id.VMID))
+	return ended && proxmox.TakenVMID(t.Err()) == id.VMID
 }
 
 // admit finds whether there is room in the quota for the VM, and claims its addresses if so: a Machine that waits for room takes none from others.
