@@ -34,8 +34,8 @@ func TestNoOp(t *testing.T) {
 	}{
 		"Known":      {bench: twoOptions, change: func(*bench) {}},
 		"Read":       {bench: twoOptions, change: (*bench).touch},
-		"UsualKnown": {bench: usualOptions, change: func(*bench) {}},
-		"UsualRead":  {bench: usualOptions, change: (*bench).touch},
+		"KnownUsual": {bench: usualOptions, change: func(*bench) {}},
+		"ReadUsual":  {bench: usualOptions, change: (*bench).touch},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := tc.bench(t)
