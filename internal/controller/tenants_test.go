@@ -670,13 +670,23 @@ func (w *tenantWorld) clonesOfOthers() {
 	}
 	n := len(w.writes())
 	name := w.m.GetName()
-	for kind, clone := range map[string]v1alpha1.MachineClone{
-		"named": {Machine: &name}, "referenced": {MachineRef: &v1alpha1.Reference{Name: name}},
-		"selected": {MachineSelector: &v1alpha1.Selector{MatchLabels: w.m.GetLabels()}},
+	for kind, a := range map[string]struct {
+		clone v1alpha1.MachineClone
+		attempt
+	}{
+		"named": {clone: v1alpha1.MachineClone{Machine: &name}, attempt: attempt{says: "'" + name + "' to clone not found"}},
+		"referenced": {
+			clone:   v1alpha1.MachineClone{MachineRef: &v1alpha1.Reference{Name: name}},
+			attempt: attempt{says: `"` + name + `" not found`, unresolved: true},
+		},
+		"selected": {
+			clone:   v1alpha1.MachineClone{MachineSelector: &v1alpha1.Selector{MatchLabels: w.m.GetLabels()}},
+			attempt: attempt{says: "no resources matched selector", unresolved: true},
+		},
 	} {
-		m := w.of("a", "clone"+kind, v1alpha1.MachineParameters{Clone: &clone})
+		m := w.of("a", "clone"+kind, v1alpha1.MachineParameters{Clone: &a.clone})
 		w.make(m)
-		w.refused(m, "(templates): a clone of VM ")
+		w.becomes(m, "is refused with "+a.says, func() bool { return a.isTold(m) })
 		w.remove(m)
 	}
 	w.wroteNothing(n)
