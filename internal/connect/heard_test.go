@@ -158,10 +158,9 @@ func TestHeard(t *testing.T) {
 func TestHas(t *testing.T) {
 	const uuid = "21111111-2222-4333-8444-555555555555"
 	key := []byte(strings.Repeat("k", recordKeySize))
-	in := func(namespace, kind, config string) *namespaced.Machine {
-		return namespacedMachine(namespace, kind, config)
+	site := func(namespace string) *namespaced.Machine {
+		return namespacedMachine(namespace, "ClusterProviderConfig", "site")
 	}
-	site := func(namespace string) *namespaced.Machine { return in(namespace, "ClusterProviderConfig", "site") }
 	signed := func(m *namespaced.Machine, by string, tenant string) *namespaced.Machine {
 		m.Status.AtProvider.VMID, m.Status.AtProvider.UUID = new(int32(600)), uuid
 		tenancy.Records{Key: key, Config: "ClusterProviderConfig/" + by, Tenant: tenant}.Sign(m)
@@ -220,19 +219,19 @@ func TestHas(t *testing.T) {
 			reason:  "One in a pool of others is theirs.",
 			machine: made(site("team-a"), "pve1"), guest: proxmox.Guest{VMID: 250, Node: "pve1", Pool: "b"},
 		},
-		"Beside":  {reason: "One without tenants has no say beside one that has.", machine: in("ops", "ClusterProviderConfig", "beside"), guest: own},
-		"Missing": {reason: "One that is not there has none.", machine: in("ops", "ClusterProviderConfig", "missing"), guest: own},
+		"Beside":  {reason: "One without tenants has no say beside one that has.", machine: namespacedMachine("ops", "ClusterProviderConfig", "beside"), guest: own},
+		"Missing": {reason: "One that is not there has none.", machine: namespacedMachine("ops", "ClusterProviderConfig", "missing"), guest: own},
 		"OwnConfig": {
 			reason:  "A configuration of somebody's own gives nobody a VM of others.",
-			machine: in("team-a", "ProviderConfig", "own"), guest: others,
+			machine: namespacedMachine("team-a", "ProviderConfig", "own"), guest: others,
 		},
 		"OwnConfigHeld": {
 			reason:  "A configuration of a namespace gives a team the VMs of its tenant.",
-			machine: in("team-a", "ProviderConfig", "own"), guest: own, want: true,
+			machine: namespacedMachine("team-a", "ProviderConfig", "own"), guest: own, want: true,
 		},
 		"OwnConfigAlone": {
 			reason:  "A configuration that lists VMs tells whose they are.",
-			machine: in("team-a", "ProviderConfig", "own"), guest: others, by: "ProviderConfig/team-a/own", want: true,
+			machine: namespacedMachine("team-a", "ProviderConfig", "own"), guest: others, by: "ProviderConfig/team-a/own", want: true,
 		},
 		"Free": {reason: "All VMs count where there are no tenants.", machine: site("team-a"), guest: others, free: true, want: true},
 	}

@@ -137,7 +137,7 @@ func (l *library) running(vmid int) *telmate.VmRef {
 
 // libraryFaults are what was seen wrong with the library, as doc.go lists it. When one of
 // them does not hold any more, the library has improved: then doc.go is to be revised.
-func libraryFaults() map[string]struct {
+func libraryFaults() map[string]struct { //nolint:gocyclo // A table of functions.
 	reason string
 	shows  func(*library) bool
 } {

@@ -312,9 +312,8 @@ func TestNothingRemembered(t *testing.T) {
 	tasks.RepeatsShutdown(m, taskOf("u"), boom)
 	tasks.ShutdownBegun(m)
 	tasks.RebootsUntil(m)
-	tasks.RefusedAt(m, "resize", "digest")
 	tasks.GotNoLock(m, "qmstart")
-	if tasks.Rebooting(m) || tasks.BackoffError(m) || tasks.BackoffReason(m) != nil || tasks.Len() != 0 {
+	if tasks.Rebooting(m) || tasks.BackoffError(m) || tasks.BackoffReason(m) != nil || tasks.RefusedAt(m, "resize", "digest") != nil || tasks.Len() != 0 {
 		t.Errorf("want nothing remembered, got %d", tasks.Len())
 	}
 }

@@ -193,7 +193,7 @@ func (f actFeature) plan(ctx context.Context, m Machine, p *plan) (proposal, err
 	if slices.ContainsFunc(others, actRecord.toBeDone) {
 		return proposal{}, nil // One after the other.
 	}
-	p.clearFor(k)
+	clearFor(p, k)
 	return proposal{steps: []step{f.step(m, k, r, p)}}, nil
 }
 
@@ -201,8 +201,8 @@ func (f actFeature) plan(ctx context.Context, m Machine, p *plan) (proposal, err
 // ended that was just seen to have.
 func (f actFeature) readAgain(m Machine, k act.Kind, r *act.Record, p *plan) proposal {
 	f.cache.Invalidate(m, vmcache.DirtyAll)
-	p.clearFor(k)
-	p.holdPower(k)
+	clearFor(p, k)
+	holdPower(p, k)
 	return proposal{steps: []step{{
 		difference: v1alpha1.MachinePendingChange{Option: k.Texts().Field, Desired: r.Target}, tells: true,
 		call: func(context.Context) (proxmox.UPID, error) {
@@ -213,16 +213,16 @@ func (f actFeature) readAgain(m Machine, k act.Kind, r *act.Record, p *plan) pro
 }
 
 // clearFor takes all out of the plan that an act would undo.
-func (p *plan) clearFor(k act.Kind) {
+func clearFor(p *plan, k act.Kind) {
 	p.change, p.deferred, p.steps, p.staleImages = qemu.Difference{}, qemu.Difference{}, nil, nil
 	p.restart, p.action, p.laterAction = restart.Decision{Reason: p.restart.Reason}, nil, nil
 	if p.power != power.Off {
-		p.holdPower(k)
+		holdPower(p, k)
 	}
 }
 
 // holdPower has the change of power wait for an act.
-func (p *plan) holdPower(k act.Kind) {
+func holdPower(p *plan, k act.Kind) {
 	if p.power != power.Keep {
 		p.heldPower, p.heldFor, p.power = p.power, k.Texts().Field, power.Keep
 	}
@@ -243,7 +243,7 @@ func (f actFeature) step(m Machine, k act.Kind, r *act.Record, p *plan) step {
 	if p.stops(f.vm) && !asked.AllowRunning && !r.Open() {
 		return next // It waits until the VM is off.
 	}
-	p.holdPower(k)
+	holdPower(p, k)
 	next.call = func(ctx context.Context) (proxmox.UPID, error) {
 		u, err := k.Next(ctx, m, r)
 		if errors.Is(err, act.ErrRuns) {

@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"maps"
 	"os"
 	"testing"
 	"time"
@@ -64,6 +65,7 @@ func TestNoOp(t *testing.T) {
 
 // twoOptions has a VM with two options that are as its Machine has them.
 func twoOptions(t *testing.T) *bench {
+	t.Helper()
 	b := newBench(t, spec(func(p *v1alpha1.MachineParameters) {
 		p.Memory = quantity("2Gi")
 		p.OnBoot = new(true)
@@ -75,6 +77,7 @@ func twoOptions(t *testing.T) *bench {
 
 // usualOptions has a VM with the options that most have.
 func usualOptions(t *testing.T) *bench {
+	t.Helper()
 	b := newBench(t, spec(func(p *v1alpha1.MachineParameters) {
 		p.Memory = quantity("2Gi")
 		p.Agent = new(true)
@@ -83,11 +86,9 @@ func usualOptions(t *testing.T) *bench {
 		p.CloudInit = &v1alpha1.MachineCloudInit{User: new("joe")}
 	}))
 	b.vms[10000] = ourVM("running")
-	for option, value := range map[string]string{
+	maps.Copy(b.vms[10000].config, map[string]string{
 		"memory": "2048", "agent": "1", "scsi0": "local-lvm:vm-10000-disk-0,size=8G", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0",
 		"ide2": "local-lvm:vm-10000-cloudinit,media=cdrom", "ciuser": "joe",
-	} {
-		b.vms[10000].config[option] = value
-	}
+	})
 	return b
 }

@@ -162,7 +162,8 @@ func (e *external) observePartialDestroy(m Machine) (managed.ExternalObservation
 		conditions.Set(m, conditions.NotReady(conditions.ReasonLocked, fmt.Sprintf("VM %d is being removed", e.vm.VMID)))
 		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 	}
-	err = errors.Errorf("the removal of VM %d on node %s was interrupted after its disks were removed: remove the rest on the node by \"qm destroy %d --skiplock\"",
+	err = errors.Errorf("the removal of VM %d on node %s was interrupted after its disks were removed: "+
+		"remove the rest on the node by \"qm destroy %d --skiplock\"",
 		e.vm.VMID, e.vm.Node, e.vm.VMID)
 	m.Observation().Phase = v1alpha1.MachineError
 	conditions.Set(m, conditions.NotReady(conditions.ReasonLocked, err.Error()))

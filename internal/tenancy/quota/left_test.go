@@ -190,7 +190,9 @@ func TestRejects(t *testing.T) {
 // TestWith counts a VM that is being made once: with the entry that stands for it, as much as it was granted or has, whichever is more.
 func TestWith(t *testing.T) {
 	guests := []proxmox.Guest{
-		{VMID: 100, Type: "qemu", MaxCPU: 1, MaxMemory: 9}, {VMID: 101, Type: "qemu", MaxCPU: 2, MaxMemory: 1}, {VMID: 102, Type: "qemu", MaxCPU: 4, MaxMemory: 2},
+		{VMID: 100, Type: "qemu", MaxCPU: 1, MaxMemory: 9},
+		{VMID: 101, Type: "qemu", MaxCPU: 2, MaxMemory: 1},
+		{VMID: 102, Type: "qemu", MaxCPU: 4, MaxMemory: 2},
 		{VMID: 104, Type: "qemu", MaxCPU: 1, MaxMemory: 3},
 	}
 	owns := func(proxmox.Guest) bool { return true }

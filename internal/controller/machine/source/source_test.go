@@ -237,7 +237,8 @@ func TestMachineOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := []proxmox.Guest{
-		{VMID: 100, Node: "pve3", Type: "qemu", Pool: "b"}, {VMID: 101, Node: "pve3", Type: "qemu", Lock: "create"},
+		{VMID: 100, Node: "pve3", Type: "qemu", Pool: "b"},
+		{VMID: 101, Node: "pve3", Type: "qemu", Lock: "create"},
 		{VMID: 9000, Node: "pve3", Type: "qemu", Template: true, Name: "base-linux"},
 	}
 	const notFound = `machine 'source' to clone not found among what tenant "a" may have (templates)`
