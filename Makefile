@@ -168,10 +168,11 @@ check-generate: ## Generate in a copy of the tree and fail if that differs from 
 
 # Each entry is a fuzz test, its number of inputs, and its package. With a time instead of a number, Go before 1.27 may report the end as a failure.
 # The tests of a package are built once for all of them; what they found interesting stays where `go test -fuzz` keeps it.
-FUZZ = FuzzAnswer:5000x:proxmox FuzzProperties:5000x:proxmox FuzzNIC:5000x:proxmox FuzzDisk:5000x:proxmox FuzzSize:5000x:proxmox FuzzDifference:1000x:qemu
+FUZZ = FuzzAnswer:5000x:proxmox FuzzProperties:5000x:proxmox FuzzNIC:5000x:proxmox FuzzDisk:5000x:proxmox FuzzSize:5000x:proxmox \
+	FuzzDifference:1000x:qemu FuzzDevices:1000x:qemu FuzzDescribe:1000x:qemu FuzzUnmark:5000x:qemu FuzzFind:5000x:checksum
 FUZZ_PACKAGES = $(sort $(foreach each,$(FUZZ),$(lastword $(subst :, ,$(each)))))
 
-test-fuzz: ## Fuzz the decoders of Proxmox VE's answers and property strings, and the difference, with thousands of inputs each, or FUZZTIME=10m.
+test-fuzz: ## Fuzz the decoders of Proxmox VE's answers, property strings and lists of checksums, and the difference, with thousands of inputs each, or FUZZTIME=10m.
 	@status=0; tests=$$(mktemp -d); trap 'rm -rf "$$tests"' EXIT; cache=$$($(GO) env GOCACHE)/fuzz/$$($(GO) list -m)/internal; \
 	for package in $(FUZZ_PACKAGES); do \
 		CGO_ENABLED=0 $(GO) test -trimpath -vet=off -c -fuzz=Fuzz -o "$$tests/$$package" "./internal/$$package" || exit 1; \

@@ -145,7 +145,7 @@ func (b *bench) makeKinds(ctx context.Context, w *env, file imageFile) ([]*group
 
 // makeGroup creates the resources of a group, and follows them while it may.
 func (w *env) makeGroup(ctx, following context.Context, g *group) error {
-	resource := machine.Resources()[1].GroupVersion().WithResource(g.resource)
+	resource := machine.Namespaced().GroupVersion().WithResource(g.resource)
 	ready := func(u *unstructured.Unstructured) bool { return condition(u, "Ready") }
 	g.ends = &ends{operation: operation{name: g.kind, resource: resource, done: ready}, at: map[string]time.Time{}}
 	for i := range g.number {

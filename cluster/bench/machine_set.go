@@ -173,7 +173,7 @@ type writeFunc func(ctx context.Context, client dynamic.ResourceInterface, i int
 
 // each calls do for 0 to n-1, many at once, with a client of Machines.
 func (f *machineSet) each(ctx context.Context, n int, do writeFunc) error {
-	return f.eachOf(ctx, machine.Resources()[1], n, do)
+	return f.eachOf(ctx, machine.Namespaced(), n, do)
 }
 
 // eachOf does so with a client of another resource.

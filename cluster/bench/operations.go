@@ -54,7 +54,7 @@ type operation struct {
 
 // operations are in the order in which they are asked of the same VMs, which run at first.
 func operations() []operation {
-	machines := machine.Resources()[1]
+	machines := machine.Namespaced()
 	return []operation{
 		{
 			name: "describe (a look that is asked for)", resource: machines,

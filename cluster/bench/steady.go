@@ -42,7 +42,7 @@ func adopting() []string {
 var callBounds = map[int]float64{1000: 80, 10_000: 400} //nolint:gochecknoglobals // A table.
 
 // chartMemory is what the provider makes of the chart's limit of memory, 256 MiB, in a container.
-const chartMemory = "230MiB"
+const chartMemory = "204MiB"
 
 // settle is how long after its start the provider is in a steady state: a minute after a VM was read for the first time it may be read
 // again for safety's sake, when its Machine is looked at the next time.

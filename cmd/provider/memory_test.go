@@ -56,11 +56,11 @@ func TestLimitMemory(t *testing.T) {
 		t.Errorf("without a limit there is none, got %d", got)
 	}
 	limitMemory(group("memory.max", "1073741800"))
-	if got := debug.SetMemoryLimit(-1); got != 966367620 {
-		t.Errorf("want 90 %% of the container's memory, got %d", got)
+	if got := debug.SetMemoryLimit(-1); got != 858993440 {
+		t.Errorf("want 80 %% of the container's memory, got %d", got)
 	}
 	limitMemory(group("memory.max", "1000000000"))
-	if got := debug.SetMemoryLimit(-1); got != 966367620 {
+	if got := debug.SetMemoryLimit(-1); got != 858993440 {
 		t.Errorf("a limit that is set stays, got %d", got)
 	}
 }

@@ -247,26 +247,33 @@ func (o *tenantsCheck) usage(tenants []v1alpha1.ProviderTenant, used []v1alpha1.
 		limits := tenancy.TenantNamed(tenants, t.Name).Limits()
 		i := slices.IndexFunc(used, func(u v1alpha1.TenantObservation) bool { return u.Name == t.Name })
 		for _, name := range slices.Sorted(maps.Keys(limits)) {
-			row := []string{t.Name, name, "-", ptr.To(quota.Quantity(name, limits[name])).String(), "-"}
+			row := usageRow{tenant: t.Name, resource: name, used: "-", limit: ptr.To(quota.Quantity(name, limits[name])).String(), waiting: "-"}
 			if i >= 0 {
-				o.fill(row, used[i].Usage)
+				row.fill(used[i].Usage, o.File == "")
 			}
-			rows = append(rows, strings.Join(row, "\t"))
+			rows = append(rows, row.String())
 		}
 	}
 	return rows
 }
 
-// fill a row with what is used of a resource.
-func (o *tenantsCheck) fill(row []string, all []v1alpha1.TenantUsage) {
-	i := slices.IndexFunc(all, func(u v1alpha1.TenantUsage) bool { return u.Resource == row[1] })
+// A usageRow is what a tenant uses of something that its quota limits.
+type usageRow struct{ tenant, resource, used, limit, waiting string }
+
+// fill in what the provider has reported, with its limit if that is the one that counts.
+func (r *usageRow) fill(all []v1alpha1.TenantUsage, limit bool) {
+	i := slices.IndexFunc(all, func(u v1alpha1.TenantUsage) bool { return u.Resource == r.resource })
 	if i < 0 {
 		return
 	}
-	if row[2] = all[i].Used.String(); o.File == "" {
-		row[3] = all[i].Limit.String()
+	r.used, r.waiting = all[i].Used.String(), strconv.Itoa(int(ptr.Deref(all[i].Waiting, 0)))
+	if limit {
+		r.limit = all[i].Limit.String()
 	}
-	row[4] = strconv.Itoa(int(ptr.Deref(all[i].Waiting, 0)))
+}
+
+func (r *usageRow) String() string {
+	return strings.Join([]string{r.tenant, r.resource, r.used, r.limit, r.waiting}, "\t")
 }
 
 // choice returns which provider configuration the flags mean.
@@ -322,9 +329,10 @@ func printTenants(out io.Writer, tenants []v1alpha1.ProviderTenant, usage []stri
 	}
 	for _, t := range tenants {
 		name := t.Name
-		if t.Name = ""; ptr.Deref(t.Unrestricted, false) {
+		if ptr.Deref(t.Unrestricted, false) {
 			name += " (may do everything)"
 		}
+		t.Name = "" // The heading has it.
 		text, err := yaml.Marshal(t)
 		if err != nil {
 			return errors.Wrap(err, "cannot print the tenants")

@@ -72,7 +72,7 @@ func (c *Cluster) Follow(u proxmox.UPID, done func(proxmox.Task)) {
 	c.run()
 	if first {
 		select {
-		case c.readers[0].sooner <- struct{}{}:
+		case c.taskReader.sooner <- struct{}{}:
 		default:
 		}
 	}

@@ -153,9 +153,11 @@ type Cluster struct {
 	// guestTasks are all, ours too.
 	guestTasks guestTasks
 
-	mu       sync.Mutex // of what follows
-	readers  []*reader
-	followed map[proxmox.UPID]*follower
+	mu      sync.Mutex // of what follows
+	readers []*reader
+	// taskReader is the one among them that reads the list of tasks.
+	taskReader *reader
+	followed   map[proxmox.UPID]*follower
 	// recentlyEnded are tasks that PVE did not list.
 	recentlyEnded map[proxmox.UPID]endedTask
 

@@ -50,13 +50,14 @@ type reader struct {
 
 func (c *Cluster) newReaders() []*reader {
 	watched := func() bool { return len(c.watches) > 0 }
+	c.taskReader = &reader{read: c.readTasks, needed: func() bool { return watched() || len(c.followed) > 0 }, every: func() time.Duration {
+		if len(c.followed) > 0 {
+			return c.poll
+		}
+		return c.eventPoll
+	}}
 	readers := []*reader{
-		{read: c.readTasks, needed: func() bool { return watched() || len(c.followed) > 0 }, every: func() time.Duration {
-			if len(c.followed) > 0 {
-				return c.poll
-			}
-			return c.eventPoll
-		}},
+		c.taskReader,
 		{read: c.readResources, needed: watched, every: func() time.Duration { return c.maxAge }},
 		{read: c.watchLog, needed: watched, every: func() time.Duration { return c.eventPoll }},
 	}

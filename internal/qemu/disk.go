@@ -115,9 +115,10 @@ func limitParts(l *v1alpha1.MachineDiskLimits) []part {
 	}
 }
 
-// diskOption returns the option of a disk. A disk that is not there is attached or made.
-func diskOption(device string, k v1alpha1.MachineDisk, before map[string]string, missing func() proxmox.Disk) Option {
-	parts := withdrawn(diskParts(&k), before)
+// diskOption returns the option of a disk. One that the VM does not have is attached or made, as newDisk says. What was declared before, and is no more,
+// is withdrawn.
+func diskOption(device string, k v1alpha1.MachineDisk, declaredBefore map[string]string, newDisk func() proxmox.Disk) Option {
+	parts := withdrawn(diskParts(&k), declaredBefore)
 	others := undeclaredParts("file", parts)
 	return Option{Name: device, same: sameProperties("file"), allocates: true, others: others, Want: func(now string) (string, bool) {
 		if AwaitsVolume(k) {
@@ -125,7 +126,7 @@ func diskOption(device string, k v1alpha1.MachineDisk, before map[string]string,
 		}
 		d, err := proxmox.ParseDisk(now)
 		if err != nil {
-			d = missing()
+			d = newDisk()
 		}
 		declared := overlay(&d.Options, parts...)
 		return d.String(), declared || now == ""
@@ -136,7 +137,7 @@ func diskOption(device string, k v1alpha1.MachineDisk, before map[string]string,
 // storage:GiB, or storage:0 for one that gets the size of what it is filled from.
 func (d Desired) newDisk(k v1alpha1.MachineDisk) proxmox.Disk {
 	if volume := d.existingVolume(k); volume != "" {
-		disk, err := proxmox.ParseDisk(d.Devices.returning[listDisks+"/"+k.Name])
+		disk, err := proxmox.ParseDisk(d.Devices.returningDisk(k.Name))
 		if err != nil || disk.Volume != volume {
 			return proxmox.Disk{Volume: volume}
 		}
@@ -166,7 +167,7 @@ func (d Desired) existingVolume(k v1alpha1.MachineDisk) string {
 	if k.VolumeRef != nil {
 		return ptr.Deref(k.Volume, "")
 	}
-	return cmp.Or(volumeIn(d.Devices.returning[listDisks+"/"+k.Name]), ptr.Deref(k.Volume, ""))
+	return cmp.Or(volumeIn(d.Devices.returningDisk(k.Name)), ptr.Deref(k.Volume, ""))
 }
 
 // SizeOf returns the declared size of a disk in bytes, or 0. Units are binary with and

@@ -37,8 +37,13 @@ const (
 func Resources() []schema.GroupVersionResource {
 	return []schema.GroupVersionResource{
 		{Group: ClusterGroup, Version: "v1alpha1", Resource: "machines"},
-		{Group: NamespacedGroup, Version: "v1alpha1", Resource: "machines"},
+		Namespaced(),
 	}
+}
+
+// Namespaced is the resource of namespaced Machines.
+func Namespaced() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: NamespacedGroup, Version: "v1alpha1", Resource: "machines"}
 }
 
 // Key names a Machine. A cluster-scoped one has no namespace.

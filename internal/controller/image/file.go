@@ -113,7 +113,7 @@ func (e *external) actOnFile(ctx context.Context, m Image, i *item) error {
 		return e.failFile(ctx, m, i)
 	case forget:
 		f.Task = ""
-		f.Begun = max(f.Begun, 1)
+		f.Begun = max(f.Begun, 1) // 0 would mean that no download was ever begun, and nothing be looked for.
 	case keep, wait, convert, stuck:
 	}
 	return nil
@@ -129,7 +129,7 @@ func (e *external) fetch(ctx context.Context, p *v1alpha1.ImageParameters, i *it
 		return "", err
 	}
 	return e.client.DownloadURL(ctx, i.place.Node, i.place.Storage, proxmox.Download{
-		URL: e.view.record.url(p), Content: string(contentOf(p)), FileName: i.rev.File, Algorithm: c.Algorithm, Checksum: c.Sum,
+		URL: e.view.record.chooseURL(p), Content: string(contentOf(p)), FileName: i.rev.File, Algorithm: c.Algorithm, Checksum: c.Sum,
 		Compression: ptr.Deref(p.Source.Decompression, ""), Insecure: ptr.Deref(p.Source.InsecureSkipTLSVerify, false),
 	})
 }

@@ -18,7 +18,6 @@ package image
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -64,54 +63,6 @@ func (r *record) refreshDue(p *v1alpha1.ImageParameters, now time.Time) (due boo
 	}
 	next = s.Next(time.Unix(r.Listed.At, 0).UTC())
 	return !next.After(now), next, nil
-}
-
-// wanted returns the checksum that the newest revision is to have; none if nothing is
-// known of it. It is undecided while the list has yet to be read.
-func (r *record) wanted(p *v1alpha1.ImageParameters) (c checksum.Checksum, decided bool) {
-	switch {
-	case p.Source.Checksum != nil:
-		c, err := checksum.Parse(*p.Source.Checksum)
-		return c, err == nil
-	case p.Source.ChecksumURL == nil:
-		return checksum.Checksum{}, true
-	case r.Listed == nil || r.Listed.For != listFor(p):
-		return checksum.Checksum{}, false
-	}
-	c, err := checksum.Parse(r.Listed.Checksum)
-	return c, err == nil
-}
-
-// needsRevision reports whether the newest revision is not what the spec asks for. A
-// file that was adopted stays what it is until another checksum is asked for. Another URL
-// of a file with the same checksum makes none.
-func (r *record) needsRevision(p *v1alpha1.ImageParameters) (c checksum.Checksum, needed bool) {
-	c, decided := r.wanted(p)
-	last := r.latest()
-	switch {
-	case !decided:
-		return c, false
-	case last == nil:
-		return c, true
-	}
-	return c, c.Algorithm != "" && c.String() != last.Checksum || last.otherFormat(p)
-}
-
-// otherFormat reports whether the spec asks for the file under another extension, by which
-// PVE takes it for something else.
-func (rev *revision) otherFormat(p *v1alpha1.ImageParameters) bool {
-	extension, err := extensionOf(p)
-	return err == nil && rev.File != "" && !rev.adopted() && !strings.HasSuffix(rev.File, "."+extension)
-}
-
-// url returns where the file of the newest revision is downloaded from: the spec may
-// name another place of the same file since the revision was begun.
-func (r *record) url(p *v1alpha1.ImageParameters) string {
-	rev := r.latest()
-	if c, decided := r.wanted(p); decided && c.Algorithm != "" && c.String() == rev.Checksum {
-		rev.URL = ptr.Deref(p.Source.URL, rev.URL)
-	}
-	return rev.URL
 }
 
 // A Fetcher reads lists of checksums.

@@ -18,12 +18,10 @@ package kind
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -60,33 +58,7 @@ const (
 
 	// slotWithin ends waiting for a slot that does not come.
 	slotWithin = time.Minute
-
-	// spread is the part of a delay by which it varies both ways, so that what
-	// happened to many resources at once does not happen to them at once again.
-	spread = 0.1
 )
-
-// random is a number of at least 0 and below 1.
-func random() float64 { return rand.Float64() } //nolint:gosec // Nobody gains from guessing a delay.
-
-// jitter varies a delay by up to a tenth of it.
-func jitter(d time.Duration, random func() float64) time.Duration {
-	return d + time.Duration((2*random()-1)*spread*float64(d))
-}
-
-// jittered is the hook, or none, with jitter.
-func jittered(hook managed.PollIntervalHook, random func() float64) managed.PollIntervalHook {
-	return func(mg resource.Managed, d time.Duration) time.Duration {
-		if hook == nil {
-			return jitter(d, random)
-		}
-		// Zero would mean never again to the reconciler.
-		if wanted := hook(mg, d); wanted > 0 {
-			d = wanted
-		}
-		return jitter(d, random)
-	}
-}
 
 // backoff delays each object the longer the more often it failed in a row, and the next step of its deletion the longer the more steps
 // that took.
@@ -95,47 +67,47 @@ type backoff struct {
 
 	random func() float64
 
-	// steps delays objects by the steps of their deletion, and stepped are those of which one was just made.
-	steps   workqueue.TypedRateLimiter[reconcile.Request]
-	stepped *sync.Map
+	// deletions delays objects by the number of steps of their deletion, and stepMade are those of which one was just made.
+	deletions workqueue.TypedRateLimiter[reconcile.Request]
+	stepMade  *sync.Map
 
-	// kept are objects that the controller is to forget next, as after a success, but were only put off.
-	kept *sync.Map
+	// postponed are objects for which there was no worker. The controller takes that for a success and calls Forget, which is to leave their delays.
+	postponed *sync.Map
 }
 
 func newBackoff(random func() float64) backoff {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request]
 	return backoff{
-		TypedRateLimiter: limiter(shortestBackoff, longestBackoff), steps: limiter(shortestBackoff, longestBackoff),
-		random: random, stepped: &sync.Map{}, kept: &sync.Map{},
+		TypedRateLimiter: limiter(shortestBackoff, longestBackoff), deletions: limiter(shortestBackoff, longestBackoff),
+		random: random, stepMade: &sync.Map{}, postponed: &sync.Map{},
 	}
 }
 
 // When returns when the object may be tried again: the delay from now. A step of a deletion that was made ends the delays of attempts that failed before it.
 func (b backoff) When(r reconcile.Request) time.Duration {
 	limiter := b.TypedRateLimiter
-	if _, stepped := b.stepped.LoadAndDelete(r); stepped {
+	if _, made := b.stepMade.LoadAndDelete(r); made {
 		b.TypedRateLimiter.Forget(r)
-		limiter = b.steps
+		limiter = b.deletions
 	}
 	return jitter(limiter.When(r), b.random)
 }
 
-// Forget forgets how often the object failed, and the steps of its deletion, unless it was only put off.
+// Forget forgets how often the object failed, and the steps of its deletion, unless it was postponed.
 func (b backoff) Forget(r reconcile.Request) {
-	if _, kept := b.kept.LoadAndDelete(r); kept {
+	if _, postponed := b.postponed.LoadAndDelete(r); postponed {
 		return
 	}
 	b.TypedRateLimiter.Forget(r)
-	b.steps.Forget(r)
-	b.stepped.Delete(r)
+	b.deletions.Forget(r)
+	b.stepMade.Delete(r)
 }
 
-// step notes that a step of the deletion of an object was made.
-func (b backoff) step(r reconcile.Request) { b.stepped.Store(r, struct{}{}) }
+// noteStep notes that a step of the deletion of an object was made.
+func (b backoff) noteStep(r reconcile.Request) { b.stepMade.Store(r, struct{}{}) }
 
-// keep has the object keep its delays the next time it is forgotten.
-func (b backoff) keep(r reconcile.Request) { b.kept.Store(r, struct{}{}) }
+// postpone has the object keep its delays the next time it is forgotten.
+func (b backoff) postpone(r reconcile.Request) { b.postponed.Store(r, struct{}{}) }
 
 func controllerOptions(o Options, limiter backoff) controller.Options {
 	opts := o.ForControllerRuntime()
@@ -151,14 +123,14 @@ type backoffReconciler struct {
 	denied workqueue.TypedRateLimiter[reconcile.Request]
 	held   workqueue.TypedRateLimiter[reconcile.Request]
 
-	// stepped notes that a step of a deletion was made.
-	stepped func(reconcile.Request)
+	// noteStep notes that a step of a deletion was made.
+	noteStep func(reconcile.Request)
 }
 
-func newBackoffReconciler(next reconcile.Reconciler, wake, stepped func(reconcile.Request), random func() float64) backoffReconciler {
+func newBackoffReconciler(next reconcile.Reconciler, wake, noteStep func(reconcile.Request), random func() float64) backoffReconciler {
 	limiter := workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request]
 	return backoffReconciler{
-		next: next, wake: wake, stepped: stepped, random: random,
+		next: next, wake: wake, noteStep: noteStep, random: random,
 		denied: limiter(shortestDenial, longestBackoff), held: limiter(shortestBackoff, longestHeld),
 	}
 }
@@ -175,7 +147,7 @@ func (p backoffReconciler) Reconcile(ctx context.Context, r reconcile.Request) (
 		p.held.Forget(r)
 	}
 	if o.deleting && o.err == nil {
-		p.stepped(r)
+		p.noteStep(r)
 	}
 	if err != nil || o.err == nil {
 		return result, err

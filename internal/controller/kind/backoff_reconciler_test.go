@@ -157,7 +157,7 @@ func deletes(err *error) reconcile.Func {
 func TestDeletionSteps(t *testing.T) {
 	var err error
 	limiter := newBackoff(even)
-	p := newBackoffReconciler(deletes(&err), nobody, limiter.step, even)
+	p := newBackoffReconciler(deletes(&err), nobody, limiter.noteStep, even)
 	delay := func() time.Duration {
 		if got, failed := p.Reconcile(t.Context(), reconcile.Request{}); failed != nil || got != (reconcile.Result{Requeue: true}) {
 			t.Errorf("want the queue to decide when to go on, got %v, %v", got, failed)

@@ -206,9 +206,9 @@ func complete(mgr ctrl.Manager, o Options, id Identity, b *builder.Builder, w *w
 	timed := timedReconciler{next: traced(o.Tracer, id.GroupVersionKind.Kind, r), metrics: o.Metrics, controller: name}
 	limiter := newBackoff(random)
 	b = b.WithOptions(controllerOptions(o, limiter))
-	p := newBackoffReconciler(timed, w.wake, limiter.step, random)
+	p := newBackoffReconciler(timed, w.wake, limiter.noteStep, random)
 	limited := ratelimiter.NewReconciler(name, o.Shard.Reconciler(mgr.GetClient(), id.Object, p), o.GlobalRateLimiter)
-	shared := newWorkers(o.MaxConcurrentReconciles, o.Clock()).reconciler(clusterOf(mgr.GetClient(), o.Connections, id.Object), limiter.keep, limited)
+	shared := newWorkers(o.MaxConcurrentReconciles, o.Clock()).reconciler(clusterOf(mgr.GetClient(), o.Connections, id.Object), limiter.postpone, limited)
 	return errors.Wrapf(b.Complete(shared), "cannot add controller %q", name)
 }
 

@@ -101,11 +101,11 @@ func (w *workers) release(cluster connect.Sharer) {
 }
 
 // reconciler reconciles what there is a worker for. What has to wait for one is told to keep its back-off.
-func (w *workers) reconciler(cluster namesCluster, keep func(reconcile.Request), next reconcile.Reconciler) reconcile.Reconciler {
+func (w *workers) reconciler(cluster namesCluster, postpone func(reconcile.Request), next reconcile.Reconciler) reconcile.Reconciler {
 	return reconcile.Func(func(ctx context.Context, r reconcile.Request) (reconcile.Result, error) {
 		to := cluster(ctx, r)
 		if d := w.take(to); d > 0 {
-			keep(r)
+			postpone(r)
 			return reconcile.Result{RequeueAfter: d}, nil
 		}
 		defer w.release(to)

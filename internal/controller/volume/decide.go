@@ -134,8 +134,8 @@ func (v *vm) unused(volume string) string {
 	return all[i]
 }
 
-// inForce reports whether a volume is a device of the VM as it is now.
-func (v *vm) inForce(device, volume string) bool {
+// staysAttached reports whether a volume is a device of the VM as it runs, and remains it after the next start.
+func (v *vm) staysAttached(device, volume string) bool {
 	return v.Active.Volume(device) == volume && v.Config.Volume(device) == volume
 }
 
@@ -247,14 +247,15 @@ func because(a action, reason xpv2.ConditionReason, format string, words ...any)
 	return &decision{action: a, problem: &kind.Problem{Reason: reason, Message: fmt.Sprintf(format, words...)}}
 }
 
-// decide decides what to do next about a Volume.
+// decide decides what to do next about a Volume. What was begun is ended first, in the order of a Volume's life from its end: a handover between VMs, the
+// removal of the stub VM, its creation, a task that works on the disk. Only then is looked at what the spec and the Machines ask for.
 func (s *state) decide() *decision {
 	switch {
 	case s.Handover != nil:
 		return s.decideHandover()
 	case s.Removing:
 		return s.decideRemoval()
-	case s.Begun != 0, !s.Made() && s.stub != nil:
+	case s.Begun != 0, !s.Made() && s.stub != nil: // A stub VM without a recorded disk is one whose creation was not seen to end.
 		return s.decideMaking()
 	case s.Task != "":
 		return s.decideTask()
@@ -268,8 +269,8 @@ func (s *state) decide() *decision {
 	return s.decideHeld()
 }
 
-// holds reports whether a VM is the one that the disk was seen in last.
-func (s *state) holds(v *vm) bool {
+// isRecordedHolder reports whether a VM is the one that the disk was seen in last.
+func (s *state) isRecordedHolder(v *vm) bool {
 	return strings.EqualFold(v.Config.UUID(), s.Holder.UUID) && v.Config["meta"] == s.Holder.Created
 }
 
@@ -426,7 +427,7 @@ func (s *state) decideHeld() *decision {
 		return because(wait, reasonNodeOffline, "%s", v.offline)
 	case v.Config["lock"] == "create" || v.Config["lock"] == "clone":
 		return because(wait, reasonLocked, "%s", vmstate.Locked(v.VMID, v.Config["lock"]))
-	case !s.holds(v):
+	case !s.isRecordedHolder(v):
 		return s.decideLost(fmt.Sprintf("VM %d, which had the disk %s, was destroyed and made anew, and the disk is gone"+newVolume, owner, s.Volume))
 	case !s.has(v):
 		return s.decideLost(fmt.Sprintf("VM %d no longer has the disk %s: it was removed, or moved by somebody; put it back, "+
@@ -515,7 +516,7 @@ func (s *state) decideReturn() *decision {
 	if d := s.stubAt(v); d != nil {
 		return d
 	}
-	if key == "" || !v.inForceAt(key, s.Volume) {
+	if key == "" || !v.attachedNow(key, s.Volume) {
 		key = v.unused(s.Volume)
 	}
 	if key == "" {
@@ -524,8 +525,8 @@ func (s *state) decideReturn() *decision {
 	return s.given(&decision{action: give, from: v, key: key, to: s.stub})
 }
 
-// inForceAt reports whether a volume is a device of the VM as it is now, whatever is pending.
-func (v *vm) inForceAt(device, volume string) bool { return v.Active.Volume(device) == volume }
+// attachedNow reports whether a volume is a device of the VM as it runs, whatever is pending.
+func (v *vm) attachedNow(device, volume string) bool { return v.Active.Volume(device) == volume }
 
 // stubAt is what brings the stub VM to the node of another VM; nil if it is there.
 func (s *state) stubAt(v *vm) *decision {
@@ -595,7 +596,7 @@ func (s *state) decideSize(v *vm) *decision {
 		return because(stuck, reasonImmutable, "the disk has %s and cannot shrink to %s: set size to %s or more", has, s.size, has)
 	case device == "" && s.heldByStub():
 		return s.decideAttach(v)
-	case device == "" || !known || !v.inForce(device, s.Volume):
+	case device == "" || !known || !v.staysAttached(device, s.Volume):
 		return &decision{action: keep} // It is on its way, and grows then.
 	case v.changes(device):
 		return pending(v, device)
@@ -622,7 +623,7 @@ func (s *state) decideMove(v *vm, device string) *decision {
 			"node %s, which the disk is on, has no storage %s for disks that is available: make it available there, or name another one", v.Node, s.storage)
 	case device == "" && s.heldByStub():
 		return s.decideAttach(v)
-	case device == "" || !v.inForce(device, s.Volume):
+	case device == "" || !v.staysAttached(device, s.Volume):
 		return &decision{action: keep} // It is on its way, and moves then.
 	case v.changes(device):
 		return pending(v, device)

@@ -103,7 +103,7 @@ func (e adoption) find(ctx context.Context, m Volume) (*vm, error) {
 		return nil, err
 	}
 	v.found = &found{v1alpha1.VolumeFound{
-		VMID: int32(owner.VMID), Device: device, SameVM: v.holds(owner), Size: all[i].Size, //nolint:gosec // No VMID is that large.
+		VMID: int32(owner.VMID), Device: device, SameVM: v.isRecordedHolder(owner), Size: all[i].Size, //nolint:gosec // No VMID is that large.
 		Checksum: checksumOf(m.GetUID(), v.Volume, v.LostAt, owner.VMID, owner.holder(), all[i].Size),
 	}}
 	return owner, nil

@@ -164,7 +164,7 @@ func showBound(m Volume, v *view) {
 		m.SetConditions(bound(m, corev1.ConditionFalse, reasonUnbound, "no Machine lists the Volume"))
 	case w.vm == nil || w.vm.VMID != v.holder.VMID:
 		m.SetConditions(bound(m, corev1.ConditionFalse, reasonBinding, fmt.Sprintf("the disk is kept for Machine %s, whose VM is yet to get it", w.name)))
-	case !v.holder.inForce(v.holder.attached(v.Volume), v.Volume):
+	case !v.holder.staysAttached(v.holder.attached(v.Volume), v.Volume):
 		m.SetConditions(bound(m, corev1.ConditionFalse, reasonBinding,
 			fmt.Sprintf("VM %d of Machine %s has the disk, and is yet to attach it", v.holder.VMID, w.name)))
 	default:

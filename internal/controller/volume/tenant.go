@@ -250,7 +250,7 @@ func (e confinement) has(ctx context.Context, vmid int) (bool, error) {
 // recovers is an error if the disk of a VM may not be taken over in place of one that was lost: that VM is another one than had it, and the record may
 // be made up.
 func (e confinement) recovers(ctx context.Context, owner *vm) error {
-	if e.tenant == nil || e.view.holds(owner) {
+	if e.tenant == nil || e.view.isRecordedHolder(owner) {
 		return nil
 	}
 	return connect.CheckVM(ctx, e.inventory, owner.VMID, func(g proxmox.Guest) error { return e.tenant.AdoptsDisk(e.view.Volume, g) })

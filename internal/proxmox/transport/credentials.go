@@ -17,58 +17,15 @@ limitations under the License.
 package transport
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"strings"
-	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-const (
-	defaultPort = "8006"
-	apiPath     = "/api2/json"
-	redacted    = "***"
-)
-
-// Limits restrict how fast requests are made.
-type Limits struct {
-	// PerSecond is how many requests may start per second on average. Zero is
-	// no limit.
-	PerSecond float64
-
-	// Burst is how many requests may start at once within PerSecond. Defaults
-	// to PerSecond rounded up.
-	Burst int
-
-	// Concurrency is how many requests may be under way at once. Zero is no
-	// limit.
-	Concurrency int
-
-	// Tasks is how many tasks of ours may run at once in the cluster,
-	// TasksPerNode on one node, and ClonesPerSource clones of one VM. What would
-	// start one more is refused until its turn comes: see Waiting of package proxmox. Zero is no limit.
-	Tasks, TasksPerNode, ClonesPerSource int
-}
-
-// A Call describes one HTTP request that ended, for metrics.
-type Call struct {
-	// Method is the HTTP method.
-	Method string
-
-	// Path is the path's template, such as /nodes/{node}/qemu/{vmid}/config.
-	Path string
-
-	// Status is the HTTP status of the answer, or 0 if there was none.
-	Status int
-
-	// Duration from the start of the request to the head of its answer.
-	Duration time.Duration
-}
+const redacted = "***"
 
 // Credentials of a PVE user or of one of its API tokens. Printing and logging
 // them shows no secret.
@@ -163,80 +120,4 @@ func (c Credentials) validatePassword() error {
 func validUser(s string) bool {
 	i := strings.LastIndexByte(s, '@')
 	return i > 0 && i < len(s)-1 && !strings.ContainsAny(s, "!:/ \t\r\n")
-}
-
-// TLS settings of the connections to PVE. TLS 1.2 is the oldest version used.
-type TLS struct {
-	// CA is a bundle of PEM certificates that replaces the system's roots.
-	CA []byte
-
-	// Certificate and Key are a PEM client certificate, both or neither.
-	Certificate, Key []byte
-
-	// ServerName to expect in the server's certificate, if it is not the host
-	// of the endpoint.
-	ServerName string
-
-	// InsecureSkipVerify accepts any server certificate.
-	InsecureSkipVerify bool
-}
-
-func (t TLS) config() (*tls.Config, error) {
-	cfg := &tls.Config{
-		MinVersion:         tls.VersionTLS12,
-		ServerName:         t.ServerName,
-		InsecureSkipVerify: t.InsecureSkipVerify, //nolint:gosec // The user's explicit choice.
-	}
-	if len(t.CA) > 0 {
-		cfg.RootCAs = x509.NewCertPool()
-		if !cfg.RootCAs.AppendCertsFromPEM(t.CA) {
-			return nil, errors.New("CA bundle has no PEM certificate")
-		}
-	}
-	if len(t.Certificate) == 0 && len(t.Key) == 0 {
-		return cfg, nil
-	}
-	pair, err := tls.X509KeyPair(t.Certificate, t.Key)
-	if err != nil {
-		return nil, errors.New("client certificate and key are not a PEM pair")
-	}
-	cfg.Certificates = []tls.Certificate{pair}
-	return cfg, nil
-}
-
-// parseEndpoint brings an endpoint into the form https://host:port/api2/json.
-func parseEndpoint(s string) (*url.URL, error) {
-	u, err := url.Parse(s)
-	if err != nil {
-		return nil, errors.New("endpoint is not a URL")
-	}
-	switch {
-	case u.User != nil:
-		return nil, errors.New("endpoint must not have credentials in it")
-	case u.Scheme != "https" || u.Hostname() == "":
-		return nil, errors.Errorf("endpoint %q is not of the form https://host:8006", s)
-	case u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.Errorf("endpoint %q must not have a query or a fragment", s)
-	}
-	if u.Port() == "" {
-		u.Host = strings.TrimSuffix(u.Host, ":") + ":" + defaultPort
-	}
-	prefix := strings.TrimRight(u.Path, "/")
-	prefix = strings.TrimSuffix(strings.TrimSuffix(prefix, "/json"), "/api2")
-	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: strings.TrimRight(prefix, "/") + apiPath}, nil
-}
-
-func (c Config) urls() ([]*url.URL, error) {
-	if len(c.Endpoints) == 0 {
-		return nil, errors.New("no endpoint")
-	}
-	urls := make([]*url.URL, 0, len(c.Endpoints))
-	for _, s := range c.Endpoints {
-		u, err := parseEndpoint(s)
-		if err != nil {
-			return nil, err
-		}
-		urls = append(urls, u)
-	}
-	return urls, nil
 }

@@ -23,6 +23,21 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
+// A Call describes one HTTP request that ended, for metrics.
+type Call struct {
+	// Method is the HTTP method.
+	Method string
+
+	// Path is the path's template, such as /nodes/{node}/qemu/{vmid}/config.
+	Path string
+
+	// Status is the HTTP status of the answer, or 0 if there was none.
+	Status int
+
+	// Duration from the start of the request to the head of its answer.
+	Duration time.Duration
+}
+
 // instrument reports every request that it lets pass.
 type instrument struct {
 	next   http.RoundTripper

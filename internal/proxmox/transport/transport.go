@@ -42,33 +42,6 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 )
 
-// Config says how to reach the API of one PVE cluster.
-type Config struct {
-	// Endpoints are the addresses of the API, tried in order.
-	Endpoints []string
-
-	// Credentials to authenticate with.
-	Credentials Credentials
-
-	// TLS settings.
-	TLS TLS
-
-	// Timeout of one call.
-	Timeout time.Duration
-
-	// Limits of the request rate.
-	Limits Limits
-
-	// Observe, if set, is told about every HTTP request after it ended.
-	Observe func(Call)
-
-	// Clock tells the time.
-	Clock func() time.Time
-
-	// CutOff reports whether a message of PVE is that of a node without quorum.
-	CutOff func(message string) bool
-}
-
 // A Transport is the chain. It keeps connections, the ticket and what it knows of
 // endpoints.
 type Transport struct {

@@ -146,9 +146,9 @@ func (a *rollback) checkSafety(ctx context.Context, q Request) (string, error) {
 	}
 	there := a.tree.Named(SafetyName(q.Token)) != nil
 	switch {
-	case there != a.Record.Taken && there:
+	case there && !a.Record.Taken:
 		return fmt.Sprintf("another snapshot has the name of the safety snapshot, %s", SafetyName(q.Token)), nil
-	case there != a.Record.Taken:
+	case !there && a.Record.Taken:
 		return fmt.Sprintf("the safety snapshot %s is gone", SafetyName(q.Token)), nil
 	case there:
 		return "", nil
@@ -181,7 +181,7 @@ func (a *rollback) checkPrivileges(ctx context.Context, q Request) (string, erro
 // anyway.
 func (a *rollback) starts(q Request) bool { return q.Start && a.running && !a.snapshot.Memory }
 
-// checkRoom asks the quota for what the snapshot has more than the VM, after all else: what it lets have is taken from others.
+// checkRoom asks the quota for what the snapshot has more than the VM. It is the last check, since it reserves room that others could have.
 func (a *rollback) checkRoom(ctx context.Context, _ Request) (string, error) {
 	return a.room(ctx, a.config)
 }
