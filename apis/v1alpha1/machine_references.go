@@ -31,6 +31,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// HasReferences reports whether there is anything to resolve: of what ResolveReferences does, nothing changes where there is not.
+func (p *MachineParameters) HasReferences() bool {
+	return p.TemplateSelector != nil || p.Clone != nil && (p.Clone.MachineRef != nil || p.Clone.MachineSelector != nil)
+}
+
 // ResolveReferences finds the Machine to clone that machineRef or machineSelector
 // means, among the others in the Machine's own namespace, and the Image that
 // templateSelector means, and puts their names into clone.machine and templateRef. What

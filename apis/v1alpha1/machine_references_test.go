@@ -17,10 +17,16 @@ limitations under the License.
 package v1alpha1_test
 
 import (
+	"context"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
@@ -57,6 +63,56 @@ func TestResolveReferences(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What has no references is left as it is by ResolveReferences, which reads nothing for it, and all others do.
+func TestHasReferences(t *testing.T) {
+	name, selector := "z", &v1alpha1.Selector{MatchLabels: map[string]string{"role": "golden"}}
+	cases := map[string]struct {
+		reason string
+		p      v1alpha1.MachineParameters
+		want   bool
+	}{
+		"None":             {reason: "An empty spec refers to nothing."},
+		"Template":         {reason: "A template is named, not referred to.", p: v1alpha1.MachineParameters{Template: new(intstr.FromString(name))}},
+		"TemplateRef":      {reason: "An Image that is named is not looked for.", p: v1alpha1.MachineParameters{TemplateRef: &v1alpha1.Reference{Name: name}}},
+		"TemplateSelector": {reason: "Labels are to be resolved.", p: v1alpha1.MachineParameters{TemplateSelector: selector}, want: true},
+		"CloneByName":      {reason: "A clone may name its source.", p: v1alpha1.MachineParameters{Clone: &v1alpha1.MachineClone{Machine: &name}}},
+		"CloneRef": {
+			reason: "A clone may refer to a Machine.", want: true,
+			p: v1alpha1.MachineParameters{Clone: &v1alpha1.MachineClone{MachineRef: &v1alpha1.Reference{Name: name}}},
+		},
+		"CloneSelector": {
+			reason: "A clone may select a Machine.", want: true,
+			p: v1alpha1.MachineParameters{Clone: &v1alpha1.MachineClone{MachineSelector: selector}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.p.HasReferences(); got != tc.want {
+				t.Errorf("%s HasReferences(): want %t, got %t", tc.reason, tc.want, got)
+			}
+			before, m := tc.p.DeepCopy(), &namespaced.Machine{}
+			r := &countingReader{}
+			_ = tc.p.ResolveReferences(t.Context(), r, m, namespaced.Kinds())
+			if changed := !equality.Semantic.DeepEqual(before, &tc.p); (changed || r.reads > 0) != tc.want {
+				t.Errorf("%s ResolveReferences(): want it to do something: %t; it has read %d times and changed the spec: %t", tc.reason, tc.want, r.reads, changed)
+			}
+		})
+	}
+}
+
+// A countingReader finds nothing.
+type countingReader struct{ reads int }
+
+func (r *countingReader) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	r.reads++
+	return kerrors.NewNotFound(schema.GroupResource{}, key.Name)
+}
+
+func (r *countingReader) List(context.Context, client.ObjectList, ...client.ListOption) error {
+	r.reads++
+	return nil
 }
 
 // A Backup, and a Volume, go to the storage of a Storage, which may come to be later.

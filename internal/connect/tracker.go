@@ -48,14 +48,21 @@ func newTracker(kube client.Client) tracker {
 // track tracks that the resource uses the configuration, which need not be the one that
 // it names.
 func (t tracker) track(ctx context.Context, mg resource.Managed, r reference) error {
-	user, ok := mg.DeepCopyObject().(resource.Managed)
-	if !ok {
-		return errors.Errorf("cannot copy a %T", mg)
-	}
 	gvk, err := apiutil.GVKForObject(mg, t.kube.Scheme())
 	if err != nil {
 		return err
 	}
+	empty, err := t.kube.Scheme().New(gvk)
+	if err != nil {
+		return err
+	}
+	user, ok := empty.(resource.Managed)
+	if !ok {
+		return errors.Errorf("cannot track a %T", mg)
+	}
+	user.SetNamespace(mg.GetNamespace())
+	user.SetName(mg.GetName())
+	user.SetUID(mg.GetUID())
 	user.GetObjectKind().SetGroupVersionKind(gvk)
 	// A usage just written may not be in the cache yet. It is there all the same.
 	return resource.Ignore(kerrors.IsAlreadyExists, t.apply(ctx, user, r))

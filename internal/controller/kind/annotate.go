@@ -42,9 +42,22 @@ func Rename(annotations, present map[string]string) bool {
 	return changed
 }
 
+// hasFormer reports whether there is an annotation to rename.
+func hasFormer(annotations, present map[string]string) bool {
+	for former := range present {
+		if _, has := annotations[former]; has {
+			return true
+		}
+	}
+	return false
+}
+
 // RenameAnnotations renames annotations of the object, in the Kubernetes API and in memory,
 // given their present names by their former ones.
 func RenameAnnotations(ctx context.Context, kube client.Writer, o client.Object, present map[string]string) error {
+	if !hasFormer(o.GetAnnotations(), present) {
+		return nil // As at almost every look, which is to copy nothing.
+	}
 	before, ok := o.DeepCopyObject().(client.Object)
 	if !ok {
 		return errors.Errorf("cannot copy a %T", o)
@@ -53,9 +66,7 @@ func RenameAnnotations(ctx context.Context, kube client.Writer, o client.Object,
 	if !ok {
 		return errors.Errorf("cannot copy a %T", o)
 	}
-	if !Rename(after.GetAnnotations(), present) {
-		return nil
-	}
+	Rename(after.GetAnnotations(), present)
 	if err := kube.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return errors.Wrap(err, "cannot rename annotations")
 	}

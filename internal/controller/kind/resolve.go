@@ -54,8 +54,8 @@ func (o Options) Kin() func(context.Context) connect.Kin {
 // ResolveReferences resolves the references of the resource, if it has any that are not resolved yet.
 func (r resolver) ResolveReferences(ctx context.Context, mg resource.Managed) error {
 	refers, ok := mg.(referrer)
-	if !ok {
-		return nil // It can have none.
+	if !ok || refersToNothing(mg) {
+		return nil
 	}
 	before, ok := mg.DeepCopyObject().(client.Object)
 	if !ok {
@@ -73,6 +73,15 @@ func (r resolver) ResolveReferences(ctx context.Context, mg resource.Managed) er
 	}
 	err := r.kube.Patch(ctx, mg, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	return errors.Wrap(err, "cannot write what is resolved")
+}
+
+// refersToNothing reports that a Machine has no references, as almost all of them, which are looked at all the time: they are not copied to see that
+// nothing has changed.
+func refersToNothing(mg resource.Managed) bool {
+	m, is := mg.(interface {
+		Parameters() *v1alpha1.MachineParameters
+	})
+	return is && !m.Parameters().HasReferences()
 }
 
 // A kinReader finds Machines and Images of other tenants nowhere, so that nothing of them comes into a resource that refers to one.

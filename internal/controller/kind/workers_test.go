@@ -259,7 +259,7 @@ func TestPutOff(t *testing.T) {
 	r := reconcile.Request{NamespacedName: types.NamespacedName{Name: "m"}}
 	w.seen[sharerOf("b")], w.held[sharerOf("a")] = time.Now(), 1
 	next := reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) { return reconcile.Result{}, nil })
-	p := w.reconciler(func(context.Context, reconcile.Request) connect.Sharer { return sharerOf("a") }, limiter.keep, next)
+	p := w.reconciler(func(context.Context, reconcile.Request) connect.Sharer { return sharerOf("a") }, limiter.postpone, next)
 	delays := []time.Duration{limiter.When(r), limiter.When(r)}
 	result, err := p.Reconcile(t.Context(), r)
 	if err != nil || result.RequeueAfter < busyPause {

@@ -121,6 +121,9 @@ func canonicalNumber(s string) string {
 	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
+// mostAtOnce is for how many entries of a list there is room before they are read. Longer ones make it as they are.
+const mostAtOnce = 50_000
+
 // List is what PVE means as a list. An empty Perl hash, or the lone object that
 // 8.x answers for the log of an unknown task, is taken as a list too.
 type List[T any] []T
@@ -136,7 +139,7 @@ func (l *List[T]) UnmarshalJSON(b []byte) error {
 		*l = List[T]{one}
 		return nil
 	}
-	var many []T
+	many := make([]T, 0, min(bytes.Count(b, []byte("},{"))+1, mostAtOnce))
 	if err := json.Unmarshal(b, &many); err != nil {
 		return err
 	}
