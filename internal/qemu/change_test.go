@@ -27,6 +27,49 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
+// TestApplyPending has a VM that is off with changes that PVE has not applied when it went off.
+func TestApplyPending(t *testing.T) {
+	const data = "s:vm-100-disk-1,size=1G"
+	before := Devices{Disks: map[string]string{"data": "sata1"}, Seen: map[string]bool{"data": true}, assigned: true}
+	cases := map[string]struct {
+		reason  string
+		pending []proxmox.PendingValue
+		diff    Difference
+		want    Difference
+	}{
+		"Nothing": {reason: "Nothing is sent for a VM that is as it is to be."},
+		"Removal": {
+			reason: "A disk that is to be detached is detached.", pending: []proxmox.PendingValue{{Key: "sata1", Value: new(data), Delete: 1}},
+			want: Difference{Delete: []string{"sata1"}},
+		},
+		"Destruction": {
+			reason: "A disk whose removal destroys it waits for the next start.", pending: []proxmox.PendingValue{{Key: "sata1", Value: new(data), Delete: 2}},
+		},
+		"Value": {
+			reason: "A value is sent as it is pending.", pending: []proxmox.PendingValue{{Key: "cores", Value: new("1"), Pending: new("2")}},
+			want: Difference{Set: proxmox.Params{"cores": "2"}},
+		},
+		"Others": {
+			reason:  "What the spec does not declare waits for the next start.",
+			pending: []proxmox.PendingValue{{Key: "vga", Value: new("std"), Pending: new("qxl")}},
+		},
+		"Change": {
+			reason: "Any other change has PVE apply all that is pending.", pending: []proxmox.PendingValue{{Key: "sata1", Value: new(data), Delete: 1}},
+			diff: Difference{Set: proxmox.Params{"onboot": "1"}}, want: Difference{Set: proxmox.Params{"onboot": "1"}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			state := Read(tc.pending)
+			p := v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{Cores: new(int32(2))}, Disks: []v1alpha1.MachineDisk{}}
+			got := desiredOf(t, p, before, state.Config).ApplyPending(state, tc.diff)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nApplyPending(): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // TestChange has devices whose removal waits for a restart.
 func TestChange(t *testing.T) {
 	const root, data, lan = "s:vm-100-disk-0,size=1G", "s:vm-100-disk-1,size=1G", "virtio=BC:24:11:00:00:01,bridge=vmbr0"

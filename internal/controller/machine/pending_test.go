@@ -167,6 +167,30 @@ func TestRemovalReverted(t *testing.T) {
 	}
 }
 
+// TestPendingOfStopped has a guest power itself off while changes wait for a restart, which PVE does not apply then.
+func TestPendingOfStopped(t *testing.T) {
+	const with, without = "hotplug: []\nnetworks: [{name: lan}, {name: dmz}]", "runStrategy: Manual\nhotplug: []\nnetworks: [{name: lan}]"
+	for _, version := range []string{"8.4", "9.2"} {
+		t.Run(version, func(t *testing.T) {
+			r := newCluster(t, version).rig(t)
+			r.settle(parameters(t, "powerState: Running\n"+with))
+			r.settle(parameters(t, without))
+			if _, pending := r.config(); len(pending) == 0 {
+				t.Fatal("want the removal to wait for a restart")
+			}
+			r.Edit(func(st *simulator.State) { st.Guests[r.vmid()].Power = state.Stopped })
+			r.cache.Forget(r.m)
+			r.settle(parameters(t, without))
+			if config, pending := r.config(); config["net1"] != "" || len(pending) > 0 {
+				t.Errorf("want what was pending applied, got net1 %q, pending %q", config["net1"], pending)
+			}
+			if n := r.settle(parameters(t, without)); n != 0 {
+				t.Errorf("%d calls wrote when nothing had changed", n)
+			}
+		})
+	}
+}
+
 // TestNoDevice has the spec ask for a device that cannot be: all else is shown as ever.
 func TestNoDevice(t *testing.T) {
 	known, vm := withDisk("local-lvm:vm-10000-disk-1,size=1G")

@@ -265,6 +265,9 @@ func (e planner) addChange(ctx context.Context, m Machine, d desired, features [
 	}
 	e.planned.desired = d
 	change := d.withPassword(d.Change(e.vm.State))
+	if !e.vm.Status.Running() && e.vm.Lock() == "" && e.planned.power != power.On {
+		change = d.ApplyPending(e.vm.State, change)
+	}
 	unfilled, err := e.checks.MissingImage(ctx, change, e.vm.Node)
 	if err != nil {
 		return err

@@ -184,10 +184,11 @@ func (r report) updateWait(m Machine) string {
 	return ""
 }
 
-// pendingLines are what a restart of the VM brings of what the spec declares, and what the
+// pendingLines are what a restart, or the next start, of the VM brings of what the spec declares, and what the
 // restart waits for.
 func (r report) pendingLines() []string {
-	if !r.vm.Status.Running() || len(r.vm.Pending) == 0 {
+	off := !r.vm.Status.Running()
+	if len(r.vm.Pending) == 0 || off && !r.planned.change.Empty() {
 		return nil
 	}
 	var lines []string
@@ -196,6 +197,9 @@ func (r report) pendingLines() []string {
 	}
 	if len(lines) == 0 {
 		return nil
+	}
+	if off {
+		return append(lines, "waits for the next start of the VM")
 	}
 	if why := r.planned.restart.Why; why != "" {
 		return append(lines, "waits for a restart of the VM: "+why)

@@ -117,6 +117,12 @@ func HaltForReboot(o *engine.Op, g *state.Guest) {
 // maxCleanup is for how long PVE waits for a process to end that has said that it ends.
 const maxCleanup = 30 * time.Second
 
+// PowerOff makes a VM stop whose guest has powered itself off: what was pending stays so until the next start, or change.
+func PowerOff(o *engine.Op, g *state.Guest) {
+	g.Power, g.PID = state.Stopped, 0
+	cleanUp(o, g.VMID)
+}
+
 // cleanUp runs what PVE runs when the process of a VM has ended (qm cleanup). It comes a little later and takes the VM's lock; where the VM
 // runs again by then, it takes the new process for the old one and keeps the lock until that ends, or for half a minute.
 func cleanUp(o *engine.Op, vmid int) {

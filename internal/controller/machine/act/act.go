@@ -37,6 +37,7 @@ type Client interface {
 	Tasks
 
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
+	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
 	Status(ctx context.Context, ref proxmox.Ref) (proxmox.Status, error)
 }
 
@@ -69,19 +70,19 @@ func (a *Act) Keep(ctx context.Context) error { return a.Save(ctx, a.Record) }
 
 // CheckVM reads the VM now, whatever is remembered of it: it must be this Machine's, and a lock is
 // waited for.
-func (a *Act) CheckVM(ctx context.Context) (qemu.Config, error) {
+func (a *Act) CheckVM(ctx context.Context) (qemu.State, error) {
 	if a.Record.Open() {
-		return nil, kind.Wait(errors.New("waiting for the task of the last call to appear in the task list of Proxmox VE"))
+		return qemu.State{}, kind.Wait(errors.New("waiting for the task of the last call to appear in the task list of Proxmox VE"))
 	}
-	read, err := a.PVE.Config(ctx, a.Ref)
+	values, err := a.PVE.Pending(ctx, a.Ref)
 	if err != nil {
-		return nil, err
+		return qemu.State{}, err
 	}
-	config := qemu.Config(read.Values)
-	if uuid := config.UUID(); !strings.EqualFold(uuid, a.UUID) {
-		return nil, errors.Errorf("VM %d has the UUID %q, not %q: it is left alone", a.Ref.VMID, uuid, a.UUID)
+	state := qemu.Read(values)
+	if uuid := state.Config.UUID(); !strings.EqualFold(uuid, a.UUID) {
+		return qemu.State{}, errors.Errorf("VM %d has the UUID %q, not %q: it is left alone", a.Ref.VMID, uuid, a.UUID)
 	}
-	return config, a.CheckLock(config)
+	return state, a.CheckLock(state.Config)
 }
 
 // CheckLock has a lock be waited for.

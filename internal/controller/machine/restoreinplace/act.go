@@ -38,8 +38,9 @@ type restoring struct {
 	machine object.Machine
 	spec    v1alpha1.MachineRestoreInPlace
 
-	// What preflight has found.
+	// What preflight has found: the configuration with its pending changes, and the one that is in force.
 	config  qemu.Config
+	inForce qemu.Config
 	archive *restore.Archive
 	status  proxmox.Status
 }
@@ -81,8 +82,8 @@ func (a *restoring) next(ctx context.Context) (proxmox.UPID, error) {
 // still so proves it.
 func (a *restoring) checkVM(ctx context.Context) error {
 	if !a.kind.Lost {
-		var err error
-		a.config, err = a.CheckVM(ctx)
+		state, err := a.CheckVM(ctx)
+		a.config, a.inForce = state.Config, state.Active
 		return err
 	}
 	read, err := a.PVE.Config(ctx, a.Ref)
@@ -90,6 +91,7 @@ func (a *restoring) checkVM(ctx context.Context) error {
 		return err
 	}
 	a.config = qemu.Config(read.Values)
+	a.inForce = a.config
 	if !restore.Unfinished(a.config) {
 		return errors.Errorf("VM %d was changed since its restore has failed: it is left alone", a.Ref.VMID)
 	}

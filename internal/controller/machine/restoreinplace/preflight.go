@@ -40,8 +40,8 @@ import (
 // preflight returns why the restore cannot be done; empty if it can.
 func (a *restoring) preflight(ctx context.Context) (string, error) {
 	for _, check := range []func(context.Context) (string, error){
-		a.checkBackup, a.checkRunning, a.checkOptions, a.checkSnapshots, a.checkReplication, a.checkVolumes, a.checkDisks, a.checkStorages,
-		a.checkPrivileges, a.checkRoom,
+		a.checkBackup, a.checkRunning, a.checkOptions, a.checkSnapshots, a.checkReplication, a.checkPending, a.checkVolumes, a.checkDisks,
+		a.checkStorages, a.checkPrivileges, a.checkRoom,
 	} {
 		if no, err := check(ctx); no != "" || err != nil {
 			return no, err
@@ -157,6 +157,25 @@ func (a *restoring) checkReplication(ctx context.Context) (string, error) {
 		}
 	}
 	return "", err
+}
+
+// checkPending looks for disks that the VM has until its next start: PVE removes those that are in force, and all other checks are about those that the
+// VM is to have. One that runs is shut down first, which applies what is pending, as the end of its process alone does not.
+func (a *restoring) checkPending(context.Context) (string, error) {
+	if a.status.Running() {
+		return "", nil
+	}
+	var waits []string
+	for _, device := range slices.Concat(a.inForce.Drives(), a.inForce.Firmware()) {
+		if volume := a.inForce.Volume(device); volume != a.config.Volume(device) {
+			waits = append(waits, fmt.Sprintf("%s (%s)", device, volume))
+		}
+	}
+	if len(waits) == 0 {
+		return "", nil
+	}
+	return "disks would be removed whose change waits for the next start of the VM: start it, which applies that, and stop it again: " +
+		strings.Join(waits, ", "), nil
 }
 
 // checkVolumes looks for disks of Volumes that would be destroyed.

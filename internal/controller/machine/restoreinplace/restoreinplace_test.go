@@ -224,6 +224,10 @@ func TestRefused(t *testing.T) {
 			reason:  "The VM must stay this Machine's.",
 			prepare: func(l *lab) { l.backup(func(v *simulator.Volume) { v.Backup.Config["smbios1"] = "uuid=" + other }) }, words: []string{other, "another Machine"},
 		},
+		"Pending": {
+			reason:  "A disk that is to be detached at the next start is removed by a restore before.",
+			prepare: func(l *lab) { l.edit(func(g *simulator.Guest) { g.Delete = map[string]bool{"scsi0": false} }) }, words: []string{"scsi0 (local-lvm:", "start it"},
+		},
 		"Room": {
 			reason: "The quota has no room for what the VM had in the backup.",
 			prepare: func(l *lab) {
