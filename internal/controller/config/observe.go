@@ -106,6 +106,11 @@ func (e *external[P, O]) setName(mg Resource[P, O]) error {
 			"the spec names %s %q, but this resource stands for %q, its external name: a %s cannot be renamed, so set the name back, or create another resource",
 			e.table.Collection.Noun, *declared, e.name, e.table.Collection.Noun)
 	}
+	if was := mg.Observation().Common().Name; was != "" && was != e.name && mg.GetAnnotations()[kind.AnnotationCluster] != "" {
+		return errors.Errorf(
+			"the external name is that of %s %q, but this resource stands for %q: set the annotation %s back to that, or create another resource for %q",
+			e.table.Collection.Noun, e.name, was, meta.AnnotationKeyExternalName, e.name)
+	}
 	return nil
 }
 

@@ -21,7 +21,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/config"
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
@@ -85,6 +87,36 @@ func TestMovedMember(t *testing.T) {
 		l.Until(mg, xpv2.TypeReady, pool.ReasonMembersMissing, `VM 9000 is in pool "theirs", and is left there`)
 		if w := l.Writes()[n:]; len(w) != 1 || hasVM(l, 9000) || !hasVM(l, 9100) {
 			l.Errorf("want one call that adds VM 9100 alone, got %v", w)
+		}
+	})
+}
+
+// TestOtherExternalName has somebody write the name of another pool into the annotation of a resource that has one: neither is touched, nor removed.
+func TestOtherExternalName(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		l.Helper()
+		l.Edit(func(s *simulator.State) {
+			s.Pools["theirs"] = &state.Pool{Comment: "Theirs", VMs: map[int]bool{}, Storages: map[string]bool{}}
+		})
+		mg := l.Resource(1, "{comment: Web}", nil)
+		l.Settle(mg)
+		n, own := len(l.Writes()), meta.GetExternalName(mg)
+		rename := func(name string) {
+			l.Must(l.Kube.Get(l.Context(), client.ObjectKeyFromObject(mg), mg))
+			meta.SetExternalName(mg, name)
+			l.Must(l.Kube.Update(l.Context(), mg))
+		}
+		rename("theirs")
+		l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, `this resource stands for "`+own+`"`)
+		l.Must(l.Kube.Delete(l.Context(), mg))
+		l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, `this resource stands for "`+own+`"`)
+		if w := l.Writes()[n:]; len(w) > 0 {
+			l.Errorf("want nothing touched, got %v", w)
+		}
+		rename(own)
+		l.UntilGone(mg)
+		if l.Options("theirs")["comment"] != "Theirs" || l.Options(own) != nil {
+			l.Errorf("want this resource's pool alone removed, got %v", l.Writes()[n:])
 		}
 	})
 }
