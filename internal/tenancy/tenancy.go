@@ -136,6 +136,11 @@ func among(tenants []v1alpha1.ProviderTenant, i int, s Subject) *Tenant {
 // Nobody is the tenant of a resource that may do nothing, and why.
 func Nobody(why string) *Tenant { return &Tenant{nobody: why} }
 
+// Compared are all values that a tenant decides by, to find out whether it has changed.
+func Compared(t *Tenant) []any {
+	return []any{t.ProviderTenant, t.others, t.subject, t.nobody}
+}
+
 // Formerly returns the tenant of a resource, which keeps what others may have by now from one that was of another tenant and is nobody's. Where it is
 // not known whose it was, what was seen to be its own counts for its own.
 func Formerly(t *Tenant, tenants []v1alpha1.ProviderTenant, was string) *Tenant {

@@ -941,3 +941,36 @@ func TestTells(t *testing.T) {
 		t.Error("who has no tenant is told of all")
 	}
 }
+
+// What a tenant decides by are its own rules, those of the others, and of which resource it is.
+func TestCompared(t *testing.T) {
+	of := func(change func([]v1alpha1.ProviderTenant), s Subject) []any {
+		all := tenants()
+		change(all)
+		found, err := Of(all, s)
+		if found == nil || err != nil {
+			t.Fatalf("no tenant, error %v", err)
+		}
+		return Compared(found)
+	}
+	same := func([]v1alpha1.ProviderTenant) {}
+	a := Subject{Namespace: "a"}
+	before := of(same, a)
+	for name, tc := range map[string]struct {
+		reason string
+		now    []any
+		same   bool
+	}{
+		"Same":   {reason: "The same rules are the same.", now: of(same, a), same: true},
+		"Own":    {reason: "The tenant may have another pool.", now: of(func(all []v1alpha1.ProviderTenant) { all[0].Pools = nil }, a)},
+		"Others": {reason: "Another tenant may have another pool.", now: of(func(all []v1alpha1.ProviderTenant) { all[1].Pools = nil }, a)},
+		"Labels": {reason: "The namespace has other labels.", now: of(same, Subject{Namespace: "a", NamespaceLabels: map[string]string{"x": "y"}})},
+		"Nobody": {reason: "A namespace of no tenant has none of the rules.", now: of(same, Subject{Namespace: "z"})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := cmp.Diff(before, tc.now, cmp.AllowUnexported(Subject{})) == ""; got != tc.same {
+				t.Errorf("%s\nwant the same %t, got %t", tc.reason, tc.same, got)
+			}
+		})
+	}
+}

@@ -38,16 +38,19 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/networks"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/settled"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
 	"github.com/vitistack/provider-proxmox/internal/guestagent"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
@@ -78,6 +81,9 @@ type bench struct {
 
 	// defaultNode of the provider config.
 	defaultNode string
+
+	// tenant of the Machine; nil for none.
+	tenant *tenancy.Tenant
 }
 
 // newBench with a Machine that has our identity and VMID 10000, unless change
@@ -127,7 +133,7 @@ func (b *bench) external() *external {
 		shared: &shared{
 			object: &namespaced.Machine{}, images: b.imageReader(), kube: b.kube, tasks: b.tasks, passwords: b.sent, hostKeys: b.hostKeys,
 			agents: b.agents, cache: b.cache,
-			settled: b.settled, scheduler: b.scheduler, unschedulable: b.unschedulable,
+			networks: networks.Reader{Kube: b.kube, List: &namespaced.NodeNetworkList{}}, settled: b.settled, scheduler: b.scheduler, unschedulable: b.unschedulable,
 			wake: func(m Machine) { b.woken <- m }, record: event.NewNopRecorder(), now: b.clock.now,
 		},
 		sharesCluster: func(context.Context) func(resource.Managed) bool { return b.sharesCluster },
@@ -138,6 +144,7 @@ func (b *bench) external() *external {
 		defaults:      defaults{Defaults: qemu.Defaults{Storage: "local-lvm", Bridge: "vmbr0"}, Node: b.defaultNode},
 		vmids:         v1alpha1.VMIDRange{Min: 10000, Max: 10010},
 	}
+	e.tenant = tenant.Checks{Tenant: b.tenant, Inventory: pveInventory{b.pve}}
 	e.connectTo(b.pve, pveInventory{b.pve})
 	return e
 }

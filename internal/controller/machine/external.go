@@ -45,6 +45,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/secretref"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -85,7 +86,8 @@ type external struct {
 	// tenant of the Machine, and what it may not have.
 	tenant tenant.Checks
 
-	// password of cloud-init's user.
+	// reads of the Secrets and ConfigMaps that the spec refers to, and the password of cloud-init's user.
+	reads    *secretref.Reads
 	password *password.Source
 
 	// dirty is what has to be read of the VM after what was done to it.

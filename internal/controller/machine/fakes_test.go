@@ -538,6 +538,7 @@ func (p *pve) Guests(_ context.Context, maxAge time.Duration) ([]proxmox.Guest, 
 			all = append(all, proxmox.Guest{
 				VMID: id, Node: g.node, Name: g.config["name"], Type: "qemu", Template: g.config["template"] == "1", Pool: g.pool,
 				HAState: cmp.Or(g.now.HAState, p.ignored()), Status: cmp.Or(g.now.QMPStatus, g.status), Lock: g.config["lock"], Uptime: g.now.Uptime,
+				Tags: strings.FieldsFunc(g.config["tags"], func(r rune) bool { return r == ';' }),
 			})
 		}
 	}

@@ -43,8 +43,8 @@ type feature interface {
 	// planned. Some of what it decides is a part of the plan itself.
 	plan(ctx context.Context, m Machine, p *plan) (proposal, error)
 
-	// lasts reports whether what the feature has found holds until the Machine, its VM or what an evaluation compares of the cluster
-	// changes. Those that read Secrets or other resources, or depend on the time, have to look each time.
+	// lasts reports whether what the feature has found holds until the Machine, its VM or what an evaluation compares of the cluster, of Secrets
+	// and of ConfigMaps changes. Those that read other resources, or depend on the time, have to look each time.
 	lasts(m Machine) bool
 }
 
@@ -82,14 +82,14 @@ func (e *external) features(m Machine) []feature {
 	}{
 		{
 			p.CloudInit != nil || a[object.AnnotationImages] != "" || e.vm.HasImage() || e.tasks.DriveStale(m),
-			cloudInitFeature{noCloud: e.noCloud(), kube: e.kube, tasks: e.tasks, vm: e.vm},
+			cloudInitFeature{noCloud: e.noCloud(), secrets: e.reads, tasks: e.tasks, vm: e.vm},
 		},
 		{p.CloudInit != nil, e.passwordFeature()},
 		{true, poolFeature{client: e.client, inventory: e.inventory, vm: e.vm}}, // The status shows the pool, declared or not.
 		{p.HighAvailability != nil || a[object.AnnotationHARules] != "", e.haFeature(m)},
 		{true, e.powerFeature()},
 		{len(e.vm.Pending) > 0 || a[object.AnnotationLastRestart] != "" || p.MaintenanceWindow != nil, e.restartFeature()},
-		{p.PowerAction != nil, e.powerActionFeature()},
+		{p.PowerAction != nil || m.Observation().PowerAction != nil, e.powerActionFeature()},
 		// Entries that have left their list are known by the annotation alone.
 		{hasDisks(p) || a[object.AnnotationDevices] != "{}", e.disksFeature()},
 		{p.Node != nil || a[object.AnnotationTarget] != "", e.migrateFeature()},

@@ -43,7 +43,7 @@ type cloudInitFeature struct {
 	passive
 
 	noCloud cloudinit.Keeper
-	kube    client.Client
+	secrets client.Reader
 	tasks   *tasktrack.Tracker
 	vm      *vmstate.VM
 }
@@ -73,7 +73,7 @@ func (f cloudInitFeature) addSSHKeys(ctx context.Context, m Machine, d *desired)
 	if d.CloudInitFrozen && (!d.CustomData() || f.vm.HasImage()) {
 		return nil
 	}
-	d.MachineParameters, err = secretref.WithSSHKeys(ctx, f.kube, m, d.MachineParameters)
+	d.MachineParameters, err = secretref.WithSSHKeys(ctx, f.secrets, m, d.MachineParameters)
 	return err
 }
 
@@ -83,6 +83,9 @@ func (f cloudInitFeature) plan(ctx context.Context, m Machine, p *plan) (proposa
 	p.staleImages, err = f.noCloud.Stale(ctx, m, p.image)
 	return next, err
 }
+
+// lasts is true: an evaluation looks at what decides about images, and a drive that is yet to be renewed is a difference.
+func (cloudInitFeature) lasts(Machine) bool { return true }
 
 // driveSteps renew PVE's cloud-init drive where that has failed after a change.
 func (f cloudInitFeature) driveSteps(m Machine) []step {
@@ -128,7 +131,8 @@ func (c *creation) checkNoCloud(ctx context.Context, m Machine, k cloudinit.Keep
 // noCloud returns what keeps the NoCloud images of the VM.
 func (e *external) noCloud() cloudinit.Keeper {
 	return cloudinit.Keeper{
-		Client: e.client, Inventory: e.inventory, Nodes: e.reader, Checks: e.checks, Kube: e.kube, Tasks: e.tasks, Record: e.record, Log: e.log, Now: e.now,
+		Client: e.client, Inventory: e.inventory, Nodes: e.reader, Checks: e.checks, Kube: e.kube, Secrets: e.reads, Tasks: e.tasks, Record: e.record,
+		Log: e.log, Now: e.now,
 		Password: e.password.Of, VM: e.vm, Stores: e.tenant.Stores, OwnershipProven: e.ownershipProven, ObstacleTime: obstacleTime,
 	}
 }

@@ -58,6 +58,9 @@ func (f passwordFeature) plan(_ context.Context, _ Machine, p *plan) (proposal, 
 	return proposal{annotations: map[string]string{object.AnnotationPassword: p.unchangedPassword}}, nil
 }
 
+// lasts is true: an evaluation looks at the version of the Secret.
+func (passwordFeature) lasts(Machine) bool { return true }
+
 // addPassword adds the password of the user to what is desired unless it was sent
 // already, or says why it cannot be read.
 func (f passwordFeature) addPassword(ctx context.Context, m Machine, d *desired) ([]string, error) {

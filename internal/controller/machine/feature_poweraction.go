@@ -60,6 +60,12 @@ func (f powerActionFeature) plan(_ context.Context, m Machine, p *plan) (proposa
 	return proposal{}, nil
 }
 
+// lasts reports whether no power action is due or waited for.
+func (powerActionFeature) lasts(m Machine) bool {
+	seen := m.Observation().PowerAction
+	return poweraction.Due(m) == nil && (seen == nil || seen.Result != "")
+}
+
 // planAction finds the power action that is to be done. A reboot waits for a guest that may still be booting, and would not react to the
 // request: the action would fail, and is not repeated.
 func (f powerActionFeature) planAction(m Machine, p *plan) {

@@ -62,6 +62,11 @@ func (f restartFeature) plan(_ context.Context, m Machine, p *plan) (proposal, e
 	return proposal{rejections: maintenance.Rejections(p.MaintenanceWindow), annotations: f.restartAnnotation(m, last)}, nil
 }
 
+// lasts reports whether no restart is waited for: without pending changes neither the time nor a maintenance window decides about anything.
+func (f restartFeature) lasts(m Machine) bool {
+	return len(f.vm.Pending) == 0 && m.GetAnnotations()[object.AnnotationLastRestart] == ""
+}
+
 // decide decides whether the VM is restarted for its pending changes now.
 func (f restartFeature) decide(m Machine, p *plan, last restart.Request) restart.Decision {
 	if !p.change.Empty() { // It may take back what is pending.

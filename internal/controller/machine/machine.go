@@ -369,7 +369,8 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 // connectTo makes what asks a cluster.
 func (e *external) connectTo(client Client, inventory Inventory) {
 	e.client, e.inventory = client, inventory
-	e.password = &password.Source{Kube: e.kube}
+	e.reads = secretref.NewReads(e.kube)
+	e.password = &password.Source{Kube: e.reads}
 	e.reader = vmcache.NewReader(client, inventory)
 	e.checks = &preflight.Checks{Client: client, Inventory: inventory, Reader: e.reader, Tenant: e.tenant.Tenant}
 	e.sources = source.Finder{

@@ -22,12 +22,16 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 )
 
 // A reconcile of an unchanged VM writes nothing, whether the VM is read or known. hack/noop-cost
 // compares the coverage of this test with that of what comes before the reconcile. The VM has two options, or what most have: a disk, a NIC,
-// a guest agent, and a user of cloud-init, which has each reconcile look at its Secrets.
+// a guest agent, and a user of cloud-init.
 func TestNoOp(t *testing.T) {
 	for name, tc := range map[string]struct {
 		bench  func(*testing.T) *bench
@@ -59,6 +63,9 @@ func TestNoOp(t *testing.T) {
 			if err != nil || !o.ResourceUpToDate || len(b.writes) != 0 {
 				t.Errorf("want nothing to do, got %+v, error %v and writes %q", o, err, b.writes)
 			}
+			if c := b.m.GetCondition(kind.TypeUpToDate); !e.evaluated || c.Status != corev1.ConditionTrue {
+				t.Errorf("want the last evaluation to hold, got %t: %s", e.evaluated, c.Message)
+			}
 		})
 	}
 }
@@ -85,10 +92,12 @@ func usualOptions(t *testing.T) *bench {
 		p.Networks = []v1alpha1.MachineNetwork{{Name: "lan"}}
 		p.CloudInit = &v1alpha1.MachineCloudInit{User: new("joe")}
 	}))
+	b.m.Annotations[object.AnnotationDevices] = `{"disks":{"root":"scsi0"},"networks":{"lan":"net0"}}`
 	b.vms[10000] = ourVM("running")
 	maps.Copy(b.vms[10000].config, map[string]string{
 		"memory": "2048", "agent": "1", "scsi0": "local-lvm:vm-10000-disk-0,size=8G", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0",
 		"ide2": "local-lvm:vm-10000-cloudinit,media=cdrom", "ciuser": "joe",
 	})
+	b.vms[10000].agent, b.vms[10000].now.Uptime = reports("10.0.0.5"), time.Hour
 	return b
 }

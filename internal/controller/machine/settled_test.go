@@ -147,12 +147,6 @@ func TestEvaluationHolds(t *testing.T) {
 			reason: "The strategy depends on when the node was booted.", change: func(*bench) {},
 			spec: func(p *v1alpha1.MachineParameters) { p.RunStrategy = new(power.RerunOnFailure) },
 		},
-		"Window": {
-			reason: "A maintenance window depends on the time.", change: func(*bench) {},
-			spec: func(p *v1alpha1.MachineParameters) {
-				p.MaintenanceWindow = &v1alpha1.MaintenanceWindow{Schedule: "0 8 * * *", DurationMinutes: 60}
-			},
-		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			change := tc.spec

@@ -66,6 +66,7 @@ type Keeper struct {
 	Nodes     Nodes
 	Checks    *preflight.Checks
 	Kube      client.Client
+	Secrets   client.Reader // of the Secrets and ConfigMaps that specs refer to
 	Tasks     *tasktrack.Tracker
 	Record    xpevent.Recorder
 	Log       logging.Logger

@@ -132,8 +132,9 @@ func newKeeper(t *testing.T, p *pve, config qemu.Config, annotation string) (Kee
 	if err := namespaced.SchemeBuilder.AddToScheme(s); err != nil {
 		t.Fatal(err)
 	}
+	kube := fake.NewClientBuilder().WithScheme(s).WithObjects(m).Build()
 	return Keeper{
-		Client: p, Inventory: p, Nodes: p, Checks: &preflight.Checks{Superuser: true}, Kube: fake.NewClientBuilder().WithScheme(s).WithObjects(m).Build(),
+		Client: p, Inventory: p, Nodes: p, Checks: &preflight.Checks{Superuser: true}, Kube: kube, Secrets: kube,
 		Tasks: tasktrack.New(now), Log: logging.NewNopLogger(), Now: now,
 		Password: func(context.Context, object.Machine, *v1alpha1.MachineCloudInit) (*password.Password, error) {
 			return nil, nil
@@ -246,6 +247,56 @@ func TestBuild(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, got, cmpopts.IgnoreUnexported(Image{}), cmpopts.IgnoreFields(Image{}, "Name")); diff != "" {
 				t.Errorf("%s -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestHolds has a VM that was up to date, with its image in its drive or without one.
+func TestHolds(t *testing.T) {
+	const has, hasToo = "pve1=" + ourImage, "pve1=" + ourImage + " pve1=files:iso/cidata-10000-" + ourUUID + "-fedcba9876543210.iso"
+	uncertain := func(d time.Duration) string {
+		return has + " " + nocloud.Ref{Node: "pve1", Volume: strings.Split(hasToo, "pve1=")[2], UncertainUntil: now().Add(d)}.String()
+	}
+	data := &v1alpha1.CloudInitData{Inline: new("a")}
+	withData := &v1alpha1.MachineCloudInit{UserData: data}
+	frozen := &v1alpha1.MachineCloudInit{UserData: data, ChangePolicy: new(ChangeIgnore)}
+	user := &v1alpha1.MachineCloudInit{User: new("joe")}
+	withoutFiles := func(p *pve) { p.storages = p.storages[:1] }
+	for name, tc := range map[string]struct {
+		reason     string
+		spec       *v1alpha1.MachineCloudInit
+		annotation string
+		config     qemu.Config
+		pve        func(*pve)
+		want       bool
+	}{
+		"User":    {reason: "Options of cloud-init have no image.", spec: user, want: true},
+		"Image":   {reason: "The image is in its drive.", spec: withData, annotation: has, config: inDrive(ourImage), want: true},
+		"Storage": {reason: "The storage of the image is gone.", spec: withData, annotation: has, config: inDrive(ourImage), pve: withoutFiles},
+		"Frozen": {
+			reason: "An image that stays needs no storage for another one.", spec: frozen, annotation: has, config: inDrive(ourImage), pve: withoutFiles, want: true,
+		},
+		"Ejected": {reason: "The VM does not have its image.", spec: withData, annotation: has, config: qemu.Config{"ide2": "none,media=cdrom"}},
+		"Unused":  {reason: "Another image is to be removed.", spec: withData, annotation: hasToo, config: inDrive(ourImage)},
+		"Doubted": {reason: "Another image may still arrive.", spec: withData, annotation: uncertain(time.Minute), config: inDrive(ourImage), want: true},
+		"Certain": {reason: "Another image has had time to arrive.", spec: withData, annotation: uncertain(0), config: inDrive(ourImage)},
+		"Left":    {reason: "The image of data that the spec has no more is to be removed.", spec: user, annotation: has},
+		"Node off": {
+			reason: "An unused image on a node that is off waits for it.", spec: user, annotation: "pve2=" + ourImage,
+			pve: func(p *pve) { p.offline = "pve2" }, want: true,
+		},
+		"Node back": {reason: "The node of an unused image is back.", spec: user, annotation: "pve2=" + ourImage},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPVE()
+			if tc.pve != nil {
+				tc.pve(p)
+			}
+			k, m := newKeeper(t, p, tc.config, tc.annotation)
+			m.Spec.ForProvider.CloudInit = tc.spec
+			if got := k.Holds(t.Context(), m, qemu.Identity{UUID: ourUUID, VMID: 10000}); got != tc.want {
+				t.Errorf("%s\nwant %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}

@@ -131,6 +131,24 @@ func (k Keeper) Build(ctx context.Context, m object.Machine, d qemu.Desired) (*I
 	return image, nil
 }
 
+// Holds reports whether a VM that was up to date still is, as far as storages, nodes and the time decide about its images: it keeps the one that
+// it has, and none is to be removed.
+func (k Keeper) Holds(ctx context.Context, m object.Machine, id qemu.Identity) bool {
+	if unused, err := k.unused(ctx, m, nil); len(unused) > 0 || err != nil {
+		return false
+	}
+	d := qemu.Desired{MachineParameters: m.Parameters(), Identity: id}
+	if !d.CustomData() {
+		return true
+	}
+	has := k.VM.Config.Volume(d.NoCloudDrive(k.VM.Config))
+	if ptr.Deref(d.CloudInit.ChangePolicy, "") == ChangeIgnore && id.OwnsNoCloudImage(has) {
+		return true
+	}
+	storage, err := k.Storage(ctx, d, k.VM.Node, has)
+	return err == nil && id.OwnsNoCloudImage(has) && strings.HasPrefix(has, storage+":")
+}
+
 // Check looks, before anything is created, whether the image can be made. VM is then what the VM is to be made of.
 func (k Keeper) Check(ctx context.Context, m object.Machine, d qemu.Desired) error {
 	if _, err := k.Storage(ctx, d, k.VM.Node, ""); err != nil {
@@ -161,7 +179,7 @@ func (k Keeper) data(ctx context.Context, m object.Machine, d qemu.Desired) (*no
 		data *v1alpha1.CloudInitData
 		to   **string
 	}{{c.UserData, &data.UserData}, {c.VendorData, &data.VendorData}, {c.NetworkConfig, &data.NetworkConfig}} {
-		if *from.to, err = secretref.DataOf(ctx, k.Kube, m, from.data); err != nil {
+		if *from.to, err = secretref.DataOf(ctx, k.Secrets, m, from.data); err != nil {
 			return nil, err
 		}
 	}

@@ -35,6 +35,16 @@ import (
 // Stale returns the images that the VM no longer has, apart from those on nodes that
 // cannot be asked, and those of which more may arrive. Desired is the one that it is to have, if any.
 func (k Keeper) Stale(ctx context.Context, m object.Machine, desired *Image) ([]nocloud.Ref, error) {
+	stale, err := k.unused(ctx, m, desired)
+	if err != nil {
+		return nil, err
+	}
+	return k.withoutSnapshots(ctx, stale)
+}
+
+// unused returns the images that neither the VM has nor is to have, apart from those on nodes that cannot be asked, and those of which more may
+// arrive.
+func (k Keeper) unused(ctx context.Context, m object.Machine, desired *Image) ([]nocloud.Ref, error) {
 	all := Refs(m)
 	if len(all) == 0 {
 		return nil, nil
@@ -54,7 +64,7 @@ func (k Keeper) Stale(ctx context.Context, m object.Machine, desired *Image) ([]
 			stale = append(stale, p)
 		}
 	}
-	return k.withoutSnapshots(ctx, stale)
+	return stale, nil
 }
 
 // withoutSnapshots leaves out images that a snapshot of the VM has in a drive: without them

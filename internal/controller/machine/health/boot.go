@@ -40,13 +40,13 @@ const (
 	// nothingLeft says so of one whose source has left nothing on it.
 	nothingLeft = "the VM has " + conditions.NothingToBoot + ": no disk, CD-ROM drive or network is attached to it; list one in the spec"
 
-	// emptyDisks says so of one whose disks nobody has filled.
-	emptyDisks = "the VM seems to have " + conditions.NothingToBoot + ": the spec has no " + source + ", and nothing was written to the disks since the VM " +
+	// EmptyDisks says that a VM seems to have nothing to boot from, since nobody has filled its disks.
+	EmptyDisks = "the VM seems to have " + conditions.NothingToBoot + ": the spec has no " + source + ", and nothing was written to the disks since the VM " +
 		"started; install a system by iso or by a network in bootOrder, or delete the Machine and create it with a source"
 )
 
-// bootTime is within what a guest that boots has written to its disks.
-const bootTime = time.Minute
+// BootTime is within what a guest that boots has written to its disks.
+const BootTime = time.Minute
 
 // nothingBoots says why a VM that runs has no guest that runs, and is empty where one may.
 func (c Checker) nothingBoots(p *v1alpha1.MachineParameters) string {
@@ -61,9 +61,9 @@ func (c Checker) nothingBoots(p *v1alpha1.MachineParameters) string {
 		return nothingToBoot
 	}
 	u := c.VM.Usage
-	idle := u != nil && u.DiskWritten == 0 && c.VM.Status.Uptime >= bootTime
+	idle := u != nil && u.DiskWritten == 0 && c.VM.Status.Uptime >= BootTime
 	if idle && !hasSource(p) && !bootsFromNetwork(p) && c.onlyNewDisks(p) {
-		return emptyDisks
+		return EmptyDisks
 	}
 	return ""
 }

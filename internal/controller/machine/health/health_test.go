@@ -134,11 +134,11 @@ func TestReady(t *testing.T) {
 		"NewDisks": {
 			reason: "A VM whose disks are new and empty boots nothing from them, and says so.", spec: v1alpha1.MachineParameters{Disks: disks, CDROMs: drive},
 			config: qemu.Config{"scsi1": "lvm:vm-100-disk-1", "net0": "virtio=BC:24:11:00:00:01,bridge=vmbr0", "ide0": "none,media=cdrom"},
-			runs:   true, idle: bootTime, message: emptyDisks,
+			runs:   true, idle: BootTime, message: EmptyDisks,
 		},
 		"JustStarted": {
 			reason: "A guest has its time to begin.", spec: v1alpha1.MachineParameters{Disks: disks}, config: qemu.Config{"scsi1": "lvm:vm-100-disk-1"},
-			runs: true, idle: bootTime - time.Second,
+			runs: true, idle: BootTime - time.Second,
 		},
 		"Installed": {
 			reason: "What writes to the disks runs.", spec: v1alpha1.MachineParameters{Disks: disks}, config: qemu.Config{"scsi1": "lvm:vm-100-disk-1"},
@@ -248,7 +248,7 @@ func TestSources(t *testing.T) {
 			c.Devices.Disks, c.Adds = map[string]string{"root": "scsi0"}, func(string) bool { return false }
 			c.VM.Status, c.VM.Usage = proxmox.Status{Status: "running", Uptime: time.Hour}, &vmstate.Usage{}
 			tc.source.Disks = []v1alpha1.MachineDisk{{Name: "root"}}
-			if got := c.Ready(t.Context(), &tc.source, xpv2.Available()); (got.Message == emptyDisks) != tc.told || got.Message != "" && !tc.told {
+			if got := c.Ready(t.Context(), &tc.source, xpv2.Available()); (got.Message == EmptyDisks) != tc.told || got.Message != "" && !tc.told {
 				t.Errorf("%s Want it told: %t, got %q", tc.reason, tc.told, got.Message)
 			}
 		})

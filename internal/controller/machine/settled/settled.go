@@ -23,7 +23,10 @@ import (
 	"hash/maphash"
 	"time"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/ipam"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/networks"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/secretref"
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -49,8 +52,15 @@ type Evaluation struct {
 	// Until when the status stays as it is while nothing changes.
 	Until time.Time
 
-	// VMAlone is true for a VM that has no network, no drive, no guest agent and no connection Secret.
+	// VMAlone is true for a VM of no tenant that has no network, no drive, no guest agent, no data of cloud-init and no connection Secret.
 	VMAlone bool
+
+	// Bridges and Addresses are what the networks of the spec name and take from pools.
+	Bridges   *networks.Bridges
+	Addresses *ipam.Addresses
+
+	// Read are the versions of the Secrets and ConfigMaps that were read.
+	Read secretref.Versions
 
 	// Interfaces and AgentUnavailable are what the guest agent has reported, or why it cannot.
 	Interfaces       []proxmox.Interface
@@ -64,10 +74,14 @@ func (s *Store) Evaluated(m object.Machine) *Evaluation {
 	return s.evaluations.Get(m)
 }
 
-// KeepEvaluation keeps the evaluation of a Machine. It must not be changed any more.
+// KeepEvaluation keeps the last evaluation of a Machine, which must not be changed any more; nil for one that does not last.
 func (s *Store) KeepEvaluation(m object.Machine, e *Evaluation) {
 	s.evaluations.Lock()
 	defer s.evaluations.Unlock()
+	if e == nil {
+		s.evaluations.Delete(m)
+		return
+	}
 	s.evaluations.Set(m, e)
 }
 
