@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"cmp"
 	"context"
 	"maps"
 
@@ -25,6 +26,10 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/cloudinit"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
+	"github.com/vitistack/provider-proxmox/internal/nocloud"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
@@ -39,8 +44,8 @@ type feature interface {
 	// options are compared, or returns why that cannot be.
 	complete(ctx context.Context, m Machine, d *desired) (rejections []string, err error)
 
-	// plan returns what brings the VM nearer to the spec, once the change of options is
-	// planned. Some of what it decides is a part of the plan itself.
+	// plan returns what brings the VM nearer to the spec, once the change of options is planned. Acts, which come last, take out of the plan what
+	// they would undo.
 	plan(ctx context.Context, m Machine, p *plan) (proposal, error)
 
 	// lasts reports whether what the feature has found holds until the Machine, its VM or what an evaluation compares of the cluster, of Secrets
@@ -58,6 +63,17 @@ type proposal struct {
 
 	// annotations to write before anything is done.
 	annotations map[string]string
+
+	// staleImages are NoCloud images that are no longer of use, and moves are disks that go along with a migration.
+	staleImages []nocloud.Ref
+	moves       []qemu.Move
+
+	// power is a change of power where the spec asks for none, restart what is decided about a restart; nil for nothing.
+	power   power.Change
+	restart *restart.Decision
+
+	// action is a power action that is due, and laterAction one that waits for the guest to boot.
+	action, laterAction *v1alpha1.MachinePowerAction
 }
 
 // passive has the methods of a feature that has nothing to say.
@@ -125,13 +141,30 @@ func (e planner) planFeatures(ctx context.Context, m Machine, all []feature) err
 		if err != nil {
 			return err
 		}
-		e.planned.rejections = append(e.planned.rejections, next.rejections...)
-		maps.Copy(e.planned.annotations, next.annotations)
-		if !meta.WasDeleted(m) {
-			e.planned.steps = append(e.planned.steps, next.steps...)
+		if meta.WasDeleted(m) {
+			next.steps = nil
 		}
+		e.planned.add(next)
 	}
 	return nil
+}
+
+// add adds to the plan what a feature has to do.
+func (p *plan) add(next proposal) {
+	p.steps = append(p.steps, next.steps...)
+	p.rejections = append(p.rejections, next.rejections...)
+	maps.Copy(p.annotations, next.annotations)
+	p.staleImages = append(p.staleImages, next.staleImages...)
+	for _, d := range next.moves {
+		p.move.AddDisk(d)
+	}
+	if p.power == power.Keep {
+		p.power = next.power
+	}
+	if next.restart != nil {
+		p.restart = *next.restart
+	}
+	p.action, p.laterAction = cmp.Or(p.action, next.action), cmp.Or(p.laterAction, next.laterAction)
 }
 
 // hasDisks reports whether the spec declares a disk.

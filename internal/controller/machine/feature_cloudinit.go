@@ -78,10 +78,8 @@ func (f cloudInitFeature) addSSHKeys(ctx context.Context, m Machine, d *desired)
 }
 
 func (f cloudInitFeature) plan(ctx context.Context, m Machine, p *plan) (proposal, error) {
-	next := proposal{steps: f.driveSteps(m), annotations: f.noCloud.Annotation(m)}
-	var err error
-	p.staleImages, err = f.noCloud.Stale(ctx, m, p.image)
-	return next, err
+	stale, err := f.noCloud.Stale(ctx, m, p.image)
+	return proposal{steps: f.driveSteps(m), annotations: f.noCloud.Annotation(m), staleImages: stale}, err
 }
 
 // lasts is true: an evaluation looks at what decides about images, and a drive that is yet to be renewed is a difference.

@@ -63,11 +63,10 @@ func (f disksFeature) plan(ctx context.Context, m Machine, p *plan) (proposal, e
 	if meta.WasDeleted(m) {
 		return proposal{}, nil
 	}
-	moves, rejections, err := f.moveSteps(ctx, m, p)
-	return proposal{
-		steps:      slices.Concat(f.destroySteps(p.desired), moves, f.resizeSteps(m, p)),
-		rejections: slices.Concat(rejections, f.refusedResizes(p.desired)),
-	}, err
+	next, err := f.planMoves(ctx, m, p)
+	next.steps = slices.Concat(f.destroySteps(p.desired), next.steps, f.resizeSteps(m, p))
+	next.rejections = append(next.rejections, f.refusedResizes(p.desired)...)
+	return next, err
 }
 
 // refusedResizes says which disks that are to be larger are not for the tenant, such as those of other VMs: Proxmox VE asks for nothing but rights on
@@ -80,38 +79,36 @@ func (f disksFeature) refusedResizes(d desired) []string {
 	return f.tenant.Change(f.vm, qemu.Difference{Set: disks})
 }
 
-// moveSteps move disks, one after the other, or say why one cannot go. A disk
+// planMoves moves disks, one after the other, or says why one cannot go. A disk
 // whose storage is only where the VM is to migrate goes there with it.
-func (f disksFeature) moveSteps(ctx context.Context, m Machine, p *plan) ([]step, []string, error) {
-	moves, j := p.Moves(f.vm.Config), &p.move
+func (f disksFeature) planMoves(ctx context.Context, m Machine, p *plan) (next proposal, err error) {
+	moves, target := p.Moves(f.vm.Config), p.move.Target
 	if len(moves) == 0 {
-		return nil, nil, nil
+		return next, nil
 	}
 	storages, err := f.inventory.Storages(ctx)
 	if err != nil {
-		return nil, nil, err
+		return next, err
 	}
-	var (
-		steps []step
-		no    []string
-	)
+	no := func(format string, args ...any) {
+		next.rejections = append(next.rejections, fmt.Sprintf(format, args...))
+	}
 	for _, d := range moves {
-		here, there := preflight.StorageProblem(d.Storage, storages, f.vm.Node), preflight.StorageProblem(d.Storage, storages, j.Target)
+		here, there := preflight.StorageProblem(d.Storage, storages, f.vm.Node), preflight.StorageProblem(d.Storage, storages, target)
 		switch {
 		case !d.OwnedBy(f.vm.VMID):
-			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: volume %s is not this VM's own, and its source would be deleted", d.Name, d.Device, d.Disk.Volume))
+			no("disk %q (%s) cannot move: volume %s is not this VM's own, and its source would be deleted", d.Name, d.Device, d.Disk.Volume)
 		case here == "" && d.OnlyStopped() && f.vm.Status.Running():
-			no = append(no, "tpm cannot move while the VM runs: Proxmox VE moves its state of a stopped VM only")
+			no("tpm cannot move while the VM runs: Proxmox VE moves its state of a stopped VM only")
 		case here == "":
-			steps = append(steps, f.onceInForce(d.Device, f.moveStep(m, p, d)))
-		case j.Target != "" && there == "":
-			j.AddDisk(d)
+			next.steps = append(next.steps, f.onceInForce(d.Device, f.moveStep(m, p, d)))
+		case target != "" && there == "":
+			next.moves = append(next.moves, d)
 		default:
-			no = append(no, fmt.Sprintf("disk %q (%s) cannot move: %s%s",
-				d.Name, d.Device, here, f.checks.MissingReadPrivilege(ctx, preflight.StorageReadPrivilege(d.Storage))))
+			no("disk %q (%s) cannot move: %s%s", d.Name, d.Device, here, f.checks.MissingReadPrivilege(ctx, preflight.StorageReadPrivilege(d.Storage)))
 		}
 	}
-	return steps, no, nil
+	return next, nil
 }
 
 // moveStep moves one disk. What it leaves is deleted when all has been copied,

@@ -32,6 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/ipam"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/shutdown"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -117,27 +118,28 @@ func (c *creation) powerNeeds(at validate.Place) []validate.PrivilegeRequirement
 	return []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.PowerMgmt")}
 }
 
-// stopUnresumable stops a VM hard that is to be off and cannot be resumed to react to that.
-func (f powerFeature) stopUnresumable(m Machine, p *plan) {
-	t, known := f.tasks.Last(m)
-	failed := known && t.Type == "qmresume" && !t.OK() && !f.tasks.WaitsForLock(m, t.Err())
-	if failed && p.power == power.Resume && p.DesiredPower(f.vm) == v1alpha1.PowerStateStopped {
-		p.power = power.Off
+// begin begins the plan of a VM with the change of power that its spec asks for.
+func (f powerFeature) begin(m Machine, d desired) plan {
+	p := plan{
+		desired: d, power: d.PowerChange(f.vm), annotations: map[string]string{}, restart: restart.Decision{Reason: conditions.ReasonPendingChanges},
 	}
+	switch {
+	case p.power == power.Resume && f.unresumable(m) && d.DesiredPower(f.vm) == v1alpha1.PowerStateStopped:
+		p.power = power.Off
+	case p.power == power.On && !f.vm.Suspended() && len(d.awaited) > 0:
+		p.power = power.Keep
+	case p.power == power.On && !f.vm.Suspended():
+		if p.crashes, p.nextStart = f.tasks.Crashes(m); p.crashes > 0 {
+			p.power = power.Keep // It stops soon after each of its starts.
+		}
+	}
+	return p
 }
 
-// delayStart delays the start of a VM that stops soon after each of its starts.
-func (f powerFeature) delayStart(m Machine, p *plan) {
-	if p.power != power.On || f.vm.Suspended() {
-		return
-	}
-	if len(p.awaited) > 0 {
-		p.power = power.Keep
-		return
-	}
-	if p.crashes, p.nextStart = f.tasks.Crashes(m); p.crashes > 0 {
-		p.power = power.Keep
-	}
+// unresumable reports whether the VM cannot be resumed to react to a request to shut down.
+func (f powerFeature) unresumable(m Machine) bool {
+	t, known := f.tasks.Last(m)
+	return known && t.Type == "qmresume" && !t.OK() && !f.tasks.WaitsForLock(m, t.Err())
 }
 
 // haDelay is how long HA has for what it was asked for: it acts some time after

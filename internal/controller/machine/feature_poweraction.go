@@ -55,9 +55,9 @@ func (e *external) powerActionFeature() powerActionFeature {
 	return powerActionFeature{client: e.client, kube: e.kube, calls: notedCalls{e.kube}, tasks: e.tasks, vm: e.vm, now: e.now(), log: e.log}
 }
 
-func (f powerActionFeature) plan(_ context.Context, m Machine, p *plan) (proposal, error) {
-	f.planAction(m, p)
-	return proposal{}, nil
+func (f powerActionFeature) plan(_ context.Context, m Machine, _ *plan) (proposal, error) {
+	now, later := f.due(m)
+	return proposal{action: now, laterAction: later}, nil
 }
 
 // lasts reports whether no power action is due or waited for.
@@ -66,13 +66,14 @@ func (powerActionFeature) lasts(m Machine) bool {
 	return poweraction.Due(m) == nil && (seen == nil || seen.Result != "")
 }
 
-// planAction finds the power action that is to be done. A reboot waits for a guest that may still be booting, and would not react to the
+// due finds the power action that is to be done, now or later. A reboot waits for a guest that may still be booting, and would not react to the
 // request: the action would fail, and is not repeated.
-func (f powerActionFeature) planAction(m Machine, p *plan) {
-	p.action, p.laterAction = poweraction.Due(m), nil
-	if a := p.action; a != nil && a.Action == poweraction.Reboot && restart.Booting(f.vm) {
-		p.action, p.laterAction = nil, a
+func (f powerActionFeature) due(m Machine) (now, later *v1alpha1.MachinePowerAction) {
+	a := poweraction.Due(m)
+	if a != nil && a.Action == poweraction.Reboot && restart.Booting(f.vm) {
+		return nil, a
 	}
+	return a, nil
 }
 
 // showEarly shows that the power action of a Machine that takes over a VM is not done: it was asked for before the Machine had a VM.
@@ -172,5 +173,5 @@ func (f powerActionFeature) repeatAction(ctx context.Context, m Machine, p *plan
 		return
 	}
 	m.Observation().PowerAction = nil
-	f.planAction(m, p)
+	p.action, p.laterAction = f.due(m)
 }

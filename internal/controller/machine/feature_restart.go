@@ -54,12 +54,13 @@ func (e *external) restartFeature() restartFeature {
 
 func (f restartFeature) plan(_ context.Context, m Machine, p *plan) (proposal, error) {
 	last := restart.Last(m)
-	p.restart = f.decide(m, p, last)
-	target := p.DesiredPower(f.vm)
-	if p.power == power.Keep && last.Starts(f.vm, f.now) && (target == "" || target == v1alpha1.PowerStateRunning) {
-		p.power = power.On
+	next := proposal{
+		restart: new(f.decide(m, p, last)), rejections: maintenance.Rejections(p.MaintenanceWindow), annotations: f.restartAnnotation(m, last),
 	}
-	return proposal{rejections: maintenance.Rejections(p.MaintenanceWindow), annotations: f.restartAnnotation(m, last)}, nil
+	if target := p.DesiredPower(f.vm); last.Starts(f.vm, f.now) && (target == "" || target == v1alpha1.PowerStateRunning) {
+		next.power = power.On
+	}
+	return next, nil
 }
 
 // lasts reports whether no restart is waited for: without pending changes neither the time nor a maintenance window decides about anything.

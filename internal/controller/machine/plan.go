@@ -28,7 +28,6 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/capacity"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/cloudinit"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/ipam"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/migration"
@@ -220,10 +219,7 @@ func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) erro
 		return err
 	}
 	e.vm.IdentityPending = !e.vm.HasUUID(id)
-	e.planned = plan{desired: d, power: d.PowerChange(e.vm), restart: restart.Decision{Reason: conditions.ReasonPendingChanges}, annotations: map[string]string{}}
-	starts := e.powerFeature()
-	starts.stopUnresumable(m, &e.planned)
-	starts.delayStart(m, &e.planned)
+	e.planned = e.powerFeature().begin(m, d)
 	options := e.settledOptions()
 	if options.hold(m, d) {
 		e.planned.Devices = before
