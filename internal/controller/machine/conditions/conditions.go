@@ -62,13 +62,11 @@ const (
 	ReasonRestoreFailed         xpv2.ConditionReason = "RestoreFailed"
 	ReasonWaitingForStorage     xpv2.ConditionReason = "WaitingForStorage"
 	ReasonWaitingForVolume      xpv2.ConditionReason = "WaitingForVolume"
-	ReasonWaitingForIPAddress   xpv2.ConditionReason = "WaitingForIPAddress"
 	ReasonAllocationSucceeded   xpv2.ConditionReason = "AllocationSucceeded"
 	ReasonInsufficientResources xpv2.ConditionReason = "InsufficientResources"
 	ReasonAllocationFailed      xpv2.ConditionReason = "AllocationFailed"
 	ReasonNetworkReady          xpv2.ConditionReason = "NetworkReady"
 	ReasonNetworkError          xpv2.ConditionReason = "NetworkError"
-	ReasonWaitingForAddress     xpv2.ConditionReason = "WaitingForAddress"
 	ReasonPendingChanges        xpv2.ConditionReason = "PendingChanges"
 	ReasonUpToDate              xpv2.ConditionReason = "UpToDate"
 	ReasonLocked                xpv2.ConditionReason = "Locked"
@@ -76,6 +74,15 @@ const (
 	ReasonClusterMismatch       xpv2.ConditionReason = "ClusterMismatch"
 	ReasonGuestHalted           xpv2.ConditionReason = "GuestHalted"
 	ReasonPowerMismatch         xpv2.ConditionReason = "PowerMismatch"
+)
+
+// Reasons of the wait for two kinds of addresses.
+const (
+	// ReasonWaitingForIPAddress is why a VM is not made yet, or not ready: a pool has yet to give its network the address that the guest is told.
+	ReasonWaitingForIPAddress xpv2.ConditionReason = "WaitingForIPAddress"
+
+	// ReasonWaitingForAddress is why NetworkConfigured is false: the guest agent has yet to tell which address the guest has, wherever that is from.
+	ReasonWaitingForAddress xpv2.ConditionReason = "WaitingForAddress"
 )
 
 // Reasons of the condition RestartRequired beside PendingChanges.
