@@ -283,10 +283,10 @@ func (e *external[P, O]) olderClaim(ctx context.Context, mg Resource[P, O], crea
 	if !kind.MayChange(mg) {
 		return "", nil
 	}
-	same, heard := e.sameCluster(ctx, mg), e.connections.Heard(ctx, e.to.Config.Endpoints, mg)
+	same, isolation := e.sameCluster(ctx, mg), e.connections.Isolation(ctx, e.to)
 	name, err := e.conflicts.Older(ctx, mg, func(other resource.Managed) bool {
 		o, ok := other.(Resource[P, O])
-		return ok && e.claims(o, creating) && same(o) && heard(o)
+		return ok && e.claims(o, creating) && same(o) && isolation.SpecCounts(mg, o)
 	})
 	return strings.TrimPrefix(name, "/"), err
 }

@@ -127,8 +127,9 @@ type external[P any, O Observation] struct {
 func (e *external[P, O]) view(mg Resource[P, O], fresh bool) View[P, O] {
 	v := View[P, O]{
 		Access: e.access(e.to, fresh), Resource: mg, Name: e.name, Exists: e.seen != nil, Endpoints: e.to.Config.Endpoints,
-		Heard: func(ctx context.Context) func(resource.Managed) bool {
-			return e.connections.Heard(ctx, e.to.Config.Endpoints, mg)
+		SpecCounts: func(ctx context.Context) func(resource.Managed) bool {
+			isolation := e.connections.Isolation(ctx, e.to)
+			return func(other resource.Managed) bool { return isolation.SpecCounts(mg, other) }
 		},
 	}
 	if e.seen != nil {

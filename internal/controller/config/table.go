@@ -179,8 +179,8 @@ type View[P any, O Observation] struct {
 	// Endpoints of the provider configuration.
 	Endpoints []string
 
-	// Heard returns a function that reports whether what another resource says counts for this one.
-	Heard func(context.Context) func(resource.Managed) bool
+	// SpecCounts returns a function that reports whether the spec of another resource counts for this one.
+	SpecCounts func(context.Context) func(resource.Managed) bool
 }
 
 // MaxAge returns how old what is looked at may be: the age that is given, or none at all

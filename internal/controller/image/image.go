@@ -117,11 +117,11 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], wakes)
 	c := &connector{
 		kinds: k, fetcher: o.Checksums, kube: mgr.GetClient(), connect: o.Connections.Connect, sharing: o.Connections.Sharing,
-		hearing: o.Connections.Heard,
-		peers:   kind.Conflicts{Reader: mgr.GetClient(), Lists: k.Lists},
-		record:  event.NewAPIRecorder(mgr.GetEventRecorderFor(k.ControllerName())),
-		wake:    func(m Image) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
-		now:     o.Clock(),
+		isolation: o.Connections.Isolation,
+		peers:     kind.Conflicts{Reader: mgr.GetClient(), Lists: k.Lists},
+		record:    event.NewAPIRecorder(mgr.GetEventRecorderFor(k.ControllerName())),
+		wake:      func(m Image) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
+		now:       o.Clock(),
 	}
 	return kind.Setup(mgr, o, kind.Kind[Image]{Identity: k.Identity, External: c, PollInterval: pollInterval, Wake: wake})
 }
@@ -146,12 +146,12 @@ type connector struct {
 	connect func(context.Context, resource.Managed) (*connect.Connection, error)
 	sharing func(context.Context, []string) func(resource.Managed) bool
 
-	// hearing makes what reports whether what another resource says of the cluster with these endpoints counts.
-	hearing func(ctx context.Context, endpoints []string, by resource.Managed) func(resource.Managed) bool
-	peers   kind.Conflicts
-	record  event.Recorder
-	wake    func(Image)
-	now     func() time.Time
+	// isolation makes what keeps the tenants apart that share the cluster of a connection, for one look.
+	isolation func(ctx context.Context, to *connect.Connection) *connect.Isolation
+	peers     kind.Conflicts
+	record    event.Recorder
+	wake      func(Image)
+	now       func() time.Time
 }
 
 // Connect connects to the cluster of an Image.
@@ -168,8 +168,9 @@ func (c *connector) Connect(ctx context.Context, m Image) (managed.TypedExternal
 		client: to.Client, inventory: to.Inventory, kube: c.kube, kinds: c.kinds, peers: c.peers, fetcher: fetcher,
 		record: c.record, wake: c.wake, now: c.now,
 		shares: func(ctx context.Context) func(resource.Managed) bool { return c.sharing(ctx, to.Config.Endpoints) },
-		heard: func(ctx context.Context, m Image) func(resource.Managed) bool {
-			return c.hearing(ctx, to.Config.Endpoints, m)
+		specCounts: func(ctx context.Context, m Image) func(resource.Managed) bool {
+			isolation := c.isolation(ctx, to)
+			return func(other resource.Managed) bool { return isolation.SpecCounts(m, other) }
 		},
 		storage: ptr.Deref(to.Config.DefaultStorage, ""), bridge: ptr.Deref(to.Config.DefaultBridge, ""),
 		vmids: to.Config.VMIDs(), confinement: confinement{tenant: to.Tenant, warned: to.Warned, records: to.Records},
@@ -189,7 +190,9 @@ type external struct {
 	wake      func(Image)
 	now       func() time.Time
 	shares    func(context.Context) func(resource.Managed) bool
-	heard     func(context.Context, Image) func(resource.Managed) bool
+
+	// specCounts makes what reports whether the spec of another resource counts for an Image.
+	specCounts func(context.Context, Image) func(resource.Managed) bool
 
 	confinement
 

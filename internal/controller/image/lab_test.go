@@ -263,7 +263,7 @@ func (l *lab) external() *external {
 		peers:   kind.Conflicts{Reader: l.kube, Lists: []resource.ManagedList{&namespaced.ImageList{}}},
 		fetcher: checksum.Fetcher{AllowLocal: true},
 		shares:  func(context.Context) func(resource.Managed) bool { return func(resource.Managed) bool { return true } },
-		heard: func(context.Context, Image) func(resource.Managed) bool {
+		specCounts: func(context.Context, Image) func(resource.Managed) bool {
 			return func(resource.Managed) bool { return true }
 		},
 		vmids: (&v1alpha1.ProviderConfigSpec{}).VMIDs(),

@@ -151,11 +151,11 @@ func (e *external) olderClaim(ctx context.Context, m Image, v *view) (string, er
 	if len(names) == 0 {
 		return "", nil
 	}
-	shares, heard := e.shares(ctx), e.heard(ctx, m)
+	shares, specCounts := e.shares(ctx), e.specCounts(ctx, m)
 	return e.peers.Older(ctx, m, func(other resource.Managed) bool {
 		o, ok := other.(Image)
 		return ok && slices.ContainsFunc(fileNames(o), func(n string) bool { return slices.Contains(names, n) }) &&
-			overlap(m.Parameters(), o.Parameters(), v.storages) && shares(other) && heard(other)
+			overlap(m.Parameters(), o.Parameters(), v.storages) && shares(other) && specCounts(other)
 	})
 }
 

@@ -230,7 +230,7 @@ func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T
 	})
 	opts := []managed.ReconcilerOption{
 		managed.WithTypedExternalConnector(countingConnector[T]{next: keeping, counter: c}),
-		managed.WithReferenceResolver(resolver{kube: mgr.GetClient(), kin: o.Kin()}),
+		managed.WithReferenceResolver(resolver{kube: mgr.GetClient(), sameTenant: o.SameTenant()}),
 		managed.WithInitializers(counting(append([]managed.Initializer{rename}, k.Initializers...), c)...),
 		managed.WithDeterministicExternalName(true),
 		managed.WithPollInterval(o.PollInterval),

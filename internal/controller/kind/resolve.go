@@ -39,16 +39,16 @@ import (
 type resolver struct {
 	kube client.Client
 
-	// kin tells which Machines and Images are of one tenant. Nil has all be.
-	kin func(context.Context) connect.Kin
+	// sameTenant makes what reports whether a resource may know of a Machine or an Image. Nil has it know of all.
+	sameTenant func(context.Context) connect.SameTenantFunc
 }
 
-// Kin tells which Machines and Images are of one tenant; nil without connections.
-func (o Options) Kin() func(context.Context) connect.Kin {
+// SameTenant makes what reports, for one look, whether a resource may know of a Machine or an Image; nil without connections.
+func (o Options) SameTenant() func(context.Context) connect.SameTenantFunc {
 	if o.Connections == nil {
 		return nil
 	}
-	return o.Connections.Kin
+	return func(ctx context.Context) connect.SameTenantFunc { return o.Connections.Isolation(ctx, nil).SameTenant }
 }
 
 // ResolveReferences resolves the references of the resource, if it has any that are not resolved yet.
@@ -62,8 +62,8 @@ func (r resolver) ResolveReferences(ctx context.Context, mg resource.Managed) er
 		return errors.Errorf("cannot copy a %T", mg)
 	}
 	var from client.Reader = r.kube
-	if r.kin != nil && mg.GetNamespace() == "" {
-		from = kinReader{Client: r.kube, of: mg, kin: r.kin(ctx)}
+	if r.sameTenant != nil && mg.GetNamespace() == "" {
+		from = tenantReader{Client: r.kube, of: mg, sameTenant: r.sameTenant(ctx)}
 	}
 	if err := refers.ResolveReferences(ctx, from); err != nil {
 		return errors.Wrap(err, "cannot resolve references")
@@ -84,25 +84,25 @@ func refersToNothing(mg resource.Managed) bool {
 	return is && !m.Parameters().HasReferences()
 }
 
-// A kinReader finds Machines and Images of other tenants nowhere, so that nothing of them comes into a resource that refers to one.
-type kinReader struct {
+// A tenantReader does not find Machines and Images of other tenants, so that nothing of them comes into a resource that refers to one.
+type tenantReader struct {
 	client.Client
 
-	of  resource.Managed
-	kin connect.Kin
+	of         resource.Managed
+	sameTenant connect.SameTenantFunc
 }
 
-// Get reads an object, which is not there if it is that of others. A Machine may name one of operators, which may have a template for all.
-func (r kinReader) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+// Get reads an object. One of another tenant is not found. A Machine may name one of operators, which may have a template for all.
+func (r tenantReader) Get(ctx context.Context, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
 	if err := r.Client.Get(ctx, key, o, opts...); err != nil {
 		return err
 	}
-	of := keptApart(o)
+	of := ofTenant(o)
 	if of == nil {
 		return nil
 	}
-	own, operators := r.kin(r.of, of)
-	if own || operators && keptApart(r.of) != nil {
+	same, operators := r.sameTenant(r.of, of)
+	if same || operators && ofTenant(r.of) != nil {
 		return nil
 	}
 	gvk, err := r.GroupVersionKindFor(o)
@@ -112,8 +112,8 @@ func (r kinReader) Get(ctx context.Context, key client.ObjectKey, o client.Objec
 	return kerrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
 }
 
-// List lists the objects without those of others. Images of operators are for all.
-func (r kinReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+// List lists the objects without those of other tenants. Images of operators are for all.
+func (r tenantReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	if err := r.Client.List(ctx, list, opts...); err != nil {
 		return err
 	}
@@ -122,17 +122,17 @@ func (r kinReader) List(ctx context.Context, list client.ObjectList, opts ...cli
 		return errors.Wrapf(err, "cannot read a %T", list)
 	}
 	return errors.Wrapf(apimeta.SetList(list, slices.DeleteFunc(all, func(o runtime.Object) bool {
-		of := keptApart(o)
+		of := ofTenant(o)
 		if of == nil {
 			return false
 		}
-		own, operators := r.kin(r.of, of)
-		return !own && (!operators || isMachine(of))
-	})), "cannot leave those of others out of a %T", list)
+		same, operators := r.sameTenant(r.of, of)
+		return !same && (!operators || isMachine(of))
+	})), "cannot leave those of other tenants out of a %T", list)
 }
 
-// keptApart is a Machine or an Image, of which tenants have some each; nil for other objects.
-func keptApart(o runtime.Object) resource.Managed {
+// ofTenant returns an object that is a Machine or an Image, which belong to tenants; nil for other objects.
+func ofTenant(o runtime.Object) resource.Managed {
 	mg, managed := o.(resource.Managed)
 	_, image := o.(interface {
 		Observation() *v1alpha1.ImageObservation

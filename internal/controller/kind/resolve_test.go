@@ -104,7 +104,7 @@ func TestResolverApart(t *testing.T) {
 	image := func(name string) *cluster.Image {
 		return &cluster.Image{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: web}}
 	}
-	kin := func(context.Context) connect.Kin {
+	sameTenant := func(context.Context) connect.SameTenantFunc {
 		return func(_, other resource.Managed) (own, operators bool) {
 			return strings.HasPrefix(other.GetName(), "own"), strings.HasPrefix(other.GetName(), "ops")
 		}
@@ -145,7 +145,7 @@ func TestResolverApart(t *testing.T) {
 			if err := c.Get(t.Context(), client.ObjectKey{Name: "m"}, m); err != nil {
 				t.Fatal(err)
 			}
-			err := resolver{kube: c, kin: kin}.ResolveReferences(t.Context(), m)
+			err := resolver{kube: c, sameTenant: sameTenant}.ResolveReferences(t.Context(), m)
 			got := ""
 			switch {
 			case p.TemplateRef != nil:
@@ -164,14 +164,14 @@ func TestResolverApart(t *testing.T) {
 func TestResolverTakes(t *testing.T) {
 	s := &cluster.Snapshot{ObjectMeta: metav1.ObjectMeta{Name: "s"}}
 	s.Spec.ForProvider.MachineRef = &v1alpha1.Reference{Name: "web"}
-	kin := func(context.Context) connect.Kin {
+	sameTenant := func(context.Context) connect.SameTenantFunc {
 		return func(_, _ resource.Managed) (own, operators bool) { return false, false }
 	}
 	c := kube(t, s, labelled("web", "", "site"))
 	if err := c.Get(t.Context(), client.ObjectKey{Name: "s"}, s); err != nil {
 		t.Fatal(err)
 	}
-	if err := (resolver{kube: c, kin: kin}).ResolveReferences(t.Context(), s); err != nil {
+	if err := (resolver{kube: c, sameTenant: sameTenant}).ResolveReferences(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
 	if p := s.Spec.ForProvider; p.Machine == nil || *p.Machine != "web" || configurationOf(s) != defaultConfiguration {

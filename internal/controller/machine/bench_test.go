@@ -74,8 +74,9 @@ type bench struct {
 	// sharesCluster reports whether another resource is for the same cluster.
 	sharesCluster func(resource.Managed) bool
 
-	// heard reports whether what another resource says of the cluster counts.
-	heard func(resource.Managed) bool
+	// specCounts reports whether the spec of another resource counts.
+	specCounts func(resource.Managed) bool
+
 	woken chan Machine
 	m     *namespaced.Machine
 
@@ -112,7 +113,7 @@ func newBench(t *testing.T, change func(*namespaced.Machine)) *bench {
 	b.agents = guestagent.New(c.now, guestagent.WithBackground(func(ask func()) { b.background(ask) }),
 		guestagent.WithTimer(func(time.Duration, func()) {}), guestagent.WithInitialBootTime(0))
 	b.sharesCluster = func(resource.Managed) bool { return true }
-	b.heard = func(resource.Managed) bool { return true }
+	b.specCounts = func(resource.Managed) bool { return true }
 	b.unschedulable = placement.NewQueue(func(m Machine) { b.woken <- m })
 	deleted := m.DeletionTimestamp
 	m.DeletionTimestamp = nil // The API server sets it, and so nobody may create an object that has it.
@@ -128,6 +129,13 @@ func (b *bench) imageReader() images.Reader {
 	return images.Reader{Kube: b.kube, Object: &namespaced.Image{}, MachineKind: namespaced.MachineGroupVersionKind}
 }
 
+// isolationOf a bench has all count but specs that the bench says do not.
+type isolationOf struct{ *bench }
+
+func (i isolationOf) SpecCounts(_, other resource.Managed) bool      { return i.specCounts(other) }
+func (isolationOf) AnnotationsCount(resource.Managed) bool           { return true }
+func (isolationOf) GuestCounts(resource.Managed, proxmox.Guest) bool { return true }
+
 func (b *bench) external() *external {
 	e := &external{
 		shared: &shared{
@@ -137,9 +145,7 @@ func (b *bench) external() *external {
 			wake: func(m Machine) { b.woken <- m }, record: event.NewNopRecorder(), now: b.clock.now,
 		},
 		sharesCluster: func(context.Context) func(resource.Managed) bool { return b.sharesCluster },
-		heard:         func(context.Context, Machine) func(resource.Managed) bool { return b.heard },
-		believed:      func(context.Context) func(resource.Managed) bool { return nil },
-		has:           func(context.Context) func(resource.Managed, proxmox.Guest) bool { return nil },
+		isolation:     func(context.Context) isolation { return isolationOf{b} },
 		log:           logging.NewNopLogger(),
 		defaults:      defaults{Defaults: qemu.Defaults{Storage: "local-lvm", Bridge: "vmbr0"}, Node: b.defaultNode},
 		vmids:         v1alpha1.VMIDRange{Min: 10000, Max: 10010},

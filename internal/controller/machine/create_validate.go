@@ -91,7 +91,7 @@ func (e *external) creator(ctx context.Context) creator {
 		checker: creationChecks{inventory: e.inventory, checks: e.checks, tenant: e.tenant, noCloud: e.noCloud(), log: e.log},
 		placer: placer{
 			scheduler: e.scheduler, unschedulable: e.unschedulable, inventory: e.inventory, networks: e.networks, checks: e.checks, tenant: e.tenant,
-			defaults: e.defaults, sharesCluster: e.sharesCluster, heard: e.heard, believed: e.believed, has: e.has, kube: e.kube, object: e.object, log: e.log,
+			defaults: e.defaults, sharesCluster: e.sharesCluster, isolation: e.isolation, kube: e.kube, object: e.object, log: e.log,
 		},
 		spec:   e.spec(),
 		client: e.client, inventory: e.inventory, reader: e.reader, tasks: e.tasks, kube: e.kube,

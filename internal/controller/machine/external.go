@@ -48,7 +48,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/secretref"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
@@ -66,9 +65,7 @@ type external struct {
 	checks        *preflight.Checks
 	sources       source.Finder
 	sharesCluster func(context.Context) func(resource.Managed) bool
-	heard         func(context.Context, Machine) func(resource.Managed) bool
-	believed      func(context.Context) func(resource.Managed) bool
-	has           func(context.Context) func(resource.Managed, proxmox.Guest) bool
+	isolation     isolationFunc
 	log           logging.Logger
 	defaults      defaults
 	endpoints     []string

@@ -142,13 +142,13 @@ func (f haFeature) addToHA(r proxmox.HASettings) step {
 // rules returns what keeps the rules of high availability.
 func (e *external) rules(m Machine) rules.Keeper {
 	members := func(ctx context.Context) (*scheduler.Members, error) {
-		shares, heard := e.sharesCluster(ctx), e.heard(ctx, m)
+		shares, specCounts := e.sharesCluster(ctx), e.isolation.specCounts(ctx, m)
 		return e.scheduler.Members(ctx, func(mg resource.Managed) bool {
 			_, machine := mg.(Machine)
-			return shares(mg) && (machine || heard(mg))
+			return shares(mg) && (machine || specCounts(mg))
 		})
 	}
-	return rules.Keeper{Client: e.client, Inventory: e.inventory, Members: members, Has: e.has}
+	return rules.Keeper{Client: e.client, Inventory: e.inventory, Members: members, GuestCounts: e.isolation.guestCounts}
 }
 
 // ruleSteps returns the calls before and after the HA resource is changed, if that is not as it is to be. A rule can only name resources

@@ -206,7 +206,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 			now:       o.Clock(),
 		},
 		connect: o.Connections.Connect,
-		sharing: o.Connections.Sharing, hearing: o.Connections.Heard, believing: o.Connections.Believed, having: o.Connections.Has, kin: o.Kin(),
+		sharing: o.Connections.Sharing, isolation: o.Connections.Isolation, sameTenant: o.SameTenant(),
 		judged: o.Connections.Judged, signed: o.Connections.Signed,
 		options: o.Options,
 	}
@@ -309,17 +309,11 @@ type connector struct {
 	connect func(context.Context, resource.Managed) (*connect.Connection, error)
 	sharing func(context.Context, []string) func(resource.Managed) bool
 
-	// hearing makes what reports whether what another resource says of the cluster with these endpoints counts for a Machine.
-	hearing func(ctx context.Context, endpoints []string, by resource.Managed) func(resource.Managed) bool
+	// isolation makes what keeps the tenants apart that share the cluster of a connection, for one look.
+	isolation func(ctx context.Context, to *connect.Connection) *connect.Isolation
 
-	// believing makes what reports whether the annotations of Machines count for all that place a VM in the cluster.
-	believing func(ctx context.Context, endpoints []string) func(resource.Managed) bool
-
-	// having makes what reports whether a guest of the cluster of a connection counts as the VM of a Machine for all that place a VM there.
-	having func(ctx context.Context, to *connect.Connection) func(resource.Managed, proxmox.Guest) bool
-
-	// kin tells which Machines are of one tenant.
-	kin func(ctx context.Context) connect.Kin
+	// sameTenant makes what reports whether Machines are of one tenant.
+	sameTenant func(ctx context.Context) connect.SameTenantFunc
 
 	// judged finds the tenant of another Machine, and signed the UUID that is signed to be that of its VM.
 	judged func(ctx context.Context, other resource.Managed, to *connect.Connection) (t *tenancy.Tenant, judged bool, err error)
@@ -344,9 +338,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 	e := &external{
 		shared:        c.shared,
 		sharesCluster: c.sharesWith(to),
-		heard:         c.heardBy(to),
-		believed:      c.believedBy(to),
-		has:           c.hasBy(to),
+		isolation:     func(ctx context.Context) isolation { return c.isolation(ctx, to) },
 		log:           c.options.Logger.WithValues("name", m.GetName(), "namespace", m.GetNamespace()),
 		endpoints:     to.Config.Endpoints,
 		vmids:         to.Config.VMIDs(),
@@ -361,7 +353,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		},
 	}
 	e.connectTo(to.Client, to.Inventory)
-	e.sources.Kin = c.kin
+	e.sources.SameTenant = c.sameTenant
 	e.checks.Superuser = to.Client.Superuser()
 	return e, nil
 }
@@ -389,21 +381,25 @@ func (c *connector) sharesWith(to *connect.Connection) func(context.Context) fun
 	return func(ctx context.Context) func(resource.Managed) bool { return c.sharing(ctx, to.Config.Endpoints) }
 }
 
-// heardBy makes the function that finds whether what others say of the cluster counts for a Machine.
-func (c *connector) heardBy(to *connect.Connection) func(context.Context, Machine) func(resource.Managed) bool {
-	return func(ctx context.Context, m Machine) func(resource.Managed) bool {
-		return c.hearing(ctx, to.Config.Endpoints, m)
-	}
+// An isolation keeps the tenants apart that share a cluster: see connect.Isolation.
+type isolation interface {
+	SpecCounts(by, other resource.Managed) bool
+	AnnotationsCount(other resource.Managed) bool
+	GuestCounts(machine resource.Managed, g proxmox.Guest) bool
 }
 
-// believedBy makes the function that finds whether the annotations of Machines count for all that place a VM in the cluster.
-func (c *connector) believedBy(to *connect.Connection) func(context.Context) func(resource.Managed) bool {
-	return func(ctx context.Context) func(resource.Managed) bool { return c.believing(ctx, to.Config.Endpoints) }
+// An isolationFunc makes an isolation for one look at many resources.
+type isolationFunc func(context.Context) isolation
+
+// specCounts makes what reports whether the spec of another resource counts for a Machine.
+func (f isolationFunc) specCounts(ctx context.Context, m Machine) func(resource.Managed) bool {
+	i := f(ctx)
+	return func(other resource.Managed) bool { return i.SpecCounts(m, other) }
 }
 
-// hasBy makes the function that finds whether a guest counts as the VM of a Machine for all that place a VM in the cluster.
-func (c *connector) hasBy(to *connect.Connection) func(context.Context) func(resource.Managed, proxmox.Guest) bool {
-	return func(ctx context.Context) func(resource.Managed, proxmox.Guest) bool { return c.having(ctx, to) }
+// guestCounts makes what reports whether a guest counts as the VM of a Machine.
+func (f isolationFunc) guestCounts(ctx context.Context) func(resource.Managed, proxmox.Guest) bool {
+	return f(ctx).GuestCounts
 }
 
 // judgedBy makes the function that finds the tenant of another Machine; nil where nothing is refused.

@@ -35,7 +35,8 @@ type ownership struct{ *external }
 // claims compares what Machines claim.
 func (e *external) claims() claims.Checker {
 	return claims.Checker{
-		Machines: e.scheduler, SharesCluster: e.sharesCluster, Hides: e.tenant.Hides, Signed: e.tenant.Signed, Heard: e.heard, Holders: e.tenant.Holders,
+		Machines: e.scheduler, SharesCluster: e.sharesCluster, Hides: e.tenant.Hides, Signed: e.tenant.Signed, SpecCounts: e.isolation.specCounts,
+		Holders: e.tenant.Holders,
 	}
 }
 

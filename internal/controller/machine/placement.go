@@ -52,9 +52,7 @@ type placer struct {
 
 	// What counts of other resources, as in external.
 	sharesCluster func(context.Context) func(resource.Managed) bool
-	heard         func(context.Context, Machine) func(resource.Managed) bool
-	believed      func(context.Context) func(resource.Managed) bool
-	has           func(context.Context) func(resource.Managed, proxmox.Guest) bool
+	isolation     isolationFunc
 
 	kube   client.Client
 	object client.Object // An empty Machine of the same scope.
@@ -206,8 +204,8 @@ type clusterView struct {
 // clusterView reads the cluster by what all Machines share.
 func (p placer) clusterView(ctx context.Context, m Machine, c *creation) (*clusterView, error) {
 	shares := p.sharesCluster(context.WithoutCancel(ctx)) // Others ask it too, a little later.
-	heard := p.heard(ctx, m)
-	declared, err := p.scheduler.Nodes(ctx, func(mg resource.Managed) bool { return shares(mg) && heard(mg) })
+	specCounts := p.isolation.specCounts(ctx, m)
+	declared, err := p.scheduler.Nodes(ctx, func(mg resource.Managed) bool { return shares(mg) && specCounts(mg) })
 	if err != nil {
 		return nil, err
 	}
@@ -223,9 +221,9 @@ func (p placer) clusterView(ctx context.Context, m Machine, c *creation) (*clust
 	if err != nil {
 		return nil, err
 	}
+	isolation := p.isolation(context.WithoutCancel(ctx)) // As of shares.
 	s := &clusterView{View: scheduler.View{
-		Guests: guests, Storage: p.defaults.Storage, Shares: shares, Believes: p.believed(context.WithoutCancel(ctx)),
-		Has: p.has(context.WithoutCancel(ctx)),
+		Guests: guests, Storage: p.defaults.Storage, Shares: shares, AnnotationsCount: isolation.AnnotationsCount, GuestCounts: isolation.GuestCounts,
 	}, known: map[string]bool{}}
 	s.nodes = slices.DeleteFunc(scheduler.NodesOf(nodes, storages, declared), func(n placement.Node) bool { return p.tenant.Node(n.Name) != nil })
 	bridges, err := p.networks.Resolve(ctx, m, p.sharesCluster, p.tenant) // They may have changed since the Machine was looked at.

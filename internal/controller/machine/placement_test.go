@@ -192,7 +192,7 @@ func TestPlaceMachine(t *testing.T) {
 			reason: "ProxmoxNodes of a team that may not have any do not count.",
 			setup: func(b *bench) {
 				b.scheduler = schedulerOf(t, proxmoxNode("pve1", v1alpha1.ProxmoxNodeParameters{Schedulable: new(false)}))
-				b.heard = func(resource.Managed) bool { return false }
+				b.specCounts = func(resource.Managed) bool { return false }
 			},
 			node: "pve1",
 		},

@@ -224,7 +224,7 @@ func notesOn(ctx context.Context, v view) (map[string]note, error) {
 // each calls a function for all resources of the node and cluster of a resource: for the
 // resource itself as it is in memory.
 func each(ctx context.Context, v view, do func(config.Resource[parameters, *v1alpha1.NodeNetworkObservation])) error {
-	heard := v.Heard(ctx)
+	specCounts := v.SpecCounts(ctx)
 	for _, empty := range v.Scope.Lists("NodeNetwork") {
 		all, err := kind.List(ctx, v.Kube, empty)
 		if err != nil {
@@ -235,7 +235,7 @@ func each(ctx context.Context, v view, do func(config.Resource[parameters, *v1al
 			if ok && other.GetUID() == v.Resource.GetUID() {
 				other = v.Resource
 			}
-			if ok && other.Parameters().Node == v.Resource.Parameters().Node && sameCluster(other, v.Resource) && heard(other) {
+			if ok && other.Parameters().Node == v.Resource.Parameters().Node && sameCluster(other, v.Resource) && specCounts(other) {
 				do(other)
 			}
 		}

@@ -70,10 +70,10 @@ func (r *reconciler) machines(ctx context.Context, p Policy, v *view) error {
 		return errors.Wrap(err, "cannot list Machines")
 	}
 	v.goBack = map[string]bool{}
-	own := func(resource.Managed) bool { return true }
-	if r.kin != nil {
-		kin := r.kin(ctx)
-		own = func(m resource.Managed) bool { is, _ := kin(p, m); return is }
+	mayKnow := func(resource.Managed) bool { return true }
+	if r.sameTenant != nil {
+		sameTenant := r.sameTenant(ctx)
+		mayKnow = func(m resource.Managed) bool { same, _ := sameTenant(p, m); return same }
 	}
 	for _, mg := range list {
 		m, ok := mg.(Machine)
@@ -83,7 +83,7 @@ func (r *reconciler) machines(ctx context.Context, p Policy, v *view) error {
 		if goesBack(m) {
 			v.goBack[m.GetName()] = true
 		}
-		if !meta.WasDeleted(m) && selector.Matches(labels.Set(m.GetLabels())) && own(m) {
+		if !meta.WasDeleted(m) && selector.Matches(labels.Set(m.GetLabels())) && mayKnow(m) {
 			o := m.Observation()
 			v.machines = append(v.machines, machine{
 				name: m.GetName(), created: m.GetCreationTimestamp().Time, hasVM: o.VMID != nil, pending: o.PendingDisks,

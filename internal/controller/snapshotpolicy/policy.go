@@ -81,7 +81,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 			return &reconciler{
 				Parts: p, kinds: k, now: o.Clock(), labels: o.Shard.Labels,
 				finalizer: resource.NewAPIFinalizer(p.Client, finalizer), issued: &issued{},
-				kin: o.Kin(),
+				sameTenant: o.SameTenant(),
 			}
 		},
 	})

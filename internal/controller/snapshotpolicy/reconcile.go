@@ -46,8 +46,8 @@ type reconciler struct {
 	finalizer resource.Finalizer
 	issued    *issued
 
-	// kin tells which Machines are of the same tenant. Nil has all be.
-	kin func(context.Context) connect.Kin
+	// sameTenant makes what reports whether a policy may know of a Machine. Nil has it know of all.
+	sameTenant func(context.Context) connect.SameTenantFunc
 }
 
 // Reconcile reconciles a policy: look, decide, write the status, act. Nothing is begun of which the status

@@ -364,7 +364,7 @@ func TestNights(t *testing.T) {
 // Machines of other tenants are not the policy's, whatever their labels.
 func TestMachinesOfOthers(t *testing.T) {
 	l := newLab(t, configtest.Scopes()["Cluster"], 3)
-	l.provider.kin = func(context.Context) connect.Kin {
+	l.provider.sameTenant = func(context.Context) connect.SameTenantFunc {
 		return func(p, m resource.Managed) (own, operators bool) {
 			return p.GetName() == "nightly" && m.GetName() != "m001", false
 		}

@@ -164,7 +164,7 @@ func (e *external) sameVolume(ctx context.Context, m Volume, volume string) (str
 	})
 }
 
-// other returns the name of another Volume of the cluster that is as asked for, as far as its user may know that, and as what it says is believed.
+// other returns the name of another Volume of the cluster that is as asked for, as far as its user may know that, and if its record counts.
 func (e *external) other(ctx context.Context, m Volume, is func(resource.Managed) bool) (string, error) {
 	for _, empty := range e.Peers.Lists {
 		all, err := kind.ListCached(ctx, e.Kube, empty)
@@ -172,7 +172,7 @@ func (e *external) other(ctx context.Context, m Volume, is func(resource.Managed
 			return "", err
 		}
 		i := slices.IndexFunc(all, func(other resource.Managed) bool {
-			return other.GetUID() != m.GetUID() && e.sharesCluster(other) && is(other) && e.counts(other)
+			return other.GetUID() != m.GetUID() && e.sharesCluster(other) && is(other) && e.recordCounts(other)
 		})
 		switch of := tenancy.NamespaceOf(m); {
 		case i < 0:

@@ -47,6 +47,7 @@ import (
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
@@ -150,7 +151,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 			Wake:   func(m Volume) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 			Now:    o.Clock(),
 		},
-		direct: mgr.GetAPIReader(), machines: k.Machine, sharing: o.Connections.Sharing, recorded: o.Connections.Recorded,
+		direct: mgr.GetAPIReader(), machines: k.Machine, sharing: o.Connections.Sharing, isolation: o.Connections.Isolation,
 		isOf:  o.Connections.IsOf,
 		quota: target.Quota{Keeper: k.Quotas, Kind: k.GroupVersionKind.GroupKind().String()},
 	}
@@ -193,8 +194,8 @@ type connector struct {
 	// sharing makes what reports whether another resource is of the cluster with these endpoints.
 	sharing func(ctx context.Context, endpoints []string) func(resource.Managed) bool
 
-	// recorded makes what reports whether the record of another Volume of the cluster counts.
-	recorded func(ctx context.Context, endpoints []string, by resource.Managed) func(resource.Managed) bool
+	// isolation makes what keeps the tenants apart that share the cluster of a connection, for one look.
+	isolation func(ctx context.Context, to *connect.Connection) *connect.Isolation
 
 	// isOf reports whether a resource is of a tenant of a provider config.
 	isOf func(ctx context.Context, mg resource.Managed, config string, tenants []v1alpha1.ProviderTenant, tenant string) (bool, error)
@@ -234,7 +235,8 @@ func (c *connector) Connect(ctx context.Context, m Volume) (managed.TypedExterna
 	e.client, e.inventory, e.reader = to.Client, to.Inventory, vmcache.NewReader(to.Client, to.Inventory)
 	e.known = vmcache.NewReader(known{Client: to.Client, inventory: to.Inventory}, to.Inventory)
 	e.storage, e.node = ptr.Deref(to.Config.DefaultStorage, ""), ptr.Deref(to.Config.DefaultNode, "")
-	e.shares, e.counts = c.sharing(ctx, to.Config.Endpoints), c.recorded(ctx, to.Config.Endpoints, m)
+	isolation := c.isolation(ctx, to)
+	e.shares, e.recordCounts = c.sharing(ctx, to.Config.Endpoints), func(other resource.Managed) bool { return isolation.VolumeRecordCounts(m, other) }
 	e.sharesTenant = func(ctx context.Context, other resource.Managed) (bool, error) {
 		return c.isOf(ctx, other, to.Name, to.Config.Tenants, to.Tenant.Name)
 	}
@@ -253,8 +255,8 @@ type external struct {
 	reader, known *vmcache.Reader
 	usesKnown     bool
 
-	// shares reports whether the provider config of a resource is for the same cluster, and counts whether the record of another Volume is believed.
-	shares, counts func(resource.Managed) bool
+	// shares reports whether the provider config of a resource is for the same cluster, and recordCounts whether the record of another Volume counts.
+	shares, recordCounts func(resource.Managed) bool
 
 	// sharesTenant reports whether another resource is of the tenant.
 	sharesTenant func(context.Context, resource.Managed) (bool, error)

@@ -73,11 +73,11 @@ type Parts[T resource.Managed] struct {
 	Wake       func(T)
 	Now        func() time.Time
 
-	// Kin tells which Machines are of the same tenant. Nil has all be.
-	Kin func(context.Context) connect.Kin
+	// SameTenant makes what reports whether a resource may know of a Machine. Nil has it know of all.
+	SameTenant func(context.Context) connect.SameTenantFunc
 
-	// Stands makes what reports whether what another resource says to have of the VM with a UUID counts for a resource. Nil has all count.
-	Stands func(ctx context.Context, to *connect.Connection, by resource.Managed) func(other resource.Managed, uuid string) bool
+	// VMRecordCounts makes what reports whether what another resource says to have of the VM with a UUID counts for a resource. Nil has all count.
+	VMRecordCounts func(ctx context.Context, to *connect.Connection, by resource.Managed) func(other resource.Managed, uuid string) bool
 
 	Machine    client.Object
 	Noun, Made string
@@ -95,7 +95,12 @@ func Setup[T resource.Managed](mgr ctrl.Manager, o kind.Options, c Config[T]) er
 		Record: event.NewAPIRecorder(mgr.GetEventRecorderFor(c.Identity.ControllerName())),
 		Wake:   func(m T) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 		Now:    o.Clock(),
-		Kin:    o.Kin(), Stands: o.Connections.Stands,
+
+		SameTenant: o.SameTenant(),
+		VMRecordCounts: func(ctx context.Context, to *connect.Connection, by resource.Managed) func(resource.Managed, string) bool {
+			isolation := o.Connections.Isolation(ctx, to)
+			return func(other resource.Managed, uuid string) bool { return isolation.VMRecordCounts(by, other, uuid) }
+		},
 	}
 	if err := c.watch(p).Start(mgr.GetCache()); err != nil {
 		return errors.Wrapf(err, "cannot watch the Machines of %ss", c.Identity.GroupVersionKind.Kind)
@@ -162,15 +167,15 @@ func (p Parts[T]) Watch(ctx context.Context, in ChangeWatcher, m T, vmid int) {
 func (p Parts[T]) Older(
 	ctx context.Context, m T, to *connect.Connection, claim func(other resource.Managed) (uuid string, claims bool),
 ) (string, error) {
-	stands := func(resource.Managed, string) bool { return true }
-	if p.Stands != nil {
-		stands = p.Stands(ctx, to, m)
+	counts := func(resource.Managed, string) bool { return true }
+	if p.VMRecordCounts != nil {
+		counts = p.VMRecordCounts(ctx, to, m)
 	}
 	var found resource.Managed
 	owner, err := p.Peers.Older(ctx, m, func(other resource.Managed) bool {
 		uuid, claims := claim(other)
 		found = other
-		return claims && stands(other, uuid)
+		return claims && counts(other, uuid)
 	})
 	if owner == "" || err != nil {
 		return "", err

@@ -70,7 +70,7 @@ func (p Parts[T]) VMOf(ctx context.Context, m T, machine string) (VM, *kind.Prob
 	}
 	err := p.Kube.Get(ctx, client.ObjectKey{Namespace: m.GetNamespace(), Name: machine}, x)
 	switch {
-	case kerrors.IsNotFound(err), apimeta.IsNoMatchError(err), err == nil && !p.own(ctx, m, x): // Nothing is told of those of others.
+	case kerrors.IsNotFound(err), apimeta.IsNoMatchError(err), err == nil && !p.mayKnow(ctx, m, x): // As if it did not exist.
 		return VM{}, problem(ReasonMachineNotFound, "does not exist: the %s is %s once it has its VM", p.Noun, p.Made), nil
 	case err != nil:
 		return VM{}, nil, errors.Wrapf(err, "cannot read Machine %q", machine)
@@ -85,13 +85,13 @@ func (p Parts[T]) VMOf(ctx context.Context, m T, machine string) (VM, *kind.Prob
 	return VM{VMID: int(*x.Observation().VMID), UUID: x.Observation().UUID}, nil, nil
 }
 
-// own reports whether a resource may be told of a Machine.
-func (p Parts[T]) own(ctx context.Context, m T, x Machine) bool {
-	if p.Kin == nil {
+// mayKnow reports whether a resource may know of a Machine.
+func (p Parts[T]) mayKnow(ctx context.Context, m T, x Machine) bool {
+	if p.SameTenant == nil {
 		return true
 	}
-	own, _ := p.Kin(ctx)(m, x)
-	return own
+	same, _ := p.SameTenant(ctx)(m, x)
+	return same
 }
 
 // Users returns what uses what a resource stands for, by what the function says of each Machine of the lists.

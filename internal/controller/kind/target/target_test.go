@@ -127,7 +127,7 @@ func TestVMOf(t *testing.T) {
 			p := Parts[*namespaced.Backup]{
 				Kube: fake.NewClientBuilder().WithScheme(s).WithObjects(m).Build(), Machine: &namespaced.Machine{}, Noun: "backup", Made: "made",
 			}
-			p.Kin = func(context.Context) connect.Kin {
+			p.SameTenant = func(context.Context) connect.SameTenantFunc {
 				return func(_, _ resource.Managed) (own, operators bool) { return !tc.others, false }
 			}
 			got, problem, err := p.VMOf(t.Context(), &namespaced.Backup{ObjectMeta: metav1.ObjectMeta{Namespace: "team"}}, "web")

@@ -58,8 +58,8 @@ type Checker struct {
 	// judged. Nil has all hold it.
 	Holders func(ctx context.Context, m object.Machine, vmid int) (func(object.Machine) (holds, judged bool, err error), error)
 
-	// Heard makes what reports whether the claims of another one count for a Machine while they are undecided. Nil has all count.
-	Heard func(ctx context.Context, m object.Machine) func(resource.Managed) bool
+	// SpecCounts makes what reports whether the spec of another Machine counts for one: which VM it is to have, while it has none. Nil has all count.
+	SpecCounts func(ctx context.Context, m object.Machine) func(resource.Managed) bool
 }
 
 // A ConflictError is a VM that two Machines claim. The one that was made first has it, unless the VM was handed on to the other one's tenant.
@@ -180,12 +180,12 @@ func refused(m object.Machine) bool {
 
 func (c Checker) hides(m, other object.Machine) bool { return c.Hides != nil && c.Hides(m, other) }
 
-// heard makes what reports whether the undecided claims of others count for a Machine.
-func (c Checker) heard(ctx context.Context, m object.Machine) func(resource.Managed) bool {
-	if c.Heard == nil {
+// specCounts makes what reports whether the specs of others count for a Machine.
+func (c Checker) specCounts(ctx context.Context, m object.Machine) func(resource.Managed) bool {
+	if c.SpecCounts == nil {
 		return func(resource.Managed) bool { return true }
 	}
-	return c.Heard(ctx, m)
+	return c.SpecCounts(ctx, m)
 }
 
 // CheckAdoptable says why a VM cannot be adopted: another Machine has it, or an older one is
@@ -213,9 +213,9 @@ func (c Checker) checkUndecided(ctx context.Context, m object.Machine, vmid int)
 	if err != nil || len(claimants) == 0 {
 		return err
 	}
-	shares, heard := c.SharesCluster(ctx), c.heard(ctx, m)
+	shares, specCounts := c.SharesCluster(ctx), c.specCounts(ctx, m)
 	for _, other := range claimants {
-		if other.GetAnnotations()[object.AnnotationUUID] == "" && kind.Older(other, m) && !refused(other) && shares(other) && heard(other) {
+		if other.GetAnnotations()[object.AnnotationUUID] == "" && kind.Older(other, m) && !refused(other) && shares(other) && specCounts(other) {
 			return c.conflict(m, vmid, other)
 		}
 	}

@@ -63,18 +63,16 @@ type Keeper struct {
 	// Members returns what shares the cluster.
 	Members func(ctx context.Context) (*scheduler.Members, error)
 
-	// Has makes what reports whether a guest counts as the VM of a Machine that names its VMID. Nil has all count.
-	Has func(ctx context.Context) func(resource.Managed, proxmox.Guest) bool
+	// GuestCounts makes what reports whether a guest counts as the VM of a Machine that names its VMID. Nil has all count.
+	GuestCounts func(ctx context.Context) func(resource.Managed, proxmox.Guest) bool
 }
 
-// has makes what reports whether a guest counts as the VM of a Machine that names its VMID.
-func (k Keeper) has(ctx context.Context) func(resource.Managed, proxmox.Guest) bool {
-	if k.Has != nil {
-		if has := k.Has(ctx); has != nil {
-			return has
-		}
+// guestCounts makes what reports whether a guest counts as the VM of a Machine that names its VMID.
+func (k Keeper) guestCounts(ctx context.Context) func(resource.Managed, proxmox.Guest) bool {
+	if k.GuestCounts == nil {
+		return func(resource.Managed, proxmox.Guest) bool { return true }
 	}
-	return func(resource.Managed, proxmox.Guest) bool { return true }
+	return k.GuestCounts(ctx)
 }
 
 // Rules is what is to be done about the rules of HA for a VM.
@@ -162,7 +160,7 @@ func (k Keeper) desiredFor(ctx context.Context, m object.Machine, vmid int, node
 		}
 	}
 	c := harules.NewMembers(self, vmid, scheduler.NodesOf(nodes, nil, members.Nodes))
-	addMembers(c, members.Machines, guests, self.ID, r.Machines, k.has(ctx))
+	addMembers(c, members.Machines, guests, self.ID, r.Machines, k.guestCounts(ctx))
 	r.Rejections = append(r.Rejections, c.SetTargets(&r.Desired)...)
 	return nil
 }

@@ -202,7 +202,7 @@ func TestReadOthers(t *testing.T) {
 		other.Name, other.UID = "other", "uid-other"
 		other.Annotations[meta.AnnotationKeyExternalName], other.Annotations[object.AnnotationHARules] = "101", "101"
 		k := keeper(&pve{}, m, other)
-		k.Has = func(context.Context) func(resource.Managed, proxmox.Guest) bool {
+		k.GuestCounts = func(context.Context) func(resource.Managed, proxmox.Guest) bool {
 			return func(mg resource.Managed, g proxmox.Guest) bool {
 				return tc.has || mg.GetUID() != "uid-other" || g.VMID != 101
 			}

@@ -42,11 +42,13 @@ type View struct {
 	// Shares reports whether a resource is for the same cluster. Once the view was used to decide, only the Scheduler may ask it.
 	Shares func(resource.Managed) bool
 
-	// Believes reports whether the annotations of a Machine tell where its VM is to be, whoever asks. Nil believes all. It is asked as Shares is.
-	Believes func(resource.Managed) bool
+	// AnnotationsCount reports whether the annotations of a Machine tell where its VM is to be, whichever Machine a node is chosen for. Nil has all count.
+	// It is asked as Shares is.
+	AnnotationsCount func(resource.Managed) bool
 
-	// Has reports whether a guest counts as the VM of a Machine that names its VMID, whoever asks. Nil has all count. It is asked as Shares is.
-	Has func(resource.Managed, proxmox.Guest) bool
+	// GuestCounts reports whether a guest counts as the VM of a Machine that names its VMID, whichever Machine a node is chosen for. Nil has all count. It
+	// is asked as Shares is.
+	GuestCounts func(resource.Managed, proxmox.Guest) bool
 }
 
 // key names the list of guests. One without any may be any cluster's.

@@ -39,10 +39,10 @@ const ContentImages = "images"
 // A reservedFunc returns what was reserved for an ID, if that is so.
 type reservedFunc func(id string) (placement.Occupant, bool)
 
-// A believedFunc reports whether the annotations of a Machine tell where its VM is to be. Nil believes all.
-type believedFunc func(resource.Managed) bool
+// An annotationsCountFunc reports whether the annotations of a Machine tell where its VM is to be. Nil has all count.
+type annotationsCountFunc func(resource.Managed) bool
 
-func (b believedFunc) of(m object.Machine) bool { return b == nil || b(m) }
+func (f annotationsCountFunc) of(m object.Machine) bool { return f == nil || f(m) }
 
 // Occupants returns who uses the nodes of the cluster: the guests that PVE lists, each once, and Machines that it does not list yet or not as
 // they are going to be. What a Machine says counts for no guest that it does not have: that one is nobody's.
@@ -55,13 +55,13 @@ func Occupants(v View, machines []object.Machine, reserved reservedFunc) []place
 	out := make([]placement.Occupant, 0, len(v.Guests)+len(machines))
 	for _, m := range machines {
 		vmid, _ := strconv.Atoi(meta.GetExternalName(m)) // Zero is no guest's.
-		if g, listed := byID[vmid]; listed && (v.Has == nil || v.Has(m, g)) {
-			if has := owned[vmid]; has == nil || claimsMore(m, has, reserved, v.Believes) {
+		if g, listed := byID[vmid]; listed && (v.GuestCounts == nil || v.GuestCounts(m, g)) {
+			if has := owned[vmid]; has == nil || claimsMore(m, has, reserved, v.AnnotationsCount) {
 				owned[vmid] = m
 			}
 			continue
 		}
-		if o, ok := occupantOf(m, proxmox.Guest{}, reserved, v.Believes, byID, v.Storage); ok {
+		if o, ok := occupantOf(m, proxmox.Guest{}, reserved, v.AnnotationsCount, byID, v.Storage); ok {
 			out = append(out, o)
 		}
 	}
@@ -71,7 +71,7 @@ func Occupants(v View, machines []object.Machine, reserved reservedFunc) []place
 		}
 		o := occupant(g)
 		if m := owned[g.VMID]; m != nil {
-			if its, ok := occupantOf(m, g, reserved, v.Believes, byID, v.Storage); ok {
+			if its, ok := occupantOf(m, g, reserved, v.AnnotationsCount, byID, v.Storage); ok {
 				o = its
 			}
 		}
@@ -81,14 +81,14 @@ func Occupants(v View, machines []object.Machine, reserved reservedFunc) []place
 }
 
 // claimsMore reports whether one Machine rather than another has a VM that both name.
-func claimsMore(m, than object.Machine, reserved reservedFunc, believed believedFunc) bool {
+func claimsMore(m, than object.Machine, reserved reservedFunc, annotationsCount annotationsCountFunc) bool {
 	proof := func(m object.Machine) int {
 		_, booked := reserved(string(m.GetUID()))
 		uuid := m.Observation().UUID
 		switch {
 		case booked:
 			return 3
-		case uuid != "" && uuid == m.GetAnnotations()[object.AnnotationUUID] && believed.of(m):
+		case uuid != "" && uuid == m.GetAnnotations()[object.AnnotationUUID] && annotationsCount.of(m):
 			return 2
 		case comes(m):
 			return 1
@@ -111,14 +111,14 @@ func settledGuest(g proxmox.Guest) bool {
 	return g.VMID != 0 && g.Status != "unknown" && g.MaxMemory > 0 && !slices.Contains([]string{"clone", "create", "migrate"}, g.Lock)
 }
 
-// occupantOf returns what a Machine uses, if it has a VM or a node for one. Where its annotations are not believed, what was reserved for it and what
+// occupantOf returns what a Machine uses, if it has a VM or a node for one. Where its annotations do not count, what was reserved for it and what
 // PVE lists tell that alone.
 func occupantOf(
-	m object.Machine, g proxmox.Guest, reserved reservedFunc, believed believedFunc, guests map[int]proxmox.Guest, storage string,
+	m object.Machine, g proxmox.Guest, reserved reservedFunc, annotationsCount annotationsCountFunc, guests map[int]proxmox.Guest, storage string,
 ) (placement.Occupant, bool) {
 	o, was := occupant(g), settledGuest(g)
 	r, booked := reserved(string(m.GetUID()))
-	told := booked || believed.of(m)
+	told := booked || annotationsCount.of(m)
 	switch {
 	case was:
 	case booked:

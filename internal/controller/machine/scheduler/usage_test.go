@@ -191,11 +191,11 @@ func TestOccupants(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			reserved := func(id string) (placement.Occupant, bool) { o, ok := tc.reserved[id]; return o, ok }
-			believed := func(xpresource.Managed) bool { return !tc.doubted }
+			annotationsCount := func(xpresource.Managed) bool { return !tc.doubted }
 			has := func(mg xpresource.Managed, _ proxmox.Guest) bool {
 				return !slices.Contains(tc.without, string(mg.GetUID()))
 			}
-			got := Occupants(View{Guests: tc.guests, Believes: believed, Has: has}, tc.machines, reserved)
+			got := Occupants(View{Guests: tc.guests, AnnotationsCount: annotationsCount, GuestCounts: has}, tc.machines, reserved)
 			if diff := cmp.Diff(tc.want, got); diff != "" && len(tc.want)+len(got) > 0 {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}

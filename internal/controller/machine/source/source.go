@@ -121,7 +121,7 @@ type Finder struct {
 	Records tenancy.Records
 
 	// Kin tells which Machines are of the same tenant. Nil has all be.
-	Kin func(ctx context.Context) connect.Kin
+	SameTenant func(ctx context.Context) connect.SameTenantFunc
 }
 
 // guests returns the guests of the cluster that may be cloned.
@@ -313,8 +313,8 @@ func (e Finder) checkMachine(ctx context.Context, m, other object.Machine, vmid 
 		return nil
 	}
 	own := true
-	if e.Kin != nil {
-		own, _ = e.Kin(ctx)(m, other)
+	if e.SameTenant != nil {
+		own, _ = e.SameTenant(ctx)(m, other)
 	}
 	err := connect.CheckVM(ctx, e.Inventory, vmid, func(g proxmox.Guest) error {
 		err := e.Tenant.Clones(g)

@@ -274,7 +274,7 @@ func TestMachineOfOthers(t *testing.T) {
 			looked := &looks{guests: guests{all: all}}
 			e := Finder{
 				Inventory: looked, Reader: vmcache.NewReader(looked, looked), Kube: machines{one: other}, Object: &namespaced.Machine{}, Tenant: team, Records: records,
-				Kin: func(context.Context) connect.Kin {
+				SameTenant: func(context.Context) connect.SameTenantFunc {
 					return func(_, _ resource.Managed) (own, operators bool) { return !tc.others, false }
 				},
 			}

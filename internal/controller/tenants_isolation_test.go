@@ -35,12 +35,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
-// TestTenantsHeard has team-a say of nodes what it may not say, and write into annotations what is not so, while team-b makes VMs.
-func TestTenantsHeard(t *testing.T) {
+// TestTenantsIsolation has team-a make ProxmoxNodes, which it may not have, and write false annotations while team-b makes VMs.
+func TestTenantsIsolation(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newPairedWorld(t, p, "heard", func(w *tenantWorld) {
+		w := newPairedWorld(t, p, "isolation", func(w *tenantWorld) {
 			w.teams = append(w.teams, "ops")
 			w.rules = func() []v1alpha1.ProviderTenant {
 				return append(w.tenants(), v1alpha1.ProviderTenant{Name: "ops", Namespaces: []string{w.space("ops")}, Unrestricted: new(true)})

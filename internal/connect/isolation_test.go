@@ -57,8 +57,8 @@ func namespacesOf(kube client.WithWatch, unread bool) client.Client {
 	})
 }
 
-// TestHeard has no say for what a tenant may not have, nor for who brings a configuration along.
-func TestHeard(t *testing.T) {
+// TestSpecCounts has neither the spec of what a tenant may not have count for others, nor that of what uses a configuration of another namespace.
+func TestSpecCounts(t *testing.T) {
 	outOfRange := func() resource.Managed {
 		m := namespacedMachine("team-a", "ClusterProviderConfig", "site")
 		meta.SetExternalName(m, "100")
@@ -72,20 +72,20 @@ func TestHeard(t *testing.T) {
 
 		free, want bool
 
-		believed bool // Its annotations count for everybody.
+		annotations bool // Its annotations count for everybody.
 	}{
 		"Machine":   {reason: "What a tenant may have counts.", other: namespacedMachine("team-a", "ClusterProviderConfig", "site"), want: true},
 		"Kind":      {reason: "A kind that it may not have does not.", other: nodeIn("team-a", "ClusterProviderConfig", "site")},
 		"Claim":     {reason: "The claim to a VM that is not its own does not count.", other: outOfRange()},
 		"Nobody":    {reason: "What is nobody's does not count.", other: nodeIn("other", "ClusterProviderConfig", "site")},
-		"Operators": {reason: "What operators say counts for all.", other: nodeIn("ops", "ClusterProviderConfig", "site"), want: true, believed: true},
+		"Operators": {reason: "What operators say counts for all.", other: nodeIn("ops", "ClusterProviderConfig", "site"), want: true, annotations: true},
 		"Own":       {reason: "A configuration of somebody's own makes nobody an operator.", other: nodeIn("team-a", "ProviderConfig", "own")},
 		"OwnHere":   {reason: "A configuration of its own namespace counts within that namespace.", other: nodeIn("home", "ProviderConfig", "own"), want: true},
 		"Beside":    {reason: "One without tenants has no say beside one that has.", other: nodeIn("ops", "ClusterProviderConfig", "beside")},
 		"Missing":   {reason: "One that is not there has none.", other: nodeIn("ops", "ClusterProviderConfig", "missing")},
 		"Warn": {
 			reason: "Where refusals are only shown, all count.", other: nodeIn("team-a", "ClusterProviderConfig", "site"),
-			tell: v1alpha1.TenantWarn, want: true, believed: true,
+			tell: v1alpha1.TenantWarn, want: true, annotations: true,
 		},
 		"WarnBeside": {
 			reason: "Where another configuration refuses it, what is only warned of does not count.",
@@ -93,7 +93,7 @@ func TestHeard(t *testing.T) {
 		},
 		"WarnBesideOperators": {
 			reason: "Operators are heard by any configuration with tenants.",
-			other:  nodeIn("ops", "ClusterProviderConfig", "warns"), want: true, believed: true,
+			other:  nodeIn("ops", "ClusterProviderConfig", "warns"), want: true, annotations: true,
 		},
 		"Unread": {
 			reason: "Labels that cannot be read make nobody an operator.",
@@ -109,15 +109,15 @@ func TestHeard(t *testing.T) {
 		},
 		"Selected": {
 			reason: "Operators that are told by labels are heard.",
-			other:  nodeIn("labelled", "ClusterProviderConfig", "selects"), want: true, believed: true,
+			other:  nodeIn("labelled", "ClusterProviderConfig", "selects"), want: true, annotations: true,
 		},
 		"WithoutAny": {
 			reason: "What all say counts where there are no tenants.",
-			other:  nodeIn("team-a", "ProviderConfig", "own"), free: true, want: true, believed: true,
+			other:  nodeIn("team-a", "ProviderConfig", "own"), free: true, want: true, annotations: true,
 		},
 		"MissingFree": {
 			reason: "Without tenants also what cannot be read counts.", other: nodeIn("ops", "ClusterProviderConfig", "missing"),
-			free: true, want: true, believed: true,
+			free: true, want: true, annotations: true,
 		},
 	}
 	for name, tc := range cases {
@@ -142,20 +142,19 @@ func TestHeard(t *testing.T) {
 			from := namespacesOf(kube(t, site, beside, own, warns, selects, &corev1.Namespace{
 				ObjectMeta: metav1.ObjectMeta{Name: "labelled", Labels: map[string]string{"team": "ops"}},
 			}), tc.unread)
-			heard := New(from).Heard(t.Context(), []string{"https://PVE1.example.com"}, by)
-			if got := heard(tc.other); got != tc.want {
+			to := &Connection{Config: &v1alpha1.ProviderConfigSpec{Endpoints: []string{"https://PVE1.example.com"}}}
+			if got := New(from).Isolation(t.Context(), to).SpecCounts(by, tc.other); got != tc.want {
 				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
 			}
-			believed := New(from).Believed(t.Context(), []string{"https://PVE1.example.com"})
-			if got := believed(tc.other); got != tc.believed {
-				t.Errorf("annotations: want %t, got %t", tc.believed, got)
+			if got := New(from).Isolation(t.Context(), to).AnnotationsCount(tc.other); got != tc.annotations {
+				t.Errorf("annotations: want %t, got %t", tc.annotations, got)
 			}
 		})
 	}
 }
 
-// TestHas counts a VM for a Machine whose tenant holds it, or of which the provider has signed that it is its own, and not for one that only names it.
-func TestHas(t *testing.T) {
+// TestGuestCounts counts a VM for a Machine whose tenant holds it, or of which the provider has signed that it is its own, and not for one that only names it.
+func TestGuestCounts(t *testing.T) {
 	const uuid = "21111111-2222-4333-8444-555555555555"
 	key := []byte(strings.Repeat("k", recordKeySize))
 	site := func(namespace string) *namespaced.Machine {
@@ -247,16 +246,16 @@ func TestHas(t *testing.T) {
 			c := New(kube(t, shared, beside, own, &corev1.Secret{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: recordSecret}, Data: map[string][]byte{recordDataKey: key},
 			}), WithRecordsIn("system"))
-			has := c.Has(t.Context(), &Connection{Name: cmp.Or(tc.by, "ClusterProviderConfig/site"), Config: &shared.Spec})
-			if got := has(tc.machine, tc.guest); got != tc.want {
+			to := &Connection{Name: cmp.Or(tc.by, "ClusterProviderConfig/site"), Config: &shared.Spec}
+			if got := c.Isolation(t.Context(), to).GuestCounts(tc.machine, tc.guest); got != tc.want {
 				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}
 }
 
-// TestKin tells cluster-scoped resources of Machines of their own tenant.
-func TestKin(t *testing.T) {
+// TestSameTenant has cluster-scoped resources know of Machines of their own tenant.
+func TestSameTenant(t *testing.T) {
 	of := func(team, config string) resource.Managed {
 		m := clusterMachine(config)
 		if team != "" {
@@ -265,32 +264,32 @@ func TestKin(t *testing.T) {
 		return m
 	}
 	cases := map[string]struct {
-		reason         string
-		by, other      resource.Managed
-		tell           v1alpha1.TenantEnforcement
-		own, operators bool
+		reason          string
+		by, other       resource.Managed
+		tell            v1alpha1.TenantEnforcement
+		same, operators bool
 	}{
-		"Own": {reason: "Two Machines of one tenant know of each other.", by: of("team-a", "site"), other: of("team-a", "site"), own: true},
+		"Own": {reason: "Two Machines of one tenant know of each other.", by: of("team-a", "site"), other: of("team-a", "site"), same: true},
 		"OwnByLabel": {
 			reason: "Tenants are told by labels as by names.",
-			by:     labelled(of("", "site"), map[string]string{"team": "b"}), other: of("labelled", "site"), own: true,
+			by:     labelled(of("", "site"), map[string]string{"team": "b"}), other: of("labelled", "site"), same: true,
 		},
 		"Others":    {reason: "A Machine of another tenant is not one's own.", by: of("team-a", "site"), other: of("labelled", "site")},
 		"Operators": {reason: "A Machine of operators is not a tenant's own.", by: of("team-a", "site"), other: of("ops", "site"), operators: true},
-		"OfAll":     {reason: "Operators are told of all.", by: of("ops", "site"), other: of("team-a", "site"), own: true},
+		"OfAll":     {reason: "Operators are told of all.", by: of("ops", "site"), other: of("team-a", "site"), same: true},
 		"Nobody":    {reason: "What is nobody's has nothing in common.", by: of("other", "site"), other: of("another", "site")},
 		"Beside": {
 			reason: "A configuration without tenants makes its Machines nobody's where another one has some.", by: of("team-a", "site"), other: of("team-a", "beside"),
 		},
-		"Elsewhere": {reason: "In another cluster nobody is kept apart.", by: of("team-a", "site"), other: of("labelled", "elsewhere"), own: true},
+		"Elsewhere": {reason: "In another cluster nobody is kept apart.", by: of("team-a", "site"), other: of("labelled", "elsewhere"), same: true},
 		"Missing":   {reason: "Whose a Machine is that names no configuration, nobody knows.", by: of("team-a", "site"), other: of("team-a", "missing")},
 		"Warn": {
 			reason: "Where refusals are only shown, nobody is kept apart.", by: of("team-a", "site"), other: of("labelled", "site"),
-			tell: v1alpha1.TenantWarn, own: true,
+			tell: v1alpha1.TenantWarn, same: true,
 		},
 		"Namespaced": {
 			reason: "Namespaced resources name those of their namespaces alone.", by: namespacedMachine("team-a", "ClusterProviderConfig", "site"),
-			other: namespacedMachine("team-a", "ClusterProviderConfig", "site"), own: true,
+			other: namespacedMachine("team-a", "ClusterProviderConfig", "site"), same: true,
 		},
 	}
 	for name, tc := range cases {
@@ -302,15 +301,15 @@ func TestKin(t *testing.T) {
 			elsewhere.Spec.Endpoints = []string{"https://pve9.example.com:8006"}
 			site.Spec.Tenants, site.Spec.TenantEnforcement = teams(), &tc.tell
 			k := kube(t, site, beside, elsewhere, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "labelled", Labels: map[string]string{"team": "b"}}})
-			if own, operators := New(k).Kin(t.Context())(tc.by, tc.other); own != tc.own || operators != tc.operators {
-				t.Errorf("\n%s\nwant %t and %t, got %t and %t", tc.reason, tc.own, tc.operators, own, operators)
+			if same, operators := New(k).Isolation(t.Context(), nil).SameTenant(tc.by, tc.other); same != tc.same || operators != tc.operators {
+				t.Errorf("\n%s\nwant %t and %t, got %t and %t", tc.reason, tc.same, tc.operators, same, operators)
 			}
 		})
 	}
 }
 
-// TestRecorded believes of what Volumes say to have what the provider has signed, and not what somebody else may have made up.
-func TestRecorded(t *testing.T) {
+// TestVolumeRecordCounts has the record of a Volume count that the provider has signed, and not one that somebody else may have made up.
+func TestVolumeRecordCounts(t *testing.T) {
 	const record = `{"volume":"ceph:vm-100-disk-0"}`
 	key := []byte(strings.Repeat("k", recordKeySize))
 	volume := func(namespace, kind, config string) *namespaced.Volume {
@@ -357,16 +356,17 @@ func TestRecorded(t *testing.T) {
 				site.Spec.Tenants = teams()
 			}
 			s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: recordSecret}, Data: map[string][]byte{recordDataKey: key}}
-			c := New(kube(t, site, own, s), WithRecordsIn("system"))
-			if got := c.Recorded(t.Context(), site.Spec.Endpoints, namespacedMachine("home", "ClusterProviderConfig", "site"))(tc.other); got != tc.want {
+			isolation := New(kube(t, site, own, s), WithRecordsIn("system")).Isolation(t.Context(), &Connection{Config: &site.Spec})
+			by := namespacedMachine("home", "ClusterProviderConfig", "site")
+			if got := isolation.VolumeRecordCounts(by, tc.other); got != tc.want {
 				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
 			}
 		})
 	}
 }
 
-// TestStands believes of what Snapshots say to have of a VM what the provider has signed of that VM.
-func TestStands(t *testing.T) {
+// TestVMRecordCounts has a Snapshot count that the provider has signed to be about the VM.
+func TestVMRecordCounts(t *testing.T) {
 	const uuid = "21111111-2222-4333-8444-555555555555"
 	key := []byte(strings.Repeat("k", recordKeySize))
 	of := func(namespace, config, seen string) *namespaced.Snapshot {
@@ -400,9 +400,69 @@ func TestStands(t *testing.T) {
 			s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: recordSecret}, Data: map[string][]byte{recordDataKey: key}}
 			to := &Connection{Name: "ClusterProviderConfig/site", Config: &site.Spec, Records: tenancy.Records{Key: key, Config: "ClusterProviderConfig/site"}}
 			by := namespacedMachine("home", "ClusterProviderConfig", "site")
-			if got := New(kube(t, site, s), WithRecordsIn("system")).Stands(t.Context(), to, by)(tc.other, uuid); got != tc.want {
+			isolation := New(kube(t, site, s), WithRecordsIn("system")).Isolation(t.Context(), to)
+			if got := isolation.VMRecordCounts(by, tc.other, uuid); got != tc.want {
 				t.Errorf("\n%s\nwant %t, got %t", tc.reason, tc.want, got)
 			}
 		})
+	}
+}
+
+// TestIsolationLooksOnce lists the provider configurations when it is asked for the first time, and not again, and waits once for a namespace that cannot
+// be read.
+func TestIsolationLooksOnce(t *testing.T) {
+	site := clusterProviderConfig("site")
+	site.Spec.Endpoints = []string{"https://pve1.example.com:8006"}
+	site.Spec.Tenants = []v1alpha1.ProviderTenant{{
+		Name: "a", NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}, Pools: []string{"a"},
+	}}
+	lists, namespaces := 0, 0
+	from := interceptor.NewClient(kube(t, site), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			lists++
+			return c.List(ctx, list, opts...)
+		},
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if _, is := o.(*metav1.PartialObjectMetadata); is {
+				namespaces++
+				return errors.New("forbidden")
+			}
+			return c.Get(ctx, key, o, opts...)
+		},
+	})
+	isolation := New(from).Isolation(t.Context(), &Connection{Config: &site.Spec})
+	if lists != 0 || namespaces != 0 {
+		t.Errorf("want nothing read before it is asked, got %d lists and %d namespaces", lists, namespaces)
+	}
+	by := namespacedMachine("home", "ClusterProviderConfig", "site")
+	by.SetUID("uid-by")
+	for range 2 {
+		if isolation.SpecCounts(by, nodeIn("team-a", "ClusterProviderConfig", "site")) {
+			t.Error("the spec of a resource of no tenant counts")
+		}
+	}
+	if lists != 2 || namespaces != 1 { // One list for each scope.
+		t.Errorf("want 2 lists and 1 namespace read, got %d and %d", lists, namespaces)
+	}
+}
+
+// TestIsolationWithoutConnection has nothing count but what counts where tenants share a cluster.
+func TestIsolationWithoutConnection(t *testing.T) {
+	key := []byte(strings.Repeat("k", recordKeySize))
+	isolation := New(kube(t, clusterProviderConfig("site"), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: recordSecret}, Data: map[string][]byte{recordDataKey: key},
+	}), WithRecordsIn("system")).Isolation(t.Context(), nil)
+	by, other := namespacedMachine("home", "ClusterProviderConfig", "site"), namespacedMachine("team-a", "ClusterProviderConfig", "site")
+	by.SetUID("uid-by")
+	for what, counts := range map[string]bool{
+		"spec": isolation.SpecCounts(by, other), "annotations": isolation.AnnotationsCount(other), "volume": isolation.VolumeRecordCounts(by, other),
+		"VM": isolation.VMRecordCounts(by, other, "21111111-2222-4333-8444-555555555555"), "guest": isolation.GuestCounts(other, proxmox.Guest{VMID: 100}),
+	} {
+		if counts {
+			t.Errorf("the %s of a resource counts without a connection", what)
+		}
+	}
+	if same, _ := isolation.SameTenant(clusterMachine("site"), clusterMachine("site")); !same {
+		t.Error("two Machines are kept apart although no configuration has tenants")
 	}
 }
