@@ -246,7 +246,7 @@ func TestTenantsRefused(t *testing.T) {
 	const base = `{endpoints: ["https://pve1.example.com"], credentials: {secretRef: {NS name: pve}}, tenants: [TENANTS]}`
 	cases := map[string]refusal{
 		"Nobody": {reason: "A tenant is somebody.", spec: `{name: a, pools: [a]}`, want: []string{"tenant a is nobody", "namespaceSelector"}},
-		"NoTerritory": {
+		"NoRange": {
 			reason: "VMs are told from those of others.", spec: `{name: a, namespaces: [a]}`,
 			want: []string{"tenant a needs vmidRange or pools"},
 		},

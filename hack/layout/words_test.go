@@ -43,6 +43,8 @@ const formerIdentifiers = `
 	KnownOptions KnownSnapshots lowPriorityPace restAfter RestTime EndRest RestsUntil rested joinsBoot Tinkering
 	distrust greet parcel parcels park recall Survey stranded unpark whereabouts
 	infer ruling survey sows sight blur travels booking Births Surroundings Crowd Rival departure contest Placing Inherit born Unborn Halfborn
+	kin Kin kinReader heardBy believedBy believing Believes heldBeside signedToHave keepApart presumed commons besideTenants nobodyBeside unknownBeside
+	territory handedOn HandedOn pooledFor taggedFor retag namesTags unwantedTags mayLeave MayEnd madeDisk CarryTenant AdoptsDisk SavesMemory
 `
 
 // formerStrings are what users saw before the first release: reasons, events and

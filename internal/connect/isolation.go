@@ -85,7 +85,7 @@ func (i *Isolation) SpecCounts(by, other resource.Managed) bool {
 	if err != nil || len(spec.Tenants) == 0 {
 		return false // One that cannot be read is not for the cluster; one without tenants does not count beside one that has some.
 	}
-	return i.tenantOf(other, spec.Tenants).Spec(other) == nil
+	return i.tenantOf(other, spec.Tenants).CheckSpec(other) == nil
 }
 
 // AnnotationsCount reports whether the annotations of a resource count for all of the cluster. Where tenants share the cluster, only those of operators
@@ -125,7 +125,7 @@ func (i *Isolation) GuestCounts(machine resource.Managed, g proxmox.Guest) bool 
 		return false
 	}
 	t := i.tenantOf(machine, spec.Tenants)
-	return t.Holds(g) == nil || i.isSignedFor(machine, g, t, tenancy.Records{Config: ref.path()}, spec.Tenants)
+	return t.CheckGuest(g) == nil || i.isSignedFor(machine, g, t, tenancy.Records{Config: ref.path()}, spec.Tenants)
 }
 
 // VolumeRecordCounts reports whether the record in the annotations of a Volume, which names its disk, counts for a resource of the cluster. Where tenants
@@ -139,7 +139,7 @@ func (i *Isolation) VolumeRecordCounts(by, volume resource.Managed) bool {
 // cluster. Where tenants share the cluster, it does if the provider has signed that the other one is about that VM, or if the other one is that of
 // operators or in the namespace of the resource.
 func (i *Isolation) VMRecordCounts(by, other resource.Managed, uuid string) bool {
-	return i.AnnotationsCount(other) || sameNamespace(by, other) || uuid != "" && strings.EqualFold(i.connector.Signed(i.ctx, other, i.to), uuid)
+	return i.AnnotationsCount(other) || sameNamespace(by, other) || uuid != "" && strings.EqualFold(i.connector.SignedUUID(i.ctx, other, i.to), uuid)
 }
 
 // A SameTenantFunc reports whether a resource may know of a Machine, or an Image, as SameTenant of an Isolation does.
@@ -147,8 +147,8 @@ type SameTenantFunc func(mg, other resource.Managed) (same, operators bool)
 
 // SameTenant reports whether a resource may know of a Machine, or an Image: same is true if both are of one tenant, or if no tenants share the cluster
 // of the other one, and operators if the other one is that of operators. It is asked of cluster-scoped resources, by the configuration that the other
-// one names: namespaced ones name nothing of other namespaces. A resource of no tenant, as one is for which the labels of its namespace cannot be read,
-// shares that with nobody.
+// one names: namespaced ones name nothing of other namespaces. A resource of no tenant, or whose
+// tenant is not known because the labels of its namespace cannot be read, knows of none.
 func (i *Isolation) SameTenant(mg, other resource.Managed) (same, operators bool) {
 	if mg.GetNamespace() != "" || !i.anyHasTenants() {
 		return true, false
@@ -186,7 +186,7 @@ func (i *Isolation) tenantOf(mg resource.Managed, tenants []v1alpha1.ProviderTen
 	}
 	t, err := tenancy.Of(tenants, subjectOf(mg))
 	if err != nil {
-		return tenancy.Nobody(err.Error())
+		return tenancy.DenyAll(err.Error())
 	}
 	return t
 }
@@ -194,9 +194,9 @@ func (i *Isolation) tenantOf(mg resource.Managed, tenants []v1alpha1.ProviderTen
 // isTenantsBySharedConfig reports whether a configuration that all namespaces may use, and that is for the cluster, has a guest where the VMs of the
 // tenant of a Machine are, whose own configuration has no tenants.
 func (i *Isolation) isTenantsBySharedConfig(machine resource.Managed, g proxmox.Guest) bool {
-	all, err := i.connector.commons(i.ctx)
-	return err == nil && slices.ContainsFunc(all, func(o common) bool {
-		return Enforces(o.spec) && overlap(o.spec.Endpoints, i.to.Config.Endpoints) && i.tenantOf(machine, o.spec.Tenants).Holds(g) == nil
+	all, err := i.connector.clusterScopedConfigs(i.ctx)
+	return err == nil && slices.ContainsFunc(all, func(o clusterScopedConfig) bool {
+		return Enforces(o.spec) && overlap(o.spec.Endpoints, i.to.Config.Endpoints) && i.tenantOf(machine, o.spec.Tenants).CheckGuest(g) == nil
 	})
 }
 
@@ -209,10 +209,10 @@ func (i *Isolation) isSignedFor(
 	if by.Key, err = i.connector.records.get(i.ctx, i.connector.kube); err != nil {
 		return false
 	}
-	if vmid, uuid := by.Of(machine); uuid != "" && vmid == g.VMID {
-		return tenancy.Formerly(t, tenants, by.TenantOf(machine)).Removes(g) == nil
+	if vmid, uuid := by.VMOf(machine); uuid != "" && vmid == g.VMID {
+		return tenancy.WithFormerTenant(t, tenants, by.TenantOf(machine)).CheckRemove(g) == nil
 	}
-	return by.Makes(machine, g)
+	return by.IsCreating(machine, g)
 }
 
 // tenantsIn returns the tenants of a configuration, and whether tenants share its cluster. While the configuration cannot be read they do.
@@ -253,8 +253,8 @@ func (c *Connector) tenantsShare(ctx context.Context, endpoints []string) bool {
 // enforced reports whether a configuration that all namespaces may use, and that is as asked for, keeps tenants apart. While configurations cannot be
 // listed, one does.
 func (c *Connector) enforced(ctx context.Context, is func(*v1alpha1.ProviderConfigSpec) bool) bool {
-	all, err := c.commons(ctx)
-	return err != nil || slices.ContainsFunc(all, func(o common) bool { return Enforces(o.spec) && is(o.spec) })
+	all, err := c.clusterScopedConfigs(ctx)
+	return err != nil || slices.ContainsFunc(all, func(o clusterScopedConfig) bool { return Enforces(o.spec) && is(o.spec) })
 }
 
 // Enforces reports whether a configuration has tenants, and refuses what they may not have.

@@ -77,12 +77,15 @@ func TestSpecCounts(t *testing.T) {
 		"Machine":   {reason: "What a tenant may have counts.", other: namespacedMachine("team-a", "ClusterProviderConfig", "site"), want: true},
 		"Kind":      {reason: "A kind that it may not have does not.", other: nodeIn("team-a", "ClusterProviderConfig", "site")},
 		"Claim":     {reason: "The claim to a VM that is not its own does not count.", other: outOfRange()},
-		"Nobody":    {reason: "What is nobody's does not count.", other: nodeIn("other", "ClusterProviderConfig", "site")},
+		"NoTenant":  {reason: "What is of no tenant does not count.", other: nodeIn("other", "ClusterProviderConfig", "site")},
 		"Operators": {reason: "What operators say counts for all.", other: nodeIn("ops", "ClusterProviderConfig", "site"), want: true, annotations: true},
-		"Own":       {reason: "A configuration of somebody's own makes nobody an operator.", other: nodeIn("team-a", "ProviderConfig", "own")},
+		"Own":       {reason: "A configuration of a namespace makes nobody an operator.", other: nodeIn("team-a", "ProviderConfig", "own")},
 		"OwnHere":   {reason: "A configuration of its own namespace counts within that namespace.", other: nodeIn("home", "ProviderConfig", "own"), want: true},
-		"Beside":    {reason: "One without tenants has no say beside one that has.", other: nodeIn("ops", "ClusterProviderConfig", "beside")},
-		"Missing":   {reason: "One that is not there has none.", other: nodeIn("ops", "ClusterProviderConfig", "missing")},
+		"Beside": {
+			reason: "What uses a configuration without tenants does not count where another one has tenants.",
+			other:  nodeIn("ops", "ClusterProviderConfig", "beside"),
+		},
+		"Missing": {reason: "What uses a configuration that does not exist does not count.", other: nodeIn("ops", "ClusterProviderConfig", "missing")},
 		"Warn": {
 			reason: "Where refusals are only shown, all count.", other: nodeIn("team-a", "ClusterProviderConfig", "site"),
 			tell: v1alpha1.TenantWarn, want: true, annotations: true,
@@ -92,7 +95,7 @@ func TestSpecCounts(t *testing.T) {
 			other:  nodeIn("team-a", "ClusterProviderConfig", "warns"),
 		},
 		"WarnBesideOperators": {
-			reason: "Operators are heard by any configuration with tenants.",
+			reason: "What operators say counts by any configuration with tenants.",
 			other:  nodeIn("ops", "ClusterProviderConfig", "warns"), want: true, annotations: true,
 		},
 		"Unread": {
@@ -104,11 +107,11 @@ func TestSpecCounts(t *testing.T) {
 			other:  nodeIn("team-a", "ClusterProviderConfig", "site"), unread: true,
 		},
 		"UnreadOperators": {
-			reason: "Operators that are told by their name are heard.",
+			reason: "Operators that are selected by the name of their namespace count.",
 			other:  nodeIn("ops", "ClusterProviderConfig", "site"), unread: true, want: true,
 		},
 		"Selected": {
-			reason: "Operators that are told by labels are heard.",
+			reason: "Operators that are selected by labels count.",
 			other:  nodeIn("labelled", "ClusterProviderConfig", "selects"), want: true, annotations: true,
 		},
 		"WithoutAny": {
@@ -184,7 +187,7 @@ func TestGuestCounts(t *testing.T) {
 		"Own":       {reason: "A VM of the tenant counts.", machine: site("team-a"), guest: own, want: true},
 		"Named":     {reason: "A VM of others does not, whoever names it.", machine: site("team-a"), guest: others},
 		"Operators": {reason: "Operators may have all.", machine: site("ops"), guest: others, want: true},
-		"Nobody":    {reason: "What is nobody's has no VM.", machine: site("other"), guest: others},
+		"NoTenant":  {reason: "A Machine of no tenant has no VM.", machine: site("other"), guest: others},
 		"Signed": {
 			reason:  "A VM that was the Machine's counts also if the rules have changed.",
 			machine: signed(site("team-a"), "site", "a"), guest: proxmox.Guest{VMID: 600}, want: true,
@@ -193,9 +196,9 @@ func TestGuestCounts(t *testing.T) {
 			reason:  "One of a namespace that has lost its tenant counts where it is.",
 			machine: signed(site("other"), "site", "a"), guest: proxmox.Guest{VMID: 600}, want: true,
 		},
-		"HandedOn": {reason: "One that was handed on is the other's.", machine: signed(site("team-a"), "site", "a"), guest: others},
-		"LostOn": {
-			reason:  "A VM that was handed on is not that of a namespace which has lost its tenant.",
+		"Transferred": {reason: "A VM that another tenant has got is that tenant's.", machine: signed(site("team-a"), "site", "a"), guest: others},
+		"LostTransferred": {
+			reason:  "A VM that another tenant has got is not that of a namespace which has lost its tenant.",
 			machine: signed(site("other"), "site", "a"), guest: others,
 		},
 		"SignedOf": {
@@ -218,10 +221,16 @@ func TestGuestCounts(t *testing.T) {
 			reason:  "One in a pool of others is theirs.",
 			machine: made(site("team-a"), "pve1"), guest: proxmox.Guest{VMID: 250, Node: "pve1", Pool: "b"},
 		},
-		"Beside":  {reason: "One without tenants has no say beside one that has.", machine: namespacedMachine("ops", "ClusterProviderConfig", "beside"), guest: own},
-		"Missing": {reason: "One that is not there has none.", machine: namespacedMachine("ops", "ClusterProviderConfig", "missing"), guest: own},
+		"Beside": {
+			reason:  "What uses a configuration without tenants does not count where another one has tenants.",
+			machine: namespacedMachine("ops", "ClusterProviderConfig", "beside"), guest: own,
+		},
+		"Missing": {
+			reason:  "What uses a configuration that does not exist does not count.",
+			machine: namespacedMachine("ops", "ClusterProviderConfig", "missing"), guest: own,
+		},
 		"OwnConfig": {
-			reason:  "A configuration of somebody's own gives nobody a VM of others.",
+			reason:  "A configuration of a namespace gives nobody a VM of others.",
 			machine: namespacedMachine("team-a", "ProviderConfig", "own"), guest: others,
 		},
 		"OwnConfigHeld": {
@@ -277,14 +286,15 @@ func TestSameTenant(t *testing.T) {
 		"Others":    {reason: "A Machine of another tenant is not one's own.", by: of("team-a", "site"), other: of("labelled", "site")},
 		"Operators": {reason: "A Machine of operators is not a tenant's own.", by: of("team-a", "site"), other: of("ops", "site"), operators: true},
 		"OfAll":     {reason: "Operators are told of all.", by: of("ops", "site"), other: of("team-a", "site"), same: true},
-		"Nobody":    {reason: "What is nobody's has nothing in common.", by: of("other", "site"), other: of("another", "site")},
+		"NoTenant":  {reason: "Resources of no tenant are not of one tenant.", by: of("other", "site"), other: of("another", "site")},
 		"Beside": {
-			reason: "A configuration without tenants makes its Machines nobody's where another one has some.", by: of("team-a", "site"), other: of("team-a", "beside"),
+			reason: "Machines of a configuration without tenants are of no tenant where another one has tenants.",
+			by:     of("team-a", "site"), other: of("team-a", "beside"),
 		},
-		"Elsewhere": {reason: "In another cluster nobody is kept apart.", by: of("team-a", "site"), other: of("labelled", "elsewhere"), same: true},
-		"Missing":   {reason: "Whose a Machine is that names no configuration, nobody knows.", by: of("team-a", "site"), other: of("team-a", "missing")},
+		"Elsewhere": {reason: "Tenants of another configuration do not share the cluster.", by: of("team-a", "site"), other: of("labelled", "elsewhere"), same: true},
+		"Missing":   {reason: "The tenant of a Machine whose configuration does not exist is not known.", by: of("team-a", "site"), other: of("team-a", "missing")},
 		"Warn": {
-			reason: "Where refusals are only shown, nobody is kept apart.", by: of("team-a", "site"), other: of("labelled", "site"),
+			reason: "Where refusals are only shown, all may know of each other.", by: of("team-a", "site"), other: of("labelled", "site"),
 			tell: v1alpha1.TenantWarn, same: true,
 		},
 		"Namespaced": {
@@ -341,10 +351,10 @@ func TestVolumeRecordCounts(t *testing.T) {
 			reason: "The record was signed for another configuration.",
 			other:  signed(volume("team-a", "ClusterProviderConfig", "site"), "ClusterProviderConfig/x"),
 		},
-		"Own":       {reason: "A configuration of its own makes nobody an operator.", other: volume("team-a", "ProviderConfig", "own")},
+		"Own":       {reason: "A configuration of a namespace makes nobody an operator.", other: volume("team-a", "ProviderConfig", "own")},
 		"Home":      {reason: "All in one namespace are of one team.", other: volume("home", "ClusterProviderConfig", "site"), want: true},
-		"Operators": {reason: "Operators are believed by all teams.", other: volume("ops", "ClusterProviderConfig", "site"), want: true},
-		"Free":      {reason: "All are believed where there are no tenants.", other: volume("team-a", "ClusterProviderConfig", "site"), free: true, want: true},
+		"Operators": {reason: "The record of operators counts for all teams.", other: volume("ops", "ClusterProviderConfig", "site"), want: true},
+		"Free":      {reason: "All records count where there are no tenants.", other: volume("team-a", "ClusterProviderConfig", "site"), free: true, want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -36,7 +36,7 @@ import (
 // RecordsNamespace is the namespace of what the provider keeps for itself; empty if it has none.
 func (c *Connector) RecordsNamespace() string { return c.records.namespace }
 
-// An Account is what a tenant of one cluster has together. All configurations share it that resources of all teams may name, that have a tenant of
+// An Account is what a tenant of one cluster has together. All configurations share it that resources of all namespaces may name, that have a tenant of
 // its name with a quota, and that have an endpoint in common, or each one with a third. So a team has its quota once, whichever scope it uses.
 type Account struct {
 	// Config is the first of the configurations, by name with kind, and Tenant the name of the tenant.
@@ -60,7 +60,7 @@ func (a Account) Owns(g proxmox.Guest) bool {
 
 // Holds reports whether a VM is the tenant's by one of the configurations.
 func (a Account) Holds(g proxmox.Guest) bool {
-	return slices.ContainsFunc(a.shares, func(t *tenancy.Tenant) bool { return t.Holds(g) == nil })
+	return slices.ContainsFunc(a.shares, func(t *tenancy.Tenant) bool { return t.CheckGuest(g) == nil })
 }
 
 // Limits of the account: of each limit the least.
@@ -80,7 +80,7 @@ func (a Account) Limits() quota.Amounts {
 // where only its name counts.
 func (c *Connector) AccountOf(ctx context.Context, config string, tenants []v1alpha1.ProviderTenant, tenant string) (Account, error) {
 	a := Account{Config: config, Tenant: tenant, tenants: map[string][]v1alpha1.ProviderTenant{config: tenants}}
-	all, err := c.commons(ctx)
+	all, err := c.clusterScopedConfigs(ctx)
 	if err != nil {
 		return a, errors.Wrap(err, "cannot list the provider configurations, of which another may share the quota")
 	}
@@ -100,14 +100,14 @@ func (c *Connector) AccountOf(ctx context.Context, config string, tenants []v1al
 type accounts struct {
 	mu       sync.Mutex
 	versions string
-	shared   map[key][]common
+	shared   map[key][]clusterScopedConfig
 }
 
 // A key is that of a tenant of a configuration.
 type key struct{ config, tenant string }
 
 // sharing returns those among all configurations that share an account of a tenant with one of them, which is none of the others.
-func (s *accounts) sharing(all []common, config, tenant string) []common {
+func (s *accounts) sharing(all []clusterScopedConfig, config, tenant string) []clusterScopedConfig {
 	var versions strings.Builder
 	for _, o := range all {
 		_, _ = fmt.Fprintf(&versions, "%s %s\n", o.path(), o.version) // It never fails.
@@ -115,7 +115,7 @@ func (s *accounts) sharing(all []common, config, tenant string) []common {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.shared == nil || s.versions != versions.String() {
-		s.versions, s.shared = versions.String(), map[key][]common{}
+		s.versions, s.shared = versions.String(), map[key][]clusterScopedConfig{}
 	}
 	of := key{config: config, tenant: tenant}
 	others, known := s.shared[of]
@@ -127,10 +127,10 @@ func (s *accounts) sharing(all []common, config, tenant string) []common {
 }
 
 // sharing finds those that share an endpoint with a configuration, or each one with a third, and keep a quota of the tenant.
-func sharing(all []common, config, tenant string) []common {
-	found := slices.DeleteFunc(slices.Clone(all), func(o common) bool { return o.path() != config })
+func sharing(all []clusterScopedConfig, config, tenant string) []clusterScopedConfig {
+	found := slices.DeleteFunc(slices.Clone(all), func(o clusterScopedConfig) bool { return o.path() != config })
 	known := map[string]bool{config: true}
-	var others []common
+	var others []clusterScopedConfig
 	for len(found) > 0 {
 		next := found[0]
 		found = found[1:]

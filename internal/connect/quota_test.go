@@ -181,9 +181,9 @@ func TestAccountsRemembered(t *testing.T) {
 // BenchmarkAccountOf finds the account of a tenant among those of fifty configurations.
 func BenchmarkAccountOf(b *testing.B) {
 	quota := []v1alpha1.ProviderTenant{{Name: "a", Quota: &v1alpha1.TenantQuota{VMs: new(int32(1))}}}
-	all := make([]common, 0, 50)
+	all := make([]clusterScopedConfig, 0, 50)
 	for i := range cap(all) {
-		all = append(all, common{
+		all = append(all, clusterScopedConfig{
 			reference: reference{kind: cluster.ProviderConfigGroupVersionKind.GroupKind(), name: strconv.Itoa(i)}, version: "1",
 			spec: &v1alpha1.ProviderConfigSpec{Endpoints: []string{fmt.Sprintf("https://pve%d", i/5), fmt.Sprintf("https://pve%d-b", i/5)}, Tenants: quota},
 		})

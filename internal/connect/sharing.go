@@ -65,7 +65,7 @@ func (c *Connector) ClusterOf(ctx context.Context, mg resource.Managed) string {
 // whatever clusters these are for.
 type Sharer struct{ Cluster, Namespace string }
 
-// SharerOf tells with whom a resource has its share in common. It is empty for a resource without a configuration.
+// SharerOf returns the sharer whose share a resource takes from. It is empty for a resource without a configuration.
 func (c *Connector) SharerOf(ctx context.Context, mg resource.Managed) Sharer {
 	s := Sharer{Cluster: c.ClusterOf(ctx, mg)}
 	if ref, err := referenceOf(mg); err == nil && ref.namespace != "" && s.Cluster != "" {

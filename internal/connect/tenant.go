@@ -50,16 +50,16 @@ func (c *Connector) confine(ctx context.Context, mg resource.Managed, r referenc
 	}
 	t, err := c.tenantOf(ctx, mg, r, to)
 	if t != nil {
-		t, to.Records.Tenant = tenancy.Formerly(t, to.Config.Tenants, to.Records.TenantOf(mg)), t.Name
+		t, to.Records.Tenant = tenancy.WithFormerTenant(t, to.Config.Tenants, to.Records.TenantOf(mg)), t.Name
 	}
-	warns := c.warns(ctx, r, to)
+	warns := c.onlyWarns(ctx, r, to)
 	refused := err
 	if err == nil {
-		refused = t.Spec(mg)
+		refused = t.CheckSpec(mg)
 	}
 	shown := mg.GetCondition(v1alpha1.TypeTenantAllowed).Reason != ""
-	if _, vm := tenancy.Recorded(mg); (warns || shown) && (refused != nil || t == nil || vm == "" || !shown || !tenancy.HasVM(mg)) {
-		tenancy.Warn(mg, refused) // What there is of a VM, its controller tells.
+	if _, vm := tenancy.RecordedVM(mg); (warns || shown) && (refused != nil || t == nil || vm == "" || !shown || !tenancy.IsMachine(mg)) {
+		tenancy.ShowAllowed(mg, refused) // What there is of a VM, its controller tells.
 	}
 	switch {
 	case warns:
@@ -67,26 +67,26 @@ func (c *Connector) confine(ctx context.Context, mg resource.Managed, r referenc
 		return nil
 	case t == nil || err != nil:
 		return err
-	case refused != nil && (!meta.WasDeleted(mg) || !tenancy.MayEnd(mg)):
-		tenancy.Show(mg, refused)
+	case refused != nil && (!meta.WasDeleted(mg) || !tenancy.MayDeleteRefused(mg)):
+		tenancy.ShowRefusal(mg, refused)
 		return refused
 	}
 	g := guard(ctx, mg, t, to)
-	if tenancy.HasVM(mg) {
-		g.Archive = func(volume string) error { return c.restores(ctx, mg, t, to.Records, volume) }
+	if tenancy.IsMachine(mg) {
+		g.Archive = func(volume string) error { return c.checkRestore(ctx, mg, t, to.Records, volume) }
 	}
 	g.VMIDs = ptr.To(to.Config.VMIDs())
-	to.Tenant, to.Client, to.Config = t, to.Client.Guarded(g.Check), t.Config(to.Config)
+	to.Tenant, to.Client, to.Config = t, to.Client.Guarded(g.Check), t.LimitConfig(to.Config)
 	return nil
 }
 
-// warns reports whether what the tenants of a connection may not have is only shown. Where another configuration of the same cluster refuses it, this
-// one does too: who is refused by the one names the other. So it does while it is not known whether they are of the same.
-func (c *Connector) warns(ctx context.Context, r reference, to *Connection) bool {
+// onlyWarns reports whether what the tenants of a connection may not have is only shown. Where another configuration for the same cluster refuses it, this
+// one does too: otherwise who is refused by the one would name the other. So it does while it is not known whether both are for the same cluster.
+func (c *Connector) onlyWarns(ctx context.Context, r reference, to *Connection) bool {
 	if len(to.Config.Tenants) == 0 || Enforces(to.Config) {
 		return false
 	}
-	if beside, err := c.besideTenants(ctx, r, to); beside == nil && err == nil {
+	if beside, err := c.deniedBySharers(ctx, r, to); beside == nil && err == nil {
 		return true
 	}
 	to.Config = to.Config.DeepCopy()
@@ -124,10 +124,10 @@ func guard(ctx context.Context, mg resource.Managed, t *tenancy.Tenant, to *Conn
 		return g
 	}
 	var vmid int
-	if vmid, g.UUID = to.Records.Of(mg); g.Deleted {
-		g.Recorded = vmid
+	if vmid, g.UUID = to.Records.VMOf(mg); g.Deleted {
+		g.RecordedVMID = vmid
 		v, _ := to.Records.Volume(mg)
-		g.Holder = tenancy.OwnerOf(v.Volume)
+		g.DiskHolder = tenancy.OwnerOf(v.Volume)
 	}
 	return g
 }
@@ -135,7 +135,7 @@ func guard(ctx context.Context, mg resource.Managed, t *tenancy.Tenant, to *Conn
 // tenantOf returns the tenant of a resource, or nil if it may do everything.
 func (c *Connector) tenantOf(ctx context.Context, mg resource.Managed, r reference, to *Connection) (*tenancy.Tenant, error) {
 	if len(to.Config.Tenants) == 0 {
-		return c.besideTenants(ctx, r, to)
+		return c.deniedBySharers(ctx, r, to)
 	}
 	t, err := c.TenantAmong(ctx, mg, to.Config.Tenants)
 	if err != nil {
@@ -191,16 +191,17 @@ func subjectOf(mg resource.Managed) tenancy.Subject {
 	return s
 }
 
-// Judged returns the tenant of another resource of the cluster of a connection, or nil if it may do everything. It is judged by the connection's provider
-// configuration if it names that or has a record of it, and otherwise by the one that it names, if both have an endpoint in common. One
-// that only warns judges too beside one that refuses, and nothing is judged where none refuses.
-func (c *Connector) Judged(ctx context.Context, mg resource.Managed, to *Connection) (t *tenancy.Tenant, judged bool, err error) {
+// TenantFor returns the tenant of another resource of the cluster of a connection, or nil if it may do everything, and whether its tenant is enforced. The
+// tenants are those of the connection's provider configuration if the resource names that or has a record of it, and otherwise those of the one that it
+// names, if both have an endpoint in common. Those of a configuration that only warns are enforced too beside one that refuses, and none where no
+// configuration refuses.
+func (c *Connector) TenantFor(ctx context.Context, mg resource.Managed, to *Connection) (t *tenancy.Tenant, enforced bool, err error) {
 	if !Enforces(to.Config) {
 		return nil, false, nil
 	}
 	by := to.Config
-	if _, uuid := to.Records.Of(mg); uuid == "" {
-		if _, by = c.inCluster(ctx, mg, to); by == nil || len(by.Tenants) == 0 {
+	if _, uuid := to.Records.VMOf(mg); uuid == "" {
+		if _, by = c.configInCluster(ctx, mg, to); by == nil || len(by.Tenants) == 0 {
 			return nil, false, nil
 		}
 	}
@@ -208,13 +209,13 @@ func (c *Connector) Judged(ctx context.Context, mg resource.Managed, to *Connect
 	return t, err == nil, err
 }
 
-// Signed returns the UUID of the VM that the provider has signed to be that of another resource of the cluster of a connection, by the provider
+// SignedUUID returns the UUID of the VM that the provider has signed to be that of another resource of the cluster of a connection, by the provider
 // configuration of the connection, or by the one that the resource names, if both have an endpoint in common. It is empty if none is signed.
-func (c *Connector) Signed(ctx context.Context, mg resource.Managed, to *Connection) string {
-	if _, uuid := to.Records.Of(mg); uuid != "" {
+func (c *Connector) SignedUUID(ctx context.Context, mg resource.Managed, to *Connection) string {
+	if _, uuid := to.Records.VMOf(mg); uuid != "" {
 		return uuid
 	}
-	r, spec := c.inCluster(ctx, mg, to)
+	r, spec := c.configInCluster(ctx, mg, to)
 	if spec == nil || len(spec.Tenants) == 0 {
 		return ""
 	}
@@ -222,13 +223,13 @@ func (c *Connector) Signed(ctx context.Context, mg resource.Managed, to *Connect
 	if err != nil {
 		return "" // Who connects has read it before.
 	}
-	_, uuid := tenancy.Records{Key: key, Config: r.path()}.Of(mg)
+	_, uuid := tenancy.Records{Key: key, Config: r.path()}.VMOf(mg)
 	return uuid
 }
 
-// inCluster finds the provider configuration that another resource names, if it is that of a connection or has an endpoint in common with it. It has no
+// configInCluster finds the provider configuration that another resource names, if it is that of a connection or has an endpoint in common with it. It has no
 // spec otherwise, as for Sharing.
-func (c *Connector) inCluster(ctx context.Context, mg resource.Managed, to *Connection) (reference, *v1alpha1.ProviderConfigSpec) {
+func (c *Connector) configInCluster(ctx context.Context, mg resource.Managed, to *Connection) (reference, *v1alpha1.ProviderConfigSpec) {
 	r, err := referenceOf(mg)
 	if err != nil {
 		return r, nil
@@ -251,7 +252,7 @@ type GuestLister interface {
 // CheckVM checks a VM by what the cluster's list says of it, which is read anew before the VM is
 // refused. One that is not listed has its VMID alone.
 func CheckVM(ctx context.Context, in GuestLister, vmid int, check func(proxmox.Guest) error) error {
-	return tenancy.Seen(vmid, func(vmid int, fresh bool) (proxmox.Guest, error) { return guestOf(ctx, in, vmid, fresh) }, check)
+	return tenancy.CheckListed(vmid, func(vmid int, fresh bool) (proxmox.Guest, error) { return guestOf(ctx, in, vmid, fresh) }, check)
 }
 
 // guestOf finds a VM in the cluster's list.
@@ -267,8 +268,8 @@ func guestOf(ctx context.Context, in GuestLister, vmid int, fresh bool) (proxmox
 	return proxmox.Guest{VMID: vmid}, err
 }
 
-// restores is an error unless a backup is that of a Backup which a Machine names, and proven to be of a VM of its tenant.
-func (c *Connector) restores(ctx context.Context, mg resource.Managed, t *tenancy.Tenant, r tenancy.Records, volume string) error {
+// checkRestore is an error unless a backup is that of a Backup which a Machine names, and proven to be of a VM of its tenant.
+func (c *Connector) checkRestore(ctx context.Context, mg resource.Managed, t *tenancy.Tenant, r tenancy.Records, volume string) error {
 	for _, name := range tenancy.NamedBackups(mg) {
 		var b backup = &cluster.Backup{}
 		if mg.GetNamespace() != "" {
@@ -278,11 +279,11 @@ func (c *Connector) restores(ctx context.Context, mg resource.Managed, t *tenanc
 		if client.IgnoreNotFound(err) != nil {
 			return errors.Wrapf(err, "cannot read Backup %q", name)
 		}
-		if _, refused := t.Restores(r, b, volume); err == nil && refused == nil {
+		if _, refused := t.CheckBackup(r, b, volume); err == nil && refused == nil {
 			return nil
 		}
 	}
-	_, refused := t.Restores(r, nil, volume)
+	_, refused := t.CheckBackup(r, nil, volume)
 	return refused
 }
 
@@ -293,9 +294,9 @@ type backup interface {
 	Parameters() *v1alpha1.BackupParameters
 }
 
-// CarryTenant has a cluster-scoped resource have the labels of the one that it is made for which tell tenants, so that both are of one. Others are
+// CopyTenantLabels has a cluster-scoped resource have the labels of the one that it is made for which tell tenants, so that both are of one. Others are
 // not taken along: tools know what is theirs by labels, and would remove it.
-func CarryTenant(ctx context.Context, kube client.Reader, from, to resource.Managed) error {
+func CopyTenantLabels(ctx context.Context, kube client.Reader, from, to resource.Managed) error {
 	if from.GetNamespace() != "" {
 		return nil
 	}

@@ -36,8 +36,8 @@ type relabelling struct {
 	labels map[string]string // An empty one is taken away.
 	says   string
 
-	// heir is true if a new Machine is that of the tenant which the namespace has come to.
-	heir bool
+	// successor is true if a new Machine is that of the tenant which the namespace has come to.
+	successor bool
 }
 
 // relabellings by which a namespace leaves its tenant, or comes to another one as well or instead.
@@ -46,24 +46,24 @@ func (w *tenantWorld) relabellings() map[string]relabelling {
 	return map[string]relabelling{
 		"leaves":     {team: "b", labels: map[string]string{"team": "dissolved"}, says: nobody},
 		"loseslabel": {team: "b", labels: map[string]string{"team": ""}, says: nobody},
-		"changes":    {team: "b", labels: map[string]string{"team": w.space("c")}, says: `tenant "team-c" may not`, heir: true},
+		"changes":    {team: "b", labels: map[string]string{"team": w.space("c")}, says: `tenant "team-c" may not`, successor: true},
 		"joins":      {team: "b", labels: map[string]string{"also": w.space("c")}, says: several + "b and team-d"},
 		"isjoined":   {team: "a", labels: map[string]string{"team": w.space("b")}, says: several + "a and team-b"},
 		"inherits":   {team: "a", labels: map[string]string{"also": w.space("c")}, says: several + "a and team-d"},
 	}
 }
 
-// withHeirs adds two tenants that select namespaces, by a label each.
-func withHeirs(w *tenantWorld) {
+// withSuccessors adds two tenants that select namespaces, by a label each.
+func withSuccessors(w *tenantWorld) {
 	w.rules = func() []v1alpha1.ProviderTenant {
 		all := w.tenants()
-		heir := *all[1].DeepCopy()
-		heir.Name, heir.VMIDRange, heir.Pools, heir.Tags = "team-c", &v1alpha1.VMIDRange{Min: 40100, Max: 40199}, nil, nil
-		heir.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": w.space("c")}}
-		also := *heir.DeepCopy()
+		successor := *all[1].DeepCopy()
+		successor.Name, successor.VMIDRange, successor.Pools, successor.Tags = "team-c", &v1alpha1.VMIDRange{Min: 40100, Max: 40199}, nil, nil
+		successor.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": w.space("c")}}
+		also := *successor.DeepCopy()
 		also.Name, also.VMIDRange = "team-d", &v1alpha1.VMIDRange{Min: 40200, Max: 40299}
 		also.NamespaceSelector.MatchLabels = map[string]string{"also": w.space("c")}
-		return append(all, heir, also)
+		return append(all, successor, also)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestTenantsRelabelled(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
 		t.Helper()
-		w := newPairedWorld(t, p, "relabelled", withHeirs)
+		w := newPairedWorld(t, p, "relabelled", withSuccessors)
 		own := map[string]machine.Machine{}
 		for _, team := range []string{"a", "b"} {
 			own[team] = w.of(team, "own", linux())
@@ -89,7 +89,7 @@ func TestTenantsRelabelled(t *testing.T) {
 			w.refused(m, r.says)
 			w.edit(m, func() { m.Parameters().Description = new(name) })
 			w.refused(m, r.says)
-			if !r.heir {
+			if !r.successor {
 				fresh := w.of(r.team, "new"+name, linux())
 				w.make(fresh)
 				w.refused(fresh, r.says)

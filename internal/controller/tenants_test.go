@@ -725,7 +725,7 @@ func (w *tenantWorld) forgedSnapshot() {
 	n := len(w.writes())
 	w.make(forged)
 	w.refused(forged, "VM 30001, which is not the tenant's")
-	if vmid, uuid := tenancy.Recorded(forged); vmid != 0 || uuid != "" {
+	if vmid, uuid := tenancy.RecordedVM(forged); vmid != 0 || uuid != "" {
 		w.Errorf("want nothing recorded of the VM of team-b, got %d, %q", vmid, uuid)
 	}
 	w.remove(forged)

@@ -40,9 +40,9 @@ func withOperators(w *tenantWorld) {
 	}
 }
 
-// TestTenantsHandedOn has operators hand VMs of team-a on, to team-b by a pool that it may adopt from and to themselves, where they stay. The Machines
-// that team-a still has keep them from nobody, and do not remove them when they are deleted, nor do Snapshots where team-b may adopt.
-func TestTenantsHandedOn(t *testing.T) {
+// TestTenantsTransferred has operators give VMs of team-a to team-b, by a pool that it may adopt from, and to themselves, where they stay. The Machines
+// that team-a still has do not keep them from their new Machines, and do not remove them when they are deleted, nor do Snapshots where team-b may adopt.
+func TestTenantsTransferred(t *testing.T) {
 	t.Parallel()
 	eachPairing(t, func(t *testing.T, p pairing) {
 		t.Helper()
@@ -50,16 +50,16 @@ func TestTenantsHandedOn(t *testing.T) {
 		for name, to := range map[string]struct{ team, pool string }{
 			"team": {team: "b", pool: "handover"}, "operators": {team: "ops"}, "nobody": {pool: "handover"},
 		} {
-			old, vmid := w.handsOn("a", name, to.pool)
-			var heir machine.Machine
+			old, vmid := w.transfers("a", name, to.pool)
+			var successor machine.Machine
 			if to.team != "" {
-				heir = w.adopts(to.team, vmid)
+				successor = w.adopts(to.team, vmid)
 			}
 			w.edit(old, func() { old.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll}) })
 			w.refused(old, fmt.Sprintf("VM %d, which is not the tenant's", vmid))
-			if heir != nil {
-				w.edit(heir, func() { heir.Parameters().Description = new("of the heir") })
-				w.becomes(heir, "manages the VM", func() bool { return w.described(heir) == "of the heir" && isUpToDate(heir) })
+			if successor != nil {
+				w.edit(successor, func() { successor.Parameters().Description = new("of the successor") })
+				w.becomes(successor, "manages the VM", func() bool { return w.described(successor) == "of the successor" && isUpToDate(successor) })
 			}
 			n, snapshots := len(w.writes()), 1
 			w.remove(w.snapshotOf("a", old.GetName()))
@@ -74,16 +74,16 @@ func TestTenantsHandedOn(t *testing.T) {
 			if told := w.toldOf(old.GetName(), "LeftBehind"); len(told) != 1 || !strings.HasPrefix(told[0], fmt.Sprintf("VM %d is left where it is", vmid)) {
 				t.Errorf("want it told that the VM stays, got %q", told)
 			}
-			if heir != nil {
-				w.remove(heir)
+			if successor != nil {
+				w.remove(successor)
 			}
 		}
 	})
 }
 
-// TestTenantsHandedOnOfNobody has a namespace that has lost its tenant delete a VM that another team may adopt by then, which stays, and another one,
+// TestTenantsTransferredWithoutTenant has a namespace that has lost its tenant delete a VM that another team may adopt by then, which stays, and another one,
 // which goes.
-func TestTenantsHandedOnOfNobody(t *testing.T) {
+func TestTenantsTransferredWithoutTenant(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
 		t.Helper()
@@ -97,7 +97,7 @@ func TestTenantsHandedOnOfNobody(t *testing.T) {
 		own := w.of("b", "own", linux())
 		w.make(own)
 		w.well(own)
-		handed, vmid := w.handsOn("b", "handed", "handover")
+		handed, vmid := w.transfers("b", "handed", "handover")
 		w.edit(handed, func() { handed.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll}) })
 		w.refused(handed, fmt.Sprintf("VM %d, which is not the tenant's", vmid))
 		w.relabel("b", "dissolved")
@@ -115,16 +115,16 @@ func TestTenantsHandedOnOfNobody(t *testing.T) {
 	})
 }
 
-// TestTenantsHandedOnBeside has a VM of team-a handed on to a team of another configuration for the cluster, where it stays, and that team try to adopt
+// TestTenantsTransferredToOtherConfig has operators give a VM of team-a to a team of another configuration for the cluster, where it stays, and that team adopt
 // what a Machine of team-a still has, which is refused at the time.
-func TestTenantsHandedOnBeside(t *testing.T) {
+func TestTenantsTransferredToOtherConfig(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
 		t.Helper()
 		w := newPairedWorld(t, p, "beside", func(w *tenantWorld) {
 			w.rules = func() []v1alpha1.ProviderTenant {
 				all := w.tenants()
-				all[1].Allow = nil // Nobody of it may have what is handed on.
+				all[1].Allow = nil // None of its tenants may adopt the VM.
 				return all
 			}
 		})
@@ -132,11 +132,11 @@ func TestTenantsHandedOnBeside(t *testing.T) {
 			Name: "team-c", Namespaces: []string{w.space("none")}, Pools: []string{"handover"}, Storages: []string{"ceph"},
 			Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1"}}, Allow: &v1alpha1.TenantPermissions{Adopt: []string{"handover", "team-a"}},
 		}})
-		old, vmid := w.handsOn("a", "old", "handover")
-		heir := w.ofConfig(site.GetName(), "none", "heir", v1alpha1.MachineParameters{})
-		meta.SetExternalName(heir, fmt.Sprint(vmid))
-		w.make(heir)
-		w.well(heir)
+		old, vmid := w.transfers("a", "old", "handover")
+		successor := w.ofConfig(site.GetName(), "none", "successor", v1alpha1.MachineParameters{})
+		meta.SetExternalName(successor, fmt.Sprint(vmid))
+		w.make(successor)
+		w.well(successor)
 		w.edit(old, func() { old.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionAll}) })
 		w.refused(old, fmt.Sprintf("VM %d, which is not the tenant's", vmid))
 		n := len(w.writes())
@@ -168,8 +168,8 @@ func TestTenantsHandedOnBeside(t *testing.T) {
 	})
 }
 
-// handsOn has a team have a VM with a Snapshot, which its Machine comes to observe only, and puts it into another pool, or into none.
-func (w *tenantWorld) handsOn(team, name, pool string) (machine.Machine, int) {
+// transfers has a team have a VM with a Snapshot, which its Machine comes to observe only, and puts it into another pool, or into none.
+func (w *tenantWorld) transfers(team, name, pool string) (machine.Machine, int) {
 	w.Helper()
 	old := w.of(team, name, linux())
 	w.make(old)
@@ -195,11 +195,11 @@ func (w *tenantWorld) handsOn(team, name, pool string) (machine.Machine, int) {
 // adopts has a team take over a VM.
 func (w *tenantWorld) adopts(team string, vmid int) machine.Machine {
 	w.Helper()
-	heir := w.of(team, "heir-"+team, v1alpha1.MachineParameters{})
-	meta.SetExternalName(heir, fmt.Sprint(vmid))
-	w.make(heir)
-	w.well(heir)
-	return heir
+	successor := w.of(team, "successor-"+team, v1alpha1.MachineParameters{})
+	meta.SetExternalName(successor, fmt.Sprint(vmid))
+	w.make(successor)
+	w.well(successor)
+	return successor
 }
 
 // TestTenantsRange has a team whose VMs are told by their range alone clone, and have, a VM with such a VMID that another team may adopt.

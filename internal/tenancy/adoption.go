@@ -24,8 +24,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// adopts reports whether a tenant may take over any VM.
-func adopts(t *Tenant) bool {
+// mayAdoptAny reports whether there are VMs that a tenant may adopt.
+func mayAdoptAny(t *Tenant) bool {
 	return len(adoptPools(t.ProviderTenant))+len(adoptTags(t.ProviderTenant)) > 0
 }
 
@@ -45,36 +45,37 @@ func adoptTags(t v1alpha1.ProviderTenant) []string {
 	return t.Allow.AdoptTags
 }
 
-// pooledFor reports whether a VM is in a pool that a tenant may adopt from.
-func pooledFor(t v1alpha1.ProviderTenant, g proxmox.Guest) bool {
+// inAdoptPool reports whether a VM is in a pool that a tenant may adopt from.
+func inAdoptPool(t v1alpha1.ProviderTenant, g proxmox.Guest) bool {
 	return g.Pool != "" && slices.Contains(adoptPools(t), g.Pool)
 }
 
-// taggedFor reports whether a VM has a tag by which a tenant may adopt it.
-func taggedFor(t v1alpha1.ProviderTenant, g proxmox.Guest) bool {
+// hasAdoptTag reports whether a VM has a tag by which a tenant may adopt it.
+func hasAdoptTag(t v1alpha1.ProviderTenant, g proxmox.Guest) bool {
 	return slices.ContainsFunc(g.Tags, func(tag string) bool { return slices.Contains(adoptTags(t), strings.ToLower(tag)) })
 }
 
 // mayAdopt reports whether a VM may be taken over. A tag, which may be on any VM, takes none from another tenant.
 func (t *Tenant) mayAdopt(g proxmox.Guest) bool {
-	return pooledFor(t.ProviderTenant, g) || taggedFor(t.ProviderTenant, g) && !slices.ContainsFunc(t.others, func(o v1alpha1.ProviderTenant) bool {
-		return territory(o, g) || pooledFor(o, g)
+	return inAdoptPool(t.ProviderTenant, g) || hasAdoptTag(t.ProviderTenant, g) && !slices.ContainsFunc(t.others, func(o v1alpha1.ProviderTenant) bool {
+		return inRangeAndPools(o, g) || inAdoptPool(o, g)
 	})
 }
 
-// byTag reports whether a VM is the tenant's for its tags alone, which operators take away to take it back.
-func byTag(t *Tenant, g proxmox.Guest) bool {
-	return !t.Owns(g) && !pooledFor(t.ProviderTenant, g) && taggedFor(t.ProviderTenant, g)
+// heldByTagAlone reports whether a VM is the tenant's only because of its tags, which operators remove to take it back.
+func heldByTagAlone(t *Tenant, g proxmox.Guest) bool {
+	return !t.Owns(g) && !inAdoptPool(t.ProviderTenant, g) && hasAdoptTag(t.ProviderTenant, g)
 }
 
-// mayBeWithdrawn reports whether operators may have taken a VM back, which the tenant had for a tag: one that adopts by tags does not hold it any more.
+// mayBeWithdrawn reports whether operators may have taken back a VM that the tenant had because of a tag: a tenant that adopts by tags does not hold it
+// any more.
 func mayBeWithdrawn(t *Tenant, g proxmox.Guest) bool {
-	return len(adoptTags(t.ProviderTenant)) > 0 && t.Holds(g) != nil
+	return len(adoptTags(t.ProviderTenant)) > 0 && t.CheckGuest(g) != nil
 }
 
-// adoptableBy reports whether one of these tenants may have made a VM what it is: one that it may take over stays where it is.
+// adoptableBy reports whether one of these tenants may adopt a VM, or may have done so: an adopted VM stays where it is.
 func adoptableBy(tenants []v1alpha1.ProviderTenant, g proxmox.Guest) bool {
-	return slices.ContainsFunc(tenants, func(o v1alpha1.ProviderTenant) bool { return pooledFor(o, g) || taggedFor(o, g) })
+	return slices.ContainsFunc(tenants, func(o v1alpha1.ProviderTenant) bool { return inAdoptPool(o, g) || hasAdoptTag(o, g) })
 }
 
 // reservedTags are tags that others' VMs carry, or by which others may adopt VMs.
@@ -95,23 +96,25 @@ func reservedTags(t *Tenant) []string {
 	return all
 }
 
-// unwantedTags are those that no spec of the tenant may name: those of others, and those by which it adopts VMs, which it would hold on to when operators
-// hand them on.
-func unwantedTags(t *Tenant) []string { return append(reservedTags(t), adoptTags(t.ProviderTenant)...) }
+// forbiddenTags are those that no spec of the tenant may name: those of others, and those by which it adopts VMs, which it would keep after operators have
+// taken the VMs back.
+func forbiddenTags(t *Tenant) []string {
+	return append(reservedTags(t), adoptTags(t.ProviderTenant)...)
+}
 
-// namesTags refuses tags in a spec.
-func namesTags(t *Tenant, all []string) error {
+// checkSpecTags refuses tags that a spec may not name.
+func checkSpecTags(t *Tenant, all []string) error {
 	for _, tag := range all {
 		if slices.Contains(adoptTags(t.ProviderTenant), strings.ToLower(tag)) {
 			return t.refuse("allow.adoptTags", "tag %s, which operators set", tag)
 		}
 	}
-	return t.tags(all)
+	return t.checkTags(all)
 }
 
-// retag refuses a tag by which the tenant adopts VMs for one that has it not. A list that is read now tells, since one that was taken from the tenant
-// a moment ago would come back by an older one.
-func (g Guard) retag(vmid int, tags string) error {
+// checkAdoptTags refuses a tag by which the tenant adopts VMs for a VM that does not have it. The VMs are listed anew for that: by an older list, a VM that
+// was taken from the tenant a moment ago would come back to it.
+func (g Guard) checkAdoptTags(vmid int, tags string) error {
 	for _, tag := range splitTags(tags) {
 		if !slices.Contains(adoptTags(g.ProviderTenant), strings.ToLower(tag)) {
 			continue
@@ -127,10 +130,10 @@ func (g Guard) retag(vmid int, tags string) error {
 	return nil
 }
 
-// KeptTags are tags that a VM with a configuration is to have whatever its spec says: those of all VMs of a tenant, and those that it has and was taken
+// TagsToKeep are tags that a VM with a configuration is to have whatever its spec says: those of all VMs of a tenant, and those that it has and was taken
 // over by. One that is where the tenant's VMs are needs none, be it that a restore or a rollback has brought it.
-func KeptTags(t *Tenant, g proxmox.Guest, config map[string]string) []string {
-	all := t.CarriedTags()
+func TagsToKeep(t *Tenant, g proxmox.Guest, config map[string]string) []string {
+	all := t.RequiredTags()
 	if t == nil || t.Owns(g) {
 		return all
 	}

@@ -43,7 +43,7 @@ func TestAdoptTags(t *testing.T) {
 	}{
 		"Tagged": {reason: "A VM with the tag may be taken over.", of: "f", guest: tagged(9, "", "web", "handover"), adopts: true, has: true, see: true},
 		"InPool": {
-			reason: "A VM with the tag in a pool of nobody may be taken over.", of: "f", guest: tagged(9, "nightly", "handover"), adopts: true, has: true, see: true,
+			reason: "A VM with the tag in a pool of no tenant may be taken over.", of: "f", guest: tagged(9, "nightly", "handover"), adopts: true, has: true, see: true,
 		},
 		"Case":        {reason: "Case does not count in tags.", of: "f", guest: tagged(9, "", "Handover"), adopts: true, has: true, see: true},
 		"OtherTag":    {reason: "Another tag tells nothing.", of: "f", guest: tagged(9, "", "handovers")},
@@ -57,19 +57,19 @@ func TestAdoptTags(t *testing.T) {
 		"StaysInRange": {
 			reason: "A VM in the range of a tenant is its own, whatever tags it has.", of: "d", guest: tagged(505, "", "handover"), has: true, see: true,
 		},
-		"ForOthers":   {reason: "A tag takes no VM out of a pool that another tenant may adopt from.", of: "f", guest: tagged(9, "old", "handover")},
-		"ByPool":      {reason: "The pool tells who may adopt it.", of: "c", guest: tagged(9, "old", "handover"), adopts: true, has: true, see: true},
-		"Template":    {reason: "A template with the tag may be taken over.", of: "f", guest: template, adopts: true, has: true, see: true},
-		"Planted":     {reason: "What another tenant may take over may be its work, and is no template for all.", of: "a", guest: template},
-		"NobodyTells": {reason: "Nobody takes anything over.", of: "x", guest: tagged(9, "", "handover")},
+		"ForOthers":     {reason: "A tag takes no VM out of a pool that another tenant may adopt from.", of: "f", guest: tagged(9, "old", "handover")},
+		"ByPool":        {reason: "The pool tells who may adopt it.", of: "c", guest: tagged(9, "old", "handover"), adopts: true, has: true, see: true},
+		"Template":      {reason: "A template with the tag may be taken over.", of: "f", guest: template, adopts: true, has: true, see: true},
+		"Planted":       {reason: "What another tenant may take over may be its work, and is no template for all.", of: "a", guest: template},
+		"NoTenantTells": {reason: "A resource of no tenant adopts nothing.", of: "x", guest: tagged(9, "", "handover")},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			of := tenant(t, tc.of)
-			if adopts := of.Adopts(tc.guest) == nil; adopts != tc.adopts {
+			if adopts := of.CheckAdopt(tc.guest) == nil; adopts != tc.adopts {
 				t.Errorf("\n%s\nadopts: want %t, got %t", tc.reason, tc.adopts, adopts)
 			}
-			if has, sees := of.Holds(tc.guest) == nil, of.Sees(tc.guest); has != tc.has || sees != tc.see {
+			if has, sees := of.CheckGuest(tc.guest) == nil, of.MaySee(tc.guest); has != tc.has || sees != tc.see {
 				t.Errorf("\n%s\nhas: want %t, got %t; sees: want %t, got %t", tc.reason, tc.has, has, tc.see, sees)
 			}
 		})
@@ -80,9 +80,9 @@ func TestAdoptTags(t *testing.T) {
 func TestAdoptTagsReserved(t *testing.T) {
 	tags := []string{"web", "Handover"}
 	for of, want := range map[string]string{"a": "(tags): tag handover", "b": "(tags): tag handover", "f": "(allow.adoptTags): tag Handover"} {
-		compare(t, "A spec names no tag that hands VMs over.", namesTags(tenant(t, of), tags), want)
+		compare(t, "A spec names no tag that hands VMs over.", checkSpecTags(tenant(t, of), tags), want)
 	}
-	compare(t, "A spec may name other tags.", namesTags(tenant(t, "f"), tags[:1]), "")
+	compare(t, "A spec may name other tags.", checkSpecTags(tenant(t, "f"), tags[:1]), "")
 }
 
 // TestGuardRetags has a VM keep the tag by which it was taken over, and none get it.
@@ -152,14 +152,14 @@ func TestWithdrawn(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			of := tenant(t, tc.of)
-			compare(t, tc.reason, of.Removes(tc.now), tc.want)
-			g := Guard{Tenant: of, Recorded: vmid, Deleted: true, Guest: func(_ int, fresh bool) (proxmox.Guest, error) {
+			compare(t, tc.reason, of.CheckRemove(tc.now), tc.want)
+			g := Guard{Tenant: of, RecordedVMID: vmid, Deleted: true, Guest: func(_ int, fresh bool) (proxmox.Guest, error) {
 				if fresh {
 					return tc.now, nil
 				}
 				return tc.listed, nil
 			}}
-			left, err := g.mayLeave(guarded.Write{Method: "DELETE", Path: path, Args: args})
+			left, err := g.mayRemove(guarded.Write{Method: "DELETE", Path: path, Args: args})
 			if err != nil || left != (tc.want == "") {
 				t.Errorf("%s\nwant removed %t, got %t, error %v", tc.reason, tc.want == "", left, err)
 			}
@@ -176,7 +176,7 @@ func TestTaggedStaysInPool(t *testing.T) {
 	}
 }
 
-func TestKeptTags(t *testing.T) {
+func TestTagsToKeep(t *testing.T) {
 	cases := map[string]struct {
 		reason, of string
 		guest      proxmox.Guest
@@ -194,7 +194,7 @@ func TestKeptTags(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, KeptTags(tenant(t, tc.of), tc.guest, tc.config)); diff != "" {
+			if diff := cmp.Diff(tc.want, TagsToKeep(tenant(t, tc.of), tc.guest, tc.config)); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})

@@ -33,13 +33,13 @@ import (
 type Guard struct {
 	*Tenant
 
-	// Recorded is the VMID that the provider has recorded to be that of a resource which is being
+	// RecordedVMID is the VMID that the provider has recorded to be that of a resource which is being
 	// deleted, otherwise 0. What it has may be removed whatever its tenant may do now.
-	Recorded int
+	RecordedVMID int
 
-	// Holder is the VMID of the VM that has the disk of a Volume which is being deleted, as the provider has recorded it, or 0. The disk
+	// DiskHolder is the VMID of the VM that has the disk of a Volume which is being deleted, as the provider has recorded it, or 0. The disk
 	// may go back to where it was made, and what it goes back to comes for it, and is protected if it is to stay.
-	Holder int
+	DiskHolder int
 
 	// UUID of the VM that the provider has recorded to be the resource's, or empty.
 	UUID string
@@ -68,20 +68,20 @@ func (g Guard) Check(w guarded.Write) error {
 	if g.Tenant == nil {
 		return nil
 	}
-	if leaves, err := g.mayLeave(w); leaves || err != nil {
+	if leaves, err := g.mayRemove(w); leaves || err != nil {
 		return err
 	}
-	if g.nobody != "" {
-		return &RefusedError{What: g.nobody}
+	if g.denied != "" {
+		return &RefusedError{What: g.denied}
 	}
 	if check, ok := checks()[w.Method+" "+w.Path]; ok {
 		return check(g, w)
 	}
-	return g.unknown(w)
+	return g.refuseUnknown(w)
 }
 
-// unknown refuses a write that is for administrators.
-func (g Guard) unknown(w guarded.Write) error { return g.refuse("kinds", "to %s", w.Op) }
+// refuseUnknown refuses a write that is for administrators.
+func (g Guard) refuseUnknown(w guarded.Write) error { return g.refuse("kinds", "to %s", w.Op) }
 
 // A check of one kind of write.
 type check func(Guard, guarded.Write) error
@@ -95,7 +95,7 @@ func checks() map[string]check {
 		"POST snapshot/{snapname}/rollback",
 	}
 	all := map[string]check{
-		"DELETE " + vm:                                Guard.own,
+		"DELETE " + vm:                                Guard.checkVMOf,
 		"POST /nodes/{node}/qemu":                     Guard.create,
 		"POST " + vm + "/clone":                       Guard.clone,
 		"PUT " + vm + "/config":                       Guard.configure,
@@ -108,7 +108,7 @@ func checks() map[string]check {
 		"PUT /nodes/{node}/storage/{storage}/content/{volume}":    Guard.changeBackup,
 		"POST /nodes/{node}/vzdump":                               Guard.backUp,
 		"POST /nodes/{node}/storage/{storage}/download-url":       Guard.download,
-		"DELETE /nodes/{node}/tasks/{upid}":                       Guard.stop,
+		"DELETE /nodes/{node}/tasks/{upid}":                       Guard.stopTask,
 		"DELETE /cluster/replication/{id}":                        Guard.removeReplication,
 		"POST /cluster/ha/rules":                                  Guard.rule,
 		"PUT /cluster/ha/rules/{rule}":                            Guard.rule,
@@ -116,28 +116,28 @@ func checks() map[string]check {
 		"POST /cluster/ha/groups":                                 Guard.rule,
 		"PUT /cluster/ha/groups/{group}":                          Guard.rule,
 		"DELETE /cluster/ha/groups/{group}":                       Guard.rule,
-		"POST /cluster/ha/resources":                              Guard.manage,
-		"PUT /cluster/ha/resources/{sid}":                         Guard.manage,
-		"DELETE /cluster/ha/resources/{sid}":                      Guard.manage,
+		"POST /cluster/ha/resources":                              Guard.manageHA,
+		"PUT /cluster/ha/resources/{sid}":                         Guard.manageHA,
+		"DELETE /cluster/ha/resources/{sid}":                      Guard.manageHA,
 	}
 	for _, c := range own {
 		method, path, _ := strings.Cut(c, " ")
-		all[method+" "+vm+"/"+path] = Guard.own
+		all[method+" "+vm+"/"+path] = Guard.checkVMOf
 	}
 	return all
 }
 
-// holds refuses a VMID whose VM is not the tenant's.
-func (g Guard) holds(vmid int) error {
-	if err := g.vmid(vmid); err != nil && !adopts(g.Tenant) {
+// checkHeld refuses a VMID whose VM is not the tenant's.
+func (g Guard) checkHeld(vmid int) error {
+	if err := g.checkVMID(vmid); err != nil && !mayAdoptAny(g.Tenant) {
 		return err
 	}
-	return Seen(vmid, g.Guest, g.Holds)
+	return CheckListed(vmid, g.Guest, g.CheckGuest)
 }
 
-// Seen checks a VM by what the cluster's list says of it, which is read anew before it is refused:
+// CheckListed checks a VM by what the cluster's list says of it, which is read anew before it is refused:
 // one that was just made is in no pool in an older one.
-func Seen(vmid int, find func(vmid int, fresh bool) (proxmox.Guest, error), check func(proxmox.Guest) error) error {
+func CheckListed(vmid int, find func(vmid int, fresh bool) (proxmox.Guest, error), check func(proxmox.Guest) error) error {
 	var refused error
 	for _, fresh := range []bool{false, true} {
 		guest, err := find(vmid, fresh)
@@ -160,8 +160,8 @@ func vmOf(w guarded.Write) int {
 	return id
 }
 
-// own are calls that reach nothing but the VM.
-func (g Guard) own(w guarded.Write) error { return g.holds(vmOf(w)) }
+// checkVMOf refuses a call about a VM that is not the tenant's, and that changes nothing else.
+func (g Guard) checkVMOf(w guarded.Write) error { return g.checkHeld(vmOf(w)) }
 
 // create refuses a VM that is made elsewhere or otherwise than the tenant may.
 func (g Guard) create(w guarded.Write) error {
@@ -175,40 +175,40 @@ func (g Guard) create(w guarded.Write) error {
 	if w.Form["archive"] != "" || w.Form["force"] != "" {
 		return g.restore(w, options)
 	}
-	if err := g.retag(vmid, w.Form["tags"]); err != nil {
+	if err := g.checkAdoptTags(vmid, w.Form["tags"]); err != nil {
 		return err
 	}
-	return join([]error{g.newVMID(vmid), g.Node(w.Args[0]), g.pool(w.Form["pool"]), g.Options(vmid, options)})
+	return join([]error{g.newVMID(vmid), g.CheckNode(w.Args[0]), g.checkPool(w.Form["pool"]), g.CheckOptions(vmid, options)})
 }
 
-// newVMID refuses a VMID for a new VM, be it of a tenant whose VMs are told by their pools: with a VMID
+// newVMID refuses a VMID for a new VM, also of a tenant whose VMs are known by their pools: with a VMID
 // comes what is left of those that had it before.
 func (g Guard) newVMID(id int) error {
 	if r := g.VMIDs; r != nil && g.VMIDRange == nil && (id < int(r.Min) || id > int(r.Max)) {
 		return g.refuse("vmidRange", "VMID %d is not within %d and %d", id, r.Min, r.Max)
 	}
-	return g.vmid(id)
+	return g.checkVMID(id)
 }
 
 // clone refuses a source that is not for the tenant, and a clone elsewhere.
 func (g Guard) clone(w guarded.Write) error {
-	if err := Seen(vmOf(w), g.Guest, g.Clones); err != nil {
+	if err := CheckListed(vmOf(w), g.Guest, g.CheckClone); err != nil {
 		return err
 	}
 	vmid, _ := strconv.Atoi(w.Form["newid"])
-	all := []error{g.newVMID(vmid), g.pool(w.Form["pool"]), g.Node(cmp.Or(w.Form["target"], w.Args[0]))}
+	all := []error{g.newVMID(vmid), g.checkPool(w.Form["pool"]), g.CheckNode(cmp.Or(w.Form["target"], w.Args[0]))}
 	if storage := w.Form["storage"]; storage != "" {
-		all = append(all, g.storage(storage, "the disks of a clone"))
+		all = append(all, g.checkStorage(storage, "the disks of a clone"))
 	}
 	return join(all)
 }
 
 // configure refuses options that are not for the tenant, and that disks are destroyed.
 func (g Guard) configure(w guarded.Write) error {
-	if err := g.own(w); err != nil {
+	if err := g.checkVMOf(w); err != nil {
 		return err
 	}
-	if err := g.retag(vmOf(w), w.Form["tags"]); err != nil {
+	if err := g.checkAdoptTags(vmOf(w), w.Form["tags"]); err != nil {
 		return err
 	}
 	options := map[string]string{}
@@ -218,9 +218,9 @@ func (g Guard) configure(w guarded.Write) error {
 		}
 	}
 	if destroys(w) {
-		return join([]error{g.destroy(w), g.Options(vmOf(w), options)})
+		return join([]error{g.destroy(w), g.CheckOptions(vmOf(w), options)})
 	}
-	return g.Options(vmOf(w), options)
+	return g.CheckOptions(vmOf(w), options)
 }
 
 // destroys reports whether a change of the configuration destroys disks. Detached ones that it deletes always are.
@@ -237,34 +237,34 @@ func (g Guard) destroy(w guarded.Write) error {
 
 // move refuses a storage, and a VM that a disk is handed to.
 func (g Guard) move(w guarded.Write) error {
-	if err := g.own(w); err != nil {
+	if err := g.checkVMOf(w); err != nil {
 		return err
 	}
 	if to := w.Form["target-vmid"]; to != "" {
 		vmid, _ := strconv.Atoi(to)
-		return g.holds(vmid)
+		return g.checkHeld(vmid)
 	}
-	return g.storage(w.Form["storage"], "disk "+w.Form["disk"])
+	return g.checkStorage(w.Form["storage"], "disk "+w.Form["disk"])
 }
 
 // migrate refuses a node, and a storage.
 func (g Guard) migrate(w guarded.Write) error {
-	if err := g.own(w); err != nil {
+	if err := g.checkVMOf(w); err != nil {
 		return err
 	}
-	all := []error{g.Node(w.Form["target"])}
+	all := []error{g.CheckNode(w.Form["target"])}
 	if storage := w.Form["targetstorage"]; storage != "" {
-		all = append(all, g.storage(storage, "disks"))
+		all = append(all, g.checkStorage(storage, "disks"))
 	}
 	return join(all)
 }
 
 // join refuses a pool, and VMs that join or leave one.
 func (g Guard) join(w guarded.Write) error {
-	all := []error{g.pool(w.Form["poolid"])}
+	all := []error{g.checkPool(w.Form["poolid"])}
 	for name := range w.Form {
 		if !slices.Contains([]string{"poolid", "vms", "delete", "allow-move"}, name) {
-			return g.unknown(w)
+			return g.refuseUnknown(w)
 		}
 	}
 	for id := range strings.SplitSeq(w.Form["vms"], ",") {
@@ -274,35 +274,35 @@ func (g Guard) join(w guarded.Write) error {
 		if err != nil {
 			return err
 		}
-		all = append(all, g.Holds(guest), g.vmid(vmid)) // One that was adopted would be nobody's.
-		if byTag(g.Tenant, guest) {
+		all = append(all, g.CheckGuest(guest), g.checkVMID(vmid)) // An adopted VM would be in no pool of a tenant.
+		if heldByTagAlone(g.Tenant, guest) {
 			all = append(all, g.refuse("allow.adoptTags", "another pool of VM %d, which its tag tells to be the tenant's", vmid))
 		}
 	}
 	if w.Form["delete"] == "1" {
-		all = append(all, g.pool(""))
+		all = append(all, g.checkPool(""))
 	}
 	return join(all)
 }
 
 // upload refuses a storage for cloud-init images, which are all that is uploaded.
-func (g Guard) upload(w guarded.Write) error { return g.storage(w.Args[1], "cloud-init images") }
+func (g Guard) upload(w guarded.Write) error { return g.checkStorage(w.Args[1], "cloud-init images") }
 
 // backUp refuses a backup of a VM that is not the tenant's, one on another storage, and one that removes others.
 func (g Guard) backUp(w guarded.Write) error {
 	vmid, err := strconv.Atoi(w.Form["vmid"])
 	if err != nil || w.Form["remove"] != "0" {
-		return g.unknown(w)
+		return g.refuseUnknown(w)
 	}
 	for name := range w.Form {
 		if !slices.Contains([]string{"vmid", "storage", "remove", "mode", "compress", "notes-template", "protected"}, name) {
-			return g.unknown(w)
+			return g.refuseUnknown(w)
 		}
 	}
-	if err := g.holds(vmid); err != nil {
+	if err := g.checkHeld(vmid); err != nil {
 		return err
 	}
-	return g.storage(w.Form["storage"], "a backup")
+	return g.checkStorage(w.Form["storage"], "a backup")
 }
 
 // isBackup reports whether a write is about the backup of the resource, and nothing else.
@@ -314,11 +314,11 @@ func (g Guard) isBackup(w guarded.Write) bool {
 func (g Guard) changeBackup(w guarded.Write) error {
 	for name := range w.Form {
 		if name != "notes" && name != "protected" {
-			return g.unknown(w)
+			return g.refuseUnknown(w)
 		}
 	}
 	if !g.isBackup(w) {
-		return g.unknown(w)
+		return g.refuseUnknown(w)
 	}
 	return nil
 }
@@ -330,9 +330,9 @@ func (g Guard) removeVolume(w guarded.Write) error {
 	}
 	vmid := OwnerOf(last(w.Args))
 	if vmid == 0 {
-		return g.unknown(w)
+		return g.refuseUnknown(w)
 	}
-	return g.holds(vmid)
+	return g.checkHeld(vmid)
 }
 
 // removeReplication refuses a job of a VM that is not the tenant's.
@@ -340,39 +340,39 @@ func (g Guard) removeReplication(w guarded.Write) error {
 	id, _, _ := strings.Cut(last(w.Args), "-")
 	vmid, err := strconv.Atoi(id)
 	if err != nil {
-		return g.unknown(w)
+		return g.refuseUnknown(w)
 	}
-	return g.holds(vmid)
+	return g.checkHeld(vmid)
 }
 
-// manage refuses high availability. What has it may always be taken out.
-func (g Guard) manage(w guarded.Write) error {
+// manageHA refuses high availability. What has it may always be taken out.
+func (g Guard) manageHA(w guarded.Write) error {
 	sid := w.Form["sid"]
 	if sid == "" {
 		sid = last(w.Args)
 	}
 	vmid, err := strconv.Atoi(strings.TrimPrefix(sid, "vm:"))
 	if err != nil {
-		return g.unknown(w)
+		return g.refuseUnknown(w)
 	}
-	if err := g.holds(vmid); err != nil || w.Method == http.MethodDelete {
+	if err := g.checkHeld(vmid); err != nil || w.Method == http.MethodDelete {
 		return err
 	}
-	return g.highAvailability(w.Form["group"])
+	return g.checkHighAvailability(w.Form["group"])
 }
 
 // rule refuses rules of HA that are not about VMs of the tenant alone.
 func (g Guard) rule(w guarded.Write) error {
 	name := cmp.Or(w.Form["rule"], w.Form["group"], last(w.Args))
 	if !g.ownRule(name) && !sharedRule.MatchString(name) {
-		return g.unknown(w)
+		return g.refuseUnknown(w)
 	}
 	for _, sid := range w.Resources {
 		vmid, err := strconv.Atoi(strings.TrimPrefix(sid, "vm:"))
 		if err != nil {
-			return g.unknown(w)
+			return g.refuseUnknown(w)
 		}
-		if err := g.holds(vmid); err != nil {
+		if err := g.checkHeld(vmid); err != nil {
 			return err
 		}
 	}
@@ -380,11 +380,11 @@ func (g Guard) rule(w guarded.Write) error {
 		return nil
 	}
 	for node := range strings.SplitSeq(w.Form["nodes"], ",") {
-		if err := g.Node(node); node != "" && err != nil {
+		if err := g.CheckNode(node); node != "" && err != nil {
 			return err
 		}
 	}
-	return g.highAvailability("")
+	return g.checkHighAvailability("")
 }
 
 // sharedRule is the name of a rule about several Machines.
@@ -395,8 +395,8 @@ func (g Guard) ownRule(name string) bool {
 	return g.UUID != "" && strings.TrimPrefix(name, "ha-group-") == "crossplane-"+strings.ToLower(g.UUID)
 }
 
-// highAvailability refuses the HA manager, and a group whose nodes are its own.
-func (g Guard) highAvailability(group string) error {
+// checkHighAvailability refuses the HA manager, and a group whose nodes are its own.
+func (g Guard) checkHighAvailability(group string) error {
 	switch {
 	case !g.may(func(a *v1alpha1.TenantPermissions) *bool { return a.HighAvailability }):
 		return g.refuse("allow.highAvailability", "high availability")
@@ -413,38 +413,38 @@ func last(args []string) string {
 	return args[len(args)-1]
 }
 
-// mayLeave reports whether a write removes what the resource has, and what no other tenant has by now.
-func (g Guard) mayLeave(w guarded.Write) (bool, error) {
-	if g.leavesBackup(w) || g.Deleted && g.isOfImage(w) {
-		return true, nil // Whosever its VM, or its namespace, is by now.
+// mayRemove reports whether a write removes something of a resource that is being deleted, which no other tenant may have by now.
+func (g Guard) mayRemove(w guarded.Write) (bool, error) {
+	if g.removesOwnBackup(w) || g.Deleted && g.isOfImage(w) {
+		return true, nil // Whichever tenant its VM, or its namespace, belongs to now.
 	}
-	if !g.leaves(w) {
+	if !g.removesRecorded(w) {
 		return false, nil
 	}
-	for _, vmid := range slices.Compact([]int{g.Recorded, cmp.Or(g.Holder, g.Recorded)}) {
-		if was, err := g.wasHandedOn(vmid); was || err != nil {
+	for _, vmid := range slices.Compact([]int{g.RecordedVMID, cmp.Or(g.DiskHolder, g.RecordedVMID)}) {
+		if was, err := g.othersMayHave(vmid); was || err != nil {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-// wasHandedOn reports whether another tenant may have a VM by now, or operators have taken it back. Of one that the resource's tenant does not hold, or
-// holds for a tag, a list tells that is read now: an older one may be from before it was moved.
-func (g Guard) wasHandedOn(vmid int) (bool, error) {
+// othersMayHave reports whether another tenant may have a VM by now, or operators have taken it back. For a VM that the resource's tenant does not hold, or
+// holds because of a tag, the VMs are listed anew: an older list may be from before the VM was moved.
+func (g Guard) othersMayHave(vmid int) (bool, error) {
 	vm, err := g.Guest(vmid, false)
-	if err != nil || handedOn(g.others, vm) {
+	if err != nil || anyMayHave(g.others, vm) {
 		return err == nil, err
 	}
-	if g.Holds(vm) == nil && !byTag(g.Tenant, vm) || len(g.others) == 0 && len(adoptTags(g.ProviderTenant)) == 0 {
+	if g.CheckGuest(vm) == nil && !heldByTagAlone(g.Tenant, vm) || len(g.others) == 0 && len(adoptTags(g.ProviderTenant)) == 0 {
 		return false, nil
 	}
 	vm, err = g.Guest(vmid, true)
-	return err == nil && (handedOn(g.others, vm) || mayBeWithdrawn(g.Tenant, vm)), err
+	return err == nil && (anyMayHave(g.others, vm) || mayBeWithdrawn(g.Tenant, vm)), err
 }
 
-// leavesBackup reports whether a write removes the backup of a resource that is being deleted, or makes way for that.
-func (g Guard) leavesBackup(w guarded.Write) bool {
+// removesOwnBackup reports whether a write removes the backup of a resource that is being deleted, or makes way for that.
+func (g Guard) removesOwnBackup(w guarded.Write) bool {
 	if !g.Deleted || !g.isBackup(w) {
 		return false
 	}
@@ -457,28 +457,28 @@ func (g Guard) leavesBackup(w guarded.Write) bool {
 	return false
 }
 
-// leaves reports whether a write removes what a resource has that is being deleted, by what was
-// recorded of it before.
-func (g Guard) leaves(w guarded.Write) bool {
-	if g.Recorded == 0 {
+// removesRecorded reports whether a write removes something that a resource which is being deleted is
+// recorded to have.
+func (g Guard) removesRecorded(w guarded.Write) bool {
+	if g.RecordedVMID == 0 {
 		return false
 	}
 	const vm = "/nodes/{node}/qemu/{vmid}"
-	id := strconv.Itoa(g.Recorded)
+	id := strconv.Itoa(g.RecordedVMID)
 	switch w.Method + " " + w.Path {
 	case "DELETE " + vm, "POST " + vm + "/status/stop", "POST " + vm + "/status/shutdown", "POST " + vm + "/status/resume",
 		"DELETE " + vm + "/snapshot/{snapname}":
-		return vmOf(w) == g.Recorded
+		return vmOf(w) == g.RecordedVMID
 	case "PUT " + vm + "/config":
 		alone := len(w.Form) == 1 || len(w.Form) == 2 && w.Form["digest"] != ""
-		protects := g.Holder != 0 && w.Form["protection"] == "1" // A disk that is retained.
-		return vmOf(w) == g.Recorded && alone && (protects || w.Form["protection"] == "0")
+		protects := g.DiskHolder != 0 && w.Form["protection"] == "1" // A disk that is retained.
+		return vmOf(w) == g.RecordedVMID && alone && (protects || w.Form["protection"] == "0")
 	case "DELETE /nodes/{node}/storage/{storage}/content/{volume}":
-		return OwnerOf(last(w.Args)) == g.Recorded
+		return OwnerOf(last(w.Args)) == g.RecordedVMID
 	case "POST " + vm + "/move_disk":
-		return g.Holder != 0 && vmOf(w) == g.Holder && w.Form["target-vmid"] == id
+		return g.DiskHolder != 0 && vmOf(w) == g.DiskHolder && w.Form["target-vmid"] == id
 	case "POST " + vm + "/migrate":
-		return g.Holder != 0 && vmOf(w) == g.Recorded && len(w.Form) == 1 && w.Form["target"] != "" // To where the disk is.
+		return g.DiskHolder != 0 && vmOf(w) == g.RecordedVMID && len(w.Form) == 1 && w.Form["target"] != "" // To where the disk is.
 	case "DELETE /cluster/replication/{id}":
 		return strings.HasPrefix(last(w.Args), id+"-")
 	case "DELETE /cluster/ha/resources/{sid}":

@@ -40,13 +40,13 @@ type Images struct{ of *Tenant }
 // ImagesOf returns what a tenant may have of Images.
 func ImagesOf(t *Tenant) Images { return Images{of: t} }
 
-// None reports whether the resources of the tenant name no URL at all. Names of cluster-scoped ones tell no namespace.
-func (i Images) None() bool {
-	return i.of.nobody != "" || len(i.of.ImageHosts) == 0 || i.of.subject.Labels != nil || i.of.subject.Namespace == ""
+// NoneAllowed reports whether the resources of the tenant may name no URL at all. The name of a cluster-scoped one does not show its namespace.
+func (i Images) NoneAllowed() bool {
+	return i.of.denied != "" || len(i.of.ImageHosts) == 0 || i.of.subject.Labels != nil || i.of.subject.Namespace == ""
 }
 
-// URL refuses a URL of a host that is not one of the tenant's.
-func (i Images) URL(field, url string) error {
+// CheckURL refuses a URL of a host that is not one of the tenant's.
+func (i Images) CheckURL(field, url string) error {
 	if len(i.of.ImageHosts) > 0 && regexp.MustCompile(urlPattern(i.of.ImageHosts)).MatchString(url) {
 		return nil
 	}
@@ -74,35 +74,35 @@ var eachLetter = regexp.MustCompile(`[a-z]`)
 // prefix is what the names of files begin with that are the namespace's.
 func (i Images) prefix() string { return i.of.subject.Namespace + "." }
 
-// owns reports whether the name of a file, or what an Image is called by from outside, is the namespace's.
-func (i Images) owns(file string) bool {
+// ownsFile reports whether the name of a file, or what an Image is called by from outside, is the namespace's.
+func (i Images) ownsFile(file string) bool {
 	return strings.HasPrefix(file, i.prefix()) && !strings.ContainsAny(file, "/,")
 }
 
-// has reports whether a volume is a file that Images of the namespace have, or the disk in one, which VMs of the namespace may use.
-func (i Images) has(volume string) bool {
+// allowsVolume reports whether a volume is a file that Images of the namespace have, or the disk in one, which VMs of the namespace may use.
+func (i Images) allowsVolume(volume string) bool {
 	storage, rest, _ := strings.Cut(volume, ":")
 	content, file, _ := strings.Cut(rest, "/")
 	file, disk, _ := strings.Cut(file, "/")
-	return !i.None() && slices.Contains(i.of.Storages, storage) && slices.Contains([]string{"import", "iso"}, content) && i.owns(file) &&
+	return !i.NoneAllowed() && slices.Contains(i.of.Storages, storage) && slices.Contains([]string{"import", "iso"}, content) && i.ownsFile(file) &&
 		!strings.ContainsAny(disk, "/,") && disk != ".." && !nocloud.IsImage(volume)
 }
 
-// shared refuses the URL of a Machine's image, by the Image that is made of it.
-func (i Images) shared(m *v1alpha1.MachineImage) []error {
-	if i.None() {
+// checkMachineImage refuses the URL of a Machine's image, by the Image that is made of it.
+func (i Images) checkMachineImage(m *v1alpha1.MachineImage) []error {
+	if i.NoneAllowed() {
 		return []error{i.of.refuse("kinds", "an Image, which image.url makes")}
 	}
 	p := imageref.SharedParameters(m)
-	return i.parameters("image.", &p)
+	return i.checkParameters("image.", &p)
 }
 
-// spec refuses an Image that is not for the tenant, by its spec, the file that it names from outside, and the files of its record.
-func (i Images) spec(mg resource.Managed, p *v1alpha1.ImageParameters, o *v1alpha1.ImageObservation) error {
-	if i.None() {
+// checkSpec refuses an Image that is not for the tenant, by its spec, the file that it names from outside, and the files of its record.
+func (i Images) checkSpec(mg resource.Managed, p *v1alpha1.ImageParameters, o *v1alpha1.ImageObservation) error {
+	if i.NoneAllowed() {
 		return i.of.refuse("kinds", "to have a resource of kind %s", KindOf(mg))
 	}
-	all := i.parameters("source.", p)
+	all := i.checkParameters("source.", p)
 	names := []string{meta.GetExternalName(mg), ptr.Deref(p.FileName, "")}
 	for _, text := range []string{mg.GetAnnotations()[AnnotationImage], o.Annotations[AnnotationImage]} {
 		r := readImage(text)
@@ -112,24 +112,24 @@ func (i Images) spec(mg resource.Managed, p *v1alpha1.ImageParameters, o *v1alph
 		}
 	}
 	for _, name := range names {
-		if name != "" && !i.owns(name) {
+		if name != "" && !i.ownsFile(name) {
 			all = append(all, i.of.refuse("imageHosts", "file %s, whose name does not begin with %s", name, i.prefix()))
 		}
 	}
 	return join(all)
 }
 
-// parameters refuses sources, storages and nodes of an Image. The fields of the source begin with a prefix.
-func (i Images) parameters(source string, p *v1alpha1.ImageParameters) []error {
+// checkParameters refuses sources, storages and nodes of an Image. The fields of the source begin with a prefix.
+func (i Images) checkParameters(source string, p *v1alpha1.ImageParameters) []error {
 	t, all := i.of, []error{}
 	if p.Source.URL == nil {
 		all = append(all, t.refuse("kinds", "an Image of anything but source.url"))
 	}
 	if p.Source.URL != nil {
-		all = append(all, i.URL(source+"url", *p.Source.URL))
+		all = append(all, i.CheckURL(source+"url", *p.Source.URL))
 	}
 	if p.Source.ChecksumURL != nil {
-		all = append(all, i.URL(source+"checksumURL", *p.Source.ChecksumURL))
+		all = append(all, i.CheckURL(source+"checksumURL", *p.Source.ChecksumURL))
 	}
 	if p.Template != nil {
 		all = append(all, t.refuse("kinds", "the template of an Image"))
@@ -141,10 +141,10 @@ func (i Images) parameters(source string, p *v1alpha1.ImageParameters) []error {
 		all = append(all, t.refuse("storages", "an Image by storageSelector: name its storages"))
 	}
 	for _, name := range p.Storages {
-		all = append(all, t.storage(name, "an Image"))
+		all = append(all, t.checkStorage(name, "an Image"))
 	}
 	for _, node := range p.Nodes {
-		all = append(all, t.Node(node))
+		all = append(all, t.CheckNode(node))
 	}
 	return all
 }
@@ -232,23 +232,23 @@ func IsImage(mg resource.Managed) bool {
 // download refuses a file that is not the namespace's, or of a host, on a storage or by a node that is not for the tenant.
 func (g Guard) download(w guarded.Write) error {
 	i := ImagesOf(g.Tenant)
-	if g.Image == nil || i.None() || !i.owns(w.Form["filename"]) || !slices.Contains([]string{"import", "iso"}, w.Form["content"]) {
-		return g.unknown(w)
+	if g.Image == nil || i.NoneAllowed() || !i.ownsFile(w.Form["filename"]) || !slices.Contains([]string{"import", "iso"}, w.Form["content"]) {
+		return g.refuseUnknown(w)
 	}
 	for name := range w.Form {
 		if !slices.Contains([]string{"url", "content", "filename", "checksum-algorithm", "checksum", "compression", "verify-certificates"}, name) {
-			return g.unknown(w)
+			return g.refuseUnknown(w)
 		}
 	}
-	return join([]error{i.URL("a download", w.Form["url"]), g.Node(w.Args[0]), g.storage(w.Args[1], "an Image")})
+	return join([]error{i.CheckURL("a download", w.Form["url"]), g.CheckNode(w.Args[0]), g.checkStorage(w.Args[1], "an Image")})
 }
 
-// stop refuses a task that the Image of the resource has not begun.
-func (g Guard) stop(w guarded.Write) error {
+// stopTask refuses a task that the Image of the resource has not begun.
+func (g Guard) stopTask(w guarded.Write) error {
 	if g.isOfImage(w) {
 		return nil
 	}
-	return g.unknown(w)
+	return g.refuseUnknown(w)
 }
 
 // isOfImage reports whether a write removes a file of the Image that the resource is, or stops a task that makes one.

@@ -87,13 +87,14 @@ func TestImageHosts(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			for _, url := range tc.urls {
-				if err := ImagesOf(tenant(t, "f")).URL("url", url); (err == nil) != tc.want {
+				if err := ImagesOf(tenant(t, "f")).CheckURL("url", url); (err == nil) != tc.want {
 					t.Errorf("\n%s\n%q: want allowed %t, got %v", tc.reason, url, tc.want, err)
 				}
 			}
 		})
 	}
-	compare(t, "Without hosts no URL is allowed.", ImagesOf(tenant(t, "a")).URL("url", "https://images.example.org/x"), "(imageHosts): url of a host but none")
+	err := ImagesOf(tenant(t, "a")).CheckURL("url", "https://images.example.org/x")
+	compare(t, "Without hosts no URL is allowed.", err, "(imageHosts): url of a host but none")
 }
 
 // imageOf tenant f that it may have.
@@ -124,7 +125,7 @@ func TestImageSpecs(t *testing.T) {
 		},
 		"ISO":      {reason: "An Image may be an ISO image.", change: func(p *p) { p.Content = new(v1alpha1.ImageContentISO) }},
 		"Hostless": {reason: "Who has no hosts has no Images.", of: "a", want: "(kinds): to have a resource of kind Image"},
-		"Nobody":   {reason: "A namespace of nobody has no images.", of: "x", want: "belongs to no tenant"},
+		"NoTenant": {reason: "A namespace of no tenant has no images.", of: "x", want: "belongs to no tenant"},
 		"Claimed":  {reason: "The names of cluster-scoped resources tell no namespace.", claimed: true, want: "(kinds): to have a resource of kind Image"},
 		"Host": {
 			reason: "Another host is refused.", change: func(p *p) { p.Source.URL = new("https://evil.example/x.qcow2") },
@@ -136,7 +137,7 @@ func TestImageSpecs(t *testing.T) {
 		},
 		"OwnSums": {reason: "A list of checksums of an own host is read.", change: func(p *p) { p.Source.ChecksumURL = new("https://images.example.org/x") }},
 		"Volume": {
-			reason: "A file that is there tells nobody's tenant.", change: func(p *p) { p.Source = v1alpha1.ImageSource{Volume: new("nfs:import/x.qcow2")} },
+			reason: "A file that is there does not tell its tenant.", change: func(p *p) { p.Source = v1alpha1.ImageSource{Volume: new("nfs:import/x.qcow2")} },
 			want: "(kinds): an Image of anything but source.url",
 		},
 		"OCI": {
@@ -191,14 +192,14 @@ func TestImageSpecs(t *testing.T) {
 				namespace = "f"
 			}
 			if !tc.claimed {
-				compare(t, tc.reason, tenant(t, namespace).Spec(i), tc.want)
+				compare(t, tc.reason, tenant(t, namespace).CheckSpec(i), tc.want)
 				return
 			}
 			of, err := Of(tenants(), Subject{Namespace: namespace, Labels: map[string]string{}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			compare(t, tc.reason, of.Spec(&cluster.Image{Spec: cluster.ImageSpec{ForProvider: i.Spec.ForProvider}}), tc.want)
+			compare(t, tc.reason, of.CheckSpec(&cluster.Image{Spec: cluster.ImageSpec{ForProvider: i.Spec.ForProvider}}), tc.want)
 		})
 	}
 }
@@ -239,11 +240,11 @@ func TestImagesOfMachines(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			mg := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "f"}}
 			mg.Spec.ForProvider.Image = tc.image
-			compare(t, tc.reason, tenant(t, "f").Spec(mg), tc.want)
+			compare(t, tc.reason, tenant(t, "f").CheckSpec(mg), tc.want)
 		})
 	}
-	compare(t, "Others' patterns have what they have.", tenant(t, "a").Imports("nfs:import/f.x.qcow2"), "(images)")
-	compare(t, "An ISO image of the namespace may be put in.", tenant(t, "f").Options(805, map[string]string{"ide0": "nfs:iso/f.x.iso,media=cdrom"}), "")
+	compare(t, "Others' patterns have what they have.", tenant(t, "a").CheckImport("nfs:import/f.x.qcow2"), "(images)")
+	compare(t, "An ISO image of the namespace may be put in.", tenant(t, "f").CheckOptions(805, map[string]string{"ide0": "nfs:iso/f.x.iso,media=cdrom"}), "")
 }
 
 // TestGuardImages has an Image of a tenant download to where it may, and remove and stop what the provider has recorded to be its own.
@@ -296,7 +297,7 @@ func TestGuardImages(t *testing.T) {
 		"DownloadOther": {
 			reason: "A resource that is no Image downloads nothing.", write: download, args: at("pve1", "nfs"), form: form(), machine: true, want: "(kinds)",
 		},
-		"DownloadNobody": {
+		"DownloadNoTenant": {
 			reason: "A namespace without a tenant downloads nothing.",
 			of:     "x", write: download, args: at("pve1", "nfs"), form: form(), deleted: true, want: "belongs to no tenant",
 		},
@@ -311,11 +312,11 @@ func TestGuardImages(t *testing.T) {
 			reason: "A file of a record that somebody has made up stays.",
 			write:  content, args: at("pve1", "nfs", "nfs:import/f.x.qcow2"), unsigned: true, want: "(kinds)",
 		},
-		"RemoveNobody": {
+		"RemoveNoTenant": {
 			reason: "A deleted Image of a namespace that has lost its tenant removes its file.",
 			of:     "x", write: content, args: at("pve1", "nfs", "nfs:import/f.x.qcow2"), deleted: true,
 		},
-		"KeepNobody": {
+		"KeepNoTenant": {
 			reason: "An Image of a namespace that has lost its tenant changes nothing while it is not deleted.",
 			of:     "x", write: content, args: at("pve1", "nfs", "nfs:import/f.x.qcow2"), want: "belongs to no tenant",
 		},

@@ -32,7 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// What tells kinds of resources, in both scopes.
+// The interfaces by which kinds of resources are known, in both scopes.
 type (
 	machine interface {
 		Parameters() *v1alpha1.MachineParameters
@@ -59,43 +59,43 @@ type (
 	}
 )
 
-// Spec refuses a resource by its spec and annotations, before anything is looked at. What its
+// CheckSpec refuses a resource by its spec and annotations, before anything is looked at. What its
 // values lead to is checked later.
-func (t *Tenant) Spec(mg resource.Managed) error {
+func (t *Tenant) CheckSpec(mg resource.Managed) error {
 	switch {
 	case t == nil:
 		return nil
-	case t.nobody != "":
-		return &RefusedError{What: t.nobody}
+	case t.denied != "":
+		return &RefusedError{What: t.denied}
 	}
-	return join([]error{byKind(t, mg), connectionSecret(t, mg)})
+	return join([]error{checkByKind(t, mg), checkConnectionSecret(t, mg)})
 }
 
-// byKind refuses a resource by what those of its kind name.
-func byKind(t *Tenant, mg resource.Managed) error {
+// checkByKind refuses a resource by what those of its kind name.
+func checkByKind(t *Tenant, mg resource.Managed) error {
 	switch m := mg.(type) {
 	case machine:
-		return t.machine(m.Parameters(), meta.GetExternalName(mg))
+		return t.checkMachine(m.Parameters(), meta.GetExternalName(mg))
 	case snapshot:
 		if id := m.Parameters().VMID; id != nil {
 			return t.refuse("allow.adopt", "a snapshot of VM %d, which no Machine manages", *id)
 		}
 		return nil
 	case backup:
-		return t.backup(m.Parameters())
+		return t.checkBackupSpec(m.Parameters())
 	case volume:
-		return t.ofVolume(m.Parameters())
+		return t.checkVolumeSpec(m.Parameters())
 	case image:
-		return ImagesOf(t).spec(mg, m.Parameters(), m.Observation())
+		return ImagesOf(t).checkSpec(mg, m.Parameters(), m.Observation())
 	case snapshotPolicy:
 		return nil
 	}
 	return t.refuse("kinds", "to have a resource of kind %s", KindOf(mg))
 }
 
-// connectionSecret refuses a connection Secret where others have theirs: it would take a name there, with values that the resource chooses. A
+// checkConnectionSecret refuses a connection Secret where others have theirs: it would take a name there, with values that the resource chooses. A
 // namespaced resource has it in its own namespace.
-func connectionSecret(t *Tenant, mg resource.Managed) error {
+func checkConnectionSecret(t *Tenant, mg resource.Managed) error {
 	o, anywhere := mg.(interface {
 		GetWriteConnectionSecretToReference() *xpv2.SecretReference
 	})
@@ -103,15 +103,15 @@ func connectionSecret(t *Tenant, mg resource.Managed) error {
 		return nil
 	}
 	r := o.GetWriteConnectionSecretToReference()
-	if r == nil || t.reaches(r.Namespace) || slices.Contains(t.ConnectionSecretNamespaces, r.Namespace) {
+	if r == nil || t.allowsNamespace(r.Namespace) || slices.Contains(t.ConnectionSecretNamespaces, r.Namespace) {
 		return nil
 	}
 	return t.refuse("namespaces", "writeConnectionSecretToRef of namespace %q", r.Namespace)
 }
 
-// MayEnd reports whether a resource that is being deleted gets a connection though it is refused: one
-// of the kinds that tenants may have. Of the others even a look would show what is not the tenant's.
-func MayEnd(mg resource.Managed) bool {
+// MayDeleteRefused reports whether a resource that is being deleted gets a connection although it is refused: one
+// of the kinds that tenants may have. One of another kind would show what is not the tenant's as soon as it is looked at.
+func MayDeleteRefused(mg resource.Managed) bool {
 	switch mg.(type) {
 	case machine, snapshot, snapshotPolicy, backup, volume, image:
 		return true
@@ -119,11 +119,11 @@ func MayEnd(mg resource.Managed) bool {
 	return false
 }
 
-// backup refuses what a Backup names that is not for its tenant.
-func (t *Tenant) backup(p *v1alpha1.BackupParameters) error {
+// checkBackupSpec refuses what a Backup names that is not for its tenant.
+func (t *Tenant) checkBackupSpec(p *v1alpha1.BackupParameters) error {
 	var all []error
 	if p.Storage != "" {
-		all = append(all, t.storage(p.Storage, "a backup"))
+		all = append(all, t.checkStorage(p.Storage, "a backup"))
 	}
 	if p.BandwidthLimit != nil {
 		all = append(all, t.refuse("kinds", "bandwidthLimit, by which a backup takes more than nodes let others have"))
@@ -131,20 +131,20 @@ func (t *Tenant) backup(p *v1alpha1.BackupParameters) error {
 	return join(all)
 }
 
-// ofVolume refuses what a Volume names that is not for its tenant. Which VMs have, or get, its disk is checked when that is known.
-func (t *Tenant) ofVolume(p *v1alpha1.VolumeParameters) error {
+// checkVolumeSpec refuses what a Volume names that is not for its tenant. Which VMs have, or get, its disk is checked when that is known.
+func (t *Tenant) checkVolumeSpec(p *v1alpha1.VolumeParameters) error {
 	var all []error
 	if p.Storage != nil {
-		all = append(all, t.storage(*p.Storage, "a disk"))
+		all = append(all, t.checkStorage(*p.Storage, "a disk"))
 	}
 	if p.Node != nil {
-		all = append(all, t.Node(*p.Node))
+		all = append(all, t.CheckNode(*p.Node))
 	}
 	return join(all)
 }
 
-// HasVM reports whether a resource stands for a VM.
-func HasVM(mg resource.Managed) bool {
+// IsMachine reports whether a resource is a Machine.
+func IsMachine(mg resource.Managed) bool {
 	_, is := mg.(machine)
 	return is
 }
@@ -171,9 +171,9 @@ func KindOf(mg resource.Managed) string {
 	return name[strings.LastIndex(name, ".")+1:]
 }
 
-// Recorded returns the VMID and the UUID of the VM that a resource is about, as the provider has
+// RecordedVM returns the VMID and the UUID of the VM that a resource is about, as the provider has
 // recorded them in its status, which users do not write.
-func Recorded(mg resource.Managed) (vmid int, uuid string) {
+func RecordedVM(mg resource.Managed) (vmid int, uuid string) {
 	var id *int32
 	switch m := mg.(type) {
 	case machine:
@@ -206,8 +206,8 @@ func VMIDOf(externalName string) int {
 	return id
 }
 
-// Warn shows in a condition of a resource what would be refused, or that nothing would.
-func Warn(mg resource.Managed, err error) {
+// ShowAllowed shows in a condition of a resource what would be refused, or that nothing would be.
+func ShowAllowed(mg resource.Managed, err error) {
 	c := xpv2.Condition{
 		Type: v1alpha1.TypeTenantAllowed, Status: corev1.ConditionTrue, Reason: reasonAllowed, LastTransitionTime: metav1.Now(),
 	}
@@ -220,9 +220,9 @@ func Warn(mg resource.Managed, err error) {
 // reasonAllowed is the reason of the condition TenantAllowed where nothing is refused.
 const reasonAllowed xpv2.ConditionReason = "Allowed"
 
-// Show in the conditions of a resource that it is refused, if that is what an error says. What is
+// ShowRefusal shows in the conditions of a resource that it is refused, if that is what an error says. What is
 // there stays ready.
-func Show(mg resource.Managed, err error) {
+func ShowRefusal(mg resource.Managed, err error) {
 	if !IsRefusal(err) {
 		return
 	}

@@ -33,67 +33,67 @@ import (
 // destroy is the removal policy that deletes a disk.
 const destroy = "Destroy"
 
-// machine refuses what a Machine names that is not for its tenant.
-func (t *Tenant) machine(p *v1alpha1.MachineParameters, externalName string) error {
-	all := t.place(p, externalName)
-	all = append(all, t.source(p)...)
-	all = append(all, t.disks(p)...)
-	all = append(all, t.networks(p.Networks)...)
-	all = append(all, t.devices(p)...)
-	all = append(all, t.reserved(p)...)
-	all = append(all, t.secrets(p.CloudInit)...)
+// checkMachine refuses what a Machine names that is not for its tenant.
+func (t *Tenant) checkMachine(p *v1alpha1.MachineParameters, externalName string) error {
+	all := t.checkPlace(p, externalName)
+	all = append(all, t.checkSource(p)...)
+	all = append(all, t.checkDisks(p)...)
+	all = append(all, t.checkNetworks(p.Networks)...)
+	all = append(all, t.checkDevices(p)...)
+	all = append(all, t.checkReserved(p)...)
+	all = append(all, t.checkSecrets(p.CloudInit)...)
 	return join(all)
 }
 
-// place refuses a VMID, a pool or nodes.
-func (t *Tenant) place(p *v1alpha1.MachineParameters, externalName string) []error {
-	all := []error{namesTags(t, p.Tags)}
+// checkPlace refuses a VMID, a pool or nodes.
+func (t *Tenant) checkPlace(p *v1alpha1.MachineParameters, externalName string) []error {
+	all := []error{checkSpecTags(t, p.Tags)}
 	if p.VMID != nil {
-		all = append(all, t.vmid(int(*p.VMID)))
+		all = append(all, t.checkVMID(int(*p.VMID)))
 	}
-	stays := p.Pool != nil && pooledFor(t.ProviderTenant, proxmox.Guest{Pool: *p.Pool})
-	joins := p.Pool != nil && !stays && t.pool(*p.Pool) == nil
-	if id := VMIDOf(externalName); id != 0 && (!adopts(t) || joins) {
-		all = append(all, t.vmid(id)) // One that was adopted would be nobody's in an own pool.
+	stays := p.Pool != nil && inAdoptPool(t.ProviderTenant, proxmox.Guest{Pool: *p.Pool})
+	joins := p.Pool != nil && !stays && t.checkPool(*p.Pool) == nil
+	if id := VMIDOf(externalName); id != 0 && (!mayAdoptAny(t) || joins) {
+		all = append(all, t.checkVMID(id)) // An adopted VM with another VMID would not be the tenant's in one of its own pools.
 	}
 	if p.Pool != nil && !stays {
-		all = append(all, t.pool(*p.Pool))
+		all = append(all, t.checkPool(*p.Pool))
 	}
 	if p.Node != nil {
-		all = append(all, t.Node(*p.Node))
+		all = append(all, t.CheckNode(*p.Node))
 	}
 	if p.Placement != nil {
 		for _, node := range p.Placement.Nodes {
-			all = append(all, t.Node(node))
+			all = append(all, t.CheckNode(node))
 		}
 	}
 	return all
 }
 
-// source refuses what a VM is made of, as far as the spec alone tells.
-func (t *Tenant) source(p *v1alpha1.MachineParameters) []error {
-	all := t.restores(p)
+// checkSource refuses what a VM is made of, as far as the spec alone tells.
+func (t *Tenant) checkSource(p *v1alpha1.MachineParameters) []error {
+	all := t.checkRestores(p)
 	if p.Image != nil && p.Image.URL != nil {
-		all = append(all, ImagesOf(t).shared(p.Image)...)
+		all = append(all, ImagesOf(t).checkMachineImage(p.Image)...)
 	}
 	if p.Image != nil && p.Image.URL == nil && p.Image.Ref == nil { // Which file or template an Image has is checked when that is known.
-		all = append(all, t.image(p.Image.Volume, "image.volume"))
+		all = append(all, t.checkImage(p.Image.Volume, "image.volume"))
 	}
 	if p.Clone != nil && p.Clone.Storage != nil {
-		all = append(all, t.storage(*p.Clone.Storage, "clone.storage"))
+		all = append(all, t.checkStorage(*p.Clone.Storage, "clone.storage"))
 	}
 	return all
 }
 
-// restores refuses backups that no Backup stands for, and storages. Whose a Backup is, is checked when it is read.
-func (t *Tenant) restores(p *v1alpha1.MachineParameters) []error {
+// checkRestores refuses backups that are of no Backup, and storages. The tenant of a Backup is checked when the Backup is read.
+func (t *Tenant) checkRestores(p *v1alpha1.MachineParameters) []error {
 	var all []error
 	from := func(field string, backup *v1alpha1.Reference, storage *string) {
 		if backup == nil {
 			all = append(all, t.refuse("kinds", "to restore a backup but that of a Backup, which %s.backupRef names", field))
 		}
 		if storage != nil {
-			all = append(all, t.storage(*storage, field+".storage"))
+			all = append(all, t.checkStorage(*storage, field+".storage"))
 		}
 	}
 	if r := p.Restore; r != nil {
@@ -102,23 +102,23 @@ func (t *Tenant) restores(p *v1alpha1.MachineParameters) []error {
 	if r := p.RestoreInPlace; r != nil {
 		from("restoreInPlace", r.BackupRef, r.Storage)
 		if r.SafetyBackup != nil && r.SafetyBackup.Storage != "" {
-			all = append(all, t.storage(r.SafetyBackup.Storage, "restoreInPlace.safetyBackup"))
+			all = append(all, t.checkStorage(r.SafetyBackup.Storage, "restoreInPlace.safetyBackup"))
 		}
 	}
 	return all
 }
 
-// disks refuses storages, images and volumes.
-func (t *Tenant) disks(p *v1alpha1.MachineParameters) []error {
+// checkDisks refuses storages, images and volumes.
+func (t *Tenant) checkDisks(p *v1alpha1.MachineParameters) []error {
 	var all []error
 	on := func(storage *string, field string) {
 		if storage != nil {
-			all = append(all, t.storage(*storage, field))
+			all = append(all, t.checkStorage(*storage, field))
 		}
 	}
 	from := func(image *string, field string) {
 		if ptr.Deref(image, "") != "" {
-			all = append(all, t.image(*image, field))
+			all = append(all, t.checkImage(*image, field))
 		}
 	}
 	for _, d := range p.Disks {
@@ -151,44 +151,44 @@ func (t *Tenant) disks(p *v1alpha1.MachineParameters) []error {
 	return all
 }
 
-// networks refuses bridges and VLANs.
-func (t *Tenant) networks(networks []v1alpha1.MachineNetwork) []error {
+// checkNetworks refuses bridges and VLANs.
+func (t *Tenant) checkNetworks(networks []v1alpha1.MachineNetwork) []error {
 	var all []error
 	for _, n := range networks {
 		field := "networks[" + n.Name + "]"
 		if n.IPConfig != nil {
-			all = append(all, t.ipPool(field+".ipConfig.poolRef", n.IPConfig.PoolRef), t.ipPool(field+".ipConfig.poolRef6", n.IPConfig.PoolRef6))
+			all = append(all, t.checkIPPool(field+".ipConfig.poolRef", n.IPConfig.PoolRef), t.checkIPPool(field+".ipConfig.poolRef6", n.IPConfig.PoolRef6))
 		}
-		if bridge, _ := named(n); bridge != nil && n.VLAN != nil { // What others come to is checked when that is known.
-			all = append(all, t.network(field, *bridge, strconv.Itoa(int(*n.VLAN)), ""))
+		if bridge, _ := bridgeOf(n); bridge != nil && n.VLAN != nil { // What others come to is checked when that is known.
+			all = append(all, t.checkNetwork(field, *bridge, strconv.Itoa(int(*n.VLAN)), ""))
 		}
 	}
 	for _, n := range networks {
-		if bridge, by := named(n); bridge != nil && n.VLAN == nil {
-			all = append(all, t.bridge("networks["+n.Name+"]."+by, *bridge))
+		if bridge, by := bridgeOf(n); bridge != nil && n.VLAN == nil {
+			all = append(all, t.checkBridge("networks["+n.Name+"]."+by, *bridge))
 		}
 	}
 	return all
 }
 
-// named is the bridge that a network names, and the field by which: its own one, or the interface of NodeNetworks. Those that
+// bridgeOf is the bridge that a network names, and the field by which: its own one, or the interface of NodeNetworks. Those that
 // a selector means are not known yet.
-func named(n v1alpha1.MachineNetwork) (bridge *string, by string) {
+func bridgeOf(n v1alpha1.MachineNetwork) (bridge *string, by string) {
 	if n.NetworkRef != nil {
 		return n.NetworkRef.Name, "networkRef"
 	}
 	return n.Bridge, "bridge"
 }
 
-// ipPool refuses a pool of addresses, and claims in namespaces that are not the tenant's.
-func (t *Tenant) ipPool(field string, r *v1alpha1.MachineIPPoolReference) error {
+// checkIPPool refuses a pool of addresses, and claims in namespaces that are not the tenant's.
+func (t *Tenant) checkIPPool(field string, r *v1alpha1.MachineIPPoolReference) error {
 	if r == nil {
 		return nil
 	}
 	if !matchesAny(poolPatterns(t.IPPools), r.Kind+"/"+r.APIGroup+"/"+r.Name) {
-		return t.refuse("ipPools", "%s %s", field, nameOf(r))
+		return t.refuse("ipPools", "%s %s", field, ipPoolName(r))
 	}
-	if ns := ptr.Deref(r.Namespace, ""); t.subject.Labels != nil && !t.reaches(ns) {
+	if ns := ptr.Deref(r.Namespace, ""); t.subject.Labels != nil && !t.allowsNamespace(ns) {
 		return t.refuse("namespaces", "%s of namespace %q", field, ns)
 	}
 	return nil
@@ -208,29 +208,29 @@ func poolPatterns(pools []string) []string {
 	return all
 }
 
-// nameOf a pool of addresses, as ipPools has it.
-func nameOf(r *v1alpha1.MachineIPPoolReference) string {
+// ipPoolName a pool of addresses, as ipPools has it.
+func ipPoolName(r *v1alpha1.MachineIPPoolReference) string {
 	if r.APIGroup == ipamGroup {
 		return r.Kind + "/" + r.Name
 	}
 	return r.Kind + "." + r.APIGroup + "/" + r.Name
 }
 
-// reaches reports whether cluster-scoped resources may name what is in a namespace.
-func (t *Tenant) reaches(namespace string) bool {
+// allowsNamespace reports whether cluster-scoped resources of the tenant may name what is in a namespace.
+func (t *Tenant) allowsNamespace(namespace string) bool {
 	return namespace != "" && (namespace == t.subject.Namespace || slices.Contains(t.Namespaces, namespace))
 }
 
-// bridge refuses a bridge, whatever VLAN of it is meant.
-func (t *Tenant) bridge(field, name string) error {
+// checkBridge refuses a bridge, whatever VLAN of it is meant.
+func (t *Tenant) checkBridge(field, name string) error {
 	if slices.ContainsFunc(t.Bridges, func(b v1alpha1.TenantBridge) bool { return b.Name == name }) {
 		return nil
 	}
 	return t.refuse("bridges", "%s %s", field, name)
 }
 
-// devices refuses devices and directories of nodes.
-func (t *Tenant) devices(p *v1alpha1.MachineParameters) []error {
+// checkDevices refuses devices and directories of nodes.
+func (t *Tenant) checkDevices(p *v1alpha1.MachineParameters) []error {
 	var all []error
 	host := func(field string) {
 		all = append(all, t.refuse("allow.passthrough", "%s is a device of the node", field))
@@ -249,7 +249,7 @@ func (t *Tenant) devices(p *v1alpha1.MachineParameters) []error {
 			host(field)
 		}
 		if d.Mapping != nil {
-			all = append(all, t.mapping(field, *d.Mapping))
+			all = append(all, t.checkMapping(field, *d.Mapping))
 		}
 	}
 	for _, d := range p.USBDevices {
@@ -258,11 +258,11 @@ func (t *Tenant) devices(p *v1alpha1.MachineParameters) []error {
 			byAddress(field)
 		}
 		if d.Mapping != nil {
-			all = append(all, t.mapping(field, *d.Mapping))
+			all = append(all, t.checkMapping(field, *d.Mapping))
 		}
 	}
 	for _, d := range p.VirtioFS {
-		all = append(all, t.mapping("virtiofs["+d.Name+"]", d.Mapping))
+		all = append(all, t.checkMapping("virtiofs["+d.Name+"]", d.Mapping))
 	}
 	for _, port := range p.SerialPorts {
 		if port != "socket" {
@@ -275,8 +275,8 @@ func (t *Tenant) devices(p *v1alpha1.MachineParameters) []error {
 	return all
 }
 
-// reserved refuses options of root alone, those of extraConfig, and high availability.
-func (t *Tenant) reserved(p *v1alpha1.MachineParameters) []error {
+// checkReserved refuses options of root alone, those of extraConfig, and high availability.
+func (t *Tenant) checkReserved(p *v1alpha1.MachineParameters) []error {
 	var all []error
 	root := func(set bool, field string) {
 		if set && !rootOptions(t) {
@@ -291,21 +291,21 @@ func (t *Tenant) reserved(p *v1alpha1.MachineParameters) []error {
 		root(slices.ContainsFunc(p.CPU.NUMANodes, func(n v1alpha1.MachineNUMANode) bool { return n.HostNodes != nil }), "cpu.numaNodes[].hostNodes")
 	}
 	if p.Startup != nil && ptr.Deref(p.Startup.Enabled, true) {
-		all = append(all, t.option(0, "startup", "any"))
+		all = append(all, t.checkOption(0, "startup", "any"))
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.ExtraConfig)) {
-		if value := string(p.ExtraConfig[name]); value != "" && !plain.MatchString(name) {
-			all = append(all, t.option(0, name, value))
+		if value := string(p.ExtraConfig[name]); value != "" && !harmlessOptions.MatchString(name) {
+			all = append(all, t.checkOption(0, name, value))
 		}
 	}
 	if ha := p.HighAvailability; ha != nil && ptr.Deref(ha.Enabled, true) {
-		all = append(all, Guard{Tenant: t}.highAvailability(ptr.Deref(ha.Group, "")))
+		all = append(all, Guard{Tenant: t}.checkHighAvailability(ptr.Deref(ha.Group, "")))
 	}
 	return all
 }
 
-// secrets refuses Secrets and ConfigMaps of other namespaces, which cluster-scoped resources name.
-func (t *Tenant) secrets(c *v1alpha1.MachineCloudInit) []error {
+// checkSecrets refuses Secrets and ConfigMaps of other namespaces, which cluster-scoped resources name.
+func (t *Tenant) checkSecrets(c *v1alpha1.MachineCloudInit) []error {
 	if c == nil || t.subject.Labels == nil {
 		return nil
 	}
@@ -314,7 +314,7 @@ func (t *Tenant) secrets(c *v1alpha1.MachineCloudInit) []error {
 		if r == nil {
 			return
 		}
-		if ns := ptr.Deref(r.Namespace, ""); !t.reaches(ns) {
+		if ns := ptr.Deref(r.Namespace, ""); !t.allowsNamespace(ns) {
 			all = append(all, t.refuse("namespaces", "cloudInit.%s of namespace %q", field, ns))
 		}
 	}
@@ -334,59 +334,59 @@ func (t *Tenant) secrets(c *v1alpha1.MachineCloudInit) []error {
 	return all
 }
 
-// Inherits refuses what a VM has of the source that it is made of: what reaches out of it, but for the disks, of which it is
+// CheckInherited refuses what a VM has of the source that it is made of: what reaches out of it, but for the disks, of which it is
 // the storages that count.
-func (t *Tenant) Inherits(config map[string]string, storages []string) error {
+func (t *Tenant) CheckInherited(config map[string]string, storages []string) error {
 	if t == nil {
 		return nil
 	}
 	var all []error
 	for _, name := range slices.Sorted(maps.Keys(config)) {
-		if !diskOption.MatchString(name) && !unchecked.MatchString(name) {
-			all = append(all, t.option(0, name, config[name]))
+		if !diskOption.MatchString(name) && !uncheckedOptions.MatchString(name) {
+			all = append(all, t.checkOption(0, name, config[name]))
 		}
 	}
 	for _, storage := range storages {
-		all = append(all, t.storage(storage, "a disk"))
+		all = append(all, t.checkStorage(storage, "a disk"))
 	}
 	return join(all)
 }
 
-// As refuses a VM as it is: its node, and what it has.
-func (t *Tenant) As(node string, vmid int, config map[string]string) error {
-	return join([]error{t.Node(node), t.Has(vmid, config)})
+// CheckPlacedConfig refuses a VM by its node and its configuration.
+func (t *Tenant) CheckPlacedConfig(node string, vmid int, config map[string]string) error {
+	return join([]error{t.CheckNode(node), t.CheckConfig(vmid, config)})
 }
 
-// All refuses a resource by its spec, its VM by where it is, and that by what it has. A VM that is not the tenant's is
+// CheckAll refuses a resource by its spec, its VM by where it is, and that by what it has. A VM that is not the tenant's is
 // not looked into.
-func (t *Tenant) All(mg resource.Managed, g proxmox.Guest, config map[string]string) error {
-	all := []error{t.Spec(mg)}
-	if t.nobody != "" {
+func (t *Tenant) CheckAll(mg resource.Managed, g proxmox.Guest, config map[string]string) error {
+	all := []error{t.CheckSpec(mg)}
+	if t.denied != "" {
 		return all[0]
 	}
-	all = append(all, t.Holds(g))
+	all = append(all, t.CheckGuest(g))
 	if all[1] == nil {
-		all = append(all, t.As(g.Node, g.VMID, config))
+		all = append(all, t.CheckPlacedConfig(g.Node, g.VMID, config))
 	}
 	return join(all)
 }
 
-// Has refuses what a VM has: disks, networks, devices of nodes and other options that are not for the tenant.
-func (t *Tenant) Has(vmid int, config map[string]string) error {
+// CheckConfig refuses a configuration of a VM: disks, networks, devices of nodes and other options that are not for the tenant.
+func (t *Tenant) CheckConfig(vmid int, config map[string]string) error {
 	if t == nil {
 		return nil
 	}
 	var all []error
 	for _, name := range slices.Sorted(maps.Keys(config)) {
-		if !unchecked.MatchString(name) {
-			all = append(all, t.option(vmid, name, config[name]))
+		if !uncheckedOptions.MatchString(name) {
+			all = append(all, t.checkOption(vmid, name, config[name]))
 		}
 	}
 	return join(all)
 }
 
-// Parameters are those of a spec with what the tenant adds where they leave it open: the pool.
-func (t *Tenant) Parameters(p *v1alpha1.MachineParameters) *v1alpha1.MachineParameters {
+// WithDefaultPool returns the parameters of a spec with the tenant's default pool, if they name none.
+func (t *Tenant) WithDefaultPool(p *v1alpha1.MachineParameters) *v1alpha1.MachineParameters {
 	if t == nil || p.Pool != nil || len(t.Pools) == 0 {
 		return p
 	}

@@ -30,34 +30,34 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
-// Options refuses options of a VM, as they are written to its configuration: those given by
+// CheckOptions refuses options of a VM, as they are written to its configuration: those given by
 // extraConfig, and all whose values reach out of the VM. An option that is not known here is
 // refused.
-func (t *Tenant) Options(vmid int, set map[string]string) error {
+func (t *Tenant) CheckOptions(vmid int, set map[string]string) error {
 	if t == nil {
 		return nil
 	}
-	if t.nobody != "" {
-		return &RefusedError{What: t.nobody}
+	if t.denied != "" {
+		return &RefusedError{What: t.denied}
 	}
 	var all []error
 	for _, name := range slices.Sorted(maps.Keys(set)) {
-		all = append(all, t.option(vmid, name, set[name]))
+		all = append(all, t.checkOption(vmid, name, set[name]))
 	}
 	return join(all)
 }
 
-// plain are the options whose values stay within the VM, or say how it is run. What startup has delays the VMs of others when a node boots.
-var plain = regexp.MustCompile(`^(acpi|agent|allow-ksm|audio0|balloon|bios|boot|bootdisk|cipassword|citype|ciupgrade|ciuser|` +
+// harmlessOptions are the options whose values stay within the VM, or say how it is run. What startup has delays the VMs of others when a node boots.
+var harmlessOptions = regexp.MustCompile(`^(acpi|agent|allow-ksm|audio0|balloon|bios|boot|bootdisk|cipassword|citype|ciupgrade|ciuser|` +
 	`cores|cpu|cpulimit|cpuunits|description|digest|hotplug|ipconfig\d+|kvm|localtime|machine|memory|meta|name|nameserver|` +
 	`numa|onboot|ostype|protection|scsihw|searchdomain|shares|smbios1|sockets|sshkeys|tablet|template|vcpus|vga|watchdog)$`)
 
-// inert are options that only a restore or PVE itself sets, and that reach out of no VM.
-const inert = `arch|autostart|freeze|keyboard|migrate_(downtime|speed)|parent|reboot|smp|spice_enhancements|startdate|tdf|vmgenid`
+// restoredByPVE are options that only a restore or PVE itself sets, and that reach out of no VM.
+const restoredByPVE = `arch|autostart|freeze|keyboard|migrate_(downtime|speed)|parent|reboot|smp|spice_enhancements|startdate|tdf|vmgenid`
 
-// unchecked are options that a VM or a snapshot may have whatever their values are: those that restores bring, what PVE writes of the state,
+// uncheckedOptions are options that a VM or a snapshot may have whatever their values are: those that restores bring, what PVE writes of the state,
 // and tags, which a Machine replaces.
-var unchecked = regexp.MustCompile(`^(` + inert + `|lock|running(cpu|machine|-nets-host-mtu)|snap(state|time)|tags|vmstate)$`)
+var uncheckedOptions = regexp.MustCompile(`^(` + restoredByPVE + `|lock|running(cpu|machine|-nets-host-mtu)|snap(state|time)|tags|vmstate)$`)
 
 // Options of devices, each with a number.
 var (
@@ -68,18 +68,18 @@ var (
 	numaNodeOption = regexp.MustCompile(`^numa\d+$`)
 )
 
-func (t *Tenant) option(vmid int, name, value string) error {
+func (t *Tenant) checkOption(vmid int, name, value string) error {
 	switch {
-	case plain.MatchString(name), value == "", rootOptions(t) && validate.RootOnly(name, value):
+	case harmlessOptions.MatchString(name), value == "", rootOptions(t) && validate.RootOnly(name, value):
 		return nil
 	case diskOption.MatchString(name):
-		return t.disk(vmid, name, value)
+		return t.checkDisk(vmid, name, value)
 	case nicOption.MatchString(name):
-		return t.nic(name, value)
+		return t.checkNIC(name, value)
 	case mappedOption.MatchString(name):
-		return t.mapped(name, value)
+		return t.checkMappedDevice(name, value)
 	case name == "tags":
-		return t.tags(splitTags(value))
+		return t.checkTags(splitTags(value))
 	case serialOption.MatchString(name) && value == "socket":
 		return nil
 	case name == "rng0" && !strings.Contains(value, "hwrng"):
@@ -88,7 +88,7 @@ func (t *Tenant) option(vmid int, name, value string) error {
 		return nil
 	case slices.Contains(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.ExtraConfig }), name):
 		if name == "vmstatestorage" {
-			return t.storage(value, "the states of snapshots")
+			return t.checkStorage(value, "the states of snapshots")
 		}
 		return nil
 	}
@@ -104,9 +104,9 @@ func splitTags(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool { return r == ';' || r == ',' || r == ' ' })
 }
 
-// disk refuses a disk or a drive that is none of the VM's own, or on a storage that is none of
+// checkDisk refuses a disk or a drive that is none of the VM's own, or on a storage that is none of
 // the tenant's.
-func (t *Tenant) disk(vmid int, name, value string) error {
+func (t *Tenant) checkDisk(vmid int, name, value string) error {
 	d, err := proxmox.ParseDisk(value)
 	switch {
 	case err != nil:
@@ -119,24 +119,24 @@ func (t *Tenant) disk(vmid int, name, value string) error {
 		return t.refuse("allow.passthrough", "%s is %s of the node", name, d.Volume)
 	}
 	if from := d.Options.Get("import-from"); from != "" && !ownVolume(vmid, from) {
-		if err := t.image(from, name); err != nil {
+		if err := t.checkImage(from, name); err != nil {
 			return err
 		}
 	}
-	return t.volume(vmid, name, d)
+	return t.checkDiskVolume(vmid, name, d)
 }
 
-func (t *Tenant) volume(vmid int, name string, d proxmox.Disk) error {
+func (t *Tenant) checkDiskVolume(vmid int, name string, d proxmox.Disk) error {
 	_, rest, _ := strings.Cut(d.Volume, ":")
 	_, err := strconv.ParseFloat(rest, 64)
 	made := err == nil || rest == "cloudinit"
 	switch {
 	case strings.HasPrefix(rest, "iso/") && !nocloud.IsImage(d.Volume):
-		return t.image(d.Volume, name)
+		return t.checkImage(d.Volume, name)
 	case !made && !ownVolume(vmid, d.Volume):
 		return t.refuse("storages", "%s is a volume of another VM, %s", name, d.Volume)
 	}
-	return t.storage(d.Storage(), name)
+	return t.checkStorage(d.Storage(), name)
 }
 
 // volumeOf has the VMID that the name of a volume has: that of its owner; before it that of the folder which a file is in, if it is in
@@ -157,8 +157,8 @@ func OwnerOf(volume string) int {
 	return id
 }
 
-// nic refuses an interface in a network that is none of the tenant's.
-func (t *Tenant) nic(name, value string) error {
+// checkNIC refuses an interface in a network that is none of the tenant's.
+func (t *Tenant) checkNIC(name, value string) error {
 	n, err := proxmox.ParseNIC(value)
 	if err != nil {
 		return t.refuse("bridges", "%s, which cannot be read", name)
@@ -167,11 +167,11 @@ func (t *Tenant) nic(name, value string) error {
 		// QEMU itself connects it then, by the addresses of the node.
 		return t.refuse("bridges", "%s on no bridge, in the networks of the node", name)
 	}
-	return t.network(name, n.Bridge(), n.Options.Get("tag"), n.Options.Get("trunks"))
+	return t.checkNetwork(name, n.Bridge(), n.Options.Get("tag"), n.Options.Get("trunks"))
 }
 
-// network refuses an interface by its bridge, its tag and the tags that it lets through.
-func (t *Tenant) network(name, bridge, tag, trunks string) error {
+// checkNetwork refuses an interface by its bridge, its tag and the tags that it lets through.
+func (t *Tenant) checkNetwork(name, bridge, tag, trunks string) error {
 	i := slices.IndexFunc(t.Bridges, func(b v1alpha1.TenantBridge) bool { return b.Name == bridge })
 	if i < 0 {
 		return t.refuse("bridges", "%s on bridge %s", name, bridge)
@@ -184,15 +184,15 @@ func (t *Tenant) network(name, bridge, tag, trunks string) error {
 		return t.refuse("bridges", "%s on bridge %s without a VLAN", name, bridge)
 	}
 	for _, part := range append([]string{tag}, strings.FieldsFunc(trunks, func(r rune) bool { return r == ';' })...) {
-		if !within(vlans, part) {
+		if !inVLANs(vlans, part) {
 			return t.refuse("bridges", "%s in VLAN %s of bridge %s", name, part, bridge)
 		}
 	}
 	return nil
 }
 
-// within reports whether a VLAN, or a range of them, is within one of the ranges.
-func within(all []v1alpha1.VLANRange, part string) bool {
+// inVLANs reports whether a VLAN, or a range of them, is within one of the ranges.
+func inVLANs(all []v1alpha1.VLANRange, part string) bool {
 	from, to, isRange := strings.Cut(part, "-")
 	if !isRange {
 		to = from
@@ -204,8 +204,8 @@ func within(all []v1alpha1.VLANRange, part string) bool {
 	})
 }
 
-// mapped refuses a device of the node that is of no mapping of the tenant.
-func (t *Tenant) mapped(name, value string) error {
+// checkMappedDevice refuses a device of the node that is of no mapping of the tenant.
+func (t *Tenant) checkMappedDevice(name, value string) error {
 	key := "host"
 	if strings.HasPrefix(name, "virtiofs") {
 		key = "dirid"
@@ -221,11 +221,11 @@ func (t *Tenant) mapped(name, value string) error {
 	case mapping == "": // A USB port for the console.
 		return nil
 	}
-	return t.mapping(name, mapping)
+	return t.checkMapping(name, mapping)
 }
 
-// mapping refuses a resource mapping.
-func (t *Tenant) mapping(name, mapping string) error {
+// checkMapping refuses a resource mapping.
+func (t *Tenant) checkMapping(name, mapping string) error {
 	if slices.Contains(t.allowed(func(a *v1alpha1.TenantPermissions) []string { return a.Passthrough }), mapping) {
 		return nil
 	}

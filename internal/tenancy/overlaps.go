@@ -43,7 +43,7 @@ func Overlaps(c *v1alpha1.ProviderConfigSpec) []string {
 // overlap is what two tenants both have. Other VMIDs are those of tenants without a range.
 func overlap(a, b v1alpha1.ProviderTenant, other v1alpha1.VMIDRange) []string {
 	var all []string
-	if both := common(a.Namespaces, b.Namespaces); len(both) > 0 {
+	if both := intersection(a.Namespaces, b.Namespaces); len(both) > 0 {
 		all = append(all, "namespace "+strings.Join(both, ", "))
 	}
 	if ptr.Deref(a.Unrestricted, false) || ptr.Deref(b.Unrestricted, false) {
@@ -53,15 +53,15 @@ func overlap(a, b v1alpha1.ProviderTenant, other v1alpha1.VMIDRange) []string {
 	if low, high := max(ofA.Min, ofB.Min), min(ofA.Max, ofB.Max); low <= high {
 		all = append(all, fmt.Sprintf("VMIDs %d to %d", low, high))
 	}
-	pools := slices.Concat(common(adoptPools(a), slices.Concat(b.Pools, adoptPools(b))), common(a.Pools, adoptPools(b)))
+	pools := slices.Concat(intersection(adoptPools(a), slices.Concat(b.Pools, adoptPools(b))), intersection(a.Pools, adoptPools(b)))
 	if a.VMIDRange == nil || b.VMIDRange == nil || ofA.Min <= ofB.Max && ofB.Min <= ofA.Max {
-		pools = append(pools, common(a.Pools, b.Pools)...)
+		pools = append(pools, intersection(a.Pools, b.Pools)...)
 	}
 	slices.Sort(pools)
 	if pools = slices.Compact(pools); len(pools) > 0 {
 		all = append(all, "VMs of pool "+strings.Join(pools, ", "))
 	}
-	tags := slices.Concat(common(adoptTags(a), slices.Concat(b.Tags, adoptTags(b))), common(a.Tags, adoptTags(b)))
+	tags := slices.Concat(intersection(adoptTags(a), slices.Concat(b.Tags, adoptTags(b))), intersection(a.Tags, adoptTags(b)))
 	slices.Sort(tags)
 	if tags = slices.Compact(tags); len(tags) > 0 {
 		all = append(all, "VMs with tag "+strings.Join(tags, ", "))
@@ -69,8 +69,8 @@ func overlap(a, b v1alpha1.ProviderTenant, other v1alpha1.VMIDRange) []string {
 	return all
 }
 
-// common are the names that two lists have.
-func common(a, b []string) []string {
+// intersection are the names that two lists have.
+func intersection(a, b []string) []string {
 	var both []string
 	for _, name := range a {
 		if slices.Contains(b, name) {

@@ -41,7 +41,7 @@ const LabelTenantsOf = "proxmox.vitistack.io/tenants-of"
 
 // Policies are ValidatingAdmissionPolicies, with their bindings, by which the API server refuses what
 // the tenants of a ClusterProviderConfig may not ask for. They have the rules about Machines that a
-// spec tells by itself, and those about kinds; the provider judges all the others. What was there
+// spec tells by itself, and those about kinds; the provider checks all the others. What was there
 // before is refused only if its spec changes. The names are those by which resources come to use it: its own, and default where it stands in for that.
 func Policies(config string, names []string, tenants []v1alpha1.ProviderTenant) (
 	[]admissionv1.ValidatingAdmissionPolicy, []admissionv1.ValidatingAdmissionPolicyBinding,
@@ -52,7 +52,7 @@ func Policies(config string, names []string, tenants []v1alpha1.ProviderTenant) 
 		if ptr.Deref(t.Unrestricted, false) {
 			continue
 		}
-		of := admission{Tenant: among(tenants, i, Subject{}), names: names}
+		of := admission{Tenant: tenantAt(tenants, i, Subject{}), names: names}
 		for _, p := range []admissionv1.ValidatingAdmissionPolicy{of.machinePolicy(config), of.kindPolicy(config)} {
 			policies = append(policies, p)
 			bindings = append(bindings, of.bindings(p.Name)...)
@@ -207,7 +207,7 @@ func (t admission) kindPolicy(config string) admissionv1.ValidatingAdmissionPoli
 	if len(t.Nodes) > 0 {
 		all = append(all, t.validation("nodes", "a disk made on a node but "+listed(t.Nodes), ofKind(ofVolumes, "node", " in "+list(t.Nodes))))
 	}
-	if !adopts(t.Tenant) {
+	if !mayAdoptAny(t.Tenant) {
 		all = append(all, t.validation("allow.adopt", "a disk that was not made for this resource",
 			"!("+ofVolumes+") || request.operation != 'CREATE' || size("+externalName("object")+") == 0"))
 	}
@@ -240,7 +240,7 @@ func (t admission) placeRules() []admissionv1.Validation {
 		all = append(all, t.validation("vmidRange", fmt.Sprintf("a vmid that is not within %d and %d", r.Min, r.Max),
 			unset("variables.vm.vmid", fmt.Sprintf("(variables.vm.vmid >= %d && variables.vm.vmid <= %d)", r.Min, r.Max))))
 	}
-	if r := t.VMIDRange; r != nil && !adopts(t.Tenant) {
+	if r := t.VMIDRange; r != nil && !mayAdoptAny(t.Tenant) {
 		all = append(all, t.validation("vmidRange", fmt.Sprintf("an external name that is not within %d and %d", r.Min, r.Max),
 			fmt.Sprintf("!variables.externalName.matches('^[0-9]{1,9}$') || int(variables.externalName) >= %d && int(variables.externalName) <= %d", r.Min, r.Max)))
 	}
@@ -254,7 +254,7 @@ func (t admission) placeRules() []admissionv1.Validation {
 			"("+unset("variables.vm.node", "variables.vm.node in "+list(t.Nodes))+") && (!has(variables.vm.placement) || "+
 				unset("variables.vm.placement.nodes", "variables.vm.placement.nodes.all(n, n in "+list(t.Nodes)+")")+")"))
 	}
-	if reserved := unwantedTags(t.Tenant); len(reserved) > 0 {
+	if reserved := forbiddenTags(t.Tenant); len(reserved) > 0 {
 		all = append(all, t.validation("tags", "tags that are for other tenants, or that operators set",
 			unset("variables.vm.tags", "!variables.vm.tags.exists(t, t.lowerAscii() in "+list(reserved)+")")))
 	}

@@ -23,7 +23,7 @@ import (
 
 // Limits of what the tenant's resources may have together; nil if there are none.
 func (t *Tenant) Limits() quota.Amounts {
-	if t == nil || t.nobody != "" {
+	if t == nil || t.denied != "" {
 		return nil
 	}
 	return quota.Limits(t.Quota)
@@ -33,7 +33,7 @@ func (t *Tenant) Limits() quota.Amounts {
 func TenantNamed(tenants []v1alpha1.ProviderTenant, name string) *Tenant {
 	for i, t := range tenants {
 		if t.Name == name {
-			return among(tenants, i, Subject{})
+			return tenantAt(tenants, i, Subject{})
 		}
 	}
 	return nil

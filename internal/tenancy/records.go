@@ -46,9 +46,9 @@ type Records struct {
 	Tenant string
 }
 
-// Of returns the VMID and the UUID of the VM that a resource is about, if the provider has recorded
+// VMOf returns the VMID and the UUID of the VM that a resource is about, if the provider has recorded
 // them with this provider configuration.
-func (r Records) Of(mg resource.Managed) (vmid int, uuid string) {
+func (r Records) VMOf(mg resource.Managed) (vmid int, uuid string) {
 	if b, signed := r.Backup(mg); signed {
 		return b.VMID, b.UUID
 	}
@@ -58,7 +58,7 @@ func (r Records) Of(mg resource.Managed) (vmid int, uuid string) {
 	if _, signed := r.signed(mg); !signed {
 		return 0, ""
 	}
-	return Recorded(mg)
+	return RecordedVM(mg)
 }
 
 // Sign what the status of a resource says of its VM, which has to be proven to be the resource's and
@@ -98,7 +98,7 @@ func (r Records) signed(mg resource.Managed) (tenant string, is bool) {
 const tenantEnds = "."
 
 func (r Records) signature(mg resource.Managed, tenant string) string {
-	vmid, uuid := Recorded(mg)
+	vmid, uuid := RecordedVM(mg)
 	if vmid == 0 || len(r.Key) == 0 {
 		return ""
 	}
@@ -119,14 +119,14 @@ func (r Records) sign(mg resource.Managed, text string) string {
 	return base64.StdEncoding.EncodeToString(h.Sum(nil))
 }
 
-// SignCreation returns what proves that the provider has begun to make a VM for a resource on a node, where nobody had its VMID; empty if nothing is
+// SignCreation returns what proves that the provider has begun to make a VM for a resource on a node, where no other VM had its VMID; empty if nothing is
 // signed.
 func (r Records) SignCreation(mg resource.Managed, vmid int, uuid, node string) string {
 	return r.sign(mg, fmt.Sprintf("creation\n%d\n%s\n%s", vmid, strings.ToLower(uuid), node))
 }
 
-// Creates reports whether a signature is that of the creation of a VM for a resource on a node.
-func (r Records) Creates(mg resource.Managed, vmid int, uuid, node, signature string) bool {
+// VerifyCreation reports whether a signature proves the creation of a VM for a resource on a node.
+func (r Records) VerifyCreation(mg resource.Managed, vmid int, uuid, node, signature string) bool {
 	return signature != "" && hmac.Equal([]byte(signature), []byte(r.SignCreation(mg, vmid, uuid, node)))
 }
 
@@ -136,10 +136,10 @@ const (
 	AnnotationCreation = "proxmox.vitistack.io/creation-signature"
 )
 
-// Makes reports whether the provider makes a VM for a Machine that is in no pool yet, as far as its annotations prove that.
-func (r Records) Makes(mg resource.Managed, g proxmox.Guest) bool {
+// IsCreating reports whether the annotations of a Machine prove that the provider is making a VM for it, which is in no pool yet.
+func (r Records) IsCreating(mg resource.Managed, g proxmox.Guest) bool {
 	a := mg.GetAnnotations()
-	return g.Pool == "" && r.Creates(mg, g.VMID, a[AnnotationUUID], g.Node, a[AnnotationCreation])
+	return g.Pool == "" && r.VerifyCreation(mg, g.VMID, a[AnnotationUUID], g.Node, a[AnnotationCreation])
 }
 
 // The annotations of a Backup that have its record and the signature of that. The record names tasks and a volume, of which none may be

@@ -75,7 +75,7 @@ func TestRecords(t *testing.T) {
 			if tc.change != nil {
 				tc.change(m)
 			}
-			vmid, uuid := tc.by.Of(m)
+			vmid, uuid := tc.by.VMOf(m)
 			if vmid != tc.want || (uuid != "") != (tc.want != 0) {
 				t.Errorf("\n%s\nwant VM %d, got %d, %q", tc.reason, tc.want, vmid, uuid)
 			}
@@ -85,17 +85,17 @@ func TestRecords(t *testing.T) {
 	of := mine
 	of.Tenant = "team-a"
 	of.Sign(m)
-	if vmid, _ := mine.Of(m); vmid != 200 || mine.TenantOf(m) != "team-a" {
+	if vmid, _ := mine.VMOf(m); vmid != 200 || mine.TenantOf(m) != "team-a" {
 		t.Errorf("want VM 200 of team-a, got VM %d of %q", vmid, mine.TenantOf(m))
 	}
 	if mine.Sign(m); mine.TenantOf(m) != "team-a" {
-		t.Errorf("want the former tenant kept by one that is nobody's, got %q", mine.TenantOf(m))
+		t.Errorf("want the former tenant kept by one of no tenant, got %q", mine.TenantOf(m))
 	}
 	m.Status.AtProvider.RecordSignature = strings.Replace(m.Status.AtProvider.RecordSignature, "dGVhbS1h", "dGVhbS1i", 1) // team-b
-	if vmid, _ := mine.Of(m); vmid != 0 || mine.TenantOf(m) != "" {
+	if vmid, _ := mine.VMOf(m); vmid != 0 || mine.TenantOf(m) != "" {
 		t.Errorf("want nothing of a record with another tenant, got VM %d of %q", vmid, mine.TenantOf(m))
 	}
-	if vmid, _ := mine.Of(&namespaced.Image{}); vmid != 0 {
+	if vmid, _ := mine.VMOf(&namespaced.Image{}); vmid != 0 {
 		t.Error("an Image has no VM")
 	}
 }
@@ -128,7 +128,7 @@ func TestBackupRecords(t *testing.T) {
 				tc.change(b)
 			}
 			got, signed := tc.by.Backup(b)
-			if vmid, _ := tc.by.Of(b); got != tc.want || signed != (tc.want.VMID != 0) || vmid != tc.want.VMID {
+			if vmid, _ := tc.by.VMOf(b); got != tc.want || signed != (tc.want.VMID != 0) || vmid != tc.want.VMID {
 				t.Errorf("\n%s\nwant %+v, got %+v, %t, VM %d", tc.reason, tc.want, got, signed, vmid)
 			}
 		})
@@ -166,7 +166,7 @@ func TestVolumeRecords(t *testing.T) {
 				tc.change(v)
 			}
 			got, signed := tc.by.Volume(v)
-			if vmid, _ := tc.by.Of(v); got != tc.want || signed != (tc.want.VMID != 0) || vmid != tc.want.VMID {
+			if vmid, _ := tc.by.VMOf(v); got != tc.want || signed != (tc.want.VMID != 0) || vmid != tc.want.VMID {
 				t.Errorf("\n%s\nwant %+v, got %+v, %t, VM %d", tc.reason, tc.want, got, signed, vmid)
 			}
 		})

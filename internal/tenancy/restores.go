@@ -28,14 +28,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/guarded"
 )
 
-// Restores refuses a backup that VMs may not be restored from, and returns what is recorded of it otherwise. What a Backup shows in its status,
+// CheckBackup refuses a backup that VMs may not be restored from, and returns what is recorded of it otherwise. What a Backup shows in its status,
 // users may have written: it has to be recorded, with a signature, that the backup is the Backup's, and of a VM of the tenant.
-func (t *Tenant) Restores(r Records, mg resource.Managed, volume string) (BackupRecord, error) {
+func (t *Tenant) CheckBackup(r Records, mg resource.Managed, volume string) (BackupRecord, error) {
 	if t == nil {
 		return BackupRecord{}, nil
 	}
-	if t.nobody != "" {
-		return BackupRecord{}, &RefusedError{What: t.nobody}
+	if t.denied != "" {
+		return BackupRecord{}, &RefusedError{What: t.denied}
 	}
 	if mg == nil {
 		return BackupRecord{}, t.refuse("pools and vmidRange", "backup %s, which is not proven to be of a VM of the tenant", volume)
@@ -46,12 +46,12 @@ func (t *Tenant) Restores(r Records, mg resource.Managed, volume string) (Backup
 	return BackupRecord{}, t.refuse("pools and vmidRange", "Backup %s, whose backup is not proven to be of a VM of the tenant", mg.GetName())
 }
 
-// restored are the options that a VM gets by a restore alone, and that reach out of no VM.
-var restored = regexp.MustCompile(`^(` + inert + `)$`)
+// restoredOptions are the options that a VM gets by a restore alone, and that reach out of no VM.
+var restoredOptions = regexp.MustCompile(`^(` + restoredByPVE + `)$`)
 
-// Restored refuses what a VM has by a restore: the configuration in the backup, with new volumes for some of its devices. The VM may have
+// CheckRestored refuses what a VM has by a restore: the configuration in the backup, with new volumes for some of its devices. The VM may have
 // got it from somebody who may have more than the tenant.
-func (t *Tenant) Restored(config map[string]string, made []string) error {
+func (t *Tenant) CheckRestored(config map[string]string, made []string) error {
 	if t == nil {
 		return nil
 	}
@@ -59,27 +59,27 @@ func (t *Tenant) Restored(config map[string]string, made []string) error {
 	for _, name := range slices.Sorted(maps.Keys(config)) {
 		switch {
 		case slices.Contains(made, name):
-			all = append(all, t.madeDisk(name, config[name]))
-		case !restored.MatchString(name) && !leftOut(name, config[name]):
-			all = append(all, t.option(0, name, config[name]))
+			all = append(all, t.checkNewDisk(name, config[name]))
+		case !restoredOptions.MatchString(name) && !excludedFromBackup(name, config[name]):
+			all = append(all, t.checkOption(0, name, config[name]))
 		}
 	}
 	return join(all)
 }
 
-// madeDisk refuses the storage of a disk whose volume is made anew.
-func (t *Tenant) madeDisk(name, value string) error {
+// checkNewDisk refuses the storage of a disk whose volume is made anew.
+func (t *Tenant) checkNewDisk(name, value string) error {
 	d, err := proxmox.ParseDisk(value)
 	if err != nil {
 		return t.refuse("storages", "%s, which cannot be read", name)
 	}
 	d.Volume = d.Storage() + ":1"
-	return t.disk(0, name, d.String())
+	return t.checkDisk(0, name, d.String())
 }
 
-// leftOut reports whether a restore makes a comment of an option: of a disk that backups leave out (PVE::QemuServer,
+// excludedFromBackup reports whether a restore makes a comment of an option: of a disk that backups leave out (PVE::QemuServer,
 // restore_update_config_line).
-func leftOut(name, value string) bool {
+func excludedFromBackup(name, value string) bool {
 	d, err := proxmox.ParseDisk(value)
 	return err == nil && diskOption.MatchString(name) && d.Options.Get("backup") == "0"
 }
@@ -88,20 +88,20 @@ func leftOut(name, value string) bool {
 // backup has, is checked before.
 func (g Guard) restore(w guarded.Write, options map[string]string) error {
 	if g.Archive == nil {
-		return g.unknown(w)
+		return g.refuseUnknown(w)
 	}
 	if err := g.Archive(w.Form["archive"]); err != nil {
 		return err
 	}
 	vmid, _ := strconv.Atoi(w.Form["vmid"])
-	all := []error{g.Node(w.Args[0]), g.Options(vmid, options)}
+	all := []error{g.CheckNode(w.Args[0]), g.CheckOptions(vmid, options)}
 	if storage := w.Form["storage"]; storage != "" {
-		all = append(all, g.storage(storage, "the disks of a backup"))
+		all = append(all, g.checkStorage(storage, "the disks of a backup"))
 	}
 	if w.Form["force"] == "" {
-		return join(append(all, g.newVMID(vmid), g.pool(w.Form["pool"])))
+		return join(append(all, g.newVMID(vmid), g.checkPool(w.Form["pool"])))
 	}
-	if err := g.holds(vmid); err != nil {
+	if err := g.checkHeld(vmid); err != nil {
 		return err
 	}
 	return join(all)

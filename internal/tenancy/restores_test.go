@@ -55,8 +55,8 @@ func TestRestores(t *testing.T) {
 			reason: "Another cluster has another backup by this name.", of: "a", by: Records{Key: mine.Key, Config: "ProviderConfig/a/own"},
 			record: `{"vmid":205,"done":true,"volume":"nas:backup/a","tenant":"a"}`, want: "is not proven",
 		},
-		"Nobody": {
-			reason: "What is nobody's restores nothing.", of: "x", by: mine, record: `{"vmid":205,"done":true,"volume":"nas:backup/a","tenant":""}`,
+		"Denied": {
+			reason: "A resource of no tenant restores nothing.", of: "x", by: mine, record: `{"vmid":205,"done":true,"volume":"nas:backup/a","tenant":""}`,
 			want: "belongs to no tenant",
 		},
 		"Unrestricted": {reason: "Operators restore every backup.", of: "ops", unsigned: true},
@@ -68,11 +68,11 @@ func TestRestores(t *testing.T) {
 			if tc.unsigned {
 				delete(b.Annotations, AnnotationBackupSignature)
 			}
-			_, err := tenant(t, tc.of).Restores(tc.by, b, volume)
+			_, err := tenant(t, tc.of).CheckBackup(tc.by, b, volume)
 			compare(t, tc.reason, err, tc.want)
 		})
 	}
-	_, err := tenant(t, "a").Restores(mine, nil, volume)
+	_, err := tenant(t, "a").CheckBackup(mine, nil, volume)
 	compare(t, "What no Backup stands for is not restored.", err, "is not proven")
 }
 
@@ -100,10 +100,10 @@ func TestRestored(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			compare(t, tc.reason, tenant(t, "a").Restored(tc.config, []string{"scsi0", "ide2"}), tc.want)
+			compare(t, tc.reason, tenant(t, "a").CheckRestored(tc.config, []string{"scsi0", "ide2"}), tc.want)
 		})
 	}
-	if err := tenant(t, "ops").Restored(map[string]string{"args": "-x"}, nil); err != nil {
+	if err := tenant(t, "ops").CheckRestored(map[string]string{"args": "-x"}, nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -39,8 +39,8 @@ func TestRootOptions(t *testing.T) {
 		"HostNodes":  {reason: "NUMA nodes of the node may be chosen.", name: "numa0", value: "cpus=0,hostnodes=1"},
 		"PCI":        {reason: "A PCI device may be named by its address.", name: "hostpci0", value: "0000:01:00.0,romfile=x.bin"},
 		"USB":        {reason: "A USB device may be named by its address.", name: "usb0", value: "host=046d:c52b"},
-		"Serial":     {reason: "A serial port of the node may be handed on.", name: "serial0", value: "/dev/ttyS0"},
-		"Parallel":   {reason: "A parallel port of the node may be handed on.", name: "parallel0", value: "/dev/parport0"},
+		"Serial":     {reason: "A serial port of the node may be passed through.", name: "serial0", value: "/dev/ttyS0"},
+		"Parallel":   {reason: "A parallel port of the node may be passed through.", name: "parallel0", value: "/dev/parport0"},
 		"Mapping":    {reason: "A mapping is a permission of its own.", name: "hostpci0", value: "mapping=nic", want: "of mapping nic"},
 		"MappedROM": {
 			reason: "A ROM with a mapping is not for root alone.", name: "hostpci0", value: "mapping=gpu,romfile=x.bin", want: "device of the node",
@@ -59,8 +59,8 @@ func TestRootOptions(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			set := map[string]string{tc.name: tc.value}
-			compare(t, tc.reason, tenant(t, "f").Options(805, set), tc.want)
-			if tc.want == "" && tc.value != "socket" && tenant(t, "a").Options(205, set) == nil {
+			compare(t, tc.reason, tenant(t, "f").CheckOptions(805, set), tc.want)
+			if tc.want == "" && tc.value != "socket" && tenant(t, "a").CheckOptions(205, set) == nil {
 				t.Errorf("%s Want it refused to a tenant without the permission.", tc.reason)
 			}
 		})
@@ -110,7 +110,7 @@ func TestRootOptionsOfSpecs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for of, want := range map[string]string{"a": tc.want, "f": ""} {
 				mg := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: of}, Spec: namespaced.MachineSpec{ForProvider: tc.spec}}
-				compare(t, tc.reason, tenant(t, of).Spec(mg), want)
+				compare(t, tc.reason, tenant(t, of).CheckSpec(mg), want)
 			}
 		})
 	}

@@ -14,9 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package tenancy decides what the resources of a tenant may use and do: whose a resource is,
+// Package tenancy decides what the resources of a tenant may use and do: which tenant a resource is of,
 // what its spec may ask for, which VMs are its tenant's, and which writes to Proxmox VE may be
-// made for it. It knows rules and requests, and calls nobody.
+// made for it. It knows rules and requests, and makes no calls.
 //
 // A spec is checked before anything is looked at, by the files of kinds; what comes of it, by
 // options.go, before anything is written. Every write is checked once more by guard.go, which
@@ -60,9 +60,9 @@ func (r *RefusedError) Error() string {
 	return fmt.Sprintf("tenant %q may not (%s): %s", r.Tenant, r.Rule, r.What)
 }
 
-// Within says of what was not found by which rule a tenant does not find what others may have; nothing for none.
-func Within(t *Tenant, rule string) string {
-	if t == nil || t.nobody != "" {
+// AmongAllowed returns the end of a message about what was not found among what a tenant may have by a rule; empty without a tenant.
+func AmongAllowed(t *Tenant, rule string) string {
+	if t == nil || t.denied != "" {
 		return ""
 	}
 	return fmt.Sprintf(" among what tenant %q may have (%s)", t.Name, rule)
@@ -97,8 +97,8 @@ type Tenant struct {
 	// subject is the resource.
 	subject Subject
 
-	// nobody is why the resource has no tenant.
-	nobody string
+	// denied is why the resource may do nothing; empty for a resource of a tenant.
+	denied string
 }
 
 // Of returns the tenant of a resource, or nil if it may do everything.
@@ -118,33 +118,33 @@ func Of(tenants []v1alpha1.ProviderTenant, s Subject) (*Tenant, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return Nobody(s.whose() + " belongs to no tenant of the provider configuration"), nil
+		return DenyAll(s.describe() + " belongs to no tenant of the provider configuration"), nil
 	case len(found) > 1:
-		return Nobody(fmt.Sprintf("%s belongs to several tenants of the provider configuration, %s and %s",
-			s.whose(), tenants[found[0]].Name, tenants[found[1]].Name)), nil
+		return DenyAll(fmt.Sprintf("%s belongs to several tenants of the provider configuration, %s and %s",
+			s.describe(), tenants[found[0]].Name, tenants[found[1]].Name)), nil
 	case ptr.Deref(tenants[found[0]].Unrestricted, false):
 		return nil, nil
 	}
-	return among(tenants, found[0], s), nil
+	return tenantAt(tenants, found[0], s), nil
 }
 
-// among other tenants one is that of a resource.
-func among(tenants []v1alpha1.ProviderTenant, i int, s Subject) *Tenant {
+// tenantAt returns the tenant at an index of a list as that of a resource.
+func tenantAt(tenants []v1alpha1.ProviderTenant, i int, s Subject) *Tenant {
 	return &Tenant{ProviderTenant: tenants[i], others: slices.Delete(slices.Clone(tenants), i, i+1), subject: s}
 }
 
-// Nobody is the tenant of a resource that may do nothing, and why.
-func Nobody(why string) *Tenant { return &Tenant{nobody: why} }
+// DenyAll returns the tenant of a resource that may do nothing, with the reason.
+func DenyAll(why string) *Tenant { return &Tenant{denied: why} }
 
 // Compared are all values that a tenant decides by, to find out whether it has changed.
 func Compared(t *Tenant) []any {
-	return []any{t.ProviderTenant, t.others, t.subject, t.nobody}
+	return []any{t.ProviderTenant, t.others, t.subject, t.denied}
 }
 
-// Formerly returns the tenant of a resource, which keeps what others may have by now from one that was of another tenant and is nobody's. Where it is
-// not known whose it was, what was seen to be its own counts for its own.
-func Formerly(t *Tenant, tenants []v1alpha1.ProviderTenant, was string) *Tenant {
-	if t == nil || t.nobody == "" || was == "" {
+// WithFormerTenant returns the tenant of a resource. One that has lost its tenant does not get what tenants other than its former one may have by now.
+// Where its former tenant is not known, what was seen to be its own counts as its own.
+func WithFormerTenant(t *Tenant, tenants []v1alpha1.ProviderTenant, was string) *Tenant {
+	if t == nil || t.denied == "" || was == "" {
 		return t
 	}
 	lost := *t
@@ -172,7 +172,7 @@ func SelectorKeys(tenants []v1alpha1.ProviderTenant) []string {
 	return all
 }
 
-func (s Subject) whose() string {
+func (s Subject) describe() string {
 	if s.Namespace == "" {
 		return "this resource"
 	}
@@ -224,115 +224,117 @@ func (t *Tenant) allowed(which func(*v1alpha1.TenantPermissions) []string) []str
 	return which(t.Allow)
 }
 
-// Node refuses a node that VMs may not be on.
-func (t *Tenant) Node(node string) error {
+// CheckNode refuses a node that VMs may not be on.
+func (t *Tenant) CheckNode(node string) error {
 	if t == nil || len(t.Nodes) == 0 || slices.Contains(t.Nodes, node) {
 		return nil
 	}
 	return t.refuse("nodes", "no VM on node %s", node)
 }
 
-// Tells returns what reports whether messages for a tenant may name a VM, and its node: its own VMs with their nodes, and of others only nodes that it may
-// use. It is nil for no tenant, who is told of all.
-func Tells(t *Tenant) func(proxmox.Guest) (vm, node bool) {
+// MayName returns a function that reports whether messages for a tenant may name a VM, and its node: its own VMs with their nodes, and of others only nodes
+// that it may use. It is nil without a tenant: all may be named.
+func MayName(t *Tenant) func(proxmox.Guest) (vm, node bool) {
 	if t == nil {
 		return nil
 	}
 	return func(g proxmox.Guest) (vm, node bool) {
-		vm = t.Holds(g) == nil
-		return vm, vm || t.nobody == "" && t.Node(g.Node) == nil
+		vm = t.CheckGuest(g) == nil
+		return vm, vm || t.denied == "" && t.CheckNode(g.Node) == nil
 	}
 }
 
-// Stores reports whether disks and images may be on a storage.
-func (t *Tenant) Stores(storage string) bool { return t == nil || slices.Contains(t.Storages, storage) }
+// AllowsStorage reports whether disks and images may be on a storage.
+func (t *Tenant) AllowsStorage(storage string) bool {
+	return t == nil || slices.Contains(t.Storages, storage)
+}
 
 // HidesImage reports whether a volume is not one that disks may be filled from. The names of others'
 // images have the UUIDs of their VMs.
-func (t *Tenant) HidesImage(volume string) bool { return t != nil && t.image(volume, "") != nil }
+func (t *Tenant) HidesImage(volume string) bool { return t != nil && t.checkImage(volume, "") != nil }
 
-// Imports refuses the file of an Image that disks may not be filled from.
-func (t *Tenant) Imports(volume string) error {
+// CheckImport refuses the file of an Image that disks may not be filled from.
+func (t *Tenant) CheckImport(volume string) error {
 	if t == nil {
 		return nil
 	}
-	return t.image(volume, "image.ref")
+	return t.checkImage(volume, "image.ref")
 }
 
 // HidesBridge reports whether a bridge is not for the tenant.
-func (t *Tenant) HidesBridge(name string) bool { return t != nil && t.bridge("", name) != nil }
+func (t *Tenant) HidesBridge(name string) bool { return t != nil && t.checkBridge("", name) != nil }
 
 // WithVNets is the tenant with those VNets that are in its zones among its bridges.
 func (t *Tenant) WithVNets(all []proxmox.VNet) *Tenant {
 	out := *t
 	out.Bridges = slices.Clone(t.Bridges)
 	for _, v := range all {
-		if slices.Contains(t.SDNZones, v.Zone) && t.bridge("", v.Name) != nil {
+		if slices.Contains(t.SDNZones, v.Zone) && t.checkBridge("", v.Name) != nil {
 			out.Bridges = append(out.Bridges, v1alpha1.TenantBridge{Name: v.Name})
 		}
 	}
 	return &out
 }
 
-// CarriedTags are tags that every VM has.
-func (t *Tenant) CarriedTags() []string {
+// RequiredTags are the tags that every VM of the tenant has.
+func (t *Tenant) RequiredTags() []string {
 	if t == nil {
 		return nil
 	}
 	return t.Tags
 }
 
-// FirstPool is the pool of VMs for which the spec names none; empty for none.
-func (t *Tenant) FirstPool() string {
+// DefaultPool is the pool of VMs whose spec names none; empty if the tenant has no pools.
+func (t *Tenant) DefaultPool() string {
 	if t == nil || len(t.Pools) == 0 {
 		return ""
 	}
 	return t.Pools[0]
 }
 
-// AdoptsDisk refuses a disk that may not be taken over from a VM.
-func (t *Tenant) AdoptsDisk(volume string, g proxmox.Guest) error {
-	if err := t.Adopts(g); err != nil {
-		return t.AdoptsVolume(volume)
+// CheckAdoptDisk refuses a disk that may not be taken over from a VM.
+func (t *Tenant) CheckAdoptDisk(volume string, g proxmox.Guest) error {
+	if err := t.CheckAdopt(g); err != nil {
+		return t.RefuseVolume(volume)
 	}
 	storage, _, _ := strings.Cut(volume, ":")
-	return t.storage(storage, "a disk")
+	return t.checkStorage(storage, "a disk")
 }
 
-// AdoptsVolume is the refusal of a disk that the provider has not made for the resource which names it.
-func (t *Tenant) AdoptsVolume(volume string) error {
-	if t.nobody != "" {
-		return &RefusedError{What: t.nobody}
+// RefuseVolume is the refusal of a disk that the provider has not made for the resource which names it.
+func (t *Tenant) RefuseVolume(volume string) error {
+	if t.denied != "" {
+		return &RefusedError{What: t.denied}
 	}
 	return t.refuse("allow.adopt", "disk %s, which was not made for this resource", volume)
 }
 
-// storage refuses a storage that disks may not be on.
-func (t *Tenant) storage(name, of string) error {
+// checkStorage refuses a storage that disks may not be on.
+func (t *Tenant) checkStorage(name, of string) error {
 	if slices.Contains(t.Storages, name) {
 		return nil
 	}
 	return t.refuse("storages", "%s on storage %s", of, name)
 }
 
-// SavesMemory refuses a storage that the memory of a VM would be saved on for a snapshot, or to suspend it.
-func (t *Tenant) SavesMemory(on string) error {
-	if t.Stores(on) {
+// CheckMemoryStorage refuses a storage that the memory of a VM would be saved on for a snapshot, or to suspend it.
+func (t *Tenant) CheckMemoryStorage(on string) error {
+	if t.AllowsStorage(on) {
 		return nil
 	}
 	return t.refuse("storages", "the memory of the VM would be saved on storage %s: give the VM a disk, or name a storage in extraConfig.vmstatestorage", on)
 }
 
-// image refuses a volume that disks may not be filled from. An image for cloud-init is that of one VM, whatever the patterns say.
-func (t *Tenant) image(volume, of string) error {
-	if matchesAny(t.Images, volume) && !nocloud.IsImage(volume) || ImagesOf(t).has(volume) {
+// checkImage refuses a volume that disks may not be filled from. An image for cloud-init is that of one VM, whatever the patterns say.
+func (t *Tenant) checkImage(volume, of string) error {
+	if matchesAny(t.Images, volume) && !nocloud.IsImage(volume) || ImagesOf(t).allowsVolume(volume) {
 		return nil
 	}
 	return t.refuse("images", "%s is %s", of, volume)
 }
 
-// pool refuses a pool that VMs may not be members of.
-func (t *Tenant) pool(name string) error {
+// checkPool refuses a pool that VMs may not be members of.
+func (t *Tenant) checkPool(name string) error {
 	switch {
 	case len(t.Pools) == 0 && name == "", slices.Contains(t.Pools, name):
 		return nil
@@ -342,16 +344,16 @@ func (t *Tenant) pool(name string) error {
 	return t.refuse("pools", "a VM in pool %s", name)
 }
 
-// vmid refuses a VMID that is not of the tenant's range.
-func (t *Tenant) vmid(id int) error {
+// checkVMID refuses a VMID that is not of the tenant's range.
+func (t *Tenant) checkVMID(id int) error {
 	if r := t.VMIDRange; r != nil && (id < int(r.Min) || id > int(r.Max)) {
 		return t.refuse("vmidRange", "VMID %d is not within %d and %d", id, r.Min, r.Max)
 	}
 	return nil
 }
 
-// tags refuses tags that other tenants' VMs carry, or are adopted by.
-func (t *Tenant) tags(all []string) error {
+// checkTags refuses tags that other tenants' VMs carry, or are adopted by.
+func (t *Tenant) checkTags(all []string) error {
 	reserved := reservedTags(t)
 	for _, tag := range all {
 		tag = strings.ToLower(tag) // As Proxmox VE compares them.
@@ -362,54 +364,54 @@ func (t *Tenant) tags(all []string) error {
 	return nil
 }
 
-// Holds refuses a VM that is not the tenant's. The message says nothing of the VM but its VMID.
-func (t *Tenant) Holds(g proxmox.Guest) error {
+// CheckGuest refuses a VM that is not the tenant's. The message says nothing of the VM but its VMID.
+func (t *Tenant) CheckGuest(g proxmox.Guest) error {
 	switch {
-	case t == nil, t.nobody == "" && t.Owns(g), t.nobody == "" && t.mayAdopt(g):
+	case t == nil, t.denied == "" && t.Owns(g), t.denied == "" && t.mayAdopt(g):
 		return nil
-	case t.nobody != "":
-		return &RefusedError{What: t.nobody}
+	case t.denied != "":
+		return &RefusedError{What: t.denied}
 	}
 	return t.refuse("pools and vmidRange", "VM %d, which is not the tenant's", g.VMID)
 }
 
-// Adopts refuses a VM that may not be taken over.
-func (t *Tenant) Adopts(g proxmox.Guest) error {
-	if t == nil || t.nobody == "" && t.mayAdopt(g) {
+// CheckAdopt refuses a VM that may not be taken over.
+func (t *Tenant) CheckAdopt(g proxmox.Guest) error {
+	if t == nil || t.denied == "" && t.mayAdopt(g) {
 		return nil
 	}
-	if t.nobody != "" {
-		return &RefusedError{What: t.nobody}
+	if t.denied != "" {
+		return &RefusedError{What: t.denied}
 	}
 	return t.refuse("allow.adopt", "to adopt VM %d", g.VMID)
 }
 
-// AdoptsBackup is the refusal of a backup that the provider has not made for the resource which names it.
-func (t *Tenant) AdoptsBackup(volume string) error {
-	if t.nobody != "" {
-		return &RefusedError{What: t.nobody}
+// RefuseBackup is the refusal of a backup that the provider has not made for the resource which names it.
+func (t *Tenant) RefuseBackup(volume string) error {
+	if t.denied != "" {
+		return &RefusedError{What: t.denied}
 	}
 	return t.refuse("allow.adopt", "backup %s, which was not made for this resource", volume)
 }
 
-// Removes refuses a VM from which a resource that was seen to have it removes nothing any more: another tenant may have it by now, or operators have
-// taken it back.
-func (t *Tenant) Removes(g proxmox.Guest) error {
-	if t == nil || !handedOn(t.others, g) && !mayBeWithdrawn(t, g) {
+// CheckRemove refuses a VM from which a resource that was seen to have it must not remove anything any more: another tenant may have it by now, or operators
+// have taken it back.
+func (t *Tenant) CheckRemove(g proxmox.Guest) error {
+	if t == nil || !anyMayHave(t.others, g) && !mayBeWithdrawn(t, g) {
 		return nil
 	}
-	return t.Holds(g)
+	return t.CheckGuest(g)
 }
 
 // Owns reports whether a VM is where the tenant's VMs are: one that it may take over is not its own yet. A range without pools does not reach
 // into pools of another tenant or that it may adopt from, whose VMs may have any VMID.
 func (t *Tenant) Owns(g proxmox.Guest) bool {
-	pooled := slices.ContainsFunc(t.others, func(o v1alpha1.ProviderTenant) bool { return slices.Contains(o.Pools, g.Pool) || pooledFor(o, g) })
-	return territory(t.ProviderTenant, g) && (len(t.Pools) > 0 || !pooled)
+	pooled := slices.ContainsFunc(t.others, func(o v1alpha1.ProviderTenant) bool { return slices.Contains(o.Pools, g.Pool) || inAdoptPool(o, g) })
+	return inRangeAndPools(t.ProviderTenant, g) && (len(t.Pools) > 0 || !pooled)
 }
 
-// territory reports whether a VM is where the VMs of a tenant are.
-func territory(t v1alpha1.ProviderTenant, g proxmox.Guest) bool {
+// inRangeAndPools reports whether a VM is in the VMID range and the pools of a tenant, as far as it has them.
+func inRangeAndPools(t v1alpha1.ProviderTenant, g proxmox.Guest) bool {
 	if t.VMIDRange == nil && len(t.Pools) == 0 {
 		return false
 	}
@@ -417,18 +419,18 @@ func territory(t v1alpha1.ProviderTenant, g proxmox.Guest) bool {
 	return inRange && (len(t.Pools) == 0 || slices.Contains(t.Pools, g.Pool))
 }
 
-// handedOn reports whether a VM is where the VMs of one of these tenants are, or where one may have taken it over.
-func handedOn(to []v1alpha1.ProviderTenant, g proxmox.Guest) bool {
-	return adoptableBy(to, g) || slices.ContainsFunc(to, func(o v1alpha1.ProviderTenant) bool { return territory(o, g) })
+// anyMayHave reports whether one of these tenants may have a VM: it is in its VMID range and pools, or the tenant may have adopted it.
+func anyMayHave(tenants []v1alpha1.ProviderTenant, g proxmox.Guest) bool {
+	return adoptableBy(tenants, g) || slices.ContainsFunc(tenants, func(o v1alpha1.ProviderTenant) bool { return inRangeAndPools(o, g) })
 }
 
-// Sees reports whether a VM or template may be cloned, and so may be seen: the tenant's own, and
-// templates that are for it and no other tenant's.
-func (t *Tenant) Sees(g proxmox.Guest) bool {
-	if t == nil || t.Holds(g) == nil {
+// MaySee reports whether a VM or template may be cloned, and so may be seen: the tenant's own VMs, and
+// templates that it may use and that are no other tenant's.
+func (t *Tenant) MaySee(g proxmox.Guest) bool {
+	if t == nil || t.CheckGuest(g) == nil {
 		return true
 	}
-	if t.nobody != "" || !g.Template || handedOn(t.others, g) {
+	if t.denied != "" || !g.Template || anyMayHave(t.others, g) {
 		return false
 	}
 	return matchesAny(t.Templates, g.Name)
@@ -442,19 +444,19 @@ func matchesAny(patterns []string, name string) bool {
 	})
 }
 
-// Clones refuses a source that VMs may not be cloned from.
-func (t *Tenant) Clones(g proxmox.Guest) error {
-	if t.Sees(g) {
+// CheckClone refuses a source that VMs may not be cloned from.
+func (t *Tenant) CheckClone(g proxmox.Guest) error {
+	if t.MaySee(g) {
 		return nil
 	}
-	if t.nobody != "" {
-		return &RefusedError{What: t.nobody}
+	if t.denied != "" {
+		return &RefusedError{What: t.denied}
 	}
 	return t.refuse("templates", "a clone of VM %d", g.VMID)
 }
 
-// Config is what a provider configuration says for the tenant.
-func (t *Tenant) Config(c *v1alpha1.ProviderConfigSpec) *v1alpha1.ProviderConfigSpec {
+// LimitConfig returns a provider configuration without the defaults that the tenant may not use, and with its VMID range.
+func (t *Tenant) LimitConfig(c *v1alpha1.ProviderConfigSpec) *v1alpha1.ProviderConfigSpec {
 	if t == nil {
 		return c
 	}
@@ -462,10 +464,10 @@ func (t *Tenant) Config(c *v1alpha1.ProviderConfigSpec) *v1alpha1.ProviderConfig
 	if t.VMIDRange != nil {
 		c.VMIDRange = t.VMIDRange.DeepCopy()
 	}
-	if c.DefaultNode != nil && t.Node(*c.DefaultNode) != nil {
+	if c.DefaultNode != nil && t.CheckNode(*c.DefaultNode) != nil {
 		c.DefaultNode = nil
 	}
-	c.DefaultNodes = slices.DeleteFunc(c.DefaultNodes, func(node string) bool { return t.Node(node) != nil })
+	c.DefaultNodes = slices.DeleteFunc(c.DefaultNodes, func(node string) bool { return t.CheckNode(node) != nil })
 	if c.DefaultStorage != nil && !slices.Contains(t.Storages, *c.DefaultStorage) {
 		c.DefaultStorage = nil
 	}

@@ -89,8 +89,8 @@ func TestOf(t *testing.T) {
 		"None":         {reason: "Without tenants nothing is confined.", subject: Subject{Namespace: "x"}, want: "free"},
 		"Namespace":    {reason: "A namespace tells the tenant.", tenants: tenants(), subject: Subject{Namespace: "b"}, want: "b"},
 		"Unrestricted": {reason: "Operators are not confined.", tenants: tenants(), subject: Subject{Namespace: "ops"}, want: "free"},
-		"Nobody": {
-			reason: "What is nobody's may do nothing.", tenants: tenants(), subject: Subject{Namespace: "x"},
+		"NoTenant": {
+			reason: "A resource of no tenant may do nothing.", tenants: tenants(), subject: Subject{Namespace: "x"},
 			want: `namespace "x" belongs to no tenant`,
 		},
 		"Two": {
@@ -106,7 +106,7 @@ func TestOf(t *testing.T) {
 			want: `namespace "x" belongs to no tenant`,
 		},
 		"NoNamespace": {
-			reason: "A cluster-scoped resource without a claim is nobody's.", tenants: tenants(), subject: Subject{Labels: map[string]string{}},
+			reason: "A cluster-scoped resource without a claim is of no tenant.", tenants: tenants(), subject: Subject{Labels: map[string]string{}},
 			want: "this resource belongs to no tenant",
 		},
 	}
@@ -115,7 +115,7 @@ func TestOf(t *testing.T) {
 			of, err := Of(tc.tenants, tc.subject)
 			got := "free"
 			if of != nil {
-				got = of.Name + of.nobody
+				got = of.Name + of.denied
 			}
 			if err != nil || !strings.Contains(got, tc.want) {
 				t.Errorf("\n%s\nwant %q, got %q, %v", tc.reason, tc.want, got, err)
@@ -210,7 +210,7 @@ func TestOptions(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			err := tenant(t, "a").Options(205, map[string]string{tc.name: tc.value})
+			err := tenant(t, "a").CheckOptions(205, map[string]string{tc.name: tc.value})
 			compare(t, tc.reason, err, tc.want)
 		})
 	}
@@ -219,8 +219,8 @@ func TestOptions(t *testing.T) {
 // TestOptionsOfNoVM has no volume be that of a VM which is not known yet.
 func TestOptionsOfNoVM(t *testing.T) {
 	for _, value := range []string{"ceph:data", "ceph:305/vm-205-disk-0.qcow2", "ceph:vm-205-disk-0"} {
-		compare(t, value, tenant(t, "a").Options(0, map[string]string{"scsi1": value}), "volume of another VM")
-		compare(t, value, tenant(t, "a").Options(0, map[string]string{"scsi1": "ceph:0,import-from=" + value}), "scsi1 is "+value)
+		compare(t, value, tenant(t, "a").CheckOptions(0, map[string]string{"scsi1": value}), "volume of another VM")
+		compare(t, value, tenant(t, "a").CheckOptions(0, map[string]string{"scsi1": "ceph:0,import-from=" + value}), "scsi1 is "+value)
 	}
 }
 
@@ -246,10 +246,10 @@ func TestWithVNets(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			compare(t, tc.reason, with.Options(205, map[string]string{"net0": "virtio,bridge=" + tc.bridge}), tc.want)
+			compare(t, tc.reason, with.CheckOptions(205, map[string]string{"net0": "virtio,bridge=" + tc.bridge}), tc.want)
 		})
 	}
-	if err := of.Options(205, map[string]string{"net0": "virtio,bridge=vn1"}); err == nil {
+	if err := of.CheckOptions(205, map[string]string{"net0": "virtio,bridge=vn1"}); err == nil {
 		t.Error("the tenant itself was changed")
 	}
 }
@@ -341,7 +341,7 @@ func TestSpec(t *testing.T) {
 		"Adopted":      {reason: "An adopted VM stays in its pool.", spec: &v1alpha1.MachineParameters{Pool: new("handed")}, externalName: "706"},
 		"AdoptedMoves": {reason: "One of the range may be moved.", spec: &v1alpha1.MachineParameters{Pool: new("e")}, externalName: "606"},
 		"AdoptedLost": {
-			reason: "Another one would be nobody's then.", spec: &v1alpha1.MachineParameters{Pool: new("e")}, externalName: "706",
+			reason: "A VM with another VMID would be of no tenant.", spec: &v1alpha1.MachineParameters{Pool: new("e")}, externalName: "706",
 			want: "(vmidRange): VMID 706 is not within 600 and 699",
 		},
 	}
@@ -357,7 +357,7 @@ func TestSpec(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			compare(t, tc.reason, of.Spec(mg), tc.want)
+			compare(t, tc.reason, of.CheckSpec(mg), tc.want)
 		})
 	}
 }
@@ -375,7 +375,7 @@ func TestConnectionSecrets(t *testing.T) {
 		"Listed":   {reason: "The namespace where Compositions keep them is one that is listed.", namespace: "kept"},
 		"Others":   {reason: "Another team's namespace is refused.", namespace: "b", want: `(namespaces): writeConnectionSecretToRef of namespace "b"`},
 		"System":   {reason: "The namespace of the operators is refused.", namespace: "ops", want: `of namespace "ops"`},
-		"Nowhere":  {reason: "No namespace is nobody's.", want: `of namespace ""`},
+		"Nowhere":  {reason: "An empty namespace is of no tenant.", want: `of namespace ""`},
 		"Selected": {reason: "One that its labels tell has no namespace of a claim.", namespace: "f", selected: true, want: `of namespace "f"`},
 	}
 	for name, tc := range cases {
@@ -393,16 +393,16 @@ func TestConnectionSecrets(t *testing.T) {
 				resource.Managed
 				SetWriteConnectionSecretToReference(r *xpv2.SecretReference)
 			}{&cluster.Machine{}, &cluster.Snapshot{}, &cluster.Backup{}, &cluster.Volume{}, &cluster.SnapshotPolicy{}} {
-				compare(t, "Nothing is kept.", of.Spec(mg), "")
+				compare(t, "Nothing is kept.", of.CheckSpec(mg), "")
 				mg.SetWriteConnectionSecretToReference(&xpv2.SecretReference{Namespace: tc.namespace, Name: "login"})
-				compare(t, tc.reason, of.Spec(mg), tc.want)
+				compare(t, tc.reason, of.CheckSpec(mg), tc.want)
 			}
 		})
 	}
 	of := tenant(t, "e")
 	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "e"}}
 	m.SetWriteConnectionSecretToReference(&xpv2.LocalSecretReference{Name: "login"})
-	compare(t, "A namespaced one has it in its own namespace.", of.Spec(m), "")
+	compare(t, "A namespaced one has it in its own namespace.", of.CheckSpec(m), "")
 }
 
 // TestAll has what a Machine asks for and what its VM is like refused together.
@@ -440,13 +440,13 @@ func TestAll(t *testing.T) {
 					`(allow.extraConfig): option rng0; (allow.extraConfig): option serial0`,
 			},
 		},
-		"Nobody": {reason: "Nobody is told once.", of: "x", guest: proxmox.Guest{VMID: 205}, want: []string{
+		"NoTenant": {reason: "A resource of no tenant is told so once.", of: "x", guest: proxmox.Guest{VMID: 205}, want: []string{
 			`namespace "x" belongs to no tenant of the provider configuration`,
 		}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			err := tenant(t, tc.of).All(&namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: tc.of}}, tc.guest, tc.config)
+			err := tenant(t, tc.of).CheckAll(&namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: tc.of}}, tc.guest, tc.config)
 			var got []string
 			if err != nil {
 				got = []string{err.Error()}
@@ -486,18 +486,18 @@ func TestSees(t *testing.T) {
 		"Adopted":   {reason: "What was adopted stays.", of: "c", guest: proxmox.Guest{VMID: 9, Pool: "old"}, sees: true, has: true},
 		"RangeOnly": {reason: "A range of VMIDs alone may tell the tenant.", of: "d", guest: proxmox.Guest{VMID: 505}, sees: true, has: true},
 		"RangeInPool": {
-			reason: "A VM of its range in a pool of nobody is the tenant's.", of: "d", guest: proxmox.Guest{VMID: 505, Pool: "nightly"}, sees: true, has: true,
+			reason: "A VM of its range in a pool of no tenant is the tenant's.", of: "d", guest: proxmox.Guest{VMID: 505, Pool: "nightly"}, sees: true, has: true,
 		},
 		"RangeTheirPool": {reason: "Not one in another tenant's pool.", of: "d", guest: proxmox.Guest{VMID: 505, Pool: "b"}},
 		"RangeAdoptable": {
 			reason: "A VM of its range in a pool that another tenant may adopt from may be that one's.", of: "d", guest: proxmox.Guest{VMID: 505, Pool: "old"},
 		},
-		"Nobody": {reason: "A namespace of nobody sees no VM.", of: "x", guest: proxmox.Guest{VMID: 200, Pool: "a"}},
+		"NoTenant": {reason: "A namespace of no tenant sees no VM.", of: "x", guest: proxmox.Guest{VMID: 200, Pool: "a"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			of := tenant(t, tc.of)
-			if sees, has := of.Sees(tc.guest), of.Holds(tc.guest) == nil; sees != tc.sees || has != tc.has {
+			if sees, has := of.MaySee(tc.guest), of.CheckGuest(tc.guest) == nil; sees != tc.sees || has != tc.has {
 				t.Errorf("\n%s\nsees: want %t, got %t; has: want %t, got %t", tc.reason, tc.sees, sees, tc.has, has)
 			}
 		})
@@ -506,11 +506,11 @@ func TestSees(t *testing.T) {
 
 // TestWithin says which tenant's rule it is by which nothing is found.
 func TestWithin(t *testing.T) {
-	if got := Within(tenant(t, "a"), "templates"); got != ` among what tenant "a" may have (templates)` {
+	if got := AmongAllowed(tenant(t, "a"), "templates"); got != ` among what tenant "a" may have (templates)` {
 		t.Errorf("want the tenant and the rule, got %q", got)
 	}
 	for _, of := range []string{"ops", "x"} {
-		if got := Within(tenant(t, of), "templates"); got != "" {
+		if got := AmongAllowed(tenant(t, of), "templates"); got != "" {
 			t.Errorf("want nothing of a resource of no tenant, got %q", got)
 		}
 	}
@@ -675,7 +675,7 @@ func TestGuard(t *testing.T) {
 		},
 		"JoinPool":   {of: "a", method: "PUT", path: "/pools", form: form{"poolid": "a", "vms": "205", "allow-move": "1"}},
 		"JoinHanded": {of: "e", method: "PUT", path: "/pools", form: form{"poolid": "e", "vms": "606", "allow-move": "1"}},
-		"JoinOutside": { // It would be nobody's there.
+		"JoinOutside": { // It would be of no tenant there.
 			of: "e", method: "PUT", path: "/pools", form: form{"poolid": "e", "vms": "706", "allow-move": "1"}, want: "VMID 706 is not within 600 and 699",
 		},
 		"JoinTheirs": {of: "a", method: "PUT", path: "/pools", form: form{"poolid": "b", "vms": "205"}, want: "pool b"},
@@ -754,78 +754,78 @@ func TestGuard(t *testing.T) {
 		"RemoveOwnBackup": {
 			reason: "A backup outlives its VM.", of: "a", method: "DELETE", path: content, args: backup("250"), backup: "250",
 		},
-		"RemoveTheirBackup":    {of: "a", method: "DELETE", path: content, args: backup("305"), backup: "205", want: "kinds"},
-		"NobodyRemovesBackup":  {of: "x", method: "DELETE", path: content, args: backup("305"), backup: "305", deleted: true},
-		"NobodyLiftsProtected": {of: "x", method: "PUT", path: content, args: backup("305"), form: form{"protected": "0"}, backup: "305", deleted: true},
-		"NobodyWritesNotes": {
+		"RemoveTheirBackup":      {of: "a", method: "DELETE", path: content, args: backup("305"), backup: "205", want: "kinds"},
+		"NoTenantRemovesBackup":  {of: "x", method: "DELETE", path: content, args: backup("305"), backup: "305", deleted: true},
+		"NoTenantLiftsProtected": {of: "x", method: "PUT", path: content, args: backup("305"), form: form{"protected": "0"}, backup: "305", deleted: true},
+		"NoTenantWritesNotes": {
 			of: "x", method: "PUT", path: content, args: backup("305"), form: form{"protected": "0", "notes": "x"}, backup: "305", deleted: true,
 			want: "belongs to no tenant",
 		},
-		"NobodyKeepsBackup":  {of: "x", method: "DELETE", path: content, args: backup("305"), backup: "305", want: "belongs to no tenant"},
-		"NobodyRemovesOther": {of: "x", method: "DELETE", path: content, args: backup("305"), backup: "205", deleted: true, want: "belongs to no tenant"},
-		"Network":            {of: "a", method: "PUT", path: "/nodes/{node}/network", args: []string{"pve1"}, want: "kinds"},
+		"NoTenantKeepsBackup":  {of: "x", method: "DELETE", path: content, args: backup("305"), backup: "305", want: "belongs to no tenant"},
+		"NoTenantRemovesOther": {of: "x", method: "DELETE", path: content, args: backup("305"), backup: "205", deleted: true, want: "belongs to no tenant"},
+		"Network":              {of: "a", method: "PUT", path: "/nodes/{node}/network", args: []string{"pve1"}, want: "kinds"},
 		"Download": {
 			of: "a", method: "POST", path: "/nodes/{node}/storage/{storage}/download-url", args: []string{"pve1", "ceph"}, want: "kinds",
 		},
-		"Options":      {of: "a", method: "PUT", path: "/cluster/options", want: "kinds"},
-		"NewPool":      {of: "a", method: "POST", path: "/pools", form: form{"poolid": "x"}, want: "kinds"},
-		"Unreadable":   {of: "c", method: "DELETE", path: vm, args: at("299"), want: "the list cannot be read"},
-		"Nobody":       {of: "x", method: "POST", path: vm + "/status/start", args: at("205"), want: "belongs to no tenant"},
-		"NobodyLeaves": {of: "x", method: "DELETE", path: vm, args: at("205"), recorded: 205},
-		"NobodyTakesBack": {
+		"Options":        {of: "a", method: "PUT", path: "/cluster/options", want: "kinds"},
+		"NewPool":        {of: "a", method: "POST", path: "/pools", form: form{"poolid": "x"}, want: "kinds"},
+		"Unreadable":     {of: "c", method: "DELETE", path: vm, args: at("299"), want: "the list cannot be read"},
+		"NoTenant":       {of: "x", method: "POST", path: vm + "/status/start", args: at("205"), want: "belongs to no tenant"},
+		"NoTenantLeaves": {of: "x", method: "DELETE", path: vm, args: at("205"), recorded: 205},
+		"NoTenantTakesBack": {
 			reason: "A disk of a Volume goes back to where it was made.", of: "x", method: "POST", path: vm + "/move_disk", args: at("206"),
 			form: form{"disk": "scsi1", "target-vmid": "205", "target-disk": "unused0"}, recorded: 205, holder: 206,
 		},
-		"NobodyFetches": {
+		"NoTenantFetches": {
 			reason: "The stub VM goes where the disk is, which is handed back there.", of: "x", method: "POST", path: vm + "/migrate", args: at("205"),
 			form: form{"target": "pve3"}, recorded: 205, holder: 206,
 		},
-		"NobodyFetchesDisks": {
+		"NoTenantFetchesDisks": {
 			of: "x", method: "POST", path: vm + "/migrate", args: at("205"), form: form{"target": "pve3", "with-local-disks": "1"}, recorded: 205, holder: 206,
 			want: "belongs to no tenant",
 		},
-		"NobodyMigrates": {
+		"NoTenantMigrates": {
 			reason: "A Machine that is deleted need not move.", of: "x", method: "POST", path: vm + "/migrate", args: at("205"), form: form{"target": "pve3"},
 			recorded: 205, want: "belongs to no tenant",
 		},
-		"NobodyMigratesHolder": {
+		"NoTenantMigratesHolder": {
 			of: "x", method: "POST", path: vm + "/migrate", args: at("206"), form: form{"target": "pve3"}, recorded: 205, holder: 206, want: "belongs to no tenant",
 		},
-		"NobodyProtects": {
+		"NoTenantProtects": {
 			reason: "A disk that is retained is kept from being destroyed.", of: "x", method: "PUT", path: vm + "/config", args: at("205"),
 			form: form{"protection": "1", "digest": "x"}, recorded: 205, holder: 205,
 		},
-		"NobodyProtectsMachine": {
+		"NoTenantProtectsMachine": {
 			of: "x", method: "PUT", path: vm + "/config", args: at("205"), form: form{"protection": "1"}, recorded: 205, want: "belongs to no tenant",
 		},
-		"NobodyProtectsMore": {
+		"NoTenantProtectsMore": {
 			of: "x", method: "PUT", path: vm + "/config", args: at("205"), form: form{"protection": "1", "args": "x"}, recorded: 205, holder: 205,
 			want: "belongs to no tenant",
 		},
-		"NobodyProtectsHolder": {
+		"NoTenantProtectsHolder": {
 			of: "x", method: "PUT", path: vm + "/config", args: at("206"), form: form{"protection": "1"}, recorded: 205, holder: 206, want: "belongs to no tenant",
 		},
-		"NobodyFetchesToOthers": {
+		"NoTenantFetchesToOthers": {
 			reason: "The VM that had the disk may be another tenant's by now.", of: "a", method: "POST", path: vm + "/migrate", args: at("205"),
 			form: form{"target": "pve3"}, recorded: 205, holder: 305, want: "node pve3",
 		},
-		"NobodyTakesFromThird": {
+		"NoTenantTakesFromThird": {
 			of: "x", method: "POST", path: vm + "/move_disk", args: at("405"), form: form{"disk": "scsi1", "target-vmid": "205"}, recorded: 205, holder: 206,
 			want: "belongs to no tenant",
 		},
-		"NobodyTakesFromOthers": {
+		"NoTenantTakesFromOthers": {
 			reason: "The VM that had the disk may be another tenant's by now.", of: "a", method: "POST", path: vm + "/move_disk", args: at("305"),
 			form: form{"disk": "scsi1", "target-vmid": "205"}, recorded: 205, holder: 305, want: "VMID 305",
 		},
-		"NobodyGives": {
+		"NoTenantGives": {
 			of: "x", method: "POST", path: vm + "/move_disk", args: at("206"), form: form{"disk": "scsi1", "target-vmid": "405"}, recorded: 205, holder: 206,
 			want: "belongs to no tenant",
 		},
-		"NobodyTakes": {of: "x", method: "DELETE", path: vm, args: at("206"), recorded: 205, want: "belongs to no tenant"},
-		"NobodyUnprotects": {
+		"NoTenantTakes": {of: "x", method: "DELETE", path: vm, args: at("206"), recorded: 205, want: "belongs to no tenant"},
+		"NoTenantUnprotects": {
 			of: "x", method: "PUT", path: vm + "/config", args: at("205"), form: form{"protection": "0", "digest": "x"}, recorded: 205,
 		},
-		"NobodyChanges": {
+		"NoTenantChanges": {
 			of: "x", method: "PUT", path: vm + "/config", args: at("205"), form: form{"protection": "0", "args": "x"}, recorded: 205,
 			want: "belongs to no tenant",
 		},
@@ -847,7 +847,7 @@ func TestGuard(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			g := Guard{Tenant: tenant(t, tc.of), Guest: inCluster, Recorded: tc.recorded, Holder: tc.holder, UUID: uuid, Deleted: tc.deleted}
+			g := Guard{Tenant: tenant(t, tc.of), Guest: inCluster, RecordedVMID: tc.recorded, DiskHolder: tc.holder, UUID: uuid, Deleted: tc.deleted}
 			g.VMIDs = &v1alpha1.VMIDRange{Min: 1000, Max: 1999}
 			if tc.backup != "" {
 				g.Backup = func() string { return backup(tc.backup)[2] }
@@ -857,7 +857,7 @@ func TestGuard(t *testing.T) {
 					if volume == tc.archive {
 						return nil
 					}
-					_, err := g.Restores(Records{}, nil, volume)
+					_, err := g.CheckBackup(Records{}, nil, volume)
 					return err
 				}
 			}
@@ -873,7 +873,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// TestGuardReadsAnew has a list that is read now tell whether a VM which is not where the tenant's are was handed on, and no other deletion read one.
+// TestGuardReadsAnew has the VMs listed anew before something is removed from one that is not where the tenant's are, which another tenant may have got, and
+// for no other deletion.
 func TestGuardReadsAnew(t *testing.T) {
 	const vm = "/nodes/{node}/qemu/{vmid}"
 	cases := map[string]struct {
@@ -884,18 +885,28 @@ func TestGuardReadsAnew(t *testing.T) {
 		want        string
 		lists       int
 	}{
-		"Own":           {reason: "A VM where the tenant's are is removed by the list that there is.", of: "a", listed: "a", now: "b"},
-		"Nobody":        {reason: "A VM that was not moved goes with a namespace that lost its tenant.", of: "x", was: "a", listed: "a", now: "a", lists: 1},
-		"NobodysMoved":  {reason: "A VM of nobody that was moved a moment ago stays.", of: "x", was: "a", listed: "a", now: "b", want: "no tenant", lists: 1},
-		"NobodyUnknown": {reason: "Where the former tenant is unknown, no list could tell more.", of: "x", listed: "a", now: "b"},
-		"Outside":       {reason: "A VM in no pool may be deleted as long as it is there.", of: "a", lists: 1},
-		"OutsideMoved":  {reason: "A VM in no pool that was handed on a moment ago stays.", of: "a", now: "b", want: "VM 205, which is not the tenant's", lists: 2},
-		"Listed":        {reason: "A VM that the list shows to be handed on need not be read for that.", of: "a", listed: "b", now: "b", want: "VM 205", lists: 1},
+		"Own":      {reason: "A VM where the tenant's are is removed by the list that there is.", of: "a", listed: "a", now: "b"},
+		"NoTenant": {reason: "A VM that was not moved goes with a namespace that lost its tenant.", of: "x", was: "a", listed: "a", now: "a", lists: 1},
+		"NoTenantMoved": {
+			reason: "A VM of a namespace without a tenant that was moved a moment ago stays.",
+			of:     "x", was: "a", listed: "a", now: "b", want: "no tenant", lists: 1,
+		},
+		"NoTenantUnknown": {reason: "Where the former tenant is unknown, no list could tell more.", of: "x", listed: "a", now: "b"},
+		"Outside":         {reason: "A VM in no pool may be deleted as long as it is there.", of: "a", lists: 1},
+		"OutsideMoved": {
+			reason: "A VM in no pool that was moved to another tenant a moment ago stays.",
+			of:     "a", now: "b", want: "VM 205, which is not the tenant's", lists: 2,
+		},
+		"Listed": {
+			reason: "A VM that the list shows to be another tenant's need not be listed anew.",
+			of:     "a", listed: "b", now: "b", want: "VM 205", lists: 1,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			lists := 0
-			g := Guard{Tenant: Formerly(tenant(t, tc.of), tenants(), tc.was), Recorded: 205, Deleted: true, Guest: func(vmid int, fresh bool) (proxmox.Guest, error) {
+			of := WithFormerTenant(tenant(t, tc.of), tenants(), tc.was)
+			g := Guard{Tenant: of, RecordedVMID: 205, Deleted: true, Guest: func(vmid int, fresh bool) (proxmox.Guest, error) {
 				if fresh {
 					lists++
 					return proxmox.Guest{VMID: vmid, Pool: tc.now}, nil
@@ -919,17 +930,17 @@ func TestTells(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return Tells(found)
+		return MayName(found)
 	}
 	for name, tc := range map[string]struct {
 		reason, of string
 		guest      proxmox.Guest
 		vm, node   bool
 	}{
-		"Own":    {reason: "Where one's own VM is, one knows.", of: "a", guest: proxmox.Guest{VMID: 1, Pool: "a", Node: "pve3"}, vm: true, node: true},
-		"Node":   {reason: "One's own node may be named.", of: "a", guest: proxmox.Guest{VMID: 1, Node: "pve1"}, node: true},
-		"Others": {reason: "Nothing is told of others elsewhere.", of: "a", guest: proxmox.Guest{VMID: 1, Pool: "b", Node: "pve3"}},
-		"Nobody": {reason: "What is nobody's is told nothing.", of: "b", guest: proxmox.Guest{VMID: 1, Pool: "a", Node: "pve1"}},
+		"Own":      {reason: "Where one's own VM is, one knows.", of: "a", guest: proxmox.Guest{VMID: 1, Pool: "a", Node: "pve3"}, vm: true, node: true},
+		"Node":     {reason: "One's own node may be named.", of: "a", guest: proxmox.Guest{VMID: 1, Node: "pve1"}, node: true},
+		"Others":   {reason: "Nothing is told of others elsewhere.", of: "a", guest: proxmox.Guest{VMID: 1, Pool: "b", Node: "pve3"}},
+		"NoTenant": {reason: "A resource of no tenant is told nothing.", of: "b", guest: proxmox.Guest{VMID: 1, Pool: "a", Node: "pve1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if vm, node := of(tc.of)(tc.guest); vm != tc.vm || node != tc.node {
@@ -937,7 +948,7 @@ func TestTells(t *testing.T) {
 			}
 		})
 	}
-	if Tells(nil) != nil {
+	if MayName(nil) != nil {
 		t.Error("who has no tenant is told of all")
 	}
 }

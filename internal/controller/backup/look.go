@@ -70,7 +70,7 @@ func (e *external) Observe(ctx context.Context, m Backup) (managed.ExternalObser
 	o, err := e.observe(ctx, m)
 	switch {
 	case tenancy.IsRefusal(err):
-		tenancy.Show(m, err)
+		tenancy.ShowRefusal(m, err)
 	case err != nil:
 		target.ShowError(m, err)
 	}

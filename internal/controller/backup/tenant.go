@@ -44,13 +44,13 @@ func (e *external) confine(ctx context.Context, m Backup, to *connect.Connection
 	if !e.trusted {
 		r.Task, r.Tried, r.Removal, r.Tenant = "", "", "", ""
 	}
-	if id := e.volumeID(m); !e.trusted && id != "" && (!r.made() || !to.Tenant.Stores(storageOf(id))) {
+	if id := e.volumeID(m); !e.trusted && id != "" && (!r.made() || !to.Tenant.AllowsStorage(storageOf(id))) {
 		return e.refuse(m, id)
 	}
 	leaves, err = target.CheckTenant(ctx, to, m, e.view.target)
 	switch {
 	case leaves:
-		e.leave(m, to.Tenant.AdoptsBackup(cmp.Or(e.volumeID(m), fmt.Sprintf("of VM %d", e.view.target.VMID))))
+		e.leave(m, to.Tenant.RefuseBackup(cmp.Or(e.volumeID(m), fmt.Sprintf("of VM %d", e.view.target.VMID))))
 	case err == nil && r.Begun != 0 && !r.Done && r.Tenant == "":
 		r.Tenant = to.Tenant.Name // Of a VM of the tenant's, which it was seen to be just now.
 	}
@@ -59,12 +59,12 @@ func (e *external) confine(ctx context.Context, m Backup, to *connect.Connection
 
 // refuse a volume that is not proven to be the Backup's.
 func (e *external) refuse(m Backup, volume string) (leaves bool, err error) {
-	err = e.tenant.AdoptsBackup(volume)
+	err = e.tenant.RefuseBackup(volume)
 	if meta.WasDeleted(m) {
 		e.leave(m, err)
 		return true, nil
 	}
-	tenancy.Show(m, err)
+	tenancy.ShowRefusal(m, err)
 	return false, err
 }
 
@@ -94,7 +94,7 @@ func (e *external) prove(ctx context.Context, m Backup, s state) error {
 			return e.save(ctx, m)
 		}
 	}
-	return e.tenant.AdoptsBackup(id)
+	return e.tenant.RefuseBackup(id)
 }
 
 // findEarlier finds the backup of a Backup that knows of none, before one is made for a tenant: whoever takes its record away would have

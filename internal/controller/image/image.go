@@ -162,7 +162,7 @@ func (c *connector) Connect(ctx context.Context, m Image) (managed.TypedExternal
 	}
 	fetcher := c.fetcher
 	if to.Tenant != nil {
-		fetcher.Permit = func(url string) error { return tenancy.ImagesOf(to.Tenant).URL("source.checksumURL", url) }
+		fetcher.Permit = func(url string) error { return tenancy.ImagesOf(to.Tenant).CheckURL("source.checksumURL", url) }
 	}
 	e := &external{
 		client: to.Client, inventory: to.Inventory, kube: c.kube, kinds: c.kinds, peers: c.peers, fetcher: fetcher,

@@ -60,7 +60,7 @@ func (e *external) confine(m Image, r *record) error {
 // signed is a record with its signature. While refusals are only shown it is signed if nothing would be refused.
 func (c confinement) signed(m Image, text string) map[string]string {
 	a := map[string]string{AnnotationRecord: text}
-	checked := c.tenant != nil || c.warned != nil && c.warned.Spec(m) == nil
+	checked := c.tenant != nil || c.warned != nil && c.warned.CheckSpec(m) == nil
 	if signature := c.records.SignImage(m, text); checked && c.trusted && signature != "" {
 		a[tenancy.AnnotationImageSignature] = signature
 	}
@@ -69,5 +69,5 @@ func (c confinement) signed(m Image, text string) map[string]string {
 
 // usable are the storages of the nodes that files may be downloaded by.
 func (c confinement) usable(all []proxmox.Storage) []proxmox.Storage {
-	return slices.DeleteFunc(slices.Clone(all), func(s proxmox.Storage) bool { return c.tenant.Node(s.Node) != nil })
+	return slices.DeleteFunc(slices.Clone(all), func(s proxmox.Storage) bool { return c.tenant.CheckNode(s.Node) != nil })
 }

@@ -229,7 +229,7 @@ func (e creator) chooseNode(ctx context.Context, m Machine, s *source.Source) (s
 	if err != nil {
 		return "", err
 	}
-	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n proxmox.Node) bool { return e.tenant.Node(n.Name) != nil })
+	nodes = slices.DeleteFunc(slices.Clone(nodes), func(n proxmox.Node) bool { return e.tenant.CheckNode(n.Name) != nil })
 	if local && wanted != "" && wanted != s.Node {
 		return s.Node, s.CheckMigratable(m.Parameters(), nodes)
 	}
@@ -270,17 +270,17 @@ func (e creationChecks) checkStorages(ctx context.Context, c *creation) error {
 		return err
 	}
 	if c.archive != nil {
-		if err := c.archive.CheckStorages(storages, c.node, "restore", e.tenant.Stores); err != nil {
+		if err := c.archive.CheckStorages(storages, c.node, "restore", e.tenant.AllowsStorage); err != nil {
 			return err
 		}
 	}
 	for _, name := range c.Storages(c.sourceConfig()) {
-		if err := preflight.CheckStorage(storages, name, c.node, e.tenant.Stores); err != nil {
+		if err := preflight.CheckStorage(storages, name, c.node, e.tenant.AllowsStorage); err != nil {
 			return err
 		}
 	}
 	for _, name := range c.targetStorages() {
-		if err := preflight.CheckStorage(storages, name, cmp.Or(ptr.Deref(c.Node, ""), c.placedNode), e.tenant.Stores); err != nil {
+		if err := preflight.CheckStorage(storages, name, cmp.Or(ptr.Deref(c.Node, ""), c.placedNode), e.tenant.AllowsStorage); err != nil {
 			return err
 		}
 	}

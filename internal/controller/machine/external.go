@@ -204,7 +204,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 		return e.observeRefused(ctx, m, id, err)
 	case err != nil:
 		return managed.ExternalObservation{}, err
-	case e.vm.Config.Remains() && !object.MayReplaceVMID(m) && e.tenant.Tells(ctx, m, id.VMID):
+	case e.vm.Config.Remains() && !object.MayReplaceVMID(m) && e.tenant.MayName(ctx, m, id.VMID):
 		return e.observePartialDestroy(m)
 	case proof.Unfinished && proof.InPlace:
 		return restoring{external: e}.observeLost(ctx, m, id)
@@ -280,7 +280,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	e.vm.Usage, e.vm.ShowConfig = e.cache.Usage(m), ptr.Deref(m.Parameters().ShowConfig, false)
 	e.vm.Observe(o, e.planned.Devices, e.now())
 	e.tenant.Records.Sign(m)
-	e.tenant.Tell(ctx, m, e.vm)
+	e.tenant.ShowAllowed(ctx, m, e.vm)
 	happened := events.OfChange(before, o, e.tasks.Active(m))
 	happened = append(happened, e.told.Retained(m, before, o)...)
 	for _, event := range happened {
@@ -383,7 +383,7 @@ func (e *external) observeCreating(ctx context.Context, m Machine, id qemu.Ident
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	if e.vm != nil && !e.ownershipProven && !e.tenant.Tells(ctx, m, id.VMID) {
+	if e.vm != nil && !e.ownershipProven && !e.tenant.MayName(ctx, m, id.VMID) {
 		e.vm = nil // A task that annotations name does not make it the Machine's.
 	}
 	if !meta.WasDeleted(m) {

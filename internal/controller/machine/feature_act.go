@@ -83,7 +83,7 @@ func roomToReturn(e *external, m Machine, p *plan) func(context.Context, qemu.Co
 func rollbacks(_ context.Context, e *external, m Machine, p *plan) act.Kind {
 	return rollback.Kind{
 		Env: actEnv(e, m, p, rollback.Kind{}), Client: e.client, Storages: e.inventory.Storages, Room: roomToReturn(e, m, p),
-		NoSafety: e.tenant.NoSafetySnapshot(), Allows: func(to qemu.Config) error { return e.tenant.Has(e.vm.VMID, to) },
+		NoSafety: e.tenant.NoSafetySnapshot(), Allows: func(to qemu.Config) error { return e.tenant.CheckConfig(e.vm.VMID, to) },
 	}
 }
 

@@ -131,6 +131,6 @@ func (e *external) noCloud() cloudinit.Keeper {
 	return cloudinit.Keeper{
 		Client: e.client, Inventory: e.inventory, Nodes: e.reader, Checks: e.checks, Kube: e.kube, Secrets: e.reads, Tasks: e.tasks, Record: e.record,
 		Log: e.log, Now: e.now,
-		Password: e.password.Of, VM: e.vm, Stores: e.tenant.Stores, OwnershipProven: e.ownershipProven, ObstacleTime: obstacleTime,
+		Password: e.password.Of, VM: e.vm, Stores: e.tenant.AllowsStorage, OwnershipProven: e.ownershipProven, ObstacleTime: obstacleTime,
 	}
 }

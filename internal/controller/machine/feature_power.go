@@ -99,7 +99,7 @@ func (f powerFeature) plan(ctx context.Context, _ Machine, p *plan) (proposal, e
 		return next, err
 	}
 	there := slices.DeleteFunc(slices.Clone(storages), func(s proxmox.Storage) bool { return s.Node != f.vm.Node })
-	if err := f.tenant.SavesMemory(capacity.StateStorage(f.vm.Active, there)); err != nil {
+	if err := f.tenant.CheckMemoryStorage(capacity.StateStorage(f.vm.Active, there)); err != nil {
 		next.rejections = append(next.rejections, err.Error())
 	}
 	return next, nil

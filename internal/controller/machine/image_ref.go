@@ -92,7 +92,7 @@ func (e creator) importFrom(ctx context.Context, c *creation, image *imageref.Ch
 	if image == nil || image.Pin.Template {
 		return nil
 	}
-	if err := e.tenant.Imports(image); err != nil {
+	if err := e.tenant.CheckImport(image); err != nil {
 		return err
 	}
 	storages, err := e.inventory.Storages(ctx)
@@ -101,7 +101,7 @@ func (e creator) importFrom(ctx context.Context, c *creation, image *imageref.Ch
 	}
 	nodes, has := images.Storages(storages)
 	c.imageOn = func(node string) (imageref.Replica, bool) { return image.On(node, has) }
-	c.imageNodes = slices.DeleteFunc(image.Nodes(nodes, has), func(node string) bool { return e.tenant.Node(node) != nil })
+	c.imageNodes = slices.DeleteFunc(image.Nodes(nodes, has), func(node string) bool { return e.tenant.CheckNode(node) != nil })
 	c.MachineParameters = qemu.WithImage(c.MachineParameters, image.Replicas[0].Volume)
 	return nil
 }

@@ -207,7 +207,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 		},
 		connect: o.Connections.Connect,
 		sharing: o.Connections.Sharing, isolation: o.Connections.Isolation, sameTenant: o.SameTenant(),
-		judged: o.Connections.Judged, signed: o.Connections.Signed,
+		tenantFor: o.Connections.TenantFor, signedUUID: o.Connections.SignedUUID,
 		options: o.Options,
 	}
 	c.addresses.Watch = ipam.NewWatch(mgr.GetCache(), c.now, c.wakeKey)
@@ -315,9 +315,9 @@ type connector struct {
 	// sameTenant makes what reports whether Machines are of one tenant.
 	sameTenant func(ctx context.Context) connect.SameTenantFunc
 
-	// judged finds the tenant of another Machine, and signed the UUID that is signed to be that of its VM.
-	judged func(ctx context.Context, other resource.Managed, to *connect.Connection) (t *tenancy.Tenant, judged bool, err error)
-	signed func(ctx context.Context, other resource.Managed, to *connect.Connection) string
+	// tenantFor returns the tenant of another Machine and whether it is enforced, and signedUUID the UUID that is signed to be that of its VM.
+	tenantFor  func(ctx context.Context, other resource.Managed, to *connect.Connection) (t *tenancy.Tenant, enforced bool, err error)
+	signedUUID func(ctx context.Context, other resource.Managed, to *connect.Connection) string
 
 	follow  func(Machine)
 	leave   func(Machine)
@@ -344,7 +344,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 		vmids:         to.Config.VMIDs(),
 		tenant: tenant.Checks{
 			Tenant: to.Tenant, Warned: to.Warned, Inventory: to.Inventory, Records: to.Records, Quota: c.quotaOf(to),
-			Judged: c.judgedBy(to), Signed: c.signedBy(to),
+			TenantFor: c.tenantsBy(to), SignedUUID: c.signedUUIDsBy(to),
 		},
 		defaults: defaults{
 			Defaults: qemu.Defaults{Storage: ptr.Deref(to.Config.DefaultStorage, ""), Bridge: ptr.Deref(to.Config.DefaultBridge, "")},
@@ -402,19 +402,19 @@ func (f isolationFunc) guestCounts(ctx context.Context) func(resource.Managed, p
 	return f(ctx).GuestCounts
 }
 
-// judgedBy makes the function that finds the tenant of another Machine; nil where nothing is refused.
-func (c *connector) judgedBy(to *connect.Connection) func(context.Context, Machine) (*tenancy.Tenant, bool, error) {
+// tenantsBy makes the function that finds the tenant of another Machine; nil where nothing is refused.
+func (c *connector) tenantsBy(to *connect.Connection) func(context.Context, Machine) (*tenancy.Tenant, bool, error) {
 	if !connect.Enforces(to.Config) {
 		return nil
 	}
 	return func(ctx context.Context, other Machine) (*tenancy.Tenant, bool, error) {
-		return c.judged(ctx, other, to)
+		return c.tenantFor(ctx, other, to)
 	}
 }
 
-// signedBy makes the function that finds the UUID which is signed to be that of another Machine's VM.
-func (c *connector) signedBy(to *connect.Connection) func(context.Context, Machine) string {
-	return func(ctx context.Context, other Machine) string { return c.signed(ctx, other, to) }
+// signedUUIDsBy makes the function that finds the UUID which is signed to be that of another Machine's VM.
+func (c *connector) signedUUIDsBy(to *connect.Connection) func(context.Context, Machine) string {
+	return func(ctx context.Context, other Machine) string { return c.signedUUID(ctx, other, to) }
 }
 
 // Images are what a controller of Machines knows of the Images, NodeNetworks, Volumes and Backups of its scope.

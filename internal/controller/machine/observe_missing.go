@@ -175,7 +175,7 @@ func (e *external) observePartialDestroy(m Machine) (managed.ExternalObservation
 // conflict.
 func (e *external) observeForeign(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	busy, err := e.tasksBefore.Busy(id.VMID)
-	if why := restore.Overwritten(m, id, e.vm, busy); why != "" && e.tenant.Tells(ctx, m, id.VMID) {
+	if why := restore.Overwritten(m, id, e.vm, busy); why != "" && e.tenant.MayName(ctx, m, id.VMID) {
 		return restoring{external: e}.observeOverwritten(m, why, err)
 	}
 	node, there := e.vm.Node, e.vm.Config

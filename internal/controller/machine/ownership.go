@@ -35,7 +35,7 @@ type ownership struct{ *external }
 // claims compares what Machines claim.
 func (e *external) claims() claims.Checker {
 	return claims.Checker{
-		Machines: e.scheduler, SharesCluster: e.sharesCluster, Hides: e.tenant.Hides, Signed: e.tenant.Signed, SpecCounts: e.isolation.specCounts,
+		Machines: e.scheduler, SharesCluster: e.sharesCluster, Hides: e.tenant.Hides, SignedUUID: e.tenant.SignedUUID, SpecCounts: e.isolation.specCounts,
 		Holders: e.tenant.Holders,
 	}
 }
@@ -44,7 +44,7 @@ func (e *external) claims() claims.Checker {
 // none, which is not to be created either.
 func (e *external) observeConflict(m Machine, err error) (managed.ExternalObservation, error) {
 	if claims.IsConflict(err) && meta.WasDeleted(m) {
-		if claims.IsHandedOn(err) {
+		if claims.IsLeftBehind(err) {
 			e.record.Event(m, xpevent.Warning(events.ReasonLeftBehind, err))
 		}
 		e.forget(m)

@@ -225,7 +225,7 @@ func (p placer) clusterView(ctx context.Context, m Machine, c *creation) (*clust
 	s := &clusterView{View: scheduler.View{
 		Guests: guests, Storage: p.defaults.Storage, Shares: shares, AnnotationsCount: isolation.AnnotationsCount, GuestCounts: isolation.GuestCounts,
 	}, known: map[string]bool{}}
-	s.nodes = slices.DeleteFunc(scheduler.NodesOf(nodes, storages, declared), func(n placement.Node) bool { return p.tenant.Node(n.Name) != nil })
+	s.nodes = slices.DeleteFunc(scheduler.NodesOf(nodes, storages, declared), func(n placement.Node) bool { return p.tenant.CheckNode(n.Name) != nil })
 	bridges, err := p.networks.Resolve(ctx, m, p.sharesCluster, p.tenant) // They may have changed since the Machine was looked at.
 	for i, n := range s.nodes {
 		s.nodes[i].Lacks = bridges.Lacks(n.Name)

@@ -322,7 +322,7 @@ func (r specReader) desired(m Machine, id qemu.Identity) desired {
 	}
 	p = r.pooled.Parameters(r.bridges.Parameters(p), func(network string) *v1alpha1.MachineIPConfig { return r.ipConfig(m, id, network) })
 	if r.vm == nil {
-		p = r.tenant.Parameters(p)
+		p = r.tenant.WithDefaultPool(p)
 	}
 	return desired{
 		Policy: power.Policy{Desired: qemu.Desired{

@@ -75,7 +75,7 @@ func (e restoring) tracker() restore.Tracker {
 
 // prove finds out whose the VM is. No task is asked for it of which the user may not be told: annotations name any, of any VM.
 func (e restoring) prove(ctx context.Context, m Machine, id qemu.Identity) (restore.Proof, error) {
-	if p := id.ProveState(e.vm.State); p == qemu.Foreign && !e.tenant.Tells(ctx, m, id.VMID) {
+	if p := id.ProveState(e.vm.State); p == qemu.Foreign && !e.tenant.MayName(ctx, m, id.VMID) {
 		return restore.Proof{Proof: p, VM: e.vm}, nil
 	}
 	return e.tracker().Prove(ctx, m, id, e.vm)

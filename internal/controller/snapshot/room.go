@@ -44,7 +44,7 @@ func (e *external) roomForMemory(ctx context.Context, config qemu.Config) (*kind
 	node := e.view.guest.Node
 	all = slices.DeleteFunc(slices.Clone(all), func(s proxmox.Storage) bool { return s.Node != node })
 	name, size := capacity.StateStorage(config, all), stateSize(config)
-	if err := e.tenant.SavesMemory(name); err != nil {
+	if err := e.tenant.CheckMemoryStorage(name); err != nil {
 		return nil, err
 	}
 	i := slices.IndexFunc(all, func(s proxmox.Storage) bool { return s.Name == name && s.Type == "lvm" && s.MaxDisk > 0 })

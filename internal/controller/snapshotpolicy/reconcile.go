@@ -126,7 +126,7 @@ func (r *reconciler) take(ctx context.Context, p Policy, machine string, run tim
 	}
 	s, err := r.snapshotOf(p, m, run)
 	if err == nil {
-		err = connect.CarryTenant(ctx, r.Client, p, s)
+		err = connect.CopyTenantLabels(ctx, r.Client, p, s)
 	}
 	if err != nil {
 		return err

@@ -193,7 +193,7 @@ func (e *external) chooseNode(ctx context.Context, p *v1alpha1.VolumeParameters)
 	}
 	var have []string
 	for _, s := range storages {
-		if s.Name == v.storage && holdsDisks(s) && e.tenant.Node(s.Node) == nil {
+		if s.Name == v.storage && holdsDisks(s) && e.tenant.CheckNode(s.Node) == nil {
 			have = append(have, s.Node)
 		}
 	}
@@ -298,10 +298,10 @@ func (e *external) stubParams(m Volume) proxmox.Params {
 		"description": qemu.MarkStub(fmt.Sprintf("It has the disk of Volume %s while no Machine has it, and is never started. To destroy it is to destroy the disk.",
 			strings.TrimPrefix(client.ObjectKeyFromObject(m).String(), "/"))),
 	}
-	if pool := e.tenant.FirstPool(); pool != "" {
+	if pool := e.tenant.DefaultPool(); pool != "" {
 		p["pool"] = pool
 	}
-	if tags := e.tenant.CarriedTags(); len(tags) > 0 {
+	if tags := e.tenant.RequiredTags(); len(tags) > 0 {
 		p["tags"] = strings.Join(tags, ";")
 	}
 	if v.Made() {

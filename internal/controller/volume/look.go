@@ -69,7 +69,7 @@ func (e *external) Observe(ctx context.Context, m Volume) (managed.ExternalObser
 	o, err := e.observe(ctx, m)
 	if err != nil {
 		target.ShowError(m, err)
-		tenancy.Show(m, err)
+		tenancy.ShowRefusal(m, err)
 		showBound(m, e.view)
 	}
 	return o, err

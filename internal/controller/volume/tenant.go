@@ -52,7 +52,7 @@ func (e confinement) confine(ctx context.Context, m Volume, to *connect.Connecti
 		e.Event(m, event.Warning(target.EventLeftBehind, errors.Wrap(err, "nothing is removed from Proxmox VE")))
 		return true, nil
 	}
-	tenancy.Show(m, err)
+	tenancy.ShowRefusal(m, err)
 	if r := e.view.Record; err != nil || !r.Made() {
 		return false, err
 	}
@@ -196,7 +196,7 @@ func (e confinement) isCounted(ctx context.Context, owner *vm) (bool, error) {
 		return false, err
 	}
 	for _, mg := range all {
-		if vmid, uuid := e.records.Of(mg); vmid != owner.VMID || !strings.EqualFold(uuid, owner.Config.UUID()) {
+		if vmid, uuid := e.records.VMOf(mg); vmid != owner.VMID || !strings.EqualFold(uuid, owner.Config.UUID()) {
 			continue
 		}
 		if is, err := e.sharesTenant(ctx, mg); is || err != nil {
@@ -211,8 +211,8 @@ func (e confinement) checkTenant(ctx context.Context, m Volume, to *connect.Conn
 	r := e.view.Record
 	if !e.trusted {
 		clearTasks(r)
-		if r.Made() && !e.tenant.Stores(storageOf(r.Volume)) {
-			return e.tenant.AdoptsVolume(r.Volume)
+		if r.Made() && !e.tenant.AllowsStorage(storageOf(r.Volume)) {
+			return e.tenant.RefuseVolume(r.Volume)
 		}
 	}
 	for _, vmid := range vmidsOf(r) {
@@ -221,9 +221,9 @@ func (e confinement) checkTenant(ctx context.Context, m Volume, to *connect.Conn
 			case e.trusted && g.Type == "":
 				return nil // It is not there, which is told.
 			case e.trusted && meta.WasDeleted(m):
-				return e.tenant.Removes(g) // It was the tenant's when the disk came there.
+				return e.tenant.CheckRemove(g) // It was the tenant's when the disk came there.
 			}
-			return e.tenant.Holds(g)
+			return e.tenant.CheckGuest(g)
 		}); err != nil {
 			return err
 		}
@@ -232,7 +232,7 @@ func (e confinement) checkTenant(ctx context.Context, m Volume, to *connect.Conn
 	if named == "" || named == r.Volume || meta.WasDeleted(m) {
 		return nil
 	}
-	return connect.CheckVM(ctx, to.Inventory, tenancy.OwnerOf(named), func(g proxmox.Guest) error { return e.tenant.AdoptsDisk(named, g) })
+	return connect.CheckVM(ctx, to.Inventory, tenancy.OwnerOf(named), func(g proxmox.Guest) error { return e.tenant.CheckAdoptDisk(named, g) })
 }
 
 // has reports whether the VM that a Machine's status names is the tenant's: users may write it, and of a VM of others not even its node is told.
@@ -240,7 +240,7 @@ func (e confinement) has(ctx context.Context, vmid int) (bool, error) {
 	if e.tenant == nil {
 		return true, nil
 	}
-	err := connect.CheckVM(ctx, e.inventory, vmid, e.tenant.Holds)
+	err := connect.CheckVM(ctx, e.inventory, vmid, e.tenant.CheckGuest)
 	if tenancy.IsRefusal(err) {
 		return false, nil
 	}
@@ -253,7 +253,7 @@ func (e confinement) recovers(ctx context.Context, owner *vm) error {
 	if e.tenant == nil || e.view.isRecordedHolder(owner) {
 		return nil
 	}
-	return connect.CheckVM(ctx, e.inventory, owner.VMID, func(g proxmox.Guest) error { return e.tenant.AdoptsDisk(e.view.Volume, g) })
+	return connect.CheckVM(ctx, e.inventory, owner.VMID, func(g proxmox.Guest) error { return e.tenant.CheckAdoptDisk(e.view.Volume, g) })
 }
 
 // clearTasks drops the tasks that a record names which somebody may have made up, so that none is looked at.

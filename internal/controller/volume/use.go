@@ -35,7 +35,7 @@ func (e *external) used(ctx context.Context, volume string, owner *vm) (string, 
 	if err != nil {
 		return "", err
 	}
-	disks := vmcache.Disks{Volumes: []string{volume}, Node: owner.Node, Storages: storages, Tells: tenancy.Tells(e.tenant)}
+	disks := vmcache.Disks{Volumes: []string{volume}, Node: owner.Node, Storages: storages, Tells: tenancy.MayName(e.tenant)}
 	err = e.reader.CheckUnused(ctx, disks, owner.VMID)
 	user, off := vmcache.UsedError{}, vmcache.OfflineError{}
 	switch {

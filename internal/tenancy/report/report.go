@@ -66,16 +66,16 @@ func Of(
 			return nil, errors.Wrapf(err, "cannot tell the tenant of %s", mg.GetName())
 		}
 		f := Finding{Kind: tenancy.KindOf(mg), Namespace: mg.GetNamespace(), Name: mg.GetName()}
-		f.VMID, _ = tenancy.Recorded(mg)
+		f.VMID, _ = tenancy.RecordedVM(mg)
 		if t != nil {
 			f.Tenant = t.Name
 		}
-		if err := t.Spec(mg); err != nil {
+		if err := t.CheckSpec(mg); err != nil {
 			f.Breaks = append(f.Breaks, err.Error())
 		}
 		i := slices.IndexFunc(guests, func(g proxmox.Guest) bool { return g.VMID == f.VMID })
 		if i >= 0 && t != nil && t.Name != "" {
-			broken, err := ofVM(ctx, in, t, guests[i], tenancy.HasVM(mg))
+			broken, err := ofVM(ctx, in, t, guests[i], tenancy.IsMachine(mg))
 			if err != nil {
 				return nil, err
 			}
@@ -92,20 +92,20 @@ func Of(
 // ofVM are the rules that a VM breaks as it is, of which those about what it has are for its Machine alone.
 func ofVM(ctx context.Context, in Inventory, t *tenancy.Tenant, g proxmox.Guest, machine bool) ([]string, error) {
 	var broken []string
-	if err := t.Holds(g); err != nil {
+	if err := t.CheckGuest(g); err != nil {
 		broken = append(broken, err.Error())
 	}
 	if !machine {
 		return broken, nil
 	}
-	if err := t.Node(g.Node); err != nil {
+	if err := t.CheckNode(g.Node); err != nil {
 		broken = append(broken, err.Error())
 	}
 	config, err := in.Config(ctx, g.Ref())
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot read VM %d", g.VMID)
 	}
-	if err := t.Has(g.VMID, config.Values); err != nil {
+	if err := t.CheckConfig(g.VMID, config.Values); err != nil {
 		broken = append(broken, err.Error())
 	}
 	return broken, nil

@@ -115,7 +115,7 @@ func TestOf(t *testing.T) {
 			},
 			want: []string{"net0 on bridge vmbr0", "scsi0 on storage nfs", "option args"},
 		},
-		"Nobody": {
+		"NoTenant": {
 			reason:  "Who has no tenant is told.",
 			tenants: []v1alpha1.ProviderTenant{{Name: "b", Namespaces: []string{"b"}, Pools: []string{"b"}}},
 			machine: machine("m", 200, v1alpha1.MachineParameters{}),

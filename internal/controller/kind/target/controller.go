@@ -233,7 +233,7 @@ func ShowError(m resource.Managed, err error) {
 		ready, upToDate = kind.Ready(p.Problem), kind.UpToDate(nil, p.Problem)
 	}
 	m.SetConditions(ready.WithObservedGeneration(m.GetGeneration()), upToDate.WithObservedGeneration(m.GetGeneration()))
-	tenancy.Show(m, err)
+	tenancy.ShowRefusal(m, err)
 }
 
 // ShowDeleting shows that a resource is being deleted, with what that waits for: a problem, or a removal that has failed. The reconciler sets Ready anew,

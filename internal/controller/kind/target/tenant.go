@@ -35,20 +35,20 @@ func CheckTenant(ctx context.Context, to *connect.Connection, m resource.Managed
 	if to.Tenant == nil {
 		return false, nil
 	}
-	vmid, uuid := to.Records.Of(m)
+	vmid, uuid := to.Records.VMOf(m)
 	recorded := vmid == vm.VMID && strings.EqualFold(uuid, vm.UUID)
 	err = connect.CheckVM(ctx, to.Inventory, vm.VMID, func(g proxmox.Guest) error {
 		switch {
 		case recorded && g.Type == "":
 			return nil // It is not there any more, which is told.
 		case recorded && meta.WasDeleted(m):
-			return to.Tenant.Removes(g)
+			return to.Tenant.CheckRemove(g)
 		}
-		return to.Tenant.Holds(g)
+		return to.Tenant.CheckGuest(g)
 	})
 	if tenancy.IsRefusal(err) && meta.WasDeleted(m) {
 		return true, nil
 	}
-	tenancy.Show(m, err)
+	tenancy.ShowRefusal(m, err)
 	return false, err
 }

@@ -48,26 +48,26 @@ type Checker struct {
 	// SharesCluster reports whether another Machine is of the same cluster.
 	SharesCluster func(context.Context) func(resource.Managed) bool
 
-	// Hides reports whether a Machine is not to be told of another one. Nil tells of all.
+	// Hides reports whether the user of a Machine may not know of another one. Nil hides none.
 	Hides func(m, other object.Machine) bool
 
-	// Signed returns the UUID that the provider has signed to be that of another Machine's VM, or empty. Nil has all that a status says count.
-	Signed func(ctx context.Context, other object.Machine) string
+	// SignedUUID returns the UUID that the provider has signed to be that of another Machine's VM, or empty. Nil has all that a status says count.
+	SignedUUID func(ctx context.Context, other object.Machine) string
 
-	// Holders makes what reports whether the tenants of Machines hold the VM with a VMID, which one of them is about, and whether that was
-	// judged. Nil has all hold it.
-	Holders func(ctx context.Context, m object.Machine, vmid int) (func(object.Machine) (holds, judged bool, err error), error)
+	// Holders makes what reports whether the tenants of Machines hold the VM with a VMID, which one of them is about, and whether these tenants
+	// are enforced. Nil has all hold it.
+	Holders func(ctx context.Context, m object.Machine, vmid int) (func(object.Machine) (holds, enforced bool, err error), error)
 
 	// SpecCounts makes what reports whether the spec of another Machine counts for one: which VM it is to have, while it has none. Nil has all count.
 	SpecCounts func(ctx context.Context, m object.Machine) func(resource.Managed) bool
 }
 
-// A ConflictError is a VM that two Machines claim. The one that was made first has it, unless the VM was handed on to the other one's tenant.
+// A ConflictError is a VM that two Machines claim. The one that was made first has it, unless the other one's tenant has got the VM since.
 type ConflictError struct {
 	error
 
-	// handedOn is true for a VM that was the Machine's, and is the other one's by now.
-	handedOn bool
+	// left is true for a VM that was the Machine's and is the other one's now, which stays when the Machine is deleted.
+	left bool
 }
 
 func (c Checker) conflict(m object.Machine, vmid int, by object.Machine) error {
@@ -78,26 +78,26 @@ func (c Checker) conflict(m object.Machine, vmid int, by object.Machine) error {
 	return ConflictError{error: errors.Errorf("VM %d belongs to %s, so this Machine does not touch it: delete this Machine", vmid, whose)}
 }
 
-// heir is the error of a Machine whose VM is another one's by now.
-func (c Checker) heir(m object.Machine, vmid int, by object.Machine) error {
+// leftBehind returns the error of a Machine whose VM is another one's now.
+func (c Checker) leftBehind(m object.Machine, vmid int, by object.Machine) error {
 	whose := fmt.Sprintf("Machine %q", client.ObjectKeyFromObject(by))
 	if c.hides(m, by) {
 		whose = "another Machine"
 	}
-	return ConflictError{error: errors.Errorf("VM %d is left where it is: it is that of %s by now", vmid, whose), handedOn: true}
+	return ConflictError{error: errors.Errorf("VM %d is left where it is: it is that of %s by now", vmid, whose), left: true}
 }
 
-// IsHandedOn reports whether an error is a ConflictError about a VM that was the Machine's.
-func IsHandedOn(err error) bool {
+// IsLeftBehind reports whether an error is a ConflictError about a VM that was the Machine's and stays for another one.
+func IsLeftBehind(err error) bool {
 	var c ConflictError
-	return errors.As(err, &c) && c.handedOn
+	return errors.As(err, &c) && c.left
 }
 
 // IsConflict reports whether an error is a ConflictError.
 func IsConflict(err error) bool { return errors.As(err, &ConflictError{}) }
 
 // CheckUUID looks whether an older Machine has the UUID of this one, as after its
-// annotations were copied, or whether the VM of one that is being deleted was handed on.
+// annotations were copied, or whether the VM of one that is being deleted is another one's now.
 func (c Checker) CheckUUID(ctx context.Context, m object.Machine, id qemu.Identity) error {
 	if id.UUID == "" || !object.MayClaim(m) {
 		return nil
@@ -110,17 +110,17 @@ func (c Checker) CheckUUID(ctx context.Context, m object.Machine, id qemu.Identi
 		switch {
 		case kind.Older(other.Machine, m) && (c.hasVM(ctx, m, other.Machine, id.UUID) || !c.hides(m, other.Machine) && !refused(other.Machine)):
 			return c.conflict(m, id.VMID, other.Machine)
-		case meta.WasDeleted(m) && c.inherits(ctx, other, id.UUID):
-			return c.heir(m, id.VMID, other.Machine)
+		case meta.WasDeleted(m) && c.keepsVM(ctx, other, id.UUID):
+			return c.leftBehind(m, id.VMID, other.Machine)
 		}
 	}
 	return nil
 }
 
-// AllHold is what Holders makes where no tenant is judged.
-func AllHold(object.Machine) (holds, judged bool, err error) { return true, false, nil }
+// AllHold is what Holders makes where no tenant is enforced.
+func AllHold(object.Machine) (holds, enforced bool, err error) { return true, false, nil }
 
-// A claimant is another Machine that claims a VM. It holdsAlone if its tenant is judged to hold the VM, and that of the Machine which asks does not.
+// A claimant is another Machine that claims a VM. It holdsAlone if its tenant is enforced and holds the VM, and that of the Machine which asks does not.
 type claimant struct {
 	object.Machine
 
@@ -145,20 +145,20 @@ func (c Checker) claimants(ctx context.Context, m object.Machine, id qemu.Identi
 	}
 	var all []claimant
 	for _, other := range others {
-		theirs, judged, err := holds(other)
+		theirs, enforced, err := holds(other)
 		if err != nil {
 			return nil, err
 		}
 		if theirs || !mine {
-			all = append(all, claimant{Machine: other, holdsAlone: theirs && judged && !mine})
+			all = append(all, claimant{Machine: other, holdsAlone: theirs && enforced && !mine})
 		}
 	}
 	return all, nil
 }
 
-// inherits reports whether the VM with the UUID stays for another Machine when one is deleted that has it too, whichever is older.
-func (c Checker) inherits(ctx context.Context, other claimant, uuid string) bool {
-	signed := c.Signed != nil && strings.EqualFold(c.Signed(ctx, other.Machine), uuid)
+// keepsVM reports whether the VM with the UUID stays for another Machine when one is deleted that has it too, whichever is older.
+func (c Checker) keepsVM(ctx context.Context, other claimant, uuid string) bool {
+	signed := c.SignedUUID != nil && strings.EqualFold(c.SignedUUID(ctx, other.Machine), uuid)
 	return other.holdsAlone || signed && !meta.WasDeleted(other.Machine)
 }
 
@@ -166,8 +166,8 @@ func (c Checker) inherits(ctx context.Context, other claimant, uuid string) bool
 // annotations say is for users to write, and so may be what the status of one says that is hidden.
 func (c Checker) hasVM(ctx context.Context, m, other object.Machine, uuid string) bool {
 	has := other.Observation().UUID
-	if c.Signed != nil && c.hides(m, other) {
-		has = c.Signed(ctx, other)
+	if c.SignedUUID != nil && c.hides(m, other) {
+		has = c.SignedUUID(ctx, other)
 	}
 	return uuid != "" && strings.EqualFold(has, uuid)
 }

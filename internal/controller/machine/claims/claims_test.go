@@ -123,7 +123,7 @@ func TestClaimsOfTenants(t *testing.T) {
 				Machines:      others{tc.other},
 				SharesCluster: func(context.Context) func(resource.Managed) bool { return func(resource.Managed) bool { return true } },
 				Hides:         func(object.Machine, object.Machine) bool { return tc.hidden },
-				Signed: func(_ context.Context, other object.Machine) string {
+				SignedUUID: func(_ context.Context, other object.Machine) string {
 					if tc.unsigned {
 						return ""
 					}
@@ -148,8 +148,8 @@ func TestClaimsOfTenants(t *testing.T) {
 	}
 }
 
-// TestClaimsHandedOn has a VM be the Machine's whose tenant holds it, and be left to it.
-func TestClaimsHandedOn(t *testing.T) {
+// TestClaimsLeftBehind has a VM be the Machine's whose tenant holds it, and be left to it.
+func TestClaimsLeftBehind(t *testing.T) {
 	const all, mine, theirs, none = "mine other", "mine", "other", ""
 	id := qemu.Identity{VMID: 500, UUID: uuid}
 	for name, tc := range map[string]struct {
@@ -158,7 +158,7 @@ func TestClaimsHandedOn(t *testing.T) {
 		holds            string
 		deleted, leaving bool // This one, and the other one.
 		unsigned         bool
-		unjudged         bool
+		unenforced       bool
 		conflict, left   bool
 	}{
 		"Heir":       {reason: "What the tenant of the older one does not hold any more, that one does not claim.", at: 1, holds: mine},
@@ -167,15 +167,15 @@ func TestClaimsHandedOn(t *testing.T) {
 		"Old":        {reason: "The one whose VM it was is refused by its tenant.", at: 3, holds: theirs},
 		"OldDeleted": {reason: "The VM is left to the Machine whose VM it is.", at: 3, holds: theirs, deleted: true, conflict: true, left: true},
 		"OldFirst":   {reason: "A new Machine need not have been seen.", at: 3, holds: theirs, deleted: true, unsigned: true, conflict: true, left: true},
-		"OldUnjudged": {
-			reason: "A Machine whose tenant nobody judges keeps no VM by only naming it.", at: 3, holds: theirs, deleted: true, unsigned: true, unjudged: true,
+		"OldUnenforced": {
+			reason: "A Machine whose tenant is not enforced keeps no VM by only naming it.", at: 3, holds: theirs, deleted: true, unsigned: true, unenforced: true,
 		},
-		"OldBoth":         {reason: "A Machine that leaves may remove it.", at: 3, holds: theirs, deleted: true, leaving: true, conflict: true, left: true},
-		"HeirDeleted":     {reason: "The one whose VM it is may remove it.", at: 1, holds: mine, deleted: true},
-		"Shared":          {reason: "What both hold stays as long as one of them is there.", at: 3, holds: all, deleted: true, conflict: true, left: true},
-		"SharedLast":      {reason: "The last one removes it.", at: 3, holds: all, deleted: true, leaving: true},
-		"SharedUnsigned":  {reason: "A younger one that nobody has seen to have it only says so.", at: 3, holds: all, deleted: true, unsigned: true},
-		"NobodysUnsigned": {reason: "A Machine that names a VM which no tenant holds does not keep it.", at: 3, holds: none, deleted: true, unsigned: true},
+		"OldBoth":          {reason: "A Machine that leaves may remove it.", at: 3, holds: theirs, deleted: true, leaving: true, conflict: true, left: true},
+		"HeirDeleted":      {reason: "The one whose VM it is may remove it.", at: 1, holds: mine, deleted: true},
+		"Shared":           {reason: "What both hold stays as long as one of them is there.", at: 3, holds: all, deleted: true, conflict: true, left: true},
+		"SharedLast":       {reason: "The last one removes it.", at: 3, holds: all, deleted: true, leaving: true},
+		"SharedUnsigned":   {reason: "A younger one that nobody has seen to have it only says so.", at: 3, holds: all, deleted: true, unsigned: true},
+		"NoTenantUnsigned": {reason: "A Machine that names a VM which no tenant holds does not keep it.", at: 3, holds: none, deleted: true, unsigned: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, other := machine("mine", 2, uuid), machine("other", tc.at, uuid)
@@ -189,19 +189,19 @@ func TestClaimsHandedOn(t *testing.T) {
 			}
 			err := Checker{
 				Machines: others{other}, Hides: func(object.Machine, object.Machine) bool { return true },
-				Signed: func(context.Context, object.Machine) string {
+				SignedUUID: func(context.Context, object.Machine) string {
 					if tc.unsigned {
 						return ""
 					}
 					return uuid
 				},
-				Holders: func(context.Context, object.Machine, int) (func(object.Machine) (holds, judged bool, err error), error) {
-					return func(of object.Machine) (holds, judged bool, err error) {
-						return strings.Contains(tc.holds, of.GetName()), !tc.unjudged, nil
+				Holders: func(context.Context, object.Machine, int) (func(object.Machine) (holds, enforced bool, err error), error) {
+					return func(of object.Machine) (holds, enforced bool, err error) {
+						return strings.Contains(tc.holds, of.GetName()), !tc.unenforced, nil
 					}, nil
 				},
 			}.CheckUUID(t.Context(), m, id)
-			if IsConflict(err) != tc.conflict || IsHandedOn(err) != tc.left {
+			if IsConflict(err) != tc.conflict || IsLeftBehind(err) != tc.left {
 				t.Errorf("%s Want a conflict %t, and the VM left %t, got %v", tc.reason, tc.conflict, tc.left, err)
 			}
 			if tc.left && strings.Contains(err.Error(), `"other"`) {

@@ -69,7 +69,7 @@ type reference struct {
 // A Confinement is the tenant of a Machine, or none: which bridges it does not find, and by which rule.
 type Confinement interface {
 	HidesBridge(name string) bool
-	Within(rule string) string
+	AmongAllowed(rule string) string
 }
 
 // Resolve finds what the networks of a Machine name, among the NodeNetworks of its namespace that share its cluster. Bridges that are
@@ -97,7 +97,7 @@ func (r Reader) Resolve(
 		if refers(n) {
 			ref := resolve(n.Name, n.NetworkRef, all)
 			if ref.problem == noneSelected {
-				ref.problem += tenant.Within("bridges")
+				ref.problem += tenant.AmongAllowed("bridges")
 			}
 			b.refs = append(b.refs, ref)
 		}

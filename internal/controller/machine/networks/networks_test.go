@@ -66,7 +66,7 @@ type confinement string
 
 func (c confinement) HidesBridge(name string) bool { return string(c) == name }
 
-func (c confinement) Within(rule string) string {
+func (c confinement) AmongAllowed(rule string) string {
 	if c == "" {
 		return ""
 	}

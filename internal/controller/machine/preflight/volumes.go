@@ -53,7 +53,7 @@ func (e *Checks) CheckVolumesUnused(ctx context.Context, vm proxmox.Ref, volumes
 	if err != nil {
 		return err
 	}
-	disks := vmcache.Disks{Volumes: volumes, Node: vm.Node, Storages: storages, Tells: tenancy.Tells(e.Tenant)}
+	disks := vmcache.Disks{Volumes: volumes, Node: vm.Node, Storages: storages, Tells: tenancy.MayName(e.Tenant)}
 	err = e.Reader.CheckUnused(ctx, disks, vm.VMID)
 	return errors.Wrap(err, "nothing is attached")
 }

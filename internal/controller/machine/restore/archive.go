@@ -142,7 +142,7 @@ func (f Finder) Find(ctx context.Context, m object.Machine, from Source) (*Archi
 	if a.Storage, err = f.storage(ctx, m, from.Storage, from.StorageRef); a.Storage != nil {
 		a.putOn(*a.Storage)
 	}
-	return a, cmp.Or(err, f.Tenant.Restored(a.Config, allocated(a.Config)))
+	return a, cmp.Or(err, f.Tenant.CheckRestored(a.Config, allocated(a.Config)))
 }
 
 // ofAnother is the error that a backup is of another VM than the one that is meant.
@@ -163,7 +163,7 @@ func (f Finder) choose(ctx context.Context, m object.Machine, from Source) (volu
 	if err != nil {
 		return "", "", err
 	}
-	recorded, err := f.Tenant.Restores(of, volume)
+	recorded, err := f.Tenant.CheckBackup(of, volume)
 	if err != nil {
 		return "", "", err
 	}
@@ -247,7 +247,7 @@ func (f Finder) reachable(ctx context.Context, storage string) ([]proxmox.Storag
 		return slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == node && n.Online() })
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(s proxmox.Storage) bool {
-		return s.Name != storage || !up(s.Node) || f.Tenant.Node(s.Node) != nil
+		return s.Name != storage || !up(s.Node) || f.Tenant.CheckNode(s.Node) != nil
 	}), nil
 }
 

@@ -233,7 +233,7 @@ func (a *restoring) checkStorages(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := a.archive.CheckStorages(storages, a.Ref.Node, "restoreInPlace", a.kind.Finder.Tenant.Stores); err != nil {
+	if err := a.archive.CheckStorages(storages, a.Ref.Node, "restoreInPlace", a.kind.Finder.Tenant.AllowsStorage); err != nil {
 		return refusal(err)
 	}
 	var sizes []qemu.Growth

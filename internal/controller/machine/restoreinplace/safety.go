@@ -97,7 +97,7 @@ func (a *restoring) createSafety(ctx context.Context, name string) error {
 	b.SetNamespace(a.machine.GetNamespace())
 	b.SetLabels(a.kind.Labels(a.machine))
 	v1alpha1.CopyConfiguration(b, a.machine)
-	if err := connect.CarryTenant(ctx, a.kind.Kube, a.machine, b); err != nil {
+	if err := connect.CopyTenantLabels(ctx, a.kind.Kube, a.machine, b); err != nil {
 		return err
 	}
 	*b.Parameters() = v1alpha1.BackupParameters{

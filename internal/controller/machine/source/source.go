@@ -120,7 +120,7 @@ type Finder struct {
 	// Records of which VM the provider makes for whom.
 	Records tenancy.Records
 
-	// Kin tells which Machines are of the same tenant. Nil has all be.
+	// SameTenant makes what reports whether a Machine may know of another one. Nil has it know of all.
 	SameTenant func(ctx context.Context) connect.SameTenantFunc
 }
 
@@ -135,7 +135,7 @@ func (e Finder) seen(guests []proxmox.Guest) []proxmox.Guest {
 	if e.Tenant == nil {
 		return guests
 	}
-	return slices.DeleteFunc(slices.Clone(guests), func(g proxmox.Guest) bool { return !e.Tenant.Sees(g) })
+	return slices.DeleteFunc(slices.Clone(guests), func(g proxmox.Guest) bool { return !e.Tenant.MaySee(g) })
 }
 
 // matched returns the guests of the cluster that match. Those that were not reported yet are read if it depends on them.
@@ -194,7 +194,7 @@ func (e Finder) checkTenant(ctx context.Context, s *Source) error {
 	if err != nil || slices.ContainsFunc(guests, func(g proxmox.Guest) bool { return g.VMID == s.VMID }) {
 		return err
 	}
-	return e.Tenant.Clones(proxmox.Guest{VMID: s.VMID})
+	return e.Tenant.CheckClone(proxmox.Guest{VMID: s.VMID})
 }
 
 // Find resolves the source of the spec, or returns nil if nothing is
@@ -224,11 +224,11 @@ func (e Finder) sourceOf(ctx context.Context, m object.Machine, image *imageref.
 		return e.namedTemplate(ctx, p, node)
 	case image != nil && image.Pin.Template:
 		return e.listedSource(ctx, node, validate.On("/vms", "VM.Audit"), func(all []proxmox.Guest) ([]proxmox.Guest, error) {
-			return templatesOf(all, *image, tenancy.Within(e.Tenant, "templates"))
+			return templatesOf(all, *image, tenancy.AmongAllowed(e.Tenant, "templates"))
 		})
 	case p.Clone != nil && p.Clone.VM != nil:
 		return e.listedSource(ctx, node, validate.On(templatePath(p.Clone.VM), "VM.Audit"), func(all []proxmox.Guest) ([]proxmox.Guest, error) {
-			return matchVM(all, p.Clone.VM.String(), tenancy.Within(e.Tenant, "templates"))
+			return matchVM(all, p.Clone.VM.String(), tenancy.AmongAllowed(e.Tenant, "templates"))
 		})
 	case p.Clone != nil && p.Clone.Machine != nil:
 		return e.machineSource(ctx, m, *p.Clone.Machine)
@@ -303,7 +303,7 @@ func (e Finder) machineSource(ctx context.Context, m object.Machine, name string
 
 // noMachine is the refusal of a Machine that is not there, or is not for the tenant.
 func (e Finder) noMachine(name string) error {
-	return conditions.Reject(conditions.Creating, "machine '%s' to clone not found%s", name, tenancy.Within(e.Tenant, "templates"))
+	return conditions.Reject(conditions.Creating, "machine '%s' to clone not found%s", name, tenancy.AmongAllowed(e.Tenant, "templates"))
 }
 
 // checkMachine is an error if the VM that a Machine names may not be cloned. It is looked for only then: its annotations are for users to write, and what is
@@ -317,8 +317,8 @@ func (e Finder) checkMachine(ctx context.Context, m, other object.Machine, vmid 
 		own, _ = e.SameTenant(ctx)(m, other)
 	}
 	err := connect.CheckVM(ctx, e.Inventory, vmid, func(g proxmox.Guest) error {
-		err := e.Tenant.Clones(g)
-		if err != nil && own && (g.Type == "" || e.Records.Makes(other, g)) {
+		err := e.Tenant.CheckClone(g)
+		if err != nil && own && (g.Type == "" || e.Records.IsCreating(other, g)) {
 			return nil // That it has no VM yet is told.
 		}
 		return err

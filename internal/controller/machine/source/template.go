@@ -37,7 +37,7 @@ import (
 // namedTemplate is a template that the spec names by its name, VMID or tags: of those on the
 // node, or else of all, the newest.
 func (e Finder) namedTemplate(ctx context.Context, p *v1alpha1.MachineParameters, node string) (*Source, error) {
-	w := wantedTemplate{name: p.Template, tags: p.TemplateTags, within: tenancy.Within(e.Tenant, "templates")}
+	w := wantedTemplate{name: p.Template, tags: p.TemplateTags, within: tenancy.AmongAllowed(e.Tenant, "templates")}
 	found, err := e.matched(ctx, w.among)
 	if err != nil {
 		return nil, e.Checks.HintMissingPrivilege(ctx, err, validate.On(templatePath(p.Template), "VM.Audit"))

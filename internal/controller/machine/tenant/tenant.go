@@ -57,37 +57,38 @@ type Checks struct {
 	// Quota of the tenant.
 	Quota Quota
 
-	// Judged finds the tenant of a Machine, be it another one, if a provider configuration of the same cluster judges that. Nil judges none.
-	Judged func(ctx context.Context, of object.Machine) (t *tenancy.Tenant, judged bool, err error)
+	// TenantFor returns the tenant of a Machine, also of another one, and whether it is enforced by a provider configuration of the same cluster. Nil
+	// enforces none.
+	TenantFor func(ctx context.Context, of object.Machine) (t *tenancy.Tenant, enforced bool, err error)
 
-	// Signed returns the UUID that the provider has signed to be that of another Machine's VM in the same cluster, or empty.
-	Signed func(ctx context.Context, other object.Machine) string
+	// SignedUUID returns the UUID that the provider has signed to be that of another Machine's VM in the same cluster, or empty.
+	SignedUUID func(ctx context.Context, other object.Machine) string
 }
 
-// Within says of what was not found by which rule the tenant does not find what others may have; nothing for none.
-func (c Checks) Within(rule string) string { return tenancy.Within(c.Tenant, rule) }
+// AmongAllowed says of what was not found by which rule the tenant does not find what others may have; nothing for none.
+func (c Checks) AmongAllowed(rule string) string { return tenancy.AmongAllowed(c.Tenant, rule) }
 
 // WantedTags are those that a VM, or one that is made if it is nil, is to have whatever the spec says.
 func (c Checks) WantedTags(v *vmstate.VM) []string {
 	if v == nil {
-		return c.CarriedTags()
+		return c.RequiredTags()
 	}
-	return tenancy.KeptTags(c.Tenant, proxmox.Guest{VMID: v.VMID, Pool: v.Pool}, v.Config)
+	return tenancy.TagsToKeep(c.Tenant, proxmox.Guest{VMID: v.VMID, Pool: v.Pool}, v.Config)
 }
 
 // Adoption is an error if a VM may not be taken over: by its pool, or by where it is and what it has.
 func (c Checks) Adoption(ctx context.Context, m object.Machine, v *vmstate.VM) error {
-	if err := c.check(ctx, m, v.VMID, c.Adopts); err != nil || c.Tenant == nil {
+	if err := c.check(ctx, m, v.VMID, c.CheckAdopt); err != nil || c.Tenant == nil {
 		return err
 	}
-	err := c.As(v.Node, v.VMID, v.Config)
-	tenancy.Show(m, err)
+	err := c.CheckPlacedConfig(v.Node, v.VMID, v.Config)
+	tenancy.ShowRefusal(m, err)
 	return err
 }
 
-// Tell by a condition of a Machine what its tenant may not have of a VM as it is, which somebody may have changed by hand.
+// ShowAllowed by a condition of a Machine what its tenant may not have of a VM as it is, which somebody may have changed by hand.
 // Where refusals are only shown, it is all that would be refused.
-func (c Checks) Tell(ctx context.Context, m object.Machine, v *vmstate.VM) {
+func (c Checks) ShowAllowed(ctx context.Context, m object.Machine, v *vmstate.VM) {
 	t := cmp.Or(c.Warned, c.Tenant)
 	if t == nil || meta.WasDeleted(m) {
 		return
@@ -97,8 +98,8 @@ func (c Checks) Tell(ctx context.Context, m object.Machine, v *vmstate.VM) {
 	if err != nil || i < 0 {
 		return // It is told when it is known.
 	}
-	if refused := t.All(m, guests[i], v.Config); c.Warned != nil || refused != nil || m.GetCondition(v1alpha1.TypeTenantAllowed).Reason != "" {
-		tenancy.Warn(m, refused)
+	if refused := t.CheckAll(m, guests[i], v.Config); c.Warned != nil || refused != nil || m.GetCondition(v1alpha1.TypeTenantAllowed).Reason != "" {
+		tenancy.ShowAllowed(m, refused)
 	}
 }
 
@@ -117,14 +118,14 @@ func (c Checks) Ownership(ctx context.Context, m object.Machine, v *vmstate.VM, 
 	case proof == qemu.Foreign, proof == qemu.Unproven, v.BeingCreated():
 		return nil
 	case meta.WasDeleted(m) && c.recorded(m, v.VMID):
-		return c.check(ctx, m, v.VMID, c.Removes)
+		return c.check(ctx, m, v.VMID, c.CheckRemove)
 	}
-	return c.check(ctx, m, v.VMID, c.Holds)
+	return c.check(ctx, m, v.VMID, c.CheckGuest)
 }
 
 // recorded reports whether a VM was seen to be the Machine's.
 func (c Checks) recorded(m object.Machine, vmid int) bool {
-	is, uuid := c.Records.Of(m)
+	is, uuid := c.Records.VMOf(m)
 	return is == vmid && strings.EqualFold(uuid, m.GetAnnotations()[object.AnnotationUUID])
 }
 
@@ -137,8 +138,8 @@ func (c Checks) Hidden(ctx context.Context, m object.Machine, vmid int) error {
 	return c.check(ctx, m, vmid, unlisted(c.known(m)))
 }
 
-// Tells reports whether a VM that is not proven to be a Machine's is one of which its user may be told.
-func (c Checks) Tells(ctx context.Context, m object.Machine, vmid int) bool {
+// MayName reports whether a VM that is not proven to be a Machine's is one of which its user may be told.
+func (c Checks) MayName(ctx context.Context, m object.Machine, vmid int) bool {
 	return c.Tenant == nil || connect.CheckVM(ctx, c.Inventory, vmid, c.known(m)) == nil
 }
 
@@ -146,7 +147,7 @@ func (c Checks) Tells(ctx context.Context, m object.Machine, vmid int) bool {
 // Such a one has a VMID of the range or, where there is none, is proven to be made for this Machine.
 func (c Checks) known(m object.Machine) func(proxmox.Guest) error {
 	return func(g proxmox.Guest) error {
-		err, r := c.Holds(g), c.VMIDRange
+		err, r := c.CheckGuest(g), c.VMIDRange
 		switch making := g.Pool == "" && (g.Lock == "create" || g.Lock == "clone"); {
 		case err == nil || !making:
 			return err
@@ -166,9 +167,9 @@ func (c Checks) creates(m object.Machine, g proxmox.Guest) bool {
 // incomplete reports whether the provider has begun to make a VM for the Machine, and has not seen it complete: its signature remains, and may be
 // that of a VM which others have by now.
 func (c Checks) incomplete(m object.Machine, r act.Remains) bool {
-	vmid, uuid := c.Records.Of(m)
+	vmid, uuid := c.Records.VMOf(m)
 	complete := vmid == r.VMID && strings.EqualFold(uuid, r.UUID)
-	return !complete && c.Records.Creates(m, r.VMID, r.UUID, r.Node, r.Signature)
+	return !complete && c.Records.VerifyCreation(m, r.VMID, r.UUID, r.Node, r.Signature)
 }
 
 // TellsRemains reports whether the user of a Machine may be told of what the creation of a VM has left that was lost, by whom it was made for. That is
@@ -185,7 +186,7 @@ func (c Checks) inNoPool(g proxmox.Guest) error {
 	if g.Pool == "" {
 		return nil
 	}
-	return c.Holds(g)
+	return c.CheckGuest(g)
 }
 
 // Removable is an error if a VM that a lost creation has left is not where the tenant's VMs are, so that nothing but its UUID tells whose it is.
@@ -193,14 +194,14 @@ func (c Checks) Removable(ctx context.Context, vmid int) error {
 	if c.Tenant == nil {
 		return nil
 	}
-	err := connect.CheckVM(ctx, c.Inventory, vmid, c.Holds)
+	err := connect.CheckVM(ctx, c.Inventory, vmid, c.CheckGuest)
 	if tenancy.IsRefusal(err) {
 		return errors.Errorf("%s, and is left to be removed by an operator", err)
 	}
 	return err
 }
 
-// Creates notes that the provider has begun to make a VM for the Machine on a node, where nobody had its VMID.
+// Creates notes that the provider has begun to make a VM for the Machine on a node, where no VM had its VMID.
 func (c Checks) Creates(m object.Machine, id qemu.Identity, node string) {
 	if s := c.Records.SignCreation(m, id.VMID, id.UUID, node); s != "" && c.Tenant != nil {
 		meta.AddAnnotations(m, map[string]string{object.AnnotationCreation: s})
@@ -209,7 +210,7 @@ func (c Checks) Creates(m object.Machine, id qemu.Identity, node string) {
 
 // Adoptable is an error if a VM may not be taken over, by the cluster's list alone: it is not looked at before.
 func (c Checks) Adoptable(ctx context.Context, m object.Machine, vmid int) error {
-	return c.check(ctx, m, vmid, unlisted(c.Adopts))
+	return c.check(ctx, m, vmid, unlisted(c.CheckAdopt))
 }
 
 // unlisted is a check that what is not listed passes.
@@ -223,9 +224,9 @@ func unlisted(check func(proxmox.Guest) error) func(proxmox.Guest) error {
 }
 
 // HasVM reports whether a VM is the tenant's by the cluster's list as it is known now, which may be a later one than that by which its Machine
-// was judged.
+// was checked.
 func (c Checks) HasVM(ctx context.Context, vmid int) bool {
-	return c.Tenant == nil || connect.CheckVM(ctx, c.Inventory, vmid, c.Holds) == nil
+	return c.Tenant == nil || connect.CheckVM(ctx, c.Inventory, vmid, c.CheckGuest) == nil
 }
 
 // MayClone reports whether the tenant may clone a VM, and so be told of its clones.
@@ -233,17 +234,17 @@ func (c Checks) MayClone(ctx context.Context, vmid int) (bool, error) {
 	if c.Tenant == nil {
 		return true, nil
 	}
-	err := connect.CheckVM(ctx, c.Inventory, vmid, c.Clones)
+	err := connect.CheckVM(ctx, c.Inventory, vmid, c.CheckClone)
 	if tenancy.IsRefusal(err) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// Holders returns what reports whether the tenants of Machines hold a VM, and whether that was judged. Before the VM of a Machine is removed that is
-// told by a list which is read now.
-func (c Checks) Holders(ctx context.Context, m object.Machine, vmid int) (func(object.Machine) (holds, judged bool, err error), error) {
-	if c.Judged == nil {
+// Holders returns a function that reports whether the tenants of Machines hold a VM, and whether these tenants are enforced. Before the VM of a Machine is
+// removed, the VMs are listed anew for that.
+func (c Checks) Holders(ctx context.Context, m object.Machine, vmid int) (func(object.Machine) (holds, enforced bool, err error), error) {
+	if c.TenantFor == nil {
 		return claims.AllHold, nil
 	}
 	age := inventory.Current
@@ -255,13 +256,13 @@ func (c Checks) Holders(ctx context.Context, m object.Machine, vmid int) (func(o
 	if i := slices.IndexFunc(guests, func(g proxmox.Guest) bool { return g.VMID == vmid }); i >= 0 {
 		vm = guests[i]
 	}
-	return func(of object.Machine) (holds, judged bool, err error) {
-		t, judged, err := c.Judged(ctx, of)
-		return err == nil && (!judged || t.Holds(vm) == nil), judged, err
+	return func(of object.Machine) (holds, enforced bool, err error) {
+		t, enforced, err := c.TenantFor(ctx, of)
+		return err == nil && (!enforced || t.CheckGuest(vm) == nil), enforced, err
 	}, err
 }
 
-// Hides reports whether the Machine is not to be told of another one: one of another namespace, or
+// Hides reports whether the user of a Machine may not know of another one: one of another namespace, or
 // of none that is known.
 func (c Checks) Hides(m, other object.Machine) bool {
 	of := tenancy.NamespaceOf(m)
@@ -274,7 +275,7 @@ func (c Checks) check(ctx context.Context, m object.Machine, vmid int, check fun
 		return nil
 	}
 	err := connect.CheckVM(ctx, c.Inventory, vmid, check)
-	tenancy.Show(m, err)
+	tenancy.ShowRefusal(m, err)
 	return err
 }
 
@@ -285,26 +286,26 @@ func (c Checks) Creation(d qemu.Desired, source qemu.Config, node string) error 
 		return nil
 	}
 	change := d.Difference(source)
-	if err := c.Options(d.Identity.VMID, change.Set); err != nil {
+	if err := c.CheckOptions(d.Identity.VMID, change.Set); err != nil {
 		return err
 	}
-	if err := c.Node(node); err != nil {
+	if err := c.CheckNode(node); err != nil {
 		return err
 	}
 	if source["onboot"] == "1" { // A node would start what nobody has come to configure, with all that its source has.
-		if err := c.Inherits(source, nil); err != nil {
+		if err := c.CheckInherited(source, nil); err != nil {
 			return err
 		}
 	}
-	return c.Inherits(change.After(source), append(d.Storages(source), clonedStorages(d, source)...))
+	return c.CheckInherited(change.After(source), append(d.Storages(source), clonedStorages(d, source)...))
 }
 
-// Imports leaves of an Image the files that are for the tenant. It is an error if there are none.
-func (c Checks) Imports(image *imageref.Choice) error {
+// CheckImport leaves of an Image the files that are for the tenant. It is an error if there are none.
+func (c Checks) CheckImport(image *imageref.Choice) error {
 	if c.Tenant == nil {
 		return nil
 	}
-	refused := c.Tenant.Imports(image.Replicas[0].Volume)
+	refused := c.Tenant.CheckImport(image.Replicas[0].Volume)
 	image.Replicas = slices.DeleteFunc(image.Replicas, func(r imageref.Replica) bool { return c.HidesImage(r.Volume) })
 	if len(image.Replicas) > 0 {
 		return nil
@@ -312,9 +313,9 @@ func (c Checks) Imports(image *imageref.Choice) error {
 	return refused
 }
 
-// Restores is an error unless a backup, which a Backup stands for, is proven to be of a VM of the tenant. It returns what is recorded of it.
-func (c Checks) Restores(b resource.Managed, volume string) (tenancy.BackupRecord, error) {
-	return c.Tenant.Restores(c.Records, b, volume)
+// CheckBackup is an error unless a backup, which a Backup stands for, is proven to be of a VM of the tenant. It returns what is recorded of it.
+func (c Checks) CheckBackup(b resource.Managed, volume string) (tenancy.BackupRecord, error) {
+	return c.Tenant.CheckBackup(c.Records, b, volume)
 }
 
 // Brief is why a Machine waits for an Image, without what that says of storages and nodes, which may not be its tenant's.
@@ -345,9 +346,9 @@ func clonedStorages(d qemu.Desired, source qemu.Config) []string {
 // Change returns why a change of a VM's options cannot be made for the tenant. A VM that gets its first ones has those of its source, which the spec was
 // to replace when the VM was made.
 func (c Checks) Change(v *vmstate.VM, change qemu.Difference) []string {
-	err := c.Options(v.VMID, change.Set)
+	err := c.CheckOptions(v.VMID, change.Set)
 	if err == nil && v.IdentityPending {
-		err = c.Inherits(change.After(v.Config), nil)
+		err = c.CheckInherited(change.After(v.Config), nil)
 	}
 	if err != nil {
 		return []string{err.Error()}

@@ -73,7 +73,7 @@ func TestTold(t *testing.T) {
 				Name: "a", Pools: []string{"a"}, VMIDRange: &v1alpha1.VMIDRange{Min: 100, Max: 199}, Allow: &v1alpha1.TenantPermissions{Adopt: []string{"free"}},
 			}}, "a")}
 			m := &namespaced.Machine{}
-			if got := c.Tells(t.Context(), m, 150); got != tc.told {
+			if got := c.MayName(t.Context(), m, 150); got != tc.told {
 				t.Errorf("Tells(): %s Want %v, got %v", tc.reason, tc.told, got)
 			}
 			if err := c.Hidden(t.Context(), m, 150); (err != nil) != tc.hidden {
@@ -84,7 +84,7 @@ func TestTold(t *testing.T) {
 			}
 		})
 	}
-	if free := (Checks{}); !free.Tells(t.Context(), &namespaced.Machine{}, 150) || free.Hidden(t.Context(), &namespaced.Machine{}, 150) != nil {
+	if free := (Checks{}); !free.MayName(t.Context(), &namespaced.Machine{}, 150) || free.Hidden(t.Context(), &namespaced.Machine{}, 150) != nil {
 		t.Error("want all told where there are no tenants")
 	}
 }
@@ -117,7 +117,7 @@ func TestCreations(t *testing.T) {
 		"Elsewhere": {reason: "A signature is of one node.", guest: func(g *proxmox.Guest) { g.Node = "pve2" }},
 		"Complete":  {reason: "One that is complete is in a pool of its tenant.", guest: func(g *proxmox.Guest) { g.Lock = "" }, left: true},
 		"Theirs":    {reason: "The VM is in a pool of others.", guest: func(g *proxmox.Guest) { g.Pool = "b" }},
-		"HandedOn": {
+		"Completed": {
 			reason: "A VM that was seen to be complete is no creation any more.", change: func(m *namespaced.Machine) {
 				m.Status.AtProvider.VMID, m.Status.AtProvider.UUID = new(int32(150)), strings.ToUpper(uuid)
 				records.Sign(m)
@@ -145,7 +145,7 @@ func TestCreations(t *testing.T) {
 			if tc.change != nil {
 				tc.change(m)
 			}
-			if got := c.Tells(t.Context(), m, g.VMID); got != tc.told {
+			if got := c.MayName(t.Context(), m, g.VMID); got != tc.told {
 				t.Errorf("Tells(): %s Want %v, got %v", tc.reason, tc.told, got)
 			}
 			if err := c.Hidden(t.Context(), m, g.VMID); (err == nil) != (tc.told || tc.seen) {
@@ -192,7 +192,7 @@ func TestImports(t *testing.T) {
 			for _, f := range tc.files {
 				c.Replicas = append(c.Replicas, imageref.Replica{Volume: f})
 			}
-			err := tc.checks.Imports(c)
+			err := tc.checks.CheckImport(c)
 			if (err != nil) != (tc.err != "") || err != nil && err.Error() != tc.err {
 				t.Errorf("%s Want error %q, got %v", tc.reason, tc.err, err)
 			}

@@ -34,8 +34,8 @@ type machine interface {
 	Observation() *v1alpha1.MachineObservation
 }
 
-// TestJudged tells by which configuration another Machine of a cluster is judged, and by which the record of its VM may be signed.
-func TestJudged(t *testing.T) {
+// TestTenantFor tells by which configuration another Machine of a cluster has its tenant, and by which the record of its VM may be signed.
+func TestTenantFor(t *testing.T) {
 	const kind, uuid = "ClusterProviderConfig", "11111111-2222-4333-8444-555555555555"
 	limited := func(name, tenant string, endpoints ...string) *namespaced.ClusterProviderConfig {
 		pc := clusterProviderConfig(name)
@@ -60,25 +60,27 @@ func TestJudged(t *testing.T) {
 		reason   string
 		other    resource.Managed
 		signedBy string // The configuration that was used when the record was signed.
-		tenant   string // By which it is judged; none if it is not.
+		tenant   string // That is enforced; empty for none.
 		signed   bool
 	}{
 		"Same": {
-			reason: "One of the same configuration is judged by that.",
+			reason: "A Machine of the same configuration has a tenant of that.",
 			other:  has(namespacedMachine("team-a", kind, "site")), signedBy: kind + "/site", tenant: "a", signed: true,
 		},
 		"Recorded": {
-			reason: "One with a record of the configuration is judged by that.", other: has(namespacedMachine("team-a", kind, "elsewhere")), signedBy: kind + "/site",
+			reason: "A Machine with a record of the configuration has a tenant of that.",
+			other:  has(namespacedMachine("team-a", kind, "elsewhere")), signedBy: kind + "/site",
 			tenant: "a", signed: true,
 		},
 		"Beside": {
-			reason: "One of another configuration for the cluster is judged by its own.", other: has(namespacedMachine("team-a", kind, "beside")),
+			reason: "A Machine of another configuration for the cluster has a tenant of that.", other: has(namespacedMachine("team-a", kind, "beside")),
 			signedBy: kind + "/beside", tenant: "b", signed: true,
 		},
 		"Scope": {
-			reason: "One of the other scope is judged by its own.", other: has(clusterMachine("site")), signedBy: "ProviderConfig/site", tenant: "all", signed: true,
+			reason: "A Machine of the other scope has a tenant of its own configuration.",
+			other:  has(clusterMachine("site")), signedBy: "ProviderConfig/site", tenant: "all", signed: true,
 		},
-		"Unsigned": {reason: "One that is not signed is judged all the same.", other: has(namespacedMachine("team-a", kind, "beside")), tenant: "b"},
+		"Unsigned": {reason: "A Machine whose record is not signed has a tenant all the same.", other: has(namespacedMachine("team-a", kind, "beside")), tenant: "b"},
 		"Third": {
 			reason: "A record by a third configuration is none.", other: has(namespacedMachine("team-a", kind, "beside")), signedBy: kind + "/none", tenant: "b",
 		},
@@ -105,16 +107,16 @@ func TestJudged(t *testing.T) {
 				tenancy.Records{Key: key, Config: tc.signedBy}.Sign(tc.other)
 			}
 			to := &Connection{Config: &site.DeepCopy().Spec, Name: kind + "/site", Records: tenancy.Records{Key: key, Config: kind + "/site"}}
-			got, judged, err := c.Judged(t.Context(), tc.other, to)
-			if err != nil || judged != (tc.tenant != "") || judged && got.Name != tc.tenant {
-				t.Errorf("\n%s\nwant it judged as of tenant %q, got %v, %t, %v", tc.reason, tc.tenant, got, judged, err)
+			got, enforced, err := c.TenantFor(t.Context(), tc.other, to)
+			if err != nil || enforced != (tc.tenant != "") || enforced && got.Name != tc.tenant {
+				t.Errorf("\n%s\nwant tenant %q, got %v, %t, %v", tc.reason, tc.tenant, got, enforced, err)
 			}
-			if uuidOf := c.Signed(t.Context(), tc.other, to); (uuidOf == uuid) != tc.signed {
+			if uuidOf := c.SignedUUID(t.Context(), tc.other, to); (uuidOf == uuid) != tc.signed {
 				t.Errorf("\n%s\nwant it signed: %t, got %q", tc.reason, tc.signed, uuidOf)
 			}
 			to.Config.Tenants = nil
-			if _, judged, err := c.Judged(t.Context(), tc.other, to); judged || err != nil {
-				t.Errorf("\n%s\nwant a configuration without tenants to judge nothing, got %t, %v", tc.reason, judged, err)
+			if _, enforced, err := c.TenantFor(t.Context(), tc.other, to); enforced || err != nil {
+				t.Errorf("\n%s\nwant a configuration without tenants to enforce none, got %t, %v", tc.reason, enforced, err)
 			}
 		})
 	}

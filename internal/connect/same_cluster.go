@@ -33,8 +33,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
-// A common configuration is one that resources of all teams may name. It is the cache's own, and must not be changed.
-type common struct {
+// A clusterScopedConfig is a provider configuration that resources of all namespaces may name. It is the cache's own, and must not be changed.
+type clusterScopedConfig struct {
 	reference
 
 	spec *v1alpha1.ProviderConfigSpec
@@ -49,9 +49,9 @@ type common struct {
 	reached bool
 }
 
-// commonOf is what counts of a configuration. What its status says was seen with another spec, which may be
-// of another cluster, does not.
-func commonOf(r reference, o interface {
+// clusterScopedConfigOf returns what counts of a configuration. What its status says that was seen with another spec, which may be
+// for another cluster, does not.
+func clusterScopedConfigOf(r reference, o interface {
 	GetUID() types.UID
 	GetResourceVersion() string
 	GetGeneration() int64
@@ -59,16 +59,16 @@ func commonOf(r reference, o interface {
 	Settings() *v1alpha1.ProviderConfigSpec
 	Observation() *v1alpha1.ProviderConfigStatus
 },
-) common {
-	c := common{reference: r, spec: o.Settings(), version: string(o.GetUID()) + "/" + o.GetResourceVersion(), reached: o.Observation().Version != ""}
+) clusterScopedConfig {
+	c := clusterScopedConfig{reference: r, spec: o.Settings(), version: string(o.GetUID()) + "/" + o.GetResourceVersion(), reached: o.Observation().Version != ""}
 	if o.GetCondition(xpv2.TypeReady).ObservedGeneration == o.GetGeneration() {
 		c.cluster = o.Observation().Cluster
 	}
 	return c
 }
 
-// commons are all configurations that resources of all teams may name.
-func (c *Connector) commons(ctx context.Context) ([]common, error) {
+// clusterScopedConfigs returns all configurations that resources of all namespaces may name.
+func (c *Connector) clusterScopedConfigs(ctx context.Context) ([]clusterScopedConfig, error) {
 	ofNamespaces, ofCluster := &namespaced.ClusterProviderConfigList{}, &cluster.ProviderConfigList{}
 	if err := c.kube.List(ctx, ofNamespaces, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
@@ -76,25 +76,25 @@ func (c *Connector) commons(ctx context.Context) ([]common, error) {
 	if err := c.kube.List(ctx, ofCluster, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
-	all := make([]common, 0, len(ofNamespaces.Items)+len(ofCluster.Items))
+	all := make([]clusterScopedConfig, 0, len(ofNamespaces.Items)+len(ofCluster.Items))
 	for i := range ofNamespaces.Items {
 		o := &ofNamespaces.Items[i]
-		all = append(all, commonOf(reference{kind: namespaced.ClusterProviderConfigGroupVersionKind.GroupKind(), name: o.Name}, o))
+		all = append(all, clusterScopedConfigOf(reference{kind: namespaced.ClusterProviderConfigGroupVersionKind.GroupKind(), name: o.Name}, o))
 	}
 	for i := range ofCluster.Items {
 		o := &ofCluster.Items[i]
-		all = append(all, commonOf(reference{kind: cluster.ProviderConfigGroupVersionKind.GroupKind(), name: o.Name}, o))
+		all = append(all, clusterScopedConfigOf(reference{kind: cluster.ProviderConfigGroupVersionKind.GroupKind(), name: o.Name}, o))
 	}
 	return all, nil
 }
 
-// besideTenants is the tenant of a resource whose configuration has none: nobody, if another
-// configuration that resources of all teams may name has tenants for the same cluster.
-func (c *Connector) besideTenants(ctx context.Context, r reference, to *Connection) (*tenancy.Tenant, error) {
+// deniedBySharers returns the tenant of a resource whose configuration has none: one that may do nothing, if another
+// configuration that resources of all namespaces may name has tenants for the same cluster, and nil otherwise.
+func (c *Connector) deniedBySharers(ctx context.Context, r reference, to *Connection) (*tenancy.Tenant, error) {
 	if r.namespace != "" {
 		return nil, nil
 	}
-	all, err := c.commons(ctx)
+	all, err := c.clusterScopedConfigs(ctx)
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot list the provider configurations, of which one may have tenants")
 	}
@@ -102,26 +102,26 @@ func (c *Connector) besideTenants(ctx context.Context, r reference, to *Connecti
 		if o.reference == r || !Enforces(o.spec) {
 			continue
 		}
-		if t, err := c.beside(ctx, r, to, o); t != nil || err != nil {
+		if t, err := c.deniedBySharer(ctx, r, to, o); t != nil || err != nil {
 			return t, err
 		}
 	}
 	return nil, nil
 }
 
-// beside is nobody if a configuration with tenants is the judge of what another connects to, or may be.
+// deniedBySharer returns a tenant that may do nothing if a configuration with tenants is for the cluster of a connection, or may be.
 // They are for one cluster by an endpoint, or by the name of the cluster, since a cluster has more
 // addresses than any configuration names. Nodes of no cluster have none that would tell them apart.
-func (c *Connector) beside(ctx context.Context, r reference, to *Connection, o common) (*tenancy.Tenant, error) {
+func (c *Connector) deniedBySharer(ctx context.Context, r reference, to *Connection, o clusterScopedConfig) (*tenancy.Tenant, error) {
 	if overlap(o.spec.Endpoints, to.Config.Endpoints) {
-		return nobodyBeside(r), nil
+		return deniedWithoutTenants(r), nil
 	}
 	if !o.reached {
 		return nil, nil // Else one with a wrong address would stop those of all other clusters.
 	}
 	own, err := to.Inventory.ClusterStatus(ctx, inventory.Stable)
 	if err != nil {
-		return unknownBeside(r, o, err,
+		return deniedWhileUnknown(r, o, err,
 			"its cluster, which tells it from that of another with tenants, cannot be read: give it tenants too, or its token Sys.Audit on /")
 	}
 	name := o.cluster
@@ -130,19 +130,19 @@ func (c *Connector) beside(ctx context.Context, r reference, to *Connection, o c
 	}
 	if name == "" && own.Name != "" {
 		if name, err = c.nameOf(ctx, o); err != nil {
-			return unknownBeside(r, o, err,
+			return deniedWhileUnknown(r, o, err,
 				"the cluster of "+o.String()+", which has tenants, cannot be read: give it tenants too, or the token of the other Sys.Audit on /")
 		}
 	}
 	if name == own.Name {
-		return nobodyBeside(r), nil
+		return deniedWithoutTenants(r), nil
 	}
 	return nil, nil
 }
 
-// nameOf returns the name of the cluster of a configuration, which it is asked for. While it cannot be reached it is the cluster that was seen before the
+// nameOf asks the cluster of a configuration for its name. While it cannot be reached it is the cluster that was seen before the
 // configuration was edited, if an endpoint of that is left.
-func (c *Connector) nameOf(ctx context.Context, o common) (string, error) {
+func (c *Connector) nameOf(ctx context.Context, o clusterScopedConfig) (string, error) {
 	s, err := c.share(ctx, o.reference, o.spec)
 	if err != nil {
 		return "", err
@@ -171,7 +171,7 @@ type seenName struct {
 }
 
 // note notes the name of the cluster of a configuration; none for a node of no cluster.
-func (n *names) note(o common, cluster string) {
+func (n *names) note(o clusterScopedConfig, cluster string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.all == nil {
@@ -181,7 +181,7 @@ func (n *names) note(o common, cluster string) {
 }
 
 // of returns the name of the cluster of a configuration that was noted, unless it leads elsewhere now.
-func (n *names) of(o common) string {
+func (n *names) of(o clusterScopedConfig) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	last := n.all[o.reference]
@@ -191,15 +191,15 @@ func (n *names) of(o common) string {
 	return last.cluster
 }
 
-// nobodyBeside is the tenant of what another configuration with tenants is the judge of.
-func nobodyBeside(r reference) *tenancy.Tenant {
-	return tenancy.Nobody(r.String() + " has no tenants, while another of the same cluster has: give it tenants too")
+// deniedWithoutTenants returns the tenant of a resource whose configuration has no tenants, while another one for the cluster has some.
+func deniedWithoutTenants(r reference) *tenancy.Tenant {
+	return tenancy.DenyAll(r.String() + " has no tenants, while another of the same cluster has: give it tenants too")
 }
 
-// unknownBeside is the tenant of what another configuration may be the judge of. An error is tried again.
-func unknownBeside(r reference, o common, err error, what string) (*tenancy.Tenant, error) {
+// deniedWhileUnknown returns the tenant of a resource whose configuration may be for the cluster of another one with tenants. An error is tried again.
+func deniedWhileUnknown(r reference, o clusterScopedConfig, err error, what string) (*tenancy.Tenant, error) {
 	if proxmox.IsAuthorization(err) {
-		return tenancy.Nobody(r.String() + " has no tenants, and the name of " + what + ", or its token Sys.Audit on /"), nil
+		return tenancy.DenyAll(r.String() + " has no tenants, and the name of " + what + ", or its token Sys.Audit on /"), nil
 	}
 	return nil, errors.Wrapf(err, "cannot tell whether %s is for the cluster of %s, which has tenants", r, o)
 }
