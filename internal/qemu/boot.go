@@ -83,7 +83,7 @@ func (d Devices) successor(disks []v1alpha1.MachineDisk, device string, after Co
 		return device
 	}
 	for _, k := range disks {
-		if d.Disks[k.Name] == device && d.returningDisk(k.Name) != "" {
+		if d.Disks[k.Name] == device && returningDisk(d, k.Name) != "" {
 			return device
 		}
 	}

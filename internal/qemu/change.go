@@ -87,25 +87,25 @@ func (d Desired) Change(s State) Difference {
 	return diff
 }
 
-// ApplyPending returns the change of a VM that does not run, so that it is one if something is pending that the spec declares. PVE applies what is pending
+// WithPending returns the change of a VM that does not run, so that it is one if something is pending that the spec declares. PVE applies what is pending
 // when it stops the VM, when it starts it, and with the next change of one that does not run; not when the guest has powered itself off, or its process
 // has died. Sent again is an option that does no more than that: no password, and no removal that destroys a disk.
-func (d Desired) ApplyPending(s State, diff Difference) Difference {
-	if !diff.Empty() {
-		return diff
+func (d Difference) WithPending(s State, want Desired) Difference {
+	if !d.Empty() {
+		return d
 	}
-	for _, p := range d.Pending(s) {
+	for _, p := range want.Pending(s) {
 		switch {
 		case p.Key == "cipassword" || p.Delete > 1:
 			continue
 		case p.Pending != nil:
-			diff.Set = proxmox.Params{p.Key: *p.Pending}
+			d.Set = proxmox.Params{p.Key: *p.Pending}
 		default:
-			diff.Delete = []string{p.Key}
+			d.Delete = []string{p.Key}
 		}
-		return diff
+		return d
 	}
-	return diff
+	return d
 }
 
 // takeTurns leaves one of what cannot be set at once: drives that PVE puts at the end of the boot order itself, and an order, which names

@@ -27,8 +27,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// TestApplyPending has a VM that is off with changes that PVE has not applied when it went off.
-func TestApplyPending(t *testing.T) {
+// TestWithPending has a VM that is off with changes that PVE has not applied when it went off.
+func TestWithPending(t *testing.T) {
 	const data = "s:vm-100-disk-1,size=1G"
 	before := Devices{Disks: map[string]string{"data": "sata1"}, Seen: map[string]bool{"data": true}, assigned: true}
 	cases := map[string]struct {
@@ -62,9 +62,9 @@ func TestApplyPending(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			state := Read(tc.pending)
 			p := v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{Cores: new(int32(2))}, Disks: []v1alpha1.MachineDisk{}}
-			got := desiredOf(t, p, before, state.Config).ApplyPending(state, tc.diff)
+			got := tc.diff.WithPending(state, desiredOf(t, p, before, state.Config))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("\n%s\nApplyPending(): -want, +got:\n%s", tc.reason, diff)
+				t.Errorf("\n%s\nWithPending(): -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}

@@ -99,7 +99,7 @@ type Devices struct {
 }
 
 // returningDisk is the value that a disk of the list is attached with again; empty for one that the VM did not have before.
-func (d Devices) returningDisk(name string) string { return d.returning[listDisks+"/"+name] }
+func returningDisk(d Devices, name string) string { return d.returning[listDisks+"/"+name] }
 
 // SourceDevices are the devices that a VM came with: those of the template or VM that
 // it is a clone of, or those that it had when it was adopted.

@@ -137,7 +137,7 @@ func diskOption(device string, k v1alpha1.MachineDisk, declaredBefore map[string
 // storage:GiB, or storage:0 for one that gets the size of what it is filled from.
 func (d Desired) newDisk(k v1alpha1.MachineDisk) proxmox.Disk {
 	if volume := d.existingVolume(k); volume != "" {
-		disk, err := proxmox.ParseDisk(d.Devices.returningDisk(k.Name))
+		disk, err := proxmox.ParseDisk(returningDisk(d.Devices, k.Name))
 		if err != nil || disk.Volume != volume {
 			return proxmox.Disk{Volume: volume}
 		}
@@ -167,7 +167,7 @@ func (d Desired) existingVolume(k v1alpha1.MachineDisk) string {
 	if k.VolumeRef != nil {
 		return ptr.Deref(k.Volume, "")
 	}
-	return cmp.Or(volumeIn(d.Devices.returningDisk(k.Name)), ptr.Deref(k.Volume, ""))
+	return cmp.Or(volumeIn(returningDisk(d.Devices, k.Name)), ptr.Deref(k.Volume, ""))
 }
 
 // SizeOf returns the declared size of a disk in bytes, or 0. Units are binary with and

@@ -106,7 +106,7 @@ func volumeRejections(d Desired, k v1alpha1.MachineDisk, disk proxmox.Disk) []st
 
 // keptRejections returns why a disk that comes back cannot have the volume that it had.
 func (d Desired) keptRejections(k v1alpha1.MachineDisk, config Config) []string {
-	value := d.Devices.returningDisk(k.Name)
+	value := returningDisk(d.Devices, k.Name)
 	disk, err := proxmox.ParseDisk(value)
 	if err != nil {
 		return nil

@@ -262,7 +262,7 @@ func (e planner) addChange(ctx context.Context, m Machine, d desired, features [
 	e.planned.desired = d
 	change := d.withPassword(d.Change(e.vm.State))
 	if !e.vm.Status.Running() && e.vm.Lock() == "" && e.planned.power != power.On {
-		change = d.ApplyPending(e.vm.State, change)
+		change = change.WithPending(e.vm.State, d.Desired)
 	}
 	unfilled, err := e.checks.MissingImage(ctx, change, e.vm.Node)
 	if err != nil {
