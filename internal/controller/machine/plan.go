@@ -221,7 +221,7 @@ func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) erro
 	e.vm.IdentityPending = !e.vm.HasUUID(id)
 	e.planned = e.powerFeature().begin(m, d)
 	options := e.settledOptions()
-	if options.hold(m, d) {
+	if options.unchanged(m, d) {
 		e.planned.Devices = before
 		return e.planFeatures(ctx, m, features)
 	}
