@@ -222,3 +222,52 @@ func TestMigrateSnapshots(t *testing.T) {
 		})
 	}
 }
+
+// TestMigrateNames has a VM migrate while it runs. QEMU copies its disks into new ones, which get the lowest free names in the order of their
+// devices; what is copied as a file is keeps its name.
+func TestMigrateNames(t *testing.T) {
+	const vm = "/nodes/pve1/qemu/300"
+	for name, tc := range map[string]struct {
+		reason  string
+		running bool
+		steps   []string
+		want    map[string]string
+	}{
+		"Permuted": {
+			reason: "All names are there still, and each is another disk's.", running: true, steps: []string{"scsi8=local-lvm:4"},
+			want: map[string]string{"scsi0": "local-lvm:vm-300-disk-0,format=raw,size=1G", "scsi6": "local-lvm:vm-300-disk-1,format=raw,size=3G",
+				"scsi8": "local-lvm:vm-300-disk-2,format=raw,size=4G"},
+		},
+		"Unused": {
+			reason: "A disk that is detached is copied first, and keeps its name.", running: true,
+			steps: []string{"scsi8=local-lvm:4", "delete=scsi8"},
+			want: map[string]string{"scsi0": "local-lvm:vm-300-disk-0,format=raw,size=1G", "scsi6": "local-lvm:vm-300-disk-2,format=raw,size=3G",
+				"unused0": "local-lvm:vm-300-disk-1"},
+		},
+		"Off": {
+			reason: "A VM that is off keeps the names of its disks.", steps: []string{"scsi8=local-lvm:4"},
+			want: map[string]string{"scsi0": "local-lvm:vm-300-disk-0,size=1G", "scsi6": "local-lvm:vm-300-disk-2,size=3G", "scsi8": "local-lvm:vm-300-disk-1,size=4G"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := simulatortest.NewTest(t, simulator.Options{})
+			c := connect(t, s)
+			c.ok("POST /nodes/pve1/qemu", "vmid=300", "scsi0=local-lvm:1", "scsi5=local-lvm:2", "scsi6=local-lvm:3")
+			for _, step := range append([]string{"delete=scsi5", "delete=unused0"}, tc.steps...) {
+				c.ok("PUT "+vm+"/config", step)
+			}
+			if tc.running {
+				c.ok("POST " + vm + "/status/start")
+			}
+			if exit := c.task("POST "+vm+"/migrate", "target=pve2", "online=1", "with-local-disks=1"); exit != "OK" {
+				t.Fatal(exit)
+			}
+			g, _ := s.Guest(300)
+			for device, want := range tc.want {
+				if g.Config[device] != want {
+					t.Errorf("%s %s is %q, want %q", tc.reason, device, g.Config[device], want)
+				}
+			}
+		})
+	}
+}

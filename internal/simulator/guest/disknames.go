@@ -27,10 +27,14 @@ import (
 
 // freeDisk returns the first name "vm-100-disk-N" that is not taken on the storage.
 func freeDisk(o *engine.Op, s *state.Storage, vmid int) string {
-	linked := linkedDisks(o, s, vmid)
+	return freeDiskBut(o, s, vmid, linkedDisks(o, s, vmid))
+}
+
+// freeDiskBut returns the first such name that is not one of others either.
+func freeDiskBut(o *engine.Op, s *state.Storage, vmid int, others map[string]bool) string {
 	for i := 0; ; i++ {
 		name := fmt.Sprintf("vm-%d-disk-%d", vmid, i)
-		if !linked[name] && !volume.Taken(o, s, vmid, name) && !volume.Taken(o, s, vmid, "base"+strings.TrimPrefix(name, "vm")) {
+		if !others[name] && !volume.Taken(o, s, vmid, name) && !volume.Taken(o, s, vmid, "base"+strings.TrimPrefix(name, "vm")) {
 			return name
 		}
 	}

@@ -17,6 +17,7 @@ limitations under the License.
 package guest
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -248,11 +249,14 @@ func mirrors(o *engine.Op, g *state.Guest, id string) bool {
 	return false
 }
 
-// carry moves the volumes of local storages to the other node, to other storages if they are to go there.
+// carry moves the volumes of local storages to the other node, to other storages if they are to go there. Files are copied first, and keep their
+// names where these are free. For what QEMU copies, disks are made without names, in the order of their devices: each gets the lowest free one
+// (PVE::QemuMigrate, sync_offline_local_volumes; PVE::QemuServer, vm_migrate_alloc_nbd_disks). So devices stay, and names may change places.
 func carry(o *engine.Op, g *state.Guest, m *Migration) error {
 	there := &engine.Op{Engine: o.Engine, State: o.State, Who: o.Who, Node: m.Target, Task: o.Task}
 	renamed, formats := map[string]string{}, map[string]string{}
-	for _, id := range Volumes(o, g) {
+	files, live := carried(o, g)
+	for _, id := range append(files, live...) {
 		storage, name, _ := state.SplitVolume(id)
 		from, to := o.State.Storages[storage], o.State.Storages[m.Storages.target(storage)]
 		if from.Shared {
@@ -265,26 +269,50 @@ func carry(o *engine.Op, g *state.Guest, m *Migration) error {
 		if v.Used > volume.Room(there, to) {
 			return apierr.Errorf("storage migration for '%s' to storage '%s' failed - No space left on device", id, to.ID)
 		}
-		if to != from || o.State.Volumes[to.Key(m.Target, name)] != nil {
-			name = arrivalName(there, g, to, name, v)
+		mirror := slices.Contains(live, id)
+		if mirror || to != from || o.State.Volumes[to.Key(m.Target, name)] != nil {
+			name = arrivalName(there, g, to, name, v, mirror)
 		}
 		o.Logf("volume '%s' is '%s:%s' on the target", id, to.ID, name)
 		delete(o.State.Volumes, from.Key(m.Node, storageName(id)))
 		o.State.Volumes[to.Key(m.Target, name)] = v
 		renamed[id] = to.ID + ":" + name
-		if g.Power != state.Stopped && mirrors(o, g, id) {
+		if mirror {
 			formats[id] = v.Format // QEMU's mirror needs to know it.
 		}
 	}
 	for key, value := range g.Config {
 		g.Config[key] = mirrored(o, key, value, relocated(o, key, value, renamed), formats)
 	}
-	for _, snapshot := range g.Snapshots {
-		for key, value := range snapshot.Config {
-			snapshot.Config[key] = relocated(o, key, value, renamed)
+	relocate := func(config map[string]string) {
+		for key, value := range config {
+			config[key] = relocated(o, key, value, renamed)
 		}
 	}
+	relocate(g.Pending)
+	for _, snapshot := range g.Snapshots {
+		relocate(snapshot.Config)
+	}
 	return nil
+}
+
+// carried returns the volumes of a guest that go along: those that are copied as files are, and those of a running guest that QEMU copies, in
+// the order of their devices.
+func carried(o *engine.Op, g *state.Guest) (files, live []string) {
+	files = Volumes(o, g)
+	if g.Power == state.Stopped {
+		return files, nil
+	}
+	for _, device := range slices.Sorted(maps.Keys(g.Config)) {
+		if !IsDrive(device) {
+			continue
+		}
+		id := ParseDrive(o.Engine, device, g.Config[device]).File()
+		if i := slices.Index(files, id); i >= 0 && mirrors(o, g, id) {
+			files, live = slices.Delete(files, i, i+1), append(live, id)
+		}
+	}
+	return files, live
 }
 
 // mirrored returns the new value of a drive whose disk QEMU has copied: it tells the format.
@@ -303,13 +331,17 @@ func storageName(id string) string {
 	return name
 }
 
-// arrivalName returns the name of a volume on a storage that it comes to. Storages without files hold raw images only.
-func arrivalName(o *engine.Op, g *state.Guest, to *state.Storage, name string, v *state.Volume) string {
+// arrivalName returns the name of a volume on a storage that it comes to, or of the disk that is made there for QEMU to copy to. Storages without
+// files hold raw images only.
+func arrivalName(o *engine.Op, g *state.Guest, to *state.Storage, name string, v *state.Volume, mirror bool) string {
 	if !slices.Contains(to.Formats(), v.Format) {
 		v.Format = to.Formats()[0]
 	}
 	base := state.BaseName(name)
-	if !strings.Contains(base, "-disk-") {
+	switch {
+	case mirror:
+		return to.ImageName(g.VMID, freeDiskBut(o, to, g.VMID, nil), v.Format)
+	case !strings.Contains(base, "-disk-"):
 		return to.ImageName(g.VMID, base, v.Format)
 	}
 	return to.ImageName(g.VMID, freeDisk(o, to, g.VMID), v.Format)
