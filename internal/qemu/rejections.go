@@ -68,7 +68,8 @@ func (d Desired) diskRejections(k v1alpha1.MachineDisk, config Config) []string 
 	device := d.Devices.Disks[k.Name]
 	disk, err := proxmox.ParseDisk(config[device])
 	if err == nil && k.VolumeRef != nil && disk.Volume != *k.Volume {
-		return []string{fmt.Sprintf("disk %q is Volume %s (%s), but %s of the VM is %s: detach that", k.Name, k.VolumeRef.Name, *k.Volume, device, disk.Volume)}
+		return []string{fmt.Sprintf("disk %q is Volume %s (%s), but %s of the VM is %s: detach that, unless it is the Volume's disk by another name",
+			k.Name, k.VolumeRef.Name, *k.Volume, device, disk.Volume)}
 	}
 	if err != nil && d.existingVolume(k) != "" {
 		return append(d.attachRejections(k, config), d.keptRejections(k, config)...)

@@ -63,6 +63,9 @@ type Record struct {
 	// Holder is the VM that has the disk.
 	Holder Holder `json:"holder,omitzero"`
 
+	// Place is where the holder had the disk when it was last seen there.
+	Place Place `json:"place,omitzero"`
+
 	// Adopted is true if somebody else has made the disk.
 	Adopted bool `json:"adopted,omitempty"`
 
@@ -95,6 +98,17 @@ type Holder struct {
 	// disk by the same name.
 	UUID    string `json:"uuid,omitempty"`
 	Created string `json:"created,omitempty"`
+}
+
+// A Place is where a VM has a disk. When a VM migrates, Proxmox VE gives its local disks other names, which may have been those of others before,
+// and keeps their devices.
+type Place struct {
+	// Node of the VM, and the Device that the disk is: that of an attached one, or an option such as unused0.
+	Node   string `json:"node,omitempty"`
+	Device string `json:"device,omitempty"`
+
+	// Size as Proxmox VE writes it, which it does of disks that are attached.
+	Size string `json:"size,omitempty"`
 }
 
 // A Handover gives the disk to another VM.
@@ -165,6 +179,16 @@ func (r *Record) String() string {
 		return "" // Such values can always be written.
 	}
 	return string(text)
+}
+
+// PlaceOf returns where the disk of a Volume was seen last: by its record, or by its status if the record does not tell.
+func PlaceOf(mg resource.Managed, r *Record) Place {
+	v, ok := mg.(Volume)
+	if r.Place != (Place{}) || !ok || !r.Made() || v.Observation().Volume != r.Volume || v.Observation().Device == "" {
+		return r.Place
+	}
+	o := v.Observation()
+	return Place{Node: o.Node, Device: o.Device, Size: o.Size}
 }
 
 // Made reports whether the disk was there once.

@@ -170,9 +170,12 @@ func (f migrateFeature) migrateSteps(ctx context.Context, m Machine, p *plan) ([
 	if err != nil {
 		return nil, nil, err
 	}
-	no = cmp.Or(volumes.Pinned(p.MachineParameters, check.LocalDisks), volumes.InSnapshot(check, storages))
+	no = cmp.Or(volumes.Pinned(p.MachineParameters, p.touching, check.LocalDisks), volumes.InSnapshot(check, storages))
 	if no != "" {
 		return nil, []string{no}, nil
+	}
+	if volumes.Awaits(p.touching, check.LocalDisks) {
+		return []step{{difference: shown}}, nil, nil // The rest of the plan detaches the disk, which its Volume takes out of the VM.
 	}
 	o := proxmox.MigrateOptions{Target: j.Target, Online: f.vm.Status.Running(), TargetStorage: j.TargetStorage()}
 	o.WithLocalDisks = slices.ContainsFunc(check.LocalDisks, func(d proxmox.LocalDisk) bool { return !d.CDROM })

@@ -39,6 +39,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/rules"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/harules"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -196,11 +197,11 @@ func (p plan) onlyNotes() bool {
 // makePlan finds what separates the VM from the spec.
 func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) error {
 	d := e.spec().desired(m, id)
-	disks, err := e.volumes.Resolve(ctx, m, d.MachineParameters, id.UUID, e.sharesCluster(ctx))
+	disks, err := e.volumes.Resolve(ctx, m, d.MachineParameters, volumes.VM{UUID: id.UUID, Node: e.vm.Node, State: e.vm.State}, e.sharesCluster(ctx))
 	if err != nil {
 		return err
 	}
-	d.MachineParameters, d.awaited, d.Leaving = disks.Parameters, disks.Waits, disks.Leaving
+	d.MachineParameters, d.awaited, d.touching, d.Leaving = disks.Parameters, disks.Waits, disks.Touching, disks.Leaving
 	if d.Counted, err = ownership(e).countedVolumes(ctx, m, id.UUID); err != nil {
 		return err
 	}
@@ -385,6 +386,9 @@ type desired struct {
 
 	// awaited is why the VM does not have Volumes that the spec lists.
 	awaited []string
+
+	// touching are the disks of Volumes that have to do with the VM.
+	touching []volumes.Disk
 
 	// exceeded is why the VM does not grow, if the quota of its tenant has no room.
 	exceeded error

@@ -64,6 +64,7 @@ func (e adoption) adopt(ctx context.Context, m Volume) (*kind.Problem, error) {
 	if err := e.takeStub(ctx, m, owner, named); err != nil {
 		return nil, err
 	}
+	v.Place = placeOf(owner, named, "")
 	v.Volume, v.Holder, v.Lost, v.LostAt, v.Message, v.Adopted = named, owner.holder(), false, 0, "", !v.isStub(owner)
 	confinement(e).unchecked()
 	if !kind.MayChange(m) {

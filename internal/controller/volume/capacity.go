@@ -45,7 +45,7 @@ func (v *view) growth() (g qemu.Growth, node string) {
 	case move:
 		all := max(v.size, v.diskSize())
 		return qemu.Growth{Storage: v.state.storage, Size: all, More: all}, v.from.Node
-	case keep, wait, settle, arrive, forget, migrate, give, attach, protect, destroy, release, lose, stuck:
+	case keep, wait, settle, arrive, follow, forget, migrate, give, attach, protect, destroy, release, lose, stuck:
 	}
 	return g, ""
 }

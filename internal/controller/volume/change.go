@@ -104,7 +104,7 @@ func (e *external) perform(ctx context.Context, m Volume) error {
 		return e.client.Configure(ctx, v.from.Ref, proxmox.Change{Set: proxmox.Params{optionProtection: "1"}, Digest: v.from.Digest})
 	case destroy:
 		return e.destroy(ctx, m)
-	case keep, wait, settle, arrive, forget, release, lose, stuck:
+	case keep, wait, settle, arrive, follow, forget, release, lose, stuck:
 	}
 	return nil
 }

@@ -43,14 +43,14 @@ func (e *external) readClaims(ctx context.Context, m Volume, s *state) error {
 		return err
 	}
 	var listing []Machine
-	s.claims, s.owned, s.leaving = nil, false, false
+	s.claims, s.owned, s.leaving, s.others = nil, false, false, nil
 	for _, mg := range all {
 		x, ok := mg.(Machine)
 		if !ok {
 			continue
 		}
 		if s.On(x.Observation().UUID) {
-			s.owned, s.leaving = !meta.WasDeleted(x), meta.WasDeleted(x)
+			s.owned, s.leaving, s.others = !meta.WasDeleted(x), meta.WasDeleted(x), othersOf(x, m.GetName(), s.Volume)
 		}
 		if !volumeref.Listed(x.Parameters(), m.GetName()) || !e.reaches(x) {
 			continue

@@ -53,6 +53,9 @@ const (
 	// arrive notes that another VM has got the disk.
 	arrive
 
+	// follow notes the name that the disk has got by a migration of its VM.
+	follow
+
 	// forget a handover that has not happened, or an attempt that has failed.
 	forget
 
@@ -210,6 +213,14 @@ type state struct {
 	// one that is deleted has.
 	owned, leaving bool
 
+	// others are the devices of other entries of the Machine that has the holder, and neighbours the other Volumes that have to do
+	// with the holder. They are read if the disk is not where it was seen last.
+	others     []string
+	neighbours []neighbour
+
+	// unplaced is true if the record does not have where the disk was.
+	unplaced bool
+
 	// task that is recorded, or nil if PVE does not know it; moving is true while a task that
 	// may be the one runs whose start was not seen.
 	task   *proxmox.Task
@@ -362,9 +373,9 @@ func (s *state) decideHandover() *decision {
 func (s *state) remained() bool {
 	h := s.Handover
 	switch {
-	case s.holder == nil || !s.has(s.holder), s.task != nil && s.task.OK():
+	case s.holder == nil, s.task != nil && s.task.OK(), !s.has(s.holder) && !s.migrated(s.holder):
 		return false
-	case h.Storage != "", s.stub != nil && h.To == s.stub.VMID:
+	case !s.has(s.holder), h.Storage != "", s.stub != nil && h.To == s.stub.VMID:
 		return s.target == nil || s.target.offline != "" || !s.came(s.target.Config.Volume(h.TargetKey))
 	}
 	return true
@@ -386,7 +397,7 @@ func (s *state) arrived() string {
 	if at := s.target.Config.Volume(s.Handover.TargetKey); slices.Contains(fresh, at) {
 		return at
 	}
-	if len(fresh) != 1 {
+	if len(fresh) != 1 || s.migrated(s.target) {
 		return ""
 	}
 	return fresh[0]
@@ -429,9 +440,14 @@ func (s *state) decideHeld() *decision {
 		return because(wait, reasonLocked, "%s", vmstate.Locked(v.VMID, v.Config["lock"]))
 	case !s.isRecordedHolder(v):
 		return s.decideLost(fmt.Sprintf("VM %d, which had the disk %s, was destroyed and made anew, and the disk is gone"+newVolume, owner, s.Volume))
+	}
+	if d := s.decidePlace(v); d != nil {
+		return d
+	}
+	switch {
 	case !s.has(v):
 		return s.decideLost(fmt.Sprintf("VM %d no longer has the disk %s: it was removed, or moved by somebody; put it back, "+
-			"or delete this Volume and adopt the disk by another one", owner, s.Volume))
+			"or delete this Volume and adopt the disk by another one%s", owner, s.Volume, s.renamedHint(v)))
 	case s.deleted:
 		return s.decideReclaim()
 	}

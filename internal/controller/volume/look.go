@@ -210,7 +210,7 @@ func (e *external) stillSettled(ctx context.Context, m Volume) bool {
 	if w := v.firstClaim(); w != nil {
 		uid = w.uid
 	}
-	return v.action == keep && v.problem == nil && v.Machine == uid
+	return v.action == keep && v.problem == nil && v.Machine == uid && (v.placed() || !kind.MayChange(m))
 }
 
 // readState reads the state of the Volume. The tasks are read before the VMs: what they have done shows in those then.
@@ -237,7 +237,10 @@ func (e *external) readState(ctx context.Context, m Volume) error {
 		}
 		s.holder.running = status.Running()
 	}
-	return e.readStorage(ctx, s)
+	if err := e.readStorage(ctx, s); err != nil {
+		return err
+	}
+	return placing{e}.readNeighbours(ctx, m, s)
 }
 
 // readTasks reads the tasks that work on the disk, or may do so.
@@ -388,6 +391,8 @@ func (e *external) note(ctx context.Context, m Volume) (bool, error) {
 		e.noteStub(m)
 	case arrive:
 		e.noteArrival(m)
+	case follow:
+		placing{e}.noteFollowed(m)
 	case forget:
 		e.noteEnd(m)
 	case lose:
@@ -399,17 +404,21 @@ func (e *external) note(ctx context.Context, m Volume) (bool, error) {
 	return true, e.save(ctx, m)
 }
 
-// noteMachine notes for which Machine the disk is kept. It reports no need to decide anew.
+// noteMachine notes for which Machine the disk is kept, and where it was seen. It reports no need to decide anew.
 func (e *external) noteMachine(ctx context.Context, m Volume) (bool, error) {
 	v := e.view
 	uid, name := "", ""
 	if w := v.firstClaim(); w != nil {
 		uid, name = w.uid, w.name
 	}
-	if v.Machine == uid && v.MachineName == name || !v.Made() || !kind.MayChange(m) || meta.WasDeleted(m) {
+	moved := placing{e}.notePlace(m)
+	kept := v.Machine == uid && v.MachineName == name || !v.Made() || !kind.MayChange(m) || meta.WasDeleted(m)
+	if !kept {
+		v.Machine, v.MachineName = uid, name
+	}
+	if kept && !moved {
 		return false, nil
 	}
-	v.Machine, v.MachineName = uid, name
 	return false, e.save(ctx, m)
 }
 
@@ -426,14 +435,15 @@ func (e *external) noteStub(m Volume) {
 		v.Volume = fmt.Sprintf("%s:vm-%d-disk-0", e.storageFor(m), v.stub.VMID)
 		return
 	}
-	v.Volume, v.Holder = all[0], v.stub.holder()
+	v.Volume, v.Holder, v.Place = all[0], v.stub.holder(), placeOf(v.stub, all[0], "")
 	e.Event(m, event.Normal(eventMade, fmt.Sprintf("disk %s is made", v.Volume)))
 }
 
 // noteArrival notes that the target of the handover has the disk.
 func (e *external) noteArrival(m Volume) {
 	v, h := e.view, e.view.Handover
-	v.Volume, v.Holder, v.Handover = v.arrived(), h.Holder, nil
+	volume := v.arrived()
+	v.Volume, v.Holder, v.Place, v.Handover = volume, h.Holder, placeOf(v.target, volume, v.Place.Size), nil
 	v.Failures, v.FailedAt, v.Message, v.Lock = 0, 0, "", tasktrack.LockWait{}
 	if h.Storage != "" {
 		e.Event(m, event.Normal(eventMoved, fmt.Sprintf("the disk is on storage %s, as %s", h.Storage, v.Volume)))

@@ -62,6 +62,7 @@ func (e adoption) recoverLost(ctx context.Context, m Volume) (*kind.Problem, err
 		return nil, err
 	}
 	e.Event(m, event.Normal(eventRecovered, fmt.Sprintf("disk %s, %s of VM %d, is this resource's again", v.Volume, v.found.Device, owner.VMID)))
+	v.Place = placeOf(owner, v.Volume, proxmox.Size(v.found.Size).String())
 	v.Holder, v.Lost, v.LostAt, v.Message, v.Adopted, v.found = owner.holder(), false, 0, "", true, nil
 	confinement(e).unchecked()
 	return nil, e.save(ctx, m)

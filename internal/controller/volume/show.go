@@ -55,6 +55,7 @@ const (
 	reasonNoSize       xpv2.ConditionReason = "NoSize"
 	reasonNoStorage    xpv2.ConditionReason = "NoStorage"
 	reasonStorageFull  xpv2.ConditionReason = "StorageFull"
+	reasonUnproven     xpv2.ConditionReason = "Unproven"
 	reasonNotAdoptable xpv2.ConditionReason = "NotAdoptable"
 )
 
@@ -66,6 +67,7 @@ const (
 	eventMoved         event.Reason = "Moved"
 	eventFailed        event.Reason = "Failed"
 	eventLost          event.Reason = "Lost"
+	eventRenamed       event.Reason = "Renamed"
 	eventRecovered     event.Reason = "Recovered"
 	eventRetained      event.Reason = "Retained"
 	eventOvercommitted event.Reason = "StorageOvercommitted"
@@ -97,7 +99,7 @@ func (v *view) differences() []v1alpha1.OptionDifference {
 		d.Option, d.Current, d.Desired = "storage", storageOf(v.Volume), v.state.storage
 	case attach, grow:
 		d.Option, d.Current, d.Desired = "size", v.sizeNow(), v.size.String()
-	case keep, wait, settle, arrive, forget, protect, destroy, release, lose, stuck:
+	case keep, wait, settle, arrive, follow, forget, protect, destroy, release, lose, stuck:
 		return nil
 	}
 	return []v1alpha1.OptionDifference{d}
@@ -138,7 +140,9 @@ func (e *external) observation(m Volume) {
 	if now := v.sizeNow(); now != "" {
 		o.Size = now
 	}
-	if v.holder.offline == "" {
+	if v.problem != nil && v.problem.Reason == reasonUnproven {
+		o.Device, o.Size = v.Place.Device, v.Place.Size
+	} else if v.holder.offline == "" {
 		if o.Device = v.holder.attached(v.Volume); o.Device == "" {
 			o.Device = v.holder.unused(v.Volume)
 		}
@@ -153,6 +157,8 @@ func showBound(m Volume, v *view) {
 	}
 	w := v.firstClaim()
 	switch {
+	case v.problem != nil && v.problem.Reason == reasonUnproven:
+		m.SetConditions(bound(m, corev1.ConditionFalse, reasonUnproven, v.problem.Message))
 	case v.holder == nil || v.holder.offline != "":
 		if m.GetCondition(TypeBound).Status != corev1.ConditionTrue {
 			m.SetConditions(bound(m, corev1.ConditionFalse, reasonUnbound, "which VM has the disk cannot be seen now: the condition Ready says why"))

@@ -78,6 +78,9 @@ type Resolved struct {
 	// Waits is why the VM does not have others that are listed.
 	Waits []string
 
+	// Touching are the disks of Volumes that the VM has or may be about to have, listed or not, as far as Machines of this namespace know.
+	Touching []Disk
+
 	// Leaving are the volume IDs of Volumes that the VM has, and that its Machine does not list, or lists although they are kept for another one.
 	Leaving []string
 }
@@ -85,37 +88,61 @@ type Resolved struct {
 // Shares reports whether a resource is of the Machine's cluster.
 type Shares func(resource.Managed) bool
 
-// Resolve finds the Volumes of a Machine, whose VM has the UUID.
-func (r Reader) Resolve(ctx context.Context, m object.Machine, p *v1alpha1.MachineParameters, uuid string, shares Shares) (Resolved, error) {
+// A VM of a Machine, as it is.
+type VM struct {
+	UUID, Node string
+	qemu.State
+}
+
+// has reports whether the VM has a disk where it was seen last, or where that is not known.
+func (v VM) has(volume string, at volumeref.Place) bool {
+	return at.Device == "" || v.Active.Volume(at.Device) == volume || v.Config.Volume(at.Device) == volume
+}
+
+// displaces reports whether the VM has another disk where one was seen last, or is on another node without it: a migration may have given its disks the
+// names of others.
+func (v VM) displaces(volume string, at volumeref.Place) bool {
+	return !v.has(volume, at) && (v.Active.Volume(at.Device) != "" || at.Node != "" && at.Node != v.Node)
+}
+
+// Resolve finds the Volumes of a Machine and its VM.
+func (r Reader) Resolve(ctx context.Context, m object.Machine, p *v1alpha1.MachineParameters, v VM, shares Shares) (Resolved, error) {
 	if meta.WasDeleted(m) {
 		return Resolved{Parameters: p}, nil
 	}
-	leaving, err := r.leaving(ctx, m, p, uuid)
+	out, err := r.touching(ctx, m, p, v)
 	if err != nil || !volumeref.Lists(p) {
-		return Resolved{Parameters: p, Leaving: leaving}, err
+		return out, err
 	}
-	out, waits, err := r.resolve(ctx, m, p, uuid, shares)
-	return Resolved{Parameters: out, Waits: waits, Leaving: leaving}, err
+	out.Parameters, out.Waits, err = r.resolve(ctx, m, p, v, shares)
+	return out, err
 }
 
-// leaving are the volume IDs of Volumes that are to leave the VM with the UUID.
-func (r Reader) leaving(ctx context.Context, m object.Machine, p *v1alpha1.MachineParameters, uuid string) ([]string, error) {
-	all, err := r.mentioning(ctx, m, uuid)
+// touching finds the Volumes that have to do with the VM, and those of them that are to leave it. One leaves if it is the disk that its name says: a
+// disk is detached where its Volume has seen it.
+func (r Reader) touching(ctx context.Context, m object.Machine, p *v1alpha1.MachineParameters, v VM) (Resolved, error) {
+	out := Resolved{Parameters: p}
+	all, err := r.mentioning(ctx, m, v.UUID)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	var volumes []string
 	for _, mg := range all {
 		record, err := volumeref.RecordOf(mg)
-		if err != nil || !record.Settled(uuid) {
+		if err != nil || !record.Touches(v.UUID) {
 			continue
 		}
-		if !volumeref.Listed(p, mg.GetName()) || record.Machine != "" && record.Machine != string(m.GetUID()) {
-			volumes = append(volumes, record.Volume)
+		at := volumeref.PlaceOf(mg, record)
+		listed := volumeref.Listed(p, mg.GetName()) && (record.Machine == "" || record.Machine == string(m.GetUID()))
+		out.Touching = append(out.Touching, Disk{
+			Volume: mg.GetName(), ID: record.Volume, Moving: record.Handover != nil, Lost: record.Lost, Leaving: !listed,
+			Displaced: !record.Lost && v.displaces(record.Volume, at),
+		})
+		if !listed && record.Settled(v.UUID) && v.has(record.Volume, at) {
+			out.Leaving = append(out.Leaving, record.Volume)
 		}
 	}
-	slices.Sort(volumes)
-	return volumes, nil
+	slices.Sort(out.Leaving)
+	return out, nil
 }
 
 // Counted are the volume IDs of Volumes that may have to do with the VM with the UUID and that count in a quota by themselves, as a function tells.
@@ -165,7 +192,7 @@ func (r Reader) mentioning(ctx context.Context, m object.Machine, uuid string) (
 
 // resolve returns the parameters with the volume IDs of the Volumes that the VM has, and why it does not have the others.
 func (r Reader) resolve(
-	ctx context.Context, m object.Machine, p *v1alpha1.MachineParameters, uuid string, shares Shares,
+	ctx context.Context, m object.Machine, p *v1alpha1.MachineParameters, v VM, shares Shares,
 ) (*v1alpha1.MachineParameters, []string, error) {
 	out := *p
 	out.Disks = slices.Clone(p.Disks)
@@ -179,7 +206,7 @@ func (r Reader) resolve(
 			continue
 		}
 		seen = append(seen, k.VolumeRef.Name)
-		volume, why, err := r.has(ctx, m, k.VolumeRef.Name, uuid, shares)
+		volume, why, err := r.has(ctx, m, k.VolumeRef.Name, v, shares)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -192,8 +219,8 @@ func (r Reader) resolve(
 	return &out, waits, nil
 }
 
-// has returns the volume ID of a Volume that the VM with the UUID has, or why it does not have it.
-func (r Reader) has(ctx context.Context, m object.Machine, name, uuid string, shares Shares) (volume, why string, err error) {
+// has returns the volume ID of a Volume that the VM has, or why it does not have it.
+func (r Reader) has(ctx context.Context, m object.Machine, name string, in VM, shares Shares) (volume, why string, err error) {
 	v, err := r.get(ctx, m, name)
 	if v == nil || err != nil {
 		return "", notFound(name), err
@@ -202,7 +229,10 @@ func (r Reader) has(ctx context.Context, m object.Machine, name, uuid string, sh
 	switch {
 	case err != nil:
 		return "", "", err
-	case record.Settled(uuid) && record.Machine == string(m.GetUID()):
+	case record.Settled(in.UUID) && in.displaces(record.Volume, volumeref.PlaceOf(v, record)):
+		return "", fmt.Sprintf("the VM does not have the disk of Volume '%s' where it was, as after a migration: "+
+			"the Volume's condition Ready says what comes of it", name), nil
+	case record.Settled(in.UUID) && record.Machine == string(m.GetUID()):
 		return record.Volume, "", nil
 	case record.Machine != string(m.GetUID()) && !shares(v):
 		return "", elsewhere(v), nil
@@ -291,8 +321,27 @@ func nodeOf(m object.Machine, v volumeref.Volume, storages []proxmox.Storage) (s
 	return v.Observation().Node, nil
 }
 
+// Awaits reports whether a VM with these disks on local storage waits for a Volume before it goes to another node: for one that is on its way into the VM
+// or out of it, or that is yet to be found again after a migration.
+func Awaits(touching []Disk, local []proxmox.LocalDisk) bool {
+	return slices.ContainsFunc(touching, func(d Disk) bool {
+		return (d.Moving || d.Displaced) && hasDisks(local) || d.Leaving && !d.Lost && d.among(local)
+	})
+}
+
+// hasDisks reports whether there is a disk among these that is no medium.
+func hasDisks(local []proxmox.LocalDisk) bool {
+	return slices.ContainsFunc(local, func(l proxmox.LocalDisk) bool { return !l.CDROM })
+}
+
 // Pinned says why a VM with these disks on local storage cannot go to another node; empty if no Volume is in the way.
-func Pinned(p *v1alpha1.MachineParameters, local []proxmox.LocalDisk) string {
+func Pinned(p *v1alpha1.MachineParameters, touching []Disk, local []proxmox.LocalDisk) string {
+	for _, d := range touching {
+		if d.Lost && hasDisks(local) {
+			return fmt.Sprintf("the disk of Volume '%s' was lost in this VM, which may have it by another name on local storage: "+
+				"its condition Ready says what to do", d.Volume)
+		}
+	}
 	for _, k := range p.Disks {
 		volume := ptr.Deref(k.Volume, "")
 		if k.VolumeRef != nil && slices.ContainsFunc(local, func(l proxmox.LocalDisk) bool { return l.Volume == volume }) {
@@ -329,8 +378,19 @@ type Disk struct {
 	// ID of the volume in PVE, as far as it is known.
 	ID string
 
+	// Device that it was seen as last; empty if that is not known.
+	Device string
+
 	// Moving is true while it may be on its way into the VM, out of it, or to another storage.
 	Moving bool
+
+	// Lost is true if it was not found, Leaving if its Machine does not list it, and Displaced if it is not where it was, as after a migration.
+	Lost, Leaving, Displaced bool
+}
+
+// among reports whether it is one of these disks on local storage.
+func (d Disk) among(local []proxmox.LocalDisk) bool {
+	return slices.ContainsFunc(local, func(l proxmox.LocalDisk) bool { return l.Volume == d.ID })
 }
 
 // In returns the disks of Volumes that the VM with the UUID has, or may be about to have. It reads from the API server: a handover is
@@ -351,7 +411,9 @@ func (r Reader) In(ctx context.Context, uuid string) ([]Disk, error) {
 			return nil, errors.Wrapf(err, "cannot tell which VM has the disk of Volume %s", name)
 		}
 		if record.Touches(uuid) {
-			disks = append(disks, Disk{Volume: name, ID: record.Volume, Moving: record.Handover != nil})
+			disks = append(disks, Disk{
+				Volume: name, ID: record.Volume, Device: volumeref.PlaceOf(mg, record).Device, Moving: record.Handover != nil,
+			})
 		}
 	}
 	slices.SortFunc(disks, func(a, b Disk) int { return strings.Compare(a.Volume, b.Volume) })
@@ -384,7 +446,10 @@ func (r Reader) CheckReplaceable(ctx context.Context, uuid string, config qemu.C
 		if d.Moving {
 			return fmt.Sprintf("the disk of Volume %s is on its way", d.Volume), nil
 		}
-		if i := slices.IndexFunc(devices, func(device string) bool { return config.Volume(device) == d.ID }); i >= 0 {
+		is := func(device string) bool {
+			return config.Volume(device) == d.ID || device == d.Device && config.Volume(device) != ""
+		}
+		if i := slices.IndexFunc(devices, is); i >= 0 {
 			return fmt.Sprintf("%s is the disk of Volume %s (%s), and would be removed for that of the backup: take it off disks first",
 				devices[i], d.Volume, d.ID), nil
 		}

@@ -17,6 +17,7 @@ limitations under the License.
 package volumes
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"testing"
@@ -108,7 +109,7 @@ func TestResolve(t *testing.T) {
 				tc.change(tc.record)
 			}
 			m := web("d")
-			got, err := reader(t, tc.record).Resolve(t.Context(), m, m.Parameters(), uuid, here)
+			got, err := reader(t, tc.record).Resolve(t.Context(), m, m.Parameters(), VM{UUID: uuid}, here)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +131,7 @@ func TestResolveElsewhere(t *testing.T) {
 		record := held()
 		record.Machine = name
 		m := web("d")
-		got, err := reader(t, record).Resolve(t.Context(), m, m.Parameters(), uuid, nowhere)
+		got, err := reader(t, record).Resolve(t.Context(), m, m.Parameters(), VM{UUID: uuid}, nowhere)
 		if waits := strings.Join(got.Waits, "; "); err != nil || (waits == "") != (want == "") || !strings.Contains(waits, want) {
 			t.Errorf("kept for %q: %q, %v; want %q", name, waits, err, want)
 		}
@@ -139,7 +140,7 @@ func TestResolveElsewhere(t *testing.T) {
 
 func TestResolveTwice(t *testing.T) {
 	m := web("d", "d")
-	got, err := reader(t, held()).Resolve(t.Context(), m, m.Parameters(), uuid, here)
+	got, err := reader(t, held()).Resolve(t.Context(), m, m.Parameters(), VM{UUID: uuid}, here)
 	p, waits := got.Parameters, got.Waits
 	if err != nil || len(waits) != 1 || !strings.Contains(waits[0], "take one of them off") || p.Disks[1].Volume != nil {
 		t.Errorf("a disk is two of one VM: %v, %v", waits, err)
@@ -168,7 +169,7 @@ func TestLeaving(t *testing.T) {
 			if tc.change != nil {
 				tc.change(record)
 			}
-			got, err := reader(t, record).Resolve(t.Context(), m, m.Parameters(), strings.ToUpper(uuid), here)
+			got, err := reader(t, record).Resolve(t.Context(), m, m.Parameters(), VM{UUID: strings.ToUpper(uuid)}, here)
 			if err != nil || slices.Contains(got.Leaving, record.Volume) != tc.want {
 				t.Errorf("%s\nResolve(): %v, %v; want %t", tc.reason, got.Leaving, err, tc.want)
 			}
@@ -180,7 +181,7 @@ func TestLeaving(t *testing.T) {
 func TestLeavingOfNamespace(t *testing.T) {
 	m := web()
 	m.SetNamespace("elsewhere")
-	if got, err := reader(t, held()).Resolve(t.Context(), m, m.Parameters(), uuid, here); err != nil || len(got.Leaving) > 0 {
+	if got, err := reader(t, held()).Resolve(t.Context(), m, m.Parameters(), VM{UUID: uuid}, here); err != nil || len(got.Leaving) > 0 {
 		t.Errorf("Resolve(): %v, %v", got.Leaving, err)
 	}
 }
@@ -264,11 +265,87 @@ func TestUnreadableRecord(t *testing.T) {
 func TestPinned(t *testing.T) {
 	m := web("d")
 	m.Parameters().Disks[0].Volume = new("lvm:vm-100-disk-1")
-	if no := Pinned(m.Parameters(), []proxmox.LocalDisk{{Volume: "lvm:vm-100-disk-1"}}); !strings.Contains(no, "Volume 'd'") {
+	if no := Pinned(m.Parameters(), nil, []proxmox.LocalDisk{{Volume: "lvm:vm-100-disk-1"}}); !strings.Contains(no, "Volume 'd'") {
 		t.Errorf("it would be copied: %q", no)
 	}
-	if no := Pinned(m.Parameters(), []proxmox.LocalDisk{{Volume: "lvm:vm-100-disk-0"}}); no != "" {
+	if no := Pinned(m.Parameters(), nil, []proxmox.LocalDisk{{Volume: "lvm:vm-100-disk-0"}}); no != "" {
 		t.Errorf("another disk may be: %q", no)
+	}
+}
+
+// TestResolveMigrated has a VM whose disks were given the names of others by a migration, before its Volumes have looked at it.
+func TestResolveMigrated(t *testing.T) {
+	const name = "lvm:vm-100-disk-1"
+	cases := map[string]struct {
+		reason  string
+		config  qemu.Config
+		device  string
+		node    string
+		waits   string
+		leaving bool
+	}{
+		"Same": {reason: "The VM has the disk where it was.", config: qemu.Config{"scsi5": name}, device: "scsi5", leaving: true},
+		"Old":  {reason: "An old record does not tell where.", config: qemu.Config{"scsi6": name}, leaving: true},
+		"Permuted": {
+			reason: "The name is another disk's.", config: qemu.Config{"scsi5": "lvm:vm-100-disk-0", "scsi6": name},
+			device: "scsi5", waits: "as after a migration",
+		},
+		"Migrated": {
+			reason: "The name may be another disk's on another node.", config: qemu.Config{"unused0": name}, device: "scsi5", node: "n0", waits: "as after a migration",
+		},
+		"Attached": {reason: "The disk was attached a moment ago.", config: qemu.Config{"scsi5": name}, device: "unused0"},
+	}
+	for title, tc := range cases {
+		t.Run(title, func(t *testing.T) {
+			record := held()
+			record.Place = volumeref.Place{Node: cmp.Or(tc.node, "n1"), Device: tc.device}
+			v := VM{UUID: uuid, Node: "n1", State: qemu.State{Config: tc.config, Active: tc.config}}
+			m := web("d")
+			got, err := reader(t, record).Resolve(t.Context(), m, m.Parameters(), v, here)
+			if err != nil || !strings.Contains(strings.Join(got.Waits, " "), tc.waits) || (got.Parameters.Disks[0].Volume == nil) != (tc.waits != "") {
+				t.Errorf("%s while it is listed: %v, %v", tc.reason, got.Waits, err)
+			}
+			m = web()
+			got, err = reader(t, record).Resolve(t.Context(), m, m.Parameters(), v, here)
+			if err != nil || slices.Contains(got.Leaving, name) != tc.leaving {
+				t.Errorf("%s off the list: %v, %v", tc.reason, got.Leaving, err)
+			}
+			if !Awaits(got.Touching, []proxmox.LocalDisk{{Volume: name}, {Volume: "lvm:vm-100-disk-0"}}) {
+				t.Errorf("%s the VM may go to another node", tc.reason)
+			}
+		})
+	}
+}
+
+// TestAwaits has VMs that wait for Volumes, or cannot go to another node at all.
+func TestAwaits(t *testing.T) {
+	disk, other := proxmox.LocalDisk{Volume: "lvm:vm-100-disk-1"}, proxmox.LocalDisk{Volume: "lvm:vm-100-disk-0"}
+	medium := proxmox.LocalDisk{Volume: "local:iso/a.iso", CDROM: true}
+	cases := map[string]struct {
+		reason        string
+		disk          Disk
+		local         []proxmox.LocalDisk
+		waits, pinned bool
+	}{
+		"Leaving":   {reason: "The disk is yet to be detached.", disk: Disk{Leaving: true}, local: []proxmox.LocalDisk{disk}, waits: true},
+		"Shared":    {reason: "Shared storage copies nothing.", disk: Disk{Leaving: true}, local: []proxmox.LocalDisk{other}},
+		"Moving":    {reason: "A disk on its way may have another name.", disk: Disk{Moving: true}, local: []proxmox.LocalDisk{other}, waits: true},
+		"Medium":    {reason: "No disk is copied.", disk: Disk{Moving: true, Lost: true}, local: []proxmox.LocalDisk{medium}},
+		"Displaced": {reason: "A displaced disk has another name.", disk: Disk{Displaced: true}, local: []proxmox.LocalDisk{other}, waits: true},
+		"Lost":      {reason: "A lost disk may be there by another name.", disk: Disk{Lost: true, Leaving: true}, local: []proxmox.LocalDisk{other}, pinned: true},
+		"Listed":    {reason: "The entry of the list tells of it.", disk: Disk{}, local: []proxmox.LocalDisk{disk}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.disk.Volume, tc.disk.ID = "d", "lvm:vm-100-disk-1"
+			all := []Disk{tc.disk}
+			if got := Awaits(all, tc.local); got != tc.waits {
+				t.Errorf("%s Awaits(): %t", tc.reason, got)
+			}
+			if got := Pinned(web().Parameters(), all, tc.local); (got != "") != tc.pinned {
+				t.Errorf("%s Pinned(): %q", tc.reason, got)
+			}
+		})
 	}
 }
 
@@ -310,8 +387,9 @@ func TestInSnapshot(t *testing.T) {
 // TestCheckReplaceable has a restore keep its hands off the disks of Volumes.
 func TestCheckReplaceable(t *testing.T) {
 	config := qemu.Config{"scsi0": "lvm:vm-100-disk-0,size=1G", "scsi1": "lvm:vm-100-disk-1,size=1G"}
-	moving := held()
+	moving, renamed := held(), held()
 	moving.Handover = &volumeref.Handover{}
+	renamed.Volume, renamed.Place = "lvm:vm-100-disk-2", volumeref.Place{Node: "n1", Device: "scsi1"}
 	cases := map[string]struct {
 		reason  string
 		record  *volumeref.Record
@@ -321,7 +399,10 @@ func TestCheckReplaceable(t *testing.T) {
 		"Has":    {reason: "The Volume's disk would be destroyed.", record: held(), devices: []string{"scsi0", "scsi1"}, want: "scsi1 is the disk of Volume team/d"},
 		"Other":  {reason: "The backup does not have it.", record: held(), devices: []string{"scsi0"}},
 		"Moving": {reason: "A disk that moves may have another name by now.", record: moving, devices: []string{"scsi0"}, want: "on its way"},
-		"None":   {reason: "There is no Volume that a restore would destroy.", devices: []string{"scsi0", "scsi1"}},
+		"Renamed": {
+			reason: "A migration has given the disk another name.", record: renamed, devices: []string{"scsi1"}, want: "scsi1 is the disk of Volume team/d",
+		},
+		"None": {reason: "There is no Volume that a restore would destroy.", devices: []string{"scsi0", "scsi1"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -10,8 +10,8 @@ local faults = {
   Offline = true, OwnershipConflict = true, PruningUndeclared = true, RecreationFailed = true, RecreationRefused = true, Refused = true,
   ReloadFailed = true, RestartFailed = true, RestartIneffective = true, RestoreFailed = true, RestoreRefused = true, RollbackFailed = true,
   RollbackRefused = true, RunMissed = true, ServerError = true, ServerUnreachable = true, SnapshotFailed = true, SnapshotsMissing = true,
-  StartBlocked = true, Stopped = true, StorageFull = true, StorageUnavailable = true, TemplateFailed = true, TenantRefused = true, UpdateFailed = true,
-  VMMismatch = true, VMNotFound = true, WrongFormat = true, WrongNode = true,
+  StartBlocked = true, Stopped = true, StorageFull = true, StorageUnavailable = true, TemplateFailed = true, TenantRefused = true, Unproven = true,
+  UpdateFailed = true, VMMismatch = true, VMNotFound = true, WrongFormat = true, WrongNode = true,
 }
 
 -- Reasons of UpToDate that wait for a maintenance window, for somebody who restarts the guest, or for management policies that allow it.

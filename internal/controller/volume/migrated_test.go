@@ -1,0 +1,211 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package volume_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"sigs.k8s.io/yaml"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/volume"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// A disk of each name is as this device of a Machine.
+var devices = map[string]string{"a": "scsi5", "b": "scsi6", "c": "scsi7", "d": "scsi8"}
+
+// several is the spec of a Machine with Volumes, each as its device.
+func several(names ...string) string {
+	spec := "powerState: Running\nnode: pve1\n" + system
+	for _, name := range names {
+		spec += fmt.Sprintf("- name: %s\n  device: %s\n  volumeRef:\n    name: %[1]s\n", name, devices[name])
+	}
+	return spec
+}
+
+// listsSeveral has a Machine list these Volumes, each as its device.
+func (l *lab) listsSeveral(m object.Machine, names ...string) {
+	l.Helper()
+	l.change(m, func() { l.must(yaml.Unmarshal([]byte(several(names...)), m.Parameters())) })
+}
+
+// configOf the VM of a Machine, on its node.
+func (l *lab) configOf(m object.Machine) map[string]string {
+	l.Helper()
+	c, err := l.root.Config(l.Context(), ref(m))
+	l.must(err)
+	return c.Values
+}
+
+// allBound reports whether the VM of a Machine has these Volumes on a node, each as its device, and all is settled.
+func (l *lab) allBound(m object.Machine, node string, all ...volume.Volume) func() bool {
+	return func() bool {
+		if !configtest.Settled(m)() || m.Observation().Node != node {
+			return false
+		}
+		for _, v := range all {
+			o := v.Observation()
+			if o.Node != node || o.Device != devices[v.GetName()] || o.Machine != m.GetName() || !configtest.Settled(v)() {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// permuted is a Machine with the Volumes b, c and d, whose names a live migration gives to others of them: a is taken off, and d gets its name.
+func (l *lab) permuted() (object.Machine, []volume.Volume) {
+	l.Helper()
+	all := map[string]volume.Volume{}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		all[name] = l.volume(name, onLVM)
+	}
+	m, ok := l.object("Machine", "m", len(l.all), several("a"), nil).(object.Machine)
+	if !ok {
+		l.Fatal("it is no Machine")
+	}
+	l.until("a is there", l.allBound(m, "pve1", all["a"]))
+	l.listsSeveral(m, "a", "b")
+	l.until("b is there", l.allBound(m, "pve1", all["b"]))
+	l.listsSeveral(m, "a", "b", "c")
+	l.until("c is there", l.allBound(m, "pve1", all["c"]))
+	l.listsSeveral(m, "b", "c")
+	l.until("a is not", l.unbound(all["a"]))
+	l.listsSeveral(m, "b", "c", "d")
+	l.until("d has its name", l.allBound(m, "pve1", all["b"], all["c"], all["d"]))
+	for _, v := range all {
+		l.marked(v)
+	}
+	return m, []volume.Volume{all["b"], all["c"], all["d"]}
+}
+
+// live migrates the VM of a Machine while it runs, as a node that is put into maintenance has its VMs do.
+func (l *lab) live(m object.Machine, node string) proxmox.Ref {
+	l.Helper()
+	l.ended(l.root.Migrate(l.Context(), ref(m), proxmox.MigrateOptions{Target: node, Online: true, WithLocalDisks: true}))
+	l.pass()
+	return proxmox.Ref{Node: node, VMID: ref(m).VMID}
+}
+
+// TestMigratedLive has a VM that runs migrate, and each of its Volumes follow its disk to the name that it has then.
+func TestMigratedLive(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		m, all := l.permuted()
+		before := []string{}
+		for _, v := range all {
+			before = append(before, v.Observation().Volume)
+		}
+		l.live(m, "pve2")
+		l.until("all are found there", l.allBound(m, "pve2", all...))
+		for i, v := range all {
+			l.keeps(v)
+			if v.Observation().Volume == before[i] {
+				l.Errorf("Volume %s has its name still: the migration shows nothing", v.GetName())
+			}
+		}
+		l.listsSeveral(m, "b", "d")
+		l.delete(all[1])
+		l.until("one is taken off and destroyed", l.gone(all[1]))
+		l.until("the others are as they were", l.allBound(m, "pve2", all[0], all[2]))
+		l.keeps(all[0])
+		l.keeps(all[2])
+		l.delete(m)
+		l.until("the Machine is gone", func() bool { return !l.read(m) && l.unbound(all[0])() && l.unbound(all[2])() })
+		l.keeps(all[0])
+		l.keeps(all[2])
+	})
+}
+
+// TestMigratedLiveAndTakenOff takes a Volume off the list, and deletes another one's Machine entry, before anybody has looked at the VM that has migrated.
+func TestMigratedLiveAndTakenOff(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		m, all := l.permuted()
+		l.live(m, "pve2")
+		l.listsSeveral(m, "c")
+		l.until("two leave", func() bool { return l.unbound(all[0])() && l.unbound(all[2])() && l.allBound(m, "pve2", all[1])() })
+		for _, v := range all {
+			l.keeps(v)
+		}
+		l.live(m, "pve3")
+		l.delete(m)
+		l.until("the Machine is gone", func() bool { return !l.read(m) && l.unbound(all[1])() })
+		for _, v := range all {
+			l.keeps(v)
+		}
+	})
+}
+
+// TestMigratedUnproven leaves disks alone of which nobody can tell which ones they are, and their VM, until somebody attaches the one that was detached.
+func TestMigratedUnproven(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		m, all := l.permuted()
+		there := l.live(m, "pve2")
+		c, err := l.root.Config(l.Context(), there)
+		l.must(err)
+		disk, _, _ := strings.Cut(c.Values["scsi6"], ",")
+		l.must(l.root.Configure(l.Context(), there, proxmox.Change{Delete: []string{"scsi6"}}))
+		l.pass()
+		l.until("it says so", configtest.Says(all[0], xpv2.TypeReady, "Unproven", "scsi6 on node pve1", "external-name"))
+		l.delete(m)
+		l.delete(all[0])
+		l.pve.ClearRequests()
+		l.until("the Machine is held", configtest.Says(m, xpv2.TypeReady, xpv2.ReasonDeleting, "kept until", "b"))
+		for range 5 {
+			l.until("time passes", func() bool { return true })
+		}
+		if !l.read(m) || !l.read(all[0]) || l.count("DELETE /nodes/")+l.count("POST /nodes/pve2/qemu/"+strconv.Itoa(there.VMID)+"/move_disk") > 0 {
+			l.Errorf("a disk is destroyed or handed over that may be another's: %v", l.writes())
+		}
+		l.must(l.root.Configure(l.Context(), there, proxmox.Change{Set: proxmox.Params{"scsi6": disk}}))
+		l.pass()
+		l.until("both are gone, and the others back", func() bool {
+			return !l.read(m) && !l.read(all[0]) && l.unbound(all[1])() && l.unbound(all[2])()
+		})
+		l.keeps(all[1])
+		l.keeps(all[2])
+	})
+}
+
+// TestTakenOffAndMoved takes a Volume off the list and names another node at once, while the guest does not let the disk go: the VM does not migrate with it.
+func TestTakenOffAndMoved(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		v := l.volume("data", onLVM)
+		m := l.machine("m", "data")
+		l.until("the Machine has the disk", l.bound(v, m))
+		l.marked(v)
+		l.must(l.root.Configure(l.Context(), ref(m), proxmox.Change{Set: proxmox.Params{"hotplug": "network"}}))
+		l.listsAt(m, "pve2")
+		l.until("it waits for the guest", configtest.Says(v, xpv2.TypeReady, "StillAttached"))
+		for range 5 {
+			l.until("time passes", func() bool { return true })
+		}
+		if n := m.Observation().Node; n != "pve1" || l.count(fmt.Sprintf("POST /nodes/pve1/qemu/%d/migrate", ref(m).VMID)) > 0 {
+			l.Fatalf("the VM is on %s", n)
+		}
+		l.ended(l.root.Stop(l.Context(), ref(m), proxmox.StopOptions{}))
+		l.pass()
+		l.until("the disk stays on its node", func() bool { return l.unbound(v)() && v.Observation().Node == "pve1" })
+		l.until("the VM goes", func() bool { return configtest.Settled(m)() && m.Observation().Node == "pve2" })
+		l.keeps(v)
+	})
+}

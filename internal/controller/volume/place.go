@@ -1,0 +1,233 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package volume
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"k8s.io/utils/ptr"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
+	"github.com/vitistack/provider-proxmox/internal/volumeref"
+)
+
+// A VM that runs and migrates gets new disks on its new node, where its storage is local: they have the lowest free names in the order of their devices
+// (PVE::QemuServer, vm_migrate_alloc_nbd_disks), so that the name of a disk may be that of another one then. Its device stays. So a name proves a
+// disk only as the device that it was seen as last, or where nothing contradicts that the VM has it as another one now.
+
+// at is the device of the VM that a volume is, or the option of the unused disk; empty for none.
+func (v *vm) at(volume string) string { return cmp.Or(v.attached(volume), v.unused(volume)) }
+
+// placeOf returns where a VM has a disk, whose size was known before.
+func placeOf(v *vm, volume, size string) volumeref.Place {
+	device := v.at(volume)
+	return volumeref.Place{Node: v.Node, Device: device, Size: cmp.Or(v.sizeAt(device), size)}
+}
+
+// sizeAt is the size of a device as PVE writes it; empty if it does not.
+func (v *vm) sizeAt(device string) string {
+	d, err := proxmox.ParseDisk(cmp.Or(v.Active[device], v.Config[device]))
+	if err != nil {
+		return ""
+	}
+	return d.Options.Get("size")
+}
+
+// A placing finds and notes where the disk is.
+type placing struct{ *external }
+
+// A neighbour is another Volume whose disk the same VM has, or whose record names a volume of that VM.
+type neighbour struct {
+	// volume and device that its record has, and whether the VM is its holder.
+	volume, device string
+	held           bool
+}
+
+// contradicted reports whether the VM has another disk now as what the neighbour's is by its record, so that its name is another disk's, too.
+func (n neighbour) contradicted(v *vm) bool {
+	now := v.Active.Volume(n.device)
+	return n.held && n.device != "" && now != "" && now != n.volume
+}
+
+// decidePlace decides about a disk that is not where it was seen last, unless it is proven to be the one that has its name. A disk whose
+// storage all nodes reach keeps its name.
+func (s *state) decidePlace(v *vm) *decision {
+	was, now := s.Place, v.at(s.Volume)
+	there := v.Active.Volume(was.Device)
+	switch {
+	case now != "" && now == was.Device, s.shared:
+		return nil
+	case v.Config["lock"] == "migrate": // Its names may be those of the other node already.
+		return because(wait, reasonLocked, "%s", vmstate.Locked(v.VMID, "migrate"))
+	case was.Device == "" && now == "":
+		return nil
+	case was.Device != "" && s.migrated(v):
+		return s.decideMigrated(v, there)
+	case s.ofAnother(now):
+		return s.unproven(v, "%s, which has the name now, is another disk of the Machine", now)
+	case was.Device == "":
+		return nil
+	case now != "" && there != "" && !s.isNeighbour(was.Device, there):
+		return s.unproven(v, "%s is %s, and %s has the name", was.Device, there, now)
+	}
+	return nil
+}
+
+// decideMigrated decides about a disk of a VM that has come to another node, where the disk may have another name.
+func (s *state) decideMigrated(v *vm, there string) *decision {
+	device := s.Place.Device
+	if why := s.implausible(v, there); why != "" {
+		return s.unproven(v, "%s", why)
+	}
+	return &decision{action: follow, from: v, key: device}
+}
+
+// implausible is why the volume that a VM has on its new node, as the device that the disk was, may be another disk; empty if it is the one.
+func (s *state) implausible(v *vm, there string) string {
+	device := s.Place.Device
+	was, err := proxmox.ParseSize(s.Place.Size)
+	now, nowErr := proxmox.ParseSize(v.sizeAt(device))
+	switch {
+	case there == "":
+		return fmt.Sprintf("the VM has no %s any more", device)
+	case v.Config[device] != v.Active[device]:
+		return fmt.Sprintf("a change of %s is pending", device)
+	case !reDisk.MatchString(there) || !slices.Contains(v.volumes(), there):
+		return fmt.Sprintf("%s is %s, which is no disk of its own", device, there)
+	case storageOf(there) != storageOf(s.Volume):
+		return fmt.Sprintf("%s is %s, on another storage", device, there)
+	case v.unused(s.Volume) != "":
+		return fmt.Sprintf("%s is %s, and %s has the former name", device, there, v.unused(s.Volume))
+	case err != nil || nowErr != nil || s.Place.Size == "" || v.sizeAt(device) == "":
+		return fmt.Sprintf("%s is %s, and its size cannot be compared", device, there)
+	case max(was, now)-min(was, now) > rounding:
+		return fmt.Sprintf("%s is %s, with %s in place of %s", device, there, now, was)
+	}
+	for _, n := range s.neighbours {
+		if n.held && n.device == device || n.volume == there && !n.contradicted(v) {
+			return fmt.Sprintf("%s is %s, which another Volume has by its record", device, there)
+		}
+	}
+	return ""
+}
+
+// ofAnother reports whether a device is another entry's of the Machine that has the VM.
+func (s *state) ofAnother(device string) bool { return slices.Contains(s.others, device) }
+
+// isNeighbour reports whether a volume as this device is another Volume's by its record.
+func (s *state) isNeighbour(device, volume string) bool {
+	return slices.ContainsFunc(s.neighbours, func(n neighbour) bool { return n.held && n.device == device && n.volume == volume })
+}
+
+// unproven leaves a disk alone of which it is not certain which one it is.
+func (s *state) unproven(v *vm, why string, words ...any) *decision {
+	was := ""
+	if p := s.Place; p.Device != "" {
+		was = fmt.Sprintf(", which was %s on node %s,", p.Device, cmp.Or(p.Node, v.Node))
+	}
+	return because(stuck, reasonUnproven, "which disk of VM %d on node %s is this Volume's is not certain, since a migration gives local disks other names, "+
+		"maybe those of others: %s%s was seen last, and now %s. Look at what is on the disks, then attach the right one as the former device, "+
+		"or set the annotation crossplane.io/external-name to its present name; nothing is done to it, and its VM is kept, until then",
+		v.VMID, v.Node, s.Volume, was, fmt.Sprintf(why, words...))
+}
+
+// renamedHint tells of a volume that a VM which is back on its node has in place of the disk; it is empty if there is none.
+func (s *state) renamedHint(v *vm) string {
+	there := v.Active.Volume(s.Place.Device)
+	if storageOf(there) != storageOf(s.Volume) {
+		return ""
+	}
+	return fmt.Sprintf("; but %s, which it was, is %s now: if the VM has migrated and come back, that may be the disk, by another name. Look at what is on it, "+
+		"and do not delete the VM or the disk before; if it is the disk, set the annotation crossplane.io/external-name to that", s.Place.Device, there)
+}
+
+// migrated reports whether a VM is on another node than the disk was seen on last, on storage that not all nodes reach.
+func (s *state) migrated(v *vm) bool {
+	return v != nil && v.offline == "" && !s.shared && s.Place.Node != "" && v.Node != s.Place.Node
+}
+
+// readNeighbours reads the other Volumes that have to do with the VM that has the disk, if the disk is not where it was seen last.
+func (e placing) readNeighbours(ctx context.Context, m Volume, s *state) error {
+	s.neighbours, s.unplaced = nil, s.unplaced || s.Place == volumeref.Place{}
+	s.Place = volumeref.PlaceOf(m, s.Record)
+	v := s.holder
+	if v == nil || v.offline != "" || s.shared || s.Place.Device == "" || v.at(s.Volume) == s.Place.Device {
+		return nil
+	}
+	there, uuid := v.Active.Volume(s.Place.Device), v.Config.UUID()
+	_, err := e.other(ctx, m, func(other resource.Managed) bool {
+		r, err := volumeref.RecordOf(other)
+		switch {
+		case !e.counts(other): // Anybody may have made it up.
+		case err != nil && (volumeref.Mentions(other, uuid) || volumeref.Mentions(other, there)):
+			s.neighbours = append(s.neighbours, neighbour{volume: there}) // It is not known which disk it has.
+		case err == nil && r.Made() && !r.Lost && (r.On(uuid) || r.Volume == there):
+			s.neighbours = append(s.neighbours, neighbour{volume: r.Volume, device: volumeref.PlaceOf(other, r).Device, held: r.On(uuid)})
+		}
+		return false
+	})
+	return err
+}
+
+// othersOf are the devices that a Machine has for entries that name neither the Volume nor its disk.
+func othersOf(x Machine, name, volume string) []string {
+	var all []string
+	for _, d := range x.Observation().Disks {
+		for _, k := range x.Parameters().Disks {
+			names := k.VolumeRef != nil && k.VolumeRef.Name == name || ptr.Deref(k.Volume, "") == volume
+			if k.Name == d.Name && !names && !strings.HasPrefix(d.Device, "unused") {
+				all = append(all, d.Device)
+			}
+		}
+	}
+	return all
+}
+
+// noteFollowed notes the name that the disk has on the node that its VM has come to.
+func (e placing) noteFollowed(m Volume) {
+	v := e.view
+	former := v.Volume
+	v.Volume = v.from.Active.Volume(v.key)
+	v.Place = placeOf(v.from, v.Volume, v.Place.Size)
+	e.Event(m, event.Normal(eventRenamed,
+		fmt.Sprintf("disk %s is %s since VM %d is on node %s: it is %s still", former, v.Volume, v.from.VMID, v.from.Node, v.key)))
+}
+
+// placed reports whether the record has where the disk is seen.
+func (s *state) placed() bool {
+	return s.holder != nil && !s.unplaced && s.Place == placeOf(s.holder, s.Volume, s.Place.Size)
+}
+
+// notePlace notes where the disk was seen, and reports whether that is news. What is in doubt stays as it was.
+func (e placing) notePlace(m Volume) bool {
+	v := e.view
+	unsure := v.action == stuck && v.problem != nil && v.problem.Reason == reasonUnproven || v.action == wait && v.holder != nil && v.holder.Config["lock"] != ""
+	if !v.Made() || v.Lost || v.Handover != nil || v.holder == nil || v.holder.offline != "" || unsure || v.holder.at(v.Volume) == "" {
+		return false
+	}
+	before, unplaced := v.Place, v.unplaced
+	v.Place, v.unplaced = placeOf(v.holder, v.Volume, before.Size), false
+	return (unplaced || v.Place != before) && kind.MayChange(m)
+}
