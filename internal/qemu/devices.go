@@ -24,6 +24,7 @@ import (
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -86,6 +87,10 @@ type Devices struct {
 	// Left are the entries that have left their list, by list and name.
 	Left map[string]leftEntry `json:"left,omitempty"`
 
+	// Handed are the disks of Volumes that the VM has got for entries of the list, by the names of the Volumes. PVE destroys them with the VM, and
+	// nobody hands them back once their Volumes are gone.
+	Handed HandedDisks `json:"handed,omitempty"`
+
 	// returning are the values that devices are attached with again, by list and name.
 	returning map[string]string
 
@@ -100,6 +105,61 @@ type Devices struct {
 
 // returningDisk is the value that a disk of the list is attached with again; empty for one that the VM did not have before.
 func returningDisk(d Devices, name string) string { return d.returning[listDisks+"/"+name] }
+
+// HandedDisks are disks of Volumes, by the names of these.
+type HandedDisks map[string]HandedDisk
+
+// A HandedDisk is the disk of a Volume that a VM had when it was looked at last.
+type HandedDisk struct {
+	// Device that it was, and its Volume ID.
+	Device string `json:"device"`
+	Volume string `json:"volume"`
+}
+
+// in is the device of a VM that the disk is, or that may be the disk by the name that it has since a migration; empty for none.
+func (h HandedDisk) in(c Config, vmid int) string {
+	there := c.Volume(h.Device)
+	switch at := c.Holder(h.Volume); {
+	case at == h.Device, strings.HasPrefix(at, "unused"):
+		return at
+	case at == "" && strings.Contains(there, "vm-") && slices.Contains(c.OwnVolumes(vmid), there):
+		return h.Device
+	}
+	return ""
+}
+
+// In returns those that a VM has, or may have, with the devices and the names that they have now.
+func (d HandedDisks) In(s State, vmid int) HandedDisks {
+	found := HandedDisks{}
+	for name, h := range d {
+		for _, c := range []Config{s.Config, s.Active} {
+			if at := h.in(c, vmid); at != "" {
+				found[name] = HandedDisk{Device: at, Volume: c.Volume(at)}
+			}
+		}
+	}
+	return found
+}
+
+// record notes the disks of Volumes that the VM has for entries of the list, whose devices are given, and forgets those that it has no longer, and those
+// that an entry has which names no Volume: they are the Machine's by then.
+func (d HandedDisks) record(devices map[string]string, s State, p *v1alpha1.MachineParameters) {
+	all := s.all()
+	maps.DeleteFunc(d, func(_ string, h HandedDisk) bool {
+		return all.Holder(h.Volume) == "" && all.Volume(h.Device) == ""
+	})
+	for _, k := range p.Disks {
+		device, volume := devices[k.Name], ptr.Deref(k.Volume, "")
+		switch now, at := s.Config.Volume(device), all.Holder(volume); {
+		case k.VolumeRef != nil && at != "":
+			d[k.VolumeRef.Name] = HandedDisk{Device: at, Volume: volume}
+		case k.VolumeRef == nil && now != "":
+			maps.DeleteFunc(d, func(_ string, h HandedDisk) bool {
+				return h.Volume == now || h.Device == device && all.Holder(h.Volume) == ""
+			})
+		}
+	}
+}
 
 // SourceDevices are the devices that a VM came with: those of the template or VM that
 // it is a clone of, or those that it had when it was adopted.
@@ -155,6 +215,7 @@ func (d Devices) On(s State, p *v1alpha1.MachineParameters, defaults Defaults, g
 	}
 	now.attachAgain(s.Config, p)
 	now.record(s, p, generation)
+	now.Handed.record(now.Disks, s, p)
 	now.recordDeclared(p, s.Config, defaults)
 	now.Boot = now.lastBoot(s.Config, p)
 	now.forget(s)
@@ -167,6 +228,7 @@ func (d Devices) clone() Devices {
 	d.PCI, d.USB, d.VirtioFS = cloned(d.PCI), cloned(d.USB), cloned(d.VirtioFS)
 	d.Seen, d.Volumes, d.MACs, d.Made = cloned(d.Seen), cloned(d.Volumes), cloned(d.MACs), cloned(d.Made)
 	d.Options, d.Declared = cloned(d.Options), cloned(d.Declared)
+	d.Handed = HandedDisks(cloned(d.Handed))
 	d.Policies, d.Left, d.returning = cloned(d.Policies), cloned(d.Left), cloned(d.returning)
 	d.Source.Disks = slices.Clone(d.Source.Disks)
 	return d

@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -167,7 +168,7 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 	if waits != nil {
 		return waits
 	}
-	if err := e.checkUnused(ctx); err != nil {
+	if err := e.checkUnused(ctx, m); err != nil {
 		return err
 	}
 	if err := e.start(m)(e.client.Delete(ctx, e.vm.Ref, proxmox.DeleteOptions{Purge: true})); err != nil {
@@ -180,13 +181,35 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 
 // checkUnused returns an error if a Volume has its disk in the VM, or a Snapshot is to be retained. It asks the API server, both at the same
 // time, since either may have been changed a moment ago.
-func (e deletion) checkUnused(ctx context.Context) error {
+func (e deletion) checkUnused(ctx context.Context, m Machine) error {
 	var volumes, snapshots error
 	var wait sync.WaitGroup
 	wait.Go(func() { volumes = e.volumes.CheckRemovable(ctx, e.vm.Config.UUID(), e.vm.VMID) })
 	wait.Go(func() { snapshots = e.holds.Uncached().CheckRemovable(ctx, e.vm.Config.UUID(), e.vm.VMID) })
 	wait.Wait()
-	return cmp.Or(volumes, snapshots)
+	return cmp.Or(volumes, e.checkHanded(m), snapshots)
+}
+
+// checkHanded returns an error if the VM has the disk of a Volume that is gone, which nobody hands back: one that was deleted without Delete, or that
+// was not restored with the Machine. Whoever has kept the Volume's disk so has not asked for its end.
+func (e deletion) checkHanded(m Machine) error {
+	id, err := object.IdentityOf(m)
+	if err != nil {
+		return err
+	}
+	devices, err := object.RecordedDevices(m, id)
+	if err != nil {
+		return err
+	}
+	handed := devices.Handed.In(e.vm.State, e.vm.VMID)
+	if len(handed) == 0 {
+		return nil
+	}
+	name := slices.Min(slices.Collect(maps.Keys(handed)))
+	h := handed[name]
+	return kind.Held(errors.Errorf("VM %d is kept since %s (%s) is the disk of Volume '%s', which is gone, and would be destroyed with it. "+
+		"To keep the disk, detach it and create a Volume with the annotation crossplane.io/external-name: %s, which gets it. "+
+		"To destroy it, remove it from the VM", e.vm.VMID, h.Device, h.Volume, name, h.Volume))
 }
 
 // resume resumes a suspended VM that is protected or has disks of Volumes. Its lock lets Proxmox VE lift no protection, which in turn keeps

@@ -329,6 +329,34 @@ func TestRestored(t *testing.T) {
 	}
 }
 
+// TestOrphaned keeps a VM whose Machine is deleted together with a Volume that is to stay in Proxmox VE: nobody hands the disk back, until another Volume
+// has adopted it.
+func TestOrphaned(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		v, m := l.volume("data", onLVM), l.machine("a", "data")
+		l.until("the Machine has the disk", l.bound(v, m))
+		l.marked(v)
+		l.change(v, func() {
+			v.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionUpdate})
+		})
+		l.delete(v)
+		l.until("the Volume is gone", l.gone(v))
+		disk := v.Observation().Volume
+		l.delete(m)
+		held := configtest.Says(m, xpv2.TypeReady, xpv2.ReasonDeleting, "scsi5 ("+disk+") is the disk of Volume 'data'", "external-name")
+		l.until("the Machine is held", held)
+		l.must(l.root.Configure(l.Context(), ref(m), proxmox.Change{Delete: []string{"scsi5"}}))
+		l.pass()
+		l.until("also when the disk is detached", configtest.Says(m, xpv2.TypeReady, xpv2.ReasonDeleting, "unused0 ("+disk+") is the disk of Volume 'data'"))
+		if l.count("DELETE /nodes/pve1/qemu/") > 0 {
+			l.Error("the VM is destroyed")
+		}
+		again := l.adopting("data", "reclaimPolicy: Retain\n", disk)
+		l.until("the Machine is gone, and a stub VM has the disk", func() bool { return !l.read(m) && l.unbound(again)() })
+		l.keeps(again)
+	})
+}
+
 // inScope is the same lab with resources of another scope.
 func (l *lab) inScope(name string) *lab {
 	other := *l
