@@ -69,6 +69,10 @@ func (c Config) BeingCreated() bool { return c["lock"] == "create" || c["lock"] 
 // gone already.
 func (c Config) Remains() bool { return c["lock"] == "destroyed" }
 
+// Unfinished reports whether a configuration is what PVE leaves of a VM whose restore has failed: nothing, or a memory that it gives to no
+// other VM.
+func (c Config) Unfinished() bool { return len(c) == 0 || len(c) == 1 && c["memory"] == "128" }
+
 // protected VMs let no disk go.
 func (c Config) protected() bool { return c["protection"] == "1" }
 

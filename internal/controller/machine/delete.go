@@ -130,7 +130,7 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 	if ptr.Deref(declared, false) || flagged && declared == nil {
 		return errors.Errorf("VM %d is protected: set protection to false to let it be removed", e.vm.VMID)
 	}
-	if err := e.holds.CheckRemovable(ctx, e.vm.Config.UUID(), e.vm.VMID); err != nil {
+	if err := e.holds.CheckRemovable(ctx, e.uuid(m), e.vm.VMID); err != nil {
 		return err
 	}
 	if err := e.checkDeletePrivileges(ctx, m); err != nil {
@@ -179,13 +179,20 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 	return nil
 }
 
+// uuid of the VM. What a restore in place has left that failed has none, and is this Machine's still, with the disks of Volumes that the backup does not
+// have.
+func (e deletion) uuid(m Machine) string {
+	return cmp.Or(e.vm.Config.UUID(), m.GetAnnotations()[object.AnnotationUUID])
+}
+
 // checkUnused returns an error if a Volume has its disk in the VM, or a Snapshot is to be retained. It asks the API server, both at the same
 // time, since either may have been changed a moment ago.
 func (e deletion) checkUnused(ctx context.Context, m Machine) error {
 	var volumes, snapshots error
+	uuid := e.uuid(m)
 	var wait sync.WaitGroup
-	wait.Go(func() { volumes = e.volumes.CheckRemovable(ctx, e.vm.Config.UUID(), e.vm.VMID) })
-	wait.Go(func() { snapshots = e.holds.Uncached().CheckRemovable(ctx, e.vm.Config.UUID(), e.vm.VMID) })
+	wait.Go(func() { volumes = e.volumes.CheckRemovable(ctx, uuid, e.vm.VMID) })
+	wait.Go(func() { snapshots = e.holds.Uncached().CheckRemovable(ctx, uuid, e.vm.VMID) })
 	wait.Wait()
 	return cmp.Or(volumes, e.checkHanded(m), snapshots)
 }
@@ -218,7 +225,7 @@ func (e deletion) resume(ctx context.Context, m Machine, flagged bool) (bool, er
 	if !e.vm.Suspended() {
 		return false, nil
 	}
-	disks, err := e.volumes.In(ctx, e.vm.Config.UUID())
+	disks, err := e.volumes.In(ctx, e.uuid(m))
 	if err != nil || !flagged && len(disks) == 0 {
 		return false, err
 	}

@@ -19,6 +19,7 @@ package volume
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -353,6 +354,10 @@ func (s *state) decideHandover() *decision {
 		return because(wait, reasonNodeOffline, "%s", s.holder.offline)
 	case s.remained() && h.Task == "" && s.now < h.Begun+handoverArrival:
 		return because(wait, reasonMoving, "waiting until Proxmox VE shows whether this was done, since the answer to the call was lost: %s", h.Words())
+	case s.holder != nil && s.holder.ruined():
+		return ruinedRestore(s.holder)
+	case s.target != nil && s.target.offline == "" && s.target.ruined():
+		return ruinedRestore(s.target)
 	case s.remained():
 		return &decision{action: forget}
 	case s.target == nil:
@@ -427,6 +432,21 @@ func (s *state) decideLost(why string) *decision {
 	return because(stuck, reasonLost, "%s%s", s.Message, s.hint)
 }
 
+// ruined reports whether a restore in place of the VM has failed, which leaves nothing of its configuration, its identity neither, but all disks that the
+// backup does not have: these are on their storages, and are unused ones of the VM once it is restored, or its disks are looked for.
+func (v *vm) ruined() bool {
+	c := maps.Clone(v.Config)
+	maps.DeleteFunc(c, func(option, _ string) bool { return strings.HasPrefix(option, "unused") })
+	return v.offline == "" && c.Unfinished()
+}
+
+// ruinedRestore waits for another restore.
+func ruinedRestore(v *vm) *decision {
+	return because(wait, reasonRestoreFailed, "a restore in place of VM %d has failed, and its configuration is lost. The disk is on its storage still: "+
+		"restore the VM again, by restoreInPlace or qmrestore --force, and it is an unused disk of it. "+
+		"Until then do not destroy the VM, and use its VMID for no other one", v.VMID)
+}
+
 // decideHeld decides about a disk that a VM has.
 func (s *state) decideHeld() *decision {
 	v := s.holder
@@ -438,6 +458,8 @@ func (s *state) decideHeld() *decision {
 		return because(wait, reasonNodeOffline, "%s", v.offline)
 	case v.Config["lock"] == "create" || v.Config["lock"] == "clone":
 		return because(wait, reasonLocked, "%s", vmstate.Locked(v.VMID, v.Config["lock"]))
+	case v.ruined():
+		return ruinedRestore(v)
 	case !s.isRecordedHolder(v):
 		return s.decideLost(fmt.Sprintf("VM %d, which had the disk %s, was destroyed and made anew, and the disk is gone"+newVolume, owner, s.Volume))
 	}

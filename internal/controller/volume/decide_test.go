@@ -50,6 +50,14 @@ func pends(v *vm) *vm {
 	return &vm{Ref: v.Ref, State: qemu.State{Config: c, Active: v.Active}}
 }
 
+// ruins are what a restore in place has left of a VM that failed.
+func ruins(options ...string) *vm {
+	v := seen(ofA, "n1", append(options, "memory=128")...)
+	delete(v.Config, "smbios1")
+	delete(v.Config, "meta")
+	return v
+}
+
 func uuidOf(vmid int) string {
 	return map[int]string{
 		stubID: "00000000-0000-4000-8000-000000000000", ofA: "aaaaaaaa-0000-4000-8000-000000000000", ofB: "bbbbbbbb-0000-4000-8000-000000000000",
@@ -106,6 +114,18 @@ func TestDecideHeld(t *testing.T) {
 		"Anew": {
 			reason: "A VM that is made anew has another disk of the name.", state: there(atA, a, empty),
 			change: func(s *state) { s.Holder.Created = "ctime=0" }, want: lose, says: "made anew",
+		},
+		"Ruined": {
+			reason: "A restore in place has failed, which leaves the disks that the backup does not have.",
+			state:  there(atA, a, empty), change: func(s *state) { s.holder = ruins() }, want: wait, says: "restore the VM again",
+		},
+		"RuinedFound": {
+			reason: "Somebody has looked for the disks of what is left.",
+			state:  there(atA, a, empty), change: func(s *state) { s.holder = ruins("unused0=" + atA) }, want: wait, says: "restore the VM again",
+		},
+		"RuinedDeleted": {
+			reason: "A deletion is no loss of the disk.", state: there(atA, a, empty),
+			change: func(s *state) { s.holder, s.deleted = ruins(), true }, want: wait, says: "restore the VM again",
 		},
 		"Lost": {
 			reason: "A disk that is gone stays so.", state: there(atA, seen(ofA, "n1"), empty),

@@ -35,6 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/storage"
 	"github.com/vitistack/provider-proxmox/internal/controller/volume"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
@@ -354,6 +355,41 @@ func TestOrphaned(t *testing.T) {
 		again := l.adopting("data", "reclaimPolicy: Retain\n", disk)
 		l.until("the Machine is gone, and a stub VM has the disk", func() bool { return !l.read(m) && l.unbound(again)() })
 		l.keeps(again)
+	})
+}
+
+// TestRuinedRestore keeps a VM whose restore in place has failed, and with it the disk that the backup does not have, until the VM is restored.
+func TestRuinedRestore(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		v, m := l.volume("data", onLVM), l.machine("a")
+		l.until("the Machine is there", configtest.Settled(m))
+		l.ended(l.root.BackUp(l.Context(), ref(m), proxmox.BackupOptions{Storage: "nfs"}))
+		all, err := l.root.Volumes(l.Context(), "pve1", "nfs", "backup")
+		l.must(err)
+		l.lists(m, "data")
+		l.until("the Machine has the disk", l.bound(v, m))
+		l.marked(v)
+		mend := l.pve.Inject(simulator.Fault{Task: "qmrestore", TaskExit: "command 'vma extract' failed"})
+		l.change(m, func() {
+			m.Parameters().RestoreInPlace = &v1alpha1.MachineRestoreInPlace{Token: "1", Volume: &all[0].ID, AllowRunning: new(true)}
+		})
+		l.until("the restore has failed", func() bool {
+			o := m.Observation().RestoreInPlace
+			return o != nil && o.State == v1alpha1.ActFailed
+		})
+		l.until("the Volume waits", configtest.Says(v, xpv2.TypeReady, "RestoreFailed", "on its storage still"))
+		l.delete(m)
+		l.until("the Machine is held", configtest.Says(m, xpv2.TypeReady, xpv2.ReasonDeleting, "kept until", "data"))
+		l.until("the Volume waits still", configtest.Says(v, xpv2.TypeReady, "RestoreFailed"))
+		if l.count("DELETE /nodes/pve1/qemu/") > 0 {
+			l.Error("the VM is destroyed")
+		}
+		l.keeps(v)
+		mend()
+		l.ended(l.root.Create(l.Context(), ref(m), proxmox.Params{"archive": all[0].ID, "force": "1"}))
+		l.pass()
+		l.until("the Machine is gone, and the stub VM has the disk", func() bool { return !l.read(m) && l.unbound(v)() })
+		l.keeps(v)
 	})
 }
 

@@ -45,18 +45,19 @@ const (
 
 // Reasons of the condition Ready, beside those that every kind has.
 const (
-	reasonNodeOffline  xpv2.ConditionReason = "NodeOffline"
-	reasonLocked                            = target.ReasonLocked
-	reasonMoving       xpv2.ConditionReason = "Moving"
-	reasonFailed       xpv2.ConditionReason = "Failed"
-	reasonLost         xpv2.ConditionReason = "Lost"
-	reasonWrongNode    xpv2.ConditionReason = "WrongNode"
-	reasonImmutable    xpv2.ConditionReason = "Immutable"
-	reasonNoSize       xpv2.ConditionReason = "NoSize"
-	reasonNoStorage    xpv2.ConditionReason = "NoStorage"
-	reasonStorageFull  xpv2.ConditionReason = "StorageFull"
-	reasonUnproven     xpv2.ConditionReason = "Unproven"
-	reasonNotAdoptable xpv2.ConditionReason = "NotAdoptable"
+	reasonNodeOffline   xpv2.ConditionReason = "NodeOffline"
+	reasonLocked                             = target.ReasonLocked
+	reasonMoving        xpv2.ConditionReason = "Moving"
+	reasonFailed        xpv2.ConditionReason = "Failed"
+	reasonLost          xpv2.ConditionReason = "Lost"
+	reasonWrongNode     xpv2.ConditionReason = "WrongNode"
+	reasonImmutable     xpv2.ConditionReason = "Immutable"
+	reasonNoSize        xpv2.ConditionReason = "NoSize"
+	reasonNoStorage     xpv2.ConditionReason = "NoStorage"
+	reasonStorageFull   xpv2.ConditionReason = "StorageFull"
+	reasonRestoreFailed xpv2.ConditionReason = "RestoreFailed"
+	reasonUnproven      xpv2.ConditionReason = "Unproven"
+	reasonNotAdoptable  xpv2.ConditionReason = "NotAdoptable"
 )
 
 // Reasons of the events of a Volume.

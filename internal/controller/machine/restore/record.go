@@ -112,9 +112,6 @@ func (r *Record) Settle(ctx context.Context, c Client, now time.Time) (Outcome, 
 	return Failed, nil
 }
 
-// Unfinished reports whether a configuration is what PVE leaves of a VM whose restore has failed:
-// nothing, or a memory that it gives to no other VM. Whoever has done anything to such a VM has
+// Unfinished reports whether a configuration is what PVE leaves of a VM whose restore has failed. Whoever has done anything to such a VM has
 // made it theirs.
-func Unfinished(c qemu.Config) bool {
-	return len(c) == 0 || len(c) == 1 && c["memory"] == "128"
-}
+func Unfinished(c qemu.Config) bool { return c.Unfinished() }
