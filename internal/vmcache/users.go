@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"golang.org/x/sync/errgroup"
@@ -39,6 +40,9 @@ type Disks struct {
 
 	// Tells reports whether messages may name a VM, and its node. Nil has all named.
 	Tells func(g proxmox.Guest) (vm, node bool)
+
+	// Snapshots reads the configurations of a VM's snapshots, for volumes that these need too. Nil has them left out.
+	Snapshots func(ctx context.Context, ref proxmox.Ref) ([]qemu.Config, error)
 }
 
 // tells reports whether messages may name a VM, and its node.
@@ -93,20 +97,53 @@ func (e withheldError) Unwrap() error { return e.error }
 // seen, because a VM that could is on a node which cannot be asked. PVE does not look: it attaches a volume to two VMs, and renames or
 // destroys it while another one has it. VMs that the user may not see are not found. It reads the VMs now, so call it before a write only.
 func (e *Reader) CheckUnused(ctx context.Context, disks Disks, may int) error {
-	guests, err := e.inventory.Guests(ctx, inventory.Fresh)
+	guests, err := e.readable(ctx, disks, may)
 	if err != nil {
 		return err
+	}
+	return each(ctx, guests, func(ctx context.Context, g proxmox.Guest) error { return e.checkUnusedBy(ctx, disks, g) })
+}
+
+// Users returns the VMs that use one of the volumes, as they are called in a sentence, or an OfflineError if that cannot be seen of one.
+func (e *Reader) Users(ctx context.Context, disks Disks) ([]string, error) {
+	guests, err := e.readable(ctx, disks, 0)
+	if err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	var users []string
+	err = each(ctx, guests, func(ctx context.Context, g proxmox.Guest) error {
+		err := e.checkUnusedBy(ctx, disks, g)
+		used := UsedError{}
+		if !errors.As(err, &used) {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		users = append(users, used.User())
+		return nil
+	})
+	return users, err
+}
+
+// readable returns the VMs that could use a volume, other than the one that may, or an error if one cannot be read.
+func (e *Reader) readable(ctx context.Context, disks Disks, may int) ([]proxmox.Guest, error) {
+	guests, err := e.inventory.Guests(ctx, inventory.Fresh)
+	if err != nil {
+		return nil, err
 	}
 	guests = slices.DeleteFunc(slices.Clone(guests), func(g proxmox.Guest) bool {
 		return g.VMID == may || g.Type != "qemu" || len(disks.on(g.Node)) == 0
 	})
-	if err := e.checkNodesOnline(ctx, disks, guests); err != nil {
-		return err
-	}
+	return guests, e.checkNodesOnline(ctx, disks, guests)
+}
+
+// each does something about VMs, several at the same time.
+func each(ctx context.Context, guests []proxmox.Guest, do func(context.Context, proxmox.Guest) error) error {
 	all, ctx := errgroup.WithContext(ctx)
 	all.SetLimit(min(1+len(guests)/50, mostReads))
 	for _, g := range guests {
-		all.Go(func() error { return e.checkUnusedBy(ctx, disks, g) })
+		all.Go(func() error { return do(ctx, g) })
 	}
 	return all.Wait()
 }
@@ -158,7 +195,15 @@ func (e *Reader) checkUnusedBy(ctx context.Context, disks Disks, g proxmox.Guest
 	if err != nil {
 		return disks.unseen(err, g)
 	}
-	for _, c := range []qemu.Config{v.Config, v.Active} {
+	configs := []qemu.Config{v.Config, v.Active}
+	if disks.Snapshots != nil {
+		snapshots, err := disks.Snapshots(ctx, v.Ref)
+		if err != nil {
+			return disks.unseen(err, g)
+		}
+		configs = append(configs, snapshots...)
+	}
+	for _, c := range configs {
 		if volume := c.Uses(disks.on(v.Node)...); volume != "" {
 			if vm, _ := disks.tells(g); !vm {
 				return UsedError{Volume: volume}

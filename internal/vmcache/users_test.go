@@ -26,6 +26,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // users is a cluster of three nodes, with the options of VMs by VMID.
@@ -143,5 +144,25 @@ func TestCheckUnused(t *testing.T) {
 				t.Errorf("%s VMs that were read: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestUsers names all VMs that use a volume, in a snapshot too.
+func TestUsers(t *testing.T) {
+	iso := proxmox.PendingValue{Key: "ide2", Value: new("local:iso/a.iso,media=cdrom")}
+	u := &users{options: map[int][]proxmox.PendingValue{100: {iso}}}
+	disks := Disks{Volumes: []string{"local:iso/a.iso"}, Snapshots: func(_ context.Context, ref proxmox.Ref) ([]qemu.Config, error) {
+		if ref.VMID == 102 {
+			return []qemu.Config{{"ide2": "local:iso/b.iso,media=cdrom"}, {"ide2": "local:iso/a.iso,media=cdrom"}}, nil
+		}
+		return nil, nil
+	}}
+	got, err := NewReader(u, u).Users(t.Context(), disks)
+	if diff := cmp.Diff([]string{"VM 100", "VM 102"}, got); diff != "" || err != nil {
+		t.Errorf("want the VM that has it in a drive, and the one whose snapshot has: %v, -want, +got:\n%s", err, diff)
+	}
+	u.offline = "pve2"
+	if got, err := NewReader(u, u).Users(t.Context(), disks); !errors.As(err, &OfflineError{}) || !strings.Contains(err.Error(), "VM 102") {
+		t.Errorf("want the VM to be named that cannot be read, got %v, %v", got, err)
 	}
 }

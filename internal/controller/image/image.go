@@ -62,9 +62,19 @@ type Machine interface {
 	Observation() *v1alpha1.MachineObservation
 }
 
+// A VMReader reads VMs.
+type VMReader interface {
+	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
+	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
+	Snapshots(ctx context.Context, ref proxmox.Ref) ([]string, error)
+	SnapshotConfig(ctx context.Context, ref proxmox.Ref, snapshot string) (proxmox.VMConfig, error)
+	VMIDTaken(ctx context.Context, vmid int) (bool, error)
+}
+
 // A Client does to PVE what an Image needs done.
 type Client interface {
 	kind.PermissionReader
+	VMReader
 
 	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
 	DownloadURL(ctx context.Context, node, storage string, d proxmox.Download) (proxmox.UPID, error)
@@ -76,7 +86,6 @@ type Client interface {
 	StopTask(ctx context.Context, u proxmox.UPID) error
 	Identity() proxmox.Identity
 
-	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
 	Create(ctx context.Context, ref proxmox.Ref, p proxmox.Params) (proxmox.UPID, error)
 	Clone(ctx context.Context, source proxmox.Ref, o proxmox.CloneOptions) (proxmox.UPID, error)
 	ConvertToTemplate(ctx context.Context, ref proxmox.Ref) (proxmox.UPID, error)
@@ -90,6 +99,9 @@ type Inventory interface {
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
+	Options(ctx context.Context, ref proxmox.Ref, maxAge time.Duration) ([]proxmox.PendingValue, error)
+	Snapshots(ctx context.Context, ref proxmox.Ref, maxAge time.Duration) (proxmox.SnapshotTree, error)
+	ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error)
 	Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error)
 	Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error)
 	Follow(u proxmox.UPID, done func(proxmox.Task))

@@ -95,7 +95,7 @@ func (m *mirror) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch r.URL.Path {
-	case "/debian.qcow2":
+	case "/debian.qcow2", "/debian.iso":
 		if r.Method == http.MethodGet {
 			m.gets++
 		}

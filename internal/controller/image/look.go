@@ -60,8 +60,9 @@ type view struct {
 	// problems keep the Image from being ready, in addition to those of items.
 	problems []kind.Problem
 
-	// users of revisions that would be removed otherwise.
-	users map[int32][]string
+	// users of revisions that would be removed otherwise, and why it cannot be seen of others whether they have any.
+	users  map[int32][]string
+	unseen map[int32]string
 }
 
 // An item is a file or a template of a revision, and what is to be done about it.
@@ -105,7 +106,7 @@ func (e *external) Observe(ctx context.Context, m Image) (managed.ExternalObserv
 	if err := e.confine(m, r); err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	v := &view{record: r, users: map[int32][]string{}}
+	v := &view{record: r, users: map[int32][]string{}, unseen: map[int32]string{}}
 	e.view = v
 	if err := e.read(ctx, v); err != nil {
 		return managed.ExternalObservation{}, err

@@ -33,6 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
 // A removal removes what is made of an Image and is of no use any more.
@@ -114,11 +115,15 @@ func (e removal) lookAtLeaving(ctx context.Context, m Image, v *view, rev *revis
 	return nil
 }
 
-// inUse reports whether anybody needs a revision, and notes who does.
+// inUse reports whether anybody needs a revision, or may need it, and notes who does.
 func (e removal) inUse(ctx context.Context, m Image, v *view, rev *revision) (bool, error) {
 	users, err := e.users(ctx, m, v, rev)
 	if len(users) > 0 {
 		v.users[rev.Number] = users
+	}
+	if off := (vmcache.OfflineError{}); errors.As(err, &off) {
+		v.unseen[rev.Number] = err.Error()
+		return true, nil
 	}
 	return len(users) > 0, err
 }
@@ -281,7 +286,7 @@ func (e removal) finishRemoval(ctx context.Context, m Image, i *item) error {
 const mostUsers = 10
 
 // users returns who needs a revision: Machines that are being made from it, VMs whose
-// disks are linked to its templates', and VMs that have its ISO image in a drive.
+// disks are linked to its templates', and VMs that have its ISO image in a drive. Those that are known come with an OfflineError too.
 func (e removal) users(ctx context.Context, m Image, v *view, rev *revision) ([]string, error) {
 	users, err := e.machineUsers(ctx, m, rev)
 	if err != nil {
@@ -295,9 +300,9 @@ func (e removal) users(ctx context.Context, m Image, v *view, rev *revision) ([]
 		users = append(users, linked...)
 	}
 	if contentOf(m.Parameters()) == v1alpha1.ImageContentISO {
-		inserted, err := e.insertedIn(ctx, m, v, rev)
+		inserted, err := e.insertedIn(ctx, m, rev)
 		if err != nil {
-			return nil, err
+			return users, err
 		}
 		users = append(users, inserted...)
 	}
@@ -354,35 +359,6 @@ func (e removal) linkedTo(ctx context.Context, v *view, t *template) ([]string, 
 		before, after, linked := strings.Cut(name, base)
 		if linked && strings.Contains(after, "/") && (before == "" || before == fmt.Sprintf("%d/", t.VMID)) && x.VMID != t.VMID {
 			users = append(users, fmt.Sprintf("VM %d", x.VMID))
-		}
-	}
-	return users, nil
-}
-
-// insertedIn returns the VMs that have the ISO image of a revision in a drive. Each
-// configuration is read for that, but only when a revision would be removed.
-func (e removal) insertedIn(ctx context.Context, m Image, v *view, rev *revision) ([]string, error) {
-	volumes := map[string]bool{}
-	for _, key := range rev.fileKeys() {
-		volumes[volumeID(rev.Files[key].Storage, contentOf(m.Parameters()), rev.File)] = true
-	}
-	var users []string
-	for _, g := range v.guests {
-		if g.Type != "qemu" || !v.online(g.Node) || len(volumes) == 0 {
-			continue
-		}
-		c, err := e.inventory.Config(ctx, g.Ref())
-		if proxmox.IsNotFound(err) {
-			continue
-		}
-		if err != nil {
-			return nil, errors.Wrapf(err, "cannot find out whether VM %d uses the image", g.VMID)
-		}
-		for _, value := range c.Values {
-			volume, _, _ := strings.Cut(value, ",")
-			if volumes[volume] {
-				users = append(users, fmt.Sprintf("VM %d", g.VMID))
-			}
 		}
 	}
 	return users, nil

@@ -309,6 +309,9 @@ func used(v *view) []kind.Problem {
 		if users := v.users[rev.Number]; len(users) > 0 {
 			all = append(all, kind.Problem{Reason: reasonInUse, Message: fmt.Sprintf("%s stays: it is used by %s", rev, strings.Join(users, ", "))})
 		}
+		if why := v.unseen[rev.Number]; why != "" {
+			all = append(all, kind.Problem{Reason: reasonInUse, Message: fmt.Sprintf("%s stays: %s", rev, why)})
+		}
 	}
 	return all
 }
