@@ -190,9 +190,32 @@ func keepsRules(c *population) {
 	c.set(0, func(p *v1alpha1.MachineParameters) { p.HighAvailability.Rules = new(v1alpha1.HARulesPlacement) })
 	c.haveRules("it has them again", first, second, apart)
 	c.allAreWell()
+	c.leavesHA(first, second, apart)
 	c.deleteAll()
 	c.haveRules("nothing is left")
 	c.theirsIsLeft()
+}
+
+// leavesHA takes a VM out of HA and hands it back: the rule of a person about it is as it was.
+func (c *population) leavesHA(first, second, apart string) {
+	c.Helper()
+	const name, both = "apart-like", "vm:10000,vm:9001"
+	c.pve.Edit(func(s *simulator.State) {
+		s.HARules[name] = map[string]string{"type": "resource-affinity", "resources": both, "affinity": "negative", "order": "9"}
+	})
+	c.set(0, func(p *v1alpha1.MachineParameters) {
+		p.HighAvailability = &v1alpha1.MachineHighAvailability{Enabled: new(false)}
+	})
+	c.haveRules("one Machine is out of HA, and of our rules", second)
+	c.allAreWell()
+	c.set(0, func(p *v1alpha1.MachineParameters) { p.HighAvailability = ruledSpec().HighAvailability })
+	c.haveRules("it is back", first, second, apart)
+	c.allAreWell()
+	c.pve.Edit(func(s *simulator.State) {
+		if got := s.HARules[name]["resources"]; got != both {
+			c.Errorf("want the rule of a person to be about %s still, got %q", both, got)
+		}
+	})
 }
 
 // comparesRules without being allowed to write them.

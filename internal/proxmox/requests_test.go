@@ -117,6 +117,11 @@ func TestRequests(t *testing.T) {
 			call:   func(ctx context.Context, c *Client) error { return c.RemoveHAResource(ctx, 100) },
 			want:   want{http.MethodDelete, "/api2/json/cluster/ha/resources/vm:100", "", map[string]string{}},
 		},
+		"LeaveHA": {
+			reason: "A resource of HA may go without its rules.",
+			call:   func(ctx context.Context, c *Client) error { return c.LeaveHA(ctx, 100) },
+			want:   want{http.MethodDelete, "/api2/json/cluster/ha/resources/vm:100", "purge=0", map[string]string{}},
+		},
 		"AddHARule": {
 			reason: "A rule about nodes has the nodes and whether others will do.",
 			call: func(ctx context.Context, c *Client) error {

@@ -473,6 +473,8 @@ func (p *pve) RemoveHAResource(_ context.Context, vmid int) error {
 	return p.write("RemoveHAResource", "%d", vmid)
 }
 
+func (p *pve) LeaveHA(_ context.Context, vmid int) error { return p.write("LeaveHA", "%d", vmid) }
+
 func (p *pve) HARules(context.Context, time.Duration) (proxmox.HARules, error) {
 	return p.rules, p.call("HARules")
 }

@@ -64,13 +64,18 @@ func (f haFeature) observe(ctx context.Context, m Machine, d *desired) error {
 	return err
 }
 
-// plan has the VM in HA after a group that it names, and before a rule that names it.
+// plan has the VM in HA after a group that it names, and before a rule that names it. One that leaves HA leaves its rules first: Proxmox VE changes no rule
+// that names another VM which HA no longer manages.
 func (f haFeature) plan(ctx context.Context, m Machine, p *plan) (proposal, error) {
 	unknown, err := f.checks.UnmetRequirements(ctx, p.ha().VersionRequirements(f.vm))
 	resource := f.haSteps(p.desired)
 	before, after := f.ruleSteps(p.haRules, len(resource) == 0)
+	steps := slices.Concat(before, resource, after)
+	if !p.HAEnabled() && !p.haRules.Grouped {
+		steps = slices.Concat(before, after, resource)
+	}
 	return proposal{
-		steps:       slices.Concat(before, resource, after),
+		steps:       steps,
 		rejections:  slices.Concat(unknown, p.ha().Rejections(f.vm), p.haRules.Rejections),
 		annotations: p.haRules.Annotation(m, f.vm),
 	}, err
@@ -103,7 +108,7 @@ func (f haFeature) haSteps(d desired) []step {
 		return []step{{
 			difference: v1alpha1.MachinePendingChange{Option: "high availability", Current: v.Status.HAState},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
-				return "", f.removeFromHA(ctx)
+				return "", f.leaveHA(ctx)
 			},
 		}}
 	case !d.HAEnabled() || v.Template():
@@ -124,7 +129,20 @@ func (f haFeature) haSteps(d desired) []step {
 	return steps
 }
 
-// removeFromHA lets HA forget the VM, which goes on as it is.
+// leaveHA lets HA forget the VM, which goes on as it is. The rules of others keep it, for when it comes back.
+func (f haFeature) leaveHA(ctx context.Context) error {
+	version, err := f.inventory.Version(ctx)
+	if err != nil {
+		return err
+	}
+	leave := f.client.LeaveHA
+	if !version.AtLeast(9, 1) { // It knows no purge, and leaves rules alone.
+		leave = f.client.RemoveHAResource
+	}
+	return f.invalidateHA(resource.Ignore(proxmox.IsNotInHA, leave(ctx, f.vm.VMID)))
+}
+
+// removeFromHA lets HA and its rules forget a VM that is to be destroyed.
 func (f haFeature) removeFromHA(ctx context.Context) error {
 	return f.invalidateHA(resource.Ignore(proxmox.IsNotInHA, f.client.RemoveHAResource(ctx, f.vm.VMID)))
 }

@@ -50,6 +50,7 @@ type Mover interface {
 	AddHAResource(ctx context.Context, vmid int, r proxmox.HASettings) error
 	ChangeHAResource(ctx context.Context, vmid int, r proxmox.HASettings) error
 	RemoveHAResource(ctx context.Context, vmid int) error
+	LeaveHA(ctx context.Context, vmid int) error
 
 	AddHARule(ctx context.Context, r proxmox.HARule) error
 	ChangeHARule(ctx context.Context, r proxmox.HARule) error

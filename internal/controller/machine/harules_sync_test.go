@@ -238,8 +238,8 @@ func TestHARules(t *testing.T) {
 			pve: func(b *bench) { b.errs["HARules"] = refused(403, "Permission check failed (/, Sys.Audit)") },
 		},
 		"Out": {
-			reason: "Who is taken out of HA has no rules there.", machine: all(joined, out), pve: rulesAre(nodeRule("pve1")),
-			writes: []string{"RemoveHAResource 10000", "RemoveHARule " + ownRule},
+			reason: "Who is taken out of HA has no rules there any more, and others' stay.", machine: all(joined, out), pve: rulesAre(nodeRule("pve1"), theirs),
+			writes: []string{"RemoveHARule " + ownRule, "RemoveHAResource 10000"},
 		},
 		"Silent": {
 			reason:  "Without the field rules are left alone.",

@@ -393,6 +393,10 @@ func TestSteps(t *testing.T) {
 			reason: "A VM is taken out of HA.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}),
 			vm: managedByHA(ourVM("running"), "started"), writes: []string{"RemoveHAResource 10000"}, differ: []string{"high availability"},
 		},
+		"HALeaves": {
+			reason: "From 9.1 on the rules of others would be removed with it.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}),
+			vm: managedByHA(ourVM("running"), "started"), pve: versionIs("9.1.1"), writes: []string{"LeaveHA 10000"}, differ: []string{"high availability"},
+		},
 		"HARemoved": {reason: "One that is not in HA is not.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}), vm: ourVM("running")},
 		"HAUnseen": {
 			reason: "Who may not see HA is told so, and sees the rest.", machine: ha(v1alpha1.MachineHighAvailability{}),
