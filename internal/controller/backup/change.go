@@ -38,6 +38,7 @@ func (e *external) Create(ctx context.Context, m Backup) (managed.ExternalCreati
 		return none, errors.New("cannot make a backup that was not looked for")
 	}
 	r := v.record
+	r.Again = r.Again || r.Begun != 0
 	r.UUID, r.VMID, r.Node = v.target.UUID, v.target.VMID, v.guest.Node
 	r.Begun, r.Task, r.Notes, r.Guarded = e.Now().Unix(), "", wantedNotes(m), m.Parameters().Protected == nil
 	e.begins()
@@ -47,7 +48,8 @@ func (e *external) Create(ctx context.Context, m Backup) (managed.ExternalCreati
 	u, err := e.client.BackUp(ctx, v.guest.Ref(), options(m))
 	e.inventory.InvalidateGuest(v.target.VMID)
 	if proxmox.IsOutcomeUnknown(err) {
-		return none, err
+		r.Begun = e.Now().Unix()
+		return none, errors.Join(err, e.save(ctx, m))
 	}
 	if err != nil {
 		return none, errors.Join(err, e.refused(ctx, m, err))

@@ -59,10 +59,6 @@ const (
 	stuck
 )
 
-// arrival is how many seconds a call may take to show what it has started, after its
-// answer was lost.
-const arrival = 15
-
 // A state is what was seen of a backup, and of the task that makes it. The tasks were read
 // before the volumes.
 type state struct {
@@ -172,7 +168,7 @@ func (r *record) decideLost(s state, now int64) decision {
 		return decision{action: claim}
 	case s.volume != nil:
 		return decision{action: settle}
-	case s.unclear, now-r.Begun < arrival:
+	case s.unclear, now-r.Begun < target.Arrival:
 		return because(wait, kind.Problem{
 			Reason: target.ReasonCreating, Message: "waiting for the backup to appear in its storage, since the answer to the call was lost",
 		})

@@ -63,6 +63,9 @@ func TestDecide(t *testing.T) {
 			reason: "While a task does not tell what it makes, it may be ours.",
 			record: begun, seen: state{unclear: true}, want: wait, problem: target.ReasonCreating,
 		},
+		"LostLong": {
+			reason: "A call may have taken all the time that it has.", record: record{Begun: now - 35}, want: wait, problem: target.ReasonCreating,
+		},
 		"LostNow":  {reason: "A call may show late.", record: lost, want: wait, problem: target.ReasonCreating},
 		"LostGone": {reason: "A call that never shows is made again.", record: begun, want: start},
 		"Kept":     {reason: "What is there is kept.", record: done, seen: state{volume: volume}, want: keep},

@@ -580,7 +580,7 @@ func TestLostAnswer(t *testing.T) {
 		if w := l.Writes(); len(w) != 2 {
 			l.Errorf("want one call that was lost and one whose answer was, got %v", w)
 		}
-		l.Inject(simulator.Fault{Method: http.MethodDelete, Path: "/nodes/pve1/storage/nas/content/*", CutAfter: true, Count: 1})
+		l.Inject(simulator.Fault{Method: http.MethodDelete, Path: "/nodes/pve1/storage/nas/content/**", CutAfter: true, Count: 1})
 		l.Delete(b)
 		if all := l.volumes("nas"); len(all) > 0 {
 			l.Errorf("left: %v", all)
@@ -601,6 +601,24 @@ func TestLostBesideOthers(t *testing.T) {
 		l.Delete(b)
 		if l.only().ID != other.ID {
 			l.Errorf("theirs stays, and ours is removed: %v", l.volumes("nas"))
+		}
+	})
+}
+
+// TestLostLate has a call carried out once it was made again after its answer was lost: the second backup with the mark is told, and left.
+func TestLostLate(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		l.Machine(uuid)
+		l.Inject(simulator.Fault{Method: http.MethodPost, Path: path, CutBefore: true, Count: 1})
+		b := l.backup("b1", removed)
+		l.Until(b, "it is made", configtest.Settled(b))
+		first := l.only()
+		<-time.After(time.Until(time.Now().Truncate(time.Second).Add(time.Second))) // Names of backups have seconds.
+		l.Succeeded(l.Client.BackUp(l.Context(), ref, proxmox.BackupOptions{Storage: "nas", Notes: "provider-proxmox: Backupb1"}))
+		l.Until(b, "the other one is found", func() bool { return strings.Contains(b.GetAnnotations()[backup.AnnotationRecord], `"second":"nas:`) })
+		l.Delete(b)
+		if l.only().ID == first.ID {
+			l.Errorf("want the other one left, which nothing proves but its notes, got %v", l.volumes("nas"))
 		}
 	})
 }

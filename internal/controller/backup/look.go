@@ -104,6 +104,9 @@ func (e *external) observe(ctx context.Context, m Backup) (managed.ExternalObser
 			return managed.ExternalObservation{}, err
 		}
 	}
+	if err := e.findSecond(ctx, m); err != nil {
+		return managed.ExternalObservation{}, err
+	}
 	e.compare(m)
 	e.show(m)
 	switch {

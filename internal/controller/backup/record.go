@@ -46,10 +46,14 @@ type record struct {
 	VMID int    `json:"vmid,omitempty"`
 	Node string `json:"node,omitempty"`
 
-	// Begun is when the intent to make the backup was noted, in seconds, and Task the
+	// Begun is when the intent to make the backup was noted, in seconds, or when the answer was lost, and Task the
 	// one that makes it. That is empty if its start is not known to have happened.
 	Begun int64        `json:"begun,omitempty"`
 	Task  proxmox.UPID `json:"task,omitempty"`
+
+	// Again is true if the call was made again after an answer was lost, so that there may be two backups, and Second the other one.
+	Again  bool   `json:"again,omitempty"`
+	Second string `json:"second,omitempty"`
 
 	// Tried is the task of the latest attempt that has failed.
 	Tried proxmox.UPID `json:"tried,omitempty"`

@@ -23,6 +23,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
@@ -118,6 +123,35 @@ func (e *external) findMade(ctx context.Context, m Backup, log []string) (*proxm
 		}
 	}
 	return nil, nil
+}
+
+// findSecond tells of another backup with the mark: a call whose answer was lost was made again, and carried out late. It is left where it is, since
+// notes can be copied.
+func (e *external) findSecond(ctx context.Context, m Backup) error {
+	v, r := e.view, e.view.record
+	if v.action != keep || !r.Again || r.Second != "" || !kind.MayChange(m) {
+		return nil
+	}
+	all, err := e.inventory.Volumes(ctx, v.node, storageOf(r.Volume), "backup", inventory.Relaxed)
+	if err != nil {
+		return err
+	}
+	for _, other := range all {
+		if other.ID == r.Volume || other.VMID != r.VMID {
+			continue
+		}
+		is, err := e.hasMark(ctx, m, other)
+		if err != nil {
+			return err
+		}
+		if is {
+			r.Second = other.ID
+			e.Event(m, event.Warning(target.EventLeftBehind, errors.Errorf("backup %s was made beside %s, by a call whose answer was lost: nothing removes it, "+
+				"so remove it unless you need it", other.ID, r.Volume)))
+			return e.save(ctx, m)
+		}
+	}
+	return nil
 }
 
 // hasMark reports whether a backup has the mark in its notes. Lists have the first line of

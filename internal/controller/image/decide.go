@@ -19,6 +19,7 @@ package image
 import (
 	"fmt"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
@@ -55,10 +56,6 @@ const (
 	// stuck needs somebody else: nothing is done.
 	stuck
 )
-
-// arrival is how many seconds a call may take to show what it has started, after its
-// answer was lost.
-const arrival = 15
 
 // A fileState is what was seen of a file, and of the task that makes it.
 type fileState struct {
@@ -149,7 +146,7 @@ func (f *file) decideLost(s fileState, verifiable bool, now int64) decision {
 		}
 	}
 	switch {
-	case now-f.Begun < arrival:
+	case now-f.Begun < target.Arrival:
 		return decision{action: wait, message: "waiting for the download to appear among the tasks of the node, since the answer to its call was lost"}
 	case s.unknown:
 		return decision{action: wait, message: unlisted}
@@ -192,7 +189,7 @@ func (t *template) decide(s vmState, now, generation int64) decision {
 		return decision{action: wait, message: "the VM of the template cannot be read now"}
 	case s.config != nil:
 		return t.decideThere(s)
-	case t.Task == "" && t.Begun != 0 && now-t.Begun < arrival:
+	case t.Task == "" && t.Begun != 0 && now-t.Begun < target.Arrival:
 		return decision{action: wait, message: "waiting for the VM of the template to appear, since the answer to its creation was lost"}
 	}
 	if seconds := t.RetryIn(now, generation, firstRetry); seconds > 0 {

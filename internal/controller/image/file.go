@@ -137,10 +137,8 @@ func (e *external) fetch(ctx context.Context, p *v1alpha1.ImageParameters, i *it
 // download starts the task, and follows it.
 func (e *external) download(ctx context.Context, m Image, i *item) error {
 	u, err := e.fetch(ctx, m.Parameters(), i)
-	if refused(err) {
-		i.file.Begun = 0
-	}
 	if err != nil {
+		i.file.noteUnanswered(err, e.now())
 		return err
 	}
 	i.file.Task = string(u)

@@ -17,6 +17,7 @@ limitations under the License.
 package image
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -107,6 +108,46 @@ func TestLostAnswer(t *testing.T) {
 				t.Errorf("%d templates and %d downloads, want three each: %v", n, l.mirror.gets, l.templates())
 			}
 		})
+	}
+}
+
+// A lateClient has the second call that makes a VM come after the first, whose answer was lost: both are carried out then.
+type lateClient struct {
+	Client
+
+	calls map[int]int
+}
+
+func (c *lateClient) Create(ctx context.Context, ref proxmox.Ref, p proxmox.Params) (proxmox.UPID, error) {
+	if c.calls[ref.VMID]++; c.calls[ref.VMID] == 2 {
+		if _, err := c.Client.Create(ctx, ref, p); err != nil {
+			return "", err
+		}
+	}
+	return c.Client.Create(ctx, ref, p)
+}
+
+// TestLostLate has a template made by a call that is carried out when it is made again: its VM is kept, and no other one is made.
+func TestLostLate(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	late := &lateClient{Client: l.client, calls: map[int]int{}}
+	l.fuse = &fuse{Client: late, left: -1}
+	l.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: "/nodes/*/qemu", Count: 3, CutBefore: true})
+	m := l.image(withTemplate)
+	for range 60 {
+		_, _ = l.reconcile(m) // The lost answers are errors.
+		l.clock.Pass(2 * time.Second)
+	}
+	l.settle(m)
+	if diff := cmp.Diff([]string{"pve1 debian template=true", "pve2 debian template=true", "pve3 debian template=true"}, l.templates()); diff != "" {
+		t.Errorf("templates: -want, +got:\n%s", diff)
+	}
+	if len(late.calls) != 3 || late.calls[int(*m.Status.AtProvider.Templates[0].VMID)] != 2 {
+		t.Errorf("want two calls for each of three VMs, got %v", late.calls)
+	}
+	l.delete(m)
+	if left := l.templates(); len(left) > 0 {
+		t.Errorf("want nothing left, got %v", left)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
@@ -76,7 +77,7 @@ type revision struct {
 
 // An attempt to make something in PVE by a task.
 type attempt struct {
-	// Begun is when the intent was noted, in seconds: nothing was there then.
+	// Begun is when the intent was noted, in seconds: nothing was there then. If an answer was lost, it is when that was.
 	Begun int64 `json:"begun,omitempty"`
 
 	// Task that makes it. Empty if its start is not known to have happened.
@@ -246,6 +247,13 @@ func (rev *revision) String() string { return "revision " + strconv.Itoa(int(rev
 func (a *attempt) fail(now, generation int64, problem, message string) {
 	*a = attempt{Failures: a.Failures}
 	a.Fail(now, generation, problem, message)
+}
+
+// noteUnanswered notes a call that has failed: nothing was begun by one that was refused, and what another may have begun shows within a while from now.
+func (a *attempt) noteUnanswered(err error, now time.Time) {
+	if a.Begun = now.Unix(); refused(err) {
+		a.Begun = 0
+	}
 }
 
 // firstRetry is how many seconds after its first failure an attempt is repeated.

@@ -113,18 +113,30 @@ func (e *external) makeVM(ctx context.Context, m Image, v *view, i *item) error 
 		u, err = e.createVM(ctx, m, v, i)
 	}
 	if proxmox.IsAlreadyExists(err) {
-		e.inventory.BlockVMID(t.VMID)
-		t.VMID, t.Begun = 0, 0
-	}
-	if refused(err) {
-		t.Begun = 0
+		return e.vmidTaken(ctx, t, err)
 	}
 	if err != nil {
+		t.noteUnanswered(err, e.now())
 		return err
 	}
 	t.Task = string(u)
 	e.follow(m, u)
 	return nil
+}
+
+// vmidTaken gives up the VMID of a template, unless the VM that has it is the template's own: it was made by a call whose answer was lost, and the
+// next look finds it.
+func (e *external) vmidTaken(ctx context.Context, t *template, taken error) error {
+	config, _, err := e.vm(ctx, t)
+	switch {
+	case err != nil:
+		return errors.Join(taken, err)
+	case config != nil && t.identity().Prove(config) != qemu.Foreign:
+		return nil
+	}
+	e.inventory.BlockVMID(t.VMID)
+	t.VMID, t.Begun = 0, 0
+	return taken
 }
 
 func (e *external) createVM(ctx context.Context, m Image, v *view, i *item) (proxmox.UPID, error) {

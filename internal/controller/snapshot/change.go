@@ -45,7 +45,8 @@ func (e *external) Create(ctx context.Context, m Snapshot) (managed.ExternalCrea
 	u, err := e.client.TakeSnapshot(ctx, v.ref(), proxmox.SnapshotOptions{Name: v.name, Description: r.Description, Memory: r.Memory})
 	e.inventory.InvalidateGuest(v.target.VMID)
 	if proxmox.IsOutcomeUnknown(err) {
-		return managed.ExternalCreation{}, err
+		r.Begun = e.Now().Unix()
+		return managed.ExternalCreation{}, errors.Join(err, e.save(ctx, m))
 	}
 	if err != nil {
 		return managed.ExternalCreation{}, errors.Join(err, e.refused(ctx, m, err))
@@ -70,7 +71,10 @@ func (e *external) intend(ctx context.Context, m Snapshot) error {
 	r.Ran, r.Uptime = now.Running(), int64(now.Uptime.Seconds())
 	r.UUID, r.VMID, r.Node, r.Name = v.target.UUID, v.target.VMID, v.guest.Node, v.name
 	r.Description, r.Memory = ptr.Deref(p.Description, ""), ptr.Deref(p.IncludeMemory, false)
-	r.Begun, r.Before, r.Task = e.Now().Unix(), tasktrack.Latest(before), ""
+	if r.Lost = r.Lost || r.Begun != 0; !r.Lost {
+		r.Before = tasktrack.Latest(before)
+	}
+	r.Begun, r.Task = e.Now().Unix(), ""
 	return e.save(ctx, m)
 }
 

@@ -18,6 +18,7 @@ package snapshot
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -58,10 +59,6 @@ const (
 	// stuck needs somebody else: nothing is done.
 	stuck
 )
-
-// arrival is how many seconds a call may take to show what it has started, after its
-// answer was lost.
-const arrival = 15
 
 // The states of a snapshot that is not whole.
 const (
@@ -141,6 +138,8 @@ func (r *record) decideTask(s state) decision {
 		return because(wait, kind.Problem{Reason: target.ReasonCreating, Message: "the snapshot is being taken"})
 	case s.entry != nil && s.entry.State != "":
 		return decision{action: forget}
+	case !s.task.OK() && r.late(s):
+		return decision{action: settle}
 	case !s.task.OK():
 		return decision{action: fail}
 	case s.entry == nil:
@@ -170,7 +169,7 @@ func (r *record) decideDone(s state) decision {
 // decideLost decides about a snapshot that was begun, without an answer.
 func (r *record) decideLost(s state, now int64) decision {
 	switch {
-	case s.busy, now-r.Begun < arrival && s.entry == nil:
+	case s.busy, now-r.Begun < target.Arrival && s.entry == nil:
 		return because(wait, kind.Problem{
 			Reason: target.ReasonCreating, Message: "waiting for the snapshot to appear in the list of the VM, since the answer to the call was lost",
 		})
@@ -187,12 +186,24 @@ func (r *record) decideLost(s state, now int64) decision {
 // decideThere decides about a snapshot that was there before anything was begun.
 func (r *record) decideThere(s state) decision {
 	switch {
+	case !s.named && r.late(s):
+		return decision{action: settle}
+	case !s.named && r.Lost && s.busy:
+		return because(wait, kind.Problem{Reason: target.ReasonCreating, Message: "the snapshot is being taken"})
 	case !s.named:
 		return because(stuck, kind.AlreadyExists("snapshot", s.entry.Name))
 	case s.entry.State != "":
 		return because(stuck, r.incomplete(s))
 	}
 	return decision{action: adopt}
+}
+
+// late reports whether a snapshot was taken by a call whose answer was lost, before it was made again: another task of ours was at it at that time.
+func (r *record) late(s state) bool {
+	return r.Lost && s.entry != nil && s.entry.State == "" && s.entry.Name == r.Name && r.intended(*s.entry) &&
+		slices.ContainsFunc(s.others, func(t proxmox.Task) bool {
+			return t.UPID != r.Task && t.OK() && !s.entry.Time.Before(t.Start) && !s.entry.Time.After(t.End)
+		})
 }
 
 // intended reports whether a snapshot is as this one was to be. PVE leaves out the memory of

@@ -71,6 +71,9 @@ func TestDecide(t *testing.T) {
 	tasked, done, lost := begun, begun, begun
 	tasked.Task, done.Done, done.Time = "x", true, at.Unix()
 	lost.Begun = now - 1
+	again, given := tasked, record{Name: "s1", Lost: true}
+	again.Lost = true
+	late := []proxmox.Task{{UPID: "y", ExitStatus: "OK", Start: at, End: at.Add(time.Second)}}
 	isGone, resting := done, record{Failures: kind.Failures{Count: 1, FailedAt: now - 1, Generation: 1, Problem: "StorageFull", Message: "full"}}
 	isGone.Gone = true
 	cases := map[string]struct {
@@ -116,6 +119,39 @@ func TestDecide(t *testing.T) {
 			record: begun, seen: state{busy: true}, want: wait, problem: target.ReasonCreating,
 		},
 		"LostJustNow": {reason: "A call may show late.", record: lost, want: wait, problem: target.ReasonCreating},
+		"LostLong": {
+			reason: "A call may have taken all the time that it has.",
+			record: record{SnapshotState: kind.SnapshotState{Begun: now - 35}}, want: wait, problem: target.ReasonCreating,
+		},
+		"Late": {
+			reason: "What a call has taken whose answer was lost is ours, though the one after it has failed.",
+			record: again, seen: state{entry: whole, task: failed, others: late}, want: settle,
+		},
+		"LateThere": {
+			reason: "A snapshot that a call has taken whose answer was lost is ours before another attempt.",
+			record: given, seen: state{entry: whole, others: late}, want: settle,
+		},
+		"LateUnderWay": {
+			reason: "A snapshot that is being taken may be that of a call whose answer was lost.",
+			record: given, seen: state{entry: half, others: late, busy: true}, want: wait, problem: target.ReasonCreating,
+		},
+		"LateOthers": {
+			reason: "What no task of ours was at is somebody else's.",
+			record: given, seen: state{entry: whole}, want: stuck, problem: kind.ReasonAlreadyExists,
+		},
+		"LateElsewhen": {
+			reason: "What was taken at another time than that of our task is somebody else's.",
+			record: given, seen: state{entry: whole, others: []proxmox.Task{{UPID: "y", ExitStatus: "OK", Start: at.Add(time.Second), End: at.Add(time.Minute)}}},
+			want: stuck, problem: kind.ReasonAlreadyExists,
+		},
+		"LateFailed": {
+			reason: "Our task that has failed has taken nothing.",
+			record: again, seen: state{entry: whole, task: failed, others: []proxmox.Task{{UPID: "x", ExitStatus: "OK", Start: at, End: at}}}, want: fail,
+		},
+		"NotLost": {
+			reason: "A task fails because of a snapshot of somebody else if no answer was lost.",
+			record: tasked, seen: state{entry: whole, task: failed, others: late}, want: fail,
+		},
 		"LostForGood": {reason: "A call that never shows is made again.", record: begun, want: start},
 		"Kept":        {reason: "What is there is kept.", record: done, seen: state{entry: whole}, want: keep},
 		"Removed":     {reason: "What is not there any more is noted.", record: done, want: lose},

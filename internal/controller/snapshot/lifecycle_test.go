@@ -36,6 +36,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/snapshot"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
@@ -570,6 +571,32 @@ func TestLostAnswer(t *testing.T) {
 		l.Delete(s)
 		if w := l.Writes(); len(w) != 3 || len(l.snapshots()) > 0 {
 			l.Errorf("want it removed once, got %v", w)
+		}
+	})
+}
+
+// TestLostLate has a call carried out once it was made again after its answer was lost, and refused: what it has taken is ours.
+func TestLostLate(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		own, err := proxmox.New(proxmox.Config{
+			Endpoints: []string{l.URL()}, TLS: proxmox.TLS{CA: l.CA()},
+			Credentials: proxmox.Credentials{TokenID: simulatortest.TestToken, TokenSecret: simulatortest.TestSecret},
+		})
+		l.Must(err)
+		l.Cleanup(own.Close)
+		l.Inject(simulator.Fault{Method: http.MethodPost, Path: path, CutBefore: true, Count: 1})
+		l.Inject(simulator.Fault{Method: http.MethodPost, Path: path, Status: http.StatusInternalServerError, Message: "no such luck", Count: 1})
+		s := l.snapshot("s1", ofVMID)
+		l.Until(s, "it is tried again", func() bool { return len(l.Writes()) == 2 })
+		l.Succeeded(own.TakeSnapshot(l.Context(), ref, proxmox.SnapshotOptions{Name: "s1"}))
+		before := len(l.Writes())
+		l.Until(s, "it is found", configtest.Settled(s))
+		if len(l.Writes()) != before {
+			l.Errorf("want no other call, got %v", l.Writes())
+		}
+		l.Delete(s)
+		if len(l.snapshots()) > 0 {
+			l.Error("what was taken is removed")
 		}
 	})
 }

@@ -190,16 +190,18 @@ func (e *external) readTasks(ctx context.Context, s *state) error {
 	r := e.view.record
 	var err error
 	switch {
+	case r.Done:
+		return nil
 	case r.Task != "":
 		s.task, err = e.taskOf(ctx, r.Task, "qmsnapshot")
-	case r.Begun != 0 && !r.Done:
-		if s.busy, err = target.Busy(ctx, e.inventory, e.view.target.VMID); err != nil {
-			return err
-		}
-		var all []proxmox.Task
-		all, err = e.takingTasks(ctx, r.Node)
-		s.others = slices.DeleteFunc(tasktrack.Since(all, r.Before), func(t proxmox.Task) bool { return t.UPID.User() != e.client.Identity().ID })
+	case r.Begun != 0 || r.Lost:
+		s.busy, err = target.Busy(ctx, e.inventory, e.view.target.VMID)
 	}
+	if err != nil || !r.Lost && (r.Begun == 0 || r.Task != "") {
+		return err
+	}
+	all, err := e.takingTasks(ctx, r.Node)
+	s.others = slices.DeleteFunc(tasktrack.Since(all, r.Before), func(t proxmox.Task) bool { return t.UPID.User() != e.client.Identity().ID })
 	return err
 }
 
@@ -284,7 +286,7 @@ func (e *external) settle(ctx context.Context, m Snapshot, s state) (bool, error
 	if !r.Done {
 		r.Consistency = e.consistency(ctx, s)
 	}
-	r.Done, r.Gone, r.Task, r.Before = true, false, "", nil
+	r.Done, r.Gone, r.Task, r.Before, r.Lost = true, false, "", nil, false
 	r.Failures, r.Lock = kind.Failures{}, tasktrack.LockWait{}
 	r.Time, r.Memory, r.Size = entry.Time.Unix(), entry.Memory, e.sizeOf(ctx)
 	e.Event(m, event.Normal(eventTaken, "snapshot "+r.Name+" is taken"))

@@ -49,6 +49,9 @@ type record struct {
 	// Before are the latest tasks that took snapshots of the VM before this one was begun.
 	Before []proxmox.UPID `json:"before,omitempty"`
 
+	// Lost is true if the call was made again after an answer was lost: a task since Before may have taken the snapshot, whatever has become of Task.
+	Lost bool `json:"lost,omitempty"`
+
 	// Task that takes the snapshot. Empty if its start is not known to have happened.
 	Task proxmox.UPID `json:"task,omitempty"`
 
@@ -86,10 +89,14 @@ func recordOf(mg resource.Managed) (*record, error) {
 func (r *record) String() string { return kind.RecordText(r) }
 
 // made reports whether there is a snapshot of this record in PVE, or may be one.
-func (r *record) made() bool { return r.Begun != 0 || r.Done }
+func (r *record) made() bool { return r.Begun != 0 || r.Done || r.Lost }
 
-// undo notes that an attempt has done nothing.
-func (r *record) undo() { r.Begun, r.Task, r.Before = 0, "", nil }
+// undo notes that an attempt has done nothing. What an earlier one has done may still show.
+func (r *record) undo() {
+	if r.Begun, r.Task = 0, ""; !r.Lost {
+		r.Before = nil
+	}
+}
 
 // fail notes that an attempt has failed, after which nothing is there.
 func (r *record) fail(now, generation int64, problem, message string) {

@@ -56,3 +56,7 @@ func ReasonOf(problem string, failed xpv2.ConditionReason, known ...xpv2.Conditi
 	}
 	return failed
 }
+
+// Arrival is how many seconds after an answer was lost the call may still show what it has started: PVE works off what it has received, however
+// late. It is longer than a call may take by default, since whoever is killed in between knows only when it began.
+const Arrival = 60
