@@ -24,11 +24,13 @@ import (
 	"time"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 // change the spec of an Image.
@@ -173,6 +175,66 @@ func TestNodeGone(t *testing.T) {
 	l.delete(m)
 	if files := l.files("import"); len(files) > 0 {
 		t.Errorf("the others go: %v are left", files)
+	}
+}
+
+// TestStorageGone takes the definition of a storage away: what is there is forgotten, and holds up neither a deletion nor what is elsewhere.
+func TestStorageGone(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		image  func(p *v1alpha1.ImageParameters)
+		then   func(t *testing.T, l *lab, m *namespaced.Image)
+	}{
+		"Deleted": {
+			reason: "The deletion ends, and its template is left.",
+			image:  func(p *v1alpha1.ImageParameters) { p.Template = &v1alpha1.ImageTemplate{Storage: new("old")} },
+			then:   func(_ *testing.T, l *lab, m *namespaced.Image) { l.delete(m) },
+		},
+		"Moved": {
+			reason: "The files are made on another storage, and those that are lost are forgotten.",
+			image:  func(*v1alpha1.ImageParameters) {},
+			then: func(t *testing.T, l *lab, m *namespaced.Image) {
+				t.Helper()
+				l.change(m, func(p *v1alpha1.ImageParameters) { p.Storages = []string{"local"} })
+				l.settle(m)
+				for range 4 {
+					if _, err := l.reconcile(m); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if record := m.GetAnnotations()[AnnotationRecord]; len(l.files("import")) != 3 || strings.Contains(record, `"old"`) {
+					t.Errorf("want the files on local, and nothing noted of the other storage, got %v and %s", l.files("import"), record)
+				}
+				l.delete(m)
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, simulator.Options{})
+			l.pve.Edit(func(s *simulator.State) {
+				s.Storages["old"] = &state.Storage{
+					ID: "old", Type: "nfs", Content: []string{"import", "images"}, Shared: true, Total: 1 << 40, Options: map[string]string{},
+				}
+			})
+			m := l.image(tc.image, func(p *v1alpha1.ImageParameters) { p.Storages = []string{"old"} })
+			l.settle(m)
+			l.pve.Edit(func(s *simulator.State) {
+				delete(s.Storages, "old")
+				for key := range s.Volumes {
+					if key.Storage == "old" {
+						delete(s.Volumes, key)
+					}
+				}
+			})
+			tc.then(t, l, m)
+			if err := l.kube.Get(t.Context(), client.ObjectKeyFromObject(m), m); err != nil {
+				t.Fatal(err)
+			}
+			if e, err := l.external().Observe(t.Context(), m); err != nil || e.ResourceExists {
+				t.Errorf("%s Want nothing left, got %+v, %v", tc.reason, e, err)
+			}
+		})
 	}
 }
 

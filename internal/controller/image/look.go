@@ -81,6 +81,9 @@ type item struct {
 
 	// removing is true if it is to go, and superseded if it is only looked at.
 	removing, superseded bool
+
+	// undefined is true if one that is to go is on a storage that is defined no more, where nothing can be looked for or removed.
+	undefined bool
 }
 
 // ready reports whether the item is there and as it was made.
@@ -336,6 +339,9 @@ func (v *view) online(node string) bool {
 
 // lookAtFile decides about a file.
 func (e *external) lookAtFile(ctx context.Context, m Image, v *view, i *item) error {
+	if undefined, err := e.lookAtStorage(ctx, v, i); undefined || err != nil {
+		return err
+	}
 	s, err := e.fileStateOf(ctx, m, v, i)
 	if err != nil {
 		return err
@@ -351,6 +357,35 @@ func (e *external) lookAtFile(ctx context.Context, m Image, v *view, i *item) er
 	}
 	v.items = append(v.items, i)
 	return nil
+}
+
+// lookAtStorage reports whether an item that is to go is on a storage whose definition is gone: nothing is decided about it then.
+func (e *external) lookAtStorage(ctx context.Context, v *view, i *item) (bool, error) {
+	if !i.removing && !i.superseded {
+		return false, nil
+	}
+	var err error
+	if i.undefined, err = e.undefined(ctx, v, i.place); !i.undefined || err != nil {
+		return false, err
+	}
+	i.decision = decision{action: stuck, message: noStorage}
+	v.items = append(v.items, i)
+	return true, nil
+}
+
+// noStorage is why nothing can be done about what is on a storage whose definition is gone.
+const noStorage = "its storage is not defined any more"
+
+// undefined reports whether a storage is listed nowhere and unknown to the node of the place: one that may not be seen is another matter.
+func (e *external) undefined(ctx context.Context, v *view, p place) (bool, error) {
+	if !v.online(p.Node) || slices.ContainsFunc(v.storages, func(s proxmox.Storage) bool { return s.Name == p.Storage }) {
+		return false, nil
+	}
+	_, err := e.client.Volumes(ctx, p.Node, p.Storage, "images")
+	if proxmox.IsUnknownReference(err) {
+		return true, nil
+	}
+	return false, errors.Wrapf(err, "cannot look at %s", p)
 }
 
 // fileStateOf returns the file state of a file: what its storage has by the name, and the tasks that make it.
@@ -566,6 +601,9 @@ func (v *view) fileFor(node string) string {
 
 // lookAtTemplate decides about a template.
 func (e *external) lookAtTemplate(ctx context.Context, m Image, v *view, i *item) error {
+	if undefined, err := e.lookAtStorage(ctx, v, i); undefined || err != nil {
+		return err
+	}
 	s, err := e.vmStateOf(ctx, v, i.template)
 	if err != nil {
 		return err

@@ -146,14 +146,25 @@ func (i *item) removal(v *view) action {
 	return settle
 }
 
-// lost reports whether the item was on a node that is no member of the cluster any more,
+// lost reports whether the item was on a storage whose definition is gone, or on a node that is no member of the cluster any more,
 // where nothing can be removed.
 func (i *item) lost(v *view) bool {
+	if i.undefined {
+		return true
+	}
 	node := i.place.Node
 	if i.template != nil {
 		node = i.template.Node
 	}
 	return !i.place.Shared && !slices.ContainsFunc(v.nodes, func(n proxmox.Node) bool { return n.Name == node })
+}
+
+// why is why an item is lost.
+func (i *item) why() string {
+	if i.undefined {
+		return noStorage
+	}
+	return "its node is not a member of the cluster any more"
 }
 
 // away reports whether the item is on a node that cannot be asked now.
@@ -179,7 +190,7 @@ func (i *item) attempt() *attempt {
 func (e removal) remove(ctx context.Context, m Image, v *view, i *item) error {
 	a := i.attempt()
 	if i.lost(v) {
-		e.event(m, event.Warning(eventLeftBehind, errors.Errorf("%s is left in place: its node is not a member of the cluster any more", i)))
+		e.event(m, event.Warning(eventLeftBehind, errors.Errorf("%s: %s is left in place: %s", i, i.name(), i.why())))
 		i.forget()
 		v.record.drop()
 		return nil
@@ -347,6 +358,9 @@ func needs(x Machine, m Image, rev *revision) bool {
 func (e removal) linkedTo(ctx context.Context, v *view, t *template) ([]string, error) {
 	if t.VMID == 0 || !v.online(t.Node) {
 		return nil, nil
+	}
+	if undefined, err := e.undefined(ctx, v, place{Node: t.Node, Storage: t.Storage, Shared: t.Shared}); undefined || err != nil {
+		return nil, err
 	}
 	volumes, err := e.client.Volumes(ctx, t.Node, t.Storage, "images")
 	if err != nil {
