@@ -77,7 +77,12 @@ func (e *external[P, O]) observe(ctx context.Context, mg Resource[P, O]) (manage
 	if err := e.find(ctx, mg, meta.WasDeleted(mg)); err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	if e.seen == nil {
+	switch {
+	case e.nodeGone && !meta.WasDeleted(mg):
+		return managed.ExternalObservation{}, errors.Errorf("node %q does not exist: delete this resource, and create one for another node", e.in(mg).Node)
+	case e.nodeGone:
+		return managed.ExternalObservation{}, nil // It went with its node, staged or not.
+	case e.seen == nil:
 		return e.absent(ctx, mg)
 	}
 	problem, err := e.claim(ctx, mg)
@@ -138,11 +143,11 @@ func (e *external[P, O]) find(ctx context.Context, mg Resource[P, O], fresh bool
 		return nil // What has the name now is another one.
 	}
 	if !fresh {
-		if err := e.read(ctx, mg, knownFor); err != nil || e.seen != nil {
+		if err := e.read(ctx, mg, knownFor); err != nil || e.seen != nil || e.nodeGone {
 			return err
 		}
 	}
-	if err := e.read(ctx, mg, inventory.Fresh); err != nil || e.seen != nil {
+	if err := e.read(ctx, mg, inventory.Fresh); err != nil || e.seen != nil || e.nodeGone {
 		return err
 	}
 	return e.permit(ctx, mg, See)
@@ -153,15 +158,32 @@ const knownFor = time.Minute
 
 // read reads the object from a list that is at most so old.
 func (e *external[P, O]) read(ctx context.Context, mg Resource[P, O], maxAge time.Duration) error {
+	e.seen = nil
 	all, err := e.to.Inventory.Objects(ctx, e.in(mg), maxAge)
+	if err != nil && e.lacksNode(ctx, mg) {
+		e.nodeGone = true
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	e.seen = nil
 	if i := slices.IndexFunc(all, func(o proxmox.Object) bool { return o.Name == e.name }); i >= 0 {
 		e.seen = &all[i]
 	}
 	return nil
+}
+
+// lacksNode reports whether the node of the collection is no member of the cluster, by a list that was read now. A node without quorum, or one that has not
+// joined its cluster yet after a start, tells by what it knew last.
+func (e *external[P, O]) lacksNode(ctx context.Context, mg Resource[P, O]) bool {
+	node := e.in(mg).Node
+	if node == "" {
+		return false
+	}
+	s, err := e.to.Inventory.ClusterStatus(ctx, inventory.Fresh)
+	alone := s.Name == "" && mg.GetAnnotations()[kind.AnnotationCluster] == ""
+	return err == nil && (s.Name != "" && s.Quorate || alone) && len(s.Nodes) > 0 &&
+		!slices.ContainsFunc(s.Nodes, func(n proxmox.ClusterNode) bool { return n.Name == node })
 }
 
 // absent returns the observation of an object that does not exist. What keeps it from being

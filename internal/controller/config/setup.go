@@ -120,6 +120,10 @@ type external[P any, O Observation] struct {
 	// What Observe has found: the name of the object, and what is to be done to it.
 	name string
 	seen *proxmox.Object // Nil if there is none.
+
+	// nodeGone is true if the object is one of a node that is no member of the cluster.
+	nodeGone bool
+
 	plan plan
 }
 

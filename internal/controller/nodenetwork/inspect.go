@@ -19,10 +19,8 @@ package nodenetwork
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -65,9 +63,6 @@ type look struct {
 // the way of a change.
 func (s *stager) inspect(ctx context.Context, v view) (config.Findings, error) {
 	p := v.Resource.Parameters()
-	if f, err := unknownNode(ctx, v); err != nil || f.Rejected != nil {
-		return f, err
-	}
 	now, err := s.look(ctx, v, v.MaxAge(knownFor))
 	if err != nil {
 		return config.Findings{}, err
@@ -86,19 +81,6 @@ func (s *stager) inspect(ctx context.Context, v view) (config.Findings, error) {
 }
 
 func isDynamic(method string) bool { return method == "dhcp" || method == "auto" }
-
-// unknownNode rejects a node that does not exist.
-func unknownNode(ctx context.Context, v view) (config.Findings, error) {
-	nodes, err := v.Inventory.Nodes(ctx)
-	if err != nil {
-		return config.Findings{}, err
-	}
-	name := v.Resource.Parameters().Node
-	if slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == name }) {
-		return config.Findings{}, nil
-	}
-	return config.Findings{Rejected: errors.Errorf("node %q does not exist: delete this resource, and create one for another node", name)}, nil
-}
 
 // show shows what is staged, and whether the interface is active.
 func (l *look) show() {

@@ -789,10 +789,37 @@ func TestInactive(t *testing.T) {
 func TestUnknownNode(t *testing.T) {
 	lives(t, func(l *configtest.Life) {
 		mg := l.Resource(1, "{node: pve9, interface: vmbr9, type: bridge, confirmUnmappedAddresses: true}", nil)
-		l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError)
+		l.Until(mg, xpv2.TypeSynced, xpv2.ReasonReconcileError, `node "pve9" does not exist: delete this resource`)
+		l.Must(l.Kube.Delete(l.Context(), mg))
+		l.UntilGone(mg)
 		if w := l.Writes(); len(w) > 0 {
 			l.Errorf("written: %v", w)
 		}
+	})
+}
+
+// TestNodeLeft takes a node out of the cluster for good: what resources stood for there is gone, and their deletion ends, once there is quorum.
+func TestNodeLeft(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		mg := l.Resource(1, strings.Replace(bridge, "pve1", "pve3", 1), nil)
+		applied(l, mg)
+		l.Edit(func(st *state.State) {
+			delete(st.Nodes, "pve3")
+			for id, g := range st.Guests {
+				if g.Node == "pve3" {
+					delete(st.Guests, id)
+				}
+			}
+			st.NoQuorum = true
+		})
+		l.Must(l.Kube.Delete(l.Context(), mg))
+		for range 5 {
+			if !l.Reconcile(mg) {
+				l.Fatal("want the deletion to wait for quorum")
+			}
+		}
+		l.Edit(func(st *state.State) { st.NoQuorum = false })
+		l.UntilGone(mg)
 	})
 }
 
