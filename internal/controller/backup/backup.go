@@ -141,7 +141,7 @@ func (c *connector) Connect(ctx context.Context, m Backup) (managed.TypedExterna
 		return nil, err
 	}
 	e := &external{Parts: c.Parts, machines: c.machines, view: &view{record: r}}
-	if meta.WasDeleted(m) && (!r.made() || retains(m) && r.Removal == "") {
+	if meta.WasDeleted(m) && (!r.made() || retains(m) && r.Removal == "" && !r.Lifted) {
 		return e, nil
 	}
 	if e.waits, err = e.findTarget(ctx, m); e.waits != nil || err != nil {

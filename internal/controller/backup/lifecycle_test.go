@@ -568,6 +568,24 @@ func TestGuarded(t *testing.T) {
 	})
 }
 
+// TestProtectedAgain has the removal of a backup fail once its protection was lifted, and the backup stay after all: protected as it was.
+func TestProtectedAgain(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		l.Machine(uuid)
+		b := l.backup("b1", removed)
+		l.Until(b, "it is made", configtest.Settled(b))
+		l.Inject(simulator.Fault{Method: http.MethodDelete, Path: "/nodes/pve1/storage/nas/content/**", Status: http.StatusInternalServerError})
+		l.Must(l.Kube.Delete(l.Context(), b))
+		l.Until(b, "its protection is lifted", func() bool { return !l.only().Protected })
+		b.Parameters().RemovalPolicy = new(v1alpha1.BackupRetain)
+		l.Must(l.Kube.Update(l.Context(), b))
+		l.Until(b, gone, func() bool { return false })
+		if !l.only().Protected {
+			l.Error("want a backup that stays to be protected again")
+		}
+	})
+}
+
 // TestLostAnswer loses the call, and then its answer.
 func TestLostAnswer(t *testing.T) {
 	everywhere(t, func(l *lab) {

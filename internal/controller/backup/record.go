@@ -78,6 +78,9 @@ type record struct {
 	// back before the backup is removed.
 	Guarded bool `json:"guarded,omitempty"`
 
+	// Lifted is true once the protection was taken back for a removal: it is put back if the backup is to stay after all.
+	Lifted bool `json:"lifted,omitempty"`
+
 	// Adopted is true if somebody else has made the backup.
 	Adopted bool `json:"adopted,omitempty"`
 

@@ -120,12 +120,15 @@ func (e *external) Delete(ctx context.Context, m Backup) (managed.ExternalDelete
 	none := managed.ExternalDelete{}
 	e.ShowDeleting(m, e.view.problem, e.view.record.Message)
 	v, r := e.view, e.view.record
-	if v.volume == nil || v.action != keep || retains(m) {
+	if v.volume == nil || v.action != keep || retains(m) && !r.Lifted {
 		return none, nil
 	}
 	volume, err := e.stillThere(ctx)
 	if err != nil || volume == nil {
 		return none, err
+	}
+	if retains(m) {
+		return none, e.protect(ctx, m)
 	}
 	if err := e.removable(ctx, m, volume); err != nil {
 		m.SetConditions(xpv2.Deleting().WithMessage(err.Error()).WithObservedGeneration(m.GetGeneration()))
@@ -135,7 +138,7 @@ func (e *external) Delete(ctx context.Context, m Backup) (managed.ExternalDelete
 		return none, err
 	}
 	if volume.Protected {
-		if err := e.client.ChangeVolume(ctx, v.node, volume.ID, nil, ptr.To(false)); err != nil {
+		if err := e.unprotect(ctx, m); err != nil {
 			return none, err
 		}
 	}
@@ -146,4 +149,22 @@ func (e *external) Delete(ctx context.Context, m Backup) (managed.ExternalDelete
 	r.Removal, r.Message = u, ""
 	e.Follow(e.inventory, m, u)
 	return none, e.save(ctx, m)
+}
+
+// unprotect takes the protection of the backup back, for its removal. That is noted first, so that it is put back if the backup is to stay after all.
+func (e *external) unprotect(ctx context.Context, m Backup) error {
+	e.view.record.Lifted = true
+	if err := e.save(ctx, m); err != nil {
+		return err
+	}
+	return e.client.ChangeVolume(ctx, e.view.node, e.view.record.Volume, nil, ptr.To(false))
+}
+
+// protect puts the protection back of a backup that was to be removed, and is to stay.
+func (e *external) protect(ctx context.Context, m Backup) error {
+	if err := e.client.ChangeVolume(ctx, e.view.node, e.view.record.Volume, nil, ptr.To(true)); err != nil {
+		return err
+	}
+	e.view.record.Lifted = false
+	return e.save(ctx, m)
 }
