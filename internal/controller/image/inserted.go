@@ -29,7 +29,7 @@ import (
 // insertedIn returns the VMs that have the ISO image of a revision in a drive: now, from their next start on, or in a snapshot. It is an OfflineError if
 // one may have it that cannot be read. VMs of all nodes count, also where storage is local: high availability starts them where there is another replica.
 func (e removal) insertedIn(ctx context.Context, m Image, rev *revision) ([]string, error) {
-	disks := vmcache.Disks{Tells: tenancy.Tells(e.tenant)}
+	disks := vmcache.Disks{Tells: tenancy.MayName(e.tenant)}
 	for _, key := range rev.fileKeys() {
 		disks.Volumes = append(disks.Volumes, volumeID(rev.Files[key].Storage, contentOf(m.Parameters()), rev.File))
 	}

@@ -168,6 +168,9 @@ func (f disksFeature) destroySteps(d desired) []step {
 			needsDigest: true,
 			difference:  v1alpha1.MachinePendingChange{Option: device, Current: f.vm.Config[device]},
 			call: func(ctx context.Context) (proxmox.UPID, error) {
+				if err := f.checks.CheckDiskUnshared(ctx, f.vm.Ref, f.vm.Config.Volume(device)); err != nil {
+					return "", err
+				}
 				return f.client.ConfigureAsync(ctx, f.vm.Ref, change)
 			},
 		})

@@ -599,6 +599,24 @@ func TestRemoval(t *testing.T) {
 	}
 }
 
+// A disk that another VM has attached is not destroyed, although it is named after its own.
+func TestRemovalOfBorrowed(t *testing.T) {
+	b := newBench(t, nil)
+	b.vms[10000], b.vms[200] = ourVM("running"), theirVM()
+	b.vms[10000].config["scsi1"], b.vms[200].config["virtio3"] = "s:vm-10000-disk-1,size=1G", "s:vm-10000-disk-1,size=1G"
+	b.m.Annotations[object.AnnotationDevices] = `{"disks":{"data":"scsi1"},"seen":{"data":true},"made":{"disks/data":true}}`
+	b.m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "data", Device: new("scsi1"), RemovalPolicy: new("Destroy")}}
+	if s := b.reconcile(t.Context()); s.err != nil {
+		t.Fatal(s.err)
+	}
+	b.m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{}
+	b.m.Generation++
+	s := b.reconcile(t.Context())
+	if s.err == nil || !strings.Contains(s.err.Error(), "nothing is destroyed: volume s:vm-10000-disk-1 is used by VM 200") || len(b.writes) > 0 {
+		t.Errorf("want the disk to stay, with who uses it, got %v, %v", s.err, b.writes)
+	}
+}
+
 // A guest that runs finds what is changed for it at its next boot, whatever else is
 // changed with it.
 func TestDriveIsRenewed(t *testing.T) {

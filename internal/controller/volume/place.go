@@ -180,7 +180,7 @@ func (e placing) readNeighbours(ctx context.Context, m Volume, s *state) error {
 	_, err := e.other(ctx, m, func(other resource.Managed) bool {
 		r, err := volumeref.RecordOf(other)
 		switch {
-		case !e.counts(other): // Anybody may have made it up.
+		case !e.recordCounts(other): // Anybody may have made it up.
 		case err != nil && (volumeref.Mentions(other, uuid) || volumeref.Mentions(other, there)):
 			s.neighbours = append(s.neighbours, neighbour{volume: there}) // It is not known which disk it has.
 		case err == nil && r.Made() && !r.Lost && (r.On(uuid) || r.Volume == there):

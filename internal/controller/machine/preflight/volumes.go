@@ -46,6 +46,16 @@ func (e *Checks) MissingVolume(ctx context.Context, volumes []string, node strin
 // CheckVolumesUnused returns an error if another VM uses a volume that is to be attached, or may do so. PVE does
 // not look, and two VMs that write to one disk destroy it.
 func (e *Checks) CheckVolumesUnused(ctx context.Context, vm proxmox.Ref, volumes []string) error {
+	return errors.Wrap(e.checkUnused(ctx, vm, volumes), "nothing is attached")
+}
+
+// CheckDiskUnshared returns an error if another VM uses the volume of a disk that is to be destroyed, or may do so. PVE destroys what has the VMID of the
+// VM in its name, whoever has attached it by hand.
+func (e *Checks) CheckDiskUnshared(ctx context.Context, vm proxmox.Ref, volume string) error {
+	return errors.Wrap(e.checkUnused(ctx, vm, []string{volume}), "nothing is destroyed")
+}
+
+func (e *Checks) checkUnused(ctx context.Context, vm proxmox.Ref, volumes []string) error {
 	if len(volumes) == 0 {
 		return nil
 	}
@@ -54,6 +64,5 @@ func (e *Checks) CheckVolumesUnused(ctx context.Context, vm proxmox.Ref, volumes
 		return err
 	}
 	disks := vmcache.Disks{Volumes: volumes, Node: vm.Node, Storages: storages, Tells: tenancy.MayName(e.Tenant)}
-	err = e.Reader.CheckUnused(ctx, disks, vm.VMID)
-	return errors.Wrap(err, "nothing is attached")
+	return e.Reader.CheckUnused(ctx, disks, vm.VMID)
 }
