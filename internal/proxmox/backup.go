@@ -67,6 +67,11 @@ func notesTemplate(notes string) string {
 // ErrNotOnNode is that a VM is on another node, and nothing was started on the one asked.
 var ErrNotOnNode = errors.New("the VM is not on the node any more")
 
+// BackupJobCollection is that of the backup jobs of the cluster.
+func BackupJobCollection() Collection {
+	return Collection{Noun: "backup job", Path: "/cluster/backup", Key: "id"}
+}
+
 // BackUp starts to back a VM up. It removes no other backup. What is wrong with the storage,
 // the VM or the room is found by the task only. Backups of one node wait for one another.
 func (c StorageAPI) BackUp(ctx context.Context, ref Ref, o BackupOptions) (UPID, error) {

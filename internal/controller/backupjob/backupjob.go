@@ -35,7 +35,7 @@ type (
 // Table returns the table of the kind BackupJob.
 func Table() config.Table[parameters, *v1alpha1.BackupJobObservation] {
 	return config.Table[parameters, *v1alpha1.BackupJobObservation]{
-		Kind: "BackupJob", Collection: proxmox.Collection{Noun: "backup job", Path: "/cluster/backup", Key: "id"},
+		Kind: "BackupJob", Collection: proxmox.BackupJobCollection(),
 		Name:       func(p *parameters) *string { return p.Name },
 		Declare:    declare,
 		Resolve:    resolve,

@@ -27,10 +27,36 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// users returns the guests that have volumes on the storage, or else those whose
+// users returns the guests and the backup jobs that use the storage.
+func users(ctx context.Context, v view) ([]string, error) {
+	all, err := guestUsers(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	jobs, err := jobUsers(ctx, v)
+	return append(all, jobs...), err
+}
+
+// jobUsers returns the backup jobs that write to the storage, and would fail without it. Who may not see jobs takes none to do so.
+func jobUsers(ctx context.Context, v view) ([]string, error) {
+	jobs, err := v.Inventory.Objects(ctx, proxmox.BackupJobCollection(), inventory.Fresh)
+	if proxmox.IsAuthorization(err) {
+		return nil, nil
+	}
+	var all []string
+	for _, job := range jobs {
+		if job.Values["storage"] == v.Name || slices.Contains(strings.Split(job.Values["fleecing"], ","), "storage="+v.Name) {
+			all = append(all, "backup job "+job.Name)
+		}
+	}
+	slices.Sort(all)
+	return all, err
+}
+
+// guestUsers returns the guests that have volumes on the storage, or else those whose
 // configurations name it. These can be read while the storage cannot be listed, as when it is
 // disabled, but they cost calls for each guest.
-func users(ctx context.Context, v view) ([]string, error) {
+func guestUsers(ctx context.Context, v view) ([]string, error) {
 	guests, err := v.Inventory.Guests(ctx, inventory.Fresh)
 	if err != nil {
 		return nil, err

@@ -100,6 +100,20 @@ func TestUsers(t *testing.T) {
 			reason: "The memory of the next snapshot goes to the storage.", user: "VM 9000",
 			use: func(s *simulator.State) { s.Guests[9000].Config["vmstatestorage"] = "files" },
 		},
+		"Job": {
+			reason: "A backup job would fail without the storage.", user: "backup job nightly",
+			use: func(s *simulator.State) {
+				s.Backups["nightly"] = map[string]string{"id": "nightly", "storage": "files", "schedule": "daily", "vmid": "9000", "enabled": "0"}
+			},
+		},
+		"Fleecing": {
+			reason: "A backup job keeps old data on the storage while it runs.", user: "backup job nightly",
+			use: func(s *simulator.State) {
+				s.Backups["nightly"] = map[string]string{
+					"id": "nightly", "storage": "local", "fleecing": "enabled=1,storage=files", "schedule": "daily", "vmid": "9000", "enabled": "0",
+				}
+			},
+		},
 		"Snippet": {
 			reason: "Cloud-init reads a snippet from the storage at the next start.", user: "VM 9000",
 			use: func(s *simulator.State) {
