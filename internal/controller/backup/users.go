@@ -31,7 +31,7 @@ import (
 // users are the Machines, of all scopes, whose VMs are being put back to the backup or made from it. PVE removes the disks of a VM
 // that is put back before it reads those of the backup: without the backup, nothing would be left of them.
 func (e *external) users(ctx context.Context, m Backup) ([]string, error) {
-	return e.Users(ctx, e.machines, func(x target.Machine) []string {
+	usesOf := func(x target.Machine) []string {
 		volume := e.view.record.Volume
 		switch {
 		case !e.view.sameCluster(x):
@@ -41,7 +41,11 @@ func (e *external) users(ctx context.Context, m Backup) ([]string, error) {
 			return e.useBy(m, x, "restore")
 		}
 		return nil
-	})
+	}
+	if users, err := e.Users(ctx, e.Kube, e.machines, usesOf); len(users) > 0 || err != nil {
+		return users, err
+	}
+	return e.Users(ctx, e.Direct, e.machines, usesOf) // One may have been changed a moment ago.
 }
 
 // useBy says what of a Machine uses the backup. What the Machines of other namespaces are called is not for a tenant to know, nor what those of none are,

@@ -19,10 +19,16 @@ package backup
 import (
 	"testing"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	"github.com/vitistack/provider-proxmox/apis"
 	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
@@ -51,5 +57,24 @@ func TestUseBy(t *testing.T) {
 				t.Errorf("\n%s\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// TestUsersNow finds a Machine that asks for the backup since a moment ago, which the cache does not know yet.
+func TestUsersNow(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := apis.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	build := func(all ...client.Object) client.WithWatch {
+		return fake.NewClientBuilder().WithScheme(scheme).WithObjects(all...).Build()
+	}
+	asks := &cluster.Machine{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+	asks.Spec.ForProvider.RestoreInPlace = &v1alpha1.MachineRestoreInPlace{Token: "1", Volume: new("nas:backup/a")}
+	e := &external{view: &view{record: &record{Volume: "nas:backup/a"}}, machines: []resource.ManagedList{&cluster.MachineList{}}}
+	e.Kube, e.Direct = build(), build(asks)
+	got, err := e.users(t.Context(), &cluster.Backup{})
+	if diff := cmp.Diff([]string{"restoreInPlace of Machine web"}, got); diff != "" || err != nil {
+		t.Errorf("want the Machine that the API server has: %v, -want, +got:\n%s", err, diff)
 	}
 }

@@ -27,7 +27,7 @@ import (
 
 // unused returns an error while the VM of a Machine goes back to the snapshot, or is asked to: without the snapshot it could not.
 func (e *external) unused(ctx context.Context, m Snapshot) error {
-	users, err := e.Users(ctx, e.machines, func(x target.Machine) []string {
+	users, err := e.Users(ctx, e.Kube, e.machines, func(x target.Machine) []string {
 		if strings.EqualFold(x.Observation().UUID, e.view.record.UUID) && e.goesBack(x, m) {
 			return target.UseBy(x, "rollback")
 		}

@@ -66,7 +66,11 @@ type Config[T resource.Managed] struct {
 
 // Parts are what each reconcile shares with all others.
 type Parts[T resource.Managed] struct {
-	Kube       client.Client
+	Kube client.Client
+
+	// Direct reads from the API server, not from the cache.
+	Direct client.Reader
+
 	Connection func(context.Context, resource.Managed) (*connect.Connection, error)
 	Peers      kind.Conflicts
 	Record     event.Recorder
@@ -90,7 +94,7 @@ const wakes = 64
 func Setup[T resource.Managed](mgr ctrl.Manager, o kind.Options, c Config[T]) error {
 	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], wakes)
 	p := Parts[T]{
-		Kube: mgr.GetClient(), Connection: o.Connections.Connect, Machine: c.Machine, Noun: c.Noun, Made: c.Made,
+		Kube: mgr.GetClient(), Direct: mgr.GetAPIReader(), Connection: o.Connections.Connect, Machine: c.Machine, Noun: c.Noun, Made: c.Made,
 		Peers:  kind.Conflicts{Reader: mgr.GetClient(), Lists: c.Lists},
 		Record: event.NewAPIRecorder(mgr.GetEventRecorderFor(c.Identity.ControllerName())),
 		Wake:   func(m T) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },

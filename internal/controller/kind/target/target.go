@@ -95,10 +95,10 @@ func (p Parts[T]) mayKnow(ctx context.Context, m T, x Machine) bool {
 }
 
 // Users returns what uses what a resource stands for, by what the function says of each Machine of the lists.
-func (p Parts[T]) Users(ctx context.Context, machines []resource.ManagedList, usesOf func(Machine) []string) ([]string, error) {
+func (p Parts[T]) Users(ctx context.Context, from client.Reader, machines []resource.ManagedList, usesOf func(Machine) []string) ([]string, error) {
 	var names []string
 	for _, empty := range machines {
-		all, err := kind.ListCached(ctx, p.Kube, empty)
+		all, err := kind.ListCached(ctx, from, empty)
 		if err != nil {
 			return nil, err
 		}
