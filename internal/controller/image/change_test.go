@@ -190,6 +190,19 @@ func TestStorageGone(t *testing.T) {
 			image:  func(p *v1alpha1.ImageParameters) { p.Template = &v1alpha1.ImageTemplate{Storage: new("old")} },
 			then:   func(_ *testing.T, l *lab, m *namespaced.Image) { l.delete(m) },
 		},
+		"Inserted": {
+			reason: "A VM that has the image in a drive holds nothing up.",
+			image: func(p *v1alpha1.ImageParameters) {
+				p.Content, p.Source.URL = new(v1alpha1.ImageContentISO), new(strings.Replace(*p.Source.URL, "qcow2", "iso", 1))
+			},
+			then: func(t *testing.T, l *lab, m *namespaced.Image) {
+				t.Helper()
+				l.pve.Edit(func(s *simulator.State) {
+					s.Guests[9001].Config["ide2"] = m.Status.AtProvider.Replicas[0].Volume + ",media=cdrom"
+				})
+				l.delete(m)
+			},
+		},
 		"Moved": {
 			reason: "The files are made on another storage, and those that are lost are forgotten.",
 			image:  func(*v1alpha1.ImageParameters) {},
@@ -214,7 +227,7 @@ func TestStorageGone(t *testing.T) {
 			l := newLab(t, simulator.Options{})
 			l.pve.Edit(func(s *simulator.State) {
 				s.Storages["old"] = &state.Storage{
-					ID: "old", Type: "nfs", Content: []string{"import", "images"}, Shared: true, Total: 1 << 40, Options: map[string]string{},
+					ID: "old", Type: "nfs", Content: []string{"import", "images", "iso"}, Shared: true, Total: 1 << 40, Options: map[string]string{},
 				}
 			})
 			m := l.image(tc.image, func(p *v1alpha1.ImageParameters) { p.Storages = []string{"old"} })

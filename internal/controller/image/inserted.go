@@ -28,9 +28,16 @@ import (
 
 // insertedIn returns the VMs that have the ISO image of a revision in a drive: now, from their next start on, or in a snapshot. It is an OfflineError if
 // one may have it that cannot be read. VMs of all nodes count, also where storage is local: high availability starts them where there is another replica.
-func (e removal) insertedIn(ctx context.Context, m Image, rev *revision) ([]string, error) {
+func (e removal) insertedIn(ctx context.Context, m Image, v *view, rev *revision) ([]string, error) {
 	disks := vmcache.Disks{Tells: tenancy.MayName(e.tenant)}
 	for _, key := range rev.fileKeys() {
+		undefined, err := e.undefined(ctx, v, v.leaving(rev, key).place)
+		switch {
+		case err != nil:
+			return nil, err
+		case undefined: // It is forgotten, and not removed.
+			continue
+		}
 		disks.Volumes = append(disks.Volumes, volumeID(rev.Files[key].Storage, contentOf(m.Parameters()), rev.File))
 	}
 	if len(disks.Volumes) == 0 {

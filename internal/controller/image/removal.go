@@ -311,7 +311,7 @@ func (e removal) users(ctx context.Context, m Image, v *view, rev *revision) ([]
 		users = append(users, linked...)
 	}
 	if contentOf(m.Parameters()) == v1alpha1.ImageContentISO {
-		inserted, err := e.insertedIn(ctx, m, rev)
+		inserted, err := e.insertedIn(ctx, m, v, rev)
 		if err != nil {
 			return users, err
 		}
