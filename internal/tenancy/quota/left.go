@@ -72,17 +72,22 @@ func (e Entry) unseen() bool {
 	return e.Volume == "" && e.VMID != 0 && len(e.Has) > 0 && len(e.Has.Beyond(e.Pending)) == 0
 }
 
-// Rejects reports whether what a resource was granted is for another VM: the one that it was for was not made, since somebody else has the VMID.
-func (l Ledger) Rejects(r Request) bool {
-	e := l[r.UID]
-	return r.Rejected != 0 && e.VMID == r.Rejected && e.unseen()
-}
-
-// Unmade removes what a resource has left of a VM that was not made, since somebody else has its VMID: it asked for another one before that was told.
-func (l Ledger) Unmade(r Request) {
-	if name := fmt.Sprintf("%s/%d/", r.UID, r.Rejected); l[name].Creating != 0 {
+// Reject has what a resource was granted be for its next VM, once Proxmox VE has refused to make the one that it was for, since somebody else has its
+// VMID. What it has left of that VM goes: it asked for the next one before that was told. It reports whether the ledger has changed.
+func (l Ledger) Reject(r Request) bool {
+	if r.Rejected == 0 {
+		return false
+	}
+	name, e := fmt.Sprintf("%s/%d/", r.UID, r.Rejected), l[r.UID]
+	left, granted := l[name].Creating != 0, e.VMID == r.Rejected && e.unseen()
+	if left {
 		delete(l, name)
 	}
+	if granted {
+		e.VMID = 0
+		l[r.UID] = e
+	}
+	return left || granted
 }
 
 // Replaces reports whether a resource asks with another VM, or another disk, than it had, or was granted: its record was taken away, or is another

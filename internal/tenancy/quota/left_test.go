@@ -165,23 +165,44 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestRejects has what was granted be for another VM if the one that it was for was refused.
-func TestRejects(t *testing.T) {
+// TestReject has what was granted be for another VM if the one that it was for was refused.
+func TestReject(t *testing.T) {
 	for name, tc := range map[string]struct {
 		reason   string
-		entry    Entry
+		ledger   Ledger
 		rejected int
-		want     bool
+		want     Ledger // Nil for the one before.
 	}{
-		"Rejected": {reason: "Somebody else has the VMID.", entry: Entry{Has: vm(4), Pending: vm(4), VMID: 100}, rejected: 100, want: true},
-		"Another":  {reason: "The VM of the entry is another one.", entry: Entry{Has: vm(4), Pending: vm(4), VMID: 101}, rejected: 100},
-		"Seen":     {reason: "A VM that was seen is there.", entry: Entry{Has: vm(4), VMID: 100}, rejected: 100},
-		"None":     {reason: "Proxmox VE has refused no VMID.", entry: Entry{Has: vm(4), Pending: vm(4), VMID: 100}},
-		"Unsaid":   {reason: "Nothing was refused, and no VM is known.", entry: Entry{Has: vm(4), Pending: vm(4)}},
+		"Rejected": {
+			reason: "Somebody else has the VMID.", ledger: Ledger{"me": {Has: vm(4), Pending: vm(4), VMID: 100}}, rejected: 100,
+			want: Ledger{"me": {Has: vm(4), Pending: vm(4)}},
+		},
+		"Late": {
+			reason: "The resource has asked for another VM before that was told.", rejected: 100,
+			ledger: Ledger{"me": {Has: vm(4), Pending: vm(4), VMID: 101}, "me/100/": {Has: vm(4), VMID: 100, Left: true, Creating: 1}},
+			want:   Ledger{"me": {Has: vm(4), Pending: vm(4), VMID: 101}},
+		},
+		"Again": {
+			reason: "The resource has come back to the VM.", rejected: 100,
+			ledger: Ledger{"me": {Has: vm(4), Pending: vm(4), VMID: 100}, "me/100/": {Has: vm(4), VMID: 100, Left: true, Creating: 1}},
+			want:   Ledger{"me": {Has: vm(4), Pending: vm(4)}},
+		},
+		"LeftSeen": {
+			reason: "What was left of a VM that was seen is there.", ledger: Ledger{"me/100/": {Has: onlyDisks(4), VMID: 100, Left: true}}, rejected: 100,
+		},
+		"Another": {reason: "The VM of the entry is another one.", ledger: Ledger{"me": {Has: vm(4), Pending: vm(4), VMID: 101}}, rejected: 100},
+		"Seen":    {reason: "A VM that was seen is there.", ledger: Ledger{"me": {Has: vm(4), VMID: 100}}, rejected: 100},
+		"None":    {reason: "Proxmox VE has refused no VMID.", ledger: Ledger{"me": {Has: vm(4), Pending: vm(4), VMID: 100}}},
+		"Unsaid":  {reason: "Nothing was refused, and no VM is known.", ledger: Ledger{"me": {Has: vm(4), Pending: vm(4)}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := (Ledger{"me": tc.entry}).Rejects(Request{UID: "me", Rejected: tc.rejected}); got != tc.want {
-				t.Errorf("Rejects(): %s want %v, got %v", tc.reason, tc.want, got)
+			l := maps.Clone(tc.ledger)
+			changed, want := l.Reject(Request{UID: "me", Rejected: tc.rejected}), tc.want
+			if want == nil {
+				want = tc.ledger
+			}
+			if diff := cmp.Diff(want, l); diff != "" || changed != (tc.want != nil) {
+				t.Errorf("Reject(): %s changed: %v, -want, +got:\n%s", tc.reason, changed, diff)
 			}
 		})
 	}

@@ -71,25 +71,20 @@ func (p *pruning) prune(ctx context.Context, known others) bool {
 }
 
 // replace what a resource has no more to do with, as its record says now, by what it has left of it. What was granted for a VM that was not made is for
-// the next one.
-func (p *pruning) replace(ctx context.Context, r quota.Request) {
-	p.entries.Unmade(r)
-	e := p.entries[r.UID]
-	switch {
-	case p.entries.Rejects(r):
-		e.VMID = 0
-		p.entries[r.UID] = e
-		return
-	case !p.entries.Replaces(r):
-		return
+// the next one. It reports whether the entries have changed.
+func (p *pruning) replace(ctx context.Context, r quota.Request) bool {
+	rejected := p.entries.Reject(r)
+	if !p.entries.Replaces(r) {
+		return rejected
 	}
-	before := maps.Clone(p.entries)
+	before, e := maps.Clone(p.entries), p.entries[r.UID]
 	if e.Volume != "" && e.VMID == r.VMID { // It has arrived there.
 		e.VMID = tenancy.OwnerOf(e.Volume)
 		p.entries[r.UID] = e
 	}
 	p.entries.Leave(r.UID, p.seen.Outside[e.VMID], p.now())
 	p.settle(ctx, before)
+	return true
 }
 
 // settle removes what was left and is there no more. Whether a storage has a disk is read when something is left, and if the VMs were read.

@@ -317,6 +317,30 @@ func TestIdentityChanges(t *testing.T) {
 	}
 }
 
+// TestRejected has a Volume keep the room of a stub VM that Proxmox VE has refused to make: what says so is kept before the next VMID is chosen, also for
+// other replicas.
+func TestRejected(t *testing.T) {
+	v := volume("first")
+	api := newAPI(t, v)
+	k := withVolumes(api)
+	s := &site{guests: []proxmox.Guest{{VMID: 100, Type: "qemu"}}} // In no pool, so that it may be one that is being made.
+	a := s.of(v, nil, 100, "")
+	a.Wants = disks(12)
+	if _, err := k.Admit(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	a.VMID, a.Rejected = 0, 100
+	if _, err := k.Admit(t.Context(), a); err != nil {
+		t.Errorf("want its room kept, got %v", err)
+	}
+	a.Rejected = 0
+	for name, k := range map[string]*Keeper{"the same": k, "another": withVolumes(api)} {
+		if _, err := k.Admit(t.Context(), a); err != nil {
+			t.Errorf("by %s replica: want its room for the next VM, got %v, of %v", name, err, k.entriesOf(t))
+		}
+	}
+}
+
 // TestLeftGoes has what was left count no more once it is gone, or counts with who has it.
 func TestLeftGoes(t *testing.T) {
 	v, m := volume("data"), machine("web")

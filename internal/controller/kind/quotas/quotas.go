@@ -260,14 +260,14 @@ func (k *Keeper) try(ctx context.Context, l *ledger, limits quota.Amounts, a App
 	}
 	p := pruning{Keeper: k, config: a.Config, entries: entries, seen: seen, fresh: fresh, in: a.Inventory}
 	freed = p.prune(ctx, known)
-	p.replace(ctx, a.request())
+	replaced := p.replace(ctx, a.request())
 	seen = seen.With(entries)
 	d = entries.Decide(limits, seen, a.request(), k.now())
 	unsure := func(s quota.Shortage) bool { return seen.Unsure(a.request(), s.Name) || entries.Leaves(s.Name) }
 	if !fresh && (p.unsure || slices.ContainsFunc(d.Short, unsure)) {
 		return k.try(ctx, l, limits, a, true) // One that is gone may still be listed.
 	}
-	if d.Changed || freed {
+	if d.Changed || freed || replaced {
 		if err := k.write(ctx, o, entries); err != nil {
 			return d, false, err
 		}

@@ -1,0 +1,92 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package volume_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
+	"github.com/vitistack/provider-proxmox/internal/controller/volume"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+	"github.com/vitistack/provider-proxmox/internal/volumeref"
+)
+
+// limited is a lab whose team has a pool, and room for one VM.
+func limited(t *testing.T) *lab {
+	t.Helper()
+	l := newLab(t, configtest.Scopes()["Cluster"], "9.2")
+	l.volumes.setup = func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
+		o.Now = l.clock.Now
+		k := volume.Kinds{Identity: s.Identity("Volume"), Lists: s.Lists("Volume"), Machine: s.Identity("Machine"), Quotas: quotas.New()}
+		return volume.Setup(mgr, o, k)
+	}
+	l.pve.Edit(func(s *state.State) { s.Pools["a"] = &state.Pool{VMs: map[int]bool{}, Storages: map[string]bool{}} })
+	team := configtest.Team("a", 10000, 10099, "local-lvm")
+	team.Pools, team.Quota = []string{"a"}, &v1alpha1.TenantQuota{VMs: new(int32(1))}
+	configtest.SetTenants(t, l.kube, v1alpha1.TenantRefuse, team)
+	return l
+}
+
+// takes has somebody else take the VMID of the stub VM of a Volume while the call that makes it is on its way. It returns the VMID.
+func (l *lab) takes(v volume.Volume) int {
+	l.Helper()
+	arrive := l.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: "/nodes/*/qemu", Delay: time.Minute, Count: 1})
+	called := make(chan struct{})
+	go func() {
+		defer close(called)
+		for f := l.pve.Faults(); len(f) > 0 && f[0].Hit == 0; f = l.pve.Faults() {
+			l.reconcile(v)
+		}
+	}()
+	for l.pve.Faults()[0].Hit == 0 {
+		<-time.After(time.Millisecond)
+	}
+	now := l.scope.Identity("Volume").Object.DeepCopyObject().(volume.Volume)
+	now.SetName(v.GetName())
+	now.SetNamespace(v.GetNamespace())
+	l.read(now)
+	r, err := volumeref.RecordOf(now)
+	l.must(err)
+	l.pve.Edit(func(s *state.State) {
+		s.Guests[r.VMID] = &state.Guest{
+			VMID: r.VMID, Node: "pve3", Config: map[string]string{"name": "others", "smbios1": "uuid=11111111-2222-4333-8444-555555555555"},
+			Power: state.Stopped,
+		}
+	})
+	arrive()
+	<-called
+	return r.VMID
+}
+
+// TestQuotaTaken has a Volume have the room that it was granted with another VMID if somebody else has taken its own.
+func TestQuotaTaken(t *testing.T) {
+	l := limited(t)
+	v := l.volume("data", onLVM)
+	taken := l.takes(v)
+	l.until("the disk is made", l.unbound(v))
+	if got := l.stub(v).VMID; got == taken || got == 0 {
+		t.Errorf("want another VMID than %d, got %d", taken, got)
+	}
+}
