@@ -35,6 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
 // A creatingAttempt is one of a team to have more VMs than its quota lets it, by a resource that has no more to do with its VM while that is being made.
@@ -219,8 +220,8 @@ func (w *tenantWorld) guests() (all []int) {
 	return all
 }
 
-// TestQuotasOfTaken has somebody else take the VMID that was chosen for a VM, which the call or its task is told: the Machine has its room with
-// another one.
+// TestQuotasOfTaken has somebody else take the VMID that was chosen for a VM, which the call or its task is told: the Machine, or the Volume, has its room
+// with another one.
 func TestQuotasOfTaken(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
@@ -228,17 +229,18 @@ func TestQuotasOfTaken(t *testing.T) {
 		w := newPairedWorld(t, p, "quotataken", withQuota(v1alpha1.TenantQuota{VMs: new(int32(1))}))
 		const clone = "/nodes/*/qemu/*/clone"
 		for _, tc := range []struct {
-			node string // Proxmox VE looks on the node of the template, pve1, before it begins to clone.
-			mg   machine.Machine
+			path, node string // Proxmox VE looks on the node of the template, pve1, before it begins to clone.
+			mg         resource.Managed
 		}{
-			{node: "pve1", mg: w.of("a", "called", sized(1))},
-			{node: "pve3", mg: w.of("a", "begun", sized(1))},
+			{path: clone, node: "pve1", mg: w.of("a", "called", sized(1))},
+			{path: clone, node: "pve3", mg: w.of("a", "begun", sized(1))},
+			{path: "/nodes/*/qemu", node: "pve3", mg: w.volumeOf("a", "made")},
 		} {
-			arrive := w.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: clone, Delay: time.Minute, Count: 1})
+			arrive := w.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: tc.path, Delay: time.Minute, Count: 1})
 			w.make(tc.mg)
 			w.eventually("the call is on its way", func() bool { return w.pve.Faults()[0].Hit == 1 })
 			w.show(tc.mg)
-			taken := tenancy.VMIDOf(meta.GetExternalName(tc.mg))
+			taken := namedBy(t, tc.mg)
 			w.pve.Edit(func(s *simulator.State) {
 				s.Guests[taken] = &simulator.Guest{
 					VMID: taken, Node: tc.node, Config: map[string]string{"name": "others", "smbios1": "uuid=" + forgedUUID}, Power: simulator.Stopped,
@@ -246,11 +248,28 @@ func TestQuotasOfTaken(t *testing.T) {
 			})
 			arrive()
 			w.well(tc.mg)
-			if got := tenancy.VMIDOf(meta.GetExternalName(tc.mg)); got == taken {
+			if got := namedBy(t, tc.mg); got == taken {
 				t.Errorf("%s: want another VMID than %d", tc.mg.GetName(), taken)
 			}
 			w.remove(tc.mg)
 			w.pve.Edit(func(s *simulator.State) { delete(s.Guests, taken) })
 		}
 	})
+}
+
+// namedBy is the VMID that a Machine names, or the record of a Volume.
+func namedBy(t *testing.T, mg resource.Managed) int {
+	t.Helper()
+	vmid := tenancy.VMIDOf(meta.GetExternalName(mg))
+	if v, is := mg.(volumeref.Volume); is {
+		r, err := volumeref.RecordOf(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		vmid = r.VMID
+	}
+	if vmid == 0 {
+		t.Fatalf("%s names no VM: %v", mg.GetName(), mg.GetAnnotations())
+	}
+	return vmid
 }
