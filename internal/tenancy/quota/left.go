@@ -22,22 +22,22 @@ import (
 	"time"
 )
 
-// Leave has an entry stand for what its resource has left behind in a VM. Of one that was seen, that is what the list of VMs does not tell: disks and
-// interfaces. It goes if there is nothing, unless the VM is outside of where the tenant's are, and so listed only because of an entry. A VM that nobody
-// has seen may be being made, and counts with all that was granted.
+// Leave replaces the entry of a resource that is gone, or has another VM or disk, by an entry of what is left in the VM. Of a VM that was seen, these are disks
+// and interfaces: all else the list of VMs shows. Where there are none, no entry is needed, unless the VM is listed only because of one: it was adopted
+// and is outside of the tenant's pools and range. A VM that nobody has seen may be being made, and counts with all that was granted.
 func (l Ledger) Leave(uid string, outside bool, now time.Time) {
 	e := l[uid]
 	delete(l, uid)
 	if e.VMID == 0 {
 		return
 	}
-	name := fmt.Sprintf("%s/%d/%s", uid, e.VMID, e.Volume)
-	was := l[name] // It had the same VM before.
+	name := leftName(uid, e.VMID, e.Volume)
+	was := l[name] // It has left the same VM before.
 	left := Entry{
 		Kind: e.Kind, Namespace: e.Namespace, Claim: e.Claim, Name: e.Name, Config: e.Config, Created: e.Created, VMID: e.VMID, Volume: e.Volume,
 		Left: true, Has: Most(was.Has, unlisted(e.Has)), Creating: was.Creating,
 	}
-	if e.unseen() {
+	if e.State() == StateCreating {
 		left.Has, left.Creating = Most(was.Has, e.Has), now.Unix()
 	}
 	if len(left.Has) > 0 || outside {
@@ -45,7 +45,12 @@ func (l Ledger) Leave(uid string, outside bool, now time.Time) {
 	}
 }
 
-// Complete has an entry stand for what the list of VMs does not tell of a VM that is complete by now.
+// leftName is the name of the entry of what a resource has left in a VM: all of it, or a disk.
+func leftName(uid string, vmid int, volume string) string {
+	return fmt.Sprintf("%s/%d/%s", uid, vmid, volume)
+}
+
+// Complete has an entry in state LeftCreating be in state Left, since its VM is complete: it keeps disks and interfaces, as in Leave.
 func (l Ledger) Complete(uid string, outside bool) {
 	e := l[uid]
 	e.Has, e.Creating = unlisted(e.Has), 0
@@ -54,7 +59,7 @@ func (l Ledger) Complete(uid string, outside bool) {
 	}
 }
 
-// unlisted are those among amounts that the list of VMs does not tell.
+// unlisted are the disks and interfaces among amounts, which the list of VMs does not show.
 func unlisted(a Amounts) Amounts {
 	all := Amounts{}
 	for name, n := range a {
@@ -67,19 +72,14 @@ func unlisted(a Amounts) Amounts {
 	return all
 }
 
-// unseen reports whether a resource was granted a VM that nobody has seen since.
-func (e Entry) unseen() bool {
-	return e.Volume == "" && e.VMID != 0 && len(e.Has) > 0 && len(e.Has.Beyond(e.Pending)) == 0
-}
-
-// Reject has what a resource was granted be for its next VM, once Proxmox VE has refused to make the one that it was for, since somebody else has its
-// VMID. What it has left of that VM goes: it asked for the next one before that was told. It reports whether the ledger has changed.
+// Reject notes that Proxmox VE has refused to make the VM that a resource was granted, since somebody else has its VMID: what was granted is for the next
+// one. If the resource has asked for the next one before that was known, the entry of the first one goes. It reports whether the ledger has changed.
 func (l Ledger) Reject(r Request) bool {
 	if r.Rejected == 0 {
 		return false
 	}
-	name, e := fmt.Sprintf("%s/%d/", r.UID, r.Rejected), l[r.UID]
-	left, granted := l[name].Creating != 0, e.VMID == r.Rejected && e.unseen()
+	name, e := leftName(r.UID, r.Rejected, ""), l[r.UID]
+	left, granted := l[name].State() == StateLeftCreating, e.State() == StateCreating && e.VMID == r.Rejected
 	if left {
 		delete(l, name)
 	}
@@ -90,25 +90,25 @@ func (l Ledger) Reject(r Request) bool {
 	return left || granted
 }
 
-// Replaces reports whether a resource asks with another VM, or another disk, than it had, or was granted: its record was taken away, or is another
-// one. What it had may be there, also if nobody has seen it yet.
+// Replaces reports whether a resource asks with another VM or disk than it has an entry of, as its record was removed or changed. What it had before may be
+// there, also if nobody has seen it yet.
 func (l Ledger) Replaces(r Request) bool {
-	e := l[r.UID]
-	switch {
+	switch e := l[r.UID]; {
 	case e.Volume != "":
 		return e.Volume != r.Volume
-	case e.VMID == 0 || len(e.Has) == 0:
+	case e.VMID == 0, len(e.Has) == 0:
 		return false
-	case r.Volume != "" && r.Owner == e.VMID: // The disk has just been made there.
+	case r.Volume != "" && r.Owner == e.VMID: // The disk was just made in that VM.
 		return false
 	case e.VMID != r.VMID:
 		return true
+	default: // The VM was there, and is to be made again.
+		return r.Volume == "" && e.State() == StateHeld && r.Whole && len(r.There) == 0
 	}
-	return r.Volume == "" && !e.unseen() && r.Whole && len(r.There) == 0
 }
 
-// inherits reports whether a resource counts what another one has left: it was seen to have the VM, or the disk.
-func (r Request) inherits(e Entry) bool {
+// takesOver reports whether a resource has the VM, or the disk, that another one has left, so that all of it counts with this one.
+func (r Request) takesOver(e Entry) bool {
 	switch {
 	case !e.Left || r.Beside:
 		return false
@@ -118,36 +118,36 @@ func (r Request) inherits(e Entry) bool {
 	return e.VMID == r.VMID && r.Volume == ""
 }
 
-// takes reports whether a resource is a disk of a VM that another one has left, and that counts with that VM so far.
-func (l Ledger) takes(r Request, e Entry) bool {
+// takesDisk reports whether a resource is a disk of a VM that another one has left, which counts with the rest of that VM so far.
+func (l Ledger) takesDisk(r Request, e Entry) bool {
 	if !e.Left || e.Volume != "" || r.Volume == "" || e.VMID != r.VMID {
 		return false
 	}
 	for uid, other := range l {
 		if (uid == r.UID || other.Volume == r.Volume) && len(disksAmong(other.Has)) > 0 {
-			return false // It counted beside the VM before.
+			return false // It has an entry of its own already.
 		}
 	}
 	return true
 }
 
-// Inherits reports whether a resource counts what others have left in these entries.
-func (l Ledger) Inherits(r Request) bool {
+// TakesOver reports whether a resource takes over what others have left.
+func (l Ledger) TakesOver(r Request) bool {
 	for _, e := range l {
-		if r.inherits(e) || l.takes(r, e) {
+		if r.takesOver(e) || l.takesDisk(r, e) {
 			return true
 		}
 	}
 	return false
 }
 
-// heirs are the entries without what others have left and a resource counts, once it is granted what it asks for.
-func (l Ledger) heirs(r Request) Ledger {
+// withoutTaken is the ledger without what a resource takes over, as it is once that is granted.
+func (l Ledger) withoutTaken(r Request) Ledger {
 	all := make(Ledger, len(l))
 	for uid, e := range l {
 		switch {
-		case r.inherits(e):
-		case l.takes(r, e):
+		case r.takesOver(e):
+		case l.takesDisk(r, e):
 			if e.Has = e.Has.Beyond(r.disks()); len(e.Has) > 0 {
 				all[uid] = e
 			}
@@ -177,8 +177,8 @@ func disksAmong(a Amounts) Amounts {
 	return all
 }
 
-// Leaves reports whether something counts that a resource has left: when it goes, nobody tells.
-func (l Ledger) Leaves(name string) bool {
+// HasLeft reports whether something counts that a resource has left. Only a list that is read anew shows that it is gone.
+func (l Ledger) HasLeft(name string) bool {
 	for _, e := range l {
 		if e.Left && e.Has[name] > 0 {
 			return true

@@ -18,8 +18,9 @@ limitations under the License.
 // together, and who is next. It is arithmetic, and calls nobody.
 //
 // A Ledger has an entry for each resource that was granted something, and for each that waits.
-// The entry stays until its resource is gone, so that the sum of the entries is never less than
-// what there is or will be, whatever any cache shows. What is there without an entry, since it was
+// The entry stays until its resource is gone, and then there is one of what the resource has left in a
+// VM, so that the sum of the entries is never less than what there is or will be, whatever any cache
+// shows. State has the table of what becomes of an entry. What is there without an entry, since it was
 // there before the quota, counts as it is seen.
 package quota
 
@@ -35,8 +36,8 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// offerLasts is how long room is kept for a resource that waits and may have it now. One that is
-// paused, or cannot be made for another reason, does not take it.
+// offerLasts is how long room is kept for a resource that waits and may have it now. Then it is for
+// others, as the resource may be paused, or cannot be made for another reason.
 const offerLasts = 2 * time.Minute
 
 // An Entry is what a resource was granted, and what it waits for.
@@ -58,14 +59,14 @@ type Entry struct {
 	// Has is what counts of the resource.
 	Has Amounts `json:"has,omitempty"`
 
-	// Pending is what of that was granted and was not there yet.
+	// Pending is the part of Has that was granted and was not seen yet.
 	Pending Amounts `json:"pending,omitempty"`
 
 	// Wants is all that the resource is to have, if it waits for some of it.
 	Wants Amounts `json:"wants,omitempty"`
 
-	// Whole is true for what is yet to be made, which gets all or nothing. Others get what there
-	// is room for.
+	// Whole is true for what is yet to be made, which gets all that it wants or nothing. What is there
+	// gets as much as there is room for.
 	Whole bool `json:"whole,omitempty"`
 
 	// Offered is since when there is room for it, in seconds since 1970; 0 if there is none.
@@ -78,11 +79,10 @@ type Entry struct {
 	// Taken is the snapshot that a Snapshot was let take last, or waits for.
 	Taken Taken `json:"taken,omitzero"`
 
-	// Left is true if the resource is gone, or has another VM or disk by now.
+	// Left is true for an entry of what a resource has left in a VM: it is gone, or has another VM or disk.
 	Left bool `json:"left,omitempty"`
 
-	// Creating is since when that was left, in seconds since 1970, if nobody had seen the VM by then: it may be being made. All of it
-	// counts until the VM is complete, and then Creating is 0.
+	// Creating is since when a VM is left that nobody had seen by then, in seconds since 1970; 0 once it is complete.
 	Creating int64 `json:"creating,omitempty"`
 }
 
@@ -92,10 +92,10 @@ type Taken struct {
 	Name string `json:"name"`
 }
 
-// whose is the namespace of those who may know of the resource; empty if that is not known.
+// whose is the namespace whose users may know of the resource; empty if that is not known.
 func (e Entry) whose() string { return cmp.Or(e.Namespace, e.Claim) }
 
-// A Ledger has the entries of a tenant, by the UIDs of their resources.
+// A Ledger has the entries of a tenant, by the UIDs of their resources. Those of what was left have names that begin with such a UID.
 type Ledger map[string]Entry
 
 // A Request is that of a resource to have something.
@@ -133,7 +133,7 @@ type Shortage struct {
 	// Most are the names of those of the same namespace that use most of it, and how much.
 	Most []Use
 
-	// Turn is true if there would be room, but for those that have waited longer.
+	// Turn is true if there is room, and it is kept for those that have waited longer.
 	Turn bool
 }
 
@@ -160,45 +160,50 @@ type Decision struct {
 
 // Decide about a request, and enter the decision.
 func (l Ledger) Decide(limits Amounts, seen Seen, r Request, now time.Time) Decision {
-	base := Most(l[r.UID].left(r.There), r.There)
+	base := Most(l[r.UID].remains(r.There), r.There)
 	d := Decision{Granted: base}
-	heirs := l.heirs(r)
-	used := heirs.Used(seen, r.UID)
+	after := l.withoutTaken(r)
+	used := after.Used(seen, r.UID)
 	used.add(base)
 	used.add(l.beside(seen, r))
-	taken := maps.Clone(used)
+	reserved := maps.Clone(used)
 	for _, uid := range l.ahead(seen, r) {
-		if l.offer(limits, seen, taken, uid, now) {
+		if l.offer(limits, seen, reserved, uid, now) {
 			d.Offered = append(d.Offered, uid)
 			d.Changed = true
 		}
 	}
-	more := r.Wants.Beyond(base)
-	for _, name := range slices.Sorted(maps.Keys(more)) {
-		limit, limited := limits[name]
-		if !limited || sum(taken[name], more[name]) <= limit {
-			continue
-		}
-		short := Shortage{Name: name, Limit: limit, Used: used[name], More: more[name], Turn: sum(used[name], more[name]) <= limit}
-		short.Users, short.Most = l.users(seen, r, name)
-		d.Short = append(d.Short, short)
+	d.Short = shortages(limits, used, reserved, r.Wants.Beyond(base))
+	for i := range d.Short {
+		d.Short[i].Users, d.Short[i].Most = l.users(seen, r, d.Short[i].Name)
 	}
 	if len(d.Short) == 0 || !r.Whole {
 		d.Granted = Most(r.There, r.Wants)
 		for _, s := range d.Short {
 			d.Granted[s.Name] = min(base[s.Name], d.Granted[s.Name])
 		}
-		if l.Inherits(r) {
+		if l.TakesOver(r) {
 			clear(l)
-			maps.Copy(l, heirs)
+			maps.Copy(l, after)
 			d.Changed = true
 		}
 	}
 	return l.enter(r, d)
 }
 
-// beside is what the VM has that a resource names though it is not its own, so that it counts with no other one: unless that has what it was
-// granted already, and so does not wait for another VM.
+// shortages are what there is no room for among what is asked for beside what is used, or reserved for those that have waited longer.
+func shortages(limits, used, reserved, more Amounts) []Shortage {
+	var all []Shortage
+	for _, name := range slices.Sorted(maps.Keys(more)) {
+		if limit, limited := limits[name]; limited && sum(reserved[name], more[name]) > limit {
+			all = append(all, Shortage{Name: name, Limit: limit, Used: used[name], More: more[name], Turn: sum(used[name], more[name]) <= limit})
+		}
+	}
+	return all
+}
+
+// beside is what the VM has that a resource names though it is not its own. It counts beside what is asked for, unless another resource names it too
+// that was seen to have all that it was granted: it counts with that one.
 func (l Ledger) beside(seen Seen, r Request) Amounts {
 	vmid, named := seen.Named[r.UID]
 	if !r.Beside || !named {
@@ -212,14 +217,14 @@ func (l Ledger) beside(seen Seen, r Request) Amounts {
 	return seen.Listed[vmid]
 }
 
-// left is what is left of what a resource was granted, by what it has now: what has gone since is asked for anew, since another resource may
-// count it by now, as a Volume does a disk that it takes over from a Machine.
-func (e Entry) left(there Amounts) Amounts {
-	left := Amounts{}
+// remains is the part of what a resource was granted that is there now or was not seen yet. What has gone since is asked for anew, since another resource
+// may count it by now, as a Volume does a disk that it takes over from a Machine.
+func (e Entry) remains(there Amounts) Amounts {
+	all := Amounts{}
 	for name, n := range e.Has {
-		left[name] = min(n, e.Pending[name]+there[name])
+		all[name] = min(n, e.Pending[name]+there[name])
 	}
-	return left
+	return all
 }
 
 // enter a decision.
@@ -242,11 +247,11 @@ func (e Entry) equal(o Entry) bool {
 	return same && reflect.DeepEqual(e, o)
 }
 
-// offer room to a resource that waits, before others have it. It reports whether that is news.
-func (l Ledger) offer(limits Amounts, seen Seen, taken Amounts, uid string, now time.Time) bool {
+// offer reserves room for a resource that waits, before others have it. It reports whether the entry has changed by that.
+func (l Ledger) offer(limits Amounts, seen Seen, reserved Amounts, uid string, now time.Time) bool {
 	e, room := l[uid], Amounts{}
 	for name, n := range e.Wants.Beyond(Most(e.Has, seen.Of[uid])) {
-		if limit, limited := limits[name]; !limited || sum(taken[name], n) <= limit {
+		if limit, limited := limits[name]; !limited || sum(reserved[name], n) <= limit {
 			room[name] = n
 		} else if e.Whole {
 			room = nil
@@ -261,7 +266,7 @@ func (l Ledger) offer(limits Amounts, seen Seen, taken Amounts, uid string, now 
 		e.Offered = now.Unix()
 	}
 	if len(room) > 0 && now.Sub(time.Unix(e.Offered, 0)) < offerLasts {
-		taken.add(room)
+		reserved.add(room)
 	}
 	l[uid] = e
 	return was != e.Offered
@@ -272,7 +277,7 @@ func (l Ledger) ahead(seen Seen, r Request) []string {
 	before := func(a, b string, ofA, ofB int64) int { return cmp.Or(cmp.Compare(ofA, ofB), cmp.Compare(a, b)) }
 	var all []string
 	for uid, e := range l {
-		if uid != r.UID && len(e.Wants) > 0 && !seen.Leaving[uid] && before(uid, r.UID, e.Created, r.Created) < 0 {
+		if uid != r.UID && len(e.Wants) > 0 && !seen.Deleting[uid] && before(uid, r.UID, e.Created, r.Created) < 0 {
 			all = append(all, uid)
 		}
 	}
@@ -332,7 +337,7 @@ func (l Ledger) users(seen Seen, r Request, name string) (n int, named []Use) {
 func (l Ledger) Waiting(seen Seen, name string) int {
 	n := 0
 	for uid, e := range l {
-		if e.Wants.Beyond(Most(e.Has, seen.Of[uid]))[name] > 0 && !seen.Leaving[uid] {
+		if e.Wants.Beyond(Most(e.Has, seen.Of[uid]))[name] > 0 && !seen.Deleting[uid] {
 			n++
 		}
 	}

@@ -161,9 +161,9 @@ func TestDecide(t *testing.T) {
 			limits: limits, ledger: Ledger{"a": made(1, 7), "b": waits(2, 3, 5)}, ask: ask(3, 1),
 			want: want{granted: vm(1), offered: []string{"b"}, ledger: Ledger{"a": made(1, 7), "b": waits(2, 3, 0), "me": pending(3, 1)}},
 		},
-		"Leaving": {
+		"Deleting": {
 			reason: "One that is being deleted waits for nothing.",
-			limits: limits, ledger: Ledger{"a": made(1, 4), "b": waits(2, 3, 0)}, seen: Seen{Leaving: map[string]bool{"b": true}}, ask: ask(3, 2),
+			limits: limits, ledger: Ledger{"a": made(1, 4), "b": waits(2, 3, 0)}, seen: Seen{Deleting: map[string]bool{"b": true}}, ask: ask(3, 2),
 			want: want{granted: vm(2), ledger: Ledger{"a": made(1, 4), "b": waits(2, 3, 0), "me": pending(3, 2)}},
 		},
 		"Again": {
@@ -311,13 +311,13 @@ func TestSee(t *testing.T) {
 		{UID: "waits", VMID: 199},
 		{UID: "ahead", VMID: 100},
 		{UID: "theirs", VMID: 103},
-		{UID: "goes", VMID: 198, Leaves: true},
+		{UID: "goes", VMID: 198, Deleting: true},
 	}, []proxmox.Guest{guest(100, "mine", 4), guest(101, "mine", 4), guest(102, "mine", 3), guest(103, "other", 4), template, container},
 		func(g proxmox.Guest) bool { return g.Pool == "mine" })
 	want := Seen{
 		Of:     map[string]Amounts{"more": vm(4), "less": vm(8)},
 		Listed: map[int]Amounts{100: vm(4), 101: vm(4), 102: vm(3), 104: vm(4)}, Named: map[string]int{"more": 100, "less": 101, "ahead": 100},
-		Others: Amounts{VMs: 2, Cores: 7}, OtherNumber: 2, Leaving: map[string]bool{"goes": true},
+		Others: Amounts{VMs: 2, Cores: 7}, OtherNumber: 2, Deleting: map[string]bool{"goes": true},
 	}
 	for _, a := range append(slices.Collect(maps.Values(got.Listed)), got.Others) {
 		delete(a, Memory) // The list above says nothing of it.

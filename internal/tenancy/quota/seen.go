@@ -28,24 +28,24 @@ type Seen struct {
 	// Of each resource, by its UID.
 	Of map[string]Amounts
 
-	// Listed is what the VMs have that are the tenant's, by their VMIDs, and Named are the VMIDs of those that resources name, by the UIDs
-	// of these.
+	// Listed is what the VMs of the tenant have, by their VMIDs. Named are the VMIDs of those among them that resources name, by the UIDs of the
+	// resources.
 	Listed map[int]Amounts
 	Named  map[string]int
 
-	// Outside are the VMIDs of those listed that were adopted and stay outside of where the tenant's are.
+	// Outside are the VMIDs of those listed that were adopted and are still outside of the tenant's pools and range.
 	Outside map[int]bool
 
-	// Creating tells of each VMID that is listed whether a VM is being made that may be the tenant's: one of its own that is not complete, or one in no
-	// pool, as VMs are until they are complete, that is not where the tenant's are.
+	// Creating has each VMID that any guest of the cluster has. It is true for a VM that may be one of the tenant's which is being made: one of its own that
+	// is not complete, or one in no pool, as a VM is in none until it is complete.
 	Creating map[int]bool
 
 	// Others is what VMs have that are the tenant's and no resource's, and their number.
 	Others      Amounts
 	OtherNumber int
 
-	// Leaving are the UIDs of resources that are being deleted: they wait for nothing.
-	Leaving map[string]bool
+	// Deleting are the UIDs of resources that are being deleted: they wait for nothing.
+	Deleting map[string]bool
 }
 
 // Adopted are the VMIDs of VMs that may have been adopted: Machines were granted them, or have left them.
@@ -59,17 +59,18 @@ func (l Ledger) Adopted() map[int]bool {
 	return all
 }
 
-// Unsure reports whether the list of VMs may be what leaves a resource no room: of one that is gone it may be too old.
-func (s Seen) Unsure(r Request, name string) bool {
+// MayBeStale reports whether a resource may have no room only because a VM is still listed that is gone.
+func (s Seen) MayBeStale(r Request, name string) bool {
 	return s.Others[name] > 0 || r.Beside && s.Listed[s.Named[r.UID]][name] > 0
 }
 
-// With returns what is seen once VMs count with the entries that stand for them while they are being made, and not beside these: also where the resource
-// of an entry names another VM by now, and has not asked for that yet.
+// With returns what is seen with each VM that may be being made counted with its entry, and not beside that: also where the resource of the entry names
+// another VM by now, and has not asked for that yet.
 func (s Seen) With(l Ledger) Seen {
 	var creating []string
 	for uid, e := range l {
-		if (e.Creating != 0 || e.unseen()) && s.Listed[e.VMID] != nil && s.Named[uid] != e.VMID {
+		is := e.State() == StateCreating || e.State() == StateLeftCreating
+		if is && s.Listed[e.VMID] != nil && s.Named[uid] != e.VMID {
 			creating = append(creating, uid)
 		}
 	}
@@ -105,12 +106,12 @@ type Resource struct {
 	// There is what its status shows.
 	There Amounts
 
-	// Leaves is true while it is being deleted.
-	Leaves bool
+	// Deleting is true while it is being deleted.
+	Deleting bool
 }
 
-// holdersOf VMs are the UIDs of the resources that VMs count with, by their VMIDs: of several that name one, such as Machines of both scopes of which only one
-// can have it, the one whose status shows what it has.
+// holdersOf returns the UIDs of the resources that VMs count with, by the VMIDs. Where several name a VM, such as Machines of both scopes of which only one
+// can have it, it is the one whose status shows what it has.
 func holdersOf(all []Resource) map[int]string {
 	holders := map[int]Resource{}
 	for _, r := range all {
@@ -126,11 +127,11 @@ func holdersOf(all []Resource) map[int]string {
 	return uids
 }
 
-// See what resources have, by what is known of them and by the cluster's list of VMs. A VM, or a template, where the
-// tenant's are counts also if no resource names it: one whose Machine was deleted without it.
+// See returns what resources have, by their status and by the cluster's list of VMs. A VM or template that is the tenant's counts also if no
+// resource names it, as one whose Machine was deleted without it.
 func See(all []Resource, guests []proxmox.Guest, owns func(proxmox.Guest) bool) Seen {
 	listed := map[int]Amounts{}
-	s := Seen{Of: map[string]Amounts{}, Listed: listed, Named: map[string]int{}, Others: Amounts{}, Leaving: map[string]bool{}}
+	s := Seen{Of: map[string]Amounts{}, Listed: listed, Named: map[string]int{}, Others: Amounts{}, Deleting: map[string]bool{}}
 	for _, g := range guests {
 		if g.Type == "qemu" && owns(g) {
 			listed[g.VMID] = Amounts{VMs: 1, Cores: int64(g.MaxCPU), Memory: g.MaxMemory}
@@ -145,8 +146,8 @@ func See(all []Resource, guests []proxmox.Guest, owns func(proxmox.Guest) bool) 
 		if len(there) > 0 {
 			s.Of[r.UID] = there
 		}
-		if r.Leaves {
-			s.Leaving[r.UID] = true
+		if r.Deleting {
+			s.Deleting[r.UID] = true
 		}
 		if named[r.VMID] = true; listed[r.VMID] != nil {
 			s.Named[r.UID] = r.VMID

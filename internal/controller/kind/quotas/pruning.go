@@ -35,7 +35,7 @@ type Lister interface {
 	VolumeLister
 }
 
-// A pruning removes what counts no more from the entries of a tenant.
+// A pruning removes what counts no more from the entries of an account.
 type pruning struct {
 	*Keeper
 
@@ -45,95 +45,123 @@ type pruning struct {
 	seen    quota.Seen
 	in      Lister
 
-	// fresh is true if the VMs were listed just now. It is unsure whether some count if they were not.
-	fresh, unsure bool
+	// ofTenant has the resources that were listed, by their UIDs: true for one that is the tenant's, and false for one that is another tenant's by now.
+	ofTenant map[string]bool
+
+	// fresh is true if the VMs were listed just now. If not, needsFresh is set where a list that is read now may change what counts.
+	fresh, needsFresh bool
 }
 
-// prune entries of resources that are gone, which is asked of the API server: no cache is trusted with that. What they have left in a VM counts
-// as long as that is there. One of another tenant by now keeps what it has, which its VM still uses. It reports whether the entries have changed.
-func (p *pruning) prune(ctx context.Context, known others) bool {
+// prune removes the entries of resources that are gone, but keeps what they have left in VMs as long as that is there. It reports whether the entries have
+// changed.
+func (p *pruning) prune(ctx context.Context) bool {
 	before := maps.Clone(p.entries)
 	for uid, e := range before {
-		is, listed := known[uid]
-		if e.Left || listed && (is || len(e.Has) > 0) || !listed && !p.isGone(ctx, uid, e) {
+		if e.Left || !p.ends(ctx, uid, e) {
 			continue
 		}
-		if !p.fresh && len(e.Pending) > 0 && e.VMID != 0 && p.judges(e) && !p.lists(e.VMID) {
-			p.unsure = true // Its VM may be there since the VMs were listed.
+		if !p.fresh && len(e.Pending) > 0 && e.VMID != 0 && p.ofConfig(e) && !p.lists(e.VMID) {
+			p.needsFresh = true // Its VM may be there since the VMs were listed.
 			continue
 		}
 		p.entries.Leave(uid, p.seen.Outside[e.VMID], p.now())
 	}
-	p.settle(ctx, before)
-	return !maps.EqualFunc(before, p.entries, func(a, b quota.Entry) bool {
-		return a.Left == b.Left && a.Volume == b.Volume && a.Creating == b.Creating
-	})
+	p.pruneLeft(ctx, before)
+	return !maps.EqualFunc(before, p.entries, func(a, b quota.Entry) bool { return a.State() == b.State() && a.Volume == b.Volume })
 }
 
-// replace what a resource has no more to do with, as its record says now, by what it has left of it. What was granted for a VM that was not made is for
-// the next one. It reports whether the entries have changed.
+// ends reports whether the entry of a resource is to go: the resource is gone, or is another tenant's by now and has nothing. One of another tenant that
+// has something keeps it, as its VM still uses it. No cache is trusted to tell that a resource is gone.
+func (p *pruning) ends(ctx context.Context, uid string, e quota.Entry) bool {
+	is, listed := p.ofTenant[uid]
+	if listed {
+		return !is && e.State() == quota.StateWaiting
+	}
+	return p.isGone(ctx, uid, e)
+}
+
+// replace applies what a request says of the entry of its resource: the VM was not made, so that what was granted is for the next one; or the resource has
+// another VM or disk, so that there is an entry of what it has left. It reports whether the entries have changed.
 func (p *pruning) replace(ctx context.Context, r quota.Request) bool {
 	rejected := p.entries.Reject(r)
 	if !p.entries.Replaces(r) {
 		return rejected
 	}
 	before, e := maps.Clone(p.entries), p.entries[r.UID]
-	if e.Volume != "" && e.VMID == r.VMID { // It has arrived there.
+	if e.Volume != "" && e.VMID == r.VMID { // The disk has arrived in the VM that it was on its way to, where it has another name.
 		e.VMID = tenancy.OwnerOf(e.Volume)
 		p.entries[r.UID] = e
 	}
 	p.entries.Leave(r.UID, p.seen.Outside[e.VMID], p.now())
-	p.settle(ctx, before)
+	p.pruneLeft(ctx, before)
 	return true
 }
 
-// settle removes what was left and is there no more. Whether a storage has a disk is read when something is left, and if the VMs were read.
-func (p *pruning) settle(ctx context.Context, before quota.Ledger) {
+// pruneLeft removes the entries of what was left and is there no more, by the lists of VMs and storages. Entries that are not in the ledger of before are
+// new.
+func (p *pruning) pruneLeft(ctx context.Context, before quota.Ledger) {
 	for uid, e := range maps.Clone(p.entries) {
-		if !e.Left || !p.judges(e) {
+		if !p.ofConfig(e) {
 			continue
 		}
-		_, settled := before[uid]
-		owner := tenancy.OwnerOf(e.Volume)
-		switch {
-		case e.Creating != 0:
-			p.settleCreating(uid, e)
-		case e.Volume == "" && p.lists(e.VMID):
-		case e.Volume != "" && p.lists(owner) && (settled && !p.fresh || p.has(ctx, owner, e.Volume)):
-		case e.Volume != "" && e.VMID != owner && p.lists(e.VMID): // It was on its way there, where it has another name.
-			e.Volume = ""
-			p.entries[uid] = e
-		default:
+		_, known := before[uid]
+		switch state := e.State(); {
+		case state == quota.StateLeftCreating:
+			p.pruneCreating(uid, e)
+		case state == quota.StateLeft && e.Volume != "":
+			p.pruneDisk(ctx, uid, e, !known)
+		case state == quota.StateLeft && !p.lists(e.VMID):
 			delete(p.entries, uid)
 		}
 	}
 }
 
-// appears is how long after its Machine or Volume has gone, or names another one, a VM may come to be listed. A request that was under way has been sent by
-// then, and the task of a clone has begun.
-const appears = time.Minute
-
-// settleCreating has a VM that was not seen before count as others do once it is complete, and no more if there is none.
-func (p *pruning) settleCreating(uid string, e quota.Entry) {
-	switch creating, there := p.seen.Creating[e.VMID]; {
-	case creating:
-	case p.lists(e.VMID):
-		p.entries.Complete(uid, p.seen.Outside[e.VMID])
-	case !there && p.now().Sub(time.Unix(e.Creating, 0)) < appears:
-	case !p.fresh:
-		p.unsure = true
+// pruneDisk removes the entry of a disk that was left, once it is gone. Its storage is asked when the entry is new, and when the VMs were listed just now.
+func (p *pruning) pruneDisk(ctx context.Context, uid string, e quota.Entry, isNew bool) {
+	owner, ask := tenancy.OwnerOf(e.Volume), isNew || p.fresh
+	switch {
+	case p.lists(owner) && (!ask || p.has(ctx, owner, e.Volume)):
+	case e.VMID != owner && p.lists(e.VMID): // It was on its way to that VM, where it has another name.
+		e.Volume = ""
+		p.entries[uid] = e
 	default:
 		delete(p.entries, uid)
 	}
 }
 
-// judges reports whether the lists of the configuration tell what became of an entry: another one that shares the account may see other VMs.
-func (p *pruning) judges(e quota.Entry) bool { return e.Config == "" || e.Config == p.config }
+// creationDelay is how long after its resource is gone, or asks for another one, a VM may come to be listed: the request that makes it may be under way,
+// and the task of a clone may be about to begin.
+const creationDelay = time.Minute
+
+// pruneCreating decides about a VM that nobody had seen when it was left:
+//
+//	the VM                                            its entry
+//	is being made, or may be                          stays
+//	is complete, and the tenant's                     is in state Left
+//	is not there, and was left within creationDelay   stays
+//	is not there by a list that is not fresh          stays, and the list is read anew
+//	is not there, or is somebody else's               is removed
+func (p *pruning) pruneCreating(uid string, e quota.Entry) {
+	switch creating, there := p.seen.Creating[e.VMID]; {
+	case creating:
+	case p.lists(e.VMID):
+		p.entries.Complete(uid, p.seen.Outside[e.VMID])
+	case !there && p.now().Sub(time.Unix(e.Creating, 0)) < creationDelay:
+	case !p.fresh:
+		p.needsFresh = true
+	default:
+		delete(p.entries, uid)
+	}
+}
+
+// ofConfig reports whether the lists of the configuration show what became of the VM of an entry: another configuration that shares the account may see
+// other VMs.
+func (p *pruning) ofConfig(e quota.Entry) bool { return e.Config == "" || e.Config == p.config }
 
 // lists reports whether the cluster lists a VM as one of the tenant's.
 func (p *pruning) lists(vmid int) bool { return p.seen.Listed[vmid] != nil }
 
-// has reports whether a VM has a disk by its storage. In doubt it has.
+// has reports whether a VM has a disk, by its storage. A disk that cannot be looked for counts as one that is there.
 func (p *pruning) has(ctx context.Context, vmid int, volume string) bool {
 	guests, err := p.in.Guests(ctx, inventory.Current)
 	i := slices.IndexFunc(guests, func(g proxmox.Guest) bool { return g.VMID == vmid })

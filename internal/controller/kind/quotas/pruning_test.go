@@ -464,8 +464,8 @@ func TestHandedOver(t *testing.T) {
 	}
 }
 
-// TestSettle has each entry of what was left stay, change or go by what the lists of VMs and storages say.
-func TestSettle(t *testing.T) {
+// TestPruneLeft has each entry of what was left stay, change or go by what the lists of VMs and storages say.
+func TestPruneLeft(t *testing.T) {
 	const another = "ProviderConfig/another"
 	left := func(vmid int, volume, of string) quota.Entry {
 		return quota.Entry{Config: of, VMID: vmid, Volume: volume, Has: disks(6), Left: true}
@@ -534,7 +534,7 @@ func TestSettle(t *testing.T) {
 			if tc.just {
 				before = nil
 			}
-			p.settle(t.Context(), before)
+			p.pruneLeft(t.Context(), before)
 			if e, stays := p.entries["gone"]; stays != tc.stays || e.Volume != tc.volume {
 				t.Errorf("%s\nwant it to stay: %t, as disk %q, got %t, %q", tc.reason, tc.stays, tc.volume, stays, e.Volume)
 			}

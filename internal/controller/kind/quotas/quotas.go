@@ -16,8 +16,8 @@ limitations under the License.
 
 // Package quotas keeps the quotas of tenants: it reads what their resources have, asks package quota
 // whether there is room, and keeps what was granted in a ConfigMap for each name of a tenant, which all
-// replicas and shards of the provider share. An admission is a write of it by the version that was
-// read, so that of two at the same time one is decided anew.
+// replicas and shards of the provider share. It is written with the resource version that was read: of
+// two decisions at the same time, one is made again.
 package quotas
 
 import (
@@ -78,7 +78,7 @@ func keyOf(a connect.Account) key { return key{config: a.Config, tenant: a.Tenan
 type ledger struct {
 	mu sync.Mutex // Decisions of one process wait for each other rather than fail.
 
-	// seen is what this process has read or written last, which is not changed any more.
+	// seen is what this process has read or written last. It is never changed, but replaced.
 	seen atomic.Pointer[quota.Ledger]
 }
 
@@ -109,7 +109,7 @@ func (k *Keeper) Use(kube client.Client, connections *connect.Connector) {
 	}
 }
 
-// Add adds a kind of resources that quotas count. Those that go may leave room for others. A Keeper that is nil counts nothing.
+// Add adds a kind of resources that quotas count. Deleted ones may leave room for others. A Keeper that is nil counts nothing.
 func (k *Keeper) Add(mgr manager.Manager, connections *connect.Connector, id kind.Identity, there There) error {
 	if k == nil {
 		return nil
@@ -124,8 +124,8 @@ func (k *Keeper) Add(mgr manager.Manager, connections *connect.Connector, id kin
 	})
 }
 
-// gone has those woken that wait for room which a resource may have left. Where its entry was not seen yet, or is removed already,
-// they find out by themselves or were woken then.
+// gone wakes those that wait for room where a deleted resource has an entry. Where this process has not seen the entry, they ask again by themselves,
+// and where it was removed already, they were woken then.
 func (k *Keeper) gone(uid string) {
 	k.mu.Lock()
 	var left []key
@@ -140,7 +140,7 @@ func (k *Keeper) gone(uid string) {
 	}
 }
 
-// An Application of a resource for what it is to have.
+// An Application is what a resource asks for, with what that is decided by.
 type Application struct {
 	Resource resource.Managed
 	Kind     string // With its group.
@@ -211,7 +211,7 @@ func (k *Keeper) Admit(ctx context.Context, a Application) (quota.Amounts, error
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before, entered := l.entry(a.uid())
-	if entered && a.isEntered(before) && !l.seen.Load().Inherits(a.request()) {
+	if entered && a.isEntered(before) && !l.seen.Load().TakesOver(a.request()) {
 		k.waiters.remove(a.Resource)
 		return a.Wants, nil
 	}
@@ -228,7 +228,7 @@ func (k *Keeper) Admit(ctx context.Context, a Application) (quota.Amounts, error
 	return d.Granted, err
 }
 
-// isEntered reports whether the resource has what is wanted, and is entered so, with nothing pending.
+// isEntered reports whether there is nothing to decide: the resource has all that it wants, and its entry says so.
 func (a Application) isEntered(e quota.Entry) bool {
 	same := e.VMID == a.VMID && e.Volume == a.Volume && len(e.Has.Beyond(a.There)) == 0 && len(a.There.Beyond(e.Has)) == 0
 	return same && len(e.Wants) == 0 && len(e.Pending) == 0 && len(a.Wants.Beyond(a.There)) == 0
@@ -237,7 +237,7 @@ func (a Application) isEntered(e quota.Entry) bool {
 // attempts of a decision while others decide too.
 const attempts = 20
 
-// decide decides by what there is now, until the decision is entered. It reports whether entries of resources went that are gone.
+// decide decides by what there is now, and again while others write at the same time. It reports whether entries of resources went that are gone.
 func (k *Keeper) decide(ctx context.Context, l *ledger, limits quota.Amounts, a Application) (d quota.Decision, freed bool, err error) {
 	for range attempts {
 		d, freed, err = k.try(ctx, l, limits, a, false)
@@ -248,77 +248,90 @@ func (k *Keeper) decide(ctx context.Context, l *ledger, limits quota.Amounts, a 
 	return d, false, errors.Errorf("the account of the quota was changed by others %d times in a row", attempts)
 }
 
-// try tries to decide and to enter the decision.
+// try tries to decide and to enter the decision. It reports whether entries of resources went that are gone.
 func (k *Keeper) try(ctx context.Context, l *ledger, limits quota.Amounts, a Application, fresh bool) (d quota.Decision, freed bool, err error) {
-	o, entries, err := k.read(ctx, a.account)
+	b, p, err := k.open(ctx, a, fresh)
 	if err != nil {
 		return d, false, err
 	}
-	seen, known, err := k.see(ctx, a, entries, fresh)
-	if err != nil {
-		return d, false, err
-	}
-	p := pruning{Keeper: k, config: a.Config, entries: entries, seen: seen, fresh: fresh, in: a.Inventory}
-	freed = p.prune(ctx, known)
+	freed = p.prune(ctx)
 	replaced := p.replace(ctx, a.request())
-	seen = seen.With(entries)
-	d = entries.Decide(limits, seen, a.request(), k.now())
-	unsure := func(s quota.Shortage) bool { return seen.Unsure(a.request(), s.Name) || entries.Leaves(s.Name) }
-	if !fresh && (p.unsure || slices.ContainsFunc(d.Short, unsure)) {
-		return k.try(ctx, l, limits, a, true) // One that is gone may still be listed.
+	seen := p.seen.With(p.entries)
+	d = p.entries.Decide(limits, seen, a.request(), k.now())
+	stale := func(s quota.Shortage) bool { return seen.MayBeStale(a.request(), s.Name) || p.entries.HasLeft(s.Name) }
+	if !fresh && (p.needsFresh || slices.ContainsFunc(d.Short, stale)) {
+		return k.try(ctx, l, limits, a, true)
 	}
 	if d.Changed || freed || replaced {
-		if err := k.write(ctx, o, entries); err != nil {
+		if err := k.write(ctx, b, p.entries); err != nil {
 			return d, false, err
 		}
 	}
+	entries := p.entries // Of all that was read, this alone is kept.
 	l.seen.Store(&entries)
 	return d, freed, nil
 }
 
-// others are the resources that are known, and whether they are the tenant's, by their UIDs.
-type others map[string]bool
-
-// see records what the resources of an account have, and those of others by now that still have entries.
-func (k *Keeper) see(ctx context.Context, a Application, entries quota.Ledger, fresh bool) (quota.Seen, others, error) {
+// open reads the entries of an account, what its resources have, and what is listed in the cluster.
+func (k *Keeper) open(ctx context.Context, a Application, fresh bool) (book, *pruning, error) {
+	b, entries, err := k.read(ctx, a.account)
+	if err != nil {
+		return b, nil, err
+	}
 	age := inventory.Current
 	if fresh {
 		age = inventory.Fresh
 	}
 	guests, err := a.Inventory.Guests(ctx, age)
 	if err != nil {
-		return quota.Seen{}, nil, err
+		return b, nil, err
 	}
-	known, all := others{}, []quota.Resource(nil)
-	for _, of := range k.all() {
-		listed, err := kind.ListCached(ctx, of.reader, of.List)
+	p := &pruning{Keeper: k, config: a.Config, entries: entries, fresh: fresh, in: a.Inventory, ofTenant: map[string]bool{}}
+	resources, err := p.resources(ctx, a.account)
+	if err != nil {
+		return b, nil, err
+	}
+	p.seen = seenIn(a.account, entries, resources, guests)
+	return b, p, nil
+}
+
+// resources lists the resources of an account. Those that are another tenant's by now, or of another account, are among them if they have entries.
+func (p *pruning) resources(ctx context.Context, of connect.Account) ([]quota.Resource, error) {
+	var all []quota.Resource
+	for _, c := range p.all() {
+		listed, err := kind.ListCached(ctx, c.reader, c.List)
 		if err != nil {
-			return quota.Seen{}, nil, err
+			return nil, err
 		}
 		for _, mg := range listed {
-			is, err := k.connections.IsIn(ctx, mg, a.account)
+			is, err := p.connections.IsIn(ctx, mg, of)
 			if err != nil {
-				return quota.Seen{}, nil, err
+				return nil, err
 			}
 			uid := string(mg.GetUID())
-			_, had := entries[uid]
-			if known[uid] = is; is || had {
-				there, vmid := of.there(mg)
-				all = append(all, quota.Resource{UID: uid, VMID: vmid, There: there, Leaves: !is || meta.WasDeleted(mg)})
+			_, had := p.entries[uid]
+			if p.ofTenant[uid] = is; is || had {
+				there, vmid := c.there(mg)
+				all = append(all, quota.Resource{UID: uid, VMID: vmid, There: there, Deleting: !is || meta.WasDeleted(mg)})
 			}
 		}
 	}
+	return all, nil
+}
+
+// seenIn is what resources have, and which VMs are the tenant's: those of its pools and range, and those that it has adopted.
+func seenIn(account connect.Account, entries quota.Ledger, resources []quota.Resource, guests []proxmox.Guest) quota.Seen {
 	adopted, outside := entries.Adopted(), map[int]bool{}
-	seen := quota.See(all, guests, func(g proxmox.Guest) bool {
-		owns := a.account.Owns(g)
-		outside[g.VMID] = adopted[g.VMID] && !owns && a.account.Holds(g)
+	seen := quota.See(resources, guests, func(g proxmox.Guest) bool {
+		owns := account.Owns(g)
+		outside[g.VMID] = adopted[g.VMID] && !owns && account.Holds(g)
 		return outside[g.VMID] || owns
 	})
 	seen.Outside, seen.Creating = outside, creating(guests, seen)
-	return seen, known, nil
+	return seen
 }
 
-// creating tells of the guests, by their VMIDs, which of them are VMs that are being made and may be the tenant's.
+// creating has the VMIDs of all guests. It is true for VMs that may be ones of the tenant's which are being made.
 func creating(guests []proxmox.Guest, seen quota.Seen) map[int]bool {
 	all := map[int]bool{}
 	for _, g := range guests {
@@ -373,7 +386,7 @@ func (k *Keeper) Counts(ctx context.Context, config, tenant, uid, volume string)
 	return counts(e), err
 }
 
-// enteredAs is what is entered for a resource, as it was seen last if that will do.
+// enteredAs is the entry of a resource as this process has seen it last, if that will do, and else as it is stored now.
 func (k *Keeper) enteredAs(ctx context.Context, config, tenant, uid string, do func(quota.Entry) bool) (quota.Entry, error) {
 	if k == nil {
 		return quota.Entry{}, nil
@@ -397,8 +410,8 @@ func (k *Keeper) enteredAs(ctx context.Context, config, tenant, uid string, do f
 	return entries[uid], nil
 }
 
-// Reason is why a resource waits, while it is not worth while to ask again: nothing has changed, and
-// it was not woken. Nil if it has to be decided.
+// Reason is why a resource waits, as long as it need not be decided again: it has not changed, and was
+// not woken. Nil if it is to be decided.
 func (k *Keeper) Reason(mg resource.Managed) error {
 	if k == nil {
 		return nil
@@ -429,24 +442,19 @@ func (k *Keeper) Usage(ctx context.Context, config string, tenants []v1alpha1.Pr
 
 // usage returns the usage of a tenant. Entries of resources that are gone go too, as of those that went while no provider ran.
 func (k *Keeper) usage(ctx context.Context, a Application, fresh bool) ([]v1alpha1.TenantUsage, error) {
-	o, entries, err := k.read(ctx, a.account)
+	b, p, err := k.open(ctx, a, fresh)
 	if err != nil {
 		return nil, err
 	}
-	seen, known, err := k.see(ctx, a, entries, fresh)
-	if err != nil {
-		return nil, err
-	}
-	p := pruning{Keeper: k, config: a.Config, entries: entries, seen: seen, fresh: fresh, in: a.Inventory}
-	pruned := p.prune(ctx, known)
-	if p.unsure {
+	pruned := p.prune(ctx)
+	if p.needsFresh {
 		return k.usage(ctx, a, true)
 	}
 	if pruned {
-		if err := k.write(ctx, o, entries); err != nil && !kerrors.IsConflict(err) { // Others have removed them, or will.
+		if err := k.write(ctx, b, p.entries); err != nil && !kerrors.IsConflict(err) { // Others have removed them, or will.
 			return nil, err
 		}
 		k.waiters.wake(a.key(), nil, true)
 	}
-	return entries.Usage(a.account.Limits(), seen.With(entries)), nil
+	return p.entries.Usage(a.account.Limits(), p.seen.With(p.entries)), nil
 }

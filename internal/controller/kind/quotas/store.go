@@ -50,7 +50,7 @@ const (
 var errNoNamespace = errors.New("the provider runs in no pod and POD_NAMESPACE is not set, so that there is no namespace for the ConfigMap " +
 	"with what was granted: set POD_NAMESPACE")
 
-// errNoEntries says what somebody has written in their place.
+// errNoEntries is about a ConfigMap whose text is no list of entries.
 var errNoEntries = errors.New("there are none")
 
 // nameOf returns the name of the ConfigMap of all tenants with a name, which those of no other name have. It is one for all provider configurations, so that
@@ -115,8 +115,8 @@ func (b book) entries() (quota.Ledger, error) {
 	return all, nil
 }
 
-// write writes the entries of an account, if nobody has written others since they were read. A resource that was of another account before has left there
-// what it had.
+// write writes the entries of an account, if nobody has written others since they were read. Where a resource has an entry in another account, of before, what
+// it has left counts there.
 func (k *Keeper) write(ctx context.Context, b book, entries quota.Ledger) error {
 	all := quota.Ledger{}
 	maps.Copy(all, b.others)

@@ -27,8 +27,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 )
 
-// askAgain is how long a resource that waits is not decided anew, unless it is woken. What other
-// replicas and shards free beside resources that go is seen then.
+// askAgain is how long a resource that waits is not decided again, unless it is woken: room that other
+// replicas and shards have freed wakes nobody here.
 const askAgain = 30 * time.Second
 
 // waiters are the resources of this process that wait for room.
@@ -36,7 +36,7 @@ type waiters struct {
 	objectstate.Store[waiter]
 }
 
-// A waiter is as it was when it was decided to wait.
+// A waiter is what a resource was like when it was decided that it waits.
 type waiter struct {
 	key        key
 	generation int64
@@ -81,7 +81,7 @@ func (w *waiters) wake(of key, uids []string, all bool) {
 	})
 }
 
-// wakeMatching wakes some, which are decided anew. Those that are not woken in time ask again by themselves.
+// wakeMatching wakes some, which are decided again. Those that are missed ask again by themselves.
 func (w *waiters) wakeMatching(which func(types.UID, *waiter) bool) {
 	w.Lock()
 	var found []func()
