@@ -63,8 +63,8 @@ func (e confinement) confine(ctx context.Context, m Volume, to *connect.Connecti
 	return false, e.save(ctx, m)
 }
 
-// enter in the quota what the Volume has, before its record is signed, from when on no Machine counts the disk, and if its quota has not counted it
-// yet. It is there, so that nobody asks whether there is room.
+// enter enters in the quota what the Volume has, before its record is signed, as no Machine counts the disk from then on, and if the quota has no entry of
+// it yet. It is there already, so that it needs no room.
 func (e confinement) enter(ctx context.Context, m Volume, to *connect.Connection) error {
 	r := e.view.Record
 	if e.tenant.Limits() == nil || meta.WasDeleted(m) {
@@ -92,7 +92,7 @@ func (e confinement) at(a target.Amounts) target.Amounts {
 	return a
 }
 
-// follow enters in which VM that is which was granted, or will be, unless that is entered: it counts there if the Volume goes before it is looked at again.
+// follow enters the VM that has what was granted, or is to have it: there it counts if the Volume is gone before it is looked at again.
 func (e confinement) follow(ctx context.Context, m Volume, vmid int) error {
 	if e.tenant == nil || e.tenant.Limits() == nil || !kind.MayChange(m) {
 		return nil
@@ -112,7 +112,7 @@ func (e confinement) follow(ctx context.Context, m Volume, vmid int) error {
 	return e.room(ctx, a)
 }
 
-// rejected has what was granted for a stub VM, which Proxmox VE has refused to make since somebody else has its VMID, be for the next one.
+// rejected tells the quota that Proxmox VE has refused to make the stub VM, since somebody else has its VMID: what was granted is for the next one.
 func (e confinement) rejected(ctx context.Context, m Volume, vmid int) error {
 	if e.tenant == nil || e.tenant.Limits() == nil || e.view.Made() || !kind.MayChange(m) {
 		return nil

@@ -273,7 +273,7 @@ func (k *Keeper) try(ctx context.Context, l *ledger, limits quota.Amounts, a App
 }
 
 // open reads the entries of an account, what its resources have, and what is listed in the cluster.
-func (k *Keeper) open(ctx context.Context, a Application, fresh bool) (book, *pruning, error) {
+func (k *Keeper) open(ctx context.Context, a Application, fresh bool) (storedLedger, *pruning, error) {
 	b, entries, err := k.read(ctx, a.account)
 	if err != nil {
 		return b, nil, err

@@ -333,12 +333,12 @@ func TestAdopted(t *testing.T) {
 // entriesOf the tenant, as the ConfigMap has them.
 func (k *Keeper) entriesOf(t *testing.T) quota.Ledger {
 	t.Helper()
-	_, entries := k.bookOf(t)
+	_, entries := k.storedOf(t)
 	return entries
 }
 
-// bookOf is the ConfigMap of the tenant, and the entries of its account.
-func (k *Keeper) bookOf(t *testing.T) (book, quota.Ledger) {
+// storedOf is the ConfigMap of the tenant, and the entries of its account.
+func (k *Keeper) storedOf(t *testing.T) (storedLedger, quota.Ledger) {
 	t.Helper()
 	account, err := k.connections.AccountOf(t.Context(), config, nil, "team-a")
 	if err != nil {

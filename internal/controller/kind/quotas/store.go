@@ -60,16 +60,16 @@ func nameOf(tenant string) string {
 	return configMapPrefix + hex.EncodeToString(sum[:8])
 }
 
-// A book is the ConfigMap that has the entries of an account, and those of other accounts of tenants with the same name.
-type book struct {
+// A storedLedger is the ConfigMap that has the entries of an account, and those of other accounts of tenants with the same name.
+type storedLedger struct {
 	*corev1.ConfigMap
 
 	others quota.Ledger
 }
 
 // read reads the entries of an account as they are now, and the ConfigMap that has them.
-func (k *Keeper) read(ctx context.Context, of connect.Account) (book, quota.Ledger, error) {
-	b := book{ConfigMap: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: k.connections.RecordsNamespace(), Name: nameOf(of.Tenant)}}}
+func (k *Keeper) read(ctx context.Context, of connect.Account) (storedLedger, quota.Ledger, error) {
+	b := storedLedger{ConfigMap: &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: k.connections.RecordsNamespace(), Name: nameOf(of.Tenant)}}}
 	if b.Namespace == "" {
 		return b, nil, errNoNamespace
 	}
@@ -97,7 +97,7 @@ func (k *Keeper) read(ctx context.Context, of connect.Account) (book, quota.Ledg
 }
 
 // entries are those of all accounts.
-func (b book) entries() (quota.Ledger, error) {
+func (b storedLedger) entries() (quota.Ledger, error) {
 	text := []byte(b.Data[entriesDataKey])
 	if packed, is := b.BinaryData[packedDataKey]; is {
 		r, err := gzip.NewReader(bytes.NewReader(packed))
@@ -117,7 +117,7 @@ func (b book) entries() (quota.Ledger, error) {
 
 // write writes the entries of an account, if nobody has written others since they were read. Where a resource has an entry in another account, of before, what
 // it has left counts there.
-func (k *Keeper) write(ctx context.Context, b book, entries quota.Ledger) error {
+func (k *Keeper) write(ctx context.Context, b storedLedger, entries quota.Ledger) error {
 	all := quota.Ledger{}
 	maps.Copy(all, b.others)
 	for uid := range entries {
@@ -139,7 +139,7 @@ func (k *Keeper) write(ctx context.Context, b book, entries quota.Ledger) error 
 }
 
 // enter has the ConfigMap have these entries, packed if they are many: an object has at most 1 MiB.
-func (b book) enter(all quota.Ledger) error {
+func (b storedLedger) enter(all quota.Ledger) error {
 	text, err := json.Marshal(all)
 	if err != nil {
 		return err

@@ -92,12 +92,12 @@ func TestAccountsChange(t *testing.T) {
 func TestLeftAccount(t *testing.T) {
 	k := provider(newAPI(t), "system")
 	disks := quota.Disks("ceph")
-	b, _ := k.bookOf(t)
+	b, _ := k.storedOf(t)
 	b.others = quota.Ledger{"first": {Name: "first", Config: "ProviderConfig/former", VMID: 100, Has: quota.Amounts{quota.Cores: 2, disks: 3}}}
 	if err := k.write(t.Context(), b, quota.Ledger{"first": {Name: "first", Config: config, Has: quota.Amounts{quota.Cores: 4}}}); err != nil {
 		t.Fatal(err)
 	}
-	b, entries := k.bookOf(t)
+	b, entries := k.storedOf(t)
 	want := quota.Ledger{"first/100/": {Name: "first", Config: "ProviderConfig/former", VMID: 100, Left: true, Has: quota.Amounts{disks: 3}}}
 	if diff := cmp.Diff(want, b.others); diff != "" || len(entries) != 1 || entries["first"].Has[quota.Cores] != 4 {
 		t.Errorf("want the entry of the account, got %v; those of others, -want, +got:\n%s", entries, diff)
@@ -108,13 +108,13 @@ func TestLeftAccount(t *testing.T) {
 // one.
 func TestCreatingAccount(t *testing.T) {
 	k := provider(newAPI(t), "system")
-	b, _ := k.bookOf(t)
+	b, _ := k.storedOf(t)
 	has := quota.Amounts{quota.Cores: 2}
 	b.others = quota.Ledger{"first": {Name: "first", Config: "ProviderConfig/former", VMID: 100, Has: has, Pending: has}}
 	if err := k.write(t.Context(), b, quota.Ledger{"first": {Name: "first", Config: config}}); err != nil {
 		t.Fatal(err)
 	}
-	b, _ = k.bookOf(t)
+	b, _ = k.storedOf(t)
 	if e := b.others["first/100/"]; e.Has[quota.Cores] != 2 || e.Creating == 0 {
 		t.Errorf("want the VM counted on, got %v", b.others)
 	}
@@ -132,11 +132,11 @@ func TestPacked(t *testing.T) {
 				Has:  quota.Amounts{quota.VMs: 1, quota.Cores: 4, quota.Memory: 8 << 30, quota.Disks("ceph"): 64 << 30},
 			}
 		}
-		b, _ := k.bookOf(t)
+		b, _ := k.storedOf(t)
 		if err := k.write(t.Context(), b, entries); err != nil {
 			t.Fatal(err)
 		}
-		b, got := k.bookOf(t)
+		b, got := k.storedOf(t)
 		if diff := cmp.Diff(entries, got); diff != "" {
 			t.Errorf("%d entries: -want, +got:\n%s", n, diff)
 		}
@@ -145,7 +145,7 @@ func TestPacked(t *testing.T) {
 			t.Errorf("%d entries: got %d bytes, or %d that are packed", n, plain, packed)
 		}
 	}
-	b, _ := k.bookOf(t)
+	b, _ := k.storedOf(t)
 	b.Data, b.BinaryData = nil, map[string][]byte{packedDataKey: []byte("x")}
 	if err := k.kube.Update(t.Context(), b.ConfigMap); err != nil {
 		t.Fatal(err)
