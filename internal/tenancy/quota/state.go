@@ -24,8 +24,8 @@ package quota
 //	Granted       all of Has is Pending, and there is no VMID  all that was granted
 //	Creating      all of Has is Pending, and there is a VMID   all that was granted
 //	Held          some of Has was seen, or Volume is set       what was seen, and what was granted beside that
-//	LeftCreating  Left, and a time in Creating                 all that was granted
-//	Left          Left                                         disks and interfaces
+//	LeftCreating  it has Left, and a time in Creating          all that was granted
+//	Left          it has Left                                  disks and interfaces
 //
 // Has counts, or what is seen if that is more. In state Left, the VM counts beside Has as the list of VMs shows it.
 //
