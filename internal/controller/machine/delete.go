@@ -20,8 +20,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,6 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/replication"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
@@ -188,35 +187,13 @@ func (e deletion) uuid(m Machine) string {
 // checkUnused returns an error if a Volume has its disk in the VM, or a Snapshot is to be retained. It asks the API server, both at the same
 // time, since either may have been changed a moment ago.
 func (e deletion) checkUnused(ctx context.Context, m Machine) error {
-	var volumes, snapshots error
+	var byVolumes, bySnapshots error
 	uuid := e.uuid(m)
 	var wait sync.WaitGroup
-	wait.Go(func() { volumes = e.volumes.CheckRemovable(ctx, uuid, e.vm.VMID) })
-	wait.Go(func() { snapshots = e.holds.Uncached().CheckRemovable(ctx, uuid, e.vm.VMID) })
+	wait.Go(func() { byVolumes = e.volumes.CheckRemovable(ctx, uuid, e.vm.VMID) })
+	wait.Go(func() { bySnapshots = e.holds.Uncached().CheckRemovable(ctx, uuid, e.vm.VMID) })
 	wait.Wait()
-	return cmp.Or(volumes, e.checkHanded(m), snapshots)
-}
-
-// checkHanded returns an error if the VM has the disk of a Volume that is gone, which nobody hands back: one that was deleted without Delete, or that
-// was not restored with the Machine. Whoever has kept the Volume's disk so has not asked for its end.
-func (e deletion) checkHanded(m Machine) error {
-	id, err := object.IdentityOf(m)
-	if err != nil {
-		return err
-	}
-	devices, err := object.RecordedDevices(m, id)
-	if err != nil {
-		return err
-	}
-	handed := devices.Handed.In(e.vm.State, e.vm.VMID)
-	if len(handed) == 0 {
-		return nil
-	}
-	name := slices.Min(slices.Collect(maps.Keys(handed)))
-	h := handed[name]
-	return kind.Held(errors.Errorf("VM %d is kept since %s (%s) is the disk of Volume '%s', which is gone, and would be destroyed with it. "+
-		"To keep the disk, detach it and create a Volume with the annotation crossplane.io/external-name: %s, which gets it. "+
-		"To destroy it, remove it from the VM", e.vm.VMID, h.Device, h.Volume, name, h.Volume))
+	return cmp.Or(byVolumes, volumes.CheckHanded(m, e.vm), bySnapshots)
 }
 
 // resume resumes a suspended VM that is protected or has disks of Volumes. Its lock lets Proxmox VE lift no protection, which in turn keeps
@@ -277,25 +254,10 @@ func (e deletion) replicas() *replication.Remover {
 // removingDisks names what a deletion waits for, to tell how long it has waited.
 const removingDisks = "remove disks"
 
-// unavailableVolumes are the volumes of the VM that PVE could not remove with it now: their storage
-// is not available. It destroys the VM all the same, and only warns of what it leaves.
-func (e deletion) unavailableVolumes(ctx context.Context) ([]string, error) {
-	storages, err := e.inventory.Storages(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(e.vm.Config.OwnVolumes(e.vm.VMID), func(volume string) bool {
-		name, _, _ := strings.Cut(volume, ":")
-		return !slices.ContainsFunc(storages, func(s proxmox.Storage) bool {
-			return s.Name == name && s.Node == e.vm.Node && s.Status == "unknown"
-		})
-	}), nil
-}
-
 // waitForDisks says why a VM cannot be destroyed yet, or else which of its volumes will be
 // left.
 func (e deletion) waitForDisks(ctx context.Context, m Machine) (left []string, waits error) {
-	volumes, err := e.unavailableVolumes(ctx)
+	volumes, err := e.checks.UnavailableVolumes(ctx, e.vm)
 	if err != nil || len(volumes) == 0 || e.tasks.Waited(m, removingDisks) >= obstacleTime {
 		return volumes, err
 	}

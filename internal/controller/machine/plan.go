@@ -38,6 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/rules"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/settled"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/harules"
@@ -290,6 +291,63 @@ func (e planner) addChange(ctx context.Context, m Machine, d desired, features [
 	waits := e.bridges.Missing(e.vm.Node, preflight.NewBridges(change, e.vm.Config))
 	e.planned.rejections = slices.Concat(e.planned.rejections, e.bridges.Problems(), waits, unknown, e.planned.capacity.Rejections)
 	return err
+}
+
+// settledOptions know for which VMs the options were found to be as their specs have them.
+type settledOptions struct {
+	store     *settled.Store
+	vm        *vmstate.VM
+	superuser bool // The connection is that of root.
+	limited   bool // The tenant has a quota.
+}
+
+// settledOptions returns what knows whether the options of the VM are settled.
+func (e *external) settledOptions() settledOptions {
+	return settledOptions{store: e.settled, vm: e.vm, superuser: e.checks.Superuser, limited: e.tenant.Limited()}
+}
+
+// unchanged reports whether the options of the VM were found to be as the spec has them,
+// and neither has changed since. What cloud-init is given and what a migration takes out of
+// drives depend on more than that.
+func (o settledOptions) unchanged(m Machine, d desired) bool {
+	if d.CloudInit != nil || meta.WasDeleted(m) {
+		return false
+	}
+	if d.Node != nil || d.placedNode != "" {
+		if _, goes := d.migration(o.vm, m.GetAnnotations()[object.AnnotationNode]); goes {
+			return false
+		}
+	}
+	sum, err := o.sum(m, d)
+	return err == nil && o.store.Is(m, sum)
+}
+
+// keep remembers that the options are as the spec has them, if the plan has nothing to do for them.
+func (o settledOptions) keep(m Machine, p plan) {
+	sum, err := o.sum(m, p.desired)
+	waits := len(p.rejections) > 0 || p.exceeded != nil || len(p.Growths(p.Restored(o.vm.State))) > 0
+	if err != nil || waits || !p.change.Empty() || !p.deferred.Empty() || len(p.annotations) > 0 {
+		o.store.Reset(m)
+		return
+	}
+	o.store.Keep(m, sum)
+}
+
+// sum returns a checksum of all that the difference of options depends on.
+func (o settledOptions) sum(m Machine, d desired) (uint64, error) {
+	return o.store.Sum(
+		d.MachineParameters, d.Identity, d.Tenant, d.CarriedTags, d.Defaults, d.Created, m.GetGeneration(), m.GetAnnotations()[object.AnnotationDevices],
+		o.superuser, d.Leaving, o.vm.Values, o.vm.VMID, o.vm.Node, o.vm.Status.Running(), o.limited, d.Counted,
+	)
+}
+
+// wanted is a checksum of what a Machine asks for, with what other objects add to that; 0 if there is none.
+func (p plan) wanted(m Machine, store *settled.Store) uint64 {
+	sum, err := store.Sum(p.MachineParameters, p.Tenant, p.CarriedTags, p.Defaults, m.GetGeneration())
+	if err != nil {
+		return 0
+	}
+	return sum
 }
 
 // currentDigest is the digest of the VM's configuration, or empty if that was changed since

@@ -31,30 +31,25 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A disk of each name is as this device of a Machine.
-var devices = map[string]string{"a": "scsi5", "b": "scsi6", "c": "scsi7", "d": "scsi8"}
+// deviceOf is the device that a Machine has for the Volume of each name.
+func deviceOf(name string) string {
+	return map[string]string{"a": "scsi5", "b": "scsi6", "c": "scsi7", "d": "scsi8"}[name]
+}
 
 // several is the spec of a Machine with Volumes, each as its device.
 func several(names ...string) string {
-	spec := "powerState: Running\nnode: pve1\n" + system
+	var spec strings.Builder
+	spec.WriteString("powerState: Running\nnode: pve1\n" + system)
 	for _, name := range names {
-		spec += fmt.Sprintf("- name: %s\n  device: %s\n  volumeRef:\n    name: %[1]s\n", name, devices[name])
+		fmt.Fprintf(&spec, "- name: %s\n  device: %s\n  volumeRef:\n    name: %[1]s\n", name, deviceOf(name))
 	}
-	return spec
+	return spec.String()
 }
 
 // listsSeveral has a Machine list these Volumes, each as its device.
 func (l *lab) listsSeveral(m object.Machine, names ...string) {
 	l.Helper()
 	l.change(m, func() { l.must(yaml.Unmarshal([]byte(several(names...)), m.Parameters())) })
-}
-
-// configOf the VM of a Machine, on its node.
-func (l *lab) configOf(m object.Machine) map[string]string {
-	l.Helper()
-	c, err := l.root.Config(l.Context(), ref(m))
-	l.must(err)
-	return c.Values
 }
 
 // allBound reports whether the VM of a Machine has these Volumes on a node, each as its device, and all is settled.
@@ -65,7 +60,7 @@ func (l *lab) allBound(m object.Machine, node string, all ...volume.Volume) func
 		}
 		for _, v := range all {
 			o := v.Observation()
-			if o.Node != node || o.Device != devices[v.GetName()] || o.Machine != m.GetName() || !configtest.Settled(v)() {
+			if o.Node != node || o.Device != deviceOf(v.GetName()) || o.Machine != m.GetName() || !configtest.Settled(v)() {
 				return false
 			}
 		}

@@ -18,6 +18,8 @@ package preflight
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 
@@ -25,6 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // MissingVolume says which volume that is to be attached is not on a node. Proxmox VE would give its name to a disk that is made by then,
@@ -65,4 +68,17 @@ func (e *Checks) checkUnused(ctx context.Context, vm proxmox.Ref, volumes []stri
 	}
 	disks := vmcache.Disks{Volumes: volumes, Node: vm.Node, Storages: storages, Tells: tenancy.MayName(e.Tenant)}
 	return e.Reader.CheckUnused(ctx, disks, vm.VMID)
+}
+
+// UnavailableVolumes are the volumes of a VM that PVE could not remove with it now: their storage
+// is not available. It destroys the VM all the same, and only warns of what it leaves.
+func (e *Checks) UnavailableVolumes(ctx context.Context, v *vmstate.VM) ([]string, error) {
+	storages, err := e.Inventory.Storages(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(v.Config.OwnVolumes(v.VMID), func(volume string) bool {
+		name, _, _ := strings.Cut(volume, ":")
+		return !slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Name == name && s.Node == v.Node && s.Status == "unknown" })
+	}), nil
 }

@@ -21,6 +21,7 @@ package volumes
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -39,6 +40,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
@@ -433,6 +435,28 @@ func (r Reader) CheckRemovable(ctx context.Context, uuid string, vmid int) error
 	}
 	return kind.Held(errors.Errorf(
 		"VM %d is kept until the disks are handed back that would be destroyed with it, those of Volumes %s", vmid, strings.Join(names, ", ")))
+}
+
+// CheckHanded returns an error if the VM of a Machine has the disk of a Volume that is gone, which nobody hands back: one that was deleted without Delete,
+// or that was not restored with the Machine. Whoever has kept the Volume's disk so has not asked for its end.
+func CheckHanded(m object.Machine, v *vmstate.VM) error {
+	id, err := object.IdentityOf(m)
+	if err != nil {
+		return err
+	}
+	devices, err := object.RecordedDevices(m, id)
+	if err != nil {
+		return err
+	}
+	handed := devices.Handed.In(v.State, v.VMID)
+	if len(handed) == 0 {
+		return nil
+	}
+	name := slices.Min(slices.Collect(maps.Keys(handed)))
+	h := handed[name]
+	return kind.Held(errors.Errorf("VM %d is kept since %s (%s) is the disk of Volume '%s', which is gone, and would be destroyed with it. "+
+		"To keep the disk, detach it and create a Volume with the annotation crossplane.io/external-name: %s, which gets it. "+
+		"To destroy it, remove it from the VM", v.VMID, h.Device, h.Volume, name, h.Volume))
 }
 
 // CheckReplaceable says why these devices of a VM cannot be replaced by those of a backup: PVE would destroy the disk of a Volume. It is
