@@ -235,14 +235,18 @@ func TestMigrateNames(t *testing.T) {
 	}{
 		"Permuted": {
 			reason: "All names are there still, and each is another disk's.", running: true, steps: []string{"scsi8=local-lvm:4"},
-			want: map[string]string{"scsi0": "local-lvm:vm-300-disk-0,format=raw,size=1G", "scsi6": "local-lvm:vm-300-disk-1,format=raw,size=3G",
-				"scsi8": "local-lvm:vm-300-disk-2,format=raw,size=4G"},
+			want: map[string]string{
+				"scsi0": "local-lvm:vm-300-disk-0,format=raw,size=1G", "scsi6": "local-lvm:vm-300-disk-1,format=raw,size=3G",
+				"scsi8": "local-lvm:vm-300-disk-2,format=raw,size=4G",
+			},
 		},
 		"Unused": {
 			reason: "A disk that is detached is copied first, and keeps its name.", running: true,
 			steps: []string{"scsi8=local-lvm:4", "delete=scsi8"},
-			want: map[string]string{"scsi0": "local-lvm:vm-300-disk-0,format=raw,size=1G", "scsi6": "local-lvm:vm-300-disk-2,format=raw,size=3G",
-				"unused0": "local-lvm:vm-300-disk-1"},
+			want: map[string]string{
+				"scsi0": "local-lvm:vm-300-disk-0,format=raw,size=1G", "scsi6": "local-lvm:vm-300-disk-2,format=raw,size=3G",
+				"unused0": "local-lvm:vm-300-disk-1",
+			},
 		},
 		"Off": {
 			reason: "A VM that is off keeps the names of its disks.", steps: []string{"scsi8=local-lvm:4"},

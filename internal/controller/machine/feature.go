@@ -144,13 +144,13 @@ func (e planner) planFeatures(ctx context.Context, m Machine, all []feature) err
 		if meta.WasDeleted(m) {
 			next.steps = nil
 		}
-		e.planned.add(next)
+		next.addTo(&e.planned)
 	}
 	return nil
 }
 
-// add adds to the plan what a feature has to do.
-func (p *plan) add(next proposal) {
+// addTo adds to the plan what a feature has to do.
+func (next proposal) addTo(p *plan) {
 	p.steps = append(p.steps, next.steps...)
 	p.rejections = append(p.rejections, next.rejections...)
 	maps.Copy(p.annotations, next.annotations)
