@@ -235,6 +235,7 @@ func TestQuotasOfLeft(t *testing.T) {
 			w.well(mg)
 		}
 		w.becomes(bound, "is the Machine's", func() bool { return isSynced(bound) && bound.GetCondition("Bound").Status == corev1.ConditionTrue })
+		device := bound.Observation().Device
 		pause := func(value string) {
 			w.edit(w.m, func() { meta.AddAnnotations(w.m, map[string]string{meta.AnnotationKeyReconciliationPaused: value}) })
 		}
@@ -250,6 +251,11 @@ func TestQuotasOfLeft(t *testing.T) {
 		pause("false")
 		w.waitsForRoom(more, "disks/ceph: 4Gi more, of 12Gi 9Gi are used by 2 resources")
 		w.delete()
+		w.becomes(w.m, "is kept for the disk of the Volume", func() bool {
+			return strings.Contains(w.m.GetCondition(xpv2.TypeSynced).Message, "is the disk of Volume '"+bound.GetName()+"', which is gone")
+		})
+		w.pve.Edit(func(s *simulator.State) { delete(s.Guests[w.vmid()].Config, device) })
+		w.gone()
 		w.well(more)
 	})
 }
