@@ -91,13 +91,6 @@ const (
 	stuck
 )
 
-// How many seconds a call may take to show what it has started, after its answer was lost. One that gives the
-// disk away gets more: it must not be carried out after it was given up.
-const (
-	arrival         = 15
-	handoverArrival = 60
-)
-
 // A vm is what was seen of a VM.
 type vm struct {
 	proxmox.Ref
@@ -338,7 +331,7 @@ func (s *state) decideMaking() *decision {
 		return because(wait, reasonLocked, "%s", vmstate.Locked(s.stub.VMID, s.stub.Config["lock"]))
 	case s.stub != nil:
 		return &decision{action: settle}
-	case s.Task == "" && !s.foreign && s.now < s.Begun+arrival:
+	case s.Task == "" && !s.foreign && s.now < s.Begun+target.Arrival:
 		return because(wait, xpv2.ReasonCreating, "waiting for the stub VM to appear in Proxmox VE, since the answer to its creation was lost")
 	}
 	return &decision{action: forget} // There is none, or another VM has the VMID.
@@ -352,7 +345,7 @@ func (s *state) decideHandover() *decision {
 		return because(wait, reasonMoving, "%s", h.Words())
 	case s.holder != nil && s.holder.offline != "":
 		return because(wait, reasonNodeOffline, "%s", s.holder.offline)
-	case s.remained() && h.Task == "" && s.now < h.Begun+handoverArrival:
+	case s.remained() && h.Task == "" && s.now < h.Begun+target.Arrival:
 		return because(wait, reasonMoving, "waiting until Proxmox VE shows whether this was done, since the answer to the call was lost: %s", h.Words())
 	case s.holder != nil && s.holder.ruined():
 		return ruinedRestore(s.holder)
