@@ -45,6 +45,10 @@ func TestWithPending(t *testing.T) {
 		"Destruction": {
 			reason: "A disk whose removal destroys it waits for the next start.", pending: []proxmox.PendingValue{{Key: "sata1", Value: new(data), Delete: 2}},
 		},
+		"WithDestruction": {
+			reason:  "Nothing is sent, since Proxmox VE would destroy the disk of another removal along with it.",
+			pending: []proxmox.PendingValue{{Key: "cores", Value: new("1"), Pending: new("2")}, {Key: "sata2", Value: new(data), Delete: 2}},
+		},
 		"Value": {
 			reason: "A value is sent as it is pending.", pending: []proxmox.PendingValue{{Key: "cores", Value: new("1"), Pending: new("2")}},
 			want: Difference{Set: proxmox.Params{"cores": "2"}},
