@@ -18,7 +18,6 @@ package connect
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -262,8 +261,8 @@ func guestOf(ctx context.Context, in GuestLister, vmid int, fresh bool) (proxmox
 		age = inventory.Fresh
 	}
 	guests, err := in.Guests(ctx, age)
-	if i := slices.IndexFunc(guests, func(g proxmox.Guest) bool { return g.VMID == vmid }); i >= 0 && err == nil {
-		return guests[i], nil
+	if g, listed := proxmox.GuestOf(guests, vmid); listed && err == nil {
+		return g, nil
 	}
 	return proxmox.Guest{VMID: vmid}, err
 }

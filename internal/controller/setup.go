@@ -156,8 +156,8 @@ func machines(sched *scheduler.Scheduler, watch *images.Notifier, watchBackups *
 		id := s.Identity("Machine")
 		disks := volumes.Reader{Kube: mgr.GetClient(), Direct: mgr.GetAPIReader(), Object: s.Identity("Volume").Object, Lists: s.Lists("Volume")}
 		o.Holds = kind.Holds{Reader: mgr.GetClient(), Direct: mgr.GetAPIReader(), Lists: s.Lists("Snapshot")}
-		if err := machine.Setup(mgr, o, id, sched, machine.Images{
-			Object: s.Identity("Image").Object, Networks: s.Identity("NodeNetwork").List, Volumes: disks, Watch: watch, Backups: watchBackups,
+		if err := machine.Setup(mgr, o, id, sched, machine.Dependencies{
+			Image: s.Identity("Image").Object, Networks: s.Identity("NodeNetwork").List, Volumes: disks, Images: watch, Backups: watchBackups,
 			Quotas: keeper,
 		}); err != nil {
 			return err

@@ -130,7 +130,7 @@ func (w *env) start(t *testing.T, fatal int) *process {
 			&cluster.Image{}, &cluster.NodeNetworkList{}, volumesOf(mgr, &cluster.Volume{}),
 		},
 	} {
-		from := machine.Images{Object: k.image, Networks: k.networks, Volumes: k.volumes, Watch: images, Backups: backups}
+		from := machine.Dependencies{Image: k.image, Networks: k.networks, Volumes: k.volumes, Images: images, Backups: backups}
 		if err := machine.Setup(mgr, o, k.Identity, scheduler, from); err != nil {
 			t.Fatal(err)
 		}

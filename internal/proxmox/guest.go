@@ -172,3 +172,13 @@ func (c ClusterAPI) Guests(ctx context.Context) ([]Guest, error) {
 	}
 	return guests, nil
 }
+
+// GuestOf returns the guest that has the VMID, if one is listed.
+func GuestOf(guests []Guest, vmid int) (Guest, bool) {
+	for i := range guests { // Not by value: there may be thousands.
+		if guests[i].VMID == vmid {
+			return guests[i], true
+		}
+	}
+	return Guest{}, false
+}

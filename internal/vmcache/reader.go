@@ -67,7 +67,7 @@ func (e *Reader) Find(ctx context.Context, id int, hint string) (*vmstate.VM, er
 		return nil, err
 	}
 	node := hint
-	if g, ok := GuestOf(guests, id); ok {
+	if g, ok := proxmox.GuestOf(guests, id); ok {
 		node = g.Node
 	} else if off {
 		node = "" // The list has the VMs of nodes that cannot be asked too.
@@ -82,7 +82,7 @@ func (e *Reader) Find(ctx context.Context, id int, hint string) (*vmstate.VM, er
 	if guests, err = e.inventory.Guests(ctx, inventory.Fresh); err != nil {
 		return nil, err
 	}
-	g, ok := GuestOf(guests, id)
+	g, ok := proxmox.GuestOf(guests, id)
 	switch {
 	case ok:
 		return e.GetListed(ctx, g)
@@ -130,15 +130,6 @@ func (e *Reader) GetListed(ctx context.Context, g proxmox.Guest) (*vmstate.VM, e
 		err = errors.Errorf("VM %d is listed on node %q but cannot be found there", g.VMID, g.Node)
 	}
 	return v, err
-}
-
-// GuestOf returns the guest that has the VMID, if one is listed.
-func GuestOf(guests []proxmox.Guest, id int) (proxmox.Guest, bool) {
-	i := slices.IndexFunc(guests, func(g proxmox.Guest) bool { return g.VMID == id })
-	if i < 0 {
-		return proxmox.Guest{}, false
-	}
-	return guests[i], true
 }
 
 // GetConfig reads a VM. It returns nil if there is none.

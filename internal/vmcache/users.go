@@ -184,7 +184,7 @@ func (e *Reader) checkUnusedBy(ctx context.Context, disks Disks, g proxmox.Guest
 	v, err := e.GetConfig(ctx, g.Ref())
 	if v == nil && err == nil {
 		guests, failed := e.inventory.Guests(ctx, inventory.Fresh)
-		now, there := GuestOf(guests, g.VMID)
+		now, there := proxmox.GuestOf(guests, g.VMID)
 		if failed == nil && !there {
 			return nil
 		}

@@ -25,6 +25,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -105,7 +106,7 @@ type storeClient struct {
 func (c storeClient) stored(ctx context.Context, empty resource.ManagedList, opts []client.ListOption) ([]resource.Managed, bool) {
 	o := (&client.ListOptions{}).ApplyOptions(opts)
 	item, ok := itemOf(empty)
-	if !ok || o.LabelSelector != nil || o.FieldSelector != nil || o.Limit > 0 || o.Continue != "" {
+	if !ok || o.LabelSelector != nil || o.Limit > 0 || o.Continue != "" {
 		return nil, false
 	}
 	informer, err := c.informers.GetInformer(ctx, item)
@@ -116,27 +117,36 @@ func (c storeClient) stored(ctx context.Context, empty resource.ManagedList, opt
 	if !ok {
 		return nil, false
 	}
-	return managedOf(store.GetIndexer(), o.Namespace)
-}
-
-// managedOf returns the resources in a store, of a namespace or of all.
-func managedOf(store toolscache.Indexer, namespace string) ([]resource.Managed, bool) {
-	items := store.List
-	if namespace != "" {
-		found, err := store.ByIndex(toolscache.NamespaceIndex, namespace)
-		if err != nil {
-			return nil, false
-		}
-		items = func() []any { return found }
+	items, ok := itemsIn(store.GetIndexer(), o)
+	if !ok {
+		return nil, false
 	}
-	listed := items()
-	all := make([]resource.Managed, 0, len(listed))
-	for _, item := range listed {
+	all := make([]resource.Managed, 0, len(items))
+	for _, item := range items {
 		if mg, ok := item.(resource.Managed); ok {
 			all = append(all, mg)
 		}
 	}
-	return all, len(all) == len(listed)
+	return all, len(all) == len(items)
+}
+
+// itemsIn returns what a store has of a namespace, or by an index, or all; false where it has no such index.
+func itemsIn(store toolscache.Indexer, o *client.ListOptions) ([]any, bool) {
+	switch {
+	case o.FieldSelector == nil && o.Namespace == "":
+		return store.List(), true
+	case o.FieldSelector == nil:
+		found, err := store.ByIndex(toolscache.NamespaceIndex, o.Namespace)
+		return found, err == nil
+	case o.Namespace != "":
+		return nil, false
+	}
+	fields := o.FieldSelector.Requirements()
+	if len(fields) != 1 || fields[0].Operator != selection.Equals {
+		return nil, false
+	}
+	found, err := store.ByIndex(fields[0].Field, fields[0].Value)
+	return found, err == nil
 }
 
 // itemOf returns an empty object of the kind of a list.
@@ -147,6 +157,19 @@ func itemOf(list resource.ManagedList) (client.Object, bool) {
 	}
 	o, ok := reflect.New(items.Type().Elem()).Interface().(client.Object)
 	return o, ok
+}
+
+// Index has ListCached find the objects of a kind by the values of a field, with client.MatchingFields of that alone. The index of a manager
+// would keep each value twice, also with its namespace.
+func Index(all cache.Informers, of client.Object, field string, values client.IndexerFunc) error {
+	informer, err := all.GetInformer(context.Background(), of, cache.BlockUntilSynced(false))
+	if err != nil {
+		return err
+	}
+	return informer.AddIndexers(toolscache.Indexers{field: func(obj any) ([]string, error) {
+		o, _ := obj.(client.Object)
+		return values(o), nil
+	}})
 }
 
 // OnDeleted has fn called with each object of a kind that goes from a cache.

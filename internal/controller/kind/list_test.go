@@ -105,6 +105,10 @@ func storedPools(t *testing.T, n int) storeClient {
 	t.Helper()
 	indexers := toolscache.Indexers{toolscache.NamespaceIndex: toolscache.MetaNamespaceIndexFunc}
 	informer := toolscache.NewSharedIndexInformer(&toolscache.ListWatch{}, &namespaced.Pool{}, 0, indexers)
+	first := func(o client.Object) []string { return []string{o.GetName()[:2]} }
+	if err := Index(informersOf{informer: informer}, &namespaced.Pool{}, "first", first); err != nil {
+		t.Fatal(err)
+	}
 	for i := range n {
 		p := &namespaced.Pool{ObjectMeta: metav1.ObjectMeta{Namespace: []string{"a", "b"}[i%2], Name: fmt.Sprintf("p%d", i)}}
 		if err := informer.GetIndexer().Add(p); err != nil {
@@ -128,6 +132,10 @@ func TestListStored(t *testing.T) {
 		"Namespace": {
 			reason: "What is stored in one namespace is listed.",
 			from:   kube, opts: []client.ListOption{client.InNamespace("b")}, want: []string{"p1", "p3"},
+		},
+		"Field": {
+			reason: "What has a value in an index is listed, of all namespaces.",
+			from:   kube, opts: []client.ListOption{client.MatchingFields{"first": "p1"}}, want: []string{"p1"},
 		},
 		"Empty":  {reason: "A namespace may have none.", from: kube, opts: []client.ListOption{client.InNamespace("c")}},
 		"Labels": {reason: "Whatever else is asked for the client answers.", from: kube, opts: []client.ListOption{client.MatchingLabels{"a": "b"}}},

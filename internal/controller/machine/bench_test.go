@@ -39,6 +39,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/networks"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/nodechoice"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
@@ -145,7 +146,7 @@ func (b *bench) external() *external {
 			wake: func(m Machine) { b.woken <- m }, record: event.NewNopRecorder(), now: b.clock.now,
 		},
 		sharesCluster: func(context.Context) func(resource.Managed) bool { return b.sharesCluster },
-		isolation:     func(context.Context) isolation { return isolationOf{b} },
+		isolation:     func(context.Context) nodechoice.Isolation { return isolationOf{b} },
 		log:           logging.NewNopLogger(),
 		defaults:      defaults{Defaults: qemu.Defaults{Storage: "local-lvm", Bridge: "vmbr0"}, Node: b.defaultNode},
 		vmids:         v1alpha1.VMIDRange{Min: 10000, Max: 10010},

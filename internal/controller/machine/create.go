@@ -45,7 +45,8 @@ import (
 type creation struct {
 	desired
 
-	node   string
+	// madeOn is the node that the VM is made on; it may go to another from there: see goesTo.
+	madeOn string
 	source *source.Source
 
 	// image is the revision of an Image that the VM is made from, if the spec names
@@ -87,7 +88,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 	}
 	notes := c.annotations(m)
 	if c.archive != nil {
-		ref := proxmox.Ref{Node: c.node, VMID: c.Identity.VMID}
+		ref := proxmox.Ref{Node: c.madeOn, VMID: c.Identity.VMID}
 		if err := (restoring{external: e}).tracker().Note(ctx, m, ref, c.archive.Volume, notes); err != nil {
 			return managed.ExternalCreation{}, err
 		}
@@ -104,7 +105,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 		err = validate.NameFields(err, c.change())
 	}
 	if proxmox.IsAlreadyExists(err) {
-		return managed.ExternalCreation{}, e.vmidTaken(ctx, m, c, err)
+		return managed.ExternalCreation{}, e.afterTakenVMID(ctx, m, c, err)
 	}
 	if err != nil {
 		e.watch().RecordError(m, err)
@@ -116,8 +117,8 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 	e.tenant.Creates(m, c.Identity, u.Node())
 	e.tasks.Kept(m, true) // What was changed before was another VM, and so
 	e.passwords.Forget(m) // was what has got the password.
-	e.log.Debug("Creating VM", "vmid", c.Identity.VMID, "node", c.node)
-	e.watch().Follow(m, u, c.node)
+	e.log.Debug("Creating VM", "vmid", c.Identity.VMID, "node", c.madeOn)
+	e.watch().Follow(m, u, c.madeOn)
 	if c.archive != nil {
 		restoring{external: e}.noteTask(ctx, m, u)
 	}
@@ -131,7 +132,7 @@ func lastingRejection(err error) bool {
 
 // annotations returns the annotations that have to be kept before the VM is created.
 func (c *creation) annotations(m Machine) map[string]string {
-	a := map[string]string{object.AnnotationNode: c.node, object.AnnotationDevices: c.Devices.String()}
+	a := map[string]string{object.AnnotationNode: c.madeOn, object.AnnotationDevices: c.Devices.String()}
 	if c.source != nil {
 		a[object.AnnotationSource] = strconv.Itoa(c.source.VMID)
 	}
@@ -148,7 +149,7 @@ func (c *creation) annotations(m Machine) map[string]string {
 		a[object.AnnotationPassword] = "" // Another VM has got it.
 	}
 	if c.decision != nil && c.demand().Elsewhere() {
-		a[object.AnnotationTarget] = c.placedNode
+		a[object.AnnotationTarget] = c.goesTo
 	}
 	return a
 }
@@ -165,15 +166,15 @@ func (c *creation) place() tenant.Place {
 // call has PVE start to create the VM.
 func (c *creation) call(ctx context.Context, to VMCreator) (proxmox.UPID, error) {
 	if c.source == nil {
-		return to.Create(ctx, proxmox.Ref{Node: c.node, VMID: c.Identity.VMID}, c.params())
+		return to.Create(ctx, proxmox.Ref{Node: c.madeOn, VMID: c.Identity.VMID}, c.params())
 	}
 	return to.Clone(ctx, c.source.Ref(), c.cloneOptions())
 }
 
-// vmidTaken deals with a VMID that somebody else was faster to take, or has where we
+// afterTakenVMID deals with a VMID that somebody else was faster to take, or has where we
 // cannot see it. It looks first whether that is us.
-func (e *external) vmidTaken(ctx context.Context, m Machine, c *creation, taken error) error {
-	v, err := e.reader.Find(ctx, c.Identity.VMID, c.node)
+func (e *external) afterTakenVMID(ctx context.Context, m Machine, c *creation, taken error) error {
+	v, err := e.reader.Find(ctx, c.Identity.VMID, c.madeOn)
 	if proxmox.IsAuthorization(err) {
 		v, err = nil, nil // Ours we could see: it was looked for before the call.
 	}
@@ -214,8 +215,8 @@ func (c *creation) cloneOptions() proxmox.CloneOptions {
 	if c.Clone != nil {
 		o.Storage, o.Format, o.Snapshot = ptr.Deref(c.Clone.Storage, ""), ptr.Deref(c.Clone.Format, ""), ptr.Deref(c.Clone.Snapshot, "")
 	}
-	if c.node != c.source.Node {
-		o.TargetNode = c.node
+	if c.madeOn != c.source.Node {
+		o.TargetNode = c.madeOn
 	}
 	return o
 }

@@ -52,7 +52,7 @@ func creationOf(t *testing.T, p v1alpha1.MachineParameters, s *source.Source) *c
 	if d.Devices, err = (qemu.Devices{}).Assign(&p, config); err != nil {
 		t.Fatal(err)
 	}
-	return &creation{desired: d, node: "pve1", source: s}
+	return &creation{desired: d, madeOn: "pve1", source: s}
 }
 
 func TestParams(t *testing.T) {
@@ -160,7 +160,7 @@ func TestCloneOptions(t *testing.T) {
 			if tc.source != nil {
 				c.source = tc.source
 			}
-			c.node = tc.node
+			c.madeOn = tc.node
 			if diff := cmp.Diff(tc.want, c.cloneOptions()); diff != "" {
 				t.Errorf("\n%s\ncloneOptions: -want, +got:\n%s", tc.reason, diff)
 			}

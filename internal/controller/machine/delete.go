@@ -170,7 +170,7 @@ func (e deletion) destroy(ctx context.Context, m Machine) error {
 	if err := e.checkUnused(ctx, m); err != nil {
 		return err
 	}
-	if err := e.start(m)(e.client.Delete(ctx, e.vm.Ref, proxmox.DeleteOptions{Purge: true})); err != nil {
+	if err := e.followTask(m)(e.client.Delete(ctx, e.vm.Ref, proxmox.DeleteOptions{Purge: true})); err != nil {
 		return err
 	}
 	replicas.EmitOrphaned(m, left)

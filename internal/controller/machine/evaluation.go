@@ -35,18 +35,18 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/settled"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
-	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
 // An evaluation is the result of a look at a VM that is up to date. It holds as long as all that it depends on is the same.
 type evaluation struct{ *external }
 
-// holds reports whether the last evaluation holds: the Machine, its connection and its VM are as they were, no task works on the VM, and
+// stillHolds reports whether the last evaluation holds: the Machine, its connection and its VM are as they were, no task works on the VM, and
 // what others may have changed in the cluster meanwhile is as it was.
-func (e evaluation) holds(ctx context.Context, m Machine, id qemu.Identity) bool {
+func (e evaluation) stillHolds(ctx context.Context, m Machine, id qemu.Identity) bool {
 	k, o := e.settled.Evaluated(m), m.Observation()
 	if k == nil || k.Sum != e.sum || !e.now().Before(k.Until) || e.tasks.Active(m) || !e.inventory.Watches(string(m.GetUID()), id.VMID) ||
 		k.VM != e.cache.Version(m, id, e.inventory) {
@@ -60,7 +60,7 @@ func (e evaluation) holds(ctx context.Context, m Machine, id qemu.Identity) bool
 	}
 	cluster := o.Cluster
 	ownership(e).recordCluster(ctx, o) // It may be another one that the connection leads to by now.
-	g, _ := vmcache.GuestOf(guests, id.VMID)
+	g, _ := proxmox.GuestOf(guests, id.VMID)
 	return g.Pool == o.Pool && o.Cluster == cluster && (k.VMAlone || e.dependenciesHold(ctx, m, id, k))
 }
 
@@ -139,7 +139,7 @@ func (e evaluation) vmAlone(m Machine) bool {
 	return !devices && !cloudInit && e.bridges == nil && e.pooled == nil && e.tenant.Tenant == nil && object.ConnectionSecret(m).Name == ""
 }
 
-// lasts reports whether the evaluation depends on nothing but what holds checks.
+// lasts reports whether the evaluation depends on nothing but what stillHolds checks.
 func (e evaluation) lasts(m Machine) bool {
 	p := m.Parameters()
 	if volumeref.Lists(p) || ptr.Deref(p.ReportProvisioning, false) {

@@ -159,7 +159,7 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 	if kind.ReconcileRequested(m) {
 		return e.readVM(ctx, m, id)
 	}
-	if (evaluation{external: e}).holds(ctx, m, id) {
+	if (evaluation{external: e}).stillHolds(ctx, m, id) {
 		return evaluation{external: e}.observe(m), nil
 	}
 	if e.vm = e.lookup().Cached(ctx, m, id); e.vm != nil {
@@ -220,7 +220,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 		return managed.ExternalObservation{}, err
 	}
 	e.cache.Keep(m, e.vm, read)
-	if !kind.ReconcileRequested(m) && (evaluation{external: e}).holds(ctx, m, id) {
+	if !kind.ReconcileRequested(m) && (evaluation{external: e}).stillHolds(ctx, m, id) {
 		return evaluation{external: e}.observe(m), nil
 	}
 	if err := e.planVM(ctx, m, id); err != nil {
@@ -276,7 +276,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	}
 	o.Image = images.Pinned(m)
 	ownership{external: e}.recordCluster(ctx, o)
-	before := o.DeepCopy()
+	before := new(*o)
 	e.vm.Usage, e.vm.ShowConfig = e.cache.Usage(m), ptr.Deref(m.Parameters().ShowConfig, false)
 	e.vm.Observe(o, e.planned.Devices, e.now())
 	e.tenant.Records.Sign(m)

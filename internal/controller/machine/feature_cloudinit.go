@@ -107,7 +107,7 @@ func (c *creation) noCloudNeeds(ctx context.Context, k cloudinit.Keeper, at vali
 	if !c.CustomData() {
 		return nil, nil
 	}
-	storage, err := k.Storage(ctx, c.Desired, cmp.Or(ptr.Deref(c.Node, ""), c.node), "")
+	storage, err := k.Storage(ctx, c.Desired, cmp.Or(ptr.Deref(c.Node, ""), c.madeOn), "")
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (c *creation) checkNoCloud(ctx context.Context, m Machine, k cloudinit.Keep
 	if !c.CustomData() {
 		return nil
 	}
-	at := proxmox.Ref{Node: cmp.Or(ptr.Deref(c.Node, ""), c.node), VMID: c.Identity.VMID}
+	at := proxmox.Ref{Node: cmp.Or(ptr.Deref(c.Node, ""), c.madeOn), VMID: c.Identity.VMID}
 	k.VM = &vmstate.VM{Ref: at, State: qemu.State{Config: c.sourceConfig()}}
 	return k.Check(ctx, m, c.Desired)
 }

@@ -35,11 +35,21 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
+// HAClient is the part of a Client that manages high availability.
+type HAClient interface {
+	rules.Client
+
+	AddHAResource(ctx context.Context, vmid int, r proxmox.HASettings) error
+	ChangeHAResource(ctx context.Context, vmid int, r proxmox.HASettings) error
+	RemoveHAResource(ctx context.Context, vmid int) error
+	LeaveHA(ctx context.Context, vmid int) error
+}
+
 // A haFeature has high availability manage the VM, with the rules that placement asks for.
 type haFeature struct {
 	passive
 
-	client    Mover
+	client    HAClient
 	inventory Inventory
 	checks    *preflight.Checks
 	cache     *vmcache.Cache

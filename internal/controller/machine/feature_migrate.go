@@ -37,31 +37,18 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// Mover is the part of a Client that says where VMs belong.
-type Mover interface {
+// Migrator is the part of a Client that moves VMs and their disks.
+type Migrator interface {
 	CheckMigration(ctx context.Context, ref proxmox.Ref) (proxmox.MigrationCheck, error)
 	Migrate(ctx context.Context, ref proxmox.Ref, o proxmox.MigrateOptions) (proxmox.UPID, error)
 	MoveDisk(ctx context.Context, ref proxmox.Ref, o proxmox.MoveOptions) (proxmox.UPID, error)
-
-	PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error)
-	JoinPool(ctx context.Context, pool string, vmid int) error
-	LeavePool(ctx context.Context, pool string, vmid int) error
-
-	AddHAResource(ctx context.Context, vmid int, r proxmox.HASettings) error
-	ChangeHAResource(ctx context.Context, vmid int, r proxmox.HASettings) error
-	RemoveHAResource(ctx context.Context, vmid int) error
-	LeaveHA(ctx context.Context, vmid int) error
-
-	AddHARule(ctx context.Context, r proxmox.HARule) error
-	ChangeHARule(ctx context.Context, r proxmox.HARule) error
-	RemoveHARule(ctx context.Context, r proxmox.HARule) error
 }
 
 // A migrateFeature moves the VM to another node.
 type migrateFeature struct {
 	passive
 
-	client    Mover
+	client    Migrator
 	inventory Inventory
 	checks    *preflight.Checks
 	tasks     *tasktrack.Tracker
@@ -94,7 +81,7 @@ func (f migrateFeature) plan(ctx context.Context, m Machine, p *plan) (proposal,
 
 // migrationNeeds are the privileges that a VM takes which goes to another node once it is made.
 func (c *creation) migrationNeeds(at validate.Place) []validate.PrivilegeRequirement {
-	if to := cmp.Or(ptr.Deref(c.Node, ""), c.placedNode, c.node); to != c.node {
+	if to := cmp.Or(ptr.Deref(c.Node, ""), c.goesTo, c.madeOn); to != c.madeOn {
 		return []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.Migrate")}
 	}
 	return nil
@@ -131,7 +118,7 @@ func (d desired) nodeAnnotation(v *vmstate.VM, acted string) map[string]string {
 	if wanted := d.targetNode(v, acted); wanted != "" && wanted == v.Node && wanted != acted {
 		notes[object.AnnotationNode] = wanted
 	}
-	if d.placedNode != "" && (v.Node == d.placedNode || d.targetNode(v, acted) != d.placedNode) {
+	if d.goesTo != "" && (v.Node == d.goesTo || d.targetNode(v, acted) != d.goesTo) {
 		notes[object.AnnotationTarget] = ""
 	}
 	return notes
@@ -140,8 +127,8 @@ func (d desired) nodeAnnotation(v *vmstate.VM, acted string) map[string]string {
 // targetNode is the node that the VM is to be on: that of the spec, or that which
 // placement has chosen, if the VM was made elsewhere and nobody has moved it.
 func (d desired) targetNode(v *vmstate.VM, acted string) string {
-	if d.Node == nil && (v.Node == acted || v.Node == d.placedNode) {
-		return d.placedNode
+	if d.Node == nil && (v.Node == acted || v.Node == d.goesTo) {
+		return d.goesTo
 	}
 	return ptr.Deref(d.Node, "")
 }

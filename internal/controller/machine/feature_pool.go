@@ -25,16 +25,22 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
-	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
+
+// PoolClient is the part of a Client that puts VMs into pools.
+type PoolClient interface {
+	PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error)
+	JoinPool(ctx context.Context, pool string, vmid int) error
+	LeavePool(ctx context.Context, pool string, vmid int) error
+}
 
 // A poolFeature keeps the VM in the pool of the spec. Without one the status shows the pool
 // that it is in.
 type poolFeature struct {
 	passive
 
-	client    Mover
+	client    PoolClient
 	inventory Inventory
 	vm        *vmstate.VM
 }
@@ -61,7 +67,7 @@ func (f poolFeature) readPool(ctx context.Context, d desired) error {
 		if err != nil {
 			return err
 		}
-		g, listed := vmcache.GuestOf(guests, f.vm.VMID)
+		g, listed := proxmox.GuestOf(guests, f.vm.VMID)
 		f.vm.Pool = g.Pool
 		if d.Pool == nil || listed && g.Pool == *d.Pool {
 			return nil

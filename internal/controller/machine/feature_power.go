@@ -148,7 +148,7 @@ const haDelay = 2 * time.Minute
 
 // setPower makes a change of power, and follows its task.
 func (e *external) setPower(ctx context.Context, m Machine, change power.Change) error {
-	return e.start(m)(e.powerFeature().set(ctx, m, change))
+	return e.followTask(m)(e.powerFeature().set(ctx, m, change))
 }
 
 // set makes a change of power, unless HA was just asked for it.

@@ -109,15 +109,15 @@ func (e creator) importFrom(ctx context.Context, c *creation, image *imageref.Ch
 // nodeWithImage is the chosen node if the Image's file is there. Otherwise placement is to
 // choose one that has it, unless the spec names the node.
 func (c *creation) nodeWithImage(m Machine) (string, error) {
-	if c.node == "" || c.imageOn == nil {
-		return c.node, nil
+	if c.madeOn == "" || c.imageOn == nil {
+		return c.madeOn, nil
 	}
-	if _, ok := c.imageOn(c.node); ok {
-		return c.node, nil
+	if _, ok := c.imageOn(c.madeOn); ok {
+		return c.madeOn, nil
 	}
 	if m.Parameters().Node != nil {
 		return "", conditions.Reject(conditions.Creating, "image '%s' is not on node %s%s",
-			c.image.Pin.Name, c.node, conditions.Instead("nodes that have it", c.imageNodes))
+			c.image.Pin.Name, c.madeOn, conditions.Instead("nodes that have it", c.imageNodes))
 	}
 	return "", nil
 }
@@ -127,7 +127,7 @@ func (c *creation) settleImage() {
 	if c.imageOn == nil {
 		return
 	}
-	if r, ok := c.imageOn(c.node); ok {
+	if r, ok := c.imageOn(c.madeOn); ok {
 		c.image.Pin.Volume = r.Volume
 		c.MachineParameters = qemu.WithImage(c.MachineParameters, r.Volume)
 	}

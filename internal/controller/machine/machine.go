@@ -20,8 +20,8 @@ limitations under the License.
 //     and plans; initialize.go runs before it, and ownership.go decides whose VM it is.
 //   - plan.go: what has to be done to a VM, and update.go, which runs the first of it.
 //     Package qemu knows the options; each kind of step beside them has a file, feature_*.go.
-//   - observe_missing.go and create_validate.go: what is decided while there is no VM,
-//     with image_ref.go and placement.go; create.go carries it out.
+//   - observe_missing.go, create_choose.go and create_check.go: what is decided while there is no VM,
+//     with image_ref.go and package nodechoice; create.go carries it out.
 //   - delete.go, with what a deletion waits for.
 //   - up_to_date.go: what users see of what the VM lacks and waits for.
 //
@@ -64,6 +64,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/ipam"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/lookup"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/networks"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/nodechoice"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/poll"
@@ -93,10 +94,12 @@ type Machine = object.Machine
 
 // A Client does to PVE what a Machine needs done.
 type Client interface {
-	StorageReader
+	StorageClient
 	Tasks
 	Power
-	Mover
+	Migrator
+	PoolClient
+	HAClient
 	VMCreator
 	Agent
 	replication.Client
@@ -110,6 +113,15 @@ type Client interface {
 	RenewCloudInit(ctx context.Context, ref proxmox.Ref) error
 	Resize(ctx context.Context, ref proxmox.Ref, disk, size, digest string) (proxmox.UPID, error)
 	Delete(ctx context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error)
+}
+
+// A StorageClient has what VMs are made from and plugged into.
+type StorageClient interface {
+	SnapshotConfig(ctx context.Context, ref proxmox.Ref, snapshot string) (proxmox.VMConfig, error)
+	Snapshots(ctx context.Context, ref proxmox.Ref) ([]string, error)
+	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
+	UploadISO(ctx context.Context, node, storage, name string, image []byte) (proxmox.UPID, error)
+	DeleteVolume(ctx context.Context, node, volume string) (proxmox.UPID, error)
 }
 
 // Tasks is the part of a Client that tells of tasks.
@@ -179,14 +191,14 @@ type InfraReader interface {
 const mostWoken = 64
 
 // Setup adds a controller of Machines of one scope to the manager. The Scheduler is
-// what it shares with that of the other scope, and the Images those of its scope.
-func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.Scheduler, from Images) error {
+// what it shares with that of the other scope.
+func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.Scheduler, from Dependencies) error {
 	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], mostWoken)
 	c := &connector{
 		shared: &shared{
 			object:    id.Object,
 			networks:  networks.Reader{Kube: mgr.GetClient(), List: from.Networks},
-			images:    images.Reader{Kube: mgr.GetClient(), Object: from.Object, MachineKind: id.GroupVersionKind},
+			images:    images.Reader{Kube: mgr.GetClient(), Object: from.Image, MachineKind: id.GroupVersionKind},
 			volumes:   from.Volumes,
 			addresses: ipam.Reader{Kube: mgr.GetClient()},
 			kube:      mgr.GetClient(),
@@ -216,7 +228,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 	if err := mgr.Add(manager.RunnableFunc(c.unschedulable.Start)); err != nil {
 		return errors.Wrap(err, "cannot look for places of Machines")
 	}
-	if err := mgr.GetFieldIndexer().IndexField(context.Background(), id.Object, object.ClaimIndex, object.Claims); err != nil {
+	if err := kind.Index(mgr.GetCache(), id.Object, object.ClaimIndex, object.Claims); err != nil {
 		return errors.Wrap(err, "cannot index the claims of Machines")
 	}
 	if err := errors.Join(c.forgetGone(mgr.GetCache(), id.Object), c.quotas.Add(mgr, o.Connections, id, tenant.There)); err != nil {
@@ -229,7 +241,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 	if o.Metrics != nil {
 		o.Metrics.Usages(c.cache.Usages)
 	}
-	from.Watch.Subscribe(id.GroupVersionKind.Group, wakes[imageref.Image](c, id.List, images.WaitingFor))
+	from.Images.Subscribe(id.GroupVersionKind.Group, wakes[imageref.Image](c, id.List, images.WaitingFor))
 	from.Backups.Subscribe(id.GroupVersionKind.Group, wakes[restore.Backup](c, id.List, restore.WaitingFor))
 	return kind.Setup(mgr, o, kind.Kind[Machine]{
 		Identity:     id,
@@ -338,7 +350,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 	e := &external{
 		shared:        c.shared,
 		sharesCluster: c.sharesWith(to),
-		isolation:     func(ctx context.Context) isolation { return c.isolation(ctx, to) },
+		isolation:     func(ctx context.Context) nodechoice.Isolation { return c.isolation(ctx, to) },
 		log:           c.options.Logger.WithValues("name", m.GetName(), "namespace", m.GetNamespace()),
 		endpoints:     to.Config.Endpoints,
 		vmids:         to.Config.VMIDs(),
@@ -381,15 +393,8 @@ func (c *connector) sharesWith(to *connect.Connection) func(context.Context) fun
 	return func(ctx context.Context) func(resource.Managed) bool { return c.sharing(ctx, to.Config.Endpoints) }
 }
 
-// An isolation keeps the tenants apart that share a cluster: see connect.Isolation.
-type isolation interface {
-	SpecCounts(by, other resource.Managed) bool
-	AnnotationsCount(other resource.Managed) bool
-	GuestCounts(machine resource.Managed, g proxmox.Guest) bool
-}
-
-// An isolationFunc makes an isolation for one look at many resources.
-type isolationFunc func(context.Context) isolation
+// An isolationFunc makes what keeps the tenants of a cluster apart, for one look at many resources.
+type isolationFunc func(context.Context) nodechoice.Isolation
 
 // specCounts makes what reports whether the spec of another resource counts for a Machine.
 func (f isolationFunc) specCounts(ctx context.Context, m Machine) func(resource.Managed) bool {
@@ -417,10 +422,10 @@ func (c *connector) signedUUIDsBy(to *connect.Connection) func(context.Context, 
 	return func(ctx context.Context, other Machine) string { return c.signedUUID(ctx, other, to) }
 }
 
-// Images are what a controller of Machines knows of the Images, NodeNetworks, Volumes and Backups of its scope.
-type Images struct {
-	// Object is an empty Image.
-	Object client.Object
+// Dependencies are what a controller of Machines knows of the Images, NodeNetworks, Volumes and Backups of its scope.
+type Dependencies struct {
+	// Image is an empty Image.
+	Image client.Object
 
 	// Networks is an empty list of NodeNetworks.
 	Networks resource.ManagedList
@@ -428,8 +433,8 @@ type Images struct {
 	// Volumes reads the Volumes that Machines list. The zero value reads none.
 	Volumes volumes.Reader
 
-	// Watch tells of changed Images, and Backups of changed Backups.
-	Watch   *images.Notifier
+	// Images tells of changed Images, and Backups of changed Backups.
+	Images  *images.Notifier
 	Backups *restore.Notifier
 
 	// Quotas of tenants.
@@ -476,13 +481,4 @@ func (c *connector) wakeKey(key client.ObjectKey) {
 		m.SetName(key.Name)
 		go c.wake(m)
 	}
-}
-
-// A StorageReader has what VMs are made from and plugged into.
-type StorageReader interface {
-	SnapshotConfig(ctx context.Context, ref proxmox.Ref, snapshot string) (proxmox.VMConfig, error)
-	Snapshots(ctx context.Context, ref proxmox.Ref) ([]string, error)
-	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
-	UploadISO(ctx context.Context, node, storage, name string, image []byte) (proxmox.UPID, error)
-	DeleteVolume(ctx context.Context, node, volume string) (proxmox.UPID, error)
 }

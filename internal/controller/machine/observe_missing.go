@@ -83,47 +83,60 @@ func (e *external) observeCleanup(ctx context.Context, m Machine, there qemu.Con
 	return managed.ExternalObservation{}, nil
 }
 
-// checkCreatable decides how the VM is created and shows why it cannot be. The VMID is taken if a VM was seen that has it and is somebody else's.
+// checkCreatable decides how the VM is created, or shows why it cannot be. The VMID is taken if a VM was seen that has it and is somebody else's.
 func (e *external) checkCreatable(ctx context.Context, m Machine, id qemu.Identity, taken bool) error {
-	err := e.tasks.BackoffReason(m)
-	lost := proxmox.IsAlreadyExists(err) && object.MayReplaceVMID(m)
-	if err == nil || lost {
-		err = e.claims().CheckVMID(ctx, m, id)
+	c, err := e.decideCreation(ctx, m, id, taken)
+	if err != nil {
+		showUncreatable(m, err)
+		return err
+	}
+	e.creation = c
+	m.Observation().Phase = v1alpha1.MachinePending
+	return nil
+}
+
+// decideCreation decides how the VM is created, and keeps what it needs: room in the quota, addresses, and the turn of its task.
+func (e *external) decideCreation(ctx context.Context, m Machine, id qemu.Identity, taken bool) (*creation, error) {
+	failed := e.tasks.BackoffReason(m)
+	lost := proxmox.IsAlreadyExists(failed) && object.MayReplaceVMID(m)
+	if failed != nil && !lost {
+		return nil, failed
+	}
+	if err := e.claims().CheckVMID(ctx, m, id); err != nil {
+		return nil, err
 	}
 	create := e.creator(ctx)
-	if err == nil {
-		e.creation, err = create.prepare(ctx, m, id)
+	c, err := create.prepare(ctx, m, id)
+	if err != nil {
+		return nil, err
 	}
-	if err == nil {
-		e.creation.vmidTaken = taken || lost
+	c.vmidTaken = taken || lost
+	if lost || taken && create.wasRejected(m, id) {
+		c.rejected = id.VMID // The task found out: somebody has it whom we may not see.
 	}
-	if err == nil && (lost || taken && create.wasRejected(m, id)) {
-		e.creation.rejected = id.VMID // The task found out: somebody has it whom we may not see.
+	if err := create.admit(ctx, m, c); err != nil {
+		e.scheduler.Release(m) // The node is for those that are made meanwhile.
+		return nil, err
 	}
-	if err == nil {
-		if err = create.admit(ctx, m, e.creation); err != nil {
-			e.scheduler.Release(m) // The node is for those that are made meanwhile.
-		}
+	if lost {
+		return c, nil // It gets another VMID before its task begins.
 	}
-	if err == nil && !lost {
-		err = create.reserveTask(e.creation)
+	return c, create.reserveTask(c)
+}
+
+// showUncreatable shows why the VM is not created: it waits for something, or cannot be as the spec has it.
+func showUncreatable(m Machine, why error) {
+	if conditions.SetSourceWait(m, why) {
+		return
 	}
-	if err == nil {
+	if _, ok := proxmox.Waiting(why); ok {
 		m.Observation().Phase = v1alpha1.MachinePending
-		return nil
-	}
-	if conditions.SetSourceWait(m, err) {
-		return err
-	}
-	if _, ok := proxmox.Waiting(err); ok {
-		m.Observation().Phase = v1alpha1.MachinePending
-		message := "the VM is yet to be created: " + conditions.WaitReason(err)
+		message := "the VM is yet to be created: " + conditions.WaitReason(why)
 		conditions.Set(m, xpv2.Creating().WithMessage(message), conditions.New(conditions.TypeVMCreated, corev1.ConditionFalse, conditions.ReasonCreating, message))
-		return err
+		return
 	}
 	m.Observation().Phase = v1alpha1.MachineError
-	conditions.SetRejection(m, err)
-	return err
+	conditions.SetRejection(m, why)
 }
 
 // wasRejected reports whether the last task of ours has failed since somebody else has the VMID.
@@ -146,7 +159,7 @@ func (e creator) admit(ctx context.Context, m Machine, c *creation) error {
 // reserveTask keeps the turn of the task that is about to make the VM.
 func (e creator) reserveTask(c *creation) error {
 	if c.source == nil {
-		return e.client.ReserveCreate(proxmox.Ref{Node: c.node, VMID: c.Identity.VMID})
+		return e.client.ReserveCreate(proxmox.Ref{Node: c.madeOn, VMID: c.Identity.VMID})
 	}
 	return e.client.ReserveClone(c.source.Ref(), c.Identity.VMID)
 }

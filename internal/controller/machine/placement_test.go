@@ -40,7 +40,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
@@ -386,38 +385,6 @@ func (l lines) Info(msg string, args ...any) {
 	*l.all = append(*l.all, fmt.Sprintln(append([]any{msg}, args...)...))
 }
 
-// TestNodeChosenBy has the event of a placement name what has settled the node.
-func TestNodeChosenBy(t *testing.T) {
-	t.Parallel()
-	p := placer{defaults: defaults{Node: "pve1"}}
-	cases := map[string]struct {
-		reason, node, named, before string
-		source                      *source.Source
-		want                        string
-	}{
-		"Open":     {reason: "Placement chooses the node where nothing else does.", want: ""},
-		"Spec":     {reason: "The spec comes first.", node: "pve2", named: "pve2", want: "the spec names it"},
-		"Before":   {reason: "What was begun goes on.", node: "pve2", before: "pve2", want: "it was chosen before"},
-		"Default":  {reason: "The configuration has one.", node: "pve1", want: "it is the provider config's default"},
-		"Source":   {reason: "A source on local storage settles it.", node: "pve2", source: &source.Source{}, want: "the source is there"},
-		"Volumes":  {reason: "A VM without a source is where its Volumes are.", node: "pve2", want: "its Volumes are on local storage there"},
-		"Anywhere": {reason: "A shared source settles nothing.", node: "pve2", source: &source.Source{Shared: true}, want: "its Volumes are on local storage there"},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m := &namespaced.Machine{}
-			if tc.named != "" {
-				m.Spec.ForProvider.Node = &tc.named
-			}
-			meta.AddAnnotations(m, map[string]string{object.AnnotationNode: tc.before})
-			if got := p.nodeChosenBy(m, &creation{node: tc.node, source: tc.source}); got != tc.want {
-				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
-			}
-		})
-	}
-}
-
 func TestLogsOfPlacement(t *testing.T) {
 	cases := map[string]struct {
 		reason string
@@ -492,7 +459,7 @@ func TestHome(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			d := desired{Policy: power.Policy{Desired: qemu.Desired{MachineParameters: &v1alpha1.MachineParameters{Node: tc.spec}}}, placedNode: tc.target}
+			d := desired{Policy: power.Policy{Desired: qemu.Desired{MachineParameters: &v1alpha1.MachineParameters{Node: tc.spec}}}, goesTo: tc.target}
 			v := &vmstate.VM{Ref: proxmox.Ref{Node: tc.on}}
 			j, _ := d.migration(v, tc.acted)
 			if diff := cmp.Diff(tc.notes, d.nodeAnnotation(v, tc.acted)); diff != "" || j.Target != tc.moveTo {

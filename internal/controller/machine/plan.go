@@ -29,17 +29,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/capacity"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/cloudinit"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/ipam"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/migration"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/networks"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/rules"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/settled"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/harules"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
@@ -313,7 +308,7 @@ func (o settledOptions) unchanged(m Machine, d desired) bool {
 	if d.CloudInit != nil || meta.WasDeleted(m) {
 		return false
 	}
-	if d.Node != nil || d.placedNode != "" {
+	if d.Node != nil || d.goesTo != "" {
 		if _, goes := d.migration(o.vm, m.GetAnnotations()[object.AnnotationNode]); goes {
 			return false
 		}
@@ -359,53 +354,6 @@ func (p plan) currentDigest(v *vmstate.VM) string {
 	return ""
 }
 
-// A specReader reads a spec with what else decides how it is carried out.
-type specReader struct {
-	vm       *vmstate.VM // nil if there is none
-	bridges  *networks.Bridges
-	pooled   *ipam.Addresses
-	tenant   tenant.Checks
-	defaults qemu.Defaults
-}
-
-// spec returns what reads the spec.
-func (e *external) spec() specReader {
-	return specReader{vm: e.vm, bridges: e.bridges, pooled: e.pooled, tenant: e.tenant, defaults: e.defaults.Defaults}
-}
-
-// desired is the VM that a spec asks for.
-func (r specReader) desired(m Machine, id qemu.Identity) desired {
-	p := m.Parameters()
-	if r.vm == nil {
-		p = qemu.WithImage(p, images.PinnedVolume(m))
-	}
-	p = r.pooled.Parameters(r.bridges.Parameters(p), func(network string) *v1alpha1.MachineIPConfig { return r.ipConfig(m, id, network) })
-	if r.vm == nil {
-		p = r.tenant.WithDefaultPool(p)
-	}
-	return desired{
-		Policy: power.Policy{Desired: qemu.Desired{
-			MachineParameters: p,
-			Identity:          id,
-			Tenant:            object.TenantOf(m.GetLabels()),
-			CarriedTags:       r.tenant.WantedTags(r.vm),
-			Defaults:          r.defaults,
-			Created:           !meta.GetExternalCreatePending(m).IsZero(),
-		}},
-		name:       m.GetName(),
-		placedNode: m.GetAnnotations()[object.AnnotationTarget],
-	}
-}
-
-// ipConfig returns the IP configuration of a network as the VM has it; nil where it is not known which device that is.
-func (r specReader) ipConfig(m Machine, id qemu.Identity, network string) *v1alpha1.MachineIPConfig {
-	before, err := object.RecordedDevices(m, id)
-	if err != nil || r.vm == nil || before.Networks[network] == "" {
-		return nil
-	}
-	return ipam.Configured(r.vm.Config[qemu.IPConfigName(before.Networks[network])])
-}
-
 // recordPlan writes what is planned into the observation.
 func (p plan) recordPlan(o *v1alpha1.MachineObservation, config qemu.Config) {
 	d := p.change.With(p.deferred)
@@ -421,45 +369,4 @@ func (p plan) recordPlan(o *v1alpha1.MachineObservation, config qemu.Config) {
 	for _, s := range p.steps {
 		o.Difference = append(o.Difference, s.difference)
 	}
-}
-
-// A desired VM: its configuration, and what else decides how the spec is carried
-// out.
-type desired struct {
-	power.Policy
-
-	// name of the resource.
-	name string
-
-	// placedNode is the node that placement has chosen, if the VM is made elsewhere.
-	placedNode string
-
-	// image is the NoCloud image that the VM is to have, if any.
-	image *cloudinit.Image
-
-	// password of cloud-init's user, if it is to be sent; unchangedPassword is the version
-	// of the one that was sent, if only its Secret has changed since.
-	password          *password.Password
-	unchangedPassword string
-
-	// awaited is why the VM does not have Volumes that the spec lists.
-	awaited []string
-
-	// touching are the disks of Volumes that have to do with the VM.
-	touching []volumes.Disk
-
-	// exceeded is why the VM does not grow, if the quota of its tenant has no room.
-	exceeded error
-
-	// haRules is what becomes of HA's rules of the VM.
-	haRules rules.Rules
-}
-
-// defaults of the provider config.
-type defaults struct {
-	qemu.Defaults
-
-	// Node of VMs whose spec leaves that open, and the candidates if there is none.
-	Node  string
-	Nodes []string
 }

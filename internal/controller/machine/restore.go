@@ -56,11 +56,11 @@ func (c *creation) findBackup(ctx context.Context, m Machine, backups restore.Fi
 		return nil
 	}
 	var err error
-	if c.archive, err = backups.Find(ctx, m, restore.SourceOf(m)); err != nil || c.node == "" {
+	if c.archive, err = backups.Find(ctx, m, restore.SourceOf(m)); err != nil || c.madeOn == "" {
 		return err
 	}
-	if no := c.archive.Lacks(c.node); no != nil {
-		c.node = ""
+	if no := c.archive.Lacks(c.madeOn); no != nil {
+		c.madeOn = ""
 		if c.Node != nil {
 			return no
 		}

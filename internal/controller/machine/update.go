@@ -86,7 +86,7 @@ func (e *external) update(ctx context.Context, m Machine) error {
 	case e.vm.Suspended() && p.allowedDuringLock(e.vm):
 		return e.afterChanges(ctx, m)
 	case e.vm.Suspended():
-		return e.start(m)(e.noCloud().RemoveStale(ctx, m, p.staleImages))
+		return e.followTask(m)(e.noCloud().RemoveStale(ctx, m, p.staleImages))
 	case e.tasks.Rebooting(m):
 		return e.runSteps(ctx, m)
 	}
@@ -94,7 +94,7 @@ func (e *external) update(ctx context.Context, m Machine) error {
 		return err
 	}
 	if u, err := e.noCloud().EnsureUploaded(ctx, m, p.image, p.change); u != "" || err != nil {
-		return e.start(m)(u, err)
+		return e.followTask(m)(u, err)
 	}
 	if p.change.Allocates && e.vm.Status.Running() && p.change.NeedsCloudInitRegen(e.vm.State) {
 		e.planned.change = p.change.OnDrive() // The rest takes a task, at whose end nobody would renew the drive.
@@ -106,7 +106,7 @@ func (e *external) update(ctx context.Context, m Machine) error {
 		if err == nil {
 			e.emitChange(m, p.change)
 		}
-		return e.start(m)(u, err)
+		return e.followTask(m)(u, err)
 	}
 	if err := e.configure(ctx, m); err != nil {
 		return err
@@ -149,13 +149,13 @@ func (e *external) runSteps(ctx context.Context, m Machine) error {
 			e.emitStep(m, s, u)
 		}
 		if err != nil || u != "" {
-			return e.start(m)(u, err)
+			return e.followTask(m)(u, err)
 		}
 	}
 	if !p.image.Pending() && (p.power != power.Keep || p.restart.Due || p.action != nil) {
 		return e.afterChanges(ctx, m) // What PVE does not let be removed holds up nothing else.
 	}
-	return e.start(m)(e.noCloud().RemoveStale(ctx, m, p.staleImages))
+	return e.followTask(m)(e.noCloud().RemoveStale(ctx, m, p.staleImages))
 }
 
 // afterChanges does what comes when the VM is configured: power, a restart, an
@@ -166,13 +166,13 @@ func (e *external) afterChanges(ctx context.Context, m Machine) error {
 	case p.power != power.Keep:
 		return e.setPower(ctx, m, p.power)
 	case p.restart.Due && p.restart.Hard:
-		return e.start(m)(e.restartFeature().reboot(ctx, m, p.restart))
+		return e.followTask(m)(e.restartFeature().reboot(ctx, m, p.restart))
 	case p.restart.Due:
 		return e.rebooting(m)(e.restartFeature().reboot(ctx, m, p.restart))
 	case p.action != nil && p.action.Action == poweraction.Reboot:
 		return e.rebooting(m)(e.powerActionFeature().startAction(ctx, m, p.action))
 	case p.action != nil:
-		return e.start(m)(e.powerActionFeature().startAction(ctx, m, p.action))
+		return e.followTask(m)(e.powerActionFeature().startAction(ctx, m, p.action))
 	}
 	return nil
 }
@@ -183,12 +183,12 @@ func (e *external) rebooting(m Machine) func(proxmox.UPID, error) error {
 		if err == nil || proxmox.IsOutcomeUnknown(err) {
 			e.tasks.AwaitReboot(m, tasktrack.RebootTime)
 		}
-		return e.start(m)(u, err)
+		return e.followTask(m)(u, err)
 	}
 }
 
-// start follows the task that a call to PVE has started.
-func (e *external) start(m Machine) func(proxmox.UPID, error) error {
+// followTask follows the task that a call to PVE has started.
+func (e *external) followTask(m Machine) func(proxmox.UPID, error) error {
 	return func(u proxmox.UPID, err error) error {
 		if err == nil && u != "" {
 			e.watch().Follow(m, u, e.vm.Node)

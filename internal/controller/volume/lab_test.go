@@ -102,8 +102,8 @@ func newLab(t *testing.T, s kind.Scope, version string) *lab {
 	l.machines.setup = func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		o.Now = l.clock.Now
 		r := volumes.Reader{Kube: mgr.GetClient(), Direct: mgr.GetAPIReader(), Object: s.Identity("Volume").Object, Lists: s.Lists("Volume")}
-		from := machine.Images{
-			Object: s.Identity("Image").Object, Networks: s.Identity("NodeNetwork").List, Volumes: r, Watch: images.NewNotifier(), Backups: restore.NewNotifier(),
+		from := machine.Dependencies{
+			Image: s.Identity("Image").Object, Networks: s.Identity("NodeNetwork").List, Volumes: r, Images: images.NewNotifier(), Backups: restore.NewNotifier(),
 		}
 		return machine.Setup(mgr, o, s.Identity("Machine"), scheduler.New(), from)
 	}

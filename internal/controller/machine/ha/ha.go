@@ -33,7 +33,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
-	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
@@ -176,6 +175,6 @@ func (s Settings) mayIgnore(ctx context.Context, i Inventory, v *vmstate.VM) (bo
 		return true, nil
 	}
 	guests, err := i.Guests(ctx, inventory.Current)
-	g, _ := vmcache.GuestOf(guests, v.VMID)
+	g, _ := proxmox.GuestOf(guests, v.VMID)
 	return g.HAState == vmstate.HAIgnored, err
 }

@@ -123,7 +123,7 @@ func (l Lookup) adoptCached(ctx context.Context, m object.Machine, id qemu.Ident
 	if err != nil {
 		return
 	}
-	if g, listed := vmcache.GuestOf(guests, id.VMID); listed {
+	if g, listed := proxmox.GuestOf(guests, id.VMID); listed {
 		before := l.Cache.SeenAt(m)
 		if l.Cache.Handover(m, l.Inventory, g); l.Cache.SeenAt(m) != before {
 			before.Unwatch(string(m.GetUID()))
@@ -162,7 +162,7 @@ func (l Lookup) Creating(m object.Machine) bool { return l.taskRuns() && l.Tasks
 func (l Lookup) Find(ctx context.Context, m object.Machine, id qemu.Identity) (*vmstate.VM, error) {
 	if m.GetAnnotations()[object.AnnotationNode] == "" && meta.GetExternalCreatePending(m).IsZero() && !meta.WasDeleted(m) {
 		guests, err := l.Inventory.Guests(ctx, inventory.Recent)
-		if _, listed := vmcache.GuestOf(guests, id.VMID); err != nil || !listed {
+		if _, listed := proxmox.GuestOf(guests, id.VMID); err != nil || !listed {
 			return nil, err
 		}
 	}
@@ -185,7 +185,7 @@ func (l Lookup) remains(ctx context.Context, vmid int, since time.Time) (*vmstat
 	if err != nil {
 		return nil, err
 	}
-	g, ok := vmcache.GuestOf(guests, vmid)
+	g, ok := proxmox.GuestOf(guests, vmid)
 	if !ok {
 		return nil, nil
 	}
@@ -225,7 +225,7 @@ func (l Lookup) listedStatus(ctx context.Context, m object.Machine, v *vmstate.V
 	if err != nil {
 		return proxmox.Status{}, false
 	}
-	g, ok := vmcache.GuestOf(guests, v.VMID)
+	g, ok := proxmox.GuestOf(guests, v.VMID)
 	if !ok || g.Node != v.Node || vmcache.StateInHA(g) != "" || g.Lock != v.Lock() || g.Status == "unknown" || g.Name != v.ListedName() {
 		return proxmox.Status{}, false
 	}

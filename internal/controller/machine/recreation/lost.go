@@ -89,7 +89,7 @@ func (l Recreator) Observe(ctx context.Context, m object.Machine, id qemu.Identi
 // that are off.
 func (l Recreator) completeOn(ctx context.Context, id qemu.Identity) string {
 	guests, err := l.Inventory.Guests(ctx, inventory.Current)
-	guest, listed := vmcache.GuestOf(guests, id.VMID)
+	guest, listed := proxmox.GuestOf(guests, id.VMID)
 	if err != nil || !listed || beingCreated(guest) {
 		return ""
 	}
@@ -162,7 +162,7 @@ func (l Recreator) find(ctx context.Context, id qemu.Identity) (guest proxmox.Gu
 	if err != nil {
 		return proxmox.Guest{}, "", err
 	}
-	guest, listed := vmcache.GuestOf(guests, id.VMID)
+	guest, listed := proxmox.GuestOf(guests, id.VMID)
 	if !listed {
 		return guest, fmt.Sprintf("VM %d is not listed, so that nothing proves its creation lost", id.VMID), nil
 	}

@@ -37,7 +37,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
-	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
@@ -149,7 +148,7 @@ func (w Recreator) look(ctx context.Context, m object.Machine, r act.Remains) (f
 	if err != nil {
 		return f, err
 	}
-	g, listed := vmcache.GuestOf(guests, r.VMID)
+	g, listed := proxmox.GuestOf(guests, r.VMID)
 	if listed {
 		f.Node = g.Node // Somebody may have moved its configuration.
 	}

@@ -37,7 +37,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
-	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
@@ -179,7 +178,7 @@ func addMembers(
 		if !proven || meta.WasDeleted(o) || !wantsRules(o.Parameters()) {
 			continue
 		}
-		g, listed := vmcache.GuestOf(guests, vmid)
+		g, listed := proxmox.GuestOf(guests, vmid)
 		if listed && !has(o, g) {
 			continue
 		}

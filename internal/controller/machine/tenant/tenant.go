@@ -94,11 +94,11 @@ func (c Checks) ShowAllowed(ctx context.Context, m object.Machine, v *vmstate.VM
 		return
 	}
 	guests, err := c.Inventory.Guests(ctx, inventory.Current)
-	i := slices.IndexFunc(guests, func(g proxmox.Guest) bool { return g.VMID == v.VMID })
-	if err != nil || i < 0 {
+	g, listed := proxmox.GuestOf(guests, v.VMID)
+	if err != nil || !listed {
 		return // It is told when it is known.
 	}
-	if refused := t.CheckAll(m, guests[i], v.Config); c.Warned != nil || refused != nil || m.GetCondition(v1alpha1.TypeTenantAllowed).Reason != "" {
+	if refused := t.CheckAll(m, g, v.Config); c.Warned != nil || refused != nil || m.GetCondition(v1alpha1.TypeTenantAllowed).Reason != "" {
 		tenancy.ShowAllowed(m, refused)
 	}
 }
@@ -252,10 +252,8 @@ func (c Checks) Holders(ctx context.Context, m object.Machine, vmid int) (func(o
 		age = inventory.Fresh
 	}
 	guests, err := c.Inventory.Guests(ctx, age)
-	vm := proxmox.Guest{VMID: vmid}
-	if i := slices.IndexFunc(guests, func(g proxmox.Guest) bool { return g.VMID == vmid }); i >= 0 {
-		vm = guests[i]
-	}
+	vm, _ := proxmox.GuestOf(guests, vmid)
+	vm.VMID = vmid
 	return func(of object.Machine) (holds, enforced bool, err error) {
 		t, enforced, err := c.TenantFor(ctx, of)
 		return err == nil && (!enforced || t.CheckGuest(vm) == nil), enforced, err

@@ -19,25 +19,23 @@ package machine
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/vitistack/provider-proxmox/internal/controller/kind"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/cloudinit"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/demand"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/ipam"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/nodechoice"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
-	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/secretref"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/source"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
@@ -45,7 +43,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
-	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
@@ -55,7 +52,7 @@ import (
 // A creator decides how a VM is created, and checks that it can be.
 type creator struct {
 	checker creationChecks
-	placer  placer
+	nodes   nodechoice.Chooser
 	spec    specReader
 
 	client    VMCreator
@@ -76,25 +73,13 @@ type creator struct {
 	sharesCluster func(context.Context) func(resource.Managed) bool
 }
 
-// creationChecks find whether what a VM needs is there, and whether the user may make the VM of it.
-type creationChecks struct {
-	inventory Inventory
-	checks    *preflight.Checks
-	tenant    tenant.Checks
-	noCloud   cloudinit.Keeper
-	log       logging.Logger
-}
-
 // creator returns what decides how a VM is created.
 func (e *external) creator(ctx context.Context) creator {
 	return creator{
 		checker: creationChecks{inventory: e.inventory, checks: e.checks, tenant: e.tenant, noCloud: e.noCloud(), log: e.log},
-		placer: placer{
-			scheduler: e.scheduler, unschedulable: e.unschedulable, inventory: e.inventory, networks: e.networks, checks: e.checks, tenant: e.tenant,
-			defaults: e.defaults, sharesCluster: e.sharesCluster, isolation: e.isolation, kube: e.kube, object: e.object, log: e.log,
-		},
-		spec:   e.spec(),
-		client: e.client, inventory: e.inventory, reader: e.reader, tasks: e.tasks, kube: e.kube,
+		nodes:   e.chooser(),
+		spec:    e.spec(),
+		client:  e.client, inventory: e.inventory, reader: e.reader, tasks: e.tasks, kube: e.kube,
 		sources: e.sources, backups: e.backupFinder(ctx), images: e.images, volumes: e.volumes, addresses: e.addresses, password: e.password,
 		checks: e.checks, tenant: e.tenant, defaults: e.defaults, sharesCluster: e.sharesCluster,
 	}
@@ -114,7 +99,7 @@ func (e creator) prepare(ctx context.Context, m Machine, id qemu.Identity) (*cre
 	if err != nil {
 		return nil, err
 	}
-	if node := cmp.Or(c.placedNode, c.node); c.source != nil && node != c.source.Node && c.source.On(node) {
+	if node := cmp.Or(c.goesTo, c.madeOn); c.source != nil && node != c.source.Node && c.source.On(node) {
 		return e.prepareFrom(ctx, m, id, image, node)
 	}
 	return c, nil
@@ -147,22 +132,22 @@ func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, i
 	if c.source, err = e.sources.Find(ctx, m, image, from); err != nil {
 		return nil, err
 	}
-	if c.node, err = e.chooseNode(ctx, m, c.source); err != nil {
+	if c.madeOn, err = e.chooseNode(ctx, m, c.source); err != nil {
 		return nil, err
 	}
 	if err := c.findBackup(ctx, m, e.backups); err != nil {
 		return nil, err
 	}
-	if c.node, err = c.nodeWithImage(m); err != nil {
+	if c.madeOn, err = c.nodeWithImage(m); err != nil {
 		return nil, err
 	}
-	if c.node, err = e.nodeWithVolumes(ctx, m, c.node); err != nil {
+	if c.madeOn, err = e.nodeWithVolumes(ctx, m, c.madeOn); err != nil {
 		return nil, err
 	}
-	if c.node, err = e.nodeWithMedia(ctx, m, c.node); err != nil {
+	if c.madeOn, err = e.nodeWithMedia(ctx, m, c.madeOn); err != nil {
 		return nil, err
 	}
-	if c.node, err = e.nodeWithNetworks(m, c.node); err != nil {
+	if c.madeOn, err = e.nodeWithNetworks(m, c.madeOn); err != nil {
 		return nil, err
 	}
 	if err := e.preparePlace(ctx, m, c); err != nil {
@@ -175,7 +160,7 @@ func (e creator) prepareFrom(ctx context.Context, m Machine, id qemu.Identity, i
 	if err := c.checkNoCloud(ctx, m, e.checker.noCloud); err != nil {
 		return nil, err
 	}
-	if err := e.tenant.Creation(c.Desired, c.sourceConfig(), c.node); err != nil {
+	if err := e.tenant.Creation(c.Desired, c.sourceConfig(), c.madeOn); err != nil {
 		return nil, err
 	}
 	if err := e.checker.check(ctx, c); err != nil {
@@ -200,16 +185,7 @@ func (e creator) preparePlace(ctx context.Context, m Machine, c *creation) (err 
 	if no := slices.Concat(c.Rejections(c.sourceConfig()), prohibited, c.startError()); len(no) > 0 {
 		return conditions.Reject(conditions.Allocating, "%s", strings.Join(no, "; "))
 	}
-	return e.placer.place(ctx, m, c)
-}
-
-// startError says why a VM that is to run would not start. What its source has no better is not for us to judge.
-func (c *creation) startError() []string {
-	if !scheduler.Runs(c.MachineParameters) {
-		return nil
-	}
-	source := c.sourceConfig()
-	return validate.StartError(qemu.State{Active: source, Config: c.Difference(source).After(source)})
+	return e.place(ctx, m, c)
 }
 
 // chooseNode is the node that a VM has to be created on, or none if placement is
@@ -240,158 +216,6 @@ func (e creator) chooseNode(ctx context.Context, m Machine, s *source.Source) (s
 		return "", nil
 	}
 	return wanted, preflight.CheckNode(nodes, wanted)
-}
-
-// check looks whether what the spec names exists where the VM is to be.
-func (e creationChecks) check(ctx context.Context, c *creation) error {
-	if err := e.checkStorages(ctx, c); err != nil {
-		return err
-	}
-	var err error
-	if c.capacity, err = e.checks.CheckCapacity(ctx, c.Growths(c.sourceConfig()), c.node); err != nil {
-		return err
-	}
-	if no := c.capacity.Rejections; len(no) > 0 {
-		return conditions.Reject(conditions.Allocating, "%s", strings.Join(no, "; "))
-	}
-	source := c.sourceConfig()
-	named, handedOver := c.Attached(c.Difference(source), source)
-	if missing, err := e.checks.MissingVolume(ctx, append(named, handedOver...), c.node); missing != nil || err != nil {
-		return cmp.Or(err, missing)
-	}
-	return e.checkBridges(ctx, c)
-}
-
-// checkStorages looks at the node that the VM is created on, and at the one that
-// it goes to from there.
-func (e creationChecks) checkStorages(ctx context.Context, c *creation) error {
-	storages, err := e.inventory.Storages(ctx)
-	if err != nil {
-		return err
-	}
-	if c.archive != nil {
-		if err := c.archive.CheckStorages(storages, c.node, "restore", e.tenant.AllowsStorage); err != nil {
-			return err
-		}
-	}
-	for _, name := range c.Storages(c.sourceConfig()) {
-		if err := preflight.CheckStorage(storages, name, c.node, e.tenant.AllowsStorage); err != nil {
-			return err
-		}
-	}
-	for _, name := range c.targetStorages() {
-		if err := preflight.CheckStorage(storages, name, cmp.Or(ptr.Deref(c.Node, ""), c.placedNode), e.tenant.AllowsStorage); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// targetStorages are the storages that the disks of a clone need on the node that it
-// goes to after it was made.
-func (c *creation) targetStorages() []string {
-	if to := cmp.Or(ptr.Deref(c.Node, ""), c.placedNode); c.source == nil || c.source.Shared || to == "" || to == c.node {
-		return nil
-	}
-	names := c.Storages(c.sourceConfig())
-	for _, device := range c.sourceConfig().Disks() {
-		if d, err := proxmox.ParseDisk(c.sourceConfig()[device]); err == nil {
-			names = append(names, d.Storage())
-		}
-	}
-	return names
-}
-
-// checkBridges does without the check if the user may not list bridges.
-func (e creationChecks) checkBridges(ctx context.Context, c *creation) error {
-	names := c.Bridges(c.sourceConfig())
-	if len(names) == 0 {
-		return nil
-	}
-	bridges, err := e.checks.BridgesWith(ctx, names, c.node)
-	if proxmox.IsAuthorization(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if !slices.Contains(preflight.BridgeNames(bridges), name) {
-			logBridge(e.log, name, c.node)
-			return conditions.Reject(conditions.Networking, "%s", e.checks.BridgeNotFound(ctx, name, c.node, bridges))
-		}
-	}
-	return nil
-}
-
-// checkStoragesVisible checks the privilege to see the storages that a VM is to be on: those that may not be seen would not be
-// found.
-func (e creationChecks) checkStoragesVisible(ctx context.Context, c *creation) error {
-	storages, err := e.inventory.Storages(ctx)
-	if err != nil {
-		return err
-	}
-	names := c.Storages(c.sourceConfig())
-	for _, device := range c.sourceConfig().Disks() {
-		storage, _, _ := strings.Cut(c.sourceConfig().Volume(device), ":")
-		names = append(names, storage)
-	}
-	var needs []validate.PrivilegeRequirement
-	for _, name := range names {
-		if !slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Name == name }) && name != "" {
-			needs = append(needs, preflight.StorageReadPrivilege(name))
-		}
-	}
-	return e.checks.CheckPrivilegesOfNew(ctx, fmt.Sprintf("create VM %d", c.Identity.VMID), needs)
-}
-
-// checkCreatePrivileges checks the privileges for the creation of a VM and what is to be done to it from then on, if it is to be changed
-// at all. What PVE checks itself before it makes anything is left to it.
-func (e creationChecks) checkCreatePrivileges(ctx context.Context, m Machine, c *creation) error {
-	if !kind.Manages(m) {
-		return nil
-	}
-	change := c.change()
-	at := change.At
-	needs := []validate.PrivilegeRequirement{at.RequiredPrivileges("VM.Allocate"), at.RequiredPrivileges("VM.Audit")}
-	cloned, err := e.clonePrivileges(ctx, c, at)
-	if err != nil {
-		return err
-	}
-	needs = append(needs, cloned...)
-	more, err := c.featureNeeds(ctx, e.noCloud, at)
-	if err != nil {
-		return err
-	}
-	for _, f := range more {
-		needs = append(needs, f.Needs...)
-	}
-	err = e.checks.CheckPrivilegesOfNew(ctx, fmt.Sprintf("create VM %d", c.Identity.VMID), needs)
-	return validate.NameFields(err, change, more...)
-}
-
-// clonePrivileges are those of what makes a clone the VM that is wanted: it gets its UUID, and
-// loses the mark in its description.
-func (e creationChecks) clonePrivileges(ctx context.Context, c *creation, at validate.Place) ([]validate.PrivilegeRequirement, error) {
-	if c.source == nil && c.archive == nil {
-		return preflight.ImportPrivileges(c.MachineParameters, at), nil
-	}
-	config := c.sourceConfig()
-	change := c.withPassword(c.Difference(config))
-	needs := append(validate.RequiredPrivileges(change, config, at), at.RequiredPrivileges("VM.Config.HWType"), at.RequiredPrivileges("VM.Config.Options"))
-	for _, r := range c.Resizes(config) {
-		storage, _, _ := strings.Cut(config.Volume(r.Device), ":")
-		needs = append(needs, at.RequiredPrivileges("VM.Config.Disk"), validate.On("/storage/"+storage, "Datastore.AllocateSpace"))
-	}
-	for _, v := range c.Moves(config) {
-		needs = append(needs, at.RequiredPrivileges("VM.Config.Disk"), validate.On("/storage/"+v.Storage, "Datastore.AllocateSpace"))
-	}
-	attached, err := e.checks.NetworkPrivileges(ctx, change, config, c.node)
-	if err != nil || c.archive == nil {
-		return append(needs, attached...), err
-	}
-	restored, err := c.archive.Privileges(ctx, e.checks, c.node)
-	return slices.Concat(needs, attached, restored), err
 }
 
 // nodeWithVolumes is the chosen node, or that which the Volumes on local storage are on.
@@ -439,4 +263,43 @@ func (e creator) nodeWithNetworks(m Machine, chosen string) (string, error) {
 		return "", conditions.Reject(conditions.Networking, "the VM cannot be made on node %s: %s", chosen, why)
 	}
 	return "", nil
+}
+
+// chooser returns what chooses the nodes of VMs to create.
+func (e *external) chooser() nodechoice.Chooser {
+	return nodechoice.Chooser{
+		Scheduler: e.scheduler, Unschedulable: e.unschedulable, Inventory: e.inventory, Networks: e.networks, Checks: e.checks, Tenant: e.tenant,
+		Defaults:      nodechoice.Defaults{Node: e.defaults.Node, Nodes: e.defaults.Nodes, Storage: e.defaults.Storage},
+		SharesCluster: e.sharesCluster, Isolation: e.isolation, Kube: e.kube, Object: e.object, Log: e.log,
+	}
+}
+
+// place has the node chosen that the VM is made on, or checks that the one that is already chosen can take it.
+func (e creator) place(ctx context.Context, m Machine, c *creation) error {
+	vm := c.demand()
+	d, err := e.nodes.Choose(ctx, m, c.madeOn, vm)
+	if err != nil || c.madeOn != "" && c.madeOn == m.GetAnnotations()[object.AnnotationNode] {
+		return err // It goes on as it was begun.
+	}
+	c.decision, c.madeOn, c.goesTo = &d, d.Node, ""
+	if vm.Elsewhere() && d.Node != c.source.Node {
+		c.madeOn, c.goesTo = c.source.Node, d.Node
+	}
+	return nil
+}
+
+// demand is what the VM needs of a node.
+func (c *creation) demand() demand.VM {
+	return demand.VM{
+		Desired: c.Desired, Config: c.sourceConfig(), Source: c.source, Archive: c.archive, Image: c.image, ImageNodes: c.imageNodes,
+	}
+}
+
+// mayReplaceNode reports whether a node that was chosen before may be given up: a creation
+// was never started there, or is known to have failed. One whose outcome is not
+// known has to be looked for where it was started.
+func mayReplaceNode(tasks *tasktrack.Tracker, m Machine) bool {
+	t, ok := tasks.Last(m)
+	failed := ok && !t.OK() && tasktrack.CreatesVM(t.Type)
+	return failed || meta.GetExternalCreatePending(m).IsZero()
 }
