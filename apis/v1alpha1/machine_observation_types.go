@@ -63,8 +63,9 @@ type MachineObservation struct {
 	PowerState string `json:"powerState,omitempty"`
 
 	// UptimeSeconds of the running VM. It is brought up to date when something
-	// else changes, and at the latest when it is off by ten minutes, or by a tenth
-	// if that is more: see startedAt.
+	// else changes, and at the latest when it is off by half, but by ten minutes
+	// in any case and by an hour at most, or by a tenth if that is more: see
+	// startedAt.
 	// +optional
 	UptimeSeconds *int64 `json:"uptimeSeconds,omitempty"`
 

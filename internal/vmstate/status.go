@@ -25,7 +25,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
@@ -37,7 +37,7 @@ import (
 
 // Observe writes what is seen of a VM into the observation.
 func (v *VM) Observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Time) {
-	before := *o.DeepCopy()
+	before := *o
 	seen := v1alpha1.MachineObservation{
 		Phase:          v.Phase(),
 		VMID:           Int32Pointer(v.VMID),
@@ -74,7 +74,7 @@ func (v *VM) Observe(o *v1alpha1.MachineObservation, d qemu.Devices, now time.Ti
 	if v.On() {
 		seen.StartedAt = startedAt(before.StartedAt, now.Add(-v.Status.Uptime))
 	}
-	same := cmp.Equal(withoutUptime(before), seen) && seen.LastUpdated != nil
+	same := equality.Semantic.DeepEqual(lasting(before), seen) && seen.LastUpdated != nil
 	if !same {
 		seen.LastUpdated = &metav1.Time{Time: now}
 	}
@@ -96,13 +96,17 @@ func startedAt(before *metav1.Time, at time.Time) *metav1.Time {
 	return &metav1.Time{Time: at.Truncate(time.Second)}
 }
 
-// uptimeSlack is by how many seconds an uptime may be off, or by a tenth of it.
-const uptimeSlack = 600
+// uptimeSlack is by how many seconds an uptime that is shown may be off: by half of it, but by 10 minutes in any case and by an hour at most; by a
+// tenth if that is more.
+func uptimeSlack(shown int64) int64 {
+	const least, most = 600, 3600
+	return max(least, min(shown/2, most), shown/10)
+}
 
 // uptime returns the uptime as before if nothing else has changed and it is off by little: an
 // unchanged VM is not written to the API server at each look.
 func uptime(before *int64, seconds int64, same bool) *int64 {
-	if same && before != nil && seconds >= *before && seconds-*before < max(uptimeSlack, *before/10) {
+	if same && before != nil && seconds >= *before && seconds-*before < uptimeSlack(*before) {
 		return before
 	}
 	return &seconds
@@ -116,8 +120,8 @@ func (v *VM) StatusLasts(o *v1alpha1.MachineObservation) time.Duration {
 	if !v.On() || o.UptimeSeconds == nil {
 		return evaluatedWithin
 	}
-	shown := time.Duration(*o.UptimeSeconds) * time.Second
-	return min(evaluatedWithin, max(uptimeSlack*time.Second, shown/10)-(v.Status.Uptime-shown))
+	until := time.Duration(*o.UptimeSeconds+uptimeSlack(*o.UptimeSeconds)) * time.Second
+	return min(evaluatedWithin, until-v.Status.Uptime)
 }
 
 // usage returns the usage as before if nothing else has changed: it changes all the time, and the status is not
@@ -133,10 +137,10 @@ func (v *VM) usage(before *v1alpha1.MachineUsageObservation, same bool) *v1alpha
 	}
 }
 
-// withoutUptime leaves out what changes by itself, and the difference, which is
-// not an observation.
-func withoutUptime(o v1alpha1.MachineObservation) v1alpha1.MachineObservation {
+// lasting is what is observed of the VM and does not change by itself. It leaves out what a plan and its acts add to the observation.
+func lasting(o v1alpha1.MachineObservation) v1alpha1.MachineObservation {
 	o.UptimeSeconds, o.Usage, o.Difference = nil, nil, nil
+	o.PendingDisks, o.Rollback, o.RestoreInPlace, o.Recreation = nil, nil, nil, nil
 	return o
 }
 
