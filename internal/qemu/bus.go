@@ -17,25 +17,32 @@ limitations under the License.
 package qemu
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 )
 
 // Number of devices of each bus that PVE has.
 //
-//nolint:gochecknoglobals // Constants.
-var (
-	busSizes = map[string]int{"ide": 4, "sata": 6, "scsi": 31, "virtio": 16, "net": 32, "hostpci": 16, "usb": 14, "virtiofs": 10}
-	reDevice = regexp.MustCompile(`^(ide|sata|scsi|virtio|net)([0-9]+)$`)
-)
+//nolint:gochecknoglobals // A constant.
+var busSizes = map[string]int{"ide": 4, "sata": 6, "scsi": 31, "virtio": 16, "net": 32, "hostpci": 16, "usb": 14, "virtiofs": 10}
 
 // BusOf returns the bus of a device of disks, media or networks; empty for what is none.
 func BusOf(device string) string {
-	if m := reDevice.FindStringSubmatch(device); m != nil {
-		return m[1]
+	bus, _ := splitDevice(device)
+	return bus
+}
+
+// splitDevice returns the bus of a device of disks, media or networks, and its number; empty for what is none.
+func splitDevice(device string) (bus, number string) {
+	bus = strings.TrimRight(device, "0123456789")
+	number = device[len(bus):]
+	switch bus {
+	case "ide", "sata", "scsi", "virtio", "net":
+		if number != "" {
+			return bus, number
+		}
 	}
-	return ""
+	return "", ""
 }
 
 // IsDisk reports whether an option is a disk or a drive.
@@ -54,11 +61,8 @@ func CompareDevices(a, b string) int {
 }
 
 func deviceNumber(device string) int {
-	m := reDevice.FindStringSubmatch(device)
-	if m == nil {
-		return 0
-	}
-	n, err := strconv.Atoi(m[2])
+	_, number := splitDevice(device)
+	n, err := strconv.Atoi(number)
 	if err != nil {
 		return 0
 	}

@@ -149,8 +149,11 @@ func (c Config) Drives() []string { return c.drives(func(proxmox.Disk) bool { re
 
 func (c Config) drives(keep func(proxmox.Disk) bool) []string {
 	return c.devices(func(device string) bool {
+		if BusOf(device) == "net" {
+			return false
+		}
 		d, err := proxmox.ParseDisk(c[device])
-		return BusOf(device) != "net" && err == nil && keep(d)
+		return err == nil && keep(d)
 	})
 }
 

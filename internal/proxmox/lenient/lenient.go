@@ -44,6 +44,10 @@ type Integer int64
 
 // UnmarshalJSON accepts numbers and strings with a number. Fractions are cut.
 func (n *Integer) UnmarshalJSON(b []byte) error {
+	if i, err := strconv.ParseInt(string(b), 10, 64); err == nil { // It is a number nearly always.
+		*n = Integer(i)
+		return nil
+	}
 	s := strings.TrimSpace(Scalar(b))
 	if i, err := strconv.ParseInt(s, 10, 64); err == nil {
 		*n = Integer(i)
@@ -61,9 +65,12 @@ type Float float64
 
 // UnmarshalJSON accepts numbers and strings with a number.
 func (n *Float) UnmarshalJSON(b []byte) error {
-	*n = 0
-	if f, err := strconv.ParseFloat(strings.TrimSpace(Scalar(b)), 64); err == nil && !math.IsInf(f, 0) && !math.IsNaN(f) {
-		*n = Float(f)
+	f, err := strconv.ParseFloat(string(b), 64) // It is a number nearly always.
+	if err != nil {
+		f, err = strconv.ParseFloat(strings.TrimSpace(Scalar(b)), 64)
+	}
+	if *n = Float(f); err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+		*n = 0
 	}
 	return nil
 }

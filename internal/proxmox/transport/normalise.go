@@ -79,17 +79,19 @@ func statusOfBroken(status int) int {
 // judge returns nil for a success with a JSON object, otherwise what went wrong.
 func judge(resp *http.Response, body []byte) *Failure {
 	f := &Failure{Status: resp.StatusCode, Message: reason(resp), Sent: true}
-	ok := resp.StatusCode >= 200 && resp.StatusCode < 300
+	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+		if lenient.IsObject(body) && json.Valid(body) {
+			return nil
+		}
+		f.Problem, f.Message = ProblemNotPVE, "answer is not a JSON object"
+		return f
+	}
 	var envelope struct {
 		Message lenient.Text            `json:"message"`
 		Errors  map[string]lenient.Text `json:"errors"`
 	}
 	err := json.Unmarshal(body, &envelope)
 	switch {
-	case ok && lenient.IsObject(body) && json.Valid(body):
-		return nil
-	case ok:
-		f.Problem, f.Message = ProblemNotPVE, "answer is not a JSON object"
 	case resp.StatusCode >= 300 && resp.StatusCode < 400:
 		f.Problem, f.Message = ProblemRedirect, "answer is a redirect, which is not followed: "+f.Message
 	case err == nil && strings.TrimSpace(string(envelope.Message)) != "":
@@ -109,14 +111,27 @@ func reason(resp *http.Response) string {
 	return strings.TrimSpace(strings.TrimPrefix(resp.Status, strconv.Itoa(resp.StatusCode)))
 }
 
-// ReadAll reads a body of at most maxBody bytes and closes it.
+// readBody is a body that was read before.
+type readBody struct {
+	*bytes.Reader
+
+	text []byte
+}
+
+func (readBody) Close() error { return nil }
+
+// ReadAll reads a body of at most maxBody bytes and closes it. One that Normalise has read is not copied: the list of a large cluster's VMs has
+// megabytes.
 func ReadAll(body io.ReadCloser) ([]byte, error) {
+	if b, ok := body.(readBody); ok {
+		return b.text, nil
+	}
 	defer body.Close() //nolint:errcheck // Nothing depends on it after reading.
 	return readBounded(body, maxBody)
 }
 
 func readBounded(r io.Reader, limit int64) ([]byte, error) {
-	var b bytes.Buffer // It grows in larger steps than io.ReadAll: the list of a large cluster's VMs has megabytes.
+	var b bytes.Buffer // It grows in larger steps than io.ReadAll.
 	if _, err := b.ReadFrom(io.LimitReader(r, limit+1)); err != nil {
 		return nil, err
 	}
@@ -151,7 +166,7 @@ func answer(r *http.Request, status int, body []byte) *http.Response {
 		StatusCode: status,
 		Proto:      "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header:        http.Header{"Content-Type": []string{"application/json"}},
-		Body:          io.NopCloser(bytes.NewReader(body)),
+		Body:          readBody{Reader: bytes.NewReader(body), text: body},
 		ContentLength: int64(len(body)),
 		Request:       r,
 	}
