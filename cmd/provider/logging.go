@@ -17,8 +17,10 @@ limitations under the License.
 package main
 
 import (
+	"context"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -63,10 +65,32 @@ func newLoggers(w io.Writer, o options) loggers {
 
 func newLogger(w io.Writer, format string, level slog.Level) logr.Logger {
 	ho := &slog.HandlerOptions{Level: level, ReplaceAttr: plainLevel}
+	var h slog.Handler = slog.NewJSONHandler(w, ho)
 	if format == "console" {
-		return logr.FromSlogHandler(slog.NewTextHandler(w, ho))
+		h = slog.NewTextHandler(w, ho)
 	}
-	return logr.FromSlogHandler(slog.NewJSONHandler(w, ho))
+	return logr.FromSlogHandler(lateHandler{Handler: h})
+}
+
+// A lateHandler formats the attributes of a logger once a line is written: each reconcile makes loggers with its names, and nearly all write
+// nothing.
+type lateHandler struct {
+	slog.Handler
+
+	attrs []slog.Attr
+}
+
+func (h lateHandler) Handle(ctx context.Context, r slog.Record) error {
+	return h.Handler.WithAttrs(h.attrs).Handle(ctx, r)
+}
+
+func (h lateHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	h.attrs = append(slices.Clip(h.attrs), attrs...)
+	return h
+}
+
+func (h lateHandler) WithGroup(name string) slog.Handler {
+	return lateHandler{Handler: h.Handler.WithAttrs(h.attrs).WithGroup(name)}
 }
 
 // plainLevel writes DEBUG for all levels of verbosity, which differ by library.

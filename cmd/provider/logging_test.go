@@ -98,3 +98,27 @@ func TestConsole(t *testing.T) {
 		t.Errorf("console: got %q", out.String())
 	}
 }
+
+// TestLateAttributes has each line of a logger with values of its own, in the groups that they belong to, and none of another logger.
+func TestLateAttributes(t *testing.T) {
+	var out bytes.Buffer
+	all := slog.New(lateHandler{Handler: slog.NewJSONHandler(&out, nil)}).With("provider", "proxmox")
+	one, other := all.With("name", "web"), all.With("name", "db").WithGroup("vm").With("id", 100)
+	one.Info("first")
+	other.Info("second", "node", "pve1")
+	for i, want := range []map[string]any{
+		{"provider": "proxmox", "name": "web", "msg": "first"},
+		{"provider": "proxmox", "name": "db", "msg": "second", "vm": map[string]any{"id": 100.0, "node": "pve1"}},
+	} {
+		line, err := out.ReadBytes('\n')
+		var got map[string]any
+		if err = errors.Join(err, json.Unmarshal(line, &got)); err != nil {
+			t.Fatal(err)
+		}
+		delete(got, slog.TimeKey)
+		delete(got, slog.LevelKey)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("Line %d: -want, +got:\n%s", i, diff)
+		}
+	}
+}

@@ -18,15 +18,21 @@ limitations under the License.
 package transform
 
 import (
+	"hash/maphash"
+	"maps"
 	"reflect"
-	"unique"
+	"sync/atomic"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
 
-// Cached takes out of an object what the provider does not need, and has equal texts of all objects share their memory.
+// Cached takes out of an object what the provider does not need, and has equal texts of all objects share their memory. The annotations of a
+// Machine and those that its status keeps are one map if they are equal.
 //
 // Of resources it leaves out what kubectl apply has noted as well. Nothing may write such a resource as a whole, or the note would be taken
 // away from it: the reconcilers' client writes differences only.
@@ -40,18 +46,42 @@ func Cached(obj any) (any, error) {
 		delete(o.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
 	}
 	share(reflect.ValueOf(obj))
+	if m, ok := obj.(machine); ok && maps.Equal(m.Observation().Annotations, m.GetAnnotations()) {
+		m.Observation().Annotations = m.GetAnnotations()
+	}
 	return obj, nil
+}
+
+// A machine keeps annotations in its status.
+type machine interface {
+	metav1.Object
+
+	Observation() *v1alpha1.MachineObservation
 }
 
 // longest is how long texts are that share their memory. Even of identities an object has several copies.
 const longest = 128
 
-// shared returns the text in the memory of all that are equal to it, while any of them is in use.
+// recent has some of the texts that were seen last, by their checksums. What many objects have is nearly always among them, and what recurs
+// in one object is; a text that no other object has takes no more memory than itself, as it would in a table of all texts.
+//
+//nolint:gochecknoglobals // All caches of the process share them.
+var (
+	seed   = maphash.MakeSeed()
+	recent [1 << 13]atomic.Pointer[string]
+)
+
+// shared returns the text in the memory of an equal one, if that was seen lately.
 func shared(s string) string {
 	if s == "" || len(s) > longest {
 		return s
 	}
-	return unique.Make(s).Value()
+	slot := &recent[maphash.String(seed, s)%uint64(len(recent))]
+	if known := slot.Load(); known != nil && *known == s {
+		return *known
+	}
+	slot.Store(&s)
+	return s
 }
 
 // share has the texts in a value share their memory.
