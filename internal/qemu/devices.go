@@ -114,48 +114,93 @@ type HandedDisk struct {
 	// Device that it was, and its Volume ID.
 	Device string `json:"device"`
 	Volume string `json:"volume"`
+
+	// Now is what the device was last, if that is another volume: the disk, by the name that a migration has given it, or one that has taken its place.
+	Now string `json:"now,omitempty"`
 }
 
-// in is the device of a VM that the disk is, or that may be the disk by the name that it has since a migration; empty for none.
-func (h HandedDisk) in(c Config, vmid int) string {
-	there := c.Volume(h.Device)
-	switch at := c.Holder(h.Volume); {
-	case at == h.Device, strings.HasPrefix(at, "unused"):
-		return at
-	case at == "" && strings.Contains(there, "vm-") && slices.Contains(c.OwnVolumes(vmid), there):
-		return h.Device
+// in are the devices of a VM that may be the disk, the likeliest first. A live migration gives local disks other names, maybe each other's, and keeps
+// their devices (PVE::QemuServer, vm_migrate_alloc_nbd_disks); by hand, a disk changes its device and keeps its name.
+func (h HandedDisk) in(c Config, vmid int) []string {
+	at, now, there := c.Holder(h.Volume), c.Holder(h.Now), c.Volume(h.Device)
+	own := ofVM(there) && slices.Contains(c.OwnVolumes(vmid), there)
+	var found []string
+	add := func(device string, may bool) {
+		if may && device != "" && !slices.Contains(found, device) {
+			found = append(found, device)
+		}
 	}
-	return ""
+	switch {
+	case at == h.Device, isUnused(at):
+		add(at, true)
+	default:
+		add(now, isUnused(now))
+		add(h.Device, own)
+		add(now, true)
+		add(at, true)
+	}
+	return found
 }
+
+// ofVM reports whether a volume is one of a VM that is no template.
+func ofVM(volume string) bool { return strings.Contains(volume, "vm-") }
+
+func isUnused(device string) bool { return strings.HasPrefix(device, "unused") }
 
 // In returns those that a VM has, or may have, with the devices and the names that they have now.
 func (d HandedDisks) In(s State, vmid int) HandedDisks {
 	found := HandedDisks{}
 	for name, h := range d {
 		for _, c := range []Config{s.Config, s.Active} {
-			if at := h.in(c, vmid); at != "" {
-				found[name] = HandedDisk{Device: at, Volume: c.Volume(at)}
+			if at := h.in(c, vmid); len(at) > 0 {
+				found[name] = HandedDisk{Device: at[0], Volume: c.Volume(at[0])}
 			}
 		}
 	}
 	return found
 }
 
-// record notes the disks of Volumes that the VM has for entries of the list, whose devices are given, and forgets those that it has no longer, and those
-// that an entry has which names no Volume: they are the Machine's by then.
-func (d HandedDisks) record(devices map[string]string, s State, p *v1alpha1.MachineParameters) {
+// Among returns the Volume whose disk one of these devices of a VM may be, and the device; empty for none.
+func (d HandedDisks) Among(s State, vmid int, devices []string) (volume, device string) {
+	for _, name := range slices.Sorted(maps.Keys(d)) {
+		for _, c := range []Config{s.Config, s.Active} {
+			for _, at := range d[name].in(c, vmid) {
+				if slices.Contains(devices, at) {
+					return name, at
+				}
+			}
+		}
+	}
+	return "", ""
+}
+
+// record notes the disks of Volumes that the VM has for entries of the list, whose devices are given with the volumes that they had before, and forgets
+// those that it has no longer, and those that an entry has which names no Volume: they are the Machine's by then. That the disk of an entry which had
+// another one has the name of one proves nothing, since a migration may have given it that.
+func (d HandedDisks) record(devices, before map[string]string, s State, p *v1alpha1.MachineParameters) {
 	all := s.all()
+	if all.Unfinished() {
+		return // A restore in place has failed: the disks are there, and the VM has them again after the next one.
+	}
 	maps.DeleteFunc(d, func(_ string, h HandedDisk) bool {
-		return all.Holder(h.Volume) == "" && all.Volume(h.Device) == ""
+		return all.Holder(h.Volume) == "" && all.Volume(h.Device) == "" && all.Holder(h.Now) == ""
 	})
+	for name, h := range d {
+		if there := all.Volume(h.Device); ofVM(there) && there != h.Volume && !isUnused(all.Holder(h.Volume)) && !isUnused(all.Holder(h.Now)) {
+			h.Now = there
+			d[name] = h
+		}
+	}
 	for _, k := range p.Disks {
 		device, volume := devices[k.Name], ptr.Deref(k.Volume, "")
 		switch now, at := s.Config.Volume(device), all.Holder(volume); {
 		case k.VolumeRef != nil && at != "":
+			maps.DeleteFunc(d, func(_ string, h HandedDisk) bool { return h.Volume == volume || h.Now == volume && all.Holder(h.Volume) == "" })
 			d[k.VolumeRef.Name] = HandedDisk{Device: at, Volume: volume}
 		case k.VolumeRef == nil && now != "":
 			maps.DeleteFunc(d, func(_ string, h HandedDisk) bool {
-				return h.Volume == now || h.Device == device && all.Holder(h.Volume) == ""
+				return h.Device == device && (h.Volume == now || all.Holder(h.Volume) == "") ||
+					h.Volume == now && before[k.Name] == "" && all.Volume(h.Device) == ""
 			})
 		}
 	}
@@ -215,7 +260,7 @@ func (d Devices) On(s State, p *v1alpha1.MachineParameters, defaults Defaults, g
 	}
 	now.attachAgain(s.Config, p)
 	now.record(s, p, generation)
-	now.Handed.record(now.Disks, s, p)
+	now.Handed.record(now.Disks, d.Volumes, s, p)
 	now.recordDeclared(p, s.Config, defaults)
 	now.Boot = now.lastBoot(s.Config, p)
 	now.forget(s)

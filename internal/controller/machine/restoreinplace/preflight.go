@@ -29,6 +29,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/proxmox/backuplog"
@@ -178,9 +179,12 @@ func (a *restoring) checkPending(context.Context) (string, error) {
 		strings.Join(waits, ", "), nil
 }
 
-// checkVolumes looks for disks of Volumes that would be destroyed.
+// checkVolumes looks for disks of Volumes that would be destroyed, also of those that are gone.
 func (a *restoring) checkVolumes(ctx context.Context) (string, error) {
-	return a.kind.Volumes.CheckReplaceable(ctx, a.UUID, a.config, a.archive.Devices())
+	if no, err := a.kind.Volumes.CheckReplaceable(ctx, a.UUID, a.config, a.archive.Devices()); no != "" || err != nil {
+		return no, err
+	}
+	return volumes.CheckHandedReplaceable(a.machine, qemu.State{Config: a.config, Active: a.inForce}, a.Ref.VMID, a.archive.Devices())
 }
 
 // checkDisks looks for disks that would be removed and may not be what the backup has of them: they took the

@@ -91,7 +91,9 @@ func newLab(t *testing.T) *lab {
 	scheme := runtime.NewScheme()
 	l.must(namespaced.AddToScheme(scheme))
 	l.kube = fake.NewClientBuilder().WithScheme(scheme).Build()
-	l.m = &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "u", Annotations: map[string]string{object.AnnotationUUID: uuid}}}
+	l.m = &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", UID: "u", Annotations: map[string]string{
+		object.AnnotationUUID: uuid, meta.AnnotationKeyExternalName: "500",
+	}}}
 	l.m.Spec.ForProvider.RestoreInPlace = &v1alpha1.MachineRestoreInPlace{Token: "1", Volume: &l.volume}
 	l.record = act.New("1", time.Now())
 	checks := &preflight.Checks{Client: c, Inventory: in}
@@ -300,6 +302,15 @@ func TestRefused(t *testing.T) {
 					Namespace: "team", Name: "d", Annotations: map[string]string{volumeref.AnnotationRecord: r.String()},
 				}}))
 			}, words: []string{"scsi0 is the disk of Volume team/d"},
+		},
+		"VolumeGone": {
+			reason: "The disk of a Volume that was deleted without it is not replaced either.", prepare: func(l *lab) {
+				l.spec().ReplaceDisks = new(true)
+				var id string
+				l.edit(func(g *simulator.Guest) { id, _, _ = strings.Cut(g.Config["scsi0"], ",") })
+				d := qemu.Devices{Handed: qemu.HandedDisks{"d": {Device: "scsi0", Volume: id}}}
+				l.m.Annotations[object.AnnotationDevices] = d.String()
+			}, words: []string{"scsi0 is, or may be, the disk of Volume 'd'", "which is gone"},
 		},
 		"CloudInit": {
 			reason: "There is one drive of cloud-init's on a storage.", prepare: func(l *lab) {

@@ -437,26 +437,49 @@ func (r Reader) CheckRemovable(ctx context.Context, uuid string, vmid int) error
 		"VM %d is kept until the disks are handed back that would be destroyed with it, those of Volumes %s", vmid, strings.Join(names, ", ")))
 }
 
+// handedIn are the disks of Volumes that a Machine has had, by its record.
+func handedIn(m object.Machine) (qemu.HandedDisks, error) {
+	id, err := object.IdentityOf(m)
+	if err != nil {
+		return nil, err
+	}
+	devices, err := object.RecordedDevices(m, id)
+	return devices.Handed, err
+}
+
 // CheckHanded returns an error if the VM of a Machine has the disk of a Volume that is gone, which nobody hands back: one that was deleted without Delete,
 // or that was not restored with the Machine. Whoever has kept the Volume's disk so has not asked for its end.
 func CheckHanded(m object.Machine, v *vmstate.VM) error {
-	id, err := object.IdentityOf(m)
-	if err != nil {
+	recorded, err := handedIn(m)
+	handed := recorded.In(v.State, v.VMID)
+	if err != nil || len(handed) == 0 {
 		return err
-	}
-	devices, err := object.RecordedDevices(m, id)
-	if err != nil {
-		return err
-	}
-	handed := devices.Handed.In(v.State, v.VMID)
-	if len(handed) == 0 {
-		return nil
 	}
 	name := slices.Min(slices.Collect(maps.Keys(handed)))
-	h := handed[name]
-	return kind.Held(errors.Errorf("VM %d is kept since %s (%s) is the disk of Volume '%s', which is gone, and would be destroyed with it. "+
+	h, was := handed[name], recorded[name]
+	is, look := "is", ""
+	if h.Volume != was.Volume || h.Device != was.Device && !strings.HasPrefix(h.Device, "unused") {
+		is, look = "may be", fmt.Sprintf(", which was %s (%s) when it was seen last: look at what is on it", was.Device, was.Volume)
+	}
+	return kind.Held(errors.Errorf("VM %d is kept since %s (%s) %s the disk of Volume '%s', which is gone, and would be destroyed with it%s. "+
 		"To keep the disk, detach it and create a Volume with the annotation crossplane.io/external-name: %s, which gets it. "+
-		"To destroy it, remove it from the VM", v.VMID, h.Device, h.Volume, name, h.Volume))
+		"To destroy it, remove it from the VM", v.VMID, h.Device, h.Volume, is, name, look, h.Volume))
+}
+
+// CheckHandedReplaceable says why these devices of a Machine's VM cannot be replaced by those of a backup: PVE would destroy the disk of a Volume that is
+// gone. It is empty if they can.
+func CheckHandedReplaceable(m object.Machine, s qemu.State, vmid int, devices []string) (string, error) {
+	recorded, err := handedIn(m)
+	if err != nil {
+		return "", err
+	}
+	name, device := recorded.Among(s, vmid, devices)
+	if name == "" {
+		return "", nil
+	}
+	return fmt.Sprintf("%s is, or may be, the disk of Volume '%s' (%s), which is gone, and would be removed for that of the backup: "+
+		"detach it, or create Volume '%s' again with the annotation crossplane.io/external-name: %s",
+		device, name, recorded[name].Volume, name, s.Config.Volume(device)), nil
 }
 
 // CheckReplaceable says why these devices of a VM cannot be replaced by those of a backup: PVE would destroy the disk of a Volume. It is

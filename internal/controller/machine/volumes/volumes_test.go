@@ -22,6 +22,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,8 +33,10 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
@@ -409,6 +412,39 @@ func TestCheckReplaceable(t *testing.T) {
 			no, err := reader(t, tc.record).CheckReplaceable(t.Context(), uuid, config, tc.devices)
 			if err != nil || (no == "") != (tc.want == "") || !strings.Contains(no, tc.want) {
 				t.Errorf("%s\nCheckReplaceable(): %q, %v; want %q", tc.reason, no, err, tc.want)
+			}
+		})
+	}
+}
+
+// TestCheckHanded has a VM be kept for the disk of a Volume that is gone, and told what to look at.
+func TestCheckHanded(t *testing.T) {
+	const disk, other = "lvm:vm-100-disk-1", "lvm:vm-100-disk-0"
+	devices := qemu.Devices{Handed: qemu.HandedDisks{"d": {Device: "scsi1", Volume: disk}}}
+	for name, tc := range map[string]struct {
+		reason, annotation string
+		config             qemu.Config
+		want               []string
+	}{
+		"Has":       {reason: "The VM has it.", config: qemu.Config{"scsi1": disk}, want: []string{"scsi1 (" + disk + ") is the disk of Volume 'd'"}},
+		"Detached":  {reason: "It is detached.", config: qemu.Config{"unused0": disk}, want: []string{"unused0 (" + disk + ") is the disk"}},
+		"Exchanged": {reason: "A migration has exchanged names.", config: qemu.Config{"scsi1": other, "virtio0": disk}, want: []string{"scsi1 (" + other + ") may be", "look at"}},
+		"Elsewhere": {reason: "It is another device now.", config: qemu.Config{"scsi2": disk}, want: []string{"scsi2 (" + disk + ") may be", "was scsi1 (" + disk + ")"}},
+		"Gone":      {reason: "The VM does not have it.", config: qemu.Config{"scsi0": other}},
+		"Spoilt":    {reason: "What the VM has is not known.", annotation: "{", config: qemu.Config{"scsi0": other}, want: []string{"cannot read annotation"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+				meta.AnnotationKeyExternalName: "100", object.AnnotationDevices: cmp.Or(tc.annotation, devices.String()),
+			}}}
+			err := CheckHanded(m, &vmstate.VM{Ref: proxmox.Ref{VMID: 100}, State: qemu.State{Config: tc.config, Active: tc.config}})
+			if (err == nil) != (tc.want == nil) {
+				t.Fatalf("%s CheckHanded(): %v, want %q", tc.reason, err, tc.want)
+			}
+			for _, words := range tc.want {
+				if !strings.Contains(err.Error(), words) {
+					t.Errorf("%s CheckHanded(): %v, want %q", tc.reason, err, words)
+				}
 			}
 		})
 	}
