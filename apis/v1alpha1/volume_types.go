@@ -87,8 +87,9 @@ type VolumeParameters struct {
 	ReclaimPolicy *VolumeReclaimPolicy `json:"reclaimPolicy,omitempty"`
 
 	// RecoverLost consents to take a disk for this Volume's again that was lost and is there under its
-	// name: the checksum in status.atProvider.found. It is of just that disk in just that VM, after
-	// just that loss: another disk, and another loss, have another checksum.
+	// name, or of which it is not certain that it is the one by its name (reason Unproven): the checksum
+	// in status.atProvider.found. It is of just that disk in just that VM, after just that loss: another
+	// disk, and another loss, have another checksum.
 	// +optional
 	// +kubebuilder:validation:MaxLength=71
 	// +kubebuilder:validation:Pattern=`^(sha256:[0-9a-f]{64})?$`
@@ -147,7 +148,8 @@ type VolumeObservation struct {
 	// +optional
 	StubVMID *int32 `json:"stubVMID,omitempty"`
 
-	// Found is a disk that is there again under the name of the one that was lost.
+	// Found is a disk that is there under the name of the one that was lost, or of which it is not certain
+	// which one it is.
 	// +optional
 	Found *VolumeFound `json:"found,omitempty"`
 
@@ -163,7 +165,7 @@ type VolumeObservation struct {
 	Difference []OptionDifference `json:"difference,omitempty"`
 }
 
-// VolumeFound is a disk that has the name of one that was lost. Proxmox VE gives a name that is free
+// VolumeFound is a disk that has the name of one that was lost or is not proven. Proxmox VE gives a name that is free
 // to the next disk of the VM, so that the name alone does not prove that it is the same.
 type VolumeFound struct {
 	// Checksum of this disk in this VM after this loss, to consent to by recoverLost.

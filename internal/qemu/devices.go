@@ -195,7 +195,9 @@ func (d HandedDisks) record(devices, before map[string]string, s State, p *v1alp
 		device, volume := devices[k.Name], ptr.Deref(k.Volume, "")
 		switch now, at := s.Config.Volume(device), all.Holder(volume); {
 		case k.VolumeRef != nil && at != "":
-			maps.DeleteFunc(d, func(_ string, h HandedDisk) bool { return h.Volume == volume || h.Now == volume && all.Holder(h.Volume) == "" })
+			maps.DeleteFunc(d, func(_ string, h HandedDisk) bool {
+				return h.Volume == volume || h.Now == volume && all.Holder(h.Volume) == ""
+			})
 			d[k.VolumeRef.Name] = HandedDisk{Device: at, Volume: volume}
 		case k.VolumeRef == nil && now != "":
 			maps.DeleteFunc(d, func(_ string, h HandedDisk) bool {

@@ -51,7 +51,7 @@ type view struct {
 	difference []v1alpha1.OptionDifference
 	problems   []kind.Problem
 
-	// found is a disk that is there again under the name of one that was lost; nil for none.
+	// found is a disk that has the name of one that was lost, or of which it is not certain which one it is; nil for none.
 	found *found
 
 	// storage and node that a disk is made on.
@@ -150,7 +150,10 @@ func (e *external) look(ctx context.Context, m Volume) error {
 				return err
 			}
 		}
-		noted, err := e.note(ctx, m)
+		noted, err := placing{e}.consented(ctx, m)
+		if !noted && err == nil {
+			noted, err = e.note(ctx, m)
+		}
 		if err != nil || !noted {
 			return err
 		}

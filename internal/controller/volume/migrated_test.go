@@ -204,3 +204,67 @@ func TestTakenOffAndMoved(t *testing.T) {
 		l.keeps(v)
 	})
 }
+
+// TestAttachedInPlaceOfAnother exchanges a disk of the Machine for a Volume while the spec is refused for another reason, so that the Volume has arrived
+// before anything is sent: one call then detaches the one, which becomes the unused disk that the Volume was, and attaches the Volume.
+func TestAttachedInPlaceOfAnother(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		old := "- name: old\n  device: scsi1\n  size: 1G\n  storage: local-lvm\n  removalPolicy: Detach\n"
+		spec := "powerState: Running\nnode: pve1\n" + system
+		v := l.volume("data", onLVM)
+		m, ok := l.object("Machine", "m", len(l.all), spec+old, nil).(object.Machine)
+		if !ok {
+			l.Fatal("it is no Machine")
+		}
+		l.until("the Machine is there", configtest.Settled(m))
+		l.until("the Volume is there", l.unbound(v))
+		l.marked(v)
+		lists := fmt.Sprintf(data, "data")
+		asks := func(text string) {
+			l.change(m, func() {
+				m.Parameters().Disks = nil // What is there would be kept in the entries.
+				l.must(yaml.Unmarshal([]byte(text), m.Parameters()))
+			})
+		}
+		asks(spec + lists + "- name: more\n  size: 1G\n  storage: nowhere\n")
+		l.until("the Volume has arrived", func() bool {
+			o := v.Observation()
+			return o.Device == "unused0" && o.VMID != nil && int(*o.VMID) == ref(m).VMID && configtest.Says(v, volume.TypeBound, "Binding")()
+		})
+		asks(spec + lists)
+		l.until("the Machine has it", l.bound(v, m))
+		if c := l.config(ref(m).VMID); c["unused0"] == "" || strings.HasPrefix(c["unused0"], v.Observation().Volume) {
+			l.Errorf("the other disk is not unused0, so that nothing is shown: %v", c)
+		}
+		l.keeps(v)
+	})
+}
+
+// TestConsentedTo has somebody attach another disk in place of a Volume's, which nobody can tell from a migration, and then say that the one by its name is it.
+func TestConsentedTo(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		v := l.volume("data", onLVM)
+		m := l.machine("m", "data")
+		l.until("the Machine has the disk", l.bound(v, m))
+		l.marked(v)
+		l.must(l.root.Configure(l.Context(), ref(m), proxmox.Change{Set: proxmox.Params{"scsi5": "local-lvm:1"}}))
+		l.pass()
+		l.seen(v, "it is not certain", configtest.Says(v, xpv2.TypeReady, "Unproven", "unused0", "has the name", "set recoverLost to sha256:"))
+		if f := v.Observation().Found; f == nil || f.Device != "unused0" || int(f.VMID) != ref(m).VMID || f.Size != l.disks()[v.Observation().Volume] {
+			l.Fatalf("found is %+v", f)
+		}
+		l.consents(v, "sha256:"+strings.Repeat("0", 64))
+		for range 3 {
+			l.reconcile(v)
+			if !configtest.Says(v, xpv2.TypeReady, "Unproven")() {
+				l.Fatalf("a consent to something else counts: %+v", v.GetCondition(xpv2.TypeReady))
+			}
+		}
+		l.consents(v, shown(v))
+		l.seen(v, "it is that", func() bool { return v.Observation().Device == "unused0" && v.Observation().Found == nil })
+		l.must(l.root.Configure(l.Context(), ref(m), proxmox.Change{Delete: []string{"scsi5"}}))
+		l.pass()
+		l.until("the Machine has the disk again", l.bound(v, m))
+		l.keeps(v)
+	})
+}

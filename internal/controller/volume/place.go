@@ -27,6 +27,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/utils/ptr"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
@@ -87,7 +88,9 @@ func (s *state) decidePlace(v *vm) *decision {
 		return s.decideMigrated(v, there)
 	case s.ofAnother(now):
 		return s.unproven(v, "%s, which has the name now, is another disk of the Machine", now)
-	case was.Device == "":
+	case was.Device == "", isUnused(was.Device): // A migration keeps the names of unused disks, and of a VM that is where it was nothing else gives names.
+		return nil
+	case isUnused(now) && s.ofAnother(was.Device): // The Machine has detached it, and attached another disk in its place.
 		return nil
 	case now != "" && there != "" && !s.isNeighbour(was.Device, there):
 		return s.unproven(v, "%s is %s, and %s has the name", was.Device, there, now)
@@ -141,16 +144,52 @@ func (s *state) isNeighbour(device, volume string) bool {
 	return slices.ContainsFunc(s.neighbours, func(n neighbour) bool { return n.held && n.device == device && n.volume == volume })
 }
 
+// isUnused reports whether a device is the option of an unused disk.
+func isUnused(device string) bool { return strings.HasPrefix(device, "unused") }
+
 // unproven leaves a disk alone of which it is not certain which one it is.
 func (s *state) unproven(v *vm, why string, words ...any) *decision {
-	was := ""
+	was, attach := "", ""
 	if p := s.Place; p.Device != "" {
 		was = fmt.Sprintf(", which was %s on node %s,", p.Device, cmp.Or(p.Node, v.Node))
 	}
+	if d := s.Place.Device; d != "" && !isUnused(d) {
+		attach = "attach the right one as the former device, or "
+	}
 	return because(stuck, reasonUnproven, "which disk of VM %d on node %s is this Volume's is not certain, since a migration gives local disks other names, "+
-		"maybe those of others: %s%s was seen last, and now %s. Look at what is on the disks, then attach the right one as the former device, "+
-		"or set the annotation crossplane.io/external-name to its present name; nothing is done to it, and its VM is kept, until then",
-		v.VMID, v.Node, s.Volume, was, fmt.Sprintf(why, words...))
+		"maybe those of others: %s%s was seen last, and now %s. Look at what is on the disks, then %sset the annotation crossplane.io/external-name "+
+		"to its present name, if that is another one; nothing is done to it, and its VM is kept, until then",
+		v.VMID, v.Node, s.Volume, was, fmt.Sprintf(why, words...), attach)
+}
+
+// consented shows the disk that has the name of one of which it is not certain which one it is, and reports whether the user has consented to take just
+// that disk for it. It is noted then.
+func (e placing) consented(ctx context.Context, m Volume) (bool, error) {
+	v := e.view
+	if v.problem == nil || v.action != stuck || v.problem.Reason != reasonUnproven {
+		return false, nil
+	}
+	owner, device := v.holder, v.holder.at(v.Volume)
+	other := slices.ContainsFunc(v.neighbours, func(n neighbour) bool { return n.volume == v.Volume && !n.contradicted(owner) })
+	if device == "" || owner.Active.Volume(device) != v.Volume || other {
+		return false, nil
+	}
+	all, err := e.client.Volumes(ctx, owner.Node, storageOf(v.Volume), "images")
+	i := slices.IndexFunc(all, func(x proxmox.Volume) bool { return x.ID == v.Volume })
+	if err != nil || i < 0 {
+		return false, err
+	}
+	v.found = &found{v1alpha1.VolumeFound{
+		VMID: int32(owner.VMID), Device: device, SameVM: true, Size: all[i].Size, //nolint:gosec // No VMID is that large.
+		Checksum: checksumOf(m.GetUID(), v.Volume, v.Place, device, owner.Node, owner.VMID, owner.holder(), all[i].Size),
+	}}
+	if ptr.Deref(m.Parameters().RecoverLost, "") != v.found.Checksum || !kind.MayChange(m) {
+		v.problem.Message += fmt.Sprintf("; if it is %s, which has the name %s still, set recoverLost to %s", device, v.Volume, v.found.Checksum)
+		return false, nil
+	}
+	e.Event(m, event.Normal(eventRecovered, fmt.Sprintf("disk %s, %s of VM %d, is this resource's", v.Volume, device, owner.VMID)))
+	v.Place, v.found = placeOf(owner, v.Volume, proxmox.Size(v.found.Size).String()), nil
+	return true, e.save(ctx, m)
 }
 
 // renamedHint tells of a volume that a VM which is back on its node has in place of the disk; it is empty if there is none.

@@ -95,6 +95,26 @@ func TestDecidePlace(t *testing.T) {
 		"DetachedHere": {
 			reason: "The Machine detaches it.", vm: seen(ofA, "n1", "unused0="+mine), change: func(s *state) { s.claims, s.owned = nil, true }, want: give,
 		},
+		"Attached": {
+			reason: "The Machine attaches it, and detaches another one, which is the same unused disk then.",
+			vm:     seen(ofA, "n1", "scsi6="+mine+",size=2G", "unused0="+another), change: func(s *state) { s.Place.Device = "unused0" }, want: keep,
+		},
+		"AttachedAway": {
+			reason: "A migration names attached disks anew.", vm: seen(ofA, "n2", "scsi6="+mine+",size=2G", "unused0="+another),
+			change: func(s *state) { s.Place.Device = "unused0" }, want: stuck, says: "then set the annotation",
+		},
+		"TakenOver": {
+			reason: "The Machine has detached it, and another disk of it has its device.", vm: seen(ofA, "n1", "scsi6="+another+",size=2G", "unused0="+mine),
+			change: func(s *state) { s.claims, s.owned, s.others = nil, true, []string{"scsi6"} }, want: give,
+		},
+		"ReplacedHere": {
+			reason: "Somebody has attached another disk in its place.", vm: seen(ofA, "n1", "scsi6="+another+",size=2G", "unused0="+mine),
+			want: stuck, says: "unused0 has the name",
+		},
+		"ReturnedTakenOver": {
+			reason: "The disks of a VM that is back on its node may have other names.", vm: seen(ofA, "n1", "scsi6="+another+",size=2G", "scsi7="+mine+",size=2G"),
+			change: func(s *state) { s.others = []string{"scsi6"} }, want: stuck, says: "scsi7 has the name",
+		},
 		"Swapped": {
 			reason: "Another Volume has the device now.", vm: seen(ofA, "n1", "scsi6="+another+",size=2G", "unused0="+mine),
 			change: func(s *state) {

@@ -102,8 +102,11 @@ func (v VM) has(volume string, at volumeref.Place) bool {
 }
 
 // displaces reports whether the VM has another disk where one was seen last, or is on another node without it: a migration may have given its disks the
-// names of others.
+// names of others. What was unused on this node has its name still: it is attached by now, and another one is unused.
 func (v VM) displaces(volume string, at volumeref.Place) bool {
+	if strings.HasPrefix(at.Device, "unused") && (at.Node == "" || at.Node == v.Node) {
+		return false
+	}
 	return !v.has(volume, at) && (v.Active.Volume(at.Device) != "" || at.Node != "" && at.Node != v.Node)
 }
 

@@ -127,6 +127,30 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// TestDisplaces has a VM have a disk where it was seen last, or not.
+func TestDisplaces(t *testing.T) {
+	const disk, other = "lvm:vm-100-disk-1", "lvm:vm-100-disk-2"
+	for name, tc := range map[string]struct {
+		reason, device, node string
+		config               qemu.Config
+		want                 bool
+	}{
+		"There":      {reason: "The disk is where it was.", device: "scsi1", node: "n1", config: qemu.Config{"scsi1": disk}},
+		"Exchanged":  {reason: "Another disk is where it was.", device: "scsi1", node: "n1", config: qemu.Config{"scsi1": other}, want: true},
+		"Detached":   {reason: "The disk was detached on this node.", device: "scsi1", node: "n1", config: qemu.Config{"unused0": disk}},
+		"Away":       {reason: "The VM is on another node without it.", device: "scsi1", node: "n2", config: qemu.Config{"scsi2": disk}, want: true},
+		"Attached":   {reason: "The disk is attached, and another one unused.", device: "unused0", node: "n1", config: qemu.Config{"scsi1": disk, "unused0": other}},
+		"UnusedAway": {reason: "The VM has migrated since.", device: "unused0", node: "n2", config: qemu.Config{"scsi1": disk, "unused0": other}, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := VM{UUID: uuid, Node: "n1", State: qemu.State{Config: tc.config, Active: tc.config}}
+			if got := v.displaces(disk, volumeref.Place{Node: tc.node, Device: tc.device}); got != tc.want {
+				t.Errorf("%s displaces(): %t", tc.reason, got)
+			}
+		})
+	}
+}
+
 // TestResolveElsewhere tells of a Volume of another cluster, which no VM of this one ever gets.
 func TestResolveElsewhere(t *testing.T) {
 	nowhere := func(resource.Managed) bool { return false }
@@ -426,12 +450,16 @@ func TestCheckHanded(t *testing.T) {
 		config             qemu.Config
 		want               []string
 	}{
-		"Has":       {reason: "The VM has it.", config: qemu.Config{"scsi1": disk}, want: []string{"scsi1 (" + disk + ") is the disk of Volume 'd'"}},
-		"Detached":  {reason: "It is detached.", config: qemu.Config{"unused0": disk}, want: []string{"unused0 (" + disk + ") is the disk"}},
-		"Exchanged": {reason: "A migration has exchanged names.", config: qemu.Config{"scsi1": other, "virtio0": disk}, want: []string{"scsi1 (" + other + ") may be", "look at"}},
-		"Elsewhere": {reason: "It is another device now.", config: qemu.Config{"scsi2": disk}, want: []string{"scsi2 (" + disk + ") may be", "was scsi1 (" + disk + ")"}},
-		"Gone":      {reason: "The VM does not have it.", config: qemu.Config{"scsi0": other}},
-		"Spoilt":    {reason: "What the VM has is not known.", annotation: "{", config: qemu.Config{"scsi0": other}, want: []string{"cannot read annotation"}},
+		"Has":      {reason: "The VM has it.", config: qemu.Config{"scsi1": disk}, want: []string{"scsi1 (" + disk + ") is the disk of Volume 'd'"}},
+		"Detached": {reason: "The disk is detached.", config: qemu.Config{"unused0": disk}, want: []string{"unused0 (" + disk + ") is the disk"}},
+		"Exchanged": {
+			reason: "A migration has exchanged names.", config: qemu.Config{"scsi1": other, "virtio0": disk}, want: []string{"scsi1 (" + other + ") may be", "look at"},
+		},
+		"Elsewhere": {
+			reason: "The disk is another device now.", config: qemu.Config{"scsi2": disk}, want: []string{"scsi2 (" + disk + ") may be", "was scsi1 (" + disk + ")"},
+		},
+		"Gone":   {reason: "The VM does not have it.", config: qemu.Config{"scsi0": other}},
+		"Spoilt": {reason: "What the VM has is not known.", annotation: "{", config: qemu.Config{"scsi0": other}, want: []string{"cannot read annotation"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
