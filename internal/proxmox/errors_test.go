@@ -33,9 +33,11 @@ func predicates() map[string]func(error) bool {
 	return map[string]func(error) bool{
 		"AlreadyExists":    IsAlreadyExists,
 		"DigestMismatch":   IsDigestMismatch,
+		"DisabledStorage":  IsDisabledStorage,
 		"HotplugRefused":   IsHotplugRefused,
 		"InSnapshot":       IsInSnapshot,
 		"Locked":           IsLocked,
+		"NoStorage":        IsNoStorage,
 		"NoSuchTask":       IsNoSuchTask,
 		"NotFound":         IsNotFound,
 		"NotInHA":          IsNotInHA,
@@ -139,15 +141,15 @@ func TestErrorsOfPVE(t *testing.T) {
 		},
 		"NoStorage": {
 			reason: "A missing storage is not a missing VM.", reply: refused500("storage 'nostore' does not exist"), class: ClassValidation,
-			is: set("UnknownReference"),
+			is: set("UnknownReference", "NoStorage"),
 		},
 		"NoStorage400": {
 			reason: "The error of a missing storage has two forms.",
 			reply:  invalid400("storage", "No such storage."), class: ClassValidation, is: set("UnknownReference"),
 		},
 		"StorageOff": {
-			reason: "A disabled storage is as good as none.", reply: refused500("storage 'btr1' is disabled"), class: ClassValidation,
-			is: set("UnknownReference"),
+			reason: "A disabled storage cannot be used, and is there.", reply: refused500("storage 'btr1' is disabled"), class: ClassValidation,
+			is: set("UnknownReference", "DisabledStorage"),
 		},
 		"NoDisk": {
 			reason: "A missing disk is not a missing VM.", reply: refused500("disk 'scsi9' does not exist"), class: ClassValidation,
@@ -407,7 +409,7 @@ func TestTaskErrors(t *testing.T) {
 		"Running":  {reason: "Start of a running VM.", exit: "VM 810 already running", is: set()},
 		"Storage": {
 			reason: "A VM is created on a storage that is disabled.",
-			exit:   "unable to create VM 262 - storage 'btr1' is disabled", is: set("UnknownReference"),
+			exit:   "unable to create VM 262 - storage 'btr1' is disabled", is: set("UnknownReference", "DisabledStorage"),
 		},
 		"Shutdown": {reason: "A guest that does not listen.", exit: "VM quit/powerdown failed - got timeout", is: set()},
 	}

@@ -17,9 +17,11 @@ limitations under the License.
 package image
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -225,11 +227,7 @@ func TestStorageGone(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, simulator.Options{})
-			l.pve.Edit(func(s *simulator.State) {
-				s.Storages["old"] = &state.Storage{
-					ID: "old", Type: "nfs", Content: []string{"import", "images", "iso"}, Shared: true, Total: 1 << 40, Options: map[string]string{},
-				}
-			})
+			l.nfs("old")
 			m := l.image(tc.image, func(p *v1alpha1.ImageParameters) { p.Storages = []string{"old"} })
 			l.settle(m)
 			l.pve.Edit(func(s *simulator.State) {
@@ -249,6 +247,101 @@ func TestStorageGone(t *testing.T) {
 			}
 		})
 	}
+}
+
+// nfs adds a storage for the Images of a lab.
+func (l *lab) nfs(name string) {
+	l.pve.Edit(func(s *simulator.State) {
+		s.Storages[name] = &state.Storage{
+			ID: name, Type: "nfs", Content: []string{"import", "images", "iso"}, Shared: true, Total: 1 << 40, Options: map[string]string{},
+		}
+	})
+}
+
+// TestStorageDisabled disables a storage, which Proxmox VE lists nowhere then: what is there is not forgotten.
+func TestStorageDisabled(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	l.nfs("off")
+	m := l.image(func(p *v1alpha1.ImageParameters) {
+		p.Storages, p.Template = []string{"off"}, &v1alpha1.ImageTemplate{Storage: new("off")}
+	})
+	l.settle(m)
+	disable := func(is bool) { l.pve.Edit(func(s *simulator.State) { s.Storages["off"].Disabled = is }) }
+	there := func() (found []string) {
+		l.pve.Edit(func(s *simulator.State) {
+			for key := range s.Volumes {
+				if key.Storage == "off" {
+					found = append(found, key.Name)
+				}
+			}
+		})
+		return found
+	}
+	disable(true)
+	m.Finalizers = []string{"test/keep"}
+	if err := l.kube.Update(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.kube.Delete(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	before := there()
+	for range 4 {
+		if more, err := l.reconcile(m); !more || err == nil || !strings.Contains(err.Error(), "storage 'off' is disabled") {
+			t.Fatalf("want the deletion to wait for the storage, got %t, %v", more, err)
+		}
+	}
+	if got := there(); len(before) == 0 || len(got) != len(before) || !strings.Contains(m.GetAnnotations()[AnnotationRecord], `"off"`) {
+		t.Errorf("want what is there to stay, and to be noted: %v, %v, %s", before, got, m.GetAnnotations()[AnnotationRecord])
+	}
+	disable(false)
+	l.settle(m)
+	if got := there(); len(got) > 0 {
+		t.Errorf("want nothing left once it is enabled again, got %v", got)
+	}
+}
+
+// A flicker calls back once a storage was looked at.
+type flicker struct {
+	Client
+
+	storage string
+	once    sync.Once
+	then    func()
+}
+
+func (f *flicker) Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error) {
+	v, err := f.Client.Volumes(ctx, node, storage, content)
+	if storage == f.storage {
+		f.once.Do(f.then)
+	}
+	return v, err
+}
+
+// TestStorageBack defines a storage anew after it was seen to be gone: whether somebody uses what is there was not looked at, so that it stays.
+func TestStorageBack(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	l.nfs("old")
+	m := l.image(func(p *v1alpha1.ImageParameters) {
+		p.Content, p.Source.URL, p.Storages = new(v1alpha1.ImageContentISO), new(l.mirror.URL+"/debian.iso"), []string{"old"}
+	})
+	l.settle(m)
+	volume := m.Status.AtProvider.Replicas[0].Volume
+	l.ended(t)(l.client.Create(t.Context(), proxmox.Ref{Node: "pve2", VMID: 600}, proxmox.Params{"ide2": volume + ",media=cdrom", "name": "other"}))
+	var old *state.Storage
+	l.pve.Edit(func(s *simulator.State) {
+		old = s.Storages["old"]
+		delete(s.Storages, "old")
+	})
+	l.fuse = &fuse{left: -1, Client: &flicker{Client: l.client, storage: "old", then: func() {
+		l.pve.Edit(func(s *simulator.State) { s.Storages["old"] = old })
+	}}}
+	l.delete(m)
+	l.pve.Edit(func(s *simulator.State) {
+		if s.Volume("pve1", volume) == nil {
+			t.Error("want the file to stay that a VM has in a drive")
+		}
+	})
 }
 
 // TestNodeAway deletes an Image while a node is offline: it says what it waits for.

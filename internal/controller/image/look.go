@@ -60,6 +60,9 @@ type view struct {
 	// problems keep the Image from being ready, in addition to those of items.
 	problems []kind.Problem
 
+	// undefined tells of storages that are listed nowhere whether their definitions are gone, as far as that was asked.
+	undefined map[string]bool
+
 	// users of revisions that would be removed otherwise, and why it cannot be seen of others whether they have any.
 	users  map[int32][]string
 	unseen map[int32]string
@@ -109,7 +112,7 @@ func (e *external) Observe(ctx context.Context, m Image) (managed.ExternalObserv
 	if err := e.confine(m, r); err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	v := &view{record: r, users: map[int32][]string{}, unseen: map[int32]string{}}
+	v := &view{record: r, users: map[int32][]string{}, unseen: map[int32]string{}, undefined: map[string]bool{}}
 	e.view = v
 	if err := e.read(ctx, v); err != nil {
 		return managed.ExternalObservation{}, err
@@ -376,16 +379,21 @@ func (e *external) lookAtStorage(ctx context.Context, v *view, i *item) (bool, e
 // noStorage is why nothing can be done about what is on a storage whose definition is gone.
 const noStorage = "its storage is not defined any more"
 
-// undefined reports whether a storage is listed nowhere and unknown to the node of the place: one that may not be seen is another matter.
+// undefined reports whether a storage is listed nowhere and unknown to the node of the place: one that may not be seen, or is disabled, is another
+// matter. It is decided once for each look, so that what is forgotten because nobody can use it is not found after all, and removed.
 func (e *external) undefined(ctx context.Context, v *view, p place) (bool, error) {
+	if is, decided := v.undefined[p.Storage]; decided {
+		return is, nil
+	}
 	if !v.online(p.Node) || slices.ContainsFunc(v.storages, func(s proxmox.Storage) bool { return s.Name == p.Storage }) {
 		return false, nil
 	}
 	_, err := e.client.Volumes(ctx, p.Node, p.Storage, "images")
-	if proxmox.IsUnknownReference(err) {
-		return true, nil
+	if err != nil && !proxmox.IsNoStorage(err) {
+		return false, errors.Wrapf(err, "cannot look at %s", p)
 	}
-	return false, errors.Wrapf(err, "cannot look at %s", p)
+	v.undefined[p.Storage] = err != nil
+	return err != nil, nil
 }
 
 // fileStateOf returns the file state of a file: what its storage has by the name, and the tasks that make it.

@@ -454,6 +454,46 @@ func TestStale(t *testing.T) {
 	}
 }
 
+// TestRemoveStale has an image go that no VM has, and be forgotten where it is not.
+func TestRemoveStale(t *testing.T) {
+	one := "pve1=" + ourImage
+	answers := func(text string) func(*pve) {
+		return func(p *pve) { p.errs["Volumes"] = &proxmox.Error{Status: 500, Message: text} }
+	}
+	cases := map[string]struct {
+		reason string
+		pve    func(*pve)
+		writes []string
+		after  string
+		err    string
+	}{
+		"There": {
+			reason: "The image is removed.", pve: func(p *pve) { p.volumes["pve1"] = []proxmox.Volume{{ID: ourImage}} },
+			writes: []string{"DeleteVolume pve1/" + ourImage}, after: one,
+		},
+		"Gone":      {reason: "An image that its storage does not have is forgotten.", pve: func(*pve) {}},
+		"Undefined": {reason: "The storage of the image is not defined any more.", pve: answers("storage 'files' does not exist")},
+		"Disabled": {
+			reason: "The image is there again once its storage is enabled.", pve: answers("storage 'files' is disabled"), after: one, err: "is disabled",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := newPVE()
+			tc.pve(p)
+			k, m := newKeeper(t, p, inDrive(""), one)
+			k.VM = nil
+			_, err := k.RemoveStale(t.Context(), m, Refs(m))
+			if (err != nil) != (tc.err != "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("%s RemoveStale(): %v, want %q", tc.reason, err, tc.err)
+			}
+			if got := m.GetAnnotations()[object.AnnotationImages]; got != tc.after || !cmp.Equal(p.writes, tc.writes) {
+				t.Errorf("%s noted is %q, want %q; calls: %v", tc.reason, got, tc.after, p.writes)
+			}
+		})
+	}
+}
+
 // An annotation may name an image of another VM, or any that a person wrote there.
 func TestRefsOfOthers(t *testing.T) {
 	annotation := "pve1=local:iso/debian.iso pve1=" + theirImage + " pve1=" + ourImage

@@ -137,8 +137,8 @@ func (k Keeper) RemoveStale(ctx context.Context, m object.Machine, stale []noclo
 			return "", err
 		}
 		there, err := k.Client.Volumes(ctx, node, p.Storage(), "iso")
-		if err != nil && !proxmox.IsUnknownReference(err) {
-			return "", err
+		if err != nil && (!proxmox.IsUnknownReference(err) || proxmox.IsDisabledStorage(err)) {
+			return "", errors.Wrapf(err, "cannot remove image %s from node %s", p.Volume, node)
 		}
 		if slices.ContainsFunc(there, func(v proxmox.Volume) bool { return v.ID == p.Volume }) {
 			return k.Client.DeleteVolume(ctx, node, p.Volume)
