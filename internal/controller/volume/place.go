@@ -259,14 +259,22 @@ func (s *state) placed() bool {
 	return s.holder != nil && !s.unplaced && s.Place == placeOf(s.holder, s.Volume, s.Place.Size)
 }
 
-// notePlace notes where the disk was seen, and reports whether that is news. What is in doubt stays as it was.
+// unsure reports whether it is in doubt where the disk is.
+func (v *view) unsure() bool {
+	return v.action == stuck && v.problem != nil && v.problem.Reason == reasonUnproven || v.action == wait && v.holder != nil && v.holder.Config["lock"] != ""
+}
+
+// notePlace notes where the disk was seen, and reports whether that is news. What is in doubt stays as it was, also if the status alone has told it.
 func (e placing) notePlace(m Volume) bool {
 	v := e.view
-	unsure := v.action == stuck && v.problem != nil && v.problem.Reason == reasonUnproven || v.action == wait && v.holder != nil && v.holder.Config["lock"] != ""
-	if !v.Made() || v.Lost || v.Handover != nil || v.holder == nil || v.holder.offline != "" || unsure || v.holder.at(v.Volume) == "" {
-		return false
-	}
 	before, unplaced := v.Place, v.unplaced
+	switch {
+	case !v.Made() || v.Lost || v.Handover != nil:
+		return false
+	case v.holder == nil || v.holder.offline != "" || v.unsure() || v.holder.at(v.Volume) == "":
+		v.unplaced = unplaced && before == (volumeref.Place{})
+		return unplaced && !v.unplaced && kind.MayChange(m)
+	}
 	v.Place, v.unplaced = placeOf(v.holder, v.Volume, before.Size), false
 	return (unplaced || v.Place != before) && kind.MayChange(m)
 }

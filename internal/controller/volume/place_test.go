@@ -20,6 +20,8 @@ import (
 	"strings"
 	"testing"
 
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
@@ -179,5 +181,42 @@ func TestHandoverMigrated(t *testing.T) {
 	}
 	if got := to.decide(); got.action != stuck {
 		t.Errorf("a disk with a new name is taken for the one that was given: action %d, %+v", got.action, got.problem)
+	}
+}
+
+// TestUnsurePlace looks twice at a disk whose record does not tell where it was, as one of an earlier release: what the status tells stays while it is in
+// doubt where the disk is, and is noted.
+func TestUnsurePlace(t *testing.T) {
+	const mine, another = "lvm:vm-10001-disk-2", "lvm:vm-10001-disk-1"
+	was := volumeref.Place{Node: "n1", Device: "scsi6", Size: "2G"}
+	for name, tc := range map[string]struct {
+		reason string
+		vm     *vm
+		want   action
+	}{
+		"Detached": {reason: "The disk was detached on another node.", vm: seen(ofA, "n2", "unused0="+another, "scsi7="+mine+",size=3G"), want: stuck},
+		"Migrating": {
+			reason: "The names may be those of the other node.", vm: seen(ofA, "n1", "scsi6="+another+",size=2G", "scsi7="+mine+",size=3G", "lock=migrate"), want: wait,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &namespaced.Volume{}
+			*m.Observation() = v1alpha1.VolumeObservation{Volume: mine, Node: was.Node, Device: was.Device, Size: was.Size}
+			for range 2 {
+				s := there(mine, tc.vm, seen(stubID, "n1"), claim{name: "a", vm: tc.vm})
+				s.unplaced, s.Place = true, volumeref.PlaceOf(m, s.Record)
+				e := &external{view: &view{state: s, decision: *s.decide()}}
+				if e.view.action != tc.want {
+					t.Fatalf("%s decide(): %d, %+v, want %d", tc.reason, e.view.action, e.view.problem, tc.want)
+				}
+				if noted := (placing{e}).notePlace(m); !noted || s.Place != was {
+					t.Errorf("%s notePlace(): %t, %+v", tc.reason, noted, s.Place)
+				}
+				e.observation(m)
+				if o := m.Observation(); o.Node != was.Node || o.Device != was.Device || o.Size != was.Size {
+					t.Errorf("%s the status has %+v", tc.reason, *o)
+				}
+			}
+		})
 	}
 }

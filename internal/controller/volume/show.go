@@ -17,6 +17,7 @@ limitations under the License.
 package volume
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -141,8 +142,8 @@ func (e *external) observation(m Volume) {
 	if now := v.sizeNow(); now != "" {
 		o.Size = now
 	}
-	if v.problem != nil && v.problem.Reason == reasonUnproven {
-		o.Device, o.Size = v.Place.Device, v.Place.Size
+	if v.unsure() { // What is seen now may be another disk, and the status may be all that tells where it was.
+		o.Node, o.Device, o.Size = cmp.Or(v.Place.Node, o.Node), v.Place.Device, cmp.Or(v.Place.Size, size)
 	} else if v.holder.offline == "" {
 		if o.Device = v.holder.attached(v.Volume); o.Device == "" {
 			o.Device = v.holder.unused(v.Volume)
