@@ -71,7 +71,9 @@ func (e *external) intend(ctx context.Context, m Snapshot) error {
 	r.Ran, r.Uptime = now.Running(), int64(now.Uptime.Seconds())
 	r.UUID, r.VMID, r.Node, r.Name = v.target.UUID, v.target.VMID, v.guest.Node, v.name
 	r.Description, r.Memory = ptr.Deref(p.Description, ""), ptr.Deref(p.IncludeMemory, false)
-	if r.Lost = r.Lost || r.Begun != 0; !r.Lost {
+	if r.Lost = r.Lost || r.Begun != 0; r.Lost {
+		r.LostAt = e.Now().Unix()
+	} else {
 		r.Before = tasktrack.Latest(before)
 	}
 	r.Begun, r.Task = e.Now().Unix(), ""

@@ -183,6 +183,40 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestForgetLost has a call whose answer was lost be waited for as long as it may take the snapshot, and not for ever.
+func TestForgetLost(t *testing.T) {
+	const now = 1_700_000_000
+	at := time.Unix(now-100, 0)
+	whole := &proxmox.Snapshot{Name: "s1", Time: at}
+	ours := []proxmox.Task{{UPID: "y", ExitStatus: "OK", Start: at, End: at.Add(time.Second)}}
+	lost := record{Name: "s1", Lost: true, LostAt: now - target.Arrival - 1}
+	recent, begun, tasked, done, never := lost, lost, lost, lost, lost
+	recent.LostAt, begun.Begun, tasked.Task, done.Done, never.Lost = now-target.Arrival, now-1000, "x", true, false
+	for name, tc := range map[string]struct {
+		reason string
+		record record
+		seen   state
+		want   bool
+	}{
+		"Refused": {reason: "Nothing takes it any more.", record: lost, want: true},
+		"Others":  {reason: "Somebody else has taken it.", record: lost, seen: state{entry: whole}, want: true},
+		"Late":    {reason: "An earlier call has taken it.", record: lost, seen: state{entry: whole, others: ours}},
+		"Busy":    {reason: "A task works on the VM.", record: lost, seen: state{busy: true}},
+		"Recent":  {reason: "The last call may show yet.", record: recent},
+		"Begun":   {reason: "The last call has no answer either.", record: begun},
+		"Tasked":  {reason: "The last call has a task.", record: tasked},
+		"Done":    {reason: "The snapshot is taken.", record: done},
+		"Looks":   {reason: "A resource that only looks notes nothing.", record: lost, seen: state{looks: true}},
+		"Never":   {reason: "No answer was lost.", record: never},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.record.forgetLost(tc.seen, now); got != tc.want || got && tc.record.made() {
+				t.Errorf("%s forgetLost(): %t, %+v", tc.reason, got, tc.record)
+			}
+		})
+	}
+}
+
 // What was killed half-way is told with the commands that help, what is under way is not.
 func TestIncomplete(t *testing.T) {
 	r := record{VMID: 500}

@@ -601,6 +601,25 @@ func TestLostLate(t *testing.T) {
 	})
 }
 
+// TestLostAndRefused has a call refused that was made again after its answer was lost, and another snapshot of the name taken by somebody else: once no
+// call of before can take it any more, that snapshot can be adopted.
+func TestLostAndRefused(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		l.Inject(simulator.Fault{Method: http.MethodPost, Path: path, CutBefore: true, Count: 1})
+		l.Inject(simulator.Fault{Method: http.MethodPost, Path: path, Status: http.StatusInternalServerError, Message: "no such luck", Count: 1})
+		s := l.snapshot("s1", ofVMID)
+		l.Until(s, "it is tried again", func() bool { return len(l.Writes()) == 2 })
+		l.taken("s1", "")
+		l.Until(s, "it is somebody else's", configtest.Says(s, xpv2.TypeReady, kind.ReasonAlreadyExists))
+		before := len(l.Writes())
+		l.ChangeSpec(s, func() { xpmeta.SetExternalName(s, "s1") })
+		l.Until(s, "it is adopted", configtest.Settled(s))
+		if len(l.Writes()) != before {
+			l.Errorf("want no other call, got %v", l.Writes())
+		}
+	})
+}
+
 // TestLostToOthers has others take a snapshot of the same name while ours is lost.
 func TestLostToOthers(t *testing.T) {
 	everywhere(t, func(l *lab) {

@@ -139,6 +139,12 @@ func (e *external) look(ctx context.Context, m Snapshot) error {
 		if err != nil {
 			return err
 		}
+		if v.record.forgetLost(s, e.Now().Unix()) {
+			if err := e.save(ctx, m); err != nil {
+				return err
+			}
+			continue
+		}
 		v.decision = v.record.decide(s, e.Now().Unix(), m.GetGeneration())
 		noted, err := e.note(ctx, m, s)
 		if err != nil || !noted {
@@ -151,16 +157,16 @@ func (e *external) look(ctx context.Context, m Snapshot) error {
 // withoutVM decides about a snapshot whose VM is not there: it went with the VM.
 func (e *external) withoutVM(ctx context.Context, m Snapshot) error {
 	v := e.view
+	forgotten := v.record.forgetLost(state{looks: !kind.MayChange(m)}, e.Now().Unix())
+	v.decision = because(stuck, v.record.gone())
 	if !v.record.made() {
 		v.decision = because(stuck, kind.Problem{Reason: target.ReasonVMNotFound, Message: "VM " + strconv.Itoa(v.target.VMID) +
 			" does not exist: correct vmid, or see the conditions of the Machine"})
+	}
+	if !forgotten && (v.record.Gone || !v.record.Done) {
 		return nil
 	}
-	v.decision = because(stuck, v.record.gone())
-	if v.record.Gone || !v.record.Done {
-		return nil
-	}
-	v.record.Gone = true
+	v.record.Gone = v.record.Done
 	return e.save(ctx, m)
 }
 
@@ -286,7 +292,7 @@ func (e *external) settle(ctx context.Context, m Snapshot, s state) (bool, error
 	if !r.Done {
 		r.Consistency = e.consistency(ctx, s)
 	}
-	r.Done, r.Gone, r.Task, r.Before, r.Lost = true, false, "", nil, false
+	r.Done, r.Gone, r.Task, r.Before, r.Lost, r.LostAt = true, false, "", nil, false, 0
 	r.Failures, r.Lock = kind.Failures{}, tasktrack.LockWait{}
 	r.Time, r.Memory, r.Size = entry.Time.Unix(), entry.Memory, e.sizeOf(ctx)
 	e.Event(m, event.Normal(eventTaken, "snapshot "+r.Name+" is taken"))

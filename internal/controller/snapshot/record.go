@@ -21,6 +21,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
@@ -50,7 +51,9 @@ type record struct {
 	Before []proxmox.UPID `json:"before,omitempty"`
 
 	// Lost is true if the call was made again after an answer was lost: a task since Before may have taken the snapshot, whatever has become of Task.
-	Lost bool `json:"lost,omitempty"`
+	// LostAt is when the last call was made since, in seconds.
+	Lost   bool  `json:"lost,omitempty"`
+	LostAt int64 `json:"lostAt,omitempty"`
 
 	// Task that takes the snapshot. Empty if its start is not known to have happened.
 	Task proxmox.UPID `json:"task,omitempty"`
@@ -96,6 +99,16 @@ func (r *record) undo() {
 	if r.Begun, r.Task = 0, ""; !r.Lost {
 		r.Before = nil
 	}
+}
+
+// forgetLost notes that no call whose answer was lost takes the snapshot any more, and reports whether it does: nothing works on the VM, the last call was
+// refused long enough ago, and what is there is not of an earlier one. The resource may stand for another VM or snapshot then.
+func (r *record) forgetLost(s state, now int64) bool {
+	if !r.Lost || r.Done || r.Begun != 0 || r.Task != "" || s.looks || s.busy || now <= r.LostAt+target.Arrival || r.late(s) {
+		return false
+	}
+	r.Lost, r.LostAt, r.Before = false, 0, nil
+	return true
 }
 
 // fail notes that an attempt has failed, after which nothing is there.
