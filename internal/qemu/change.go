@@ -90,14 +90,14 @@ func (d Desired) Change(s State) Difference {
 // WithPending returns the change of a VM that does not run, so that it is one if something is pending that the spec declares. PVE applies what is pending
 // when it stops the VM, when it starts it, and with the next change of one that does not run; not when the guest has powered itself off, or its process
 // has died. It applies all of it, so that nothing is sent while a removal is pending that destroys a disk: that waits for the next start. A password is
-// not sent again.
+// not sent again, and neither is the removal of a disk of a protected VM, which PVE refuses: the start makes it.
 func (d Difference) WithPending(s State, want Desired) Difference {
 	if !d.Empty() || slices.ContainsFunc(s.Pending, func(p proxmox.PendingValue) bool { return p.Delete > 1 }) {
 		return d
 	}
 	for _, p := range want.Pending(s) {
 		switch {
-		case p.Key == "cipassword":
+		case p.Key == "cipassword", p.Pending == nil && IsDisk(p.Key) && s.Active.protected():
 			continue
 		case p.Pending != nil:
 			d.Set = proxmox.Params{p.Key: *p.Pending}

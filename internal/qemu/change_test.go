@@ -45,6 +45,17 @@ func TestWithPending(t *testing.T) {
 		"Destruction": {
 			reason: "A disk whose removal destroys it waits for the next start.", pending: []proxmox.PendingValue{{Key: "sata1", Value: new(data), Delete: 2}},
 		},
+		"Protected": {
+			reason:  "Proxmox VE refuses to detach a disk of a protected VM, and does so when it starts.",
+			pending: []proxmox.PendingValue{{Key: "protection", Value: new("1")}, {Key: "sata1", Value: new(data), Delete: 1}},
+		},
+		"ProtectedValue": {
+			reason: "What else is pending is sent.",
+			pending: []proxmox.PendingValue{
+				{Key: "cores", Value: new("1"), Pending: new("2")}, {Key: "protection", Value: new("1")}, {Key: "sata1", Value: new(data), Delete: 1},
+			},
+			want: Difference{Set: proxmox.Params{"cores": "2"}},
+		},
 		"WithDestruction": {
 			reason:  "Nothing is sent, since Proxmox VE would destroy the disk of another removal along with it.",
 			pending: []proxmox.PendingValue{{Key: "cores", Value: new("1"), Pending: new("2")}, {Key: "sata2", Value: new(data), Delete: 2}},
