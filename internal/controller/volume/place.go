@@ -20,7 +20,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -30,6 +33,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
@@ -123,6 +127,8 @@ func (s *state) implausible(v *vm, there string) string {
 		return fmt.Sprintf("%s is %s, on another storage", device, there)
 	case v.unused(s.Volume) != "":
 		return fmt.Sprintf("%s is %s, and %s has the former name", device, there, v.unused(s.Volume))
+	case v.attached(s.Volume) != "" && !v.ascends(storageOf(there)):
+		return fmt.Sprintf("%s is %s, and %s has the former name, as no live migration leaves them", device, there, v.attached(s.Volume))
 	case err != nil || nowErr != nil || s.Place.Size == "" || v.sizeAt(device) == "":
 		return fmt.Sprintf("%s is %s, and its size cannot be compared", device, there)
 	case max(was, now)-min(was, now) > rounding:
@@ -135,6 +141,27 @@ func (s *state) implausible(v *vm, there string) string {
 	}
 	return ""
 }
+
+// ascends reports whether the disks of a storage have numbers that ascend with their devices, as after a live migration. One of a VM that is off keeps
+// the names, unless they are taken (PVE::QemuMigrate, sync_offline_local_volumes), so that another disk as the device was exchanged by hand.
+func (v *vm) ascends(storage string) bool {
+	last := -1
+	for _, device := range slices.Sorted(maps.Keys(v.Active)) {
+		volume := v.Active.Volume(device)
+		if !qemu.IsDisk(device) || device == qemu.TPMDevice || storageOf(volume) != storage || !reDisk.MatchString(volume) { // A TPM's state is copied before.
+			continue
+		}
+		n, err := strconv.Atoi(reNumber.FindStringSubmatch(volume)[1])
+		if err != nil || n <= last {
+			return false
+		}
+		last = n
+	}
+	return true
+}
+
+// reNumber finds the number of a disk in its volume ID.
+var reNumber = regexp.MustCompile(`-disk-([0-9]+)(?:\.[a-z0-9]+)?$`)
 
 // ofAnother reports whether a device is another entry's of the Machine that has the VM.
 func (s *state) ofAnother(device string) bool { return slices.Contains(s.others, device) }

@@ -47,6 +47,17 @@ func TestDecidePlace(t *testing.T) {
 			reason: "The name is another disk's.", vm: seen(ofA, "n2", "scsi6="+another+",size=2G", "scsi7="+mine+",size=2G"),
 			change: func(s *state) { s.others = []string{"scsi0", "scsi7"} }, want: follow,
 		},
+		"Exchanged": {
+			reason: "A live migration numbers the disks in the order of their devices, and one of a VM that is off keeps their names.",
+			vm:     seen(ofA, "n2", "scsi6="+thirds+",size=2G", "scsi7="+mine+",size=2G"),
+			change: func(s *state) { s.others = []string{"scsi7"} }, want: stuck, says: "scsi7 has the former name",
+		},
+		"ByText": {
+			reason: "The order of devices is that of their names as texts, and each storage has its own numbers.",
+			vm: seen(ofA, "n2", "efidisk0=lvm:vm-10001-disk-0,size=4M", "scsi10="+another+",size=2G", "scsi6="+mine+",size=2G",
+				"scsi7="+thirds+",size=2G", "scsi8=nas:10001/vm-10001-disk-0.qcow2,size=2G", "tpmstate0=lvm:vm-10001-disk-4"),
+			change: func(s *state) { s.Place.Device, s.others = "scsi10", []string{"scsi6"} }, want: follow,
+		},
 		"Cyclic": {
 			reason: "A record that the VM contradicts claims nothing.", vm: seen(ofA, "n2", "scsi6="+another+",size=2G", "scsi7="+mine+",size=2G", "scsi8="+thirds),
 			change: func(s *state) { s.neighbours = []neighbour{{volume: another, device: "scsi8", held: true}} }, want: follow,
