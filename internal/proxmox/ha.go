@@ -99,17 +99,22 @@ func (c HighAvailabilityAPI) ChangeHAResource(ctx context.Context, vmid int, r H
 	return c.do(ctx, q, nil)
 }
 
-// RemoveHAResource lets HA forget a VM, which is for one that is to go: from PVE 9.1 on its rules forget it too, and a rule about it alone is
+// RemoveHAResource lets HA forget a VM, which is for one that is to go: from pve-ha-manager 5.0.7 on its rules forget it too, and a rule about it alone is
 // removed. The VM goes on as it is. It needs Sys.Console on /.
 func (c HighAvailabilityAPI) RemoveHAResource(ctx context.Context, vmid int) error {
 	return c.do(ctx, haRequest("remove", http.MethodDelete, vmid, haPath), nil)
 }
 
-// LeaveHA lets HA forget a VM, and leaves all rules as they are. PVE knows the parameter from 9.1 on. It needs Sys.Console on /.
+// LeaveHA lets HA forget a VM, and leaves all rules as they are. A PVE that does not know the parameter for that leaves them by itself. Its version tells
+// that of pve-manager only. It needs Sys.Console on /.
 func (c HighAvailabilityAPI) LeaveHA(ctx context.Context, vmid int) error {
 	r := haRequest("remove", http.MethodDelete, vmid, haPath)
 	r.query = url.Values{"purge": {"0"}}
-	return c.do(ctx, r, nil)
+	err := c.do(ctx, r, nil)
+	if unknownParameter(err, "purge") {
+		return c.RemoveHAResource(ctx, vmid)
+	}
+	return err
 }
 
 // HAStatus is the state of the cluster's high availability.

@@ -17,6 +17,7 @@ limitations under the License.
 package proxmox_test
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -37,6 +38,47 @@ func TestRemoveUnknownHARule(t *testing.T) {
 			all, err := l.HARules(t.Context())
 			if err != nil || len(all.Rules) > 0 {
 				t.Errorf("want no rules, got %v, %v", all, err)
+			}
+		})
+	}
+}
+
+// TestLeaveHA takes a VM out of high availability, of which a rule names it: the rule stays, whether PVE knows the parameter for that or not.
+func TestLeaveHA(t *testing.T) {
+	for version, deletes := range map[string]int{"9.2": 1, "8.4": 2} {
+		t.Run(version, func(t *testing.T) {
+			l := newLab(t, simulator.Options{Version: version}, func(c *proxmox.Config) {
+				c.Credentials = proxmox.Credentials{Username: "root@pam", Password: simulatortest.RootPassword}
+			})
+			must := func(err error) {
+				t.Helper()
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			must(l.AddHAResource(t.Context(), 100, proxmox.HASettings{"state": "stopped"}))
+			rules := 0
+			if version == "9.2" {
+				must(l.AddHARule(t.Context(), proxmox.HARule{Name: "pinned", Type: proxmox.HANodeAffinity, Resources: []string{"vm:100"}, Nodes: []string{"pve1"}}))
+				rules = 1
+			}
+			l.pve.ClearRequests()
+			must(l.LeaveHA(t.Context(), 100))
+			n := 0
+			for _, r := range l.pve.Requests() {
+				if r.Method == http.MethodDelete {
+					n++
+				}
+			}
+			left, err := l.HAResources(t.Context())
+			must(err)
+			all, err := l.HARules(t.Context())
+			must(err)
+			if n != deletes || len(left) > 0 || len(all.Rules) != rules {
+				t.Errorf("want %d calls, no resource and %d rules, got %d, %v and %v", deletes, rules, n, left, all)
+			}
+			if err := l.LeaveHA(t.Context(), 100); !proxmox.IsNotInHA(err) {
+				t.Errorf("want the error of a VM that is not there any more, got %v", err)
 			}
 		})
 	}

@@ -53,8 +53,9 @@ var (
 	reForbidden = regexp.MustCompile(`failed: 403 Permission check failed`)
 	reReference = regexp.MustCompile(`\b(storage|pool|disk|device|volume|snapshot|bridge) '[^']*' (does not exist|is disabled)|` +
 		`no such cluster node|No such storage`)
-	reNoStorage       = regexp.MustCompile(`\bstorage '[^']*' does not exist`)
-	reDisabledStorage = regexp.MustCompile(`\bstorage '[^']*' is disabled`)
+	reUnknownParameter = regexp.MustCompile(`^property is not defined in schema`)
+	reNoStorage        = regexp.MustCompile(`\bstorage '[^']*' does not exist`)
+	reDisabledStorage  = regexp.MustCompile(`\bstorage '[^']*' is disabled`)
 	// PVE has three errors for a lost quorum, by whether a method asks for it, locks a file of the cluster or only writes one.
 	reNoQuorum       = regexp.MustCompile(`no quorum|unable to open file '/etc/pve/[^']*' - Permission denied`)
 	reUnavailable    = regexp.MustCompile(reNoQuorum.String() + `|got no worker upid|start worker failed|hostname lookup '[^']*' failed|ipcc_send_rec`)
@@ -223,6 +224,12 @@ func IsNoSuchFile(err error) bool { return says(err, reNoSuchFile) }
 // IsUnknownReference reports whether the call names a storage, node, pool, volume,
 // disk or snapshot that does not exist or is disabled.
 func IsUnknownReference(err error) bool { return says(err, reReference) }
+
+// unknownParameter reports whether a call was refused since PVE does not know a parameter of it. Nothing was done then.
+func unknownParameter(err error, name string) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Status == http.StatusBadRequest && reUnknownParameter.MatchString(e.Fields[name])
+}
 
 // IsNoStorage reports whether the call names a storage that is not defined. What is on one that is only disabled is there again once it is enabled.
 func IsNoStorage(err error) bool { return says(err, reNoStorage) }

@@ -146,7 +146,7 @@ func (f haFeature) leaveHA(ctx context.Context) error {
 		return err
 	}
 	leave := f.client.LeaveHA
-	if !version.AtLeast(9, 1) { // It knows no purge, and leaves rules alone.
+	if !version.AtLeast(9, 0) { // It has no rules.
 		leave = f.client.RemoveHAResource
 	}
 	return f.invalidateHA(resource.Ignore(proxmox.IsNotInHA, leave(ctx, f.vm.VMID)))

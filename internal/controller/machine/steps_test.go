@@ -394,8 +394,12 @@ func TestSteps(t *testing.T) {
 			vm: managedByHA(ourVM("running"), "started"), writes: []string{"RemoveHAResource 10000"}, differ: []string{"high availability"},
 		},
 		"HALeaves": {
-			reason: "From 9.1 on the rules of others would be removed with it.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}),
+			reason: "The rules of others would be removed with it.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}),
 			vm: managedByHA(ourVM("running"), "started"), pve: versionIs("9.1.1"), writes: []string{"LeaveHA 10000"}, differ: []string{"high availability"},
+		},
+		"HALeavesBefore": {
+			reason: "The rules of others would be removed by the last versions of 9.0, as well.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}),
+			vm: managedByHA(ourVM("running"), "started"), pve: versionIs("9.0.14"), writes: []string{"LeaveHA 10000"}, differ: []string{"high availability"},
 		},
 		"HARemoved": {reason: "One that is not in HA is not.", machine: ha(v1alpha1.MachineHighAvailability{Enabled: new(false)}), vm: ourVM("running")},
 		"HAUnseen": {
