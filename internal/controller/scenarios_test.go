@@ -357,11 +357,14 @@ func grow(w *world) {
 	if volume() != before {
 		w.Errorf("the disk %s became %s", before, volume())
 	}
-	w.change(func(p *v1alpha1.MachineParameters) { p.Disks[1].Size = new("10G") })
+	w.change(func(p *v1alpha1.MachineParameters) { p.Disks[1].Size, p.OnBoot = new("10G"), new(true) })
 	w.says(xpv2.TypeSynced, xpv2.ReasonReconcileError, "cannot shrink from 20G to 10G")
+	if w.vm().Config["onboot"] != "" {
+		w.Errorf("a part of a spec that is refused was carried out:\n%s", w)
+	}
 	w.change(func(p *v1alpha1.MachineParameters) { p.Disks = p.Disks[1:]; p.Disks[0].Size = new("20G") })
-	w.eventually("the disk is detached and kept", func() bool {
-		return w.vm().Config["scsi1"] == "" && strings.Contains(w.vm().Config["unused0"], "disk")
+	w.eventually("the disk is detached and kept, and the rest of what was refused is there", func() bool {
+		return w.vm().Config["scsi1"] == "" && strings.Contains(w.vm().Config["unused0"], "disk") && w.vm().Config["onboot"] == "1"
 	})
 	w.ready()
 	w.finish()

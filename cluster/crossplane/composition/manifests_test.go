@@ -207,7 +207,7 @@ func TestPolicyChanged(t *testing.T) {
 }
 
 // TestChangedVirtualMachine sees that what is changed of a ProxmoxVirtualMachine reaches its Machine, with nothing else, and that an earlier
-// spec brings back what it had. Its disk keeps the size: disks do not shrink.
+// spec brings back what it had, with a smaller disk too: the Machine, which knows the size of its disk, refuses that.
 func TestChangedVirtualMachine(t *testing.T) {
 	w := newWorld(t)
 	vm := load(t, "migration/proxmox-operator/my-vm.yaml")[0]
@@ -218,18 +218,19 @@ func TestChangedVirtualMachine(t *testing.T) {
 	w.settle(vm)
 	want := w.machine(vm)
 	for _, to := range []struct {
-		reason         string
-		cores          int64
-		memory, bridge string
+		reason               string
+		cores                int64
+		memory, disk, bridge string
 	}{
-		{reason: "The new spec counts.", cores: 4, memory: "8Gi", bridge: "vmbr1"},
-		{reason: "The first spec counts again.", cores: 2, memory: "4Gi", bridge: "vmbr0"},
+		{reason: "The new spec counts.", cores: 4, memory: "8Gi", disk: "40Gi", bridge: "vmbr1"},
+		{reason: "The first spec counts again but for the size.", cores: 2, memory: "4Gi", disk: "40Gi", bridge: "vmbr0"},
+		{reason: "The first spec is asked of the Machine whole.", cores: 2, memory: "4Gi", disk: "20Gi", bridge: "vmbr0"},
 	} {
 		want["cpu"], want["memory"] = map[string]any{"cores": to.cores}, to.memory
-		want["disks"] = []any{map[string]any{"name": "system", "size": "40Gi"}}
+		want["disks"] = []any{map[string]any{"name": "system", "size": to.disk}}
 		want["networks"] = []any{map[string]any{"name": "net0", "bridge": to.bridge, "model": "virtio"}}
 		for field, value := range map[string]any{
-			"resources": map[string]any{"cpu": to.cores, "memory": to.memory, "disk": "40Gi"},
+			"resources": map[string]any{"cpu": to.cores, "memory": to.memory, "disk": to.disk},
 			"network":   []any{map[string]any{"bridge": to.bridge, "model": "virtio"}},
 		} {
 			if err := w.set(vm, value, "spec", field); err != nil {
@@ -246,7 +247,7 @@ func TestChangedVirtualMachine(t *testing.T) {
 }
 
 // TestChangedProxmoxVM sees that what is changed of a ProxmoxVM reaches its Machine, with nothing else, and that another image is refused. A smaller
-// disk is refused by the Machine, which has what is asked for here in its spec.
+// disk reaches the Machine as well, which refuses it: no VM is behind that of the test.
 func TestChangedProxmoxVM(t *testing.T) {
 	disk := func(size, storage string) []any {
 		return []any{map[string]any{"name": "system", "size": size, "storage": storage}}
@@ -263,7 +264,7 @@ func TestChangedProxmoxVM(t *testing.T) {
 			want:   map[string]any{"cpu": map[string]any{"cores": int64(8)}, "memory": "16Gi", "disks": disk("200Gi", "local-lvm")},
 		},
 		"Shrink": {
-			reason: "Fewer cores and less memory are taken, and the size of the disk is refused by what knows how large it is.",
+			reason: "Fewer cores, less memory and a smaller disk are asked of the Machine, which knows how large the disk is and refuses all of it.",
 			set:    map[string]any{"cpu": int64(1), "memory": "2Gi", "disk": "50Gi"},
 			want:   map[string]any{"cpu": map[string]any{"cores": int64(1)}, "memory": "2Gi", "disks": disk("50Gi", "local-lvm")},
 		},
