@@ -513,3 +513,52 @@ write_files:
 		})
 	}
 }
+
+// TestSSHKeysOfVirtualMachine sees that the Machine takes SSH keys from the Secrets that a VirtualMachine names, with user-data and without.
+func TestSSHKeysOfVirtualMachine(t *testing.T) {
+	keys := func(refs ...any) map[string]any { return map[string]any{"sshKeySecretRefs": refs} }
+	cases := map[string]struct {
+		reason      string
+		given, want map[string]any
+	}{
+		"Default": {
+			"A Secret without a key has the keys under a key of their name.",
+			keys(map[string]any{"name": "team"}), keys(map[string]any{"name": "team", "key": "sshKeys"}),
+		},
+		"Several": {
+			"Keys may come from several Secrets, each of which may name the key that has them.",
+			keys(map[string]any{"name": "team", "key": "authorized_keys"}, map[string]any{"name": "web"}),
+			keys(map[string]any{"name": "team", "key": "authorized_keys"}, map[string]any{"name": "web", "key": "sshKeys"}),
+		},
+		"UserData": {
+			"Keys of Secrets stand beside user-data.",
+			map[string]any{"inline": "#cloud-config\n", "sshKeySecretRefs": []any{map[string]any{"name": "team"}}},
+			map[string]any{
+				"userData": map[string]any{"inline": "#cloud-config\n"}, "sshKeySecretRefs": []any{map[string]any{"name": "team", "key": "sshKeys"}},
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			for _, obj := range load(t, "migration/virtrigaud/class-small.yaml", "migration/virtrigaud/image-ubuntu-22.yaml") {
+				if err := w.create(obj); err != nil {
+					t.Fatal(err)
+				}
+				w.settle(obj)
+			}
+			vm := load(t, "migration/virtrigaud/web-server.yaml")[0]
+			vm.SetName("keys")
+			if err := unstructured.SetNestedMap(vm.Object, tc.given, "spec", "userData", "cloudInit"); err != nil {
+				t.Fatal(err)
+			}
+			if err := w.create(vm); err != nil {
+				t.Fatal(err)
+			}
+			w.settle(vm)
+			if diff := cmp.Diff(tc.want, w.asked(vm, "machine", "spec", "forProvider", "cloudInit")); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
