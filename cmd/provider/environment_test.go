@@ -95,6 +95,16 @@ func TestConfigOfEnvironment(t *testing.T) {
 			},
 			keys: map[string]string{"username": "root@pam", "password": hidden},
 		},
+		"InsecureByShortName": {
+			reason: "The short name of the switch does as well.",
+			vars: map[string]string{
+				"PROXMOX_ENDPOINT": "https://a:8006", "PROXMOX_USERNAME": "root@pam", "PROXMOX_PASSWORD": hidden, "PROXMOX_INSECURE": "true",
+			},
+			want: &v1alpha1.ProviderConfigSpec{
+				Endpoints: []string{"https://a:8006"}, Credentials: ref, TLS: &v1alpha1.ProviderTLS{InsecureSkipTLSVerify: new(true)},
+			},
+			keys: map[string]string{"username": "root@pam", "password": hidden},
+		},
 		"NoSecret": {
 			reason: "What is missing is named.", vars: map[string]string{"PROXMOX_ENDPOINT": "https://a:8006", "PROXMOX_TOKEN_ID": "a@pve!bc"},
 			err: "the environment has a tokenID but no tokenSecret",

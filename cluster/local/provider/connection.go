@@ -54,8 +54,8 @@ type Credentials struct {
 // as well: PROXMOX_ENDPOINT (PVE_ENDPOINT), several separated by commas; PROXMOX_TOKEN, or PROXMOX_TOKEN_ID and
 // PROXMOX_TOKEN_SECRET, or PROXMOX_USERNAME and PROXMOX_PASSWORD (PVE_…); PROXMOX_CA_FILE, a file that
 // readFile reads (PVE_CA_BUNDLE, the certificates themselves); PROXMOX_INSECURE_SKIP_TLS_VERIFY
-// (PVE_INSECURE_SKIP_VERIFY); PVE_NODE_SELECTOR, nodes separated by commas. A token is preferred to a password. Errors name the variable that is
-// missing or malformed, and no value that is secret.
+// (PVE_INSECURE_SKIP_VERIFY, PROXMOX_INSECURE); PVE_NODE_SELECTOR, nodes separated by commas. A token is preferred to a password. Errors name the
+// variable that is missing or malformed, and no value that is secret.
 func FromEnvironment(getenv func(string) string, readFile func(string) ([]byte, error)) (Connection, error) {
 	v := variables{getenv: getenv}
 	endpoints, err := v.endpoints()
@@ -157,7 +157,7 @@ func tokenCredentials(user, id, secret string) (Credentials, error) {
 }
 
 func (v variables) insecure() (bool, error) {
-	value := v.first("PROXMOX_INSECURE_SKIP_TLS_VERIFY", "PVE_INSECURE_SKIP_VERIFY")
+	value := v.first("PROXMOX_INSECURE_SKIP_TLS_VERIFY", "PVE_INSECURE_SKIP_VERIFY", "PROXMOX_INSECURE")
 	if value == "" {
 		return false, nil
 	}

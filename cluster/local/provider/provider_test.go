@@ -72,6 +72,13 @@ func TestFromEnvironment(t *testing.T) {
 				Endpoints: []string{"https://pve:8006/api2"}, CA: "BUNDLE", InsecureSkipTLSVerify: true, Nodes: []string{"a", "b"}, Credentials: token,
 			},
 		},
+		"Insecure": {
+			reason: "the short name of the switch does as well",
+			env: map[string]string{
+				"PROXMOX_ENDPOINT": "https://pve:8006", "PROXMOX_TOKEN_ID": "crossplane@pve!demo", "PROXMOX_TOKEN_SECRET": secret, "PROXMOX_INSECURE": "true",
+			},
+			want: Connection{Endpoints: []string{"https://pve:8006"}, InsecureSkipTLSVerify: true, Credentials: token},
+		},
 		"WholeToken": {
 			reason: "a token may be whole",
 			env:    map[string]string{"PROXMOX_ENDPOINT": "https://pve:8006", "PROXMOX_TOKEN": "crossplane@pve!demo=" + secret},
