@@ -164,6 +164,15 @@ func TestDifference(t *testing.T) {
 			config: our(m{"scsi0": "s:vm-100-disk-0,size=4G"}),
 			want:   Difference{Allocates: true, Set: proxmox.Params{"scsi1": "local-lvm:1"}},
 		},
+		"FilledDisk": {
+			reason: "A disk that is filled has the size of what fills it at first, which Proxmox VE writes as 0.",
+			before: Devices{Disks: m{"root": "scsi0"}, assigned: true},
+			spec: v1alpha1.MachineParameters{Disks: []v1alpha1.MachineDisk{
+				{Name: "root"}, {Name: "data", Size: new("20G"), ImportFrom: new("local:import/debian.qcow2")},
+			}},
+			config: our(m{"scsi0": "s:vm-100-disk-0,size=4G"}),
+			want:   Difference{Allocates: true, Set: proxmox.Params{"scsi1": "local-lvm:0,import-from=local:import/debian.qcow2"}},
+		},
 		"Detach": {
 			reason: "Entries that were taken off the lists are detached, devices that were never declared are not, and what is gone is not asked for.",
 			before: Devices{Disks: m{"root": "scsi0", "data": "scsi1", "gone": "scsi2"}, Networks: m{"lan": "net0", "dmz": "net1"}, assigned: true},

@@ -81,10 +81,16 @@ func TestDefaultNodes(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		spec   v1alpha1.MachineParameters
+		off    bool
 		node   string
 		says   string
+		err    string
 	}{
-		"Open":      {reason: "A spec without a word of nodes.", node: "pve2", says: "not among defaultNodes of the provider configuration"},
+		"Open": {reason: "A spec without a word of nodes.", node: "pve2", says: "not among defaultNodes of the provider configuration"},
+		"Offline": {
+			reason: "No other node stands in for a candidate that is offline: the VM waits.", off: true,
+			err: "no node can take the VM: pve1: not among defaultNodes of the provider configuration; pve2: it is offline",
+		},
 		"Placement": {reason: "Other rules leave the candidates.", spec: placed(v1alpha1.MachinePlacement{Group: new("g")}), node: "pve2"},
 		"Own":       {reason: "The candidates of the user.", spec: placed(v1alpha1.MachinePlacement{Nodes: []string{"pve1"}}), node: "pve1", says: "placement.nodes"},
 		"Named":     {reason: "The node of the user.", spec: v1alpha1.MachineParameters{Node: new("pve1")}, node: "pve1"},
@@ -97,8 +103,17 @@ func TestDefaultNodes(t *testing.T) {
 			})
 			e := b.external()
 			e.defaults.Nodes = []string{"pve2"}
+			if tc.off {
+				b.nodes[1].Status = "offline"
+			}
 			s := b.reconcileWith(t.Context(), e)
 			a := b.m.GetAnnotations()
+			if tc.err != "" {
+				if s.err == nil || !strings.Contains(s.err.Error(), tc.err) || len(b.writes) > 0 {
+					t.Errorf("\n%s\nwant the error %q and nothing written, got %v and %q", tc.reason, tc.err, s.err, b.writes)
+				}
+				return
+			}
 			if s.err != nil || a[object.AnnotationNode] != tc.node || !strings.Contains(a[object.AnnotationPlacement], tc.says) {
 				t.Errorf("\n%s\nwant node %s with %q, got %s with %s, %v", tc.reason, tc.node, tc.says, a[object.AnnotationNode], a[object.AnnotationPlacement], s.err)
 			}
