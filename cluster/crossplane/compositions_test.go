@@ -65,6 +65,9 @@ func (s *suite) testConfiguration(t *testing.T) {
 		return o.GetKind() == "Secret" || o.GetKind() == "ClusterProviderConfig"
 	})
 	s.untilTrue(t, composites, "Ready", "Synced")
+	for _, obj := range composites {
+		s.untilArgoCD(t, obj, "Healthy")
+	}
 	s.untilTrue(t, conditioned(composites), "VMCreated", "ResourcesAllocated", "NetworkConfigured")
 	t.Run("Failed", s.testFailed)
 	t.Run("Examples", s.checkExamples)

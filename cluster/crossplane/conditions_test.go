@@ -18,11 +18,14 @@ package crossplane
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/vitistack/provider-proxmox/cluster/gitops"
 )
 
 const (
@@ -87,6 +90,29 @@ func (s *suite) untilCondition(t *testing.T, obj *unstructured.Unstructured, kin
 			}
 		}
 		return fmt.Sprintf("%s %q has no %s that is %s and says %q: %v", obj.GetKind(), obj.GetName(), kind, want, message, conditions)
+	})
+}
+
+// untilArgoCD waits until Argo CD, by the health check of the examples, shows a health of an object.
+func (s *suite) untilArgoCD(t *testing.T, obj *unstructured.Unstructured, want string) {
+	t.Helper()
+	script, err := os.ReadFile(checkout.Resolve("examples/gitops/argocd/resource_customizations/proxmox._vitistack.io/_/health.lua"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.until(t, func() string {
+		now := obj.DeepCopy()
+		if err := s.Kube.Get(s.ctx, client.ObjectKeyFromObject(obj), now); err != nil {
+			return err.Error()
+		}
+		shown, err := gitops.HealthOf(string(script), now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(shown.Status) != want {
+			return fmt.Sprintf("Argo CD shows %s %q as %s: %s", obj.GetKind(), obj.GetName(), shown.Status, shown.Message)
+		}
+		return ""
 	})
 }
 
