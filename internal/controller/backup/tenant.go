@@ -145,11 +145,11 @@ func (e *external) begins() {
 }
 
 // there is what a Backup is seen to have of a quota.
-func there(mg resource.Managed) (quota.Amounts, int) {
+func there(mg resource.Managed) (has quota.Amounts, vmid int, begun bool) {
 	if m, ok := mg.(Backup); ok && m.Observation().Time != nil {
-		return quota.Amounts{quota.Backups: 1}, 0
+		return quota.Amounts{quota.Backups: 1}, 0, false
 	}
-	return nil, 0
+	return nil, 0, false
 }
 
 // checkRoom finds whether the quota keeps a backup from being made now.

@@ -31,11 +31,11 @@ import (
 )
 
 // there is what a Snapshot is seen to have of a quota.
-func there(mg resource.Managed) (quota.Amounts, int) {
+func there(mg resource.Managed) (has quota.Amounts, vmid int, begun bool) {
 	if m, ok := mg.(Snapshot); ok && m.Observation().Time != nil {
-		return quota.Amounts{quota.Snapshots: 1}, 0
+		return quota.Amounts{quota.Snapshots: 1}, 0, false
 	}
-	return nil, 0
+	return nil, 0, false
 }
 
 // A room is what the quota of a tenant says of a Snapshot.

@@ -300,18 +300,19 @@ func stub() quota.Amounts {
 	return quota.Amounts{quota.VMs: 1, quota.Cores: 1, quota.Memory: int64(stubMemory * proxmox.MiB)}
 }
 
-// counted is what a Volume is seen to have of a quota. The size of an unused disk is not known: what it was granted counts.
-func counted(mg resource.Managed) (quota.Amounts, int) {
+// counted is what a Volume is seen to have of a quota. The size of an unused disk is not known: what it was granted counts. As long as there is no disk, its
+// record alone tells of its stub VM.
+func counted(mg resource.Managed) (there quota.Amounts, vmid int, begun bool) {
 	m, ok := mg.(Volume)
 	r, err := volumeref.RecordOf(mg)
 	if !ok || err != nil || r.VMID == 0 && !r.Made() {
-		return nil, 0
+		return nil, 0, false
 	}
 	a := stub()
 	if r.Made() && !r.Lost {
 		a[quota.Disks(storageOf(r.Volume))] = int64(sizeOf(m))
 	}
-	return a, r.VMID
+	return a, r.VMID, !r.Made()
 }
 
 // sizeOf a disk as it was seen last, 0 if that is not known.

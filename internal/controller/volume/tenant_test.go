@@ -83,9 +83,9 @@ func TestCounted(t *testing.T) {
 			v := &namespaced.Volume{}
 			v.SetAnnotations(map[string]string{tenancy.AnnotationVolume: tc.record})
 			v.Observation().Size = tc.size
-			got, vmid := counted(v)
-			if diff := cmp.Diff(tc.want, got); diff != "" || vmid != tc.vmid {
-				t.Errorf("\n%s\nVM %d\n%s", tc.reason, vmid, diff)
+			got, vmid, begun := counted(v)
+			if diff := cmp.Diff(tc.want, got); diff != "" || vmid != tc.vmid || begun != (name == "Begun") {
+				t.Errorf("\n%s\nVM %d, begun: %v\n%s", tc.reason, vmid, begun, diff)
 			}
 		})
 	}

@@ -45,6 +45,19 @@ func (l Ledger) Leave(uid string, outside bool, now time.Time) {
 	}
 }
 
+// LeaveBegun enters what a resource may have left that has no entry yet and asks for a VM, though the creation of one was begun for it before: that counts as
+// much as the resource tells. It reports whether the ledger has changed.
+func (l Ledger) LeaveBegun(r Request, begun Amounts, vmid int, now time.Time) bool {
+	if _, entered := l[r.UID]; entered || !r.Whole || len(r.There) > 0 || len(begun) == 0 || vmid == 0 {
+		return false
+	}
+	e := r.Entry
+	e.VMID, e.Volume, e.Has, e.Pending = vmid, "", begun, begun
+	l[r.UID] = e
+	l.Leave(r.UID, false, now)
+	return true
+}
+
 // leftName is the name of the entry of what a resource has left in a VM: all of it, or a disk.
 func leftName(uid string, vmid int, volume string) string {
 	return fmt.Sprintf("%s/%d/%s", uid, vmid, volume)

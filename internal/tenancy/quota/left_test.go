@@ -80,6 +80,40 @@ func TestLeave(t *testing.T) {
 	}
 }
 
+// TestLeaveBegun counts a VM that may be being made for a resource which has no entry of it and asks for another one.
+func TestLeaveBegun(t *testing.T) {
+	begun := Ledger{"me/100/": {Name: "web", Has: disksOf(4), VMID: 100, Left: true, Creating: now().Unix()}}
+	ask := Request{UID: "me", Entry: Entry{Name: "web", VMID: 101, Whole: true}}
+	seen, grows := ask, ask
+	seen.There, grows.Whole = vm(1), false
+	for name, tc := range map[string]struct {
+		reason string
+		ledger Ledger
+		ask    Request
+		vmid   int
+		want   Ledger
+	}{
+		"Unknown": {reason: "Nobody has entered what was begun.", ask: ask, vmid: 100, want: begun},
+		"Entered": {
+			reason: "What was granted is entered.", ledger: Ledger{"me": {Has: vm(1), VMID: 100}}, ask: ask, vmid: 100,
+			want: Ledger{"me": {Has: vm(1), VMID: 100}},
+		},
+		"Waits":   {reason: "Who waits was granted nothing.", ledger: Ledger{"me": {Wants: vm(1)}}, ask: ask, vmid: 100, want: Ledger{"me": {Wants: vm(1)}}},
+		"NoVMID":  {reason: "No VM is made without a VMID.", ask: ask, want: Ledger{}},
+		"Seen":    {reason: "The VM is there, and counts with the resource.", ask: seen, vmid: 100, want: Ledger{}},
+		"Growing": {reason: "A VM that is there is not made.", ask: grows, vmid: 100, want: Ledger{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := Ledger{}
+			maps.Copy(l, tc.ledger)
+			changed := l.LeaveBegun(tc.ask, disksOf(4), tc.vmid, now())
+			if diff := cmp.Diff(tc.want, l); diff != "" || changed != (name == "Unknown") {
+				t.Errorf("LeaveBegun(): %s changed: %v, -want, +got:\n%s", tc.reason, changed, diff)
+			}
+		})
+	}
+}
+
 // TestReplaces tells when a resource asks for something beside what it was granted before.
 func TestReplaces(t *testing.T) {
 	seen := Entry{Has: disksOf(4), VMID: 100}

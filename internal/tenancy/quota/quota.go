@@ -231,6 +231,9 @@ func (e Entry) remains(there Amounts) Amounts {
 func (l Ledger) enter(r Request, d Decision) Decision {
 	e := r.Entry
 	e.Has, e.Pending, e.Offered = d.Granted, d.Granted.Beyond(r.There), 0
+	if slices.ContainsFunc(d.Short, func(s Shortage) bool { return !s.Turn }) {
+		e.Offered = l[r.UID].Offered // It could not take what is kept for it, which ends after offerLasts.
+	}
 	if len(d.Short) == 0 {
 		e.Wants, e.Whole = nil, false
 	}
@@ -249,15 +252,7 @@ func (e Entry) equal(o Entry) bool {
 
 // offer reserves room for a resource that waits, before others have it. It reports whether the entry has changed by that.
 func (l Ledger) offer(limits Amounts, seen Seen, reserved Amounts, uid string, now time.Time) bool {
-	e, room := l[uid], Amounts{}
-	for name, n := range e.Wants.Beyond(Most(e.Has, seen.Of[uid])) {
-		if limit, limited := limits[name]; !limited || sum(reserved[name], n) <= limit {
-			room[name] = n
-		} else if e.Whole {
-			room = nil
-			break
-		}
-	}
+	e, room := l[uid], l.room(limits, seen, reserved, uid)
 	was := e.Offered
 	switch {
 	case len(room) == 0:
@@ -265,11 +260,38 @@ func (l Ledger) offer(limits Amounts, seen Seen, reserved Amounts, uid string, n
 	case was == 0:
 		e.Offered = now.Unix()
 	}
-	if len(room) > 0 && now.Sub(time.Unix(e.Offered, 0)) < offerLasts {
+	if len(room) > 0 && !e.expired(now) {
 		reserved.add(room)
 	}
 	l[uid] = e
 	return was != e.Offered
+}
+
+// expired reports whether no room is kept any more for a resource that was offered some.
+func (e Entry) expired(now time.Time) bool {
+	return e.Offered != 0 && now.Sub(time.Unix(e.Offered, 0)) >= offerLasts
+}
+
+// room is what there is room for of what a resource waits for, beside what is reserved.
+func (l Ledger) room(limits Amounts, seen Seen, reserved Amounts, uid string) Amounts {
+	room := Amounts{}
+	for name, n := range l.lacks(seen, uid) {
+		if limit, limited := limits[name]; !limited || sum(reserved[name], n) <= limit {
+			room[name] = n
+		} else if l[uid].Whole {
+			return nil
+		}
+	}
+	return room
+}
+
+// lacks is what a resource waits for. One that waits for a VM without a VMID has nothing of the VM that it names, which is somebody else's.
+func (l Ledger) lacks(seen Seen, uid string) Amounts {
+	e, there := l[uid], seen.Of[uid]
+	if _, names := seen.Named[uid]; names && e.Whole && e.VMID == 0 {
+		there = nil
+	}
+	return e.Wants.Beyond(Most(e.Has, there))
 }
 
 // ahead are the resources that wait and came before one.
@@ -337,7 +359,7 @@ func (l Ledger) users(seen Seen, r Request, name string) (n int, named []Use) {
 func (l Ledger) Waiting(seen Seen, name string) int {
 	n := 0
 	for uid, e := range l {
-		if e.Wants.Beyond(Most(e.Has, seen.Of[uid]))[name] > 0 && !seen.Deleting[uid] {
+		if len(e.Wants) > 0 && l.lacks(seen, uid)[name] > 0 && !seen.Deleting[uid] {
 			n++
 		}
 	}

@@ -161,6 +161,27 @@ func TestDecide(t *testing.T) {
 			limits: limits, ledger: Ledger{"a": made(1, 7), "b": waits(2, 3, 5)}, ask: ask(3, 1),
 			want: want{granted: vm(1), offered: []string{"b"}, ledger: Ledger{"a": made(1, 7), "b": waits(2, 3, 0), "me": pending(3, 1)}},
 		},
+		"Unfit": {
+			reason: "An offer that does not suffice is not made anew whenever that is found.",
+			limits: limits, ledger: Ledger{"a": made(1, 6), "me": waits(2, 4, 5)}, ask: ask(2, 4),
+			want: want{granted: Amounts{}, short: "cores", ledger: Ledger{"a": made(1, 6), "me": waits(2, 4, 5)}},
+		},
+		"Overtaken": {
+			reason: "One that waits for its turn is offered nothing yet.",
+			limits: limits, ledger: Ledger{"a": made(1, 4), "b": waits(2, 3, 0), "me": waits(3, 2, 5)}, ask: ask(3, 2),
+			want: want{
+				granted: Amounts{}, short: "cores", offered: []string{"b"},
+				ledger: Ledger{"a": made(1, 4), "b": waits(2, 3, now().Unix()), "me": waits(3, 2, 0)},
+			},
+		},
+		"NamedOnly": {
+			reason: "Nothing of a VM that one names who waits for another one is reserved less.",
+			limits: limits, ledger: Ledger{"a": made(1, 4), "b": waits(2, 3, 0)}, seen: names(1, "b"), ask: ask(3, 1),
+			want: want{
+				granted: Amounts{}, short: "cores", offered: []string{"b"},
+				ledger: Ledger{"a": made(1, 4), "b": waits(2, 3, now().Unix()), "me": waits(3, 1, 0)},
+			},
+		},
 		"Deleting": {
 			reason: "One that is being deleted waits for nothing.",
 			limits: limits, ledger: Ledger{"a": made(1, 4), "b": waits(2, 3, 0)}, seen: Seen{Deleting: map[string]bool{"b": true}}, ask: ask(3, 2),

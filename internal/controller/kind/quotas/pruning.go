@@ -48,6 +48,9 @@ type pruning struct {
 	// ofTenant has the resources that were listed, by their UIDs: true for one that is the tenant's, and false for one that is another tenant's by now.
 	ofTenant map[string]bool
 
+	// begun are the VMs whose creation was begun for resources, and that nobody has seen yet, by the UIDs of these.
+	begun map[string]quota.Resource
+
 	// fresh is true if the VMs were listed just now. If not, needsFresh is set where a list that is read now may change what counts.
 	fresh, needsFresh bool
 }
@@ -81,11 +84,15 @@ func (p *pruning) ends(ctx context.Context, uid string, e quota.Entry) bool {
 }
 
 // replace applies what a request says of the entry of its resource: the VM was not made, so that what was granted is for the next one; or the resource has
-// another VM or disk, so that there is an entry of what it has left. It reports whether the entries have changed.
+// another VM or disk, or no entry of the one that was begun, so that there is an entry of what it has left. It reports whether the entries have changed.
 func (p *pruning) replace(ctx context.Context, r quota.Request) bool {
-	rejected := p.entries.Reject(r)
-	if !p.entries.Replaces(r) {
-		return rejected
+	begun := p.begun[r.UID]
+	left := p.entries.LeaveBegun(r, begun.There, begun.VMID, p.now())
+	if left {
+		p.pruneLeft(ctx, p.entries)
+	}
+	if rejected := p.entries.Reject(r); !p.entries.Replaces(r) {
+		return left || rejected
 	}
 	before, e := maps.Clone(p.entries), p.entries[r.UID]
 	if e.Volume != "" && e.VMID == r.VMID { // The disk has arrived in the VM that it was on its way to, where it has another name.

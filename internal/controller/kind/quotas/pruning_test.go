@@ -78,7 +78,7 @@ func withVolumes(a *api) *Keeper {
 	k := provider(a, "system")
 	k.kinds = append(k.kinds, counted{
 		Identity: kind.Identity{GroupVersionKind: namespaced.VolumeGroupVersionKind, Object: &namespaced.Volume{}, List: &namespaced.VolumeList{}},
-		reader:   a, direct: a, there: func(resource.Managed) (quota.Amounts, int) { return nil, 0 },
+		reader:   a, direct: a, there: func(resource.Managed) (quota.Amounts, int, bool) { return nil, 0, false },
 	})
 	return k
 }

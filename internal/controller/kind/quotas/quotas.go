@@ -44,8 +44,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
-// There is what the status of a resource shows, and which VM it names, or 0.
-type There func(resource.Managed) (there quota.Amounts, vmid int)
+// There is what the status of a resource shows, and which VM it names, or 0. It is begun if the VM is yet to be seen, so that its spec or its record alone
+// says what is there.
+type There func(resource.Managed) (there quota.Amounts, vmid int, begun bool)
 
 // A counted kind of resources.
 type counted struct {
@@ -286,7 +287,7 @@ func (k *Keeper) open(ctx context.Context, a Application, fresh bool) (storedLed
 	if err != nil {
 		return b, nil, err
 	}
-	p := &pruning{Keeper: k, config: a.Config, entries: entries, fresh: fresh, in: a.Inventory, ofTenant: map[string]bool{}}
+	p := &pruning{Keeper: k, config: a.Config, entries: entries, fresh: fresh, in: a.Inventory, ofTenant: map[string]bool{}, begun: map[string]quota.Resource{}}
 	resources, err := p.resources(ctx, a.account)
 	if err != nil {
 		return b, nil, err
@@ -311,7 +312,13 @@ func (p *pruning) resources(ctx context.Context, of connect.Account) ([]quota.Re
 			uid := string(mg.GetUID())
 			_, had := p.entries[uid]
 			if p.ofTenant[uid] = is; is || had {
-				there, vmid := c.there(mg)
+				there, vmid, begun := c.there(mg)
+				if begun {
+					p.begun[uid] = quota.Resource{VMID: vmid, There: there}
+				}
+				if begun && had {
+					there = nil // Its entry has what it was granted.
+				}
 				all = append(all, quota.Resource{UID: uid, VMID: vmid, There: there, Deleting: !is || meta.WasDeleted(mg)})
 			}
 		}

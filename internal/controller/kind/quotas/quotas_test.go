@@ -119,7 +119,7 @@ func provider(a *api, namespace string) *Keeper {
 		Identity: kind.Identity{
 			GroupVersionKind: namespaced.MachineGroupVersionKind, Object: &namespaced.Machine{}, List: &namespaced.MachineList{},
 		},
-		reader: a, direct: a, there: func(resource.Managed) (quota.Amounts, int) { return nil, 0 },
+		reader: a, direct: a, there: func(resource.Managed) (quota.Amounts, int, bool) { return nil, 0, false },
 	})
 	return k
 }
@@ -193,7 +193,7 @@ func TestScopes(t *testing.T) {
 			k := provider(a, "system")
 			k.kinds = append(k.kinds, counted{
 				Identity: kind.Identity{GroupVersionKind: cluster.MachineGroupVersionKind, Object: &cluster.Machine{}, List: &cluster.MachineList{}},
-				reader:   a, direct: a, there: func(resource.Managed) (quota.Amounts, int) { return nil, 0 },
+				reader:   a, direct: a, there: func(resource.Managed) (quota.Amounts, int, bool) { return nil, 0, false },
 			})
 			if _, err := k.Admit(t.Context(), ask(first, q, 2)); err != nil {
 				t.Fatal(err)
@@ -403,9 +403,9 @@ func TestMoved(t *testing.T) {
 	next.CreationTimestamp = metav1.Unix(2000, 0)
 	a := newAPI(t, m, waiting, next)
 	k, q := provider(a, "system"), &v1alpha1.TenantQuota{VMs: new(int32(2)), Cores: new(int32(4))}
-	k.kinds[0].there = func(mg resource.Managed) (quota.Amounts, int) {
+	k.kinds[0].there = func(mg resource.Managed) (quota.Amounts, int, bool) {
 		id, _ := strconv.Atoi(meta.GetExternalName(mg))
-		return nil, id
+		return nil, id, false
 	}
 	if _, err := k.Admit(t.Context(), ask(m, q, 2)); err != nil {
 		t.Fatal(err)
@@ -447,16 +447,135 @@ func TestEdited(t *testing.T) {
 				o.Data = map[string]string{entriesDataKey: tc.entries}
 			}
 			k := provider(newAPI(t, first, second, o), "system")
-			k.kinds[0].there = func(mg resource.Managed) (quota.Amounts, int) {
+			k.kinds[0].there = func(mg resource.Managed) (quota.Amounts, int, bool) {
 				if mg.GetName() == "first" {
-					return quota.Amounts{quota.VMs: 1, quota.Cores: 2}, 0
+					return quota.Amounts{quota.VMs: 1, quota.Cores: 2}, 0, false
 				}
-				return nil, 0
+				return nil, 0, false
 			}
 			_, err := k.Admit(t.Context(), ask(second, &v1alpha1.TenantQuota{Cores: new(int32(3))}, 2))
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: want %q, got %v", tc.reason, tc.want, err)
 			}
 		})
+	}
+}
+
+// begins has Machines be begun that are to have VMs of these cores, whose VMIDs their external names are.
+func (k *Keeper) begins(cores map[string]int64) {
+	k.kinds[0].there = func(mg resource.Managed) (quota.Amounts, int, bool) {
+		n, begun := cores[mg.GetName()]
+		if !begun {
+			return nil, 0, false
+		}
+		id, _ := strconv.Atoi(meta.GetExternalName(mg))
+		return quota.Amounts{quota.VMs: 1, quota.Cores: n}, id, true
+	}
+}
+
+// begunMachine is a Machine that came at some time, and names a VM.
+func begunMachine(name string, came int64, vmid string) *namespaced.Machine {
+	m := machine(name)
+	m.CreationTimestamp, m.Annotations = metav1.Unix(came, 0), map[string]string{meta.AnnotationKeyExternalName: vmid}
+	return m
+}
+
+// TestBegunWaits has a Machine whose VM was not made, since somebody else has its VMID, wait without having what it waits for: an older one gets the room that
+// is kept for it.
+func TestBegunWaits(t *testing.T) {
+	large, first, begun := begunMachine("large", 999, ""), machine("first"), begunMachine("begun", 1001, "100")
+	api := newAPI(t, large, first, begun)
+	k, q := provider(api, "system"), &v1alpha1.TenantQuota{Cores: new(int32(4))}
+	cores := map[string]int64{}
+	k.begins(cores)
+	if _, err := k.Admit(t.Context(), ask(first, q, 3)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Admit(t.Context(), ask(large, q, 4)); !quota.IsExceeded(err) {
+		t.Fatalf("want no room for the large one, got %v", err)
+	}
+	granted := ask(begun, q, 1)
+	granted.VMID, granted.Beside = 100, true
+	if _, err := k.Admit(t.Context(), granted); err != nil {
+		t.Fatalf("want what fits granted, got %v", err)
+	}
+	cores["begun"] = 1
+	if err := api.Delete(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	lost := granted
+	lost.VMID, lost.Inventory = 0, guests{{VMID: 100, Type: "qemu", Pool: "team-b"}}
+	for range 2 {
+		if _, err := k.Admit(t.Context(), lost); err == nil || !strings.Contains(err.Error(), "those that have waited longer") {
+			t.Errorf("want it to wait for its turn, got %v", err)
+		}
+	}
+	older := ask(large, q, 4)
+	older.Inventory = lost.Inventory
+	if _, err := k.Admit(t.Context(), older); err != nil {
+		t.Errorf("want the room for who has waited longest, got %v, of %v", err, k.entriesOf(t))
+	}
+}
+
+// TestBegunUnknown has Machines that were begun before there was a quota count as long as their VMs may come to be there, and no longer.
+func TestBegunUnknown(t *testing.T) {
+	first, second, at := begunMachine("first", 1000, "100"), begunMachine("second", 1001, "101"), time.Unix(5000, 0)
+	k, q := provider(newAPI(t, first, second), "system"), &v1alpha1.TenantQuota{VMs: new(int32(1))}
+	k.now = func() time.Time { return at }
+	k.begins(map[string]int64{"first": 1, "second": 1})
+	admit := func(m *namespaced.Machine) error {
+		a := ask(m, q, 1)
+		a.VMID, _ = strconv.Atoi(meta.GetExternalName(m))
+		a.Beside = true
+		_, err := k.Admit(t.Context(), a)
+		return err
+	}
+	for _, m := range []*namespaced.Machine{first, second, first} {
+		if err := admit(m); err == nil || !strings.Contains(err.Error(), "vms: 1 more, of 1 2 are used") {
+			t.Errorf("%s: want both VMs counted, which may be being made, got %v", m.Name, err)
+		}
+	}
+	at = at.Add(2 * time.Minute)
+	if err := admit(first); err != nil {
+		t.Errorf("want room once no VM has come, got %v, of %v", err, k.entriesOf(t))
+	}
+}
+
+// TestRaised has a Machine whose VM is being made count as much as it was granted, and not what its spec says by now.
+func TestRaised(t *testing.T) {
+	m, next := begunMachine("first", 1000, "100"), machine("next")
+	k, q := provider(newAPI(t, m, next), "system"), &v1alpha1.TenantQuota{Cores: new(int32(8))}
+	cores := map[string]int64{}
+	k.begins(cores)
+	granted := ask(m, q, 2)
+	granted.VMID, granted.Beside = 100, true
+	if _, err := k.Admit(t.Context(), granted); err != nil {
+		t.Fatal(err)
+	}
+	cores["first"] = 8
+	if _, err := k.Admit(t.Context(), ask(next, q, 6)); err != nil {
+		t.Errorf("want room beside what was granted, got %v", err)
+	}
+}
+
+// TestGrownByHand counts what somebody has given to a VM by hand, also while its Machine waits to go back to a larger configuration.
+func TestGrownByHand(t *testing.T) {
+	m, next := machine("first"), machine("next")
+	k, q := provider(newAPI(t, m, next), "system"), &v1alpha1.TenantQuota{Cores: new(int32(8))}
+	var there quota.Amounts
+	k.kinds[0].there = func(mg resource.Managed) (quota.Amounts, int, bool) {
+		if mg.GetName() == "first" {
+			return there, 100, false
+		}
+		return nil, 0, false
+	}
+	back := ask(m, q, 9)
+	back.There, back.VMID = quota.Amounts{quota.VMs: 1, quota.Cores: 2}, 100
+	if _, err := k.Admit(t.Context(), back); !quota.IsExceeded(err) {
+		t.Fatalf("want no room for the larger configuration, got %v", err)
+	}
+	there = quota.Amounts{quota.VMs: 1, quota.Cores: 5}
+	if _, err := k.Admit(t.Context(), ask(next, q, 4)); err == nil || !strings.Contains(err.Error(), "cores: 4 more, of 8 5 are used") {
+		t.Errorf("want what is there counted, got %v", err)
 	}
 }

@@ -54,7 +54,7 @@ func TestAccountsChange(t *testing.T) {
 	k := provider(a, "system")
 	k.kinds = append(k.kinds, counted{
 		Identity: kind.Identity{GroupVersionKind: cluster.MachineGroupVersionKind, Object: &cluster.Machine{}, List: &cluster.MachineList{}},
-		reader:   a, direct: a, there: func(resource.Managed) (quota.Amounts, int) { return nil, 0 },
+		reader:   a, direct: a, there: func(resource.Managed) (quota.Amounts, int, bool) { return nil, 0, false },
 	})
 	leads := func(to string) {
 		t.Helper()

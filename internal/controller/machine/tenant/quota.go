@@ -247,20 +247,20 @@ func heldNetworks(d qemu.Desired, config qemu.Config, short quota.Amounts, all [
 
 // There is what the status of a Machine shows, and which VM it names. One whose creation was begun has what it
 // is to have, as far as its spec tells.
-func There(mg resource.Managed) (there quota.Amounts, vmid int) {
+func There(mg resource.Managed) (there quota.Amounts, vmid int, begun bool) {
 	m, ok := mg.(object.Machine)
 	if !ok {
-		return nil, 0
+		return nil, 0, false
 	}
 	o, p := m.Observation(), m.Parameters()
 	vmid = tenancy.VMIDOf(meta.GetExternalName(m))
 	if o.UUID == "" {
 		if meta.GetExternalCreatePending(m).IsZero() {
-			return nil, vmid
+			return nil, vmid, false
 		}
 		d := qemu.Desired{MachineParameters: p}
 		d.Devices, _ = qemu.Devices{}.Assign(p, nil) // What cannot be is made by nobody.
-		return disks{}.after(d, nil), vmid
+		return disks{}.after(d, nil), vmid, true
 	}
 	a := quota.Amounts{quota.VMs: 1, quota.Memory: ptr.Deref(o.MemoryBytes, 0)}
 	if o.CPU != nil {
@@ -277,7 +277,7 @@ func There(mg resource.Managed) (there quota.Amounts, vmid int) {
 	for _, n := range o.Networks {
 		a.Add(quota.Addresses(n.Bridge), 1)
 	}
-	return quota.Most(a, nil), vmid
+	return quota.Most(a, nil), vmid, false
 }
 
 // isVolume reports whether a disk of a spec is that of a Volume.

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -264,8 +265,30 @@ func TestOfVolumes(t *testing.T) {
 	m.Observation().Disks = []v1alpha1.MachineDiskObservation{
 		{Device: "scsi0", Name: "root", Volume: "ceph:vm-100-disk-0", Size: "10G"}, {Device: "scsi1", Name: "data", Volume: "ceph:vm-100-disk-2", Size: "7G"},
 	}
-	if got, _ := There(m); got[quota.Disks("ceph")] != want {
+	if got, _, _ := There(m); got[quota.Disks("ceph")] != want {
 		t.Errorf("seen: want %d, got %v", want, got)
+	}
+}
+
+// TestThereBegun tells a VM that was begun, of which the spec alone says what it has, from one that was seen.
+func TestThereBegun(t *testing.T) {
+	m := &namespaced.Machine{Spec: namespaced.MachineSpec{ForProvider: *spec(func(*v1alpha1.MachineParameters) {})}}
+	for _, tc := range []struct {
+		reason string
+		change func()
+		cores  int64
+		begun  bool
+	}{
+		{reason: "Nothing was begun.", change: func() {}},
+		{reason: "The VM may be there.", change: func() { meta.SetExternalCreatePending(m, time.Unix(1000, 0)) }, cores: 2, begun: true},
+		{reason: "The VM was seen.", change: func() {
+			m.Observation().UUID, m.Observation().CPU = "u", &v1alpha1.MachineCPUObservation{Cores: 3, Sockets: 1}
+		}, cores: 3},
+	} {
+		tc.change()
+		if got, _, begun := There(m); got[quota.Cores] != tc.cores || begun != tc.begun {
+			t.Errorf("%s want %d cores, begun: %v, got %v, %v", tc.reason, tc.cores, tc.begun, got, begun)
+		}
 	}
 }
 
