@@ -221,20 +221,24 @@ func (w *tenantWorld) guests() (all []int) {
 }
 
 // TestQuotasOfTaken has somebody else take the VMID that was chosen for a VM, which the call or its task is told: the Machine, or the Volume, has its room
-// with another one.
+// with another one. The VM that has the VMID may be one that is being made, and does not show yet whose it is.
 func TestQuotasOfTaken(t *testing.T) {
 	t.Parallel()
 	rarePairings(t, func(t *testing.T, p pairing) {
 		t.Helper()
 		w := newPairedWorld(t, p, "quotataken", withQuota(v1alpha1.TenantQuota{VMs: new(int32(1))}))
-		const clone = "/nodes/*/qemu/*/clone"
+		const clone, create = "/nodes/*/qemu/*/clone", "/nodes/*/qemu"
+		theirs := map[string]string{"name": "others", "smbios1": "uuid=" + forgedUUID}
+		halfMade := map[string]string{"lock": "clone", "description": " qmclone temporary file"}
 		for _, tc := range []struct {
 			path, node string // Proxmox VE looks on the node of the template, pve1, before it begins to clone.
 			mg         resource.Managed
+			config     map[string]string
 		}{
-			{path: clone, node: "pve1", mg: w.of("a", "called", sized(1))},
-			{path: clone, node: "pve3", mg: w.of("a", "begun", sized(1))},
-			{path: "/nodes/*/qemu", node: "pve3", mg: w.volumeOf("a", "made")},
+			{path: clone, node: "pve1", mg: w.of("a", "called", sized(1)), config: theirs},
+			{path: clone, node: "pve3", mg: w.of("a", "begun", sized(1)), config: theirs},
+			{path: clone, node: "pve1", mg: w.of("a", "halfmade", sized(1)), config: halfMade},
+			{path: create, node: "pve3", mg: w.volumeOf("a", "made"), config: theirs},
 		} {
 			arrive := w.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: tc.path, Delay: time.Minute, Count: 1})
 			w.make(tc.mg)
@@ -242,9 +246,7 @@ func TestQuotasOfTaken(t *testing.T) {
 			w.show(tc.mg)
 			taken := namedBy(t, tc.mg)
 			w.pve.Edit(func(s *simulator.State) {
-				s.Guests[taken] = &simulator.Guest{
-					VMID: taken, Node: tc.node, Config: map[string]string{"name": "others", "smbios1": "uuid=" + forgedUUID}, Power: simulator.Stopped,
-				}
+				s.Guests[taken] = &simulator.Guest{VMID: taken, Node: tc.node, Config: maps.Clone(tc.config), Power: simulator.Stopped}
 			})
 			arrive()
 			w.well(tc.mg)

@@ -23,6 +23,7 @@ import (
 	"strconv"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"k8s.io/utils/ptr"
 
@@ -69,6 +70,9 @@ type creation struct {
 	// vmidTaken is true when somebody else has the VMID that was allocated, and rejected is that VMID if Proxmox VE has refused to make the VM for that reason.
 	vmidTaken bool
 	rejected  int
+
+	// first is true if no call was sent before that makes a VM with this identity.
+	first bool
 }
 
 // Create starts to create the VM. The task goes on after it returns.
@@ -79,7 +83,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 	}
 	if c.vmidTaken {
 		e.inventory.BlockVMID(c.Identity.VMID)
-		if err := (ownership{external: e}).moveVMID(ctx, m, c); err != nil {
+		if err := (ownership{external: e}).moveVMID(ctx, m, c, nil); err != nil {
 			return managed.ExternalCreation{}, err
 		}
 	}
@@ -172,18 +176,37 @@ func (c *creation) call(ctx context.Context, to VMCreator) (proxmox.UPID, error)
 }
 
 // afterTakenVMID deals with a VMID that somebody else was faster to take, or has where we
-// cannot see it. It looks first whether that is us.
+// cannot see it. It looks first whether that is us. No call was sent with the next identity yet.
 func (e *external) afterTakenVMID(ctx context.Context, m Machine, c *creation, taken error) error {
 	v, err := e.reader.Find(ctx, c.Identity.VMID, c.madeOn)
 	if proxmox.IsAuthorization(err) {
 		v, err = nil, nil // Ours we could see: it was looked for before the call.
 	}
-	if err != nil || v != nil && (c.archive != nil || c.Identity.ProveState(v.State) != qemu.Foreign) || !object.MayReplaceVMID(m) {
+	if err != nil || v != nil && (c.archive != nil || !c.isOthers(v.State)) || !object.MayReplaceVMID(m) {
 		return errors.Wrapf(taken, "VM %d already exists", c.Identity.VMID)
 	}
 	e.inventory.BlockVMID(c.Identity.VMID)
 	c.rejected = c.Identity.VMID
-	return errors.Wrapf(errors.Join(taken, ownership{external: e}.moveVMID(ctx, m, c)), "VM %d already exists: another VMID is taken", c.Identity.VMID)
+	return errors.Wrapf(errors.Join(taken, ownership{external: e}.moveVMID(ctx, m, c, unsent(m))), "VM %d already exists: another VMID is taken",
+		c.Identity.VMID)
+}
+
+// isOthers reports whether a VM is somebody else's that has the VMID of one which Proxmox VE has refused to make. One that does not show yet whose it is may
+// be ours by an earlier call alone: Proxmox VE refuses a call before anything is made (PVE::API2::Qemu, create_vm and clone_vm).
+func (c *creation) isOthers(s qemu.State) bool {
+	proof := c.Identity.ProveState(s)
+	return proof == qemu.Foreign || proof == qemu.Unproven && c.first
+}
+
+// unsent are the annotations of a Machine of which no call was sent that makes a VM.
+func unsent(m Machine) map[string]string {
+	a := map[string]string{}
+	for _, name := range []string{meta.AnnotationKeyExternalCreatePending, object.AnnotationPassword} {
+		if m.GetAnnotations()[name] != "" {
+			a[name] = ""
+		}
+	}
+	return a
 }
 
 // params returns the parameters of a VM that is created from nothing.

@@ -273,8 +273,13 @@ func TestCreateLost(t *testing.T) {
 		"Elsewhere":    {reason: "A VMID that somebody has on another node is exchanged.", want: "10001"},
 		"Ours":         {reason: "A VM that turns out to be ours stays ours.", there: ourVM("stopped"), want: "10000"},
 		"BeingCreated": {reason: "A VM that does not show whose it is may be ours.", there: &guest{config: map[string]string{"lock": "create"}}, want: "10000"},
-		"Unreachable":  {reason: "What cannot be looked at now may be ours.", looks: refused(595, "No route to host"), want: "10000"},
-		"Named":        {reason: "A VMID that the user named is never exchanged.", machine: named(10000), there: theirVM(), want: "10000"},
+		"First": {
+			reason:  "A VM that is being made is somebody else's if no call of ours came before the one that was refused.",
+			machine: func(m *namespaced.Machine) { delete(m.Annotations, meta.AnnotationKeyExternalCreatePending) },
+			there:   &guest{config: map[string]string{"lock": "clone"}}, want: "10001",
+		},
+		"Unreachable": {reason: "What cannot be looked at now may be ours.", looks: refused(595, "No route to host"), want: "10000"},
+		"Named":       {reason: "A VMID that the user named is never exchanged.", machine: named(10000), there: theirVM(), want: "10000"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -296,6 +301,8 @@ func TestCreateLost(t *testing.T) {
 			}
 			if exchanged := b.kept(t, object.AnnotationUUID) != ourUUID; exchanged != (tc.want == "10001") {
 				t.Errorf("\n%s\nA VMID and its UUID go together: the UUID was exchanged: %t", tc.reason, exchanged)
+			} else if pending := b.kept(t, meta.AnnotationKeyExternalCreatePending); exchanged && pending != "" {
+				t.Errorf("\n%s\nno call was sent for the next VM yet, got one since %s", tc.reason, pending)
 			}
 			if len(b.writes) != 1 {
 				t.Errorf("\n%s\nwant one call, got %q", tc.reason, b.writes)

@@ -35,6 +35,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/password"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
 
@@ -147,6 +148,26 @@ func TestPasswordIsSentOnce(t *testing.T) {
 	got = append(got, sent())
 	if diff := cmp.Diff([]int{1, 1, 2, 2}, got); diff != "" {
 		t.Errorf("how often the password was sent: -want, +got:\n%s", diff)
+	}
+}
+
+// A VM that Proxmox VE has refused to make, since somebody else has its VMID, has got no password.
+func TestPasswordIsRefused(t *testing.T) {
+	b := newBench(t, func(m *namespaced.Machine) {
+		m.Spec.ForProvider.CloudInit = &v1alpha1.MachineCloudInit{PasswordSecretRef: &v1alpha1.SecretKeyReference{Name: "data", Key: "password"}}
+	})
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "data", UID: "s"}, Data: map[string][]byte{"password": []byte("one")}}
+	if err := b.kube.Create(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	b.errs["Create"] = refused(500, "unable to create VM 10000: config file already exists")
+	sent := ""
+	b.on["Create"] = func() { sent = b.kept(t, object.AnnotationPassword) }
+	if s := b.reconcile(t.Context()); !proxmox.IsAlreadyExists(s.err) || sent == "" {
+		t.Fatalf("want the call refused after the password was noted, got %v, %q", s.err, sent)
+	}
+	if got := b.kept(t, object.AnnotationPassword); got != "" {
+		t.Errorf("want no password noted as sent to the next VM, got %q", got)
 	}
 }
 

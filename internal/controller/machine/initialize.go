@@ -18,6 +18,7 @@ package machine
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -114,9 +115,9 @@ func (e ownership) reserveVMID(ctx context.Context, m Machine) (int, error) {
 	}
 }
 
-// replaceVMID chooses another VMID for a VM that was not created yet. The list of those
+// replaceVMID chooses another VMID for a VM that was not created yet, and notes it with other annotations. The list of those
 // that are taken has turned out to be old.
-func (e ownership) replaceVMID(ctx context.Context, m Machine, c *creation) error {
+func (e ownership) replaceVMID(ctx context.Context, m Machine, c *creation, notes map[string]string) error {
 	if _, err := e.inventory.Guests(ctx, inventory.Fresh); err != nil {
 		return errors.Wrap(err, "cannot choose another VMID")
 	}
@@ -124,16 +125,18 @@ func (e ownership) replaceVMID(ctx context.Context, m Machine, c *creation) erro
 	if err != nil {
 		return errors.Wrap(err, "cannot choose another VMID")
 	}
+	maps.Copy(a, notes)
 	if err := kind.Annotate(ctx, e.kube, m, a); err != nil {
 		return err
 	}
 	c.Identity, err = object.IdentityOf(m)
+	c.first = true
 	return err
 }
 
 // moveVMID chooses another VMID for a VM that was not created yet, and has what the quota let it have count there, before anything is made.
-func (e ownership) moveVMID(ctx context.Context, m Machine, c *creation) error {
-	if err := e.replaceVMID(ctx, m, c); err != nil {
+func (e ownership) moveVMID(ctx context.Context, m Machine, c *creation, notes map[string]string) error {
+	if err := e.replaceVMID(ctx, m, c, notes); err != nil {
 		return err
 	}
 	c.vmidTaken = false

@@ -110,7 +110,7 @@ func (e *external) decideCreation(ctx context.Context, m Machine, id qemu.Identi
 	if err != nil {
 		return nil, err
 	}
-	c.vmidTaken = taken || lost
+	c.vmidTaken, c.first = taken || lost, meta.GetExternalCreatePending(m).IsZero()
 	if lost || taken && create.wasRejected(m, id) {
 		c.rejected = id.VMID // The task found out: somebody has it whom we may not see.
 	}
