@@ -294,17 +294,42 @@ func (l Ledger) lacks(seen Seen, uid string) Amounts {
 	return e.Wants.Beyond(Most(e.Has, there))
 }
 
+// Fitting are the UIDs of the resources that wait and have room now beside what is kept for those which came before them.
+func (l Ledger) Fitting(limits Amounts, seen Seen, now time.Time) []string {
+	reserved := l.Used(seen, "")
+	var all []string
+	for _, uid := range l.waiting(seen, func(string, Entry) bool { return true }) {
+		room := l.room(limits, seen, reserved, uid)
+		if len(room) == 0 {
+			continue
+		}
+		if all = append(all, uid); !l[uid].expired(now) {
+			reserved.add(room)
+		}
+	}
+	return all
+}
+
 // ahead are the resources that wait and came before one.
 func (l Ledger) ahead(seen Seen, r Request) []string {
-	before := func(a, b string, ofA, ofB int64) int { return cmp.Or(cmp.Compare(ofA, ofB), cmp.Compare(a, b)) }
+	return l.waiting(seen, func(uid string, e Entry) bool { return uid != r.UID && came(uid, r.UID, e, r.Entry) < 0 })
+}
+
+// waiting are those of the resources that wait, in order of coming.
+func (l Ledger) waiting(seen Seen, those func(uid string, e Entry) bool) []string {
 	var all []string
 	for uid, e := range l {
-		if uid != r.UID && len(e.Wants) > 0 && !seen.Deleting[uid] && before(uid, r.UID, e.Created, r.Created) < 0 {
+		if len(e.Wants) > 0 && !seen.Deleting[uid] && those(uid, e) {
 			all = append(all, uid)
 		}
 	}
-	slices.SortFunc(all, func(a, b string) int { return before(a, b, l[a].Created, l[b].Created) })
+	slices.SortFunc(all, func(a, b string) int { return came(a, b, l[a], l[b]) })
 	return all
+}
+
+// came compares when two resources came.
+func came(a, b string, ofA, ofB Entry) int {
+	return cmp.Or(cmp.Compare(ofA.Created, ofB.Created), cmp.Compare(a, b))
 }
 
 // Used is what all resources have, without one of them, which may be empty.

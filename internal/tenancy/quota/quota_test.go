@@ -264,6 +264,51 @@ func TestDecide(t *testing.T) {
 	}
 }
 
+// TestFitting finds those that wait and have room, in order of coming, without giving the same room to two of them.
+func TestFitting(t *testing.T) {
+	waits := func(created, cores, offered int64) Entry {
+		return Entry{Created: created, Wants: vm(cores), Whole: true, Offered: offered}
+	}
+	former := now().Add(-offerLasts).Unix()
+	cases := map[string]struct {
+		reason string
+		ledger Ledger
+		seen   Seen
+		want   []string
+	}{
+		"Order": {
+			reason: "What is kept for one is not for the next.", ledger: Ledger{"b": waits(2, 3, 0), "c": waits(3, 2, 0), "d": waits(4, 1, 0)},
+			want: []string{"b", "d"},
+		},
+		"Large": {reason: "What cannot fit holds up nobody.", ledger: Ledger{"b": waits(2, 5, 0), "c": waits(3, 2, 0)}, want: []string{"c"}},
+		"Expired": {
+			reason: "Nothing is kept any more for one that has not taken it.", ledger: Ledger{"b": waits(2, 3, former), "c": waits(3, 2, 0)}, want: []string{"b", "c"},
+		},
+		"Deleting": {
+			reason: "One that is being deleted waits for nothing.", ledger: Ledger{"b": waits(2, 3, 0), "c": waits(3, 2, 0)},
+			seen: Seen{Deleting: map[string]bool{"b": true}}, want: []string{"c"},
+		},
+		"Part": {
+			reason: "What is there grows by what there is room for.",
+			ledger: Ledger{"b": {Created: 2, Has: vm(1), Wants: Amounts{VMs: 2, Cores: 9}}}, want: []string{"b"},
+		},
+		"None": {reason: "There is no room for any.", ledger: Ledger{"b": {Created: 2, Has: vm(1), Wants: vm(9)}, "c": waits(3, 4, 0)}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.ledger["a"] = Entry{Created: 1, Has: vm(4)}
+			before := maps.Clone(tc.ledger)
+			got := tc.ledger.Fitting(Amounts{VMs: 10, Cores: 8}, tc.seen, now())
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("Fitting(): %s: -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(before, tc.ledger); diff != "" {
+				t.Errorf("Fitting(): want the ledger left as it is: -before, +after:\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestMessage tells what is short, and who uses it: of other namespaces their number alone.
 func TestMessage(t *testing.T) {
 	entry := func(namespace, name string, gib int64) Entry {

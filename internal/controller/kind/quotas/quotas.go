@@ -447,7 +447,8 @@ func (k *Keeper) Usage(ctx context.Context, config string, tenants []v1alpha1.Pr
 	return all, nil
 }
 
-// usage returns the usage of a tenant. Entries of resources that are gone go too, as of those that went while no provider ran.
+// usage returns the usage of a tenant. Entries of resources that are gone go too, as of those that went while no provider ran. Those of this process that
+// wait and have room now are woken, whatever has made it: another process, somebody in Proxmox VE, or time.
 func (k *Keeper) usage(ctx context.Context, a Application, fresh bool) ([]v1alpha1.TenantUsage, error) {
 	b, p, err := k.open(ctx, a, fresh)
 	if err != nil {
@@ -461,7 +462,8 @@ func (k *Keeper) usage(ctx context.Context, a Application, fresh bool) ([]v1alph
 		if err := k.write(ctx, b, p.entries); err != nil && !kerrors.IsConflict(err) { // Others have removed them, or will.
 			return nil, err
 		}
-		k.waiters.wake(a.key(), nil, true)
 	}
-	return p.entries.Usage(a.account.Limits(), p.seen.With(p.entries)), nil
+	limits, seen := a.account.Limits(), p.seen.With(p.entries)
+	k.waiters.wake(a.key(), p.entries.Fitting(limits, seen, k.now()), pruned)
+	return p.entries.Usage(limits, seen), nil
 }

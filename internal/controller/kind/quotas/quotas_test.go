@@ -579,3 +579,37 @@ func TestGrownByHand(t *testing.T) {
 		t.Errorf("want what is there counted, got %v", err)
 	}
 }
+
+// TestWoken has one that waits woken when it is counted what is used, whoever has made the room: here another process, whose look has removed the entry.
+func TestWoken(t *testing.T) {
+	first, second, third := machine("first"), machine("second"), machine("third")
+	a := newAPI(t, first, second, third)
+	one, two, q := provider(a, "system"), provider(a, "system"), &v1alpha1.TenantQuota{VMs: new(int32(1))}
+	if _, err := one.Admit(t.Context(), ask(first, q, 1)); err != nil {
+		t.Fatal(err)
+	}
+	woken := map[string]int{}
+	for _, m := range []*namespaced.Machine{second, third} {
+		waits := ask(m, q, 1)
+		waits.Wake = func() { woken[m.Name]++ }
+		if _, err := two.Admit(t.Context(), waits); !quota.IsExceeded(err) {
+			t.Fatalf("want it to wait, got %v", err)
+		}
+	}
+	count := func(k *Keeper) {
+		if _, err := k.Usage(t.Context(), config, ask(first, q, 1).Tenants, guests{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if count(two); len(woken) != 0 {
+		t.Errorf("want nobody woken while there is no room, got %v", woken)
+	}
+	if err := a.Delete(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	count(one)
+	count(two)
+	if diff := cmp.Diff(map[string]int{"second": 1}, woken); diff != "" || two.Reason(second) != nil || two.Reason(third) == nil {
+		t.Errorf("want the one woken that has waited longest, and its reason forgotten: -want, +got:\n%s", diff)
+	}
+}

@@ -28,7 +28,7 @@ import (
 )
 
 // askAgain is how long a resource that waits is not decided again, unless it is woken: room that other
-// replicas and shards have freed wakes nobody here.
+// replicas and shards have freed wakes nobody here before it is counted what is used.
 const askAgain = 30 * time.Second
 
 // waiters are the resources of this process that wait for room.
