@@ -103,6 +103,16 @@ func (l Ledger) Reject(r Request) bool {
 	return left || granted
 }
 
+// settle has a VM be a resource's, which was granted it and has it: others that were granted a VM with its VMID are yet to get theirs, with another one.
+func (l Ledger) settle(r Request) {
+	for uid, e := range l {
+		if uid != r.UID && e.VMID == r.VMID && e.State() == StateCreating {
+			e.VMID = 0
+			l[uid] = e
+		}
+	}
+}
+
 // Replaces reports whether a resource asks with another VM or disk than it has an entry of, as its record was removed or changed. What it had before may be
 // there, also if nobody has seen it yet.
 func (l Ledger) Replaces(r Request) bool {

@@ -242,6 +242,54 @@ func TestReject(t *testing.T) {
 	}
 }
 
+// TestSettle has a VM that two resources were granted be one's that has it: what the other one was granted is for another VM.
+func TestSettle(t *testing.T) {
+	unseen := func(vmid int) Entry { return Entry{Has: disksOf(4), Pending: disksOf(4), VMID: vmid} }
+	free := unseen(0)
+	cases := map[string]struct {
+		reason string
+		mine   Entry
+		other  Entry
+		ask    Request
+		want   Entry
+	}{
+		"Made": {
+			reason: "The VM is not the other one's.", mine: unseen(100), other: unseen(100), ask: Request{There: disksOf(4), Entry: Entry{VMID: 100}},
+			want: free,
+		},
+		"Another": {
+			reason: "The other one was granted another VM.", mine: unseen(100), other: unseen(101), ask: Request{There: disksOf(4), Entry: Entry{VMID: 100}},
+			want: unseen(101),
+		},
+		"Unseen": {
+			reason: "Neither has the VM yet.", mine: unseen(100), other: unseen(100), ask: Request{Entry: Entry{VMID: 100, Whole: true}, Beside: true},
+			want: unseen(100),
+		},
+		"Ungranted": {
+			reason: "Who was not granted the VM has not made it.", mine: unseen(101), other: unseen(100),
+			ask: Request{There: disksOf(4), Entry: Entry{VMID: 100}}, want: unseen(100),
+		},
+		"Disk": {
+			reason: "Who has a disk of the VM may not have made the VM.", mine: unseen(100), other: unseen(100),
+			ask: Request{There: disksOf(4), Entry: Entry{VMID: 100, Volume: "ceph:vm-100-disk-1"}}, want: unseen(100),
+		},
+		"Seen": {
+			reason: "The other one has it too.", mine: unseen(100), other: Entry{Has: disksOf(4), VMID: 100},
+			ask: Request{There: disksOf(4), Entry: Entry{VMID: 100}}, want: Entry{Has: disksOf(4), VMID: 100},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			tc.ask.UID, tc.ask.Wants = "me", disksOf(4)
+			l := Ledger{"me": tc.mine, "other": tc.other}
+			l.Decide(Amounts{}, Seen{}, tc.ask, now())
+			if diff := cmp.Diff(tc.want, l["other"]); diff != "" {
+				t.Errorf("Decide(): %s: the other entry: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // TestWith counts a VM that is being made once: with the entry that stands for it, as much as it was granted or has, whichever is more.
 func TestWith(t *testing.T) {
 	guests := []proxmox.Guest{

@@ -160,7 +160,8 @@ type Decision struct {
 
 // Decide about a request, and enter the decision.
 func (l Ledger) Decide(limits Amounts, seen Seen, r Request, now time.Time) Decision {
-	base := Most(l[r.UID].remains(r.There), r.There)
+	was := l[r.UID]
+	base := Most(was.remains(r.There), r.There)
 	d := Decision{Granted: base}
 	after := l.withoutTaken(r)
 	used := after.Used(seen, r.UID)
@@ -188,7 +189,11 @@ func (l Ledger) Decide(limits Amounts, seen Seen, r Request, now time.Time) Deci
 			d.Changed = true
 		}
 	}
-	return l.enter(r, d)
+	d = l.enter(r, d)
+	if was.State() == StateCreating && was.VMID == r.VMID && r.Volume == "" && !r.Beside && l[r.UID].State() == StateHeld {
+		l.settle(r)
+	}
+	return d
 }
 
 // shortages are what there is no room for among what is asked for beside what is used, or reserved for those that have waited longer.
@@ -202,19 +207,24 @@ func shortages(limits, used, reserved, more Amounts) []Shortage {
 	return all
 }
 
-// beside is what the VM has that a resource names though it is not its own. It counts beside what is asked for, unless another resource names it too
-// that was seen to have all that it was granted: it counts with that one.
+// beside is what the VM has that a resource names though it is not its own. It counts beside what is asked for, but for what counts with another resource that
+// names it too and was seen to have all that it was granted.
 func (l Ledger) beside(seen Seen, r Request) Amounts {
 	vmid, named := seen.Named[r.UID]
 	if !r.Beside || !named {
 		return nil
 	}
+	there := seen.Listed[vmid]
+	var uncounted Amounts
 	for uid, other := range seen.Named {
 		if e := l[uid]; uid != r.UID && other == vmid && len(e.Has) > 0 && len(e.Pending) == 0 {
-			return nil
+			uncounted = Most(uncounted, there.Beyond(Most(e.Has, seen.Of[uid])))
 		}
 	}
-	return seen.Listed[vmid]
+	if uncounted != nil {
+		return uncounted
+	}
+	return there
 }
 
 // remains is the part of what a resource was granted that is there now or was not seen yet. What has gone since is asked for anew, since another resource

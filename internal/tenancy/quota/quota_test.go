@@ -129,6 +129,11 @@ func TestDecide(t *testing.T) {
 			limits: limits, ledger: Ledger{"a": made(1, 4)}, seen: names(4, "me", "a"), ask: beside(4),
 			want: want{granted: vm(4), ledger: Ledger{"a": made(1, 4), "me": pending(2, 4)}},
 		},
+		"BesideLarger": {
+			reason: "What a VM has more than another resource was seen to have counts too.",
+			limits: limits, ledger: Ledger{"z": made(1, 2)}, seen: names(5, "me", "z"), ask: beside(4),
+			want: want{granted: Amounts{}, short: "cores", ledger: Ledger{"z": made(1, 2), "me": waits(2, 4, 0)}},
+		},
 		"Adopted": {
 			reason: "A VM that is taken over counts once.",
 			limits: limits, seen: names(4, "me"), ask: ask(2, 8), want: want{granted: vm(8), ledger: Ledger{"me": pending(2, 8)}},

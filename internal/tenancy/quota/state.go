@@ -34,7 +34,8 @@ package quota
 //	no entry, Waiting            Granted       there is room for what has no VMID: a VM that is yet to get one, a Snapshot or a Backup
 //	no entry, Waiting, Granted   Creating      there is room, and a VMID is chosen, before Proxmox VE is asked to make the VM
 //	all of these                 Held          the resource was seen to have some of it
-//	Creating                     Granted       Proxmox VE has refused to make the VM, since somebody else has its VMID
+//	Creating                     Granted       Proxmox VE has refused to make the VM, since somebody else has its VMID, or another resource that was granted it
+//	                                           has it
 //	Creating                     LeftCreating  the resource is gone, or asks for another VM: a call that makes the first one may be under way
 //	LeftCreating                 Left          the VM is complete
 //	LeftCreating                 no entry      there is no VM after a minute, or it is somebody else's, or Proxmox VE has refused to make it

@@ -341,6 +341,34 @@ func TestRejected(t *testing.T) {
 	}
 }
 
+// TestTwoGranted has two Machines that were granted a VM with the same VMID count once each, whichever of them has made it.
+func TestTwoGranted(t *testing.T) {
+	winner, loser := machine("winner"), machine("loser")
+	k, s := withVolumes(newAPI(t, winner, loser)), &site{}
+	for _, m := range []*namespaced.Machine{loser, winner} {
+		a := s.of(m, nil, 100, "")
+		a.Beside = true
+		if _, err := k.Admit(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.vmids = []int{100}
+	if _, err := k.Admit(t.Context(), s.of(winner, disks(6), 100, "")); err != nil {
+		t.Fatal(err)
+	}
+	next := s.of(loser, nil, 0, "")
+	next.Beside = true
+	for _, vmid := range []int{0, 101} {
+		next.VMID = vmid
+		if _, err := k.Admit(t.Context(), next); err != nil {
+			t.Errorf("VMID %d: want its room for another VM, got %v, of %v", vmid, err, k.entriesOf(t))
+		}
+	}
+	if entries := k.entriesOf(t); len(entries) != 2 || entries["winner"].VMID != 100 || entries["loser"].VMID != 101 {
+		t.Errorf("want an entry of each, got %v", entries)
+	}
+}
+
 // TestLeftGoes has what was left count no more once it is gone, or counts with who has it.
 func TestLeftGoes(t *testing.T) {
 	v, m := volume("data"), machine("web")
