@@ -239,6 +239,7 @@ func TestQuotasOfTaken(t *testing.T) {
 			{path: clone, node: "pve3", mg: w.of("a", "begun", sized(1)), config: theirs},
 			{path: clone, node: "pve1", mg: w.of("a", "halfmade", sized(1)), config: halfMade},
 			{path: create, node: "pve3", mg: w.volumeOf("a", "made"), config: theirs},
+			{path: create, node: "pve3", mg: w.volumeOf("a", "made-beside"), config: halfMade},
 		} {
 			arrive := w.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: tc.path, Delay: time.Minute, Count: 1})
 			w.make(tc.mg)

@@ -226,6 +226,7 @@ func (e *external) chooseNode(ctx context.Context, p *v1alpha1.VolumeParameters)
 // what became of it.
 func (e *external) makeStub(ctx context.Context, m Volume) error {
 	v := e.view
+	isNew := v.VMID == 0 || v.foreign
 	if err := e.allocate(ctx, m); err != nil {
 		return err
 	}
@@ -243,7 +244,7 @@ func (e *external) makeStub(ctx context.Context, m Volume) error {
 	case proxmox.IsOutcomeUnknown(err):
 		return err
 	case proxmox.IsAlreadyExists(err):
-		return errors.Join(err, e.otherVMID(ctx, m))
+		return errors.Join(err, e.otherVMID(ctx, m, isNew))
 	case err != nil:
 		v.Begun = 0
 		return errors.Join(err, e.save(ctx, m))
@@ -272,12 +273,14 @@ func (e *external) allocate(ctx context.Context, m Volume) error {
 	return errors.Wrap(err, "cannot choose a VMID")
 }
 
-// otherVMID has another VMID chosen next time, unless the VM that has this one is the stub VM.
-func (e *external) otherVMID(ctx context.Context, m Volume) error {
+// otherVMID has another VMID chosen next time, unless the VM that has this one is the stub VM. That it is not if the VMID and the UUID are new: Proxmox VE
+// refuses a call before anything is made.
+func (e *external) otherVMID(ctx context.Context, m Volume, isNew bool) error {
 	v := e.view
-	if err := e.readStub(ctx, v.state); err != nil || v.stub != nil {
+	if err := e.readStub(ctx, v.state); !isNew && (err != nil || v.stub != nil) {
 		return err
 	}
+	v.stub = nil
 	e.inventory.BlockVMID(v.VMID)
 	vmid := v.VMID
 	v.VMID, v.UUID, v.Begun = 0, "", 0

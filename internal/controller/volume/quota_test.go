@@ -18,9 +18,11 @@ package volume_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
+	kresource "k8s.io/apimachinery/pkg/api/resource"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -30,11 +32,12 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/volume"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// limited is a lab whose team has a pool, and room for one VM.
-func limited(t *testing.T) *lab {
+// limited is a lab whose team has a pool and a quota.
+func limited(t *testing.T, q v1alpha1.TenantQuota) *lab {
 	t.Helper()
 	l := newLab(t, configtest.Scopes()["Cluster"], "9.2")
 	l.volumes.setup = func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
@@ -44,13 +47,14 @@ func limited(t *testing.T) *lab {
 	}
 	l.pve.Edit(func(s *state.State) { s.Pools["a"] = &state.Pool{VMs: map[int]bool{}, Storages: map[string]bool{}} })
 	team := configtest.Team("a", 10000, 10099, "local-lvm")
-	team.Pools, team.Quota = []string{"a"}, &v1alpha1.TenantQuota{VMs: new(int32(1))}
+	team.Pools, team.Quota = []string{"a"}, &q
 	configtest.SetTenants(t, l.kube, v1alpha1.TenantRefuse, team)
 	return l
 }
 
-// takes has somebody else take the VMID of the stub VM of a Volume while the call that makes it is on its way. It returns the VMID.
-func (l *lab) takes(v volume.Volume) int {
+// takes has somebody else take the VMID of the stub VM of a Volume while the call that makes it is on its way, for a VM of this configuration. It returns the
+// VMID.
+func (l *lab) takes(v volume.Volume, config map[string]string) int {
 	l.Helper()
 	arrive := l.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: "/nodes/*/qemu", Delay: time.Minute, Count: 1})
 	called := make(chan struct{})
@@ -70,23 +74,67 @@ func (l *lab) takes(v volume.Volume) int {
 	r, err := volumeref.RecordOf(now)
 	l.must(err)
 	l.pve.Edit(func(s *state.State) {
-		s.Guests[r.VMID] = &state.Guest{
-			VMID: r.VMID, Node: "pve3", Config: map[string]string{"name": "others", "smbios1": "uuid=11111111-2222-4333-8444-555555555555"},
-			Power: state.Stopped,
-		}
+		s.Guests[r.VMID] = &state.Guest{VMID: r.VMID, Node: "pve3", Config: config, Power: state.Stopped}
 	})
 	arrive()
 	<-called
 	return r.VMID
 }
 
-// TestQuotaTaken has a Volume have the room that it was granted with another VMID if somebody else has taken its own.
+// others is the configuration of a VM of somebody else.
+func others() map[string]string {
+	return map[string]string{"name": "others", "smbios1": "uuid=11111111-2222-4333-8444-555555555555"}
+}
+
+// TestQuotaTaken has a Volume have the room that it was granted with another VMID if somebody else has taken its own, also while that VM is being made and does
+// not show yet whose it is.
 func TestQuotaTaken(t *testing.T) {
-	l := limited(t)
-	v := l.volume("data", onLVM)
-	taken := l.takes(v)
-	l.until("the disk is made", l.unbound(v))
-	if got := l.stub(v).VMID; got == taken || got == 0 {
-		t.Errorf("want another VMID than %d, got %d", taken, got)
+	for name, config := range map[string]map[string]string{"Made": others(), "BeingMade": {"lock": "clone", "description": " qmclone temporary file"}} {
+		t.Run(name, func(t *testing.T) {
+			l := limited(t, v1alpha1.TenantQuota{VMs: new(int32(1))})
+			v := l.volume("data", onLVM)
+			taken := l.takes(v, config)
+			l.until("the disk is made", l.unbound(v))
+			if got := l.stub(v).VMID; got == taken || got == 0 {
+				t.Errorf("want another VMID than %d, got %d", taken, got)
+			}
+		})
+	}
+}
+
+// TestQuotaNamed has a Volume whose record names another VM of the team, which is not its stub VM, count beside that, and once.
+func TestQuotaNamed(t *testing.T) {
+	const named = 10050
+	for name, tc := range map[string]struct {
+		reason string
+		vms    int32
+		short  bool
+	}{
+		"Beside": {reason: "There is no room beside the VM that it names.", vms: 1, short: true},
+		"Once":   {reason: "There is room for its disk, once.", vms: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := limited(t, v1alpha1.TenantQuota{
+				VMs: &tc.vms, Disks: []v1alpha1.TenantStorageQuota{{Storage: "local-lvm", Size: kresource.MustParse("2Gi")}},
+			})
+			l.pve.Edit(func(s *state.State) {
+				s.Guests[named] = &state.Guest{VMID: named, Node: "pve3", Config: others(), Power: state.Stopped}
+				s.Pools["a"].VMs[named] = true
+			})
+			v, ok := l.object("Volume", "data", 0, onLVM, map[string]string{
+				tenancy.AnnotationVolume: `{"vmid":10050,"uuid":"f0f0f0f0-0000-4000-8000-000000000001"}`,
+			}).(volume.Volume)
+			if !ok {
+				t.Fatal("it is no Volume")
+			}
+			if !tc.short {
+				l.until("the disk is made", l.unbound(v))
+				return
+			}
+			l.until(tc.reason, configtest.Says(v, kind.TypeUpToDate, v1alpha1.ReasonQuotaExceeded))
+			if m := v.GetCondition(kind.TypeUpToDate).Message; !strings.Contains(m, "vms: 1 more, of 1 1 are used") {
+				t.Errorf("%s Got %q", tc.reason, m)
+			}
+		})
 	}
 }

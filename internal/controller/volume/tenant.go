@@ -84,10 +84,13 @@ func (e confinement) enter(ctx context.Context, m Volume, to *connect.Connection
 	return e.room(ctx, e.at(target.Amounts{There: all, Wants: all}))
 }
 
-// at says which disk the Volume is, and in which VM.
+// at says which disk the Volume is, and in which VM; in none if somebody else has the VMID of its stub VM, which gets another one.
 func (e confinement) at(a target.Amounts) target.Amounts {
-	if a.VMID = e.view.VMID; e.view.Made() {
-		a.VMID, a.Volume = tenancy.OwnerOf(e.view.Volume), e.view.Volume
+	switch v := e.view; {
+	case v.Made():
+		a.VMID, a.Volume = tenancy.OwnerOf(v.Volume), v.Volume
+	case !v.foreign:
+		a.VMID = v.VMID
 	}
 	return a
 }

@@ -64,11 +64,17 @@ func (q Quota) Ask(ctx context.Context, m resource.Managed, to *connect.Connecti
 	if err := q.Reason(m); err != nil {
 		return err
 	}
-	_, err := q.Admit(ctx, quotas.Application{
+	_, err := q.Admit(ctx, a.application(quotas.Application{
 		Resource: m, Kind: q.Kind, Config: to.Name, Tenants: to.Config.Tenants, Tenant: to.Tenant, Inventory: to.Inventory,
-		There: a.There, Wants: a.Wants, Whole: a.Whole, VMID: a.VMID, Volume: a.Volume, Taken: a.Taken, Rejected: a.Rejected,
-	})
+	}))
 	return err
+}
+
+// application is one for these amounts. Whatever VM is there with the VMID of one that is yet to be made is not the resource's own.
+func (a Amounts) application(by quotas.Application) quotas.Application {
+	by.There, by.Wants, by.Whole, by.VMID, by.Volume, by.Taken, by.Rejected = a.There, a.Wants, a.Whole, a.VMID, a.Volume, a.Taken, a.Rejected
+	by.Beside = a.Whole && a.Volume == "" && len(a.There) == 0
+	return by
 }
 
 // NoRoom returns the problem that a quota has no room, if there is none; what finds that may be nil.
