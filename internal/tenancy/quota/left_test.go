@@ -262,7 +262,8 @@ func TestSettle(t *testing.T) {
 			want: unseen(101),
 		},
 		"Unseen": {
-			reason: "Neither has the VM yet.", mine: unseen(100), other: unseen(100), ask: Request{Entry: Entry{VMID: 100, Whole: true}, Beside: true},
+			reason: "A VMID stays granted to two until one was seen to have the VM.", mine: unseen(100), other: unseen(100),
+			ask: Request{Entry: Entry{VMID: 100, Whole: true}, Beside: true},
 			want: unseen(100),
 		},
 		"Ungranted": {
@@ -274,7 +275,7 @@ func TestSettle(t *testing.T) {
 			ask: Request{There: disksOf(4), Entry: Entry{VMID: 100, Volume: "ceph:vm-100-disk-1"}}, want: unseen(100),
 		},
 		"Seen": {
-			reason: "The other one has it too.", mine: unseen(100), other: Entry{Has: disksOf(4), VMID: 100},
+			reason: "Another resource that was seen to have a VM keeps its VMID.", mine: unseen(100), other: Entry{Has: disksOf(4), VMID: 100},
 			ask: Request{There: disksOf(4), Entry: Entry{VMID: 100}}, want: Entry{Has: disksOf(4), VMID: 100},
 		},
 	}

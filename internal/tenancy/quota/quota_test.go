@@ -130,7 +130,7 @@ func TestDecide(t *testing.T) {
 			want: want{granted: vm(4), ledger: Ledger{"a": made(1, 4), "me": pending(2, 4)}},
 		},
 		"BesideLarger": {
-			reason: "What a VM has more than another resource was seen to have counts too.",
+			reason: "A VM that is larger than the resource which it counts with counts with the rest for the one that names it.",
 			limits: limits, ledger: Ledger{"z": made(1, 2)}, seen: names(5, "me", "z"), ask: beside(4),
 			want: want{granted: Amounts{}, short: "cores", ledger: Ledger{"z": made(1, 2), "me": waits(2, 4, 0)}},
 		},

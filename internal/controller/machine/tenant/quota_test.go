@@ -279,7 +279,7 @@ func TestThereBegun(t *testing.T) {
 		cores  int64
 		begun  bool
 	}{
-		{reason: "Nothing was begun.", change: func() {}},
+		{reason: "A Machine without the time of its creation has begun no VM.", change: func() {}},
 		{reason: "The VM may be there.", change: func() { meta.SetExternalCreatePending(m, time.Unix(1000, 0)) }, cores: 2, begun: true},
 		{reason: "The VM was seen.", change: func() {
 			m.Observation().UUID, m.Observation().CPU = "u", &v1alpha1.MachineCPUObservation{Cores: 3, Sockets: 1}
