@@ -491,27 +491,34 @@ write_files:
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			for _, obj := range load(t, "migration/virtrigaud/class-small.yaml", "migration/virtrigaud/image-ubuntu-22.yaml") {
-				if err := w.create(obj); err != nil {
-					t.Fatal(err)
-				}
-				w.settle(obj)
-			}
-			vm := load(t, "migration/virtrigaud/web-server.yaml")[0]
-			vm.SetName("netplan")
-			if err := unstructured.SetNestedMap(vm.Object, tc.given, "spec", "userData", "cloudInit"); err != nil {
-				t.Fatal(err)
-			}
-			if err := w.create(vm); err != nil {
-				t.Fatal(err)
-			}
-			w.settle(vm)
-			if diff := cmp.Diff(tc.want, w.asked(vm, "machine", "spec", "forProvider", "cloudInit", "userData")); diff != "" {
+			if diff := cmp.Diff(tc.want, cloudInitOf(t, tc.given)["userData"]); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
+}
+
+// cloudInitOf is what the Machine of a VirtualMachine is told of cloud-init, by what that is told.
+func cloudInitOf(t *testing.T, told map[string]any) map[string]any {
+	t.Helper()
+	w := newWorld(t)
+	for _, obj := range load(t, "migration/virtrigaud/class-small.yaml", "migration/virtrigaud/image-ubuntu-22.yaml") {
+		if err := w.create(obj); err != nil {
+			t.Fatal(err)
+		}
+		w.settle(obj)
+	}
+	vm := load(t, "migration/virtrigaud/web-server.yaml")[0]
+	vm.SetName("told")
+	if err := unstructured.SetNestedMap(vm.Object, told, "spec", "userData", "cloudInit"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.create(vm); err != nil {
+		t.Fatal(err)
+	}
+	w.settle(vm)
+	all, _ := w.asked(vm, "machine", "spec", "forProvider", "cloudInit").(map[string]any)
+	return all
 }
 
 // TestSSHKeysOfVirtualMachine sees that the Machine takes SSH keys from the Secrets that a VirtualMachine names, with user-data and without.
@@ -540,23 +547,7 @@ func TestSSHKeysOfVirtualMachine(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t)
-			for _, obj := range load(t, "migration/virtrigaud/class-small.yaml", "migration/virtrigaud/image-ubuntu-22.yaml") {
-				if err := w.create(obj); err != nil {
-					t.Fatal(err)
-				}
-				w.settle(obj)
-			}
-			vm := load(t, "migration/virtrigaud/web-server.yaml")[0]
-			vm.SetName("keys")
-			if err := unstructured.SetNestedMap(vm.Object, tc.given, "spec", "userData", "cloudInit"); err != nil {
-				t.Fatal(err)
-			}
-			if err := w.create(vm); err != nil {
-				t.Fatal(err)
-			}
-			w.settle(vm)
-			if diff := cmp.Diff(tc.want, w.asked(vm, "machine", "spec", "forProvider", "cloudInit")); diff != "" {
+			if diff := cmp.Diff(tc.want, cloudInitOf(t, tc.given)); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
