@@ -131,10 +131,10 @@ func (h HandedDisk) in(c Config, vmid int) []string {
 		}
 	}
 	switch {
-	case at == h.Device, isUnused(at):
+	case at == h.Device, IsUnused(at):
 		add(at, true)
 	default:
-		add(now, isUnused(now))
+		add(now, IsUnused(now))
 		add(h.Device, own)
 		add(now, true)
 		add(at, true)
@@ -145,7 +145,8 @@ func (h HandedDisk) in(c Config, vmid int) []string {
 // ofVM reports whether a volume is one of a VM that is no template.
 func ofVM(volume string) bool { return strings.Contains(volume, "vm-") }
 
-func isUnused(device string) bool { return strings.HasPrefix(device, "unused") }
+// IsUnused reports whether a device is the option of an unused disk.
+func IsUnused(device string) bool { return strings.HasPrefix(device, "unused") }
 
 // In returns those that a VM has, or may have, with the devices and the names that they have now.
 func (d HandedDisks) In(s State, vmid int) HandedDisks {
@@ -186,7 +187,7 @@ func (d HandedDisks) record(devices, before map[string]string, s State, p *v1alp
 		return all.Holder(h.Volume) == "" && all.Volume(h.Device) == "" && all.Holder(h.Now) == ""
 	})
 	for name, h := range d {
-		if there := all.Volume(h.Device); ofVM(there) && there != h.Volume && !isUnused(all.Holder(h.Volume)) && !isUnused(all.Holder(h.Now)) {
+		if there := all.Volume(h.Device); ofVM(there) && there != h.Volume && !IsUnused(all.Holder(h.Volume)) && !IsUnused(all.Holder(h.Now)) {
 			h.Now = there
 			d[name] = h
 		}

@@ -429,7 +429,7 @@ func (s *state) decideLost(why string) *decision {
 // backup does not have: these are on their storages, and are unused ones of the VM once it is restored, or its disks are looked for.
 func (v *vm) ruined() bool {
 	c := maps.Clone(v.Config)
-	maps.DeleteFunc(c, func(option, _ string) bool { return strings.HasPrefix(option, "unused") })
+	maps.DeleteFunc(c, func(option, _ string) bool { return qemu.IsUnused(option) })
 	return v.offline == "" && c.Unfinished()
 }
 

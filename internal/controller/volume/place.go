@@ -24,7 +24,6 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -92,9 +91,9 @@ func (s *state) decidePlace(v *vm) *decision {
 		return s.decideMigrated(v, there)
 	case s.ofAnother(now):
 		return s.unproven(v, "%s, which has the name now, is another disk of the Machine", now)
-	case was.Device == "", isUnused(was.Device): // A migration keeps the names of unused disks, and of a VM that is where it was nothing else gives names.
+	case was.Device == "", qemu.IsUnused(was.Device): // A migration keeps the names of unused disks, and of a VM that is where it was nothing else gives names.
 		return nil
-	case isUnused(now) && s.ofAnother(was.Device): // The Machine has detached it, and attached another disk in its place.
+	case qemu.IsUnused(now) && s.ofAnother(was.Device): // The Machine has detached it, and attached another disk in its place.
 		return nil
 	case now != "" && there != "" && !s.isNeighbour(was.Device, there):
 		return s.unproven(v, "%s is %s, and %s has the name", was.Device, there, now)
@@ -171,16 +170,13 @@ func (s *state) isNeighbour(device, volume string) bool {
 	return slices.ContainsFunc(s.neighbours, func(n neighbour) bool { return n.held && n.device == device && n.volume == volume })
 }
 
-// isUnused reports whether a device is the option of an unused disk.
-func isUnused(device string) bool { return strings.HasPrefix(device, "unused") }
-
 // unproven leaves a disk alone of which it is not certain which one it is.
 func (s *state) unproven(v *vm, why string, words ...any) *decision {
 	was, attach := "", ""
 	if p := s.Place; p.Device != "" {
 		was = fmt.Sprintf(", which was %s on node %s,", p.Device, cmp.Or(p.Node, v.Node))
 	}
-	if d := s.Place.Device; d != "" && !isUnused(d) {
+	if d := s.Place.Device; d != "" && !qemu.IsUnused(d) {
 		attach = "attach the right one as the former device, or "
 	}
 	return because(stuck, reasonUnproven, "which disk of VM %d on node %s is this Volume's is not certain, since a migration gives local disks other names, "+
@@ -263,7 +259,7 @@ func othersOf(x Machine, name, volume string) []string {
 	for _, d := range x.Observation().Disks {
 		for _, k := range x.Parameters().Disks {
 			names := k.VolumeRef != nil && k.VolumeRef.Name == name || ptr.Deref(k.Volume, "") == volume
-			if k.Name == d.Name && !names && !strings.HasPrefix(d.Device, "unused") {
+			if k.Name == d.Name && !names && !qemu.IsUnused(d.Device) {
 				all = append(all, d.Device)
 			}
 		}

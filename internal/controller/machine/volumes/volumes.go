@@ -104,7 +104,7 @@ func (v VM) has(volume string, at volumeref.Place) bool {
 // displaces reports whether the VM has another disk where one was seen last, or is on another node without it: a migration may have given its disks the
 // names of others. What was unused on this node has its name still: it is attached by now, and another one is unused.
 func (v VM) displaces(volume string, at volumeref.Place) bool {
-	if strings.HasPrefix(at.Device, "unused") && (at.Node == "" || at.Node == v.Node) {
+	if qemu.IsUnused(at.Device) && (at.Node == "" || at.Node == v.Node) {
 		return false
 	}
 	return !v.has(volume, at) && (v.Active.Volume(at.Device) != "" || at.Node != "" && at.Node != v.Node)
@@ -461,7 +461,7 @@ func CheckHanded(m object.Machine, v *vmstate.VM) error {
 	name := slices.Min(slices.Collect(maps.Keys(handed)))
 	h, was := handed[name], recorded[name]
 	is, look := "is", ""
-	if h.Volume != was.Volume || h.Device != was.Device && !strings.HasPrefix(h.Device, "unused") {
+	if h.Volume != was.Volume || h.Device != was.Device && !qemu.IsUnused(h.Device) {
 		is, look = "may be", fmt.Sprintf(", which was %s (%s) when it was seen last: look at what is on it", was.Device, was.Volume)
 	}
 	return kind.Held(errors.Errorf("VM %d is kept since %s (%s) %s the disk of Volume '%s', which is gone, and would be destroyed with it%s. "+
