@@ -105,14 +105,18 @@ type Client interface {
 	replication.Client
 	rollback.Client // It reads the configuration and the status too.
 	restore.Client
+	ConfigClient
 
+	Delete(ctx context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error)
+}
+
+// A ConfigClient changes the configuration of VMs, and reads what of that is pending.
+type ConfigClient interface {
 	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
-
 	Configure(ctx context.Context, ref proxmox.Ref, change proxmox.Change) error
 	ConfigureAsync(ctx context.Context, ref proxmox.Ref, change proxmox.Change) (proxmox.UPID, error)
 	RenewCloudInit(ctx context.Context, ref proxmox.Ref) error
 	Resize(ctx context.Context, ref proxmox.Ref, disk, size, digest string) (proxmox.UPID, error)
-	Delete(ctx context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error)
 }
 
 // A StorageClient has what VMs are made from and plugged into.

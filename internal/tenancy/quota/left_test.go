@@ -263,7 +263,7 @@ func TestSettle(t *testing.T) {
 		},
 		"Unseen": {
 			reason: "A VMID stays granted to two until one was seen to have the VM.", mine: unseen(100), other: unseen(100),
-			ask: Request{Entry: Entry{VMID: 100, Whole: true}, Beside: true},
+			ask:  Request{Entry: Entry{VMID: 100, Whole: true}, Beside: true},
 			want: unseen(100),
 		},
 		"Ungranted": {

@@ -154,7 +154,7 @@ func (c Chooser) unschedulable(m object.Machine, node string, vm demand.VM, err 
 	}
 	// This reconcile goes on to decode answers of the API server into the Machine.
 	waiting, _ := m.DeepCopyObject().(object.Machine)
-	vm.MachineParameters = vm.MachineParameters.DeepCopy()
+	vm.MachineParameters = vm.DeepCopy()
 	c.Unschedulable.Add(waiting, shown, func(ctx context.Context) error {
 		if err := c.stillThere(ctx, waiting); err != nil {
 			return err
