@@ -64,7 +64,8 @@ func (s *suite) predecessor() *unstructured.Unstructured {
 }
 
 // checkPredecessors sees that the Configuration takes over the definition with its scope and makes nothing of the object, and that it does not take
-// over the other one. Then it does what the document says: the finalizers go, then the object, and a definition that is in the way.
+// over the other one. Then it does what the document says: the finalizers go, then the object, and a definition that is in the way, whose scope
+// Crossplane may remember until it starts again.
 func (s *suite) checkPredecessors(t *testing.T) {
 	t.Helper()
 	s.untilTrue(t, []*unstructured.Unstructured{object("apiextensions.crossplane.io/v1", "CompositeResourceDefinition", oldMachines)}, "Established")
@@ -85,6 +86,8 @@ func (s *suite) checkPredecessors(t *testing.T) {
 		return ""
 	})
 	s.kubectl(t, "delete", "customresourcedefinitions.apiextensions.k8s.io", oldClasses, patience)
+	s.kubectl(t, "rollout", "restart", "deployment/crossplane", "--namespace=crossplane-system")
+	s.kubectl(t, "rollout", "status", "deployment/crossplane", "--namespace=crossplane-system", patience)
 	s.reconcileNow(t, xrdKind, oldClasses)
 }
 
