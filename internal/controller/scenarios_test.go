@@ -110,42 +110,37 @@ func eachScope(t *testing.T, run func(t *testing.T, scopeName string)) {
 // A pairing of a scope and a version of Proxmox VE.
 type pairing struct{ scope, version string }
 
-// eachPairing runs a test in both scopes on both versions of Proxmox VE: with SCOPES=first, and with the race detector without SCOPES, on one version
-// in each scope, and with rest and sample on the other one, so that the two runs together leave out none.
+// eachPairing runs a test in both scopes on both versions of Proxmox VE, except those that inMatrix leaves out: with SCOPES=first, and with the race
+// detector without SCOPES, it runs in one scope, and in each scope on one version only.
 func eachPairing(t *testing.T, run func(t *testing.T, p pairing)) {
 	t.Helper()
-	for version, scopeName := range versions() {
-		for other := range versions() {
-			p := pairing{scope: scopeName, version: other}
-			if !runsPairing(other == version) {
-				continue
-			}
-			t.Run(p.scope+"/"+p.version, func(t *testing.T) {
-				t.Parallel()
-				run(t, p)
-			})
-		}
-	}
-}
-
-// runsPairing reports whether a pairing runs that is one of the first, or one of the others.
-func runsPairing(first bool) bool {
-	switch os.Getenv("SCOPES") {
-	case "first":
-		return first
-	case "sample", "rest":
-		return !first
-	}
-	return first || !raced
+	turn := int(crc32.ChecksumIEEE([]byte(t.Name())))
+	runPairings(t, run, func(way int) bool { return inMatrix(turn, way) })
 }
 
 // rarePairings runs a test as eachScope does, and where SCOPES leaves out no more, as with rest and all, also on the other version in each scope.
 func rarePairings(t *testing.T, run func(t *testing.T, p pairing)) {
 	t.Helper()
 	turn := int(crc32.ChecksumIEEE([]byte(t.Name())))
+	runPairings(t, run, func(way int) bool {
+		if way >= len(scopes()) {
+			return runsRare()
+		}
+		return inMatrix(turn, way)
+	})
+}
+
+// runPairings runs a test in the pairings that are wanted. The first ways are each scope on the version it is tried with, the others each scope on
+// the other version.
+func runPairings(t *testing.T, run func(t *testing.T, p pairing), wanted func(way int) bool) {
+	t.Helper()
 	for i, scopeName := range slices.Sorted(maps.Keys(scopes())) {
 		for version, of := range versions() {
-			if of == scopeName && !inMatrix(turn, i) || of != scopeName && !runsRare() {
+			way := i
+			if of != scopeName {
+				way += len(scopes())
+			}
+			if !wanted(way) {
 				continue
 			}
 			p := pairing{scope: scopeName, version: version}
