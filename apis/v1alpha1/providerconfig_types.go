@@ -62,6 +62,19 @@ type ProviderConfigSpec struct {
 	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`
 	DefaultNodes []string `json:"defaultNodes,omitempty"`
 
+	// PreferredNodes come before the other candidates of new VMs whose spec names no
+	// node, up to 64: another is chosen if none of them can take the VM, or if
+	// affinity or anti-affinity of the spec prefers it. A defaultNode goes before
+	// them where the spec has no placement. Default: none.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`
+	PreferredNodes []string `json:"preferredNodes,omitempty"`
+
 	// DefaultStorage for new disks whose spec names none.
 	// +optional
 	// +kubebuilder:validation:MinLength=2

@@ -4179,6 +4179,11 @@ func (in *ProviderConfigSpec) DeepCopyInto(out *ProviderConfigSpec) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.PreferredNodes != nil {
+		in, out := &in.PreferredNodes, &out.PreferredNodes
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.DefaultStorage != nil {
 		in, out := &in.DefaultStorage, &out.DefaultStorage
 		*out = new(string)

@@ -134,7 +134,7 @@ func configOfEnvironment(getenv func(string) string, environ []string, namespace
 	e.secret.StringData = keysOf(credentials)
 	e.config.Name = connect.DefaultName
 	spec := &e.config.Spec
-	spec.Endpoints, spec.DefaultNodes = endpoints, list(first(getenv, "PVE_NODE_SELECTOR"))
+	spec.Endpoints, spec.PreferredNodes = endpoints, list(first(getenv, "PVE_NODE_SELECTOR"))
 	spec.Credentials.SecretRef = &v1alpha1.SecretOptionalKeyReference{SecretReference: v1alpha1.SecretReference{Namespace: &namespace, Name: environmentName}}
 	if insecure || len(ca) > 0 {
 		spec.TLS = &v1alpha1.ProviderTLS{InsecureSkipTLSVerify: &insecure}

@@ -80,7 +80,7 @@ func TestConfigOfEnvironment(t *testing.T) {
 				"PVE_INSECURE_SKIP_VERIFY": "false", "PVE_NODE_SELECTOR": "pve-node-1,pve-node-2", "PVE_CA_BUNDLE": "PEM",
 			},
 			want: &v1alpha1.ProviderConfigSpec{
-				Endpoints: []string{"https://pve.example.com:8006/api2"}, Credentials: ref, DefaultNodes: []string{"pve-node-1", "pve-node-2"},
+				Endpoints: []string{"https://pve.example.com:8006/api2"}, Credentials: ref, PreferredNodes: []string{"pve-node-1", "pve-node-2"},
 				TLS: &v1alpha1.ProviderTLS{InsecureSkipTLSVerify: new(false), CACertificate: new("PEM")},
 			},
 			keys: map[string]string{"tokenID": "virtrigaud@pve!vrtg-token", "tokenSecret": hidden},

@@ -68,6 +68,10 @@ type Request struct {
 
 	// Rules of the user.
 	Rules v1alpha1.MachinePlacement
+
+	// Preferred nodes come before the others, where the preferences of the rules leave
+	// the choice. Empty means that all nodes are alike.
+	Preferred []string
 }
 
 // A Source is what a VM is made from.

@@ -692,6 +692,33 @@ func preferenceCases() map[string]testCase {
 	none := v1alpha1.MachinePlacement{}
 	db := map[string]string{"app": "db"}
 	return map[string]testCase{
+		"Preferred": {
+			reason: "A node that the configuration prefers comes before an emptier one.", change: func(s *situation) {
+				s.Preferred = []string{"pve3", "gone"}
+				s.occupy("pve3", 20)
+			},
+			node: "pve3", others: map[string]string{"pve1": "it is not among preferredNodes of the provider configuration"},
+		},
+		"PreferredAmong": {reason: "The strategy chooses among the preferred nodes.", change: func(s *situation) {
+			s.Preferred = []string{"pve2", "pve3"}
+			s.occupy("pve2", 10)
+		}, node: "pve3"},
+		"PreferredFull": {
+			reason: "Another node is taken where no preferred one has room.", change: func(s *situation) {
+				s.Preferred = []string{"pve3"}
+				s.occupy("pve3", 31)
+			},
+			node: "pve1", says: "it is not among preferredNodes of the provider configuration",
+		},
+		"PreferredApart": {reason: "What the user prefers counts before what the configuration does.", change: func(s *situation) {
+			s.Preferred = []string{"pve1"}
+			s.Rules.AntiAffinity = preferred(byLabel("app", "db"))
+			s.occupy("pve1", 1, machine("a", db, none))
+		}, node: "pve2"},
+		"PreferredElsewhere": {reason: "No preference makes a candidate of a node that the user leaves out.", change: func(s *situation) {
+			s.Preferred = []string{"pve3"}
+			s.Rules.Nodes = []string{"pve1", "pve2"}
+		}, node: "pve1"},
 		"Together": {reason: "A preference outweighs the strategy.", change: func(s *situation) {
 			s.Rules.Affinity = preferred(byLabel("app", "db"))
 			s.occupy("pve3", 20, machine("a", db, none))

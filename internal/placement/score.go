@@ -19,6 +19,7 @@ package placement
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 )
@@ -33,6 +34,10 @@ type candidate struct {
 
 	// penalty by the preferences of the user, which count more than the strategy.
 	penalty int
+
+	// unpreferred nodes are not among those that the provider configuration prefers. It
+	// counts more than the strategy.
+	unpreferred bool
 
 	// guests on the node, and the share of its memory that would be assigned.
 	guests int
@@ -50,7 +55,8 @@ func (p problem) candidate(n Node) candidate {
 	all := float64(max(n.Memory, 1)) // Nodes whose memory is not known come last, the emptiest first.
 	return candidate{
 		node: n, tight: p.tight(n), penalty: p.penalty(n.Name), guests: l.guests,
-		share: (assigned + float64(p.Memory)) / all, middle: (assigned + float64(p.Memory)/2) / all,
+		unpreferred: len(p.Preferred) > 0 && !slices.Contains(p.Preferred, n.Name),
+		share:       (assigned + float64(p.Memory)) / all, middle: (assigned + float64(p.Memory)/2) / all,
 	}
 }
 
@@ -70,6 +76,12 @@ func (p problem) compare(a, b candidate) int {
 	if c := cmp.Compare(a.penalty, b.penalty); c != 0 {
 		return c
 	}
+	if a.unpreferred != b.unpreferred {
+		if b.unpreferred {
+			return -1
+		}
+		return 1
+	}
 	switch p.strategy() {
 	case v1alpha1.PlacementPack:
 		return cmp.Compare(b.share, a.share)
@@ -88,6 +100,9 @@ func (p problem) explain(c candidate) string {
 	}
 	if c.penalty > 0 {
 		s += fmt.Sprintf("%d times against a preference, ", c.penalty)
+	}
+	if c.unpreferred {
+		s += "it is not among preferredNodes of the provider configuration, "
 	}
 	if p.strategy() == v1alpha1.PlacementSpread {
 		return s + fmt.Sprintf("it has %d VMs", c.guests)

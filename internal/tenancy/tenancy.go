@@ -467,7 +467,9 @@ func (t *Tenant) LimitConfig(c *v1alpha1.ProviderConfigSpec) *v1alpha1.ProviderC
 	if c.DefaultNode != nil && t.CheckNode(*c.DefaultNode) != nil {
 		c.DefaultNode = nil
 	}
-	c.DefaultNodes = slices.DeleteFunc(c.DefaultNodes, func(node string) bool { return t.CheckNode(node) != nil })
+	forbidden := func(node string) bool { return t.CheckNode(node) != nil }
+	c.DefaultNodes = slices.DeleteFunc(c.DefaultNodes, forbidden)
+	c.PreferredNodes = slices.DeleteFunc(c.PreferredNodes, forbidden)
 	if c.DefaultStorage != nil && !slices.Contains(t.Storages, *c.DefaultStorage) {
 		c.DefaultStorage = nil
 	}

@@ -87,7 +87,7 @@ func TestProviderVariables(t *testing.T) {
 			if got := w.asked(xr, "connection", "spec", "tls", "insecureSkipTLSVerify"); got != tc.insecure {
 				t.Errorf("%s\nwant insecureSkipTLSVerify %v, got %v", tc.reason, tc.insecure, got)
 			}
-			if diff := cmp.Diff(tc.nodes, w.asked(xr, "connection", "spec", "defaultNodes")); diff != "" {
+			if diff := cmp.Diff(tc.nodes, w.asked(xr, "connection", "spec", "preferredNodes")); diff != "" {
 				t.Errorf("%s\nnodes: -want, +got:\n%s", tc.reason, diff)
 			}
 		})

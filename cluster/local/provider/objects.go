@@ -86,7 +86,7 @@ func (c Connection) spec(secretRef map[string]any) map[string]any {
 		for _, n := range c.Nodes {
 			nodes = append(nodes, n)
 		}
-		spec["defaultNodes"] = nodes
+		spec["preferredNodes"] = nodes
 	}
 	return map[string]any{"spec": spec}
 }

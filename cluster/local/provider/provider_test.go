@@ -211,7 +211,7 @@ func checkConfig(t *testing.T, o *unstructured.Unstructured, namespace string) {
 	want := map[string]any{
 		"endpoints":   []any{"https://pve:8006"},
 		"tls":         map[string]any{"insecureSkipTLSVerify": false, "caCertificate": "PEM"},
-		"credentials": map[string]any{"source": "Secret", "secretRef": ref}, "defaultNodes": []any{"pve1"},
+		"credentials": map[string]any{"source": "Secret", "secretRef": ref}, "preferredNodes": []any{"pve1"},
 	}
 	if diff := cmp.Diff(want, o.Object["spec"]); diff != "" {
 		t.Errorf("%s %s: -want, +got:\n%s", o.GetAPIVersion(), o.GetKind(), diff)

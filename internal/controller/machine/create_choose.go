@@ -269,7 +269,9 @@ func (e creator) nodeWithNetworks(m Machine, chosen string) (string, error) {
 func (e *external) chooser() nodechoice.Chooser {
 	return nodechoice.Chooser{
 		Scheduler: e.scheduler, Unschedulable: e.unschedulable, Inventory: e.inventory, Networks: e.networks, Checks: e.checks, Tenant: e.tenant,
-		Defaults:      nodechoice.Defaults{Node: e.defaults.Node, Nodes: e.defaults.Nodes, Storage: e.defaults.Storage},
+		Defaults: nodechoice.Defaults{
+			Node: e.defaults.Node, Nodes: e.defaults.Nodes, Preferred: e.defaults.Preferred, Storage: e.defaults.Storage,
+		},
 		SharesCluster: e.sharesCluster, Isolation: e.isolation, Kube: e.kube, Object: e.object, Log: e.log,
 	}
 }

@@ -117,7 +117,8 @@ func (r specReader) ipConfig(m Machine, id qemu.Identity, network string) *v1alp
 type defaults struct {
 	qemu.Defaults
 
-	// Node of VMs whose spec leaves that open, and the candidates if there is none.
-	Node  string
-	Nodes []string
+	// Node of VMs whose spec leaves that open, the candidates if there is none, and those that come first.
+	Node      string
+	Nodes     []string
+	Preferred []string
 }

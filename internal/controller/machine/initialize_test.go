@@ -243,7 +243,7 @@ func TestVMIDRangeOfConnection(t *testing.T) {
 		options: xpcontroller.Options{Logger: logging.NewNopLogger()},
 		connect: func(context.Context, resource.Managed) (*connect.Connection, error) {
 			return &connect.Connection{Client: pve, Config: &v1alpha1.ProviderConfigSpec{
-				DefaultNode: new("n"), DefaultNodes: []string{"n", "o"}, DefaultStorage: new("s"), DefaultBridge: new("b"),
+				DefaultNode: new("n"), DefaultNodes: []string{"n", "o"}, PreferredNodes: []string{"o"}, DefaultStorage: new("s"), DefaultBridge: new("b"),
 				VMIDRange: &v1alpha1.VMIDRange{Min: 1000, Max: 1001},
 			}}, nil
 		},
@@ -252,7 +252,7 @@ func TestVMIDRangeOfConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := defaults{Defaults: qemu.Defaults{Storage: "s", Bridge: "b"}, Node: "n", Nodes: []string{"n", "o"}}
+	want := defaults{Defaults: qemu.Defaults{Storage: "s", Bridge: "b"}, Node: "n", Nodes: []string{"n", "o"}, Preferred: []string{"o"}}
 	if !reflect.DeepEqual(e.defaults, want) || e.vmids != (v1alpha1.VMIDRange{Min: 1000, Max: 1001}) {
 		t.Errorf("The provider config's defaults must hold, got %+v and %+v", e.defaults, e.vmids)
 	}

@@ -363,9 +363,10 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 			TenantFor: c.tenantsBy(to), SignedUUID: c.signedUUIDsBy(to),
 		},
 		defaults: defaults{
-			Defaults: qemu.Defaults{Storage: ptr.Deref(to.Config.DefaultStorage, ""), Bridge: ptr.Deref(to.Config.DefaultBridge, "")},
-			Node:     ptr.Deref(to.Config.DefaultNode, ""),
-			Nodes:    to.Config.DefaultNodes,
+			Defaults:  qemu.Defaults{Storage: ptr.Deref(to.Config.DefaultStorage, ""), Bridge: ptr.Deref(to.Config.DefaultBridge, "")},
+			Node:      ptr.Deref(to.Config.DefaultNode, ""),
+			Nodes:     to.Config.DefaultNodes,
+			Preferred: to.Config.PreferredNodes,
 		},
 	}
 	e.connectTo(to.Client, to.Inventory)

@@ -121,6 +121,38 @@ func TestDefaultNodes(t *testing.T) {
 	}
 }
 
+// TestPreferredNodes sees that what the configuration prefers comes first, and excludes no other node.
+func TestPreferredNodes(t *testing.T) {
+	cases := map[string]struct {
+		reason    string
+		placement *v1alpha1.MachinePlacement
+		off       bool
+		node      string
+	}{
+		"Open":    {reason: "A preferred node is chosen before an emptier one.", node: "pve2"},
+		"Offline": {reason: "Another node stands in for a preferred one that is offline.", off: true, node: "pve1"},
+		"Own":     {reason: "The candidates of the user leave out a preferred node.", placement: &v1alpha1.MachinePlacement{Nodes: []string{"pve1"}}, node: "pve1"},
+		"Rules":   {reason: "Rules that leave the choice take a preferred node.", placement: &v1alpha1.MachinePlacement{Group: new("g")}, node: "pve2"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(m *namespaced.Machine) {
+				fresh(m)
+				m.Spec.ForProvider.Node, m.Spec.ForProvider.Placement = nil, tc.placement
+			})
+			e := b.external()
+			e.defaults.Preferred = []string{"pve2"}
+			if tc.off {
+				b.nodes[1].Status = "offline"
+			}
+			s := b.reconcileWith(t.Context(), e)
+			if node := b.m.GetAnnotations()[object.AnnotationNode]; s.err != nil || node != tc.node {
+				t.Errorf("\n%s\nwant node %s, got %s, %v", tc.reason, tc.node, node, s.err)
+			}
+		})
+	}
+}
+
 // placed is a spec with rules of placement.
 func placed(rules v1alpha1.MachinePlacement) v1alpha1.MachineParameters {
 	return v1alpha1.MachineParameters{Placement: &rules}

@@ -56,11 +56,13 @@ type Isolation interface {
 	GuestCounts(machine resource.Managed, g proxmox.Guest) bool
 }
 
-// Defaults of the provider configuration: the node of VMs whose spec leaves that open, the candidates if there is none, and the storage.
+// Defaults of the provider configuration: the node of VMs whose spec leaves that open, the candidates if there is none, those of them that come
+// first, and the storage.
 type Defaults struct {
-	Node    string
-	Nodes   []string
-	Storage string
+	Node      string
+	Nodes     []string
+	Preferred []string
+	Storage   string
 }
 
 // A Chooser chooses nodes.
@@ -105,6 +107,7 @@ func (c Chooser) choose(ctx context.Context, m object.Machine, node string, vm d
 	if len(r.Rules.Nodes) == 0 {
 		r.Rules.Nodes, r.NodesOf = c.Defaults.Nodes, "defaultNodes of the provider configuration"
 	}
+	r.Preferred = c.Defaults.Preferred
 	for {
 		d, final, err := decide(ctx, s.View, m, vm.Requirements(), func(occupants *placement.Occupancy) (placement.Decision, bool, error) {
 			d, err := placement.Place(r, s.nodes, occupants)
