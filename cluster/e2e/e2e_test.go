@@ -56,6 +56,7 @@ func TestMain(m *testing.M) {
 // TestEndToEnd goes through the steps in their order, since all share one control plane. The last one looks
 // at what all of them left behind.
 func TestEndToEnd(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	t.Run("Check", s.testCheck)
 	t.Run("Variables", s.testVariables)
