@@ -53,11 +53,11 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// TestEndToEnd goes through the steps in their order, since all share one control plane. The last one looks
-// at what all of them left behind.
+// TestEndToEnd goes through the examples, with what reads their state. All steps share one control plane, and the last ones look at what the others
+// left behind.
 func TestEndToEnd(t *testing.T) {
 	t.Parallel()
-	s := start(t)
+	s := start(t, "examples")
 	t.Run("Check", s.testCheck)
 	t.Run("Variables", s.testVariables)
 	t.Run("ProviderExamples", s.testProviderExamples)
@@ -65,6 +65,15 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("GitOps", s.testGitOps)
 	t.Run("Neighbours", s.testNeighbours)
 	t.Run("IPAM", s.testIPAM)
+	t.Run("Secrets", s.testSecrets)
+	t.Run("Rights", s.testRights)
+}
+
+// TestCommandsAndFaults goes through the commands of the documents and through what may happen to the provider, as TestEndToEnd does.
+func TestCommandsAndFaults(t *testing.T) {
+	t.Parallel()
+	s := start(t, "faults")
+	t.Run("ProviderExamples", s.testProviderExamples)
 	t.Run("Lists", s.testLists)
 	t.Run("Documents", s.testDocuments)
 	t.Run("Kills", s.testKills)

@@ -58,16 +58,20 @@ type suite struct {
 	machines map[machine.Key]machine.Machine
 }
 
-// start starts everything and stops it when the test ends.
-func start(t *testing.T) *suite {
+// start starts everything, with its files in a folder of the run, and stops it when the test ends.
+func start(t *testing.T, folder string) *suite {
 	t.Helper()
 	for _, name := range []string{"provider", "pve-simulator"} {
 		if _, err := checkout.Binary(name); err != nil {
 			t.Fatal(err)
 		}
 	}
+	dir := filepath.Join(runDir, folder)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	s := &suite{machines: map[machine.Key]machine.Machine{}}
-	s.Environment, s.ctx = commands.New(runContext, checkout, runDir, os.Stdout)
+	s.Environment, s.ctx = commands.New(runContext, checkout, dir, os.Stdout)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)

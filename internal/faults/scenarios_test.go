@@ -337,6 +337,9 @@ func machineScenarios() map[string]scenario {
 				func(p *v1alpha1.MachineParameters) {
 					p.PowerAction = &v1alpha1.MachinePowerAction{Action: "Reboot", Token: "1"}
 				},
+				func(p *v1alpha1.MachineParameters) {
+					p.PowerAction = &v1alpha1.MachinePowerAction{Action: "Reset", Token: "2"}
+				},
 			},
 			holds: func(t *testing.T, g simulator.Guest) {
 				t.Helper()
