@@ -88,6 +88,19 @@ func (i *Isolation) SpecCounts(by, other resource.Managed) bool {
 	return i.tenantOf(other, spec.Tenants).CheckSpec(other) == nil
 }
 
+// ImagePrefix is what the names of the files begin with that a cluster-scoped Image makes by default; empty if that is the name of the Image.
+func (i *Isolation) ImagePrefix(image resource.Managed) string {
+	ref, err := referenceOf(image)
+	if err != nil || image.GetNamespace() != "" {
+		return ""
+	}
+	_, spec, err := i.connector.resolve(i.ctx, ref)
+	if err != nil || len(spec.Tenants) == 0 {
+		return ""
+	}
+	return tenancy.ImagesOf(i.tenantOf(image, spec.Tenants)).Prefix()
+}
+
 // AnnotationsCount reports whether the annotations of a resource count for all of the cluster. Where tenants share the cluster, only those of operators
 // do: no rule limits what a tenant writes into annotations.
 func (i *Isolation) AnnotationsCount(other resource.Managed) bool {
@@ -184,7 +197,7 @@ func (i *Isolation) tenantOf(mg resource.Managed, tenants []v1alpha1.ProviderTen
 		}
 		i.unread[of] = true
 	}
-	t, err := tenancy.Of(tenants, subjectOf(mg))
+	t, err := tenancy.Of(tenants, i.connector.subjectOf(i.ctx, mg))
 	if err != nil {
 		return tenancy.DenyAll(err.Error())
 	}

@@ -263,6 +263,55 @@ func TestGuestCounts(t *testing.T) {
 	}
 }
 
+// TestImagePrefix has the files of cluster-scoped Images be named after the namespace of the claim, or after the tenant that labels tell with the
+// configuration that the Image comes to use.
+func TestImagePrefix(t *testing.T) {
+	hosts := teams()
+	for i := range hosts[:2] {
+		hosts[i].ImageHosts = []string{"images.example.org"}
+	}
+	of := func(config string, labels map[string]string) resource.Managed {
+		i := &cluster.Image{}
+		i.SetLabels(labels)
+		i.SetProviderConfigReference(&xpv2.Reference{Name: config})
+		return i
+	}
+	claim := func(namespace string) map[string]string {
+		return map[string]string{tenancy.LabelClaimNamespace: namespace}
+	}
+	labels := map[string]string{"team": "b"}
+	cases := map[string]struct {
+		reason string
+		image  resource.Managed
+		unread bool
+		want   string
+	}{
+		"Claim":      {reason: "A claim tells the namespace.", image: of("site", claim("team-a")), want: "team-a."},
+		"Selected":   {reason: "A namespace may be the tenant's by its labels.", image: of("site", claim("labelled")), want: "labelled."},
+		"Unread":     {reason: "Labels that cannot be read tell no tenant.", image: of("site", claim("labelled")), unread: true},
+		"Labels":     {reason: "Labels tell the tenant.", image: of("site", labels), want: "b_site_."},
+		"Default":    {reason: "A configuration that stands in for the default one counts by its own name.", image: of("default", labels), want: "b_site_."},
+		"Elsewhere":  {reason: "Tenants of one name in two configurations are two.", image: of("other", labels), want: "b_other_."},
+		"Operators":  {reason: "Operators choose names themselves.", image: of("site", claim("ops"))},
+		"Nobody":     {reason: "What is no tenant's has no files.", image: of("site", claim("other"))},
+		"Free":       {reason: "Without tenants the name of the Image counts alone.", image: of("free", claim("team-a"))},
+		"Missing":    {reason: "A configuration that is not there has no tenants.", image: of("missing", labels)},
+		"Namespaced": {reason: "A namespaced Image has its own namespace before its name.", image: namespacedMachine("team-a", "ClusterProviderConfig", "site")},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			site, other := clusterConfig("site"), clusterConfig("other")
+			site.Spec.Tenants, other.Spec.Tenants = hosts, hosts
+			from := namespacesOf(kube(t, site, other, clusterConfig("free"), &corev1.Namespace{
+				ObjectMeta: metav1.ObjectMeta{Name: "labelled", Labels: labels},
+			}), tc.unread)
+			if got := New(from, WithDefault("site")).Isolation(t.Context(), nil).ImagePrefix(tc.image); got != tc.want {
+				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
 // TestSameTenant has cluster-scoped resources know of Machines of their own tenant.
 func TestSameTenant(t *testing.T) {
 	of := func(team, config string) resource.Managed {

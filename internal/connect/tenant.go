@@ -163,7 +163,7 @@ func WithVNets(ctx context.Context, in VNetLister, t *tenancy.Tenant) (*tenancy.
 
 // TenantAmong returns the tenant of a resource among those given, or nil if it may do everything.
 func (c *Connector) TenantAmong(ctx context.Context, mg resource.Managed, tenants []v1alpha1.ProviderTenant) (*tenancy.Tenant, error) {
-	s := subjectOf(mg)
+	s := c.subjectOf(ctx, mg)
 	if s.Namespace != "" && tenancy.SelectsByLabels(tenants) {
 		ns := &metav1.PartialObjectMetadata{}
 		ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
@@ -182,12 +182,39 @@ func (c *Connector) TenantAmong(ctx context.Context, mg resource.Managed, tenant
 }
 
 // subjectOf a resource, without the labels of its namespace.
-func subjectOf(mg resource.Managed) tenancy.Subject {
+func (c *Connector) subjectOf(ctx context.Context, mg resource.Managed) tenancy.Subject {
 	s := tenancy.Subject{Namespace: tenancy.NamespaceOf(mg)}
 	if mg.GetNamespace() == "" {
-		s.Labels = labels.Merge(mg.GetLabels(), nil)
+		s.Labels, s.Config = labels.Merge(mg.GetLabels(), nil), c.configName(ctx, mg)
 	}
 	return s
+}
+
+// configName is the name of the provider configuration that a resource comes to use; empty if it cannot be told.
+func (c *Connector) configName(ctx context.Context, mg resource.Managed) string {
+	r, err := referenceOf(mg)
+	if err == nil && r.name == DefaultName {
+		r, _, err = c.resolve(ctx, r)
+	}
+	if err != nil {
+		return ""
+	}
+	return r.name
+}
+
+// NamedTenant returns the tenant of a resource among those of the provider configuration that it names, or nil if it may do everything, and that
+// configuration.
+func (c *Connector) NamedTenant(ctx context.Context, mg resource.Managed) (*tenancy.Tenant, *v1alpha1.ProviderConfigSpec, error) {
+	r, err := referenceOf(mg)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, spec, err := c.resolve(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := c.TenantAmong(ctx, mg, spec.Tenants)
+	return t, spec, err
 }
 
 // TenantFor returns the tenant of another resource of the cluster of a connection, or nil if it may do everything, and whether its tenant is enforced. The

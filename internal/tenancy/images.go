@@ -33,16 +33,16 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox/guarded"
 )
 
-// Images are what a tenant may have of Images: those by URL, of its hosts and on its storages. Their files begin with the name of their namespace,
-// which tells them from those of others: whoever makes a file chooses its name, and nothing else is known of it.
+// Images are what a tenant may have of Images: those by URL, of its hosts and on its storages. What the names of their files begin with tells them from
+// those of others: whoever makes a file chooses its name, and nothing else is known of it.
 type Images struct{ of *Tenant }
 
 // ImagesOf returns what a tenant may have of Images.
 func ImagesOf(t *Tenant) Images { return Images{of: t} }
 
-// NoneAllowed reports whether the resources of the tenant may name no URL at all. The name of a cluster-scoped one does not show its namespace.
+// NoneAllowed reports whether the resource may name no URL at all.
 func (i Images) NoneAllowed() bool {
-	return i.of.denied != "" || len(i.of.ImageHosts) == 0 || i.of.subject.Labels != nil || i.of.subject.Namespace == ""
+	return i.of.denied != "" || len(i.of.ImageHosts) == 0 || i.prefix() == ""
 }
 
 // CheckURL refuses a URL of a host that is not one of the tenant's.
@@ -71,21 +71,50 @@ func urlPattern(hosts []string) string {
 // eachLetter is replaced by one that stands for both cases: an expression without case would take letters of other alphabets too.
 var eachLetter = regexp.MustCompile(`[a-z]`)
 
-// prefix is what the names of files begin with that are the namespace's.
-func (i Images) prefix() string { return i.of.subject.Namespace + "." }
-
-// ownsFile reports whether the name of a file, or what an Image is called by from outside, is the namespace's.
-func (i Images) ownsFile(file string) bool {
-	return strings.HasPrefix(file, i.prefix()) && !strings.ContainsAny(file, "/,")
+// Prefix is what the names of the files begin with that the resource may have; empty if it is of no tenant, or may name no URL.
+func (i Images) Prefix() string {
+	if i.of == nil || i.NoneAllowed() {
+		return ""
+	}
+	return i.prefix()
 }
 
-// allowsVolume reports whether a volume is a file that Images of the namespace have, or the disk in one, which VMs of the namespace may use.
+// prefix is the namespace of the resource, or of its claim. Where labels alone tell the tenant, it is the tenant with the provider configuration: no name
+// of a namespace, a tenant or a configuration has an underscore, so that it begins as no other one does, whatever dots the configuration's name has.
+func (i Images) prefix() string {
+	switch {
+	case i.of.byNamespace:
+		return i.of.subject.Namespace + "."
+	case i.of.subject.Labels != nil && i.of.subject.Config != "":
+		return i.of.Name + "_" + labelOf(i.of.subject.Config) + "_."
+	}
+	return ""
+}
+
+// ownsFile reports whether the name of a file, or what an Image is called by from outside, is one of those that Images of the tenant have.
+func (i Images) ownsFile(file string) bool {
+	prefix := i.prefix()
+	return prefix != "" && strings.HasPrefix(file, prefix) && !strings.ContainsAny(file, "/,")
+}
+
+// allowsVolume reports whether a volume is a file that such Images have, or the disk in one, which VMs may use.
 func (i Images) allowsVolume(volume string) bool {
 	storage, rest, _ := strings.Cut(volume, ":")
 	content, file, _ := strings.Cut(rest, "/")
 	file, disk, _ := strings.Cut(file, "/")
 	return !i.NoneAllowed() && slices.Contains(i.of.Storages, storage) && slices.Contains([]string{"import", "iso"}, content) && i.ownsFile(file) &&
 		!strings.ContainsAny(disk, "/,") && disk != ".." && !nocloud.IsImage(volume)
+}
+
+// CheckMachine refuses the image of a Machine that is by a URL.
+func (i Images) CheckMachine(m *v1alpha1.MachineImage) error {
+	switch {
+	case i.of == nil:
+		return nil
+	case i.of.denied != "":
+		return &RefusedError{What: i.of.denied}
+	}
+	return join(i.checkMachineImage(m))
 }
 
 // checkMachineImage refuses the URL of a Machine's image, by the Image that is made of it.
@@ -229,7 +258,7 @@ func IsImage(mg resource.Managed) bool {
 	return is
 }
 
-// download refuses a file that is not the namespace's, or of a host, on a storage or by a node that is not for the tenant.
+// download refuses a file whose name is not one of the tenant's, or of a host, on a storage or by a node that is not for the tenant.
 func (g Guard) download(w guarded.Write) error {
 	i := ImagesOf(g.Tenant)
 	if g.Image == nil || i.NoneAllowed() || !i.ownsFile(w.Form["filename"]) || !slices.Contains([]string{"import", "iso"}, w.Form["content"]) {

@@ -126,7 +126,15 @@ func TestImageSpecs(t *testing.T) {
 		"ISO":      {reason: "An Image may be an ISO image.", change: func(p *p) { p.Content = new(v1alpha1.ImageContentISO) }},
 		"Hostless": {reason: "Who has no hosts has no Images.", of: "a", want: "(kinds): to have a resource of kind Image"},
 		"NoTenant": {reason: "A namespace of no tenant has no images.", of: "x", want: "belongs to no tenant"},
-		"Claimed":  {reason: "The names of cluster-scoped resources tell no namespace.", claimed: true, want: "(kinds): to have a resource of kind Image"},
+		"Claimed":  {reason: "An Image of a claim is one of the namespace of that.", claimed: true},
+		"ClaimedFile": {
+			reason: "An Image of a claim has no file of another namespace.", claimed: true, change: func(p *p) { p.FileName = new("a.debian") },
+			want: "(imageHosts): file a.debian, whose name does not begin with f.",
+		},
+		"ClaimedHost": {
+			reason: "An Image of a claim is refused another host.", claimed: true, change: func(p *p) { p.Source.URL = new("https://evil.example/x.qcow2") },
+			want: "(imageHosts): source.url of a host but images.example.org,",
+		},
 		"Host": {
 			reason: "Another host is refused.", change: func(p *p) { p.Source.URL = new("https://evil.example/x.qcow2") },
 			want: "(imageHosts): source.url of a host but images.example.org,",
@@ -204,6 +212,104 @@ func TestImageSpecs(t *testing.T) {
 	}
 }
 
+// imageTenants are two tenants with hosts, of which one has a name that begins as that of the other one, and one without hosts.
+func imageTenants() []v1alpha1.ProviderTenant {
+	of := func(name string, hosts ...string) v1alpha1.ProviderTenant {
+		selector := &metav1.LabelSelector{MatchLabels: map[string]string{"team": name}}
+		return v1alpha1.ProviderTenant{
+			Name: name, Namespaces: []string{name}, NamespaceSelector: selector, ResourceSelector: selector, Storages: []string{"nfs"}, ImageHosts: hosts,
+		}
+	}
+	return []v1alpha1.ProviderTenant{of("f", "images.example.org"), of("f-shared", "images.example.org"), of("hostless")}
+}
+
+// imageSubjects are resources that have files, with what the names of these begin with: each is another.
+func imageSubjects() map[string]Subject {
+	f := map[string]string{"team": "f"}
+	return map[string]Subject{
+		"f.":                  {Namespace: "f"},
+		"g.":                  {Namespace: "g", NamespaceLabels: f},
+		"f-shared.":           {Namespace: "f-shared", Labels: map[string]string{}, Config: "shared"},
+		"h.":                  {Namespace: "h", NamespaceLabels: f, Labels: map[string]string{}, Config: "shared"},
+		"f_shared_.":          {Labels: f, Config: "shared"},
+		"f_shared.eu_.":       {Labels: f, Config: "shared.eu"},
+		"f_f-shared_.":        {Labels: f, Config: "f-shared"},
+		"f-shared_shared_.":   {Labels: map[string]string{"team": "f-shared"}, Config: "shared"},
+		"f-shared_f-shared_.": {Labels: map[string]string{"team": "f-shared"}, Config: "f-shared"},
+	}
+}
+
+// TestImageFiles has files be told apart by what their names begin with: by the namespace where that tells the tenant, and otherwise by the tenant and the
+// provider configuration.
+func TestImageFiles(t *testing.T) {
+	f, none := map[string]string{"team": "f"}, map[string]string{}
+	long := strings.Repeat("l", 253)
+	cases := map[string]struct {
+		reason  string
+		subject Subject
+		want    string
+	}{
+		"Claim": {reason: "A resource of a claim has the files of the namespace.", subject: Subject{Namespace: "f", Labels: none, Config: "x"}, want: "f."},
+		"Both": {
+			reason:  "The namespace goes before labels that tell the same tenant.",
+			subject: Subject{Namespace: "f", Labels: f, Config: "x"}, want: "f.",
+		},
+		"ClaimElsewhere": {
+			reason:  "A claim in a namespace that is not the tenant's gives none of the files of that.",
+			subject: Subject{Namespace: "other", NamespaceLabels: none, Labels: f, Config: "x"}, want: "f_x_.",
+		},
+		"ClaimUnread": {
+			reason:  "Labels of a namespace that are not known give none of its files.",
+			subject: Subject{Namespace: "g", Labels: f, Config: "x"}, want: "f_x_.",
+		},
+		"Long":         {reason: "A name that is too long is told by a hash.", subject: Subject{Labels: f, Config: long}, want: "f_" + labelOf(long) + "_."},
+		"ConfigUnread": {reason: "No file is a tenant's while the configuration is not known.", subject: Subject{Labels: f}},
+		"Two":          {reason: "What is two tenants' has no files.", subject: Subject{Namespace: "f-shared", Labels: f, Config: "x"}},
+		"Nobody":       {reason: "What is no tenant's has no files.", subject: Subject{Namespace: "x", Labels: none, Config: "x"}},
+		"Hostless":     {reason: "A tenant without hosts has no files.", subject: Subject{Namespace: "hostless"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			of, err := Of(imageTenants(), tc.subject)
+			if got := ImagesOf(of).Prefix(); got != tc.want || err != nil {
+				t.Errorf("\n%s\nwant %q, got %q, %v", tc.reason, tc.want, got, err)
+			}
+			if ImagesOf(of).Prefix() == "" && (ImagesOf(of).ownsFile("x.qcow2") || of.CheckImport("nfs:import/x.qcow2") == nil) {
+				t.Error("it has the files of others")
+			}
+		})
+	}
+	if got := ImagesOf(nil).Prefix(); got != "" {
+		t.Errorf("Who may do everything has names of its own choice, got %q", got)
+	}
+}
+
+// TestImageFilesOfOthers has no resource use, download or have a file of another tenant, of another configuration or of another namespace, however near
+// their names are.
+func TestImageFilesOfOthers(t *testing.T) {
+	for prefix, subject := range imageSubjects() {
+		of, err := Of(imageTenants(), subject)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for other := range imageSubjects() {
+			file, image := other+"x.qcow2", imageOf(func(p *v1alpha1.ImageParameters) { p.FileName = new(other + "x") })
+			write := guarded.Write{Method: "POST", Path: "/nodes/{node}/storage/{storage}/download-url", Args: []string{"pve1", "nfs"}, Form: map[string]string{
+				"url": "https://images.example.org/x.qcow2", "content": "import", "filename": file,
+			}}
+			guard := Guard{Tenant: of, Image: func() ImageRecord { return ImageRecord{} }}
+			for what, err := range map[string]error{
+				"use": of.CheckImport("nfs:import/" + file), "have": of.CheckSpec(image), "download": guard.Check(write),
+				"insert": of.CheckOptions(805, map[string]string{"ide0": "nfs:iso/" + other + "x.iso,media=cdrom"}),
+			} {
+				if may := err == nil; may != (other == prefix) {
+					t.Errorf("may the owner of files %s %s one of %s: want %t, got %v", prefix, what, other, other == prefix, err)
+				}
+			}
+		}
+	}
+}
+
 // TestImagesOfMachines has URLs of Machines be judged by the Images that are made of them, and VMs use the files of their namespace.
 func TestImagesOfMachines(t *testing.T) {
 	url := func(storages ...string) *v1alpha1.MachineImage {
@@ -243,6 +349,10 @@ func TestImagesOfMachines(t *testing.T) {
 			compare(t, tc.reason, tenant(t, "f").CheckSpec(mg), tc.want)
 		})
 	}
+	compare(t, "Who may do everything may name any URL.", ImagesOf(nil).CheckMachine(url()), "")
+	compare(t, "A namespace of no tenant may name no URL.", ImagesOf(tenant(t, "x")).CheckMachine(url("nfs")), "belongs to no tenant")
+	compare(t, "A Machine makes an Image of an own host.", ImagesOf(tenant(t, "f")).CheckMachine(url("nfs")), "")
+	compare(t, "A Machine makes no Image elsewhere.", ImagesOf(tenant(t, "f")).CheckMachine(url()), "(storages): an Image on storage local")
 	compare(t, "Others' patterns have what they have.", tenant(t, "a").CheckImport("nfs:import/f.x.qcow2"), "(images)")
 	compare(t, "An ISO image of the namespace may be put in.", tenant(t, "f").CheckOptions(805, map[string]string{"ide0": "nfs:iso/f.x.iso,media=cdrom"}), "")
 }

@@ -86,6 +86,9 @@ type Subject struct {
 
 	// Labels of a cluster-scoped resource. Nil for a namespaced one.
 	Labels map[string]string
+
+	// Config is the name of the provider configuration that a cluster-scoped resource comes to use. Empty for a namespaced one.
+	Config string
 }
 
 // A Tenant is what holds for one resource. The nil Tenant may do everything.
@@ -96,6 +99,9 @@ type Tenant struct {
 
 	// subject is the resource.
 	subject Subject
+
+	// byNamespace is true if the namespace of the resource, or of its claim, tells that it is the tenant's, and false if its labels alone do.
+	byNamespace bool
 
 	// denied is why the resource may do nothing; empty for a resource of a tenant.
 	denied string
@@ -125,7 +131,10 @@ func Of(tenants []v1alpha1.ProviderTenant, s Subject) (*Tenant, error) {
 	case ptr.Deref(tenants[found[0]].Unrestricted, false):
 		return nil, nil
 	}
-	return tenantAt(tenants, found[0], s), nil
+	t := tenantAt(tenants, found[0], s)
+	byNamespace, err := selectsNamespace(t.ProviderTenant, s)
+	t.byNamespace = byNamespace
+	return t, err
 }
 
 // tenantAt returns the tenant at an index of a list as that of a resource.
@@ -138,7 +147,7 @@ func DenyAll(why string) *Tenant { return &Tenant{denied: why} }
 
 // Compared are all values that a tenant decides by, to find out whether it has changed.
 func Compared(t *Tenant) []any {
-	return []any{t.ProviderTenant, t.others, t.subject, t.denied}
+	return []any{t.ProviderTenant, t.others, t.subject, t.byNamespace, t.denied}
 }
 
 // WithFormerTenant returns the tenant of a resource. One that has lost its tenant does not get what tenants other than its former one may have by now.
@@ -180,18 +189,23 @@ func (s Subject) describe() string {
 }
 
 func selects(t v1alpha1.ProviderTenant, s Subject) (bool, error) {
-	if s.Namespace != "" && slices.Contains(t.Namespaces, s.Namespace) {
-		return true, nil
-	}
-	if s.Namespace != "" && s.NamespaceLabels != nil {
-		if is, err := matches(t.NamespaceSelector, s.NamespaceLabels); is || err != nil {
-			return is, err
-		}
-	}
-	if s.Labels == nil {
-		return false, nil
+	if is, err := selectsNamespace(t, s); is || err != nil || s.Labels == nil {
+		return is, err
 	}
 	return matches(t.ResourceSelector, s.Labels)
+}
+
+// selectsNamespace reports whether a tenant has the namespace of a resource, or of its claim, by its name or its labels.
+func selectsNamespace(t v1alpha1.ProviderTenant, s Subject) (bool, error) {
+	switch {
+	case s.Namespace == "":
+		return false, nil
+	case slices.Contains(t.Namespaces, s.Namespace):
+		return true, nil
+	case s.NamespaceLabels == nil:
+		return false, nil
+	}
+	return matches(t.NamespaceSelector, s.NamespaceLabels)
 }
 
 // matches reports whether a selector that is set selects the labels. An empty one selects all.

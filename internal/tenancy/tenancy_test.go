@@ -977,6 +977,7 @@ func TestCompared(t *testing.T) {
 		"Others": {reason: "Another tenant may have another pool.", now: of(func(all []v1alpha1.ProviderTenant) { all[1].Pools = nil }, a)},
 		"Labels": {reason: "The namespace has other labels.", now: of(same, Subject{Namespace: "a", NamespaceLabels: map[string]string{"x": "y"}})},
 		"Nobody": {reason: "A namespace of no tenant has none of the rules.", now: of(same, Subject{Namespace: "z"})},
+		"Config": {reason: "Another configuration has other files.", now: of(same, Subject{Namespace: "a", Config: "x"})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := cmp.Diff(before, tc.now, cmp.AllowUnexported(Subject{})) == ""; got != tc.same {
