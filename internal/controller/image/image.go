@@ -179,15 +179,24 @@ func (c *connector) Connect(ctx context.Context, m Image) (managed.TypedExternal
 	e := &external{
 		client: to.Client, inventory: to.Inventory, kube: c.kube, kinds: c.kinds, peers: c.peers, fetcher: fetcher,
 		record: c.record, wake: c.wake, now: c.now,
-		shares: func(ctx context.Context) func(resource.Managed) bool { return c.sharing(ctx, to.Config.Endpoints) },
-		specCounts: func(ctx context.Context, m Image) func(resource.Managed) bool {
-			isolation := c.isolation(ctx, to)
-			return func(other resource.Managed) bool { return isolation.SpecCounts(m, other) }
-		},
-		storage: ptr.Deref(to.Config.DefaultStorage, ""), bridge: ptr.Deref(to.Config.DefaultBridge, ""),
+		shares:    func(ctx context.Context) func(resource.Managed) bool { return c.sharing(ctx, to.Config.Endpoints) },
+		isolation: func(ctx context.Context) isolation { return c.isolation(ctx, to) },
+		storage:   ptr.Deref(to.Config.DefaultStorage, ""), bridge: ptr.Deref(to.Config.DefaultBridge, ""),
 		vmids: to.Config.VMIDs(), confinement: confinement{tenant: to.Tenant, warned: to.Warned, records: to.Records},
 	}
 	return e, nil
+}
+
+// An isolation keeps tenants apart.
+type isolation interface {
+	// SpecCounts reports whether the spec of another resource counts for an Image.
+	SpecCounts(by, other resource.Managed) bool
+
+	// ImagePrefix is what the names of the files of another Image begin with by default.
+	ImagePrefix(image resource.Managed) string
+
+	// SameTenant reports whether an Image may be told of a Machine: one of its tenant, or of operators.
+	SameTenant(image, machine resource.Managed) (same, operators bool)
 }
 
 // An external looks after one Image during one reconcile.
@@ -203,8 +212,8 @@ type external struct {
 	now       func() time.Time
 	shares    func(context.Context) func(resource.Managed) bool
 
-	// specCounts makes what reports whether the spec of another resource counts for an Image.
-	specCounts func(context.Context, Image) func(resource.Managed) bool
+	// isolation makes what keeps the tenants of the cluster apart, for one look.
+	isolation func(context.Context) isolation
 
 	confinement
 

@@ -23,7 +23,9 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/checksum"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
@@ -90,6 +92,37 @@ func TestWrongChecksum(t *testing.T) {
 	}
 	if m.Status.AtProvider.Revision != 0 {
 		t.Error("there is no revision that Machines may be made from")
+	}
+}
+
+// TestStemOf sees what the files of an Image are called: those of a tenant begin with what tells them from others, however long the name is.
+func TestStemOf(t *testing.T) {
+	long := strings.Repeat("debian-", 30)
+	prefix := strings.Repeat("t", 63) + "_" + strings.Repeat("c", 63) + "_."
+	cases := map[string]struct {
+		reason                  string
+		namespace, name, prefix string
+		fileName                *string
+		want                    string
+	}{
+		"Own":        {reason: "An Image that is no tenant's is called by its name.", name: "debian", want: "debian"},
+		"Namespaced": {reason: "A namespaced Image is called by its namespace.", namespace: "team", name: "debian", prefix: "team.", want: "team.debian"},
+		"Claimed":    {reason: "An Image of a claim is called by the namespace of that.", name: "debian", prefix: "team.", want: "team.debian"},
+		"Labelled":   {reason: "An Image that labels tell is called by its tenant.", name: "debian", prefix: "a_shared_.", want: "a_shared_.debian"},
+		"FileName":   {reason: "A name that is set is taken as it is.", name: "debian", prefix: "team.", fileName: new("team.other"), want: "team.other"},
+		"Long":       {reason: "A long name is cut behind the tenant.", name: long, prefix: "team.", want: "team." + shortened(long, longestStem-len("team."))},
+		"LongTenant": {reason: "A long tenant is not cut.", name: long, prefix: prefix, want: prefix + shortened(long, shortestName)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := &namespaced.Image{}
+			m.SetNamespace(tc.namespace)
+			m.SetName(tc.name)
+			m.Spec.ForProvider.FileName = tc.fileName
+			if got := stemOf(m, tc.prefix); got != tc.want || len(fileName(got, checksum.Checksum{Algorithm: "sha256", Sum: long}, "qcow2")) > 255 {
+				t.Errorf("%s\nwant %q, got %q", tc.reason, tc.want, got)
+			}
+		})
 	}
 }
 

@@ -260,14 +260,21 @@ func (l *lab) external() *external {
 		kinds: Kinds{
 			Machine: &namespaced.Machine{}, Machines: []resource.ManagedList{&namespaced.MachineList{}},
 		},
-		peers:   kind.Conflicts{Reader: l.kube, Lists: []resource.ManagedList{&namespaced.ImageList{}}},
-		fetcher: checksum.Fetcher{AllowLocal: true},
-		shares:  func(context.Context) func(resource.Managed) bool { return func(resource.Managed) bool { return true } },
-		specCounts: func(context.Context, Image) func(resource.Managed) bool {
-			return func(resource.Managed) bool { return true }
-		},
-		vmids: (&v1alpha1.ProviderConfigSpec{}).VMIDs(),
+		peers:     kind.Conflicts{Reader: l.kube, Lists: []resource.ManagedList{&namespaced.ImageList{}}},
+		fetcher:   checksum.Fetcher{AllowLocal: true},
+		shares:    func(context.Context) func(resource.Managed) bool { return func(resource.Managed) bool { return true } },
+		isolation: func(context.Context) isolation { return withoutTenants{} },
+		vmids:     (&v1alpha1.ProviderConfigSpec{}).VMIDs(),
 	}
+}
+
+// withoutTenants is the isolation of a cluster that no tenants share.
+type withoutTenants struct{}
+
+func (withoutTenants) SpecCounts(resource.Managed, resource.Managed) bool { return true }
+func (withoutTenants) ImagePrefix(resource.Managed) string                { return "" }
+func (withoutTenants) SameTenant(resource.Managed, resource.Managed) (same, operators bool) {
+	return true, false
 }
 
 // reconcile once, as the managed reconciler does, and return whether anything is left

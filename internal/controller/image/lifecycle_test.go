@@ -20,11 +20,13 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,6 +39,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // everywhere are the files that each node is to have.
@@ -394,6 +397,37 @@ func TestMachineNeedsIt(t *testing.T) {
 	l.settle(m)
 	if got := l.files("import"); len(got) > 0 {
 		t.Errorf("then they go: %v", got)
+	}
+}
+
+// namedTenants has Machines be of the tenant of an Image, of operators or of another tenant by their names.
+type namedTenants struct{ withoutTenants }
+
+func (namedTenants) SameTenant(_, machine resource.Managed) (same, operators bool) {
+	return machine.GetName() == "own", machine.GetName() == "operators"
+}
+
+// TestOthersNeedIt has the Image of a tenant not be kept by Machines of other tenants, which say in an annotation that they are made from it.
+func TestOthersNeedIt(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	m := l.image()
+	pin := imageref.Pin{Name: m.Name, UID: string(m.UID), Revision: 1}
+	for _, name := range []string{"own", "operators", "others"} {
+		x := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: name, Annotations: map[string]string{imageref.AnnotationPin: pin.String()}}}
+		if err := l.kube.Create(t.Context(), x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for of, want := range map[*tenancy.Tenant][]string{
+		nil:                       {"Machine team/operators", "Machine team/others", "Machine team/own"},
+		tenancy.DenyAll("nobody"): {"Machine team/operators", "Machine team/own"},
+	} {
+		e := l.external()
+		e.tenant, e.isolation = of, func(context.Context) isolation { return namedTenants{} }
+		got, err := removal{external: e}.machineUsers(t.Context(), m, &revision{Number: 1})
+		if slices.Sort(got); err != nil || !slices.Equal(got, want) {
+			t.Errorf("want %q, got %q, %v", want, got, err)
+		}
 	}
 }
 

@@ -154,20 +154,20 @@ func (e *external) read(ctx context.Context, v *view) error {
 // olderClaim returns the name of an older Image that makes the same file on a storage
 // of the same cluster; empty if there is none.
 func (e *external) olderClaim(ctx context.Context, m Image, v *view) (string, error) {
-	names := fileNames(m)
+	names := fileNames(m, e.prefix())
 	if len(names) == 0 {
 		return "", nil
 	}
-	shares, specCounts := e.shares(ctx), e.specCounts(ctx, m)
+	shares, among := e.shares(ctx), e.isolation(ctx)
 	return e.peers.Older(ctx, m, func(other resource.Managed) bool {
 		o, ok := other.(Image)
-		return ok && slices.ContainsFunc(fileNames(o), func(n string) bool { return slices.Contains(names, n) }) &&
-			overlap(m.Parameters(), o.Parameters(), v.storages) && shares(other) && specCounts(other)
+		return ok && slices.ContainsFunc(fileNames(o, among.ImagePrefix(o)), func(n string) bool { return slices.Contains(names, n) }) &&
+			overlap(m.Parameters(), o.Parameters(), v.storages) && shares(other) && among.SpecCounts(m, other)
 	})
 }
 
-// fileNames returns the names of the files that an Image makes or has made.
-func fileNames(m Image) []string {
+// fileNames returns the names of the files that an Image makes or has made. By default they begin with the prefix.
+func fileNames(m Image, prefix string) []string {
 	var names []string
 	if !fetches(m.Parameters()) {
 		return nil
@@ -183,7 +183,7 @@ func fileNames(m Image) []string {
 	ext, err := extensionOf(m.Parameters())
 	c, decided := (&record{}).wanted(m.Parameters())
 	if err == nil && decided {
-		names = append(names, fileName(stemOf(m), c, ext))
+		names = append(names, fileName(stemOf(m, prefix), c, ext))
 	}
 	return names
 }
@@ -204,7 +204,7 @@ func (e *external) observeConflict(m Image, v *view, owner string) managed.Exter
 	if owner == "" {
 		return managed.ExternalObservation{}
 	}
-	v.problems = append(v.problems, kind.OwnershipConflict("file", fileNames(m)[0], owner))
+	v.problems = append(v.problems, kind.OwnershipConflict("file", fileNames(m, e.prefix())[0], owner))
 	show(m, v, e.now())
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}
 }

@@ -34,8 +34,9 @@ import (
 
 const (
 	// longestStem is the length of the longest file name that is taken from the
-	// resource's, without checksum and extension.
-	longestStem = 100
+	// resource's, without checksum and extension, and shortestName that of what is
+	// left of the resource's own after that of its tenant.
+	longestStem, shortestName = 100, 40
 
 	// digestDigits of the checksum are in the name of a file.
 	digestDigits = 12
@@ -98,12 +99,16 @@ func baseOf(address string) string {
 	return path.Base(u.Path)
 }
 
-// stemOf returns the name of the image's files without checksum and extension.
-func stemOf(m Image) string {
+// stemOf returns the name of the image's files without checksum and extension. It begins with
+// the prefix that those of a cluster-scoped Image of a tenant have.
+func stemOf(m Image, prefix string) string {
 	if name := m.Parameters().FileName; name != nil {
 		return *name
 	}
 	name := m.GetName()
+	if m.GetNamespace() == "" && prefix != "" {
+		return prefix + shortened(name, max(longestStem-len(prefix), shortestName))
+	}
 	if m.GetNamespace() != "" {
 		name = m.GetNamespace() + "." + name
 	}

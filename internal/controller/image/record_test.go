@@ -35,8 +35,8 @@ func TestRecordOfOthers(t *testing.T) {
 		m.Spec.ForProvider.Source.URL = &url
 		m.SetAnnotations(map[string]string{AnnotationRecord: text})
 		r, err := recordOf(m)
-		if err != nil || len(r.Revisions) != revisions || len(fileNames(m)) < revisions {
-			t.Fatalf("%s: want %d revisions with a name of a file each, got %v, %q, %v", text, revisions, r.Revisions, fileNames(m), err)
+		if err != nil || len(r.Revisions) != revisions || len(fileNames(m, "")) < revisions {
+			t.Fatalf("%s: want %d revisions with a name of a file each, got %v, %q, %v", text, revisions, r.Revisions, fileNames(m, ""), err)
 		}
 		for _, rev := range r.Revisions {
 			if len(rev.Files)+len(rev.Templates) > 0 {

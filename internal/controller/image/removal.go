@@ -323,16 +323,24 @@ func (e removal) users(ctx context.Context, m Image, v *view, rev *revision) ([]
 }
 
 // machineUsers returns the Machines that are being made from a revision, or are linked
-// clones of its templates.
+// clones of its templates. Those of other tenants are not made from the Image of a tenant, whatever their annotations say.
 func (e removal) machineUsers(ctx context.Context, m Image, rev *revision) ([]string, error) {
 	var users []string
+	among := e.isolation(ctx)
+	counts := func(x Machine) bool {
+		if e.tenant == nil {
+			return true
+		}
+		same, operators := among.SameTenant(m, x)
+		return same || operators
+	}
 	for _, empty := range e.kinds.Machines {
 		all, err := kind.ListCached(ctx, e.kube, empty)
 		if err != nil {
 			return nil, err
 		}
 		for _, mg := range all {
-			if x, ok := mg.(Machine); ok && needs(x, m, rev) {
+			if x, ok := mg.(Machine); ok && needs(x, m, rev) && counts(x) {
 				users = append(users, "Machine "+client.ObjectKeyFromObject(x).String())
 			}
 		}

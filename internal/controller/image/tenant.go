@@ -17,6 +17,7 @@ limitations under the License.
 package image
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -65,6 +66,11 @@ func (c confinement) signed(m Image, text string) map[string]string {
 		a[tenancy.AnnotationImageSignature] = signature
 	}
 	return a
+}
+
+// prefix is what the names of the Image's files begin with by default, if it is of a tenant, also where refusals are only shown.
+func (c confinement) prefix() string {
+	return cmp.Or(tenancy.ImagesOf(c.tenant).Prefix(), tenancy.ImagesOf(c.warned).Prefix())
 }
 
 // usable are the storages of the nodes that files may be downloaded by.

@@ -67,7 +67,7 @@ func (e *external) begin(m Image, r *record, c checksum.Checksum) error {
 		if err != nil {
 			return err
 		}
-		rev.File = fileName(stemOf(m), c, ext)
+		rev.File = fileName(stemOf(m, e.prefix()), c, ext)
 	case p.Source.Volume != nil:
 		_, _, rev.File = splitVolume(*p.Source.Volume)
 	}
