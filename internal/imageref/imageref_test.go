@@ -235,6 +235,25 @@ func TestSharedName(t *testing.T) {
 	}
 }
 
+// TestTenantName has the Image of a URL that is a tenant's be told from that of others, and those who ask for it be found.
+func TestTenantName(t *testing.T) {
+	url := "https://cloud.debian.org/images/" + strings.Repeat("debian-", 20) + ".qcow2"
+	m := &namespaced.Machine{}
+	m.Spec.ForProvider.Image = &v1alpha1.MachineImage{URL: &url}
+	ref, _ := Of(m)
+	own, theirs := TenantName(ref.Name, "a_shared_."), TenantName(ref.Name, "b_shared_.")
+	if own == theirs || own == ref.Name || len(own) > 63 || TenantName(ref.Name, "") != ref.Name {
+		t.Errorf("want a DNS label for each tenant, got %s and %s beside %s", own, theirs, ref.Name)
+	}
+	if !AsksForURL(m) || !IsNamed(m, own) || !IsNamed(m, ref.Name) || IsNamed(m, ref.Name+"0") || IsNamed(m, "debian") {
+		t.Errorf("want the Machine found by %s and %s, and by no other name", own, ref.Name)
+	}
+	m.Spec.ForProvider.Image = &v1alpha1.MachineImage{Ref: &v1alpha1.Reference{Name: "debian"}}
+	if AsksForURL(m) || !IsNamed(m, "debian") || IsNamed(m, "debian-13") {
+		t.Error("an Image that is named has one name")
+	}
+}
+
 func TestOf(t *testing.T) {
 	url := "https://example.org/a.img"
 	cases := map[string]struct {

@@ -42,8 +42,9 @@ const (
 	// longestStem is the length of the part of a URL that is in the name of an Image.
 	longestStem = 40
 
-	// hashDigits of what is asked for are in the name of an Image.
-	hashDigits = 12
+	// hashDigits of what is asked for are in the name of an Image, and tenantDigits of
+	// whose it is if it is a tenant's: the whole name is a DNS label.
+	hashDigits, tenantDigits = 12, 9
 )
 
 var reNotName = regexp.MustCompile(`[^a-z0-9]+`)
@@ -75,6 +76,28 @@ func SharedName(i *v1alpha1.MachineImage, config string) string {
 	stem := strings.Trim(reNotName.ReplaceAllString(strings.ToLower(fileOf(*i.URL)), "-"), "-")
 	stem = strings.Trim(stem[:min(len(stem), longestStem)], "-")
 	return strings.TrimLeft(stem+"-"+hex.EncodeToString(sum[:])[:hashDigits], "-")
+}
+
+// TenantName returns the name of the Image of a URL of one tenant alone, which is told from that of others by what its files begin with. Without that it is
+// the name that all have.
+func TenantName(name, prefix string) string {
+	if prefix == "" {
+		return name
+	}
+	sum := sha256.Sum256([]byte(prefix))
+	return name + "-" + hex.EncodeToString(sum[:])[:tenantDigits]
+}
+
+// IsNamed reports whether an Image is one that a Machine may have asked for by a name, or by a URL, whichever tenant it is of.
+func IsNamed(m Machine, image string) bool {
+	ref, refers := Of(m)
+	return refers && (ref.Name == image || AsksForURL(m) && strings.HasPrefix(image, ref.Name+"-"))
+}
+
+// AsksForURL reports whether it is a URL by which the spec of a Machine asks for an Image.
+func AsksForURL(m Machine) bool {
+	p := m.Parameters()
+	return p.TemplateRef == nil && p.Image != nil && p.Image.Ref == nil && p.Image.URL != nil
 }
 
 // fileOf returns the file of a URL, without its extension.

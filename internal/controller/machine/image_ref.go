@@ -68,9 +68,9 @@ func observeSourceWait(m Machine, err error) (managed.ExternalObservation, error
 // chooseImage finds the revision of the Image that the spec names, or returns nil if it
 // names none. What was pinned stands if a VM may have been made of it.
 func (e creator) chooseImage(ctx context.Context, m Machine) (*imageref.Choice, error) {
-	ref, ok := imageref.Of(m)
-	if !ok {
-		return nil, nil
+	ref, ok, err := e.images.Reference(ctx, m)
+	if !ok || err != nil {
+		return nil, err
 	}
 	var pinned *imageref.Pin
 	if p, ok := imageref.PinOf(m); ok && !mayReplaceNode(e.tasks, m) {

@@ -202,7 +202,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 		shared: &shared{
 			object:    id.Object,
 			networks:  networks.Reader{Kube: mgr.GetClient(), List: from.Networks},
-			images:    images.Reader{Kube: mgr.GetClient(), Object: from.Image, MachineKind: id.GroupVersionKind},
+			images:    imagesOf(mgr, o, id, from),
 			volumes:   from.Volumes,
 			addresses: ipam.Reader{Kube: mgr.GetClient()},
 			kube:      mgr.GetClient(),
@@ -255,6 +255,13 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 		TellsChanges: true,
 		Wake:         wake,
 	})
+}
+
+// imagesOf returns what reads the Images of Machines, as far as these may know of them.
+func imagesOf(mgr ctrl.Manager, o kind.Options, id kind.Identity, from Dependencies) images.Reader {
+	return images.Reader{
+		Kube: mgr.GetClient(), Object: from.Image, MachineKind: id.GroupVersionKind, Tenant: o.Connections.NamedTenant, SameTenant: o.SameTenant(),
+	}
 }
 
 // forgetGone forgets Machines that are gone without having been looked at any more, as

@@ -25,6 +25,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -32,9 +33,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
 // A Reader reads the Images that Machines of one scope name, and makes those of
@@ -45,6 +48,40 @@ type Reader struct {
 
 	// MachineKind is the kind of the Machines.
 	MachineKind schema.GroupVersionKind
+
+	// Tenant returns the tenant of a Machine, or nil if it may do everything, and the provider configuration that it names. Nil has no tenants.
+	Tenant func(context.Context, resource.Managed) (*tenancy.Tenant, *v1alpha1.ProviderConfigSpec, error)
+
+	// SameTenant makes what reports whether a Machine may know of an Image. Nil has it know of all.
+	SameTenant func(context.Context) connect.SameTenantFunc
+}
+
+// tenantOf returns the tenant of a cluster-scoped Machine, and its provider configuration. Namespaced ones share no Image with those of other namespaces.
+func (r Reader) tenantOf(ctx context.Context, m object.Machine) (*tenancy.Tenant, *v1alpha1.ProviderConfigSpec, error) {
+	if r.Tenant == nil || m.GetNamespace() != "" {
+		return nil, &v1alpha1.ProviderConfigSpec{}, nil
+	}
+	return r.Tenant(ctx, m)
+}
+
+// Reference returns what the spec of a Machine asks of an Image, and whether it names one. That of a URL is the tenant's own.
+func (r Reader) Reference(ctx context.Context, m object.Machine) (ref imageref.Reference, names bool, err error) {
+	ref, names = imageref.Of(m)
+	if !names || !imageref.AsksForURL(m) {
+		return ref, names, nil
+	}
+	t, _, err := r.tenantOf(ctx, m)
+	ref.Name = imageref.TenantName(ref.Name, tenancy.ImagesOf(t).Prefix())
+	return ref, true, err
+}
+
+// knows reports whether a Machine may know of an Image: one of another tenant is not there for it.
+func (r Reader) knows(ctx context.Context, m object.Machine, image imageref.Image) bool {
+	if r.SameTenant == nil || m.GetNamespace() != "" {
+		return true
+	}
+	same, operators := r.SameTenant(ctx)(m, image)
+	return same || operators
 }
 
 // get reads an Image of the Machine's namespace, or nil if there is none.
@@ -77,7 +114,7 @@ func (r Reader) Choose(ctx context.Context, m object.Machine, ref imageref.Refer
 	if err != nil {
 		return imageref.Choice{}, nil, err
 	}
-	if image == nil {
+	if image == nil || !r.knows(ctx, m, image) {
 		return imageref.Choice{}, nil, imageref.Missing(ref.Name)
 	}
 	c, err := imageref.Choose(image, ref, pinned)
@@ -87,11 +124,14 @@ func (r Reader) Choose(ctx context.Context, m object.Machine, ref imageref.Refer
 // Wait returns why a Machine has to wait for an Image before anything is decided about its
 // VM, or nil. It has no VMID until then.
 func (r Reader) Wait(ctx context.Context, m object.Machine) error {
-	ref, ok := imageref.Of(m)
-	if !ok || meta.GetExternalName(m) != "" || meta.WasDeleted(m) || !object.MayCreate(m) {
+	if meta.GetExternalName(m) != "" || meta.WasDeleted(m) || !object.MayCreate(m) {
 		return nil
 	}
-	_, _, err := r.Choose(ctx, m, ref, nil)
+	ref, ok, err := r.Reference(ctx, m)
+	if !ok || err != nil {
+		return err
+	}
+	_, _, err = r.Choose(ctx, m, ref, nil)
 	return err
 }
 
@@ -130,13 +170,19 @@ func (r Reader) Ensure(ctx context.Context, m object.Machine) error {
 	if i == nil || i.URL == nil || meta.WasDeleted(m) || !object.MayCreate(m) {
 		return nil
 	}
-	name := imageref.SharedName(i, imageref.ConfigOf(m))
+	t, config, err := r.tenantOf(ctx, m)
+	if err != nil || connect.Enforces(config) && tenancy.ImagesOf(t).CheckMachine(i) != nil {
+		return err // What is refused is not made.
+	}
+	name := imageref.TenantName(imageref.SharedName(i, imageref.ConfigOf(m)), tenancy.ImagesOf(t).Prefix())
 	image, err := r.get(ctx, m, name)
 	switch {
 	case err != nil:
 		return err
 	case image == nil:
-		return r.create(ctx, m, name)
+		return r.create(ctx, m, name, len(config.Tenants) > 0)
+	case !r.knows(ctx, m, image):
+		return errors.Errorf("image %q is not of the tenant of this Machine: remove it, or name another by image.ref", name)
 	case !imageref.SameSource(image, i):
 		return errors.Errorf("image %q has another source than image.url: remove it, or name it by image.ref", name)
 	case image.GetLabels()[imageref.LabelShared] == "" || meta.WasDeleted(image):
@@ -151,7 +197,8 @@ func (r Reader) owner(m object.Machine) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: r.MachineKind.GroupVersion().String(), Kind: r.MachineKind.Kind, Name: m.GetName(), UID: m.GetUID()}
 }
 
-func (r Reader) create(ctx context.Context, m object.Machine, name string) error {
+// create makes the Image of a URL. One of a tenant has the labels that tell it.
+func (r Reader) create(ctx context.Context, m object.Machine, name string, hasTenants bool) error {
 	image, err := r.empty()
 	if err != nil {
 		return err
@@ -162,6 +209,11 @@ func (r Reader) create(ctx context.Context, m object.Machine, name string) error
 	image.SetOwnerReferences([]metav1.OwnerReference{r.owner(m)})
 	*image.Parameters() = imageref.SharedParameters(m.Parameters().Image)
 	v1alpha1.CopyConfiguration(image, m)
+	if hasTenants {
+		if err := connect.CopyTenantLabels(ctx, r.Kube, m, image); err != nil {
+			return err
+		}
+	}
 	err = r.Kube.Create(ctx, image)
 	if kerrors.IsAlreadyExists(err) {
 		return nil // Another Machine was faster.

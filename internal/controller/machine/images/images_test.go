@@ -17,9 +17,12 @@ limitations under the License.
 package images
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
@@ -29,8 +32,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 )
 
@@ -148,6 +153,101 @@ func TestEnsureMakes(t *testing.T) {
 	if c := made.Spec.ProviderConfigReference; c == nil || c.Name != "site" || made.Spec.ForProvider.Source.URL == nil ||
 		*made.Spec.ForProvider.Source.URL != url {
 		t.Errorf("want the connection and the URL of the Machine, got %+v", made.Spec)
+	}
+}
+
+// tenantReader reads the cluster-scoped Images of two tenants, which labels tell, by a configuration that refuses what they may not have.
+func tenantReader(t *testing.T) Reader {
+	t.Helper()
+	s := runtime.NewScheme()
+	if err := errors.Join(cluster.SchemeBuilder.AddToScheme(s), namespaced.SchemeBuilder.AddToScheme(s)); err != nil {
+		t.Fatal(err)
+	}
+	config := &cluster.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "site"}}
+	config.Spec.Endpoints = []string{"https://pve1.example.com:8006"}
+	for _, name := range []string{"a", "b"} {
+		config.Spec.Tenants = append(config.Spec.Tenants, v1alpha1.ProviderTenant{
+			Name: name, Pools: []string{name}, ResourceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"crossplane.io/team": name}},
+			Namespaces: []string{"team-" + name}, Storages: []string{"local"}, ImageHosts: []string{"example.org"},
+		})
+	}
+	config.Spec.Tenants = append(config.Spec.Tenants, v1alpha1.ProviderTenant{Name: "ops", Namespaces: []string{"ops"}, Unrestricted: new(true)})
+	kube := fake.NewClientBuilder().WithScheme(s).WithObjects(config).Build()
+	c := connect.New(kube)
+	return Reader{
+		Kube: kube, Object: &cluster.Image{}, MachineKind: cluster.MachineGroupVersionKind, Tenant: c.NamedTenant,
+		SameTenant: func(ctx context.Context) connect.SameTenantFunc { return c.Isolation(ctx, nil).SameTenant },
+	}
+}
+
+// clusterMachine asks for the URL, or another one.
+func clusterMachine(name, url string, labels map[string]string) *cluster.Machine {
+	m := &cluster.Machine{ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), Labels: labels}}
+	m.Spec.ForProvider.Image = &v1alpha1.MachineImage{URL: new(url)}
+	m.Spec.ProviderConfigReference = &xpv2.Reference{Name: "site"}
+	return m
+}
+
+// TestEnsureOfTenants has cluster-scoped Machines that ask for one URL share an Image with those of their own tenant or claim alone.
+func TestEnsureOfTenants(t *testing.T) {
+	const label, claim = "crossplane.io/team", "crossplane.io/claim-namespace"
+	r := tenantReader(t)
+	ensure := func(m *cluster.Machine) error { return r.Ensure(t.Context(), m) }
+	for name, labels := range map[string]map[string]string{
+		"a1": {label: "a"}, "a2": {label: "a"}, "a3": {claim: "team-a"}, "b1": {label: "b"}, "ops": {claim: "ops"},
+		"nobody": {label: "x"}, "unclaimed": nil,
+	} {
+		if err := ensure(clusterMachine(name, url, labels)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := ensure(clusterMachine("elsewhere", "https://evil.example/x.qcow2", map[string]string{label: "a"})); err != nil {
+		t.Fatal(err)
+	}
+	all, got := &cluster.ImageList{}, map[string]string{}
+	if err := r.Kube.List(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range all.Items {
+		var owners []string
+		for _, o := range i.OwnerReferences {
+			owners = append(owners, o.Name)
+		}
+		slices.Sort(owners)
+		got[strings.Join(owners, " ")] = i.Labels[label] + " " + i.Labels[claim]
+	}
+	if diff := cmp.Diff(map[string]string{"a1 a2": "a ", "a3": " team-a", "b1": "b ", "ops": " ops"}, got); diff != "" {
+		t.Errorf("owners and labels that tell tenants: -want, +got:\n%s", diff)
+	}
+}
+
+// TestImagesOfOtherTenants has a cluster-scoped Machine not know of the Images of other tenants, by whatever name, nor keep them.
+func TestImagesOfOtherTenants(t *testing.T) {
+	const label = "crossplane.io/team"
+	r := tenantReader(t)
+	m := clusterMachine("own", url, map[string]string{label: "a"})
+	ref, _, err := r.Reference(t.Context(), m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := &cluster.Image{ObjectMeta: metav1.ObjectMeta{Name: ref.Name, Labels: map[string]string{label: "b", imageref.LabelShared: "true"}}}
+	theirs.Spec.ForProvider, theirs.Spec.ProviderConfigReference = imageref.SharedParameters(m.Spec.ForProvider.Image), &xpv2.Reference{Name: "site"}
+	if err := r.Kube.Create(t.Context(), theirs); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Ensure(t.Context(), m); err == nil || !strings.Contains(err.Error(), "is not of the tenant of this Machine") {
+		t.Errorf("want an Image that another tenant has made under the name refused, got %v", err)
+	}
+	if err := r.Kube.Get(t.Context(), client.ObjectKeyFromObject(theirs), theirs); err != nil || len(theirs.OwnerReferences) > 0 {
+		t.Errorf("want it left as it is, got %+v, %v", theirs.OwnerReferences, err)
+	}
+	m.Spec.ForProvider.Image = &v1alpha1.MachineImage{Ref: &v1alpha1.Reference{Name: theirs.Name}}
+	if err := r.Wait(t.Context(), m); err == nil || err.Error() != imageref.Missing(theirs.Name).Error() {
+		t.Errorf("want it not found by its name, got %v", err)
+	}
+	m.Labels[label] = "b"
+	if err := r.Wait(t.Context(), m); err == nil || !strings.Contains(err.Error(), "is not ready") {
+		t.Errorf("want it found by who has it, got %v", err)
 	}
 }
 

@@ -46,7 +46,7 @@ func WaitingFor(ctx context.Context, kube client.Reader, list resource.ManagedLi
 		if !ok || m.Observation().UUID != "" || meta.WasDeleted(m) {
 			continue
 		}
-		if ref, refers := imageref.Of(m); refers && ref.Name == image.Name {
+		if imageref.IsNamed(m, image.Name) {
 			copied, _ := m.DeepCopyObject().(object.Machine)
 			waiting = append(waiting, copied)
 		}
