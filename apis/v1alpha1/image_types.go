@@ -61,7 +61,8 @@ type ImageParameters struct {
 	// used or replaced: to take it over, set the annotation
 	// crossplane.io/external-name to its whole name, such as debian-13.qcow2.
 	// Default: the name of this resource, with its namespace and a dot before it
-	// if it has one. Cannot change. PVE: filename.
+	// if it has one, or with what its tenant's files begin with if it is
+	// cluster-scoped and has a tenant. Cannot change. PVE: filename.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=100

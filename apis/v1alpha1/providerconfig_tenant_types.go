@@ -159,8 +159,11 @@ type ProviderTenant struct {
 	// mirror.example.org:8443. A name that begins with *. stands for all that have any one
 	// label in its place. With it a namespace may have Images by URL, whose files are on
 	// storages of the tenant and begin with the name of the namespace and a dot; VMs of the
-	// namespace may use these. A node follows redirects to any other host: list only hosts
-	// whose redirects are trusted. Of no meaning for cluster-scoped resources. Default: none.
+	// namespace may use these. Those of cluster-scoped resources begin with the namespace of
+	// their claim in the same way or, where labels alone tell the tenant, with its name, an
+	// underscore, the name of the provider configuration, an underscore and a dot. A node
+	// follows redirects to any other host: list only hosts whose redirects are trusted.
+	// Default: none.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
