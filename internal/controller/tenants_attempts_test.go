@@ -109,14 +109,6 @@ func fromURL(url string, sums *string) func(*v1alpha1.MachineParameters) {
 	}
 }
 
-// ofURL is what is said of a URL of a namespaced resource. Cluster-scoped ones have none.
-func (w *tenantWorld) ofURL(says string) string {
-	if w.namespaced {
-		return says
-	}
-	return "(kinds): an Image, which image.url makes"
-}
-
 // keptIn has a cluster-scoped resource have its connection Secret in a namespace.
 func keptIn(mg resource.Managed, namespace string) {
 	if o, anywhere := mg.(secretKeeper); anywhere {
@@ -401,24 +393,28 @@ func (w *tenantWorld) newAttempts() map[string]attempt {
 			p.Image = &v1alpha1.MachineImage{
 				URL: new("http://169.254.169.254/x.qcow2"), ChecksumURL: new("http://169.254.169.254/sums"), Storages: []string{"nfs"},
 			}
-		}), says: w.ofURL("(imageHosts): image.url of a host but images.example.org")},
-		"imageuser":   {spec: none(fromURL("https://images.example.org@169.254.169.254/x.qcow2", nil)), says: w.ofURL("(imageHosts): image.url")},
-		"imageport":   {spec: none(fromURL("https://images.example.org:8080/x.qcow2", nil)), says: w.ofURL("(imageHosts): image.url")},
-		"imagedot":    {spec: none(fromURL("https://images.example.org./x.qcow2", nil)), says: w.ofURL("(imageHosts): image.url")},
-		"imagelonger": {spec: none(fromURL("https://images.example.org.evil.example/x.qcow2", nil)), says: w.ofURL("(imageHosts): image.url")},
-		"imagelabels": {spec: none(fromURL("https://a.b.mirror.example.org:8443/x.qcow2", nil)), says: w.ofURL("(imageHosts): image.url")},
-		"imageslash":  {spec: none(fromURL(`https://images.example.org\@169.254.169.254/x.qcow2`, nil)), says: w.ofURL("(imageHosts): image.url")},
-		"imageip":     {spec: none(fromURL("https://[::ffff:169.254.169.254]/x.qcow2", nil)), says: w.ofURL("(imageHosts): image.url")},
+		}), says: "(imageHosts): image.url of a host but images.example.org"},
+		"imageuser":   {spec: none(fromURL("https://images.example.org@169.254.169.254/x.qcow2", nil)), says: "(imageHosts): image.url"},
+		"imageport":   {spec: none(fromURL("https://images.example.org:8080/x.qcow2", nil)), says: "(imageHosts): image.url"},
+		"imagedot":    {spec: none(fromURL("https://images.example.org./x.qcow2", nil)), says: "(imageHosts): image.url"},
+		"imagelonger": {spec: none(fromURL("https://images.example.org.evil.example/x.qcow2", nil)), says: "(imageHosts): image.url"},
+		"imagelabels": {spec: none(fromURL("https://a.b.mirror.example.org:8443/x.qcow2", nil)), says: "(imageHosts): image.url"},
+		"imageslash":  {spec: none(fromURL(`https://images.example.org\@169.254.169.254/x.qcow2`, nil)), says: "(imageHosts): image.url"},
+		"imageip":     {spec: none(fromURL("https://[::ffff:169.254.169.254]/x.qcow2", nil)), says: "(imageHosts): image.url"},
 		"imagesums": {
 			spec: none(fromURL("https://images.example.org/x.qcow2", new("https://169.254.169.254/sums"))),
-			says: w.ofURL("(imageHosts): image.checksumURL"),
+			says: "(imageHosts): image.checksumURL",
 		},
 		"imagelocal": {
-			spec: none(fromURL("https://Images.example.org/x.qcow2", nil)), says: w.ofURL("(storages): an Image on storage local"),
+			spec: none(fromURL("https://Images.example.org/x.qcow2", nil)), says: "(storages): an Image on storage local",
 		},
 		"imageothers": {spec: none(func(p *p) {
 			disk(func(*v1alpha1.MachineDisk) {})(p)
 			p.Image = &v1alpha1.MachineImage{Volume: "ceph:import/" + w.space("b") + ".x.qcow2"}
+		}), says: "(images): image.volume"},
+		"imagelabelled": {spec: none(func(p *p) {
+			disk(func(*v1alpha1.MachineDisk) {})(p)
+			p.Image = &v1alpha1.MachineImage{Volume: "ceph:import/team-a_" + w.config + "_.x.qcow2"}
 		}), says: "(images): image.volume"},
 		"restore": {spec: none(func(p *p) { p.Restore = &v1alpha1.MachineRestore{Volume: &volume} }), says: "(kinds): to restore a backup"},
 		"restorestorage": {spec: none(func(p *p) {

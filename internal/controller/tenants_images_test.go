@@ -34,6 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/checksum"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
@@ -100,9 +101,14 @@ func (w *tenantWorld) imageAttempts() map[string]tried[imageref.Image] {
 		"storageselector": {change: func(i imageref.Image) {
 			i.Parameters().Storages, i.Parameters().StorageSelector = nil, &v1alpha1.ImageStorageSelector{Shared: new(true)}
 		}, says: "(storages): an Image by storageSelector"},
-		"nodes":    {change: func(i imageref.Image) { i.Parameters().Nodes = []string{"pve3"} }, says: "(nodes): no VM on node pve3"},
-		"filename": {change: func(i imageref.Image) { i.Parameters().FileName = new("debian-13") }, says: file + "debian-13, whose name does not begin with"},
-		"adopted":  {change: func(i imageref.Image) { meta.SetExternalName(i, "secret.qcow2") }, says: file + "secret.qcow2"},
+		"nodes":      {change: func(i imageref.Image) { i.Parameters().Nodes = []string{"pve3"} }, says: "(nodes): no VM on node pve3"},
+		"filename":   {change: func(i imageref.Image) { i.Parameters().FileName = new("debian-13") }, says: file + "debian-13, whose name does not begin with"},
+		"filetheirs": {change: func(i imageref.Image) { i.Parameters().FileName = new(w.space("b") + ".x") }, says: file + w.space("b") + ".x, whose name"},
+		"filelabelled": {
+			change: func(i imageref.Image) { i.Parameters().FileName = new("team-a_" + w.config + "_.x") },
+			says:   file + "team-a_" + w.config + "_.x, whose name",
+		},
+		"adopted": {change: func(i imageref.Image) { meta.SetExternalName(i, "secret.qcow2") }, says: file + "secret.qcow2"},
 		"adoptedtemplate": {
 			change: func(i imageref.Image) {
 				meta.SetExternalName(i, fmt.Sprintf("%s.x.qcow2,%d", w.space("a"), victimTemplate))
@@ -126,11 +132,7 @@ func (w *tenantWorld) tryImages() {
 		made[name] = i
 	}
 	for name, i := range made {
-		says := attempts[name].says
-		if !w.namespaced {
-			says = "(kinds): to have a resource of kind Image"
-		}
-		w.refused(i, says)
+		w.refused(i, attempts[name].says)
 		w.remove(i)
 	}
 	w.wroteNothing(n)
@@ -175,7 +177,7 @@ func (w *tenantWorld) files() []string {
 }
 
 // newMirrorWorld is one whose team-a may have Images of a mirror, on the storage nfs.
-func newMirrorWorld(t *testing.T, name string) (*tenantWorld, *mirror) {
+func newMirrorWorld(t *testing.T, p pairing, name string, changes ...func(all []v1alpha1.ProviderTenant)) (*tenantWorld, *mirror) {
 	t.Helper()
 	m := newMirror(t)
 	options := func(mgr ctrl.Manager) kind.Options {
@@ -183,56 +185,82 @@ func newMirrorWorld(t *testing.T, name string) (*tenantWorld, *mirror) {
 		o.Checksums = checksum.Fetcher{AllowLocal: true}
 		return o
 	}
-	return newTenantWorldIn(t, pairing{"Namespaced", "9.2"}, name, v1alpha1.TenantRefuse, options, func(w *tenantWorld) {
+	return newTenantWorldIn(t, p, name+p.version[:1], v1alpha1.TenantRefuse, options, func(w *tenantWorld) {
 		w.rules = func() []v1alpha1.ProviderTenant {
 			all := w.tenants()
-			all[0].ImageHosts, all[0].Storages = []string{strings.TrimPrefix(m.URL, "http://")}, append(all[0].Storages, "nfs")
+			for i := range all {
+				all[i].Storages = append(all[i].Storages, "nfs")
+			}
+			all[0].ImageHosts = []string{strings.TrimPrefix(m.URL, "http://")}
+			for _, change := range changes {
+				change(all)
+			}
 			return all
 		}
 	}), m
 }
 
+// ofURL is a Machine whose disk is filled from the image of a mirror, which its list of checksums tells.
+func ofURL(from *mirror) v1alpha1.MachineParameters {
+	return onRoot(&v1alpha1.MachineImage{
+		URL: new(from.URL + "/debian-13.qcow2"), ChecksumURL: new(from.URL + "/SHA256SUMS"), Storages: []string{"nfs"},
+	})
+}
+
+// onRoot is a Machine whose disk is filled from an image.
+func onRoot(image *v1alpha1.MachineImage) v1alpha1.MachineParameters {
+	return v1alpha1.MachineParameters{
+		Image:    image,
+		Disks:    []v1alpha1.MachineDisk{{Name: "root", Storage: new("ceph"), Size: new("2G")}},
+		Networks: []v1alpha1.MachineNetwork{{Name: "lan", Bridge: new("vmbr1"), VLAN: new(int32(100))}},
+	}
+}
+
+// usedBy is the Image that the VM of a Machine was made from.
+func (w *tenantWorld) usedBy(m machine.Machine) imageref.Image {
+	w.Helper()
+	var i imageref.Image = &cluster.Image{}
+	if w.namespaced {
+		i = &namespaced.Image{}
+	}
+	if err := w.kube.Get(w.Context(), client.ObjectKey{Namespace: m.GetNamespace(), Name: m.Observation().Image.Name}, i); err != nil {
+		w.Fatal(err)
+	}
+	return i
+}
+
 // TestTenantsImages has a team make a VM of the image of a host that it may name, and remove what it has made, and nothing else.
 func TestTenantsImages(t *testing.T) {
 	t.Parallel()
-	w, mirror := newMirrorWorld(t, "ownimages")
-	w.m = w.of("a", "own", v1alpha1.MachineParameters{
-		Image: &v1alpha1.MachineImage{
-			URL: new(mirror.URL + "/debian-13.qcow2"), ChecksumURL: new(mirror.URL + "/SHA256SUMS"), Storages: []string{"nfs"},
-		},
-		Disks:    []v1alpha1.MachineDisk{{Name: "root", Storage: new("ceph"), Size: new("2G")}},
-		Networks: []v1alpha1.MachineNetwork{{Name: "lan", Bridge: new("vmbr1"), VLAN: new(int32(100))}},
-	})
-	w.make(w.m)
-	w.ready()
-	all := w.files()
-	if len(all) != 1 || !strings.HasPrefix(all[0], w.space("a")+".debian-13-") {
-		t.Fatalf("want one file that is named after the namespace, got %q", all)
-	}
-	theirs := w.of("b", "theirs", v1alpha1.MachineParameters{
-		Image: &v1alpha1.MachineImage{Volume: "nfs:import/" + all[0]},
-		Disks: []v1alpha1.MachineDisk{{Name: "root", Storage: new("ceph"), Size: new("2G")}},
-	})
-	w.make(theirs)
-	w.refused(theirs, "(images): image.volume")
-	image := &namespaced.Image{}
-	if err := w.kube.Get(w.Context(), client.ObjectKey{Namespace: w.space("a"), Name: w.m.Observation().Image.Name}, image); err != nil {
-		t.Fatal(err)
-	}
-	if image.GetAnnotations()[tenancy.AnnotationImageSignature] == "" {
-		t.Error("the record of the Image is not signed")
-	}
-	for _, r := range image.Observation().Replicas {
-		if r.Node == "pve3" {
-			t.Errorf("a node that is not the team's has fetched the file: %+v", r)
+	rarePairings(t, func(t *testing.T, p pairing) {
+		t.Helper()
+		w, mirror := newMirrorWorld(t, p, "ownimages")
+		w.m = w.of("a", "own", ofURL(mirror))
+		w.make(w.m)
+		w.ready()
+		all := w.files()
+		if len(all) != 1 || !strings.HasPrefix(all[0], w.space("a")+".debian-13-") {
+			t.Fatalf("want one file that is named after the namespace, got %q", all)
 		}
-	}
-	w.forgesImage(all[0])
-	w.claimsFile(*image.Spec.ForProvider.Source.URL, image.GetAnnotations()[tenancy.AnnotationImageSignature])
-	w.delete()
-	w.gone()
-	w.remove(image)
-	w.eventually("the file is removed", func() bool { return !slices.Contains(w.files(), all[0]) })
+		theirs := w.of("b", "theirs", onRoot(&v1alpha1.MachineImage{Volume: "nfs:import/" + all[0]}))
+		w.make(theirs)
+		w.refused(theirs, "(images): image.volume")
+		image := w.usedBy(w.m)
+		if image.GetAnnotations()[tenancy.AnnotationImageSignature] == "" {
+			t.Error("the record of the Image is not signed")
+		}
+		for _, r := range image.Observation().Replicas {
+			if r.Node == "pve3" {
+				t.Errorf("a node that is not the team's has fetched the file: %+v", r)
+			}
+		}
+		w.forgesImage(all[0])
+		w.claimsFile(*image.Parameters().Source.URL, image.GetAnnotations()[tenancy.AnnotationImageSignature])
+		w.delete()
+		w.gone()
+		w.remove(image)
+		w.eventually("the file is removed", func() bool { return !slices.Contains(w.files(), all[0]) })
+	})
 }
 
 // claimsFile has team-a make an Image that it may have, and write into its record, with the signature of another, that a file is its own which somebody
@@ -287,23 +315,32 @@ func (w *tenantWorld) forgesImage(file string) {
 // TestTenantsLostImages has a namespace that has lost its tenant remove the files that it has, and make no others.
 func TestTenantsLostImages(t *testing.T) {
 	t.Parallel()
-	w, mirror := newMirrorWorld(t, "lostimages")
-	image := w.imageOf("a", "own")
-	image.Parameters().Source.URL, image.Parameters().Storages = new(mirror.URL+"/debian-13.qcow2"), []string{"nfs"}
-	w.make(image)
-	w.well(image)
+	rarePairings(t, func(t *testing.T, p pairing) {
+		t.Helper()
+		w, mirror := newMirrorWorld(t, p, "lostimages")
+		image := w.imageOf("a", "own")
+		image.Parameters().Source.URL, image.Parameters().Storages = new(mirror.URL+"/debian-13.qcow2"), []string{"nfs"}
+		w.make(image)
+		w.well(image)
+		w.rule(func(all []v1alpha1.ProviderTenant) { all[0].Namespaces = []string{w.space("elsewhere")} })
+		w.refused(image, "belongs to no tenant")
+		w.remove(image)
+		w.eventually("the file is removed", func() bool { return len(w.files()) == 0 })
+	})
+}
+
+// rule changes the tenants of the configuration.
+func (w *tenantWorld) rule(change func(all []v1alpha1.ProviderTenant)) {
+	w.Helper()
 	site, is := w.scope.config(w.meta(), v1alpha1.ProviderConfigSpec{}).(setting)
 	if !is {
-		t.Fatal("it is no configuration")
+		w.Fatal("it is no configuration")
 	}
-	w.eventually("the namespace loses its tenant", func() bool {
+	w.eventually("the tenants are changed", func() bool {
 		if err := w.kube.Get(w.Context(), client.ObjectKey{Name: w.config}, site); err != nil {
-			t.Fatal(err)
+			w.Fatal(err)
 		}
-		site.Settings().Tenants[0].Namespaces = []string{w.space("elsewhere")}
+		change(site.Settings().Tenants)
 		return w.kube.Update(w.Context(), site) == nil
 	})
-	w.refused(image, "belongs to no tenant")
-	w.remove(image)
-	w.eventually("the file is removed", func() bool { return len(w.files()) == 0 })
 }
