@@ -203,12 +203,13 @@ func (c *population) leavesHA(first, second, apart string) {
 	c.pve.Edit(func(s *simulator.State) {
 		s.HARules[name] = map[string]string{"type": "resource-affinity", "resources": both, "affinity": "negative", "order": "9"}
 	})
-	c.set(0, func(p *v1alpha1.MachineParameters) {
+	leaves := slices.IndexFunc(c.machines(), func(m machine.Machine) bool { return *m.Observation().VMID == 10000 })
+	c.set(leaves, func(p *v1alpha1.MachineParameters) {
 		p.HighAvailability = &v1alpha1.MachineHighAvailability{Enabled: new(false)}
 	})
 	c.haveRules("one Machine is out of HA, and of our rules", second)
 	c.allAreWell()
-	c.set(0, func(p *v1alpha1.MachineParameters) { p.HighAvailability = ruledSpec().HighAvailability })
+	c.set(leaves, func(p *v1alpha1.MachineParameters) { p.HighAvailability = ruledSpec().HighAvailability })
 	c.haveRules("it is back", first, second, apart)
 	c.allAreWell()
 	c.pve.Edit(func(s *simulator.State) {
