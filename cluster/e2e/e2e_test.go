@@ -55,6 +55,8 @@ func TestMain(m *testing.M) {
 
 // TestEndToEnd goes through the examples, with what reads their state. All steps share one control plane, and the last ones look at what the others
 // left behind.
+//
+//nolint:tparallel // Its steps are in order, beside other tests.
 func TestEndToEnd(t *testing.T) {
 	t.Parallel()
 	s := start(t, "examples")
@@ -70,6 +72,8 @@ func TestEndToEnd(t *testing.T) {
 }
 
 // TestCommandsAndFaults goes through the commands of the documents and through what may happen to the provider, as TestEndToEnd does.
+//
+//nolint:tparallel // See above.
 func TestCommandsAndFaults(t *testing.T) {
 	t.Parallel()
 	s := start(t, "faults")
