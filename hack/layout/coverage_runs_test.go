@@ -61,7 +61,7 @@ func readRuns(t *testing.T) testRuns {
 		if r.target == "" {
 			continue
 		}
-		if !regexp.MustCompile(`(?m)^(step|beside|(foreground|background) [0-9]+) \S+ make ` + r.target + `( [A-Z]+=\S+)?$`).MatchString(ci) {
+		if !regexp.MustCompile(`(?m)^(step|beside|background [0-9]+) \S+ make ` + r.target + `( [A-Z]+=\S+)?$`).MatchString(ci) {
 			t.Errorf("no step of .ci/run is make %s", r.target)
 		}
 		if recipe := regexp.MustCompile(`(?m)^` + r.target + `:.*\n((?:\t.*\n|(?:ifneq|endif).*\n)+)`).FindStringSubmatch(makefile); recipe == nil ||
