@@ -183,8 +183,8 @@ func (t *Limiter[T]) acquire(r Request) (int, *Refusal) {
 			w = known
 		}
 	}
-	if limit := t.exceeded(w); limit != "" {
-		return 0, t.wait(w, limit)
+	if reached := t.exceeded(w); reached != noLimit {
+		return 0, t.wait(w, reached)
 	}
 	t.waiting = slices.DeleteFunc(t.waiting, func(o *waiter) bool { return o == w })
 	t.last++
@@ -193,7 +193,7 @@ func (t *Limiter[T]) acquire(r Request) (int, *Refusal) {
 }
 
 // wait queues a request, or keeps it where it is in the queue.
-func (t *Limiter[T]) wait(w *waiter, limit string) *Refusal {
+func (t *Limiter[T]) wait(w *waiter, reached limit) *Refusal {
 	w.seen = t.clock()
 	if !slices.Contains(t.waiting, w) {
 		t.waiting = append(t.waiting, w)
@@ -201,7 +201,7 @@ func (t *Limiter[T]) wait(w *waiter, limit string) *Refusal {
 	if w.turn == nil || !w.due.IsZero() {
 		w.turn, w.due = make(chan struct{}), time.Time{}
 	}
-	return &Refusal{Limit: limit, Turn: w.turn}
+	return &Refusal{Limit: reached.String(), Turn: w.turn}
 }
 
 // Leave notes which task a turn was taken for, or that there is none.
@@ -269,8 +269,12 @@ func (t *Limiter[T]) wakeReady() {
 	t.waiting = slices.DeleteFunc(t.waiting, func(w *waiter) bool {
 		return now.Sub(w.seen) > waitsFor || !w.due.IsZero() && now.Sub(w.due) > reservedFor
 	})
+	used := t.used()
 	for _, w := range t.waiting {
-		if w.due.IsZero() && t.exceeded(w) == "" {
+		if used.take(t.limits, w.place) != noLimit {
+			continue
+		}
+		if w.due.IsZero() {
 			w.due = now
 			close(w.turn)
 		}
@@ -289,42 +293,60 @@ func (t *Limiter[T]) WakeAll() {
 	t.waiting = nil
 }
 
-// exceeded returns the limit that keeps a request waiting, with turns kept for those
-// that have come before.
-func (t *Limiter[T]) exceeded(w *waiter) string {
-	in := make([]place, 0, len(t.running))
-	for _, o := range t.running {
-		in = append(in, o.place)
-	}
+// exceeded returns the limit that keeps a request from what those that run and those that came before it leave, or noLimit.
+func (t *Limiter[T]) exceeded(w *waiter) limit {
+	used := t.used()
 	for _, before := range t.waiting {
 		if before == w {
 			break
 		}
-		if t.limits.full(in, before.place) == "" {
-			in = append(in, before.place)
-		}
+		_ = used.take(t.limits, before.place) // One that has to wait takes nothing from those after it.
 	}
-	return t.limits.full(in, w.place)
+	return used.take(t.limits, w.place)
 }
 
-// full returns the limit that one more task would exceed.
-func (l Limits) full(in []place, one place) string {
-	onNode, ofSource := 0, 0
-	for _, o := range in {
-		if o.node == one.node {
-			onNode++
-		}
-		if one.source != "" && o.source == one.source {
-			ofSource++
-		}
+// used counts what runs.
+func (t *Limiter[T]) used() *usage {
+	u := &usage{nodes: map[string]int{}, sources: map[string]int{}}
+	for _, o := range t.running {
+		u.add(o.place)
 	}
-	switch {
-	case l.All > 0 && len(in) >= l.All:
-		return fmt.Sprintf("limits.concurrentTasks (%d)", l.All)
-	case l.PerNode > 0 && onNode >= l.PerNode:
-		return fmt.Sprintf("limits.concurrentTasksPerNode (%d)", l.PerNode)
-	case l.ClonesPerSource > 0 && ofSource >= l.ClonesPerSource:
-		return fmt.Sprintf("limits.concurrentClonesPerSource (%d)", l.ClonesPerSource)
-	}
-	return ""
+	return u
 }
+
+// A usage is how many tasks there are, on each node, and of each source.
+type usage struct {
+	all            int
+	nodes, sources map[string]int
+}
+
+func (u *usage) add(p place) {
+	u.all++
+	u.nodes[p.node]++
+	u.sources[p.source]++
+}
+
+// take counts one more task, unless a limit is reached, which it returns.
+func (u *usage) take(l Limits, p place) limit {
+	switch {
+	case l.All > 0 && u.all >= l.All:
+		return limit{"limits.concurrentTasks", l.All}
+	case l.PerNode > 0 && u.nodes[p.node] >= l.PerNode:
+		return limit{"limits.concurrentTasksPerNode", l.PerNode}
+	case l.ClonesPerSource > 0 && p.source != "" && u.sources[p.source] >= l.ClonesPerSource:
+		return limit{"limits.concurrentClonesPerSource", l.ClonesPerSource}
+	}
+	u.add(p)
+	return noLimit
+}
+
+// A limit is a field of the provider configuration, and its value.
+type limit struct {
+	field string
+	value int
+}
+
+// noLimit is none that is reached.
+var noLimit = limit{} //nolint:gochecknoglobals // It is never written.
+
+func (l limit) String() string { return fmt.Sprintf("%s (%d)", l.field, l.value) }

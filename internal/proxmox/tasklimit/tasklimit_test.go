@@ -272,3 +272,20 @@ func TestTaskThatIsNotVisibleYet(t *testing.T) {
 	q.Forget(q.busy)
 	q.waits(2)
 }
+
+// TestManyWaiting has a call cost no more than a look at each of those that wait: all of a large creation ask again whenever a task ends.
+func TestManyWaiting(t *testing.T) {
+	const many = 1000
+	turns := New[task](Limits{All: 20, PerNode: 20, ClonesPerSource: 1}, "u@pve", newManualClock().Now)
+	for i := range many {
+		_, _ = turns.Enter(clones(9000, i))
+	}
+	allocated := testing.AllocsPerRun(10, func() {
+		if turns.Reserve(clones(9000, many-1)) == nil {
+			t.Error("want that the last one waits")
+		}
+	})
+	if allocated > 20 {
+		t.Errorf("a call that waits with %d others must not do something for each of them, want at most 20 allocations, got %.0f", many, allocated)
+	}
+}
