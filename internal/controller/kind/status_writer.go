@@ -64,7 +64,8 @@ func (c statusClient) Status() client.SubResourceWriter {
 
 // Update writes what differs between an object and the one that the cache holds, whichever version that is, provided that the
 // object is still the version that was read. An update would take away what the cache holds nothing of: see package transform. Whatever has changed
-// between the two versions is part of the object, and written as it is.
+// between the two versions is part of the object, and written as it is. The status stays as it is in memory, where the answer would undo what was
+// observed before a finalizer was added, and the resource would be Ready only at its next reconcile.
 func (c statusClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
 	held, ok := reflect.New(reflect.TypeOf(o).Elem()).Interface().(client.Object)
 	if _, managed := o.(resource.Managed); !managed || !ok || len(opts) > 0 || o.GetResourceVersion() == "" {
@@ -81,7 +82,16 @@ func (c statusClient) Update(ctx context.Context, o client.Object, opts ...clien
 	for _, all := range []map[string]string{held.GetAnnotations(), o.GetAnnotations()} {
 		delete(all, corev1.LastAppliedConfigAnnotation) // It is never ours to write, and may be an old one.
 	}
-	return c.Patch(ctx, o, client.MergeFromWithOptions(held, client.MergeFromWithOptimisticLock{}))
+	after, ok := o.DeepCopyObject().(client.Object)
+	if !ok {
+		return errors.Errorf("cannot copy a %T", o)
+	}
+	if err := c.Patch(ctx, after, client.MergeFromWithOptions(held, client.MergeFromWithOptimisticLock{})); err != nil {
+		return err
+	}
+	o.SetResourceVersion(after.GetResourceVersion())
+	o.SetGeneration(after.GetGeneration())
+	return nil
 }
 
 type statusWriter struct {

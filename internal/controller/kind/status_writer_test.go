@@ -385,7 +385,7 @@ func TestUpdate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			updates := 0
-			server := fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(applied()).WithInterceptorFuncs(interceptor.Funcs{
+			server := fake.NewClientBuilder().WithScheme(scheme(t)).WithObjects(applied()).WithStatusSubresource(applied()).WithInterceptorFuncs(interceptor.Funcs{
 				Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error {
 					updates++
 					return nil
@@ -401,6 +401,7 @@ func TestUpdate(t *testing.T) {
 			}
 			tc.change(t, kube, m)
 			m.SetFinalizers([]string{"ours"})
+			m.SetConditions(xpv2.Available())
 			err := statusClient{Client: kube}.Update(t.Context(), m)
 			if failed := tc.err != nil; failed != (err != nil) || failed && !tc.err(err) {
 				t.Errorf("%s\nerror: %v", tc.reason, err)
@@ -414,6 +415,12 @@ func TestUpdate(t *testing.T) {
 			}
 			if done := len(after.GetFinalizers()) == 1; done != (tc.err == nil) || updates > 0 {
 				t.Errorf("%s\nfinalizers %v, %d updates", tc.reason, after.GetFinalizers(), updates)
+			}
+			if ready := m.GetCondition(xpv2.TypeReady); ready.Reason != xpv2.ReasonAvailable {
+				t.Errorf("%s\nwhat was observed must stay in memory until it is written, got %v", tc.reason, ready)
+			}
+			if known := m.GetResourceVersion() == after.GetResourceVersion(); known != (tc.err == nil) && name != "Another" {
+				t.Errorf("%s\nversion %s is known, want %s", tc.reason, m.GetResourceVersion(), after.GetResourceVersion())
 			}
 		})
 	}
