@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -81,6 +82,10 @@ func (c assetsCommand) Run(repo repository.Repository) error {
 	}
 	if err != nil {
 		return err
+	}
+	// Go uses the result of a test again where the folder has the same name, also in another clone, if that shares the cache.
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return fmt.Errorf("cannot resolve the folder of the control plane: %w", err)
 	}
 	_, err = fmt.Fprintln(os.Stdout, dir)
 	return err

@@ -26,9 +26,9 @@ import (
 
 // TestStepsOfCI runs the functions of .ci/run with steps of its own, and sees how they are counted.
 func TestStepsOfCI(t *testing.T) {
-	functions, _, found := strings.Cut(readText(t, ".ci/run"), "\nstep fetch ")
+	functions, _, found := strings.Cut(readText(t, ".ci/run"), "\nstep ")
 	if !found {
-		t.Fatal(".ci/run has no step fetch, before which its functions are")
+		t.Fatal(".ci/run has no step, before which its functions are")
 	}
 	cases := map[string]struct {
 		reason, steps, want string
