@@ -49,7 +49,7 @@ func (e *external) Create(ctx context.Context, m Backup) (managed.ExternalCreati
 	e.inventory.InvalidateGuest(v.target.VMID)
 	if proxmox.IsOutcomeUnknown(err) {
 		r.Begun = e.Now().Unix()
-		return none, errors.Join(err, e.save(ctx, m))
+		return none, errors.Join(err, kind.AfterCall(ctx, func(ctx context.Context) error { return e.save(ctx, m) }))
 	}
 	if err != nil {
 		return none, errors.Join(err, e.refused(ctx, m, err))

@@ -108,7 +108,7 @@ func (e *external) update(ctx context.Context, m Image, v *view) error {
 	}
 	for _, i := range ready {
 		err := e.act(ctx, m, v, i)
-		if saved := e.save(ctx, m, v); saved != nil {
+		if saved := kind.AfterCall(ctx, func(ctx context.Context) error { return e.save(ctx, m, v) }); saved != nil {
 			return saved
 		}
 		failed = append(failed, err)

@@ -19,6 +19,7 @@ package kind
 import (
 	"context"
 	"maps"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -81,6 +82,16 @@ func RenameAnnotations(ctx context.Context, kube client.Writer, o client.Object,
 // somebody else. Nothing is sent if the object has these annotations already.
 func Annotate(ctx context.Context, kube client.Writer, o client.Object, annotations map[string]string) error {
 	return patchAnnotations(ctx, kube, o, func(all map[string]string) { maps.Copy(all, annotations) })
+}
+
+// writingTime is how long it may take to write what became of a call.
+const writingTime = 10 * time.Second
+
+// AfterCall writes what became of a call to PVE, though the time of the reconcile may be over: one call may take all of it.
+func AfterCall(ctx context.Context, write func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writingTime)
+	defer cancel()
+	return write(ctx)
 }
 
 // RemoveAnnotation removes an annotation, in the Kubernetes API and in memory.

@@ -18,6 +18,7 @@ package kind
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -107,5 +108,21 @@ func TestAnnotateUnchanged(t *testing.T) {
 	})
 	if err := Annotate(t.Context(), c, machine(t, c), map[string]string{"mine": "1"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAfterCall has what became of a call written though the reconcile is over.
+func TestAfterCall(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	failed := errors.New("no")
+	err := AfterCall(ctx, func(ctx context.Context) error {
+		if _, ends := ctx.Deadline(); !ends || ctx.Err() != nil {
+			t.Errorf("want a context that ends by itself, got one that ends %t: %v", ends, ctx.Err())
+		}
+		return failed
+	})
+	if !errors.Is(err, failed) {
+		t.Errorf("want the error, got %v", err)
 	}
 }

@@ -146,7 +146,7 @@ func actKinds() []act.Kind {
 // actEnv is this reconcile for an act.
 func actEnv(e *external, m Machine, p *plan, of act.Kind) act.Env {
 	return act.Env{
-		Kube: e.kube, GroupVersion: e.images.MachineKind.GroupVersion(), VM: e.vm, Now: e.now(), Start: p.leavesOff(e.vm),
+		Kube: e.kube, GroupVersion: e.images.MachineKind.GroupVersion(), VM: e.vm, Now: e.now, Start: p.leavesOff(e.vm),
 		Save: func(ctx context.Context, r *act.Record) error { return e.saveAct(ctx, m, of, r) },
 	}
 }

@@ -46,7 +46,7 @@ func (e *external) Create(ctx context.Context, m Snapshot) (managed.ExternalCrea
 	e.inventory.InvalidateGuest(v.target.VMID)
 	if proxmox.IsOutcomeUnknown(err) {
 		r.Begun = e.Now().Unix()
-		return managed.ExternalCreation{}, errors.Join(err, e.save(ctx, m))
+		return managed.ExternalCreation{}, errors.Join(err, kind.AfterCall(ctx, func(ctx context.Context) error { return e.save(ctx, m) }))
 	}
 	if err != nil {
 		return managed.ExternalCreation{}, errors.Join(err, e.refused(ctx, m, err))

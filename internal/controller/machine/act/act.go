@@ -62,7 +62,8 @@ type Act struct {
 	Record *Record
 	Save   func(context.Context, *Record) error
 
-	Now time.Time
+	// Now tells the time, which goes on while an answer is waited for.
+	Now func() time.Time
 }
 
 // Keep keeps the record.
@@ -95,18 +96,18 @@ func (a *Act) CheckLock(config qemu.Config) error {
 
 // Refuse refuses the request for good.
 func (a *Act) Refuse(ctx context.Context, why string) error {
-	a.Record.Enter(v1alpha1.ActRefused, why, a.Now)
+	a.Record.Enter(v1alpha1.ActRefused, why, a.Now())
 	return a.Keep(ctx)
 }
 
 // WaitsForLock forgets a call that has done nothing, for the error of it or of its task says that PVE holds the VM's lock: it is
 // made again. It reports false for other errors, and once the lock is held for longer than PVE needs.
 func (a *Act) WaitsForLock(c *Call, err error) bool {
-	if !a.Record.Lock.Waits(err, a.Now) {
+	if !a.Record.Lock.Waits(err, a.Now()) {
 		return false
 	}
 	*c = Call{}
-	a.Record.Enter(v1alpha1.ActPending, tasktrack.HoldsLock+": it is tried again", a.Now)
+	a.Record.Enter(v1alpha1.ActPending, tasktrack.HoldsLock+": it is tried again", a.Now())
 	return true
 }
 
@@ -116,7 +117,7 @@ func (a *Act) WaitsForLock(c *Call, err error) bool {
 func (a *Act) Once(
 	ctx context.Context, c *Call, taskType string, sentence func(error) string, do func() (proxmox.UPID, error),
 ) (proxmox.UPID, error) {
-	noted, err := Note(ctx, a.PVE, a.Ref, taskType, a.Now)
+	noted, err := Note(ctx, a.PVE, a.Ref, taskType, a.Now())
 	if err != nil {
 		return "", err
 	}
@@ -127,11 +128,12 @@ func (a *Act) Once(
 	}
 	u, err := do()
 	if proxmox.IsOutcomeUnknown(err) {
-		return "", err
+		c.Lost = a.Now().Unix()
+		return "", errors.Join(err, kind.AfterCall(ctx, a.Keep))
 	}
 	if _, waits := proxmox.Waiting(err); waits {
 		*c = Call{}
-		r.Enter(v1alpha1.ActPending, "", a.Now)
+		r.Enter(v1alpha1.ActPending, "", a.Now())
 		return "", errors.Join(err, a.Keep(ctx))
 	}
 	if a.WaitsForLock(c, err) {
@@ -139,7 +141,7 @@ func (a *Act) Once(
 	}
 	if err != nil {
 		*c = Call{}
-		r.Enter(v1alpha1.ActFailed, sentence(err), a.Now)
+		r.Enter(v1alpha1.ActFailed, sentence(err), a.Now())
 		return "", a.Keep(ctx)
 	}
 	c.Task = u
@@ -160,7 +162,7 @@ func (a *Act) Settle(ctx context.Context, taking, done End) error {
 	switch {
 	case err != nil:
 		return err
-	case t == nil && c.MayShow(a.Now):
+	case t == nil && c.MayShow(a.Now()):
 		return nil
 	case t != nil && t.Running:
 		c.Task = t.UPID

@@ -22,13 +22,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
-
-// Arrival is how long a call may take to show the task that it has started, after its answer was
-// lost.
-const Arrival = 15 * time.Second
 
 // Tasks is the part of a Client that finds the tasks of calls.
 type Tasks interface {
@@ -41,6 +38,9 @@ type Tasks interface {
 type Call struct {
 	// Begun is when the call was noted, in seconds.
 	Begun int64 `json:"begun,omitempty"`
+
+	// Lost is when the answer was lost, in seconds; 0 if it was not, or nobody was left to see that.
+	Lost int64 `json:"lost,omitempty"`
 
 	// Before are the latest tasks of the type that there were before.
 	Before []proxmox.UPID `json:"before,omitempty"`
@@ -80,7 +80,7 @@ func (c *Call) Find(ctx context.Context, t Tasks, ref proxmox.Ref, taskType stri
 }
 
 // MayShow reports whether the task of the call may be yet to show.
-func (c *Call) MayShow(now time.Time) bool { return now.Sub(time.Unix(c.Begun, 0)) < Arrival }
+func (c *Call) MayShow(now time.Time) bool { return now.Unix() < max(c.Begun, c.Lost)+target.Arrival }
 
 // tasksOf returns the tasks of a type that work on the VM, or have done so.
 func tasksOf(ctx context.Context, t Tasks, ref proxmox.Ref, taskType string) ([]proxmox.Task, error) {

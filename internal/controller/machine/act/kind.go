@@ -94,7 +94,7 @@ type Env struct {
 	GroupVersion schema.GroupVersion
 
 	VM  *vmstate.VM
-	Now time.Time
+	Now func() time.Time
 
 	// Start is true if a VM that ran is started by PVE afterwards: its run strategy leaves it off.
 	Start bool

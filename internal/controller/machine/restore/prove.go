@@ -38,7 +38,7 @@ type Tracker struct {
 	Kube   client.Client
 	Client Client
 	Reader *vmcache.Reader
-	Now    time.Time
+	Now    func() time.Time
 }
 
 // recorded is the call that restores the VM of a Machine, or nil if none was noted.
@@ -53,7 +53,7 @@ func (t Tracker) Note(ctx context.Context, m object.Machine, ref proxmox.Ref, vo
 	if err != nil {
 		return err
 	}
-	r, err := Begin(ctx, t.Client, earlier, ref, volume, t.Now)
+	r, err := Begin(ctx, t.Client, earlier, ref, volume, t.Now())
 	if err != nil {
 		return err
 	}
@@ -63,11 +63,23 @@ func (t Tracker) Note(ctx context.Context, m object.Machine, ref proxmox.Ref, vo
 
 // NoteTask keeps the task that the call has started.
 func (t Tracker) NoteTask(ctx context.Context, m object.Machine, u proxmox.UPID) error {
+	return t.change(ctx, m, func(r *Record) { r.Task = u })
+}
+
+// NoteLost keeps that the answer to the call was lost just now.
+func (t Tracker) NoteLost(ctx context.Context, m object.Machine) error {
+	return kind.AfterCall(ctx, func(ctx context.Context) error {
+		return t.change(ctx, m, func(r *Record) { r.Lost = t.Now().Unix() })
+	})
+}
+
+// change changes what is kept of the call.
+func (t Tracker) change(ctx context.Context, m object.Machine, change func(*Record)) error {
 	r, err := recorded(m)
 	if r == nil || err != nil {
 		return err
 	}
-	r.Task = u
+	change(r)
 	return kind.Annotate(ctx, t.Kube, m, map[string]string{object.AnnotationRestore: r.String()})
 }
 
@@ -97,7 +109,7 @@ func (t Tracker) Prove(ctx context.Context, m object.Machine, id qemu.Identity, 
 		return p, err
 	}
 	known := r.Task
-	outcome, err := r.Settle(ctx, t.Client, t.Now)
+	outcome, err := r.Settle(ctx, t.Client, t.Now())
 	if err == nil && known != r.Task {
 		err = t.NoteTask(ctx, m, r.Task)
 	}
@@ -118,7 +130,7 @@ func (t Tracker) proveInPlace(ctx context.Context, m object.Machine, id qemu.Ide
 			continue
 		}
 		r := &Record{VMID: id.VMID, Node: c.Node, Call: c.Call}
-		outcome, err := r.Settle(ctx, t.Client, t.Now)
+		outcome, err := r.Settle(ctx, t.Client, t.Now())
 		if err != nil {
 			return Proof{VM: v}, false, err
 		}

@@ -110,6 +110,9 @@ func TestSettle(t *testing.T) {
 		found  proxmox.UPID
 	}{
 		"Arriving": {reason: "What was just sent may be yet to show.", record: Record{Call: act.Call{Begun: 0x0fff}}, want: Pending},
+		"Late":     {reason: "One call may have taken half a minute.", record: Record{Call: act.Call{Begun: 0x0fd8}}, want: Pending},
+		"LostNow":  {reason: "PVE works off what it has received.", record: Record{Call: act.Call{Begun: 0x0f00, Lost: 0x0fe1}}, want: Pending},
+		"LostLong": {reason: "What is not there after a minute has not arrived.", record: Record{Call: act.Call{Begun: 0x0f00, Lost: 0x0fc4}}, want: Nothing},
 		"Lost":     {reason: "What does not show for long has not arrived.", record: Record{Call: act.Call{Begun: 0x0f00}}, want: Nothing},
 		"Running": {
 			reason: "A task of ours that is new is that of the call.", record: Record{Call: act.Call{Begun: 0x0f00, Before: []proxmox.UPID{before.UPID}}},
@@ -152,6 +155,36 @@ func TestSettle(t *testing.T) {
 				t.Errorf("\n%s\nwant %d of %q, got %d of %q, %v", tc.reason, tc.want, tc.found, got, r.Task, err)
 			}
 		})
+	}
+}
+
+// TestNoteLost has the answer to a restore lost: its task may show for a minute from then on.
+func TestNoteLost(t *testing.T) {
+	now := time.Unix(0x1000, 0)
+	r := Record{VMID: 200, Node: "pve1", Call: act.Call{Begun: 0x0f00}}
+	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", Annotations: map[string]string{object.AnnotationRestore: r.String()}}}
+	scheme := runtime.NewScheme()
+	if err := namespaced.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(m).Build()
+	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(m), m); err != nil {
+		t.Fatal(err)
+	}
+	if err := (Tracker{Kube: kube, Now: func() time.Time { return now }}).NoteLost(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(m), m); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := recorded(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for after, want := range map[time.Duration]Outcome{59 * time.Second: Pending, time.Minute: Nothing} {
+		if got, err := kept.Settle(t.Context(), &pve{}, now.Add(after)); got != want || err != nil {
+			t.Errorf("%s after the answer was lost want %d, got %d, %v", after, want, got, err)
+		}
 	}
 }
 

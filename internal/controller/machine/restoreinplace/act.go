@@ -64,7 +64,7 @@ func (a *restoring) next(ctx context.Context) (proxmox.UPID, error) {
 		return "", a.Refuse(ctx, fmt.Sprintf("the VM was started after its safety backup was made, and Backup %q does not have what it has written since", r.Safety))
 	case a.status.Running():
 		r.Ran = true
-		r.Enter(v1alpha1.ActPending, "the VM is shut down first", a.Now)
+		r.Enter(v1alpha1.ActPending, "the VM is shut down first", a.Now())
 		if err := a.Keep(ctx); err != nil {
 			return "", err
 		}
@@ -103,7 +103,7 @@ func (a *restoring) checkVM(ctx context.Context) error {
 func (a *restoring) restore(ctx context.Context) (proxmox.UPID, error) {
 	r := a.Record
 	r.Target = a.archive.Volume
-	r.Enter(v1alpha1.ActRestoring, "", a.Now)
+	r.Enter(v1alpha1.ActRestoring, "", a.Now())
 	return a.Once(ctx, &r.Call, restore.TaskType, sentence, func() (proxmox.UPID, error) {
 		p := proxmox.Params{"archive": a.archive.Volume, "force": "1"}
 		if a.archive.Storage != nil {
@@ -140,10 +140,10 @@ func (a *restoring) settleRestore(ctx context.Context, t *proxmox.Task) error {
 	r := a.Record
 	switch {
 	case t == nil:
-		r.Enter(v1alpha1.ActUnknown, "no task of the restore is known: it was not begun, or its node has forgotten it", a.Now)
+		r.Enter(v1alpha1.ActUnknown, "no task of the restore is known: it was not begun, or its node has forgotten it", a.Now())
 		return nil
 	case t.OK():
-		r.Enter(v1alpha1.ActSucceeded, "", a.Now)
+		r.Enter(v1alpha1.ActSucceeded, "", a.Now())
 		return nil
 	}
 	message := sentence(t.Err())
@@ -158,6 +158,6 @@ func (a *restoring) settleRestore(ctx context.Context, t *proxmox.Task) error {
 	case config["lock"] == "" && a.WaitsForLock(&r.Call, t.Err()):
 		return nil
 	}
-	r.Enter(v1alpha1.ActFailed, message, a.Now)
+	r.Enter(v1alpha1.ActFailed, message, a.Now())
 	return nil
 }

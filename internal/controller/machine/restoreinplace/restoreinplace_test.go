@@ -69,6 +69,7 @@ type lab struct {
 	m      *namespaced.Machine
 	kind   Kind
 	record *act.Record
+	now    time.Time
 	volume string
 	saves  int
 }
@@ -80,7 +81,7 @@ func newLab(t *testing.T) *lab {
 		t.Fatal(err)
 	}
 	scenario.ACL = append(scenario.ACL, simulator.ScenarioGrant{Path: "/", User: "crossplane@pve", Roles: []string{"Administrator"}})
-	l := &lab{T: t, Server: simulatortest.NewTest(t, simulator.Options{Scenario: scenario})}
+	l := &lab{T: t, Server: simulatortest.NewTest(t, simulator.Options{Scenario: scenario}), now: time.Now()}
 	l.root = l.connect(proxmox.Credentials{Username: "root@pam", Password: simulatortest.RootPassword})
 	c := l.connect(proxmox.Credentials{TokenID: simulatortest.TestToken, TokenSecret: simulatortest.TestSecret})
 	l.ended(l.root.Create(t.Context(), ref, proxmox.Params{
@@ -100,10 +101,11 @@ func newLab(t *testing.T) *lab {
 	backups := restore.Backups{Kube: l.kube, GroupVersion: namespaced.SchemeGroupVersion}
 	l.kind = Kind{
 		Volumes: volumes.Reader{Direct: l.kube, Lists: []resource.ManagedList{&namespaced.VolumeList{}}},
-		Env:     act.Env{Kube: l.kube, GroupVersion: namespaced.SchemeGroupVersion, VM: &vmstate.VM{Ref: ref}, Now: time.Now(), Save: l.save},
+		Env:     act.Env{Kube: l.kube, GroupVersion: namespaced.SchemeGroupVersion, VM: &vmstate.VM{Ref: ref}, Save: l.save},
 		Client:  c, Inventory: in, Labels: kind.Shard{}.Labels, Room: func(context.Context, qemu.Config) (string, error) { return "", nil },
 		Finder: restore.Finder{Backups: backups, Client: c, Inventory: in, Checks: checks, SharesCluster: func(resource.Managed) bool { return true }},
 	}
+	l.kind.Now = func() time.Time { return l.now }
 	return l
 }
 
@@ -386,7 +388,7 @@ func TestWaitsForLock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t)
 			if tc.held {
-				at := l.kind.Now.Add(-tasktrack.LockHeld)
+				at := l.now.Add(-tasktrack.LockHeld)
 				l.record.Lock = tasktrack.LockWait{First: at, Last: at}
 			}
 			if tc.fault.Count = 1; tc.fault.Status != 0 {
@@ -573,10 +575,11 @@ func TestLost(t *testing.T) {
 	if err := l.next(); !proxmox.IsOutcomeUnknown(err) {
 		t.Fatalf("the call is lost, got %v", err)
 	}
+	l.now = l.now.Add(31 * time.Second)
 	if l.settled(); !l.record.Open() {
 		t.Fatal("it may show yet")
 	}
-	l.kind.Now = l.kind.Now.Add(time.Minute)
+	l.now = l.now.Add(30 * time.Second)
 	l.settled()
 	l.is(v1alpha1.ActUnknown, 1, "no task")
 

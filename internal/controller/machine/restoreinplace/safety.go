@@ -84,7 +84,7 @@ func (a *restoring) isSafety(b restore.Backup) bool {
 func (a *restoring) createSafety(ctx context.Context, name string) error {
 	if a.Record.Safety == "" {
 		a.Record.Safety = name
-		a.Record.Enter(v1alpha1.ActMakingSafetyBackup, "", a.Now)
+		a.Record.Enter(v1alpha1.ActMakingSafetyBackup, "", a.Now())
 		if err := a.Keep(ctx); err != nil {
 			return err
 		}
@@ -120,6 +120,6 @@ func (a *restoring) createSafety(ctx context.Context, name string) error {
 func (a *restoring) awaitSafety(ctx context.Context, b restore.Backup) error {
 	why := b.GetCondition(xpv2.TypeReady).Message
 	message := strings.TrimSuffix(fmt.Sprintf("waiting for Backup %q: %s", b.GetName(), why), ": ")
-	a.Record.Enter(v1alpha1.ActMakingSafetyBackup, message, a.Now)
+	a.Record.Enter(v1alpha1.ActMakingSafetyBackup, message, a.Now())
 	return errors.Join(a.Keep(ctx), kind.Wait(errors.New(message)))
 }

@@ -106,7 +106,7 @@ func (a *rollback) next(ctx context.Context, q Request) (proxmox.UPID, error) {
 func (a *rollback) takeSafety(ctx context.Context, q Request) (proxmox.UPID, error) {
 	r := a.Record
 	r.Safety = SafetyName(q.Token)
-	r.Enter(v1alpha1.ActTakingSafetySnapshot, "", a.Now)
+	r.Enter(v1alpha1.ActTakingSafetySnapshot, "", a.Now())
 	return a.Once(ctx, &r.Taking, taskSnapshot, sentence, func() (proxmox.UPID, error) {
 		o := proxmox.SnapshotOptions{Name: r.Safety, Description: "Before the rollback to " + q.Snapshot}
 		return a.pve.TakeSnapshot(ctx, a.Ref, o)
@@ -116,7 +116,7 @@ func (a *rollback) takeSafety(ctx context.Context, q Request) (proxmox.UPID, err
 // goBack asks for the rollback.
 func (a *rollback) goBack(ctx context.Context, q Request) (proxmox.UPID, error) {
 	r := a.Record
-	r.Enter(v1alpha1.ActRollingBack, "", a.Now)
+	r.Enter(v1alpha1.ActRollingBack, "", a.Now())
 	return a.Once(ctx, &r.Call, taskRollback, sentence, func() (proxmox.UPID, error) {
 		return a.pve.RollbackSnapshot(ctx, a.Ref, proxmox.RollbackOptions{Name: q.Snapshot, Start: a.starts(q)})
 	})
@@ -143,10 +143,10 @@ func (a *rollback) settleRollback(ctx context.Context, t *proxmox.Task) error {
 	r := a.Record
 	switch {
 	case t == nil:
-		r.Enter(v1alpha1.ActUnknown, "no task of the rollback is known: it was not begun, or its node has forgotten it", a.Now)
+		r.Enter(v1alpha1.ActUnknown, "no task of the rollback is known: it was not begun, or its node has forgotten it", a.Now())
 		return nil
 	case t.OK():
-		r.Enter(v1alpha1.ActSucceeded, "", a.Now)
+		r.Enter(v1alpha1.ActSucceeded, "", a.Now())
 		return nil
 	}
 	message := sentence(t.Err())
@@ -155,13 +155,13 @@ func (a *rollback) settleRollback(ctx context.Context, t *proxmox.Task) error {
 		return err
 	}
 	switch lock := config.Values["lock"]; {
-	case lock != taskLock && a.Now.Sub(time.Unix(r.Call.Begun, 0)) < seenSoon && a.WaitsForLock(&r.Call, t.Err()):
+	case lock != taskLock && a.Now().Sub(time.Unix(r.Call.Begun, 0)) < seenSoon && a.WaitsForLock(&r.Call, t.Err()):
 		return nil
 	case lock == taskLock:
 		message += fmt.Sprintf("; VM %d stays locked (rollback), and some of its disks may have gone back: on its node, \"qm unlock %d\" lifts the lock",
 			a.Ref.VMID, a.Ref.VMID)
 	}
-	r.Enter(v1alpha1.ActFailed, message, a.Now)
+	r.Enter(v1alpha1.ActFailed, message, a.Now())
 	return nil
 }
 
@@ -179,10 +179,10 @@ func (a *rollback) settleSafety(ctx context.Context, t *proxmox.Task) error {
 	case s == nil && a.WaitsForLock(&r.Taking, t.Err()):
 		return nil
 	default:
-		r.Enter(v1alpha1.ActFailed, "the safety snapshot could not be taken: "+sentence(t.Err())+"; nothing was rolled back", a.Now)
+		r.Enter(v1alpha1.ActFailed, "the safety snapshot could not be taken: "+sentence(t.Err())+"; nothing was rolled back", a.Now())
 		return nil
 	}
-	r.Enter(v1alpha1.ActPending, "", a.Now)
+	r.Enter(v1alpha1.ActPending, "", a.Now())
 	if s == nil || s.State != "" {
 		r.Taking = act.Call{}
 		return nil

@@ -50,6 +50,7 @@ type lab struct {
 
 	root  *proxmox.Client
 	act   *rollback
+	now   time.Time
 	saves int
 }
 
@@ -60,15 +61,15 @@ func newLab(t *testing.T, version string) *lab {
 		t.Fatal(err)
 	}
 	scenario.ACL = append(scenario.ACL, simulator.ScenarioGrant{Path: "/", User: "crossplane@pve", Roles: []string{"Administrator"}})
-	l := &lab{T: t, Server: simulatortest.NewTest(t, simulator.Options{Scenario: scenario, Version: version})}
+	l := &lab{T: t, Server: simulatortest.NewTest(t, simulator.Options{Scenario: scenario, Version: version}), now: time.Now()}
 	l.root = l.connect(proxmox.Credentials{Username: "root@pam", Password: simulatortest.RootPassword})
 	c := l.connect(proxmox.Credentials{TokenID: simulatortest.TestToken, TokenSecret: simulatortest.TestSecret})
 	l.ended(l.root.Create(t.Context(), ref, proxmox.Params{"name": "web", "memory": "64", "scsi0": "local-lvm:1", "smbios1": "uuid=" + uuid}))
 	l.taken("s1", false)
 	allows, room := func(qemu.Config) error { return nil }, func(context.Context, qemu.Config) (string, error) { return "", nil }
 	l.act = &rollback{pve: c, storages: c.Storages, allows: allows, room: room, Act: act.Act{
-		PVE: c, Ref: ref, UUID: uuid, Record: act.New("1", time.Now()), Now: time.Now(),
-		Save: func(context.Context, *act.Record) error { l.saves++; return nil },
+		PVE: c, Ref: ref, UUID: uuid, Record: act.New("1", l.now), Now: func() time.Time { return l.now },
+		Save: func(ctx context.Context, _ *act.Record) error { l.saves++; return ctx.Err() },
 	}}
 	return l
 }
@@ -415,20 +416,82 @@ func TestLostAnswer(t *testing.T) {
 	l.called("", "/s1/rollback")
 }
 
+// slow is a client that gives up its calls after as long as one may take by default, which may end the reconcile.
+type slow struct {
+	Client
+
+	lab  *lab
+	ends func()
+}
+
+func (c slow) over() {
+	c.lab.now = c.lab.now.Add(30 * time.Second)
+	c.ends()
+}
+
+func (c slow) TakeSnapshot(ctx context.Context, ref proxmox.Ref, o proxmox.SnapshotOptions) (proxmox.UPID, error) {
+	defer c.over()
+	return c.Client.TakeSnapshot(ctx, ref, o)
+}
+
+func (c slow) RollbackSnapshot(ctx context.Context, ref proxmox.Ref, o proxmox.RollbackOptions) (proxmox.UPID, error) {
+	defer c.over()
+	return c.Client.RollbackSnapshot(ctx, ref, o)
+}
+
+// lose the next call of a request before it has done anything, until the time that a reconcile has is over, and look at it half a minute later.
+func (l *lab) lose(q Request) {
+	l.Helper()
+	ctx, end := context.WithCancel(l.Context())
+	defer end()
+	fast := l.act.pve
+	l.act.pve = slow{Client: fast, lab: l, ends: end}
+	l.Inject(simulator.Fault{Method: http.MethodPost, Path: path + "**", CutBefore: true, Count: 1})
+	_, err := l.act.next(ctx, q)
+	l.act.pve = fast
+	if !proxmox.IsOutcomeUnknown(err) || errors.Is(err, context.Canceled) {
+		l.Fatalf("the answer is lost, and that is noted, got %v", err)
+	}
+	l.now = l.now.Add(31 * time.Second)
+	if l.settled(); !l.act.Record.Open() {
+		l.Fatal("it may show yet")
+	}
+}
+
+// TestLostLate has the calls carried out a while after their answers were lost: what they do is the request's.
+func TestLostLate(t *testing.T) {
+	l, q := newLab(t, "9.2"), back()
+	safely(&q)
+	late := func(call func() (proxmox.UPID, error)) {
+		l.lose(q)
+		if err := l.next(q); err == nil {
+			t.Fatal("nothing is begun while a call is open")
+		}
+		l.ended(call())
+		l.settled()
+	}
+	late(func() (proxmox.UPID, error) {
+		return l.act.pve.TakeSnapshot(t.Context(), ref, proxmox.SnapshotOptions{Name: SafetyName("1")})
+	})
+	l.is(v1alpha1.ActPending)
+	if !l.act.Record.Taken {
+		t.Fatal("the safety snapshot is taken")
+	}
+	late(func() (proxmox.UPID, error) {
+		return l.act.pve.RollbackSnapshot(t.Context(), ref, proxmox.RollbackOptions{Name: "s1"})
+	})
+	l.is(v1alpha1.ActSucceeded)
+	l.called("", "", "/s1/rollback", "/s1/rollback")
+}
+
 // TestLostCall loses the calls. The safety snapshot is taken anew, and the rollback is not
 // repeated.
 func TestLostCall(t *testing.T) {
 	l, q := newLab(t, "9.2"), back()
 	safely(&q)
 	lose := func() {
-		l.Inject(simulator.Fault{Method: http.MethodPost, Path: path + "**", CutBefore: true, Count: 1})
-		if err := l.next(q); !proxmox.IsOutcomeUnknown(err) {
-			t.Fatalf("the answer is lost, got %v", err)
-		}
-		if l.settled(); !l.act.Record.Open() {
-			t.Fatal("it may show yet")
-		}
-		l.act.Now = l.act.Now.Add(time.Minute)
+		l.lose(q)
+		l.now = l.now.Add(30 * time.Second)
 		l.settled()
 	}
 	lose()
@@ -512,7 +575,7 @@ func TestWaitsForLock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l, q := newLab(t, "9.2"), back()
 			if tc.held == 30*time.Second {
-				l.act.Record.Lock = tasktrack.LockWait{First: l.act.Now, Last: l.act.Now}
+				l.act.Record.Lock = tasktrack.LockWait{First: l.now, Last: l.now}
 			}
 			q.Safety = tc.task == taskSnapshot
 			l.Inject(simulator.Fault{Task: tc.task, TaskExit: tc.exit, Count: 1})
@@ -520,7 +583,7 @@ func TestWaitsForLock(t *testing.T) {
 			if tc.lock != "" {
 				l.edit(func(g *simulator.Guest) { g.Config["lock"] = tc.lock })
 			}
-			l.act.Now = l.act.Now.Add(tc.held)
+			l.now = l.now.Add(tc.held)
 			l.settled()
 			if l.is(tc.want); tc.want != v1alpha1.ActPending {
 				return
