@@ -242,7 +242,8 @@ func (e *external) makeStub(ctx context.Context, m Volume) error {
 	u, err := e.client.Create(ctx, proxmox.Ref{Node: v.Node, VMID: v.VMID}, e.stubParams(m))
 	switch {
 	case proxmox.IsOutcomeUnknown(err):
-		return err
+		v.Begun = e.Now().Unix()
+		return errors.Join(err, kind.AfterCall(ctx, func(ctx context.Context) error { return e.save(ctx, m) }))
 	case proxmox.IsAlreadyExists(err):
 		return errors.Join(err, e.otherVMID(ctx, m, isNew))
 	case err != nil:
@@ -391,7 +392,8 @@ func (e *external) move(ctx context.Context, m Volume) error {
 func (e *external) begun(ctx context.Context, m Volume, u proxmox.UPID, err error) error {
 	v := e.view
 	if proxmox.IsOutcomeUnknown(err) {
-		return err
+		v.Handover.Begun = e.Now().Unix()
+		return errors.Join(err, kind.AfterCall(ctx, func(ctx context.Context) error { return e.save(ctx, m) }))
 	}
 	if err == nil {
 		v.Handover.Task = u

@@ -69,6 +69,7 @@ type lab struct {
 	root     *proxmox.Client
 	kube     client.WithWatch
 	clock    *configtest.Clock
+	now      func() time.Time // as the provider of Volumes sees it
 	volumes  side
 	machines side
 	all      []resource.Managed
@@ -95,8 +96,9 @@ func newLab(t *testing.T, s kind.Scope, version string) *lab {
 	t.Helper()
 	pve := configtest.Simulate(t, version)
 	l := &lab{T: t, scope: s, clock: configtest.NewClock(), pve: pve.Server, root: pve.Client, kube: configtest.Serve(pve)}
+	l.now = l.clock.Now
 	l.volumes.setup = func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
-		o.Now = l.clock.Now
+		o.Now = l.now
 		return volume.Setup(mgr, o, volume.Kinds{Identity: s.Identity("Volume"), Lists: s.Lists("Volume"), Machine: s.Identity("Machine")})
 	}
 	l.machines.setup = func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {

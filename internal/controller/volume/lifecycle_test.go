@@ -25,6 +25,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -639,6 +640,48 @@ func TestFaults(t *testing.T) {
 			here(t).fails(fault, 3)
 		})
 	}
+}
+
+// A handover whose answer is lost after a minute may still be carried out for a minute more: it is neither repeated nor forgotten.
+func TestLostLate(t *testing.T) {
+	l := here(t)
+	l.pve.Inject(simulator.Fault{Method: http.MethodPost, Path: "/nodes/pve1/qemu/*/move_disk", CutBefore: true, Count: 1})
+	over := sync.OnceFunc(func() { l.clock.Pass(61 * time.Second) }) // That is how long the call has taken.
+	l.now = func() time.Time {
+		if l.handovers() > 0 {
+			over()
+		}
+		return l.clock.Now()
+	}
+	v, m := l.volume("data", onLVM), l.machine("a", "data")
+	l.until("the answer is lost", func() bool { return l.handovers() > 0 })
+	for range 10 {
+		l.clock.Pass(5 * time.Second)
+		l.reconcile(v)
+		if !configtest.Says(v, xpv2.TypeReady, "Moving", "the answer to the call was lost")() {
+			t.Fatalf("it is waited for, got %v", v.GetCondition(xpv2.TypeReady))
+		}
+	}
+	if n := l.handovers(); n != 1 {
+		t.Fatalf("want one call, got %d: %v", n, l.writes())
+	}
+	stub := proxmox.Ref{Node: "pve1", VMID: int(*v.Observation().StubVMID)}
+	l.ended(l.root.ReassignDisk(l.Context(), stub, proxmox.ReassignOptions{Disk: "scsi0", Target: ref(m).VMID, TargetDisk: "unused0"}))
+	l.until("the Machine has the disk", l.bound(v, m))
+	if n := l.handovers(); n != 1 {
+		t.Errorf("want no other call, got %d: %v", n, l.writes())
+	}
+}
+
+// handovers are how often the provider has asked for a disk to be moved.
+func (l *lab) handovers() int {
+	n := 0
+	for _, w := range l.writes() {
+		if strings.Contains(w, "/move_disk") {
+			n++
+		}
+	}
+	return n
 }
 
 // fails has each so many of the calls, or of the tasks, fail once.
