@@ -94,6 +94,10 @@ type record struct {
 	// outcomeUnknown is when a call was made last whose outcome is not known.
 	outcomeUnknown time.Time
 
+	// creating is true once a call that makes the VM was begun, and creationLost when the answer to such a call was lost last.
+	creating     bool
+	creationLost time.Time
+
 	// driveStale is true while PVE's cloud-init drive may have old data.
 	driveStale bool
 
@@ -122,6 +126,7 @@ func (t *Tracker) attempt(m Object) *record {
 	if r.generation != m.GetGeneration() {
 		*r = record{
 			generation: m.GetGeneration(), outcomeUnknown: r.outcomeUnknown, driveStale: r.driveStale, rebootUntil: r.rebootUntil, rebooted: r.rebooted,
+			creating: r.creating, creationLost: r.creationLost,
 		}
 	}
 	return r
@@ -226,6 +231,31 @@ func (t *Tracker) SinceUnknownOutcome(m Object) time.Duration {
 	t.records.Lock()
 	defer t.records.Unlock()
 	return t.now().Sub(t.known(m).outcomeUnknown)
+}
+
+// BeginCreation remembers that a call that makes the VM is about to be made, and when the answer to one was lost that somebody else has made before:
+// from now on it is known whether one was lost.
+func (t *Tracker) BeginCreation(m Object, lost time.Time) {
+	t.records.Lock()
+	defer t.records.Unlock()
+	if r := t.records.Ensure(m); !r.creating {
+		r.creating, r.creationLost = true, lost
+	}
+}
+
+// RecordLostCreation remembers that the answer to the call was lost.
+func (t *Tracker) RecordLostCreation(m Object) {
+	t.records.Lock()
+	defer t.records.Unlock()
+	t.records.Ensure(m).creationLost = t.now()
+}
+
+// LostCreation returns when the answer to a call that makes the VM was lost last, zero if none was, and whether that is known.
+func (t *Tracker) LostCreation(m Object) (at time.Time, known bool) {
+	t.records.Lock()
+	defer t.records.Unlock()
+	r := t.known(m)
+	return r.creationLost, r.creating
 }
 
 // Running reports whether a task runs for a Machine. One of some time ago has to be

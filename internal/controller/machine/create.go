@@ -21,6 +21,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -71,8 +72,9 @@ type creation struct {
 	vmidTaken bool
 	rejected  int
 
-	// first is true if no call was sent before that makes a VM with this identity.
+	// first is true if no call was sent before that makes a VM with this identity, and lost is when an earlier provider may have lost the answer to one.
 	first bool
+	lost  time.Time
 }
 
 // Create starts to create the VM. The task goes on after it returns.
@@ -81,6 +83,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 	if c == nil {
 		return managed.ExternalCreation{}, errors.New("cannot create a VM before it was observed that there is none")
 	}
+	e.tasks.BeginCreation(m, c.lost)
 	if c.vmidTaken {
 		e.inventory.BlockVMID(c.Identity.VMID)
 		if err := (ownership{external: e}).moveVMID(ctx, m, c, nil); err != nil {
@@ -112,11 +115,7 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 		return managed.ExternalCreation{}, e.afterTakenVMID(ctx, m, c, err)
 	}
 	if err != nil {
-		e.watch().RecordError(m, err)
-		if lastingRejection(err) {
-			e.tasks.Refused(m, err) // The next look shows it: conditions that are set here are lost when the reconciler writes annotations.
-		}
-		return managed.ExternalCreation{}, err
+		return managed.ExternalCreation{}, c.failed(ctx, e, m, err)
 	}
 	e.tenant.Creates(m, c.Identity, u.Node())
 	e.tasks.Kept(m, true) // What was changed before was another VM, and so
@@ -127,6 +126,22 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 		restoring{external: e}.noteTask(ctx, m, u)
 	}
 	return managed.ExternalCreation{}, nil
+}
+
+// failed notes what is known of the call that makes the VM, which has failed.
+func (c *creation) failed(ctx context.Context, e *external, m Machine, err error) error {
+	e.watch().RecordError(m, err)
+	if lastingRejection(err) {
+		e.tasks.Refused(m, err) // The next look shows it: conditions that are set here are lost when the reconciler writes annotations.
+	}
+	if !proxmox.IsOutcomeUnknown(err) {
+		return err
+	}
+	e.tasks.RecordLostCreation(m)
+	if c.archive == nil {
+		return err
+	}
+	return errors.Join(err, restoring{external: e}.tracker().NoteLost(ctx, m))
 }
 
 // lastingRejection reports whether PVE refuses a call in a way that lasts.

@@ -29,8 +29,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/lookup"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
@@ -48,6 +50,9 @@ func (e *external) observeMissing(ctx context.Context, m Machine, id qemu.Identi
 			return e.observeCreating(ctx, m, id)
 		}
 	}
+	if meta.WasDeleted(m) && id.VMID != 0 && e.lookup().MayBeCreated(m) {
+		return observeLostCreation(m, id, &e.planned)
+	}
 	if meta.WasDeleted(m) {
 		return e.observeCleanup(ctx, m, nil)
 	}
@@ -57,6 +62,15 @@ func (e *external) observeMissing(ctx context.Context, m Machine, id qemu.Identi
 	}
 	err := e.checkCreatable(ctx, m, id, false)
 	return managed.ExternalObservation{ConnectionDetails: e.password.Publish(nil)}, err
+}
+
+// observeLostCreation is the observation of a Machine that is being deleted while Proxmox VE may still carry out the call that makes its VM: nobody would
+// remove that later.
+func observeLostCreation(m Machine, id qemu.Identity, p *plan) (managed.ExternalObservation, error) {
+	m.Observation().Annotations = object.PersistedAnnotations(m)
+	p.waitReason = kind.Wait(kind.Held(errors.Errorf(
+		"VM %d may still appear, since the answer to the call that makes it was lost: it is waited for, for a minute, to be removed", id.VMID)))
+	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 }
 
 // observeCleanup is the observation of a Machine that is being deleted and has no VM.
@@ -110,7 +124,7 @@ func (e *external) decideCreation(ctx context.Context, m Machine, id qemu.Identi
 	if err != nil {
 		return nil, err
 	}
-	c.vmidTaken, c.first = taken || lost, meta.GetExternalCreatePending(m).IsZero()
+	c.vmidTaken, c.first, c.lost = taken || lost, meta.GetExternalCreatePending(m).IsZero(), lookup.LostCreation(m)
 	if lost || taken && create.wasRejected(m, id) {
 		c.rejected = id.VMID // The task found out: somebody has it whom we may not see.
 	}

@@ -26,6 +26,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
@@ -253,6 +255,40 @@ const (
 	cloneGrace        = time.Minute
 	cloneGraceUnknown = 10 * time.Minute
 )
+
+// lostFor is how long a call whose answer was lost may still make the VM.
+const lostFor = target.Arrival * time.Second
+
+// MayBeCreated reports whether a call may still make the VM whose answer was lost, be it to put it back to a backup, though no task is seen. After a
+// restart the annotations of the managed reconciler tell, which do not say why a creation has failed.
+func (l Lookup) MayBeCreated(m object.Machine) bool {
+	asked, err := act.Parse(m.GetAnnotations()[object.AnnotationRestoreInPlace])
+	if err == nil && asked.Open() && asked.Call.Task == "" && asked.Call.MayShow(l.Now) {
+		return true
+	}
+	lost, known := l.Tasks.LostCreation(m)
+	if !known {
+		lost = LostCreation(m)
+	}
+	if since, destroyed := l.Tasks.Destroyed(m); destroyed && !since.Before(lost) {
+		return false // What was made is gone.
+	}
+	return !lost.IsZero() && l.Now.Sub(lost).Abs() < lostFor
+}
+
+// LostCreation returns when the answer to a call may have been lost that makes the VM of a Machine, as far as its annotations tell: the last one
+// was not seen to succeed, and no VM was. It is zero if none was lost.
+func LostCreation(m object.Machine) time.Time {
+	pending, failed, succeeded := meta.GetExternalCreatePending(m), meta.GetExternalCreateFailed(m), meta.GetExternalCreateSucceeded(m)
+	last := pending
+	if failed.After(last) {
+		last = failed
+	}
+	if !last.After(succeeded) || m.Observation().UUID != "" {
+		return time.Time{}
+	}
+	return last
+}
 
 // MayBeCreating reports whether a task may be creating the VM although it cannot be seen
 // yet. The task of a clone names its source only.
