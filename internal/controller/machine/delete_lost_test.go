@@ -95,13 +95,13 @@ func TestDeleteUnmade(t *testing.T) {
 		then   func(*bench)
 		waits  bool
 	}{
-		"Lost":     {reason: "The call may still be carried out.", err: proxmoxtest.LostAnswer(t), waits: true},
-		"Refused":  {reason: "Proxmox VE has refused the call.", err: refused(http.StatusBadRequest, "no such thing")},
-		"Failed":   {reason: "Proxmox VE has answered, and nothing was begun.", err: refused(http.StatusInternalServerError, "got timeout")},
-		"NotSent":  {reason: "Nobody was asked to make it.", err: outOfTurn(t)},
-		"Restart":  {reason: "After a restart nobody knows why it has failed.", err: proxmoxtest.LostAnswer(t), then: restarted, waits: true},
-		"Unclear":  {reason: "A failure with an answer looks the same after a restart.", err: refused(http.StatusBadRequest, "no"), then: restarted, waits: true},
-		"Killed":   {
+		"Lost":    {reason: "The call may still be carried out.", err: proxmoxtest.LostAnswer(t), waits: true},
+		"Refused": {reason: "Proxmox VE has refused the call.", err: refused(http.StatusBadRequest, "no such thing")},
+		"Failed":  {reason: "Proxmox VE has answered, and nothing was begun.", err: refused(http.StatusInternalServerError, "got timeout")},
+		"NotSent": {reason: "Nobody was asked to make it.", err: outOfTurn(t)},
+		"Restart": {reason: "After a restart nobody knows why it has failed.", err: proxmoxtest.LostAnswer(t), then: restarted, waits: true},
+		"Unclear": {reason: "A failure with an answer looks the same after a restart.", err: refused(http.StatusBadRequest, "no"), then: restarted, waits: true},
+		"Killed": {
 			reason: "A provider that was killed has seen no answer.", err: proxmoxtest.LostAnswer(t), waits: true,
 			then: func(b *bench) { restarted(b); delete(b.m.Annotations, meta.AnnotationKeyExternalCreateFailed) },
 		},
