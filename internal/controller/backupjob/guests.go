@@ -122,14 +122,15 @@ func newTarget(ctx context.Context, v view) (*target, error) {
 	}
 	switch {
 	case isAll(p):
-		t.excluded, err = t.machines(ctx, v, p.ExcludeVMIDs, p.ExcludeMachineRefs, p.ExcludeMachineSelector)
-		t.keep(v, excludeOption, &t.excluded)
+		if t.excluded, err = t.machines(ctx, v, p.ExcludeVMIDs, p.ExcludeMachineRefs, p.ExcludeMachineSelector); err == nil {
+			err = t.keepExcluded(ctx, v)
+		}
 		t.see(guests, func(g proxmox.Guest) bool { return !slices.Contains(t.excluded, g.VMID) })
 	case byPool(p):
 		t.see(guests, func(g proxmox.Guest) bool { return g.Pool == t.pool && t.pool != "" })
 	default:
 		t.vmids, err = t.machines(ctx, v, p.VMIDs, p.MachineRefs, p.MachineSelector)
-		t.keep(v, vmidOption, &t.vmids)
+		t.keep(v)
 		t.see(guests, func(g proxmox.Guest) bool { return slices.Contains(t.vmids, g.VMID) })
 		t.dropMissing(v)
 	}
@@ -182,15 +183,40 @@ func (t *target) machines(ctx context.Context, v view, ids []int32, refs []v1alp
 	return slices.Compact(all), err
 }
 
-// keep keeps what an option of the job has while a Machine waits: it may have its VM, and not have been looked at yet, as after a restore of
+// keep keeps the guests that the job names while a Machine waits: it may have its VM, and not have been looked at yet, as after a restore of
 // Kubernetes.
-func (t *target) keep(v view, option string, ids *[]int) {
+func (t *target) keep(v view) {
 	if !t.waits {
 		return
 	}
-	*ids = append(*ids, listed(v, option)...)
-	slices.Sort(*ids)
-	*ids = slices.Compact(*ids)
+	t.vmids = append(t.vmids, listed(v, vmidOption)...)
+	slices.Sort(t.vmids)
+	t.vmids = slices.Compact(t.vmids)
+}
+
+// keepExcluded keeps what the job leaves out while a Machine waits, but for VMIDs that other Machines have by now: Proxmox VE gives a VMID that is free to
+// the next VM, which nobody has said to leave out.
+func (t *target) keepExcluded(ctx context.Context, v view) error {
+	if !t.waits {
+		return nil
+	}
+	vms, err := v.MachineVMs(ctx)
+	if err != nil {
+		return err
+	}
+	var kept []int
+	for _, id := range listed(v, excludeOption) {
+		if _, has := vms[id]; !has && !slices.Contains(t.excluded, id) {
+			kept = append(kept, id)
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	t.problems = append(t.problems, "guests that stay excluded until then, as they were before: "+join(kept))
+	t.excluded = append(t.excluded, kept...)
+	slices.Sort(t.excluded)
+	return nil
 }
 
 // listed are the VMIDs that an option of the job has.
