@@ -99,6 +99,9 @@ func judge(v view, disabled bool) []kind.Problem {
 	switch {
 	case disabled:
 		c.Status, c.Reason, c.Message = corev1.ConditionFalse, ReasonDisabled, "the storage is out of use: set disabled to false to use it"
+	case v.Seen.Values["disable"] == "1":
+		c.Status, c.Reason = corev1.ConditionFalse, ReasonDisabled
+		c.Message = "it is disabled in Proxmox VE: set disabled: false, or enable it there"
 	case len(nodes) == 0:
 		c.Status, c.Reason, c.Message = corev1.ConditionFalse, ReasonUnavailable, "no node has reported the storage yet: wait a few seconds"
 	case len(missing) > 0:
@@ -110,5 +113,5 @@ func judge(v view, disabled bool) []kind.Problem {
 	if disabled || len(missing) < len(nodes) {
 		return nil
 	}
-	return []kind.Problem{{Reason: ReasonUnavailable, Message: c.Message}}
+	return []kind.Problem{{Reason: c.Reason, Message: c.Message}}
 }

@@ -70,6 +70,11 @@ func TestAvailable(t *testing.T) {
 			reason: "A storage that is out of use on purpose is as the spec asks.", spec: "nodes: [], disabled: true",
 			available: corev1.ConditionFalse, because: storage.ReasonDisabled, words: "set disabled to false", ready: corev1.ConditionTrue,
 		},
+		"DisabledByHand": {
+			reason: "Somebody has disabled the storage in Proxmox VE, and the spec leaves that open.", spec: "nodes: []",
+			edit:      func(s *simulator.State) { s.Storages["files"].Disabled = true },
+			available: corev1.ConditionFalse, because: storage.ReasonDisabled, words: "it is disabled in Proxmox VE: set disabled: false", ready: corev1.ConditionFalse,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +90,7 @@ func TestAvailable(t *testing.T) {
 						c.ObservedGeneration == mg.GetGeneration() && mg.GetCondition(xpv2.TypeReady).Status == tc.ready
 				})
 				if tc.ready == corev1.ConditionFalse {
-					l.Until(mg, xpv2.TypeReady, storage.ReasonUnavailable, tc.words)
+					l.Until(mg, xpv2.TypeReady, tc.because, tc.words)
 				}
 			})
 		})
