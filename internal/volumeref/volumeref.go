@@ -22,6 +22,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -59,6 +60,10 @@ type Record struct {
 
 	// Volume is the volume ID of the disk. Empty until the disk was there.
 	Volume string `json:"volume,omitempty"`
+
+	// Former are volume IDs that the disk had before, and NamedAt is when one of them was last replaced in the external name, in seconds.
+	Former  []string `json:"former,omitempty"`
+	NamedAt int64    `json:"namedAt,omitempty"`
 
 	// Holder is the VM that has the disk.
 	Holder Holder `json:"holder,omitzero"`
@@ -193,6 +198,25 @@ func PlaceOf(mg resource.Managed, r *Record) Place {
 
 // Made reports whether the disk was there once.
 func (r *Record) Made() bool { return r.Volume != "" }
+
+// mostFormer is how many former volume IDs are kept: each handover gives the disk another one.
+const mostFormer = 32
+
+// Rename notes another volume ID of the disk. Of many former ones the first one stays: a manifest by which the disk was adopted has that.
+func (r *Record) Rename(volume string) {
+	if former := r.Volume; former != "" && former != volume && !slices.Contains(r.Former, former) {
+		r.Former = append(r.Former, former)
+	}
+	if len(r.Former) > mostFormer {
+		r.Former = slices.Delete(r.Former, 1, 2)
+	}
+	r.Volume = volume
+}
+
+// WasNamed reports whether a volume ID is one that the disk had before. Proxmox VE may have given it to another disk since.
+func (r *Record) WasNamed(volume string) bool {
+	return volume != r.Volume && slices.Contains(r.Former, volume)
+}
 
 // Touches reports whether the VM with the UUID has the disk, or may be about to get it. One in which the disk
 // is not seen any more counts, too: somebody may have moved it, and it would be destroyed with the VM.

@@ -26,6 +26,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
@@ -44,19 +45,86 @@ const ofDrivers = 9999
 // An adoption looks at disks that somebody names for a Volume.
 type adoption struct{ *external }
 
-// adopt takes over the disk that the user names by the external name, if it is not the one that the record has. It
+// whichDisk decides about the disk: one that the user names or consents to, if the Volume has none, or else the one that it has.
+func (e adoption) whichDisk(ctx context.Context, m Volume) error {
+	p, err := e.adopt(ctx, m)
+	if p == nil && err == nil {
+		p, err = e.recoverLost(ctx, m)
+	}
+	if err != nil {
+		return err
+	}
+	if p != nil {
+		e.view.decision = decision{action: stuck, problem: p}
+		return nil
+	}
+	if err := e.look(ctx, m); err != nil {
+		return err
+	}
+	return e.beside(ctx, m)
+}
+
+// adopt takes over the disk that the user names by the external name, if the Volume has none yet, or one that is lost. It
 // returns the problem that keeps it from that. Nothing is written in PVE.
 func (e adoption) adopt(ctx context.Context, m Volume) (*kind.Problem, error) {
-	v, named := e.view, meta.GetExternalName(m)
 	if meta.WasDeleted(m) {
 		e.refusals.forget(m)
 	}
-	if named == "" || named == v.Volume || v.Handover != nil || v.Begun != 0 || meta.WasDeleted(m) {
+	if !e.namesAnother(m) || e.view.Made() && !e.view.Lost {
 		return nil, nil
 	}
+	return e.take(ctx, m)
+}
+
+// beside decides about another disk that the external name names while the Volume has one. It is adopted only if it is not certain which one the
+// Volume's is: whoever applies a manifest again names the disk that the Volume was made with, and by then the name may be that of another one.
+func (e adoption) beside(ctx context.Context, m Volume) error {
+	v, named := e.view, meta.GetExternalName(m)
+	if !e.namesAnother(m) || !v.Made() || v.Lost {
+		return nil
+	}
+	if v.action == stuck && v.problem != nil && v.problem.Reason == reasonUnproven {
+		p, err := e.take(ctx, m)
+		switch {
+		case err != nil:
+			return err
+		case p != nil:
+			v.decision = decision{action: stuck, problem: p}
+		case v.Volume == named:
+			return e.look(ctx, m)
+		default:
+			v.problem.Message += v.hint
+		}
+		return nil
+	}
+	if v.WasNamed(named) {
+		return e.restoreName(ctx, m)
+	}
+	v.beside = notAdoptable(named, "this Volume has %s: set the annotation %s back to that, and name %s in another Volume",
+		v.Volume, meta.AnnotationKeyExternalName, named)
+	return nil
+}
+
+// namesAnother reports whether the external name names another disk than the record has, while nothing was begun that is to be ended first.
+func (e adoption) namesAnother(m Volume) bool {
+	v, named := e.view, meta.GetExternalName(m)
+	return named != "" && named != v.Volume && v.Handover == nil && v.Begun == 0 && !meta.WasDeleted(m)
+}
+
+// take takes over the disk that the external name names, or returns the problem that keeps it from that. A former name of the disk takes consent,
+// because a manifest may have set it.
+func (e adoption) take(ctx context.Context, m Volume) (*kind.Problem, error) {
+	v, named := e.view, meta.GetExternalName(m)
 	owner, p, err := e.adoptable(ctx, m, named)
-	if p != nil || err != nil {
-		return p, err
+	switch {
+	case err != nil:
+		return nil, err
+	case v.WasNamed(named):
+		if takes, err := e.takesFormer(ctx, m, owner, p); !takes || err != nil {
+			return nil, err
+		}
+	case p != nil:
+		return p, nil
 	}
 	if p, err := confinement(e).roomForAdopted(ctx, m, owner, named); p != nil || err != nil {
 		return p, err
@@ -64,14 +132,54 @@ func (e adoption) adopt(ctx context.Context, m Volume) (*kind.Problem, error) {
 	if err := e.takeStub(ctx, m, owner, named); err != nil {
 		return nil, err
 	}
+	v.Rename(named)
 	v.Place = placeOf(owner, named, "")
-	v.Volume, v.Holder, v.Lost, v.LostAt, v.Message, v.Adopted = named, owner.holder(), false, 0, "", !v.isStub(owner)
+	v.Holder, v.Lost, v.LostAt, v.Message, v.Adopted, v.hint = owner.holder(), false, 0, "", !v.isStub(owner), ""
+	v.found = nil
 	confinement(e).unchecked()
 	if !kind.MayChange(m) {
 		return nil, nil
 	}
 	e.Event(m, event.Normal(eventAdopted, fmt.Sprintf("disk %s, unused in VM %d, is this resource's from now on", named, owner.VMID)))
 	return nil, e.save(ctx, m)
+}
+
+// takesFormer reports whether a disk by a former name of the Volume's is taken, to which the user has to consent. The name is replaced if the disk may
+// not be adopted, as by the problem for it.
+func (e adoption) takesFormer(ctx context.Context, m Volume, owner *vm, p *kind.Problem) (bool, error) {
+	v, named := e.view, meta.GetExternalName(m)
+	if p != nil {
+		return false, e.restoreName(ctx, m)
+	}
+	switch err := confinement(e).adopts(ctx, named, owner); {
+	case tenancy.IsRefusal(err):
+		return false, e.restoreName(ctx, m)
+	case err != nil:
+		return false, err
+	}
+	sum := checksumOf(m.GetUID(), named, v.LostAt, v.Place, owner.VMID, owner.holder())
+	if ptr.Deref(m.Parameters().RecoverLost, "") == sum {
+		return true, nil
+	}
+	v.hint = fmt.Sprintf("; %s, which the annotation %s names, is a former name of the disk, and may be that of another one by now: if VM %d has the disk by it, "+
+		"set recoverLost to %s", named, meta.AnnotationKeyExternalName, owner.VMID, sum)
+	return false, nil
+}
+
+// namedAgain is how soon a former name in the external name is replaced again, in seconds. What applies a manifest without end writes it each
+// time, and must not keep the provider busy by that.
+const namedAgain = 600
+
+// restoreName sets the external name, which has a former name of the disk, to the present one.
+func (e adoption) restoreName(ctx context.Context, m Volume) error {
+	v, now := e.view, e.Now().Unix()
+	if !kind.MayChange(m) || now < v.NamedAt+namedAgain {
+		return nil
+	}
+	v.NamedAt = now
+	e.Event(m, event.Normal(eventNameRestored, fmt.Sprintf("%s is a former name of the disk, which is %s: the annotation %s is set to that",
+		meta.GetExternalName(m), v.Volume, meta.AnnotationKeyExternalName)))
+	return e.save(ctx, m)
 }
 
 // takeStub takes over a stub VM that is no Volume's any more, as that of a disk which was retained.
@@ -161,7 +269,7 @@ func (e adoption) ownerOf(ctx context.Context, m Volume, volume string) (*vm, *k
 // sameVolume returns the name of another Volume that has the disk, or may be about to, whichever is older: what has it, keeps it.
 func (e *external) sameVolume(ctx context.Context, m Volume, volume string) (string, error) {
 	return e.other(ctx, m, func(other resource.Managed) bool {
-		return claims(other, volume) || kind.Older(other, m) && meta.GetExternalName(other) == volume
+		return claims(other, volume) || kind.Older(other, m) && meta.GetExternalName(other) == volume && !wasNamed(other, volume)
 	})
 }
 
@@ -196,4 +304,10 @@ func (e *external) sharesCluster(other resource.Managed) bool {
 func claims(mg resource.Managed, volume string) bool {
 	r, err := volumeref.RecordOf(mg)
 	return err == nil && r.Volume == volume && !r.Lost
+}
+
+// wasNamed reports whether a volume ID is a former one of the disk of a Volume, which an external name may still have.
+func wasNamed(mg resource.Managed, volume string) bool {
+	r, err := volumeref.RecordOf(mg)
+	return err == nil && r.WasNamed(volume)
 }

@@ -51,6 +51,9 @@ type view struct {
 	difference []v1alpha1.OptionDifference
 	problems   []kind.Problem
 
+	// beside is a problem that is only shown: it keeps nothing from being done.
+	beside *kind.Problem
+
 	// found is a disk that has the name of one that was lost, or of which it is not certain which one it is; nil for none.
 	found *found
 
@@ -86,16 +89,7 @@ func (e *external) observe(ctx context.Context, m Volume) (managed.ExternalObser
 	if meta.WasDeleted(m) && !kind.MayChange(m) {
 		return managed.ExternalObservation{}, nil
 	}
-	p, err := adoption{e}.adopt(ctx, m)
-	if p == nil && err == nil {
-		p, err = adoption{e}.recoverLost(ctx, m)
-	}
-	if err != nil {
-		return managed.ExternalObservation{}, err
-	}
-	if p != nil {
-		v.decision = decision{action: stuck, problem: p}
-	} else if err := e.look(ctx, m); err != nil {
+	if err := (adoption{e}).whichDisk(ctx, m); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	if v.action == release && meta.WasDeleted(m) {
@@ -446,7 +440,8 @@ func (e *external) noteStub(m Volume) {
 func (e *external) noteArrival(m Volume) {
 	v, h := e.view, e.view.Handover
 	volume := v.arrived()
-	v.Volume, v.Holder, v.Place, v.Handover = volume, h.Holder, placeOf(v.target, volume, v.Place.Size), nil
+	v.Rename(volume)
+	v.Holder, v.Place, v.Handover = h.Holder, placeOf(v.target, volume, v.Place.Size), nil
 	v.Failures, v.FailedAt, v.Message, v.Lock = 0, 0, "", tasktrack.LockWait{}
 	if h.Storage != "" {
 		e.Event(m, event.Normal(eventMoved, fmt.Sprintf("the disk is on storage %s, as %s", h.Storage, v.Volume)))

@@ -271,7 +271,7 @@ func othersOf(x Machine, name, volume string) []string {
 func (e placing) noteFollowed(m Volume) {
 	v := e.view
 	former := v.Volume
-	v.Volume = v.from.Active.Volume(v.key)
+	v.Rename(v.from.Active.Volume(v.key))
 	v.Place = placeOf(v.from, v.Volume, v.Place.Size)
 	e.Event(m, event.Normal(eventRenamed,
 		fmt.Sprintf("disk %s is %s since VM %d is on node %s: it is %s still", former, v.Volume, v.from.VMID, v.from.Node, v.key)))

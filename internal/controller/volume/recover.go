@@ -46,7 +46,7 @@ func (e adoption) recoverLost(ctx context.Context, m Volume) (*kind.Problem, err
 		return nil, err
 	}
 	if ptr.Deref(m.Parameters().RecoverLost, "") != v.found.Checksum || !kind.MayChange(m) {
-		v.hint = v.found.words()
+		v.hint += v.found.words()
 		return nil, nil
 	}
 	if err := confinement(e).recovers(ctx, owner); err != nil {

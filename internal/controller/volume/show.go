@@ -70,6 +70,7 @@ const (
 	eventFailed        event.Reason = "Failed"
 	eventLost          event.Reason = "Lost"
 	eventRenamed       event.Reason = "Renamed"
+	eventNameRestored  event.Reason = "NameRestored"
 	eventRecovered     event.Reason = "Recovered"
 	eventRetained      event.Reason = "Retained"
 	eventOvercommitted event.Reason = "StorageOvercommitted"
@@ -80,6 +81,9 @@ func (e *external) show(m Volume) {
 	v := e.view
 	if v.problem != nil {
 		v.problems = []kind.Problem{*v.problem}
+	}
+	if v.beside != nil {
+		v.problems = append(v.problems, *v.beside)
 	}
 	v.difference = v.differences()
 	e.observation(m)

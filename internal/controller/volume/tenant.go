@@ -232,7 +232,7 @@ func (e confinement) checkTenant(ctx context.Context, m Volume, to *connect.Conn
 		}
 	}
 	named := meta.GetExternalName(m)
-	if named == "" || named == r.Volume || meta.WasDeleted(m) {
+	if named == "" || named == r.Volume || r.WasNamed(named) || meta.WasDeleted(m) { // A former name is checked once the user consents to the disk.
 		return nil
 	}
 	return connect.CheckVM(ctx, to.Inventory, tenancy.OwnerOf(named), func(g proxmox.Guest) error { return e.tenant.CheckAdoptDisk(named, g) })
@@ -256,7 +256,15 @@ func (e confinement) recovers(ctx context.Context, owner *vm) error {
 	if e.tenant == nil || e.view.isRecordedHolder(owner) {
 		return nil
 	}
-	return connect.CheckVM(ctx, e.inventory, owner.VMID, func(g proxmox.Guest) error { return e.tenant.CheckAdoptDisk(e.view.Volume, g) })
+	return e.adopts(ctx, e.view.Volume, owner)
+}
+
+// adopts is an error if the disk of a VM may not be adopted.
+func (e confinement) adopts(ctx context.Context, volume string, owner *vm) error {
+	if e.tenant == nil {
+		return nil
+	}
+	return connect.CheckVM(ctx, e.inventory, owner.VMID, func(g proxmox.Guest) error { return e.tenant.CheckAdoptDisk(volume, g) })
 }
 
 // clearTasks drops the tasks that a record names which somebody may have made up, so that none is looked at.

@@ -39,7 +39,7 @@ func (l *lab) recorded(v volume.Volume) (tenancy.VolumeRecord, bool) {
 	return configtest.Records(l.T, l.kube).Volume(v)
 }
 
-// adoptsUnused has a Volume adopt a disk that another VM does not use.
+// adoptsUnused has a Volume lose its disk, and adopt one that another VM does not use.
 func (l *lab) adoptsUnused(v volume.Volume) {
 	l.Helper()
 	other := proxmox.Ref{Node: "pve1", VMID: 500}
@@ -47,6 +47,7 @@ func (l *lab) adoptsUnused(v volume.Volume) {
 		"memory": "64", "scsi1": "local-lvm:2", "smbios1": "uuid=11111111-2222-4333-8444-555555555555",
 	}))
 	l.must(l.root.Configure(l.Context(), other, proxmox.Change{Delete: []string{"scsi1"}}))
+	l.forgets(l.stub(v), v)
 	l.change(v, func() { xpmeta.SetExternalName(v, "local-lvm:vm-500-disk-0") })
 	l.until("it is adopted", func() bool {
 		return v.Observation().Volume != "" && l.config(500)["unused0"] == "" && configtest.Settled(v)()
