@@ -91,7 +91,7 @@ func (e *external[P, O]) Update(ctx context.Context, mg Resource[P, O]) (managed
 	if err := e.updateOptions(ctx, mg); err != nil {
 		return none, err
 	}
-	changed := e.plan.difference
+	changed, _ := e.plan.split()
 	if err := e.restage(ctx, mg); err != nil {
 		return none, err
 	}
@@ -101,8 +101,9 @@ func (e *external[P, O]) Update(ctx context.Context, mg Resource[P, O]) (managed
 		}
 	}
 	tellChanges(e.record, mg, "ChangedOptions", "changed in Proxmox VE: ", changed)
-	mg.Observation().Common().Difference = nil
-	mg.SetConditions(kind.UpToDate(nil, e.plan.problems...).WithObservedGeneration(mg.GetGeneration()))
+	_, stays := e.plan.split()
+	mg.Observation().Common().Difference = stays
+	mg.SetConditions(kind.UpToDate(stays, e.plan.problems...).WithObservedGeneration(mg.GetGeneration()))
 	return none, nil
 }
 

@@ -44,10 +44,25 @@ type plan struct {
 	findings   Findings
 	difference []v1alpha1.OptionDifference
 	problems   []kind.Problem
+
+	// fixed are the options that differ and cannot change.
+	fixed []string
 }
 
 // empty reports whether nothing differs.
 func (p plan) empty() bool { return len(p.difference) == 0 }
+
+// split returns of what differs what is written, and what stays.
+func (p plan) split() (written, stays []v1alpha1.OptionDifference) {
+	for _, d := range p.difference {
+		if slices.Contains(p.fixed, d.Option) {
+			stays = append(stays, d)
+		} else {
+			written = append(written, d)
+		}
+	}
+	return written, stays
+}
 
 // writes reports whether there is something to write.
 func (p plan) writes() bool {
@@ -79,7 +94,7 @@ func (e *external[P, O]) makePlan(ctx context.Context, mg Resource[P, O], fresh 
 		return err
 	}
 	e.plan.difference = declared.Differences(change, seen)
-	e.plan.change, e.plan.problems = e.withoutFixed(mg, change, declared)
+	e.plan.change = e.withoutFixed(mg, change, declared)
 	if err := e.planSecrets(ctx, mg); err != nil {
 		return err
 	}
@@ -124,11 +139,11 @@ func (e *external[P, O]) planFindings(ctx context.Context, mg Resource[P, O], fr
 	return f.Rejected
 }
 
-// withoutFixed returns the change without the options that cannot change, and a problem
-// that names them.
-func (e *external[P, O]) withoutFixed(mg Resource[P, O], c proxmox.Change, d settings.Declared) (proxmox.Change, []kind.Problem) {
+// withoutFixed returns the change without the options that cannot change, which are noted with a problem that
+// names them.
+func (e *external[P, O]) withoutFixed(mg Resource[P, O], c proxmox.Change, d settings.Declared) proxmox.Change {
 	if e.seen == nil || e.table.Fixed == nil {
-		return c, nil
+		return c
 	}
 	var fixed []string
 	for _, name := range c.Names() {
@@ -139,14 +154,16 @@ func (e *external[P, O]) withoutFixed(mg Resource[P, O], c proxmox.Change, d set
 	}
 	c.Delete = slices.DeleteFunc(c.Delete, func(name string) bool { return slices.Contains(fixed, name) })
 	if len(fixed) == 0 {
-		return c, nil
+		return c
 	}
 	is := make([]string, 0, len(fixed))
 	for _, shown := range d.Differences(proxmox.Change{Delete: fixed}, e.seen.Settings) {
 		is = append(is, shown.Option+" is "+shown.Current)
 	}
-	return c, []kind.Problem{{Reason: ReasonImmutable, Message: "options differ that cannot change: " +
+	e.plan.fixed = fixed
+	e.plan.problems = []kind.Problem{{Reason: ReasonImmutable, Message: "options differ that cannot change: " +
 		"set the spec to what Proxmox VE has, or create another resource; in Proxmox VE " + strings.Join(is, ", ")}}
+	return c
 }
 
 // permit returns an error that names the privileges that are missing for a verb.

@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/config"
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/storage"
@@ -115,17 +116,37 @@ func TestUnknownNode(t *testing.T) {
 	})
 }
 
-// TestImmutable adopts a storage whose path is another one.
+// TestImmutable adopts a storage whose path is another one: what can change is changed and told, and what cannot is not, and still differs.
 func TestImmutable(t *testing.T) {
 	configtest.RunIn(t, files(), func(l *configtest.Life) {
 		l.Must(l.Client.CreateObject(l.Context(), files().Collection, "files", proxmox.Params{"type": "dir", "path": "/srv/other", "content": "iso"}))
 		mg := l.Resource(1, "{name: files, dir: {path: /srv/files}, content: [backup]}", map[string]string{xpmeta.AnnotationKeyExternalName: "files"})
-		l.Until(mg, xpv2.TypeReady, config.ReasonImmutable, "path is /srv/other")
 		l.UntilHolds(mg, "the content is changed", func() bool { return l.Options("files")["content"] == "backup" })
+		stays := []v1alpha1.OptionDifference{{Option: "path", Current: "/srv/other", Desired: "/srv/files"}}
+		if diff := cmp.Diff(stays, differenceOf(l, mg)); diff != "" {
+			l.Errorf("the difference after the change: -want, +got:\n%s", diff)
+		}
+		l.Until(mg, xpv2.TypeReady, config.ReasonImmutable, "path is /srv/other")
 		if got := l.Options("files")["path"]; got != "/srv/other" {
 			l.Errorf("path: got %q, want what it was", got)
 		}
+		told := slices.DeleteFunc(l.Events.All(), func(e string) bool { return !strings.HasPrefix(e, "ChangedOptions: ") })
+		if diff := cmp.Diff([]string{"ChangedOptions: changed in Proxmox VE: content iso → backup"}, told); diff != "" {
+			l.Errorf("events of changes: -want, +got:\n%s", diff)
+		}
 	})
+}
+
+// differenceOf is what a Storage shows to differ.
+func differenceOf(l *configtest.Life, mg resource.Managed) []v1alpha1.OptionDifference {
+	l.Helper()
+	s, ok := mg.(interface {
+		Observation() *v1alpha1.StorageObservation
+	})
+	if !ok {
+		l.Fatalf("%T is no Storage", mg)
+	}
+	return s.Observation().Difference
 }
 
 // TestRotation changes the Secrets of storages, of which Proxmox VE shows nothing.

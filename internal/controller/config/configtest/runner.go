@@ -68,6 +68,9 @@ type Runner struct {
 	Kube  client.WithWatch
 	Clock *Clock
 
+	// Events are what the providers have told so far.
+	Events Events
+
 	// Deaths are how often a provider was killed at a side effect.
 	Deaths int
 
@@ -83,7 +86,7 @@ func NewRunner(t *testing.T, setup Setup, w Way) *Runner {
 	r := &Runner{Simulator: Simulate(t, w.Version), Scope: w.Scope, Clock: NewClock()}
 	r.setup = func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		o.Now = r.Clock.Now
-		return setup(mgr, o, s)
+		return setup(recordingManager{Manager: mgr, into: &r.Events}, o, s)
 	}
 	r.Kube = Serve(r.Simulator)
 	t.Cleanup(r.Restart)
