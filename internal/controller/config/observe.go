@@ -111,12 +111,22 @@ func (e *external[P, O]) setName(mg Resource[P, O]) error {
 			"the spec names %s %q, but this resource stands for %q, its external name: a %s cannot be renamed, so set the name back, or create another resource",
 			e.table.Collection.Noun, *declared, e.name, e.table.Collection.Noun)
 	}
-	if was := mg.Observation().Common().Name; was != "" && was != e.name && mg.GetAnnotations()[kind.AnnotationCluster] != "" {
+	if was := e.owned(mg); was != "" && was != e.name {
 		return errors.Errorf(
 			"the external name is that of %s %q, but this resource stands for %q: set the annotation %s back to that, or create another resource for %q",
 			e.table.Collection.Noun, e.name, was, meta.AnnotationKeyExternalName, e.name)
 	}
 	return nil
+}
+
+// owned returns the name of the object that is this resource's own; empty while none is known to be. A resource that an earlier version has managed has no
+// annotation for it yet: its status tells, if it was noted where the object is.
+func (e *external[P, O]) owned(mg Resource[P, O]) string {
+	a := mg.GetAnnotations()
+	if a[kind.AnnotationOwned] == "" && a[kind.AnnotationCluster] != "" {
+		return mg.Observation().Common().Name
+	}
+	return a[kind.AnnotationOwned]
 }
 
 // checkCluster returns an error if the connection leads to another cluster than the one in
@@ -271,20 +281,29 @@ func (e *external[P, O]) own(ctx context.Context, mg Resource[P, O], named bool)
 	a := mg.GetAnnotations()
 	_, intends := a[kind.AnnotationIntent]
 	known := a[kind.AnnotationCluster] != "" || mg.Observation().Common().Cluster == ""
-	if named && !intends && known {
+	if named && !intends && known && a[kind.AnnotationOwned] != "" {
 		return nil
 	}
-	versions, err := e.secretVersions(ctx, mg, !intends)
+	adopts := named && !intends && !e.managedBefore(mg)
+	versions, err := e.secretVersions(ctx, mg, adopts)
 	if err != nil {
 		return err
 	}
 	if err := kind.Own(ctx, e.kube, mg, e.name, e.ownAnnotations(mg, versions)); err != nil {
 		return err
 	}
-	if named && !intends {
+	if adopts {
 		e.record.Event(mg, event.Normal("Adopted", e.table.Collection.Noun+" "+e.name+" is managed by this resource from now on"))
 	}
 	return nil
+}
+
+// managedBefore reports whether the object was this resource's own before it has all annotations about that: an earlier version has noted nothing on a
+// node in no cluster.
+func (e *external[P, O]) managedBefore(mg Resource[P, O]) bool {
+	a, common := mg.GetAnnotations(), mg.Observation().Common()
+	refused := slices.Contains([]xpv2.ConditionReason{kind.ReasonAlreadyExists, kind.ReasonOwnershipConflict}, mg.GetCondition(xpv2.TypeReady).Reason)
+	return a[kind.AnnotationCluster] != "" || a[kind.AnnotationOwned] != "" || common.Cluster == "" && common.Name != "" && !refused
 }
 
 // ownAnnotations returns the annotations of a resource whose own the object is.
@@ -293,6 +312,7 @@ func (e *external[P, O]) ownAnnotations(mg Resource[P, O], further map[string]st
 	if all == nil {
 		all = map[string]string{}
 	}
+	all[kind.AnnotationOwned] = e.name
 	if name := mg.Observation().Common().Cluster; name != "" && mg.GetAnnotations()[kind.AnnotationCluster] == "" {
 		all[kind.AnnotationCluster] = name
 	}

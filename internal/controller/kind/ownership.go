@@ -44,6 +44,9 @@ const AnnotationIntent = "proxmox.vitistack.io/create-intent"
 // deleted. With some objects go the permissions on them, so that nobody may look whether they are gone.
 const AnnotationRemoved = "proxmox.vitistack.io/removed"
 
+// AnnotationOwned is the name of the object that is the resource's own: users write the external name, and may write that of another one.
+const AnnotationOwned = "proxmox.vitistack.io/owned"
+
 // AnnotationCluster is the name of the cluster in which the object is. An object of the
 // same name in another cluster, to which the provider configuration leads later, is not
 // the resource's own. A user may change it to go on in that cluster.

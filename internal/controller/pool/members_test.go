@@ -19,6 +19,7 @@ package pool_test
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -27,6 +28,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/config"
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/pool"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
@@ -91,9 +93,24 @@ func TestMovedMember(t *testing.T) {
 	})
 }
 
+// inAndOut runs a test of pools in its ways, in a cluster and on a node that is in none.
+func inAndOut(t *testing.T, run func(*configtest.Life)) {
+	t.Helper()
+	for name, prepare := range map[string]func(configtest.Simulator){
+		"Cluster": nil,
+		"Standalone": func(s configtest.Simulator) {
+			s.Edit(func(st *simulator.State) { st.ClusterName = "" })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			configtest.RunIn(t, configtest.Kind{Setup: config.Setup(pool.Table()), Kind: "Pool", Collection: pool.Table().Collection, Prepare: prepare}, run)
+		})
+	}
+}
+
 // TestOtherExternalName has somebody write the name of another pool into the annotation of a resource that has one: neither is touched, nor removed.
 func TestOtherExternalName(t *testing.T) {
-	lives(t, func(l *configtest.Life) {
+	inAndOut(t, func(l *configtest.Life) {
 		l.Helper()
 		l.Edit(func(s *simulator.State) {
 			s.Pools["theirs"] = &state.Pool{Comment: "Theirs", VMs: map[int]bool{}, Storages: map[string]bool{}}
@@ -117,6 +134,28 @@ func TestOtherExternalName(t *testing.T) {
 		l.UntilGone(mg)
 		if l.Options("theirs")["comment"] != "Theirs" || l.Options(own) != nil {
 			l.Errorf("want this resource's pool alone removed, got %v", l.Writes()[n:])
+		}
+	})
+}
+
+// TestOwnedName has the name of a pool noted that is adopted, which is told, and of one that an earlier version has managed, of which that is no news.
+func TestOwnedName(t *testing.T) {
+	inAndOut(t, func(l *configtest.Life) {
+		l.Helper()
+		l.Must(l.Client.CreateObject(l.Context(), pool.Table().Collection, "web", proxmox.Params{"comment": "Web"}))
+		mg := l.Resource(1, "{comment: Web}", map[string]string{meta.AnnotationKeyExternalName: "web"})
+		l.Settle(mg)
+		noted := func() bool { return mg.GetAnnotations()[kind.AnnotationOwned] == "web" }
+		if !noted() {
+			l.Errorf("annotations are %v", mg.GetAnnotations())
+		}
+		meta.RemoveAnnotations(mg, kind.AnnotationOwned)
+		l.Must(l.Kube.Update(l.Context(), mg))
+		l.UntilHolds(mg, "the name is noted", noted)
+		l.Settle(mg)
+		told := slices.DeleteFunc(l.Events.All(), func(e string) bool { return !strings.HasPrefix(e, "Adopted: ") })
+		if len(told) != 1 || len(l.Writes()) > 0 {
+			l.Errorf("want one event and nothing written, got %v and %v", told, l.Writes())
 		}
 	})
 }
