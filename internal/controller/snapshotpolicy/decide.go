@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -50,8 +51,9 @@ const (
 	waiting  state = iota // Its task has not begun.
 	begun                 // Its task runs.
 	taken                 // It is ready to use.
+	unseen                // It was taken, and cannot be seen now.
 	gone                  // It is not there any more.
-	stuck                 // It was left half-way, which only a person can clear up.
+	stuck                 // It was left half-way, or another one has its name, which only a person can clear up.
 	deleting              // It is being removed.
 )
 
@@ -62,7 +64,9 @@ type snapshot struct {
 	at            time.Time // when it was taken
 	state         state
 	problem       string
-	retained      bool // It is not removed.
+	retained      bool      // It is not removed.
+	vm            string    // UUID of its VM, if that is known
+	since         time.Time // when it was created, or asked to be removed
 }
 
 // busy reports whether a task works on the snapshot, or may at any moment.
@@ -76,7 +80,9 @@ type view struct {
 	status       *v1alpha1.SnapshotPolicyObservation
 	machines     []machine
 	snapshots    []*snapshot
-	goBack       map[string]bool // Machines whose VMs go back to a snapshot: all theirs stay
+	goBack       map[string]bool   // Machines whose VMs go back to a snapshot: all theirs stay
+	offline      map[string]string // why the VMs of Machines cannot be reached
+	uuids        map[string]string // of the VMs of all Machines
 
 	// takes and removes are false if the management policies do not let it.
 	takes, removes bool
@@ -89,6 +95,7 @@ type plan struct {
 	next     v1alpha1.SnapshotPolicyObservation
 	entries  map[string]*v1alpha1.SnapshotPolicyMachineStatus
 	busy     map[string]bool      // Machines that something works on
+	apart    map[string]string    // why nothing can be done about Machines
 	newest   map[string]time.Time // runs of the newest snapshots of the Machines
 	pending  []string             // Machines without their snapshot of the run
 	free     int                  // so many tasks may begin
@@ -112,7 +119,7 @@ func (v *view) decide() *plan {
 	p.know()
 	p.schedule()
 	p.close()
-	p.free = int(ptr.Deref(v.spec.MaxConcurrent, defaultConcurrent)) - len(p.next.Active)
+	p.free = p.places() - len(p.next.Active)
 	p.abandon()
 	p.takeNext()
 	p.prune()
@@ -150,6 +157,7 @@ func (p *plan) know() {
 			p.next.LastScheduleTime = toTime(s.run)
 		}
 	}
+	p.reach()
 	for _, s := range p.snapshots {
 		p.count(s)
 	}
@@ -170,13 +178,15 @@ func (p *plan) count(s *snapshot) {
 		e.LastScheduleTime = toTime(s.run)
 	}
 	if s.busy() {
-		p.next.Active = append(p.next.Active, s.name)
 		p.busy[s.machine] = true
+		if p.apart[s.machine] == "" {
+			p.next.Active = append(p.next.Active, s.name)
+		}
 	}
 	if s.state == stuck {
 		e.Message = s.problem
 	}
-	if s.state != taken {
+	if s.state != taken && (s.state != unseen || s.at.IsZero()) {
 		return
 	}
 	e.Snapshots++
@@ -185,7 +195,7 @@ func (p *plan) count(s *snapshot) {
 		p.newest[s.machine] = s.run
 		e.Newest, e.NewestTime = s.name, toTime(s.at)
 	}
-	if !s.run.Before(timeOf(p.next.LastScheduleTime)) {
+	if s.state == taken && !s.run.Before(timeOf(p.next.LastScheduleTime)) {
 		e.Message, e.Attempts, e.RetryTime = "", 0, nil
 	}
 }
@@ -342,10 +352,13 @@ func (p *plan) takeNext() {
 	slices.SortStableFunc(all, func(a, b machine) int {
 		return cmp.Or(cmp.Compare(p.entry(a.name).Attempts, p.entry(b.name).Attempts), cmp.Compare(a.name, b.name))
 	})
+	heldUp := sync.OnceValue(p.heldUp)
 	for _, m := range all {
 		e := p.entry(m.name)
 		p.pending = append(p.pending, m.name)
 		switch {
+		case p.apart[m.name] != "":
+			e.Message = p.apart[m.name]
 		case p.busy[m.name]:
 		case !m.hasVM:
 			e.Message = "the Machine has no VM yet"
@@ -357,6 +370,8 @@ func (p *plan) takeNext() {
 			p.free--
 			p.take = append(p.take, m.name)
 			e.AttemptTime = toTime(p.now)
+		default:
+			e.Message = cmp.Or(heldUp(), e.Message)
 		}
 	}
 	p.next.Pending = int32(len(p.pending)) //nolint:gosec // There are not so many.

@@ -149,6 +149,45 @@ func TestDecide(t *testing.T) {
 			change: func(v *view) { kept(1, 4)(v); v.spec.MaxConcurrent = ptr.To(int32(1)) },
 			made:   []*snapshot{of("a", 1, taken), of("a", 2, taken), of("b", 1, deleting)},
 		},
+		"Unseen": {
+			reason: "Snapshots whose VM cannot be reached hold up no other Machine.", now: night(5), take: []string{"b"}, problem: "a: Locked: it is",
+			made: []*snapshot{of("a", 1, unseen), of("a", 2, unseen), of("a", 3, unseen), of("a", 4, unseen)}, change: lastRun(4),
+		},
+		"UnseenPruned": {
+			reason: "Snapshots of a VM that cannot be reached are left alone, and those of others are pruned.", now: night(4).Add(time.Hour),
+			change: func(v *view) { kept(1, 4)(v); v.spec.MaxConcurrent = ptr.To(int32(1)) },
+			made: []*snapshot{
+				of("a", 1, taken), of("a", 2, taken), of("a", 3, unseen), of("a", 4, unseen), of("b", 1, taken), of("b", 2, taken),
+			}, remove: []string{"b1"},
+		},
+		"UnseenKept": {
+			reason: "Snapshots that cannot be seen have nothing removed in their place.", now: night(4).Add(time.Hour),
+			change: func(v *view) { kept(2, 4)(v); v.uuids = map[string]string{"a": "new"} },
+			made:   []*snapshot{of("a", 1, taken), of("a", 2, taken), former(of("a", 3, unseen))},
+		},
+		"Offline": {
+			reason: "Removals that wait for a node hold up no other Machine.", now: night(2).Add(time.Hour), take: []string{"b"},
+			change: func(v *view) {
+				running(2)(v)
+				v.spec.MaxConcurrent, v.offline = ptr.To(int32(1)), map[string]string{"a": "NodeOffline: pve2"}
+			},
+			made: []*snapshot{of("a", 1, deleting)}, problem: "a: NodeOffline: pve2",
+		},
+		"FormerVM": {
+			reason: "A former VM that cannot be reached says nothing about the present one.", now: night(2), take: []string{"a", "b"},
+			change: func(v *view) { lastRun(1)(v); v.uuids = map[string]string{"a": "new"} }, made: []*snapshot{former(of("a", 1, unseen))},
+		},
+		"HeldUp": {
+			reason: "Machines tell for what they wait once no place becomes free.", now: night(2).Add(3 * time.Hour),
+			change:  func(v *view) { running(2)(v); v.spec.MaxConcurrent = ptr.To(int32(1)) },
+			made:    []*snapshot{since(of("a", 1, deleting), night(2))},
+			problem: "b: all places of maxConcurrent, 1, are taken since more than an hour: see the Snapshots p-a-",
+		},
+		"InTurn": {
+			reason: "Machines wait in silence while others have their turn.", now: night(2).Add(time.Minute),
+			change: func(v *view) { running(2)(v); v.spec.MaxConcurrent = ptr.To(int32(1)) },
+			made:   []*snapshot{since(of("a", 1, deleting), night(2))},
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -272,6 +311,24 @@ func kept(last int32, n int) func(*view) {
 		v.status.LastScheduleTime = metaTime(night(n))
 		v.spec.Retention = &v1alpha1.SnapshotRetention{Last: ptr.To(last)}
 	}
+}
+
+// lastRun has the run of a night be over, of which all are known.
+func lastRun(n int) func(*view) {
+	return func(v *view) {
+		v.status.LastScheduleTime, v.status.ScheduledUntil = metaTime(night(n)), metaTime(night(n))
+	}
+}
+
+// former is a snapshot of a VM that a Machine had before.
+func former(s *snapshot) *snapshot {
+	s.vm = "old"
+	return s
+}
+
+func since(s *snapshot, at time.Time) *snapshot {
+	s.since = at
+	return s
 }
 
 func retained(s *snapshot) *snapshot {

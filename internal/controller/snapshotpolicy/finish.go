@@ -38,9 +38,16 @@ func (r *reconciler) finish(ctx context.Context, p Policy) (reconcile.Result, er
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	free, left := int(ptr.Deref(p.Parameters().MaxConcurrent, defaultConcurrent)), 0
+	apart, err := r.apart(ctx, p, all)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	free, left, waits := int(ptr.Deref(p.Parameters().MaxConcurrent, defaultConcurrent)), 0, 0
 	for _, s := range all {
 		switch {
+		case apart[s.GetName()] && !keeps && !isRetained(s):
+			left++
+			waits++
 		case s.GetDeletionTimestamp() != nil || r.issued.isDeleted(p, s.GetName()):
 			free--
 			left++
@@ -57,11 +64,33 @@ func (r *reconciler) finish(ctx context.Context, p Policy) (reconcile.Result, er
 		r.issued.forget(p)
 		return reconcile.Result{}, errors.Wrap(r.finalizer.RemoveFinalizer(ctx, p), "cannot remove the finalizer")
 	}
-	conditions(p, xpv2.Deleting().WithMessage(fmt.Sprintf("%d Snapshots are to be removed", left)), xpv2.ReconcileSuccess())
+	message := fmt.Sprintf("%d Snapshots are to be removed", left)
+	if waits > 0 {
+		message += fmt.Sprintf(", %d of them when their VMs can be reached", waits)
+	}
+	conditions(p, xpv2.Deleting().WithMessage(message), xpv2.ReconcileSuccess())
 	if err := r.write(ctx, p); err != nil {
 		return reconcile.Result{}, err
 	}
+	all = slices.DeleteFunc(all, func(s Snapshot) bool { return apart[s.GetName()] })
 	return reconcile.Result{RequeueAfter: r.Interval(p)}, r.removeSome(ctx, p, all, free)
+}
+
+// apart returns the Snapshots whose VMs cannot be reached: they take no places of others. One that was not begun may go all the same.
+func (r *reconciler) apart(ctx context.Context, p Policy, all []Snapshot) (map[string]bool, error) {
+	v := &view{}
+	if _, err := r.allMachines(ctx, p, v); err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		v.snapshots = append(v.snapshots, r.seen(p, s))
+	}
+	of, found := &plan{view: v}, map[string]bool{}
+	of.reach()
+	for _, s := range v.snapshots {
+		found[s.name] = s.state != waiting && of.apart[s.machine] != ""
+	}
+	return found, nil
 }
 
 func (r *reconciler) removeSome(ctx context.Context, p Policy, all []Snapshot, free int) error {

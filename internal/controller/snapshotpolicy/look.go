@@ -34,6 +34,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 )
 
 // view returns a view of all that decides about a policy.
@@ -59,30 +60,22 @@ func (r *reconciler) view(ctx context.Context, p Policy) (*view, error) {
 	return v, nil
 }
 
-// machines returns the machines that the policy selects, by name, and those of all that go back to a snapshot.
+// machines returns the machines that the policy selects, by name, and what is known of all.
 func (r *reconciler) machines(ctx context.Context, p Policy, v *view) error {
 	selector, err := metav1.LabelSelectorAsSelector(&p.Parameters().MachineSelector)
 	if err != nil {
 		return errors.Wrap(err, "cannot use machineSelector")
 	}
-	list, err := listed(ctx, r.Client, r.kinds.Machine.List, p, labels.Everything())
+	list, err := r.allMachines(ctx, p, v)
 	if err != nil {
-		return errors.Wrap(err, "cannot list Machines")
+		return err
 	}
-	v.goBack = map[string]bool{}
 	mayKnow := func(resource.Managed) bool { return true }
 	if r.sameTenant != nil {
 		sameTenant := r.sameTenant(ctx)
 		mayKnow = func(m resource.Managed) bool { same, _ := sameTenant(p, m); return same }
 	}
-	for _, mg := range list {
-		m, ok := mg.(Machine)
-		if !ok {
-			continue
-		}
-		if goesBack(m) {
-			v.goBack[m.GetName()] = true
-		}
+	for _, m := range list {
 		if !meta.WasDeleted(m) && selector.Matches(labels.Set(m.GetLabels())) && mayKnow(m) {
 			o := m.Observation()
 			v.machines = append(v.machines, machine{
@@ -92,6 +85,31 @@ func (r *reconciler) machines(ctx context.Context, p Policy, v *view) error {
 	}
 	slices.SortFunc(v.machines, func(a, b machine) int { return cmp.Compare(a.name, b.name) })
 	return nil
+}
+
+// allMachines returns the Machines of the policy's namespace, and notes which go back to a snapshot, and whose nodes are offline.
+func (r *reconciler) allMachines(ctx context.Context, p Policy, v *view) ([]Machine, error) {
+	list, err := listed(ctx, r.Client, r.kinds.Machine.List, p, labels.Everything())
+	if err != nil {
+		return nil, errors.Wrap(err, "cannot list Machines")
+	}
+	v.goBack, v.offline, v.uuids = map[string]bool{}, map[string]string{}, map[string]string{}
+	var all []Machine
+	for _, mg := range list {
+		m, ok := mg.(Machine)
+		if !ok {
+			continue
+		}
+		all = append(all, m)
+		if goesBack(m) {
+			v.goBack[m.GetName()] = true
+		}
+		v.uuids[m.GetName()] = m.Observation().UUID
+		if c := m.GetCondition(xpv2.TypeReady); c.Reason == target.ReasonNodeOffline {
+			v.offline[m.GetName()] = string(c.Reason) + because(c.Message)
+		}
+	}
+	return all, nil
 }
 
 // goesBack reports whether the VM of a Machine goes back to a snapshot or to a backup, or is asked to: its snapshots are to
@@ -184,6 +202,10 @@ func (r *reconciler) seen(p Policy, s Snapshot) *snapshot {
 	found := &snapshot{
 		name: s.GetName(), machine: ptr.Deref(s.Parameters().Machine, ""), run: run,
 		at: timeOf(s.Observation().Time), state: stateOf(s), retained: isRetained(s),
+		vm: s.Observation().VMUUID, since: s.GetCreationTimestamp().Time,
+	}
+	if at := s.GetDeletionTimestamp(); at != nil {
+		found.since = at.Time
 	}
 	if r.issued.isDeleted(p, s.GetName()) {
 		found.state = deleting
@@ -203,8 +225,10 @@ const (
 	reasonIncomplete xpv2.ConditionReason = "Incomplete"
 )
 
+// stateOf returns the state of a Snapshot. No task works on one that has a time, or a name in PVE: it was taken.
 func stateOf(s Snapshot) state {
 	reason := s.GetCondition(xpv2.TypeReady).Reason
+	timed, hasName := s.Observation().Time != nil, meta.GetExternalName(s) != ""
 	switch {
 	case meta.WasDeleted(s):
 		return deleting
@@ -214,8 +238,12 @@ func stateOf(s Snapshot) state {
 		return taken
 	case reason == reasonIncomplete:
 		return stuck
-	case reason == reasonCreating, s.Observation().Time != nil, meta.GetExternalName(s) != "":
+	case reason == reasonCreating:
 		return begun
+	case timed && reason != target.ReasonNodeOffline && reason != xpv2.ReasonUnavailable:
+		return stuck // Another one has its name, for example.
+	case timed || hasName:
+		return unseen
 	}
 	return waiting
 }

@@ -18,6 +18,12 @@ package snapshotpolicy
 
 import (
 	"testing"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -62,6 +68,54 @@ func TestGoesBack(t *testing.T) {
 			}
 			if got := goesBack(m); got != tc.want {
 				t.Errorf("\n%s\nA restore in place is the same: want %t, got %t", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+func TestStateOf(t *testing.T) {
+	at := metav1.NewTime(time.Unix(1, 0))
+	done := func(s *namespaced.Snapshot) { s.Status.AtProvider.Time = &at; meta.SetExternalName(s, "nightly") }
+	cases := map[string]struct {
+		reason string
+		ready  xpv2.ConditionReason
+		change func(*namespaced.Snapshot)
+		want   state
+	}{
+		"New":      {reason: "Nothing was begun.", want: waiting},
+		"Locked":   {reason: "What is locked was not begun.", ready: "Locked", want: waiting},
+		"Creating": {reason: "Its task runs.", ready: xpv2.ReasonCreating, want: begun},
+		"Named": {
+			reason: "What has a name in PVE was taken, and nobody has looked at it yet.", want: unseen,
+			change: func(s *namespaced.Snapshot) { meta.SetExternalName(s, "n") },
+		},
+		"Taken": {
+			reason: "What is ready to use was taken.", ready: xpv2.ReasonAvailable, want: taken,
+			change: func(s *namespaced.Snapshot) { done(s); s.Status.AtProvider.ReadyToUse = true },
+		},
+		"NotBegun":    {reason: "What was not begun waits for the node of its VM.", ready: "NodeOffline", want: waiting},
+		"NodeOffline": {reason: "No task works on what was taken while its node is offline.", ready: "NodeOffline", change: done, want: unseen},
+		"Unavailable": {reason: "An error says nothing about what was taken.", ready: xpv2.ReasonUnavailable, change: done, want: unseen},
+		"NameTaken":   {reason: "Another snapshot has the name of one that was taken.", ready: "AlreadyExists", change: done, want: stuck},
+		"Conflict":    {reason: "Another resource stands for what was taken.", ready: "OwnershipConflict", change: done, want: stuck},
+		"Incomplete":  {reason: "What was left half-way needs a person.", ready: "Incomplete", change: done, want: stuck},
+		"Gone":        {reason: "Somebody has removed what was taken.", ready: "Gone", change: done, want: gone},
+		"Deleted": {
+			reason: "What is deleted is being removed.", ready: "NodeOffline", want: deleting,
+			change: func(s *namespaced.Snapshot) { done(s); s.DeletionTimestamp = &at },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := &namespaced.Snapshot{}
+			if tc.ready != "" {
+				s.SetConditions(xpv2.Condition{Type: xpv2.TypeReady, Status: corev1.ConditionFalse, Reason: tc.ready})
+			}
+			if tc.change != nil {
+				tc.change(s)
+			}
+			if got := stateOf(s); got != tc.want {
+				t.Errorf("\n%s\nwant %d, got %d", tc.reason, tc.want, got)
 			}
 		})
 	}

@@ -29,7 +29,8 @@ import (
 )
 
 // prune removes what is not kept, of each Machine one at a time, and none of a Machine that
-// something works on. What is kept depends on the times of the runs alone, not on the clock.
+// something works on, or whose VM cannot be reached: how many there are is not known then.
+// What is kept depends on the times of the runs alone, not on the clock.
 func (p *plan) prune() {
 	if ptr.Deref(p.spec.Suspend, false) {
 		return
@@ -42,7 +43,7 @@ func (p *plan) prune() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(of)) {
 		surplus := p.surplusOf(of[name], rules)
-		if len(surplus) == 0 {
+		if len(surplus) == 0 || p.apart[name] != "" {
 			continue
 		}
 		p.surplus = append(p.surplus, surplus...)

@@ -535,6 +535,46 @@ func TestEnd(t *testing.T) {
 	}
 }
 
+// TestEndOffline has a policy that is deleted remove what it can while a node is offline.
+func TestEndOffline(t *testing.T) {
+	const held = "example.org/offline"
+	everywhere(t, func(l *lab) {
+		l.policy.Parameters().MaxConcurrent = ptr.To(int32(1))
+		l.must(l.kube.Update(l.Context(), l.policy))
+		l.rest(40)
+		l.offline("m000")
+		s := l.snapshots()[0]
+		meta.AddFinalizer(s, held)
+		l.must(l.kube.Update(l.Context(), s))
+		l.must(l.kube.Delete(l.Context(), s))
+		l.must(l.kube.Delete(l.Context(), l.policy))
+		l.rest(20)
+		l.makes(s.GetName())
+		if c := l.policy.GetCondition(xpv2.TypeReady); !strings.Contains(c.Message, "1 Snapshots are to be removed, 1 of them when their VMs can be reached") {
+			l.Errorf("want to be told what the deletion waits for, got %q", c.Message)
+		}
+		s = l.snapshots()[0]
+		meta.RemoveFinalizer(s, held)
+		l.must(l.kube.Update(l.Context(), s))
+		l.rest(20)
+		if len(l.snapshots()) > 0 || meta.FinalizerExists(l.policy, finalizer) {
+			l.Errorf("want the policy to be gone, got %v", l.policy.GetFinalizers())
+		}
+	})
+}
+
+// offline has the node of a Machine be offline.
+func (l *lab) offline(name string) {
+	l.Helper()
+	m, ok := l.object("Machine", name).(Machine)
+	if !ok {
+		l.Fatal("it is no Machine")
+	}
+	l.must(l.kube.Get(l.Context(), client.ObjectKeyFromObject(m), m))
+	m.SetConditions(xpv2.Condition{Type: xpv2.TypeReady, Status: corev1.ConditionFalse, Reason: "NodeOffline", LastTransitionTime: metav1.Now()})
+	l.must(l.kube.Status().Update(l.Context(), m))
+}
+
 // retain one of the Snapshots.
 func (l *lab) retain() {
 	l.Helper()

@@ -133,7 +133,7 @@ func (p *play) progress(name string, s *snapshot) {
 		p.made[s.machine+" "+stamp(s.run)]++
 	case deleting:
 		delete(p.snapshots, name)
-	case taken, gone, stuck:
+	case taken, unseen, gone, stuck:
 	}
 }
 
