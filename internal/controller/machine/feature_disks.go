@@ -112,7 +112,7 @@ func (f disksFeature) planMoves(ctx context.Context, m Machine, p *plan) (next p
 }
 
 // moveStep moves one disk. What it leaves is deleted when all has been copied,
-// whosever PVE holds it to be: it has to be the VM's own.
+// whosever PVE holds it to be and whoever has it attached: it has to be the VM's own alone.
 func (f disksFeature) moveStep(m Machine, p *plan, d qemu.Move) step {
 	o := proxmox.MoveOptions{Disk: d.Device, Storage: d.Storage, Format: d.Format, Delete: true, Digest: f.vm.Digest}
 	return step{
@@ -121,6 +121,10 @@ func (f disksFeature) moveStep(m Machine, p *plan, d qemu.Move) step {
 		call: func(ctx context.Context) (proxmox.UPID, error) {
 			what := "move " + d.Device + " to " + d.To()
 			if err := f.tasks.RefusedAt(m, what, o.Digest); err != nil {
+				return "", err
+			}
+			undone := fmt.Sprintf("disk %q (%s) is not moved, since its source would be deleted", d.Name, d.Device)
+			if err := f.checks.CheckSourcesUnshared(ctx, f.vm.Ref, undone, d.Disk.Volume); err != nil {
 				return "", err
 			}
 			f.warn(m, p.capacity, d.Name)

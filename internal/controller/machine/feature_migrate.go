@@ -166,16 +166,32 @@ func (f migrateFeature) migrateSteps(ctx context.Context, m Machine, p *plan) ([
 		return []step{{difference: shown}}, nil, nil // The rest of the plan detaches the disk, which its Volume takes out of the VM.
 	}
 	o := proxmox.MigrateOptions{Target: j.Target, Online: f.vm.Status.Running(), TargetStorage: j.TargetStorage()}
-	o.WithLocalDisks = slices.ContainsFunc(check.LocalDisks, func(d proxmox.LocalDisk) bool { return !d.CDROM })
+	local := localVolumes(check)
+	o.WithLocalDisks = len(local) > 0
 	return []step{{
 		difference: shown,
 		call: func(ctx context.Context) (proxmox.UPID, error) {
 			if f.vm.Status.HAManaged && f.tasks.Asked(m, "node "+j.Target, haDelay) {
 				return "", nil
 			}
+			const undone = "the VM does not migrate, since its disks on local storage would be deleted here"
+			if err := f.checks.CheckSourcesUnshared(ctx, f.vm.Ref, undone, local...); err != nil {
+				return "", err
+			}
 			return f.client.Migrate(ctx, f.vm.Ref, o)
 		},
 	}}, nil, nil
+}
+
+// localVolumes are the volumes that a migration copies, and deletes on the node that the VM leaves.
+func localVolumes(check proxmox.MigrationCheck) []string {
+	var volumes []string
+	for _, d := range check.LocalDisks {
+		if !d.CDROM {
+			volumes = append(volumes, d.Volume)
+		}
+	}
+	return volumes
 }
 
 // targetProblem says why a VM cannot go to a node, or would miss something there.

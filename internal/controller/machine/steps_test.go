@@ -17,6 +17,7 @@ limitations under the License.
 package machine
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -618,6 +619,61 @@ func TestRemovalOfBorrowed(t *testing.T) {
 	s := b.reconcile(t.Context())
 	if s.err == nil || !strings.Contains(s.err.Error(), "nothing is destroyed: volume s:vm-10000-disk-1 is used by VM 200") || len(b.writes) > 0 {
 		t.Errorf("want the disk to stay, with who uses it, got %v, %v", s.err, b.writes)
+	}
+}
+
+// A disk that another VM has attached is not moved, and does not migrate: Proxmox VE would delete the source under it.
+func TestMoveOfBorrowed(t *testing.T) {
+	const shared, local = "ceph:vm-10000-disk-1", "local-lvm:vm-10000-disk-1"
+	cases := map[string]struct {
+		reason string
+		volume string
+		node   string // of the other VM
+		edit   func(*v1alpha1.MachineParameters)
+		err    string
+		writes int
+	}{
+		"Move": {
+			reason: "Another node reaches what is on shared storage.", volume: shared, node: "pve2",
+			edit: func(p *v1alpha1.MachineParameters) { p.Disks[0].Storage = new("local-lvm") },
+			err:  `disk "data" (scsi1) is not moved, since its source would be deleted: volume ceph:vm-10000-disk-1 is used by VM 200`,
+		},
+		"MoveElsewhere": {
+			reason: "Another node has a volume of its own on local storage.", volume: local, node: "pve2", writes: 1,
+			edit: func(p *v1alpha1.MachineParameters) { p.Disks[0].Storage = new("ceph") },
+		},
+		"Migration": {
+			reason: "What is on local storage is deleted on the node that the VM leaves.", volume: local, node: "pve1",
+			edit: func(p *v1alpha1.MachineParameters) { p.Node = new("pve2") },
+			err:  "the VM does not migrate, since its disks on local storage would be deleted here: volume local-lvm:vm-10000-disk-1 is used by VM 200",
+		},
+		"MigrationElsewhere": {
+			reason: "Another node loses nothing by a migration.", volume: local, node: "pve2", writes: 1,
+			edit: func(p *v1alpha1.MachineParameters) { p.Node = new("pve2") },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.vms[10000], b.vms[200] = ourVM("running"), theirVM()
+			b.vms[200].node = tc.node
+			b.vms[10000].config["scsi1"], b.vms[200].config["virtio3"] = tc.volume+",size=1G", tc.volume+",size=1G"
+			b.migration = proxmox.MigrationCheck{Running: true}
+			if tc.volume == local {
+				b.migration.LocalDisks = []proxmox.LocalDisk{{Volume: local}}
+			}
+			b.m.Annotations[object.AnnotationDevices] = `{"disks":{"data":"scsi1"},"seen":{"data":true},"made":{"disks/data":true}}`
+			b.m.Spec.ForProvider.Disks = []v1alpha1.MachineDisk{{Name: "data", Device: new("scsi1")}}
+			if s := b.reconcile(t.Context()); s.err != nil || len(b.writes) > 0 {
+				t.Fatalf("want nothing to be done first, got %v, %q", s.err, b.writes)
+			}
+			tc.edit(&b.m.Spec.ForProvider)
+			b.m.Generation++
+			s := b.reconcile(t.Context())
+			if got := fmt.Sprint(s.err); (s.err == nil) != (tc.err == "") || !strings.Contains(got, tc.err) || len(b.writes) != tc.writes {
+				t.Errorf("\n%s\nwant the error %q and %d writes, got %v, %q", tc.reason, tc.err, tc.writes, s.err, b.writes)
+			}
+		})
 	}
 }
 

@@ -58,6 +58,12 @@ func (e *Checks) CheckDiskUnshared(ctx context.Context, vm proxmox.Ref, volume s
 	return errors.Wrap(e.checkUnused(ctx, vm, []string{volume}), "nothing is destroyed")
 }
 
+// CheckSourcesUnshared returns an error, which says what is not done, if another VM uses one of the volumes that PVE would delete by that once they are
+// copied or replaced, or may do so.
+func (e *Checks) CheckSourcesUnshared(ctx context.Context, vm proxmox.Ref, undone string, volumes ...string) error {
+	return errors.Wrap(e.checkUnused(ctx, vm, volumes), undone)
+}
+
 func (e *Checks) checkUnused(ctx context.Context, vm proxmox.Ref, volumes []string) error {
 	if len(volumes) == 0 {
 		return nil
