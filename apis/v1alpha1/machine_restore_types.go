@@ -162,7 +162,9 @@ type MachineRestoreInPlace struct {
 
 	// ReplaceDisks lets disks be removed that are not the volumes that the backup was made
 	// of: others that took their places on the same devices, and those that were moved or
-	// restored elsewhere since. Default: false, with which the restore is refused then.
+	// restored elsewhere since. So it does with disks that a safetyBackup would not have,
+	// because they are left out of backups. Default: false, with which the restore is
+	// refused then.
 	// +optional
 	ReplaceDisks *bool `json:"replaceDisks,omitempty"`
 

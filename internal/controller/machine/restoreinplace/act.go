@@ -74,6 +74,12 @@ func (a *restoring) next(ctx context.Context) (proxmox.UPID, error) {
 		if made, err := a.makeSafety(ctx); !made || err != nil {
 			return "", err
 		}
+		switch no, err := a.shared(ctx); {
+		case err != nil:
+			return "", err
+		case no != "":
+			return "", a.Refuse(ctx, no)
+		}
 	}
 	return a.restore(ctx)
 }

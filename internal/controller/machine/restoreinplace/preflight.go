@@ -36,13 +36,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
 // preflight returns why the restore cannot be done; empty if it can.
 func (a *restoring) preflight(ctx context.Context) (string, error) {
 	for _, check := range []func(context.Context) (string, error){
 		a.checkBackup, a.checkRunning, a.checkOptions, a.checkSnapshots, a.checkReplication, a.checkPending, a.checkVolumes, a.checkDisks,
-		a.checkStorages, a.checkPrivileges, a.checkRoom,
+		a.checkSafety, a.checkStorages, a.checkPrivileges, a.checkShared, a.checkRoom,
 	} {
 		if no, err := check(ctx); no != "" || err != nil {
 			return no, err
@@ -207,6 +208,60 @@ func (a *restoring) checkDisks(context.Context) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// checkSafety refuses to remove disks that the safety backup would not have, unless their removal is asked for. What is in force counts for a backup.
+func (a *restoring) checkSafety(context.Context) (string, error) {
+	if a.spec.SafetyBackup == nil || a.Record.Taken || ptr.Deref(a.spec.ReplaceDisks, false) {
+		return "", nil
+	}
+	var lacks []string
+	for _, device := range a.archive.Devices() {
+		if own := a.owned(device); own != "" && (leftOut(a.config, device) || leftOut(a.inForce, device)) {
+			lacks = append(lacks, fmt.Sprintf("%s (%s)", device, own))
+		}
+	}
+	if len(lacks) == 0 {
+		return "", nil
+	}
+	return "disks would be removed that safetyBackup would not have, since they are left out of backups: set backup: true on them, " +
+		"and bios: ovmf for that of EFI, leave out safetyBackup, or set replaceDisks if that is wanted: " + strings.Join(lacks, ", "), nil
+}
+
+// checkShared looks for disks that would be removed while another VM has them attached, before the VM is shut down or backed up for nothing. They are
+// looked at once more when the safety backup is there.
+func (a *restoring) checkShared(ctx context.Context) (string, error) {
+	if a.Record.Safety != "" {
+		return "", nil
+	}
+	return a.shared(ctx)
+}
+
+// shared says which VM uses a disk that would be removed, since PVE does not look. It is an error if that cannot be seen.
+func (a *restoring) shared(ctx context.Context) (string, error) {
+	var volumes []string
+	for _, device := range a.archive.Devices() {
+		if own := a.owned(device); own != "" {
+			volumes = append(volumes, own)
+		}
+	}
+	err := a.kind.Finder.Checks.CheckSourcesUnshared(ctx, a.Ref, "a disk would be removed", volumes...)
+	if errors.As(err, &vmcache.UsedError{}) {
+		return err.Error() + ": detach it there", nil
+	}
+	return "", err
+}
+
+// leftOut reports whether a backup leaves out what is at a device. The drive of cloud-init, which is made anew, is no loss.
+func leftOut(c qemu.Config, device string) bool {
+	d, err := proxmox.ParseDisk(c[device])
+	switch {
+	case err != nil || d.CloudInit():
+		return false
+	case device == qemu.EFIDevice && c["bios"] != "ovmf":
+		return true
+	}
+	return d.CDROM() || d.Options.Get("backup") == "0"
 }
 
 // disk is a volume without the base that a linked clone stands on, and without its format: a restore makes whole

@@ -48,6 +48,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
@@ -97,7 +98,7 @@ func newLab(t *testing.T) *lab {
 	}}}
 	l.m.Spec.ForProvider.RestoreInPlace = &v1alpha1.MachineRestoreInPlace{Token: "1", Volume: &l.volume}
 	l.record = act.New("1", time.Now())
-	checks := &preflight.Checks{Client: c, Inventory: in}
+	checks := &preflight.Checks{Client: c, Inventory: in, Reader: vmcache.NewReader(c, in)}
 	backups := restore.Backups{Kube: l.kube, GroupVersion: namespaced.SchemeGroupVersion}
 	l.kind = Kind{
 		Volumes: volumes.Reader{Direct: l.kube, Lists: []resource.ManagedList{&namespaced.VolumeList{}}},
@@ -294,6 +295,21 @@ func TestRefused(t *testing.T) {
 				l.backup(func(v *simulator.Volume) { v.Backup.Config["scsi0"] = "local-lvm:vm-500-disk-7,size=1G" })
 			}, words: []string{"scsi0 (local-lvm:vm-500-disk-", "replaceDisks"},
 		},
+		"NotInSafety": {
+			reason: "A disk that the safety backup would not have is not removed unasked.", prepare: func(l *lab) {
+				l.spec().SafetyBackup = &v1alpha1.MachineSafetyBackup{Storage: "nfs"}
+				l.edit(func(g *simulator.Guest) { g.Config["scsi0"] += ",backup=0" })
+			}, words: []string{"scsi0 (local-lvm:vm-500-disk-", "safetyBackup would not have", "set backup: true", "leave out safetyBackup", "replaceDisks"},
+		},
+		"EFI": {
+			reason: "A backup leaves out the disk of EFI of a VM with another firmware.", prepare: func(l *lab) {
+				l.spec().SafetyBackup = &v1alpha1.MachineSafetyBackup{Storage: "nfs"}
+				l.efi("seabios")
+			}, words: []string{"efidisk0 (local-lvm:vm-500-disk-9)", "bios: ovmf"},
+		},
+		"Attached": {
+			reason: "A disk that another VM has attached is not removed under it.", prepare: (*lab).borrowed, words: []string{"is used by VM 600: detach it there"},
+		},
 		"Volume": {
 			reason: "The disk of a Volume is not replaced, whatever is asked for.", prepare: func(l *lab) {
 				l.spec().ReplaceDisks = new(true)
@@ -346,8 +362,63 @@ func TestRefused(t *testing.T) {
 				t.Fatalf("%s\n%v", tc.reason, err)
 			}
 			l.is(v1alpha1.ActRefused, 0, tc.words...)
+			made := &namespaced.BackupList{}
+			if l.must(l.kube.List(t.Context(), made)); len(made.Items) > 0 {
+				t.Errorf("%s\nno backup is made, got %v", tc.reason, made.Items)
+			}
 			if l.saves != 1 {
 				t.Errorf("%s\nit is noted once, got %d", tc.reason, l.saves)
+			}
+		})
+	}
+}
+
+// borrowed has another VM attach a disk of the VM.
+func (l *lab) borrowed() {
+	l.Helper()
+	l.ended(l.root.Create(l.Context(), proxmox.Ref{Node: "pve1", VMID: 600}, proxmox.Params{"name": "db", "memory": "64"}))
+	l.Edit(func(s *simulator.State) { s.Guests[600].Config["virtio3"] = s.Guests[ref.VMID].Config["scsi0"] })
+}
+
+// efi gives the VM a disk of EFI, which its backup has, and the firmware.
+func (l *lab) efi(bios string) {
+	const volume = "local-lvm:vm-500-disk-9,size=4M"
+	l.edit(func(g *simulator.Guest) { g.Config["efidisk0"], g.Config["bios"] = volume, bios })
+	l.backup(func(v *simulator.Volume) { v.Backup.Config["efidisk0"], v.Backup.Config["bios"] = volume, "ovmf" })
+}
+
+// TestSafetyHas has the safety backup be made if nothing is lost that it does not have, or that is asked for.
+func TestSafetyHas(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		prepare func(*lab)
+	}{
+		"Asked": {
+			reason: "A disk is removed whose removal is asked for.", prepare: func(l *lab) {
+				l.spec().ReplaceDisks = new(true)
+				l.edit(func(g *simulator.Guest) { g.Config["scsi0"] += ",backup=0" })
+			},
+		},
+		"Kept": {
+			reason:  "A disk that the restored backup does not have either stays.",
+			prepare: func(l *lab) { l.backup(func(v *simulator.Volume) { v.Backup.Config["scsi0"] += ",backup=0" }) },
+		},
+		"EFI": {reason: "A backup has the disk of EFI.", prepare: func(l *lab) { l.efi("ovmf") }},
+		"CloudInit": {
+			reason: "The drive of cloud-init is made anew.", prepare: func(l *lab) {
+				const drive = "local-lvm:vm-500-cloudinit,media=cdrom,size=4M"
+				l.edit(func(g *simulator.Guest) { g.Config["ide2"] = drive })
+				l.backup(func(v *simulator.Volume) { v.Backup.Config["ide2"] = drive })
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			l.spec().SafetyBackup = &v1alpha1.MachineSafetyBackup{Storage: "nfs"}
+			tc.prepare(l)
+			if err := l.next(); !kind.IsWait(err) || l.record.State != v1alpha1.ActMakingSafetyBackup {
+				t.Errorf("%s got %v, %s (%s)", tc.reason, err, l.record.State, l.record.Message)
 			}
 		})
 	}
@@ -491,6 +562,10 @@ func TestSafety(t *testing.T) {
 		"Deleted": {
 			reason: "Nobody looks after a backup whose resource was deleted.", words: "was deleted",
 			made: func(l *lab, b *namespaced.Backup) { l.taken(b); l.must(l.kube.Delete(l.Context(), b)) },
+		},
+		"Attached": {
+			reason: "A disk that another VM has attached since is not removed under it.", words: "is used by VM 600",
+			made: func(l *lab, _ *namespaced.Backup) { l.borrowed() },
 		},
 		"Started": {
 			reason: "What the VM has written since would be lost.", words: "was started after its safety backup",
