@@ -68,6 +68,9 @@ type state struct {
 	// task that is recorded, or nil if PVE does not know it.
 	task *proxmox.Task
 
+	// offline is the problem that the node cannot be asked on which it was begun; nil if it was.
+	offline *kind.Problem
+
 	// log has its first lines, once it has ended.
 	log []string
 
@@ -135,6 +138,8 @@ func decideTask(s state) decision {
 	switch {
 	case s.task == nil:
 		return decision{action: forget}
+	case s.offline != nil:
+		return because(wait, *s.offline)
 	case s.task.Running:
 		return because(wait, kind.Problem{Reason: target.ReasonCreating, Message: "the backup is being made"})
 	case s.volume != nil:
@@ -168,6 +173,8 @@ func (r *record) decideLost(s state, now int64) decision {
 		return decision{action: claim}
 	case s.volume != nil:
 		return decision{action: settle}
+	case s.offline != nil:
+		return because(wait, *s.offline)
 	case s.unclear, now-r.Begun < target.Arrival:
 		return because(wait, kind.Problem{
 			Reason: target.ReasonCreating, Message: "waiting for the backup to appear in its storage, since the answer to the call was lost",

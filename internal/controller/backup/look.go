@@ -52,6 +52,9 @@ type view struct {
 	node   string
 	volume *proxmox.Volume
 
+	// able are the nodes that may have a backup of which it is not known which one does, and away those that may and are offline.
+	able, away []string
+
 	difference []v1alpha1.OptionDifference
 	problems   []kind.Problem
 }
@@ -140,8 +143,7 @@ func (e *external) look(ctx context.Context, m Backup) error {
 				id, declared, storage)
 		}
 	}
-	var err error
-	if v.node, err = e.findNode(ctx, storage); err != nil {
+	if err := e.findNode(ctx, storage); err != nil {
 		return err
 	}
 	if v.node == "" && (v.record.made() || e.volumeID(m) != "") {
@@ -158,6 +160,9 @@ func (e *external) look(ctx context.Context, m Backup) error {
 		}
 		v.volume = s.volume
 		v.decision = v.record.decide(s, e.Now().Unix(), m.GetGeneration())
+		if p := e.unasked(e.volumeID(m)); p != nil && s.volume == nil && (s.looks || s.named) {
+			v.decision = because(wait, *p)
+		}
 		noted, err := e.note(ctx, m, s)
 		if err != nil || !noted {
 			return err
@@ -182,7 +187,11 @@ func (e *external) stateOf(ctx context.Context, m Backup) (state, error) {
 	s := state{looks: !kind.MayChange(m), named: meta.GetExternalName(m) != "" && !r.made()}
 	var err error
 	switch {
-	case s.looks || s.named || r.Done:
+	case s.looks && !r.made() || s.named:
+		if id := e.volumeID(m); id != "" {
+			s.volume, err = e.readNamed(ctx, id)
+		}
+	case s.looks || r.Done:
 		if id := e.volumeID(m); id != "" {
 			s.volume, err = e.readVolume(ctx, id)
 		}
@@ -202,8 +211,8 @@ const logHead = 200
 
 // readTask reads the recorded task, and what it has made.
 func (e *external) readTask(ctx context.Context, m Backup, s *state) error {
-	t, err := target.Task(ctx, e.client, e.view.record.Task)
-	s.task = t
+	t, offline, err := target.Task(ctx, e.inventory, e.client, e.view.record.Task)
+	s.task, s.offline = t, offline
 	if t == nil || t.Running || err != nil {
 		return err
 	}
@@ -218,11 +227,11 @@ func (e *external) readTask(ctx context.Context, m Backup, s *state) error {
 // readLost looks for the task whose start was not seen, and for what it has made.
 func (e *external) readLost(ctx context.Context, m Backup, s *state) error {
 	r := e.view.record
-	all, err := e.client.NodeTasks(ctx, r.Node, "vzdump")
-	if err != nil {
+	tasks, err := target.NodeTasks(ctx, e.inventory, e.client, r.Node, "vzdump")
+	if s.offline = tasks.Offline; err != nil {
 		return err
 	}
-	for i, t := range all {
+	for i, t := range tasks.All {
 		if t.ID != strconv.Itoa(r.VMID) || t.UPID.User() != e.client.Identity().ID || !r.mayBe(t) {
 			continue
 		}
@@ -231,7 +240,7 @@ func (e *external) readLost(ctx context.Context, m Backup, s *state) error {
 			return err
 		}
 		if slices.ContainsFunc(log, func(line string) bool { return marked(line, m) }) {
-			s.found = &all[i]
+			s.found = &tasks.All[i]
 			return nil
 		}
 		s.unclear = s.unclear || t.Running

@@ -80,9 +80,13 @@ func (e *external) removing(ctx context.Context, m Backup) (bool, error) {
 	if r.Removal == "" {
 		return false, nil
 	}
-	t, err := target.Task(ctx, e.client, r.Removal)
+	t, offline, err := target.Task(ctx, e.inventory, e.client, r.Removal)
 	if err != nil {
 		return false, err
+	}
+	if offline != nil {
+		e.view.decision = because(wait, *offline)
+		return true, nil
 	}
 	if t != nil && t.Running {
 		e.view.decision = because(wait, kind.Problem{Reason: target.ReasonDeleting, Message: "the backup is being removed"})

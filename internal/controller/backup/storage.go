@@ -40,37 +40,79 @@ func storageOf(volume string) string {
 }
 
 // findNode finds a node that is online and sees the backups of the storage: the one that has
-// made the backup if it can be, and no other one if the storage is not shared. It returns
-// nothing if there is none.
-func (e *external) findNode(ctx context.Context, storage string) (string, error) {
-	made := e.view.record.Node
+// made the backup if it can be, and no other one if the storage is not shared, unless that is no
+// member of the cluster any more. It finds nothing if there is none.
+func (e *external) findNode(ctx context.Context, storage string) error {
+	v, made := e.view, e.view.record.Node
 	all, err := e.inventory.Storages(ctx)
 	if err != nil {
-		return "", err
+		return err
 	}
 	nodes, err := e.inventory.Nodes(ctx)
 	if err != nil {
-		return "", err
+		return err
 	}
-	var able []string
-	for _, s := range all {
-		off := slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == s.Node && n.Offline() })
-		if s.Name == storage && !off && (s.Shared || made == "" || s.Node == made) {
-			able = append(able, s.Node)
+	if made != "" {
+		_, removed, err := target.NodeState(ctx, e.inventory, made)
+		if err != nil {
+			return err
+		}
+		if removed {
+			made = ""
 		}
 	}
-	if slices.Contains(able, made) || len(able) == 0 {
-		return ifAny(able, made), nil
+	v.node, v.able, v.away = "", nil, nil
+	shared := false
+	for _, s := range all {
+		off := slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == s.Node && n.Offline() })
+		switch {
+		case s.Name != storage, !s.Shared && made != "" && s.Node != made:
+		case off:
+			v.away = append(v.away, s.Node)
+		default:
+			v.able = append(v.able, s.Node)
+			shared = shared || s.Shared
+		}
 	}
-	return slices.Min(able), nil
+	slices.Sort(v.able)
+	if len(v.able) > 0 {
+		v.node = v.able[0]
+	}
+	if slices.Contains(v.able, made) {
+		v.node = made
+	}
+	if shared || made != "" {
+		v.able, v.away = nil, nil
+	}
+	return nil
 }
 
-// ifAny returns the name if the list has any.
-func ifAny(list []string, name string) string {
-	if len(list) == 0 {
-		return ""
+// readNamed reads the backup that the user has named. A storage that is not shared is another one on each node: all of them are asked then, and the node
+// that has the backup is the one to ask from then on.
+func (e *external) readNamed(ctx context.Context, id string) (*proxmox.Volume, error) {
+	v := e.view
+	if len(v.able) < 2 {
+		return e.readVolume(ctx, id)
 	}
-	return name
+	var failed []error
+	for _, v.node = range v.able {
+		volume, err := e.readVolume(ctx, id)
+		if volume != nil {
+			return volume, nil
+		}
+		failed = append(failed, err)
+	}
+	return nil, errors.Join(failed...)
+}
+
+// unasked is the problem that a backup which the user has named was not found, and that nodes which may have it are offline; nil if none is.
+func (e *external) unasked(id string) *kind.Problem {
+	if len(e.view.away) == 0 {
+		return nil
+	}
+	slices.Sort(e.view.away)
+	return &kind.Problem{Reason: reasonStorageUnavailable, Message: fmt.Sprintf("backup %s is on no node that is online, and storage %s is another one on each node: "+
+		"it is looked for on these once they are back: %s", id, storageOf(id), strings.Join(e.view.away, ", "))}
 }
 
 // readVolume reads a backup from the list of its storage, or nil if it is not there. A list

@@ -105,7 +105,7 @@ func (e *external) findEarlier(ctx context.Context, m Backup) error {
 		return nil
 	}
 	var err error
-	if v.node, err = e.findNode(ctx, m.Parameters().Storage); v.node == "" || err != nil {
+	if err = e.findNode(ctx, m.Parameters().Storage); v.node == "" || err != nil {
 		return err
 	}
 	if v.volume, err = e.findMade(ctx, m, nil); v.volume == nil || err != nil {

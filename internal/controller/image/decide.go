@@ -70,6 +70,9 @@ type fileState struct {
 	// others are the tasks for a file of the name that may be the one whose start was
 	// not seen.
 	others []proxmox.Task
+
+	// offline is why the node cannot be asked that has these tasks; empty if it was.
+	offline string
 }
 
 // A decision is an action, and what there is to say about it.
@@ -87,6 +90,8 @@ type decision struct {
 // decide decides what to do next about a file. Whoever removes it does not start it.
 func (f *file) decide(s fileState, verifiable bool, now, generation int64) decision {
 	switch {
+	case s.offline != "":
+		return decision{action: wait, message: s.offline}
 	case f.Task != "":
 		return f.decideTask(s)
 	case f.Done:
@@ -115,6 +120,8 @@ func (f *file) decideTask(s fileState) decision {
 		return decision{action: forget}
 	case s.task.Running:
 		return decision{action: wait, message: "downloading"}
+	case s.task.OK() && s.unknown:
+		return decision{action: wait, message: unlisted}
 	case s.task.OK():
 		return decision{action: settle}
 	}

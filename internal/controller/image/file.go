@@ -49,7 +49,7 @@ func (e *external) intendFile(ctx context.Context, m Image, i *item) error {
 			return errors.Errorf("cannot download to %s: %s exists and was not made for this Image", i.place, v.ID)
 		}
 	}
-	before, err := e.downloads(ctx, m, i.place.Node, i.rev.File)
+	before, _, err := e.downloads(ctx, m, i.place.Node, i.rev.File)
 	if err != nil {
 		return err
 	}

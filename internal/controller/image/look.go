@@ -82,6 +82,9 @@ type item struct {
 	volume   *proxmox.Volume
 	progress *int32
 
+	// offline is why the task that makes it cannot be asked for now, and unlisted why its storage cannot be listed; empty if they can.
+	offline, unlisted string
+
 	// removing is true if it is to go, and superseded if it is only looked at.
 	removing, superseded bool
 
@@ -90,7 +93,7 @@ type item struct {
 }
 
 // ready reports whether the item is there and as it was made.
-func (i *item) ready() bool { return i.action == keep && !i.removing }
+func (i *item) ready() bool { return i.action == keep && !i.removing && i.unlisted == "" }
 
 // String names the item.
 func (i *item) String() string {
@@ -225,7 +228,7 @@ func (e *external) look(ctx context.Context, m Image, v *view) error {
 			return err
 		}
 	}
-	v.problems = append(v.problems, v.files.problems...)
+	v.problems = slices.Concat(v.problems, v.files.blocked, v.files.problems)
 	if last := v.record.latest(); last != nil {
 		if err := e.lookAtFiles(ctx, m, v, last); err != nil {
 			return err
@@ -244,7 +247,7 @@ func (e *external) checkVersion(ctx context.Context, p *v1alpha1.ImageParameters
 	}
 	version, err := e.inventory.Version(ctx)
 	if err == nil && !version.AtLeast(ociMajor, ociMinor) {
-		v.files.problems = append(v.files.problems, kind.Problem{Reason: reasonNotSupported, Message: fmt.Sprintf(
+		v.files.blocked = append(v.files.blocked, kind.Problem{Reason: reasonNotSupported, Message: fmt.Sprintf(
 			"source.oci needs Proxmox VE %d.%d or later, and this is %s: upgrade, or set source.url to a container template, such as one of a distribution",
 			ociMajor, ociMinor, version.Version)})
 	}
@@ -324,15 +327,22 @@ func declared(p *v1alpha1.ImageParameters, f *file, storages []proxmox.Storage) 
 // leaving returns the item of a file that is to go.
 func (v *view) leaving(rev *revision, key string) *item {
 	f := rev.Files[key]
-	p := place{Storage: f.Storage, Node: f.Node, Shared: f.Shared}
-	if f.Shared && !v.online(f.Node) {
-		for _, s := range sortedStorages(v.storages) {
-			if s.Name == f.Storage && v.online(s.Node) {
-				p.Node = s.Node
-			}
+	p := v.reach(place{Storage: f.Storage, Node: f.Node, Shared: f.Shared})
+	return &item{rev: rev, key: key, file: f, place: p, removing: true}
+}
+
+// reach returns a place by what is known of its storage now: a shared one with a node that has it, its own one if that does.
+func (v *view) reach(p place) place {
+	var at place
+	for _, s := range sortedStorages(v.storages) {
+		if s.Name == p.Storage && v.online(s.Node) && (p.Shared || s.Node == p.Node) {
+			at = at.with(s, []string{p.Node})
 		}
 	}
-	return &item{rev: rev, key: key, file: f, place: p, removing: true}
+	if at.Storage != "" {
+		p.Node, p.Down = at.Node, at.Down
+	}
+	return p
 }
 
 // online reports whether a node can be asked.
@@ -349,11 +359,14 @@ func (e *external) lookAtFile(ctx context.Context, m Image, v *view, i *item) er
 	if err != nil {
 		return err
 	}
-	i.volume = s.volume
+	i.volume, i.offline = s.volume, s.offline
 	// What PVE would compare with the checksum is the file as it was downloaded, which one that was decompressed is not.
 	verifiable := i.rev.Checksum != "" && !i.file.Adopted && m.Parameters().Source.Decompression == nil
 	i.decision = i.file.decide(s, verifiable, e.now().Unix(), m.GetGeneration())
-	if s.task != nil && s.task.Running {
+	if i.unlisted != "" && i.action != forget {
+		i.message = i.unlisted
+	}
+	if s.task != nil && s.task.Running && s.offline == "" && v.online(s.task.UPID.Node()) {
 		if err := e.readProgress(ctx, i, s.task.UPID); err != nil {
 			return err
 		}
@@ -396,23 +409,45 @@ func (e *external) undefined(ctx context.Context, v *view, p place) (bool, error
 	return err != nil, nil
 }
 
-// fileStateOf returns the file state of a file: what its storage has by the name, and the tasks that make it.
+// fileStateOf returns the file state of a file: what its storage has by the name, and the tasks that make it. A storage that cannot be listed is told of,
+// and keeps nothing from what is elsewhere.
 func (e *external) fileStateOf(ctx context.Context, m Image, v *view, i *item) (fileState, error) {
-	if !v.online(i.place.Node) {
-		return fileState{unknown: true, task: gone(i.file.Task)}, nil
+	s := fileState{unknown: !v.online(i.place.Node)}
+	switch {
+	case s.unknown && !i.place.Shared:
+		s.task = gone(i.file.Task)
+		return s, nil
+	case s.unknown:
+		i.unlisted = unlisted
+	case i.place.Down:
+		s.unknown, i.unlisted = true, fmt.Sprintf("node %s reports the storage as not available: %s", i.place.Node, unlisted)
+	default:
+		var err error
+		s.volume, err = e.findVolume(ctx, m, i)
+		if proxmox.IsAuthorization(err) || ctx.Err() != nil {
+			return s, errors.Wrapf(err, "cannot look for the file on %s", i.place)
+		}
+		if s.unknown = err != nil; s.unknown {
+			i.unlisted = err.Error()
+		}
 	}
-	s := fileState{}
+	return s, e.readFileTasks(ctx, m, i, &s)
+}
+
+// readFileTasks reads the tasks that make a file, or may do so. They may be of another node than the one that is asked for the file.
+func (e *external) readFileTasks(ctx context.Context, m Image, i *item, s *fileState) error {
+	var offline *kind.Problem
 	var err error
-	if s.volume, err = e.findVolume(ctx, m, i); err != nil {
-		return s, errors.Wrapf(err, "cannot look for the file on %s", i.place)
-	}
 	switch {
 	case i.file.Task != "":
-		s.task, err = e.task(ctx, i.file.Task)
+		s.task, offline, err = target.Task(ctx, e.inventory, e.client, proxmox.UPID(i.file.Task))
 	case i.file.Begun != 0 && !i.file.Done:
-		s.others, err = e.downloads(ctx, m, i.file.Node, i.rev.File)
+		s.others, offline, err = e.downloads(ctx, m, i.file.Node, i.rev.File)
 	}
-	return s, err
+	if offline != nil {
+		s.offline = offline.Message
+	}
+	return err
 }
 
 // findVolume returns the volume that has the file's name, or nil. A list that may be old
@@ -450,28 +485,22 @@ func volumeNamed(volumes []proxmox.Volume, name string) *proxmox.Volume {
 	return &volumes[i]
 }
 
-// task returns the task as PVE knows it, or nil.
+// task returns the task as PVE knows it, or nil. One on a node that cannot be asked may still run.
 func (e *external) task(ctx context.Context, upid string) (*proxmox.Task, error) {
-	t, err := e.client.Task(ctx, proxmox.UPID(upid))
-	if proxmox.IsNoSuchTask(err) {
-		return nil, nil //nolint:nilnil // That there is none is no error.
-	}
-	return &t, err
+	t, _, err := target.Task(ctx, e.inventory, e.client, proxmox.UPID(upid))
+	return t, err
 }
 
-// downloads returns our tasks on a node that fetch a file of the name.
-func (e *external) downloads(ctx context.Context, m Image, node, name string) ([]proxmox.Task, error) {
+// downloads returns our tasks on a node that fetch a file of the name, and the problem that it cannot be asked.
+func (e *external) downloads(ctx context.Context, m Image, node, name string) ([]proxmox.Task, *kind.Problem, error) {
 	taskType := proxmox.TaskDownload
 	if m.Parameters().Source.OCI != nil {
 		taskType = proxmox.TaskPullOCI
 	}
-	all, err := e.client.NodeTasks(ctx, node, taskType)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(all, func(t proxmox.Task) bool {
+	tasks, err := target.NodeTasks(ctx, e.inventory, e.client, node, taskType)
+	return slices.DeleteFunc(tasks.All, func(t proxmox.Task) bool {
 		return t.UPID.ID() != name || t.UPID.User() != e.client.Identity().ID
-	}), nil
+	}), tasks.Offline, err
 }
 
 // progressLines of a log are enough to have one with percents.
@@ -498,16 +527,24 @@ func (e *external) lookForVolume(ctx context.Context, volume string, v *view) er
 	all := placement{}
 	all.add(storage, content, nil, v.storages, v.nodes)
 	v.files.problems = all.problems
+	var unseen []kind.Problem
 	for _, p := range all.places {
 		volumes, err := e.inventory.Volumes(ctx, p.Node, p.Storage, content, inventory.Current)
-		if err != nil {
+		if proxmox.IsAuthorization(err) {
 			return errors.Wrapf(err, "cannot look for %s", volume)
+		}
+		if err != nil {
+			unseen = append(unseen, kind.Problem{Reason: reasonUnavailable, Message: fmt.Sprintf("cannot look for %s on %s: %v", volume, p, err)})
+			continue
 		}
 		if volumeNamed(volumes, file) != nil {
 			v.files.places = append(v.files.places, p)
 		}
 	}
-	if len(v.files.places) == 0 && len(all.problems) == 0 {
+	if len(v.files.places) == 0 {
+		v.files.problems = append(v.files.problems, unseen...)
+	}
+	if len(v.files.places) == 0 && len(v.files.problems) == 0 {
 		v.files.problems = append(v.files.problems, kind.Problem{Reason: reasonNotFound, Message: fmt.Sprintf("volume '%s' not found on any node", volume)})
 	}
 	return nil
@@ -701,7 +738,17 @@ func (i *item) due(v *view) bool {
 // problemsFor returns the problems for an item that keep it from being made.
 func (v *view) problemsFor(i *item) []kind.Problem {
 	if i.file != nil && i.action == start {
-		return v.files.problems
+		return v.files.blocked
+	}
+	return nil
+}
+
+// obstacle returns what keeps the first revision from being begun. A problem with one of several storages does not.
+func (v *view) obstacle() *kind.Problem {
+	for i, p := range v.problems {
+		if len(v.files.places) == 0 || !slices.Contains(v.files.problems, p) {
+			return &v.problems[i]
+		}
 	}
 	return nil
 }

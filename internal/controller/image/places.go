@@ -41,6 +41,9 @@ type place struct {
 
 	// Nodes that see what is there, and are online.
 	Nodes []string
+
+	// Down is true if the nodes do not report the storage as available.
+	Down bool
 }
 
 // key names the place in the record.
@@ -66,14 +69,16 @@ type placement struct {
 	// away are the places on nodes that are not online now.
 	away []place
 
-	// problems keep the image from being where it is to be.
-	problems []kind.Problem
+	// problems keep the image from being in a storage where it is to be, and blocked from being anywhere.
+	problems, blocked []kind.Problem
 }
 
 // Reasons why an image cannot be somewhere.
 const (
 	reasonStorageNotFound xpv2.ConditionReason = "StorageNotFound"
 	reasonNotSupported    xpv2.ConditionReason = "NotSupported"
+	reasonUnavailable     xpv2.ConditionReason = "StorageUnavailable"
+	reasonNodeOffline     xpv2.ConditionReason = "NodeOffline"
 )
 
 // filePlaces returns where the files of an image are to be.
@@ -90,11 +95,13 @@ func filePlaces(p *v1alpha1.ImageParameters, storages []proxmox.Storage, nodes [
 	for _, name := range names {
 		out.add(name, string(contentOf(p)), p.Nodes, storages, nodes)
 	}
-	for _, s := range out.places {
-		if problem := notOfFiles(s.Storage, storages); problem != nil && !slices.Contains(out.problems, *problem) {
+	out.places = slices.DeleteFunc(out.places, func(s place) bool {
+		problem := notOfFiles(s.Storage, storages)
+		if problem != nil && !slices.Contains(out.problems, *problem) {
 			out.problems = append(out.problems, *problem)
 		}
-	}
+		return problem != nil
+	})
 	return out
 }
 
@@ -135,7 +142,7 @@ func (out *placement) add(name, content string, on []string, storages []proxmox.
 			shared = shared.with(s, on)
 		case s.Shared:
 		case online[s.Node]:
-			out.places = append(out.places, place{Storage: name, Node: s.Node, Nodes: []string{s.Node}})
+			out.places = append(out.places, place{Storage: name, Node: s.Node, Nodes: []string{s.Node}, Down: down(s)})
 		default:
 			out.away = append(out.away, place{Storage: name, Node: s.Node})
 		}
@@ -149,16 +156,28 @@ func (out *placement) add(name, content string, on []string, storages []proxmox.
 	}
 }
 
-// with adds a node to a shared place. The first of those that are preferred works.
+// with adds a node to a shared place. The first of those works that have the storage, and of these of those that are preferred.
 func (p place) with(s proxmox.Storage, on []string) place {
-	preferred := func(node string) bool { return len(on) == 0 || slices.Contains(on, node) }
-	if p.Storage == "" || !preferred(p.Node) && preferred(s.Node) {
-		p.Node = s.Node
+	rank := func(node string, down bool) int {
+		r := 0
+		if !down {
+			r += 2
+		}
+		if len(on) == 0 || slices.Contains(on, node) {
+			r++
+		}
+		return r
+	}
+	if p.Storage == "" || rank(s.Node, down(s)) > rank(p.Node, p.Down) {
+		p.Node, p.Down = s.Node, down(s)
 	}
 	p.Storage, p.Shared = s.Name, true
 	p.Nodes = append(p.Nodes, s.Node)
 	return p
 }
+
+// down reports whether a node does not have the storage now, as the cluster has it: it is not mounted there, say.
+func down(s proxmox.Storage) bool { return s.Status == "unknown" }
 
 func among(nodes []string) string {
 	if len(nodes) == 0 {

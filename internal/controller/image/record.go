@@ -234,6 +234,12 @@ func (rev *revision) file(p place) *file {
 	return f
 }
 
+// has reports whether the file or the template of a place was made.
+func (rev *revision) has(p place) bool {
+	f, t := rev.Files[p.key()], rev.Templates[p.key()]
+	return f != nil && f.Done || t != nil && t.Done
+}
+
 // fileKeys returns the places of the files, sorted.
 func (rev *revision) fileKeys() []string { return slices.Sorted(maps.Keys(rev.Files)) }
 

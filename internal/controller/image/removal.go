@@ -121,12 +121,15 @@ func (e removal) inUse(ctx context.Context, m Image, v *view, rev *revision) (bo
 	if len(users) > 0 {
 		v.users[rev.Number] = users
 	}
-	if off := (vmcache.OfflineError{}); errors.As(err, &off) {
+	if off, down := (vmcache.OfflineError{}), (downError{}); errors.As(err, &off) || errors.As(err, &down) {
 		v.unseen[rev.Number] = err.Error()
 		return true, nil
 	}
 	return len(users) > 0, err
 }
+
+// A downError says that a storage cannot be looked at now.
+type downError struct{ error }
 
 // removal returns what is to be done about an item that is to go: first, what was
 // begun is brought to an end as ever; start means that, keep nothing now, and settle
@@ -167,8 +170,10 @@ func (i *item) why() string {
 	return "its node is not a member of the cluster any more"
 }
 
-// away reports whether the item is on a node that cannot be asked now.
-func (i *item) away(v *view) bool { return !v.online(i.place.Node) && !i.place.Shared }
+// away reports whether the item is where it cannot be looked at now, or made by a task on a node that cannot be asked.
+func (i *item) away(v *view) bool {
+	return !v.online(i.place.Node) && !i.place.Shared || i.offline != "" || i.unlisted != ""
+}
 
 // begun reports whether anything of the item may be in PVE.
 func (i *item) begun() bool {
@@ -371,6 +376,9 @@ func (e removal) linkedTo(ctx context.Context, v *view, t *template) ([]string, 
 		return nil, err
 	}
 	volumes, err := e.client.Volumes(ctx, t.Node, t.Storage, "images")
+	if err != nil && !proxmox.IsAuthorization(err) && ctx.Err() == nil {
+		err = downError{errors.Wrapf(err, "cannot see whether other VMs use the disks of VM %d", t.VMID)}
+	}
 	if err != nil {
 		return nil, err
 	}

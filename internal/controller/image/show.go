@@ -297,7 +297,7 @@ func deleting(v *view) xpv2.Condition {
 		}
 	}
 	if len(away) > 0 {
-		c = c.WithMessage("waiting for nodes that are not online: " + strings.Join(away, ", "))
+		c = c.WithMessage("waiting for nodes that are not online, or storages that are not available: " + strings.Join(away, ", "))
 	}
 	return c
 }
@@ -320,6 +320,10 @@ func used(v *view) []kind.Problem {
 func (i *item) problem() kind.Problem {
 	a := i.attempt()
 	switch {
+	case i.offline != "":
+		return kind.Problem{Reason: reasonNodeOffline, Message: i.String() + ": " + i.offline}
+	case i.unlisted != "":
+		return kind.Problem{Reason: reasonUnavailable, Message: i.String() + ": " + i.unlisted}
 	case i.foreign && i.file != nil:
 		p := kind.AlreadyExists("file", i.rev.File)
 		p.Message = i.message + "; " + p.Message
@@ -382,7 +386,7 @@ func replicated(v *view, problems []kind.Problem) xpv2.Condition {
 		missing = append(missing, p.Message)
 	}
 	for _, p := range slices.Concat(v.files.away, v.templates.away) {
-		if rev := v.record.latest(); rev == nil || rev.Files[p.key()] == nil && rev.Templates[p.key()] == nil {
+		if rev := v.record.latest(); rev == nil || !rev.has(p) {
 			missing = append(missing, p.String()+": the node is not online")
 		}
 	}

@@ -39,8 +39,8 @@ func (e *external) Create(ctx context.Context, m Image) (managed.ExternalCreatio
 	if v == nil {
 		return managed.ExternalCreation{}, errors.New("cannot create an image before it was observed that there is none")
 	}
-	if len(v.problems) > 0 {
-		return managed.ExternalCreation{}, errors.New(v.problems[0].Message)
+	if p := v.obstacle(); p != nil {
+		return managed.ExternalCreation{}, errors.New(p.Message)
 	}
 	if v.refresh {
 		if err := e.refresh(ctx, m.Parameters(), v.record); err != nil {

@@ -74,7 +74,7 @@ func (e *external) intend(ctx context.Context, m Snapshot) error {
 	if r.Lost = r.Lost || r.Begun != 0; r.Lost {
 		r.LostAt = e.Now().Unix()
 	} else {
-		r.Before = tasktrack.Latest(before)
+		r.Before = tasktrack.Latest(before.All)
 	}
 	r.Begun, r.Task = e.Now().Unix(), ""
 	return e.save(ctx, m)

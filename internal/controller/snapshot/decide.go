@@ -75,6 +75,9 @@ type state struct {
 	// task that is recorded, or nil if PVE does not know it.
 	task *proxmox.Task
 
+	// offline is the problem that the node cannot be asked on which it was begun; nil if it was.
+	offline *kind.Problem
+
 	// others are our tasks that may be the one whose start was not seen.
 	others []proxmox.Task
 
@@ -101,6 +104,8 @@ func (r *record) decide(s state, now, generation int64) decision {
 	switch {
 	case s.looks:
 		return r.decideLook(s)
+	case s.offline != nil && !r.Done:
+		return because(wait, *s.offline)
 	case r.Task != "":
 		return r.decideTask(s)
 	case r.Done:
@@ -132,6 +137,10 @@ func (r *record) decideLook(s state) decision {
 // decideTask decides about a snapshot that a task takes.
 func (r *record) decideTask(s state) decision {
 	switch {
+	case s.task == nil && r.began(s.entry) && s.entry.State != "":
+		return because(stuck, r.incomplete(s))
+	case s.task == nil && r.began(s.entry):
+		return decision{action: settle}
 	case s.task == nil:
 		return decision{action: forget}
 	case s.task.Running:
@@ -204,6 +213,16 @@ func (r *record) late(s state) bool {
 		slices.ContainsFunc(s.others, func(t proxmox.Task) bool {
 			return t.UPID != r.Task && t.OK() && !s.entry.Time.Before(t.Start) && !s.entry.Time.After(t.End)
 		})
+}
+
+// began reports whether the recorded task has taken a snapshot, or begun to, as far as that shows without it: PVE forgets the tasks of a node that is
+// removed from the cluster. It was begun by the clock of that node.
+func (r *record) began(s *proxmox.Snapshot) bool {
+	if s == nil || !r.intended(*s) {
+		return false
+	}
+	after := s.Time.Sub(r.Task.Start())
+	return after >= 0 && after < target.Arrival*time.Second
 }
 
 // intended reports whether a snapshot is as this one was to be. PVE leaves out the memory of

@@ -199,7 +199,7 @@ func (e *external) readTasks(ctx context.Context, s *state) error {
 	case r.Done:
 		return nil
 	case r.Task != "":
-		s.task, err = e.taskOf(ctx, r.Task, "qmsnapshot")
+		s.task, s.offline, err = e.taskOf(ctx, r.Task, "qmsnapshot")
 	case r.Begun != 0 || r.Lost:
 		s.busy, err = target.Busy(ctx, e.inventory, e.view.target.VMID)
 	}
@@ -207,23 +207,27 @@ func (e *external) readTasks(ctx context.Context, s *state) error {
 		return err
 	}
 	all, err := e.takingTasks(ctx, r.Node)
-	s.others = slices.DeleteFunc(tasktrack.Since(all, r.Before), func(t proxmox.Task) bool { return t.UPID.User() != e.client.Identity().ID })
+	if s.offline == nil {
+		s.offline = all.Offline
+	}
+	s.others = slices.DeleteFunc(tasktrack.Since(all.All, r.Before), func(t proxmox.Task) bool { return t.UPID.User() != e.client.Identity().ID })
 	return err
 }
 
 // taskOf returns a task of a type that works on the VM, or nil if PVE does not know it. A record is for users to write, so that no other task is looked at.
-func (e *external) taskOf(ctx context.Context, u proxmox.UPID, taskType string) (*proxmox.Task, error) {
+func (e *external) taskOf(ctx context.Context, u proxmox.UPID, taskType string) (*proxmox.Task, *kind.Problem, error) {
 	if !u.Is(taskType, e.view.target.VMID) {
-		return nil, nil
+		return nil, nil, nil
 	}
-	return target.Task(ctx, e.client, u)
+	return target.Task(ctx, e.inventory, e.client, u)
 }
 
 // takingTasks returns the tasks on a node that take snapshots of the VM, or have done so.
-func (e *external) takingTasks(ctx context.Context, node string) ([]proxmox.Task, error) {
-	all, err := e.client.NodeTasks(ctx, node, "qmsnapshot")
+func (e *external) takingTasks(ctx context.Context, node string) (target.Tasks, error) {
+	tasks, err := target.NodeTasks(ctx, e.inventory, e.client, node, "qmsnapshot")
 	id := strconv.Itoa(e.view.target.VMID)
-	return slices.DeleteFunc(all, func(t proxmox.Task) bool { return t.ID != id }), err
+	tasks.All = slices.DeleteFunc(tasks.All, func(t proxmox.Task) bool { return t.ID != id })
+	return tasks, err
 }
 
 // readEntry reads the snapshots of the VM. A list that may be old is good enough if it has

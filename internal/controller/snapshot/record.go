@@ -104,7 +104,7 @@ func (r *record) undo() {
 // forgetLost notes that no call whose answer was lost takes the snapshot any more, and reports whether it does: nothing works on the VM, the last call was
 // refused long enough ago, and what is there is not of an earlier one. The resource may stand for another VM or snapshot then.
 func (r *record) forgetLost(s state, now int64) bool {
-	if !r.Lost || r.Done || r.Begun != 0 || r.Task != "" || s.looks || s.busy || now <= r.LostAt+target.Arrival || r.late(s) {
+	if !r.Lost || r.Done || r.Begun != 0 || r.Task != "" || s.looks || s.busy || s.offline != nil || now <= r.LostAt+target.Arrival || r.late(s) {
 		return false
 	}
 	r.Lost, r.LostAt, r.Before = false, 0, nil

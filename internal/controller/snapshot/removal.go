@@ -76,9 +76,13 @@ func (e *external) removing(ctx context.Context, m Snapshot) (bool, error) {
 	if r.Removal == "" {
 		return e.waitsForLock(), nil
 	}
-	t, err := e.taskOf(ctx, r.Removal, "qmdelsnapshot")
+	t, offline, err := e.taskOf(ctx, r.Removal, "qmdelsnapshot")
 	if err != nil {
 		return false, err
+	}
+	if offline != nil {
+		e.view.decision = because(wait, *offline)
+		return true, nil
 	}
 	if t != nil && t.Running {
 		e.view.decision = because(wait, kind.Problem{Reason: target.ReasonDeleting, Message: "the snapshot is being removed"})

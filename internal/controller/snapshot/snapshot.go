@@ -83,6 +83,7 @@ type Inventory interface {
 	Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error)
 	Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error)
 	ClusterName(ctx context.Context) (string, error)
+	ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error)
 	Version(ctx context.Context) (proxmox.Version, error)
 	Follow(u proxmox.UPID, done func(proxmox.Task))
 	InvalidateGuest(vmid int)

@@ -220,6 +220,9 @@ type state struct {
 	task   *proxmox.Task
 	moving bool
 
+	// offline is the problem that the node of the task cannot be asked; nil if it was.
+	offline *kind.Problem
+
 	// shared is true if all nodes reach the storage of the disk.
 	shared bool
 
@@ -256,6 +259,8 @@ func because(a action, reason xpv2.ConditionReason, format string, words ...any)
 // removal of the stub VM, its creation, a task that works on the disk. Only then is looked at what the spec and the Machines ask for.
 func (s *state) decide() *decision {
 	switch {
+	case s.offline != nil:
+		return &decision{action: wait, problem: s.offline}
 	case s.Handover != nil:
 		return s.decideHandover()
 	case s.Removing:

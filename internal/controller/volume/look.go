@@ -242,14 +242,14 @@ func (e *external) readState(ctx context.Context, m Volume) error {
 
 // readTasks reads the tasks that work on the disk, or may do so.
 func (e *external) readTasks(ctx context.Context, s *state) error {
-	s.task, s.moving = nil, false
+	s.task, s.offline, s.moving = nil, nil, false
 	u := s.Task
 	if s.Handover != nil {
 		u = s.Handover.Task
 	}
 	var err error
 	if u != "" {
-		s.task, err = target.Task(ctx, e.client, u)
+		s.task, s.offline, err = target.Task(ctx, e.inventory, e.client, u)
 		return err
 	}
 	switch {

@@ -31,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/volume"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
+	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
 // at is the spec of a Machine of another node than pve1; an empty one is for any.
@@ -161,6 +162,44 @@ func TestNodeOff(t *testing.T) {
 			l.Errorf("left: %v", l.on("pve2", "ceph"))
 		}
 	})
+}
+
+// TestNodeDies has a node die, and then leave the cluster, while a task works on a disk there that other nodes reach: the VM goes on another one, as HA
+// has it, and so does the Volume once the node is no member of the cluster any more.
+func TestNodeDies(t *testing.T) {
+	for name, deleted := range map[string]bool{"Grown": false, "Deleted": true} {
+		t.Run(name, func(t *testing.T) {
+			l := here(t)
+			before := len(l.on("pve1", "ceph"))
+			v := l.volume("data", "size: 2G\nstorage: ceph\nnode: pve2\nreclaimPolicy: Delete\n")
+			l.until("the disk is made", l.unbound(v))
+			l.change(v, func() { v.Parameters().Size = new("3G") })
+			l.until("it is grown by a task", func() bool {
+				return strings.Contains(v.GetAnnotations()[volumeref.AnnotationRecord], `"task":"UPID:pve2`)
+			})
+			l.pve.Edit(func(s *state.State) {
+				s.Nodes["pve2"].Offline, s.Guests[int(*v.Observation().VMID)].Node = true, "pve1"
+			})
+			l.until("it waits for the node", configtest.Says(v, xpv2.TypeReady, "NodeOffline", "pve2"))
+			l.pve.Edit(func(s *state.State) {
+				delete(s.Nodes, "pve2")
+				for id, g := range s.Guests {
+					if g.Node == "pve2" {
+						delete(s.Guests, id)
+					}
+				}
+			})
+			if !deleted {
+				l.change(v, func() { v.Parameters().Node = nil })
+				l.until("it goes on", func() bool { return l.unbound(v)() && v.Observation().Node == "pve1" })
+			}
+			l.delete(v)
+			l.until("the Volume is gone", l.gone(v))
+			if n := len(l.on("pve1", "ceph")); n != before {
+				t.Errorf("left: %v", l.on("pve1", "ceph"))
+			}
+		})
+	}
 }
 
 // on are the disks of a storage of a node.

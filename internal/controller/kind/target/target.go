@@ -227,15 +227,6 @@ func BacksOff(f kind.Failures, now, generation, first int64) bool {
 	return f.RetryIn(now, generation, first) > 0
 }
 
-// Task returns a task, or nil if PVE does not know it.
-func Task(ctx context.Context, c Client, u proxmox.UPID) (*proxmox.Task, error) {
-	t, err := c.Task(ctx, u)
-	if proxmox.IsNoSuchTask(err) {
-		return nil, nil
-	}
-	return &t, err
-}
-
 // ClusterOf returns the name of the cluster of a connection, empty if it may not be seen, or an error if it is another cluster than the
 // one in which the object of the resource is.
 func (p Parts[T]) ClusterOf(ctx context.Context, in Inventory, m T, object string) (string, error) {

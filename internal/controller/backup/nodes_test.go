@@ -1,0 +1,155 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package backup_test
+
+import (
+	"strings"
+	"testing"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/backup"
+	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// moveTo has the VM be on a node, on shared storage.
+func (l *lab) moveTo(node string) {
+	l.Helper()
+	l.ReplaceVM("ceph:1", uuid)
+	l.Edit(func(s *simulator.State) { s.Guests[vmid].Node = node })
+}
+
+// off takes a node down.
+func (l *lab) off(node string, is bool) {
+	l.Edit(func(s *simulator.State) { s.Nodes[node].Offline = is })
+}
+
+// leaves takes a node out of the cluster for good; the VM goes on another one.
+func (l *lab) leaves(node string) {
+	l.Edit(func(s *simulator.State) {
+		delete(s.Nodes, node)
+		for id, g := range s.Guests {
+			if g.Node == node && id != vmid {
+				delete(s.Guests, id)
+			}
+		}
+		s.Guests[vmid].Node = "pve1"
+		for key := range s.Volumes {
+			if key.Node == node {
+				delete(s.Volumes, key)
+			}
+		}
+	})
+}
+
+// TestNodeDies has the node die that makes the backup, on a storage that others have. It is waited for, until it is no member of the cluster any more.
+func TestNodeDies(t *testing.T) {
+	lost := func(l *lab) {
+		l.Edit(func(s *simulator.State) {
+			for key := range s.Volumes {
+				if key.Storage == "nas" {
+					delete(s.Volumes, key)
+				}
+			}
+		})
+	}
+	cases := map[string]struct {
+		reason string
+		before func(l *lab)
+		writes int
+	}{
+		"Lost": {reason: "What was not made is made again.", before: lost, writes: 2},
+		"Made": {reason: "What was made is found by its mark.", before: func(*lab) {}, writes: 1},
+	}
+	for name, tc := range cases {
+		for _, deleted := range []bool{false, true} {
+			t.Run(name, func(t *testing.T) {
+				l := here(t)
+				l.moveTo("pve2")
+				l.Machine(uuid)
+				b := l.backup("b1", removed+"protected: false\n")
+				l.Until(b, "it is begun", func() bool { return strings.Contains(b.GetAnnotations()[backup.AnnotationRecord], `"task":"UPID:pve2`) })
+				tc.before(l)
+				l.off("pve2", true)
+				l.Until(b, "it waits for the node", configtest.Says(b, xpv2.TypeReady, "NodeOffline", "pve2"))
+				l.leaves("pve2")
+				if !deleted {
+					l.Until(b, "it is made", configtest.Settled(b))
+					if w := l.Writes(); len(w) != tc.writes || l.only().ID != b.Observation().Volume {
+						t.Errorf("%s Got %v", tc.reason, w)
+					}
+				}
+				l.Delete(b)
+				if all := l.volumes("nas"); len(all) > 0 {
+					t.Errorf("left: %v", all)
+				}
+			})
+		}
+	}
+}
+
+// TestLeavesWithBackup has a node leave the cluster with the backup on its own storage: it is gone, and the deletion ends.
+func TestLeavesWithBackup(t *testing.T) {
+	l := here(t)
+	l.moveTo("pve2")
+	l.Machine(uuid)
+	b := l.backup("b1", "machine: web\nstorage: local\nremovalPolicy: Delete\nprotected: false\n")
+	l.Until(b, "it is made", configtest.Settled(b))
+	l.leaves("pve2")
+	l.Restart()
+	l.Until(b, "it is gone", configtest.Says(b, xpv2.TypeReady, "Gone"))
+	l.Delete(b)
+}
+
+// TestNamedOnNode adopts and observes a backup that is on the own storage of a node, and not of the first.
+func TestNamedOnNode(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		l.moveTo("pve2")
+		l.Succeeded(l.Client.BackUp(l.Context(), proxmox.Ref{Node: "pve2", VMID: vmid}, proxmox.BackupOptions{Storage: "local", Notes: "as it was"}))
+		all, err := l.Client.Volumes(l.Context(), "pve2", "local", "backup")
+		l.Must(err)
+		if len(all) != 1 {
+			l.Fatalf("want one backup, got %v", all)
+		}
+		local := strings.Replace(removed, "nas", "local", 1)
+		looks := l.named("looks", local+"notes: other", all[0].ID)
+		l.ChangeSpec(looks, func() { looks.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve}) })
+		l.Until(looks, "the difference is shown", configtest.Says(looks, kind.TypeUpToDate, kind.ReasonDifferent, "notes"))
+		if c := looks.GetCondition(xpv2.TypeReady); c.Status != corev1.ConditionTrue || looks.Observation().Node != "pve2" {
+			l.Errorf("want it found on pve2, got %v on %q", c, looks.Observation().Node)
+		}
+		l.off("pve2", true)
+		l.Restart()
+		l.Until(looks, "it tells which node was not asked", configtest.Says(looks, xpv2.TypeReady, "StorageUnavailable", "pve2"))
+		other := l.named("other", local, "local:backup/vzdump-qemu-500-2026_01_01-00_00_00.vma.zst")
+		l.Until(other, "the other one waits", configtest.Says(other, xpv2.TypeReady, "StorageUnavailable", "pve2"))
+		l.off("pve2", false)
+		l.Restart()
+		l.Until(other, "there is no other one", configtest.Says(other, xpv2.TypeReady, "NotFound"))
+		l.Delete(looks)
+		mine := l.named("mine", local+"notes: mine now", all[0].ID)
+		l.Until(mine, "it is adopted", configtest.Settled(mine))
+		l.Delete(mine)
+		if all, err = l.Client.Volumes(l.Context(), "pve2", "local", "backup"); err != nil || len(all) > 0 {
+			l.Errorf("an adopted backup is removed with its resource: %v, %v", all, err)
+		}
+	})
+}

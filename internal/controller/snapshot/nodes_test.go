@@ -1,0 +1,89 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package snapshot_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
+)
+
+// TestNodeDies has the node die that takes the snapshot, and its VM go on another one, as HA has it. The task is waited for, until the node is no member of
+// the cluster any more.
+func TestNodeDies(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		died   func(g *simulator.Guest)
+		writes int
+		told   string
+		left   int
+	}{
+		"Lost":  {reason: "What was not taken is taken again.", died: func(g *simulator.Guest) { delete(g.Snapshots, "s1") }, writes: 2},
+		"Taken": {reason: "What was taken is noted.", died: func(*simulator.Guest) {}, writes: 1},
+		"Half":  {reason: "What was begun is told.", died: func(g *simulator.Guest) { g.Snapshots["s1"].State = "prepare" }, told: "Incomplete", writes: 1},
+		"Theirs": {
+			reason: "Another snapshot of the name is left alone.", told: "AlreadyExists", writes: 1, left: 1,
+			died: func(g *simulator.Guest) { g.Snapshots["s1"].Time = g.Snapshots["s1"].Time.Add(time.Hour) },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := here(t)
+			l.ReplaceVM("ceph:1", uuid)
+			l.Edit(func(s *simulator.State) { s.Guests[vmid].Node = "pve2" })
+			s := l.snapshot("s1", ofVMID)
+			l.Until(s, "it is begun", func() bool { return strings.Contains(s.GetAnnotations()[kind.AnnotationSnapshot], `"task":"UPID:pve2`) })
+			l.Edit(func(s *simulator.State) {
+				s.Nodes["pve2"].Offline, s.Guests[vmid].Node = true, "pve1"
+				tc.died(s.Guests[vmid])
+			})
+			l.Restart()
+			l.Until(s, "it waits for the node", configtest.Says(s, xpv2.TypeReady, "NodeOffline", "pve2"))
+			l.Edit(func(s *simulator.State) {
+				delete(s.Nodes, "pve2")
+				for id, g := range s.Guests {
+					if g.Node == "pve2" {
+						delete(s.Guests, id)
+					}
+				}
+			})
+			if tc.told == "" {
+				l.Until(s, "it is taken", configtest.Settled(s))
+			} else {
+				l.Until(s, "it is told", configtest.Says(s, xpv2.TypeReady, xpv2.ConditionReason(tc.told)))
+			}
+			if w := l.Writes(); len(w) != tc.writes {
+				t.Errorf("%s Got %v", tc.reason, w)
+			}
+			if tc.told == "Incomplete" {
+				l.Edit(func(s *simulator.State) { s.Guests[vmid].Snapshots["s1"].State = "" })
+				l.Restart()
+				l.Until(s, "it is whole", configtest.Settled(s))
+			}
+			l.Delete(s)
+			if all := l.snapshots(); len(all) != tc.left {
+				t.Errorf("%s Left: %v", tc.reason, all)
+			}
+		})
+	}
+}
