@@ -39,10 +39,10 @@ func TestRename(t *testing.T) {
 		want   bool
 	}{
 		"First":   {reason: "The manifest by which it was adopted has the first name.", volume: name(0), want: true},
-		"Latest":  {reason: "It had this one last.", volume: name(last - 1), want: true},
+		"Latest":  {reason: "The disk had this name just before the present one.", volume: name(last - 1), want: true},
 		"Early":   {reason: "Not all names are kept.", volume: name(1)},
 		"Present": {reason: "The present name is no former one.", volume: name(last)},
-		"Never":   {reason: "It never had that name.", volume: name(last + 1)},
+		"Never":   {reason: "The disk never had this name.", volume: name(last + 1)},
 	}
 	for id, tc := range cases {
 		t.Run(id, func(t *testing.T) {
