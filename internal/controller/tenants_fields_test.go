@@ -162,7 +162,7 @@ func exemptAnnotations() map[string]string {
 			`devices|password-version|power-action|running-since|last-restart`,
 		"It names the cluster that a Machine goes on in, of a configuration that is judged.":    `cluster`,
 		"It is signed, and its attempts are those of the record that it is the signature of.":   `(backup|volume|image)-record-signature`,
-		"It is of kinds that tenants may not have, or tells an Image that Machines share.":      `shared-image|staged-interface|create-intent|removed`,
+		"It is of kinds that tenants may not have, or tells an Image that Machines share.":      `shared-image|staged-interface|create-intent|removed|owned`,
 		"It is of what Crossplane keeps of a resource whose definition is gone.":                `orphaned-by-crd`,
 		"It tells a Snapshot of a policy, which has to own it by its UID too.":                  `snapshot-policy|scheduled-time`,
 		"It is on objects of Cluster API's IPAM, each of which has to be of the Machine's own.": `vm-uuid|network`,
