@@ -111,7 +111,7 @@ func (e *external) unasked(id string) *kind.Problem {
 		return nil
 	}
 	slices.Sort(e.view.away)
-	return &kind.Problem{Reason: reasonStorageUnavailable, Message: fmt.Sprintf("backup %s is on no node that is online, and storage %s is another one on each node: "+
+	return &kind.Problem{Reason: reasonStorageUnavailable, Message: fmt.Sprintf("backup %s is on no node that is online, and storage %s is another one on each: "+
 		"it is looked for on these once they are back: %s", id, storageOf(id), strings.Join(e.view.away, ", "))}
 }
 

@@ -111,7 +111,7 @@ func TestNodeDies(t *testing.T) {
 			},
 		},
 		"Leaves":          {reason: "Another node downloads the file.", leaves: true, then: (*lab).settle},
-		"LeavesAndDelete": {reason: "The deletion ends.", leaves: true, then: func(*lab, *namespaced.Image) {}},
+		"LeavesAndDelete": {reason: "An Image is deleted once the node of its download has left.", leaves: true, then: func(*lab, *namespaced.Image) {}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

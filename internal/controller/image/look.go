@@ -220,7 +220,7 @@ func (e *external) look(ctx context.Context, m Image, v *view) error {
 	}
 	if fetches(p) {
 		v.files = filePlaces(p, e.usable(v.storages), v.nodes)
-		if err := e.checkVersion(ctx, p, v); err != nil {
+		if err := v.files.checkVersion(ctx, e.inventory, p); err != nil {
 			return err
 		}
 	} else if p.Source.Volume != nil {
@@ -241,13 +241,13 @@ func (e *external) look(ctx context.Context, m Image, v *view) error {
 }
 
 // checkVersion finds whether the version of PVE has what the source takes.
-func (e *external) checkVersion(ctx context.Context, p *v1alpha1.ImageParameters, v *view) error {
+func (out *placement) checkVersion(ctx context.Context, in Inventory, p *v1alpha1.ImageParameters) error {
 	if p.Source.OCI == nil {
 		return nil
 	}
-	version, err := e.inventory.Version(ctx)
+	version, err := in.Version(ctx)
 	if err == nil && !version.AtLeast(ociMajor, ociMinor) {
-		v.files.blocked = append(v.files.blocked, kind.Problem{Reason: reasonNotSupported, Message: fmt.Sprintf(
+		out.blocked = append(out.blocked, kind.Problem{Reason: reasonNotSupported, Message: fmt.Sprintf(
 			"source.oci needs Proxmox VE %d.%d or later, and this is %s: upgrade, or set source.url to a container template, such as one of a distribution",
 			ociMajor, ociMinor, version.Version)})
 	}

@@ -86,8 +86,8 @@ func TestDeleteLostCreation(t *testing.T) {
 	}
 }
 
-// TestDeleteUnmade has a Machine go without a VM once none can be made any more, and at once where none was begun.
-func TestDeleteUnmade(t *testing.T) {
+// TestDeleteNotMade has a Machine go without a VM once none can be made any more, and at once where none was begun.
+func TestDeleteNotMade(t *testing.T) {
 	restarted := func(b *bench) { b.tasks = tasktrack.New(b.clock.now) }
 	cases := map[string]struct {
 		reason string

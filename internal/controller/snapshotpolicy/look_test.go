@@ -82,9 +82,9 @@ func TestStateOf(t *testing.T) {
 		change func(*namespaced.Snapshot)
 		want   state
 	}{
-		"New":      {reason: "Nothing was begun.", want: waiting},
+		"New":      {reason: "A new Snapshot waits to be taken.", want: waiting},
 		"Locked":   {reason: "What is locked was not begun.", ready: "Locked", want: waiting},
-		"Creating": {reason: "Its task runs.", ready: xpv2.ReasonCreating, want: begun},
+		"Creating": {reason: "A Snapshot that is being taken has a task.", ready: xpv2.ReasonCreating, want: begun},
 		"Named": {
 			reason: "What has a name in PVE was taken, and nobody has looked at it yet.", want: unseen,
 			change: func(s *namespaced.Snapshot) { meta.SetExternalName(s, "n") },
