@@ -24,7 +24,9 @@ import (
 	"weak"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/placement"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -176,6 +178,24 @@ func (f *Scheduler) machinesOf(ctx context.Context, shares func(resource.Managed
 func (f *Scheduler) Nodes(ctx context.Context, shares func(resource.Managed) bool) ([]Node, error) {
 	ms, err := f.members(ctx, shares, func(s schedulerSource) bool { return !s.machines })
 	return ms.Nodes, err
+}
+
+// OtherClaimants returns the other Machines, of all scopes, that make a claim. They are the
+// cache's own: they must not be changed.
+func (f *Scheduler) OtherClaimants(ctx context.Context, m object.Machine, claim string) ([]object.Machine, error) {
+	var all []object.Machine
+	for _, s := range f.sourcesOf(func(s schedulerSource) bool { return s.machines }) {
+		listed, err := kind.ListCached(ctx, s.reader, s.list, client.MatchingFields{object.ClaimIndex: claim})
+		if err != nil {
+			return nil, err
+		}
+		for _, mg := range listed {
+			if other, ok := mg.(object.Machine); ok && other.GetUID() != m.GetUID() {
+				all = append(all, other)
+			}
+		}
+	}
+	return all, nil
 }
 
 // sourcesOf returns the kinds that a function wants.
