@@ -31,7 +31,7 @@ import (
 const missesBeforeLook = 3
 
 // giveUpAfter ends the following of a task that nothing can be learned about,
-// because its node is gone, say.
+// such as that of a node that nobody may ask about.
 const giveUpAfter = 24 * time.Hour
 
 // A follower waits for the end of one task.

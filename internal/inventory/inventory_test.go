@@ -54,7 +54,7 @@ type pve struct {
 	archive  []proxmox.Task
 	archives atomic.Int64
 
-	// deniesTask has single tasks denied, and hangs is the node that does not list its tasks.
+	// deniesTask has single tasks denied, and hangs is the node that does not tell of its tasks.
 	deniesTask bool
 	hangs      string
 
@@ -252,7 +252,11 @@ func (p *pve) ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error) 
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return proxmox.ClusterStatus{Name: "lab"}, p.err
+	members := []proxmox.ClusterNode{}
+	for _, n := range p.nodes {
+		members = append(members, proxmox.ClusterNode{Name: n.Name})
+	}
+	return proxmox.ClusterStatus{Name: "lab", Quorate: true, Nodes: members}, p.err
 }
 
 func (p *pve) Task(_ context.Context, u proxmox.UPID) (proxmox.Task, error) {
@@ -260,6 +264,8 @@ func (p *pve) Task(_ context.Context, u proxmox.UPID) (proxmox.Task, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
+	case p.hangs != "" && u.Node() == p.hangs:
+		return proxmox.Task{}, &proxmox.Error{Status: 595, Message: "No route to host"}
 	case p.noTask:
 		return proxmox.Task{}, &proxmox.Error{Status: http.StatusInternalServerError, Message: "no such task"}
 	case p.deniesTask:

@@ -23,6 +23,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -125,6 +127,7 @@ func (c *Cluster) lookAtNode(node string, all []proxmox.UPID) {
 	defer cancel()
 	first := slices.MinFunc(all, func(a, b proxmox.UPID) int { return a.Start().Compare(b.Start()) })
 	tasks, err := c.client.EndedTasks(ctx, node, first.Start())
+	err = c.orRemoved(ctx, node, err)
 	listed := map[proxmox.UPID]bool{}
 	for _, t := range tasks {
 		listed[t.UPID] = true
@@ -145,7 +148,21 @@ func (c *Cluster) look(u proxmox.UPID) {
 	ctx, cancel := context.WithTimeout(c.life, readTimeout)
 	defer cancel()
 	t, err := c.client.Task(ctx, u)
-	c.looked(u, t, err)
+	c.looked(u, t, c.orRemoved(ctx, u.Node(), err))
+}
+
+// errNodeRemoved is why a task cannot be asked for whose node is no member of the cluster any more. It has ended.
+var errNodeRemoved = errors.New("its node was removed from the cluster")
+
+// orRemoved returns the error of a question to a node, or that the node was removed, which PVE tells like a failure to resolve its name.
+func (c *Cluster) orRemoved(ctx context.Context, node string, err error) error {
+	if err == nil || proxmox.IsNoSuchTask(err) || proxmox.IsAuthorization(err) {
+		return err
+	}
+	if state, stateErr := MembershipOf(ctx, c, node); state == Removed && stateErr == nil {
+		return errNodeRemoved
+	}
+	return err
 }
 
 // looked notes what a look at a task has told.
@@ -177,6 +194,8 @@ func (c *Cluster) looked(u proxmox.UPID, t proxmox.Task, err error) {
 // is asked for in vain. Empty if it may still run.
 func lost(u proxmox.UPID, err error, followed time.Duration) string {
 	switch {
+	case errors.Is(err, errNodeRemoved):
+		return err.Error()
 	case proxmox.IsNoSuchTask(err) && followed > visibleWithin:
 		return exitUnknown
 	case proxmox.IsAuthorization(err) && followed > hiddenFor:

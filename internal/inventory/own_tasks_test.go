@@ -118,6 +118,39 @@ func TestListReadBeforeOwnTask(t *testing.T) {
 	})
 }
 
+// TestTasksOfRemovedNode follows tasks of a node that does not answer. They run until the node is no member of the cluster any more.
+func TestTasksOfRemovedNode(t *testing.T) {
+	for name, n := range map[string]int{"One": 1, "Many": fewEnds + 1} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &pve{nodes: []proxmox.Node{{Name: "pve1", Status: "offline"}, {Name: "pve2"}}, hangs: "pve1"}
+				c := New(p, WithPollInterval(time.Second))
+				defer c.Close()
+				f := make(followed, 10)
+				for i := range n {
+					u := upidOf(fmt.Sprint(i), "vzdump", "100", "root@pam")
+					p.set(func() { p.tasks = append(p.tasks, running(u)) })
+					c.Follow(u, f.done)
+				}
+				pass(time.Minute)
+				p.set(func() { p.tasks = nil })
+				pass(10 * time.Minute)
+				if all := f.told(); len(all) > 0 {
+					t.Errorf("Tasks of a node that may be back have not ended, got %v", all)
+				}
+				p.set(func() { p.nodes = p.nodes[1:] })
+				pass(time.Minute)
+				if all := f.told(); len(all) != n || !strings.Contains(fmt.Sprint(all), errNodeRemoved.Error()) {
+					t.Errorf("want %d tasks ended, got %v", n, all)
+				}
+				if got := runningOf(t, fresh(c)); got != "[]" {
+					t.Errorf("want none running, got %s", got)
+				}
+			})
+		})
+	}
+}
+
 // TestOwnTaskIsUnknown follows a task that PVE does not know: one that has just begun may
 // not be visible yet, an old one is lost.
 func TestOwnTaskIsUnknown(t *testing.T) {

@@ -62,11 +62,21 @@ func (l *lab) leaves(node string) {
 
 // TestNodeDies has the node die that makes the backup, on a storage that others have. It is waited for, until it is no member of the cluster any more.
 func TestNodeDies(t *testing.T) {
+	lost := func(l *lab) {
+		l.Edit(func(s *simulator.State) {
+			for key := range s.Volumes {
+				if key.Storage == "nas" {
+					delete(s.Volumes, key)
+				}
+			}
+		})
+	}
 	cases := map[string]struct {
 		reason string
 		before func(l *lab)
 		writes int
 	}{
+		"Lost": {reason: "What was not made is made again.", before: lost, writes: 2},
 		"Made": {reason: "What was made is found by its mark.", before: func(*lab) {}, writes: 1},
 	}
 	for name, tc := range cases {

@@ -19,19 +19,11 @@ package target
 import (
 	"context"
 	"fmt"
-	"slices"
-	"time"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
-
-// Members tell of the nodes of a cluster.
-type Members interface {
-	Nodes(ctx context.Context) ([]proxmox.Node, error)
-	ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error)
-}
 
 // A TaskReader reads tasks, which the nodes that run them answer for.
 type TaskReader interface {
@@ -54,7 +46,7 @@ type Tasks struct {
 
 // Task returns a task, or nil if PVE does not know it, as is that of a node that is no member of the cluster any more. One on a node that cannot be
 // asked now may still run: it is returned as running, with the problem.
-func Task(ctx context.Context, in Members, c TaskReader, u proxmox.UPID) (*proxmox.Task, *kind.Problem, error) {
+func Task(ctx context.Context, in inventory.Members, c TaskReader, u proxmox.UPID) (*proxmox.Task, *kind.Problem, error) {
 	offline, removed, err := NodeState(ctx, in, u.Node())
 	switch {
 	case err != nil || removed:
@@ -70,7 +62,7 @@ func Task(ctx context.Context, in Members, c TaskReader, u proxmox.UPID) (*proxm
 }
 
 // NodeTasks lists the tasks of a type on a node.
-func NodeTasks(ctx context.Context, in Members, c TaskLister, node, taskType string) (Tasks, error) {
+func NodeTasks(ctx context.Context, in inventory.Members, c TaskLister, node, taskType string) (Tasks, error) {
 	offline, removed, err := NodeState(ctx, in, node)
 	if err != nil || removed || offline != nil {
 		return Tasks{Offline: offline}, err
@@ -79,30 +71,20 @@ func NodeTasks(ctx context.Context, in Members, c TaskLister, node, taskType str
 	return Tasks{All: all}, err
 }
 
-// NodeState tells of a node that cannot be asked: the problem that it is offline, or that it is no member of the cluster any more, by what a cluster with
-// quorum says now. A node that is cut off, or has not joined its cluster yet after a start, tells by what it knew last. Who may not ask for the quorum
-// takes its word.
-func NodeState(ctx context.Context, in Members, node string) (offline *kind.Problem, removed bool, err error) {
-	nodes, err := in.Nodes(ctx)
-	if err != nil {
-		return nil, false, err
+// NodeState tells of a node that cannot be asked: the problem that it is offline, or that it is no member of the cluster any more.
+func NodeState(ctx context.Context, in inventory.Members, node string) (offline *kind.Problem, removed bool, err error) {
+	state, err := inventory.MembershipOf(ctx, in, node)
+	why := ""
+	switch state {
+	case inventory.Offline:
+		why = "is offline: what the task has done is seen once the node is back, or is removed from the cluster"
+	case inventory.Undecided:
+		why = "cannot be asked, and what answers is not a cluster with quorum"
+	case inventory.Removed:
+		return nil, true, err
 	}
-	if i := slices.IndexFunc(nodes, func(n proxmox.Node) bool { return n.Name == node }); node == "" || i >= 0 {
-		if i >= 0 && nodes[i].Offline() {
-			offline = &kind.Problem{Reason: ReasonNodeOffline, Message: fmt.Sprintf("node %s, which a task was started on, is offline: "+
-				"what the task has done is seen once the node is back, or is removed from the cluster", node)}
-		}
-		return offline, false, nil
+	if why != "" {
+		offline = &kind.Problem{Reason: ReasonNodeOffline, Message: fmt.Sprintf("node %s, which a task was started on, %s", node, why)}
 	}
-	s, err := in.ClusterStatus(ctx, inventory.Fresh)
-	switch {
-	case proxmox.IsAuthorization(err):
-		return nil, true, nil
-	case err != nil, slices.ContainsFunc(s.Nodes, func(n proxmox.ClusterNode) bool { return n.Name == node }):
-		return nil, false, err
-	case s.Name == "" || !s.Quorate || len(s.Nodes) == 0:
-		return &kind.Problem{Reason: ReasonNodeOffline, Message: fmt.Sprintf("node %s, which a task was started on, cannot be asked, and what answers "+
-			"is not a cluster with quorum", node)}, false, nil
-	}
-	return nil, true, nil
+	return offline, false, err
 }

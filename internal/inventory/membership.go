@@ -1,0 +1,73 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package inventory
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+)
+
+// Members tell of the nodes of a cluster.
+type Members interface {
+	Nodes(ctx context.Context) ([]proxmox.Node, error)
+	ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error)
+}
+
+// A Membership says whether a node belongs to the cluster.
+type Membership int
+
+const (
+	// Online is a member, or may be one.
+	Online Membership = iota
+
+	// Offline is a member that the cluster cannot reach.
+	Offline
+
+	// Removed is no member any more.
+	Removed
+
+	// Undecided is a node that is not listed by what is no cluster with quorum.
+	Undecided
+)
+
+// MembershipOf a node. A node that is not listed is removed if a cluster with quorum does not name it now: a node that is cut off, or has not joined
+// its cluster yet after a start, tells by what it knew last. Who may not ask for the quorum takes its word.
+func MembershipOf(ctx context.Context, in Members, node string) (Membership, error) {
+	nodes, err := in.Nodes(ctx)
+	if err != nil || node == "" {
+		return Online, err
+	}
+	if i := slices.IndexFunc(nodes, func(n proxmox.Node) bool { return n.Name == node }); i >= 0 {
+		if nodes[i].Offline() {
+			return Offline, nil
+		}
+		return Online, nil
+	}
+	s, err := in.ClusterStatus(ctx, Fresh)
+	switch {
+	case proxmox.IsAuthorization(err):
+		return Removed, nil
+	case err != nil, slices.ContainsFunc(s.Nodes, func(n proxmox.ClusterNode) bool { return n.Name == node }):
+		return Online, err
+	case s.Name == "" || !s.Quorate || len(s.Nodes) == 0:
+		return Undecided, nil
+	}
+	return Removed, nil
+}
