@@ -49,6 +49,9 @@ type Isolation struct {
 	// unread are the namespaces whose labels could not be read.
 	unread map[string]bool
 
+	// configs are the provider configurations that were read.
+	configs map[reference]config
+
 	// tenants returns those of a provider configuration, and whether tenants share its cluster.
 	tenants map[reference]func() (all []v1alpha1.ProviderTenant, shared bool)
 }
@@ -63,8 +66,25 @@ func (c *Connector) Isolation(ctx context.Context, to *Connection) *Isolation {
 	return &Isolation{
 		connector: c, ctx: ctx, to: to, hasTenants: hasTenants,
 		anyHasTenants: sync.OnceValue(func() bool { return c.enforced(ctx, func(*v1alpha1.ProviderConfigSpec) bool { return true }) }),
-		unread:        map[string]bool{}, tenants: map[reference]func() ([]v1alpha1.ProviderTenant, bool){},
+		unread:        map[string]bool{}, configs: map[reference]config{}, tenants: map[reference]func() ([]v1alpha1.ProviderTenant, bool){},
 	}
+}
+
+// A config is a provider configuration as a reference to it was resolved.
+type config struct {
+	ref  reference
+	spec *v1alpha1.ProviderConfigSpec
+	err  error
+}
+
+// resolve returns the provider configuration that a reference comes to, which is read once.
+func (i *Isolation) resolve(r reference) (reference, *v1alpha1.ProviderConfigSpec, error) {
+	c, ok := i.configs[r]
+	if !ok {
+		c.ref, c.spec, c.err = i.connector.resolve(i.ctx, r)
+		i.configs[r] = c
+	}
+	return c.ref, c.spec, c.err
 }
 
 // SpecCounts reports whether the spec of another resource counts for one of the cluster. Where tenants share the cluster, it does not if the tenant of
@@ -81,7 +101,7 @@ func (i *Isolation) SpecCounts(by, other resource.Managed) bool {
 	if ref.namespace != "" {
 		return other.GetNamespace() == by.GetNamespace()
 	}
-	_, spec, err := i.connector.resolve(i.ctx, ref)
+	_, spec, err := i.resolve(ref)
 	if err != nil || len(spec.Tenants) == 0 {
 		return false // One that cannot be read is not for the cluster; one without tenants does not count beside one that has some.
 	}
@@ -94,7 +114,7 @@ func (i *Isolation) ImagePrefix(image resource.Managed) string {
 	if err != nil || image.GetNamespace() != "" {
 		return ""
 	}
-	_, spec, err := i.connector.resolve(i.ctx, ref)
+	_, spec, err := i.resolve(ref)
 	if err != nil || len(spec.Tenants) == 0 {
 		return ""
 	}
@@ -111,7 +131,7 @@ func (i *Isolation) AnnotationsCount(other resource.Managed) bool {
 	if err != nil || ref.namespace != "" {
 		return false
 	}
-	_, spec, err := i.connector.resolve(i.ctx, ref)
+	_, spec, err := i.resolve(ref)
 	if err != nil || len(spec.Tenants) == 0 {
 		return false
 	}
@@ -133,7 +153,7 @@ func (i *Isolation) GuestCounts(machine resource.Managed, g proxmox.Guest) bool 
 	if ref.namespace != "" {
 		return ref.path() == i.to.Name || i.isTenantsBySharedConfig(machine, g)
 	}
-	ref, spec, err := i.connector.resolve(i.ctx, ref)
+	ref, spec, err := i.resolve(ref)
 	if err != nil || len(spec.Tenants) == 0 {
 		return false
 	}
@@ -230,7 +250,7 @@ func (i *Isolation) isSignedFor(
 
 // tenantsIn returns the tenants of a configuration, and whether tenants share its cluster. While the configuration cannot be read they do.
 func (i *Isolation) tenantsIn(r reference) (all []v1alpha1.ProviderTenant, shared bool) {
-	_, spec, err := i.connector.resolve(i.ctx, r)
+	_, spec, err := i.resolve(r)
 	if err != nil {
 		return nil, true
 	}
@@ -241,7 +261,7 @@ func (i *Isolation) tenantsIn(r reference) (all []v1alpha1.ProviderTenant, share
 func (i *Isolation) signedVolume(mg resource.Managed) bool {
 	ref, err := referenceOf(mg)
 	if err == nil {
-		ref, _, err = i.connector.resolve(i.ctx, ref)
+		ref, _, err = i.resolve(ref)
 	}
 	if err != nil {
 		return false
