@@ -123,9 +123,10 @@ test-faults: ## Crash the provider at each step, and fail each call and task of 
 test-peers: ## Run the acceptance tests of bpg's Terraform provider with the simulator. ARGS='-groups nodes,access -versions 9.2' choose. Where there is no Terraform, it says SKIP.
 	@CGO_ENABLED=0 $(GO) run -trimpath ./hack/peers $(ARGS)
 
+# The control plane and the simulator collect garbage less often, the provider as by default.
 bench: build ## Measure cost and speed and write docs/performance.md, half an hour. BENCH=steady,create N=100,1000 choose.
 	@cd cluster && $(BUILD) -o $(BENCH_PROGRAM) ./bench && \
-	$(if $(BENCH),BENCH='$(BENCH)') $(if $(N),BENCH_MACHINES='$(N)') exec $(BENCH_PROGRAM)
+	$(if $(BENCH),BENCH='$(BENCH)') $(if $(N),BENCH_MACHINES='$(N)') GOGC=400 exec $(BENCH_PROGRAM)
 
 # The tests wait more than they compute, so more of them run at once than there are processors.
 e2e: build launcher $(HELM) ## Run the quick start and the end-to-end tests: the real programs with the RBAC of the chart.

@@ -155,7 +155,7 @@ func (w *env) prepare(settings []string) error {
 	if w.pprof, err = process.FreeAddress(); err != nil {
 		return err
 	}
-	env := append(os.Environ(), "RECONCILE_INTERVAL="+interval.String(), "PPROF_BIND_ADDRESS="+w.pprof)
+	env := append(os.Environ(), "GOGC=100", "RECONCILE_INTERVAL="+interval.String(), "PPROF_BIND_ADDRESS="+w.pprof)
 	if w.spec, err = provider.Spec(path, w.Kubeconfig, append(env, settings...)); err != nil {
 		return err
 	}

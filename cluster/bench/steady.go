@@ -35,7 +35,7 @@ const (
 const adoptingRate = 1000
 
 func adopting() []string {
-	return []string{"MAX_RECONCILE_RATE=1000", "MAX_CONCURRENT_RECONCILES=20", "RECONCILE_INTERVAL=15s"}
+	return []string{"MAX_RECONCILE_RATE=1000", "MAX_CONCURRENT_RECONCILES=20", "RECONCILE_INTERVAL=15s", "GOGC=400"}
 }
 
 // Bounds of a steady state, in calls per minute.
