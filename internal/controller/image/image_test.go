@@ -19,6 +19,7 @@ package image
 import (
 	"strings"
 	"testing"
+	"time"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
@@ -27,6 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/checksum"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
@@ -52,6 +54,26 @@ func TestDownload(t *testing.T) {
 	}
 	if l.mirror.gets != 3 {
 		t.Errorf("each node downloads once, got %d downloads", l.mirror.gets)
+	}
+}
+
+// TestOldList has lists of the storages that were read before the files were there.
+func TestOldList(t *testing.T) {
+	l := newLab(t, simulator.Options{})
+	old := inventory.New(l.client, inventory.WithMaxAge(time.Hour), inventory.WithClock(l.clock.Now))
+	defer old.Close()
+	for _, node := range []string{"pve1", "pve2", "pve3"} {
+		if _, err := old.Volumes(t.Context(), node, "local", "import", inventory.Current); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := l.image()
+	l.settle(m)
+	e := l.external()
+	e.inventory = old
+	o, err := e.Observe(t.Context(), m)
+	if err != nil || !o.ResourceExists || !o.ResourceUpToDate || m.GetCondition(xpv2.TypeReady).Status != "True" {
+		t.Errorf("the files are there: got %+v, %v, %v", o, m.GetCondition(xpv2.TypeReady), err)
 	}
 }
 

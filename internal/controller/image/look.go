@@ -450,22 +450,24 @@ func (e *external) readFileTasks(ctx context.Context, m Image, i *item, s *fileS
 	return err
 }
 
-// findVolume returns the volume that has the file's name, or nil. A list that may be old
-// is good enough if it has the file as it was made.
+// findVolume returns the volume that has the file's name, or nil. A list that may be old is good enough if it has the file as it was made, and the one
+// that says that it is gone is read now.
 func (e *external) findVolume(ctx context.Context, m Image, i *item) (*proxmox.Volume, error) {
-	for _, maxAge := range []time.Duration{inventory.Stable, inventory.Current} {
-		if maxAge == inventory.Stable && (!i.file.Done || i.file.Removal != "") {
-			continue
-		}
+	ages := []time.Duration{inventory.Current}
+	if i.file.Done && i.file.Removal == "" {
+		ages = []time.Duration{inventory.Stable, inventory.Current, inventory.Fresh}
+	}
+	var found *proxmox.Volume
+	for _, maxAge := range ages {
 		volumes, err := e.inventory.Volumes(ctx, i.place.Node, i.place.Storage, string(contentOf(m.Parameters())), maxAge)
 		if err != nil {
 			return nil, err
 		}
-		if v := volumeNamed(volumes, i.rev.File); maxAge == inventory.Current || v != nil && i.file.is(*v) {
-			return v, nil
+		if found = volumeNamed(volumes, i.rev.File); found != nil && i.file.is(*found) {
+			break
 		}
 	}
-	return nil, nil //nolint:nilnil // The last age always returns.
+	return found, nil
 }
 
 // gone returns a task on a node that cannot be asked, which may still run.
