@@ -20,7 +20,9 @@ package providerconfig
 
 import (
 	"context"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -31,6 +33,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -72,10 +75,51 @@ func setupUsers(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		WithOptions(o.ForControllerRuntime()).
-		For(k.Object, builder.WithPredicates(o.Shard.ConfigurationPredicate())).
-		Watches(k.UsageObject, &resource.EnqueueRequestForProviderConfig{Kind: gvk.Kind}).
+		For(k.Object, builder.WithPredicates(countedPredicate(), o.Shard.ConfigurationPredicate())).
+		Watches(k.UsageObject, usageHandler{&resource.EnqueueRequestForProviderConfig{Kind: gvk.Kind}}).
 		Complete(ratelimiter.NewReconciler(name, errors.WithSilentRequeueOnConflict(r), o.GlobalRateLimiter))
 	return errors.Wrapf(err, "cannot add controller %q", name)
+}
+
+// countAfter is how long after a usage has come or gone all are counted: the count writes the configuration twice, and many may come at once.
+const countAfter = time.Second
+
+// A usageHandler has the usages of a configuration counted once for all that come or go within a moment.
+type usageHandler struct {
+	*resource.EnqueueRequestForProviderConfig
+}
+
+// Create has the usages counted of the configuration that a new one is of.
+func (h usageHandler) Create(ctx context.Context, e ctrlevent.CreateEvent, q resource.RateLimitingInterface) {
+	h.EnqueueRequestForProviderConfig.Create(ctx, e, delayed{q})
+}
+
+// Update has the usages counted of the configurations that a changed one is and was of.
+func (h usageHandler) Update(ctx context.Context, e ctrlevent.UpdateEvent, q resource.RateLimitingInterface) {
+	h.EnqueueRequestForProviderConfig.Update(ctx, e, delayed{q})
+}
+
+// Delete has the usages counted of the configuration that a removed one was of.
+func (h usageHandler) Delete(ctx context.Context, e ctrlevent.DeleteEvent, q resource.RateLimitingInterface) {
+	h.EnqueueRequestForProviderConfig.Delete(ctx, e, delayed{q})
+}
+
+// delayed is a queue whose requests come later. Those for one configuration come as one.
+type delayed struct {
+	resource.RateLimitingInterface
+}
+
+// Add adds a request for later.
+func (d delayed) Add(r reconcile.Request) { d.AddAfter(r, countAfter) }
+
+// countedPredicate passes changes of a configuration after which its usages are counted: not those of the rest of its status.
+func countedPredicate() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e ctrlevent.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(resource.ProviderConfig)
+		after, is := e.ObjectNew.(resource.ProviderConfig)
+		return !ok || !is || before.GetGeneration() != after.GetGeneration() || before.GetUsers() != after.GetUsers() ||
+			!slices.Equal(before.GetFinalizers(), after.GetFinalizers()) || !before.GetDeletionTimestamp().Equal(after.GetDeletionTimestamp())
+	}}
 }
 
 // counting is a manager for what only counts what it lists, which is as many as
