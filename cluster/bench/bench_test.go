@@ -400,7 +400,7 @@ func TestKindRows(t *testing.T) {
 	of := func(kind string, n int) *group {
 		return &group{manyOf: manyOf{kind: kind, resource: kind}, number: n}
 	}
-	rows := b.kindRows([]*group{of("a", 1), of("a", 10), of("b", 2), of("b", 20)}, []int{20, 22, 40, 200})
+	rows := b.kindRows([]*group{of("a", 1), of("a", 10), of("b", 2), of("b", 20)}, []counts{{"c": 20}, {"c": 22}, {"c": 40}, {"c": 200}})
 	want := [][]string{{"a", "1", "10", ""}, {"a", "10", "11", "≤ 12"}, {"b", "2", "20", ""}, {"b", "20", "100", "≤ 24"}}
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)

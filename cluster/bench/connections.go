@@ -241,7 +241,7 @@ func machinesOf(sites []*site, c cluster) []*unstructured.Unstructured {
 }
 
 // watchSites counts the calls of each connection, and what the provider uses, while time passes.
-func (w *env) watchSites(ctx context.Context, sites []*site, d time.Duration) (calls []int, before, after usage, err error) {
+func (w *env) watchSites(ctx context.Context, sites []*site, d time.Duration) (calls []counts, before, after usage, err error) {
 	if before, err = usageOf(w.provider.Pid()); err != nil {
 		return nil, before, after, err
 	}
@@ -257,27 +257,27 @@ func (w *env) watchSites(ctx context.Context, sites []*site, d time.Duration) (c
 		return nil, before, after, err
 	}
 	for i := range calls {
-		calls[i] -= first[i]
+		calls[i] = calls[i].minus(first[i])
 	}
 	after, err = usageOf(w.provider.Pid())
 	return calls, before, after, err
 }
 
 // callsOf counts the calls of each connection so far.
-func callsOf(ctx context.Context, sites []*site) (all []int, err error) {
+func callsOf(ctx context.Context, sites []*site) (all []counts, err error) {
 	for _, s := range sites {
 		calls, err := s.own.counted(ctx, s.own.token.id)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, calls.total())
+		all = append(all, calls)
 	}
 	return all, nil
 }
 
-func sumOf(all []int) (n int) {
+func sumOf(all []counts) (n int) {
 	for _, each := range all {
-		n += each
+		n += each.total()
 	}
 	return n
 }

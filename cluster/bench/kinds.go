@@ -172,16 +172,22 @@ func (b *bench) watchKinds(ctx context.Context, w *env, all []*group) error {
 		return err
 	}
 	t := table{name: "kinds", rows: append([][]string{{"kind", "number", "calls/min", "bound"}}, b.kindRows(all, calls)...)}
-	b.add(t)
+	by := table{name: "kinds-endpoints", rows: [][]string{{"kind", "number", "call", "per minute"}}}
+	for i, g := range all {
+		for _, k := range calls[i].names() {
+			by.rows = append(by.rows, []string{g.kind, itoa(g.number), "`" + k + "`", number(float64(calls[i][k]) / b.Window.Minutes())})
+		}
+	}
+	b.add(t, by)
 	b.show(t)
 	return nil
 }
 
 // kindRows are the rows of groups with so many calls. Of each kind there are a few, and then many.
-func (b *bench) kindRows(all []*group, calls []int) (rows [][]string) {
+func (b *bench) kindRows(all []*group, calls []counts) (rows [][]string) {
 	few := 0.0
 	for i, g := range all {
-		perMinute, bound := float64(calls[i])/b.Window.Minutes(), ""
+		perMinute, bound := float64(calls[i].total())/b.Window.Minutes(), ""
 		if i%2 == 0 {
 			few = perMinute
 		} else {
