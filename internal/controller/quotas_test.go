@@ -574,7 +574,7 @@ func (w *tenantWorld) readyOf(all []machine.Machine) []machine.Machine {
 }
 
 // quotasAreKept waits until as many Machines are ready as the quotas let, and the others wait. No quota is exceeded meanwhile. It goes on waiting
-// as long as more of them become ready.
+// as long as more of them become ready, or come to wait.
 func (w *tenantWorld) quotasAreKept(teams, each int, all []machine.Machine) {
 	w.Helper()
 	for most, late := -1, time.Now(); ; <-time.After(time.Second) {
@@ -588,8 +588,8 @@ func (w *tenantWorld) quotasAreKept(teams, each int, all []machine.Machine) {
 		if ready == teams*(each/2) && ready+waits == len(all) {
 			return
 		}
-		if ready > most {
-			most, late = ready, time.Now().Add(slowest)
+		if ready+waits > most {
+			most, late = ready+waits, time.Now().Add(slowest)
 		}
 		if time.Now().After(late) {
 			w.Fatalf("want %d Machines ready and the others wait, got %d and %d of %d", teams*(each/2), ready, waits, len(all))

@@ -221,8 +221,8 @@ func (w *tenantWorld) areKept(all []resource.Managed, want map[string]int) {
 		if maps.Equal(ready, want) && sum+waits == len(all) {
 			return
 		}
-		if sum > most {
-			most, late = sum, time.Now().Add(slowest)
+		if sum+waits > most {
+			most, late = sum+waits, time.Now().Add(slowest)
 		}
 		if time.Now().After(late) {
 			w.Fatalf("want %v ready and the others wait, got %v and %d of %d", want, ready, waits, len(all))
