@@ -400,8 +400,10 @@ func TestKindRows(t *testing.T) {
 	of := func(kind string, n int) *group {
 		return &group{manyOf: manyOf{kind: kind, resource: kind}, number: n}
 	}
-	rows := b.kindRows([]*group{of("a", 1), of("a", 10), of("b", 2), of("b", 20)}, []counts{{"c": 20}, {"c": 22}, {"c": 40}, {"c": 200}})
-	want := [][]string{{"a", "1", "10", ""}, {"a", "10", "11", "≤ 12"}, {"b", "2", "20", ""}, {"b", "20", "100", "≤ 24"}}
+	rows := b.kindRows([]*group{of("a", 1), of("a", 10), of("b", 2), of("b", 20)}, []counts{
+		{"c": 16, listOfResources: 4}, {"c": 16, listOfResources: 12}, {"c": 40, listOfResources: 12}, {"c": 200, listOfResources: 12},
+	})
+	want := [][]string{{"a", "1", "10", ""}, {"a", "10", "14", "≤ 16.8"}, {"b", "2", "26", ""}, {"b", "20", "106", "≤ 31.2"}}
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
