@@ -403,7 +403,7 @@ func TestKindRows(t *testing.T) {
 	rows := b.kindRows([]*group{of("a", 1), of("a", 10), of("b", 2), of("b", 20)}, []counts{
 		{"c": 16, listOfResources: 4}, {"c": 16, listOfResources: 12}, {"c": 40, listOfResources: 12}, {"c": 200, listOfResources: 12},
 	})
-	want := [][]string{{"a", "1", "10", ""}, {"a", "10", "14", "≤ 16.8"}, {"b", "2", "26", ""}, {"b", "20", "106", "≤ 31.2"}}
+	want := [][]string{{"a", "1", "10", ""}, {"a", "10", "14", "≤ 17"}, {"b", "2", "26", ""}, {"b", "20", "106", "≤ 31"}}
 	if diff := cmp.Diff(want, rows); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
