@@ -207,6 +207,20 @@ func (i *Isolation) SameTenant(mg, other resource.Managed) (same, operators bool
 	return by.Name != "" && by.Name == of.Name, false
 }
 
+// OtherTenant reports whether a resource is known to be of another tenant than a cluster-scoped one: neither of the same nor that of operators. Where
+// SameTenant knows of none, since a provider configuration or the labels of a namespace cannot be read now, it is not.
+func (i *Isolation) OtherTenant(mg, other resource.Managed) bool {
+	if same, operators := i.SameTenant(mg, other); same || operators {
+		return false
+	}
+	ref, err := referenceOf(other)
+	if err != nil {
+		return false
+	}
+	_, _, err = i.resolve(ref)
+	return err == nil && !i.unread[tenancy.NamespaceOf(mg)] && !i.unread[tenancy.NamespaceOf(other)]
+}
+
 // tenantOf returns the tenant of a resource, as far as that can be read: without the labels of a namespace only tenants that select it by its name do.
 // Each namespace that cannot be read is waited for once.
 func (i *Isolation) tenantOf(mg resource.Managed, tenants []v1alpha1.ProviderTenant) *tenancy.Tenant {

@@ -326,6 +326,7 @@ func TestSameTenant(t *testing.T) {
 		by, other       resource.Managed
 		tell            v1alpha1.TenantEnforcement
 		same, operators bool
+		unread, unknown bool
 	}{
 		"Own": {reason: "Two Machines of one tenant know of each other.", by: of("team-a", "site"), other: of("team-a", "site"), same: true},
 		"OwnByLabel": {
@@ -341,7 +342,14 @@ func TestSameTenant(t *testing.T) {
 			by:     of("team-a", "site"), other: of("team-a", "beside"),
 		},
 		"Elsewhere": {reason: "Tenants of another configuration do not share the cluster.", by: of("team-a", "site"), other: of("labelled", "elsewhere"), same: true},
-		"Missing":   {reason: "The tenant of a Machine whose configuration does not exist is not known.", by: of("team-a", "site"), other: of("team-a", "missing")},
+		"Missing": {
+			reason: "The tenant of a Machine whose configuration does not exist is not known.",
+			by:     of("team-a", "site"), other: of("team-a", "missing"), unknown: true,
+		},
+		"Unread": {
+			reason: "A namespace whose labels cannot be read may be of any tenant.",
+			by:     of("team-a", "site"), other: of("labelled", "site"), unread: true, unknown: true,
+		},
 		"Warn": {
 			reason: "Where refusals are only shown, all may know of each other.", by: of("team-a", "site"), other: of("labelled", "site"),
 			tell: v1alpha1.TenantWarn, same: true,
@@ -359,9 +367,16 @@ func TestSameTenant(t *testing.T) {
 			}
 			elsewhere.Spec.Endpoints = []string{"https://pve9.example.com:8006"}
 			site.Spec.Tenants, site.Spec.TenantEnforcement = teams(), &tc.tell
-			k := kube(t, site, beside, elsewhere, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "labelled", Labels: map[string]string{"team": "b"}}})
-			if same, operators := New(k).Isolation(t.Context(), nil).SameTenant(tc.by, tc.other); same != tc.same || operators != tc.operators {
+			k := namespacesOf(kube(t, site, beside, elsewhere, &corev1.Namespace{
+				ObjectMeta: metav1.ObjectMeta{Name: "labelled", Labels: map[string]string{"team": "b"}},
+			}), tc.unread)
+			isolation := New(k).Isolation(t.Context(), nil)
+			if same, operators := isolation.SameTenant(tc.by, tc.other); same != tc.same || operators != tc.operators {
 				t.Errorf("\n%s\nwant %t and %t, got %t and %t", tc.reason, tc.same, tc.operators, same, operators)
+			}
+			want := !tc.same && !tc.operators && !tc.unknown
+			if got := isolation.OtherTenant(tc.by, tc.other); got != want {
+				t.Errorf("\n%s\nwant it known to be another tenant: %t, got %t", tc.reason, want, got)
 			}
 		})
 	}

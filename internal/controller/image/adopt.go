@@ -97,7 +97,7 @@ func (e *external) adoptFiles(ctx context.Context, m Image, v *view, rev *revisi
 			meta.AnnotationKeyExternalName, meta.GetExternalName(m), contentOf(m.Parameters()))
 	}
 	for _, p := range filePlaces(m.Parameters(), v.storages, v.nodes).places {
-		there, err := e.inventory.Volumes(ctx, p.Node, p.Storage, string(contentOf(m.Parameters())), inventory.Current)
+		there, err := e.inventory.Volumes(ctx, p.Node, p.Storage, string(contentOf(m.Parameters())), inventory.Fresh) // It is decided once.
 		if err != nil {
 			return errors.Wrapf(err, "cannot look for the file on %s", p)
 		}

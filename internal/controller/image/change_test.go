@@ -287,8 +287,9 @@ func TestStorageDisabled(t *testing.T) {
 	}
 	before := there()
 	for range 4 {
-		if more, err := l.reconcile(m); !more || err == nil || !strings.Contains(err.Error(), "storage 'off' is disabled") {
-			t.Fatalf("want the deletion to wait for the storage, got %t, %v", more, err)
+		more, err := l.reconcile(m)
+		if got := m.GetCondition(xpv2.TypeReady); !more || err != nil || got.Status != "False" || !strings.Contains(got.Message, "storage 'off' is disabled") {
+			t.Fatalf("want the deletion to wait for the storage, got %t, %v, %+v", more, err, got)
 		}
 	}
 	if got := there(); len(before) == 0 || len(got) != len(before) || !strings.Contains(m.GetAnnotations()[AnnotationRecord], `"off"`) {

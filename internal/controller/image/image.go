@@ -182,7 +182,7 @@ func (c *connector) Connect(ctx context.Context, m Image) (managed.TypedExternal
 		shares:    func(ctx context.Context) func(resource.Managed) bool { return c.sharing(ctx, to.Config.Endpoints) },
 		isolation: func(ctx context.Context) isolation { return c.isolation(ctx, to) },
 		storage:   ptr.Deref(to.Config.DefaultStorage, ""), bridge: ptr.Deref(to.Config.DefaultBridge, ""),
-		vmids: to.Config.VMIDs(), confinement: confinement{tenant: to.Tenant, warned: to.Warned, records: to.Records},
+		vmids: to.Config.TemplateVMIDs(), confinement: confinement{tenant: to.Tenant, warned: to.Warned, records: to.Records},
 	}
 	return e, nil
 }
@@ -197,6 +197,9 @@ type isolation interface {
 
 	// SameTenant reports whether an Image may be told of a Machine: one of its tenant, or of operators.
 	SameTenant(image, machine resource.Managed) (same, operators bool)
+
+	// OtherTenant reports whether a Machine is known to be of another tenant than an Image.
+	OtherTenant(image, machine resource.Managed) bool
 }
 
 // An external looks after one Image during one reconcile.

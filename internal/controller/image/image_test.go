@@ -17,18 +17,19 @@ limitations under the License.
 package image
 
 import (
+	"context"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/checksum"
+	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
-	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
@@ -57,26 +58,6 @@ func TestDownload(t *testing.T) {
 	}
 }
 
-// TestOldList has lists of the storages that were read before the files were there.
-func TestOldList(t *testing.T) {
-	l := newLab(t, simulator.Options{})
-	old := inventory.New(l.client, inventory.WithMaxAge(time.Hour), inventory.WithClock(l.clock.Now))
-	defer old.Close()
-	for _, node := range []string{"pve1", "pve2", "pve3"} {
-		if _, err := old.Volumes(t.Context(), node, "local", "import", inventory.Current); err != nil {
-			t.Fatal(err)
-		}
-	}
-	m := l.image()
-	l.settle(m)
-	e := l.external()
-	e.inventory = old
-	o, err := e.Observe(t.Context(), m)
-	if err != nil || !o.ResourceExists || !o.ResourceUpToDate || m.GetCondition(xpv2.TypeReady).Status != "True" {
-		t.Errorf("the files are there: got %+v, %v, %v", o, m.GetCondition(xpv2.TypeReady), err)
-	}
-}
-
 func TestTemplates(t *testing.T) {
 	l := newLab(t, simulator.Options{})
 	m := l.image(withTemplate)
@@ -89,6 +70,38 @@ func TestTemplates(t *testing.T) {
 		if !s.Ready || s.VMID == nil || s.Name != "debian" {
 			t.Errorf("the template is shown as %+v", s)
 		}
+	}
+}
+
+// TestTemplateVMIDs sees which VMIDs templates get.
+func TestTemplateVMIDs(t *testing.T) {
+	vms, templates := &v1alpha1.VMIDRange{Min: 20000, Max: 20999}, &v1alpha1.VMIDRange{Min: 500, Max: 999}
+	cases := map[string]struct {
+		reason string
+		config v1alpha1.ProviderConfigSpec
+		want   int32
+	}{
+		"Default":   {reason: "The lowest VMID of the default range that is free.", want: 10000},
+		"VMs":       {reason: "Templates are VMs.", config: v1alpha1.ProviderConfigSpec{VMIDRange: vms}, want: 20000},
+		"Templates": {reason: "Templates have a range of their own.", config: v1alpha1.ProviderConfigSpec{VMIDRange: vms, TemplateVMIDRange: templates}, want: 500},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, simulator.Options{})
+			m := l.image(func(p *v1alpha1.ImageParameters) { p.Template = &v1alpha1.ImageTemplate{Storage: new("ceph")} })
+			c := &connector{connect: func(context.Context, resource.Managed) (*connect.Connection, error) {
+				return &connect.Connection{Config: &tc.config}, nil
+			}}
+			made, err := c.Connect(t.Context(), m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l.vmids = made.(*external).vmids //nolint:forcetypeassert // It makes no other.
+			l.settle(m)
+			if o := m.Status.AtProvider.Templates; len(o) != 1 || *o[0].VMID != tc.want {
+				t.Errorf("%s Want VMID %d, got %+v", tc.reason, tc.want, o)
+			}
+		})
 	}
 }
 

@@ -17,6 +17,7 @@ limitations under the License.
 package image
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -186,6 +187,12 @@ type lab struct {
 	clock  *configtest.Clock
 	fuse   *fuse
 	killed bool // in the latest reconcile
+
+	// vmids that templates have, of the default range unless set.
+	vmids v1alpha1.VMIDRange
+
+	// view is the cluster as a provider sees it, unless nil.
+	view func(Inventory) Inventory
 }
 
 func newLab(t *testing.T, o simulator.Options) *lab {
@@ -255,8 +262,12 @@ func withTemplate(p *v1alpha1.ImageParameters) {
 func (l *lab) external() *external {
 	inv := inventory.New(l.client, inventory.WithMaxAge(0), inventory.WithClock(l.clock.Now))
 	l.t.Cleanup(inv.Close)
+	var seen Inventory = inv
+	if l.view != nil {
+		seen = l.view(inv)
+	}
 	return &external{
-		client: l.fuse, inventory: inv, kube: l.kube, record: event.NewNopRecorder(), now: l.clock.Now,
+		client: l.fuse, inventory: seen, kube: l.kube, record: event.NewNopRecorder(), now: l.clock.Now,
 		kinds: Kinds{
 			Machine: &namespaced.Machine{}, Machines: []resource.ManagedList{&namespaced.MachineList{}},
 		},
@@ -264,7 +275,7 @@ func (l *lab) external() *external {
 		fetcher:   checksum.Fetcher{AllowLocal: true},
 		shares:    func(context.Context) func(resource.Managed) bool { return func(resource.Managed) bool { return true } },
 		isolation: func(context.Context) isolation { return withoutTenants{} },
-		vmids:     (&v1alpha1.ProviderConfigSpec{}).VMIDs(),
+		vmids:     cmp.Or(l.vmids, (&v1alpha1.ProviderConfigSpec{}).VMIDs()),
 	}
 }
 
@@ -276,6 +287,7 @@ func (withoutTenants) ImagePrefix(resource.Managed) string                { retu
 func (withoutTenants) SameTenant(resource.Managed, resource.Managed) (same, operators bool) {
 	return true, false
 }
+func (withoutTenants) OtherTenant(resource.Managed, resource.Managed) bool { return false }
 
 // reconcile once, as the managed reconciler does, and return whether anything is left
 // to do.

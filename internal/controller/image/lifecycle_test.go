@@ -403,8 +403,8 @@ func TestMachineNeedsIt(t *testing.T) {
 // namedTenants has Machines be of the tenant of an Image, of operators or of another tenant by their names.
 type namedTenants struct{ withoutTenants }
 
-func (namedTenants) SameTenant(_, machine resource.Managed) (same, operators bool) {
-	return machine.GetName() == "own", machine.GetName() == "operators"
+func (namedTenants) OtherTenant(_, machine resource.Managed) bool {
+	return machine.GetName() == "others"
 }
 
 // TestOthersNeedIt has the Image of a tenant not be kept by Machines of other tenants, which say in an annotation that they are made from it.

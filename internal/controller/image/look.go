@@ -60,8 +60,9 @@ type view struct {
 	// problems keep the Image from being ready, in addition to those of items.
 	problems []kind.Problem
 
-	// undefined tells of storages that are listed nowhere whether their definitions are gone, as far as that was asked.
-	undefined map[string]bool
+	// undefined tells of storages that are listed nowhere whether their definitions are gone, as far as that was asked, and nodesRemoved of nodes
+	// whether they are no members of the cluster any more.
+	undefined, nodesRemoved map[string]bool
 
 	// users of revisions that would be removed otherwise, and why it cannot be seen of others whether they have any.
 	users  map[int32][]string
@@ -88,8 +89,9 @@ type item struct {
 	// removing is true if it is to go, and superseded if it is only looked at.
 	removing, superseded bool
 
-	// undefined is true if one that is to go is on a storage that is defined no more, where nothing can be looked for or removed.
-	undefined bool
+	// undefined is true if one that is to go is on a storage that is defined no more, where nothing can be looked for or removed, and nodeRemoved if it
+	// is on a node that is no member of the cluster any more.
+	undefined, nodeRemoved bool
 }
 
 // ready reports whether the item is there and as it was made.
@@ -115,7 +117,7 @@ func (e *external) Observe(ctx context.Context, m Image) (managed.ExternalObserv
 	if err := e.confine(m, r); err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	v := &view{record: r, users: map[int32][]string{}, unseen: map[int32]string{}, undefined: map[string]bool{}}
+	v := &view{record: r, users: map[int32][]string{}, unseen: map[int32]string{}, undefined: map[string]bool{}, nodesRemoved: map[string]bool{}}
 	e.view = v
 	if err := e.read(ctx, v); err != nil {
 		return managed.ExternalObservation{}, err
@@ -359,6 +361,9 @@ func (e *external) lookAtFile(ctx context.Context, m Image, v *view, i *item) er
 	if err != nil {
 		return err
 	}
+	if err := e.lookAtNode(ctx, v, i); err != nil {
+		return err
+	}
 	i.volume, i.offline = s.volume, s.offline
 	// What PVE would compare with the checksum is the file as it was downloaded, which one that was decompressed is not.
 	verifiable := i.rev.Checksum != "" && !i.file.Adopted && m.Parameters().Source.Decompression == nil
@@ -389,6 +394,23 @@ func (e *external) lookAtStorage(ctx context.Context, v *view, i *item) (bool, e
 	return true, nil
 }
 
+// lookAtNode finds whether an item that is to go is on a node that is no member of the cluster any more. It is decided once for each look.
+func (e *external) lookAtNode(ctx context.Context, v *view, i *item) error {
+	node := i.node()
+	if !i.removing || i.place.Shared || v.online(node) {
+		return nil
+	}
+	if _, decided := v.nodesRemoved[node]; !decided {
+		state, err := inventory.MembershipOf(ctx, e.inventory, node)
+		if err != nil {
+			return errors.Wrapf(err, "cannot see whether node %s is a member of the cluster", node)
+		}
+		v.nodesRemoved[node] = state == inventory.Removed
+	}
+	i.nodeRemoved = v.nodesRemoved[node]
+	return nil
+}
+
 // noStorage is why nothing can be done about what is on a storage whose definition is gone.
 const noStorage = "its storage is not defined any more"
 
@@ -402,11 +424,11 @@ func (e *external) undefined(ctx context.Context, v *view, p place) (bool, error
 		return false, nil
 	}
 	_, err := e.client.Volumes(ctx, p.Node, p.Storage, "images")
-	if err != nil && !proxmox.IsNoStorage(err) {
+	if err != nil && !proxmox.IsNoStorage(err) && !proxmox.IsDisabledStorage(err) {
 		return false, errors.Wrapf(err, "cannot look at %s", p)
 	}
-	v.undefined[p.Storage] = err != nil
-	return err != nil, nil
+	v.undefined[p.Storage] = proxmox.IsNoStorage(err)
+	return v.undefined[p.Storage], nil
 }
 
 // fileStateOf returns the file state of a file: what its storage has by the name, and the tasks that make it. A storage that cannot be listed is told of,
@@ -543,9 +565,7 @@ func (e *external) lookForVolume(ctx context.Context, volume string, v *view) er
 			v.files.places = append(v.files.places, p)
 		}
 	}
-	if len(v.files.places) == 0 {
-		v.files.problems = append(v.files.problems, unseen...)
-	}
+	v.files.problems = append(v.files.problems, unseen...)
 	if len(v.files.places) == 0 && len(v.files.problems) == 0 {
 		v.files.problems = append(v.files.problems, kind.Problem{Reason: reasonNotFound, Message: fmt.Sprintf("volume '%s' not found on any node", volume)})
 	}
@@ -655,6 +675,9 @@ func (e *external) lookAtTemplate(ctx context.Context, m Image, v *view, i *item
 	if err != nil {
 		return err
 	}
+	if err := e.lookAtNode(ctx, v, i); err != nil {
+		return err
+	}
 	i.decision = i.template.decide(s, e.now().Unix(), m.GetGeneration())
 	v.items = append(v.items, i)
 	return nil
@@ -695,9 +718,32 @@ func (e *external) vm(ctx context.Context, t *template) (qemu.Config, bool, erro
 	}
 	c, err := e.client.Config(ctx, proxmox.Ref{Node: t.Node, VMID: t.VMID})
 	if proxmox.IsNotFound(err) {
-		return nil, busy, nil
+		config, err := e.movedVM(ctx, t)
+		return config, busy, err
 	}
 	return qemu.Config(c.Values), busy, err
+}
+
+// movedVM returns the configuration of the VM with the VMID of a template that is on another node than it was listed on, or nil if there is none. The
+// template is there from now on, if it is its VM.
+func (e *external) movedVM(ctx context.Context, t *template) (qemu.Config, error) {
+	guests, err := e.inventory.Guests(ctx, inventory.Fresh)
+	if err != nil {
+		return nil, err
+	}
+	g, listed := proxmox.GuestOf(guests, t.VMID)
+	if !listed || g.Node == t.Node {
+		return nil, nil
+	}
+	c, err := e.client.Config(ctx, g.Ref())
+	if err != nil {
+		return nil, errors.Wrapf(err, "cannot read VM %d, which is on node %s now", t.VMID, g.Node)
+	}
+	config := qemu.Config(c.Values)
+	if t.identity().Prove(config) == ours {
+		t.Node = g.Node
+	}
+	return config, nil
 }
 
 // completed notes that the newest revision is complete, and reports whether that is

@@ -137,7 +137,7 @@ type downError struct{ error }
 func (i *item) removal(v *view) action {
 	a := i.attempt()
 	switch {
-	case a.Removal != "", i.lost(v):
+	case a.Removal != "", i.lost():
 		return settle
 	case i.away(v):
 		return keep
@@ -151,15 +151,14 @@ func (i *item) removal(v *view) action {
 
 // lost reports whether the item was on a storage whose definition is gone, or on a node that is no member of the cluster any more,
 // where nothing can be removed.
-func (i *item) lost(v *view) bool {
-	if i.undefined {
-		return true
-	}
-	node := i.place.Node
+func (i *item) lost() bool { return i.undefined || i.nodeRemoved }
+
+// node is the one that has the item, or works on its storage.
+func (i *item) node() string {
 	if i.template != nil {
-		node = i.template.Node
+		return i.template.Node
 	}
-	return !i.place.Shared && !slices.ContainsFunc(v.nodes, func(n proxmox.Node) bool { return n.Name == node })
+	return i.place.Node
 }
 
 // why is why an item is lost.
@@ -194,7 +193,7 @@ func (i *item) attempt() *attempt {
 // remove removes an item that is to go, or forgets it if it is not there or not ours.
 func (e removal) remove(ctx context.Context, m Image, v *view, i *item) error {
 	a := i.attempt()
-	if i.lost(v) {
+	if i.lost() {
 		e.event(m, event.Warning(eventLeftBehind, errors.Errorf("%s: %s is left in place: %s", i, i.name(), i.why())))
 		i.forget()
 		v.record.drop()
@@ -251,7 +250,6 @@ func (e removal) removeFile(ctx context.Context, m Image, i *item) error {
 // removeTemplate starts to destroy a template whose VM is proven to be ours.
 func (e removal) removeTemplate(ctx context.Context, m Image, i *item) error {
 	t := i.template
-	ref := proxmox.Ref{Node: t.Node, VMID: t.VMID}
 	config, _, err := e.vm(ctx, t)
 	switch {
 	case err != nil:
@@ -260,7 +258,7 @@ func (e removal) removeTemplate(ctx context.Context, m Image, i *item) error {
 		i.forget()
 		return nil
 	}
-	return e.removing(ctx, m, i)(e.client.Delete(ctx, ref, proxmox.DeleteOptions{Purge: true}))
+	return e.removing(ctx, m, i)(e.client.Delete(ctx, proxmox.Ref{Node: t.Node, VMID: t.VMID}, proxmox.DeleteOptions{Purge: true}))
 }
 
 // removing notes the task that removes an item.
@@ -328,17 +326,11 @@ func (e removal) users(ctx context.Context, m Image, v *view, rev *revision) ([]
 }
 
 // machineUsers returns the Machines that are being made from a revision, or are linked
-// clones of its templates. Those of other tenants are not made from the Image of a tenant, whatever their annotations say.
+// clones of its templates. Those that are known to be of other tenants are not made from the Image of a tenant, whatever their annotations say.
 func (e removal) machineUsers(ctx context.Context, m Image, rev *revision) ([]string, error) {
 	var users []string
 	among := e.isolation(ctx)
-	counts := func(x Machine) bool {
-		if e.tenant == nil {
-			return true
-		}
-		same, operators := among.SameTenant(m, x)
-		return same || operators
-	}
+	counts := func(x Machine) bool { return e.tenant == nil || !among.OtherTenant(m, x) }
 	for _, empty := range e.kinds.Machines {
 		all, err := kind.ListCached(ctx, e.kube, empty)
 		if err != nil {

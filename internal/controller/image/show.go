@@ -194,13 +194,13 @@ func (v *view) itemOf(f *file, t *template) *item {
 	return nil
 }
 
-// progress returns the progress of the downloads that are under way: the least of them.
+// progress returns the progress of the downloads that are under way: the least of them. What cannot be seen now is left out.
 func progress(v *view) *int32 {
 	var least *int32
 	done := false
 	for _, i := range v.items {
 		switch {
-		case i.file == nil || i.removing:
+		case i.file == nil || i.removing || i.file.Done && i.unlisted != "":
 		case i.ready():
 			done = true
 		case least == nil || ptr.Deref(i.progress, 0) < *least:
