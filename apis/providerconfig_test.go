@@ -423,7 +423,7 @@ func TestProviderConfigAccepted(t *testing.T) {
 		"Everything": {
 			reason: "Every field that is served.",
 			spec: `{endpoints: ["https://pve1"], credentials: {secretRef: {NS name: pve}}, defaultNode: pve1, defaultStorage: ceph, defaultBridge: vmbr0,
-				vmidRange: {min: 100, max: 999999999}, requestTimeoutSeconds: 60, features: [Machines, Images],
+				vmidRange: {min: 100, max: 999999999}, templateVMIDRange: {min: 100, max: 999}, requestTimeoutSeconds: 60, features: [Machines, Images],
 				limits: {requestsPerSecond: 20, concurrentTasks: 8, concurrentTasksPerNode: 4, concurrentClonesPerSource: 1},
 				tls: {insecureSkipTLSVerify: false, caCertificateConfigMapRef: {NS name: pve, key: ca.crt}, clientCertificateSecretRef: {NS name: ` +
 				`client}, serverName: pve1}}`,

@@ -88,6 +88,14 @@ func (s *ProviderConfigSpec) VMIDs() VMIDRange {
 	return *s.VMIDRange
 }
 
+// TemplateVMIDs returns the VMIDs that are chosen from for templates of Images.
+func (s *ProviderConfigSpec) TemplateVMIDs() VMIDRange {
+	if s.TemplateVMIDRange == nil {
+		return s.VMIDs()
+	}
+	return *s.TemplateVMIDRange
+}
+
 // ObjectObservation is what is seen of a configuration object of Proxmox VE, of
 // whatever kind.
 type ObjectObservation struct {

@@ -94,6 +94,11 @@ type ProviderConfigSpec struct {
 	// +optional
 	VMIDRange *VMIDRange `json:"vmidRange,omitempty"`
 
+	// TemplateVMIDRange that the templates of Images take their VMIDs from, lowest free
+	// first, such as 100 to 999. Default: that of vmidRange.
+	// +optional
+	TemplateVMIDRange *VMIDRange `json:"templateVMIDRange,omitempty"`
+
 	// Limits on what is asked of the cluster.
 	// +optional
 	Limits *ProviderLimits `json:"limits,omitempty"`

@@ -4199,6 +4199,11 @@ func (in *ProviderConfigSpec) DeepCopyInto(out *ProviderConfigSpec) {
 		*out = new(VMIDRange)
 		**out = **in
 	}
+	if in.TemplateVMIDRange != nil {
+		in, out := &in.TemplateVMIDRange, &out.TemplateVMIDRange
+		*out = new(VMIDRange)
+		**out = **in
+	}
 	if in.Limits != nil {
 		in, out := &in.Limits, &out.Limits
 		*out = new(ProviderLimits)

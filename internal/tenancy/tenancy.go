@@ -476,7 +476,7 @@ func (t *Tenant) LimitConfig(c *v1alpha1.ProviderConfigSpec) *v1alpha1.ProviderC
 	}
 	c = c.DeepCopy()
 	if t.VMIDRange != nil {
-		c.VMIDRange = t.VMIDRange.DeepCopy()
+		c.VMIDRange, c.TemplateVMIDRange = t.VMIDRange.DeepCopy(), nil
 	}
 	if c.DefaultNode != nil && t.CheckNode(*c.DefaultNode) != nil {
 		c.DefaultNode = nil
