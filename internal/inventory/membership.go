@@ -21,6 +21,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -70,4 +72,18 @@ func MembershipOf(ctx context.Context, in Members, node string) (Membership, err
 		return Undecided, nil
 	}
 	return Removed, nil
+}
+
+// errNodeRemoved is why a task cannot be asked for whose node is no member of the cluster any more. It has ended.
+var errNodeRemoved = errors.New("its node was removed from the cluster")
+
+// orRemoved returns the error of a question to a node, or that the node was removed, which PVE tells like a failure to resolve its name.
+func orRemoved(ctx context.Context, in Members, node string, err error) error {
+	if err == nil || proxmox.IsNoSuchTask(err) || proxmox.IsAuthorization(err) {
+		return err
+	}
+	if state, stateErr := MembershipOf(ctx, in, node); state == Removed && stateErr == nil {
+		return errNodeRemoved
+	}
+	return err
 }

@@ -127,7 +127,7 @@ func (c *Cluster) lookAtNode(node string, all []proxmox.UPID) {
 	defer cancel()
 	first := slices.MinFunc(all, func(a, b proxmox.UPID) int { return a.Start().Compare(b.Start()) })
 	tasks, err := c.client.EndedTasks(ctx, node, first.Start())
-	err = c.orRemoved(ctx, node, err)
+	err = orRemoved(ctx, c, node, err)
 	listed := map[proxmox.UPID]bool{}
 	for _, t := range tasks {
 		listed[t.UPID] = true
@@ -148,21 +148,7 @@ func (c *Cluster) look(u proxmox.UPID) {
 	ctx, cancel := context.WithTimeout(c.life, readTimeout)
 	defer cancel()
 	t, err := c.client.Task(ctx, u)
-	c.looked(u, t, c.orRemoved(ctx, u.Node(), err))
-}
-
-// errNodeRemoved is why a task cannot be asked for whose node is no member of the cluster any more. It has ended.
-var errNodeRemoved = errors.New("its node was removed from the cluster")
-
-// orRemoved returns the error of a question to a node, or that the node was removed, which PVE tells like a failure to resolve its name.
-func (c *Cluster) orRemoved(ctx context.Context, node string, err error) error {
-	if err == nil || proxmox.IsNoSuchTask(err) || proxmox.IsAuthorization(err) {
-		return err
-	}
-	if state, stateErr := MembershipOf(ctx, c, node); state == Removed && stateErr == nil {
-		return errNodeRemoved
-	}
-	return err
+	c.looked(u, t, orRemoved(ctx, c, u.Node(), err))
 }
 
 // looked notes what a look at a task has told.

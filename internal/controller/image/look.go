@@ -361,7 +361,7 @@ func (e *external) lookAtFile(ctx context.Context, m Image, v *view, i *item) er
 	if err != nil {
 		return err
 	}
-	if err := e.lookAtNode(ctx, v, i); err != nil {
+	if err := v.lookAtNode(ctx, e.inventory, i); err != nil {
 		return err
 	}
 	i.volume, i.offline = s.volume, s.offline
@@ -395,13 +395,13 @@ func (e *external) lookAtStorage(ctx context.Context, v *view, i *item) (bool, e
 }
 
 // lookAtNode finds whether an item that is to go is on a node that is no member of the cluster any more. It is decided once for each look.
-func (e *external) lookAtNode(ctx context.Context, v *view, i *item) error {
+func (v *view) lookAtNode(ctx context.Context, in inventory.Members, i *item) error {
 	node := i.node()
 	if !i.removing || i.place.Shared || v.online(node) {
 		return nil
 	}
 	if _, decided := v.nodesRemoved[node]; !decided {
-		state, err := inventory.MembershipOf(ctx, e.inventory, node)
+		state, err := inventory.MembershipOf(ctx, in, node)
 		if err != nil {
 			return errors.Wrapf(err, "cannot see whether node %s is a member of the cluster", node)
 		}
@@ -675,7 +675,7 @@ func (e *external) lookAtTemplate(ctx context.Context, m Image, v *view, i *item
 	if err != nil {
 		return err
 	}
-	if err := e.lookAtNode(ctx, v, i); err != nil {
+	if err := v.lookAtNode(ctx, e.inventory, i); err != nil {
 		return err
 	}
 	i.decision = i.template.decide(s, e.now().Unix(), m.GetGeneration())
@@ -718,16 +718,16 @@ func (e *external) vm(ctx context.Context, t *template) (qemu.Config, bool, erro
 	}
 	c, err := e.client.Config(ctx, proxmox.Ref{Node: t.Node, VMID: t.VMID})
 	if proxmox.IsNotFound(err) {
-		config, err := e.movedVM(ctx, t)
+		config, err := t.findMoved(ctx, e.inventory, e.client)
 		return config, busy, err
 	}
 	return qemu.Config(c.Values), busy, err
 }
 
-// movedVM returns the configuration of the VM with the VMID of a template that is on another node than it was listed on, or nil if there is none. The
-// template is there from now on, if it is its VM.
-func (e *external) movedVM(ctx context.Context, t *template) (qemu.Config, error) {
-	guests, err := e.inventory.Guests(ctx, inventory.Fresh)
+// findMoved returns the configuration of the VM with the VMID of the template that is on another node than it was listed on, or nil if there is none.
+// The template is there from now on, if it is its VM.
+func (t *template) findMoved(ctx context.Context, in Inventory, c Client) (qemu.Config, error) {
+	guests, err := in.Guests(ctx, inventory.Fresh)
 	if err != nil {
 		return nil, err
 	}
@@ -735,11 +735,11 @@ func (e *external) movedVM(ctx context.Context, t *template) (qemu.Config, error
 	if !listed || g.Node == t.Node {
 		return nil, nil
 	}
-	c, err := e.client.Config(ctx, g.Ref())
+	read, err := c.Config(ctx, g.Ref())
 	if err != nil {
 		return nil, errors.Wrapf(err, "cannot read VM %d, which is on node %s now", t.VMID, g.Node)
 	}
-	config := qemu.Config(c.Values)
+	config := qemu.Config(read.Values)
 	if t.identity().Prove(config) == ours {
 		t.Node = g.Node
 	}

@@ -149,7 +149,7 @@ func TestUnlistedNode(t *testing.T) {
 		status  proxmox.ClusterStatus
 		forgets bool
 	}{
-		"NotJoined": {reason: "A node that has not joined its cluster yet tells nothing of others.", status: proxmox.ClusterStatus{Quorate: true, Nodes: members[:1]}},
+		"NotJoined": {reason: "A node that has not joined its cluster yet knows no others.", status: proxmox.ClusterStatus{Quorate: true, Nodes: members[:1]}},
 		"NoQuorum":  {reason: "A node that is cut off knows what was true before.", status: proxmox.ClusterStatus{Name: "lab", Nodes: members[:1]}},
 		"Members":   {reason: "A list may lack a node that is a member.", status: proxmox.ClusterStatus{Name: "lab", Quorate: true, Nodes: members}},
 		"Removed": {

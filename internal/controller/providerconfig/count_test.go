@@ -68,9 +68,9 @@ func TestCountedAfter(t *testing.T) {
 		want   bool
 	}{
 		"Spec":      {reason: "A new spec has a new generation.", change: func(c *namespaced.ClusterProviderConfig) { c.Generation++ }, want: true},
-		"Users":     {reason: "The number is written again that somebody has changed.", change: func(c *namespaced.ClusterProviderConfig) { c.SetUsers(7) }, want: true},
+		"Users":     {reason: "A number that somebody has changed is corrected.", change: func(c *namespaced.ClusterProviderConfig) { c.SetUsers(7) }, want: true},
 		"Finalizer": {reason: "What holds up the deletion is put back.", change: func(c *namespaced.ClusterProviderConfig) { c.Finalizers = nil }, want: true},
-		"Deleted": {reason: "It goes once nothing uses it.", change: func(c *namespaced.ClusterProviderConfig) {
+		"Deleted": {reason: "A configuration that is deleted goes once nothing uses it.", change: func(c *namespaced.ClusterProviderConfig) {
 			c.DeletionTimestamp = &metav1.Time{Time: time.Unix(1000, 0)}
 		}, want: true},
 		"Status": {reason: "The usage of quotas says nothing of the number of users.", change: func(c *namespaced.ClusterProviderConfig) {
