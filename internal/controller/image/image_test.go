@@ -81,9 +81,14 @@ func TestTemplateVMIDs(t *testing.T) {
 		config v1alpha1.ProviderConfigSpec
 		want   int32
 	}{
-		"Default":   {reason: "The lowest VMID of the default range that is free.", want: 10000},
-		"VMs":       {reason: "Templates take the VMIDs of VMs without a range of their own.", config: v1alpha1.ProviderConfigSpec{VMIDRange: vms}, want: 20000},
-		"Templates": {reason: "Templates have VMIDs of their own range.", config: v1alpha1.ProviderConfigSpec{VMIDRange: vms, TemplateVMIDRange: templates}, want: 500},
+		"Default": {reason: "The lowest VMID of the default range that is free.", want: 10000},
+		"VMs": {
+			reason: "Templates take the VMIDs of VMs without a range of their own.", config: v1alpha1.ProviderConfigSpec{VMIDRange: vms}, want: 20000,
+		},
+		"Templates": {
+			reason: "Templates have VMIDs of their own range.",
+			config: v1alpha1.ProviderConfigSpec{VMIDRange: vms, TemplateVMIDRange: templates}, want: 500,
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
