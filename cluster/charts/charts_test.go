@@ -55,7 +55,7 @@ func TestChartPassesLint(t *testing.T) {
 }
 
 func TestChartMakes(t *testing.T) {
-	optional := []string{"ConfigMap", "NetworkPolicy", "PodDisruptionBudget", "PrometheusRule", "ProviderConfig", "ServiceMonitor"}
+	optional := []string{"ConfigMap", "NetworkPolicy", "PodDisruptionBudget", "PrometheusRule", "ClusterProviderConfig", "ServiceMonitor"}
 	alone := []string{"ClusterRole", "ClusterRoleBinding", "Deployment", "Role", "RoleBinding", "Service", "ServiceAccount"}
 	crossplane := []string{"DeploymentRuntimeConfig", "Provider", "Service"}
 	cases := map[string]struct {
@@ -389,17 +389,59 @@ func TestDefinitionsAreThoseOfThePackageAndStay(t *testing.T) {
 	}
 }
 
-// Helm would refuse the whole release.
+// Helm would refuse the whole release with an object whose kind is not served.
 func TestConnectionWaitsForItsKind(t *testing.T) {
-	out, err := helm(t, "template", "test", chart, "--kube-version=1.36.0", "--set", "providerConfig.create=true")
-	if err != nil {
-		t.Fatalf("cannot render: %v\n%s", err, out)
+	cluster, scoped := "proxmox.m.vitistack.io/v1alpha1/ClusterProviderConfig", "proxmox.vitistack.io/v1alpha1/ProviderConfig"
+	cases := map[string]struct {
+		reason string
+		values string
+		served string
+		want   string
+	}{
+		"Default":      {"without a kind the chart connects the namespaced resources", "", cluster, cluster},
+		"Waits":        {"the release is installed before its definitions are served", "", scoped, ""},
+		"Scoped":       {"cluster-scoped resources use a configuration of their own group", "providerConfig.kind=ProviderConfig,", scoped, scoped},
+		"ScopedWaits":  {"each kind waits for its own definition", "providerConfig.kind=ProviderConfig,", cluster, ""},
+		"NothingAsked": {"configurations are applied like other resources by default", "providerConfig.create=false,", cluster, ""},
 	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			out, err := helm(t, "template", "test", chart, "--kube-version=1.36.0", "--api-versions="+tc.served,
+				"--set", "providerConfig.create=true,"+tc.values+"providerConfig.spec.defaultNode=pve1")
+			if err != nil {
+				t.Fatalf("cannot render: %v\n%s", err, out)
+			}
+			if got := connection(t, out); got != tc.want {
+				t.Errorf("%s: got %q, want %q", tc.reason, got, tc.want)
+			}
+		})
+	}
+}
+
+// connection returns API version and kind of the provider configuration of a release, if it has one.
+func connection(t *testing.T, out string) string {
+	t.Helper()
 	for doc := range strings.SplitSeq(out, "\n---\n") {
-		if strings.Contains(doc, "\nkind: ProviderConfig\nmetadata:") {
-			t.Errorf("the connection does not wait:\n%s", doc)
+		var object struct {
+			metav1.TypeMeta   `json:",inline"`
+			metav1.ObjectMeta `json:"metadata"`
+
+			Spec struct {
+				DefaultNode string `json:"defaultNode"`
+			} `json:"spec"`
 		}
+		if err := yaml.Unmarshal([]byte(doc), &object); err != nil {
+			t.Fatalf("%v in:\n%s", err, doc)
+		}
+		if !strings.HasSuffix(object.Kind, "ProviderConfig") {
+			continue
+		}
+		if object.Name != "default" || object.Spec.DefaultNode != "pve1" {
+			t.Errorf("got the name %q and the spec %+v", object.Name, object.Spec)
+		}
+		return object.APIVersion + "/" + object.Kind
 	}
+	return ""
 }
 
 func TestWrongValuesAreRefused(t *testing.T) {
@@ -412,6 +454,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"LogLevel":    {"the program would not start", "provider.logLevel=loud", "/provider/logLevel"},
 		"Interval":    {"the program would not start", "provider.reconcileInterval=30", "/provider/reconcileInterval"},
 		"Concurrency": {"nothing would be reconciled", "provider.maxConcurrentReconciles=0", "/provider/maxConcurrentReconciles"},
+		"Connection":  {"no resource uses a configuration of another kind", "providerConfig.kind=Config", "/providerConfig/kind"},
 		"NoAccount":   {"pods would run with the namespace's own account, without rights", "serviceAccount.create=false", "serviceAccount.name is needed"},
 		"NoSidecar":   {"the provider would wait for a change log service that is not there", "provider.changeLogs.enabled=true", "provider.changeLogs.image"},
 		"NoRatio":     {"there is no more than all", "provider.tracing.ratio=2", "/provider/tracing/ratio"},
@@ -463,7 +506,7 @@ func render(t *testing.T, values string) map[string][][]byte {
 
 func template(t *testing.T, values string) (string, error) {
 	t.Helper()
-	return helm(t, "template", "test", chart, "--kube-version=1.36.0", "--api-versions=proxmox.vitistack.io/v1alpha1/ProviderConfig", "--set", values)
+	return helm(t, "template", "test", chart, "--kube-version=1.36.0", "--api-versions=proxmox.m.vitistack.io/v1alpha1/ClusterProviderConfig", "--set", values)
 }
 
 // helm runs the program that HELM names and returns what it prints; what it reports is added only if it fails.

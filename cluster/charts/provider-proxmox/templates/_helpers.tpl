@@ -172,9 +172,19 @@ pkg.crossplane.io/provider: {{ include "provider-proxmox.fullname" . }}
 {{- end }}
 {{- end }}
 
+{{/* apiVersion of the provider configuration: each scope has a group of its own. */}}
+{{- define "provider-proxmox.connectionVersion" -}}
+{{- if eq .Values.providerConfig.kind "ProviderConfig" -}}
+proxmox.vitistack.io/v1alpha1
+{{- else -}}
+proxmox.m.vitistack.io/v1alpha1
+{{- end }}
+{{- end }}
+
 {{/* Helm refuses a release with an object whose kind the cluster does not serve yet. */}}
 {{- define "provider-proxmox.connects" -}}
-{{- if and .Values.providerConfig.create (.Capabilities.APIVersions.Has "proxmox.vitistack.io/v1alpha1/ProviderConfig") -}}
+{{- $kind := printf "%s/%s" (include "provider-proxmox.connectionVersion" .) .Values.providerConfig.kind -}}
+{{- if and .Values.providerConfig.create (.Capabilities.APIVersions.Has $kind) -}}
 true
 {{- end }}
 {{- end }}
