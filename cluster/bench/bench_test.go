@@ -232,7 +232,7 @@ func TestOperations(t *testing.T) {
 		"status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}}},
 	}}
 	cases := map[string]struct{ before, after []*unstructured.Unstructured }{
-		"describe (a look that is asked for)": {
+		"describe (a reconcile that is requested)": {
 			before: []*unstructured.Unstructured{seen(nil, 2, "Running", "", "True"), seen(nil, 2, "Running", "other", "True")},
 			after:  []*unstructured.Unstructured{seen(nil, 2, "Running", "bench", "True")},
 		},

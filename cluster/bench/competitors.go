@@ -37,7 +37,8 @@ const (
 // compare has the provider and other clients create, look at and destroy machines.
 func (b *bench) compare(ctx context.Context) error {
 	t := table{name: "competitors", rows: [][]string{{
-		"client", "create: calls each", "time for all", "nothing changed: calls each", "time for all", "destroy: calls each", "time for all",
+		"client", "create: calls per machine", "time for all", "nothing changed: calls per machine", "time for all",
+		"destroy: calls per machine", "time for all",
 	}}}
 	errs := []error{b.compareOwn(ctx, &t)}
 	for _, p := range b.competitors() {

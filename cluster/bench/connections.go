@@ -53,7 +53,7 @@ type site struct {
 // connections measures one provider with several connections, one of which stops to answer in the end.
 func (b *bench) connections(ctx context.Context) error {
 	t := table{name: "connections", rows: [][]string{{
-		"connections", "Machines", "until all were looked at", "calls/connection/min", "bound", "CPU", "memory", "peak", "change by hand p50",
+		"connections", "Machines", "until all were reconciled", "calls/connection/min", "bound", "CPU", "memory", "peak", "change by hand p50",
 		"while one is silent", "bound", "memory/connection",
 	}}}
 	type measured struct {
@@ -127,7 +127,7 @@ func (b *bench) connectionsOf(ctx context.Context, n int) (row []string, used fo
 		}
 		each := float64(sumOf(calls)) / float64(n) / b.Window.Minutes()
 		row = []string{
-			itoa(n), itoa(machines), round(took).String(), number(each), b.atMost(itoa(n)+" connections: calls each", each, connectionCalls, ""),
+			itoa(n), itoa(machines), round(took).String(), number(each), b.atMost(itoa(n)+" connections: calls per connection", each, connectionCalls, ""),
 			fmt.Sprintf("%.0f m", float64(after.cpu-before.cpu)/float64(b.Window)*1000), megabytes(after.resident), megabytes(after.peak),
 		}
 		cells, err := b.changesOf(ctx, w, sites, c)

@@ -51,7 +51,7 @@ func (b *bench) compareCreation(ctx context.Context, w *env) error {
 		return err
 	}
 	t := table{name: "create", rows: [][]string{
-		{"", "all ready after", "bound", "per minute", "ready p50", "ready p95", "ready p99", "calls each", "to agents", "with shared polls"},
+		{"", "all ready after", "bound", "per minute", "ready p50", "ready p95", "ready p99", "calls per Machine", "guest agent requests", "with shared polls"},
 		baseline.row("baseline", b.Create), own.row("provider", b.Create),
 	}}
 	t.rows[2][2] = b.within("creation", own.took, baseline.took*13/10) + " (1.3 × baseline)"

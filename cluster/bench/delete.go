@@ -45,7 +45,7 @@ func (b *bench) delete(ctx context.Context) (err error) {
 func (b *bench) compareDeletion(ctx context.Context, w *env) error {
 	floor, err := w.floor(ctx, b.Delete)
 	if err != nil {
-		return fmt.Errorf("cannot measure the floor: %w", err)
+		return fmt.Errorf("cannot measure the minimal script: %w", err)
 	}
 	if err := w.own.control(ctx, "POST /reset", &struct{}{}); err != nil {
 		return err
@@ -62,10 +62,10 @@ func (b *bench) compareDeletion(ctx context.Context, w *env) error {
 		return err
 	}
 	t := table{name: "delete", rows: [][]string{
-		{"", "VMs", "all gone after", "bound", "calls each", "with shared polls"},
-		floor.row("floor script", b.Delete), all.row("provider", b.Delete), early.row("provider, seconds after their start", deletedEarly),
+		{"", "VMs", "all gone after", "bound", "calls per Machine", "with shared polls"},
+		floor.row("minimal script", b.Delete), all.row("provider", b.Delete), early.row("provider, seconds after their start", deletedEarly),
 	}}
-	t.rows[2][3] = b.within("deletion", all.took, floor.took*13/10) + " (1.3 × floor)"
+	t.rows[2][3] = b.within("deletion", all.took, floor.took*13/10) + " (1.3 × minimal script)"
 	calls := all.calls.endpoints("delete-endpoints", b.Delete)
 	b.add(t, calls)
 	b.show(t)
@@ -89,7 +89,7 @@ func (d deletionTime) row(name string, n int) []string {
 // floor makes VMs and deletes them with as few calls as there can be: each guest is asked to shut down once, and its VM destroyed when
 // it has. One look at the cluster's tasks serves all, and the limit of requests is the provider's.
 func (w *env) floor(ctx context.Context, n int) (deletionTime, error) {
-	w.Console.Stepf("floor: %d VMs deleted by a plain client", n)
+	w.Console.Stepf("minimal script: %d VMs deleted by a plain client", n)
 	if _, err := w.baseline(ctx, n); err != nil {
 		return deletionTime{}, err
 	}
@@ -107,7 +107,7 @@ func (w *env) floor(ctx context.Context, n int) (deletionTime, error) {
 		return deletionTime{}, err
 	}
 	d := deletionTime{took: time.Since(begin), calls: calls}
-	w.Console.Stepf("floor: %s", round(d.took))
+	w.Console.Stepf("minimal script: %s", round(d.took))
 	return d, calls.follow(ctx)
 }
 

@@ -52,7 +52,7 @@ type options struct {
 	Operations      int           `default:"100" env:"BENCH_OPERATIONS" help:"Number of Machines that are changed, powered off and on, and copied as snapshots."`
 	Drift           int           `default:"1000" env:"BENCH_DRIFT" help:"Number of Machines among which things are changed."`
 	Changes         int           `default:"40" env:"BENCH_CHANGES" help:"How many changes of each sort are made."`
-	Window          time.Duration `default:"1m" env:"BENCH_WINDOW" help:"How long a steady state is watched; best a multiple of the minute between two looks."`
+	Window          time.Duration `default:"1m" env:"BENCH_WINDOW" help:"How long a steady state is watched; best a multiple of the minute between two reconciles of a Machine."`
 	Parallel        int           `default:"4" env:"BENCH_PARALLEL" help:"How many scenarios are under way at once, most of which wait. What takes the processors is done alone."`
 	Competitors     []string      `env:"BENCH_COMPETITORS" help:"Other clients: NAME=COMMAND, separated by lines. Default: the scripts in hack/." placeholder:"NAME=COMMAND" sep:"\n"`
 	CompetitorCount int           `default:"10" env:"BENCH_COMPETITOR_MACHINES" help:"How many machines the clients create that are compared."`

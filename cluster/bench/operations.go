@@ -57,7 +57,7 @@ func operations() []operation {
 	machines := machine.Namespaced()
 	return []operation{
 		{
-			name: "describe (a look that is asked for)", resource: machines,
+			name: "describe (a reconcile that is requested)", resource: machines,
 			write: func(string) map[string]any {
 				return map[string]any{"metadata": map[string]any{"annotations": map[string]any{"crossplane.io/reconcile-requested-at": lookToken}}}
 			},

@@ -45,7 +45,7 @@ func (b *bench) startup(ctx context.Context, w *env, n int) ([]string, error) {
 	}
 	took := time.Since(begin)
 	calls, workers := len(j.rows), j.maxPerSecond(toWorkers)
-	w.Console.Stepf("%d Machines: looked at in %s", n, round(took))
+	w.Console.Stepf("%d Machines: reconciled in %s", n, round(took))
 	return []string{
 		itoa(n), itoa(calls), number(float64(calls) / float64(n)), itoa(j.maxPerSecond(anything)), itoa(workers), round(took).String(), itoa(defaultRate),
 	}, nil

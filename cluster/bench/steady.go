@@ -63,7 +63,7 @@ func (b *bench) scale(ctx context.Context) error {
 	}}}
 	by := table{name: "steady-endpoints", rows: [][]string{{"Machines", "call", "per minute"}}}
 	start := table{name: "startup", rows: [][]string{{
-		"Machines", "calls", "calls/Machine", "most in a second", "of these to workers", "until all were looked at", "limit of calls/s",
+		"Machines", "calls", "calls/Machine", "most in a second", "of these to workers", "until all were reconciled", "limit of calls/s",
 	}}}
 	all, err := rowsOf(ctx, b.Machines, b.at)
 	if err != nil {
