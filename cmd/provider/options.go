@@ -40,7 +40,7 @@ type options struct {
 	LeaderElection          bool   `env:"LEADER_ELECTION" help:"Let only one of several replicas work at a time." short:"l"`
 	LeaderElectionNamespace string `env:"POD_NAMESPACE" help:"Namespace of the leader's lease. Default: the pod's." placeholder:"NAMESPACE"`
 
-	Sync               time.Duration `default:"1h" env:"SYNC" help:"How often all resources are reconciled, come what may." short:"s"`
+	Sync               time.Duration `default:"1h" env:"SYNC" help:"How often all resources are reconciled, whether or not something has changed." short:"s"`
 	ReconcileInterval  time.Duration `aliases:"poll" default:"30s" env:"RECONCILE_INTERVAL" help:"How often a resource is compared with PVE."`
 	InventoryInterval  time.Duration `default:"10s" env:"INVENTORY_INTERVAL" help:"How often the list of resources of a PVE cluster is read while there are Machines."`
 	EventPollInterval  time.Duration `default:"5s" env:"EVENT_POLL_INTERVAL" help:"How often tasks and the log of a PVE cluster are read for signs of change."`
@@ -166,7 +166,7 @@ func parser(o *options, opts ...kong.Option) *kong.Kong {
 	return kong.Must(o, append([]kong.Option{
 		kong.Name("provider"),
 		kong.Description("Manages Proxmox VE as Kubernetes resources. \"provider import --help\" tells how manifests are written for VMs that exist, " +
-			"\"provider check --help\" how a connection is checked."),
+			"\"provider check --help\" how a connection is checked, \"provider tenants --help\" how tenants are checked and policies for them are written."),
 		kong.Vars{"version": version.String()},
 		kong.Writers(os.Stdout, os.Stderr),
 		kong.ShortUsageOnError(),
