@@ -24,8 +24,8 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // +kubebuilder:validation:XValidation:rule="!has(self.vcpus) || self.vcpus == 0 || (has(self.cores) && self.vcpus <= self.cores * (has(self.sockets) ? self.sockets : 1))",messageExpression="has(self.cores) ? 'vcpus %d is out of range: 0 to cores * sockets, which is %d'.format([self.vcpus, self.cores * (has(self.sockets) ? self.sockets : 1)]) : 'vcpus %d needs cores'.format([self.vcpus])"
 // +kubebuilder:validation:XValidation:rule="!has(self.flags) || size(self.flags) == 0 || (has(self.type) && size(self.type) > 0)",messageExpression="'flags %s need type'.format([self.flags])"
 type MachineCPU struct {
-	// Cores per socket, 1 to 1024. Needs a restart of a running VM unless cpu
-	// hotplug and vcpus are used. PVE: cores, default 1.
+	// Cores per socket, 1 to 1024. A running VM has a change after a restart;
+	// vcpus changes without one if hotplug has cpu. PVE: cores, default 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
