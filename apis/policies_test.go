@@ -101,10 +101,65 @@ func TestPolicies(t *testing.T) {
 			}
 		})
 	}
-	t.Run("Identity", testIdentity)
+	team := policyUser(t, "policies-team", teamRights)
+	provider := policyUser(t, "system:serviceaccount:proxmox-system:provider-proxmox", providerRights)
+	t.Run("Identity", func(t *testing.T) { testIdentity(t, team, provider) })
 	for name, m := range before {
-		t.Run("Before/"+name, func(t *testing.T) { testBefore(t, m, violations()[name].refused) })
+		t.Run("Before/"+name, func(t *testing.T) { testBefore(t, team, provider, m, violations()[name].refused) })
 	}
+}
+
+// The rights of a team are all on Machines of its namespace, also on their status. Those of a provider are in all namespaces, and it runs in none that
+// Crossplane has.
+const (
+	teamRights = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {namespace: policies, name: policies-team}
+rules: [{apiGroups: [proxmox.m.vitistack.io], resources: ["*"], verbs: ["*"]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {namespace: policies, name: policies-team}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: policies-team}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: policies-team}]
+`
+	providerRights = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: policies-provider}
+rules: [{apiGroups: [proxmox.m.vitistack.io], resources: ["*"], verbs: ["*"]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: policies-provider}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: policies-provider}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "system:serviceaccount:proxmox-system:provider-proxmox"}]
+`
+)
+
+// policyUser returns a client of a user with a role and its binding, once the API server knows of them.
+func policyUser(t *testing.T, name, rights string) client.Client {
+	t.Helper()
+	for text := range strings.SplitSeq(rights, "---\n") {
+		create(t, &unstructured.Unstructured{Object: parse(t, text)})
+	}
+	cfg := rest.CopyConfig(restConfig)
+	cfg.Impersonate.UserName = name
+	c, err := client.New(cfg, client.Options{Scheme: kube.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := &unstructured.UnstructuredList{}
+	all.SetAPIVersion("proxmox.m.vitistack.io/v1alpha1")
+	all.SetKind("MachineList")
+	err = wait.PollUntilContextTimeout(t.Context(), 100*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		return c.List(ctx, all, client.InNamespace("policies")) == nil, nil
+	})
+	if err != nil {
+		t.Fatalf("%s has no rights: %v", name, err)
+	}
+	return c
 }
 
 // violations are specs that violate one policy each, and what its refusal says.
@@ -135,11 +190,10 @@ func violating(t *testing.T) map[string]*unstructured.Unstructured {
 }
 
 // testBefore writes what users and the provider write of a Machine that violates a policy and was there before it, and deletes it.
-func testBefore(t *testing.T, m *unstructured.Unstructured, refused string) {
+func testBefore(t *testing.T, team, provider client.Client, m *unstructured.Unstructured, refused string) {
 	t.Helper()
-	provider := asProvider(t)
 	m.SetLabels(map[string]string{"tier": "web"})
-	if err := kube.Update(t.Context(), m); err != nil {
+	if err := team.Update(t.Context(), m); err != nil {
 		t.Errorf("Labels of a Machine from before the policies are free: %v", err)
 	}
 	m.SetAnnotations(map[string]string{"crossplane.io/external-name": "100", "crossplane.io/external-create-pending": "2026-11-22T17:00:00Z"})
@@ -150,10 +204,10 @@ func testBefore(t *testing.T, m *unstructured.Unstructured, refused string) {
 	if err := unstructured.SetNestedField(changed.Object, "2Gi", "spec", "forProvider", "memory"); err != nil {
 		t.Fatal(err)
 	}
-	if err := kube.Update(t.Context(), changed); err == nil || !strings.Contains(err.Error(), refused) {
+	if err := team.Update(t.Context(), changed); err == nil || !strings.Contains(err.Error(), refused) {
 		t.Errorf("A new spec of a Machine from before the policies is judged: want a refusal with %q, got %v", refused, err)
 	}
-	if err := kube.Delete(t.Context(), m); err != nil {
+	if err := team.Delete(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}
 	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(m), m); err != nil {
@@ -161,7 +215,7 @@ func testBefore(t *testing.T, m *unstructured.Unstructured, refused string) {
 	}
 	other := m.DeepCopy()
 	other.SetAnnotations(map[string]string{"crossplane.io/external-name": "101"})
-	if err := kube.Update(t.Context(), other); err == nil || !strings.Contains(err.Error(), "are the provider's") {
+	if err := team.Update(t.Context(), other); err == nil || !strings.Contains(err.Error(), "are the provider's") {
 		t.Errorf("A Machine whose deletion has begun is pointed at no other VM: want a refusal, got %v", err)
 	}
 	m.SetFinalizers(nil)
@@ -171,18 +225,6 @@ func testBefore(t *testing.T, m *unstructured.Unstructured, refused string) {
 	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(m), m); !kerrors.IsNotFound(err) {
 		t.Errorf("A Machine from before the policies can be deleted, got %v", err)
 	}
-}
-
-// asProvider returns a client with the name that the provider has in Crossplane.
-func asProvider(t *testing.T) client.Client {
-	t.Helper()
-	cfg := rest.CopyConfig(restConfig)
-	cfg.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:crossplane-system:provider-proxmox", Groups: []string{"system:masters"}}
-	c, err := client.New(cfg, client.Options{Scheme: kube.Scheme()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
 }
 
 // policyRefusal returns why the API server does not create a Machine. It takes a moment to learn of a policy.
@@ -198,17 +240,23 @@ func policyRefusal(t *testing.T, m *unstructured.Unstructured) error {
 	return refused
 }
 
-// testIdentity changes an annotation that says which VM a Machine is.
-func testIdentity(t *testing.T) {
+// testIdentity changes the annotations that say which VM a Machine is.
+func testIdentity(t *testing.T, team, provider client.Client) {
+	t.Helper()
 	m := machineOf(t, "pool: shop\ntemplate: debian-13\n")
 	create(t, m)
 	m.SetLabels(map[string]string{"tier": "web"})
-	if err := kube.Update(t.Context(), m); err != nil {
+	if err := team.Update(t.Context(), m); err != nil {
 		t.Errorf("Everything else may change: %v", err)
 	}
-	m.SetAnnotations(map[string]string{"crossplane.io/external-name": "100"})
-	if err := kube.Update(t.Context(), m); err == nil || !strings.Contains(err.Error(), "are the provider's") {
-		t.Errorf("want a refusal of another VM, got %v", err)
+	for _, key := range []string{"crossplane.io/external-name", "proxmox.vitistack.io/uuid"} {
+		m.SetAnnotations(map[string]string{key: "100"})
+		if err := team.Update(t.Context(), m.DeepCopy(), client.DryRunAll); err == nil || !strings.Contains(err.Error(), "are the provider's") {
+			t.Errorf("want a refusal of another %s, got %v", key, err)
+		}
+		if err := provider.Update(t.Context(), m.DeepCopy(), client.DryRunAll); err != nil {
+			t.Errorf("The provider writes %s, wherever it is installed: %v", key, err)
+		}
 	}
 }
 
