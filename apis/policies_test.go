@@ -66,10 +66,25 @@ func TestPolicies(t *testing.T) {
 			reason: "No VM that is there.", spec: least, annotations: map[string]string{"crossplane.io/external-name": "100"},
 			refused: "cannot adopt",
 		},
-		"Destroy":  {reason: "No disk is destroyed.", spec: least + "disks: [{name: a, size: 1G, storage: ceph, removalPolicy: Destroy}]", refused: "removalPolicy"},
+		"Destroy":   {reason: "No disk is destroyed.", spec: least + "disks: [{name: a, size: 1G, storage: ceph, removalPolicy: Destroy}]", refused: "removalPolicy"},
+		"Binary":    {reason: "The size of a disk is the same with and without an i.", spec: least + "disks: [{name: a, size: 500Gi, storage: ceph}]"},
+		"Kilobytes": {reason: "A size may be in any unit.", spec: least + "disks: [{name: a, size: 524288000K, storage: ceph}]"},
+		"BinaryDisk": {
+			reason: "More than the bound is refused in any unit.", spec: least + "disks: [{name: a, size: 512001Mi, storage: ceph}]", refused: "at most 500Gi",
+		},
+		"CoresOfTemplate": {
+			reason: "A template may have more sockets than one.", spec: least + "cpu: {cores: 16}", refused: "both of cpu.cores and cpu.sockets",
+		},
+		"SocketsOfTemplate": {
+			reason: "A template may have more cores than one.", spec: least + "cpu: {sockets: 4}", refused: "both of cpu.cores and cpu.sockets",
+		},
+		"CoresOfImage": {
+			reason: "A VM of an Image has one socket.",
+			spec:   "pool: shop\nimage: {ref: {name: debian-13}}\ncpu: {cores: 16}\ndisks: [{name: root, storage: ceph, size: 8G}]",
+		},
 		"Cores":    {reason: "At most 16 cores.", spec: least + "cpu: {cores: 9, sockets: 2}", refused: "at most 16 cores"},
 		"Memory":   {reason: "At most 64 GiB.", spec: least + "memory: 65Gi", refused: "at most 64Gi"},
-		"Disk":     {reason: "At most 500 GB.", spec: least + "disks: [{name: a, size: 1T, storage: ceph}]", refused: "at most 500G"},
+		"Disk":     {reason: "At most 500 GiB.", spec: least + "disks: [{name: a, size: 1T, storage: ceph}]", refused: "at most 500Gi"},
 		"Template": {reason: "A team names no other template.", spec: "pool: shop\ntemplate: mine", refused: "must name debian-13"},
 		"URL": {
 			reason: "No image from anywhere.",
@@ -82,6 +97,15 @@ func TestPolicies(t *testing.T) {
 		"Import": {
 			reason: "A disk beside the approved template is not filled from another image.",
 			spec:   least + "disks: [{name: own, storage: ceph, importFrom: 'local:import/own.qcow2'}]\nbootOrder: [own]", refused: "importFrom",
+		},
+		"Volume": {
+			reason: "A disk beside the approved template is no disk that exists.",
+			spec:   least + "disks: [{name: own, volume: 'local-lvm:vm-100-disk-1'}]\nbootOrder: [own]", refused: "volume or volumeRef",
+		},
+		"NewDisk": {reason: "An empty volume is a new disk.", spec: least + "disks: [{name: own, size: 1G, volume: ''}]"},
+		"VolumeRef": {
+			reason: "A Volume may be of a disk that exists.",
+			spec:   least + "disks: [{name: own, volumeRef: {name: own}}]\nbootOrder: [own]", refused: "volume or volumeRef",
 		},
 		"Medium": {
 			reason: "A drive beside the approved template has no medium to boot from.",
@@ -103,6 +127,7 @@ func TestPolicies(t *testing.T) {
 	}
 	team := policyUser(t, "policies-team", teamRights)
 	provider := policyUser(t, "system:serviceaccount:proxmox-system:provider-proxmox", providerRights)
+	t.Run("Kept", func(t *testing.T) { testKept(t, team) })
 	t.Run("Identity", func(t *testing.T) { testIdentity(t, team, provider) })
 	for name, m := range before {
 		t.Run("Before/"+name, func(t *testing.T) { testBefore(t, team, provider, m, violations()[name].refused) })
@@ -257,6 +282,36 @@ func testIdentity(t *testing.T, team, provider client.Client) {
 		if err := provider.Update(t.Context(), m.DeepCopy(), client.DryRunAll); err != nil {
 			t.Errorf("The provider writes %s, wherever it is installed: %v", key, err)
 		}
+	}
+}
+
+// testKept takes out of a spec what the VM would keep, which could be multiplied later.
+func testKept(t *testing.T, team client.Client) {
+	t.Helper()
+	m := machineOf(t, "pool: shop\nimage: {ref: {name: debian-13}}\ncpu: {cores: 4, sockets: 4}\ndisks: [{name: root, storage: ceph, size: 8G}]")
+	create(t, m)
+	cases := map[string]struct {
+		reason  string
+		cpu     map[string]any
+		refused string
+	}{
+		"Other":   {reason: "Other cores and sockets within the bound are accepted.", cpu: map[string]any{"cores": int64(8), "sockets": int64(2)}},
+		"Sockets": {reason: "The VM keeps its sockets.", cpu: map[string]any{"cores": int64(4)}, refused: "not be removed"},
+		"Cores":   {reason: "The VM keeps its cores.", cpu: map[string]any{"sockets": int64(4)}, refused: "not be removed"},
+		"Both":    {reason: "The VM keeps its cores and sockets.", cpu: map[string]any{"type": "host"}, refused: "not be removed"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			changed := m.DeepCopy()
+			if err := unstructured.SetNestedMap(changed.Object, tc.cpu, "spec", "forProvider", "cpu"); err != nil {
+				t.Fatal(err)
+			}
+			if err := team.Update(t.Context(), changed, client.DryRunAll); tc.refused == "" {
+				wantAccepted(t, tc.reason, err)
+			} else if err == nil || !strings.Contains(err.Error(), tc.refused) {
+				t.Errorf("%s\nwant a refusal with %q, got %v", tc.reason, tc.refused, err)
+			}
+		})
 	}
 }
 
