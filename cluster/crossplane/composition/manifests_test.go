@@ -66,18 +66,34 @@ func TestProviderVariables(t *testing.T) {
 		reason, env string
 		insecure    any
 		nodes       any
+		bundle      any
 	}{
-		"None":     {"Certificates are verified, and no node is preferred, where no variable says otherwise.", "[]", false, nil},
-		"Insecure": {"The reference has true.", `[{name: PVE_INSECURE_SKIP_VERIFY, value: "true"}]`, true, nil},
-		"One":      {"A flag of the environment may be written as 1.", `[{name: PVE_INSECURE_SKIP_VERIFY, value: "1"}]`, true, nil},
-		"Secure":   {"A variable may say false, as in the reference.", `[{name: PVE_INSECURE_SKIP_VERIFY, value: "false"}]`, false, nil},
-		"Other":    {"Another variable that is true says nothing of certificates.", `[{name: OTHER, value: "true"}]`, false, nil},
+		"None":     {"Certificates are verified, and no node is preferred, where no variable says otherwise.", "[]", false, nil, nil},
+		"Insecure": {"The reference has true.", `[{name: PVE_INSECURE_SKIP_VERIFY, value: "true"}]`, true, nil, nil},
+		"One":      {"A flag of the environment may be written as 1.", `[{name: PVE_INSECURE_SKIP_VERIFY, value: "1"}]`, true, nil, nil},
+		"Secure":   {"A variable may say false, as in the reference.", `[{name: PVE_INSECURE_SKIP_VERIFY, value: "false"}]`, false, nil, nil},
+		"Other":    {"Another variable that is true says nothing of certificates.", `[{name: OTHER, value: "true"}]`, false, nil, nil},
 		"Nodes": {
 			reason:   "The variables of nodes and of certificates count, whatever stands between them.",
 			env:      `[{name: PVE_NODE_SELECTOR, value: "pve-1, pve-2"}, {name: OTHER, value: x}, {name: PVE_INSECURE_SKIP_VERIFY, value: "true"}]`,
 			insecure: true,
 			nodes:    []any{"pve-1", "pve-2"},
 		},
+		"Bundle": {
+			reason: "The variable has the certificates themselves, beside the others.",
+			env: `[{name: PVE_NODE_SELECTOR, value: pve-1}, {name: PVE_CA_BUNDLE, value: "-----BEGIN CERTIFICATE-----\nMIIB+/==\n-----END CERTIFICATE-----\n"}, ` +
+				`{name: PVE_INSECURE_SKIP_VERIFY, value: "1"}]`,
+			insecure: true,
+			nodes:    []any{"pve-1"},
+			bundle:   "-----BEGIN CERTIFICATE-----\nMIIB+/==\n-----END CERTIFICATE-----\n",
+		},
+		"LargeBundle": {
+			reason:   "A bundle of many certificates may have comments, with quotes and backslashes.",
+			env:      `[{name: PVE_CA_BUNDLE, value: "# \"Site\" <ca> C:\\ca %s\n` + strings.Repeat("M", 60000) + `"}]`,
+			insecure: false,
+			bundle:   `# "Site" <ca> C:\ca %s` + "\n" + strings.Repeat("M", 60000),
+		},
+		"NoBundle": {"An empty variable adds no certificates.", `[{name: PVE_CA_BUNDLE, value: ""}, {name: OTHER, value: x}]`, false, nil, nil},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -89,6 +105,9 @@ func TestProviderVariables(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.nodes, w.asked(xr, "connection", "spec", "preferredNodes")); diff != "" {
 				t.Errorf("%s\nnodes: -want, +got:\n%s", tc.reason, diff)
+			}
+			if diff := cmp.Diff(tc.bundle, w.asked(xr, "connection", "spec", "tls", "caCertificate")); diff != "" {
+				t.Errorf("%s\ncertificates: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
