@@ -171,6 +171,61 @@ func TestPowerAndNetworks(t *testing.T) {
 	}
 }
 
+// TestRollbackOfVirtualMachine sees that a rollback is asked of the Machine as it is written, that what became of it is shown, and that one token
+// stands for one snapshot.
+func TestRollbackOfVirtualMachine(t *testing.T) {
+	w := newWorld(t)
+	became := map[string]any{
+		"token": "1", "snapshot": "before-upgrade-1a2b3c4d", "time": "2026-01-02T03:04:05Z", "state": "Refused",
+		"message": "VM 10000 runs: stop it, or set rollback.allowRunning",
+	}
+	w.observe = func(obj *unstructured.Unstructured) {
+		running(obj)
+		if rollback, _, _ := unstructured.NestedMap(obj.Object, "spec", "forProvider", "rollback"); rollback != nil {
+			_ = unstructured.SetNestedMap(obj.Object, became, "status", "atProvider", "rollback")
+		}
+	}
+	xr := w.makes("{apiVersion: infra.virtrigaud.io/v1beta1, kind: VirtualMachine, metadata: {name: back, namespace: x}, spec: "+
+		"{providerRef: {name: x}, classRef: {name: small}, imageRef: {name: ubuntu-22}, networks: [{name: lan}]}}",
+		"migration/virtrigaud/class-small.yaml", "migration/virtrigaud/image-ubuntu-22.yaml")
+	if got := w.machine(xr)["rollback"]; got != nil {
+		t.Errorf("no rollback was asked for, got %v", got)
+	}
+	cases := []struct {
+		reason  string
+		set     map[string]any
+		refused string
+	}{
+		{reason: "A VM goes back to a snapshot.", set: map[string]any{"snapshot": "before-upgrade", "token": "1"}},
+		{
+			reason: "Another snapshot needs another token.", set: map[string]any{"snapshot": "other", "token": "1"},
+			refused: "another rollback.snapshot needs another rollback.token",
+		},
+		{reason: "The present state is no snapshot.", set: map[string]any{"snapshot": "current", "token": "2"}, refused: "not a snapshot"},
+		{reason: "A rollback without a token would have no end.", set: map[string]any{"snapshot": "before-upgrade"}, refused: "spec.rollback.token: Required"},
+		{reason: "A VM that runs may go back.", set: map[string]any{"snapshot": "other", "token": "2", "allowRunning": true}},
+	}
+	for _, tc := range cases {
+		err := w.set(xr, tc.set, "spec", "rollback")
+		if tc.refused != "" {
+			if err == nil || !strings.Contains(err.Error(), tc.refused) {
+				t.Errorf("%s\nwant a refusal with %q, got %v", tc.reason, tc.refused, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s\n%v", tc.reason, err)
+		}
+		w.settle(xr)
+		if diff := cmp.Diff(tc.set, w.machine(xr)["rollback"]); diff != "" {
+			t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+		}
+		if got, _, _ := unstructured.NestedMap(xr.Object, "status", "rollback"); !cmp.Equal(became, got) {
+			t.Errorf("%s\nthe status has %v, want %v", tc.reason, got, became)
+		}
+	}
+}
+
 // TestClassGone sees that the Machines of a VMClass stay as they are once it is deleted, and with it the Composition that it is, and follow it again
 // once it is back.
 func TestClassGone(t *testing.T) {
