@@ -44,7 +44,8 @@ TABLE_PACKAGES = ./internal/controller/machine ./internal/simulator ./internal/v
 SCOPED_PACKAGES = $$($(GO) list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./internal/controller/... | awk '/configtest/ { print $$1 }')
 
 # The packages that share state between goroutines are tested with the race detector, but for those that reconcile one object after the
-# other and take ten times as long with it. Of the scenarios of internal/controller, which run in a manager, SCOPES=rest runs its half with it, and SCOPES=sample a third of that half without.
+# other and take ten times as long with it. Of the scenarios of internal/controller, which run in a manager, SCOPES=rest runs its half with it, and
+# SCOPES=sample a third of that half without, and all attempts on tenants in the scope that make test leaves out.
 # make test-faults runs internal/faults, and the tests in hack/ read the tree.
 CONCURRENT = $$($(GO) list $$(grep -rlE '^\s+go (func|\w)|"sync(/atomic)?"|/sync/errgroup"' --include='*.go' ./cmd ./internal | xargs -n1 dirname | sort -u))
 PACKAGES_WITH_RACE = $$(echo "$(CONCURRENT)" | grep -vxF "$(SCOPED_PACKAGES)" | grep -vE '/internal/(faults|controller)$$')

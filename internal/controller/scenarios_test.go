@@ -110,12 +110,41 @@ func eachScope(t *testing.T, run func(t *testing.T, scopeName string)) {
 // A pairing of a scope and a version of Proxmox VE.
 type pairing struct{ scope, version string }
 
-// eachPairing runs a test in both scopes on both versions of Proxmox VE, except those that inMatrix leaves out: with SCOPES=first, and with the race
-// detector without SCOPES, it runs in one scope, and in each scope on one version only.
+// eachPairing runs a test in both scopes on both versions of Proxmox VE, except those that inPairings leaves out: with SCOPES=first, and with the race
+// detector without SCOPES, it runs in one scope, on one version. SCOPES=sample has it run in the other scope, on the other version.
 func eachPairing(t *testing.T, run func(t *testing.T, p pairing)) {
 	t.Helper()
 	turn := int(crc32.ChecksumIEEE([]byte(t.Name())))
-	runPairings(t, run, func(way int) bool { return inMatrix(turn, way) })
+	runPairings(t, run, func(way int) bool { return inPairings(turn, way) })
+}
+
+// inPairings reports whether to run a test in a way of runPairings: in those that inMatrix selects, and with SCOPES=sample in the scope that SCOPES=first
+// leaves out. What keeps tenants apart differs by scope.
+func inPairings(turn, way int) bool {
+	return inMatrix(turn, way) || os.Getenv("SCOPES") == "sample" && way < len(scopes()) && way != turn%2
+}
+
+// TestPairings sees that SCOPES=first and SCOPES=sample, which .ci/run has, together run a test of eachPairing once in each scope, and every third on both
+// versions there.
+func TestPairings(t *testing.T) {
+	for turn := range 6 {
+		want := []int{0, 1}
+		if turn%3 == 0 {
+			want = []int{0, 1, 2, 3}
+		}
+		var ran []int
+		for _, selected := range []string{"first", "sample"} {
+			t.Setenv("SCOPES", selected)
+			for way := range 2 * len(scopes()) {
+				if inPairings(turn, way) {
+					ran = append(ran, way)
+				}
+			}
+		}
+		if slices.Sort(ran); !slices.Equal(ran, want) {
+			t.Errorf("turn %d: want the ways %v, got %v", turn, want, ran)
+		}
+	}
 }
 
 // rarePairings runs a test as eachScope does, and where SCOPES leaves out no more, as with rest and all, also on the other version in each scope.
