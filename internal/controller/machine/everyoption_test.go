@@ -52,9 +52,14 @@ type cluster struct {
 }
 
 func newCluster(t *testing.T, version string) *cluster {
+	return clusterOf(t, simulator.Options{Version: version})
+}
+
+// clusterOf is a cluster with options.
+func clusterOf(t *testing.T, o simulator.Options) *cluster {
 	t.Helper()
 	c := &cluster{vmids: 10000}
-	c.Server = simulatortest.NewTest(t, simulator.Options{Version: version, OnRequest: func(r simulator.Request) {
+	o.OnRequest = func(r simulator.Request) {
 		switch {
 		case r.Method == http.MethodGet, strings.HasSuffix(r.Path, "/access/ticket"):
 		case strings.HasSuffix(r.Path, "/cloudinit"):
@@ -62,7 +67,36 @@ func newCluster(t *testing.T, version string) *cluster {
 		default:
 			c.writes.Add(1)
 		}
-	}})
+	}
+	c.Server = simulatortest.NewTest(t, o)
+	c.connect(t)
+	return c
+}
+
+// unreported has the nodes of a cluster report their guests when a test says so only.
+func unreported() simulator.Options { return simulator.Options{Reports: 1000 * time.Hour} }
+
+// report has the nodes report their guests, and returns what the cluster's list says of one.
+func (c *cluster) report(t *testing.T, vmid int) proxmox.Guest {
+	t.Helper()
+	c.Edit(func(*simulator.State) { c.Reported = time.Time{} })
+	return c.row(t, vmid)
+}
+
+// row is what the cluster's list says of a guest now.
+func (c *cluster) row(t *testing.T, vmid int) proxmox.Guest {
+	t.Helper()
+	all, err := c.inventory.Guests(t.Context(), inventory.Fresh)
+	g, ok := proxmox.GuestOf(all, vmid)
+	if err != nil || !ok {
+		t.Fatalf("guest %d is not listed: %v", vmid, err)
+	}
+	return g
+}
+
+// connect connects to the cluster as a provider does that knows nothing of it.
+func (c *cluster) connect(t *testing.T) {
+	t.Helper()
 	var err error
 	c.client, err = proxmox.New(proxmox.Config{
 		Endpoints: []string{c.URL()}, TLS: proxmox.TLS{CA: c.CA()},
@@ -75,8 +109,8 @@ func newCluster(t *testing.T, version string) *cluster {
 		c.client, inventory.WithMaxAge(10*time.Millisecond), inventory.WithEventPollInterval(10*time.Millisecond),
 		inventory.WithPollInterval(time.Millisecond),
 	)
-	t.Cleanup(func() { c.inventory.Close(); c.client.Close() })
-	return c
+	t.Cleanup(c.client.Close)
+	t.Cleanup(c.inventory.Close)
 }
 
 // A rig drives one Machine on a cluster.

@@ -22,6 +22,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
@@ -36,6 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
@@ -65,6 +67,53 @@ func debianTemplate(node string) *guest {
 	return &guest{node: node, status: "stopped", config: map[string]string{
 		"name": "debian", "template": "1", "smbios1": "uuid=" + otherUUID, "scsi0": "local-lvm:base-9001-disk-0,size=8G",
 	}}
+}
+
+// TestTemplateSinceReport clones a template that its node has reported as a VM: it was converted since.
+func TestTemplateSinceReport(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		change func(*namespaced.Machine)
+	}{
+		"Image": {reason: "An Image knows that it has made its template.", change: byTemplate},
+		"VMID": {reason: "A template is known by its VMID.", change: spec(func(p *v1alpha1.MachineParameters) {
+			p.Template = new(intstr.FromInt32(9500))
+		})},
+		"Name": {reason: "A template is known by its name.", change: spec(func(p *v1alpha1.MachineParameters) {
+			p.Template = new(intstr.FromString("base"))
+		})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, ref := clusterOf(t, unreported()), proxmox.Ref{Node: "pve1", VMID: 9500}
+			if _, err := c.client.Create(t.Context(), ref, proxmox.Params{"name": "base", "scsi0": "local-lvm:1"}); err != nil {
+				t.Fatal(err)
+			}
+			c.report(t, ref.VMID)
+			if _, err := c.client.ConvertToTemplate(t.Context(), ref); err != nil {
+				t.Fatal(err)
+			}
+			if g := c.row(t, ref.VMID); g.Template || g.Name != "base" {
+				t.Fatalf("want it listed as the VM that it was, got %+v", g)
+			}
+			r := c.rig(t)
+			nothingMade(r.m)
+			tc.change(r.m)
+			image := debianImage()
+			image.Status.AtProvider.Templates = []v1alpha1.ImageTemplateObservation{
+				{Node: ref.Node, Storage: "local-lvm", VMID: new(int32(ref.VMID)), Ready: true}, //nolint:gosec // It is small.
+			}
+			if err := errors.Join(r.kube.Update(t.Context(), r.m), r.kube.Create(t.Context(), image)); err != nil {
+				t.Fatal(err)
+			}
+			e := r.external()
+			e.connectTo(r.client, r.inventory)
+			e.checks.Superuser = true
+			s := r.reconcileWith(t.Context(), e)
+			if _, made := c.Guest(r.vmid()); s.err != nil || !made {
+				t.Errorf("\n%s\nwant a clone, got %v: %+v", tc.reason, s.err, r.m.Status.Conditions)
+			}
+		})
+	}
 }
 
 // byImage is a Machine of the Image's file, and byTemplate one of its template.

@@ -124,12 +124,6 @@ type Finder struct {
 	SameTenant func(ctx context.Context) connect.SameTenantFunc
 }
 
-// guests returns the guests of the cluster that may be cloned.
-func (e Finder) guests(ctx context.Context) ([]proxmox.Guest, error) {
-	guests, err := e.Inventory.Guests(ctx, inventory.Current)
-	return e.seen(guests), err
-}
-
 // seen are those of some guests that the tenant may see.
 func (e Finder) seen(guests []proxmox.Guest) []proxmox.Guest {
 	if e.Tenant == nil {
@@ -138,21 +132,62 @@ func (e Finder) seen(guests []proxmox.Guest) []proxmox.Guest {
 	return slices.DeleteFunc(slices.Clone(guests), func(g proxmox.Guest) bool { return !e.Tenant.MaySee(g) })
 }
 
-// matched returns the guests of the cluster that match. Those that were not reported yet are read if it depends on them.
-func (e Finder) matched(ctx context.Context, match func([]proxmox.Guest) ([]proxmox.Guest, error)) ([]proxmox.Guest, error) {
+// A search says which guests will do.
+type search struct {
+	// match returns those that will do, or why there are none.
+	match func([]proxmox.Guest) ([]proxmox.Guest, error)
+
+	// templates are the VMIDs of guests that are known to be templates, whatever the cluster's list says. No others match; nil if none is known.
+	templates []int
+
+	// named reports whether a template is asked for by the name or VMID of a guest. Nil if none is asked for.
+	named func(proxmox.Guest) bool
+}
+
+// unlisted reports whether a template is missing in the cluster's list.
+func (s search) unlisted(guests []proxmox.Guest) bool {
+	return slices.ContainsFunc(s.templates, func(vmid int) bool {
+		_, listed := proxmox.GuestOf(guests, vmid)
+		return !listed
+	})
+}
+
+// outdated reports whether a guest may have become a template since its node reported it last, which the cluster's list then does not
+// say: it goes by that report. A name alone raises that question only where it leads to no template.
+func (s search) outdated(g proxmox.Guest, refused bool) bool {
+	if g.Type != "qemu" || g.Template || g.Status != "stopped" {
+		return false
+	}
+	return slices.Contains(s.templates, g.VMID) || refused && s.named != nil && s.named(g)
+}
+
+// unreported reports whether a guest may match that was not reported yet.
+func (s search) unreported(g proxmox.Guest) bool {
+	return unreported(g) && (s.templates == nil || slices.Contains(s.templates, g.VMID))
+}
+
+// matched returns the guests of the cluster that match. Those of which the list does not tell enough are read if it depends on them.
+func (e Finder) matched(ctx context.Context, s search) ([]proxmox.Guest, error) {
 	guests, err := e.Inventory.Guests(ctx, inventory.Current)
 	if err != nil {
 		return nil, err
 	}
-	found, refused := match(e.seen(guests))
-	certain := refused == nil && !slices.ContainsFunc(found, unreported)
-	if certain || !slices.ContainsFunc(guests, unreported) {
+	found, refused := s.match(e.seen(guests))
+	if refused != nil && s.unlisted(guests) { // It was made since, or is not there.
+		if guests, err = e.Inventory.Guests(ctx, inventory.Fresh); err != nil {
+			return nil, err
+		}
+		found, refused = s.match(e.seen(guests))
+	}
+	uncertain := refused != nil || slices.ContainsFunc(found, unreported)
+	toRead := func(g proxmox.Guest) bool { return uncertain && s.unreported(g) || s.outdated(g, refused != nil) }
+	if !slices.ContainsFunc(guests, toRead) {
 		return found, refused
 	}
-	if guests, err = e.reported(ctx, guests); err != nil {
+	if guests, err = e.reported(ctx, guests, toRead); err != nil {
 		return nil, err
 	}
-	return match(e.seen(guests))
+	return s.match(e.seen(guests))
 }
 
 // unreported reports whether the cluster's list has neither the name of a VM nor whether it is a template: pvestatd has not
@@ -161,12 +196,12 @@ func unreported(g proxmox.Guest) bool {
 	return g.Type == "qemu" && g.Status == "unknown" && g.Name == ""
 }
 
-// reported has of guests that were not reported yet what their configurations tell, if their nodes answer.
-func (e Finder) reported(ctx context.Context, guests []proxmox.Guest) ([]proxmox.Guest, error) {
+// reported has of the guests that are to be read what their configurations tell, if their nodes answer.
+func (e Finder) reported(ctx context.Context, guests []proxmox.Guest, toRead func(proxmox.Guest) bool) ([]proxmox.Guest, error) {
 	guests = slices.Clone(guests)
 	silent := map[string]bool{} // Each call to a node that is down takes seconds.
 	for i, g := range guests {
-		if !unreported(g) || silent[g.Node] {
+		if !toRead(g) || silent[g.Node] {
 			continue
 		}
 		read, err := e.Inventory.Config(ctx, g.Ref())
@@ -185,16 +220,23 @@ func (e Finder) reported(ctx context.Context, guests []proxmox.Guest) ([]proxmox
 	return guests, nil
 }
 
-// checkTenant is an error if the source may not be cloned.
+// checkTenant is an error if the source may not be cloned. That it is a template is known by its configuration, which may be newer than the list.
 func (e Finder) checkTenant(ctx context.Context, s *Source) error {
 	if e.Tenant == nil {
 		return nil
 	}
-	guests, err := e.guests(ctx)
-	if err != nil || slices.ContainsFunc(guests, func(g proxmox.Guest) bool { return g.VMID == s.VMID }) {
+	guests, err := e.Inventory.Guests(ctx, inventory.Current)
+	if err != nil {
 		return err
 	}
-	return e.Tenant.CheckClone(proxmox.Guest{VMID: s.VMID})
+	g, listed := proxmox.GuestOf(guests, s.VMID)
+	if !listed {
+		return e.Tenant.CheckClone(proxmox.Guest{VMID: s.VMID})
+	}
+	if s.Template {
+		g.Template, g.Name = true, s.Name
+	}
+	return e.Tenant.CheckClone(g)
 }
 
 // Find resolves the source of the spec, or returns nil if nothing is
@@ -223,13 +265,15 @@ func (e Finder) sourceOf(ctx context.Context, m object.Machine, image *imageref.
 	case p.NamesTemplate():
 		return e.namedTemplate(ctx, p, node)
 	case image != nil && image.Pin.Template:
-		return e.listedSource(ctx, node, validate.On("/vms", "VM.Audit"), func(all []proxmox.Guest) ([]proxmox.Guest, error) {
+		match := func(all []proxmox.Guest) ([]proxmox.Guest, error) {
 			return templatesOf(all, *image, tenancy.AmongAllowed(e.Tenant, "templates"))
-		})
+		}
+		return e.listedSource(ctx, node, validate.On("/vms", "VM.Audit"), search{match: match, templates: templateVMIDs(*image)})
 	case p.Clone != nil && p.Clone.VM != nil:
-		return e.listedSource(ctx, node, validate.On(templatePath(p.Clone.VM), "VM.Audit"), func(all []proxmox.Guest) ([]proxmox.Guest, error) {
+		match := func(all []proxmox.Guest) ([]proxmox.Guest, error) {
 			return matchVM(all, p.Clone.VM.String(), tenancy.AmongAllowed(e.Tenant, "templates"))
-		})
+		}
+		return e.listedSource(ctx, node, validate.On(templatePath(p.Clone.VM), "VM.Audit"), search{match: match})
 	case p.Clone != nil && p.Clone.Machine != nil:
 		return e.machineSource(ctx, m, *p.Clone.Machine)
 	}
@@ -238,16 +282,15 @@ func (e Finder) sourceOf(ctx context.Context, m object.Machine, image *imageref.
 
 // listedSource is one of the guests that match, preferably the one on the node. If none matches, the privilege may be missing to
 // see it.
-func (e Finder) listedSource(
-	ctx context.Context, node string, sees validate.PrivilegeRequirement, match func([]proxmox.Guest) ([]proxmox.Guest, error),
-) (*Source, error) {
-	found, err := e.matched(ctx, match)
+func (e Finder) listedSource(ctx context.Context, node string, sees validate.PrivilegeRequirement, wanted search) (*Source, error) {
+	found, err := e.matched(ctx, wanted)
 	if err != nil {
 		return nil, e.Checks.HintMissingPrivilege(ctx, err, sees)
 	}
 	s := &Source{Guest: highest(preferred(found, node)), Instead: found}
 	config, err := e.Inventory.Config(ctx, s.Ref())
 	s.Config = maps.Clone(config.Values)
+	s.Template = s.Template || s.Config.Template() // It may have become one since its node reported it last.
 	return s, err
 }
 
@@ -376,9 +419,10 @@ func matchVM(guests []proxmox.Guest, vm, within string) ([]proxmox.Guest, error)
 
 // templatesOf returns the templates of an Image that are there, within what there is for a tenant.
 func templatesOf(guests []proxmox.Guest, image imageref.Choice, within string) ([]proxmox.Guest, error) {
+	ids := templateVMIDs(image)
 	var found []proxmox.Guest
 	for _, g := range guests {
-		if g.Template && slices.ContainsFunc(image.Replicas, func(r imageref.Replica) bool { return r.VMID == g.VMID }) {
+		if g.Template && slices.Contains(ids, g.VMID) {
 			found = append(found, g)
 		}
 	}
@@ -386,6 +430,15 @@ func templatesOf(guests []proxmox.Guest, image imageref.Choice, within string) (
 		return nil, conditions.Reject(conditions.Creating, "no template of image '%s' found%s", image.Pin.Name, within)
 	}
 	return found, nil
+}
+
+// templateVMIDs returns the VMIDs of the templates of an Image.
+func templateVMIDs(image imageref.Choice) []int {
+	ids := make([]int, 0, len(image.Replicas))
+	for _, r := range image.Replicas {
+		ids = append(ids, r.VMID)
+	}
+	return ids
 }
 
 func onNode(guests []proxmox.Guest, node string) []proxmox.Guest {

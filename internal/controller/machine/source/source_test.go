@@ -42,6 +42,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/imageref"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
@@ -53,12 +54,22 @@ type guests struct {
 	created map[int]int64
 	read    []int
 
+	// later are those that only a list has which is read now, and lists counts these.
+	later []proxmox.Guest
+	lists int
+
 	// configs of some VMs, and the node that does not answer.
 	configs map[int]map[string]string
 	silent  string
 }
 
-func (g *guests) Guests(context.Context, time.Duration) ([]proxmox.Guest, error) { return g.all, nil }
+func (g *guests) Guests(_ context.Context, maxAge time.Duration) ([]proxmox.Guest, error) {
+	if maxAge == inventory.Fresh {
+		g.lists++
+		g.all, g.later = slices.Concat(g.all, g.later), nil
+	}
+	return g.all, nil
+}
 
 func (g *guests) Config(_ context.Context, ref proxmox.Ref) (proxmox.VMConfig, error) {
 	g.read = append(g.read, ref.VMID)
@@ -206,6 +217,94 @@ func TestUnreported(t *testing.T) {
 			}
 			if tc.read != nil && !slices.Equal(inventory.read, tc.read) {
 				t.Errorf("\n%s\nwant the VMs %v read, got %v", tc.reason, tc.read, inventory.read)
+			}
+		})
+	}
+}
+
+// TestOutdated finds templates that have become that since their nodes reported them last.
+func TestOutdated(t *testing.T) {
+	stopped := func(vmid int, name string) proxmox.Guest {
+		return proxmox.Guest{VMID: vmid, Node: "pve1", Name: name, Type: "qemu", Status: "stopped"}
+	}
+	known := stopped(9000, "base-old")
+	known.Template = true
+	running := stopped(101, "web")
+	running.Status = "running"
+	all := []proxmox.Guest{running, stopped(102, "db"), known, stopped(9001, "base-new"), {VMID: 9003, Node: "pve1", Type: "qemu", Status: "unknown"}}
+	later := []proxmox.Guest{stopped(9002, "base-newest")}
+	configs := map[int]map[string]string{
+		9000: {"name": "base-old", "template": "1"}, 9001: {"name": "base-new", "template": "1"}, 9002: {"name": "base-newest", "template": "1"},
+		9003: {"name": "base-unreported", "template": "1"}, 102: {"name": "db"},
+	}
+	template := func(v string) v1alpha1.MachineParameters {
+		return v1alpha1.MachineParameters{Template: new(intstr.Parse(v))}
+	}
+	cases := map[string]struct {
+		reason string
+		spec   v1alpha1.MachineParameters
+		image  []int
+		want   int
+		read   []int
+		lists  int
+		err    string
+	}{
+		"Listed":     {reason: "What is listed as a template needs no further call.", image: []int{9000}, want: 9000, read: []int{9000}},
+		"Image":      {reason: "An Image that has made its template is believed.", image: []int{9001}, want: 9001, read: []int{9001, 9001}},
+		"ImageOther": {reason: "One on another node does not hide the newer one.", image: []int{9000, 9001}, want: 9001, read: []int{9001, 9001}},
+		"ImageUnreported": {
+			reason: "A template that was not reported at all is read.", image: []int{9003}, want: 9003, read: []int{9003, 9003},
+		},
+		"ImageUnlisted": {
+			reason: "A template that the list lacks is looked for in a newer one.", image: []int{9002}, want: 9002, read: []int{9002, 9002}, lists: 1,
+		},
+		"ImageGone": {reason: "A template that no list has is missing.", image: []int{9009}, lists: 1, err: "no template of image 'base' found"},
+		"ImageVM":   {reason: "A VM of the Image that is no template is none.", image: []int{102}, read: []int{102}, err: "no template of image 'base' found"},
+		"VMID":      {reason: "A template that is named by its VMID is read.", spec: template("9001"), want: 9001, read: []int{9001, 9003, 9001}},
+		"Name":      {reason: "A template that is named by its name is read.", spec: template("base-new"), want: 9001, read: []int{9001, 9003, 9001}},
+		"VM":        {reason: "A VM that is off is none.", spec: template("102"), read: []int{102, 9003}, err: "template '102' is a VM, not a template"},
+		"Running":   {reason: "A VM that runs is not read.", spec: template("101"), read: []int{9003}, err: "template '101' is a VM, not a template"},
+		"CloneVM": {
+			reason: "A template that is cloned as any VM is cloned linked.", want: 9001, read: []int{9001},
+			spec: v1alpha1.MachineParameters{Clone: &v1alpha1.MachineClone{VM: new(intstr.Parse("9001"))}},
+		},
+	}
+	team, err := tenancy.Of(
+		[]v1alpha1.ProviderTenant{{Name: "a", Namespaces: []string{"team"}, Pools: []string{"a"}, Templates: []string{"base-*"}}}, tenancy.Subject{Namespace: "team"},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			var image *imageref.Choice
+			if tc.image != nil {
+				image = &imageref.Choice{Pin: imageref.Pin{Name: "base", Template: true}}
+				for _, id := range tc.image {
+					image.Replicas = append(image.Replicas, imageref.Replica{VMID: id})
+				}
+			}
+			m := &namespaced.Machine{Spec: namespaced.MachineSpec{ForProvider: tc.spec}}
+			g := &guests{all: all, later: later, configs: configs}
+			s, err := Finder{Inventory: g, Checks: &preflight.Checks{Superuser: true}}.Find(t.Context(), m, image, "")
+			if !slices.Equal(g.read, tc.read) || g.lists != tc.lists {
+				t.Errorf("\n%s\nwant the VMs %v read and %d lists, got %v and %d", tc.reason, tc.read, tc.lists, g.read, g.lists)
+			}
+			if tc.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.err) {
+					t.Errorf("\n%s\nwant an error with %q, got %v", tc.reason, tc.err, err)
+				}
+				return
+			}
+			if err != nil || s.VMID != tc.want || IsFull(tc.spec.Clone, s) {
+				t.Fatalf("\n%s\nwant VMID %d, linked, got %+v, %v", tc.reason, tc.want, s, err)
+			}
+			if tc.spec.Clone != nil {
+				return // Which VMs a tenant may clone as such does not depend on that.
+			}
+			e := Finder{Inventory: &guests{all: all, later: later, configs: configs}, Checks: &preflight.Checks{Superuser: true}, Tenant: team}
+			if s, err := e.Find(t.Context(), m, image, ""); err != nil || s.VMID != tc.want {
+				t.Errorf("\n%s\nwant a tenant that may clone it to find VMID %d, got %+v, %v", tc.reason, tc.want, s, err)
 			}
 		})
 	}

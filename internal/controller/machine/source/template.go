@@ -38,7 +38,7 @@ import (
 // node, or else of all, the newest.
 func (e Finder) namedTemplate(ctx context.Context, p *v1alpha1.MachineParameters, node string) (*Source, error) {
 	w := wantedTemplate{name: p.Template, tags: p.TemplateTags, within: tenancy.AmongAllowed(e.Tenant, "templates")}
-	found, err := e.matched(ctx, w.among)
+	found, err := e.matched(ctx, search{match: w.among, named: w.names})
 	if err != nil {
 		return nil, e.Checks.HintMissingPrivilege(ctx, err, validate.On(templatePath(p.Template), "VM.Audit"))
 	}
@@ -116,6 +116,12 @@ func (w wantedTemplate) among(guests []proxmox.Guest) ([]proxmox.Guest, error) {
 		return nil, conditions.Reject(conditions.Creating, "template %snot found%s%s", w, w.within, conditions.Instead("templates", templateNames(guests)))
 	}
 	return found, nil
+}
+
+// names reports whether it is a guest that is named, whether that is known as a template or not.
+func (w wantedTemplate) names(g proxmox.Guest) bool {
+	id, byID := w.vmid()
+	return w.name != nil && (byID && g.VMID == id || !byID && g.Name == w.name.String()) && hasTags(g, w.tags)
 }
 
 // String names what is wanted, with a blank after it.
