@@ -23,11 +23,13 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/recreation"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
@@ -146,7 +148,7 @@ func actKinds() []act.Kind {
 // actEnv is this reconcile for an act.
 func actEnv(e *external, m Machine, p *plan, of act.Kind) act.Env {
 	return act.Env{
-		Kube: e.kube, GroupVersion: e.images.MachineKind.GroupVersion(), VM: e.vm, Now: e.now, Start: p.leavesOff(e.vm),
+		Kube: e.kube, Members: e.inventory, GroupVersion: e.images.MachineKind.GroupVersion(), VM: e.vm, Now: e.now, Start: p.leavesOff(e.vm),
 		Save: func(ctx context.Context, r *act.Record) error { return e.saveAct(ctx, m, of, r) },
 	}
 }
@@ -190,8 +192,8 @@ func (f actFeature) plan(ctx context.Context, m Machine, p *plan) (proposal, err
 		r = r.Next(asked.Token, f.now)
 		p.acts[len(p.acts)-1].record = r
 	}
-	if slices.ContainsFunc(others, actRecord.toBeDone) {
-		return proposal{}, nil // One after the other.
+	if !r.Open() && slices.ContainsFunc(others, actRecord.toBeDone) {
+		return proposal{}, nil // One after the other, of which the one that was begun is the first.
 	}
 	clearFor(p, k)
 	return proposal{steps: []step{f.step(m, k, r, p)}}, nil
@@ -232,6 +234,9 @@ func holdPower(p *plan, k act.Kind) {
 func (f actFeature) step(m Machine, k act.Kind, r *act.Record, p *plan) step {
 	asked := ptr.Deref(k.Asked(m), act.Asked{Target: r.Target})
 	next := step{difference: v1alpha1.MachinePendingChange{Option: k.Texts().Field, Desired: asked.Target}, tells: true}
+	if r.Offline != nil {
+		return next // What the task may still write is waited for.
+	}
 	if r.Repeated() {
 		next.call = func(ctx context.Context) (proxmox.UPID, error) {
 			r.Target = asked.Target
@@ -252,6 +257,25 @@ func (f actFeature) step(m Machine, k act.Kind, r *act.Record, p *plan) step {
 		return u, err
 	}
 	return next
+}
+
+// offline is why the end of a call of an act cannot be seen; nil if none is waited for in vain.
+func (p plan) offline() *kind.Problem {
+	for _, a := range p.acts {
+		if a.record.Offline != nil {
+			return a.record.Offline
+		}
+	}
+	return nil
+}
+
+// held is the condition Ready of a VM whose change of power waits for an act.
+func (p plan) held() xpv2.Condition {
+	waits := p.heldPower.Message() + ": it waits for " + p.heldFor
+	if o := p.offline(); o != nil {
+		return conditions.NotReady(o.Reason, waits+": "+o.Message)
+	}
+	return conditions.NotReady(conditions.ReasonPowerMismatch, waits)
 }
 
 // stops reports whether the VM is about to be stopped. One that is paused is resumed for that first.

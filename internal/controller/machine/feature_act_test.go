@@ -17,13 +17,16 @@ limitations under the License.
 package machine
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
@@ -132,5 +135,97 @@ func TestHeldPower(t *testing.T) {
 				t.Errorf("%s\nwant %q, got %+v", tc.reason, tc.want, ready)
 			}
 		})
+	}
+}
+
+// TestActOnLostNode has the node go down that restores a VM in place, and the VM move to another one. Until it is seen what the task has done, nothing is
+// done to the VM but to stop it.
+func TestActOnLostNode(t *testing.T) {
+	const volume = "nfs:backup/vzdump-qemu-10000-2026_11_22-17_00_00.vma.zst"
+	cases := map[string]struct {
+		reason string
+		status string
+		spec   func(p *v1alpha1.MachineParameters)
+		write  string
+		ready  string
+	}{
+		"Start": {
+			reason: "A VM is not started whose disks may be written.", status: "stopped", ready: "the VM is not running yet: it waits for restoreInPlace: node pve2",
+			spec: func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateRunning) },
+		},
+		"Stop": {
+			reason: "A VM that is to be off is stopped.", status: "running", write: "Shutdown 10000", ready: "the VM is still running",
+			spec: func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateStopped) },
+		},
+		"Change": {
+			reason: "A change of options would be lost by the restore.", status: "stopped",
+			spec: func(p *v1alpha1.MachineParameters) { p.Description = new("changed") },
+		},
+		"Rollback": {
+			reason: "A rollback is not begun in the midst of a restore.", status: "stopped",
+			spec: func(p *v1alpha1.MachineParameters) {
+				p.Rollback = &v1alpha1.MachineRollback{Snapshot: "s1", Token: "1"}
+			},
+		},
+		"Token": {
+			reason: "Another token waits for the end of the restore.", status: "stopped",
+			spec: func(p *v1alpha1.MachineParameters) { p.RestoreInPlace.Token = "2" },
+		},
+		"Dropped": {
+			reason: "A restore that is not asked for any more may go on.", status: "stopped",
+			spec: func(p *v1alpha1.MachineParameters) { p.RestoreInPlace = nil },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := &act.Record{
+				Token: "1", Target: volume, State: v1alpha1.ActRestoring, Node: "pve2", Call: act.Call{Begun: 1, Task: upid("pve2", "qmrestore", 10000)},
+			}
+			b := newBench(t, func(m *namespaced.Machine) {
+				m.Annotations[object.AnnotationRestoreInPlace] = r.String()
+				m.Spec.ForProvider.RestoreInPlace = &v1alpha1.MachineRestoreInPlace{Token: "1", Volume: new(volume)}
+				tc.spec(&m.Spec.ForProvider)
+			})
+			b.vms[10000], b.nodes[1].Status, b.errs["Task"] = ourVM(tc.status), "offline", refused(595, "No route to host")
+			if s := b.reconcile(t.Context()); s.err != nil {
+				t.Fatalf("%s Got %v", tc.reason, s.err)
+			}
+			writes := strings.Join(b.writes, "; ")
+			if writes != tc.write && (tc.write == "" || len(b.writes) != 1 || !strings.HasPrefix(writes, tc.write)) {
+				t.Errorf("%s Want %q, got %q", tc.reason, tc.write, writes)
+			}
+			if a := b.m.Annotations; a[object.AnnotationRestoreInPlace] != r.String() || a[object.AnnotationRollback] != "" {
+				t.Errorf("%s Got %s and %s", tc.reason, a[object.AnnotationRestoreInPlace], a[object.AnnotationRollback])
+			}
+			if c := b.m.GetCondition(kind.TypeUpToDate); c.Reason != conditions.ReasonNodeOffline || strings.Count(c.Message, "node pve2") != 1 {
+				t.Errorf("%s Got %s: %s", tc.reason, c.Reason, c.Message)
+			}
+			if c := b.m.GetCondition(xpv2.TypeReady); !strings.HasPrefix(c.Message, tc.ready) || name == "Start" && c.Reason != conditions.ReasonNodeOffline {
+				t.Errorf("%s Got %s: %s", tc.reason, c.Reason, c.Message)
+			}
+		})
+	}
+}
+
+// TestActOnRemovedNode has the node removed from the cluster that restores a VM in place. What the restore has done is unknown, and the VM is managed again.
+func TestActOnRemovedNode(t *testing.T) {
+	r := &act.Record{Token: "1", State: v1alpha1.ActRestoring, Node: "pve2", Call: act.Call{Begun: 1, Task: upid("pve2", "qmrestore", 10000)}}
+	b := newBench(t, func(m *namespaced.Machine) {
+		m.Annotations[object.AnnotationRestoreInPlace] = r.String()
+		p := &m.Spec.ForProvider
+		p.PowerState = new(v1alpha1.PowerStateRunning)
+		p.RestoreInPlace = &v1alpha1.MachineRestoreInPlace{Token: "1", Volume: new("nfs:backup/vzdump-qemu-10000-2026_11_22-17_00_00.vma.zst")}
+	})
+	b.vms[10000], b.nodes, b.errs["Task"] = ourVM("stopped"), b.nodes[:1], refused(500, "hostname lookup 'pve2' failed")
+	for range 2 {
+		if s := b.reconcile(t.Context()); s.err != nil {
+			t.Fatal(s.err)
+		}
+	}
+	if o := b.m.Status.AtProvider.RestoreInPlace; o == nil || o.State != v1alpha1.ActUnknown || len(b.writes) != 1 || b.writes[0] != "Start 10000" {
+		t.Errorf("want an unknown result and the VM started, got %+v, %q", o, b.writes)
+	}
+	if c := b.m.GetCondition(kind.TypeUpToDate); !strings.Contains(c.Message, "set another restoreInPlace.token") {
+		t.Errorf("got %s: %s", c.Reason, c.Message)
 	}
 }

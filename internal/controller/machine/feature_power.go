@@ -192,7 +192,7 @@ func (f powerFeature) ready(m Machine, p plan) xpv2.Condition {
 	case p.power != power.Keep:
 		return conditions.NotReady(conditions.ReasonPowerMismatch, p.power.Message())
 	case p.heldPower != power.Keep:
-		return conditions.NotReady(conditions.ReasonPowerMismatch, p.heldPower.Message()+": it waits for "+p.heldFor)
+		return p.held()
 	}
 	if len(p.awaited) > 0 {
 		return conditions.NotReady(conditions.ReasonWaitingForVolume, strings.Join(p.awaited, "; "))

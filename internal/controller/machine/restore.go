@@ -70,7 +70,7 @@ func (c *creation) findBackup(ctx context.Context, m Machine, backups restore.Fi
 
 // tracker returns the tracker of the calls that restore VMs.
 func (e restoring) tracker() restore.Tracker {
-	return restore.Tracker{Kube: e.kube, Client: e.client, Reader: e.reader, Now: e.now}
+	return restore.Tracker{Kube: e.kube, Client: e.client, Members: e.inventory, Reader: e.reader, Now: e.now}
 }
 
 // prove finds out whose the VM is. No task is asked for it of which the user may not be told: annotations name any, of any VM.

@@ -105,6 +105,12 @@ func (r report) difference(m Machine, ready xpv2.Condition) xpv2.Condition {
 			reason = v1alpha1.ReasonQuotaExceeded
 		}
 	}
+	if o := r.planned.offline(); o != nil {
+		reason = o.Reason
+		if !strings.Contains(ready.Message, o.Message) {
+			lines = append(lines, o.Message)
+		}
+	}
 	for _, a := range r.planned.acts {
 		if why, message := act.Failure(a.kind, m, a.record); why != "" {
 			lines = append(lines, message)

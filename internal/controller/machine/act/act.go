@@ -25,6 +25,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
@@ -53,6 +54,9 @@ type End struct {
 // An Act does for one VM what was asked for.
 type Act struct {
 	PVE Client
+
+	// Members of the cluster, for calls on nodes that the VM has left.
+	Members inventory.Members
 
 	// Ref of the VM, and the UUID that proves it.
 	Ref  proxmox.Ref
@@ -149,7 +153,7 @@ func (a *Act) Once(
 }
 
 // Settle finds out what became of the call that was noted last, and notes that: of the one that
-// takes what is to be got back to, or of the other. It starts nothing.
+// takes what is to be got back to, or of the other. It starts nothing. The call stays open while the node that was asked for it is offline.
 func (a *Act) Settle(ctx context.Context, taking, done End) error {
 	if !a.Record.Open() {
 		return nil
@@ -158,9 +162,10 @@ func (a *Act) Settle(ctx context.Context, taking, done End) error {
 	if c.Begun == 0 {
 		c, end = &a.Record.Taking, taking
 	}
-	t, err := c.Find(ctx, a.PVE, proxmox.Ref{Node: a.Record.Node, VMID: a.Ref.VMID}, end.Type)
+	t, offline, err := c.Find(ctx, a.Members, a.PVE, proxmox.Ref{Node: a.Record.Node, VMID: a.Ref.VMID}, end.Type)
+	a.Record.Offline = offline
 	switch {
-	case err != nil:
+	case err != nil, offline != nil:
 		return err
 	case t == nil && c.MayShow(a.Now()):
 		return nil

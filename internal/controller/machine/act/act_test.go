@@ -19,6 +19,7 @@ package act
 import (
 	"context"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,10 +99,27 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// tasks of a cluster, all of which have failed.
-type tasks struct{ asked []proxmox.UPID }
+// members of a cluster, of which pve2 is offline.
+type members struct{}
 
-func (*tasks) NodeTasks(context.Context, string, string) ([]proxmox.Task, error) { return nil, nil }
+func (members) Nodes(context.Context) ([]proxmox.Node, error) {
+	return []proxmox.Node{{Name: "pve1", Status: "online"}, {Name: "pve2", Status: "offline"}}, nil
+}
+
+func (members) ClusterStatus(context.Context, time.Duration) (proxmox.ClusterStatus, error) {
+	return proxmox.ClusterStatus{Name: "lab", Quorate: true, Nodes: []proxmox.ClusterNode{{Name: "pve1"}, {Name: "pve2"}}}, nil
+}
+
+// tasks of a cluster, all of which have failed.
+type tasks struct {
+	asked []proxmox.UPID
+	nodes []string
+}
+
+func (t *tasks) NodeTasks(_ context.Context, node, _ string) ([]proxmox.Task, error) {
+	t.nodes = append(t.nodes, node)
+	return nil, nil
+}
 
 func (t *tasks) Task(_ context.Context, u proxmox.UPID) (proxmox.Task, error) {
 	t.asked = append(t.asked, u)
@@ -128,9 +146,39 @@ func TestFind(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			pve := &tasks{}
-			found, err := (&Call{Begun: 1, Task: tc.task}).Find(t.Context(), pve, proxmox.Ref{Node: "pve1", VMID: 100}, "qmrollback")
-			if err != nil || (found != nil) != tc.found || (len(pve.asked) > 0) != tc.found {
+			found, offline, err := (&Call{Begun: 1, Task: tc.task}).Find(t.Context(), members{}, pve, proxmox.Ref{Node: "pve1", VMID: 100}, "qmrollback")
+			if err != nil || offline != nil || (found != nil) != tc.found || (len(pve.asked) > 0) != tc.found {
 				t.Errorf("%s Want it looked at %t, got %v, %v", tc.reason, tc.found, found, err)
+			}
+		})
+	}
+}
+
+// TestFindElsewhere asks no node for a task that is offline, or no member of the cluster any more.
+func TestFindElsewhere(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		node    string
+		task    bool
+		offline bool
+	}{
+		"Offline":     {reason: "The task may still run on the node.", node: "pve2", task: true, offline: true},
+		"OfflineLost": {reason: "The node may have a task whose answer was lost.", node: "pve2", offline: true},
+		"Removed":     {reason: "No member knows the task any more.", node: "pve3", task: true},
+		"RemovedLost": {reason: "No member lists a task whose answer was lost.", node: "pve3"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			pve, c := &tasks{}, &Call{Begun: 1}
+			if tc.task {
+				c.Task = proxmox.UPID("UPID:" + tc.node + ":00000001:00000001:65000000:qmrollback:100:crossplane@pve!demo:")
+			}
+			found, offline, err := c.Find(t.Context(), members{}, pve, proxmox.Ref{Node: tc.node, VMID: 100}, "qmrollback")
+			if err != nil || len(pve.asked) > 0 || len(pve.nodes) > 0 || (offline != nil) != tc.offline || found != nil && !found.Running {
+				t.Fatalf("%s Got %v, %v, %v, asked %v, %v", tc.reason, found, offline, err, pve.asked, pve.nodes)
+			}
+			if tc.offline && !strings.Contains(offline.Message, "node "+tc.node) || !tc.offline && found != nil {
+				t.Errorf("%s Got %v, %v", tc.reason, found, offline)
 			}
 		})
 	}

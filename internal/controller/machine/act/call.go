@@ -22,7 +22,9 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 )
@@ -51,40 +53,35 @@ type Call struct {
 
 // Note notes a call that is about to be made.
 func Note(ctx context.Context, t Tasks, ref proxmox.Ref, taskType string, now time.Time) (Call, error) {
-	before, err := tasksOf(ctx, t, ref, taskType)
-	return Call{Begun: now.Unix(), Before: tasktrack.Latest(before)}, err
+	before, err := t.NodeTasks(ctx, ref.Node, taskType)
+	return Call{Begun: now.Unix(), Before: tasktrack.Latest(of(ref, before))}, err
 }
 
-// Find finds the task that the call has started, or nil if none is known. Records are for users to write: a task of another type, or of another VM, is not
-// looked at.
-func (c *Call) Find(ctx context.Context, t Tasks, ref proxmox.Ref, taskType string) (*proxmox.Task, error) {
+// Find finds the task that the call has started, or nil if none is known, as on a node that is no member of the cluster any more. If the node cannot be
+// asked now, the task may still run: that is the problem. Records are for users to write: a task of another type, or of another VM, is not looked at.
+func (c *Call) Find(ctx context.Context, in inventory.Members, t Tasks, ref proxmox.Ref, taskType string) (*proxmox.Task, *kind.Problem, error) {
 	if c.Task != "" && !c.Task.Is(taskType, ref.VMID) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if c.Task != "" {
-		found, err := t.Task(ctx, c.Task)
-		if proxmox.IsNoSuchTask(err) {
-			return nil, nil
-		}
-		return &found, err
+		return target.Task(ctx, in, t, c.Task)
 	}
-	all, err := tasksOf(ctx, t, ref, taskType)
-	if err != nil {
-		return nil, err
+	there, err := target.NodeTasks(ctx, in, t, ref.Node, taskType)
+	if err != nil || there.Offline != nil {
+		return nil, there.Offline, err
 	}
-	all = slices.DeleteFunc(tasktrack.Since(all, c.Before), func(o proxmox.Task) bool { return o.UPID.User() != t.Identity().ID })
+	all := slices.DeleteFunc(tasktrack.Since(of(ref, there.All), c.Before), func(o proxmox.Task) bool { return o.UPID.User() != t.Identity().ID })
 	if len(all) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
-	return &all[0], nil
+	return &all[0], nil, nil
 }
 
 // MayShow reports whether the task of the call may be yet to show.
 func (c *Call) MayShow(now time.Time) bool { return now.Unix() < max(c.Begun, c.Lost)+target.Arrival }
 
-// tasksOf returns the tasks of a type that work on the VM, or have done so.
-func tasksOf(ctx context.Context, t Tasks, ref proxmox.Ref, taskType string) ([]proxmox.Task, error) {
-	all, err := t.NodeTasks(ctx, ref.Node, taskType)
+// of returns those tasks that work on the VM, or have done so.
+func of(ref proxmox.Ref, all []proxmox.Task) []proxmox.Task {
 	id := strconv.Itoa(ref.VMID)
-	return slices.DeleteFunc(all, func(o proxmox.Task) bool { return o.ID != id }), err
+	return slices.DeleteFunc(all, func(o proxmox.Task) bool { return o.ID != id })
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
@@ -90,6 +91,9 @@ var ErrRuns = errors.New("the VM is to be shut down")
 type Env struct {
 	Kube client.Client
 
+	// Members of the cluster.
+	Members inventory.Members
+
 	// GroupVersion of the Machine, and of the resources that its spec names.
 	GroupVersion schema.GroupVersion
 
@@ -105,7 +109,7 @@ type Env struct {
 
 // On returns the act on the VM of a Machine.
 func (e Env) On(m object.Machine, c Client, r *Record) Act {
-	return Act{PVE: c, Ref: e.VM.Ref, UUID: m.GetAnnotations()[object.AnnotationUUID], Record: r, Now: e.Now, Save: e.Save}
+	return Act{PVE: c, Members: e.Members, Ref: e.VM.Ref, UUID: m.GetAnnotations()[object.AnnotationUUID], Record: r, Now: e.Now, Save: e.Save}
 }
 
 // Recorded reads the record of the last act of a kind. If the annotation was lost, the status

@@ -66,6 +66,9 @@ type Record struct {
 	// Lock is how long PVE was seen to hold the lock of the VM.
 	Lock tasktrack.LockWait `json:"lock,omitzero"`
 
+	// Offline is why the task of the last call, which may still work on the VM, cannot be asked for; nil if it can. It is seen anew each time.
+	Offline *kind.Problem `json:"-"`
+
 	// Used are digests of earlier tokens for which anything was done, the latest last.
 	Used []string `json:"used,omitempty"`
 
@@ -158,6 +161,14 @@ func (r *Record) Calls() []Leaving {
 // Refuse returns the record of a request that nothing is done for.
 func Refuse(token, target, message string, now time.Time) *Record {
 	return &Record{Token: token, Target: target, State: v1alpha1.ActRefused, Message: message, At: now.Unix()}
+}
+
+// Explanation is the message of the state, or why the end of the last call cannot be seen.
+func (r *Record) Explanation() string {
+	if r.Offline != nil {
+		return r.Offline.Message
+	}
+	return r.Message
 }
 
 // Final reports whether nothing more is done for the token.

@@ -27,6 +27,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
@@ -35,10 +36,11 @@ import (
 
 // A Tracker keeps the calls that restore the VMs of Machines, in their annotations.
 type Tracker struct {
-	Kube   client.Client
-	Client Client
-	Reader *vmcache.Reader
-	Now    func() time.Time
+	Kube    client.Client
+	Client  Client
+	Members inventory.Members
+	Reader  *vmcache.Reader
+	Now     func() time.Time
 }
 
 // recorded is the call that restores the VM of a Machine, or nil if none was noted.
@@ -109,7 +111,7 @@ func (t Tracker) Prove(ctx context.Context, m object.Machine, id qemu.Identity, 
 		return p, err
 	}
 	known := r.Task
-	outcome, err := r.Settle(ctx, t.Client, t.Now())
+	outcome, err := r.Settle(ctx, t.Members, t.Client, t.Now())
 	if err == nil && known != r.Task {
 		err = t.NoteTask(ctx, m, r.Task)
 	}
@@ -130,7 +132,7 @@ func (t Tracker) proveInPlace(ctx context.Context, m object.Machine, id qemu.Ide
 			continue
 		}
 		r := &Record{VMID: id.VMID, Node: c.Node, Call: c.Call}
-		outcome, err := r.Settle(ctx, t.Client, t.Now())
+		outcome, err := r.Settle(ctx, t.Members, t.Client, t.Now())
 		if err != nil {
 			return Proof{VM: v}, false, err
 		}

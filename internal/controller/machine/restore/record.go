@@ -25,6 +25,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -81,7 +82,7 @@ type Outcome int
 const (
 	// Nothing is known of a task: the VM is not the one that was to be restored.
 	Nothing Outcome = iota
-	// Pending is a call whose task may be yet to show.
+	// Pending is a call whose task may be yet to show, or is on a node that cannot be asked now.
 	Pending
 	// Running is a task that works on the VM.
 	Running
@@ -92,11 +93,13 @@ const (
 )
 
 // Settle finds out what has become of the call, and notes its task.
-func (r *Record) Settle(ctx context.Context, c Client, now time.Time) (Outcome, error) {
-	t, err := r.Find(ctx, c, proxmox.Ref{Node: r.Node, VMID: r.VMID}, TaskType)
+func (r *Record) Settle(ctx context.Context, in inventory.Members, c Client, now time.Time) (Outcome, error) {
+	t, offline, err := r.Find(ctx, in, c, proxmox.Ref{Node: r.Node, VMID: r.VMID}, TaskType)
 	switch {
 	case err != nil:
 		return Nothing, err
+	case offline != nil:
+		return Pending, nil
 	case t == nil && r.Task == "" && r.MayShow(now):
 		return Pending, nil
 	case t == nil:

@@ -98,8 +98,18 @@ func task(second, vmid, user, status string) proxmox.Task {
 	return proxmox.Task{UPID: u, Node: "pve1", Type: "qmrestore", ID: vmid, Start: u.Start(), Running: status == "", ExitStatus: status}
 }
 
+// members of a cluster.
+type members []proxmox.Node
+
+func (m members) Nodes(context.Context) ([]proxmox.Node, error) { return m, nil }
+
+func (members) ClusterStatus(context.Context, time.Duration) (proxmox.ClusterStatus, error) {
+	return proxmox.ClusterStatus{}, nil
+}
+
 func TestSettle(t *testing.T) {
 	now := time.Unix(0x1000, 0)
+	online := members{{Name: "pve1", Status: "online"}}
 	before := task("00000800", "200", ours, "OK")
 	cases := map[string]struct {
 		reason string
@@ -150,11 +160,23 @@ func TestSettle(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := tc.record
 			r.VMID, r.Node = 200, "pve1"
-			got, err := r.Settle(t.Context(), &pve{tasks: tc.tasks, err: tc.err}, now)
+			got, err := r.Settle(t.Context(), online, &pve{tasks: tc.tasks, err: tc.err}, now)
 			if got != tc.want || r.Task != tc.found || !errors.Is(err, tc.err) {
 				t.Errorf("\n%s\nwant %d of %q, got %d of %q, %v", tc.reason, tc.want, tc.found, got, r.Task, err)
 			}
 		})
+	}
+}
+
+// TestSettleOffline has nothing decided by a call on a node that cannot be asked.
+func TestSettleOffline(t *testing.T) {
+	known := task("00000f01", "200", ours, "OK").UPID
+	for _, u := range []proxmox.UPID{"", known} {
+		r := &Record{VMID: 200, Node: "pve1", Call: act.Call{Begun: 0x0f00, Task: u}}
+		got, err := r.Settle(t.Context(), members{{Name: "pve1", Status: "offline"}}, &pve{err: errors.New("no route to host")}, time.Unix(0x9000, 0))
+		if got != Pending || r.Task != u || err != nil {
+			t.Errorf("task %q: want it pending, got %d of %q, %v", u, got, r.Task, err)
+		}
 	}
 }
 
@@ -182,7 +204,7 @@ func TestNoteLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	for after, want := range map[time.Duration]Outcome{59 * time.Second: Pending, time.Minute: Nothing} {
-		if got, err := kept.Settle(t.Context(), &pve{}, now.Add(after)); got != want || err != nil {
+		if got, err := kept.Settle(t.Context(), members{{Name: "pve1", Status: "online"}}, &pve{}, now.Add(after)); got != want || err != nil {
 			t.Errorf("%s after the answer was lost want %d, got %d, %v", after, want, got, err)
 		}
 	}

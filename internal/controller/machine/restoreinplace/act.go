@@ -146,7 +146,7 @@ func (a *restoring) settleRestore(ctx context.Context, t *proxmox.Task) error {
 	r := a.Record
 	switch {
 	case t == nil:
-		r.Enter(v1alpha1.ActUnknown, "no task of the restore is known: it was not begun, or its node has forgotten it", a.Now())
+		r.Enter(v1alpha1.ActUnknown, "no task of the restore is known: it was not begun, or its node has forgotten it or was removed from the cluster", a.Now())
 		return nil
 	case t.OK():
 		r.Enter(v1alpha1.ActSucceeded, "", a.Now())

@@ -112,7 +112,7 @@ func (Kind) Show(m object.Machine, r *act.Record) {
 		return
 	}
 	o := &v1alpha1.MachineRestoreInPlaceObservation{
-		Token: r.Token, Volume: r.Target, State: r.State, Message: r.Message, Time: ptr.To(metav1.NewTime(time.Unix(r.At, 0))),
+		Token: r.Token, Volume: r.Target, State: r.State, Message: r.Explanation(), Time: ptr.To(metav1.NewTime(time.Unix(r.At, 0))),
 	}
 	if r.Taken || r.State == v1alpha1.ActMakingSafetyBackup { // The Machine is woken by the Backup that it shows.
 		o.SafetyBackup = r.Safety

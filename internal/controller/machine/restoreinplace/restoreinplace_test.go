@@ -102,7 +102,7 @@ func newLab(t *testing.T) *lab {
 	backups := restore.Backups{Kube: l.kube, GroupVersion: namespaced.SchemeGroupVersion}
 	l.kind = Kind{
 		Volumes: volumes.Reader{Direct: l.kube, Lists: []resource.ManagedList{&namespaced.VolumeList{}}},
-		Env:     act.Env{Kube: l.kube, GroupVersion: namespaced.SchemeGroupVersion, VM: &vmstate.VM{Ref: ref}, Save: l.save},
+		Env:     act.Env{Kube: l.kube, Members: in, GroupVersion: namespaced.SchemeGroupVersion, VM: &vmstate.VM{Ref: ref}, Save: l.save},
 		Client:  c, Inventory: in, Labels: kind.Shard{}.Labels, Room: func(context.Context, qemu.Config) (string, error) { return "", nil },
 		Finder: restore.Finder{Backups: backups, Client: c, Inventory: in, Checks: checks, SharesCluster: func(resource.Managed) bool { return true }},
 	}
@@ -672,5 +672,47 @@ func TestLost(t *testing.T) {
 	l.kind.Lost = true
 	if err := l.next(); err == nil || !strings.Contains(err.Error(), "left alone") {
 		t.Errorf("what somebody has changed is theirs, got %v", err)
+	}
+}
+
+// TestNodeGone has the node go down that restores the VM, whose configuration is moved to another one. The task is waited for, until the node is no member of
+// the cluster any more.
+func TestNodeGone(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		task   proxmox.UPID
+	}{
+		"Known": {reason: "The task that was started may still run.", task: "UPID:pve2:00000001:00000001:65000000:qmrestore:500:crossplane@pve!demo:"},
+		"Lost":  {reason: "The answer was lost, and the node may have the task."},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			l.record.Node, l.record.Call = "pve2", act.Call{Begun: l.now.Add(-time.Hour).Unix(), Task: tc.task}
+			l.record.Enter(v1alpha1.ActRestoring, "", l.now)
+			l.PowerOff("pve2")
+			l.settled()
+			l.kind.Show(l.m, l.record)
+			if o := l.m.Status.AtProvider.RestoreInPlace; !l.record.Open() || o.State != v1alpha1.ActRestoring || !strings.Contains(o.Message, "node pve2") {
+				t.Fatalf("%s Got %+v, %+v", tc.reason, l.record, o)
+			}
+			if err := l.next(); !kind.IsWait(err) {
+				t.Errorf("nothing is begun while the task may run, got %v", err)
+			}
+			l.Edit(func(s *simulator.State) {
+				delete(s.Nodes, "pve2")
+				for id, g := range s.Guests {
+					if g.Node == "pve2" {
+						delete(s.Guests, id)
+					}
+				}
+			})
+			l.settled()
+			l.is(v1alpha1.ActUnknown, 0, "removed from the cluster")
+			l.spec().Token, l.record = "2", l.record.Next("2", l.now)
+			l.must(l.next())
+			l.settled()
+			l.is(v1alpha1.ActSucceeded, 1)
+		})
 	}
 }

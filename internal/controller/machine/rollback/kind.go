@@ -86,7 +86,7 @@ func (Kind) Show(m object.Machine, r *act.Record) {
 		return
 	}
 	o := &v1alpha1.MachineRollbackObservation{
-		Token: r.Token, Snapshot: r.Target, State: r.State, Message: r.Message, Time: ptr.To(metav1.NewTime(time.Unix(r.At, 0))),
+		Token: r.Token, Snapshot: r.Target, State: r.State, Message: r.Explanation(), Time: ptr.To(metav1.NewTime(time.Unix(r.At, 0))),
 	}
 	if r.Taken {
 		o.SafetySnapshot = r.Safety

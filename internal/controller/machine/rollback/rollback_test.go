@@ -28,6 +28,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
@@ -68,7 +69,7 @@ func newLab(t *testing.T, version string) *lab {
 	l.taken("s1", false)
 	allows, room := func(qemu.Config) error { return nil }, func(context.Context, qemu.Config) (string, error) { return "", nil }
 	l.act = &rollback{pve: c, storages: c.Storages, allows: allows, room: room, Act: act.Act{
-		PVE: c, Ref: ref, UUID: uuid, Record: act.New("1", l.now), Now: func() time.Time { return l.now },
+		PVE: c, Members: inventory.New(c, inventory.WithMaxAge(0)), Ref: ref, UUID: uuid, Record: act.New("1", l.now), Now: func() time.Time { return l.now },
 		Save: func(ctx context.Context, _ *act.Record) error { l.saves++; return ctx.Err() },
 	}}
 	return l
@@ -605,5 +606,62 @@ func TestWaitsForLock(t *testing.T) {
 func TestSafetyName(t *testing.T) {
 	if n := SafetyName("a token"); len(n) != 24 || n == SafetyName("b") {
 		t.Errorf("each token has its safety snapshot, got %s", n)
+	}
+}
+
+// TestNodeGone has the node go down that works for a rollback, whose VM's configuration is moved to another one. Its task is waited for, until the node is no
+// member of the cluster any more.
+func TestNodeGone(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		task   string
+		call   func(*act.Record) *act.Call
+		state  v1alpha1.MachineActState
+		then   v1alpha1.MachineActState
+	}{
+		"Rollback": {
+			reason: "The rollback may have been done.", task: taskRollback, call: func(r *act.Record) *act.Call { return &r.Call },
+			state: v1alpha1.ActRollingBack, then: v1alpha1.ActUnknown,
+		},
+		"Safety": {
+			reason: "The safety snapshot that was not taken is taken anew.", task: taskSnapshot, call: func(r *act.Record) *act.Call { return &r.Taking },
+			state: v1alpha1.ActTakingSafetySnapshot, then: v1alpha1.ActPending,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l, q := newLab(t, "9.2"), back()
+			safely(&q)
+			r := l.act.Record
+			u := proxmox.UPID("UPID:pve2:00000001:00000001:65000000:" + tc.task + ":500:crossplane@pve!demo:")
+			r.Node, r.Safety, *tc.call(r) = "pve2", SafetyName("1"), act.Call{Begun: l.now.Add(-time.Hour).Unix(), Task: u}
+			r.Enter(tc.state, "", l.now)
+			l.PowerOff("pve2")
+			l.settled()
+			if l.is(tc.state); !r.Open() || !strings.Contains(r.Explanation(), "node pve2") {
+				t.Fatalf("%s Got %+v: %s", tc.reason, r, r.Explanation())
+			}
+			l.Edit(func(s *simulator.State) {
+				delete(s.Nodes, "pve2")
+				for id, g := range s.Guests {
+					if g.Node == "pve2" {
+						delete(s.Guests, id)
+					}
+				}
+			})
+			l.settled()
+			if l.is(tc.then); r.Open() || r.Explanation() != r.Message {
+				t.Fatalf("%s Got %+v: %s", tc.reason, r, r.Explanation())
+			}
+			if tc.then == v1alpha1.ActUnknown {
+				q.Token, l.act.Record = "2", r.Next("2", l.now)
+			}
+			for range 2 {
+				l.must(l.next(q))
+				l.settled()
+			}
+			l.is(v1alpha1.ActSucceeded)
+			l.called("", "/s1/rollback")
+		})
 	}
 }
