@@ -106,36 +106,48 @@ func declared(ctx context.Context, v view) (*membership, error) {
 }
 
 // joinable returns the missing members that can be added: PVE takes VMIDs and storages that do
-// not exist, and hides them. A VM of another pool is left there.
+// not exist, and hides them. A VM of another pool is left there. That one cannot be added is said
+// by what is read now: it may have been made, or have left its pool, a moment ago.
 func (m *membership) joinable(ctx context.Context, v view, missing proxmox.PoolMembers) (proxmox.PoolMembers, error) {
-	guests, err := v.Inventory.Guests(ctx, inventory.Current)
+	if len(missing.VMIDs)+len(missing.Storages) == 0 {
+		return missing, nil
+	}
+	r, err := v.Inventory.Resources(ctx, v.MaxAge(inventory.Current))
 	if err != nil {
 		return missing, err
 	}
-	storages, err := v.Inventory.Storages(ctx)
-	if err != nil {
-		return missing, err
+	can, problems := joinableOf(missing, r, v.Name)
+	if len(problems) > 0 && !v.Fresh {
+		if r, err = v.Inventory.Resources(ctx, inventory.Fresh); err != nil {
+			return missing, err
+		}
+		can, problems = joinableOf(missing, r, v.Name)
 	}
-	can := proxmox.PoolMembers{}
+	m.problems = append(m.problems, problems...)
+	return can, nil
+}
+
+// joinableOf returns the missing members that can be added to a pool by a list of resources, and why the others cannot.
+func joinableOf(missing proxmox.PoolMembers, r proxmox.Resources, pool string) (can proxmox.PoolMembers, problems []string) {
 	for _, id := range missing.VMIDs {
-		i := slices.IndexFunc(guests, func(g proxmox.Guest) bool { return g.VMID == id })
+		g, listed := proxmox.GuestOf(r.Guests, id)
 		switch {
-		case i < 0:
-			m.problems = append(m.problems, fmt.Sprintf("VM %d does not exist, or the user may not see it", id))
-		case guests[i].Pool != "" && guests[i].Pool != v.Name:
-			m.problems = append(m.problems, fmt.Sprintf("VM %d is in pool %q, and is left there", id, guests[i].Pool))
+		case !listed:
+			problems = append(problems, fmt.Sprintf("VM %d does not exist, or the user may not see it", id))
+		case g.Pool != "" && g.Pool != pool:
+			problems = append(problems, fmt.Sprintf("VM %d is in pool %q, and is left there", id, g.Pool))
 		default:
 			can.VMIDs = append(can.VMIDs, id)
 		}
 	}
 	for _, name := range missing.Storages {
-		if slices.ContainsFunc(storages, func(s proxmox.Storage) bool { return s.Name == name }) {
+		if slices.ContainsFunc(r.Storages, func(s proxmox.Storage) bool { return s.Name == name }) {
 			can.Storages = append(can.Storages, name)
 			continue
 		}
-		m.problems = append(m.problems, fmt.Sprintf("storage %q does not exist, or the user may not see it: correct storages, or grant Datastore.Audit", name))
+		problems = append(problems, fmt.Sprintf("storage %q does not exist, or the user may not see it: correct storages, or grant Datastore.Audit", name))
 	}
-	return can, nil
+	return can, problems
 }
 
 func (m *membership) findings(v view, has, missing proxmox.PoolMembers) config.Findings {

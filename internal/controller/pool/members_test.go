@@ -93,6 +93,62 @@ func TestMovedMember(t *testing.T) {
 	})
 }
 
+// TestJoinableNow looks at a pool by lists that were read before what it is to have came to be there: it has that after one look, and nobody is told
+// that it does not exist.
+func TestJoinableNow(t *testing.T) {
+	theirs := func(s *simulator.State, vms map[int]bool) {
+		s.Pools["theirs"] = &state.Pool{VMs: vms, Storages: map[string]bool{}}
+	}
+	guest := func(s *simulator.State) {
+		made := *s.Guests[9000]
+		made.VMID, made.Config = 9100, maps.Clone(made.Config)
+		s.Guests[9100] = &made
+	}
+	cases := map[string]struct {
+		reason, spec string
+		before, then func(*simulator.State)
+	}{
+		"Machine": {reason: "The VM of a Machine is made.", spec: "vmids: [9000], machineRefs: [{name: web}]", then: guest},
+		"VMID":    {reason: "A VM is made.", spec: "vmids: [9100]", then: guest},
+		"Pool": {
+			reason: "A VM leaves another pool.", spec: "vmids: [9100]",
+			before: func(s *simulator.State) { guest(s); theirs(s, map[int]bool{9100: true}) },
+			then:   func(s *simulator.State) { theirs(s, map[int]bool{}) },
+		},
+		"Storage": {
+			reason: "A storage is made.", spec: "storages: [later]",
+			then: func(s *simulator.State) {
+				made := *s.Storages["local"]
+				made.ID = "later"
+				s.Storages["later"] = &made
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			lives(t, func(l *configtest.Life) {
+				l.Helper()
+				l.RestartBySigns()
+				if tc.before != nil {
+					l.Edit(tc.before)
+				}
+				web := l.Machine("web", "demo", 0, nil, nil)
+				mg := l.Resource(1, "{name: crossplane/web, "+tc.spec+"}", nil)
+				l.Until(mg, xpv2.TypeReady, pool.ReasonMembersMissing)
+				l.Edit(tc.then)
+				l.HasVM(web, 9100)
+				l.Reconcile(mg)
+				told := mg.GetCondition(xpv2.TypeReady)
+				later := false
+				l.Edit(func(s *simulator.State) { later = s.Pools["crossplane/web"].Storages["later"] })
+				if !hasVM(l, 9100) && !later || told.Reason == pool.ReasonMembersMissing {
+					l.Errorf("%s Want it in the pool after one look, got %q, writes %v", tc.reason, told.Message, l.Writes())
+				}
+			})
+		})
+	}
+}
+
 // inAndOut runs a test of pools in its ways, in a cluster and on a node that is in none.
 func inAndOut(t *testing.T, run func(*configtest.Life)) {
 	t.Helper()
