@@ -207,6 +207,28 @@ func TestGuestsComeAndGo(t *testing.T) {
 	})
 }
 
+// TestGuestMadeJustNow has a job follow a Machine whose VM is made after the guests were listed: one look adds it, and nobody is told that it does not exist.
+func TestGuestMadeJustNow(t *testing.T) {
+	configtest.RunIn(t, job(), func(l *configtest.Life) {
+		l.RestartBySigns()
+		l.Machine("old", "demo", 9000, nil, nil)
+		web := l.Machine("web", "demo", 0, nil, nil)
+		mg := l.Resource(1, `{name: nightly, schedule: daily, machineRefs: [{name: old}, {name: web}], storage: local}`, nil)
+		l.Until(mg, xpv2.TypeReady, backupjob.ReasonGuestsMissing, `Machine "web" has no VM in this cluster yet`)
+		l.Must(createVM(l, 9100))
+		l.HasVM(web, 9100)
+		l.Reconcile(mg)
+		told := mg.GetCondition(xpv2.TypeReady)
+		if o := l.Options("nightly"); o["vmid"] != "9000,9100" || told.Reason == backupjob.ReasonGuestsMissing {
+			l.Errorf("after one look the job is for %q: %s", o["vmid"], told.Message)
+		}
+		l.Settle(mg)
+		if n := observation(l.T, mg).GuestCount; n == nil || *n != 2 {
+			l.Errorf("%d guests are shown, want both", ptr.Deref(n, -1))
+		}
+	})
+}
+
 // TestNextRun is shown of a job that is enabled, and costs no write while it stays.
 func TestNextRun(t *testing.T) {
 	configtest.RunIn(t, job(), func(l *configtest.Life) {

@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
@@ -47,13 +48,19 @@ type target struct {
 	// waits is true while a Machine that is meant is not known to have a VM.
 	waits bool
 
+	// missing is true if a guest that is named is not listed.
+	missing bool
+
 	// problems are why not all that is declared is there.
 	problems []string
 }
 
 // resolve returns the options that name guests, a pool and a storage.
 func resolve(ctx context.Context, v view) (settings.Declared, error) {
-	t, err := newTarget(ctx, v)
+	t, err := newTarget(ctx, v, v.MaxAge(inventory.Current))
+	if err == nil && t.missing && !v.Fresh {
+		t, err = newTarget(ctx, v, inventory.Fresh) // A guest may have been made a moment ago.
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +106,8 @@ func excludes(p *parameters) bool {
 	return p.ExcludeVMIDs != nil || p.ExcludeMachineRefs != nil || p.ExcludeMachineSelector != nil
 }
 
-// newTarget looks up what a spec refers to.
-func newTarget(ctx context.Context, v view) (*target, error) {
+// newTarget looks up what a spec refers to, in a list of guests that is at most so old.
+func newTarget(ctx context.Context, v view, maxAge time.Duration) (*target, error) {
 	p, t := v.Resource.Parameters(), &target{nodes: map[int]string{}}
 	var err error
 	if t.storage, err = t.one(ctx, v, "Storage", p.Storage, p.StorageRef, p.StorageSelector); err != nil {
@@ -116,7 +123,7 @@ func newTarget(ctx context.Context, v view) (*target, error) {
 		}
 		t.fleecing = &name
 	}
-	guests, err := v.Inventory.Guests(ctx, v.MaxAge(inventory.Current))
+	guests, err := v.Inventory.Guests(ctx, maxAge)
 	if err != nil {
 		return nil, err
 	}
@@ -249,6 +256,7 @@ func (t *target) dropMissing(v view) {
 		if slices.Contains(t.guests, id) {
 			return false
 		}
+		t.missing = true
 		t.problems = append(t.problems, fmt.Sprintf("guest %d does not exist, or the user may not see it", id))
 		return !slices.Contains(has, id)
 	})

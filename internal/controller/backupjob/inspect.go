@@ -29,6 +29,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/config"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -52,7 +53,7 @@ type inspector struct{ now func() time.Time }
 
 // inspect checks what PVE does not: whether storages, node, pool and guests are there.
 func (i inspector) inspect(ctx context.Context, v view) (config.Findings, error) {
-	t, err := newTarget(ctx, v)
+	t, err := newTarget(ctx, v, inventory.Current) // The list that resolve has read, or a later one.
 	if err != nil {
 		return config.Findings{}, err
 	}
