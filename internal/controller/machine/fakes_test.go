@@ -79,8 +79,9 @@ type pve struct {
 	privileges proxmox.Privileges
 	lacks      []proxmox.Privilege
 
-	// pools have VMs that the list of guests does not tell of.
-	pools map[string][]int
+	// pools have VMs that the list of guests does not tell of, and poolsChanged are those whose members are to be read anew.
+	pools        map[string][]int
+	poolsChanged []string
 	// hidden VMIDs are not in the list of guests.
 	hidden map[int]bool
 	// taskLog are the lines of each task's log, if they matter.
@@ -434,6 +435,8 @@ func (p *pve) JoinPool(_ context.Context, pool string, vmid int) error {
 func (p *pve) LeavePool(_ context.Context, pool string, vmid int) error {
 	return p.write("LeavePool", "%s %d", pool, vmid)
 }
+
+func (p *pve) InvalidatePoolMembers(pool string) { p.poolsChanged = append(p.poolsChanged, pool) }
 
 func (p *pve) HAResources(context.Context, time.Duration) (map[int]proxmox.HASettings, error) {
 	all := map[int]proxmox.HASettings{}

@@ -115,12 +115,19 @@ func (f poolFeature) poolSteps(want string) []step {
 		lockFree: true, specAlone: true,
 		difference: v1alpha1.MachinePendingChange{Option: "pool", Current: has, Desired: want},
 		call: func(ctx context.Context) (proxmox.UPID, error) {
-			if want == "" {
-				return "", f.client.LeavePool(ctx, has, f.vm.VMID)
-			}
-			return "", f.client.JoinPool(ctx, want, f.vm.VMID)
+			return "", f.move(ctx, has, want)
 		},
 	}}
+}
+
+// move moves the VM from one pool to another; either may be none. Whoever looks at their members reads them anew, whatever came of the call.
+func (f poolFeature) move(ctx context.Context, has, want string) error {
+	defer f.inventory.InvalidatePoolMembers(has)
+	defer f.inventory.InvalidatePoolMembers(want)
+	if want == "" {
+		return f.client.LeavePool(ctx, has, f.vm.VMID)
+	}
+	return f.client.JoinPool(ctx, want, f.vm.VMID)
 }
 
 // poolRejections are a pool that does not exist.

@@ -185,6 +185,7 @@ type InfraReader interface {
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
 	PCIMappings(ctx context.Context, maxAge time.Duration) ([]proxmox.PCIMapping, error)
 	PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error)
+	InvalidatePoolMembers(pool string)
 	HARules(ctx context.Context, maxAge time.Duration) (proxmox.HARules, error)
 	HAResources(ctx context.Context, maxAge time.Duration) (map[int]proxmox.HASettings, error)
 	InvalidateHA()

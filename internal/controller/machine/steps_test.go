@@ -19,6 +19,7 @@ package machine
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -443,6 +444,23 @@ func TestSteps(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.differ, differ); diff != "" {
 				t.Errorf("\n%s\nshown difference: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// TestPoolMembersReadAnew moves a VM from one pool to another. Pools look at members that were read minutes ago, but not at those of either from then on.
+func TestPoolMembersReadAnew(t *testing.T) {
+	for name, failed := range map[string]error{"Moved": nil, "Unknown": refused(http.StatusGatewayTimeout, "no answer")} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, spec(func(p *v1alpha1.MachineParameters) { p.Pool = new("b") }))
+			b.vms[10000] = ourVM("running")
+			b.vms[10000].pool = "a"
+			b.errs["JoinPool"] = failed
+			b.reconcile(t.Context())
+			slices.Sort(b.poolsChanged)
+			if want := []string{"a", "b"}; !slices.Contains(b.writes, "JoinPool b 10000") || !slices.Equal(b.poolsChanged, want) {
+				t.Errorf("want the members of the pools %v read anew after the call, got %v; writes: %v", want, b.poolsChanged, b.writes)
 			}
 		})
 	}
