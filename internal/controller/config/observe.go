@@ -346,10 +346,10 @@ func (e *external[P, O]) claims(other Resource[P, O], creating bool) bool {
 }
 
 // compare compares the object with the spec. What may be out of date is read again before it is
-// found to differ.
+// found to differ, or if its kind is unsure.
 func (e *external[P, O]) compare(ctx context.Context, mg Resource[P, O], problem *kind.Problem) (managed.ExternalObservation, error) {
 	err := e.makePlan(ctx, mg, false)
-	if err == nil && !e.plan.empty() {
+	if err == nil && (!e.plan.empty() || e.plan.findings.Unsure) {
 		if err = e.find(ctx, mg, true); err == nil && e.seen != nil {
 			err = e.makePlan(ctx, mg, true)
 		}

@@ -200,6 +200,9 @@ type Findings struct {
 	// Problems that keep the resource from being ready.
 	Problems []kind.Problem
 
+	// Unsure means that what was read may be too old to tell: it is read again, and inspected by a fresh look.
+	Unsure bool
+
 	// Rejected is why the spec cannot be put into effect. Nothing is written then.
 	Rejected error
 

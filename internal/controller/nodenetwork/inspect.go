@@ -238,6 +238,8 @@ func (l *look) inForce(ctx context.Context) (config.Findings, error) {
 			f = l.apply(f, "failed")
 		}
 		return f, nil
+	case l.Seen.Values["active"] != "1" && !l.Fresh && l.Resource.GetCondition(TypeApplied).Reason != ReasonInactive:
+		return config.Findings{Unsure: true}, nil // It may have been read while the network was reloaded.
 	case l.Seen.Values["active"] != "1":
 		f := l.waiting(kind.Problem{Reason: ReasonInactive, Message: "the interface is not active on node " + l.Resource.Parameters().Node +
 			": see there why it is not up (ifquery --check -a)"})

@@ -31,6 +31,7 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -38,6 +39,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/nodenetwork"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
@@ -520,6 +522,83 @@ func TestReload(t *testing.T) {
 			})
 		})
 	}
+}
+
+// reloading has the provider, by looks, stage a change and start a reload, which goes on until the function is called that is returned. While it goes
+// on, an interface is down.
+func reloading(l *configtest.Life, look func(), down string) func() {
+	l.Helper()
+	until := func(what string, done func() bool) {
+		for looks := 0; !done(); looks++ {
+			if look(); looks == 10 {
+				l.Fatalf("after %d looks %s: %v", looks, what, l.Writes())
+			}
+		}
+	}
+	writes, before := len(l.Writes()), reloads(l)
+	until("nothing is staged", func() bool { return len(l.Writes()) > writes })
+	// Nobody sees that the task of the simulator has ended at once.
+	seen := l.Inject(simulator.Fault{Method: http.MethodGet, Path: "/cluster/tasks", Delay: time.Hour})
+	defer seen()
+	until("nothing is applied", func() bool { return reloads(l) > before })
+	var task *state.Task
+	l.Edit(func(st *state.State) {
+		task = st.Tasks[len(st.Tasks)-1]
+		task.Ended, task.Exit = time.Time{}, ""
+		st.Nodes["pve1"].Down = map[string]bool{down: true}
+	})
+	return func() {
+		l.Edit(func(st *state.State) {
+			task.Ended, task.Exit = time.Now(), "OK"
+			st.Nodes["pve1"].Down = nil
+		})
+	}
+}
+
+// TestLookWhileReloading looks at an interface while a reload brings it up: once the reload has ended, the first look finds it in force, whatever was read
+// until then.
+func TestLookWhileReloading(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		// It sees no end of a task.
+		p := configtest.Start(l.T, l.Kube, config.Setup(nodenetwork.Table()), l.Scope, 0,
+			inventory.WithPollInterval(time.Hour), inventory.WithEventPollInterval(time.Hour), inventory.WithMaxAge(time.Hour))
+		mg := l.Resource(1, bridge, nil)
+		look := func() {
+			if err := p.Reconcile(client.ObjectKeyFromObject(mg)); err != nil {
+				l.Log(err)
+			}
+			l.Read(mg)
+		}
+		end := reloading(l, look, "vmbr9")
+		look()
+		if c := mg.GetCondition(nodenetwork.TypeApplied); c.Reason != nodenetwork.ReasonReloading {
+			l.Fatalf("while the network is reloaded: %s %s", c.Reason, c.Message)
+		}
+		end()
+		look()
+		for _, of := range []xpv2.ConditionType{nodenetwork.TypeApplied, xpv2.TypeReady} {
+			if c := mg.GetCondition(of); c.Status != corev1.ConditionTrue {
+				l.Errorf("after the reload %s is %s: %s %s", of, c.Status, c.Reason, c.Message)
+			}
+		}
+	})
+}
+
+// TestReadAfterReload looks at another interface of the node, which is down while a reload runs. It is found in force once that has ended, though what
+// was read lasts.
+func TestReadAfterReload(t *testing.T) {
+	lives(t, func(l *configtest.Life) {
+		changes, other := l.Resource(1, bridge, nil), l.Resource(2, second, nil)
+		applied(l, changes)
+		applied(l, other)
+		l.RestartBySigns()
+		l.Reconcile(other)
+		l.EditSpec(changes, strings.Replace(bridge, "}", ", comments: Changed}", 1))
+		end := reloading(l, func() { l.Reconcile(changes) }, "vmbr8")
+		l.Until(other, nodenetwork.TypeApplied, nodenetwork.ReasonInactive)
+		end()
+		l.UntilHolds(other, "it is in force", func() bool { return other.GetCondition(nodenetwork.TypeApplied).Status == corev1.ConditionTrue })
+	})
 }
 
 // TestReloadFails shows a reload that has failed after it took what was staged, and has it done again five minutes later.

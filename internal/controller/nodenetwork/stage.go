@@ -396,14 +396,16 @@ func unchanged(ctx context.Context, v view, judged pending) error {
 	return errors.Errorf("what is staged on node %q has changed while it was checked: nothing is done before it is checked again", node)
 }
 
-// start starts a reload. No call comes between the look at what is staged and it.
+// start starts a reload. No call comes between the look at what is staged and it. What is read while it runs is not in force, and is
+// forgotten when it has ended.
 func (s *stager) start(ctx context.Context, v view) error {
-	node := v.Resource.Parameters().Node
-	upid, err := v.Client.ReloadNetwork(ctx, node)
-	v.Inventory.InvalidateObjects(proxmox.NetworkCollection(node))
+	in, of := v.Inventory, proxmox.NetworkCollection(v.Resource.Parameters().Node)
+	upid, err := v.Client.ReloadNetwork(ctx, of.Node)
+	in.InvalidateObjects(of)
 	if err != nil {
 		return err
 	}
+	in.Follow(upid, func(proxmox.Task) { in.InvalidateObjects(of) })
 	s.mu.Lock()
 	s.reloads[keyOf(v)] = reload{upid: upid, at: v.Now().Unix()}
 	s.mu.Unlock()

@@ -48,6 +48,9 @@ func (n *Node) Networks() map[string]*Interface {
 // Up reports whether an interface is in force and in use: one that is started with the node, and one that another is made of.
 func (n *Node) Up(name string) bool {
 	i := n.Interfaces[name]
+	if n.Down[name] {
+		return false
+	}
 	if i == nil || i.Autostart || i.Type == "eth" && i.CIDR != "" || i.Options["ovs_bridge"] != "" {
 		return i != nil
 	}

@@ -130,6 +130,8 @@ type Node struct {
 	// without such changes.
 	Interfaces        map[string]*Interface
 	PendingInterfaces map[string]*Interface
+	// Down are interfaces that are written down and have not come up, as while a reload brings them up.
+	Down map[string]bool `json:",omitempty"`
 	// StagedLines are lines that somebody has written into the file of the changes by hand, outside of interfaces.
 	StagedLines []string `json:",omitempty"`
 	// InterfacesWritten is true when the API has written the file of the interfaces, with its head.
