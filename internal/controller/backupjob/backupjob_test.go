@@ -30,12 +30,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/backupjob"
 	"github.com/vitistack/provider-proxmox/internal/controller/config"
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/pool"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
@@ -377,6 +379,67 @@ func TestFresh(t *testing.T) {
 		l.Settle(mg)
 		if c, g := mg.GetCondition(backupjob.TypeFresh), observation(l.T, mg).Guests; c.Status != corev1.ConditionUnknown || len(g) != 1 || g[0].LastBackup == nil {
 			l.Errorf("without maxAgeHours the guests are shown all the same: %v, %v", c, g)
+		}
+	})
+}
+
+// backedUp adds a backup of VM 9000 that was made then, as if by a task that nobody has seen.
+func backedUp(l *configtest.Life, at time.Time) {
+	l.Helper()
+	l.Edit(func(s *state.State) {
+		name := "backup/vzdump-qemu-9000-" + at.Format("2006_01_02-15_04_05") + ".vma.zst"
+		s.Volumes[s.Storages["local"].Key("pve1", name)] = &state.Volume{
+			VMID: 9000, Format: "vma.zst", Content: "backup", Size: 1, Used: 1, Created: at, Backup: &state.Backup{},
+		}
+	})
+}
+
+// TestFreshByOldList has a backup made after the backups were listed: nobody is told that there is none of the age that the spec asks for.
+func TestFreshByOldList(t *testing.T) {
+	configtest.RunIn(t, job(), func(l *configtest.Life) {
+		backedUp(l, time.Now().Add(-2*time.Hour))
+		l.RestartBySigns()
+		mg := l.Resource(1, `{name: nightly, schedule: daily, vmids: [9000], storage: local, maxAgeHours: 26}`, nil)
+		l.Settle(mg)
+		backedUp(l, time.Now())
+		l.EditSpec(mg, `{name: nightly, schedule: daily, vmids: [9000], storage: local, maxAgeHours: 1}`)
+		l.Reconcile(mg)
+		if c := mg.GetCondition(backupjob.TypeFresh); c.Status != corev1.ConditionTrue || c.ObservedGeneration != mg.GetGeneration() {
+			l.Errorf("want the backup found by the first look, got %v", c)
+		}
+	})
+}
+
+// TestFreshAfterStale has a guest without a backup get one. It is found at the first look that is more than 20 seconds after the one before, and
+// looks in between list nothing.
+func TestFreshAfterStale(t *testing.T) {
+	configtest.RunIn(t, job(), func(l *configtest.Life) {
+		p := configtest.Start(l.T, l.Kube, config.Setup(backupjob.Table()), l.Scope, 0, inventory.WithClock(l.Clock.Now))
+		mg := l.Resource(1, `{name: nightly, schedule: daily, vmids: [9000], storage: local, maxAgeHours: 26}`, nil)
+		look := func() xpv2.ConditionReason {
+			l.Must(p.Reconcile(client.ObjectKeyFromObject(mg)))
+			l.Read(mg)
+			return mg.GetCondition(backupjob.TypeFresh).Reason
+		}
+		lists := func() int {
+			return len(slices.DeleteFunc(l.Requests(), func(r simulator.Request) bool { return !strings.HasSuffix(r.Path, "/storage/local/content") }))
+		}
+		for range 10 {
+			look()
+		}
+		before := lists()
+		for range 5 {
+			if reason := look(); reason != backupjob.ReasonStale {
+				l.Fatalf("without a backup: %s", reason)
+			}
+		}
+		if n := lists() - before; n > 0 {
+			l.Errorf("5 looks within 20 seconds have cost %d lists", n)
+		}
+		backedUp(l, time.Now())
+		l.Clock.Pass(21 * time.Second)
+		if reason := look(); reason != backupjob.ReasonFresh {
+			l.Errorf("after a backup: %s", reason)
 		}
 	})
 }

@@ -53,27 +53,48 @@ func (i inspector) judge(ctx context.Context, v view, t *target) error {
 	if err != nil {
 		return err
 	}
-	all, readable, err := backups(ctx, v, t.storage)
+	found, err := i.newest(ctx, v, t, vms)
 	o := v.Resource.Observation()
 	before := o.Guests
-	if err == nil && readable {
-		o.Guests = guestsOf(t, vms, all)
+	if err == nil && found.readable {
+		o.Guests = found.guests
 	}
 	i.showRuns(ctx, v, t, vms, before)
-	measure(o.Guests, all)
+	measure(o.Guests, found.backups)
 	switch hours := v.Resource.Parameters().MaxAgeHours; {
 	case hours == nil && v.Resource.GetCondition(TypeFresh).Reason != "":
 		set(v, corev1.ConditionUnknown, ReasonNotDeclared, "maxAgeHours is not set")
 	case hours == nil: // The job is as its spec asks, whether its backups can be listed now or not.
 	case err != nil:
 		return err
-	case !readable:
+	case !found.readable:
 		set(v, corev1.ConditionUnknown, ReasonStorageUnavailable, fmt.Sprintf(
 			"storage %q is available on no node: see on its nodes what is wrong with it (pvesm status)", t.storage))
 	default:
 		i.judgeAge(v, *hours)
 	}
 	return nil
+}
+
+// A listing is what the storage of a job has.
+type listing struct {
+	backups  map[int][]proxmox.Volume  // by VMID
+	guests   []v1alpha1.BackupJobGuest // with the newest of them
+	readable bool                      // anywhere
+}
+
+// newest finds the newest backups of the guests. A list that may be old is not believed that one has none of the age that the spec asks for: the list is
+// read now, or, if the condition says so already, Relaxed.
+func (i inspector) newest(ctx context.Context, v view, t *target, vms map[int]config.MachineVM) (listing, error) {
+	l, err := list(ctx, v, t, vms, inventory.Stable)
+	hours := v.Resource.Parameters().MaxAgeHours
+	if err != nil || !l.readable || hours == nil || len(i.stale(l.guests, *hours)) == 0 {
+		return l, err
+	}
+	if v.Resource.GetCondition(TypeFresh).Reason == ReasonStale {
+		return list(ctx, v, t, vms, inventory.Relaxed)
+	}
+	return list(ctx, v, t, vms, inventory.Fresh)
 }
 
 // clockTolerance is how far the clock of a node may be behind that of the provider.
@@ -96,15 +117,21 @@ func guestsOf(t *target, vms map[int]config.MachineVM, all map[int][]proxmox.Vol
 	return guests
 }
 
-// judgeAge judges the age of the newest backups.
-func (i inspector) judgeAge(v view, hours int32) {
+// stale returns the VMIDs of the guests without a backup of the last hours.
+func (i inspector) stale(guests []v1alpha1.BackupJobGuest, hours int32) []string {
 	limit := i.now().Add(-time.Duration(hours) * time.Hour)
 	var stale []string
-	for _, g := range v.Resource.Observation().Guests {
+	for _, g := range guests {
 		if g.LastBackup == nil || g.LastBackup.Time.Before(limit) {
 			stale = append(stale, fmt.Sprint(g.VMID))
 		}
 	}
+	return stale
+}
+
+// judgeAge judges the age of the newest backups.
+func (i inspector) judgeAge(v view, hours int32) {
+	stale := i.stale(v.Resource.Observation().Guests, hours)
 	if len(stale) == 0 {
 		set(v, corev1.ConditionTrue, ReasonFresh, "")
 		return
@@ -126,29 +153,30 @@ func set(v view, status corev1.ConditionStatus, reason xpv2.ConditionReason, mes
 	v.Resource.SetConditions(c.WithObservedGeneration(v.Resource.GetGeneration()))
 }
 
-// backups returns the backups of each guest on a storage, by VMID, and whether the storage can be read anywhere. A shared
-// storage is listed once. What a backup server has found to be damaged is left out.
-func backups(ctx context.Context, v view, storage string) (found map[int][]proxmox.Volume, readable bool, err error) {
+// list finds the backups on the storage of a job by lists that are at most so old. A shared storage is listed once. What a backup server has found to
+// be damaged is left out.
+func list(ctx context.Context, v view, t *target, vms map[int]config.MachineVM, maxAge time.Duration) (listing, error) {
 	all, err := v.Inventory.Storages(ctx)
 	if err != nil {
-		return nil, false, err
+		return listing{}, err
 	}
-	all = slices.DeleteFunc(slices.Clone(all), func(s proxmox.Storage) bool { return s.Name != storage || s.Status != "available" })
+	all = slices.DeleteFunc(slices.Clone(all), func(s proxmox.Storage) bool { return s.Name != t.storage || s.Status != "available" })
 	slices.SortFunc(all, func(a, b proxmox.Storage) int { return strings.Compare(a.Node, b.Node) })
-	found = map[int][]proxmox.Volume{}
+	l := listing{backups: map[int][]proxmox.Volume{}, readable: len(all) > 0}
 	for _, s := range all {
-		volumes, err := v.Inventory.Volumes(ctx, s.Node, storage, "backup", inventory.Stable)
+		volumes, err := v.Inventory.Volumes(ctx, s.Node, t.storage, "backup", maxAge)
 		if err != nil {
-			return nil, false, err
+			return listing{}, err
 		}
 		for _, b := range volumes {
 			if !backuplog.Damaged(b) {
-				found[b.VMID] = append(found[b.VMID], b)
+				l.backups[b.VMID] = append(l.backups[b.VMID], b)
 			}
 		}
 		if s.Shared {
 			break
 		}
 	}
-	return found, len(all) > 0, nil
+	l.guests = guestsOf(t, vms, l.backups)
+	return l, nil
 }
