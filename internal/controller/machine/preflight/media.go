@@ -132,13 +132,13 @@ func (e *Checks) MissingMedium(ctx context.Context, all []Medium, node string) (
 }
 
 // volumesWith returns the volumes with a medium on a node. A list that may be old is good enough if it has the
-// medium.
+// medium, and otherwise they are read now, by one call for all who ask at the same time.
 func (e *Checks) volumesWith(ctx context.Context, m Medium, node string) ([]proxmox.Volume, error) {
 	there, err := e.Inventory.Volumes(ctx, node, m.Storage(), m.Content, inventory.Stable)
 	if err != nil || m.among(there) {
 		return there, err
 	}
-	return e.Inventory.Volumes(ctx, node, m.Storage(), m.Content, inventory.Current)
+	return e.Inventory.Volumes(ctx, node, m.Storage(), m.Content, inventory.Fresh)
 }
 
 func (m Medium) among(there []proxmox.Volume) bool {

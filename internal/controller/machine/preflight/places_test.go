@@ -26,6 +26,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
@@ -92,6 +93,45 @@ func TestInstead(t *testing.T) {
 			text := no.Error() + e.BridgeNotFound(t.Context(), "vmbr1", "a", []proxmox.Bridge{{Name: "vmbr7"}})
 			if !strings.Contains(text, "debian-13") || strings.Contains(text, "b0b0b0b0") != tc.sees || strings.Contains(text, "vmbr7") != tc.sees {
 				t.Errorf("want others shown %t, got %s", tc.sees, text)
+			}
+		})
+	}
+}
+
+// aged has an ISO image that was made a moment ago: a list that may be older than now does not have it.
+type aged struct {
+	there
+
+	now   bool
+	lists map[time.Duration]int
+}
+
+func (a aged) Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error) {
+	a.lists[maxAge]++
+	all, err := a.there.Volumes(ctx, node, storage, content, maxAge)
+	if a.now && maxAge == inventory.Fresh {
+		all = append(all, proxmox.Volume{ID: "local:iso/new.iso"})
+	}
+	return all, err
+}
+
+// TestMediumMadeJustNow believes that a medium is missing of a list alone that is read now, which costs nothing while an older one has it.
+func TestMediumMadeJustNow(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason, volume string
+		now, missing   bool
+		fresh          int
+	}{
+		"Known":   {reason: "An old list has it.", volume: "local:iso/debian-13.iso"},
+		"New":     {reason: "The image was made a moment ago.", volume: "local:iso/new.iso", now: true, fresh: 1},
+		"Missing": {reason: "The image is in no list.", volume: "local:iso/new.iso", missing: true, fresh: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := aged{now: tc.now, lists: map[time.Duration]int{}}
+			e := &Checks{Inventory: in}
+			no, err := e.MissingMedium(t.Context(), []Medium{{what: "iso", Content: ContentISO, volume: tc.volume}}, "a")
+			if err != nil || (no != nil) != tc.missing || in.lists[inventory.Fresh] != tc.fresh {
+				t.Errorf("%s Got %v, %v, with lists by age: %v", tc.reason, no, err, in.lists)
 			}
 		})
 	}
