@@ -81,6 +81,9 @@ type entry struct {
 	// locked is true if the VM was seen to be locked since, or when, the status was read.
 	locked bool
 
+	// listed is true if the status is what a list told that may have been older than the look at the VM, and no later one has told it since.
+	listed bool
+
 	// version is another one whenever ref, values or status have changed, and 0 until they are read.
 	version int
 
@@ -138,6 +141,7 @@ type ReadToken struct {
 	at      time.Time
 	dirty   Dirty
 	Status  *proxmox.Status // as it is known, nil if it has to be read
+	Listed  bool            // whether a list has told that
 }
 
 // BeginRead begins to look at the VM of a Machine, which is watched from now on. Its status is read anew after a lock, such as that of a
@@ -154,7 +158,7 @@ func (s *Cache) BeginRead(m objectstate.Object, id qemu.Identity, at inventoryWa
 	if !unbroken {
 		r.dirty = DirtyAll
 	}
-	g := ReadToken{changes: r.changes, at: s.now(), dirty: r.dirty}
+	g := ReadToken{changes: r.changes, at: s.now(), dirty: r.dirty, Listed: r.listed}
 	if r.values != nil && r.dirty&DirtyStatus == 0 && !r.locked {
 		status := r.statusNow(s.now())
 		g.Status = &status
@@ -176,13 +180,24 @@ func (s *Cache) Keep(m objectstate.Object, v *vmstate.VM, g ReadToken) {
 		}
 		r.ref, r.values, r.read, r.lastWrite = v.Ref, values, g.at, s.now()
 		if g.Status == nil {
-			r.status, r.seen, r.locked = v.Status, s.now(), false
+			r.status, r.seen, r.locked, r.listed = v.Status, s.now(), false, v.StatusListed
 		}
 		r.locked = r.locked || v.Lock() != ""
 		if r.changes == g.changes {
 			r.dirty, r.predicted, r.resized = 0, false, nil
 		}
 		r.due = s.next(first)
+	})
+}
+
+// KeepStatus keeps the status of a VM that was read after what Keep has kept.
+func (s *Cache) KeepStatus(m objectstate.Object, status proxmox.Status) {
+	s.at(m, func(r *entry) {
+		if !sameStatus(r.statusNow(s.now()), status) {
+			s.versions++
+			r.version = s.versions
+		}
+		r.status, r.seen, r.listed = status, s.now(), false
 	})
 }
 
@@ -250,7 +265,7 @@ func (s *Cache) Cached(m objectstate.Object, id qemu.Identity, at inventoryWatch
 
 // cachedVM returns the VM as it is known.
 func (r *entry) cachedVM(now time.Time) *vmstate.VM {
-	v := &vmstate.VM{Ref: r.ref, Status: r.statusNow(now)}
+	v := &vmstate.VM{Ref: r.ref, Status: r.statusNow(now), StatusListed: r.listed}
 	var values []proxmox.PendingValue
 	_ = json.Unmarshal(r.values, &values) // We have written it.
 	v.Read(values)

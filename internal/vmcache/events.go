@@ -94,7 +94,9 @@ func (s *Cache) Compare(uid objectstate.Object, g *proxmox.Guest) (drifted Dirty
 		r.mismatches++
 		return DirtyAll, false
 	}
-	if drifted = drift(r.cachedVM(s.now()), *g); drifted != 0 {
+	drifted = drift(r.cachedVM(s.now()), *g)
+	r.listed = r.listed && (drifted&DirtyStatus != 0 || g.Status == "unknown") // This list is newer than the look at the VM.
+	if drifted != 0 {
 		r.mismatches++
 		return drifted, false
 	}

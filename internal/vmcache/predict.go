@@ -78,9 +78,9 @@ func (r *entry) predictTask(task string) bool {
 	}
 	switch task {
 	case "qmstart":
-		r.status = proxmox.Status{Status: "running", QMPStatus: "running"}
+		r.status, r.listed = proxmox.Status{Status: "running", QMPStatus: "running"}, false
 	case "qmstop", "qmshutdown":
-		r.status = proxmox.Status{Status: "stopped", QMPStatus: "stopped"}
+		r.status, r.listed = proxmox.Status{Status: "stopped", QMPStatus: "stopped"}, false
 	case "resize":
 		if len(r.resized) == 0 {
 			return false

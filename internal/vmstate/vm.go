@@ -56,7 +56,11 @@ type VM struct {
 	// Values that PVE has told, from which State is sorted out.
 	Values []proxmox.PendingValue
 
-	Status     proxmox.Status
+	Status proxmox.Status
+
+	// StatusListed is true if the cluster's list has told the status: it goes by the last report of the node, which is some seconds old.
+	StatusListed bool
+
 	Usage      *Usage
 	Interfaces []proxmox.Interface
 

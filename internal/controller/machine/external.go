@@ -223,7 +223,7 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 	if !kind.ReconcileRequested(m) && (evaluation{external: e}).stillHolds(ctx, m, id) {
 		return evaluation{external: e}.observe(m), nil
 	}
-	if err := e.planVM(ctx, m, id); err != nil {
+	if err := (planner{external: e}).planRead(ctx, m, id); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	return e.observeOwned(ctx, m, id)
@@ -254,7 +254,7 @@ func (e *external) mustRead(ctx context.Context, m Machine) bool {
 	case e.planned.due(e.tasks, m).empty(), !kind.Manages(m), e.tasks.BackoffError(m), !e.planned.proceeds(e.vm):
 		return false
 	}
-	e.ownershipProven = find.JustCreated(m) && e.cache.Fresh(m) || e.planned.onlyStarts() && find.OwnershipCurrent(ctx, m)
+	e.ownershipProven = find.JustCreated(m) && e.cache.Fresh(m) || e.planned.onlyStarts() && !e.vm.StatusListed && find.OwnershipCurrent(ctx, m)
 	return !e.ownershipProven
 }
 

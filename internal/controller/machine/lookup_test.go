@@ -18,17 +18,21 @@ package machine
 
 import (
 	"context"
+	"maps"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/google/go-cmp/cmp"
 
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/lookup"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
@@ -138,6 +142,112 @@ func TestMayBeCreatingOfOthers(t *testing.T) {
 			}
 			if got, err := l.MayBeCreating(t.Context(), b.m, 10000); err != nil || got != tc.want {
 				t.Errorf("%s Want %t, got %t, %v", tc.reason, tc.want, got, err)
+			}
+		})
+	}
+}
+
+// TestFirstLook has a VM looked at for the first time that was started or stopped since its node reported it, and nobody is known to have
+// done that.
+func TestFirstLook(t *testing.T) {
+	on, off := "powerState: Running", "powerState: Stopped"
+	cases := map[string]struct {
+		reason     string
+		spec       string
+		listed, is string
+		change     func(*bench)
+		calls      int
+		writes     []string
+		later      string
+		confirmed  bool
+	}{
+		"Runs":    {reason: "A VM that runs as it should is not asked for.", spec: on, listed: "running", is: "running"},
+		"Off":     {reason: "A VM that is off as it should be is not asked for.", spec: off, listed: "stopped", is: "stopped"},
+		"Starts":  {reason: "A VM that is off is started.", spec: on, listed: "stopped", is: "stopped", calls: 1, writes: []string{"Start 10000"}},
+		"Started": {reason: "A VM that was started since is not started again.", spec: on, listed: "stopped", is: "running", calls: 1},
+		"Stopped": {reason: "A VM that was stopped since is not shut down.", spec: off, listed: "running", is: "stopped", calls: 1},
+		"Deleted": {
+			reason: "A VM that was started since is shut down before it is removed.", spec: off, listed: "stopped", is: "running",
+			change: func(b *bench) { deleted(b.m) }, calls: 1, writes: []string{"Shutdown 10000 0s force true"},
+		},
+		"Later": {
+			reason: "What the first look has seen is not enough for a change of the spec.", spec: "runStrategy: Manual", listed: "stopped", is: "running",
+			later: on, calls: 1,
+		},
+		"Confirmed": {
+			reason: "A later list is as good as a question.", spec: "runStrategy: Manual", listed: "stopped", is: "stopped",
+			later: on, confirmed: true, writes: []string{"Start 10000"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.m.Spec.ForProvider = parameters(t, tc.spec)
+			b.vms[10000] = ourVM(tc.is)
+			if tc.change != nil {
+				tc.change(b)
+			}
+			calls := 0
+			b.on["Status"] = func() { calls++ }
+			g := proxmox.Guest{VMID: 10000, Node: "pve1", Name: "web", Status: tc.listed, MaxCPU: 1, MaxMemory: 512 << 20}
+			list := &listing{pveInventory: pveInventory{b.pve}, guests: []proxmox.Guest{g}}
+			look := func() {
+				e := b.external()
+				e.connectTo(b.pve, list)
+				if s := b.reconcileWith(t.Context(), e); s.err != nil {
+					t.Fatal(s.err)
+				}
+			}
+			look()
+			if tc.later != "" {
+				if calls > 0 || len(b.writes) > 0 {
+					t.Fatalf("\n%s\nwant nothing asked or done before, got %d questions and %q", tc.reason, calls, b.writes)
+				}
+				if tc.confirmed {
+					b.watchers[string(b.m.GetUID())].Listed(&g)
+				}
+				b.m.Spec.ForProvider, b.m.Generation = parameters(t, tc.later), 2
+				look()
+			}
+			if diff := cmp.Diff(tc.writes, b.writes); diff != "" || calls != tc.calls {
+				t.Errorf("\n%s\nwant %d questions, got %d; -want, +got:\n%s", tc.reason, tc.calls, calls, diff)
+			}
+		})
+	}
+}
+
+// TestStatusSinceReport has a provider begin while the list of a cluster tells of VMs what their nodes reported before they were started or
+// stopped, and the tasks that did it are no longer listed.
+func TestStatusSinceReport(t *testing.T) {
+	cases := map[string]struct {
+		reason       string
+		reported, is string
+	}{
+		"Started": {reason: "A VM that has started is left alone.", reported: "Stopped", is: "Running"},
+		"Stopped": {reason: "A VM that was stopped is left alone.", reported: "Running", is: "Stopped"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := clusterOf(t, unreported())
+			r := c.rig(t)
+			r.settle(parameters(t, "powerState: "+tc.reported))
+			reported := c.report(t, r.vmid()).Status
+			r.settle(parameters(t, "powerState: "+tc.is))
+			c.Edit(func(st *simulator.State) { st.Tasks = nil })
+			c.connect(t)
+			if now := c.row(t, r.vmid()).Status; now != reported || strings.EqualFold(now, tc.is) {
+				t.Fatalf("want the VM listed as %s, got %s", reported, now)
+			}
+			b := newBench(t, func(m *namespaced.Machine) {
+				m.Annotations, m.Spec.ForProvider = maps.Clone(r.m.Annotations), parameters(t, "powerState: "+tc.is)
+			})
+			e := b.external()
+			e.connectTo(c.client, c.inventory)
+			e.checks.Superuser = true
+			before := c.writes.Load()
+			s := b.reconcileWith(t.Context(), e)
+			if writes := c.writes.Load() - before; s.err != nil || !s.upToDate || writes != 0 {
+				t.Errorf("\n%s\nwant nothing done, got %d writes: %+v", tc.reason, writes, s)
 			}
 		})
 	}

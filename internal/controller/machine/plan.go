@@ -190,6 +190,27 @@ func (p plan) onlyNotes() bool {
 	return p.empty()
 }
 
+// dependsOnStatus reports whether what is to be done is right only for a VM that runs, or for one that does not.
+func (p plan) dependsOnStatus() bool {
+	return p.power != power.Keep || p.restart.Due || p.action != nil || slices.ContainsFunc(p.steps, func(s step) bool { return s.due() && !s.lockFree })
+}
+
+// planRead plans for a VM that was read. A status that the cluster's list has told is read before anything is done that depends on it: the
+// VM may have been started or stopped since its node reported it last.
+func (e planner) planRead(ctx context.Context, m Machine, id qemu.Identity) error {
+	err := e.planVM(ctx, m, id)
+	if err != nil || !e.vm.StatusListed || !meta.WasDeleted(m) && !e.planned.dependsOnStatus() {
+		return err
+	}
+	status, err := e.client.Status(ctx, e.vm.Ref)
+	if err != nil {
+		return err
+	}
+	e.vm.Status, e.vm.StatusListed = status, false
+	e.cache.KeepStatus(m, status)
+	return e.planVM(ctx, m, id)
+}
+
 // makePlan finds what separates the VM from the spec.
 func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) error {
 	d := e.spec().desired(m, id)

@@ -195,16 +195,18 @@ func (l Lookup) remains(ctx context.Context, vmid int, since time.Time) (*vmstat
 }
 
 // Status returns the status of the VM, which is read if it has to be. Of a VM that we have just created
-// it is known, unless HA was told of it since, and of one that nobody has touched
-// lately the cluster's list has it.
+// it is known, unless HA was told of it since, and of one that nobody is known to have touched
+// lately the cluster's list has it, which is enough as long as nothing is done to the VM.
 func (l Lookup) Status(ctx context.Context, m object.Machine, v *vmstate.VM, read vmcache.ReadToken) (proxmox.Status, error) {
 	if read.Status != nil {
+		v.StatusListed = read.Listed
 		return *read.Status, nil
 	}
 	if t, _ := l.Tasks.Last(m); l.JustCreated(m) && (l.Cache.First(m) || !power.HAEnabled(m.Parameters())) && !l.Before.HasRecentTask(v.VMID, t.UPID) {
 		return proxmox.Status{Status: "stopped", QMPStatus: "stopped"}, nil
 	}
 	if s, ok := l.listedStatus(ctx, m, v); ok {
+		v.StatusListed = true
 		return s, nil
 	}
 	return l.Client.Status(ctx, v.Ref)
