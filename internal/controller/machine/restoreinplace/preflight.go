@@ -237,7 +237,8 @@ func (a *restoring) checkShared(ctx context.Context) (string, error) {
 	return a.shared(ctx)
 }
 
-// shared says which VM uses a disk that would be removed, since PVE does not look. It is an error if that cannot be seen.
+// shared says which VM uses a disk that would be removed, since PVE does not look. If that cannot be seen, it is an error before anything was done, and is
+// refused later: a VM would stay off for as long as a node does that has nothing to do with it.
 func (a *restoring) shared(ctx context.Context) (string, error) {
 	var volumes []string
 	for _, device := range a.archive.Devices() {
@@ -246,10 +247,25 @@ func (a *restoring) shared(ctx context.Context) (string, error) {
 		}
 	}
 	err := a.kind.Finder.Checks.CheckSourcesUnshared(ctx, a.Ref, "a disk would be removed", volumes...)
-	if errors.As(err, &vmcache.UsedError{}) {
+	switch r := a.Record; {
+	case errors.As(err, &vmcache.UsedError{}):
 		return err.Error() + ": detach it there", nil
+	case errors.As(err, &vmcache.OfflineError{}) && (r.Ran || r.Taken):
+		return a.unseen(err), nil
 	}
 	return "", err
+}
+
+// unseen says what to do about nodes that cannot be asked which VMs use a disk, and how things are left.
+func (a *restoring) unseen(err error) string {
+	why := err.Error() + "; nothing was restored: ask again once the node is back, or the configurations of its VMs are moved or removed"
+	if a.Record.Taken {
+		why += fmt.Sprintf("; Backup %q, which is the safety backup, stays", a.Record.Safety)
+	}
+	if a.starts() && !a.status.Running() {
+		why += "; the VM was shut down for the restore, and its run strategy leaves it off: start it"
+	}
+	return why
 }
 
 // leftOut reports whether a backup leaves out what is at a device. The drive of cloud-init, which is made anew, is no loss.

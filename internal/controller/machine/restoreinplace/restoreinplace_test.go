@@ -597,6 +597,98 @@ func TestSafety(t *testing.T) {
 	}
 }
 
+// onCeph puts the VM onto storage that VM 101 on pve3 reaches, with its backup.
+func (l *lab) onCeph() {
+	l.Helper()
+	l.ended(l.root.MoveDisk(l.Context(), ref, proxmox.MoveOptions{Disk: "scsi0", Storage: "ceph", Delete: true}))
+	l.backedUp()
+}
+
+// lost has the node of another VM go down, or be removed with the configuration of that VM left.
+func (l *lab) lost(removed bool) {
+	l.PowerOff("pve3")
+	if removed {
+		l.Edit(func(s *simulator.State) { delete(s.Nodes, "pve3") })
+	}
+}
+
+// TestUnseen has it not be seen whether another VM uses a disk, since the node of that has gone down in between: what was begun is not kept waiting for that,
+// with the VM off.
+func TestUnseen(t *testing.T) {
+	cases := map[string]struct {
+		reason          string
+		runs, safe      bool // the VM before, and whether it is backed up
+		removed, leaves bool // the node, and whether the run strategy leaves the VM off
+		words           []string
+	}{
+		"Safety": {
+			reason: "The VM was shut down and backed up.", runs: true, safe: true,
+			words: []string{"VM 101", `node "pve3" is offline`, "once the node is back", "-before-restore-"},
+		},
+		"Removed": {
+			reason: "The configurations of VMs outlive their nodes.", runs: true, safe: true, removed: true,
+			words: []string{`node "pve3" is not part of the cluster`, "/etc/pve/nodes/pve3/qemu-server", "-before-restore-"},
+		},
+		"Off":  {reason: "The VM was backed up as it was.", safe: true, words: []string{"pve3", "-before-restore-"}},
+		"Ran":  {reason: "The VM was shut down for the restore alone.", runs: true, words: []string{"pve3", "once the node is back"}},
+		"Left": {reason: "Nobody starts the VM again.", runs: true, leaves: true, words: []string{"pve3", "start it"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			l.onCeph()
+			l.spec().AllowRunning, l.kind.Start = new(true), tc.leaves
+			if tc.runs {
+				l.started()
+			}
+			if tc.safe {
+				l.spec().SafetyBackup = &v1alpha1.MachineSafetyBackup{Storage: "nfs"}
+			}
+			if tc.runs {
+				if err := l.next(); !errors.Is(err, act.ErrRuns) {
+					t.Fatalf("it is shut down first, got %v", err)
+				}
+				l.ended(l.root.Stop(t.Context(), ref, proxmox.StopOptions{}))
+			}
+			b, key := &namespaced.Backup{}, client.ObjectKey{Namespace: "team", Name: SafetyName(l.m, "1")}
+			if tc.safe {
+				if err := l.next(); !kind.IsWait(err) {
+					t.Fatalf("it waits for the safety backup, got %v", err)
+				}
+				l.must(l.kube.Get(t.Context(), key, b))
+				b.Status.AtProvider.State, b.Status.AtProvider.VMUUID = v1alpha1.BackupComplete, uuid
+				l.must(l.kube.Update(t.Context(), b))
+			}
+			l.lost(tc.removed)
+			if err := l.next(); err != nil {
+				t.Fatalf("%s Got %v", tc.reason, err)
+			}
+			l.is(v1alpha1.ActRefused, 0, tc.words...)
+			if tc.safe {
+				l.must(l.kube.Get(t.Context(), key, b))
+			}
+			if strings.Contains(l.record.Message, "start it") != tc.leaves {
+				t.Errorf("%s Got %s", tc.reason, l.record.Message)
+			}
+		})
+	}
+}
+
+// TestUnseenFirst has a restore of a VM that is off wait for the node of another VM that may use a disk, since nothing was done.
+func TestUnseenFirst(t *testing.T) {
+	l := newLab(t)
+	l.onCeph()
+	l.lost(false)
+	if err := l.next(); err == nil || !strings.Contains(err.Error(), "pve3") {
+		t.Errorf("want the node waited for, got %v", err)
+	}
+	l.is(v1alpha1.ActPending, 0)
+	l.PowerOn("pve3")
+	l.must(l.next())
+	l.settled()
+	l.is(v1alpha1.ActSucceeded, 1)
+}
+
 // TestSafetyStorage has the storage of the safety backup named by a Storage.
 func TestSafetyStorage(t *testing.T) {
 	l := newLab(t)
