@@ -26,6 +26,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
+// ReasonNodeOffline of the condition Ready: a node has to be asked, and cannot be. The condition UpToDate has it too, also of a resource that is
+// being deleted.
+const ReasonNodeOffline xpv2.ConditionReason = "NodeOffline"
+
 // A Problem keeps a resource from being ready. Its text is a sentence without
 // its point.
 type Problem struct {

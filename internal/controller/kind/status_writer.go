@@ -137,7 +137,8 @@ func explainDeletion(o client.Object) {
 		return
 	}
 	ready, upToDate := c.GetCondition(xpv2.TypeReady), c.GetCondition(TypeUpToDate)
-	if ready.Reason == xpv2.ReasonDeleting && ready.Message == "" && upToDate.Reason == xpv2.ReasonDeleting {
+	waits := upToDate.Reason == xpv2.ReasonDeleting || upToDate.Reason == ReasonNodeOffline
+	if ready.Reason == xpv2.ReasonDeleting && ready.Message == "" && waits {
 		c.SetConditions(ready.WithMessage(upToDate.Message))
 	}
 }

@@ -87,3 +87,43 @@ func TestNodeDies(t *testing.T) {
 		})
 	}
 }
+
+// TestDeletedWithTask has a Snapshot be deleted whose task was on a node that is offline, while its VM is on another one, as HA has it: the deletion waits
+// for that node, which a policy sees too.
+func TestDeletedWithTask(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		settles bool
+		task    string
+	}{
+		"Taking":   {reason: "It may have been taken.", task: `"task":"UPID:pve2`},
+		"Removing": {reason: "It may be there yet.", settles: true, task: `"removal":"UPID:pve2`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := here(t)
+			l.ReplaceVM("ceph:1", uuid)
+			l.Edit(func(s *simulator.State) { s.Guests[vmid].Node = "pve2" })
+			s := l.snapshot("s1", ofVMID)
+			if tc.settles {
+				l.Until(s, "it is taken", configtest.Settled(s))
+				l.StartDelete(s)
+			}
+			l.Until(s, "it is begun", func() bool { return strings.Contains(s.GetAnnotations()[kind.AnnotationSnapshot], tc.task) })
+			l.Edit(func(s *simulator.State) { s.Nodes["pve2"].Offline, s.Guests[vmid].Node = true, "pve1" })
+			l.Restart()
+			if !tc.settles {
+				l.StartDelete(s)
+			}
+			l.Until(s, "it waits for the node", configtest.Says(s, xpv2.TypeReady, xpv2.ReasonDeleting, "node pve2"))
+			if c := s.GetCondition(kind.TypeUpToDate); c.Reason != "NodeOffline" || !strings.Contains(c.Message, "node pve2") {
+				t.Errorf("%s Got %v", tc.reason, c)
+			}
+			l.Edit(func(s *simulator.State) { delete(s.Nodes, "pve2") })
+			l.Until(s, configtest.Gone, func() bool { return false })
+			if all := l.snapshots(); len(all) > 0 {
+				t.Errorf("%s Left: %v", tc.reason, all)
+			}
+		})
+	}
+}

@@ -64,6 +64,7 @@ type snapshot struct {
 	at            time.Time // when it was taken
 	state         state
 	problem       string
+	offline       bool      // It waits for a node that cannot be asked, which may be another one than that of its VM.
 	retained      bool      // It is not removed.
 	vm            string    // UUID of its VM, if that is known
 	since         time.Time // when it was created, or asked to be removed
@@ -179,7 +180,7 @@ func (p *plan) count(s *snapshot) {
 	}
 	if s.busy() {
 		p.busy[s.machine] = true
-		if p.apart[s.machine] == "" {
+		if p.apart[s.machine] == "" && !s.offline {
 			p.next.Active = append(p.next.Active, s.name)
 		}
 	}

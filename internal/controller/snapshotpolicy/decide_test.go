@@ -173,6 +173,29 @@ func TestDecide(t *testing.T) {
 			},
 			made: []*snapshot{of("a", 1, deleting)}, problem: "a: NodeOffline: pve2",
 		},
+		"TaskOffline": {
+			reason: "A Snapshot whose task is on a node that is offline holds up no other Machine, wherever its VM is.",
+			now:    night(1).Add(time.Minute), take: []string{"b"}, made: []*snapshot{offline(of("a", 1, waiting))},
+			change: func(v *view) { running(1)(v); attempted(v); v.spec.MaxConcurrent = ptr.To(int32(1)) },
+		},
+		"RemovalOffline": {
+			reason: "A removal that waits for another node than that of the VM holds up no other Machine.",
+			now:    night(2).Add(time.Hour), take: []string{"b"}, made: []*snapshot{offline(of("a", 1, deleting))},
+			change: func(v *view) { running(2)(v); v.spec.MaxConcurrent = ptr.To(int32(1)) }, problem: "a: Locked: it is",
+		},
+		"RemovalOfflinePruned": {
+			reason: "Snapshots are pruned while the removal of another waits for a node.", now: night(4).Add(time.Hour),
+			change: func(v *view) { kept(1, 4)(v); v.spec.MaxConcurrent = ptr.To(int32(1)) },
+			made:   []*snapshot{offline(of("a", 1, deleting)), of("b", 1, taken), of("b", 2, taken)}, remove: []string{"b1"},
+		},
+		"FormerOffline": {
+			reason: "A removal from a former VM that waits for a node takes no place.", now: night(2).Add(time.Hour), take: []string{"b"},
+			change: func(v *view) {
+				running(2)(v)
+				v.spec.MaxConcurrent, v.uuids = ptr.To(int32(1)), map[string]string{"a": "new"}
+			},
+			made: []*snapshot{former(offline(of("a", 1, deleting)))},
+		},
 		"FormerVM": {
 			reason: "A former VM that cannot be reached says nothing about the present one.", now: night(2), take: []string{"a", "b"},
 			change: func(v *view) { lastRun(1)(v); v.uuids = map[string]string{"a": "new"} }, made: []*snapshot{former(of("a", 1, unseen))},
@@ -323,6 +346,12 @@ func lastRun(n int) func(*view) {
 // former is a snapshot of a VM that a Machine had before.
 func former(s *snapshot) *snapshot {
 	s.vm = "old"
+	return s
+}
+
+// offline is a snapshot that waits for a node.
+func offline(s *snapshot) *snapshot {
+	s.offline = true
 	return s
 }
 

@@ -66,7 +66,7 @@ func (r *reconciler) finish(ctx context.Context, p Policy) (reconcile.Result, er
 	}
 	message := fmt.Sprintf("%d Snapshots are to be removed", left)
 	if waits > 0 {
-		message += fmt.Sprintf(", %d of them when their VMs can be reached", waits)
+		message += fmt.Sprintf(", %d of them when their VMs can be reached, or the nodes of their tasks", waits)
 	}
 	conditions(p, xpv2.Deleting().WithMessage(message), xpv2.ReconcileSuccess())
 	if err := r.write(ctx, p); err != nil {
@@ -76,7 +76,8 @@ func (r *reconciler) finish(ctx context.Context, p Policy) (reconcile.Result, er
 	return reconcile.Result{RequeueAfter: r.Interval(p)}, r.removeSome(ctx, p, all, free)
 }
 
-// apart returns the Snapshots whose VMs cannot be reached: they take no places of others. One that was not begun may go all the same.
+// apart returns the Snapshots that wait for nodes, or whose VMs cannot be reached: they take no places of others. One that was not begun may go all the
+// same.
 func (r *reconciler) apart(ctx context.Context, p Policy, all []Snapshot) (map[string]bool, error) {
 	v := &view{}
 	if _, err := r.allMachines(ctx, p, v); err != nil {
@@ -88,7 +89,7 @@ func (r *reconciler) apart(ctx context.Context, p Policy, all []Snapshot) (map[s
 	of, found := &plan{view: v}, map[string]bool{}
 	of.reach()
 	for _, s := range v.snapshots {
-		found[s.name] = s.state != waiting && of.apart[s.machine] != ""
+		found[s.name] = s.state != waiting && (s.offline || of.apart[s.machine] != "")
 	}
 	return found, nil
 }

@@ -202,7 +202,7 @@ func (r *reconciler) seen(p Policy, s Snapshot) *snapshot {
 	found := &snapshot{
 		name: s.GetName(), machine: ptr.Deref(s.Parameters().Machine, ""), run: run,
 		at: timeOf(s.Observation().Time), state: stateOf(s), retained: isRetained(s),
-		vm: s.Observation().VMUUID, since: s.GetCreationTimestamp().Time,
+		vm: s.Observation().VMUUID, since: s.GetCreationTimestamp().Time, offline: target.WaitsForNode(s),
 	}
 	if at := s.GetDeletionTimestamp(); at != nil {
 		found.since = at.Time

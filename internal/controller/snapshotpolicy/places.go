@@ -26,8 +26,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// reach finds the Machines whose VMs cannot be reached. Nothing is taken or removed of them, and their Snapshots take no places, whatever was
-// begun: it may go on only when a node is back. A snapshot of a former VM says nothing about the present one.
+// reach finds the Machines whose VMs cannot be reached, or that a task may work on whose node is gone. Nothing is taken or removed of them, and their
+// Snapshots take no places, whatever was begun: it may go on only when a node is back. A snapshot of a former VM says nothing about the present one.
 func (p *plan) reach() {
 	p.apart = map[string]string{}
 	maps.Copy(p.apart, p.offline)
@@ -35,7 +35,7 @@ func (p *plan) reach() {
 		if now := p.uuids[s.machine]; s.vm != "" && now != "" && !strings.EqualFold(s.vm, now) {
 			continue
 		}
-		if s.state == unseen && p.apart[s.machine] == "" {
+		if (s.state == unseen || s.offline && s.busy()) && p.apart[s.machine] == "" {
 			p.apart[s.machine] = cmp.Or(s.problem, "its Snapshot "+s.name+" cannot be seen")
 		}
 	}

@@ -47,6 +47,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 )
 
 const (
@@ -276,6 +277,7 @@ func (l *lab) work() {
 			busy++
 		}
 		switch {
+		case target.WaitsForNode(s):
 		case meta.WasDeleted(s):
 			meta.RemoveFinalizer(s, snapshotter)
 			l.must(l.kube.Update(l.Context(), s))
@@ -561,6 +563,53 @@ func TestEndOffline(t *testing.T) {
 			l.Errorf("want the policy to be gone, got %v", l.policy.GetFinalizers())
 		}
 	})
+}
+
+// TestTaskOffline has a node go off with the task of a Snapshot while its VM is on another one: neither the Snapshot nor its removal, which waits for the
+// node, holds up other Machines.
+func TestTaskOffline(t *testing.T) {
+	everywhere(t, func(l *lab) {
+		l.policy.Parameters().MaxConcurrent = ptr.To(int32(1))
+		l.must(l.kube.Update(l.Context(), l.policy))
+		l.must(l.reconcile())
+		l.work()
+		all := l.snapshots()
+		if len(all) != 1 || *all[0].Parameters().Machine != "m000" {
+			l.Fatalf("want one Snapshot of m000, got %v", all)
+		}
+		l.waits(all[0], kind.Ready(kind.Problem{Reason: target.ReasonNodeOffline, Message: "pve2"}))
+		l.rest(20)
+		l.makes(objectName("nightly", "m000", night(1)), objectName("nightly", "m001", night(1)), objectName("nightly", "m002", night(1)))
+		l.now = l.now.Add(beginTimeout)
+		l.rest(2)
+		s := l.snapshots()[0]
+		if !meta.WasDeleted(s) {
+			l.Fatalf("want the Snapshot that does not begin removed, got %v", s)
+		}
+		l.waits(s, xpv2.Deleting(), kind.UpToDate(nil, kind.Problem{Reason: target.ReasonNodeOffline, Message: "pve2"}))
+		l.now = night(2)
+		l.rest(20)
+		l.makes(objectName("nightly", "m000", night(1)), objectName("nightly", "m001", night(1)), objectName("nightly", "m002", night(1)),
+			objectName("nightly", "m001", night(2)), objectName("nightly", "m002", night(2)))
+		l.must(l.kube.Delete(l.Context(), l.policy))
+		l.rest(20)
+		l.makes(s.GetName())
+		if c := l.policy.GetCondition(xpv2.TypeReady); !strings.Contains(c.Message, "1 of them when") {
+			l.Errorf("want to be told what the deletion waits for, got %q", c.Message)
+		}
+		l.waits(l.snapshots()[0], kind.UpToDate(nil))
+		l.rest(20)
+		if len(l.snapshots()) > 0 || meta.FinalizerExists(l.policy, finalizer) {
+			l.Errorf("want the policy to be gone, got %v", l.policy.GetFinalizers())
+		}
+	})
+}
+
+// waits has the conditions of a Snapshot tell what it waits for.
+func (l *lab) waits(s Snapshot, conditions ...xpv2.Condition) {
+	l.Helper()
+	s.SetConditions(conditions...)
+	l.must(l.kube.Status().Update(l.Context(), s))
 }
 
 // offline has the node of a Machine be offline.

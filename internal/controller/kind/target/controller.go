@@ -241,14 +241,28 @@ func ShowError(m resource.Managed, err error) {
 }
 
 // ShowDeleting shows that a resource is being deleted, with what that waits for: a problem, or a removal that has failed. The reconciler sets Ready anew,
-// with the words of UpToDate.
+// with the words of UpToDate, which tells by its reason whether a node is waited for.
 func (p Parts[T]) ShowDeleting(m T, problem *kind.Problem, failure string) {
 	deleting := p.deleting(problem, failure)
 	m.SetConditions(deleting.WithObservedGeneration(m.GetGeneration()))
-	if deleting.Message != "" {
-		waits := kind.UpToDate(nil, kind.Problem{Reason: xpv2.ReasonDeleting, Message: deleting.Message})
-		m.SetConditions(waits.WithObservedGeneration(m.GetGeneration()))
+	waits := kind.Problem{Reason: xpv2.ReasonDeleting, Message: deleting.Message}
+	if problem != nil && problem.Reason == ReasonNodeOffline {
+		waits.Reason = ReasonNodeOffline
 	}
+	if waits.Message != "" || WaitsForNode(m) {
+		m.SetConditions(kind.UpToDate(nil, waits).WithObservedGeneration(m.GetGeneration()))
+	}
+}
+
+// WaitsForNode reports whether a resource waits for a node that cannot be asked, as its conditions tell. One that is being deleted has the reason in
+// UpToDate alone.
+func WaitsForNode(m resource.Conditioned) bool {
+	for _, t := range []xpv2.ConditionType{xpv2.TypeReady, kind.TypeUpToDate} {
+		if m.GetCondition(t).Reason == ReasonNodeOffline {
+			return true
+		}
+	}
+	return false
 }
 
 // deleting is the condition Ready of a resource that is deleted.

@@ -21,6 +21,8 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 )
 
 // Reasons of the condition Ready of a resource that is of the VM of a Machine.
@@ -30,7 +32,7 @@ const (
 	ReasonLocked          xpv2.ConditionReason = "Locked"
 	ReasonVMNotFound      xpv2.ConditionReason = "VMNotFound"
 	ReasonVMMismatch      xpv2.ConditionReason = "VMMismatch"
-	ReasonNodeOffline     xpv2.ConditionReason = "NodeOffline"
+	ReasonNodeOffline     xpv2.ConditionReason = kind.ReasonNodeOffline
 	ReasonNotSupported    xpv2.ConditionReason = "NotSupported"
 	ReasonStorageFull     xpv2.ConditionReason = "StorageFull"
 	ReasonStopped         xpv2.ConditionReason = "Stopped"

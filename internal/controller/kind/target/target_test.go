@@ -260,6 +260,43 @@ func TestLooksAgain(t *testing.T) {
 	}
 }
 
+// TestShowDeleting has the condition UpToDate of a resource that is deleted tell whether a node is waited for, as long as it is.
+func TestShowDeleting(t *testing.T) {
+	offline := &kind.Problem{Reason: ReasonNodeOffline, Message: "node off is offline"}
+	cases := map[string]struct {
+		reason  string
+		problem *kind.Problem
+		failure string
+		before  xpv2.ConditionReason
+		want    xpv2.ConditionReason
+		message string
+		waits   bool
+	}{
+		"Offline": {reason: "A node that is waited for is told.", problem: offline, want: ReasonNodeOffline, message: "node off is offline", waits: true},
+		"Back":    {reason: "Nobody waits for a node that is back.", before: ReasonNodeOffline, want: xpv2.ReasonDeleting},
+		"Locked": {
+			reason:  "Other problems are told in words.",
+			problem: &kind.Problem{Reason: ReasonLocked, Message: "locked"}, want: xpv2.ReasonDeleting, message: "locked",
+		},
+		"Failed": {reason: "A removal that has failed is told.", failure: "full", want: xpv2.ReasonDeleting, message: "full"},
+		"Goes":   {reason: "Nothing is told of a removal that waits for nothing.", before: kind.ReasonUpToDate, want: kind.ReasonUpToDate},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := &namespaced.Backup{}
+			m.SetConditions(xpv2.Condition{Type: xpv2.TypeReady, Reason: tc.before}, xpv2.Condition{Type: kind.TypeUpToDate, Reason: tc.before})
+			Parts[*namespaced.Backup]{Noun: "backup"}.ShowDeleting(m, tc.problem, tc.failure)
+			ready, upToDate := m.GetCondition(xpv2.TypeReady), m.GetCondition(kind.TypeUpToDate)
+			if ready.Reason != xpv2.ReasonDeleting || upToDate.Reason != tc.want || !strings.Contains(upToDate.Message, tc.message) {
+				t.Errorf("%s Got %v, %v", tc.reason, ready, upToDate)
+			}
+			if got := WaitsForNode(m); got != tc.waits {
+				t.Errorf("%s Want it to wait for a node: %t, got %t", tc.reason, tc.waits, got)
+			}
+		})
+	}
+}
+
 func TestRests(t *testing.T) {
 	f := kind.Failures{Count: 3, FailedAt: 100, Generation: 1, Problem: string(ReasonStorageFull)}
 	if !BacksOff(f, 100+59, 1, 15) || BacksOff(f, 100+60, 1, 15) {
