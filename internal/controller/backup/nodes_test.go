@@ -106,6 +106,22 @@ func TestNodeDies(t *testing.T) {
 	}
 }
 
+// TestVMOnRemovedNode has the node of the VM be removed from the cluster, where the configuration of the VM stays: the way out is told.
+func TestVMOnRemovedNode(t *testing.T) {
+	l := here(t)
+	l.moveTo("pve2")
+	l.Machine(uuid)
+	b := l.backup("b1", removed)
+	l.Edit(func(s *simulator.State) { delete(s.Nodes, "pve2") })
+	l.Until(b, "the way out is told", configtest.Says(b, xpv2.TypeReady, "NodeOffline", "node pve2", "/etc/pve/nodes/pve2/qemu-server"))
+	if c := b.GetCondition(xpv2.TypeSynced); c.Status != corev1.ConditionTrue {
+		t.Errorf("a wait is no error, got %s", c.Message)
+	}
+	l.Edit(func(s *simulator.State) { s.Guests[vmid].Node = "pve1" })
+	l.Until(b, "it is made", configtest.Settled(b))
+	l.Delete(b)
+}
+
 // TestLeavesWithBackup has a node leave the cluster with the backup on its own storage: it is gone, and the deletion ends.
 func TestLeavesWithBackup(t *testing.T) {
 	l := here(t)

@@ -39,7 +39,7 @@ func (e *external) preflight(ctx context.Context, m Backup) (*kind.Problem, erro
 		return &kind.Problem{Reason: target.ReasonVMNotFound, Message: fmt.Sprintf(
 			"VM %d of the Machine does not exist: see the conditions of the Machine", v.target.VMID)}, nil
 	}
-	if p, err := e.online(ctx); p != nil || err != nil {
+	if p, err := target.VMUnreachable(ctx, e.inventory, v.guest.Node); p != nil || err != nil {
 		return p, err
 	}
 	if p, err := e.proveVM(ctx); p != nil || err != nil {
@@ -54,16 +54,6 @@ func (e *external) preflight(ctx context.Context, m Backup) (*kind.Problem, erro
 		return p, err
 	}
 	return nil, e.permit(ctx, m)
-}
-
-// online returns the problem that the node of the VM is offline.
-func (e *external) online(ctx context.Context) (*kind.Problem, error) {
-	node := e.view.guest.Node
-	off, err := target.NodeOffline(ctx, e.inventory, node)
-	if off {
-		return &kind.Problem{Reason: target.ReasonNodeOffline, Message: "node " + node + ", which has the VM, is offline: bring it back"}, nil
-	}
-	return nil, err
 }
 
 // proveVM finds that the VM is the one that the backup is to be of, and that nothing else works on

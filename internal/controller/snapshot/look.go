@@ -130,8 +130,8 @@ func (e *external) look(ctx context.Context, m Snapshot) error {
 	if v.guest == nil || v.guest.Type != "qemu" {
 		return e.withoutVM(ctx, m)
 	}
-	if off, err := target.NodeOffline(ctx, e.inventory, v.guest.Node); off || err != nil {
-		v.decision = because(wait, kind.Problem{Reason: target.ReasonNodeOffline, Message: "node " + v.guest.Node + ", which has the VM, is offline: bring it back"})
+	if p, err := target.VMUnreachable(ctx, e.inventory, v.guest.Node); p != nil || err != nil {
+		v.decision = decision{action: wait, problem: p}
 		return err
 	}
 	for range mostTurns {

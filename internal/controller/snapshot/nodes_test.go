@@ -22,6 +22,7 @@ import (
 	"time"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
@@ -123,6 +124,41 @@ func TestDeletedWithTask(t *testing.T) {
 			l.Until(s, configtest.Gone, func() bool { return false })
 			if all := l.snapshots(); len(all) > 0 {
 				t.Errorf("%s Left: %v", tc.reason, all)
+			}
+		})
+	}
+}
+
+// TestOnRemovedNode has the node of the VM be removed from the cluster, where the configuration of the VM stays: the way out is told, also when the
+// Snapshot is deleted.
+func TestOnRemovedNode(t *testing.T) {
+	const way = "move the VM's configuration in /etc/pve/nodes/pve2/qemu-server"
+	for name, taken := range map[string]bool{"Taken": true, "New": false} {
+		t.Run(name, func(t *testing.T) {
+			l := here(t)
+			l.ReplaceVM("ceph:1", uuid)
+			l.Edit(func(s *simulator.State) { s.Guests[vmid].Node = "pve2" })
+			s := l.snapshot("s1", ofVMID)
+			if taken {
+				l.Until(s, "it is taken", configtest.Settled(s))
+			}
+			l.Edit(func(s *simulator.State) { delete(s.Nodes, "pve2") })
+			l.Restart()
+			l.Until(s, "the way out is told", configtest.Says(s, xpv2.TypeReady, "NodeOffline", "node pve2", way))
+			if c := s.GetCondition(xpv2.TypeSynced); c.Status != corev1.ConditionTrue {
+				t.Errorf("a wait is no error, got %s", c.Message)
+			}
+			if taken {
+				l.StartDelete(s)
+				l.Until(s, "the deletion waits", configtest.Says(s, xpv2.TypeReady, xpv2.ReasonDeleting, way))
+			}
+			l.Edit(func(s *simulator.State) { s.Guests[vmid].Node = "pve1" })
+			if !taken {
+				l.Until(s, "it is taken", configtest.Settled(s))
+			}
+			l.Delete(s)
+			if all := l.snapshots(); len(all) > 0 {
+				t.Errorf("left: %v", all)
 			}
 		})
 	}

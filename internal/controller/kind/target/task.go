@@ -71,6 +71,25 @@ func NodeTasks(ctx context.Context, in inventory.Members, c TaskLister, node, ta
 	return Tasks{All: all}, err
 }
 
+// VMUnreachable is the problem that the node which has a VM cannot be asked; nil if it can. PVE goes on listing a VM on a node that was removed from the
+// cluster, where its configuration stays.
+func VMUnreachable(ctx context.Context, in inventory.Members, node string) (*kind.Problem, error) {
+	state, err := inventory.MembershipOf(ctx, in, node)
+	why := ""
+	switch state {
+	case inventory.Online:
+		return nil, err
+	case inventory.Offline:
+		why = "is offline: bring it back"
+	case inventory.Undecided:
+		why = "cannot be asked, and what answers is not a cluster with quorum: bring both back"
+	case inventory.Removed:
+		why = fmt.Sprintf("is not part of the cluster: if it never comes back, "+
+			"move the VM's configuration in /etc/pve/nodes/%s/qemu-server to another node, or remove it", node)
+	}
+	return &kind.Problem{Reason: ReasonNodeOffline, Message: fmt.Sprintf("node %s, which has the VM, %s", node, why)}, err
+}
+
 // NodeState tells of a node that cannot be asked: the problem that it is offline, or that it is no member of the cluster any more.
 func NodeState(ctx context.Context, in inventory.Members, node string) (offline *kind.Problem, removed bool, err error) {
 	state, err := inventory.MembershipOf(ctx, in, node)

@@ -27,6 +27,41 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
+// TestVMUnreachable tells what to do about a VM whose node cannot be asked, also of one that is no member of the cluster any more.
+func TestVMUnreachable(t *testing.T) {
+	cluster := proxmox.ClusterStatus{Name: "lab", Quorate: true, Nodes: []proxmox.ClusterNode{{Name: "on"}, {Name: "off"}, {Name: "new"}}}
+	cutOff := cluster
+	cutOff.Quorate = false
+	cases := map[string]struct {
+		reason string
+		node   string
+		in     members
+		want   string
+		err    bool
+	}{
+		"Online":  {reason: "A node that is online is asked.", node: "on", in: members{status: cluster}},
+		"New":     {reason: "A member that is not listed yet is asked.", node: "new", in: members{status: cluster}},
+		"Offline": {reason: "A node that is offline may come back.", node: "off", in: members{status: cluster}, want: "is offline: bring it back"},
+		"Removed": {
+			reason: "The configurations of VMs stay when their node is removed.", node: "gone", in: members{status: cluster},
+			want: "move the VM's configuration in /etc/pve/nodes/gone/qemu-server",
+		},
+		"NoQuorum": {reason: "A node that is cut off does not tell who is a member.", node: "gone", in: members{status: cutOff}, want: "quorum"},
+		"Failed":   {reason: "Another failure decides nothing.", node: "gone", in: members{err: errors.New("broken")}, err: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, err := VMUnreachable(t.Context(), &tc.in, tc.node)
+			if (err != nil) != tc.err || (got != nil) != (tc.want != "") {
+				t.Fatalf("%s Got %v, %v", tc.reason, got, err)
+			}
+			if got != nil && (got.Reason != ReasonNodeOffline || !strings.Contains(got.Message, tc.want)) {
+				t.Errorf("%s Got %v", tc.reason, got)
+			}
+		})
+	}
+}
+
 // members is a cluster as the node that is asked knows it.
 type members struct {
 	pve
