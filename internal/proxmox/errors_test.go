@@ -43,6 +43,7 @@ func predicates() map[string]func(error) bool {
 		"NotInHA":          IsNotInHA,
 		"OutcomeUnknown":   IsOutcomeUnknown,
 		"Protected":        IsProtected,
+		"StorageElsewhere": IsStorageElsewhere,
 		"UnknownReference": IsUnknownReference,
 	}
 }
@@ -150,6 +151,10 @@ func TestErrorsOfPVE(t *testing.T) {
 		"StorageOff": {
 			reason: "A disabled storage cannot be used, and is there.", reply: refused500("storage 'btr1' is disabled"), class: ClassValidation,
 			is: set("UnknownReference", "DisabledStorage"),
+		},
+		"StorageElsewhere": {
+			reason: "A storage of other nodes is there.", reply: refused500("storage 'nas' is not available on node 'pve1'"), class: ClassUnknown,
+			is: set("StorageElsewhere"),
 		},
 		"NoDisk": {
 			reason: "A missing disk is not a missing VM.", reply: refused500("disk 'scsi9' does not exist"), class: ClassValidation,

@@ -56,6 +56,7 @@ var (
 	reUnknownParameter = regexp.MustCompile(`^property is not defined in schema`)
 	reNoStorage        = regexp.MustCompile(`\bstorage '[^']*' does not exist`)
 	reDisabledStorage  = regexp.MustCompile(`\bstorage '[^']*' is disabled`)
+	reStorageElsewhere = regexp.MustCompile(`\bstorage '[^']*' is not available on node '[^']*'`)
 	// PVE has three errors for a lost quorum, by whether a method asks for it, locks a file of the cluster or only writes one.
 	reNoQuorum       = regexp.MustCompile(`no quorum|unable to open file '/etc/pve/[^']*' - Permission denied`)
 	reUnavailable    = regexp.MustCompile(reNoQuorum.String() + `|got no worker upid|start worker failed|hostname lookup '[^']*' failed|ipcc_send_rec`)
@@ -236,6 +237,9 @@ func IsNoStorage(err error) bool { return says(err, reNoStorage) }
 
 // IsDisabledStorage reports whether the call names a storage that is disabled.
 func IsDisabledStorage(err error) bool { return says(err, reDisabledStorage) }
+
+// IsStorageElsewhere reports whether the call names a storage that is defined for other nodes than the one that was asked.
+func IsStorageElsewhere(err error) bool { return says(err, reStorageElsewhere) }
 
 // noQuorum reports whether the node that was asked is cut off from the majority of its
 // cluster.

@@ -17,17 +17,20 @@ limitations under the License.
 package backup_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/backup"
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
+	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
 // moveTo has the VM be on a node, on shared storage.
@@ -133,6 +136,100 @@ func TestLeavesWithBackup(t *testing.T) {
 	l.Restart()
 	l.Until(b, "it is gone", configtest.Says(b, xpv2.TypeReady, "Gone"))
 	l.Delete(b)
+}
+
+// TestStorageLost has a Backup be deleted that no node can be asked for. It is given up once nobody can ever remove it, and waits as long as it may be seen
+// again, unless its user gives it up.
+func TestStorageLost(t *testing.T) {
+	nas := func(s *simulator.State) *state.Storage { return s.Storages["nas"] }
+	undefine := func(s *simulator.State) { delete(s.Storages, "nas") }
+	on := func(nodes ...string) func(*lab) {
+		return func(l *lab) { l.Edit(func(s *simulator.State) { nas(s).Nodes = nodes }) }
+	}
+	denied := func(path string) func(*simulator.State) {
+		return func(s *simulator.State) {
+			s.ACL = append(s.ACL, simulator.Grant{Path: path, Kind: "user", ID: "crossplane@pve", Role: "NoAccess", Propagate: true})
+		}
+	}
+	const node = "bring such a node back"
+	cases := map[string]struct {
+		reason string
+		change func(*lab)
+		left   string // why it is left behind; empty if it waits
+		waits  string
+		back   func(*simulator.State) // has it be seen again; nil if its user gives it up
+	}{
+		"NodeRemoved": {
+			reason: "The storage is on no member of the cluster.", left: "nodes that are not members of the cluster any more",
+			change: func(l *lab) { on("pve2")(l); l.leaves("pve2") },
+		},
+		"Undefined": {
+			reason: "The storage is not defined any more.", left: "its storage is not defined any more",
+			change: func(l *lab) { l.Edit(undefine) },
+		},
+		"NodeOffline": {
+			reason: "The node with the storage may come back.", waits: node,
+			change: func(l *lab) { on("pve2")(l); l.off("pve2", true) }, back: func(s *simulator.State) { s.Nodes["pve2"].Offline = false },
+		},
+		"OtherOffline": {
+			reason: "Another node with the storage may come back.", waits: node,
+			change: func(l *lab) { on("pve2", "pve3")(l); l.leaves("pve2"); l.off("pve3", true) },
+			back:   func(s *simulator.State) { s.Nodes["pve3"].Offline = false },
+		},
+		"Withdrawn": {reason: "The storage may be given back to its node.", waits: node, change: on("gone"), back: func(s *simulator.State) { nas(s).Nodes = nil }},
+		"Disabled": {
+			reason: "The storage may be enabled again.", waits: "storage nas is disabled: enable it",
+			change: func(l *lab) { l.Edit(func(s *simulator.State) { nas(s).Disabled = true }) },
+			back:   func(s *simulator.State) { nas(s).Disabled = false },
+		},
+		"DisabledForGood": {
+			reason: "The user need not wait for a storage that is disabled.", waits: "removalPolicy to Retain",
+			change: func(l *lab) {
+				on("pve2")(l)
+				l.leaves("pve2")
+				l.Edit(func(s *simulator.State) { nas(s).Disabled = true })
+			},
+		},
+		"Denied": {
+			reason: "A token that may not see the storage does not tell what became of it.", waits: "grant Datastore.Audit on /storage/nas",
+			change: func(l *lab) { l.Edit(undefine); l.Edit(denied("/storage/nas")) },
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			l := here(t)
+			l.moveTo("pve2")
+			l.Machine(uuid)
+			b := l.backup("b1", removed)
+			l.Until(b, "it is made", configtest.Settled(b))
+			tc.change(l)
+			l.Restart()
+			l.StartDelete(b)
+			if tc.waits != "" {
+				l.Until(b, "it waits", configtest.Says(b, xpv2.TypeReady, xpv2.ReasonDeleting, tc.waits, "removalPolicy to Retain"))
+			}
+			switch {
+			case tc.back != nil:
+				l.Edit(tc.back)
+			case tc.waits != "":
+				l.ChangeSpec(b, func() { b.Parameters().RemovalPolicy = new(v1alpha1.BackupRetain) })
+			}
+			l.Until(b, configtest.Gone, func() bool { return false })
+			told := slices.ContainsFunc(l.Events.All(), func(e string) bool { return strings.Contains(e, "LeftBehind") && strings.Contains(e, tc.left) })
+			if told != (tc.left != "") {
+				t.Errorf("%s Told: %v", tc.reason, l.Events.All())
+			}
+			there := false
+			l.Edit(func(s *simulator.State) {
+				for key := range s.Volumes {
+					there = there || key.Storage == "nas"
+				}
+			})
+			if there != (tc.back == nil) {
+				t.Errorf("%s It is there: %t", tc.reason, there)
+			}
+		})
+	}
 }
 
 // TestNamedOnNode adopts and observes a backup that is on the own storage of a node, and not of the first.

@@ -64,6 +64,10 @@ func (e *external) observeDeleted(ctx context.Context, m Backup) (managed.Extern
 	if running, err := e.removing(ctx, m); running || err != nil {
 		return there, err
 	}
+	if v.action == wait && v.node == "" {
+		left, err := e.leaveLost(ctx, m)
+		return managed.ExternalObservation{ResourceExists: !left, ResourceUpToDate: true}, err
+	}
 	if v.action == keep || v.action == wait {
 		return there, nil
 	}
@@ -71,6 +75,30 @@ func (e *external) observeDeleted(ctx context.Context, m Backup) (managed.Extern
 		e.Event(m, event.Warning(target.EventLeftBehind, errors.Errorf("backup %s is left where it is: %s", v.volume.ID, v.problem.Message)))
 	}
 	return none, nil
+}
+
+// leaveLost reports whether a backup that no node can be asked for is left where it is, since nobody can ever remove it. Otherwise it is waited for, or stays
+// if its user says so.
+func (e *external) leaveLost(ctx context.Context, m Backup) (bool, error) {
+	storage := storageOf(e.volumeID(m))
+	if storage == "" {
+		storage = m.Parameters().Storage
+	}
+	why, err := e.lost(ctx, storage)
+	switch {
+	case err != nil:
+		return false, err
+	case why != "":
+		what := "what was made for it on storage " + storage
+		if id := e.volumeID(m); id != "" {
+			what = "backup " + id
+		}
+		e.Event(m, event.Warning(target.EventLeftBehind, errors.Errorf("%s is left where it is: %s", what, why)))
+		return true, nil
+	case !retains(m):
+		e.view.problem.Message += ", or set removalPolicy to Retain to leave the backup where it is"
+	}
+	return false, nil
 }
 
 // removing reports whether the removal is under way. A removal that has failed is told, and

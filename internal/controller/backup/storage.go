@@ -25,6 +25,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
@@ -85,6 +86,36 @@ func (e *external) findNode(ctx context.Context, storage string) error {
 		v.able, v.away = nil, nil
 	}
 	return nil
+}
+
+// lost says why nobody can ask for a backup any more that no node lists the storage of: that is not defined any more, or was on nodes alone that are no
+// members of the cluster any more. It is empty if the backup may be seen again, as where the storage is disabled or the token may not see it.
+func (e *external) lost(ctx context.Context, storage string) (string, error) {
+	v := e.view
+	nodes, err := e.inventory.Nodes(ctx)
+	i := slices.IndexFunc(nodes, proxmox.Node.Online)
+	if err != nil || i < 0 || len(v.away) > 0 {
+		return "", err
+	}
+	_, err = e.inventory.Volumes(ctx, nodes[i].Name, storage, "backup", inventory.Relaxed)
+	switch {
+	case proxmox.IsNoStorage(err):
+		return "its storage is not defined any more", nil
+	case proxmox.IsDisabledStorage(err):
+		v.problem.Message = fmt.Sprintf("storage %s is disabled: enable it", storage)
+	}
+	if !proxmox.IsStorageElsewhere(err) {
+		return "", ctx.Err()
+	}
+	member, err := inventory.MembershipOf(ctx, e.inventory, v.record.Node)
+	if err != nil || member != inventory.Removed {
+		return "", err
+	}
+	seen := proxmox.Privilege{Path: "/storage/" + storage, Names: []string{"Datastore.Audit"}}
+	if err := kind.CheckPrivileges(ctx, e.client, "see storage "+storage, seen); err != nil {
+		return "", resource.Ignore(proxmox.IsAuthorization, err) // It may be on a node that does not list it.
+	}
+	return "its storage was on nodes that are not members of the cluster any more", nil
 }
 
 // readNamed reads the backup that the user has named. A storage that is not shared is another one on each node: all of them are asked then, and the node
