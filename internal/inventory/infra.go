@@ -30,6 +30,7 @@ type infraClient interface {
 	backupsClient
 
 	Fingerprints(ctx context.Context) (map[string]string, error)
+	CorosyncLinks(ctx context.Context) (map[string][]string, error)
 	ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error)
 	Bridges(ctx context.Context, node string) ([]proxmox.Bridge, error)
 	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
@@ -46,6 +47,7 @@ type infra struct {
 	mappings     cached[[]proxmox.PCIMapping]
 	fingerprints cached[map[string]string]
 	status       cached[readResult[proxmox.ClusterStatus]]
+	corosync     cached[map[string][]string]
 	replications cached[[]proxmox.Replication]
 	version      cached[proxmox.Version]
 	bridges      *cachedBy[string, []proxmox.Bridge]
@@ -67,6 +69,7 @@ func newInfra(times *times, client Client) *infra {
 		mappings:     cached[[]proxmox.PCIMapping]{read: client.PCIMappings},
 		fingerprints: cached[map[string]string]{read: client.Fingerprints},
 		status:       cached[readResult[proxmox.ClusterStatus]]{read: newReadResult(client.ClusterStatus)},
+		corosync:     cached[map[string][]string]{read: client.CorosyncLinks},
 		replications: cached[[]proxmox.Replication]{read: client.Replications},
 		version:      cached[proxmox.Version]{read: client.Version},
 		bridges:      newCachedBy(client.Bridges),
@@ -163,10 +166,17 @@ func (i *infra) Fingerprints(ctx context.Context) (map[string]string, error) {
 	return read(ctx, i.times, &i.fingerprints, Stable)
 }
 
-// ClusterStatus returns the cluster's name, quorum and members.
+// ClusterStatus returns the cluster's name, quorum and members. One that is read anew tells, too, whether a node that answers without a cluster belongs to
+// none: the configuration of corosync names the nodes of a cluster also before the node has joined it after a start.
 func (i *infra) ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error) {
 	r, err := read(ctx, i.times, &i.status, maxAge)
-	return r.or(err)
+	s, err := r.or(err)
+	if err != nil || s.Name != "" || maxAge != Fresh {
+		return s, err
+	}
+	links, err := read(ctx, i.times, &i.corosync, Fresh)
+	s.Standalone = err == nil && len(links) == 0
+	return s, ctx.Err()
 }
 
 // ClusterName returns the cluster's name, which stays: it is read once a day, and every five minutes while PVE does not permit that.

@@ -70,6 +70,9 @@ type pve struct {
 	log        []proxmox.LogLine
 	privileges proxmox.Privileges
 	ours       map[proxmox.UPID]string
+
+	nameless bool // no cluster has its node
+	corosync map[string][]string
 }
 
 func (p *pve) set(change func()) {
@@ -246,6 +249,10 @@ func (p *pve) Fingerprints(ctx context.Context) (map[string]string, error) {
 	return map[string]string{"pve1": "AA"}, p.wait(ctx)
 }
 
+func (p *pve) CorosyncLinks(ctx context.Context) (map[string][]string, error) {
+	return p.corosync, p.wait(ctx)
+}
+
 func (p *pve) ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error) {
 	if err := p.wait(ctx); err != nil {
 		return proxmox.ClusterStatus{}, err
@@ -255,6 +262,9 @@ func (p *pve) ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error) 
 	members := []proxmox.ClusterNode{}
 	for _, n := range p.nodes {
 		members = append(members, proxmox.ClusterNode{Name: n.Name})
+	}
+	if p.nameless {
+		return proxmox.ClusterStatus{Quorate: true, Nodes: members}, p.err
 	}
 	return proxmox.ClusterStatus{Name: "lab", Quorate: true, Nodes: members}, p.err
 }

@@ -45,12 +45,13 @@ const (
 	// Removed is no member any more.
 	Removed
 
-	// Undecided is a node that is not listed by what is no cluster with quorum.
+	// Undecided is a node that is not listed by a node of a cluster which it has no quorum of.
 	Undecided
 )
 
 // MembershipOf a node. A node that is not listed is removed if a cluster with quorum does not name it now: a node that is cut off, or has not joined
-// its cluster yet after a start, tells by what it knew last. Who may not ask for the quorum takes its word.
+// its cluster yet after a start, tells by what it knew last. A node that belongs to no cluster is the only one there is, and may have had another name. Who
+// may not ask for the quorum takes its word.
 func MembershipOf(ctx context.Context, in Members, node string) (Membership, error) {
 	nodes, err := in.Nodes(ctx)
 	if err != nil || node == "" {
@@ -68,7 +69,7 @@ func MembershipOf(ctx context.Context, in Members, node string) (Membership, err
 		return Removed, nil
 	case err != nil, slices.ContainsFunc(s.Nodes, func(n proxmox.ClusterNode) bool { return n.Name == node }):
 		return Online, err
-	case s.Name == "" || !s.Quorate || len(s.Nodes) == 0:
+	case len(s.Nodes) == 0, !s.Standalone && (s.Name == "" || !s.Quorate):
 		return Undecided, nil
 	}
 	return Removed, nil

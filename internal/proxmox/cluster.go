@@ -80,6 +80,9 @@ type ClusterStatus struct {
 
 	// Nodes of the cluster.
 	Nodes []ClusterNode
+
+	// Standalone is true of a node that was seen to belong to no cluster. One that has not joined its cluster yet after a start has no Name either.
+	Standalone bool
 }
 
 // A ClusterNode is a member of the cluster.

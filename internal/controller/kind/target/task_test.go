@@ -89,6 +89,8 @@ func TestNodeState(t *testing.T) {
 	cluster := proxmox.ClusterStatus{Name: "lab", Quorate: true, Nodes: []proxmox.ClusterNode{{Name: "on"}, {Name: "off"}, {Name: "new"}}}
 	cutOff, alone := cluster, cluster
 	cutOff.Quorate, alone.Name = false, ""
+	renamed := alone
+	renamed.Standalone = true
 	denied := &proxmox.Error{Op: "call", Method: http.MethodGet, Status: http.StatusForbidden, Message: "Permission check failed"}
 	cases := map[string]struct {
 		reason  string
@@ -105,6 +107,7 @@ func TestNodeState(t *testing.T) {
 		"Removed":   {reason: "No member has the task any more.", node: "gone", in: members{status: cluster}},
 		"NoQuorum":  {reason: "What is cut off does not tell who is a member.", node: "gone", in: members{status: cutOff}, offline: "quorum"},
 		"NoCluster": {reason: "A node that has not joined its cluster yet knows no members.", node: "gone", in: members{status: alone}, offline: "quorum"},
+		"Renamed":   {reason: "A node of no cluster that was renamed has no task by its former name.", node: "gone", in: members{status: renamed}},
 		"Denied":    {reason: "Who may not ask for the quorum takes its word.", node: "gone", in: members{err: denied}},
 		"Failed":    {reason: "Another failure decides nothing.", node: "gone", in: members{err: errors.New("broken")}, err: true},
 	}
