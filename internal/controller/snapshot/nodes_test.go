@@ -97,8 +97,8 @@ func TestDeletedWithTask(t *testing.T) {
 		settles bool
 		task    string
 	}{
-		"Taking":   {reason: "It may have been taken.", task: `"task":"UPID:pve2`},
-		"Removing": {reason: "It may be there yet.", settles: true, task: `"removal":"UPID:pve2`},
+		"Taking":   {reason: "A snapshot whose task cannot be asked for may have been taken.", task: `"task":"UPID:pve2`},
+		"Removing": {reason: "A snapshot whose removal cannot be asked for may be there yet.", settles: true, task: `"removal":"UPID:pve2`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
