@@ -222,7 +222,7 @@ func TestGuestMadeJustNow(t *testing.T) {
 		l.Reconcile(mg)
 		told := mg.GetCondition(xpv2.TypeReady)
 		if o := l.Options("nightly"); o["vmid"] != "9000,9100" || told.Reason == backupjob.ReasonGuestsMissing {
-			l.Errorf("after one look the job is for %q: %s", o["vmid"], told.Message)
+			l.Fatalf("after one look the job is for %q: %s", o["vmid"], told.Message)
 		}
 		l.Settle(mg)
 		if n := observation(l.T, mg).GuestCount; n == nil || *n != 2 {
