@@ -101,7 +101,7 @@ func TestTemplateVMIDs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			l.vmids = made.(*external).vmids //nolint:forcetypeassert // It makes no other.
+			l.vmids = made.(*external).vmids
 			l.settle(m)
 			if o := m.Status.AtProvider.Templates; len(o) != 1 || *o[0].VMID != tc.want {
 				t.Errorf("%s Want VMID %d, got %+v", tc.reason, tc.want, o)

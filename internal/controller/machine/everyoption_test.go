@@ -52,6 +52,7 @@ type cluster struct {
 }
 
 func newCluster(t *testing.T, version string) *cluster {
+	t.Helper()
 	return clusterOf(t, simulator.Options{Version: version})
 }
 

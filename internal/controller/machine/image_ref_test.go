@@ -100,7 +100,7 @@ func TestTemplateSinceReport(t *testing.T) {
 			tc.change(r.m)
 			image := debianImage()
 			image.Status.AtProvider.Templates = []v1alpha1.ImageTemplateObservation{
-				{Node: ref.Node, Storage: "local-lvm", VMID: new(int32(ref.VMID)), Ready: true}, //nolint:gosec // It is small.
+				{Node: ref.Node, Storage: "local-lvm", VMID: new(int32(ref.VMID)), Ready: true},
 			}
 			if err := errors.Join(r.kube.Update(t.Context(), r.m), r.kube.Create(t.Context(), image)); err != nil {
 				t.Fatal(err)

@@ -101,6 +101,7 @@ func NodeState(ctx context.Context, in inventory.Members, node string) (offline 
 		why = "cannot be asked, and what answers is not a cluster with quorum"
 	case inventory.Removed:
 		return nil, true, err
+	case inventory.Online:
 	}
 	if why != "" {
 		offline = &kind.Problem{Reason: ReasonNodeOffline, Message: fmt.Sprintf("node %s, which a task was started on, %s", node, why)}
