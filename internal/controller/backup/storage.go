@@ -107,7 +107,7 @@ func (e *external) lost(ctx context.Context, storage string) (string, error) {
 	if !proxmox.IsStorageElsewhere(err) {
 		return "", ctx.Err()
 	}
-	member, err := inventory.MembershipOf(ctx, e.inventory, v.record.Node)
+	member, err := inventory.MemberStateOf(ctx, e.inventory, v.record.Node)
 	if err != nil || member != inventory.Removed {
 		return "", err
 	}

@@ -401,7 +401,7 @@ func (v *view) lookAtNode(ctx context.Context, in inventory.Members, i *item) er
 		return nil
 	}
 	if _, decided := v.nodesRemoved[node]; !decided {
-		state, err := inventory.MembershipOf(ctx, in, node)
+		state, err := inventory.MemberStateOf(ctx, in, node)
 		if err != nil {
 			return errors.Wrapf(err, "cannot see whether node %s is a member of the cluster", node)
 		}

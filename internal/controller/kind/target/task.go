@@ -74,7 +74,7 @@ func NodeTasks(ctx context.Context, in inventory.Members, c TaskLister, node, ta
 // VMUnreachable is the problem that the node which has a VM cannot be asked; nil if it can. PVE goes on listing a VM on a node that was removed from the
 // cluster, where its configuration stays.
 func VMUnreachable(ctx context.Context, in inventory.Members, node string) (*kind.Problem, error) {
-	state, err := inventory.MembershipOf(ctx, in, node)
+	state, err := inventory.MemberStateOf(ctx, in, node)
 	why := ""
 	switch state {
 	case inventory.Online:
@@ -92,7 +92,7 @@ func VMUnreachable(ctx context.Context, in inventory.Members, node string) (*kin
 
 // NodeState tells of a node that cannot be asked: the problem that it is offline, or that it is no member of the cluster any more.
 func NodeState(ctx context.Context, in inventory.Members, node string) (offline *kind.Problem, removed bool, err error) {
-	state, err := inventory.MembershipOf(ctx, in, node)
+	state, err := inventory.MemberStateOf(ctx, in, node)
 	why := ""
 	switch state {
 	case inventory.Offline:

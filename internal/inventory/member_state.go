@@ -32,12 +32,12 @@ type Members interface {
 	ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error)
 }
 
-// A Membership says whether a node belongs to the cluster.
-type Membership int
+// A MemberState is the state of a node as a member of its cluster.
+type MemberState int
 
 const (
 	// Online is a member, or may be one.
-	Online Membership = iota
+	Online MemberState = iota
 
 	// Offline is a member that the cluster cannot reach.
 	Offline
@@ -49,10 +49,10 @@ const (
 	Undecided
 )
 
-// MembershipOf a node. A node that is not listed is removed if a cluster with quorum does not name it now: a node that is cut off, or has not joined
+// MemberStateOf a node. A node that is not listed is removed if a cluster with quorum does not name it now: a node that is cut off, or has not joined
 // its cluster yet after a start, tells by what it knew last. A node that belongs to no cluster is the only one there is, and may have had another name. Who
 // may not ask for the quorum takes its word.
-func MembershipOf(ctx context.Context, in Members, node string) (Membership, error) {
+func MemberStateOf(ctx context.Context, in Members, node string) (MemberState, error) {
 	nodes, err := in.Nodes(ctx)
 	if err != nil || node == "" {
 		return Online, err
@@ -83,7 +83,7 @@ func orRemoved(ctx context.Context, in Members, node string, err error) error {
 	if err == nil || proxmox.IsNoSuchTask(err) || proxmox.IsAuthorization(err) {
 		return err
 	}
-	if state, stateErr := MembershipOf(ctx, in, node); state == Removed && stateErr == nil {
+	if state, stateErr := MemberStateOf(ctx, in, node); state == Removed && stateErr == nil {
 		return errNodeRemoved
 	}
 	return err

@@ -22,14 +22,14 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// TestMembershipOutsideOfClusters tells a node that belongs to no cluster, and had another name before, from one that has not joined its cluster yet.
-func TestMembershipOutsideOfClusters(t *testing.T) {
+// TestMemberStateOutsideOfClusters tells a node that belongs to no cluster, and had another name before, from one that has not joined its cluster yet.
+func TestMemberStateOutsideOfClusters(t *testing.T) {
 	here := []proxmox.Node{{Name: "here", Status: "online"}}
 	links := map[string][]string{"here": {"192.0.2.1"}, "there": {"192.0.2.2"}}
 	cases := map[string]struct {
 		reason string
 		pve    *pve
-		want   Membership
+		want   MemberState
 	}{
 		"Renamed":   {reason: "There is no other node than the one that answers.", pve: &pve{nodes: here, nameless: true}, want: Removed},
 		"NotJoined": {reason: "The other nodes are not known before the node has joined.", pve: &pve{nodes: here, nameless: true, corosync: links}, want: Undecided},
@@ -39,10 +39,10 @@ func TestMembershipOutsideOfClusters(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := New(tc.pve)
 			defer c.Close()
-			if got, err := MembershipOf(t.Context(), c, "gone"); got != tc.want || err != nil {
+			if got, err := MemberStateOf(t.Context(), c, "gone"); got != tc.want || err != nil {
 				t.Errorf("%s Want %d, got %d, %v", tc.reason, tc.want, got, err)
 			}
-			if got, err := MembershipOf(t.Context(), c, "here"); got != Online || err != nil {
+			if got, err := MemberStateOf(t.Context(), c, "here"); got != Online || err != nil {
 				t.Errorf("%s Want the node that answers online, got %d, %v", tc.reason, got, err)
 			}
 		})
