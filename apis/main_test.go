@@ -25,6 +25,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -62,6 +63,7 @@ func run(m *testing.M) (int, error) {
 	server := &envtest.Environment{
 		CRDDirectoryPaths:     []string{filepath.Join("..", "package", "crds")},
 		ErrorIfCRDPathMissing: true,
+		CRDInstallOptions:     envtest.CRDInstallOptions{MaxTime: 2 * time.Minute}, // On a busy machine it takes longer than the 10 s of the default.
 	}
 	stopWhenInterrupted(server)
 	cfg, err := server.Start()

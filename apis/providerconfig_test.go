@@ -346,6 +346,12 @@ func TestTenantsRefused(t *testing.T) {
 		all := `{name: a, namespaces: [a], pools: [a], quota: {vms: 5, cores: 20, memory: 64Gi, disks: [{storage: ceph, size: 500Gi}, ` +
 			`{storage: nfs, size: 0}], snapshots: 0, publicAddresses: [{bridge: vmbr0, count: 2}]}}`
 		wantAccepted(t, "A quota limits what it names.", k.try(t, strings.Replace(base, "TENANTS", all, 1)))
+		for _, one := range []string{
+			"vms: 5", "cores: 20", "memory: 64Gi", "disks: [{storage: ceph, size: 500Gi}]", "snapshots: 9", "backups: 9", "publicAddresses: [{bridge: vmbr1, count: 4}]",
+		} {
+			spec := strings.Replace(base, "TENANTS", "{name: a, namespaces: [a], pools: [a], quota: {"+one+"}}", 1)
+			wantAccepted(t, "A quota of one thing limits something: "+one+".", k.try(t, spec))
+		}
 	}
 }
 

@@ -20,8 +20,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A BackupJob is a backup job of Proxmox VE, which backs guests up on a schedule and removes
-// older backups. Proxmox VE runs it, also while this provider does not.
+// A BackupJob is a backup job of Proxmox VE, which backs up guests on a schedule and
+// removes older backups. Proxmox VE runs it, even while this provider does not run.
 //
 // +proxmox:kind=BackupJob,shortName=pbackupjob
 // +kubebuilder:printcolumn:name="SCHEDULE",type="string",JSONPath=".spec.forProvider.schedule"
@@ -31,9 +31,9 @@ import (
 // +kubebuilder:printcolumn:name="FRESH",type="string",JSONPath=".status.conditions[?(@.type=='Fresh')].status"
 // +kubebuilder:printcolumn:name="JOB",type="string",JSONPath=".status.atProvider.name",priority=1
 
-// BackupJobParameters describe a backup job. Only what is set is managed. What Proxmox VE
-// leaves to the nodes, such as mode and compression, has the default of each node's
-// /etc/vzdump.conf.
+// BackupJobParameters describe a backup job. Only the fields that are set are managed.
+// For settings that Proxmox VE leaves to the nodes, such as mode and compression, the
+// default is in each node's /etc/vzdump.conf.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.all) && self.all, has(self.vmids) || has(self.machineRefs) || has(self.machineSelector), has(self.pool) || has(self.poolRef) || has(self.poolSelector)].filter(x, x).size() == 1",message="say in one way which guests are backed up: all, or vmids, machineRefs and machineSelector, or pool, poolRef or poolSelector"
 // +kubebuilder:validation:XValidation:rule="[has(self.pool), has(self.poolRef), has(self.poolSelector)].filter(x, x).size() < 2",message="set one of pool, poolRef and poolSelector"
@@ -51,22 +51,22 @@ type BackupJobParameters struct {
 	Name *string `json:"name,omitempty"`
 
 	// Schedule of the job, as a calendar event of Proxmox VE: weekdays, a date and a
-	// time, each of which may be left out but one, such as 02:30, mon..fri 22:00,
-	// *-*-1 03:00, */30 for the minutes of each hour, or a word such as daily. It is in
-	// the time zone of the nodes, or in UTC with that word at its end; 1 to 128
-	// characters (PVE: schedule).
+	// time, of which at least one is required, such as 02:30, mon..fri 22:00, *-*-1
+	// 03:00, */30 for the minutes of each hour, or a word such as daily. It is in the
+	// time zone of the nodes, or in UTC if it ends with UTC; 1 to 128 characters (PVE:
+	// schedule).
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:XValidation:rule="self.matches('^(minutely|hourly|daily|weekly|monthly|yearly|annually|quarterly|semi-?annually|((?i:mon(day)?|tue(sday)?|wed(nesday)?|thu(rsday)?|fri(day)?|sat(urday)?|sun(day)?)(([.][.]|,)(?i:mon(day)?|tue(sday)?|wed(nesday)?|thu(rsday)?|fri(day)?|sat(urday)?|sun(day)?))*( |$))?((([*]|[0-9]{1,4}([.][.][0-9]{1,4})?)(/[1-9][0-9]*)?(,([*]|[0-9]{1,4}([.][.][0-9]{1,4})?)(/[1-9][0-9]*)?)*-){1,2}([*]|[0-9]{1,4}([.][.][0-9]{1,4})?)(/[1-9][0-9]*)?(,([*]|[0-9]{1,4}([.][.][0-9]{1,4})?)(/[1-9][0-9]*)?)*( |$))?((([*]|([01]?[0-9]|2[0-3])([.][.]([01]?[0-9]|2[0-3]))?)(/[1-9][0-9]*)?(,([*]|([01]?[0-9]|2[0-3])([.][.]([01]?[0-9]|2[0-3]))?)(/[1-9][0-9]*)?)*:([*]|[0-5]?[0-9]([.][.][0-5]?[0-9])?)(/[1-9][0-9]*)?(,([*]|[0-5]?[0-9]([.][.][0-5]?[0-9])?)(/[1-9][0-9]*)?)*(:([*]|[0-5]?[0-9]([.][.][0-5]?[0-9])?)(/[1-9][0-9]*)?(,([*]|[0-5]?[0-9]([.][.][0-5]?[0-9])?)(/[1-9][0-9]*)?)*)?|([*]|[0-5]?[0-9]([.][.][0-5]?[0-9])?)(/[1-9][0-9]*)?(,([*]|[0-5]?[0-9]([.][.][0-5]?[0-9])?)(/[1-9][0-9]*)?)*))?( ?UTC)?)$')",message="schedule is a calendar event of Proxmox VE, such as 02:30, mon..fri 22:00, *-*-1 03:00 or daily"
 	Schedule string `json:"schedule"`
 
-	// RepeatMissed makes up for a run that was missed, as soon as the scheduler runs
-	// again. Default of Proxmox VE: false (PVE: repeat-missed).
+	// RepeatMissed runs a missed backup as soon as the scheduler runs again. Default of
+	// Proxmox VE: false (PVE: repeat-missed).
 	// +optional
 	RepeatMissed *bool `json:"repeatMissed,omitempty"`
 
-	// Enabled is false for a job that stays and does not run. Default of Proxmox VE:
-	// true (PVE: enabled).
+	// Enabled false keeps the job but does not run it. Default of Proxmox VE: true (PVE:
+	// enabled).
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 
@@ -75,13 +75,13 @@ type BackupJobParameters struct {
 	// +kubebuilder:validation:MaxLength=512
 	Comment *string `json:"comment,omitempty"`
 
-	// All guests of the cluster, VMs and containers, those that are created later too
-	// (PVE: all).
+	// All selects all guests of the cluster, VMs and containers, including those that are
+	// created later (PVE: all).
 	// +optional
 	All *bool `json:"all,omitempty"`
 
-	// ExcludeVMIDs are those of guests that all leaves out, 100 to 999999999 each. An
-	// empty list leaves none out (PVE: exclude).
+	// ExcludeVMIDs are the VMIDs of guests to exclude from all, 100 to 999999999 each. An
+	// empty list excludes none (PVE: exclude).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=1000
@@ -89,20 +89,19 @@ type BackupJobParameters struct {
 	// +kubebuilder:validation:items:Maximum=999999999
 	ExcludeVMIDs []int32 `json:"excludeVMIDs,omitzero"`
 
-	// ExcludeMachineRefs reference Machines that all leaves out.
+	// ExcludeMachineRefs reference Machines to exclude from all.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=1000
 	ExcludeMachineRefs []Reference `json:"excludeMachineRefs,omitempty"`
 
-	// ExcludeMachineSelector selects Machines that all leaves out, those that are
-	// created later too.
+	// ExcludeMachineSelector selects Machines to exclude from all, including those that
+	// are created later.
 	// +optional
 	ExcludeMachineSelector *Selector `json:"excludeMachineSelector,omitempty"`
 
-	// VMIDs of the VMs and containers that are backed up, 100 to 999999999 each (PVE:
-	// vmid).
+	// VMIDs of the VMs and containers to back up, 100 to 999999999 each (PVE: vmid).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -111,7 +110,7 @@ type BackupJobParameters struct {
 	// +kubebuilder:validation:items:Maximum=999999999
 	VMIDs []int32 `json:"vmids,omitempty"`
 
-	// MachineRefs reference Machines whose VMs are backed up.
+	// MachineRefs reference Machines whose VMs to back up.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -119,33 +118,33 @@ type BackupJobParameters struct {
 	// +kubebuilder:validation:MaxItems=1000
 	MachineRefs []Reference `json:"machineRefs,omitempty"`
 
-	// MachineSelector selects Machines whose VMs are backed up, those that are created
-	// later too. The job is kept in step with them.
+	// MachineSelector selects Machines whose VMs to back up, including those that are
+	// created later. The provider updates the job when the selected Machines change.
 	// +optional
 	MachineSelector *Selector `json:"machineSelector,omitempty"`
 
-	// Pool whose guests are backed up, those that join it later too (PVE: pool).
+	// Pool whose guests to back up, including those that join it later (PVE: pool).
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	Pool *string `json:"pool,omitempty"`
 
-	// PoolRef references the Pool whose guests are backed up.
+	// PoolRef references the Pool whose guests to back up.
 	// +optional
 	PoolRef *Reference `json:"poolRef,omitempty"`
 
-	// PoolSelector selects the Pool whose guests are backed up; it must match one.
+	// PoolSelector selects the Pool whose guests to back up; it must match exactly one.
 	// +optional
 	PoolSelector *Selector `json:"poolSelector,omitempty"`
 
-	// Node on which alone the job runs. Empty, the default of Proxmox VE, stands for
-	// the node of each guest (PVE: node).
+	// Node to which the job is limited. If it is empty, which is the default of Proxmox
+	// VE, the job runs on the node of each guest (PVE: node).
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Node *string `json:"node,omitempty"`
 
-	// Storage that the backups go to, 2 to 100 characters. It has backup among its
-	// content types (PVE: storage).
+	// Storage that the backups go to, 2 to 100 characters. Its content types must include
+	// backup (PVE: storage).
 	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=100
@@ -156,88 +155,89 @@ type BackupJobParameters struct {
 	// +optional
 	StorageRef *Reference `json:"storageRef,omitempty"`
 
-	// StorageSelector selects the Storage that the backups go to; it must match one.
+	// StorageSelector selects the Storage that the backups go to; it must match exactly
+	// one.
 	// +optional
 	StorageSelector *Selector `json:"storageSelector,omitempty"`
 
-	// Mode of the backup of a guest that runs: snapshot copies while it works, suspend
-	// suspends it first, stop shuts it down and starts it again while the copy goes on.
-	// Default of Proxmox VE: snapshot (PVE: mode).
+	// Mode of the backup of a running guest: snapshot copies while the guest works.
+	// suspend suspends the guest first. stop shuts the guest down and starts it again
+	// while the copy continues. Default of Proxmox VE: snapshot (PVE: mode).
 	// +optional
 	// +kubebuilder:validation:Enum=snapshot;suspend;stop
 	Mode *string `json:"mode,omitempty"`
 
-	// Compression of the files: zstd, gzip, lzo or none. A backup server compresses by
-	// itself. Default of Proxmox VE: none (PVE: compress).
+	// Compression of the files: zstd, gzip, lzo or none. A Proxmox Backup Server always
+	// does its own compression. Default of Proxmox VE: none (PVE: compress).
 	// +optional
 	// +kubebuilder:validation:Enum=zstd;gzip;lzo;none
 	Compression *string `json:"compression,omitempty"`
 
-	// ZstdThreads is how many threads compress with zstd, 0 to 1024; 0 stands for half
-	// of the cores. Default of Proxmox VE: 1 (PVE: zstd).
+	// ZstdThreads is the number of threads that compress with zstd, 0 to 1024; 0 means
+	// half of the cores. Default of Proxmox VE: 1 (PVE: zstd).
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1024
 	ZstdThreads *int32 `json:"zstdThreads,omitempty"`
 
-	// PigzThreads compresses with pigz in place of gzip, 0 to 1024: 0 does not, 1 uses
-	// half of the cores, more is the number of threads. Default of Proxmox VE: 0 (PVE:
-	// pigz).
+	// PigzThreads makes gzip compression use pigz, 0 to 1024: 0 disables pigz, 1 uses
+	// half of the cores, a higher value is the number of threads. Default of Proxmox VE:
+	// 0 (PVE: pigz).
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1024
 	PigzThreads *int32 `json:"pigzThreads,omitempty"`
 
-	// PruneBackups says which backups of each guest are kept when a backup was made. The
-	// others on the storage are removed, whoever has made them, unless they are
-	// protected: anything but keepAll needs allowPruningOthers. Default: keepAll, and
-	// with allowPruningOthers what the job has already, or else the rules of the
-	// storage (PVE: prune-backups).
+	// PruneBackups determines which backups of each guest are kept after a new backup.
+	// All others on the storage are removed, no matter who made them, unless they are
+	// protected. So any rule other than keepAll needs allowPruningOthers. Default:
+	// keepAll, and with allowPruningOthers the rules that the job already has, or
+	// otherwise the rules of the storage (PVE: prune-backups).
 	// +optional
 	PruneBackups *StoragePruneBackups `json:"pruneBackups,omitempty"`
 
-	// AllowPruningOthers is the consent that after each backup Proxmox VE removes the
-	// unprotected backups of the guest on the storage that others have made too: it
-	// does not tell them from those of this job. Without it nothing is removed; to a
-	// job that is there and removes backups, nothing is written until this,
-	// pruneBackups or prune is set. Default: false.
+	// AllowPruningOthers allows Proxmox VE to remove, after each backup, unprotected
+	// backups of the guest on the storage that this job did not make: Proxmox VE does not
+	// distinguish them. Without it, no backup is removed. An existing job that removes
+	// backups is not changed until you set this field, pruneBackups or prune. Default:
+	// false.
 	// +optional
 	AllowPruningOthers *bool `json:"allowPruningOthers,omitempty"`
 
-	// Prune is false to remove no backups, whatever the rules; a run fails when there are
-	// as many as they keep. True needs allowPruningOthers. Default of Proxmox VE: true
-	// (PVE: remove).
+	// Prune false removes no backups, regardless of the rules; a run then fails if there
+	// are already as many backups as the rules keep. True needs allowPruningOthers.
+	// Default of Proxmox VE: true (PVE: remove).
 	// +optional
 	Prune *bool `json:"prune,omitempty"`
 
-	// NotesTemplate is what the notes of each backup say, in one line of up to 1024
-	// characters. {{cluster}}, {{guestname}}, {{node}} and {{vmid}} stand for what they
-	// name, \n for the end of a line and \\ for a backslash. Empty removes it (PVE: notes-
-	// template).
+	// NotesTemplate is the text of the notes of each backup, in one line of up to 1024
+	// characters. The variables {{cluster}}, {{guestname}}, {{node}} and {{vmid}} are
+	// replaced by their values, \n by a line break and \\ by a backslash. Empty removes
+	// it (PVE: notes-template).
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="!self.contains('\\n')",message="notesTemplate is one line: write \\n for the end of a line"
 	NotesTemplate *string `json:"notesTemplate,omitempty"`
 
-	// Protected marks the backups as protected: nothing removes them until that is taken
-	// back, and PruneBackups leaves them out. Default of Proxmox VE: false (PVE:
-	// protected).
+	// Protected marks the backups as protected: nothing removes them until somebody
+	// unsets the mark, and PruneBackups does not count them. Default of Proxmox VE: false
+	// (PVE: protected).
 	// +optional
 	Protected *bool `json:"protected,omitempty"`
 
-	// Notification says who is told of a run.
+	// Notification determines who is notified about a run.
 	// +optional
 	Notification *BackupJobNotification `json:"notification,omitempty"`
 
-	// BandwidthLimit in KiB/s, 0 to 1073741824; 0 stands for none. Default of Proxmox
-	// VE: 0 (PVE: bwlimit).
+	// BandwidthLimit in KiB/s, 0 to 1073741824; 0 means no limit. Default of Proxmox VE:
+	// 0 (PVE: bwlimit).
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1073741824
 	BandwidthLimit *int64 `json:"bandwidthLimit,omitempty"`
 
-	// IOPriority of the backup in the BFQ scheduler, 0 to 7 from the highest, or 8 to
-	// work only while nobody else does. Default of Proxmox VE: 7 (PVE: ionice).
+	// IOPriority of the backup in the BFQ scheduler, from 0 (highest) to 7, or 8 to work
+	// only while no other process needs the disk. Default of Proxmox VE: 7 (PVE: ionice).
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=8
@@ -247,54 +247,54 @@ type BackupJobParameters struct {
 	// +optional
 	Performance *BackupJobPerformance `json:"performance,omitempty"`
 
-	// Fleecing keeps the blocks that a VM overwrites meanwhile on another storage, so
-	// that a slow target does not slow the VM down (PVE: fleecing).
+	// Fleecing saves the blocks that a VM overwrites during the backup to another storage
+	// first, so that a slow target does not slow down the VM (PVE: fleecing).
 	// +optional
 	Fleecing *BackupJobFleecing `json:"fleecing,omitempty"`
 
-	// LockWaitMinutes is how long a run waits for another one on the node, 0 to 525600
-	// minutes. Default of Proxmox VE: 180 (PVE: lockwait).
+	// LockWaitMinutes is how long a run waits for another run on the same node, 0 to
+	// 525600 minutes. Default of Proxmox VE: 180 (PVE: lockwait).
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=525600
 	LockWaitMinutes *int32 `json:"lockWaitMinutes,omitempty"`
 
-	// StopWaitMinutes is how long a guest may take to shut down in the mode stop, 0 to
-	// 525600 minutes. Default of Proxmox VE: 10 (PVE: stopwait).
+	// StopWaitMinutes is how long a guest may take to shut down in mode stop, 0 to 525600
+	// minutes. Default of Proxmox VE: 10 (PVE: stopwait).
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=525600
 	StopWaitMinutes *int32 `json:"stopWaitMinutes,omitempty"`
 
-	// PBSChangeDetectionMode is how a backup server finds what has changed in the files
-	// of a container. Default of Proxmox VE: legacy (PVE: pbs-change-detection-mode).
+	// PBSChangeDetectionMode is how a Proxmox Backup Server detects changed files of a
+	// container. Default of Proxmox VE: legacy (PVE: pbs-change-detection-mode).
 	// +optional
 	// +kubebuilder:validation:Enum=legacy;data;metadata
 	PBSChangeDetectionMode *string `json:"pbsChangeDetectionMode,omitempty"`
 
-	// MaxAgeHours is how old the newest backup of each guest on the storage may be, 1 to
-	// 8784 hours, whoever has made it. The condition Fresh is True if each has one.
-	// Default: none, and no condition.
+	// MaxAgeHours is the maximum age of the newest backup of each guest on the storage, 1
+	// to 8784 hours, no matter who made the backup. The condition Fresh is True if each
+	// guest has such a backup. Default: none, and no condition.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=8784
 	MaxAgeHours *int32 `json:"maxAgeHours,omitempty"`
 }
 
-// BackupJobNotification says who is told of a run.
+// BackupJobNotification determines who is notified about a run.
 //
 // +kubebuilder:validation:MinProperties=1
 type BackupJobNotification struct {
-	// Mode is notification-system for the targets and matchers of the cluster,
-	// legacy-sendmail for mails to mailTo, auto for mails if mailTo is set and the
-	// notification system otherwise. Default of Proxmox VE: auto (PVE: notification-
-	// mode).
+	// Mode of notification: notification-system uses the targets and matchers of the
+	// cluster. legacy-sendmail sends mails to mailTo. auto sends mails if mailTo is set,
+	// and uses the notification system otherwise. Default of Proxmox VE: auto (PVE:
+	// notification-mode).
 	// +optional
 	// +kubebuilder:validation:Enum=auto;legacy-sendmail;notification-system
 	Mode *string `json:"mode,omitempty"`
 
-	// MailTo are mail addresses, or users of Proxmox VE, up to 20. An empty list stands
-	// for none (PVE: mailto).
+	// MailTo are mail addresses, or users of Proxmox VE, up to 20. An empty list means
+	// none (PVE: mailto).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=20
@@ -303,53 +303,54 @@ type BackupJobNotification struct {
 	// +kubebuilder:validation:items:Pattern=`^[^\s,;]+$`
 	MailTo []string `json:"mailTo,omitzero"`
 
-	// MailOn is always for a mail of each run, or failure. Default of Proxmox VE: always
-	// (PVE: mailnotification).
+	// MailOn is always for a mail about each run, or failure for a mail about failed runs
+	// only. Default of Proxmox VE: always (PVE: mailnotification).
 	// +optional
 	// +kubebuilder:validation:Enum=always;failure
 	MailOn *string `json:"mailOn,omitempty"`
 }
 
-// BackupJobPerformance has settings of the speed.
+// BackupJobPerformance has performance settings.
 //
 // +kubebuilder:validation:MinProperties=1
 type BackupJobPerformance struct {
-	// MaxWorkers is how many parallel requests a VM's backup makes, 1 to 256. Default of
-	// Proxmox VE: 16 (PVE: max-workers).
+	// MaxWorkers is the number of parallel requests of a VM's backup, 1 to 256. Default
+	// of Proxmox VE: 16 (PVE: max-workers).
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=256
 	MaxWorkers *int32 `json:"maxWorkers,omitempty"`
 
-	// PBSEntriesMax is how many entries of a container's directories are kept in memory,
-	// at least 1. Default of Proxmox VE: 1048576 (PVE: pbs-entries-max).
+	// PBSEntriesMax is the number of directory entries of a container that are kept in
+	// memory, at least 1. Default of Proxmox VE: 1048576 (PVE: pbs-entries-max).
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	PBSEntriesMax *int32 `json:"pbsEntriesMax,omitempty"`
 }
 
-// BackupJobFleecing is where overwritten blocks are kept while a VM is backed up.
+// BackupJobFleecing determines where overwritten blocks are kept during the backup of
+// a VM.
 //
 // +kubebuilder:validation:XValidation:rule="!self.enabled || has(self.storage) || has(self.storageRef)",message="fleecing needs a storage"
 // +kubebuilder:validation:XValidation:rule="!has(self.storage) || !has(self.storageRef)",message="set one of storage and storageRef"
 type BackupJobFleecing struct {
-	// Enabled keeps overwritten blocks (PVE: enabled).
+	// Enabled turns fleecing on (PVE: enabled).
 	Enabled bool `json:"enabled"`
 
-	// Storage that has them meanwhile, 2 to 100 characters: one for disk images, best a
-	// fast local one (PVE: storage).
+	// Storage for the overwritten blocks during the backup, 2 to 100 characters: a
+	// storage for disk images, preferably fast and local (PVE: storage).
 	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
 	Storage *string `json:"storage,omitempty"`
 
-	// StorageRef references the Storage that has them meanwhile.
+	// StorageRef references the Storage for the overwritten blocks.
 	// +optional
 	StorageRef *Reference `json:"storageRef,omitempty"`
 }
 
-// BackupJobObservation is what is seen of a backup job.
+// BackupJobObservation is the observed state of a backup job.
 type BackupJobObservation struct {
 	ObjectObservation `json:",inline"`
 
@@ -357,21 +358,23 @@ type BackupJobObservation struct {
 	// +optional
 	Storage string `json:"storage,omitempty"`
 
-	// NextRun is when the schedule is next due; empty for a job that is not enabled.
+	// NextRun is the next time of the schedule; empty for a job that is not enabled.
 	// +optional
 	NextRun *metav1.Time `json:"nextRun,omitempty"`
 
-	// LastScheduleTime is when the schedule was last due while the resource existed, as far as it
-	// was seen.
+	// LastScheduleTime is the last known time of the schedule since this resource was
+	// created.
 	// +optional
 	LastScheduleTime *metav1.Time `json:"lastScheduleTime,omitempty"`
 
-	// HiddenRuns is why the last runs of the job on some nodes are not known, such as that
-	// the user may not see the tasks of others there. Empty: they are known.
+	// HiddenRuns is the reason why the last runs of the job on some nodes are not known,
+	// for example that the user has no permission to read the tasks of others there. It
+	// is empty if they are known.
 	// +optional
 	HiddenRuns string `json:"hiddenRuns,omitempty"`
 
-	// GuestCount is how many guests the job backs up, as far as the user may see them.
+	// GuestCount is the number of guests that the job backs up, as far as the user has
+	// permission to see them.
 	// +optional
 	GuestCount *int32 `json:"guestCount,omitempty"`
 
@@ -387,40 +390,41 @@ type BackupJobGuest struct {
 	// VMID of the guest.
 	VMID int32 `json:"vmid"`
 
-	// Machine that the guest is the VM of, among those of the namespace of the job, or of
-	// the cluster-scoped group. Empty: there is none.
+	// Machine whose VM the guest is: a Machine in the namespace of the job, or in the
+	// cluster-scoped group. It is empty if there is none.
 	// +optional
 	Machine string `json:"machine,omitempty"`
 
-	// LastBackup is the time of the newest backup on the storage, whoever has made it.
-	// Backups do not count whose latest verification by a backup server has failed, nor
-	// those from before the VM of the Machine was created, which are of a former VM with
-	// its VMID. Empty: there is none.
+	// LastBackup is the time of the newest backup on the storage, no matter who made it.
+	// Two kinds of backups do not count: those whose latest verification by a Proxmox
+	// Backup Server failed, and those from before the VM of the Machine was created,
+	// because they belong to a former VM with the same VMID. It is empty if there is no
+	// backup.
 	// +optional
 	LastBackup *metav1.Time `json:"lastBackup,omitempty"`
 
-	// LastRun is what the last run of the job has come to for the guest, by its task in
-	// Proxmox VE. Empty: none was seen.
+	// LastRun is the result of the last run of the job for the guest, by its task in
+	// Proxmox VE. It is empty if no run was seen.
 	// +optional
 	LastRun *BackupJobRun `json:"lastRun,omitempty"`
 }
 
-// A BackupJobRun is what a run of a job has come to for a guest. Proxmox VE runs a job on each
-// node for the guests there.
+// A BackupJobRun is the result of a run of a job for a guest. Proxmox VE runs a job on
+// each node for the guests there.
 type BackupJobRun struct {
 	// Time at which the run began on the node of the guest.
 	Time metav1.Time `json:"time"`
 
-	// Result is OK for a backup that was made, Failed for one that could not be, also
-	// because the run as a whole has failed, and Skipped for a guest that the run has left out.
+	// Result is OK if the backup was made, Failed if it could not be made (also because
+	// the run as a whole failed), and Skipped if the run left out the guest.
 	Result string `json:"result"`
 
-	// Reason of a failure in a word: NotSupported, LimitReached, StorageFull,
+	// Reason of a failure, as one word: NotSupported, LimitReached, StorageFull,
 	// StorageUnavailable, VMNotFound, Locked, Stopped or BackupFailed.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// Message is a sentence about a failure.
+	// Message describes a failure in one sentence.
 	// +optional
 	Message string `json:"message,omitempty"`
 
@@ -428,7 +432,7 @@ type BackupJobRun struct {
 	// +optional
 	Volume string `json:"volume,omitempty"`
 
-	// Size of the backup in bytes, once it was listed.
+	// Size of the backup in bytes, once Proxmox VE lists it.
 	// +optional
 	Size *int64 `json:"size,omitempty"`
 

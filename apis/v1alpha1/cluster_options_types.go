@@ -16,9 +16,9 @@ limitations under the License.
 
 package v1alpha1
 
-// ProxmoxClusterOptions are options of a cluster. Only what is set is managed,
-// and of an option with parts only the parts that are set. What only some
-// versions of Proxmox VE know is said with it.
+// ProxmoxClusterOptions are options of a cluster. Only the options that are set are
+// managed, and of an option with several parts only the parts that are set. If only
+// some versions of Proxmox VE have an option, its description names them.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="!has(self.httpProxy) || !has(self.httpProxySecretRef)",message="set only one of httpProxy and httpProxySecretRef"
@@ -51,16 +51,16 @@ type ProxmoxClusterOptions struct {
 	// +kubebuilder:validation:Enum=ar;ca;da;de;en;es;eu;fa;fr;hr;he;it;ja;ka;kr;nb;nl;nn;pl;pt_BR;ru;sl;sv;tr;ukr;zh_CN;zh_TW
 	Language *string `json:"language,omitempty"`
 
-	// EmailFrom is the sender of e-mails. Empty removes it; then it is
-	// root@ and the node's name (PVE: email_from).
+	// EmailFrom is the sender of e-mails. Empty removes it; then the sender is root@ and
+	// the node's name (PVE: email_from).
 	// +optional
 	// +kubebuilder:validation:MaxLength=254
 	// +kubebuilder:validation:Pattern=`^([^\s@,;]+@[^\s@,;]+)?$`
 	EmailFrom *string `json:"emailFrom,omitempty"`
 
-	// HTTPProxy that the nodes use for downloads, such as
-	// http://proxy.example.com:3128. Empty removes it. One with a password
-	// belongs into httpProxySecretRef (PVE: http_proxy).
+	// HTTPProxy that the nodes use for downloads, such as http://proxy.example.com:3128.
+	// Empty removes it. Use httpProxySecretRef for a proxy with a password (PVE:
+	// http_proxy).
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^(http://\S+)?$`
@@ -73,20 +73,20 @@ type ProxmoxClusterOptions struct {
 	// +optional
 	HTTPProxySecretRef *SecretKeyReference `json:"httpProxySecretRef,omitempty"`
 
-	// MACPrefix is what generated MAC addresses begin with: one to three bytes,
-	// and maybe one digit of the next, such as BC:24:11 or BC:24:11:0. Default of
-	// Proxmox VE: BC:24:11 (PVE: mac_prefix).
+	// MACPrefix is the beginning of generated MAC addresses: one to three bytes, and
+	// optionally one more digit, such as BC:24:11 or BC:24:11:0. Default of Proxmox VE:
+	// BC:24:11 (PVE: mac_prefix).
 	// +optional
 	// +kubebuilder:validation:Pattern=`^[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){0,2}(:[0-9a-fA-F]?)?$`
 	MACPrefix *string `json:"macPrefix,omitempty"`
 
-	// MaxWorkers is how many guests a node starts or stops at the same time, at
+	// MaxWorkers is the number of guests that a node starts or stops at the same time, at
 	// least 1 (PVE: max_workers).
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	MaxWorkers *int32 `json:"maxWorkers,omitempty"`
 
-	// Fencing mode of HA. hardware and both need fence devices and are
+	// Fencing mode of HA. The modes hardware and both need fence devices and are
 	// experimental. Default of Proxmox VE: watchdog (PVE: fencing).
 	// +optional
 	// +kubebuilder:validation:Enum=watchdog;hardware;both
@@ -101,8 +101,8 @@ type ProxmoxClusterOptions struct {
 	// +optional
 	Migration *TransferOptions `json:"migration,omitempty"`
 
-	// Replication of guests, from Proxmox VE 9.0 on. Before, migration counts
-	// for both (PVE: replication).
+	// Replication of guests, from Proxmox VE 9.0 on. In earlier versions, migration
+	// applies to both (PVE: replication).
 	// +optional
 	Replication *TransferOptions `json:"replication,omitempty"`
 
@@ -119,21 +119,21 @@ type ProxmoxClusterOptions struct {
 	// +optional
 	NextID *NextIDRange `json:"nextID,omitempty"`
 
-	// Notify says who is told of what. Deprecated in Proxmox VE, where
+	// Notify determines who is notified about what. Deprecated in Proxmox VE, where
 	// notification targets and matchers have replaced it (PVE: notify).
 	// +optional
 	Notify *NotifyOptions `json:"notify,omitempty"`
 
-	// TagStyle is how tags look and are sorted (PVE: tag-style).
+	// TagStyle is the appearance and the order of tags (PVE: tag-style).
 	// +optional
 	TagStyle *TagStyle `json:"tagStyle,omitempty"`
 
-	// UserTagAccess is which tags users may set (PVE: user-tag-access).
+	// UserTagAccess determines which tags users may set (PVE: user-tag-access).
 	// +optional
 	UserTagAccess *UserTagAccess `json:"userTagAccess,omitempty"`
 
-	// RegisteredTags are tags that only those with Sys.Modify on / may set and
-	// remove. An empty list removes the option (PVE: registered-tags).
+	// RegisteredTags are tags that only users with Sys.Modify on / may set and remove. An
+	// empty list removes the option (PVE: registered-tags).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=1000
@@ -158,7 +158,7 @@ type ProxmoxClusterOptions struct {
 //
 // +kubebuilder:validation:MinProperties=1
 type BandwidthLimits struct {
-	// Default limit of what has none of its own, in KiB/s.
+	// Default limit for operations without their own limit, in KiB/s.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Default *int64 `json:"default,omitempty"`
@@ -185,14 +185,13 @@ type BandwidthLimits struct {
 	Restore *int64 `json:"restore,omitempty"`
 }
 
-// TransferOptions say how guests travel between nodes.
+// TransferOptions determine how guests are transferred between nodes.
 type TransferOptions struct {
-	// Type of the traffic: secure goes through SSH, insecure is not encrypted
-	// and faster.
+	// Type of the traffic: secure uses SSH, insecure is not encrypted and is faster.
 	// +kubebuilder:validation:Enum=secure;insecure
 	Type string `json:"type"`
 
-	// Network that the traffic takes, in CIDR notation, such as 192.0.2.0/24.
+	// Network for the traffic, in CIDR notation, such as 192.0.2.0/24.
 	// +optional
 	// +kubebuilder:validation:MaxLength=43
 	// +kubebuilder:validation:XValidation:rule="isCIDR(self)",message="network is in CIDR notation, such as 192.0.2.0/24"
@@ -201,9 +200,9 @@ type TransferOptions struct {
 
 // HAOptions are settings of high availability.
 type HAOptions struct {
-	// ShutdownPolicy is what becomes of HA guests when their node shuts down:
-	// freeze, failover, conditional or migrate. Default of Proxmox VE:
-	// conditional (PVE: shutdown_policy).
+	// ShutdownPolicy determines what happens to HA guests when their node shuts down:
+	// freeze, failover, conditional or migrate. Default of Proxmox VE: conditional (PVE:
+	// shutdown_policy).
 	// +kubebuilder:validation:Enum=freeze;failover;conditional;migrate
 	ShutdownPolicy string `json:"shutdownPolicy"`
 }
@@ -213,46 +212,44 @@ type HAOptions struct {
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="has(self.autoRebalance) || !(has(self.autoRebalanceThreshold) || has(self.autoRebalanceMargin) || has(self.autoRebalanceHoldDuration) || has(self.autoRebalanceMethod))",message="the settings of autoRebalance need autoRebalance"
 type CRSOptions struct {
-	// HA is by what HA chooses nodes: basic counts guests, static looks at their
-	// configuration, dynamic (from Proxmox VE 9.2 on) at what they use too.
-	// Default of Proxmox VE: basic (PVE: ha).
+	// HA is the mode in which HA chooses nodes: basic counts guests, static uses the
+	// configured resources of guests, dynamic (from Proxmox VE 9.2 on) also uses their
+	// actual usage. Default of Proxmox VE: basic (PVE: ha).
 	// +optional
 	// +kubebuilder:validation:Enum=basic;static;dynamic
 	HA *string `json:"ha,omitempty"`
 
-	// RebalanceOnStart chooses a node anew when an HA guest is started. Default
-	// of Proxmox VE: false (PVE: ha-rebalance-on-start).
+	// RebalanceOnStart chooses the node again when an HA guest is started. Default of
+	// Proxmox VE: false (PVE: ha-rebalance-on-start).
 	// +optional
 	RebalanceOnStart *bool `json:"rebalanceOnStart,omitempty"`
 
-	// AutoRebalance moves HA guests when nodes are loaded unevenly, from Proxmox
-	// VE 9.2 on. Default of Proxmox VE: false (PVE: ha-auto-rebalance).
+	// AutoRebalance moves HA guests when the load of the nodes is uneven, from Proxmox VE
+	// 9.2 on. Default of Proxmox VE: false (PVE: ha-auto-rebalance).
 	// +optional
 	AutoRebalance *bool `json:"autoRebalance,omitempty"`
 
-	// AutoRebalanceThreshold is the imbalance in percent, 0 to 100, from which on
-	// guests are moved. Default of Proxmox VE: 30 (PVE:
-	// ha-auto-rebalance-threshold).
+	// AutoRebalanceThreshold is the imbalance, in percent, 0 to 100, above which guests
+	// are moved. Default of Proxmox VE: 30 (PVE: ha-auto-rebalance-threshold).
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	AutoRebalanceThreshold *int32 `json:"autoRebalanceThreshold,omitempty"`
 
-	// AutoRebalanceMargin is by how many percent, 0 to 100, a move must improve
-	// the balance. Default of Proxmox VE: 10 (PVE: ha-auto-rebalance-margin).
+	// AutoRebalanceMargin is the minimum improvement of the balance by a move, in
+	// percent, 0 to 100. Default of Proxmox VE: 10 (PVE: ha-auto-rebalance-margin).
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	AutoRebalanceMargin *int32 `json:"autoRebalanceMargin,omitempty"`
 
-	// AutoRebalanceHoldDuration is for how many rounds of HA the threshold must
-	// be exceeded. Default of Proxmox VE: 3 (PVE:
-	// ha-auto-rebalance-hold-duration).
+	// AutoRebalanceHoldDuration is the number of rounds of HA for which the threshold
+	// must be exceeded. Default of Proxmox VE: 3 (PVE: ha-auto-rebalance-hold-duration).
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	AutoRebalanceHoldDuration *int32 `json:"autoRebalanceHoldDuration,omitempty"`
 
-	// AutoRebalanceMethod is how moves are compared. Default of Proxmox VE:
+	// AutoRebalanceMethod is the method to compare moves. Default of Proxmox VE:
 	// bruteforce (PVE: ha-auto-rebalance-method).
 	// +optional
 	// +kubebuilder:validation:Enum=bruteforce;topsis
@@ -278,27 +275,27 @@ type NextIDRange struct {
 	Upper *int32 `json:"upper,omitempty"`
 }
 
-// NotifyOptions say who is told of what.
+// NotifyOptions determine who is notified about what.
 //
 // +kubebuilder:validation:MinProperties=1
 type NotifyOptions struct {
-	// PackageUpdates is when available updates are told. Default of Proxmox VE:
-	// auto (PVE: package-updates).
+	// PackageUpdates determines when users are notified of available updates. Default of
+	// Proxmox VE: auto (PVE: package-updates).
 	// +optional
 	// +kubebuilder:validation:Enum=auto;always;never
 	PackageUpdates *string `json:"packageUpdates,omitempty"`
 
-	// Fencing is without effect since Proxmox VE 8.1 (PVE: fencing).
+	// Fencing has no effect since Proxmox VE 8.1 (PVE: fencing).
 	// +optional
 	// +kubebuilder:validation:Enum=always;never
 	Fencing *string `json:"fencing,omitempty"`
 
-	// Replication is without effect since Proxmox VE 8.1 (PVE: replication).
+	// Replication has no effect since Proxmox VE 8.1 (PVE: replication).
 	// +optional
 	// +kubebuilder:validation:Enum=always;never
 	Replication *string `json:"replication,omitempty"`
 
-	// TargetPackageUpdates is without effect since Proxmox VE 8.1 (PVE:
+	// TargetPackageUpdates has no effect since Proxmox VE 8.1 (PVE:
 	// target-package-updates).
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -306,16 +303,14 @@ type NotifyOptions struct {
 	// +kubebuilder:validation:Pattern=`^[^\s,]+$`
 	TargetPackageUpdates *string `json:"targetPackageUpdates,omitempty"`
 
-	// TargetFencing is without effect since Proxmox VE 8.1 (PVE:
-	// target-fencing).
+	// TargetFencing has no effect since Proxmox VE 8.1 (PVE: target-fencing).
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^[^\s,]+$`
 	TargetFencing *string `json:"targetFencing,omitempty"`
 
-	// TargetReplication is without effect since Proxmox VE 8.1 (PVE:
-	// target-replication).
+	// TargetReplication has no effect since Proxmox VE 8.1 (PVE: target-replication).
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
@@ -323,7 +318,7 @@ type NotifyOptions struct {
 	TargetReplication *string `json:"targetReplication,omitempty"`
 }
 
-// TagStyle is how tags look and are sorted.
+// TagStyle is the appearance and the order of tags.
 //
 // +kubebuilder:validation:MinProperties=1
 type TagStyle struct {
@@ -339,8 +334,8 @@ type TagStyle struct {
 	// +kubebuilder:validation:Enum=config;alphabetical
 	Ordering *string `json:"ordering,omitempty"`
 
-	// CaseSensitive tells tags apart that differ in their case only. Default of
-	// Proxmox VE: false (PVE: case-sensitive).
+	// CaseSensitive distinguishes tags that differ only in case. Default of Proxmox VE:
+	// false (PVE: case-sensitive).
 	// +optional
 	CaseSensitive *bool `json:"caseSensitive,omitempty"`
 
@@ -363,25 +358,26 @@ type TagColor struct {
 	// +kubebuilder:validation:Pattern=`^[0-9a-fA-F]{6}$`
 	Background string `json:"background"`
 
-	// Text color as six hexadecimal digits. Default: what is readable on the
+	// Text color as six hexadecimal digits. Default: a color that is readable on the
 	// background.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^[0-9a-fA-F]{6}$`
 	Text *string `json:"text,omitempty"`
 }
 
-// UserTagAccess is which tags users may set who have no Sys.Modify on /.
+// UserTagAccess determines which tags users without Sys.Modify on / may set.
 //
 // +kubebuilder:validation:MinProperties=1
 type UserTagAccess struct {
-	// Allow none, the tags of a list, those existing already, or any (free).
-	// Default of Proxmox VE: free (PVE: user-allow).
+	// Allow determines which tags are allowed: none, list (the tags of allowList),
+	// existing (also the tags that exist already), or free (any). Default of Proxmox VE:
+	// free (PVE: user-allow).
 	// +optional
 	// +kubebuilder:validation:Enum=none;list;existing;free
 	Allow *string `json:"allow,omitempty"`
 
-	// AllowList has the tags that list and existing allow. An empty list removes
-	// them (PVE: user-allow-list).
+	// AllowList has the tags that the values list and existing allow. An empty list
+	// removes them (PVE: user-allow-list).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=1000

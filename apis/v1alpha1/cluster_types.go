@@ -25,11 +25,11 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="NODES",type="string",JSONPath=".status.atProvider.nodesOnline"
 // +kubebuilder:printcolumn:name="QUORATE",type="boolean",JSONPath=".status.atProvider.quorate"
 
-// ProxmoxClusterParameters describe a Proxmox VE cluster: what is expected of
-// it, and the options that are managed.
+// ProxmoxClusterParameters describe a Proxmox VE cluster: the expected nodes, storages
+// and networks, and the options that are managed.
 type ProxmoxClusterParameters struct {
-	// Nodes that the cluster is expected to have. The ProxmoxCluster is not
-	// Ready while one of them is missing or offline.
+	// Nodes that the cluster must have. The ProxmoxCluster is not Ready while one of them
+	// is missing or offline.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -37,8 +37,8 @@ type ProxmoxClusterParameters struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	Nodes []string `json:"nodes,omitempty"`
 
-	// Storages that the cluster is expected to have. The ProxmoxCluster is not
-	// Ready while one of them is missing, or available on no node.
+	// Storages that the cluster must have. The ProxmoxCluster is not Ready while one of
+	// them is missing or is not available on any node.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=256
@@ -46,8 +46,8 @@ type ProxmoxClusterParameters struct {
 	// +kubebuilder:validation:items:MaxLength=100
 	Storages []string `json:"storages,omitempty"`
 
-	// Networks (bridges and VNets) that every node is expected to have. The
-	// ProxmoxCluster is not Ready while an online node has not all of them.
+	// Networks (bridges and VNets) that every node must have. The ProxmoxCluster is not
+	// Ready while an online node does not have all of them.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=256
@@ -55,34 +55,32 @@ type ProxmoxClusterParameters struct {
 	// +kubebuilder:validation:items:MaxLength=15
 	Networks []string `json:"networks,omitempty"`
 
-	// Options of the cluster (PVE: the options of /cluster/options, which are
-	// kept in datacenter.cfg). Only what is set here is managed: it is set in
-	// Proxmox VE, and set again when somebody changes it there. An option that
-	// is taken out of here stays as it is.
+	// Options of the cluster (PVE: the options of /cluster/options, which are kept in
+	// datacenter.cfg). Only the options that are set here are managed: the provider sets
+	// them in Proxmox VE, and sets them again if somebody changes them there. If you
+	// remove an option here, it keeps its value in Proxmox VE.
 	// +optional
 	Options *ProxmoxClusterOptions `json:"options,omitempty"`
 
-	// OnDelete says what becomes of the options when this resource is deleted:
-	// Retain leaves them as they are; Reset takes out of Proxmox VE what is set
-	// in options, so that its defaults hold. Neither does anything else.
-	// Default: Retain.
+	// OnDelete determines what happens to the options when this resource is deleted:
+	// Retain keeps their values. Reset removes the options that are set here from Proxmox
+	// VE, so that its defaults apply. Neither changes anything else. Default: Retain.
 	// +optional
 	// +kubebuilder:validation:Enum=Retain;Reset
 	OnDelete *string `json:"onDelete,omitempty"`
 }
 
-// What becomes of the options of a deleted ProxmoxCluster.
+// What happens to the options of a deleted ProxmoxCluster.
 const (
 	OnDeleteRetain = "Retain"
 	OnDeleteReset  = "Reset"
 )
 
-// ProxmoxClusterObservation is what is seen of a Proxmox VE cluster. Amounts and
-// lastHealthCheck are written about once a minute, everything else when it
-// changes.
+// ProxmoxClusterObservation is the observed state of a Proxmox VE cluster. Amounts and
+// lastHealthCheck are updated about once a minute, everything else when it changes.
 type ProxmoxClusterObservation struct {
-	// Ready is true when the cluster is reachable, has quorum and everything
-	// that is expected of it.
+	// Ready is true when the cluster is reachable, has quorum, and has everything that
+	// the spec expects.
 	// +optional
 	Ready bool `json:"ready,omitempty"`
 
@@ -98,7 +96,7 @@ type ProxmoxClusterObservation struct {
 	// +optional
 	Quorate *bool `json:"quorate,omitempty"`
 
-	// NodesOnline is how many nodes are online, of how many: 2/3.
+	// NodesOnline is the number of online nodes and the number of all nodes, such as 2/3.
 	// +optional
 	NodesOnline string `json:"nodesOnline,omitempty"`
 
@@ -108,20 +106,20 @@ type ProxmoxClusterObservation struct {
 	// +listMapKey=name
 	Nodes []ProxmoxClusterNode `json:"nodes,omitempty"`
 
-	// Storages of the cluster that the user may see.
+	// Storages of the cluster that the user has permission to see.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	Storages []ProxmoxClusterStorage `json:"storages,omitempty"`
 
-	// Networks of the cluster's nodes to which VMs can be attached: bridges, and
-	// VNets that are in force.
+	// Networks of the cluster's nodes to which VMs can be attached: bridges, and VNets
+	// that are in effect.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	Networks []ProxmoxClusterNetwork `json:"networks,omitempty"`
 
-	// VNets of the cluster's software-defined network, in force or not.
+	// VNets of the cluster's software-defined network, whether in effect or not.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -131,14 +129,14 @@ type ProxmoxClusterObservation struct {
 	// +optional
 	HA *ProxmoxClusterHA `json:"ha,omitempty"`
 
-	// Difference is what separates Proxmox VE from the options of the spec: what
-	// the next change sets or, with managementPolicies [Observe], would set.
+	// Difference between the options of the spec and Proxmox VE: what the next update
+	// sets, or would set with managementPolicies [Observe].
 	// +optional
 	// +listType=map
 	// +listMapKey=option
 	Difference []OptionDifference `json:"difference,omitempty"`
 
-	// LastHealthCheck is when the cluster was last looked at, to about a minute.
+	// LastHealthCheck is when the provider last checked the cluster, to about a minute.
 	// +optional
 	LastHealthCheck *metav1.Time `json:"lastHealthCheck,omitempty"`
 }
@@ -173,20 +171,20 @@ type ProxmoxClusterStorage struct {
 	// +optional
 	Type string `json:"type,omitempty"`
 
-	// Shared is true when all nodes see the same content.
+	// Shared is true when all nodes have the same content.
 	// +optional
 	Shared bool `json:"shared,omitempty"`
 
-	// Content that the storage takes, such as images, iso or import.
+	// Content types of the storage, such as images, iso or import.
 	// +optional
 	// +listType=set
 	Content []string `json:"content,omitempty"`
 
-	// Total size in bytes: of a storage that is not shared, the sum over the
-	// nodes on which it is available.
+	// Total size in bytes. For a storage that is not shared, it is the sum over the nodes
+	// on which the storage is available.
 	Total int64 `json:"total"`
 
-	// Used bytes of it.
+	// Used bytes.
 	Used int64 `json:"used"`
 
 	// Nodes that have the storage.
@@ -201,13 +199,13 @@ type ProxmoxClusterStorageNode struct {
 	// Name of the node.
 	Name string `json:"name"`
 
-	// Available is true when the storage can be used on the node.
+	// Available is true when the node can use the storage.
 	Available bool `json:"available"`
 
 	// Total size in bytes.
 	Total int64 `json:"total"`
 
-	// Used bytes of it.
+	// Used bytes.
 	Used int64 `json:"used"`
 }
 
@@ -220,7 +218,7 @@ type ProxmoxClusterNetwork struct {
 	// +optional
 	Type string `json:"type,omitempty"`
 
-	// Nodes that have the network, offline ones left out.
+	// Nodes that have the network, without offline nodes.
 	// +optional
 	// +listType=set
 	Nodes []string `json:"nodes,omitempty"`
@@ -235,7 +233,7 @@ type ProxmoxClusterVNet struct {
 	// +optional
 	Zone string `json:"zone,omitempty"`
 
-	// Tag is the VLAN or VXLAN id, if the zone has such.
+	// Tag is the VLAN or VXLAN ID, if the zone has one.
 	// +optional
 	Tag *int64 `json:"tag,omitempty"`
 
@@ -243,27 +241,28 @@ type ProxmoxClusterVNet struct {
 	// +optional
 	Alias string `json:"alias,omitempty"`
 
-	// VLANAware is true when NICs may have VLAN tags of their own.
+	// VLANAware is true when NICs can have their own VLAN tags.
 	// +optional
 	VLANAware bool `json:"vlanAware,omitempty"`
 }
 
 // ProxmoxClusterHA is the state of a cluster's high availability.
 type ProxmoxClusterHA struct {
-	// Quorum is what the HA stack says of the quorum, such as OK.
+	// Quorum is the state of the quorum as the HA stack reports it, such as OK.
 	// +optional
 	Quorum string `json:"quorum,omitempty"`
 
-	// Fencing is whether HA is armed: armed, standby, disarming or disarmed.
-	// Proxmox VE says it from 9.2 on.
+	// Fencing is whether HA is armed: armed, standby, disarming or disarmed. Proxmox VE
+	// reports it from 9.2 on.
 	// +optional
 	Fencing string `json:"fencing,omitempty"`
 
-	// Manager is the node that manages HA now. Empty while nothing is managed.
+	// Manager is the node that currently manages HA. It is empty while HA manages
+	// nothing.
 	// +optional
 	Manager string `json:"manager,omitempty"`
 
-	// Resources is how many guests HA manages.
+	// Resources is the number of guests that HA manages.
 	Resources int32 `json:"resources"`
 
 	// Failed are the managed guests that are in error, such as vm:100.
@@ -272,7 +271,7 @@ type ProxmoxClusterHA struct {
 	Failed []string `json:"failed,omitempty"`
 }
 
-// OptionDifference is an option that is not what it should be.
+// OptionDifference is an option that differs from its desired value.
 type OptionDifference struct {
 	// Option by its PVE name.
 	Option string `json:"option"`

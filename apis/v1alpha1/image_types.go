@@ -22,7 +22,7 @@ import (
 )
 
 // An Image is a disk image, an ISO image or a container template that Proxmox VE has
-// downloaded, or a template VM made of one.
+// downloaded, or a template VM made from one.
 //
 // +proxmox:kind=Image,shortName=pimage
 // +kubebuilder:printcolumn:name="REVISION",type="integer",JSONPath=".status.atProvider.revision"
@@ -30,8 +30,8 @@ import (
 // +kubebuilder:printcolumn:name="VERIFIED",type="string",JSONPath=".status.conditions[?(@.type=='Verified')].status"
 // +kubebuilder:printcolumn:name="FILE",type="string",JSONPath=".status.atProvider.file",priority=1
 
-// ImageParameters describe an image that Machines are made from: a file that
-// Proxmox VE downloads onto storages, a template VM made of it, or both.
+// ImageParameters describe an image from which Machines are made: a file that Proxmox
+// VE downloads to storages, a template VM made from it, or both.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.source.url) || has(self.source.oci) || !has(self.content) || self.content == 'import'",message="content is that of a downloaded file: it needs source.url or source.oci"
 // +kubebuilder:validation:XValidation:rule="!has(self.source.oci) || has(self.content) && self.content == 'vztmpl'",message="source.oci needs content vztmpl: Proxmox VE makes container templates of OCI images, and nothing else"
@@ -48,21 +48,20 @@ type ImageParameters struct {
 	// Source of the image.
 	Source ImageSource `json:"source"`
 
-	// Content is what the file is to Proxmox VE: import (a disk image), iso, or
+	// Content is the type of the file in Proxmox VE: import (a disk image), iso, or
 	// vztmpl (a container template). Default: import. Cannot change. PVE: content.
 	// +optional
 	// +kubebuilder:validation:Enum=import;iso;vztmpl
 	Content *ImageContent `json:"content,omitempty"`
 
-	// FileName of the downloaded file without its extension, 1 to 100 letters,
-	// digits, dots, hyphens and underscores. Where the checksum is known, its
-	// first twelve digits are added, so that each revision has a file of its own.
-	// A file that has the name already and was not made for this Image is never
-	// used or replaced: to take it over, set the annotation
-	// crossplane.io/external-name to its whole name, such as debian-13.qcow2.
-	// Default: the name of this resource, with its namespace and a dot before it
-	// if it has one, or with what its tenant's files begin with if it is
-	// cluster-scoped and has a tenant. Cannot change. PVE: filename.
+	// FileName of the downloaded file without its extension, 1 to 100 letters, digits,
+	// dots, hyphens and underscores. If the checksum is known, the provider adds its
+	// first twelve digits, so that each revision has its own file. A file that already
+	// has the name and was not made for this Image is never used or replaced. To adopt
+	// such a file, set the annotation crossplane.io/external-name to its full name, such
+	// as debian-13.qcow2. Default: the name of this resource, after its namespace and a
+	// dot for a namespaced Image, or after the prefix of the tenant's files for a
+	// cluster-scoped Image of a tenant. Cannot change. PVE: filename.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=100
@@ -70,9 +69,9 @@ type ImageParameters struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="fileName cannot change"
 	FileName *string `json:"fileName,omitempty"`
 
-	// Storages that the file is downloaded to, 1 to 16, each of files (dir, nfs,
-	// cifs, btrfs, cephfs) and with the content type. A shared storage gets one
-	// file, a local one a file on each node.
+	// Storages that the file is downloaded to, 1 to 16. They must be file storages (dir,
+	// nfs, cifs, btrfs, cephfs) with the content type. A shared storage gets one file, a
+	// local storage one file on each node.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -82,8 +81,8 @@ type ImageParameters struct {
 	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
 	Storages []string `json:"storages,omitempty"`
 
-	// StorageSelector chooses the storages by what they are, in place of their
-	// names: all that have the content type and match.
+	// StorageSelector chooses the storages by their properties instead of their names:
+	// all storages that match and have the content type.
 	// +optional
 	StorageSelector *ImageStorageSelector `json:"storageSelector,omitempty"`
 
@@ -98,21 +97,21 @@ type ImageParameters struct {
 	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`
 	Nodes []string `json:"nodes,omitempty"`
 
-	// Template makes template VMs of the image, which Machines clone by
-	// templateRef. A shared storage of disks gets one, a local one a template on
-	// each node that has the image. What it says counts when a template is made:
-	// a change makes no other.
+	// Template makes template VMs from the image, which Machines clone by templateRef. A
+	// shared storage for disks gets one template, a local storage one template on each
+	// node that has the image. These options apply when a template is created: a change
+	// does not create another template.
 	// +optional
 	Template *ImageTemplate `json:"template,omitempty"`
 
-	// Refresh looks for a newer image at the same URL. A new checksum makes a new
-	// revision; Machines keep the revision that they were made from.
+	// Refresh checks for a newer image at the same URL. A new checksum makes a new
+	// revision. Existing Machines keep the revision from which they were made.
 	// +optional
 	Refresh *ImageRefresh `json:"refresh,omitempty"`
 
-	// Keep is how many older revisions are kept beside the present one, 0 to 100.
-	// One in use, by a linked clone or by a Machine that is being made from it, is
-	// kept besides, until it is not. Default: 1.
+	// Keep is the number of older revisions to keep in addition to the current one, 0 to
+	// 100. A revision that is in use by a linked clone, or by a Machine that is being
+	// made from it, is kept as well until it is no longer in use. Default: 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
@@ -132,7 +131,7 @@ const (
 	ImageContentContainer ImageContent = "vztmpl"
 )
 
-// ImageSource is where an image comes from: url, oci, volume, or another Machine.
+// ImageSource is the source of an image: url, oci, volume, or a Machine.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.url), has(self.oci), has(self.volume), has(self.machine) || has(self.machineRef) || has(self.machineSelector)].filter(s, s).size() == 1",message="an image has one source: set one of url, oci, volume and machine (or machineRef, machineSelector)"
 // +kubebuilder:validation:XValidation:rule="has(self.url) || !has(self.checksum) && !has(self.checksumURL) && !has(self.decompression) && !has(self.format) && !has(self.insecureSkipTLSVerify)",message="checksum, checksumURL, decompression, format and insecureSkipTLSVerify need url"
@@ -140,31 +139,30 @@ const (
 // +kubebuilder:validation:XValidation:rule="has(self.url) == has(oldSelf.url) && has(self.oci) == has(oldSelf.oci) && has(self.volume) == has(oldSelf.volume)",message="the kind of source cannot change"
 // +kubebuilder:validation:XValidation:rule="!has(self.url) || !has(oldSelf.url) || self.url == oldSelf.url || has(self.checksum) || has(self.checksumURL)",message="another url makes a new revision, which needs a checksum or checksumURL"
 type ImageSource struct {
-	// URL that Proxmox VE downloads the file from, http or https, up to 2048
-	// characters; each node has to reach it, by the HTTP proxy of the
-	// cluster's options if one is set there. Redirects are followed. Credentials
-	// in it can be read by everybody who reads this resource, or PVE's tasks. PVE:
-	// download-url.
+	// URL from which Proxmox VE downloads the file, http or https, up to 2048 characters.
+	// Each node must be able to reach it, through the HTTP proxy in the cluster's options
+	// if one is set. Redirects are followed. Anybody who can read this resource or PVE's
+	// tasks can read credentials in the URL. PVE: download-url.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:Pattern=`^https?://[^\s/?#]+(/\S*)?$`
 	URL *string `json:"url,omitempty"`
 
-	// Checksum of the file as it is downloaded, compressed or not, as algorithm
-	// and hexadecimal digits: sha256:9f86d0…. Algorithms are md5, sha1, sha224,
-	// sha256, sha384 and sha512. A file with another checksum is not kept. PVE:
-	// checksum-algorithm, checksum.
+	// Checksum of the downloaded file, before decompression, as algorithm and hexadecimal
+	// digits: sha256:9f86d0…. Algorithms are md5, sha1, sha224, sha256, sha384 and
+	// sha512. A file with another checksum is not kept. PVE: checksum-algorithm,
+	// checksum.
 	// +optional
 	// +kubebuilder:validation:MaxLength=140
 	// +kubebuilder:validation:Pattern=`^(md5:[0-9a-fA-F]{32}|sha1:[0-9a-fA-F]{40}|sha224:[0-9a-fA-F]{56}|sha256:[0-9a-fA-F]{64}|sha384:[0-9a-fA-F]{96}|sha512:[0-9a-fA-F]{128})$`
 	Checksum *string `json:"checksum,omitempty"`
 
-	// ChecksumURL is the list of checksums that a distribution publishes beside
-	// its images, such as SHA256SUMS or CHECKSUM: the lines of sha256sum and its
-	// siblings, or of BSD's form. The entry is found by the file name of url. A
-	// list of one digest without a name, such as a file disk.qcow2.sha256, is for
-	// the file of url, whatever its name. The provider reads the list: https, or
-	// http, which anybody on the way can change; up to 2048 characters.
+	// ChecksumURL is the URL of the list of checksums that a distribution publishes with
+	// its images, such as SHA256SUMS or CHECKSUM, in the format of sha256sum and similar
+	// tools, or in BSD format. The entry is found by the file name in url. A list with a
+	// single digest without a name, such as a file disk.qcow2.sha256, applies to the file
+	// of url, whatever its name. The provider reads the list by https, or by http, where
+	// anybody on the network path can change it; up to 2048 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:Pattern=`^https?://[^\s/?#@]+(/\S*)?$`
@@ -176,59 +174,58 @@ type ImageSource struct {
 	// +kubebuilder:validation:Enum=gz;lzo;zst;bz2
 	Decompression *string `json:"decompression,omitempty"`
 
-	// Format of the file, which is its extension in PVE: qcow2, raw, vmdk or ova
-	// for content import, iso or img for iso, tar.gz, tar.xz or tar.zst for
-	// vztmpl. Default: the extension in url; for import qcow2 where that is .img,
-	// as distributions name their qcow2 images.
+	// Format of the file, which is its extension in PVE: qcow2, raw, vmdk or ova for
+	// content import, iso or img for iso, tar.gz, tar.xz or tar.zst for vztmpl. Default:
+	// the extension in url; for import, qcow2 if the extension is .img, because
+	// distributions use it for qcow2 images.
 	// +optional
 	// +kubebuilder:validation:Enum=qcow2;raw;vmdk;ova;iso;img;tar.gz;tar.xz;tar.zst
 	Format *string `json:"format,omitempty"`
 
-	// InsecureSkipTLSVerify has PVE, and the provider for checksumURL, accept any
+	// InsecureSkipTLSVerify makes PVE, and the provider for checksumURL, accept any
 	// certificate. Default: false. PVE: verify-certificates.
 	// +optional
 	InsecureSkipTLSVerify *bool `json:"insecureSkipTLSVerify,omitempty"`
 
 	// OCI is the reference of a container image in a registry with its tag, such as
-	// docker.io/library/debian:trixie-slim; up to 512 characters. Each node pulls it,
-	// with the logins and certificates that the node itself has, and keeps it as a
-	// container template with the extension tar: content must be vztmpl. There is no
-	// checksum of it, and no refresh. Cannot change: another tag is another Image. PVE
-	// 9.1 and later: oci-registry-pull reference.
+	// docker.io/library/debian:trixie-slim; up to 512 characters. Each node pulls the
+	// image, with the logins and certificates of that node, and stores it as a container
+	// template with the extension tar: content must be vztmpl. It has no checksum and no
+	// refresh. Cannot change: use another Image for another tag. PVE 9.1 and later:
+	// oci-registry-pull reference.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^(([a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(\.([a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))*(:[0-9]+)?/)?[a-z0-9]+(([._]|__|-*)[a-z0-9]+)*(/[a-z0-9]+(([._]|__|-*)[a-z0-9]+)*)*:[a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127}$`
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="source.oci cannot change: create another Image for another tag"
 	OCI *string `json:"oci,omitempty"`
 
-	// Volume ID of a file that exists already, such as
-	// local:import/debian-13.qcow2; up to 255 characters. It is only looked for,
-	// on every node that has the storage, and never changed or deleted.
+	// Volume ID of a file that exists already, such as local:import/debian-13.qcow2; up
+	// to 255 characters. The provider only checks that it exists, on every node that has
+	// the storage, and never changes or deletes it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:(import/[^/,]+\.(qcow2|raw|vmdk|ova)|iso/[^/,]+|vztmpl/[^/,]+)$`
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="source.volume cannot change"
 	Volume *string `json:"volume,omitempty"`
 
-	// Machine is the name of a Machine (of the same namespace, where there is
-	// one) whose VM is copied to a template. The VM stays as it is; its disks are
-	// copied in the state in which they are, so stop it before for one that is
-	// consistent.
+	// Machine is the name of a Machine whose VM is copied to a template, in the same
+	// namespace if this resource has one. The VM does not change. Its disks are copied in
+	// their current state: stop the VM first to get a consistent copy.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	Machine *string `json:"machine,omitempty"`
 
-	// MachineRef references the Machine; its name is put into machine.
+	// MachineRef references the Machine; the provider sets machine to its name.
 	// +optional
 	MachineRef *Reference `json:"machineRef,omitempty"`
 
-	// MachineSelector selects the Machine by its labels; its name is put into
-	// machine and stays there.
+	// MachineSelector selects the Machine by its labels. The provider sets machine to its
+	// name, which then stays.
 	// +optional
 	MachineSelector *Selector `json:"machineSelector,omitempty"`
 }
 
-// ImageStorageSelector chooses storages. What is not set does not limit the
+// ImageStorageSelector chooses storages. Fields that are not set do not limit the
 // choice.
 //
 // +kubebuilder:validation:MinProperties=1
@@ -246,21 +243,21 @@ type ImageStorageSelector struct {
 	Types []string `json:"types,omitempty"`
 }
 
-// ImageTemplate describes the template VMs of an image. Options that are left out
-// are those of a new Machine.
+// ImageTemplate describes the template VMs of an image. Options that are not set have
+// the values of a new Machine.
 type ImageTemplate struct {
-	// Name of the template in Proxmox VE: a DNS name, 1 to 90 characters. The
-	// templates of all nodes have it. Default: the name of this resource, without
-	// what a DNS name cannot have. PVE: name.
+	// Name of the template in Proxmox VE: a DNS name, 1 to 90 characters. The templates
+	// on all nodes have this name. Default: the name of this resource, without the
+	// characters that a DNS name cannot have. PVE: name.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=90
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?)*$`
 	Name *string `json:"name,omitempty"`
 
-	// Storage of the template's disks. Default: the provider config's default
-	// storage. A linked clone stays on it; LVM without thin provisioning cannot
-	// hold linked clones.
+	// Storage of the template's disks. Default: the provider config's default storage.
+	// Linked clones stay on this storage; LVM without thin provisioning cannot hold
+	// linked clones.
 	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=100
@@ -283,8 +280,8 @@ type ImageTemplate struct {
 	// +kubebuilder:validation:Enum=ide;sata;scsi;virtio
 	DiskType *string `json:"diskType,omitempty"`
 
-	// DiskFormat on file storage: raw, qcow2 or vmdk. Default: that of the
-	// storage; linked clones on file storage need qcow2 or vmdk.
+	// DiskFormat on file storage: raw, qcow2 or vmdk. Default: the default format of the
+	// storage. Linked clones on file storage need qcow2 or vmdk.
 	// +optional
 	// +kubebuilder:validation:Enum=raw;qcow2;vmdk
 	DiskFormat *string `json:"diskFormat,omitempty"`
@@ -293,8 +290,8 @@ type ImageTemplate struct {
 	// +optional
 	Agent *bool `json:"agent,omitempty"`
 
-	// CloudInit adds the drive by which PVE configures the guest at its first
-	// boot. Default: true.
+	// CloudInit adds the drive with which PVE configures the guest at its first boot.
+	// Default: true.
 	// +optional
 	CloudInit *bool `json:"cloudInit,omitempty"`
 
@@ -304,8 +301,8 @@ type ImageTemplate struct {
 	// +kubebuilder:validation:Enum=linux;windows;solaris;other;wxp;w2k;w2k3;w2k8;wvista;win7;win8;win10;win11;l24;l26
 	OSType *string `json:"osType,omitempty"`
 
-	// BIOS is the firmware: seabios or ovmf (UEFI), which gets a disk for its
-	// variables. PVE: bios, default seabios.
+	// BIOS is the firmware: seabios or ovmf (UEFI), for which the template gets a disk
+	// for the UEFI variables. PVE: bios, default seabios.
 	// +optional
 	// +kubebuilder:validation:Enum=seabios;ovmf
 	BIOS *string `json:"bios,omitempty"`
@@ -323,19 +320,19 @@ type ImageTemplate struct {
 	// +kubebuilder:validation:Enum=lsi;lsi53c810;virtio-scsi-pci;virtio-scsi-single;megasas;pvscsi
 	SCSIController *string `json:"scsiController,omitempty"`
 
-	// SerialConsole adds a serial port that is the VM's display too, as many
-	// cloud images need. Default: false. PVE: serial0=socket, vga=serial0.
+	// SerialConsole adds a serial port that is also the VM's display, as many cloud
+	// images require. Default: false. PVE: serial0=socket, vga=serial0.
 	// +optional
 	SerialConsole *bool `json:"serialConsole,omitempty"`
 
-	// Bridge of a network interface of the template. Default: it has none.
+	// Bridge of a network interface of the template. Default: no network interface.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9][a-zA-Z0-9_.-]*$`
 	Bridge *string `json:"bridge,omitempty"`
 
-	// Tags of the template, up to 32, each of lower-case letters, digits, _, -, +
-	// and dots, up to 124 characters. Clones start with them. PVE: tags.
+	// Tags of the template, up to 32, each of lower-case letters, digits, _, -, + and
+	// dots, up to 124 characters. Clones get these tags at creation. PVE: tags.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
@@ -357,27 +354,27 @@ type ImageTemplate struct {
 	Pool *string `json:"pool,omitempty"`
 }
 
-// ImageRefresh says when a newer image is looked for.
+// ImageRefresh determines when the provider checks for a newer image.
 type ImageRefresh struct {
-	// Schedule in UTC: minute (0-59), hour (0-23), day of the month (1-31), month
-	// (1-12) and day of the week (0-6, 0 is Sunday), each *, a number, a range, a
-	// list or steps such as */2. If both days are restricted, either will do, as in
-	// cron. "0 3 * * 1" is Monday at 3:00. One that was missed is made up for.
+	// Schedule in UTC: minute (0-59), hour (0-23), day of the month (1-31), month (1-12)
+	// and day of the week (0-6, 0 is Sunday), each *, a number, a range, a list or steps
+	// such as */2. If both days are restricted, a match of either is enough, as in cron.
+	// "0 3 * * 1" is Monday at 3:00. A missed check is made up for.
 	// +kubebuilder:validation:MinLength=9
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:Pattern=`^[0-9*,/-]+( [0-9*,/-]+){4}$`
 	Schedule string `json:"schedule"`
 }
 
-// ImageObservation is what is seen of an image.
+// ImageObservation is the observed state of an image.
 type ImageObservation struct {
-	// Revision that new Machines are made from: 1 for the first, one more for each
-	// later one. 0 while there is none that is complete.
+	// Revision from which new Machines are made: 1 for the first revision, one more for
+	// each later revision. 0 while no revision is complete.
 	// +optional
 	Revision int32 `json:"revision,omitempty"`
 
-	// Digest of that revision's file as it was downloaded, such as sha256:9f86d0….
-	// Empty if no checksum is known.
+	// Digest of that revision's file as it was downloaded, such as sha256:9f86d0…. It is
+	// empty if no checksum is known.
 	// +optional
 	Digest string `json:"digest,omitempty"`
 
@@ -389,8 +386,8 @@ type ImageObservation struct {
 	// +optional
 	File string `json:"file,omitempty"`
 
-	// Progress of the downloads that are under way, in percent, the least of them;
-	// 100 when all have ended.
+	// Progress of the running downloads, in percent: the lowest of them; 100 when all
+	// have ended.
 	// +optional
 	Progress *int32 `json:"progress,omitempty"`
 
@@ -404,28 +401,28 @@ type ImageObservation struct {
 	// +listType=atomic
 	Templates []ImageTemplateObservation `json:"templates,omitempty"`
 
-	// Revisions that exist, newest first, the present one and one that is being
-	// made among them.
+	// Revisions that exist, newest first, including the current one and one that is being
+	// made.
 	// +optional
 	// +listType=map
 	// +listMapKey=revision
 	Revisions []ImageRevision `json:"revisions,omitempty"`
 
-	// Annotations of this resource that the provider relies on, as it found them
-	// last. Those that somebody takes away are put back from here.
+	// Annotations of this resource that the provider relies on, as it last found them. If
+	// somebody removes one, the provider restores it from here.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 
-	// LastRefresh is when the list of checksums was read last.
+	// LastRefresh is when the list of checksums was last read.
 	// +optional
 	LastRefresh *metav1.Time `json:"lastRefresh,omitempty"`
 
-	// NextRefresh is when it is read next.
+	// NextRefresh is when the list of checksums is read next.
 	// +optional
 	NextRefresh *metav1.Time `json:"nextRefresh,omitempty"`
 
-	// Difference between the spec and what is in Proxmox VE: what the next update
-	// does, or with managementPolicies ["Observe"] what it would do.
+	// Difference between the spec and Proxmox VE: what the next update changes, or would
+	// change with managementPolicies ["Observe"].
 	// +optional
 	// +listType=map
 	// +listMapKey=option
@@ -434,7 +431,7 @@ type ImageObservation struct {
 
 // ImageReplica is a file of an image on a storage.
 type ImageReplica struct {
-	// Node that has the file; for a shared storage the one that downloads it.
+	// Node that has the file; for a shared storage, the node that downloads it.
 	Node string `json:"node"`
 
 	// Storage that has the file.
@@ -455,10 +452,10 @@ type ImageReplica struct {
 	// +optional
 	Verified bool `json:"verified,omitempty"`
 
-	// Ready is true if the file is there, whole.
+	// Ready is true if the file exists and is complete.
 	Ready bool `json:"ready"`
 
-	// Message is why it is not ready.
+	// Message is the reason why the file is not ready.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
@@ -471,7 +468,7 @@ type ImageTemplateObservation struct {
 	// Storage of its disks.
 	Storage string `json:"storage"`
 
-	// Shared is true if every node can make clones of it.
+	// Shared is true if every node can clone the template.
 	// +optional
 	Shared bool `json:"shared,omitempty"`
 
@@ -483,10 +480,10 @@ type ImageTemplateObservation struct {
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// Ready is true if clones can be made of it.
+	// Ready is true if the template can be cloned.
 	Ready bool `json:"ready"`
 
-	// Message is why it is not ready.
+	// Message is the reason why the template is not ready.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
@@ -504,26 +501,26 @@ type ImageRevision struct {
 	// +optional
 	File string `json:"file,omitempty"`
 
-	// Created is when the revision was begun.
+	// Created is when the provider began to make the revision.
 	// +optional
 	Created *metav1.Time `json:"created,omitempty"`
 
-	// Ready is true if all of its files and templates are there.
+	// Ready is true if all of its files and templates exist.
 	Ready bool `json:"ready"`
 
-	// Replicas are its files on their storages. Those of the present revision are in
-	// replicas of the status.
+	// Replicas are its files on their storages. For the current revision, see replicas of
+	// the status.
 	// +optional
 	// +listType=atomic
 	Replicas []ImageReplica `json:"replicas,omitempty"`
 
-	// Templates are its template VMs. Those of the present revision are in templates
-	// of the status.
+	// Templates are its template VMs. For the current revision, see templates of the
+	// status.
 	// +optional
 	// +listType=atomic
 	Templates []ImageTemplateObservation `json:"templates,omitempty"`
 
-	// UsedBy names what needs the revision, such as linked clones: up to 10.
+	// UsedBy names the users of the revision, such as linked clones: up to 10.
 	// +optional
 	// +listType=atomic
 	UsedBy []string `json:"usedBy,omitempty"`

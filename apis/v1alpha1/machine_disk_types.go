@@ -18,8 +18,8 @@ package v1alpha1
 
 import "k8s.io/apimachinery/pkg/api/resource"
 
-// MachineDisk is a disk of a VM. Options that are left out are not managed. One
-// that is taken out becomes what it is on a new VM without it.
+// MachineDisk is a disk of a VM. Options that are not set are not managed. If you
+// remove an option, it gets the value that it has on a new VM without it.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || !has(self.device) || self.device.matches('^' + self.type + '[0-9]+$')",messageExpression="'type %s and device %s disagree'.format([self.type, self.device])"
 // +kubebuilder:validation:XValidation:rule="!has(self.readOnly) || (has(self.type) ? self.type in ['scsi', 'virtio'] : !has(self.device) || self.device.matches('^(scsi|virtio)'))",messageExpression="'readOnly needs type scsi or virtio, not ' + (has(self.type) ? self.type : self.device)"
@@ -34,54 +34,54 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // +kubebuilder:validation:XValidation:rule="!has(self.volumeRef) || !(has(self.size) || has(self.storage) || has(self.format) || has(self.importFrom) || has(self.volume) || has(self.removalPolicy))",messageExpression="'disk %s is a Volume, which has its own size, storage and format, and is handed back when it is taken off the list: leave out size, storage, format, importFrom, volume and removalPolicy'.format([self.name])"
 // +kubebuilder:validation:XValidation:rule="has(self.volumeRef) == has(oldSelf.volumeRef) && (!has(self.volumeRef) || self.volumeRef.name == oldSelf.volumeRef.name)",messageExpression="'volumeRef of disk %s cannot change: take the disk off the list, and add another one by another name'.format([self.name])"
 type MachineDisk struct {
-	// Name of the disk in this list, up to 63 characters. It stands for one
-	// disk of the VM for as long as it is listed, whatever its position.
+	// Name of the disk in this list, up to 63 characters. It identifies one disk of the
+	// VM as long as it is listed, regardless of its position.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$`
 	Name string `json:"name"`
 
-	// Size of the disk: a number with K, M, G or T (or Ki, Mi, Gi, Ti). Units
-	// are binary, as in PVE: 20G and 20Gi are both 20 GiB. 1M to 100T. A disk
-	// grows when size does and never shrinks: a smaller size is refused.
-	// Required for a new disk; for a disk of the source, its default is the
-	// size that it has.
+	// Size of the disk: a number with K, M, G or T (or Ki, Mi, Gi, Ti). Units are binary,
+	// as in PVE: 20G and 20Gi are both 20 GiB. 1M to 100T. When you increase size, the
+	// disk grows. It never shrinks: a smaller size is refused. Required for a new disk;
+	// for a disk of the source, the default is its current size.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:Pattern=`^[1-9][0-9]*(K|M|G|T)i?$`
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[1-9][0-9]*(K|M|G|T)i?$') && quantity(self.endsWith('i') ? self : self + 'i').compareTo(quantity('1Mi')) >= 0 && quantity(self.endsWith('i') ? self : self + 'i').compareTo(quantity('100Ti')) <= 0",messageExpression="'disk size ' + self + ' is out of range: a number with K, M, G or T, 1M to 100T'"
 	Size *string `json:"size,omitempty"`
 
-	// Storage that holds the disk. Default: the provider config's default
-	// storage; for a disk of the source, where it is. A change moves the disk,
-	// while the VM runs if it does; what it leaves is deleted when all of it has
-	// been copied, so that a volume of another VM is not moved. PVE: move_disk.
+	// Storage that holds the disk. Default: the provider config's default storage; for a
+	// disk of the source, its current storage. A change moves the disk, while the VM runs
+	// if it is on. The source volume is deleted after the copy is complete; a volume of
+	// another VM is therefore not moved. PVE: move_disk.
 	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
 	Storage *string `json:"storage,omitempty"`
 
-	// Type is the bus of the disk: ide, sata, scsi or virtio. Default: scsi;
-	// for a disk of the source, the one it has. Cannot change.
+	// Type is the bus of the disk: ide, sata, scsi or virtio. Default: scsi; for a disk
+	// of the source, its current bus. Cannot change.
 	// +optional
 	// +kubebuilder:validation:Enum=ide;sata;scsi;virtio
 	Type *string `json:"type,omitempty"`
 
-	// Device of PVE that the disk is, such as scsi0. An entry of a new name with
-	// the device of one that is taken off the list is that one, with its data.
-	// Default: for the first disks of the list those that the VM came with from its
-	// source or by its adoption, boot disk first; otherwise the lowest free one of
-	// its type. Cannot change.
+	// Device in PVE of the disk, such as scsi0. To rename an entry, give the new entry
+	// the device of the entry that you remove: it is the same disk, with its data.
+	// Default: for the first disks of the list, the disks that the VM has from its source
+	// or from its adoption, boot disk first; otherwise the lowest free device of its
+	// type. Cannot change.
 	// +optional
 	// +kubebuilder:validation:MaxLength=8
 	// +kubebuilder:validation:Pattern=`^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30)|virtio([0-9]|1[0-5]))$`
 	Device *string `json:"device,omitempty"`
 
-	// Format of the disk on file storage: raw, qcow2 or vmdk. Default: that of
-	// the storage. A change converts the disk, as one of storage moves it. Most
-	// storages without files know raw only: there a disk that is moved is raw
-	// whatever this says, and a new one in another format fails.
+	// Format of the disk on file storage: raw, qcow2 or vmdk. Default: the default format
+	// of the storage. A change converts the disk in the same way as a change of storage
+	// moves it. Most storages that are not file storages support only raw: a disk that is
+	// moved there becomes raw regardless of this field, and the creation of a new disk in
+	// another format fails.
 	// +optional
 	// +kubebuilder:validation:Enum=raw;qcow2;vmdk
 	Format *string `json:"format,omitempty"`
@@ -98,17 +98,16 @@ type MachineDisk struct {
 	// +kubebuilder:validation:Enum=native;threads;io_uring;""
 	AIO *string `json:"aio,omitempty"`
 
-	// Discard hands the guest's trim requests to the storage. PVE:
-	// discard=on.
+	// Discard passes the guest's trim requests to the storage. PVE: discard=on.
 	// +optional
 	Discard *bool `json:"discard,omitempty"`
 
-	// SSD shows the disk as a solid-state drive; not for virtio. PVE: ssd=.
+	// SSD presents the disk as a solid-state drive; not for virtio. PVE: ssd=.
 	// +optional
 	SSD *bool `json:"ssd,omitempty"`
 
-	// IOThread gives the disk an I/O thread of its own; scsi (with
-	// scsiController virtio-scsi-single) and virtio only. PVE: iothread=.
+	// IOThread gives the disk its own I/O thread; only for scsi (with scsiController
+	// virtio-scsi-single) and virtio. PVE: iothread=.
 	// +optional
 	IOThread *bool `json:"ioThread,omitempty"`
 
@@ -121,13 +120,12 @@ type MachineDisk struct {
 	// +optional
 	Replicate *bool `json:"replicate,omitempty"`
 
-	// ReadOnly disk; scsi and virtio only. PVE: ro=.
+	// ReadOnly makes the disk read-only; only for scsi and virtio. PVE: ro=.
 	// +optional
 	ReadOnly *bool `json:"readOnly,omitempty"`
 
-	// Serial number shown to the guest, up to 20 printable ASCII characters but
-	// commas, with no space at either end; empty for QEMU's.
-	// PVE: serial=.
+	// Serial number that the guest sees, up to 20 printable ASCII characters except
+	// commas, with no space at either end; empty for QEMU's default. PVE: serial=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^([!-+\--~]([ -+\--~]*[!-+\--~])?)?$`
@@ -140,37 +138,38 @@ type MachineDisk struct {
 	// +kubebuilder:validation:Pattern=`^(0x[0-9a-fA-F]{16})?$`
 	WWN *string `json:"wwn,omitempty"`
 
-	// Model of the disk that the guest sees, up to 40 printable ASCII characters but
-	// commas, with no space at either end; ide only. Empty for QEMU's. PVE: model=.
+	// Model of the disk that the guest sees, up to 40 printable ASCII characters except
+	// commas, with no space at either end; only for ide. Empty for QEMU's default. PVE:
+	// model=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=40
 	// +kubebuilder:validation:Pattern=`^([!-+\--~]([ -+\--~]*[!-+\--~])?)?$`
 	Model *string `json:"model,omitempty"`
 
-	// Vendor of the disk that the guest sees, up to 8 characters; scsi only.
-	// Empty for QEMU's. PVE: vendor=.
+	// Vendor of the disk that the guest sees, up to 8 characters; only for scsi. Empty
+	// for QEMU's default. PVE: vendor=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=8
 	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9_-]([A-Za-z0-9_ -]*[A-Za-z0-9_-])?)?$`
 	Vendor *string `json:"vendor,omitempty"`
 
-	// Product name of the disk that the guest sees, up to 16 characters; scsi
-	// only. Empty for QEMU's. PVE: product=.
+	// Product name of the disk that the guest sees, up to 16 characters; only for scsi.
+	// Empty for QEMU's default. PVE: product=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=16
 	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9_-]([A-Za-z0-9_ -]*[A-Za-z0-9_-])?)?$`
 	Product *string `json:"product,omitempty"`
 
-	// Queues of the disk's controller, 2 or more; scsi with scsiController
-	// virtio-scsi-single only. 0 for one. PVE: queues=.
+	// Queues of the disk's controller, 2 or more; only for scsi with scsiController
+	// virtio-scsi-single. 0 for one queue. PVE: queues=.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1024
 	// +kubebuilder:validation:XValidation:rule="self != 1",message="disks[].queues is 0 or 2 and more"
 	Queues *int32 `json:"queues,omitempty"`
 
-	// SCSIBlock passes SCSI commands through to a disk of the node; scsi only.
-	// PVE: scsiblock=, default off.
+	// SCSIBlock passes SCSI commands to a disk of the node; only for scsi. PVE:
+	// scsiblock=, default off.
 	// +optional
 	SCSIBlock *bool `json:"scsiBlock,omitempty"`
 
@@ -178,31 +177,32 @@ type MachineDisk struct {
 	// +optional
 	DetectZeroes *bool `json:"detectZeroes,omitempty"`
 
-	// ReadError is what happens at an error of reading: ignore, report (to the
-	// guest) or stop (the VM); empty for QEMU's default, report. PVE: rerror=.
+	// ReadError is the action on a read error: ignore, report (to the guest) or stop (the
+	// VM); empty for QEMU's default, report. PVE: rerror=.
 	// +optional
 	// +kubebuilder:validation:Enum=ignore;report;stop;""
 	ReadError *string `json:"readError,omitempty"`
 
-	// WriteError is what happens at an error of writing: enospc (stop the VM if
-	// the storage is full, otherwise report), ignore, report or stop; empty for
-	// QEMU's default, enospc. PVE: werror=.
+	// WriteError is the action on a write error: enospc (stop the VM if the storage is
+	// full, otherwise report), ignore, report or stop; empty for QEMU's default, enospc.
+	// PVE: werror=.
 	// +optional
 	// +kubebuilder:validation:Enum=enospc;ignore;report;stop;""
 	WriteError *string `json:"writeError,omitempty"`
 
-	// Shared says that all nodes reach the disk although its storage is not
+	// Shared declares that all nodes can access the disk although its storage is not
 	// marked as shared. PVE: shared=, default off.
 	// +optional
 	Shared *bool `json:"shared,omitempty"`
 
-	// Snapshot throws away what the guest writes when the VM stops. PVE 9 has it
-	// only if machineType is of a version before 10.0. PVE: snapshot=, default off.
+	// Snapshot discards everything that the guest has written when the VM stops. PVE 9
+	// supports it only if machineType is a version before 10.0. PVE: snapshot=, default
+	// off.
 	// +optional
 	Snapshot *bool `json:"snapshot,omitempty"`
 
-	// Geometry of the disk for guests that need it. Only PVE 8 has it: PVE 9
-	// refuses it.
+	// Geometry of the disk for guests that need it. Only PVE 8 supports it: PVE 9 refuses
+	// it.
 	// +optional
 	Geometry *MachineDiskGeometry `json:"geometry,omitempty"`
 
@@ -210,51 +210,52 @@ type MachineDisk struct {
 	// +optional
 	Limits *MachineDiskLimits `json:"limits,omitempty"`
 
-	// ImportFrom is the volume ID of an image that a new disk is filled from, on a
-	// storage with content type import, such as local:import/data.qcow2: a qcow2,
-	// raw or vmdk file, or one in an OVA (local:import/appliance.ova/disk.vmdk), for
-	// which the storage holds images too; up to 255 characters. The disk gets the size of the image
-	// and then grows to its own. On local storage the image has to be on the VM's
-	// node. It counts when the disk is made only, and is of no meaning for the disk
-	// that image fills. PVE: import-from=.
+	// ImportFrom is the volume ID of an image to fill a new disk from, on a storage with
+	// content type import, such as local:import/data.qcow2: a qcow2, raw or vmdk file, or
+	// a disk in an OVA (local:import/appliance.ova/disk.vmdk), for which the storage must
+	// also have content type images; up to 255 characters. The disk gets the size of the
+	// image and then grows to its own size. On local storage, the image must be on the
+	// VM's node. The field applies only when the disk is created, and is ignored for the
+	// disk that image fills. PVE: import-from=.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:import/([^/,]+\.ova/)?[^/,]+\.(qcow2|raw|vmdk)$`
 	ImportFrom *string `json:"importFrom,omitempty"`
 
-	// Volume is the volume ID of an existing disk to attach instead of making a
-	// new one, such as local-lvm:vm-100-disk-1: an unused disk of this VM, or
-	// another volume that PVE holds for its VMID and that no VM uses. Empty makes a
-	// new disk, where the VM has an unused disk that had this name before, or came
-	// with one that this entry would be. It counts when the disk is attached only.
+	// Volume is the volume ID of an existing disk to attach instead of creating a new
+	// one, such as local-lvm:vm-100-disk-1: an unused disk of this VM, or another volume
+	// that PVE holds for its VMID and that no VM uses. Empty creates a new disk even if
+	// the VM has an unused disk that formerly had this name, or came with a disk that
+	// this entry would become. The field applies only when the disk is attached.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^([a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:[^,\s]+)?$`
 	Volume *string `json:"volume,omitempty"`
 
-	// VolumeRef names the Volume (of the same namespace, where there is one) that the
-	// disk is. The Volume is handed to this Machine once no other one has it, and
-	// handed back when the disk is taken off the list or this resource is deleted.
-	// The VM is made and started once the Volume is there. On local storage, the VM is
-	// on the Volume's node. Cannot change.
+	// VolumeRef names the Volume that is the disk, in the same namespace if this resource
+	// has one. The provider hands the Volume to this Machine once no other Machine has
+	// it, and hands it back when you remove the disk from the list or delete this
+	// resource. The VM is created and started once the Volume exists. On local storage,
+	// the VM is on the Volume's node. Cannot change.
 	// +optional
 	VolumeRef *VolumeReference `json:"volumeRef,omitempty"`
 
-	// RemovalPolicy is what becomes of the disk when it is taken off the list: Detach
-	// keeps it as an unused disk of the VM, which an entry of the same name has again;
-	// Retain leaves it attached, no longer managed; Destroy deletes it with its data.
-	// All of them go with the VM when this resource is deleted. Default: Retain for the
-	// disk that the VM boots from and for a disk that was not made for this list, such
-	// as one of a template, and Detach otherwise. Destroy, and Detach of a disk that
-	// would be retained otherwise, count only if the list said so up to the very change
-	// that took the disk off.
+	// RemovalPolicy determines what happens to the disk when you remove it from the list.
+	// Detach keeps it as an unused disk of the VM; a new entry of the same name attaches
+	// it again. Retain leaves it attached, no longer managed. Destroy deletes it with its
+	// data. When this resource is deleted, all of these disks are deleted with the VM.
+	// Default: Retain for the disk that the VM boots from and for a disk that was not
+	// created for this list, such as a template's disk; Detach otherwise. Destroy, and
+	// Detach of a disk whose default is Retain, apply only if the entry still declared
+	// them when you removed it.
 	// +optional
 	// +kubebuilder:validation:Enum=Detach;Retain;Destroy
 	RemovalPolicy *string `json:"removalPolicy,omitempty"`
 }
 
-// VolumeReference references a Volume of the same scope, and namespace where there is one.
+// VolumeReference references a Volume of the same scope, and of the same namespace if
+// there is one.
 type VolumeReference struct {
 	// Name of the Volume, up to 253 characters.
 	// +kubebuilder:validation:MinLength=1
@@ -262,10 +263,10 @@ type VolumeReference struct {
 	Name string `json:"name"`
 }
 
-// MachineDiskLimits limit the throughput of a disk. 0 removes a limit, and what is
-// not declared of its burst. A burst may exceed its limit for a time, by default
-// one second. A limit of the total takes the place of those of reading and writing
-// that are no longer declared, and the other way round.
+// MachineDiskLimits limit the throughput of a disk. 0 removes a limit and
+// the parts of its burst that are not declared. A burst may exceed its limit for a
+// time, by default one second. A total limit replaces the read and write limits that
+// are no longer declared, and vice versa.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.totalMBps) || has(self.totalBurstMBps)) || !(has(self.readMBps) || has(self.writeMBps) || has(self.readBurstMBps) || has(self.writeBurstMBps))",message="limits in MBps are for reading and writing each or for their total, not both"
 // +kubebuilder:validation:XValidation:rule="!(has(self.totalIOPS) || has(self.totalBurstIOPS)) || !(has(self.readIOPS) || has(self.writeIOPS) || has(self.readBurstIOPS) || has(self.writeBurstIOPS))",message="limits in IOPS are for reading and writing each or for their total, not both"
@@ -288,7 +289,7 @@ type MachineDiskLimits struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="limits.readMBps is 0 or more"
 	ReadMBps *resource.Quantity `json:"readMBps,omitempty"`
 
-	// ReadIOPS is the limit of operations per second of reading. PVE: iops_rd=.
+	// ReadIOPS is the limit of read operations per second. PVE: iops_rd=.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ReadIOPS *int32 `json:"readIOPS,omitempty"`
@@ -299,8 +300,8 @@ type MachineDiskLimits struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="limits.readBurstMBps is 0 or more"
 	ReadBurstMBps *resource.Quantity `json:"readBurstMBps,omitempty"`
 
-	// ReadBurstIOPS is the limit of operations per second of reading during a
-	// burst. PVE: iops_rd_max=.
+	// ReadBurstIOPS is the limit of read operations per second during a burst. PVE:
+	// iops_rd_max=.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	ReadBurstIOPS *int32 `json:"readBurstIOPS,omitempty"`
@@ -323,7 +324,7 @@ type MachineDiskLimits struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="limits.writeMBps is 0 or more"
 	WriteMBps *resource.Quantity `json:"writeMBps,omitempty"`
 
-	// WriteIOPS is the limit of operations per second of writing. PVE: iops_wr=.
+	// WriteIOPS is the limit of write operations per second. PVE: iops_wr=.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	WriteIOPS *int32 `json:"writeIOPS,omitempty"`
@@ -334,8 +335,8 @@ type MachineDiskLimits struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="limits.writeBurstMBps is 0 or more"
 	WriteBurstMBps *resource.Quantity `json:"writeBurstMBps,omitempty"`
 
-	// WriteBurstIOPS is the limit of operations per second of writing during a
-	// burst. PVE: iops_wr_max=.
+	// WriteBurstIOPS is the limit of write operations per second during a burst. PVE:
+	// iops_wr_max=.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	WriteBurstIOPS *int32 `json:"writeBurstIOPS,omitempty"`
@@ -358,8 +359,7 @@ type MachineDiskLimits struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="limits.totalMBps is 0 or more"
 	TotalMBps *resource.Quantity `json:"totalMBps,omitempty"`
 
-	// TotalIOPS is the limit of operations per second of reading and writing
-	// together. PVE: iops=.
+	// TotalIOPS is the limit of read and write operations per second. PVE: iops=.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TotalIOPS *int32 `json:"totalIOPS,omitempty"`
@@ -370,8 +370,8 @@ type MachineDiskLimits struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="limits.totalBurstMBps is 0 or more"
 	TotalBurstMBps *resource.Quantity `json:"totalBurstMBps,omitempty"`
 
-	// TotalBurstIOPS is the limit of operations per second of reading and writing
-	// together during a burst. PVE: iops_max=.
+	// TotalBurstIOPS is the limit of read and write operations per second during a burst.
+	// PVE: iops_max=.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	TotalBurstIOPS *int32 `json:"totalBurstIOPS,omitempty"`
@@ -414,60 +414,60 @@ type MachineDiskGeometry struct {
 	Translation *string `json:"translation,omitempty"`
 }
 
-// MachineCDROM is a CD-ROM drive of a VM. Taking its medium out of the entry empties
-// the drive, or puts in again what it had in the template.
+// MachineCDROM is a CD-ROM drive of a VM. If you remove the medium from the entry, the
+// drive becomes empty, or gets the medium that it had in the template.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || !has(self.device) || self.device.matches('^' + self.type + '[0-9]+$')",messageExpression="'type %s and device %s disagree'.format([self.type, self.device])"
 // +kubebuilder:validation:XValidation:rule="!has(self.iso) || !has(self.physical) || !self.physical",messageExpression="'CD-ROM drive %s has an ISO image or is the physical drive of the node: set iso or physical'.format([self.name])"
 // +kubebuilder:validation:XValidation:rule="!has(self.device) || !has(oldSelf.device) || self.device == oldSelf.device",messageExpression="'the device of CD-ROM drive %s cannot change: it is %s, not %s'.format([self.name, oldSelf.device, self.device])"
 // +kubebuilder:validation:XValidation:rule="!has(self.type) || !has(oldSelf.type) || self.type == oldSelf.type",messageExpression="'the type of CD-ROM drive %s cannot change: it is %s, not %s'.format([self.name, oldSelf.type, self.type])"
 type MachineCDROM struct {
-	// Name of the drive in this list, up to 63 characters. It stands for one
-	// drive of the VM for as long as it is listed, whatever its position.
+	// Name of the drive in this list, up to 63 characters. It identifies one drive of the
+	// VM as long as it is listed, regardless of its position.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$`
 	Name string `json:"name"`
 
 	// ISO is the volume ID of the ISO image in the drive, such as
-	// local:iso/virtio-win.iso, up to 255 characters; empty for no medium. On
-	// local storage the image has to be on the VM's node. Another value changes
-	// the medium, at once also while the VM runs, and a medium that somebody
-	// changes in Proxmox VE is put back. Default: what is in the drive, which for a
-	// new one is nothing. PVE: the volume ID, or none.
+	// local:iso/virtio-win.iso, up to 255 characters; empty for no medium. On local
+	// storage, the image must be on the VM's node. Another value changes the medium at
+	// once, even while the VM runs. If somebody changes the medium in Proxmox VE, the
+	// provider restores it. Default: the current medium, which is none for a new drive.
+	// PVE: the volume ID, or none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^([a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]:iso/[^/,]+)?$`
 	ISO *string `json:"iso,omitempty"`
 
-	// Physical hands the physical drive of the VM's node to the guest, which needs
-	// the privilege Sys.Console on /; a VM with it cannot migrate. False takes it
-	// away. Default: what the drive is, which for a new one is false. PVE: cdrom in
-	// place of a volume ID.
+	// Physical passes the physical drive of the VM's node to the guest, which needs the
+	// privilege Sys.Console on /; a VM with it cannot migrate. False removes it. Default:
+	// the current setting of the drive, which is false for a new one. PVE: cdrom in place
+	// of a volume ID.
 	// +optional
 	Physical *bool `json:"physical,omitempty"`
 
-	// Type is the bus of the drive: ide, sata or scsi. Default: that of the drive
-	// that it is; for a new one ide while a device is free there, then sata.
-	// Cannot change.
+	// Type is the bus of the drive: ide, sata or scsi. Default: the bus of the existing
+	// drive; for a new drive, ide if it has a free device, then sata. Cannot change.
 	// +optional
 	// +kubebuilder:validation:Enum=ide;sata;scsi
 	Type *string `json:"type,omitempty"`
 
-	// Device of PVE that the drive is, such as ide0. Default: the drive that has
-	// the same image already; for the first drives of the list those that the VM came
-	// with from its source or by its adoption; otherwise a free one of its type. Drives for cloud-init are never taken. Cannot change.
+	// Device in PVE of the drive, such as ide0. Default: the drive that already has the
+	// same image; for the first drives of the list, the drives that the VM has from its
+	// source or from its adoption; otherwise a free device of its type. Cloud-init drives
+	// are never used. Cannot change.
 	// +optional
 	// +kubebuilder:validation:MaxLength=6
 	// +kubebuilder:validation:Pattern=`^(ide[0-3]|sata[0-5]|scsi([0-9]|[12][0-9]|30))$`
 	Device *string `json:"device,omitempty"`
 
-	// RemovalPolicy is what becomes of the drive when it is taken off the list: Detach
-	// and Destroy take it from the VM, and keep the ISO image, Retain leaves it as it is, no longer
-	// managed. Default: Retain for one that was not made for this list, such as one
-	// of a template, and Detach otherwise. Detach and Destroy of one that was not made
-	// for this list count only if the list said so up to the very change that took it
-	// off.
+	// RemovalPolicy determines what happens to the drive when you remove it from the
+	// list. Detach and Destroy remove it from the VM and keep the ISO image. Retain
+	// leaves it as it is, no longer managed. Default: Retain for a drive that was not
+	// created for this list, such as a template's drive; Detach otherwise. For a drive
+	// that was not created for this list, Detach and Destroy apply only if the entry
+	// still declared them when you removed it.
 	// +optional
 	// +kubebuilder:validation:Enum=Detach;Retain;Destroy
 	RemovalPolicy *string `json:"removalPolicy,omitempty"`

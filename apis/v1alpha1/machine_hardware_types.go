@@ -24,8 +24,8 @@ import "k8s.io/apimachinery/pkg/api/resource"
 // +kubebuilder:validation:XValidation:rule="!has(self.vcpus) || self.vcpus == 0 || (has(self.cores) && self.vcpus <= self.cores * (has(self.sockets) ? self.sockets : 1))",messageExpression="has(self.cores) ? 'vcpus %d is out of range: 0 to cores * sockets, which is %d'.format([self.vcpus, self.cores * (has(self.sockets) ? self.sockets : 1)]) : 'vcpus %d needs cores'.format([self.vcpus])"
 // +kubebuilder:validation:XValidation:rule="!has(self.flags) || size(self.flags) == 0 || (has(self.type) && size(self.type) > 0)",messageExpression="'flags %s need type'.format([self.flags])"
 type MachineCPU struct {
-	// Cores per socket, 1 to 1024. A running VM has a change after a restart;
-	// vcpus changes without one if hotplug has cpu. PVE: cores, default 1.
+	// Cores per socket, 1 to 1024. For a running VM, a change applies after a restart. A
+	// change of vcpus needs no restart if hotplug includes cpu. PVE: cores, default 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1024
@@ -37,15 +37,15 @@ type MachineCPU struct {
 	// +kubebuilder:validation:Maximum=4
 	Sockets *int32 `json:"sockets,omitempty"`
 
-	// ThreadsPerCore, 1 or 2, states how the cores are meant to be seen: cores
-	// must be a multiple of sockets * threadsPerCore. PVE has no such option
-	// and shows every thread as a core.
+	// ThreadsPerCore, 1 or 2, declares how many cores are meant as threads of one core:
+	// cores must be a multiple of sockets * threadsPerCore. PVE has no such option and
+	// shows every thread as a core.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=2
 	ThreadsPerCore *int32 `json:"threadsPerCore,omitempty"`
 
-	// VCPUs plugged in at start, at most cores * sockets; the others can be
+	// VCPUs that are plugged in at start, at most cores * sockets; the others can be
 	// plugged in later. 0 for all. PVE: vcpus, default all.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -69,36 +69,34 @@ type MachineCPU struct {
 	// +kubebuilder:validation:items:MaxLength=32
 	Flags []string `json:"flags,omitzero"`
 
-	// Hidden keeps from the guest that it runs under KVM. PVE: cpu hidden=,
-	// default off.
+	// Hidden hides from the guest that it runs under KVM. PVE: cpu hidden=, default off.
 	// +optional
 	Hidden *bool `json:"hidden,omitempty"`
 
-	// HVVendorID is the Hyper-V vendor that Windows guests see, 1 to 12 letters
-	// and digits; empty for QEMU's. PVE: cpu hv-vendor-id=.
+	// HVVendorID is the Hyper-V vendor ID that Windows guests see, 1 to 12 letters and
+	// digits; empty for QEMU's default. PVE: cpu hv-vendor-id=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=12
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]*$`
 	HVVendorID *string `json:"hvVendorID,omitempty"`
 
-	// PhysBits is the width of physical addresses that the guest sees: 8 to 64
-	// bits, or host; empty for QEMU's. PVE: cpu phys-bits=.
+	// PhysBits is the width of physical addresses that the guest sees: 8 to 64 bits, or
+	// host; empty for QEMU's default. PVE: cpu phys-bits=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4
 	// +kubebuilder:validation:Pattern=`^(host|[89]|[1-5][0-9]|6[0-4])?$`
 	PhysBits *string `json:"physBits,omitempty"`
 
-	// GuestPhysBits is the width of physical addresses that the guest may use,
-	// 32 to 64 bits; 0 for QEMU's default. PVE 9.1 and later: cpu
-	// guest-phys-bits=.
+	// GuestPhysBits is the width of physical addresses that the guest can use, 32 to 64
+	// bits; 0 for QEMU's default. PVE 9.1 and later: cpu guest-phys-bits=.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=64
 	// +kubebuilder:validation:XValidation:rule="self == 0 || self >= 32",messageExpression="'cpu.guestPhysBits %d is neither 0 nor 32 to 64'.format([self])"
 	GuestPhysBits *int32 `json:"guestPhysBits,omitempty"`
 
-	// Level is the highest basic CPUID leaf that the guest may ask for; 0 for
-	// the model's. PVE 9.2 and later: cpu level=.
+	// Level is the highest basic CPUID leaf that the guest can query; 0 for the model's
+	// default. PVE 9.2 and later: cpu level=.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Level *int32 `json:"level,omitempty"`
@@ -109,28 +107,27 @@ type MachineCPU struct {
 	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).compareTo(quantity('0')) >= 0 && quantity(string(self)).compareTo(quantity('128')) <= 0",messageExpression="'cpu.limit ' + string(self) + ' is out of range: 0 to 128 cores'"
 	Limit *resource.Quantity `json:"limit,omitempty"`
 
-	// Units are the VM's weight against others, 1 to 262144; 0 for PVE's
+	// Units are the weight of the VM relative to other VMs, 1 to 262144; 0 for PVE's
 	// default. PVE: cpuunits, default 100; PVE caps it at 10000 with cgroup v2.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=262144
 	Units *int32 `json:"units,omitempty"`
 
-	// Affinity pins the VM to cores of the node, such as 0,5,8-11; empty for
-	// all. root@pam alone may set it, with its password. Applied at the next
-	// restart. PVE: affinity.
+	// Affinity pins the VM to cores of the node, such as 0,5,8-11; empty for all. Only
+	// root@pam can set it, with its password. Applied at the next restart. PVE: affinity.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:Pattern=`^(\d+(-\d+)?(,\d+(-\d+)?)*)?$`
 	Affinity *string `json:"affinity,omitempty"`
 
-	// NUMA shows a NUMA topology to the guest; needed by memory hotplug. PVE:
-	// numa, default off.
+	// NUMA shows a NUMA topology to the guest. Memory hotplug needs it. PVE: numa,
+	// default off.
 	// +optional
 	NUMA *bool `json:"numa,omitempty"`
 
-	// NUMANodes are the NUMA nodes of the guest, which need numa. An empty list
-	// removes all. Applied at the next restart. PVE: numa0 to numa7.
+	// NUMANodes are the NUMA nodes of the guest; they need numa. An empty list removes
+	// all. Applied at the next restart. PVE: numa0 to numa7.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=8
@@ -149,47 +146,46 @@ type MachineNUMANode struct {
 	// +optional
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
-	// HostNodes to take the memory from, such as 0;1.
+	// HostNodes are the NUMA nodes of the host to take the memory from, such as 0;1.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^\d+(-\d+)?(;\d+(-\d+)?)*$`
 	// +kubebuilder:validation:MaxLength=128
 	HostNodes *string `json:"hostNodes,omitempty"`
 
-	// Policy of allocation on the host: preferred, bind or interleave.
+	// Policy of memory allocation on the host: preferred, bind or interleave.
 	// +optional
 	// +kubebuilder:validation:Enum=preferred;bind;interleave
 	Policy *string `json:"policy,omitempty"`
 }
 
-// MachineMemoryOptions are ballooning, shares and huge pages.
+// MachineMemoryOptions are the settings of ballooning, shares and huge pages.
 type MachineMemoryOptions struct {
-	// Minimum memory that ballooning may leave to the guest, a quantity of
-	// bytes in whole MiB, at most memory. PVE: balloon (MiB), default memory.
+	// Minimum memory that ballooning leaves to the guest, a quantity of bytes in whole
+	// MiB, at most memory. PVE: balloon (MiB), default memory.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="isQuantity(string(self)) && quantity(string(self)).asApproximateFloat() / 1048576.0 >= 1.0 && quantity(string(self)).asApproximateFloat() / 1048576.0 <= 16777216.0 && double(int(quantity(string(self)).asApproximateFloat() / 1048576.0)) == quantity(string(self)).asApproximateFloat() / 1048576.0",messageExpression="'memoryOptions.minimum %s is not a whole number of MiB in the range 1Mi to 16Ti'.format([self])"
 	Minimum *resource.Quantity `json:"minimum,omitempty"`
 
-	// Shares are the VM's weight in automatic ballooning, 0 (none) to 50000.
-	// PVE: shares, default 1000.
+	// Shares are the weight of the VM in automatic ballooning, 0 (none) to 50000. PVE:
+	// shares, default 1000.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=50000
 	Shares *int32 `json:"shares,omitempty"`
 
-	// HugePages of the node to use: any, 2 or 1024 (MiB); empty for none.
-	// root@pam alone may set it, with its password. Applied at the next restart.
-	// PVE: hugepages.
+	// HugePages of the node to use: any, 2 or 1024 (MiB); empty for none. Only root@pam
+	// can set it, with its password. Applied at the next restart. PVE: hugepages.
 	// +optional
 	// +kubebuilder:validation:Enum=any;"2";"1024";""
 	HugePages *string `json:"hugePages,omitempty"`
 
-	// KeepHugePages allocated after the VM stops. root@pam alone may set it,
-	// with its password. PVE: keephugepages, default off.
+	// KeepHugePages keeps huge pages allocated after the VM stops. Only root@pam can set
+	// it, with its password. PVE: keephugepages, default off.
 	// +optional
 	KeepHugePages *bool `json:"keepHugePages,omitempty"`
 
-	// AllowKSM lets the node merge pages of the VM with equal ones. Applied at
-	// the next restart. PVE 9.1 and later: allow-ksm, default on.
+	// AllowKSM allows the node to merge identical memory pages of the VM and other VMs.
+	// Applied at the next restart. PVE 9.1 and later: allow-ksm, default on.
 	// +optional
 	AllowKSM *bool `json:"allowKSM,omitempty"`
 }
@@ -200,21 +196,21 @@ type MachineMemoryOptions struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.preEnrolledKeys) || !has(oldSelf.preEnrolledKeys) || self.preEnrolledKeys == oldSelf.preEnrolledKeys",message="efiDisk.preEnrolledKeys cannot change: the keys are enrolled when the disk is made"
 // +kubebuilder:validation:XValidation:rule="!has(self.preEnrolledKeys) || !self.preEnrolledKeys || !has(self.type) || self.type == '4m'",message="efiDisk.preEnrolledKeys needs type 4m"
 type MachineEFIDisk struct {
-	// Enabled false detaches the disk, which stays as an unused disk of the VM.
-	// Default: true.
+	// Enabled false detaches the disk, which remains an unused disk of the VM. Default:
+	// true.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// Storage for the disk. Default: the provider config's default storage; for
-	// a disk that is there, where it is.
+	// Storage for the disk. Default: the provider config's default storage; for an
+	// existing disk, its current storage.
 	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
 	Storage *string `json:"storage,omitempty"`
 
-	// Format of a new disk on file storage: raw, qcow2 or vmdk. Default: that
-	// of the storage. PVE: format=.
+	// Format of a new disk on file storage: raw, qcow2 or vmdk. Default: the default
+	// format of the storage. PVE: format=.
 	// +optional
 	// +kubebuilder:validation:Enum=raw;qcow2;vmdk
 	Format *string `json:"format,omitempty"`
@@ -225,15 +221,14 @@ type MachineEFIDisk struct {
 	// +kubebuilder:validation:Enum="2m";"4m"
 	Type *string `json:"type,omitempty"`
 
-	// PreEnrolledKeys puts the distributions' and Microsoft's keys for secure
-	// boot in place; needs type 4m. Default: false. Cannot change. PVE:
-	// pre-enrolled-keys=.
+	// PreEnrolledKeys enrolls the distributions' and Microsoft's keys for secure boot;
+	// needs type 4m. Default: false. Cannot change. PVE: pre-enrolled-keys=.
 	// +optional
 	PreEnrolledKeys *bool `json:"preEnrolledKeys,omitempty"`
 
-	// MSCertificate 2023 has PVE enroll Microsoft's certificates of 2023 into a
-	// disk with preEnrolledKeys that has not got them. They stay if this is left
-	// out again. PVE 9.1 and later: ms-cert=.
+	// MSCertificate 2023 makes PVE enroll Microsoft's certificates of 2023 into a disk
+	// with preEnrolledKeys that does not have them. They stay if you remove this field
+	// again. PVE 9.1 and later: ms-cert=.
 	// +optional
 	// +kubebuilder:validation:Enum="2023"
 	MSCertificate *string `json:"msCertificate,omitempty"`
@@ -243,13 +238,13 @@ type MachineEFIDisk struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.version) || !has(oldSelf.version) || self.version == oldSelf.version",messageExpression="'tpm.version cannot change from %s to %s: it is decided when the state is made'.format([oldSelf.version, self.version])"
 type MachineTPM struct {
-	// Enabled false detaches the state, which stays as an unused disk of the
-	// VM. Default: true.
+	// Enabled false detaches the state, which remains an unused disk of the VM. Default:
+	// true.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// Storage for the state. Default: the provider config's default storage;
-	// for a state that is there, where it is.
+	// Storage for the state. Default: the provider config's default storage; for an
+	// existing state, its current storage.
 	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=100
@@ -276,8 +271,8 @@ type MachineAgentOptions struct {
 	// +kubebuilder:validation:Enum=virtio;isa
 	Type *string `json:"type,omitempty"`
 
-	// FSTrimClonedDisks trims file systems after a disk was moved or the VM
-	// migrated. PVE: agent fstrim_cloned_disks=, default off.
+	// FSTrimClonedDisks trims file systems after a disk is moved or the VM migrates. PVE:
+	// agent fstrim_cloned_disks=, default off.
 	// +optional
 	FSTrimClonedDisks *bool `json:"fstrimClonedDisks,omitempty"`
 
@@ -297,16 +292,16 @@ type MachineVGA struct {
 	// +kubebuilder:validation:Enum=std;cirrus;qxl;qxl2;qxl3;qxl4;virtio;virtio-gl;vmware;serial0;serial1;serial2;serial3;none
 	Type *string `json:"type,omitempty"`
 
-	// MemoryMiB of the display, 4 to 512 MiB; 0 for the type's default. PVE: vga
-	// memory=.
+	// MemoryMiB is the memory of the display, 4 to 512 MiB; 0 for the type's default.
+	// PVE: vga memory=.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=512
 	// +kubebuilder:validation:XValidation:rule="self == 0 || self >= 4",messageExpression="'vga.memoryMiB %d is neither 0 nor 4 to 512'.format([self])"
 	MemoryMiB *int32 `json:"memoryMiB,omitempty"`
 
-	// Clipboard of the console: vnc, or empty for none but that of SPICE. Not with
-	// type none or serial0 to serial3. PVE: vga clipboard=.
+	// Clipboard of the console: vnc, or empty for SPICE's clipboard only. Not with type
+	// none or serial0 to serial3. PVE: vga clipboard=.
 	// +optional
 	// +kubebuilder:validation:Enum=vnc;""
 	Clipboard *string `json:"clipboard,omitempty"`
@@ -340,19 +335,19 @@ type MachineRNG struct {
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// Source on the node: /dev/urandom, /dev/random or /dev/hwrng, which needs
-	// the privilege Mapping.Use on /mapping/hwrng, or root@pam. PVE: rng0
-	// source=.
+	// Source on the node: /dev/urandom, /dev/random or /dev/hwrng. /dev/hwrng needs the
+	// privilege Mapping.Use on /mapping/hwrng, or root@pam. PVE: rng0 source=.
 	// +optional
 	// +kubebuilder:validation:Enum=/dev/urandom;/dev/random;/dev/hwrng
 	Source *string `json:"source,omitempty"`
 
-	// MaxBytes per period, 0 for no limit. PVE: rng0 max_bytes=, default 1024.
+	// MaxBytes is the maximum number of bytes per period, 0 for no limit. PVE: rng0
+	// max_bytes=, default 1024.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	MaxBytes *int32 `json:"maxBytes,omitempty"`
 
-	// PeriodMilliseconds of the limit. PVE: rng0 period=, default 1000.
+	// PeriodMilliseconds is the period of the limit. PVE: rng0 period=, default 1000.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	PeriodMilliseconds *int32 `json:"periodMilliseconds,omitempty"`
@@ -372,15 +367,15 @@ type MachineWatchdog struct {
 	// +kubebuilder:validation:Enum=i6300esb;ib700
 	Model *string `json:"model,omitempty"`
 
-	// Action when the guest stops answering: reset, shutdown, poweroff, pause,
-	// debug or none; empty for QEMU's default, reset. PVE: watchdog action=.
+	// Action when the guest no longer responds: reset, shutdown, poweroff, pause, debug
+	// or none; empty for QEMU's default, reset. PVE: watchdog action=.
 	// +optional
 	// +kubebuilder:validation:Enum=reset;shutdown;poweroff;pause;debug;none;""
 	Action *string `json:"action,omitempty"`
 }
 
-// MachineSMBIOS are the type 1 fields that the guest sees. An empty one is
-// removed.
+// MachineSMBIOS are the type 1 fields that the guest sees. An empty value removes a
+// field.
 type MachineSMBIOS struct {
 	// Manufacturer of the system.
 	// +optional
@@ -413,12 +408,12 @@ type MachineSMBIOS struct {
 	Family *string `json:"family,omitempty"`
 }
 
-// MachinePCIDevice is a PCI device of the node handed to the guest.
+// MachinePCIDevice is a PCI device of the node that is passed through to the guest.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.mapping) != has(self.host)",messageExpression="'PCI device %s needs either mapping or host'.format([self.name])"
 type MachinePCIDevice struct {
-	// Name of the device in this list, up to 63 characters. It stands for one
-	// device of the VM for as long as it is listed, whatever its position.
+	// Name of the device in this list, up to 63 characters. It identifies one device of
+	// the VM as long as it is listed, regardless of its position.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$`
@@ -432,25 +427,24 @@ type MachinePCIDevice struct {
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9_-]+$`
 	Mapping *string `json:"mapping,omitempty"`
 
-	// Host address of the device in lower case, such as 0000:01:00.0; several
-	// are separated by semicolons. root@pam alone may set it, with its password.
-	// PVE: hostpciN host=.
+	// Host address of the device in lower case, such as 0000:01:00.0; separate several
+	// with semicolons. Only root@pam can set it, with its password. PVE: hostpciN host=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^([a-f0-9]{4,}:)?[a-f0-9]{2}:[a-f0-9]{2}(\.[a-f0-9])?(;([a-f0-9]{4,}:)?[a-f0-9]{2}:[a-f0-9]{2}(\.[a-f0-9])?)*$`
 	Host *string `json:"host,omitempty"`
 
-	// PCIe instead of PCI; needs machineType q35. PVE: hostpciN pcie=, default
-	// off.
+	// PCIe presents the device as PCI Express instead of PCI; needs machineType q35. PVE:
+	// hostpciN pcie=, default off.
 	// +optional
 	PCIe *bool `json:"pcie,omitempty"`
 
-	// PrimaryGPU makes the device the VM's display. PVE: hostpciN x-vga=,
-	// default off.
+	// PrimaryGPU makes the device the VM's display. PVE: hostpciN x-vga=, default
+	// off.
 	// +optional
 	PrimaryGPU *bool `json:"primaryGPU,omitempty"`
 
-	// LegacyIGD passes an integrated Intel display as the VM's only one; needs
+	// LegacyIGD passes an integrated Intel GPU to the VM as its only display; needs
 	// machineType pc and vga type none. PVE: hostpciN legacy-igd=, default off.
 	// +optional
 	LegacyIGD *bool `json:"legacyIGD,omitempty"`
@@ -460,72 +454,72 @@ type MachinePCIDevice struct {
 	// +optional
 	ROMBar *bool `json:"romBar,omitempty"`
 
-	// ROMFile is a ROM in /usr/share/kvm of the node; empty for the device's
-	// own. Recent versions of PVE let root@pam alone set it, with its password.
-	// PVE: hostpciN romfile=.
+	// ROMFile is a ROM file in /usr/share/kvm of the node; empty for the device's own
+	// ROM. In recent versions of PVE, only root@pam can set it, with its password. PVE:
+	// hostpciN romfile=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=255
 	// +kubebuilder:validation:Pattern=`^[^,;\s]*$`
 	ROMFile *string `json:"romFile,omitempty"`
 
-	// MediatedDevice is the type of a mediated device, such as nvidia-63, that
-	// is made at each start; empty for the device itself. PVE: hostpciN mdev=.
+	// MediatedDevice is the type of a mediated device, such as nvidia-63, that is created
+	// at each start; empty for the device itself. PVE: hostpciN mdev=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^[^/.:,;\s]*$`
 	MediatedDevice *string `json:"mediatedDevice,omitempty"`
 
-	// Driver is vfio, or keep for a device that its own driver keeps. PVE 9.1
+	// Driver is vfio, or keep for a device that stays bound to its own driver. PVE 9.1
 	// and later: hostpciN driver=, default vfio.
 	// +optional
 	// +kubebuilder:validation:Enum=vfio;keep
 	Driver *string `json:"driver,omitempty"`
 
-	// VendorID that the guest sees, such as 0x10de; empty for the device's. PVE:
+	// VendorID that the guest sees, such as 0x10de; empty for the ID of the device. PVE:
 	// hostpciN vendor-id=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=6
 	// +kubebuilder:validation:Pattern=`^(0x[0-9a-fA-F]{4})?$`
 	VendorID *string `json:"vendorID,omitempty"`
 
-	// DeviceID that the guest sees, such as 0x1db6; empty for the device's. PVE:
+	// DeviceID that the guest sees, such as 0x1db6; empty for the ID of the device. PVE:
 	// hostpciN device-id=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=6
 	// +kubebuilder:validation:Pattern=`^(0x[0-9a-fA-F]{4})?$`
 	DeviceID *string `json:"deviceID,omitempty"`
 
-	// SubVendorID that the guest sees; empty for the device's. PVE: hostpciN
+	// SubVendorID that the guest sees; empty for the ID of the device. PVE: hostpciN
 	// sub-vendor-id=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=6
 	// +kubebuilder:validation:Pattern=`^(0x[0-9a-fA-F]{4})?$`
 	SubVendorID *string `json:"subVendorID,omitempty"`
 
-	// SubDeviceID that the guest sees; empty for the device's. PVE: hostpciN
+	// SubDeviceID that the guest sees; empty for the ID of the device. PVE: hostpciN
 	// sub-device-id=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=6
 	// +kubebuilder:validation:Pattern=`^(0x[0-9a-fA-F]{4})?$`
 	SubDeviceID *string `json:"subDeviceID,omitempty"`
 
-	// RemovalPolicy is what becomes of the device when it is taken off the list: Detach
-	// and Destroy take it from the VM, Retain leaves it as it is, no longer
-	// managed. Default: Retain for one that was not made for this list, such as one
-	// of a template, and Detach otherwise. Detach and Destroy of one that was not made
-	// for this list count only if the list said so up to the very change that took it
-	// off.
+	// RemovalPolicy determines what happens to the device when you remove it from the
+	// list. Detach and Destroy remove it from the VM. Retain leaves it as it is, no
+	// longer managed. Default: Retain for a device that was not created for this list,
+	// such as a template's device; Detach otherwise. For a device that was not created
+	// for this list, Detach and Destroy apply only if the entry still declared them when
+	// you removed it.
 	// +optional
 	// +kubebuilder:validation:Enum=Detach;Retain;Destroy
 	RemovalPolicy *string `json:"removalPolicy,omitempty"`
 }
 
-// MachineUSBDevice is a USB device of the node handed to the guest.
+// MachineUSBDevice is a USB device of the node that is passed through to the guest.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.mapping) != has(self.host)",messageExpression="'USB device %s needs either mapping or host'.format([self.name])"
 type MachineUSBDevice struct {
-	// Name of the device in this list, up to 63 characters. It stands for one
-	// device of the VM for as long as it is listed, whatever its position.
+	// Name of the device in this list, up to 63 characters. It identifies one device of
+	// the VM as long as it is listed, regardless of its position.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$`
@@ -539,34 +533,34 @@ type MachineUSBDevice struct {
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9_-]+$`
 	Mapping *string `json:"mapping,omitempty"`
 
-	// Host device: vendor:product such as 046d:c52b, bus-port such as 1-2.3, or
-	// spice for one that the console redirects. All but spice root@pam alone may
-	// set, with its password. PVE: usbN host=.
+	// Host device: vendor:product such as 046d:c52b, bus-port such as 1-2.3, or spice for
+	// a device that the console redirects. Except for spice, only root@pam can set it,
+	// with its password. PVE: usbN host=.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:Pattern=`^((0x)?[0-9A-Fa-f]{4}:(0x)?[0-9A-Fa-f]{4}|\d+-\d+(\.\d+)*|spice)$`
 	Host *string `json:"host,omitempty"`
 
-	// USB3 instead of USB 2; of no meaning to recent guests. PVE: usbN usb3=,
-	// default off.
+	// USB3 presents the device as USB 3 instead of USB 2; recent guests ignore it. PVE:
+	// usbN usb3=, default off.
 	// +optional
 	USB3 *bool `json:"usb3,omitempty"`
 
-	// RemovalPolicy is what becomes of the device when it is taken off the list: Detach
-	// and Destroy take it from the VM, Retain leaves it as it is, no longer
-	// managed. Default: Retain for one that was not made for this list, such as one
-	// of a template, and Detach otherwise. Detach and Destroy of one that was not made
-	// for this list count only if the list said so up to the very change that took it
-	// off.
+	// RemovalPolicy determines what happens to the device when you remove it from the
+	// list. Detach and Destroy remove it from the VM. Retain leaves it as it is, no
+	// longer managed. Default: Retain for a device that was not created for this list,
+	// such as a template's device; Detach otherwise. For a device that was not created
+	// for this list, Detach and Destroy apply only if the entry still declared them when
+	// you removed it.
 	// +optional
 	// +kubebuilder:validation:Enum=Detach;Retain;Destroy
 	RemovalPolicy *string `json:"removalPolicy,omitempty"`
 }
 
-// MachineVirtioFS is a directory of the node shared with the guest.
+// MachineVirtioFS is a directory of the node that is shared with the guest.
 type MachineVirtioFS struct {
-	// Name of the share in this list, up to 63 characters. It stands for one
-	// share of the VM for as long as it is listed, whatever its position.
+	// Name of the share in this list, up to 63 characters. It identifies one share of the
+	// VM as long as it is listed, regardless of its position.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])?$`
@@ -585,13 +579,12 @@ type MachineVirtioFS struct {
 	// +kubebuilder:validation:Enum=auto;always;metadata;never
 	Cache *string `json:"cache,omitempty"`
 
-	// DirectIO honours the guest's O_DIRECT. PVE: virtiofsN direct-io=, default
-	// off.
+	// DirectIO honors the guest's O_DIRECT. PVE: virtiofsN direct-io=, default off.
 	// +optional
 	DirectIO *bool `json:"directIO,omitempty"`
 
-	// ExposeACL shows POSIX ACLs to the guest, and extended attributes with
-	// them. PVE: virtiofsN expose-acl=, default off.
+	// ExposeACL shows POSIX ACLs, and therefore extended attributes, to the guest. PVE:
+	// virtiofsN expose-acl=, default off.
 	// +optional
 	ExposeACL *bool `json:"exposeACL,omitempty"`
 
@@ -600,12 +593,12 @@ type MachineVirtioFS struct {
 	// +optional
 	ExposeXattr *bool `json:"exposeXattr,omitempty"`
 
-	// RemovalPolicy is what becomes of the share when it is taken off the list: Detach
-	// and Destroy take it from the VM, Retain leaves it as it is, no longer
-	// managed. Default: Retain for one that was not made for this list, such as one
-	// of a template, and Detach otherwise. Detach and Destroy of one that was not made
-	// for this list count only if the list said so up to the very change that took it
-	// off.
+	// RemovalPolicy determines what happens to the share when you remove it from the
+	// list. Detach and Destroy remove it from the VM. Retain leaves it as it is, no
+	// longer managed. Default: Retain for a share that was not created for this list,
+	// such as a template's share; Detach otherwise. For a share that was not created for
+	// this list, Detach and Destroy apply only if the entry still declared them when you
+	// removed it.
 	// +optional
 	// +kubebuilder:validation:Enum=Detach;Retain;Destroy
 	RemovalPolicy *string `json:"removalPolicy,omitempty"`

@@ -18,7 +18,7 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// MachineObservation is what is seen of a VM.
+// MachineObservation is the observed state of a VM.
 type MachineObservation struct {
 	// Phase of the VM: Pending (nothing was created), Creating, Running,
 	// Stopped or Error (see the conditions).
@@ -29,8 +29,8 @@ type MachineObservation struct {
 	// +optional
 	VMID *int32 `json:"vmid,omitempty"`
 
-	// Cluster of Proxmox VE that the VM is in, by its name. Empty if its node is in
-	// none, or if the token may not ask for it, which needs Sys.Audit on /.
+	// Cluster in Proxmox VE that the VM is in, by its name. It is empty if its node is in
+	// no cluster, or if the token cannot read the name, which needs Sys.Audit on /.
 	// +optional
 	Cluster string `json:"cluster,omitempty"`
 
@@ -42,18 +42,19 @@ type MachineObservation struct {
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// UUID of the VM (SMBIOS), which proves that it is this resource's.
+	// UUID of the VM (SMBIOS), which proves that the VM belongs to this resource.
 	// +optional
 	UUID string `json:"uuid,omitempty"`
 
-	// RecordSignature is set where the provider configuration has tenants: by it the provider
-	// knows that it has recorded VMID and UUID itself, for this resource and this provider
-	// configuration, so that a VM may be deleted which is not where the tenant's VMs are by now.
+	// RecordSignature is set if the provider configuration has tenants. It proves to the
+	// provider that it has recorded VMID and UUID itself, for this resource and this
+	// provider configuration. So it can delete a VM that is no longer where the tenant's
+	// VMs must be.
 	// +optional
 	RecordSignature string `json:"recordSignature,omitempty"`
 
-	// Annotations of this resource that the provider relies on, as it found them
-	// last. Those that somebody takes away are put back from here.
+	// Annotations of this resource that the provider relies on, as it last found them. If
+	// somebody removes one, the provider restores it from here.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 
@@ -62,20 +63,20 @@ type MachineObservation struct {
 	// +optional
 	PowerState string `json:"powerState,omitempty"`
 
-	// UptimeSeconds of the running VM. It is brought up to date when something
-	// else changes, and at the latest when it is off by half, but by ten minutes
-	// in any case and by an hour at most, or by a tenth if that is more: see
-	// startedAt.
+	// UptimeSeconds of the running VM. It is updated when another value changes. If only
+	// the uptime changes, it is updated when it is wrong by half of itself, where this
+	// limit is at least ten minutes and at most an hour, or a tenth of the uptime if that
+	// is longer. startedAt is exact.
 	// +optional
 	UptimeSeconds *int64 `json:"uptimeSeconds,omitempty"`
 
-	// Usage of CPU, memory and disks of the running VM, as PVE listed it last. It is
-	// brought up to date only when another of these values is, uptimeSeconds included:
-	// observedAt has its age.
+	// Usage of CPU, memory and disks of the running VM, as PVE last listed it. It is
+	// updated only together with another of these values, including uptimeSeconds:
+	// observedAt has its time.
 	// +optional
 	Usage *MachineUsageObservation `json:"usage,omitempty"`
 
-	// StartedAt is when the running VM was started.
+	// StartedAt is when the running VM started.
 	// +optional
 	StartedAt *metav1.Time `json:"startedAt,omitempty"`
 
@@ -83,8 +84,8 @@ type MachineObservation struct {
 	// +optional
 	Pool string `json:"pool,omitempty"`
 
-	// HAState is the state that PVE's HA manager is to keep the VM in; empty if
-	// it does not manage the VM.
+	// HAState is the state in which PVE's HA manager must keep the VM; empty if it does
+	// not manage the VM.
 	// +optional
 	HAState string `json:"haState,omitempty"`
 
@@ -92,14 +93,14 @@ type MachineObservation struct {
 	// +optional
 	Lock string `json:"lock,omitempty"`
 
-	// IPAddresses of the guest as its agent reports them, without loopback and
-	// link-local ones: those of networks before those that the guest has made for
-	// itself, as for containers, and IPv4 first.
+	// IPAddresses of the guest as its agent reports them, without loopback and link-local
+	// addresses. Addresses of networks come before those that the guest has created for
+	// itself, such as for containers, and IPv4 addresses come first.
 	// +optional
 	// +listType=atomic
 	IPAddresses []string `json:"ipAddresses,omitempty"`
 
-	// CPU cores and sockets in force.
+	// CPU cores and sockets that are in effect.
 	// +optional
 	CPU *MachineCPUObservation `json:"cpu,omitempty"`
 
@@ -107,43 +108,43 @@ type MachineObservation struct {
 	// +optional
 	MemoryBytes *int64 `json:"memoryBytes,omitempty"`
 
-	// Disks of the VM as they are, declared or not.
+	// Disks of the VM as they are, whether declared or not.
 	// +optional
 	// +listType=map
 	// +listMapKey=device
 	Disks []MachineDiskObservation `json:"disks,omitempty"`
 
-	// PendingDisks are the names of those disks of the spec that a VM which was made
-	// for it has not had yet, such as one of a Volume that is on its way. Snapshots
-	// and Backups of the Machine wait for them. Once the VM has had all of them, the
-	// list stays empty: what is added or goes missing later holds up none.
+	// PendingDisks are the names of the disks of the spec that a new VM does not have
+	// yet, such as the disk of a Volume that is not attached yet. Snapshots and Backups
+	// of the Machine wait for them. Once the VM has had all disks, the list stays empty:
+	// disks that are added or missing later do not delay Snapshots and Backups.
 	// +optional
 	// +listType=atomic
 	PendingDisks []string `json:"pendingDisks,omitempty"`
 
-	// CDROMs are the CD-ROM drives of the VM as they are, declared or not.
+	// CDROMs are the CD-ROM drives of the VM as they are, whether declared or not.
 	// +optional
 	// +listType=map
 	// +listMapKey=device
 	CDROMs []MachineCDROMObservation `json:"cdroms,omitempty"`
 
-	// Networks of the VM as they are, declared or not.
+	// Networks of the VM as they are, whether declared or not.
 	// +optional
 	// +listType=map
 	// +listMapKey=device
 	Networks []MachineNetworkObservation `json:"networks,omitempty"`
 
-	// RetainedDevices are devices of the VM whose entries have left their list of the
-	// spec and that stay as they are. They are no longer managed, until an entry of
-	// their name or with their device is put back.
+	// RetainedDevices are devices of the VM whose entries were removed from their list in
+	// the spec, but which stay in the VM. They are no longer managed until an entry with
+	// their name or their device is added again.
 	// +optional
 	// +listType=map
 	// +listMapKey=device
 	RetainedDevices []MachineRetainedDevice `json:"retainedDevices,omitempty"`
 
-	// Config is the VM's configuration in force as PVE writes it, declared or
-	// not, by the names of its options, if the spec asks for it by showConfig.
-	// Notes, SSH keys, passwords and QEMU arguments are left out.
+	// Config is the VM's configuration that is in effect as PVE writes it, whether
+	// declared or not, by the names of its options. It is set only if the spec has
+	// showConfig. Notes, SSH keys, passwords and QEMU arguments are left out.
 	// +optional
 	Config map[string]string `json:"config,omitempty"`
 
@@ -154,60 +155,59 @@ type MachineObservation struct {
 	// +listMapKey=option
 	PendingChanges []MachinePendingChange `json:"pendingChanges,omitempty"`
 
-	// Difference between the spec and the VM, by PVE option: what the next
-	// update would send, or with managementPolicies ["Observe"] what it would
-	// if it were allowed to.
+	// Difference between the spec and the VM, by PVE option: what the next update sends,
+	// or would send with managementPolicies ["Observe"].
 	// +optional
 	// +listType=map
 	// +listMapKey=option
 	Difference []MachinePendingChange `json:"difference,omitempty"`
 
-	// Placement is why the VM was created on its node. Where it is now is in
+	// Placement is the reason why the VM was created on its node. The current node is in
 	// node.
 	// +optional
 	Placement *MachinePlacementObservation `json:"placement,omitempty"`
 
-	// Image that the VM was made from, if the spec names one by image.ref, image.url
-	// or templateRef.
+	// Image from which the VM was made, if the spec names one by image.ref, image.url or
+	// templateRef.
 	// +optional
 	Image *MachineImageObservation `json:"image,omitempty"`
 
-	// LastTask of PVE that this provider started for the VM and saw ending.
+	// LastTask in PVE that this provider started for the VM and saw end.
 	// +optional
 	LastTask *MachineTask `json:"lastTask,omitempty"`
 
-	// PowerAction that was done last.
+	// PowerAction that was last done.
 	// +optional
 	PowerAction *MachinePowerActionObservation `json:"powerAction,omitempty"`
 
-	// Rollback that was asked for last.
+	// Rollback that was last requested.
 	// +optional
 	Rollback *MachineRollbackObservation `json:"rollback,omitempty"`
 
-	// RestoreInPlace that was asked for last.
+	// RestoreInPlace that was last requested.
 	// +optional
 	RestoreInPlace *MachineRestoreInPlaceObservation `json:"restoreInPlace,omitempty"`
 
-	// Recreation that was asked for last.
+	// Recreation that was last requested.
 	// +optional
 	Recreation *MachineRecreationObservation `json:"recreation,omitempty"`
 
-	// LastUpdated is when one of these values, uptime and usage apart, last changed.
+	// LastUpdated is when one of these values, except uptime and usage, last changed.
 	// +optional
 	LastUpdated *metav1.Time `json:"lastUpdated,omitempty"`
 }
 
-// MachineUsageObservation is what a running VM uses.
+// MachineUsageObservation is the resource usage of a running VM.
 type MachineUsageObservation struct {
-	// CPUPercent of the VM's virtual CPUs that is in use, 0 to 100.
+	// CPUPercent is the share of the VM's virtual CPUs that is in use, 0 to 100.
 	CPUPercent int32 `json:"cpuPercent"`
 
-	// MemoryBytes that the guest uses, as its balloon driver reports; without that, what
-	// the VM's process uses on the node.
+	// MemoryBytes that the guest uses, as its balloon driver reports; without that
+	// report, the memory that the VM's process uses on the node.
 	MemoryBytes int64 `json:"memoryBytes"`
 
-	// DiskReadBytes are the bytes that the guest has read from its disks since its
-	// start. How full its file systems are PVE does not know.
+	// DiskReadBytes are the bytes that the guest has read from its disks since its start.
+	// PVE does not know how full its file systems are.
 	DiskReadBytes int64 `json:"diskReadBytes"`
 
 	// DiskWrittenBytes are the bytes that the guest has written to its disks since its
@@ -233,8 +233,8 @@ const (
 	MachineRunning MachinePhase = "Running"
 	// MachineStopped means that the VM does not run.
 	MachineStopped MachinePhase = "Stopped"
-	// MachineError means that the VM cannot be brought to the desired state;
-	// the conditions say why.
+	// MachineError means that the VM cannot reach the desired state; the conditions
+	// report why.
 	MachineError MachinePhase = "Error"
 )
 
@@ -249,7 +249,7 @@ type MachineCPUObservation struct {
 
 // MachineDiskObservation is a disk of a VM as it is.
 type MachineDiskObservation struct {
-	// Device of PVE, such as scsi0, or unused0 for a disk that is detached.
+	// Device in PVE, such as scsi0, or unused0 for a disk that is detached.
 	Device string `json:"device"`
 
 	// Name of the disk in the spec, if it is, or was, declared there.
@@ -267,7 +267,7 @@ type MachineDiskObservation struct {
 
 // MachineCDROMObservation is a CD-ROM drive of a VM as it is.
 type MachineCDROMObservation struct {
-	// Device of PVE, such as ide2.
+	// Device in PVE, such as ide2.
 	Device string `json:"device"`
 
 	// Name of the drive in the spec's cdroms, if it is, or was, declared there.
@@ -282,7 +282,7 @@ type MachineCDROMObservation struct {
 
 // MachineNetworkObservation is a network interface of a VM as it is.
 type MachineNetworkObservation struct {
-	// Device of PVE, such as net0.
+	// Device in PVE, such as net0.
 	Device string `json:"device"`
 
 	// Name of the interface in the spec, if it is, or was, declared there.
@@ -315,19 +315,19 @@ type MachineNetworkObservation struct {
 	IPAddresses []string `json:"ipAddresses,omitempty"`
 }
 
-// MachineRetainedDevice is a device whose entry has left its list of the spec.
+// MachineRetainedDevice is a device whose entry was removed from its list in the spec.
 type MachineRetainedDevice struct {
-	// Device of PVE, such as scsi0.
+	// Device in PVE, such as scsi0.
 	Device string `json:"device"`
 
-	// List of the spec that the entry was in: disks, cdroms, networks, pciDevices,
+	// List in the spec that had the entry: disks, cdroms, networks, pciDevices,
 	// usbDevices or virtiofs.
 	List string `json:"list"`
 
 	// Name of the entry.
 	Name string `json:"name"`
 
-	// Reason to retain the device.
+	// Reason why the device is retained.
 	Reason string `json:"reason"`
 }
 
@@ -373,7 +373,7 @@ type MachinePlacementObservation struct {
 	Others []MachinePlacementRejection `json:"others,omitempty"`
 }
 
-// MachinePlacementRejection is why a node was not chosen.
+// MachinePlacementRejection is the reason why a node was not chosen.
 type MachinePlacementRejection struct {
 	// Node that was not chosen.
 	Node string `json:"node"`
@@ -382,7 +382,7 @@ type MachinePlacementRejection struct {
 	Reason string `json:"reason"`
 }
 
-// MachinePowerActionObservation is what became of a power action.
+// MachinePowerActionObservation is the state of a power action.
 type MachinePowerActionObservation struct {
 	// Action that was done.
 	Action string `json:"action"`
@@ -394,14 +394,14 @@ type MachinePowerActionObservation struct {
 	// +optional
 	UPID string `json:"upid,omitempty"`
 
-	// Result of the action: OK, a warning count, or the error. Empty while its
-	// task runs; unknown if the provider ended before it could see.
+	// Result of the action: OK, a warning count, or the error. It is empty while its task
+	// runs, and unknown if the provider stopped before it could see the result.
 	// +optional
 	Result string `json:"result,omitempty"`
 }
 
-// MachineImageObservation is the revision of an Image that a VM was made from. It
-// stays what it is when the Image gets a newer one.
+// MachineImageObservation is the revision of an Image from which a VM was made. It
+// does not change when the Image gets a newer revision.
 type MachineImageObservation struct {
 	// Name of the Image.
 	Name string `json:"name"`
@@ -413,7 +413,7 @@ type MachineImageObservation struct {
 	// +optional
 	Digest string `json:"digest,omitempty"`
 
-	// Volume that a disk was filled with.
+	// Volume from which a disk was filled.
 	// +optional
 	Volume string `json:"volume,omitempty"`
 

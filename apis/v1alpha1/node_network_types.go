@@ -16,10 +16,11 @@ limitations under the License.
 
 package v1alpha1
 
-// A NodeNetwork is a network interface of a node of Proxmox VE: a bridge, a bond, a VLAN,
-// their forms of Open vSwitch, or a network card. Proxmox VE stages changes of interfaces
-// until they are applied. The provider applies its own ones, never with those of others
-// without consent, and none that would cut the node off.
+// A NodeNetwork is a network interface of a node of Proxmox VE: a bridge, a bond, a
+// VLAN, an Open vSwitch form of these, or a network card. Proxmox VE stages changes of
+// interfaces until they are applied. The provider applies its own changes. It never
+// applies changes of others without consent, and never changes that would cut the node
+// off.
 //
 // +proxmox:kind=NodeNetwork,shortName=pvenet
 // +kubebuilder:printcolumn:name="NODE",type="string",JSONPath=".spec.forProvider.node"
@@ -28,8 +29,8 @@ package v1alpha1
 // +kubebuilder:printcolumn:name="APPLIED",type="string",JSONPath=".status.conditions[?(@.type=='Applied')].status"
 // +kubebuilder:printcolumn:name="STAGED",type="string",JSONPath=".status.conditions[?(@.type=='Staged')].status",priority=1
 
-// NodeNetworkParameters describe an interface. Only what is set is managed; an empty value
-// resets an option.
+// NodeNetworkParameters describe an interface. Only the fields that are set are
+// managed; an empty value resets an option.
 //
 // +kubebuilder:validation:XValidation:rule="self.node == oldSelf.node && self.interface == oldSelf.interface && self.type == oldSelf.type",message="node, interface and type cannot change: delete the NodeNetwork and create it again"
 // +kubebuilder:validation:XValidation:rule="!has(self.bridge) || self.type == 'bridge'",message="bridge is for the type bridge"
@@ -58,63 +59,63 @@ type NodeNetworkParameters struct {
 	Node string `json:"node"`
 
 	// Interface by its name, such as vmbr1: a letter, then letters, digits and
-	// underscores, and the tag of a VLAN after a dot, at most 15 characters. A bond is
-	// named bond0, bond1 and so on. Cannot change (PVE: iface).
+	// underscores, optionally with a dot and the tag of a VLAN, at most 15 characters. A
+	// bond is named bond0, bond1 and so on. Cannot change (PVE: iface).
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=15
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9_]*([.][0-9]+)?$`
 	Interface string `json:"interface"`
 
-	// Type of the interface: bridge, bond, vlan, their forms of Open vSwitch, for which
+	// Type of the interface: bridge, bond, vlan, an Open vSwitch form of these, for which
 	// the node needs the package openvswitch-switch, or eth for a network card. A network
-	// card (eth and OVSPort) is always there: it is adopted by its external name, such as
-	// pve1/eno1, and stays as it is when the NodeNetwork is deleted. Cannot change (PVE:
+	// card (eth and OVSPort) always exists: adopt it by its external name, such as
+	// pve1/eno1. It does not change when the NodeNetwork is deleted. Cannot change (PVE:
 	// type).
 	// +kubebuilder:validation:Enum=bridge;bond;vlan;eth;OVSBridge;OVSBond;OVSPort;OVSIntPort
 	Type string `json:"type"`
 
-	// Autostart starts the interface with the node, and when the network is reloaded.
-	// Default when it is created: true (PVE: autostart).
+	// Autostart starts the interface when the node boots, and when the network is
+	// reloaded. Default when it is created: true (PVE: autostart).
 	// +optional
 	Autostart *bool `json:"autostart,omitempty"`
 
-	// Comments on the interface, at most 1024 characters. Proxmox VE keeps no blanks at
-	// the ends of lines. Empty removes them (PVE: comments).
+	// Comments on the interface, at most 1024 characters. Proxmox VE does not keep spaces
+	// at the ends of lines. Empty removes them (PVE: comments).
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Comments *string `json:"comments,omitempty"`
 
-	// MTU in bytes, 1280 to 65520, and no more than that of the interfaces below; 0
-	// resets it. Default of Proxmox VE: 1500 (PVE: mtu).
+	// MTU in bytes, 1280 to 65520, and at most the MTU of the interfaces below; 0 resets
+	// it. Default of Proxmox VE: 1500 (PVE: mtu).
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=65520
 	// +kubebuilder:validation:XValidation:rule="self == 0 || self >= 1280",message="mtu is at least 1280, or 0 for the default"
 	MTU *int32 `json:"mtu,omitempty"`
 
-	// CIDR is the IPv4 address of the node on the interface, with its length, such as
-	// 10.1.0.11/24. Empty removes it (PVE: cidr).
+	// CIDR is the IPv4 address of the node on the interface, with its prefix length, such
+	// as 10.1.0.11/24. Empty removes it (PVE: cidr).
 	// +optional
 	// +kubebuilder:validation:MaxLength=18
 	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || (isCIDR(self) && cidr(self).ip().family() == 4)",message="cidr is an IPv4 address with its length, such as 10.1.0.11/24"
 	CIDR *string `json:"cidr,omitempty"`
 
-	// Gateway is the default route of IPv4. A node has one. Empty removes it (PVE:
-	// gateway).
+	// Gateway is the default gateway for IPv4. A node has only one. Empty removes it
+	// (PVE: gateway).
 	// +optional
 	// +kubebuilder:validation:MaxLength=15
 	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || (isIP(self) && ip(self).family() == 4)",message="gateway is an IPv4 address"
 	Gateway *string `json:"gateway,omitempty"`
 
-	// CIDR6 is the IPv6 address of the node on the interface, with its length, such as
-	// 2001:db8::11/64. Empty removes it (PVE: cidr6).
+	// CIDR6 is the IPv6 address of the node on the interface, with its prefix length,
+	// such as 2001:db8::11/64. Empty removes it (PVE: cidr6).
 	// +optional
 	// +kubebuilder:validation:MaxLength=49
 	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || (isCIDR(self) && cidr(self).ip().family() == 6)",message="cidr6 is an IPv6 address with its length, such as 2001:db8::11/64"
 	CIDR6 *string `json:"cidr6,omitempty"`
 
-	// Gateway6 is the default route of IPv6. A node has one. Empty removes it (PVE:
-	// gateway6).
+	// Gateway6 is the default gateway for IPv6. A node has only one. Empty removes it
+	// (PVE: gateway6).
 	// +optional
 	// +kubebuilder:validation:MaxLength=45
 	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || (isIP(self) && ip(self).family() == 6)",message="gateway6 is an IPv6 address"
@@ -136,27 +137,28 @@ type NodeNetworkParameters struct {
 	// +optional
 	OVS *NodeNetworkOVS `json:"ovs,omitempty"`
 
-	// Apply says who applies what is staged. Automatic: the provider, once all
-	// NodeNetworks of the node have staged theirs, by one reload. Manual: somebody else,
-	// in the user interface of Proxmox VE; until then nothing that is staged on the node
-	// is applied, since a reload applies all of it. Default: Automatic.
+	// Apply determines who applies staged changes. With Automatic, the provider applies
+	// them, once all NodeNetworks of the node have staged their changes, by one reload.
+	// With Manual, somebody applies them in the user interface of Proxmox VE; until then,
+	// no staged change on the node is applied, because a reload applies all of them.
+	// Default: Automatic.
 	// +optional
 	// +kubebuilder:validation:Enum=Automatic;Manual
 	Apply *string `json:"apply,omitempty"`
 
-	// ApplyStaged consents to apply what others have staged on the node together with
-	// the changes of this resource: the checksum in status.atProvider.staged. Proxmox VE
-	// applies all that is staged, or nothing. What is staged after that has another
-	// checksum.
+	// ApplyStaged is your consent to apply changes that others have staged on the node
+	// together with the changes of this resource. Set it to the checksum in
+	// status.atProvider.staged. Proxmox VE applies either all staged changes or none. If
+	// more changes are staged afterwards, the checksum is different.
 	// +optional
 	// +kubebuilder:validation:MaxLength=71
 	// +kubebuilder:validation:Pattern=`^(sha256:[0-9a-f]{64})?$`
 	ApplyStaged *string `json:"applyStaged,omitempty"`
 
-	// ConfirmUnmappedAddresses confirms that changes of this resource do not cut off
-	// those addresses of the node and of the endpoints that no interface of the node has
-	// in Proxmox VE, such as that of a proxy, and one that a node gets by DHCP. All
-	// others are protected nevertheless. Default: false.
+	// ConfirmUnmappedAddresses confirms that changes of this resource do not cut off the
+	// addresses of the node and of the endpoints that no interface of the node has in
+	// Proxmox VE, such as the address of a proxy, or an address that a node gets by DHCP.
+	// All other addresses are protected nevertheless. Default: false.
 	// +optional
 	ConfirmUnmappedAddresses *bool `json:"confirmUnmappedAddresses,omitempty"`
 }
@@ -173,14 +175,14 @@ type NodeNetworkBridge struct {
 	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z][a-zA-Z0-9_]*([.:][0-9]+)?$`
 	Ports []string `json:"ports,omitzero"`
 
-	// VLANAware lets NICs of guests have VLAN tags without a bridge for each. Default of
-	// Proxmox VE: false (PVE: bridge_vlan_aware).
+	// VLANAware allows NICs of guests to have VLAN tags without a bridge for each VLAN.
+	// Default of Proxmox VE: false (PVE: bridge_vlan_aware).
 	// +optional
 	VLANAware *bool `json:"vlanAware,omitempty"`
 
-	// VLANs that pass a bridge that is VLAN aware: tags and ranges of 1 to 4094,
-	// separated by blanks, such as "2 4 100-200". Empty resets it. Default of Proxmox VE:
-	// 2-4094 (PVE: bridge_vids).
+	// VLANs that pass a VLAN-aware bridge: tags and ranges of 1 to 4094, separated by
+	// spaces, such as "2 4 100-200". Empty resets it. Default of Proxmox VE: 2-4094 (PVE:
+	// bridge_vids).
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:Pattern=`^([0-9]+(-[0-9]+)?( [0-9]+(-[0-9]+)?)*)?$`
@@ -198,10 +200,10 @@ type NodeNetworkBond struct {
 	// +kubebuilder:validation:items:Pattern=`^[a-zA-Z][a-zA-Z0-9_]*([.:][0-9]+)?$`
 	Slaves []string `json:"slaves"`
 
-	// Mode of the bond. A bond has balance-rr, active-backup, balance-xor, broadcast,
-	// 802.3ad, balance-tlb or balance-alb, by default of Proxmox VE balance-rr. An
-	// OVSBond has active-backup, balance-slb, lacp-balance-slb or lacp-balance-tcp, by
-	// default active-backup (PVE: bond_mode).
+	// Mode of the bond. For a bond: balance-rr, active-backup, balance-xor, broadcast,
+	// 802.3ad, balance-tlb or balance-alb; the default of Proxmox VE is balance-rr. For
+	// an OVSBond: active-backup, balance-slb, lacp-balance-slb or lacp-balance-tcp; the
+	// default is active-backup (PVE: bond_mode).
 	// +optional
 	// +kubebuilder:validation:Enum=balance-rr;active-backup;balance-xor;broadcast;"802.3ad";balance-tlb;balance-alb;balance-slb;lacp-balance-slb;lacp-balance-tcp
 	Mode *string `json:"mode,omitempty"`
@@ -213,8 +215,8 @@ type NodeNetworkBond struct {
 	// +kubebuilder:validation:Pattern=`^([a-zA-Z][a-zA-Z0-9_]*([.:][0-9]+)?)?$`
 	Primary *string `json:"primary,omitempty"`
 
-	// TransmitHashPolicy says by which part of a frame a balance-xor or 802.3ad bond
-	// chooses the slave. Default of the kernel: layer2 (PVE: bond_xmit_hash_policy).
+	// TransmitHashPolicy determines by which parts of a frame a balance-xor or 802.3ad
+	// bond chooses the slave. Default of the kernel: layer2 (PVE: bond_xmit_hash_policy).
 	// +optional
 	// +kubebuilder:validation:Enum=layer2;"layer2+3";"layer3+4"
 	TransmitHashPolicy *string `json:"transmitHashPolicy,omitempty"`
@@ -222,14 +224,14 @@ type NodeNetworkBond struct {
 
 // NodeNetworkVLAN has the options of a VLAN.
 type NodeNetworkVLAN struct {
-	// ID is the tag, 1 to 4094, of a VLAN whose name does not have it (PVE: vlan-id).
+	// ID is the tag of a VLAN whose name does not contain it, 1 to 4094 (PVE: vlan-id).
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=4094
 	ID *int32 `json:"id,omitempty"`
 
-	// RawDevice is the interface that carries the VLAN, unless its name has it (PVE:
-	// vlan-raw-device).
+	// RawDevice is the interface that carries the VLAN, if the VLAN's name does not
+	// contain it (PVE: vlan-raw-device).
 	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=15
@@ -241,8 +243,9 @@ type NodeNetworkVLAN struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.bridge) == has(oldSelf.bridge) && (!has(self.bridge) || self.bridge == oldSelf.bridge)",message="ovs.bridge cannot change: delete the NodeNetwork and create it again"
 type NodeNetworkOVS struct {
-	// Ports of an OVSBridge: network cards. Ports are added, and others stay, such as
-	// those that OVSBonds and OVSIntPorts add by themselves (PVE: ovs_ports).
+	// Ports of an OVSBridge: network cards. The provider adds these ports and keeps
+	// others, such as those that OVSBonds and OVSIntPorts add by themselves (PVE:
+	// ovs_ports).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -264,7 +267,7 @@ type NodeNetworkOVS struct {
 	// +kubebuilder:validation:Maximum=4094
 	Tag *int32 `json:"tag,omitempty"`
 
-	// Options of Open vSwitch, separated by blanks, at most 1024 characters. Empty
+	// Options of Open vSwitch, separated by spaces, at most 1024 characters. Empty
 	// removes them (PVE: ovs_options).
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
@@ -272,7 +275,7 @@ type NodeNetworkOVS struct {
 	Options *string `json:"options,omitempty"`
 }
 
-// NodeNetworkObservation is what is seen of an interface.
+// NodeNetworkObservation is the observed state of an interface.
 type NodeNetworkObservation struct {
 	ObjectObservation `json:",inline"`
 
@@ -280,8 +283,8 @@ type NodeNetworkObservation struct {
 	// +optional
 	Active *bool `json:"active,omitempty"`
 
-	// Staged are the changes of interfaces of the node that wait to be applied, whoever
-	// has staged them.
+	// Staged are the changes of the node's interfaces that wait to be applied, no matter
+	// who staged them.
 	// +optional
 	Staged *NodeNetworkStaged `json:"staged,omitempty"`
 
@@ -292,17 +295,17 @@ type NodeNetworkObservation struct {
 
 // NodeNetworkStaged are changes that wait to be applied.
 type NodeNetworkStaged struct {
-	// Checksum of the changes, to consent to by applyStaged.
+	// Checksum of the changes, for applyStaged.
 	Checksum string `json:"checksum"`
 
 	// Changes as a diff, at most 8192 bytes, without secrets.
 	Changes string `json:"changes"`
 
-	// ByOthers reports whether the changes are not only those of NodeNetworks.
+	// ByOthers is true if some of the changes are not changes of NodeNetworks.
 	// +optional
 	ByOthers bool `json:"byOthers,omitempty"`
 
-	// Interfaces that others have changed, as far as can be told.
+	// Interfaces that others have changed, as far as the provider can determine.
 	// +optional
 	// +listType=set
 	Interfaces []string `json:"interfaces,omitempty"`
@@ -313,8 +316,8 @@ type NodeNetworkReload struct {
 	// UPID of the task.
 	UPID string `json:"upid"`
 
-	// Result of the task: OK, WARNINGS with their number, or why it failed. Empty while
-	// it runs.
+	// Result of the task: OK, WARNINGS with their number, or the reason of the failure.
+	// It is empty while the task runs.
 	// +optional
 	Result string `json:"result,omitempty"`
 }

@@ -26,14 +26,14 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:printcolumn:name="VMS",type="integer",JSONPath=".status.atProvider.vmCount"
 // +kubebuilder:printcolumn:name="CLUSTER",type="string",JSONPath=".status.atProvider.clusterName",priority=1
 
-// ProxmoxNodeParameters describe a node of a Proxmox VE cluster: how many VMs are
-// placed on it, and the settings that are managed.
+// ProxmoxNodeParameters describe a node of a Proxmox VE cluster: the number of VMs
+// that can be placed on it, and the settings that are managed.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.nodeName), has(oldSelf.nodeName)].filter(h, h).size() != 2 || self.nodeName == oldSelf.nodeName",message="nodeName cannot change: a ProxmoxNode cannot become another node"
 type ProxmoxNodeParameters struct {
-	// Cluster is the name of the ProxmoxCluster that the node belongs to. Its
-	// provider configuration is used instead of this resource's own. Without a
-	// cluster, the node belongs to the cluster of this resource's
+	// Cluster is the name of the ProxmoxCluster that the node belongs to. The provider
+	// configuration of that ProxmoxCluster is used instead of this resource's own.
+	// Without a cluster, the node belongs to the cluster of this resource's
 	// providerConfigRef.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -48,30 +48,29 @@ type ProxmoxNodeParameters struct {
 	// +optional
 	ClusterSelector *Selector `json:"clusterSelector,omitempty"`
 
-	// NodeName is the name of the node in Proxmox VE, which must exist. Default:
-	// the external name of this resource, which is its name unless said
-	// otherwise.
+	// NodeName is the name of the node in Proxmox VE, which must exist. Default: the
+	// external name of this resource, which is its name unless you set another one.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$`
 	NodeName *string `json:"nodeName,omitempty"`
 
-	// MaxVMs is the number of VMs on the node, 0 to 10000, from which on no
-	// Machine is created there any more, not even one that names the node. VMs
-	// that are there stay. Default: no limit.
+	// MaxVMs is the number of VMs, 0 to 10000, at which no more Machines are created on
+	// the node, not even Machines that name the node. Existing VMs stay. Default: no
+	// limit.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=10000
 	MaxVMs *int32 `json:"maxVMs,omitempty"`
 
-	// Schedulable nodes are chosen by placement. One that is not gets only
-	// Machines that name it; VMs that are there stay. Default: true.
+	// Schedulable determines whether placement can choose the node. If it is false, the
+	// node gets only Machines that name it; existing VMs stay. Default: true.
 	// +optional
 	Schedulable *bool `json:"schedulable,omitempty"`
 
-	// Labels of the node that the placement of Machines can ask for, beside the
-	// labels of this resource. Where both have a key, this one counts.
+	// Labels of the node for the placement of Machines, in addition to the labels of this
+	// resource. If both have the same key, the label here takes precedence.
 	// +optional
 	// +kubebuilder:validation:MaxProperties=64
 	Labels map[string]string `json:"labels,omitempty"`
@@ -82,20 +81,20 @@ type ProxmoxNodeParameters struct {
 	// +kubebuilder:validation:MaxLength=65536
 	Description *string `json:"description,omitempty"`
 
-	// WakeOnLAN says how other nodes wake this one (PVE: wakeonlan).
+	// WakeOnLAN determines how other nodes wake this one (PVE: wakeonlan).
 	// +optional
 	WakeOnLAN *WakeOnLAN `json:"wakeOnLAN,omitempty"`
 
-	// StartAllOnBootDelay is how many seconds after its boot the node starts the
-	// guests that start on boot, 0 to 300. Default of Proxmox VE: 0 (PVE:
+	// StartAllOnBootDelay is the number of seconds between the boot of the node and the
+	// start of the guests that start on boot, 0 to 300. Default of Proxmox VE: 0 (PVE:
 	// startall-onboot-delay).
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=300
 	StartAllOnBootDelay *int32 `json:"startAllOnBootDelay,omitempty"`
 
-	// BallooningTarget is the use of the node's memory in percent, 0 to 100, that
-	// automatic ballooning aims at. Default of Proxmox VE: 80 (PVE:
+	// BallooningTarget is the use of the node's memory, in percent, 0 to 100, that
+	// automatic ballooning tries to reach. Default of Proxmox VE: 80 (PVE:
 	// ballooning-target).
 	// +optional
 	// +kubebuilder:validation:Minimum=0
@@ -107,7 +106,7 @@ type ProxmoxNodeParameters struct {
 	// +optional
 	Location *Location `json:"location,omitempty"`
 
-	// DNS of the node itself, in its /etc/resolv.conf.
+	// DNS settings of the node itself, in its /etc/resolv.conf.
 	// +optional
 	DNS *NodeDNS `json:"dns,omitempty"`
 
@@ -119,16 +118,15 @@ type ProxmoxNodeParameters struct {
 	TimeZone *string `json:"timeZone,omitempty"`
 }
 
-// WakeOnLAN says how a node is woken.
+// WakeOnLAN determines how a node is woken.
 type WakeOnLAN struct {
 	// MACAddress of the interface that listens for the wake-on-LAN packet, such
 	// as BC:24:11:00:00:01 (PVE: mac).
 	// +kubebuilder:validation:Pattern=`^[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){5}$`
 	MACAddress string `json:"macAddress"`
 
-	// BindInterface is the interface of the other nodes from which the packet is
-	// sent. Default of Proxmox VE: that of the default route (PVE:
-	// bind-interface).
+	// BindInterface is the interface of the other nodes from which the packet is sent.
+	// Default of Proxmox VE: the interface of the default route (PVE: bind-interface).
 	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=15
@@ -142,7 +140,7 @@ type WakeOnLAN struct {
 	BroadcastAddress *string `json:"broadcastAddress,omitempty"`
 }
 
-// NodeDNS is how a node resolves names.
+// NodeDNS determines how a node resolves names.
 //
 // +kubebuilder:validation:MinProperties=1
 type NodeDNS struct {
@@ -153,8 +151,8 @@ type NodeDNS struct {
 	// +kubebuilder:validation:Pattern=`^[^\s,;]+$`
 	SearchDomain *string `json:"searchDomain,omitempty"`
 
-	// Servers are the IP addresses of one to three name servers, the first to be
-	// asked first (PVE: dns1, dns2, dns3).
+	// Servers are the IP addresses of one to three name servers, in the order in which
+	// they are asked (PVE: dns1, dns2, dns3).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MinItems=1
@@ -186,8 +184,8 @@ type Location struct {
 	Longitude string `json:"longitude"`
 }
 
-// ProxmoxNodeObservation is what is seen of a node. What is used and the uptime
-// are written about once a minute, everything else when it changes.
+// ProxmoxNodeObservation is the observed state of a node. Usage and uptime are updated
+// about once a minute, everything else when it changes.
 type ProxmoxNodeObservation struct {
 	// Ready is true when the node is online.
 	// +optional
@@ -197,8 +195,8 @@ type ProxmoxNodeObservation struct {
 	// +optional
 	NodeName string `json:"nodeName,omitempty"`
 
-	// ClusterName is the name of the node's cluster in Proxmox VE; empty for a
-	// node that is in none.
+	// ClusterName is the name of the node's cluster in Proxmox VE; empty for a node that
+	// is not in a cluster.
 	// +optional
 	ClusterName string `json:"clusterName,omitempty"`
 
@@ -214,8 +212,7 @@ type ProxmoxNodeObservation struct {
 	// +optional
 	Resources *ProxmoxNodeResources `json:"resources,omitempty"`
 
-	// VMCount is the number of VMs on the node, running or not, templates left
-	// out.
+	// VMCount is the number of VMs on the node, running or not, without templates.
 	// +optional
 	VMCount *int32 `json:"vmCount,omitempty"`
 
@@ -231,15 +228,15 @@ type ProxmoxNodeObservation struct {
 	// +optional
 	Kernel string `json:"kernel,omitempty"`
 
-	// Networks of the node to which VMs can be attached: bridges, and VNets that
-	// are in force.
+	// Networks of the node to which VMs can be attached: bridges, and VNets that are in
+	// effect.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	Networks []ProxmoxNodeNetwork `json:"networks,omitempty"`
 
-	// Interfaces of the node, with what each is used by: network cards, bonds, VLANs,
-	// bridges and VNets. Of bridges, those that the user may see.
+	// Interfaces of the node and their users: network cards, bonds, VLANs, bridges and
+	// VNets. Bridges are listed only if the user has permission to see them.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
@@ -251,33 +248,32 @@ type ProxmoxNodeObservation struct {
 	// +listMapKey=name
 	PCIMappings []ProxmoxNodePCIMapping `json:"pciMappings,omitempty"`
 
-	// Difference is what separates Proxmox VE from the settings of the spec: what
-	// the next change sets or, with managementPolicies [Observe], would set.
+	// Difference between the settings of the spec and Proxmox VE: what the next update
+	// sets, or would set with managementPolicies [Observe].
 	// +optional
 	// +listType=map
 	// +listMapKey=option
 	Difference []OptionDifference `json:"difference,omitempty"`
 
-	// LastUpdated is when the node was last looked at, to about a minute.
+	// LastUpdated is when the provider last checked the node, to about a minute.
 	// +optional
 	LastUpdated *metav1.Time `json:"lastUpdated,omitempty"`
 }
 
 // ProxmoxNodeResources are the resources of a node.
 type ProxmoxNodeResources struct {
-	// CPU in cores with their hyper-threads: how many the node has, and how many
-	// are busy, rounded up.
+	// CPU in cores including hyper-threads: the number of cores of the node, and the
+	// number of busy ones, rounded up.
 	CPU ResourceUse `json:"cpu"`
 
 	// Memory in bytes.
 	Memory ResourceUse `json:"memory"`
 
-	// Storage in bytes: of all storages that the node has and that can be used,
-	// shared ones included.
+	// Storage in bytes: of all usable storages of the node, including shared ones.
 	Storage ResourceUse `json:"storage"`
 }
 
-// ResourceUse is how much there is of something, and how much of it is used.
+// ResourceUse is the total amount of a resource and the used amount.
 type ResourceUse struct {
 	// Total amount.
 	Total int64 `json:"total"`
@@ -299,7 +295,7 @@ type ProxmoxNodeNetwork struct {
 	// +optional
 	Active bool `json:"active,omitempty"`
 
-	// VLANAware is true when NICs may have VLAN tags of their own.
+	// VLANAware is true when NICs can have their own VLAN tags.
 	// +optional
 	VLANAware bool `json:"vlanAware,omitempty"`
 
@@ -313,12 +309,12 @@ type ProxmoxNodeNetwork struct {
 	CIDR string `json:"cidr,omitempty"`
 }
 
-// ProxmoxNodeInterface is a network interface of a node, and what uses it.
+// ProxmoxNodeInterface is a network interface of a node, and its users.
 type ProxmoxNodeInterface struct {
 	// Name of the interface, such as eno1.
 	Name string `json:"name"`
 
-	// Type of the interface as Proxmox VE has it, such as eth, bond, vlan, bridge,
+	// Type of the interface as Proxmox VE reports it, such as eth, bond, vlan, bridge,
 	// OVSBridge or vnet.
 	// +optional
 	Type string `json:"type,omitempty"`
@@ -327,11 +323,12 @@ type ProxmoxNodeInterface struct {
 	// +optional
 	Active *bool `json:"active,omitempty"`
 
-	// UsedBy is what the interface is used by: addresses and default routes of the node,
-	// interfaces that stand upon it, such as "bridge vmbr0", zones of SDN that do, as far as
-	// the token may see them, such as "SDN zone z1", and Machines whose VMs have NICs on it,
-	// up to 20 by name. A namespaced ProxmoxNode names those of its namespace and counts the
-	// others. VMs that no Machine manages and containers are not among them.
+	// UsedBy lists the users of the interface: addresses and default routes of the node;
+	// interfaces that are based on it, such as "bridge vmbr0"; SDN zones that are based
+	// on it and that the token has permission to see, such as "SDN zone z1"; and Machines
+	// whose VMs have NICs on it, up to 20 by name. A namespaced ProxmoxNode names the
+	// Machines of its namespace and counts the others. VMs that no Machine manages and
+	// containers are not listed.
 	// +optional
 	// +listType=set
 	UsedBy []string `json:"usedBy,omitempty"`

@@ -16,22 +16,22 @@ limitations under the License.
 
 package v1alpha1
 
-// A Pool is a group of virtual machines and storages of Proxmox VE, to which
-// permissions can be given.
+// A Pool is a group of virtual machines and storages of Proxmox VE, on which
+// permissions can be granted.
 //
 // +proxmox:kind=Pool,shortName=pvepool,forProvider=optional
 // +kubebuilder:printcolumn:name="POOL",type="string",JSONPath=".status.atProvider.name"
 // +kubebuilder:printcolumn:name="MEMBERS",type="integer",JSONPath=".status.atProvider.memberCount"
 
-// PoolParameters describe a pool. Only what is set is managed. Members are added, and
-// those that others have added stay.
+// PoolParameters describe a pool. Only the fields that are set are managed. The
+// provider adds members and keeps members that others have added.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.name), has(oldSelf.name)].filter(h, h).size() != 2 || self.name == oldSelf.name",message="name cannot change: a pool cannot be renamed"
 type PoolParameters struct {
-	// Name of the pool: letters, digits, hyphens, underscores and dots, the first
-	// a letter. A nested pool has the names of the pools around it before its own, as
-	// in production/web: three levels at most, and the pool around it must exist.
-	// Default: the name of this resource. Cannot change (PVE: poolid).
+	// Name of the pool: letters, digits, hyphens, underscores and dots, the first a
+	// letter. The name of a nested pool begins with the names of its parent pools, as in
+	// production/web: three levels at most, and the parent pool must exist. Default: the
+	// name of this resource. Cannot change (PVE: poolid).
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=128
@@ -43,9 +43,9 @@ type PoolParameters struct {
 	// +kubebuilder:validation:MaxLength=4096
 	Comment *string `json:"comment,omitempty"`
 
-	// VMIDs of VMs and containers that are members, 100 to 999999999 each. One that
-	// is in another pool is left there, and keeps this resource from being ready
-	// (PVE: vms).
+	// VMIDs of VMs and containers that are members, 100 to 999999999 each. A guest that
+	// is in another pool stays there, and this resource is not ready while the guest is
+	// in that pool (PVE: vms).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=1000
@@ -53,16 +53,16 @@ type PoolParameters struct {
 	// +kubebuilder:validation:items:Maximum=999999999
 	VMIDs []int32 `json:"vmids,omitempty"`
 
-	// MachineRefs reference Machines that are members. Use the field pool of a
-	// Machine instead for one that is to be created in the pool.
+	// MachineRefs reference Machines that are members. To create a Machine in the pool,
+	// set the field pool of the Machine instead.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=1000
 	MachineRefs []Reference `json:"machineRefs,omitempty"`
 
-	// MachineSelector selects Machines that are members, those that are created
-	// later too.
+	// MachineSelector selects Machines that are members, including those that are created
+	// later.
 	// +optional
 	MachineSelector *Selector `json:"machineSelector,omitempty"`
 
@@ -81,29 +81,29 @@ type PoolParameters struct {
 	// +kubebuilder:validation:MaxItems=256
 	StorageRefs []Reference `json:"storageRefs,omitempty"`
 
-	// StorageSelector selects Storages that are members, those that are created
-	// later too.
+	// StorageSelector selects Storages that are members, including those that are created
+	// later.
 	// +optional
 	StorageSelector *Selector `json:"storageSelector,omitempty"`
 }
 
-// PoolObservation is what is seen of a pool.
+// PoolObservation is the observed state of a pool.
 type PoolObservation struct {
 	ObjectObservation `json:",inline"`
 
-	// VMIDs of the members that exist, whoever has added them. Shown when the spec
-	// names members.
+	// VMIDs of the current members, no matter who added them. Shown when the spec names
+	// members.
 	// +optional
 	// +listType=set
 	VMIDs []int32 `json:"vmids,omitempty"`
 
-	// Storages that are members, whoever has added them. Shown when the spec names
+	// Storages that are members, no matter who added them. Shown when the spec names
 	// members.
 	// +optional
 	// +listType=set
 	Storages []string `json:"storages,omitempty"`
 
-	// MemberCount is how many members there are. Shown when the spec names members.
+	// MemberCount is the number of members. Shown when the spec names members.
 	// +optional
 	MemberCount *int32 `json:"memberCount,omitempty"`
 }

@@ -21,14 +21,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// ReasonQuotaExceeded is the reason of the conditions Ready and UpToDate of a resource that waits
-// for room in the quota of its tenant.
+// ReasonQuotaExceeded is the reason of the conditions Ready and UpToDate of a resource
+// that waits because the quota of its tenant is exceeded.
 const ReasonQuotaExceeded xpv2.ConditionReason = "QuotaExceeded"
 
-// TenantQuota is how much the resources of a tenant may have together, by this provider
-// configuration. What is more waits until there is room. What is left out is not limited.
+// TenantQuota limits the total amounts of the resources of a tenant, through this
+// provider configuration. A resource that exceeds the quota waits until there is room.
+// Amounts that are not set are not limited.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.vms) || has(self.cores) || has(self.memory) || has(self.disks) || has(self.snapshots) || has(self.publicAddresses)",message="quota limits nothing: set vms, cores, memory, disks, snapshots or publicAddresses"
+// +kubebuilder:validation:XValidation:rule="has(self.vms) || has(self.cores) || has(self.memory) || has(self.disks) || has(self.snapshots) || has(self.backups) || has(self.publicAddresses)",message="quota limits nothing: set vms, cores, memory, disks, snapshots, backups or publicAddresses"
 type TenantQuota struct {
 	// VMs is the number of VMs, 0 to 100000.
 	// +optional
@@ -36,8 +37,8 @@ type TenantQuota struct {
 	// +kubebuilder:validation:Maximum=100000
 	VMs *int32 `json:"vms,omitempty"`
 
-	// Cores of all VMs, running or not: those of each are its cores times its sockets, 0 to
-	// 1000000.
+	// Cores of all VMs, running or not, 0 to 1000000: the cores of each VM times its
+	// sockets.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000000
@@ -48,8 +49,9 @@ type TenantQuota struct {
 	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="quota.memory is 0 or more"
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
-	// Disks are the sizes of the disks of all VMs, by storage, up to 64. Disks of firmware,
-	// drives of removable media, snapshots and detached disks do not count.
+	// Disks are the limits on the total size of the disks of all VMs and Volumes, by
+	// storage, up to 64. A detached disk counts as long as its VM keeps it. Disks of
+	// firmware, drives of removable media and snapshots do not count.
 	// +optional
 	// +listType=map
 	// +listMapKey=storage
@@ -57,7 +59,8 @@ type TenantQuota struct {
 	// +kubebuilder:validation:MaxItems=64
 	Disks []TenantStorageQuota `json:"disks,omitempty"`
 
-	// Snapshots is the number of Snapshots, also those that SnapshotPolicies make, 0 to 100000.
+	// Snapshots is the number of Snapshots, including those that SnapshotPolicies make, 0
+	// to 100000.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100000
@@ -69,8 +72,8 @@ type TenantQuota struct {
 	// +kubebuilder:validation:Maximum=100000
 	Backups *int32 `json:"backups,omitempty"`
 
-	// PublicAddresses are the numbers of interfaces of all VMs that are attached to a bridge or
-	// VNet, whose addresses are scarce, up to 64.
+	// PublicAddresses are the limits on the number of interfaces of all VMs that are
+	// attached to a bridge or VNet with scarce addresses, up to 64.
 	// +optional
 	// +listType=map
 	// +listMapKey=bridge
@@ -79,21 +82,22 @@ type TenantQuota struct {
 	PublicAddresses []TenantAddressQuota `json:"publicAddresses,omitempty"`
 }
 
-// TenantStorageQuota is how much of a storage the disks of a tenant may have.
+// TenantStorageQuota limits the size of a tenant's disks on a storage.
 type TenantStorageQuota struct {
-	// Storage that the disks are on, 2 to 100 characters.
+	// Storage of the disks, 2 to 100 characters.
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=100
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
 	Storage string `json:"storage"`
 
-	// Size of all disks on it in bytes, such as 500Gi; 0 or more. As sizes of disks are in
-	// units of 1024, give it in Gi or Ti.
+	// Size of all disks on the storage in bytes, such as 500Gi; 0 or more. Disk sizes
+	// have units of 1024: use Gi or Ti.
 	// +kubebuilder:validation:XValidation:rule="type(self) in [int] ? self >= 0 : self.charAt(0) != '-'",message="quota.disks.size is 0 or more"
 	Size resource.Quantity `json:"size"`
 }
 
-// TenantAddressQuota is how many interfaces of a tenant may be attached to a bridge.
+// TenantAddressQuota limits the number of a tenant's interfaces that are attached to a
+// bridge.
 type TenantAddressQuota struct {
 	// Bridge or VNet, 1 to 63 characters.
 	// +kubebuilder:validation:MinLength=1
@@ -107,31 +111,31 @@ type TenantAddressQuota struct {
 	Count int32 `json:"count"`
 }
 
-// TenantObservation is how much a tenant with a quota has.
+// TenantObservation is the usage of a tenant with a quota.
 type TenantObservation struct {
 	// Name of the tenant.
 	Name string `json:"name"`
 
-	// Usage of what the quota limits.
+	// Usage of the resources that the quota limits.
 	// +optional
 	// +listType=map
 	// +listMapKey=resource
 	Usage []TenantUsage `json:"usage,omitempty"`
 }
 
-// TenantUsage is how much a tenant has of a resource.
+// TenantUsage is a tenant's usage of a resource.
 type TenantUsage struct {
-	// Resource is vms, cores, memory, snapshots, disks/ and a storage, or publicAddresses/ and
-	// a bridge.
+	// Resource is vms, cores, memory, snapshots, backups, disks/ and a storage, or
+	// publicAddresses/ and a bridge.
 	Resource string `json:"resource"`
 
-	// Used is how much of it is there or about to be made.
+	// Used is the amount that exists or is about to be created.
 	Used resource.Quantity `json:"used"`
 
 	// Limit of the quota.
 	Limit resource.Quantity `json:"limit"`
 
-	// Waiting is how many resources wait for room.
+	// Waiting is the number of resources that wait for room.
 	// +optional
 	Waiting *int32 `json:"waiting,omitempty"`
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // A Snapshot is the state of a virtual machine at one moment: of its configuration and
-// disks, and of its memory if that is asked for.
+// disks, and of its memory if you request that.
 //
 // +proxmox:kind=Snapshot,shortName=psnap
 // +kubebuilder:printcolumn:name="VMID",type="integer",JSONPath=".status.atProvider.vmid"
@@ -32,8 +32,9 @@ import (
 // +kubebuilder:printcolumn:name="CONSISTENCY",type="string",JSONPath=".status.atProvider.consistency",priority=1
 // +kubebuilder:printcolumn:name="MEMORY",type="boolean",JSONPath=".status.atProvider.includesMemory",priority=1
 
-// SnapshotParameters describe a snapshot, which is taken once: one that was removed in
-// Proxmox VE is not taken again, for that would be another moment.
+// SnapshotParameters describe a snapshot. A snapshot is taken once. If somebody
+// removes it in Proxmox VE, it is not taken again, because it would have the content
+// of another moment.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.vmid) != (has(self.machine) || has(self.machineRef) || has(self.machineSelector))",message="a snapshot is of one VM: set machineRef, machineSelector or machine, or else vmid"
 // +kubebuilder:validation:XValidation:rule="has(self.vmid) == (has(self.allowUnmanaged) && self.allowUnmanaged)",message="vmid is for a VM that no Machine manages: set allowUnmanaged to true with it, and only with it"
@@ -41,8 +42,8 @@ import (
 // +kubebuilder:validation:XValidation:rule="has(self.name) == has(oldSelf.name)",message="name can be neither added nor removed"
 // +kubebuilder:validation:XValidation:rule="(has(self.includeMemory) && self.includeMemory) == (has(oldSelf.includeMemory) && oldSelf.includeMemory)",message="includeMemory cannot change"
 type SnapshotParameters struct {
-	// Machine is the name of the Machine (of the same namespace, where there is
-	// one) whose VM the snapshot is of; up to 253 characters. The snapshot is taken
+	// Machine is the name of the Machine whose VM the snapshot is taken of, in the same
+	// namespace if this resource has one; up to 253 characters. The snapshot is taken
 	// once the Machine has its VM. Cannot change.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
@@ -50,12 +51,12 @@ type SnapshotParameters struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="machine cannot change"
 	Machine *string `json:"machine,omitempty"`
 
-	// MachineRef references the Machine; its name is put into machine.
+	// MachineRef references the Machine; the provider sets machine to its name.
 	// +optional
 	MachineRef *Reference `json:"machineRef,omitempty"`
 
-	// MachineSelector selects the Machine by its labels; its name is put into
-	// machine and stays there.
+	// MachineSelector selects the Machine by its labels. The provider sets machine to its
+	// name, which then stays.
 	// +optional
 	MachineSelector *Selector `json:"machineSelector,omitempty"`
 
@@ -67,18 +68,18 @@ type SnapshotParameters struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="vmid cannot change"
 	VMID *int32 `json:"vmid,omitempty"`
 
-	// AllowUnmanaged is the consent to take a snapshot of a VM that no Machine
-	// manages: true together with vmid. Default: false.
+	// AllowUnmanaged is your consent to take a snapshot of a VM that no Machine manages:
+	// set it to true together with vmid. Default: false.
 	// +optional
 	AllowUnmanaged *bool `json:"allowUnmanaged,omitempty"`
 
 	// Name of the snapshot in Proxmox VE: 2 to 40 letters, digits, hyphens and
-	// underscores, the first a letter; not current or pending. Default: the name of
-	// this resource if it is such a name. Otherwise it is that name with hyphens in
-	// place of dots, with s- before it if it does not begin with a letter, cut to 31
-	// characters, and with a hyphen and the first eight digits of the SHA-256 of the
-	// resource's name at its end. The name is kept as the annotation
-	// crossplane.io/external-name. Cannot change. PVE: snapname.
+	// underscores, the first a letter; not current or pending. Default: the name of this
+	// resource if it is a valid snapshot name. Otherwise the provider derives it from
+	// that name: it replaces dots by hyphens, adds the prefix s- if the first character
+	// is not a letter, cuts the result to 31 characters, and appends a hyphen and the
+	// first eight digits of the SHA-256 of the resource's name. The annotation
+	// crossplane.io/external-name keeps the name. Cannot change. PVE: snapname.
 	// +optional
 	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=40
@@ -87,28 +88,29 @@ type SnapshotParameters struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="name cannot change"
 	Name *string `json:"name,omitempty"`
 
-	// Description of the snapshot, up to 4000 characters. Empty removes it; one that
-	// is left out stays as it is in Proxmox VE. PVE: description.
+	// Description of the snapshot, up to 4000 characters. Empty removes it. If it is not
+	// set, the description in Proxmox VE does not change. PVE: description.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4000
 	Description *string `json:"description,omitempty"`
 
-	// IncludeMemory saves the memory of the VM, which has to run then. It takes up to
-	// twice the VM's memory and 500 MiB on the storage for states. Default: false.
-	// Cannot change. PVE: vmstate.
+	// IncludeMemory saves the memory of the VM, which must be running. It takes up to
+	// twice the VM's memory and 500 MiB on the storage for states. Default: false. Cannot
+	// change. PVE: vmstate.
 	// +optional
 	IncludeMemory *bool `json:"includeMemory,omitempty"`
 
-	// RemovalPolicy says what becomes of the snapshot in Proxmox VE when this
+	// RemovalPolicy determines what happens to the snapshot in Proxmox VE when this
 	// resource is deleted: Delete removes it, Retain keeps it. While a resource with
-	// Retain exists, the VM of its Machine is not removed, because the snapshot
-	// would go with it. Default: Delete.
+	// Retain exists, the VM of its Machine is not removed, because the snapshot would be
+	// removed with it. Default: Delete.
 	// +optional
 	// +kubebuilder:validation:Enum=Delete;Retain
 	RemovalPolicy *SnapshotRemovalPolicy `json:"removalPolicy,omitempty"`
 }
 
-// SnapshotRemovalPolicy says what becomes of a snapshot without its resource.
+// SnapshotRemovalPolicy determines what happens to a snapshot when its resource is
+// deleted.
 type SnapshotRemovalPolicy string
 
 // The removal policies.
@@ -119,30 +121,31 @@ const (
 	SnapshotRetain SnapshotRemovalPolicy = "Retain"
 )
 
-// Consistency is how whole the content of the disks is that a copy of a virtual machine has.
+// Consistency is the consistency of the disks in a copy of a virtual machine.
 type Consistency string
 
 // The levels of consistency.
 const (
 	// ConsistencyMemory means that the memory was saved at the same moment.
 	ConsistencyMemory Consistency = "Memory"
-	// ConsistencyOffline means that the virtual machine was off, or was shut down for it.
+	// ConsistencyOffline means that the virtual machine was off, or was shut down for the
+	// copy.
 	ConsistencyOffline Consistency = "Offline"
-	// ConsistencyFileSystem means that the guest agent had frozen the file systems.
+	// ConsistencyFileSystem means that the guest agent froze the file systems.
 	ConsistencyFileSystem Consistency = "FileSystem"
 	// ConsistencyCrash means that the disks are as after a power failure.
 	ConsistencyCrash Consistency = "Crash"
-	// ConsistencyUnknown means that Proxmox VE does not tell.
+	// ConsistencyUnknown means that Proxmox VE does not report it.
 	ConsistencyUnknown Consistency = "Unknown"
 )
 
-// SnapshotObservation is what is seen of a snapshot.
+// SnapshotObservation is the observed state of a snapshot.
 type SnapshotObservation struct {
 	// Name of the snapshot in Proxmox VE.
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// Cluster in which the VM is, by its name in Proxmox VE.
+	// Cluster that has the VM, by its name in Proxmox VE.
 	// +optional
 	Cluster string `json:"cluster,omitempty"`
 
@@ -154,15 +157,15 @@ type SnapshotObservation struct {
 	// +optional
 	Node string `json:"node,omitempty"`
 
-	// VMUUID is the UUID of the VM (SMBIOS), which proves that it is the one that the
+	// VMUUID is the UUID of the VM (SMBIOS), which proves that it is the VM that the
 	// snapshot was taken of.
 	// +optional
 	VMUUID string `json:"vmUUID,omitempty"`
 
-	// RecordSignature is set where the provider configuration has tenants: by it the provider
-	// knows that it has recorded VMID and UUID itself, for this resource and this provider
-	// configuration, so that a snapshot may be removed of a VM which is not where the tenant's VMs
-	// are by now.
+	// RecordSignature is set if the provider configuration has tenants. It proves to the
+	// provider that it has recorded VMID and UUID itself, for this resource and this
+	// provider configuration. So it can remove a snapshot of a VM that is no longer where
+	// the tenant's VMs must be.
 	// +optional
 	RecordSignature string `json:"recordSignature,omitempty"`
 
@@ -170,8 +173,8 @@ type SnapshotObservation struct {
 	// +optional
 	Time *metav1.Time `json:"time,omitempty"`
 
-	// Parent is the snapshot that the VM was based on when this one was taken. None
-	// means that there was no snapshot before it.
+	// Parent is the snapshot that the VM was based on when this one was taken. If it is
+	// not set, there was no snapshot before this one.
 	// +optional
 	Parent string `json:"parent,omitempty"`
 
@@ -183,33 +186,33 @@ type SnapshotObservation struct {
 	// +optional
 	IncludesMemory bool `json:"includesMemory,omitempty"`
 
-	// Consistency of the content of the disks: Memory if the memory was saved with
-	// them, Offline if the VM was off, FileSystem if its guest agent had frozen its
-	// file systems, Crash if they are as after a power failure, Unknown if Proxmox VE
-	// does not tell, as of a snapshot that was adopted.
+	// Consistency of the disks: Memory if the memory was saved with them, Offline if the
+	// VM was off, FileSystem if the guest agent froze the file systems, Crash if the
+	// disks are as after a power failure, Unknown if Proxmox VE does not report it, for
+	// example for an adopted snapshot.
 	// +optional
 	Consistency Consistency `json:"consistency,omitempty"`
 
-	// Current is true if the present state of the VM is based on this snapshot.
+	// Current is true if the current state of the VM is based on this snapshot.
 	// +optional
 	Current bool `json:"current,omitempty"`
 
-	// ReadyToUse is true if the snapshot is there, whole.
+	// ReadyToUse is true if the snapshot exists and is complete.
 	// +optional
 	ReadyToUse bool `json:"readyToUse,omitempty"`
 
-	// Size in bytes of the volume that has the memory. Proxmox VE does not report
-	// how much a snapshot of disks takes.
+	// Size in bytes of the volume that holds the memory. Proxmox VE does not report the
+	// size of a snapshot of disks.
 	// +optional
 	Size *int64 `json:"size,omitempty"`
 
-	// Annotations of this resource that the provider relies on, as it found them
-	// last. Those that somebody takes away are put back from here.
+	// Annotations of this resource that the provider relies on, as it last found them. If
+	// somebody removes one, the provider restores it from here.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 
-	// Difference between the spec and what is in Proxmox VE: what the next update
-	// does, or with managementPolicies ["Observe"] what it would do.
+	// Difference between the spec and Proxmox VE: what the next update changes, or would
+	// change with managementPolicies ["Observe"].
 	// +optional
 	// +listType=atomic
 	Difference []OptionDifference `json:"difference,omitempty"`

@@ -16,15 +16,16 @@ limitations under the License.
 
 package v1alpha1
 
-// A Storage is a storage of a Proxmox VE cluster, as its nodes reach it.
+// A Storage is a storage of a Proxmox VE cluster, as its nodes access it.
 //
 // +proxmox:kind=Storage,shortName=pvestorage
 // +kubebuilder:printcolumn:name="STORAGE",type="string",JSONPath=".status.atProvider.name"
 // +kubebuilder:printcolumn:name="TYPE",type="string",JSONPath=".status.atProvider.type"
 // +kubebuilder:printcolumn:name="AVAILABLE",type="string",JSONPath=".status.conditions[?(@.type=='Available')].status"
 
-// StorageParameters describe a storage: what it is, by one of the blocks that are named
-// after PVE's types, and what may be kept there. Only what is set is managed.
+// StorageParameters describe a storage: its type, by one of the blocks that are named
+// after PVE's types, and the content that it may hold. Only the fields that are set
+// are managed.
 //
 // +kubebuilder:validation:XValidation:rule="[has(self.dir), has(self.nfs), has(self.cifs), has(self.lvm), has(self.lvmthin), has(self.zfspool), has(self.btrfs), has(self.rbd), has(self.cephfs), has(self.iscsi), has(self.pbs), has(self.esxi)].filter(t, t).size() == 1",message="a Storage is of one type: set exactly one of dir, nfs, cifs, lvm, lvmthin, zfspool, btrfs, rbd, cephfs, iscsi, pbs and esxi"
 // +kubebuilder:validation:XValidation:rule="[has(self.dir), has(self.nfs), has(self.cifs), has(self.lvm), has(self.lvmthin), has(self.zfspool), has(self.btrfs), has(self.rbd), has(self.cephfs), has(self.iscsi), has(self.pbs), has(self.esxi)] == [has(oldSelf.dir), has(oldSelf.nfs), has(oldSelf.cifs), has(oldSelf.lvm), has(oldSelf.lvmthin), has(oldSelf.zfspool), has(oldSelf.btrfs), has(oldSelf.rbd), has(oldSelf.cephfs), has(oldSelf.iscsi), has(oldSelf.pbs), has(oldSelf.esxi)]",message="the type of a Storage cannot change: delete it and create it again"
@@ -43,8 +44,8 @@ type StorageParameters struct {
 	// +kubebuilder:validation:Pattern=`^[a-zA-Z][a-zA-Z0-9._-]*[a-zA-Z0-9]$`
 	Name *string `json:"name,omitempty"`
 
-	// Nodes that have the storage. An empty list, which is the default of Proxmox
-	// VE, stands for all (PVE: nodes).
+	// Nodes that have the storage. An empty list, which is the default of Proxmox VE,
+	// means all nodes (PVE: nodes).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -52,22 +53,21 @@ type StorageParameters struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	Nodes []string `json:"nodes,omitzero"`
 
-	// Content that may be kept there, as far as the type can hold it; none alone
-	// for nothing. An empty list resets it to the default of the type (PVE:
-	// content).
+	// Content that the storage may hold, as far as its type supports it; none alone for
+	// nothing. An empty list resets it to the default of the type (PVE: content).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:items:Enum=images;rootdir;vztmpl;iso;backup;snippets;import;none
 	Content []string `json:"content,omitzero"`
 
-	// Disabled takes the storage out of use. Default of Proxmox VE: false (PVE:
-	// disable).
+	// Disabled makes Proxmox VE stop using the storage. Default of Proxmox VE: false
+	// (PVE: disable).
 	// +optional
 	Disabled *bool `json:"disabled,omitempty"`
 
-	// Shared says that all nodes see the same content there, for types of which
-	// Proxmox VE cannot know that. It does not make anything shared. Default of
-	// Proxmox VE: false (PVE: shared).
+	// Shared declares that all nodes have the same content there, for types for which
+	// Proxmox VE cannot know that. It does not make anything shared. Default of Proxmox
+	// VE: false (PVE: shared).
 	// +optional
 	Shared *bool `json:"shared,omitempty"`
 
@@ -77,15 +77,14 @@ type StorageParameters struct {
 	// +kubebuilder:validation:Enum=off;metadata;falloc;full
 	Preallocation *string `json:"preallocation,omitempty"`
 
-	// MaxProtectedBackups of each guest; -1 for any number. Default of Proxmox VE:
-	// 5, or any number for who has Datastore.Allocate (PVE: max-protected-
-	// backups).
+	// MaxProtectedBackups of each guest; -1 for any number. Default of Proxmox VE: 5, or
+	// any number for users with Datastore.Allocate (PVE: max-protected-backups).
 	// +optional
 	// +kubebuilder:validation:Minimum=-1
 	MaxProtectedBackups *int32 `json:"maxProtectedBackups,omitempty"`
 
-	// PruneBackups says which backups of each guest are kept when others are
-	// pruned (PVE: prune-backups).
+	// PruneBackups determines which backups of each guest are kept when others are pruned
+	// (PVE: prune-backups).
 	// +optional
 	PruneBackups *StoragePruneBackups `json:"pruneBackups,omitempty"`
 
@@ -151,10 +150,10 @@ type StorageDir struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="path cannot change: delete the Storage and create it again"
 	Path string `json:"path"`
 
-	// Mountpoint says that the directory is on a file system that is mounted by
-	// something else: yes, no, or the path where it is mounted. The storage is not
-	// available while nothing is mounted there. Empty resets it. Default of
-	// Proxmox VE: no (PVE: is_mountpoint).
+	// Mountpoint declares that something else mounts the file system of the directory:
+	// yes, no, or the path where it is mounted. The storage is not available while
+	// nothing is mounted there. Empty resets it. Default of Proxmox VE: no (PVE:
+	// is_mountpoint).
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Mountpoint *string `json:"mountpoint,omitempty"`
@@ -164,7 +163,7 @@ type StorageDir struct {
 	// +optional
 	CreateBasePath *bool `json:"createBasePath,omitempty"`
 
-	// CreateSubdirs creates the directories for each content below it. Default of
+	// CreateSubdirs creates the directories for each content type below it. Default of
 	// Proxmox VE: true (PVE: create-subdirs).
 	// +optional
 	CreateSubdirs *bool `json:"createSubdirs,omitempty"`
@@ -223,7 +222,8 @@ type StorageCIFS struct {
 	// +kubebuilder:validation:MaxLength=256
 	Domain *string `json:"domain,omitempty"`
 
-	// PasswordSecretRef is where the password of the user is (PVE: password).
+	// PasswordSecretRef is the key of a Secret with the password of the user (PVE:
+	// password).
 	// +optional
 	PasswordSecretRef *SecretKeyReference `json:"passwordSecretRef,omitempty"`
 
@@ -242,8 +242,8 @@ type StorageCIFS struct {
 
 // StorageLVM is a volume group.
 type StorageLVM struct {
-	// VolumeGroup by its name, which exists unless base is set. Cannot change
-	// (PVE: vgname).
+	// VolumeGroup by its name, which must exist unless base is set. Cannot change (PVE:
+	// vgname).
 	// +kubebuilder:validation:MaxLength=128
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="volumeGroup cannot change: delete the Storage and create it again"
@@ -261,8 +261,8 @@ type StorageLVM struct {
 	// +optional
 	SafeRemove *bool `json:"safeRemove,omitempty"`
 
-	// SafeRemoveThroughput is how fast that may be, in bytes per second, such as
-	// "-10485760" for 10 MiB/s. Empty resets it (PVE: saferemove_throughput).
+	// SafeRemoveThroughput is the maximum speed of overwriting, in bytes per second, such
+	// as "-10485760" for 10 MiB/s. Empty resets it (PVE: saferemove_throughput).
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	SafeRemoveThroughput *string `json:"safeRemoveThroughput,omitempty"`
@@ -324,13 +324,13 @@ type StorageBTRFS struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="path cannot change: delete the Storage and create it again"
 	Path string `json:"path"`
 
-	// Mountpoint is as that of dir (PVE: is_mountpoint).
+	// Mountpoint works like mountpoint of dir (PVE: is_mountpoint).
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Mountpoint *string `json:"mountpoint,omitempty"`
 
-	// NoCOW turns copy-on-write off for raw images, and checksums with it. Default
-	// of Proxmox VE: false (PVE: nocow).
+	// NoCOW turns off copy-on-write, and with it checksums, for raw images. Default of
+	// Proxmox VE: false (PVE: nocow).
 	// +optional
 	NoCOW *bool `json:"noCOW,omitempty"`
 }
@@ -342,7 +342,7 @@ type StorageRBD struct {
 	// +kubebuilder:validation:MaxLength=256
 	Pool *string `json:"pool,omitempty"`
 
-	// DataPool for the data, if it is another one, as with erasure coding. Empty
+	// DataPool for the data, if it is not the same pool, as with erasure coding. Empty
 	// removes it (PVE: data-pool).
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
@@ -353,8 +353,8 @@ type StorageRBD struct {
 	// +kubebuilder:validation:MaxLength=256
 	Namespace *string `json:"namespace,omitempty"`
 
-	// Monitors are the addresses of the monitors of an external Ceph cluster. Left
-	// out for the Ceph cluster of the nodes themselves (PVE: monhost).
+	// Monitors are the addresses of the monitors of an external Ceph cluster. Do not set
+	// them for the Ceph cluster of the nodes themselves (PVE: monhost).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
@@ -362,19 +362,19 @@ type StorageRBD struct {
 	// +kubebuilder:validation:items:MaxLength=256
 	Monitors []string `json:"monitors,omitzero"`
 
-	// Username without client. before it. Empty resets it. Default of Proxmox VE:
+	// Username without the prefix "client.". Empty resets it. Default of Proxmox VE:
 	// admin (PVE: username).
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Username *string `json:"username,omitempty"`
 
-	// KeyringSecretRef is where the keyring of the user is, for an external Ceph
-	// cluster (PVE: keyring).
+	// KeyringSecretRef is the key of a Secret with the keyring of the user, for an
+	// external Ceph cluster (PVE: keyring).
 	// +optional
 	KeyringSecretRef *SecretKeyReference `json:"keyringSecretRef,omitempty"`
 
-	// KRBD uses the kernel module rather than librbd, which containers need.
-	// Default of Proxmox VE: false (PVE: krbd).
+	// KRBD uses the kernel module instead of librbd. Containers need it. Default of
+	// Proxmox VE: false (PVE: krbd).
 	// +optional
 	KRBD *bool `json:"krbd,omitempty"`
 }
@@ -392,7 +392,7 @@ type StorageCephFS struct {
 	// +kubebuilder:validation:MaxLength=1024
 	Subdir *string `json:"subdir,omitempty"`
 
-	// Monitors are as those of rbd (PVE: monhost).
+	// Monitors are like monitors of rbd (PVE: monhost).
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=32
@@ -400,18 +400,18 @@ type StorageCephFS struct {
 	// +kubebuilder:validation:items:MaxLength=256
 	Monitors []string `json:"monitors,omitzero"`
 
-	// Username without client. before it. Empty resets it. Default of Proxmox VE:
+	// Username without the prefix "client.". Empty resets it. Default of Proxmox VE:
 	// admin (PVE: username).
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Username *string `json:"username,omitempty"`
 
-	// KeyringSecretRef is where the secret key of the user is, for an external
-	// Ceph cluster (PVE: keyring).
+	// KeyringSecretRef is the key of a Secret with the secret key of the user, for an
+	// external Ceph cluster (PVE: keyring).
 	// +optional
 	KeyringSecretRef *SecretKeyReference `json:"keyringSecretRef,omitempty"`
 
-	// FUSE mounts by FUSE rather than the kernel. Default of Proxmox VE: false
+	// FUSE mounts with FUSE instead of the kernel client. Default of Proxmox VE: false
 	// (PVE: fuse).
 	// +optional
 	FUSE *bool `json:"fuse,omitempty"`
@@ -425,8 +425,8 @@ type StorageCephFS struct {
 
 // StorageISCSI is a target of an iSCSI portal.
 type StorageISCSI struct {
-	// Portal by its name or IP address, with a port if it is not the usual one.
-	// Cannot change (PVE: portal).
+	// Portal by its name or IP address, with a port if it is not the default port. Cannot
+	// change (PVE: portal).
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="portal cannot change: delete the Storage and create it again"
@@ -469,8 +469,8 @@ type StoragePBS struct {
 	// +kubebuilder:validation:MaxLength=256
 	Username *string `json:"username,omitempty"`
 
-	// PasswordSecretRef is where the password, or the secret of the API token, is
-	// (PVE: password).
+	// PasswordSecretRef is the key of a Secret with the password, or with the secret of
+	// the API token (PVE: password).
 	// +optional
 	PasswordSecretRef *SecretKeyReference `json:"passwordSecretRef,omitempty"`
 
@@ -480,9 +480,9 @@ type StoragePBS struct {
 	// +kubebuilder:validation:Pattern=`^(([A-Fa-f0-9]{2}:){31}[A-Fa-f0-9]{2})?$`
 	Fingerprint *string `json:"fingerprint,omitempty"`
 
-	// EncryptionKeySecretRef is where the key is with which backups are encrypted:
-	// the JSON file of proxmox-backup-client. Keep a copy: without it no backup
-	// can be restored (PVE: encryption-key).
+	// EncryptionKeySecretRef is the key of a Secret with the key that encrypts backups:
+	// the JSON file of proxmox-backup-client. Keep a copy: without it, no backup can be
+	// restored (PVE: encryption-key).
 	// +optional
 	EncryptionKeySecretRef *SecretKeyReference `json:"encryptionKeySecretRef,omitempty"`
 }
@@ -499,7 +499,8 @@ type StorageESXi struct {
 	// +kubebuilder:validation:MinLength=1
 	Username string `json:"username"`
 
-	// PasswordSecretRef is where the password of the user is (PVE: password).
+	// PasswordSecretRef is the key of a Secret with the password of the user (PVE:
+	// password).
 	PasswordSecretRef SecretKeyReference `json:"passwordSecretRef"`
 
 	// Port of the host, 1 to 65535. Default of Proxmox VE: 443 (PVE: port).
@@ -514,8 +515,8 @@ type StorageESXi struct {
 	SkipCertVerification *bool `json:"skipCertVerification,omitempty"`
 }
 
-// StoragePruneBackups says which backups of a guest are kept. 0 stands for none of that
-// rule.
+// StoragePruneBackups determines which backups of a guest are kept. 0 means that the
+// rule keeps none.
 //
 // +kubebuilder:validation:MinProperties=1
 // +kubebuilder:validation:XValidation:rule="!has(self.keepAll) || !self.keepAll || !(has(self.keepLast) || has(self.keepHourly) || has(self.keepDaily) || has(self.keepWeekly) || has(self.keepMonthly) || has(self.keepYearly))",message="keepAll leaves nothing to the other rules"
@@ -524,39 +525,43 @@ type StoragePruneBackups struct {
 	// +optional
 	KeepAll *bool `json:"keepAll,omitempty"`
 
-	// KeepLast is how many of the latest backups are kept (PVE: keep-last).
+	// KeepLast is the number of latest backups to keep (PVE: keep-last).
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	KeepLast *int32 `json:"keepLast,omitempty"`
 
-	// KeepHourly is for how many hours one backup each is kept (PVE: keep-hourly).
+	// KeepHourly is the number of hours for which one backup each is kept (PVE:
+	// keep-hourly).
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	KeepHourly *int32 `json:"keepHourly,omitempty"`
 
-	// KeepDaily is for how many days one backup each is kept (PVE: keep-daily).
+	// KeepDaily is the number of days for which one backup each is kept (PVE:
+	// keep-daily).
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	KeepDaily *int32 `json:"keepDaily,omitempty"`
 
-	// KeepWeekly is for how many weeks one backup each is kept (PVE: keep-weekly).
+	// KeepWeekly is the number of weeks for which one backup each is kept (PVE:
+	// keep-weekly).
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	KeepWeekly *int32 `json:"keepWeekly,omitempty"`
 
-	// KeepMonthly is for how many months one backup each is kept (PVE: keep-
-	// monthly).
+	// KeepMonthly is the number of months for which one backup each is kept (PVE:
+	// keep-monthly).
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	KeepMonthly *int32 `json:"keepMonthly,omitempty"`
 
-	// KeepYearly is for how many years one backup each is kept (PVE: keep-yearly).
+	// KeepYearly is the number of years for which one backup each is kept (PVE:
+	// keep-yearly).
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	KeepYearly *int32 `json:"keepYearly,omitempty"`
 }
 
-// StorageObservation is what is seen of a storage. What is used is written about once a
+// StorageObservation is the observed state of a storage. Usage is updated about once a
 // minute, everything else when it changes.
 type StorageObservation struct {
 	ObjectObservation `json:",inline"`
@@ -565,7 +570,7 @@ type StorageObservation struct {
 	// +optional
 	Type string `json:"type,omitempty"`
 
-	// Nodes on which the storage is.
+	// Nodes that have the storage.
 	// +optional
 	// +listType=map
 	// +listMapKey=name

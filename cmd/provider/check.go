@@ -46,7 +46,7 @@ var errNotReady = errors.New("the provider cannot work with this connection")
 type checkOptions struct {
 	connectionOptions
 
-	Feature []v1alpha1.ProviderFeature `enum:"${features}" group:"check" help:"What the user or token must be permitted: ${features}. May be repeated. Default: those of the configuration, or Machines." placeholder:"NAME"`
+	Feature []v1alpha1.ProviderFeature `enum:"${features}" group:"check" help:"Feature whose privileges to check: ${features}. May be repeated. Default: those of the configuration, or Machines." placeholder:"NAME"`
 }
 
 // checkConnection runs the command of the arguments.

@@ -204,7 +204,7 @@ func TestConnectionOfEnvironment(t *testing.T) {
 	}{
 		"Nothing": {
 			reason: "The endpoints of the environment are taken.",
-			want:   connectionOptions{Endpoint: []string{"https://a:8006", "https://b:8006"}, ProviderConfig: "default"},
+			want:   connectionOptions{Endpoint: []string{"https://a:8006", "https://b:8006"}, ProviderConfig: "default", byVariables: true},
 		},
 		"Endpoint": {
 			reason: "A flag goes before a variable, and manifests may name a configuration beside it.",

@@ -40,13 +40,15 @@ type connectionOptions struct {
 	CAFile          string   `env:"PROXMOX_CA_FILE" group:"direct" help:"File with the certificates to trust. Default: the system's." name:"ca-file" placeholder:"FILE"`
 	Insecure        bool     `env:"PROXMOX_INSECURE_SKIP_TLS_VERIFY,PVE_INSECURE_SKIP_VERIFY,PROXMOX_INSECURE" group:"direct" help:"Trust any certificate." name:"insecure-skip-tls-verify"`
 
-	Kubeconfig         string `group:"config" help:"Path of the kubeconfig. Default: that of KUBECONFIG, the pod's account or ~/.kube/config." placeholder:"PATH"`
+	Kubeconfig         string `group:"config" help:"Path of the kubeconfig. Default: $KUBECONFIG, the pod's service account, or ~/.kube/config." placeholder:"PATH"`
 	Namespace          string `group:"config" help:"Namespace of the Machines and of their ProviderConfig. Default: none, as of cluster-scoped Machines." placeholder:"NAME" short:"n"`
 	ProviderConfig     string `group:"config" help:"Name of the provider configuration. Default: default." placeholder:"NAME"`
 	ProviderConfigKind string `default:"" enum:",ClusterProviderConfig,ProviderConfig" group:"config" help:"Kind of the provider configuration: ClusterProviderConfig, or ProviderConfig, which is that of the namespace or of cluster-scoped resources. Default: ClusterProviderConfig with a namespace, the one that there is without." placeholder:"KIND"`
 
 	// endpointOfVariables is for a command that names a provider configuration where there is no Kubernetes.
 	endpointOfVariables []string
+	// byVariables is true if the endpoint is that of variables.
+	byVariables bool
 }
 
 // connectionGroups returns the groups of these flags.
@@ -68,7 +70,7 @@ func (o *connectionOptions) complete(getenv func(string) string) {
 	switch variables := list(first(getenv, "PROXMOX_ENDPOINT", "PVE_ENDPOINT")); {
 	case len(o.Endpoint) > 0:
 	case o.ProviderConfig == "":
-		o.Endpoint = variables
+		o.Endpoint, o.byVariables = variables, true
 	default:
 		o.endpointOfVariables = variables
 	}
@@ -100,7 +102,7 @@ func (o *connectionOptions) connect(ctx context.Context) (*connect.Connection, c
 	}
 	cfg, err := restConfig(o.Kubeconfig)
 	if err != nil && len(o.endpointOfVariables) > 0 {
-		o.Endpoint = o.endpointOfVariables
+		o.Endpoint, o.byVariables = o.endpointOfVariables, true
 		c, err := o.direct()
 		return c, nil, err
 	}
@@ -144,7 +146,7 @@ const requestsPerSecond = 20
 
 // direct connects without a provider configuration.
 func (o *connectionOptions) direct() (*connect.Connection, error) {
-	credentials, err := o.credentials()
+	credentials, err := o.credentials(os.Getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +163,7 @@ func (o *connectionOptions) direct() (*connect.Connection, error) {
 }
 
 // credentials returns the credentials of a file, or of the environment.
-func (o *connectionOptions) credentials() (proxmox.Credentials, error) {
+func (o *connectionOptions) credentials(getenv func(string) string) (proxmox.Credentials, error) {
 	if o.CredentialsFile != "" {
 		b, err := os.ReadFile(o.CredentialsFile)
 		if err != nil {
@@ -169,5 +171,10 @@ func (o *connectionOptions) credentials() (proxmox.Credentials, error) {
 		}
 		return connect.ParseCredentials(b, o.CredentialsFile)
 	}
-	return environmentCredentials(os.Environ())
+	if o.byVariables {
+		if err := checkPrefixes(getenv); err != nil {
+			return proxmox.Credentials{}, err
+		}
+	}
+	return environmentCredentials(getenv)
 }

@@ -21,6 +21,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,24 +56,57 @@ const (
 // prefixes returns the prefixes of the variables, the first of which goes before the second.
 func prefixes() []string { return []string{"PROXMOX_", "PVE_"} }
 
-// environmentCredentials returns those of variables, given as NAME=VALUE.
-func environmentCredentials(environ []string) (proxmox.Credentials, error) {
-	var mistakes []error
+// credentialVariables are the variables of credentials, without a prefix.
+func credentialVariables() []string {
+	return []string{"TOKEN", "TOKEN_ID", "TOKEN_SECRET", "USERNAME", "PASSWORD"}
+}
+
+// byPrefix returns, for each prefix with which some of the names have a value, the first variable that has one. What counts is the first of them.
+func byPrefix(getenv func(string) string, names ...string) (found, ofPrefixes []string) {
 	for _, prefix := range prefixes() {
-		values := map[string]string{}
-		for _, pair := range environ {
-			if name, value, ok := strings.Cut(pair, "="); ok && strings.HasPrefix(name, prefix) && value != "" {
-				values[name] = value
+		for _, name := range names {
+			if first(getenv, prefix+name) != "" {
+				found, ofPrefixes = append(found, prefix+name), append(ofPrefixes, prefix)
+				break
 			}
 		}
-		credentials, err := connect.SortCredentials(values, "the environment")
-		if err == nil {
-			return credentials, nil
-		}
-		mistakes = append(mistakes, err)
 	}
-	return proxmox.Credentials{}, errors.Wrap(mistakes[0],
-		"cannot use PROXMOX_TOKEN, PROXMOX_TOKEN_ID with PROXMOX_TOKEN_SECRET, or PROXMOX_USERNAME with PROXMOX_PASSWORD")
+	return found, ofPrefixes
+}
+
+// environmentCredentials returns those of variables, all of one prefix.
+func environmentCredentials(getenv func(string) string) (proxmox.Credentials, error) {
+	found, ofPrefixes := byPrefix(getenv, credentialVariables()...)
+	prefix, values := append(ofPrefixes, prefixes()...)[0], map[string]string{}
+	for _, name := range credentialVariables() {
+		values[prefix+name] = getenv(prefix + name)
+	}
+	for _, part := range []string{prefix + "TOKEN_ID", prefix + "TOKEN_SECRET"} {
+		if first(getenv, prefix+"TOKEN") != "" && first(getenv, part) != "" {
+			return proxmox.Credentials{}, errors.Errorf("%sTOKEN and %s are both set: a token has one form", prefix, part)
+		}
+	}
+	credentials, err := connect.SortCredentials(values, "the environment")
+	if err == nil {
+		return credentials, nil
+	}
+	if len(found) > 1 {
+		err = errors.Errorf("%w, and %s does not count beside %s", err, found[1], found[0])
+	}
+	return proxmox.Credentials{}, errors.Wrapf(err,
+		"cannot use %[1]sTOKEN, %[1]sTOKEN_ID with %[1]sTOKEN_SECRET, or %[1]sUSERNAME with %[1]sPASSWORD", prefix)
+}
+
+// checkPrefixes returns an error if the endpoint of one prefix would get the credentials of the other although there is a choice.
+func checkPrefixes(getenv func(string) string) error {
+	endpoints, ofEndpoints := byPrefix(getenv, "ENDPOINT")
+	credentials, ofCredentials := byPrefix(getenv, credentialVariables()...)
+	others := slices.Concat(endpoints[min(1, len(endpoints)):], credentials[min(1, len(credentials)):])
+	if len(endpoints) == 0 || len(credentials) == 0 || ofEndpoints[0] == ofCredentials[0] || len(others) == 0 {
+		return nil
+	}
+	return errors.Errorf("%s would be used with %s although %s is set: set the endpoint and the credentials with one prefix",
+		endpoints[0], credentials[0], others[0])
 }
 
 // certificates returns the certificates to trust: those of a file, or else of a variable.
@@ -111,12 +145,15 @@ type environmentConfig struct {
 }
 
 // configOfEnvironment reads a configuration from variables; it is nil if they name no endpoint.
-func configOfEnvironment(getenv func(string) string, environ []string, namespace string) (*environmentConfig, error) {
+func configOfEnvironment(getenv func(string) string, namespace string) (*environmentConfig, error) {
 	endpoints := list(first(getenv, "PROXMOX_ENDPOINT", "PVE_ENDPOINT"))
 	if len(endpoints) == 0 {
 		return nil, nil //nolint:nilnil // There is none.
 	}
-	credentials, err := environmentCredentials(environ)
+	if err := checkPrefixes(getenv); err != nil {
+		return nil, err
+	}
+	credentials, err := environmentCredentials(getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +196,7 @@ func keysOf(c proxmox.Credentials) map[string]string {
 
 // addEnvironment has the manager make the configuration that variables describe, if there is none.
 func addEnvironment(mgr ctrl.Manager, l logging.Logger, o options) error {
-	e, err := configOfEnvironment(os.Getenv, os.Environ(), cmp.Or(o.LeaderElectionNamespace, environmentNamespace))
+	e, err := configOfEnvironment(os.Getenv, cmp.Or(o.LeaderElectionNamespace, environmentNamespace))
 	if err != nil {
 		l.Info("Cannot use the variables that name a Proxmox VE", "error", err) // What others have configured goes on.
 	}

@@ -17,7 +17,8 @@ limitations under the License.
 package main
 
 import (
-	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -27,20 +28,19 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/connect"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
 // ofVariables is the configuration of an environment that holds these variables alone.
 func ofVariables(vars map[string]string) (*environmentConfig, error) {
-	var pairs []string
-	for _, name := range slices.Sorted(maps.Keys(vars)) {
-		pairs = append(pairs, name+"="+vars[name])
-	}
-	return configOfEnvironment(func(name string) string { return vars[name] }, pairs, "system")
+	return configOfEnvironment(func(name string) string { return vars[name] }, "system")
 }
 
 func TestConfigOfEnvironment(t *testing.T) {
@@ -140,6 +140,80 @@ func TestConfigOfEnvironment(t *testing.T) {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
+	}
+}
+
+// A variablesCase is what variables stand for: the endpoint and the login, or an error.
+type variablesCase struct {
+	Name, Reason, Login, Err string
+	Variables                map[string]string
+	Endpoints                []string
+}
+
+// check compares it with what was made of the variables.
+func (c variablesCase) check(t *testing.T, by string, endpoints []string, got proxmox.Credentials, err error) {
+	t.Helper()
+	if (err != nil) != (c.Err != "") || err != nil && !strings.Contains(err.Error(), c.Err) {
+		t.Fatalf("%s\n%s: want an error with %q, got %v", c.Reason, by, c.Err, err)
+	}
+	if err != nil && strings.Contains(err.Error(), "hidden") {
+		t.Errorf("%s\n%s: the error shows a secret: %v", c.Reason, by, err)
+	}
+	if err == nil && (login(got) != c.Login || !slices.Equal(endpoints, c.Endpoints)) {
+		t.Errorf("%s\n%s: want %s at %q, got %s at %q", c.Reason, by, c.Login, c.Endpoints, login(got), endpoints)
+	}
+}
+
+// TestVariables sees which endpoint and login variables stand for, in the provider and in its commands. The cases are also those of make run.
+func TestVariables(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("testdata", "variables.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []variablesCase
+	if err := yaml.UnmarshalStrict(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range cases {
+		t.Run(tc.Name, func(t *testing.T) {
+			made, err := ofVariables(tc.Variables)
+			if err != nil {
+				tc.check(t, "the provider", nil, proxmox.Credentials{}, err)
+			} else {
+				c, err := connect.SortCredentials(made.secret.StringData, "the Secret")
+				tc.check(t, "the provider", made.config.Spec.Endpoints, c, err)
+			}
+			getenv := func(name string) string { return tc.Variables[name] }
+			o := &connectionOptions{}
+			o.complete(getenv)
+			c, err := o.credentials(getenv)
+			tc.check(t, "a command", o.Endpoint, c, err)
+		})
+	}
+}
+
+// login is USER!TOKEN=SECRET, or USER:PASSWORD.
+func login(c proxmox.Credentials) string {
+	switch {
+	case c.TokenID == "":
+		return c.Username + ":" + c.Password
+	case strings.Contains(c.TokenID, "!"):
+		return c.TokenID + "=" + c.TokenSecret
+	default:
+		return c.Username + "!" + c.TokenID + "=" + c.TokenSecret
+	}
+}
+
+// TestVariablesByFlag sees that an endpoint of a flag gets the credentials of variables, whatever endpoint these name.
+func TestVariablesByFlag(t *testing.T) {
+	variables := map[string]string{
+		"PROXMOX_ENDPOINT": "https://a:8006", "PVE_ENDPOINT": "https://b:8006", "PVE_TOKEN": "a@pve!bc=hidden",
+	}
+	getenv := func(name string) string { return variables[name] }
+	o := &connectionOptions{Endpoint: []string{"https://c:8006"}}
+	o.complete(getenv)
+	if c, err := o.credentials(getenv); err != nil || login(c) != "a@pve!bc=hidden" || o.Endpoint[0] != "https://c:8006" {
+		t.Errorf("want the token for the endpoint of the flag, got %s at %q, %v", login(c), o.Endpoint, err)
 	}
 }
 

@@ -67,7 +67,7 @@ type guestOptions struct {
 	Node []string `group:"guests" help:"Only guests on this node. May be repeated." placeholder:"NAME"`
 	Pool []string `group:"guests" help:"Only members of this pool. May be repeated." placeholder:"NAME"`
 	Tag  []string `group:"guests" help:"Only guests with this tag. May be repeated." placeholder:"TAG"`
-	Name []string `group:"guests" help:"Only guests with this name, in which * and ? stand for others. May be repeated." placeholder:"PATTERN"`
+	Name []string `group:"guests" help:"Only guests whose name matches this pattern; * and ? are wildcards. May be repeated." placeholder:"PATTERN"`
 	VMID []int    `group:"guests" help:"Only the guest with this VMID. May be repeated." name:"vmid" placeholder:"ID"`
 }
 
@@ -83,7 +83,7 @@ type writeCommand struct {
 	Output   string `help:"Folder to write a file for each VM into. Default: all to the standard output." placeholder:"FOLDER" short:"o"`
 	Force    bool   `help:"Overwrite files in the folder that have something else."`
 	Manage   bool   `help:"Let the Machines manage their VMs, instead of looking at them only. Deleting such a Machine deletes its VM."`
-	Existing bool   `help:"Write the manifests of Machines that there are already, too. Applied, they undo what was changed in their specs since."`
+	Existing bool   `help:"Also write manifests of Machines that already exist. Applying them reverts later changes of their specs."`
 	Report   string `help:"File to write the report to, too: what the manifests do not say, as JSON if its name ends so, otherwise as YAML." placeholder:"FILE"`
 }
 

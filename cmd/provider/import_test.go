@@ -87,7 +87,7 @@ func environ(t *testing.T, pve *simulator.Server) {
 	}
 	for name, v := range map[string]string{
 		"PROXMOX_ENDPOINT": pve.URL(), "PROXMOX_CA_FILE": ca,
-		"PROXMOX_TOKEN": simulatortest.TestToken + "=" + simulatortest.TestSecret,
+		"PROXMOX_TOKEN": simulatortest.TestToken + "=" + simulatortest.TestSecret, "PROXMOX_TOKEN_ID": "", "PROXMOX_TOKEN_SECRET": "",
 	} {
 		t.Setenv(name, v)
 	}

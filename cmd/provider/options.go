@@ -31,9 +31,9 @@ import (
 
 // options of the program. A flag wins over its environment variable.
 type options struct {
-	Kubeconfig string `help:"Path of the kubeconfig. Default: that of KUBECONFIG, the pod's account or ~/.kube/config." placeholder:"PATH"`
+	Kubeconfig string `help:"Path of the kubeconfig. Default: $KUBECONFIG, the pod's service account, or ~/.kube/config." placeholder:"PATH"`
 
-	Debug     bool     `help:"Log what is of interest when something does not work; the same as --log-level=debug." short:"d"`
+	Debug     bool     `help:"Log details for troubleshooting; the same as --log-level=debug." short:"d"`
 	LogLevel  logLevel `default:"info" env:"LOG_LEVEL" help:"Least severe messages to log: debug, info, warn or error."`
 	LogFormat string   `default:"json" enum:"json,console" env:"LOG_FORMAT" help:"Form of log messages: json or console."`
 
@@ -64,7 +64,7 @@ type options struct {
 	WatchProviderConfigs []string      `env:"WATCH_PROVIDER_CONFIGS" help:"Names of the provider configurations whose resources this provider manages beside other providers. Default: all." placeholder:"NAME"`
 
 	ChecksumHosts          []string `env:"CHECKSUM_HOSTS" help:"Hosts, such as cloud.debian.org or *.fedoraproject.org, that the provider may read lists of checksums of Images from. Default: all." placeholder:"HOST"`
-	ChecksumLocalAddresses bool     `env:"CHECKSUM_LOCAL_ADDRESSES" help:"Read lists of checksums also from addresses of the machine and its link, which include those at which clouds tell secrets."`
+	ChecksumLocalAddresses bool     `env:"CHECKSUM_LOCAL_ADDRESSES" help:"Read lists of checksums also from loopback and link-local addresses, which include the metadata services of clouds."`
 
 	EnableManagementPolicies bool `default:"true" env:"ENABLE_MANAGEMENT_POLICIES" help:"Obey spec.managementPolicies." negatable:""`
 

@@ -44,7 +44,7 @@ import (
 )
 
 // maxWait is how long a slow computer may need for anything.
-const maxWait = time.Minute
+const maxWait = 5 * time.Minute
 
 // TestRun runs the program on a real API server, which learns the kinds only
 // after it has started.
@@ -90,7 +90,7 @@ func apiServer(t *testing.T) (*envtest.Environment, options) {
 	if os.Getenv("KUBEBUILDER_ASSETS") == "" {
 		t.Fatal(`cannot start an API server: KUBEBUILDER_ASSETS is not set; run "make test", which builds one and sets it`)
 	}
-	env := &envtest.Environment{}
+	env := &envtest.Environment{ControlPlaneStartTimeout: maxWait, ControlPlaneStopTimeout: maxWait}
 	if _, err := env.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func apiServer(t *testing.T) (*envtest.Environment, options) {
 // install our kinds, and return a client that knows them.
 func install(t *testing.T, env *envtest.Environment) client.Client {
 	t.Helper()
-	crds := envtest.CRDInstallOptions{Paths: []string{filepath.Join("..", "..", "package", "crds")}, ErrorIfPathMissing: true}
+	crds := envtest.CRDInstallOptions{Paths: []string{filepath.Join("..", "..", "package", "crds")}, ErrorIfPathMissing: true, MaxTime: maxWait}
 	if _, err := envtest.InstallCRDs(env.Config, crds); err != nil {
 		t.Fatal(err)
 	}
@@ -125,9 +125,15 @@ func install(t *testing.T, env *envtest.Environment) client.Client {
 	return c
 }
 
+// freeAddress is one that nobody listens at. It is of a loopback address that no other process has, where the system has more than one: at the
+// usual one another program may take the port before the provider does.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	pid := os.Getpid()
+	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", 64+pid>>16%64, pid>>8%256, pid%256))
+	if err != nil {
+		l, err = net.Listen("tcp", "127.0.0.1:0")
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -31,6 +30,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/go-logr/logr"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -42,20 +43,20 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/providerconfig"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
-	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 	"github.com/vitistack/provider-proxmox/internal/tenancy/report"
 )
 
 // tenantsCommand is the first argument of a run about tenants.
 const tenantsCommand = "tenants"
 
-// errBroken ends a check that found resources that break rules, which were printed.
+// errBroken ends a check that found resources that break rules or exceed quotas, which were printed.
 var errBroken = errors.New("there are resources that the tenants of the provider configuration would not have")
 
 // tenantsOptions are the flags of such a run.
 type tenantsOptions struct {
-	Check    tenantsCheck    `cmd:"" help:"Show what tenants may use and do, and which present resources break the rules. It only reads."`
+	Check    tenantsCheck    `cmd:"" help:"Show what tenants may use and do, and which present resources break the rules or exceed quotas. It only reads."`
 	Policies tenantsPolicies `cmd:"" help:"Write ValidatingAdmissionPolicies by which the API server refuses what tenants may not ask for."`
 }
 
@@ -63,8 +64,9 @@ type tenantsCheck struct {
 	Name string `arg:"" help:"Name of the provider configuration."`
 
 	ClusterScoped bool   `help:"Check the ProviderConfig of the cluster-scoped resources, instead of the ClusterProviderConfig."`
-	File          string `help:"Manifest of a provider configuration whose tenants are tried instead of those that are there." placeholder:"FILE" short:"f"`
-	Kubeconfig    string `help:"Path of the kubeconfig. Default: that of KUBECONFIG, the pod's account or ~/.kube/config." placeholder:"PATH"`
+	Namespace     string `help:"Show only this namespace: what its resources, and cluster-scoped resources of its claims, may do." placeholder:"NAMESPACE" short:"n"`
+	File          string `help:"Manifest of a provider configuration to check instead of the one in the cluster." placeholder:"FILE" short:"f"`
+	Kubeconfig    string `help:"Path of the kubeconfig. Default: $KUBECONFIG, the pod's service account, or ~/.kube/config." placeholder:"PATH"`
 }
 
 // tenants runs the command of the arguments.
@@ -82,12 +84,13 @@ func tenants(ctx context.Context, args []string, out io.Writer) error {
 }
 
 type tenantsPolicies struct {
-	Name string `arg:"" help:"Name of the ClusterProviderConfig."`
+	Name string `arg:"" help:"Name of the provider configuration."`
 
-	DefaultCluster string `env:"PROXMOX_DEFAULT_CLUSTER" help:"ClusterProviderConfig where there is none named default, as the provider's option." placeholder:"NAME"`
+	DefaultCluster string `env:"PROXMOX_DEFAULT_CLUSTER" help:"Provider configuration where there is none named default, as the provider's option." placeholder:"NAME"`
 
-	File       string `help:"Manifest of a ClusterProviderConfig whose tenants are taken instead of those that are there." placeholder:"FILE" short:"f"`
-	Kubeconfig string `help:"Path of the kubeconfig. Default: that of KUBECONFIG, the pod's account or ~/.kube/config." placeholder:"PATH"`
+	ClusterScoped bool   `help:"Write policies for the ProviderConfig of the cluster-scoped resources, instead of the ClusterProviderConfig."`
+	File          string `help:"Manifest of a provider configuration whose tenants are taken instead of those that are there." placeholder:"FILE" short:"f"`
+	Kubeconfig    string `help:"Path of the kubeconfig. Default: $KUBECONFIG, the pod's service account, or ~/.kube/config." placeholder:"PATH"`
 }
 
 // Run writes policies.
@@ -105,11 +108,14 @@ func (o *tenantsPolicies) Run(ctx context.Context, out io.Writer) error {
 
 // write writes policies for the tenants of the manifest, or for those that a client reads.
 func (o *tenantsPolicies) write(ctx context.Context, kube client.Reader, out io.Writer) error {
-	among, names, err := o.tenants(ctx, kube)
+	spec, names, err := o.config(ctx, kube)
 	if err != nil {
 		return err
 	}
-	policies, bindings := tenancy.Policies(o.Name, names, among)
+	of := tenancy.PolicyTarget{
+		Config: o.Name, Names: names, ClusterScoped: o.ClusterScoped, Warns: ptr.Deref(spec.TenantEnforcement, "") == v1alpha1.TenantWarn,
+	}
+	policies, bindings := tenancy.Policies(of, spec.Tenants)
 	all := make([]any, 0, len(policies)+len(bindings))
 	for i := range policies {
 		all = append(all, &policies[i])
@@ -129,29 +135,37 @@ func (o *tenantsPolicies) write(ctx context.Context, kube client.Reader, out io.
 	return nil
 }
 
-// tenants returns the tenants of the manifest, or of the configuration that is there, and the names by which resources come to use it. With a manifest it
+// config returns the configuration of the manifest, or the one that is there, and the names by which resources come to use it. With a manifest it
 // is not known whether there is a configuration named default.
-func (o *tenantsPolicies) tenants(ctx context.Context, kube client.Reader) ([]v1alpha1.ProviderTenant, []string, error) {
+func (o *tenantsPolicies) config(ctx context.Context, kube client.Reader) (*v1alpha1.ProviderConfigSpec, []string, error) {
 	names := []string{o.Name}
 	if o.DefaultCluster == o.Name && o.Name != connect.DefaultName {
 		names = append(names, connect.DefaultName)
 	}
 	if o.File != "" {
-		among, err := tenantsOf(o.File)
-		return among, names, err
+		spec, err := specOf(o.File)
+		return spec, names, err
 	}
-	pc := &namespaced.ClusterProviderConfig{}
+	pc := configOf(o.ClusterScoped)
 	if err := kube.Get(ctx, client.ObjectKey{Name: o.Name}, pc); err != nil {
 		return nil, nil, errors.Wrap(err, "cannot read the provider configuration")
 	}
 	if len(names) == 1 {
-		return pc.Spec.Tenants, names, nil
+		return pc.Settings(), names, nil
 	}
-	err := kube.Get(ctx, client.ObjectKey{Name: connect.DefaultName}, &namespaced.ClusterProviderConfig{})
+	err := kube.Get(ctx, client.ObjectKey{Name: connect.DefaultName}, configOf(o.ClusterScoped))
 	if err == nil {
 		names = names[:1]
 	}
-	return pc.Spec.Tenants, names, errors.Wrap(client.IgnoreNotFound(err), "cannot tell whether there is a provider configuration named default")
+	return pc.Settings(), names, errors.Wrap(client.IgnoreNotFound(err), "cannot tell whether there is a provider configuration named default")
+}
+
+// configOf returns an empty ProviderConfig of cluster-scoped resources, or an empty ClusterProviderConfig.
+func configOf(clusterScoped bool) providerconfig.Config {
+	if clusterScoped {
+		return &cluster.ProviderConfig{}
+	}
+	return &namespaced.ClusterProviderConfig{}
 }
 
 // kubeClient returns a client of the API server of a kubeconfig.
@@ -195,11 +209,20 @@ func (o *tenantsCheck) check(ctx context.Context, kube client.Client, out io.Wri
 	}
 	among := conn.Config.Tenants
 	if o.File != "" {
-		if among, err = tenantsOf(o.File); err != nil {
+		spec, err := specOf(o.File)
+		if err != nil {
 			return err
 		}
+		among = spec.Tenants
+	}
+	shown, err := o.shown(ctx, connections, among, out)
+	if err != nil {
+		return err
 	}
 	all, err := o.resources(ctx, kube, func(mg resource.Managed) bool {
+		if o.Namespace != "" && tenancy.NamespaceOf(mg) != o.Namespace {
+			return false
+		}
 		k, err := connect.KeyOf(mg)
 		if err == nil && k != key && k.Name == connect.DefaultName {
 			k, err = connections.Resolve(ctx, k)
@@ -219,61 +242,37 @@ func (o *tenantsCheck) check(ctx context.Context, kube client.Client, out io.Wri
 	if err != nil {
 		return err
 	}
-	used, err := usedOf(ctx, kube, key)
+	quotas, err := o.quotas(ctx, kube, account{connections: connections, conn: conn, key: key, tenants: among}, shown)
 	if err != nil {
 		return err
 	}
-	return printTenants(out, among, o.usage(among, used), findings)
+	if len(among) == 0 {
+		fmt.Fprintln(out, "The provider configuration has no tenants: every resource may do all that the credentials may.")
+	}
+	return printTenants(out, shown, quotas, findings)
 }
 
-// usedOf is what the status of a provider configuration says of the usage of its tenants.
-func usedOf(ctx context.Context, kube client.Reader, key connect.Key) ([]v1alpha1.TenantObservation, error) {
-	var pc interface {
-		client.Object
-		Observation() *v1alpha1.ProviderConfigStatus
-	} = &namespaced.ClusterProviderConfig{}
-	if key.Kind == cluster.ProviderConfigGroupVersionKind.GroupKind() {
-		pc = &cluster.ProviderConfig{}
+// shown returns the tenants to show: all, or that of the namespace. It says so of a namespace that may do everything, or nothing.
+func (o *tenantsCheck) shown(ctx context.Context, c *connect.Connector, among []v1alpha1.ProviderTenant, out io.Writer) ([]v1alpha1.ProviderTenant, error) {
+	if o.Namespace == "" || len(among) == 0 {
+		return among, nil
 	}
-	err := kube.Get(ctx, key.ObjectKey, pc)
-	return pc.Observation().Tenants, errors.Wrap(err, "cannot read the usage of the tenants")
-}
-
-// usage are the rows of a table with what the tenants use of their quotas, as far as that is known, and the limits: those that the provider keeps, or
-// those of the manifest.
-func (o *tenantsCheck) usage(tenants []v1alpha1.ProviderTenant, used []v1alpha1.TenantObservation) []string {
-	var rows []string
-	for _, t := range tenants {
-		limits := tenancy.TenantNamed(tenants, t.Name).Limits()
-		i := slices.IndexFunc(used, func(u v1alpha1.TenantObservation) bool { return u.Name == t.Name })
-		for _, name := range slices.Sorted(maps.Keys(limits)) {
-			row := usageRow{tenant: t.Name, resource: name, used: "-", limit: ptr.To(quota.Quantity(name, limits[name])).String(), waiting: "-"}
-			if i >= 0 {
-				row.fill(used[i].Usage, o.File == "")
-			}
-			rows = append(rows, row.String())
-		}
+	var mg resource.Managed = &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace}}
+	if o.ClusterScoped {
+		mg = &cluster.Machine{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{tenancy.LabelClaimNamespace: o.Namespace}}}
 	}
-	return rows
-}
-
-// A usageRow is what a tenant uses of something that its quota limits.
-type usageRow struct{ tenant, resource, used, limit, waiting string }
-
-// fill in what the provider has reported, with its limit if that is the one that counts.
-func (r *usageRow) fill(all []v1alpha1.TenantUsage, limit bool) {
-	i := slices.IndexFunc(all, func(u v1alpha1.TenantUsage) bool { return u.Resource == r.resource })
-	if i < 0 {
-		return
+	t, err := c.TenantAmong(ctx, mg, among)
+	switch {
+	case err != nil:
+		return nil, err
+	case t == nil:
+		fmt.Fprintf(out, "Namespace %q may do everything: it belongs to an unrestricted tenant.\n", o.Namespace)
+	case t.Name == "":
+		fmt.Fprintln(out, t.CheckSpec(mg))
+	default:
+		return []v1alpha1.ProviderTenant{t.ProviderTenant}, nil
 	}
-	r.used, r.waiting = all[i].Used.String(), strconv.Itoa(int(ptr.Deref(all[i].Waiting, 0)))
-	if limit {
-		r.limit = all[i].Limit.String()
-	}
-}
-
-func (r *usageRow) String() string {
-	return strings.Join([]string{r.tenant, r.resource, r.used, r.limit, r.waiting}, "\t")
+	return nil, nil
 }
 
 // choice returns which provider configuration the flags mean.
@@ -285,8 +284,8 @@ func (o *tenantsCheck) choice() choice {
 	return c
 }
 
-// tenantsOf returns the tenants of a manifest.
-func tenantsOf(file string) ([]v1alpha1.ProviderTenant, error) {
+// specOf returns the provider configuration of a manifest.
+func specOf(file string) (*v1alpha1.ProviderConfigSpec, error) {
 	text, err := os.ReadFile(file) //nolint:gosec // The user names the file.
 	if err != nil {
 		return nil, errors.Wrap(err, "cannot read the manifest")
@@ -297,7 +296,7 @@ func tenantsOf(file string) ([]v1alpha1.ProviderTenant, error) {
 	if err := yaml.Unmarshal(text, &manifest); err != nil {
 		return nil, errors.Wrapf(err, "cannot read %s as a provider configuration", file)
 	}
-	return manifest.Spec.Tenants, nil
+	return &manifest.Spec, nil
 }
 
 // resources returns the resources of all kinds that use the configuration.
@@ -308,12 +307,7 @@ func (o *tenantsCheck) resources(ctx context.Context, kube client.Client, uses f
 	}
 	var all []resource.Managed
 	for name := range kube.Scheme().KnownTypes(group) {
-		object, err := kube.Scheme().New(group.WithKind(name))
-		list, is := object.(resource.ManagedList)
-		if err != nil || !is {
-			continue
-		}
-		items, err := kind.List(ctx, kube, list) // A kind that is not activated has none.
+		items, err := resourcesOf(ctx, kube, group.WithKind(name))
 		if err != nil {
 			return nil, err
 		}
@@ -322,11 +316,18 @@ func (o *tenantsCheck) resources(ctx context.Context, kube client.Client, uses f
 	return all, nil
 }
 
-// printTenants writes the rules, what is used of the quotas, and a line for each resource that breaks a rule.
-func printTenants(out io.Writer, tenants []v1alpha1.ProviderTenant, usage []string, findings []report.Finding) error {
-	if len(tenants) == 0 {
-		fmt.Fprintln(out, "The provider configuration has no tenants: every resource may do all that the credentials may.")
+// resourcesOf returns the resources of the kind of a list; none of what is not such a list, or of a kind that is not activated.
+func resourcesOf(ctx context.Context, kube client.Client, list schema.GroupVersionKind) ([]resource.Managed, error) {
+	object, err := kube.Scheme().New(list)
+	empty, is := object.(resource.ManagedList)
+	if err != nil || !is {
+		return nil, nil //nolint:nilerr // It is none.
 	}
+	return kind.List(ctx, kube, empty)
+}
+
+// printTenants writes the rules, what is used of the quotas, and a line for each resource that breaks a rule, or waits for a quota.
+func printTenants(out io.Writer, tenants []v1alpha1.ProviderTenant, quotas quotaReport, findings []report.Finding) error {
 	for _, t := range tenants {
 		name := t.Name
 		if ptr.Deref(t.Unrestricted, false) {
@@ -341,12 +342,7 @@ func printTenants(out io.Writer, tenants []v1alpha1.ProviderTenant, usage []stri
 		fmt.Fprintf(out, "%s\n  %s\n", name, strings.ReplaceAll(strings.TrimSpace(rules), "\n", "\n  "))
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	if len(usage) > 0 {
-		fmt.Fprintln(w, "\nTENANT\tQUOTA OF\tUSED\tLIMIT\tWAITING\n"+strings.Join(usage, "\n"))
-		if err := w.Flush(); err != nil {
-			return errors.Wrap(err, "cannot print the usage")
-		}
-	}
+	quotas.print(w)
 	broken := 0
 	for _, f := range findings {
 		for _, b := range f.Breaks {
@@ -360,7 +356,11 @@ func printTenants(out io.Writer, tenants []v1alpha1.ProviderTenant, usage []stri
 	if err := w.Flush(); err != nil {
 		return errors.Wrap(err, "cannot print what was found")
 	}
-	if broken > 0 {
+	switch {
+	case broken > 0:
+		return errBroken
+	case quotas.exceeded():
+		fmt.Fprintf(out, "\n%d resources: none breaks a rule, but quotas are exceeded.\n", len(findings))
 		return errBroken
 	}
 	fmt.Fprintf(out, "\n%d resources, and none breaks a rule.\n", len(findings))

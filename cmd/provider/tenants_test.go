@@ -18,6 +18,7 @@ package main
 
 import (
 	"bytes"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,6 +31,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -92,6 +94,50 @@ func teamMachine(name string, spec v1alpha1.MachineParameters) *namespaced.Machi
 	return &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name}, Spec: namespaced.MachineSpec{ForProvider: spec}}
 }
 
+// A checkCase is what a check finds.
+type checkCase struct {
+	reason  string
+	check   tenantsCheck
+	tenants []v1alpha1.ProviderTenant
+	file    []v1alpha1.ProviderTenant
+	objects []client.Object
+	broken  []string // Rows, by their fields.
+	says    string
+	not     string // What is not said.
+}
+
+// checksOfNamespaces are those of one namespace, in which a cluster-scoped Machine has its claim.
+func checksOfNamespaces(claimed *cluster.Machine) map[string]checkCase {
+	elsewhere := v1alpha1.MachineParameters{Node: new("pve3")}
+	rules := []v1alpha1.ProviderTenant{
+		teamA(), {Name: "team-b", Namespaces: []string{"b"}, Pools: []string{"team-b"}}, {Name: "operators", Namespaces: []string{"ops"}, Unrestricted: new(true)},
+	}
+	other := teamMachine("other", elsewhere)
+	other.SetNamespace("b")
+	nobody := teamMachine("nobody", v1alpha1.MachineParameters{})
+	nobody.SetNamespace("c")
+	objects := []client.Object{of("site", claimed), of("site", teamMachine("web", elsewhere)), of("site", other), of("site", nobody)}
+	return map[string]checkCase{
+		"Namespace": {
+			reason: "The rules of a namespace are those of its tenant.", check: tenantsCheck{Namespace: "a"}, tenants: rules, objects: objects,
+			broken: []string{`a Machine web - tenant "team-a" may not (nodes): no VM on node pve3`}, says: "  - team-a\n", not: "team-b",
+		},
+		"NamespaceOfClaims": {
+			reason: "The claims in a namespace tell the tenant.", check: tenantsCheck{Namespace: "a", ClusterScoped: true}, tenants: rules, objects: objects,
+			broken: []string{`a Machine claimed - tenant "team-a" may not (nodes): no VM on node pve3`}, says: "  - team-a\n", not: "team-b",
+		},
+		"NamespaceOfOperators": {
+			reason: "Operators may do everything.", check: tenantsCheck{Namespace: "ops"}, tenants: rules, objects: objects,
+			says: `Namespace "ops" may do everything`, not: "team-",
+		},
+		"NamespaceOfNobody": {
+			reason: "Who has no tenant may do nothing.", check: tenantsCheck{Namespace: "c"}, tenants: rules, objects: objects,
+			broken: []string{`c Machine nobody - namespace "c" belongs to no tenant of the provider configuration`},
+			says:   "namespace \"c\" belongs to no tenant of the provider configuration\n\nNAMESPACE", not: "team-",
+		},
+	}
+}
+
 func TestTenantsCheck(t *testing.T) {
 	elsewhere := v1alpha1.MachineParameters{Node: new("pve3")}
 	there := teamMachine("there", v1alpha1.MachineParameters{})
@@ -100,15 +146,7 @@ func TestTenantsCheck(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "claimed", Labels: map[string]string{"crossplane.io/claim-namespace": "a"}},
 		Spec:       cluster.MachineSpec{ForProvider: elsewhere},
 	}
-	cases := map[string]struct {
-		reason  string
-		check   tenantsCheck
-		tenants []v1alpha1.ProviderTenant
-		file    []v1alpha1.ProviderTenant
-		objects []client.Object
-		broken  []string // Rows, by their fields.
-		says    string
-	}{
+	cases := map[string]checkCase{
 		"Fine": {
 			reason: "What keeps the rules is counted.", tenants: []v1alpha1.ProviderTenant{teamA()},
 			objects: []client.Object{of("site", teamMachine("web", v1alpha1.MachineParameters{}))}, says: "1 resources, and none breaks a rule.",
@@ -151,9 +189,10 @@ func TestTenantsCheck(t *testing.T) {
 		"ClusterScoped": {
 			reason: "Cluster-scoped resources have a configuration of their own.", check: tenantsCheck{ClusterScoped: true},
 			tenants: []v1alpha1.ProviderTenant{teamA()}, objects: []client.Object{of("site", claimed), of("site", teamMachine("web", elsewhere))},
-			broken: []string{`Machine claimed - tenant "team-a" may not (nodes): no VM on node pve3`},
+			broken: []string{`a Machine claimed - tenant "team-a" may not (nodes): no VM on node pve3`},
 		},
 	}
+	maps.Copy(cases, checksOfNamespaces(claimed))
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("PROXMOX_DEFAULT_CLUSTER", "site")
@@ -176,6 +215,9 @@ func TestTenantsCheck(t *testing.T) {
 			}
 			if text := out.String(); !strings.Contains(text, tc.says) || strings.Contains(text, simulatortest.TestSecret) {
 				t.Errorf("\n%s\nwant %q and no secret, got\n%s", tc.reason, tc.says, text)
+			}
+			if tc.not != "" && strings.Contains(out.String(), tc.not) {
+				t.Errorf("\n%s\nwant nothing of %q, got\n%s", tc.reason, tc.not, out.String())
 			}
 			if w := written(pve); len(w) > 0 {
 				t.Errorf("a check writes: %v", w)
@@ -201,6 +243,8 @@ func TestTenantsUsage(t *testing.T) {
 		a.Quota = &v1alpha1.TenantQuota{Cores: new(cores), Memory: ptr.To(kresource.MustParse("64Gi"))}
 		return []v1alpha1.ProviderTenant{a}
 	}
+	elsewhere := limited(10)
+	elsewhere[0].Pools = []string{"team-b"}
 	used := []v1alpha1.TenantObservation{{Name: "team-a", Usage: []v1alpha1.TenantUsage{
 		{Resource: "cores", Used: kresource.MustParse("6"), Limit: kresource.MustParse("8"), Waiting: new(int32(2))},
 		{Resource: "memory", Used: kresource.MustParse("3Gi"), Limit: kresource.MustParse("64Gi")},
@@ -222,8 +266,12 @@ func TestTenantsUsage(t *testing.T) {
 		"File": {
 			reason: "The limit is that of the manifest.", used: used, file: limited(20), want: []string{"team-a cores 6 20 2", "team-a memory 3Gi 64Gi 0"},
 		},
-		"Unknown": {
-			reason: "What the provider has not counted yet is not known.", want: []string{"team-a cores - 10 -", "team-a memory - 64Gi -"},
+		"NotCounted": { // A VM of the team has one core and half a GiB.
+			reason: "What the provider has not counted yet is counted here.", want: []string{"team-a cores 1 10 0", "team-a memory 512Mi 64Gi 0"},
+		},
+		"Another": {
+			reason: "A tenant with other rules is not the one that the provider has counted.", used: used, file: elsewhere,
+			want: []string{"team-a cores 1 10 0", "team-a memory 512Mi 64Gi 0"},
 		},
 		"None": {reason: "A tenant without a quota has no usage.", file: []v1alpha1.ProviderTenant{teamA()}, used: used},
 	} {
@@ -261,10 +309,132 @@ func TestTenantsUsage(t *testing.T) {
 	}
 }
 
+// TestTenantsCheckQuota tells what of present resources a quota has no room for, before it is switched on, and where it is not enforced.
+func TestTenantsCheckQuota(t *testing.T) {
+	asks := func(name string, cores int32, change ...func(*v1alpha1.MachineParameters)) client.Object {
+		p := v1alpha1.MachineParameters{
+			CPU: &v1alpha1.MachineCPU{Cores: new(cores)}, Memory: new(kresource.MustParse("1Gi")),
+			Disks: []v1alpha1.MachineDisk{{Name: "root", Size: new("10G"), Storage: new("ceph")}},
+		}
+		for _, c := range change {
+			c(&p)
+		}
+		m := teamMachine(name, p)
+		m.SetUID(types.UID(name))
+		return of("site", m)
+	}
+	copied := func(p *v1alpha1.MachineParameters) { p.TemplateTags = []string{"golden"} }
+	other := teamMachine("other", v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{Cores: new(int32(64))}})
+	other.SetNamespace("b")
+	limited := func(q v1alpha1.TenantQuota) []v1alpha1.ProviderTenant {
+		a := teamA()
+		a.Quota = &q
+		return []v1alpha1.ProviderTenant{a, {Name: "team-b", Namespaces: []string{"b"}, Pools: []string{"team-b"}}}
+	}
+	claimed := &cluster.Machine{
+		ObjectMeta: metav1.ObjectMeta{Name: "claimed", UID: "claimed", Labels: map[string]string{"crossplane.io/claim-namespace": "a"}},
+		Spec:       cluster.MachineSpec{ForProvider: v1alpha1.MachineParameters{CPU: &v1alpha1.MachineCPU{Cores: new(int32(3))}}},
+	}
+	five := v1alpha1.TenantQuota{Cores: new(int32(5))}
+	for name, tc := range map[string]struct {
+		reason    string
+		namespace string
+		file      []v1alpha1.ProviderTenant
+		tenants   []v1alpha1.ProviderTenant
+		warn      bool
+		objects   []client.Object
+		want      []string
+		broken    bool
+	}{
+		"Fits": {
+			reason: "What fits is counted and breaks nothing.", file: limited(five), objects: []client.Object{asks("a1", 4), of("site", other)},
+			want: []string{"team-a cores 5 5 0", "2 resources, and none breaks a rule."},
+		},
+		"Over": {
+			reason: "What has no room is told, with those that use most.", file: limited(five), broken: true,
+			objects: []client.Object{asks("a1", 2), asks("a2", 1), asks("a3", 2), asks("a4", 1)},
+			want: []string{
+				"team-a cores 7 5 1", "team-a cores 2 Machine a/a1: 2, Machine a/a3: 2, Machine a/a2: 1, 2 more",
+				`a Machine a3 - the quota of tenant "team-a" has no room: cores: 2 more, of 5 4 are used by 3 resources (a1: 2, a2: 1, …)`,
+				"4 resources: none breaks a rule, but quotas are exceeded.",
+			},
+		},
+		"Storages": {
+			reason: "Disks count by their storage.", broken: true, objects: []client.Object{asks("a1", 1)},
+			file: limited(v1alpha1.TenantQuota{Disks: []v1alpha1.TenantStorageQuota{{Storage: "ceph", Size: kresource.MustParse("8Gi")}}}),
+			want: []string{"team-a disks/ceph 10Gi 8Gi 1", "team-a disks/ceph 2Gi Machine a/a1: 10Gi"},
+		},
+		"Templates": {
+			reason: "What a template brings is not known.", objects: []client.Object{asks("a1", 1, copied)},
+			file: limited(v1alpha1.TenantQuota{Disks: []v1alpha1.TenantStorageQuota{{Storage: "ceph", Size: kresource.MustParse("80Gi")}}}),
+			want: []string{"team-a disks/ceph at least 10Gi 80Gi 0"},
+		},
+		"Warn": {
+			reason: "What is declared counts in a quota that is not enforced.", tenants: limited(five), warn: true, broken: true,
+			objects: []client.Object{asks("a1", 6)}, want: []string{"team-a cores 7 5 1", "team-a cores 2 Machine a/a1: 6, VM 20001: 1", "a Machine a1 - the quota"},
+		},
+		"BothScopes": {
+			reason: "What shares the quota counts in it.", tenants: limited(five), broken: true,
+			objects: []client.Object{asks("a1", 2), of("site", claimed)}, want: []string{"team-a cores 6 5 1", "Machine claimed: 3, Machine a/a1: 2, VM 20001: 1"},
+		},
+		"Namespace": {
+			reason: "The quota of a namespace is that of its tenant.", namespace: "a", file: limited(five), broken: true,
+			objects: []client.Object{asks("a1", 6)}, want: []string{"team-a cores 7 5 1", "a Machine a1 - the quota"},
+		},
+		"AnotherNamespace": {
+			reason: "A namespace of another tenant has nothing to do with it.", namespace: "b", file: limited(five), objects: []client.Object{asks("a1", 6)},
+			want: []string{"0 resources, and none breaks a rule."},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kube, pve := tenantsLab(t, tc.tenants, tc.objects...)
+			if tc.warn {
+				pc := &namespaced.ClusterProviderConfig{}
+				if err := kube.Get(t.Context(), client.ObjectKey{Name: "site"}, pc); err != nil {
+					t.Fatal(err)
+				}
+				pc.Spec.TenantEnforcement = ptr.To(v1alpha1.TenantWarn)
+				pc.Status.Tenants = []v1alpha1.TenantObservation{{Name: "team-a", Usage: []v1alpha1.TenantUsage{
+					{Resource: "cores", Used: kresource.MustParse("1"), Limit: kresource.MustParse("5")},
+				}}}
+				if err := kube.Update(t.Context(), pc); err != nil {
+					t.Fatal(err)
+				}
+			}
+			check := tenantsCheck{Name: "site", Namespace: tc.namespace}
+			if tc.file != nil {
+				check.File = manifestOf(t, tc.file)
+			}
+			var out bytes.Buffer
+			if err := check.check(t.Context(), kube, &out); errors.Is(err, errBroken) != tc.broken || err != nil && !tc.broken {
+				t.Errorf("%s want that it fails: %v, got %v", tc.reason, tc.broken, err)
+			}
+			text := strings.Join(strings.Fields(out.String()), " ")
+			for _, want := range tc.want {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s want %q, got\n%s", tc.reason, want, out.String())
+				}
+			}
+			if !tc.broken && (strings.Contains(text, "OVER BY") || strings.Contains(text, "WOULD WAIT")) {
+				t.Errorf("%s want nothing over, got\n%s", tc.reason, out.String())
+			}
+			if w := written(pve); len(w) > 0 {
+				t.Errorf("a check writes: %v", w)
+			}
+		})
+	}
+}
+
 // manifestOf a configuration with tenants.
 func manifestOf(t *testing.T, tenants []v1alpha1.ProviderTenant) string {
 	t.Helper()
-	text, err := yaml.Marshal(&namespaced.ClusterProviderConfig{Spec: v1alpha1.ProviderConfigSpec{Tenants: tenants}})
+	return manifest(t, v1alpha1.ProviderConfigSpec{Tenants: tenants})
+}
+
+// manifest of a configuration.
+func manifest(t *testing.T, spec v1alpha1.ProviderConfigSpec) string {
+	t.Helper()
+	text, err := yaml.Marshal(&namespaced.ClusterProviderConfig{Spec: spec})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,8 +463,43 @@ func TestTenantsPoliciesCommand(t *testing.T) {
 		kinds = append(kinds, o.Kind)
 	}
 	const policy, binding = "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"
-	if diff := cmp.Diff([]string{policy, policy, policy, binding, binding, binding}, kinds); diff != "" {
+	if diff := cmp.Diff([]string{policy, policy, policy, policy, binding, binding, binding, binding}, kinds); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// TestTenantsPoliciesWarn has policies warn where the configuration does, but for the one about the status.
+func TestTenantsPoliciesWarn(t *testing.T) {
+	for enforcement, want := range map[v1alpha1.TenantEnforcement][2]int{v1alpha1.TenantWarn: {3, 1}, v1alpha1.TenantRefuse: {0, 4}} {
+		spec := v1alpha1.ProviderConfigSpec{Tenants: []v1alpha1.ProviderTenant{teamA()}, TenantEnforcement: &enforcement}
+		var out bytes.Buffer
+		if err := tenants(t.Context(), []string{"policies", "site", "-f", manifest(t, spec)}, &out); err != nil {
+			t.Fatal(err)
+		}
+		if got := [2]int{strings.Count(out.String(), "- Warn\n"), strings.Count(out.String(), "- Deny\n")}; got != want {
+			t.Errorf("%s: want %d policies that warn and that deny, got %d", enforcement, want, got)
+		}
+	}
+}
+
+// TestTenantsPoliciesClusterScoped has the command read the ProviderConfig of cluster-scoped resources, with the names by which they use it.
+func TestTenantsPoliciesClusterScoped(t *testing.T) {
+	kube, _ := tenantsLab(t, []v1alpha1.ProviderTenant{teamA()}, &namespaced.ClusterProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "default"}})
+	o := tenantsPolicies{Name: "site", DefaultCluster: "site", ClusterScoped: true}
+	var out bytes.Buffer
+	if err := o.write(t.Context(), kube, &out); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(out.String()), " ") // Long lines are folded.
+	for part, want := range map[string]int{
+		`(has(object.spec.providerConfigRef) ? object.spec.providerConfigRef.name in ["site", "default"] : true)`: 3,
+		"proxmox.vitistack.io/cluster-scoped-tenants-of: site":                                                    6,
+		"name: provider-proxmox.cluster-scoped-site.no-tenant":                                                    2,
+		"name: provider-proxmox.cluster-scoped-site.team-a-":                                                      4, "*/status": 0,
+	} {
+		if n := strings.Count(text, part); n != want {
+			t.Errorf("want %q %d times, got it %d times:\n%s", part, want, n, out.String())
+		}
 	}
 }
 
@@ -326,8 +531,8 @@ func TestTenantsPoliciesOfDefault(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := strings.Join(strings.Fields(out.String()), " ") // Long lines are folded.
-			if n := strings.Count(text, tc.want); n != 2 {
-				t.Errorf("%s Want %q in both policies, got it in %d:\n%s", tc.reason, tc.want, n, out.String())
+			if n := strings.Count(text, tc.want); n != 3 {
+				t.Errorf("%s Want %q in all three policies, got it in %d:\n%s", tc.reason, tc.want, n, out.String())
 			}
 		})
 	}

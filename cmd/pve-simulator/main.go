@@ -64,8 +64,8 @@ func newParser(cli *options) (*kong.Kong, error) {
 	return kong.New(cli, kong.Name("pve-simulator"), kong.Description(description), kong.Help(help), kong.ExplicitGroups([]kong.Group{
 		{Key: "cluster", Title: "The cluster:"},
 		{Key: "network", Title: "How it is reached:"},
-		{Key: "access", Title: "Who may do what:"},
-		{Key: "output", Title: "What it says:"},
+		{Key: "access", Title: "Access:"},
+		{Key: "output", Title: "Output:"},
 	}))
 }
 

@@ -41,7 +41,7 @@ const (
 	maxFiles         = 30
 	maxPackageLines  = 6000
 	maxMethods       = 60
-	maxObjectMethods = 150
+	maxObjectMethods = 137
 	maxFunctionLines = 60
 	shortFunction    = 10
 )

@@ -22,11 +22,47 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
 )
+
+// repository begins the addresses of the files of this project, as pages elsewhere name them.
+const repository = "https://github.com/vitistack/provider-proxmox/blob/main/"
+
+// TestChartPage sees what a marketplace of charts shows: the icon of the package, and links that lead to files.
+func TestChartPage(t *testing.T) {
+	const chart = "cluster/charts/provider-proxmox/"
+	var meta struct {
+		Icon        string
+		Annotations map[string]string
+	}
+	if err := yaml.Unmarshal([]byte(readText(t, chart+"Chart.yaml")), &meta); err != nil {
+		t.Fatal(err)
+	}
+	if icon := "meta.crossplane.io/iconURI: " + meta.Icon + "\n"; meta.Icon == "" || !strings.Contains(readText(t, "package/crossplane.yaml"), icon) {
+		t.Errorf("the package has another icon than %q", meta.Icon)
+	}
+	var links []struct{ Name, URL string }
+	if err := yaml.UnmarshalStrict([]byte(meta.Annotations["artifacthub.io/links"]), &links); err != nil || len(links) == 0 {
+		t.Errorf("the annotation artifacthub.io/links has no links: %v", err)
+	}
+	addresses := regexp.MustCompile(`https://\S+`).FindAllString(readText(t, chart+"README.md"), -1)
+	if len(addresses) == 0 {
+		t.Errorf("%sREADME.md leads to no document", chart)
+	}
+	for _, link := range links {
+		addresses = append(addresses, link.URL)
+	}
+	for _, address := range addresses {
+		file, ours := strings.CutPrefix(address, repository)
+		if _, err := os.Stat(filepath.Join(root, file)); err != nil || !ours {
+			t.Errorf("%q leads to no file of %s: %v", address, repository, err)
+		}
+	}
+}
 
 // What a marketplace of packages shows.
 func TestPackageAnnotations(t *testing.T) {

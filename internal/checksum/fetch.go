@@ -34,8 +34,8 @@ import (
 
 // Bounds of reading a list.
 const (
-	// MaxSize of a list, in bytes: those of distributions have a few thousand.
-	MaxSize = 4 << 20
+	// maxSize of a list, in bytes: those of distributions have a few thousand.
+	maxSize = 4 << 20
 
 	// maxRedirects that are followed; a list is often served by a mirror.
 	maxRedirects = 5
@@ -85,12 +85,12 @@ func (f Fetcher) Fetch(ctx context.Context, address string, insecure bool) ([]by
 }
 
 func readAll(r io.Reader) ([]byte, error) {
-	list, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
+	list, err := io.ReadAll(io.LimitReader(r, maxSize+1))
 	if err != nil {
 		return nil, errors.Wrap(plain(err), "cannot read the list of checksums")
 	}
-	if len(list) > MaxSize {
-		return nil, errors.Errorf("cannot read the list of checksums: it has more than %d MiB", MaxSize>>20)
+	if len(list) > maxSize {
+		return nil, errors.Errorf("cannot read the list of checksums: it has more than %d MiB", maxSize>>20)
 	}
 	return list, nil
 }

@@ -32,7 +32,7 @@ func files(t *testing.T) string {
 	t.Helper()
 	m := http.NewServeMux()
 	m.HandleFunc("/SHA256SUMS", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("the list")) })
-	m.HandleFunc("/large", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, MaxSize+1)) })
+	m.HandleFunc("/large", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, maxSize+1)) })
 	m.Handle("/once", http.RedirectHandler("/SHA256SUMS", http.StatusFound))
 	m.Handle("/forever", http.RedirectHandler("/forever", http.StatusFound))
 	m.Handle("/file", http.RedirectHandler("file:///etc/passwd", http.StatusFound))

@@ -41,13 +41,13 @@ import (
 
 // Defaults of the options.
 const (
-	// DefaultMaxAge is how old the content of a Secret or ConfigMap may be.
-	DefaultMaxAge = 10 * time.Second
+	// defaultMaxAge is how old the content of a Secret or ConfigMap may be.
+	defaultMaxAge = 10 * time.Second
 
-	// DefaultGrace is how long a connection outlives its last configuration. It
+	// defaultGrace is how long a connection outlives its last configuration. It
 	// is longer than a reconcile may take, and than it takes until what goes
 	// together with the configuration is tried again.
-	DefaultGrace = 10 * time.Minute
+	defaultGrace = 10 * time.Minute
 )
 
 // DefaultName is the name of the provider configuration of a resource that names
@@ -134,8 +134,8 @@ func WithMaxAge(d time.Duration) Option {
 	return func(c *Connector) { c.objects.maxAge = d }
 }
 
-// WithGrace sets how long a connection outlives its last configuration.
-func WithGrace(d time.Duration) Option {
+// withGrace sets how long a connection outlives its last configuration.
+func withGrace(d time.Duration) Option {
 	return func(c *Connector) { c.pool.grace = d }
 }
 

@@ -456,7 +456,7 @@ func newBench(t *testing.T) *bench {
 	}
 	other.Spec.RequestTimeoutSeconds = ptr.To(int32(7))
 	b := &bench{t: t, kube: kube(t, tokenSecretOf("system", "pve"), site, same, other), clock: newClock(), reads: &reads{}}
-	b.Connector = New(spied(b.kube, b.reads), WithClock(b.clock.Now), WithMaxAge(10*time.Second), WithGrace(time.Minute),
+	b.Connector = New(spied(b.kube, b.reads), WithClock(b.clock.Now), WithMaxAge(10*time.Second), withGrace(time.Minute),
 		WithInventory(inventory.WithClock(b.clock.Now)))
 	return b
 }
@@ -576,7 +576,7 @@ func TestDeletedConfiguration(t *testing.T) {
 	clock := newClock()
 	pc := clusterConfig("site")
 	c := kube(t, tokenSecretOf("system", "pve"), pc)
-	connector := New(c, WithClock(clock.Now), WithGrace(time.Minute))
+	connector := New(c, WithClock(clock.Now), withGrace(time.Minute))
 	if _, err := connector.Connect(ctx, clusterMachine("site")); err != nil {
 		t.Fatal(err)
 	}
@@ -621,7 +621,7 @@ func TestStart(t *testing.T) {
 	clock := newClock()
 	pc := clusterConfig("site")
 	c := kube(t, tokenSecretOf("system", "pve"), pc, clusterConfig("other"))
-	connector := New(c, WithClock(clock.Now), WithGrace(time.Nanosecond))
+	connector := New(c, WithClock(clock.Now), withGrace(time.Nanosecond))
 	connector.sweepEvery = time.Millisecond
 	if _, err := connector.Connect(ctx, clusterMachine("site")); err != nil {
 		t.Fatal(err)

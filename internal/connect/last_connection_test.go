@@ -101,7 +101,7 @@ func TestDeletedTogether(t *testing.T) {
 				connector.sweep(ctx)
 			}
 			for range 2 {
-				clock.Add(DefaultMaxAge)
+				clock.Add(defaultMaxAge)
 				to, err := connector.Connect(ctx, mg)
 				if got := err == nil; got != tc.want || got && len(to.Config.Endpoints) != 1 {
 					t.Errorf("\n%s\nwant a connection %t, got error %v", tc.reason, tc.want, err)

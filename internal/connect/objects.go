@@ -69,7 +69,7 @@ type reading struct {
 }
 
 func newObjects(kube client.Reader) *objects {
-	return &objects{kube: kube, maxAge: DefaultMaxAge, now: time.Now, read: map[object]reading{}, version: map[object]string{}}
+	return &objects{kube: kube, maxAge: defaultMaxAge, now: time.Now, read: map[object]reading{}, version: map[object]string{}}
 }
 
 // data returns the data of the object, at most maxAge old. It must not be changed.

@@ -68,7 +68,7 @@ func (s *shared) close() {
 
 func newPool() *pool {
 	return &pool{
-		grace:  DefaultGrace,
+		grace:  defaultGrace,
 		now:    time.Now,
 		shared: map[fingerprint]*shared{},
 		users:  map[reference]fingerprint{},

@@ -69,7 +69,7 @@ func (r *recordKey) get(ctx context.Context, kube client.Client) ([]byte, error)
 		return nil, errors.Wrapf(err, "cannot read or make Secret %q in namespace %q, by whose key it is known which VMs are a tenant's", recordSecret, r.namespace)
 	}
 	if len(s.Data[recordDataKey]) < recordKeySize {
-		return nil, errors.Errorf("the key of Secret %q in namespace %q has less than %d bytes: delete the Secret, and it is made anew",
+		return nil, errors.Errorf("the key of Secret %q in namespace %q has less than %d bytes: delete the Secret: the provider creates it again",
 			recordSecret, r.namespace, recordKeySize)
 	}
 	r.key = s.Data[recordDataKey]

@@ -122,7 +122,7 @@ func (c *Connector) deniedBySharer(ctx context.Context, r reference, to *Connect
 	own, err := to.Inventory.ClusterStatus(ctx, inventory.Stable)
 	if err != nil {
 		return deniedWhileUnknown(r, o, err,
-			"its cluster, which tells it from that of another with tenants, cannot be read: give it tenants too, or its token Sys.Audit on /")
+			"its cluster cannot be read, and another provider configuration has tenants: declare tenants here too, or grant this token Sys.Audit on /")
 	}
 	name := o.cluster
 	if name != "" {

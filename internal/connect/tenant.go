@@ -80,7 +80,7 @@ func (c *Connector) confine(ctx context.Context, mg resource.Managed, r referenc
 }
 
 // onlyWarns reports whether what the tenants of a connection may not have is only shown. Where another configuration for the same cluster refuses it, this
-// one does too: otherwise who is refused by the one would name the other. So it does while it is not known whether both are for the same cluster.
+// one does too: otherwise a user that one refuses would use the other. It also refuses while it is not known whether both are for the same cluster.
 func (c *Connector) onlyWarns(ctx context.Context, r reference, to *Connection) bool {
 	if len(to.Config.Tenants) == 0 || Enforces(to.Config) {
 		return false
@@ -147,13 +147,13 @@ func (c *Connector) tenantOf(ctx context.Context, mg resource.Managed, r referen
 	return t, err
 }
 
-// A VNetLister lists the VNets of a cluster.
-type VNetLister interface {
+// A vnetLister lists the VNets of a cluster.
+type vnetLister interface {
 	VNets(ctx context.Context) ([]proxmox.VNet, error)
 }
 
 // WithVNets is a tenant, or nil for none, that may use the VNets which its zones have now.
-func WithVNets(ctx context.Context, in VNetLister, t *tenancy.Tenant) (*tenancy.Tenant, error) {
+func WithVNets(ctx context.Context, in vnetLister, t *tenancy.Tenant) (*tenancy.Tenant, error) {
 	if t == nil || len(t.SDNZones) == 0 {
 		return t, nil
 	}
@@ -326,7 +326,7 @@ func CopyTenantLabels(ctx context.Context, kube client.Reader, from, to resource
 	if from.GetNamespace() != "" {
 		return nil
 	}
-	keys, err := TenantLabels(ctx, kube)
+	keys, err := tenantLabels(ctx, kube)
 	if err != nil {
 		return err
 	}
@@ -338,8 +338,8 @@ func CopyTenantLabels(ctx context.Context, kube client.Reader, from, to resource
 	return nil
 }
 
-// TenantLabels returns the labels by which cluster-scoped resources belong to tenants.
-func TenantLabels(ctx context.Context, kube client.Reader) ([]string, error) {
+// tenantLabels returns the labels by which cluster-scoped resources belong to tenants.
+func tenantLabels(ctx context.Context, kube client.Reader) ([]string, error) {
 	configs := &cluster.ProviderConfigList{}
 	if err := kube.List(ctx, configs); err != nil {
 		return nil, errors.Wrap(err, "cannot list the provider configurations, whose tenants are told by labels")

@@ -60,7 +60,7 @@ func TestByHand(t *testing.T) {
 		"hibernated": {reason: "A VM that was suspended to disk is resumed.", run: hibernated},
 		"copied":     {reason: "A clone that somebody makes of the VM is theirs.", run: copied},
 		"restored":   {reason: "A VM that was restored from a backup is as the spec wants it.", run: restored},
-		"overlaid":   {reason: "A VM is waited for while somebody restores a backup over it.", run: overlaid, durations: map[string]string{"qmrestore": "15s"}},
+		"overlaid":   {reason: "A VM is waited for while somebody restores a backup over it.", run: overlaid},
 		"replaced":   {reason: "A VM that was restored as another one is left alone.", run: replaced},
 		"guarded":    {reason: "A VM that is locked stays until it is not.", run: lockedAtDeletion},
 		"waiting":    {reason: "A change that waits for a lock is said to.", run: waiting},
@@ -107,7 +107,11 @@ func stripped(w *world) {
 	w.create(spec)
 	w.ready()
 	w.eventually("the action is done", func() bool {
-		return w.tasks("qmreset") == 1 && w.exists() && w.m.Observation().PowerAction.Result == "OK"
+		if w.tasks("qmreset") != 1 || !w.exists() {
+			return false
+		}
+		a := w.m.Observation().PowerAction // It is shown after the task has begun.
+		return a != nil && a.Result == "OK"
 	})
 	uuid, devices := w.vm().Config["smbios1"], w.m.GetAnnotations()[object.AnnotationDevices]
 	n := len(w.writes())
@@ -333,11 +337,13 @@ func overlaid(w *world) {
 			w.Fatal(err)
 		}
 	}
+	release := w.pve.Inject(simulator.Fault{Task: "qmrestore", Count: 1, Hold: true})
 	begin()
 	w.says(xpv2.TypeReady, conditions.ReasonLocked, "somebody restores a backup over VM 10000")
 	if c := w.m.GetCondition(xpv2.TypeSynced); c.Status != corev1.ConditionTrue {
 		w.Errorf("want no error, got %s", c.Message)
 	}
+	release()
 	w.ready()
 	w.keeps(uuid)
 	mend := w.breakRestores()
@@ -416,7 +422,7 @@ func fixed(w *world) {
 	w.create(ubuntu(), func(m machine.Machine) {
 		m.SetManagementPolicies(xpv2.ManagementPolicies{xpv2.ManagementActionObserve, xpv2.ManagementActionCreate, xpv2.ManagementActionDelete})
 	})
-	w.says(xpv2.TypeReady, xpv2.ReasonCreating, "managementPolicies leave out Update")
+	w.says(xpv2.TypeReady, xpv2.ReasonCreating, "managementPolicies do not include Update")
 	w.unchanged()
 	if n := len(w.writes()); n != 1 {
 		w.Errorf("want one write:\n%s", w)

@@ -25,6 +25,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -467,6 +468,9 @@ func (c *chaos) settle() {
 	if diff := cmp.Diff(map[string]int{"made": creations, "changed": changes, "removed": removals}, c.done()); diff != "" {
 		c.Errorf("operations that had their effect: -want, +got:\n%s", diff)
 	}
+	c.until("all tasks have ended", func() bool {
+		return !slices.ContainsFunc(c.pve.Tasks(), func(t simulator.Task) bool { return t.Running() })
+	})
 	ended, failed := map[string]int{}, []string{}
 	for _, t := range c.pve.Tasks() {
 		if ended[t.Type]++; t.Exit != "OK" {

@@ -310,7 +310,7 @@ func keepsBootDisk(w *world) {
 		w.Fatal(err)
 	}
 	w.nudge()
-	w.eventually("the disk is attached again", func() bool { return w.devices()["scsi0"] != "" })
+	w.eventually("the disk is attached again, and booted from", func() bool { return w.devices()["scsi0"] != "" && w.vm().Config["boot"] == boot })
 	w.settles()
 	w.sameDevices(before, "the disk was detached by hand")
 	w.bootsFrom(boot, "the disk was detached by hand")

@@ -47,8 +47,9 @@ var notFaults = map[string]string{ //nolint:gochecknoglobals // A table of the t
 	"Ready is unknown, and Synced says why":             "NotObserved",
 	"Ready is unknown, and there was no reconcile":      "NotReconciled",
 	"Synced has it, and is a fault whatever its reason": "Protected",
+	"the condition Bootable has it, and Argo CD shows Degraded whatever the reason of its False": "NothingToBoot",
 	"another condition has it, which Argo CD is not told by": `
-		Adopted AllocationFailed AllocationSucceeded Allowed Applied Bound CloudInitFailed CloudInitFinished CloudInitRunning
+		Adopted AllocationFailed AllocationSucceeded Allowed Applied BootDeviceFound Bound CloudInitFailed CloudInitFinished CloudInitRunning
 		CreationFailed CreationSucceeded Disabled Fresh GuestNotReadable InsufficientResources LostCreation NetworkError NetworkReady
 		NoChecksum NoRemains NotDeclared NotDownloaded NotReported NothingStaged Replicated Stale Unbound UpToDate Verified
 		WaitingForAgent`,

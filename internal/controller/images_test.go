@@ -83,6 +83,13 @@ func (m *mirror) digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// downloaded is how often the image was fetched.
+func (m *mirror) downloaded() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.downloads
+}
+
 // ServeHTTP serves the image and the list.
 func (m *mirror) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
@@ -261,8 +268,9 @@ func fromNothing(w *imageWorld) {
 	if disk := w.vm().Config["scsi0"]; !strings.Contains(disk, "local-lvm:") {
 		w.Errorf("want a clone on local storage, got %q", disk)
 	}
-	if got := w.files(); len(got) != 3 || w.mirror.downloads != 3 {
-		w.Errorf("want one file on each node, got %v by %d downloads", got, w.mirror.downloads)
+	w.well(i) // Machines are made before all nodes have it.
+	if got, downloads := w.files(), w.mirror.downloaded(); len(got) != 3 || downloads != 3 {
+		w.Errorf("want one file on each node, got %v by %d downloads", got, downloads)
 	}
 	templates := 0
 	w.pve.Edit(func(s *simulator.State) {
@@ -366,12 +374,10 @@ func sharedURL(w *imageWorld) {
 	w.isReady(first)
 	w.isReady(second)
 	name := first.Observation().Image.Name
-	if second.Observation().Image.Name != name || !strings.HasPrefix(name, "debian-13-") || w.mirror.downloads != 3 {
-		w.Errorf("want one Image for both, got %q and %q by %d downloads", name, second.Observation().Image.Name, w.mirror.downloads)
-	}
 	i := w.emptyImage(name)
-	if err := w.kube.Get(w.Context(), client.ObjectKeyFromObject(i), i); err != nil {
-		w.Fatal(err)
+	w.well(i) // Machines are made before all nodes have it.
+	if downloads := w.mirror.downloaded(); second.Observation().Image.Name != name || !strings.HasPrefix(name, "debian-13-") || downloads != 3 {
+		w.Errorf("want one Image for both, got %q and %q by %d downloads", name, second.Observation().Image.Name, downloads)
 	}
 	var owners []string
 	for _, o := range i.GetOwnerReferences() {

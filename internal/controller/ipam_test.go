@@ -79,7 +79,7 @@ func installIPAM(t *testing.T) {
 	if ipamInstalled {
 		return
 	}
-	_, err := envtest.InstallCRDs(apiServer, envtest.CRDInstallOptions{ErrorIfPathMissing: true, Paths: []string{
+	_, err := envtest.InstallCRDs(apiServer, envtest.CRDInstallOptions{MaxTime: slowest, ErrorIfPathMissing: true, Paths: []string{
 		definition(t, "sigs.k8s.io/cluster-api", "ipaddressclaims"), definition(t, "sigs.k8s.io/cluster-api", "ipaddresses"),
 		definition(t, "sigs.k8s.io/cluster-api-ipam-provider-in-cluster", "inclusterippools"),
 	}})

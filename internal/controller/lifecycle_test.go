@@ -121,8 +121,11 @@ func run(m *testing.M) (int, error) {
 // startServer starts an API server with the definitions.
 func startServer() (to *rest.Config, stop func() error, err error) {
 	server := &envtest.Environment{
-		CRDDirectoryPaths:     []string{filepath.Join("..", "..", "package", "crds")},
-		ErrorIfCRDPathMissing: true,
+		CRDDirectoryPaths:        []string{filepath.Join("..", "..", "package", "crds")},
+		CRDInstallOptions:        envtest.CRDInstallOptions{MaxTime: slowest},
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: slowest,
+		ControlPlaneStopTimeout:  slowest,
 	}
 	if to, err = server.Start(); err != nil {
 		return nil, nil, fmt.Errorf("cannot start an API server with the CRDs of package/crds: %w", err)
@@ -399,6 +402,11 @@ func (w *world) String() string {
 	}
 	for _, r := range w.writes() {
 		fmt.Fprintf(&b, "%s %s %v: %d %s\n", r.Method, r.Path, r.Params, r.Status, r.Message)
+	}
+	for _, t := range w.pve.Tasks() {
+		if t.Running() || t.Exit != "OK" {
+			fmt.Fprintf(&b, "task %s: %q\n", t.UPID, t.Exit)
+		}
 	}
 	return b.String()
 }

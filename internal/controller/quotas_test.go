@@ -235,6 +235,7 @@ func TestQuotasOfLeft(t *testing.T) {
 			w.well(mg)
 		}
 		w.becomes(bound, "is the Machine's", func() bool { return isSynced(bound) && bound.GetCondition("Bound").Status == corev1.ConditionTrue })
+		w.shows("team-a", map[string]string{"disks/ceph": "9Gi/12Gi"}) // The Machine counts the disk no more.
 		device := bound.Observation().Device
 		pause := func(value string) {
 			w.edit(w.m, func() { meta.AddAnnotations(w.m, map[string]string{meta.AnnotationKeyReconciliationPaused: value}) })

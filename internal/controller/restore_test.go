@@ -328,7 +328,8 @@ func takenOver(w *world) {
 	w.finish()
 }
 
-// restoreEnded reports whether a restore has ended.
+// restoreEnded reports whether a restore has ended, and no other task works on what it has left.
 func restoreEnded(s *simulator.State) bool {
-	return slices.ContainsFunc(s.Tasks, func(t *simulator.Task) bool { return t.Type == "qmrestore" && t.Exit != "" })
+	return slices.ContainsFunc(s.Tasks, func(t *simulator.Task) bool { return t.Type == "qmrestore" && !t.Running() }) &&
+		!slices.ContainsFunc(s.Tasks, func(t *simulator.Task) bool { return t.ID == "10001" && t.Running() })
 }

@@ -42,6 +42,7 @@ func TestRestoresInPlace(t *testing.T) {
 	runVersions(t, map[string]scenario{
 		"putback":   {reason: "A VM is put back once for each token, after a safety backup, and gets back what the spec asks for.", run: isPutBack},
 		"keptgoing": {reason: "A VM that runs is not put back unasked.", run: keepsGoing},
+		"unseen":    {reason: "A VM that is off for a restore does not stay off for the node of another VM.", run: runsUnseen},
 		"snapped":   {reason: "Snapshots are not lost unasked, and retained ones never.", run: keepsSnapshots},
 		"keptend":   {reason: "A VM does not go with its Machine while a Snapshot of it is retained, which is named.", run: endsKept},
 		"ruined":    {reason: "What a restore has left that failed is this Machine's still, and another token restores it.", run: isRuined},
@@ -61,14 +62,19 @@ func (w *world) putBack(r v1alpha1.MachineRestoreInPlace, want v1alpha1.MachineA
 	return w.m.Observation().RestoreInPlace
 }
 
-func isPutBack(w *world) {
+// labelsBackups starts the provider anew as one with a shard, so that the safety backups it makes have the label by which this test's are told.
+func (w *world) labelsBackups() {
 	w.stop()
 	w.options = func(mgr ctrl.Manager) kind.Options {
 		o := kindOptions(mgr)
-		o.Shard = kind.Shard{Selector: labels.SelectorFromSet(labels.Set{label: w.name})} // The Backup that is made has the label then.
+		o.Shard = kind.Shard{Selector: labels.SelectorFromSet(labels.Set{label: w.name})}
 		return o
 	}
 	w.start()
+}
+
+func isPutBack(w *world) {
+	w.labelsBackups()
 	volume := w.backedUp()
 	uuid, mac := w.vm().Config["smbios1"], w.vm().Config["net0"]
 	w.change(func(p *v1alpha1.MachineParameters) {
@@ -148,6 +154,34 @@ func keepsGoing(w *world) {
 	if w.vm().Power != simulator.Stopped {
 		w.Error("the VM stays off")
 	}
+	w.finish()
+}
+
+func runsUnseen(w *world) {
+	w.labelsBackups()
+	volume := w.backedUp()
+	goOn := w.pve.Inject(simulator.Fault{Task: "vzdump", Hold: true})
+	back := v1alpha1.MachineRestoreInPlace{
+		Token: "1", Volume: &volume, AllowRunning: new(true), SafetyBackup: &v1alpha1.MachineSafetyBackup{Storage: "nfs"},
+	}
+	w.putBack(back, v1alpha1.ActMakingSafetyBackup)
+	w.onNode("pve3", func(n *simulator.Node) { n.Offline = true }) // It has VM 101, which reaches the storage of the disk.
+	goOn()
+	w.eventually("the restore is refused", func() bool {
+		w.exists()
+		o := w.m.Observation().RestoreInPlace
+		return o != nil && o.State == v1alpha1.ActRefused && strings.Contains(o.Message, `node "pve3" is offline`)
+	})
+	w.ready()
+	w.says(kind.TypeUpToDate, "RestoreRefused", "once the node is back")
+	if g := w.vm(); g.Power != simulator.Running || w.tasks("qmrestore") > 0 {
+		w.Errorf("the VM runs again as it was:\n%s", w)
+	}
+	w.checkSafety(restoreinplace.SafetyName(w.m, "1"))
+	w.onNode("pve3", func(n *simulator.Node) { n.Offline = false })
+	back.Token = "2"
+	w.putBack(back, v1alpha1.ActSucceeded)
+	w.ready()
 	w.finish()
 }
 

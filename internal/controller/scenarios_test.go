@@ -58,7 +58,6 @@ type scenario struct {
 }
 
 func scenarios() map[string]scenario {
-	slow := map[string]string{"qmclone": "3s"}
 	return map[string]scenario{
 		"template":   {reason: "A template and a name are enough for a running VM.", run: fromTemplate},
 		"change":     {reason: "Changes are made to the running VM.", run: change},
@@ -76,8 +75,8 @@ func scenarios() map[string]scenario {
 		"novolume":   {reason: "A volume that is not there is not attached: a disk that is made may get its name.", run: missingVolume},
 		"full":       {reason: "A full clone has its own disks where the spec wants them.", run: full},
 		"empty":      {reason: "A VM needs no template.", run: empty},
-		"restart":    {reason: "A provider that starts again goes on where it was.", durations: map[string]string{"qmclone": "12s"}, run: restart},
-		"abandon":    {reason: "A Machine that is deleted while its VM is made leaves nothing.", durations: slow, run: abandon},
+		"restart":    {reason: "A provider that starts again goes on where it was.", run: restart},
+		"abandon":    {reason: "A Machine that is deleted while its VM is made leaves nothing.", run: abandon},
 		"fails":      {reason: "A task that fails is shown, and tried again.", run: fails},
 		"nocreation": {reason: "A creation that fails is shown, and tried again.", run: failsToCreate},
 		"lostclone":  {reason: "A clone whose answer is lost is found.", run: loses("/nodes/{node}/qemu/{vmid}/clone", ubuntu())},
@@ -492,9 +491,7 @@ func adopt(w *world) {
 	}
 	w.change(func(p *v1alpha1.MachineParameters) { p.Description = new("ours now") })
 	w.eventually("the VM is managed", func() bool { return strings.TrimSpace(w.router().Config["description"]) == "ours now" })
-	if n := len(w.writes()); n != 1 {
-		w.Errorf("want one write:\n%s", w)
-	}
+	w.wrote(0, 1, "for what has changed")
 	w.delete()
 	w.gone()
 	if _, ok := w.pve.Guest(router); ok {
@@ -523,15 +520,10 @@ func removed(w *world) {
 	w.ready()
 	first := w.vm().Config["vmgenid"] + w.vm().Config["net0"]
 	ref := w.ref()
-	for _, do := range []func() (proxmox.UPID, error){
-		func() (proxmox.UPID, error) { return w.admin.Stop(w.Context(), ref, proxmox.StopOptions{}) },
-		func() (proxmox.UPID, error) { return w.admin.Delete(w.Context(), ref, proxmox.DeleteOptions{}) },
-	} {
-		w.eventually("it is removed by hand", func() bool {
-			_, err := do()
-			return err == nil || proxmox.IsNotFound(err)
-		})
-	}
+	w.eventually("it is removed by hand", func() bool { // The provider may start it again in between.
+		return w.succeeds(w.admin.Stop(w.Context(), ref, proxmox.StopOptions{})) &&
+			w.succeeds(w.admin.Delete(w.Context(), ref, proxmox.DeleteOptions{}))
+	})
 	w.eventually("another VM is created", func() bool {
 		v, ok := w.pve.Guest(ref.VMID)
 		return ok && v.Power == simulator.Running && v.Config["vmgenid"]+v.Config["net0"] != first
@@ -541,6 +533,20 @@ func removed(w *world) {
 		w.Errorf("want one VM, got %v", ours)
 	}
 	w.finish()
+}
+
+// succeeds waits until a task is done, and reports whether it was begun and has succeeded.
+func (w *world) succeeds(u proxmox.UPID, err error) (ok bool) {
+	w.Helper()
+	if err != nil {
+		return false
+	}
+	w.eventually("the task ends", func() bool {
+		t, err := w.admin.Task(w.Context(), u)
+		ok = err == nil && t.OK()
+		return err == nil && !t.Running
+	})
+	return ok
 }
 
 func protection(w *world) {
@@ -613,9 +619,7 @@ func full(w *world) {
 	n := len(w.writes())
 	w.change(func(p *v1alpha1.MachineParameters) { p.OnBoot = new(true) })
 	w.eventually("a later change is made", func() bool { return w.vm().Config["onboot"] == "1" })
-	if got := w.writes(); len(got) != n+1 {
-		w.Errorf("want one write more, got %v", got[n:])
-	}
+	w.wrote(n, 1, "for it")
 	w.finish()
 }
 
@@ -640,13 +644,17 @@ func empty(w *world) {
 }
 
 func restart(w *world) {
+	release := w.pve.Inject(simulator.Fault{Task: "qmclone", Count: 1, Hold: true})
 	w.create(ubuntu())
-	w.eventually("the clone is under way", func() bool { return w.tasks("qmclone") == 1 })
+	w.halfMade()
 	w.stop()
 	if len(w.ours()) != 1 || w.vmIsReady() {
 		w.Fatalf("the clone was to be under way:\n%s", w)
 	}
+	seen := len(w.pve.Requests())
 	w.start()
+	w.eventually("the provider looks again", func() bool { return len(w.pve.Requests()) > seen+10 })
+	release()
 	w.ready()
 	if w.tasks("qmclone") != 1 || !slices.Equal(w.ours(), []int{10000}) {
 		w.Errorf("want one VM, got %v:\n%s", w.ours(), w)
@@ -667,9 +675,16 @@ func (w *world) vmIsReady() bool {
 }
 
 func abandon(w *world) {
+	release := w.pve.Inject(simulator.Fault{Task: "qmclone", Count: 1, Hold: true})
 	w.create(ubuntu())
-	w.eventually("the clone is under way", func() bool { return w.tasks("qmclone") == 1 })
-	w.finish()
+	w.halfMade()
+	w.delete()
+	w.says(xpv2.TypeReady, xpv2.ReasonDeleting, "")
+	release()
+	w.gone()
+	if ours := w.ours(); len(ours) > 0 {
+		w.Errorf("VMs %v are left", ours)
+	}
 	if w.tasks("qmstart") > 0 {
 		w.Error("a VM that is not wanted any more was started")
 	}

@@ -49,6 +49,7 @@ func newStoppedPopulation(t *testing.T, scopeName, name string, n int, spec v1al
 	t.Helper()
 	c := populations()[scopeName]
 	c.world = emptyWorld(t, scopes()[scopeName], strings.ToLower(scopeName)+"-"+name, map[string]string{"qmcreate": "50ms"}, "")
+	c.options = leisurely // What is read because it is old depends on how long this takes.
 	c.configure()
 	c.grant("/", "PVESysAdmin")
 	seen := watched(c.world)

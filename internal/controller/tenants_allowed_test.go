@@ -87,7 +87,7 @@ func TestTenantsAdoptTags(t *testing.T) {
 		if _, there := w.pve.Guest(strayVM); !there {
 			t.Error("a VM that operators have taken back is removed with its former Machine")
 		}
-		if told := w.toldOf(w.m.GetName(), "LeftBehind"); len(told) != 1 {
+		if told := w.leftBehind(w.m); len(told) != 1 {
 			t.Errorf("want it told that the VM stays, got %q", told)
 		}
 	})

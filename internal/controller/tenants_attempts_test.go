@@ -289,7 +289,7 @@ func (w *tenantWorld) editAttempts() map[string]attempt {
 		"uuidalone": {object: annotated(map[string]string{object.AnnotationUUID: victimUUID}), says: "is left alone: set the annotation back", edited: true},
 		"relabelled": {object: func(m machine.Machine) {
 			m.SetLabels(map[string]string{"crossplane.io/claim-namespace": "elsewhere", label: m.GetLabels()[label]})
-		}, says: "tenant", clusterScoped: true},
+		}, says: "tenant", clusterScoped: true, late: true},
 	})
 	return all
 }

@@ -114,7 +114,7 @@ func TestTenantsElsewhere(t *testing.T) {
 		w.delete()
 		w.gone()
 		w.wroteNothing(n)
-		if told := w.toldOf(w.m.GetName(), "LeftBehind"); len(told) == 0 || !strings.Contains(told[0], "VM 20000 is left where it is") {
+		if told := w.leftBehind(w.m); len(told) == 0 || !strings.Contains(told[0], "VM 20000 is left where it is") {
 			t.Errorf("want it told that the VM stays, got %q", told)
 		}
 		if _, there := w.pve.Guest(20000); !there {

@@ -166,7 +166,7 @@ func exemptAnnotations() map[string]string {
 		"It is of what Crossplane keeps of a resource whose definition is gone.":                `orphaned-by-crd`,
 		"It tells a Snapshot of a policy, which has to own it by its UID too.":                  `snapshot-policy|scheduled-time`,
 		"It is on objects of Cluster API's IPAM, each of which has to be of the Machine's own.": `vm-uuid|network`,
-		"It is on what tenants cannot write.":                                                   `tenants-of|from-environment`,
+		"It is on what tenants cannot write.":                                                   `(cluster-scoped-)?tenants-of|from-environment`,
 		"It is the name of an index of the provider's cache, and on no object.":                 `claim`,
 	}
 }

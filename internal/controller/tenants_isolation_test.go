@@ -66,7 +66,8 @@ func (w *tenantWorld) ruled(version string) {
 	spec.HighAvailability = &v1alpha1.MachineHighAvailability{Rules: new(v1alpha1.HARulesPlacement)}
 	ruled := w.of("b", "ruled", spec)
 	w.make(ruled)
-	w.well(ruled)
+	w.m = ruled
+	w.ready() // With its rules: none of what it asks for is different.
 	want := "node-affinity vm:30000 pve1 1 "
 	if version == "8.4" {
 		want = "group vm:30000 pve1 1"

@@ -85,6 +85,8 @@ func (w *tenantWorld) adoptAtOnce() {
 		return loser.GetCondition(xpv2.TypeSynced).Status == corev1.ConditionFalse
 	})
 	w.remove(loser)
+	w.m = winner
+	w.ready()
 	g, there := w.pve.Guest(vmid)
 	if want := *winner.Parameters().Description; !there || strings.TrimSpace(g.Config["description"]) != want {
 		w.Errorf("want the VM of %s with its description, got %t, %q", winner.GetName(), there, g.Config["description"])

@@ -17,7 +17,6 @@ limitations under the License.
 package controller_test
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -31,14 +30,11 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	kresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -225,6 +221,16 @@ func (w *tenantWorld) allRefused(made map[string]machine.Machine, all map[string
 	for _, name := range left {
 		w.Errorf("%s is not refused with %q: %s", name, all[name].says, described(made[name]))
 	}
+}
+
+// leftBehind waits until events tell of what a resource has left behind, which they do a while after it has gone, and returns their messages.
+func (w *tenantWorld) leftBehind(mg resource.Managed) (told []string) {
+	w.Helper()
+	w.eventually("it is told what "+mg.GetName()+" has left", func() bool {
+		told = w.toldOf(mg.GetName(), "LeftBehind")
+		return len(told) > 0
+	})
+	return told
 }
 
 // wroteNothing sees that nothing was written beside the first n writes.
@@ -549,6 +555,9 @@ func (w *tenantWorld) example(kind, file string) *unstructured.Unstructured {
 	w.Fatalf("no %s in %s", kind, file)
 	return nil
 }
+
+// ofOperators is a resource of a kind that tenants may not have, as a team's own.
+func (w *tenantWorld) ofOperators() *unstructured.Unstructured { return w.example("Pool", "pool") }
 
 func TestTenantsKinds(t *testing.T) {
 	t.Parallel()
@@ -903,150 +912,4 @@ func TestTenantsWarned(t *testing.T) {
 			})
 		}
 	})
-}
-
-// refusedAtAdmission reports whether the API server has refused something by a policy of team-a.
-func refusedAtAdmission(err error) bool {
-	return err != nil && strings.Contains(err.Error(), `tenant "team-a" may not`)
-}
-
-// admit has the API server judge by policies for the tenants, and waits until these are in force. It returns what tries to make an object.
-func (w *tenantWorld) admit() func(name string, o client.Object) error {
-	w.Helper()
-	policies, bindings := tenancy.Policies(w.config, []string{w.config, "default"}, w.rules())
-	policies, bindings = policies[:len(policies)-1], bindings[:len(bindings)-1] // The last is about the status, of everybody's.
-	var all []client.Object
-	for i := range policies {
-		all = append(all, &policies[i])
-	}
-	for i := range bindings {
-		all = append(all, &bindings[i])
-	}
-	for _, o := range all {
-		if err := w.kube.Create(w.Context(), o); err != nil {
-			w.Fatal(err)
-		}
-		w.Cleanup(func() { _ = w.kube.Delete(context.WithoutCancel(w.Context()), o) })
-	}
-	try := func(name string, o client.Object) error {
-		o.SetName(w.name + "-" + name)
-		return w.kube.Create(w.Context(), o, client.DryRunAll)
-	}
-	pool := w.example("Pool", "pool")
-	w.eventually("the policies are in force", func() bool { return refusedAtAdmission(try("pool", pool.DeepCopy())) })
-	w.eventually("all of them", func() bool {
-		return refusedAtAdmission(try("node", w.of("a", "node", v1alpha1.MachineParameters{Node: new("pve3")})))
-	})
-	return try
-}
-
-// TestTenantPolicies has the API server refuse what the specs of Machines tell by themselves, and what has none of it pass.
-func TestTenantPolicies(t *testing.T) {
-	t.Parallel()
-	w := newPairedWorld(t, pairing{"Namespaced", "9.2"}, "policies")
-	try, refused := w.admit(), refusedAtAdmission
-	attempts := w.newAttempts()
-	maps.Copy(attempts, w.editAttempts())
-	for _, name := range slices.Sorted(maps.Keys(attempts)) {
-		a := attempts[name]
-		if a.clusterScoped || a.edited || a.invalid {
-			continue
-		}
-		spec := linux()
-		if a.spec != nil {
-			a.spec(&spec)
-		}
-		m := w.of("a", name, spec)
-		if a.object != nil {
-			a.object(m)
-		}
-		if err := try(name, m); refused(err) == a.late || err != nil && !refused(err) {
-			t.Errorf("%s: want refused %t, got %v", name, !a.late, err)
-		}
-	}
-	if err := try("fine", w.of("a", "fine", linux())); err != nil {
-		t.Errorf("what a tenant may have is refused: %v", err)
-	}
-	for name, want := range map[string]bool{"default": true, "elsewhere": false} { // It stands in for the default.
-		m := w.ofConfig(name, "a", name, v1alpha1.MachineParameters{Node: new("pve3")})
-		if err := try(name, m); refused(err) != want || err != nil && !want {
-			t.Errorf("by the configuration %q: want refused %t, got %v", name, want, err)
-		}
-	}
-	if err := try("unnamed", namesNone(w.of("a", "unnamed", v1alpha1.MachineParameters{Node: new("pve3")}))); !refused(err) {
-		t.Errorf("what names no configuration, and so the default, is not refused: %v", err)
-	}
-	unmanaged := &namespaced.Snapshot{ObjectMeta: w.meta(), Spec: namespaced.SnapshotSpec{ForProvider: v1alpha1.SnapshotParameters{
-		VMID: new(int32(victim)), AllowUnmanaged: new(true),
-	}}}
-	unmanaged.SetNamespace(w.space("a"))
-	unmanaged.SetProviderConfigReference(&xpv2.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: w.config})
-	if err := try("unmanaged", unmanaged); !refused(err) {
-		t.Errorf("a snapshot of a VM that no Machine manages is not refused: %v", err)
-	}
-	if err := try("snapshot", w.snapshotOf("a", "own")); err != nil {
-		t.Errorf("a Snapshot that a tenant may have is refused: %v", err)
-	}
-	w.triesImages(try)
-	if err := try("others", w.of("none", "others", v1alpha1.MachineParameters{Node: new("pve3")})); err != nil {
-		t.Errorf("a policy of a tenant is about other namespaces: %v", err)
-	}
-}
-
-// namesNone is a Machine that names no configuration.
-func namesNone(m machine.Machine) machine.Machine {
-	if n, is := m.(*namespaced.Machine); is {
-		n.SetProviderConfigReference(nil)
-	}
-	return m
-}
-
-// TestTenantStatusPolicy has the API server keep the status from a team that has all rights in its namespace, as by Crossplane's
-// own roles, and from nobody else.
-func TestTenantStatusPolicy(t *testing.T) {
-	t.Parallel()
-	w := newPairedWorld(t, pairing{"Namespaced", "9.2"}, "statuspolicy")
-	m := w.of("a", "own", linux())
-	w.make(m)
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: w.name}, Rules: []rbacv1.PolicyRule{{
-		APIGroups: []string{"proxmox.m.vitistack.io"}, Resources: []string{"*"}, Verbs: []string{"*"},
-	}}}
-	bound := &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: w.space("a"), Name: w.name}, Subjects: []rbacv1.Subject{{Kind: "User", Name: w.name}},
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: w.name},
-	}
-	for _, o := range []client.Object{role, bound} {
-		if err := w.kube.Create(w.Context(), o); err != nil {
-			t.Fatal(err)
-		}
-	}
-	as := rest.CopyConfig(apiServer)
-	as.Impersonate.UserName = w.name
-	team, err := client.New(as, client.Options{Scheme: w.kube.Scheme()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	write := func(kube client.Client) error {
-		all := &namespaced.Machine{}
-		if err := kube.Get(w.Context(), client.ObjectKeyFromObject(m), all); err != nil {
-			return err
-		}
-		return kube.Status().Patch(w.Context(), all, client.RawPatch(types.MergePatchType, []byte(`{"status":{"atProvider":{"name":"forged"}}}`)), client.DryRunAll)
-	}
-	w.eventually("the team has its rights", func() bool { return write(team) == nil })
-	policies, bindings := tenancy.Policies(w.config, []string{w.config}, w.tenants())
-	for _, o := range []client.Object{&policies[len(policies)-1], &bindings[len(bindings)-1]} {
-		if err := w.kube.Create(w.Context(), o); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = w.kube.Delete(context.WithoutCancel(t.Context()), o) })
-	}
-	w.eventually("the policy is in force", func() bool { return kerrors.IsForbidden(write(team)) })
-	if err := write(w.kube); err != nil {
-		t.Errorf("who may write the status everywhere is refused: %v", err)
-	}
-	labelled := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"new":"one"}}}`))
-	if err := team.Patch(w.Context(), m, labelled, client.DryRunAll); err != nil {
-		t.Errorf("what is not the status is refused: %v", err)
-	}
 }

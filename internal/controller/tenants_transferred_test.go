@@ -71,7 +71,7 @@ func TestTenantsTransferred(t *testing.T) {
 			if g, there := w.pve.Guest(vmid); !there || len(g.Snapshots) != snapshots {
 				t.Errorf("want VM %d left to team %q with %d snapshots in pool %q, got %v", vmid, to.team, snapshots, to.pool, g)
 			}
-			if told := w.toldOf(old.GetName(), "LeftBehind"); len(told) != 1 || !strings.HasPrefix(told[0], fmt.Sprintf("VM %d is left where it is", vmid)) {
+			if told := w.leftBehind(old); len(told) != 1 || !strings.HasPrefix(told[0], fmt.Sprintf("VM %d is left where it is", vmid)) {
 				t.Errorf("want it told that the VM stays, got %q", told)
 			}
 			if successor != nil {
@@ -145,7 +145,7 @@ func TestTenantsTransferredToOtherConfig(t *testing.T) {
 		if _, there := w.pve.Guest(vmid); !there {
 			t.Errorf("want VM %d left to the Machine of the other configuration", vmid)
 		}
-		if told := w.toldOf(old.GetName(), "LeftBehind"); len(told) != 1 || !strings.HasPrefix(told[0], fmt.Sprintf("VM %d is left where it is", vmid)) {
+		if told := w.leftBehind(old); len(told) != 1 || !strings.HasPrefix(told[0], fmt.Sprintf("VM %d is left where it is", vmid)) {
 			t.Errorf("want it told that the VM stays, got %q", told)
 		}
 		kept := w.of("a", "kept", linux())

@@ -49,12 +49,11 @@ func TestUnlistedTask(t *testing.T) {
 	w.change(func(p *v1alpha1.MachineParameters) { p.PowerState = new(v1alpha1.PowerStateStopped) })
 	w.eventually("the VM is shut down", func() bool { return w.tasks("qmshutdown") == 1 })
 	ahead.Store(int64(3 * time.Minute))
-	before := w.vm().Power
 	seen := len(w.pve.Requests())
 	w.eventually("the provider goes on looking", func() bool { return len(w.pve.Requests()) > seen+10 })
 	w.stop()
 	w.start()
-	w.eventually("the VM is off", func() bool { return w.vm().Power != before })
+	w.eventually("the VM is off", func() bool { return w.vm().Power == simulator.Stopped })
 	w.eventually("the end of the task is known", func() bool {
 		return w.exists() && w.m.Observation().PowerState == "stopped"
 	})

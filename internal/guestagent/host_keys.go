@@ -104,8 +104,8 @@ func (h *HostKeys) Record(o objectstate.Object, keys string) {
 	}
 }
 
-// GiveUp stops asking a guest until its next start.
-func (h *HostKeys) GiveUp(o objectstate.Object) {
+// giveUp stops asking a guest until its next start.
+func (h *HostKeys) giveUp(o objectstate.Object) {
 	h.update(o, func(r *hostKeyRecord) { r.tries = hostKeyTries })
 }
 
@@ -141,8 +141,8 @@ type FileReader interface {
 	ReadFile(ctx context.Context, ref proxmox.Ref, path string) (string, error)
 }
 
-// MayReadFiles reports whether the token may have the agent read files. That is a privilege of its own, which the provider does without.
-func MayReadFiles(ctx context.Context, c FileReader, vmid int) (bool, error) {
+// mayReadFiles reports whether the token may have the agent read files. That is a privilege of its own, which the provider does without.
+func mayReadFiles(ctx context.Context, c FileReader, vmid int) (bool, error) {
 	path := "/vms/" + strconv.Itoa(vmid)
 	all, err := c.Permissions(ctx, path)
 	for _, privilege := range []string{"VM.GuestAgent.FileRead", "VM.GuestAgent.Unrestricted", "VM.Monitor"} {
@@ -155,21 +155,21 @@ func MayReadFiles(ctx context.Context, c FileReader, vmid int) (bool, error) {
 
 // Ask asks a guest for its host keys, and reports whether they differ from those before. A token that may not read files does not ask.
 func (h *HostKeys) Ask(ctx context.Context, c FileReader, o objectstate.Object, ref proxmox.Ref, log logging.Logger) bool {
-	if may, err := MayReadFiles(ctx, c, ref.VMID); err != nil || !may {
+	if may, err := mayReadFiles(ctx, c, ref.VMID); err != nil || !may {
 		log.Debug("Cannot read host keys of guest", "vmid", ref.VMID, "allowed", may, "error", err)
-		h.GiveUp(o)
+		h.giveUp(o)
 		return false
 	}
 	before := h.Of(o)
-	h.Record(o, ReadHostKeys(ctx, c, ref, func(file string, err error) {
+	h.Record(o, readHostKeys(ctx, c, ref, func(file string, err error) {
 		log.Debug("Cannot read host key of guest", "vmid", ref.VMID, "file", file, "error", err)
 	}))
 	return h.Of(o) != before
 }
 
-// ReadHostKeys reads those keys that can be read, one a line. A guest need not have each kind. Files that cannot be read are reported to
+// readHostKeys reads those keys that can be read, one a line. A guest need not have each kind. Files that cannot be read are reported to
 // failed.
-func ReadHostKeys(ctx context.Context, c FileReader, ref proxmox.Ref, failed func(file string, err error)) string {
+func readHostKeys(ctx context.Context, c FileReader, ref proxmox.Ref, failed func(file string, err error)) string {
 	var keys []string
 	for _, file := range HostKeyFiles() {
 		content, err := c.ReadFile(ctx, ref, file)

@@ -48,8 +48,8 @@ type Desired struct {
 	// Name is that of the VM's own rule.
 	Name string
 
-	// OwnerSuffix ends the names of shared rules that this VM is the first of.
-	OwnerSuffix string
+	// ownerSuffix ends the names of shared rules that this VM is the first of.
+	ownerSuffix string
 
 	// Nodes that the VM may run on, or nil.
 	Nodes []string
@@ -69,7 +69,7 @@ type Desired struct {
 
 // None returns what is desired of a VM that is to have no rules.
 func None(uid, uuid string, vmid int, owner string) Desired {
-	return Desired{SID: SID(vmid), Name: ruleName(uuid), OwnerSuffix: shortHash(uid, 8), Owner: owner}
+	return Desired{SID: SID(vmid), Name: ruleName(uuid), ownerSuffix: shortHash(uid, 8), Owner: owner}
 }
 
 // An Affinity is what one shared rule is to say.
@@ -165,7 +165,7 @@ func (d Desired) rules(has proxmox.HARules) []proxmox.HARule {
 		all = append(all, r)
 	}
 	for _, b := range d.Affinities {
-		r := proxmox.HARule{Name: b.Prefix + d.OwnerSuffix, Type: proxmox.HAResourceAffinity, Affinity: b.Affinity, Comment: b.Comment}
+		r := proxmox.HARule{Name: b.Prefix + d.ownerSuffix, Type: proxmox.HAResourceAffinity, Affinity: b.Affinity, Comment: b.Comment}
 		var now []string
 		i := slices.IndexFunc(has.Rules, func(r proxmox.HARule) bool {
 			return strings.HasPrefix(r.Name, b.Prefix) && slices.ContainsFunc(r.Resources, func(s string) bool { return slices.Contains(b.Members, s) })

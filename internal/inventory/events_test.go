@@ -277,16 +277,16 @@ func TestWatch(t *testing.T) {
 		p.set(func() {
 			p.tasks = []proxmox.Task{over(upidOf("1", "qmstop", "100", "root@pam")), over(upidOf("2", "qmstop", "101", "root@pam"))}
 		})
-		pass(DefaultEventPollInterval)
+		pass(defaultEventPollInterval)
 		want("A task of the guest", "all")
 		p.set(func() { p.log = []proxmox.LogLine{line("1:pve1", "root@pam", "update VM 100: -cores 2")} })
-		pass(DefaultEventPollInterval)
+		pass(defaultEventPollInterval)
 		want("A line of the log", "config")
 		w.look()
 		p.set(func() { p.guests[0].Status = "stopped" })
-		pass(DefaultMaxAge)
+		pass(defaultMaxAge)
 		want("A list that may be older than what is known")
-		pass(2 * DefaultMaxAge)
+		pass(2 * defaultMaxAge)
 		want("A list that says something else", "stopped")
 		pass(time.Minute)
 		want("It is told once")
@@ -297,10 +297,10 @@ func TestWatch(t *testing.T) {
 			t.Error("It was watched all the time.")
 		}
 		p.set(func() { p.guests = p.guests[1:] })
-		pass(DefaultMaxAge)
+		pass(defaultMaxAge)
 		want("A guest that is listed no more", "gone")
 		c.Unwatch("a")
-		pass(DefaultMaxAge + time.Second)
+		pass(defaultMaxAge + time.Second)
 		n := p.calls.Load()
 		pass(time.Hour)
 		if p.calls.Load() != n {
@@ -407,7 +407,7 @@ func TestLogTooShort(t *testing.T) {
 			}
 			p.log = lines
 		})
-		pass(2 * DefaultEventPollInterval)
+		pass(2 * defaultEventPollInterval)
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"config"}, w.told()); diff != "" {
 			t.Errorf("Lines beyond the first hundred are read too: -want, +got:\n%s", diff)
@@ -445,7 +445,7 @@ func TestHandoverWatches(t *testing.T) {
 						t.Errorf("%s\n%s: want it watched there %t", tc.reason, key, tc.stays)
 					}
 				}
-				pass(claimWithin + 2*DefaultMaxAge)
+				pass(claimWithin + 2*defaultMaxAge)
 				if !to.Watches("ours", 100) || to.Watches("other", 101) == tc.others {
 					t.Errorf("%s\nwhat nobody claims is let go of, if it may be theirs", tc.reason)
 				}
@@ -465,7 +465,7 @@ func TestHandoverFollowed(t *testing.T) {
 		from.Follow("a", f.done)
 		to.Handover(from, true)
 		p.set(func() { p.tasks = []proxmox.Task{{UPID: "a", ExitStatus: "OK"}} })
-		pass(2 * DefaultPollInterval)
+		pass(2 * defaultPollInterval)
 		synctest.Wait()
 		if got := f.told(); len(got) != 1 {
 			t.Errorf("want the end of the task told once, got %v", got)
@@ -490,14 +490,14 @@ func TestKnownConfig(t *testing.T) {
 		}
 		reads("For the first time", 1)
 		reads("At once", 0)
-		pass(DefaultMaxAge + time.Second)
+		pass(defaultMaxAge + time.Second)
 		reads("While nobody looks for signs", 1)
 		c.Watch(t.Context(), "a", 100, &witness{})
 		reads("What nobody has watched may have changed unseen", 1)
 		pass(time.Minute + time.Second)
 		reads("While signs would be seen", 0)
 		p.set(func() { p.log = []proxmox.LogLine{line("1:pve1", "root@pam", "update VM 9000: -cores 2")} })
-		pass(DefaultEventPollInterval)
+		pass(defaultEventPollInterval)
 		reads("After a sign", 1)
 		pass(Stable + time.Second)
 		reads("Later", 1)
@@ -525,7 +525,7 @@ func TestWatchWaits(t *testing.T) {
 			t.Error("It is not known yet what has been so far.")
 		}
 		close(p.gate)
-		pass(2 * DefaultEventPollInterval)
+		pass(2 * defaultEventPollInterval)
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"config"}, w.told()); diff != "" {
 			t.Errorf("What happens after Watch is told: -want, +got:\n%s", diff)
@@ -550,19 +550,19 @@ func TestLogMissed(t *testing.T) {
 		w := &witness{}
 		c.Watch(t.Context(), "a", 100, w)
 		p.set(func() { p.err, p.log = nil, lines(100, 50) })
-		pass(2 * DefaultEventPollInterval)
+		pass(2 * defaultEventPollInterval)
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"doubt"}, w.told()); diff != "" {
 			t.Errorf("What came before the log could be read is not known: -want, +got:\n%s", diff)
 		}
 		p.set(func() { p.log = lines(2000, 500) })
-		pass(2 * DefaultEventPollInterval)
+		pass(2 * defaultEventPollInterval)
 		synctest.Wait()
 		if diff := cmp.Diff([]string{"doubt"}, w.told()); diff != "" {
 			t.Errorf("Lines that PVE has dropped are not known: -want, +got:\n%s", diff)
 		}
 		p.set(func() { p.log = lines(2200, 500) })
-		pass(2 * DefaultEventPollInterval)
+		pass(2 * defaultEventPollInterval)
 		synctest.Wait()
 		if told := w.told(); len(told) > 0 {
 			t.Errorf("No line was missed, and told is %q", told)

@@ -76,17 +76,17 @@ type taskClient interface {
 
 // Defaults of the options.
 const (
-	// DefaultPollInterval is how often tasks are read while some are followed.
-	DefaultPollInterval = time.Second
+	// defaultPollInterval is how often tasks are read while some are followed.
+	defaultPollInterval = time.Second
 
-	// DefaultEventPollInterval is how often tasks and the log are read while guests are watched.
-	DefaultEventPollInterval = 5 * time.Second
+	// defaultEventPollInterval is how often tasks and the log are read while guests are watched.
+	defaultEventPollInterval = 5 * time.Second
 
-	// DefaultMaxAge is how old the shared list of resources may be.
-	DefaultMaxAge = 10 * time.Second
+	// defaultMaxAge is how old the shared list of resources may be.
+	defaultMaxAge = 10 * time.Second
 
-	// DefaultLag is how long PVE needs to list what has happened.
-	DefaultLag = 12 * time.Second
+	// defaultLag is how long PVE needs to list what has happened.
+	defaultLag = 12 * time.Second
 )
 
 // An Option changes a Cluster.
@@ -177,17 +177,17 @@ type times struct {
 
 // scale returns an age in proportion to that of resources.
 func (t *times) scale(age time.Duration) time.Duration {
-	return time.Duration(float64(age) / float64(DefaultMaxAge) * float64(t.maxAge))
+	return time.Duration(float64(age) / float64(defaultMaxAge) * float64(t.maxAge))
 }
 
 // New makes the view of a cluster. It does no I/O.
 func New(client Client, opts ...Option) *Cluster {
 	c := &Cluster{
-		times:     &times{now: time.Now, maxAge: DefaultMaxAge},
+		times:     &times{now: time.Now, maxAge: defaultMaxAge},
 		client:    client,
-		poll:      DefaultPollInterval,
-		eventPoll: DefaultEventPollInterval,
-		lag:       DefaultLag,
+		poll:      defaultPollInterval,
+		eventPoll: defaultEventPollInterval,
+		lag:       defaultLag,
 		followed:  map[proxmox.UPID]*follower{}, recentlyEnded: map[proxmox.UPID]endedTask{},
 		watches:  map[string]*watch{},
 		watchers: map[int]map[string]*watch{},
@@ -218,7 +218,7 @@ const (
 	Recent = time.Second
 
 	// Current is as old as the list of resources gets: such values need no call while VMs are watched.
-	Current = DefaultMaxAge
+	Current = defaultMaxAge
 
 	// Relaxed is for what needs a call of its own.
 	Relaxed = 20 * time.Second

@@ -71,7 +71,8 @@ type pve struct {
 	privileges proxmox.Privileges
 	ours       map[proxmox.UPID]string
 
-	nameless bool // no cluster has its node
+	nameless bool  // no cluster has its node
+	hidden   error // what the state of the cluster is answered with
 	corosync map[string][]string
 }
 
@@ -259,6 +260,9 @@ func (p *pve) ClusterStatus(ctx context.Context) (proxmox.ClusterStatus, error) 
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.hidden != nil {
+		return proxmox.ClusterStatus{}, p.hidden
+	}
 	members := []proxmox.ClusterNode{}
 	for _, n := range p.nodes {
 		members = append(members, proxmox.ClusterNode{Name: n.Name})

@@ -18,7 +18,6 @@ package inventory
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -26,10 +25,31 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// Members tell of the nodes of a cluster.
-type Members interface {
-	Nodes(ctx context.Context) ([]proxmox.Node, error)
+// A statusReader reads the name, quorum and members of a cluster.
+type statusReader interface {
 	ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error)
+}
+
+// Members reads the nodes of a cluster.
+type Members interface {
+	statusReader
+	Nodes(ctx context.Context) ([]proxmox.Node, error)
+}
+
+// QuorateStatus reads the state of the cluster now. The reason is empty if the node that answers belongs to a cluster with quorum. Otherwise it says why
+// lists of that node do not prove that something is gone: a node without quorum, or one that has not joined its cluster yet after a start, answers with
+// outdated data. Whether to trust a node in no cluster (Standalone) is up to the caller: such nodes are not told apart from each other.
+func QuorateStatus(ctx context.Context, in statusReader) (s proxmox.ClusterStatus, reason string, err error) {
+	s, err = in.ClusterStatus(ctx, Fresh)
+	switch {
+	case proxmox.IsAuthorization(err):
+		return proxmox.ClusterStatus{}, "the user needs Sys.Audit on / to see whether the cluster has quorum", nil
+	case err != nil:
+		return proxmox.ClusterStatus{}, "", err
+	case s.Name == "" || !s.Quorate:
+		return s, "the node that answers is not in a cluster with quorum", nil
+	}
+	return s, "", nil
 }
 
 // A MemberState is the state of a node as a member of its cluster.
@@ -45,31 +65,28 @@ const (
 	// Removed is no member any more.
 	Removed
 
-	// Undecided is a node that is not listed by a node of a cluster which it has no quorum of.
+	// Undecided is a node that is not listed by a node without quorum, or whose quorum the user may not see.
 	Undecided
 )
 
-// MemberStateOf a node. A node that is not listed is removed if a cluster with quorum does not name it now: a node that is cut off, or has not joined
-// its cluster yet after a start, tells by what it knew last. A node that belongs to no cluster is the only one there is, and may have had another name. Who
-// may not ask for the quorum takes its word.
+// MemberStateOf returns the state of a node. A node that is not listed is Removed if a cluster with quorum does not name it now, or if the node that answers
+// is known to belong to no cluster: it is the only node, and may have had another name. Otherwise, or without Sys.Audit on /, the state is Undecided.
 func MemberStateOf(ctx context.Context, in Members, node string) (MemberState, error) {
 	nodes, err := in.Nodes(ctx)
 	if err != nil || node == "" {
 		return Online, err
 	}
-	if i := slices.IndexFunc(nodes, func(n proxmox.Node) bool { return n.Name == node }); i >= 0 {
-		if nodes[i].Offline() {
+	if n, listed := proxmox.NodeOf(nodes, node); listed {
+		if n.Offline() {
 			return Offline, nil
 		}
 		return Online, nil
 	}
-	s, err := in.ClusterStatus(ctx, Fresh)
+	s, reason, err := QuorateStatus(ctx, in)
 	switch {
-	case proxmox.IsAuthorization(err):
-		return Removed, nil
-	case err != nil, slices.ContainsFunc(s.Nodes, func(n proxmox.ClusterNode) bool { return n.Name == node }):
+	case err != nil, s.HasNode(node):
 		return Online, err
-	case len(s.Nodes) == 0, !s.Standalone && (s.Name == "" || !s.Quorate):
+	case len(s.Nodes) == 0, reason != "" && !s.Standalone:
 		return Undecided, nil
 	}
 	return Removed, nil

@@ -17,6 +17,7 @@ limitations under the License.
 package inventory
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
@@ -33,7 +34,11 @@ func TestMemberStateOutsideOfClusters(t *testing.T) {
 	}{
 		"Renamed":   {reason: "There is no other node than the one that answers.", pve: &pve{nodes: here, nameless: true}, want: Removed},
 		"NotJoined": {reason: "The other nodes are not known before the node has joined.", pve: &pve{nodes: here, nameless: true, corosync: links}, want: Undecided},
-		"Cluster":   {reason: "A cluster with quorum knows its members.", pve: &pve{nodes: here, corosync: links}, want: Removed},
+		"Hidden": {
+			reason: "Without Sys.Audit the provider does not see the quorum.", want: Undecided,
+			pve: &pve{nodes: here, hidden: &proxmox.Error{Status: http.StatusForbidden, Message: "Permission check failed (/, Sys.Audit)"}},
+		},
+		"Cluster": {reason: "A cluster with quorum knows its members.", pve: &pve{nodes: here, corosync: links}, want: Removed},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -28,8 +28,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// NoAnswer is the status label of requests to PVE that got no answer.
-const NoAnswer = "none"
+// noAnswer is the status label of requests to PVE that got no answer.
+const noAnswer = "none"
 
 // Metrics of the provider. They are safe for concurrent use.
 type Metrics struct {
@@ -53,8 +53,8 @@ type Metrics struct {
 // An Option changes Metrics.
 type Option func(*Metrics)
 
-// WithClock sets what tells the time.
-func WithClock(now func() time.Time) Option {
+// withClock sets what tells the time.
+func withClock(now func() time.Time) Option {
 	return func(m *Metrics) { m.now = now }
 }
 
@@ -114,7 +114,7 @@ func (m *Metrics) Register(r prometheus.Registerer) error {
 
 // Request counts a request to PVE.
 func (m *Metrics) Request(c proxmox.Call) {
-	status := NoAnswer
+	status := noAnswer
 	if c.Status != 0 {
 		status = strconv.Itoa(c.Status)
 	}

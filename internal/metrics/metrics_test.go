@@ -92,7 +92,7 @@ proxmox_operator_errors_total{controller="managed/machine",error_type="Conflict"
 
 func TestReconcile(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	m := New(WithClock(func() time.Time { return now }))
+	m := New(withClock(func() time.Time { return now }))
 	done := m.Reconcile("c")
 	now = now.Add(2 * time.Second)
 	done()

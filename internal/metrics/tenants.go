@@ -23,7 +23,7 @@ import (
 )
 
 // tenants are the metrics of the quotas of tenants, by provider configuration, tenant and resource: vms, cores,
-// memory and disks/STORAGE in bytes, snapshots, publicAddresses/BRIDGE.
+// memory and disks/STORAGE in bytes, snapshots, backups, publicAddresses/BRIDGE.
 type tenants struct {
 	used, limit, waiting *prometheus.GaugeVec
 }

@@ -94,8 +94,8 @@ func (c Config) ports(name, option string) []string {
 	return slices.DeleteFunc(List(c[name][option]), func(port string) bool { return c[port][typeOption] == internalPort })
 }
 
-// Below returns an interface and all that it stands upon, sorted.
-func (c Config) Below(name string) []string {
+// below returns an interface and all that it stands upon, sorted.
+func (c Config) below(name string) []string {
 	seen, queue := map[string]bool{}, []string{name}
 	for len(queue) > 0 {
 		next := queue[0]

@@ -133,7 +133,7 @@ func (r Request) find(c Config, a Address, others []netip.Addr) (all []protected
 		switch {
 		case ok:
 			words := fmt.Sprintf("%s, through which %s is reached", ip, a.For)
-			all = append(all, protected{words: words, carrier: name, prefix: prefix, path: c.Below(name)})
+			all = append(all, protected{words: words, carrier: name, prefix: prefix, path: c.below(name)})
 		case !slices.Contains(others, ip.Unmap()):
 			unmapped = true
 		}

@@ -85,6 +85,11 @@ type ClusterStatus struct {
 	Standalone bool
 }
 
+// HasNode reports whether a node is a member of the cluster.
+func (s ClusterStatus) HasNode(name string) bool {
+	return slices.ContainsFunc(s.Nodes, func(n ClusterNode) bool { return n.Name == name })
+}
+
 // A ClusterNode is a member of the cluster.
 type ClusterNode struct {
 	// Name of the node.

@@ -173,6 +173,16 @@ func (c ClusterAPI) Guests(ctx context.Context) ([]Guest, error) {
 	return guests, nil
 }
 
+// NodeOf returns the node with the name, if it is listed.
+func NodeOf(nodes []Node, name string) (Node, bool) {
+	for _, n := range nodes {
+		if n.Name == name {
+			return n, true
+		}
+	}
+	return Node{}, false
+}
+
 // GuestOf returns the guest that has the VMID, if one is listed.
 func GuestOf(guests []Guest, vmid int) (Guest, bool) {
 	for i := range guests { // Not by value: there may be thousands.

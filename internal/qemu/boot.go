@@ -179,7 +179,7 @@ func bootOrder(p *v1alpha1.MachineParameters, d Devices, config Config) (string,
 
 // awaited reports whether an entry is a disk that is a Volume which the VM is not known to have.
 func awaited(p *v1alpha1.MachineParameters, entry string) bool {
-	return slices.ContainsFunc(p.Disks, func(k v1alpha1.MachineDisk) bool { return k.Name == entry && AwaitsVolume(k) })
+	return slices.ContainsFunc(p.Disks, func(k v1alpha1.MachineDisk) bool { return k.Name == entry && awaitsVolume(k) })
 }
 
 func bootEntry(entry string, d Devices, config Config) []string {

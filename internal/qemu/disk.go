@@ -121,7 +121,7 @@ func diskOption(device string, k v1alpha1.MachineDisk, declaredBefore map[string
 	parts := withdrawn(diskParts(&k), declaredBefore)
 	others := undeclaredParts("file", parts)
 	return Option{Name: device, same: sameProperties("file"), allocates: true, others: others, Want: func(now string) (string, bool) {
-		if AwaitsVolume(k) {
+		if awaitsVolume(k) {
 			return "", false
 		}
 		d, err := proxmox.ParseDisk(now)
@@ -154,9 +154,9 @@ func (d Desired) newDisk(k v1alpha1.MachineDisk) proxmox.Disk {
 	return disk
 }
 
-// AwaitsVolume reports whether a disk is a Volume that the VM is not known to have. Until it
+// awaitsVolume reports whether a disk is a Volume that the VM is not known to have. Until it
 // is, nothing is done about the disk.
-func AwaitsVolume(k v1alpha1.MachineDisk) bool {
+func awaitsVolume(k v1alpha1.MachineDisk) bool {
 	return k.VolumeRef != nil && ptr.Deref(k.Volume, "") == ""
 }
 

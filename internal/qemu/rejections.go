@@ -62,7 +62,7 @@ func (d Desired) Rejections(config Config) []string {
 const rounding = 32 * proxmox.MiB
 
 func (d Desired) diskRejections(k v1alpha1.MachineDisk, config Config) []string {
-	if AwaitsVolume(k) {
+	if awaitsVolume(k) {
 		return nil
 	}
 	device := d.Devices.Disks[k.Name]

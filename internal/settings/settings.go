@@ -43,8 +43,8 @@ type Setting struct {
 	// Parts that are declared, by their PVE names. Nil if the setting has none.
 	Parts map[string]Value
 
-	// DefaultPart is the part that may be written without its name.
-	DefaultPart string
+	// defaultPart is the part that may be written without its name.
+	defaultPart string
 
 	// Required parts without which PVE takes no others, with their defaults. A
 	// setting whose required part has none goes as a whole when that is reset.
@@ -85,7 +85,7 @@ func (d Declared) SetSame(name string, value *string, same func(a, b string) boo
 // SetParts declares those parts of a setting that have a value. Without any, it
 // is not declared.
 func (d Declared) SetParts(name, defaultPart string, parts map[string]*string) {
-	s := Setting{DefaultPart: defaultPart, Parts: map[string]Value{}}
+	s := Setting{defaultPart: defaultPart, Parts: map[string]Value{}}
 	for part, value := range parts {
 		if value != nil {
 			s.Parts[part] = Value{Text: *value}
@@ -223,7 +223,7 @@ func (s Setting) applied(before string) (string, error) {
 		}
 		return s.Whole.Text, nil
 	}
-	p, err := propertystring.Parse(before, s.DefaultPart)
+	p, err := propertystring.Parse(before, s.defaultPart)
 	if err != nil {
 		return "", err
 	}
@@ -248,7 +248,7 @@ func (s Setting) taken(before string) (string, error) {
 	if s.Parts == nil {
 		return "", nil
 	}
-	p, err := propertystring.Parse(before, s.DefaultPart)
+	p, err := propertystring.Parse(before, s.defaultPart)
 	if err != nil {
 		return "", err
 	}

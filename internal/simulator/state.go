@@ -16,10 +16,7 @@ limitations under the License.
 
 package simulator
 
-import (
-	"github.com/vitistack/provider-proxmox/internal/simulator/engine"
-	"github.com/vitistack/provider-proxmox/internal/simulator/state"
-)
+import "github.com/vitistack/provider-proxmox/internal/simulator/state"
 
 // The types of what a cluster knows, for callers of Server.Edit, Server.Guest and Server.Tasks.
 
@@ -63,9 +60,6 @@ type (
 	// VolumeKey is state.VolumeKey.
 	VolumeKey = state.VolumeKey
 )
-
-// Clock tells the time and waits. Tests may bring their own.
-type Clock = engine.Clock
 
 // The states of a guest's process.
 const (

@@ -72,7 +72,7 @@ func (g Guard) Check(w guarded.Write) error {
 		return err
 	}
 	if g.denied != "" {
-		return &RefusedError{What: g.denied}
+		return &refusedError{what: g.denied}
 	}
 	if check, ok := checks()[w.Method+" "+w.Path]; ok {
 		return check(g, w)

@@ -40,8 +40,8 @@ type Images struct{ of *Tenant }
 // ImagesOf returns what a tenant may have of Images.
 func ImagesOf(t *Tenant) Images { return Images{of: t} }
 
-// NoneAllowed reports whether the resource may name no URL at all.
-func (i Images) NoneAllowed() bool {
+// noneAllowed reports whether the resource may name no URL at all.
+func (i Images) noneAllowed() bool {
 	return i.of.denied != "" || len(i.of.ImageHosts) == 0 || i.prefix() == ""
 }
 
@@ -73,7 +73,7 @@ var eachLetter = regexp.MustCompile(`[a-z]`)
 
 // Prefix is what the names of the files begin with that the resource may have; empty if it is of no tenant, or may name no URL.
 func (i Images) Prefix() string {
-	if i.of == nil || i.NoneAllowed() {
+	if i.of == nil || i.noneAllowed() {
 		return ""
 	}
 	return i.prefix()
@@ -102,7 +102,7 @@ func (i Images) allowsVolume(volume string) bool {
 	storage, rest, _ := strings.Cut(volume, ":")
 	content, file, _ := strings.Cut(rest, "/")
 	file, disk, _ := strings.Cut(file, "/")
-	return !i.NoneAllowed() && slices.Contains(i.of.Storages, storage) && slices.Contains([]string{"import", "iso"}, content) && i.ownsFile(file) &&
+	return !i.noneAllowed() && slices.Contains(i.of.Storages, storage) && slices.Contains([]string{"import", "iso"}, content) && i.ownsFile(file) &&
 		!strings.ContainsAny(disk, "/,") && disk != ".." && !nocloud.IsImage(volume)
 }
 
@@ -112,14 +112,14 @@ func (i Images) CheckMachine(m *v1alpha1.MachineImage) error {
 	case i.of == nil:
 		return nil
 	case i.of.denied != "":
-		return &RefusedError{What: i.of.denied}
+		return &refusedError{what: i.of.denied}
 	}
 	return join(i.checkMachineImage(m))
 }
 
 // checkMachineImage refuses the URL of a Machine's image, by the Image that is made of it.
 func (i Images) checkMachineImage(m *v1alpha1.MachineImage) []error {
-	if i.NoneAllowed() {
+	if i.noneAllowed() {
 		return []error{i.of.refuse("kinds", "an Image, which image.url makes")}
 	}
 	p := imageref.SharedParameters(m)
@@ -128,7 +128,7 @@ func (i Images) checkMachineImage(m *v1alpha1.MachineImage) []error {
 
 // checkSpec refuses an Image that is not for the tenant, by its spec, the file that it names from outside, and the files of its record.
 func (i Images) checkSpec(mg resource.Managed, p *v1alpha1.ImageParameters, o *v1alpha1.ImageObservation) error {
-	if i.NoneAllowed() {
+	if i.noneAllowed() {
 		return i.of.refuse("kinds", "to have a resource of kind %s", KindOf(mg))
 	}
 	all := i.checkParameters("source.", p)
@@ -261,7 +261,7 @@ func IsImage(mg resource.Managed) bool {
 // download refuses a file whose name is not one of the tenant's, or of a host, on a storage or by a node that is not for the tenant.
 func (g Guard) download(w guarded.Write) error {
 	i := ImagesOf(g.Tenant)
-	if g.Image == nil || i.NoneAllowed() || !i.ownsFile(w.Form["filename"]) || !slices.Contains([]string{"import", "iso"}, w.Form["content"]) {
+	if g.Image == nil || i.noneAllowed() || !i.ownsFile(w.Form["filename"]) || !slices.Contains([]string{"import", "iso"}, w.Form["content"]) {
 		return g.refuseUnknown(w)
 	}
 	for name := range w.Form {

@@ -66,7 +66,7 @@ func (t *Tenant) CheckSpec(mg resource.Managed) error {
 	case t == nil:
 		return nil
 	case t.denied != "":
-		return &RefusedError{What: t.denied}
+		return &refusedError{what: t.denied}
 	}
 	return join([]error{checkByKind(t, mg), checkConnectionSecret(t, mg)})
 }

@@ -90,7 +90,7 @@ func (t *Tenant) checkRestores(p *v1alpha1.MachineParameters) []error {
 	var all []error
 	from := func(field string, backup *v1alpha1.Reference, storage *string) {
 		if backup == nil {
-			all = append(all, t.refuse("kinds", "to restore a backup but that of a Backup, which %s.backupRef names", field))
+			all = append(all, t.refuse("kinds", "to restore a backup other than that of the Backup in %s.backupRef", field))
 		}
 		if storage != nil {
 			all = append(all, t.checkStorage(*storage, field+".storage"))

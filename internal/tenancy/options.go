@@ -38,7 +38,7 @@ func (t *Tenant) CheckOptions(vmid int, set map[string]string) error {
 		return nil
 	}
 	if t.denied != "" {
-		return &RefusedError{What: t.denied}
+		return &refusedError{what: t.denied}
 	}
 	var all []error
 	for _, name := range slices.Sorted(maps.Keys(set)) {

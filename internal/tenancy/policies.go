@@ -33,17 +33,39 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
-// The group of namespaced resources, which a ClusterProviderConfig is for.
-const namespacedGroup = "proxmox.m.vitistack.io"
+// The groups of namespaced resources, which a ClusterProviderConfig is for, and of cluster-scoped ones.
+const (
+	namespacedGroup = "proxmox.m.vitistack.io"
+	clusterGroup    = "proxmox.vitistack.io"
+)
 
-// LabelTenantsOf has the ClusterProviderConfig whose tenants a policy is about, or a hash of a name that is too long for a label.
-const LabelTenantsOf = "proxmox.vitistack.io/tenants-of"
+// Labels of policies with the provider configuration whose tenants they are about, or a hash of a name that is too long for a label: a
+// ClusterProviderConfig, or a ProviderConfig of cluster-scoped resources.
+const (
+	LabelTenantsOf              = "proxmox.vitistack.io/tenants-of"
+	LabelClusterScopedTenantsOf = "proxmox.vitistack.io/cluster-scoped-tenants-of"
+)
+
+// A PolicyTarget is the provider configuration whose tenants policies are about.
+type PolicyTarget struct {
+	// Config is its name.
+	Config string
+
+	// Names are those by which resources come to use it: its own, and default where it stands in for that.
+	Names []string
+
+	// ClusterScoped is true for a ProviderConfig of cluster-scoped resources, and false for a ClusterProviderConfig.
+	ClusterScoped bool
+
+	// Warns is true for a configuration that only warns: what would be refused is told by a warning, and in the audit log.
+	Warns bool
+}
 
 // Policies are ValidatingAdmissionPolicies, with their bindings, by which the API server refuses what
-// the tenants of a ClusterProviderConfig may not ask for. They have the rules about Machines that a
-// spec tells by itself, and those about kinds; the provider checks all the others. What was there
-// before is refused only if its spec changes. The names are those by which resources come to use it: its own, and default where it stands in for that.
-func Policies(config string, names []string, tenants []v1alpha1.ProviderTenant) (
+// the tenants of a provider configuration may not ask for. They have the rules about Machines that a
+// spec tells by itself, those about kinds, and that each resource belongs to one tenant; the provider checks all the others. What was there
+// before is refused only if its spec changes, or if it becomes the tenant's.
+func Policies(of PolicyTarget, tenants []v1alpha1.ProviderTenant) (
 	[]admissionv1.ValidatingAdmissionPolicy, []admissionv1.ValidatingAdmissionPolicyBinding,
 ) {
 	var policies []admissionv1.ValidatingAdmissionPolicy
@@ -52,20 +74,28 @@ func Policies(config string, names []string, tenants []v1alpha1.ProviderTenant) 
 		if ptr.Deref(t.Unrestricted, false) {
 			continue
 		}
-		of := admission{Tenant: tenantAt(tenants, i, Subject{}), names: names}
-		for _, p := range []admissionv1.ValidatingAdmissionPolicy{of.machinePolicy(config), of.kindPolicy(config)} {
-			policies = append(policies, p)
-			bindings = append(bindings, of.bindings(p.Name)...)
+		a := admission{Tenant: tenantAt(tenants, i, Subject{}), of: of}
+		for _, p := range []admissionv1.ValidatingAdmissionPolicy{a.machinePolicy(), a.kindPolicy()} {
+			own := a.bindings(p.Name)
+			if len(own) == 0 {
+				continue // Nothing of this scope is the tenant's.
+			}
+			policies, bindings = append(policies, p), append(bindings, own...)
 		}
 	}
+	if of.tellsTenants(tenants) {
+		p := of.noTenantPolicy(tenants)
+		policies, bindings = append(policies, p), append(bindings, binding(p.Name, p.Name, nil))
+	}
 	for i := range policies {
-		policies[i].Labels = map[string]string{LabelTenantsOf: labelOf(config)}
+		policies[i].Labels = of.labels()
 	}
 	for i := range bindings {
-		bindings[i].Labels = map[string]string{LabelTenantsOf: labelOf(config)}
+		bindings[i].Labels = of.labels()
+		bindings[i].Spec.ValidationActions = of.actions()
 	}
-	if len(policies) == 0 {
-		return nil, nil
+	if len(policies) == 0 || of.ClusterScoped { // Who may write the status of cluster-scoped resources may do so everywhere.
+		return policies, bindings
 	}
 	p := statusPolicy()
 	return append(policies, p), append(bindings, binding(p.Name, p.Name, nil))
@@ -75,8 +105,8 @@ func Policies(config string, names []string, tenants []v1alpha1.ProviderTenant) 
 type admission struct {
 	*Tenant
 
-	// names by which resources come to use the configuration.
-	names []string
+	// of is the configuration that has the tenant.
+	of PolicyTarget
 }
 
 // defaultConfig is the name of the provider configuration of resources that name none.
@@ -95,17 +125,17 @@ func labelOf(name string) string {
 // may have by a RoleBinding: Crossplane's own for them name /status too. The provider is who may
 // write it in all namespaces, whatever its service account is called.
 func statusPolicy() admissionv1.ValidatingAdmissionPolicy {
-	p := policyOf("provider-proxmox-status", []string{"*/status"}, admissionv1.Update)
+	p := policyOf("provider-proxmox-status", namespacedGroup, []string{"*/status"}, admissionv1.Update)
 	p.Spec.Validations = []admissionv1.Validation{{
 		Expression: "authorizer.group(" + quote(namespacedGroup) + ").resource(request.resource.resource).subresource('status').check('update').allowed()",
-		Message:    "the status is written by the provider alone, and by who may write it in all namespaces",
+		Message:    "only the provider, and users who may write the status in all namespaces, may write the status",
 		Reason:     ptr.To(metav1.StatusReasonForbidden),
 	}}
 	return p
 }
 
-// policyOf namespaced resources of this provider.
-func policyOf(name string, resources []string, operations ...admissionv1.OperationType) admissionv1.ValidatingAdmissionPolicy {
+// policyOf resources of this provider.
+func policyOf(name, group string, resources []string, operations ...admissionv1.OperationType) admissionv1.ValidatingAdmissionPolicy {
 	p := admissionv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Spec: admissionv1.ValidatingAdmissionPolicySpec{
@@ -113,7 +143,7 @@ func policyOf(name string, resources []string, operations ...admissionv1.Operati
 			MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{
 				RuleWithOperations: admissionv1.RuleWithOperations{
 					Operations: operations,
-					Rule:       admissionv1.Rule{APIGroups: []string{namespacedGroup}, APIVersions: []string{"*"}, Resources: resources},
+					Rule:       admissionv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: resources},
 				},
 			}}},
 		},
@@ -137,8 +167,11 @@ func binding(name, policy string, s *metav1.LabelSelector) admissionv1.Validatin
 	return b
 }
 
-// bindings of a policy to the namespaces of the tenant.
+// bindings of a policy to what is the tenant's.
 func (t admission) bindings(policy string) []admissionv1.ValidatingAdmissionPolicyBinding {
+	if t.of.ClusterScoped {
+		return t.clusterScopedBindings(policy)
+	}
 	var all []admissionv1.ValidatingAdmissionPolicyBinding
 	if len(t.Namespaces) > 0 {
 		all = append(all, binding(policy+"-names", policy, &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
@@ -152,25 +185,33 @@ func (t admission) bindings(policy string) []admissionv1.ValidatingAdmissionPoli
 }
 
 // policy of the tenant for some kinds.
-func (t admission) policy(config, suffix string, resources []string, validations []admissionv1.Validation) admissionv1.ValidatingAdmissionPolicy {
-	uses := fmt.Sprintf("(has(object.spec.providerConfigRef) ? object.spec.providerConfigRef.kind == 'ClusterProviderConfig' && "+
-		"object.spec.providerConfigRef.name in %s : %t)", list(t.names), slices.Contains(t.names, defaultConfig))
-	// A tenant's name has no dots, so that no two have the same policy.
-	p := policyOf("provider-proxmox-"+config+"."+t.Name+"-"+suffix, resources, admissionv1.Create, admissionv1.Update)
-	p.Spec.MatchConditions = []admissionv1.MatchCondition{
-		{Name: "uses-the-configuration", Expression: uses},
-		{Name: "asks-for-something-new", Expression: "request.operation == 'CREATE' || object.spec != oldObject.spec || " +
-			externalName("object") + " != " + externalName("oldObject")},
+func (t admission) policy(suffix string, resources []string, validations []admissionv1.Validation) admissionv1.ValidatingAdmissionPolicy {
+	p := policyOf(t.of.policyName(t.Name+"-"+suffix), t.of.group(), resources, admissionv1.Create, admissionv1.Update)
+	changed := changedSpec()
+	p.Spec.MatchConditions = []admissionv1.MatchCondition{{Name: "uses-the-configuration", Expression: t.of.uses()}}
+	if t.of.ClusterScoped {
+		t.confine(&p)
+		changed += " || " + t.joins()
 	}
+	p.Spec.MatchConditions = append(p.Spec.MatchConditions, admissionv1.MatchCondition{Name: "asks-for-something-new", Expression: changed})
 	p.Spec.Validations = validations
 	return p
 }
 
+// changedSpec holds for a new resource, and for one whose spec or external name changes.
+func changedSpec() string {
+	return "request.operation == 'CREATE' || object.spec != oldObject.spec || " + externalName("object") + " != " + externalName("oldObject")
+}
+
 // externalName of an object in CEL, or an empty one.
 func externalName(object string) string {
-	const name = `'crossplane.io/external-name'`
-	annotations := object + ".metadata.annotations"
-	return "(has(" + annotations + ") && " + name + " in " + annotations + " ? " + annotations + "[" + name + "] : '')"
+	return entry(object, "annotations", "crossplane.io/external-name")
+}
+
+// entry of the labels or annotations of an object in CEL, or an empty one.
+func entry(object, field, key string) string {
+	all, key := object+".metadata."+field, quote(key)
+	return "(has(" + all + ") && " + key + " in " + all + " ? " + all + "[" + key + "] : '')"
 }
 
 // Kinds of resources in CEL, of those that tenants may have.
@@ -188,11 +229,14 @@ func ofKind(kind, field, expression string) string {
 }
 
 // kindPolicy refuses the kinds that tenants may not have, Snapshots of VMs that no Machine manages, and Backups, Volumes and Images elsewhere.
-func (t admission) kindPolicy(config string) admissionv1.ValidatingAdmissionPolicy {
-	others := []string{"backupjobs", "nodenetworks", "pools", "proxmoxclusters", "proxmoxnodes", "storages"}
+func (t admission) kindPolicy() admissionv1.ValidatingAdmissionPolicy {
+	resources := []string{"backupjobs", "nodenetworks", "pools", "proxmoxclusters", "proxmoxnodes", "storages", "snapshots", "backups", "volumes", "images"}
 	kinds := []string{ofSnapshots, ofBackups, ofVolumes}
 	if len(t.ImageHosts) > 0 {
 		kinds = append(kinds, ofImages)
+	}
+	if t.of.ClusterScoped {
+		resources, kinds = append(resources, "snapshotpolicies"), append(kinds, "request.resource.resource == 'snapshotpolicies'")
 	}
 	all := []admissionv1.Validation{
 		t.validation("kinds", "to have a resource of this kind", strings.Join(kinds, " || ")),
@@ -211,19 +255,27 @@ func (t admission) kindPolicy(config string) admissionv1.ValidatingAdmissionPoli
 		all = append(all, t.validation("allow.adopt", "a disk that was not made for this resource",
 			"!("+ofVolumes+") || request.operation != 'CREATE' || size("+externalName("object")+") == 0"))
 	}
-	return t.policy(config, "kinds", append(others, "snapshots", "backups", "volumes", "images"), slices.Concat(all, t.imageRules()))
+	if t.of.ClusterScoped {
+		all = append(all, t.connectionSecretRule())
+	}
+	return t.policy("kinds", resources, slices.Concat(all, t.imageRules()))
 }
 
 // machinePolicy refuses what the spec of a Machine tells by itself.
-func (t admission) machinePolicy(config string) admissionv1.ValidatingAdmissionPolicy {
-	p := t.policy(config, "machines", []string{"machines"}, slices.Concat(t.placeRules(), t.storageRules(), t.networkRules(), t.deviceRules(), t.optionRules()))
-	p.Spec.Variables = []admissionv1.Variable{{Name: "vm", Expression: "object.spec.forProvider"}, {Name: "externalName", Expression: externalName("object")}}
+func (t admission) machinePolicy() admissionv1.ValidatingAdmissionPolicy {
+	rules := slices.Concat(t.placeRules(), t.storageRules(), t.networkRules(), t.deviceRules(), t.optionRules())
+	if t.of.ClusterScoped {
+		rules = slices.Concat(rules, t.secretRules())
+	}
+	p := t.policy("machines", []string{"machines"}, rules)
+	p.Spec.Variables = append(p.Spec.Variables,
+		admissionv1.Variable{Name: "vm", Expression: "object.spec.forProvider"}, admissionv1.Variable{Name: "externalName", Expression: externalName("object")})
 	return p
 }
 
-// validation of a rule: the expression holds for what is allowed.
+// validation of a rule: the expression holds for what is allowed. What is invalid, and not forbidden, keeps Crossplane from no other resource of a composite.
 func (t admission) validation(rule, what, expression string) admissionv1.Validation {
-	return admissionv1.Validation{Expression: expression, Message: t.refuse(rule, "%s", what).Error(), Reason: ptr.To(metav1.StatusReasonForbidden)}
+	return admissionv1.Validation{Expression: expression, Message: t.refuse(rule, "%s", what).Error(), Reason: ptr.To(metav1.StatusReasonInvalid)}
 }
 
 // unset holds if a field is not set, or else if the expression does.
@@ -231,7 +283,7 @@ func unset(field, expression string) string { return fmt.Sprintf("!has(%s) || %s
 
 func (t admission) placeRules() []admissionv1.Validation {
 	all := []admissionv1.Validation{
-		t.validation("kinds", "to restore a backup but that of a Backup",
+		t.validation("kinds", "to restore a backup other than that of a Backup",
 			"("+unset("variables.vm.restore", "has(variables.vm.restore.backupRef)")+") && "+
 				"("+unset("variables.vm.restoreInPlace", "has(variables.vm.restoreInPlace.backupRef)")+")"),
 	}
@@ -320,6 +372,9 @@ func (t admission) networkRules() []admissionv1.Validation {
 	}
 	all = append(all, t.validation("ipPools", "a pool of addresses but "+listed(t.IPPools), unset("variables.vm.networks",
 		"variables.vm.networks.all(n, !has(n.ipConfig) || "+t.ipPoolRule("n.ipConfig.poolRef")+" && "+t.ipPoolRule("n.ipConfig.poolRef6")+")")))
+	if t.of.ClusterScoped {
+		all = append(all, t.ipClaimRule())
+	}
 	if len(t.SDNZones) > 0 {
 		return all // Which VNets a zone has, only the provider knows.
 	}

@@ -23,7 +23,7 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 )
 
-// ownFile holds for a volume that is a file of the namespace's Images, after others that hold for it.
+// ownFile holds for a volume that is a file of the tenant's Images, after others that hold for it.
 func (t admission) ownFile(field string) string {
 	if len(t.ImageHosts) == 0 || len(t.Storages) == 0 {
 		return ""
@@ -33,7 +33,15 @@ func (t admission) ownFile(field string) string {
 		storages = append(storages, regexp.QuoteMeta(s))
 	}
 	return " || " + field + ".matches(" + quote("^("+strings.Join(storages, "|")+"):(iso|import)/[^/,]+(/[^/,]+)?$") + ") && " +
-		field + ".split('/')[1].startsWith(object.metadata.namespace + '.')"
+		t.named(field+".split('/')[1]")
+}
+
+// named holds for the name of a file that begins as those of the tenant's Images do.
+func (t admission) named(file string) string {
+	if t.of.ClusterScoped {
+		return "variables.prefixes.exists(p, " + file + ".startsWith(p))"
+	}
+	return file + ".startsWith(object.metadata.namespace + '.')"
 }
 
 // imageURLRules refuse URLs of images of Machines.
@@ -66,9 +74,9 @@ func (t admission) imageRules() []admissionv1.Validation {
 			unset(p+"content", p+"content != 'vztmpl'")+")"),
 		rule("imageHosts", "an Image of a host but "+listed(t.ImageHosts), "("+unset(p+"source.url", p+"source.url.matches("+url+")")+") && ("+
 			unset(p+"source.checksumURL", p+"source.checksumURL.matches("+url+")")+")"),
-		rule("imageHosts", "an Image whose file is not named after the namespace", "("+
-			unset(p+"fileName", p+"fileName.startsWith(object.metadata.namespace + '.')")+") && (request.operation != 'CREATE' || size("+externalName("object")+
-			") == 0 || "+externalName("object")+".startsWith(object.metadata.namespace + '.'))"),
+		rule("imageHosts", "an Image whose file is not named after "+t.of.namedAfter(), "("+
+			unset(p+"fileName", t.named(p+"fileName"))+") && (request.operation != 'CREATE' || size("+externalName("object")+
+			") == 0 || "+t.named(externalName("object"))+")"),
 		rule("storages", "an Image on a storage but "+listed(t.Storages), "!has("+p+"storageSelector) && ("+
 			unset(p+"storages", p+"storages.all(s, s in "+storages+")")+")"),
 	}

@@ -136,6 +136,9 @@ const (
 	AnnotationCreation = "proxmox.vitistack.io/creation-signature"
 )
 
+// AnnotationDevices says which device of PVE each disk and network of a Machine is.
+const AnnotationDevices = "proxmox.vitistack.io/devices"
+
 // IsCreating reports whether the annotations of a Machine prove that the provider is making a VM for it, which is in no pool yet.
 func (r Records) IsCreating(mg resource.Managed, g proxmox.Guest) bool {
 	a := mg.GetAnnotations()

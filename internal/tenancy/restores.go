@@ -35,7 +35,7 @@ func (t *Tenant) CheckBackup(r Records, mg resource.Managed, volume string) (Bac
 		return BackupRecord{}, nil
 	}
 	if t.denied != "" {
-		return BackupRecord{}, &RefusedError{What: t.denied}
+		return BackupRecord{}, &refusedError{what: t.denied}
 	}
 	if mg == nil {
 		return BackupRecord{}, t.refuse("pools and vmidRange", "backup %s, which is not proven to be of a VM of the tenant", volume)

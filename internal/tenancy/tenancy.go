@@ -40,24 +40,24 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A RefusedError says what a resource asks for and its tenant may not have.
-type RefusedError struct {
-	// Tenant whose rule it is; empty for a resource of no tenant.
-	Tenant string
+// A refusedError says what a resource asks for and its tenant may not have.
+type refusedError struct {
+	// tenant whose rule it is; empty for a resource of no tenant.
+	tenant string
 
-	// Rule that refuses it: the name of a field of the tenant.
-	Rule string
+	// rule that refuses it: the name of a field of the tenant.
+	rule string
 
-	// What is refused.
-	What string
+	// what is refused.
+	what string
 }
 
 // Error is the whole sentence.
-func (r *RefusedError) Error() string {
-	if r.Tenant == "" {
-		return r.What
+func (r *refusedError) Error() string {
+	if r.tenant == "" {
+		return r.what
 	}
-	return fmt.Sprintf("tenant %q may not (%s): %s", r.Tenant, r.Rule, r.What)
+	return fmt.Sprintf("tenant %q may not (%s): %s", r.tenant, r.rule, r.what)
 }
 
 // AmongAllowed returns the end of a message about what was not found among what a tenant may have by a rule; empty without a tenant.
@@ -70,7 +70,7 @@ func AmongAllowed(t *Tenant, rule string) string {
 
 // IsRefusal reports whether an error is a refusal.
 func IsRefusal(err error) bool {
-	var r *RefusedError
+	var r *refusedError
 	return errors.As(err, &r)
 }
 
@@ -221,8 +221,8 @@ func matches(s *metav1.LabelSelector, of map[string]string) (bool, error) {
 }
 
 // refuse something by a rule.
-func (t *Tenant) refuse(rule, format string, words ...any) *RefusedError {
-	return &RefusedError{Tenant: t.Name, Rule: rule, What: fmt.Sprintf(format, words...)}
+func (t *Tenant) refuse(rule, format string, words ...any) *refusedError {
+	return &refusedError{tenant: t.Name, rule: rule, what: fmt.Sprintf(format, words...)}
 }
 
 // may reports whether a permission is given.
@@ -318,7 +318,7 @@ func (t *Tenant) CheckAdoptDisk(volume string, g proxmox.Guest) error {
 // RefuseVolume is the refusal of a disk that the provider has not made for the resource which names it.
 func (t *Tenant) RefuseVolume(volume string) error {
 	if t.denied != "" {
-		return &RefusedError{What: t.denied}
+		return &refusedError{what: t.denied}
 	}
 	return t.refuse("allow.adopt", "disk %s, which was not made for this resource", volume)
 }
@@ -384,7 +384,7 @@ func (t *Tenant) CheckGuest(g proxmox.Guest) error {
 	case t == nil, t.denied == "" && t.Owns(g), t.denied == "" && t.mayAdopt(g):
 		return nil
 	case t.denied != "":
-		return &RefusedError{What: t.denied}
+		return &refusedError{what: t.denied}
 	}
 	return t.refuse("pools and vmidRange", "VM %d, which is not the tenant's", g.VMID)
 }
@@ -395,7 +395,7 @@ func (t *Tenant) CheckAdopt(g proxmox.Guest) error {
 		return nil
 	}
 	if t.denied != "" {
-		return &RefusedError{What: t.denied}
+		return &refusedError{what: t.denied}
 	}
 	return t.refuse("allow.adopt", "to adopt VM %d", g.VMID)
 }
@@ -403,7 +403,7 @@ func (t *Tenant) CheckAdopt(g proxmox.Guest) error {
 // RefuseBackup is the refusal of a backup that the provider has not made for the resource which names it.
 func (t *Tenant) RefuseBackup(volume string) error {
 	if t.denied != "" {
-		return &RefusedError{What: t.denied}
+		return &refusedError{what: t.denied}
 	}
 	return t.refuse("allow.adopt", "backup %s, which was not made for this resource", volume)
 }
@@ -464,7 +464,7 @@ func (t *Tenant) CheckClone(g proxmox.Guest) error {
 		return nil
 	}
 	if t.denied != "" {
-		return &RefusedError{What: t.denied}
+		return &refusedError{what: t.denied}
 	}
 	return t.refuse("templates", "a clone of VM %d", g.VMID)
 }
@@ -495,10 +495,10 @@ func (t *Tenant) LimitConfig(c *v1alpha1.ProviderConfigSpec) *v1alpha1.ProviderC
 
 // join refusals into one error, with what is refused each once.
 func join(all []error) error {
-	var first *RefusedError
+	var first *refusedError
 	var what []string
 	for _, err := range all {
-		var r *RefusedError
+		var r *refusedError
 		if !errors.As(err, &r) {
 			continue
 		}
@@ -506,7 +506,7 @@ func join(all []error) error {
 			first = r
 			continue
 		}
-		if text := fmt.Sprintf("(%s): %s", r.Rule, r.What); !slices.Contains(what, text) {
+		if text := fmt.Sprintf("(%s): %s", r.rule, r.what); !slices.Contains(what, text) {
 			what = append(what, text)
 		}
 	}
@@ -514,6 +514,6 @@ func join(all []error) error {
 		return nil
 	}
 	joined := *first
-	joined.What = strings.Join(append([]string{first.What}, what...), "; ")
+	joined.what = strings.Join(append([]string{first.what}, what...), "; ")
 	return &joined
 }

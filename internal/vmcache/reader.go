@@ -19,7 +19,6 @@ package vmcache
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
@@ -90,25 +89,21 @@ func (e *Reader) Find(ctx context.Context, id int, hint string) (*vmstate.VM, er
 		if err := e.checkQuorum(ctx, id, hint); err != nil {
 			return nil, err
 		}
-		return nil, e.checkVisible(ctx, id, OfflineError{errors.Errorf("VM %d may not be seen, and node %q, where it was, cannot be asked", id, hint)})
+		return nil, e.checkVisible(ctx, id, OfflineError{errors.Errorf("the user may not see VM %d, and its last node, %q, cannot be reached", id, hint)})
 	case denied != nil:
 		return nil, e.checkVisible(ctx, id, denied)
 	}
 	return nil, nil
 }
 
-// checkQuorum returns an error if the list that lacks a VM may not be the cluster's: a node that
-// is cut off, or has not joined its cluster yet after a start, lists what it knew last.
-// Who may not ask for the quorum takes its word.
+// checkQuorum returns an error unless the list that lacks a VM is that of a cluster with quorum. A node in no cluster
+// proves nothing: it may be another one than the node that had the VM.
 func (e *Reader) checkQuorum(ctx context.Context, id int, node string) error {
-	s, err := e.inventory.ClusterStatus(ctx, inventory.Fresh)
-	if proxmox.IsAuthorization(err) {
-		return nil
+	_, reason, err := inventory.QuorateStatus(ctx, e.inventory)
+	if err != nil || reason == "" {
+		return err
 	}
-	if err == nil && (s.Name == "" || !s.Quorate) {
-		return OfflineError{errors.Errorf("cannot tell whether VM %d is gone: node %q cannot be asked, and what answers is not a cluster with quorum", id, node)}
-	}
-	return err
+	return OfflineError{errors.Errorf("cannot tell whether VM %d is gone: node %q cannot be reached, and %s", id, node, reason)}
 }
 
 // checkVisible returns why a VM may not be read, unless there is none: with privileges on a pool
@@ -154,14 +149,14 @@ func (e *Reader) GetConfig(ctx context.Context, ref proxmox.Ref) (*vmstate.VM, e
 // when their node is removed from the cluster.
 func (e *Reader) checkNodeOnline(ctx context.Context, node string) error {
 	nodes, err := e.inventory.Nodes(ctx)
-	i := slices.IndexFunc(nodes, func(n proxmox.Node) bool { return n.Name == node })
+	n, listed := proxmox.NodeOf(nodes, node)
 	switch {
 	case err != nil || len(nodes) == 0:
 		return err
-	case i < 0:
+	case !listed:
 		return OfflineError{errors.Errorf("node %q is not part of the cluster: if it never comes back, "+
 			"move the VM's configuration in /etc/pve/nodes/%s/qemu-server to another node, or remove it", node, node)}
-	case nodes[i].Offline():
+	case n.Offline():
 		return OfflineError{errors.Errorf("node %q is offline", node)}
 	}
 	return nil
@@ -170,15 +165,16 @@ func (e *Reader) checkNodeOnline(ctx context.Context, node string) error {
 // NodeOffline reports whether the cluster knows a node and says that it is offline.
 func (e *Reader) NodeOffline(ctx context.Context, node string) (bool, error) {
 	nodes, err := e.inventory.Nodes(ctx)
-	return slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == node && n.Offline() }), err
+	n, _ := proxmox.NodeOf(nodes, node)
+	return n.Offline(), err
 }
 
 // NodeUnreachable reports whether a node cannot be asked, now or ever again: it is offline, or the
 // cluster does not know it any more.
 func (e *Reader) NodeUnreachable(ctx context.Context, node string) (bool, error) {
 	nodes, err := e.inventory.Nodes(ctx)
-	i := slices.IndexFunc(nodes, func(n proxmox.Node) bool { return n.Name == node })
-	return node != "" && len(nodes) > 0 && (i < 0 || nodes[i].Offline()), err
+	n, listed := proxmox.NodeOf(nodes, node)
+	return node != "" && len(nodes) > 0 && (!listed || n.Offline()), err
 }
 
 // OfflineError says that the node of a VM is offline.

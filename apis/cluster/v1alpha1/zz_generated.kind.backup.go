@@ -33,7 +33,7 @@ import (
 type BackupSpec struct {
 	xpv2.ClusterManagedResourceSpec `json:",inline"`
 
-	// ForProvider is what is asked of Proxmox VE.
+	// ForProvider is the desired state in Proxmox VE.
 	ForProvider v1alpha1.BackupParameters `json:"forProvider"`
 }
 
@@ -41,15 +41,15 @@ type BackupSpec struct {
 type BackupStatus struct {
 	xpv2.ManagedResourceStatus `json:",inline"`
 
-	// AtProvider is what is seen in Proxmox VE.
+	// AtProvider is the observed state in Proxmox VE.
 	// +optional
 	AtProvider v1alpha1.BackupObservation `json:"atProvider,omitempty"`
 }
 
 // +kubebuilder:object:root=true
 
-// A Backup is a copy of a virtual machine on a storage for backups: of its configuration
-// and disks, at one moment. It outlives the virtual machine.
+// A Backup is a copy of the configuration and disks of a virtual machine at one
+// moment, on a storage for backups. It outlives the virtual machine.
 //
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster,categories={crossplane,managed,proxmox},shortName=pbackup
@@ -87,10 +87,10 @@ type BackupList struct {
 	Items []Backup `json:"items"`
 }
 
-// Parameters returns what is asked of the Backup.
+// Parameters returns the desired state of the Backup in Proxmox VE.
 func (mg *Backup) Parameters() *v1alpha1.BackupParameters { return &mg.Spec.ForProvider }
 
-// Observation returns what is seen of the Backup.
+// Observation returns the observed state of the Backup in Proxmox VE.
 func (mg *Backup) Observation() *v1alpha1.BackupObservation { return &mg.Status.AtProvider }
 
 // GetObservedGeneration returns the generation of the spec that was reconciled last.

@@ -31,7 +31,7 @@ import (
 type BackupJobSpec struct {
 	xpv2.ClusterManagedResourceSpec `json:",inline"`
 
-	// ForProvider is what is asked of Proxmox VE.
+	// ForProvider is the desired state in Proxmox VE.
 	ForProvider v1alpha1.BackupJobParameters `json:"forProvider"`
 }
 
@@ -39,15 +39,15 @@ type BackupJobSpec struct {
 type BackupJobStatus struct {
 	xpv2.ManagedResourceStatus `json:",inline"`
 
-	// AtProvider is what is seen in Proxmox VE.
+	// AtProvider is the observed state in Proxmox VE.
 	// +optional
 	AtProvider v1alpha1.BackupJobObservation `json:"atProvider,omitempty"`
 }
 
 // +kubebuilder:object:root=true
 
-// A BackupJob is a backup job of Proxmox VE, which backs guests up on a schedule and removes
-// older backups. Proxmox VE runs it, also while this provider does not.
+// A BackupJob is a backup job of Proxmox VE, which backs up guests on a schedule and
+// removes older backups. Proxmox VE runs it, even while this provider does not run.
 //
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster,categories={crossplane,managed,proxmox},shortName=pbackupjob
@@ -83,10 +83,10 @@ type BackupJobList struct {
 	Items []BackupJob `json:"items"`
 }
 
-// Parameters returns what is asked of the BackupJob.
+// Parameters returns the desired state of the BackupJob in Proxmox VE.
 func (mg *BackupJob) Parameters() *v1alpha1.BackupJobParameters { return &mg.Spec.ForProvider }
 
-// Observation returns what is seen of the BackupJob.
+// Observation returns the observed state of the BackupJob in Proxmox VE.
 func (mg *BackupJob) Observation() *v1alpha1.BackupJobObservation { return &mg.Status.AtProvider }
 
 // GetObservedGeneration returns the generation of the spec that was reconciled last.

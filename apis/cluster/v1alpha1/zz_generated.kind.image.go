@@ -33,7 +33,7 @@ import (
 type ImageSpec struct {
 	xpv2.ClusterManagedResourceSpec `json:",inline"`
 
-	// ForProvider is what is asked of Proxmox VE.
+	// ForProvider is the desired state in Proxmox VE.
 	ForProvider v1alpha1.ImageParameters `json:"forProvider"`
 }
 
@@ -41,7 +41,7 @@ type ImageSpec struct {
 type ImageStatus struct {
 	xpv2.ManagedResourceStatus `json:",inline"`
 
-	// AtProvider is what is seen in Proxmox VE.
+	// AtProvider is the observed state in Proxmox VE.
 	// +optional
 	AtProvider v1alpha1.ImageObservation `json:"atProvider,omitempty"`
 }
@@ -49,7 +49,7 @@ type ImageStatus struct {
 // +kubebuilder:object:root=true
 
 // An Image is a disk image, an ISO image or a container template that Proxmox VE has
-// downloaded, or a template VM made of one.
+// downloaded, or a template VM made from one.
 //
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Cluster,categories={crossplane,managed,proxmox},shortName=pimage
@@ -83,10 +83,10 @@ type ImageList struct {
 	Items []Image `json:"items"`
 }
 
-// Parameters returns what is asked of the Image.
+// Parameters returns the desired state of the Image in Proxmox VE.
 func (mg *Image) Parameters() *v1alpha1.ImageParameters { return &mg.Spec.ForProvider }
 
-// Observation returns what is seen of the Image.
+// Observation returns the observed state of the Image in Proxmox VE.
 func (mg *Image) Observation() *v1alpha1.ImageObservation { return &mg.Status.AtProvider }
 
 // GetObservedGeneration returns the generation of the spec that was reconciled last.

@@ -31,7 +31,7 @@ import (
 type ProxmoxClusterSpec struct {
 	xpv2.ClusterManagedResourceSpec `json:",inline"`
 
-	// ForProvider is what is asked of Proxmox VE.
+	// ForProvider is the desired state in Proxmox VE.
 	// +optional
 	ForProvider v1alpha1.ProxmoxClusterParameters `json:"forProvider,omitempty"`
 }
@@ -40,7 +40,7 @@ type ProxmoxClusterSpec struct {
 type ProxmoxClusterStatus struct {
 	xpv2.ManagedResourceStatus `json:",inline"`
 
-	// AtProvider is what is seen in Proxmox VE.
+	// AtProvider is the observed state in Proxmox VE.
 	// +optional
 	AtProvider v1alpha1.ProxmoxClusterObservation `json:"atProvider,omitempty"`
 }
@@ -80,12 +80,12 @@ type ProxmoxClusterList struct {
 	Items []ProxmoxCluster `json:"items"`
 }
 
-// Parameters returns what is asked of the ProxmoxCluster.
+// Parameters returns the desired state of the ProxmoxCluster in Proxmox VE.
 func (mg *ProxmoxCluster) Parameters() *v1alpha1.ProxmoxClusterParameters {
 	return &mg.Spec.ForProvider
 }
 
-// Observation returns what is seen of the ProxmoxCluster.
+// Observation returns the observed state of the ProxmoxCluster in Proxmox VE.
 func (mg *ProxmoxCluster) Observation() *v1alpha1.ProxmoxClusterObservation {
 	return &mg.Status.AtProvider
 }

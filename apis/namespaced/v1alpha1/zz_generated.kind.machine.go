@@ -33,7 +33,7 @@ import (
 type MachineSpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`
 
-	// ForProvider is what is asked of Proxmox VE.
+	// ForProvider is the desired state in Proxmox VE.
 	// +optional
 	// +kubebuilder:default={}
 	ForProvider v1alpha1.MachineParameters `json:"forProvider"`
@@ -43,7 +43,7 @@ type MachineSpec struct {
 type MachineStatus struct {
 	xpv2.ManagedResourceStatus `json:",inline"`
 
-	// AtProvider is what is seen in Proxmox VE.
+	// AtProvider is the observed state in Proxmox VE.
 	// +optional
 	AtProvider v1alpha1.MachineObservation `json:"atProvider,omitempty"`
 }
@@ -85,10 +85,10 @@ type MachineList struct {
 	Items []Machine `json:"items"`
 }
 
-// Parameters returns what is asked of the Machine.
+// Parameters returns the desired state of the Machine in Proxmox VE.
 func (mg *Machine) Parameters() *v1alpha1.MachineParameters { return &mg.Spec.ForProvider }
 
-// Observation returns what is seen of the Machine.
+// Observation returns the observed state of the Machine in Proxmox VE.
 func (mg *Machine) Observation() *v1alpha1.MachineObservation { return &mg.Status.AtProvider }
 
 // GetObservedGeneration returns the generation of the spec that was reconciled last.

@@ -31,7 +31,7 @@ import (
 type NodeNetworkSpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`
 
-	// ForProvider is what is asked of Proxmox VE.
+	// ForProvider is the desired state in Proxmox VE.
 	ForProvider v1alpha1.NodeNetworkParameters `json:"forProvider"`
 }
 
@@ -39,17 +39,18 @@ type NodeNetworkSpec struct {
 type NodeNetworkStatus struct {
 	xpv2.ManagedResourceStatus `json:",inline"`
 
-	// AtProvider is what is seen in Proxmox VE.
+	// AtProvider is the observed state in Proxmox VE.
 	// +optional
 	AtProvider v1alpha1.NodeNetworkObservation `json:"atProvider,omitempty"`
 }
 
 // +kubebuilder:object:root=true
 
-// A NodeNetwork is a network interface of a node of Proxmox VE: a bridge, a bond, a VLAN,
-// their forms of Open vSwitch, or a network card. Proxmox VE stages changes of interfaces
-// until they are applied. The provider applies its own ones, never with those of others
-// without consent, and none that would cut the node off.
+// A NodeNetwork is a network interface of a node of Proxmox VE: a bridge, a bond, a
+// VLAN, an Open vSwitch form of these, or a network card. Proxmox VE stages changes of
+// interfaces until they are applied. The provider applies its own changes. It never
+// applies changes of others without consent, and never changes that would cut the node
+// off.
 //
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories={crossplane,managed,proxmox},shortName=pvenet
@@ -84,10 +85,10 @@ type NodeNetworkList struct {
 	Items []NodeNetwork `json:"items"`
 }
 
-// Parameters returns what is asked of the NodeNetwork.
+// Parameters returns the desired state of the NodeNetwork in Proxmox VE.
 func (mg *NodeNetwork) Parameters() *v1alpha1.NodeNetworkParameters { return &mg.Spec.ForProvider }
 
-// Observation returns what is seen of the NodeNetwork.
+// Observation returns the observed state of the NodeNetwork in Proxmox VE.
 func (mg *NodeNetwork) Observation() *v1alpha1.NodeNetworkObservation { return &mg.Status.AtProvider }
 
 // GetObservedGeneration returns the generation of the spec that was reconciled last.

@@ -31,7 +31,7 @@ import (
 type PoolSpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`
 
-	// ForProvider is what is asked of Proxmox VE.
+	// ForProvider is the desired state in Proxmox VE.
 	// +optional
 	ForProvider v1alpha1.PoolParameters `json:"forProvider,omitempty"`
 }
@@ -40,15 +40,15 @@ type PoolSpec struct {
 type PoolStatus struct {
 	xpv2.ManagedResourceStatus `json:",inline"`
 
-	// AtProvider is what is seen in Proxmox VE.
+	// AtProvider is the observed state in Proxmox VE.
 	// +optional
 	AtProvider v1alpha1.PoolObservation `json:"atProvider,omitempty"`
 }
 
 // +kubebuilder:object:root=true
 
-// A Pool is a group of virtual machines and storages of Proxmox VE, to which
-// permissions can be given.
+// A Pool is a group of virtual machines and storages of Proxmox VE, on which
+// permissions can be granted.
 //
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories={crossplane,managed,proxmox},shortName=pvepool
@@ -80,10 +80,10 @@ type PoolList struct {
 	Items []Pool `json:"items"`
 }
 
-// Parameters returns what is asked of the Pool.
+// Parameters returns the desired state of the Pool in Proxmox VE.
 func (mg *Pool) Parameters() *v1alpha1.PoolParameters { return &mg.Spec.ForProvider }
 
-// Observation returns what is seen of the Pool.
+// Observation returns the observed state of the Pool in Proxmox VE.
 func (mg *Pool) Observation() *v1alpha1.PoolObservation { return &mg.Status.AtProvider }
 
 // GetObservedGeneration returns the generation of the spec that was reconciled last.

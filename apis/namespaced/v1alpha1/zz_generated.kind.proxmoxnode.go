@@ -31,7 +31,7 @@ import (
 type ProxmoxNodeSpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`
 
-	// ForProvider is what is asked of Proxmox VE.
+	// ForProvider is the desired state in Proxmox VE.
 	// +optional
 	ForProvider v1alpha1.ProxmoxNodeParameters `json:"forProvider,omitempty"`
 }
@@ -40,7 +40,7 @@ type ProxmoxNodeSpec struct {
 type ProxmoxNodeStatus struct {
 	xpv2.ManagedResourceStatus `json:",inline"`
 
-	// AtProvider is what is seen in Proxmox VE.
+	// AtProvider is the observed state in Proxmox VE.
 	// +optional
 	AtProvider v1alpha1.ProxmoxNodeObservation `json:"atProvider,omitempty"`
 }
@@ -81,10 +81,10 @@ type ProxmoxNodeList struct {
 	Items []ProxmoxNode `json:"items"`
 }
 
-// Parameters returns what is asked of the ProxmoxNode.
+// Parameters returns the desired state of the ProxmoxNode in Proxmox VE.
 func (mg *ProxmoxNode) Parameters() *v1alpha1.ProxmoxNodeParameters { return &mg.Spec.ForProvider }
 
-// Observation returns what is seen of the ProxmoxNode.
+// Observation returns the observed state of the ProxmoxNode in Proxmox VE.
 func (mg *ProxmoxNode) Observation() *v1alpha1.ProxmoxNodeObservation { return &mg.Status.AtProvider }
 
 // GetObservedGeneration returns the generation of the spec that was reconciled last.

@@ -33,7 +33,7 @@ import (
 type SnapshotSpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`
 
-	// ForProvider is what is asked of Proxmox VE.
+	// ForProvider is the desired state in Proxmox VE.
 	ForProvider v1alpha1.SnapshotParameters `json:"forProvider"`
 }
 
@@ -41,7 +41,7 @@ type SnapshotSpec struct {
 type SnapshotStatus struct {
 	xpv2.ManagedResourceStatus `json:",inline"`
 
-	// AtProvider is what is seen in Proxmox VE.
+	// AtProvider is the observed state in Proxmox VE.
 	// +optional
 	AtProvider v1alpha1.SnapshotObservation `json:"atProvider,omitempty"`
 }
@@ -49,7 +49,7 @@ type SnapshotStatus struct {
 // +kubebuilder:object:root=true
 
 // A Snapshot is the state of a virtual machine at one moment: of its configuration and
-// disks, and of its memory if that is asked for.
+// disks, and of its memory if you request that.
 //
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories={crossplane,managed,proxmox},shortName=psnap
@@ -86,10 +86,10 @@ type SnapshotList struct {
 	Items []Snapshot `json:"items"`
 }
 
-// Parameters returns what is asked of the Snapshot.
+// Parameters returns the desired state of the Snapshot in Proxmox VE.
 func (mg *Snapshot) Parameters() *v1alpha1.SnapshotParameters { return &mg.Spec.ForProvider }
 
-// Observation returns what is seen of the Snapshot.
+// Observation returns the observed state of the Snapshot in Proxmox VE.
 func (mg *Snapshot) Observation() *v1alpha1.SnapshotObservation { return &mg.Status.AtProvider }
 
 // GetObservedGeneration returns the generation of the spec that was reconciled last.

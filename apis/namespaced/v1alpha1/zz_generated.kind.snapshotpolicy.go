@@ -31,7 +31,7 @@ import (
 type SnapshotPolicySpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`
 
-	// ForProvider is what is asked of Proxmox VE.
+	// ForProvider is the desired state in Proxmox VE.
 	ForProvider v1alpha1.SnapshotPolicyParameters `json:"forProvider"`
 }
 
@@ -39,15 +39,15 @@ type SnapshotPolicySpec struct {
 type SnapshotPolicyStatus struct {
 	xpv2.ManagedResourceStatus `json:",inline"`
 
-	// AtProvider is what is seen in Proxmox VE.
+	// AtProvider is the observed state in Proxmox VE.
 	// +optional
 	AtProvider v1alpha1.SnapshotPolicyObservation `json:"atProvider,omitempty"`
 }
 
 // +kubebuilder:object:root=true
 
-// A SnapshotPolicy takes snapshots of Machines on a schedule, and removes those that it does
-// not keep.
+// A SnapshotPolicy takes snapshots of Machines on a schedule, and removes those that
+// its retention does not keep.
 //
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories={crossplane,managed,proxmox},shortName=psnappol
@@ -83,12 +83,12 @@ type SnapshotPolicyList struct {
 	Items []SnapshotPolicy `json:"items"`
 }
 
-// Parameters returns what is asked of the SnapshotPolicy.
+// Parameters returns the desired state of the SnapshotPolicy in Proxmox VE.
 func (mg *SnapshotPolicy) Parameters() *v1alpha1.SnapshotPolicyParameters {
 	return &mg.Spec.ForProvider
 }
 
-// Observation returns what is seen of the SnapshotPolicy.
+// Observation returns the observed state of the SnapshotPolicy in Proxmox VE.
 func (mg *SnapshotPolicy) Observation() *v1alpha1.SnapshotPolicyObservation {
 	return &mg.Status.AtProvider
 }

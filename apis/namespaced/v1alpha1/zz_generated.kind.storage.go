@@ -31,7 +31,7 @@ import (
 type StorageSpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`
 
-	// ForProvider is what is asked of Proxmox VE.
+	// ForProvider is the desired state in Proxmox VE.
 	ForProvider v1alpha1.StorageParameters `json:"forProvider"`
 }
 
@@ -39,14 +39,14 @@ type StorageSpec struct {
 type StorageStatus struct {
 	xpv2.ManagedResourceStatus `json:",inline"`
 
-	// AtProvider is what is seen in Proxmox VE.
+	// AtProvider is the observed state in Proxmox VE.
 	// +optional
 	AtProvider v1alpha1.StorageObservation `json:"atProvider,omitempty"`
 }
 
 // +kubebuilder:object:root=true
 
-// A Storage is a storage of a Proxmox VE cluster, as its nodes reach it.
+// A Storage is a storage of a Proxmox VE cluster, as its nodes access it.
 //
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories={crossplane,managed,proxmox},shortName=pvestorage
@@ -79,10 +79,10 @@ type StorageList struct {
 	Items []Storage `json:"items"`
 }
 
-// Parameters returns what is asked of the Storage.
+// Parameters returns the desired state of the Storage in Proxmox VE.
 func (mg *Storage) Parameters() *v1alpha1.StorageParameters { return &mg.Spec.ForProvider }
 
-// Observation returns what is seen of the Storage.
+// Observation returns the observed state of the Storage in Proxmox VE.
 func (mg *Storage) Observation() *v1alpha1.StorageObservation { return &mg.Status.AtProvider }
 
 // GetObservedGeneration returns the generation of the spec that was reconciled last.

@@ -33,7 +33,7 @@ import (
 type VolumeSpec struct {
 	xpv2.ManagedResourceSpec `json:",inline"`
 
-	// ForProvider is what is asked of Proxmox VE.
+	// ForProvider is the desired state in Proxmox VE.
 	// +optional
 	ForProvider v1alpha1.VolumeParameters `json:"forProvider,omitempty"`
 }
@@ -42,16 +42,16 @@ type VolumeSpec struct {
 type VolumeStatus struct {
 	xpv2.ManagedResourceStatus `json:",inline"`
 
-	// AtProvider is what is seen in Proxmox VE.
+	// AtProvider is the observed state in Proxmox VE.
 	// +optional
 	AtProvider v1alpha1.VolumeObservation `json:"atProvider,omitempty"`
 }
 
 // +kubebuilder:object:root=true
 
-// A Volume is a disk that outlives the virtual machine which has it: a Machine has it while it
-// lists the Volume in disks[].volumeRef, and otherwise it is in a VM of its own that is never
-// started, its stub VM.
+// A Volume is a disk that outlives the virtual machine to which it is attached. A
+// Machine has it while it lists the Volume in disks[].volumeRef. Otherwise the disk is
+// in its stub VM, a separate VM that is never started.
 //
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:scope=Namespaced,categories={crossplane,managed,proxmox},shortName=pvevol
@@ -87,10 +87,10 @@ type VolumeList struct {
 	Items []Volume `json:"items"`
 }
 
-// Parameters returns what is asked of the Volume.
+// Parameters returns the desired state of the Volume in Proxmox VE.
 func (mg *Volume) Parameters() *v1alpha1.VolumeParameters { return &mg.Spec.ForProvider }
 
-// Observation returns what is seen of the Volume.
+// Observation returns the observed state of the Volume in Proxmox VE.
 func (mg *Volume) Observation() *v1alpha1.VolumeObservation { return &mg.Status.AtProvider }
 
 // GetObservedGeneration returns the generation of the spec that was reconciled last.

@@ -56,7 +56,7 @@ func (e *external) Create(ctx context.Context, m Backup) (managed.ExternalCreati
 	}
 	r.Task = u
 	e.Follow(e.inventory, m, u)
-	return none, e.save(ctx, m)
+	return none, e.save(kind.AtCreationEnd(ctx), m)
 }
 
 // options of the backup. It is protected unless the spec says otherwise, so that no retention removes it: that of a job

@@ -168,7 +168,7 @@ func (e *external) look(ctx context.Context, m Backup) error {
 			return err
 		}
 	}
-	return errors.New("cannot tell yet what has become of the backup: it is looked at again")
+	return errors.New("cannot determine the state of the backup yet: it is checked again")
 }
 
 // unseen is the problem that no node can be asked for the backup.
@@ -249,8 +249,8 @@ func (e *external) readLost(ctx context.Context, m Backup, s *state) error {
 	return err
 }
 
-// note what has become of the backup in the record, and report whether it is to be decided
-// anew.
+// note updates the record with the state of the backup, and reports whether the decision has to be
+// repeated.
 func (e *external) note(ctx context.Context, m Backup, s state) (bool, error) {
 	r := e.view.record
 	switch e.view.action {

@@ -24,12 +24,10 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
-	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
 // confine a Backup to what its tenant has. Its annotations are for users to write: without a signature that holds, no task of the record is
@@ -135,21 +133,13 @@ func (e *external) unchecked() {
 	e.trusted = e.trusted && e.tenant != nil
 }
 
-// begins notes whose the VM is that a backup is begun of: the tenant's, as was checked just now, or nobody's if nothing is checked.
+// begins records which tenant owns the VM when its backup begins: the tenant that was just checked, or none if no tenant is checked.
 func (e *external) begins() {
 	e.unchecked()
 	e.view.record.Tenant = ""
 	if e.tenant != nil {
 		e.view.record.Tenant = e.tenant.Name
 	}
-}
-
-// there is what a Backup is seen to have of a quota.
-func there(mg resource.Managed) (has quota.Amounts, vmid int, begun bool) {
-	if m, ok := mg.(Backup); ok && m.Observation().Time != nil {
-		return quota.Amounts{quota.Backups: 1}, 0, false
-	}
-	return nil, 0, false
 }
 
 // checkRoom finds whether the quota keeps a backup from being made now.

@@ -48,8 +48,8 @@ func (e *external) users(ctx context.Context, m Backup) ([]string, error) {
 	return e.Users(ctx, e.Direct, e.machines, usesOf) // One may have been changed a moment ago.
 }
 
-// useBy says what of a Machine uses the backup. What the Machines of other namespaces are called is not for a tenant to know, nor what those of none are,
-// which may be another tenant's.
+// useBy describes which part of a Machine uses the backup. A tenant does not learn the names of Machines in other namespaces, or of cluster-scoped
+// Machines, which may be another tenant's.
 func (e *external) useBy(m Backup, x target.Machine, what string) []string {
 	if of := tenancy.NamespaceOf(m); e.tenant != nil && (of == "" || of != tenancy.NamespaceOf(x)) {
 		return []string{what + " of a Machine of others"}

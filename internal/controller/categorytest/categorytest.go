@@ -89,7 +89,7 @@ type match struct {
 	FallbackValue string
 }
 
-// composition is of the Composition what is needed.
+// composition has the fields of the Composition that the test reads.
 type composition struct {
 	Spec struct {
 		Pipeline []struct {

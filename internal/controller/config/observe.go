@@ -183,17 +183,16 @@ func (e *external[P, O]) read(ctx context.Context, mg Resource[P, O], maxAge tim
 	return nil
 }
 
-// lacksNode reports whether the node of the collection is no member of the cluster, by a list that was read now. A node without quorum, or one that has not
-// joined its cluster yet after a start, tells by what it knew last.
+// lacksNode reports whether the node of the collection is not a member of its cluster, by a status of now that counts: see inventory.QuorateStatus. An
+// object that was never seen in a cluster is also gone if a node in no cluster lacks its node.
 func (e *external[P, O]) lacksNode(ctx context.Context, mg Resource[P, O]) bool {
 	node := e.in(mg).Node
 	if node == "" {
 		return false
 	}
-	s, err := e.to.Inventory.ClusterStatus(ctx, inventory.Fresh)
-	alone := s.Name == "" && mg.GetAnnotations()[kind.AnnotationCluster] == ""
-	return err == nil && (s.Name != "" && s.Quorate || alone) && len(s.Nodes) > 0 &&
-		!slices.ContainsFunc(s.Nodes, func(n proxmox.ClusterNode) bool { return n.Name == node })
+	s, reason, err := inventory.QuorateStatus(ctx, e.to.Inventory)
+	standalone := s.Standalone && mg.GetAnnotations()[kind.AnnotationCluster] == ""
+	return err == nil && (reason == "" || standalone) && len(s.Nodes) > 0 && !s.HasNode(node)
 }
 
 // absent returns the observation of an object that does not exist. What keeps it from being

@@ -52,7 +52,7 @@ type plan struct {
 // empty reports whether nothing differs.
 func (p plan) empty() bool { return len(p.difference) == 0 }
 
-// split returns of what differs what is written, and what stays.
+// split splits the difference into the options that are written and those that stay as they are.
 func (p plan) split() (written, stays []v1alpha1.OptionDifference) {
 	for _, d := range p.difference {
 		if slices.Contains(p.fixed, d.Option) {

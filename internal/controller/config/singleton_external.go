@@ -182,7 +182,7 @@ func (e *singleton[R, S, O]) withoutUsage(o *O) O {
 
 // Create does nothing: what does not exist is an error of Observe.
 func (e *singleton[R, S, O]) Create(context.Context, R) (managed.ExternalCreation, error) {
-	return managed.ExternalCreation{}, errors.New("a " + e.table.Kind + " stands for what Proxmox VE has by itself: it cannot be created")
+	return managed.ExternalCreation{}, errors.New("a " + e.table.Kind + " represents an object that already exists in Proxmox VE: it cannot be created")
 }
 
 // Update changes the settings that Observe found to differ, if they are still those of the

@@ -49,7 +49,7 @@ func (e *external) intendFile(ctx context.Context, m Image, i *item) error {
 			return errors.Errorf("cannot download to %s: %s exists and was not made for this Image", i.place, v.ID)
 		}
 	}
-	before, _, err := e.downloads(ctx, m, i.place.Node, i.rev.File)
+	before, _, err := e.reader().downloads(ctx, m, i.place.Node, i.rev.File)
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ const failureLines = 20
 
 // failFile notes why a download has failed.
 func (e *external) failFile(ctx context.Context, m Image, i *item) error {
-	t, err := e.task(ctx, i.file.Task)
+	t, err := e.reader().task(ctx, i.file.Task)
 	if err != nil || t == nil {
 		return err
 	}

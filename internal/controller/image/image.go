@@ -18,8 +18,9 @@ limitations under the License.
 // storages, and template VMs of them. To learn how, read:
 //
 //   - record.go: what is kept of what was made, in an annotation.
-//   - look.go: what is there and what is to be there, and decide.go: what follows from
+//   - look.go: what is there, by what read.go reads of Proxmox VE, and what is to be there, and decide.go: what follows from
 //     that for one file or template, without asking anybody.
+//   - removal.go: what is to go, unless somebody needs it by users.go.
 //   - update.go, which carries it out, by file.go, template.go and removal.go.
 //   - show.go: status and conditions, and tenant.go: what the Image of a tenant has.
 package image
@@ -62,8 +63,8 @@ type Machine interface {
 	Observation() *v1alpha1.MachineObservation
 }
 
-// A VMReader reads VMs.
-type VMReader interface {
+// A vmReader reads VMs.
+type vmReader interface {
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
 	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
 	Snapshots(ctx context.Context, ref proxmox.Ref) ([]string, error)
@@ -74,7 +75,7 @@ type VMReader interface {
 // A Client does to PVE what an Image needs done.
 type Client interface {
 	kind.PermissionReader
-	VMReader
+	vmReader
 
 	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
 	DownloadURL(ctx context.Context, node, storage string, d proxmox.Download) (proxmox.UPID, error)
@@ -131,7 +132,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 		kinds: k, fetcher: o.Checksums, kube: mgr.GetClient(), connect: o.Connections.Connect, sharing: o.Connections.Sharing,
 		isolation: o.Connections.Isolation,
 		peers:     kind.Conflicts{Reader: mgr.GetClient(), Lists: k.Lists},
-		record:    event.NewAPIRecorder(mgr.GetEventRecorderFor(k.ControllerName())),
+		record:    kind.NewRecorder(mgr, k.ControllerName()),
 		wake:      func(m Image) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 		now:       o.Clock(),
 	}
@@ -209,7 +210,7 @@ type external struct {
 	kube      client.Client
 	kinds     Kinds
 	peers     kind.Conflicts
-	fetcher   Fetcher
+	fetcher   listFetcher
 	record    event.Recorder
 	wake      func(Image)
 	now       func() time.Time

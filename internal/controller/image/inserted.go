@@ -28,10 +28,10 @@ import (
 
 // insertedIn returns the VMs that have the ISO image of a revision in a drive: now, from their next start on, or in a snapshot. It is an OfflineError if
 // one may have it that cannot be read. VMs of all nodes count, also where storage is local: high availability starts them where there is another replica.
-func (e removal) insertedIn(ctx context.Context, m Image, v *view, rev *revision) ([]string, error) {
-	disks := vmcache.Disks{Tells: tenancy.MayName(e.tenant)}
+func (u usage) insertedIn(ctx context.Context, m Image, v *view, rev *revision) ([]string, error) {
+	disks := vmcache.Disks{Tells: tenancy.MayName(u.tenant)}
 	for _, key := range rev.fileKeys() {
-		undefined, err := e.undefined(ctx, v, v.leaving(rev, key).place)
+		undefined, err := u.reader.undefined(ctx, v, v.leaving(rev, key).place)
 		switch {
 		case err != nil:
 			return nil, err
@@ -44,19 +44,19 @@ func (e removal) insertedIn(ctx context.Context, m Image, v *view, rev *revision
 		return nil, nil
 	}
 	// What is known says nothing more than that it is in use: before a removal all VMs are read again.
-	known := knownVMs{Client: e.client, inventory: e.inventory}
+	known := knownVMs{Client: u.reader.client, inventory: u.reader.inventory}
 	disks.Snapshots = known.snapshots
-	if users, err := vmcache.NewReader(known, e.inventory).Users(ctx, disks); len(users) > 0 || err != nil {
+	if users, err := vmcache.NewReader(known, u.reader.inventory).Users(ctx, disks); len(users) > 0 || err != nil {
 		return users, err
 	}
 	disks.Snapshots = func(ctx context.Context, ref proxmox.Ref) ([]qemu.Config, error) {
-		names, err := e.client.Snapshots(ctx, ref)
+		names, err := u.reader.client.Snapshots(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
-		return snapshotConfigs(ctx, e.client, ref, names)
+		return snapshotConfigs(ctx, u.reader.client, ref, names)
 	}
-	return vmcache.NewReader(e.client, e.inventory).Users(ctx, disks)
+	return vmcache.NewReader(u.reader.client, u.reader.inventory).Users(ctx, disks)
 }
 
 // knownVMs is a client that reads of VMs what is known of them.

@@ -35,6 +35,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -309,7 +310,9 @@ func (l *lab) reconcile(m *namespaced.Image) (bool, error) {
 		_, err = e.Delete(ctx, m)
 		return true, err
 	case !o.ResourceExists:
-		_, err = e.Create(ctx, m)
+		if _, err = e.Create(ctx, m); err == nil {
+			err = managed.NewRetryingCriticalAnnotationUpdater(l.kube).UpdateCriticalAnnotations(ctx, m)
+		}
 		return true, err
 	case !o.ResourceUpToDate:
 		_, err = e.Update(ctx, m)

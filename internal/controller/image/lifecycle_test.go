@@ -424,7 +424,7 @@ func TestOthersNeedIt(t *testing.T) {
 	} {
 		e := l.external()
 		e.tenant, e.isolation = of, func(context.Context) isolation { return namedTenants{} }
-		got, err := removal{external: e}.machineUsers(t.Context(), m, &revision{Number: 1})
+		got, err := e.usage().machineUsers(t.Context(), m, &revision{Number: 1})
 		if slices.Sort(got); err != nil || !slices.Equal(got, want) {
 			t.Errorf("want %q, got %q, %v", want, got, err)
 		}

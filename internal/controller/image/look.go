@@ -31,10 +31,8 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/checksum"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
-	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
-	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
 
 // A view is what was found about an Image: what there is, and what is to be done.
@@ -123,7 +121,7 @@ func (e *external) Observe(ctx context.Context, m Image) (managed.ExternalObserv
 		return managed.ExternalObservation{}, err
 	}
 	if meta.WasDeleted(m) {
-		return removal{external: e}.observeDeleted(ctx, m, v)
+		return e.observeDeleted(ctx, m, v)
 	}
 	if owner, err := e.olderClaim(ctx, m, v); owner != "" || err != nil {
 		return e.observeConflict(m, v, owner), err
@@ -217,7 +215,7 @@ func (e *external) observeConflict(m Image, v *view, owner string) managed.Exter
 // look looks at what is to be there, and decides about each file and template.
 func (e *external) look(ctx context.Context, m Image, v *view) error {
 	p := m.Parameters()
-	if err := e.lookForRevision(p, v); err != nil {
+	if err := v.lookForRevision(p, e.now()); err != nil {
 		v.problems = append(v.problems, kind.Problem{Reason: reasonInvalid, Message: err.Error()})
 	}
 	if fetches(p) {
@@ -226,7 +224,7 @@ func (e *external) look(ctx context.Context, m Image, v *view) error {
 			return err
 		}
 	} else if p.Source.Volume != nil {
-		if err := e.lookForVolume(ctx, *p.Source.Volume, v); err != nil {
+		if err := e.reader().lookForVolume(ctx, *p.Source.Volume, v); err != nil {
 			return err
 		}
 	}
@@ -239,7 +237,7 @@ func (e *external) look(ctx context.Context, m Image, v *view) error {
 			return err
 		}
 	}
-	return removal{external: e}.lookAtOld(ctx, m, v)
+	return e.removal().planOldRevisions(ctx, m, v)
 }
 
 // checkVersion finds whether the version of PVE has what the source takes.
@@ -263,7 +261,7 @@ const (
 )
 
 // lookForRevision finds whether a revision is to be begun.
-func (e *external) lookForRevision(p *v1alpha1.ImageParameters, v *view) error {
+func (v *view) lookForRevision(p *v1alpha1.ImageParameters, now time.Time) error {
 	if !fetches(p) {
 		return nil
 	}
@@ -271,7 +269,7 @@ func (e *external) lookForRevision(p *v1alpha1.ImageParameters, v *view) error {
 		return err
 	}
 	var err error
-	if v.refresh, v.next, err = v.record.refreshDue(p, e.now()); err != nil {
+	if v.refresh, v.next, err = v.record.refreshDue(p, now); err != nil {
 		return err
 	}
 	if c, needed := v.record.needsRevision(p); needed && v.record.latest() != nil {
@@ -286,8 +284,9 @@ func (e *external) lookAtFiles(ctx context.Context, m Image, v *view, rev *revis
 	if !fetches(m.Parameters()) {
 		return nil
 	}
+	r := e.reader()
 	for _, p := range v.files.places {
-		if err := e.lookAtFile(ctx, m, v, &item{rev: rev, key: p.key(), file: rev.file(p), place: p}); err != nil {
+		if err := r.lookAtFile(ctx, m, v, &item{rev: rev, key: p.key(), file: rev.file(p), place: p}); err != nil {
 			return err
 		}
 	}
@@ -302,11 +301,11 @@ func (e *external) lookAtFiles(ctx context.Context, m Image, v *view, rev *revis
 	if len(leaving) == 0 {
 		return nil
 	}
-	if used, err := (removal{external: e}).inUse(ctx, m, v, rev); used || err != nil {
+	if used, err := e.usage().inUse(ctx, m, v, rev); used || err != nil {
 		return err
 	}
 	for _, i := range leaving {
-		if err := e.lookAtFile(ctx, m, v, i); err != nil {
+		if err := r.lookAtFile(ctx, m, v, i); err != nil {
 			return err
 		}
 	}
@@ -353,26 +352,26 @@ func (v *view) online(node string) bool {
 }
 
 // lookAtFile decides about a file.
-func (e *external) lookAtFile(ctx context.Context, m Image, v *view, i *item) error {
-	if undefined, err := e.lookAtStorage(ctx, v, i); undefined || err != nil {
+func (r reader) lookAtFile(ctx context.Context, m Image, v *view, i *item) error {
+	if undefined, err := r.lookAtStorage(ctx, v, i); undefined || err != nil {
 		return err
 	}
-	s, err := e.fileStateOf(ctx, m, v, i)
+	s, err := r.fileStateOf(ctx, m, v, i)
 	if err != nil {
 		return err
 	}
-	if err := v.lookAtNode(ctx, e.inventory, i); err != nil {
+	if err := v.lookAtNode(ctx, r.inventory, i); err != nil {
 		return err
 	}
 	i.volume, i.offline = s.volume, s.offline
 	// What PVE would compare with the checksum is the file as it was downloaded, which one that was decompressed is not.
 	verifiable := i.rev.Checksum != "" && !i.file.Adopted && m.Parameters().Source.Decompression == nil
-	i.decision = i.file.decide(s, verifiable, e.now().Unix(), m.GetGeneration())
+	i.decision = i.file.decide(s, verifiable, r.now().Unix(), m.GetGeneration())
 	if i.unlisted != "" && i.action != forget {
 		i.message = i.unlisted
 	}
 	if s.task != nil && s.task.Running && s.offline == "" && v.online(s.task.UPID.Node()) {
-		if err := e.readProgress(ctx, i, s.task.UPID); err != nil {
+		if err := r.readProgress(ctx, i, s.task.UPID); err != nil {
 			return err
 		}
 	}
@@ -381,12 +380,12 @@ func (e *external) lookAtFile(ctx context.Context, m Image, v *view, i *item) er
 }
 
 // lookAtStorage reports whether an item that is to go is on a storage whose definition is gone: nothing is decided about it then.
-func (e *external) lookAtStorage(ctx context.Context, v *view, i *item) (bool, error) {
+func (r reader) lookAtStorage(ctx context.Context, v *view, i *item) (bool, error) {
 	if !i.removing && !i.superseded {
 		return false, nil
 	}
 	var err error
-	if i.undefined, err = e.undefined(ctx, v, i.place); !i.undefined || err != nil {
+	if i.undefined, err = r.undefined(ctx, v, i.place); !i.undefined || err != nil {
 		return false, err
 	}
 	i.decision = decision{action: stuck, message: noStorage}
@@ -414,169 +413,11 @@ func (v *view) lookAtNode(ctx context.Context, in inventory.Members, i *item) er
 // noStorage is why nothing can be done about what is on a storage whose definition is gone.
 const noStorage = "its storage is not defined any more"
 
-// undefined reports whether a storage is listed nowhere and unknown to the node of the place: one that may not be seen, or is disabled, is another
-// matter. It is decided once for each look, so that what is forgotten because nobody can use it is not found after all, and removed.
-func (e *external) undefined(ctx context.Context, v *view, p place) (bool, error) {
-	if is, decided := v.undefined[p.Storage]; decided {
-		return is, nil
-	}
-	if !v.online(p.Node) || slices.ContainsFunc(v.storages, func(s proxmox.Storage) bool { return s.Name == p.Storage }) {
-		return false, nil
-	}
-	_, err := e.client.Volumes(ctx, p.Node, p.Storage, "images")
-	if err != nil && !proxmox.IsNoStorage(err) && !proxmox.IsDisabledStorage(err) {
-		return false, errors.Wrapf(err, "cannot look at %s", p)
-	}
-	v.undefined[p.Storage] = proxmox.IsNoStorage(err)
-	return v.undefined[p.Storage], nil
-}
-
-// fileStateOf returns the file state of a file: what its storage has by the name, and the tasks that make it. A storage that cannot be listed is told of,
-// and keeps nothing from what is elsewhere.
-func (e *external) fileStateOf(ctx context.Context, m Image, v *view, i *item) (fileState, error) {
-	s := fileState{unknown: !v.online(i.place.Node)}
-	switch {
-	case s.unknown && !i.place.Shared:
-		s.task = gone(i.file.Task)
-		return s, nil
-	case s.unknown:
-		i.unlisted = unlisted
-	case i.place.Down:
-		s.unknown, i.unlisted = true, fmt.Sprintf("node %s reports the storage as not available: %s", i.place.Node, unlisted)
-	default:
-		var err error
-		s.volume, err = e.findVolume(ctx, m, i)
-		if proxmox.IsAuthorization(err) || ctx.Err() != nil {
-			return s, errors.Wrapf(err, "cannot look for the file on %s", i.place)
-		}
-		if s.unknown = err != nil; s.unknown {
-			i.unlisted = err.Error()
-		}
-	}
-	return s, e.readFileTasks(ctx, m, i, &s)
-}
-
-// readFileTasks reads the tasks that make a file, or may do so. They may be of another node than the one that is asked for the file.
-func (e *external) readFileTasks(ctx context.Context, m Image, i *item, s *fileState) error {
-	var offline *kind.Problem
-	var err error
-	switch {
-	case i.file.Task != "":
-		s.task, offline, err = target.Task(ctx, e.inventory, e.client, proxmox.UPID(i.file.Task))
-	case i.file.Begun != 0 && !i.file.Done:
-		s.others, offline, err = e.downloads(ctx, m, i.file.Node, i.rev.File)
-	}
-	if offline != nil {
-		s.offline = offline.Message
-	}
-	return err
-}
-
-// findVolume returns the volume that has the file's name, or nil. A list that may be old is good enough if it has the file as it was made, and the one
-// that says that it is gone is read now.
-func (e *external) findVolume(ctx context.Context, m Image, i *item) (*proxmox.Volume, error) {
-	ages := []time.Duration{inventory.Current}
-	if i.file.Done && i.file.Removal == "" {
-		ages = []time.Duration{inventory.Stable, inventory.Current, inventory.Fresh}
-	}
-	var found *proxmox.Volume
-	for _, maxAge := range ages {
-		volumes, err := e.inventory.Volumes(ctx, i.place.Node, i.place.Storage, string(contentOf(m.Parameters())), maxAge)
-		if err != nil {
-			return nil, err
-		}
-		if found = volumeNamed(volumes, i.rev.File); found != nil && i.file.is(*found) {
-			break
-		}
-	}
-	return found, nil
-}
-
-// gone returns a task on a node that cannot be asked, which may still run.
-func gone(upid string) *proxmox.Task {
-	if upid == "" {
-		return nil
-	}
-	return &proxmox.Task{UPID: proxmox.UPID(upid), Running: true}
-}
-
-// volumeNamed returns the volume with a file name, or nil.
-func volumeNamed(volumes []proxmox.Volume, name string) *proxmox.Volume {
-	i := slices.IndexFunc(volumes, func(v proxmox.Volume) bool { return v.File() == name })
-	if i < 0 {
-		return nil
-	}
-	return &volumes[i]
-}
-
-// task returns the task as PVE knows it, or nil. One on a node that cannot be asked may still run.
-func (e *external) task(ctx context.Context, upid string) (*proxmox.Task, error) {
-	t, _, err := target.Task(ctx, e.inventory, e.client, proxmox.UPID(upid))
-	return t, err
-}
-
-// downloads returns our tasks on a node that fetch a file of the name, and the problem that it cannot be asked.
-func (e *external) downloads(ctx context.Context, m Image, node, name string) ([]proxmox.Task, *kind.Problem, error) {
-	taskType := proxmox.TaskDownload
-	if m.Parameters().Source.OCI != nil {
-		taskType = proxmox.TaskPullOCI
-	}
-	tasks, err := target.NodeTasks(ctx, e.inventory, e.client, node, taskType)
-	return slices.DeleteFunc(tasks.All, func(t proxmox.Task) bool {
-		return t.UPID.ID() != name || t.UPID.User() != e.client.Identity().ID
-	}), tasks.Offline, err
-}
-
-// progressLines of a log are enough to have one with percents.
-const progressLines = 5
-
-func (e *external) readProgress(ctx context.Context, i *item, u proxmox.UPID) error {
-	if !u.Valid() {
-		return nil
-	}
-	log, err := e.client.TaskLog(ctx, u, progressLines)
-	if err != nil {
-		return err
-	}
-	if percent, known := proxmox.DownloadProgress(log); known {
-		i.progress = ptr.To(int32(percent)) //nolint:gosec // It is 100 at most.
-		i.message = fmt.Sprintf("downloading, %d%%", percent)
-	}
-	return nil
-}
-
-// lookForVolume finds the nodes that have the file which the source names.
-func (e *external) lookForVolume(ctx context.Context, volume string, v *view) error {
-	storage, content, file := splitVolume(volume)
-	all := placement{}
-	all.add(storage, content, nil, v.storages, v.nodes)
-	v.files.problems = all.problems
-	var unseen []kind.Problem
-	for _, p := range all.places {
-		volumes, err := e.inventory.Volumes(ctx, p.Node, p.Storage, content, inventory.Current)
-		if proxmox.IsAuthorization(err) {
-			return errors.Wrapf(err, "cannot look for %s", volume)
-		}
-		if err != nil {
-			unseen = append(unseen, kind.Problem{Reason: reasonUnavailable, Message: fmt.Sprintf("cannot look for %s on %s: %v", volume, p, err)})
-			continue
-		}
-		if volumeNamed(volumes, file) != nil {
-			v.files.places = append(v.files.places, p)
-		}
-	}
-	v.files.problems = append(v.files.problems, unseen...)
-	if len(v.files.places) == 0 && len(v.files.problems) == 0 {
-		v.files.problems = append(v.files.problems, kind.Problem{Reason: reasonNotFound, Message: fmt.Sprintf("volume '%s' not found on any node", volume)})
-	}
-	return nil
-}
-
 // lookAtTemplates looks at the templates of the newest revision.
 func (e *external) lookAtTemplates(ctx context.Context, m Image, v *view, rev *revision) error {
 	p := m.Parameters()
 	if p.Template == nil {
-		return e.leaveUnused(ctx, m, v, rev)
+		return e.removal().leaveUnused(ctx, m, v, rev)
 	}
 	on, problem := e.templateNodes(ctx, m, v)
 	if problem != nil {
@@ -594,7 +435,7 @@ func (e *external) lookAtTemplates(ctx context.Context, m Image, v *view, rev *r
 			t = &template{Node: place.Node, Storage: place.Storage, Shared: place.Shared}
 		}
 		i := &item{rev: rev, key: place.key(), template: t, place: place}
-		if err := e.lookAtTemplate(ctx, m, v, i); err != nil {
+		if err := e.reader().lookAtTemplate(ctx, m, v, i); err != nil {
 			return err
 		}
 		if i.action == start && !v.hasFileOn(i.template.Node, p) {
@@ -604,23 +445,12 @@ func (e *external) lookAtTemplates(ctx context.Context, m Image, v *view, rev *r
 	return nil
 }
 
-// leaveUnused has templates go that the spec asks for no more, unless they are in use.
-func (e *external) leaveUnused(ctx context.Context, m Image, v *view, rev *revision) error {
-	if len(rev.Templates) == 0 {
-		return nil
-	}
-	if used, err := (removal{external: e}).inUse(ctx, m, v, rev); used || err != nil {
-		return err
-	}
-	return e.leaveTemplates(ctx, m, v, rev)
-}
-
 // leaveTemplates has the templates of a revision go.
-func (e *external) leaveTemplates(ctx context.Context, m Image, v *view, rev *revision) error {
+func (r reader) leaveTemplates(ctx context.Context, m Image, v *view, rev *revision) error {
 	for _, key := range rev.templateKeys() {
 		t := rev.Templates[key]
 		i := &item{rev: rev, key: key, template: t, place: place{Storage: t.Storage, Node: t.Node, Shared: t.Shared}, removing: true}
-		if err := e.lookAtTemplate(ctx, m, v, i); err != nil {
+		if err := r.lookAtTemplate(ctx, m, v, i); err != nil {
 			return err
 		}
 	}
@@ -667,83 +497,20 @@ func (v *view) fileFor(node string) string {
 }
 
 // lookAtTemplate decides about a template.
-func (e *external) lookAtTemplate(ctx context.Context, m Image, v *view, i *item) error {
-	if undefined, err := e.lookAtStorage(ctx, v, i); undefined || err != nil {
+func (r reader) lookAtTemplate(ctx context.Context, m Image, v *view, i *item) error {
+	if undefined, err := r.lookAtStorage(ctx, v, i); undefined || err != nil {
 		return err
 	}
-	s, err := e.vmStateOf(ctx, v, i.template)
+	s, err := r.vmStateOf(ctx, v, i.template)
 	if err != nil {
 		return err
 	}
-	if err := v.lookAtNode(ctx, e.inventory, i); err != nil {
+	if err := v.lookAtNode(ctx, r.inventory, i); err != nil {
 		return err
 	}
-	i.decision = i.template.decide(s, e.now().Unix(), m.GetGeneration())
+	i.decision = i.template.decide(s, r.now().Unix(), m.GetGeneration())
 	v.items = append(v.items, i)
 	return nil
-}
-
-// vmStateOf returns the VM state of a template. Its configuration is read only while the list does not show
-// that it is as it was made.
-func (e *external) vmStateOf(ctx context.Context, v *view, t *template) (vmState, error) {
-	s := vmState{}
-	if t.VMID == 0 {
-		return s, nil
-	}
-	if i := slices.IndexFunc(v.guests, func(g proxmox.Guest) bool { return g.VMID == t.VMID }); i >= 0 {
-		s.guest = &v.guests[i]
-		t.Node = s.guest.Node // It may have been moved.
-	}
-	if t.Done && t.Removal == "" && s.guest != nil && s.guest.Template || !v.online(t.Node) {
-		s.unknown = true
-		return s, nil
-	}
-	var err error
-	if t.Task != "" {
-		if s.task, err = e.task(ctx, t.Task); err != nil || s.task != nil && s.task.Running {
-			return s, err
-		}
-	}
-	s.config, s.busy, err = e.vm(ctx, t)
-	return s, err
-}
-
-// vm returns the configuration of a template's VM, nil if there is none, and whether a
-// task works on it. The tasks are read first: what they have done is in the
-// configuration then.
-func (e *external) vm(ctx context.Context, t *template) (qemu.Config, bool, error) {
-	busy, err := target.Works(ctx, e.inventory, t.VMID, inventory.Recent)
-	if err != nil {
-		return nil, false, err
-	}
-	c, err := e.client.Config(ctx, proxmox.Ref{Node: t.Node, VMID: t.VMID})
-	if proxmox.IsNotFound(err) {
-		config, err := t.findMoved(ctx, e.inventory, e.client)
-		return config, busy, err
-	}
-	return qemu.Config(c.Values), busy, err
-}
-
-// findMoved returns the configuration of the VM with the VMID of the template that is on another node than it was listed on, or nil if there is none.
-// The template is there from now on, if it is its VM.
-func (t *template) findMoved(ctx context.Context, in Inventory, c Client) (qemu.Config, error) {
-	guests, err := in.Guests(ctx, inventory.Fresh)
-	if err != nil {
-		return nil, err
-	}
-	g, listed := proxmox.GuestOf(guests, t.VMID)
-	if !listed || g.Node == t.Node {
-		return nil, nil
-	}
-	read, err := c.Config(ctx, g.Ref())
-	if err != nil {
-		return nil, errors.Wrapf(err, "cannot read VM %d, which is on node %s now", t.VMID, g.Node)
-	}
-	config := qemu.Config(read.Values)
-	if t.identity().Prove(config) == ours {
-		t.Node = g.Node
-	}
-	return config, nil
 }
 
 // completed notes that the newest revision is complete, and reports whether that is

@@ -65,8 +65,8 @@ func (r *record) refreshDue(p *v1alpha1.ImageParameters, now time.Time) (due boo
 	return !next.After(now), next, nil
 }
 
-// A Fetcher reads lists of checksums.
-type Fetcher interface {
+// A listFetcher reads lists of checksums.
+type listFetcher interface {
 	Fetch(ctx context.Context, address string, insecure bool) ([]byte, error)
 }
 

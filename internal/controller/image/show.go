@@ -76,7 +76,7 @@ const (
 	eventTemplateMade   event.Reason = "TemplateMade"
 	eventTemplateFailed event.Reason = "TemplateFailed"
 	eventAdopted        event.Reason = "Adopted"
-	eventLeftBehind     event.Reason = "LeftBehind"
+	eventLeftBehind                  = kind.EventLeftBehind
 	eventRemovalFailed  event.Reason = "RemovalFailed"
 )
 

@@ -127,7 +127,7 @@ func (e *external) makeVM(ctx context.Context, m Image, v *view, i *item) error 
 // vmidTaken gives up the VMID of a template, unless the VM that has it is the template's own: it was made by a call whose answer was lost, and the
 // next look finds it.
 func (e *external) vmidTaken(ctx context.Context, t *template, taken error) error {
-	config, _, err := e.vm(ctx, t)
+	config, _, err := e.reader().vm(ctx, t)
 	switch {
 	case err != nil:
 		return errors.Join(taken, err)
@@ -207,7 +207,7 @@ func (e *external) convert(ctx context.Context, m Image, i *item) error {
 
 // failTemplate notes why a template could not be made.
 func (e *external) failTemplate(ctx context.Context, m Image, i *item) error {
-	t, err := e.task(ctx, i.template.Task)
+	t, err := e.reader().task(ctx, i.template.Task)
 	if err != nil || t == nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (e *external) Create(ctx context.Context, m Image) (managed.ExternalCreatio
 	if err := e.begin(m, v.record, c); err != nil {
 		return managed.ExternalCreation{}, err
 	}
-	return managed.ExternalCreation{}, e.save(ctx, m, v)
+	return managed.ExternalCreation{}, e.save(kind.AtCreationEnd(ctx), m, v)
 }
 
 // begin begins a revision in the record.
@@ -91,8 +91,8 @@ func (e *external) save(ctx context.Context, m Image, v *view) error {
 	return nil
 }
 
-// Update does what Observe found to be due. What is begun is noted before, and what
-// came of it after each call.
+// Update does what Observe found to be due. What is begun is noted before the first call, and what
+// came of it after the last one: what a provider that is killed meanwhile has not noted is looked for.
 func (e *external) Update(ctx context.Context, m Image) (managed.ExternalUpdate, error) {
 	v := e.view
 	if v == nil {
@@ -107,11 +107,10 @@ func (e *external) update(ctx context.Context, m Image, v *view) error {
 		return err
 	}
 	for _, i := range ready {
-		err := e.act(ctx, m, v, i)
-		if saved := kind.AfterCall(ctx, func(ctx context.Context) error { return e.save(ctx, m, v) }); saved != nil {
-			return saved
-		}
-		failed = append(failed, err)
+		failed = append(failed, e.act(ctx, m, v, i))
+	}
+	if saved := kind.AfterCall(ctx, func(ctx context.Context) error { return e.save(ctx, m, v) }); saved != nil {
+		return errors.Join(append(failed, saved)...)
 	}
 	if v.refresh {
 		failed = append(failed, e.refreshed(ctx, m, v))
@@ -162,7 +161,7 @@ func (e *external) intend(ctx context.Context, m Image, v *view, i *item) error 
 func (e *external) act(ctx context.Context, m Image, v *view, i *item) error {
 	switch {
 	case i.removing && i.removal(v) != start: // Otherwise it is first brought to an end.
-		return removal{external: e}.remove(ctx, m, v, i)
+		return e.remove(ctx, m, v, i)
 	case i.template != nil:
 		return e.actOnTemplate(ctx, m, v, i)
 	}

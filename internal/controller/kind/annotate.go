@@ -19,9 +19,11 @@ package kind
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -81,7 +83,33 @@ func RenameAnnotations(ctx context.Context, kube client.Writer, o client.Object,
 // longer the one that was read: what is written next would undo the change of
 // somebody else. Nothing is sent if the object has these annotations already.
 func Annotate(ctx context.Context, kube client.Writer, o client.Object, annotations map[string]string) error {
-	return patchAnnotations(ctx, kube, o, func(all map[string]string) { maps.Copy(all, annotations) })
+	return patchMetadata(ctx, kube, o, withAnnotations(o, annotations), o.GetFinalizers())
+}
+
+// AnnotateWithFinalizer annotates the object as Annotate does, and adds the finalizer by the same write. The reconciler would add it by another one.
+func AnnotateWithFinalizer(ctx context.Context, kube client.Writer, o client.Object, annotations map[string]string) error {
+	finalizers := o.GetFinalizers()
+	if !slices.Contains(finalizers, managed.FinalizerName) {
+		finalizers = append(slices.Clone(finalizers), managed.FinalizerName)
+	}
+	return patchMetadata(ctx, kube, o, withAnnotations(o, annotations), finalizers)
+}
+
+// withAnnotations returns the annotations of an object with others.
+func withAnnotations(o client.Object, others map[string]string) map[string]string {
+	all := map[string]string{}
+	maps.Copy(all, o.GetAnnotations())
+	maps.Copy(all, others)
+	return all
+}
+
+type creationEndKey struct{}
+
+// AtCreationEnd returns the context in which a creation that has gone well notes what it has begun: Annotate annotates the object in memory alone, since
+// crossplane-runtime writes its annotations next, with the one that says how the creation has ended. What is written then is what differs from the
+// cache, which may not have yet what is removed: RemoveAnnotation writes at once.
+func AtCreationEnd(ctx context.Context) context.Context {
+	return context.WithValue(ctx, creationEndKey{}, true)
 }
 
 // writingTime is how long it may take to write what became of a call.
@@ -96,12 +124,26 @@ func AfterCall(ctx context.Context, write func(context.Context) error) error {
 
 // RemoveAnnotation removes an annotation, in the Kubernetes API and in memory.
 func RemoveAnnotation(ctx context.Context, kube client.Writer, o client.Object, name string) error {
-	return patchAnnotations(ctx, kube, o, func(all map[string]string) { delete(all, name) })
+	left := withAnnotations(o, nil)
+	delete(left, name)
+	ctx = context.WithValue(ctx, creationEndKey{}, false)
+	return patchMetadata(ctx, kube, o, left, o.GetFinalizers())
 }
 
-// patchAnnotations changes annotations in the Kubernetes API and in memory, where
+// patchMetadata changes annotations and finalizers in the Kubernetes API and in memory, where
 // everything else stays as it is. It is a conflict if the object has changed meanwhile.
-func patchAnnotations(ctx context.Context, kube client.Writer, o client.Object, change func(map[string]string)) error {
+func patchMetadata(ctx context.Context, kube client.Writer, o client.Object, annotations map[string]string, finalizers []string) error {
+	if maps.Equal(o.GetAnnotations(), annotations) && slices.Equal(o.GetFinalizers(), finalizers) {
+		return nil
+	}
+	set := func(on client.Object) {
+		on.SetAnnotations(annotations)
+		on.SetFinalizers(finalizers)
+	}
+	if ctx.Value(creationEndKey{}) == true {
+		set(o)
+		return nil
+	}
 	before, ok := o.DeepCopyObject().(client.Object)
 	if !ok {
 		return errors.Errorf("cannot copy a %T", o)
@@ -110,19 +152,11 @@ func patchAnnotations(ctx context.Context, kube client.Writer, o client.Object, 
 	if !ok {
 		return errors.Errorf("cannot copy a %T", o)
 	}
-	annotations := maps.Clone(o.GetAnnotations())
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	change(annotations)
-	if maps.Equal(before.GetAnnotations(), annotations) {
-		return nil
-	}
-	after.SetAnnotations(annotations)
+	set(after)
 	if err := kube.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
 		return errors.Wrap(err, "cannot write annotations")
 	}
-	o.SetAnnotations(annotations)
+	set(o)
 	o.SetResourceVersion(after.GetResourceVersion())
 	return nil
 }

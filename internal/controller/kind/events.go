@@ -26,7 +26,9 @@ import (
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/lru"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
@@ -35,7 +37,7 @@ import (
 // reasonUpdated is what the managed reconciler calls its events of updates.
 const reasonUpdated event.Reason = "UpdatedExternalResource"
 
-// reasonDeleted is what it calls its events of each step of a deletion.
+// reasonDeleted is what it calls its events of each step of a deletion, which are told once.
 const reasonDeleted event.Reason = "DeletedExternalResource"
 
 // textOfConflict is what the API server says of an object that has changed since it was read.
@@ -60,16 +62,30 @@ func (r filteringRecorder) WithAnnotations(keysAndValues ...string) event.Record
 	return filteringRecorder{next: r.next.WithAnnotations(keysAndValues...), filters: r.filters}
 }
 
-// tellOnce returns a filter that drops what tells of a resource again that its deletion was requested: each step of a deletion does.
-func tellOnce() event.FilterFn {
+// EventLeftBehind is of what stays in Proxmox VE when its resource is deleted.
+const EventLeftBehind event.Reason = "LeftBehind"
+
+// NewRecorder returns what records the events of a kind itself. A resource that is deleted may be looked at again before it is gone: what it leaves behind
+// is told once.
+func NewRecorder(mgr ctrl.Manager, controller string) event.Recorder {
+	return filteringRecorder{next: event.NewAPIRecorder(mgr.GetEventRecorderFor(controller)), filters: []event.FilterFn{tellOnce(EventLeftBehind)}}
+}
+
+// tellOnce returns a filter that drops events with a reason that tell the same of a resource again.
+func tellOnce(reason event.Reason) event.FilterFn {
+	type telling struct {
+		uid     types.UID
+		message string
+	}
 	told := lru.New(mostRequested)
 	return func(obj runtime.Object, e event.Event) bool {
 		mg, ok := obj.(client.Object)
-		if !ok || e.Reason != reasonDeleted {
+		if !ok || e.Reason != reason {
 			return false
 		}
-		_, before := told.Get(mg.GetUID())
-		told.Add(mg.GetUID(), nil)
+		now := telling{uid: mg.GetUID(), message: e.Message}
+		_, before := told.Get(now)
+		told.Add(now, nil)
 		return before
 	}
 }

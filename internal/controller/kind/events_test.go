@@ -42,7 +42,7 @@ import (
 )
 
 func TestDeletionToldOnce(t *testing.T) {
-	drops := tellOnce()
+	drops := tellOnce("DeletedExternalResource")
 	of := func(uid types.UID) client.Object {
 		pool := &cluster.Pool{}
 		pool.SetUID(uid)
@@ -58,6 +58,7 @@ func TestDeletionToldOnce(t *testing.T) {
 		{reason: "The first step of a deletion is told.", obj: of("a"), event: deleted},
 		{reason: "A deletion of several steps is told once.", obj: of("a"), event: deleted, want: true},
 		{reason: "The deletion of another resource is told.", obj: of("b"), event: deleted},
+		{reason: "Another message about the same resource is told.", obj: of("a"), event: event.Normal("DeletedExternalResource", "other")},
 		{reason: "Other events of a resource whose deletion was told are told.", obj: of("a"), event: event.Normal("TaskEnded", "shutdown")},
 	} {
 		if got := drops(step.obj, step.event); got != step.want {

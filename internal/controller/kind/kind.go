@@ -214,11 +214,13 @@ func complete(mgr ctrl.Manager, o Options, id Identity, b *builder.Builder, w *w
 
 func newReconciler[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) reconcile.Reconciler {
 	faults := newToldFaults(o.Clock())
+	kube := statusManager{Manager: mgr, faults: faults}
 	opts := append(reconcilerOptions(mgr, o, k), managed.WithRecorder(filteringRecorder{
 		next:    event.NewAPIRecorder(mgr.GetEventRecorderFor(k.ControllerName())),
-		filters: append(slices.Clone(o.EventFilterFunctions), faults.needless(k.TellsChanges), tellOnce()),
+		filters: append(slices.Clone(o.EventFilterFunctions), faults.needless(k.TellsChanges), tellOnce(reasonDeleted)),
 	}))
-	return managed.NewReconciler(statusManager{Manager: mgr, faults: faults}, resource.ManagedKind(k.GroupVersionKind), opts...)
+	opts = append(opts, creationOptions(kube.GetClient(), o)...)
+	return managed.NewReconciler(kube, resource.ManagedKind(k.GroupVersionKind), opts...)
 }
 
 func reconcilerOptions[T resource.Managed](mgr ctrl.Manager, o Options, k Kind[T]) []managed.ReconcilerOption {

@@ -58,6 +58,9 @@ func (t timedReconciler) Reconcile(ctx context.Context, r reconcile.Request) (re
 type outcome struct {
 	err error
 
+	// missing says that there is nothing yet of what the resource stands for.
+	missing bool
+
 	// created says that the error is one of a creation, after which conditions
 	// that tell more are lost: the next look shows them.
 	created bool
@@ -168,6 +171,9 @@ func (c countingClient[T]) Observe(ctx context.Context, mg T) (managed.ExternalO
 	o, err := c.next.Observe(ctx, mg)
 	if c.counter.waits(ctx, err) {
 		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
+	}
+	if of, ok := ctx.Value(outcomeKey{}).(*outcome); ok {
+		of.missing = !o.ResourceExists && err == nil
 	}
 	return o, c.counter.count(ctx, err)
 }

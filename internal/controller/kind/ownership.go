@@ -20,7 +20,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
@@ -94,20 +93,16 @@ func IntentOf(mg resource.Managed) (Intent, bool) {
 // DropIntent removes the intent: the object is not there, by the word of Proxmox VE, or
 // is this resource's own by its external name.
 func DropIntent(ctx context.Context, kube client.Writer, mg resource.Managed) error {
-	if _, ok := mg.GetAnnotations()[AnnotationIntent]; !ok {
-		return nil
-	}
-	return patchAnnotations(ctx, kube, mg, func(a map[string]string) { delete(a, AnnotationIntent) })
+	return RemoveAnnotation(ctx, kube, mg, AnnotationIntent)
 }
 
 // Own makes the object this resource's own: its name becomes the external name, and the
 // intent goes. Further annotations may say where the object is.
 func Own(ctx context.Context, kube client.Writer, mg resource.Managed, name string, further map[string]string) error {
-	return patchAnnotations(ctx, kube, mg, func(a map[string]string) {
-		a[meta.AnnotationKeyExternalName] = name
-		maps.Copy(a, further)
-		delete(a, AnnotationIntent)
-	})
+	all := withAnnotations(mg, further)
+	all[meta.AnnotationKeyExternalName] = name
+	delete(all, AnnotationIntent)
+	return patchMetadata(ctx, kube, mg, all, mg.GetFinalizers())
 }
 
 // AlreadyExists returns the problem that an object exists that was not created by the

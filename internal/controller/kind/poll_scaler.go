@@ -18,6 +18,7 @@ package kind
 
 import (
 	"context"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -94,4 +95,30 @@ func (c *PollScaler) interval(hook managed.PollIntervalHook) managed.PollInterva
 // fullRound is how long it takes to look at all of them once.
 func (c *PollScaler) fullRound() time.Duration {
 	return time.Duration(float64(c.size.Load()) / (float64(c.perSecond) * pollShare) * float64(time.Second))
+}
+
+// spread is the part of a delay by which it varies both ways, so that what
+// happened to many resources at once does not happen to them at once again.
+const spread = 0.1
+
+// random is a number of at least 0 and below 1.
+func random() float64 { return rand.Float64() } //nolint:gosec // Nobody gains from guessing a delay.
+
+// jitter varies a delay by up to a tenth of it.
+func jitter(d time.Duration, random func() float64) time.Duration {
+	return d + time.Duration((2*random()-1)*spread*float64(d))
+}
+
+// jittered is the hook, or none, with jitter.
+func jittered(hook managed.PollIntervalHook, random func() float64) managed.PollIntervalHook {
+	return func(mg resource.Managed, d time.Duration) time.Duration {
+		if hook == nil {
+			return jitter(d, random)
+		}
+		// Zero would mean never again to the reconciler.
+		if wanted := hook(mg, d); wanted > 0 {
+			d = wanted
+		}
+		return jitter(d, random)
+	}
 }

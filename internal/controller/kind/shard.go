@@ -60,7 +60,7 @@ func (s Shard) Has(o client.Object) bool {
 	if s.Selector != nil && !s.Selector.Matches(labels.Set(o.GetLabels())) {
 		return false
 	}
-	return s.HasConfiguration(configurationOf(o))
+	return s.hasConfiguration(configurationOf(o))
 }
 
 // Labels returns the labels of a resource by which it is part of it: another one with these
@@ -79,9 +79,9 @@ func (s Shard) Labels(of client.Object) map[string]string {
 	return found
 }
 
-// HasConfiguration reports whether provider configurations of this name are part of
+// hasConfiguration reports whether provider configurations of this name are part of
 // it.
-func (s Shard) HasConfiguration(name string) bool {
+func (s Shard) hasConfiguration(name string) bool {
 	return len(s.Configurations) == 0 || slices.Contains(s.Configurations, name)
 }
 
@@ -130,7 +130,7 @@ func (s Shard) hasResolved(ctx context.Context, kube client.Reader, o client.Obj
 
 // ConfigurationPredicate is that of events of provider configurations.
 func (s Shard) ConfigurationPredicate() predicate.Predicate {
-	return predicate.NewPredicateFuncs(func(o client.Object) bool { return s.HasConfiguration(o.GetName()) })
+	return predicate.NewPredicateFuncs(func(o client.Object) bool { return s.hasConfiguration(o.GetName()) })
 }
 
 // Reconciler returns the reconciler of the resources that are part of it. What was queued may be part of

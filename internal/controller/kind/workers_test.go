@@ -105,7 +105,7 @@ func TestSilentCluster(t *testing.T) {
 			if seen != name {
 				t.Errorf("want %s, got %s", name, seen)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(slowest):
 			t.Fatalf("%s waits for a cluster that is not its own", name)
 		}
 	}

@@ -86,17 +86,17 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 	e.tasks.BeginCreation(m, c.lost)
 	if c.vmidTaken {
 		e.inventory.BlockVMID(c.Identity.VMID)
-		if err := (ownership{external: e}).moveVMID(ctx, m, c, nil); err != nil {
+		if err := e.allocator().moveVMID(ctx, m, c, nil); err != nil {
 			return managed.ExternalCreation{}, err
 		}
 	}
 	if c.unfinished != nil {
-		return managed.ExternalCreation{}, restoring{external: e}.removeUnfinished(ctx, m, *c.unfinished)
+		return managed.ExternalCreation{}, removeUnfinished(ctx, e.client, e.watch(), m, *c.unfinished)
 	}
 	notes := c.annotations(m)
 	if c.archive != nil {
 		ref := proxmox.Ref{Node: c.madeOn, VMID: c.Identity.VMID}
-		if err := (restoring{external: e}).tracker().Note(ctx, m, ref, c.archive.Volume, notes); err != nil {
+		if err := e.tracker().Note(ctx, m, ref, c.archive.Volume, notes); err != nil {
 			return managed.ExternalCreation{}, err
 		}
 	}
@@ -123,7 +123,9 @@ func (e *external) Create(ctx context.Context, m Machine) (managed.ExternalCreat
 	e.log.Debug("Creating VM", "vmid", c.Identity.VMID, "node", c.madeOn)
 	e.watch().Follow(m, u, c.madeOn)
 	if c.archive != nil {
-		restoring{external: e}.noteTask(ctx, m, u)
+		if err := e.tracker().NoteTask(ctx, m, u); err != nil { // It is found by what was noted before.
+			e.log.Debug("Cannot note the task of the restore", "upid", u, "error", err)
+		}
 	}
 	return managed.ExternalCreation{}, nil
 }
@@ -141,7 +143,7 @@ func (c *creation) failed(ctx context.Context, e *external, m Machine, err error
 	if c.archive == nil {
 		return err
 	}
-	return errors.Join(err, restoring{external: e}.tracker().NoteLost(ctx, m))
+	return errors.Join(err, e.tracker().NoteLost(ctx, m))
 }
 
 // lastingRejection reports whether PVE refuses a call in a way that lasts.
@@ -183,7 +185,7 @@ func (c *creation) place() tenant.Place {
 }
 
 // call has PVE start to create the VM.
-func (c *creation) call(ctx context.Context, to VMCreator) (proxmox.UPID, error) {
+func (c *creation) call(ctx context.Context, to vmCreator) (proxmox.UPID, error) {
 	if c.source == nil {
 		return to.Create(ctx, proxmox.Ref{Node: c.madeOn, VMID: c.Identity.VMID}, c.params())
 	}
@@ -202,7 +204,7 @@ func (e *external) afterTakenVMID(ctx context.Context, m Machine, c *creation, t
 	}
 	e.inventory.BlockVMID(c.Identity.VMID)
 	c.rejected = c.Identity.VMID
-	return errors.Wrapf(errors.Join(taken, ownership{external: e}.moveVMID(ctx, m, c, unsent(m))), "VM %d already exists: another VMID is taken",
+	return errors.Wrapf(errors.Join(taken, e.allocator().moveVMID(ctx, m, c, unsent(m))), "VM %d already exists: another VMID is taken",
 		c.Identity.VMID)
 }
 

@@ -55,7 +55,7 @@ type creator struct {
 	nodes   nodechoice.Chooser
 	spec    specReader
 
-	client    VMCreator
+	client    vmCreator
 	inventory Inventory
 	reader    *vmcache.Reader
 	tasks     *tasktrack.Tracker
@@ -77,9 +77,15 @@ type creator struct {
 func (e *external) creator(ctx context.Context) creator {
 	return creator{
 		checker: creationChecks{inventory: e.inventory, checks: e.checks, tenant: e.tenant, noCloud: e.noCloud(), log: e.log},
-		nodes:   e.chooser(),
-		spec:    e.spec(),
-		client:  e.client, inventory: e.inventory, reader: e.reader, tasks: e.tasks, kube: e.kube,
+		nodes: nodechoice.Chooser{
+			Scheduler: e.scheduler, Unschedulable: e.unschedulable, Inventory: e.inventory, Networks: e.networks, Checks: e.checks, Tenant: e.tenant,
+			Defaults: nodechoice.Defaults{
+				Node: e.defaults.Node, Nodes: e.defaults.Nodes, Preferred: e.defaults.Preferred, Storage: e.defaults.Storage,
+			},
+			SharesCluster: e.sharesCluster, Isolation: e.isolation, Kube: e.kube, Object: e.object, Log: e.log,
+		},
+		spec:   e.spec(),
+		client: e.client, inventory: e.inventory, reader: e.reader, tasks: e.tasks, kube: e.kube,
 		sources: e.sources, backups: e.backupFinder(ctx), images: e.images, volumes: e.volumes, addresses: e.addresses, password: e.password,
 		checks: e.checks, tenant: e.tenant, defaults: e.defaults, sharesCluster: e.sharesCluster,
 	}
@@ -263,17 +269,6 @@ func (e creator) nodeWithNetworks(m Machine, chosen string) (string, error) {
 		return "", conditions.Reject(conditions.Networking, "the VM cannot be made on node %s: %s", chosen, why)
 	}
 	return "", nil
-}
-
-// chooser returns what chooses the nodes of VMs to create.
-func (e *external) chooser() nodechoice.Chooser {
-	return nodechoice.Chooser{
-		Scheduler: e.scheduler, Unschedulable: e.unschedulable, Inventory: e.inventory, Networks: e.networks, Checks: e.checks, Tenant: e.tenant,
-		Defaults: nodechoice.Defaults{
-			Node: e.defaults.Node, Nodes: e.defaults.Nodes, Preferred: e.defaults.Preferred, Storage: e.defaults.Storage,
-		},
-		SharesCluster: e.sharesCluster, Isolation: e.isolation, Kube: e.kube, Object: e.object, Log: e.log,
-	}
 }
 
 // place has the node chosen that the VM is made on, or checks that the one that is already chosen can take it.

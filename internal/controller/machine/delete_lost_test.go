@@ -71,7 +71,7 @@ func TestDeleteLostCreation(t *testing.T) {
 		t.Fatal("the VM may still be made, and nobody would remove it")
 	}
 	ready := b.m.GetCondition(xpv2.TypeReady)
-	if ready.Reason != xpv2.ReasonDeleting || !strings.Contains(ready.Message, "the answer to the call that makes it was lost") {
+	if ready.Reason != xpv2.ReasonDeleting || !strings.Contains(ready.Message, "the answer to the call that creates VM 10000 was lost") {
 		t.Errorf("what is waited for is told, got %s: %s", ready.Reason, ready.Message)
 	}
 	b.vms[10000] = ourVM("stopped")

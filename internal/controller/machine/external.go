@@ -32,6 +32,7 @@ import (
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/agentpoll"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/claims"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/health"
@@ -107,10 +108,10 @@ type external struct {
 // Observe looks at the VM and at what separates it from the spec.
 func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObservation, error) {
 	before := events.Conditions(m)
-	e.sum, _ = evaluation{external: e}.sumOf(m) // An error comes again when it would be kept.
+	e.sum, _ = e.sumOf(m) // An error comes again when it would be kept.
 	seen, err := e.look(ctx, m)
-	if e.evaluated {
-		return seen, nil
+	if e.evaluated { // The status is as the evaluation has left it.
+		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true, ConnectionDetails: e.details(m, m.Observation())}, nil
 	}
 	found := e.report()
 	upToDate := found.upToDate(m, seen, err)
@@ -121,11 +122,11 @@ func (e *external) Observe(ctx context.Context, m Machine) (managed.ExternalObse
 	for _, fault := range e.told.Faults(m, before, e.vm != nil, found.powerFault(m)) {
 		e.record.Event(m, fault)
 	}
-	evaluation{external: e}.keep(ctx, m, seen, err)
+	e.settled.KeepEvaluation(m, e.evaluation(ctx, m, seen, err))
 	return seen, err
 }
 
-// look reads the VM, or recalls it, and plans.
+// look reads the VM, or recalls it, and plans. It sets evaluated, and observes no more, if the last evaluation still holds.
 func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObservation, error) {
 	if err := cmp.Or(e.unschedulable.Reason(m), e.quotas.Reason(m)); err != nil {
 		return managed.ExternalObservation{}, err
@@ -159,8 +160,8 @@ func (e *external) look(ctx context.Context, m Machine) (managed.ExternalObserva
 	if kind.ReconcileRequested(m) {
 		return e.readVM(ctx, m, id)
 	}
-	if (evaluation{external: e}).stillHolds(ctx, m, id) {
-		return evaluation{external: e}.observe(m), nil
+	if e.evaluated = e.stillHolds(ctx, m, id); e.evaluated {
+		return managed.ExternalObservation{}, nil
 	}
 	if e.vm = e.lookup().Cached(ctx, m, id); e.vm != nil {
 		if err := e.planVM(ctx, m, id); err != nil {
@@ -188,13 +189,14 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 		}
 		return e.recreator(m).Observe(ctx, m, id, err)
 	}
-	if err := (ownership{external: e}).checkIdentity(ctx, m, id); err != nil {
+	_, destroyed := e.tasks.Destroyed(m)
+	if err := claims.CheckIdentity(ctx, e.inventory, m, id, e.vm, destroyed); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	if e.vm == nil {
 		return e.observeMissing(ctx, m, id)
 	}
-	proof, err := restoring{external: e}.prove(ctx, m, id)
+	proof, err := e.tracker().Prove(ctx, m, id, e.vm)
 	e.vm = proof.VM
 	if err == nil {
 		err = e.tenant.Ownership(ctx, m, e.vm, proof.Proof)
@@ -205,11 +207,11 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 	case err != nil:
 		return managed.ExternalObservation{}, err
 	case e.vm.Config.Remains() && !object.MayReplaceVMID(m) && e.tenant.MayName(ctx, m, id.VMID):
-		return e.observePartialDestroy(m)
+		return observePartialDestroy(m, e.vm, e.tasksBefore)
 	case proof.Unfinished && proof.InPlace:
-		return restoring{external: e}.observeLost(ctx, m, id)
+		return e.observeLost(ctx, m, id)
 	case proof.Unfinished:
-		return restoring{external: e}.observeUnfinished(ctx, m, id)
+		return e.observeUnfinished(ctx, m, id)
 	case proof.Proof == qemu.Foreign:
 		return e.observeForeign(ctx, m, id)
 	case proof.Proof == qemu.Unproven:
@@ -220,10 +222,11 @@ func (e *external) readVM(ctx context.Context, m Machine, id qemu.Identity) (man
 		return managed.ExternalObservation{}, err
 	}
 	e.cache.Keep(m, e.vm, read)
-	if !kind.ReconcileRequested(m) && (evaluation{external: e}).stillHolds(ctx, m, id) {
-		return evaluation{external: e}.observe(m), nil
+	e.evaluated = !kind.ReconcileRequested(m) && e.stillHolds(ctx, m, id)
+	if e.evaluated {
+		return managed.ExternalObservation{}, nil
 	}
-	if err := (planner{external: e}).planRead(ctx, m, id); err != nil {
+	if err := e.planRead(ctx, m, id); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	return e.observeOwned(ctx, m, id)
@@ -264,7 +267,7 @@ func (e *external) planVM(ctx context.Context, m Machine, id qemu.Identity) erro
 	if e.vm.Status.Running() {
 		e.tasks.EndReboot(m, e.now().Add(-e.vm.Status.Uptime))
 	}
-	return planner{external: e}.makePlan(ctx, m, id)
+	return e.planner(m).plan(ctx, m, id, &e.planned)
 }
 
 // observeOwned is the observation of a VM that is ours, and what is planned for it.
@@ -275,7 +278,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 		o.Placement = scheduler.DecisionOf(m)
 	}
 	o.Image = images.Pinned(m)
-	ownership{external: e}.recordCluster(ctx, o)
+	recordCluster(ctx, e.inventory, o)
 	before := new(*o)
 	e.vm.Usage, e.vm.ShowConfig = e.cache.Usage(m), ptr.Deref(m.Parameters().ShowConfig, false)
 	e.vm.Observe(o, e.planned.Devices, e.now())
@@ -306,6 +309,7 @@ func (e *external) observeOwned(ctx context.Context, m Machine, id qemu.Identity
 	checks, ready := e.health(m), e.powerFeature().ready(m, e.planned)
 	if !meta.WasDeleted(m) {
 		ready = checks.Ready(ctx, m.Parameters(), ready)
+		checks.ShowBootable(m, ready)
 	}
 	conditions.Set(m, append(checks.Conditions(ctx, conditions.OfVM(e.vm, o)...), e.planned.restart.Condition(e.vm), ready)...)
 	seen := managed.ExternalObservation{
@@ -341,6 +345,14 @@ func agentOf(e *external) agentpoll.Poll {
 	}
 }
 
+// recordCluster shows which cluster the VM is in, if that is known.
+func recordCluster(ctx context.Context, in Inventory, o *v1alpha1.MachineObservation) {
+	name, err := in.ClusterName(ctx)
+	if err == nil && name != "" {
+		o.Cluster = name
+	}
+}
+
 // recordTask records the task that was last seen to end.
 func recordTask(m Machine, tasks *tasktrack.Tracker) {
 	if t, ok := tasks.Last(m); ok {
@@ -356,7 +368,7 @@ func (e *external) checkBackoff(m Machine, seen managed.ExternalObservation) (ma
 		return managed.ExternalObservation{}, err
 	}
 	if !kind.Manages(m) && object.MayCreate(m) {
-		conditions.AppendReady(m, "managementPolicies leave out Update, which does what is left to do: see status.atProvider.difference")
+		conditions.AppendReady(m, "the VM differs from the spec, and managementPolicies do not include Update: see status.atProvider.difference")
 	}
 	if !e.tasksBefore.Ours && !e.planned.allowedDuringLock(e.vm) && e.planned.power == power.Keep {
 		conditions.AppendReady(m, e.vm.WaitsFor())

@@ -107,8 +107,16 @@ func (e *external) features(m Machine) []feature {
 		{len(e.vm.Pending) > 0 || a[object.AnnotationLastRestart] != "" || p.MaintenanceWindow != nil, e.restartFeature()},
 		{p.PowerAction != nil || m.Observation().PowerAction != nil, e.powerActionFeature()},
 		// Entries that have left their list are known by the annotation alone.
-		{hasDisks(p) || a[object.AnnotationDevices] != "{}", e.disksFeature()},
-		{p.Node != nil || a[object.AnnotationTarget] != "", e.migrateFeature()},
+		{
+			hasDisks(p) || a[object.AnnotationDevices] != "{}",
+			disksFeature{
+				client: e.client, inventory: e.inventory, checks: e.checks, tenant: e.tenant, tasks: e.tasks, cache: e.cache, warn: e.warn, vm: e.vm,
+			},
+		},
+		{
+			p.Node != nil || a[object.AnnotationTarget] != "",
+			migrateFeature{client: e.client, inventory: e.inventory, checks: e.checks, tasks: e.tasks, bridges: e.bridges, vm: e.vm},
+		},
 		// They are the last, since they drop what the others plan.
 		{p.Rollback != nil || a[object.AnnotationRollback] != "", e.actFeature(rollbacks)},
 		{a[object.AnnotationRecreation] != "", remainsFeature{recreator: e.recreator}},
@@ -135,16 +143,16 @@ func (c *creation) featureNeeds(ctx context.Context, k cloudinit.Keeper, at vali
 
 // planFeatures adds to the plan what features have to do. A VM that is being deleted takes no
 // steps.
-func (e planner) planFeatures(ctx context.Context, m Machine, all []feature) error {
+func planFeatures(ctx context.Context, m Machine, all []feature, p *plan) error {
 	for _, f := range all {
-		next, err := f.plan(ctx, m, &e.planned)
+		next, err := f.plan(ctx, m, p)
 		if err != nil {
 			return err
 		}
 		if meta.WasDeleted(m) {
 			next.steps = nil
 		}
-		next.addTo(&e.planned)
+		next.addTo(p)
 	}
 	return nil
 }

@@ -69,8 +69,10 @@ func (e *external) actFeature(of actMaker) actFeature {
 	return actFeature{
 		kind:        func(ctx context.Context, m Machine, p *plan) act.Kind { return of(ctx, e, m, p) },
 		tasksBefore: e.tasksBefore, cache: e.cache, vm: e.vm, now: e.now(), save: e.saveAct,
-		wake:     func(m Machine) { e.waker(m)() },
-		shutDown: func(ctx context.Context, m Machine) error { return e.setPower(ctx, m, power.Off) },
+		wake: func(m Machine) { e.waker(m)() },
+		shutDown: func(ctx context.Context, m Machine) error {
+			return e.followTask(m)(e.powerFeature().set(ctx, m, power.Off))
+		},
 	}
 }
 
@@ -114,7 +116,7 @@ func (e *external) recreator(m Machine) recreation.Recreator {
 			return e.volumes.CheckRemovable(ctx, uuid, vmid)
 		},
 		Save:     func(ctx context.Context, r *act.Record) error { return e.saveAct(ctx, m, recreation.Kind{}, r) },
-		Allocate: func(ctx context.Context) (map[string]string, error) { return ownership{external: e}.allocate(ctx, m) },
+		Allocate: func(ctx context.Context) (map[string]string, error) { return e.allocator().allocate(ctx, m) },
 		Check: func(ctx context.Context, m Machine, id qemu.Identity) (*source.Source, error) {
 			c, err := e.creator(ctx).prepare(ctx, m, id)
 			if err != nil {

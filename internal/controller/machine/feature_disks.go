@@ -50,13 +50,6 @@ type disksFeature struct {
 	vm        *vmstate.VM
 }
 
-// disksFeature returns what works on the disks of the VM.
-func (e *external) disksFeature() disksFeature {
-	return disksFeature{
-		client: e.client, inventory: e.inventory, checks: e.checks, tenant: e.tenant, tasks: e.tasks, cache: e.cache, warn: e.warn, vm: e.vm,
-	}
-}
-
 func (disksFeature) lasts(Machine) bool { return true }
 
 func (f disksFeature) plan(ctx context.Context, m Machine, p *plan) (proposal, error) {
@@ -69,8 +62,8 @@ func (f disksFeature) plan(ctx context.Context, m Machine, p *plan) (proposal, e
 	return next, err
 }
 
-// refusedResizes says which disks that are to be larger are not for the tenant, such as those of other VMs: Proxmox VE asks for nothing but rights on
-// the VM that has them.
+// refusedResizes returns a refusal for each disk that the tenant may not grow, such as a disk of another VM: Proxmox VE checks only the rights on the
+// VM that has the disk attached.
 func (f disksFeature) refusedResizes(d desired) []string {
 	disks := map[string]string{}
 	for _, r := range d.Resizes(f.vm.Config) {

@@ -35,8 +35,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// HAClient is the part of a Client that manages high availability.
-type HAClient interface {
+// A haClient is the part of a Client that manages high availability.
+type haClient interface {
 	rules.Client
 
 	AddHAResource(ctx context.Context, vmid int, r proxmox.HASettings) error
@@ -49,7 +49,7 @@ type HAClient interface {
 type haFeature struct {
 	passive
 
-	client    HAClient
+	client    haClient
 	inventory Inventory
 	checks    *preflight.Checks
 	cache     *vmcache.Cache

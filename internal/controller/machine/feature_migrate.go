@@ -37,8 +37,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// Migrator is the part of a Client that moves VMs and their disks.
-type Migrator interface {
+// A migrator is the part of a Client that moves VMs and their disks.
+type migrator interface {
 	CheckMigration(ctx context.Context, ref proxmox.Ref) (proxmox.MigrationCheck, error)
 	Migrate(ctx context.Context, ref proxmox.Ref, o proxmox.MigrateOptions) (proxmox.UPID, error)
 	MoveDisk(ctx context.Context, ref proxmox.Ref, o proxmox.MoveOptions) (proxmox.UPID, error)
@@ -48,17 +48,12 @@ type Migrator interface {
 type migrateFeature struct {
 	passive
 
-	client    Migrator
+	client    migrator
 	inventory Inventory
 	checks    *preflight.Checks
 	tasks     *tasktrack.Tracker
 	bridges   *networks.Bridges
 	vm        *vmstate.VM
-}
-
-// migrateFeature returns what moves the VM to another node.
-func (e *external) migrateFeature() migrateFeature {
-	return migrateFeature{client: e.client, inventory: e.inventory, checks: e.checks, tasks: e.tasks, bridges: e.bridges, vm: e.vm}
 }
 
 func (migrateFeature) lasts(Machine) bool { return true }

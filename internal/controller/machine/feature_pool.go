@@ -28,8 +28,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// PoolClient is the part of a Client that puts VMs into pools.
-type PoolClient interface {
+// A poolClient is the part of a Client that puts VMs into pools.
+type poolClient interface {
 	PoolVMs(ctx context.Context, pool string) (vmids []int, exists bool, err error)
 	JoinPool(ctx context.Context, pool string, vmid int) error
 	LeavePool(ctx context.Context, pool string, vmid int) error
@@ -40,7 +40,7 @@ type PoolClient interface {
 type poolFeature struct {
 	passive
 
-	client    PoolClient
+	client    poolClient
 	inventory Inventory
 	vm        *vmstate.VM
 }
@@ -59,8 +59,8 @@ func (f poolFeature) plan(_ context.Context, _ Machine, p *plan) (proposal, erro
 func (poolFeature) lasts(Machine) bool { return true }
 
 // readPool adds the pool that the VM is a member of. A list that may be out of
-// date is read again before it is found to differ. It names no pool to who may not audit
-// that, which then tells itself whom it has.
+// date is read again before it is found to differ. PVE does not name a pool that
+// the user may not audit, so the members of the declared pool are read instead.
 func (f poolFeature) readPool(ctx context.Context, d desired) error {
 	for _, maxAge := range []time.Duration{inventory.Current, inventory.Fresh} {
 		guests, err := f.inventory.Guests(ctx, maxAge)

@@ -41,8 +41,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
-// Power is the part of a Client that starts and stops VMs.
-type Power interface {
+// A powerClient is the part of a Client that starts and stops VMs.
+type powerClient interface {
 	Start(ctx context.Context, ref proxmox.Ref) (proxmox.UPID, error)
 	Stop(ctx context.Context, ref proxmox.Ref, o proxmox.StopOptions) (proxmox.UPID, error)
 	Suspend(ctx context.Context, ref proxmox.Ref, o proxmox.SuspendOptions) (proxmox.UPID, error)
@@ -56,7 +56,7 @@ type Power interface {
 type powerFeature struct {
 	passive
 
-	client    Power
+	client    powerClient
 	inventory Inventory
 	tenant    tenant.Checks
 	tasks     *tasktrack.Tracker
@@ -145,11 +145,6 @@ func (f powerFeature) unresumable(m Machine) bool {
 // haDelay is how long HA has for what it was asked for: it acts some time after
 // the task that asks it has ended.
 const haDelay = 2 * time.Minute
-
-// setPower makes a change of power, and follows its task.
-func (e *external) setPower(ctx context.Context, m Machine, change power.Change) error {
-	return e.followTask(m)(e.powerFeature().set(ctx, m, change))
-}
 
 // set makes a change of power, unless HA was just asked for it.
 func (f powerFeature) set(ctx context.Context, m Machine, change power.Change) (proxmox.UPID, error) {

@@ -39,7 +39,7 @@ import (
 type restartFeature struct {
 	passive
 
-	client      Power
+	client      powerClient
 	calls       notedCalls
 	tasks       *tasktrack.Tracker
 	tasksBefore tasktrack.View

@@ -81,7 +81,8 @@ func (e creator) chooseImage(ctx context.Context, m Machine) (*imageref.Choice, 
 		return nil, e.tenant.Brief(err)
 	}
 	if !e.sharesCluster(ctx)(image) {
-		return nil, conditions.Reject(conditions.Creating, "image '%s' is in another cluster: its provider config is not that of this Machine", ref.Name)
+		return nil, conditions.Reject(conditions.Creating,
+			"image '%s' is in another cluster: give it and this Machine a provider configuration of the same cluster", ref.Name)
 	}
 	return &c, nil
 }

@@ -27,12 +27,16 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"github.com/google/uuid"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/act"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/claims"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/poweraction"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/scheduler"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
@@ -69,84 +73,101 @@ func (c *connector) Initialize(ctx context.Context, mg resource.Managed) error {
 		return err
 	}
 	if meta.GetExternalName(m) != "" {
-		return ownership{external: e}.adopt(ctx, m)
+		return e.adopt(ctx, m)
 	}
-	a, err := ownership{external: e}.allocate(ctx, m)
+	a, err := e.allocator().allocate(ctx, m)
 	if err != nil {
 		return errors.Wrap(err, "cannot choose a VMID")
 	}
 	return kind.Annotate(ctx, c.kube, m, a)
 }
 
+// An allocator chooses the VMIDs and UUIDs of VMs to create.
+type allocator struct {
+	kube          client.Client
+	inventory     Inventory
+	machines      *scheduler.Scheduler
+	tenant        tenant.Checks
+	vmids         v1alpha1.VMIDRange
+	sharesCluster func(context.Context) func(resource.Managed) bool
+}
+
+// allocator returns what chooses VMIDs and UUIDs.
+func (e *external) allocator() allocator {
+	return allocator{kube: e.kube, inventory: e.inventory, machines: e.scheduler, tenant: e.tenant, vmids: e.vmids, sharesCluster: e.sharesCluster}
+}
+
 // allocate chooses a VMID and a UUID for a VM to create.
-func (e ownership) allocate(ctx context.Context, m Machine) (map[string]string, error) {
-	a := map[string]string{object.AnnotationUUID: uuid.NewString()}
+func (a allocator) allocate(ctx context.Context, m Machine) (map[string]string, error) {
+	notes := map[string]string{object.AnnotationUUID: uuid.NewString()}
 	if wanted := m.Parameters().VMID; wanted != nil {
-		a[meta.AnnotationKeyExternalName] = strconv.Itoa(int(*wanted))
-		return a, nil
+		notes[meta.AnnotationKeyExternalName] = strconv.Itoa(int(*wanted))
+		return notes, nil
 	}
-	id, err := e.reserveVMID(ctx, m)
+	id, err := a.reserveVMID(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	a[meta.AnnotationKeyExternalName] = strconv.Itoa(id)
-	a[object.AnnotationAllocated] = strconv.Itoa(id)
-	return a, nil
+	notes[meta.AnnotationKeyExternalName] = strconv.Itoa(id)
+	notes[object.AnnotationAllocated] = strconv.Itoa(id)
+	return notes, nil
 }
 
 // reserveVMID reserves a VMID that no other Machine was given, longer ago than VMIDs are remembered, or before a restart: they may wait for a
 // place. Annotations of other tenants' Machines keep none from a Machine.
-func (e ownership) reserveVMID(ctx context.Context, m Machine) (int, error) {
-	shares := e.sharesCluster(ctx)
+func (a allocator) reserveVMID(ctx context.Context, m Machine) (int, error) {
+	shares := a.sharesCluster(ctx)
 	for {
-		id, err := e.inventory.ReserveVMID(ctx, string(m.GetUID()), int(e.vmids.Min), int(e.vmids.Max))
+		id, err := a.inventory.ReserveVMID(ctx, string(m.GetUID()), int(a.vmids.Min), int(a.vmids.Max))
 		if err != nil {
 			return 0, err
 		}
-		claimants, err := e.scheduler.OtherClaimants(ctx, m, object.ClaimOfVMID(strconv.Itoa(id)))
+		claimants, err := a.machines.OtherClaimants(ctx, m, object.ClaimOfVMID(strconv.Itoa(id)))
 		i := slices.IndexFunc(claimants, func(o Machine) bool {
 			chosen := o.GetAnnotations()[object.AnnotationAllocated] == meta.GetExternalName(o) && !meta.WasDeleted(o)
-			return chosen && shares(o) && !e.tenant.Hides(m, o)
+			return chosen && shares(o) && !a.tenant.Hides(m, o)
 		})
 		if i < 0 || err != nil {
 			return id, err
 		}
-		e.inventory.HandVMID(id, string(claimants[i].GetUID()))
+		a.inventory.HandVMID(id, string(claimants[i].GetUID()))
 	}
 }
 
-// replaceVMID chooses another VMID for a VM that was not created yet, and notes it with other annotations. The list of those
-// that are taken has turned out to be old.
-func (e ownership) replaceVMID(ctx context.Context, m Machine, c *creation, notes map[string]string) error {
-	if _, err := e.inventory.Guests(ctx, inventory.Fresh); err != nil {
-		return errors.Wrap(err, "cannot choose another VMID")
+// moveVMID chooses another VMID for a VM that was not created yet, since the list of those that are taken has turned out to be old. It is noted with other
+// annotations, and what the quota let the VM have counts there, before anything is made.
+func (a allocator) moveVMID(ctx context.Context, m Machine, c *creation, notes map[string]string) error {
+	var chosen map[string]string
+	_, err := a.inventory.Guests(ctx, inventory.Fresh)
+	if err == nil {
+		chosen, err = a.allocate(ctx, m)
 	}
-	a, err := e.allocate(ctx, m)
 	if err != nil {
 		return errors.Wrap(err, "cannot choose another VMID")
 	}
-	maps.Copy(a, notes)
-	if err := kind.Annotate(ctx, e.kube, m, a); err != nil {
+	maps.Copy(chosen, notes)
+	if err := kind.Annotate(ctx, a.kube, m, chosen); err != nil {
 		return err
 	}
-	c.Identity, err = object.IdentityOf(m)
-	c.first = true
-	return err
+	if c.Identity, err = object.IdentityOf(m); err != nil {
+		return err
+	}
+	c.first, c.vmidTaken = true, false
+	return a.tenant.Room(ctx, m, c.Desired, c.sourceConfig(), c.place())
 }
 
-// moveVMID chooses another VMID for a VM that was not created yet, and has what the quota let it have count there, before anything is made.
-func (e ownership) moveVMID(ctx context.Context, m Machine, c *creation, notes map[string]string) error {
-	if err := e.replaceVMID(ctx, m, c, notes); err != nil {
-		return err
+// claims compares what Machines claim.
+func (e *external) claims() claims.Checker {
+	return claims.Checker{
+		Machines: e.scheduler, SharesCluster: e.sharesCluster, Hides: e.tenant.Hides, SignedUUID: e.tenant.SignedUUID, SpecCounts: e.isolation.specCounts,
+		Holders: e.tenant.Holders,
 	}
-	c.vmidTaken = false
-	return e.tenant.Room(ctx, m, c.Desired, c.sourceConfig(), c.place())
 }
 
 // adopt takes over the VM that the user named by its VMID: what proves it ours
 // from now on is the UUID that it has. Without a VM there, one is created only
 // if vmid asks for it: the one that is meant may merely not be visible.
-func (e ownership) adopt(ctx context.Context, m Machine) error {
+func (e *external) adopt(ctx context.Context, m Machine) error {
 	id, err := object.IdentityOf(m)
 	if err != nil {
 		return err
@@ -175,7 +196,7 @@ func (e ownership) adopt(ctx context.Context, m Machine) error {
 		claims.ShowConflict(m, err)
 		return err
 	}
-	volumes, err := e.countedVolumes(ctx, m, id.UUID)
+	volumes, err := e.tenant.CountedVolumes(ctx, m, id.UUID, e.volumes)
 	if err != nil {
 		return err
 	}
@@ -186,7 +207,7 @@ func (e ownership) adopt(ctx context.Context, m Machine) error {
 	if a := m.Parameters().PowerAction; a != nil {
 		notes[object.AnnotationPowerAction] = poweraction.Done(m, a.Token, e.now())
 	}
-	if err := kind.Annotate(ctx, e.kube, m, notes); err != nil {
+	if err := kind.AnnotateWithFinalizer(ctx, e.kube, m, notes); err != nil {
 		return err
 	}
 	return e.powerActionFeature().showEarly(ctx, m)

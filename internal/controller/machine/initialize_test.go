@@ -78,7 +78,7 @@ func TestAllocate(t *testing.T) {
 				}
 			})
 			b.burned = tc.burned
-			a, err := ownership{external: b.external()}.allocate(t.Context(), b.m)
+			a, err := b.external().allocator().allocate(t.Context(), b.m)
 			if (err != nil) != (tc.err != "") || err != nil && !strings.Contains(err.Error(), tc.err) {
 				t.Fatalf("\n%s\nwant error %q, got %v", tc.reason, tc.err, err)
 			}
@@ -95,7 +95,7 @@ func TestAllocate(t *testing.T) {
 	}
 	b := newBench(t, nil)
 	b.errs["ReserveVMID"] = errors.New("all are in use")
-	if _, err := (ownership{external: b.external()}).allocate(t.Context(), b.m); err == nil {
+	if _, err := b.external().allocator().allocate(t.Context(), b.m); err == nil {
 		t.Error("Without a free VMID there is none")
 	}
 }
@@ -149,7 +149,7 @@ func TestAdopt(t *testing.T) {
 			if tc.vm != nil {
 				b.vms[777] = tc.vm
 			}
-			err := ownership{external: b.external()}.adopt(t.Context(), b.m)
+			err := b.external().adopt(t.Context(), b.m)
 			if tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
 				t.Errorf("\n%s\nwant error %q, got %v", tc.reason, tc.err, err)
 			}

@@ -48,7 +48,10 @@ func TestGoneWithNode(t *testing.T) {
 			reason: "A node that is cut off lists what it knew last.", pve: func(b *bench) { b.nodes[0].Status, b.cutOff = "offline", true },
 			err: "cannot tell whether VM 10000 is gone",
 		},
-		"Forbidden": {reason: "Who may not ask takes its word.", pve: func(b *bench) { b.nodes, b.errs["ClusterStatus"] = b.nodes[1:], forbidden }},
+		"Forbidden": {
+			reason: "Who may not see the quorum cannot tell.", pve: func(b *bench) { b.nodes, b.errs["ClusterStatus"] = b.nodes[1:], forbidden },
+			err: "needs Sys.Audit on /",
+		},
 		"Failed": {
 			reason: "What cannot be asked now may be later.",
 			pve:    func(b *bench) { b.nodes, b.errs["ClusterStatus"] = b.nodes[1:], refused(500, "boom") }, err: "boom",

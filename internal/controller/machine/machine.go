@@ -17,7 +17,7 @@ limitations under the License.
 // Package machine manages virtual machines of Proxmox VE. To learn how, read:
 //
 //   - external.go: Observe, which finds the VM, proves that it belongs to the Machine,
-//     and plans; initialize.go runs before it, and ownership.go decides whose VM it is.
+//     and plans; initialize.go runs before it, and package claims decides whose VM it is.
 //   - plan.go: what has to be done to a VM, and update.go, which runs the first of it.
 //     Package qemu knows the options; each kind of step beside them has a file, feature_*.go.
 //   - observe_missing.go, create_choose.go and create_check.go: what is decided while there is no VM,
@@ -86,6 +86,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/amounts"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
@@ -94,24 +95,24 @@ type Machine = object.Machine
 
 // A Client does to PVE what a Machine needs done.
 type Client interface {
-	StorageClient
-	Tasks
-	Power
-	Migrator
-	PoolClient
-	HAClient
-	VMCreator
-	Agent
+	storageClient
+	taskClient
+	powerClient
+	migrator
+	poolClient
+	haClient
+	vmCreator
+	agentClient
 	replication.Client
 	rollback.Client // It reads the configuration and the status too.
 	restore.Client
-	ConfigClient
+	configClient
 
 	Delete(ctx context.Context, ref proxmox.Ref, o proxmox.DeleteOptions) (proxmox.UPID, error)
 }
 
-// A ConfigClient changes the configuration of VMs, and reads what of that is pending.
-type ConfigClient interface {
+// A configClient changes the configuration of VMs, and reads what of that is pending.
+type configClient interface {
 	Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error)
 	Configure(ctx context.Context, ref proxmox.Ref, change proxmox.Change) error
 	ConfigureAsync(ctx context.Context, ref proxmox.Ref, change proxmox.Change) (proxmox.UPID, error)
@@ -119,8 +120,8 @@ type ConfigClient interface {
 	Resize(ctx context.Context, ref proxmox.Ref, disk, size, digest string) (proxmox.UPID, error)
 }
 
-// A StorageClient has what VMs are made from and plugged into.
-type StorageClient interface {
+// A storageClient has what VMs are made from and plugged into.
+type storageClient interface {
 	SnapshotConfig(ctx context.Context, ref proxmox.Ref, snapshot string) (proxmox.VMConfig, error)
 	Snapshots(ctx context.Context, ref proxmox.Ref) ([]string, error)
 	Volumes(ctx context.Context, node, storage, content string) ([]proxmox.Volume, error)
@@ -128,23 +129,23 @@ type StorageClient interface {
 	DeleteVolume(ctx context.Context, node, volume string) (proxmox.UPID, error)
 }
 
-// Tasks is the part of a Client that tells of tasks.
-type Tasks interface {
+// A taskClient is the part of a Client that tells of tasks.
+type taskClient interface {
 	taskwatch.Client
 
 	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
 }
 
-// An Agent is the part of a Client that asks guests, and for what it may ask.
-type Agent interface {
+// An agentClient is the part of a Client that asks guests, and for what it may ask.
+type agentClient interface {
 	Permissions(ctx context.Context, path string) (map[string]proxmox.Privileges, error)
 	Interfaces(ctx context.Context, ref proxmox.Ref) ([]proxmox.Interface, error)
 	ReadFile(ctx context.Context, ref proxmox.Ref, path string) (string, error)
 }
 
-// VMCreator is the part of a Client that creates VMs, and reserves the places of the tasks that
+// A vmCreator is the part of a Client that creates VMs, and reserves the places of the tasks that
 // do so in the limit of a node.
-type VMCreator interface {
+type vmCreator interface {
 	VMIDTaken(ctx context.Context, vmid int) (bool, error)
 	Create(ctx context.Context, ref proxmox.Ref, p proxmox.Params) (proxmox.UPID, error)
 	Clone(ctx context.Context, source proxmox.Ref, o proxmox.CloneOptions) (proxmox.UPID, error)
@@ -156,8 +157,8 @@ type VMCreator interface {
 type Inventory interface {
 	lookup.Inventory
 	taskwatch.Inventory
-	ClusterInfo
-	InfraReader
+	clusterInfo
+	infraReader
 
 	Nodes(ctx context.Context) ([]proxmox.Node, error)
 	Storages(ctx context.Context) ([]proxmox.Storage, error)
@@ -166,9 +167,9 @@ type Inventory interface {
 	BlockVMID(id int)
 }
 
-// ClusterInfo is the part of an Inventory that knows which cluster it is of, and what the
+// clusterInfo is the part of an Inventory that knows which cluster it is of, and what the
 // user may do there.
-type ClusterInfo interface {
+type clusterInfo interface {
 	Privileges(ctx context.Context, path string) (proxmox.Privileges, error)
 	PrivilegesOn(ctx context.Context, path string) (proxmox.Privileges, error)
 	Version(ctx context.Context) (proxmox.Version, error)
@@ -176,9 +177,9 @@ type ClusterInfo interface {
 	ClusterStatus(ctx context.Context, maxAge time.Duration) (proxmox.ClusterStatus, error)
 }
 
-// InfraReader is the part of an Inventory that knows what VMs are made from and
+// An infraReader is the part of an Inventory that knows what VMs are made from and
 // attached to, and what they are told by.
-type InfraReader interface {
+type infraReader interface {
 	Bridges(ctx context.Context, node string, maxAge time.Duration) ([]proxmox.Bridge, error)
 	Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error)
 	Objects(ctx context.Context, of proxmox.Collection, maxAge time.Duration) ([]proxmox.Object, error)
@@ -219,7 +220,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 			labels:    o.Shard.Labels,
 			scheduler: sched,
 			wake:      func(m Machine) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
-			record:    event.NewAPIRecorder(mgr.GetEventRecorderFor(id.ControllerName())),
+			record:    kind.NewRecorder(mgr, id.ControllerName()),
 			now:       o.Clock(),
 		},
 		connect: o.Connections.Connect,
@@ -236,7 +237,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, id kind.Identity, sched *scheduler.
 	if err := kind.Index(mgr.GetCache(), id.Object, object.ClaimIndex, object.Claims); err != nil {
 		return errors.Wrap(err, "cannot index the claims of Machines")
 	}
-	if err := errors.Join(c.forgetGone(mgr.GetCache(), id.Object), c.quotas.Add(mgr, o.Connections, id, tenant.There)); err != nil {
+	if err := errors.Join(c.forgetGone(mgr.GetCache(), id.Object), c.quotas.Add(mgr, o.Connections, id, amounts.There)); err != nil {
 		return errors.Wrap(err, "cannot learn which Machines are gone")
 	}
 	if err := from.Volumes.Watch(mgr.GetCache(), id.List, c.wake); err != nil {

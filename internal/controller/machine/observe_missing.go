@@ -30,6 +30,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/claims"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/events"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/lookup"
@@ -38,6 +39,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tasktrack"
+	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
 // observeMissing is the observation where there is no VM. If it may be created, all is
@@ -64,12 +67,12 @@ func (e *external) observeMissing(ctx context.Context, m Machine, id qemu.Identi
 	return managed.ExternalObservation{ConnectionDetails: e.password.Publish(nil)}, err
 }
 
-// observeLostCreation is the observation of a Machine that is being deleted while Proxmox VE may still carry out the call that makes its VM: nobody would
-// remove that later.
+// observeLostCreation is the observation of a Machine that is being deleted while Proxmox VE may still carry out the call that creates its VM: nothing would
+// remove that VM later.
 func observeLostCreation(m Machine, id qemu.Identity, p *plan) (managed.ExternalObservation, error) {
 	m.Observation().Annotations = object.PersistedAnnotations(m)
 	p.waitReason = kind.Wait(kind.Held(errors.Errorf(
-		"VM %d may still appear, since the answer to the call that makes it was lost: it is waited for, for a minute, to be removed", id.VMID)))
+		"the answer to the call that creates VM %d was lost: the provider waits a minute for the VM, to remove it if it appears", id.VMID)))
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 }
 
@@ -180,18 +183,18 @@ func (e creator) reserveTask(c *creation) error {
 
 // observePartialDestroy is the observation of a VM that is being destroyed, and of what is left where
 // that has died: nobody but root on the node removes it.
-func (e *external) observePartialDestroy(m Machine) (managed.ExternalObservation, error) {
-	busy, err := e.tasksBefore.Busy(e.vm.VMID)
+func observePartialDestroy(m Machine, v *vmstate.VM, tasksBefore tasktrack.View) (managed.ExternalObservation, error) {
+	busy, err := tasksBefore.Busy(v.VMID)
 	if err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	if busy {
-		conditions.Set(m, conditions.NotReady(conditions.ReasonLocked, fmt.Sprintf("VM %d is being removed", e.vm.VMID)))
+		conditions.Set(m, conditions.NotReady(conditions.ReasonLocked, fmt.Sprintf("VM %d is being removed", v.VMID)))
 		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, nil
 	}
 	err = errors.Errorf("the removal of VM %d on node %s was interrupted after its disks were removed: "+
 		"remove the rest on the node by \"qm destroy %d --skiplock\"",
-		e.vm.VMID, e.vm.Node, e.vm.VMID)
+		v.VMID, v.Node, v.VMID)
 	m.Observation().Phase = v1alpha1.MachineError
 	conditions.Set(m, conditions.NotReady(conditions.ReasonLocked, err.Error()))
 	return managed.ExternalObservation{}, err
@@ -203,7 +206,9 @@ func (e *external) observePartialDestroy(m Machine) (managed.ExternalObservation
 func (e *external) observeForeign(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	busy, err := e.tasksBefore.Busy(id.VMID)
 	if why := restore.Overwritten(m, id, e.vm, busy); why != "" && e.tenant.MayName(ctx, m, id.VMID) {
-		return restoring{external: e}.observeOverwritten(m, why, err)
+		e.vm, e.planned.waitReason = nil, kind.Wait(errors.New(why)) // A deletion waits as well.
+		conditions.Set(m, conditions.NotReady(conditions.ReasonLocked, why))
+		return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, err
 	}
 	node, there := e.vm.Node, e.vm.Config
 	e.vm = nil
@@ -220,6 +225,20 @@ func (e *external) observeForeign(ctx context.Context, m Machine, id qemu.Identi
 	m.Observation().Phase = v1alpha1.MachineError
 	conditions.Set(m, conditions.NotReady(conditions.ReasonOwnershipConflict, err.Error()),
 		conditions.New(conditions.TypeVMCreated, corev1.ConditionFalse, conditions.ReasonCreationFailed, err.Error()))
+	return managed.ExternalObservation{}, err
+}
+
+// observeConflict is the observation of a VM that is another Machine's: as if there were
+// none, which is not to be created either.
+func (s *shared) observeConflict(m Machine, err error) (managed.ExternalObservation, error) {
+	if claims.IsConflict(err) && meta.WasDeleted(m) {
+		if claims.IsLeftBehind(err) {
+			s.record.Event(m, xpevent.Warning(events.ReasonLeftBehind, err))
+		}
+		s.forget(m)
+		return managed.ExternalObservation{}, nil
+	}
+	claims.ShowConflict(m, err)
 	return managed.ExternalObservation{}, err
 }
 

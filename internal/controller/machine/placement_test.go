@@ -524,7 +524,7 @@ func TestKeptVMIDs(t *testing.T) {
 	}
 	b := newBench(t, nil)
 	b.scheduler = schedulerOf(t, given("given", "10000", "10000"), given("adopted", "10001", ""), given("new", "", ""))
-	a, err := ownership{external: b.external()}.allocate(t.Context(), b.m)
+	a, err := b.external().allocator().allocate(t.Context(), b.m)
 	if err != nil || a[object.AnnotationAllocated] != "10001" {
 		t.Fatalf("want the next VMID, got %v, %v", a, err)
 	}

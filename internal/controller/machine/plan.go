@@ -23,18 +23,21 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/capacity"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/cloudinit"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/images"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/ipam"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/migration"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/power"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restart"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/settled"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/tenant"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/harules"
 	"github.com/vitistack/provider-proxmox/internal/nocloud"
@@ -43,9 +46,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
-
-// A planner finds what separates the VM from the spec.
-type planner struct{ *external }
 
 // A plan is what has to be done to a VM.
 type plan struct {
@@ -133,8 +133,8 @@ func (p plan) empty() bool {
 		p.power == power.Keep && !p.restart.Due && p.action == nil
 }
 
-// splitByLock returns the part of the plan for which PVE takes no lock of the VM, which goes on while that reboots, and what of the rest
-// differs but the power state. What cannot be carried out has no such part.
+// splitByLock splits the plan into the part for which PVE takes no lock of the VM, which continues while the VM reboots, and the other
+// differences except the power state. A plan with rejections has no lock-free part.
 func (p plan) splitByLock() (lockFree, locking plan) {
 	if len(p.rejections) > 0 {
 		return plan{}, p
@@ -151,7 +151,7 @@ func (p plan) splitByLock() (lockFree, locking plan) {
 	return lockFree, locking
 }
 
-// due returns what of the plan may be done now.
+// due returns the part of the plan that may be carried out now.
 func (p plan) due(tasks *tasktrack.Tracker, m Machine) plan {
 	if !tasks.Rebooting(m) {
 		return p
@@ -197,7 +197,7 @@ func (p plan) dependsOnStatus() bool {
 
 // planRead plans for a VM that was read. A status that the cluster's list has told is read before anything is done that depends on it: the
 // VM may have been started or stopped since its node reported it last.
-func (e planner) planRead(ctx context.Context, m Machine, id qemu.Identity) error {
+func (e *external) planRead(ctx context.Context, m Machine, id qemu.Identity) error {
 	err := e.planVM(ctx, m, id)
 	if err != nil || !e.vm.StatusListed || !meta.WasDeleted(m) && !e.planned.dependsOnStatus() {
 		return err
@@ -211,20 +211,45 @@ func (e planner) planRead(ctx context.Context, m Machine, id qemu.Identity) erro
 	return e.planVM(ctx, m, id)
 }
 
-// makePlan finds what separates the VM from the spec.
-func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) error {
-	d := e.spec().desired(m, id)
+// A planner finds what separates the VM from the spec.
+type planner struct {
+	spec        specReader
+	features    []feature
+	power       powerFeature
+	options     settledOptions
+	volumes     volumes.Reader
+	addresses   ipam.Reader
+	tenant      tenant.Checks
+	checks      *preflight.Checks
+	tasksBefore tasktrack.View
+	vm          *vmstate.VM
+
+	sharesCluster func(context.Context) func(resource.Managed) bool
+}
+
+// planner returns what plans for the VM.
+func (e *external) planner(m Machine) planner {
+	return planner{
+		spec: e.spec(), features: e.features(m), power: e.powerFeature(),
+		options: settledOptions{store: e.settled, vm: e.vm, superuser: e.checks.Superuser, limited: e.tenant.Limited()},
+		volumes: e.volumes, addresses: e.addresses, tenant: e.tenant, checks: e.checks, tasksBefore: e.tasksBefore, vm: e.vm,
+		sharesCluster: e.sharesCluster,
+	}
+}
+
+// plan plans what brings the VM to the spec.
+func (e planner) plan(ctx context.Context, m Machine, id qemu.Identity, p *plan) error {
+	d := e.spec.desired(m, id)
 	disks, err := e.volumes.Resolve(ctx, m, d.MachineParameters, volumes.VM{UUID: id.UUID, Node: e.vm.Node, State: e.vm.State}, e.sharesCluster(ctx))
 	if err != nil {
 		return err
 	}
 	d.MachineParameters, d.awaited, d.touching, d.Leaving = disks.Parameters, disks.Waits, disks.Touching, disks.Leaving
-	if d.Counted, err = ownership(e).countedVolumes(ctx, m, id.UUID); err != nil {
+	if d.Counted, err = e.tenant.CountedVolumes(ctx, m, id.UUID, e.volumes); err != nil {
 		return err
 	}
 	e.vm.InHA = e.vm.Status.HAManaged
-	features := e.features(m)
-	for _, f := range features {
+	for _, f := range e.features {
 		if meta.WasDeleted(m) {
 			break
 		}
@@ -237,63 +262,62 @@ func (e planner) makePlan(ctx context.Context, m Machine, id qemu.Identity) erro
 		return err
 	}
 	e.vm.IdentityPending = !e.vm.HasUUID(id)
-	e.planned = e.powerFeature().begin(m, d)
-	options := e.settledOptions()
-	if options.unchanged(m, d) {
-		e.planned.Devices = before
-		return e.planFeatures(ctx, m, features)
+	*p = e.power.begin(m, d)
+	if e.options.unchanged(m, d) {
+		p.Devices = before
+		return planFeatures(ctx, m, e.features, p)
 	}
 	if d.MachineParameters, d.exceeded, err = e.tenant.Grow(ctx, m, d.Desired, before, e.vm, d.Counted); err != nil {
 		return err
 	}
 	if e.vm.Lock() == "" { // Then all was judged that is left.
-		if err := e.addresses.Claim(ctx, m, e.pooled, d.Networks); err != nil {
+		if err := e.addresses.Claim(ctx, m, e.spec.pooled, d.Networks); err != nil {
 			return err
 		}
 	}
 	if d.Devices, err = before.On(e.vm.State, d.MachineParameters, d.Defaults, m.GetGeneration()); err != nil {
-		e.planned.Devices, e.planned.rejections = before, []string{err.Error()}
+		p.Devices, p.rejections = before, []string{err.Error()}
 		return nil //nolint:nilerr // The plan has it.
 	}
 	d.MachineParameters = qemu.Refilled(d.MachineParameters, d.Devices, images.PinnedVolume(m), e.vm.Config)
 	if m.GetAnnotations()[object.AnnotationDevices] == "" || !before.Equal(d.Devices) {
-		e.planned.annotations[object.AnnotationDevices] = d.Devices.String()
+		p.annotations[object.AnnotationDevices] = d.Devices.String()
 	}
-	if err := e.addChange(ctx, m, d, features); err != nil {
+	if err := e.addChange(ctx, m, d, p); err != nil {
 		return err
 	}
-	options.keep(m, e.planned)
-	return e.planFeatures(ctx, m, features)
+	e.options.keep(m, *p)
+	return planFeatures(ctx, m, e.features, p)
 }
 
-// addChange plans the change of options, and says what of the spec cannot be.
-func (e planner) addChange(ctx context.Context, m Machine, d desired, features []feature) error {
+// addChange plans the change of options, and records the parts of the spec that are rejected.
+func (e planner) addChange(ctx context.Context, m Machine, d desired, p *plan) error {
 	d.CloudInitFrozen = d.CloudInit != nil && ptr.Deref(d.CloudInit.ChangePolicy, "") == cloudinit.ChangeIgnore && e.vm.HasUUID(d.Identity)
 	var rejections []string
-	for _, f := range features {
+	for _, f := range e.features {
 		no, err := f.complete(ctx, m, &d)
 		if err != nil {
 			return err
 		}
 		rejections = append(rejections, no...)
 	}
-	e.planned.desired = d
+	p.desired = d
 	change := d.withPassword(d.Change(e.vm.State))
-	if !e.vm.Status.Running() && e.vm.Lock() == "" && e.planned.power != power.On {
+	if !e.vm.Status.Running() && e.vm.Lock() == "" && p.power != power.On {
 		change = change.WithPending(e.vm.State, d.Desired)
 	}
 	unfilled, err := e.checks.MissingImage(ctx, change, e.vm.Node)
 	if err != nil {
 		return err
 	}
-	e.planned.change = change
+	p.change = change
 	if e.vm.Status.Running() {
-		e.planned.change, e.planned.deferred = change.SplitAroundDiskOps(e.vm.State, d.PendingDiskOps(e.vm.Config))
+		p.change, p.deferred = change.SplitAroundDiskOps(e.vm.State, d.PendingDiskOps(e.vm.Config))
 	}
-	e.planned.move, _ = d.migration(e.vm, m.GetAnnotations()[object.AnnotationNode])
+	p.move, _ = d.migration(e.vm, m.GetAnnotations()[object.AnnotationNode])
 	config := d.Restored(e.vm.State)
 	forbidden, err := e.checks.ForbiddenChanges(ctx, change, config)
-	e.planned.rejections = slices.Concat(d.Rejections(config), unfilled, rejections, forbidden, e.tenant.Change(e.vm, change))
+	p.rejections = slices.Concat(d.Rejections(config), unfilled, rejections, forbidden, e.tenant.Change(e.vm, change))
 	if err != nil || meta.WasDeleted(m) {
 		return err
 	}
@@ -302,10 +326,10 @@ func (e planner) addChange(ctx context.Context, m Machine, d desired, features [
 		return err
 	}
 	if busy, _ := e.tasksBefore.Busy(e.vm.VMID); !busy { // What a task takes of a storage is not free any more.
-		e.planned.capacity, err = e.checks.CheckCapacity(ctx, d.Growths(config), e.vm.Node)
+		p.capacity, err = e.checks.CheckCapacity(ctx, d.Growths(config), e.vm.Node)
 	}
-	waits := e.bridges.Missing(e.vm.Node, preflight.NewBridges(change, e.vm.Config))
-	e.planned.rejections = slices.Concat(e.planned.rejections, e.bridges.Problems(), waits, unknown, e.planned.capacity.Rejections)
+	waits := e.spec.bridges.Missing(e.vm.Node, preflight.NewBridges(change, e.vm.Config))
+	p.rejections = slices.Concat(p.rejections, e.spec.bridges.Problems(), waits, unknown, p.capacity.Rejections)
 	return err
 }
 
@@ -315,11 +339,6 @@ type settledOptions struct {
 	vm        *vmstate.VM
 	superuser bool // The connection is that of root.
 	limited   bool // The tenant has a quota.
-}
-
-// settledOptions returns what knows whether the options of the VM are settled.
-func (e *external) settledOptions() settledOptions {
-	return settledOptions{store: e.settled, vm: e.vm, superuser: e.checks.Superuser, limited: e.tenant.Limited()}
 }
 
 // unchanged reports whether the options of the VM were found to be as the spec has them,

@@ -30,13 +30,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/restore"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/taskwatch"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 )
-
-// A restoring makes the VM from a backup. PVE gives it the identity that it is to have when the
-// restore has ended well, and leaves what it has made if the restore fails.
-type restoring struct{ *external }
 
 // backups reads the Backups of the scope.
 func (s *shared) backups() restore.Backups {
@@ -68,29 +65,15 @@ func (c *creation) findBackup(ctx context.Context, m Machine, backups restore.Fi
 	return nil
 }
 
-// tracker returns the tracker of the calls that restore VMs.
-func (e restoring) tracker() restore.Tracker {
-	return restore.Tracker{Kube: e.kube, Client: e.client, Members: e.inventory, Reader: e.reader, Now: e.now}
-}
-
-// prove finds out whose the VM is. No task is asked for it of which the user may not be told: annotations name any, of any VM.
-func (e restoring) prove(ctx context.Context, m Machine, id qemu.Identity) (restore.Proof, error) {
-	if p := id.ProveState(e.vm.State); p == qemu.Foreign && !e.tenant.MayName(ctx, m, id.VMID) {
-		return restore.Proof{Proof: p, VM: e.vm}, nil
-	}
-	return e.tracker().Prove(ctx, m, id, e.vm)
-}
-
-// noteTask notes that the call has started. What cannot be written now is found by what was noted before.
-func (e restoring) noteTask(ctx context.Context, m Machine, u proxmox.UPID) {
-	if err := e.tracker().NoteTask(ctx, m, u); err != nil {
-		e.log.Debug("Cannot note the task of the restore", "upid", u, "error", err)
-	}
+// tracker returns the tracker of the calls that restore VMs. PVE gives a VM the identity that it is to have when its restore has ended well, and
+// leaves what it has made if that fails.
+func (e *external) tracker() restore.Tracker {
+	return restore.Tracker{Kube: e.kube, Client: e.client, Members: e.inventory, Reader: e.reader, Now: e.now, MayName: e.tenant.MayName}
 }
 
 // observeUnfinished is the observation of what a restore has left that failed. It is in the way of
 // the next attempt, and is removed then, or with the Machine.
-func (e restoring) observeUnfinished(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
+func (e *external) observeUnfinished(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	busy, err := e.tasksBefore.Busy(id.VMID)
 	if busy || err != nil {
 		return e.observeCreating(ctx, m, id)
@@ -114,7 +97,7 @@ func (e restoring) observeUnfinished(ctx context.Context, m Machine, id qemu.Ide
 
 // observeLost is the observation of what a restore in place has left that failed. It is this Machine's still, and
 // nothing is done to it but another restore, or its removal.
-func (e restoring) observeLost(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
+func (e *external) observeLost(ctx context.Context, m Machine, id qemu.Identity) (managed.ExternalObservation, error) {
 	if busy, err := e.tasksBefore.Busy(id.VMID); busy || err != nil || meta.WasDeleted(m) {
 		return e.observeUnfinished(ctx, m, id)
 	}
@@ -137,21 +120,14 @@ func (e restoring) observeLost(ctx context.Context, m Machine, id qemu.Identity)
 	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: len(next.steps) == 0 || !kind.Manages(m)}, nil
 }
 
-// observeOverwritten is the observation of a VM that somebody else restores a backup over. A deletion waits as well.
-func (e restoring) observeOverwritten(m Machine, why string, err error) (managed.ExternalObservation, error) {
-	e.vm, e.planned.waitReason = nil, kind.Wait(errors.New(why))
-	conditions.Set(m, conditions.NotReady(conditions.ReasonLocked, why))
-	return managed.ExternalObservation{ResourceExists: true, ResourceUpToDate: true}, err
-}
-
 // removeUnfinished removes what a restore has left that failed. Its disks PVE has removed itself.
 // How that ends is not counted as an attempt.
-func (e restoring) removeUnfinished(ctx context.Context, m Machine, ref proxmox.Ref) error {
-	u, err := e.client.Delete(ctx, ref, proxmox.DeleteOptions{})
+func removeUnfinished(ctx context.Context, in Client, w taskwatch.Watch, m Machine, ref proxmox.Ref) error {
+	u, err := in.Delete(ctx, ref, proxmox.DeleteOptions{})
 	if err != nil {
-		e.watch().RecordError(m, err)
+		w.RecordError(m, err)
 		return errors.Wrap(err, "cannot remove what a restore has left that failed")
 	}
-	e.watch().Follow(m, u, ref.Node)
+	w.Follow(m, u, ref.Node)
 	return nil
 }

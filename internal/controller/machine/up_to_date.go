@@ -190,8 +190,8 @@ func (r report) updateWait(m Machine) string {
 	return ""
 }
 
-// pendingLines are what a restart, or the next start, of the VM brings of what the spec declares, and what the
-// restart waits for.
+// pendingLines lists the declared options that the next start or restart of the VM applies, and what the restart
+// waits for.
 func (r report) pendingLines() []string {
 	off := !r.vm.Status.Running()
 	if len(r.vm.Pending) == 0 || off && !r.planned.change.Empty() {

@@ -39,7 +39,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
-	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
@@ -48,8 +47,11 @@ import (
 // task is started, and the rest waits for its end.
 func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdate, error) {
 	e.planned = e.planned.due(e.tasks, m)
-	if err := e.saveAnnotations(ctx, m); err != nil {
-		return managed.ExternalUpdate{}, err // Nothing was done to the VM, which is known as it was.
+	// What was decided is noted unless nothing comes of it. The Machine may have changed since it was read.
+	if e.vm != nil && len(e.planned.rejections) == 0 {
+		if err := kind.Annotate(ctx, e.kube, m, e.planned.annotations); err != nil {
+			return managed.ExternalUpdate{}, err // Nothing was done to the VM, which is known as it was.
+		}
 	}
 	err := e.update(ctx, m)
 	if e.vm != nil {
@@ -63,15 +65,6 @@ func (e *external) Update(ctx context.Context, m Machine) (managed.ExternalUpdat
 		conditions.Set(m, conditions.NotUpToDate(xpv2.ReasonUpdateFailed, err.Error()))
 	}
 	return managed.ExternalUpdate{}, err
-}
-
-// saveAnnotations writes the annotations of what was decided, unless nothing comes of it. The Machine may have changed
-// since it was read.
-func (e *external) saveAnnotations(ctx context.Context, m Machine) error {
-	if e.vm == nil || len(e.planned.rejections) > 0 {
-		return nil
-	}
-	return kind.Annotate(ctx, e.kube, m, e.planned.annotations)
 }
 
 func (e *external) update(ctx context.Context, m Machine) error {
@@ -161,40 +154,25 @@ func (e *external) runSteps(ctx context.Context, m Machine) error {
 // afterChanges does what comes when the VM is configured: power, a restart, an
 // action.
 func (e *external) afterChanges(ctx context.Context, m Machine) error {
-	p := e.planned
+	p, rebooting := e.planned, e.watch().AfterReboot(m, e.vm.Node)
 	switch {
 	case p.power != power.Keep:
-		return e.setPower(ctx, m, p.power)
+		return e.followTask(m)(e.powerFeature().set(ctx, m, p.power))
 	case p.restart.Due && p.restart.Hard:
 		return e.followTask(m)(e.restartFeature().reboot(ctx, m, p.restart))
 	case p.restart.Due:
-		return e.rebooting(m)(e.restartFeature().reboot(ctx, m, p.restart))
+		return rebooting(e.restartFeature().reboot(ctx, m, p.restart))
 	case p.action != nil && p.action.Action == poweraction.Reboot:
-		return e.rebooting(m)(e.powerActionFeature().startAction(ctx, m, p.action))
+		return rebooting(e.powerActionFeature().startAction(ctx, m, p.action))
 	case p.action != nil:
 		return e.followTask(m)(e.powerActionFeature().startAction(ctx, m, p.action))
 	}
 	return nil
 }
 
-// rebooting follows the task of a reboot, and leaves the VM alone unless none has begun.
-func (e *external) rebooting(m Machine) func(proxmox.UPID, error) error {
-	return func(u proxmox.UPID, err error) error {
-		if err == nil || proxmox.IsOutcomeUnknown(err) {
-			e.tasks.AwaitReboot(m, tasktrack.RebootTime)
-		}
-		return e.followTask(m)(u, err)
-	}
-}
-
 // followTask follows the task that a call to PVE has started.
 func (e *external) followTask(m Machine) func(proxmox.UPID, error) error {
-	return func(u proxmox.UPID, err error) error {
-		if err == nil && u != "" {
-			e.watch().Follow(m, u, e.vm.Node)
-		}
-		return err
-	}
+	return e.watch().AfterCall(m, e.vm.Node)
 }
 
 // watch returns what follows the tasks of calls.

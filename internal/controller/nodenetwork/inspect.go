@@ -147,7 +147,7 @@ func (l *look) obstacle(ctx context.Context) (*kind.Problem, error) {
 	p := l.Resource.Parameters()
 	if l.dynamic {
 		return &kind.Problem{Reason: ReasonRefused, Message: fmt.Sprintf(
-			"the change is refused: Proxmox VE cannot change %s without taking away that it gets its address by DHCP or advertisements", p.Interface)}, nil
+			"the change is refused: %s gets its address by DHCP or router advertisements, and Proxmox VE would remove that setting with any change", p.Interface)}, nil
 	}
 	if isCard(p.Type) && !l.Exists {
 		return &kind.Problem{Reason: ReasonRefused, Message: fmt.Sprintf(

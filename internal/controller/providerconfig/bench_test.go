@@ -87,7 +87,7 @@ func newBench(t *testing.T, o simulator.Options) *bench {
 			Credentials: v1alpha1.ProviderCredentials{SecretRef: &v1alpha1.SecretOptionalKeyReference{
 				SecretReference: v1alpha1.SecretReference{Namespace: ptr.To(systemNamespace), Name: "pve"},
 			}},
-			RequestTimeoutSeconds: ptr.To[int32](2),
+			RequestTimeoutSeconds: ptr.To[int32](60), // As long as a busy computer may need for anything.
 		},
 	}
 	return b
@@ -114,7 +114,7 @@ func (b *bench) checker() (*checker, client.Client) {
 		}
 	}
 	return &checker{
-		kube: kube,
+		kube: kube, live: kube,
 		kinds: Kinds{
 			ProviderConfigKinds: resource.ProviderConfigKinds{Config: cluster.ProviderConfigGroupVersionKind},
 			Object:              &cluster.ProviderConfig{},
@@ -158,6 +158,9 @@ func (b *bench) category() string {
 }
 
 func (b *bench) tls() *v1alpha1.ProviderTLS { return b.pc.Spec.TLS }
+
+// hurries has the check wait for no answer for long.
+func (b *bench) hurries() { b.pc.Spec.RequestTimeoutSeconds = ptr.To[int32](2) }
 
 // endpoint is the only one from now on.
 func (b *bench) endpoint(s string) { b.pc.Spec.Endpoints = []string{s} }
@@ -221,7 +224,7 @@ func (b *bench) serve(answers map[string]string) {
 	b.secure(func(*tls.Config) {}, func(conn net.Conn) {
 		l := &once{conn: conn, done: make(chan struct{})}
 		s := &http.Server{
-			ReadHeaderTimeout: time.Second, ErrorLog: log.New(io.Discard, "", 0),
+			ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0),
 			Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				answer, ok := answers[strings.TrimPrefix(r.URL.Path, "/api2/json")]
 				if !ok {

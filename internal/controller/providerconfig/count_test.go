@@ -17,19 +17,29 @@ limitations under the License.
 package providerconfig
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/providerconfig"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpfake "github.com/crossplane/crossplane-runtime/v2/pkg/resource/fake"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	ctrlevent "sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	cluster "github.com/vitistack/provider-proxmox/apis/cluster/v1alpha1"
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/simulator"
 )
 
 // TestCountedOnce has a hundred resources come to a configuration, and go, within a moment.
@@ -86,5 +96,74 @@ func TestCountedAfter(t *testing.T) {
 				t.Errorf("%s want %t, got %t", tc.reason, tc.want, got)
 			}
 		})
+	}
+}
+
+// TestConflict counts the users of a configuration that somebody else has written since it was read.
+func TestConflict(t *testing.T) {
+	conflict := kerrors.NewConflict(schema.GroupResource{Resource: "providerconfigs"}, "default", errors.New("it was changed"))
+	b := newBench(t, simulator.Options{})
+	_, kube := b.checker()
+	watched, ok := kube.(client.WithWatch)
+	if !ok {
+		t.Fatalf("cannot watch with a %T", kube)
+	}
+	c := usersClient{interceptor.NewClient(watched, interceptor.Funcs{
+		Update: func(context.Context, client.WithWatch, client.Object, ...client.UpdateOption) error { return conflict },
+	})}
+	r := providerconfig.NewReconciler(&xpfake.Manager{Client: c, Scheme: kube.Scheme()}, resource.ProviderConfigKinds{
+		Config: cluster.ProviderConfigGroupVersionKind, Usage: cluster.ProviderConfigUsageGroupVersionKind,
+		UsageList: cluster.ProviderConfigUsageListGroupVersionKind,
+	})
+	result, err := soonAfterConflict(r).Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(b.pc)})
+	if !kerrors.IsConflict(err) || result.RequeueAfter != 0 {
+		t.Errorf("the users are counted again at once: want the conflict, got %v after %s", err, result.RequeueAfter)
+	}
+}
+
+// TestCountedWrites counts how often a configuration is written: once for its finalizer, and once for each other number of users.
+func TestCountedWrites(t *testing.T) {
+	b := newBench(t, simulator.Options{})
+	_, kube := b.checker()
+	watched, ok := kube.(client.WithWatch)
+	if !ok {
+		t.Fatalf("cannot watch with a %T", kube)
+	}
+	updates, statuses := 0, 0
+	c := usersClient{interceptor.NewClient(watched, interceptor.Funcs{
+		Update: func(ctx context.Context, c client.WithWatch, o client.Object, opts ...client.UpdateOption) error {
+			updates++
+			return c.Update(ctx, o, opts...)
+		},
+		SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, o client.Object, opts ...client.SubResourceUpdateOption) error {
+			statuses++
+			return c.SubResource(sub).Update(ctx, o, opts...)
+		},
+	})}
+	r := providerconfig.NewReconciler(&xpfake.Manager{Client: c, Scheme: kube.Scheme()}, resource.ProviderConfigKinds{
+		Config: cluster.ProviderConfigGroupVersionKind, Usage: cluster.ProviderConfigUsageGroupVersionKind,
+		UsageList: cluster.ProviderConfigUsageListGroupVersionKind,
+	})
+	for i, want := range []int64{0, 0, 1, 1} {
+		if i == 2 {
+			u := &cluster.ProviderConfigUsage{ObjectMeta: metav1.ObjectMeta{Name: "u", Labels: map[string]string{xpv2.LabelKeyProviderName: b.pc.Name}}}
+			u.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Machine", Name: "m", UID: "1", Controller: new(true)}}
+			if err := kube.Create(t.Context(), u); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(b.pc)}); err != nil {
+			t.Fatal(err)
+		}
+		pc := &cluster.ProviderConfig{}
+		if err := kube.Get(t.Context(), client.ObjectKeyFromObject(b.pc), pc); err != nil {
+			t.Fatal(err)
+		}
+		if pc.GetUsers() != want || len(pc.Finalizers) != 1 {
+			t.Errorf("want %d users and the finalizer, got %d and %v", want, pc.GetUsers(), pc.Finalizers)
+		}
+	}
+	if updates != 1 || statuses != 1 {
+		t.Errorf("want the finalizer and the one user written, got %d updates and %d of the status", updates, statuses)
 	}
 }

@@ -20,6 +20,7 @@ package providerconfig
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +30,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/ratelimiter"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/providerconfig"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	"k8s.io/apimachinery/pkg/api/equality"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -77,7 +80,7 @@ func setupUsers(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 		WithOptions(o.ForControllerRuntime()).
 		For(k.Object, builder.WithPredicates(countedPredicate(), o.Shard.ConfigurationPredicate())).
 		Watches(k.UsageObject, usageHandler{&resource.EnqueueRequestForProviderConfig{Kind: gvk.Kind}}).
-		Complete(ratelimiter.NewReconciler(name, errors.WithSilentRequeueOnConflict(r), o.GlobalRateLimiter))
+		Complete(ratelimiter.NewReconciler(name, errors.WithSilentRequeueOnConflict(soonAfterConflict(r)), o.GlobalRateLimiter))
 	return errors.Wrapf(err, "cannot add controller %q", name)
 }
 
@@ -127,7 +130,70 @@ func countedPredicate() predicate.Predicate {
 type counting struct{ ctrl.Manager }
 
 // GetClient returns the manager's client, whose lists are those of the cache.
-func (c counting) GetClient() client.Client { return kind.Shard{}.Client(c.Manager.GetClient()) }
+func (c counting) GetClient() client.Client {
+	return usersClient{kind.Shard{}.Client(c.Manager.GetClient())}
+}
+
+// conflictOf is the key of the context value that points to the conflict of a reconcile.
+type conflictOf struct{}
+
+// A usersClient is the client of the reconciler that counts users. It skips updates that change nothing, because the API server evaluates the rules of
+// the configuration for each update, and it records in the context that an update had a conflict.
+type usersClient struct{ client.Client }
+
+// Update updates the object, unless it is as the cache has it.
+func (c usersClient) Update(ctx context.Context, o client.Object, opts ...client.UpdateOption) error {
+	if c.holds(ctx, o) {
+		return nil
+	}
+	err := c.Client.Update(ctx, o, opts...)
+	if conflict, ok := ctx.Value(conflictOf{}).(*error); ok && kerrors.IsConflict(err) {
+		*conflict = err
+	}
+	return err
+}
+
+// Status returns what updates the status of an object, unless it is as the cache has it.
+func (c usersClient) Status() client.SubResourceWriter {
+	return usersWriter{SubResourceWriter: c.Client.Status(), client: c}
+}
+
+// holds reports whether the cache has the object as it is.
+func (c usersClient) holds(ctx context.Context, o client.Object) bool {
+	held, ok := reflect.New(reflect.TypeOf(o).Elem()).Interface().(client.Object)
+	if !ok || c.Get(ctx, client.ObjectKeyFromObject(o), held) != nil {
+		return false
+	}
+	held.GetObjectKind().SetGroupVersionKind(o.GetObjectKind().GroupVersionKind())
+	return equality.Semantic.DeepEqual(held, o)
+}
+
+type usersWriter struct {
+	client.SubResourceWriter
+
+	client usersClient
+}
+
+// Update updates the status of the object.
+func (w usersWriter) Update(ctx context.Context, o client.Object, opts ...client.SubResourceUpdateOption) error {
+	if w.client.holds(ctx, o) {
+		return nil
+	}
+	return w.SubResourceWriter.Update(ctx, o, opts...)
+}
+
+// soonAfterConflict returns a conflict that the reconciler has with its client. By itself it waits half a minute after one, and a configuration
+// that is deleted stays for as long.
+func soonAfterConflict(r reconcile.Reconciler) reconcile.Reconciler {
+	return reconcile.Func(func(ctx context.Context, q reconcile.Request) (reconcile.Result, error) {
+		var conflict error
+		result, err := r.Reconcile(context.WithValue(ctx, conflictOf{}, &conflict), q)
+		if err == nil && conflict != nil {
+			return reconcile.Result{}, conflict
+		}
+		return result, err
+	})
+}
 
 // checksAtOnce is how many configurations are checked at once: one that cannot be
 // reached takes its time.
@@ -140,6 +206,7 @@ func setupCheck(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 	name := "check/" + strings.ToLower(group.String())
 	c := &checker{
 		kube:        mgr.GetClient(),
+		live:        mgr.GetAPIReader(),
 		kinds:       k,
 		connections: o.Connections,
 		metrics:     o.Metrics,
@@ -159,6 +226,6 @@ func setupCheck(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 		WithOptions(options).
 		For(k.Object, builder.WithPredicates(predicate.GenerationChangedPredicate{}, o.Shard.ConfigurationPredicate())).
 		WatchesRawSource(changes).
-		Complete(kind.ByNamespace(checksAtOnce, o.Clock(), ratelimiter.NewReconciler(name, c, o.GlobalRateLimiter)))
+		Complete(kind.ByNamespace(checksAtOnce, o.Clock(), ratelimiter.NewReconciler(name, errors.WithSilentRequeueOnConflict(c), o.GlobalRateLimiter)))
 	return errors.Wrapf(err, "cannot add controller %q", name)
 }

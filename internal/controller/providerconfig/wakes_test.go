@@ -29,6 +29,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/simulatortest"
 )
 
+// Another token of the user, and its secret.
+const otherToken, otherSecret = "crossplane@pve!other", "00000000-0000-4000-8000-000000000002"
+
 // separated has the token have its own privileges, of which there are none, or those of its user.
 func (b *bench) separated(yes bool) {
 	b.user(func(u *simulator.User) { u.Tokens["demo"].NoSeparation = !yes })
@@ -66,6 +69,15 @@ func TestWakes(t *testing.T) {
 			reason: "The credentials are accepted now.", want: true,
 			before: func(b *bench) { b.keys("tokenID", simulatortest.TestToken, "tokenSecret", hidden) },
 			change: func(b *bench) { b.keys("tokenID", simulatortest.TestToken, "tokenSecret", simulatortest.TestSecret) },
+		},
+		"AnotherToken": {
+			reason: "Another token may do more, also where the one before was accepted.", want: true,
+			before: func(b *bench) {
+				if err := b.pve.SetToken(otherToken, otherSecret); err != nil {
+					b.Fatal(err)
+				}
+			},
+			change: func(b *bench) { b.keys("tokenID", otherToken, "tokenSecret", otherSecret) },
 		},
 		"Spec": {
 			reason: "Another spec may allow more, as that of a tenant does.", want: true,

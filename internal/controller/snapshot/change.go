@@ -53,7 +53,7 @@ func (e *external) Create(ctx context.Context, m Snapshot) (managed.ExternalCrea
 	}
 	r.Task = u
 	e.Follow(e.inventory, m, u)
-	return managed.ExternalCreation{}, e.save(ctx, m)
+	return managed.ExternalCreation{}, e.save(kind.AtCreationEnd(ctx), m)
 }
 
 // intend notes what is about to be done.

@@ -151,7 +151,7 @@ func (e *external) look(ctx context.Context, m Snapshot) error {
 			return err
 		}
 	}
-	return errors.New("cannot tell yet what has become of the snapshot: it is looked at again")
+	return errors.New("cannot determine the state of the snapshot yet: it is checked again")
 }
 
 // withoutVM decides about a snapshot whose VM is not there: it went with the VM.
@@ -249,8 +249,8 @@ func (e *external) readEntry(ctx context.Context) error {
 	return err
 }
 
-// note notes what has become of the snapshot in the record, and reports whether it is to be decided
-// anew.
+// note updates the record with the state of the snapshot, and reports whether the decision has to be
+// repeated.
 func (e *external) note(ctx context.Context, m Snapshot, s state) (bool, error) {
 	r := e.view.record
 	switch e.view.action {

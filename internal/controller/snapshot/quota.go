@@ -20,8 +20,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
-
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
@@ -29,14 +27,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
-
-// there is what a Snapshot is seen to have of a quota.
-func there(mg resource.Managed) (has quota.Amounts, vmid int, begun bool) {
-	if m, ok := mg.(Snapshot); ok && m.Observation().Time != nil {
-		return quota.Amounts{quota.Snapshots: 1}, 0, false
-	}
-	return nil, 0, false
-}
 
 // A room is what the quota of a tenant says of a Snapshot.
 type room struct {

@@ -43,6 +43,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/amounts"
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
@@ -109,7 +110,7 @@ const pollUnready = 5 * time.Second
 
 // Setup adds a controller of Snapshots of one scope to the manager.
 func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
-	if err := k.Quotas.Add(mgr, o.Connections, k.Identity, there); err != nil {
+	if err := k.Quotas.Add(mgr, o.Connections, k.Identity, amounts.There); err != nil {
 		return err
 	}
 	return target.Setup(mgr, o, target.Config[Snapshot]{

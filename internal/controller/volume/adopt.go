@@ -20,34 +20,57 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
-	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
 // reDisk finds what may be a disk of a VM in a volume ID: not an image of a template, the state of a TPM or of memory,
 // cloud-init's data, nor what others name in their own way.
 var reDisk = regexp.MustCompile(`^[^:/]+:([0-9]+/|base-[0-9]+-[^/]+/)?vm-[0-9]+-disk-[0-9]+(\.(raw|qcow2|vmdk))?$`)
 
-// ofDrivers is the VMID under which CSI drivers keep their volumes.
-const ofDrivers = 9999
+// csiVMID is the VMID under which CSI drivers keep their volumes.
+const csiVMID = 9999
 
-// An adoption looks at disks that somebody names for a Volume.
-type adoption struct{ *external }
+// An adoption finds out which disk that a VM has may become a Volume's. It only reads.
+type adoption struct {
+	// of is the Volume, and state what is known of it.
+	of    Volume
+	state *state
 
-// whichDisk decides about the disk: one that the user names or consents to, if the Volume has none, or else the one that it has.
-func (e adoption) whichDisk(ctx context.Context, m Volume) error {
-	p, err := e.adopt(ctx, m)
+	reader *reader
+	peers  peers
+	tenant *tenancy.Tenant
+
+	// refusals of disks that were not adopted.
+	refusals *refusals
+	now      func() time.Time
+}
+
+func (e *external) adoption(m Volume) adoption {
+	return adoption{
+		of: m, state: e.view.state, reader: e.reader, peers: e.peers(m), tenant: e.confinement.tenant, refusals: &e.refusals, now: e.Now,
+	}
+}
+
+// selectDisk decides about the disk: one that the user names or consents to, if the Volume has none, or else the one that it has.
+func (e *external) selectDisk(ctx context.Context, m Volume) error {
+	v := e.view
+	if meta.WasDeleted(m) {
+		e.refusals.forget(m)
+	}
+	var p *kind.Problem
+	var err error
+	if v.namesAnother(m) && (!v.Made() || v.Lost) {
+		p, err = e.adopt(ctx, m)
+	}
 	if p == nil && err == nil {
 		p, err = e.recoverLost(ctx, m)
 	}
@@ -55,7 +78,7 @@ func (e adoption) whichDisk(ctx context.Context, m Volume) error {
 		return err
 	}
 	if p != nil {
-		e.view.decision = decision{action: stuck, problem: p}
+		v.decision = decision{action: stuck, problem: p}
 		return nil
 	}
 	if err := e.look(ctx, m); err != nil {
@@ -64,27 +87,15 @@ func (e adoption) whichDisk(ctx context.Context, m Volume) error {
 	return e.beside(ctx, m)
 }
 
-// adopt takes over the disk that the user names by the external name, if the Volume has none yet, or one that is lost. It
-// returns the problem that keeps it from that. Nothing is written in PVE.
-func (e adoption) adopt(ctx context.Context, m Volume) (*kind.Problem, error) {
-	if meta.WasDeleted(m) {
-		e.refusals.forget(m)
-	}
-	if !e.namesAnother(m) || e.view.Made() && !e.view.Lost {
-		return nil, nil
-	}
-	return e.take(ctx, m)
-}
-
 // beside decides about another disk that the external name names while the Volume has one. It is adopted only if it is not certain which one the
 // Volume's is: whoever applies a manifest again names the disk that the Volume was made with, and by then the name may be that of another one.
-func (e adoption) beside(ctx context.Context, m Volume) error {
+func (e *external) beside(ctx context.Context, m Volume) error {
 	v, named := e.view, meta.GetExternalName(m)
-	if !e.namesAnother(m) || !v.Made() || v.Lost {
+	if !v.namesAnother(m) || !v.Made() || v.Lost {
 		return nil
 	}
 	if v.action == stuck && v.problem != nil && v.problem.Reason == reasonUnproven {
-		p, err := e.take(ctx, m)
+		p, err := e.adopt(ctx, m)
 		switch {
 		case err != nil:
 			return err
@@ -106,16 +117,16 @@ func (e adoption) beside(ctx context.Context, m Volume) error {
 }
 
 // namesAnother reports whether the external name names another disk than the record has, while nothing was begun that is to be ended first.
-func (e adoption) namesAnother(m Volume) bool {
-	v, named := e.view, meta.GetExternalName(m)
-	return named != "" && named != v.Volume && v.Handover == nil && v.Begun == 0 && !meta.WasDeleted(m)
+func (s *state) namesAnother(m Volume) bool {
+	named := meta.GetExternalName(m)
+	return named != "" && named != s.Volume && s.Handover == nil && s.Begun == 0 && !meta.WasDeleted(m)
 }
 
-// take takes over the disk that the external name names, or returns the problem that keeps it from that. A former name of the disk takes consent,
-// because a manifest may have set it.
-func (e adoption) take(ctx context.Context, m Volume) (*kind.Problem, error) {
+// adopt takes over the disk that the external name names, or returns the problem that keeps it from that. A former name of the disk takes consent,
+// because a manifest may have set it. Nothing is written in PVE.
+func (e *external) adopt(ctx context.Context, m Volume) (*kind.Problem, error) {
 	v, named := e.view, meta.GetExternalName(m)
-	owner, p, err := e.adoptable(ctx, m, named)
+	owner, p, err := e.adoption(m).adoptable(ctx, named)
 	switch {
 	case err != nil:
 		return nil, err
@@ -126,17 +137,14 @@ func (e adoption) take(ctx context.Context, m Volume) (*kind.Problem, error) {
 	case p != nil:
 		return p, nil
 	}
-	if p, err := confinement(e).roomForAdopted(ctx, m, owner, named); p != nil || err != nil {
+	if p, err := e.admit(ctx, m, owner, named); p != nil || err != nil {
 		return p, err
-	}
-	if err := e.takeStub(ctx, m, owner, named); err != nil {
-		return nil, err
 	}
 	v.Rename(named)
 	v.Place = placeOf(owner, named, "")
 	v.Holder, v.Lost, v.LostAt, v.Message, v.Adopted, v.hint = owner.holder(), false, 0, "", !v.isStub(owner), ""
 	v.found = nil
-	confinement(e).unchecked()
+	e.confinement.unchecked()
 	if !kind.MayChange(m) {
 		return nil, nil
 	}
@@ -146,12 +154,12 @@ func (e adoption) take(ctx context.Context, m Volume) (*kind.Problem, error) {
 
 // takesFormer reports whether a disk by a former name of the Volume's is taken, to which the user has to consent. The name is replaced if the disk may
 // not be adopted, as by the problem for it.
-func (e adoption) takesFormer(ctx context.Context, m Volume, owner *vm, p *kind.Problem) (bool, error) {
+func (e *external) takesFormer(ctx context.Context, m Volume, owner *vm, p *kind.Problem) (bool, error) {
 	v, named := e.view, meta.GetExternalName(m)
 	if p != nil {
 		return false, e.restoreName(ctx, m)
 	}
-	switch err := confinement(e).adopts(ctx, named, owner); {
+	switch err := e.confinement.checkAdopted(ctx, named, owner.VMID); {
 	case tenancy.IsRefusal(err):
 		return false, e.restoreName(ctx, m)
 	case err != nil:
@@ -171,7 +179,7 @@ func (e adoption) takesFormer(ctx context.Context, m Volume, owner *vm, p *kind.
 const namedAgain = 600
 
 // restoreName sets the external name, which has a former name of the disk, to the present one.
-func (e adoption) restoreName(ctx context.Context, m Volume) error {
+func (e *external) restoreName(ctx context.Context, m Volume) error {
 	v, now := e.view, e.Now().Unix()
 	if !kind.MayChange(m) || now < v.NamedAt+namedAgain {
 		return nil
@@ -182,28 +190,32 @@ func (e adoption) restoreName(ctx context.Context, m Volume) error {
 	return e.save(ctx, m)
 }
 
-// takeStub takes over a stub VM that is no Volume's any more, as that of a disk which was retained.
-func (e adoption) takeStub(ctx context.Context, m Volume, owner *vm, volume string) error {
+// admit returns the problem that the quota keeps the Volume from a disk which may be adopted. Without one the VM that has the disk is the stub VM from now
+// on, if it is a stub VM that is no Volume's any more, as that of a disk which was retained.
+func (e *external) admit(ctx context.Context, m Volume, owner *vm, volume string) (*kind.Problem, error) {
 	v := e.view
-	if v.VMID != 0 || !owner.Config.Stub() {
-		return nil
+	if p, err := e.room.checkAdopted(ctx, m, v.state, owner, volume); p != nil || err != nil {
+		return p, err
 	}
-	of, err := e.other(ctx, m, func(other resource.Managed) bool {
-		r, err := volumeref.RecordOf(other)
-		if err != nil { // Anybody may have written it, about anything.
-			return volumeref.Mentions(other, owner.Config.UUID()) || volumeref.Mentions(other, volume)
-		}
-		return strings.EqualFold(r.UUID, owner.Config.UUID())
-	})
-	if of == "" && err == nil {
+	free, err := e.adoption(m).isFreeStub(ctx, owner, volume)
+	if free {
 		v.VMID, v.UUID, v.Node, v.stub = owner.VMID, owner.Config.UUID(), owner.Node, owner
 	}
-	return err
+	return nil, err
+}
+
+// isFreeStub reports whether the VM that has a disk is a stub VM of no other Volume, which the Volume, that has none, may take over.
+func (a adoption) isFreeStub(ctx context.Context, owner *vm, volume string) (bool, error) {
+	if a.state.VMID != 0 || !owner.Config.Stub() {
+		return false, nil
+	}
+	of, err := a.peers.withStub(ctx, owner.Config.UUID(), volume)
+	return of == "" && err == nil, err
 }
 
 // isStub reports whether a VM is the stub VM.
-func (v *view) isStub(x *vm) bool {
-	return v.VMID == x.VMID && strings.EqualFold(v.UUID, x.Config.UUID())
+func (s *state) isStub(x *vm) bool {
+	return s.VMID == x.VMID && strings.EqualFold(s.UUID, x.Config.UUID())
 }
 
 // notAdoptable is the problem that a disk may not be adopted.
@@ -212,18 +224,18 @@ func notAdoptable(volume, format string, words ...any) *kind.Problem {
 }
 
 // adoptable returns the VM that has a disk which may be adopted, or the problem that it may not be.
-func (e adoption) adoptable(ctx context.Context, m Volume, volume string) (*vm, *kind.Problem, error) {
-	v, p, err := e.ownerOf(ctx, m, volume)
+func (a adoption) adoptable(ctx context.Context, volume string) (*vm, *kind.Problem, error) {
+	v, p, err := a.ownerOf(ctx, volume)
 	if p != nil || err != nil {
 		return nil, p, err
 	}
-	p, err = e.unusedBut(ctx, m, volume, v)
+	p, err = a.checkUnused(ctx, volume, v)
 	return v, p, err
 }
 
-// unusedBut is the problem that another VM uses a disk than the one that has it.
-func (e adoption) unusedBut(ctx context.Context, m Volume, volume string, owner *vm) (*kind.Problem, error) {
-	why, err := e.refusals.whether(m, volume, e.Now(), func() (string, error) { return e.used(ctx, volume, owner) })
+// checkUnused returns the problem that another VM uses a disk than the one that has it.
+func (a adoption) checkUnused(ctx context.Context, volume string, owner *vm) (*kind.Problem, error) {
+	why, err := a.refusals.whether(a.of, volume, a.now(), func() (string, error) { return a.reader.used(ctx, a.tenant, volume, owner) })
 	if why != "" {
 		return notAdoptable(volume, "%s", why), nil
 	}
@@ -231,7 +243,7 @@ func (e adoption) unusedBut(ctx context.Context, m Volume, volume string, owner 
 }
 
 // ownerOf returns the VM that has a disk which may be adopted unless other VMs use it, or the problem that it may not be.
-func (e adoption) ownerOf(ctx context.Context, m Volume, volume string) (*vm, *kind.Problem, error) {
+func (a adoption) ownerOf(ctx context.Context, volume string) (*vm, *kind.Problem, error) {
 	no := func(format string, words ...any) (*vm, *kind.Problem, error) {
 		return nil, notAdoptable(volume, format, words...), nil
 	}
@@ -239,14 +251,14 @@ func (e adoption) ownerOf(ctx context.Context, m Volume, volume string) (*vm, *k
 	switch {
 	case !known || !reDisk.MatchString(volume):
 		return no("it is not named as a disk of a VM, such as local-lvm:vm-100-disk-1")
-	case owner == ofDrivers:
-		return no("CSI drivers keep their volumes under VMID %d: leave it to them", ofDrivers)
+	case owner == csiVMID:
+		return no("CSI drivers keep their volumes under VMID %d: leave it to them", csiVMID)
 	}
-	if older, err := e.sameVolume(ctx, m, volume); older != "" || err != nil {
+	if older, err := a.peers.withDisk(ctx, volume); older != "" || err != nil {
 		p := kind.OwnershipConflict("volume", volume, older)
 		return nil, &p, err
 	}
-	v, err := e.readVM(ctx, owner, "")
+	v, err := a.reader.readVM(ctx, owner, "")
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -256,7 +268,7 @@ func (e adoption) ownerOf(ctx context.Context, m Volume, volume string) (*vm, *k
 		return no("%s", v.offline)
 	case v.Config.Template():
 		return no("VM %d is a template, whose disks its clones may need: adopt a disk of another VM", owner)
-	case v.attached(volume) != "" && !e.view.isStub(v) && !e.view.On(v.Config.UUID()) && (e.view.VMID != 0 || !v.Config.Stub()):
+	case v.attached(volume) != "" && !a.state.isStub(v) && !a.state.On(v.Config.UUID()) && (a.state.VMID != 0 || !v.Config.Stub()):
 		return no("it is %s of VM %d: detach it first", v.attached(volume), owner)
 	case v.attached(volume) == "" && v.unused(volume) == "":
 		return no("it is no unused disk of VM %d: run qm disk rescan --vmid %d on the node", owner, owner)
@@ -264,50 +276,4 @@ func (e adoption) ownerOf(ctx context.Context, m Volume, volume string) (*vm, *k
 		return no("%s", qemu.NoUUID)
 	}
 	return v, nil, nil
-}
-
-// sameVolume returns the name of another Volume that has the disk, or may be about to, whichever is older: what has it, keeps it.
-func (e *external) sameVolume(ctx context.Context, m Volume, volume string) (string, error) {
-	return e.other(ctx, m, func(other resource.Managed) bool {
-		return claims(other, volume) || kind.Older(other, m) && meta.GetExternalName(other) == volume && !wasNamed(other, volume)
-	})
-}
-
-// other returns the name of another Volume of the cluster that is as asked for, as far as its user may know that, and if its record counts.
-func (e *external) other(ctx context.Context, m Volume, is func(resource.Managed) bool) (string, error) {
-	for _, empty := range e.Peers.Lists {
-		all, err := kind.ListCached(ctx, e.Kube, empty)
-		if err != nil {
-			return "", err
-		}
-		i := slices.IndexFunc(all, func(other resource.Managed) bool {
-			return other.GetUID() != m.GetUID() && e.sharesCluster(other) && is(other) && e.recordCounts(other)
-		})
-		switch of := tenancy.NamespaceOf(m); {
-		case i < 0:
-		case e.tenant != nil && (of == "" || of != tenancy.NamespaceOf(all[i])):
-			return "another Volume", nil
-		default:
-			return strings.TrimPrefix(client.ObjectKeyFromObject(all[i]).String(), "/"), nil
-		}
-	}
-	return "", nil
-}
-
-// sharesCluster reports whether the disk of another Volume may be in the same cluster.
-func (e *external) sharesCluster(other resource.Managed) bool {
-	has := other.GetAnnotations()[kind.AnnotationCluster]
-	return has == "" || e.view.cluster == "" || has == e.view.cluster
-}
-
-// claims reports whether a Volume has a disk.
-func claims(mg resource.Managed, volume string) bool {
-	r, err := volumeref.RecordOf(mg)
-	return err == nil && r.Volume == volume && !r.Lost
-}
-
-// wasNamed reports whether a volume ID is a former one of the disk of a Volume, which an external name may still have.
-func wasNamed(mg resource.Managed, volume string) bool {
-	r, err := volumeref.RecordOf(mg)
-	return err == nil && r.WasNamed(volume)
 }

@@ -38,6 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/amounts"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
@@ -47,7 +48,10 @@ func (e *external) Create(ctx context.Context, m Volume) (managed.ExternalCreati
 	if e.client == nil || v.action != makeStub || v.problem != nil || v.node == "" {
 		return managed.ExternalCreation{}, errors.New("cannot make a disk that was not looked for")
 	}
-	return managed.ExternalCreation{}, e.makeStub(ctx, m)
+	if err := e.makeStub(ctx, m); err != nil {
+		return managed.ExternalCreation{}, err
+	}
+	return managed.ExternalCreation{}, e.save(kind.AtCreationEnd(ctx), m)
 }
 
 // Update does the next thing that brings the disk to where it is to be.
@@ -85,7 +89,10 @@ func (e *external) perform(ctx context.Context, m Volume) error {
 	}
 	switch v.action {
 	case makeStub:
-		return e.makeStub(ctx, m)
+		if err := e.makeStub(ctx, m); err != nil {
+			return err
+		}
+		return e.save(ctx, m)
 	case give:
 		return e.give(ctx, m)
 	case move:
@@ -167,14 +174,6 @@ func space(storage string) proxmox.Privilege {
 	return proxmox.Privilege{Path: "/storage/" + storage, Names: []string{"Datastore.AllocateSpace"}}
 }
 
-// visible is an error if a storage is not listed because the user may not see it.
-func (e *external) visible(ctx context.Context, storage string, listed []proxmox.Storage) error {
-	if slices.ContainsFunc(listed, func(s proxmox.Storage) bool { return s.Name == storage }) {
-		return nil
-	}
-	return kind.CheckPrivileges(ctx, e.client, "find storage "+storage, proxmox.Privilege{Path: "/storage/" + storage, Names: []string{"Datastore.Audit"}})
-}
-
 // holdsDisks reports whether a storage of a node is available for disks.
 func holdsDisks(s proxmox.Storage) bool {
 	return slices.Contains(s.Content, "images") && s.Status != "unknown"
@@ -193,11 +192,11 @@ func (e *external) chooseNode(ctx context.Context, p *v1alpha1.VolumeParameters)
 	}
 	var have []string
 	for _, s := range storages {
-		if s.Name == v.storage && holdsDisks(s) && e.tenant.CheckNode(s.Node) == nil {
+		if s.Name == v.storage && holdsDisks(s) && e.confinement.tenant.CheckNode(s.Node) == nil {
 			have = append(have, s.Node)
 		}
 	}
-	if err := e.visible(ctx, v.storage, storages); err != nil {
+	if err := e.reader.visible(ctx, v.storage, storages); err != nil {
 		return nil, err
 	}
 	slices.Sort(have)
@@ -223,7 +222,7 @@ func (e *external) chooseNode(ctx context.Context, p *v1alpha1.VolumeParameters)
 }
 
 // makeStub starts to make the stub VM, after the intent is noted. If the answer is lost, the VMID and the UUID tell
-// what became of it.
+// what became of it. The caller notes the task.
 func (e *external) makeStub(ctx context.Context, m Volume) error {
 	v := e.view
 	isNew := v.VMID == 0 || v.foreign
@@ -231,7 +230,7 @@ func (e *external) makeStub(ctx context.Context, m Volume) error {
 		return err
 	}
 	if !v.Made() {
-		if err := (confinement{e}).follow(ctx, m, v.VMID); err != nil {
+		if err := e.room.follow(ctx, m, v.state, v.VMID); err != nil {
 			return err
 		}
 	}
@@ -253,7 +252,7 @@ func (e *external) makeStub(ctx context.Context, m Volume) error {
 	v.Task = u
 	e.warn(m)
 	e.Follow(e.inventory, m, u)
-	return e.save(ctx, m)
+	return nil
 }
 
 // allocate chooses a VMID and a UUID for the stub VM, unless it has them.
@@ -278,18 +277,15 @@ func (e *external) allocate(ctx context.Context, m Volume) error {
 // refuses a call before anything is made.
 func (e *external) otherVMID(ctx context.Context, m Volume, isNew bool) error {
 	v := e.view
-	if err := e.readStub(ctx, v.state); !isNew && (err != nil || v.stub != nil) {
+	if err := e.reader.readStub(ctx, v.state); !isNew && (err != nil || v.stub != nil) {
 		return err
 	}
 	v.stub = nil
 	e.inventory.BlockVMID(v.VMID)
 	vmid := v.VMID
 	v.VMID, v.UUID, v.Begun = 0, "", 0
-	return errors.Join((confinement{e}).rejected(ctx, m, vmid), e.save(ctx, m))
+	return errors.Join(e.room.rejected(ctx, m, v.state, vmid), e.save(ctx, m))
 }
-
-// The stub VM is never started: it has as little memory as PVE takes.
-const stubMemory = 16
 
 // optionProtection has PVE refuse to destroy a VM.
 const optionProtection = "protection"
@@ -298,14 +294,14 @@ const optionProtection = "protection"
 func (e *external) stubParams(m Volume) proxmox.Params {
 	v := e.view
 	p := proxmox.Params{
-		"name": stubName(m.GetName()), "memory": strconv.Itoa(stubMemory), "smbios1": "uuid=" + v.UUID, optionProtection: "1", "onboot": "0",
+		"name": stubName(m.GetName()), "memory": strconv.Itoa(amounts.StubMemory), "smbios1": "uuid=" + v.UUID, optionProtection: "1", "onboot": "0",
 		"description": qemu.MarkStub(fmt.Sprintf("It has the disk of Volume %s while no Machine has it, and is never started. To destroy it is to destroy the disk.",
 			strings.TrimPrefix(client.ObjectKeyFromObject(m).String(), "/"))),
 	}
-	if pool := e.tenant.DefaultPool(); pool != "" {
+	if pool := e.confinement.tenant.DefaultPool(); pool != "" {
 		p["pool"] = pool
 	}
-	if tags := e.tenant.RequiredTags(); len(tags) > 0 {
+	if tags := e.confinement.tenant.RequiredTags(); len(tags) > 0 {
 		p["tags"] = strings.Join(tags, ";")
 	}
 	if v.Made() {
@@ -346,8 +342,8 @@ func (e *external) give(ctx context.Context, m Volume) error {
 		From: from.VMID, Key: v.key, To: to.VMID, TargetKey: to.freeUnused(), Holder: to.holder(), Before: to.volumes(), Begun: e.Now().Unix(),
 	}
 	v.Handover = h
-	confinement{e}.unchecked()
-	if err := (confinement{e}).follow(ctx, m, h.To); err != nil {
+	e.confinement.unchecked()
+	if err := e.room.follow(ctx, m, v.state, h.To); err != nil {
 		return err
 	}
 	if err := e.save(ctx, m); err != nil {

@@ -89,7 +89,7 @@ func (e *external) reaches(x Machine) bool {
 func (e *external) ofTenant(ctx context.Context, m Volume, x Machine) (bool, error) {
 	of := tenancy.NamespaceOf(m)
 	switch {
-	case e.tenant == nil:
+	case e.confinement.tenant == nil:
 		return true, nil
 	case of != "" || tenancy.NamespaceOf(x) != "":
 		return of == tenancy.NamespaceOf(x), nil
@@ -128,10 +128,10 @@ func (e *external) vmOf(ctx context.Context, x Machine, s *state) (*vm, error) {
 	if h := s.holder; h != nil && h.VMID == int(*o.VMID) && h.offline == "" && strings.EqualFold(h.Config.UUID(), o.UUID) {
 		return h, nil
 	}
-	if is, err := (confinement{e}).has(ctx, int(*o.VMID)); !is || err != nil {
+	if is, err := e.confinement.has(ctx, int(*o.VMID)); !is || err != nil {
 		return nil, err
 	}
-	v, err := e.readVM(ctx, int(*o.VMID), o.Node)
+	v, err := e.reader.readVM(ctx, int(*o.VMID), o.Node)
 	if v == nil || err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (e *external) vmOf(ctx context.Context, x Machine, s *state) (*vm, error) {
 	if s.holder != nil && s.holder.VMID == v.VMID {
 		return s.holder, nil
 	}
-	return v, e.readBusy(ctx, v)
+	return v, e.reader.readBusy(ctx, v)
 }
 
 // stillListed returns an error unless the Machine that is to get the disk is there, is not being deleted, and

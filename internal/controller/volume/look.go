@@ -20,7 +20,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -32,13 +31,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/capacity"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
-	"github.com/vitistack/provider-proxmox/internal/inventory"
-	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tasktrack"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
-	"github.com/vitistack/provider-proxmox/internal/vmcache"
-	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
 // A view is what was found about a Volume, and what is to be done.
@@ -89,11 +84,11 @@ func (e *external) observe(ctx context.Context, m Volume) (managed.ExternalObser
 	if meta.WasDeleted(m) && !kind.MayChange(m) {
 		return managed.ExternalObservation{}, nil
 	}
-	if err := (adoption{e}).whichDisk(ctx, m); err != nil {
+	if err := e.selectDisk(ctx, m); err != nil {
 		return managed.ExternalObservation{}, err
 	}
 	if v.action == release && meta.WasDeleted(m) {
-		e.tellRelease(m)
+		e.emitRetained(m)
 		return managed.ExternalObservation{}, nil
 	}
 	if v.action == makeStub && v.problem == nil {
@@ -104,8 +99,12 @@ func (e *external) observe(ctx context.Context, m Volume) (managed.ExternalObser
 	if err := v.judge(ctx, e.inventory, m.GetName()); err != nil {
 		return managed.ExternalObservation{}, err
 	}
-	if err := (confinement{e}).checkRoom(ctx, m); err != nil {
+	no, err := e.room.check(ctx, m, v)
+	if err != nil {
 		return managed.ExternalObservation{}, err
+	}
+	if no != nil {
+		v.problem = no
 	}
 	e.show(m)
 	if v.action == makeStub && !v.Made() && (v.problem == nil || !kind.MayChange(m)) && !meta.WasDeleted(m) {
@@ -119,8 +118,8 @@ func (d *decision) due() bool {
 	return slices.Contains([]action{makeStub, migrate, give, move, attach, grow, protect, destroy}, d.action)
 }
 
-// tellRelease tells what becomes of a disk that is kept.
-func (e *external) tellRelease(m Volume) {
+// emitRetained tells what becomes of a disk that is kept.
+func (e *external) emitRetained(m Volume) {
 	if e.view.Made() && !e.view.Removing && !e.view.Lost {
 		e.Event(m, event.Normal(eventRetained, fmt.Sprintf("disk %s is retained in Proxmox VE", e.view.Volume)))
 	}
@@ -144,7 +143,7 @@ func (e *external) look(ctx context.Context, m Volume) error {
 				return err
 			}
 		}
-		noted, err := placing{e}.consented(ctx, m)
+		noted, err := e.consented(ctx, m)
 		if !noted && err == nil {
 			noted, err = e.note(ctx, m)
 		}
@@ -152,14 +151,14 @@ func (e *external) look(ctx context.Context, m Volume) error {
 			return err
 		}
 	}
-	return errors.New("cannot tell yet what has become of the disk: it is looked at again")
+	return errors.New("cannot determine the state of the disk yet: it is checked again")
 }
 
 // confirmLoss decides anew about a disk that looks lost. While a VM is restored in place, its configuration has neither its UUID nor its disks, and no lock
 // (PVE::QemuServer, restore_vma_archive): what is seen counts only if no task works on the VMs before and after.
 func (e *external) confirmLoss(ctx context.Context, m Volume) error {
 	for _, read := range []func() error{func() error { return e.readState(ctx, m) }, func() error { return nil }} {
-		works, err := e.worksOnDisk(ctx)
+		works, err := e.reader.worksOnDisk(ctx, e.view.state)
 		if err != nil {
 			return err
 		}
@@ -175,21 +174,6 @@ func (e *external) confirmLoss(ctx context.Context, m Volume) error {
 	return nil
 }
 
-// worksOnDisk returns the VMID of a VM that has, or is given, the disk and on which a task works now; 0 if there is none.
-func (e *external) worksOnDisk(ctx context.Context) (int, error) {
-	owner, _ := qemu.VolumeOwner(e.view.Volume)
-	vmids := []int{owner}
-	if h := e.view.Handover; h != nil {
-		vmids = append(vmids, h.From, h.To)
-	}
-	for _, vmid := range vmids {
-		if works, err := target.Busy(ctx, e.inventory, vmid); works || err != nil {
-			return vmid, err
-		}
-	}
-	return 0, nil
-}
-
 // stillSettled reports whether a Volume that was settled still is, by what is known of the VMs, which takes no call for each of them. That nothing is
 // to be done is all that is believed of it.
 func (e *external) stillSettled(ctx context.Context, m Volume) bool {
@@ -197,8 +181,8 @@ func (e *external) stillSettled(ctx context.Context, m Volume) bool {
 	if kind.ReconcileRequested(m) || !settled(m) || !v.Made() || v.Lost || meta.WasDeleted(m) || v.Handover != nil || v.Begun != 0 || v.Task != "" || v.Removing {
 		return false
 	}
-	e.usesKnown = true
-	defer func() { e.usesKnown = false }()
+	e.reader.usesKnown = true
+	defer func() { e.reader.usesKnown = false }()
 	if err := e.readState(ctx, m); err != nil {
 		return false // It is met again.
 	}
@@ -218,10 +202,10 @@ func (e *external) readState(ctx context.Context, m Volume) error {
 		s.retain = s.Adopted
 	}
 	s.size, s.storage = qemu.SizeOf(v1alpha1.MachineDisk{Size: p.Size}), ptr.Deref(p.Storage, "")
-	if err := e.readTasks(ctx, s); err != nil {
+	if err := e.reader.readTasks(ctx, s); err != nil {
 		return err
 	}
-	if err := e.readVMs(ctx, s); err != nil {
+	if err := e.reader.readVMs(ctx, s); err != nil {
 		return err
 	}
 	if err := e.readClaims(ctx, m, s); err != nil {
@@ -234,153 +218,13 @@ func (e *external) readState(ctx context.Context, m Volume) error {
 		}
 		s.holder.running = status.Running()
 	}
-	if err := e.readStorage(ctx, s); err != nil {
+	if err := e.reader.readStorage(ctx, s); err != nil {
 		return err
 	}
-	return placing{e}.readNeighbours(ctx, m, s)
+	return s.readNeighbours(ctx, m, e.peers(m))
 }
 
-// readTasks reads the tasks that work on the disk, or may do so.
-func (e *external) readTasks(ctx context.Context, s *state) error {
-	s.task, s.offline, s.moving = nil, nil, false
-	u := s.Task
-	if s.Handover != nil {
-		u = s.Handover.Task
-	}
-	var err error
-	if u != "" {
-		s.task, s.offline, err = target.Task(ctx, e.inventory, e.client, u)
-		return err
-	}
-	switch {
-	case s.Handover != nil:
-		s.moving, err = e.runs(ctx, taskID(s.Handover))
-	case s.Begun != 0:
-		s.moving, err = target.Busy(ctx, e.inventory, s.VMID)
-	}
-	return err
-}
-
-// taskID is the ID of the task of a handover: one that gives a disk to another VM has both in place of a VMID.
-func taskID(h *volumeref.Handover) string {
-	if h.Storage != "" {
-		return strconv.Itoa(h.From)
-	}
-	return fmt.Sprintf("%d-%s>%d-%s", h.From, h.Key, h.To, h.TargetKey)
-}
-
-// runs reports whether a task of this ID runs.
-func (e *external) runs(ctx context.Context, id string) (bool, error) {
-	all, err := e.inventory.Tasks(ctx, inventory.Fresh)
-	return slices.ContainsFunc(all, func(t proxmox.Task) bool { return t.Running && t.ID == id }), err
-}
-
-// readVMs reads the VMs that have to do with the disk.
-func (e *external) readVMs(ctx context.Context, s *state) error {
-	s.stub, s.foreign, s.holder, s.target = nil, false, nil, nil
-	if err := e.readStub(ctx, s); err != nil {
-		return err
-	}
-	var err error
-	if owner, known := qemu.VolumeOwner(s.Volume); known {
-		if s.holder, err = e.readOther(ctx, s, owner); err != nil {
-			return err
-		}
-	}
-	if s.Handover != nil {
-		s.target, err = e.readOther(ctx, s, s.Handover.To)
-	}
-	return err
-}
-
-// readOther reads a VM that may be the stub VM. One that has the VMID of that, and is not it, counts too.
-func (e *external) readOther(ctx context.Context, s *state, vmid int) (*vm, error) {
-	if s.stub != nil && s.stub.VMID == vmid {
-		return s.stub, nil
-	}
-	v, err := e.readVM(ctx, vmid, "")
-	switch {
-	case err != nil, v == nil && s.Removing:
-		return nil, err
-	case v == nil:
-		return nil, e.hidden(ctx, vmid)
-	}
-	return v, e.readBusy(ctx, v)
-}
-
-// readStub reads the stub VM.
-func (e *external) readStub(ctx context.Context, s *state) error {
-	if s.VMID == 0 {
-		return nil
-	}
-	v, err := e.readVM(ctx, s.VMID, s.Node)
-	if v == nil || err != nil {
-		return err
-	}
-	if v.offline == "" {
-		switch (qemu.Identity{VMID: s.VMID, UUID: s.UUID}).Prove(v.Config) {
-		case qemu.Foreign:
-			s.foreign = true
-			return nil
-		case qemu.Unproven, qemu.Ours:
-		}
-	}
-	s.stub = v
-	return e.readBusy(ctx, v)
-}
-
-// readVM reads a VM; nil if there is none.
-func (e *external) readVM(ctx context.Context, vmid int, hint string) (*vm, error) {
-	reader := e.known
-	if !e.usesKnown {
-		reader = e.reader
-		e.inventory.InvalidateGuest(vmid) // What is known of it is older.
-	}
-	found, err := reader.Find(ctx, vmid, hint)
-	if errors.As(err, &vmcache.OfflineError{}) {
-		return &vm{Ref: proxmox.Ref{VMID: vmid, Node: hint}, offline: err.Error()}, nil
-	}
-	if found == nil || err != nil {
-		return nil, err
-	}
-	return &vm{Ref: found.Ref, State: found.State}, nil
-}
-
-// hidden is an error if there is a VM that the user may not see: PVE leaves it out of all lists, and its disk is not lost.
-func (e *external) hidden(ctx context.Context, vmid int) error {
-	taken, err := e.client.VMIDTaken(ctx, vmid)
-	if err != nil || !taken {
-		return err
-	}
-	if err := kind.CheckPrivileges(ctx, e.client, fmt.Sprintf("read VM %d", vmid), on(vmid, "VM.Audit")); err != nil {
-		return err
-	}
-	return errors.Errorf("VM %d exists and cannot be found: it may be on its way to another node", vmid)
-}
-
-// readBusy reads whether a task works on a VM: one of its own, or one that gives a disk to or from it.
-func (e *external) readBusy(ctx context.Context, v *vm) (err error) {
-	v.busy, err = target.Works(ctx, e.inventory, v.VMID, inventory.Current)
-	return err
-}
-
-// readStorage reads whether all nodes reach the storage of the disk, and whether its node has the one that is asked for.
-func (e *external) readStorage(ctx context.Context, s *state) error {
-	if !s.Made() {
-		return nil
-	}
-	all, err := e.inventory.Storages(ctx)
-	if err == nil && s.storage != "" && s.storage != storageOf(s.Volume) {
-		err = e.visible(ctx, s.storage, all)
-	}
-	s.hasStorage = s.holder != nil && slices.ContainsFunc(all, func(x proxmox.Storage) bool {
-		return x.Name == s.storage && x.Node == s.holder.Node && holdsDisks(x)
-	})
-	s.shared = slices.ContainsFunc(all, func(x proxmox.Storage) bool { return x.Name == storageOf(s.Volume) && x.Shared })
-	return err
-}
-
-// note notes what has become of the disk in the record, and reports whether it is to be decided anew.
+// note updates the record with the state of the disk, and reports whether the decision has to be repeated.
 func (e *external) note(ctx context.Context, m Volume) (bool, error) {
 	v := e.view
 	switch v.action {
@@ -389,7 +233,7 @@ func (e *external) note(ctx context.Context, m Volume) (bool, error) {
 	case arrive:
 		e.noteArrival(m)
 	case follow:
-		placing{e}.noteFollowed(m)
+		e.Event(m, v.noteFollowed())
 	case forget:
 		e.noteEnd(m)
 	case lose:
@@ -408,7 +252,7 @@ func (e *external) noteMachine(ctx context.Context, m Volume) (bool, error) {
 	if w := v.firstClaim(); w != nil {
 		uid, name = w.uid, w.name
 	}
-	moved := placing{e}.notePlace(m)
+	moved := v.notePlace(m)
 	kept := v.Machine == uid && v.MachineName == name || !v.Made() || !kind.MayChange(m) || meta.WasDeleted(m)
 	if !kept {
 		v.Machine, v.MachineName = uid, name
@@ -495,7 +339,7 @@ func (e *external) save(ctx context.Context, m Volume) error {
 	if !kind.MayChange(m) {
 		return nil
 	}
-	a := e.signed(m, e.view.String())
+	a := e.confinement.signed(m, e.view.String())
 	if e.view.Made() {
 		a[meta.AnnotationKeyExternalName] = e.view.Volume
 	}

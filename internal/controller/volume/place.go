@@ -26,7 +26,6 @@ import (
 	"strconv"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
@@ -58,9 +57,6 @@ func (v *vm) sizeAt(device string) string {
 	}
 	return d.Options.Get("size")
 }
-
-// A placing finds and notes where the disk is.
-type placing struct{ *external }
 
 // A neighbour is another Volume whose disk the same VM has, or whose record names a volume of that VM.
 type neighbour struct {
@@ -187,7 +183,7 @@ func (s *state) unproven(v *vm, why string, words ...any) *decision {
 
 // consented shows the disk that has the name of one of which it is not certain which one it is, and reports whether the user has consented to take just
 // that disk for it. It is noted then.
-func (e placing) consented(ctx context.Context, m Volume) (bool, error) {
+func (e *external) consented(ctx context.Context, m Volume) (bool, error) {
 	v := e.view
 	if v.problem == nil || v.action != stuck || v.problem.Reason != reasonUnproven {
 		return false, nil
@@ -197,14 +193,13 @@ func (e placing) consented(ctx context.Context, m Volume) (bool, error) {
 	if device == "" || owner.Active.Volume(device) != v.Volume || other {
 		return false, nil
 	}
-	all, err := e.client.Volumes(ctx, owner.Node, storageOf(v.Volume), "images")
-	i := slices.IndexFunc(all, func(x proxmox.Volume) bool { return x.ID == v.Volume })
-	if err != nil || i < 0 {
+	listed, err := e.reader.listed(ctx, owner, v.Volume)
+	if listed == nil || err != nil {
 		return false, err
 	}
 	v.found = &found{v1alpha1.VolumeFound{
-		VMID: int32(owner.VMID), Device: device, SameVM: true, Size: all[i].Size, //nolint:gosec // No VMID is that large.
-		Checksum: checksumOf(m.GetUID(), v.Volume, v.Place, device, owner.Node, owner.VMID, owner.holder(), all[i].Size),
+		VMID: int32(owner.VMID), Device: device, SameVM: true, Size: listed.Size, //nolint:gosec // No VMID is that large.
+		Checksum: checksumOf(m.GetUID(), v.Volume, v.Place, device, owner.Node, owner.VMID, owner.holder(), listed.Size),
 	}}
 	if ptr.Deref(m.Parameters().RecoverLost, "") != v.found.Checksum || !kind.MayChange(m) {
 		v.problem.Message += fmt.Sprintf("; if it is %s, which has the name %s still, set recoverLost to %s", device, v.Volume, v.found.Checksum)
@@ -231,25 +226,14 @@ func (s *state) migrated(v *vm) bool {
 }
 
 // readNeighbours reads the other Volumes that have to do with the VM that has the disk, if the disk is not where it was seen last.
-func (e placing) readNeighbours(ctx context.Context, m Volume, s *state) error {
+func (s *state) readNeighbours(ctx context.Context, m Volume, among peers) (err error) {
 	s.neighbours, s.unplaced = nil, s.unplaced || s.Place == volumeref.Place{}
 	s.Place = volumeref.PlaceOf(m, s.Record)
 	v := s.holder
 	if v == nil || v.offline != "" || s.shared || s.Place.Device == "" || v.at(s.Volume) == s.Place.Device {
 		return nil
 	}
-	there, uuid := v.Active.Volume(s.Place.Device), v.Config.UUID()
-	_, err := e.other(ctx, m, func(other resource.Managed) bool {
-		r, err := volumeref.RecordOf(other)
-		switch {
-		case !e.recordCounts(other): // Anybody may have made it up.
-		case err != nil && (volumeref.Mentions(other, uuid) || volumeref.Mentions(other, there)):
-			s.neighbours = append(s.neighbours, neighbour{volume: there}) // It is not known which disk it has.
-		case err == nil && r.Made() && !r.Lost && (r.On(uuid) || r.Volume == there):
-			s.neighbours = append(s.neighbours, neighbour{volume: r.Volume, device: volumeref.PlaceOf(other, r).Device, held: r.On(uuid)})
-		}
-		return false
-	})
+	s.neighbours, err = among.neighbours(ctx, v.Config.UUID(), v.Active.Volume(s.Place.Device))
 	return err
 }
 
@@ -267,14 +251,13 @@ func othersOf(x Machine, name, volume string) []string {
 	return all
 }
 
-// noteFollowed notes the name that the disk has on the node that its VM has come to.
-func (e placing) noteFollowed(m Volume) {
-	v := e.view
+// noteFollowed notes the name that the disk has on the node that its VM has come to, and returns the event that tells of it.
+func (v *view) noteFollowed() event.Event {
 	former := v.Volume
 	v.Rename(v.from.Active.Volume(v.key))
 	v.Place = placeOf(v.from, v.Volume, v.Place.Size)
-	e.Event(m, event.Normal(eventRenamed,
-		fmt.Sprintf("disk %s is %s since VM %d is on node %s: it is %s still", former, v.Volume, v.from.VMID, v.from.Node, v.key)))
+	return event.Normal(eventRenamed,
+		fmt.Sprintf("disk %s is %s since VM %d is on node %s: it is %s still", former, v.Volume, v.from.VMID, v.from.Node, v.key))
 }
 
 // placed reports whether the record has where the disk is seen.
@@ -288,8 +271,7 @@ func (v *view) unsure() bool {
 }
 
 // notePlace notes where the disk was seen, and reports whether that is news. What is in doubt stays as it was, also if the status alone has told it.
-func (e placing) notePlace(m Volume) bool {
-	v := e.view
+func (v *view) notePlace(m Volume) bool {
 	before, unplaced := v.Place, v.unplaced
 	switch {
 	case !v.Made() || v.Lost || v.Handover != nil:

@@ -220,7 +220,7 @@ func TestUnsurePlace(t *testing.T) {
 				if e.view.action != tc.want {
 					t.Fatalf("%s decide(): %d, %+v, want %d", tc.reason, e.view.action, e.view.problem, tc.want)
 				}
-				if noted := (placing{e}).notePlace(m); !noted || s.Place != was {
+				if noted := e.view.notePlace(m); !noted || s.Place != was {
 					t.Errorf("%s notePlace(): %t, %+v", tc.reason, noted, s.Place)
 				}
 				e.observation(m)

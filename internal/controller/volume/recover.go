@@ -21,7 +21,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
@@ -36,35 +35,34 @@ import (
 // recoverLost shows a disk that is there again under the name of one that was lost, and takes it for the Volume's with consent to just that
 // disk. It returns the problem that keeps it from that. PVE gives a name that is free to the next disk of the VM, so that nothing is taken
 // without somebody's word. Nothing is written in PVE.
-func (e adoption) recoverLost(ctx context.Context, m Volume) (*kind.Problem, error) {
-	v := e.view
+func (e *external) recoverLost(ctx context.Context, m Volume) (*kind.Problem, error) {
+	v, a := e.view, e.adoption(m)
 	if !v.Lost || v.Handover != nil || v.Begun != 0 || meta.WasDeleted(m) {
 		return nil, nil
 	}
-	owner, err := e.find(ctx, m)
-	if v.found == nil || err != nil {
+	owner, there, err := a.find(ctx)
+	if v.found = there; there == nil || err != nil {
 		return nil, err
 	}
-	if ptr.Deref(m.Parameters().RecoverLost, "") != v.found.Checksum || !kind.MayChange(m) {
-		v.hint += v.found.words()
+	if ptr.Deref(m.Parameters().RecoverLost, "") != there.Checksum || !kind.MayChange(m) {
+		v.hint += there.words()
 		return nil, nil
 	}
-	if err := confinement(e).recovers(ctx, owner); err != nil {
-		return nil, err
+	if !v.isRecordedHolder(owner) { // It is another VM than had the disk, and the record may be made up.
+		if err := e.confinement.checkAdopted(ctx, v.Volume, owner.VMID); err != nil {
+			return nil, err
+		}
 	}
-	if p, err := e.unusedBut(ctx, m, v.Volume, owner); p != nil || err != nil {
+	if p, err := a.checkUnused(ctx, v.Volume, owner); p != nil || err != nil {
 		return p, err
 	}
-	if p, err := confinement(e).roomForAdopted(ctx, m, owner, v.Volume); p != nil || err != nil {
+	if p, err := e.admit(ctx, m, owner, v.Volume); p != nil || err != nil {
 		return p, err
 	}
-	if err := e.takeStub(ctx, m, owner, v.Volume); err != nil {
-		return nil, err
-	}
-	e.Event(m, event.Normal(eventRecovered, fmt.Sprintf("disk %s, %s of VM %d, is this resource's again", v.Volume, v.found.Device, owner.VMID)))
-	v.Place = placeOf(owner, v.Volume, proxmox.Size(v.found.Size).String())
+	e.Event(m, event.Normal(eventRecovered, fmt.Sprintf("disk %s, %s of VM %d, is this resource's again", v.Volume, there.Device, owner.VMID)))
+	v.Place = placeOf(owner, v.Volume, proxmox.Size(there.Size).String())
 	v.Holder, v.Lost, v.LostAt, v.Message, v.Adopted, v.found = owner.holder(), false, 0, "", true, nil
-	confinement(e).unchecked()
+	e.confinement.unchecked()
 	return nil, e.save(ctx, m)
 }
 
@@ -81,33 +79,32 @@ func (f *found) words() string {
 		proxmox.Size(f.Size), f.Device, f.VMID, which, f.Checksum)
 }
 
-// find finds the disk, and the VM that has it: one that is attached to nothing but the stub VM, that its storage lists, and on whose VM nothing works.
-func (e adoption) find(ctx context.Context, m Volume) (*vm, error) {
-	v := e.view
-	owner, p, err := e.ownerOf(ctx, m, v.Volume)
+// find finds the disk by its name, and the VM that has it: one that is attached to nothing but the stub VM, that its storage lists, and on whose VM
+// nothing works. Both are nil if there is none.
+func (a adoption) find(ctx context.Context) (*vm, *found, error) {
+	s := a.state
+	owner, p, err := a.ownerOf(ctx, s.Volume)
 	if p != nil || err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := e.readBusy(ctx, owner); err != nil {
-		return nil, err
+	if err := a.reader.readBusy(ctx, owner); err != nil {
+		return nil, nil, err
 	}
-	device := owner.unused(v.Volume)
-	if v.isStub(owner) && device == "" {
-		device = owner.attached(v.Volume)
+	device := owner.unused(s.Volume)
+	if s.isStub(owner) && device == "" {
+		device = owner.attached(s.Volume)
 	}
-	if device == "" || owner.attached(v.Volume) != "" && !v.isStub(owner) || owner.waits() != nil {
-		return nil, nil
+	if device == "" || owner.attached(s.Volume) != "" && !s.isStub(owner) || owner.waits() != nil {
+		return nil, nil, nil
 	}
-	all, err := e.client.Volumes(ctx, owner.Node, storageOf(v.Volume), "images")
-	i := slices.IndexFunc(all, func(x proxmox.Volume) bool { return x.ID == v.Volume })
-	if err != nil || i < 0 {
-		return nil, err
+	listed, err := a.reader.listed(ctx, owner, s.Volume)
+	if listed == nil || err != nil {
+		return nil, nil, err
 	}
-	v.found = &found{v1alpha1.VolumeFound{
-		VMID: int32(owner.VMID), Device: device, SameVM: v.isRecordedHolder(owner), Size: all[i].Size, //nolint:gosec // No VMID is that large.
-		Checksum: checksumOf(m.GetUID(), v.Volume, v.LostAt, owner.VMID, owner.holder(), all[i].Size),
-	}}
-	return owner, nil
+	return owner, &found{v1alpha1.VolumeFound{
+		VMID: int32(owner.VMID), Device: device, SameVM: s.isRecordedHolder(owner), Size: listed.Size, //nolint:gosec // No VMID is that large.
+		Checksum: checksumOf(a.of.GetUID(), s.Volume, s.LostAt, owner.VMID, owner.holder(), listed.Size),
+	}}, nil
 }
 
 // checksumOf returns the checksum of what a consent is to.

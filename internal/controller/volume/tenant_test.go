@@ -22,7 +22,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
-	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
@@ -54,38 +53,6 @@ func TestVMIDsOf(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, vmidsOf(&tc.record)); diff != "" {
 				t.Errorf("\n%s\n%s", tc.reason, diff)
-			}
-		})
-	}
-}
-
-// TestCounted tells what a Volume has of a quota: its disk, and its stub VM.
-func TestCounted(t *testing.T) {
-	type amounts = quota.Amounts
-	cases := map[string]struct {
-		reason, record, size string
-		want                 amounts
-		vmid                 int
-	}{
-		"New":   {reason: "What was not begun has nothing."},
-		"Begun": {reason: "The stub VM may be there.", record: `{"vmid":200}`, want: amounts{quota.VMs: 1, quota.Cores: 1, quota.Memory: 16 << 20}, vmid: 200},
-		"Made": {
-			reason: "The disk counts where it is.", record: `{"vmid":200,"volume":"ceph:vm-300-disk-1"}`, size: "2G", vmid: 200,
-			want: amounts{quota.VMs: 1, quota.Cores: 1, quota.Memory: 16 << 20, quota.Disks("ceph"): 2 << 30},
-		},
-		"Lost": {
-			reason: "A disk that is gone takes nothing.", record: `{"vmid":200,"volume":"ceph:vm-300-disk-1","lost":true}`, size: "2G", vmid: 200,
-			want: amounts{quota.VMs: 1, quota.Cores: 1, quota.Memory: 16 << 20},
-		},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			v := &namespaced.Volume{}
-			v.SetAnnotations(map[string]string{tenancy.AnnotationVolume: tc.record})
-			v.Observation().Size = tc.size
-			got, vmid, begun := counted(v)
-			if diff := cmp.Diff(tc.want, got); diff != "" || vmid != tc.vmid || begun != (name == "Begun") {
-				t.Errorf("\n%s\nVM %d, begun: %v\n%s", tc.reason, vmid, begun, diff)
 			}
 		})
 	}

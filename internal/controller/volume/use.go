@@ -30,13 +30,13 @@ import (
 )
 
 // used is why a volume of a VM is left alone: another VM uses it, or may do so. PVE would rename or destroy the disk all the same.
-func (e *external) used(ctx context.Context, volume string, owner *vm) (string, error) {
-	storages, err := e.inventory.Storages(ctx)
+func (r *reader) used(ctx context.Context, tenant *tenancy.Tenant, volume string, owner *vm) (string, error) {
+	storages, err := r.inventory.Storages(ctx)
 	if err != nil {
 		return "", err
 	}
-	disks := vmcache.Disks{Volumes: []string{volume}, Node: owner.Node, Storages: storages, Tells: tenancy.MayName(e.tenant)}
-	err = e.reader.CheckUnused(ctx, disks, owner.VMID)
+	disks := vmcache.Disks{Volumes: []string{volume}, Node: owner.Node, Storages: storages, Tells: tenancy.MayName(tenant)}
+	err = r.now.CheckUnused(ctx, disks, owner.VMID)
 	user, off := vmcache.UsedError{}, vmcache.OfflineError{}
 	switch {
 	case errors.As(err, &user):
@@ -53,7 +53,7 @@ func (e *external) refuseUsed(ctx context.Context, m Volume) (bool, error) {
 	if !v.Made() || !v.has(v.from) {
 		return false, nil
 	}
-	why, err := e.used(ctx, v.Volume, v.from)
+	why, err := e.reader.used(ctx, e.confinement.tenant, v.Volume, v.from)
 	if why == "" || err != nil {
 		return false, err
 	}

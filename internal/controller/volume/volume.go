@@ -18,9 +18,10 @@ limitations under the License.
 // learn how, read:
 //
 //   - decide.go: what is to be done next, by what was seen, without asking anybody.
-//   - look.go: what is there, and claims.go: which Machines list the Volume.
+//   - look.go: what is there, by what read.go reads of Proxmox VE.
+//   - claims.go: which Machines list the Volume, and peers.go: what other Volumes have.
 //   - adopt.go: disks that somebody else has made, and use.go: VMs that use a disk which they do not have.
-//   - capacity.go: whether the storage has room, and tenant.go: whether the tenant may have the disk, and its quota room.
+//   - capacity.go: whether the storage has room, tenant.go: whether the tenant may have the disk, and quota.go: whether its quota has room.
 //   - recover.go: disks that were lost and are there again.
 //   - change.go: the calls that make, hand over, grow and destroy.
 //   - show.go: status and conditions.
@@ -35,7 +36,6 @@ import (
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/reconciler/managed"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
@@ -51,11 +51,9 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/target"
-	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
-	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
-	"github.com/vitistack/provider-proxmox/internal/vmcache"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/amounts"
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
@@ -104,18 +102,6 @@ type Inventory interface {
 	Volumes(ctx context.Context, node, storage, content string, maxAge time.Duration) ([]proxmox.Volume, error)
 }
 
-// known reads VMs as they were read since the last sign that they have changed.
-type known struct {
-	Client
-
-	inventory Inventory
-}
-
-// Pending returns the options of a VM.
-func (k known) Pending(ctx context.Context, ref proxmox.Ref) ([]proxmox.PendingValue, error) {
-	return k.inventory.Options(ctx, ref, inventory.Unchanged)
-}
-
 // Kinds are what a controller of Volumes has to know.
 type Kinds struct {
 	// Identity of the Volumes of one scope.
@@ -139,7 +125,7 @@ const wakes = 64
 
 // Setup adds a controller of Volumes of one scope to the manager.
 func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
-	if err := k.Quotas.Add(mgr, o.Connections, k.Identity, counted); err != nil {
+	if err := k.Quotas.Add(mgr, o.Connections, k.Identity, amounts.There); err != nil {
 		return err
 	}
 	wake := make(chan ctrlevent.TypedGenericEvent[client.Object], wakes)
@@ -147,7 +133,7 @@ func Setup(mgr ctrl.Manager, o kind.Options, k Kinds) error {
 		Parts: target.Parts[Volume]{
 			Kube: mgr.GetClient(), Connection: o.Connections.Connect, Machine: k.Machine.Object, Noun: "volume", Made: "made",
 			Peers:  kind.Conflicts{Reader: mgr.GetClient(), Lists: k.Lists},
-			Record: event.NewAPIRecorder(mgr.GetEventRecorderFor(k.ControllerName())),
+			Record: kind.NewRecorder(mgr, k.ControllerName()),
 			Wake:   func(m Volume) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 			Now:    o.Clock(),
 		},
@@ -225,21 +211,17 @@ func (c *connector) Connect(ctx context.Context, m Volume) (managed.TypedExterna
 	if err != nil {
 		return nil, err
 	}
-	e.room = func(ctx context.Context, a target.Amounts) error { return c.quota.Ask(ctx, m, to, a) }
-	e.entered = func(ctx context.Context) (quota.Entry, error) {
-		return c.quota.Entered(ctx, to.Name, to.Tenant.Name, string(m.GetUID()))
-	}
-	if leaves, err := (confinement{e}).confine(ctx, m, to); leaves || err != nil {
-		return e, err
-	}
-	e.client, e.inventory, e.reader = to.Client, to.Inventory, vmcache.NewReader(to.Client, to.Inventory)
-	e.known = vmcache.NewReader(known{Client: to.Client, inventory: to.Inventory}, to.Inventory)
-	e.storage, e.node = ptr.Deref(to.Config.DefaultStorage, ""), ptr.Deref(to.Config.DefaultNode, "")
-	isolation := c.isolation(ctx, to)
-	e.shares, e.recordCounts = c.sharing(ctx, to.Config.Endpoints), func(other resource.Managed) bool { return isolation.VolumeRecordCounts(m, other) }
 	e.sharesTenant = func(ctx context.Context, other resource.Managed) (bool, error) {
 		return c.isOf(ctx, other, to.Name, to.Config.Tenants, to.Tenant.Name)
 	}
+	e.confinement, e.room = newConfinement(m, to), c.roomFor(m, to, e.sharesTenant)
+	if leaves, err := e.confine(ctx, m); leaves || err != nil {
+		return e, err
+	}
+	e.client, e.inventory, e.reader = to.Client, to.Inventory, newReader(to.Client, to.Inventory)
+	e.storage, e.node = ptr.Deref(to.Config.DefaultStorage, ""), ptr.Deref(to.Config.DefaultNode, "")
+	isolation := c.isolation(ctx, to)
+	e.shares, e.recordCounts = c.sharing(ctx, to.Config.Endpoints), func(other resource.Managed) bool { return isolation.VolumeRecordCounts(m, other) }
 	e.vmids = to.Config.VMIDs()
 	return e, nil
 }
@@ -250,10 +232,7 @@ type external struct {
 
 	client    Client // Nil if nothing will be asked.
 	inventory Inventory
-
-	// reader reads VMs now, and known as they were read since the last sign of a change: the one that is used while usesKnown is true.
-	reader, known *vmcache.Reader
-	usesKnown     bool
+	reader    *reader
 
 	// shares reports whether the provider config of a resource is for the same cluster, and recordCounts whether the record of another Volume counts.
 	shares, recordCounts func(resource.Managed) bool
@@ -265,14 +244,8 @@ type external struct {
 	storage, node string
 	vmids         v1alpha1.VMIDRange
 
-	// tenant that confines the Volume, nil if none does, and the records by which its own is trusted if the provider has signed it.
-	tenant  *tenancy.Tenant
-	records tenancy.Records
-	trusted bool
-
-	// room is an error if the quota of the tenant has none, and entered is what it has entered for the Volume.
-	room    func(ctx context.Context, a target.Amounts) error
-	entered func(context.Context) (quota.Entry, error)
+	confinement confinement
+	room        room
 
 	// view is what Observe finds.
 	view *view

@@ -40,9 +40,9 @@ type Codec struct {
 	// what the VM has with what the field would ask for.
 	Read func(now string, same func(now, want string) bool) bool
 
-	// Plain is a value in the one way of writing it that the field has. Nil if all
+	// plain is a value in the one way of writing it that the field has. Nil if all
 	// that differs means something else.
-	Plain func(now string) string
+	plain func(now string) string
 }
 
 // Want returns what the field asks for, and whether it does.
@@ -50,12 +50,12 @@ func (c Codec) Want(string) (string, bool) { return ptr.Deref(c.Value, ""), c.Va
 
 // Same reports whether two values mean the same: yes and 1, 10.0 and 10.
 func (c Codec) Same(now, want string) bool {
-	return now == want || c.Plain != nil && c.Plain(now) == c.Plain(want)
+	return now == want || c.plain != nil && c.plain(now) == c.plain(want)
 }
 
-// Of returns the Codec of a field that is written and parsed by functions.
-func Of[T any](field **T, write func(T) string, parse func(string) (T, error)) Codec {
-	return Codec{Value: optional(*field, write), Plain: func(now string) string {
+// codecOf returns the Codec of a field that is written and parsed by functions.
+func codecOf[T any](field **T, write func(T) string, parse func(string) (T, error)) Codec {
+	return Codec{Value: optional(*field, write), plain: func(now string) string {
 		v, err := parse(now)
 		if err != nil {
 			return now
@@ -89,11 +89,11 @@ func Texts(field **string) Codec {
 
 // Mapped are texts that are written in PVE's words, and read as they are.
 func Mapped(field **string, write func(string) string) Codec {
-	return Of(field, write, func(s string) (string, error) { return s, nil })
+	return codecOf(field, write, func(s string) (string, error) { return s, nil })
 }
 
 // Escaped is a text that PVE keeps in its URL encoding.
-func Escaped(field **string) Codec { return Of(field, Escape, url.PathUnescape) }
+func Escaped(field **string) Codec { return codecOf(field, Escape, url.PathUnescape) }
 
 // Escape returns a text in PVE's own URL encoding, in which a space is %20.
 func Escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
@@ -126,11 +126,11 @@ func parseInteger(s string) (int32, error) {
 func itoa(i int32) string { return strconv.Itoa(int(i)) }
 
 // Integers are whole numbers.
-func Integers(field **int32) Codec { return Of(field, itoa, parseInteger) }
+func Integers(field **int32) Codec { return codecOf(field, itoa, parseInteger) }
 
 // Counts are whole numbers of which 0 is none.
 func Counts(field **int32) Codec {
-	return Of(field, func(i int32) string {
+	return codecOf(field, func(i int32) string {
 		if i == 0 {
 			return ""
 		}
@@ -139,11 +139,11 @@ func Counts(field **int32) Codec {
 }
 
 // Flags are booleans, which PVE writes as 1 and 0.
-func Flags(field **bool) Codec { return Of(field, either("1", "0"), propertystring.ParseFlag) }
+func Flags(field **bool) Codec { return codecOf(field, either("1", "0"), propertystring.ParseFlag) }
 
 // Switches are on, or ignored.
 func Switches(field **bool) Codec {
-	return Of(field, either("on", "ignore"), func(s string) (bool, error) { return s == "on", nil })
+	return codecOf(field, either("on", "ignore"), func(s string) (bool, error) { return s == "on", nil })
 }
 
 // either returns what writes a boolean.
@@ -157,11 +157,13 @@ func either(yes, no string) func(bool) string {
 }
 
 // Decimals are numbers with decimals.
-func Decimals(field **resource.Quantity) Codec { return Of(field, decimal, resource.ParseQuantity) }
+func Decimals(field **resource.Quantity) Codec {
+	return codecOf(field, decimal, resource.ParseQuantity)
+}
 
 // Rates are numbers with decimals of which 0 is none.
 func Rates(field **resource.Quantity) Codec {
-	return Of(field, func(q resource.Quantity) string {
+	return codecOf(field, func(q resource.Quantity) string {
 		if q.IsZero() {
 			return ""
 		}
@@ -175,7 +177,7 @@ func decimal(q resource.Quantity) string {
 
 // Mebibytes are quantities of bytes that PVE has in MiB.
 func Mebibytes(field **resource.Quantity) Codec {
-	return Of(field, func(q resource.Quantity) string { return InMebibytes(&q) }, func(s string) (resource.Quantity, error) {
+	return codecOf(field, func(q resource.Quantity) string { return InMebibytes(&q) }, func(s string) (resource.Quantity, error) {
 		s = strings.TrimPrefix(s, CurrentMemory)
 		mib, err := strconv.ParseInt(s, 10, 32)
 		return *resource.NewQuantity(mib*int64(proxmox.MiB), resource.BinarySI), err
@@ -210,6 +212,6 @@ func Lists(field *[]string, join func([]string) string, split func(string) []str
 // Sets are lists whose order is of no meaning.
 func Sets(field *[]string, join func([]string) string, split func(string) []string) Codec {
 	c := Lists(field, join, split)
-	c.Plain = func(now string) string { return join(slices.Sorted(slices.Values(split(now)))) }
+	c.plain = func(now string) string { return join(slices.Sorted(slices.Values(split(now)))) }
 	return c
 }

@@ -89,7 +89,12 @@ var errInterrupted = errors.New("received interrupt")
 // run runs a task. With instant tasks it returns when the task has ended.
 func (s *Engine) run(sp *spawned) {
 	ctx, cancel := context.WithCancel(s.Ctx)
-	s.Update(func(*state.State) { sp.task.Cancel, sp.task.Gone = cancel, make(chan struct{}) })
+	s.Update(func(*state.State) {
+		sp.task.Cancel, sp.task.Gone = cancel, make(chan struct{})
+		if sp.task.Lost {
+			cancel() // Its node went down since the call.
+		}
+	})
 	w := &Worker{Engine: s, Task: sp.task, Ctx: ctx}
 	work := func() {
 		defer sp.end()

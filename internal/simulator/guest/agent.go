@@ -64,9 +64,9 @@ func File(o *engine.Op, g *state.Guest, path string) (string, bool) {
 	return "", false
 }
 
-// NotFrozen returns what a snapshot of a running VM logs if its agent does not freeze its file systems: nothing if it does, and in 8.4 for
+// freezeWarning returns what a snapshot of a running VM logs if its agent does not freeze its file systems: nothing if it does, and in 8.4 for
 // a VM without an agent too.
-func NotFrozen(o *engine.Op, g *state.Guest) string {
+func freezeWarning(o *engine.Op, g *state.Guest) string {
 	enabled, off := agentFreezes(o, g)
 	switch {
 	case o.State.Version == "8.4" && enabled && AgentRuns(o, g) != nil:

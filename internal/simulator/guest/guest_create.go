@@ -108,7 +108,7 @@ func Build(o *engine.Op, cr *Creation) error {
 	maps.Copy(config, drives)
 	config["meta"] = fmt.Sprintf("creation-qemu=%s,ctime=%d", qemu(o.State), o.Engine.Clock.Now().Unix())
 	if config["boot"] == "" {
-		config["boot"] = DefaultBootOrder(o.Engine, config)
+		config["boot"] = defaultBootOrder(o.Engine, config)
 	}
 	for key, value := range map[string]string{"smbios1": "uuid=" + random.UUID(), "vmgenid": random.UUID()} {
 		if config[key] == "" || config[key] == "1" {
@@ -165,8 +165,8 @@ func qemu(st *state.State) string {
 	return "10.0.13"
 }
 
-// DefaultBootOrder returns the default order: the first disk, the first CD drive, the first NIC.
-func DefaultBootOrder(s *engine.Engine, config map[string]string) string {
+// defaultBootOrder returns the default order: the first disk, the first CD drive, the first NIC.
+func defaultBootOrder(s *engine.Engine, config map[string]string) string {
 	var disk, cdrom, nic string
 	for _, key := range bootDevices(s, config) {
 		switch {

@@ -82,7 +82,7 @@ func PrepareSnapshot(o *engine.Op, g *state.Guest, name, description string, mem
 		o.Logf("snapshotting 'drive-%s' (%s)", key, d.File())
 	}
 	memory = memory && g.Power != state.Stopped
-	if why := NotFrozen(o, g); g.Power != state.Stopped && !memory && why != "" {
+	if why := freezeWarning(o, g); g.Power != state.Stopped && !memory && why != "" {
 		o.Logf("%s", why)
 	}
 	g.Snapshots[name] = &state.Snapshot{

@@ -28,8 +28,8 @@ import (
 // them. Lists are joined with NUL characters.
 type Sections map[string]map[string]string
 
-// DropEmpty forgets the options without a value, which PVE does not write to such a file.
-func (s Sections) DropEmpty() {
+// dropEmpty forgets the options without a value, which PVE does not write to such a file.
+func (s Sections) dropEmpty() {
 	for _, options := range s {
 		maps.DeleteFunc(options, func(_, value string) bool { return value == "" })
 	}
@@ -38,16 +38,16 @@ func (s Sections) DropEmpty() {
 // DropEmptyOptions does so in all such files.
 func (s *State) DropEmptyOptions() {
 	for _, file := range []Sections{s.Backups, s.HAGroups, s.HARules, s.Replications, s.Domains, s.SDN.Zones, s.SDN.VNets} {
-		file.DropEmpty()
+		file.dropEmpty()
 	}
 	for _, file := range s.Mappings {
-		file.DropEmpty()
+		file.dropEmpty()
 	}
 	for _, storage := range s.Storages {
-		Sections{"": storage.Options}.DropEmpty()
+		Sections{"": storage.Options}.dropEmpty()
 	}
 	for _, resource := range s.HA {
-		Sections{"": resource.Options}.DropEmpty()
+		Sections{"": resource.Options}.dropEmpty()
 	}
 }
 

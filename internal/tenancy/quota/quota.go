@@ -207,8 +207,8 @@ func shortages(limits, used, reserved, more Amounts) []Shortage {
 	return all
 }
 
-// beside is what the VM has that a resource names though it is not its own. It counts beside what is asked for, but for what counts with another resource that
-// names it too and was seen to have all that it was granted.
+// beside returns the amounts of a VM that a resource names but does not own. They count in addition to the request, except what already counts for another
+// resource that names the VM and has received everything it was granted.
 func (l Ledger) beside(seen Seen, r Request) Amounts {
 	vmid, named := seen.Named[r.UID]
 	if !r.Beside || !named {

@@ -39,7 +39,7 @@ type Inventory interface {
 
 // A Finding is what becomes of one resource.
 type Finding struct {
-	// Kind, Namespace and Name of the resource, and the VMID of its VM, or 0.
+	// Kind, Namespace and Name of the resource, and the VMID of its VM, or 0. The namespace of a cluster-scoped one is that of its claim.
 	Kind, Namespace, Name string
 	VMID                  int
 
@@ -65,7 +65,7 @@ func Of(
 		if err != nil {
 			return nil, errors.Wrapf(err, "cannot tell the tenant of %s", mg.GetName())
 		}
-		f := Finding{Kind: tenancy.KindOf(mg), Namespace: mg.GetNamespace(), Name: mg.GetName()}
+		f := Finding{Kind: tenancy.KindOf(mg), Namespace: tenancy.NamespaceOf(mg), Name: mg.GetName()}
 		f.VMID, _ = tenancy.RecordedVM(mg)
 		if t != nil {
 			f.Tenant = t.Name

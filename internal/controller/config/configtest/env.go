@@ -38,7 +38,7 @@ type env struct {
 
 func newEnv(t *testing.T, k Kind, w Way) *env {
 	t.Helper()
-	e := &env{Runner: NewRunner(t, k.Setup, w), kind: k}
+	e := &env{Runner: newRunner(t, k.Setup, w), kind: k}
 	for name, data := range k.Secrets {
 		e.Create(secret(name, data))
 	}

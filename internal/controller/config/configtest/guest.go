@@ -44,8 +44,8 @@ type Guest struct{ *Runner }
 // NewGuest returns one for a kind.
 func NewGuest(t *testing.T, setup Setup, w Way) *Guest {
 	t.Helper()
-	g := &Guest{Runner: NewRunner(t, setup, w)}
-	g.MakeVM("local-lvm:1", UUID)
+	g := &Guest{Runner: newRunner(t, setup, w)}
+	g.makeVM("local-lvm:1", UUID)
 	return g
 }
 
@@ -71,8 +71,8 @@ func (g *Guest) Succeeded(u proxmox.UPID, err error) {
 	}
 }
 
-// MakeVM makes the VM with a disk and a UUID.
-func (g *Guest) MakeVM(disk, uuid string) {
+// makeVM makes the VM with a disk and a UUID.
+func (g *Guest) makeVM(disk, uuid string) {
 	g.Helper()
 	g.Succeeded(g.Client.Create(g.Context(), GuestRef(), proxmox.Params{"name": "web", "memory": "64", "scsi0": disk, "smbios1": "uuid=" + uuid}))
 }
@@ -81,7 +81,7 @@ func (g *Guest) MakeVM(disk, uuid string) {
 func (g *Guest) ReplaceVM(disk, uuid string) {
 	g.Helper()
 	g.Ended(g.Client.Delete(g.Context(), GuestRef(), proxmox.DeleteOptions{}))
-	g.MakeVM(disk, uuid)
+	g.makeVM(disk, uuid)
 }
 
 // Machine makes a Machine that has the VM with the UUID, or none yet.

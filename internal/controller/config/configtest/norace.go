@@ -18,5 +18,5 @@ limitations under the License.
 
 package configtest
 
-// Raced reports whether the race detector watches.
-const Raced = false
+// raced reports whether the race detector watches.
+const raced = false

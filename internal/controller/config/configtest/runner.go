@@ -80,8 +80,8 @@ type Runner struct {
 	last    error
 }
 
-// NewRunner returns one for a kind.
-func NewRunner(t *testing.T, setup Setup, w Way) *Runner {
+// newRunner returns one for a kind.
+func newRunner(t *testing.T, setup Setup, w Way) *Runner {
 	t.Helper()
 	r := &Runner{Simulator: Simulate(t, w.Version), Scope: w.Scope, Clock: NewClock()}
 	r.setup = func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {

@@ -54,7 +54,7 @@ func waysOf(test string, once bool) []Way {
 		return all[len(all)-1-first:][:1]
 	case selected == "rest":
 		return rest
-	case once, Raced, selected == "first":
+	case once, raced, selected == "first":
 		return one
 	}
 	return all

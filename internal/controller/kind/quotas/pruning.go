@@ -32,7 +32,7 @@ import (
 // A Lister lists the VMs and the volumes of a cluster.
 type Lister interface {
 	connect.GuestLister
-	VolumeLister
+	inventory.VolumeLister
 }
 
 // A pruning removes what counts no more from the entries of an account.
@@ -175,6 +175,6 @@ func (p *pruning) has(ctx context.Context, vmid int, volume string) bool {
 	if err != nil || i < 0 {
 		return err != nil
 	}
-	size, err := SizeOf(ctx, p.in, guests[i].Node, volume)
+	size, err := inventory.SizeOf(ctx, p.in, guests[i].Node, volume)
 	return size > 0 || err != nil
 }

@@ -432,9 +432,9 @@ func TestEdited(t *testing.T) {
 		entries string
 		want    string
 	}{
-		"Null":     {reason: "What is no list of entries is told.", entries: "null", want: "delete it, and it is made anew"},
-		"Broken":   {reason: "What cannot be read is told.", entries: "{", want: "delete it, and it is made anew"},
-		"None":     {reason: "Where there are no entries they were removed.", want: "delete it, and it is made anew"},
+		"Null":     {reason: "What is no list of entries is told.", entries: "null", want: "delete it, and the provider creates it again"},
+		"Broken":   {reason: "What cannot be read is told.", entries: "{", want: "delete it, and the provider creates it again"},
+		"None":     {reason: "Where there are no entries they were removed.", want: "delete it, and the provider creates it again"},
 		"Empty":    {reason: "What is there counts without entries.", entries: "{}", want: "cores: 2 more, of 3 2 are used by 1 resource"},
 		"Negative": {reason: "Nobody has less than nothing.", entries: `{"first":{"name":"first","has":{"cores":-5}}}`, want: "of 3 2 are used by 1 resource"},
 		"More":     {reason: "What was granted counts.", entries: `{"first":{"name":"first","has":{"cores":3}}}`, want: "of 3 3 are used by 1 resource"},

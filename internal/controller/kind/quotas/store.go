@@ -83,7 +83,8 @@ func (k *Keeper) read(ctx context.Context, of connect.Account) (storedLedger, qu
 	}
 	all, err := b.entries()
 	if err != nil {
-		return b, nil, errors.Wrapf(err, "cannot read the entries of ConfigMap %q in namespace %q: delete it, and it is made anew of what is there", b.Name,
+		return b, nil, errors.Wrapf(err,
+			"cannot read the entries of ConfigMap %q in namespace %q: delete it, and the provider creates it again from the existing resources", b.Name,
 			b.Namespace)
 	}
 	b.others = quota.Ledger{}

@@ -151,7 +151,7 @@ func TestPacked(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := k.Admit(t.Context(), ask(machine("first"), &v1alpha1.TenantQuota{VMs: new(int32(1))}, 1))
-	if err == nil || !strings.Contains(err.Error(), "delete it, and it is made anew") {
+	if err == nil || !strings.Contains(err.Error(), "delete it, and the provider creates it again") {
 		t.Errorf("want it told that nobody can read it, got %v", err)
 	}
 }

@@ -96,7 +96,7 @@ func Setup[T resource.Managed](mgr ctrl.Manager, o kind.Options, c Config[T]) er
 	p := Parts[T]{
 		Kube: mgr.GetClient(), Direct: mgr.GetAPIReader(), Connection: o.Connections.Connect, Machine: c.Machine, Noun: c.Noun, Made: c.Made,
 		Peers:  kind.Conflicts{Reader: mgr.GetClient(), Lists: c.Lists},
-		Record: event.NewAPIRecorder(mgr.GetEventRecorderFor(c.Identity.ControllerName())),
+		Record: kind.NewRecorder(mgr, c.Identity.ControllerName()),
 		Wake:   func(m T) { wake <- ctrlevent.TypedGenericEvent[client.Object]{Object: m} },
 		Now:    o.Clock(),
 

@@ -47,7 +47,7 @@ const (
 const (
 	EventAdopted       event.Reason = "Adopted"
 	EventRetained      event.Reason = "Retained"
-	EventLeftBehind    event.Reason = "LeftBehind"
+	EventLeftBehind                 = kind.EventLeftBehind
 	EventRemovalFailed event.Reason = "RemovalFailed"
 )
 

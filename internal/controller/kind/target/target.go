@@ -94,7 +94,7 @@ func (p Parts[T]) mayKnow(ctx context.Context, m T, x Machine) bool {
 	return same
 }
 
-// Users returns what uses what a resource stands for, by what the function says of each Machine of the lists.
+// Users returns the users of the object that a resource represents. usesOf returns the uses by one Machine.
 func (p Parts[T]) Users(ctx context.Context, from client.Reader, machines []resource.ManagedList, usesOf func(Machine) []string) ([]string, error) {
 	var names []string
 	for _, empty := range machines {
@@ -112,7 +112,7 @@ func (p Parts[T]) Users(ctx context.Context, from client.Reader, machines []reso
 	return names, nil
 }
 
-// UseBy says what of a Machine uses something.
+// UseBy describes which part of a Machine uses an object.
 func UseBy(m Machine, what string) []string {
 	return []string{what + " of Machine " + strings.TrimPrefix(client.ObjectKeyFromObject(m).String(), "/")}
 }
@@ -172,10 +172,11 @@ type Cluster interface {
 	Tasks(ctx context.Context, maxAge time.Duration) ([]proxmox.Task, error)
 }
 
-// NodeOffline reports whether the cluster says that a node is offline.
-func NodeOffline(ctx context.Context, c Cluster, node string) (bool, error) {
+// nodeOffline reports whether the cluster says that a node is offline.
+func nodeOffline(ctx context.Context, c Cluster, node string) (bool, error) {
 	nodes, err := c.Nodes(ctx)
-	return slices.ContainsFunc(nodes, func(n proxmox.Node) bool { return n.Name == node && n.Offline() }), err
+	n, _ := proxmox.NodeOf(nodes, node)
+	return n.Offline(), err
 }
 
 // Busy reports whether a task works on a VM now, of ours or anybody's.
@@ -195,7 +196,7 @@ func Works(ctx context.Context, c Cluster, vmid int, maxAge time.Duration) (bool
 		if !t.Works() || t.ID != id {
 			continue
 		}
-		if off, err := NodeOffline(ctx, c, t.Node); err != nil || !off {
+		if off, err := nodeOffline(ctx, c, t.Node); err != nil || !off {
 			return true, err
 		}
 	}

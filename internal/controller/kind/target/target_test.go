@@ -198,7 +198,7 @@ func TestLocked(t *testing.T) {
 
 func TestNodeOffline(t *testing.T) {
 	for node, want := range map[string]bool{"on": false, "off": true, "unknown": false} {
-		if got, err := NodeOffline(t.Context(), &pve{}, node); got != want || err != nil {
+		if got, err := nodeOffline(t.Context(), &pve{}, node); got != want || err != nil {
 			t.Errorf("NodeOffline(%q): got %t, %v, want %t", node, got, err, want)
 		}
 	}

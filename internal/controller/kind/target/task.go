@@ -25,13 +25,13 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
-// A TaskReader reads tasks, which the nodes that run them answer for.
-type TaskReader interface {
+// A taskReader reads tasks, which the nodes that run them answer for.
+type taskReader interface {
 	Task(ctx context.Context, u proxmox.UPID) (proxmox.Task, error)
 }
 
-// A TaskLister lists the tasks of nodes.
-type TaskLister interface {
+// A taskLister lists the tasks of nodes.
+type taskLister interface {
 	NodeTasks(ctx context.Context, node, taskType string) ([]proxmox.Task, error)
 }
 
@@ -46,7 +46,7 @@ type Tasks struct {
 
 // Task returns a task, or nil if PVE does not know it, as is that of a node that is no member of the cluster any more. One on a node that cannot be
 // asked now may still run: it is returned as running, with the problem.
-func Task(ctx context.Context, in inventory.Members, c TaskReader, u proxmox.UPID) (*proxmox.Task, *kind.Problem, error) {
+func Task(ctx context.Context, in inventory.Members, c taskReader, u proxmox.UPID) (*proxmox.Task, *kind.Problem, error) {
 	offline, removed, err := NodeState(ctx, in, u.Node())
 	switch {
 	case err != nil || removed:
@@ -62,7 +62,7 @@ func Task(ctx context.Context, in inventory.Members, c TaskReader, u proxmox.UPI
 }
 
 // NodeTasks lists the tasks of a type on a node.
-func NodeTasks(ctx context.Context, in inventory.Members, c TaskLister, node, taskType string) (Tasks, error) {
+func NodeTasks(ctx context.Context, in inventory.Members, c taskLister, node, taskType string) (Tasks, error) {
 	offline, removed, err := NodeState(ctx, in, node)
 	if err != nil || removed || offline != nil {
 		return Tasks{Offline: offline}, err
@@ -70,6 +70,9 @@ func NodeTasks(ctx context.Context, in inventory.Members, c TaskLister, node, ta
 	all, err := c.NodeTasks(ctx, node, taskType)
 	return Tasks{All: all}, err
 }
+
+// undecided is why nothing proves that a node is, or is not, a member of the cluster.
+const undecided = "cannot be reached, and no cluster with quorum confirms whether it is a member, which needs Sys.Audit on /"
 
 // VMUnreachable is the problem that the node which has a VM cannot be asked; nil if it can. PVE goes on listing a VM on a node that was removed from the
 // cluster, where its configuration stays.
@@ -82,7 +85,7 @@ func VMUnreachable(ctx context.Context, in inventory.Members, node string) (*kin
 	case inventory.Offline:
 		why = "is offline: bring it back"
 	case inventory.Undecided:
-		why = "cannot be asked, and what answers is not a cluster with quorum: bring both back"
+		why = undecided + ": bring the node or the quorum back"
 	case inventory.Removed:
 		why = fmt.Sprintf("is not part of the cluster: if it never comes back, "+
 			"move the VM's configuration in /etc/pve/nodes/%s/qemu-server to another node, or remove it", node)
@@ -90,7 +93,7 @@ func VMUnreachable(ctx context.Context, in inventory.Members, node string) (*kin
 	return &kind.Problem{Reason: ReasonNodeOffline, Message: fmt.Sprintf("node %s, which has the VM, %s", node, why)}, err
 }
 
-// NodeState tells of a node that cannot be asked: the problem that it is offline, or that it is no member of the cluster any more.
+// NodeState returns the problem of a node that cannot be reached, and whether the node was removed from the cluster.
 func NodeState(ctx context.Context, in inventory.Members, node string) (offline *kind.Problem, removed bool, err error) {
 	state, err := inventory.MemberStateOf(ctx, in, node)
 	why := ""
@@ -98,7 +101,7 @@ func NodeState(ctx context.Context, in inventory.Members, node string) (offline 
 	case inventory.Offline:
 		why = "is offline: what the task has done is seen once the node is back, or is removed from the cluster"
 	case inventory.Undecided:
-		why = "cannot be asked, and what answers is not a cluster with quorum"
+		why = undecided
 	case inventory.Removed:
 		return nil, true, err
 	case inventory.Online:

@@ -47,7 +47,11 @@ func TestVMUnreachable(t *testing.T) {
 			want: "move the VM's configuration in /etc/pve/nodes/gone/qemu-server",
 		},
 		"NoQuorum": {reason: "A node that is cut off does not tell who is a member.", node: "gone", in: members{status: cutOff}, want: "quorum"},
-		"Failed":   {reason: "Another failure decides nothing.", node: "gone", in: members{err: errors.New("broken")}, err: true},
+		"Hidden": {
+			reason: "Without Sys.Audit the provider does not see the quorum.", node: "gone",
+			in: members{err: &proxmox.Error{Status: http.StatusForbidden}}, want: "Sys.Audit",
+		},
+		"Failed": {reason: "Another failure decides nothing.", node: "gone", in: members{err: errors.New("broken")}, err: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +112,7 @@ func TestNodeState(t *testing.T) {
 		"NoQuorum":  {reason: "What is cut off does not tell who is a member.", node: "gone", in: members{status: cutOff}, offline: "quorum"},
 		"NoCluster": {reason: "A node that has not joined its cluster yet knows no members.", node: "gone", in: members{status: alone}, offline: "quorum"},
 		"Renamed":   {reason: "A node of no cluster that was renamed has no task by its former name.", node: "gone", in: members{status: renamed}},
-		"Denied":    {reason: "Who may not ask for the quorum takes its word.", node: "gone", in: members{err: denied}},
+		"Denied":    {reason: "Who may not see the quorum cannot tell.", node: "gone", in: members{err: denied}, offline: "Sys.Audit on /"},
 		"Failed":    {reason: "Another failure decides nothing.", node: "gone", in: members{err: errors.New("broken")}, err: true},
 	}
 	for name, tc := range cases {

@@ -87,11 +87,11 @@ func (a *Act) CheckVM(ctx context.Context) (qemu.State, error) {
 	if uuid := state.Config.UUID(); !strings.EqualFold(uuid, a.UUID) {
 		return qemu.State{}, errors.Errorf("VM %d has the UUID %q, not %q: it is left alone", a.Ref.VMID, uuid, a.UUID)
 	}
-	return state, a.CheckLock(state.Config)
+	return state, a.checkLock(state.Config)
 }
 
-// CheckLock has a lock be waited for.
-func (a *Act) CheckLock(config qemu.Config) error {
+// checkLock has a lock be waited for.
+func (a *Act) checkLock(config qemu.Config) error {
 	if lock := config["lock"]; lock != "" {
 		return kind.Wait(errors.New(vmstate.Locked(a.Ref.VMID, lock)))
 	}

@@ -152,7 +152,7 @@ func RefuseEarly(ctx context.Context, kube client.Client, m object.Machine, now 
 		if asked == nil || m.GetAnnotations()[annotation] != "" {
 			continue
 		}
-		r := Refuse(asked.Token, asked.Target, "it was asked for before the Machine had a VM", now)
+		r := refusedRecord(asked.Token, asked.Target, "it was asked for before the Machine had a VM", now)
 		if err := kind.Annotate(ctx, kube, m, map[string]string{annotation: r.String()}); err != nil {
 			return err
 		}

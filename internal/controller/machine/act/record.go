@@ -158,8 +158,8 @@ func (r *Record) Calls() []Leaving {
 	return all
 }
 
-// Refuse returns the record of a request that nothing is done for.
-func Refuse(token, target, message string, now time.Time) *Record {
+// refusedRecord returns the record of a request that nothing is done for.
+func refusedRecord(token, target, message string, now time.Time) *Record {
 	return &Record{Token: token, Target: target, State: v1alpha1.ActRefused, Message: message, At: now.Unix()}
 }
 

@@ -62,8 +62,8 @@ type Checker struct {
 	SpecCounts func(ctx context.Context, m object.Machine) func(resource.Managed) bool
 }
 
-// A ConflictError is a VM that two Machines claim. The one that was made first has it, unless the other one's tenant has got the VM since.
-type ConflictError struct {
+// A conflictError is a VM that two Machines claim. The one that was made first has it, unless the other one's tenant has got the VM since.
+type conflictError struct {
 	error
 
 	// left is true for a VM that was the Machine's and is the other one's now, which stays when the Machine is deleted.
@@ -75,7 +75,7 @@ func (c Checker) conflict(m object.Machine, vmid int, by object.Machine) error {
 	if c.hides(m, by) {
 		whose = "another, older Machine"
 	}
-	return ConflictError{error: errors.Errorf("VM %d belongs to %s, so this Machine does not touch it: delete this Machine", vmid, whose)}
+	return conflictError{error: errors.Errorf("VM %d belongs to %s, so this Machine does not touch it: delete this Machine", vmid, whose)}
 }
 
 // leftBehind returns the error of a Machine whose VM is another one's now.
@@ -84,17 +84,17 @@ func (c Checker) leftBehind(m object.Machine, vmid int, by object.Machine) error
 	if c.hides(m, by) {
 		whose = "another Machine"
 	}
-	return ConflictError{error: errors.Errorf("VM %d is left where it is: it is that of %s by now", vmid, whose), left: true}
+	return conflictError{error: errors.Errorf("VM %d is left where it is: it is that of %s by now", vmid, whose), left: true}
 }
 
-// IsLeftBehind reports whether an error is a ConflictError about a VM that was the Machine's and stays for another one.
+// IsLeftBehind reports whether an error is a conflictError about a VM that was the Machine's and stays for another one.
 func IsLeftBehind(err error) bool {
-	var c ConflictError
+	var c conflictError
 	return errors.As(err, &c) && c.left
 }
 
-// IsConflict reports whether an error is a ConflictError.
-func IsConflict(err error) bool { return errors.As(err, &ConflictError{}) }
+// IsConflict reports whether an error is a conflictError.
+func IsConflict(err error) bool { return errors.As(err, &conflictError{}) }
 
 // CheckUUID looks whether an older Machine has the UUID of this one, as after its
 // annotations were copied, or whether the VM of one that is being deleted is another one's now.

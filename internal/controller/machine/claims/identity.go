@@ -49,9 +49,18 @@ func ShowConflict(m object.Machine, err error) {
 		conditions.New(conditions.TypeVMCreated, corev1.ConditionFalse, conditions.ReasonCreationFailed, err.Error()))
 }
 
-// CheckUnchanged is an error if the VM of a Machine is not the one that its external name or its
+// CheckIdentity is an error if the VM that was found, or its absence, is not that of a Machine. One that is known to be destroyed is in no
+// other cluster.
+func CheckIdentity(ctx context.Context, i Inventory, m object.Machine, id qemu.Identity, v *vmstate.VM, destroyed bool) error {
+	if err := checkUnchanged(m, id, v); err != nil || destroyed {
+		return err
+	}
+	return checkCluster(ctx, i, m, id, v)
+}
+
+// checkUnchanged is an error if the VM of a Machine is not the one that its external name or its
 // UUID, which somebody has changed, leads to: that VM, or nil.
-func CheckUnchanged(m object.Machine, id qemu.Identity, v *vmstate.VM) error {
+func checkUnchanged(m object.Machine, id qemu.Identity, v *vmstate.VM) error {
 	o := m.Observation()
 	found := v != nil && id.ProveState(v.State) == qemu.Ours
 	if found || o.VMID == nil || id.UUID == "" || o.UUID == "" {
@@ -73,10 +82,10 @@ func CheckUnchanged(m object.Machine, id qemu.Identity, v *vmstate.VM) error {
 	return err
 }
 
-// CheckCluster is an error if the VM is not found because it is looked for in another cluster
+// checkCluster is an error if the VM is not found because it is looked for in another cluster
 // than it was in: the configuration has come to lead there. Made anew, there would be two
 // of it, and a Machine that is deleted would leave it behind.
-func CheckCluster(ctx context.Context, i Inventory, m object.Machine, id qemu.Identity, v *vmstate.VM) error {
+func checkCluster(ctx context.Context, i Inventory, m object.Machine, id qemu.Identity, v *vmstate.VM) error {
 	o := m.Observation()
 	if o.Cluster == "" || v != nil && id.ProveState(v.State) != qemu.Foreign {
 		return nil

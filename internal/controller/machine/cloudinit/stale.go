@@ -95,8 +95,8 @@ func (k Keeper) withoutSnapshots(ctx context.Context, stale []nocloud.Ref) ([]no
 // reachableNode returns the node by which an image can be reached, empty while there is none. On
 // shared storage that may be another one than it came by.
 func (k Keeper) reachableNode(ctx context.Context, p nocloud.Ref) (string, error) {
-	silent, err := k.Nodes.NodeUnreachable(ctx, p.Node)
-	if !silent || err != nil {
+	unreachable, err := k.Nodes.NodeUnreachable(ctx, p.Node)
+	if !unreachable || err != nil {
 		return p.Node, err
 	}
 	storages, err := k.Inventory.Storages(ctx)
@@ -107,7 +107,7 @@ func (k Keeper) reachableNode(ctx context.Context, p nocloud.Ref) (string, error
 		if s.Name != p.Storage() || !s.Shared || s.Status == "unknown" {
 			continue
 		}
-		if silent, err := k.Nodes.NodeUnreachable(ctx, s.Node); !silent || err != nil {
+		if unreachable, err := k.Nodes.NodeUnreachable(ctx, s.Node); !unreachable || err != nil {
 			return s.Node, err
 		}
 	}

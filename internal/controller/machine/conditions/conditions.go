@@ -48,6 +48,9 @@ const (
 	// TypeGuestProvisioned is true if cloud-init has finished in the guest without errors.
 	TypeGuestProvisioned xpv2.ConditionType = "GuestProvisioned"
 
+	// TypeBootable is false while a VM runs with nothing to boot from. A VM that never did so has no such condition.
+	TypeBootable xpv2.ConditionType = "Bootable"
+
 	// TypeRemainsFound is true while there is a VM that a lost creation has left.
 	TypeRemainsFound xpv2.ConditionType = "RemainsFound"
 )
@@ -111,6 +114,13 @@ const (
 	ReasonNoRemains    xpv2.ConditionReason = "NoRemains"
 )
 
+// Reasons of the condition Bootable.
+const (
+	ReasonNothingToBoot   xpv2.ConditionReason = "NothingToBoot"
+	ReasonBootDeviceFound xpv2.ConditionReason = "BootDeviceFound"
+	ReasonNotRunning      xpv2.ConditionReason = "NotRunning"
+)
+
 // ReasonNodeOffline is why a Machine is not ready whose node is offline.
 const ReasonNodeOffline xpv2.ConditionReason = "NodeOffline"
 
@@ -120,9 +130,6 @@ const (
 	ReasonBootDiskMissing xpv2.ConditionReason = "BootDiskMissing"
 	ReasonBridgeMissing   xpv2.ConditionReason = "BridgeMissing"
 )
-
-// NothingToBoot is part of the message of Ready of a VM that runs as declared, and has no system as far as can be seen.
-const NothingToBoot = "nothing to boot from"
 
 // New returns a condition that has changed now.
 func New(t xpv2.ConditionType, s corev1.ConditionStatus, r xpv2.ConditionReason, message string) xpv2.Condition {

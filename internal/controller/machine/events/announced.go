@@ -19,10 +19,13 @@ package events
 import (
 	"slices"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/objectstate"
 )
 
@@ -94,4 +97,67 @@ func (a *Announced) Forget(m objectstate.Object) {
 	a.machines.Lock()
 	defer a.machines.Unlock()
 	a.machines.Delete(m)
+}
+
+// A watchedCondition is one whose reasons are faults that events report, because nothing else does.
+type watchedCondition struct {
+	xpv2.ConditionType
+
+	faults []xpv2.ConditionReason
+}
+
+func watched() []watchedCondition {
+	return []watchedCondition{
+		{xpv2.TypeReady, []xpv2.ConditionReason{
+			conditions.ReasonDeviceMissing, conditions.ReasonBootDiskMissing, conditions.ReasonBridgeMissing, conditions.ReasonGuestHalted,
+		}},
+		{conditions.TypeResourcesAllocated, []xpv2.ConditionReason{conditions.ReasonInsufficientResources}},
+		{conditions.TypeRestartRequired, []xpv2.ConditionReason{conditions.ReasonStartBlocked, conditions.ReasonRestartIneffective}},
+		{conditions.TypeGuestProvisioned, []xpv2.ConditionReason{conditions.ReasonCloudInitFailed}},
+		{conditions.TypeBootable, []xpv2.ConditionReason{conditions.ReasonNothingToBoot}},
+	}
+}
+
+// A PowerFault is why a VM does not get into the power state of the spec by itself. The condition Ready shows it with the reason
+// PowerMismatch, as it does what is about to change.
+type PowerFault struct {
+	// Fault is the same text as long as the fault is the same; empty if there is none.
+	Fault string
+
+	// Lasts is true while a fault that was told may show again, as that of a VM which stops after each start.
+	Lasts bool
+}
+
+// Conditions returns those of a Machine that may show faults, as they are now.
+func Conditions(m object.Machine) map[xpv2.ConditionType]xpv2.Condition {
+	now := map[xpv2.ConditionType]xpv2.Condition{}
+	for _, c := range watched() {
+		now[c.ConditionType] = m.GetCondition(c.ConditionType)
+	}
+	return now
+}
+
+// Faults returns the events of what a VM lacks or cannot do, as its conditions show it: once for each fault. Without a VM there are
+// none: errors of a creation are told as such.
+func (a *Announced) Faults(m object.Machine, before map[xpv2.ConditionType]xpv2.Condition, there bool, power PowerFault) []xpevent.Event {
+	var all []xpevent.Event
+	for _, c := range watched() {
+		in := c.ConditionType
+		after, fault := m.GetCondition(in), ""
+		switch {
+		case !there:
+		case slices.Contains(c.faults, after.Reason):
+			fault = after.Message
+		case in == xpv2.TypeReady && after.Reason == conditions.ReasonPowerMismatch && power.Fault != "":
+			fault = power.Fault
+		case in == xpv2.TypeReady && power.Lasts:
+			continue
+		case in == conditions.TypeBootable && after.Reason == conditions.ReasonNotRunning:
+			continue // It may have nothing to boot from when it runs again.
+		}
+		if a.Fault(m, in, fault) && (before[in].Reason != after.Reason || before[in].Message != after.Message) {
+			all = append(all, xpevent.Warning(xpevent.Reason(after.Reason), errors.New(after.Message)))
+		}
+	}
+	return all
 }

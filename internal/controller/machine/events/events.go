@@ -27,6 +27,7 @@ import (
 	xpevent "github.com/crossplane/crossplane-runtime/v2/pkg/event"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
@@ -47,7 +48,7 @@ const (
 	ReasonTaskWarning      xpevent.Reason = "TaskWarning"
 
 	// ReasonLeftBehind is of a VM that stays when its Machine is deleted, since it is none of its tenant's.
-	ReasonLeftBehind xpevent.Reason = "LeftBehind"
+	ReasonLeftBehind = kind.EventLeftBehind
 
 	// ReasonRecreating says that a VM is made anew whose creation was lost, and the others what is left of that.
 	ReasonRecreating      xpevent.Reason = "Recreating"
@@ -60,9 +61,6 @@ const (
 	// ReasonStorageOvercommitted says that a disk may become larger than what its storage has
 	// left.
 	ReasonStorageOvercommitted xpevent.Reason = "StorageOvercommitted"
-
-	// reasonNothingToBoot says that a VM which runs has nothing to boot from, as far as can be seen.
-	reasonNothingToBoot xpevent.Reason = "NothingToBoot"
 
 	// reasonDeviceRetained says that a device stays although its entry has left its list.
 	reasonDeviceRetained xpevent.Reason = "DeviceRetained"

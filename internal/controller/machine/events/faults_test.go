@@ -30,6 +30,9 @@ import (
 // TestFaults has a condition turn false, look after look.
 func TestFaults(t *testing.T) {
 	off := conditions.NotReady(conditions.ReasonPowerMismatch, "the VM is not running yet")
+	bootable := func(s corev1.ConditionStatus, r xpv2.ConditionReason) xpv2.Condition {
+		return conditions.New(conditions.TypeBootable, s, r, "why")
+	}
 	stops := PowerFault{Fault: "stops", Lasts: true}
 	type look struct {
 		shows xpv2.Condition
@@ -57,14 +60,14 @@ func TestFaults(t *testing.T) {
 			}},
 		},
 		"NothingToBoot": {
-			reason: "A VM that runs with nothing to boot from is told of once, whatever else Ready says.",
+			reason: "A VM that runs with nothing to boot from is told of once until it has something, however often it starts.",
 			looks: []look{
-				{shows: xpv2.Available().WithMessage("the VM has " + conditions.NothingToBoot), want: 1},
-				{shows: xpv2.Available().WithMessage("the VM has " + conditions.NothingToBoot + "; it waits")},
-				{shows: off},
-				{shows: xpv2.Available().WithMessage("the VM has " + conditions.NothingToBoot)},
-				{shows: xpv2.Available()},
-				{shows: xpv2.Available().WithMessage("the VM has " + conditions.NothingToBoot), want: 1},
+				{shows: bootable(corev1.ConditionFalse, conditions.ReasonNothingToBoot), want: 1},
+				{shows: bootable(corev1.ConditionFalse, conditions.ReasonNothingToBoot)},
+				{shows: bootable(corev1.ConditionUnknown, conditions.ReasonNotRunning)},
+				{shows: bootable(corev1.ConditionFalse, conditions.ReasonNothingToBoot)},
+				{shows: bootable(corev1.ConditionTrue, conditions.ReasonBootDeviceFound)},
+				{shows: bootable(corev1.ConditionFalse, conditions.ReasonNothingToBoot), want: 1},
 			},
 		},
 		"Starting": {reason: "A VM that is about to be started has no fault.", looks: []look{{shows: off}}},

@@ -61,7 +61,7 @@ func (s Settings) Wanted(v *vmstate.VM) proxmox.HASettings {
 	return r
 }
 
-// Change is what of it differs from what HA was told.
+// Change returns the settings that differ from the HA resource.
 func (s Settings) Change(v *vmstate.VM) proxmox.HASettings {
 	change := s.Wanted(v)
 	maps.DeleteFunc(change, func(name, wanted string) bool {

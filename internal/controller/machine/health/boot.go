@@ -20,10 +20,13 @@ import (
 	"slices"
 	"time"
 
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/ptr"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/qemu/fields"
@@ -34,14 +37,14 @@ const source = "template, templateTags, templateRef, templateSelector, image, is
 
 const (
 	// nothingToBoot says what a VM lacks that was declared without anything to boot from.
-	nothingToBoot = "the VM has " + conditions.NothingToBoot + ": it was made without " + source + ", and lists neither disks nor networks; a source counts " +
+	nothingToBoot = "the VM has nothing to boot from: it was made without " + source + ", and lists neither disks nor networks; a source counts " +
 		"at creation only, so delete the Machine and create it with one"
 
 	// nothingLeft says so of one whose source has left nothing on it.
-	nothingLeft = "the VM has " + conditions.NothingToBoot + ": no disk, CD-ROM drive or network is attached to it; list one in the spec"
+	nothingLeft = "the VM has nothing to boot from: no disk, CD-ROM drive or network is attached to it; list one in the spec"
 
 	// EmptyDisks says that a VM seems to have nothing to boot from, since nobody has filled its disks.
-	EmptyDisks = "the VM seems to have " + conditions.NothingToBoot + ": the spec has no " + source + ", and nothing was written to the disks since the VM " +
+	EmptyDisks = "the VM seems to have nothing to boot from: the spec has no " + source + ", and nothing was written to the disks since the VM " +
 		"started; install a system by iso or by a network in bootOrder, or delete the Machine and create it with a source"
 )
 
@@ -60,12 +63,35 @@ func (c Checker) nothingBoots(p *v1alpha1.MachineParameters) string {
 	default:
 		return nothingToBoot
 	}
-	u := c.VM.Usage
-	idle := u != nil && u.DiskWritten == 0 && c.VM.Status.Uptime >= BootTime
-	if idle && !hasSource(p) && !bootsFromNetwork(p) && c.onlyNewDisks(p) {
+	if c.VM.Usage != nil && c.VM.Status.Uptime >= BootTime && c.onlyEmptyDisks(p) {
 		return EmptyDisks
 	}
 	return ""
+}
+
+// ShowBootable shows in the condition Bootable that a VM with this condition Ready has nothing to boot from, and what comes after that. While a
+// guest may yet write to disks that were empty, the condition stays.
+func (c Checker) ShowBootable(m object.Machine, ready xpv2.Condition) {
+	p, before := m.Parameters(), m.GetCondition(conditions.TypeBootable)
+	show := func(s corev1.ConditionStatus, r xpv2.ConditionReason, message string) {
+		conditions.Set(m, conditions.New(conditions.TypeBootable, s, r, message))
+	}
+	ends := before.Reason != "" && before.Status != corev1.ConditionTrue
+	switch why := c.nothingBoots(p); {
+	case ends && !c.VM.Status.Running():
+		show(corev1.ConditionUnknown, conditions.ReasonNotRunning, "the VM is not running")
+	case ready.Status != corev1.ConditionTrue:
+	case why != "":
+		show(corev1.ConditionFalse, conditions.ReasonNothingToBoot, why)
+	case ends && !c.onlyEmptyDisks(p):
+		show(corev1.ConditionTrue, conditions.ReasonBootDeviceFound, "")
+	}
+}
+
+// onlyEmptyDisks reports whether a VM that runs has nothing to boot from but disks that were made empty, to which nothing is known to be written.
+func (c Checker) onlyEmptyDisks(p *v1alpha1.MachineParameters) bool {
+	written := c.VM.Usage != nil && c.VM.Usage.DiskWritten > 0
+	return !written && !hasSource(p) && !bootsFromNetwork(p) && c.onlyNewDisks(p)
 }
 
 // boots reports whether a VM has a device that it may boot from: a disk or a drive, a network, or a device of the node.

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package health finds what a VM lacks of what its spec declares, and what is wrong with the bridges and storages that it uses.
+// Package health finds declared devices that a VM does not have, and problems of the bridges and storages that it uses.
 package health
 
 import (

@@ -26,6 +26,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/preflight"
@@ -228,19 +229,28 @@ func TestSources(t *testing.T) {
 		source v1alpha1.MachineParameters
 		told   bool
 	}{
-		"None":             {reason: "Without a source there is nothing to boot from.", told: true},
-		"Ejected":          {reason: "An ejected medium is no source.", source: v1alpha1.MachineParameters{ISO: new("")}, told: true},
-		"BootsFromDisk":    {reason: "A boot order of disks is no source.", source: v1alpha1.MachineParameters{BootOrder: []string{"root"}}, told: true},
-		"Template":         {reason: "A template is a source.", source: v1alpha1.MachineParameters{Template: new(intstr.FromInt32(9000))}},
-		"TemplateTags":     {reason: "A template found by tags is a source.", source: v1alpha1.MachineParameters{TemplateTags: []string{"debian"}}},
-		"TemplateRef":      {reason: "An Image's template is a source.", source: v1alpha1.MachineParameters{TemplateRef: &v1alpha1.Reference{Name: "debian"}}},
-		"TemplateSelector": {reason: "An Image's template found by labels is a source.", source: v1alpha1.MachineParameters{TemplateSelector: &v1alpha1.Selector{}}},
-		"Clone":            {reason: "A VM that is cloned is a source.", source: v1alpha1.MachineParameters{Clone: &v1alpha1.MachineClone{Machine: new("web")}}},
-		"Image":            {reason: "An image is a source.", source: v1alpha1.MachineParameters{Image: &v1alpha1.MachineImage{Volume: "local:import/a.qcow2"}}},
-		"Restore":          {reason: "A backup is a source.", source: v1alpha1.MachineParameters{Restore: &v1alpha1.MachineRestore{}}},
-		"ISO":              {reason: "An installer is a source.", source: v1alpha1.MachineParameters{ISO: new("local:iso/debian.iso")}},
-		"NetworkOrder":     {reason: "A network in bootOrder is a source.", source: v1alpha1.MachineParameters{BootOrder: []string{"disk", "network"}}},
-		"NetworkDevice":    {reason: "A network device in bootOrder is a source.", source: v1alpha1.MachineParameters{BootOrder: []string{"net0"}}},
+		"None":          {reason: "Without a source there is nothing to boot from.", told: true},
+		"Ejected":       {reason: "An ejected medium is no source.", source: v1alpha1.MachineParameters{ISO: new("")}, told: true},
+		"BootsFromDisk": {reason: "A boot order of disks is no source.", source: v1alpha1.MachineParameters{BootOrder: []string{"root"}}, told: true},
+		"Template":      {reason: "A template is a source.", source: v1alpha1.MachineParameters{Template: new(intstr.FromInt32(9000))}},
+		"TemplateTags":  {reason: "A template found by tags is a source.", source: v1alpha1.MachineParameters{TemplateTags: []string{"debian"}}},
+		"TemplateRef":   {reason: "An Image's template is a source.", source: v1alpha1.MachineParameters{TemplateRef: &v1alpha1.Reference{Name: "debian"}}},
+		"TemplateSelector": {
+			reason: "An Image's template found by labels is a source.",
+			source: v1alpha1.MachineParameters{TemplateSelector: &v1alpha1.Selector{}},
+		},
+		"Clone": {
+			reason: "A VM that is cloned is a source.",
+			source: v1alpha1.MachineParameters{Clone: &v1alpha1.MachineClone{Machine: new("web")}},
+		},
+		"Image": {
+			reason: "An image is a source.",
+			source: v1alpha1.MachineParameters{Image: &v1alpha1.MachineImage{Volume: "local:import/a.qcow2"}},
+		},
+		"Restore":       {reason: "A backup is a source.", source: v1alpha1.MachineParameters{Restore: &v1alpha1.MachineRestore{}}},
+		"ISO":           {reason: "An installer is a source.", source: v1alpha1.MachineParameters{ISO: new("local:iso/debian.iso")}},
+		"NetworkOrder":  {reason: "A network in bootOrder is a source.", source: v1alpha1.MachineParameters{BootOrder: []string{"disk", "network"}}},
+		"NetworkDevice": {reason: "A network device in bootOrder is a source.", source: v1alpha1.MachineParameters{BootOrder: []string{"net0"}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -250,6 +260,100 @@ func TestSources(t *testing.T) {
 			tc.source.Disks = []v1alpha1.MachineDisk{{Name: "root"}}
 			if got := c.Ready(t.Context(), &tc.source, xpv2.Available()); (got.Message == EmptyDisks) != tc.told || got.Message != "" && !tc.told {
 				t.Errorf("%s Want it told: %t, got %q", tc.reason, tc.told, got.Message)
+			}
+		})
+	}
+}
+
+// TestShowBootable has the condition Bootable follow what it was, as the VM is now.
+func TestShowBootable(t *testing.T) {
+	nothing := conditions.New(conditions.TypeBootable, corev1.ConditionFalse, conditions.ReasonNothingToBoot, nothingToBoot)
+	empty := conditions.New(conditions.TypeBootable, corev1.ConditionFalse, conditions.ReasonNothingToBoot, EmptyDisks)
+	off := conditions.New(conditions.TypeBootable, corev1.ConditionUnknown, conditions.ReasonNotRunning, "the VM is not running")
+	found := conditions.New(conditions.TypeBootable, corev1.ConditionTrue, conditions.ReasonBootDeviceFound, "")
+	notReady := conditions.NotReady(conditions.ReasonPowerMismatch, "the VM is to be stopped")
+	none, disk := qemu.Config{"cores": "2"}, qemu.Config{"scsi0": "lvm:vm-100-disk-0"}
+	cases := map[string]struct {
+		reason string
+		before *xpv2.Condition
+		ready  xpv2.Condition
+		config qemu.Config
+		order  []string
+		uptime time.Duration // None of a VM that is off.
+		usage  *vmstate.Usage
+		want   xpv2.Condition
+		absent bool
+	}{
+		"Usual": {
+			reason: "A VM that boots has no such condition.",
+			ready:  xpv2.Available(), config: disk, uptime: time.Hour, usage: &vmstate.Usage{DiskWritten: 1}, absent: true,
+		},
+		"Off":     {reason: "A VM that is off has no such condition.", ready: xpv2.Available(), config: none, absent: true},
+		"Nothing": {reason: "A VM without devices boots nothing.", ready: xpv2.Available(), config: none, uptime: time.Second, want: nothing},
+		"Empty": {
+			reason: "A VM with empty disks boots nothing.",
+			ready:  xpv2.Available(), config: disk, uptime: BootTime, usage: &vmstate.Usage{}, want: empty,
+		},
+		"Same": {reason: "What is so stays.", before: &nothing, ready: xpv2.Available(), config: none, uptime: time.Hour, want: nothing},
+		"NotReady": {
+			reason: "Nothing is said of a VM that is not in its power state.", ready: notReady, config: none, uptime: time.Hour, absent: true,
+		},
+		"Stopped":  {reason: "A VM that is off cannot be judged.", before: &nothing, ready: xpv2.Available(), config: none, want: off},
+		"Stopping": {reason: "A VM is judged until it is off.", before: &nothing, ready: notReady, config: none, uptime: time.Hour, want: nothing},
+		"StaysOff": {reason: "A VM that stays off cannot be judged.", before: &off, ready: notReady, config: disk, want: off},
+		"StartsAgain": {
+			reason: "A guest has its time to begin.",
+			before: &off, ready: xpv2.Available(), config: disk, uptime: time.Second, usage: &vmstate.Usage{}, want: off,
+		},
+		"NotYet": {
+			reason: "A restart fills no disk.",
+			before: &empty, ready: xpv2.Available(), config: disk, uptime: time.Second, usage: &vmstate.Usage{}, want: empty,
+		},
+		"Unlisted": {
+			reason: "A disk may be empty while nobody tells what is written.",
+			before: &empty, ready: xpv2.Available(), config: disk, uptime: time.Hour, want: empty,
+		},
+		"Installed": {
+			reason: "A guest that writes to its disk has booted.", before: &empty, ready: xpv2.Available(), config: disk, uptime: time.Second,
+			usage: &vmstate.Usage{DiskWritten: 512}, want: found,
+		},
+		"NetworkBoot": {
+			reason: "A VM that is to boot from a network is bootable.", before: &empty, ready: xpv2.Available(), config: disk, uptime: time.Hour,
+			usage: &vmstate.Usage{}, order: []string{"network"}, want: found,
+		},
+		"StoppedLater": {reason: "A VM that has booted once is not judged when it is off.", before: &found, ready: xpv2.Available(), config: disk, want: found},
+		"LostAgain": {
+			reason: "A VM may lose what it has booted from.",
+			before: &found, ready: xpv2.Available(), config: none, uptime: time.Hour, want: nothing,
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := &namespaced.Machine{}
+			m.SetGeneration(7)
+			p := m.Parameters()
+			p.Disks, p.BootOrder = []v1alpha1.MachineDisk{{Name: "root"}}, tc.order
+			if tc.before != nil {
+				m.SetConditions(tc.before.WithObservedGeneration(6))
+			}
+			c := newChecker(cluster{}, tc.config)
+			c.Devices.Disks, c.VM.Usage = map[string]string{"root": "scsi0"}, tc.usage
+			if tc.uptime > 0 {
+				c.VM.Status = proxmox.Status{Status: "running", Uptime: tc.uptime}
+			}
+			c.ShowBootable(m, tc.ready)
+			got := m.GetCondition(conditions.TypeBootable)
+			if tc.absent {
+				if len(m.Status.Conditions) > 0 {
+					t.Errorf("%s\nwant no condition, got %+v", tc.reason, got)
+				}
+				return
+			}
+			if got.Status != tc.want.Status || got.Reason != tc.want.Reason || got.Message != tc.want.Message {
+				t.Errorf("%s\nwant %+v, got %+v", tc.reason, tc.want, got)
+			}
+			if changed := tc.before == nil || !got.Equal(tc.before.WithObservedGeneration(6)); changed && got.ObservedGeneration != 7 {
+				t.Errorf("%s\nthe condition is of generation %d", tc.reason, got.ObservedGeneration)
 			}
 		})
 	}

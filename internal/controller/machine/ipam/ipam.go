@@ -90,8 +90,8 @@ const (
 // is reports whether an address is of the family.
 func (f family) is(a netip.Addr) bool { return a.Is4() == (f == ipv4) && a.Zone() == "" }
 
-// Asks reports whether a network of a spec takes an address from a pool.
-func Asks(p *v1alpha1.MachineParameters) bool {
+// takesFromPool reports whether a network of a spec takes an address from a pool.
+func takesFromPool(p *v1alpha1.MachineParameters) bool {
 	return slices.ContainsFunc(p.Networks, func(n v1alpha1.MachineNetwork) bool {
 		return n.IPConfig != nil && (n.IPConfig.PoolRef != nil || n.IPConfig.PoolRef6 != nil)
 	})
@@ -99,7 +99,7 @@ func Asks(p *v1alpha1.MachineParameters) bool {
 
 // Resolve reads what the networks of a Machine have from pools for its VM with the UUID. What is not claimed yet, Claim does.
 func (r Reader) Resolve(ctx context.Context, m object.Machine, uuid string) (*Addresses, error) {
-	if !Asks(m.Parameters()) || uuid == "" || meta.WasDeleted(m) {
+	if !takesFromPool(m.Parameters()) || uuid == "" || meta.WasDeleted(m) {
 		return nil, nil
 	}
 	a := &Addresses{}
@@ -394,7 +394,7 @@ func (r Reader) Release(ctx context.Context, m object.Machine, uuid string, ther
 	claims := &unstructured.UnstructuredList{}
 	claims.SetGroupVersionKind(gvk)
 	err = r.Kube.List(ctx, claims, client.InNamespace(m.GetNamespace()), client.MatchingLabels{LabelUUID: uuid})
-	if kerrors.IsForbidden(err) && !Asks(m.Parameters()) {
+	if kerrors.IsForbidden(err) && !takesFromPool(m.Parameters()) {
 		return nil // Who may not use IPAM has no addresses of it.
 	}
 	if err != nil {

@@ -44,8 +44,8 @@ type Client interface {
 	Status(ctx context.Context, ref proxmox.Ref) (proxmox.Status, error)
 }
 
-// ChangeWatcher is the part of an Inventory that tells of signs of change.
-type ChangeWatcher interface {
+// changeWatcher is the part of an Inventory that tells of signs of change.
+type changeWatcher interface {
 	Watch(ctx context.Context, key string, vmid int, w inventory.Watcher) bool
 	Watches(key string, vmid int) bool
 	Unwatch(key string)
@@ -55,7 +55,7 @@ type ChangeWatcher interface {
 
 // An Inventory lists the VMs of a cluster, and tells of signs that one has changed.
 type Inventory interface {
-	ChangeWatcher
+	changeWatcher
 
 	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
 	GuestsSince(ctx context.Context, after time.Time) ([]proxmox.Guest, error)
@@ -91,8 +91,8 @@ func (l Lookup) Running(ctx context.Context, m object.Machine) tasktrack.View {
 	}
 	listed, err := l.Inventory.Tasks(ctx, maxAge)
 	listed = tasktrack.WithoutDead(listed, func(node string) bool {
-		silent, err := l.Reader.NodeUnreachable(ctx, node)
-		return silent && err == nil
+		unreachable, err := l.Reader.NodeUnreachable(ctx, node)
+		return unreachable && err == nil
 	})
 	return tasktrack.View{Listed: listed, Err: err, Ours: l.Tasks.Running(m, listed)}
 }
@@ -261,7 +261,7 @@ const (
 // lostFor is how long a call whose answer was lost may still make the VM.
 const lostFor = target.Arrival * time.Second
 
-// MayBeCreated reports whether a call may still make the VM whose answer was lost, be it to put it back to a backup, though no task is seen. After a
+// MayBeCreated reports whether a call whose answer was lost may still create or restore the VM, although no task is listed. After a
 // restart the annotations of the managed reconciler tell, which do not say why a creation has failed.
 func (l Lookup) MayBeCreated(m object.Machine) bool {
 	asked, err := act.Parse(m.GetAnnotations()[object.AnnotationRestoreInPlace])

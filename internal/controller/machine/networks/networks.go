@@ -66,8 +66,8 @@ type reference struct {
 	nodes map[string]string
 }
 
-// A Confinement is the tenant of a Machine, or none: which bridges it does not find, and by which rule.
-type Confinement interface {
+// bridgeRules are those of the tenant of a Machine, or of none: which bridges it does not find, and by which rule.
+type bridgeRules interface {
 	HidesBridge(name string) bool
 	AmongAllowed(rule string) string
 }
@@ -75,7 +75,7 @@ type Confinement interface {
 // Resolve finds what the networks of a Machine name, among the NodeNetworks of its namespace that share its cluster. Bridges that are
 // not for its tenant are none.
 func (r Reader) Resolve(
-	ctx context.Context, m object.Machine, shares func(context.Context) func(resource.Managed) bool, tenant Confinement,
+	ctx context.Context, m object.Machine, shares func(context.Context) func(resource.Managed) bool, tenant bridgeRules,
 ) (*Bridges, error) {
 	refers := func(n v1alpha1.MachineNetwork) bool { return n.NetworkRef != nil }
 	if !slices.ContainsFunc(m.Parameters().Networks, refers) {

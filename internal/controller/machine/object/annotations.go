@@ -68,7 +68,7 @@ const (
 	AnnotationPlacement = annotationPrefix + "placement"
 
 	// AnnotationDevices says which device of PVE each disk and network is.
-	AnnotationDevices = annotationPrefix + "devices"
+	AnnotationDevices = tenancy.AnnotationDevices
 
 	// AnnotationPassword is the version of the Secret whose password was sent
 	// last.

@@ -49,8 +49,8 @@ import (
 // hash of one that was generated.
 type Password struct{ Text, Version string }
 
-// Read returns the password that a Secret has.
-func Read(ctx context.Context, kube client.Reader, m object.Machine, ref v1alpha1.SecretKeyReference) (*Password, error) {
+// readSecret returns the password that a Secret has.
+func readSecret(ctx context.Context, kube client.Reader, m object.Machine, ref v1alpha1.SecretKeyReference) (*Password, error) {
 	from := secretref.OfSecret(m, ref)
 	text, err := secretref.Read(ctx, kube, from)
 	if err != nil {
@@ -74,9 +74,9 @@ func (p Password) IsRestored(m object.Machine, sent string) bool {
 	return m.Observation().UUID == "" && meta.GetExternalCreatePending(m).Before(m.GetCreationTimestamp().Time)
 }
 
-// Generated returns the password in the connection Secret, or the given one, or a new one, which
+// generate returns the password in the connection Secret, or the given one, or a new one, which
 // the reconciler puts there before anything is done with it.
-func Generated(ctx context.Context, kube client.Reader, m object.Machine, given string) (*Password, error) {
+func generate(ctx context.Context, kube client.Reader, m object.Machine, given string) (*Password, error) {
 	at := object.ConnectionSecret(m)
 	if at.Name == "" {
 		return nil, conditions.Reject(conditions.Creating, "cloudInit.generatePassword needs writeConnectionSecretToRef: the password is kept in that Secret alone")

@@ -73,7 +73,7 @@ func TestRead(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, err := Read(t.Context(), kube(t, tc.has), machine(), ref)
+			got, err := readSecret(t.Context(), kube(t, tc.has), machine(), ref)
 			if (err != nil) != (tc.err != "") || err != nil && !strings.Contains(err.Error(), tc.err) {
 				t.Fatalf("%s Want error %q, got %v", tc.reason, tc.err, err)
 			}
@@ -93,7 +93,7 @@ func TestGenerated(t *testing.T) {
 	kept := nocloud.GeneratePassword()
 	read := func(ctx context.Context, given string, objects ...client.Object) *Password {
 		t.Helper()
-		p, err := Generated(ctx, kube(t, objects...), m, given)
+		p, err := generate(ctx, kube(t, objects...), m, given)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func TestGenerated(t *testing.T) {
 		t.Error("the version reveals the password")
 	}
 	m.Spec.WriteConnectionSecretToReference = nil
-	if _, err := Generated(t.Context(), kube(t), m, "given"); err == nil || !strings.Contains(err.Error(), "writeConnectionSecretToRef") {
+	if _, err := generate(t.Context(), kube(t), m, "given"); err == nil || !strings.Contains(err.Error(), "writeConnectionSecretToRef") {
 		t.Errorf("a password that is kept nowhere is refused, got %v", err)
 	}
 }

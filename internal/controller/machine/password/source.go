@@ -42,7 +42,7 @@ func (s *Source) Of(ctx context.Context, m object.Machine, c *v1alpha1.MachineCl
 	case c == nil:
 		return nil, nil
 	case ptr.Deref(c.GeneratePassword, false):
-		p, err := Generated(ctx, s.Kube, m, s.generated)
+		p, err := generate(ctx, s.Kube, m, s.generated)
 		if err == nil {
 			s.generated = p.Text
 		}
@@ -50,7 +50,7 @@ func (s *Source) Of(ctx context.Context, m object.Machine, c *v1alpha1.MachineCl
 	case c.PasswordSecretRef == nil:
 		return nil, nil
 	}
-	return Read(ctx, s.Kube, m, *c.PasswordSecretRef)
+	return readSecret(ctx, s.Kube, m, *c.PasswordSecretRef)
 }
 
 // Publish adds a password that was generated to connection details.

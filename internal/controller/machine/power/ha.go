@@ -52,8 +52,8 @@ func (d Policy) HAState(v *vmstate.VM) string {
 	return ""
 }
 
-// ManagedByHA reports whether HA sees to the VM's power.
-func (d Policy) ManagedByHA(v *vmstate.VM) bool {
+// managedByHA reports whether HA sees to the VM's power.
+func (d Policy) managedByHA(v *vmstate.VM) bool {
 	s := d.HAState(v)
 	return s != "" && s != vmstate.HAIgnored
 }

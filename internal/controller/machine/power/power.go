@@ -117,7 +117,7 @@ func (c Change) LeftToHA() bool { return c != Keep && c != Resume && c != Pause 
 // to see to is left to HA, which takes a VM that is paused for one that runs.
 func (d Policy) PowerChange(v *vmstate.VM) Change {
 	change := d.changeAlone(v)
-	if change.LeftToHA() && (d.ManagedByHA(v) || v.HAFailed()) {
+	if change.LeftToHA() && (d.managedByHA(v) || v.HAFailed()) {
 		return Keep
 	}
 	return change

@@ -50,8 +50,8 @@ func last(m object.Machine) *act.Record {
 	return r
 }
 
-// Token returns the token of the action that was done last; empty if there is none.
-func Token(m object.Machine) string { return last(m).Token }
+// lastToken returns the token of the action that was done last; empty if there is none.
+func lastToken(m object.Machine) string { return last(m).Token }
 
 // Begun is when the action that was done last was begun, to the second.
 func Begun(m object.Machine) time.Time { return time.Unix(last(m).At, 0) }
@@ -87,7 +87,7 @@ func repeats(m object.Machine, a *v1alpha1.MachinePowerAction) bool {
 // Due is the power action that is asked for and was not done yet.
 func Due(m object.Machine) *v1alpha1.MachinePowerAction {
 	a := m.Parameters().PowerAction
-	if a == nil || Token(m) == a.Token || repeats(m, a) {
+	if a == nil || lastToken(m) == a.Token || repeats(m, a) {
 		return nil
 	}
 	if done := m.Observation().PowerAction; done != nil && done.Token == a.Token {
@@ -101,7 +101,7 @@ func Show(m object.Machine) {
 	a, seen := m.Parameters().PowerAction, m.Observation().PowerAction
 	switch {
 	case a == nil || seen != nil && seen.Token == a.Token:
-	case Token(m) == a.Token:
+	case lastToken(m) == a.Token:
 		m.Observation().PowerAction = &v1alpha1.MachinePowerActionObservation{Action: a.Action, Token: a.Token, Result: Unknown}
 	case repeats(m, a):
 		m.Observation().PowerAction = Result(a, "", errors.New("not done: its token was used before; another token asks again"))
@@ -111,7 +111,7 @@ func Show(m object.Machine) {
 // UnderWay reports whether the shutdown that the spec asks for has begun, and its end was not seen.
 func UnderWay(m object.Machine) bool {
 	a, seen := m.Parameters().PowerAction, m.Observation().PowerAction
-	return a != nil && a.Action == Shutdown && a.Token == Token(m) && seen != nil && seen.Token == a.Token && seen.Result == ""
+	return a != nil && a.Action == Shutdown && a.Token == lastToken(m) && seen != nil && seen.Token == a.Token && seen.Result == ""
 }
 
 // GoesOn reports whether a guest is to be asked again to shut down: the task of the last request has ended as it does while

@@ -31,8 +31,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/qemu/validate"
 )
 
-// HintMissingPrivilege adds to the refusal of what was not found that it may be there all the same, if
-// it could not be seen.
+// HintMissingPrivilege adds a hint to a not-found error: the object may exist, and the user lacks the privilege
+// to see it.
 func (e *Checks) HintMissingPrivilege(ctx context.Context, no error, n validate.PrivilegeRequirement) error {
 	r := conditions.ValidationError{}
 	if !errors.As(no, &r) {

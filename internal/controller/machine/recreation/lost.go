@@ -40,8 +40,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/vmcache"
 )
 
-// Asked returns the record of the recreation that the spec asks for and that is still to be done, or nil.
-func Asked(m object.Machine, now time.Time) (*act.Record, error) {
+// askedRecord returns the record of the recreation that the spec asks for and that is still to be done, or nil.
+func askedRecord(m object.Machine, now time.Time) (*act.Record, error) {
 	asked := Kind{}.Asked(m)
 	if asked == nil || meta.WasDeleted(m) || !object.MayCreate(m) || !kind.Manages(m) {
 		return nil, nil
@@ -64,9 +64,9 @@ func (l Recreator) Observe(ctx context.Context, m object.Machine, id qemu.Identi
 		return managed.ExternalObservation{}, unreadable
 	}
 	unreadable = conditions.Unreadable(m, unreadable, l.completeOn(ctx, id))
-	r, err := Asked(m, l.Now)
+	r, err := askedRecord(m, l.Now)
 	if r != nil && err == nil {
-		err = l.Recreate(ctx, m, id, r)
+		err = l.recreate(ctx, m, id, r)
 	}
 	if r == nil || err != nil {
 		return managed.ExternalObservation{}, errors.Join(unreadable, err)
@@ -102,15 +102,15 @@ func beingCreated(g proxmox.Guest) bool { return g.Lock == "create" || g.Lock ==
 // begin begins to look for the VM of the other identity.
 func (l Recreator) begin(m object.Machine, id qemu.Identity, r *act.Record) {
 	l.Forget(m)
-	message := fmt.Sprintf("VM %d, whose creation was lost with node %s, is made anew as VM %s", id.VMID, r.Target, meta.GetExternalName(m))
+	message := fmt.Sprintf("the creation of VM %d was lost with node %s: the VM is created again as VM %s", id.VMID, r.Target, meta.GetExternalName(m))
 	l.Record.Event(m, xpevent.Normal(events.ReasonRecreating, message))
 	conditions.Set(m, xpv2.Creating().WithMessage(message), conditions.New(conditions.TypeVMCreated, corev1.ConditionFalse, conditions.ReasonCreating, message))
 	l.Wake()
 }
 
-// Recreate gives the Machine another identity if the creation of its VM was lost with the node that the spec
+// recreate gives the Machine another identity if the creation of its VM was lost with the node that the spec
 // names. It reports in the record what came of it: a refusal, a wait, or that it is done.
-func (l Recreator) Recreate(ctx context.Context, m object.Machine, id qemu.Identity, r *act.Record) error {
+func (l Recreator) recreate(ctx context.Context, m object.Machine, id qemu.Identity, r *act.Record) error {
 	guest, wait, err := l.find(ctx, id)
 	if err != nil {
 		return err
@@ -148,15 +148,11 @@ func (l Recreator) check(ctx context.Context, m object.Machine, node string) err
 	return err
 }
 
-// find finds the VM in the list of a cluster that has quorum. What is cut off lists what it knew last. Who may not ask
-// for the quorum takes its word.
+// find finds the VM in the list of a cluster with quorum, or returns what it waits for.
 func (l Recreator) find(ctx context.Context, id qemu.Identity) (guest proxmox.Guest, wait string, err error) {
-	s, err := l.Inventory.ClusterStatus(ctx, inventory.Fresh)
-	switch {
-	case err != nil && !proxmox.IsAuthorization(err):
-		return proxmox.Guest{}, "", err
-	case err == nil && (s.Name == "" || !s.Quorate):
-		return proxmox.Guest{}, "what answers is not a cluster with quorum", nil
+	_, wait, err = inventory.QuorateStatus(ctx, l.Inventory)
+	if err != nil || wait != "" {
+		return proxmox.Guest{}, wait, err
 	}
 	guests, err := l.Inventory.Guests(ctx, inventory.Fresh)
 	if err != nil {
@@ -169,7 +165,7 @@ func (l Recreator) find(ctx context.Context, id qemu.Identity) (guest proxmox.Gu
 	return guest, "", nil
 }
 
-// refusal is why the VM is not made anew, or empty. That its creation was lost, its lock proves.
+// refusal returns why the VM is not created again; empty if it is. The lock of the VM proves that its creation was lost.
 func (l Recreator) refusal(m object.Machine, id qemu.Identity, guest proxmox.Guest, r *act.Record) string {
 	a := m.GetAnnotations()
 	switch {

@@ -51,6 +51,8 @@ const (
 type pve struct {
 	guests  []proxmox.Guest
 	cluster proxmox.ClusterStatus
+	// clusterErr is what its status is answered with.
+	clusterErr error
 	// config of VM 100, nil if its node knows none, or the error with which it answers.
 	config  qemu.Config
 	err     error
@@ -64,7 +66,7 @@ type pve struct {
 func (p *pve) Guests(context.Context, time.Duration) ([]proxmox.Guest, error) { return p.guests, nil }
 
 func (p *pve) ClusterStatus(context.Context, time.Duration) (proxmox.ClusterStatus, error) {
-	return p.cluster, nil
+	return p.cluster, p.clusterErr
 }
 
 func (p *pve) Follow(proxmox.UPID, func(proxmox.Task)) {}
@@ -155,6 +157,12 @@ func TestRecreate(t *testing.T) {
 		"NoQuorum": {
 			reason: "What is cut off knows what it knew last.", state: v1alpha1.ActPending, words: "quorum",
 			change: func(_ *namespaced.Machine, p *pve, _ *Recreator) { p.cluster.Quorate = false },
+		},
+		"QuorumHidden": {
+			reason: "Who may not see the quorum cannot tell.", state: v1alpha1.ActPending, words: "Sys.Audit on /",
+			change: func(_ *namespaced.Machine, p *pve, _ *Recreator) {
+				p.clusterErr = &proxmox.Error{Status: http.StatusForbidden}
+			},
 		},
 		"Elsewhere": {
 			reason: "The VM is on a node that is not the one of the wish.", state: v1alpha1.ActRefused, words: "is not on node pve2",

@@ -168,7 +168,7 @@ func (f Finder) choose(ctx context.Context, m object.Machine, from Source) (volu
 		return "", "", err
 	}
 	if of != nil && !f.SharesCluster(of) {
-		return "", "", conditions.Reject(conditions.Creating, "Backup '%s' is in another cluster: its provider config is not that of this Machine; "+
+		return "", "", conditions.Reject(conditions.Creating, "Backup '%s' is in another cluster than this Machine: "+
 			"name the backup by %s.volume, on a storage that this cluster has too", of.GetName(), from.Field)
 	}
 	storage, _, _ := strings.Cut(volume, ":")

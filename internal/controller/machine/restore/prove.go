@@ -41,11 +41,14 @@ type Tracker struct {
 	Members inventory.Members
 	Reader  *vmcache.Reader
 	Now     func() time.Time
+
+	// MayName reports whether the user of a Machine may know of the VM with a VMID, and so of its tasks: annotations can name the task of any VM.
+	MayName func(ctx context.Context, m object.Machine, vmid int) bool
 }
 
 // recorded is the call that restores the VM of a Machine, or nil if none was noted.
-func recorded(m object.Machine) (*Record, error) {
-	r, err := Parse(m.GetAnnotations()[object.AnnotationRestore])
+func recorded(m object.Machine) (*record, error) {
+	r, err := parseRecord(m.GetAnnotations()[object.AnnotationRestore])
 	return r, errors.Wrapf(err, "annotation %s", object.AnnotationRestore)
 }
 
@@ -55,7 +58,7 @@ func (t Tracker) Note(ctx context.Context, m object.Machine, ref proxmox.Ref, vo
 	if err != nil {
 		return err
 	}
-	r, err := Begin(ctx, t.Client, earlier, ref, volume, t.Now())
+	r, err := newRecord(ctx, t.Client, earlier, ref, volume, t.Now())
 	if err != nil {
 		return err
 	}
@@ -65,18 +68,18 @@ func (t Tracker) Note(ctx context.Context, m object.Machine, ref proxmox.Ref, vo
 
 // NoteTask keeps the task that the call has started.
 func (t Tracker) NoteTask(ctx context.Context, m object.Machine, u proxmox.UPID) error {
-	return t.change(ctx, m, func(r *Record) { r.Task = u })
+	return t.change(ctx, m, func(r *record) { r.Task = u })
 }
 
 // NoteLost keeps that the answer to the call was lost just now.
 func (t Tracker) NoteLost(ctx context.Context, m object.Machine) error {
 	return kind.AfterCall(ctx, func(ctx context.Context) error {
-		return t.change(ctx, m, func(r *Record) { r.Lost = t.Now().Unix() })
+		return t.change(ctx, m, func(r *record) { r.Lost = t.Now().Unix() })
 	})
 }
 
 // change changes what is kept of the call.
-func (t Tracker) change(ctx context.Context, m object.Machine, change func(*Record)) error {
+func (t Tracker) change(ctx context.Context, m object.Machine, change func(*record)) error {
 	r, err := recorded(m)
 	if r == nil || err != nil {
 		return err
@@ -100,7 +103,7 @@ type Proof struct {
 // Prove finds out whose a VM is. One that is being restored is proven by the task only.
 func (t Tracker) Prove(ctx context.Context, m object.Machine, id qemu.Identity, v *vmstate.VM) (Proof, error) {
 	p := Proof{Proof: id.ProveState(v.State), VM: v}
-	if p.Proof != qemu.Foreign || id.UUID == "" {
+	if p.Proof != qemu.Foreign || !t.MayName(ctx, m, id.VMID) || id.UUID == "" {
 		return p, nil
 	}
 	if p, found, err := t.proveInPlace(ctx, m, id, v); found || err != nil {
@@ -111,7 +114,7 @@ func (t Tracker) Prove(ctx context.Context, m object.Machine, id qemu.Identity, 
 		return p, err
 	}
 	known := r.Task
-	outcome, err := r.Settle(ctx, t.Members, t.Client, t.Now())
+	outcome, err := r.settle(ctx, t.Members, t.Client, t.Now())
 	if err == nil && known != r.Task {
 		err = t.NoteTask(ctx, m, r.Task)
 	}
@@ -131,8 +134,8 @@ func (t Tracker) proveInPlace(ctx context.Context, m object.Machine, id qemu.Ide
 		if c.Node != v.Node {
 			continue
 		}
-		r := &Record{VMID: id.VMID, Node: c.Node, Call: c.Call}
-		outcome, err := r.Settle(ctx, t.Members, t.Client, t.Now())
+		r := &record{VMID: id.VMID, Node: c.Node, Call: c.Call}
+		outcome, err := r.settle(ctx, t.Members, t.Client, t.Now())
 		if err != nil {
 			return Proof{VM: v}, false, err
 		}
@@ -146,20 +149,20 @@ func (t Tracker) proveInPlace(ctx context.Context, m object.Machine, id qemu.Ide
 }
 
 // proveBy finds out whose a VM is by the outcome of a call.
-func (t Tracker) proveBy(ctx context.Context, id qemu.Identity, v *vmstate.VM, outcome Outcome) (Proof, error) {
+func (t Tracker) proveBy(ctx context.Context, id qemu.Identity, v *vmstate.VM, outcome callOutcome) (Proof, error) {
 	p := Proof{Proof: id.ProveState(v.State), VM: v}
 	switch outcome {
-	case Pending, Running:
+	case outcomePending, outcomeRunning:
 		p.Proof = qemu.Unproven
-	case Succeeded, Failed:
+	case outcomeSucceeded, outcomeFailed:
 		return t.proveEnded(ctx, id, v, outcome)
-	case Nothing:
+	case outcomeNothing:
 	}
 	return p, nil
 }
 
 // proveEnded looks at the VM once more: the restore may have ended since it was looked at.
-func (t Tracker) proveEnded(ctx context.Context, id qemu.Identity, v *vmstate.VM, outcome Outcome) (Proof, error) {
+func (t Tracker) proveEnded(ctx context.Context, id qemu.Identity, v *vmstate.VM, outcome callOutcome) (Proof, error) {
 	now, err := t.Reader.GetConfig(ctx, v.Ref)
 	switch {
 	case err != nil:
@@ -168,7 +171,7 @@ func (t Tracker) proveEnded(ctx context.Context, id qemu.Identity, v *vmstate.VM
 		return Proof{Proof: qemu.Unproven, VM: v}, nil
 	}
 	p := Proof{Proof: id.ProveState(now.State), VM: now}
-	p.Unfinished = p.Proof == qemu.Foreign && outcome == Failed && Unfinished(now.Config)
+	p.Unfinished = p.Proof == qemu.Foreign && outcome == outcomeFailed && Unfinished(now.Config)
 	return p, nil
 }
 

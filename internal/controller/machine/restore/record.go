@@ -40,9 +40,9 @@ type Client interface {
 // TaskType is the type of the task that restores a VM.
 const TaskType = "qmrestore"
 
-// A Record is the call that restores a VM. It is written before the call. Until the restore ends
+// A record is the call that restores a VM. It is written before the call. Until the restore ends
 // well, its task is all that proves the VM ours: only then PVE writes what the VM is to be.
-type Record struct {
+type record struct {
 	VMID   int    `json:"vmid"`
 	Node   string `json:"node"`
 	Volume string `json:"volume"`
@@ -50,12 +50,12 @@ type Record struct {
 	act.Call
 }
 
-// Parse reads what String has written. Empty is no record.
-func Parse(text string) (*Record, error) {
+// parseRecord reads what String has written. Empty is no record.
+func parseRecord(text string) (*record, error) {
 	if text == "" {
 		return nil, nil
 	}
-	r := &Record{}
+	r := &record{}
 	if err := json.Unmarshal([]byte(text), r); err != nil {
 		return nil, errors.New("it is not what this provider wrote")
 	}
@@ -63,56 +63,56 @@ func Parse(text string) (*Record, error) {
 }
 
 // String returns what is kept of the record.
-func (r *Record) String() string { return kind.RecordText(r) }
+func (r *record) String() string { return kind.RecordText(r) }
 
-// Begin returns the record of a call that is about to be made. A task of an earlier call whose
+// newRecord returns the record of a call that is about to be made. A task of an earlier call whose
 // outcome is not known counts too.
-func Begin(ctx context.Context, c Client, earlier *Record, ref proxmox.Ref, volume string, now time.Time) (*Record, error) {
+func newRecord(ctx context.Context, c Client, earlier *record, ref proxmox.Ref, volume string, now time.Time) (*record, error) {
 	noted, err := act.Note(ctx, c, ref, TaskType, now)
 	if earlier != nil && earlier.VMID == ref.VMID && earlier.Node == ref.Node && earlier.Task == "" {
 		noted.Before = earlier.Before
 	}
-	return &Record{VMID: ref.VMID, Node: ref.Node, Volume: volume, Call: noted}, err
+	return &record{VMID: ref.VMID, Node: ref.Node, Volume: volume, Call: noted}, err
 }
 
-// An Outcome is what has become of a call.
-type Outcome int
+// A callOutcome is what has become of a call.
+type callOutcome int
 
 // The outcomes.
 const (
-	// Nothing is known of a task: the VM is not the one that was to be restored.
-	Nothing Outcome = iota
-	// Pending is a call whose task may be yet to show, or is on a node that cannot be asked now.
-	Pending
-	// Running is a task that works on the VM.
-	Running
-	// Succeeded is a task that has ended well.
-	Succeeded
-	// Failed is a task that has left the VM unfinished.
-	Failed
+	// outcomeNothing means that nothing is known of a task: the VM is not the one that was to be restored.
+	outcomeNothing callOutcome = iota
+	// outcomePending is a call whose task may be yet to show, or is on a node that cannot be asked now.
+	outcomePending
+	// outcomeRunning is a task that works on the VM.
+	outcomeRunning
+	// outcomeSucceeded is a task that has ended well.
+	outcomeSucceeded
+	// outcomeFailed is a task that has left the VM unfinished.
+	outcomeFailed
 )
 
-// Settle finds out what has become of the call, and notes its task.
-func (r *Record) Settle(ctx context.Context, in inventory.Members, c Client, now time.Time) (Outcome, error) {
+// settle finds out what has become of the call, and notes its task.
+func (r *record) settle(ctx context.Context, in inventory.Members, c Client, now time.Time) (callOutcome, error) {
 	t, offline, err := r.Find(ctx, in, c, proxmox.Ref{Node: r.Node, VMID: r.VMID}, TaskType)
 	switch {
 	case err != nil:
-		return Nothing, err
+		return outcomeNothing, err
 	case offline != nil:
-		return Pending, nil
+		return outcomePending, nil
 	case t == nil && r.Task == "" && r.MayShow(now):
-		return Pending, nil
+		return outcomePending, nil
 	case t == nil:
-		return Nothing, nil
+		return outcomeNothing, nil
 	}
 	r.Task = t.UPID
 	switch {
 	case t.Running:
-		return Running, nil
+		return outcomeRunning, nil
 	case t.OK():
-		return Succeeded, nil
+		return outcomeSucceeded, nil
 	}
-	return Failed, nil
+	return outcomeFailed, nil
 }
 
 // Unfinished reports whether a configuration is what PVE leaves of a VM whose restore has failed. Whoever has done anything to such a VM has

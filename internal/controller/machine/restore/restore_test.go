@@ -113,54 +113,54 @@ func TestSettle(t *testing.T) {
 	before := task("00000800", "200", ours, "OK")
 	cases := map[string]struct {
 		reason string
-		record Record
+		record record
 		tasks  []proxmox.Task
 		err    error
-		want   Outcome
+		want   callOutcome
 		found  proxmox.UPID
 	}{
-		"Arriving": {reason: "What was just sent may be yet to show.", record: Record{Call: act.Call{Begun: 0x0fff}}, want: Pending},
-		"Late":     {reason: "One call may have taken half a minute.", record: Record{Call: act.Call{Begun: 0x0fd8}}, want: Pending},
-		"LostNow":  {reason: "PVE works off what it has received.", record: Record{Call: act.Call{Begun: 0x0f00, Lost: 0x0fe1}}, want: Pending},
-		"LostLong": {reason: "What is not there after a minute has not arrived.", record: Record{Call: act.Call{Begun: 0x0f00, Lost: 0x0fc4}}, want: Nothing},
-		"Lost":     {reason: "What does not show for long has not arrived.", record: Record{Call: act.Call{Begun: 0x0f00}}, want: Nothing},
+		"Arriving": {reason: "What was just sent may be yet to show.", record: record{Call: act.Call{Begun: 0x0fff}}, want: outcomePending},
+		"Late":     {reason: "One call may have taken half a minute.", record: record{Call: act.Call{Begun: 0x0fd8}}, want: outcomePending},
+		"LostNow":  {reason: "PVE works off what it has received.", record: record{Call: act.Call{Begun: 0x0f00, Lost: 0x0fe1}}, want: outcomePending},
+		"LostLong": {reason: "What is not there after a minute has not arrived.", record: record{Call: act.Call{Begun: 0x0f00, Lost: 0x0fc4}}, want: outcomeNothing},
+		"Lost":     {reason: "What does not show for long has not arrived.", record: record{Call: act.Call{Begun: 0x0f00}}, want: outcomeNothing},
 		"Running": {
-			reason: "A task of ours that is new is that of the call.", record: Record{Call: act.Call{Begun: 0x0f00, Before: []proxmox.UPID{before.UPID}}},
-			tasks: []proxmox.Task{task("00000f01", "200", ours, ""), before}, want: Running, found: task("00000f01", "200", ours, "").UPID,
+			reason: "A task of ours that is new is that of the call.", record: record{Call: act.Call{Begun: 0x0f00, Before: []proxmox.UPID{before.UPID}}},
+			tasks: []proxmox.Task{task("00000f01", "200", ours, ""), before}, want: outcomeRunning, found: task("00000f01", "200", ours, "").UPID,
 		},
 		"Before": {
-			reason: "One that was there before is not.", record: Record{Call: act.Call{Begun: 0x0f00, Before: []proxmox.UPID{before.UPID}}},
-			tasks: []proxmox.Task{before}, want: Nothing,
+			reason: "One that was there before is not.", record: record{Call: act.Call{Begun: 0x0f00, Before: []proxmox.UPID{before.UPID}}},
+			tasks: []proxmox.Task{before}, want: outcomeNothing,
 		},
 		"Theirs": {
-			reason: "Somebody else's task is not ours.", record: Record{Call: act.Call{Begun: 0x0f00}},
-			tasks: []proxmox.Task{task("00000f01", "200", "root@pam", "")}, want: Nothing,
+			reason: "Somebody else's task is not ours.", record: record{Call: act.Call{Begun: 0x0f00}},
+			tasks: []proxmox.Task{task("00000f01", "200", "root@pam", "")}, want: outcomeNothing,
 		},
 		"OtherVM": {
-			reason: "The task of another VM is not that of the call.", record: Record{Call: act.Call{Begun: 0x0f00}},
-			tasks: []proxmox.Task{task("00000f01", "201", ours, "")}, want: Nothing,
+			reason: "The task of another VM is not that of the call.", record: record{Call: act.Call{Begun: 0x0f00}},
+			tasks: []proxmox.Task{task("00000f01", "201", ours, "")}, want: outcomeNothing,
 		},
 		"Failed": {
-			reason: "A task that is known is asked for by its name.", record: Record{Call: act.Call{Begun: 0x0f00, Task: task("00000f01", "200", ours, "").UPID}},
-			tasks: []proxmox.Task{task("00000f01", "200", ours, "no space left")}, want: Failed, found: task("00000f01", "200", ours, "").UPID,
+			reason: "A task that is known is asked for by its name.", record: record{Call: act.Call{Begun: 0x0f00, Task: task("00000f01", "200", ours, "").UPID}},
+			tasks: []proxmox.Task{task("00000f01", "200", ours, "no space left")}, want: outcomeFailed, found: task("00000f01", "200", ours, "").UPID,
 		},
 		"Succeeded": {
-			reason: "One that has warned has ended well.", record: Record{Call: act.Call{Begun: 0x0f00, Task: task("00000f01", "200", ours, "").UPID}},
-			tasks: []proxmox.Task{task("00000f01", "200", ours, "WARNINGS: 1")}, want: Succeeded, found: task("00000f01", "200", ours, "").UPID,
+			reason: "One that has warned has ended well.", record: record{Call: act.Call{Begun: 0x0f00, Task: task("00000f01", "200", ours, "").UPID}},
+			tasks: []proxmox.Task{task("00000f01", "200", ours, "WARNINGS: 1")}, want: outcomeSucceeded, found: task("00000f01", "200", ours, "").UPID,
 		},
 		"Forgotten": {
-			reason: "What its node has forgotten proves nothing, however fresh.", record: Record{Call: act.Call{Begun: 0x0fff, Task: before.UPID}},
-			want: Nothing, found: before.UPID,
+			reason: "What its node has forgotten proves nothing, however fresh.", record: record{Call: act.Call{Begun: 0x0fff, Task: before.UPID}},
+			want: outcomeNothing, found: before.UPID,
 		},
 		"Unreadable": {
-			reason: "Without an answer nothing is decided.", record: Record{Call: act.Call{Begun: 0x0f00}}, err: errors.New("offline"), want: Nothing,
+			reason: "Without an answer nothing is decided.", record: record{Call: act.Call{Begun: 0x0f00}}, err: errors.New("offline"), want: outcomeNothing,
 		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := tc.record
 			r.VMID, r.Node = 200, "pve1"
-			got, err := r.Settle(t.Context(), online, &pve{tasks: tc.tasks, err: tc.err}, now)
+			got, err := r.settle(t.Context(), online, &pve{tasks: tc.tasks, err: tc.err}, now)
 			if got != tc.want || r.Task != tc.found || !errors.Is(err, tc.err) {
 				t.Errorf("\n%s\nwant %d of %q, got %d of %q, %v", tc.reason, tc.want, tc.found, got, r.Task, err)
 			}
@@ -172,9 +172,9 @@ func TestSettle(t *testing.T) {
 func TestSettleOffline(t *testing.T) {
 	known := task("00000f01", "200", ours, "OK").UPID
 	for _, u := range []proxmox.UPID{"", known} {
-		r := &Record{VMID: 200, Node: "pve1", Call: act.Call{Begun: 0x0f00, Task: u}}
-		got, err := r.Settle(t.Context(), members{{Name: "pve1", Status: "offline"}}, &pve{err: errors.New("no route to host")}, time.Unix(0x9000, 0))
-		if got != Pending || r.Task != u || err != nil {
+		r := &record{VMID: 200, Node: "pve1", Call: act.Call{Begun: 0x0f00, Task: u}}
+		got, err := r.settle(t.Context(), members{{Name: "pve1", Status: "offline"}}, &pve{err: errors.New("no route to host")}, time.Unix(0x9000, 0))
+		if got != outcomePending || r.Task != u || err != nil {
 			t.Errorf("task %q: want it pending, got %d of %q, %v", u, got, r.Task, err)
 		}
 	}
@@ -183,7 +183,7 @@ func TestSettleOffline(t *testing.T) {
 // TestNoteLost has the answer to a restore lost: its task may show for a minute from then on.
 func TestNoteLost(t *testing.T) {
 	now := time.Unix(0x1000, 0)
-	r := Record{VMID: 200, Node: "pve1", Call: act.Call{Begun: 0x0f00}}
+	r := record{VMID: 200, Node: "pve1", Call: act.Call{Begun: 0x0f00}}
 	m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Name: "web", Annotations: map[string]string{object.AnnotationRestore: r.String()}}}
 	scheme := runtime.NewScheme()
 	if err := namespaced.AddToScheme(scheme); err != nil {
@@ -203,8 +203,8 @@ func TestNoteLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for after, want := range map[time.Duration]Outcome{59 * time.Second: Pending, time.Minute: Nothing} {
-		if got, err := kept.Settle(t.Context(), members{{Name: "pve1", Status: "online"}}, &pve{}, now.Add(after)); got != want || err != nil {
+	for after, want := range map[time.Duration]callOutcome{59 * time.Second: outcomePending, time.Minute: outcomeNothing} {
+		if got, err := kept.settle(t.Context(), members{{Name: "pve1", Status: "online"}}, &pve{}, now.Add(after)); got != want || err != nil {
 			t.Errorf("%s after the answer was lost want %d, got %d, %v", after, want, got, err)
 		}
 	}
@@ -215,37 +215,37 @@ func TestBegin(t *testing.T) {
 	first := task("00000f01", "200", ours, "")
 	cases := map[string]struct {
 		reason  string
-		earlier *Record
+		earlier *record
 		want    []proxmox.UPID
 	}{
 		"First":   {reason: "Tasks that are there are not those of the call.", want: []proxmox.UPID{first.UPID}},
-		"Unknown": {reason: "The task of a call whose answer was lost is ours.", earlier: &Record{VMID: 200, Node: "pve1", Call: act.Call{Begun: 0x0f00}}},
+		"Unknown": {reason: "The task of a call whose answer was lost is ours.", earlier: &record{VMID: 200, Node: "pve1", Call: act.Call{Begun: 0x0f00}}},
 		"Known": {
-			reason: "The task of a call that has ended is not that of the next one.", earlier: &Record{VMID: 200, Node: "pve1", Call: act.Call{Task: first.UPID}},
+			reason: "The task of a call that has ended is not that of the next one.", earlier: &record{VMID: 200, Node: "pve1", Call: act.Call{Task: first.UPID}},
 			want: []proxmox.UPID{first.UPID},
 		},
-		"OtherVMID": {reason: "What was noted for another VMID does not count.", earlier: &Record{VMID: 201, Node: "pve1"}, want: []proxmox.UPID{first.UPID}},
-		"OtherNode": {reason: "What was noted for another node does not count.", earlier: &Record{VMID: 200, Node: "pve2"}, want: []proxmox.UPID{first.UPID}},
+		"OtherVMID": {reason: "What was noted for another VMID does not count.", earlier: &record{VMID: 201, Node: "pve1"}, want: []proxmox.UPID{first.UPID}},
+		"OtherNode": {reason: "What was noted for another node does not count.", earlier: &record{VMID: 200, Node: "pve2"}, want: []proxmox.UPID{first.UPID}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			r, err := Begin(t.Context(), &pve{tasks: []proxmox.Task{first}}, tc.earlier, ref, volume, now)
+			r, err := newRecord(t.Context(), &pve{tasks: []proxmox.Task{first}}, tc.earlier, ref, volume, now)
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := &Record{VMID: 200, Node: "pve1", Volume: volume, Call: act.Call{Begun: 0x1000, Before: tc.want}}
+			want := &record{VMID: 200, Node: "pve1", Volume: volume, Call: act.Call{Begun: 0x1000, Before: tc.want}}
 			if diff := cmp.Diff(want, r); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}
-			if again, err := Parse(r.String()); err != nil || !cmp.Equal(again, r) {
+			if again, err := parseRecord(r.String()); err != nil || !cmp.Equal(again, r) {
 				t.Errorf("What is kept is what is read: got %+v, %v", again, err)
 			}
 		})
 	}
-	if r, err := Parse(""); r != nil || err != nil {
+	if r, err := parseRecord(""); r != nil || err != nil {
 		t.Errorf("Nothing is no record, got %v, %v", r, err)
 	}
-	if _, err := Parse("{"); err == nil {
+	if _, err := parseRecord("{"); err == nil {
 		t.Error("What this provider did not write is not guessed at")
 	}
 }

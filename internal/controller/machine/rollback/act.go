@@ -40,8 +40,8 @@ type Client interface {
 	RollbackSnapshot(ctx context.Context, ref proxmox.Ref, o proxmox.RollbackOptions) (proxmox.UPID, error)
 }
 
-// A Request is what is asked for.
-type Request struct {
+// A request is what is asked for.
+type request struct {
 	Token string
 
 	// Snapshot to go back to, by its name in PVE, and when it was Taken; zero if that
@@ -81,7 +81,7 @@ const (
 
 // next makes the next call for a request, and returns the task that it has started: of the
 // safety snapshot, and then of the rollback. What cannot be done is refused for good.
-func (a *rollback) next(ctx context.Context, q Request) (proxmox.UPID, error) {
+func (a *rollback) next(ctx context.Context, q request) (proxmox.UPID, error) {
 	if _, err := a.CheckVM(ctx); err != nil {
 		return "", err
 	}
@@ -103,7 +103,7 @@ func (a *rollback) next(ctx context.Context, q Request) (proxmox.UPID, error) {
 }
 
 // takeSafety takes the safety snapshot.
-func (a *rollback) takeSafety(ctx context.Context, q Request) (proxmox.UPID, error) {
+func (a *rollback) takeSafety(ctx context.Context, q request) (proxmox.UPID, error) {
 	r := a.Record
 	r.Safety = SafetyName(q.Token)
 	r.Enter(v1alpha1.ActTakingSafetySnapshot, "", a.Now())
@@ -114,7 +114,7 @@ func (a *rollback) takeSafety(ctx context.Context, q Request) (proxmox.UPID, err
 }
 
 // goBack asks for the rollback.
-func (a *rollback) goBack(ctx context.Context, q Request) (proxmox.UPID, error) {
+func (a *rollback) goBack(ctx context.Context, q request) (proxmox.UPID, error) {
 	r := a.Record
 	r.Enter(v1alpha1.ActRollingBack, "", a.Now())
 	return a.Once(ctx, &r.Call, taskRollback, sentence, func() (proxmox.UPID, error) {

@@ -113,9 +113,9 @@ func (k Kind) on(m object.Machine, r *act.Record) *rollback {
 }
 
 // request is what the spec asks for.
-func (k Kind) request(ctx context.Context, m object.Machine, r *act.Record) (Request, error) {
+func (k Kind) request(ctx context.Context, m object.Machine, r *act.Record) (request, error) {
 	s := ptr.Deref(m.Parameters().Rollback, v1alpha1.MachineRollback{Snapshot: r.Target})
-	q := Request{
+	q := request{
 		Token: s.Token, AllowRunning: ptr.Deref(s.AllowRunning, false), Safety: ptr.Deref(s.SafetySnapshot, false), Start: k.Start,
 	}
 	if q.Safety && !r.Taken {
@@ -133,7 +133,7 @@ type snapshotResource interface {
 
 // resolve finds the name in PVE of a Snapshot of the Machine's scope and namespace. What is
 // none is the name itself.
-func (k Kind) resolve(ctx context.Context, m object.Machine, name string, q *Request) error {
+func (k Kind) resolve(ctx context.Context, m object.Machine, name string, q *request) error {
 	if q.Snapshot = name; q.Problem != "" {
 		return nil
 	}

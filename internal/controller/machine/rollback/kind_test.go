@@ -40,17 +40,17 @@ func TestRollbackTarget(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
 		snapshot *v1alpha1.SnapshotObservation
-		want     Request
+		want     request
 	}{
-		"Name":  {reason: "What is no Snapshot is a name of PVE.", want: Request{Snapshot: "before"}},
-		"Ready": {reason: "A Snapshot has a name and a time.", snapshot: &ready, want: Request{Snapshot: "s1", Taken: at.Time}},
+		"Name":  {reason: "What is no Snapshot is a name of PVE.", want: request{Snapshot: "before"}},
+		"Ready": {reason: "A Snapshot has a name and a time.", snapshot: &ready, want: request{Snapshot: "s1", Taken: at.Time}},
 		"Foreign": {
 			reason: "A Snapshot has to be of the VM.", snapshot: &foreign,
-			want: Request{Snapshot: "before", Problem: `Snapshot "before" is not of the VM of this Machine`},
+			want: request{Snapshot: "before", Problem: `Snapshot "before" is not of the VM of this Machine`},
 		},
 		"Begun": {
 			reason:   "A Snapshot has to be there in Proxmox VE.",
-			snapshot: &begun, want: Request{Snapshot: "before", Problem: `Snapshot "before" is not ready to use`},
+			snapshot: &begun, want: request{Snapshot: "before", Problem: `Snapshot "before" is not ready to use`},
 		},
 	}
 	for name, tc := range cases {
@@ -64,7 +64,7 @@ func TestRollbackTarget(t *testing.T) {
 				}
 			}
 			m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Annotations: map[string]string{object.AnnotationUUID: uuid}}}
-			k, q := Kind{Env: act.Env{Kube: kube, GroupVersion: namespaced.SchemeGroupVersion}}, Request{}
+			k, q := Kind{Env: act.Env{Kube: kube, GroupVersion: namespaced.SchemeGroupVersion}}, request{}
 			if err := k.resolve(t.Context(), m, "before", &q); err != nil {
 				t.Fatal(err)
 			}

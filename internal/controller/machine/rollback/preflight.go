@@ -28,8 +28,8 @@ import (
 )
 
 // preflight returns why the rollback cannot be done; empty if it can.
-func (a *rollback) preflight(ctx context.Context, q Request) (string, error) {
-	for _, check := range []func(context.Context, Request) (string, error){
+func (a *rollback) preflight(ctx context.Context, q request) (string, error) {
+	for _, check := range []func(context.Context, request) (string, error){
 		a.checkSnapshot, a.checkRunning, a.checkStorages, a.checkSafety, a.checkPrivileges, a.checkRoom,
 	} {
 		if no, err := check(ctx, q); no != "" || err != nil {
@@ -41,7 +41,7 @@ func (a *rollback) preflight(ctx context.Context, q Request) (string, error) {
 
 // checkSnapshot reads the snapshot. It must be whole, and of the VM as this Machine's: a VM
 // that went back to another UUID would be nobody's.
-func (a *rollback) checkSnapshot(ctx context.Context, q Request) (string, error) {
+func (a *rollback) checkSnapshot(ctx context.Context, q request) (string, error) {
 	var err error
 	if a.tree, err = a.pve.SnapshotTree(ctx, a.Ref); err != nil {
 		return "", err
@@ -71,7 +71,7 @@ func (a *rollback) checkSnapshot(ctx context.Context, q Request) (string, error)
 }
 
 // checkRunning reads whether the VM runs, which PVE does not ask before it stops it.
-func (a *rollback) checkRunning(ctx context.Context, q Request) (string, error) {
+func (a *rollback) checkRunning(ctx context.Context, q request) (string, error) {
 	s, err := a.pve.Status(ctx, a.Ref)
 	if err != nil {
 		return "", err
@@ -95,7 +95,7 @@ func newestOnly(storage string) bool {
 }
 
 // checkStorages looks for volumes that can go back to their newest snapshot only.
-func (a *rollback) checkStorages(ctx context.Context, q Request) (string, error) {
+func (a *rollback) checkStorages(ctx context.Context, q request) (string, error) {
 	storages, err := a.storages(ctx)
 	if err != nil {
 		return "", err
@@ -140,7 +140,7 @@ func (a *rollback) laterSnapshot(ctx context.Context, volume string) (string, er
 }
 
 // checkSafety reads whether the safety snapshot can be taken, or is there.
-func (a *rollback) checkSafety(ctx context.Context, q Request) (string, error) {
+func (a *rollback) checkSafety(ctx context.Context, q request) (string, error) {
 	if !q.Safety {
 		return "", nil
 	}
@@ -161,7 +161,7 @@ func (a *rollback) checkSafety(ctx context.Context, q Request) (string, error) {
 }
 
 // checkPrivileges names what is missing.
-func (a *rollback) checkPrivileges(ctx context.Context, q Request) (string, error) {
+func (a *rollback) checkPrivileges(ctx context.Context, q request) (string, error) {
 	path := fmt.Sprintf("/vms/%d", a.Ref.VMID)
 	needs := []proxmox.Privilege{{Path: path, Names: []string{"VM.Snapshot", "VM.Snapshot.Rollback"}}}
 	if q.Safety {
@@ -179,9 +179,9 @@ func (a *rollback) checkPrivileges(ctx context.Context, q Request) (string, erro
 
 // starts reports whether the call asks for a start: of a VM that ran, unless PVE starts it
 // anyway.
-func (a *rollback) starts(q Request) bool { return q.Start && a.running && !a.snapshot.Memory }
+func (a *rollback) starts(q request) bool { return q.Start && a.running && !a.snapshot.Memory }
 
 // checkRoom asks the quota for what the snapshot has more than the VM. It is the last check, since it reserves room that others could have.
-func (a *rollback) checkRoom(ctx context.Context, _ Request) (string, error) {
+func (a *rollback) checkRoom(ctx context.Context, _ request) (string, error) {
 	return a.room(ctx, a.config)
 }

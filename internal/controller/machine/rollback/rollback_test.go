@@ -124,7 +124,7 @@ func (l *lab) edit(change func(*simulator.Guest)) {
 }
 
 // next makes the next call, and waits for its task.
-func (l *lab) next(q Request) error {
+func (l *lab) next(q request) error {
 	l.Helper()
 	u, err := l.act.next(l.Context(), q)
 	if u != "" {
@@ -177,7 +177,7 @@ func (l *lab) running() bool {
 	return s.Running()
 }
 
-func back() Request { return Request{Token: "1", Snapshot: "s1"} }
+func back() request { return request{Token: "1", Snapshot: "s1"} }
 
 // storagesAs has all storages be of a type.
 func (l *lab) storagesAs(kind string) {
@@ -196,14 +196,14 @@ func TestRefused(t *testing.T) {
 	cases := map[string]struct {
 		reason  string
 		prepare func(*lab)
-		request func(*Request)
+		request func(*request)
 		words   []string
 	}{
-		"Missing": {reason: "A snapshot that is not there is named.", request: func(q *Request) { q.Snapshot = "s2" }, words: []string{`no snapshot "s2"`}},
-		"Problem": {reason: "What is known before is the reason.", request: func(q *Request) { q.Problem = "not ready" }, words: []string{"not ready"}},
+		"Missing": {reason: "A snapshot that is not there is named.", request: func(q *request) { q.Snapshot = "s2" }, words: []string{`no snapshot "s2"`}},
+		"Problem": {reason: "What is known before is the reason.", request: func(q *request) { q.Problem = "not ready" }, words: []string{"not ready"}},
 		"Time": {
 			reason:  "Another snapshot of the name is not the one.",
-			request: func(q *Request) { q.Taken = time.Unix(1, 0) }, words: []string{"another time"},
+			request: func(q *request) { q.Taken = time.Unix(1, 0) }, words: []string{"another time"},
 		},
 		"Allowed": {
 			reason: "A VM does not go back to what its tenant may not have.",
@@ -254,7 +254,7 @@ func TestRefused(t *testing.T) {
 				l.started()
 				l.Edit(func(s *simulator.State) { s.HA["vm:500"] = &simulator.HAResource{State: "started"} })
 			},
-			request: func(q *Request) { q.AllowRunning = true }, words: []string{"high availability"},
+			request: func(q *request) { q.AllowRunning = true }, words: []string{"high availability"},
 		},
 		"Unsupported": {
 			reason: "A disk without snapshots has no safety snapshot.",
@@ -338,7 +338,7 @@ func (c incomplete) SnapshotTree(ctx context.Context, ref proxmox.Ref) (proxmox.
 	return tree, err
 }
 
-func safely(q *Request) { q.Safety = true }
+func safely(q *request) { q.Safety = true }
 
 func TestRollback(t *testing.T) {
 	for _, version := range []string{"8.4", "9.2"} {
@@ -384,7 +384,7 @@ func TestPower(t *testing.T) {
 			l := newLab(t, "9.2")
 			l.started()
 			l.taken("s2", tc.memory)
-			l.must(l.next(Request{Token: "1", Snapshot: "s2", AllowRunning: true, Start: tc.start}))
+			l.must(l.next(request{Token: "1", Snapshot: "s2", AllowRunning: true, Start: tc.start}))
 			l.settled()
 			l.is(v1alpha1.ActSucceeded)
 			for end := time.Now().Add(2 * time.Minute); l.running() != tc.want && time.Now().Before(end); {
@@ -441,7 +441,7 @@ func (c slow) RollbackSnapshot(ctx context.Context, ref proxmox.Ref, o proxmox.R
 }
 
 // lose the next call of a request before it has done anything, until the time that a reconcile has is over, and look at it half a minute later.
-func (l *lab) lose(q Request) {
+func (l *lab) lose(q request) {
 	l.Helper()
 	ctx, end := context.WithCancel(l.Context())
 	defer end()

@@ -150,7 +150,7 @@ func (f *Scheduler) populationOf(ctx context.Context, v View) (*population, erro
 	if err != nil {
 		return nil, err
 	}
-	occupants := Occupants(v, machines, f.reservations.Of)
+	occupants := occupantsOf(v, machines, f.reservations.Of)
 	p := &population{occupancy: placement.OccupancyOf(occupants), shares: v.Shares, made: now}
 	if !named {
 		return p, nil

@@ -130,7 +130,7 @@ func TestDecideMany(t *testing.T) {
 			r := placement.Request{ID: string(m.GetUID()), Namespace: "team", Runs: true, CPUs: 1, Memory: int64(1+i%5) * 512 * mib}
 			nodes := []placement.Node{{Name: "pve0", Status: "online", Memory: 8 << 40}, {Name: "pve1", Status: "online", Memory: 4 << 40}}
 			if i%50 == 0 { // It takes long enough for all.
-				if want, err = placement.Place(r, nodes, placement.OccupancyOf(Occupants(View{Guests: w.guests}, all, w.reservations.Of))); err != nil {
+				if want, err = placement.Place(r, nodes, placement.OccupancyOf(occupantsOf(View{Guests: w.guests}, all, w.reservations.Of))); err != nil {
 					return d, false, err
 				}
 			}

@@ -44,9 +44,9 @@ type annotationsCountFunc func(resource.Managed) bool
 
 func (f annotationsCountFunc) of(m object.Machine) bool { return f == nil || f(m) }
 
-// Occupants returns who uses the nodes of the cluster: the guests that PVE lists, each once, and Machines that it does not list yet or not as
+// occupantsOf returns who uses the nodes of the cluster: the guests that PVE lists, each once, and Machines that it does not list yet or not as
 // they are going to be. What a Machine says counts for no guest that it does not have: that one is nobody's.
-func Occupants(v View, machines []object.Machine, reserved reservedFunc) []placement.Occupant {
+func occupantsOf(v View, machines []object.Machine, reserved reservedFunc) []placement.Occupant {
 	byID := make(map[int]proxmox.Guest, len(v.Guests))
 	for _, g := range v.Guests {
 		byID[g.VMID] = g

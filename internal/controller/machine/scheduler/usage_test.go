@@ -195,7 +195,7 @@ func TestOccupants(t *testing.T) {
 			has := func(mg xpresource.Managed, _ proxmox.Guest) bool {
 				return !slices.Contains(tc.without, string(mg.GetUID()))
 			}
-			got := Occupants(View{Guests: tc.guests, AnnotationsCount: annotationsCount, GuestCounts: has}, tc.machines, reserved)
+			got := occupantsOf(View{Guests: tc.guests, AnnotationsCount: annotationsCount, GuestCounts: has}, tc.machines, reserved)
 			if diff := cmp.Diff(tc.want, got); diff != "" && len(tc.want)+len(got) > 0 {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
 			}

@@ -64,7 +64,7 @@ func MayChange(option, desired string, c *v1alpha1.MachineCloudInit) bool {
 	case "cipassword":
 		return true
 	case "sshkeys":
-		return RefersToSSHKeys(c)
+		return refersToSSHKeys(c)
 	}
 	return strings.Contains(desired, "media=cdrom")
 }

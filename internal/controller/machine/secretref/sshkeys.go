@@ -33,7 +33,7 @@ import (
 // that they refer to after those of the spec. If these cannot be read, the parameters that it
 // returns declare no keys, so that none is taken away.
 func WithSSHKeys(ctx context.Context, kube client.Reader, m object.Machine, p *v1alpha1.MachineParameters) (*v1alpha1.MachineParameters, error) {
-	if !RefersToSSHKeys(p.CloudInit) {
+	if !refersToSSHKeys(p.CloudInit) {
 		return p, nil
 	}
 	keys, err := sshKeys(ctx, kube, m, p.CloudInit)
@@ -42,8 +42,8 @@ func WithSSHKeys(ctx context.Context, kube client.Reader, m object.Machine, p *v
 	return &out, err
 }
 
-// RefersToSSHKeys reports whether SSH keys come from a Secret or a ConfigMap.
-func RefersToSSHKeys(c *v1alpha1.MachineCloudInit) bool {
+// refersToSSHKeys reports whether SSH keys come from a Secret or a ConfigMap.
+func refersToSSHKeys(c *v1alpha1.MachineCloudInit) bool {
 	return c != nil && len(c.SSHKeySecretRefs)+len(c.SSHKeyConfigMapRefs) > 0
 }
 

@@ -349,8 +349,8 @@ func (e Finder) noMachine(name string) error {
 	return conditions.Reject(conditions.Creating, "machine '%s' to clone not found%s", name, tenancy.AmongAllowed(e.Tenant, "templates"))
 }
 
-// checkMachine is an error if the VM that a Machine names may not be cloned. It is looked for only then: its annotations are for users to write, and what is
-// found, or why nothing is, would tell of VMs of others. Machines of others are not found but for templates that are for the tenant.
+// checkMachine is an error if the VM that a Machine names may not be cloned. The VM is looked for only after this check: users can write the annotations,
+// and the result, or the error, would reveal VMs of others. Of the Machines of others, only templates that the tenant may use are found.
 func (e Finder) checkMachine(ctx context.Context, m, other object.Machine, vmid int) error {
 	if e.Tenant == nil {
 		return nil

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package taskwatch follows the tasks that were started for Machines to their ends, tells of these, and has read anew what a call may have
+// Package taskwatch follows the tasks of Machines until they end, emits their events, and invalidates cached data that a call may have
 // changed. What is remembered of the tasks is in package tasktrack.
 package taskwatch
 
@@ -74,6 +74,26 @@ func (w Watch) Follow(m object.Machine, u proxmox.UPID, node string) {
 	w.Inventory.Follow(u, func(t proxmox.Task) {
 		go w.onTaskDone(m, t, node) // It reads the log of a task that failed.
 	})
+}
+
+// AfterCall returns what follows the task that a call has started for the VM of a Machine, if it has, on a node.
+func (w Watch) AfterCall(m object.Machine, node string) func(proxmox.UPID, error) error {
+	return func(u proxmox.UPID, err error) error {
+		if err == nil && u != "" {
+			w.Follow(m, u, node)
+		}
+		return err
+	}
+}
+
+// AfterReboot returns what follows the task of a reboot, and has the VM left alone unless none has begun.
+func (w Watch) AfterReboot(m object.Machine, node string) func(proxmox.UPID, error) error {
+	return func(u proxmox.UPID, err error) error {
+		if err == nil || proxmox.IsOutcomeUnknown(err) {
+			w.Tasks.AwaitReboot(m, tasktrack.RebootTime)
+		}
+		return w.AfterCall(m, node)(u, err)
+	}
 }
 
 func (w Watch) onTaskDone(m object.Machine, t proxmox.Task, node string) {

@@ -20,12 +20,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,9 +31,10 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/conditions"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
+	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
-	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/amounts"
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
@@ -62,6 +60,14 @@ const lockRollback = "rollback"
 // Limited reports whether the tenant has a quota.
 func (c Checks) Limited() bool { return c.Limits() != nil }
 
+// CountedVolumes are the disks of the VM with a UUID that count in the quota as Volumes, by their volume IDs.
+func (c Checks) CountedVolumes(ctx context.Context, m object.Machine, uuid string, in volumes.Reader) ([]string, error) {
+	if !c.Limited() {
+		return nil, nil
+	}
+	return in.Counted(ctx, m, uuid, c.Counts)
+}
+
 // admit admits what a Machine is to have.
 func (c Checks) admit(ctx context.Context, m object.Machine, a quotas.Application) (quota.Amounts, error) {
 	q, key := c.Quota, client.ObjectKeyFromObject(m)
@@ -85,7 +91,7 @@ func (c Checks) Room(ctx context.Context, m object.Machine, d qemu.Desired, sour
 	if !c.Limited() {
 		return nil
 	}
-	_, err := c.admit(ctx, m, quotas.Application{Wants: disks{}.after(d, source), Whole: true, Beside: true, VMID: at.VMID, Rejected: at.Rejected})
+	_, err := c.admit(ctx, m, quotas.Application{Wants: amounts.Disks{}.After(d, source), Whole: true, Beside: true, VMID: at.VMID, Rejected: at.Rejected})
 	return err
 }
 
@@ -99,7 +105,7 @@ func (c Checks) RoomForAdopted(ctx context.Context, m object.Machine, v *vmstate
 	if err != nil {
 		return err
 	}
-	_, err = c.admit(ctx, m, quotas.Application{Wants: k.of(v.Config), Whole: true, VMID: v.VMID, Volumes: k.counted(v)})
+	_, err = c.admit(ctx, m, quotas.Application{Wants: k.Of(v.Config), Whole: true, VMID: v.VMID, Volumes: counted(k, v)})
 	if quota.IsExceeded(err) {
 		conditions.Set(m, conditions.NotUpToDate(v1alpha1.ReasonQuotaExceeded, err.Error()), conditions.NotReady(v1alpha1.ReasonQuotaExceeded, err.Error()))
 	}
@@ -116,9 +122,9 @@ func (c Checks) RoomToReturn(ctx context.Context, m object.Machine, v *vmstate.V
 	if err != nil {
 		return "", err
 	}
-	there := quota.Most(k.of(v.Config), k.of(v.Active))
+	there := quota.Most(k.Of(v.Config), k.Of(v.Active))
 	_, err = c.admit(ctx, m, quotas.Application{
-		There: there, Wants: quota.Most(there, k.of(to)), Whole: true, VMID: v.VMID, Volumes: k.counted(v),
+		There: there, Wants: quota.Most(there, k.Of(to)), Whole: true, VMID: v.VMID, Volumes: counted(k, v),
 	})
 	if quota.IsExceeded(err) {
 		return err.Error(), nil
@@ -152,11 +158,11 @@ func (c Checks) Grow(
 	if exceeded == nil || err != nil {
 		return d.MachineParameters, nil, err
 	}
-	d.MachineParameters = k.held(d, d.Restored(s), granted)
+	d.MachineParameters = held(k, d, d.Restored(s), granted)
 	if d.Devices, err = before.On(s, d.MachineParameters, d.Defaults, m.GetGeneration()); err != nil {
 		return d.MachineParameters, exceeded, nil // The plan has it.
 	}
-	if len(k.after(d, d.Restored(s)).Beyond(granted)) > 0 {
+	if len(k.After(d, d.Restored(s)).Beyond(granted)) > 0 {
 		return nil, nil, errors.Wrap(exceeded, "what grows cannot be told from the rest of the change, which waits too")
 	}
 	return d.MachineParameters, exceeded, nil
@@ -164,18 +170,18 @@ func (c Checks) Grow(
 
 // grown returns what a VM may have, and why that is not all. While it is unknown what it has, it may have no more.
 func (c Checks) grown(
-	ctx context.Context, m object.Machine, d qemu.Desired, v *vmstate.VM, k disks, unknown error,
+	ctx context.Context, m object.Machine, d qemu.Desired, v *vmstate.VM, k amounts.Disks, unknown error,
 ) (granted quota.Amounts, exceeded, err error) {
 	s := v.State
-	there := quota.Most(k.of(s.Config), k.of(s.Active))
+	there := quota.Most(k.Of(s.Config), k.Of(s.Active))
 	if unknown != nil {
 		return there, unknown, nil
 	}
 	wants := there
 	if kind.Manages(m) {
-		wants = k.after(d, d.Restored(s))
+		wants = k.After(d, d.Restored(s))
 	}
-	a := quotas.Application{There: there, Wants: wants, VMID: v.VMID, Volumes: k.counted(v)}
+	a := quotas.Application{There: there, Wants: wants, VMID: v.VMID, Volumes: counted(k, v)}
 	if granted, err = c.admit(ctx, m, a); quota.IsExceeded(err) {
 		return granted, err, nil
 	}
@@ -183,9 +189,9 @@ func (c Checks) grown(
 }
 
 // held is a spec without what would exceed what was granted: as the VM has it, whatever of it grows.
-func (k disks) held(d qemu.Desired, config qemu.Config, granted quota.Amounts) *v1alpha1.MachineParameters {
+func held(k amounts.Disks, d qemu.Desired, config qemu.Config, granted quota.Amounts) *v1alpha1.MachineParameters {
 	p := d.DeepCopy()
-	short := k.after(d, config).Beyond(granted)
+	short := k.After(d, config).Beyond(granted)
 	if short[quota.Cores] > 0 && p.CPU != nil {
 		p.CPU.Cores, p.CPU.Sockets = ptr.To(config.Integer("cores", 1)), ptr.To(config.Integer("sockets", 1))
 		p.CPU.VCPUs = nil
@@ -197,22 +203,24 @@ func (k disks) held(d qemu.Desired, config qemu.Config, granted quota.Amounts) *
 			o.Minimum = nil
 		}
 	}
-	p.Disks = k.heldDisks(d, config, short, p.Disks)
+	p.Disks = heldDisks(k, d, config, short, p.Disks)
 	p.Networks = heldNetworks(d, config, short, p.Networks)
 	return p
 }
 
 // heldDisks are neither made nor larger nor moved where there is no room.
-func (k disks) heldDisks(d qemu.Desired, config qemu.Config, short quota.Amounts, all []v1alpha1.MachineDisk) []v1alpha1.MachineDisk {
+func heldDisks(
+	k amounts.Disks, d qemu.Desired, config qemu.Config, short quota.Amounts, all []v1alpha1.MachineDisk,
+) []v1alpha1.MachineDisk {
 	var kept []v1alpha1.MachineDisk
 	for _, e := range all {
 		device := d.Devices.Disks[e.Name]
-		storage, size := diskOf(config[device])
+		storage, size := amounts.DiskOf(config[device])
 		to := cmp.Or(ptr.Deref(e.Storage, ""), storage, d.Defaults.Storage)
 		switch {
 		case short[quota.Disks(to)] == 0, e.VolumeRef != nil:
 		case config[device] == "":
-			if _, there := k.sizes[d.Devices.Volumes[e.Name]]; !there {
+			if _, there := k.Sizes[d.Devices.Volumes[e.Name]]; !there {
 				continue
 			}
 			e.Size = nil // It is attached again as it is.
@@ -243,44 +251,4 @@ func heldNetworks(d qemu.Desired, config qemu.Config, short quota.Amounts, all [
 		kept = append(kept, n)
 	}
 	return kept
-}
-
-// There is what the status of a Machine shows, and which VM it names. One whose creation was begun has what it
-// is to have, as far as its spec tells.
-func There(mg resource.Managed) (there quota.Amounts, vmid int, begun bool) {
-	m, ok := mg.(object.Machine)
-	if !ok {
-		return nil, 0, false
-	}
-	o, p := m.Observation(), m.Parameters()
-	vmid = tenancy.VMIDOf(meta.GetExternalName(m))
-	if o.UUID == "" {
-		if meta.GetExternalCreatePending(m).IsZero() {
-			return nil, vmid, false
-		}
-		d := qemu.Desired{MachineParameters: p}
-		d.Devices, _ = qemu.Devices{}.Assign(p, nil) // What cannot be is made by nobody.
-		return disks{}.after(d, nil), vmid, true
-	}
-	a := quota.Amounts{quota.VMs: 1, quota.Memory: ptr.Deref(o.MemoryBytes, 0)}
-	if o.CPU != nil {
-		a[quota.Cores] = int64(o.CPU.Cores) * int64(o.CPU.Sockets)
-	}
-	for _, k := range o.Disks {
-		if isVolume(p, k.Name) {
-			continue
-		}
-		storage, _, _ := strings.Cut(k.Volume, ":")
-		size, _ := proxmox.ParseSize(k.Size)
-		a.Add(quota.Disks(storage), int64(size))
-	}
-	for _, n := range o.Networks {
-		a.Add(quota.Addresses(n.Bridge), 1)
-	}
-	return quota.Most(a, nil), vmid, false
-}
-
-// isVolume reports whether a disk of a spec is that of a Volume.
-func isVolume(p *v1alpha1.MachineParameters, name string) bool {
-	return slices.ContainsFunc(p.Disks, func(k v1alpha1.MachineDisk) bool { return k.Name == name && k.VolumeRef != nil })
 }

@@ -65,7 +65,7 @@ type Checks struct {
 	SignedUUID func(ctx context.Context, other object.Machine) string
 }
 
-// AmongAllowed says of what was not found by which rule the tenant does not find what others may have; nothing for none.
+// AmongAllowed returns a hint for an object that was not found: the rule that limits what the tenant can find. It is empty without a tenant.
 func (c Checks) AmongAllowed(rule string) string { return tenancy.AmongAllowed(c.Tenant, rule) }
 
 // WantedTags are those that a VM, or one that is made if it is nil, is to have whatever the spec says.
@@ -172,8 +172,8 @@ func (c Checks) incomplete(m object.Machine, r act.Remains) bool {
 	return !complete && c.Records.VerifyCreation(m, r.VMID, r.UUID, r.Node, r.Signature)
 }
 
-// TellsRemains reports whether the user of a Machine may be told of what the creation of a VM has left that was lost, by whom it was made for. That is
-// in no pool, which a VM gets when it is complete.
+// TellsRemains reports whether messages to the user of a Machine may name the remains of a lost creation: whether they were created for the user's
+// tenant. Remains are in no pool, because a VM joins its pool when it is complete.
 func (c Checks) TellsRemains(ctx context.Context, m object.Machine, r act.Remains) bool {
 	if c.incomplete(m, r) {
 		return connect.CheckVM(ctx, c.Inventory, r.VMID, c.inNoPool) == nil

@@ -252,7 +252,7 @@ func notFound(name string) string {
 
 // elsewhere says that a Volume is in another cluster.
 func elsewhere(v volumeref.Volume) string {
-	return fmt.Sprintf("Volume '%s' is in another cluster: its provider config is not that of this Machine", v.GetName())
+	return fmt.Sprintf("Volume '%s' is in another cluster: give it and this Machine a provider configuration of the same cluster", v.GetName())
 }
 
 // waitsFor says why a Machine does not have a Volume.
@@ -437,7 +437,7 @@ func (r Reader) CheckRemovable(ctx context.Context, uuid string, vmid int) error
 		names = append(names, d.Volume)
 	}
 	return kind.Held(errors.Errorf(
-		"VM %d is kept until the disks are handed back that would be destroyed with it, those of Volumes %s", vmid, strings.Join(names, ", ")))
+		"VM %d is kept until it has handed back the disks of Volumes %s, which would be destroyed with it", vmid, strings.Join(names, ", ")))
 }
 
 // handedIn are the disks of Volumes that a Machine has had, by its record.

@@ -137,7 +137,7 @@ func conclude(found ...checkResult) []xpv2.Condition {
 func verification(spec *v1alpha1.ProviderConfigSpec) checkResult {
 	if spec.TLS != nil && spec.TLS.InsecureSkipTLSVerify != nil && *spec.TLS.InsecureSkipTLSVerify {
 		return failed(v1alpha1.TypeCertificateVerified, ReasonInsecureSkipTLSVerify,
-			"any server certificate is accepted, so whoever sits between can read the credentials: "+
+			"any server certificate is accepted, so an attacker on the network path can read the credentials: "+
 				"give the cluster's CA, of /etc/pve/pve-root-ca.pem, in spec.tls and remove insecureSkipTLSVerify")
 	}
 	return checkResult{kind: v1alpha1.TypeCertificateVerified, status: corev1.ConditionTrue, reason: ReasonVerified}
@@ -281,7 +281,7 @@ func permitted(h proxmox.Health, s subject, features []proxmox.Feature) checkRes
 		hint = "; a token with privilege separation needs grants of its own beside those of its user"
 	}
 	return failed(v1alpha1.TypePermitted, ReasonMissingPrivilege, fmt.Sprintf(
-		"%s has no %s: grant it what has them (%s)%s", s.who, strings.Join(texts, ", no "), grants(lacks, grantee+" '"+s.id+"'"), hint))
+		"%s lacks %s: grant a role that includes it (%s)%s", s.who, strings.Join(texts, ", no "), grants(lacks, grantee+" '"+s.id+"'"), hint))
 }
 
 // ownRole is the name of a role to make for privileges that no role of PVE is for.
@@ -352,7 +352,7 @@ func remedies() map[proxmox.Problem]string {
 		proxmox.ProblemTLSVersion:        "let the server, or what stands before it, speak TLS 1.2 or 1.3",
 		proxmox.ProblemClientCertificate: "give a certificate that it accepts in spec.tls.clientCertificateSecretRef",
 		proxmox.ProblemTLSRefused:        "see the log of the server, or of what stands before it",
-		proxmox.ProblemRedirect:          "put the address of the API itself into spec.endpoints, since credentials are not sent to where a server points",
+		proxmox.ProblemRedirect:          "put the address of the API itself into spec.endpoints: the provider does not send credentials to the target of a redirect",
 		proxmox.ProblemNotPVE:            "put the address of the API of Proxmox VE into spec.endpoints",
 	}
 }

@@ -78,6 +78,7 @@ type Config interface {
 // A checker checks the provider configurations of a kind, and shows what it finds.
 type checker struct {
 	kube        client.Client
+	live        client.Reader // of the API server, not of the cache
 	kinds       Kinds
 	connections *connect.Connector
 	metrics     *metrics.Metrics
@@ -109,7 +110,11 @@ func (c *checker) Reconcile(ctx context.Context, r reconcile.Request) (reconcile
 	show(pc, h, found)
 	c.count(ctx, key, conn, pc)
 	c.measure(key, h, pc)
-	if err := c.save(ctx, before, pc); err != nil {
+	err := c.save(ctx, before, pc)
+	if kerrors.IsConflict(err) {
+		err = c.saveInNewest(ctx, pc, h, found)
+	}
+	if err != nil {
 		return reconcile.Result{}, err
 	}
 	c.tell(before, pc)
@@ -188,15 +193,34 @@ func online(h proxmox.Health) int {
 	return n
 }
 
-// save saves the status if it is another one.
+// save saves the status if it has changed. The patch replaces the whole list of conditions, including the condition of the reconciler that counts
+// users, so it applies only to the version that was read.
 func (c *checker) save(ctx context.Context, before, pc Config) error {
-	patch := client.MergeFrom(before)
-	data, err := patch.Data(pc)
+	data, err := client.MergeFrom(before).Data(pc)
 	if err != nil || string(data) == "{}" {
 		return errors.Wrap(err, "cannot compare the status")
 	}
-	err = c.kube.Status().Patch(ctx, pc, patch)
+	err = c.kube.Status().Patch(ctx, pc, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 	return errors.Wrap(client.IgnoreNotFound(err), "cannot show what was found")
+}
+
+// saveInNewest saves what was found in the newest version of the configuration, which the cache may not have yet. A version with another spec is
+// skipped: its change triggers a check of its own.
+func (c *checker) saveInNewest(ctx context.Context, pc Config, h proxmox.Health, found []checkResult) error {
+	newest, ok := c.kinds.Object.DeepCopyObject().(Config)
+	if !ok {
+		return errors.Errorf("cannot check a %T", c.kinds.Object)
+	}
+	if err := c.live.Get(ctx, client.ObjectKeyFromObject(pc), newest); err != nil {
+		return errors.Wrap(client.IgnoreNotFound(err), "cannot get the configuration")
+	}
+	if newest.GetUID() != pc.GetUID() || newest.GetGeneration() != pc.GetGeneration() {
+		return nil
+	}
+	before, _ := newest.DeepCopyObject().(Config)
+	show(newest, h, found)
+	newest.Observation().Tenants = pc.Observation().Tenants
+	return c.save(ctx, before, newest)
 }
 
 // tell tells what is another than before, in an event each.

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package quotas
+package inventory
 
 import (
 	"context"
@@ -22,7 +22,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/vitistack/provider-proxmox/internal/inventory"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
 
@@ -35,7 +34,7 @@ type VolumeLister interface {
 // disk may have grown a moment ago, and what is entered in a quota lasts.
 func SizeOf(ctx context.Context, in VolumeLister, node, volume string) (proxmox.Size, error) {
 	storage, _, _ := strings.Cut(volume, ":")
-	all, err := in.Volumes(ctx, node, storage, "images", inventory.Fresh)
+	all, err := in.Volumes(ctx, node, storage, "images", Fresh)
 	if i := slices.IndexFunc(all, func(v proxmox.Volume) bool { return v.ID == volume }); i >= 0 && err == nil {
 		return proxmox.Size(all[i].Size), nil
 	}

@@ -1,0 +1,254 @@
+/*
+Copyright 2026 The provider-proxmox Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package report
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+
+	"github.com/vitistack/provider-proxmox/internal/inventory"
+	"github.com/vitistack/provider-proxmox/internal/proxmox"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/amounts"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
+	"github.com/vitistack/provider-proxmox/internal/volumeref"
+)
+
+// A DiskInventory knows the VMs of the cluster, and the disks on its storages.
+type DiskInventory interface {
+	Inventory
+	inventory.VolumeLister
+}
+
+// An Account is what a tenant has together under one quota.
+type Account struct {
+	// Tenant by its name, and the Limits of its quota.
+	Tenant string
+	Limits quota.Amounts
+
+	// Owns tells which VMs are the tenant's by where they are.
+	Owns func(proxmox.Guest) bool
+
+	// Resources of the tenant. Manages reports whether the provider may change what a resource stands for: if not, only what exists counts.
+	Resources []resource.Managed
+	Manages   func(resource.Managed) bool
+
+	// Defaults of new disks and interfaces.
+	Defaults qemu.Defaults
+}
+
+// A Usage is what is used of something that a quota limits. Of each resource, what it is to have or what is there counts, whichever is more.
+type Usage struct {
+	Name        string
+	Used, Limit int64
+
+	// AtLeast is true if resources may come to use more, which is known once their VMs are there.
+	AtLeast bool
+
+	// Waiting is how many resources wait for some of it, or would.
+	Waiting int
+
+	// Users of it, those with most first.
+	Users []quota.Use
+}
+
+// Over is how much more is used than the limit.
+func (u Usage) Over() int64 { return max(0, u.Used-u.Limit) }
+
+// A Waiter is a resource for which the quota has no room, and why.
+type Waiter struct {
+	Kind, Namespace, Name string
+	VMID                  int
+	Why                   string
+}
+
+// OfQuota tells how much of each limit present resources use, and which of them wait, or would: those that are yet to be made or grow, in the order of
+// their coming. It only reads.
+func OfQuota(ctx context.Context, in DiskInventory, a Account) ([]Usage, []Waiter, error) {
+	guests, err := in.Guests(ctx, inventory.Current)
+	if err != nil {
+		return nil, nil, errors.Wrap(err, "cannot list the VMs")
+	}
+	all, err := a.count(ctx, in, guests)
+	if err != nil {
+		return nil, nil, err
+	}
+	resources := make([]quota.Resource, 0, len(all))
+	for _, c := range all {
+		resources = append(resources, c.Resource)
+	}
+	seen := quota.See(resources, guests, a.Owns)
+	ledger, waiters := a.decide(seen, all)
+	usage := make([]Usage, 0, len(a.Limits))
+	for _, name := range slices.Sorted(maps.Keys(a.Limits)) {
+		u := Usage{Name: name, Limit: a.Limits[name], Waiting: ledger.Waiting(seen, name), Users: users(seen, all, name)}
+		for _, user := range u.Users {
+			u.Used += user.Amount
+		}
+		u.AtLeast = slices.ContainsFunc(all, func(c counted) bool { return c.isNew && amounts.Open(c.mg, name) })
+		usage = append(usage, u)
+	}
+	return usage, waiters, nil
+}
+
+// A counted resource.
+type counted struct {
+	quota.Resource
+
+	mg    resource.Managed
+	wants quota.Amounts
+
+	// isNew is true if no VM was seen yet.
+	isNew bool
+}
+
+// count what each resource has, and is to have, in the order of their coming.
+func (a Account) count(ctx context.Context, in DiskInventory, guests []proxmox.Guest) ([]counted, error) {
+	volumes := volumesAmong(a.Resources)
+	all := make([]counted, 0, len(a.Resources))
+	for _, mg := range a.Resources {
+		vm, err := a.vmOf(ctx, in, guests, volumes, mg)
+		if err != nil {
+			return nil, err
+		}
+		c := counted{mg: mg}
+		c.UID, c.Deleting = cmp.Or(string(mg.GetUID()), nameOf(mg)), meta.WasDeleted(mg)
+		c.There, c.VMID, c.isNew = amounts.There(mg)
+		c.isNew = c.isNew || len(c.There) == 0
+		if vm.Config != nil {
+			c.There = quota.Most(c.There, vm.Of(vm.Config))
+		}
+		if c.wants = c.There; !c.Deleting && a.Manages(mg) {
+			c.wants = amounts.Wants(mg, a.Defaults, vm)
+		}
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b counted) int {
+		return cmp.Or(a.mg.GetCreationTimestamp().Compare(b.mg.GetCreationTimestamp().Time), cmp.Compare(a.UID, b.UID))
+	})
+	return all, nil
+}
+
+// volumesAmong are the disks of Volumes, which count with these.
+func volumesAmong(all []resource.Managed) []string {
+	var volumes []string
+	for _, mg := range all {
+		if _, is := mg.(volumeref.Volume); !is {
+			continue
+		}
+		if r, err := volumeref.RecordOf(mg); err == nil && r.Made() {
+			volumes = append(volumes, r.Volume)
+		}
+	}
+	return volumes
+}
+
+// vmOf is what is known of the VM of a Machine that was seen; nothing of other kinds.
+func (a Account) vmOf(ctx context.Context, in DiskInventory, guests []proxmox.Guest, volumes []string, mg resource.Managed) (amounts.VM, error) {
+	vm := amounts.VM{Disks: amounts.Disks{Volumes: volumes, Sizes: map[string]int64{}}}
+	vmid, uuid := tenancy.RecordedVM(mg)
+	i := slices.IndexFunc(guests, func(g proxmox.Guest) bool { return g.VMID == vmid && g.Type == "qemu" })
+	if i < 0 || !tenancy.IsMachine(mg) {
+		return vm, nil
+	}
+	read, err := in.Config(ctx, guests[i].Ref())
+	if err != nil {
+		return vm, errors.Wrapf(err, "cannot read VM %d", vmid)
+	}
+	config := qemu.Config(read.Values)
+	if !strings.EqualFold(config.UUID(), uuid) {
+		return vm, nil
+	}
+	for _, d := range vm.Detached(a.Limits, config) {
+		size, err := inventory.SizeOf(ctx, in, guests[i].Node, d.Volume)
+		if err != nil {
+			return vm, errors.Wrapf(err, "cannot read the size of %s, %s of VM %d", d.Volume, d.Device, vmid)
+		}
+		vm.Sizes[d.Volume] = int64(size)
+	}
+	vm.Config = config
+	return vm, nil
+}
+
+// decide as the provider would if what is there had been granted, and all resources asked for the rest now.
+func (a Account) decide(seen quota.Seen, all []counted) (quota.Ledger, []Waiter) {
+	ledger, now := quota.Ledger{}, time.Now()
+	for _, c := range all {
+		if there := seen.Of[c.UID]; len(there) > 0 {
+			ledger[c.UID] = c.entry(quota.Entry{Has: there})
+		}
+	}
+	var waiters []Waiter
+	for _, c := range all {
+		if c.Deleting {
+			continue
+		}
+		there := seen.Of[c.UID]
+		e := c.entry(quota.Entry{Wants: quota.Most(there, c.wants), Whole: len(there) == 0})
+		d := ledger.Decide(a.Limits, seen, quota.Request{UID: c.UID, There: there, Entry: e}, now)
+		if len(d.Short) > 0 {
+			why := &quota.ExceededError{Tenant: a.Tenant, Short: d.Short}
+			vmid, _ := tenancy.RecordedVM(c.mg)
+			waiters = append(waiters, Waiter{Kind: e.Kind, Namespace: e.Namespace, Name: e.Name, VMID: vmid, Why: why.Error()})
+		}
+	}
+	return ledger, waiters
+}
+
+// entry is an entry with what it says of the resource.
+func (c counted) entry(e quota.Entry) quota.Entry {
+	e.Kind, e.Namespace, e.Name = tenancy.KindOf(c.mg), tenancy.NamespaceOf(c.mg), c.mg.GetName()
+	e.Created = c.mg.GetCreationTimestamp().Unix()
+	return e
+}
+
+// users of something are resources, and VMs of the tenant that no resource names.
+func users(seen quota.Seen, all []counted, name string) []quota.Use {
+	var uses []quota.Use
+	add := func(who string, n int64) {
+		if n > 0 {
+			uses = append(uses, quota.Use{Name: who, Amount: n})
+		}
+	}
+	named := map[int]bool{}
+	for _, c := range all {
+		named[c.VMID] = true
+		add(nameOf(c.mg), quota.Most(seen.Of[c.UID], c.wants)[name])
+	}
+	for vmid, there := range seen.Listed {
+		if !named[vmid] {
+			add(fmt.Sprintf("VM %d", vmid), there[name])
+		}
+	}
+	slices.SortFunc(uses, func(a, b quota.Use) int { return cmp.Or(cmp.Compare(b.Amount, a.Amount), cmp.Compare(a.Name, b.Name)) })
+	return uses
+}
+
+// nameOf is a resource with its kind, and its namespace if it has one.
+func nameOf(mg resource.Managed) string {
+	return tenancy.KindOf(mg) + " " + strings.TrimPrefix(mg.GetNamespace()+"/"+mg.GetName(), "/")
+}
