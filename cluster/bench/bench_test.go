@@ -24,7 +24,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -246,6 +248,16 @@ func TestOperations(t *testing.T) {
 			before: []*unstructured.Unstructured{seen(on, 2, "Stopped", "", "True"), seen(off, 2, "Running", "", "True"), seen(off, 1, "Stopped", "", "True")},
 			after:  []*unstructured.Unstructured{seen(off, 2, "Stopped", "", "True")},
 		},
+		"prepare hot-plug": {
+			before: []*unstructured.Unstructured{seen(off, 2, "Stopped", "", "True"), seen(withCPUs(2), 1, "Stopped", "", "True")},
+			after:  []*unstructured.Unstructured{seen(withCPUs(2), 2, "Stopped", "", "True")},
+		},
+		"reconfigure CPU (hot-plug)": {
+			before: []*unstructured.Unstructured{
+				seen(withCPUs(2), 2, "Running", "", "True"), seen(withCPUs(3), 1, "Running", "", "True"), seen(withCPUs(3), 2, "Running", "", "False"),
+			},
+			after: []*unstructured.Unstructured{seen(withCPUs(3), 2, "Running", "", "True")},
+		},
 		"power on": {
 			before: []*unstructured.Unstructured{seen(off, 2, "Running", "", "True"), seen(on, 2, "Stopped", "", "True"), seen(on, 2, "Running", "", "False")},
 			after:  []*unstructured.Unstructured{seen(on, 2, "Running", "", "True")},
@@ -328,7 +340,12 @@ func TestLoad(t *testing.T) {
 
 // TestSites sees that each simulated cluster has a connection and Machines of its own.
 func TestSites(t *testing.T) {
-	sites := []*site{{name: "site-0"}, {name: "site-1"}}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"data": {"smbios1": "uuid=%s,base64=1"}}`, path.Base(path.Dir(r.URL.Path)))
+	}))
+	t.Cleanup(server.Close)
+	operator := &pve{url: server.URL, http: server.Client()}
+	sites := []*site{{name: "site-0", operator: operator}, {name: "site-1", operator: operator}}
 	objs, err := provider.Connection{Endpoints: []string{"https://a"}}.Objects()
 	if err != nil {
 		t.Fatal(err)
@@ -340,12 +357,18 @@ func TestSites(t *testing.T) {
 	if diff := cmp.Diff([]string{"Secret crossplane-system/site-1 ", "ClusterProviderConfig /site-1 site-1"}, made); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
 	}
+	restored, err := machinesOf(t.Context(), sites, newCluster(2))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var machines []string
-	for _, m := range machinesOf(sites, newCluster(2)) {
-		machines = append(machines, m.GetName()+" of "+text(m, "spec", "providerConfigRef", "name")+" is "+m.GetAnnotations()[externalName])
+	for _, m := range restored {
+		is := m.GetAnnotations()[externalName] + " " + m.GetAnnotations()[uuidAnnotation]
+		machines = append(machines, m.GetName()+" of "+text(m, "spec", "providerConfigRef", "name")+" is "+is)
 	}
 	want := []string{
-		"site-0-vm-0 of site-0 is 10000", "site-0-vm-1 of site-0 is 10001", "site-1-vm-0 of site-1 is 10000", "site-1-vm-1 of site-1 is 10001",
+		"site-0-vm-0 of site-0 is 10000 10000", "site-0-vm-1 of site-0 is 10001 10001",
+		"site-1-vm-0 of site-1 is 10000 10000", "site-1-vm-1 of site-1 is 10001 10001",
 	}
 	if diff := cmp.Diff(want, machines); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
@@ -396,7 +419,7 @@ func TestKinds(t *testing.T) {
 
 // TestKindRows compares the many of a kind with the few of the same kind.
 func TestKindRows(t *testing.T) {
-	b := &bench{options: options{Window: 2 * time.Minute}}
+	b := &bench{options: options{Window: 40 * time.Second}} // They are watched for two minutes.
 	of := func(kind string, n int) *group {
 		return &group{manyOf: manyOf{kind: kind, resource: kind}, number: n}
 	}
@@ -487,6 +510,43 @@ func TestTimes(t *testing.T) {
 	}
 }
 
+// TestSizes sees for which numbers of Machines something is measured, and in which of them nothing rests.
+func TestSizes(t *testing.T) {
+	cases := map[string]struct {
+		reason    string
+		scenarios []string
+		want      []int
+	}{
+		"Steady":    {reason: "The creation of Machines is not asked for.", scenarios: []string{"steady"}, want: []int{1000, 100}},
+		"Resources": {reason: "Nothing is asked for but the creation of Machines.", scenarios: []string{"resources"}, want: []int{1000, 10}},
+		"All": {
+			reason:    "Each number of Machines is made once for all that is measured with it.",
+			scenarios: []string{"resources", "startup", "steady"}, want: []int{1000, 100, 10},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			b := &bench{options: options{Scenarios: tc.scenarios, Machines: []int{1000, 100}, Resources: []int{10, 1000}}}
+			if diff := cmp.Diff(tc.want, b.sizes()); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+	stopped := 0
+	for _, m := range partlyStopped(created(20)) {
+		if power, _, _ := unstructured.NestedString(m.Object, "spec", "forProvider", "powerState"); power == "Stopped" {
+			stopped++
+		}
+	}
+	if stopped != 2 {
+		t.Errorf("want two of twenty Machines stopped, got %d", stopped)
+	}
+	rows := table{}
+	if rows.take(nil, []string{"measured"}, nil); len(rows.rows) != 1 {
+		t.Errorf("want the row that was measured, got %v", rows.rows)
+	}
+}
+
 // TestPlaces sees that the document has a place for each table of a whole run.
 func TestPlaces(t *testing.T) {
 	document, err := os.ReadFile("../../docs/performance.md")
@@ -500,5 +560,35 @@ func TestPlaces(t *testing.T) {
 		if _, err := replace(document, table{name: name}, ""); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func withCPUs(n int64) map[string]any { return map[string]any{"cpu": map[string]any{"vcpus": n}} }
+
+// TestHotPlug sees that VMs are prepared for CPUs that are plugged in while they are off, that one is plugged in while they run, and that only this is a row.
+func TestHotPlug(t *testing.T) {
+	var order, measured []string
+	specs := map[string]any{}
+	for _, o := range operations() {
+		order = append(order, o.name)
+		if !o.prepares {
+			measured = append(measured, o.name)
+		}
+		specs[o.name], _, _ = unstructured.NestedMap(o.write("vm-0"), "spec", "forProvider")
+	}
+	const prepare, plug = "prepare hot-plug", "reconfigure CPU (hot-plug)"
+	wanted := []string{"power off", prepare, "power on", plug}
+	at := slices.Index(order, wanted[0])
+	if at < 0 || len(order) < at+4 || !slices.Equal(order[at:at+4], wanted) {
+		t.Errorf("want %q one after the other, got %q", wanted, order)
+	}
+	if slices.Contains(measured, prepare) || !slices.Contains(measured, plug) || len(measured) != len(order)-1 {
+		t.Errorf("want all but the preparation to be measured, got %q", measured)
+	}
+	want := map[string]any{
+		"hotplug": []any{"network", "disk", "usb", "cpu"}, "cpu": map[string]any{"cores": int64(4), "vcpus": int64(2), "numa": true},
+	}
+	if diff := cmp.Diff(want, specs[prepare]) + cmp.Diff(withCPUs(3), specs[plug]); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }

@@ -35,8 +35,11 @@ const (
 // about the eight seconds that a real server needs for that.
 const link = 300 * time.Millisecond
 
-// firstNode holds the template.
-const firstNode = "pve1"
+// firstNode holds the template, and vmNode the VMs that are there from the beginning.
+const (
+	firstNode = "pve1"
+	vmNode    = "pve2"
+)
 
 // stoppedShare of the VMs do not run: one of so many.
 const stoppedShare = 10
@@ -45,7 +48,9 @@ const stoppedShare = 10
 type cluster struct {
 	machines int
 	// rate is the limit of requests per second; 0 is the provider's default.
-	rate   int
+	rate int
+	// clones is the limit of clones of the template at once; 0 is the provider's default.
+	clones int
 	secret string
 	// link is how long the storage is locked for the volume of a linked clone.
 	link time.Duration
@@ -71,7 +76,7 @@ func (c cluster) scenario() []byte {
 	var b bytes.Buffer
 	err := template.Must(template.New("").Parse(clusterTemplate)).Execute(&b, map[string]any{
 		"Running": c.running(), "Stopped": c.stopped(), "First": firstID, "FirstStopped": firstID + c.running(), "Secret": c.secret,
-		"Nodes": []string{firstNode, "pve2", "pve3", "pve4"}, "TemplateID": templateID, "Link": c.link, "Template": templateName,
+		"Nodes": []string{firstNode, vmNode, "pve3", "pve4"}, "TemplateID": templateID, "Link": c.link, "Template": templateName,
 	})
 	if err != nil {
 		panic(fmt.Sprintf("cannot execute a constant template: %s", err))

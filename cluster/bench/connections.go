@@ -109,7 +109,7 @@ func (b *bench) connectionsOf(ctx context.Context, n int) (row []string, used fo
 	var took time.Duration
 	err = b.alone(func() error {
 		if sites, err = w.addSites(ctx, c, n); err == nil {
-			took, err = w.lookedAtAll(ctx, machinesOf(sites, c))
+			took, err = w.lookedAtAll(ctx, sites, c)
 		}
 		return err
 	})
@@ -137,8 +137,12 @@ func (b *bench) connectionsOf(ctx context.Context, n int) (row []string, used fo
 	return row, used, err
 }
 
-// lookedAtAll creates Machines for VMs that are there, starts the provider, and returns how long it took until all were looked at.
-func (w *env) lookedAtAll(ctx context.Context, machines []*unstructured.Unstructured) (time.Duration, error) {
+// lookedAtAll restores Machines for the VMs of all sites, starts the provider, and returns how long it took until all were looked at.
+func (w *env) lookedAtAll(ctx context.Context, sites []*site, c cluster) (time.Duration, error) {
+	machines, err := machinesOf(ctx, sites, c)
+	if err != nil {
+		return 0, err
+	}
 	if _, err := w.machineSet.apply(ctx, machines); err != nil {
 		return 0, err
 	}
@@ -220,7 +224,7 @@ func (s *site) objects(of []*unstructured.Unstructured, rate int) []*unstructure
 		} else if o.GetKind() != "Secret" || o.GetNamespace() != provider.SystemNamespace {
 			continue
 		}
-		limitRequests(o, rate)
+		limit(o, "requestsPerSecond", rate)
 		o.SetName(s.name)
 		out = append(out, o)
 	}
@@ -228,16 +232,19 @@ func (s *site) objects(of []*unstructured.Unstructured, rate int) []*unstructure
 }
 
 // machinesOf are the Machines of all sites, each for a VM that is there.
-func machinesOf(sites []*site, c cluster) []*unstructured.Unstructured {
-	var out []*unstructured.Unstructured
+func machinesOf(ctx context.Context, sites []*site, c cluster) (out []*unstructured.Unstructured, err error) {
 	for _, s := range sites {
-		for _, m := range adopted(c) {
+		machines, err := restored(ctx, c, s.operator)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range machines {
 			m.SetName(s.name + "-" + m.GetName())
 			_ = unstructured.SetNestedMap(m.Object, map[string]any{"kind": "ClusterProviderConfig", "name": s.name}, "spec", "providerConfigRef")
 			out = append(out, m)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // watchSites counts the calls of each connection, and what the provider uses, while time passes.

@@ -22,6 +22,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/vitistack/provider-proxmox/cluster/percentile"
 )
 
@@ -46,7 +48,7 @@ func (b *bench) compareCreation(ctx context.Context, w *env) error {
 	if err := w.own.control(ctx, "POST /reset", &struct{}{}); err != nil {
 		return err
 	}
-	own, err := b.createMachines(ctx, w, b.Create)
+	own, err := b.createMachines(ctx, w, created(b.Create))
 	if err != nil {
 		return err
 	}
@@ -82,7 +84,7 @@ func (r creationTime) row(name string, n int) []string {
 }
 
 // createMachines creates Machines with the provider running and waits until all are ready.
-func (b *bench) createMachines(ctx context.Context, w *env, n int) (creationTime, error) {
+func (b *bench) createMachines(ctx context.Context, w *env, machines []*unstructured.Unstructured) (creationTime, error) {
 	if err := w.startProvider(ctx); err != nil {
 		return creationTime{}, err
 	}
@@ -94,14 +96,14 @@ func (b *bench) createMachines(ctx context.Context, w *env, n int) (creationTime
 	if err != nil {
 		return creationTime{}, err
 	}
-	w.Console.Stepf("provider: %d Machines", n)
+	w.Console.Stepf("provider: %d Machines", len(machines))
 	begin := time.Now()
 	stop := b.profile(ctx, w, "create")
-	sent, err := w.machineSet.apply(ctx, created(n))
+	sent, err := w.machineSet.apply(ctx, machines)
 	if err != nil {
 		return creationTime{}, fmt.Errorf("cannot create Machines: %w", err)
 	}
-	if err := w.until(ctx, "creating", func() int { return w.machineSet.incomplete(n) }); err != nil {
+	if err := w.until(ctx, "creating", func() int { return w.machineSet.incomplete(len(machines)) }); err != nil {
 		return creationTime{}, err
 	}
 	stop()

@@ -53,6 +53,7 @@ type env struct {
 	pprof      string
 	machineSet *machineSet
 	rate       int
+	clones     int
 }
 
 // open starts everything but the provider, while nothing else is measured.
@@ -69,7 +70,7 @@ func (b *bench) start(ctx context.Context, c cluster) (*env, context.Context, er
 	if err != nil {
 		return nil, ctx, err
 	}
-	w := &env{rate: c.rate}
+	w := &env{rate: c.rate, clones: c.clones}
 	w.Environment, ctx = commands.New(ctx, b.repo, dir, os.Stdout)
 	w.Console = b.console
 	for _, step := range []func(context.Context) error{
@@ -127,22 +128,23 @@ func (w *env) simulate(ctx context.Context, c cluster, name string) (*simulator.
 	return s, p, err
 }
 
-// connect creates the configurations with the environment's limit of requests.
+// connect creates the configurations with the environment's limits.
 func (w *env) connect(ctx context.Context) error {
 	objs, err := w.connection.Objects()
 	if err != nil {
 		return err
 	}
 	for _, o := range objs {
-		limitRequests(o, w.rate)
+		limit(o, "requestsPerSecond", w.rate)
+		limit(o, "concurrentClonesPerSource", w.clones)
 	}
 	return w.Kube.ApplyAll(ctx, objs)
 }
 
-// limitRequests sets the limit of requests per second in a configuration, unless it is 0.
-func limitRequests(o *unstructured.Unstructured, rate int) {
-	if _, ok := o.Object["spec"]; ok && rate > 0 {
-		_ = unstructured.SetNestedField(o.Object, int64(rate), "spec", "limits", "requestsPerSecond")
+// limit sets one of the limits of a configuration, unless it is 0.
+func limit(o *unstructured.Unstructured, field string, most int) {
+	if _, ok := o.Object["spec"]; ok && most > 0 {
+		_ = unstructured.SetNestedField(o.Object, int64(most), "spec", "limits", field)
 	}
 }
 
@@ -170,12 +172,12 @@ func (w *env) startProvider(ctx context.Context) error {
 	return err
 }
 
-// reconfigure has the provider start anew, when it is started the next time, with other settings and another limit of requests.
-func (w *env) reconfigure(ctx context.Context, rate int, settings []string) error {
+// reconfigure has the provider start anew, when it is started the next time, with other settings and the limits that it has by default.
+func (w *env) reconfigure(ctx context.Context, settings []string) error {
 	if err := w.provider.Stop(); err != nil {
 		return err
 	}
-	w.rate = rate
+	w.rate, w.clones = 0, 0
 	return errors.Join(w.connect(ctx), w.prepare(settings))
 }
 

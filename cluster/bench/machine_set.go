@@ -214,17 +214,41 @@ func parallel(ctx context.Context, width, n int, do func(context.Context, int) e
 	return context.Cause(ctx)
 }
 
-// adopted are Machines for the VMs that the cluster starts with. They declare what the VMs have.
-func adopted(c cluster) []*unstructured.Unstructured {
+// Annotations and the finalizer of a Machine that manages a VM, and what the Machines of VMs that the cluster starts with note of their devices.
+const (
+	uuidAnnotation    = "proxmox.vitistack.io/uuid"
+	nodeAnnotation    = "proxmox.vitistack.io/node"
+	devicesAnnotation = "proxmox.vitistack.io/devices"
+	finalizer         = "finalizer.managedresource.crossplane.io"
+	devices           = `{"source":{"disks":["scsi0"],"networks":["net0"]},"boot":["scsi0"]}`
+)
+
+// restored are Machines for the VMs that the cluster starts with, as a backup of a Kubernetes cluster restores them: with the annotations by which the
+// provider knows whose a VM is, and without a status. An adoption of each would write twice as much. They declare what the VMs have.
+func restored(ctx context.Context, c cluster, operator *pve) ([]*unstructured.Unstructured, error) {
+	all := declaredFor(c)
+	return all, parallel(ctx, writers, len(all), func(ctx context.Context, i int) error {
+		uuid, err := operator.uuid(ctx, vmNode, firstID+i)
+		if err != nil {
+			return err
+		}
+		all[i].SetAnnotations(map[string]string{
+			externalName: itoa(firstID + i), uuidAnnotation: uuid, nodeAnnotation: vmNode, devicesAnnotation: devices,
+		})
+		all[i].SetFinalizers([]string{finalizer})
+		return nil
+	})
+}
+
+// declaredFor are Machines that declare what the VMs have that the cluster starts with.
+func declaredFor(c cluster) []*unstructured.Unstructured {
 	var out []*unstructured.Unstructured
 	for i := range c.machines {
 		name, index, power := "vm", i, "Running"
 		if i >= c.running() {
 			name, index, power = "off", i-c.running(), "Stopped"
 		}
-		m := newMachine(name+"-"+itoa(index), map[string]any{"powerState": power})
-		m.SetAnnotations(map[string]string{externalName: itoa(firstID + i)})
-		out = append(out, m)
+		out = append(out, newMachine(name+"-"+itoa(index), map[string]any{"powerState": power}))
 	}
 	return out
 }
@@ -236,6 +260,14 @@ func created(n int) []*unstructured.Unstructured {
 		out = append(out, newMachine("new-"+itoa(i), map[string]any{"cpu": map[string]any{"cores": int64(newCores)}}))
 	}
 	return out
+}
+
+// partlyStopped has as many of the Machines not run as of the VMs that a cluster starts with.
+func partlyStopped(machines []*unstructured.Unstructured) []*unstructured.Unstructured {
+	for i := 0; i < len(machines); i += stoppedShare {
+		_ = unstructured.SetNestedField(machines[i].Object, "Stopped", "spec", "forProvider", "powerState")
+	}
+	return machines
 }
 
 // newCores is how many cores a clone gets.

@@ -78,6 +78,19 @@ func (p *pve) call(ctx context.Context, request string, params url.Values, into 
 	}{into})
 }
 
+// uuid reads the UUID of a VM.
+func (p *pve) uuid(ctx context.Context, node string, vmid int) (string, error) {
+	var config struct{ SMBIOS1 string }
+	if err := p.call(ctx, "GET /nodes/"+node+"/qemu/"+itoa(vmid)+"/config", nil, &config); err != nil {
+		return "", err
+	}
+	_, uuid, found := strings.Cut(config.SMBIOS1, "uuid=")
+	if uuid, _, _ = strings.Cut(uuid, ","); !found {
+		return "", fmt.Errorf("VM %d has no UUID", vmid)
+	}
+	return uuid, nil
+}
+
 // control calls the simulator's own API.
 func (p *pve) control(ctx context.Context, request string, into any) error {
 	return p.send(ctx, request, "/_simulator", nil, into)

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -32,6 +33,11 @@ import (
 type table struct {
 	name string
 	rows [][]string
+}
+
+// take adds rows to a table, but for those that were not measured.
+func (t *table) take(rows ...[]string) {
+	t.rows = append(t.rows, slices.DeleteFunc(rows, func(row []string) bool { return row == nil })...)
 }
 
 // add tables that have results.

@@ -18,7 +18,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -29,8 +28,11 @@ import (
 // quickLink is how long the storage is locked for a linked clone where the provider is to be what takes time, and not the storage.
 const quickLink = 10 * time.Millisecond
 
-// resourcesRate is the limit of requests per second there.
-const resourcesRate = 500
+// Limits of the provider there: requests per second, and clones of the template at once.
+const (
+	resourcesRate   = 500
+	resourcesClones = 100
+)
 
 // published are the figures of the official providers: processor and memory on average, and memory at most. They are from the sizing
 // guide of Upjet, https://github.com/crossplane/upjet/blob/main/docs/sizing-guide.md.
@@ -42,45 +44,21 @@ func published() [][]string {
 	}
 }
 
-// resources measures what Crossplane measures of providers: processor and memory, on average and at most, and the time to readiness.
-func (b *bench) resources(ctx context.Context) error {
-	t := table{name: "resources", rows: [][]string{{
-		"", "created", "all ready after", "ready p50", "ready p99", "CPU", "peak", "memory", "peak", "bound",
-	}}}
-	for _, n := range b.Resources {
-		row, err := b.resourcesOf(ctx, n)
-		if err != nil {
-			return fmt.Errorf("with %d Machines: %w", n, err)
-		}
-		t.rows = append(t.rows, row)
-	}
-	t.rows = append(t.rows, published()...)
-	b.add(t)
-	b.show(t)
-	return nil
-}
-
-func (b *bench) resourcesOf(ctx context.Context, n int) (row []string, err error) {
+// creating is a cluster in which the creation of Machines takes what the provider needs.
+func creating() cluster {
 	c := newCluster(0)
-	c.link, c.rate, c.settings = quickLink, resourcesRate, chartLimits()
-	w, ctx, err := b.open(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	err = b.alone(func() error {
-		row, err = b.sampleCreation(ctx, w, n)
-		return err
-	})
-	return row, err
+	c.link, c.rate, c.clones, c.settings = quickLink, resourcesRate, resourcesClones, chartLimits()
+	return c
 }
 
+// sampleCreation creates Machines, and measures what Crossplane measures of providers: processor and memory, on average and at most, and the time to
+// readiness.
 func (b *bench) sampleCreation(ctx context.Context, w *env, n int) ([]string, error) {
 	sampling, stop := context.WithCancel(ctx)
 	defer stop()
 	samples := make(chan load, 1)
 	go func() { samples <- w.sample(sampling) }()
-	made, err := b.createMachines(ctx, w, n)
+	made, err := b.createMachines(ctx, w, partlyStopped(created(n)))
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,6 @@ func (b *bench) scenarios() []scenario {
 		{name: "connections", run: b.connections},
 		{name: "kinds", run: b.kinds},
 		{name: "create", run: b.create},
-		{name: "resources", run: b.resources},
 		{name: "delete", run: b.delete},
 		{name: "drift", run: b.drift},
 		{name: "operations", run: b.operations},
@@ -48,10 +47,10 @@ func (b *bench) scenarios() []scenario {
 	}
 }
 
-// plan lists the scenarios that are asked for. A steady state and a start are measured in the same environment.
+// plan lists the scenarios that are asked for. The creation of many Machines, a start and a steady state are measured in the same environment.
 func (b *bench) plan() []scenario {
 	return slices.DeleteFunc(b.scenarios(), func(s scenario) bool {
-		return !b.wants(s.name) && (s.name != "scale" || !b.wants("steady") && !b.wants("startup"))
+		return !b.wants(s.name) && (s.name != "scale" || !slices.ContainsFunc([]string{"resources", "startup", "steady"}, b.wants))
 	})
 }
 

@@ -20,6 +20,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -31,10 +33,10 @@ const (
 	memoryBound    = 256
 )
 
-// While VMs are adopted, which is not measured, the provider may do more than by default: 10,000 of them would take a quarter of an hour.
-const adoptingRate = 1000
+// Until all VMs were looked at for the first time, which is not measured, the provider may do more than by default.
+const populatingRate = 1000
 
-func adopting() []string {
+func populating() []string {
 	return []string{"MAX_RECONCILE_RATE=1000", "MAX_CONCURRENT_RECONCILES=20", "RECONCILE_INTERVAL=15s", "GOGC=400"}
 }
 
@@ -52,11 +54,11 @@ func settle(n int) time.Duration {
 
 // scaleRows are what is measured with a number of Machines.
 type scaleRows struct {
-	steady, start []string
-	by            [][]string
+	created, steady, start []string
+	by                     [][]string
 }
 
-// scale measures the steady state and a start for each number of Machines.
+// scale measures for each number of Machines their creation, a start and the steady state.
 func (b *bench) scale(ctx context.Context) error {
 	steady := table{name: "steady", rows: [][]string{{
 		"Machines", "calls/min", "bound", "calls/Machine/min", "calls/s", "CPU", "bound", "memory", "peak", "bound",
@@ -65,62 +67,114 @@ func (b *bench) scale(ctx context.Context) error {
 	start := table{name: "startup", rows: [][]string{{
 		"Machines", "calls", "calls/Machine", "most in a second", "of these to workers", "until all were reconciled", "limit of calls/s",
 	}}}
-	all, err := rowsOf(ctx, b.Machines, b.at)
+	creations := table{name: "resources", rows: [][]string{{
+		"", "created", "all ready after", "ready p50", "ready p99", "CPU", "peak", "memory", "peak", "bound",
+	}}}
+	all, err := rowsOf(ctx, b.sizes(), b.at)
 	if err != nil {
 		return err // A table without a row would lose its bounds.
 	}
-	for _, r := range all {
-		start.rows = append(start.rows, r.start)
-		if b.wants("steady") {
-			steady.rows, by.rows = append(steady.rows, r.steady), append(by.rows, r.by...)
+	for _, r := range slices.Backward(all) {
+		creations.take(r.created)
+		start.take(r.start)
+		steady.take(r.steady)
+		by.take(r.by...)
+	}
+	creations.rows = append(creations.rows, published()...)
+	for _, t := range []table{creations, start, steady, by} {
+		if b.wants(strings.TrimSuffix(t.name, "-endpoints")) {
+			b.add(t)
+			b.show(t)
 		}
 	}
-	b.add(steady, by)
-	if b.wants("startup") {
-		b.add(start)
-	}
-	b.show(start)
-	b.show(steady)
 	return nil
 }
 
-// at measures with so many Machines.
+// sizes are the numbers of Machines for which something is measured, the largest first.
+func (b *bench) sizes() []int {
+	all := []int{}
+	if b.wants("steady") || b.wants("startup") {
+		all = append(all, b.Machines...)
+	}
+	if b.wants("resources") {
+		all = append(all, b.Resources...)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	slices.Reverse(all) // The largest takes and waits longest.
+	return all
+}
+
+// at measures with so many Machines. They are created if that is measured, and restored otherwise.
 func (b *bench) at(ctx context.Context, n int) (r scaleRows, err error) {
-	c := newCluster(n)
-	c.rate, c.settings = adoptingRate, adopting()
-	w, ctx, err := b.open(ctx, c)
+	c, fill := newCluster(n), (*env).populate
+	c.rate, c.settings = populatingRate, populating()
+	if b.wants("resources") && slices.Contains(b.Resources, n) {
+		c, fill = creating(), func(w *env, ctx context.Context, _ cluster) (err error) {
+			r.created, err = b.sampleCreation(ctx, w, n)
+			return err
+		}
+	}
+	w, ctx, err := b.filled(ctx, c, fill)
 	if err != nil {
 		return r, fmt.Errorf("with %d Machines: %w", n, err)
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
+	if slices.Contains(b.Machines, n) {
+		if err = b.atRest(ctx, w, n, &r); err != nil {
+			err = fmt.Errorf("with %d Machines: %w", n, err)
+		}
+	}
+	return r, err
+}
+
+// filled is an environment with its Machines, whose guests have reported their addresses. No other scenario comes in between: what follows are long
+// waits, in which others are measured.
+func (b *bench) filled(ctx context.Context, c cluster, fill func(*env, context.Context, cluster) error) (w *env, in context.Context, err error) {
 	err = b.alone(func() error {
-		if err := w.populate(ctx, c); err != nil {
+		if w, in, err = b.start(ctx, c); err != nil {
 			return err
 		}
-		return w.reconfigure(ctx, 0, chartLimits())
+		if err = fill(w, in, c); err == nil {
+			err = w.until(in, "asking for addresses", w.machineSet.withoutAddress)
+		}
+		if err != nil {
+			err = errors.Join(err, w.Close())
+		}
+		return err
 	})
-	if err == nil {
-		err = b.beside(func() error {
-			r.start, err = b.startup(ctx, w, n)
-			return err
-		})
+	return w, in, err
+}
+
+// atRest measures a start with so many Machines, and the steady state.
+func (b *bench) atRest(ctx context.Context, w *env, n int, r *scaleRows) error {
+	if !b.wants("steady") && !b.wants("startup") {
+		return nil
 	}
+	if err := w.reconfigure(ctx, chartLimits()); err != nil {
+		return err
+	}
+	err := b.beside(func() (err error) {
+		r.start, err = b.startup(ctx, w, n)
+		return err
+	})
 	if err == nil && b.wants("steady") {
 		r.steady, r.by, err = b.steady(ctx, w, n)
 	}
-	if err != nil {
-		err = fmt.Errorf("with %d Machines: %w", n, err)
-	}
-	return r, err
+	return err
 }
 
 // chartLimits returns the memory of the provider, as the garbage collector has it in a container with the chart's limit.
 func chartLimits() []string { return []string{"GOMEMLIMIT=" + chartMemory} }
 
-// populate creates a Machine for each VM and starts the provider, which adopts them and asks their guests for addresses.
+// populate restores a Machine for each VM and starts the provider, which looks at them and asks their guests for addresses.
 func (w *env) populate(ctx context.Context, c cluster) error {
 	begin := time.Now()
-	if _, err := w.machineSet.apply(ctx, adopted(c)); err != nil {
+	machines, err := restored(ctx, c, w.operator)
+	if err != nil {
+		return err
+	}
+	if _, err := w.machineSet.apply(ctx, machines); err != nil {
 		return fmt.Errorf("cannot create Machines: %w", err)
 	}
 	w.Console.Stepf("%d Machines: written in %s", c.machines, round(time.Since(begin)))
@@ -128,12 +182,11 @@ func (w *env) populate(ctx context.Context, c cluster) error {
 	if err := w.startProvider(ctx); err != nil {
 		return err
 	}
-	left := func() int { return w.machineSet.incomplete(c.machines) + w.machineSet.withoutAddress() }
-	if err := w.until(ctx, "adopting", left); err != nil {
+	if err := w.until(ctx, "looking", func() int { return w.machineSet.incomplete(c.machines) }); err != nil {
 		return err
 	}
 	calls, err := w.own.counted(ctx, w.own.token.id)
-	w.Console.Stepf("%d Machines: adopted in %s with %d calls", c.machines, round(time.Since(begin)), calls.total())
+	w.Console.Stepf("%d Machines: looked at in %s with %d calls", c.machines, round(time.Since(begin)), calls.total())
 	return err
 }
 

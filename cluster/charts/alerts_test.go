@@ -65,6 +65,17 @@ func TestAlerts(t *testing.T) {
 				`proxmox_cluster_connection_status{cluster="a",pod="1"} 0x10`, `proxmox_cluster_connection_status{cluster="a",pod="2"} 1x10`,
 			}, nil},
 		},
+		"ProxmoxProviderDown": {
+			{"The provider has ended twenty minutes ago.", []string{
+				`proxmox_cluster_connection_status{cluster="a"} 1x10 _x20`, `proxmox_cluster_connection_status{cluster="b"} 0x10 _x20`,
+			}, []string{"The provider reports no Proxmox VE cluster"}},
+			{"Nothing was scraped at any time.", nil, []string{"The provider reports no Proxmox VE cluster"}},
+			{"The provider has ended thirteen minutes ago, which shows after five.", []string{`proxmox_cluster_connection_status{cluster="a"} 1x10 _x13`}, nil},
+			{"The provider reports that no cluster can be used.", []string{`proxmox_cluster_connection_status{cluster="a"} 0x30`}, nil},
+			{"One of two replicas has ended.", []string{
+				`proxmox_cluster_connection_status{cluster="a",pod="1"} 1x10 _x20`, `proxmox_cluster_connection_status{cluster="a",pod="2"} _x10 1x21`,
+			}, nil},
+		},
 		"ProxmoxNodeDown": {
 			{"One of three nodes is off.", []string{
 				`proxmox_cluster_nodes_available{cluster="a"} 3x60 2x15`, `proxmox_cluster_connection_status{cluster="a"} 1x75`,
@@ -199,6 +210,10 @@ func TestAlerts(t *testing.T) {
 				t.Errorf("%s: %s\n-want, +got:\n%s", rule.Alert, tc.reason, diff)
 			}
 		}
+		delete(cases, rule.Alert)
+	}
+	for alert := range cases {
+		t.Errorf("there is no alert %s", alert)
 	}
 }
 

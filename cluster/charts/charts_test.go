@@ -19,10 +19,12 @@ package charts
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -387,6 +389,46 @@ func TestDefinitionsAreThoseOfThePackageAndStay(t *testing.T) {
 			t.Errorf("uninstalling deletes %s and all that was made with it", crd.Name)
 		}
 	}
+}
+
+// TestReadme sees that the chart's page has each value with its default.
+func TestReadme(t *testing.T) {
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(chart, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	var values map[string]any
+	if err := yaml.Unmarshal([]byte(read("values.yaml")), &values); err != nil {
+		t.Fatal(err)
+	}
+	want, got := map[string]string{}, map[string]string{}
+	defaults(t, want, "", values)
+	_, table, _ := strings.Cut(read("README.md"), "| value | default | what it is |\n|---|---|---|\n")
+	for _, row := range regexp.MustCompile("(?m)^\\| `(.+?)` \\| `(.*?)` \\| .+ \\|$").FindAllStringSubmatch(table, -1) {
+		got[row[1]] = row[2]
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("values and their defaults: -want of values.yaml, +got of README.md:\n%s", diff)
+	}
+}
+
+// defaults adds the values below a name, as JSON. What is an empty map is a value itself.
+func defaults(t *testing.T, to map[string]string, name string, value any) {
+	t.Helper()
+	if parts, ok := value.(map[string]any); ok && len(parts) > 0 {
+		for key, part := range parts {
+			defaults(t, to, strings.TrimPrefix(name+"."+key, "."), part)
+		}
+		return
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to[name] = string(text)
 }
 
 // Helm would refuse the whole release with an object whose kind is not served.

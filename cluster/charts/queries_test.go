@@ -72,6 +72,8 @@ func TestQueriesThatFail(t *testing.T) {
 		"Matching":  {"A match by a label of one side.", query{expr: `proxmox_a unless on (phase) proxmox_b`}, `no label "phase"`},
 		"Sides":     {"Sides with different labels never match.", query{expr: `proxmox_a > proxmox_b`}, "never match"},
 		"Shown":     {"A text with a label that the sum has taken away.", query{expr: `sum(proxmox_a)`, shown: []string{"node"}}, `no label "node"`},
+		"Absent":    {"A metric that is not there has no labels.", query{expr: `absent(proxmox_b)`, shown: []string{"node"}}, `no label "node"`},
+		"NotAbsent": {"A metric that never is would always be absent.", query{expr: `absent(proxmox_none)`}, "no metric"},
 		"Buckets":   {"Buckets have a label of their own.", query{expr: `histogram_quantile(0.9, sum by (le) (rate(proxmox_c_seconds_bucket[5m])))`}, ""},
 		"NoBuckets": {"A quantile is one of buckets.", query{expr: `histogram_quantile(0.9, sum by (node) (rate(proxmox_c_seconds_bucket[5m])))`}, `no label "le"`},
 	}
@@ -95,9 +97,16 @@ func knownMetrics(t *testing.T) metrics {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := metrics{}
-	if err := yaml.UnmarshalStrict(text, &m); err != nil {
+	var described map[string]struct {
+		Type   string   `json:"type"`
+		Labels []string `json:"labels"`
+	}
+	if err := yaml.UnmarshalStrict(text, &described); err != nil {
 		t.Fatal(err)
+	}
+	m := metrics{}
+	for name, d := range described {
+		m[name] = d.Labels
 	}
 	return m
 }
@@ -138,8 +147,11 @@ func (m metrics) labelsOf(node parser.Node) ([]string, error) {
 		}
 		return e.Grouping, lacks(has, e.Grouping...)
 	case *parser.Call:
-		if e.Func.Name == "histogram_quantile" {
+		switch e.Func.Name {
+		case "histogram_quantile":
 			return without(has, labels.BucketLabel), lacks(has, labels.BucketLabel)
+		case "absent": // It has those that the selection sets, which need not be shown.
+			return nil, nil
 		}
 	}
 	return has, nil

@@ -67,6 +67,7 @@ func (s *suite) testConfiguration(t *testing.T) {
 	s.untilTrue(t, composites, "Ready", "Synced")
 	for _, obj := range composites {
 		s.untilArgoCD(t, obj, "Healthy")
+		s.untilFlux(t, obj, "Current")
 	}
 	s.untilTrue(t, conditioned(composites), "VMCreated", "ResourcesAllocated", "NetworkConfigured")
 	t.Run("Failed", s.testFailed)

@@ -96,24 +96,56 @@ func (s *suite) untilCondition(t *testing.T, obj *unstructured.Unstructured, kin
 // untilArgoCD waits until Argo CD, by the health check of the examples, shows a health of an object.
 func (s *suite) untilArgoCD(t *testing.T, obj *unstructured.Unstructured, want string) {
 	t.Helper()
-	script, err := os.ReadFile(checkout.Resolve("examples/gitops/argocd/resource_customizations/proxmox._vitistack.io/_/health.lua"))
+	script := example(t, "gitops/argocd/resource_customizations/proxmox._vitistack.io/_/health.lua")
+	s.untilShown(t, obj, want, func(now *unstructured.Unstructured) (string, error) {
+		shown, err := gitops.HealthOf(string(script), now)
+		return string(shown.Status), err
+	})
+}
+
+// untilFlux waits until Flux, by the expressions of the example, concludes a status of an object.
+func (s *suite) untilFlux(t *testing.T, obj *unstructured.Unstructured, want string) {
+	t.Helper()
+	checks, err := gitops.HealthChecks(example(t, "gitops/flux/kustomization.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.untilShown(t, obj, want, func(now *unstructured.Unstructured) (string, error) {
+		shown, err := gitops.StatusOf(s.ctx, checks, now)
+		if err != nil {
+			return "", err
+		}
+		return string(shown.Status), nil
+	})
+}
+
+// untilShown waits until an object is shown as wanted.
+func (s *suite) untilShown(t *testing.T, obj *unstructured.Unstructured, want string, shown func(*unstructured.Unstructured) (string, error)) {
+	t.Helper()
 	s.until(t, func() string {
 		now := obj.DeepCopy()
 		if err := s.Kube.Get(s.ctx, client.ObjectKeyFromObject(obj), now); err != nil {
 			return err.Error()
 		}
-		shown, err := gitops.HealthOf(string(script), now)
+		got, err := shown(now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if string(shown.Status) != want {
-			return fmt.Sprintf("Argo CD shows %s %q as %s: %s", obj.GetKind(), obj.GetName(), shown.Status, shown.Message)
+		if got != want {
+			return fmt.Sprintf("%s %q is shown as %q, not %q: %v", obj.GetKind(), obj.GetName(), got, want, now.Object["status"])
 		}
 		return ""
 	})
+}
+
+// example reads a file of the examples.
+func example(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(checkout.Resolve("examples/" + path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 // conditioned are the composite resources that stand for a Machine each, and so have its conditions.

@@ -72,6 +72,7 @@ func (s *suite) checkPredecessors(t *testing.T) {
 	s.reconcileNow(t, oldMachines, oldMachine)
 	s.untilCondition(t, s.predecessor(), "Synced", "False ReconcileError", `Machine "`+oldMachine+`" was there before the CompositeResourceDefinition`)
 	s.untilArgoCD(t, s.predecessor(), "Degraded")
+	s.untilFlux(t, s.predecessor(), "Failed")
 	if refs := s.kubectl(t, "get", oldMachines, oldMachine, "--namespace=default", "--output=jsonpath={.spec.crossplane.resourceRefs}"); refs != "" {
 		t.Errorf("the object of the other operator is composed of %s", refs)
 	}

@@ -134,7 +134,7 @@ func testInterrupted(t *testing.T, program string) {
 func testFailed(t *testing.T, program string) {
 	t.Helper()
 	r := newTester(t, program, "failed", `task=qmstart exit="no more memory"`)
-	r.start(t, "9900-9949", "TestServer/Namespaced", 30*time.Second)
+	r.start(t, "9900-9949", "TestServer/Namespaced", 90*time.Second) // Enough for the failure, and for the removal, on a busy computer.
 	r.ends(t, 1)
 	if !strings.Contains(r.output.String(), "no more memory") {
 		t.Errorf("the tests do not tell why they failed:\n%s", r.output.String())
@@ -219,6 +219,7 @@ func (r *tester) start(t *testing.T, vmids, tests string, timeout time.Duration)
 	r.run.Stdout, r.run.Stderr = &r.output, &r.output
 	r.run.Env = append(os.Environ(),
 		"PROXMOX_ENDPOINT="+r.sim.URL(), "PROXMOX_CA_FILE="+r.sim.CAFile(), "PROXMOX_TOKEN="+testToken+"="+testSecret,
+		"PROXMOX_TOKEN_ID=", "PROXMOX_TOKEN_SECRET=", // Those of who runs this.
 		"PROXMOX_TEST_VMIDS="+vmids, "PROXMOX_TEST_POOL="+testPool, "PROXMOX_TEST_STORAGE=ceph", "PROXMOX_TEST_BRIDGE=vmbr0",
 		"PROXMOX_TEST_TEMPLATE=9000", "PROXMOX_TEST_TIMEOUT="+timeout.String())
 	if err := r.run.Start(); err != nil {

@@ -128,8 +128,22 @@ func (s *suite) address(t *testing.T, key machine.Key) string {
 // haveAddresses sees that each Machine's VM has addresses, each of its own, that the provider of IPAM has given, with the gateways of the pools.
 func (s *suite) haveAddresses(t *testing.T, keys []machine.Key) {
 	t.Helper()
-	given := map[netip.Prefix]bool{}
-	all := s.kubectl(t, "get", ipAddresses, inNamespace, `--output=jsonpath={range .items[*]}{.spec.address}/{.spec.prefix}{"\n"}{end}`)
+	taken := 0
+	for _, key := range keys {
+		for _, part := range []string{"ip", "ip6"} {
+			if s.cloudInit(t, key)[part] != "" {
+				taken++
+			}
+		}
+	}
+	given, all := map[netip.Prefix]bool{}, ""
+	s.until(t, func() string { // What is released goes a while after the VM that had it.
+		all = s.kubectl(t, "get", ipAddresses, inNamespace, `--output=jsonpath={range .items[*]}{.spec.address}/{.spec.prefix}{"\n"}{end}`)
+		if n := len(strings.Fields(all)); n != taken {
+			return fmt.Sprintf("the VMs have %d addresses, and there are %d:\n%s", taken, n, all)
+		}
+		return ""
+	})
 	for line := range strings.Lines(all) {
 		address, err := netip.ParsePrefix(strings.TrimSpace(line))
 		if err != nil {

@@ -142,7 +142,7 @@ func (s *suite) stall(t *testing.T) {
 		}
 		if now != last {
 			last = now
-			s.pause(t, 500*time.Millisecond)
+			s.pause(t, 3*time.Second) // A busy computer takes its time for an answer.
 			return "requests are still being answered"
 		}
 		return ""

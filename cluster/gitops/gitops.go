@@ -23,13 +23,14 @@ import (
 	"fmt"
 
 	"github.com/argoproj/argo-cd/gitops-engine/pkg/health"
-	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"github.com/fluxcd/cli-utils/pkg/kstatus/polling/event"
 	"github.com/fluxcd/pkg/apis/kustomize"
 	"github.com/fluxcd/pkg/runtime/cel"
 	"github.com/gobwas/glob"
 	lua "github.com/yuin/gopher-lua"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
 )
 
 // HealthOf returns what Argo CD shows of a resource whose kind has the health check: its library decides, of a resource that is being
@@ -106,15 +107,29 @@ func value(state *lua.LState, v any) lua.LValue {
 	return lua.LNil
 }
 
-// StatusOf returns the status that Flux, by its own library, concludes of a resource from the expressions that a Kustomization has for its kind.
-func StatusOf(ctx context.Context, check kustomize.CustomHealthCheck, resource *unstructured.Unstructured) (status.Status, error) {
-	evaluator, err := cel.NewStatusEvaluator(&check.HealthCheckExpressions)
-	if err != nil {
-		return "", fmt.Errorf("cannot read the expressions: %w", err)
+// HealthChecks returns the expressions that a Kustomization of Flux has.
+func HealthChecks(manifest []byte) ([]kustomize.CustomHealthCheck, error) {
+	var kustomization struct {
+		Spec struct {
+			HealthCheckExprs []kustomize.CustomHealthCheck `json:"healthCheckExprs"`
+		} `json:"spec"`
 	}
-	result, err := evaluator.Evaluate(ctx, resource)
-	if err != nil {
-		return "", fmt.Errorf("cannot evaluate the expressions: %w", err)
+	if err := yaml.Unmarshal(manifest, &kustomization); err != nil {
+		return nil, fmt.Errorf("cannot read the Kustomization: %w", err)
 	}
-	return result.Status, nil
+	return kustomization.Spec.HealthCheckExprs, nil
+}
+
+// StatusOf returns what Flux, by its own library, concludes of a resource from the expressions that a Kustomization has for its kind. The status
+// is Unknown, with an error in it, where they cannot be evaluated: Flux then waits.
+func StatusOf(ctx context.Context, checks []kustomize.CustomHealthCheck, resource *unstructured.Unstructured) (*event.ResourceStatus, error) {
+	reader, err := cel.NewStatusReader(checks)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the expressions: %w", err)
+	}
+	result, err := reader(nil).ReadStatusForObject(ctx, nil, resource)
+	if err != nil {
+		return nil, fmt.Errorf("cannot evaluate the expressions: %w", err)
+	}
+	return result, nil
 }

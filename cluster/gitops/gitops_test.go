@@ -17,9 +17,11 @@ limitations under the License.
 package gitops
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -237,84 +239,220 @@ func TestArgoCDCoversComposites(t *testing.T) {
 	}
 }
 
-// TestArgoCDComposites has the health check judge composite resources by the conditions that Crossplane sets.
-func TestArgoCDComposites(t *testing.T) {
-	t.Parallel()
-	condition := func(kind, status, reason, message string, generation int64) any {
-		return map[string]any{"type": kind, "status": status, "reason": reason, "message": message, "observedGeneration": generation}
+// A compositeCase is a composite resource of generation 2 by the conditions that Crossplane sets, and what is concluded from them.
+type compositeCase struct {
+	reason     string
+	conditions []any
+	health     health.HealthStatus
+	flux, own  status.Status
+}
+
+// resource is the composite resource.
+func (c compositeCase) resource() *unstructured.Unstructured {
+	composite := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "vitistack.io/v1alpha1", "kind": "Machine", "metadata": map[string]any{"name": "my-vm", "generation": int64(2)},
+	}}
+	if c.conditions != nil {
+		status := map[string]any{"vmid": int64(100)} // What functions write.
+		if len(c.conditions) > 0 {
+			status["conditions"] = c.conditions
+		}
+		composite.Object["status"] = status
 	}
+	return composite
+}
+
+// condition is one as Crossplane 2 sets it, or as Crossplane 1 does, whose conditions have no generation.
+func condition(kind, status, reason, message string, generation int64) any {
+	out := map[string]any{"type": kind, "status": status, "reason": reason, "message": message}
+	if generation > 0 {
+		out["observedGeneration"] = generation
+	}
+	return out
+}
+
+func compositeCases() map[string]compositeCase {
 	synced := condition("Synced", "True", "ReconcileSuccess", "", 2)
-	cases := map[string]struct {
-		reason     string
-		conditions []any
-		want       health.HealthStatus
-	}{
+	return map[string]compositeCase{
 		"New": {
 			"Crossplane has not reconciled a new one.", nil,
 			health.HealthStatus{Status: health.HealthStatusProgressing, Message: "The provider has not reported whether this is ready"},
+			status.UnknownStatus, status.CurrentStatus,
+		},
+		"NoConditions": {
+			"Functions have written a status before Crossplane has set a condition.",
+			[]any{},
+			health.HealthStatus{Status: health.HealthStatusProgressing, Message: "The provider has not reported whether this is ready"},
+			status.InProgressStatus, status.CurrentStatus,
 		},
 		"Creating": {
 			"What a resource is composed of is not ready.",
 			[]any{synced, condition("Ready", "False", "Creating", "Unready resources: machine", 2)},
 			health.HealthStatus{Status: health.HealthStatusProgressing, Message: "Unready resources: machine"},
+			status.InProgressStatus, status.InProgressStatus,
 		},
 		"Ready": {
 			"What a resource is composed of is ready.",
 			[]any{synced, condition("Ready", "True", "Available", "", 2)},
 			health.HealthStatus{Status: health.HealthStatusHealthy},
+			status.CurrentStatus, status.CurrentStatus,
+		},
+		"ReadyInCrossplane1": {
+			"Conditions without a generation are taken as they are.",
+			[]any{condition("Synced", "True", "ReconcileSuccess", "", 0), condition("Ready", "True", "Available", "", 0)},
+			health.HealthStatus{Status: health.HealthStatusHealthy},
+			status.CurrentStatus, status.CurrentStatus,
 		},
 		"Refused": {
 			"The Composition of a resource cannot be carried out.",
 			[]any{condition("Synced", "False", "ReconcileError", "cannot compose", 2), condition("Ready", "True", "Available", "", 1)},
 			health.HealthStatus{Status: health.HealthStatusDegraded, Message: "cannot compose"},
+			status.FailedStatus, status.CurrentStatus,
+		},
+		"RefusedInCrossplane1": {
+			"A failed reconcile counts in Crossplane 1 also.",
+			[]any{condition("Synced", "False", "ReconcileError", "cannot compose", 0), condition("Ready", "True", "Available", "", 0)},
+			health.HealthStatus{Status: health.HealthStatusDegraded, Message: "cannot compose"},
+			status.FailedStatus, status.CurrentStatus,
+		},
+		"RefusedBefore": {
+			"The spec that was refused is not the present one.",
+			[]any{condition("Synced", "False", "ReconcileError", "cannot compose", 1), condition("Ready", "True", "Available", "", 1)},
+			health.HealthStatus{Status: health.HealthStatusProgressing, Message: "The provider has not reconciled the spec yet"},
+			status.InProgressStatus, status.CurrentStatus,
 		},
 		"Edited": {
 			"The conditions are about the spec before.",
 			[]any{condition("Synced", "True", "ReconcileSuccess", "", 1), condition("Ready", "True", "Available", "", 1)},
 			health.HealthStatus{Status: health.HealthStatusProgressing, Message: "The provider has not reconciled the spec yet"},
+			status.InProgressStatus, status.CurrentStatus,
+		},
+		"ReadyBefore": {
+			"Only the spec before is known to be ready.",
+			[]any{synced, condition("Ready", "True", "Available", "", 1)},
+			health.HealthStatus{Status: health.HealthStatusProgressing, Message: "The provider has not compared this with the spec yet"},
+			status.InProgressStatus, status.CurrentStatus,
 		},
 		"Paused": {
 			"Somebody has paused a composite resource.",
 			[]any{condition("Synced", "False", "ReconcilePaused", "", 2)},
 			health.HealthStatus{Status: health.HealthStatusSuspended, Message: "Reconciliation is paused"},
+			status.InProgressStatus, status.CurrentStatus,
 		},
 	}
-	for name, tc := range cases {
+}
+
+// TestArgoCDComposites has the health check judge composite resources by the conditions that Crossplane sets.
+func TestArgoCDComposites(t *testing.T) {
+	t.Parallel()
+	for name, tc := range compositeCases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			composite := &unstructured.Unstructured{Object: map[string]any{
-				"apiVersion": "vitistack.io/v1alpha1", "kind": "Machine", "metadata": map[string]any{"name": "my-vm", "generation": int64(2)},
-			}}
-			if tc.conditions != nil {
-				composite.Object["status"] = map[string]any{"conditions": tc.conditions}
-			}
-			got, err := HealthOf(script(t), composite)
+			got, err := HealthOf(script(t), tc.resource())
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
+			if diff := cmp.Diff(tc.health, got); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-// TestFlux evaluates the expressions of the Kustomization and what kstatus concludes without them.
-func TestFlux(t *testing.T) {
+// TestFluxComposites has the expressions of the Kustomization judge the same composite resources, and kstatus without them.
+func TestFluxComposites(t *testing.T) {
 	t.Parallel()
-	var kustomization struct {
-		Spec struct {
-			HealthCheckExprs []kustomize.CustomHealthCheck `json:"healthCheckExprs"`
-		} `json:"spec"`
+	for name, tc := range compositeCases() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			judge(t, tc.resource(), tc.reason, tc.flux, tc.own)
+		})
 	}
+}
+
+// TestFluxCovers finds expressions for every kind of examples/composition that users write, the same ones for all of them.
+func TestFluxCovers(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "composition", "apis", "*", "*definition.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"proxmox.m.vitistack.io/v1alpha1 Machine"}
+	for _, file := range files {
+		if kind := written(t, manifest(t, file)); kind != "" {
+			want = append(want, kind)
+		}
+	}
+	var got []string
+	checks := healthChecks(t)
+	for _, check := range checks {
+		got = append(got, check.APIVersion+" "+check.Kind)
+	}
+	for _, check := range checks[1:] {
+		if check.HealthCheckExpressions != checks[1].HealthCheckExpressions {
+			t.Errorf("the expressions of %s are not those of %s", check.Kind, checks[1].Kind)
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// written is the kind of a definition that users write, which is that of the claim if there is one. They do not write what other composite
+// resources make.
+func written(t *testing.T, definition *unstructured.Unstructured) string {
+	t.Helper()
+	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
+	if claim, found, _ := unstructured.NestedString(definition.Object, "spec", "claimNames", "kind"); found {
+		kind = claim
+	}
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	version, ok := versions[0].(map[string]any)
+	if !ok || len(versions) != 1 {
+		t.Fatalf("want one version of %s, got %v", kind, versions)
+	}
+	if strings.HasSuffix(kind, "Use") {
+		return ""
+	}
+	return fmt.Sprintf("%s/%s %s", group, version["name"], kind)
+}
+
+// healthChecks are the expressions of the Kustomization.
+func healthChecks(t *testing.T) []kustomize.CustomHealthCheck {
+	t.Helper()
 	data, err := os.ReadFile(filepath.Join(examples, "flux", "kustomization.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := yaml.Unmarshal(data, &kustomization); err != nil {
+	checks, err := HealthChecks(data)
+	if err != nil {
 		t.Fatal(err)
 	}
-	check := kustomization.Spec.HealthCheckExprs[0]
+	return checks
+}
+
+// judge compares what is concluded of a resource, by the expressions of the Kustomization and by kstatus without them.
+func judge(t *testing.T, resource *unstructured.Unstructured, reason string, wantFlux, wantOwn status.Status) {
+	t.Helper()
+	flux, err := StatusOf(t.Context(), healthChecks(t), resource)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := status.Compute(resource)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if flux.Status != wantFlux || own.Status != wantOwn {
+		t.Errorf("%s\nwant %s by the expressions and %s by kstatus, got %s (%v) and %s", reason, wantFlux, wantOwn, flux.Status, flux.Error, own.Status)
+	}
+}
+
+// TestFlux evaluates the expressions of the Kustomization and what kstatus concludes without them.
+func TestFlux(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		reason    string
 		flux, own status.Status
@@ -329,23 +467,15 @@ func TestFlux(t *testing.T) {
 		"paused-from-the-start": {"A Machine that is paused from the start was never looked at.", status.InProgressStatus, status.InProgressStatus},
 		"restart":               {"A change waits for a restart.", status.InProgressStatus, status.CurrentStatus},
 		"device-missing":        {"A disk is missing.", status.InProgressStatus, status.InProgressStatus},
+		"nothing-to-boot":       {"kstatus does not know the condition Bootable.", status.FailedStatus, status.CurrentStatus},
+		"boots-again":           {"A VM has got something to boot from.", status.CurrentStatus, status.CurrentStatus},
+		"not-running":           {"A VM that is off boots nothing.", status.CurrentStatus, status.CurrentStatus},
 		"unknown":               {"The reconcile of a new spec failed before Ready was evaluated.", status.InProgressStatus, status.InProgressStatus},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			resource := manifest(t, filepath.Join(checks, "testdata", name+".yaml"))
-			flux, err := StatusOf(t.Context(), check, resource)
-			if err != nil {
-				t.Fatal(err)
-			}
-			own, err := status.Compute(resource)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if flux != tc.flux || own.Status != tc.own {
-				t.Errorf("%s\nwant %s by the expressions and %s by kstatus, got %s and %s", tc.reason, tc.flux, tc.own, flux, own.Status)
-			}
+			judge(t, manifest(t, filepath.Join(checks, "testdata", name+".yaml")), tc.reason, tc.flux, tc.own)
 		})
 	}
 }

@@ -92,10 +92,96 @@ func virtrigaud(static string) string {
 		"{providerRef: {name: x}, classRef: {name: x}, imageRef: {name: x}, networks: [{name: lan, staticIP: " + static + "}]}}"
 }
 
-func TestRefusedAtAdmission(t *testing.T) {
-	vm := func(spec string) string {
-		return "{apiVersion: platform.vitistack.io/v1alpha1, kind: VirtualMachine, metadata: {name: refused, namespace: x}, spec: " + spec + "}"
+// ofEndpoint are the kinds that have the endpoint of a Proxmox VE.
+func ofEndpoint(endpoint string) map[string]string {
+	return map[string]string{
+		"ProxmoxCluster": "{apiVersion: vitistack.io/v1alpha1, kind: ProxmoxCluster, metadata: {name: endpoint}, spec: " +
+			"{endpoint: '" + endpoint + "', credentials: {username: a@pve, password: {secretRef: {name: x, key: k}}}}}",
+		"Provider": "{apiVersion: infra.virtrigaud.io/v1beta1, kind: Provider, metadata: {name: endpoint, namespace: x}, spec: {endpoint: '" + endpoint + "'}}",
+		"ProviderConfig": "{apiVersion: proxmox.sankofa.nexus/v1alpha1, kind: ProviderConfig, metadata: {name: endpoint}, spec: " +
+			"{credentials: {source: Secret, secretRef: {name: x, namespace: x, key: x}}, sites: [{name: a, endpoint: '" + endpoint + "'}]}}",
 	}
+}
+
+// TestPorts sees that the definitions refuse the ports that the ProviderConfig would refuse, and no others.
+func TestPorts(t *testing.T) {
+	cases := map[string]struct {
+		reason, endpoint string
+		refused          bool
+	}{
+		"TooHigh": {"a port has 16 bits", "https://pve1.example.com:80060", true},
+		"Zero":    {"nothing listens to port 0", "https://[2001:db8::1]:0/api2/json", true},
+		"Endless": {"a number may have too many digits", "https://pve1:99999999999999999999999", true},
+		"Highest": {"the highest port is one", "https://pve1.example.com:65535", false},
+		"Default": {"the port may be left out", "https://[2001:db8::1]/api2/json", false},
+	}
+	for name, tc := range cases {
+		for kind, object := range ofEndpoint(tc.endpoint) {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				err := newWorld(t).create(parse(t, object))
+				if want := "endpoint " + tc.endpoint + " has a port that does not exist"; tc.refused && (err == nil || !strings.Contains(err.Error(), want)) {
+					t.Errorf("%s: want an error with %q, got %v", tc.reason, want, err)
+				}
+				if !tc.refused && err != nil {
+					t.Errorf("%s: %v", tc.reason, err)
+				}
+			})
+		}
+	}
+}
+
+// TestGateways sees that a VirtualMachine takes the gateways that its Machine takes, and what becomes of them.
+func TestGateways(t *testing.T) {
+	cases := map[string]struct {
+		reason, static string
+		want           map[string]any
+	}{
+		"Host": {
+			"the gateway of a /32 is anywhere", "{address: 192.0.2.10/32, gateway: 198.51.100.1}",
+			map[string]any{"address": "192.0.2.10/32", "gateway": "198.51.100.1"},
+		},
+		"LinkLocal": {
+			"routers of IPv6 have link-local addresses", "{address: '2001:db8::10/64', gateway: 'fe80::1'}",
+			map[string]any{"address6": "2001:db8::10/64", "gateway6": "fe80::1"},
+		},
+		"Host6": {
+			"the gateway of a /128 is anywhere", "{address6: '2001:db8::10/128', gateway6: '2001:db8:1::1'}",
+			map[string]any{"address6": "2001:db8::10/128", "gateway6": "2001:db8:1::1"},
+		},
+		"Families": {
+			"a gateway is that of its own family", "{address: 192.0.2.10/24, address6: '2001:db8::10/64', gateway: '2001:db8::1'}",
+			map[string]any{"address": "192.0.2.10/24", "address6": "2001:db8::10/64", "gateway6": "2001:db8::1"},
+		},
+		"Both": {
+			"either family has its gateway", "{address: 192.0.2.10/24, gateway: 192.0.2.1, address6: '2001:db8::10/64', gateway6: '2001:db8::1'}",
+			map[string]any{"address": "192.0.2.10/24", "gateway": "192.0.2.1", "address6": "2001:db8::10/64", "gateway6": "2001:db8::1"},
+		},
+		"Before": {
+			"gateway6 goes before a gateway of IPv6", "{address: '2001:db8::10/64', gateway: '2001:db8:1::1', gateway6: '2001:db8::1'}",
+			map[string]any{"address6": "2001:db8::10/64", "gateway6": "2001:db8::1"},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			xr := w.makes("{apiVersion: infra.virtrigaud.io/v1beta1, kind: VirtualMachine, metadata: {name: gateways, namespace: x}, spec: "+
+				"{providerRef: {name: x}, classRef: {name: small}, imageRef: {name: ubuntu-22}, networks: [{name: lan, staticIP: "+tc.static+"}]}}",
+				"migration/virtrigaud/class-small.yaml", "migration/virtrigaud/image-ubuntu-22.yaml")
+			want := []any{map[string]any{"name": "lan", "bridge": "vmbr0", "ipConfig": tc.want}}
+			if diff := cmp.Diff(want, w.machine(xr)["networks"]); diff != "" {
+				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// virtualMachine is one of the platform.
+func virtualMachine(spec string) string {
+	return "{apiVersion: platform.vitistack.io/v1alpha1, kind: VirtualMachine, metadata: {name: refused, namespace: x}, spec: " + spec + "}"
+}
+
+func TestRefusedAtAdmission(t *testing.T) {
+	vm := virtualMachine
 	cases := map[string]struct {
 		reason, object, want string
 	}{
@@ -104,6 +190,15 @@ func TestRefusedAtAdmission(t *testing.T) {
 		"Endless": {"Proxmox VE has no larger disks", vm("{size: 101Ti}"), "size 101Ti is more than 100Ti"},
 		"TwoWays": {"either the node is said or it is chosen", vm("{node: pve1, placement: {nodes: [pve2]}}"), "leave one of them out"},
 		"Gateway": {"DHCP brings the gateway", vm("{network: {address: dhcp, gateway: 192.0.2.1}}"), "gateway needs a static address"},
+		"Network": {
+			"a gateway is in the network of the address", vm("{network: {address: 192.0.2.10/24, gateway: 198.51.100.1}}"),
+			"gateway 198.51.100.1 is not in the network of address 192.0.2.10/24",
+		},
+		"NetworkOfClaim": {
+			"a gateway is in the network of the address", "{apiVersion: platform.vitistack.io/v1alpha1, kind: VirtualMachineClaim, " +
+				"metadata: {name: refused, namespace: x}, spec: {network: {address: 192.0.2.10/24, gateway: 198.51.100.1}}}",
+			"gateway 198.51.100.1 is not in the network of address 192.0.2.10/24",
+		},
 		"Address": {"an address has a prefix length", vm("{network: {address: 192.0.2.10}}"), "neither dhcp nor an IPv4 address with prefix length"},
 		"Pool":    {"a pool has a name that Proxmox VE takes", vm("{pool: 'of the team'}"), "spec.pool"},
 		"Spread":  {"a group is what is spread", vm("{placement: {spread: Required}}"), "placement.spread needs placement.group"},
@@ -166,6 +261,38 @@ func TestRefusedAtAdmission(t *testing.T) {
 		"VirtRigaudAddress":   {"an address has a prefix length", virtrigaud("{address: 192.0.2.10}"), "192.0.2.10 is not an address with prefix length"},
 		"VirtRigaudFamily":    {"of two addresses one is of IPv6", virtrigaud("{address6: 192.0.2.10/24}"), "neither auto, dhcp nor an IPv6 address"},
 		"VirtRigaudNoAddress": {"an address is what is static", virtrigaud("{dns: [192.0.2.1]}"), "staticIP needs address or address6"},
+		"VirtRigaudGateway": {
+			"a gateway is in the network of the address", virtrigaud("{address: 192.0.2.10/24, gateway: 198.51.100.1}"),
+			"staticIP.gateway 198.51.100.1 is not in the network of address 192.0.2.10/24",
+		},
+		"VirtRigaudGatewayAlone": {
+			"a gateway goes with an address of its family", virtrigaud("{address: '2001:db8::10/64', gateway: 192.0.2.1}"),
+			"staticIP.gateway 192.0.2.1 needs a static IPv4 address",
+		},
+		"VirtRigaudGatewayOfIPv6": {
+			"a gateway of IPv6 is in the network of the address", virtrigaud("{address: '2001:db8::10/64', gateway: '2001:db8:1::1'}"),
+			"gateway 2001:db8:1::1 is neither in the network of address 2001:db8::10/64 nor link-local",
+		},
+		"VirtRigaudGateway6": {
+			"gateway6 is in the network of address6", virtrigaud("{address: 192.0.2.10/24, address6: '2001:db8::10/64', gateway6: '2001:db8:1::1'}"),
+			"gateway 2001:db8:1::1 is neither in the network of address 2001:db8::10/64 nor link-local",
+		},
+		"VirtRigaudGateway6OfAddress": {
+			"gateway6 is in the network of an address of IPv6", virtrigaud("{address: '2001:db8::10/64', gateway6: '2001:db8:1::1'}"),
+			"gateway 2001:db8:1::1 is neither in the network of address 2001:db8::10/64 nor link-local",
+		},
+		"VirtRigaudGatewayOfAddress6": {
+			"a gateway of IPv6 is in the network of address6", virtrigaud("{address6: '2001:db8::10/64', gateway: '2001:db8:1::1'}"),
+			"gateway 2001:db8:1::1 is neither in the network of address 2001:db8::10/64 nor link-local",
+		},
+		"VirtRigaudGateway6Auto": {
+			"SLAAC brings the gateway itself", virtrigaud("{address6: auto, gateway6: 'fe80::1'}"),
+			"staticIP: gateway fe80::1 needs a static IPv6 address",
+		},
+		"VirtRigaudGateway6OfIPv4": {
+			"gateway6 is one of IPv6", virtrigaud("{address6: '2001:db8::10/64', gateway6: 192.0.2.1}"),
+			"staticIP.gateway6 192.0.2.1 is not an IPv6 address",
+		},
 		"VirtRigaudPolicy": {
 			"values go with some operators", "{apiVersion: infra.virtrigaud.io/v1beta1, kind: VMPlacementPolicy, metadata: {name: refused}, " +
 				"spec: {antiAffinity: [{key: a, operator: Exists, values: [b]}]}}", "In and NotIn have values",

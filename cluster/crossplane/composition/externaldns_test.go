@@ -42,7 +42,7 @@ func installExternalDNS(cfg *rest.Config) error {
 		return err
 	}
 	_, err = envtest.InstallCRDs(cfg, envtest.CRDInstallOptions{
-		ErrorIfPathMissing: true, Paths: []string{filepath.Join(strings.TrimSpace(string(dir)), "config", "crd", "standard")},
+		MaxTime: callTimeout, ErrorIfPathMissing: true, Paths: []string{filepath.Join(strings.TrimSpace(string(dir)), "config", "crd", "standard")},
 	})
 	return err
 }

@@ -141,5 +141,5 @@ func freeAddress(ctx context.Context) (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// callTimeout is how long the function may take, its start included.
-const callTimeout = 30 * time.Second
+// callTimeout is how long the function may take, its start included, and how long definitions may take to be served.
+const callTimeout = 4 * time.Minute

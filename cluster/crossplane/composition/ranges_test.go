@@ -220,6 +220,7 @@ func TestRangesOfOthers(t *testing.T) {
 		"PlatformNameServer": {
 			"A name server is an address.", platform("network: {nameservers: [example.com]}"), []string{"example.com is not an IP address"},
 		},
+		"PlatformGateway": {"The gateway of a /31 is anywhere.", platform("network: {address: 192.0.2.10/31, gateway: 198.51.100.1}"), nil},
 		"ClusterEndpoint": {
 			"Credentials do not travel in clear.", "{apiVersion: vitistack.io/v1alpha1, kind: ProxmoxCluster, metadata: {name: ranges}, spec: " +
 				"{endpoint: 'http://pve:8006', credentials: {username: a@pve, password: {secretRef: {name: x, key: k}}}}}", []string{"spec.endpoint", "https"},

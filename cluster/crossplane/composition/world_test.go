@@ -79,8 +79,9 @@ func install(cfg *rest.Config) error {
 		crds = append(crds, found...)
 	}
 	_, err = envtest.InstallCRDs(cfg, envtest.CRDInstallOptions{
-		Paths: []string{checkout.Resolve("package/crds"), filepath.Join(strings.TrimSpace(string(core)), "cluster", "crds")},
-		CRDs:  crds,
+		MaxTime: callTimeout,
+		Paths:   []string{checkout.Resolve("package/crds"), filepath.Join(strings.TrimSpace(string(core)), "cluster", "crds")},
+		CRDs:    crds,
 	})
 	return err
 }

@@ -19,6 +19,7 @@ package assets
 import (
 	"archive/tar"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha512"
 	"encoding/hex"
@@ -95,6 +96,7 @@ func TestDownload(t *testing.T) {
 		version string
 		digest  string
 		answer  http.HandlerFunc
+		timeout time.Duration // A minute if not set.
 		fails   string
 	}{
 		"Good": {reason: "a release with the pinned digest is used", version: "1.36.2", digest: digestOf(good), answer: send(good)},
@@ -106,7 +108,7 @@ func TestDownload(t *testing.T) {
 		"NotFound": {reason: "an archive that the server lacks is not used", version: "1.36.2", digest: digestOf(good), answer: http.NotFound, fails: "404"},
 		"Stalled": {
 			reason:  "a server that sends nothing costs no more than the timeout",
-			version: "1.36.2", digest: digestOf(good), answer: hang, fails: "sends nothing",
+			version: "1.36.2", digest: digestOf(good), answer: hang, timeout: 300 * time.Millisecond, fails: "sends nothing",
 		},
 		"Lacking": {
 			reason: "an archive must hold all programs", version: "1.36.2", digest: digestOf(archiveOf(t, Etcd, Kubectl)),
@@ -118,7 +120,7 @@ func TestDownload(t *testing.T) {
 			var out bytes.Buffer
 			p := Provider{Module: module(t, goMod), Cache: filepath.Join(t.TempDir(), "cache"), Report: Reporter{Out: &out}}
 			p.Release = ControlPlaneRelease()
-			p.Release.IndexURL, p.Release.Timeout = serve(t, tc.version, tc.answer), 300*time.Millisecond
+			p.Release.IndexURL, p.Release.Timeout = serve(t, tc.version, tc.answer), cmp.Or(tc.timeout, time.Minute)
 			p.Release.Digests = map[string]string{runtime.GOOS + "/" + runtime.GOARCH: tc.digest}
 
 			dir, err := p.Dir(t.Context())

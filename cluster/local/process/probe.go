@@ -73,8 +73,8 @@ const (
 	portCount = 10000
 )
 
-// FreePort returns a random port of 127.0.0.1 that nothing listens on at the moment.
-func FreePort() (int, error) {
+// freePort returns a random port of 127.0.0.1 that nothing listens on at the moment.
+func freePort() (int, error) {
 	var last error
 	for range 100 {
 		port := firstPort + rand.IntN(portCount) //nolint:gosec // A port is no secret.
@@ -89,7 +89,7 @@ func FreePort() (int, error) {
 
 // FreeAddress returns 127.0.0.1 with a port that nothing listens on at the moment, as host:port.
 func FreeAddress() (string, error) {
-	port, err := FreePort()
+	port, err := freePort()
 	if err != nil {
 		return "", err
 	}

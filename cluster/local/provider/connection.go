@@ -20,6 +20,8 @@ package provider
 import (
 	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -54,12 +56,16 @@ type Credentials struct {
 // as well: PROXMOX_ENDPOINT (PVE_ENDPOINT), several separated by commas; PROXMOX_TOKEN, or PROXMOX_TOKEN_ID and
 // PROXMOX_TOKEN_SECRET, or PROXMOX_USERNAME and PROXMOX_PASSWORD (PVE_…); PROXMOX_CA_FILE, a file that
 // readFile reads (PVE_CA_BUNDLE, the certificates themselves); PROXMOX_INSECURE_SKIP_TLS_VERIFY
-// (PVE_INSECURE_SKIP_VERIFY, PROXMOX_INSECURE); PVE_NODE_SELECTOR, nodes separated by commas. A token is preferred to a password. Errors name the
-// variable that is missing or malformed, and no value that is secret.
+// (PVE_INSECURE_SKIP_VERIFY, PROXMOX_INSECURE); PVE_NODE_SELECTOR, nodes separated by commas. They mean what they mean to the provider and its
+// commands: PROXMOX_ goes before PVE_, credentials are of one prefix, and a token is preferred to a password. Errors name the variable that is missing
+// or malformed, and no value that is secret.
 func FromEnvironment(getenv func(string) string, readFile func(string) ([]byte, error)) (Connection, error) {
 	v := variables{getenv: getenv}
 	endpoints, err := v.endpoints()
 	if err != nil {
+		return Connection{}, err
+	}
+	if err := v.checkPrefixes(); err != nil {
 		return Connection{}, err
 	}
 	credentials, err := v.credentials()
@@ -92,17 +98,19 @@ func (v variables) first(names ...string) string {
 }
 
 func (v variables) endpoints() ([]string, error) {
-	value := v.first("PROXMOX_ENDPOINT", "PVE_ENDPOINT")
-	if value == "" {
-		return nil, errors.New("PROXMOX_ENDPOINT is not set: the URL of the API, such as https://pve.example.com:8006")
-	}
 	var out []string
-	for e := range strings.SplitSeq(value, ",") {
+	for e := range strings.SplitSeq(v.first("PROXMOX_ENDPOINT", "PVE_ENDPOINT"), ",") {
 		e = strings.TrimSpace(e)
+		if e == "" {
+			continue
+		}
 		if !strings.HasPrefix(e, "https://") {
 			return nil, fmt.Errorf("PROXMOX_ENDPOINT %q must start with https://", e)
 		}
 		out = append(out, e)
+	}
+	if len(out) == 0 {
+		return nil, errors.New("PROXMOX_ENDPOINT is not set: the URL of the API, such as https://pve.example.com:8006")
 	}
 	return out, nil
 }
@@ -117,43 +125,122 @@ func (v variables) nodes() []string {
 	return out
 }
 
-func (v variables) credentials() (Credentials, error) {
-	if whole := v.first("PROXMOX_TOKEN", "PVE_TOKEN"); whole != "" {
-		id, secret, ok := strings.Cut(whole, "=")
-		if !ok {
-			return Credentials{}, errors.New("PROXMOX_TOKEN is not of the form user@realm!name=secret")
+// prefixes of the variables, the first of which goes before the second.
+func prefixes() []string { return []string{"PROXMOX_", "PVE_"} }
+
+// credentialVariables are the variables of credentials, without a prefix.
+func credentialVariables() []string {
+	return []string{"TOKEN", "TOKEN_ID", "TOKEN_SECRET", "USERNAME", "PASSWORD"}
+}
+
+// byPrefix returns, for each prefix with which some of the names have a value, the first variable that has one. What counts is the first of them.
+func (v variables) byPrefix(names ...string) (found, ofPrefixes []string) {
+	for _, prefix := range prefixes() {
+		for _, name := range names {
+			if v.first(prefix+name) != "" {
+				found, ofPrefixes = append(found, prefix+name), append(ofPrefixes, prefix)
+				break
+			}
 		}
-		return tokenCredentials("", id, secret)
 	}
-	id, secret := v.first("PROXMOX_TOKEN_ID", "PVE_TOKEN_ID"), v.first("PROXMOX_TOKEN_SECRET", "PVE_TOKEN_SECRET")
-	user, password := v.first("PROXMOX_USERNAME", "PVE_USERNAME"), v.first("PROXMOX_PASSWORD", "PVE_PASSWORD")
+	return found, ofPrefixes
+}
+
+// checkPrefixes returns an error if the endpoint of one prefix would get the credentials of the other although there is a choice.
+func (v variables) checkPrefixes() error {
+	endpoints, ofEndpoints := v.byPrefix("ENDPOINT")
+	credentials, ofCredentials := v.byPrefix(credentialVariables()...)
+	others := slices.Concat(endpoints[min(1, len(endpoints)):], credentials[min(1, len(credentials)):])
+	if len(endpoints) == 0 || len(credentials) == 0 || ofEndpoints[0] == ofCredentials[0] || len(others) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s would be used with %s although %s is set: set the endpoint and the credentials with one prefix",
+		endpoints[0], credentials[0], others[0])
+}
+
+// credentials returns those of one prefix.
+func (v variables) credentials() (Credentials, error) {
+	found, ofPrefixes := v.byPrefix(credentialVariables()...)
+	prefix := append(ofPrefixes, prefixes()...)[0]
+	c, err := v.credentialsOf(prefix)
+	if err != nil && len(found) > 1 {
+		err = fmt.Errorf("%w, and %s does not count beside %s", err, found[1], found[0])
+	}
+	return c, err
+}
+
+// credentialsOf returns those whose variables have a prefix.
+func (v variables) credentialsOf(prefix string) (Credentials, error) {
+	whole, id, secret := v.first(prefix+"TOKEN"), v.first(prefix+"TOKEN_ID"), v.first(prefix+"TOKEN_SECRET")
+	user, password := v.first(prefix+"USERNAME"), strings.TrimRight(v.getenv(prefix+"PASSWORD"), "\r\n")
+	given := "TOKEN_ID"
 	switch {
-	case id != "" && secret != "":
-		return tokenCredentials(user, id, secret)
-	case user != "" && password != "":
-		return Credentials{Username: user, Password: password}, nil
-	case id != "":
-		return Credentials{}, errors.New("PROXMOX_TOKEN_SECRET is not set, but PROXMOX_TOKEN_ID is")
-	case secret != "":
-		return Credentials{}, errors.New("PROXMOX_TOKEN_ID is not set, but PROXMOX_TOKEN_SECRET is")
-	case user != "":
-		return Credentials{}, errors.New("PROXMOX_PASSWORD is not set, but PROXMOX_USERNAME is")
+	case whole != "" && id != "":
+		return Credentials{}, fmt.Errorf("%[1]sTOKEN and %[1]sTOKEN_ID are both set: a token has one form", prefix)
+	case whole != "" && secret != "":
+		return Credentials{}, fmt.Errorf("%[1]sTOKEN and %[1]sTOKEN_SECRET are both set: a token has one form", prefix)
+	case whole != "":
+		given = "TOKEN"
+	case secret == "" && strings.Contains(id, "="):
+		whole = id
+	}
+	if whole != "" {
+		parts := reToken.FindStringSubmatch(whole)
+		if parts == nil {
+			return Credentials{}, fmt.Errorf("%s%s is not of the form user@realm!name=secret", prefix, given)
+		}
+		id, secret = parts[1], parts[2]
+	}
+	if missing := missingOf(prefix, id, secret, user, strings.TrimSpace(password)); missing != nil {
+		return Credentials{}, missing
+	}
+	if user != "" && !reUser.MatchString(user) {
+		return Credentials{}, fmt.Errorf("%sUSERNAME is not of the form user@realm", prefix)
+	}
+	if id != "" {
+		return tokenCredentials(prefix, given, user, id, secret)
+	}
+	return Credentials{Username: user, Password: password}, nil
+}
+
+// The forms of users and whole tokens, as the provider has them.
+var (
+	reUser  = regexp.MustCompile(`^[^\s:/!=]+@[A-Za-z][A-Za-z0-9._-]+$`)
+	reToken = regexp.MustCompile(`^(?:PVEAPIToken=)?([^\s:/!=]+@[A-Za-z0-9._-]+![A-Za-z0-9._-]+)=(\S+)$`)
+)
+
+// missingOf is the error about a variable that is missing.
+func missingOf(prefix, id, secret, user, password string) error {
+	switch {
+	case id != "" && secret == "":
+		return fmt.Errorf("%[1]sTOKEN_SECRET is not set, but %[1]sTOKEN_ID is", prefix)
+	case secret != "" && id == "":
+		return fmt.Errorf("%[1]sTOKEN_ID is not set, but %[1]sTOKEN_SECRET is", prefix)
+	case id == "" && user != "" && password == "":
+		return fmt.Errorf("%[1]sPASSWORD is not set, but %[1]sUSERNAME is", prefix)
+	case id == "" && user == "" && password != "":
+		return fmt.Errorf("%[1]sUSERNAME is not set, but %[1]sPASSWORD is", prefix)
+	case id == "" && user == "":
+		return fmt.Errorf("no credentials are set: %[1]sTOKEN_ID with %[1]sTOKEN_SECRET, or %[1]sUSERNAME with %[1]sPASSWORD", prefix)
 	default:
-		return Credentials{}, errors.New("no credentials are set: " +
-			"PROXMOX_TOKEN_ID with PROXMOX_TOKEN_SECRET, or PROXMOX_USERNAME with PROXMOX_PASSWORD")
+		return nil
 	}
 }
 
-// tokenCredentials takes the token's id whole, user@realm!name, or as its name beside a user.
-func tokenCredentials(user, id, secret string) (Credentials, error) {
+// tokenCredentials takes the token's id, of the variable that is given, whole, user@realm!name, or as its name beside a user.
+func tokenCredentials(prefix, given, user, id, secret string) (Credentials, error) {
 	owner, name, whole := strings.Cut(id, "!")
 	if !whole {
 		owner, name = user, id
 	}
-	if owner == "" {
-		return Credentials{}, fmt.Errorf("PROXMOX_TOKEN_ID %q must be whole, as crossplane@pve!%s, or stand beside PROXMOX_USERNAME", id, name)
+	switch {
+	case owner == "":
+		return Credentials{}, fmt.Errorf("%[1]s%[2]s must be whole, as crossplane@pve!%[3]s, or stand beside %[1]sUSERNAME", prefix, given, name)
+	case user != "" && user != owner:
+		return Credentials{}, fmt.Errorf("%[1]s%[2]s is of another user than %[1]sUSERNAME", prefix, given)
+	default:
+		return Credentials{Username: owner, TokenID: name, TokenSecret: secret}, nil
 	}
-	return Credentials{Username: owner, TokenID: name, TokenSecret: secret}, nil
 }
 
 func (v variables) insecure() (bool, error) {

@@ -19,12 +19,14 @@ package provider
 import (
 	"encoding/json"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 )
 
 // readCA plays a folder that holds nothing but ca.pem.
@@ -149,6 +151,44 @@ func TestFromEnvironment(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestVariables sees that variables stand for the same endpoint and login as in the provider and its commands, whose test has the cases.
+func TestVariables(t *testing.T) {
+	data, err := os.ReadFile("../../../cmd/provider/testdata/variables.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Name, Reason, Login, Err string
+		Variables                map[string]string
+		Endpoints                []string
+	}
+	if err := yaml.UnmarshalStrict(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range cases {
+		t.Run(tc.Name, func(t *testing.T) {
+			got, err := FromEnvironment(func(n string) string { return tc.Variables[n] }, readCA)
+			if (err != nil) != (tc.Err != "") || err != nil && !strings.Contains(err.Error(), tc.Err) {
+				t.Fatalf("%s\nwant an error with %q, got %v", tc.Reason, tc.Err, err)
+			}
+			if err != nil && strings.Contains(err.Error(), "hidden") {
+				t.Errorf("%s\nthe error shows a secret: %v", tc.Reason, err)
+			}
+			if err == nil && (login(got.Credentials) != tc.Login || !slices.Equal(got.Endpoints, tc.Endpoints)) {
+				t.Errorf("%s\nwant %s at %q, got %s at %q", tc.Reason, tc.Login, tc.Endpoints, login(got.Credentials), got.Endpoints)
+			}
+		})
+	}
+}
+
+// login is USER!TOKEN=SECRET, or USER:PASSWORD.
+func login(c Credentials) string {
+	if c.TokenID == "" {
+		return c.Username + ":" + c.Password
+	}
+	return c.Username + "!" + c.TokenID + "=" + c.TokenSecret
 }
 
 func TestObjects(t *testing.T) {
