@@ -1,5 +1,5 @@
 -- The health of all kinds of provider-proxmox for Argo CD: what the last reconcile said (Synced), whether the resource works (Ready),
--- and whether it is what its spec declares (UpToDate).
+-- whether it is what its spec declares (UpToDate), and whether a VM that runs has something to boot from (Bootable).
 
 -- Reasons of Ready and UpToDate for which nothing is under way that would end them, or only another attempt at what has failed.
 local faults = {
@@ -71,5 +71,10 @@ if current ~= nil and current.status ~= "True" then
     return health("Degraded", said(current))
   end
   return health("Progressing", said(current))
+end
+-- The VM is as declared and runs, and only another spec or somebody who installs a system makes it of use.
+local bootable = conditions.Bootable
+if bootable ~= nil and bootable.status == "False" then
+  return health("Degraded", said(bootable))
 end
 return health("Healthy", ready.message or "")
