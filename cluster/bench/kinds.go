@@ -127,7 +127,9 @@ func (b *bench) makeKinds(ctx context.Context, w *env, file imageFile) ([]*group
 	if err := w.startProvider(ctx); err != nil {
 		return nil, err
 	}
-	following, stop := context.WithCancel(ctx)
+	following, unfollow := context.WithCancel(ctx)
+	defer unfollow()
+	stop := b.profile(ctx, w, "kinds")
 	defer stop()
 	for _, g := range all {
 		if err := w.makeGroup(ctx, following, g); err != nil {
