@@ -556,9 +556,6 @@ func (w *tenantWorld) example(kind, file string) *unstructured.Unstructured {
 	return nil
 }
 
-// ofOperators is a resource of a kind that tenants may not have, as a team's own.
-func (w *tenantWorld) ofOperators() *unstructured.Unstructured { return w.example("Pool", "pool") }
-
 func TestTenantsKinds(t *testing.T) {
 	t.Parallel()
 	eachPairing(t, func(t *testing.T, p pairing) {
