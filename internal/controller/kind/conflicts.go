@@ -40,7 +40,7 @@ type Conflicts struct {
 // that a mistake changes nothing.
 func (p Conflicts) Older(ctx context.Context, mg resource.Managed, claims func(resource.Managed) bool) (string, error) {
 	for _, empty := range p.Lists {
-		all, err := List(ctx, p.Reader, empty)
+		all, err := ListCached(ctx, p.Reader, empty)
 		if err != nil {
 			return "", err
 		}
