@@ -34,14 +34,7 @@ func Start(ctx context.Context, e *commands.Environment) error {
 	if err != nil {
 		return err
 	}
-	files, err := definitions(ctx, e, programs)
-	if err != nil {
-		return err
-	}
-	if _, err := e.RunKubectl(ctx, append([]string{"apply", "--server-side"}, files...)...); err != nil {
-		return err
-	}
-	if _, err := e.RunKubectl(ctx, append([]string{"wait", "--for=condition=Established", "--timeout=1m"}, files...)...); err != nil {
+	if err := e.InstallOthers(ctx, definitions(e, programs)...); err != nil {
 		return err
 	}
 	address, err := process.FreeAddress()
@@ -59,29 +52,17 @@ func Start(ctx context.Context, e *commands.Environment) error {
 	return err
 }
 
-// definitions are kubectl's arguments for their files. Those of Cluster API are of the version that the provider's tests use, and convert an
-// object to another version without a webhook, by its name alone.
-func definitions(ctx context.Context, e *commands.Environment, programs assets.Provider) ([]string, error) {
-	var files []string
-	for _, of := range []struct {
-		provider assets.Provider
-		module   string
-		names    []string
-	}{
+// definitions are the kinds that the provider of IPAM watches. Those of Cluster API are of the version that the provider's tests use, and convert
+// an object to another version without a webhook, by its name alone.
+func definitions(e *commands.Environment, programs assets.Provider) []commands.Definitions {
+	return []commands.Definitions{
 		{
-			assets.Provider{Module: e.Repo.Root()},
-			assets.ClusterAPIModule,
-			[]string{"cluster.x-k8s.io_clusters", "ipam.cluster.x-k8s.io_ipaddressclaims", "ipam.cluster.x-k8s.io_ipaddresses"},
+			Provider: assets.Provider{Module: e.Repo.Root()}, Module: assets.ClusterAPIModule,
+			Names: []string{"cluster.x-k8s.io_clusters", "ipam.cluster.x-k8s.io_ipaddressclaims", "ipam.cluster.x-k8s.io_ipaddresses"},
 		},
-		{programs, assets.IPAMModule, []string{"ipam.cluster.x-k8s.io_inclusterippools", "ipam.cluster.x-k8s.io_globalinclusterippools"}},
-	} {
-		source, err := of.provider.Source(ctx, of.module)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range of.names {
-			files = append(files, "-f", filepath.Join(source, "config", "crd", "bases", name+".yaml"))
-		}
+		{
+			Provider: programs, Module: assets.IPAMModule,
+			Names: []string{"ipam.cluster.x-k8s.io_inclusterippools", "ipam.cluster.x-k8s.io_globalinclusterippools"},
+		},
 	}
-	return files, nil
 }
