@@ -64,7 +64,7 @@ help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 fetch: modules build launcher xpkg-program $(HELM) $(LINTER) ## Download all modules, and download or build what commands run. After this, only test-peers and vulncheck need the network.
-	@cd cluster && $(LAUNCHER) assets --crossplane >/dev/null
+	@cd cluster && $(LAUNCHER) assets --crossplane --neighbours >/dev/null
 	@hack/chromium >/dev/null
 	@hack/backstage/install >/dev/null
 
@@ -134,7 +134,7 @@ bench: build ## Measure cost and speed and write docs/performance.md, half an ho
 e2e: build launcher $(HELM) ## Run the quick start and the end-to-end tests: the real programs with the RBAC of the chart.
 	@cd cluster && exec $(LAUNCHER) demo --once
 ifneq ($(wildcard cluster/e2e),)
-	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets)" && export KUBEBUILDER_ASSETS && \
+	@KUBEBUILDER_ASSETS="$$(cd cluster && $(LAUNCHER) assets --neighbours)" && export KUBEBUILDER_ASSETS && \
 	set -x && cd cluster && HELM=$(HELM) CGO_ENABLED=0 $(GO) test -trimpath -vet=off -count=1 -timeout=20m -parallel=6 $(ARGS) ./e2e/...
 endif
 

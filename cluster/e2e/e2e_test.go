@@ -66,6 +66,7 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("Examples", s.testExamples)
 	t.Run("GitOps", s.testGitOps)
 	t.Run("Neighbours", s.testNeighbours)
+	t.Run("Flux", s.testFlux)
 	t.Run("IPAM", s.testIPAM)
 	t.Run("Secrets", s.testSecrets)
 	t.Run("Rights", s.testRights)

@@ -36,10 +36,6 @@ func (s *suite) testNeighbours(t *testing.T) {
 			"An ExternalSecret makes the Secret of a provider configuration.",
 			"github.com/external-secrets/external-secrets", "config/crds/bases/external-secrets.io_externalsecrets.yaml", "external-secrets/externalsecret.yaml",
 		},
-		"Flux": {
-			"A Kustomization has the expressions that Flux judges resources by.",
-			"github.com/fluxcd/kustomize-controller", "config/crd/bases/kustomize.toolkit.fluxcd.io_kustomizations.yaml", "gitops/flux/kustomization.yaml",
-		},
 	}
 	neighbours := assets.Provider{Module: checkout.NeighboursModule()}
 	for name, tc := range cases {

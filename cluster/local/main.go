@@ -48,6 +48,7 @@ type cli struct {
 type (
 	assetsCommand struct {
 		Crossplane bool `help:"Build also the programs of Crossplane 1 and 2 and everything else that tests with them need."`
+		Neighbours bool `help:"Build also the programs of other projects that end-to-end tests need."`
 	}
 	upCommand   struct{}
 	demoCommand struct {
@@ -79,6 +80,9 @@ func (c assetsCommand) Run(repo repository.Repository) error {
 	dir, err := commands.Assets(repo).Dir(ctx)
 	if err == nil && c.Crossplane {
 		err = commands.PrepareCrossplane(ctx, repo)
+	}
+	if err == nil && c.Neighbours {
+		err = commands.PrepareNeighbours(ctx, repo)
 	}
 	if err != nil {
 		return err

@@ -6,5 +6,5 @@ go 1.26.1
 
 require (
 	github.com/external-secrets/external-secrets v1.3.2
-	github.com/fluxcd/kustomize-controller v1.9.5
+	github.com/fluxcd/source-controller v1.9.0
 )

@@ -37,6 +37,7 @@ const (
 	Crossplane = "crossplane"
 	Function   = "function-patch-and-transform"
 	IPAM       = "cluster-api-ipam-provider-in-cluster"
+	Kustomize  = "kustomize-controller"
 )
 
 // Modules whose sources hold more than programs: charts, definitions, descriptions of packages.
@@ -46,6 +47,8 @@ const (
 	FunctionModule    = "github.com/crossplane-contrib/" + Function
 	IPAMModule        = "sigs.k8s.io/" + IPAM
 	ClusterAPIModule  = "sigs.k8s.io/cluster-api"
+	KustomizeModule   = "github.com/fluxcd/" + Kustomize
+	SourceModule      = "github.com/fluxcd/source-controller"
 )
 
 // Paths holds the file of each program.

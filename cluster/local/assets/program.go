@@ -44,6 +44,8 @@ type Set struct {
 	// pin is the module whose required version the programs report, by the stamps of the linker.
 	pin    string
 	stamps func(version string) []string
+	// tags are the build tags, separated by commas.
+	tags string
 }
 
 // ControlPlane returns Kubernetes, as far as the launcher runs it.
@@ -83,11 +85,20 @@ func InClusterIPAM() Set {
 	}}
 }
 
+// KustomizeController is the controller of Flux's Kustomizations. The tag leaves gRPC, and a hundred packages with it, out of the client of Google's
+// object storage, which the controller does not use.
+func KustomizeController() Set {
+	return Set{name: Kustomize, pin: KustomizeModule, tags: "disable_grpc_modules", programs: []program{
+		{name: Kustomize, pkg: KustomizeModule, cold: 150 * time.Second},
+	}}
+}
+
 // pins determine the content of the programs.
 type pins struct {
 	module    string
 	goVersion string
 	stamps    []string
+	tags      string
 }
 
 func readPins(module string, set Set) (pins, error) {
@@ -102,7 +113,7 @@ func readPins(module string, set Set) (pins, error) {
 	}
 	for _, r := range f.Require {
 		if r.Mod.Path == set.pin {
-			return pins{module: module, goVersion: runtime.Version(), stamps: set.stampsOf(r.Mod.Version)}, nil
+			return pins{module: module, goVersion: runtime.Version(), stamps: set.stampsOf(r.Mod.Version), tags: set.tags}, nil
 		}
 	}
 	return pins{}, fmt.Errorf("cannot find %s among the requirements of %q", set.pin, path)
@@ -110,7 +121,11 @@ func readPins(module string, set Set) (pins, error) {
 
 // flags are the arguments of go build, the same for every program, so that they share the build cache.
 func (p pins) flags() []string {
-	return []string{"-buildvcs=false", "-trimpath", "-ldflags=-s -w " + strings.Join(p.stamps, " ")}
+	flags := []string{"-buildvcs=false", "-trimpath", "-ldflags=-s -w " + strings.Join(p.stamps, " ")}
+	if p.tags != "" {
+		flags = append(flags, "-tags="+p.tags)
+	}
+	return flags
 }
 
 // stampsOf returns the linker flags that set the version of the programs, as their releases do.

@@ -102,6 +102,20 @@ func IPAMAssets(repo repository.Repository) assets.Provider {
 	return assets.Provider{Module: repo.IPAMModule(), Cache: repo.IPAMCache(), Report: Assets(repo).Report}
 }
 
+// FluxAssets returns the provider of the program of Flux's kustomize-controller, which reports on standard error.
+func FluxAssets(repo repository.Repository) assets.Provider {
+	return assets.Provider{Module: repo.FluxModule(), Cache: repo.FluxCache(), Report: Assets(repo).Report}
+}
+
+// PrepareNeighbours builds the programs of other projects that run beside the provider in the end-to-end tests, which must end within a time.
+func PrepareNeighbours(ctx context.Context, repo repository.Repository) error {
+	if _, err := IPAMAssets(repo).Build(ctx, assets.InClusterIPAM()); err != nil {
+		return err
+	}
+	_, err := FluxAssets(repo).Build(ctx, assets.KustomizeController())
+	return err
+}
+
 // PrepareCrossplane downloads and builds what tests with Crossplane use, because they run in a network namespace from
 // which no module proxy can be reached.
 func PrepareCrossplane(ctx context.Context, repo repository.Repository) error {

@@ -88,6 +88,12 @@ func (r Repository) IPAMModule() string { return filepath.Join(r.NeighboursModul
 // IPAMCache is the folder of that provider's program, one folder per set of pins.
 func (r Repository) IPAMCache() string { return filepath.Join(r.Cache(), "ipam") }
 
+// FluxModule is the folder of the Go module that pins Flux's kustomize-controller.
+func (r Repository) FluxModule() string { return filepath.Join(r.NeighboursModule(), "flux") }
+
+// FluxCache is the folder of that controller's program, one folder per set of pins.
+func (r Repository) FluxCache() string { return filepath.Join(r.Cache(), "flux") }
+
 // CrossplaneCache is the folder of the programs of Crossplane, one folder per set of pins.
 func (r Repository) CrossplaneCache() string { return filepath.Join(r.Cache(), "crossplane") }
 
