@@ -22,7 +22,8 @@ import (
 )
 
 // ReasonQuotaExceeded is the reason of the conditions Ready and UpToDate of a resource
-// that waits because the quota of its tenant is exceeded.
+// that waits because the quota of its tenant is exceeded, and of the condition
+// TenantAllowed of one that would wait if the quota were enforced.
 const ReasonQuotaExceeded xpv2.ConditionReason = "QuotaExceeded"
 
 // TenantQuota limits the total amounts of the resources of a tenant, through this

@@ -21,7 +21,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TypeTenantAllowed reports whether a resource follows the rules of its tenant.
+// TypeTenantAllowed reports whether a resource follows the rules of its tenant and,
+// where these are not enforced, whether it would have to wait for the tenant's quota.
 const TypeTenantAllowed xpv2.ConditionType = "TenantAllowed"
 
 // TenantEnforcement determines what happens when a resource breaks the rules of its
@@ -32,7 +33,7 @@ type TenantEnforcement string
 const (
 	// TenantRefuse refuses the resource.
 	TenantRefuse TenantEnforcement = "Refuse"
-	// TenantWarn reports what would be refused.
+	// TenantWarn reports what would be refused or would wait.
 	TenantWarn TenantEnforcement = "Warn"
 )
 

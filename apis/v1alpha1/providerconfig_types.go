@@ -116,7 +116,9 @@ type ProviderConfigSpec struct {
 	// TenantEnforcement determines what happens when a resource breaks the rules of its
 	// tenant. Refuse refuses it. Warn does everything as if there were no tenants, and
 	// the condition TenantAllowed of the resource reports what would be refused: in its
-	// spec and, for a Machine, in its VM and the VM's location. Default: Refuse.
+	// spec and, for a Machine, in its VM and the VM's location. If nothing would be
+	// refused, it reports what the resource would wait for because of the quota.
+	// Default: Refuse.
 	// +optional
 	// +kubebuilder:default=Refuse
 	// +kubebuilder:validation:Enum=Refuse;Warn

@@ -145,9 +145,8 @@ func (a account) count(ctx context.Context, kube client.Client, tenant string) (
 			}
 		}
 	}
-	defaults := qemu.Defaults{Storage: ptr.Deref(a.conn.Config.DefaultStorage, ""), Bridge: ptr.Deref(a.conn.Config.DefaultBridge, "")}
 	return report.OfQuota(ctx, a.conn.Inventory, report.Account{
-		Tenant: tenant, Limits: shared.Limits(), Owns: shared.Owns, Resources: all, Manages: kind.Manages, Defaults: defaults,
+		Tenant: tenant, Limits: shared.Limits(), Owns: shared.Owns, Resources: all, Manages: kind.Manages, Defaults: qemu.DefaultsOf(a.conn.Config),
 	})
 }
 

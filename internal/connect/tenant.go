@@ -57,8 +57,8 @@ func (c *Connector) confine(ctx context.Context, mg resource.Managed, r referenc
 		refused = t.CheckSpec(mg)
 	}
 	shown := mg.GetCondition(v1alpha1.TypeTenantAllowed).Reason != ""
-	if _, vm := tenancy.RecordedVM(mg); (warns || shown) && (refused != nil || t == nil || vm == "" || !shown || !tenancy.IsMachine(mg)) {
-		tenancy.ShowAllowed(mg, refused) // What there is of a VM, its controller tells.
+	if (warns || shown) && (refused != nil || t == nil || !shown || !toldByController(mg, warns)) {
+		tenancy.ShowAllowed(mg, refused)
 	}
 	switch {
 	case warns:
@@ -77,6 +77,13 @@ func (c *Connector) confine(ctx context.Context, mg resource.Managed, r referenc
 	g.VMIDs = ptr.To(to.Config.VMIDs())
 	to.Tenant, to.Client, to.Config = t, to.Client.Guarded(g.Check), t.LimitConfig(to.Config)
 	return nil
+}
+
+// toldByController reports whether the controller of a resource tells what its tenant may not have: of a VM that is there, and of a quota that is only warned
+// of.
+func toldByController(mg resource.Managed, warns bool) bool {
+	_, vm := tenancy.RecordedVM(mg)
+	return vm != "" && tenancy.IsMachine(mg) || warns && tenancy.WouldWaitFor(mg) != nil
 }
 
 // onlyWarns reports whether what the tenants of a connection may not have is only shown. Where another configuration for the same cluster refuses it, this

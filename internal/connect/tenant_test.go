@@ -17,6 +17,7 @@ limitations under the License.
 package connect
 
 import (
+	"cmp"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -32,6 +33,7 @@ import (
 	namespaced "github.com/vitistack/provider-proxmox/apis/namespaced/v1alpha1"
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
 // teams are two tenants, of which one is told by labels, and the operators.
@@ -197,6 +199,42 @@ func TestTenant(t *testing.T) {
 			}
 			if (to.Warned != nil) != (tc.warn && name != "BesideWarning") {
 				t.Errorf("\n%s\nthe tenant that is only warned: %+v", tc.reason, to.Warned)
+			}
+		})
+	}
+}
+
+// TestTenantQuotaShown leaves what a resource would wait for to be told by its controller, where that is only warned of.
+func TestTenantQuotaShown(t *testing.T) {
+	allowed, waits := xpv2.ConditionReason("Allowed"), v1alpha1.ReasonQuotaExceeded
+	cases := map[string]struct {
+		reason      string
+		resource    resource.Managed
+		enforcement v1alpha1.TenantEnforcement
+		want        xpv2.ConditionReason
+	}{
+		"Warns": {reason: "The controller counts again.", resource: namespacedMachine("team-a", "ClusterProviderConfig", "site"), want: waits},
+		"Enforced": {
+			reason: "What is enforced is not warned of.", resource: namespacedMachine("team-a", "ClusterProviderConfig", "site"), want: allowed,
+			enforcement: v1alpha1.TenantRefuse,
+		},
+		"Refused": {
+			reason: "A rule is told before a quota.", resource: wanting(namespacedMachine("team-a", "ClusterProviderConfig", "site")),
+			want: v1alpha1.ReasonTenantRefused,
+		},
+		"Operators": {reason: "Operators have no quota.", resource: namespacedMachine("ops", "ClusterProviderConfig", "site"), want: allowed},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			site := clusterProviderConfig("site")
+			site.Spec.Tenants, site.Spec.TenantEnforcement = teams(), new(cmp.Or(tc.enforcement, v1alpha1.TenantWarn))
+			c := New(kube(t, tokenSecretOf("system", "pve"), site))
+			tenancy.ShowAllowed(tc.resource, &quota.ExceededError{Short: []quota.Shortage{{Name: quota.VMs, More: 1}}})
+			if _, err := c.Connect(t.Context(), tc.resource); err != nil {
+				t.Fatal(err)
+			}
+			if got := tc.resource.GetCondition(v1alpha1.TypeTenantAllowed).Reason; got != tc.want {
+				t.Errorf("%s\nwant reason %s, got %s", tc.reason, tc.want, got)
 			}
 		})
 	}

@@ -155,6 +155,87 @@ func TestQuotas(t *testing.T) {
 	})
 }
 
+// TestQuotasWarned has a team ask for more than a quota that is not enforced: all is made, and what would wait is told until there is room. What is there
+// already counts as allowed, and nothing is written while nothing changes.
+func TestQuotasWarned(t *testing.T) {
+	t.Parallel()
+	rarePairings(t, func(t *testing.T, p pairing) {
+		t.Helper()
+		w := newTenantWorldIn(t, p, "quotawarn"+p.version[:1], v1alpha1.TenantWarn, nil, withQuota(v1alpha1.TenantQuota{Cores: new(int32(5))}))
+		first, large, small := w.warned("first", 20001, 2), w.warned("large", 20002, 4), w.warned("small", 20003, 1)
+		for _, m := range []machine.Machine{first, large} {
+			w.make(m)
+			w.well(m)
+			<-time.After(time.Second) // Who comes within one second of another may be the first as well.
+		}
+		w.wouldWait(large, "cores: 4 more, of 5 2 are used by 1 resource")
+		w.make(small)
+		w.well(small)
+		w.isAllowed(small) // The larger one would not be there.
+		w.isAllowed(first)
+		w.wouldWait(large, "cores: 4 more, of 5 3 are used by 2 resources")
+		if vms, cores := w.cores(20000, 20049); vms != 3 || cores != 7 {
+			t.Errorf("want 3 VMs with 7 cores, got %d with %d", vms, cores)
+		}
+		w.staysAsItIs(large)
+		w.remove(first)
+		w.isAllowed(large)
+		w.edit(small, func() { small.Parameters().CPU.Cores = new(int32(3)) })
+		w.wouldWait(small, "cores: 2 more, of 5 5 are used by 2 resources")
+		w.becomes(small, "has grown", func() bool {
+			_, cores := w.cores(20000, 20049)
+			return cores == 7 && isUpToDate(small)
+		})
+		w.wouldWait(small, "cores: 2 more, of 5 5 are used by 2 resources")
+		w.isAllowed(large)
+		w.edit(small, func() { small.Parameters().Tags = []string{"team-b"} })
+		w.becomes(small, "is told of the rule first", func() bool {
+			return small.GetCondition(v1alpha1.TypeTenantAllowed).Reason == v1alpha1.ReasonTenantRefused
+		})
+	})
+}
+
+// warned is a Machine of the first team that follows all rules.
+func (w *tenantWorld) warned(name string, vmid, cores int32) machine.Machine {
+	spec := sized(cores)
+	spec.Template, spec.Pool, spec.VMID, spec.Node = linux().Template, new("team-a"), &vmid, new("pve1")
+	return w.of("a", name, spec)
+}
+
+// wouldWait waits until a resource is told to wait if quotas were enforced, and for what.
+func (w *tenantWorld) wouldWait(mg resource.Managed, text string) {
+	w.Helper()
+	w.becomes(mg, "would wait for "+text, func() bool {
+		c := mg.GetCondition(v1alpha1.TypeTenantAllowed)
+		return c.Status == corev1.ConditionFalse && c.Reason == v1alpha1.ReasonQuotaExceeded && strings.HasPrefix(c.Message, "would wait: ") &&
+			strings.Contains(c.Message, text) && c.ObservedGeneration == mg.GetGeneration()
+	})
+}
+
+// isAllowed waits until nothing of a resource would be refused or wait.
+func (w *tenantWorld) isAllowed(mg resource.Managed) {
+	w.Helper()
+	w.becomes(mg, "is allowed", func() bool { return mg.GetCondition(v1alpha1.TypeTenantAllowed).Status == corev1.ConditionTrue })
+}
+
+// staysAsItIs has a resource looked at several times, each second, and nothing written once all has settled.
+func (w *tenantWorld) staysAsItIs(mg resource.Managed) {
+	w.Helper()
+	version := ""
+	w.becomes(mg, "has settled", func() bool {
+		before := version
+		version = mg.GetResourceVersion()
+		<-time.After(2 * time.Second)
+		return before == version
+	})
+	n := len(w.writes())
+	<-time.After(3 * time.Second)
+	if w.show(mg); mg.GetResourceVersion() != version {
+		w.Errorf("%s was written while nothing has changed: %s", mg.GetName(), described(mg))
+	}
+	w.wroteNothing(n)
+}
+
 // described is the description of the VM of a Machine.
 func (w *tenantWorld) described(mg resource.Managed) string {
 	m := mg.(machine.Machine)

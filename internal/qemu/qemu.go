@@ -84,6 +84,11 @@ type Defaults struct {
 	Bridge string
 }
 
+// DefaultsOf returns the defaults of a provider config.
+func DefaultsOf(config *v1alpha1.ProviderConfigSpec) Defaults {
+	return Defaults{Storage: ptr.Deref(config.DefaultStorage, ""), Bridge: ptr.Deref(config.DefaultBridge, "")}
+}
+
 // options returns the options of the VM's configuration that are managed.
 func (d Desired) options() []Option {
 	p := d.MachineParameters

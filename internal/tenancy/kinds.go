@@ -30,6 +30,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/vitistack/provider-proxmox/apis/v1alpha1"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
 // The interfaces by which kinds of resources are known, in both scopes.
@@ -206,15 +207,32 @@ func VMIDOf(externalName string) int {
 	return id
 }
 
-// ShowAllowed shows in a condition of a resource what would be refused, or that nothing would be.
+// ShowAllowed shows in a condition of a resource what would be refused, or what it would wait for, or that there is nothing of both.
 func ShowAllowed(mg resource.Managed, err error) {
 	c := xpv2.Condition{
 		Type: v1alpha1.TypeTenantAllowed, Status: corev1.ConditionTrue, Reason: reasonAllowed, LastTransitionTime: metav1.Now(),
 	}
-	if err != nil {
+	switch {
+	case quota.IsExceeded(err):
+		c.Status, c.Reason, c.Message = corev1.ConditionFalse, v1alpha1.ReasonQuotaExceeded, "would wait: "+err.Error()
+	case err != nil:
 		c.Status, c.Reason, c.Message = corev1.ConditionFalse, v1alpha1.ReasonTenantRefused, err.Error()
 	}
 	mg.SetConditions(c.WithObservedGeneration(mg.GetGeneration()))
+}
+
+// ShownRefused reports whether the condition of a resource says that it would be refused.
+func ShownRefused(mg resource.Managed) bool {
+	return mg.GetCondition(v1alpha1.TypeTenantAllowed).Reason == v1alpha1.ReasonTenantRefused
+}
+
+// WouldWaitFor is what a resource was shown to ask for without room in the quota of its tenant, which is only shown; nil if it was not.
+func WouldWaitFor(mg resource.Managed) quota.Amounts {
+	c := mg.GetCondition(v1alpha1.TypeTenantAllowed)
+	if c.Reason != v1alpha1.ReasonQuotaExceeded {
+		return nil
+	}
+	return quota.Asked(c.Message)
 }
 
 // reasonAllowed is the reason of the condition TenantAllowed where nothing is refused.

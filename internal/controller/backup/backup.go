@@ -153,6 +153,7 @@ func (c *connector) Connect(ctx context.Context, m Backup) (managed.TypedExterna
 	if err != nil {
 		return nil, err
 	}
+	c.quota.ShowAllowed(ctx, m, to)
 	if leaves, err := e.confine(ctx, m, to); leaves || err != nil {
 		return e, err
 	}

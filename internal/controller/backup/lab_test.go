@@ -25,6 +25,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/backup"
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/simulator"
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
@@ -61,6 +62,7 @@ func newLab(t *testing.T, w configtest.Way) *lab {
 	l := &lab{configtest.NewGuest(t, func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		return backup.Setup(mgr, o, backup.Kinds{
 			Identity: s.Identity("Backup"), Lists: s.Lists("Backup"), Machines: s.Lists("Machine"), Machine: s.Identity("Machine").Object,
+			Quotas: quotas.New(),
 		})
 	}, w)}
 	l.Edit(func(s *simulator.State) {

@@ -130,6 +130,9 @@ func (e *external) evaluation(ctx context.Context, m Machine, seen managed.Exter
 			return nil
 		}
 	}
+	if tenancy.WouldWaitFor(m) != nil {
+		return nil // There may be room.
+	}
 	boots := e.vm.Status.Running() && e.vm.Status.Uptime < health.BootTime
 	if boots || m.GetCondition(conditions.TypeBootable).Message == health.EmptyDisks {
 		return nil // What the guest writes to its disks tells more.

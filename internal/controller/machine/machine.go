@@ -352,7 +352,11 @@ type connector struct {
 // Connect connects to the cluster of a Machine.
 func (c *connector) Connect(ctx context.Context, m Machine) (managed.TypedExternalClient[Machine], error) {
 	c.follow(m)
-	return c.external(ctx, m)
+	e, err := c.external(ctx, m)
+	if err == nil {
+		e.tenant.ShowRoom(ctx, m)
+	}
+	return e, err
 }
 
 func (c *connector) external(ctx context.Context, m Machine) (*external, error) {
@@ -372,7 +376,7 @@ func (c *connector) external(ctx context.Context, m Machine) (*external, error) 
 			TenantFor: c.tenantsBy(to), SignedUUID: c.signedUUIDsBy(to),
 		},
 		defaults: defaults{
-			Defaults:  qemu.Defaults{Storage: ptr.Deref(to.Config.DefaultStorage, ""), Bridge: ptr.Deref(to.Config.DefaultBridge, "")},
+			Defaults:  qemu.DefaultsOf(to.Config),
 			Node:      ptr.Deref(to.Config.DefaultNode, ""),
 			Nodes:     to.Config.DefaultNodes,
 			Preferred: to.Config.PreferredNodes,
@@ -399,7 +403,9 @@ func (e *external) connectTo(client Client, inventory Inventory) {
 
 // quotaOf returns the quota of the tenant of a Machine.
 func (c *connector) quotaOf(to *connect.Connection) tenant.Quota {
-	return tenant.Quota{Keeper: c.quotas, Config: to.Name, Tenants: to.Config.Tenants, Kind: c.kind, Wake: c.wakeKey}
+	return tenant.Quota{
+		Keeper: c.quotas, Config: to.Name, Tenants: to.Config.Tenants, Defaults: qemu.DefaultsOf(to.Config), Kind: c.kind, Wake: c.wakeKey,
+	}
 }
 
 // sharesWith makes the function that finds who else uses the cluster.

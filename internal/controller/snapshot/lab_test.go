@@ -23,6 +23,7 @@ import (
 
 	"github.com/vitistack/provider-proxmox/internal/controller/config/configtest"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
+	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
 	"github.com/vitistack/provider-proxmox/internal/controller/snapshot"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 )
@@ -58,6 +59,7 @@ func newLab(t *testing.T, w configtest.Way) *lab {
 	return &lab{configtest.NewGuest(t, func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
 		return snapshot.Setup(mgr, o, snapshot.Kinds{
 			Identity: s.Identity("Snapshot"), Lists: s.Lists("Snapshot"), Machines: s.Lists("Machine"), Machine: s.Identity("Machine").Object,
+			Quotas: quotas.New(),
 		})
 	}, w)}
 }

@@ -159,6 +159,7 @@ func (c *connector) Connect(ctx context.Context, m Snapshot) (managed.TypedExter
 	if err != nil {
 		return nil, err
 	}
+	c.quota.ShowAllowed(ctx, m, to)
 	if leaves, err := target.CheckTenant(ctx, to, m, e.view.target); leaves || err != nil {
 		return e, err
 	}

@@ -36,8 +36,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/volumeref"
 )
 
-// limited is a lab whose team has a pool and a quota.
-func limited(t *testing.T, q v1alpha1.TenantQuota) *lab {
+// counting is a lab where quotas count.
+func counting(t *testing.T) *lab {
 	t.Helper()
 	l := newLab(t, configtest.Scopes()["Cluster"], "9.2")
 	l.volumes.setup = func(mgr ctrl.Manager, o kind.Options, s kind.Scope) error {
@@ -45,6 +45,58 @@ func limited(t *testing.T, q v1alpha1.TenantQuota) *lab {
 		k := volume.Kinds{Identity: s.Identity("Volume"), Lists: s.Lists("Volume"), Machine: s.Identity("Machine"), Quotas: quotas.New()}
 		return volume.Setup(mgr, o, k)
 	}
+	return l
+}
+
+// TestQuotaWarned has a disk made though there may be no room for it in a quota that is not enforced.
+func TestQuotaWarned(t *testing.T) {
+	for name, tc := range configtest.QuotaWarnings() {
+		t.Run(name, func(t *testing.T) {
+			l := counting(t)
+			limit := func(n int32) {
+				team := configtest.Team("a", 10000, 10099, "local-lvm")
+				if tc.Refused {
+					team.Storages = []string{"ceph"}
+				}
+				team.Quota = &v1alpha1.TenantQuota{VMs: &n}
+				configtest.SetTenants(t, l.kube, v1alpha1.TenantWarn, team)
+			}
+			limit(tc.Limit)
+			v := l.volume("data", onLVM)
+			l.until("the disk is made", l.unbound(v))
+			tc.Check(t, v, "vms: 1 more, of 0 0 are used by 0 resources", func() bool { return l.reconcile(v) }, limit)
+		})
+	}
+}
+
+// TestQuotaWarnedGrowth has a disk grow though there is no room for that, and tells what it has grown by until it may.
+func TestQuotaWarnedGrowth(t *testing.T) {
+	l := counting(t)
+	limit := func(gib int32) {
+		team := configtest.Team("a", 10000, 10099, "local-lvm")
+		size := *kresource.NewQuantity(int64(gib)<<30, kresource.BinarySI)
+		team.Quota = &v1alpha1.TenantQuota{Disks: []v1alpha1.TenantStorageQuota{{Storage: "local-lvm", Size: size}}}
+		configtest.SetTenants(t, l.kube, v1alpha1.TenantWarn, team)
+	}
+	limit(2)
+	v := l.volume("data", onLVM)
+	l.until("the disk is made", l.unbound(v))
+	l.change(v, func() { v.Parameters().Size = new("5G") })
+	l.until("the disk has grown", func() bool { return v.Observation().Size == "5G" && configtest.Settled(v)() })
+	want := configtest.Says(v, v1alpha1.TypeTenantAllowed, v1alpha1.ReasonQuotaExceeded, "disks/local-lvm: 3Gi more, of 2Gi 2Gi are used by 1 resource")
+	if l.reconcile(v); !want() {
+		t.Errorf("want it to wait for what it has grown by, got %+v", v.GetCondition(v1alpha1.TypeTenantAllowed))
+	}
+	limit(5)
+	if l.reconcile(v); want() {
+		t.Errorf("want it allowed once there is room, got %+v", v.GetCondition(v1alpha1.TypeTenantAllowed))
+	}
+}
+
+// limited is a lab whose team has a pool and a quota.
+func limited(t *testing.T, q v1alpha1.TenantQuota) *lab {
+	t.Helper()
+	l := counting(t)
 	l.pve.Edit(func(s *state.State) { s.Pools["a"] = &state.Pool{VMs: map[int]bool{}, Storages: map[string]bool{}} })
 	team := configtest.Team("a", 10000, 10099, "local-lvm")
 	team.Pools, team.Quota = []string{"a"}, &q

@@ -211,6 +211,7 @@ func (c *connector) Connect(ctx context.Context, m Volume) (managed.TypedExterna
 	if err != nil {
 		return nil, err
 	}
+	c.quota.ShowAllowed(ctx, m, to)
 	e.sharesTenant = func(ctx context.Context, other resource.Managed) (bool, error) {
 		return c.isOf(ctx, other, to.Name, to.Config.Tenants, to.Tenant.Name)
 	}

@@ -18,9 +18,11 @@ package quota
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 )
 
 // An ExceededError says what a resource waits for.
@@ -45,6 +47,20 @@ func (e *ExceededError) Error() string {
 		all = append(all, s.String())
 	}
 	return fmt.Sprintf("the quota of tenant %q has no room: %s", e.Tenant, strings.Join(all, "; "))
+}
+
+// asked finds in the sentence of an ExceededError how much more of what is asked for, as String has it.
+var asked = regexp.MustCompile(`(\S+): (\S+) more, of `)
+
+// Asked is how much more of each the sentence of an ExceededError says is asked for, whatever stands around the sentence.
+func Asked(sentence string) Amounts {
+	all := Amounts{}
+	for _, found := range asked.FindAllStringSubmatch(sentence, -1) {
+		if n, err := resource.ParseQuantity(found[2]); err == nil {
+			all[found[1]] = n.Value()
+		}
+	}
+	return all
 }
 
 // String is what is short, in words.

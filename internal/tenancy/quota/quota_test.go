@@ -367,6 +367,30 @@ func TestMessage(t *testing.T) {
 	}
 }
 
+// TestAsked has a sentence tell again what it was made of.
+func TestAsked(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		want   Amounts
+	}{
+		"Nothing": {reason: "Nothing is asked for where nothing is short.", want: Amounts{}},
+		"Number":  {reason: "A number is told as it is.", want: Amounts{Cores: 4}},
+		"Bytes":   {reason: "Bytes are told exactly, also where they are no whole number of a unit.", want: Amounts{Memory: 2<<30 + 1}},
+		"Many":    {reason: "All that is short is told.", want: Amounts{Disks("ceph-1.a"): 3 << 30, Addresses("vmbr0"): 1, Snapshots: 2000}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			e := &ExceededError{Tenant: "a: 1 more, of"}
+			for name, n := range tc.want {
+				e.Short = append(e.Short, Shortage{Name: name, More: n, Limit: 5 << 30, Used: 1, Users: 1, Most: []Use{{Name: "db", Amount: 1}}, Turn: true})
+			}
+			if diff := cmp.Diff(tc.want, Asked("would wait: "+e.Error())); diff != "" {
+				t.Errorf("%s -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
 // TestSee counts each VM once, by whatever says most of it.
 func TestSee(t *testing.T) {
 	guest := func(id int, pool string, cores int) proxmox.Guest {

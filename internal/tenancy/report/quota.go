@@ -93,16 +93,22 @@ func OfQuota(ctx context.Context, in DiskInventory, a Account) ([]Usage, []Waite
 	if err != nil {
 		return nil, nil, errors.Wrap(err, "cannot list the VMs")
 	}
-	all, err := a.count(ctx, in, guests)
-	if err != nil {
-		return nil, nil, err
+	volumes := volumesAmong(a.Resources)
+	all := make([]counted, 0, len(a.Resources))
+	for _, mg := range a.Resources {
+		vm, err := a.vmOf(ctx, in, guests, volumes, mg)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, a.count(mg, vm))
 	}
-	resources := make([]quota.Resource, 0, len(all))
-	for _, c := range all {
-		resources = append(resources, c.Resource)
-	}
-	seen := quota.See(resources, guests, a.Owns)
-	ledger, waiters := a.decide(seen, all)
+	seen := a.see(all, guests)
+	var waiters []Waiter
+	ledger := a.decide(seen, all, func(c counted, why error) {
+		e := c.entry(quota.Entry{})
+		vmid, _ := tenancy.RecordedVM(c.mg)
+		waiters = append(waiters, Waiter{Kind: e.Kind, Namespace: e.Namespace, Name: e.Name, VMID: vmid, Why: why.Error()})
+	})
 	usage := make([]Usage, 0, len(a.Limits))
 	for _, name := range slices.Sorted(maps.Keys(a.Limits)) {
 		u := Usage{Name: name, Limit: a.Limits[name], Waiting: ledger.Waiting(seen, name), Users: users(seen, all, name)}
@@ -115,6 +121,40 @@ func OfQuota(ctx context.Context, in DiskInventory, a Account) ([]Usage, []Waite
 	return usage, waiters, nil
 }
 
+// WouldWait is why a resource would wait, by the same count; nil if it would not. It reads no VM: what is known of that of the resource is given, and what
+// the VMs of others have is what their status shows.
+func WouldWait(ctx context.Context, in GuestLister, a Account, of resource.Managed, vm amounts.VM) error {
+	guests, err := in.Guests(ctx, inventory.Current)
+	if err != nil {
+		return errors.Wrap(err, "cannot list the VMs")
+	}
+	vm.Volumes = volumesAmong(a.Resources)
+	all := []counted{a.count(of, vm)} // It may be newer than what is listed.
+	for _, mg := range a.Resources {
+		if mg.GetUID() == of.GetUID() {
+			continue
+		}
+		c := a.count(mg, amounts.VM{})
+		if _, uuid := tenancy.RecordedVM(mg); tenancy.IsMachine(mg) && uuid != "" {
+			c.wants = c.There // What it has more by its spec than its VM cannot be told.
+		}
+		all = append(all, c)
+	}
+	var found error
+	a.decide(a.see(all, guests), all, func(c counted, why error) {
+		if c.mg == of {
+			found = why
+		}
+	})
+	return found
+}
+
+// Asks reports whether a resource may wait: it asks for more than it has, or was shown to do so.
+func (a Account) Asks(mg resource.Managed, vm amounts.VM) bool {
+	c := a.count(mg, vm)
+	return !c.Deleting && (len(c.asked) > 0 || len(c.wants.Beyond(c.There)) > 0)
+}
+
 // A counted resource.
 type counted struct {
 	quota.Resource
@@ -122,35 +162,54 @@ type counted struct {
 	mg    resource.Managed
 	wants quota.Amounts
 
+	// asked is what the resource was shown to ask for without room, and was given all the same. It asks for that as long as there is no room.
+	asked quota.Amounts
+
 	// isNew is true if no VM was seen yet.
 	isNew bool
 }
 
-// count what each resource has, and is to have, in the order of their coming.
-func (a Account) count(ctx context.Context, in DiskInventory, guests []proxmox.Guest) ([]counted, error) {
-	volumes := volumesAmong(a.Resources)
-	all := make([]counted, 0, len(a.Resources))
-	for _, mg := range a.Resources {
-		vm, err := a.vmOf(ctx, in, guests, volumes, mg)
-		if err != nil {
-			return nil, err
-		}
-		c := counted{mg: mg}
-		c.UID, c.Deleting = cmp.Or(string(mg.GetUID()), nameOf(mg)), meta.WasDeleted(mg)
-		c.There, c.VMID, c.isNew = amounts.There(mg)
-		c.isNew = c.isNew || len(c.There) == 0
-		if vm.Config != nil {
-			c.There = quota.Most(c.There, vm.Of(vm.Config))
-		}
-		if c.wants = c.There; !c.Deleting && a.Manages(mg) {
-			c.wants = amounts.Wants(mg, a.Defaults, vm)
-		}
-		all = append(all, c)
+// count what a resource has, and is to have.
+func (a Account) count(mg resource.Managed, vm amounts.VM) counted {
+	c := counted{mg: mg, asked: tenancy.WouldWaitFor(mg)}
+	c.UID, c.Deleting = cmp.Or(string(mg.GetUID()), nameOf(mg)), meta.WasDeleted(mg)
+	c.There, c.VMID, c.isNew = amounts.There(mg)
+	c.isNew = c.isNew || len(c.There) == 0
+	if vm.Config != nil {
+		c.There = quota.Most(c.There, vm.Of(vm.Config))
 	}
+	if c.wants = c.There; !c.Deleting && a.Manages(mg) {
+		c.wants = amounts.Wants(mg, a.Defaults, vm)
+	}
+	return c
+}
+
+// granted is what a resource would have of what is there if it had waited for what it was shown to ask for.
+func (c counted) granted(there quota.Amounts) quota.Amounts {
+	all := quota.Most(there, nil)
+	for name, n := range c.asked {
+		if rest := max(0, c.wants[name]-n); all[name] > rest {
+			all[name] = rest
+		}
+	}
+	return quota.Most(all, nil)
+}
+
+// see what resources have, as far as they would have been granted it. It puts them in the order of their coming.
+func (a Account) see(all []counted, guests []proxmox.Guest) quota.Seen {
 	slices.SortFunc(all, func(a, b counted) int {
 		return cmp.Or(a.mg.GetCreationTimestamp().Compare(b.mg.GetCreationTimestamp().Time), cmp.Compare(a.UID, b.UID))
 	})
-	return all, nil
+	resources := make([]quota.Resource, 0, len(all))
+	for _, c := range all {
+		resources = append(resources, c.Resource)
+	}
+	seen := quota.See(resources, guests, a.Owns)
+	for i, c := range all {
+		c.wants = quota.Most(seen.Of[c.UID], c.wants)
+		all[i], seen.Of[c.UID] = c, c.granted(seen.Of[c.UID])
+	}
+	return seen
 }
 
 // volumesAmong are the disks of Volumes, which count with these.
@@ -194,29 +253,26 @@ func (a Account) vmOf(ctx context.Context, in DiskInventory, guests []proxmox.Gu
 	return vm, nil
 }
 
-// decide as the provider would if what is there had been granted, and all resources asked for the rest now.
-func (a Account) decide(seen quota.Seen, all []counted) (quota.Ledger, []Waiter) {
+// decide as the provider would if what is there had been granted, and all resources asked for the rest now. Those that have no room wait.
+func (a Account) decide(seen quota.Seen, all []counted, waits func(c counted, why error)) quota.Ledger {
 	ledger, now := quota.Ledger{}, time.Now()
 	for _, c := range all {
 		if there := seen.Of[c.UID]; len(there) > 0 {
 			ledger[c.UID] = c.entry(quota.Entry{Has: there})
 		}
 	}
-	var waiters []Waiter
 	for _, c := range all {
 		if c.Deleting {
 			continue
 		}
 		there := seen.Of[c.UID]
-		e := c.entry(quota.Entry{Wants: quota.Most(there, c.wants), Whole: len(there) == 0})
+		e := c.entry(quota.Entry{Wants: c.wants, Whole: len(there) == 0})
 		d := ledger.Decide(a.Limits, seen, quota.Request{UID: c.UID, There: there, Entry: e}, now)
 		if len(d.Short) > 0 {
-			why := &quota.ExceededError{Tenant: a.Tenant, Short: d.Short}
-			vmid, _ := tenancy.RecordedVM(c.mg)
-			waiters = append(waiters, Waiter{Kind: e.Kind, Namespace: e.Namespace, Name: e.Name, VMID: vmid, Why: why.Error()})
+			waits(c, &quota.ExceededError{Tenant: a.Tenant, Short: d.Short})
 		}
 	}
-	return ledger, waiters
+	return ledger
 }
 
 // entry is an entry with what it says of the resource.

@@ -26,6 +26,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 	kresource "k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -36,6 +37,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/amounts"
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
@@ -88,6 +90,13 @@ func asks(name string, came int64, cores int32, change ...func(*namespaced.Machi
 func has(m *namespaced.Machine) {
 	m.Status.AtProvider.VMID, m.Status.AtProvider.UUID = new(int32(200)), "x"
 	meta.SetExternalName(m, "200")
+}
+
+// warned has a Machine be shown to ask for more than there was room for.
+func warned(sentence string) func(*namespaced.Machine) {
+	return func(m *namespaced.Machine) {
+		m.SetConditions(xpv2.Condition{Type: v1alpha1.TypeTenantAllowed, Reason: v1alpha1.ReasonQuotaExceeded, Message: "would wait: " + sentence})
+	}
 }
 
 func TestOfQuota(t *testing.T) {
@@ -165,6 +174,30 @@ func TestOfQuota(t *testing.T) {
 			}}},
 			waits: map[string]string{"s2": "snapshots: 1 more, of 1 1 are used by 1 resource (s1: 1)"},
 		},
+		"Warned": {
+			reason: "What was made though there was no room waits until there is, and others have room as if it had waited.",
+			limits: quota.Amounts{quota.Cores: 4}, vm: built(),
+			resources: []resource.Managed{asks("web", 2, 2, has, warned("cores: 2 more, of 4 3 are used")), asks("db", 1, 3), asks("ci", 3, 1)},
+			want: []Usage{{Name: quota.Cores, Used: 6, Limit: 4, Waiting: 1, Users: []quota.Use{
+				{Name: "Machine a/db", Amount: 3}, {Name: "Machine a/web", Amount: 2}, {Name: "Machine a/ci", Amount: 1},
+			}}},
+			waits: map[string]string{"web": "cores: 2 more, of 4 3 are used by 1 resource (db: 3)"},
+		},
+		"WarnedGrows": {
+			reason: "What has grown though there was no room keeps what it had, also of what is used beyond its limit.",
+			limits: quota.Amounts{quota.Cores: 1, quota.Memory: gib}, vm: built(),
+			resources: []resource.Managed{asks("web", 1, 2, has, warned("cores: 1 more, of 1 1 are used"))},
+			want: []Usage{
+				{Name: quota.Cores, Used: 2, Limit: 1, Waiting: 1, Users: []quota.Use{{Name: "Machine a/web", Amount: 2}}},
+				{Name: quota.Memory, Used: 2 * gib, Limit: gib, Users: []quota.Use{{Name: "Machine a/web", Amount: 2 * gib}}},
+			},
+			waits: map[string]string{"web": "cores: 1 more, of 1 1 are used by 1 resource (web: 1)"},
+		},
+		"WarnedFits": {
+			reason: "What was made though there was no room is granted once there is.", limits: quota.Amounts{quota.Cores: 2}, vm: built(),
+			resources: []resource.Managed{asks("web", 2, 2, has, warned("cores: 2 more, of 2 2 are used"))},
+			want:      []Usage{{Name: quota.Cores, Used: 2, Limit: 2, Users: []quota.Use{{Name: "Machine a/web", Amount: 2}}}},
+		},
 		"Left": {
 			reason: "A VM of the team that no Machine names counts.", limits: quota.Amounts{quota.VMs: 0}, vm: built(),
 			want: []Usage{{Name: quota.VMs, Used: 1, Users: []quota.Use{{Name: "VM 200", Amount: 1}}}},
@@ -188,10 +221,11 @@ func TestOfQuota(t *testing.T) {
 			if tc.vm != nil {
 				in.lab[200] = maps.Clone(tc.vm)
 			}
-			usage, waiters, err := OfQuota(t.Context(), in, Account{
+			of := Account{
 				Tenant: "a", Limits: tc.limits, Owns: func(g proxmox.Guest) bool { return g.Pool == "a" }, Resources: tc.resources,
 				Manages: func(resource.Managed) bool { return !tc.observed }, Defaults: qemu.Defaults{},
-			})
+			}
+			usage, waiters, err := OfQuota(t.Context(), in, of)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -207,8 +241,30 @@ func TestOfQuota(t *testing.T) {
 					t.Errorf("%s -want, +got:\n%s", tc.reason, diff)
 				}
 			}
+			for _, mg := range tc.resources {
+				if why := of.alone(t, in, mg); why != got[mg.GetName()] {
+					t.Errorf("%s\n%s by itself would wait for %q, and not for %q", tc.reason, mg.GetName(), why, got[mg.GetName()])
+				}
+			}
 		})
 	}
+}
+
+// alone is what a resource would wait for as it is told by itself, with what is known of its VM.
+func (a Account) alone(t *testing.T, in site, mg resource.Managed) string {
+	t.Helper()
+	vm := amounts.VM{}
+	if vmid, _ := tenancy.RecordedVM(mg); vmid != 0 {
+		vm.Config = in.lab[vmid]
+	}
+	err := WouldWait(t.Context(), in, a, mg, vm)
+	if err != nil && !a.Asks(mg, vm) {
+		t.Errorf("%s would wait, and asks for nothing", mg.GetName())
+	}
+	if err == nil {
+		return ""
+	}
+	return strings.TrimPrefix(err.Error(), `the quota of tenant "a" has no room: `)
 }
 
 // TestOfQuotaUnknown has what cannot be read be an error, not nothing.

@@ -31,9 +31,15 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
 )
 
+// A GuestLister lists the VMs of the cluster.
+type GuestLister interface {
+	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
+}
+
 // An Inventory knows the VMs of the cluster.
 type Inventory interface {
-	Guests(ctx context.Context, maxAge time.Duration) ([]proxmox.Guest, error)
+	GuestLister
+
 	Config(ctx context.Context, ref proxmox.Ref) (proxmox.VMConfig, error)
 }
 

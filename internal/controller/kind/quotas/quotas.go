@@ -70,8 +70,11 @@ type Keeper struct {
 	ledgers map[key]*ledger
 }
 
-// A key is that of the ledger of an account.
-type key struct{ config, tenant string }
+// A key is that of the ledger of an account, or of what is only warned of.
+type key struct {
+	config, tenant string
+	warned         bool
+}
 
 func keyOf(a connect.Account) key { return key{config: a.Config, tenant: a.Tenant} }
 

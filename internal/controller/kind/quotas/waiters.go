@@ -57,6 +57,23 @@ func (w *waiters) add(a Application, err error, now time.Time) {
 	w.Set(r, was)
 }
 
+// addWarned has a resource be woken that would wait, and is looked at all the same.
+func (w *waiters) addWarned(of key, o client.Object, err error, wake func()) {
+	w.Lock()
+	defer w.Unlock()
+	w.Set(o, &waiter{key: of, err: err, wake: wake})
+}
+
+// warned returns why a resource would wait; nil if it would not, as far as this process has decided.
+func (w *waiters) warned(o client.Object) error {
+	w.Lock()
+	defer w.Unlock()
+	if was := w.Get(o); was != nil && was.key.warned {
+		return was.err
+	}
+	return nil
+}
+
 func (w *waiters) remove(o client.Object) {
 	w.Lock()
 	defer w.Unlock()

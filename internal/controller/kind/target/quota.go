@@ -25,6 +25,8 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/connect"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind"
 	"github.com/vitistack/provider-proxmox/internal/controller/kind/quotas"
+	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
@@ -68,6 +70,16 @@ func (q Quota) Ask(ctx context.Context, m resource.Managed, to *connect.Connecti
 		Resource: m, Kind: q.Kind, Config: to.Name, Tenants: to.Config.Tenants, Tenant: to.Tenant, Inventory: to.Inventory,
 	}))
 	return err
+}
+
+// ShowAllowed shows whether a resource would wait for room if its tenant were enforced. A refusal that is shown stays.
+func (q Quota) ShowAllowed(ctx context.Context, m resource.Managed, to *connect.Connection) {
+	if to.Warned == nil || tenancy.ShownRefused(m) {
+		return
+	}
+	q.Keeper.ShowAllowed(ctx, quotas.Warned{
+		Resource: m, Config: to.Name, Tenants: to.Config.Tenants, Tenant: to.Warned, Inventory: to.Inventory, Defaults: qemu.DefaultsOf(to.Config),
+	})
 }
 
 // application is one for these amounts. Whatever VM is there with the VMID of one that is yet to be made is not the resource's own.

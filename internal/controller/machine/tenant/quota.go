@@ -34,6 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/volumes"
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
+	"github.com/vitistack/provider-proxmox/internal/tenancy"
 	"github.com/vitistack/provider-proxmox/internal/tenancy/amounts"
 	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
@@ -46,6 +47,9 @@ type Quota struct {
 	// Config is the name of the provider configuration, and Tenants are all that it has.
 	Config  string
 	Tenants []v1alpha1.ProviderTenant
+
+	// Defaults of new disks and interfaces.
+	Defaults qemu.Defaults
 
 	// Kind of the Machines with its group.
 	Kind string
@@ -74,6 +78,22 @@ func (c Checks) admit(ctx context.Context, m object.Machine, a quotas.Applicatio
 	a.Resource, a.Kind, a.Config, a.Tenants, a.Tenant, a.Inventory = m, q.Kind, q.Config, q.Tenants, c.Tenant, c.Inventory
 	a.Wake = func() { q.Wake(key) }
 	return q.Keeper.Admit(ctx, a)
+}
+
+// ShowRoom shows whether a Machine whose VM was not seen yet would wait for room if its tenant were enforced. A refusal that is shown stays.
+func (c Checks) ShowRoom(ctx context.Context, m object.Machine) {
+	if _, uuid := tenancy.RecordedVM(m); uuid == "" && !tenancy.ShownRefused(m) {
+		c.showRoom(ctx, m, amounts.VM{})
+	}
+}
+
+// showRoom shows it with what is known of the VM.
+func (c Checks) showRoom(ctx context.Context, m object.Machine, vm amounts.VM) {
+	q, key := c.Quota, client.ObjectKeyFromObject(m)
+	q.Keeper.ShowAllowed(ctx, quotas.Warned{
+		Resource: m, Config: q.Config, Tenants: q.Tenants, Tenant: c.Warned, Inventory: c.Inventory, Defaults: q.Defaults, VM: vm,
+		Wake: func() { q.Wake(key) },
+	})
 }
 
 // A Place is where a VM is to be made, as far as quotas go.

@@ -22,6 +22,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/errors"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -150,10 +153,82 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-// nothing is an inventory of a cluster without VMs.
-type nothing struct{}
+// TestShowRoom has a quota that is not enforced tell what a Machine would wait for, before and after it has its VM.
+func TestShowRoom(t *testing.T) {
+	const waits, allowed = v1alpha1.ReasonQuotaExceeded, "Allowed"
+	tenants := []v1alpha1.ProviderTenant{{
+		Name: "a", VMIDRange: &v1alpha1.VMIDRange{Min: 100, Max: 199}, Storages: []string{"ceph"}, Bridges: []v1alpha1.TenantBridge{{Name: "vmbr1"}},
+		Quota: &v1alpha1.TenantQuota{Cores: new(int32(4)), Memory: new(resource.MustParse("1Gi"))},
+	}}
+	there := func(cores string) qemu.Config {
+		c := before()
+		delete(c, "ide2")
+		c["cores"] = cores
+		return c
+	}
+	cases := map[string]struct {
+		reason string
+		cores  int32
+		vm     qemu.Config // Nil for a VM that is yet to be made.
+		shown  error
+		want   xpv2.ConditionReason
+		says   string
+	}{
+		"Fits": {reason: "A VM that fits is allowed.", cores: 4, want: allowed},
+		"New":  {reason: "A VM that is yet to be made asks for all that it is to have.", cores: 5, want: waits, says: "cores: 5 more, of 4 0 are used"},
+		"NewRefused": {
+			reason: "A rule is told before a quota.", cores: 5, shown: errors.New("refused"), want: v1alpha1.ReasonTenantRefused, says: "refused",
+		},
+		"There": {reason: "What is there already is allowed, also beyond the limits.", cores: 8, vm: there("8"), want: allowed},
+		"Grows": {reason: "What is there asks for what it is to have more.", cores: 8, vm: there("2"), want: waits, says: "cores: 6 more, of 4 2 are used"},
+		"HasGrown": {
+			reason: "What has grown without room asks for that until there is some.", cores: 8, vm: there("8"), shown: exceeded(quota.Cores, 6),
+			want: waits, says: "cores: 6 more, of 4 2 are used",
+		},
+		"Made": {
+			reason: "What was made without room asks for all until there is some.", cores: 5, vm: there("5"), shown: exceeded(quota.Cores, 5),
+			want: waits, says: "cores: 5 more, of 4 0 are used by 0 resources",
+		},
+		"Shrunk": {reason: "What fits by now is allowed.", cores: 3, vm: there("3"), shown: exceeded(quota.Cores, 5), want: allowed},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			kube := fake.NewClientBuilder().WithScheme(scheme(t)).Build()
+			c := Checks{Warned: tenancy.TenantNamed(tenants, "a"), Inventory: nothing{}, Quota: Quota{
+				Keeper: quotas.New(), Config: "ClusterProviderConfig/shared", Tenants: tenants, Kind: "Machine", Wake: func(client.ObjectKey) {},
+			}}
+			c.Quota.Keeper.Use(kube, connect.New(kube))
+			m := &namespaced.Machine{Spec: namespaced.MachineSpec{ForProvider: *spec(func(p *v1alpha1.MachineParameters) {
+				p.CPU.Cores, p.Memory, p.Disks, p.Networks = &tc.cores, new(resource.MustParse("1Gi")), nil, nil
+			})}}
+			m.SetUID("u")
+			if tc.shown != nil {
+				tenancy.ShowAllowed(m, tc.shown)
+			}
+			if tc.vm == nil {
+				c.ShowRoom(t.Context(), m)
+			} else {
+				meta.SetExternalName(m, "100")
+				m.Status.AtProvider.VMID, m.Status.AtProvider.UUID = new(int32(100)), "x"
+				c.Inventory = nothing{{VMID: 100, Type: "qemu", MaxCPU: int(tc.vm.Integer("cores", 1)), MaxMemory: tc.vm.Memory()}}
+				c.ShowAllowed(t.Context(), m, &vmstate.VM{Ref: proxmox.Ref{Node: "pve1", VMID: 100}, State: qemu.State{Config: tc.vm, Active: tc.vm}})
+			}
+			if is := m.GetCondition(v1alpha1.TypeTenantAllowed); is.Reason != tc.want || !strings.Contains(is.Message, tc.says) {
+				t.Errorf("%s\nwant %s with %q, got %+v", tc.reason, tc.want, tc.says, is)
+			}
+		})
+	}
+}
 
-func (nothing) Guests(context.Context, time.Duration) ([]proxmox.Guest, error) { return nil, nil }
+// exceeded is what a Machine was shown to wait for.
+func exceeded(name string, more int64) error {
+	return &quota.ExceededError{Tenant: "a", Short: []quota.Shortage{{Name: name, More: more}}}
+}
+
+// nothing is an inventory of a cluster without volumes.
+type nothing []proxmox.Guest
+
+func (n nothing) Guests(context.Context, time.Duration) ([]proxmox.Guest, error) { return n, nil }
 
 func (nothing) Volumes(context.Context, string, string, string, time.Duration) ([]proxmox.Volume, error) {
 	return nil, nil

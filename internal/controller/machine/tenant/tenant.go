@@ -38,6 +38,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/proxmox"
 	"github.com/vitistack/provider-proxmox/internal/qemu"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/amounts"
 	"github.com/vitistack/provider-proxmox/internal/vmstate"
 )
 
@@ -87,7 +88,7 @@ func (c Checks) Adoption(ctx context.Context, m object.Machine, v *vmstate.VM) e
 }
 
 // ShowAllowed by a condition of a Machine what its tenant may not have of a VM as it is, which somebody may have changed by hand.
-// Where refusals are only shown, it is all that would be refused.
+// Where refusals are only shown, it is all that would be refused, or else what the Machine would wait for.
 func (c Checks) ShowAllowed(ctx context.Context, m object.Machine, v *vmstate.VM) {
 	t := cmp.Or(c.Warned, c.Tenant)
 	if t == nil || meta.WasDeleted(m) {
@@ -98,7 +99,10 @@ func (c Checks) ShowAllowed(ctx context.Context, m object.Machine, v *vmstate.VM
 	if err != nil || !listed {
 		return // It is told when it is known.
 	}
-	if refused := t.CheckAll(m, g, v.Config); c.Warned != nil || refused != nil || m.GetCondition(v1alpha1.TypeTenantAllowed).Reason != "" {
+	switch refused := t.CheckAll(m, g, v.Config); {
+	case refused == nil && c.Warned != nil:
+		c.showRoom(ctx, m, amounts.VM{Config: v.Config})
+	case refused != nil || m.GetCondition(v1alpha1.TypeTenantAllowed).Reason != "":
 		tenancy.ShowAllowed(m, refused)
 	}
 }
