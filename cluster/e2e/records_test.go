@@ -18,10 +18,9 @@ package e2e
 
 import (
 	"context"
-	"io"
+	"errors"
+	"fmt"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,12 +29,18 @@ import (
 	"testing"
 
 	changelogs "github.com/crossplane/crossplane-runtime/v2/apis/changelogs/proto/v1alpha1"
-	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
-	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/consumer/consumertest"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/ptrace"
+	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/receiver/otlpreceiver"
+	"go.opentelemetry.io/collector/receiver/receivertest"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/process"
 )
 
 // A changeLog keeps what the provider sends to Crossplane's change log service, which it stands in for.
@@ -66,45 +71,55 @@ func (c *changeLog) of(name string) []*changelogs.ChangeLogEntry {
 	return slices.DeleteFunc(c.all(), func(e *changelogs.ChangeLogEntry) bool { return e.GetName() != name })
 }
 
-// traces keeps the spans that the provider sends, as a collector of OpenTelemetry.
+// traces keeps the spans that the provider sends to a receiver of OpenTelemetry's collector.
 type traces struct {
-	mu    sync.Mutex
-	spans []*tracev1.Span
+	receiver receiver.Traces
+	sink     consumertest.TracesSink
 }
 
-// ServeHTTP takes spans by OTLP over HTTP.
-func (c *traces) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
-	var sent collector.ExportTraceServiceRequest
-	if err == nil {
-		err = proto.Unmarshal(body, &sent)
-	}
+// start starts the receiver of OTLP over HTTP, and returns its URL.
+func (c *traces) start(ctx context.Context) (string, error) {
+	address, err := process.FreeAddress()
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
+		return "", err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, resource := range sent.GetResourceSpans() {
-		for _, scope := range resource.GetScopeSpans() {
-			c.spans = append(c.spans, scope.GetSpans()...)
+	factory := otlpreceiver.NewFactory()
+	config, ok := factory.CreateDefaultConfig().(*otlpreceiver.Config)
+	if !ok {
+		return "", fmt.Errorf("the receiver has another configuration: %T", factory.CreateDefaultConfig())
+	}
+	config.HTTP.GetOrInsertDefault().ServerConfig.NetAddr.Endpoint = address
+	c.receiver, err = factory.CreateTraces(ctx, receivertest.NewNopSettings(factory.Type()), config, &c.sink)
+	if err != nil {
+		return "", err
+	}
+	return "http://" + address, c.receiver.Start(ctx, componenttest.NewNopHost())
+}
+
+// spans returns the spans so far. More may come meanwhile.
+func (c *traces) spans() []ptrace.Span {
+	var all []ptrace.Span
+	for _, t := range c.sink.AllTraces() {
+		for _, resource := range t.ResourceSpans().All() {
+			for _, scope := range resource.ScopeSpans().All() {
+				for _, span := range scope.Spans().All() {
+					all = append(all, span)
+				}
+			}
 		}
 	}
+	return all
 }
 
 // within reports whether there is a span of that name within a reconcile of a resource.
 func (c *traces) within(resource, name string) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	reconciles := map[string]bool{}
-	for _, s := range c.spans {
-		for _, a := range s.GetAttributes() {
-			if a.GetKey() == "k8s.object.name" && a.GetValue().GetStringValue() == resource {
-				reconciles[string(s.GetSpanId())] = true
-			}
+	spans, reconciles := c.spans(), map[pcommon.SpanID]bool{}
+	for _, s := range spans {
+		if of, ok := s.Attributes().Get("k8s.object.name"); ok && of.Str() == resource {
+			reconciles[s.SpanID()] = true
 		}
 	}
-	return slices.ContainsFunc(c.spans, func(s *tracev1.Span) bool { return s.GetName() == name && reconciles[string(s.GetParentSpanId())] })
+	return slices.ContainsFunc(spans, func(s ptrace.Span) bool { return s.Name() == name && reconciles[s.ParentSpanID()] })
 }
 
 // startRecorders starts what receives changes and traces, and has the provider send them there.
@@ -122,14 +137,16 @@ func (s *suite) startRecorders() error {
 	server := grpc.NewServer()
 	changelogs.RegisterChangeLogServiceServer(server, s.changes)
 	go server.Serve(l) //nolint:errcheck // It ends with the tests.
-	web := httptest.NewServer(s.traces)
+	url, err := s.traces.start(s.ctx)
+	if err != nil {
+		return err
+	}
 	s.OnClose("recorders", func() error {
 		server.Stop()
-		web.Close()
-		return os.RemoveAll(dir)
+		return errors.Join(s.traces.receiver.Shutdown(context.Background()), os.RemoveAll(dir))
 	})
 	s.spec.Args = append(s.spec.Args, "--enable-changelogs", "--changelogs-socket-path="+socket, "--enable-tracing")
-	s.spec.Env = append(s.spec.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+web.URL)
+	s.spec.Env = append(s.spec.Env, "OTEL_EXPORTER_OTLP_ENDPOINT="+url)
 	return nil
 }
 
@@ -175,11 +192,14 @@ func (s *suite) testRecordsAreSafe(t *testing.T) {
 			t.Errorf("the change log of %s tells a secret", e.GetName())
 		}
 	}
-	s.traces.mu.Lock()
-	defer s.traces.mu.Unlock()
-	for _, span := range s.traces.spans {
-		if s.tells(protojson.Format(span)) {
-			t.Errorf("the span %s tells a secret", span.GetName())
+	var writer ptrace.JSONMarshaler
+	for _, sent := range s.traces.sink.AllTraces() {
+		text, err := writer.MarshalTraces(sent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.tells(string(text)) {
+			t.Errorf("the traces tell a secret:\n%s", text)
 		}
 	}
 }
