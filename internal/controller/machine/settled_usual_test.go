@@ -34,6 +34,7 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/ipam"
 	"github.com/vitistack/provider-proxmox/internal/controller/machine/object"
 	"github.com/vitistack/provider-proxmox/internal/tenancy"
+	"github.com/vitistack/provider-proxmox/internal/tenancy/quota"
 )
 
 const (
@@ -347,6 +348,10 @@ func TestUsualTenant(t *testing.T) {
 		"Tag": {
 			reason: "The tag that makes the VM the tenant's was taken away.", before: tenantOf(tagged), says: "which is not the tenant's",
 			change: func(_ *testing.T, b *bench) { delete(b.vms[10000].config, "tags") },
+		},
+		"Would wait": {
+			reason: "A quota that is only warned of may have room at any time.", never: true, change: func(*testing.T, *bench) {},
+			before: func(b *bench) { tenancy.ShowAllowed(b.m, &quota.ExceededError{}) },
 		},
 		"Moved": {
 			reason: "The VM was taken out of the pool.", before: tenantOf(same), says: "which is not the tenant's",
