@@ -53,7 +53,6 @@ require (
 	k8s.io/klog/v2 v2.140.0
 	k8s.io/kubernetes v1.36.2
 	sigs.k8s.io/controller-runtime v0.24.1
-	sigs.k8s.io/external-dns v0.19.0
 	sigs.k8s.io/yaml v1.6.0
 )
 

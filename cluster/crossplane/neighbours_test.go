@@ -17,16 +17,14 @@ limitations under the License.
 package crossplane
 
 import (
-	"encoding/json"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	externaldns "sigs.k8s.io/external-dns/apis/v1alpha1"
 
-	"github.com/vitistack/provider-proxmox/cluster/local/assets"
+	"github.com/vitistack/provider-proxmox/cluster/local/externaldns"
 	"github.com/vitistack/provider-proxmox/cluster/local/ipam"
 )
 
@@ -42,17 +40,17 @@ const (
 // kinds every half minute.
 func (s *suite) prepareExternalDNS(t *testing.T) {
 	t.Helper()
-	source, err := assets.Provider{Module: checkout.Module()}.Source(s.ctx, "sigs.k8s.io/external-dns")
+	definitions, err := externaldns.Definitions(s.ctx, checkout)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.kubectl(t, "apply", "--server-side", "-f", filepath.Join(source, "config", "crd", "standard"))
+	s.kubectl(t, "apply", "--server-side", "-f", definitions)
 	s.kubectl(t, "apply", "-f", dnsDefinition, "-f", dnsComposition)
 	s.untilTrue(t, read(t, dnsDefinition), "Established")
 }
 
-// testExternalDNS has Crossplane compose the example for external-dns: a VM and the record of its address. The right to write records, which its
-// own ClusterRole takes over by a label, is a part of the example.
+// testExternalDNS has Crossplane compose the example for external-dns, which makes the record of the VM's address. The right to write DNSEndpoints,
+// which Crossplane's own ClusterRole takes over by a label, is a part of the example.
 func (s *suite) testExternalDNS(t *testing.T) {
 	const group, resource = "externaldns.k8s.io", "dnsendpoints"
 	before := s.vmNames(t)
@@ -66,39 +64,42 @@ func (s *suite) testExternalDNS(t *testing.T) {
 	for _, verb := range verbs {
 		s.until(t, func() string { return s.deniedTo(t, "crossplane", verb, group, resource) })
 	}
+	spec, records, err := externaldns.Spec(s.ctx, checkout, s.Kubeconfig, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Run(s.ctx, spec); err != nil {
+		t.Fatal(err)
+	}
 	hosts := s.apply(t, dnsHost)
 	s.untilTrue(t, hosts, "Ready", "Synced")
-	s.until(t, func() string { return cmp.Diff([]string{s.addressOf(t, hosts[0])}, s.records(t)) })
+	s.untilRecords(t, records, s.recordOf(t, hosts[0]))
 
 	s.kubectl(t, "delete", patience, "-f", dnsHost)
 	s.untilVMs(t, before)
-	s.until(t, func() string { return cmp.Diff([]string(nil), s.records(t)) })
+	s.untilRecords(t, records)
 	s.kubectl(t, "delete", patience, "-f", dnsDefinition, "-f", dnsComposition, "-f", dnsRights)
 }
 
-// addressOf is a record of a Host as external-dns writes one itself, of the address that the guest of its Machine reports.
-func (s *suite) addressOf(t *testing.T, host *unstructured.Unstructured) string {
+// recordOf is the record of a Host, with the address that the guest of its Machine reports.
+func (s *suite) recordOf(t *testing.T, host *unstructured.Unstructured) string {
 	t.Helper()
 	name, _, _ := unstructured.NestedString(host.Object, "spec", "dnsName")
 	address := s.kubectl(t, "get", "machines.proxmox.m.vitistack.io", "--namespace", namespaceOf(host),
 		"--selector=crossplane.io/composite="+host.GetName(), "--output=jsonpath={.items[*].status.atProvider.ipAddresses[0]}")
-	return name + " A " + address
+	return name + " 300 A " + address
 }
 
-// records are the names, types and targets in all DNSEndpoints, as external-dns's own type has them.
-func (s *suite) records(t *testing.T) []string {
+// untilRecords waits until external-dns has these records.
+func (s *suite) untilRecords(t *testing.T, records externaldns.Records, want ...string) {
 	t.Helper()
-	var list externaldns.DNSEndpointList
-	if err := json.Unmarshal([]byte(s.kubectl(t, "get", "dnsendpoints", "--all-namespaces", "--output=json")), &list); err != nil {
-		t.Fatal(err)
-	}
-	var all []string
-	for _, item := range list.Items {
-		for _, e := range item.Spec.Endpoints {
-			all = append(all, e.DNSName+" "+e.RecordType+" "+e.Targets.String())
+	s.until(t, func() string {
+		got, err := records.Now(s.ctx)
+		if err != nil {
+			return err.Error()
 		}
-	}
-	return all
+		return cmp.Diff(want, got, cmpopts.EquateEmpty())
+	})
 }
 
 // testIPAM has Machines of both scopes take their addresses from pools of Cluster API's provider of IPAM, by the rights of the example.

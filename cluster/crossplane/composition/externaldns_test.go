@@ -17,37 +17,34 @@ limitations under the License.
 package composition
 
 import (
-	"os/exec"
+	"context"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
-	externaldns "sigs.k8s.io/external-dns/apis/v1alpha1"
-	"sigs.k8s.io/external-dns/endpoint"
-	"sigs.k8s.io/yaml"
+
+	"github.com/vitistack/provider-proxmox/cluster/local/externaldns"
+	"github.com/vitistack/provider-proxmox/cluster/local/process"
 )
 
 // dnsExample is the folder of the example for external-dns, beside that of the Configuration.
 const dnsExample = "../external-dns"
 
 // installExternalDNS gives the API server the definition of external-dns.
-func installExternalDNS(cfg *rest.Config) error {
-	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/external-dns").Output()
+func installExternalDNS(ctx context.Context, cfg *rest.Config) error {
+	dir, err := externaldns.Definitions(ctx, checkout)
 	if err != nil {
 		return err
 	}
-	_, err = envtest.InstallCRDs(cfg, envtest.CRDInstallOptions{
-		MaxTime: callTimeout, ErrorIfPathMissing: true, Paths: []string{filepath.Join(strings.TrimSpace(string(dir)), "config", "crd", "standard")},
-	})
+	_, err = envtest.InstallCRDs(cfg, envtest.CRDInstallOptions{MaxTime: callTimeout, ErrorIfPathMissing: true, Paths: []string{dir}})
 	return err
 }
 
-// TestExternalDNS composes the example: external-dns reads from the DNSEndpoint the record of the Machine's address.
+// TestExternalDNS composes the example: external-dns makes the record of the Machine's address from the DNSEndpoint.
 func TestExternalDNS(t *testing.T) {
 	cases := map[string]struct {
 		reason    string
@@ -56,12 +53,12 @@ func TestExternalDNS(t *testing.T) {
 	}{
 		"IPv4": {
 			reason: "the first address is the record", addresses: []any{"192.0.2.7", "2001:db8::7"},
-			want: []string{record(endpoint.RecordTypeA, "192.0.2.7")},
+			want: []string{"web.example.org 300 A 192.0.2.7"},
 		},
 		"None": {reason: "a guest without an address has no record"},
 		"IPv6Only": {
 			reason: "an address of IPv6 has a record of its type", addresses: []any{"2001:db8::7"},
-			want: []string{record(endpoint.RecordTypeAAAA, "2001:db8::7")},
+			want: []string{"web.example.org 300 AAAA 2001:db8::7"},
 		},
 	}
 	for name, tc := range cases {
@@ -83,38 +80,33 @@ func TestExternalDNS(t *testing.T) {
 				}
 				w.settle(xr)
 			}
-			if diff := cmp.Diff(tc.want, w.records()); diff != "" {
+			if diff := cmp.Diff(tc.want, w.records(), cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("%s: -want, +got:\n%s", tc.reason, diff)
 			}
 		})
 	}
 }
 
-// record of the example, as external-dns makes one itself.
-func record(kind, address string) string {
-	return endpoint.NewEndpointWithTTL("web.example.org", kind, 300, address).String()
-}
-
-// records that external-dns reads in the world's namespace.
+// records of the world's namespace that external-dns makes.
 func (w *world) records() []string {
 	w.t.Helper()
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(externaldns.GroupVersion.WithKind("DNSEndpointList"))
-	if err := kube.List(w.t.Context(), list, client.InNamespace(w.namespace)); err != nil {
+	spec, records, err := externaldns.Spec(w.t.Context(), checkout, kubeconfig, w.namespace)
+	if err != nil {
 		w.t.Fatal(err)
 	}
-	var out []string
-	for _, item := range list.Items {
-		var read externaldns.DNSEndpoint
-		if err := yaml.UnmarshalStrict([]byte(text(w.t, item.Object)), &read); err != nil {
-			w.t.Fatal(err)
-		}
-		for _, e := range read.Spec.Endpoints {
-			if !e.CheckEndpoint() {
-				w.t.Errorf("external-dns would skip %v", e)
-			}
-			out = append(out, e.String())
-		}
+	spec.Log = filepath.Join(w.t.TempDir(), "external-dns.log")
+	program, err := process.Start(w.t.Context(), spec)
+	if err != nil {
+		w.t.Fatal(err)
 	}
-	return out
+	w.t.Cleanup(func() {
+		if err := program.Stop(); err != nil {
+			w.t.Error(err)
+		}
+	})
+	got, err := records.Now(w.t.Context())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return got
 }

@@ -48,6 +48,9 @@ var (
 	checkout  repository.Repository //nolint:gochecknoglobals // Set once by TestMain.
 	kube      client.Client         //nolint:gochecknoglobals // Set once by TestMain.
 	functions map[string]runner     //nolint:gochecknoglobals // Set once by TestMain.
+
+	// kubeconfig is the file with which programs reach the API server.
+	kubeconfig string //nolint:gochecknoglobals // Set once by TestMain.
 )
 
 // A runner is what Crossplane asks of a function.
@@ -87,8 +90,17 @@ func run(m *testing.M) (code int, err error) {
 			code, err = 1, stop
 		}
 	}()
+	dir, err := os.MkdirTemp("", "composition")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // It is in the folder of temporary files.
+	kubeconfig = filepath.Join(dir, "kubeconfig")
+	if err := os.WriteFile(kubeconfig, server.KubeConfig, 0o600); err != nil {
+		return 1, err
+	}
 	cfg.QPS, cfg.Burst = -1, -1
-	if err := install(cfg); err != nil {
+	if err := install(ctx, cfg); err != nil {
 		return 1, err
 	}
 	c, err := client.New(cfg, client.Options{})

@@ -55,7 +55,7 @@ const manager = client.FieldOwner("composition-test")
 
 // install gives the API server the provider's definitions, Crossplane's own, and those of the XRDs. Crossplane's are those of
 // this module's requirement, which need not be the version of the program that crossplane/core2 pins.
-func install(cfg *rest.Config) error {
+func install(ctx context.Context, cfg *rest.Config) error {
 	core, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/crossplane/crossplane/v2").Output()
 	if err != nil {
 		return fmt.Errorf("cannot find Crossplane's definitions: %w", err)
@@ -64,7 +64,7 @@ func install(cfg *rest.Config) error {
 	if err != nil {
 		return err
 	}
-	if err := installExternalDNS(cfg); err != nil {
+	if err := installExternalDNS(ctx, cfg); err != nil {
 		return fmt.Errorf("cannot install the definition of external-dns: %w", err)
 	}
 	var crds []*extv1.CustomResourceDefinition

@@ -38,6 +38,8 @@ const (
 	Function   = "function-patch-and-transform"
 	IPAM       = "cluster-api-ipam-provider-in-cluster"
 	Kustomize  = "kustomize-controller"
+
+	ExternalDNS = "external-dns"
 )
 
 // Modules whose sources hold more than programs: charts, definitions, descriptions of packages.
@@ -49,6 +51,7 @@ const (
 	ClusterAPIModule  = "sigs.k8s.io/cluster-api"
 	KustomizeModule   = "github.com/fluxcd/" + Kustomize
 	SourceModule      = "github.com/fluxcd/source-controller"
+	ExternalDNSModule = "sigs.k8s.io/" + ExternalDNS
 )
 
 // Paths holds the file of each program.

@@ -99,6 +99,16 @@ func TestStamps(t *testing.T) {
 	}
 }
 
+// withProgram is a module that has a program of its own.
+func withProgram(t *testing.T) string {
+	t.Helper()
+	dir := module(t, goMod)
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 func TestKey(t *testing.T) {
 	base := pins{module: module(t, goMod), goVersion: "go1.26.8", stamps: kubernetesStamps("v1.36.3")}
 	want, err := base.key()
@@ -116,7 +126,11 @@ func TestKey(t *testing.T) {
 		},
 		"Go":         {reason: "another Go gives other programs", pins: pins{module: base.module, goVersion: "go1.26.9", stamps: kubernetesStamps("v1.36.3")}},
 		"Kubernetes": {reason: "another version is stamped differently", pins: pins{module: base.module, goVersion: "go1.26.8", stamps: kubernetesStamps("v1.36.4")}},
-		"Modules":    {reason: "any change of go.mod counts", pins: pins{module: module(t, goMod+"\n"), goVersion: "go1.26.8", stamps: kubernetesStamps("v1.36.3")}},
+		"Program": {
+			reason: "the source of a program of the module itself counts",
+			pins:   pins{module: withProgram(t), goVersion: "go1.26.8", stamps: kubernetesStamps("v1.36.3")},
+		},
+		"Modules": {reason: "any change of go.mod counts", pins: pins{module: module(t, goMod+"\n"), goVersion: "go1.26.8", stamps: kubernetesStamps("v1.36.3")}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

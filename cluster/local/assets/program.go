@@ -93,6 +93,13 @@ func KustomizeController() Set {
 	}}
 }
 
+// ExternalDNSInMemory is external-dns with its provider in memory alone: a program of this repository.
+func ExternalDNSInMemory() Set {
+	return Set{name: ExternalDNS, pin: ExternalDNSModule, programs: []program{
+		{name: ExternalDNS, pkg: ".", cold: 120 * time.Second},
+	}}
+}
+
 // pins determine the content of the programs.
 type pins struct {
 	module    string
@@ -159,16 +166,20 @@ func kubernetesStamps(version string) []string {
 	return out
 }
 
-// key returns the name of the folder of programs with these pins. It reads two files and runs no program, so that a start
-// with cached programs is fast.
+// key returns the name of the folder of programs with these pins. It reads a few files and runs no program, so that a
+// start with cached programs is fast.
 func (p pins) key() (string, error) {
+	sources, err := filepath.Glob(filepath.Join(p.module, "*.go")) // A module may have a program of its own.
+	if err != nil {
+		return "", err
+	}
 	h := sha256.New()
-	for _, name := range []string{"go.mod", "go.sum"} {
-		b, err := os.ReadFile(filepath.Join(p.module, name))
+	for _, file := range append([]string{filepath.Join(p.module, "go.mod"), filepath.Join(p.module, "go.sum")}, sources...) {
+		b, err := os.ReadFile(file)
 		if err != nil {
 			return "", err
 		}
-		_, _ = fmt.Fprintf(h, "%s %d\n%s", name, len(b), b)
+		_, _ = fmt.Fprintf(h, "%s %d\n%s", filepath.Base(file), len(b), b)
 	}
 	_, _ = io.WriteString(h, strings.Join(append(p.flags(), p.goVersion, runtime.GOOS, runtime.GOARCH), "\n"))
 	return hex.EncodeToString(h.Sum(nil))[:16], nil

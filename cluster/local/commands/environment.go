@@ -107,6 +107,11 @@ func FluxAssets(repo repository.Repository) assets.Provider {
 	return assets.Provider{Module: repo.FluxModule(), Cache: repo.FluxCache(), Report: Assets(repo).Report}
 }
 
+// ExternalDNSAssets returns the provider of the program of external-dns without DNS services, which reports on standard error.
+func ExternalDNSAssets(repo repository.Repository) assets.Provider {
+	return assets.Provider{Module: repo.ExternalDNSModule(), Cache: repo.ExternalDNSCache(), Report: Assets(repo).Report}
+}
+
 // PrepareNeighbours builds the programs of other projects that run beside the provider in the end-to-end tests, which must end within a time.
 func PrepareNeighbours(ctx context.Context, repo repository.Repository) error {
 	if _, err := IPAMAssets(repo).Build(ctx, assets.InClusterIPAM()); err != nil {
@@ -128,6 +133,7 @@ func PrepareCrossplane(ctx context.Context, repo repository.Repository) error {
 		{Crossplane1Assets(repo), assets.Crossplane1Core(), assets.Crossplane1Module},
 		{FunctionAssets(repo), assets.PatchAndTransform(), assets.FunctionModule},
 		{IPAMAssets(repo), assets.InClusterIPAM(), assets.IPAMModule},
+		{ExternalDNSAssets(repo), assets.ExternalDNSInMemory(), assets.ExternalDNSModule},
 	} {
 		if _, err := each.provider.Build(ctx, each.set); err != nil {
 			return err

@@ -94,6 +94,14 @@ func (r Repository) FluxModule() string { return filepath.Join(r.NeighboursModul
 // FluxCache is the folder of that controller's program, one folder per set of pins.
 func (r Repository) FluxCache() string { return filepath.Join(r.Cache(), "flux") }
 
+// ExternalDNSModule is the folder of the Go module of external-dns without DNS services.
+func (r Repository) ExternalDNSModule() string {
+	return filepath.Join(r.NeighboursModule(), "externaldns")
+}
+
+// ExternalDNSCache is the folder of that program, one folder per set of pins.
+func (r Repository) ExternalDNSCache() string { return filepath.Join(r.Cache(), "externaldns") }
+
 // CrossplaneCache is the folder of the programs of Crossplane, one folder per set of pins.
 func (r Repository) CrossplaneCache() string { return filepath.Join(r.Cache(), "crossplane") }
 
