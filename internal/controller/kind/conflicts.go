@@ -35,22 +35,35 @@ type Conflicts struct {
 	Lists []resource.ManagedList
 }
 
-// Older is the name of an older resource that manages what this one manages too,
-// which is what claims says of it; empty if there is none. The older one wins, so
+// Older is the name of the oldest resource that manages what this one manages too,
+// which is what claims says of it; empty if there is none older. The oldest one wins, so
 // that a mistake changes nothing.
 func (p Conflicts) Older(ctx context.Context, mg resource.Managed, claims func(resource.Managed) bool) (string, error) {
+	oldest, err := p.Oldest(ctx, mg, claims)
+	if oldest == nil || err != nil {
+		return "", err
+	}
+	return client.ObjectKeyFromObject(oldest).String(), nil
+}
+
+// Oldest is Older with the resource itself, which must not be changed; nil if there is none.
+func (p Conflicts) Oldest(ctx context.Context, mg resource.Managed, claims func(resource.Managed) bool) (resource.Managed, error) {
+	oldest := mg
 	for _, empty := range p.Lists {
 		all, err := ListCached(ctx, p.Reader, empty)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		for _, other := range all {
-			if Older(other, mg) && Manages(other) && claims(other) {
-				return client.ObjectKeyFromObject(other).String(), nil
+			if Older(other, oldest) && Manages(other) && claims(other) {
+				oldest = other
 			}
 		}
 	}
-	return "", nil
+	if oldest == mg {
+		return nil, nil
+	}
+	return oldest, nil
 }
 
 // Older reports whether a was made before b, or ranks before it.

@@ -175,19 +175,17 @@ func (p Parts[T]) Older(
 	if p.VMRecordCounts != nil {
 		counts = p.VMRecordCounts(ctx, to, m)
 	}
-	var found resource.Managed
-	owner, err := p.Peers.Older(ctx, m, func(other resource.Managed) bool {
+	owner, err := p.Peers.Oldest(ctx, m, func(other resource.Managed) bool {
 		uuid, claims := claim(other)
-		found = other
 		return claims && counts(other, uuid)
 	})
-	if owner == "" || err != nil {
+	if owner == nil || err != nil {
 		return "", err
 	}
-	if of := tenancy.NamespaceOf(m); to.Tenant != nil && (of == "" || of != tenancy.NamespaceOf(found)) {
+	if of := tenancy.NamespaceOf(m); to.Tenant != nil && (of == "" || of != tenancy.NamespaceOf(owner)) {
 		return "another " + strings.ToUpper(p.Noun[:1]) + p.Noun[1:], nil
 	}
-	return strings.TrimPrefix(owner, "/"), nil
+	return strings.TrimPrefix(client.ObjectKeyFromObject(owner).String(), "/"), nil
 }
 
 // Save keeps a record, which is in the annotations, with the external name, unless that is empty, and the cluster, if it is known.
