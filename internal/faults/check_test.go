@@ -243,6 +243,22 @@ func (k *randomRun) isPulled() bool {
 
 func (k *randomRun) editedByHand() bool { return k.subjectOf().edited }
 
+// cameTooLate reports whether a VM was created by a call that arrived long after the provider gave it up, when the Machine was gone: nobody could know of
+// the VM then.
+func (k *randomRun) cameTooLate(vmid int) bool {
+	if slices.ContainsFunc(k.subjects, func(l *subject) bool { return !l.gone && meta.GetExternalName(l.m) == strconv.Itoa(vmid) }) {
+		return false
+	}
+	creates := map[string]string{"/nodes/{node}/qemu/{vmid}/clone": "newid", "/nodes/{node}/qemu": "vmid"}
+	last, made := time.Duration(0), strconv.Itoa(vmid)
+	for _, r := range k.pve.Requests() {
+		if id := creates[r.Template]; id != "" && r.Method == http.MethodPost && r.Status == http.StatusOK && r.Params[id] == made {
+			last = r.Duration
+		}
+	}
+	return last > time.Minute
+}
+
 // isDiskless reports whether no disk that is attached is in the VM's boot order.
 func (k *randomRun) isDiskless() bool {
 	g, _ := k.pve.Guest(k.vmid())
@@ -505,7 +521,7 @@ func (k *randomRun) check() {
 			continue
 		}
 		g, ok := k.guest()
-		if !ok && (k.lacksVolume() || k.lacksImageDisk() || k.shrinks() || k.waitsForOther() || k.isPinned()) {
+		if !ok && (k.lacksVolume() || k.lacksImageDisk() || k.shrinks() || k.waitsForOther() || k.isPinned() || k.isUnassigned()) {
 			mine = append(mine, k.images())
 			if made, there := k.pve.Guest(k.vmid()); there && !k.isTheirs() {
 				mine = append(mine, made) // It has its UUID when the spec can be carried out.
@@ -560,7 +576,7 @@ func (k *randomRun) images() simulator.Guest {
 func (k *randomRun) ends(mine ...simulator.Guest) {
 	k.t.Helper()
 	for id := range k.holdings().Guests {
-		if id >= firstTheirs {
+		if id >= firstTheirs || k.cameTooLate(id) {
 			k.theirs(id)
 		}
 	}

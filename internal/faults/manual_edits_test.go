@@ -165,6 +165,14 @@ func rewiring(do step) step {
 	}
 }
 
+// migrating returns an edit that may give local disks other names.
+func migrating(do step) step {
+	return func(k *randomRun, l *subject, r *rand.Rand) string {
+		l.migrated = true
+		return do(k, l, r)
+	}
+}
+
 // editing returns an edit that may take the boot order away.
 func editing(do step) step {
 	return func(k *randomRun, l *subject, r *rand.Rand) string {
@@ -223,9 +231,9 @@ func manualEdits() map[string]step {
 			"delete", "boot", "ostype", "other", "agent", "0", "keyboard", "fr", "hotplug", "0", "ciuser", "theirs"))),
 		"pend":   calling(post, "/config", form("cores", "3", "memory", "640", "scsihw", "lsi", "vga", "std")),
 		"unwire": rewiring(calling(put, "/config", form("delete", "net0", "delete", "net1", "net0", "e1000,bridge=vmbr1", "net5", "virtio,bridge=vmbr0"))),
-		"migrate": calling(post, "/migrate", func(_ simulator.Guest, r *rand.Rand) url.Values {
+		"migrate": migrating(calling(post, "/migrate", func(_ simulator.Guest, r *rand.Rand) url.Values {
 			return url.Values{"target": {oneOf(r, "pve1", "pve2", "pve3")}, "online": {"1"}, "with-local-disks": {"1"}}
-		}),
+		})),
 		"pull": meddling(calling(put, "/unlink", func(g simulator.Guest, r *rand.Rand) url.Values {
 			return url.Values{"idlist": {drive(g, r)}}
 		})),
@@ -322,9 +330,13 @@ func reused(k *randomRun, _ *subject, g simulator.Guest, r *rand.Rand) string {
 	return fmt.Sprintf("VM %d is another one", g.VMID)
 }
 
+// reidentified is a VM that was replaced by another one of the same options. One that runs can only be replaced by one that was started since.
 func reidentified(k *randomRun, _ *subject, g simulator.Guest, _ *rand.Rand) string {
 	k.pve.Edit(func(s *simulator.State) {
-		s.Guests[g.VMID].Config["smbios1"] = "uuid=11111111-1111-4111-8111-111111111111"
+		now := s.Guests[g.VMID]
+		now.Config["smbios1"] = "uuid=11111111-1111-4111-8111-111111111111"
+		s.Sequence++
+		now.Started, now.PID = k.clock.Now(), s.Sequence
 	})
 	k.theirs(g.VMID)
 	return fmt.Sprintf("VM %d has another UUID", g.VMID)

@@ -134,8 +134,8 @@ type subject struct {
 
 	edited bool
 
-	// rewired and reordered are true once somebody has changed a network, or taken the boot order away.
-	rewired, reordered bool
+	// rewired, reordered and migrated are true once somebody has changed a network, taken the boot order away, or moved the VM with its local disks.
+	rewired, reordered, migrated bool
 }
 
 // A randomRun leads some Machines, and the VMs of others, through a route.

@@ -237,15 +237,16 @@ func (k *randomRun) isLarger(v *namespaced.Volume) bool {
 }
 
 // volumeExcused reports whether a Volume says why it is not as its spec asks: it is larger, or a Machine that lists it or has it cannot
-// be what its own spec asks for either, or asks for its VM to be suspended.
+// be what its own spec asks for either, or asks for its VM to be suspended, or somebody has moved its VM.
 func (k *randomRun) volumeExcused(v *namespaced.Volume) bool {
 	says := v.GetCondition(xpv2.TypeReady).Message + v.GetCondition(kind.TypeUpToDate).Message + v.GetCondition(volume.TypeBound).Message
 	if strings.Contains(says, "cannot shrink to") {
 		return k.isLarger(v)
 	}
+	renamed := strings.Contains(says, "since a migration gives local disks other names")
 	waits := false
 	for _, l := range k.subjects {
-		if k.m = l.m; !l.gone && (k.isHeldUp() || k.keepsSuspended()) && (volumeref.Listed(l.m.Parameters(), v.GetName()) || k.holds(v)) {
+		if k.m = l.m; !l.gone && (k.isHeldUp() || k.keepsSuspended() || renamed && l.migrated) && (volumeref.Listed(l.m.Parameters(), v.GetName()) || k.holds(v)) {
 			waits = true
 		}
 	}
@@ -333,7 +334,7 @@ func (k *randomRun) stubs() []simulator.Guest {
 	return all
 }
 
-// discard the Volumes. It reports whether they are gone.
+// discard the Volumes, with what they take to go. It reports whether they are gone.
 func (k *randomRun) discard() bool {
 	k.t.Helper()
 	left := false
@@ -342,6 +343,12 @@ func (k *randomRun) discard() bool {
 			continue
 		}
 		left = true
+		if found := v.Observation().Found; found != nil && ptr.Deref(v.Parameters().RecoverLost, "") != found.Checksum {
+			v.Parameters().RecoverLost = new(found.Checksum)
+			if err := k.kube.Update(k.t.Context(), v); err != nil {
+				k.t.Fatal(err)
+			}
+		}
 		if err := k.kube.Delete(k.t.Context(), v); client.IgnoreNotFound(err) != nil {
 			k.t.Fatal(err)
 		}
