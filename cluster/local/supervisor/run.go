@@ -91,14 +91,22 @@ func (r *run) remove() {
 	_ = r.lock.Close()
 }
 
-// keepLogs removes everything but the logs, which explain the failure, and the lock, by which the next launch
+// keepLogs removes everything but the logs of all folders, which explain the failure, and the lock, by which the next launch
 // recognizes the folder and removes it.
 func (r *run) keepLogs() {
-	entries, _ := os.ReadDir(r.path)
+	keepLogsIn(r.path)
+	_ = r.lock.Close()
+}
+
+func keepLogsIn(dir string) {
+	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		if filepath.Ext(e.Name()) != ".log" && e.Name() != lockName {
-			_ = os.RemoveAll(filepath.Join(r.path, e.Name()))
+		path := filepath.Join(dir, e.Name())
+		if e.IsDir() {
+			keepLogsIn(path)
+		} else if filepath.Ext(path) != ".log" && e.Name() != lockName {
+			_ = os.Remove(path)
 		}
 	}
-	_ = r.lock.Close()
+	_ = os.Remove(dir) // It fails if the folder holds something.
 }

@@ -19,6 +19,7 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -198,5 +199,33 @@ func TestNewRunRemovesStaleFolders(t *testing.T) {
 	}
 	if _, err := os.Stat(dead.path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder of an earlier launch is still there: %v", err)
+	}
+}
+
+func TestKeepLogs(t *testing.T) {
+	r, err := newRun(t.TempDir(), "failed")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"provider.log", "token", "part/etcd.log", "part/data/wal", "other/token"} {
+		path := filepath.Join(r.path, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.keepLogs()
+	var left []string
+	err = fs.WalkDir(os.DirFS(r.path), ".", func(path string, _ fs.DirEntry, err error) error {
+		left = append(left, path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(left, " "), ". lock part part/etcd.log provider.log"; got != want {
+		t.Errorf("it leaves %q, want %q", got, want)
 	}
 }
