@@ -193,7 +193,7 @@ test-fuzz: ## Fuzz the decoders of Proxmox VE's answers, property strings and li
 
 # What it has found out about a package names the folder of the clone, which its exclusions go by: no other clone may have it.
 lint: $(LINTER) ## Lint all modules with code; the rules are in .golangci.yml.
-	@status=0; for module in . cluster cluster/neighbours/externaldns; do \
+	@status=0; for module in . cluster cluster/neighbours/externaldns cluster/neighbours/velero; do \
 		echo "linting the module in $$module" >&2; \
 		(cd $$module && GOFLAGS="$$GOFLAGS -trimpath" CGO_ENABLED=0 GOLANGCI_LINT_CACHE=$(CURDIR)/.cache/golangci-lint \
 			$(LINTER) run --config $(CURDIR)/.golangci.yml --allow-serial-runners $(ARGS) ./...) || status=1; \

@@ -68,6 +68,7 @@ func TestEndToEnd(t *testing.T) {
 	t.Run("Neighbours", s.testNeighbours)
 	t.Run("Flux", s.testFlux)
 	t.Run("IPAM", s.testIPAM)
+	t.Run("Velero", s.testVelero)
 	t.Run("Secrets", s.testSecrets)
 	t.Run("Rights", s.testRights)
 }

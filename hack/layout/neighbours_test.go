@@ -36,7 +36,7 @@ func sharedModules() []string {
 // needs older ones.
 func TestNeighbourVersions(t *testing.T) {
 	want := versionsIn(t, "cluster")
-	for _, name := range []string{"externaldns", "flux"} {
+	for _, name := range []string{"externaldns", "flux", "velero"} {
 		folder := filepath.Join("cluster", "neighbours", name)
 		got := versionsIn(t, folder)
 		for _, path := range sharedModules() {

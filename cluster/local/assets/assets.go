@@ -40,6 +40,7 @@ const (
 	Kustomize  = "kustomize-controller"
 
 	ExternalDNS = "external-dns"
+	Velero      = "velero"
 )
 
 // Modules whose sources hold more than programs: charts, definitions, descriptions of packages.
@@ -52,6 +53,7 @@ const (
 	KustomizeModule   = "github.com/fluxcd/" + Kustomize
 	SourceModule      = "github.com/fluxcd/source-controller"
 	ExternalDNSModule = "sigs.k8s.io/" + ExternalDNS
+	VeleroModule      = "github.com/vmware-tanzu/" + Velero
 )
 
 // Paths holds the file of each program.

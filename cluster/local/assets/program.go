@@ -85,10 +85,12 @@ func InClusterIPAM() Set {
 	}}
 }
 
-// KustomizeController is the controller of Flux's Kustomizations. The tag leaves gRPC, and a hundred packages with it, out of the client of Google's
-// object storage, which the controller does not use.
+// withoutGRPC is a tag that leaves gRPC, and a hundred packages with it, out of the client of Google's object storage, which nothing here uses.
+const withoutGRPC = "disable_grpc_modules"
+
+// KustomizeController is the controller of Flux's Kustomizations.
 func KustomizeController() Set {
-	return Set{name: Kustomize, pin: KustomizeModule, tags: "disable_grpc_modules", programs: []program{
+	return Set{name: Kustomize, pin: KustomizeModule, tags: withoutGRPC, programs: []program{
 		{name: Kustomize, pkg: KustomizeModule, cold: 150 * time.Second},
 	}}
 }
@@ -97,6 +99,13 @@ func KustomizeController() Set {
 func ExternalDNSInMemory() Set {
 	return Set{name: ExternalDNS, pin: ExternalDNSModule, programs: []program{
 		{name: ExternalDNS, pkg: ".", cold: 120 * time.Second},
+	}}
+}
+
+// VeleroWithFiles is Velero with a plugin that keeps its backups in files: a program of this repository.
+func VeleroWithFiles() Set {
+	return Set{name: "Velero", pin: VeleroModule, tags: withoutGRPC, programs: []program{
+		{name: Velero, pkg: ".", cold: 90 * time.Second},
 	}}
 }
 

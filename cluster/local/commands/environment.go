@@ -112,13 +112,26 @@ func ExternalDNSAssets(repo repository.Repository) assets.Provider {
 	return assets.Provider{Module: repo.ExternalDNSModule(), Cache: repo.ExternalDNSCache(), Report: Assets(repo).Report}
 }
 
+// VeleroAssets returns the provider of the program of Velero with a plugin for files, which reports on standard error.
+func VeleroAssets(repo repository.Repository) assets.Provider {
+	return assets.Provider{Module: repo.VeleroModule(), Cache: repo.VeleroCache(), Report: Assets(repo).Report}
+}
+
 // PrepareNeighbours builds the programs of other projects that run beside the provider in the end-to-end tests, which must end within a time.
 func PrepareNeighbours(ctx context.Context, repo repository.Repository) error {
-	if _, err := IPAMAssets(repo).Build(ctx, assets.InClusterIPAM()); err != nil {
-		return err
+	for _, each := range []struct {
+		provider assets.Provider
+		set      assets.Set
+	}{
+		{IPAMAssets(repo), assets.InClusterIPAM()},
+		{FluxAssets(repo), assets.KustomizeController()},
+		{VeleroAssets(repo), assets.VeleroWithFiles()},
+	} {
+		if _, err := each.provider.Build(ctx, each.set); err != nil {
+			return err
+		}
 	}
-	_, err := FluxAssets(repo).Build(ctx, assets.KustomizeController())
-	return err
+	return nil
 }
 
 // PrepareCrossplane downloads and builds what tests with Crossplane use, because they run in a network namespace from

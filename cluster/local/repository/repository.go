@@ -102,6 +102,12 @@ func (r Repository) ExternalDNSModule() string {
 // ExternalDNSCache is the folder of that program, one folder per set of pins.
 func (r Repository) ExternalDNSCache() string { return filepath.Join(r.Cache(), "externaldns") }
 
+// VeleroModule is the folder of the Go module of Velero with a plugin for files.
+func (r Repository) VeleroModule() string { return filepath.Join(r.NeighboursModule(), "velero") }
+
+// VeleroCache is the folder of that program, one folder per set of pins.
+func (r Repository) VeleroCache() string { return filepath.Join(r.Cache(), "velero") }
+
 // CrossplaneCache is the folder of the programs of Crossplane, one folder per set of pins.
 func (r Repository) CrossplaneCache() string { return filepath.Join(r.Cache(), "crossplane") }
 
