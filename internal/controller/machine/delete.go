@@ -230,10 +230,14 @@ func (d deletion) checkUnused(ctx context.Context, m Machine) error {
 	var byVolumes, bySnapshots error
 	uuid := d.uuid(m)
 	var wait sync.WaitGroup
-	wait.Go(func() { byVolumes = d.volumes.CheckRemovable(ctx, uuid, d.vm.VMID) })
+	wait.Go(func() {
+		if byVolumes = d.volumes.CheckRemovable(ctx, uuid, d.vm.VMID); byVolumes == nil {
+			byVolumes = d.volumes.CheckHanded(ctx, m, uuid, d.vm)
+		}
+	})
 	wait.Go(func() { bySnapshots = d.holds.Uncached().CheckRemovable(ctx, uuid, d.vm.VMID) })
 	wait.Wait()
-	return cmp.Or(byVolumes, volumes.CheckHanded(m, d.vm), bySnapshots)
+	return cmp.Or(byVolumes, bySnapshots)
 }
 
 // resume resumes a suspended VM that is protected or has disks of Volumes. Its lock lets Proxmox VE lift no protection, which in turn keeps

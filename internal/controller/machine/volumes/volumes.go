@@ -450,13 +450,25 @@ func handedIn(m object.Machine) (qemu.HandedDisks, error) {
 	return devices.Handed, err
 }
 
-// CheckHanded returns an error if the VM of a Machine has the disk of a Volume that is gone, which nobody hands back: one that was deleted without Delete,
-// or that was not restored with the Machine. Whoever has kept the Volume's disk so has not asked for its end.
-func CheckHanded(m object.Machine, v *vmstate.VM) error {
+// CheckHanded returns an error if the VM of a Machine, which has the UUID, has the disk of a Volume that is gone, which nobody hands back: one that was
+// deleted without Delete, or that was not restored with the Machine. Whoever has kept the Volume's disk so has not asked for its end.
+func (r Reader) CheckHanded(ctx context.Context, m object.Machine, uuid string, v *vmstate.VM) error {
 	recorded, err := handedIn(m)
-	handed := recorded.In(v.State, v.VMID)
-	if err != nil || len(handed) == 0 {
+	if err != nil {
 		return err
+	}
+	handed := recorded.In(v.State, v.VMID)
+	for name := range handed {
+		elsewhere, err := r.elsewhere(ctx, m, uuid, name, recorded[name].Volume)
+		if err != nil {
+			return err
+		}
+		if elsewhere {
+			delete(handed, name)
+		}
+	}
+	if len(handed) == 0 {
+		return nil
 	}
 	name := slices.Min(slices.Collect(maps.Keys(handed)))
 	h, was := handed[name], recorded[name]
@@ -467,6 +479,21 @@ func CheckHanded(m object.Machine, v *vmstate.VM) error {
 	return kind.Held(errors.Errorf("VM %d is kept since %s (%s) %s the disk of Volume '%s', which is gone, and would be destroyed with it%s. "+
 		"To keep the disk, detach it and create a Volume with the annotation crossplane.io/external-name: %s, which gets it. "+
 		"To destroy it, remove it from the VM", v.VMID, h.Device, h.Volume, is, name, look, h.Volume))
+}
+
+// elsewhere reports whether the Volume whose disk had a volume ID in the VM with the UUID has it somewhere else by now: a disk that has the name in
+// the VM is another one then, since PVE gives a free name to the next disk. A Volume that was created again under the same name never had the volume ID.
+func (r Reader) elsewhere(ctx context.Context, m object.Machine, uuid, name, volume string) (bool, error) {
+	r.Kube = r.Direct
+	v, err := r.get(ctx, m, name)
+	if v == nil || err != nil {
+		return false, err
+	}
+	record, err := volumeref.RecordOf(v)
+	if err != nil {
+		return false, errors.Wrapf(err, "cannot tell which VM has the disk of Volume %s", name)
+	}
+	return record.WasNamed(volume) && !record.Touches(uuid) && !record.Lost, nil
 }
 
 // CheckHandedReplaceable says why these devices of a Machine's VM cannot be replaced by those of a backup: PVE would destroy the disk of a Volume that is

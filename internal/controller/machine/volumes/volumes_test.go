@@ -444,12 +444,25 @@ func TestCheckReplaceable(t *testing.T) {
 // TestCheckHanded has a VM be kept for the disk of a Volume that is gone, and told what to look at.
 func TestCheckHanded(t *testing.T) {
 	const disk, other = "lvm:vm-100-disk-1", "lvm:vm-100-disk-0"
+	left, lost, another, back := held(), held(), held(), held()
+	for _, r := range []*volumeref.Record{left, lost, back} {
+		r.Volume, r.Former, r.Holder = "lvm:vm-900-disk-0", []string{disk}, volumeref.Holder{UUID: "9a60f2d4-4bb3-4b52-8f0c-6e5f0a2f3b11"}
+	}
+	another.Volume, another.Holder = left.Volume, left.Holder
+	lost.Lost, back.Handover = true, &volumeref.Handover{Holder: volumeref.Holder{UUID: uuid}}
 	devices := qemu.Devices{Handed: qemu.HandedDisks{"d": {Device: "scsi1", Volume: disk}}}
 	for name, tc := range map[string]struct {
 		reason, annotation string
+		record             *volumeref.Record
 		config             qemu.Config
 		want               []string
 	}{
+		"Left": {reason: "The Volume has its disk elsewhere, and somebody has plugged one in that got its name.", record: left, config: qemu.Config{"scsi9": disk}},
+		"Lost": {reason: "The Volume does not know where its disk is.", record: lost, config: qemu.Config{"scsi9": disk}, want: []string{"may be"}},
+		"Another": {
+			reason: "The Volume was created again under the same name.", record: another, config: qemu.Config{"scsi1": disk}, want: []string{"is the disk"},
+		},
+		"Back":     {reason: "The VM is about to get the disk once more.", record: back, config: qemu.Config{"scsi1": disk}, want: []string{"is the disk"}},
 		"Has":      {reason: "The VM has it.", config: qemu.Config{"scsi1": disk}, want: []string{"scsi1 (" + disk + ") is the disk of Volume 'd'"}},
 		"Detached": {reason: "The disk is detached.", config: qemu.Config{"unused0": disk}, want: []string{"unused0 (" + disk + ") is the disk"}},
 		"Exchanged": {
@@ -462,10 +475,10 @@ func TestCheckHanded(t *testing.T) {
 		"Spoilt": {reason: "What the VM has is not known.", annotation: "{", config: qemu.Config{"scsi0": other}, want: []string{"cannot read annotation"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{
+			m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Annotations: map[string]string{
 				meta.AnnotationKeyExternalName: "100", object.AnnotationDevices: cmp.Or(tc.annotation, devices.String()),
 			}}}
-			err := CheckHanded(m, &vmstate.VM{Ref: proxmox.Ref{VMID: 100}, State: qemu.State{Config: tc.config, Active: tc.config}})
+			err := reader(t, tc.record).CheckHanded(t.Context(), m, uuid, &vmstate.VM{Ref: proxmox.Ref{VMID: 100}, State: qemu.State{Config: tc.config, Active: tc.config}})
 			if (err == nil) != (tc.want == nil) {
 				t.Fatalf("%s CheckHanded(): %v, want %q", tc.reason, err, tc.want)
 			}
