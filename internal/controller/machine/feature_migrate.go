@@ -132,8 +132,8 @@ func (d desired) targetNode(v *vmstate.VM, acted string) string {
 func (f migrateFeature) migrateSteps(ctx context.Context, m Machine, p *plan) ([]step, []string, error) {
 	j := p.move
 	shown := v1alpha1.MachinePendingChange{Option: "node", Current: f.vm.Node, Desired: j.Target}
-	if f.vm.Lock() != "" {
-		return []step{{difference: shown}}, nil, nil // PVE does not even check then.
+	if f.vm.Lock() != "" || f.vm.HAFailed() {
+		return []step{{difference: shown}}, nil, nil // PVE does not even check then, or leaves it to HA, which has given the VM up.
 	}
 	no, err := f.targetProblem(ctx, m, p)
 	if err != nil || no != "" {

@@ -102,6 +102,10 @@ func TestSteps(t *testing.T) {
 			reason: "A VM that does not run goes offline.", machine: all(spec(onNode2), runStrategy("Manual")), vm: ourVM("stopped"),
 			writes: []string{`Migrate 10000 to pve2 online false disks false storage ""`}, differ: []string{"node"},
 		},
+		"MigrateFailed": {
+			reason:  "High availability migrates nothing that it has given up.",
+			machine: spec(onNode2), vm: managedByHA(ourVM("running"), "error"), differ: []string{"node"},
+		},
 		"MigrateLocal": {
 			reason: "Local disks of a VM go with it.", machine: spec(onNode2), vm: ourVM("running"),
 			pve:    migration(proxmox.MigrationCheck{LocalDisks: []proxmox.LocalDisk{{Volume: "local-lvm:vm-10000-disk-0"}}}),
