@@ -44,53 +44,6 @@ func digest(_ *state.Firewall, part any, length int) string {
 	return state.Digest(text)
 }
 
-// Routes returns the methods of firewalls.
-func Routes() map[string]engine.Handler {
-	out := map[string]engine.Handler{
-		"GET /cluster/firewall/groups":            listFirewallGroups,
-		"POST /cluster/firewall/groups":           createFirewallGroup,
-		"DELETE /cluster/firewall/groups/{group}": deleteFirewallGroup,
-	}
-	firewallRules(out, "/cluster/firewall/groups/{group}")
-	for _, root := range []string{"/cluster/firewall", "/nodes/{node}/firewall", "/nodes/{node}/qemu/{vmid}/firewall"} {
-		out["GET "+root+"/options"] = firewallOptions
-		out["PUT "+root+"/options"] = setFirewallOptions
-		firewallRules(out, root+"/rules")
-		firewallSets(out, root)
-	}
-	out["GET /cluster/firewall"] = engine.IndexOf("rules", "ipset", "aliases", "groups", "options", "macros", "refs")
-	out["GET /nodes/{node}/firewall"] = engine.IndexOf("rules", "options", "log")
-	out["GET /nodes/{node}/qemu/{vmid}/firewall"] = engine.IndexOf("rules", "aliases", "ipset", "refs", "options", "log")
-	for _, root := range []string{"/cluster/firewall", "/nodes/{node}/qemu/{vmid}/firewall"} {
-		out["GET "+root+"/refs"] = firewallReferences
-	}
-	return out
-}
-
-func firewallRules(out map[string]engine.Handler, list string) {
-	out["GET "+list] = listFirewallRules
-	out["POST "+list] = createFirewallRule
-	out["GET "+list+"/{pos}"] = getFirewallRule
-	out["PUT "+list+"/{pos}"] = updateFirewallRule
-	out["DELETE "+list+"/{pos}"] = deleteFirewallRule
-}
-
-func firewallSets(out map[string]engine.Handler, root string) {
-	out["GET "+root+"/ipset"] = listFirewallSets
-	out["POST "+root+"/ipset"] = createFirewallSet
-	out["GET "+root+"/ipset/{name}"] = getFirewallSet
-	out["POST "+root+"/ipset/{name}"] = addToFirewallSet
-	out["DELETE "+root+"/ipset/{name}"] = deleteFirewallSet
-	out["GET "+root+"/ipset/{name}/{cidr}"] = getFromFirewallSet
-	out["PUT "+root+"/ipset/{name}/{cidr}"] = updateInFirewallSet
-	out["DELETE "+root+"/ipset/{name}/{cidr}"] = removeFromFirewallSet
-	out["GET "+root+"/aliases"] = listFirewallAliases
-	out["POST "+root+"/aliases"] = createFirewallAlias
-	out["GET "+root+"/aliases/{name}"] = getFirewallAlias
-	out["PUT "+root+"/aliases/{name}"] = updateFirewallAlias
-	out["DELETE "+root+"/aliases/{name}"] = deleteFirewallAlias
-}
-
 // firewall finds the firewall that a call is about.
 func firewall(c *engine.Call) (*state.Firewall, error) {
 	key := "cluster"

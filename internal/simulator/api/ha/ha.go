@@ -28,34 +28,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// Routes returns the methods of HA.
-func Routes() map[string]engine.Handler {
-	const resource, group, rule = "/cluster/ha/resources", "/cluster/ha/groups", "/cluster/ha/rules"
-	return map[string]engine.Handler{
-		"GET /cluster/ha":                       haIndex,
-		"GET /cluster/ha/status":                engine.IndexOf("current", "manager_status"),
-		"GET /cluster/ha/status/current":        haStatus,
-		"GET /cluster/ha/status/manager_status": fullStatus,
-		"GET " + resource:                       listHA,
-		"POST " + resource:                      createHA,
-		"GET " + resource + "/{sid}":            getHA,
-		"PUT " + resource + "/{sid}":            updateHA,
-		"DELETE " + resource + "/{sid}":         deleteHA,
-		"POST " + resource + "/{sid}/migrate":   migrateHA,
-		"POST " + resource + "/{sid}/relocate":  migrateHA,
-		"GET " + group:                          haGroup("index groups", listHAGroups),
-		"POST " + group:                         haGroup("create group", createHAGroup),
-		"GET " + group + "/{group}":             haGroup("read group", getHAGroup),
-		"PUT " + group + "/{group}":             haGroup("update group", updateHAGroup),
-		"DELETE " + group + "/{group}":          haGroup("delete group", deleteHAGroup),
-		"GET " + rule:                           listHARules,
-		"POST " + rule:                          createHARule,
-		"GET " + rule + "/{rule}":               getHARule,
-		"PUT " + rule + "/{rule}":               updateHARule,
-		"DELETE " + rule + "/{rule}":            deleteHARule,
-	}
-}
-
 // haDigest returns the digest of all resources.
 func haDigest(st *state.State) string {
 	all := map[string]map[string]string{}

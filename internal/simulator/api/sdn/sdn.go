@@ -29,24 +29,6 @@ import (
 	"github.com/vitistack/provider-proxmox/internal/simulator/state"
 )
 
-// Routes returns the methods of SDN.
-func Routes() map[string]engine.Handler {
-	return map[string]engine.Handler{
-		"GET /cluster/sdn/zones":           listZones,
-		"POST /cluster/sdn/zones":          createZone,
-		"GET /cluster/sdn/zones/{zone}":    getZone,
-		"PUT /cluster/sdn/zones/{zone}":    updateZone,
-		"DELETE /cluster/sdn/zones/{zone}": deleteZone,
-		"GET /cluster/sdn":                 engine.IndexOf("vnets", "zones", "controllers", "ipams", "dns", "fabrics"),
-		"GET /cluster/sdn/vnets":           listVNets,
-		"POST /cluster/sdn/vnets":          createVNet,
-		"GET /cluster/sdn/vnets/{vnet}":    getVNet,
-		"PUT /cluster/sdn/vnets/{vnet}":    updateVNet,
-		"DELETE /cluster/sdn/vnets/{vnet}": deleteVNet,
-		"PUT /cluster/sdn":                 applySDN,
-	}
-}
-
 // show returns a zone or virtual network as the call asks for it: as it is configured, as it runs, or with what waits to be applied. It is
 // nil where there is none.
 func show(c *engine.Call, key, name string, list, applied state.Sections) map[string]any {
