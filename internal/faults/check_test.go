@@ -722,6 +722,7 @@ func (k *randomRun) leave() {
 		}
 	}
 	for range maxLooks {
+		k.consent()
 		k.round()
 		if k.all(func() bool { return false }) && k.discard() {
 			k.ends()

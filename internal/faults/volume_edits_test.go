@@ -334,7 +334,25 @@ func (k *randomRun) stubs() []simulator.Guest {
 	return all
 }
 
-// discard the Volumes, with what they take to go. It reports whether they are gone.
+// consent to what Volumes ask for, without which neither they nor their Machines can go.
+func (k *randomRun) consent() {
+	k.t.Helper()
+	for name, v := range k.volumes {
+		if !k.readVolume(k.t, name) {
+			continue
+		}
+		found, given := v.Observation().Found, ptr.Deref(v.Parameters().RecoverLost, "")
+		if found == nil || given == found.Checksum {
+			continue
+		}
+		v.Parameters().RecoverLost = new(found.Checksum)
+		if err := k.kube.Update(k.t.Context(), v); err != nil {
+			k.t.Fatal(err)
+		}
+	}
+}
+
+// discard the Volumes. It reports whether they are gone.
 func (k *randomRun) discard() bool {
 	k.t.Helper()
 	left := false
@@ -343,12 +361,6 @@ func (k *randomRun) discard() bool {
 			continue
 		}
 		left = true
-		if found := v.Observation().Found; found != nil && ptr.Deref(v.Parameters().RecoverLost, "") != found.Checksum {
-			v.Parameters().RecoverLost = new(found.Checksum)
-			if err := k.kube.Update(k.t.Context(), v); err != nil {
-				k.t.Fatal(err)
-			}
-		}
 		if err := k.kube.Delete(k.t.Context(), v); client.IgnoreNotFound(err) != nil {
 			k.t.Fatal(err)
 		}
