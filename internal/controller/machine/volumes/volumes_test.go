@@ -478,7 +478,8 @@ func TestCheckHanded(t *testing.T) {
 			m := &namespaced.Machine{ObjectMeta: metav1.ObjectMeta{Namespace: "team", Annotations: map[string]string{
 				meta.AnnotationKeyExternalName: "100", object.AnnotationDevices: cmp.Or(tc.annotation, devices.String()),
 			}}}
-			err := reader(t, tc.record).CheckHanded(t.Context(), m, uuid, &vmstate.VM{Ref: proxmox.Ref{VMID: 100}, State: qemu.State{Config: tc.config, Active: tc.config}})
+			v := &vmstate.VM{Ref: proxmox.Ref{VMID: 100}, State: qemu.State{Config: tc.config, Active: tc.config}}
+			err := reader(t, tc.record).CheckHanded(t.Context(), m, uuid, v)
 			if (err == nil) != (tc.want == nil) {
 				t.Fatalf("%s CheckHanded(): %v, want %q", tc.reason, err, tc.want)
 			}
