@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/vitistack/provider-proxmox/cluster/local/commands"
+	"github.com/vitistack/provider-proxmox/cluster/local/kube"
 	"github.com/vitistack/provider-proxmox/cluster/local/machine"
 	"github.com/vitistack/provider-proxmox/cluster/local/velero"
 )
@@ -49,6 +50,7 @@ func (s *suite) testVelero(t *testing.T) {
 	keys := s.apply(t, objs)
 	s.untilComplete(t, keys)
 	s.velero(t, first, "backup")
+	s.schedule(t, first)
 	s.kill(t)
 	known, last := s.identities(t, objs), s.lastRequest(t)
 
@@ -140,6 +142,20 @@ func (s *suite) velero(t *testing.T, v velero.Velero, command string) {
 		}
 	}
 	t.Fatalf("the document does not tell how to %s", command)
+}
+
+// schedule makes a backup as the Schedule of the example does at night.
+func (s *suite) schedule(t *testing.T, v velero.Velero) {
+	t.Helper()
+	objs, err := kube.ReadFile(examples("velero/schedule.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.takes(t, objs[0], "A Schedule makes a backup each night.")
+	out, err := v.Run(s.ctx, "velero backup create nightly --from-schedule machines --wait")
+	if err != nil || !strings.Contains(out, "completed with status: Completed") {
+		t.Fatalf("%v\n%s\n%s", err, out, v.Problems(s.ctx))
+	}
 }
 
 // identities are the VMID and the UUID of the VM of each Machine.
