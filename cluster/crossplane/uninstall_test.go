@@ -56,7 +56,7 @@ func (s *suite) testAccident(t *testing.T) {
 	machines := read(t, "examples/quickstart")
 	before, last := s.vms(t), s.lastRequest(t)
 	if s.activation {
-		// Crossplane 1 would make the definition anew, over what is left of the old one.
+		// Crossplane 1 would make the definition again, over what is left of the old one.
 		s.loseDefinition(t, machines[0])
 	}
 	s.kubectl(t, "delete", patience, "provider.pkg.crossplane.io/"+release)

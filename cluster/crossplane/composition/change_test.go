@@ -338,7 +338,7 @@ func TestRefusedChanges(t *testing.T) {
 		path   []string
 		want   string
 	}{
-		"Image":    {"a VM cannot be made anew", "debian-13", []string{"spec", "image"}, "image cannot change: the VM was made from ubuntu-24.04"},
+		"Image":    {"a VM cannot be created again", "debian-13", []string{"spec", "image"}, "image cannot change: the VM was made from ubuntu-24.04"},
 		"Shrink":   {"disks never shrink", "10Gi", []string{"spec", "size"}, "it has 20Gi"},
 		"NoSize":   {"the disk keeps what it has", nil, []string{"spec", "size"}, "size cannot be taken away"},
 		"Grow":     {"disks grow", "1Ti", []string{"spec", "size"}, ""},

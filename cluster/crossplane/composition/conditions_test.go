@@ -92,7 +92,7 @@ func reports() []report {
 			},
 		},
 		{
-			reason: "A Machine that was made anew has not been looked at: nothing of the former one stays.",
+			reason: "A Machine that was created again has not been looked at: nothing of the former one stays.",
 			want:   map[string]string{"Ready": "False Creating", "VMCreated": missing, "ResourcesAllocated": missing, "NetworkConfigured": missing},
 		},
 	}

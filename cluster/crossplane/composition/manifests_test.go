@@ -142,6 +142,28 @@ func TestTenantsOfProxmoxVM(t *testing.T) {
 	}
 }
 
+// TestPhaseBeforeMachine sees that what shows the phase of a VM shows one before its Machine has any.
+func TestPhaseBeforeMachine(t *testing.T) {
+	for name, manifest := range map[string]string{
+		"Vitistack":             "{apiVersion: vitistack.io/v1alpha1, kind: Machine, metadata: {name: phase}, spec: {}}",
+		"ProxmoxVirtualMachine": "{apiVersion: proxmox.vitistack.io/v1alpha1, kind: ProxmoxVirtualMachine, metadata: {name: phase}, spec: {}}",
+		"Platform": "{apiVersion: platform.vitistack.io/v1alpha1, kind: VirtualMachine, metadata: {name: phase}, " +
+			"spec: {class: small, image: ubuntu-24.04}}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.observe = func(*unstructured.Unstructured) {}
+			xr := parse(t, manifest)
+			if err := w.create(xr); err != nil {
+				t.Fatal(err)
+			}
+			if ready, phase := w.settle(xr), xr.Object["status"].(map[string]any)["phase"]; ready || phase != pending {
+				t.Errorf("want the phase %s, got %q, ready %t", pending, phase, ready)
+			}
+		})
+	}
+}
+
 // TestPowerAndNetworks sees what powerState and the names of networks of a VirtualMachine come to.
 func TestPowerAndNetworks(t *testing.T) {
 	cases := map[string]struct{ reason, power, network, state, bridge string }{
@@ -356,7 +378,7 @@ func TestChangedProxmoxVM(t *testing.T) {
 			want: map[string]any{"name": "web-2", "description": "web_2"},
 		},
 		"Image": {
-			reason: "The VM cannot be made anew.", set: map[string]any{"image": "debian-13"},
+			reason: "The VM cannot be created again.", set: map[string]any{"image": "debian-13"},
 			refused: "image cannot change: the VM was made from ubuntu-22.04-cloud",
 		},
 		"SameImage": {reason: "A spec with the image that it has is applied again.", set: map[string]any{"image": "ubuntu-22.04-cloud"}},
@@ -397,7 +419,7 @@ func TestTemplateStays(t *testing.T) {
 		reason, want string
 		before, now  any
 	}{
-		"Other":   {"A VM is not cloned anew.", "template cannot change: the VM was cloned from 9000", int64(9000), "debian-13"},
+		"Other":   {"A VM is not cloned again.", "template cannot change: the VM was cloned from 9000", int64(9000), "debian-13"},
 		"Text":    {"A VMID may be a number or a text.", "", int64(9000), "9000"},
 		"Removed": {"A VM stays a clone.", "template can be neither added nor removed", "debian-13", nil},
 		"Added":   {"A VM that was made from nothing becomes no clone.", "template can be neither added nor removed", nil, "debian-13"},

@@ -247,3 +247,23 @@ func TestRangesOfOthers(t *testing.T) {
 		})
 	}
 }
+
+// TestCPUsOfProxmoxVM sees both ends of the range that the reference has.
+func TestCPUsOfProxmoxVM(t *testing.T) {
+	for name, cpus := range map[string]string{"Least": "1", "Most": "1024"} {
+		t.Run(name, func(t *testing.T) {
+			object := strings.Replace(proxmoxVM("", "8Gi", "8Gi"), "cpu: 1", "cpu: "+cpus, 1)
+			valueCase{reason: "The reference says so.", object: object}.run(t)
+		})
+	}
+}
+
+// TestBridgesOfProxmoxVM sees that a bridge may begin with any of the characters that the reference has.
+func TestBridgesOfProxmoxVM(t *testing.T) {
+	for name, bridge := range map[string]string{"Digit": "10g-lan", "Hyphen": "-lan_1", "Underscore": "_lan", "Letter": "bridge_01"} {
+		t.Run(name, func(t *testing.T) {
+			object := strings.Replace(proxmoxVM("", "8Gi", "8Gi"), "cpu: 1", "cpu: 1, network: "+bridge, 1)
+			valueCase{reason: "The reference says so.", object: object}.run(t)
+		})
+	}
+}
