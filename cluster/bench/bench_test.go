@@ -459,7 +459,7 @@ func TestMeasure(t *testing.T) {
 	var besides, most, done atomic.Int32
 	meet := make(chan struct{})
 	waits := func(context.Context) error {
-		return b.beside(func() error {
+		return b.concurrent(func() error {
 			if n := besides.Add(1); n == 2 {
 				close(meet)
 			}

@@ -88,7 +88,7 @@ func (b *bench) resultRow(name string, results []phaseResult) []string {
 
 // measurePhase measures a phase beside what else waits.
 func (b *bench) measurePhase(ctx context.Context, w *env, phase func(context.Context) error) (r phaseResult, err error) {
-	err = b.beside(func() error {
+	err = b.concurrent(func() error {
 		r, err = w.measurePhase(ctx, phase)
 		return err
 	})

@@ -120,7 +120,7 @@ func (b *bench) connectionsOf(ctx context.Context, n int) (row []string, used fo
 	if err := w.wait(ctx, settle(machines)); err != nil {
 		return nil, used, err
 	}
-	err = b.beside(func() error {
+	err = b.concurrent(func() error {
 		calls, before, after, err := w.watchSites(ctx, sites, b.Window)
 		if err != nil {
 			return err

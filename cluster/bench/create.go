@@ -35,7 +35,7 @@ func (b *bench) create(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	return b.beside(func() error { return b.compareCreation(ctx, w) })
+	return b.concurrent(func() error { return b.compareCreation(ctx, w) })
 }
 
 func (b *bench) compareCreation(ctx context.Context, w *env) error {

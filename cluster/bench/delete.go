@@ -39,7 +39,7 @@ func (b *bench) delete(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	return b.beside(func() error { return b.compareDeletion(ctx, w) })
+	return b.concurrent(func() error { return b.compareDeletion(ctx, w) })
 }
 
 func (b *bench) compareDeletion(ctx context.Context, w *env) error {

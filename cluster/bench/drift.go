@@ -99,7 +99,7 @@ func (b *bench) drift(ctx context.Context) (err error) {
 	if err := w.wait(ctx, quietTime); err != nil {
 		return err
 	}
-	return b.beside(func() error { return b.changeByHand(ctx, w, c) })
+	return b.concurrent(func() error { return b.changeByHand(ctx, w, c) })
 }
 
 // changeByHand makes the changes and measures when they are noticed.

@@ -172,7 +172,7 @@ func (w *env) startProvider(ctx context.Context) error {
 	return err
 }
 
-// reconfigure has the provider start anew, when it is started the next time, with other settings and the limits that it has by default.
+// reconfigure has the provider start again, when it is started the next time, with other settings and the limits that it has by default.
 func (w *env) reconfigure(ctx context.Context, settings []string) error {
 	if err := w.provider.Stop(); err != nil {
 		return err

@@ -250,7 +250,7 @@ func (b *bench) operations(ctx context.Context) (err error) {
 	if err := w.wait(ctx, quietTime); err != nil {
 		return err
 	}
-	return b.beside(func() error { return b.operateAll(ctx, w, c) })
+	return b.concurrent(func() error { return b.operateAll(ctx, w, c) })
 }
 
 // operateAll measures one operation after the other.

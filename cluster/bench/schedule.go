@@ -65,8 +65,8 @@ func (g *gate) alone(do func() error) error {
 	return do()
 }
 
-// beside does what waits for the simulated server, or for time to pass, and may be done beside others like it.
-func (g *gate) beside(do func() error) error {
+// concurrent does what waits for the simulated server, or for time to pass, and may be done beside others like it.
+func (g *gate) concurrent(do func() error) error {
 	g.RLock()
 	defer g.RUnlock()
 	return do()

@@ -35,7 +35,7 @@ func (b *bench) startup(ctx context.Context, w *env, n int) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.Console.Stepf("%d Machines: starting the provider anew, with its defaults", n)
+	w.Console.Stepf("%d Machines: starting the provider again, with its defaults", n)
 	begin := time.Now()
 	if err := w.startProvider(ctx); err != nil {
 		return nil, err

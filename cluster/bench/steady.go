@@ -154,7 +154,7 @@ func (b *bench) atRest(ctx context.Context, w *env, n int, r *scaleRows) error {
 	if err := w.reconfigure(ctx, chartLimits()); err != nil {
 		return err
 	}
-	err := b.beside(func() (err error) {
+	err := b.concurrent(func() (err error) {
 		r.start, err = b.startup(ctx, w, n)
 		return err
 	})
@@ -198,7 +198,7 @@ func (b *bench) steady(ctx context.Context, w *env, n int) (row []string, by [][
 	}
 	var calls counts
 	var before, after usage
-	err = b.beside(func() error {
+	err = b.concurrent(func() error {
 		calls, before, after, err = w.watch(ctx, b.Window, b.profiler(w, n))
 		return err
 	})
